@@ -1,0 +1,231 @@
+/**
+ * @file
+ * What every part of pith shares: status codes, dtypes, specs, scopes, errors and allocation.
+ *
+ * A program opens a runtime (gpu.h), opens scopes in it, and makes arrays and trees in scopes.
+ * A scope owns what is made in it; everything made is immutable. Errors stay on the scope.
+ */
+#ifndef PITH_BASE_H
+#define PITH_BASE_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(_WIN32)
+#    error "pith supports POSIX systems"
+#endif
+#ifdef __cplusplus
+#    define PITH_API extern "C" __attribute__((visibility("default")))
+#    define PITH_BEGIN extern "C" {
+#    define PITH_END }
+#    define PITH_DEFAULT = {} /* g++ -Wextra complains of members an option list leaves out */
+#else
+#    define PITH_API extern __attribute__((visibility("default")))
+#    define PITH_BEGIN
+#    define PITH_END
+#    define PITH_DEFAULT
+#endif
+#define PITH_NODISCARD __attribute__((warn_unused_result))
+#define PITH_FORMAT(text, arguments) __attribute__((format(printf, text, arguments)))
+#define PITH_STRINGIZE_(x) #x
+#define PITH_STRINGIZE(x) PITH_STRINGIZE_(x)
+
+#define PITH_VERSION_MAJOR 0
+#define PITH_VERSION_MINOR 1
+#define PITH_VERSION_PATCH 0
+
+/* ---- Status codes: X(NAME, value, text) ---- */
+#define PITH_STATUS_LIST(X)                                                              \
+    X(OK, 0, "no error")                                                                 \
+    X(E_ARG, 1, "invalid argument")                                                      \
+    X(E_SCOPE, 2, "scope is closed or not a scope")                                      \
+    X(E_MEMORY, 3, "out of memory")                                                      \
+    X(E_DTYPE, 4, "dtype does not fit")                                                  \
+    X(E_SHAPE, 5, "shape does not fit")                                                  \
+    X(E_INDEX, 6, "index out of range")                                                  \
+    X(E_TYPE, 7, "record type does not fit")                                             \
+    X(E_STRUCTURE, 8, "tree structures differ")                                          \
+    X(E_PATH, 9, "no such path")                                                         \
+    X(E_TRACED, 10, "traced array where a value is needed")                              \
+    X(E_DONATED, 11, "array was donated")                                                \
+    X(E_DEVICE, 12, "device error")                                                      \
+    X(E_COMPILE, 13, "compilation failed")                                               \
+    X(E_UNSUPPORTED, 14, "not supported here")                                           \
+    X(E_IO, 15, "input or output failed")                                                \
+    X(E_FORMAT, 16, "malformed file")                                                    \
+    X(E_CHECK, 17, "check failed")                                                       \
+    X(E_CAPACITY, 18, "capacity exceeded")                                               \
+    X(E_OVERFLOW, 19, "size overflows")                                                  \
+    X(E_CALLBACK, 20, "callback failed")                                                 \
+    X(E_INTERNAL, 21, "internal error")
+
+/** Why a call failed. 0 is success; the values are stable. */
+typedef enum pith_status {
+#define PITH_STATUS_ENUM_(name, value, text) PITH_##name = value,
+    PITH_STATUS_LIST(PITH_STATUS_ENUM_)
+#undef PITH_STATUS_ENUM_
+} pith_status;
+
+/* ---- dtypes: X(name, NAME, C storage type, bytes, kind) ---- */
+/* kind: b bool, i signed, u unsigned, f float. f16 and bf16 are stored as bits. */
+#define PITH_DTYPE_LIST(X)                                                               \
+    X(bool, BOOL, uint8_t, 1, 'b')                                                       \
+    X(i8, I8, int8_t, 1, 'i')                                                            \
+    X(i16, I16, int16_t, 2, 'i')                                                         \
+    X(i32, I32, int32_t, 4, 'i')                                                         \
+    X(i64, I64, int64_t, 8, 'i')                                                         \
+    X(u8, U8, uint8_t, 1, 'u')                                                           \
+    X(u16, U16, uint16_t, 2, 'u')                                                        \
+    X(u32, U32, uint32_t, 4, 'u')                                                        \
+    X(u64, U64, uint64_t, 8, 'u')                                                        \
+    X(f16, F16, uint16_t, 2, 'f')                                                        \
+    X(bf16, BF16, uint16_t, 2, 'f')                                                      \
+    X(f32, F32, float, 4, 'f')                                                           \
+    X(f64, F64, double, 8, 'f')
+
+/** The type of an array's elements. PITH_DTYPE_NONE (0) means "not given". */
+typedef enum pith_dtype {
+    PITH_DTYPE_NONE = 0,
+    PITH_BOOL,
+    PITH_I8,
+    PITH_I16,
+    PITH_I32,
+    PITH_I64,
+    PITH_U8,
+    PITH_U16,
+    PITH_U32,
+    PITH_U64,
+    PITH_F16,
+    PITH_BF16,
+    PITH_F32,
+    PITH_F64
+} pith_dtype;
+
+#define PITH_DTYPE_COUNT 14 /**< dtypes, PITH_DTYPE_NONE included */
+#define PITH_MAX_RANK 8     /**< the largest rank of an array */
+
+/** dtype and shape of an array; interned by the library, so equal specs are one object. */
+typedef struct pith_spec {
+    pith_dtype dtype;
+    int32_t rank;                  /**< 0 to PITH_MAX_RANK */
+    int64_t shape[PITH_MAX_RANK];  /**< extents, C order; beyond rank 0 */
+    int64_t count;                 /**< product of the extents */
+    size_t bytes;                  /**< count times the size of an element */
+} pith_spec;
+
+typedef struct pith_runtime pith_runtime; /**< a device, its memory and its caches */
+typedef struct pith_scope pith_scope;     /**< owner of results, one thread at a time */
+typedef struct pith_array pith_array;     /**< a leaf: concrete or traced, immutable */
+
+PITH_BEGIN
+
+/** Name of a status code, such as "PITH_E_SHAPE"; never NULL. */
+PITH_API const char *pith_status_name(pith_status status);
+/** One line that explains a status code; never NULL. */
+PITH_API const char *pith_status_text(pith_status status);
+
+/** Name of a dtype, such as "f32"; "none" for PITH_DTYPE_NONE and for what is no dtype. */
+PITH_API const char *pith_dtype_name(pith_dtype dtype);
+/** Bytes of one element; 0 for PITH_DTYPE_NONE. */
+PITH_API size_t pith_dtype_size(pith_dtype dtype);
+/** The dtype of that name, or PITH_DTYPE_NONE. */
+PITH_API pith_dtype pith_dtype_parse(const char *name);
+/** Whether the dtype is f16, bf16, f32 or f64. */
+PITH_API bool pith_dtype_is_float(pith_dtype dtype);
+/** Whether the dtype is a signed or unsigned integer (bool is neither). */
+PITH_API bool pith_dtype_is_integer(pith_dtype dtype);
+
+/**
+ * Allocation functions a runtime uses for all host memory.
+ *
+ * @c allocate returns memory aligned to @p alignment (a power of two, at least 16) or NULL;
+ * @c release takes back what it returned with the same size and alignment.
+ * Both may be called from any thread.
+ */
+typedef struct pith_allocator {
+    void *(*allocate)(void *closure, size_t bytes, size_t alignment);
+    void (*release)(void *closure, void *memory, size_t bytes, size_t alignment);
+    void *closure;
+} pith_allocator;
+
+/** What a log hook is told. */
+typedef enum pith_log_level { PITH_LOG_DEBUG, PITH_LOG_INFO, PITH_LOG_WARNING, PITH_LOG_ERROR } pith_log_level;
+/** Receives messages that no call can return; may be called from any thread. */
+typedef void (*pith_log_hook)(pith_log_level level, const char *message, void *closure);
+
+/** Set the log hook of a runtime; NULL silences it. The library never prints by itself. */
+PITH_API void pith_set_log_hook(pith_runtime *rt, pith_log_hook hook, void *closure);
+
+/* ---- Scopes ---- */
+
+/**
+ * Open a scope of @p rt, on a stream of its own runtime's default group.
+ *
+ * @return A scope, never NULL: where memory is short or @p rt is not usable, a static scope
+ *         that carries the reason and in which nothing can be made.
+ */
+PITH_API pith_scope *pith_scope_open(pith_runtime *rt);
+
+/**
+ * Open a child of @p parent: same stream, options and assertion level.
+ *
+ * Closing a child whose error was not cleared hands the error to the parent.
+ * @return A scope, never NULL.
+ */
+PITH_API pith_scope *pith_scope_open_in(pith_scope *parent);
+
+/**
+ * Close a scope: what it owns is freed, its open children are closed first.
+ *
+ * Failures on the device that nobody has read go to the parent, or to the log hook.
+ * Closing a closed scope, or NULL, does nothing.
+ */
+PITH_API void pith_scope_close(pith_scope *s);
+
+/** The runtime of a scope; NULL where @p s is no open scope. */
+PITH_API pith_runtime *pith_scope_runtime(const pith_scope *s);
+
+/** Bytes of host memory that a scope holds for objects (not for array data). */
+PITH_API size_t pith_scope_bytes(const pith_scope *s);
+
+/* ---- Errors: the first one stays on the scope ---- */
+
+/** Whether the scope carries an error. Does not synchronise with the device. */
+PITH_API bool pith_failed(const pith_scope *s);
+/** The code of the scope's error; PITH_OK without one; PITH_E_SCOPE for a closed scope. */
+PITH_API pith_status pith_code(const pith_scope *s);
+/**
+ * One line: path, what was expected and what was there, and the call site.
+ *
+ * @return Text that lives until the scope is cleared, fails anew or closes; never NULL.
+ */
+PITH_API const char *pith_message(const pith_scope *s);
+/** Path of the error in the tree, such as ".atoms.position"; "" where there is none. */
+PITH_API const char *pith_error_path(const pith_scope *s);
+/** Where the failing call was made, such as "melt.c:120"; "" where it is unknown. */
+PITH_API const char *pith_error_site(const pith_scope *s);
+/** Forget the scope's error; makers work again. */
+PITH_API void pith_clear(pith_scope *s);
+/**
+ * Set an error of the caller's own on @p s, unless it carries one already.
+ *
+ * For functions of a user's that report through the scope as the library does.
+ */
+PITH_API void pith_fail(pith_scope *s, pith_status code, const char *path, const char *format, ...)
+    PITH_FORMAT(4, 5);
+
+/** Remember the source line of the call that is being made; used by the macros below. */
+PITH_API pith_scope *pith_at(pith_scope *s, const char *site);
+#define PITH_AT(s) pith_at((s), __FILE__ ":" PITH_STRINGIZE(__LINE__))
+
+PITH_END
+
+/* Calls that can fail tell the library where they stand. A function called through a pointer
+ * or inside parentheses, (pith_fail)(s, ...), only loses that. */
+#ifndef PITH_NO_SITES
+#    define pith_fail(s, ...) pith_fail(PITH_AT(s), __VA_ARGS__)
+#endif
+
+#endif
