@@ -1,9 +1,11 @@
 /**
  * @file
- * What every part of pith shares: status codes, dtypes, specs, scopes, errors and allocation.
+ * What every part of pith shares: status codes, dtypes, specs, scopes, errors and
+ * allocation.
  *
- * A program opens a runtime (gpu.h), opens scopes in it, and makes arrays and trees in scopes.
- * A scope owns what is made in it; everything made is immutable. Errors stay on the scope.
+ * A program opens a runtime (gpu.h), opens scopes in it, and makes arrays and trees in
+ * scopes. A scope owns what is made in it; everything made is immutable. Errors stay on
+ * the scope.
  */
 #ifndef PITH_BASE_H
 #define PITH_BASE_H
@@ -17,20 +19,21 @@
 #    error "pith supports POSIX systems"
 #endif
 #ifdef __cplusplus
-#    define PITH_API extern "C" __attribute__((visibility("default")))
+#    define PITH_API   extern "C" __attribute__((visibility("default")))
 #    define PITH_BEGIN extern "C" {
-#    define PITH_END }
-#    define PITH_DEFAULT = {} /* g++ -Wextra complains of members an option list leaves out */
+#    define PITH_END   }
+#    define PITH_DEFAULT                                                                 \
+        = {} /* g++ -Wextra complains of members an option list leaves out */
 #else
 #    define PITH_API extern __attribute__((visibility("default")))
 #    define PITH_BEGIN
 #    define PITH_END
 #    define PITH_DEFAULT
 #endif
-#define PITH_NODISCARD __attribute__((warn_unused_result))
+#define PITH_NODISCARD               __attribute__((warn_unused_result))
 #define PITH_FORMAT(text, arguments) __attribute__((format(printf, text, arguments)))
-#define PITH_STRINGIZE_(x) #x
-#define PITH_STRINGIZE(x) PITH_STRINGIZE_(x)
+#define PITH_STRINGIZE_(x)           #x
+#define PITH_STRINGIZE(x)            PITH_STRINGIZE_(x)
 
 #define PITH_VERSION_MAJOR 0
 #define PITH_VERSION_MINOR 1
@@ -104,15 +107,16 @@ typedef enum pith_dtype {
 } pith_dtype;
 
 #define PITH_DTYPE_COUNT 14 /**< dtypes, PITH_DTYPE_NONE included */
-#define PITH_MAX_RANK 8     /**< the largest rank of an array */
+#define PITH_MAX_RANK    8  /**< the largest rank of an array */
 
-/** dtype and shape of an array; interned by the library, so equal specs are one object. */
+/** dtype and shape of an array; interned by the library, so equal specs are one object.
+ */
 typedef struct pith_spec {
     pith_dtype dtype;
-    int32_t rank;                  /**< 0 to PITH_MAX_RANK */
-    int64_t shape[PITH_MAX_RANK];  /**< extents, C order; beyond rank 0 */
-    int64_t count;                 /**< product of the extents */
-    size_t bytes;                  /**< count times the size of an element */
+    int32_t rank;                 /**< 0 to PITH_MAX_RANK */
+    int64_t shape[PITH_MAX_RANK]; /**< extents, C order; beyond rank 0 */
+    int64_t count;                /**< product of the extents */
+    size_t bytes;                 /**< count times the size of an element */
 } pith_spec;
 
 typedef struct pith_runtime pith_runtime; /**< a device, its memory and its caches */
@@ -126,7 +130,8 @@ PITH_API const char *pith_status_name(pith_status status);
 /** One line that explains a status code; never NULL. */
 PITH_API const char *pith_status_text(pith_status status);
 
-/** Name of a dtype, such as "f32"; "none" for PITH_DTYPE_NONE and for what is no dtype. */
+/** Name of a dtype, such as "f32"; "none" for PITH_DTYPE_NONE and for what is no dtype.
+ */
 PITH_API const char *pith_dtype_name(pith_dtype dtype);
 /** Bytes of one element; 0 for PITH_DTYPE_NONE. */
 PITH_API size_t pith_dtype_size(pith_dtype dtype);
@@ -140,7 +145,8 @@ PITH_API bool pith_dtype_is_integer(pith_dtype dtype);
 /**
  * Allocation functions a runtime uses for all host memory.
  *
- * @c allocate returns memory aligned to @p alignment (a power of two, at least 16) or NULL;
+ * @c allocate returns memory aligned to @p alignment (a power of two, at least 16) or
+ * NULL;
  * @c release takes back what it returned with the same size and alignment.
  * Both may be called from any thread.
  */
@@ -151,11 +157,17 @@ typedef struct pith_allocator {
 } pith_allocator;
 
 /** What a log hook is told. */
-typedef enum pith_log_level { PITH_LOG_DEBUG, PITH_LOG_INFO, PITH_LOG_WARNING, PITH_LOG_ERROR } pith_log_level;
+typedef enum pith_log_level {
+    PITH_LOG_DEBUG,
+    PITH_LOG_INFO,
+    PITH_LOG_WARNING,
+    PITH_LOG_ERROR
+} pith_log_level;
 /** Receives messages that no call can return; may be called from any thread. */
 typedef void (*pith_log_hook)(pith_log_level level, const char *message, void *closure);
 
-/** Set the log hook of a runtime; NULL silences it. The library never prints by itself. */
+/** Set the log hook of a runtime; NULL silences it. The library never prints by itself.
+ */
 PITH_API void pith_set_log_hook(pith_runtime *rt, pith_log_hook hook, void *closure);
 
 /* ---- Scopes ---- */
@@ -163,8 +175,8 @@ PITH_API void pith_set_log_hook(pith_runtime *rt, pith_log_hook hook, void *clos
 /**
  * Open a scope of @p rt, on a stream of its own runtime's default group.
  *
- * @return A scope, never NULL: where memory is short or @p rt is not usable, a static scope
- *         that carries the reason and in which nothing can be made.
+ * @return A scope, never NULL: where memory is short or @p rt is not usable, a static
+ * scope that carries the reason and in which nothing can be made.
  */
 PITH_API pith_scope *pith_scope_open(pith_runtime *rt);
 
@@ -194,7 +206,8 @@ PITH_API size_t pith_scope_bytes(const pith_scope *s);
 
 /** Whether the scope carries an error. Does not synchronise with the device. */
 PITH_API bool pith_failed(const pith_scope *s);
-/** The code of the scope's error; PITH_OK without one; PITH_E_SCOPE for a closed scope. */
+/** The code of the scope's error; PITH_OK without one; PITH_E_SCOPE for a closed scope.
+ */
 PITH_API pith_status pith_code(const pith_scope *s);
 /**
  * One line: path, what was expected and what was there, and the call site.
@@ -213,7 +226,8 @@ PITH_API void pith_clear(pith_scope *s);
  *
  * For functions of a user's that report through the scope as the library does.
  */
-PITH_API void pith_fail(pith_scope *s, pith_status code, const char *path, const char *format, ...)
+PITH_API void
+pith_fail(pith_scope *s, pith_status code, const char *path, const char *format, ...)
     PITH_FORMAT(4, 5);
 
 /** Remember the source line of the call that is being made; used by the macros below. */
@@ -222,8 +236,8 @@ PITH_API pith_scope *pith_at(pith_scope *s, const char *site);
 
 PITH_END
 
-/* Calls that can fail tell the library where they stand. A function called through a pointer
- * or inside parentheses, (pith_fail)(s, ...), only loses that. */
+/* Calls that can fail tell the library where they stand. A function called through a
+ * pointer or inside parentheses, (pith_fail)(s, ...), only loses that. */
 #ifndef PITH_NO_SITES
 #    define pith_fail(s, ...) pith_fail(PITH_AT(s), __VA_ARGS__)
 #endif

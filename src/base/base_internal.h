@@ -10,8 +10,8 @@
 #include <stdatomic.h>
 
 #define PITHP_COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
-#define PITHP_UNLIKELY(x) __builtin_expect(!!(x), 0)
-#define PITHP_LIKELY(x) __builtin_expect(!!(x), 1)
+#define PITHP_UNLIKELY(x)  __builtin_expect(!!(x), 0)
+#define PITHP_LIKELY(x)    __builtin_expect(!!(x), 1)
 
 /* Internal invariants; argument checks are never assertions. */
 #ifdef PITH_DEBUG
@@ -29,12 +29,17 @@
 
 /* ---- Memory: the runtime's allocator, with its bytes counted ---- */
 
-void *pithp_allocate(pith_runtime *rt, size_t bytes); /* 16-byte aligned; NULL when short */
+void *pithp_allocate(pith_runtime *rt,
+                     size_t bytes); /* 16-byte aligned; NULL when short */
 void *pithp_allocate_aligned(pith_runtime *rt, size_t bytes, size_t alignment);
 void pithp_release(pith_runtime *rt, void *memory, size_t bytes);
-void pithp_release_aligned(pith_runtime *rt, void *memory, size_t bytes, size_t alignment);
+void pithp_release_aligned(pith_runtime *rt,
+                           void *memory,
+                           size_t bytes,
+                           size_t alignment);
 /* Grow an array; NULL (and the old one untouched) when short. */
-void *pithp_reallocate(pith_runtime *rt, void *memory, size_t old_bytes, size_t new_bytes);
+void *
+pithp_reallocate(pith_runtime *rt, void *memory, size_t old_bytes, size_t new_bytes);
 /* Bytes the runtime has allocated and not released. */
 size_t pithp_bytes_allocated(const pith_runtime *rt);
 
@@ -99,12 +104,15 @@ typedef struct pithp_block {
 
 _Static_assert(sizeof(pithp_block) == 64, "block headers keep their contents aligned");
 
-/* The region that holds an address and its state. Lock-free; safe for any pointer value. */
+/* The region that holds an address and its state. Lock-free; safe for any pointer value.
+ */
 pithp_block_state pithp_block_find(const void *address, pithp_block **block);
 pithp_block *pithp_block_acquire(pith_runtime *rt, size_t bytes); /* NULL when short */
 void pithp_block_free(pith_runtime *rt, pithp_block *block);
-/* Blocks of the process, never freed: nil records and what else outlives every runtime. */
-void *pithp_permanent(size_t bytes); /* zeroed, 16-byte aligned, findable; NULL when short */
+/* Blocks of the process, never freed: nil records and what else outlives every runtime.
+ */
+void *
+pithp_permanent(size_t bytes); /* zeroed, 16-byte aligned, findable; NULL when short */
 
 typedef enum pithp_pointer {
     PITHP_POINTER_OK,
@@ -150,9 +158,11 @@ typedef enum pithp_room {
 } pithp_room;
 
 typedef struct pithp_room_hooks {
-    /* A scope was opened; state may be inherited from its parent (NULL for a root). (optional) */
+    /* A scope was opened; state may be inherited from its parent (NULL for a root).
+     * (optional) */
     void (*scope_opened)(pith_scope *s, pith_scope *parent);
-    /* A scope is about to close; its objects still live. Called from the top room down. (optional) */
+    /* A scope is about to close; its objects still live. Called from the top room down.
+     * (optional) */
     void (*scope_closing)(pith_scope *s);
     /* The runtime is about to close; called from the top room down. (optional) */
     void (*runtime_closing)(pith_runtime *rt);
@@ -167,24 +177,40 @@ typedef struct pithp_error {
     char path[PITHP_PATH_BYTES];
     char message[PITHP_MESSAGE_BYTES]; /* "path: text (site)", one line */
     char site[PITHP_SITE_BYTES];
+    char text[PITHP_MESSAGE_BYTES]; /* what the message is composed of */
 } pithp_error;
 
-/* Set the scope's error unless it has one; returns code, so that `return pithp_fail(...)` reads well.
- * path may be NULL. The text must not repeat the path. */
-pith_status pithp_fail(pith_scope *s, pith_status code, const char *path, const char *format, ...)
+/* Set the scope's error unless it has one; returns code, so that `return pithp_fail(...)`
+ * reads well. path may be NULL. The text must not repeat the path. */
+pith_status
+pithp_fail(pith_scope *s, pith_status code, const char *path, const char *format, ...)
     PITH_FORMAT(4, 5);
-pith_status pithp_fail_v(pith_scope *s, pith_status code, const char *path, const char *site,
-                         const char *format, va_list arguments) PITH_FORMAT(5, 0);
+pith_status pithp_fail_v(pith_scope *s,
+                         pith_status code,
+                         const char *path,
+                         const char *site,
+                         const char *format,
+                         va_list arguments) PITH_FORMAT(5, 0);
 /* As pithp_fail, with the call site of an earlier call (a check that surfaces later). */
-pith_status pithp_fail_at(pith_scope *s, pith_status code, const char *path, const char *site,
-                          const char *format, ...) PITH_FORMAT(5, 6);
+pith_status pithp_fail_at(pith_scope *s,
+                          pith_status code,
+                          const char *path,
+                          const char *site,
+                          const char *format,
+                          ...) PITH_FORMAT(5, 6);
 pith_status pithp_fail_memory(pith_scope *s, size_t bytes);
 /* Fill an error record that belongs to no scope yet (a runtime's, a worker's). */
-void pithp_error_set(pithp_error *e, pith_status code, const char *path, const char *site,
-                     const char *format, ...) PITH_FORMAT(5, 6);
-/* Put a path segment in front of the path of the scope's error, as upper levels see more. */
+void pithp_error_set(pithp_error *e,
+                     pith_status code,
+                     const char *path,
+                     const char *site,
+                     const char *format,
+                     ...) PITH_FORMAT(5, 6);
+/* Put a path segment in front of the path of the scope's error, as upper levels see more.
+ */
 void pithp_error_prefix(pith_scope *s, const char *segment);
-void pithp_log(pith_runtime *rt, pith_log_level level, const char *format, ...) PITH_FORMAT(3, 4);
+void pithp_log(pith_runtime *rt, pith_log_level level, const char *format, ...)
+    PITH_FORMAT(3, 4);
 
 /* ---- Runtime ---- */
 
@@ -194,26 +220,30 @@ struct pith_runtime {
     pith_allocator allocator;
     atomic_size_t bytes_allocated;
     pthread_mutex_t lock; /* guards the block cache, the scope list and spec insertion */
-    pithp_block *cached_first, *cached_last; /* free single blocks, reused first in, first out */
+    pithp_block *cached_first,
+        *cached_last; /* free single blocks, reused first in, first out */
     int cached_count;
     pith_scope *scopes; /* roots, linked by next_sibling */
     pith_log_hook log_hook;
     void *log_closure;
-    struct pithp_spec_table *specs;
+    _Atomic(struct pithp_spec_table *) specs;
     const pithp_room_hooks *hooks[PITHP_ROOM_COUNT];
     void *room[PITHP_ROOM_COUNT];
     pithp_error error; /* why it could not be opened, or died */
 };
 
-/* allocator NULL: the C library's. Never NULL: a static runtime with its error set when memory is short. */
+/* allocator NULL: the C library's. Never NULL: a static runtime with its error set when
+ * memory is short. */
 pith_runtime *pithp_runtime_create(const pith_allocator *allocator);
 void pithp_runtime_destroy(pith_runtime *rt); /* closes scopes, calls hooks, frees all */
 bool pithp_runtime_valid(const pith_runtime *rt);
-void pithp_runtime_fail(pith_runtime *rt, pith_status code, const char *format, ...) PITH_FORMAT(3, 4);
+void pithp_runtime_fail(pith_runtime *rt, pith_status code, const char *format, ...)
+    PITH_FORMAT(3, 4);
 
 /* ---- Scopes ---- */
 
-/* Something a scope owns a reference to until it closes, shared by `live` objects of the scope. */
+/* Something a scope owns a reference to until it closes, shared by `live` objects of the
+ * scope. */
 typedef struct pithp_hold {
     void *thing;
     void (*release)(pith_scope *s, void *thing);
@@ -235,28 +265,40 @@ struct pith_scope {
     void *room[PITHP_ROOM_COUNT];
     const char *site; /* of the call being made */
     int site_depth;
-    const char *sites[PITHP_SITE_DEPTH]; /* of calls whose arguments are being evaluated */
+    const char
+        *sites[PITHP_SITE_DEPTH]; /* of calls whose arguments are being evaluated */
+    bool error_read;              /* the user has seen the error */
     pithp_error error;
 };
 
-/* Begins every exported function that makes something: the scope is valid, open and without error.
- * Takes the call site. Where it returns false the caller returns its nil. */
+/* Begins every exported function that makes something: the scope is valid, open and
+ * without error. Takes the call site. Where it returns false the caller returns its nil.
+ */
 bool pithp_enter(pith_scope *s);
 bool pithp_scope_valid(const pith_scope *s); /* open or static; safe for any pointer */
 
-/* Memory of the scope for anything but objects: 16-byte aligned, freed with it. NULL sets its error. */
+/* Memory of the scope for anything but objects: 16-byte aligned, freed with it. NULL sets
+ * its error. */
 void *pithp_scope_allocate(pith_scope *s, size_t bytes);
-/* A zero-filled header and payload, findable by pithp_pointer_check; returns the payload. NULL sets the error. */
-void *pithp_object_make(pith_scope *s, pithp_kind kind, const void *shape, size_t payload_bytes);
-/* Raw memory for several objects of one slab, headers written by the caller. NULL sets the error. */
+/* A zero-filled header and payload, findable by pithp_pointer_check; returns the payload.
+ * NULL sets the error. */
+void *pithp_object_make(pith_scope *s,
+                        pithp_kind kind,
+                        const void *shape,
+                        size_t payload_bytes);
+/* Raw memory for several objects of one slab, headers written by the caller. NULL sets
+ * the error. */
 void *pithp_slab_make(pith_scope *s, size_t bytes);
-/* Own one reference to thing until the scope closes. NULL sets the error (thing is not released then). */
-pithp_hold *pithp_scope_hold(pith_scope *s, void *thing, void (*release)(pith_scope *s, void *thing));
+/* Own one reference to thing until the scope closes. NULL sets the error (thing is not
+ * released then). */
+pithp_hold *
+pithp_scope_hold(pith_scope *s, void *thing, void (*release)(pith_scope *s, void *thing));
 /* One user of a hold is gone. */
 void pithp_hold_drop(pith_scope *s, pithp_hold *hold);
 /* Whether objects of `owner` outlive s: owner is s, a scope around it, or the process. */
 bool pithp_scope_reaches(const pith_scope *s, const pith_scope *owner);
-static inline pith_scope *pithp_owner_of(const void *object) { /* object already checked */
+static inline pith_scope *
+pithp_owner_of(const void *object) { /* object already checked */
     pithp_block *block = NULL;
     pithp_block_find((const char *)object - 1, &block);
     return block->owner;
@@ -266,11 +308,13 @@ static inline pith_scope *pithp_owner_of(const void *object) { /* object already
 
 /* The one spec of that dtype and shape, or NULL with the scope's error set
  * (rank beyond 8, negative extent, bytes that overflow, no memory). */
-const pith_spec *pithp_spec(pith_scope *s, pith_dtype dtype, int rank, const int64_t *shape);
+const pith_spec *
+pithp_spec(pith_scope *s, pith_dtype dtype, int rank, const int64_t *shape);
 /* "f64[256,3]" */
 enum { PITHP_SPEC_TEXT_BYTES = 192 };
 const char *pithp_spec_print(const pith_spec *spec, char text[PITHP_SPEC_TEXT_BYTES]);
-const char *pithp_shape_print(int rank, const int64_t *shape, char text[PITHP_SPEC_TEXT_BYTES]);
+const char *
+pithp_shape_print(int rank, const int64_t *shape, char text[PITHP_SPEC_TEXT_BYTES]);
 
 /* ---- Text: a string buffer that grows, or remembers that it could not ---- */
 
@@ -287,7 +331,8 @@ void pithp_text_add_n(pithp_text *t, const char *text, size_t n);
 void pithp_text_print(pithp_text *t, const char *format, ...) PITH_FORMAT(2, 3);
 void pithp_text_end(pithp_text *t);
 
-/* 64-bit hash of bytes, for tables in memory (FNV-1a folded by a finaliser; never written to files). */
+/* 64-bit hash of bytes, for tables in memory (FNV-1a folded by a finaliser; never written
+ * to files). */
 uint64_t pithp_hash(uint64_t seed, const void *bytes, size_t n);
 
 #endif

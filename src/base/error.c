@@ -1,0 +1,188 @@
+/* Sticky errors: the first failure stays on the scope, as one bounded line with path and
+ * call site. */
+#include "base/base_internal.h"
+#include "base/scope.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Copy text that fits, marking a cut with "..."; control characters would break the one
+ * line. */
+static void copy_line(char *to, size_t room, const char *from) {
+    size_t n = strlen(from);
+    const bool cut = n >= room;
+    if (cut)
+        n = room - 1;
+    for (size_t i = 0; i < n; i++)
+        to[i] = (unsigned char)from[i] < ' ' ? ' ' : from[i];
+    to[n] = 0;
+    if (cut)
+        memcpy(to + room - 4, "...", 3);
+}
+
+static const char *base_name(const char *site) {
+    const char *slash = strrchr(site, '/');
+    return slash ? slash + 1 : site;
+}
+
+static void compose(pithp_error *e, const char *text) {
+    char line[2 * PITHP_MESSAGE_BYTES];
+    snprintf(line, sizeof line, "%s%s%s%s%s%s", e->path, e->path[0] ? ": " : "", text,
+             e->site[0] ? " (" : "", e->site, e->site[0] ? ")" : "");
+    copy_line(e->message, sizeof e->message, line);
+}
+
+static void set(pithp_error *e,
+                pith_status code,
+                const char *path,
+                const char *site,
+                const char *format,
+                va_list arguments) PITH_FORMAT(5, 0);
+
+static void set(pithp_error *e,
+                pith_status code,
+                const char *path,
+                const char *site,
+                const char *format,
+                va_list arguments) {
+    char text[PITHP_MESSAGE_BYTES];
+    vsnprintf(text, sizeof text, format, arguments);
+    copy_line(e->path, sizeof e->path, path ? path : "");
+    copy_line(e->site, sizeof e->site, site ? base_name(site) : "");
+    copy_line(e->text, sizeof e->text, text);
+    e->code = code;
+    compose(e, e->text);
+}
+
+void pithp_error_set(pithp_error *e,
+                     pith_status code,
+                     const char *path,
+                     const char *site,
+                     const char *format,
+                     ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    set(e, code, path, site, format, arguments);
+    va_end(arguments);
+}
+
+pith_status pithp_fail_v(pith_scope *s,
+                         pith_status code,
+                         const char *path,
+                         const char *site,
+                         const char *format,
+                         va_list arguments) {
+    if (pithp_scope_writable(s) && s->error.code == PITH_OK) {
+        set(&s->error, code, path, site, format, arguments);
+        s->error_read = false;
+    }
+    return code;
+}
+
+pith_status
+pithp_fail(pith_scope *s, pith_status code, const char *path, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    pithp_fail_v(s, code, path, pithp_scope_writable(s) ? s->site : NULL, format,
+                 arguments);
+    va_end(arguments);
+    return code;
+}
+
+pith_status pithp_fail_at(pith_scope *s,
+                          pith_status code,
+                          const char *path,
+                          const char *site,
+                          const char *format,
+                          ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    pithp_fail_v(s, code, path, site, format, arguments);
+    va_end(arguments);
+    return code;
+}
+
+pith_status pithp_fail_memory(pith_scope *s, size_t bytes) {
+    return pithp_fail(s, PITH_E_MEMORY, NULL, "out of memory: %zu bytes of host memory",
+                      bytes);
+}
+
+void pithp_error_prefix(pith_scope *s, const char *segment) {
+    if (!pithp_scope_writable(s) || s->error.code == PITH_OK)
+        return;
+    char path[PITHP_PATH_BYTES + 64];
+    snprintf(path, sizeof path, "%s%s", segment, s->error.path);
+    copy_line(s->error.path, sizeof s->error.path, path);
+    compose(&s->error, s->error.text);
+}
+
+void pithp_log(pith_runtime *rt, pith_log_level level, const char *format, ...) {
+    if (!rt || !rt->log_hook)
+        return;
+    char text[PITHP_MESSAGE_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    rt->log_hook(level, text, rt->log_closure);
+}
+
+/* ---- What users read ---- */
+
+bool pith_failed(const pith_scope *s) {
+    return pith_code(s) != PITH_OK;
+}
+
+pith_status pith_code(const pith_scope *s) {
+    if (!pithp_scope_valid(s))
+        return PITH_E_SCOPE;
+    pithp_scope_mark_read(s);
+    return s->error.code;
+}
+
+const char *pith_message(const pith_scope *s) {
+    if (!pithp_scope_valid(s))
+        return pith_status_text(PITH_E_SCOPE);
+    pithp_scope_mark_read(s);
+    return s->error.code == PITH_OK ? "" : s->error.message;
+}
+
+const char *pith_error_path(const pith_scope *s) {
+    return pithp_scope_valid(s) ? s->error.path : "";
+}
+
+const char *pith_error_site(const pith_scope *s) {
+    return pithp_scope_valid(s) ? s->error.site : "";
+}
+
+void pith_clear(pith_scope *s) {
+    if (!pithp_scope_writable(s))
+        return;
+    s->error.code = PITH_OK;
+    s->error.path[0] = s->error.message[0] = s->error.site[0] = s->error.text[0] = 0;
+}
+
+void pith_fail(pith_scope *s,
+               pith_status code,
+               const char *path,
+               const char *format,
+               ...) {
+    if (!pithp_enter(s))
+        return;
+    if (code == PITH_OK || !format) {
+        pithp_fail(s, PITH_E_ARG, NULL,
+                   "pith_fail: a code other than PITH_OK and a format");
+        return;
+    }
+    va_list arguments;
+    va_start(arguments, format);
+    pithp_fail_v(s, code, path, s->site, format, arguments);
+    va_end(arguments);
+}
+
+void pith_set_log_hook(pith_runtime *rt, pith_log_hook hook, void *closure) {
+    if (!pithp_runtime_valid(rt))
+        return;
+    rt->log_hook = hook;
+    rt->log_closure = closure;
+}

@@ -1,0 +1,312 @@
+/* Scopes: owners of results. A scope lives at the start of its own first block; objects
+ * are bumped off its blocks, and everything goes at once when it closes. */
+#include "base/scope.h"
+
+#include "base/base_internal.h"
+
+#include <string.h>
+
+enum { HOLDS_PER_CHUNK = 62, LARGE_OBJECT = 16384 };
+
+typedef struct pithp_hold_chunk {
+    struct pithp_hold_chunk *next;
+    int count;
+    pithp_hold holds[HOLDS_PER_CHUNK];
+} pithp_hold_chunk;
+
+/* Scopes that could not be opened: shared, never written, and every call on them fails.
+ */
+static pith_scope no_memory = {
+    .magic = PITHP_SCOPE_MAGIC,
+    .error = {.code = PITH_E_MEMORY, .message = "out of memory: no room for a scope"},
+};
+static pith_scope no_runtime = {
+    .magic = PITHP_SCOPE_MAGIC,
+    .error = {.code = PITH_E_ARG,
+              .message = "pith_scope_open: the runtime is closed or not a runtime"},
+};
+static pith_scope no_parent = {
+    .magic = PITHP_SCOPE_MAGIC,
+    .error = {.code = PITH_E_SCOPE,
+              .message = "pith_scope_open_in: the parent is closed or not a scope"},
+};
+
+static bool is_static(const pith_scope *s) {
+    return s == &no_memory || s == &no_runtime || s == &no_parent;
+}
+
+bool pithp_scope_writable(const pith_scope *s) {
+    pithp_block *block = NULL;
+    return s && pithp_block_find(s, &block) == PITHP_BLOCK_LIVE &&
+           (const char *)s == (const char *)block + sizeof(pithp_block) &&
+           s->magic == PITHP_SCOPE_MAGIC && s->open;
+}
+
+bool pithp_scope_valid(const pith_scope *s) {
+    return pithp_scope_writable(s) || is_static(s);
+}
+
+void pithp_scope_mark_read(const pith_scope *s) {
+    if (!is_static(s))
+        ((pith_scope *)(uintptr_t)s)->error_read = true;
+}
+
+bool pithp_enter(pith_scope *s) {
+    if (PITHP_UNLIKELY(!pithp_scope_writable(s)))
+        return false;
+    if (s->site_depth > 0)
+        s->site = s->sites[--s->site_depth];
+    return PITHP_LIKELY(s->error.code == PITH_OK);
+}
+
+pith_scope *pith_at(pith_scope *s, const char *site) {
+    if (pithp_scope_writable(s) && s->site_depth < PITHP_SITE_DEPTH)
+        s->sites[s->site_depth++] = site;
+    return s;
+}
+
+/* ---- Opening and closing ---- */
+
+static pith_scope *open_scope(pith_runtime *rt, pith_scope *parent) {
+    pithp_block *block = pithp_block_acquire(rt, PITHP_BLOCK_BYTES);
+    if (!block)
+        return &no_memory;
+    pith_scope *s = (pith_scope *)((char *)block + sizeof *block);
+    /* The message buffers are left as they are: only their first bytes count. */
+    memset(s, 0, offsetof(pith_scope, error));
+    s->error.code = PITH_OK;
+    s->error.path[0] = s->error.message[0] = s->error.site[0] = s->error.text[0] = 0;
+    s->error_read = true;
+    s->magic = PITHP_SCOPE_MAGIC;
+    s->open = true;
+    s->runtime = rt;
+    s->parent = parent;
+    s->depth = parent ? parent->depth + 1 : 0;
+    s->blocks = block;
+    s->bytes = block->bytes;
+    s->cursor = (char *)block + ((sizeof *block + sizeof *s + 15) & ~(size_t)15);
+    s->limit = (char *)block + block->bytes;
+    block->owner = s;
+    return s;
+}
+
+static void link_scope(pith_scope *s, pith_scope **first) {
+    s->next_sibling = *first;
+    if (*first)
+        (*first)->previous_sibling = s;
+    *first = s;
+}
+
+static void unlink_scope(pith_scope *s, pith_scope **first) {
+    if (s->previous_sibling)
+        s->previous_sibling->next_sibling = s->next_sibling;
+    else
+        *first = s->next_sibling;
+    if (s->next_sibling)
+        s->next_sibling->previous_sibling = s->previous_sibling;
+}
+
+static void tell_rooms_opened(pith_scope *s) {
+    for (int i = 0; i < PITHP_ROOM_COUNT; i++) {
+        const pithp_room_hooks *hooks = s->runtime->hooks[i];
+        if (hooks && hooks->scope_opened)
+            hooks->scope_opened(s, s->parent);
+    }
+}
+
+pith_scope *pith_scope_open(pith_runtime *rt) {
+    if (!pithp_runtime_valid(rt))
+        return &no_runtime;
+    if (pithp_runtime_is_static(rt))
+        return &no_memory;
+    pith_scope *s = open_scope(rt, NULL);
+    if (is_static(s))
+        return s;
+    pthread_mutex_lock(&rt->lock);
+    link_scope(s, &rt->scopes);
+    if (rt->error.code != PITH_OK)
+        s->error = rt->error;
+    pthread_mutex_unlock(&rt->lock);
+    tell_rooms_opened(s);
+    return s;
+}
+
+pith_scope *pith_scope_open_in(pith_scope *parent) {
+    if (!pithp_scope_writable(parent))
+        return is_static(parent) ? parent : &no_parent;
+    pith_scope *s = open_scope(parent->runtime, parent);
+    if (is_static(s))
+        return s;
+    link_scope(s, &parent->first_child);
+    if (parent->error.code != PITH_OK)
+        s->error = parent->error; /* nothing is made under a failed parent */
+    s->error_read = true;
+    s->site = parent->site;
+    tell_rooms_opened(s);
+    return s;
+}
+
+static void release_holds(pith_scope *s) {
+    for (pithp_hold_chunk *chunk = s->holds; chunk; chunk = chunk->next)
+        for (int i = chunk->count; i-- > 0;)
+            if (chunk->holds[i].live)
+                chunk->holds[i].release(s, chunk->holds[i].thing);
+}
+
+static void hand_over_error(const pith_scope *s) {
+    if (s->error.code == PITH_OK)
+        return;
+    if (s->parent) {
+        if (s->parent->error.code == PITH_OK) {
+            s->parent->error = s->error;
+            s->parent->error_read = false;
+        }
+    } else if (!s->error_read) {
+        pithp_log(s->runtime, PITH_LOG_ERROR, "%s", s->error.message);
+    }
+}
+
+static void close_one(pith_scope *s) {
+    pith_runtime *rt = s->runtime;
+    for (int i = PITHP_ROOM_COUNT; i-- > 0;)
+        if (rt->hooks[i] && rt->hooks[i]->scope_closing)
+            rt->hooks[i]->scope_closing(s);
+    release_holds(s);
+    hand_over_error(s);
+    if (s->parent) {
+        unlink_scope(s, &s->parent->first_child);
+    } else {
+        pthread_mutex_lock(&rt->lock);
+        unlink_scope(s, &rt->scopes);
+        pthread_mutex_unlock(&rt->lock);
+    }
+    s->open = false;
+    s->magic = 0;
+    for (pithp_block *block = s->blocks; block;) {
+        pithp_block *next = block->next;
+        pithp_block_free(rt, block);
+        block = next;
+    }
+}
+
+void pith_scope_close(pith_scope *s) {
+    if (!pithp_scope_writable(s))
+        return;
+    /* Deepest first, without recursion: chains of scopes may be long. */
+    for (;;) {
+        pith_scope *leaf = s;
+        while (leaf->first_child)
+            leaf = leaf->first_child;
+        const bool last = leaf == s;
+        close_one(leaf);
+        if (last)
+            return;
+    }
+}
+
+pith_runtime *pith_scope_runtime(const pith_scope *s) {
+    return pithp_scope_writable(s) ? s->runtime : NULL;
+}
+
+size_t pith_scope_bytes(const pith_scope *s) {
+    return pithp_scope_writable(s) ? s->bytes : 0;
+}
+
+bool pithp_scope_reaches(const pith_scope *s, const pith_scope *owner) {
+    if (s == owner || !owner)
+        return true;
+    if (s->runtime != owner->runtime)
+        return false;
+    while (s->depth > owner->depth)
+        s = s->parent;
+    return s == owner;
+}
+
+/* ---- Memory of a scope ---- */
+
+static void *new_region(pith_scope *s, size_t bytes) {
+    size_t region;
+    if (pithp_add_overflows(bytes, sizeof(pithp_block), &region))
+        region = SIZE_MAX;
+    pithp_block *block =
+        region == SIZE_MAX ? NULL : pithp_block_acquire(s->runtime, region);
+    if (!block) {
+        pithp_fail_memory(s, bytes);
+        return NULL;
+    }
+    block->owner = s;
+    block->next = s->blocks;
+    s->blocks = block;
+    s->bytes += block->bytes;
+    return block;
+}
+
+void *pithp_scope_allocate(pith_scope *s, size_t bytes) {
+    const size_t rounded = (bytes + 15) & ~(size_t)15;
+    if (PITHP_LIKELY(rounded >= bytes && rounded <= (size_t)(s->limit - s->cursor))) {
+        void *memory = s->cursor;
+        s->cursor += rounded;
+        return memory;
+    }
+    if (rounded < bytes) {
+        pithp_fail_memory(s, bytes);
+        return NULL;
+    }
+    if (rounded > LARGE_OBJECT) { /* a region of its own; the current block stays open */
+        pithp_block *block = new_region(s, rounded);
+        return block ? (char *)block + sizeof *block : NULL;
+    }
+    pithp_block *block = new_region(s, PITHP_BLOCK_BYTES - sizeof *block);
+    if (!block)
+        return NULL;
+    s->cursor = (char *)block + sizeof *block;
+    s->limit = (char *)block + block->bytes;
+    void *memory = s->cursor;
+    s->cursor += rounded;
+    return memory;
+}
+
+void *pithp_slab_make(pith_scope *s, size_t bytes) {
+    return pithp_scope_allocate(s, bytes);
+}
+
+void *pithp_object_make(pith_scope *s,
+                        pithp_kind kind,
+                        const void *shape,
+                        size_t payload_bytes) {
+    size_t bytes;
+    if (pithp_add_overflows(payload_bytes, sizeof(pithp_header), &bytes)) {
+        pithp_fail_memory(s, payload_bytes);
+        return NULL;
+    }
+    pithp_header *h = pithp_scope_allocate(s, bytes);
+    if (!h)
+        return NULL;
+    memset(h + 1, 0, payload_bytes);
+    *h = (pithp_header){
+        .magic = PITHP_OBJECT_MAGIC, .kind = (uint8_t)kind, .shape = shape};
+    return h + 1;
+}
+
+pithp_hold *pithp_scope_hold(pith_scope *s,
+                             void *thing,
+                             void (*release)(pith_scope *s, void *thing)) {
+    pithp_hold_chunk *chunk = s->holds;
+    if (!chunk || chunk->count == HOLDS_PER_CHUNK) {
+        chunk = pithp_scope_allocate(s, sizeof *chunk);
+        if (!chunk)
+            return NULL;
+        chunk->next = s->holds;
+        chunk->count = 0;
+        s->holds = chunk;
+    }
+    pithp_hold *hold = &chunk->holds[chunk->count++];
+    *hold = (pithp_hold){.thing = thing, .release = release, .live = 1};
+    return hold;
+}
+
+void pithp_hold_drop(pith_scope *s, pithp_hold *hold) {
+    PITH_ASSERT(hold->live > 0);
+    if (--hold->live == 0)
+        hold->release(s, hold->thing);
+}

@@ -1,0 +1,20 @@
+/* Within base only: what error.c and runtime.c need of scopes. */
+#ifndef PITH_BASE_SCOPE_H
+#define PITH_BASE_SCOPE_H
+
+#include "base/base_internal.h"
+
+/* Valid and not one of the static scopes that stand for failures to open one. */
+bool pithp_scope_writable(const pith_scope *s);
+/* The user has seen the error: closing the scope need not report it. */
+void pithp_scope_mark_read(const pith_scope *s);
+void pithp_block_cache_free(pith_runtime *rt);
+void pithp_specs_free(pith_runtime *rt);
+extern const pith_allocator pithp_libc_allocator;
+/* The static runtime that pithp_runtime_create returns when memory is short. */
+bool pithp_runtime_is_static(const pith_runtime *rt);
+
+#define PITHP_SCOPE_MAGIC   0x53636f70u
+#define PITHP_RUNTIME_MAGIC 0x52756e74u
+
+#endif

@@ -1,0 +1,20 @@
+/* Names and texts of status codes, from the one list in base.h. */
+#include "base/base_internal.h"
+
+static const struct {
+    const char *name, *text;
+} statuses[] = {
+#define ROW(name, value, text) [value] = {"PITH_" #name, text},
+    PITH_STATUS_LIST(ROW)
+#undef ROW
+};
+
+const char *pith_status_name(pith_status status) {
+    const size_t i = (size_t)status;
+    return i < PITHP_COUNT(statuses) ? statuses[i].name : "unknown status";
+}
+
+const char *pith_status_text(pith_status status) {
+    const size_t i = (size_t)status;
+    return i < PITHP_COUNT(statuses) ? statuses[i].text : "unknown status";
+}

@@ -1,0 +1,66 @@
+/* A string buffer that grows. When memory is short it keeps what it has and remembers
+ * that. */
+#include "base/base_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static char empty[1];
+
+void pithp_text_begin(pithp_text *t, pith_runtime *rt) {
+    *t = (pithp_text){.rt = rt, .bytes = empty};
+}
+
+static bool reserve(pithp_text *t, size_t more) {
+    if (t->failed)
+        return false;
+    size_t need;
+    if (pithp_add_overflows(t->length, more, &need) ||
+        pithp_add_overflows(need, 1, &need))
+        return t->failed = true, false;
+    if (need <= t->room)
+        return true;
+    size_t room = t->room ? t->room : 64;
+    while (room < need)
+        room = room > SIZE_MAX / 2 ? need : 2 * room;
+    char *grown = pithp_reallocate(t->rt, t->room ? t->bytes : NULL, t->room, room);
+    if (!grown)
+        return t->failed = true, false;
+    if (!t->room)
+        grown[0] = 0;
+    t->bytes = grown, t->room = room;
+    return true;
+}
+
+void pithp_text_add_n(pithp_text *t, const char *text, size_t n) {
+    if (!reserve(t, n))
+        return;
+    memcpy(t->bytes + t->length, text, n);
+    t->length += n;
+    t->bytes[t->length] = 0;
+}
+
+void pithp_text_add(pithp_text *t, const char *text) {
+    pithp_text_add_n(t, text, strlen(text));
+}
+
+void pithp_text_print(pithp_text *t, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    const int n = vsnprintf(NULL, 0, format, arguments);
+    va_end(arguments);
+    if (n < 0 || !reserve(t, (size_t)n)) {
+        t->failed = true;
+        return;
+    }
+    va_start(arguments, format);
+    vsnprintf(t->bytes + t->length, (size_t)n + 1, format, arguments);
+    va_end(arguments);
+    t->length += (size_t)n;
+}
+
+void pithp_text_end(pithp_text *t) {
+    if (t->room)
+        pithp_release(t->rt, t->bytes, t->room);
+    *t = (pithp_text){.bytes = empty};
+}
