@@ -1,0 +1,162 @@
+/* What every test includes: Criterion (or the plain runner where PITH_TEST_PLAIN is
+ * defined), checks that print a scope's error, a counting allocator, and comparisons of
+ * floats.
+ *
+ * Criterion ignores what fails in a fini function and what LeakSanitizer says, so leaks
+ * are checked at the end of the body: open the runtime with pt_open, close it with
+ * pt_close. */
+#ifndef PITH_TEST_H
+#define PITH_TEST_H
+
+#include <math.h>
+#include <pith/base.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef PITH_TEST_PLAIN
+#    include "pith_test_plain.h"
+#else
+#    include <criterion/criterion.h>
+#endif
+
+#define PT_UNUSED __attribute__((unused))
+
+/* ---- Errors of scopes ---- */
+
+/* The error that the last pt_fails saw, kept since pt_fails clears it from the scope. */
+static PT_UNUSED struct {
+    pith_status code;
+    char message[2048], path[1024], site[512];
+} pt_error;
+
+static inline void pt_remember(const pith_scope *s) {
+    pt_error.code = pith_code(s);
+    snprintf(pt_error.message, sizeof pt_error.message, "%s", pith_message(s));
+    snprintf(pt_error.path, sizeof pt_error.path, "%s", pith_error_path(s));
+    snprintf(pt_error.site, sizeof pt_error.site, "%s", pith_error_site(s));
+}
+
+/* pt_ok(s): the scope carries no error.
+ * pt_ok(s, expr): neither does it after expr, which is true (not NULL, not 0). */
+#define pt_ok(...)                                                                       \
+    PT_OK_PICK_(__VA_ARGS__, PT_OK_N_, PT_OK_N_, PT_OK_N_, PT_OK_N_, PT_OK_N_, PT_OK_N_, \
+                PT_OK_N_, PT_OK_1_, 0)                                                   \
+    (__VA_ARGS__)
+#define PT_OK_PICK_(a, b, c, d, e, f, g, h, chosen, ...) chosen
+#define PT_OK_1_(s)                                                                      \
+    cr_assert(!pith_failed(s), "%s: %s", pith_status_name(pith_code(s)), pith_message(s))
+#define PT_OK_N_(s, ...)                                                                 \
+    do {                                                                                 \
+        const bool pt_true_ = (__VA_ARGS__) ? true : false;                              \
+        PT_OK_1_(s);                                                                     \
+        cr_assert(pt_true_, "no error, but false: %s", #__VA_ARGS__);                    \
+    } while (0)
+
+/* pt_fails(code, s, expr): s has no error before, and this one after. The error moves to
+ * pt_error, so that s can be used again; pt_says looks for text in its message. */
+#define pt_fails(expected, s, ...)                                                       \
+    do {                                                                                 \
+        cr_assert(!pith_failed(s), "failed before: %s", pith_message(s));                \
+        (void)(__VA_ARGS__);                                                             \
+        pt_remember(s);                                                                  \
+        pith_clear(s);                                                                   \
+        cr_assert(pt_error.code == (expected), "expected %s, got %s: %s",                \
+                  pith_status_name(expected), pith_status_name(pt_error.code),           \
+                  pt_error.message);                                                     \
+    } while (0)
+#define pt_says(text)                                                                    \
+    cr_assert(strstr(pt_error.message, (text)), "expected \"%s\" in: %s", (text),        \
+              pt_error.message)
+
+/* ---- Memory: an allocator that counts, and fails when told to ---- */
+
+typedef struct pt_heap {
+    atomic_llong live;        /* blocks allocated and not released */
+    atomic_llong bytes;       /* of those */
+    atomic_llong allocations; /* ever asked for, failed ones included */
+    atomic_llong
+        fail_at; /* the allocation of that number fails, counted from 1; 0: none */
+} pt_heap;
+
+static inline void *pt_heap_allocate(void *closure, size_t bytes, size_t alignment) {
+    pt_heap *heap = (pt_heap *)closure;
+    const long long number = atomic_fetch_add(&heap->allocations, 1) + 1;
+    if (number == atomic_load(&heap->fail_at))
+        return NULL;
+    const size_t room = (bytes + alignment - 1) / alignment * alignment;
+    void *memory = aligned_alloc(alignment, room ? room : alignment);
+    if (memory) {
+        memset(memory, 0xA5, bytes); /* nothing may count on zeroed memory */
+        atomic_fetch_add(&heap->live, 1);
+        atomic_fetch_add(&heap->bytes, (long long)bytes);
+    }
+    return memory;
+}
+static inline void
+pt_heap_release(void *closure, void *memory, size_t bytes, PT_UNUSED size_t alignment) {
+    pt_heap *heap = (pt_heap *)closure;
+    if (!memory)
+        return;
+    atomic_fetch_sub(&heap->live, 1);
+    atomic_fetch_sub(&heap->bytes, (long long)bytes);
+    free(memory);
+}
+static inline pith_allocator pt_allocator(pt_heap *heap) {
+    return (pith_allocator){pt_heap_allocate, pt_heap_release, heap};
+}
+
+#define pt_no_leak(heap)                                                                 \
+    cr_assert(atomic_load(&(heap)->live) == 0 && atomic_load(&(heap)->bytes) == 0,       \
+              "%lld blocks with %lld bytes were not released",                           \
+              (long long)atomic_load(&(heap)->live),                                     \
+              (long long)atomic_load(&(heap)->bytes))
+
+/* ---- Floats ---- */
+
+/* Steps between two floats on the line of all floats: 0 for equal bits and for 0.0 and
+ * -0.0, UINT64_MAX where exactly one is NaN. */
+static inline uint64_t pt_ulp64(double a, double b) {
+    if (isnan(a) || isnan(b))
+        return isnan(a) && isnan(b) ? 0 : UINT64_MAX;
+    int64_t i, j;
+    memcpy(&i, &a, sizeof i);
+    memcpy(&j, &b, sizeof j);
+    const uint64_t top = (uint64_t)1 << 63;
+    const uint64_t x = i < 0 ? top - ((uint64_t)i - top) : (uint64_t)i + top;
+    const uint64_t y = j < 0 ? top - ((uint64_t)j - top) : (uint64_t)j + top;
+    return x > y ? x - y : y - x;
+}
+static inline uint64_t pt_ulp32(float a, float b) {
+    if (isnan(a) || isnan(b))
+        return isnan(a) && isnan(b) ? 0 : UINT64_MAX;
+    int32_t i, j;
+    memcpy(&i, &a, sizeof i);
+    memcpy(&j, &b, sizeof j);
+    const int64_t x = i < 0 ? -((int64_t)i - INT32_MIN) : i;
+    const int64_t y = j < 0 ? -((int64_t)j - INT32_MIN) : j;
+    return (uint64_t)(x > y ? x - y : y - x);
+}
+
+#define pt_near64(a, b, ulp)                                                             \
+    cr_assert(pt_ulp64((a), (b)) <= (uint64_t)(ulp),                                     \
+              "%s: %.17g and %.17g are %llu ulp apart", #a, (double)(a), (double)(b),    \
+              (unsigned long long)pt_ulp64((a), (b)))
+#define pt_near32(a, b, ulp)                                                             \
+    cr_assert(pt_ulp32((a), (b)) <= (uint64_t)(ulp),                                     \
+              "%s: %.9g and %.9g are %llu ulp apart", #a, (double)(a), (double)(b),      \
+              (unsigned long long)pt_ulp32((a), (b)))
+/* |a - b| <= rtol |b|, and NaN equals NaN. */
+static inline bool pt_close_to(double a, double b, double rtol) {
+    if (isnan(a) || isnan(b))
+        return isnan(a) && isnan(b);
+    return !(a < b) && !(a > b) ? true : fabs(a - b) <= rtol * fabs(b);
+}
+#define pt_close_64(a, b, rtol)                                                          \
+    cr_assert(pt_close_to((a), (b), (rtol)), "%s: %.17g, expected %.17g within %g", #a,  \
+              (double)(a), (double)(b), (double)(rtol))
+
+#endif
