@@ -1,0 +1,78 @@
+/**
+ * @file
+ * Runtimes: which device computes, with what memory, and waiting for it.
+ */
+#ifndef PITH_GPU_H
+#define PITH_GPU_H
+
+#include <pith/base.h>
+
+PITH_BEGIN
+
+/** How to open a runtime; everything zero is the default. */
+typedef struct pith_open_options {
+    /**
+     * "host", "cuda" or "cuda:1". NULL: the environment's PITH_DEVICE, else CUDA where a
+     * driver and a device are, else the host. A device asked for by name that is not
+     * there is an error.
+     */
+    const char *device PITH_DEFAULT;
+    int threads PITH_DEFAULT; /**< host threads; 0: PITH_THREADS, else every core */
+    const pith_allocator *allocator
+        PITH_DEFAULT;               /**< host memory; NULL: the C library's; copied */
+    pith_log_hook log PITH_DEFAULT; /**< messages that no call can return; NULL: none */
+    void *log_closure PITH_DEFAULT;
+} pith_open_options;
+
+/**
+ * Open a runtime on a device.
+ *
+ * @param options NULL for the defaults.
+ * @return Never NULL. Where opening failed, every scope of the runtime carries the reason
+ *         (PITH_E_UNSUPPORTED for a device that is not there or too old, PITH_E_ARG for a
+ * name that is none, PITH_E_MEMORY).
+ */
+PITH_API pith_runtime *pith_open(const pith_open_options *options);
+
+/** Close a runtime: its open scopes are closed, its memory is returned. NULL does
+ * nothing. */
+PITH_API void pith_close(pith_runtime *rt);
+
+/** Why a runtime cannot be used; PITH_OK for one that can. */
+PITH_API pith_status pith_runtime_code(const pith_runtime *rt);
+/** The reason of pith_runtime_code as one line; "" for PITH_OK. */
+PITH_API const char *pith_runtime_message(const pith_runtime *rt);
+
+/** Kind of device: "host" or "cuda"; "none" for a runtime that could not be opened. */
+PITH_API const char *pith_device_kind(const pith_runtime *rt);
+/** Name of the device, such as "NVIDIA H200" or "x86-64-v4"; "" where there is none. */
+PITH_API const char *pith_device_name(const pith_runtime *rt);
+/** Host threads that a runtime on the host computes with; 0 on CUDA. */
+PITH_API int pith_device_threads(const pith_runtime *rt);
+
+/** Memory of a runtime's device, in bytes. */
+typedef struct pith_memory_info {
+    size_t live;  /**< held by buffers of this runtime */
+    size_t peak;  /**< the most that was ever live */
+    size_t pool;  /**< kept by the pool for reuse, not live */
+    size_t total; /**< of the device */
+} pith_memory_info;
+
+/** What the runtime's memory is used for now. All zero for a runtime that could not be
+ * opened. */
+PITH_API pith_memory_info pith_memory(const pith_runtime *rt);
+
+/**
+ * Wait until everything enqueued on the scope's stream has run, and report its failures.
+ *
+ * Failures of checks inside kernels, and of the device, become the scope's error here.
+ */
+PITH_API void pith_wait(pith_scope *s);
+
+PITH_END
+
+#ifndef PITH_NO_SITES
+#    define pith_wait(s) pith_wait(PITH_AT(s))
+#endif
+
+#endif

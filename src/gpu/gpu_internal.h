@@ -1,0 +1,219 @@
+/* Where bytes live and work runs, for the rooms above: buffers, streams, copies,
+ * launches. No room above needs to know which backend serves them. */
+#ifndef PITH_GPU_INTERNAL_H
+#define PITH_GPU_INTERNAL_H
+
+#include "pith/gpu.h"
+
+#include "base/base_internal.h"
+
+typedef struct pithp_device pithp_device;
+typedef struct pithp_stream pithp_stream;
+typedef struct pithp_buffer pithp_buffer;
+typedef struct pithp_module pithp_module;
+
+enum { PITHP_ALIGNMENT = 256 }; /* of device memory, in bytes */
+
+/* Instruction sets that host loops are compiled for, weakest first. */
+typedef enum pithp_isa {
+    PITHP_ISA_BASE,
+    PITHP_ISA_V3,
+    PITHP_ISA_V4,
+    PITHP_ISA_COUNT
+} pithp_isa;
+
+/* Work on the indices begin..end of a launch. args is a plain struct of device addresses
+ * and numbers. */
+typedef void (*pithp_host_loop)(const void *args, int64_t begin, int64_t end);
+
+/* One unit of work: the host runs loops[isa] over ranges of 0..count on its threads, CUDA
+ * runs the kernel over count threads. Bytes of args are copied when it is enqueued. */
+typedef struct pithp_launch {
+    const char *name; /* for messages */
+    const pithp_host_loop
+        *loops; /* one an instruction set; a NULL entry falls back to a weaker one */
+    const void *cuda; /* handle for cudaLaunchKernel; NULL: not built for CUDA */
+    const void *args;
+    size_t args_bytes; /* at most PITHP_LAUNCH_ARGS */
+    int64_t count;     /* indices; 0 is no work */
+    int64_t grain;     /* fewest indices worth a thread of their own; 0: 4096 */
+} pithp_launch;
+
+enum { PITHP_LAUNCH_ARGS = 4000 };
+
+/* What a backend can do. Every slot is required unless it says otherwise; all may be
+ * called from any thread, but one stream is used by one thread at a time unless the slot
+ * says so. A slot that fails fills `e` and returns its code. */
+typedef struct pithp_backend {
+    int version; /* PITHP_BACKEND_VERSION */
+    const char *kind;
+    bool
+        addressable; /* device memory can be read and written by the host where it lies */
+    pith_status (*open)(pithp_device *d, int ordinal, int threads, pithp_error *e);
+    void (*close)(pithp_device *d);
+    pith_status (*stream_open)(pithp_stream *st, pithp_error *e);
+    void (*stream_close)(pithp_stream *st);
+    /* Wait until all that was enqueued has run. Any thread. */
+    pith_status (*synchronise)(pithp_stream *st, pithp_error *e);
+    /* What is enqueued on st from here on runs after what is enqueued on other now. Any
+     * thread. */
+    pith_status (*wait_for)(pithp_stream *st, pithp_stream *other, pithp_error *e);
+    /* Memory usable by work enqueued on st from here on; NULL with e set when short. */
+    void *(*allocate)(pithp_stream *st, size_t bytes, pithp_error *e);
+    /* Returned after what is enqueued on st now. Any thread. */
+    void (*release)(pithp_stream *st, void *data, size_t bytes);
+    /* host memory may be reused by the caller when copy_in returns */
+    pith_status (*copy_in)(pithp_stream *st,
+                           void *to,
+                           const void *host,
+                           size_t bytes,
+                           pithp_error *e);
+    /* returns when the bytes have arrived */
+    pith_status (*copy_out)(pithp_stream *st,
+                            void *host,
+                            const void *from,
+                            size_t bytes,
+                            pithp_error *e);
+    pith_status (*copy)(pithp_stream *st,
+                        void *to,
+                        const void *from,
+                        size_t bytes,
+                        pithp_error *e);
+    /* count copies of a pattern of 1, 2, 4 or 8 bytes */
+    pith_status (*fill)(pithp_stream *st,
+                        void *to,
+                        const void *pattern,
+                        size_t width,
+                        int64_t count,
+                        pithp_error *e);
+    pith_status (*launch)(pithp_stream *st, const pithp_launch *l, pithp_error *e);
+    void (*memory)(const pithp_device *d, pith_memory_info *info);
+    /* Compiled code (src/gpu/compile makes the image: a shared library's path, or a
+     * cubin). */
+    pith_status (*module_load)(pithp_device *d,
+                               const void *image,
+                               size_t bytes,
+                               pithp_module *m,
+                               pithp_error *e);
+    void (*module_unload)(pithp_device *d, pithp_module *m);
+    /* Fills l->loops or l->cuda for the function of that name. */
+    pith_status (*module_find)(pithp_device *d,
+                               const pithp_module *m,
+                               const char *name,
+                               pithp_launch *l,
+                               pithp_error *e);
+} pithp_backend;
+
+enum { PITHP_BACKEND_VERSION = 1 };
+
+extern const pithp_backend pithp_backend_host;
+/* NULL where the library was built without CUDA. */
+extern const pithp_backend *const pithp_backend_cuda;
+
+struct pithp_device {
+    const pithp_backend *backend;
+    pith_runtime *runtime;
+    void *state; /* the backend's */
+    char name[128];
+    int threads;
+    pithp_isa isa;        /* that host loops are chosen for */
+    bool immediate;       /* a stream runs work when it is enqueued: the host, without
+                             PITH_HOST_ASYNC */
+    atomic_bool dead;     /* a sticky device error: every later call says so */
+    pthread_mutex_t lock; /* guards the list of streams */
+    pithp_stream *streams, *idle; /* all; those without a scope */
+};
+
+/* A queue of work in order. Streams are pooled and live as long as the runtime. */
+struct pithp_stream {
+    pithp_device *device;
+    void *state; /* the backend's */
+    pithp_stream *next, *next_idle;
+    struct pithp_check
+        *checks; /* kernel checks enqueued and not yet examined; newest first */
+};
+
+/* Device memory, counted. Immutable contents once the work that writes it is enqueued. */
+struct pithp_buffer {
+    atomic_int refs;
+    bool foreign; /* borrowed or given by the user: released by `release`, not to the pool
+                   */
+    pithp_stream *stream; /* that wrote it */
+    void *data;
+    size_t bytes;
+    void (*release)(void *closure, void *data); /* foreign only; NULL: borrowed */
+    void *closure;
+    atomic_bool used_elsewhere; /* read on other streams: freeing waits for them */
+};
+
+/* The stream and device of an open scope whose runtime has a device. */
+static inline pithp_stream *pithp_scope_stream(const pith_scope *s) {
+    return s->room[PITHP_ROOM_GPU];
+}
+static inline pithp_device *pithp_scope_device(const pith_scope *s) {
+    return pithp_scope_stream(s)->device;
+}
+
+/* ---- Buffers: NULL or a code other than PITH_OK means the scope's error is set ---- */
+
+pithp_buffer *pithp_buffer_make(pith_scope *s, size_t bytes); /* one reference */
+/* Host memory of the user's as a buffer of a host device; release NULL: borrowed. */
+pithp_buffer *pithp_buffer_wrap(pith_scope *s,
+                                void *data,
+                                size_t bytes,
+                                void (*release)(void *closure, void *data),
+                                void *closure);
+void pithp_buffer_retain(pithp_buffer *b, int count);
+void pithp_buffer_release(pithp_buffer *b, int count);
+/* Work on the scope's stream is about to read b: wait for its writer where that is
+ * another stream. */
+pith_status pithp_buffer_await(pith_scope *s, pithp_buffer *b);
+static inline pith_status pithp_buffer_read(pith_scope *s, pithp_buffer *b) {
+    return PITHP_LIKELY(b->stream == pithp_scope_stream(s)) ? PITH_OK
+                                                            : pithp_buffer_await(s, b);
+}
+
+/* ---- Work on the scope's stream ---- */
+
+pith_status pithp_copy_in(pith_scope *s, void *to, const void *host, size_t bytes);
+pith_status pithp_copy_out(pith_scope *s, void *host, const void *from, size_t bytes);
+pith_status pithp_copy(pith_scope *s, void *to, const void *from, size_t bytes);
+pith_status
+pithp_fill(pith_scope *s, void *to, const void *pattern, size_t width, int64_t count);
+pith_status pithp_launch_enqueue(pith_scope *s, const pithp_launch *l);
+/* Wait, then turn failed checks and device errors into the scope's error. */
+pith_status pithp_synchronise(pith_scope *s);
+
+/* The host loop that the device's instruction set calls for. */
+static inline pithp_host_loop pithp_loop_for(const pithp_launch *l, pithp_isa isa) {
+    for (int i = (int)isa; i > 0; i--)
+        if (l->loops[i])
+            return l->loops[i];
+    return l->loops[0];
+}
+static inline pith_status pithp_launch_run(pith_scope *s, const pithp_launch *l) {
+    const pithp_device *d = pithp_scope_device(s);
+    if (PITHP_LIKELY(d->immediate && l->count <= (l->grain ? l->grain : 4096))) {
+        if (l->count > 0)
+            pithp_loop_for(l, d->isa)(l->args, 0, l->count);
+        return PITH_OK;
+    }
+    return pithp_launch_enqueue(s, l);
+}
+
+/* ---- Checks inside kernels: what a launch leaves behind and what becomes of it ---- */
+
+/* Written by kernels (kernel.h's pith_require) in device memory; free of the order of
+ * threads. */
+typedef struct pithp_check_slot {
+    uint64_t first; /* least failing index; UINT64_MAX: none failed */
+    int64_t need;   /* greatest need */
+    int64_t line;   /* of the pith_require that failed at `first` */
+} pithp_check_slot;
+
+/* A slot for one launch on the scope's stream, examined at the next synchronising call,
+ * where a failure becomes the error of the scope (or of its parent, once it is closed).
+ * NULL: error set. */
+pithp_check_slot *pithp_check_make(pith_scope *s, const char *kernel, const char *file);
+
+#endif
