@@ -1,15 +1,27 @@
-# pith_warnings: the warning set of the project, its sanitizers and what every translation unit needs.
+# pith_warnings: the warning set of the project, its sanitizers, and the floating-point contract
+# (no contraction, design: host and CUDA give the same bits) for every translation unit of ours.
 add_library(pith_warnings INTERFACE)
+
+set(pith_common_warnings -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wswitch-enum
+    -Wvla -Wformat=2 -Wcast-align -Wdouble-promotion -Wpointer-arith -Wundef)
+set(pith_c_warnings ${pith_common_warnings} -Wstrict-prototypes -Wmissing-prototypes)
+set(pith_cxx_warnings ${pith_common_warnings})
+set(pith_float_flags -ffp-contract=off -fno-math-errno -fno-trapping-math)
+
 target_compile_options(pith_warnings INTERFACE
-    "$<$<COMPILE_LANGUAGE:C>:-Wall;-Wextra;-Wpedantic;-Wconversion;-Wsign-conversion;-Wshadow;-Wstrict-prototypes;-Wmissing-prototypes;-Wswitch-enum;-Wvla;-Wformat=2;-Wcast-align;-Wdouble-promotion;-Wpointer-arith;-Wundef>"
-    "$<$<COMPILE_LANGUAGE:C>:-ffp-contract=off;-fno-math-errno;-fno-trapping-math>")
+    "$<$<COMPILE_LANGUAGE:C>:${pith_c_warnings};${pith_float_flags}>"
+    "$<$<COMPILE_LANGUAGE:CXX>:${pith_cxx_warnings};${pith_float_flags}>"
+    "$<$<COMPILE_LANGUAGE:CUDA>:--fmad=false;-Xcompiler=-fno-exceptions,-fno-rtti,-fno-threadsafe-statics,-Wall>")
 if(PITH_WERROR)
-    target_compile_options(pith_warnings INTERFACE "$<$<COMPILE_LANGUAGE:C>:-Werror>")
+    target_compile_options(pith_warnings INTERFACE
+        "$<$<COMPILE_LANGUAGE:C,CXX>:-Werror>"
+        "$<$<COMPILE_LANGUAGE:CUDA>:--Werror=all-warnings>")
 endif()
 target_compile_definitions(pith_warnings INTERFACE
-    "$<$<COMPILE_LANGUAGE:C>:_GNU_SOURCE>" "$<$<CONFIG:Debug>:PITH_DEBUG=1>")
+    "$<$<COMPILE_LANGUAGE:C,CXX>:_GNU_SOURCE>" "$<$<CONFIG:Debug>:PITH_DEBUG=1>")
+
 if(PITH_SANITIZE)
     target_compile_options(pith_warnings INTERFACE
-        "$<$<COMPILE_LANGUAGE:C>:-fsanitize=${PITH_SANITIZE};-fno-omit-frame-pointer;-fno-sanitize-recover=all>")
+        "$<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize=${PITH_SANITIZE};-fno-omit-frame-pointer;-fno-sanitize-recover=all>")
     target_link_options(pith_warnings INTERFACE -fsanitize=${PITH_SANITIZE})
 endif()
