@@ -10,6 +10,7 @@
 
 #include <math.h>
 #include <pith/base.h>
+#include <pith/gpu.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -114,6 +115,29 @@ static inline pith_allocator pt_allocator(pt_heap *heap) {
               "%lld blocks with %lld bytes were not released",                           \
               (long long)atomic_load(&(heap)->live),                                     \
               (long long)atomic_load(&(heap)->bytes))
+
+/* The heap of pt_open's runtimes. One test runs in a process, or one after the other. */
+static PT_UNUSED pt_heap pt_default_heap;
+static PT_UNUSED int pt_open_runtimes;
+
+/* A runtime on a device ("host", "cuda") whose host memory is counted. */
+static inline pith_runtime *pt_open_on(const char *device) {
+    const pith_allocator allocator = pt_allocator(&pt_default_heap);
+    pith_runtime *rt =
+        pith_open(&(pith_open_options){.device = device, .allocator = &allocator});
+    cr_assert(pith_runtime_code(rt) == PITH_OK, "%s", pith_runtime_message(rt));
+    pt_open_runtimes++;
+    return rt;
+}
+static inline pith_runtime *pt_open(void) {
+    return pt_open_on("host");
+}
+/* Close it, and require that nothing is left once the last one is closed. */
+static inline void pt_close(pith_runtime *rt) {
+    pith_close(rt);
+    if (--pt_open_runtimes == 0)
+        pt_no_leak(&pt_default_heap);
+}
 
 /* ---- Floats ---- */
 

@@ -1,0 +1,63 @@
+#!/bin/sh
+# imports.sh ROOT: includes run one way between the rooms, and third-party headers stay in theirs.
+#
+# A room may include itself and lower ranks. Rooms of one rank do not include each other.
+# Programs (examples, tools, benches) see public headers and their own files alone.
+set -eu
+cd "$1"
+
+find src include/pith examples tools bench -type f \
+    \( -name '*.c' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh' -o -name '*.def' -o -name '*.inc' \) \
+    2>/dev/null | sort | xargs awk '
+BEGIN {
+    split("base 0 gpu 1 program 2 array 3 tree 4 lens 5 checkpoint 5 trace 5 assert 5 capacity 6 run 7", a, " ")
+    for (i = 1; i in a; i += 2) rank[a[i]] = a[i + 1]
+    room_of_header["kernel"] = "gpu"     # the text of user kernels; launched by gpu
+    for (r in rank) room_of_header[r] = r
+}
+function complain(text) { printf "%s:%d: %s\n", FILENAME, FNR, text; bad = 1 }
+function same_or_lower(from, to) {
+    if (from != to && rank[to] >= rank[from])
+        complain("room " from " includes room " to ", which is " (rank[to] == rank[from] ? "beside" : "above") " it")
+}
+FNR == 1 {
+    n = split(FILENAME, part, "/")
+    room = ""; program = 0; umbrella = 0
+    if (part[1] == "src") {
+        room = part[2]
+        if (!(room in rank)) complain("src/" room " is no room of the list in imports.sh")
+    } else if (part[1] == "include") {
+        header = part[3]; sub(/\.h$/, "", header)
+        if (header == "pith") umbrella = 1
+        else if (header in room_of_header) room = room_of_header[header]
+        else complain("the header belongs to no room of the list in imports.sh")
+    } else
+        program = 1
+}
+/^[ \t]*#[ \t]*include[ \t]*[<"]/ {
+    quoted = index($0, "\"") > 0 && (index($0, "<") == 0 || index($0, "\"") < index($0, "<"))
+    name = $0
+    sub(/^[^<"]*[<"]/, "", name); sub(/[>"].*$/, "", name)
+    if (index(name, "..")) { complain("include by a path that climbs: " name); next }
+
+    if (name ~ /^(cuda[a-z_A-Z0-9]*|nvrtc|cub\/.*|cublas.*)\.(h|cuh)$/ && FILENAME !~ /^src\/gpu\/(cuda|compile)\//)
+        complain(name " belongs to src/gpu/cuda and src/gpu/compile")
+    if (name ~ /^jansson(_config)?\.h$/ && FILENAME !~ /^src\/checkpoint\//)
+        complain(name " belongs to src/checkpoint")
+
+    if (name ~ /^pith\//) {
+        header = name; sub(/^pith\//, "", header); sub(/\.h$/, "", header)
+        if (program || umbrella) next
+        if (header == "pith") complain("a room includes the umbrella header")
+        else if (!(header in room_of_header)) complain("unknown public header " name)
+        else same_or_lower(room, room_of_header[header])
+    } else if (quoted && split(name, to, "/") > 1 && to[1] in rank) {
+        if (program) complain("a program includes the internal header " name)
+        else if (part[1] == "include") complain("a public header includes the internal header " name)
+        else same_or_lower(room, to[1])
+    } else if (quoted && program && name ~ /_internal\.h$/)
+        complain("a program includes the internal header " name)
+}
+END { exit bad }
+' || { echo "imports: the includes above are not allowed"; exit 1; }
+echo "imports: one way"

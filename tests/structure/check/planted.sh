@@ -1,0 +1,79 @@
+#!/bin/sh
+# planted.sh: each check finds what it is there to find, in small trees with one fault each.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+bad=0 count=0
+
+# A sound tree to plant faults in.
+fresh() {
+    rm -rf "$work/tree"
+    mkdir -p "$work/tree/src/base" "$work/tree/src/tree" "$work/tree/src/lens" "$work/tree/src/checkpoint" \
+        "$work/tree/include/pith" "$work/tree/examples" "$work/tree/tests/base" "$work/tree/docs"
+    cd "$work/tree"
+    printf '#include "base/base_internal.h"\n#include "pith/tree.h"\n' >src/tree/walk.c
+    printf '#include <jansson.h>\n#include "tree/tree_internal.h"\n' >src/checkpoint/save.c
+    printf '#include <pith/pith.h>\n' >examples/melt.c
+    cat >include/pith/base.h <<'END'
+PITH_API pith_scope *pith_at(pith_scope *s, const char *site);
+PITH_API const pith_array *pith_full(pith_scope *s,
+                                     double value);
+#    define pith_full(s, ...) pith_full(PITH_AT(s), __VA_ARGS__)
+END
+    printf 'Test(walk, visits_all) {\n}\n' >tests/base/test_walk.c
+    printf 'pith_test(walk test_walk.c)\n' >tests/base/CMakeLists.txt
+    printf '| Name | pith | Test |\n|---|---|---|\n| `a` | b | `walk::visits_all` |\n| `c` | - | planned: lens |\n' >docs/models.md
+}
+
+# must pass|fail CHECK TITLE: run a check on the tree as it is now.
+must() {
+    count=$((count + 1))
+    if sh "$here/$2.sh" "$work/tree" >"$work/out" 2>&1; then verdict=pass; else verdict=fail; fi
+    [ "$verdict" = "$1" ] && return
+    echo "planted: $2 should $1: $3"
+    cat "$work/out"
+    bad=1
+}
+
+fresh
+for check in imports machine_paths sites models; do must pass $check "a sound tree"; done
+
+printf '#include "tree/tree_internal.h"\n' >src/base/scope.c
+must fail imports "a room includes one above it"
+fresh; printf '#include <pith/tree.h>\n' >>src/base/scope.c
+must fail imports "a room includes a public header above it"
+fresh; printf '#include "checkpoint/checkpoint_internal.h"\n' >src/lens/lens.c
+must fail imports "rooms of one rank include each other"
+fresh; printf '#include <jansson.h>\n' >>src/tree/walk.c
+must fail imports "jansson outside its room"
+fresh; printf '#  include <cuda_runtime_api.h>\n' >>src/tree/walk.c
+must fail imports "CUDA outside its rooms"
+fresh; printf '#include "tree/tree_internal.h"\n' >>examples/melt.c
+must fail imports "an example includes an internal header"
+fresh; printf '#include "../base/scope.h"\n' >>src/tree/walk.c
+must fail imports "a path that climbs"
+fresh; mkdir src/attic; printf '\n' >src/attic/a.c
+must fail imports "an unknown room"
+
+for path in ho''me/someone/x roo''t/x tm''p/x wor''k/x; do
+    fresh; printf 'read "/%s"\n' "$path" >>docs/models.md
+    must fail machine_paths "/$path"
+done
+fresh; printf 'sh </dev/null >/dev/null; ls /usr/bin/env "${TMPDIR:-/tmp}" a/home/b\n' >docs/a.md
+must pass machine_paths "paths that every system has"
+
+fresh; printf 'PITH_API void pith_lose(pith_scope *s);\n' >>include/pith/base.h
+must fail sites "a maker without a site"
+fresh; printf '#    define pith_gone(s, ...) pith_gone(PITH_AT(s), __VA_ARGS__)\n' >>include/pith/base.h
+must fail sites "a site without a maker"
+
+fresh; printf '| `d` | e | `walk::visits_none` |\n' >>docs/models.md
+must fail models "a test that does not exist"
+fresh; printf '| `d` | e | |\n' >>docs/models.md
+must fail models "a row without test or plan"
+fresh; printf '| `d` | e | planned: cellar |\n' >>docs/models.md
+must fail models "a plan for a room that is none"
+
+[ $bad -eq 0 ] || exit 1
+echo "planted: $count trees judged rightly"

@@ -1,0 +1,44 @@
+#!/bin/sh
+# symbols.sh ROOT NM LIBRARY: what a library exports is what the headers declare.
+#
+# Shared: exactly the PITH_API functions. Static: global names begin with pith_ or, internal ones,
+# with pithp_ (nvcc's own, which are unique by construction, aside).
+set -eu
+root=$1 nm=$2 library=$3
+declared=$(mktemp)
+defined=$(mktemp)
+trap 'rm -f "$declared" "$defined"' EXIT
+
+case $library in
+    *.a)
+        "$nm" -g --defined-only "$library" 2>/dev/null | awk 'NF == 3 { print $3 }' | sort -u >"$defined"
+        other=$(grep -vE '^(pithp?_|__cudaRegister|__fatbinwrap_|__nv_|__device_stub_|_ZN?[0-9]*__nv)' "$defined" || true)
+        if [ -n "$other" ]; then
+            printf '%s\n' "$other"
+            echo "symbols: the names above do not begin with pith_ or pithp_"
+            exit 1
+        fi
+        ;;
+    *)
+        "$nm" -D --defined-only "$library" | awk 'NF == 3 { print $3 }' | sort -u >"$defined"
+        awk '/^PITH_API / { text = ""; reading = 1 }
+            reading {
+                text = text " " $0
+                if ($0 ~ /;/) {
+                    reading = 0
+                    while (gsub(/__attribute__ *\(\([^()]*(\([^()]*\))*[^()]*\)\)/, "", text)) { }
+                    gsub(/PITH_(FORMAT|NODISCARD)( *\([^)]*\))?/, "", text)
+                    if (match(text, /pith_[a-z0-9_]+ *(\[[^]]*\] *;|\(|;)/)) {
+                        name = substr(text, RSTART, RLENGTH); sub(/[^a-z0-9_].*$/, "", name); print name
+                    }
+                }
+            }' "$root"/include/pith/*.h | sort -u >"$declared"
+        if ! diff "$declared" "$defined"; then
+            echo "symbols: < is declared but not exported, > is exported but not declared"
+            exit 1
+        fi
+        ;;
+esac
+count=$(wc -l <"$defined")
+[ "$count" -gt 0 ] || { echo "symbols: $library defines none"; exit 1; }
+echo "symbols: $count, all ours"
