@@ -121,7 +121,9 @@ struct pithp_device {
                              PITH_HOST_ASYNC */
     atomic_bool dead;     /* a sticky device error: every later call says so */
     pthread_mutex_t lock; /* guards the list of streams */
-    pithp_stream *streams, *idle; /* all; those without a scope */
+    pithp_stream *streams, *idle;              /* all; those without a scope */
+    _Atomic(struct pithp_compiler *) compiler; /* src/gpu/compile; NULL until it is used,
+                                                  closed by pithp_compiler_close */
 };
 
 /* A queue of work in order. Streams are pooled and live as long as the runtime. */
