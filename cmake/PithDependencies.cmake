@@ -1,7 +1,19 @@
 # The libraries pith stands on, each by pkg-config. A room links what it uses:
-# target_link_libraries(pith PRIVATE PkgConfig::JANSSON). pithConfig.cmake.in finds the same ones.
+# target_link_libraries(pith PRIVATE PkgConfig::JANSSON).
+# The installed package asks for the same ones (pith_pc_targets, pith_pc_requires).
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
-pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson>=2.14)   # checkpoints: documents
-pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash>=0.8)   # checkpoints: checksums
-pkg_check_modules(SLEEF REQUIRED IMPORTED_TARGET sleef>=3.5)        # vector maths on the host
+
+# pith_need(PREFIX module oldest): PkgConfig::PREFIX.
+macro(pith_need prefix module oldest)
+    pkg_check_modules(${prefix} REQUIRED IMPORTED_TARGET ${module}>=${oldest})
+    list(APPEND pith_pc_targets ${prefix}=${module})
+    list(APPEND pith_pc_requires "${module} >= ${oldest}")
+endmacro()
+
+pith_need(JANSSON jansson 2.14)    # checkpoints: documents
+pith_need(XXHASH libxxhash 0.8)    # checkpoints: checksums
+pith_need(SLEEF sleef 3.5)         # vector maths on the host
+
+list(JOIN pith_pc_targets " " pith_pc_targets)
+list(JOIN pith_pc_requires ", " pith_pc_requires)

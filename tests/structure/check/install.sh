@@ -1,0 +1,48 @@
+#!/bin/sh
+# install.sh BUILD CONSUMER CMAKE CC CXX [FLAGS]: install a build into a temporary prefix, move it,
+# and build and run a project outside the tree against it: find_package with each kind of library,
+# and pkg-config, in C and in C++. FLAGS go to every compiler (a sanitizer's runtime).
+set -eu
+build=$1 consumer=$2 cmake=$3 cc=$4 cxx=$5 flags=${6:-}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+fail() {
+    echo "install: $1"
+    [ ! -s "$work/log" ] || cat "$work/log"
+    exit 1
+}
+quietly() { "$@" >"$work/log" 2>&1; }
+
+quietly "$cmake" --install "$build" --prefix "$work/first" || fail "cmake --install"
+mv "$work/first" "$work/prefix"
+cp -r "$consumer" "$work/consumer"
+! grep -rl "$build" "$work/prefix" --include='*.cmake' --include='*.pc' --include='*.h' ||
+    fail "the files above name the build folder"
+
+for kind in static shared; do
+    quietly "$cmake" -S "$work/consumer" -B "$work/$kind" -G Ninja -DKIND=$kind \
+        -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_C_COMPILER="$cc" -DCMAKE_CXX_COMPILER="$cxx" \
+        -DCMAKE_C_FLAGS="$flags" -DCMAKE_CXX_FLAGS="$flags" || fail "configure, $kind"
+    quietly "$cmake" --build "$work/$kind" || fail "build, $kind"
+    for program in melted_c melted_cc; do
+        quietly "$work/$kind/$program" || fail "$program, $kind"
+    done
+done
+
+PKG_CONFIG_PATH=$(dirname "$(find "$work/prefix" -name pith.pc)")
+export PKG_CONFIG_PATH
+libraries=$(pkg-config --variable=libdir pith)
+# shellcheck disable=SC2046,SC2086 # lists of flags
+for static in '' --static; do
+    rest=$(pkg-config $static --libs pith)
+    [ -z "$static" ] || rest=$(printf '%s' "$rest" | sed 's/-lpith/-l:libpith.a/')
+    quietly "$cc" -std=c17 $flags $(pkg-config --cflags pith) "$consumer/main.c" $rest -o "$work/pc_c" ||
+        fail "C by pkg-config $static"
+    quietly "$cxx" -std=c++20 $flags $(pkg-config --cflags pith) "$consumer/main.cc" $rest -o "$work/pc_cc" ||
+        fail "C++ by pkg-config $static"
+    for program in pc_c pc_cc; do
+        LD_LIBRARY_PATH="$libraries" quietly "$work/$program" || fail "$program by pkg-config $static"
+    done
+done
+echo "install: find_package and pkg-config, static and shared, in C and C++"

@@ -1,0 +1,2 @@
+/* The same text as C++. */
+#include "main.c"
