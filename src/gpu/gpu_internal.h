@@ -11,6 +11,7 @@ typedef struct pithp_device pithp_device;
 typedef struct pithp_stream pithp_stream;
 typedef struct pithp_buffer pithp_buffer;
 typedef struct pithp_module pithp_module;
+typedef struct pithp_function pithp_function;
 
 enum { PITHP_ALIGNMENT = 256 }; /* of device memory, in bytes */
 
@@ -96,11 +97,11 @@ typedef struct pithp_backend {
                                pithp_module *m,
                                pithp_error *e);
     void (*module_unload)(pithp_device *d, pithp_module *m);
-    /* Fills l->loops or l->cuda for the function of that name. */
+    /* Fills f->loops[0] or f->cuda for the function of that name. */
     pith_status (*module_find)(pithp_device *d,
                                const pithp_module *m,
                                const char *name,
-                               pithp_launch *l,
+                               pithp_function *f,
                                pithp_error *e);
 } pithp_backend;
 

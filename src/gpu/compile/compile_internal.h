@@ -24,13 +24,13 @@ typedef struct pithp_compile_options {
 enum { PITHP_FUNCTION_NAME_BYTES = 128 };
 
 /* A function of a module that somebody asked for. */
-typedef struct pithp_function {
+struct pithp_function {
     char name[PITHP_FUNCTION_NAME_BYTES];
     pithp_host_loop loops[PITHP_ISA_COUNT]; /* only the first is set: it was compiled for
                                                the machine */
     const void *cuda;
-    struct pithp_function *next;
-} pithp_function;
+    pithp_function *next;
+};
 
 typedef struct pithp_code_key {
     uint64_t low, high;
@@ -86,7 +86,7 @@ void pithp_library_unload(pithp_device *d, pithp_module *m);
 pith_status pithp_library_find(pithp_device *d,
                                const pithp_module *m,
                                const char *name,
-                               pithp_launch *l,
+                               pithp_function *f,
                                pithp_error *e);
 
 #endif
