@@ -4,6 +4,7 @@
 #define PITH_GPU_INTERNAL_H
 
 #include "pith/gpu.h"
+#include "pith/kernel_macros.h"
 
 #include "base/base_internal.h"
 
@@ -206,17 +207,18 @@ static inline pith_status pithp_launch_run(pith_scope *s, const pithp_launch *l)
 
 /* ---- Checks inside kernels: what a launch leaves behind and what becomes of it ---- */
 
-/* Written by kernels (kernel.h's pith_require) in device memory; free of the order of
- * threads. */
-typedef struct pithp_check_slot {
-    uint64_t first; /* least failing index; UINT64_MAX: none failed */
-    int64_t need;   /* greatest need */
-    int64_t line;   /* of the pith_require that failed at `first` */
-} pithp_check_slot;
+/* Turns the report of a failed check into an error; subject and site are those given to
+ * pithp_check_make. */
+typedef void (*pithp_check_describe)(const void *subject,
+                                     const pith_report *report,
+                                     const char *site,
+                                     pithp_error *e);
 
-/* A slot for one launch on the scope's stream, examined at the next synchronising call,
- * where a failure becomes the error of the scope (or of its parent, once it is closed).
- * NULL: error set. */
-pithp_check_slot *pithp_check_make(pith_scope *s, const char *kernel, const char *file);
+/* A report for one launch on the scope's stream: device memory, all zero, raised by
+ * kernels (pith_require) and examined at the next synchronising call, where a failure
+ * becomes the error of the scope (or of its parent, once it is closed). The subject must
+ * live as long as the runtime; the call site of the scope is kept. NULL: error set. */
+pith_report *
+pithp_check_make(pith_scope *s, pithp_check_describe describe, const void *subject);
 
 #endif

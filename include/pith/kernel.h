@@ -1,0 +1,302 @@
+/**
+ * @file
+ * Kernels: one text in plain C for every host instruction set, nvcc and NVRTC.
+ *
+ * A kernel file holds kernels, each the work for one index:
+ *
+ *     #include <pith/kernel.h>
+ *
+ *     PITH_KERNEL(scale, over(i, n),
+ *         in(real, x, "[n,3]"), value(real, factor), out(real, y, "[n,3]"))
+ *     {
+ *         for (int k = 0; k < 3; k++)
+ *             y[3 * i + k] = factor * x[3 * i + k];
+ *     }
+ *
+ * The CMake function pith_add_kernels(target file.h REAL f32 f64) compiles it. Any source
+ * of the target includes the same file and calls the kernel as a typed C function:
+ *
+ *     const pith_array *y = pith_launch(s, scale, x, 2.0).y;
+ *
+ * The launch checks dtypes, ranks and extents, makes the out arrays and runs the body for
+ * every index. What the compiler can check it checks: the number of arguments and their C
+ * types. Immutability holds: a kernel writes nothing but the arrays its launch makes.
+ *
+ * over(i, n): i runs from 0 to n - 1. over(i, n, j, m): every pair, j the fastest.
+ *
+ * | argument                    | in the body        | in the call |
+ * |-----------------------------|--------------------|-----------------------------------|
+ * | in(dtype, x, "[n,3]")       | const T *x         | an array | | out(dtype, x,
+ * "[n,3]")      | T *x, not yet set  | a member of the result            | | out(dtype,
+ * x, "[n]", 0)     | T *x, all set to 0 | a member of the result            | |
+ * inout(dtype, x, "[n]")      | T *x, a copy       | an array; a member of the result  |
+ * | value(dtype, a)             | T a                | a C scalar | | extent(m) | int64_t
+ * m          | an int64_t that extents may name  | | size(n)                     |
+ * int64_t n          | nothing: bound by the arrays      |
+ *
+ * dtype: bool, i8 to i64, u8 to u64, f16, bf16, f32, f64, or real, which is pith_real in
+ * the body: the file is compiled once per dtype of its real, and a launch takes the one
+ * of its first real array. An extent is a number, a name, k*name, name+k, name-k or
+ * k*name+k; a name has one value in a launch. A body has 1 to 24 arguments.
+ *
+ * Rules for a body. It runs once per index, in any order, on any thread, so it writes
+ * only elements that belong to its index, and every element of an out without a fill.
+ * Integer atomics may count and take slots, but the slot number must not order results:
+ * what depends on which index came first differs from run to run. Sums of floating point
+ * numbers run in the fixed lanes below, never through atomics. Arrays are C-ordered and
+ * never alias. The name of a kernel begins five others: _body, _args, _result, _launch
+ * and _kernel.
+ */
+#ifndef PITH_KERNEL_H
+#define PITH_KERNEL_H
+
+#include <pith/kernel_macros.h>
+
+/* ---- Declaring and launching ---- */
+
+/** Declare a kernel; its body follows in braces. See the top of this file. */
+#define PITH_KERNEL(...) PITH_KERNEL_1_(__VA_ARGS__)
+
+/**
+ * Launch a kernel: pith_launch(s, name, arguments...). Evaluates to a struct name_result
+ * whose members are the out and inout arrays, owned by @p s, or NULL after an error.
+ *
+ * Errors name the kernel and the argument. PITH_E_ARG: NULL or foreign array, a negative
+ * extent, mixed runtimes. PITH_E_DTYPE, PITH_E_SHAPE: an array does not fit its
+ * declaration. PITH_E_UNSUPPORTED: the file was not compiled for this real or device.
+ * PITH_E_CHECK and PITH_E_CAPACITY: a check of the body failed; this comes with the next
+ * call that synchronises (a value read, a save, a wait), as an error of the scope.
+ */
+#define pith_launch(s, ...) PITH_LAUNCH_(s, PITH_DTYPE_NONE, __VA_ARGS__)
+
+/** As pith_launch, for a kernel whose real no array argument tells:
+ * pith_launch_as(s, dtype, name, arguments...). */
+#define pith_launch_as(s, dtype, ...) PITH_LAUNCH_(s, dtype, __VA_ARGS__)
+
+/* ---- In bodies ---- */
+
+/** Before a function that bodies call. */
+#define PITH_HD PITH_INLINE_
+
+/**
+ * Require a condition at this index, or record a failed check and leave the body.
+ *
+ * The launch reports the first failing check of the text, the least index at which it
+ * failed and the greatest need, whatever the number of threads. Arrays of a launch with a
+ * failed check hold no result. Only directly in a body, not in a function it calls.
+ */
+#define pith_require(condition, need)                                                    \
+    do {                                                                                 \
+        if (!(condition)) {                                                              \
+            pith_report_failure_(pith_report_, pith_index_, (int64_t)(need), __LINE__,   \
+                                 0);                                                     \
+            return;                                                                      \
+        }                                                                                \
+    } while (0)
+
+/**
+ * Require that a size(name) or extent(name) of the kernel is at least @p need.
+ *
+ * As pith_require, with PITH_E_CAPACITY and a message that names the size, what it is,
+ * and the greatest need.
+ */
+#define pith_require_capacity(name, need)                                                \
+    do {                                                                                 \
+        const int64_t pith_need_ = (int64_t)(need);                                      \
+        if (pith_need_ > (name)) {                                                       \
+            pith_report_failure_(pith_report_, pith_index_, pith_need_, __LINE__,        \
+                                 1 + pith_offset_##name##_);                             \
+            return;                                                                      \
+        }                                                                                \
+    } while (0)
+
+/** Lanes of an inner sum: fixed, so that every instruction set and CUDA add alike. */
+#define PITH_LANES 8
+
+/**
+ * Loop over the lanes: pith_each_lane(q) { sum[q] += x[k + q]; }
+ *
+ * The lanes run at once: an iteration touches only its own lane of what it writes.
+ */
+#define pith_each_lane(q) PITH_EACH_LANE_(q)
+
+/** Sum of PITH_LANES float or double, always in this order. */
+PITH_HD float pith_sum_lanes_f32(const float *v) {
+    return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7]));
+}
+PITH_HD double pith_sum_lanes_f64(const double *v) {
+    return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7]));
+}
+
+/* pith_atomic_add, _min, _max(pointer, value) on int32_t, int64_t, uint32_t and uint64_t
+ * return the old value; read the rules at the top before using it. */
+#if PITH_KERNEL_PASS == PITH_PASS_CUDA
+#    define PITH_ATOMICS_(name, type, device)                                            \
+        PITH_HD type pith_atomic_add_##name(type *p, type value) {                       \
+            return (type)atomicAdd((unsigned device *)p, (unsigned device)value);        \
+        }                                                                                \
+        PITH_HD type pith_atomic_min_##name(type *p, type value) {                       \
+            return (type)atomicMin((PITH_ATOMIC_##name *)p, value);                      \
+        }                                                                                \
+        PITH_HD type pith_atomic_max_##name(type *p, type value) {                       \
+            return (type)atomicMax((PITH_ATOMIC_##name *)p, value);                      \
+        }
+#    define PITH_ATOMIC_i32 int
+#    define PITH_ATOMIC_i64 long long
+#    define PITH_ATOMIC_u32 unsigned
+#    define PITH_ATOMIC_u64 unsigned long long
+#else
+#    define PITH_ATOMICS_(name, type, device)                                            \
+        PITH_HD type pith_atomic_add_##name(type *p, type value) {                       \
+            return __atomic_fetch_add(p, value, __ATOMIC_RELAXED);                       \
+        }                                                                                \
+        PITH_HD type pith_atomic_min_##name(type *p, type value) {                       \
+            type old = __atomic_load_n(p, __ATOMIC_RELAXED);                             \
+            while (value < old &&                                                        \
+                   !__atomic_compare_exchange_n(p, &old, value, 1, __ATOMIC_RELAXED,     \
+                                                __ATOMIC_RELAXED))                       \
+                continue;                                                                \
+            return old;                                                                  \
+        }                                                                                \
+        PITH_HD type pith_atomic_max_##name(type *p, type value) {                       \
+            type old = __atomic_load_n(p, __ATOMIC_RELAXED);                             \
+            while (value > old &&                                                        \
+                   !__atomic_compare_exchange_n(p, &old, value, 1, __ATOMIC_RELAXED,     \
+                                                __ATOMIC_RELAXED))                       \
+                continue;                                                                \
+            return old;                                                                  \
+        }
+#endif
+PITH_ATOMICS_(i32, int32_t, int)
+PITH_ATOMICS_(i64, int64_t, long long)
+PITH_ATOMICS_(u32, uint32_t, int)
+PITH_ATOMICS_(u64, uint64_t, long long)
+#undef PITH_ATOMICS_
+
+/* The functions above by the type of their first argument. */
+#ifdef __cplusplus
+PITH_HD float pith_sum_lanes(const float *v) {
+    return pith_sum_lanes_f32(v);
+}
+PITH_HD double pith_sum_lanes(const double *v) {
+    return pith_sum_lanes_f64(v);
+}
+#    define PITH_OVERLOADS_(name, type)                                                  \
+        PITH_HD type pith_atomic_add(type *p, type v) {                                  \
+            return pith_atomic_add_##name(p, v);                                         \
+        }                                                                                \
+        PITH_HD type pith_atomic_min(type *p, type v) {                                  \
+            return pith_atomic_min_##name(p, v);                                         \
+        }                                                                                \
+        PITH_HD type pith_atomic_max(type *p, type v) {                                  \
+            return pith_atomic_max_##name(p, v);                                         \
+        }
+PITH_OVERLOADS_(i32, int32_t)
+PITH_OVERLOADS_(i64, int64_t)
+PITH_OVERLOADS_(u32, uint32_t)
+PITH_OVERLOADS_(u64, uint64_t)
+#    undef PITH_OVERLOADS_
+#else
+#    define pith_sum_lanes(v)                                                            \
+        _Generic((v),                                                                    \
+            float *: pith_sum_lanes_f32,                                                 \
+            const float *: pith_sum_lanes_f32,                                           \
+            double *: pith_sum_lanes_f64,                                                \
+            const double *: pith_sum_lanes_f64)(v)
+#    define PITH_ATOMIC_(what, p)                                                        \
+        _Generic((p), int32_t *                                                          \
+                 : pith_atomic_##what##_i32, int64_t *                                   \
+                 : pith_atomic_##what##_i64, uint32_t *                                  \
+                 : pith_atomic_##what##_u32, uint64_t *                                  \
+                 : pith_atomic_##what##_u64)
+#    define pith_atomic_add(p, value) PITH_ATOMIC_(add, p)(p, value)
+#    define pith_atomic_min(p, value) PITH_ATOMIC_(min, p)(p, value)
+#    define pith_atomic_max(p, value) PITH_ATOMIC_(max, p)(p, value)
+#endif
+
+/* The bits of a float and back. */
+#if PITH_KERNEL_PASS == PITH_PASS_CUDA
+PITH_HD uint32_t pith_float_bits(float x) {
+    return __float_as_uint(x);
+}
+PITH_HD float pith_float_of_bits(uint32_t bits) {
+    return __uint_as_float(bits);
+}
+#else
+PITH_HD uint32_t pith_float_bits(float x) {
+    uint32_t bits;
+    __builtin_memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+PITH_HD float pith_float_of_bits(uint32_t bits) {
+    float x;
+    __builtin_memcpy(&x, &bits, sizeof x);
+    return x;
+}
+#endif
+
+/** The value of an element of a bf16 array. */
+PITH_HD float pith_bf16_load(uint16_t bits) {
+    return pith_float_of_bits((uint32_t)bits << 16);
+}
+/** The nearest bf16, ties to even; a NaN stays one. */
+PITH_HD uint16_t pith_bf16_store(float x) {
+    const uint32_t bits = pith_float_bits(x);
+    const uint32_t even = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
+    return (uint16_t)(x != x ? bits >> 16 | 0x40u : even);
+}
+/** The value of an element of an f16 array. */
+PITH_HD float pith_f16_load(uint16_t bits) {
+    const uint32_t sign = (uint32_t)(bits & 0x8000u) << 16, rest = bits & 0x7fffu;
+    const float small =
+        (float)rest * 5.9604644775390625e-8f; /* subnormal: units of 2^-24 */
+    const uint32_t large = (rest << 13) + (rest >= 0x7c00u ? 0x70000000u : 0x38000000u);
+    return pith_float_of_bits(sign | (rest < 0x400u ? pith_float_bits(small) : large));
+}
+/** The nearest f16, ties to even; too large is infinite, a NaN stays one. */
+PITH_HD uint16_t pith_f16_store(float x) {
+    const uint32_t bits = pith_float_bits(x), sign = bits >> 16 & 0x8000u;
+    const uint32_t rest = bits & 0x7fffffffu;
+    /* Adding 0.5 leaves the subnormal f16 in the low bits, rounded by the addition. */
+    const uint32_t small = pith_float_bits(pith_float_of_bits(rest) + 0.5f) - 0x3f000000u;
+    const uint32_t normal = (rest - 0x38000000u + 0xfffu + (rest >> 13 & 1u)) >> 13;
+    const uint32_t large = rest > 0x7f800000u ? 0x7e00u | (rest >> 13 & 0x3ffu) : 0x7c00u;
+    return (uint16_t)(sign | (rest < 0x38800000u   ? small
+                              : rest < 0x477ff000u ? normal
+                                                   : large));
+}
+
+/* pith_real_sqrt(x) and so on: the functions of <math.h> on pith_real. Those of the first
+ * list give the same bits on every device, those of the second are the platform's. */
+#if defined(PITH_KERNEL_REAL_IS_FLOAT_)
+#    define PITH_REAL_MATH_(name) name##f
+#else
+#    define PITH_REAL_MATH_(name) name
+#endif
+#define PITH_REAL_1_(name)                                                               \
+    PITH_HD pith_real pith_real_##name(pith_real x) {                                    \
+        return PITH_REAL_MATH_(name)(x);                                                 \
+    }
+#define PITH_REAL_2_(name)                                                               \
+    PITH_HD pith_real pith_real_##name(pith_real x, pith_real y) {                       \
+        return PITH_REAL_MATH_(name)(x, y);                                              \
+    }
+PITH_REAL_1_(sqrt)
+PITH_REAL_1_(fabs)
+PITH_REAL_1_(floor)
+PITH_REAL_1_(ceil)
+PITH_REAL_1_(trunc)
+PITH_REAL_1_(rint)
+PITH_REAL_2_(fmin)
+PITH_REAL_2_(fmax)
+
+PITH_REAL_1_(exp)
+PITH_REAL_1_(log)
+PITH_REAL_1_(sin)
+PITH_REAL_1_(cos)
+PITH_REAL_2_(pow)
+#undef PITH_REAL_1_
+#undef PITH_REAL_2_
+#undef PITH_REAL_MATH_
+
+#endif
