@@ -1,0 +1,176 @@
+/* Nodes as the rooms above tree see them: interned shapes, slots, the one walker, paths.
+ */
+#ifndef PITH_TREE_INTERNAL_H
+#define PITH_TREE_INTERNAL_H
+
+#include "pith/tree.h"
+
+#include "array/array_internal.h"
+
+/* ---- Types (types.c, spec_text.c) ---- */
+
+/* One extent of a declared leaf spec. */
+typedef enum pithp_extent_kind {
+    PITHP_EXTENT_NUMBER, /* k */
+    PITHP_EXTENT_STATIC, /* k * static + plus */
+    PITHP_EXTENT_NAME,   /* k * name + plus, bound by the first leaf that has it */
+    PITHP_EXTENT_OUTER   /* k * ^name + plus, of the nearest enclosing node */
+} pithp_extent_kind;
+
+typedef struct pithp_extent {
+    pithp_extent_kind kind;
+    int32_t
+        name; /* NAME, OUTER: index into the type's names; STATIC: index of the field */
+    int64_t times, plus; /* NUMBER: the number is plus */
+} pithp_extent;
+
+typedef enum pithp_dtype_rule {
+    PITHP_DTYPE_FIXED,
+    PITHP_DTYPE_STATIC,
+    PITHP_DTYPE_FLOAT,
+    PITHP_DTYPE_ANY
+} pithp_dtype_rule;
+
+/* A declared leaf spec, parsed once. */
+typedef struct pithp_leaf_spec {
+    pithp_dtype_rule rule;
+    pith_dtype dtype;    /* FIXED */
+    int32_t dtype_field; /* STATIC: index of the field */
+    bool any_shape;
+    int32_t rank;
+    pithp_extent extents[PITH_MAX_RANK];
+} pithp_leaf_spec;
+
+typedef struct pithp_field {
+    pith_field declared; /* strings copied */
+    int32_t slot;        /* leaves and children: place among the slots; else -1 */
+    pithp_leaf_spec leaf;
+} pithp_field;
+
+/* A registered type; never freed. */
+struct pith_type {
+    uint32_t magic;
+    const char *name;
+    char *error; /* NULL for a good description */
+    size_t size, alignment;
+    int32_t field_count, slot_count, static_count, name_count;
+    int32_t version;
+    pithp_field *fields;
+    const char **names;        /* of extents that leaves bind */
+    uint32_t *slot_offsets;    /* of leaves and children, in walk order */
+    int32_t *slot_fields;      /* field of each slot */
+    void (*check)(void);       /* NULL: none */
+    const void *nil, *initial; /* frozen in memory of the process */
+    bool needs_outer;          /* some leaf has a ^name */
+};
+
+/* ---- Shapes: what nodes of one structure share, interned per runtime (shape.c) ---- */
+
+typedef struct pithp_shape {
+    pithp_kind kind;
+    bool all_leaves; /* every slot holds a leaf or is absent: nothing to descend into */
+    const pith_type *type;        /* records */
+    int64_t slot_count;           /* children and leaves, absent ones included */
+    const uint32_t *slot_offsets; /* records: where in the payload; containers: NULL,
+                                     slots are dense from 0 */
+    size_t payload_bytes;
+    const char *const *keys; /* dicts: sorted */
+    const void *
+        statics; /* records: the struct with zeroed slots and padding, strings interned */
+    uint64_t hash;
+    atomic_int refs;          /* scopes that hold it */
+    struct pithp_shape *next; /* in its bucket */
+} pithp_shape;
+
+static inline const pithp_shape *
+pithp_shape_of(const void *node) { /* a node that is no leaf */
+    return pithp_header_of(node)->shape;
+}
+static inline pithp_kind pithp_kind_of(const void *object) { /* a checked, live object */
+    return (pithp_kind)pithp_header_of(object)->kind;
+}
+static inline bool pithp_is_nil(const void *object) {
+    return pithp_header_of(object)->flags & PITHP_FLAG_NIL;
+}
+/* The slot of a node: its address in the payload. NULL in it: absent. */
+static inline const void **
+pithp_slot(const void *node, const pithp_shape *shape, int64_t i) {
+    const char *payload = node;
+    return (const void **)(uintptr_t)(shape->slot_offsets
+                                          ? payload + shape->slot_offsets[i]
+                                          : payload + (size_t)i * sizeof(void *));
+}
+
+/* A tree that a user passed: live, a tree, of this runtime, no nil record. NULL is
+ * PITH_E_ARG. */
+pith_status
+pithp_tree_check(pith_scope *s, const void *tree, const char *function, const char *name);
+/* A node like `model` in s: same shape, payload copied from it, for the caller to patch
+ * its slots. */
+void *pithp_node_copy(pith_scope *s, const void *model);
+/* Make s keep a shape alive. */
+pith_status pithp_shape_hold(pith_scope *s, const pithp_shape *shape);
+/* The shape of a record with these statics (value: the user's struct), or NULL with the
+ * error set. */
+const pithp_shape *
+pithp_shape_record(pith_scope *s, const pith_type *type, const void *value);
+const pithp_shape *pithp_shape_container(pith_scope *s,
+                                         pithp_kind kind,
+                                         int64_t count,
+                                         const char *const *keys,
+                                         bool all_leaves);
+/* A frozen record of a shape whose slots are given, specs checked; hooks run unless
+ * suspended. */
+const void *
+pithp_record_make(pith_scope *s, const pithp_shape *shape, const void *const *slots);
+const void *
+pithp_container_make(pith_scope *s, const pithp_shape *shape, const void *const *slots);
+
+/* ---- The walker (walk.c): every traversal of the library is this one. Iterative; depth
+ * is memory. ---- */
+
+typedef enum pithp_visit {
+    PITHP_VISIT_LEAF,
+    PITHP_VISIT_ENTER,
+    PITHP_VISIT_LEAVE,
+    PITHP_VISIT_ABSENT
+} pithp_visit;
+
+typedef struct pithp_frame {
+    const void *node;
+    const pithp_shape *shape;
+    int64_t next; /* slot to visit next */
+} pithp_frame;
+
+typedef struct pithp_walk {
+    pith_runtime *rt;
+    pithp_frame *frames;
+    int64_t depth, room;
+    pithp_frame first[24]; /* enough for most trees, without allocation */
+    const void *root;
+    bool started, failed; /* failed: memory was short */
+    const void *node; /* what was visited last: leaf, record or container; NULL: absent */
+    int64_t slot;     /* its place in its parent; -1 for the root */
+} pithp_walk;
+
+void pithp_walk_begin(pithp_walk *w, pith_runtime *rt, const void *tree);
+/* The next visit in order; false at the end. */
+bool pithp_walk_next(pithp_walk *w, pithp_visit *visit);
+/* Do not descend into the node that was just entered. */
+void pithp_walk_skip(pithp_walk *w);
+void pithp_walk_end(pithp_walk *w);
+/* Append the path of the last visit. */
+void pithp_walk_path(const pithp_walk *w, pithp_text *path);
+
+/* ---- Paths (path.c) ---- */
+
+/* Append one step: ".name", "[3]", "['key']". */
+void pithp_path_add_field(pithp_text *t, const char *name);
+void pithp_path_add_index(pithp_text *t, int64_t index);
+void pithp_path_add_key(pithp_text *t, const char *key);
+void pithp_path_add_slot(pithp_text *t,
+                         const void *node,
+                         const pithp_shape *shape,
+                         int64_t slot);
+
+#endif
