@@ -34,7 +34,7 @@ else()
             pith_no_cuda("the toolkit is ${CUDAToolkit_VERSION}, ${PITH_CUDA_OLDEST} or later is needed")
         else()
             # Set before the language is enabled, which would choose a default of its own.
-            if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+            if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})
                 set(CMAKE_CUDA_ARCHITECTURES 75-real 80-real 86-real 89-real 90-real 100-real 120
                     CACHE STRING "CUDA architectures to build for")
             endif()
