@@ -219,7 +219,11 @@ PITH_API const char *pith_message(const pith_scope *s);
 PITH_API const char *pith_error_path(const pith_scope *s);
 /** Where the failing call was made, such as "melt.c:120"; "" where it is unknown. */
 PITH_API const char *pith_error_site(const pith_scope *s);
-/** Forget the scope's error; makers work again. */
+/**
+ * Forget the scope's error; makers work again.
+ *
+ * The error of a scope that has no working device stays.
+ */
 PITH_API void pith_clear(pith_scope *s);
 /**
  * Set an error of the caller's own on @p s, unless it carries one already.

@@ -3,7 +3,6 @@
 #ifndef PITH_BASE_INTERNAL_H
 #define PITH_BASE_INTERNAL_H
 
-#define PITH_NO_SITES /* inside the library a call keeps the site of its caller */
 #include "pith/base.h"
 
 #include <pthread.h>
@@ -229,7 +228,8 @@ struct pith_runtime {
     _Atomic(struct pithp_spec_table *) specs;
     const pithp_room_hooks *hooks[PITHP_ROOM_COUNT];
     void *room[PITHP_ROOM_COUNT];
-    pithp_error error; /* why it could not be opened, or died */
+    atomic_bool failed; /* `error` is set and stays */
+    pithp_error error;  /* why it could not be opened, or died */
 };
 
 /* allocator NULL: the C library's. Never NULL: a static runtime with its error set when
@@ -237,6 +237,7 @@ struct pith_runtime {
 pith_runtime *pithp_runtime_create(const pith_allocator *allocator);
 void pithp_runtime_destroy(pith_runtime *rt); /* closes scopes, calls hooks, frees all */
 bool pithp_runtime_valid(const pith_runtime *rt);
+/* From here on every scope of the runtime fails with this reason; the first one stays. */
 void pithp_runtime_fail(pith_runtime *rt, pith_status code, const char *format, ...)
     PITH_FORMAT(3, 4);
 
@@ -255,6 +256,7 @@ enum { PITHP_SITE_DEPTH = 16 };
 struct pith_scope {
     uint32_t magic;
     bool open;
+    bool broken;   /* its error cannot be cleared: nothing computes for it */
     int32_t depth; /* 0 for a root */
     pith_runtime *runtime;
     pith_scope *parent, *first_child, *next_sibling, *previous_sibling;
@@ -275,7 +277,10 @@ struct pith_scope {
  * without error. Takes the call site. Where it returns false the caller returns its nil.
  */
 bool pithp_enter(pith_scope *s);
-bool pithp_scope_valid(const pith_scope *s); /* open or static; safe for any pointer */
+bool pithp_scope_valid(const pith_scope *s);    /* open or static; safe for any pointer */
+bool pithp_scope_writable(const pith_scope *s); /* open; safe for any pointer */
+/* Nothing can compute for this scope: its error stays when the user clears it. */
+void pithp_scope_break(pith_scope *s);
 
 /* Memory of the scope for anything but objects: 16-byte aligned, freed with it. NULL sets
  * its error. */

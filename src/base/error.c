@@ -156,7 +156,7 @@ const char *pith_error_site(const pith_scope *s) {
 }
 
 void pith_clear(pith_scope *s) {
-    if (!pithp_scope_writable(s))
+    if (!pithp_scope_writable(s) || s->broken)
         return;
     s->error.code = PITH_OK;
     s->error.path[0] = s->error.message[0] = s->error.site[0] = s->error.text[0] = 0;
@@ -181,7 +181,7 @@ void pith_fail(pith_scope *s,
 }
 
 void pith_set_log_hook(pith_runtime *rt, pith_log_hook hook, void *closure) {
-    if (!pithp_runtime_valid(rt))
+    if (!pithp_runtime_valid(rt) || pithp_runtime_is_static(rt))
         return;
     rt->log_hook = hook;
     rt->log_closure = closure;

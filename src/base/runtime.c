@@ -8,6 +8,7 @@
 
 static pith_runtime no_memory = {
     .magic = PITHP_RUNTIME_MAGIC,
+    .failed = true,
     .error = {.code = PITH_E_MEMORY, .message = "out of memory: no room for a runtime"},
 };
 
@@ -60,6 +61,7 @@ void pithp_runtime_fail(pith_runtime *rt, pith_status code, const char *format, 
     pthread_mutex_lock(&rt->lock);
     if (rt->error.code == PITH_OK)
         pithp_error_set(&rt->error, code, NULL, NULL, "%s", text);
+    atomic_store_explicit(&rt->failed, true, memory_order_release);
     pthread_mutex_unlock(&rt->lock);
 }
 

@@ -51,17 +51,39 @@ void pithp_scope_mark_read(const pith_scope *s) {
         ((pith_scope *)(uintptr_t)s)->error_read = true;
 }
 
+void pithp_scope_break(pith_scope *s) {
+    PITH_ASSERT(s->error.code != PITH_OK);
+    s->broken = true;
+}
+
+/* The runtime has failed: so has every scope of it, whatever it did before. */
+static bool enter_failed_runtime(pith_scope *s) {
+    if (s->error.code == PITH_OK) {
+        s->error = s->runtime->error;
+        s->error_read = false;
+    }
+    s->broken = true;
+    return false;
+}
+
 bool pithp_enter(pith_scope *s) {
     if (PITHP_UNLIKELY(!pithp_scope_writable(s)))
         return false;
-    if (s->site_depth > 0)
-        s->site = s->sites[--s->site_depth];
+    if (s->site_depth > 0) {
+        s->site_depth--;
+        s->site = s->site_depth < PITHP_SITE_DEPTH ? s->sites[s->site_depth] : NULL;
+    }
+    if (PITHP_UNLIKELY(atomic_load_explicit(&s->runtime->failed, memory_order_acquire)))
+        return enter_failed_runtime(s);
     return PITHP_LIKELY(s->error.code == PITH_OK);
 }
 
 pith_scope *pith_at(pith_scope *s, const char *site) {
-    if (pithp_scope_writable(s) && s->site_depth < PITHP_SITE_DEPTH)
-        s->sites[s->site_depth++] = site;
+    if (pithp_scope_writable(s)) {
+        if (s->site_depth < PITHP_SITE_DEPTH)
+            s->sites[s->site_depth] = site;
+        s->site_depth++;
+    }
     return s;
 }
 
@@ -124,8 +146,10 @@ pith_scope *pith_scope_open(pith_runtime *rt) {
         return s;
     pthread_mutex_lock(&rt->lock);
     link_scope(s, &rt->scopes);
-    if (rt->error.code != PITH_OK)
+    if (rt->error.code != PITH_OK) {
         s->error = rt->error;
+        s->broken = true;
+    }
     pthread_mutex_unlock(&rt->lock);
     tell_rooms_opened(s);
     return s;
@@ -140,6 +164,7 @@ pith_scope *pith_scope_open_in(pith_scope *parent) {
     link_scope(s, &parent->first_child);
     if (parent->error.code != PITH_OK)
         s->error = parent->error; /* nothing is made under a failed parent */
+    s->broken = parent->broken;
     s->error_read = true;
     s->site = parent->site;
     tell_rooms_opened(s);

@@ -4,8 +4,6 @@
 
 #include "base/base_internal.h"
 
-/* Valid and not one of the static scopes that stand for failures to open one. */
-bool pithp_scope_writable(const pith_scope *s);
 /* The user has seen the error: closing the scope need not report it. */
 void pithp_scope_mark_read(const pith_scope *s);
 void pithp_block_cache_free(pith_runtime *rt);
