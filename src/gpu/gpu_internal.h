@@ -38,14 +38,16 @@ typedef struct pithp_launch {
     const void *args;
     size_t args_bytes; /* at most PITHP_LAUNCH_ARGS */
     int64_t count;     /* indices; 0 is no work */
-    int64_t grain;     /* fewest indices worth a thread of their own; 0: 4096 */
+    int64_t grain;     /* fewest indices worth a thread of their own (about 2 us of work);
+                          0: PITHP_GRAIN */
 } pithp_launch;
 
-enum { PITHP_LAUNCH_ARGS = 4000 };
+enum { PITHP_LAUNCH_ARGS = 4000, PITHP_GRAIN = 4096 };
 
 /* What a backend can do. Every slot is required unless it says otherwise; all may be
  * called from any thread, but one stream is used by one thread at a time unless the slot
- * says so. A slot that fails fills `e` and returns its code. */
+ * says so. A slot that fails fills `e` and returns its code: PITH_E_DEVICE where the
+ * device is of no use from here on (the runtime is dead then), any other where it is. */
 typedef struct pithp_backend {
     int version; /* PITHP_BACKEND_VERSION */
     const char *kind;
@@ -89,7 +91,11 @@ typedef struct pithp_backend {
                         int64_t count,
                         pithp_error *e);
     pith_status (*launch)(pithp_stream *st, const pithp_launch *l, pithp_error *e);
+    /* Fills pool (all that is reserved, live or not) and total; the rest is counted by
+     * the ledger. */
     void (*memory)(const pithp_device *d, pith_memory_info *info);
+    /* Return what the pool holds for reuse to the system. Any thread. (optional) */
+    void (*trim)(pithp_device *d);
     /* Compiled code (src/gpu/compile makes the image: a shared library's path, or a
      * cubin). */
     pith_status (*module_load)(pithp_device *d,
@@ -118,11 +124,12 @@ struct pithp_device {
     void *state; /* the backend's */
     char name[128];
     int threads;
-    pithp_isa isa;        /* that host loops are chosen for */
-    bool immediate;       /* a stream runs work when it is enqueued: the host, without
-                             PITH_HOST_ASYNC */
-    atomic_bool dead;     /* a sticky device error: every later call says so */
-    pthread_mutex_t lock; /* guards the list of streams */
+    pithp_isa isa;            /* that host loops are chosen for */
+    bool immediate;           /* a stream runs work when it is enqueued: the host, without
+                                 PITH_HOST_ASYNC */
+    atomic_bool dead;         /* a sticky device error: every later call says so */
+    atomic_size_t live, peak; /* the ledger: bytes of buffers now, and at most */
+    pthread_mutex_t lock;     /* guards the lists of streams */
     pithp_stream *streams, *idle;              /* all; those without a scope */
     _Atomic(struct pithp_compiler *) compiler; /* src/gpu/compile; NULL until it is used,
                                                   closed by pithp_compiler_close */
@@ -133,21 +140,21 @@ struct pithp_stream {
     pithp_device *device;
     void *state; /* the backend's */
     pithp_stream *next, *next_idle;
-    struct pithp_check
-        *checks; /* kernel checks enqueued and not yet examined; newest first */
+    struct pithp_checks *checks; /* of kernels enqueued and not yet examined */
 };
 
 /* Device memory, counted. Immutable contents once the work that writes it is enqueued. */
 struct pithp_buffer {
     atomic_int refs;
-    bool foreign; /* borrowed or given by the user: released by `release`, not to the pool
-                   */
-    pithp_stream *stream; /* that wrote it */
+    bool foreign;               /* memory of the user's: given back to `release` */
+    atomic_bool used_elsewhere; /* read on other streams: freeing waits for them */
+    pithp_stream *stream;       /* that wrote it */
     void *data;
-    size_t bytes;
+    size_t bytes; /* asked for, and counted by the ledger */
+    size_t room;  /* taken from the backend, at least bytes */
     void (*release)(void *closure, void *data); /* foreign only; NULL: borrowed */
     void *closure;
-    atomic_bool used_elsewhere; /* read on other streams: freeing waits for them */
+    pithp_buffer *next; /* in a list of free ones */
 };
 
 /* The stream and device of an open scope whose runtime has a device. */
@@ -197,13 +204,26 @@ static inline pithp_host_loop pithp_loop_for(const pithp_launch *l, pithp_isa is
 }
 static inline pith_status pithp_launch_run(pith_scope *s, const pithp_launch *l) {
     const pithp_device *d = pithp_scope_device(s);
-    if (PITHP_LIKELY(d->immediate && l->count <= (l->grain ? l->grain : 4096))) {
+    if (PITHP_LIKELY(d->immediate && l->count <= (l->grain ? l->grain : PITHP_GRAIN))) {
         if (l->count > 0)
             pithp_loop_for(l, d->isa)(l->args, 0, l->count);
         return PITH_OK;
     }
     return pithp_launch_enqueue(s, l);
 }
+
+/* ---- Runtimes ---- */
+
+/* pith_open on a given backend; tests bring their own. */
+pith_runtime *pithp_open_backend(const pithp_backend *backend,
+                                 int ordinal,
+                                 const pith_open_options *options);
+/* The device of a runtime; NULL where it could not be opened. */
+static inline pithp_device *pithp_runtime_device(const pith_runtime *rt) {
+    return rt->room[PITHP_ROOM_GPU];
+}
+/* What a backend said becomes the scope's error; PITH_E_DEVICE ends the runtime. */
+pith_status pithp_fail_device(pith_scope *s, const pithp_error *e);
 
 /* ---- Checks inside kernels: what a launch leaves behind and what becomes of it ---- */
 

@@ -1,0 +1,167 @@
+/* Checks inside kernels: a launch that may fail gets a slot in device memory; slots are
+ * examined when somebody waits for their stream. What failed first, in the order of
+ * launches, becomes the error of the scope that launched it. */
+#include "gpu/device.h"
+#include "gpu/gpu_internal.h"
+
+#include <string.h>
+
+enum { SLOTS = 64, MOST_BLOCKS = 64 };
+
+typedef struct {
+    pith_scope *scope;
+    pithp_check_describe describe;
+    const void *subject;
+    const char *site;
+} entry;
+
+typedef struct block {
+    struct block *next;   /* made later */
+    pith_report *reports; /* in device memory */
+    int used;
+    entry entries[SLOTS];
+    pith_report image[SLOTS]; /* of the reports, in host memory */
+} block;
+
+/* Of one stream. Reports beyond those used are zero. */
+struct pithp_checks {
+    block *first, *current; /* blocks after current are free */
+    int blocks;
+};
+
+bool pithp_checks_pending(const pithp_stream *st) {
+    return st->checks && st->checks->first && st->checks->first->used;
+}
+
+static block *new_block(pith_scope *s, pithp_stream *st) {
+    const pithp_backend *backend = st->device->backend;
+    block *b = pithp_allocate(s->runtime, sizeof *b);
+    if (!b) {
+        pithp_fail_memory(s, sizeof *b);
+        return NULL;
+    }
+    pithp_error e;
+    memset(b, 0, sizeof *b);
+    b->reports = backend->allocate(st, sizeof b->image, &e);
+    if (b->reports &&
+        backend->copy_in(st, b->reports, b->image, sizeof b->image, &e) == PITH_OK)
+        return b;
+    if (b->reports)
+        backend->release(st, b->reports, sizeof b->image);
+    pithp_release(s->runtime, b, sizeof *b);
+    pithp_fail_device(s, &e);
+    return NULL;
+}
+
+/* The block that has a free slot; NULL with the scope's error set. */
+static block *block_with_room(pith_scope *s, pithp_stream *st) {
+    if (!st->checks) {
+        st->checks = pithp_allocate(s->runtime, sizeof *st->checks);
+        if (!st->checks) {
+            pithp_fail_memory(s, sizeof *st->checks);
+            return NULL;
+        }
+        *st->checks = (struct pithp_checks){0};
+    }
+    struct pithp_checks *all = st->checks;
+    if (all->current && all->current->used < SLOTS)
+        return all->current;
+    if (all->current && all->current->next)
+        return all->current = all->current->next;
+    if (all->blocks == MOST_BLOCKS) { /* nobody has waited for thousands of launches */
+        if (pithp_synchronise(s) != PITH_OK)
+            return NULL;
+        return all->current;
+    }
+    block *made = new_block(s, st);
+    if (!made)
+        return NULL;
+    if (all->current)
+        all->current->next = made;
+    else
+        all->first = made;
+    all->blocks++;
+    return all->current = made;
+}
+
+/* The last slot can serve again where work has run when it was enqueued, and passed. */
+static bool last_passed(const pithp_stream *st) {
+    if (!st->device->immediate || !st->checks || !st->checks->current)
+        return false;
+    const block *b = st->checks->current;
+    return b->used && b->reports[b->used - 1].first == 0;
+}
+
+pith_report *
+pithp_check_make(pith_scope *s, pithp_check_describe describe, const void *subject) {
+    pithp_stream *st = pithp_scope_stream(s);
+    block *b = NULL;
+    if (last_passed(st)) {
+        b = st->checks->current;
+    } else {
+        b = block_with_room(s, st);
+        if (!b)
+            return NULL;
+        b->used++;
+    }
+    b->entries[b->used - 1] =
+        (entry){.scope = s, .describe = describe, .subject = subject, .site = s->site};
+    return &b->reports[b->used - 1];
+}
+
+static void tell(const entry *en, const pith_report *report) {
+    pithp_error e;
+    en->describe(en->subject, report, en->site, &e);
+    pithp_fail_at(en->scope, e.code, e.path, en->site, "%s", e.text);
+}
+
+static pith_status examine_block(pithp_stream *st, block *b, pithp_error *e) {
+    const pithp_backend *backend = st->device->backend;
+    const size_t bytes = (size_t)b->used * sizeof b->image[0];
+    pith_status rc = backend->copy_out(st, b->image, b->reports, bytes, e);
+    if (rc != PITH_OK)
+        return rc;
+    bool failed = false;
+    for (int i = 0; i < b->used; i++) {
+        if (b->image[i].first == 0)
+            continue;
+        failed = true;
+        tell(&b->entries[i], &b->image[i]);
+    }
+    b->used = 0;
+    if (!failed)
+        return PITH_OK;
+    memset(b->image, 0, sizeof b->image);
+    return backend->copy_in(st, b->reports, b->image, sizeof b->image, e);
+}
+
+pith_status pithp_checks_examine(pithp_stream *st, pithp_error *e) {
+    struct pithp_checks *all = st->checks;
+    pith_status rc = PITH_OK;
+    for (block *b = all ? all->first : NULL; b && b->used && rc == PITH_OK; b = b->next)
+        rc = examine_block(st, b, e);
+    if (all && rc == PITH_OK)
+        all->current = all->first;
+    return rc;
+}
+
+void pithp_checks_hand_over(pithp_stream *st, const pith_scope *from, pith_scope *to) {
+    for (block *b = st->checks ? st->checks->first : NULL; b && b->used; b = b->next)
+        for (int i = 0; i < b->used; i++)
+            if (b->entries[i].scope == from)
+                b->entries[i].scope = to;
+}
+
+void pithp_checks_close(pithp_stream *st) {
+    struct pithp_checks *all = st->checks;
+    if (!all)
+        return;
+    while (all->first) {
+        block *b = all->first;
+        all->first = b->next;
+        st->device->backend->release(st, b->reports, sizeof b->image);
+        pithp_release(st->device->runtime, b, sizeof *b);
+    }
+    pithp_release(st->device->runtime, all, sizeof *all);
+    st->checks = NULL;
+}

@@ -1,0 +1,20 @@
+/* Within gpu only: the parts of a runtime's device that its files share. */
+#ifndef PITH_GPU_DEVICE_H
+#define PITH_GPU_DEVICE_H
+
+#include "gpu/gpu_internal.h"
+
+/* Hooks of scopes: a root takes a stream of its own, children share it. */
+void pithp_stream_attach(pith_scope *s, pith_scope *parent);
+void pithp_stream_detach(pith_scope *s);
+void pithp_streams_close(pithp_device *d);
+
+/* Turn failed checks of a stream that has been synchronised into errors of the scopes
+ * that enqueued them. */
+pith_status pithp_checks_examine(pithp_stream *st, pithp_error *e);
+bool pithp_checks_pending(const pithp_stream *st);
+/* The checks that `from` enqueued count as those of `to` from here on. */
+void pithp_checks_hand_over(pithp_stream *st, const pith_scope *from, pith_scope *to);
+void pithp_checks_close(pithp_stream *st);
+
+#endif

@@ -1,0 +1,126 @@
+/* What the host is told to be: how many threads, which instruction set, when work runs.
+ */
+#include "gpu/host/host.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+#    include <cpuid.h>
+#endif
+
+enum { MOST_THREADS = 1024 };
+
+#if defined(__x86_64__)
+#    define ARCHITECTURE "x86-64"
+#elif defined(__aarch64__)
+#    define ARCHITECTURE "aarch64"
+#else
+#    define ARCHITECTURE "host"
+#endif
+
+static const struct {
+    const char *option, *name;
+} isas[PITHP_ISA_COUNT] = {
+    [PITHP_ISA_BASE] = {"base", ARCHITECTURE},
+    [PITHP_ISA_V3] = {"v3", ARCHITECTURE "-v3"},
+    [PITHP_ISA_V4] = {"v4", ARCHITECTURE "-v4"},
+};
+
+const char *pithp_host_isa_name(pithp_isa isa) {
+    return isas[isa].name;
+}
+
+#if defined(__x86_64__)
+/* Of the features that a level names, those the compiler has no test for. */
+static bool has_movbe_f16c_lzcnt(void) {
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    const unsigned movbe = 1u << 22, f16c = 1u << 29, lzcnt = 1u << 5;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || (c & (movbe | f16c)) != (movbe | f16c))
+        return false;
+    return __get_cpuid(0x80000001u, &a, &b, &c, &d) && (c & lzcnt);
+}
+
+static pithp_isa isa_of_cpu(void) {
+    __builtin_cpu_init();
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") ||
+        !__builtin_cpu_supports("bmi") || !__builtin_cpu_supports("bmi2") ||
+        !has_movbe_f16c_lzcnt())
+        return PITHP_ISA_BASE;
+    if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") ||
+        !__builtin_cpu_supports("avx512cd") || !__builtin_cpu_supports("avx512dq") ||
+        !__builtin_cpu_supports("avx512vl"))
+        return PITHP_ISA_V3;
+    return PITHP_ISA_V4;
+}
+#else
+static pithp_isa isa_of_cpu(void) {
+    return PITHP_ISA_BASE;
+}
+#endif
+
+static pith_status read_isa(pithp_isa *isa, pithp_error *e) {
+    const char *wish = getenv("PITH_ISA");
+    *isa = isa_of_cpu();
+    if (!wish || !wish[0])
+        return PITH_OK;
+    for (int i = 0; i < PITHP_ISA_COUNT; i++) {
+        if (strcmp(wish, isas[i].option) != 0)
+            continue;
+        if (i < (int)*isa)
+            *isa = (pithp_isa)i;
+        return PITH_OK;
+    }
+    pithp_error_set(e, PITH_E_ARG, NULL, NULL,
+                    "PITH_ISA is \"%.40s\", expected base, v3 or v4", wish);
+    return PITH_E_ARG;
+}
+
+/* Cores this process may run on. */
+static int cores(void) {
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0)
+        return CPU_COUNT(&set);
+    const long online = sysconf(_SC_NPROCESSORS_ONLN);
+    return online < 1 ? 1 : (int)online;
+}
+
+static pith_status read_threads(int *threads, int asked, pithp_error *e) {
+    const char *wish = getenv("PITH_THREADS");
+    long number = asked;
+    if (!asked && wish && wish[0]) {
+        char *end = NULL;
+        number = strtol(wish, &end, 10);
+        if (*end || number < 1) {
+            pithp_error_set(e, PITH_E_ARG, NULL, NULL,
+                            "PITH_THREADS is \"%.40s\", expected a number from 1", wish);
+            return PITH_E_ARG;
+        }
+    } else if (!asked) {
+        number = cores();
+    }
+    *threads = number > MOST_THREADS ? MOST_THREADS : (int)number;
+    return PITH_OK;
+}
+
+static pith_status read_asynchronous(bool *asynchronous, pithp_error *e) {
+    const char *wish = getenv("PITH_HOST_ASYNC");
+    *asynchronous = wish && strcmp(wish, "1") == 0;
+    if (!wish || !wish[0] || *asynchronous || strcmp(wish, "0") == 0)
+        return PITH_OK;
+    pithp_error_set(e, PITH_E_ARG, NULL, NULL,
+                    "PITH_HOST_ASYNC is \"%.40s\", expected 0 or 1", wish);
+    return PITH_E_ARG;
+}
+
+pith_status
+pithp_host_settings_read(pithp_host_settings *settings, int threads, pithp_error *e) {
+    pith_status rc = PITH_OK;
+    PITH_TRY(read_threads(&settings->threads, threads, e));
+    PITH_TRY(read_isa(&settings->isa, e));
+    PITH_TRY(read_asynchronous(&settings->asynchronous, e));
+out:
+    return rc;
+}

@@ -1,0 +1,219 @@
+/* Opening and closing runtimes: which backend computes, and what its device says. Where
+ * opening fails, the runtime is there all the same and its scopes carry the reason. */
+#include "gpu/device.h"
+#include "gpu/gpu_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *checked_options(const pith_open_options *options) {
+    if (options->threads < 0)
+        return "pith_open: threads is negative";
+    const pith_allocator *a = options->allocator;
+    if (a && (!a->allocate || !a->release))
+        return "pith_open: the allocator lacks a function";
+    return NULL;
+}
+
+static bool backend_complete(const pithp_backend *b) {
+    return b->version == PITHP_BACKEND_VERSION && b->kind && b->open && b->close &&
+           b->stream_open && b->stream_close && b->synchronise && b->wait_for &&
+           b->allocate && b->release && b->copy_in && b->copy_out && b->copy && b->fill &&
+           b->launch && b->memory;
+}
+
+/* The last of the room's hooks: no scope is open, and the rooms above are closed. */
+static void runtime_closing(pith_runtime *rt) {
+    pithp_device *d = pithp_runtime_device(rt);
+    pithp_streams_close(d);
+    d->backend->close(d);
+    pthread_mutex_destroy(&d->lock);
+    pithp_release(rt, d, sizeof *d);
+    rt->room[PITHP_ROOM_GPU] = NULL;
+}
+
+static const pithp_room_hooks hooks = {
+    .scope_opened = pithp_stream_attach,
+    .scope_closing = pithp_stream_detach,
+    .runtime_closing = runtime_closing,
+};
+
+/* Give the runtime a device of that backend. */
+static pith_status open_device(pith_runtime *rt,
+                               const pithp_backend *backend,
+                               int ordinal,
+                               int threads,
+                               pithp_error *e) {
+    if (!backend_complete(backend)) {
+        pithp_error_set(e, PITH_E_INTERNAL, NULL, NULL, "the backend table is not whole");
+        return PITH_E_INTERNAL;
+    }
+    pithp_device *d = pithp_allocate(rt, sizeof *d);
+    if (!d) {
+        pithp_error_set(e, PITH_E_MEMORY, NULL, NULL,
+                        "out of memory: no room for a device");
+        return PITH_E_MEMORY;
+    }
+    memset(d, 0, sizeof *d);
+    d->backend = backend;
+    d->runtime = rt;
+    pith_status rc = backend->open(d, ordinal, threads, e);
+    if (rc == PITH_OK && pthread_mutex_init(&d->lock, NULL) != 0) {
+        backend->close(d);
+        pithp_error_set(e, PITH_E_MEMORY, NULL, NULL,
+                        "out of memory: no room for a lock");
+        rc = PITH_E_MEMORY;
+    }
+    if (rc != PITH_OK) {
+        pithp_release(rt, d, sizeof *d);
+        return rc;
+    }
+    rt->room[PITHP_ROOM_GPU] = d;
+    rt->hooks[PITHP_ROOM_GPU] = &hooks;
+    return PITH_OK;
+}
+
+static pith_runtime *create(const pith_open_options *options) {
+    const char *mistake = checked_options(options);
+    pith_runtime *rt = pithp_runtime_create(mistake ? NULL : options->allocator);
+    if (options->log)
+        pith_set_log_hook(rt, options->log, options->log_closure);
+    if (mistake)
+        pithp_runtime_fail(rt, PITH_E_ARG, "%s", mistake);
+    return rt;
+}
+
+pith_runtime *pithp_open_backend(const pithp_backend *backend,
+                                 int ordinal,
+                                 const pith_open_options *options) {
+    const pith_open_options none = {0};
+    options = options ? options : &none;
+    pith_runtime *rt = create(options);
+    pithp_error e;
+    if (pith_runtime_code(rt) == PITH_OK &&
+        open_device(rt, backend, ordinal, options->threads, &e) != PITH_OK)
+        pithp_runtime_fail(rt, e.code, "%s", e.text);
+    return rt;
+}
+
+/* "host", "cuda" or "cuda:1"; *backend NULL where the name asks for what is not built. */
+static bool parse_device(const char *name, const pithp_backend **backend, int *ordinal) {
+    *ordinal = 0;
+    if (strcmp(name, "host") == 0) {
+        *backend = &pithp_backend_host;
+        return true;
+    }
+    *backend = pithp_backend_cuda;
+    if (strcmp(name, "cuda") == 0)
+        return true;
+    if (strncmp(name, "cuda:", 5) != 0 || name[5] < '0' || name[5] > '9')
+        return false;
+    char *end = NULL;
+    const long number = strtol(name + 5, &end, 10);
+    *ordinal = (int)number;
+    return *end == 0 && number <= 1023;
+}
+
+static void open_named(pith_runtime *rt, const char *name, int threads) {
+    const pithp_backend *backend = NULL;
+    int ordinal = 0;
+    pithp_error e;
+    if (!parse_device(name, &backend, &ordinal))
+        pithp_runtime_fail(rt, PITH_E_ARG,
+                           "pith_open: device \"%.40s\", expected host, cuda or cuda:N",
+                           name);
+    else if (!backend)
+        pithp_runtime_fail(rt, PITH_E_UNSUPPORTED,
+                           "device %.40s: pith was built without CUDA", name);
+    else if (open_device(rt, backend, ordinal, threads, &e) != PITH_OK)
+        pithp_runtime_fail(rt, e.code, "device %.40s: %s", name, e.text);
+}
+
+static void open_best(pith_runtime *rt, int threads) {
+    pithp_error e;
+    if (pithp_backend_cuda) {
+        const pith_status rc = open_device(rt, pithp_backend_cuda, 0, threads, &e);
+        if (rc == PITH_OK)
+            return;
+        if (rc != PITH_E_UNSUPPORTED) { /* a device is there and does not work */
+            pithp_runtime_fail(rt, e.code, "device cuda: %s", e.text);
+            return;
+        }
+        pithp_log(rt, PITH_LOG_INFO, "no CUDA device, the host computes: %s", e.text);
+    }
+    if (open_device(rt, &pithp_backend_host, 0, threads, &e) != PITH_OK)
+        pithp_runtime_fail(rt, e.code, "device host: %s", e.text);
+}
+
+pith_runtime *pith_open(const pith_open_options *options) {
+    const pith_open_options none = {0};
+    options = options ? options : &none;
+    pith_runtime *rt = create(options);
+    if (pith_runtime_code(rt) != PITH_OK)
+        return rt;
+    const char *name = options->device ? options->device : getenv("PITH_DEVICE");
+    if (name && (name[0] || options->device))
+        open_named(rt, name, options->threads);
+    else
+        open_best(rt, options->threads);
+    return rt;
+}
+
+void pith_close(pith_runtime *rt) {
+    pithp_runtime_destroy(rt);
+}
+
+pith_status pithp_fail_device(pith_scope *s, const pithp_error *e) {
+    if (e->code == PITH_E_DEVICE) {
+        atomic_store(&pithp_scope_device(s)->dead, true);
+        pithp_runtime_fail(s->runtime, PITH_E_DEVICE, "the device is dead: %s", e->text);
+    }
+    return pithp_fail(s, e->code, NULL, "%s", e->text);
+}
+
+/* ---- What users ask of a runtime ---- */
+
+static const pithp_device *device_of(const pith_runtime *rt) {
+    return pithp_runtime_valid(rt) ? pithp_runtime_device(rt) : NULL;
+}
+
+pith_status pith_runtime_code(const pith_runtime *rt) {
+    if (!pithp_runtime_valid(rt))
+        return PITH_E_ARG;
+    return atomic_load_explicit(&rt->failed, memory_order_acquire) ? rt->error.code
+                                                                   : PITH_OK;
+}
+
+const char *pith_runtime_message(const pith_runtime *rt) {
+    if (!pithp_runtime_valid(rt))
+        return "closed, or not a runtime";
+    return pith_runtime_code(rt) == PITH_OK ? "" : rt->error.message;
+}
+
+const char *pith_device_kind(const pith_runtime *rt) {
+    const pithp_device *d = device_of(rt);
+    return d ? d->backend->kind : "none";
+}
+
+const char *pith_device_name(const pith_runtime *rt) {
+    const pithp_device *d = device_of(rt);
+    return d ? d->name : "";
+}
+
+int pith_device_threads(const pith_runtime *rt) {
+    const pithp_device *d = device_of(rt);
+    return d ? d->threads : 0;
+}
+
+pith_memory_info pith_memory(const pith_runtime *rt) {
+    pith_memory_info info = {0};
+    const pithp_device *d = device_of(rt);
+    if (!d)
+        return info;
+    d->backend->memory(d, &info);
+    info.live = atomic_load(&d->live);
+    info.peak = atomic_load(&d->peak);
+    info.pool = info.pool > info.live ? info.pool - info.live : 0;
+    return info;
+}

@@ -1,0 +1,150 @@
+/* Streams: each root scope has one, its children share it. They are pooled by the device,
+ * so that opening a scope opens no stream of the backend's once a few were made. */
+#include "gpu/device.h"
+#include "gpu/gpu_internal.h"
+
+#include <string.h>
+
+static pithp_stream *take_idle(pithp_device *d) {
+    pthread_mutex_lock(&d->lock);
+    pithp_stream *st = d->idle;
+    if (st)
+        d->idle = st->next_idle;
+    pthread_mutex_unlock(&d->lock);
+    return st;
+}
+
+static pithp_stream *open_stream(pith_scope *s, pithp_device *d) {
+    pithp_stream *st = pithp_allocate(d->runtime, sizeof *st);
+    if (!st) {
+        pithp_fail_memory(s, sizeof *st);
+        return NULL;
+    }
+    memset(st, 0, sizeof *st);
+    st->device = d;
+    pithp_error e;
+    if (d->backend->stream_open(st, &e) != PITH_OK) {
+        pithp_fail(s, e.code, NULL, "%s", e.text);
+        pithp_release(d->runtime, st, sizeof *st);
+        return NULL;
+    }
+    pthread_mutex_lock(&d->lock);
+    st->next = d->streams;
+    d->streams = st;
+    pthread_mutex_unlock(&d->lock);
+    return st;
+}
+
+void pithp_stream_attach(pith_scope *s, pith_scope *parent) {
+    if (parent) {
+        s->room[PITHP_ROOM_GPU] = parent->room[PITHP_ROOM_GPU];
+        return;
+    }
+    pithp_device *d = pithp_runtime_device(s->runtime);
+    pithp_stream *st = take_idle(d);
+    if (!st)
+        st = open_stream(s, d);
+    s->room[PITHP_ROOM_GPU] = st;
+    if (!st)
+        pithp_scope_break(s);
+}
+
+/* Children share the stream of their root, so what they leave unread is their parent's. A
+ * root waits: what failed becomes its error, which base hands to the log. */
+void pithp_stream_detach(pith_scope *s) {
+    pithp_stream *st = pithp_scope_stream(s);
+    if (!st)
+        return;
+    if (s->parent) {
+        pithp_checks_hand_over(st, s, s->parent);
+        return;
+    }
+    pithp_synchronise(s);
+    if (pithp_checks_pending(st))
+        pithp_checks_close(st); /* the device could not be asked */
+    pithp_device *d = st->device;
+    pthread_mutex_lock(&d->lock);
+    st->next_idle = d->idle;
+    d->idle = st;
+    pthread_mutex_unlock(&d->lock);
+}
+
+void pithp_streams_close(pithp_device *d) {
+    pithp_error e;
+    for (pithp_stream *st = d->streams; st; st = st->next)
+        d->backend->synchronise(st, &e); /* a dead device has said so already */
+    for (pithp_stream *st = d->streams; st; st = st->next)
+        pithp_checks_close(st);
+    while (d->streams) {
+        pithp_stream *st = d->streams;
+        d->streams = st->next;
+        d->backend->stream_close(st);
+        pithp_release(d->runtime, st, sizeof *st);
+    }
+}
+
+/* ---- Waiting ---- */
+
+static pith_status examine(pith_scope *s, pithp_stream *st) {
+    pithp_error e;
+    if (pithp_checks_examine(st, &e) != PITH_OK)
+        return pithp_fail_device(s, &e);
+    return s->error.code;
+}
+
+pith_status pithp_synchronise(pith_scope *s) {
+    pithp_stream *st = pithp_scope_stream(s);
+    pithp_error e;
+    if (PITHP_UNLIKELY(st->device->backend->synchronise(st, &e) != PITH_OK))
+        return pithp_fail_device(s, &e);
+    return PITHP_UNLIKELY(pithp_checks_pending(st)) ? examine(s, st) : s->error.code;
+}
+
+/* Waits also where the scope has failed before: the caller may be about to free what
+ * enqueued work reads. */
+void pith_wait(pith_scope *s) {
+    if (!pithp_enter(s) && (!pithp_scope_writable(s) || !pithp_scope_stream(s)))
+        return;
+    pithp_synchronise(s);
+}
+
+/* ---- Copies ---- */
+
+pith_status pithp_copy_in(pith_scope *s, void *to, const void *host, size_t bytes) {
+    pithp_stream *st = pithp_scope_stream(s);
+    pithp_error e;
+    if (bytes && st->device->backend->copy_in(st, to, host, bytes, &e) != PITH_OK)
+        return pithp_fail_device(s, &e);
+    return PITH_OK;
+}
+
+pith_status pithp_copy_out(pith_scope *s, void *host, const void *from, size_t bytes) {
+    pithp_stream *st = pithp_scope_stream(s);
+    pithp_error e;
+    if (!bytes)
+        return pithp_synchronise(s);
+    if (st->device->backend->copy_out(st, host, from, bytes, &e) != PITH_OK)
+        return pithp_fail_device(s, &e);
+    return PITHP_UNLIKELY(pithp_checks_pending(st)) ? examine(s, st) : s->error.code;
+}
+
+pith_status pithp_copy(pith_scope *s, void *to, const void *from, size_t bytes) {
+    pithp_stream *st = pithp_scope_stream(s);
+    pithp_error e;
+    if (bytes && st->device->backend->copy(st, to, from, bytes, &e) != PITH_OK)
+        return pithp_fail_device(s, &e);
+    return PITH_OK;
+}
+
+pith_status
+pithp_fill(pith_scope *s, void *to, const void *pattern, size_t width, int64_t count) {
+    pithp_stream *st = pithp_scope_stream(s);
+    pithp_error e;
+    if (width != 1 && width != 2 && width != 4 && width != 8)
+        return pithp_fail(s, PITH_E_INTERNAL, NULL, "fill: a pattern of %zu bytes",
+                          width);
+    if (count > 0 &&
+        st->device->backend->fill(st, to, pattern, width, count, &e) != PITH_OK)
+        return pithp_fail_device(s, &e);
+    return PITH_OK;
+}
