@@ -1,37 +1,50 @@
-/* The array value: a handle over an interned spec and a part of a buffer; or, traced, over a value of a
- * program. Rooms above make handles here; the operations are in include/pith/array.h. */
+/* The array value: a handle over an interned spec and a part of a buffer; or, traced,
+ * over a value of a program. Rooms above make handles here; the operations are in
+ * include/pith/array.h. */
 #ifndef PITH_ARRAY_INTERNAL_H
 #define PITH_ARRAY_INTERNAL_H
 
-#include "gpu/gpu_internal.h"
 #include "pith/array.h"
+
+#include "gpu/gpu_internal.h"
 
 /* Bits of pithp_header.extra of an array. */
 enum { PITHP_ARRAY_TRACED = 1, PITHP_ARRAY_DONATED = 2 };
 
 /* Behind a pithp_header whose shape is the spec. */
 struct pith_array {
-    void *data;            /* device address of the first element; traced: the value's program */
-    pithp_buffer *buffer;  /* that data lies in; traced: NULL */
-    pithp_hold *hold;      /* of the owning scope on the buffer: one `live` a handle */
-    int64_t value;         /* traced: its number in the program; concrete: 0 */
+    void *data; /* device address of the first element; traced: the value's program */
+    pithp_buffer *buffer; /* that data lies in; traced: NULL */
+    pithp_hold *hold;     /* of the owning scope on the buffer: one `live` a handle */
+    int64_t value;        /* traced: its number in the program; concrete: 0 */
 };
 
 static inline const pith_spec *pithp_array_spec(const pith_array *a) { /* a checked */
     return pithp_header_of(a)->shape;
 }
+static inline bool pithp_kind_is_array(const void *object) { /* object checked */
+    return pithp_header_of(object)->kind == PITHP_KIND_ARRAY;
+}
 static inline bool pithp_array_is_traced(const pith_array *a) {
     return pithp_header_of(a)->extra & PITHP_ARRAY_TRACED;
 }
 
-/* An array that a user passed as `name` to `function`: live, an array, of this runtime, not donated,
- * and (concrete) with its writer awaited on the scope's stream. Sets the scope's error else. */
-pith_status pithp_array_check_slow(pith_scope *s, const pith_array *a, const char *function, const char *name);
-static inline pith_status pithp_array_check(pith_scope *s, const pith_array *a, const char *function, const char *name) {
+/* An array that a user passed as `name` to `function`: live, an array, of this runtime,
+ * not donated, and (concrete) with its writer awaited on the scope's stream. Sets the
+ * scope's error else. */
+pith_status pithp_array_check_slow(pith_scope *s,
+                                   const pith_array *a,
+                                   const char *function,
+                                   const char *name);
+static inline pith_status pithp_array_check(pith_scope *s,
+                                            const pith_array *a,
+                                            const char *function,
+                                            const char *name) {
     pithp_block *block = NULL;
     if (PITHP_LIKELY(pithp_pointer_check(a, &block) == PITHP_POINTER_OK)) {
         const pithp_header *h = pithp_header_of(a);
-        if (PITHP_LIKELY(h->kind == PITHP_KIND_ARRAY && !h->extra && block->runtime == s->runtime &&
+        if (PITHP_LIKELY(h->kind == PITHP_KIND_ARRAY && !h->extra &&
+                         block->runtime == s->runtime &&
                          a->buffer->stream == pithp_scope_stream(s)))
             return PITH_OK;
     }
@@ -40,11 +53,19 @@ static inline pith_status pithp_array_check(pith_scope *s, const pith_array *a, 
 
 /* A new array with unwritten elements, owned by s. NULL: the scope's error is set. */
 pith_array *pithp_array_make(pith_scope *s, const pith_spec *spec);
-/* Several at once. Those under 64 KiB share one block, back to back at 256-byte steps in the given order,
- * so that work over all of them can run flat. Nothing is made on failure. */
-pith_status pithp_arrays_make(pith_scope *s, int64_t count, const pith_spec *const *specs, const pith_array **arrays);
-/* Another handle in s over elements of a buffer that outlives this call (a view, a kept array). */
-pith_array *pithp_array_view(pith_scope *s, const pith_spec *spec, pithp_buffer *buffer, void *data);
+/* Several at once. Those under 64 KiB share one block, back to back at 256-byte steps in
+ * the given order, so that work over all of them can run flat. Nothing is made on
+ * failure. */
+pith_status pithp_arrays_make(pith_scope *s,
+                              int64_t count,
+                              const pith_spec *const *specs,
+                              const pith_array **arrays);
+/* Another handle in s over elements of a buffer that outlives this call (a view, a kept
+ * array). */
+pith_array *
+pithp_array_view(pith_scope *s, const pith_spec *spec, pithp_buffer *buffer, void *data);
+/* Give back an array that s owns. */
+void pithp_array_drop(pith_scope *s, const pith_array *a);
 /* The elements to the host; waits. */
 pith_status pithp_array_read(pith_scope *s, const pith_array *a, void *host);
 

@@ -264,6 +264,7 @@ struct pith_scope {
     pithp_block *blocks;  /* all regions, the first one (which holds this struct) last */
     size_t bytes;
     struct pithp_hold_chunk *holds;
+    pithp_hold *free_holds; /* given back early; linked by `thing` */
     void *room[PITHP_ROOM_COUNT];
     const char *site; /* of the call being made */
     int site_depth;
@@ -298,6 +299,9 @@ void *pithp_slab_make(pith_scope *s, size_t bytes);
  * released then). */
 pithp_hold *
 pithp_scope_hold(pith_scope *s, void *thing, void (*release)(pith_scope *s, void *thing));
+/* The hold made last, so that a run of objects over one thing can share it; NULL: none.
+ */
+pithp_hold *pithp_scope_last_hold(pith_scope *s);
 /* One user of a hold is gone. */
 void pithp_hold_drop(pith_scope *s, pithp_hold *hold);
 /* Whether objects of `owner` outlive s: owner is s, a scope around it, or the process. */
@@ -308,6 +312,15 @@ pithp_owner_of(const void *object) { /* object already checked */
     pithp_block_find((const char *)object - 1, &block);
     return block->owner;
 }
+
+/* ---- dtypes ---- */
+
+/* Write one element with that value: floats round to nearest even, integers saturate
+ * (NaN: 0), bool is value != 0. Returns whether the element is exactly the value (any NaN
+ * is, in a float). */
+bool pithp_dtype_encode(pith_dtype dtype, double value, void *element);
+/* The value of one element; i64 and u64 beyond 2^53 are rounded. */
+double pithp_dtype_decode(pith_dtype dtype, const void *element);
 
 /* ---- Specs ---- */
 

@@ -316,6 +316,12 @@ void *pithp_object_make(pith_scope *s,
 pithp_hold *pithp_scope_hold(pith_scope *s,
                              void *thing,
                              void (*release)(pith_scope *s, void *thing)) {
+    if (s->free_holds) {
+        pithp_hold *hold = s->free_holds;
+        s->free_holds = hold->thing;
+        *hold = (pithp_hold){.thing = thing, .release = release, .live = 1};
+        return hold;
+    }
     pithp_hold_chunk *chunk = s->holds;
     if (!chunk || chunk->count == HOLDS_PER_CHUNK) {
         chunk = pithp_scope_allocate(s, sizeof *chunk);
@@ -330,8 +336,15 @@ pithp_hold *pithp_scope_hold(pith_scope *s,
     return hold;
 }
 
+pithp_hold *pithp_scope_last_hold(pith_scope *s) {
+    return s->holds ? &s->holds->holds[s->holds->count - 1] : NULL;
+}
+
 void pithp_hold_drop(pith_scope *s, pithp_hold *hold) {
     PITH_ASSERT(hold->live > 0);
-    if (--hold->live == 0)
-        hold->release(s, hold->thing);
+    if (--hold->live > 0)
+        return;
+    hold->release(s, hold->thing);
+    hold->thing = s->free_holds;
+    s->free_holds = hold;
 }

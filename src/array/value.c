@@ -1,0 +1,462 @@
+/* Array values: handles over buffers, and how they enter, leave and end. */
+#include "array/array_internal.h"
+
+#include <string.h>
+
+/* Arrays up to this size are cut from a block that the scope's small arrays share. */
+enum { SMALL_BYTES = 4096, SMALL_BLOCK_BYTES = 65536, SHARED_BYTES = 65536 };
+
+/* A dropped handle is not used again before so many others were dropped, so that stale
+ * pointers to it are noticed. */
+enum { QUARANTINE = 1024 };
+
+/* What a scope keeps for its arrays: the current block for small ones, and handles given
+ * back. */
+typedef struct {
+    pithp_buffer *buffer;
+    pithp_hold *hold;
+    char *cursor, *limit;
+    pithp_header *dropped_first, *dropped_last; /* linked by `shape` */
+    int dropped_count;
+} scope_arrays;
+
+static size_t aligned(size_t bytes) {
+    return (bytes + PITHP_ALIGNMENT - 1) & ~(size_t)(PITHP_ALIGNMENT - 1);
+}
+
+static void release_buffer(pith_scope *s, void *thing) {
+    (void)s;
+    pithp_buffer_release(thing, 1);
+}
+
+/* The scope's hold on a buffer of which the caller has one reference, which goes into the
+ * hold or is released. */
+static pithp_hold *hold_buffer(pith_scope *s, pithp_buffer *buffer) {
+    pithp_hold *hold = pithp_scope_hold(s, buffer, release_buffer);
+    if (!hold)
+        pithp_buffer_release(buffer, 1);
+    return hold;
+}
+
+static void init_handle(pithp_header *h,
+                        const pith_spec *spec,
+                        pithp_buffer *buffer,
+                        pithp_hold *hold,
+                        void *data) {
+    *h = (pithp_header){
+        .magic = PITHP_OBJECT_MAGIC, .kind = PITHP_KIND_ARRAY, .shape = spec};
+    *(pith_array *)(h + 1) = (pith_array){.data = data, .buffer = buffer, .hold = hold};
+}
+
+static scope_arrays *arrays_of(pith_scope *s) {
+    scope_arrays *arrays = s->room[PITHP_ROOM_ARRAY];
+    if (PITHP_LIKELY(arrays != NULL))
+        return arrays;
+    arrays = pithp_scope_allocate(s, sizeof *arrays);
+    if (arrays)
+        *arrays = (scope_arrays){0};
+    s->room[PITHP_ROOM_ARRAY] = arrays;
+    return arrays;
+}
+
+static pithp_header *reused_handle(scope_arrays *arrays) {
+    pithp_header *h = arrays->dropped_first;
+    arrays->dropped_first = (pithp_header *)(uintptr_t)h->shape;
+    arrays->dropped_count--;
+    return h;
+}
+
+static pith_array *make_handle(pith_scope *s,
+                               const pith_spec *spec,
+                               pithp_buffer *buffer,
+                               pithp_hold *hold,
+                               void *data) {
+    scope_arrays *arrays = arrays_of(s);
+    if (!arrays)
+        return NULL;
+    pithp_header *h = arrays->dropped_count > QUARANTINE
+                          ? reused_handle(arrays)
+                          : pithp_slab_make(s, sizeof *h + sizeof(pith_array));
+    if (!h)
+        return NULL;
+    init_handle(h, spec, buffer, hold, data);
+    return (pith_array *)(h + 1);
+}
+
+/* The scope's block for small arrays, with room for `bytes` more. NULL: error set. */
+static scope_arrays *small_block(pith_scope *s, size_t bytes) {
+    scope_arrays *arrays = arrays_of(s);
+    if (!arrays ||
+        PITHP_LIKELY(arrays->buffer && (size_t)(arrays->limit - arrays->cursor) >= bytes))
+        return arrays;
+    pithp_buffer *buffer = pithp_buffer_make(s, SMALL_BLOCK_BYTES);
+    if (!buffer)
+        return NULL;
+    pithp_hold *hold = hold_buffer(s, buffer);
+    if (!hold)
+        return NULL;
+    if (arrays->hold)
+        pithp_hold_drop(s,
+                        arrays->hold); /* the block's own use; its arrays keep theirs */
+    arrays->buffer = buffer;
+    arrays->hold = hold;
+    arrays->cursor = buffer->data;
+    arrays->limit = arrays->cursor + SMALL_BLOCK_BYTES;
+    return arrays;
+}
+
+pith_array *pithp_array_make(pith_scope *s, const pith_spec *spec) {
+    if (PITHP_LIKELY(spec->bytes <= SMALL_BYTES)) {
+        const size_t bytes = aligned(spec->bytes);
+        scope_arrays *small = small_block(s, bytes);
+        if (!small)
+            return NULL;
+        pith_array *a = make_handle(s, spec, small->buffer, small->hold, small->cursor);
+        if (!a)
+            return NULL;
+        small->cursor += bytes;
+        small->hold->live++;
+        return a;
+    }
+    pithp_buffer *buffer = pithp_buffer_make(s, spec->bytes);
+    if (!buffer)
+        return NULL;
+    pithp_hold *hold = hold_buffer(s, buffer);
+    if (!hold)
+        return NULL;
+    pith_array *a = make_handle(s, spec, buffer, hold, buffer->data);
+    if (!a)
+        pithp_hold_drop(s, hold);
+    return a;
+}
+
+pith_status pithp_arrays_make(pith_scope *s,
+                              int64_t count,
+                              const pith_spec *const *specs,
+                              const pith_array **arrays) {
+    size_t shared_bytes = 0;
+    for (int64_t i = 0; i < count; i++)
+        if (specs[i]->bytes < SHARED_BYTES &&
+            pithp_add_overflows(shared_bytes, aligned(specs[i]->bytes), &shared_bytes))
+            return pithp_fail(s, PITH_E_OVERFLOW, NULL,
+                              "the size of %lld arrays overflows", (long long)count);
+    const size_t step = sizeof(pithp_header) + sizeof(pith_array);
+    size_t slab_bytes;
+    if (pithp_mul_overflows((size_t)count, step, &slab_bytes))
+        return pithp_fail(s, PITH_E_OVERFLOW, NULL, "the size of %lld arrays overflows",
+                          (long long)count);
+    char *slab = pithp_slab_make(s, slab_bytes ? slab_bytes : 1);
+    if (!slab)
+        return PITH_E_MEMORY;
+    pithp_buffer *shared = pithp_buffer_make(s, shared_bytes ? shared_bytes : 1);
+    if (!shared)
+        return s->error.code;
+    pithp_hold *shared_hold = hold_buffer(s, shared);
+    if (!shared_hold)
+        return PITH_E_MEMORY;
+    char *cursor = shared->data;
+    int64_t made = 0;
+    for (; made < count; made++) {
+        const pith_spec *spec = specs[made];
+        pithp_header *h = (pithp_header *)(void *)(slab + (size_t)made * step);
+        if (spec->bytes < SHARED_BYTES) {
+            init_handle(h, spec, shared, shared_hold, cursor);
+            cursor += aligned(spec->bytes);
+            shared_hold->live++;
+        } else {
+            pithp_buffer *buffer = pithp_buffer_make(s, spec->bytes);
+            pithp_hold *hold = buffer ? hold_buffer(s, buffer) : NULL;
+            if (!hold)
+                break;
+            init_handle(h, spec, buffer, hold, buffer->data);
+        }
+        arrays[made] = (const pith_array *)(h + 1);
+    }
+    pithp_hold_drop(s, shared_hold); /* this function's own use */
+    if (made == count)
+        return PITH_OK;
+    for (int64_t i = 0; i < made; i++)
+        pithp_array_drop(s, arrays[i]);
+    return s->error.code;
+}
+
+pith_array *
+pithp_array_view(pith_scope *s, const pith_spec *spec, pithp_buffer *buffer, void *data) {
+    pithp_hold *hold = pithp_scope_last_hold(s);
+    if (hold && hold->thing == buffer && hold->live) {
+        hold->live++;
+    } else {
+        pithp_buffer_retain(buffer, 1);
+        hold = hold_buffer(s, buffer);
+        if (!hold)
+            return NULL;
+    }
+    pith_array *a = make_handle(s, spec, buffer, hold, data);
+    if (!a)
+        pithp_hold_drop(s, hold);
+    return a;
+}
+
+void pithp_array_drop(pith_scope *s, const pith_array *a) {
+    pithp_header *h = pithp_header_of(a);
+    pithp_hold *hold = a->hold;
+    h->kind = PITHP_KIND_FREE;
+    h->shape = NULL;
+    pithp_hold_drop(s, hold);
+    scope_arrays *arrays = s->room[PITHP_ROOM_ARRAY];
+    if (!arrays) /* only made in slabs so far: the handle goes with its scope */
+        return;
+    if (arrays->dropped_count++)
+        arrays->dropped_last->shape = h;
+    else
+        arrays->dropped_first = h;
+    arrays->dropped_last = h;
+}
+
+void pith_drop(pith_scope *s, const pith_array *a) {
+    pithp_block *block = NULL;
+    if (!pithp_scope_writable(s) || pithp_pointer_check(a, &block) != PITHP_POINTER_OK)
+        return;
+    if (block->owner == s && pithp_kind_is_array(a) && !pithp_array_is_traced(a))
+        pithp_array_drop(s, a);
+}
+
+pith_status pithp_array_check_slow(pith_scope *s,
+                                   const pith_array *a,
+                                   const char *function,
+                                   const char *name) {
+    pithp_block *block = NULL;
+    const pithp_pointer verdict = pithp_pointer_check(a, &block);
+    if (verdict != PITHP_POINTER_OK)
+        return pithp_fail(s, PITH_E_ARG, NULL,
+                          "%s: %s: expected an array, got a pointer that is %s", function,
+                          name, pithp_pointer_text(verdict));
+    const pithp_header *h = pithp_header_of(a);
+    if (h->kind != PITHP_KIND_ARRAY)
+        return pithp_fail(s, PITH_E_ARG, NULL,
+                          "%s: %s: expected an array, got another object", function,
+                          name);
+    if (block->runtime != s->runtime)
+        return pithp_fail(s, PITH_E_ARG, NULL,
+                          "%s: %s: the array belongs to another runtime", function, name);
+    if (h->extra & PITHP_ARRAY_DONATED)
+        return pithp_fail(s, PITH_E_DONATED, NULL, "%s: %s: the array was donated",
+                          function, name);
+    if (h->extra & PITHP_ARRAY_TRACED)
+        return pithp_fail(s, PITH_E_TRACED, NULL,
+                          "%s: %s: the array is traced, and no trace is open here",
+                          function, name);
+    return pithp_buffer_read(s, a->buffer);
+}
+
+/* ---- Host data in ---- */
+
+static const pith_spec *spec_of(pith_scope *s, pith_dtype dtype, pith_shape shape) {
+    return pithp_spec(s, dtype, shape.rank, shape.extents);
+}
+
+static const pith_array *copy_of(pith_scope *s, const pith_spec *spec, const void *data) {
+    pith_array *a = pithp_array_make(s, spec);
+    if (!a)
+        return NULL;
+    if (spec->bytes && pithp_copy_in(s, a->data, data, spec->bytes) != PITH_OK) {
+        pithp_array_drop(s, a);
+        return NULL;
+    }
+    return a;
+}
+
+static bool
+has_data(pith_scope *s, const pith_spec *spec, const void *data, const char *function) {
+    if (data || spec->bytes == 0)
+        return true;
+    pithp_fail(s, PITH_E_ARG, NULL, "%s: data is NULL", function);
+    return false;
+}
+
+const pith_array *
+pith_array_copy(pith_scope *s, pith_dtype dtype, pith_shape shape, const void *data) {
+    if (!pithp_enter(s))
+        return NULL;
+    const pith_spec *spec = spec_of(s, dtype, shape);
+    if (!spec || !has_data(s, spec, data, "pith_array_copy"))
+        return NULL;
+    return copy_of(s, spec, data);
+}
+
+const pith_array *
+pith_array_borrow(pith_scope *s, pith_dtype dtype, pith_shape shape, const void *data) {
+    if (!pithp_enter(s))
+        return NULL;
+    const pith_spec *spec = spec_of(s, dtype, shape);
+    if (!spec || !has_data(s, spec, data, "pith_array_borrow"))
+        return NULL;
+    if (!pithp_scope_device(s)->backend->addressable || spec->bytes == 0)
+        return copy_of(s, spec, data);
+    pithp_buffer *buffer =
+        pithp_buffer_wrap(s, (void *)(uintptr_t)data, spec->bytes, NULL, NULL);
+    pithp_hold *hold = buffer ? hold_buffer(s, buffer) : NULL;
+    return hold ? make_handle(s, spec, buffer, hold, buffer->data) : NULL;
+}
+
+const pith_array *pith_array_own(pith_scope *s,
+                                 pith_dtype dtype,
+                                 pith_shape shape,
+                                 void *data,
+                                 void (*release)(void *closure, void *data),
+                                 void *closure) {
+    const pith_array *a = NULL;
+    if (!pithp_enter(s))
+        goto release_now;
+    const pith_spec *spec = spec_of(s, dtype, shape);
+    if (!spec || !has_data(s, spec, data, "pith_array_own"))
+        goto release_now;
+    if (!pithp_scope_device(s)->backend->addressable || spec->bytes == 0) {
+        a = copy_of(s, spec, data);
+        goto release_now;
+    }
+    pithp_buffer *buffer = pithp_buffer_wrap(s, data, spec->bytes, release, closure);
+    if (!buffer)
+        goto release_now;
+    pithp_hold *hold =
+        hold_buffer(s, buffer); /* from here on the buffer releases the data */
+    return hold ? make_handle(s, spec, buffer, hold, buffer->data) : NULL;
+release_now:
+    if (release)
+        release(closure, data);
+    return a;
+}
+
+static const pith_array *scalar_of(pith_scope *s, pith_dtype dtype, const void *element) {
+    if (!pithp_enter(s))
+        return NULL;
+    const pith_spec *spec = spec_of(s, dtype, PITH_SCALAR);
+    return spec ? copy_of(s, spec, element) : NULL;
+}
+
+const pith_array *pith_f64(pith_scope *s, double value) {
+    return scalar_of(s, PITH_F64, &value);
+}
+
+const pith_array *pith_f32(pith_scope *s, float value) {
+    return scalar_of(s, PITH_F32, &value);
+}
+
+const pith_array *pith_i64(pith_scope *s, int64_t value) {
+    return scalar_of(s, PITH_I64, &value);
+}
+
+const pith_array *pith_i32(pith_scope *s, int32_t value) {
+    return scalar_of(s, PITH_I32, &value);
+}
+
+const pith_array *pith_bool(pith_scope *s, bool value) {
+    const uint8_t element = value;
+    return scalar_of(s, PITH_BOOL, &element);
+}
+
+const pith_array *pith_like(pith_scope *s, const pith_array *like, double value) {
+    if (!pithp_enter(s) || pithp_array_check(s, like, "pith_like", "like") != PITH_OK)
+        return NULL;
+    const pith_dtype dtype = pithp_array_spec(like)->dtype;
+    uint64_t element = 0;
+    if (!pithp_dtype_encode(dtype, value, &element) && !pith_dtype_is_float(dtype)) {
+        pithp_fail(s, PITH_E_DTYPE, NULL, "pith_like: %g is not exact in %s", value,
+                   pith_dtype_name(dtype));
+        return NULL;
+    }
+    const pith_spec *spec = spec_of(s, dtype, PITH_SCALAR);
+    return spec ? copy_of(s, spec, &element) : NULL;
+}
+
+/* ---- Looking at arrays ---- */
+
+const pith_spec *pith_array_spec(const pith_array *a) {
+    pithp_block *block = NULL;
+    if (pithp_pointer_check(a, &block) != PITHP_POINTER_OK || !pithp_kind_is_array(a))
+        return NULL;
+    return pithp_array_spec(a);
+}
+
+bool pith_is_traced(const pith_array *a) {
+    pithp_block *block = NULL;
+    return pithp_pointer_check(a, &block) == PITHP_POINTER_OK && pithp_kind_is_array(a) &&
+           pithp_array_is_traced(a);
+}
+
+pith_status pithp_array_read(pith_scope *s, const pith_array *a, void *host) {
+    const pith_status rc =
+        pithp_synchronise(s); /* failed checks must surface before a value is seen */
+    if (rc != PITH_OK)
+        return rc;
+    return pithp_copy_out(s, host, a->data, pithp_array_spec(a)->bytes);
+}
+
+bool pith_read(pith_scope *s, const pith_array *a, void *host, size_t bytes) {
+    if (!pithp_enter(s) || pithp_array_check(s, a, "pith_read", "array") != PITH_OK)
+        return false;
+    const pith_spec *spec = pithp_array_spec(a);
+    if (bytes != spec->bytes || (!host && bytes)) {
+        char text[PITHP_SPEC_TEXT_BYTES];
+        pithp_fail(s, PITH_E_ARG, NULL,
+                   "pith_read: expected room for %zu bytes of %s, got %s of %zu bytes",
+                   spec->bytes, pithp_spec_print(spec, text), host ? "memory" : "NULL",
+                   bytes);
+        return false;
+    }
+    return pithp_array_read(s, a, host) == PITH_OK;
+}
+
+/* The one element of an array, on the host. */
+static bool read_element(pith_scope *s,
+                         const pith_array *a,
+                         const char *function,
+                         pith_dtype *dtype,
+                         uint64_t *element) {
+    if (!pithp_enter(s) || pithp_array_check(s, a, function, "array") != PITH_OK)
+        return false;
+    const pith_spec *spec = pithp_array_spec(a);
+    if (spec->count != 1) {
+        char text[PITHP_SPEC_TEXT_BYTES];
+        pithp_fail(s, PITH_E_SHAPE, NULL, "%s: expected one element, got %s", function,
+                   pithp_spec_print(spec, text));
+        return false;
+    }
+    *dtype = spec->dtype;
+    *element = 0;
+    return pithp_array_read(s, a, element) == PITH_OK;
+}
+
+double pith_read_f64(pith_scope *s, const pith_array *a) {
+    pith_dtype dtype;
+    uint64_t element;
+    return read_element(s, a, "pith_read_f64", &dtype, &element)
+               ? pithp_dtype_decode(dtype, &element)
+               : 0;
+}
+
+int64_t pith_read_i64(pith_scope *s, const pith_array *a) {
+    pith_dtype dtype;
+    uint64_t element;
+    if (!read_element(s, a, "pith_read_i64", &dtype, &element))
+        return 0;
+    if (dtype == PITH_I64 || (dtype == PITH_U64 && element <= INT64_MAX)) {
+        int64_t value;
+        memcpy(&value, &element, sizeof value);
+        return value;
+    }
+    if (dtype == PITH_U64 || pith_dtype_is_float(dtype)) {
+        pithp_fail(s, PITH_E_DTYPE, NULL,
+                   "pith_read_i64: expected an integer that fits, got %s",
+                   pith_dtype_name(dtype));
+        return 0;
+    }
+    return (int64_t)pithp_dtype_decode(dtype, &element);
+}
+
+bool pith_read_bool(pith_scope *s, const pith_array *a) {
+    pith_dtype dtype;
+    uint64_t element;
+    return read_element(s, a, "pith_read_bool", &dtype, &element) &&
+           pithp_dtype_decode(dtype, &element) != 0;
+}
