@@ -8,7 +8,7 @@ cd "$1"
 
 awk '
 BEGIN {
-    split("pith_at pith_clear pith_scope_close pith_scope_open_in pith_kernel_launch", a, " ")
+    split("pith_at pith_clear pith_kernel_launch pith_no_check pith_scope_close pith_scope_open_in", a, " ")
     for (i in a) exempt[a[i]] = 1
 }
 /^PITH_API / { declaration = ""; reading = 1 }
