@@ -88,8 +88,8 @@
 #define pith_require(condition, need)                                                    \
     do {                                                                                 \
         if (!(condition)) {                                                              \
-            pith_report_failure_(pith_report_, pith_index_, (int64_t)(need), __LINE__,   \
-                                 0);                                                     \
+            pith_report_failure_(pith_report_, pith_index_, (int64_t)(need), 0,          \
+                                 __LINE__, 0);                                           \
             return;                                                                      \
         }                                                                                \
     } while (0)
@@ -104,8 +104,8 @@
     do {                                                                                 \
         const int64_t pith_need_ = (int64_t)(need);                                      \
         if (pith_need_ > (name)) {                                                       \
-            pith_report_failure_(pith_report_, pith_index_, pith_need_, __LINE__,        \
-                                 1 + pith_offset_##name##_);                             \
+            pith_report_failure_(pith_report_, pith_index_, pith_need_, (name),          \
+                                 __LINE__, 1 + pith_offset_##name##_);                   \
             return;                                                                      \
         }                                                                                \
     } while (0)

@@ -166,12 +166,13 @@ typedef PITH_CAT_(PITH_CTYPE_, PITH_KERNEL_REAL) pith_real;
 /* ---- What a failed check leaves behind ---- */
 
 /* Each word is a maximum, so that no order of threads shows; all are 0 while no check has
- * failed. The line is in the high 20 bits of each, so that all three speak of one check,
- * the first in the text. */
+ * failed. The line is in the high 20 bits of each, so that all speak of one check, the
+ * first in the text; below it lies a number of 44 bits. */
 typedef struct pith_report {
-    uint64_t first; /* ~(line << 44 | index): the least index */
-    uint64_t need;  /* (~line & 0xfffff) << 44 | need + 2^43: the greatest need */
-    uint64_t what;  /* (~line & 0xfffff) << 44 | 1 + offset of the size, or 0 */
+    uint64_t first; /* ~(line, index): the least index */
+    uint64_t need;  /* (~line, need + 2^43): the greatest need */
+    uint64_t have;  /* (~line, have + 2^43): what the size is */
+    uint64_t what;  /* (~line, 1 + offset of the size in the arguments, or 0) */
 } pith_report;
 
 #define PITH_REPORT_BITS_  44
@@ -196,15 +197,22 @@ PITH_INLINE_ void pith_raise_(uint64_t *word, uint64_t value) {
 }
 #endif
 
-PITH_COLD_ void
-pith_report_failure_(pith_report *r, int64_t index, int64_t need, int line, int what) {
+PITH_INLINE_ uint64_t pith_report_number_(int64_t x) {
     const int64_t half = (int64_t)1 << (PITH_REPORT_BITS_ - 1);
+    return (uint64_t)((x < -half ? -half : x >= half ? half - 1 : x) + half);
+}
+PITH_COLD_ void pith_report_failure_(pith_report *r,
+                                     int64_t index,
+                                     int64_t need,
+                                     int64_t have,
+                                     int line,
+                                     int what) {
     const uint64_t row =
         (uint64_t)line < PITH_REPORT_LINES_ ? (uint64_t)line : PITH_REPORT_LINES_ - 1u;
     const uint64_t key = (PITH_REPORT_LINES_ - row) << PITH_REPORT_BITS_;
-    const int64_t kept = need < -half ? -half : need >= half ? half - 1 : need;
     pith_raise_(&r->first, ~(row << PITH_REPORT_BITS_ | (uint64_t)index));
-    pith_raise_(&r->need, key | (uint64_t)(kept + half));
+    pith_raise_(&r->need, key | pith_report_number_(need));
+    pith_raise_(&r->have, key | pith_report_number_(have));
     pith_raise_(&r->what, key | (uint64_t)what);
 }
 
@@ -261,8 +269,8 @@ typedef struct pith_operand {
 } pith_operand;
 
 PITH_BEGIN
-/* What the launch function of every kernel calls. results takes the out and inout arrays
- * in the order of their declaration, NULL after an error. */
+/* What the launch function of every kernel calls. results, all NULL, takes the out and
+ * inout arrays in the order of their declaration; it is left alone on failure. */
 PITH_API void pith_kernel_launch(pith_scope *s,
                                  const pith_kernel *kernel,
                                  pith_dtype real,
@@ -457,7 +465,7 @@ PITH_END
             pith_scope *s_, pith_dtype real_ PITH_EACH_(PITH_FORMAL_, __VA_ARGS__)) {    \
             const pith_operand operands_[] = {                                           \
                 PITH_EACH_(PITH_OPERAND_ROW_, __VA_ARGS__)};                             \
-            const pith_array *results_[PITH_KERNEL_MAX_ARGS];                            \
+            const pith_array *results_[PITH_KERNEL_MAX_ARGS] = {0};                          \
             name##_result result_;                                                       \
             int taken_ = 0;                                                              \
             pith_kernel_launch(s_, &name##_kernel, real_, operands_, results_);          \
@@ -492,10 +500,15 @@ PITH_END
 #        define PITH_CUDA_ENTRY_(entry, kernel)                                          \
             extern "C" PITH_HIDDEN_ const void *entry(void);                             \
             const void *entry(void) {                                                    \
-                cudaKernel_t handle_;                                                    \
-                return cudaGetKernel(&handle_, (const void *)kernel) == cudaSuccess      \
-                           ? (const void *)handle_                                       \
-                           : NULL;                                                       \
+                static const void *known_;                                               \
+                const void *handle_ = __atomic_load_n(&known_, __ATOMIC_RELAXED);        \
+                cudaKernel_t found_;                                                     \
+                if (!handle_ &&                                                          \
+                    cudaGetKernel(&found_, (const void *)kernel) == cudaSuccess) {       \
+                    handle_ = (const void *)found_;                                      \
+                    __atomic_store_n(&known_, handle_, __ATOMIC_RELAXED);                \
+                }                                                                        \
+                return handle_;                                                          \
             }
 #    endif
 

@@ -1,0 +1,57 @@
+/* Launching kernels in two steps: bind (what was given fits the declaration; what the
+ * launch must make) and run (pack the arguments and enqueue). Arrays appear here as specs
+ * and addresses; the array room puts the two together. */
+#ifndef PITH_KERNEL_INTERNAL_H
+#define PITH_KERNEL_INTERNAL_H
+
+#include "gpu/gpu_internal.h"
+
+enum {
+    PITHP_KERNEL_NAMES = 32,      /* different names in the extents of one kernel */
+    PITHP_KERNEL_ARGS_BYTES = 512 /* of an argument struct */
+};
+
+/* A name that extents use, and what it stands for in one launch. */
+typedef struct pithp_kernel_name {
+    const char *text; /* within the declaration */
+    int length;
+    int binder; /* the argument that gave the value */
+    int64_t value;
+} pithp_kernel_name;
+
+typedef struct pithp_kernel_binding {
+    const pith_kernel_variant *kernel;
+    const pith_operand *operands;                 /* one an argument */
+    const pith_spec *specs[PITH_KERNEL_MAX_ARGS]; /* of arrays, given or to be made */
+    int64_t n, m;                                 /* indices run over */
+    int name_count;
+    pithp_kernel_name names[PITHP_KERNEL_NAMES];
+} pithp_kernel_binding;
+
+static inline bool pithp_kernel_is_given(pith_role role) {
+    return role == PITH_ROLE_IN || role == PITH_ROLE_INOUT;
+}
+static inline bool pithp_kernel_is_made(pith_role role) {
+    return role == PITH_ROLE_OUT || role == PITH_ROLE_INOUT;
+}
+
+/* Any variant, for what they have in common: names, roles, extents. NULL: the error is
+ * set. */
+const pith_kernel_variant *pithp_kernel_any(pith_scope *s, const pith_kernel *kernel);
+/* The variant for a real, which is PITH_DTYPE_NONE where no argument has one. */
+const pith_kernel_variant *
+pithp_kernel_choose(pith_scope *s, const pith_kernel *kernel, pith_dtype real);
+/* kernel, operands and the specs of given arrays are set by the caller; fills the rest.
+ */
+pith_status pithp_kernel_bind(pith_scope *s, pithp_kernel_binding *b);
+/* Enqueue with data[i] the address of array argument i. */
+pith_status
+pithp_kernel_run(pith_scope *s, const pithp_kernel_binding *b, void *const *data);
+
+/* "f64[n=256,3]": the declaration of an array argument, with the values of names that
+ * other arguments gave. */
+const char *pithp_kernel_declared(const pithp_kernel_binding *b,
+                                  int argument,
+                                  char text[PITHP_SPEC_TEXT_BYTES]);
+
+#endif

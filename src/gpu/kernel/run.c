@@ -1,0 +1,255 @@
+/* Running a bound kernel: choosing its variant, packing its arguments, enqueueing it, and
+ * turning the report of a failed check into an error. */
+#include "pith/kernel.h"
+
+#include "gpu/kernel/kernel_internal.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A thread of its own is worth it from so many bytes of arrays on: kernels that do much
+ * for an index also read or write much for it (a row of neighbours, say). */
+enum { GRAIN_BYTES = 65536, GRAIN_MOST = 8192 };
+
+const pith_kernel_variant *pithp_kernel_any(pith_scope *s, const pith_kernel *kernel) {
+    if (kernel && kernel->plain)
+        return kernel->plain();
+    if (kernel && kernel->f64)
+        return kernel->f64();
+    if (kernel && kernel->f32)
+        return kernel->f32();
+    pithp_fail(s, PITH_E_ARG, NULL, "a kernel without code");
+    return NULL;
+}
+
+const pith_kernel_variant *
+pithp_kernel_choose(pith_scope *s, const pith_kernel *kernel, pith_dtype real) {
+    const pith_kernel_variant *any = pithp_kernel_any(s, kernel);
+    bool uses_real = false;
+    for (int i = 0; any && i < any->arg_count; i++)
+        uses_real |= any->args[i].real;
+    if (!any || !uses_real)
+        return any;
+    if (real == PITH_F64 && kernel->f64)
+        return kernel->f64();
+    if (real == PITH_F32 && kernel->f32)
+        return kernel->f32();
+    if (kernel->plain)
+        pithp_fail(s, PITH_E_ARG, NULL, "%s: its file was compiled without REAL",
+                   any->name);
+    else if (real == PITH_DTYPE_NONE)
+        pithp_fail(s, PITH_E_ARG, NULL,
+                   "%s: no array tells its real: launch it with pith_launch_as",
+                   any->name);
+    else
+        pithp_fail(s, PITH_E_DTYPE, NULL, "%s: real is %s, compiled for%s%s", any->name,
+                   pith_dtype_name(real), kernel->f32 ? " f32" : "",
+                   kernel->f64 ? " f64" : "");
+    return NULL;
+}
+
+/* ---- Packing ---- */
+
+static void store(void *to, const void *value, size_t bytes) {
+    memcpy(to, value, bytes);
+}
+
+/* A number of the caller's as the dtype of its argument; returns its bytes. */
+static size_t pack_value(void *to, pith_dtype dtype, const pith_operand *operand) {
+    const size_t bytes = pith_dtype_size(dtype);
+    if (dtype == PITH_F64)
+        store(to, &operand->number, bytes);
+    else if (dtype == PITH_F32)
+        store(to, &(float){(float)operand->number}, bytes);
+    else if (bytes == 8)
+        store(to, &operand->integer, bytes);
+    else if (bytes == 4)
+        store(to, &(uint32_t){(uint32_t)operand->integer}, bytes);
+    else if (bytes == 2)
+        store(to, &(uint16_t){(uint16_t)operand->integer}, bytes);
+    else
+        store(to, &(uint8_t){(uint8_t)operand->integer}, bytes);
+    return bytes;
+}
+
+static int64_t value_of_name(const pithp_kernel_binding *b, const char *text) {
+    const int length = (int)strlen(text);
+    for (int i = 0; i < b->name_count; i++)
+        if (b->names[i].length == length &&
+            memcmp(b->names[i].text, text, (size_t)length) == 0)
+            return b->names[i].value;
+    return 0; /* bind refuses sizes without a value */
+}
+
+/* Whether a fill of an integer or bool array is a value of its dtype, of those that a
+ * double holds exactly. */
+static bool fill_fits(pith_dtype dtype, double fill) {
+    const int bits = dtype == PITH_BOOL ? 1 : 8 * (int)pith_dtype_size(dtype);
+    const bool is_signed =
+        dtype == PITH_I8 || dtype == PITH_I16 || dtype == PITH_I32 || dtype == PITH_I64;
+    const double exact = 9007199254740992.0;
+    const double limit =
+        bits == 64 ? exact : (double)((int64_t)1 << (is_signed ? bits - 1 : bits));
+    return fill >= (is_signed ? -limit : 0.0) &&
+           (bits == 64 ? fill <= limit : fill < limit) && (double)(int64_t)fill == fill;
+}
+
+/* Set an out to its declared fill before the kernel runs. */
+static pith_status fill_out(pith_scope *s,
+                            const char *kernel,
+                            const pith_kernel_arg *arg,
+                            const pith_spec *spec,
+                            void *data) {
+    pith_operand operand = {NULL, 0, arg->fill};
+    uint64_t pattern = 0;
+    if (arg->dtype == PITH_F16)
+        operand.integer = pith_f16_store((float)arg->fill);
+    else if (arg->dtype == PITH_BF16)
+        operand.integer = pith_bf16_store((float)arg->fill);
+    else if (!pith_dtype_is_float(arg->dtype)) {
+        if (!fill_fits(arg->dtype, arg->fill))
+            return pithp_fail(s, PITH_E_ARG, NULL,
+                              "%s: %s: the fill %g is no value of %s", kernel, arg->name,
+                              arg->fill, pith_dtype_name(arg->dtype));
+        operand.integer = (int64_t)arg->fill;
+    }
+    const size_t width = pack_value(&pattern, arg->dtype, &operand);
+    return pithp_fill(s, data, &pattern, width, spec->count);
+}
+
+static pith_status pack(pith_scope *s,
+                        const pithp_kernel_binding *b,
+                        void *const *data,
+                        unsigned char args[PITHP_KERNEL_ARGS_BYTES]) {
+    const pith_kernel_variant *k = b->kernel;
+    pith_status rc = PITH_OK;
+    for (int i = 0; i < k->arg_count && rc == PITH_OK; i++) {
+        const pith_kernel_arg *arg = &k->args[i];
+        unsigned char *to = args + arg->offset;
+        switch (arg->role) {
+            case PITH_ROLE_OUT:
+                if (arg->filled && b->specs[i]->count > 0)
+                    rc = fill_out(s, k->name, arg, b->specs[i], data[i]);
+                store(to, &data[i], sizeof data[i]);
+                break;
+            case PITH_ROLE_IN:
+            case PITH_ROLE_INOUT:
+                store(to, &data[i], sizeof data[i]);
+                break;
+            case PITH_ROLE_VALUE:
+            case PITH_ROLE_EXTENT:
+                pack_value(to, arg->dtype, &b->operands[i]);
+                break;
+            case PITH_ROLE_SIZE:
+                store(to, &(int64_t){value_of_name(b, arg->name)}, sizeof(int64_t));
+                break;
+        }
+    }
+    return rc;
+}
+
+static int64_t grain_of(const pithp_kernel_binding *b, int64_t count) {
+    size_t bytes = 0;
+    for (int i = 0; i < b->kernel->arg_count; i++)
+        if (b->specs[i])
+            bytes += b->specs[i]->bytes;
+    const int64_t each = (int64_t)(bytes / (size_t)count) + 1;
+    const int64_t grain = GRAIN_BYTES / each;
+    return grain < 1 ? 1 : grain > GRAIN_MOST ? GRAIN_MOST : grain;
+}
+
+/* ---- Reports ---- */
+
+static const char *base_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* Names of the out arrays that have a size among their extents: " (of neighbour)". */
+static void
+describe_users(const pith_kernel_variant *k, const char *size, char *text, size_t room) {
+    const size_t length = strlen(size);
+    text[0] = 0;
+    for (int i = 0; i < k->arg_count; i++) {
+        const pith_kernel_arg *arg = &k->args[i];
+        if (!pithp_kernel_is_made(arg->role))
+            continue;
+        for (const char *p = arg->extents; (p = strstr(p, size)); p += length)
+            if (strchr("[,* ", p[-1]) && strchr("],+- ", p[length])) {
+                const size_t at = strlen(text);
+                snprintf(text + at, room - at, "%s%s%s", at ? ", " : " of ", arg->name,
+                         arg->extents);
+                break;
+            }
+    }
+}
+
+static int64_t number_of(uint64_t word) {
+    const uint64_t low = ((uint64_t)1 << PITH_REPORT_BITS_) - 1;
+    return (int64_t)(word & low) - ((int64_t)1 << (PITH_REPORT_BITS_ - 1));
+}
+
+static void describe(const void *subject,
+                     const pith_report *report,
+                     const char *site,
+                     pithp_error *e) {
+    const pith_kernel_variant *k = subject;
+    const uint64_t low = ((uint64_t)1 << PITH_REPORT_BITS_) - 1;
+    const uint64_t first = ~report->first;
+    const int64_t index = (int64_t)(first & low);
+    const int64_t line = (int64_t)(first >> PITH_REPORT_BITS_);
+    const int32_t what = (int32_t)(report->what & low);
+    const char *file = base_name(k->file);
+    for (int i = 0; what && i < k->arg_count; i++)
+        if (k->args[i].offset == what - 1) {
+            char users[256];
+            describe_users(k, k->args[i].name, users, sizeof users);
+            pithp_error_set(e, PITH_E_CAPACITY, NULL, site,
+                            "%s: %s%s is too small: have %" PRId64 ", need %" PRId64
+                            " (first at index %" PRId64 ", %s:%" PRId64 ")",
+                            k->name, k->args[i].name, users, number_of(report->have),
+                            number_of(report->need), index, file, line);
+            return;
+        }
+    pithp_error_set(e, PITH_E_CHECK, NULL, site,
+                    "%s: the check at %s:%" PRId64 " failed: first at index %" PRId64
+                    ", greatest need %" PRId64,
+                    k->name, file, line, index, number_of(report->need));
+}
+
+/* ---- The launch ---- */
+
+pith_status
+pithp_kernel_run(pith_scope *s, const pithp_kernel_binding *b, void *const *data) {
+    const pith_kernel_variant *k = b->kernel;
+    const int64_t count = b->n * b->m;
+    if ((size_t)k->args_bytes > PITHP_KERNEL_ARGS_BYTES)
+        return pithp_fail(s, PITH_E_INTERNAL, NULL, "%s: too many arguments", k->name);
+    _Alignas(16) unsigned char args[PITHP_KERNEL_ARGS_BYTES] = {0};
+    pith_status rc = pack(s, b, data, args);
+    if (rc != PITH_OK || count == 0)
+        return rc;
+    pithp_launch launch = {.name = k->name,
+                           .loops = k->loops,
+                           .args = args,
+                           .args_bytes = (size_t)k->args_bytes,
+                           .count = count,
+                           .grain = grain_of(b, count)};
+    if (pithp_scope_device(s)->backend == pithp_backend_cuda) {
+        if (!k->cuda)
+            return pithp_fail(s, PITH_E_UNSUPPORTED, NULL, "%s: not compiled for CUDA",
+                              k->name);
+        if (!(launch.cuda = k->cuda()))
+            return pithp_fail(
+                s, PITH_E_DEVICE, NULL,
+                "%s: the CUDA runtime does not know the kernel: it was built "
+                "for other architectures than this device's",
+                k->name);
+    }
+    const pith_kernel_frame frame = {b->n, b->m, pithp_check_make(s, describe, k)};
+    if (!frame.report)
+        return pith_code(s);
+    store(args, &frame, sizeof frame);
+    return pithp_launch_run(s, &launch);
+}
