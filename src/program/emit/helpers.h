@@ -1,0 +1,259 @@
+/* Helper functions of the primitive table, one source for the host loops, for text
+ * emitted to cc and for text emitted to NVRTC: plain C and C++ without includes. A
+ * prologue comes first; M_NAME makes the forms overloads in C++ and names for _Generic in
+ * C. */
+#ifndef PITHP_HELPERS_H
+#define PITHP_HELPERS_H
+
+/* Storage formats of floats whose arithmetic is done in T: what HALF says. */
+enum { M_HALF_NONE, M_HALF_F16, M_HALF_BF16 };
+
+/* ---- f16 and bf16 as bits ---- */
+
+M_FN f32 m_load_f16(f16 h) {
+    const u32 w = (u32)h << 16, sign = w & 0x80000000u, twice = w + w;
+    /* A normal number: move the exponent's bias. A subnormal: subtract the hidden bit. */
+    const f32 normal = m_from_bits_u32((twice >> 4) + (0xE0u << 23)) * 0x1p-112f;
+    const f32 subnormal = m_from_bits_u32((twice >> 17) | (126u << 23)) - 0.5f;
+    return m_from_bits_u32(
+        sign | (twice < (1u << 27) ? m_bits_f32(subnormal) : m_bits_f32(normal)));
+}
+
+M_FN f16 m_store_f16(f32 x) {
+    const u32 w = m_bits_f32(x), twice = w + w, sign = (w >> 16) & 0x8000u;
+    const f32 scaled = (m_from_bits_u32(w & 0x7FFFFFFFu) * 0x1p+112f) * 0x1p-110f;
+    /* Adding a number of the right exponent rounds to the 10 bits that f16 keeps. */
+    const u32 bias =
+        (twice & 0xFF000000u) < 0x71000000u ? 0x71000000u : twice & 0xFF000000u;
+    const u32 rounded = m_bits_f32(m_from_bits_u32((bias >> 1) + 0x07800000u) + scaled);
+    const u32 number = ((rounded >> 13) & 0x7C00u) + (rounded & 0xFFFu);
+    const u32 nan = 0x7E00u | ((w >> 13) & 0x3FFu);
+    return (f16)(sign | (twice > 0xFF000000u ? nan : number));
+}
+
+M_FN f32 m_load_bf16(bf16 h) {
+    return m_from_bits_u32((u32)h << 16);
+}
+
+M_FN bf16 m_store_bf16(f32 x) {
+    const u32 w = m_bits_f32(x);
+    const u32 number = (w + 0x7FFFu + ((w >> 16) & 1u)) >> 16;
+    return (bf16)((w & 0x7FFFFFFFu) > 0x7F800000u ? (w >> 16) | 0x40u : number);
+}
+
+/* x as f32 rounded to odd: rounding that to f16 or bf16 is rounding x once. */
+M_FN f32 m_round_to_odd(f64 x) {
+    const f32 y = (f32)x;
+    const f64 back = (f64)y;
+    const u32 w = m_bits_f32(y);
+    const u32 odd = (w - (u32)(m_abs(back) > m_abs(x))) | 1u;
+    return (back != x) & (x == x) ? m_from_bits_u32(odd) : y;
+}
+
+/* An integer as f64; what does not fit is rounded to odd. */
+M_FN f64 m_odd_u64(u64 x) {
+    const u64 cut = (x & ~(u64)2047) | ((u64)((x & 2047) != 0) << 11);
+    return (f64)(x >> 53 ? cut : x);
+}
+M_FN f64 m_odd_i64(i64 x) {
+    const u64 size = x < 0 ? 0 - (u64)x : (u64)x;
+    return x < 0 ? -m_odd_u64(size) : m_odd_u64(size);
+}
+
+/* ---- Conversions: m_to_<dtype>(x) ---- */
+
+/* Toward zero, saturating; nan gives 0. LOW and HIGH are powers of two and so exact. */
+#define M_TO_INTEGER(I, LOW, HIGH, LEAST, GREATEST)                                      \
+    M_FN I M_NAME(m_to_##I, f32)(f32 x) {                                                \
+        return x >= HIGH##f ? GREATEST : x > LOW##f ? (I)x : x != x ? 0 : LEAST;         \
+    }                                                                                    \
+    M_FN I M_NAME(m_to_##I, f64)(f64 x) {                                                \
+        return x >= HIGH ? GREATEST : x > LOW ? (I)x : x != x ? 0 : LEAST;               \
+    }                                                                                    \
+    M_FN I M_NAME(m_to_##I, i32)(i32 x) {                                                \
+        return (I)x;                                                                     \
+    }                                                                                    \
+    M_FN I M_NAME(m_to_##I, u32)(u32 x) {                                                \
+        return (I)x;                                                                     \
+    }                                                                                    \
+    M_FN I M_NAME(m_to_##I, i64)(i64 x) {                                                \
+        return (I)x;                                                                     \
+    }                                                                                    \
+    M_FN I M_NAME(m_to_##I, u64)(u64 x) {                                                \
+        return (I)x;                                                                     \
+    }
+M_TO_INTEGER(i8, -0x1p7, 0x1p7, -128, 127)
+M_TO_INTEGER(i16, -0x1p15, 0x1p15, -32768, 32767)
+M_TO_INTEGER(i32, -0x1p31, 0x1p31, -2147483647 - 1, 2147483647)
+M_TO_INTEGER(i64, -0x1p63, 0x1p63, -9223372036854775807 - 1, 9223372036854775807)
+M_TO_INTEGER(u8, 0x0p0, 0x1p8, 0, 255)
+M_TO_INTEGER(u16, 0x0p0, 0x1p16, 0, 65535)
+M_TO_INTEGER(u32, 0x0p0, 0x1p32, 0, 4294967295u)
+M_TO_INTEGER(u64, 0x0p0, 0x1p64, 0, 18446744073709551615u)
+
+#define M_TO_FLOAT(X)                                                                    \
+    M_FN b8 M_NAME(m_to_b8, X)(X x) {                                                    \
+        return (b8)(x != 0);                                                             \
+    }                                                                                    \
+    M_FN f32 M_NAME(m_to_f32, X)(X x) {                                                  \
+        return (f32)x;                                                                   \
+    }                                                                                    \
+    M_FN f64 M_NAME(m_to_f64, X)(X x) {                                                  \
+        return (f64)x;                                                                   \
+    }
+M_TO_FLOAT(f32)
+M_TO_FLOAT(f64)
+M_TO_FLOAT(i32)
+M_TO_FLOAT(u32)
+M_TO_FLOAT(i64)
+M_TO_FLOAT(u64)
+
+#define M_TO_HALF(H)                                                                     \
+    M_FN H M_NAME(m_to_##H, f32)(f32 x) {                                                \
+        return m_store_##H(x);                                                           \
+    }                                                                                    \
+    M_FN H M_NAME(m_to_##H, f64)(f64 x) {                                                \
+        return m_store_##H(m_round_to_odd(x));                                           \
+    }                                                                                    \
+    M_FN H M_NAME(m_to_##H, i32)(i32 x) {                                                \
+        return m_store_##H(m_round_to_odd((f64)x));                                      \
+    }                                                                                    \
+    M_FN H M_NAME(m_to_##H, u32)(u32 x) {                                                \
+        return m_store_##H(m_round_to_odd((f64)x));                                      \
+    }                                                                                    \
+    M_FN H M_NAME(m_to_##H, i64)(i64 x) {                                                \
+        return m_store_##H(m_round_to_odd(m_odd_i64(x)));                                \
+    }                                                                                    \
+    M_FN H M_NAME(m_to_##H, u64)(u64 x) {                                                \
+        return m_store_##H(m_round_to_odd(m_odd_u64(x)));                                \
+    }
+M_TO_HALF(f16)
+M_TO_HALF(bf16)
+
+/* ---- Integers: arithmetic wraps, division by zero gives 0 ---- */
+
+#define M_INTEGERS(I, W, SIGNED)                                                         \
+    /* toward zero */                                                                    \
+    M_FN I M_NAME(m_quotient, I)(I a, I b) {                                             \
+        return b == 0 ? 0 : SIGNED && b == (I)-1 ? (I)(0 - (W)a) : a / b;                \
+    }                                                                                    \
+    /* with the sign of a */                                                             \
+    M_FN I M_NAME(m_rest, I)(I a, I b) {                                                 \
+        return b == 0 || (SIGNED && b == (I)-1) ? 0 : a % b;                             \
+    }                                                                                    \
+    /* toward minus infinity */                                                          \
+    M_FN I M_NAME(m_floor_quotient, I)(I a, I b) {                                       \
+        const I q = M_NAME(m_quotient, I)(a, b), r = M_NAME(m_rest, I)(a, b);            \
+        return r != 0 && (r < 0) != (b < 0) ? q - 1 : q;                                 \
+    }                                                                                    \
+    /* with the sign of b */                                                             \
+    M_FN I M_NAME(m_modulo, I)(I a, I b) {                                               \
+        const I r = M_NAME(m_rest, I)(a, b);                                             \
+        return r != 0 && (r < 0) != (b < 0) ? r + b : r;                                 \
+    }                                                                                    \
+    /* a negative exponent: the power's whole part; of 0, 0 */                           \
+    M_FN I M_NAME(m_power, I)(I a, I b) {                                                \
+        W result = 1, square = (W)a;                                                     \
+        if (SIGNED && b < 0)                                                             \
+            return a == 1 ? 1 : a == (I)-1 ? (b % 2 ? (I)-1 : 1) : 0;                    \
+        for (W left = (W)b; left; left >>= 1, square *= square)                          \
+            result *= left & 1 ? square : 1;                                             \
+        return (I)result;                                                                \
+    }                                                                                    \
+    /* counts beyond the width, and negative ones, shift everything out */               \
+    M_FN I M_NAME(m_shift_left, I)(I a, I b, i32 width) {                                \
+        return (W)b < (W)width ? (I)((W)a << b) : 0;                                     \
+    }                                                                                    \
+    M_FN I M_NAME(m_shift_right, I)(I a, I b, i32 width) {                               \
+        return (W)b < (W)width ? a >> b : a < 0 ? (I)-1 : 0;                             \
+    }
+M_INTEGERS(i32, u32, 1)
+M_INTEGERS(u32, u32, 0)
+M_INTEGERS(i64, u64, 1)
+M_INTEGERS(u64, u64, 0)
+
+/* How many bits are set; every bit below the highest one set. */
+M_FN i32 M_NAME(m_ones, u32)(u32 x) {
+    x -= (x >> 1) & 0x55555555u;
+    x = (x & 0x33333333u) + ((x >> 2) & 0x33333333u);
+    x = (x + (x >> 4)) & 0x0F0F0F0Fu;
+    return (i32)((x * 0x01010101u) >> 24);
+}
+M_FN i32 M_NAME(m_ones, u64)(u64 x) {
+    return M_NAME(m_ones, u32)((u32)x) + M_NAME(m_ones, u32)((u32)(x >> 32));
+}
+M_FN u32 M_NAME(m_smear, u32)(u32 x) {
+    x |= x >> 1;
+    x |= x >> 2;
+    x |= x >> 4;
+    x |= x >> 8;
+    return x | x >> 16;
+}
+M_FN u64 M_NAME(m_smear, u64)(u64 x) {
+    x |= x >> 1;
+    x |= x >> 2;
+    x |= x >> 4;
+    x |= x >> 8;
+    x |= x >> 16;
+    return x | x >> 32;
+}
+
+/* ---- Floats ---- */
+
+/* One step of a number stored in `bits` bits towards b; a and b are not nan and differ.
+ */
+M_FN f32 m_step_f32(f32 a, f32 b, i32 half) {
+    const u32 size = half == M_HALF_F16    ? m_store_f16(a)
+                     : half == M_HALF_BF16 ? m_store_bf16(a)
+                                           : m_bits_f32(a);
+    const u32 least = half == M_HALF_NONE ? m_bits_f32(b) & 0x80000000u
+                                          : (m_bits_f32(b) >> 16) & 0x8000u;
+    const u32 next = a == 0 ? least | 1u : (a < b) == (a > 0) ? size + 1 : size - 1;
+    return half == M_HALF_F16    ? m_load_f16((f16)next)
+           : half == M_HALF_BF16 ? m_load_bf16((bf16)next)
+                                 : m_from_bits_u32(next);
+}
+M_FN f64 m_step_f64(f64 a, f64 b, i32 half) {
+    const u64 size = m_bits_f64(a), sign = (u64)1 << 63;
+    const u64 next = a == 0               ? (m_bits_f64(b) & sign) | 1u
+                     : (a < b) == (a > 0) ? size + 1
+                                          : size - 1;
+    (void)half;
+    return m_from_bits_u64(next);
+}
+M_FN i32 M_NAME(m_signbit, f32)(f32 a) {
+    return (i32)(m_bits_f32(a) >> 31);
+}
+M_FN i32 M_NAME(m_signbit, f64)(f64 a) {
+    return (i32)(m_bits_f64(a) >> 63);
+}
+
+#define M_REALS(F)                                                                       \
+    /* with the sign of b, as Python's % */                                              \
+    M_FN F M_NAME(m_remainder, F)(F a, F b) {                                            \
+        const F r = m_fmod(a, b);                                                        \
+        return r == 0 ? m_copysign((F)0, b) : (r < 0) != (b < 0) ? r + b : r;            \
+    }                                                                                    \
+    /* (a - remainder) / b, snapped to a whole number, as NumPy's // */                  \
+    M_FN F M_NAME(m_floor_divide, F)(F a, F b) {                                         \
+        const F r = m_fmod(a, b), q = (a - r) / b;                                       \
+        const F below = (r != 0) & ((r < 0) != (b < 0)) ? q - 1 : q;                     \
+        const F whole = m_floor(below);                                                  \
+        const F snapped = below - whole > (F)0.5 ? whole + 1 : whole;                    \
+        return b == 0 ? a / b : below == 0 ? m_copysign((F)0, a / b) : snapped;          \
+    }                                                                                    \
+    M_FN F M_NAME(m_clip, F)(F a, F b, F c) {                                            \
+        const F low = (a > b) | (a != a) ? a : b;                                        \
+        return (low < c) | (low != low) ? low : c;                                       \
+    }                                                                                    \
+    M_FN F M_NAME(m_nextafter, F)(F a, F b, i32 half) {                                  \
+        return (a != a) | (b != b) ? a + b : a == b ? b : m_step_##F(a, b, half);        \
+    }                                                                                    \
+    M_FN F M_NAME(m_logistic, F)(F a) {                                                  \
+        const F e = m_exp(-m_abs(a));                                                    \
+        return (a < 0 ? e : (F)1) / ((F)1 + e);                                          \
+    }
+M_REALS(f32)
+M_REALS(f64)
+
+#endif

@@ -1,0 +1,138 @@
+/* Primitives: what they are, what they make of their operands, and the host work that
+ * does it. Everything here is over raw typed memory; the array room puts values around
+ * it.
+ *
+ * A call is a primitive, the specs of its operands and its parameters. pithp_infer gives
+ * the result's spec or says why the call is refused; pithp_lower turns an accepted call
+ * into launches over memory and hands them to a sink one by one, in order. */
+#ifndef PITH_PROGRAM_INTERNAL_H
+#define PITH_PROGRAM_INTERNAL_H
+
+#include "gpu/gpu_internal.h"
+
+/* ---- The table ---- */
+
+typedef enum pithp_primitive {
+#define PITHP_ELEMENTWISE(ENUM, ...) PITHP_OP_##ENUM,
+#include "program/primitives.def"
+    PITHP_ELEMENTWISE_COUNT,
+    PITHP_ELEMENTWISE_LAST =
+        PITHP_ELEMENTWISE_COUNT - 1, /* so that the next row is _COUNT */
+#define PITHP_STRUCTURAL(ENUM, ...) PITHP_OP_##ENUM,
+#include "program/primitives.def"
+    PITHP_PRIMITIVE_COUNT
+} pithp_primitive;
+
+typedef enum pithp_primitive_flag {
+    PITHP_PURE = 1,        /* no effect but the result */
+    PITHP_COMMUTATIVE = 2, /* the first two operands may be exchanged */
+} pithp_primitive_flag;
+
+enum { PITHP_VARIADIC = -1 };
+
+typedef struct pithp_row {
+    const char *name;
+    int8_t arity;    /* operands, or PITHP_VARIADIC */
+    uint8_t flags;   /* pithp_primitive_flag */
+    bool predicate;  /* elementwise: the result is bool */
+    uint16_t dtypes; /* elementwise: bit d set where operands of dtype d are taken */
+    const char *real, *integer; /* elementwise: the expressions as text */
+} pithp_row;
+
+extern const pithp_row pithp_rows[PITHP_PRIMITIVE_COUNT];
+
+static inline bool pithp_is_elementwise(pithp_primitive p) {
+    return (unsigned)p < PITHP_ELEMENTWISE_COUNT;
+}
+
+/* The dtype both operands are cast to before an elementwise primitive, by the array API
+ * standard; PITH_DTYPE_NONE where it leaves that undefined (kinds mix, f16 meets bf16).
+ */
+pith_dtype pithp_promote(pith_dtype a, pith_dtype b);
+
+/* ---- Calls ---- */
+
+typedef struct pithp_call {
+    pithp_primitive primitive;
+    int operand_count;
+    const pith_spec *const *operands;
+    const void *params; /* the row's struct below; NULL for rows without */
+} pithp_call;
+
+enum { PITHP_REFUSAL_BYTES = 480 };
+
+/* Why a call is refused: "add: expected operands of one dtype, got f32[3] and f64[3]". */
+typedef struct pithp_refusal {
+    pith_status code;
+    char text[PITHP_REFUSAL_BYTES];
+} pithp_refusal;
+
+/* The spec of the result, all fields filled (it is not the interned one).
+ * Elementwise operands are of one dtype and broadcast against each other from the right.
+ */
+pith_status
+pithp_infer(const pithp_call *call, pith_spec *result, pithp_refusal *refusal);
+
+/* ---- Parameters ---- */
+
+typedef struct pithp_cast_params {
+    pith_dtype dtype;
+} pithp_cast_params;
+
+/* ---- Host work ---- */
+
+/* Takes launches in the order they must run; copies what it keeps of one. */
+typedef struct pithp_sink {
+    pith_status (*take)(void *closure, const pithp_launch *launch);
+    void *closure;
+} pithp_sink;
+
+/* Device addresses of a call. */
+typedef struct pithp_memory {
+    const void *const *operands;
+    void *result;    /* overlaps no operand, but may be one of an elementwise call's
+                        operands of the result's dtype and shape */
+    void *temporary; /* pithp_temporary_bytes of it; NULL where that is 0 */
+} pithp_memory;
+
+/* Memory that the launches of an accepted call need besides operands and result. */
+size_t pithp_temporary_bytes(const pithp_call *call, const pith_spec *result);
+
+/* Hand the launches of an accepted call to the sink. The code is the sink's. */
+pith_status pithp_lower(const pithp_call *call,
+                        const pith_spec *result,
+                        const pithp_memory *memory,
+                        const pithp_sink *sink);
+
+/* Run a call on the stream of s. */
+pith_status pithp_run(pith_scope *s,
+                      const pithp_call *call,
+                      const pith_spec *result,
+                      const pithp_memory *memory);
+
+/* ---- Block functions: the unit that eager calls, launches and interpreters share ----
+ */
+
+/* n elements side by side; unused operands are NULL. `to` may be one of the operands. */
+typedef void (*pithp_block_function)(void *to,
+                                     const void *a,
+                                     const void *b,
+                                     const void *c,
+                                     int64_t n);
+
+/* By instruction set, then primitive and operand dtype (the last operand's for WHERE);
+ * by source and result dtype for casts. NULL where the row does not take the dtype. */
+typedef const pithp_block_function (*pithp_elementwise_table)[PITH_DTYPE_COUNT];
+extern const pithp_elementwise_table pithp_elementwise_tables[PITHP_ISA_COUNT];
+extern const pithp_elementwise_table pithp_cast_tables[PITHP_ISA_COUNT];
+
+static inline pithp_block_function
+pithp_elementwise_block(pithp_isa isa, pithp_primitive p, pith_dtype dtype) {
+    return pithp_elementwise_tables[isa][p][dtype];
+}
+static inline pithp_block_function
+pithp_cast_block(pithp_isa isa, pith_dtype from, pith_dtype to) {
+    return pithp_cast_tables[isa][from][to];
+}
+
+#endif
