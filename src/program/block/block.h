@@ -3,9 +3,10 @@
 #ifndef PITHP_BLOCK_H
 #define PITHP_BLOCK_H
 
-/* clang-format off: helpers need the prologue before them */
-#include "program/emit/helpers.h"
+/* Helpers need the prologue before them. */
+/* clang-format off */
 #include "program/emit/prologue_host.h"
+#include "program/emit/helpers.h"
 /* clang-format on */
 #include "program/program_internal.h"
 
