@@ -1,6 +1,7 @@
 #!/bin/sh
 # headers.sh ROOT LANGUAGE COMPILER...: each public header compiles alone, twice in one file, with
-# the full set of warnings as errors. LANGUAGE is c or c++.
+# the full set of warnings as errors, and <pith/pith.h> gives all of them.
+# LANGUAGE is c (C17), c++ (C++17) or cuda (nvcc, C++17).
 set -eu
 root=$1 language=$2
 shift 2
@@ -10,8 +11,12 @@ trap 'rm -rf "$work"' EXIT
 warnings='-Wall -Wextra -Wpedantic -Werror -Wconversion -Wsign-conversion -Wshadow -Wswitch-enum -Wvla
     -Wformat=2 -Wcast-align -Wdouble-promotion -Wpointer-arith -Wundef'
 case $language in
-    c) options="-std=c17 -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition" suffix=c ;;
-    c++) options="-std=c++17" suffix=cc ;;
+    c)
+        suffix=c
+        options="-std=c17 -fsyntax-only -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition $warnings"
+        ;;
+    c++) suffix=cc options="-std=c++17 -fsyntax-only $warnings" ;;
+    cuda) suffix=cu options="--std=c++17 --ptx -o $work/alone.ptx --Werror=all-warnings -Xcompiler=-Wall,-Wextra" ;;
     *) echo "headers: unknown language $language"; exit 2 ;;
 esac
 case $("$1" --version 2>/dev/null) in *clang*) options="$options -Wdocumentation" ;; esac
@@ -22,11 +27,15 @@ for header in "$root"/include/pith/*.h; do
     printf '#include <%s>\n#include <%s>\nextern int pith_header_was_read;\n' "$name" "$name" \
         >"$work/alone.$suffix"
     # shellcheck disable=SC2086 # lists of options
-    "$@" $options $warnings -I "$root/include" -fsyntax-only "$work/alone.$suffix" || {
+    "$@" $options -I "$root/include" "$work/alone.$suffix" || {
         echo "headers: <$name> does not compile alone as $language"
         bad=1
     }
     count=$((count + 1))
+    [ "$name" = pith/pith.h ] || grep -qE "^# *include <$name>" "$root"/include/pith/*.h || {
+        echo "headers: nothing that <pith/pith.h> includes gives <$name>"
+        bad=1
+    }
 done
 [ $bad -eq 0 ] || exit 1
 echo "headers: $count compile alone as $language"

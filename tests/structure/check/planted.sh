@@ -1,6 +1,7 @@
 #!/bin/sh
-# planted.sh: each check finds what it is there to find, in small trees with one fault each.
+# planted.sh CC NM: each check finds what it is there to find, in small trees with one fault each.
 set -eu
+cc=$1 nm=$2
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -26,12 +27,14 @@ END
     printf '| Name | pith | Test |\n|---|---|---|\n| `a` | b | `walk::visits_all` |\n| `c` | - | planned: lens |\n' >docs/models.md
 }
 
-# must pass|fail CHECK TITLE: run a check on the tree as it is now.
+# must pass|fail CHECK TITLE [ARGUMENTS...]: run a check on the tree as it is now.
 must() {
     count=$((count + 1))
-    if sh "$here/$2.sh" "$work/tree" >"$work/out" 2>&1; then verdict=pass; else verdict=fail; fi
-    [ "$verdict" = "$1" ] && return
-    echo "planted: $2 should $1: $3"
+    expected=$1 check=$2 title=$3
+    shift 3
+    if sh "$here/$check.sh" "$work/tree" "$@" >"$work/out" 2>&1; then verdict=pass; else verdict=fail; fi
+    [ "$verdict" = "$expected" ] && return
+    echo "planted: $check should $expected: $title"
     cat "$work/out"
     bad=1
 }
@@ -74,6 +77,25 @@ fresh; printf '| `d` | e | |\n' >>docs/models.md
 must fail models "a row without test or plan"
 fresh; printf '| `d` | e | planned: cellar |\n' >>docs/models.md
 must fail models "a plan for a room that is none"
+
+fresh; printf 'struct pith_size {\n    int x;\n};\n' >include/pith/base.h
+printf '#include <pith/base.h>\n' >include/pith/pith.h
+must fail headers "a header without a guard" c "$cc"
+printf '#ifndef PITH_BASE_H\n#define PITH_BASE_H\ntypedef size_t pith_size;\n#endif\n' >include/pith/base.h
+must fail headers "a header that does not include what it names" c "$cc"
+printf '#ifndef PITH_BASE_H\n#define PITH_BASE_H\n#include <stddef.h>\ntypedef size_t pith_size;\n#endif\n' >include/pith/base.h
+must pass headers "a sound header" c "$cc"
+printf '\n' >include/pith/gpu.h
+must fail headers "a header that the umbrella leaves out" c "$cc"
+
+fresh; printf 'int pith_at(void);\nint pith_at(void) { return 1; }\nint pith_full(void);\nint pith_full(void) { return 1; }\n' >src/base/a.c
+"$cc" -shared -fPIC -o lib.so src/base/a.c
+must pass symbols "a library that exports what is declared" "$nm" "$work/tree/lib.so"
+printf 'int helper(void);\nint helper(void) { return 1; }\n' >>src/base/a.c
+"$cc" -shared -fPIC -o lib.so src/base/a.c
+must fail symbols "an export that no header declares" "$nm" "$work/tree/lib.so"
+"$cc" -c -o lib.a src/base/a.c
+must fail symbols "a global name of the archive that is not ours" "$nm" "$work/tree/lib.a"
 
 [ $bad -eq 0 ] || exit 1
 echo "planted: $count trees judged rightly"

@@ -1,0 +1,14 @@
+/**
+ * @file
+ * Everything of pith: typed trees of device arrays, functions over them, checkpoints and runs.
+ */
+#ifndef PITH_PITH_H
+#define PITH_PITH_H
+
+#include <pith/array.h>
+#include <pith/base.h>
+#include <pith/gpu.h>
+#include <pith/kernel.h>
+#include <pith/tree.h>
+
+#endif
