@@ -7,6 +7,7 @@
 #include "pith/array.h"
 
 #include "gpu/gpu_internal.h"
+#include "program/program_internal.h"
 
 /* Bits of pithp_header.extra of an array. */
 enum { PITHP_ARRAY_TRACED = 1, PITHP_ARRAY_DONATED = 2 };
@@ -68,5 +69,22 @@ pithp_array_view(pith_scope *s, const pith_spec *spec, pithp_buffer *buffer, voi
 void pithp_array_drop(pith_scope *s, const pith_array *a);
 /* The elements to the host; waits. */
 pith_status pithp_array_read(pith_scope *s, const pith_array *a, void *host);
+
+/* ---- Applying primitives: the one way in which operations make arrays ---- */
+
+/* The result of a primitive on checked operands, in s: computed at once. NULL: error set.
+ */
+const pith_array *pithp_bind(pith_scope *s,
+                             pithp_primitive primitive,
+                             int count,
+                             const pith_array *const *operands,
+                             const void *params);
+/* a as dtype: itself where it has it. */
+const pith_array *pithp_cast(pith_scope *s, const pith_array *a, pith_dtype dtype);
+/* a's elements under another spec of as many. */
+const pith_array *pithp_alias(pith_scope *s, const pith_array *a, const pith_spec *spec);
+/* The axis counted from the first, 0 to rank - 1; -1 with the error set where there is
+ * none. */
+int pithp_axis(pith_scope *s, const char *function, int axis, int rank);
 
 #endif

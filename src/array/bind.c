@@ -1,0 +1,115 @@
+/* Applying primitives. Every operation of the room comes through pithp_bind: here a call
+ * meets memory. */
+#include "array/array_internal.h"
+
+#include <string.h>
+
+enum { MANY_OPERANDS = 16 };
+
+static bool same_spec(const pith_spec *a, const pith_spec *b) {
+    return a->dtype == b->dtype && a->rank == b->rank &&
+           memcmp(a->shape, b->shape, (size_t)a->rank * sizeof a->shape[0]) == 0;
+}
+
+/* The interned spec of a result: mostly that of an operand. */
+static const pith_spec *
+intern(pith_scope *s, const pithp_call *call, const pith_spec *result) {
+    if (call->operand_count > 0 &&
+        same_spec(call->operands[call->operand_count - 1], result))
+        return call->operands[call->operand_count - 1];
+    return pithp_spec(s, result->dtype, result->rank, result->shape);
+}
+
+static pith_status run(pith_scope *s,
+                       const pithp_call *call,
+                       const pith_spec *spec,
+                       pith_array *result,
+                       const void *const *operands) {
+    const size_t temporary_bytes = pithp_temporary_bytes(call, spec);
+    pithp_buffer *temporary = NULL;
+    if (PITHP_UNLIKELY(temporary_bytes)) {
+        temporary = pithp_buffer_make(s, temporary_bytes);
+        if (!temporary)
+            return s->error.code;
+    }
+    const pithp_memory memory = {
+        .operands = operands,
+        .result = result->data,
+        .temporary = temporary ? temporary->data : NULL,
+    };
+    const pith_status rc = pithp_run(s, call, spec, &memory);
+    if (temporary)
+        pithp_buffer_release(temporary, 1);
+    return rc;
+}
+
+static const pith_array *
+apply(pith_scope *s, const pithp_call *call, const void *const *operands) {
+    pith_spec inferred;
+    pithp_refusal refusal;
+    if (PITHP_UNLIKELY(pithp_infer(call, &inferred, &refusal) != PITH_OK)) {
+        pithp_fail(s, refusal.code, NULL, "%s", refusal.text);
+        return NULL;
+    }
+    const pith_spec *spec = intern(s, call, &inferred);
+    pith_array *result = spec ? pithp_array_make(s, spec) : NULL;
+    if (!result)
+        return NULL;
+    if (PITHP_UNLIKELY(run(s, call, spec, result, operands) != PITH_OK)) {
+        pithp_array_drop(s, result);
+        return NULL;
+    }
+    return result;
+}
+
+const pith_array *pithp_bind(pith_scope *s,
+                             pithp_primitive primitive,
+                             int count,
+                             const pith_array *const *operands,
+                             const void *params) {
+    const pith_spec *few_specs[MANY_OPERANDS], **specs = few_specs;
+    const void *few_data[MANY_OPERANDS], **data = few_data;
+    if (count > MANY_OPERANDS) {
+        specs = pithp_allocate(s->runtime, (size_t)count * sizeof *specs);
+        data = pithp_allocate(s->runtime, (size_t)count * sizeof *data);
+    }
+    const pith_array *result = NULL;
+    if (specs && data) {
+        for (int i = 0; i < count; i++) {
+            specs[i] = pithp_array_spec(operands[i]);
+            data[i] = operands[i]->data;
+        }
+        const pithp_call call = {primitive, count, specs, params};
+        result = apply(s, &call, data);
+    } else {
+        pithp_fail_memory(s, (size_t)count * sizeof *specs);
+    }
+    if (specs != few_specs)
+        pithp_release(s->runtime, specs, (size_t)count * sizeof *specs);
+    if (data != few_data)
+        pithp_release(s->runtime, data, (size_t)count * sizeof *data);
+    return result;
+}
+
+const pith_array *pithp_cast(pith_scope *s, const pith_array *a, pith_dtype dtype) {
+    if (pithp_array_spec(a)->dtype == dtype)
+        return a;
+    return pithp_bind(s, PITHP_OP_CAST, 1, &a, &(pithp_cast_params){dtype});
+}
+
+const pith_array *pithp_alias(pith_scope *s, const pith_array *a, const pith_spec *spec) {
+    return pithp_array_view(s, spec, a->buffer, a->data);
+}
+
+int pithp_axis(pith_scope *s, const char *function, int axis, int rank) {
+    const int counted = axis < 0 ? axis + rank : axis;
+    if (counted >= 0 && counted < rank)
+        return counted;
+    if (rank == 0)
+        pithp_fail(s, PITH_E_SHAPE, NULL, "%s: axis %d of an array of rank 0", function,
+                   axis);
+    else
+        pithp_fail(s, PITH_E_SHAPE, NULL, "%s: axis %d, expected %d to %d", function,
+                   axis, -rank, rank - 1);
+    return -1;
+}
