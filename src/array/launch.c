@@ -1,0 +1,81 @@
+/* Kernel launches on arrays: what the launch function of every kernel (kernel.h) calls.
+ * Checking and packing are in src/gpu/kernel; here arrays become specs and addresses. */
+#include "array/array_internal.h"
+#include "gpu/kernel/kernel_internal.h"
+
+/* The arrays that were given: live, concrete, of this runtime. Finds the real among them.
+ */
+static pith_status take_given(pith_scope *s, pithp_kernel_binding *b, pith_dtype *real) {
+    const pith_kernel_variant *k = b->kernel;
+    for (int i = 0; i < k->arg_count; i++) {
+        const pith_kernel_arg *arg = &k->args[i];
+        const pith_array *a = b->operands[i].array;
+        b->specs[i] = NULL;
+        if (!pithp_kernel_is_given(arg->role))
+            continue;
+        const pith_status rc = pithp_array_check(s, a, k->name, arg->name);
+        if (rc != PITH_OK)
+            return rc;
+        if (pithp_array_is_traced(a))
+            return pithp_fail(s, PITH_E_TRACED, NULL,
+                              "%s: %s: a kernel needs the values of its arrays", k->name,
+                              arg->name);
+        b->specs[i] = pithp_array_spec(a);
+        if (arg->real && *real == PITH_DTYPE_NONE)
+            *real = b->specs[i]->dtype;
+    }
+    return PITH_OK;
+}
+
+/* Make the out and inout arrays, in order; a copy of what was given where it is inout. */
+static pith_status make_results(pith_scope *s,
+                                const pithp_kernel_binding *b,
+                                const pith_array **made,
+                                void **data) {
+    const pith_kernel_variant *k = b->kernel;
+    const pith_spec *specs[PITH_KERNEL_MAX_ARGS];
+    int64_t count = 0;
+    for (int i = 0; i < k->arg_count; i++)
+        if (pithp_kernel_is_made(k->args[i].role))
+            specs[count++] = b->specs[i];
+    pith_status rc = pithp_arrays_make(s, count, specs, made);
+    for (int i = 0, next = 0; i < k->arg_count && rc == PITH_OK; i++) {
+        const pith_array *given = b->operands[i].array;
+        if (k->args[i].role == PITH_ROLE_IN) {
+            data[i] = given->data;
+        } else if (pithp_kernel_is_made(k->args[i].role)) {
+            data[i] = made[next++]->data;
+            if (given && b->specs[i]->bytes)
+                rc = pithp_copy(s, data[i], given->data, b->specs[i]->bytes);
+        }
+    }
+    return rc;
+}
+
+void pith_kernel_launch(pith_scope *s,
+                        const pith_kernel *kernel,
+                        pith_dtype real,
+                        const pith_operand *operands,
+                        const pith_array **results) {
+    if (!pithp_enter(s))
+        return;
+    if (!operands || !results) {
+        pithp_fail(s, PITH_E_ARG, NULL, "operands and results are NULL");
+        return;
+    }
+    pithp_kernel_binding b = {.kernel = pithp_kernel_any(s, kernel),
+                              .operands = operands};
+    if (!b.kernel || take_given(s, &b, &real) != PITH_OK ||
+        !(b.kernel = pithp_kernel_choose(s, kernel, real)) ||
+        pithp_kernel_bind(s, &b) != PITH_OK)
+        return;
+    const pith_array *made[PITH_KERNEL_MAX_ARGS] = {0};
+    void *data[PITH_KERNEL_MAX_ARGS] = {0};
+    const bool ran = make_results(s, &b, made, data) == PITH_OK &&
+                     pithp_kernel_run(s, &b, data) == PITH_OK;
+    for (int i = 0; i < PITH_KERNEL_MAX_ARGS && made[i]; i++)
+        if (ran)
+            results[i] = made[i];
+        else
+            pith_drop(s, made[i]);
+}

@@ -1,0 +1,75 @@
+/* Kernels of the tests that are compiled once per dtype of their real. */
+#ifndef PITH_TEST_KERNELS_REAL_H
+#define PITH_TEST_KERNELS_REAL_H
+
+#include <pith/kernel.h>
+
+PITH_HD pith_real squared(pith_real x) {
+    return x * x;
+}
+
+PITH_KERNEL(axpy,
+            over(i, n),
+            in(real, x, "[n]"),
+            in(real, y, "[n]"),
+            value(real, a),
+            out(real, z, "[n]")) {
+    z[i] = a * x[i] + y[i];
+}
+
+/* A sum over neighbours in fixed lanes; rows are padded with an index to a zero. */
+PITH_KERNEL(gather_sum,
+            over(i, n),
+            in(real, x, "[m]"),
+            in(i32, neighbour, "[n,width]"),
+            in(i32, count, "[n]"),
+            size(width),
+            value(real, cutoff),
+            out(real, sum, "[n]"),
+            out(f64, energy, "[n]")) {
+    pith_real s[PITH_LANES] = {0};
+    double e[PITH_LANES] = {0};
+    pith_require_capacity(width, count[i]);
+    for (int64_t k = 0; k < count[i]; k += PITH_LANES)
+        pith_each_lane(q) {
+            const pith_real d = x[i] - x[neighbour[i * width + k + q]];
+            const pith_real r = squared(d), inverse = 1 / (r + cutoff);
+            const pith_real f = r < cutoff ? inverse * inverse * d : 0;
+            s[q] += f;
+            e[q] += (double)(f * f);
+        }
+    sum[i] = pith_sum_lanes(s);
+    energy[i] = pith_sum_lanes(e);
+}
+
+PITH_KERNEL(exact_maths, over(i, n), in(real, x, "[n]"), out(real, y, "[n,8]")) {
+    const pith_real v = x[i], a = pith_real_fabs(v);
+    y[8 * i] = pith_real_sqrt(a);
+    y[8 * i + 1] = a;
+    y[8 * i + 2] = pith_real_floor(v);
+    y[8 * i + 3] = pith_real_ceil(v);
+    y[8 * i + 4] = pith_real_trunc(v);
+    y[8 * i + 5] = pith_real_rint(v);
+    y[8 * i + 6] = pith_real_fmin(v, (pith_real)1);
+    y[8 * i + 7] = pith_real_fmax(v, (pith_real)1);
+}
+
+PITH_KERNEL(platform_maths, over(i, n), in(real, x, "[n]"), out(real, y, "[n,5]")) {
+    y[5 * i] = pith_real_exp(x[i]);
+    y[5 * i + 1] = pith_real_log(x[i]);
+    y[5 * i + 2] = pith_real_sin(x[i]);
+    y[5 * i + 3] = pith_real_cos(x[i]);
+    y[5 * i + 4] = pith_real_pow(x[i], (pith_real)1.5);
+}
+
+/* No array tells its real. */
+PITH_KERNEL(ramp, over(i, n), extent(n), value(real, step), out(real, x, "[n]")) {
+    x[i] = step * (pith_real)i;
+}
+
+/* No real at all, in a file that has one. */
+PITH_KERNEL(doubled, over(i, n), in(i32, x, "[n]"), out(i32, y, "[n]")) {
+    y[i] = 2 * x[i];
+}
+
+#endif
