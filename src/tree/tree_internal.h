@@ -68,7 +68,9 @@ struct pith_type {
 
 typedef struct pithp_shape {
     pithp_kind kind;
-    bool all_leaves; /* every slot holds a leaf or is absent: nothing to descend into */
+    bool all_leaves; /* every slot holds a leaf or is absent: nothing to descend into.
+                        Containers: exact, and part of what is interned; records: by type
+                      */
     const pith_type *type;        /* records */
     int64_t slot_count;           /* children and leaves, absent ones included */
     const uint32_t *slot_offsets; /* records: where in the payload; containers: NULL,
@@ -125,6 +127,16 @@ const void *
 pithp_record_make(pith_scope *s, const pithp_shape *shape, const void *const *slots);
 const void *
 pithp_container_make(pith_scope *s, const pithp_shape *shape, const void *const *slots);
+/* Whether check hooks run for records made in s (record.c). */
+bool pithp_hooks_run(const pith_scope *s);
+
+/* What the room keeps for a runtime, in rt->room[PITHP_ROOM_TREE] (shape.c makes and
+ * frees it; runtime_closing calls pithp_map_cache_close before the device goes). */
+typedef struct pithp_tree_room {
+    struct pithp_shape_table *shapes;            /* shape.c */
+    _Atomic(struct pithp_map_cache *) map_cache; /* map_expression.c; NULL until used */
+} pithp_tree_room;
+void pithp_map_cache_close(pith_runtime *rt);
 
 /* ---- The walker (walk.c): every traversal of the library is this one. Iterative; depth
  * is memory. ---- */
@@ -162,15 +174,123 @@ void pithp_walk_end(pithp_walk *w);
 /* Append the path of the last visit. */
 void pithp_walk_path(const pithp_walk *w, pithp_text *path);
 
+/* ---- The flat form of a tree (walk.c): its leaves, and its structure as tokens ---- */
+
+/* A token is the shape of a node (its low bits are 0), or a run of leaves, absences or
+ * picked nodes: length << 2 | kind. Tokens are in walk order and runs are as long as they
+ * can be, so equal structures have equal tokens. */
+enum { PITHP_TOKEN_NODE, PITHP_TOKEN_LEAVES, PITHP_TOKEN_ABSENT, PITHP_TOKEN_PICKED };
+static inline int pithp_token_kind(uintptr_t token) {
+    return (int)(token & 3);
+}
+static inline int64_t pithp_token_run(uintptr_t token) {
+    return (int64_t)(token >> 2);
+}
+static inline const pithp_shape *pithp_token_shape(uintptr_t token) {
+    return (const pithp_shape *)token;
+}
+
+/* The structure of a tree, as a treedef and a flat form have it. */
+typedef struct pithp_structure {
+    uintptr_t *tokens;
+    const pith_spec **specs; /* of the items; NULL for picked nodes */
+    int64_t token_count;
+    int64_t item_count; /* leaves and picked nodes */
+    int64_t node_count; /* leaves and absences included */
+    size_t slab_bytes;  /* of all nodes with their headers */
+    bool hooks;         /* some record has a check hook */
+    bool picked;        /* some node was picked */
+} pithp_structure;
+
+enum { PITHP_FLAT_FIRST = 40 }; /* items and tokens that need no allocation */
+
+typedef struct pithp_flat {
+    pithp_structure structure;
+    const pith_array **items; /* leaves, and picked nodes in their places */
+    pith_runtime *rt;
+    int64_t token_room, item_room;
+    uintptr_t first_tokens[PITHP_FLAT_FIRST];
+    const pith_array *first_items[PITHP_FLAT_FIRST];
+    const pith_spec *first_specs[PITHP_FLAT_FIRST];
+} pithp_flat;
+
+typedef bool (*pithp_is_leaf)(const void *node, void *closure);
+
+/* Gather a checked tree. is_leaf NULL: nothing is picked. On failure the scope's error is
+ * set and there is nothing to end. */
+pith_status pithp_flat_make(pith_scope *s,
+                            pithp_flat *f,
+                            const void *tree,
+                            pithp_is_leaf is_leaf,
+                            void *closure);
+void pithp_flat_end(pithp_flat *f);
+/* Whether structures are the same, leaf specs aside. */
+bool pithp_structure_same(const pithp_structure *a, const pithp_structure *b);
+/* Append the path of the i-th item. */
+void pithp_structure_path(const pithp_structure *t, int64_t item, pithp_text *path);
+/* Make s keep the shapes of a structure alive. */
+pith_status pithp_structure_hold(pith_scope *s, const pithp_structure *t);
+
+/* ---- Nodes around leaves (build.c) ---- */
+
+/* The nodes of a structure in s around items, which are checked as what a user passes,
+ * and kept where they do not outlive s. Items whose specs differ from the structure's are
+ * checked against what their records declare; hooks run unless suspended. Picked places
+ * take any tree. `owner`: the scope of what the structure was made of. NULL: error set.
+ */
+const void *pithp_build(pith_scope *s,
+                        const pithp_structure *t,
+                        const pith_scope *owner,
+                        const pith_array *const *items);
+/* What a maker of a tree like this one returns when it fails: the nil record of its type,
+ * or NULL. Safe for any pointer. */
+const void *pithp_nil_for(const void *tree);
+
+/* ---- Differences of structure (differences.c) ---- */
+
+/* Set PITH_E_STRUCTURE with the first places where `got` differs from `expected`, in one
+ * line; `of` says which tree got is ("tree 1"). is_leaf: what it picks is not looked
+ * into. */
+pith_status pithp_differences_fail(pith_scope *s,
+                                   const void *expected,
+                                   const void *got,
+                                   const char *of,
+                                   pithp_is_leaf is_leaf,
+                                   void *closure);
+
 /* ---- Paths (path.c) ---- */
 
 /* Append one step: ".name", "[3]", "['key']". */
 void pithp_path_add_field(pithp_text *t, const char *name);
 void pithp_path_add_index(pithp_text *t, int64_t index);
 void pithp_path_add_key(pithp_text *t, const char *key);
-void pithp_path_add_slot(pithp_text *t,
-                         const void *node,
-                         const pithp_shape *shape,
-                         int64_t slot);
+/* The step to a slot of a node of that shape. */
+void pithp_path_add_slot(pithp_text *t, const pithp_shape *shape, int64_t slot);
+
+typedef enum pithp_step_kind {
+    PITHP_STEP_FIELD,
+    PITHP_STEP_INDEX,
+    PITHP_STEP_KEY
+} pithp_step_kind;
+
+typedef struct pithp_step {
+    pithp_step_kind kind;
+    const char *name; /* field or key, unescaped, zero-terminated, until the next step */
+    int64_t index;
+    size_t begin, end; /* of its text in the path */
+} pithp_step;
+
+/* Reads a path step by step. */
+typedef struct pithp_path_reader {
+    const char *path;
+    size_t next;
+    pithp_text name;
+    const char *error; /* what is wrong at `next`, where a step is malformed; else NULL */
+} pithp_path_reader;
+
+void pithp_path_read(pithp_path_reader *r, pith_runtime *rt, const char *path);
+/* The next step; false at the end, at an error, or when memory is short (name.failed). */
+bool pithp_path_step(pithp_path_reader *r, pithp_step *step);
+void pithp_path_read_end(pithp_path_reader *r);
 
 #endif
