@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { MANY_OPERANDS = 16 };
+enum { MANY_OPERANDS = 16, SMALL_COUNT = 1024 };
 
 static bool same_spec(const pith_spec *a, const pith_spec *b) {
     return a->dtype == b->dtype && a->rank == b->rank &&
@@ -62,11 +62,43 @@ apply(pith_scope *s, const pithp_call *call, const void *const *operands) {
     return result;
 }
 
+/* Small elementwise calls over operands of one spec need no plan: one block function does
+ * it. Sets *done where it applied. */
+static const pith_array *apply_small(pith_scope *s,
+                                     pithp_primitive primitive,
+                                     int count,
+                                     const pith_array *const *operands,
+                                     bool *done) {
+    const pithp_device *device = pithp_scope_device(s);
+    const pith_spec *spec = pithp_array_spec(operands[0]);
+    if (!device->immediate || spec->count > SMALL_COUNT)
+        return NULL;
+    for (int i = 1; i < count; i++)
+        if (pithp_array_spec(operands[i]) != spec)
+            return NULL;
+    const pithp_block_function function =
+        pithp_elementwise_block(device->isa, primitive, spec->dtype);
+    if (!function || pithp_rows[primitive].predicate || primitive == PITHP_OP_WHERE)
+        return NULL;
+    *done = true;
+    pith_array *result = pithp_array_make(s, spec);
+    if (result)
+        function(result->data, operands[0]->data, count > 1 ? operands[1]->data : NULL,
+                 count > 2 ? operands[2]->data : NULL, spec->count);
+    return result;
+}
+
 const pith_array *pithp_bind(pith_scope *s,
                              pithp_primitive primitive,
                              int count,
                              const pith_array *const *operands,
                              const void *params) {
+    if (PITHP_LIKELY(pithp_is_elementwise(primitive))) {
+        bool done = false;
+        const pith_array *result = apply_small(s, primitive, count, operands, &done);
+        if (done)
+            return result;
+    }
     const pith_spec *few_specs[MANY_OPERANDS], **specs = few_specs;
     const void *few_data[MANY_OPERANDS], **data = few_data;
     if (count > MANY_OPERANDS) {

@@ -103,9 +103,33 @@ typedef struct pithp_block {
 
 _Static_assert(sizeof(pithp_block) == 64, "block headers keep their contents aligned");
 
+/* Which region holds an address: a table over addresses of 48 bits with an entry a block,
+ * which is 0 or (blocks back to the region's first + 1) << 1 | live. */
+enum { PITHP_BLOCK_BITS = 16, PITHP_BLOCK_LEAF_BITS = 16, PITHP_BLOCK_TOP_BITS = 16 };
+typedef struct pithp_block_leaf {
+    _Atomic uint32_t entry[1 << PITHP_BLOCK_LEAF_BITS];
+} pithp_block_leaf;
+extern _Atomic(pithp_block_leaf *) pithp_block_table[1 << PITHP_BLOCK_TOP_BITS];
+
 /* The region that holds an address and its state. Lock-free; safe for any pointer value.
  */
-pithp_block_state pithp_block_find(const void *address, pithp_block **block);
+static inline pithp_block_state pithp_block_find(const void *address,
+                                                 pithp_block **block) {
+    const uintptr_t index = (uintptr_t)address >> PITHP_BLOCK_BITS;
+    const uintptr_t top = index >> PITHP_BLOCK_LEAF_BITS;
+    if (PITHP_UNLIKELY(top >> PITHP_BLOCK_TOP_BITS))
+        return PITHP_BLOCK_NONE;
+    pithp_block_leaf *leaf =
+        atomic_load_explicit(&pithp_block_table[top], memory_order_acquire);
+    if (PITHP_UNLIKELY(!leaf))
+        return PITHP_BLOCK_NONE;
+    const uint32_t entry = atomic_load_explicit(
+        &leaf->entry[index & ((1u << PITHP_BLOCK_LEAF_BITS) - 1)], memory_order_acquire);
+    if (PITHP_UNLIKELY(!entry))
+        return PITHP_BLOCK_NONE;
+    *block = (pithp_block *)((index - ((entry >> 1) - 1)) << PITHP_BLOCK_BITS);
+    return entry & 1 ? PITHP_BLOCK_LIVE : PITHP_BLOCK_FREED;
+}
 pithp_block *pithp_block_acquire(pith_runtime *rt, size_t bytes); /* NULL when short */
 void pithp_block_free(pith_runtime *rt, pithp_block *block);
 /* Blocks of the process, never freed: nil records and what else outlives every runtime.

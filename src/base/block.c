@@ -16,32 +16,18 @@ enum { CACHE_LEAST = 8 };
 #endif
 enum { CACHE_MOST = CACHE_LEAST + 256 };
 
-/* The table: addresses of 48 bits, one entry a block. An entry is 0 or
- * (blocks back to the region's first + 1) << 1 | live. */
-enum { BLOCK_BITS = 16, LEAF_BITS = 16, TOP_BITS = 16 };
-typedef struct {
-    _Atomic uint32_t entry[1 << LEAF_BITS];
-} table_leaf;
-static _Atomic(table_leaf *) table[1 << TOP_BITS];
+_Atomic(pithp_block_leaf *) pithp_block_table[1 << PITHP_BLOCK_TOP_BITS];
 static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static table_leaf *leaf_of(uintptr_t block) {
-    if (block >> (LEAF_BITS + TOP_BITS))
-        return NULL;
-    return atomic_load_explicit(&table[block >> LEAF_BITS], memory_order_acquire);
-}
+enum {
+    BLOCK_BITS = PITHP_BLOCK_BITS,
+    LEAF_BITS = PITHP_BLOCK_LEAF_BITS,
+    TOP_BITS = PITHP_BLOCK_TOP_BITS
+};
 
-pithp_block_state pithp_block_find(const void *address, pithp_block **block) {
-    const uintptr_t index = (uintptr_t)address >> BLOCK_BITS;
-    table_leaf *leaf = leaf_of(index);
-    if (PITHP_UNLIKELY(!leaf))
-        return PITHP_BLOCK_NONE;
-    const uint32_t entry = atomic_load_explicit(
-        &leaf->entry[index & ((1u << LEAF_BITS) - 1)], memory_order_acquire);
-    if (PITHP_UNLIKELY(!entry))
-        return PITHP_BLOCK_NONE;
-    *block = (pithp_block *)((index - ((entry >> 1) - 1)) << BLOCK_BITS);
-    return entry & 1 ? PITHP_BLOCK_LIVE : PITHP_BLOCK_FREED;
+static pithp_block_leaf *leaf_of(uintptr_t block) {
+    return atomic_load_explicit(&pithp_block_table[block >> LEAF_BITS],
+                                memory_order_acquire);
 }
 
 /* The leaves of a region's entries; they live as long as the process. */
@@ -50,13 +36,13 @@ static bool ensure_leaves(uintptr_t first, size_t count) {
          top++) {
         if (top >> TOP_BITS)
             return false;
-        if (atomic_load_explicit(&table[top], memory_order_acquire))
+        if (atomic_load_explicit(&pithp_block_table[top], memory_order_acquire))
             continue;
-        table_leaf *leaf = calloc(1, sizeof *leaf);
+        pithp_block_leaf *leaf = calloc(1, sizeof *leaf);
         if (!leaf)
             return false;
-        table_leaf *expected = NULL;
-        if (!atomic_compare_exchange_strong(&table[top], &expected, leaf))
+        pithp_block_leaf *expected = NULL;
+        if (!atomic_compare_exchange_strong(&pithp_block_table[top], &expected, leaf))
             free(leaf);
     }
     return true;
