@@ -7,27 +7,26 @@
 
 #include "array/array_internal.h"
 
-/* ---- Types (types.c, spec_text.c) ---- */
+/* ---- Types (types.c, leaf_spec.c) ---- */
 
-/* One extent of a declared leaf spec. */
+/* One extent of a declared leaf spec: times * value + plus. */
 typedef enum pithp_extent_kind {
-    PITHP_EXTENT_NUMBER, /* k */
-    PITHP_EXTENT_STATIC, /* k * static + plus */
-    PITHP_EXTENT_NAME,   /* k * name + plus, bound by the first leaf that has it */
-    PITHP_EXTENT_OUTER   /* k * ^name + plus, of the nearest enclosing node */
+    PITHP_EXTENT_NUMBER, /* plus */
+    PITHP_EXTENT_STATIC, /* of a static field */
+    PITHP_EXTENT_NAME,   /* bound by the leaves of the node */
+    PITHP_EXTENT_OUTER   /* ^name: of the nearest enclosing node that has it */
 } pithp_extent_kind;
 
 typedef struct pithp_extent {
     pithp_extent_kind kind;
-    int32_t
-        name; /* NAME, OUTER: index into the type's names; STATIC: index of the field */
-    int64_t times, plus; /* NUMBER: the number is plus */
+    int32_t name; /* NAME, OUTER: index into the type's names; STATIC: of the field */
+    int64_t times, plus; /* times > 0, plus >= 0 */
 } pithp_extent;
 
 typedef enum pithp_dtype_rule {
     PITHP_DTYPE_FIXED,
     PITHP_DTYPE_STATIC,
-    PITHP_DTYPE_FLOAT,
+    PITHP_DTYPE_FLOAT, /* one float dtype for all such leaves of a tree */
     PITHP_DTYPE_ANY
 } pithp_dtype_rule;
 
@@ -42,27 +41,81 @@ typedef struct pithp_leaf_spec {
 } pithp_leaf_spec;
 
 typedef struct pithp_field {
-    pith_field declared; /* strings copied */
-    int32_t slot;        /* leaves and children: place among the slots; else -1 */
+    pith_field declared;    /* strings copied; its `child` is NULL: */
+    const pith_type *child; /* children and static records: their type */
+    int32_t slot;           /* leaves and children: place among the slots; else -1 */
     pithp_leaf_spec leaf;
 } pithp_field;
+
+/* What of a record a slot is. */
+typedef enum pithp_slot_kind {
+    PITHP_SLOT_LEAF,
+    PITHP_SLOT_CHILD, /* a record of the field's type */
+    PITHP_SLOT_TREE   /* any tree */
+} pithp_slot_kind;
+
+typedef struct pithp_slot_info {
+    uint32_t offset;
+    int32_t field;
+    uint8_t kind; /* pithp_slot_kind */
+    bool optional;
+    const pith_type *child; /* CHILD */
+} pithp_slot_info;
+
+typedef struct pithp_static_info {
+    uint32_t offset, size;
+    int32_t field;
+    pith_static_kind kind;
+} pithp_static_info;
+
+enum { PITHP_MOST_NAMES = 256, PITHP_LARGEST_RECORD = 65536 };
+
+struct pithp_shape;
 
 /* A registered type; never freed. */
 struct pith_type {
     uint32_t magic;
+    bool ready;       /* children are known too: visible to every thread */
+    bool all_leaves;  /* every slot is a leaf */
+    bool needs_outer; /* some leaf has a ^name */
     const char *name;
-    char *error; /* NULL for a good description */
+    const char *error; /* NULL for a good description */
     size_t size, alignment;
     int32_t field_count, slot_count, static_count, name_count;
     int32_t version;
     pithp_field *fields;
-    const char **names;        /* of extents that leaves bind */
-    uint32_t *slot_offsets;    /* of leaves and children, in walk order */
-    int32_t *slot_fields;      /* field of each slot */
-    void (*check)(void);       /* NULL: none */
-    const void *nil, *initial; /* frozen in memory of the process */
-    bool needs_outer;          /* some leaf has a ^name */
+    const char *
+        *names; /* of extents; interned by the process, so one text is one pointer */
+    uint32_t *slot_offsets; /* of leaves and children, in walk order */
+    int32_t *slot_fields;   /* field of each slot */
+    pithp_slot_info *slots;
+    pithp_static_info *statics;
+    void (*check)(void); /* NULL: none */
+    /* Frozen in memory of the process. nil: zeros, required children nil. initial:
+     * statics have their initial values, leaves and children are NULL. */
+    const void *nil, *initial;
+    struct pithp_shape *permanent_shape; /* of those two; held by nobody */
+    /* What ^names of the nodes below may mean: bound names and integer statics. */
+    int32_t provided_count;
+    const char **provided;      /* interned */
+    const int32_t *provided_by; /* >= 0: field of a static; else ~index into names */
+    uint16_t outer_mask, provided_mask; /* pithp_name_bit of ^names, of provided names */
+    int32_t need_count; /* ^names that nodes of this type leave to theirs */
+    const char **needs;
+    struct pith_type *next; /* in the registry, or in the group being registered */
+    struct pith_type *next_pending;
 };
+
+/* Whether a pointer is a registered type; safe for any. */
+bool pithp_type_valid(const pith_type *type);
+/* What makers of records return when they fail; safe for any pointer, never NULL. */
+const void *pithp_nil(const pith_type *type);
+static inline bool pithp_type_provides(const pith_type *type, const char *interned) {
+    for (int32_t i = 0; i < type->provided_count; i++)
+        if (type->provided[i] == interned)
+            return true;
+    return false;
+}
 
 /* ---- Shapes: what nodes of one structure share, interned per runtime (shape.c) ---- */
 
@@ -77,12 +130,29 @@ typedef struct pithp_shape {
                                      slots are dense from 0 */
     size_t payload_bytes;
     const char *const *keys; /* dicts: sorted */
-    const void *
-        statics; /* records: the struct with zeroed slots and padding, strings interned */
+    /* records: the struct with zeroed slots, ignored members and padding, strings copied
+     */
+    const void *statics;
     uint64_t hash;
-    atomic_int refs;          /* scopes that hold it */
+    atomic_int refs; /* scopes that hold it, and shapes whose static record it is */
     struct pithp_shape *next; /* in its bucket */
+    size_t bytes;             /* of this allocation, statics and keys included */
+    pithp_block *instance;    /* a record of this shape that is a static of others */
 } pithp_shape;
+
+/* The header of a node keeps what enclosing nodes must know of its leaves, so that making
+ * a node looks at its children only. Both follow from shapes and leaf specs: a copy of a
+ * node around leaves of the same specs copies them. */
+enum {
+    /* flags: dtype of the `float` leaves below, 0 (none) or 1 + (dtype - PITH_F16) */
+    PITHP_FLAG_REAL_SHIFT = 1,
+    PITHP_FLAG_REAL = 7 << PITHP_FLAG_REAL_SHIFT,
+    PITHP_FLAG_INITIAL = 16 /* with PITHP_FLAG_NIL: the initial values of a type */
+};
+/* extra: pithp_name_bit of every ^name below that no node below has. */
+static inline uint16_t pithp_name_bit(const char *interned) {
+    return (uint16_t)(1u << ((uintptr_t)interned / 16 % 16));
+}
 
 static inline const pithp_shape *
 pithp_shape_of(const void *node) { /* a node that is no leaf */
@@ -107,28 +177,40 @@ pithp_slot(const void *node, const pithp_shape *shape, int64_t i) {
  * PITH_E_ARG. */
 pith_status
 pithp_tree_check(pith_scope *s, const void *tree, const char *function, const char *name);
-/* A node like `model` in s: same shape, payload copied from it, for the caller to patch
- * its slots. */
+/* A node like `model` in s: same shape, header and payload, for the caller to patch its
+ * slots with leaves of the same specs (see above). NULL: error set. */
 void *pithp_node_copy(pith_scope *s, const void *model);
-/* Make s keep a shape alive. */
+/* Make s keep a live shape alive; cheap where it does. */
 pith_status pithp_shape_hold(pith_scope *s, const pithp_shape *shape);
-/* The shape of a record with these statics (value: the user's struct), or NULL with the
+/* The shape of a record with these statics (value: the user's struct), held by s. NULL:
  * error set. */
 const pithp_shape *
 pithp_shape_record(pith_scope *s, const pith_type *type, const void *value);
+/* keys: sorted and checked. Held by s. NULL: error set. */
 const pithp_shape *pithp_shape_container(pith_scope *s,
                                          pithp_kind kind,
                                          int64_t count,
                                          const char *const *keys,
                                          bool all_leaves);
-/* A frozen record of a shape whose slots are given, specs checked; hooks run unless
- * suspended. */
+/* Shapes of the runtime: for tests of their lifetime. */
+int64_t pithp_shape_count(pith_runtime *rt);
+/* Hashes of shapes are masked by it: tests set it to 0 so that all collide. */
+extern uint64_t pithp_shape_hash_mask;
+
+/* A frozen record of a held shape with these slots: they are checked as pith_freeze does,
+ * kept where they do not outlive s, and hooks run unless suspended. NULL: the error is
+ * set, with the path from this node. */
 const void *
 pithp_record_make(pith_scope *s, const pithp_shape *shape, const void *const *slots);
+/* A container of a held shape; its slots are checked and kept alike. */
 const void *
 pithp_container_make(pith_scope *s, const pithp_shape *shape, const void *const *slots);
-/* Whether check hooks run for records made in s (record.c). */
+/* Whether check hooks run for records made in s (shape.c). */
 bool pithp_hooks_run(const pith_scope *s);
+
+/* Replace `*slot`, a checked tree, and `count - 1` more behind it, by what outlives outer
+ * (keep.c). On failure the error is set and nothing is replaced. */
+pith_status pithp_keep_slots(pith_scope *outer, int64_t count, const void **slots);
 
 /* What the room keeps for a runtime, in rt->room[PITHP_ROOM_TREE] (shape.c makes and
  * frees it; runtime_closing calls pithp_map_cache_close before the device goes). */
@@ -137,6 +219,8 @@ typedef struct pithp_tree_room {
     _Atomic(struct pithp_map_cache *) map_cache; /* map_expression.c; NULL until used */
 } pithp_tree_room;
 void pithp_map_cache_close(pith_runtime *rt);
+/* NULL: error set. */
+pithp_tree_room *pithp_tree_room_of(pith_scope *s);
 
 /* ---- The walker (walk.c): every traversal of the library is this one. Iterative; depth
  * is memory. ---- */
