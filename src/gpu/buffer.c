@@ -2,46 +2,125 @@
  * other streams that reads it waits for that, and freeing it waits for them. */
 #include "gpu/device.h"
 #include "gpu/gpu_internal.h"
+#include "gpu/memory/cache.h"
+#include "gpu/memory/poison.h"
+#include "gpu/memory/size_class.h"
 
-#include <string.h>
+_Static_assert(PITHP_CACHED_CLASSES == 8 + 8 * 5, "the classes up to 64 KiB");
+
+/* ---- The ledger ---- */
 
 static void count_live(pithp_device *d, size_t bytes) {
     const size_t live =
         atomic_fetch_add_explicit(&d->live, bytes, memory_order_relaxed) + bytes;
     size_t peak = atomic_load_explicit(&d->peak, memory_order_relaxed);
-    while (live > peak && !atomic_compare_exchange_weak_explicit(&d->peak, &peak, live,
-                                                                 memory_order_relaxed,
-                                                                 memory_order_relaxed)) {
-    }
+    while (PITHP_UNLIKELY(live > peak) &&
+           !atomic_compare_exchange_weak_explicit(
+               &d->peak, &peak, live, memory_order_relaxed, memory_order_relaxed))
+        continue;
 }
 
-static pithp_buffer *new_buffer(pith_scope *s) {
-    pithp_buffer *b = pithp_allocate(s->runtime, sizeof *b);
+static void count_dead(pithp_device *d, size_t bytes) {
+    atomic_fetch_sub_explicit(&d->live, bytes, memory_order_relaxed);
+}
+
+/* ---- Making ---- */
+
+/* Everything that is kept for reuse goes back to the system, after the work that uses it.
+ */
+static void trim(pithp_device *d) {
+    pithp_error e;
+    pthread_mutex_lock(&d->lock);
+    for (pithp_stream *st = d->streams; st; st = st->next)
+        pithp_cache_trim(st);
+    for (pithp_stream *st = d->streams; st; st = st->next)
+        d->backend->synchronise(st, &e); /* a dead device is found by the next try */
+    pthread_mutex_unlock(&d->lock);
+    if (d->backend->trim)
+        d->backend->trim(d);
+}
+
+/* Memory from the backend. Short of it, what is kept is given up and one more try made.
+ */
+static void *take_memory(pith_scope *s, size_t bytes) {
+    pithp_stream *st = pithp_scope_stream(s);
+    pithp_device *d = st->device;
+    pithp_error e;
+    void *data = d->backend->allocate(st, bytes, &e);
+    if (data)
+        return data;
+    if (e.code == PITH_E_MEMORY) {
+        trim(d);
+        data = d->backend->allocate(st, bytes, &e);
+        if (data)
+            return data;
+    }
+    if (e.code == PITH_E_MEMORY)
+        pithp_fail(s, PITH_E_MEMORY, NULL,
+                   "%s; %zu bytes are in use, and nothing was left to free", e.text,
+                   atomic_load(&d->live));
+    else
+        pithp_fail_device(s, &e);
+    return NULL;
+}
+
+static pithp_buffer *make_uncached(pith_scope *s, int class, size_t room) {
+    pithp_buffer *b = pithp_cache_struct(pithp_scope_stream(s));
     if (!b) {
         pithp_fail_memory(s, sizeof *b);
         return NULL;
     }
-    memset(b, 0, sizeof *b);
-    atomic_init(&b->refs, 1);
-    b->stream = pithp_scope_stream(s);
+    b->data = take_memory(s, room);
+    if (!b->data) {
+        pithp_cache_struct_back(b);
+        return NULL;
+    }
+    b->class = class;
+    b->room = room;
+    b->foreign = false;
     return b;
 }
 
 pithp_buffer *pithp_buffer_make(pith_scope *s, size_t bytes) {
-    pithp_buffer *b = new_buffer(s);
+    pithp_stream *st = pithp_scope_stream(s);
+    pithp_buffer *b = NULL;
+    if (PITHP_LIKELY(bytes <= PITHP_CACHED_MOST)) {
+        size_t room;
+        const int class = pithp_class_of(bytes, &room);
+        b = pithp_cache_take(st, class);
+        if (PITHP_UNLIKELY(!b))
+            b = make_uncached(s, class, room);
+    } else {
+        b = make_uncached(s, -1, bytes);
+    }
+    if (PITHP_UNLIKELY(!b))
+        return NULL;
+    if (st->device->immediate && st->device->backend->addressable) {
+        pithp_unpoison(b->data, bytes);
+        pithp_poison((char *)b->data + bytes, b->room - bytes);
+    }
+    b->bytes = bytes;
+    atomic_store_explicit(&b->refs, 1, memory_order_relaxed);
+    atomic_store_explicit(&b->used_elsewhere, false, memory_order_relaxed);
+    count_live(st->device, bytes);
+    return b;
+}
+
+/* Where the host cannot lend its memory: a copy, after which the user's is not needed. */
+static pithp_buffer *wrap_copy(pith_scope *s,
+                               void *data,
+                               size_t bytes,
+                               void (*release)(void *closure, void *data),
+                               void *closure) {
+    pithp_buffer *b = pithp_buffer_make(s, bytes);
     if (!b)
         return NULL;
-    pithp_device *d = b->stream->device;
-    pithp_error e;
-    b->bytes = bytes;
-    b->room = bytes ? bytes : 1;
-    b->data = d->backend->allocate(b->stream, b->room, &e);
-    if (!b->data) {
-        pithp_fail_device(s, &e);
-        pithp_release(s->runtime, b, sizeof *b);
+    if (pithp_copy_in(s, b->data, data, bytes) != PITH_OK) {
+        pithp_buffer_release(b, 1);
         return NULL;
     }
-    count_live(d, bytes);
+    if (release)
+        release(closure, data);
     return b;
 }
 
@@ -50,35 +129,34 @@ pithp_buffer *pithp_buffer_wrap(pith_scope *s,
                                 size_t bytes,
                                 void (*release)(void *closure, void *data),
                                 void *closure) {
-    pithp_device *d = pithp_scope_device(s);
-    if (!d->backend->addressable) { /* host memory cannot serve: a copy does */
-        pithp_buffer *copy = pithp_buffer_make(s, bytes);
-        if (copy && pithp_copy_in(s, copy->data, data, bytes) != PITH_OK) {
-            pithp_buffer_release(copy, 1);
-            return NULL;
-        }
-        if (copy && release)
-            release(closure, data);
-        return copy;
-    }
-    pithp_buffer *b = new_buffer(s);
-    if (!b)
+    pithp_stream *st = pithp_scope_stream(s);
+    if (!st->device->backend->addressable)
+        return wrap_copy(s, data, bytes, release, closure);
+    pithp_buffer *b = pithp_cache_struct(st);
+    if (!b) {
+        pithp_fail_memory(s, sizeof *b);
         return NULL;
+    }
     b->foreign = true;
+    b->class = -1;
     b->data = data;
     b->bytes = bytes;
+    b->room = 0;
     b->release = release;
     b->closure = closure;
-    count_live(d, bytes);
+    atomic_store_explicit(&b->refs, 1, memory_order_relaxed);
+    atomic_store_explicit(&b->used_elsewhere, false, memory_order_relaxed);
+    count_live(st->device, bytes);
     return b;
 }
+
+/* ---- References ---- */
 
 void pithp_buffer_retain(pithp_buffer *b, int count) {
     atomic_fetch_add_explicit(&b->refs, count, memory_order_relaxed);
 }
 
-/* What is enqueued on the writer's stream from here on runs after all that other streams
- * have read. */
+/* What is enqueued on st from here on runs after all that other streams have read. */
 static void await_readers(pithp_device *d, pithp_stream *st) {
     pthread_mutex_lock(&d->lock);
     for (pithp_stream *other = d->streams; other; other = other->next) {
@@ -89,38 +167,49 @@ static void await_readers(pithp_device *d, pithp_stream *st) {
     pthread_mutex_unlock(&d->lock);
 }
 
+static void release_foreign(pithp_device *d, pithp_buffer *b) {
+    pithp_error e;
+    if (!d->immediate)
+        d->backend->synchronise(b->stream, &e); /* enqueued work may still read it */
+    if (b->release)
+        b->release(b->closure, b->data);
+    pithp_cache_struct_back(b);
+}
+
 static void destroy(pithp_buffer *b) {
     pithp_stream *st = b->stream;
     pithp_device *d = st->device;
     if (!d->immediate && atomic_load_explicit(&b->used_elsewhere, memory_order_relaxed))
         await_readers(d, st);
-    if (b->foreign) {
-        pithp_error e;
-        d->backend->synchronise(st, &e); /* enqueued work may still read it */
-        if (b->release)
-            b->release(b->closure, b->data);
-    } else {
-        d->backend->release(st, b->data, b->room);
+    count_dead(d, b->bytes);
+    if (PITHP_UNLIKELY(b->foreign)) {
+        release_foreign(d, b);
+        return;
     }
-    atomic_fetch_sub_explicit(&d->live, b->bytes, memory_order_relaxed);
-    pithp_release(d->runtime, b, sizeof *b);
+    if (PITHP_UNLIKELY(d->poison)) {
+        const unsigned char pattern = 0xDB;
+        pithp_error e;
+        (void)d->backend->fill(st, b->data, &pattern, 1, (int64_t)b->bytes, &e);
+    }
+    if (b->class >= 0 && pithp_cache_keep(b))
+        return;
+    d->backend->release(st, b->data, b->room);
+    pithp_cache_struct_back(b);
 }
 
 void pithp_buffer_release(pithp_buffer *b, int count) {
-    if (!b)
+    /* Who holds all references need not count them down. */
+    if (atomic_load_explicit(&b->refs, memory_order_acquire) != count &&
+        atomic_fetch_sub_explicit(&b->refs, count, memory_order_acq_rel) != count)
         return;
-    const int left =
-        atomic_fetch_sub_explicit(&b->refs, count, memory_order_acq_rel) - count;
-    PITH_ASSERT(left >= 0);
-    if (left == 0)
-        destroy(b);
+    destroy(b);
 }
 
 pith_status pithp_buffer_await(pith_scope *s, pithp_buffer *b) {
     pithp_stream *st = pithp_scope_stream(s);
     pithp_device *d = st->device;
     if (b->stream->device != d)
-        return pithp_fail(s, PITH_E_ARG, NULL, "the array belongs to another runtime");
+        return pithp_fail(s, PITH_E_ARG, NULL, "an array of another runtime");
     if (b->stream == st || d->immediate)
         return PITH_OK;
     atomic_store_explicit(&b->used_elsewhere, true, memory_order_relaxed);

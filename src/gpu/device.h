@@ -9,6 +9,10 @@ void pithp_stream_attach(pith_scope *s, pith_scope *parent);
 void pithp_stream_detach(pith_scope *s);
 void pithp_streams_close(pithp_device *d);
 
+/* Small buffers that a stream keeps: made with it, freed with it. */
+struct pithp_cache *pithp_cache_make(pith_runtime *rt); /* NULL when memory is short */
+void pithp_cache_free(pithp_stream *st);
+
 /* Turn failed checks of a stream that has been synchronised into errors of the scopes
  * that enqueued them. */
 pith_status pithp_checks_examine(pithp_stream *st, pithp_error *e);

@@ -15,6 +15,10 @@ typedef struct pithp_module pithp_module;
 typedef struct pithp_function pithp_function;
 
 enum { PITHP_ALIGNMENT = 256 }; /* of device memory, in bytes */
+enum {
+    PITHP_CACHED_MOST = 65536,
+    PITHP_CACHED_CLASSES = 48
+}; /* buffers kept by streams */
 
 /* Instruction sets that host loops are compiled for, weakest first. */
 typedef enum pithp_isa {
@@ -124,13 +128,14 @@ struct pithp_device {
     void *state; /* the backend's */
     char name[128];
     int threads;
-    pithp_isa isa;            /* that host loops are chosen for */
-    bool immediate;           /* a stream runs work when it is enqueued: the host, without
-                                 PITH_HOST_ASYNC */
-    atomic_bool dead;         /* a sticky device error: every later call says so */
-    atomic_size_t live, peak; /* the ledger: bytes of buffers now, and at most */
-    pthread_mutex_t lock;     /* guards the lists of streams */
-    pithp_stream *streams, *idle;              /* all; those without a scope */
+    pithp_isa isa;    /* that host loops are chosen for */
+    bool immediate;   /* a stream runs work when it is enqueued: the host, without
+                         PITH_HOST_ASYNC */
+    bool poison;      /* freed memory is overwritten, in the order of the stream */
+    atomic_bool dead; /* a sticky device error: every later call says so */
+    atomic_size_t live, peak;     /* the ledger: bytes of buffers now, and at most */
+    pthread_mutex_t lock;         /* guards the lists of streams */
+    pithp_stream *streams, *idle; /* all; those without a scope */
     _Atomic(struct pithp_compiler *) compiler; /* src/gpu/compile; NULL until it is used,
                                                   closed by pithp_compiler_close */
 };
@@ -141,6 +146,7 @@ struct pithp_stream {
     void *state; /* the backend's */
     pithp_stream *next, *next_idle;
     struct pithp_checks *checks; /* of kernels enqueued and not yet examined */
+    struct pithp_cache *cache;   /* small buffers kept for reuse */
 };
 
 /* Device memory, counted. Immutable contents once the work that writes it is enqueued. */
@@ -155,6 +161,7 @@ struct pithp_buffer {
     void (*release)(void *closure, void *data); /* foreign only; NULL: borrowed */
     void *closure;
     pithp_buffer *next; /* in a list of free ones */
+    int class;          /* of sizes; -1: too large to be kept with its data */
 };
 
 /* The stream and device of an open scope whose runtime has a device. */

@@ -22,17 +22,26 @@ static pithp_stream *open_stream(pith_scope *s, pithp_device *d) {
     }
     memset(st, 0, sizeof *st);
     st->device = d;
+    st->cache = pithp_cache_make(d->runtime);
+    if (!st->cache) {
+        pithp_fail(s, PITH_E_MEMORY, NULL, "out of memory: no room for a stream");
+        goto no_cache;
+    }
     pithp_error e;
     if (d->backend->stream_open(st, &e) != PITH_OK) {
         pithp_fail(s, e.code, NULL, "%s", e.text);
-        pithp_release(d->runtime, st, sizeof *st);
-        return NULL;
+        goto no_stream;
     }
     pthread_mutex_lock(&d->lock);
     st->next = d->streams;
     d->streams = st;
     pthread_mutex_unlock(&d->lock);
     return st;
+no_stream:
+    pithp_cache_free(st);
+no_cache:
+    pithp_release(d->runtime, st, sizeof *st);
+    return NULL;
 }
 
 void pithp_stream_attach(pith_scope *s, pith_scope *parent) {
@@ -78,6 +87,7 @@ void pithp_streams_close(pithp_device *d) {
     while (d->streams) {
         pithp_stream *st = d->streams;
         d->streams = st->next;
+        pithp_cache_free(st);
         d->backend->stream_close(st);
         pithp_release(d->runtime, st, sizeof *st);
     }

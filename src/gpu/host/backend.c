@@ -1,5 +1,5 @@
-/* The host as a device: its memory is the program's, and work runs when it is enqueued.
- */
+/* The host as a device: its memory is the program's, and work runs when it is enqueued,
+ * or, with PITH_HOST_ASYNC=1, when somebody waits for it. */
 #include "gpu/gpu_internal.h"
 #include "gpu/host/host.h"
 
@@ -7,44 +7,134 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { COPY_GRAIN = 262144 }; /* bytes worth a thread of their own */
+
+/* ---- Work, done now ---- */
+
+typedef struct {
+    char *to;
+    const char *from;
+} copy_args;
+
+static void copy_loop(const void *args, int64_t begin, int64_t end) {
+    const copy_args *a = args;
+    memcpy(a->to + begin, a->from + begin, (size_t)(end - begin));
+}
+
+void pithp_host_copy(pithp_host *h, void *to, const void *from, size_t bytes) {
+    const copy_args args = {to, from};
+    pithp_threads_run(h->threads, copy_loop, &args, (int64_t)bytes, COPY_GRAIN);
+}
+
+typedef struct {
+    void *to;
+    uint64_t pattern;
+} fill_args;
+
+#define FILL_LOOP(bits)                                                                  \
+    static void fill_loop_##bits(const void *args, int64_t begin, int64_t end) {         \
+        const fill_args *a = args;                                                       \
+        uint##bits##_t *to = a->to, pattern;                                             \
+        memcpy(&pattern, &a->pattern, sizeof pattern);                                   \
+        for (int64_t i = begin; i < end; i++)                                            \
+            to[i] = pattern;                                                             \
+    }
+FILL_LOOP(8)
+FILL_LOOP(16)
+FILL_LOOP(32)
+FILL_LOOP(64)
+
+void pithp_host_fill(pithp_host *h,
+                     void *to,
+                     const void *pattern,
+                     size_t width,
+                     int64_t count) {
+    const pithp_host_loop loop = width == 1   ? fill_loop_8
+                                 : width == 2 ? fill_loop_16
+                                 : width == 4 ? fill_loop_32
+                                              : fill_loop_64;
+    fill_args args = {.to = to};
+    memcpy(&args.pattern, pattern, width);
+    pithp_threads_run(h->threads, loop, &args, count, COPY_GRAIN / (int64_t)width);
+}
+
+/* ---- Device and streams ---- */
+
+static pith_status short_of_memory(pithp_error *e, const char *what) {
+    pithp_error_set(e, PITH_E_MEMORY, NULL, NULL, "out of memory: no room for %s", what);
+    return PITH_E_MEMORY;
+}
+
+static void close_host(pithp_device *d) {
+    pithp_host *h = d->state;
+    if (h->threads)
+        pithp_threads_free(h->threads);
+    if (h->pool)
+        pithp_host_pool_free(h->pool);
+    pthread_mutex_destroy(&h->queues);
+    pithp_release(d->runtime, h, sizeof *h);
+    d->state = NULL;
+}
+
 static pith_status open_host(pithp_device *d, int ordinal, int threads, pithp_error *e) {
     (void)ordinal;
     pithp_host_settings settings;
     const pith_status rc = pithp_host_settings_read(&settings, threads, e);
     if (rc != PITH_OK)
         return rc;
+    pithp_host *h = pithp_allocate(d->runtime, sizeof *h);
+    if (!h)
+        return short_of_memory(e, "a device");
+    memset(h, 0, sizeof *h);
+    if (pthread_mutex_init(&h->queues, NULL) != 0) {
+        pithp_release(d->runtime, h, sizeof *h);
+        return short_of_memory(e, "a lock");
+    }
+    d->state = h;
     d->threads = settings.threads;
     d->isa = settings.isa;
-    d->immediate = true;
+    d->immediate = !settings.asynchronous;
+    d->poison = settings.asynchronous;
+    h->asynchronous = settings.asynchronous;
+    h->threads = pithp_threads_make(d->runtime, settings.threads);
+    h->pool = pithp_host_pool_make(d->runtime);
+    if (!h->threads || !h->pool) {
+        close_host(d);
+        return short_of_memory(e, "threads and memory of the host");
+    }
     snprintf(d->name, sizeof d->name, "%s", pithp_host_isa_name(d->isa));
     return PITH_OK;
 }
 
-static void close_host(pithp_device *d) {
-    (void)d;
-}
-
 static pith_status stream_open_host(pithp_stream *st, pithp_error *e) {
-    (void)st, (void)e;
-    return PITH_OK;
+    if (!pithp_host_of(st)->asynchronous)
+        return PITH_OK;
+    st->state = pithp_queue_make(st->device->runtime);
+    return st->state ? PITH_OK : short_of_memory(e, "a stream");
 }
 
 static void stream_close_host(pithp_stream *st) {
-    (void)st;
+    if (st->state)
+        pithp_queue_free(st);
 }
 
 static pith_status synchronise_host(pithp_stream *st, pithp_error *e) {
-    (void)st, (void)e;
+    (void)e;
+    if (st->state)
+        pithp_queue_run(st);
     return PITH_OK;
 }
 
 static pith_status wait_for_host(pithp_stream *st, pithp_stream *other, pithp_error *e) {
-    (void)st, (void)other, (void)e;
-    return PITH_OK;
+    if (!st->state || pithp_queue_wait(st, other))
+        return PITH_OK;
+    return short_of_memory(e, "a wait for another stream");
 }
 
+/* ---- Memory ---- */
+
 static void *allocate_host(pithp_stream *st, size_t bytes, pithp_error *e) {
-    void *data = pithp_allocate_aligned(st->device->runtime, bytes, PITHP_ALIGNMENT);
+    void *data = pithp_host_pool_take(pithp_host_of(st)->pool, bytes);
     if (!data)
         pithp_error_set(e, PITH_E_MEMORY, NULL, NULL,
                         "out of memory: %zu bytes of device memory", bytes);
@@ -52,13 +142,55 @@ static void *allocate_host(pithp_stream *st, size_t bytes, pithp_error *e) {
 }
 
 static void release_host(pithp_stream *st, void *data, size_t bytes) {
-    pithp_release_aligned(st->device->runtime, data, bytes, PITHP_ALIGNMENT);
+    if (st->state) {
+        if (pithp_queue_release(st, data, bytes))
+            return;
+        pithp_queue_run(st);
+    }
+    pithp_host_pool_give(pithp_host_of(st)->pool, data, bytes);
+}
+
+static void memory_host(const pithp_device *d, pith_memory_info *info) {
+    const pithp_host *h = d->state;
+    const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    info->pool = pithp_host_pool_reserved(h->pool);
+    info->total = pages > 0 && page > 0 ? (size_t)pages * (size_t)page : 0;
+}
+
+static void trim_host(pithp_device *d) {
+    const pithp_host *h = d->state;
+    pithp_host_pool_trim(h->pool);
+}
+
+/* ---- Work ---- */
+
+static pith_status
+copy_in_host(pithp_stream *st, void *to, const void *host, size_t bytes, pithp_error *e) {
+    if (!st->state)
+        pithp_host_copy(pithp_host_of(st), to, host, bytes);
+    else if (!pithp_queue_copy_in(st, to, host, bytes))
+        return short_of_memory(e, "a copy");
+    return PITH_OK;
+}
+
+static pith_status copy_out_host(pithp_stream *st,
+                                 void *host,
+                                 const void *from,
+                                 size_t bytes,
+                                 pithp_error *e) {
+    (void)e;
+    if (st->state)
+        pithp_queue_run(st);
+    pithp_host_copy(pithp_host_of(st), host, from, bytes);
+    return PITH_OK;
 }
 
 static pith_status
 copy_host(pithp_stream *st, void *to, const void *from, size_t bytes, pithp_error *e) {
-    (void)st, (void)e;
-    memmove(to, from, bytes);
+    if (!st->state)
+        pithp_host_copy(pithp_host_of(st), to, from, bytes);
+    else if (!pithp_queue_copy(st, to, from, bytes))
+        return short_of_memory(e, "a copy");
     return PITH_OK;
 }
 
@@ -68,22 +200,20 @@ static pith_status fill_host(pithp_stream *st,
                              size_t width,
                              int64_t count,
                              pithp_error *e) {
-    (void)st, (void)e;
-    for (int64_t i = 0; i < count; i++)
-        memcpy((char *)to + (size_t)i * width, pattern, width);
+    if (!st->state)
+        pithp_host_fill(pithp_host_of(st), to, pattern, width, count);
+    else if (!pithp_queue_fill(st, to, pattern, width, count))
+        return short_of_memory(e, "a fill");
     return PITH_OK;
 }
 
 static pith_status launch_host(pithp_stream *st, const pithp_launch *l, pithp_error *e) {
-    (void)e;
-    pithp_loop_for(l, st->device->isa)(l->args, 0, l->count);
+    if (!st->state)
+        pithp_threads_run(pithp_host_of(st)->threads, pithp_loop_for(l, st->device->isa),
+                          l->args, l->count, l->grain ? l->grain : PITHP_GRAIN);
+    else if (!pithp_queue_launch(st, l))
+        return short_of_memory(e, "a launch");
     return PITH_OK;
-}
-
-static void memory_host(const pithp_device *d, pith_memory_info *info) {
-    (void)d;
-    const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    info->total = pages > 0 && page > 0 ? (size_t)pages * (size_t)page : 0;
 }
 
 const pithp_backend pithp_backend_host = {
@@ -98,10 +228,11 @@ const pithp_backend pithp_backend_host = {
     .wait_for = wait_for_host,
     .allocate = allocate_host,
     .release = release_host,
-    .copy_in = copy_host,
-    .copy_out = copy_host,
+    .copy_in = copy_in_host,
+    .copy_out = copy_out_host,
     .copy = copy_host,
     .fill = fill_host,
     .launch = launch_host,
     .memory = memory_host,
+    .trim = trim_host,
 };

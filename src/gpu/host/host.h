@@ -3,6 +3,10 @@
 #define PITH_GPU_HOST_H
 
 #include "gpu/gpu_internal.h"
+#include "gpu/host/threads.h"
+#include "gpu/memory/host_pool.h"
+
+/* ---- Settings ---- */
 
 /* What options and the environment ask of the host. */
 typedef struct pithp_host_settings {
@@ -17,5 +21,47 @@ pith_status
 pithp_host_settings_read(pithp_host_settings *settings, int threads, pithp_error *e);
 /* "x86-64-v3", "aarch64" */
 const char *pithp_host_isa_name(pithp_isa isa);
+
+/* ---- The device ---- */
+
+/* State of a device. */
+typedef struct pithp_host {
+    pithp_threads *threads;
+    pithp_host_pool *pool;
+    bool asynchronous;
+    pthread_mutex_t queues; /* guards the queues of all streams, and running them */
+} pithp_host;
+
+static inline pithp_host *pithp_host_of(const pithp_stream *st) {
+    return st->device->state;
+}
+
+/* Work, done now. */
+void pithp_host_copy(pithp_host *h, void *to, const void *from, size_t bytes);
+void pithp_host_fill(pithp_host *h,
+                     void *to,
+                     const void *pattern,
+                     size_t width,
+                     int64_t count);
+
+/* ---- Queues: work deferred until somebody waits (PITH_HOST_ASYNC=1) ---- */
+
+typedef struct pithp_queue pithp_queue; /* state of a stream */
+
+pithp_queue *pithp_queue_make(pith_runtime *rt); /* NULL when memory is short */
+/* Runs what is left. */
+void pithp_queue_free(pithp_stream *st);
+void pithp_queue_run(pithp_stream *st);
+/* Each returns false when memory is short. */
+bool pithp_queue_launch(pithp_stream *st, const pithp_launch *l);
+bool pithp_queue_copy(pithp_stream *st, void *to, const void *from, size_t bytes);
+bool pithp_queue_copy_in(pithp_stream *st, void *to, const void *host, size_t bytes);
+bool pithp_queue_fill(pithp_stream *st,
+                      void *to,
+                      const void *pattern,
+                      size_t width,
+                      int64_t count);
+bool pithp_queue_wait(pithp_stream *st, pithp_stream *other);
+bool pithp_queue_release(pithp_stream *st, void *data, size_t bytes);
 
 #endif

@@ -1,0 +1,315 @@
+/* A pool of threads for launches. A launch is cut into pieces; each thread has a share of
+ * its own and then helps the others, so that a thread that sleeps, or whose core is
+ * taken, holds nothing up: the caller never waits for more than a piece that is being
+ * worked on.
+ *
+ * Which thread runs which piece is left open. Loops are over independent indices, so
+ * results do not depend on it.
+ *
+ * Workers spin for 20 us after their last piece and then sleep. A sleeping one costs 40
+ * us to wake: less work than that is done by the caller alone, unless much of it comes in
+ * quick succession.
+ *
+ * After fork() the child has no workers and its launches run on the caller alone; it may
+ * close the runtime. That holds where no launch was running while the process forked. */
+#include "gpu/host/threads.h"
+
+#include "base/base_internal.h"
+
+#include <fenv.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    SPIN_NS = 20000,
+    WAKE_WORK = 32,         /* grains of work (2 us each) worth waking a thread for */
+    SUCCESSION_NS = 200000, /* launches no further apart than this count together */
+    PIECES = 16,            /* of a share, at most */
+    LINE = 64,              /* bytes of a cache line */
+};
+
+/* The word that opens a job: threads inside, a bit while it takes more, its number. */
+#define INSIDE     UINT64_C(0xffff)
+#define OPEN       UINT64_C(0x10000)
+#define NUMBER_ONE UINT64_C(0x20000)
+
+typedef struct {
+    _Alignas(LINE) atomic_llong next; /* piece */
+    long long end;
+} share;
+
+typedef struct {
+    pithp_threads *pool;
+    pthread_t thread;
+    int number; /* its share; 0 is the caller's */
+} worker;
+
+struct pithp_threads {
+    pith_runtime *runtime;
+    size_t bytes;  /* of this struct with its arrays */
+    int count;     /* threads, the caller's included */
+    int started;   /* workers that run */
+    bool tried;    /* to start them */
+    pid_t process; /* that started them */
+    int64_t debt;  /* grains done alone in quick succession while all slept */
+    int64_t debt_time;
+    worker *workers;
+    share *shares; /* one a thread */
+
+    /* The job. Written by its owner while nobody is inside. */
+    _Alignas(LINE) atomic_flag owned;
+    pithp_host_loop loop;
+    const void *args;
+    int64_t count_of_job, piece;
+    int shared;      /* shares that hold pieces */
+    fenv_t rounding; /* floating-point mode of the caller: workers take it over */
+    _Alignas(LINE) atomic_uint_least64_t word;
+
+    _Alignas(LINE) pthread_mutex_t lock; /* of what follows */
+    pthread_cond_t wake;
+    atomic_int asleep;
+    int tickets; /* sleepers told to wake */
+    atomic_bool stop;
+};
+
+static void pause_briefly(void) {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+static int64_t now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* ---- Working on a job ---- */
+
+static void work(pithp_threads *t, int own) {
+    for (int i = 0; i < t->shared; i++) {
+        share *from = &t->shares[(own + i) % t->shared];
+        for (;;) {
+            const long long piece =
+                atomic_fetch_add_explicit(&from->next, 1, memory_order_relaxed);
+            if (piece >= from->end)
+                break;
+            const int64_t begin = piece * t->piece;
+            const int64_t rest = t->count_of_job - begin;
+            t->loop(t->args, begin, begin + (rest < t->piece ? rest : t->piece));
+        }
+    }
+}
+
+/* Enter the job that is open unless it was `seen`. */
+static bool enter(pithp_threads *t, uint64_t *seen) {
+    uint64_t w = atomic_load_explicit(&t->word, memory_order_acquire);
+    while ((w & OPEN) && w / NUMBER_ONE != *seen) {
+        if (!atomic_compare_exchange_weak_explicit(
+                &t->word, &w, w + 1, memory_order_acq_rel, memory_order_acquire))
+            continue;
+        *seen = w / NUMBER_ONE;
+        return true;
+    }
+    return false;
+}
+
+static void doze(pithp_threads *t) {
+    pthread_mutex_lock(&t->lock);
+    atomic_fetch_add(&t->asleep, 1);
+    while (t->tickets == 0 && !atomic_load(&t->stop))
+        pthread_cond_wait(&t->wake, &t->lock);
+    if (t->tickets > 0)
+        t->tickets--;
+    atomic_fetch_sub(&t->asleep, 1);
+    pthread_mutex_unlock(&t->lock);
+}
+
+static void *run_worker(void *closure) {
+    const worker *me = closure;
+    pithp_threads *t = me->pool;
+    uint64_t seen = 0;
+    int64_t deadline = now() + SPIN_NS;
+    for (unsigned turn = 1; !atomic_load_explicit(&t->stop, memory_order_relaxed);
+         turn++) {
+        if (enter(t, &seen)) {
+            fesetenv(&t->rounding);
+            work(t, me->number);
+            atomic_fetch_sub_explicit(&t->word, 1, memory_order_release);
+            deadline = now() + SPIN_NS;
+        }
+        pause_briefly();
+        if (turn % 64 == 0 && now() > deadline) {
+            doze(t);
+            deadline = now() + SPIN_NS;
+        }
+    }
+    return NULL;
+}
+
+/* ---- Starting and stopping ---- */
+
+/* Fewer workers than asked for, or none, serve as well. */
+static void start(pithp_threads *t) {
+    sigset_t all, before;
+    t->tried = true;
+    t->process = getpid();
+    sigfillset(&all); /* signals are for the program's threads */
+    if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0)
+        return;
+    while (t->started < t->count - 1) {
+        worker *w = &t->workers[t->started];
+        *w = (worker){.pool = t, .number = t->started + 1};
+        if (pthread_create(&w->thread, NULL, run_worker, w) != 0)
+            break;
+        t->started++;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+pithp_threads *pithp_threads_make(pith_runtime *rt, int count) {
+    const size_t bytes = sizeof(pithp_threads) + (size_t)count * sizeof(share) +
+                         (size_t)count * sizeof(worker);
+    pithp_threads *t = pithp_allocate_aligned(rt, bytes, LINE);
+    if (!t)
+        return NULL;
+    memset(t, 0, bytes);
+    t->runtime = rt;
+    t->bytes = bytes;
+    t->count = count;
+    t->shares = (share *)(t + 1);
+    t->workers = (worker *)(t->shares + count);
+    atomic_flag_clear(&t->owned);
+    if (pthread_mutex_init(&t->lock, NULL) != 0)
+        goto no_lock;
+    if (pthread_cond_init(&t->wake, NULL) != 0)
+        goto no_condition;
+    return t;
+no_condition:
+    pthread_mutex_destroy(&t->lock);
+no_lock:
+    pithp_release_aligned(rt, t, bytes, LINE);
+    return NULL;
+}
+
+void pithp_threads_free(pithp_threads *t) {
+    if (t->started && t->process == getpid()) {
+        pthread_mutex_lock(&t->lock);
+        atomic_store(&t->stop, true);
+        pthread_cond_broadcast(&t->wake);
+        pthread_mutex_unlock(&t->lock);
+        for (int i = 0; i < t->started; i++)
+            pthread_join(t->workers[i].thread, NULL);
+        pthread_cond_destroy(&t->wake);
+        pthread_mutex_destroy(&t->lock);
+    }
+    pithp_release_aligned(t->runtime, t, t->bytes, LINE);
+}
+
+/* ---- Sharing out ---- */
+
+/* How many threads the work is worth now, given how many sleep. Called by the owner. */
+static int64_t threads_for(pithp_threads *t, int64_t grains) {
+    int64_t wanted = grains < t->count ? grains : t->count;
+    const bool sleeping =
+        !t->tried || atomic_load_explicit(&t->asleep, memory_order_relaxed) == t->started;
+    if (!sleeping)
+        return wanted;
+    if (grains < WAKE_WORK) {
+        const int64_t time = now();
+        t->debt = time - t->debt_time < SUCCESSION_NS ? t->debt + grains : grains;
+        t->debt_time = time;
+        if (t->debt < WAKE_WORK)
+            return 1;
+    }
+    t->debt = 0;
+    return wanted;
+}
+
+static void wake(pithp_threads *t, int64_t wanted) {
+    const int asleep = atomic_load_explicit(&t->asleep, memory_order_relaxed);
+    int64_t more = wanted - 1 - (t->started - asleep);
+    if (asleep == 0 || more <= 0)
+        return;
+    pthread_mutex_lock(&t->lock);
+    const int sleepers = atomic_load(&t->asleep);
+    t->tickets = more < sleepers ? (int)more : sleepers;
+    if (t->tickets == sleepers)
+        pthread_cond_broadcast(&t->wake);
+    else
+        for (int i = 0; i < t->tickets; i++)
+            pthread_cond_signal(&t->wake);
+    pthread_mutex_unlock(&t->lock);
+}
+
+/* Pieces of at least a grain; where indices are many, whole cache lines of them. */
+static void cut(pithp_threads *t, int64_t threads, int64_t count, int64_t grain) {
+    const int64_t unit = grain >= LINE ? LINE : 1;
+    int64_t piece = count / (threads * PIECES);
+    if (piece < grain)
+        piece = grain;
+    piece = (piece + unit - 1) / unit * unit;
+    const int64_t pieces = count / piece + (count % piece != 0);
+    const int64_t each = (pieces + threads - 1) / threads;
+    t->piece = piece;
+    t->shared = (int)threads;
+    for (int64_t i = 0, first = 0; i < threads; i++, first += each) {
+        const int64_t end = first + each;
+        atomic_store_explicit(&t->shares[i].next, first < pieces ? first : pieces,
+                              memory_order_relaxed);
+        t->shares[i].end = end < pieces ? end : pieces;
+    }
+}
+
+static void open_job(pithp_threads *t) {
+    fegetenv(&t->rounding);
+    const uint64_t number =
+        atomic_load_explicit(&t->word, memory_order_relaxed) / NUMBER_ONE + 1;
+    atomic_store_explicit(&t->word, number * NUMBER_ONE | OPEN, memory_order_release);
+}
+
+static void close_job(pithp_threads *t) {
+    atomic_fetch_and_explicit(&t->word, ~OPEN, memory_order_acq_rel);
+    for (int turn = 0; atomic_load_explicit(&t->word, memory_order_acquire) & INSIDE;
+         turn++) {
+        if (turn < 4096)
+            pause_briefly();
+        else
+            sched_yield();
+    }
+}
+
+void pithp_threads_run(pithp_threads *t,
+                       pithp_host_loop loop,
+                       const void *args,
+                       int64_t count,
+                       int64_t grain) {
+    const int64_t grains = count / grain;
+    if (t->count == 1 || grains < 2 ||
+        atomic_flag_test_and_set_explicit(&t->owned, memory_order_acquire)) {
+        loop(args, 0, count);
+        return;
+    }
+    const int64_t threads = threads_for(t, grains);
+    if (threads == 1) {
+        loop(args, 0, count);
+        t->debt_time = now();
+    } else {
+        if (!t->tried)
+            start(t);
+        t->loop = loop;
+        t->args = args;
+        t->count_of_job = count;
+        cut(t, threads, count, grain);
+        open_job(t);
+        wake(t, threads);
+        work(t, 0);
+        close_job(t);
+    }
+    atomic_flag_clear_explicit(&t->owned, memory_order_release);
+}

@@ -1,0 +1,137 @@
+/* Small buffers are kept by the stream that wrote them, with their data: taking one again
+ * needs no word with the backend, and the order of the stream makes reuse safe. */
+#include "gpu/memory/cache.h"
+
+#include "gpu/device.h"
+#include "gpu/memory/poison.h"
+#include "gpu/memory/size_class.h"
+
+#include <sched.h>
+#include <string.h>
+
+enum { PER_CHUNK = 31 };
+#define KEPT_MOST ((size_t)16 << 20) /* bytes of data that one stream keeps */
+
+typedef struct chunk {
+    struct chunk *next;
+    pithp_buffer buffers[PER_CHUNK];
+} chunk;
+
+struct pithp_cache {
+    atomic_flag locked; /* buffers are released by any thread */
+    size_t kept;
+    pithp_buffer *spare; /* without data */
+    chunk *chunks;
+    pithp_buffer *classes[PITHP_CACHED_CLASSES];
+};
+
+/* Held for a few instructions; a holder that lost its core is yielded to. */
+static void lock(struct pithp_cache *c) {
+    while (atomic_flag_test_and_set_explicit(&c->locked, memory_order_acquire))
+        sched_yield();
+}
+static void unlock(struct pithp_cache *c) {
+    atomic_flag_clear_explicit(&c->locked, memory_order_release);
+}
+
+struct pithp_cache *pithp_cache_make(pith_runtime *rt) {
+    struct pithp_cache *c = pithp_allocate(rt, sizeof *c);
+    if (!c)
+        return NULL;
+    memset(c, 0, sizeof *c);
+    atomic_flag_clear(&c->locked);
+    return c;
+}
+
+static bool add_chunk(pithp_stream *st) {
+    chunk *made = pithp_allocate(st->device->runtime, sizeof *made);
+    if (!made)
+        return false;
+    memset(made, 0, sizeof *made);
+    for (int i = 0; i < PER_CHUNK; i++) {
+        made->buffers[i].stream = st;
+        made->buffers[i].next = i + 1 < PER_CHUNK ? &made->buffers[i + 1] : NULL;
+    }
+    struct pithp_cache *c = st->cache;
+    lock(c);
+    made->next = c->chunks;
+    c->chunks = made;
+    made->buffers[PER_CHUNK - 1].next = c->spare;
+    c->spare = made->buffers;
+    unlock(c);
+    return true;
+}
+
+pithp_buffer *pithp_cache_struct(pithp_stream *st) {
+    struct pithp_cache *c = st->cache;
+    for (;;) {
+        lock(c);
+        pithp_buffer *b = c->spare;
+        if (b)
+            c->spare = b->next;
+        unlock(c);
+        if (b || !add_chunk(st))
+            return b;
+    }
+}
+
+void pithp_cache_struct_back(pithp_buffer *b) {
+    struct pithp_cache *c = b->stream->cache;
+    lock(c);
+    b->next = c->spare;
+    c->spare = b;
+    unlock(c);
+}
+
+/* Memory of an immediate host that nobody may touch while it is kept. */
+static bool guarded(const pithp_stream *st) {
+    return st->device->immediate && st->device->backend->addressable;
+}
+
+pithp_buffer *pithp_cache_take(pithp_stream *st, int class) {
+    struct pithp_cache *c = st->cache;
+    lock(c);
+    pithp_buffer *b = c->classes[class];
+    if (b) {
+        c->classes[class] = b->next;
+        c->kept -= b->room;
+    }
+    unlock(c);
+    return b;
+}
+
+bool pithp_cache_keep(pithp_buffer *b) {
+    struct pithp_cache *c = b->stream->cache;
+    if (guarded(b->stream))
+        pithp_poison(b->data, b->room);
+    lock(c);
+    const bool room = c->kept + b->room <= KEPT_MOST;
+    if (room) {
+        b->next = c->classes[b->class];
+        c->classes[b->class] = b;
+        c->kept += b->room;
+    }
+    unlock(c);
+    return room;
+}
+
+void pithp_cache_trim(pithp_stream *st) {
+    for (int class = 0; class < PITHP_CACHED_CLASSES; class ++) {
+        pithp_buffer *b;
+        while ((b = pithp_cache_take(st, class))) {
+            st->device->backend->release(st, b->data, b->room);
+            pithp_cache_struct_back(b);
+        }
+    }
+}
+
+void pithp_cache_free(pithp_stream *st) {
+    struct pithp_cache *c = st->cache;
+    pithp_cache_trim(st);
+    while (c->chunks) {
+        chunk *first = c->chunks;
+        c->chunks = first->next;
+        pithp_release(st->device->runtime, first, sizeof *first);
+    }
+    pithp_release(st->device->runtime, c, sizeof *c);
+}

@@ -1,0 +1,17 @@
+/* Within gpu only: the buffers that a stream keeps for reuse. */
+#ifndef PITH_GPU_CACHE_H
+#define PITH_GPU_CACHE_H
+
+#include "gpu/gpu_internal.h"
+
+/* A buffer without data, its stream set; NULL when memory is short. Any thread. */
+pithp_buffer *pithp_cache_struct(pithp_stream *st);
+void pithp_cache_struct_back(pithp_buffer *b);
+/* A buffer with data of its class; NULL where none is kept. Any thread. */
+pithp_buffer *pithp_cache_take(pithp_stream *st, int class);
+/* Keep a buffer with its data; false where enough is kept already. Any thread. */
+bool pithp_cache_keep(pithp_buffer *b);
+/* Give the data of what is kept back to the backend. Any thread. */
+void pithp_cache_trim(pithp_stream *st);
+
+#endif

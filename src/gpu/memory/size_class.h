@@ -1,0 +1,25 @@
+/* Within gpu only: sizes that memory is handed out in, eight to a doubling, so that a
+ * freed block fits what is asked for next. */
+#ifndef PITH_GPU_SIZE_CLASS_H
+#define PITH_GPU_SIZE_CLASS_H
+
+#include "gpu/gpu_internal.h"
+
+enum { PITHP_CLASS_COUNT = 8 + 8 * (48 - 11) };
+#define PITHP_CLASS_MOST ((size_t)1 << 47) /* bytes beyond it are never to be had */
+
+/* The class of a size of at most PITHP_CLASS_MOST; *room gets the bytes of its blocks. */
+static inline int pithp_class_of(size_t bytes, size_t *room) {
+    if (bytes <= 2048) {
+        const size_t steps = bytes ? (bytes + 255) / 256 : 1;
+        *room = steps * 256;
+        return (int)steps - 1;
+    }
+    const int log = 63 - __builtin_clzll((unsigned long long)(bytes - 1));
+    const int shift = log - 3;
+    const size_t eighth = (bytes - 1) >> shift; /* 8 to 15 */
+    *room = (eighth + 1) << shift;
+    return 8 + (log - 11) * 8 + (int)(eighth - 8);
+}
+
+#endif
