@@ -1,0 +1,180 @@
+/* Buffers: references, copies and fills, the ledger, reuse, and memory of the user's. */
+#include "gpu_test.h"
+
+#include <pith/gpu.h>
+
+Test(buffer, is_aligned_and_counted_until_its_last_reference_goes) {
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    static const size_t sizes[] = {0,       1,       24,      256,     257,
+                                   2048,    2049,    65535,   65536,   65537,
+                                   1000000, 2097152, 2097153, 5000001, 33554432};
+    for (int i = 0; i < PITHP_COUNT(sizes); i++) {
+        pithp_buffer *b = pithp_buffer_make(s, sizes[i]);
+        pt_ok(s, b);
+        cr_assert_eq((uintptr_t)b->data % PITHP_ALIGNMENT, 0);
+        cr_assert_geq(b->room, b->bytes);
+        memset(b->data, i, b->bytes);
+        cr_assert_eq(pith_memory(rt).live, sizes[i]);
+        pithp_buffer_retain(b, 2);
+        pithp_buffer_release(b, 1);
+        cr_assert_eq(pith_memory(rt).live, sizes[i]);
+        pithp_buffer_release(b, 2);
+        cr_assert_eq(pith_memory(rt).live, 0);
+    }
+    cr_assert_eq(pith_memory(rt).peak, 33554432);
+    cr_assert_geq(pith_memory(rt).pool, 33554432, "freed blocks are kept");
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
+Test(buffer, small_and_large_ones_are_used_again) {
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    static const size_t sizes[] = {24, 4000, 65536, 100000, 10000000};
+    for (int i = 0; i < PITHP_COUNT(sizes); i++) {
+        pithp_buffer *b = pithp_buffer_make(s, sizes[i]);
+        const void *data = b->data;
+        pithp_buffer_release(b, 1);
+        const size_t reserved = pith_memory(rt).pool;
+        const long long allocations = atomic_load(&pt_default_heap.allocations);
+        for (int k = 0; k < 100; k++) {
+            b = pithp_buffer_make(s, sizes[i]);
+            cr_assert_eq(b->data, data);
+            pithp_buffer_release(b, 1);
+        }
+        cr_assert_eq(pith_memory(rt).pool, reserved);
+        cr_assert_eq(atomic_load(&pt_default_heap.allocations), allocations);
+    }
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
+Test(buffer, live_ones_do_not_overlap) {
+    enum { COUNT = 3000 };
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    static pithp_buffer *all[COUNT];
+    uint64_t random = 1;
+    for (int turn = 0; turn < 4; turn++) {
+        for (int i = 0; i < COUNT; i++) {
+            random = random * 6364136223846793005u + 1442695040888963407u;
+            if (all[i] && (random >> 33) % 2) {
+                for (size_t k = 0; k < all[i]->bytes; k++)
+                    cr_assert_eq(((unsigned char *)all[i]->data)[k], (unsigned char)i);
+                pithp_buffer_release(all[i], 1);
+                all[i] = NULL;
+            }
+            if (!all[i]) {
+                all[i] = pithp_buffer_make(s, (random >> 40) % 9000);
+                memset(all[i]->data, i, all[i]->bytes);
+            }
+        }
+    }
+    for (int i = 0; i < COUNT; i++) {
+        for (size_t k = 0; k < all[i]->bytes; k++)
+            cr_assert_eq(((unsigned char *)all[i]->data)[k], (unsigned char)i);
+        pithp_buffer_release(all[i], 1);
+    }
+    cr_assert_eq(pith_memory(rt).live, 0);
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
+Test(buffer, kept_memory_is_bounded_by_the_most_in_use) {
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    const size_t most = (size_t)256 << 20;
+    for (int i = 1; i <= 60; i++) { /* 2 to 120 MiB, each of another size: 3.7 GiB */
+        pithp_buffer *b = pithp_buffer_make(s, (size_t)i << 21);
+        pt_ok(s, b);
+        pithp_buffer_release(b, 1);
+        cr_assert_leq(pith_memory(rt).pool, most + most / 8);
+    }
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
+Test(buffer, an_impossible_size_is_an_error_and_leaves_all_as_it_was) {
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    pithp_buffer *b = gt_buffer(s, 100);
+    pt_fails(PITH_E_MEMORY, s, pithp_buffer_make(s, (size_t)1 << 62));
+    pt_says("800 bytes are in use");
+    pt_fails(PITH_E_MEMORY, s, pithp_buffer_make(s, PTRDIFF_MAX));
+    cr_assert_eq(pith_memory(rt).live, 800);
+    pithp_buffer_release(b, 1);
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
+Test(buffer, copies_and_fills_every_width) {
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    static const int64_t counts[] = {0, 1, 7, 4096, 300001};
+    static unsigned char expected[8 * 300001], got[sizeof expected];
+    const uint64_t pattern = 0x8877665544332211u;
+    for (int c = 0; c < PITHP_COUNT(counts); c++) {
+        for (size_t width = 1; width <= 8; width *= 2) {
+            const size_t bytes = (size_t)counts[c] * width;
+            pithp_buffer *a = pithp_buffer_make(s, bytes),
+                         *b = pithp_buffer_make(s, bytes);
+            for (size_t i = 0; i < bytes; i++)
+                expected[i] = ((const unsigned char *)&pattern)[i % width];
+            memset(got, 0, sizeof got);
+            pithp_fill(s, a->data, &pattern, width, counts[c]);
+            pithp_copy(s, b->data, a->data, bytes);
+            pithp_copy_out(s, got, b->data, bytes);
+            pt_ok(s);
+            cr_assert_arr_eq(got, expected, bytes);
+            for (size_t i = 0; i < bytes; i++)
+                expected[i] = (unsigned char)(i * 7);
+            pithp_copy_in(s, a->data, expected, bytes);
+            pithp_copy_out(s, got, a->data, bytes);
+            cr_assert_arr_eq(got, expected, bytes);
+            pithp_buffer_release(a, 1);
+            pithp_buffer_release(b, 1);
+        }
+    }
+    pt_fails(PITH_E_INTERNAL, s, pithp_fill(s, NULL, &pattern, 3, 1));
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
+static void count_release(void *closure, void *data) {
+    (void)data;
+    ++*(int *)closure;
+}
+
+Test(buffer, lends_memory_of_the_user_and_gives_it_back_once) {
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    double numbers[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+    int released = 0;
+    pithp_buffer *b =
+        pithp_buffer_wrap(s, numbers, sizeof numbers, count_release, &released);
+    pt_ok(s, b);
+    cr_assert_eq(b->data, (void *)numbers);
+    cr_assert_eq(pith_memory(rt).live, sizeof numbers);
+    pithp_buffer_retain(b, 1);
+    pithp_buffer_release(b, 1);
+    cr_assert_eq(released, 0);
+    pithp_buffer_release(b, 1);
+    cr_assert_eq(released, 1);
+    b = pithp_buffer_wrap(s, numbers, sizeof numbers, NULL, NULL); /* borrowed */
+    pithp_buffer_release(b, 1);
+    cr_assert_eq(pith_memory(rt).live, 0);
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
+Test(buffer, of_another_runtime_is_refused) {
+    pith_runtime *one = pt_open(), *other = pt_open();
+    pith_scope *s = pith_scope_open(one), *t = pith_scope_open(other);
+    pithp_buffer *b = gt_buffer(s, 4);
+    pt_fails(PITH_E_ARG, t, pithp_buffer_read(t, b));
+    pt_says("another runtime");
+    pithp_buffer_release(b, 1);
+    pt_close(one);
+    pt_close(other);
+}

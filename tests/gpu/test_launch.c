@@ -1,0 +1,182 @@
+/* Launches on the host: every index once, whatever the count and the number of threads.
+ */
+#include "gpu_test.h"
+
+#include <fenv.h>
+#include <pith/gpu.h>
+#include <pthread.h>
+#include <time.h>
+
+static pith_runtime *open_with(int threads) {
+    return pith_open(&(pith_open_options){.device = "host", .threads = threads});
+}
+
+typedef struct {
+    atomic_uchar *seen;
+    atomic_int *calls;
+} touch_args;
+
+static void touch(const void *args, int64_t begin, int64_t end) {
+    const touch_args *a = args;
+    atomic_fetch_add(a->calls, 1);
+    for (int64_t i = begin; i < end; i++)
+        atomic_fetch_add(&a->seen[i], 1);
+}
+static const pithp_host_loop touch_loops[PITHP_ISA_COUNT] = {touch};
+
+Test(launch, touches_every_index_once) {
+    static const int64_t counts[] = {0,    1,    2,    63,     64,     100,
+                                     4096, 4097, 8192, 100000, 1000003};
+    static const int64_t grains[] = {0, 1, 3, 64, 100, 1000, 2000000};
+    for (int threads = 1; threads <= 7; threads += 3) {
+        pith_runtime *rt = open_with(threads);
+        pith_scope *s = pith_scope_open(rt);
+        for (int c = 0; c < PITHP_COUNT(counts); c++) {
+            for (int g = 0; g < PITHP_COUNT(grains); g++) {
+                atomic_uchar *seen = calloc(1000003, 1);
+                atomic_int calls = 0;
+                const touch_args args = {seen, &calls};
+                pithp_launch_run(s, &(pithp_launch){.name = "touch",
+                                                    .loops = touch_loops,
+                                                    .args = &args,
+                                                    .args_bytes = sizeof args,
+                                                    .count = counts[c],
+                                                    .grain = grains[g]});
+                pt_ok(s);
+                for (int64_t i = 0; i < counts[c]; i++)
+                    cr_assert_eq(atomic_load(&seen[i]), 1, "index %lld of %lld",
+                                 (long long)i, (long long)counts[c]);
+                free(seen);
+            }
+        }
+        pith_scope_close(s);
+        pith_close(rt);
+    }
+}
+
+static void meet(const void *args, int64_t begin, int64_t end) {
+    atomic_int *waiting = *(atomic_int *const *)args;
+    (void)begin, (void)end;
+    atomic_fetch_add(waiting, 1);
+    for (int i = 0; i < 20000 && atomic_load(waiting) < 2; i++) {
+        const struct timespec t = {.tv_nsec = 1000000};
+        nanosleep(&t, NULL);
+    }
+}
+static const pithp_host_loop meet_loops[PITHP_ISA_COUNT] = {meet};
+
+Test(launch, runs_on_several_threads_at_once) {
+    pith_runtime *rt = open_with(2);
+    pith_scope *s = pith_scope_open(rt);
+    atomic_int waiting = 0;
+    atomic_int *const args = &waiting;
+    /* Each range waits for another to begin: alone, the first would wait for 20 s. */
+    pithp_launch_run(s, &(pithp_launch){.name = "meet",
+                                        .loops = meet_loops,
+                                        .args = &args,
+                                        .args_bytes = sizeof args,
+                                        .count = 64,
+                                        .grain = 1});
+    cr_assert_geq(atomic_load(&waiting), 2);
+    pith_scope_close(s);
+    pith_close(rt);
+}
+
+static void read_rounding(const void *args, int64_t begin, int64_t end) {
+    int *out = *(int *const *)args;
+    for (int64_t i = begin; i < end; i++)
+        out[i] = fegetround();
+}
+static const pithp_host_loop rounding_loops[PITHP_ISA_COUNT] = {read_rounding};
+
+Test(launch, rounds_as_its_caller_does_on_every_thread) {
+    enum { COUNT = 4096 };
+    pith_runtime *rt = open_with(4);
+    pith_scope *s = pith_scope_open(rt);
+    static int modes[COUNT];
+    int *const args = modes;
+    static const int rounding[] = {FE_UPWARD, FE_TONEAREST, FE_DOWNWARD};
+    for (int turn = 0; turn < 30; turn++) {
+        fesetround(rounding[turn % 3]);
+        pithp_launch_run(s, &(pithp_launch){.name = "rounding",
+                                            .loops = rounding_loops,
+                                            .args = &args,
+                                            .args_bytes = sizeof args,
+                                            .count = COUNT,
+                                            .grain = 1});
+        for (int i = 0; i < COUNT; i++)
+            cr_assert_eq(modes[i], rounding[turn % 3]);
+    }
+    fesetround(FE_TONEAREST);
+    pith_scope_close(s);
+    pith_close(rt);
+}
+
+Test(launch, refuses_arguments_that_do_not_fit) {
+    pith_runtime *rt = open_with(1);
+    pith_scope *s = pith_scope_open(rt);
+    static char big[PITHP_LAUNCH_ARGS + 1];
+    pt_fails(PITH_E_INTERNAL, s,
+             pithp_launch_enqueue(s, &(pithp_launch){.name = "big",
+                                                     .loops = gt_loops,
+                                                     .args = big,
+                                                     .args_bytes = sizeof big,
+                                                     .count = 1}));
+    pt_says("big: 4001 bytes");
+    pith_scope_close(s);
+    pith_close(rt);
+}
+
+enum { USERS = 4, USER_COUNT = 200000, USER_TURNS = 25 };
+
+static void *use(void *closure) {
+    pith_scope *s = pith_scope_open(closure);
+    for (int turn = 0; turn < USER_TURNS; turn++) {
+        pithp_buffer *a = gt_buffer(s, USER_COUNT), *b = gt_buffer(s, USER_COUNT);
+        gt_launch(s, NULL, a->data, USER_COUNT);
+        gt_launch(s, a->data, b->data, USER_COUNT);
+        pt_ok(s);
+        const int64_t *data = b->data;
+        for (int64_t i = 0; i < USER_COUNT; i++)
+            if (data[i] != 4 * i)
+                return "wrong";
+        pithp_buffer_release(a, 1);
+        pithp_buffer_release(b, 1);
+    }
+    pith_scope_close(s);
+    return NULL;
+}
+
+Test(launch, serves_several_threads_of_the_user) {
+    pith_runtime *rt = pt_open();
+    pthread_t users[USERS];
+    for (int i = 0; i < USERS; i++)
+        cr_assert_eq(pthread_create(&users[i], NULL, use, rt), 0);
+    for (int i = 0; i < USERS; i++) {
+        void *wrong = NULL;
+        pthread_join(users[i], &wrong);
+        cr_assert_null(wrong);
+    }
+    cr_assert_eq(pith_memory(rt).live, 0);
+    pt_close(rt);
+}
+
+static double cpu_seconds(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+Test(launch, idle_workers_burn_no_core) {
+    pith_runtime *rt = open_with(4);
+    pith_scope *s = pith_scope_open(rt);
+    pithp_buffer *b = gt_buffer(s, 1000000);
+    gt_launch(s, NULL, b->data, 1000000);
+    const struct timespec rest = {.tv_nsec = 300000000};
+    const double before = cpu_seconds();
+    nanosleep(&rest, NULL);
+    cr_assert_lt(cpu_seconds() - before, 0.05);
+    pithp_buffer_release(b, 1);
+    pith_scope_close(s);
+    pith_close(rt);
+}
