@@ -1,6 +1,7 @@
 /**
  * @file
- * Everything of pith: typed trees of device arrays, functions over them, checkpoints and runs.
+ * Everything of pith: typed trees of device arrays, functions over them, checkpoints and
+ * runs.
  */
 #ifndef PITH_PITH_H
 #define PITH_PITH_H

@@ -1,6 +1,6 @@
-/* What a small program against an installed pith does: compute on arrays and read a value. */
+/* What a small program against an installed pith does: compute on arrays and read a
+ * value. */
 #include <pith/pith.h>
-
 #include <stdio.h>
 
 #ifdef WITH_KERNELS
