@@ -10,9 +10,8 @@
  *   host  void NAME(const void *args, int64_t begin, int64_t end)
  *         work on indices begin..end; args points at the launch's argument struct
  *   CUDA  extern "C" __global__ void NAME(ARGS args)
- *         the same struct by value; the indices of a launch are covered by any number of
- *         threads: for (i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < count;
- *         i += gridDim.x * (int64_t)blockDim.x)
+ *         the same struct by value; thread blockIdx.x * (int64_t)blockDim.x + threadIdx.x
+ *         does the work of the index of that number, if it is less than the count
  *
  * The host compiles C17 with `-O3 -fopenmp-simd`, NVRTC C++17 whose functions are device
  * functions by default. Neither contracts a * b + c. */

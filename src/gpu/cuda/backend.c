@@ -1,0 +1,146 @@
+/* The CUDA backend: which device a runtime gets and why it may be refused, and the table.
+ */
+#include "gpu/cuda/cuda_internal.h"
+#include "gpu/cuda/fill.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static pithp_cuda_machine ask_machine(void) {
+    pithp_cuda_machine machine = {.code_name = ""};
+    /* Success with version 0 without a driver; devices is left alone on failure. */
+    if (cudaDriverGetVersion(&machine.driver) != cudaSuccess)
+        machine.driver = 0;
+    if (cudaRuntimeGetVersion(&machine.runtime) != cudaSuccess)
+        machine.runtime = CUDART_VERSION;
+    const cudaError_t code = cudaGetDeviceCount(&machine.devices);
+    machine.code = (int)code;
+    if (code != cudaSuccess) {
+        machine.devices = 0;
+        machine.code_name = cudaGetErrorName(code);
+        (void)cudaGetLastError();
+    }
+    return machine;
+}
+
+static pith_status refuse(pithp_error *e, int ordinal, const char *reason) {
+    pithp_error_set(e, PITH_E_UNSUPPORTED, NULL, NULL, "cuda:%d: %s", ordinal, reason);
+    return PITH_E_UNSUPPORTED;
+}
+
+static pith_status
+attribute(pithp_device *d, enum cudaDeviceAttr which, int *value, pithp_error *e) {
+    const cudaError_t code =
+        cudaDeviceGetAttribute(value, which, pithp_cuda_device_of(d)->ordinal);
+    return code == cudaSuccess
+               ? PITH_OK
+               : pithp_cuda_fail(d, code, e, "cannot read attribute %d", (int)which);
+}
+
+/* What the device is, and whether this build holds code for it. */
+static pith_status examine(pithp_device *d, pithp_error *e) {
+    pithp_cuda_device *state = pithp_cuda_device_of(d);
+    int major = 0, minor = 0, pools = 0;
+    pith_status rc = PITH_OK;
+    PITH_TRY(attribute(d, cudaDevAttrComputeCapabilityMajor, &major, e));
+    PITH_TRY(attribute(d, cudaDevAttrComputeCapabilityMinor, &minor, e));
+    PITH_TRY(attribute(d, cudaDevAttrMemoryPoolsSupported, &pools, e));
+    state->arch = 10 * major + minor;
+    if (!pools)
+        return refuse(e, state->ordinal, "the device has no stream-ordered memory pools");
+
+    struct cudaFuncAttributes kernel;
+    cudaError_t code = cudaFuncGetAttributes(&kernel, pithp_fill_kernel());
+    if (code == cudaErrorNoKernelImageForDevice ||
+        code == cudaErrorUnsupportedPtxVersion) {
+        char text[128];
+        (void)cudaGetLastError();
+        snprintf(text, sizeof text,
+                 "compute capability %d.%d is not among those this library was built for",
+                 major, minor);
+        return refuse(e, state->ordinal, text);
+    }
+    if (code != cudaSuccess)
+        return pithp_cuda_fail(d, code, e, "cannot load the library's kernels");
+
+    struct cudaDeviceProp properties;
+    code = cudaGetDeviceProperties(&properties, state->ordinal);
+    if (code != cudaSuccess)
+        return pithp_cuda_fail(d, code, e, "cannot read the device's name");
+    snprintf(d->name, sizeof d->name, "%.*s", (int)sizeof d->name - 1, properties.name);
+    state->total = properties.totalGlobalMem;
+out:
+    return rc;
+}
+
+static pith_status open_on(pithp_device *d, pithp_error *e) {
+    int previous = 0;
+    cudaError_t code = cudaGetDevice(&previous);
+    if (code == cudaSuccess)
+        code = cudaSetDevice(pithp_cuda_device_of(d)->ordinal);
+    if (code != cudaSuccess)
+        return pithp_cuda_fail(d, code, e, "cannot make it current");
+    pith_status rc = examine(d, e);
+    if (rc == PITH_OK)
+        rc = pithp_pool_open_cuda(d, e);
+    pithp_cuda_leave(d, previous);
+    return rc;
+}
+
+static pith_status open_cuda(pithp_device *d, int ordinal, int threads, pithp_error *e) {
+    (void)threads;
+    const pithp_cuda_machine machine = ask_machine();
+    char reason[256];
+    if (pithp_cuda_refused(&machine, ordinal, reason, sizeof reason))
+        return refuse(e, ordinal, reason);
+
+    pithp_cuda_device *state = pithp_allocate(d->runtime, sizeof *state);
+    if (!state) {
+        pithp_error_set(e, PITH_E_MEMORY, NULL, NULL,
+                        "out of memory: %zu bytes of host memory", sizeof *state);
+        return PITH_E_MEMORY;
+    }
+    memset(state, 0, sizeof *state);
+    state->ordinal = ordinal;
+    d->state = state;
+    const pith_status rc = open_on(d, e);
+    if (rc != PITH_OK) {
+        d->state = NULL;
+        pithp_release(d->runtime, state, sizeof *state);
+    }
+    return rc;
+}
+
+static void close_cuda(pithp_device *d) {
+    pithp_cuda_device *state = pithp_cuda_device_of(d);
+    if (!state)
+        return;
+    pithp_pool_close_cuda(d);
+    d->state = NULL;
+    pithp_release(d->runtime, state, sizeof *state);
+}
+
+static const pithp_backend table = {
+    .version = PITHP_BACKEND_VERSION,
+    .kind = "cuda",
+    .addressable = false,
+    .open = open_cuda,
+    .close = close_cuda,
+    .stream_open = pithp_stream_open_cuda,
+    .stream_close = pithp_stream_close_cuda,
+    .synchronise = pithp_synchronise_cuda,
+    .wait_for = pithp_wait_for_cuda,
+    .allocate = pithp_allocate_cuda,
+    .release = pithp_release_cuda,
+    .copy_in = pithp_copy_in_cuda,
+    .copy_out = pithp_copy_out_cuda,
+    .copy = pithp_copy_cuda,
+    .fill = pithp_fill_cuda,
+    .launch = pithp_launch_cuda,
+    .memory = pithp_memory_cuda,
+    .module_load = pithp_module_load_cuda,
+    .module_unload = pithp_module_unload_cuda,
+    .module_find = pithp_module_find_cuda,
+};
+
+const pithp_backend *const pithp_backend_cuda = &table;

@@ -1,0 +1,102 @@
+/* The CUDA backend's own state and what its files share. */
+#ifndef PITH_CUDA_INTERNAL_H
+#define PITH_CUDA_INTERNAL_H
+
+#include "gpu/compile/compile_internal.h"
+#include "gpu/cuda/plan.h"
+#include "gpu/gpu_internal.h"
+
+#include <cuda_runtime_api.h>
+
+#if CUDART_VERSION < 12080
+#    error "pith needs CUDA 12.8 or later"
+#endif
+
+typedef struct pithp_cuda_device {
+    int ordinal;
+    int arch; /* 10 major + minor of the compute capability */
+    size_t total;
+    cudaMemPool_t pool;
+} pithp_cuda_device;
+
+typedef struct pithp_cuda_stream {
+    cudaStream_t queue;
+    cudaEvent_t mark; /* where another stream waits for this one */
+    char *pinned;     /* the segments of staging; NULL until a copy needs them */
+    pithp_staging staging;
+    cudaEvent_t drained[PITHP_STAGING_SEGMENTS]; /* copies of the segment have run */
+} pithp_cuda_stream;
+
+static inline pithp_cuda_device *pithp_cuda_device_of(const pithp_device *d) {
+    return d->state;
+}
+static inline pithp_cuda_stream *pithp_cuda_stream_of(const pithp_stream *st) {
+    return st->state;
+}
+
+/* Begin the work of a slot: the device lives and is current on this thread; e is set
+ * otherwise. The caller's device comes back with pithp_cuda_leave. */
+pith_status pithp_cuda_enter(pithp_device *d, int *previous, pithp_error *e);
+void pithp_cuda_leave(const pithp_device *d, int previous);
+/* The same for a question that no error may come of. */
+cudaError_t pithp_cuda_make_current(const pithp_device *d, int *previous);
+/* Set e from a code, with what was being done; a code that is no mere refusal marks the
+ * device dead. */
+pith_status pithp_cuda_fail(pithp_device *d,
+                            cudaError_t code,
+                            pithp_error *e,
+                            const char *format,
+                            ...) PITH_FORMAT(4, 5);
+/* As pithp_cuda_fail for a call that waits: what failed is work enqueued before, so that
+ * no result of the device can be trusted, whatever the code. */
+pith_status pithp_cuda_fail_waiting(pithp_device *d, cudaError_t code, pithp_error *e);
+
+/* ---- Slots of the table, one file a group ---- */
+
+pith_status pithp_stream_open_cuda(pithp_stream *st, pithp_error *e);
+void pithp_stream_close_cuda(pithp_stream *st);
+pith_status pithp_synchronise_cuda(pithp_stream *st, pithp_error *e);
+pith_status pithp_wait_for_cuda(pithp_stream *st, pithp_stream *other, pithp_error *e);
+
+pith_status pithp_pool_open_cuda(pithp_device *d, pithp_error *e);
+void pithp_pool_close_cuda(pithp_device *d);
+void *pithp_allocate_cuda(pithp_stream *st, size_t bytes, pithp_error *e);
+void pithp_release_cuda(pithp_stream *st, void *data, size_t bytes);
+void pithp_memory_cuda(const pithp_device *d, pith_memory_info *info);
+
+pith_status pithp_copy_in_cuda(pithp_stream *st,
+                               void *to,
+                               const void *host,
+                               size_t bytes,
+                               pithp_error *e);
+pith_status pithp_copy_out_cuda(pithp_stream *st,
+                                void *host,
+                                const void *from,
+                                size_t bytes,
+                                pithp_error *e);
+pith_status pithp_copy_cuda(pithp_stream *st,
+                            void *to,
+                            const void *from,
+                            size_t bytes,
+                            pithp_error *e);
+pith_status pithp_fill_cuda(pithp_stream *st,
+                            void *to,
+                            const void *pattern,
+                            size_t width,
+                            int64_t count,
+                            pithp_error *e);
+
+pith_status pithp_launch_cuda(pithp_stream *st, const pithp_launch *l, pithp_error *e);
+pith_status pithp_module_load_cuda(pithp_device *d,
+                                   const void *image,
+                                   size_t bytes,
+                                   pithp_module *m,
+                                   pithp_error *e);
+void pithp_module_unload_cuda(pithp_device *d, pithp_module *m);
+pith_status pithp_module_find_cuda(pithp_device *d,
+                                   const pithp_module *m,
+                                   const char *name,
+                                   pithp_function *f,
+                                   pithp_error *e);
+
+#endif
