@@ -129,6 +129,7 @@ struct pithp_device {
     char name[128];
     int threads;
     pithp_isa isa;    /* that host loops are chosen for */
+    int arch;         /* CUDA: 10 major + minor of the compute capability */
     bool immediate;   /* a stream runs work when it is enqueued: the host, without
                          PITH_HOST_ASYNC */
     bool poison;      /* freed memory is overwritten, in the order of the stream */

@@ -1,5 +1,6 @@
 /* Opening and closing runtimes: which backend computes, and what its device says. Where
  * opening fails, the runtime is there all the same and its scopes carry the reason. */
+#include "gpu/compile/compile_internal.h"
 #include "gpu/device.h"
 #include "gpu/gpu_internal.h"
 
@@ -20,12 +21,13 @@ static bool backend_complete(const pithp_backend *b) {
     return b->version == PITHP_BACKEND_VERSION && b->kind && b->open && b->close &&
            b->stream_open && b->stream_close && b->synchronise && b->wait_for &&
            b->allocate && b->release && b->copy_in && b->copy_out && b->copy && b->fill &&
-           b->launch && b->memory;
+           b->launch && b->memory && b->module_load && b->module_unload && b->module_find;
 }
 
 /* The last of the room's hooks: no scope is open, and the rooms above are closed. */
 static void runtime_closing(pith_runtime *rt) {
     pithp_device *d = pithp_runtime_device(rt);
+    pithp_compiler_close(d);
     pithp_streams_close(d);
     d->backend->close(d);
     pthread_mutex_destroy(&d->lock);

@@ -45,7 +45,7 @@ static pith_status examine(pithp_device *d, pithp_error *e) {
     PITH_TRY(attribute(d, cudaDevAttrComputeCapabilityMajor, &major, e));
     PITH_TRY(attribute(d, cudaDevAttrComputeCapabilityMinor, &minor, e));
     PITH_TRY(attribute(d, cudaDevAttrMemoryPoolsSupported, &pools, e));
-    state->arch = 10 * major + minor;
+    d->arch = 10 * major + minor;
     if (!pools)
         return refuse(e, state->ordinal, "the device has no stream-ordered memory pools");
 

@@ -14,7 +14,6 @@
 
 typedef struct pithp_cuda_device {
     int ordinal;
-    int arch; /* 10 major + minor of the compute capability */
     size_t total;
     cudaMemPool_t pool;
 } pithp_cuda_device;

@@ -1,5 +1,6 @@
 /* The host as a device: its memory is the program's, and work runs when it is enqueued,
  * or, with PITH_HOST_ASYNC=1, when somebody waits for it. */
+#include "gpu/compile/compile_internal.h"
 #include "gpu/gpu_internal.h"
 #include "gpu/host/host.h"
 
@@ -234,5 +235,8 @@ const pithp_backend pithp_backend_host = {
     .fill = fill_host,
     .launch = launch_host,
     .memory = memory_host,
+    .module_load = pithp_library_load,
+    .module_unload = pithp_library_unload,
+    .module_find = pithp_library_find,
     .trim = trim_host,
 };

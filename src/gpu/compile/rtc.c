@@ -1,0 +1,234 @@
+/* NVRTC, opened when it is first needed and never closed: it needs neither a device nor a
+ * driver, so what is compiled for CUDA can be checked on every machine that has it. Its
+ * interface is declared here, so that a library built without CUDA can do so too. */
+#include "gpu/compile/toolchain.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { OLDEST_MAJOR = 12, OLDEST_MINOR = 8, MOST_ARCHS = 64, RTC_COMPILATION = 6 };
+
+typedef void *rtc_program;
+
+/* X(name, arguments): the functions used, each returning 0 or a code. */
+#define RTC_FUNCTIONS(X)                                                                 \
+    X(Version, (int *major, int *minor))                                                 \
+    X(GetNumSupportedArchs, (int *count))                                                \
+    X(GetSupportedArchs, (int *archs))                                                   \
+    X(CreateProgram,                                                                     \
+      (rtc_program * program, const char *text, const char *name, int headers,           \
+       const char *const *sources, const char *const *names))                            \
+    X(DestroyProgram, (rtc_program * program))                                           \
+    X(CompileProgram, (rtc_program program, int count, const char *const *options))      \
+    X(GetProgramLogSize, (rtc_program program, size_t * bytes))                          \
+    X(GetProgramLog, (rtc_program program, char *log))                                   \
+    X(GetCUBINSize, (rtc_program program, size_t * bytes))                               \
+    X(GetCUBIN, (rtc_program program, char *code))                                       \
+    X(GetPTXSize, (rtc_program program, size_t * bytes))                                 \
+    X(GetPTX, (rtc_program program, char *code))
+
+typedef struct rtc_library {
+#define RTC_MEMBER(name, arguments) int(*name) arguments;
+    RTC_FUNCTIONS(RTC_MEMBER)
+#undef RTC_MEMBER
+    const char *(*GetErrorString)(int code);
+    char identity[PITHP_IDENTITY_BYTES];
+    int archs[MOST_ARCHS], arch_count;
+} rtc_library;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static bool is_open; /* guarded by lock; library is constant once it is set */
+static rtc_library library;
+
+/* ---- Opening ---- */
+
+static void *open_library(void) {
+    static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12"};
+    const char *own = secure_getenv("PITH_NVRTC");
+    const char *const toolkits[] = {secure_getenv("CUDA_HOME"),
+                                    secure_getenv("CUDA_PATH"), "/usr/local/cuda"};
+    if (own && own[0])
+        return dlopen(own, RTLD_NOW | RTLD_LOCAL);
+    for (int i = 0; i < PITHP_COUNT(names); i++) {
+        void *handle = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+        if (handle)
+            return handle;
+    }
+    for (int t = 0; t < PITHP_COUNT(toolkits); t++)
+        for (int i = 0; toolkits[t] && i < PITHP_COUNT(names); i++) {
+            char path[4096];
+            snprintf(path, sizeof path, "%s/lib64/%s", toolkits[t], names[i]);
+            void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+            if (handle)
+                return handle;
+        }
+    return NULL;
+}
+
+/* The name of a function that is missing; NULL when all are there. */
+static const char *bind(void *handle, rtc_library *to) {
+    void *symbol;
+#define RTC_BIND(name, arguments)                                                        \
+    symbol = dlsym(handle, "nvrtc" #name);                                               \
+    if (!symbol)                                                                         \
+        return "nvrtc" #name;                                                            \
+    memcpy(&to->name, &symbol, sizeof symbol);
+    RTC_FUNCTIONS(RTC_BIND)
+    RTC_BIND(GetErrorString, )
+#undef RTC_BIND
+    return NULL;
+}
+
+static void identify(rtc_library *of, void *handle, int major, int minor) {
+    Dl_info where = {.dli_fname = NULL};
+    struct stat st;
+    if (!dladdr(dlsym(handle, "nvrtcVersion"), &where) || !where.dli_fname ||
+        stat(where.dli_fname, &st) != 0)
+        memset(&st, 0, sizeof st);
+    snprintf(of->identity, sizeof of->identity, "NVRTC %d.%d; %lld bytes of %lld", major,
+             minor, (long long)st.st_size, (long long)st.st_mtim.tv_sec);
+}
+
+static pith_status open_once(pithp_error *e) {
+    rtc_library found = {.arch_count = 0};
+    int major = 0, minor = 0;
+    void *handle = open_library();
+    if (!handle) {
+        pithp_error_set(e, PITH_E_UNSUPPORTED, NULL, NULL,
+                        "NVRTC, which compiles for CUDA at run time, is not there: %s",
+                        dlerror());
+        return PITH_E_UNSUPPORTED;
+    }
+    const char *missing = bind(handle, &found);
+    if (missing || found.Version(&major, &minor) != 0 ||
+        (major == OLDEST_MAJOR && minor < OLDEST_MINOR) || major < OLDEST_MAJOR) {
+        pithp_error_set(e, PITH_E_UNSUPPORTED, NULL, NULL,
+                        "NVRTC is version %d.%d%s%s, and %d.%d or later is needed", major,
+                        minor, missing ? " without " : "", missing ? missing : "",
+                        OLDEST_MAJOR, OLDEST_MINOR);
+        dlclose(handle);
+        return PITH_E_UNSUPPORTED;
+    }
+    if (found.GetNumSupportedArchs(&found.arch_count) != 0 ||
+        found.arch_count > MOST_ARCHS || found.GetSupportedArchs(found.archs) != 0)
+        found.arch_count = 0;
+    identify(&found, handle, major, minor);
+    library = found;
+    is_open = true;
+    return PITH_OK;
+}
+
+pith_status pithp_rtc_open(char identity[PITHP_IDENTITY_BYTES], pithp_error *e) {
+    pthread_mutex_lock(&lock);
+    const pith_status rc = is_open ? PITH_OK : open_once(e);
+    if (rc == PITH_OK)
+        memcpy(identity, library.identity, PITHP_IDENTITY_BYTES);
+    pthread_mutex_unlock(&lock);
+    return rc;
+}
+
+/* ---- Compiling ---- */
+
+bool pithp_rtc_target_for(int arch,
+                          const int *known,
+                          int count,
+                          pithp_rtc_target *target) {
+    int best = 0;
+    for (int i = 0; i < count; i++)
+        if (known[i] <= arch && known[i] > best)
+            best = known[i];
+    target->ptx = best != arch;
+    snprintf(target->name, sizeof target->name, "%s_%d", target->ptx ? "compute" : "sm",
+             best);
+    return best != 0;
+}
+
+static pith_status
+fail(pithp_error *e, pith_status status, const char *name, const char *what, int code) {
+    pithp_error_set(e, status, NULL, NULL, "%s: NVRTC cannot %s: %s", name, what,
+                    library.GetErrorString(code));
+    return status;
+}
+
+static void add_log(rtc_program program, pithp_text *log) {
+    size_t bytes = 0;
+    if (library.GetProgramLogSize(program, &bytes) != 0 || bytes <= 1)
+        return; /* the final zero alone */
+    char *text = pithp_allocate(log->rt, bytes);
+    if (text && library.GetProgramLog(program, text) == 0)
+        pithp_text_add_n(log, text, bytes - 1);
+    pithp_release(log->rt, text, bytes);
+}
+
+static pith_status take_code(rtc_program program,
+                             bool ptx,
+                             const char *name,
+                             pithp_text *image,
+                             pithp_error *e) {
+    size_t bytes = 0;
+    int code =
+        ptx ? library.GetPTXSize(program, &bytes) : library.GetCUBINSize(program, &bytes);
+    if (code != 0)
+        return fail(e, PITH_E_INTERNAL, name, "give its code", code);
+    char *image_bytes = pithp_allocate(image->rt, bytes);
+    if (image_bytes)
+        code = ptx ? library.GetPTX(program, image_bytes)
+                   : library.GetCUBIN(program, image_bytes);
+    if (image_bytes && code == 0)
+        pithp_text_add_n(image, image_bytes, bytes);
+    pithp_release(image->rt, image_bytes, bytes);
+    if (code != 0)
+        return fail(e, PITH_E_INTERNAL, name, "give its code", code);
+    if (!image_bytes || image->failed) {
+        pithp_error_set(e, PITH_E_MEMORY, NULL, NULL,
+                        "out of memory: no room for compiled code");
+        return PITH_E_MEMORY;
+    }
+    return PITH_OK;
+}
+
+pith_status pithp_rtc_compile(int arch,
+                              const char *text,
+                              const pithp_compile_options *options,
+                              pithp_text *image,
+                              pithp_text *log,
+                              pithp_error *e) {
+    pithp_rtc_target target;
+    char architecture[64];
+    if (!pithp_rtc_target_for(arch, library.archs, library.arch_count, &target)) {
+        pithp_error_set(e, PITH_E_UNSUPPORTED, NULL, NULL,
+                        "%s cannot compile for compute capability %d.%d",
+                        library.identity, arch / 10, arch % 10);
+        return PITH_E_UNSUPPORTED;
+    }
+    snprintf(architecture, sizeof architecture, "--gpu-architecture=%s", target.name);
+    const char *const flags[] = {
+        architecture,
+        "--std=c++17",
+        "--device-as-default-execution-space",
+        options->contract ? "--fmad=true" : "--fmad=false",
+    };
+    rtc_program program = NULL;
+    int code = library.CreateProgram(&program, text, options->name, 0, NULL, NULL);
+    if (code != 0)
+        return fail(e, PITH_E_INTERNAL, options->name, "begin", code);
+    code = library.CompileProgram(program, PITHP_COUNT(flags), flags);
+    add_log(program, log);
+    pith_status rc = PITH_OK;
+    if (code == RTC_COMPILATION) {
+        char line[700];
+        pithp_log_digest(log->bytes, line, sizeof line);
+        rc = PITH_E_COMPILE;
+        pithp_error_set(e, rc, NULL, NULL, "%s does not compile with NVRTC: %s",
+                        options->name, line);
+    } else if (code != 0) {
+        rc = fail(e, PITH_E_INTERNAL, options->name, "compile", code);
+    } else {
+        rc = take_code(program, target.ptx, options->name, image, e);
+    }
+    library.DestroyProgram(&program);
+    return rc;
+}

@@ -1,0 +1,218 @@
+/* Compiled code on disk: found by other processes, never trusted blindly, never needed.
+ */
+#include "compile_test.h"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+
+/* One runtime's life: compile a text that returns value, run it, tell what happened. */
+static pithp_compile_counts live_once(pt_code *c, int value) {
+    char text[128];
+    pithp_module *m = NULL;
+    pt_code_open(c);
+    pt_return_text(text, sizeof text, value);
+    pt_ok(c->s, pithp_compile(c->s, text, NULL, &m) == PITH_OK);
+    cr_assert_eq(pt_run_return(c->s, m), value);
+    pithp_module_release(m);
+    const pithp_compile_counts counts = pithp_compile_counted(c->rt);
+    pt_code_close(c);
+    return counts;
+}
+
+/* The names of the files in the directory, at most room of them; how many there are. */
+static int list(const pt_code *c, char names[][64], int room) {
+    int n = 0;
+    DIR *all = opendir(c->directory);
+    cr_assert(all);
+    for (struct dirent *d = readdir(all); d; d = readdir(all))
+        if (strcmp(d->d_name, ".") != 0 && strcmp(d->d_name, "..") != 0) {
+            if (n < room)
+                snprintf(names[n], 64, "%.63s", d->d_name);
+            n++;
+        }
+    closedir(all);
+    return n;
+}
+
+static void path_of(const pt_code *c, const char *name, char path[256]) {
+    snprintf(path, 256, "%s/%s", c->directory, name);
+}
+
+Test(compile_disk, serves_the_next_runtime) {
+    pt_code c;
+    char names[2][64];
+    pt_code_directory(&c);
+    cr_assert_eq(live_once(&c, 1).compiled, 1);
+    cr_assert_eq(list(&c, names, 2), 1);
+    const pithp_compile_counts again = live_once(&c, 1);
+    cr_assert_eq(again.compiled, 0);
+    cr_assert_eq(again.on_disk, 1);
+    cr_assert_eq(live_once(&c, 2).compiled, 1);
+    pt_code_remove(&c);
+}
+
+Test(compile_disk, keys_differ_by_compiler_options_and_target) {
+    const pithp_compile_options off = {0}, on = {.contract = true};
+    const pithp_code_subject base = {"text", "compiler", "target", &off};
+    const pithp_code_subject others[] = {{"texts", "compiler", "target", &off},
+                                         {"text", "compilers", "target", &off},
+                                         {"text", "compiler", "targets", &off},
+                                         {"text", "compilert", "arget", &off},
+                                         {"text", "compiler", "target", &on}};
+    const pithp_code_key key = pithp_code_key_of(&base), same = pithp_code_key_of(&base);
+    cr_assert(key.low == same.low && key.high == same.high);
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        cr_assert(pithp_code_key_of(&others[i]).low != key.low, "%zu", i);
+}
+
+/* Every byte that could be wrong is one of these kinds: head, key, size, sum, code, end.
+ */
+Test(compile_disk, what_was_damaged_is_deleted_and_made_again) {
+    static const int places[] = {0, 8, 24, 32, 60, 500};
+    pt_code c;
+    char names[2][64], path[256];
+    pt_code_directory(&c);
+    live_once(&c, 7);
+    cr_assert_eq(list(&c, names, 2), 1);
+    path_of(&c, names[0], path);
+    for (int i = 0; i < PITHP_COUNT(places); i++) {
+        const int file = open(path, O_RDWR);
+        unsigned char byte;
+        cr_assert_eq(pread(file, &byte, 1, places[i]), 1);
+        byte ^= 0x10;
+        cr_assert_eq(pwrite(file, &byte, 1, places[i]), 1);
+        close(file);
+        const pithp_compile_counts counts = live_once(&c, 7);
+        cr_assert_eq(counts.corrupted, 1, "byte %d", places[i]);
+        cr_assert_eq(counts.compiled, 1);
+        cr_assert_eq(live_once(&c, 7).on_disk, 1);
+    }
+    static const off_t lengths[] = {0, 20, 56, 1000};
+    for (int i = 0; i < PITHP_COUNT(lengths); i++) {
+        cr_assert_eq(truncate(path, lengths[i]), 0);
+        cr_assert_eq(live_once(&c, 7).corrupted, 1, "length %d", (int)lengths[i]);
+        cr_assert_eq(live_once(&c, 7).on_disk, 1);
+    }
+    pt_code_remove(&c);
+}
+
+Test(compile_disk, whole_but_of_another_text_is_not_used) {
+    pt_code c;
+    char names[2][64], one[256], two[256];
+    pt_code_directory(&c);
+    live_once(&c, 1);
+    cr_assert_eq(list(&c, names, 2), 1);
+    path_of(&c, names[0], one);
+    cr_assert_eq(rename(one, "/tmp/pith-test-other"), 0);
+    live_once(&c, 2);
+    cr_assert_eq(list(&c, names, 2), 1);
+    path_of(&c, names[0], two);
+    cr_assert_eq(rename("/tmp/pith-test-other", two), 0);
+    cr_assert_eq(live_once(&c, 2).corrupted, 1);
+    pt_code_remove(&c);
+}
+
+Test(compile_disk, code_that_others_can_write_is_not_used) {
+    pt_code c;
+    char names[2][64], path[256];
+    pt_code_directory(&c);
+    live_once(&c, 3);
+    cr_assert_eq(list(&c, names, 2), 1);
+    path_of(&c, names[0], path);
+    cr_assert_eq(chmod(path, 0666), 0);
+    cr_assert_eq(live_once(&c, 3).compiled, 1); /* and written anew, for us alone */
+    cr_assert_eq(live_once(&c, 3).on_disk, 1);
+    cr_assert_eq(chmod(c.directory, 0777), 0);
+    cr_assert_eq(live_once(&c, 3).compiled, 1);
+    live_once(&c, 4);
+    cr_assert_eq(list(&c, names, 2), 1);
+    cr_assert_eq(chmod(c.directory, 0700), 0);
+    pt_code_remove(&c);
+}
+
+Test(compile_disk, is_not_needed) {
+    pt_code c;
+    char names[2][64];
+    pt_code_directory(&c);
+    setenv("PITH_CACHE_DIR", "", 1); /* asked not to */
+    cr_assert_eq(live_once(&c, 5).compiled, 1);
+    setenv("PITH_CACHE_DIR", "/dev/null/below", 1); /* cannot be made */
+    cr_assert_eq(live_once(&c, 5).compiled, 1);
+    setenv("PITH_CACHE_DIR", c.directory, 1);
+    chmod(c.directory, 0500); /* cannot be written, but by root */
+    cr_assert_eq(live_once(&c, 5).compiled, 1);
+    chmod(c.directory, 0700);
+    pt_code_open(&c); /* vanishes while it is open */
+    pithp_module *m = NULL;
+    pt_ok(c.s, pithp_compile(c.s, pt_axpy, NULL, &m) == PITH_OK);
+    pithp_module_release(m);
+    pt_code_remove(&c);
+    pt_ok(c.s, pithp_compile(c.s, PT_RETURN("6"), NULL, &m) == PITH_OK);
+    cr_assert_eq(pt_run_return(c.s, m), 6);
+    pithp_module_release(m);
+    pt_code_close(&c);
+    unsetenv("PITH_CACHE_DIR"); /* made where it is missing, with what is above it */
+    setenv("XDG_CACHE_HOME", c.directory, 1);
+    const size_t n = strlen(c.directory);
+    live_once(&c, 5);
+    snprintf(c.directory + n, sizeof c.directory - n, "/pith");
+    cr_assert_eq(list(&c, names, 2), 1);
+    pt_code_remove(&c);
+    c.directory[n] = 0;
+    pt_code_remove(&c);
+}
+
+Test(compile_disk, stays_within_its_bytes) {
+    pt_code c;
+    char names[8][64];
+    pt_code_directory(&c);
+    live_once(&c, 0);
+    cr_assert_eq(list(&c, names, 8), 1);
+    char path[256], limit[32];
+    struct stat st;
+    path_of(&c, names[0], path);
+    cr_assert_eq(stat(path, &st), 0);
+    snprintf(limit, sizeof limit, "%lld", (long long)st.st_size * 4 + 100);
+    setenv("PITH_CACHE_BYTES", limit, 1);
+    for (int value = 1; value < 4; value++)
+        live_once(&c, value);
+    cr_assert_eq(list(&c, names, 8), 4);
+    live_once(&c, 0); /* was used last: 1 and 2 are older */
+    live_once(&c, 4); /* over the limit: the oldest go, down to three quarters */
+    cr_assert_eq(list(&c, names, 8), 3);
+    cr_assert_eq(live_once(&c, 0).on_disk, 1);
+    cr_assert_eq(live_once(&c, 3).on_disk, 1);
+    cr_assert_eq(live_once(&c, 4).on_disk, 1);
+    cr_assert_eq(live_once(&c, 1).compiled, 1);
+    pt_code_remove(&c);
+}
+
+/* Processes that compile the same texts at once: each gets its code, and the directory
+ * ends up with one whole file a text and no leftovers. */
+Test(compile_disk, processes_share_a_directory) {
+    enum { PROCESSES = 4, TEXTS = 3 };
+    pt_code c;
+    char names[TEXTS + 1][64];
+    pid_t child[PROCESSES];
+    pt_code_directory(&c);
+    for (int p = 0; p < PROCESSES; p++) {
+        child[p] = fork();
+        cr_assert(child[p] >= 0);
+        if (child[p] == 0) {
+            int found = 0;
+            for (int round = 0; round < 2; round++)
+                for (int value = 0; value < TEXTS; value++)
+                    found += live_once(&c, value).on_disk > 0;
+            _exit(found >= TEXTS ? 42 : 1); /* 42 is said by nothing that ends early */
+        }
+    }
+    for (int p = 0; p < PROCESSES; p++) {
+        int status = 0;
+        cr_assert_eq(waitpid(child[p], &status, 0), child[p]);
+        cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 42, "status %x", status);
+    }
+    cr_assert_eq(list(&c, names, TEXTS + 1), TEXTS);
+    for (int value = 0; value < TEXTS; value++)
+        cr_assert_eq(live_once(&c, value).on_disk, 1);
+    pt_code_remove(&c);
+}
