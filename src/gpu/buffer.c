@@ -198,6 +198,8 @@ static void destroy(pithp_buffer *b) {
 }
 
 void pithp_buffer_release(pithp_buffer *b, int count) {
+    if (!b)
+        return;
     /* Who holds all references need not count them down. */
     if (atomic_load_explicit(&b->refs, memory_order_acquire) != count &&
         atomic_fetch_sub_explicit(&b->refs, count, memory_order_acq_rel) != count)

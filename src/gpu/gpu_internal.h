@@ -183,7 +183,7 @@ pithp_buffer *pithp_buffer_wrap(pith_scope *s,
                                 void (*release)(void *closure, void *data),
                                 void *closure);
 void pithp_buffer_retain(pithp_buffer *b, int count);
-void pithp_buffer_release(pithp_buffer *b, int count);
+void pithp_buffer_release(pithp_buffer *b, int count); /* NULL does nothing */
 /* Work on the scope's stream is about to read b: wait for its writer where that is
  * another stream. */
 pith_status pithp_buffer_await(pith_scope *s, pithp_buffer *b);
