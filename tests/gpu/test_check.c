@@ -1,0 +1,151 @@
+/* Checks inside kernels: when their failures surface, where, and with what. */
+#include "gpu_test.h"
+
+#include <pith/gpu.h>
+
+typedef struct {
+    pith_report *report;
+    int64_t from; /* indices from here on fail */
+} check_args;
+
+static void check_loop(const void *args, int64_t begin, int64_t end) {
+    const check_args *a = args;
+    for (int64_t i = begin; i < end; i++)
+        if (i >= a->from && ~(uint64_t)i > a->report->first)
+            a->report->first = ~(uint64_t)i;
+}
+static const pithp_host_loop check_loops[PITHP_ISA_COUNT] = {check_loop};
+
+static void describe(const void *subject,
+                     const pith_report *report,
+                     const char *site,
+                     pithp_error *e) {
+    pithp_error_set(e, PITH_E_CHECK, ".somewhere", site, "%s at %llu",
+                    (const char *)subject, (unsigned long long)~report->first);
+}
+
+static void launch(pith_scope *s, const char *subject, int64_t from) {
+    pith_report *report = pithp_check_make(s, describe, subject);
+    if (!report)
+        return;
+    const check_args args = {report, from};
+    pithp_launch_run(s, &(pithp_launch){.name = subject,
+                                        .loops = check_loops,
+                                        .args = &args,
+                                        .args_bytes = sizeof args,
+                                        .count = 20});
+}
+
+enum { NONE = 1000 };
+
+static void surfaces(void) {
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    launch(s, "good", NONE);
+    pith_wait(s);
+    pt_ok(s);
+    pith_at(s, "melt.c:12");
+    pt_ok(s, pithp_enter(s));
+    launch(s, "bad", 17);
+    pith_at(s, "melt.c:13");
+    pt_ok(s, pithp_enter(s));
+    launch(s, "worse", 3);
+    cr_assert(!pith_failed(s), "asking does not wait");
+    pt_fails(PITH_E_CHECK, s, pith_wait(s));
+    pt_says(".somewhere: bad at 17 (melt.c:12)");
+    cr_assert_str_eq(pt_error.site, "melt.c:12");
+    launch(s, "good", NONE); /* on reports that were used before */
+    pith_wait(s);
+    pt_ok(s);
+    int64_t host = 0;
+    pithp_buffer *b = gt_buffer(s, 1);
+    launch(s, "read", 1);
+    pt_fails(PITH_E_CHECK, s, pithp_copy_out(s, &host, b->data, 8));
+    pt_says("read at 1");
+    pithp_buffer_release(b, 1);
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
+Test(check, surfaces_when_somebody_waits) {
+    surfaces();
+}
+Test(check, surfaces_when_somebody_waits_for_deferred_work) {
+    setenv("PITH_HOST_ASYNC", "1", 1);
+    surfaces();
+}
+
+static char told[512];
+static void listen(pith_log_level level, const char *message, void *closure) {
+    (void)closure;
+    if (level == PITH_LOG_ERROR)
+        snprintf(told, sizeof told, "%s", message);
+}
+
+static void closing(void) {
+    pith_runtime *rt = pt_open();
+    pith_set_log_hook(rt, listen, NULL);
+    pith_scope *s = pith_scope_open(rt), *child = pith_scope_open_in(s);
+    launch(child, "of a child", 2);
+    pith_scope_close(child);
+    pt_ok(s);
+    pt_fails(PITH_E_CHECK, s, pith_wait(s));
+    pt_says("of a child at 2");
+    launch(s, "of a root", 5);
+    cr_assert_str_eq(told, "");
+    pith_scope_close(s);
+    cr_assert(strstr(told, "of a root at 5"), "%s", told);
+    s = pith_scope_open(rt); /* the same stream */
+    pith_wait(s);
+    pt_ok(s);
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
+Test(check, left_unread_goes_to_the_parent_or_the_log) {
+    closing();
+}
+Test(check, left_unread_goes_to_the_parent_or_the_log_deferred) {
+    setenv("PITH_HOST_ASYNC", "1", 1);
+    closing();
+}
+
+static void bounded(int launches) {
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    for (int i = 0; i < launches; i++)
+        launch(s, "good", NONE);
+    pith_wait(s);
+    const long long bytes = atomic_load(&pt_default_heap.bytes);
+    for (int i = 0; i < 5 * launches; i++)
+        launch(s, "good", NONE);
+    cr_assert_eq(atomic_load(&pt_default_heap.bytes), bytes);
+    launch(s, "one in many", 4);
+    for (int i = 0; i < launches; i++)
+        launch(s, "bad", 1);
+    cr_assert(pith_failed(s), "the bound was reached, so it was waited");
+    pith_wait(s);
+    cr_assert(strstr(pith_message(s), "one in many at 4"), "%s", pith_message(s));
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
+Test(check, of_many_launches_takes_bounded_memory) {
+    bounded(5000);
+}
+
+Test(check, blames_each_scope_for_its_own) {
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt), *child = pith_scope_open_in(s);
+    pith_scope *other = pith_scope_open_in(s);
+    launch(other, "other", 8);
+    launch(child, "child", 9);
+    pith_wait(s);
+    pt_ok(s);
+    cr_assert(strstr(pith_message(child), "child at 9"));
+    cr_assert(strstr(pith_message(other), "other at 8"));
+    pith_clear(child);
+    pith_clear(other);
+    pith_scope_close(s);
+    pt_close(rt);
+}
