@@ -108,10 +108,7 @@ pithp_infer_cast(const pithp_call *call, pith_spec *result, pithp_refusal *refus
     return pithp_spec_fill(call, refusal, result, p->dtype, x->rank, x->shape);
 }
 
-size_t pithp_temporary_cast(const pithp_call *call, const pith_spec *result) {
-    (void)call, (void)result;
-    return 0;
-}
+PITHP_NO_TEMPORARY(cast)
 
 /* ---- Loops over operands that lie as the result does ---- */
 
@@ -287,9 +284,6 @@ broadcast(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
     }
 }
 PITHP_LOOPS(broadcast)
-
-/* Rows of the innermost dimension, each longer than a block: a begin..end over rows times
- * blocks would divide more than it works, so indices are elements here too. */
 
 /* ---- Lowering ---- */
 

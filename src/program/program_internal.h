@@ -73,11 +73,69 @@ typedef struct pithp_refusal {
 pith_status
 pithp_infer(const pithp_call *call, pith_spec *result, pithp_refusal *refusal);
 
-/* ---- Parameters ---- */
+/* ---- Parameters: one struct a rule; axes count from 0 and are in range ---- */
 
 typedef struct pithp_cast_params {
     pith_dtype dtype;
 } pithp_cast_params;
+
+/* full(): every element is the value. */
+typedef struct pithp_full_params {
+    pith_dtype dtype;
+    int32_t rank;
+    int64_t shape[PITH_MAX_RANK];
+    uint64_t value; /* the element's bits, in the low bytes */
+} pithp_full_params;
+
+/* iota(): the index along the axis; wraps where the dtype is narrow. */
+typedef struct pithp_iota_params {
+    pith_dtype dtype;
+    int32_t rank;
+    int64_t shape[PITH_MAX_RANK];
+    int32_t axis;
+} pithp_iota_params;
+
+/* broadcast(x): dimension d of x becomes dimension dimensions[d] of the result
+ * (ascending), where its extent is the result's or 1; the result's other dimensions
+ * repeat x. */
+typedef struct pithp_broadcast_params {
+    int32_t rank;
+    int64_t shape[PITH_MAX_RANK];
+    int32_t dimensions[PITH_MAX_RANK];
+} pithp_broadcast_params;
+
+/* reshape(x): the same elements in C order. */
+typedef struct pithp_reshape_params {
+    int32_t rank;
+    int64_t shape[PITH_MAX_RANK];
+} pithp_reshape_params;
+
+/* transpose(x): dimension d of the result is dimension permutation[d] of x. */
+typedef struct pithp_transpose_params {
+    int32_t permutation[PITH_MAX_RANK];
+} pithp_transpose_params;
+
+/* slice(x): elements start, start + step, ... before (after, where step is negative)
+ * limit; all of them exist, so a limit of -1 means down to the first one. */
+typedef struct pithp_slice_params {
+    int64_t start[PITH_MAX_RANK], limit[PITH_MAX_RANK], step[PITH_MAX_RANK];
+} pithp_slice_params;
+
+/* reverse(x) */
+typedef struct pithp_reverse_params {
+    uint32_t axes; /* bit d: dimension d is turned round */
+} pithp_reverse_params;
+
+/* concatenate(x...) */
+typedef struct pithp_concatenate_params {
+    int32_t axis;
+} pithp_concatenate_params;
+
+/* pad(x, value): `interior` values between neighbours, then `low` before and `high`
+ * after; negative low and high cut elements off. */
+typedef struct pithp_pad_params {
+    int64_t low[PITH_MAX_RANK], high[PITH_MAX_RANK], interior[PITH_MAX_RANK];
+} pithp_pad_params;
 
 /* ---- Host work ---- */
 

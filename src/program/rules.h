@@ -14,6 +14,22 @@
                                    const pithp_memory *memory, const pithp_sink *sink);
 PITHP_RULE(elementwise)
 PITHP_RULE(cast)
+PITHP_RULE(full)
+PITHP_RULE(iota)
+PITHP_RULE(broadcast)
+PITHP_RULE(reshape)
+PITHP_RULE(transpose)
+PITHP_RULE(slice)
+PITHP_RULE(reverse)
+PITHP_RULE(concatenate)
+PITHP_RULE(pad)
+
+/* The rule needs no temporary memory. */
+#define PITHP_NO_TEMPORARY(rule)                                                         \
+    size_t pithp_temporary_##rule(const pithp_call *call, const pith_spec *result) {     \
+        (void)call, (void)result;                                                        \
+        return 0;                                                                        \
+    }
 
 /* Fills the refusal with "<row>: text" and returns its code. */
 pith_status pithp_refuse(const pithp_call *call,

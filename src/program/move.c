@@ -1,0 +1,248 @@
+/* Strided copies. Dimensions are dropped and merged first, so that the loops see the
+ * fewest and longest rows; transposes go through square tiles, so that both sides use
+ * whole cache lines. Values are moved as bits. */
+#include "program/move.h"
+
+#include <string.h>
+
+enum { TILE = 16 };
+
+/* ---- Rows ---- */
+
+#define ROW(type)                                                                        \
+    static inline void row_##type(char *to, const char *from, int64_t to_step,           \
+                                  int64_t from_step, int64_t n) {                        \
+        const int64_t size = sizeof(type);                                               \
+        if (from_step == 0 && to_step == size) {                                         \
+            const type value = *(const type *)(const void *)from;                        \
+            for (int64_t i = 0; i < n; i++)                                              \
+                ((type *)(void *)to)[i] = value;                                         \
+        } else if (from_step == size && to_step == size) {                               \
+            for (int64_t i = 0; i < n; i++)                                              \
+                ((type *)(void *)to)[i] = ((const type *)(const void *)from)[i];         \
+        } else {                                                                         \
+            for (int64_t i = 0; i < n; i++)                                              \
+                *(type *)(void *)(to + i * to_step) =                                    \
+                    *(const type *)(const void *)(from + i * from_step);                 \
+        }                                                                                \
+    }
+ROW(uint8_t)
+ROW(uint16_t)
+ROW(uint32_t)
+ROW(uint64_t)
+
+static inline void move_row(char *to,
+                            const char *from,
+                            int64_t to_step,
+                            int64_t from_step,
+                            int32_t size,
+                            int64_t n) {
+    switch (size) {
+        case 1:
+            row_uint8_t(to, from, to_step, from_step, n);
+            break;
+        case 2:
+            row_uint16_t(to, from, to_step, from_step, n);
+            break;
+        case 4:
+            row_uint32_t(to, from, to_step, from_step, n);
+            break;
+        default:
+            row_uint64_t(to, from, to_step, from_step, n);
+    }
+}
+
+/* ---- Elements begin..end in C order of the index space ---- */
+
+static void move_rows(const void *args, int64_t begin, int64_t end) {
+    const pithp_move *m = args;
+    const int last = m->rank - 1;
+    const int64_t length = m->shape[last];
+    int64_t index[PITH_MAX_RANK], rest = begin;
+    char *to = m->to;
+    const char *from = m->from;
+    for (int d = last; d >= 0; d--) {
+        index[d] = rest % m->shape[d];
+        rest /= m->shape[d];
+        to += index[d] * m->to_stride[d];
+        from += index[d] * m->from_stride[d];
+    }
+    for (int64_t i = begin; i < end;) {
+        const int64_t row = length - index[last], n = row < end - i ? row : end - i;
+        if (m->from_stride[last] == m->size && m->to_stride[last] == m->size && n > 64)
+            memcpy(to, from, (size_t)(n * m->size));
+        else
+            move_row(to, from, m->to_stride[last], m->from_stride[last], m->size, n);
+        i += n;
+        to -= index[last] * m->to_stride[last];
+        from -= index[last] * m->from_stride[last];
+        index[last] = 0;
+        for (int d = last - 1; d >= 0; d--) {
+            to += m->to_stride[d];
+            from += m->from_stride[d];
+            if (++index[d] < m->shape[d])
+                break;
+            to -= m->shape[d] * m->to_stride[d];
+            from -= m->shape[d] * m->from_stride[d];
+            index[d] = 0;
+        }
+    }
+}
+
+/* ---- Transposes: the last dimension lies side by side in `to`, the one before in
+ * `from`. Indices are bands of TILE rows. ---- */
+
+#define TILES(type)                                                                      \
+    static void band_##type(const pithp_move *m, char *restrict to,                      \
+                            const char *restrict from, int64_t rows) {                   \
+        const int last = m->rank - 1;                                                    \
+        const int64_t columns = m->shape[last], to_step = m->to_stride[last - 1],        \
+                      from_step = m->from_stride[last];                                  \
+        for (int64_t c = 0; c < columns; c += TILE) {                                    \
+            const int64_t width = columns - c < TILE ? columns - c : TILE;               \
+            for (int64_t r = 0; r < rows; r++) {                                         \
+                type *d = (type *)(void *)(to + r * to_step) + c;                        \
+                const char *x = from + c * from_step + r * (int64_t)sizeof(type);        \
+                for (int64_t j = 0; j < width; j++)                                      \
+                    d[j] = *(const type *)(const void *)(x + j * from_step);             \
+            }                                                                            \
+        }                                                                                \
+    }
+TILES(uint8_t)
+TILES(uint16_t)
+TILES(uint32_t)
+TILES(uint64_t)
+
+static int64_t bands_of(const pithp_move *m) {
+    return (m->shape[m->rank - 2] + TILE - 1) / TILE;
+}
+
+static void move_tiles(const void *args, int64_t begin, int64_t end) {
+    const pithp_move *m = args;
+    const int across = m->rank - 2;
+    const int64_t bands = bands_of(m);
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t first = i % bands * TILE, left = m->shape[across] - first;
+        const int64_t rows = left < TILE ? left : TILE;
+        int64_t rest = i / bands;
+        char *to = m->to + first * m->to_stride[across];
+        const char *from = m->from + first * m->from_stride[across];
+        for (int d = across - 1; d >= 0; d--) {
+            const int64_t at = rest % m->shape[d];
+            rest /= m->shape[d];
+            to += at * m->to_stride[d];
+            from += at * m->from_stride[d];
+        }
+        switch (m->size) {
+            case 1:
+                band_uint8_t(m, to, from, rows);
+                break;
+            case 2:
+                band_uint16_t(m, to, from, rows);
+                break;
+            case 4:
+                band_uint32_t(m, to, from, rows);
+                break;
+            default:
+                band_uint64_t(m, to, from, rows);
+        }
+    }
+}
+
+/* ---- Fills ---- */
+
+typedef struct fill_args {
+    char *to;
+    uint64_t value;
+    int32_t size;
+} fill_args;
+
+static void fill(const void *args, int64_t begin, int64_t end) {
+    const fill_args *a = args;
+    const uint64_t value = a->value;
+    move_row(a->to + begin * a->size, (const char *)&value, a->size, 0, a->size,
+             end - begin);
+}
+
+/* ---- Emission ---- */
+
+static const pithp_host_loop rows_loops[PITHP_ISA_COUNT] = {move_rows};
+static const pithp_host_loop tiles_loops[PITHP_ISA_COUNT] = {move_tiles};
+static const pithp_host_loop fill_loops[PITHP_ISA_COUNT] = {fill};
+
+/* Drop extents of 1 and merge neighbours that both sides walk as one dimension. */
+static void simplify(pithp_move *to, const pithp_move *m) {
+    int rank = 0;
+    *to = (pithp_move){.to = m->to, .from = m->from, .size = m->size};
+    for (int d = 0; d < m->rank; d++) {
+        const int64_t extent = m->shape[d];
+        if (extent == 1)
+            continue;
+        if (rank > 0 && to->to_stride[rank - 1] == m->to_stride[d] * extent &&
+            to->from_stride[rank - 1] == m->from_stride[d] * extent) {
+            rank--;
+            to->shape[rank] *= extent;
+        } else {
+            to->shape[rank] = extent;
+        }
+        to->to_stride[rank] = m->to_stride[d];
+        to->from_stride[rank++] = m->from_stride[d];
+    }
+    if (rank == 0) {
+        to->shape[0] = 1;
+        to->to_stride[0] = to->from_stride[0] = m->size;
+        rank = 1;
+    }
+    to->rank = rank;
+}
+
+/* Whether tiles pay, and if so the dimension that lies side by side in `from` moved to
+ * the place before the last. */
+static bool make_tiled(pithp_move *m) {
+    const int last = m->rank - 1;
+    if (last < 1 || m->to_stride[last] != m->size || m->from_stride[last] <= m->size ||
+        m->shape[last] < TILE / 2)
+        return false;
+    for (int d = 0; d < last; d++) {
+        if (m->from_stride[d] != m->size || m->shape[d] < TILE / 2)
+            continue;
+        const int64_t extent = m->shape[d], to = m->to_stride[d];
+        for (int e = d; e + 1 < last; e++) {
+            m->shape[e] = m->shape[e + 1];
+            m->to_stride[e] = m->to_stride[e + 1];
+            m->from_stride[e] = m->from_stride[e + 1];
+        }
+        m->shape[last - 1] = extent;
+        m->to_stride[last - 1] = to;
+        m->from_stride[last - 1] = m->size;
+        return true;
+    }
+    return false;
+}
+
+pith_status
+pithp_emit_move(const pithp_sink *sink, const char *name, const pithp_move *move) {
+    pithp_move m;
+    int64_t count = 1;
+    simplify(&m, move);
+    for (int d = 0; d < m.rank; d++)
+        count *= m.shape[d];
+    if (count == 0)
+        return PITH_OK;
+    if (!make_tiled(&m))
+        return pithp_emit(sink, name, rows_loops, &m, sizeof m, count, 0);
+    const int64_t plane = m.shape[m.rank - 1] * m.shape[m.rank - 2];
+    const int64_t bands = count / plane * bands_of(&m);
+    const int64_t grain = 4096 / (TILE * m.shape[m.rank - 1]) + 1;
+    return pithp_emit(sink, name, tiles_loops, &m, sizeof m, bands, grain);
+}
+
+pith_status pithp_emit_fill(const pithp_sink *sink,
+                            const char *name,
+                            void *to,
+                            int32_t size,
+                            uint64_t value,
+                            int64_t count) {
+    const fill_args a = {.to = to, .value = value, .size = size};
+    return pithp_emit(sink, name, fill_loops, &a, sizeof a, count, 0);
+}

@@ -1,0 +1,40 @@
+/* Moving elements between two strided views of memory: what every shape primitive comes
+ * down to. */
+#ifndef PITH_PROGRAM_MOVE_H
+#define PITH_PROGRAM_MOVE_H
+
+#include "program/rules.h"
+
+/* Element i of the index space goes from `from` + i . from_stride to `to` + i .
+ * to_stride. */
+typedef struct pithp_move {
+    char *to;
+    const char *from;
+    int32_t size; /* bytes of an element: 1, 2, 4 or 8 */
+    int32_t rank;
+    int64_t shape[PITH_MAX_RANK];
+    int64_t to_stride[PITH_MAX_RANK], from_stride[PITH_MAX_RANK]; /* bytes */
+} pithp_move;
+
+/* Strides in bytes of a shape in C order. */
+static inline void
+pithp_c_strides(int rank, const int64_t *shape, int64_t size, int64_t *stride) {
+    for (int d = rank - 1; d >= 0; d--) {
+        stride[d] = size;
+        size *= shape[d];
+    }
+}
+
+/* Move all elements; the two views do not overlap. */
+pith_status
+pithp_emit_move(const pithp_sink *sink, const char *name, const pithp_move *move);
+
+/* Write `count` copies of an element. */
+pith_status pithp_emit_fill(const pithp_sink *sink,
+                            const char *name,
+                            void *to,
+                            int32_t size,
+                            uint64_t value,
+                            int64_t count);
+
+#endif

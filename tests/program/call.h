@@ -1,0 +1,118 @@
+/* Runs one primitive over host memory as a backend would: infers the result, lowers the
+ * call, and runs each launch in uneven ranges. */
+#ifndef PITH_TESTS_CALL_H
+#define PITH_TESTS_CALL_H
+
+#include "golden.h"
+#include "pith_test.h"
+#include "program/program_internal.h"
+
+enum { CALL_OPERANDS = 64 };
+
+typedef struct call {
+    pithp_primitive primitive;
+    int count;
+    const pith_spec *specs[CALL_OPERANDS];
+    const void *data[CALL_OPERANDS];
+    const void *params;
+    pithp_isa isa;
+    int64_t split; /* longest range; 0: each launch in one */
+    pith_spec result;
+    void *out; /* of the result; freed by call_free */
+    pithp_refusal refusal;
+} call;
+
+/* Whether this machine runs loops of that instruction set. */
+static PT_UNUSED bool call_isa_runs(pithp_isa isa) {
+#ifdef __x86_64__
+    if (isa == PITHP_ISA_V4)
+        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+               __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+               __builtin_cpu_supports("avx512cd");
+    if (isa == PITHP_ISA_V3)
+        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+               __builtin_cpu_supports("bmi2");
+#endif
+    return isa == PITHP_ISA_BASE;
+}
+
+static pith_status call_take(void *closure, const pithp_launch *launch) {
+    const call *c = closure;
+    char args[PITHP_LAUNCH_ARGS];
+    cr_assert(launch->args_bytes <= sizeof args);
+    memcpy(args, launch->args, launch->args_bytes); /* nothing may point into the original */
+    int64_t n = c->split ? c->split : launch->count;
+    for (int64_t i = 0; i < launch->count; i += n) {
+        n = c->split && i ? c->split + i % 3 : n;
+        const int64_t end = launch->count - i < n ? launch->count : i + n;
+        pithp_loop_for(launch, c->isa)(args, i, end);
+    }
+    return PITH_OK;
+}
+
+/* Runs it; a refused call leaves its reason in c->refusal and out NULL. */
+static PT_UNUSED pith_status call_run(call *c) {
+    const pithp_call it = {c->primitive, c->count, c->specs, c->params};
+    c->out = NULL;
+    const pith_status rc = pithp_infer(&it, &c->result, &c->refusal);
+    if (rc)
+        return rc;
+    const size_t temporary = pithp_temporary_bytes(&it, &c->result);
+    c->out = malloc(c->result.bytes + 8);
+    memset(c->out, 0xA5, c->result.bytes + 8);
+    const pithp_memory memory = {
+        .operands = c->data,
+        .result = c->out,
+        .temporary = temporary ? malloc(temporary) : NULL,
+    };
+    const pithp_sink sink = {call_take, c};
+    const pith_status ran = pithp_lower(&it, &c->result, &memory, &sink);
+    free(memory.temporary);
+    uint64_t guard;
+    memcpy(&guard, (char *)c->out + c->result.bytes, 8);
+    cr_assert(guard == 0xA5A5A5A5A5A5A5A5u, "%s wrote beyond its result",
+              pithp_rows[c->primitive].name);
+    return ran;
+}
+
+static PT_UNUSED void call_free(call *c) {
+    free(c->out);
+    c->out = NULL;
+}
+
+/* The primitive of that name, or PITHP_PRIMITIVE_COUNT. */
+static PT_UNUSED pithp_primitive call_primitive(const char *name) {
+    for (int p = 0; p < PITHP_PRIMITIVE_COUNT; p++)
+        if (!strcmp(pithp_rows[p].name, name))
+            return (pithp_primitive)p;
+    return PITHP_PRIMITIVE_COUNT;
+}
+
+/* Whether the run is as good as the golden case's k-th result; prints what is not. */
+static PT_UNUSED bool
+call_agrees(const call *c, const golden_family *g, const golden_json *one, int k) {
+    const golden_tensor *want = golden_tensor_of(g, one, "out", k);
+    char got_text[64], want_text[64];
+    if (!c->out || c->result.dtype != want->spec.dtype ||
+        c->result.rank != want->spec.rank ||
+        memcmp(c->result.shape, want->spec.shape,
+               (size_t)want->spec.rank * sizeof(int64_t)) != 0) {
+        fprintf(stderr, "%s: spec differs (%s)\n", golden_text(one, "name"),
+                c->out ? "ran" : c->refusal.text);
+        return false;
+    }
+    const int64_t at = golden_compare(g, one, k, c->out);
+    if (at < 0)
+        return true;
+    fprintf(stderr, "%s, isa %d, element %lld: got %s, want %s; operands",
+            golden_text(one, "name"), (int)c->isa, (long long)at,
+            golden_print(&want->spec, c->out, at, got_text),
+            golden_print(&want->spec, want->data, at, want_text));
+    for (int i = 0; i < c->count && i < 4; i++)
+        if (c->specs[i]->count == want->spec.count)
+            fprintf(stderr, " %s", golden_print(c->specs[i], c->data[i], at, got_text));
+    fprintf(stderr, "\n");
+    return false;
+}
+
+#endif
