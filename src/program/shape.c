@@ -390,9 +390,10 @@ pithp_infer_pad(const pithp_call *call, pith_spec *result, pithp_refusal *refusa
                             pithp_spec_print(x, wanted), pithp_spec_print(value, got));
     }
     for (int d = 0; d < x->rank; d++) {
-        const int64_t n = x->shape[d];
+        const int64_t n = x->shape[d], most = INT64_MAX / 4;
         int64_t extent = 0;
-        if (p->interior[d] < 0 ||
+        if (p->interior[d] < 0 || p->interior[d] > most || p->low[d] < -most ||
+            p->high[d] < -most ||
             __builtin_mul_overflow(n ? n - 1 : 0, p->interior[d], &extent) ||
             __builtin_add_overflow(extent, n, &extent) ||
             __builtin_add_overflow(extent, p->low[d], &extent) ||

@@ -40,7 +40,8 @@ static pith_status call_take(void *closure, const pithp_launch *launch) {
     const call *c = closure;
     char args[PITHP_LAUNCH_ARGS];
     cr_assert(launch->args_bytes <= sizeof args);
-    memcpy(args, launch->args, launch->args_bytes); /* nothing may point into the original */
+    memcpy(args, launch->args,
+           launch->args_bytes); /* nothing may point into the original */
     int64_t n = c->split ? c->split : launch->count;
     for (int64_t i = 0; i < launch->count; i += n) {
         n = c->split && i ? c->split + i % 3 : n;

@@ -183,8 +183,10 @@ const golden_json *golden_next(const golden_family *g, const golden_json *before
     return before ? before->next : golden_get(g->document, "cases")->child;
 }
 
-const golden_tensor *
-golden_tensor_of(const golden_family *g, const golden_json *one, const char *list, int k) {
+const golden_tensor *golden_tensor_of(const golden_family *g,
+                                      const golden_json *one,
+                                      const char *list,
+                                      int k) {
     const golden_json *item = golden_item(golden_get(one, list), k);
     if (!item)
         return NULL;
@@ -231,18 +233,23 @@ static double value_of(const pith_spec *spec, uint64_t bits) {
     return (double)bits;
 }
 
-const char *golden_print(const pith_spec *spec, const void *data, int64_t i, char text[64]) {
+const char *
+golden_print(const pith_spec *spec, const void *data, int64_t i, char text[64]) {
     const uint64_t bits = bits_at(spec, data, i);
     snprintf(text, 64, "%.17g (%llx)", value_of(spec, bits), (unsigned long long)bits);
     return text;
 }
 
-static bool
-close_enough(const golden_json *tol, const golden_tensor *want, const void *got, int64_t i) {
-    const uint64_t g = bits_at(&want->spec, got, i), w = bits_at(&want->spec, want->data, i);
+static bool close_enough(const golden_json *tol,
+                         const golden_tensor *want,
+                         const void *got,
+                         int64_t i) {
+    const uint64_t g = bits_at(&want->spec, got, i),
+                   w = bits_at(&want->spec, want->data, i);
     const char *kind = golden_text(tol, "class");
     const double a = value_of(&want->spec, g), b = value_of(&want->spec, w);
-    const double atol = golden_number(tol, "atol", 0), rtol = golden_number(tol, "rtol", 0);
+    const double atol = golden_number(tol, "atol", 0),
+                 rtol = golden_number(tol, "rtol", 0);
     const bool near = isfinite(a) && isfinite(b) && fabs(a - b) <= atol + rtol * fabs(b);
     if (!pith_dtype_is_float(want->spec.dtype))
         return g == w || (!strcmp(kind, "rtol") && near);
@@ -260,10 +267,8 @@ close_enough(const golden_json *tol, const golden_tensor *want, const void *got,
            (golden_get(tol, "atol") && near);
 }
 
-int64_t golden_compare(const golden_family *g,
-                       const golden_json *one,
-                       int k,
-                       const void *got) {
+int64_t
+golden_compare(const golden_family *g, const golden_json *one, int k, const void *got) {
     const golden_tensor *want = golden_tensor_of(g, one, "out", k);
     const golden_tensor *alt = golden_tensor_of(g, one, "alt", k);
     const golden_tensor *care = golden_tensor_of(g, one, "care", k);

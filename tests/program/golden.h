@@ -30,8 +30,8 @@ golden_family *golden_open(const char *name);
 /* Cases one after the other: the first for NULL, NULL after the last. */
 const golden_json *golden_next(const golden_family *g, const golden_json *before);
 
-const golden_json *golden_get(const golden_json *object, const char *key);   /* or NULL */
-const char *golden_text(const golden_json *object, const char *key);         /* or "" */
+const golden_json *golden_get(const golden_json *object, const char *key); /* or NULL */
+const char *golden_text(const golden_json *object, const char *key);       /* or "" */
 double golden_number(const golden_json *object, const char *key, double otherwise);
 int golden_length(const golden_json *list);
 const golden_json *golden_item(const golden_json *list, int k);
@@ -42,12 +42,11 @@ const golden_tensor *
 golden_tensor_of(const golden_family *g, const golden_json *one, const char *list, int k);
 
 /* The first element where got is not as good as the case's k-th result; -1: all are. */
-int64_t golden_compare(const golden_family *g,
-                       const golden_json *one,
-                       int k,
-                       const void *got);
+int64_t
+golden_compare(const golden_family *g, const golden_json *one, int k, const void *got);
 
 /* An element as text, for messages. */
-const char *golden_print(const pith_spec *spec, const void *data, int64_t i, char text[64]);
+const char *
+golden_print(const pith_spec *spec, const void *data, int64_t i, char text[64]);
 
 #endif

@@ -19,8 +19,8 @@ static int run_family(const char *family, int *ran) {
     for (const golden_json *one = golden_next(g, NULL); one; one = golden_next(g, one)) {
         const char *op = golden_text(one, "op");
         const bool wide = !strcmp(op, "shift_wide") || !strcmp(op, "divide_by_zero");
-        call c = {.primitive = row_of(
-                      wide ? golden_text(golden_get(one, "params"), "of") : op)};
+        call c = {.primitive =
+                      row_of(wide ? golden_text(golden_get(one, "params"), "of") : op)};
         if (c.primitive == PITHP_PRIMITIVE_COUNT || !golden_get(one, "out"))
             continue;
         for (c.count = 0; golden_tensor_of(g, one, "in", c.count); c.count++) {

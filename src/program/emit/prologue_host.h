@@ -103,7 +103,7 @@ M_BUILTIN2(fmod, fmod)
 
 /* Functions that it does not fix: the library's, whose vector forms give the same bits.
  */
-#if defined(__AVX2__) && !defined(__clang__)
+#if defined(__AVX2__) && !defined(__clang__) && !defined(M_SCALAR_MATH)
 #    define M_SIMD _Pragma("omp declare simd notinbranch")
 #else
 #    define M_SIMD

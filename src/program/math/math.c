@@ -1,47 +1,112 @@
 /* The scalar forms of the functions in math.def: SLEEF's deterministic ones, with FMA
- * where the processor has it. The vector forms of math_simd.c agree with these bit for
- * bit. */
+ * where the processor has it, mended where SLEEF gives infinity for a finite result. The
+ * vector forms of math_simd.c agree with these bit for bit. */
 #include "program/emit/prologue_host.h"
 
 #define SLEEF_(name, type, bound, family, target)                                        \
     Sleef_##family##_##name##type##_##bound##target
 #define SLEEF(name, type, bound, family, target) SLEEF_(name, type, bound, family, target)
 
-#define DECLARE1(name, sleef, bound, family, target)                                     \
+#define DECLARE1(sleef, bound, family, target)                                           \
     extern f32 SLEEF(sleef, f1, bound, family, target)(f32);                             \
     extern f64 SLEEF(sleef, d1, bound, family, target)(f64);
-#define DECLARE2(name, sleef, bound, family, target)                                     \
+#define DECLARE2(sleef, bound, family, target)                                           \
     extern f32 SLEEF(sleef, f1, bound, family, target)(f32, f32);                        \
     extern f64 SLEEF(sleef, d1, bound, family, target)(f64, f64);
-#define PITHP_MATH1(name, sleef, bound) DECLARE1(name, sleef, bound, finz, purecfma)
-#define PITHP_MATH2(name, sleef, bound) DECLARE2(name, sleef, bound, finz, purecfma)
-#include "program/math/math.def"
-
 #ifdef __x86_64__
-#    define PITHP_MATH1(name, sleef, bound) DECLARE1(name, sleef, bound, cinz, purec)
-#    define PITHP_MATH2(name, sleef, bound) DECLARE2(name, sleef, bound, cinz, purec)
-#    include "program/math/math.def"
-#    define HAS_FMA __builtin_cpu_supports("fma")
-#    define CHOOSE(sleef, type, bound, ...)                                              \
-        (HAS_FMA ? SLEEF(sleef, type, bound, finz, purecfma)(__VA_ARGS__)                \
-                 : SLEEF(sleef, type, bound, cinz, purec)(__VA_ARGS__))
+#    define DECLARE1_ALL(sleef, bound)                                                   \
+        DECLARE1(sleef, bound, finz, purecfma)                                           \
+        DECLARE1(sleef, bound, cinz, purec)
+#    define DECLARE2_ALL(sleef, bound)                                                   \
+        DECLARE2(sleef, bound, finz, purecfma)                                           \
+        DECLARE2(sleef, bound, cinz, purec)
+#    define CALL(sleef, type, bound, ...)                                                \
+        (__builtin_cpu_supports("fma")                                                   \
+             ? SLEEF(sleef, type, bound, finz, purecfma)(__VA_ARGS__)                    \
+             : SLEEF(sleef, type, bound, cinz, purec)(__VA_ARGS__))
 #else
-#    define CHOOSE(sleef, type, bound, ...)                                              \
+#    define DECLARE1_ALL(sleef, bound) DECLARE1(sleef, bound, finz, purecfma)
+#    define DECLARE2_ALL(sleef, bound) DECLARE2(sleef, bound, finz, purecfma)
+#    define CALL(sleef, type, bound, ...)                                                \
         SLEEF(sleef, type, bound, finz, purecfma)(__VA_ARGS__)
 #endif
 
+/* ---- Where SLEEF overflows too early. f32 goes through f64. ---- */
+
+DECLARE1_ALL(exp, u10)
+static f64 mend_exp(f64 x) { /* x - 1 is exact there */
+    return x > 0 ? CALL(exp, d1, u10, x - 1) * 0x1.5bf0a8b145769p1
+                 : CALL(exp, d1, u10, x);
+}
+
+static f64 mend_cosh(f64 x) { /* e^-|x| is nothing there */
+    const f64 half = pith_math_exp_f64(m_abs(x) / 2);
+    return 0.5 * half * half;
+}
+
+static f64 mend_sinh(f64 x) {
+    return m_copysign(mend_cosh(x), x);
+}
+
+static f64 mend_log1p(f64 x) {
+    return pith_math_log_f64(x);
+}
+
+static f64 mend_acosh(f64 x) { /* log(2 x); the logarithm of what is below 1 is nan */
+    return pith_math_log_f64(x) + 0x1.62e42fefa39efp-1;
+}
+
+static f64 mend_asinh(f64 x) {
+    return m_copysign(mend_acosh(m_abs(x)), x);
+}
+
+static f64 mend_lgamma(f64 x) {
+    (void)x;
+    return __builtin_inf();
+}
+
+DECLARE2_ALL(pow, u10)
+static f64 mend_pow(f64 x, f64 y, f64 infinite) {
+    const f64 root = CALL(pow, d1, u10, m_abs(x), y / 2);
+    return m_copysign(root * root, infinite);
+}
+
+/* ---- The functions ---- */
+
 #define PITHP_MATH1(name, sleef, bound)                                                  \
+    DECLARE1_ALL(sleef, bound)                                                           \
     f32 pith_math_##name##_f32(f32 x) {                                                  \
-        return CHOOSE(sleef, f1, bound, x);                                              \
+        return CALL(sleef, f1, bound, x);                                                \
     }                                                                                    \
     f64 pith_math_##name##_f64(f64 x) {                                                  \
-        return CHOOSE(sleef, d1, bound, x);                                              \
+        return CALL(sleef, d1, bound, x);                                                \
     }
 #define PITHP_MATH2(name, sleef, bound)                                                  \
+    DECLARE2_ALL(sleef, bound)                                                           \
     f32 pith_math_##name##_f32(f32 x, f32 y) {                                           \
-        return CHOOSE(sleef, f1, bound, x, y);                                           \
+        return CALL(sleef, f1, bound, x, y);                                             \
     }                                                                                    \
     f64 pith_math_##name##_f64(f64 x, f64 y) {                                           \
-        return CHOOSE(sleef, d1, bound, x, y);                                           \
+        return CALL(sleef, d1, bound, x, y);                                             \
+    }
+#define PITHP_MATH1_MENDED(name, sleef, bound, limit32, limit64)                         \
+    DECLARE1_ALL(sleef, bound)                                                           \
+    f32 pith_math_##name##_f32(f32 x) {                                                  \
+        return m_abs(x) > limit32 ? (f32)pith_math_##name##_f64((f64)x)                  \
+                                  : CALL(sleef, f1, bound, x);                           \
+    }                                                                                    \
+    f64 pith_math_##name##_f64(f64 x) {                                                  \
+        return m_abs(x) > limit64 ? mend_##name(x) : CALL(sleef, d1, bound, x);          \
+    }
+#define PITHP_MATH2_MENDED(name, sleef, bound)                                           \
+    DECLARE2_ALL(sleef, bound)                                                           \
+    f32 pith_math_##name##_f32(f32 x, f32 y) {                                           \
+        const f32 z = CALL(sleef, f1, bound, x, y);                                      \
+        return m_abs(z) > 0x1.fffffep127f ? (f32)pith_math_##name##_f64((f64)x, (f64)y)  \
+                                          : z;                                           \
+    }                                                                                    \
+    f64 pith_math_##name##_f64(f64 x, f64 y) {                                           \
+        const f64 z = CALL(sleef, d1, bound, x, y);                                      \
+        return m_abs(z) > 0x1.fffffffffffffp1023 ? mend_##name(x, y, z) : z;             \
     }
 #include "program/math/math.def"

@@ -1,70 +1,131 @@
 /* The vector forms of the functions in math.def, under the names of the x86-64 vector
  * function ABI, so that gcc calls them from loops that call the scalar ones. Compiled for
  * x86-64-v3, where it gives the forms of up to 256 bits, and for x86-64-v4, where it
- * gives those of 512. */
+ * gives those of 512. Lanes that SLEEF does badly take the scalar form, which knows
+ * better. */
+#define M_SCALAR_MATH /* or the loops over lanes below would call themselves */
+#include "program/emit/prologue_host.h"
+
 #include <immintrin.h>
 
-#define NAME_(isa, lanes, arguments, name, type)                                         \
-    "_ZGV" #isa "N" #lanes arguments "_pith_math_" #name "_" #type
-#define NAME(isa, lanes, arguments, name, type) NAME_(isa, lanes, arguments, name, type)
+/* A vector of `lanes` numbers from SLEEF's vectors of that or twice the size. */
+#define UNARY(vector, isa, lanes, name, type, call, mend)                                \
+    vector unary_##isa##_##name##_##type(vector x) __asm__(                              \
+        "_ZGV" #isa "N" #lanes "v_pith_math_" #name "_" #type);                          \
+    vector unary_##isa##_##name##_##type(vector x) {                                     \
+        vector y = call;                                                                 \
+        mend;                                                                            \
+        return y;                                                                        \
+    }
+#define BINARY(vector, isa, lanes, name, type, call, mend)                               \
+    vector binary_##isa##_##name##_##type(vector x, vector z) __asm__(                   \
+        "_ZGV" #isa "N" #lanes "vv_pith_math_" #name "_" #type);                         \
+    vector binary_##isa##_##name##_##type(vector x, vector z) {                          \
+        vector y = call;                                                                 \
+        mend;                                                                            \
+        return y;                                                                        \
+    }
 
-#define UNARY(vector, isa, lanes, name, type, call)                                      \
-    vector vector1_##isa##_##name##_##type(vector x) __asm__(                            \
-        NAME(isa, lanes, "v", name, type));                                              \
-    vector vector1_##isa##_##name##_##type(vector x) {                                   \
-        return call;                                                                     \
-    }
-#define BINARY(vector, isa, lanes, name, type, call)                                     \
-    vector vector2_##isa##_##name##_##type(vector x, vector y) __asm__(                  \
-        NAME(isa, lanes, "vv", name, type));                                             \
-    vector vector2_##isa##_##name##_##type(vector x, vector y) {                         \
-        return call;                                                                     \
-    }
+/* Recompute y where |value| is beyond the limit. */
+#define MEND(lanes, type, value, limit, scalar)                                          \
+    if (__builtin_expect(BEYOND_##type##lanes(value, limit), 0))                         \
+        for (int i = 0; i < lanes; i++)                                                  \
+    y[i] = m_abs((value)[i]) > limit ? scalar : y[i]
+
+#define GREATEST_f32 0x1.fffffep127f
+#define GREATEST_f64 0x1.fffffffffffffp1023
 
 #ifdef __AVX512F__
 
-#    define PITHP_MATH1(name, sleef, bound)                                              \
+#    define BEYOND_f3216(x, limit)                                                       \
+        _mm512_cmp_ps_mask(_mm512_abs_ps(x), _mm512_set1_ps(limit), _CMP_GT_OQ)
+#    define BEYOND_f648(x, limit)                                                        \
+        _mm512_cmp_pd_mask(_mm512_abs_pd(x), _mm512_set1_pd(limit), _CMP_GT_OQ)
+
+#    define FORMS1(name, sleef, bound, mend32, mend64)                                   \
         extern __m512 Sleef_finz_##sleef##f16_##bound##avx512f(__m512);                  \
         extern __m512d Sleef_finz_##sleef##d8_##bound##avx512f(__m512d);                 \
-        UNARY(__m512, e, 16, name, f32, Sleef_finz_##sleef##f16_##bound##avx512f(x))     \
-        UNARY(__m512d, e, 8, name, f64, Sleef_finz_##sleef##d8_##bound##avx512f(x))
-#    define PITHP_MATH2(name, sleef, bound)                                              \
+        UNARY(__m512, e, 16, name, f32, (Sleef_finz_##sleef##f16_##bound##avx512f(x)),   \
+              mend32(16, name))                                                          \
+        UNARY(__m512d, e, 8, name, f64, (Sleef_finz_##sleef##d8_##bound##avx512f(x)),    \
+              mend64(8, name))
+#    define FORMS2(name, sleef, bound, mend32, mend64)                                   \
         extern __m512 Sleef_finz_##sleef##f16_##bound##avx512f(__m512, __m512);          \
         extern __m512d Sleef_finz_##sleef##d8_##bound##avx512f(__m512d, __m512d);        \
-        BINARY(__m512, e, 16, name, f32, Sleef_finz_##sleef##f16_##bound##avx512f(x, y)) \
-        BINARY(__m512d, e, 8, name, f64, Sleef_finz_##sleef##d8_##bound##avx512f(x, y))
+        BINARY(__m512, e, 16, name, f32,                                                 \
+               (Sleef_finz_##sleef##f16_##bound##avx512f(x, z)), mend32(16, name))       \
+        BINARY(__m512d, e, 8, name, f64,                                                 \
+               (Sleef_finz_##sleef##d8_##bound##avx512f(x, z)), mend64(8, name))
 
 #else
 
-#    define WIDE(x)  _mm256_zextps128_ps256(x)
-#    define WIDED(x) _mm256_zextpd128_pd256(x)
-#    define LOW(x)   _mm256_castps256_ps128(x)
-#    define LOWD(x)  _mm256_castpd256_pd128(x)
+#    define ABS32(x)  _mm256_andnot_ps(_mm256_set1_ps(-0.0f), x)
+#    define ABS64(x)  _mm256_andnot_pd(_mm256_set1_pd(-0.0), x)
+#    define WIDE32(x) _mm256_zextps128_ps256(x)
+#    define WIDE64(x) _mm256_zextpd128_pd256(x)
+#    define LOW32(x)  _mm256_castps256_ps128(x)
+#    define LOW64(x)  _mm256_castpd256_pd128(x)
 
-/* d: 256 bits, AVX2; c: 256 bits, AVX; b: 128 bits. gcc takes whichever fits a loop's
- * width. */
-#    define PITHP_MATH1(name, sleef, bound)                                              \
+#    define BEYOND_f328(x, limit)                                                        \
+        _mm256_movemask_ps(_mm256_cmp_ps(ABS32(x), _mm256_set1_ps(limit), _CMP_GT_OQ))
+#    define BEYOND_f644(x, limit)                                                        \
+        _mm256_movemask_pd(_mm256_cmp_pd(ABS64(x), _mm256_set1_pd(limit), _CMP_GT_OQ))
+#    define BEYOND_f324(x, limit) BEYOND_f328(WIDE32(x), limit)
+#    define BEYOND_f642(x, limit) BEYOND_f644(WIDE64(x), limit)
+
+/* d: 256 bits, AVX2; c: 256 bits, AVX; b: 128 bits. gcc takes what fits a loop's width.
+ */
+#    define FORMS1(name, sleef, bound, mend32, mend64)                                   \
         extern __m256 Sleef_finz_##sleef##f8_##bound##avx2(__m256);                      \
         extern __m256d Sleef_finz_##sleef##d4_##bound##avx2(__m256d);                    \
-        UNARY(__m256, d, 8, name, f32, Sleef_finz_##sleef##f8_##bound##avx2(x))          \
-        UNARY(__m256d, d, 4, name, f64, Sleef_finz_##sleef##d4_##bound##avx2(x))         \
-        UNARY(__m256, c, 8, name, f32, Sleef_finz_##sleef##f8_##bound##avx2(x))          \
-        UNARY(__m256d, c, 4, name, f64, Sleef_finz_##sleef##d4_##bound##avx2(x))         \
+        UNARY(__m256, d, 8, name, f32, (Sleef_finz_##sleef##f8_##bound##avx2(x)),        \
+              mend32(8, name))                                                           \
+        UNARY(__m256d, d, 4, name, f64, (Sleef_finz_##sleef##d4_##bound##avx2(x)),       \
+              mend64(4, name))                                                           \
+        UNARY(__m256, c, 8, name, f32, (Sleef_finz_##sleef##f8_##bound##avx2(x)),        \
+              mend32(8, name))                                                           \
+        UNARY(__m256d, c, 4, name, f64, (Sleef_finz_##sleef##d4_##bound##avx2(x)),       \
+              mend64(4, name))                                                           \
         UNARY(__m128, b, 4, name, f32,                                                   \
-              LOW(Sleef_finz_##sleef##f8_##bound##avx2(WIDE(x))))                        \
+              LOW32(Sleef_finz_##sleef##f8_##bound##avx2(WIDE32(x))), mend32(4, name))   \
         UNARY(__m128d, b, 2, name, f64,                                                  \
-              LOWD(Sleef_finz_##sleef##d4_##bound##avx2(WIDED(x))))
-#    define PITHP_MATH2(name, sleef, bound)                                              \
+              LOW64(Sleef_finz_##sleef##d4_##bound##avx2(WIDE64(x))), mend64(2, name))
+#    define FORMS2(name, sleef, bound, mend32, mend64)                                   \
         extern __m256 Sleef_finz_##sleef##f8_##bound##avx2(__m256, __m256);              \
         extern __m256d Sleef_finz_##sleef##d4_##bound##avx2(__m256d, __m256d);           \
-        BINARY(__m256, d, 8, name, f32, Sleef_finz_##sleef##f8_##bound##avx2(x, y))      \
-        BINARY(__m256d, d, 4, name, f64, Sleef_finz_##sleef##d4_##bound##avx2(x, y))     \
-        BINARY(__m256, c, 8, name, f32, Sleef_finz_##sleef##f8_##bound##avx2(x, y))      \
-        BINARY(__m256d, c, 4, name, f64, Sleef_finz_##sleef##d4_##bound##avx2(x, y))     \
+        BINARY(__m256, d, 8, name, f32, (Sleef_finz_##sleef##f8_##bound##avx2(x, z)),    \
+               mend32(8, name))                                                          \
+        BINARY(__m256d, d, 4, name, f64, (Sleef_finz_##sleef##d4_##bound##avx2(x, z)),   \
+               mend64(4, name))                                                          \
+        BINARY(__m256, c, 8, name, f32, (Sleef_finz_##sleef##f8_##bound##avx2(x, z)),    \
+               mend32(8, name))                                                          \
+        BINARY(__m256d, c, 4, name, f64, (Sleef_finz_##sleef##d4_##bound##avx2(x, z)),   \
+               mend64(4, name))                                                          \
         BINARY(__m128, b, 4, name, f32,                                                  \
-               LOW(Sleef_finz_##sleef##f8_##bound##avx2(WIDE(x), WIDE(y))))              \
+               LOW32(Sleef_finz_##sleef##f8_##bound##avx2(WIDE32(x), WIDE32(z))),        \
+               mend32(4, name))                                                          \
         BINARY(__m128d, b, 2, name, f64,                                                 \
-               LOWD(Sleef_finz_##sleef##d4_##bound##avx2(WIDED(x), WIDED(y))))
+               LOW64(Sleef_finz_##sleef##d4_##bound##avx2(WIDE64(x), WIDE64(z))),        \
+               mend64(2, name))
 
 #endif
+
+#define NO_MEND(lanes, name) (void)0
+#define MEND_ARGUMENT32(lanes, name)                                                     \
+    MEND(lanes, f32, x, limit32_##name, pith_math_##name##_f32(x[i]))
+#define MEND_ARGUMENT64(lanes, name)                                                     \
+    MEND(lanes, f64, x, limit64_##name, pith_math_##name##_f64(x[i]))
+#define MEND_RESULT32(lanes, name)                                                       \
+    MEND(lanes, f32, y, GREATEST_f32, pith_math_##name##_f32(x[i], z[i]))
+#define MEND_RESULT64(lanes, name)                                                       \
+    MEND(lanes, f64, y, GREATEST_f64, pith_math_##name##_f64(x[i], z[i]))
+
+#define PITHP_MATH1(name, sleef, bound) FORMS1(name, sleef, bound, NO_MEND, NO_MEND)
+#define PITHP_MATH2(name, sleef, bound) FORMS2(name, sleef, bound, NO_MEND, NO_MEND)
+#define PITHP_MATH1_MENDED(name, sleef, bound, limit32, limit64)                         \
+    static const f32 limit32_##name = limit32;                                           \
+    static const f64 limit64_##name = limit64;                                           \
+    FORMS1(name, sleef, bound, MEND_ARGUMENT32, MEND_ARGUMENT64)
+#define PITHP_MATH2_MENDED(name, sleef, bound)                                           \
+    FORMS2(name, sleef, bound, MEND_RESULT32, MEND_RESULT64)
 #include "program/math/math.def"
