@@ -83,6 +83,12 @@ const pith_array *pithp_bind(pith_scope *s,
 const pith_array *pithp_cast(pith_scope *s, const pith_array *a, pith_dtype dtype);
 /* a's elements under another spec of as many. */
 const pith_array *pithp_alias(pith_scope *s, const pith_array *a, const pith_spec *spec);
+/* The axes as bits; false with the error set where one is out of range or named twice. */
+bool pithp_axes(pith_scope *s,
+                const char *function,
+                pith_axes axes,
+                int rank,
+                uint32_t *mask);
 /* The axis counted from the first, 0 to rank - 1; -1 with the error set where there is
  * none. */
 int pithp_axis(pith_scope *s, const char *function, int axis, int rank);
