@@ -78,6 +78,13 @@ must fail models "a row without test or plan"
 fresh; printf '| `d` | e | planned: cellar |\n' >>docs/models.md
 must fail models "a plan for a room that is none"
 
+fresh; printf '[the models](models.md)\n' >docs/index.md
+must pass docs "an index that names every page"
+printf '[nothing](nowhere.md)\n' >>docs/index.md
+must fail docs "a link that leads nowhere"
+fresh; printf 'nothing\n' >docs/index.md
+must fail docs "a page that the index leaves out"
+
 fresh; printf 'struct pith_size {\n    int x;\n};\n' >include/pith/base.h
 printf '#include <pith/base.h>\n' >include/pith/pith.h
 must fail headers "a header without a guard" c "$cc"

@@ -1,0 +1,18 @@
+#!/bin/sh
+# docs.sh ROOT: links between our pages lead somewhere, and the manual's index names every page.
+set -eu
+cd "$1"
+bad=0
+for page in *.md docs/*.md; do
+    [ -f "$page" ] || continue
+    folder=$(dirname "$page")
+    for link in $(grep -oE '\]\([^)#: ]+(#[^)]*)?\)' "$page" | sed 's/^](//; s/[#)].*$//'); do
+        [ -e "$folder/$link" ] || { echo "$page: no such file: $link"; bad=1; }
+    done
+    case $page in
+        docs/index.md) ;;
+        docs/*) grep -q "]($(basename "$page"))" docs/index.md || { echo "docs/index.md does not name $page"; bad=1; } ;;
+    esac
+done
+[ $bad -eq 0 ] || exit 1
+echo "docs: every link leads somewhere"
