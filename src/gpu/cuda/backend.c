@@ -138,6 +138,7 @@ static const pithp_backend table = {
     .fill = pithp_fill_cuda,
     .launch = pithp_launch_cuda,
     .memory = pithp_memory_cuda,
+    .trim = pithp_trim_cuda,
     .module_load = pithp_module_load_cuda,
     .module_unload = pithp_module_unload_cuda,
     .module_find = pithp_module_find_cuda,

@@ -61,6 +61,7 @@ pith_status pithp_pool_open_cuda(pithp_device *d, pithp_error *e);
 void pithp_pool_close_cuda(pithp_device *d);
 void *pithp_allocate_cuda(pithp_stream *st, size_t bytes, pithp_error *e);
 void pithp_release_cuda(pithp_stream *st, void *data, size_t bytes);
+void pithp_trim_cuda(pithp_device *d);
 void pithp_memory_cuda(const pithp_device *d, pith_memory_info *info);
 
 pith_status pithp_copy_in_cuda(pithp_stream *st,

@@ -1,6 +1,6 @@
 /* Device memory: a stream-ordered pool of the device's own, so that allocating and
- * freeing are work in a stream like any other. When memory is short, everything that can
- * be given back is, and the error says how far that went. */
+ * freeing are work in a stream like any other. What is freed stays in the pool until it
+ * is trimmed. */
 #include "gpu/cuda/cuda_internal.h"
 
 #include <string.h>
@@ -44,69 +44,34 @@ static uint64_t pool_attribute(const pithp_cuda_device *state,
     return value;
 }
 
-/* Wait for frees that are enqueued anywhere, then hand back what the pool and graphs
- * keep. */
-static pith_status make_room(pithp_device *d, uint64_t *trimmed, pithp_error *e) {
-    pithp_cuda_device *state = pithp_cuda_device_of(d);
-    const cudaError_t code = cudaDeviceSynchronize();
-    if (code != cudaSuccess)
-        return pithp_cuda_fail_waiting(d, code, e);
-    const uint64_t before = pool_attribute(state, cudaMemPoolAttrReservedMemCurrent);
-    if (cudaMemPoolTrimTo(state->pool, 0) != cudaSuccess ||
-        cudaDeviceGraphMemTrim(state->ordinal) != cudaSuccess)
-        (void)cudaGetLastError(); /* the retry tells */
-    const uint64_t after = pool_attribute(state, cudaMemPoolAttrReservedMemCurrent);
-    *trimmed = before > after ? before - after : 0;
-    return PITH_OK;
-}
-
-static void
-say_short(const pithp_device *d, size_t bytes, uint64_t trimmed, pithp_error *e) {
+static void say_short(const pithp_device *d, size_t bytes, pithp_error *e) {
     const pithp_cuda_device *state = pithp_cuda_device_of(d);
     size_t free_bytes = 0, total = state->total;
     if (cudaMemGetInfo(&free_bytes, &total) != cudaSuccess)
         (void)cudaGetLastError();
-    pithp_error_set(
-        e, PITH_E_MEMORY, NULL, NULL,
-        "out of memory on cuda:%d (%s): %zu bytes asked for, %zu held by arrays, %zu of "
-        "%zu free on the device, after waiting for the device, trimming the pool (%llu "
-        "bytes given back) and one retry",
-        state->ordinal, d->name, bytes, atomic_load(&d->live), free_bytes, total,
-        (unsigned long long)trimmed);
-}
-
-static void *take(pithp_stream *st, size_t bytes, pithp_error *e) {
-    pithp_device *d = st->device;
-    pithp_cuda_device *state = pithp_cuda_device_of(d);
-    const cudaStream_t queue = pithp_cuda_stream_of(st)->queue;
-    void *data = NULL;
-    uint64_t trimmed = 0;
-    cudaError_t code = cudaMallocFromPoolAsync(&data, bytes, state->pool, queue);
-    if (code == cudaErrorMemoryAllocation) {
-        (void)cudaGetLastError();
-        if (make_room(d, &trimmed, e) != PITH_OK)
-            return NULL;
-        code = cudaMallocFromPoolAsync(&data, bytes, state->pool, queue);
-        if (code == cudaErrorMemoryAllocation) {
-            (void)cudaGetLastError();
-            say_short(d, bytes, trimmed, e);
-            return NULL;
-        }
-    }
-    if (code != cudaSuccess) {
-        pithp_cuda_fail(d, code, e, "cannot allocate %zu bytes", bytes);
-        return NULL;
-    }
-    return data;
+    pithp_error_set(e, PITH_E_MEMORY, NULL, NULL,
+                    "out of memory on cuda:%d (%s): %zu bytes asked for, %zu of %zu free "
+                    "on the device and %zu in the pool",
+                    state->ordinal, d->name, bytes, free_bytes, total,
+                    (size_t)pool_attribute(state, cudaMemPoolAttrReservedMemCurrent));
 }
 
 void *pithp_allocate_cuda(pithp_stream *st, size_t bytes, pithp_error *e) {
     int previous;
     if (pithp_cuda_enter(st->device, &previous, e) != PITH_OK)
         return NULL;
-    void *data = take(st, bytes, e);
+    void *data = NULL;
+    const cudaError_t code =
+        cudaMallocFromPoolAsync(&data, bytes, pithp_cuda_device_of(st->device)->pool,
+                                pithp_cuda_stream_of(st)->queue);
+    if (code == cudaErrorMemoryAllocation) {
+        (void)cudaGetLastError();
+        say_short(st->device, bytes, e);
+    } else if (code != cudaSuccess) {
+        pithp_cuda_fail(st->device, code, e, "cannot allocate %zu bytes", bytes);
+    }
     pithp_cuda_leave(st->device, previous);
-    return data;
+    return code == cudaSuccess ? data : NULL;
 }
 
 void pithp_release_cuda(pithp_stream *st, void *data, size_t bytes) {
@@ -122,6 +87,19 @@ void pithp_release_cuda(pithp_stream *st, void *data, size_t bytes) {
         pithp_cuda_fail(d, code, &e, "cannot free %zu bytes", bytes);
         pithp_log(d->runtime, PITH_LOG_ERROR, "%s", e.message);
     }
+    pithp_cuda_leave(d, previous);
+}
+
+/* The streams have been waited for, so that what was freed on them is the pool's. */
+void pithp_trim_cuda(pithp_device *d) {
+    const pithp_cuda_device *state = pithp_cuda_device_of(d);
+    pithp_error ignored; /* the allocation that follows says what is wrong */
+    int previous;
+    if (pithp_cuda_enter(d, &previous, &ignored) != PITH_OK)
+        return;
+    (void)cudaMemPoolTrimTo(state->pool, 0);
+    (void)cudaDeviceGraphMemTrim(state->ordinal);
+    (void)cudaGetLastError();
     pithp_cuda_leave(d, previous);
 }
 
