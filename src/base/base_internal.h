@@ -232,6 +232,8 @@ void pithp_error_set(pithp_error *e,
 /* Put a path segment in front of the path of the scope's error, as upper levels see more.
  */
 void pithp_error_prefix(pith_scope *s, const char *segment);
+/* Put what was being done in front of the text of the scope's error: "step 12: ...". */
+void pithp_error_context(pith_scope *s, const char *format, ...) PITH_FORMAT(2, 3);
 void pithp_log(pith_runtime *rt, pith_log_level level, const char *format, ...)
     PITH_FORMAT(3, 4);
 

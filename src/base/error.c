@@ -116,6 +116,19 @@ void pithp_error_prefix(pith_scope *s, const char *segment) {
     compose(&s->error, s->error.text);
 }
 
+void pithp_error_context(pith_scope *s, const char *format, ...) {
+    if (!pithp_scope_writable(s) || s->error.code == PITH_OK)
+        return;
+    char context[256], text[PITHP_MESSAGE_BYTES + sizeof context + 2];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(context, sizeof context, format, arguments);
+    va_end(arguments);
+    snprintf(text, sizeof text, "%s: %s", context, s->error.text);
+    copy_line(s->error.text, sizeof s->error.text, text);
+    compose(&s->error, s->error.text);
+}
+
 void pithp_log(pith_runtime *rt, pith_log_level level, const char *format, ...) {
     if (!rt || !rt->log_hook)
         return;
