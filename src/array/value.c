@@ -291,7 +291,7 @@ pith_array_borrow(pith_scope *s, pith_dtype dtype, pith_shape shape, const void 
     const pith_spec *spec = spec_of(s, dtype, shape);
     if (!spec || !has_data(s, spec, data, "pith_array_borrow"))
         return NULL;
-    if (!pithp_scope_device(s)->backend->addressable || spec->bytes == 0)
+    if (spec->bytes == 0)
         return copy_of(s, spec, data);
     pithp_buffer *buffer =
         pithp_buffer_wrap(s, (void *)(uintptr_t)data, spec->bytes, NULL, NULL);
@@ -311,7 +311,7 @@ const pith_array *pith_array_own(pith_scope *s,
     const pith_spec *spec = spec_of(s, dtype, shape);
     if (!spec || !has_data(s, spec, data, "pith_array_own"))
         goto release_now;
-    if (!pithp_scope_device(s)->backend->addressable || spec->bytes == 0) {
+    if (spec->bytes == 0) {
         a = copy_of(s, spec, data);
         goto release_now;
     }

@@ -156,8 +156,7 @@ pith_dtype pithp_promote(pith_dtype a, pith_dtype b) {
     const size_t size_a = pith_dtype_size(a), size_b = pith_dtype_size(b);
     const pith_dtype wider = size_a > size_b ? a : b;
     if (p == 'f' && q == 'f') {
-        const bool exotic = (a == PITH_BF16 || b == PITH_BF16);
-        return exotic ? PITH_DTYPE_NONE : wider;
+        return size_a == size_b ? PITH_DTYPE_NONE : wider; /* f16 and bf16 differ */
     }
     if (p == q)
         return p ? wider : PITH_DTYPE_NONE;
