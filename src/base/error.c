@@ -25,11 +25,27 @@ static const char *base_name(const char *site) {
     return slash ? slash + 1 : site;
 }
 
-static void compose(pithp_error *e, const char *text) {
-    char line[2 * PITHP_MESSAGE_BYTES];
+/* "path: text (site)"; of a text that is too long, what fits beside the other two. */
+static void compose(pithp_error *e) {
+    char text[PITHP_MESSAGE_BYTES], line[2 * PITHP_MESSAGE_BYTES];
+    const size_t around = strlen(e->path) + strlen(e->site) + sizeof ": " + sizeof " ()";
+    copy_line(text, sizeof text - around, e->text);
     snprintf(line, sizeof line, "%s%s%s%s%s%s", e->path, e->path[0] ? ": " : "", text,
              e->site[0] ? " (" : "", e->site, e->site[0] ? ")" : "");
     copy_line(e->message, sizeof e->message, line);
+}
+
+/* Formatted text as a line, with a cut marked. */
+static void print_line(char line[PITHP_MESSAGE_BYTES],
+                       const char *format,
+                       va_list arguments) PITH_FORMAT(2, 0);
+
+static void
+print_line(char line[PITHP_MESSAGE_BYTES], const char *format, va_list arguments) {
+    char text[PITHP_MESSAGE_BYTES + 1];
+    if (vsnprintf(text, sizeof text, format, arguments) < 0)
+        text[0] = 0;
+    copy_line(line, PITHP_MESSAGE_BYTES, text);
 }
 
 static void set(pithp_error *e,
@@ -45,13 +61,11 @@ static void set(pithp_error *e,
                 const char *site,
                 const char *format,
                 va_list arguments) {
-    char text[PITHP_MESSAGE_BYTES];
-    vsnprintf(text, sizeof text, format, arguments);
+    print_line(e->text, format, arguments);
     copy_line(e->path, sizeof e->path, path ? path : "");
     copy_line(e->site, sizeof e->site, site ? base_name(site) : "");
-    copy_line(e->text, sizeof e->text, text);
     e->code = code;
-    compose(e, e->text);
+    compose(e);
 }
 
 void pithp_error_set(pithp_error *e,
@@ -113,7 +127,7 @@ void pithp_error_prefix(pith_scope *s, const char *segment) {
     char path[PITHP_PATH_BYTES + 64];
     snprintf(path, sizeof path, "%s%s", segment, s->error.path);
     copy_line(s->error.path, sizeof s->error.path, path);
-    compose(&s->error, s->error.text);
+    compose(&s->error);
 }
 
 void pithp_error_context(pith_scope *s, const char *format, ...) {
@@ -126,18 +140,18 @@ void pithp_error_context(pith_scope *s, const char *format, ...) {
     va_end(arguments);
     snprintf(text, sizeof text, "%s: %s", context, s->error.text);
     copy_line(s->error.text, sizeof s->error.text, text);
-    compose(&s->error, s->error.text);
+    compose(&s->error);
 }
 
 void pithp_log(pith_runtime *rt, pith_log_level level, const char *format, ...) {
     if (!rt || !rt->log_hook)
         return;
-    char text[PITHP_MESSAGE_BYTES];
+    char line[PITHP_MESSAGE_BYTES];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    print_line(line, format, arguments);
     va_end(arguments);
-    rt->log_hook(level, text, rt->log_closure);
+    rt->log_hook(level, line, rt->log_closure);
 }
 
 /* ---- What users read ---- */
