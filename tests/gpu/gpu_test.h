@@ -5,6 +5,14 @@
 #include "gpu/gpu_internal.h"
 #include "pith_test.h"
 
+/* Where tests share a process, one must not see the environment of another. */
+static PT_UNUSED void gt_reset(void) {
+    static const char *const names[] = {"PITH_DEVICE", "PITH_THREADS", "PITH_ISA",
+                                        "PITH_HOST_ASYNC"};
+    for (int i = 0; i < PITHP_COUNT(names); i++)
+        unsetenv(names[i]);
+}
+
 /* to[i] = 3 * from[i] + i; from may be NULL */
 typedef struct {
     const int64_t *from;

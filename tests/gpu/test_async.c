@@ -4,6 +4,8 @@
 #include <pith/gpu.h>
 #include <pthread.h>
 
+TestSuite(async, .init = gt_reset);
+
 static pith_runtime *open_asynchronous(void) {
     setenv("PITH_HOST_ASYNC", "1", 1);
     return pt_open();

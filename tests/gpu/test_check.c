@@ -3,6 +3,8 @@
 
 #include <pith/gpu.h>
 
+TestSuite(check, .init = gt_reset);
+
 typedef struct {
     pith_report *report;
     int64_t from; /* indices from here on fail */
@@ -84,6 +86,7 @@ static void listen(pith_log_level level, const char *message, void *closure) {
 
 static void closing(void) {
     pith_runtime *rt = pt_open();
+    told[0] = 0;
     pith_set_log_hook(rt, listen, NULL);
     pith_scope *s = pith_scope_open(rt), *child = pith_scope_open_in(s);
     launch(child, "of a child", 2);

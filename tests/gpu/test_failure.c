@@ -2,6 +2,8 @@
 #include "fail_allocator.h"
 #include "gpu_test.h"
 
+TestSuite(failure, .init = gt_reset);
+
 enum { SMALL = 100, LARGE = 300000 };
 
 static void describe(const void *subject,

@@ -7,6 +7,8 @@
 #include <pthread.h>
 #include <time.h>
 
+TestSuite(launch, .init = gt_reset);
+
 static pith_runtime *open_with(int threads) {
     return pith_open(&(pith_open_options){.device = "host", .threads = threads});
 }
@@ -25,15 +27,15 @@ static void touch(const void *args, int64_t begin, int64_t end) {
 static const pithp_host_loop touch_loops[PITHP_ISA_COUNT] = {touch};
 
 Test(launch, touches_every_index_once) {
-    static const int64_t counts[] = {0,    1,    2,    63,     64,     100,
-                                     4096, 4097, 8192, 100000, 1000003};
+    static const int64_t counts[] = {0,    1,    2,    63,     64,    100,
+                                     4096, 4097, 8192, 100000, 200003};
     static const int64_t grains[] = {0, 1, 3, 64, 100, 1000, 2000000};
     for (int threads = 1; threads <= 7; threads += 3) {
         pith_runtime *rt = open_with(threads);
         pith_scope *s = pith_scope_open(rt);
         for (int c = 0; c < PITHP_COUNT(counts); c++) {
             for (int g = 0; g < PITHP_COUNT(grains); g++) {
-                atomic_uchar *seen = calloc(1000003, 1);
+                atomic_uchar *seen = calloc(200003, 1);
                 atomic_int calls = 0;
                 const touch_args args = {seen, &calls};
                 pithp_launch_run(s, &(pithp_launch){.name = "touch",
@@ -127,7 +129,7 @@ Test(launch, refuses_arguments_that_do_not_fit) {
     pith_close(rt);
 }
 
-enum { USERS = 4, USER_COUNT = 200000, USER_TURNS = 25 };
+enum { USERS = 4, USER_COUNT = 100000, USER_TURNS = 20 };
 
 static void *use(void *closure) {
     pith_scope *s = pith_scope_open(closure);

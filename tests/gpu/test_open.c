@@ -3,8 +3,9 @@
 
 #include <pith/gpu.h>
 
+TestSuite(open, .init = gt_reset);
+
 Test(open, defaults_to_a_working_device) {
-    unsetenv("PITH_DEVICE");
     pith_runtime *rt = pith_open(NULL);
     cr_assert_eq(pith_runtime_code(rt), PITH_OK, "%s", pith_runtime_message(rt));
     cr_assert_str_eq(pith_runtime_message(rt), "");
@@ -80,10 +81,8 @@ Test(open, refuses_options_and_variables_it_cannot_follow) {
 
 Test(open, lowers_the_instruction_set_when_told) {
     static const char *const names[] = {"base", "v3", "v4"};
-    pithp_isa best = PITHP_ISA_BASE;
-    unsetenv("PITH_ISA");
     pith_runtime *rt = pt_open();
-    best = pithp_runtime_device(rt)->isa;
+    const pithp_isa best = pithp_runtime_device(rt)->isa;
     pt_close(rt);
     for (int i = 0; i < PITHP_ISA_COUNT; i++) {
         setenv("PITH_ISA", names[i], 1);
@@ -132,6 +131,7 @@ static void listen(pith_log_level level, const char *message, void *closure) {
 }
 
 Test(open, tells_the_log_of_errors_that_nobody_read) {
+    told = 0;
     pith_runtime *rt = pith_open(&(pith_open_options){.device = "host", .log = listen});
     pith_scope *s = pith_scope_open(rt);
     pith_fail(s, PITH_E_SHAPE, NULL, "unread\nerror");

@@ -1,0 +1,105 @@
+/* The string buffer, and memory that is counted. */
+#include "base/base_internal.h"
+#include "pith_test.h"
+
+#include <pith/gpu.h>
+
+Test(text, grows_and_stays_terminated) {
+    pith_runtime *rt = pt_open();
+    pithp_text t;
+    pithp_text_begin(&t, rt);
+    cr_assert_str_eq(t.bytes, "");
+    pithp_text_add(&t, "");
+    pithp_text_add_n(&t, "abcdef", 3);
+    pithp_text_print(&t, "-%d-%s", 42, "xyz");
+    cr_assert_str_eq(t.bytes, "abc-42-xyz");
+    for (int i = 0; i < 10000; i++)
+        pithp_text_print(&t, "%d", i % 10);
+    cr_assert_eq(t.length, 10010);
+    cr_assert_eq(strlen(t.bytes), t.length);
+    cr_assert_not(t.failed);
+    pithp_text_end(&t);
+    cr_assert_str_eq(t.bytes, "");
+    pt_close(rt);
+}
+
+Test(text, keeps_what_it_has_when_memory_is_short) {
+    pith_runtime *rt = pt_open();
+    pithp_text t;
+    pithp_text_begin(&t, rt);
+    pithp_text_add(&t, "kept");
+    atomic_store(&pt_default_heap.fail_at, atomic_load(&pt_default_heap.allocations) + 1);
+    for (int i = 0; i < 100; i++)
+        pithp_text_add(&t, "0123456789");
+    cr_assert(t.failed);
+    cr_assert_eq(strncmp(t.bytes, "kept", 4), 0);
+    cr_assert_eq(strlen(t.bytes), t.length);
+    const size_t length = t.length;
+    pithp_text_add(&t, "x"); /* a cut text is not continued */
+    pithp_text_print(&t, "%d", 1);
+    cr_assert_eq(t.length, length);
+    pithp_text_end(&t);
+    pt_close(rt);
+}
+
+Test(memory, is_counted_to_the_byte) {
+    pith_runtime *rt = pt_open();
+    const size_t before = pithp_bytes_allocated(rt);
+    cr_assert_eq((long long)before, atomic_load(&pt_default_heap.bytes));
+    void *a = pithp_allocate(rt, 1000), *b = pithp_allocate_aligned(rt, 5000, 4096);
+    cr_assert_eq((uintptr_t)b % 4096, 0);
+    cr_assert_eq(pithp_bytes_allocated(rt), before + 6000);
+    memset(a, 7, 1000);
+    a = pithp_reallocate(rt, a, 1000, 3000);
+    for (int i = 0; i < 1000; i++)
+        cr_assert_eq(((char *)a)[i], 7);
+    cr_assert_eq(pithp_bytes_allocated(rt), before + 8000);
+    atomic_store(&pt_default_heap.fail_at, atomic_load(&pt_default_heap.allocations) + 1);
+    cr_assert_null(pithp_reallocate(rt, a, 3000, 4000), "and the old one is untouched");
+    cr_assert_eq(((char *)a)[999], 7);
+    pithp_release(rt, a, 3000);
+    pithp_release_aligned(rt, b, 5000, 4096);
+    pithp_release(rt, NULL, 100);
+    cr_assert_null(pithp_allocate(rt, SIZE_MAX));
+    void *empty = pithp_allocate(rt, 0);
+    cr_assert_not_null(empty);
+    pithp_release(rt, empty, 0);
+    cr_assert_eq(pithp_bytes_allocated(rt), before);
+    pt_close(rt);
+}
+
+Test(memory, of_a_runtime_is_all_returned) {
+    pt_heap heap = {0};
+    const pith_allocator allocator = pt_allocator(&heap);
+    pith_runtime *rt =
+        pith_open(&(pith_open_options){.device = "host", .allocator = &allocator});
+    for (int i = 0; i < 5; i++)
+        pithp_scope_allocate(pith_scope_open_in(pith_scope_open(rt)), 100000);
+    cr_assert_gt(atomic_load(&heap.live), 5);
+    pith_close(rt); /* with its scopes open */
+    pt_no_leak(&heap);
+}
+
+Test(memory, short_from_the_start_gives_a_failed_runtime) {
+    pt_heap heap = {.fail_at = 1};
+    const pith_allocator allocator = pt_allocator(&heap);
+    pith_runtime *rt =
+        pith_open(&(pith_open_options){.device = "host", .allocator = &allocator});
+    cr_assert_eq(pith_runtime_code(rt), PITH_E_MEMORY);
+    pith_scope *s = pith_scope_open(rt);
+    cr_assert_eq(pith_code(s), PITH_E_MEMORY);
+    pith_clear(s);
+    cr_assert_eq(pith_code(s), PITH_E_MEMORY);
+    cr_assert_eq(pith_code(pith_scope_open_in(s)), PITH_E_MEMORY);
+    pith_set_log_hook(rt, NULL, NULL);
+    pith_scope_close(s);
+    pith_close(rt);
+    pt_no_leak(&heap);
+}
+
+Test(memory, hashes_tell_texts_apart) {
+    cr_assert_eq(pithp_hash(1, "abcdefghij", 10), pithp_hash(1, "abcdefghij", 10));
+    cr_assert_neq(pithp_hash(1, "abcdefghij", 10), pithp_hash(2, "abcdefghij", 10));
+    cr_assert_neq(pithp_hash(1, "abcdefghij", 10), pithp_hash(1, "abcdefghik", 10));
+    cr_assert_neq(pithp_hash(1, "abcdefghij", 10), pithp_hash(1, "abcdefghij", 9));
+}
