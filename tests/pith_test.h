@@ -139,6 +139,16 @@ static inline void pt_close(pith_runtime *rt) {
         pt_no_leak(&pt_default_heap);
 }
 
+/* ---- Files ---- */
+
+/* A new folder for a test's files, in TMPDIR or where the system has its temporary ones.
+ */
+static inline void pt_folder(char path[256]) {
+    const char *parent = getenv("TMPDIR");
+    snprintf(path, 256, "%s/pith-test-XXXXXX", parent && *parent ? parent : P_tmpdir);
+    cr_assert(mkdtemp(path), "cannot make a folder like %s", path);
+}
+
 /* ---- Floats ---- */
 
 /* Steps between two floats on the line of all floats: 0 for equal bits and for 0.0 and

@@ -1,10 +1,10 @@
-/* The part of Criterion that our tests use, as a program of one process and one thread:
- * for ThreadSanitizer, under which Criterion aborts, and for tests that need a device,
- * where each process would pay for a context. Exit status 0, 1, or 77 when every test was
- * skipped.
+/* The part of Criterion that our tests use, for what it cannot do itself:
+ * ThreadSanitizer, under which it aborts, and tests on a device. Each test runs in a
+ * process of its own, as there, or, with PITH_TEST_ONE_PROCESS, all in one, so that they
+ * share a device context. Exit status 0, 1, or 77 when every test was skipped.
  *
- * Tests that expect a signal or an exit code are skipped. ParameterizedTest, Theory and
- * redirections are not here: such a test is registered with CRITERION_ONLY. */
+ * ParameterizedTest, Theory and redirections are not here: such a test is registered with
+ * CRITERION_ONLY. */
 #ifndef PITH_TEST_PLAIN_H
 #define PITH_TEST_PLAIN_H
 #pragma GCC system_header /* as Criterion's: Test(suite, name) leaves its ... empty */
@@ -16,6 +16,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 typedef struct pt_plain_options {
     int sentinel_;
@@ -171,8 +173,6 @@ static const pt_plain_options *pt_plain_suite(const char *suite) {
 
 static int pt_plain_run(const pt_plain_test *test) {
     const pt_plain_options *suite = pt_plain_suite(test->suite), *own = &test->options;
-    if (own->disabled || suite->disabled || own->signal || own->exit_code)
-        return PT_PLAIN_SKIPPED;
     pt_plain_state.verdict = PT_PLAIN_PASSED;
     if (!setjmp(pt_plain_state.leave)) {
         if (suite->init)
@@ -190,6 +190,36 @@ static int pt_plain_run(const pt_plain_test *test) {
     return pt_plain_state.verdict;
 }
 
+#ifdef PITH_TEST_ONE_PROCESS
+static int pt_plain_start(const pt_plain_test *test) {
+    return test->options.signal || test->options.exit_code ? PT_PLAIN_SKIPPED
+                                                           : pt_plain_run(test);
+}
+#else
+/* Run a test in a child, whose end says how it went: a sanitizer that found something
+ * exits with a status of its own. */
+static int pt_plain_start(const pt_plain_test *test) {
+    fflush(NULL);
+    const pid_t child = fork();
+    if (child == 0) {
+        const int verdict = pt_plain_run(test);
+        exit(verdict == PT_PLAIN_PASSED ? 0 : verdict == PT_PLAIN_SKIPPED ? 77 : 1);
+    }
+    int status = 0;
+    if (child < 0 || waitpid(child, &status, 0) != child)
+        return PT_PLAIN_FAILED;
+    if (WIFSIGNALED(status)) {
+        if (WTERMSIG(status) == test->options.signal)
+            return PT_PLAIN_PASSED;
+        fprintf(stderr, "died of signal %d\n", WTERMSIG(status));
+        return PT_PLAIN_FAILED;
+    }
+    if (!test->options.signal && WEXITSTATUS(status) == test->options.exit_code)
+        return PT_PLAIN_PASSED;
+    return WEXITSTATUS(status) == 77 ? PT_PLAIN_SKIPPED : PT_PLAIN_FAILED;
+}
+#endif
+
 int main(void) {
     int counts[3] = {0, 0, 0};
     pt_plain_state.thread = pthread_self();
@@ -197,7 +227,8 @@ int main(void) {
         if (!t->run)
             continue;
         static const char *const words[] = {"PASS", "FAIL", "SKIP"};
-        const int verdict = pt_plain_run(t);
+        const bool disabled = t->options.disabled || pt_plain_suite(t->suite)->disabled;
+        const int verdict = disabled ? PT_PLAIN_SKIPPED : pt_plain_start(t);
         counts[verdict]++;
         if (verdict != PT_PLAIN_PASSED)
             fprintf(stderr, "[%s] %s::%s\n", words[verdict], t->suite, t->name);
