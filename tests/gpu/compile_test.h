@@ -25,14 +25,13 @@ static PT_UNUSED const char pt_axpy[] =
     "}\n";
 
 typedef struct pt_code {
-    char directory[64]; /* PITH_CACHE_DIR */
+    char directory[320]; /* PITH_CACHE_DIR */
     pith_runtime *rt;
     pith_scope *s;
 } pt_code;
 
 static PT_UNUSED void pt_code_directory(pt_code *c) {
-    snprintf(c->directory, sizeof c->directory, "/tmp/pith-test-XXXXXX");
-    cr_assert(mkdtemp(c->directory));
+    pt_folder(c->directory);
     setenv("PITH_CACHE_DIR", c->directory, 1);
     unsetenv("PITH_CACHE_BYTES");
     unsetenv("PITH_CC");

@@ -34,8 +34,8 @@ static int list(const pt_code *c, char names[][64], int room) {
     return n;
 }
 
-static void path_of(const pt_code *c, const char *name, char path[256]) {
-    snprintf(path, 256, "%s/%s", c->directory, name);
+static void path_of(const pt_code *c, const char *name, char path[512]) {
+    snprintf(path, 512, "%s/%s", c->directory, name);
 }
 
 Test(compile_disk, serves_the_next_runtime) {
@@ -70,7 +70,7 @@ Test(compile_disk, keys_differ_by_compiler_options_and_target) {
 Test(compile_disk, what_was_damaged_is_deleted_and_made_again) {
     static const int places[] = {0, 8, 24, 32, 60, 500};
     pt_code c;
-    char names[2][64], path[256];
+    char names[2][64], path[512];
     pt_code_directory(&c);
     live_once(&c, 7);
     cr_assert_eq(list(&c, names, 2), 1);
@@ -98,23 +98,24 @@ Test(compile_disk, what_was_damaged_is_deleted_and_made_again) {
 
 Test(compile_disk, whole_but_of_another_text_is_not_used) {
     pt_code c;
-    char names[2][64], one[256], two[256];
+    char names[2][64], one[512], two[512], other[512];
     pt_code_directory(&c);
     live_once(&c, 1);
     cr_assert_eq(list(&c, names, 2), 1);
     path_of(&c, names[0], one);
-    cr_assert_eq(rename(one, "/tmp/pith-test-other"), 0);
+    snprintf(other, sizeof other, "%s-other", c.directory);
+    cr_assert_eq(rename(one, other), 0);
     live_once(&c, 2);
     cr_assert_eq(list(&c, names, 2), 1);
     path_of(&c, names[0], two);
-    cr_assert_eq(rename("/tmp/pith-test-other", two), 0);
+    cr_assert_eq(rename(other, two), 0);
     cr_assert_eq(live_once(&c, 2).corrupted, 1);
     pt_code_remove(&c);
 }
 
 Test(compile_disk, code_that_others_can_write_is_not_used) {
     pt_code c;
-    char names[2][64], path[256];
+    char names[2][64], path[512];
     pt_code_directory(&c);
     live_once(&c, 3);
     cr_assert_eq(list(&c, names, 2), 1);
@@ -168,7 +169,7 @@ Test(compile_disk, stays_within_its_bytes) {
     pt_code_directory(&c);
     live_once(&c, 0);
     cr_assert_eq(list(&c, names, 8), 1);
-    char path[256], limit[32];
+    char path[512], limit[32];
     struct stat st;
     path_of(&c, names[0], path);
     cr_assert_eq(stat(path, &st), 0);
