@@ -41,6 +41,9 @@ typedef unsigned long long uint64_t;
 #else
 #    include <math.h>
 #    include <pith/base.h>
+#    if PITH_KERNEL_PASS == PITH_PASS_V3 || PITH_KERNEL_PASS == PITH_PASS_V4
+#        include <immintrin.h>
+#    endif
 #endif
 
 #ifdef __cplusplus
@@ -55,16 +58,16 @@ typedef unsigned long long uint64_t;
 #if PITH_KERNEL_PASS == PITH_PASS_CUDA
 #    define PITH_INLINE_       static __device__ __forceinline__
 #    define PITH_COLD_         static __device__ __noinline__
-#    define PITH_EACH_LANE_(q) _Pragma("unroll") for (int q = 0; q < PITH_LANES; q++)
+#    define PITH_EACH_LANE_(q) _Pragma("unroll") for (int64_t q = 0; q < PITH_LANES; q++)
 #else
 #    define PITH_INLINE_ static inline __attribute__((always_inline, unused))
 #    define PITH_COLD_   static __attribute__((noinline, cold, unused))
 #    if PITH_KERNEL_PASS == PITH_PASS_DECLARE /* callers need not build with OpenMP */
-#        define PITH_EACH_LANE_(q) for (int q = 0; q < PITH_LANES; q++)
+#        define PITH_EACH_LANE_(q) for (int64_t q = 0; q < PITH_LANES; q++)
 #    else
 #        define PITH_EACH_LANE_(q)                                                       \
             PITH_PRAGMA_(omp simd simdlen(8))                                            \
-            for (int q = 0; q < PITH_LANES; q++)
+            for (int64_t q = 0; q < PITH_LANES; q++)
 #    endif
 #endif
 #ifdef __clang__

@@ -1,0 +1,340 @@
+/* The kernels of the melt: velocity Verlet for atoms with a Lennard-Jones potential, cut
+ * off, in a periodic box with corners at 0 and box.
+ *
+ * Neighbour lists are full and hold every pair within cutoff + skin. An entry is the
+ * number of the atom and, above IMAGE_SHIFT, the image of it that is near. Entries come
+ * in groups of PITH_LANES with one image each, filled up with the atom itself, so that
+ * the inner sums run in lanes and shift one atom a group instead of every pair.
+ *
+ * Atoms drift out of the box between two rebuilds, so that images stay what they are. */
+#ifndef MELT_KERNELS_H
+#define MELT_KERNELS_H
+
+#include <pith/kernel.h>
+
+#define IMAGE_SHIFT 26 /* at most 2^26 atoms; images are 0 to 26 */
+#define ATOM_MASK   ((1 << IMAGE_SHIFT) - 1)
+#define OWN_IMAGE   13
+
+/* Bring an atom back into the box and find its cell of nx by ny by nz. */
+PITH_KERNEL(melt_fold,
+            over(i, n),
+            in(real, position, "[n,3]"),
+            in(f64, box, "[3]"),
+            extent(nx),
+            extent(ny),
+            extent(nz),
+            out(real, folded, "[n,3]"),
+            out(i32, cell, "[n]")) {
+    const int64_t counts[3] = {nx, ny, nz};
+    int64_t place = 0;
+    for (int d = 0; d < 3; d++) {
+        const pith_real length = (pith_real)box[d];
+        pith_real x = position[3 * i + d];
+        x -= length * pith_real_floor(x / length);
+        x = x < length ? x : x - length; /* rounding may have given the length itself */
+        pith_require(x >= 0 && x < length, i); /* not so where the atom is lost: NaN */
+        const int64_t c = (int64_t)(x / length * (pith_real)counts[d]);
+        folded[3 * i + d] = x;
+        place = place * counts[d] + (c < counts[d] ? c : counts[d] - 1);
+    }
+    cell[i] = (int32_t)place;
+}
+
+/* Atoms in the order of their cells: where each cell starts, and the positions, with a
+ * group of lanes to spare. order sorts cell, stably. */
+PITH_KERNEL(melt_cells,
+            over(k, n),
+            in(i32, cell, "[n]"),
+            in(i64, order, "[n]"),
+            in(real, position, "[n,3]"),
+            size(n),
+            extent(cells),
+            out(i32, start, "[cells+1]"),
+            out(real, sorted, "[3,n+8]", 0),
+            out(i32, sorted_atom, "[n+8]", 0)) {
+    const int64_t here = cell[order[k]], before = k > 0 ? cell[order[k - 1]] : -1;
+    for (int64_t c = before + 1; c <= here; c++)
+        start[c] = (int32_t)k;
+    if (k == n - 1)
+        for (int64_t c = here + 1; c <= cells; c++)
+            start[c] = (int32_t)n;
+    sorted_atom[k] = (int32_t)order[k];
+    for (int64_t d = 0; d < 3; d++)
+        sorted[d * (n + 8) + k] = position[3 * order[k] + d];
+}
+
+/* Cells to each side of its own in which an atom may find another nearer than `distance`.
+ * The margin is far beyond what rounding moves an atom between cells. */
+PITH_HD int64_t melt_reach(double distance, double length, int64_t cells) {
+    return (int64_t)(distance / length * (double)cells * 1.001 + 0.001) + 1;
+}
+
+/* Those of them that lie in one image of the box along an axis, -1, 0 or 1. */
+typedef struct melt_cell_range {
+    int64_t first, last;
+} melt_cell_range;
+
+PITH_HD melt_cell_range melt_cells_in_image(int64_t cell,
+                                            int64_t reach,
+                                            int64_t cells,
+                                            int image) {
+    const int64_t first = cell - reach - image * cells;
+    const int64_t last = cell + reach - image * cells;
+    melt_cell_range range;
+    range.first = first > 0 ? first : 0;
+    range.last = last < cells ? last : cells - 1;
+    return range;
+}
+
+/* A list as it grows. `found` goes on counting where `room` ends, for the need. */
+typedef struct melt_row {
+    int32_t *entries;
+    int64_t found, room;
+} melt_row;
+
+PITH_HD void melt_append(melt_row *row, const int32_t *entry, const int64_t *keep) {
+    if (row->found + PITH_LANES <= row->room) {
+        row->found = pith_append_lanes(row->entries, row->found, entry, keep);
+    } else {
+        for (int q = 0; q < PITH_LANES; q++) {
+            if (keep[q] && row->found < row->room)
+                row->entries[row->found] = entry[q];
+            row->found += keep[q];
+        }
+    }
+}
+
+/* Fill the last group of an image up. */
+PITH_HD void melt_fill_group(melt_row *row, int32_t filler) {
+    const int64_t first = row->found / PITH_LANES * PITH_LANES,
+                  begun = row->found - first;
+    int32_t *group = row->entries + first;
+    if (begun == 0)
+        return;
+    if (row->found < row->room)
+        pith_each_lane(q) group[q] = q < begun ? group[q] : filler;
+    row->found = first + PITH_LANES;
+}
+
+/* What the search of one atom's neighbours reads. */
+typedef struct melt_search {
+    const int32_t *start, *atom; /* of the cells; of the atoms in their order */
+    const pith_real *x, *y, *z;  /* of the atoms in their order */
+    int64_t ny, nz;              /* cells along y and z */
+    pith_real limit;             /* square of the distance */
+    pith_real at_x, at_y, at_z;  /* the atom, moved against the image */
+    int64_t home;                /* its place in the order of cells */
+    int64_t self; /* that in its own image, where it is left out; else -1 */
+    int32_t tag;  /* the image, as entries have it */
+} melt_search;
+
+/* Append what is near of the atoms first to end - 1 in the order of cells. */
+PITH_HD void
+melt_search_run(const melt_search *s, int64_t first, int64_t end, melt_row *row) {
+    for (; first < end; first += PITH_LANES) {
+        int32_t entry[PITH_LANES];
+        int64_t keep[PITH_LANES];
+        pith_each_lane(q) entry[q] = s->atom[first + q] | s->tag;
+        pith_each_lane(q) {
+            const int64_t k = first + q;
+            const pith_real dx = s->at_x - s->x[k], dy = s->at_y - s->y[k];
+            const pith_real dz = s->at_z - s->z[k], r2 = dx * dx + dy * dy + dz * dz;
+            keep[q] = (r2 < s->limit) & (k < end) & (k != s->self);
+        }
+        melt_append(row, entry, keep);
+    }
+}
+
+/* Cells are numbered with z the fastest, so those of one x and y are one run of atoms. */
+PITH_HD void melt_search_image(const melt_search *s,
+                               melt_cell_range x,
+                               melt_cell_range y,
+                               melt_cell_range z,
+                               melt_row *row) {
+    for (int64_t a = x.first; a <= x.last; a++)
+        for (int64_t b = y.first; b <= y.last; b++) {
+            const int32_t *column = &s->start[(a * s->ny + b) * s->nz];
+            melt_search_run(s, column[z.first], column[z.last + 1], row);
+        }
+    melt_fill_group(row, s->atom[s->home] | s->tag);
+}
+
+/* The list of the atom that is k-th in the order of cells. */
+PITH_KERNEL(melt_neighbours,
+            over(k, n),
+            in(i32, cell, "[n]"),
+            in(i32, start, "[cells+1]"),
+            in(real, sorted, "[3,n+8]"),
+            in(i32, sorted_atom, "[n+8]"),
+            in(f64, box, "[3]"),
+            value(f64, distance), /* cutoff + skin; less than any side of the box */
+            size(n),
+            extent(nx),
+            extent(ny),
+            extent(nz),
+            extent(max_neighbours), /* a multiple of PITH_LANES */
+            out(i32, neighbour, "[n,max_neighbours]"),
+            out(i32, count, "[n]")) {
+    const int64_t atom = sorted_atom[k], place = cell[atom], stride = n + 8;
+    const int64_t x_cell = place / (ny * nz), y_cell = place / nz % ny,
+                  z_cell = place % nz;
+    const int64_t x_reach = melt_reach(distance, box[0], nx);
+    const int64_t y_reach = melt_reach(distance, box[1], ny);
+    const int64_t z_reach = melt_reach(distance, box[2], nz);
+    melt_row row = {&neighbour[atom * max_neighbours], 0, max_neighbours};
+    melt_search s;
+    pith_require(distance < box[0] && distance < box[1] && distance < box[2], 0);
+    pith_require(max_neighbours % PITH_LANES == 0, max_neighbours);
+    s.start = start, s.atom = sorted_atom, s.home = k;
+    s.x = sorted, s.y = sorted + stride, s.z = sorted + 2 * stride;
+    s.ny = ny, s.nz = nz;
+    s.limit = (pith_real)(distance * distance);
+    for (int ix = 0; ix < 3; ix++) {
+        const melt_cell_range a = melt_cells_in_image(x_cell, x_reach, nx, ix - 1);
+        s.at_x = s.x[k] - (pith_real)box[0] * (pith_real)(ix - 1);
+        for (int iy = 0; iy < 3 && a.first <= a.last; iy++) {
+            const melt_cell_range b = melt_cells_in_image(y_cell, y_reach, ny, iy - 1);
+            s.at_y = s.y[k] - (pith_real)box[1] * (pith_real)(iy - 1);
+            for (int iz = 0; iz < 3 && b.first <= b.last; iz++) {
+                const melt_cell_range c =
+                    melt_cells_in_image(z_cell, z_reach, nz, iz - 1);
+                const int image = 9 * ix + 3 * iy + iz;
+                s.at_z = s.z[k] - (pith_real)box[2] * (pith_real)(iz - 1);
+                s.self = image == OWN_IMAGE ? k : -1;
+                s.tag = image << IMAGE_SHIFT;
+                if (c.first <= c.last)
+                    melt_search_image(&s, a, b, c, &row);
+            }
+        }
+    }
+    pith_require_capacity(max_neighbours, row.found);
+    count[atom] = (int32_t)row.found;
+}
+
+/* An atom as the group of entries sees it: moved against their image. */
+typedef struct melt_point {
+    pith_real x, y, z;
+} melt_point;
+
+PITH_HD melt_point melt_seen(const pith_real *position,
+                             const double *box,
+                             int32_t entry) {
+    const int image = entry >> IMAGE_SHIFT;
+    melt_point p;
+    p.x = position[0] - (pith_real)box[0] * (pith_real)(image / 9 - 1);
+    p.y = position[1] - (pith_real)box[1] * (pith_real)(image / 3 % 3 - 1);
+    p.z = position[2] - (pith_real)box[2] * (pith_real)(image % 3 - 1);
+    return p;
+}
+
+/* Force on an atom from its list, and the second half of its kick. */
+PITH_KERNEL(melt_force,
+            over(i, n),
+            in(real, position, "[n,3]"),
+            in(real, velocity, "[n,3]"),
+            in(i32, neighbour, "[n,max_neighbours]"),
+            in(i32, count, "[n]"),
+            in(f64, box, "[3]"),
+            value(real, cutoff),
+            value(real, dt),
+            size(max_neighbours),
+            out(real, force, "[n,3]"),
+            out(real, kicked, "[n,3]")) {
+    const int32_t *row = &neighbour[i * max_neighbours];
+    const pith_real cut2 = cutoff * cutoff, half = dt / 2;
+    pith_real fx[PITH_LANES] = {0}, fy[PITH_LANES] = {0}, fz[PITH_LANES] = {0};
+    for (int64_t k = 0; k < count[i]; k += PITH_LANES) {
+        const melt_point p = melt_seen(&position[3 * i], box, row[k]);
+        int64_t atom[PITH_LANES];
+        pith_each_lane(q) atom[q] = row[k + q] & ATOM_MASK;
+        pith_each_lane(q) {
+            const pith_real dx = p.x - position[3 * atom[q]];
+            const pith_real dy = p.y - position[3 * atom[q] + 1];
+            const pith_real dz = p.z - position[3 * atom[q] + 2];
+            const pith_real r2 = dx * dx + dy * dy + dz * dz;
+            const pith_real s2 = (r2 < cut2) & (r2 > 0) ? 1 / r2 : 0;
+            const pith_real s6 = s2 * s2 * s2, f = s6 * s2 * (48 * s6 - 24);
+            fx[q] += f * dx;
+            fy[q] += f * dy;
+            fz[q] += f * dz;
+        }
+    }
+    const pith_real f[3] = {pith_sum_lanes(fx), pith_sum_lanes(fy), pith_sum_lanes(fz)};
+    for (int d = 0; d < 3; d++) {
+        force[3 * i + d] = f[d];
+        kicked[3 * i + d] = velocity[3 * i + d] + half * f[d];
+    }
+}
+
+/* The first half of the kick, and the drift. stale becomes 1 where an atom is farther
+ * than `slack` from where it was when the lists were made. */
+PITH_KERNEL(melt_drift,
+            over(i, n),
+            in(real, position, "[n,3]"),
+            in(real, velocity, "[n,3]"),
+            in(real, force, "[n,3]"),
+            in(real, origin, "[n,3]"),
+            value(real, dt),
+            value(real, slack),
+            out(real, moved, "[n,3]"),
+            out(real, kicked, "[n,3]"),
+            out(i32, stale, "[]", 0)) {
+    const pith_real half = dt / 2;
+    pith_real away = 0;
+    for (int d = 0; d < 3; d++) {
+        const pith_real v = velocity[3 * i + d] + half * force[3 * i + d];
+        const pith_real x = position[3 * i + d] + dt * v, e = x - origin[3 * i + d];
+        kicked[3 * i + d] = v;
+        moved[3 * i + d] = x;
+        away += e * e;
+    }
+    if (!(away <= slack * slack))
+        pith_atomic_max(stale, 1);
+}
+
+/* What an atom adds to the potential energy, the virial and the kinetic energy. */
+PITH_KERNEL(melt_observe,
+            over(i, n),
+            in(real, position, "[n,3]"),
+            in(real, velocity, "[n,3]"),
+            in(i32, neighbour, "[n,max_neighbours]"),
+            in(i32, count, "[n]"),
+            in(f64, box, "[3]"),
+            value(f64, cutoff),
+            size(max_neighbours),
+            out(f64, energy, "[n]"),
+            out(f64, virial, "[n]"),
+            out(f64, kinetic, "[n]")) {
+    const int32_t *row = &neighbour[i * max_neighbours];
+    double e[PITH_LANES] = {0}, w[PITH_LANES] = {0}, v2 = 0;
+    int64_t clash[PITH_LANES] = {0}, clashes = 0;
+    for (int64_t k = 0; k < count[i]; k += PITH_LANES) {
+        const melt_point p = melt_seen(&position[3 * i], box, row[k]);
+        int64_t atom[PITH_LANES];
+        pith_each_lane(q) atom[q] = row[k + q] & ATOM_MASK;
+        pith_each_lane(q) {
+            const double dx = (double)(p.x - position[3 * atom[q]]);
+            const double dy = (double)(p.y - position[3 * atom[q] + 1]);
+            const double dz = (double)(p.z - position[3 * atom[q] + 2]);
+            const double r2 = dx * dx + dy * dy + dz * dz;
+            const double s2 = (r2 < cutoff * cutoff) & (r2 > 0) ? 1 / r2 : 0;
+            const double s6 = s2 * s2 * s2;
+            e[q] += s6 * (4 * s6 - 4);
+            w[q] += s6 * (48 * s6 - 24);
+            clash[q] |= (r2 <= 0) & (atom[q] != i);
+        }
+    }
+    for (int q = 0; q < PITH_LANES; q++)
+        clashes += clash[q];
+    pith_require(clashes == 0, i); /* two atoms at one place */
+    for (int d = 0; d < 3; d++) {
+        const double v = (double)velocity[3 * i + d];
+        v2 += v * v;
+    }
+    energy[i] = pith_sum_lanes(e) / 2;
+    virial[i] = pith_sum_lanes(w) / 2;
+    kinetic[i] = v2 / 2;
+}
+
+#endif
