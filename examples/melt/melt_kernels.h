@@ -6,7 +6,12 @@
  * in groups of PITH_LANES with one image each, filled up with the atom itself, so that
  * the inner sums run in lanes and shift one atom a group instead of every pair.
  *
- * Atoms drift out of the box between two rebuilds, so that images stay what they are. */
+ * Atoms drift out of the box between two rebuilds, so that images stay what they are.
+ *
+ * A step is melt_drift, a rebuild where its stale is 1, and melt_force. A rebuild is
+ * melt_fold, an argsort of the cells, melt_cells and melt_neighbours; the folded
+ * positions are the new origin. melt_force with dt 0 gives the forces of the first step.
+ */
 #ifndef MELT_KERNELS_H
 #define MELT_KERNELS_H
 
@@ -15,6 +20,25 @@
 #define IMAGE_SHIFT 26 /* at most 2^26 atoms; images are 0 to 26 */
 #define ATOM_MASK   ((1 << IMAGE_SHIFT) - 1)
 #define OWN_IMAGE   13
+
+/* Cells along each axis. */
+typedef struct melt_grid {
+    int64_t nx, ny, nz;
+} melt_grid;
+
+/* The grid to search for neighbours nearer than `distance`: two cells to each side along
+ * x and y, four along z, where they are runs in memory; and no more than two cells an
+ * atom. */
+PITH_HD melt_grid melt_grid_for(const double *box, double distance, int64_t atoms) {
+    const double spacing =
+        cbrt(box[0] * box[1] * box[2] / (double)(atoms > 0 ? atoms : 1));
+    const double width = distance * 0.502 > spacing ? distance * 0.502 : spacing;
+    melt_grid grid;
+    grid.nx = box[0] > width ? (int64_t)(box[0] / width) : 1;
+    grid.ny = box[1] > width ? (int64_t)(box[1] / width) : 1;
+    grid.nz = 2 * box[2] > width ? (int64_t)(2 * box[2] / width) : 1;
+    return grid;
+}
 
 /* Bring an atom back into the box and find its cell of nx by ny by nz. */
 PITH_KERNEL(melt_fold,
@@ -107,8 +131,8 @@ PITH_HD void melt_append(melt_row *row, const int32_t *entry, const int64_t *kee
 
 /* Fill the last group of an image up. */
 PITH_HD void melt_fill_group(melt_row *row, int32_t filler) {
-    const int64_t first = row->found / PITH_LANES * PITH_LANES,
-                  begun = row->found - first;
+    const int64_t first = row->found / PITH_LANES * PITH_LANES;
+    const int64_t begun = row->found - first;
     int32_t *group = row->entries + first;
     if (begun == 0)
         return;
@@ -125,8 +149,8 @@ typedef struct melt_search {
     pith_real limit;             /* square of the distance */
     pith_real at_x, at_y, at_z;  /* the atom, moved against the image */
     int64_t home;                /* its place in the order of cells */
-    int64_t self; /* that in its own image, where it is left out; else -1 */
-    int32_t tag;  /* the image, as entries have it */
+    int64_t self;                /* the same in the atom's own image, else -1 */
+    int32_t tag;                 /* the image, as entries have it */
 } melt_search;
 
 /* Append what is near of the atoms first to end - 1 in the order of cells. */
@@ -177,8 +201,8 @@ PITH_KERNEL(melt_neighbours,
             out(i32, neighbour, "[n,max_neighbours]"),
             out(i32, count, "[n]")) {
     const int64_t atom = sorted_atom[k], place = cell[atom], stride = n + 8;
-    const int64_t x_cell = place / (ny * nz), y_cell = place / nz % ny,
-                  z_cell = place % nz;
+    const int64_t x_cell = place / (ny * nz), y_cell = place / nz % ny;
+    const int64_t z_cell = place % nz;
     const int64_t x_reach = melt_reach(distance, box[0], nx);
     const int64_t y_reach = melt_reach(distance, box[1], ny);
     const int64_t z_reach = melt_reach(distance, box[2], nz);
@@ -186,10 +210,11 @@ PITH_KERNEL(melt_neighbours,
     melt_search s;
     pith_require(distance < box[0] && distance < box[1] && distance < box[2], 0);
     pith_require(max_neighbours % PITH_LANES == 0, max_neighbours);
+    pith_require(n <= ATOM_MASK, n);
     s.start = start, s.atom = sorted_atom, s.home = k;
     s.x = sorted, s.y = sorted + stride, s.z = sorted + 2 * stride;
     s.ny = ny, s.nz = nz;
-    s.limit = (pith_real)(distance * distance);
+    s.limit = (pith_real)(distance * distance * 1.00001); /* rounding loses no pair */
     for (int ix = 0; ix < 3; ix++) {
         const melt_cell_range a = melt_cells_in_image(x_cell, x_reach, nx, ix - 1);
         s.at_x = s.x[k] - (pith_real)box[0] * (pith_real)(ix - 1);

@@ -1,0 +1,318 @@
+/* The melt's kernels against a plain loop over all pairs in double precision. */
+#include "melt_kernels.h"
+#include "pith_test.h"
+
+#include <pith/array.h>
+
+#define CUTOFF 2.5
+#define SKIN   0.3
+
+enum { MOST_ATOMS = 4000 };
+
+/* A crystal of cells^3 cubes of four atoms, each moved by up to `shake` lattice
+ * constants. */
+static int64_t crystal(int cells, double shake, double box[3], double *position) {
+    static const double corner[4][3] = {
+        {0, 0, 0}, {0.5, 0.5, 0}, {0.5, 0, 0.5}, {0, 0.5, 0.5}};
+    const double constant = cbrt(4 / 0.8442);
+    uint32_t random = 12345;
+    int64_t n = 0;
+    for (int p = 0; p < cells * cells * cells; p++)
+        for (int k = 0; k < 4; k++, n++) {
+            const int at[3] = {p / cells / cells, p / cells % cells, p % cells};
+            for (int d = 0; d < 3; d++) {
+                random = random * 1664525u + 1013904223u;
+                const double kick = shake * (random / 4294967296.0 - 0.5);
+                position[3 * n + d] = (at[d] + corner[k][d] + kick) * constant;
+            }
+        }
+    box[0] = box[1] = box[2] = cells * constant;
+    return n;
+}
+
+/* What a program holds after a rebuild. */
+typedef struct melt_lists {
+    const pith_array *position, *box, *neighbour, *count;
+} melt_lists;
+
+static const pith_array *sorted_order(pith_scope *s, const pith_array *cell, int64_t n) {
+    static int32_t cells[MOST_ATOMS];
+    static int64_t order[MOST_ATOMS];
+    int64_t placed = 0;
+    if (!pith_read(s, cell, cells, (size_t)n * sizeof *cells))
+        return NULL;
+    for (int32_t c = 0; placed < n; c++)
+        for (int64_t i = 0; i < n; i++)
+            if (cells[i] == c)
+                order[placed++] = i;
+    return pith_array_copy(s, PITH_I64, PITH_SHAPE(n), order);
+}
+
+static melt_lists build(pith_scope *s,
+                        pith_dtype real,
+                        int64_t n,
+                        const double *position,
+                        const double box[3],
+                        double distance,
+                        int64_t max_neighbours) {
+    const melt_grid grid = melt_grid_for(box, distance, n);
+    const pith_array *given =
+        pith_cast(s, pith_array_copy(s, PITH_F64, PITH_SHAPE(n, 3), position), real);
+    melt_lists r = {.box = pith_array_copy(s, PITH_F64, PITH_SHAPE(3), box)};
+    const melt_fold_result folded =
+        pith_launch(s, melt_fold, given, r.box, grid.nx, grid.ny, grid.nz);
+    const melt_cells_result cells =
+        pith_launch(s, melt_cells, folded.cell, sorted_order(s, folded.cell, n),
+                    folded.folded, grid.nx * grid.ny * grid.nz);
+    const melt_neighbours_result list = pith_launch(
+        s, melt_neighbours, folded.cell, cells.start, cells.sorted, cells.sorted_atom,
+        r.box, distance, grid.nx, grid.ny, grid.nz, max_neighbours);
+    r.position = folded.folded;
+    r.neighbour = list.neighbour;
+    r.count = list.count;
+    return r;
+}
+
+static double nearest(double d, double length) {
+    return d - length * rint(d / length);
+}
+
+/* ---- Lists ---- */
+
+static int64_t
+pairs_within_cutoff(pith_scope *s, const melt_lists *r, int64_t n, int64_t width) {
+    static double x[3 * MOST_ATOMS];
+    static int32_t entries[MOST_ATOMS * 192], counts[MOST_ATOMS];
+    double box[3];
+    int64_t pairs = 0;
+    pt_ok(s, pith_read(s, pith_cast(s, r->position, PITH_F64), x, (size_t)n * 24));
+    pt_ok(s, pith_read(s, r->neighbour, entries, (size_t)(n * width) * 4));
+    pt_ok(s, pith_read(s, r->count, counts, (size_t)n * 4));
+    pt_ok(s, pith_read(s, r->box, box, sizeof box));
+    for (int64_t i = 0; i < n; i++) {
+        cr_assert(counts[i] % PITH_LANES == 0 && counts[i] <= width);
+        for (int32_t k = 0; k < counts[i]; k++) {
+            const int32_t entry = entries[i * width + k], image = entry >> IMAGE_SHIFT;
+            const int64_t j = entry & ATOM_MASK;
+            const int move[3] = {image / 9 - 1, image / 3 % 3 - 1, image % 3 - 1};
+            double r2 = 0;
+            for (int d = 0; d < 3; d++) {
+                const double e = x[3 * i + d] - move[d] * box[d] - x[3 * j + d];
+                r2 += e * e;
+            }
+            cr_assert(image == entries[i * width + k / 8 * 8] >> IMAGE_SHIFT);
+            pairs += (j != i || image != OWN_IMAGE) && r2 < CUTOFF * CUTOFF;
+        }
+    }
+    return pairs;
+}
+
+Test(melt_kernels, lists_hold_every_pair_of_atoms_on_cell_faces) {
+    static double position[3 * MOST_ATOMS];
+    double box[3];
+    const int64_t n = crystal(10, 0, box, position);
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    const pith_dtype reals[] = {PITH_F64, PITH_F32};
+    for (int r = 0; r < 2; r++) {
+        const melt_lists lists = build(s, reals[r], n, position, box, CUTOFF + SKIN, 128);
+        pt_ok(s);
+        const int64_t pairs = pairs_within_cutoff(s, &lists, n, 128);
+        cr_assert_eq(pairs, 216000, "%s: %lld pairs", pith_dtype_name(reals[r]),
+                     (long long)pairs);
+    }
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
+Test(melt_kernels, lists_do_not_depend_on_the_grid) {
+    static double position[3 * MOST_ATOMS];
+    double box[3];
+    const int64_t n = crystal(4, 0.3, box, position); /* 6.7 long: images on both sides */
+    int64_t expected = 0;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < n; j++) {
+            double r2 = 0;
+            for (int d = 0; d < 3; d++) {
+                const double e =
+                    nearest(position[3 * i + d] - position[3 * j + d], box[d]);
+                r2 += e * e;
+            }
+            expected += i != j && r2 < CUTOFF * CUTOFF;
+        }
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    for (double distance = CUTOFF; distance < 3.3; distance += 0.1) {
+        const melt_lists lists = build(s, PITH_F64, n, position, box, distance, 192);
+        pt_ok(s);
+        cr_assert_eq(pairs_within_cutoff(s, &lists, n, 192), expected, "%g", distance);
+    }
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
+Test(melt_kernels, a_list_that_does_not_fit_is_an_error_with_its_need) {
+    static double position[3 * MOST_ATOMS];
+    double box[3];
+    const int64_t n = crystal(5, 0, box, position);
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    pt_fails(PITH_E_CAPACITY, s,
+             (build(s, PITH_F64, n, position, box, CUTOFF + SKIN, 64), pith_wait(s), 0));
+    pt_says("max_neighbours of neighbour[n,max_neighbours] is too small: have 64, need ");
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
+Test(melt_kernels, a_box_too_small_or_a_lost_atom_is_an_error) {
+    static double position[3 * MOST_ATOMS];
+    double box[3];
+    const int64_t n = crystal(2, 0, box, position);
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    pt_fails(PITH_E_CHECK, s,
+             (build(s, PITH_F64, n, position, box, 3.4, 128), pith_wait(s), 0));
+    pt_says("melt_neighbours");
+    position[20] = NAN;
+    pt_fails(PITH_E_CHECK, s,
+             (build(s, PITH_F64, n, position, box, 2.0, 128), pith_wait(s), 0));
+    pt_says("melt_fold");
+    pt_says("index 6");
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
+/* ---- Forces and energies ---- */
+
+typedef struct observed {
+    double energy, virial, force[3 * MOST_ATOMS];
+} observed;
+
+static void reference(int64_t n, const double *x, const double box[3], observed *o) {
+    *o = (observed){0};
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < n; j++) {
+            double d[3], r2 = 0;
+            for (int k = 0; k < 3; k++) {
+                d[k] = nearest(x[3 * i + k] - x[3 * j + k], box[k]);
+                r2 += d[k] * d[k];
+            }
+            if (i == j || r2 >= CUTOFF * CUTOFF)
+                continue;
+            const double s6 = 1 / (r2 * r2 * r2), f = (48 * s6 * s6 - 24 * s6) / r2;
+            o->energy += 2 * (s6 * s6 - s6);
+            o->virial += f * r2 / 2;
+            for (int k = 0; k < 3; k++)
+                o->force[3 * i + k] += f * d[k];
+        }
+}
+
+static void forces_agree(pith_dtype real, double force_bound, double energy_bound) {
+    static double position[3 * MOST_ATOMS], energy[MOST_ATOMS], virial[MOST_ATOMS];
+    static double force[3 * MOST_ATOMS];
+    static observed expected;
+    double box[3], sum = 0, pressure = 0;
+    const int64_t n = crystal(6, 0.25, box, position);
+    reference(n, position, box, &expected);
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    const melt_lists r = build(s, real, n, position, box, CUTOFF + SKIN, 128);
+    const pith_array *still = pith_zeros(s, real, PITH_SHAPE(n, 3));
+    const pith_array *f = pith_launch(s, melt_force, r.position, still, r.neighbour,
+                                      r.count, r.box, CUTOFF, 0.0)
+                              .force;
+    const melt_observe_result o = pith_launch(s, melt_observe, r.position, still,
+                                              r.neighbour, r.count, r.box, CUTOFF);
+    pt_ok(s, pith_read(s, pith_cast(s, f, PITH_F64), force, (size_t)n * 24));
+    pt_ok(s, pith_read(s, o.energy, energy, (size_t)n * 8));
+    pt_ok(s, pith_read(s, o.virial, virial, (size_t)n * 8));
+    for (int64_t i = 0; i < n; i++) {
+        sum += energy[i];
+        pressure += virial[i];
+        for (int d = 0; d < 3; d++) {
+            const double got = force[3 * i + d], want = expected.force[3 * i + d];
+            cr_assert(fabs(got - want) <= force_bound, "atom %lld: %g, expected %g",
+                      (long long)i, got, want);
+        }
+    }
+    pt_close_64(sum, expected.energy, energy_bound);
+    pt_close_64(pressure, expected.virial, energy_bound);
+    pith_scope_close(s);
+    pt_close(rt);
+}
+Test(melt_kernels, forces_and_energies_agree_with_all_pairs) {
+    forces_agree(PITH_F64, 1e-8, 1e-12);
+}
+Test(melt_kernels, forces_in_single_precision_agree_to_its_precision) {
+    forces_agree(PITH_F32, 2e-1, 1e-3);
+}
+
+Test(melt_kernels, two_atoms_at_one_place_are_an_error) {
+    double position[] = {1, 1, 1, 5, 5, 5, 1, 1, 1}, box[] = {8, 8, 8};
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    const melt_lists r = build(s, PITH_F64, 3, position, box, CUTOFF + SKIN, 8);
+    const pith_array *still = pith_zeros(s, PITH_F64, PITH_SHAPE(3, 3));
+    pt_fails(PITH_E_CHECK, s,
+             (pith_launch(s, melt_observe, r.position, still, r.neighbour, r.count, r.box,
+                          CUTOFF),
+              pith_wait(s), 0));
+    pt_says("melt_observe");
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
+/* ---- Steps ---- */
+
+enum { STEPS = 12 };
+
+/* A few steps with rebuilds; the bits of where they end. */
+static uint64_t run(int threads, pith_dtype real) {
+    static double position[3 * MOST_ATOMS];
+    double box[3];
+    const int64_t n = crystal(6, 0.2, box, position);
+    uint64_t hash = 1469598103934665603u;
+    pith_runtime *rt =
+        pith_open(&(pith_open_options){.device = "host", .threads = threads});
+    pith_scope *s = pith_scope_open(rt);
+    melt_lists r = build(s, real, n, position, box, CUTOFF + SKIN, 128);
+    const pith_array *x = r.position, *origin = x;
+    melt_force_result f =
+        pith_launch(s, melt_force, x, pith_zeros(s, real, PITH_SHAPE(n, 3)), r.neighbour,
+                    r.count, r.box, CUTOFF, 0.0);
+    int rebuilds = 0;
+    for (int step = 0; step < STEPS; step++) {
+        const melt_drift_result d =
+            pith_launch(s, melt_drift, x, f.kicked, f.force, origin, 0.005, SKIN / 2);
+        x = d.moved;
+        if (pith_read_i64(s, d.stale)) {
+            pt_ok(s, pith_read(s, pith_cast(s, x, PITH_F64), position, (size_t)n * 24));
+            r = build(s, real, n, position, box, CUTOFF + SKIN, 128);
+            x = origin = r.position;
+            rebuilds++;
+        }
+        f = pith_launch(s, melt_force, x, d.kicked, r.neighbour, r.count, r.box, CUTOFF,
+                        0.005);
+    }
+    cr_assert(rebuilds > 0, "the test never rebuilt");
+    const pith_array *ends[] = {x, f.kicked, f.force};
+    for (int k = 0; k < 3; k++) {
+        static uint8_t bytes[24 * MOST_ATOMS];
+        const size_t size = (size_t)n * 3 * pith_dtype_size(real);
+        pt_ok(s, pith_read(s, ends[k], bytes, size));
+        for (size_t b = 0; b < size; b++)
+            hash = (hash ^ bytes[b]) * 1099511628211u;
+    }
+    pith_scope_close(s);
+    pith_close(rt);
+    return hash;
+}
+
+Test(melt_kernels, steps_do_not_depend_on_the_number_of_threads) {
+    const pith_dtype reals[] = {PITH_F64, PITH_F32};
+    for (int r = 0; r < 2; r++) {
+        const uint64_t one = run(1, reals[r]);
+        cr_assert_eq(run(2, reals[r]), one);
+        cr_assert_eq(run(8, reals[r]), one);
+    }
+}
