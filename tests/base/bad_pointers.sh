@@ -1,0 +1,137 @@
+# bad_pointers.sh NM LIBRARY HEADER...
+#
+# Writes C for test_bad_pointers.c: a call of every function that LIBRARY exports, read off its
+# declaration in the public headers, in which one pointer can be replaced by a bad one. A
+# function that is exported but declared in no header is an error, so what is added later is
+# tested or noticed.
+set -eu
+nm=$1 library=$2
+shift 2
+exported=$("$nm" -D --defined-only "$library" | awk '$2 == "T" && $3 ~ /^pith_/ {print $3}' | sort -u)
+[ -n "$exported" ] || { echo "bad_pointers.sh: $library exports nothing" >&2; exit 1; }
+
+cat "$@" | awk -v exported="$exported" '
+# ---- Text without comments, directives and line ends ----
+{
+    line = $0
+    if (continued || line ~ /^[ \t]*#/) { continued = line ~ /\\$/; next }
+    text = text line " "
+}
+function without_comments(t,    out, i) {
+    while ((i = index(t, "/*")) > 0) {
+        out = out substr(t, 1, i - 1) " "
+        t = substr(t, i + 2)
+        i = index(t, "*/")
+        t = substr(t, i + 2)
+    }
+    return out t
+}
+function trimmed(t) { gsub(/[ \t]+/, " ", t); sub(/^ /, "", t); sub(/ $/, "", t); return t }
+
+# Split at commas outside parentheses; returns the count.
+function split_parameters(t, into,    depth, i, c, n, piece) {
+    n = 0; depth = 0; piece = ""
+    for (i = 1; i <= length(t); i++) {
+        c = substr(t, i, 1)
+        if (c == "(") depth++
+        if (c == ")") depth--
+        if (c == "," && depth == 0) { into[++n] = trimmed(piece); piece = "" }
+        else piece = piece c
+    }
+    if (trimmed(piece) != "") into[++n] = trimmed(piece)
+    return n
+}
+function name_of(p) {
+    if (match(p, /\(\*[a-z_0-9]+\)/)) return substr(p, RSTART + 2, RLENGTH - 3)
+    sub(/\[.*/, "", p)
+    match(p, /[A-Za-z_0-9]+$/)
+    return substr(p, RSTART)
+}
+function type_of(p,    n) {
+    if (p ~ /\(\*/) return "function"
+    n = name_of(p)
+    if (p ~ /\[/) { sub(/\[.*/, "", p); p = substr(p, 1, length(p) - length(n)) "*" }
+    else p = substr(p, 1, length(p) - length(n))
+    gsub(/\<const\>/, "", p); gsub(/const /, "", p); gsub(/ /, "", p)
+    return p
+}
+# What a pointer is: S a scope, R a runtime, O an object, I objects in an array, N anything
+# that only NULL can spoil, F a function.
+function category(type, name,    base) {
+    if (type == "function" || type == "pith_log_hook" || type == "pith_leaf_function") return "F"
+    if (type == "pith_scope*") return "S"
+    if (type == "pith_runtime*") return "R"
+    if (type == "void*") return name ~ /^(data|host|value|closure|bytes)$/ ? "N" : "O"
+    if (type == "pith_array**" || type == "void**") return "I"
+    base = type; sub(/\*$/, "", base)
+    if (base in opaque) return "O"
+    return type ~ /\*$/ ? "N" : ""
+}
+function good(type, name, kind) {
+    if (kind == "S") return "g->scope"
+    if (kind == "R") return "g->runtime"
+    if (kind == "F") return "NULL"
+    if (kind == "I") return "g->items"
+    if (type == "pith_array*" || (kind == "O" && type == "void*")) return "g->array"
+    if (kind == "O") return "g->" substr(type, 1, length(type) - 1)
+    if (type ~ /_options\*$/) return "NULL"
+    if (type == "char*") return "g->text"
+    if (type == "char**") return "g->texts"
+    if (type == "FILE*") return "g->file"
+    if (type == "void*" && name == "value") return "g->value"
+    if (kind == "N") return "g->" (type == "pith_function*" ? "function" : "bytes")
+    if (type == "pith_dtype") return "PITH_F64"
+    if (type == "bool") return "true"
+    if (type ~ /^pith_/) return "(" type "){0}"
+    return name ~ /^(axis|index|leaf|number|parameter_count)$/ ? "0" : type == "size_t" ? "8" : "1"
+}
+function emit(name, parameters,    all, n, i, type, kind, call, rows, scoped) {
+    n = split_parameters(parameters, all)
+    scoped = 0
+    for (i = 1; i <= n; i++) {
+        if (all[i] == "..." || all[i] == "void") continue
+        type = type_of(all[i])
+        kind = category(type, name_of(all[i]))
+        call = call (i > 1 ? ", " : "")
+        if (kind == "" || kind == "F") { call = call good(type, name_of(all[i]), kind); continue }
+        call = call "at == " i - 1 " ? bad : (void *)(uintptr_t)" good(type, name_of(all[i]), kind)
+        if (kind == "S") scoped = 1
+        rows = rows sprintf("    {\"%s\", \"%s\", call_%s, %d, \047%s\047, %d},\n",
+                            name, name_of(all[i]), name, i - 1, kind, scoped)
+    }
+    if (rows == "") return
+    printf "static void call_%s(const good *g, int at, void *bad) {\n    (void)g, (void)at, (void)bad;\n    (void)(%s)(%s);\n}\n", name, name, call
+    table = table rows
+}
+END {
+    text = without_comments(text)
+    rest = text
+    while (match(rest, /typedef struct [a-z_0-9]+ [a-z_0-9]+;/)) {
+        split(substr(rest, RSTART, RLENGTH - 1), word, " ")
+        opaque[word[4]] = 1
+        rest = substr(rest, RSTART + RLENGTH)
+    }
+    while ((i = index(text, "PITH_API ")) > 0) {
+        text = substr(text, i + 9)
+        declaration = substr(text, 1, index(text, ";") - 1)
+        gsub(/PITH_NODISCARD|PITH_FORMAT\([^)]*\)|__attribute__\(\([^)]*\)\)/, "", declaration)
+        open = index(declaration, "(")
+        if (!open) continue
+        head = trimmed(substr(declaration, 1, open - 1))
+        match(head, /[a-z_0-9]+$/)
+        declared[substr(head, RSTART)] = trimmed(substr(declaration, open + 1))
+    }
+    count = split(exported, names, "\n")
+    for (i = 1; i <= count; i++) {
+        if (!(names[i] in declared)) {
+            print "bad_pointers.sh: " names[i] " is exported and declared in no header" > "/dev/stderr"
+            failed = 1
+            continue
+        }
+        parameters = declared[names[i]]
+        sub(/\)[ ]*$/, "", parameters)
+        emit(names[i], parameters)
+    }
+    printf "static const row rows[] = {\n%s};\n", table
+    exit failed
+}'
