@@ -191,6 +191,9 @@ typedef struct pithp_room_hooks {
     void (*runtime_closing)(pith_runtime *rt);
 } pithp_room_hooks;
 
+/* Hang a room on a runtime, once; any thread, with scopes open. */
+void pithp_room_hook(pith_runtime *rt, pithp_room room, const pithp_room_hooks *hooks);
+
 /* ---- Errors ---- */
 
 enum { PITHP_PATH_BYTES = 512, PITHP_MESSAGE_BYTES = 1024, PITHP_SITE_BYTES = 160 };
@@ -252,7 +255,7 @@ struct pith_runtime {
     pith_log_hook log_hook;
     void *log_closure;
     _Atomic(struct pithp_spec_table *) specs;
-    const pithp_room_hooks *hooks[PITHP_ROOM_COUNT];
+    _Atomic(const pithp_room_hooks *) hooks[PITHP_ROOM_COUNT];
     void *room[PITHP_ROOM_COUNT];
     atomic_bool failed; /* `error` is set and stays */
     pithp_error error;  /* why it could not be opened, or died */
@@ -297,6 +300,7 @@ struct pith_scope {
     const char
         *sites[PITHP_SITE_DEPTH]; /* of calls whose arguments are being evaluated */
     bool error_read;              /* the user has seen the error */
+    char cleared_site[PITHP_SITE_BYTES]; /* of the error that was cleared last */
     pithp_error error;
 };
 

@@ -185,6 +185,8 @@ const char *pith_error_site(const pith_scope *s) {
 void pith_clear(pith_scope *s) {
     if (!pithp_scope_writable(s) || s->broken)
         return;
+    if (s->error.code != PITH_OK)
+        memcpy(s->cleared_site, s->error.site, sizeof s->cleared_site);
     s->error.code = PITH_OK;
     s->error.path[0] = s->error.message[0] = s->error.site[0] = s->error.text[0] = 0;
 }

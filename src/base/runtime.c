@@ -65,14 +65,21 @@ void pithp_runtime_fail(pith_runtime *rt, pith_status code, const char *format, 
     pthread_mutex_unlock(&rt->lock);
 }
 
+void pithp_room_hook(pith_runtime *rt, pithp_room room, const pithp_room_hooks *hooks) {
+    atomic_store_explicit(&rt->hooks[room], hooks, memory_order_release);
+}
+
 void pithp_runtime_destroy(pith_runtime *rt) {
     if (!pithp_runtime_valid(rt) || pithp_runtime_is_static(rt))
         return;
     while (rt->scopes)
         pith_scope_close(rt->scopes);
-    for (int i = PITHP_ROOM_COUNT; i-- > 0;)
-        if (rt->hooks[i] && rt->hooks[i]->runtime_closing)
-            rt->hooks[i]->runtime_closing(rt);
+    for (int i = PITHP_ROOM_COUNT; i-- > 0;) {
+        const pithp_room_hooks *hooks =
+            atomic_load_explicit(&rt->hooks[i], memory_order_acquire);
+        if (hooks && hooks->runtime_closing)
+            hooks->runtime_closing(rt);
+    }
     pithp_specs_free(rt);
     pithp_block_cache_free(rt);
     rt->open = false;

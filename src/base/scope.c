@@ -130,7 +130,8 @@ static void unlink_scope(pith_scope *s, pith_scope **first) {
 
 static void tell_rooms_opened(pith_scope *s) {
     for (int i = 0; i < PITHP_ROOM_COUNT; i++) {
-        const pithp_room_hooks *hooks = s->runtime->hooks[i];
+        const pithp_room_hooks *hooks =
+            atomic_load_explicit(&s->runtime->hooks[i], memory_order_acquire);
         if (hooks && hooks->scope_opened)
             hooks->scope_opened(s, s->parent);
     }
@@ -193,9 +194,12 @@ static void hand_over_error(const pith_scope *s) {
 
 static void close_one(pith_scope *s) {
     pith_runtime *rt = s->runtime;
-    for (int i = PITHP_ROOM_COUNT; i-- > 0;)
-        if (rt->hooks[i] && rt->hooks[i]->scope_closing)
-            rt->hooks[i]->scope_closing(s);
+    for (int i = PITHP_ROOM_COUNT; i-- > 0;) {
+        const pithp_room_hooks *hooks =
+            atomic_load_explicit(&rt->hooks[i], memory_order_acquire);
+        if (hooks && hooks->scope_closing)
+            hooks->scope_closing(s);
+    }
     release_holds(s);
     hand_over_error(s);
     if (s->parent) {
