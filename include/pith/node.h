@@ -15,9 +15,10 @@
  *
  * Leaf specs: dtype "[" extents "]". dtype: a dtype, the name of a static field declared with
  * PITH_STATIC_DTYPE, "float" (f16, bf16, f32 or f64: all such leaves of one tree agree) or "any".
- * An extent: a number, a name, k*name, name+k, or ^name (name of the nearest enclosing node). A name is
- * a static field of the node, or is bound by the first leaf that has it. No brackets: rank 0.
- * "[...]" alone: any shape. Extra leading extents are allowed if all leaves of a node agree on them.
+ * An extent: a number, a name, k*name, name+k, k*name+j, or any of them with ^name, which is the name of
+ * the nearest enclosing node that has it. A name is a static field of the node, or is bound by the leaves
+ * that have it, which must agree. No brackets: rank 0. "[...]" alone: any shape. Extra leading extents are
+ * allowed if all leaves of a node agree on them.
  *
  * C17, C++20 and CUDA C++20; the header itself compiles as C++17.
  */
@@ -79,6 +80,7 @@ typedef struct pith_field {
     pith_field_kind kind;
     const char *spec;                 /**< leaves: "f64[n,3]" */
     const pith_type *(*child)(void);  /**< children and static records: their type */
+    const char *child_name;           /**< and its name */
     pith_static_kind static_kind;
     const char *const *names;         /**< PITH_STATIC_ENUM: the names, NULL at the end */
     pith_hook_kind hook_kind;
@@ -110,6 +112,8 @@ PITH_BEGIN
 PITH_API const pith_type *pith_type_register(const pith_type_spec *spec, const pith_type **cache);
 /** Name of a record type; "" for what is none. */
 PITH_API const char *pith_type_name(const pith_type *type);
+/** The type that stands for arrays in typed functions; it is no record type. */
+PITH_API const pith_type *pith_array_pith_type(void);
 /** What is wrong with a type's description, as one line; NULL for a good one. */
 PITH_API const char *pith_type_error(const pith_type *type);
 
@@ -129,6 +133,11 @@ template <class T> constexpr pith_static_kind pith_static_of_() {
                                              : PITH_STATIC_TEXT;
 }
 #    define PITH_STATIC_KIND_(expr) (pith_static_of_<std::remove_reference_t<decltype(expr)>>())
+#    define PITH_CHOICE_(expr)                                                           \
+        (0 * sizeof(char[std::is_enum<std::remove_reference_t<decltype(expr)>>::value ||   \
+                                 std::is_same<std::remove_reference_t<decltype(expr)>, int>::value \
+                             ? 1                                                         \
+                             : -1]))
 #    define PITH_ALIGNOF_(T) alignof(T)
 #else
 #    define PITH_FIELD_OPTIONS_(...) {__VA_ARGS__}
@@ -139,6 +148,7 @@ template <class T> constexpr pith_static_kind pith_static_of_() {
                  : PITH_STATIC_F64, bool                                                 \
                  : PITH_STATIC_BOOL, const char *                                        \
                  : PITH_STATIC_TEXT)
+#    define PITH_CHOICE_(expr) (0 * sizeof(_Generic((expr), int : 1, unsigned : 1)))
 #    define PITH_ALIGNOF_(T) _Alignof(T)
 #endif
 
@@ -147,7 +157,7 @@ template <class T> constexpr pith_static_kind pith_static_of_() {
 #if defined(__has_builtin) && !defined(__CUDACC__)
 #    if __has_builtin(__builtin_clear_padding)
 #        define PITH_MEMBERS_(T)                                                         \
-            static unsigned char members[sizeof(T)];                                     \
+            unsigned char members[sizeof(T)];                                            \
             T probe;                                                                     \
             memset(&probe, 0xff, sizeof probe);                                          \
             __builtin_clear_padding(&probe);                                             \
@@ -167,13 +177,10 @@ template <class T> constexpr pith_static_kind pith_static_of_() {
  * it may be included from any number of files, C and C++.
  */
 #define PITH_NODE(T, ...)                                                                \
-    __attribute__((unused)) static inline const pith_type *T##_pith_type(void) {         \
+    static inline const pith_type *T##_pith_type(void);                                  \
+    __attribute__((unused, noinline, cold)) static const pith_type *T##_pith_register(   \
+        const pith_type **cache) {                                                       \
         typedef T Self;                                                                  \
-        static const pith_type *cache;                                                   \
-        const pith_type *known;                                                          \
-        __atomic_load(&cache, &known, __ATOMIC_ACQUIRE);                                 \
-        if (__builtin_expect(known != NULL, 1))                                          \
-            return known;                                                                \
         PITH_MEMBERS_(Self)                                                              \
         static const pith_field fields[] = {__VA_ARGS__};                                \
         const pith_type_spec spec = {#T,                                                 \
@@ -182,7 +189,13 @@ template <class T> constexpr pith_static_kind pith_static_of_() {
                                      fields,                                             \
                                      sizeof fields / sizeof fields[0],                   \
                                      PITH_MEMBERS_OF_};                                  \
-        return pith_type_register(&spec, &cache);                                        \
+        return pith_type_register(&spec, cache);                                         \
+    }                                                                                    \
+    __attribute__((unused)) static inline const pith_type *T##_pith_type(void) {         \
+        static const pith_type *cache;                                                   \
+        const pith_type *known;                                                          \
+        __atomic_load(&cache, &known, __ATOMIC_ACQUIRE);                                 \
+        return __builtin_expect(known != NULL, 1) ? known : T##_pith_register(&cache);   \
     }
 
 /* Options may be left out without an empty variadic list, which strict C17 does not allow. */
@@ -205,56 +218,57 @@ template <class T> constexpr pith_static_kind pith_static_of_() {
     PITH_PICK_(__VA_ARGS__, PITH_STATIC_O_, PITH_STATIC_O_, PITH_STATIC_O_, PITH_STATIC_O_, PITH_STATIC_O_, PITH_STATIC_O_, PITH_STATIC_O_, PITH_STATIC_, PITH_BAD_) \
     (__VA_ARGS__)
 
-#define PITH_MEMBER_(field) #field, offsetof(Self, field), sizeof(((Self *)0)->field)
-#define PITH_NO_OPTIONS_ PITH_FIELD_OPTIONS_(.unit = NULL)
-#define PITH_LEAF_(field, text) PITH_LEAF_O_(field, text, .unit = NULL)
-#define PITH_LEAF_O_(field, text, ...)                                                   \
+/* A field: its place, what it is, its text and types, its options. */
+#define PITH_ENTRY_(field, check, kind, spec, child, child_name, static_kind, names, ...) \
     {                                                                                    \
-        #field, offsetof(Self, field) + PITH_SAME_(((Self *)0)->field, const pith_array *), \
-            sizeof(((Self *)0)->field), PITH_FIELD_LEAF, text, NULL, PITH_STATIC_NONE, NULL, \
-            PITH_HOOK_NONE, NULL, PITH_FIELD_OPTIONS_(__VA_ARGS__)                       \
-    }
-#define PITH_CHILD_(field, T) PITH_CHILD_O_(field, T, .unit = NULL)
-#define PITH_CHILD_O_(field, T, ...)                                                     \
-    {                                                                                    \
-        #field, offsetof(Self, field) + PITH_SAME_(((Self *)0)->field, const T *),       \
-            sizeof(((Self *)0)->field), PITH_FIELD_CHILD, NULL, T##_pith_type,           \
-            PITH_STATIC_NONE, NULL, PITH_HOOK_NONE, NULL, PITH_FIELD_OPTIONS_(__VA_ARGS__) \
-    }
-#define PITH_TREE_(field) PITH_TREE_O_(field, .unit = NULL)
-#define PITH_TREE_O_(field, ...)                                                         \
-    {                                                                                    \
-        #field, offsetof(Self, field) + PITH_SAME_(((Self *)0)->field, const void *),    \
-            sizeof(((Self *)0)->field), PITH_FIELD_TREE, NULL, NULL, PITH_STATIC_NONE,   \
-            NULL, PITH_HOOK_NONE, NULL, PITH_FIELD_OPTIONS_(__VA_ARGS__)                 \
-    }
-#define PITH_STATIC_(field) PITH_STATIC_O_(field, .unit = NULL)
-#define PITH_STATIC_O_(field, ...)                                                       \
-    {                                                                                    \
-        PITH_MEMBER_(field), PITH_FIELD_STATIC, NULL, NULL,                              \
-            PITH_STATIC_KIND_(((Self *)0)->field), NULL, PITH_HOOK_NONE, NULL,           \
+        #field, offsetof(Self, field) + (check), sizeof(((Self *)0)->field), kind, spec, \
+            child, child_name, static_kind, names, PITH_HOOK_NONE, NULL,                 \
             PITH_FIELD_OPTIONS_(__VA_ARGS__)                                             \
     }
-/** A static enum of C's int size, with an array of names that ends with NULL: the value i has names[i]. */
-#define PITH_STATIC_ENUM(field, name_list)                                               \
+/* An option or hook of the type. */
+#define PITH_HOOK_ENTRY_(name, check, hook_kind, hook, ...)                              \
     {                                                                                    \
-        PITH_MEMBER_(field), PITH_FIELD_STATIC, NULL, NULL, PITH_STATIC_CHOICE,          \
-            name_list, PITH_HOOK_NONE, NULL, PITH_NO_OPTIONS_                            \
+        name, check, 0, PITH_FIELD_HOOK, NULL, NULL, NULL, PITH_STATIC_NONE, NULL,       \
+            hook_kind, hook, PITH_FIELD_OPTIONS_(__VA_ARGS__)                            \
     }
-/** A static pith_dtype; leaf specs may name it in place of a dtype. */
-#define PITH_STATIC_DTYPE(field)                                                         \
-    {                                                                                    \
-        #field, offsetof(Self, field) + PITH_SAME_(((Self *)0)->field, pith_dtype),      \
-            sizeof(((Self *)0)->field), PITH_FIELD_STATIC, NULL, NULL, PITH_STATIC_DTYPE_, \
-            NULL, PITH_HOOK_NONE, NULL, PITH_NO_OPTIONS_                                 \
-    }
+#define PITH_IS_(field, T) PITH_SAME_(((Self *)0)->field, T)
+
+#define PITH_LEAF_(field, text) PITH_LEAF_O_(field, text, .unit = NULL)
+#define PITH_LEAF_O_(field, text, ...)                                                   \
+    PITH_ENTRY_(field, PITH_IS_(field, const pith_array *), PITH_FIELD_LEAF, text, NULL, \
+                NULL, PITH_STATIC_NONE, NULL, __VA_ARGS__)
+#define PITH_CHILD_(field, T) PITH_CHILD_O_(field, T, .unit = NULL)
+#define PITH_CHILD_O_(field, T, ...)                                                     \
+    PITH_ENTRY_(field, PITH_IS_(field, const T *), PITH_FIELD_CHILD, NULL, T##_pith_type, \
+                #T, PITH_STATIC_NONE, NULL, __VA_ARGS__)
+#define PITH_TREE_(field) PITH_TREE_O_(field, .unit = NULL)
+#define PITH_TREE_O_(field, ...)                                                         \
+    PITH_ENTRY_(field, PITH_IS_(field, const void *), PITH_FIELD_TREE, NULL, NULL, NULL, \
+                PITH_STATIC_NONE, NULL, __VA_ARGS__)
+#define PITH_STATIC_(field) PITH_STATIC_O_(field, .unit = NULL)
+#define PITH_STATIC_O_(field, ...)                                                       \
+    PITH_ENTRY_(field, 0, PITH_FIELD_STATIC, NULL, NULL, NULL,                           \
+                PITH_STATIC_KIND_(((Self *)0)->field), NULL, __VA_ARGS__)
+/** A static enum of C's int size: PITH_STATIC_ENUM(member, names, options...); names is an array that ends with NULL: the value i has names[i]. */
+#define PITH_STATIC_ENUM(...)                                                            \
+    PITH_PICK_(__VA_ARGS__, PITH_ENUM_O_, PITH_ENUM_O_, PITH_ENUM_O_, PITH_ENUM_O_, PITH_ENUM_O_, PITH_ENUM_O_, PITH_ENUM_, PITH_BAD_, PITH_BAD_) \
+    (__VA_ARGS__)
+#define PITH_ENUM_(field, names) PITH_ENUM_O_(field, names, .unit = NULL)
+#define PITH_ENUM_O_(field, names, ...)                                                  \
+    PITH_ENTRY_(field, PITH_CHOICE_(((Self *)0)->field), PITH_FIELD_STATIC, NULL, NULL,  \
+                NULL, PITH_STATIC_CHOICE, names, __VA_ARGS__)
+/** A static pith_dtype: PITH_STATIC_DTYPE(member, options...); leaf specs may name it in place of a dtype. */
+#define PITH_STATIC_DTYPE(...)                                                           \
+    PITH_PICK_(__VA_ARGS__, PITH_DTYPE_O_, PITH_DTYPE_O_, PITH_DTYPE_O_, PITH_DTYPE_O_, PITH_DTYPE_O_, PITH_DTYPE_O_, PITH_DTYPE_O_, PITH_DTYPE_, PITH_BAD_) \
+    (__VA_ARGS__)
+#define PITH_DTYPE_(field) PITH_DTYPE_O_(field, .unit = NULL)
+#define PITH_DTYPE_O_(field, ...)                                                        \
+    PITH_ENTRY_(field, PITH_IS_(field, pith_dtype), PITH_FIELD_STATIC, NULL, NULL, NULL, \
+                PITH_STATIC_DTYPE_, NULL, __VA_ARGS__)
 /** A static record: the member is a const T *, T a node without leaves; compared by value. */
 #define PITH_STATIC_RECORD(field, T)                                                     \
-    {                                                                                    \
-        #field, offsetof(Self, field) + PITH_SAME_(((Self *)0)->field, const T *),       \
-            sizeof(((Self *)0)->field), PITH_FIELD_STATIC, NULL, T##_pith_type,          \
-            PITH_STATIC_RECORD_, NULL, PITH_HOOK_NONE, NULL, PITH_NO_OPTIONS_            \
-    }
+    PITH_ENTRY_(field, PITH_IS_(field, const T *), PITH_FIELD_STATIC, NULL,              \
+                T##_pith_type, #T, PITH_STATIC_RECORD_, NULL, .unit = NULL)
 /** Members (up to 6) of a struct by value, each a static: PITH_STATIC_STRUCT(box, x, y, z). */
 #define PITH_STATIC_STRUCT(...)                                                          \
     PITH_PICK_(__VA_ARGS__, PITH_BAD_, PITH_STRUCT6_, PITH_STRUCT5_, PITH_STRUCT4_, PITH_STRUCT3_, PITH_STRUCT2_, PITH_STRUCT1_, PITH_BAD_, PITH_BAD_) \
@@ -267,22 +281,21 @@ template <class T> constexpr pith_static_kind pith_static_of_() {
 #define PITH_STRUCT6_(f, a, b, c, d, e, g) PITH_STRUCT5_(f, a, b, c, d, e), PITH_STATIC_(f.g)
 /** A member that is no part of the tree; it is zero in frozen records. */
 #define PITH_IGNORE(field)                                                               \
-    {                                                                                    \
-        PITH_MEMBER_(field), PITH_FIELD_IGNORE, NULL, NULL, PITH_STATIC_NONE, NULL,      \
-            PITH_HOOK_NONE, NULL, PITH_NO_OPTIONS_                                       \
-    }
-/** A check that runs when a node is made: void check(pith_scope *, const T *); it reports with pith_fail. */
+    PITH_ENTRY_(field, 0, PITH_FIELD_IGNORE, NULL, NULL, NULL, PITH_STATIC_NONE, NULL,   \
+                .unit = NULL)
+/**
+ * A check that runs when a node is made: void check(pith_scope *, const T *).
+ *
+ * It reports with pith_fail, whose path is relative to the node ("" or ".position"); then nothing is
+ * made. It sees the frozen node and must not keep it. A hook in a shared library must not be used after
+ * that is unloaded; everything else of a description is copied.
+ */
 #define PITH_CHECK(function)                                                             \
-    {                                                                                    \
-        #function, PITH_SAME_(&function, void (*)(pith_scope *, const Self *)), 0,       \
-            PITH_FIELD_HOOK, NULL, NULL, PITH_STATIC_NONE, NULL, PITH_HOOK_CHECK,        \
-            (void (*)(void))function, PITH_NO_OPTIONS_                                   \
-    }
+    PITH_HOOK_ENTRY_(#function,                                                          \
+                     PITH_SAME_(&function, void (*)(pith_scope *, const Self *)),        \
+                     PITH_HOOK_CHECK, (void (*)(void))function, .unit = NULL)
 /** The version of the type, written into checkpoints; 1 unless given. */
 #define PITH_VERSION(number)                                                             \
-    {                                                                                    \
-        "version", 0, 0, PITH_FIELD_HOOK, NULL, NULL, PITH_STATIC_NONE, NULL,            \
-            PITH_HOOK_VERSION, NULL, PITH_FIELD_OPTIONS_(.initial = (number))            \
-    }
+    PITH_HOOK_ENTRY_("version", 0, PITH_HOOK_VERSION, NULL, .initial = (number))
 
 #endif

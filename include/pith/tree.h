@@ -21,6 +21,9 @@
 #include <pith/node.h>
 
 #include <stdio.h>
+#ifdef __cplusplus
+#    include <initializer_list>
+#endif
 
 typedef struct pith_list pith_list;       /**< any number of trees, by index */
 typedef struct pith_tuple pith_tuple;     /**< as a list, a kind of its own */
@@ -45,16 +48,25 @@ typedef struct pith_extent {
     int64_t size;
 } pith_extent;
 /** PITH_EXTENTS({"n", 4000}, {"m", 3}) */
-#define PITH_EXTENTS(...)                                                                \
-    ((const pith_extent[]){__VA_ARGS__, {NULL, 0}})
+#define PITH_EXTENTS(...) PITH_ARRAY_(pith_extent, __VA_ARGS__, {NULL, 0})
+
+/* An array that lives as long as the call it is an argument of. */
+#ifdef __cplusplus
+#    define PITH_ARRAY_(T, ...) (std::initializer_list<T>{__VA_ARGS__}.begin())
+/* The struct of a record that is to be made; another struct's does not compile. */
+#    define PITH_VALUE_(T, value) (1 ? (value) : static_cast<const T *>(NULL))
+#else
+#    define PITH_ARRAY_(T, ...)   ((T const[]){__VA_ARGS__})
+#    define PITH_VALUE_(T, value) _Generic((value), T * : (value), const T * : (value), void * : (value))
+#endif
 
 /** A typed function over trees: made by PITH_FUNCTION1 to 4. */
 typedef struct pith_function {
     const char *name;
     const void *(*call)(pith_scope *s, const void *const *arguments);
     int arity;
-    const pith_type *(*result)(void);       /**< NULL: an array or any tree */
-    const pith_type *(*parameters[4])(void); /**< NULL: an array or any tree */
+    const pith_type *(*result)(void);        /**< NULL: any tree; pith_array_pith_type: an array */
+    const pith_type *(*parameters[4])(void); /**< alike */
 } pith_function;
 
 PITH_BEGIN
@@ -63,27 +75,39 @@ PITH_BEGIN
 
 /** Freeze a struct into a record of T: pith_freeze(s, Sim, &next). Extents are checked, hooks run. */
 #define pith_freeze(s, T, value)                                                         \
-    ((const T *)pith_freeze_as((s), T##_pith_type(), (1 ? (value) : (T *)0)))
+    ((const T *)pith_freeze_as((s), T##_pith_type(), PITH_VALUE_(T, value)))
 /**
  * Freeze a struct: statics are interned, leaves and children must be frozen, fit their specs and outlive
  * @p s (those that do not are kept, see pith_keep). The struct itself is copied.
  *
- * Errors: PITH_E_ARG (a child that is not frozen), PITH_E_TYPE, PITH_E_DTYPE, PITH_E_SHAPE, each with the
- * path, what was expected and what was there, and whatever a check hook reports.
+ * Leaves of one node agree on the extents they name and on extra leading extents; `float` leaves agree in
+ * the whole tree; a leaf's ^names are checked when the enclosing node that has them is made.
+ *
+ * Errors: PITH_E_ARG (a child that is not frozen, or absent and not optional), PITH_E_TYPE, PITH_E_DTYPE,
+ * PITH_E_SHAPE, PITH_E_DONATED, each with the path, what was expected and what was there, and whatever a
+ * check hook reports.
+ * @return The record, or the type's nil record: zeroed, leaves NULL, required children nil. Never NULL.
  */
 PITH_API const void *pith_freeze_as(pith_scope *s, const pith_type *type, const void *value);
 /** A T whose statics have their initial values and whose leaves and children are NULL. */
 #define pith_initial(T) (*(const T *)pith_initial_as(T##_pith_type()))
+/** The values of pith_initial; zeros for a type with an error. Never NULL. */
 PITH_API const void *pith_initial_as(const pith_type *type);
 /**
  * Make a record from its declaration: as pith_freeze, but leaves that are NULL and not optional are made,
  * filled with their fill, with extents that statics, other leaves and @p extents give; children that are
- * NULL and not optional are made the same way.
+ * NULL and not optional are made the same way, and so are static records.
+ *
+ * `float` leaves that are made take the dtype of those that are given, f64 without any.
+ *
+ * @param value The struct; NULL: the initial one.
+ * @param extents Sizes of extents that no static and no leaf gives, or NULL. They hold for the children that
+ *        are made, too. One that names nothing is PITH_E_ARG; one that is missing is PITH_E_SHAPE.
  */
 #define pith_make(s, T, value, extents)                                                  \
-    ((const T *)pith_make_as((s), T##_pith_type(), (1 ? (value) : (T *)0), (extents)))
+    ((const T *)pith_make_as((s), T##_pith_type(), PITH_VALUE_(T, value), (extents)))
 PITH_API const void *pith_make_as(pith_scope *s, const pith_type *type, const void *value, const pith_extent *extents);
-/** The type of a record, NULL for any other object. */
+/** The type of a record; NULL for a nil record and for any other object. */
 PITH_API const pith_type *pith_type_of(const void *tree);
 /** Whether @p record is a record of T (and no nil record). */
 #define pith_is(T, record) (pith_type_of(record) == T##_pith_type())
@@ -98,10 +122,14 @@ PITH_API const pith_tuple *pith_tuple_make(pith_scope *s, int64_t count, const v
 PITH_API const pith_dict *pith_dict_make(pith_scope *s, int64_t count, const char *const *keys, const void *const *items);
 PITH_API const pith_none *pith_none_make(pith_scope *s);
 /** PITH_ITEMS(a, b, c): count and items for the makers above. */
-#define PITH_ITEMS(...) PITH_COUNT_ITEMS_(__VA_ARGS__), ((const void *const[]){__VA_ARGS__})
-#define PITH_COUNT_ITEMS_(...) (int64_t)(sizeof((const void *const[]){__VA_ARGS__}) / sizeof(const void *))
+#define PITH_ITEMS(...) PITH_COUNT_ITEMS_(__VA_ARGS__), PITH_ARRAY_(const void *, __VA_ARGS__)
+#ifdef __cplusplus
+#    define PITH_COUNT_ITEMS_(...) (int64_t)(std::initializer_list<const void *>{__VA_ARGS__}.size())
+#else
+#    define PITH_COUNT_ITEMS_(...) (int64_t)(sizeof((const void *const[]){__VA_ARGS__}) / sizeof(const void *))
+#endif
 
-/** Kind of a tree's root; PITH_NODE_ABSENT for NULL and for what is no object. */
+/** Kind of a tree's root; PITH_NODE_ABSENT for NULL, nil records and what is no object. */
 PITH_API pith_node_kind pith_kind(const void *tree);
 /** Children of a node: items of a container, leaves and children of a record; 0 for a leaf. */
 PITH_API int64_t pith_child_count(const void *tree);
@@ -251,46 +279,57 @@ PITH_API const char *pith_tree_text(pith_scope *s, const void *tree, const pith_
 
 /* ---- Typed functions ---- */
 
-/** Call a typed function: arguments are checked against its parameter types. */
+/**
+ * Call a typed function: arguments are checked against its parameter types, the result against its own.
+ *
+ * @return What the function returned, kept where it does not outlive @p s; on failure the nil record of
+ *         the result's type, NULL without one.
+ */
 PITH_API const void *pith_call(pith_scope *s, const pith_function *function, int count, const void *const *arguments);
 
 PITH_END
 
 /* The thunks are the only place with casts. A step of another signature does not compile. */
+#ifdef __cplusplus
+#    define PITH_SIGNATURE_(fn, T)                                                       \
+        static_assert(std::is_same<decltype(&fn), std::remove_cv<T>::type>::value,       \
+                      #fn " has not the signature that PITH_FUNCTION states");
+#else
+#    define PITH_SIGNATURE_(fn, T)                                                       \
+        _Static_assert(_Generic(&fn, T : 1, default : 0),                                \
+                       #fn " has not the signature that PITH_FUNCTION states");
+#endif
 #define PITH_FUNCTION1(step, fn, R, A)                                                   \
+    PITH_SIGNATURE_(fn, const R *(*)(pith_scope *, const A *))                           \
     static const void *step##_thunk(pith_scope *s, const void *const *a) {               \
-        const R *(*typed)(pith_scope *, const A *) = fn;                                 \
-        return typed(s, (const A *)a[0]);                                                \
+        return fn(s, (const A *)a[0]);                                                   \
     }                                                                                    \
     __attribute__((unused)) static const pith_function step = {                          \
         #fn, step##_thunk, 1, PITH_TYPE_OF_(R), {PITH_TYPE_OF_(A), NULL, NULL, NULL}};
 #define PITH_FUNCTION2(step, fn, R, A, B)                                                \
+    PITH_SIGNATURE_(fn, const R *(*)(pith_scope *, const A *, const B *))                \
     static const void *step##_thunk(pith_scope *s, const void *const *a) {               \
-        const R *(*typed)(pith_scope *, const A *, const B *) = fn;                      \
-        return typed(s, (const A *)a[0], (const B *)a[1]);                               \
+        return fn(s, (const A *)a[0], (const B *)a[1]);                                  \
     }                                                                                    \
     __attribute__((unused)) static const pith_function step = {                          \
         #fn, step##_thunk, 2, PITH_TYPE_OF_(R), {PITH_TYPE_OF_(A), PITH_TYPE_OF_(B), NULL, NULL}};
 #define PITH_FUNCTION3(step, fn, R, A, B, C)                                             \
+    PITH_SIGNATURE_(fn, const R *(*)(pith_scope *, const A *, const B *, const C *))     \
     static const void *step##_thunk(pith_scope *s, const void *const *a) {               \
-        const R *(*typed)(pith_scope *, const A *, const B *, const C *) = fn;           \
-        return typed(s, (const A *)a[0], (const B *)a[1], (const C *)a[2]);              \
+        return fn(s, (const A *)a[0], (const B *)a[1], (const C *)a[2]);                 \
     }                                                                                    \
     __attribute__((unused)) static const pith_function step = {                          \
-        #fn, step##_thunk, 3, PITH_TYPE_OF_(R),                                          \
-        {PITH_TYPE_OF_(A), PITH_TYPE_OF_(B), PITH_TYPE_OF_(C), NULL}};
+        #fn, step##_thunk, 3, PITH_TYPE_OF_(R), {PITH_TYPE_OF_(A), PITH_TYPE_OF_(B), PITH_TYPE_OF_(C), NULL}};
 #define PITH_FUNCTION4(step, fn, R, A, B, C, D)                                          \
+    PITH_SIGNATURE_(fn, const R *(*)(pith_scope *, const A *, const B *, const C *, const D *))\
     static const void *step##_thunk(pith_scope *s, const void *const *a) {               \
-        const R *(*typed)(pith_scope *, const A *, const B *, const C *, const D *) = fn; \
-        return typed(s, (const A *)a[0], (const B *)a[1], (const C *)a[2], (const D *)a[3]); \
+        return fn(s, (const A *)a[0], (const B *)a[1], (const C *)a[2], (const D *)a[3]);\
     }                                                                                    \
     __attribute__((unused)) static const pith_function step = {                          \
-        #fn, step##_thunk, 4, PITH_TYPE_OF_(R),                                          \
-        {PITH_TYPE_OF_(A), PITH_TYPE_OF_(B), PITH_TYPE_OF_(C), PITH_TYPE_OF_(D)}};
+        #fn, step##_thunk, 4, PITH_TYPE_OF_(R), {PITH_TYPE_OF_(A), PITH_TYPE_OF_(B), PITH_TYPE_OF_(C), PITH_TYPE_OF_(D)}};
 #define PITH_TYPE_OF_(T) T##_pith_type
 
-/* What stands for an array (pith_array) or any tree (void) in PITH_FUNCTION. */
-#define pith_array_pith_type NULL
+/* What stands for any tree in PITH_FUNCTION; pith_array is for arrays. */
 #define void_pith_type NULL
 
 #ifndef PITH_NO_SITES
