@@ -104,6 +104,7 @@ struct pith_type {
     const char **needs;
     struct pith_type *next; /* in the registry, or in the group being registered */
     struct pith_type *next_pending;
+    int32_t visit; /* of a search for cycles, while it is being registered */
 };
 
 /* Whether a pointer is a registered type; safe for any. */
@@ -192,6 +193,8 @@ const pithp_shape *pithp_shape_container(pith_scope *s,
                                          int64_t count,
                                          const char *const *keys,
                                          bool all_leaves);
+/* The place of a dict's key, -1 where there is none (container.c). */
+int64_t pithp_shape_find_key(const pithp_shape *shape, const char *key);
 /* Shapes of the runtime: for tests of their lifetime. */
 int64_t pithp_shape_count(pith_runtime *rt);
 /* Hashes of shapes are masked by it: tests set it to 0 so that all collide. */

@@ -1,0 +1,571 @@
+/* Record types: descriptions, copied and checked once and found again by name. Types live
+ * as long as the process; so do the nil and the initial record of each. */
+#include "tree/type_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { TYPE_MAGIC = 0x54797065, NAME_BUCKETS = 256 };
+
+/* The nil record of types that have none of their own; never written. */
+static char no_values[PITHP_LARGEST_RECORD] __attribute__((aligned(16)));
+static const struct pith_type no_memory = {.name = "",
+                                           .error =
+                                               "out of memory: no room for a record type",
+                                           .nil = no_values};
+static const struct pith_type array_type = {.name = "array",
+                                            .error = "an array is no record type",
+                                            .nil = no_values};
+static const struct pith_type no_description = {.name = "",
+                                                .error =
+                                                    "pith_type_register: no description",
+                                                .nil = no_values};
+
+/* Guards all below. Registering a type asks its children for theirs, which registers
+ * them. */
+static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+static pith_type *types;
+static int depth;          /* registrations under way, by the thread that has the lock */
+static pith_type *pending; /* made by them, not yet ready */
+static bool pending_short_of_memory;
+
+typedef struct name_entry {
+    struct name_entry *next;
+    char text[];
+} name_entry;
+static name_entry *name_buckets[NAME_BUCKETS];
+
+/* ---- Memory of the process ---- */
+
+static char *copy_text(const char *text, size_t length) {
+    char *copy = pithp_permanent(length + 1);
+    if (copy)
+        memcpy(copy, text, length);
+    return copy;
+}
+
+/* A copy of a string, or NULL for NULL; *short_of_memory is set where there was no room.
+ */
+static const char *copy_string(const char *text, bool *short_of_memory) {
+    if (!text)
+        return NULL;
+    const char *copy = copy_text(text, strlen(text));
+    *short_of_memory |= !copy;
+    return copy;
+}
+
+const char *pithp_name_intern(const char *text, size_t length) {
+    name_entry **bucket = &name_buckets[pithp_hash(0, text, length) % NAME_BUCKETS];
+    for (name_entry *e = *bucket; e; e = e->next)
+        if (strlen(e->text) == length && memcmp(e->text, text, length) == 0)
+            return e->text;
+    name_entry *made = pithp_permanent(sizeof *made + length + 1);
+    if (!made)
+        return NULL;
+    memcpy(made->text, text, length);
+    made->next = *bucket;
+    *bucket = made;
+    return made->text;
+}
+
+void pithp_type_refuse(pith_type *t, const char *field, const char *format, ...) {
+    if (t->error)
+        return;
+    char reason[PITHP_REASON_BYTES], line[PITHP_REASON_BYTES + 200];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(reason, sizeof reason, format, arguments);
+    va_end(arguments);
+    const int n = snprintf(line, sizeof line, "%.80s%s%.80s: %s", t->name,
+                           field ? "." : "", field ? field : "", reason);
+    const char *copy =
+        copy_text(line, (size_t)n < sizeof line ? (size_t)n : sizeof line - 1);
+    t->error = copy ? copy : "out of memory";
+}
+
+/* ---- Copying a description ---- */
+
+static bool copy_names(pith_field *to, bool *short_of_memory) {
+    size_t count = 0;
+    while (to->names[count])
+        count++;
+    const char **copy = pithp_permanent((count + 1) * sizeof *copy);
+    if (!copy)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        copy[i] = copy_string(to->names[i], short_of_memory);
+    to->names = copy;
+    return true;
+}
+
+/* Strings copied, the child's type left to resolve. */
+static bool copy_field(pithp_field *to, const pith_field *from) {
+    bool short_of_memory = false;
+    to->slot = -1;
+    to->declared = *from;
+    pith_field *f = &to->declared;
+    f->child = NULL;
+    f->name = copy_string(from->name ? from->name : "", &short_of_memory);
+    f->spec = copy_string(from->spec, &short_of_memory);
+    f->child_name = copy_string(from->child_name, &short_of_memory);
+    f->options.unit = copy_string(from->options.unit, &short_of_memory);
+    f->options.doc = copy_string(from->options.doc, &short_of_memory);
+    f->options.initial_text = copy_string(from->options.initial_text, &short_of_memory);
+    if (from->names && !copy_names(f, &short_of_memory))
+        return false;
+    return !short_of_memory;
+}
+
+static bool same_text(const char *a, const char *b) {
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool same_number(double a,
+                        double b) { /* by bits: NaN fills are equal, -0 is not 0 */
+    return memcmp(&a, &b, sizeof a) == 0;
+}
+
+static bool same_names(const char *const *a, const char *const *b) {
+    if (!a || !b)
+        return a == b;
+    while (*a && *b && strcmp(*a, *b) == 0)
+        a++, b++;
+    return !*a && !*b;
+}
+
+/* Hooks are compared by name: each translation unit has its own copy of a static one. */
+static bool same_field(const pith_field *a, const pith_field *b) {
+    return same_text(a->name, b->name) && a->offset == b->offset && a->size == b->size &&
+           a->kind == b->kind && same_text(a->spec, b->spec) &&
+           same_text(a->child_name, b->child_name) && a->static_kind == b->static_kind &&
+           same_names(a->names, b->names) && a->hook_kind == b->hook_kind &&
+           same_text(a->options.unit, b->options.unit) &&
+           same_text(a->options.doc, b->options.doc) &&
+           same_number(a->options.fill, b->options.fill) &&
+           same_number(a->options.initial, b->options.initial) &&
+           same_text(a->options.initial_text, b->options.initial_text) &&
+           a->options.optional == b->options.optional;
+}
+
+/* The first field that differs; -1: none does, -2: the structs do. */
+static int32_t first_difference(const pith_type *t, const pith_type_spec *spec) {
+    const size_t count = (size_t)t->field_count;
+    for (size_t i = 0; i < count && i < spec->field_count; i++)
+        if (!same_field(&t->fields[i].declared, &spec->fields[i]))
+            return (int32_t)i;
+    if (count != spec->field_count)
+        return (int32_t)(count < spec->field_count ? count : spec->field_count);
+    return t->size == spec->size && t->alignment == spec->alignment ? -1 : -2;
+}
+
+/* ---- Building a type ---- */
+
+static bool list_slots(pith_type *t) {
+    const size_t count = (size_t)t->field_count;
+    t->slots = pithp_permanent(count * sizeof *t->slots);
+    t->slot_offsets = pithp_permanent(count * sizeof *t->slot_offsets);
+    t->slot_fields = pithp_permanent(count * sizeof *t->slot_fields);
+    t->statics = pithp_permanent(count * sizeof *t->statics);
+    if (!t->slots || !t->slot_offsets || !t->slot_fields || !t->statics)
+        return false;
+    t->all_leaves = true;
+    for (int32_t i = 0; i < t->field_count; i++) {
+        const pith_field *f = &t->fields[i].declared;
+        const bool leaf = f->kind == PITH_FIELD_LEAF;
+        if (leaf || f->kind == PITH_FIELD_CHILD || f->kind == PITH_FIELD_TREE) {
+            const int32_t slot = t->slot_count++;
+            t->fields[i].slot = slot;
+            t->slot_fields[slot] = i;
+            t->slot_offsets[slot] = (uint32_t)f->offset;
+            t->slots[slot] = (pithp_slot_info){
+                .offset = (uint32_t)f->offset,
+                .field = i,
+                .kind = leaf                          ? PITHP_SLOT_LEAF
+                        : f->kind == PITH_FIELD_CHILD ? PITHP_SLOT_CHILD
+                                                      : PITHP_SLOT_TREE,
+                .optional = f->options.optional,
+            };
+            t->all_leaves = t->all_leaves && leaf;
+        } else if (f->kind == PITH_FIELD_STATIC) {
+            t->statics[t->static_count++] = (pithp_static_info){
+                (uint32_t)f->offset, (uint32_t)f->size, i, f->static_kind};
+        }
+    }
+    return true;
+}
+
+static bool read_leaf_specs(pith_type *t) {
+    pithp_spec_reader r = {.name_count = 0};
+    pith_field *declared = NULL;
+    const size_t count = (size_t)t->field_count;
+    /* The reader looks statics up among plain fields. */
+    declared = pithp_permanent((count ? count : 1) * sizeof *declared);
+    if (!declared)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        declared[i] = t->fields[i].declared;
+    r.fields = declared, r.field_count = count;
+    for (int32_t i = 0; i < t->slot_count; i++) {
+        pithp_field *f = &t->fields[t->slot_fields[i]];
+        if (f->declared.kind != PITH_FIELD_LEAF)
+            continue;
+        if (!f->declared.spec)
+            pithp_type_refuse(t, f->declared.name, "a leaf needs a spec");
+        else if (!pithp_leaf_spec_parse(&r, f->declared.spec, &f->leaf))
+            pithp_type_refuse(t, f->declared.name, "leaf spec %s", r.reason);
+    }
+    t->names = pithp_permanent(((size_t)r.name_count + 1) * sizeof *t->names);
+    if (!t->names || r.short_of_memory)
+        return false;
+    t->name_count = r.name_count;
+    for (int32_t i = 0; i < r.name_count; i++)
+        t->names[i] = r.names[i];
+    return true;
+}
+
+/* Whether some leaf binds the name (rather than only asking for ^name). */
+static bool binds(const pith_type *t, int32_t name, pithp_extent_kind kind) {
+    for (int32_t i = 0; i < t->slot_count; i++) {
+        const pithp_leaf_spec *spec = &t->fields[t->slot_fields[i]].leaf;
+        for (int32_t k = 0; k < spec->rank; k++)
+            if (spec->extents[k].kind == kind && spec->extents[k].name == name)
+                return true;
+    }
+    return false;
+}
+
+static bool list_provided(pith_type *t) {
+    const size_t most = (size_t)(t->name_count + t->static_count);
+    t->provided = pithp_permanent((most + 1) * sizeof *t->provided);
+    int32_t *by = pithp_permanent((most + 1) * sizeof *by);
+    if (!t->provided || !by)
+        return false;
+    t->provided_by = by;
+    for (int32_t i = 0; i < t->static_count; i++) {
+        if (t->statics[i].kind != PITH_STATIC_I64)
+            continue;
+        const char *name = t->fields[t->statics[i].field].declared.name;
+        const char *interned = pithp_name_intern(name, strlen(name));
+        if (!interned)
+            return false;
+        by[t->provided_count] = t->statics[i].field;
+        t->provided[t->provided_count++] = interned;
+    }
+    for (int32_t i = 0; i < t->name_count; i++) {
+        if (binds(t, i, PITHP_EXTENT_OUTER)) {
+            t->needs_outer = true;
+            t->outer_mask |= pithp_name_bit(t->names[i]);
+        }
+        if (binds(t, i, PITHP_EXTENT_NAME)) {
+            by[t->provided_count] = ~i;
+            t->provided[t->provided_count++] = t->names[i];
+        }
+    }
+    for (int32_t i = 0; i < t->provided_count; i++)
+        t->provided_mask |= pithp_name_bit(t->provided[i]);
+    return true;
+}
+
+static void *permanent_record(const pith_type *t, uint8_t flags) {
+    pithp_header *h = pithp_permanent(sizeof *h + t->size);
+    if (!h)
+        return NULL;
+    *h = (pithp_header){.magic = PITHP_OBJECT_MAGIC,
+                        .kind = PITHP_KIND_RECORD,
+                        .flags = flags,
+                        .shape = t->permanent_shape};
+    return h + 1;
+}
+
+static bool make_permanent_records(pith_type *t) {
+    t->permanent_shape = pithp_permanent(sizeof *t->permanent_shape);
+    if (!t->permanent_shape)
+        return false;
+    t->nil = permanent_record(t, PITHP_FLAG_NIL);
+    t->initial = permanent_record(t, PITHP_FLAG_NIL | PITHP_FLAG_INITIAL);
+    *t->permanent_shape = (pithp_shape){
+        .kind = PITHP_KIND_RECORD,
+        .all_leaves = t->all_leaves,
+        .type = t,
+        .slot_count = t->slot_count,
+        .slot_offsets = t->slot_offsets,
+        .payload_bytes = t->size,
+        .statics = t->initial,
+    };
+    return t->nil && t->initial;
+}
+
+/* A type with its own fields checked. NULL: memory was short. */
+static pith_type *build(const pith_type_spec *spec) {
+    pith_type *t = pithp_permanent(sizeof *t);
+    if (!t)
+        return NULL;
+    t->magic = TYPE_MAGIC;
+    t->version = 1;
+    t->size = spec->size;
+    t->alignment = spec->alignment;
+    t->name = copy_text(spec->name, strlen(spec->name));
+    t->field_count = (int32_t)spec->field_count;
+    t->fields = pithp_permanent((spec->field_count + 1) * sizeof *t->fields);
+    if (!t->name || !t->fields)
+        return NULL;
+    for (size_t i = 0; i < spec->field_count; i++)
+        if (!copy_field(&t->fields[i], &spec->fields[i]))
+            return NULL;
+    if (t->size > PITHP_LARGEST_RECORD) {
+        pithp_type_refuse(t, NULL, "the struct has %zu bytes, a record at most %d",
+                          t->size, PITHP_LARGEST_RECORD);
+        t->nil = t->initial = no_values;
+        return t;
+    }
+    if (!list_slots(t) || !make_permanent_records(t) || !read_leaf_specs(t) ||
+        !list_provided(t))
+        return NULL;
+    pithp_type_check_fields(t);
+    pithp_type_check_layout(t, spec->members);
+    pithp_type_check_names(t);
+    return t;
+}
+
+/* ---- Completing a group of types that name each other ---- */
+
+static void resolve_children(pith_type *t, const pith_type_spec *spec) {
+    for (int32_t i = 0; i < t->field_count; i++) {
+        pithp_field *f = &t->fields[i];
+        const pith_type *child = spec->fields[i].child ? spec->fields[i].child() : NULL;
+        pending_short_of_memory |= child == &no_memory;
+        f->child = child;
+        if (f->slot >= 0 && f->declared.kind == PITH_FIELD_CHILD)
+            t->slots[f->slot].child = child;
+    }
+}
+
+static bool add_need(const char **needs, int32_t *count, const char *name) {
+    for (int32_t i = 0; i < *count; i++)
+        if (needs[i] == name)
+            return false;
+    if (*count == PITHP_MOST_NAMES)
+        return false;
+    needs[(*count)++] = name;
+    return true;
+}
+
+/* Add what a type's leaves and children leave to enclosing nodes; whether something was
+ * new. */
+static bool grow_needs(pith_type *t) {
+    bool grown = false;
+    for (int32_t i = 0; i < t->name_count; i++)
+        if (binds(t, i, PITHP_EXTENT_OUTER))
+            grown |= add_need(t->needs, &t->need_count, t->names[i]);
+    for (int32_t i = 0; i < t->slot_count; i++) {
+        const pith_type *child = t->slots[i].child;
+        for (int32_t k = 0; child && k < child->need_count; k++)
+            if (!pithp_type_provides(t, child->needs[k]))
+                grown |= add_need(t->needs, &t->need_count, child->needs[k]);
+    }
+    return grown;
+}
+
+static void fill_permanent_records(const pith_type *t) {
+    char *nil = (char *)(uintptr_t)t->nil, *initial = (char *)(uintptr_t)t->initial;
+    for (int32_t i = 0; i < t->field_count; i++) {
+        const pithp_field *f = &t->fields[i];
+        const pith_field *d = &f->declared;
+        const double value = d->options.initial;
+        if (d->offset > t->size || d->size > t->size - d->offset)
+            continue;
+        switch (d->kind) {
+            case PITH_FIELD_CHILD:
+                if (!d->options.optional && f->child)
+                    memcpy(nil + d->offset, &f->child->nil, sizeof f->child->nil);
+                break;
+            case PITH_FIELD_STATIC:
+                if (d->static_kind == PITH_STATIC_I64)
+                    memcpy(initial + d->offset, &(int64_t){(int64_t)value}, d->size);
+                else if (d->static_kind == PITH_STATIC_F64)
+                    memcpy(initial + d->offset, &value, d->size);
+                else if (d->static_kind == PITH_STATIC_BOOL)
+                    memcpy(initial + d->offset, &(bool){value != 0}, d->size);
+                else if (d->static_kind == PITH_STATIC_TEXT)
+                    memcpy(initial + d->offset, &d->options.initial_text, d->size);
+                else if (d->static_kind == PITH_STATIC_RECORD_ && f->child) {
+                    memcpy(nil + d->offset, &f->child->nil, d->size);
+                    memcpy(initial + d->offset, &f->child->initial, d->size);
+                } else
+                    memcpy(initial + d->offset, &(int){(int)value}, d->size);
+                break;
+            case PITH_FIELD_LEAF:
+            case PITH_FIELD_TREE:
+            case PITH_FIELD_IGNORE:
+            case PITH_FIELD_HOOK:
+                break;
+        }
+    }
+}
+
+/* All types of the group know their children: check what needs that, and show them. */
+static void complete_pending(void) {
+    bool grown = true;
+    for (pith_type *t = pending; t; t = t->next_pending)
+        pithp_type_check_children(t);
+    while (grown) {
+        grown = false;
+        for (pith_type *t = pending; t; t = t->next_pending)
+            grown |= t->needs && grow_needs(t);
+    }
+    for (pith_type *t = pending; t; t = t->next_pending)
+        pithp_type_check_needs(t);
+    /* An error in a type is one in all that have it as a child. */
+    grown = true;
+    while (grown) {
+        grown = false;
+        for (pith_type *t = pending; t; t = t->next_pending)
+            for (int32_t i = 0; i < t->field_count && !t->error; i++) {
+                const pith_type *child = t->fields[i].child;
+                if (child && child->error) {
+                    pithp_type_refuse(t, t->fields[i].declared.name, "%s", child->error);
+                    grown = true;
+                }
+            }
+    }
+    for (pith_type *t = pending; t; t = t->next_pending) {
+        if (t->nil != no_values)
+            fill_permanent_records(t);
+        t->ready = true;
+    }
+}
+
+/* Memory was short for one of the group: as if none of it had been seen. */
+static void forget_pending(void) {
+    pith_type **link = &types;
+    while (*link) {
+        bool forget = false;
+        for (const pith_type *t = pending; t; t = t->next_pending)
+            forget |= t == *link;
+        if (forget)
+            *link = (*link)->next;
+        else
+            link = &(*link)->next;
+    }
+}
+
+/* ---- Registering ---- */
+
+static void add_to_registry(pith_type *t) {
+    pith_type **last = &types;
+    while (*last)
+        last = &(*last)->next;
+    *last = t;
+    t->next_pending = pending;
+    pending = t;
+}
+
+static const pith_type *register_new(const pith_type_spec *spec, pith_type *other) {
+    pith_type *t = build(spec);
+    if (!t)
+        return NULL;
+    t->needs = pithp_permanent(PITHP_MOST_NAMES * sizeof *t->needs);
+    if (!t->needs)
+        return NULL;
+    if (other) {
+        const int32_t i = first_difference(other, spec);
+        const bool theirs = i >= 0 && i < other->field_count;
+        const bool ours = i >= 0 && (size_t)i < spec->field_count;
+        t->error = NULL;
+        if (i == -2)
+            pithp_type_refuse(
+                t, NULL,
+                "two structs have this name: one of %zu bytes, and this one "
+                "of %zu",
+                other->size, spec->size);
+        else
+            pithp_type_refuse(t, NULL,
+                              "two structs have this name; field %d is \"%s\" %s in the "
+                              "one registered first and \"%s\" %s in this one",
+                              i, theirs ? other->fields[i].declared.name : "missing",
+                              theirs && other->fields[i].declared.spec
+                                  ? other->fields[i].declared.spec
+                                  : "",
+                              ours ? t->fields[i].declared.name : "missing",
+                              ours && spec->fields[i].spec ? spec->fields[i].spec : "");
+    }
+    add_to_registry(t);
+    resolve_children(t, spec);
+    return t;
+}
+
+static const pith_type *find_or_register(const pith_type_spec *spec) {
+    pith_type *other = NULL;
+    for (pith_type *t = types; t; t = t->next) {
+        if (strcmp(t->name, spec->name) != 0)
+            continue;
+        if (first_difference(t, spec) == -1)
+            return t;
+        if (!other)
+            other = t;
+    }
+    return register_new(spec, other);
+}
+
+const pith_type *pith_type_register(const pith_type_spec *spec, const pith_type **cache) {
+    if (!spec || !spec->name || !spec->size || (!spec->fields && spec->field_count) ||
+        spec->field_count > PITHP_LARGEST_RECORD)
+        return &no_description;
+    pthread_mutex_lock(&lock);
+    depth++;
+    const pith_type *t = find_or_register(spec);
+    if (depth == 1) {
+        pending_short_of_memory |= !t;
+        if (pending_short_of_memory) {
+            forget_pending();
+            t = NULL;
+        } else {
+            complete_pending();
+        }
+        pending = NULL;
+        pending_short_of_memory = false;
+    }
+    depth--;
+    const bool ready = t && t->ready;
+    pthread_mutex_unlock(&lock);
+    if (!t)
+        return &no_memory;
+    /* A type of a group that is still being registered must not be seen by other threads.
+     */
+    if (ready && cache)
+        __atomic_store_n(cache, t, __ATOMIC_RELEASE);
+    return t;
+}
+
+/* ---- Looking at types ---- */
+
+const pith_type *pith_array_pith_type(void) {
+    return &array_type;
+}
+
+bool pithp_type_valid(const pith_type *type) {
+    pithp_block *block = NULL;
+    if (type == &no_memory || type == &no_description || type == &array_type)
+        return true;
+    return type && (uintptr_t)type % 16 == 0 &&
+           pithp_block_find(type, &block) == PITHP_BLOCK_LIVE && !block->runtime &&
+           type->magic == TYPE_MAGIC;
+}
+
+const void *pithp_nil(const pith_type *type) {
+    return pithp_type_valid(type) ? type->nil : no_values;
+}
+
+const void *pith_initial_as(const pith_type *type) {
+    if (!pithp_type_valid(type))
+        return no_values;
+    return type->error ? type->nil : type->initial;
+}
+
+const char *pith_type_name(const pith_type *type) {
+    return pithp_type_valid(type) ? type->name : "";
+}
+
+const char *pith_type_error(const pith_type *type) {
+    return pithp_type_valid(type) ? type->error : "not a record type";
+}
