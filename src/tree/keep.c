@@ -1,0 +1,422 @@
+/* Lifetimes: moving results outward and to other threads. What does not live in the outer
+ * scope is copied node by node, shared parts once; array data is shared, except where a
+ * small part would hold a block more than twice its size. */
+#include "tree/node_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- A table from pointers to numbers ---- */
+
+typedef struct {
+    const void *key;
+    int64_t value;
+} table_entry;
+
+typedef struct {
+    table_entry *entries;
+    size_t room, count;
+} table;
+
+static table_entry *find(const table *t, const void *key) {
+    size_t i = ((uintptr_t)key >> 4) * 0x9e3779b97f4a7c15u >> 20 & (t->room - 1);
+    while (t->entries[i].key && t->entries[i].key != key)
+        i = (i + 1) & (t->room - 1);
+    return &t->entries[i];
+}
+
+static bool grow(pith_runtime *rt, table *t) {
+    if (2 * (t->count + 1) <= t->room)
+        return true;
+    table bigger = {.room = t->room ? 4 * t->room : 64, .count = t->count};
+    bigger.entries = pithp_allocate(rt, bigger.room * sizeof *bigger.entries);
+    if (!bigger.entries)
+        return false;
+    memset(bigger.entries, 0, bigger.room * sizeof *bigger.entries);
+    for (size_t i = 0; i < t->room; i++)
+        if (t->entries[i].key)
+            *find(&bigger, t->entries[i].key) = t->entries[i];
+    pithp_release(rt, t->entries, t->room * sizeof *t->entries);
+    *t = bigger;
+    return true;
+}
+
+/* The entry of a key; new ones have the value -1. NULL: memory was short. */
+static table_entry *enter(pith_runtime *rt, table *t, const void *key) {
+    if (!grow(rt, t))
+        return NULL;
+    table_entry *e = find(t, key);
+    if (!e->key) {
+        *e = (table_entry){key, -1};
+        t->count++;
+    }
+    return e;
+}
+
+/* ---- What is to be copied ---- */
+
+typedef struct {
+    const void *from;
+    const void *to;
+    bool array, compact; /* compact: its data is copied */
+} moved;
+
+typedef struct {
+    const pithp_buffer *buffer;
+    size_t bytes; /* of its arrays that are kept, as they would lie in a block */
+} use;
+
+typedef struct {
+    pith_scope *outer;
+    pith_runtime *rt;
+    table seen, buffers;
+    moved *list;
+    use *uses;
+    int64_t count, room, array_count, compact_count, use_count, use_room;
+} moving;
+
+/* Room for one more element of an array. */
+static bool
+reserve(pith_runtime *rt, void **array, int64_t count, int64_t *room, size_t each) {
+    if (count < *room)
+        return true;
+    const int64_t more = *room ? 2 * *room : 32;
+    void *grown = pithp_reallocate(rt, *array, (size_t)*room * each, (size_t)more * each);
+    if (!grown)
+        return false;
+    *array = grown;
+    *room = more;
+    return true;
+}
+
+static size_t block_bytes(const pith_array *a) {
+    const size_t bytes = pithp_array_spec(a)->bytes;
+    return (bytes + PITHP_ALIGNMENT - 1) & ~(size_t)(PITHP_ALIGNMENT - 1);
+}
+
+static bool note_buffer(moving *m, const pith_array *a) {
+    table_entry *e = enter(m->rt, &m->buffers, a->buffer);
+    if (!e)
+        return false;
+    if (e->value < 0) {
+        void *uses = m->uses;
+        if (!reserve(m->rt, &uses, m->use_count, &m->use_room, sizeof *m->uses))
+            return false;
+        m->uses = uses;
+        e->value = m->use_count;
+        m->uses[m->use_count++] = (use){.buffer = a->buffer};
+    }
+    m->uses[e->value].bytes += block_bytes(a);
+    return true;
+}
+
+/* Note an object that must be copied. *known: it was noted before. */
+static bool note(moving *m, const void *object, bool *known) {
+    table_entry *e = enter(m->rt, &m->seen, object);
+    if (!e)
+        return false;
+    *known = e->value >= 0;
+    if (*known)
+        return true;
+    void *list = m->list;
+    if (!reserve(m->rt, &list, m->count, &m->room, sizeof *m->list))
+        return false;
+    m->list = list;
+    const bool array = pithp_kind_is_array(object);
+    e->value = m->count;
+    m->list[m->count++] = (moved){.from = object, .array = array};
+    m->array_count += array;
+    return !array || note_buffer(m, object);
+}
+
+static bool outlives(const moving *m, const void *object) {
+    pithp_block *block = NULL;
+    pithp_block_find((const char *)object - 1, &block);
+    return pithp_block_outlives(m->outer, block);
+}
+
+/* Why a leaf cannot be kept. */
+static pith_status check_leaf(moving *m, const pithp_walk *w) {
+    const pithp_header *h = pithp_header_of(w->node);
+    const bool dropped = h->kind == PITHP_KIND_FREE;
+    if (!dropped && !h->extra)
+        return PITH_OK;
+    const pith_status code = dropped                            ? PITH_E_ARG
+                             : (h->extra & PITHP_ARRAY_DONATED) ? PITH_E_DONATED
+                                                                : PITH_E_TRACED;
+    pithp_text path;
+    pithp_text_begin(&path, m->rt);
+    pithp_walk_path(w, &path);
+    pithp_fail(m->outer, code, path.bytes, "%s",
+               dropped ? "the array was dropped"
+               : code == PITH_E_DONATED
+                   ? "the array was donated"
+                   : "a traced array cannot be moved out of its trace");
+    pithp_text_end(&path);
+    return code;
+}
+
+/* Note all that a tree reaches and that does not outlive the outer scope. */
+static pith_status gather(moving *m, const void *tree) {
+    pithp_walk w;
+    pithp_visit visit;
+    pith_status rc = PITH_OK;
+    pithp_walk_begin(&w, m->rt, tree);
+    while (rc == PITH_OK && pithp_walk_next(&w, &visit)) {
+        bool known = false;
+        if (visit == PITHP_VISIT_LEAVE || visit == PITHP_VISIT_ABSENT)
+            continue;
+        const bool stays = outlives(m, w.node);
+        if (!stays && visit == PITHP_VISIT_LEAF)
+            rc = check_leaf(m, &w);
+        if (!stays && rc == PITH_OK && !note(m, w.node, &known))
+            rc = pithp_fail_memory(m->outer, sizeof *m->list);
+        if (rc == PITH_OK && visit == PITHP_VISIT_ENTER && (stays || known))
+            pithp_walk_skip(&w);
+    }
+    if (w.failed)
+        rc = pithp_fail_memory(m->outer, sizeof *w.frames);
+    pithp_walk_end(&w);
+    return rc;
+}
+
+/* ---- Copying ---- */
+
+/* Arrays of which the kept part of a buffer is less than half of it. */
+static void choose_compact(moving *m) {
+    for (int64_t i = 0; i < m->count; i++) {
+        if (!m->list[i].array)
+            continue;
+        const pith_array *a = m->list[i].from;
+        const use *u = &m->uses[find(&m->buffers, a->buffer)->value];
+        m->list[i].compact = u->bytes < a->buffer->bytes / 2;
+        m->compact_count += m->list[i].compact;
+    }
+}
+
+/* Copy a run of arrays that lie in one buffer as they will lie in the new block. */
+static pith_status copy_data(moving *m, const pith_array **from, const pith_array **to) {
+    pith_status rc = PITH_OK;
+    for (int64_t i = 0; i < m->compact_count && rc == PITH_OK;) {
+        const char *source = from[i]->data;
+        char *target = to[i]->data;
+        size_t bytes = pithp_array_spec(from[i])->bytes;
+        int64_t next = i + 1;
+        while (next < m->compact_count && from[next]->buffer == from[i]->buffer &&
+               to[next]->buffer == to[i]->buffer &&
+               (const char *)from[next]->data - source ==
+                   (char *)to[next]->data - target &&
+               (const char *)from[next]->data >= source + bytes) {
+            bytes = (size_t)((const char *)from[next]->data - source) +
+                    pithp_array_spec(from[next])->bytes;
+            next++;
+        }
+        rc = pithp_buffer_read(m->outer, from[i]->buffer);
+        if (rc == PITH_OK && bytes)
+            rc = pithp_copy(m->outer, target, source, bytes);
+        i = next;
+    }
+    return rc;
+}
+
+static pith_status move_compact(moving *m) {
+    if (m->compact_count == 0)
+        return PITH_OK;
+    const size_t each = 3 * sizeof(void *), bytes = (size_t)m->compact_count * each;
+    const pith_array **from = pithp_allocate(m->rt, bytes);
+    if (!from)
+        return pithp_fail_memory(m->outer, bytes);
+    const pith_array **to = from + m->compact_count;
+    const pith_spec **specs = (const pith_spec **)(to + m->compact_count);
+    int64_t n = 0;
+    for (int64_t i = 0; i < m->count; i++)
+        if (m->list[i].compact) {
+            from[n] = m->list[i].from;
+            specs[n] = pithp_array_spec(from[n]);
+            n++;
+        }
+    pith_status rc = pithp_arrays_make(m->outer, n, specs, to);
+    if (rc == PITH_OK) {
+        n = 0;
+        for (int64_t i = 0; i < m->count; i++)
+            if (m->list[i].compact)
+                m->list[i].to = to[n++];
+        rc = copy_data(m, from, to);
+    }
+    pithp_release(m->rt, from, bytes);
+    return rc;
+}
+
+static pith_status move_objects(moving *m) {
+    for (int64_t i = 0; i < m->count; i++) {
+        moved *e = &m->list[i];
+        if (e->compact)
+            continue;
+        if (e->array) {
+            const pith_array *a = e->from;
+            e->to = pithp_array_view(m->outer, pithp_array_spec(a), a->buffer, a->data);
+        } else {
+            e->to = pithp_node_copy(m->outer, e->from);
+        }
+        if (!e->to)
+            return m->outer->error.code;
+    }
+    return PITH_OK;
+}
+
+/* What stands for an object in the outer scope. */
+static const void *moved_to(const moving *m, const void *object) {
+    const table_entry *e = object && m->seen.room ? find(&m->seen, object) : NULL;
+    return e && e->key ? m->list[e->value].to : object;
+}
+
+static void patch_nodes(moving *m) {
+    for (int64_t i = 0; i < m->count; i++) {
+        if (m->list[i].array)
+            continue;
+        const pithp_shape *shape = pithp_shape_of(m->list[i].to);
+        for (int64_t k = 0; k < shape->slot_count; k++) {
+            const void **slot = pithp_slot(m->list[i].to, shape, k);
+            *slot = moved_to(m, *slot);
+        }
+    }
+}
+
+static void undo(moving *m) {
+    for (int64_t i = 0; i < m->count; i++) {
+        const moved *e = &m->list[i];
+        if (e->to && e->array)
+            pithp_array_drop(m->outer, e->to);
+        else if (e->to)
+            pithp_header_of(e->to)->kind = PITHP_KIND_FREE;
+    }
+}
+
+static pith_status move(moving *m) {
+    pith_status rc;
+    choose_compact(m);
+    PITH_TRY(move_compact(m));
+    PITH_TRY(move_objects(m));
+    patch_nodes(m);
+    return PITH_OK;
+out:
+    undo(m);
+    return rc;
+}
+
+static void end(moving *m) {
+    pithp_release(m->rt, m->seen.entries, m->seen.room * sizeof *m->seen.entries);
+    pithp_release(m->rt, m->buffers.entries,
+                  m->buffers.room * sizeof *m->buffers.entries);
+    pithp_release(m->rt, m->list, (size_t)m->room * sizeof *m->list);
+    pithp_release(m->rt, m->uses, (size_t)m->use_room * sizeof *m->uses);
+}
+
+pith_status pithp_keep_slots(pith_scope *outer, int64_t count, const void **slots) {
+    moving m = {.outer = outer, .rt = outer->runtime};
+    pith_status rc = PITH_OK;
+    for (int64_t i = 0; i < count && rc == PITH_OK; i++)
+        rc = gather(&m, slots[i]);
+    if (rc == PITH_OK)
+        rc = move(&m);
+    for (int64_t i = 0; i < count && rc == PITH_OK; i++)
+        slots[i] = moved_to(&m, slots[i]);
+    end(&m);
+    return rc;
+}
+
+pith_status
+pithp_keep_children(pith_scope *s, const void *node, const pithp_shape *shape) {
+    moving m = {.outer = s, .rt = s->runtime};
+    pith_status rc = PITH_OK;
+    for (int64_t i = 0; i < shape->slot_count && rc == PITH_OK; i++) {
+        const void *child = *pithp_slot(node, shape, i);
+        rc = child ? gather(&m, child) : PITH_OK;
+        if (rc != PITH_OK) {
+            pithp_text path;
+            pithp_text_begin(&path, s->runtime);
+            pithp_path_add_slot(&path, shape, i);
+            pithp_error_prefix(s, path.bytes);
+            pithp_text_end(&path);
+        }
+    }
+    if (rc == PITH_OK)
+        rc = move(&m);
+    for (int64_t i = 0; i < shape->slot_count && rc == PITH_OK; i++) {
+        const void **slot = pithp_slot(node, shape, i);
+        *slot = moved_to(&m, *slot);
+    }
+    end(&m);
+    return rc;
+}
+
+const void *pith_keep_any(pith_scope *outer, const void *object) {
+    if (!pithp_enter(outer) ||
+        pithp_tree_check(outer, object, "pith_keep", "object") != PITH_OK)
+        return pithp_nil_for(object);
+    const void *kept = object;
+    return pithp_keep_slots(outer, 1, &kept) == PITH_OK ? kept : pithp_nil_for(object);
+}
+
+/* ---- Between threads ---- */
+
+/* A shared tree lives in a root scope of its own, which nobody else sees. */
+struct pith_shared {
+    pith_scope *scope;
+    const void *tree;
+};
+
+static const char shared_tag[] = "shared tree";
+
+/* Whether a pointer is a shared tree that nobody has taken yet. */
+static bool is_shared(const void *object) {
+    pithp_block *block = NULL;
+    return pithp_pointer_check(object, &block) == PITHP_POINTER_OK &&
+           pithp_kind_of(object) == PITHP_KIND_OTHER &&
+           pithp_header_of(object)->shape == shared_tag;
+}
+
+static void close_failed(pith_scope *s, pith_scope *hidden) {
+    const pithp_error *e = &hidden->error;
+    pithp_fail(s, e->code, e->path, "%s", e->text[0] ? e->text : e->message);
+    pith_clear(hidden);
+    pith_scope_close(hidden);
+}
+
+pith_shared *pith_share(pith_scope *s, const void *tree) {
+    if (!pithp_enter(s) || pithp_tree_check(s, tree, "pith_share", "tree") != PITH_OK)
+        return NULL;
+    pith_scope *hidden = pith_scope_open(s->runtime);
+    pith_shared *shared = NULL;
+    if (pithp_scope_writable(hidden) && hidden->error.code == PITH_OK)
+        shared = pithp_object_make(hidden, PITHP_KIND_OTHER, shared_tag, sizeof *shared);
+    if (shared) {
+        *shared = (pith_shared){hidden, tree};
+        if (pithp_keep_slots(hidden, 1, &shared->tree) == PITH_OK)
+            return shared;
+    }
+    close_failed(s, hidden);
+    return NULL;
+}
+
+const void *pith_adopt(pith_scope *s, pith_shared *shared) {
+    if (!pithp_enter(s))
+        return NULL;
+    if (!is_shared(shared) || shared->scope->runtime != s->runtime) {
+        pithp_fail(s, PITH_E_ARG, NULL, "pith_adopt: %s",
+                   is_shared(shared)
+                       ? "it was shared in another runtime"
+                       : "expected what pith_share returned and nobody took");
+        return NULL;
+    }
+    const void *tree = shared->tree;
+    if (pithp_keep_slots(s, 1, &tree) != PITH_OK)
+        return pithp_nil_for(shared->tree);
+    pith_scope_close(shared->scope);
+    return tree;
+}
+
+void pith_unshare(pith_shared *shared) {
+    if (is_shared(shared))
+        pith_scope_close(shared->scope);
+}

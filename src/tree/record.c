@@ -1,0 +1,330 @@
+/* Records: a struct whose statics are interned in a shape and whose leaves and children
+ * are checked once, when it is frozen. Freezing the same type with leaves of the same
+ * specs again compares pointers only. */
+#include "tree/node_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- Checking what users pass ---- */
+
+/* Why a pointer cannot be a tree of s. PITH_OK: it can. */
+static pith_status
+reason_against(pith_scope *s, const void *tree, char reason[PITHP_REASON_BYTES]) {
+    pithp_block *block = NULL;
+    const pithp_pointer verdict = pithp_pointer_check(tree, &block);
+    if (verdict != PITHP_POINTER_OK) {
+        snprintf(reason, PITHP_REASON_BYTES, "expected a tree, got %s%s",
+                 tree ? "a pointer that is " : "", pithp_pointer_text(verdict));
+        return PITH_E_ARG;
+    }
+    const pithp_header *h = pithp_header_of(tree);
+    const bool array = h->kind == PITHP_KIND_ARRAY;
+    if (h->kind > PITHP_KIND_NONE) {
+        snprintf(reason, PITHP_REASON_BYTES, "expected a tree, got another object");
+    } else if (!array && (h->flags & PITHP_FLAG_INITIAL)) {
+        snprintf(reason, PITHP_REASON_BYTES,
+                 "expected a frozen record, got the initial values of %s",
+                 pithp_shape_of(tree)->type->name);
+    } else if (!array && (h->flags & PITHP_FLAG_NIL)) {
+        const char *site = s->cleared_site;
+        snprintf(
+            reason, PITHP_REASON_BYTES,
+            "expected a frozen record, got the nil record of %s, which a failed call "
+            "returned%s%s%s",
+            pithp_shape_of(tree)->type->name, site[0] ? " (" : "", site,
+            site[0] ? ")" : "");
+    } else if (block->runtime != s->runtime) {
+        snprintf(reason, PITHP_REASON_BYTES, "it belongs to another runtime");
+    } else if (array && (h->extra & PITHP_ARRAY_DONATED)) {
+        snprintf(reason, PITHP_REASON_BYTES, "the array was donated");
+        return PITH_E_DONATED;
+    } else {
+        return PITH_OK;
+    }
+    return PITH_E_ARG;
+}
+
+pith_status pithp_child_check(pith_scope *s, const void *child, const char *path) {
+    char reason[PITHP_REASON_BYTES];
+    const pith_status rc = reason_against(s, child, reason);
+    return rc == PITH_OK ? rc : pithp_fail(s, rc, path, "%s", reason);
+}
+
+pith_status pithp_tree_check(pith_scope *s,
+                             const void *tree,
+                             const char *function,
+                             const char *name) {
+    char reason[PITHP_REASON_BYTES];
+    pithp_block *block = NULL;
+    if (PITHP_LIKELY(pithp_pointer_check(tree, &block) == PITHP_POINTER_OK &&
+                     block->runtime == s->runtime)) {
+        const pithp_header *h = pithp_header_of(tree);
+        if (PITHP_LIKELY(h->kind == PITHP_KIND_ARRAY ? !(h->extra & PITHP_ARRAY_DONATED)
+                                                     : h->kind <= PITHP_KIND_NONE &&
+                                                           !(h->flags & PITHP_FLAG_NIL)))
+            return PITH_OK;
+    }
+    const pith_status rc = reason_against(s, tree, reason);
+    return pithp_fail(s, rc, NULL, "%s: %s: %s", function, name, reason);
+}
+
+/* ---- Making records ---- */
+
+/* A node of a held shape whose statics are set and whose slots the caller sets. */
+static void *make_node(pith_scope *s, const pithp_shape *shape) {
+    pithp_header *h = pithp_slab_make(s, sizeof *h + shape->payload_bytes);
+    if (PITHP_UNLIKELY(!h))
+        return NULL;
+    *h = (pithp_header){
+        .magic = PITHP_OBJECT_MAGIC, .kind = (uint8_t)shape->kind, .shape = shape};
+    return memcpy(h + 1, shape->statics, shape->payload_bytes);
+}
+
+static void unmake_node(void *node) {
+    pithp_header_of(node)->kind = PITHP_KIND_FREE;
+}
+
+static void field_path(const pith_type *type, int32_t slot, char path[PITHP_PATH_BYTES]) {
+    snprintf(path, PITHP_PATH_BYTES, ".%s",
+             type->fields[type->slot_fields[slot]].declared.name);
+}
+
+/* What is wrong with a slot. */
+static pith_status
+refuse_slot(pith_scope *s, const pith_type *type, int32_t slot, const void *child) {
+    char path[PITHP_PATH_BYTES];
+    const pithp_slot_info *info = &type->slots[slot];
+    const pithp_field *f = &type->fields[info->field];
+    const char *expected = info->kind == PITHP_SLOT_LEAF    ? f->declared.spec
+                           : info->kind == PITHP_SLOT_CHILD ? info->child->name
+                                                            : "a tree";
+    field_path(type, slot, path);
+    if (!child)
+        return pithp_fail(s, PITH_E_ARG, path, "expected %s, got NULL", expected);
+    if (pithp_child_check(s, child, path) != PITH_OK)
+        return s->error.code;
+    static const char *const kinds[] = {[PITHP_KIND_FREE] = "a dropped object",
+                                        [PITHP_KIND_ARRAY] = "an array",
+                                        [PITHP_KIND_RECORD] = "a record",
+                                        [PITHP_KIND_LIST] = "a list",
+                                        [PITHP_KIND_TUPLE] = "a tuple",
+                                        [PITHP_KIND_DICT] = "a dict",
+                                        [PITHP_KIND_NONE] = "none"};
+    const pithp_kind kind = pithp_kind_of(child);
+    if (kind == PITHP_KIND_RECORD)
+        return pithp_fail(s, PITH_E_TYPE, path, "expected %s, got a record of %s",
+                          expected, pithp_shape_of(child)->type->name);
+    return pithp_fail(s, PITH_E_TYPE, path, "expected %s, got %s", expected, kinds[kind]);
+}
+
+/* What a look at all slots of a record found. */
+typedef struct {
+    const void *node;
+    bool same_specs; /* as those of the recent entry */
+    bool keep;       /* some child does not outlive the scope */
+    uint8_t real;    /* PITHP_FLAG_REAL of the children; 0: none */
+    int32_t mixed;   /* a slot whose float dtype is another's; -1: none */
+    uint16_t below;  /* open names of the children */
+} slots_seen;
+
+bool pithp_block_look(pith_scope *s,
+                      const void *child,
+                      pithp_block_seen *seen,
+                      bool *keep) {
+    pithp_block *block = NULL;
+    if (pithp_block_find((const char *)child - 1, &block) != PITHP_BLOCK_LIVE ||
+        block->runtime != s->runtime)
+        return false;
+    seen->block = block;
+    seen->index = (uintptr_t)((const char *)child - 1) / PITHP_BLOCK_BYTES;
+    if (block->owner != s && !pithp_block_outlives(s, block)) {
+        *keep = true;
+        seen->index = 0; /* so that the next child of the block is noted too */
+    }
+    return true;
+}
+
+static inline void note_node(slots_seen *seen, const pithp_header *h, int32_t slot) {
+    const uint8_t real = h->flags & PITHP_FLAG_REAL;
+    seen->below |= h->extra;
+    if (real && seen->real && real != seen->real && seen->mixed < 0)
+        seen->mixed = slot;
+    seen->real |= real;
+}
+
+/* Whether the child of a slot is of the kind that is declared; else what is wrong is set.
+ */
+static pith_status
+look_at_slots(pith_scope *s, const pithp_recent *r, const void *node, slots_seen *seen) {
+    const pith_type *type = r->type;
+    pithp_block_seen block = {0, NULL};
+    *seen = (slots_seen){.node = node, .same_specs = r->checked, .mixed = -1};
+    for (int32_t i = 0; i < type->slot_count; i++) {
+        const pithp_slot_info *info = &type->slots[i];
+        const void *child =
+            *(const void *const *)(const void *)((const char *)node + info->offset);
+        if (!child) {
+            if (PITHP_UNLIKELY(!info->optional))
+                return refuse_slot(s, type, i, child);
+            seen->same_specs = seen->same_specs && !r->specs[i];
+            continue;
+        }
+        if (PITHP_UNLIKELY(!pithp_child_look(s, child, &block, &seen->keep)))
+            return refuse_slot(s, type, i, child);
+        const pithp_header *h = pithp_header_of(child);
+        if (PITHP_LIKELY(info->kind == PITHP_SLOT_LEAF)) {
+            if (PITHP_UNLIKELY(h->kind != PITHP_KIND_ARRAY ||
+                               (h->extra & PITHP_ARRAY_DONATED)))
+                return refuse_slot(s, type, i, child);
+            if (PITHP_UNLIKELY(h->shape != r->specs[i]))
+                seen->same_specs = false;
+            continue;
+        }
+        const bool is_node = h->kind >= PITHP_KIND_RECORD && h->kind <= PITHP_KIND_NONE;
+        const bool fits = info->kind == PITHP_SLOT_CHILD
+                              ? h->kind == PITHP_KIND_RECORD &&
+                                    ((const pithp_shape *)h->shape)->type == info->child
+                              : is_node || (h->kind == PITHP_KIND_ARRAY &&
+                                            !(h->extra & PITHP_ARRAY_DONATED));
+        if (PITHP_UNLIKELY(!fits || (is_node && (h->flags & PITHP_FLAG_NIL))))
+            return refuse_slot(s, type, i, child);
+        if (is_node)
+            note_node(seen, h, i);
+    }
+    return PITH_OK;
+}
+
+/* Check leaves against the declared specs and remember what was accepted. */
+static pith_status check_leaves(pith_scope *s, pithp_recent *r, const void *node) {
+    pithp_binding b;
+    pithp_binding_begin(&b, r->type, node);
+    pithp_binding_learn(&b);
+    r->checked = false;
+    if (pithp_binding_check(s, &b) != PITH_OK)
+        return s->error.code;
+    for (int32_t i = 0; i < r->type->slot_count; i++) {
+        const void *child = *pithp_slot(node, r->shape, i);
+        r->specs[i] = child && r->type->slots[i].kind == PITHP_SLOT_LEAF
+                          ? pithp_array_spec(child)
+                          : NULL;
+    }
+    r->flags = pithp_real_flags(b.real);
+    r->checked = true;
+    return PITH_OK;
+}
+
+/* The first slot, after the first with a float dtype, that has another. */
+static int32_t mixed_slot(const void *node, const pithp_recent *r) {
+    uint8_t real = r->flags;
+    for (int32_t i = 0; i < r->type->slot_count; i++) {
+        const void *child = *pithp_slot(node, r->shape, i);
+        if (!child || r->type->slots[i].kind == PITHP_SLOT_LEAF ||
+            pithp_kind_is_array(child))
+            continue;
+        const uint8_t own = pithp_header_of(child)->flags & PITHP_FLAG_REAL;
+        if (own && real && own != real)
+            return i;
+        real = real ? real : own;
+    }
+    return -1;
+}
+
+/* Check a record whose slots are set, and let it begin its life. */
+static pith_status finish_record(pith_scope *s, pithp_recent *r, void *node) {
+    const pith_type *type = r->type;
+    const pithp_shape *shape = r->shape;
+    pithp_header *h = pithp_header_of(node);
+    slots_seen seen;
+    if (look_at_slots(s, r, node, &seen) != PITH_OK)
+        return s->error.code;
+    if (PITHP_UNLIKELY(!seen.same_specs) && check_leaves(s, r, node) != PITH_OK)
+        return s->error.code;
+    if (PITHP_UNLIKELY(seen.mixed >= 0 ||
+                       (r->flags && seen.real && r->flags != seen.real)))
+        return pithp_fail_reals(s, node, shape, mixed_slot(node, r));
+    h->flags = r->flags | seen.real;
+    h->extra = type->outer_mask | seen.below;
+    if (PITHP_UNLIKELY(seen.below & type->provided_mask)) {
+        pithp_binding b;
+        pithp_binding_begin(&b, type, node);
+        pithp_binding_learn(&b);
+        if (pithp_binding_check_below(s, &b, &h->extra) != PITH_OK)
+            return s->error.code;
+    }
+    if (type->check && pithp_hooks_run(s)) {
+        /* Every pointer to a struct has one representation: the hook was declared with
+         * its T. */
+        ((void (*)(pith_scope *, const void *))type->check)(s, node);
+        if (s->error.code != PITH_OK)
+            return s->error.code;
+    }
+    return PITHP_UNLIKELY(seen.keep) ? pithp_keep_children(s, node, shape) : PITH_OK;
+}
+
+const void *
+pithp_record_make(pith_scope *s, const pithp_shape *shape, const void *const *slots) {
+    pithp_recent *r = pithp_recent_of_shape(s, shape);
+    void *node = r ? make_node(s, shape) : NULL;
+    if (!node)
+        return NULL;
+    for (int64_t i = 0; i < shape->slot_count; i++)
+        *pithp_slot(node, shape, i) = slots[i];
+    if (finish_record(s, r, node) == PITH_OK)
+        return node;
+    unmake_node(node);
+    return NULL;
+}
+
+const void *pithp_freeze(pith_scope *s, const pith_type *type, const void *value) {
+    pithp_recent *r = pithp_recent_find(s, type, value);
+    void *node = PITHP_LIKELY(r != NULL) ? make_node(s, r->shape) : NULL;
+    if (PITHP_UNLIKELY(!node))
+        return NULL;
+    for (int32_t i = 0; i < type->slot_count; i++) {
+        const uint32_t offset = type->slot_offsets[i];
+        memcpy((char *)node + offset, (const char *)value + offset, sizeof(void *));
+    }
+    if (PITHP_LIKELY(finish_record(s, r, node) == PITH_OK))
+        return node;
+    unmake_node(node);
+    return NULL;
+}
+
+pith_status pithp_type_check(pith_scope *s, const pith_type *type, const char *function) {
+    if (!pithp_type_valid(type))
+        return pithp_fail(s, PITH_E_ARG, NULL, "%s: expected a record type", function);
+    if (type->error)
+        return pithp_fail(s, PITH_E_TYPE, NULL, "%s: %s", function, type->error);
+    return PITH_OK;
+}
+
+const void *pith_freeze_as(pith_scope *s, const pith_type *type, const void *value) {
+    if (PITHP_UNLIKELY(!pithp_enter(s)) ||
+        PITHP_UNLIKELY(pithp_type_check(s, type, "pith_freeze") != PITH_OK))
+        return pithp_nil(type);
+    if (PITHP_UNLIKELY(!value)) {
+        pithp_fail(s, PITH_E_ARG, NULL, "pith_freeze: expected a %s, got NULL",
+                   type->name);
+        return type->nil;
+    }
+    const void *node = pithp_freeze(s, type, value);
+    return PITHP_LIKELY(node != NULL) ? node : type->nil;
+}
+
+void *pithp_node_copy(pith_scope *s, const void *model) {
+    const pithp_shape *shape = pithp_shape_of(model);
+    if (pithp_shape_hold(s, shape) != PITH_OK)
+        return NULL;
+    const size_t bytes = sizeof(pithp_header) + shape->payload_bytes;
+    pithp_header *h = pithp_slab_make(s, bytes);
+    return h ? (pithp_header *)memcpy(h, pithp_header_of(model), bytes) + 1 : NULL;
+}
+
+const pith_type *pith_type_of(const void *tree) {
+    pithp_block *block = NULL;
+    if (pithp_pointer_check(tree, &block) != PITHP_POINTER_OK ||
+        pithp_kind_of(tree) != PITHP_KIND_RECORD || pithp_is_nil(tree))
+        return NULL;
+    return pithp_shape_of(tree)->type;
+}
