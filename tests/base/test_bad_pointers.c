@@ -17,6 +17,12 @@ typedef struct {
     char bytes[4096];
     const char *text, *texts[8];
     FILE *file;
+    const void *value; /* a struct that can be frozen as pith_type */
+    const pith_type *pith_type;
+    const pith_function *function;
+    const pith_dict *pith_dict;
+    const pith_treedef *pith_treedef;
+    pith_shared *pith_shared;
 } good;
 
 typedef struct {
@@ -36,6 +42,8 @@ static const char *const may_be_null[] = {
     "pith_at.site",         /* a call whose line is unknown */
     "pith_fail.path",       /* an error of no place in the tree */
     "pith_transpose.order", /* reverse the axes */
+    "pith_make_as.value",   /* the initial values */
+    "pith_make_as.extents", /* none are given */
 };
 
 /* Parameters that are left alone where they are no good: these calls cannot fail. */
