@@ -345,6 +345,7 @@ pithp_owner_of(const void *object) { /* object already checked */
 
 /* ---- dtypes ---- */
 
+bool pithp_dtype_is_signed(pith_dtype dtype); /* a signed integer */
 /* Write one element with that value: floats round to nearest even, integers saturate
  * (NaN: 0), bool is value != 0. Returns whether the element is exactly the value (any NaN
  * is, in a float). */

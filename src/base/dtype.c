@@ -48,6 +48,10 @@ bool pith_dtype_is_integer(pith_dtype dtype) {
     return known(dtype) && (dtypes[dtype].kind == 'i' || dtypes[dtype].kind == 'u');
 }
 
+bool pithp_dtype_is_signed(pith_dtype dtype) {
+    return known(dtype) && dtypes[dtype].kind == 'i';
+}
+
 /* ---- One element from and to double ---- */
 
 /* A double rounded once, to nearest even, to a float with that many fraction bits and

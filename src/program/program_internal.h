@@ -137,6 +137,19 @@ typedef struct pithp_pad_params {
     int64_t low[PITH_MAX_RANK], high[PITH_MAX_RANK], interior[PITH_MAX_RANK];
 } pithp_pad_params;
 
+/* cumsum(x), cumprod, cummin, cummax */
+typedef struct pithp_scan_params {
+    int32_t axis;
+    bool reverse; /* from the end to the front */
+} pithp_scan_params;
+
+/* sort(x), argsort(x): stable, nan last (first when descending), -0 equal to 0.
+ * argsort gives positions along the axis as i64. */
+typedef struct pithp_sort_params {
+    int32_t axis;
+    bool descending;
+} pithp_sort_params;
+
 /* ---- Host work ---- */
 
 /* Takes launches in the order they must run; copies what it keeps of one. */

@@ -23,6 +23,8 @@ PITHP_RULE(slice)
 PITHP_RULE(reverse)
 PITHP_RULE(concatenate)
 PITHP_RULE(pad)
+PITHP_RULE(scan)
+PITHP_RULE(sort)
 
 /* The rule needs no temporary memory. */
 #define PITHP_NO_TEMPORARY(rule)                                                         \
