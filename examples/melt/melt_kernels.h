@@ -278,7 +278,7 @@ PITH_KERNEL(melt_force,
             const pith_real dy = p.y - position[3 * atom[q] + 1];
             const pith_real dz = p.z - position[3 * atom[q] + 2];
             const pith_real r2 = dx * dx + dy * dy + dz * dz;
-            const pith_real s2 = (r2 < cut2) & (r2 > 0) ? 1 / r2 : 0;
+            const pith_real s2 = ((r2 < cut2) & (r2 > 0)) ? 1 / r2 : 0;
             const pith_real s6 = s2 * s2 * s2, f = s6 * s2 * (48 * s6 - 24);
             fx[q] += f * dx;
             fy[q] += f * dy;
@@ -343,7 +343,7 @@ PITH_KERNEL(melt_observe,
             const double dy = (double)(p.y - position[3 * atom[q] + 1]);
             const double dz = (double)(p.z - position[3 * atom[q] + 2]);
             const double r2 = dx * dx + dy * dy + dz * dz;
-            const double s2 = (r2 < cutoff * cutoff) & (r2 > 0) ? 1 / r2 : 0;
+            const double s2 = ((r2 < cutoff * cutoff) & (r2 > 0)) ? 1 / r2 : 0;
             const double s6 = s2 * s2 * s2;
             e[q] += s6 * (4 * s6 - 4);
             w[q] += s6 * (48 * s6 - 24);

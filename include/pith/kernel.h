@@ -146,20 +146,24 @@ PITH_HD int64_t pith_append_lanes(int32_t *to,
     const unsigned mask = (unsigned)_mm256_test_epi64_mask(low, low) |
                           (unsigned)_mm256_test_epi64_mask(high, high) << 4;
     const __m256i items = _mm256_loadu_si256((const __m256i_u *)item);
-    _mm256_storeu_si256((__m256i_u *)(to + at), _mm256_maskz_compress_epi32((__mmask8)mask, items));
+    _mm256_storeu_si256((__m256i_u *)(to + at),
+                        _mm256_maskz_compress_epi32((__mmask8)mask, items));
     return at + __builtin_popcount(mask);
 #elif PITH_KERNEL_PASS == PITH_PASS_V3
     const __m256i zero = _mm256_setzero_si256();
     const __m256i low = _mm256_loadu_si256((const __m256i_u *)keep);
     const __m256i high = _mm256_loadu_si256((const __m256i_u *)(keep + 4));
-    const int no_low = _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(low, zero)));
-    const int no_high = _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(high, zero)));
+    const int no_low =
+        _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(low, zero)));
+    const int no_high =
+        _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(high, zero)));
     const unsigned mask = ~(unsigned)(no_low | no_high << 4) & 0xffu;
     const uint64_t bytes = _pdep_u64(mask, 0x0101010101010101u) * 0xffu;
     const uint64_t lanes = _pext_u64(0x0706050403020100u, bytes);
     const __m256i order = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((int64_t)lanes));
     const __m256i items = _mm256_loadu_si256((const __m256i_u *)item);
-    _mm256_storeu_si256((__m256i_u *)(to + at), _mm256_permutevar8x32_epi32(items, order));
+    _mm256_storeu_si256((__m256i_u *)(to + at),
+                        _mm256_permutevar8x32_epi32(items, order));
     return at + __builtin_popcount(mask);
 #else
     for (int q = 0; q < PITH_LANES; q++) {

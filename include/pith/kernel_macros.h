@@ -38,9 +38,11 @@ typedef unsigned char uint8_t;
 typedef unsigned short uint16_t;
 typedef unsigned int uint32_t;
 typedef unsigned long long uint64_t;
+#    define PITH_OFFSET_(T, x) ((int)(unsigned long long)&((T *)0)->x)
 #else
 #    include <math.h>
 #    include <pith/base.h>
+#    define PITH_OFFSET_(T, x) ((int)offsetof(T, x))
 #    if PITH_KERNEL_PASS == PITH_PASS_V3 || PITH_KERNEL_PASS == PITH_PASS_V4
 #        include <immintrin.h>
 #    endif
@@ -56,8 +58,8 @@ typedef unsigned long long uint64_t;
 #define PITH_UNUSED_    __attribute__((unused))
 #define PITH_PRAGMA_(x) _Pragma(#x)
 #if PITH_KERNEL_PASS == PITH_PASS_CUDA
-#    define PITH_INLINE_       static __device__ __forceinline__
-#    define PITH_COLD_         static __device__ __noinline__
+#    define PITH_INLINE_       static __device__ __forceinline__ __attribute__((unused))
+#    define PITH_COLD_         static __device__ __noinline__ __attribute__((unused))
 #    define PITH_EACH_LANE_(q) _Pragma("unroll") for (int64_t q = 0; q < PITH_LANES; q++)
 #else
 #    define PITH_INLINE_ static inline __attribute__((always_inline, unused))
@@ -344,7 +346,7 @@ PITH_END
 #define PITH_PASS_inout(t, x, e) , args_.x
 #define PITH_PASS_value(t, x)    , args_.x
 #define PITH_PASS_extent(x)      PITH_PASS_size(x)
-#define PITH_PASS_size(x)        , args_.x, (int)__builtin_offsetof(pith_args_, x)
+#define PITH_PASS_size(x)        , args_.x, PITH_OFFSET_(pith_args_, x)
 
 /* Rows of the table of arguments. */
 #define PITH_ROW_(t, x, role, filled, extents, fill)                                     \
@@ -353,7 +355,7 @@ PITH_END
      PITH_DTYPE_OF_##t,                                                                  \
      PITH_IS_REAL_##t,                                                                   \
      filled,                                                                             \
-     (int32_t) __builtin_offsetof(pith_args_, x),                                        \
+     PITH_OFFSET_(pith_args_, x),                                                        \
      extents,                                                                            \
      fill},
 #define PITH_ROW_in(t, x, e) PITH_ROW_(t, x, PITH_ROLE_IN, false, e, 0)
@@ -468,7 +470,7 @@ PITH_END
             pith_scope *s_, pith_dtype real_ PITH_EACH_(PITH_FORMAL_, __VA_ARGS__)) {    \
             const pith_operand operands_[] = {                                           \
                 PITH_EACH_(PITH_OPERAND_ROW_, __VA_ARGS__)};                             \
-            const pith_array *results_[PITH_KERNEL_MAX_ARGS] = {0};                          \
+            const pith_array *results_[PITH_KERNEL_MAX_ARGS] = {0};                      \
             name##_result result_;                                                       \
             int taken_ = 0;                                                              \
             pith_kernel_launch(s_, &name##_kernel, real_, operands_, results_);          \

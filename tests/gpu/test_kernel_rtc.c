@@ -1,0 +1,56 @@
+/* Kernel files under NVRTC, which needs no device: the text that the host and nvcc
+ * compile, with pith's headers in front of it. Skipped where NVRTC is not installed. */
+#include "compile_test.h"
+
+/* Add a file without its includes of pith's headers, which were added before it. */
+static void add_file(pithp_text *t, const char *name) {
+    char path[1024], line[1024];
+    snprintf(path, sizeof path, "%s/%s", PITH_TEST_SOURCE, name);
+    FILE *file = fopen(path, "r");
+    cr_assert(file, "%s", path);
+    while (fgets(line, sizeof line, file))
+        if (strncmp(line, "#include <pith/", 15) != 0)
+            pithp_text_add(t, line);
+    fclose(file);
+}
+
+static void compiles(const char *kernels, const char *real, int arch) {
+    char identity[PITHP_IDENTITY_BYTES];
+    pithp_error e;
+    if (pithp_rtc_open(identity, &e) != PITH_OK) {
+        cr_assert_eq(e.code, PITH_E_UNSUPPORTED);
+        cr_skip_test("%s", e.text);
+    }
+    pith_runtime *rt = pt_open();
+    pithp_text text, image, log;
+    pithp_text_begin(&text, rt);
+    pithp_text_begin(&image, rt);
+    pithp_text_begin(&log, rt);
+    if (real)
+        pithp_text_print(&text, "#define PITH_KERNEL_REAL %s\n", real);
+    add_file(&text, "../../include/pith/kernel_macros.h");
+    add_file(&text, "../../include/pith/kernel.h");
+    add_file(&text, kernels);
+    cr_assert(!text.failed);
+    const pith_status rc = pithp_rtc_compile(
+        arch, text.bytes, &(pithp_compile_options){.name = kernels}, &image, &log, &e);
+    cr_assert_eq(rc, PITH_OK, "%s", rc ? e.text : "");
+    cr_assert_eq(log.length, 0u, "%s", log.bytes);
+    cr_assert(image.length > 500 && memcmp(image.bytes, "\177ELF", 4) == 0);
+    pithp_text_end(&text);
+    pithp_text_end(&image);
+    pithp_text_end(&log);
+    pt_close(rt);
+}
+
+Test(kernel_rtc, plain_kernels) {
+    compiles("kernels/plain.h", NULL, 90);
+}
+Test(kernel_rtc, kernels_of_each_real) {
+    compiles("kernels/real.h", "f32", 75);
+    compiles("kernels/real.h", "f64", 90);
+}
+Test(kernel_rtc, the_kernels_of_the_melt) {
+    compiles("../../examples/melt/melt_kernels.h", "f32", 90);
+    compiles("../../examples/melt/melt_kernels.h", "f64", 75);
+}
