@@ -3,6 +3,8 @@
  * whole cache lines. Values are moved as bits. */
 #include "program/move.h"
 
+#include "program/cuda/cuda.h"
+
 #include <string.h>
 
 enum { TILE = 16 };
@@ -229,7 +231,10 @@ pithp_emit_move(const pithp_sink *sink, const char *name, const pithp_move *move
         count *= m.shape[d];
     if (count == 0)
         return PITH_OK;
-    if (!make_tiled(&m))
+    const bool tiled = make_tiled(&m);
+    if (sink->cuda)
+        return pithp_cuda_emit_move(sink, name, &m, count, tiled);
+    if (!tiled)
         return pithp_emit(sink, name, rows_loops, &m, sizeof m, count, 0);
     const int64_t plane = m.shape[m.rank - 1] * m.shape[m.rank - 2];
     const int64_t bands = count / plane * bands_of(&m);
@@ -243,6 +248,8 @@ pith_status pithp_emit_fill(const pithp_sink *sink,
                             int32_t size,
                             uint64_t value,
                             int64_t count) {
+    if (sink->cuda)
+        return pithp_cuda_emit_fill(sink, name, to, size, value, count);
     const fill_args a = {.to = to, .value = value, .size = size};
     return pithp_emit(sink, name, fill_loops, &a, sizeof a, count, 0);
 }

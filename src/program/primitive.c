@@ -1,4 +1,5 @@
 /* The primitive table as data, and the doors to the rules of each row. */
+#include "program/cuda/cuda.h"
 #include "program/rules.h"
 
 #include <stdio.h>
@@ -87,6 +88,8 @@ pith_status pithp_run(pith_scope *s,
                       const pith_spec *result,
                       const pithp_memory *memory) {
     const pithp_sink sink = {.take = run_on_scope, .closure = s};
+    if (PITHP_UNLIKELY(!pithp_scope_device(s)->backend->addressable))
+        return pithp_run_cuda(s, call, result, memory);
     return pithp_lower(call, result, memory, &sink);
 }
 

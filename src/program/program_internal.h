@@ -156,6 +156,7 @@ typedef struct pithp_sort_params {
 typedef struct pithp_sink {
     pith_status (*take)(void *closure, const pithp_launch *launch);
     void *closure;
+    const struct pithp_cuda_target *cuda; /* NULL: the launches are for the host */
 } pithp_sink;
 
 /* Device addresses of a call. */

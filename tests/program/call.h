@@ -1,11 +1,15 @@
 /* Runs one primitive over host memory as a backend would: infers the result, lowers the
- * call, and runs each launch in uneven ranges. */
+ * call, and runs each launch in uneven ranges. With CALL_CUDA the launches are those for
+ * CUDA (cuda_target.c), so that every test can be built for both. */
 #ifndef PITH_TESTS_CALL_H
 #define PITH_TESTS_CALL_H
 
 #include "golden.h"
 #include "pith_test.h"
 #include "program/program_internal.h"
+#ifdef CALL_CUDA
+#    include "cuda_target.h"
+#endif
 
 enum { CALL_OPERANDS = 64 };
 
@@ -58,7 +62,11 @@ static PT_UNUSED pith_status call_run(call *c) {
     const pith_status rc = pithp_infer(&it, &c->result, &c->refusal);
     if (rc)
         return rc;
+#ifdef CALL_CUDA
+    const size_t temporary = pithp_cuda_temporary_bytes(&it, &c->result);
+#else
     const size_t temporary = pithp_temporary_bytes(&it, &c->result);
+#endif
     c->out = malloc(c->result.bytes + 8);
     memset(c->out, 0xA5, c->result.bytes + 8);
     const pithp_memory memory = {
@@ -66,8 +74,13 @@ static PT_UNUSED pith_status call_run(call *c) {
         .result = c->out,
         .temporary = temporary ? malloc(temporary) : NULL,
     };
-    const pithp_sink sink = {call_take, c};
+#ifdef CALL_CUDA
+    const pithp_sink sink = {call_take, c, &call_cuda_target};
+    const pith_status ran = pithp_lower_cuda(&it, &c->result, &memory, &sink);
+#else
+    const pithp_sink sink = {.take = call_take, .closure = c};
     const pith_status ran = pithp_lower(&it, &c->result, &memory, &sink);
+#endif
     free(memory.temporary);
     uint64_t guard;
     memcpy(&guard, (char *)c->out + c->result.bytes, 8);

@@ -1,0 +1,61 @@
+/* Primitives on CUDA: calls turned into launches of kernels that are built with the
+ * library, or, for elementwise operations, of programs of one operation that are compiled
+ * when they are first used. Nothing here needs CUDA to build or to be tested: a sink says
+ * what a kernel is. */
+#ifndef PITH_PROGRAM_CUDA_H
+#define PITH_PROGRAM_CUDA_H
+
+#include "program/move.h"
+#include "program/rules.h"
+
+/* The kernels built with the library. */
+typedef enum pithp_cuda_kernel_id {
+#define PITHP_CUDA_KERNEL(name) PITHP_CUDA_##name,
+#include "program/cuda/kernels.def"
+    PITHP_CUDA_KERNEL_COUNT
+} pithp_cuda_kernel_id;
+
+/* What makes a sink one for CUDA: it fills launch->cuda (or, to run the same texts on the
+ * host, launch->loops). The closure is the sink's. */
+struct pithp_cuda_target {
+    pith_status (*builtin)(void *closure, pithp_cuda_kernel_id id, pithp_launch *launch);
+    pith_status (*one)(void *closure, const pithp_call *call, pithp_launch *launch);
+};
+
+/* Handle for cudaLaunchKernel; NULL where the library was built without CUDA. */
+const void *pithp_cuda_kernel(int id);
+
+/* pithp_lower for a sink for CUDA; `memory->temporary` has pithp_cuda_temporary_bytes. */
+pith_status pithp_lower_cuda(const pithp_call *call,
+                             const pith_spec *result,
+                             const pithp_memory *memory,
+                             const pithp_sink *sink);
+size_t pithp_cuda_temporary_bytes(const pithp_call *call, const pith_spec *result);
+
+/* pithp_run on a CUDA device. */
+pith_status pithp_run_cuda(pith_scope *s,
+                           const pithp_call *call,
+                           const pith_spec *result,
+                           const pithp_memory *memory);
+
+/* What shape primitives come down to. tiled: see make_tiled in move.c. */
+pith_status pithp_cuda_emit_move(const pithp_sink *sink,
+                                 const char *name,
+                                 const pithp_move *move,
+                                 int64_t count,
+                                 bool tiled);
+pith_status pithp_cuda_emit_fill(const pithp_sink *sink,
+                                 const char *name,
+                                 void *to,
+                                 int32_t size,
+                                 uint64_t value,
+                                 int64_t count);
+
+/* ---- Programs of one elementwise operation ---- */
+
+/* Texts before the operation's own, for NVRTC and, with the same functions, for cc. */
+extern const char pithp_text_cuda[], pithp_text_host[];
+/* The operation of a call, to follow one of them; defines the kernel pithp_one. */
+void pithp_one_text(pithp_text *text, const pithp_call *call);
+
+#endif

@@ -1,0 +1,16 @@
+/* The kernels built with the library, and their handles. */
+/* clang-format off */
+#include "program/emit/prologue_cuda.h"
+#include "program/emit/helpers.h"
+#include "program/emit/shell.h"
+#include "program/cuda/kernels.h"
+/* clang-format on */
+
+static const void *const handles[] = {
+#define PITHP_CUDA_KERNEL(name) (const void *)pithp_k_##name,
+#include "program/cuda/kernels.def"
+};
+
+extern "C" const void *pithp_cuda_kernel(int id) {
+    return handles[id];
+}

@@ -1,0 +1,7 @@
+/* Stands for the kernels in a library that was built without CUDA. */
+#include "program/cuda/cuda.h"
+
+const void *pithp_cuda_kernel(int id) {
+    (void)id;
+    return NULL;
+}

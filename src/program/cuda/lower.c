@@ -1,0 +1,241 @@
+/* Calls to launches for CUDA. Shape primitives share the host's reckoning of strides;
+ * what differs is how the work is cut: into single elements, not ranges. */
+#include "program/cuda/args.h"
+#include "program/cuda/cuda.h"
+#include "program/emit/shell.h"
+
+#include <string.h>
+
+typedef int32_t i32;
+typedef int64_t i64;
+#include "program/emit/one_args.h"
+
+_Static_assert(PITHP_CUDA_RANK == PITH_MAX_RANK, "kernels hold every rank");
+_Static_assert(PITH_BOOL == 1 && PITH_I8 == 2 && PITH_U8 == 6 && PITH_F16 == 10 &&
+                   PITH_F64 == 13,
+               "kernels know the dtypes by number");
+
+/* ---- Launches ---- */
+
+static pith_status emit(const pithp_sink *sink,
+                        pithp_cuda_kernel_id id,
+                        const char *name,
+                        const void *args,
+                        size_t args_bytes,
+                        int64_t threads) {
+    pithp_launch launch = {
+        .name = name, .args = args, .args_bytes = args_bytes, .count = threads};
+    if (threads == 0)
+        return PITH_OK;
+    const pith_status rc = sink->cuda->builtin(sink->closure, id, &launch);
+    return rc ? rc : sink->take(sink->closure, &launch);
+}
+
+/* Threads that do M_EACH elements each, in whole blocks. */
+static int64_t threads_for(int64_t count) {
+    const int64_t block = M_BLOCK * M_EACH;
+    return (count / block + (count % block != 0)) * M_BLOCK;
+}
+
+/* ---- Moves ---- */
+
+/* Whether two neighbours along the last dimension can move as one element. */
+static bool can_widen(const pithp_cuda_move_args *m) {
+    const int last = m->rank - 1;
+    const int64_t wide = 2 * (int64_t)m->size;
+    if (m->size >= 16 || m->to_stride[last] != m->size ||
+        m->from_stride[last] != m->size || m->shape[last] % 2)
+        return false;
+    uint64_t all = (uintptr_t)m->to | (uintptr_t)m->from;
+    for (int d = 0; d < last; d++)
+        all |= (uint64_t)m->to_stride[d] | (uint64_t)m->from_stride[d];
+    return all % (uint64_t)wide == 0;
+}
+
+static void widen(pithp_cuda_move_args *m) {
+    const int last = m->rank - 1;
+    while (can_widen(m)) {
+        m->size *= 2;
+        m->count /= 2;
+        m->shape[last] /= 2;
+        m->to_stride[last] = m->from_stride[last] = m->size;
+    }
+}
+
+pith_status pithp_cuda_emit_move(const pithp_sink *sink,
+                                 const char *name,
+                                 const pithp_move *move,
+                                 int64_t count,
+                                 bool tiled) {
+    pithp_cuda_move_args m = {.to = move->to,
+                              .from = move->from,
+                              .count = count,
+                              .size = move->size,
+                              .rank = move->rank};
+    memcpy(m.shape, move->shape, sizeof m.shape);
+    memcpy(m.to_stride, move->to_stride, sizeof m.to_stride);
+    memcpy(m.from_stride, move->from_stride, sizeof m.from_stride);
+    if (tiled) {
+        enum { TILE = 16 };
+        const int64_t rows = m.shape[m.rank - 2], columns = m.shape[m.rank - 1];
+        const int64_t tiles = ((rows + TILE - 1) / TILE) * ((columns + TILE - 1) / TILE);
+        return emit(sink, PITHP_CUDA_tiles, name, &m, sizeof m,
+                    count / (rows * columns) * tiles * TILE * TILE);
+    }
+    widen(&m);
+    return emit(sink, PITHP_CUDA_move, name, &m, sizeof m, threads_for(m.count));
+}
+
+pith_status pithp_cuda_emit_fill(const pithp_sink *sink,
+                                 const char *name,
+                                 void *to,
+                                 int32_t size,
+                                 uint64_t value,
+                                 int64_t count) {
+    const pithp_cuda_fill_args a = {to, value, count, size};
+    return emit(sink, PITHP_CUDA_fill, name, &a, sizeof a, threads_for(count));
+}
+
+/* One operand after the other; the host's loop over rows would leave CUDA idle. */
+static pith_status lower_concatenate(const pithp_call *call,
+                                     const pith_spec *result,
+                                     const pithp_memory *memory,
+                                     const pithp_sink *sink) {
+    const pithp_concatenate_params *p = call->params;
+    int64_t rows = 1, unit = (int64_t)pith_dtype_size(result->dtype);
+    char *to = memory->result;
+    if (result->count == 0)
+        return PITH_OK;
+    for (int d = 0; d < p->axis; d++)
+        rows *= result->shape[d];
+    for (int d = p->axis + 1; d < result->rank; d++)
+        unit *= result->shape[d];
+    for (int k = 0; k < call->operand_count; k++) {
+        const int64_t bytes = unit * call->operands[k]->shape[p->axis];
+        const pithp_move m = {
+            .to = to,
+            .from = memory->operands[k],
+            .size = 1,
+            .rank = 2,
+            .shape = {rows, bytes},
+            .to_stride = {unit * result->shape[p->axis], 1},
+            .from_stride = {bytes, 1},
+        };
+        const pith_status rc = pithp_emit_move(sink, "concatenate", &m);
+        if (rc)
+            return rc;
+        to += bytes;
+    }
+    return PITH_OK;
+}
+
+/* ---- Casts and what is made of nothing ---- */
+
+static pith_status lower_cast(const pithp_call *call,
+                              const pith_spec *result,
+                              const pithp_memory *memory,
+                              const pithp_sink *sink) {
+    const pithp_cuda_cast_args a = {.to = memory->result,
+                                    .from = memory->operands[0],
+                                    .count = result->count,
+                                    .to_dtype = (int32_t)result->dtype,
+                                    .from_dtype = (int32_t)call->operands[0]->dtype};
+    return emit(sink, PITHP_CUDA_cast, "cast", &a, sizeof a, threads_for(a.count));
+}
+
+static pith_status lower_iota(const pithp_call *call,
+                              const pith_spec *result,
+                              const pithp_memory *memory,
+                              const pithp_sink *sink) {
+    const pithp_iota_params *p = call->params;
+    pithp_cuda_iota_args a = {.to = memory->result,
+                              .count = result->count,
+                              .extent = result->shape[p->axis],
+                              .inner = 1,
+                              .dtype = (int32_t)result->dtype};
+    for (int d = p->axis + 1; d < result->rank; d++)
+        a.inner *= result->shape[d];
+    return emit(sink, PITHP_CUDA_iota, "iota", &a, sizeof a, threads_for(a.count));
+}
+
+/* ---- Elementwise ---- */
+
+/* The result's index space with strides of every operand, in as few dimensions as they
+ * allow: neighbours that all operands walk as one are merged. */
+static void fill_places(m_one_args *a, const pithp_call *call, const pith_spec *result) {
+    const int n = call->operand_count;
+    int64_t stride[3][PITH_MAX_RANK] = {{0}};
+    for (int k = 0; k < n; k++) {
+        const pith_spec *x = call->operands[k];
+        int64_t step = 1;
+        for (int d = x->rank - 1, at = result->rank - 1; d >= 0; d--, at--) {
+            stride[k][at] = x->shape[d] == 1 ? 0 : step;
+            step *= x->shape[d];
+        }
+    }
+    for (int d = 0; d < result->rank; d++) {
+        const int64_t extent = result->shape[d];
+        if (extent == 1)
+            continue;
+        bool joins = a->rank > 0;
+        for (int k = 0; k < n && joins; k++)
+            joins = a->stride[k][a->rank - 1] == stride[k][d] * extent;
+        const int at = joins ? a->rank - 1 : a->rank++;
+        a->shape[at] = joins ? a->shape[at] * extent : extent;
+        for (int k = 0; k < n; k++)
+            a->stride[k][at] = stride[k][d];
+    }
+}
+
+static pith_status lower_elementwise(const pithp_call *call,
+                                     const pith_spec *result,
+                                     const pithp_memory *memory,
+                                     const pithp_sink *sink) {
+    m_one_args a = {.to = memory->result, .count = result->count};
+    bool whole = true;
+    for (int k = 0; k < call->operand_count; k++) {
+        a.from[k] = memory->operands[k];
+        whole &= call->operands[k]->count == result->count;
+    }
+    if (result->count == 0)
+        return PITH_OK;
+    if (!whole)
+        fill_places(&a, call, result);
+    pithp_launch launch = {.name = pithp_rows[call->primitive].name,
+                           .args = &a,
+                           .args_bytes = sizeof a,
+                           .count = threads_for(a.count)};
+    const pith_status rc = sink->cuda->one(sink->closure, call, &launch);
+    return rc ? rc : sink->take(sink->closure, &launch);
+}
+
+/* ---- All ---- */
+
+typedef pith_status (*lower_function)(const pithp_call *,
+                                      const pith_spec *,
+                                      const pithp_memory *,
+                                      const pithp_sink *);
+
+/* The structural rows whose work is cut in another way than the host's. The others come
+ * down to moves and fills. */
+static const lower_function own[PITHP_PRIMITIVE_COUNT] = {
+    [PITHP_OP_CAST] = lower_cast,
+    [PITHP_OP_IOTA] = lower_iota,
+    [PITHP_OP_CONCATENATE] = lower_concatenate,
+};
+
+size_t pithp_cuda_temporary_bytes(const pithp_call *call, const pith_spec *result) {
+    (void)call, (void)result;
+    return 0;
+}
+
+pith_status pithp_lower_cuda(const pithp_call *call,
+                             const pith_spec *result,
+                             const pithp_memory *memory,
+                             const pithp_sink *sink) {
+    if (pithp_is_elementwise(call->primitive))
+        return lower_elementwise(call, result, memory, sink);
+    if (own[call->primitive])
+        return own[call->primitive](call, result, memory, sink);
+    return pithp_lower(call, result, memory, sink);
+}

@@ -1,0 +1,126 @@
+/* Calls on a CUDA device: launches go to the scope's stream, programs of one operation
+ * are compiled when they are first asked for and kept with the runtime. */
+#include "gpu/compile/compile_internal.h"
+#include "program/cuda/cuda.h"
+
+#include <string.h>
+
+/* Of a runtime: what was compiled, by primitive and dtype of the last operand. */
+typedef struct programs {
+    pthread_mutex_t lock;
+    struct {
+        pithp_module *module; /* NULL: not yet */
+        const void *cuda;
+    } one[PITHP_ELEMENTWISE_COUNT][PITH_DTYPE_COUNT];
+} programs;
+
+static void forget(pith_runtime *rt) {
+    programs *all = rt->room[PITHP_ROOM_PROGRAM];
+    for (int p = 0; p < PITHP_ELEMENTWISE_COUNT; p++)
+        for (int d = 0; d < PITH_DTYPE_COUNT; d++)
+            pithp_module_release(all->one[p][d].module);
+    pthread_mutex_destroy(&all->lock);
+    pithp_release(rt, all, sizeof *all);
+    rt->room[PITHP_ROOM_PROGRAM] = NULL;
+}
+
+static const pithp_room_hooks hooks = {.runtime_closing = forget};
+
+/* The runtime's programs, made when they are first used; NULL with the error set. */
+static programs *programs_of(pith_scope *s) {
+    pith_runtime *rt = s->runtime;
+    pthread_mutex_lock(&rt->lock);
+    programs *all = rt->room[PITHP_ROOM_PROGRAM];
+    if (!all && (all = pithp_allocate(rt, sizeof *all))) {
+        memset(all, 0, sizeof *all);
+        if (pthread_mutex_init(&all->lock, NULL) == 0) {
+            rt->room[PITHP_ROOM_PROGRAM] = all;
+            rt->hooks[PITHP_ROOM_PROGRAM] = &hooks;
+        } else {
+            pithp_release(rt, all, sizeof *all);
+            all = NULL;
+        }
+    }
+    pthread_mutex_unlock(&rt->lock);
+    if (!all)
+        pithp_fail_memory(s, sizeof *all);
+    return all;
+}
+
+static pith_status compile_one(pith_scope *s,
+                               const pithp_call *call,
+                               pithp_module **module,
+                               pithp_launch *launch) {
+    pithp_text text;
+    pithp_text_begin(&text, s->runtime);
+    pithp_text_add(&text, pithp_text_cuda);
+    pithp_one_text(&text, call);
+    pith_status rc = text.failed ? pithp_fail_memory(s, text.length) : PITH_OK;
+    if (rc == PITH_OK)
+        rc = pithp_compile(
+            s, text.bytes,
+            &(pithp_compile_options){.name = pithp_rows[call->primitive].name}, module);
+    if (rc == PITH_OK) {
+        rc = pithp_module_find(s, *module, "pithp_one", launch);
+        if (rc != PITH_OK)
+            pithp_module_release(*module);
+    }
+    pithp_text_end(&text);
+    return rc;
+}
+
+static pith_status
+one_on_scope(void *scope, const pithp_call *call, pithp_launch *launch) {
+    pith_scope *s = scope;
+    programs *all = programs_of(s);
+    if (!all)
+        return PITH_E_MEMORY;
+    const pith_dtype dtype = call->operands[call->operand_count - 1]->dtype;
+    pith_status rc = PITH_OK;
+    pthread_mutex_lock(&all->lock);
+    if (!all->one[call->primitive][dtype].module) {
+        pithp_module *module = NULL;
+        rc = compile_one(s, call, &module, launch);
+        if (rc == PITH_OK) {
+            all->one[call->primitive][dtype].module = module;
+            all->one[call->primitive][dtype].cuda = launch->cuda;
+        }
+    }
+    launch->cuda = all->one[call->primitive][dtype].cuda;
+    pthread_mutex_unlock(&all->lock);
+    return rc;
+}
+
+static pith_status
+builtin_on_scope(void *scope, pithp_cuda_kernel_id id, pithp_launch *launch) {
+    (void)scope;
+    launch->cuda = pithp_cuda_kernel((int)id);
+    return PITH_OK;
+}
+
+static pith_status take_on_scope(void *scope, const pithp_launch *launch) {
+    return pithp_launch_enqueue(scope, launch);
+}
+
+static const struct pithp_cuda_target target = {.builtin = builtin_on_scope,
+                                                .one = one_on_scope};
+
+pith_status pithp_run_cuda(pith_scope *s,
+                           const pithp_call *call,
+                           const pith_spec *result,
+                           const pithp_memory *memory) {
+    const pithp_sink sink = {.take = take_on_scope, .closure = s, .cuda = &target};
+    const size_t bytes = pithp_cuda_temporary_bytes(call, result);
+    pithp_memory own = *memory;
+    pithp_buffer *temporary = NULL;
+    if (bytes) {
+        temporary = pithp_buffer_make(s, bytes);
+        if (!temporary)
+            return s->error.code;
+        own.temporary = temporary->data;
+    }
+    const pith_status rc = pithp_lower_cuda(call, result, &own, &sink);
+    if (temporary)
+        pithp_buffer_release(temporary, 1); /* in the order of the stream */
+    return rc;
+}

@@ -1,0 +1,94 @@
+/* What a row's expression stands on, on CUDA: the names of emit/prologue_host.h for nvcc
+ * and NVRTC. Put in front of emitted text, so it includes nothing itself. C++ overloads
+ * take the place of the host's _Generic. */
+#ifndef PITHP_PROLOGUE_H
+#define PITHP_PROLOGUE_H
+
+/* one text serves signed and unsigned, and not every helper is used by every text */
+#pragma nv_diag_suppress 177
+#pragma nv_diag_suppress 186
+
+typedef unsigned char b8;
+typedef signed char i8;
+typedef short i16;
+typedef int i32;
+typedef long long i64;
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef unsigned short f16;
+typedef unsigned short bf16;
+typedef float f32;
+typedef double f64;
+
+#define M_FN                   static __device__ __forceinline__
+#define M_NAME(function, type) function
+
+M_FN u32 m_bits_f32(f32 x) {
+    return __float_as_uint(x);
+}
+M_FN u64 m_bits_f64(f64 x) {
+    return (u64)__double_as_longlong(x);
+}
+M_FN f32 m_from_bits_u32(u32 bits) {
+    return __uint_as_float(bits);
+}
+M_FN f64 m_from_bits_u64(u64 bits) {
+    return __longlong_as_double((i64)bits);
+}
+
+/* Functions that IEEE 754 fixes, then those of the CUDA toolkit, whose errors its
+ * programming guide bounds. */
+#define M_FUNCTION1(name, cuda)                                                          \
+    M_FN f32 m_##name(f32 x) {                                                           \
+        return cuda##f(x);                                                               \
+    }                                                                                    \
+    M_FN f64 m_##name(f64 x) {                                                           \
+        return cuda(x);                                                                  \
+    }
+#define M_FUNCTION2(name, cuda)                                                          \
+    M_FN f32 m_##name(f32 x, f32 y) {                                                    \
+        return cuda##f(x, y);                                                            \
+    }                                                                                    \
+    M_FN f64 m_##name(f64 x, f64 y) {                                                    \
+        return cuda(x, y);                                                               \
+    }
+M_FUNCTION1(abs, fabs)
+M_FUNCTION1(floor, floor)
+M_FUNCTION1(ceil, ceil)
+M_FUNCTION1(rint, rint)
+M_FUNCTION1(trunc, trunc)
+M_FUNCTION1(sqrt, sqrt)
+M_FUNCTION2(copysign, copysign)
+M_FUNCTION2(fmod, fmod)
+
+M_FUNCTION1(exp, exp)
+M_FUNCTION1(exp2, exp2)
+M_FUNCTION1(expm1, expm1)
+M_FUNCTION1(log, log)
+M_FUNCTION1(log2, log2)
+M_FUNCTION1(log10, log10)
+M_FUNCTION1(log1p, log1p)
+M_FUNCTION1(sin, sin)
+M_FUNCTION1(cos, cos)
+M_FUNCTION1(tan, tan)
+M_FUNCTION1(asin, asin)
+M_FUNCTION1(acos, acos)
+M_FUNCTION1(atan, atan)
+M_FUNCTION1(sinh, sinh)
+M_FUNCTION1(cosh, cosh)
+M_FUNCTION1(tanh, tanh)
+M_FUNCTION1(asinh, asinh)
+M_FUNCTION1(acosh, acosh)
+M_FUNCTION1(atanh, atanh)
+M_FUNCTION1(cbrt, cbrt)
+M_FUNCTION1(erf, erf)
+M_FUNCTION1(erfc, erfc)
+M_FUNCTION1(lgamma, lgamma)
+M_FUNCTION1(tgamma, tgamma)
+M_FUNCTION2(pow, pow)
+M_FUNCTION2(atan2, atan2)
+M_FUNCTION2(hypot, hypot)
+
+#endif

@@ -1,0 +1,35 @@
+/* What is around a kernel's body: on the host a loop over indices begin..end, on CUDA a
+ * thread. The same body in both, after a prologue.
+ *
+ *     M_KERNEL(name, args_type) { ... *a ... t ... }
+ *
+ * a points at the launch's arguments, t is the number of the thread. A launch may have a
+ * few more threads than it asked for, so a body checks what its t stands for. */
+#ifndef PITHP_SHELL_H
+#define PITHP_SHELL_H
+
+#ifdef __CUDACC__
+#    define M_KERNEL(name, args)                                                         \
+        M_FN void name##_thread(const args *a, i64 t);                                   \
+        extern "C" __global__ void name(const __grid_constant__ args a) {                \
+            name##_thread(&a, blockIdx.x *(i64)blockDim.x + threadIdx.x);                \
+        }                                                                                \
+        M_FN void name##_thread(const args *a, i64 t)
+#else
+#    define M_KERNEL(name, args)                                                         \
+        M_FN void name##_thread(const args *a, i64 t);                                   \
+        void name(const void *p, i64 begin, i64 end);                                    \
+        void name(const void *p, i64 begin, i64 end) {                                   \
+            for (i64 t = begin; t < end; t++)                                            \
+                name##_thread((const args *)p, t);                                       \
+        }                                                                                \
+        M_FN void name##_thread(const args *a, i64 t)
+#endif
+
+/* A thread does four elements a block's width apart, so that neighbours in a block touch
+ * neighbours in memory: element of thread t, number k of its four. */
+#define M_BLOCK         256
+#define M_EACH          4
+#define M_ELEMENT(t, k) ((t) / M_BLOCK * (M_BLOCK * M_EACH) + (t) % M_BLOCK + (k)*M_BLOCK)
+
+#endif
