@@ -8,7 +8,8 @@
 #include <signal.h>
 #include <unistd.h>
 
-/* Good values by the type that a parameter has; a type that is new needs a line here. */
+/* Good values by the kind of parameter. For a pointer to another opaque type T of pith's,
+ * define GOOD_T. */
 typedef struct {
     pith_scope *scope;
     pith_runtime *runtime;
@@ -33,6 +34,10 @@ typedef struct {
     int after_scope; /* a scope comes before the parameter, or is it */
 } row;
 
+#define GOOD_pith_type    g->pith_type
+#define GOOD_pith_dict    g->pith_dict
+#define GOOD_pith_treedef g->pith_treedef
+#define GOOD_pith_shared  g->pith_shared
 #pragma GCC diagnostic ignored "-Wformat-security"
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 #include "bad_pointers.inc"
