@@ -174,6 +174,15 @@ pithp_slot(const void *node, const pithp_shape *shape, int64_t i) {
                                           : payload + (size_t)i * sizeof(void *));
 }
 
+/* The field of a record's slot. */
+static inline const char *pithp_slot_name(const pithp_shape *shape, int64_t slot) {
+    return shape->type->fields[shape->type->slot_fields[slot]].declared.name;
+}
+/* Bytes of a node in a slab, its header included. */
+static inline size_t pithp_node_bytes(const pithp_shape *shape) {
+    return (sizeof(pithp_header) + shape->payload_bytes + 15) & ~(size_t)15;
+}
+
 /* A tree that a user passed: live, a tree, of this runtime, no nil record. NULL is
  * PITH_E_ARG. */
 pith_status
@@ -255,8 +264,12 @@ typedef struct pithp_walk {
 void pithp_walk_begin(pithp_walk *w, pith_runtime *rt, const void *tree);
 /* The next visit in order; false at the end. */
 bool pithp_walk_next(pithp_walk *w, pithp_visit *visit);
+/* Enter a node that is not reached through its parent's slot; false: memory was short. */
+bool pithp_walk_enter(pithp_walk *w, const void *node, const pithp_shape *shape);
 /* Do not descend into the node that was just entered. */
 void pithp_walk_skip(pithp_walk *w);
+/* Go on at a later slot of the innermost entered node. */
+void pithp_walk_jump(pithp_walk *w, int64_t slot);
 void pithp_walk_end(pithp_walk *w);
 /* Append the path of the last visit. */
 void pithp_walk_path(const pithp_walk *w, pithp_text *path);
@@ -280,6 +293,7 @@ static inline const pithp_shape *pithp_token_shape(uintptr_t token) {
 /* The structure of a tree, as a treedef and a flat form have it. */
 typedef struct pithp_structure {
     uintptr_t *tokens;
+    uint32_t *heads; /* of node tokens: flags | extra << 16 of the node's header */
     const pith_spec **specs; /* of the items; NULL for picked nodes */
     int64_t token_count;
     int64_t item_count; /* leaves and picked nodes */
@@ -297,6 +311,7 @@ typedef struct pithp_flat {
     pith_runtime *rt;
     int64_t token_room, item_room;
     uintptr_t first_tokens[PITHP_FLAT_FIRST];
+    uint32_t first_heads[PITHP_FLAT_FIRST];
     const pith_array *first_items[PITHP_FLAT_FIRST];
     const pith_spec *first_specs[PITHP_FLAT_FIRST];
 } pithp_flat;
@@ -313,8 +328,19 @@ pith_status pithp_flat_make(pith_scope *s,
 void pithp_flat_end(pithp_flat *f);
 /* Whether structures are the same, leaf specs aside. */
 bool pithp_structure_same(const pithp_structure *a, const pithp_structure *b);
-/* Append the path of the i-th item. */
-void pithp_structure_path(const pithp_structure *t, int64_t item, pithp_text *path);
+/* Append the path of the i-th item; false where memory is short (build.c). */
+bool pithp_structure_path(pith_runtime *rt,
+                          const pithp_structure *t,
+                          int64_t item,
+                          pithp_text *path);
+/* Set an error at the i-th item, or put its path in front of the scope's error. */
+pith_status pithp_item_fail(pith_scope *s,
+                            const pithp_structure *t,
+                            int64_t item,
+                            pith_status code,
+                            const char *format,
+                            ...) PITH_FORMAT(5, 6);
+void pithp_item_prefix(pith_scope *s, const pithp_structure *t, int64_t item);
 /* Make s keep the shapes of a structure alive. */
 pith_status pithp_structure_hold(pith_scope *s, const pithp_structure *t);
 
@@ -332,9 +358,38 @@ const void *pithp_build(pith_scope *s,
 /* What a maker of a tree like this one returns when it fails: the nil record of its type,
  * or NULL. Safe for any pointer. */
 const void *pithp_nil_for(const void *tree);
+const void *pithp_nil_of(const pithp_structure *t);
+
+/* ---- Several trees of one structure (map.c) ---- */
+
+typedef struct pithp_forest {
+    pithp_flat first;
+    int64_t count;             /* trees */
+    const pith_array **others; /* items of the second, third, ... tree */
+    size_t bytes;              /* of others */
+} pithp_forest;
+
+static inline const pith_array **pithp_forest_items(const pithp_forest *f, int64_t tree) {
+    return tree ? f->others + (tree - 1) * f->first.structure.item_count : f->first.items;
+}
+/* Check trees that a user passed and gather them; what is_leaf picks of the first one is
+ * picked of all. On failure the error is set and there is nothing to end. */
+pith_status pithp_forest_make(pith_scope *s,
+                              pithp_forest *forest,
+                              const char *function,
+                              int64_t count,
+                              const void *const *trees,
+                              pithp_is_leaf is_leaf,
+                              void *closure);
+void pithp_forest_end(pithp_forest *forest);
 
 /* ---- Differences of structure (differences.c) ---- */
 
+/* "Atoms", "a list of 4", "f64[256,3]", "nothing": what a live node is, for messages. */
+void pithp_node_describe(pithp_text *t, const void *node);
+/* The value of a static field of a record (or of the struct of its statics): 64, 2.5,
+ * true, "text", fcc, f32, Box{x=1}. */
+void pithp_static_describe(pithp_text *t, const pithp_field *field, const void *record);
 /* Set PITH_E_STRUCTURE with the first places where `got` differs from `expected`, in one
  * line; `of` says which tree got is ("tree 1"). is_leaf: what it picks is not looked
  * into. */
@@ -351,6 +406,8 @@ pith_status pithp_differences_fail(pith_scope *s,
 void pithp_path_add_field(pithp_text *t, const char *name);
 void pithp_path_add_index(pithp_text *t, int64_t index);
 void pithp_path_add_key(pithp_text *t, const char *key);
+/* A text as a string of s, ended; NULL: error set. */
+const char *pithp_text_finish(pith_scope *s, pithp_text *t);
 /* The step to a slot of a node of that shape. */
 void pithp_path_add_slot(pithp_text *t, const pithp_shape *shape, int64_t slot);
 

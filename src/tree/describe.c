@@ -1,0 +1,192 @@
+/* Values as short text: statics, sizes and the first elements of leaves. Printing and
+ * error messages show them alike. */
+#include "tree/describe.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_TEXT = 60, MOST_NESTED = 3, MOST_VALUES = 6 };
+
+void pithp_describe_f64(pithp_text *t, double value) {
+    char text[32];
+    /* the shortest decimal that reads back as the same number */
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, value);
+        if (strtod(text, NULL) == value || isnan(value))
+            break;
+    }
+    pithp_text_add(t, text);
+}
+
+void pithp_describe_bytes(pithp_text *t, size_t bytes) {
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    if (bytes < 1000) {
+        pithp_text_print(t, "%zu B", bytes);
+        return;
+    }
+    double size = (double)bytes / 1024;
+    int unit = 1;
+    for (; size >= 999.5 && unit + 1 < PITHP_COUNT(units); unit++)
+        size /= 1024;
+    char number[32];
+    snprintf(number, sizeof number, "%.*f",
+             size < 9.995   ? 2
+             : size < 99.95 ? 1
+                            : 0,
+             size);
+    if (strchr(number, '.')) { /* 1.50 is 1.5, 2.0 is 2 */
+        size_t n = strlen(number);
+        while (number[n - 1] == '0')
+            number[--n] = 0;
+        if (number[n - 1] == '.')
+            number[n - 1] = 0;
+    }
+    pithp_text_print(t, "%s %s", number, units[unit]);
+}
+
+/* Quoted and escaped as a key of a path; long texts lose their end. */
+static void add_quoted(pithp_text *t, const char *text) {
+    pithp_text key;
+    pithp_text_begin(&key, t->rt);
+    pithp_path_add_key(&key, text); /* ['...'] */
+    size_t n = key.length < 2 ? 0 : key.length - 2;
+    const bool cut = n > MOST_TEXT;
+    if (cut)
+        for (n = MOST_TEXT; (key.bytes[1 + n] & 0xC0) == 0x80;)
+            n--; /* not inside of a character */
+    pithp_text_add_n(t, key.bytes + 1, n);
+    pithp_text_add(t, cut ? "...'" : "");
+    pithp_text_end(&key);
+}
+
+static void
+add_static(pithp_text *t, const pithp_field *field, const void *record, int nested);
+
+/* The statics of a record without leaves: Box{x=1, y=2}. */
+static void add_record(pithp_text *t, const void *record, int nested) {
+    const pith_type *type = pithp_shape_of(record)->type;
+    pithp_text_print(t, "%s{", type->name);
+    if (nested == MOST_NESTED)
+        pithp_text_add(t, "...");
+    for (int32_t i = 0; i < type->static_count && nested < MOST_NESTED; i++) {
+        const pithp_field *field = &type->fields[type->statics[i].field];
+        pithp_text_print(t, "%s%s=", i ? ", " : "", field->declared.name);
+        add_static(t, field, record, nested + 1);
+    }
+    pithp_text_add(t, "}");
+}
+
+static int64_t names_of(const pith_field *field) {
+    int64_t count = 0;
+    while (field->names && field->names[count])
+        count++;
+    return count;
+}
+
+static void
+add_static(pithp_text *t, const pithp_field *field, const void *record, int nested) {
+    union {
+        int64_t i64;
+        double f64;
+        bool yes;
+        int choice;
+        pith_dtype dtype;
+        const char *text;
+        const void *record;
+    } v = {0};
+    const size_t size = field->declared.size < sizeof v ? field->declared.size : sizeof v;
+    memcpy(&v, (const char *)record + field->declared.offset, size);
+    switch (field->declared.static_kind) {
+        case PITH_STATIC_I64:
+            pithp_text_print(t, "%lld", (long long)v.i64);
+            return;
+        case PITH_STATIC_F64:
+            pithp_describe_f64(t, v.f64);
+            return;
+        case PITH_STATIC_BOOL:
+            pithp_text_add(t, v.yes ? "true" : "false");
+            return;
+        case PITH_STATIC_TEXT:
+            if (v.text)
+                add_quoted(t, v.text);
+            else
+                pithp_text_add(t, "NULL");
+            return;
+        case PITH_STATIC_CHOICE:
+            if (v.choice >= 0 && v.choice < names_of(&field->declared))
+                pithp_text_add(t, field->declared.names[v.choice]);
+            else
+                pithp_text_print(t, "%d", v.choice);
+            return;
+        case PITH_STATIC_DTYPE_:
+            pithp_text_add(t, pith_dtype_name(v.dtype));
+            return;
+        case PITH_STATIC_RECORD_:
+            if (v.record)
+                add_record(t, v.record, nested);
+            else
+                pithp_text_add(t, "NULL");
+            return;
+        case PITH_STATIC_NONE:
+            return;
+    }
+}
+
+void pithp_static_describe(pithp_text *t, const pithp_field *field, const void *record) {
+    add_static(t, field, record, 0);
+}
+
+/* ---- Elements ---- */
+
+static void add_element(pithp_text *t, pith_dtype dtype, const void *element) {
+    int64_t i;
+    uint64_t u;
+    switch (dtype) {
+        case PITH_BOOL:
+            pithp_text_add(t, *(const uint8_t *)element ? "true" : "false");
+            return;
+        case PITH_I64:
+            memcpy(&i, element, sizeof i);
+            pithp_text_print(t, "%lld", (long long)i);
+            return;
+        case PITH_U64:
+            memcpy(&u, element, sizeof u);
+            pithp_text_print(t, "%llu", (unsigned long long)u);
+            return;
+        case PITH_DTYPE_NONE:
+        case PITH_I8:
+        case PITH_I16:
+        case PITH_I32:
+        case PITH_U8:
+        case PITH_U16:
+        case PITH_U32:
+            pithp_text_print(t, "%.0f", pithp_dtype_decode(dtype, element));
+            return;
+        case PITH_F16:
+        case PITH_BF16:
+        case PITH_F32:
+        case PITH_F64:
+            pithp_text_print(t, "%.6g", pithp_dtype_decode(dtype, element));
+            return;
+    }
+}
+
+pith_status pithp_describe_elements(pith_scope *s, pithp_text *t, const pith_array *a) {
+    const pith_spec *spec = pithp_array_spec(a);
+    const size_t width = pith_dtype_size(spec->dtype);
+    const int64_t shown = spec->count < MOST_VALUES ? spec->count : MOST_VALUES;
+    unsigned char elements[MOST_VALUES * 8];
+    pith_status rc = pithp_array_check(s, a, "pith_print", "leaf");
+    if (rc == PITH_OK && shown)
+        rc = pithp_copy_out(s, elements, a->data, (size_t)shown * width);
+    if (rc != PITH_OK)
+        return rc;
+    for (int64_t i = 0; i < shown; i++) {
+        pithp_text_add(t, i ? " " : "");
+        add_element(t, spec->dtype, elements + (size_t)i * width);
+    }
+    pithp_text_add(t, shown < spec->count ? " ..." : "");
+    return PITH_OK;
+}

@@ -1,0 +1,267 @@
+/* Where the structures of two trees differ: both are walked side by side, and the first
+ * few places become one line. What differs in kind, type or keys is not looked into
+ * further. */
+#include "tree/tree_internal.h"
+
+#include <string.h>
+
+enum { SHOWN = 3, MOST_PATH = 120 };
+
+void pithp_node_describe(pithp_text *t, const void *node) {
+    static const char *const names[] = {[PITHP_KIND_LIST] = "list",
+                                        [PITHP_KIND_TUPLE] = "tuple",
+                                        [PITHP_KIND_DICT] = "dict"};
+    if (!node) {
+        pithp_text_add(t, "nothing");
+        return;
+    }
+    const pithp_shape *shape = pithp_header_of(node)->shape;
+    char text[PITHP_SPEC_TEXT_BYTES];
+    switch (pithp_kind_of(node)) {
+        case PITHP_KIND_ARRAY:
+            pithp_text_add(t, pithp_spec_print(pithp_array_spec(node), text));
+            return;
+        case PITHP_KIND_RECORD:
+            pithp_text_add(t, shape->type->name);
+            return;
+        case PITHP_KIND_LIST:
+        case PITHP_KIND_TUPLE:
+        case PITHP_KIND_DICT:
+            pithp_text_print(t, "a %s of %lld", names[shape->kind],
+                             (long long)shape->slot_count);
+            return;
+        case PITHP_KIND_NONE:
+            pithp_text_add(t, "none");
+            return;
+        case PITHP_KIND_FREE:
+            pithp_text_add(t, "a dropped leaf");
+            return;
+        case PITHP_KIND_TREEDEF:
+        case PITHP_KIND_OTHER:
+            pithp_text_add(t, "no tree");
+            return;
+    }
+}
+
+/* ---- One place ---- */
+
+typedef struct report {
+    pith_runtime *rt;
+    pithp_text first; /* path of the first difference */
+    pithp_text text;  /* "expected ..., got ...; .path: expected ..., got ..." */
+    int64_t count;
+} report;
+
+/* The path of the last visit of w, with one more step; long ones lose their middle. */
+static void
+add_path(pithp_text *to, const pithp_walk *w, const char *step, pith_runtime *rt) {
+    pithp_text path;
+    pithp_text_begin(&path, rt);
+    pithp_walk_path(w, &path);
+    pithp_text_add(&path, step);
+    if (path.length <= MOST_PATH) {
+        pithp_text_add(to, path.bytes);
+    } else {
+        pithp_text_add_n(to, path.bytes, MOST_PATH / 2);
+        pithp_text_add(to, "...");
+        pithp_text_add(to, path.bytes + path.length - MOST_PATH / 2);
+    }
+    pithp_text_end(&path);
+}
+
+/* Begin an entry; false where enough are shown and it is only counted. */
+static bool begin_entry(report *r, const pithp_walk *w, const char *step) {
+    if (r->count++ >= SHOWN)
+        return false;
+    if (r->count == 1) {
+        add_path(&r->first, w, step, r->rt);
+        return true;
+    }
+    pithp_text_add(&r->text, "; ");
+    add_path(&r->text, w, step, r->rt);
+    pithp_text_add(&r->text, ": ");
+    return true;
+}
+
+static void add_nodes(report *r, const pithp_walk *w, const void *a, const void *b) {
+    if (!begin_entry(r, w, ""))
+        return;
+    pithp_text_add(&r->text, "expected ");
+    pithp_node_describe(&r->text, a);
+    pithp_text_add(&r->text, ", got ");
+    pithp_node_describe(&r->text, b);
+}
+
+/* ---- Statics ---- */
+
+static bool same_static(const pithp_static_info *info, const void *a, const void *b) {
+    const char *x = (const char *)a + info->offset, *y = (const char *)b + info->offset;
+    if (info->kind == PITH_STATIC_TEXT) {
+        const char *s, *t;
+        memcpy(&s, x, sizeof s);
+        memcpy(&t, y, sizeof t);
+        return s == t || (s && t && strcmp(s, t) == 0);
+    }
+    if (info->kind == PITH_STATIC_F64) {
+        double s, t;
+        memcpy(&s, x, sizeof s);
+        memcpy(&t, y, sizeof t);
+        if (s != s && t != t)
+            return true;
+    }
+    return memcmp(x, y, info->size) == 0;
+}
+
+/* Static records are one object for one value: that of two runtimes' is never compared.
+ */
+static void
+add_statics(report *r, const pithp_walk *w, const pithp_shape *a, const pithp_shape *b) {
+    for (int32_t i = 0; i < a->type->static_count; i++) {
+        const pithp_static_info *info = &a->type->statics[i];
+        if (same_static(info, a->statics, b->statics))
+            continue;
+        const pithp_field *field = &a->type->fields[info->field];
+        pithp_text step;
+        pithp_text_begin(&step, r->rt);
+        pithp_path_add_field(&step, field->declared.name);
+        if (begin_entry(r, w, step.bytes)) {
+            pithp_text_add(&r->text, "expected ");
+            pithp_static_describe(&r->text, field, a->statics);
+            pithp_text_add(&r->text, ", got ");
+            pithp_static_describe(&r->text, field, b->statics);
+        }
+        pithp_text_end(&step);
+    }
+}
+
+/* ---- Keys ---- */
+
+/* The first key of a that b lacks, or NULL. */
+static const char *lacking(const pithp_shape *a, const pithp_shape *b, int64_t *count) {
+    const char *first = NULL;
+    *count = 0;
+    for (int64_t i = 0, j = 0; i < a->slot_count; i++) {
+        while (j < b->slot_count && strcmp(b->keys[j], a->keys[i]) < 0)
+            j++;
+        if (j < b->slot_count && strcmp(b->keys[j], a->keys[i]) == 0)
+            continue;
+        if (++*count == 1)
+            first = a->keys[i];
+    }
+    return first;
+}
+
+static void add_keys_of(pithp_text *t, const char *what, const char *key, int64_t count) {
+    pithp_text_print(t, "%s key ", what);
+    pithp_text quoted;
+    pithp_text_begin(&quoted, t->rt);
+    pithp_path_add_key(&quoted, key);
+    if (quoted.length > 2) /* without the brackets */
+        pithp_text_add_n(t, quoted.bytes + 1, quoted.length - 2);
+    pithp_text_end(&quoted);
+    if (count > 1)
+        pithp_text_print(t, " and %lld more", (long long)(count - 1));
+}
+
+/* Whether the keys are the same; says else which are not. */
+static bool
+same_keys(report *r, const pithp_walk *w, const pithp_shape *a, const pithp_shape *b) {
+    int64_t missing, extra;
+    const char *first_missing = lacking(a, b, &missing);
+    const char *first_extra = lacking(b, a, &extra);
+    if (!missing && !extra)
+        return true;
+    if (begin_entry(r, w, "")) {
+        if (missing)
+            add_keys_of(&r->text, "missing", first_missing, missing);
+        if (extra)
+            add_keys_of(&r->text, missing ? ", unexpected" : "unexpected", first_extra,
+                        extra);
+    }
+    return false;
+}
+
+/* ---- Both trees ---- */
+
+/* Compare two entered nodes; whether their slots correspond. */
+static bool compare_nodes(report *r, const pithp_walk *w, const void *a, const void *b) {
+    const pithp_shape *x = pithp_shape_of(a), *y = pithp_shape_of(b);
+    if (x == y)
+        return true;
+    if (x->kind != y->kind || x->type != y->type) {
+        add_nodes(r, w, a, b);
+        return false;
+    }
+    if (x->kind == PITHP_KIND_RECORD) {
+        add_statics(r, w, x, y);
+        return true;
+    }
+    if (x->kind == PITHP_KIND_DICT)
+        return same_keys(r, w, x, y);
+    if (x->slot_count == y->slot_count)
+        return true;
+    add_nodes(r, w, a, b);
+    return false;
+}
+
+static void leave(pithp_walk *w) {
+    pithp_visit visit;
+    pithp_walk_skip(w);
+    pithp_walk_next(w, &visit);
+}
+
+static void
+compare(report *r, pithp_walk *a, pithp_walk *b, pithp_is_leaf is_leaf, void *closure) {
+    pithp_visit x, y;
+    while (pithp_walk_next(a, &x) && pithp_walk_next(b, &y)) {
+        const bool enters = x == PITHP_VISIT_ENTER && y == PITHP_VISIT_ENTER;
+        if (x == PITHP_VISIT_LEAVE)
+            continue;
+        if (x == PITHP_VISIT_ENTER && is_leaf && is_leaf(a->node, closure)) {
+            leave(a);
+            if (y == PITHP_VISIT_ENTER)
+                leave(b);
+        } else if (enters && a->node == b->node) {
+            leave(a);
+            leave(b);
+        } else if (enters) {
+            if (!compare_nodes(r, a, a->node, b->node)) {
+                leave(a);
+                leave(b);
+            }
+        } else if (x != y) {
+            add_nodes(r, a, a->node, b->node);
+            if (x == PITHP_VISIT_ENTER)
+                leave(a);
+            if (y == PITHP_VISIT_ENTER)
+                leave(b);
+        }
+    }
+}
+
+pith_status pithp_differences_fail(pith_scope *s,
+                                   const void *expected,
+                                   const void *got,
+                                   const char *of,
+                                   pithp_is_leaf is_leaf,
+                                   void *closure) {
+    report r = {.rt = s->runtime};
+    pithp_walk a, b;
+    pithp_text_begin(&r.first, r.rt);
+    pithp_text_begin(&r.text, r.rt);
+    pithp_walk_begin(&a, r.rt, expected);
+    pithp_walk_begin(&b, r.rt, got);
+    compare(&r, &a, &b, is_leaf, closure);
+    if (r.count > SHOWN)
+        pithp_text_print(&r.text, "; and %lld more", (long long)(r.count - SHOWN));
+    pith_status rc;
+    if (a.failed || b.failed || r.text.failed || r.first.failed)
+        rc = pithp_fail_memory(s, r.text.length);
+    else
+        rc = pithp_fail(s, PITH_E_STRUCTURE, r.first.bytes, "%s (%s)", r.text.bytes, of);
+    pithp_walk_end(&b);
+    pithp_walk_end(&a);
+    pithp_text_end(&r.text);
+    pithp_text_end(&r.first);
+    return rc;
+}

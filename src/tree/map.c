@@ -1,0 +1,206 @@
+/* Maps: a function over the leaves of trees of one structure. The first tree is gathered
+ * with what the predicate picks; the others are read along it. */
+#include "tree/tree_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- Several trees of one structure ---- */
+
+/* Read a tree along a structure that has picked nodes: what lies at its items. */
+static pith_status gather_along(pith_scope *s,
+                                const pithp_structure *t,
+                                const void *tree,
+                                const pith_array **items,
+                                bool *same) {
+    pithp_walk w;
+    pithp_visit visit = PITHP_VISIT_LEAVE;
+    int64_t token = 0, run = 0, item = 0;
+    *same = true;
+    pithp_walk_begin(&w, s->runtime, tree);
+    while (*same && pithp_walk_next(&w, &visit)) {
+        if (visit == PITHP_VISIT_LEAVE)
+            continue;
+        const int kind = token < t->token_count ? pithp_token_kind(t->tokens[token]) : -1;
+        if (kind == PITHP_TOKEN_NODE) {
+            *same = visit == PITHP_VISIT_ENTER &&
+                    pithp_shape_of(w.node) == pithp_token_shape(t->tokens[token]);
+            token++;
+            continue;
+        }
+        if (kind == PITHP_TOKEN_PICKED) {
+            if (visit == PITHP_VISIT_ENTER) {
+                pithp_walk_skip(&w);
+                pithp_walk_next(&w, &visit);
+            }
+            items[item++] = w.node;
+        } else if (kind == PITHP_TOKEN_LEAVES && visit == PITHP_VISIT_LEAF) {
+            items[item++] = w.node;
+        } else {
+            *same = kind == PITHP_TOKEN_ABSENT && visit == PITHP_VISIT_ABSENT;
+        }
+        if (++run == pithp_token_run(t->tokens[token]))
+            token++, run = 0;
+    }
+    const bool failed = w.failed;
+    *same &= token == t->token_count;
+    pithp_walk_end(&w);
+    return failed ? pithp_fail_memory(s, (size_t)w.room * sizeof *w.frames) : PITH_OK;
+}
+
+static pith_status gather_other(pith_scope *s,
+                                const pithp_structure *t,
+                                const void *tree,
+                                const pith_array **items,
+                                bool *same) {
+    if (t->picked)
+        return gather_along(s, t, tree, items, same);
+    pithp_flat f;
+    const pith_status rc = pithp_flat_make(s, &f, tree, NULL, NULL);
+    if (rc != PITH_OK)
+        return rc;
+    *same = pithp_structure_same(t, &f.structure);
+    if (*same)
+        memcpy(items, f.items, (size_t)t->item_count * sizeof *items);
+    pithp_flat_end(&f);
+    return PITH_OK;
+}
+
+pith_status pithp_forest_make(pith_scope *s,
+                              pithp_forest *forest,
+                              const char *function,
+                              int64_t count,
+                              const void *const *trees,
+                              pithp_is_leaf is_leaf,
+                              void *closure) {
+    if (count < 1 || !trees)
+        return pithp_fail(s, PITH_E_ARG, NULL, "%s: %s", function,
+                          trees ? "there are no trees" : "trees is NULL");
+    for (int64_t k = 0; k < count; k++) {
+        char name[32];
+        snprintf(name, sizeof name, "trees[%lld]", (long long)k);
+        const pith_status rc = pithp_tree_check(s, trees[k], function, name);
+        if (rc != PITH_OK)
+            return rc;
+    }
+    pith_status rc = pithp_flat_make(s, &forest->first, trees[0], is_leaf, closure);
+    if (rc != PITH_OK)
+        return rc;
+    const pithp_structure *t = &forest->first.structure;
+    forest->count = count;
+    forest->others = NULL;
+    forest->bytes = (size_t)t->item_count * sizeof *forest->others;
+    if (pithp_mul_overflows(forest->bytes, (size_t)count - 1, &forest->bytes))
+        forest->bytes = SIZE_MAX;
+    if (count > 1) {
+        forest->others = pithp_allocate(s->runtime, forest->bytes);
+        if (!forest->others)
+            rc = pithp_fail_memory(s, forest->bytes);
+    }
+    for (int64_t k = 1; k < count && rc == PITH_OK; k++) {
+        bool same = true;
+        if (trees[k] == trees[0])
+            memcpy(pithp_forest_items(forest, k), forest->first.items,
+                   (size_t)t->item_count * sizeof *forest->others);
+        else
+            rc = gather_other(s, t, trees[k], forest->others + (k - 1) * t->item_count,
+                              &same);
+        if (rc == PITH_OK && !same) {
+            char of[96];
+            snprintf(of, sizeof of, "%s: tree %lld against tree 0", function,
+                     (long long)k);
+            rc = pithp_differences_fail(s, trees[0], trees[k], of, is_leaf, closure);
+        }
+    }
+    if (rc != PITH_OK)
+        pithp_forest_end(forest);
+    return rc;
+}
+
+void pithp_forest_end(pithp_forest *forest) {
+    if (forest->others)
+        pithp_release(forest->first.rt, forest->others, forest->bytes);
+    pithp_flat_end(&forest->first);
+}
+
+/* ---- The map ---- */
+
+typedef struct mapping {
+    pith_leaf_function function;
+    const void *(*whole)(pith_scope *s, const void *const *nodes, void *closure);
+    void *closure;
+} mapping;
+
+/* What becomes of the items: leaf[k] is the one of the k-th tree. */
+static const void *
+apply(pith_scope *s, const mapping *m, bool picked, const pith_array *const *leaf) {
+    const char *name = picked ? "whole" : "function";
+    const void *made = picked ? m->whole(s, (const void *const *)leaf, m->closure)
+                              : (const void *)m->function(s, leaf, m->closure);
+    if (pith_failed(s))
+        return NULL;
+    if (!made) {
+        pithp_fail(s, PITH_E_CALLBACK, NULL, "%s returned NULL without an error", name);
+        return NULL;
+    }
+    return picked && pithp_tree_check(s, made, "pith_tree_map", "result of whole") !=
+                         PITH_OK
+               ? NULL
+               : made;
+}
+
+static pith_status map_items(pith_scope *s,
+                             const mapping *m,
+                             const pithp_forest *forest,
+                             const pith_array **leaf,
+                             const pith_array **results) {
+    const pithp_structure *t = &forest->first.structure;
+    for (int64_t i = 0; i < t->item_count; i++) {
+        const pith_array *const *leaves = &forest->first.items[i];
+        if (forest->count > 1) {
+            leaf[0] = forest->first.items[i];
+            for (int64_t k = 1; k < forest->count; k++)
+                leaf[k] = pithp_forest_items(forest, k)[i];
+            leaves = leaf;
+        }
+        results[i] = apply(s, m, !t->specs[i], leaves);
+        if (PITHP_UNLIKELY(!results[i])) {
+            pithp_item_prefix(s, t, i);
+            return s->error.code;
+        }
+    }
+    return PITH_OK;
+}
+
+const void *pith_tree_map(pith_scope *s,
+                          pith_leaf_function function,
+                          void *closure,
+                          int count,
+                          const void *const *trees,
+                          const pith_map_options *options) {
+    const void *nil = count > 0 && trees ? pithp_nil_for(trees[0]) : NULL;
+    if (!pithp_enter(s))
+        return nil;
+    const mapping m = {function, options ? options->whole : NULL, closure};
+    const pithp_is_leaf is_leaf = options ? options->is_leaf : NULL;
+    if (!function || (is_leaf && !m.whole)) {
+        pithp_fail(s, PITH_E_ARG, NULL, "pith_tree_map: %s",
+                   function ? "is_leaf is given without whole" : "function is NULL");
+        return nil;
+    }
+    pithp_forest forest;
+    if (pithp_forest_make(s, &forest, "pith_tree_map", count, trees, is_leaf, closure) !=
+        PITH_OK)
+        return nil;
+    const pithp_structure *t = &forest.first.structure;
+    const size_t bytes = (size_t)(t->item_count + count) * sizeof(void *);
+    const pith_array **results = pithp_allocate(s->runtime, bytes);
+    const void *made = NULL;
+    if (!results)
+        pithp_fail_memory(s, bytes);
+    else if (map_items(s, &m, &forest, results + t->item_count, results) == PITH_OK)
+        made = pithp_build(s, t, pithp_owner_of(trees[0]), results);
+    pithp_release(s->runtime, results, bytes);
+    pithp_forest_end(&forest);
+    return made ? made : nil;
+}

@@ -1,0 +1,80 @@
+/* Trees like another one, filled: all small leaves share one block. */
+#include "tree/tree_internal.h"
+
+/* Fill new arrays, neighbours of one dtype in one go. Bytes between them may be written.
+ */
+static pith_status fill_arrays(pith_scope *s,
+                               int64_t count,
+                               const pith_array *const *arrays,
+                               const uint64_t bits[PITH_DTYPE_COUNT]) {
+    for (int64_t i = 0; i < count;) {
+        const pith_dtype dtype = pithp_array_spec(arrays[i])->dtype;
+        const pithp_buffer *buffer = arrays[i]->buffer;
+        char *begin = arrays[i]->data, *end = begin;
+        for (; i < count; i++) {
+            const pith_spec *spec = pithp_array_spec(arrays[i]);
+            char *data = arrays[i]->data;
+            if (spec->dtype != dtype || arrays[i]->buffer != buffer || data < end ||
+                data - end >= PITHP_ALIGNMENT)
+                break;
+            end = data + spec->bytes;
+        }
+        const size_t width = pith_dtype_size(dtype);
+        const int64_t elements = (int64_t)((size_t)(end - begin) / width);
+        const pith_status rc =
+            elements ? pithp_fill(s, begin, &bits[dtype], width, elements) : PITH_OK;
+        if (rc != PITH_OK)
+            return rc;
+    }
+    return PITH_OK;
+}
+
+/* The bits of the value in every dtype of the tree. */
+static pith_status encode(pith_scope *s,
+                          const pithp_structure *t,
+                          double value,
+                          uint64_t bits[PITH_DTYPE_COUNT]) {
+    bool known[PITH_DTYPE_COUNT] = {false};
+    for (int64_t i = 0; i < t->item_count; i++) {
+        const pith_dtype dtype = t->specs[i]->dtype;
+        if (known[dtype])
+            continue;
+        known[dtype] = true;
+        bits[dtype] = 0;
+        if (!pithp_dtype_encode(dtype, value, &bits[dtype]) &&
+            !pith_dtype_is_float(dtype))
+            return pithp_item_fail(s, t, i, PITH_E_DTYPE, "%.17g is not exact in %s",
+                                   value, pith_dtype_name(dtype));
+    }
+    return PITH_OK;
+}
+
+static const void *
+fill_like(pith_scope *s, const void *tree, double value, const char *function) {
+    pithp_flat f;
+    if (pithp_tree_check(s, tree, function, "tree") != PITH_OK ||
+        pithp_flat_make(s, &f, tree, NULL, NULL) != PITH_OK)
+        return NULL;
+    /* The new leaves take the places of the old ones. */
+    const pithp_structure *t = &f.structure;
+    uint64_t bits[PITH_DTYPE_COUNT];
+    const void *made = NULL;
+    if (encode(s, t, value, bits) == PITH_OK &&
+        pithp_arrays_make(s, t->item_count, t->specs, f.items) == PITH_OK &&
+        fill_arrays(s, t->item_count, f.items, bits) == PITH_OK)
+        made = pithp_build(s, t, pithp_owner_of(tree), f.items);
+    pithp_flat_end(&f);
+    return made;
+}
+
+const void *pith_tree_zeros_like(pith_scope *s, const void *tree) {
+    const void *made =
+        pithp_enter(s) ? fill_like(s, tree, 0, "pith_tree_zeros_like") : NULL;
+    return made ? made : pithp_nil_for(tree);
+}
+
+const void *pith_tree_full_like(pith_scope *s, const void *tree, double value) {
+    const void *made =
+        pithp_enter(s) ? fill_like(s, tree, value, "pith_tree_full_like") : NULL;
+    return made ? made : pithp_nil_for(tree);
+}

@@ -1,0 +1,396 @@
+/* Resizing: statics that name extents have changed, and leaves follow. Every place of a
+ * leaf demands a spec of it: its record's statics, and for ^names those of enclosing
+ * nodes, say which. A leaf in several places is resized once. */
+#include "tree/node_internal.h"
+
+#include <string.h>
+
+/* Where a leaf is, and what must become of it there. */
+typedef struct place {
+    const pith_array *leaf, *result;
+    const pith_spec *demand; /* NULL: none */
+    double fill;
+    int64_t first; /* the place that stands for all of the same leaf */
+} place;
+
+typedef struct resizing {
+    pith_scope *s;
+    const pith_type *type;
+    const char *value; /* the user's struct */
+    bool shrink;
+    place *places;
+    int64_t count, room;
+} resizing;
+
+static const void *slot_of(const resizing *r, int32_t slot) {
+    const void *child;
+    memcpy(&child, r->value + r->type->slot_offsets[slot], sizeof child);
+    return child;
+}
+
+/* ---- Paths of places, for errors ---- */
+
+/* Walk to the wanted place again: its path. Places are numbered in walk order. */
+static void path_of(const resizing *r, int64_t wanted, pithp_text *path) {
+    int64_t seen = 0;
+    for (int32_t i = 0; i < r->type->slot_count; i++) {
+        pithp_walk w;
+        pithp_visit visit;
+        pithp_walk_begin(&w, r->s->runtime, slot_of(r, i));
+        while (pithp_walk_next(&w, &visit)) {
+            if (visit != PITHP_VISIT_LEAF || seen++ != wanted)
+                continue;
+            const pith_type *type = r->type;
+            pithp_path_add_field(path, type->fields[type->slot_fields[i]].declared.name);
+            pithp_walk_path(&w, path);
+            pithp_walk_end(&w);
+            return;
+        }
+        pithp_walk_end(&w);
+    }
+}
+
+/* Two places want different things of one leaf. */
+static pith_status fail_conflict(const resizing *r, int64_t a, int64_t b) {
+    const place *x = &r->places[a], *y = &r->places[b];
+    pithp_text first, second;
+    char want[2][PITHP_SPEC_TEXT_BYTES];
+    pithp_text_begin(&first, r->s->runtime);
+    pithp_text_begin(&second, r->s->runtime);
+    path_of(r, a, &first);
+    path_of(r, b, &second);
+    if (x->demand != y->demand)
+        pithp_fail(r->s, PITH_E_SHAPE, second.bytes,
+                   "resizes to %s, but the same leaf at %s to %s",
+                   pithp_spec_print(y->demand, want[1]), first.bytes,
+                   pithp_spec_print(x->demand, want[0]));
+    else
+        pithp_fail(r->s, PITH_E_SHAPE, second.bytes,
+                   "is filled with %g, but the same leaf at %s with %g", y->fill,
+                   first.bytes, x->fill);
+    pithp_text_end(&second);
+    pithp_text_end(&first);
+    return PITH_E_SHAPE;
+}
+
+/* ---- Demands ---- */
+
+static int64_t static_i64(const pith_type *type, const void *record, int32_t field) {
+    int64_t value;
+    memcpy(&value, (const char *)record + type->fields[field].declared.offset,
+           sizeof value);
+    return value;
+}
+
+/* The field of the static that ^name means in a record; -1: a bound name, which stays;
+ * -2: the record has no such name. */
+static int32_t provider(const pith_type *type, const char *name) {
+    for (int32_t i = 0; i < type->provided_count; i++)
+        if (type->provided[i] == name)
+            return type->provided_by[i] >= 0 ? type->provided_by[i] : -1;
+    return -2;
+}
+
+/* The integer static that an extent stands on; false: it keeps its size. w: the walk that
+ * is in the record, NULL for the root. */
+static bool find_static(const resizing *r,
+                        const pithp_walk *w,
+                        const pith_type *type,
+                        const void *record,
+                        const pithp_extent *e,
+                        int64_t *value) {
+    if (e->kind == PITHP_EXTENT_STATIC) {
+        *value = static_i64(type, record, e->name);
+        return true;
+    }
+    if (e->kind != PITHP_EXTENT_OUTER || !w)
+        return false;
+    const char *name = type->names[e->name];
+    for (int64_t i = w->depth - 1; i-- > 0;) {
+        const pithp_frame *f = &w->frames[i];
+        const int32_t by = f->shape->type ? provider(f->shape->type, name) : -2;
+        if (by == -2)
+            continue;
+        if (by >= 0)
+            *value = static_i64(f->shape->type, f->node, by);
+        return by >= 0;
+    }
+    const int32_t by = provider(r->type, name);
+    if (by >= 0)
+        *value = static_i64(r->type, r->value, by);
+    return by >= 0;
+}
+
+/* What a record demands of the leaf in one of its slots. */
+static pith_status demand_of(const resizing *r,
+                             const pithp_walk *w,
+                             const pith_type *type,
+                             const void *record,
+                             int64_t slot,
+                             place *p) {
+    const pithp_field *f = &type->fields[type->slot_fields[slot]];
+    const pithp_leaf_spec *ls = &f->leaf;
+    const pith_spec *spec = pithp_array_spec(p->leaf);
+    if (type->slots[slot].kind != PITHP_SLOT_LEAF || ls->any_shape ||
+        spec->rank < ls->rank)
+        return PITH_OK; /* what does not fit is refused when the record is made */
+    p->fill = f->declared.options.fill;
+    pith_spec wanted = *spec;
+    int64_t *extents = wanted.shape + (spec->rank - ls->rank);
+    for (int32_t k = 0; k < ls->rank; k++) {
+        const pithp_extent *e = &ls->extents[k];
+        int64_t base;
+        if (find_static(r, w, type, record, e, &base) &&
+            (__builtin_mul_overflow(base, e->times, &extents[k]) ||
+             __builtin_add_overflow(extents[k], e->plus, &extents[k])))
+            return pithp_fail(r->s, PITH_E_OVERFLOW, NULL,
+                              "the extent of axis %d overflows",
+                              spec->rank - ls->rank + k);
+    }
+    p->demand = pithp_spec(r->s, spec->dtype, spec->rank, wanted.shape);
+    return p->demand ? PITH_OK : r->s->error.code;
+}
+
+static pith_status add_place(resizing *r,
+                             const pithp_walk *w,
+                             const pith_type *type,
+                             const void *record,
+                             int64_t slot,
+                             const void *leaf) {
+    if (r->count == r->room) {
+        const size_t old = (size_t)r->room * sizeof(place);
+        const int64_t room = r->room ? 2 * r->room : 64;
+        place *grown =
+            pithp_reallocate(r->s->runtime, r->places, old, (size_t)room * sizeof(place));
+        if (!grown)
+            return pithp_fail_memory(r->s, 2 * old);
+        r->places = grown;
+        r->room = room;
+    }
+    place *p = &r->places[r->count++];
+    *p = (place){.leaf = leaf, .first = r->count - 1};
+    const pith_status rc = type ? demand_of(r, w, type, record, slot, p) : PITH_OK;
+    if (rc != PITH_OK) {
+        pithp_text path;
+        pithp_text_begin(&path, r->s->runtime);
+        path_of(r, r->count - 1, &path);
+        pithp_error_prefix(r->s, path.bytes);
+        pithp_text_end(&path);
+    }
+    return rc;
+}
+
+/* The places of a child of the root. */
+static pith_status collect_child(resizing *r, int32_t slot, const void *child) {
+    if (pithp_kind_of(child) == PITHP_KIND_ARRAY)
+        return add_place(r, NULL, r->type, r->value, slot, child);
+    pithp_walk w;
+    pithp_visit visit;
+    pith_status rc = PITH_OK;
+    pithp_walk_begin(&w, r->s->runtime, child);
+    while (rc == PITH_OK && pithp_walk_next(&w, &visit)) {
+        if (visit != PITHP_VISIT_LEAF)
+            continue;
+        const pithp_frame *parent = &w.frames[w.depth - 1];
+        rc = add_place(r, &w, parent->shape->type, parent->node, w.slot, w.node);
+    }
+    if (w.failed)
+        rc = pithp_fail_memory(r->s, (size_t)w.room * sizeof *w.frames);
+    pithp_walk_end(&w);
+    return rc;
+}
+
+static pith_status collect(resizing *r) {
+    for (int32_t i = 0; i < r->type->slot_count; i++) {
+        const pithp_field *f = &r->type->fields[r->type->slot_fields[i]];
+        const void *child = slot_of(r, i);
+        pithp_text path;
+        pithp_text_begin(&path, r->s->runtime);
+        pithp_path_add_field(&path, f->declared.name);
+        pith_status rc = child ? pithp_child_check(r->s, child, path.bytes) : PITH_OK;
+        pithp_text_end(&path);
+        if (rc == PITH_OK && child)
+            rc = collect_child(r, i, child);
+        if (rc != PITH_OK)
+            return rc;
+    }
+    return PITH_OK;
+}
+
+/* ---- One leaf in several places ---- */
+
+static bool same_fill(const place *a, const place *b) {
+    return memcmp(&a->fill, &b->fill, sizeof a->fill) == 0;
+}
+
+/* Merge a place into the first one of its leaf. */
+static pith_status merge(const resizing *r, int64_t first, int64_t other) {
+    place *a = &r->places[first], *b = &r->places[other];
+    b->first = first;
+    if (!b->demand)
+        return PITH_OK;
+    if (!a->demand) {
+        a->demand = b->demand;
+        a->fill = b->fill;
+        return PITH_OK;
+    }
+    const bool changes = a->demand != pithp_array_spec(a->leaf);
+    if (a->demand != b->demand || (changes && !same_fill(a, b)))
+        return fail_conflict(r, first, other);
+    return PITH_OK;
+}
+
+static pith_status merge_all(const resizing *r) {
+    size_t mask = 15;
+    while ((int64_t)mask < 2 * r->count)
+        mask = 2 * mask + 1;
+    const size_t bytes = (mask + 1) * sizeof(int64_t);
+    int64_t *table = pithp_allocate(r->s->runtime, bytes); /* place + 1; 0: free */
+    if (!table)
+        return pithp_fail_memory(r->s, bytes);
+    memset(table, 0, bytes);
+    pith_status rc = PITH_OK;
+    for (int64_t i = 0; i < r->count && rc == PITH_OK; i++) {
+        const pith_array *leaf = r->places[i].leaf;
+        size_t at = (size_t)pithp_hash(0, &leaf, sizeof leaf) & mask;
+        while (table[at] && r->places[table[at] - 1].leaf != leaf)
+            at = (at + 1) & mask;
+        if (table[at])
+            rc = merge(r, table[at] - 1, i);
+        else
+            table[at] = i + 1;
+    }
+    pithp_release(r->s->runtime, table, bytes);
+    return rc;
+}
+
+/* ---- Leaves ---- */
+
+static const pith_array *resized(const resizing *r, const place *p) {
+    const pith_spec *from = pithp_array_spec(p->leaf), *to = p->demand;
+    pithp_pad_params pad = {{0}, {0}, {0}};
+    for (int32_t k = 0; k < from->rank; k++) {
+        pad.high[k] = to->shape[k] - from->shape[k];
+        if (pad.high[k] >= 0 || r->shrink)
+            continue;
+        char old[PITHP_SPEC_TEXT_BYTES], new[PITHP_SPEC_TEXT_BYTES];
+        pithp_fail(r->s, PITH_E_SHAPE, NULL,
+                   "would shrink from %s to %s, which drops elements: ask for it with "
+                   "options.shrink",
+                   pithp_spec_print(from, old), pithp_spec_print(to, new));
+        return NULL;
+    }
+    if (pithp_array_check(r->s, p->leaf, "pith_tree_resize", "leaf") != PITH_OK)
+        return NULL;
+    pithp_full_params full = {.dtype = from->dtype};
+    if (!pithp_dtype_encode(from->dtype, p->fill, &full.value) &&
+        !pith_dtype_is_float(from->dtype)) {
+        pithp_fail(r->s, PITH_E_DTYPE, NULL, "its fill %.17g is not exact in %s", p->fill,
+                   pith_dtype_name(from->dtype));
+        return NULL;
+    }
+    const pith_array *fill = pithp_bind(r->s, PITHP_OP_FULL, 0, NULL, &full);
+    const pith_array *operands[] = {p->leaf, fill};
+    const pith_array *made =
+        fill ? pithp_bind(r->s, PITHP_OP_PAD, 2, operands, &pad) : NULL;
+    if (fill)
+        pithp_array_drop(r->s, fill);
+    return made;
+}
+
+/* The result of every place. */
+static pith_status resize_leaves(const resizing *r) {
+    for (int64_t i = 0; i < r->count; i++) {
+        place *p = &r->places[i];
+        if (p->first != i) {
+            p->result = r->places[p->first].result;
+            continue;
+        }
+        const bool changes = p->demand && p->demand != pithp_array_spec(p->leaf);
+        p->result = changes ? resized(r, p) : p->leaf;
+        if (p->result)
+            continue;
+        pithp_text path;
+        pithp_text_begin(&path, r->s->runtime);
+        path_of(r, i, &path);
+        pithp_error_prefix(r->s, path.bytes);
+        pithp_text_end(&path);
+        return r->s->error.code;
+    }
+    return PITH_OK;
+}
+
+/* ---- Nodes ---- */
+
+/* A child around the results of its places from `next` on: itself where none changed. */
+static const void *rebuilt(const resizing *r, const void *child, int64_t *next) {
+    pithp_flat f;
+    if (pithp_flat_make(r->s, &f, child, NULL, NULL) != PITH_OK)
+        return NULL;
+    bool changed = false;
+    for (int64_t i = 0; i < f.structure.item_count; i++) {
+        const place *p = &r->places[*next + i];
+        changed |= p->result != p->leaf;
+        f.items[i] = p->result;
+    }
+    *next += f.structure.item_count;
+    const void *made =
+        changed ? pithp_build(r->s, &f.structure, pithp_owner_of(child), f.items) : child;
+    pithp_flat_end(&f);
+    return made;
+}
+
+static const void *rebuild(const resizing *r) {
+    const size_t bytes = (size_t)r->type->slot_count * sizeof(void *);
+    const void **slots = pithp_allocate(r->s->runtime, bytes);
+    if (!slots) {
+        pithp_fail_memory(r->s, bytes);
+        return NULL;
+    }
+    int64_t next = 0;
+    bool good = true;
+    for (int32_t i = 0; i < r->type->slot_count && good; i++) {
+        slots[i] = slot_of(r, i);
+        if (!slots[i])
+            continue;
+        slots[i] = rebuilt(r, slots[i], &next);
+        good = slots[i];
+        if (!good) {
+            pithp_text step;
+            pithp_text_begin(&step, r->s->runtime);
+            pithp_path_add_field(&step,
+                                 r->type->fields[r->type->slot_fields[i]].declared.name);
+            pithp_error_prefix(r->s, step.bytes);
+            pithp_text_end(&step);
+        }
+    }
+    const pithp_shape *shape = good ? pithp_shape_record(r->s, r->type, r->value) : NULL;
+    const void *made = shape ? pithp_record_make(r->s, shape, slots) : NULL;
+    pithp_release(r->s->runtime, slots, bytes);
+    return made;
+}
+
+const void *pith_tree_resize_as(pith_scope *s,
+                                const pith_type *type,
+                                const void *value,
+                                const pith_resize_options *options) {
+    const void *nil = pithp_nil(type);
+    if (!pithp_enter(s))
+        return nil;
+    if (!pithp_type_valid(type) || type->error || !value) {
+        const bool bad = !pithp_type_valid(type) || type->error;
+        pithp_fail(s, bad ? PITH_E_TYPE : PITH_E_ARG, NULL, "pith_tree_resize: %s",
+                   !pithp_type_valid(type) ? "type is no record type"
+                   : type->error           ? type->error
+                                           : "value is NULL");
+        return nil;
+    }
+    resizing r = {
+        .s = s, .type = type, .value = value, .shrink = options && options->shrink};
+    const void *made = NULL;
+    if (collect(&r) == PITH_OK && merge_all(&r) == PITH_OK &&
+        resize_leaves(&r) == PITH_OK)
+        made = rebuild(&r);
+    pithp_release(s->runtime, r.places, (size_t)r.room * sizeof(place));
+    return made ? made : nil;
+}

@@ -1,0 +1,500 @@
+/* Paths: printing steps, reading them back, and finding nodes by them.
+ *
+ *     path  := step*
+ *     step  := "." name            a field; names of members of structs have dots:
+ * ".box.x" | "[" digits "]"      an item of a list or tuple | "['" key "']"       an item
+ * of a dict; double quotes are read too key   := any code points, with \\ \' \" \n \r \t
+ * and \uXXXX (surrogate pairs for what lies beyond 0xFFFF) as escapes
+ *
+ * Printed: single quotes, and escapes for quotes of that kind, backslashes and control
+ * characters (U+0000 to U+001F, U+007F to U+009F) only. */
+#include "tree/tree_internal.h"
+
+#include <string.h>
+
+/* ---- Code points ---- */
+
+/* The code point at p, of *n bytes; -1 where it is no UTF-8. */
+static int32_t decode(const char *p, size_t *n) {
+    const unsigned char *b = (const unsigned char *)p;
+    static const int32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    const size_t bytes = b[0] < 0x80    ? 1
+                         : b[0] >= 0xF0 ? 4
+                         : b[0] >= 0xE0 ? 3
+                         : b[0] >= 0xC0 ? 2
+                                        : 0;
+    if (bytes == 0 || b[0] > 0xF4)
+        return -1;
+    int32_t code = bytes == 1 ? b[0] : b[0] & (0x7F >> bytes);
+    for (size_t i = 1; i < bytes; i++) {
+        if ((b[i] & 0xC0) != 0x80)
+            return -1;
+        code = code << 6 | (b[i] & 0x3F);
+    }
+    *n = bytes;
+    return code < least[bytes] || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)
+               ? -1
+               : code;
+}
+
+static void add_code(pithp_text *t, int32_t code) {
+    const uint32_t c = (uint32_t)code;
+    char b[4];
+    if (c < 0x80) {
+        b[0] = (char)c;
+        pithp_text_add_n(t, b, 1);
+    } else if (c < 0x800) {
+        b[0] = (char)(0xC0 | c >> 6);
+        b[1] = (char)(0x80 | (c & 0x3F));
+        pithp_text_add_n(t, b, 2);
+    } else if (c < 0x10000) {
+        b[0] = (char)(0xE0 | c >> 12);
+        b[1] = (char)(0x80 | (c >> 6 & 0x3F));
+        b[2] = (char)(0x80 | (c & 0x3F));
+        pithp_text_add_n(t, b, 3);
+    } else {
+        b[0] = (char)(0xF0 | c >> 18);
+        b[1] = (char)(0x80 | (c >> 12 & 0x3F));
+        b[2] = (char)(0x80 | (c >> 6 & 0x3F));
+        b[3] = (char)(0x80 | (c & 0x3F));
+        pithp_text_add_n(t, b, 4);
+    }
+}
+
+/* ---- Printing ---- */
+
+void pithp_path_add_field(pithp_text *t, const char *name) {
+    pithp_text_add_n(t, ".", 1);
+    pithp_text_add(t, name);
+}
+
+void pithp_path_add_index(pithp_text *t, int64_t index) {
+    pithp_text_print(t, "[%lld]", (long long)index);
+}
+
+static void add_escaped(pithp_text *t, int32_t code, const char *bytes, size_t n) {
+    switch (code) {
+        case '\n':
+            pithp_text_add_n(t, "\\n", 2);
+            return;
+        case '\r':
+            pithp_text_add_n(t, "\\r", 2);
+            return;
+        case '\t':
+            pithp_text_add_n(t, "\\t", 2);
+            return;
+        case '\'':
+        case '\\':
+            pithp_text_add_n(t, "\\", 1);
+            break;
+        default:
+            if (code < 0x20 || (code >= 0x7F && code < 0xA0)) {
+                pithp_text_print(t, "\\u%04x", (unsigned)code);
+                return;
+            }
+    }
+    pithp_text_add_n(t, bytes, n);
+}
+
+void pithp_path_add_key(pithp_text *t, const char *key) {
+    pithp_text_add_n(t, "['", 2);
+    while (*key) {
+        size_t n = 1;
+        const int32_t code = decode(key, &n);
+        if (code < 0) /* keys are UTF-8; show whatever else it is as what it would be */
+            add_escaped(t, (unsigned char)*key, key, 1);
+        else
+            add_escaped(t, code, key, n);
+        key += n;
+    }
+    pithp_text_add_n(t, "']", 2);
+}
+
+void pithp_path_add_slot(pithp_text *t, const pithp_shape *shape, int64_t slot) {
+    switch (shape->kind) {
+        case PITHP_KIND_RECORD:
+            pithp_path_add_field(t, pithp_slot_name(shape, slot));
+            return;
+        case PITHP_KIND_DICT:
+            pithp_path_add_key(t, shape->keys[slot]);
+            return;
+        case PITHP_KIND_LIST:
+        case PITHP_KIND_TUPLE:
+            pithp_path_add_index(t, slot);
+            return;
+        case PITHP_KIND_FREE:
+        case PITHP_KIND_ARRAY:
+        case PITHP_KIND_NONE:
+        case PITHP_KIND_TREEDEF:
+        case PITHP_KIND_OTHER:
+            return;
+    }
+}
+
+/* ---- Reading ---- */
+
+void pithp_path_read(pithp_path_reader *r, pith_runtime *rt, const char *path) {
+    *r = (pithp_path_reader){.path = path};
+    pithp_text_begin(&r->name, rt);
+}
+
+void pithp_path_read_end(pithp_path_reader *r) {
+    pithp_text_end(&r->name);
+}
+
+static bool malformed(pithp_path_reader *r, const char *at, const char *error) {
+    r->next = (size_t)(at - r->path);
+    r->error = error;
+    return false;
+}
+
+static bool is_name_start(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+static bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+static bool read_field(pithp_path_reader *r, pithp_step *step, const char *p) {
+    const char *name = ++p;
+    if (!is_name_start(*p))
+        return malformed(r, p, "expected a field's name after '.'");
+    while (is_name_start(*p) || is_digit(*p))
+        p++;
+    pithp_text_add_n(&r->name, name, (size_t)(p - name));
+    step->kind = PITHP_STEP_FIELD;
+    r->next = (size_t)(p - r->path);
+    return true;
+}
+
+static bool read_index(pithp_path_reader *r, pithp_step *step, const char *p) {
+    const char *digits = p;
+    int64_t index = 0;
+    for (; is_digit(*p); p++)
+        if (__builtin_mul_overflow(index, 10, &index) ||
+            __builtin_add_overflow(index, *p - '0', &index))
+            return malformed(r, digits, "the index is too large");
+    if (*p != ']')
+        return malformed(r, p, "expected ']' after the index");
+    step->kind = PITHP_STEP_INDEX;
+    step->index = index;
+    r->next = (size_t)(p + 1 - r->path);
+    return true;
+}
+
+/* Four hexadecimal digits; -1 where they are none. */
+static int32_t read_hex(const char *p) {
+    int32_t code = 0;
+    for (int i = 0; i < 4; i++) {
+        const char c = p[i];
+        const int digit = is_digit(c)            ? c - '0'
+                          : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                          : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                                 : -1;
+        if (digit < 0)
+            return -1;
+        code = code << 4 | digit;
+    }
+    return code;
+}
+
+/* An escape at the backslash p; returns what follows it, NULL where it is none. */
+static const char *read_escape(pithp_text *t, const char *p) {
+    const char c = p[1];
+    if (c == 'u') {
+        int32_t code = read_hex(p + 2);
+        p += 6;
+        if (code >= 0xD800 && code < 0xDC00 && p[0] == '\\' && p[1] == 'u') {
+            const int32_t low = read_hex(p + 2);
+            if (low < 0xDC00 || low >= 0xE000)
+                return NULL;
+            code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
+            p += 6;
+        }
+        if (code <= 0 || (code >= 0xD800 && code < 0xE000))
+            return NULL; /* keys end at U+0000, and lone surrogates are no characters */
+        add_code(t, code);
+        return p;
+    }
+    const char plain = c == 'n'                             ? '\n'
+                       : c == 'r'                           ? '\r'
+                       : c == 't'                           ? '\t'
+                       : c == '\'' || c == '"' || c == '\\' ? c
+                                                            : 0;
+    if (!plain)
+        return NULL;
+    pithp_text_add_n(t, &plain, 1);
+    return p + 2;
+}
+
+static bool read_key(pithp_path_reader *r, pithp_step *step, const char *p) {
+    const char quote = *p++;
+    while (*p && *p != quote) {
+        if (*p == '\\') {
+            const char *after = read_escape(&r->name, p);
+            if (!after)
+                return malformed(r, p, "unknown escape in the key");
+            p = after;
+            continue;
+        }
+        size_t n = 1;
+        if (decode(p, &n) < 0)
+            return malformed(r, p, "the key is not UTF-8");
+        pithp_text_add_n(&r->name, p, n);
+        p += n;
+    }
+    if (!*p)
+        return malformed(r, p, "the key's quote does not end");
+    if (p[1] != ']')
+        return malformed(r, p + 1, "expected ']' after the key");
+    step->kind = PITHP_STEP_KEY;
+    r->next = (size_t)(p + 2 - r->path);
+    return true;
+}
+
+bool pithp_path_step(pithp_path_reader *r, pithp_step *step) {
+    const char *p = r->path + r->next;
+    if (!*p || r->error)
+        return false;
+    r->name.length = 0;
+    pithp_text_add_n(&r->name, "", 0);
+    *step = (pithp_step){.begin = r->next};
+    bool read;
+    if (*p == '.')
+        read = read_field(r, step, p);
+    else if (*p == '[' && is_digit(p[1]))
+        read = read_index(r, step, p + 1);
+    else if (*p == '[' && (p[1] == '\'' || p[1] == '"'))
+        read = read_key(r, step, p + 1);
+    else if (*p == '[')
+        read = malformed(r, p + 1, "expected an index or a quoted key after '['");
+    else
+        read = malformed(r, p, "expected '.' or '['");
+    step->end = r->next;
+    step->name = r->name.bytes;
+    return read && !r->name.failed;
+}
+
+static pith_status fail_malformed(pith_scope *s, const pithp_path_reader *r) {
+    if (r->name.failed)
+        return pithp_fail_memory(s, r->name.length);
+    return pithp_fail(s, PITH_E_PATH, NULL, "malformed path \"%.200s\": %s at byte %zu",
+                      r->path, r->error, r->next);
+}
+
+const char *pithp_text_finish(pith_scope *s, pithp_text *t) {
+    char *made = NULL;
+    if (t->failed)
+        pithp_fail_memory(s, t->length);
+    else if ((made = pithp_scope_allocate(s, t->length + 1)))
+        memcpy(made, t->bytes, t->length + 1);
+    pithp_text_end(t);
+    return made;
+}
+
+const char *pith_path_normal(pith_scope *s, const char *path) {
+    if (!pithp_enter(s))
+        return NULL;
+    if (!path) {
+        pithp_fail(s, PITH_E_ARG, NULL, "pith_path_normal: path is NULL");
+        return NULL;
+    }
+    pithp_path_reader r;
+    pithp_step step;
+    pithp_text normal;
+    pithp_path_read(&r, s->runtime, path);
+    pithp_text_begin(&normal, s->runtime);
+    while (pithp_path_step(&r, &step)) {
+        if (step.kind == PITHP_STEP_FIELD)
+            pithp_path_add_field(&normal, step.name);
+        else if (step.kind == PITHP_STEP_KEY)
+            pithp_path_add_key(&normal, step.name);
+        else
+            pithp_path_add_index(&normal, step.index);
+    }
+    const char *made = NULL;
+    if (r.error || r.name.failed)
+        fail_malformed(s, &r);
+    else
+        made = pithp_text_finish(s, &normal);
+    pithp_text_end(&normal);
+    pithp_path_read_end(&r);
+    return made;
+}
+
+/* ---- Paths of leaves ---- */
+
+const char *pith_tree_path(pith_scope *s, const void *tree, int64_t leaf) {
+    if (!pithp_enter(s) || pithp_tree_check(s, tree, "pith_tree_path", "tree") != PITH_OK)
+        return NULL;
+    int64_t seen = 0;
+    const char *made = NULL;
+    pithp_walk w;
+    pithp_visit visit;
+    pithp_walk_begin(&w, s->runtime, tree);
+    while (!made && !pith_failed(s) && pithp_walk_next(&w, &visit)) {
+        if (visit != PITHP_VISIT_LEAF || seen++ != leaf)
+            continue;
+        pithp_text path;
+        pithp_text_begin(&path, s->runtime);
+        pithp_walk_path(&w, &path);
+        made = pithp_text_finish(s, &path);
+    }
+    if (w.failed)
+        pithp_fail_memory(s, (size_t)w.room * sizeof *w.frames);
+    else if (!made)
+        pithp_fail(s, PITH_E_INDEX, NULL, "no leaf %lld in a tree of %lld",
+                   (long long)leaf, (long long)seen);
+    pithp_walk_end(&w);
+    return made;
+}
+
+/* The paths of all leaves, one after the other, each with its end. */
+static pith_status
+collect_paths(pith_scope *s, const void *tree, pithp_text *all, int64_t *count) {
+    pithp_walk w;
+    pithp_visit visit;
+    *count = 0;
+    pithp_walk_begin(&w, s->runtime, tree);
+    while (pithp_walk_next(&w, &visit) && !all->failed) {
+        if (visit != PITHP_VISIT_LEAF)
+            continue;
+        pithp_walk_path(&w, all);
+        pithp_text_add_n(all, "", 1);
+        ++*count;
+    }
+    const bool failed = w.failed || all->failed;
+    pithp_walk_end(&w);
+    return failed ? pithp_fail_memory(s, all->length) : PITH_OK;
+}
+
+const char *const *pith_tree_paths(pith_scope *s, const void *tree) {
+    if (!pithp_enter(s) ||
+        pithp_tree_check(s, tree, "pith_tree_paths", "tree") != PITH_OK)
+        return NULL;
+    const char **paths = NULL;
+    int64_t count = 0;
+    pithp_text all;
+    pithp_text_begin(&all, s->runtime);
+    if (collect_paths(s, tree, &all, &count) == PITH_OK &&
+        (paths = pithp_scope_allocate(s, (size_t)(count + 1) * sizeof *paths))) {
+        const char *next = pithp_text_finish(s, &all);
+        if (!next)
+            paths = NULL;
+        for (int64_t i = 0; paths && i < count; i++, next += strlen(next) + 1)
+            paths[i] = next;
+        if (paths)
+            paths[count] = NULL;
+    }
+    pithp_text_end(&all);
+    return paths;
+}
+
+/* ---- Finding a node ---- */
+
+/* "(has a, b, c and 4 more)" */
+static void add_names(pithp_text *t, int64_t count, const char *const *names, bool keys) {
+    enum { MOST = 8 };
+    pithp_text_add(t, count ? " (has " : " (has none");
+    for (int64_t i = 0; i < count && i < MOST; i++) {
+        pithp_text_add(t, i ? ", " : "");
+        pithp_text_print(t, keys ? "'%.40s'" : "%.40s", names[i]);
+    }
+    if (count > MOST)
+        pithp_text_print(t, " and %lld more", (long long)(count - MOST));
+    pithp_text_add(t, ")");
+}
+
+/* Why a record has no slot for the field step. */
+static void explain_field(pithp_text *why, const pithp_shape *shape, const char *name) {
+    const pith_type *type = shape->type;
+    const size_t n = strlen(name);
+    const char *nodes[64];
+    int64_t count = 0;
+    for (int32_t i = 0; i < type->field_count; i++) {
+        const pith_field *field = &type->fields[i].declared;
+        if (type->fields[i].slot >= 0 && count < PITHP_COUNT(nodes))
+            nodes[count++] = field->name;
+        if (field->kind == PITH_FIELD_STATIC && strncmp(field->name, name, n) == 0 &&
+            (field->name[n] == 0 || field->name[n] == '.')) {
+            pithp_text_print(why, "'%.80s' is a static of %s, not a node", name,
+                             type->name);
+            return;
+        }
+    }
+    pithp_text_print(why, "%s has no field '%.80s'", type->name, name);
+    add_names(why, count, nodes, false);
+}
+
+static const void **find_slot(const void *node,
+                              const pithp_shape *shape,
+                              const pithp_step *step,
+                              pithp_text *why) {
+    const bool items = shape->kind == PITHP_KIND_LIST || shape->kind == PITHP_KIND_TUPLE;
+    if (step->kind == PITHP_STEP_FIELD && shape->kind == PITHP_KIND_RECORD) {
+        for (int64_t i = 0; i < shape->slot_count; i++)
+            if (strcmp(pithp_slot_name(shape, i), step->name) == 0)
+                return pithp_slot(node, shape, i);
+        explain_field(why, shape, step->name);
+        return NULL;
+    }
+    if (step->kind == PITHP_STEP_INDEX && items) {
+        if (step->index < shape->slot_count)
+            return pithp_slot(node, shape, step->index);
+        pithp_node_describe(why, node);
+        pithp_text_print(why, " has no item %lld", (long long)step->index);
+        return NULL;
+    }
+    if (step->kind == PITHP_STEP_KEY && shape->kind == PITHP_KIND_DICT) {
+        const int64_t i = pithp_shape_find_key(shape, step->name);
+        if (i >= 0)
+            return pithp_slot(node, shape, i);
+        pithp_node_describe(why, node);
+        pithp_text_print(why, " has no key '%.80s'", step->name);
+        add_names(why, shape->slot_count, shape->keys, true);
+        return NULL;
+    }
+    static const char *const lacks[] = {[PITHP_STEP_FIELD] = "fields",
+                                        [PITHP_STEP_INDEX] = "items",
+                                        [PITHP_STEP_KEY] = "keys"};
+    pithp_node_describe(why, node);
+    pithp_text_print(why, " has no %s", lacks[step->kind]);
+    return NULL;
+}
+
+const void *pith_tree_at(pith_scope *s, const void *tree, const char *path) {
+    if (!pithp_enter(s) || pithp_tree_check(s, tree, "pith_tree_at", "tree") != PITH_OK)
+        return NULL;
+    if (!path) {
+        pithp_fail(s, PITH_E_ARG, NULL, "pith_tree_at: path is NULL");
+        return NULL;
+    }
+    pithp_path_reader r;
+    pithp_step step;
+    pithp_text why, to;
+    pithp_path_read(&r, s->runtime, path);
+    pithp_text_begin(&why, s->runtime);
+    pithp_text_begin(&to, s->runtime);
+    const void *node = tree;
+    while (pithp_path_step(&r, &step)) {
+        const void **slot = NULL;
+        if (!node || pithp_kind_of(node) == PITHP_KIND_ARRAY) {
+            pithp_node_describe(&why, node);
+            pithp_text_add(&why, " has no children");
+        } else {
+            slot = find_slot(node, pithp_shape_of(node), &step, &why);
+        }
+        if (!slot) {
+            pithp_text_add_n(&to, path, step.end);
+            pithp_fail(s, PITH_E_PATH, to.bytes, "%s", why.bytes);
+            break;
+        }
+        node = *slot;
+    }
+    if (r.error || r.name.failed)
+        fail_malformed(s, &r);
+    pithp_text_end(&to);
+    pithp_text_end(&why);
+    pithp_path_read_end(&r);
+    return pith_failed(s) ? NULL : node;
+}

@@ -1,0 +1,353 @@
+/* Drawings of trees, for people. A line is a row of a table: the step to the node inside
+ * a frame of its depth, what is there, its bytes, its unit and what else was asked for.
+ * Lines are made first, so that columns can be aligned. */
+#include "tree/describe.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { DEFAULT_LINES = 60, WIDEST_NAME = 44, WIDEST_WHAT = 28 };
+
+/* What is left out: all but the first and last items of long containers, and nodes below
+ * a depth. */
+typedef struct limits {
+    int64_t items, depth;
+    int64_t lines; /* beyond it the rest is cut */
+    bool fit;      /* nothing is */
+} limits;
+
+/* One line; its texts follow each other in the drawing's text. */
+typedef struct line {
+    uint32_t name, what, bytes, more; /* lengths in bytes */
+} line;
+
+typedef struct drawing {
+    pith_scope *s;
+    pithp_text text, lines;
+    const pith_print_options *options;
+    limits limits;
+    int64_t count;
+} drawing;
+
+/* ---- What is shown ---- */
+
+static bool is_cut(const pithp_shape *shape, const limits *l) {
+    return !shape->type && shape->slot_count - 1 > l->items;
+}
+
+/* Before a step of the walk: where a container's middle begins, pass it. Returns how many
+ * items were passed. */
+static int64_t pass_middle(pithp_walk *w, const limits *l) {
+    if (w->depth == 0)
+        return 0;
+    const pithp_frame *top = &w->frames[w->depth - 1];
+    const int64_t first = l->items - l->items / 2, last = l->items / 2;
+    if (!is_cut(top->shape, l) || top->next != first)
+        return 0;
+    pithp_walk_jump(w, top->shape->slot_count - last);
+    return top->shape->slot_count - last - first;
+}
+
+static int64_t statics_of(const pithp_shape *shape) {
+    return shape->type ? shape->type->static_count : 0;
+}
+
+/* How many lines a tree takes, or more than l->lines. */
+static int64_t count_lines(drawing *d, const void *tree, const limits *l) {
+    pithp_walk w;
+    pithp_visit visit;
+    int64_t count = 0;
+    pithp_walk_begin(&w, d->s->runtime, tree);
+    do {
+        count += pass_middle(&w, l) > 0;
+        if (!pithp_walk_next(&w, &visit))
+            break;
+        count += visit != PITHP_VISIT_LEAVE;
+        if (visit == PITHP_VISIT_ENTER) {
+            if (w.depth > l->depth)
+                pithp_walk_skip(&w);
+            else
+                count += statics_of(pithp_shape_of(w.node));
+        }
+    } while (count <= l->lines);
+    d->text.failed |= w.failed;
+    pithp_walk_end(&w);
+    return count;
+}
+
+/* The limits that show most within the lines allowed. */
+static limits choose_limits(drawing *d, const void *tree, int64_t lines) {
+    static const int64_t items[] = {INT64_MAX, 48, 24, 12, 8, 6, 4};
+    static const int64_t depths[] = {INT64_MAX, 24, 16, 12, 8, 6, 4, 3, 2, 1};
+    limits l = {.items = INT64_MAX, .depth = INT64_MAX, .lines = lines, .fit = true};
+    if (lines == INT64_MAX)
+        return l;
+    for (int i = 0; i < PITHP_COUNT(depths); i++)
+        for (int j = 0; j < PITHP_COUNT(items); j++) {
+            l.depth = depths[i];
+            l.items = items[j];
+            if (count_lines(d, tree, &l) <= lines)
+                return l;
+        }
+    l.fit = false;
+    return l;
+}
+
+/* ---- Lines ---- */
+
+static void end_line(drawing *d, line l) {
+    pithp_text_add_n(&d->lines, (const char *)&l, sizeof l);
+    d->count++;
+}
+
+static uint32_t length_since(const drawing *d, size_t *mark) {
+    const size_t length = d->text.length - *mark;
+    *mark = d->text.length;
+    return (uint32_t)length;
+}
+
+/* The frame of a line whose node is in the innermost entered node. */
+static void add_frame(drawing *d, const pithp_walk *w, int64_t depth, bool last) {
+    for (int64_t i = 0; i + 1 < depth; i++)
+        pithp_text_add(&d->text, w->frames[i].next < w->frames[i].shape->slot_count
+                                     ? "\u2502  "
+                                     : "   ");
+    if (depth > 0)
+        pithp_text_add(&d->text, last ? "\u2514\u2500 " : "\u251c\u2500 ");
+}
+
+static void add_field_notes(drawing *d, const pithp_field *field, size_t mark) {
+    const pith_field_options *o = &field->declared.options;
+    if (o->unit)
+        pithp_text_add(&d->text, o->unit);
+    if (d->options->docs && o->doc)
+        pithp_text_print(&d->text, "%s(%s)", d->text.length > mark ? "  " : "", o->doc);
+}
+
+static const pithp_field *field_of(const pithp_walk *w, int64_t depth) {
+    if (depth == 0)
+        return NULL;
+    const pithp_frame *parent = &w->frames[depth - 1];
+    const pith_type *type = parent->shape->type;
+    return type ? &type->fields[type->slot_fields[parent->next - 1]] : NULL;
+}
+
+static void add_what(drawing *d, const void *node, pithp_visit visit) {
+    const size_t before = d->text.length;
+    if (visit == PITHP_VISIT_ABSENT)
+        pithp_text_add(&d->text, "absent");
+    else
+        pithp_node_describe(&d->text, node);
+    /* "a list of 3" reads better without its article in a column */
+    if (d->text.length > before + 2 && strncmp(d->text.bytes + before, "a ", 2) == 0) {
+        memmove(d->text.bytes + before, d->text.bytes + before + 2,
+                d->text.length - before - 1);
+        d->text.length -= 2;
+    }
+}
+
+/* The line of a leaf, of an absent place, or of a node whose children follow. */
+static pith_status draw_visit(drawing *d, const pithp_walk *w, pithp_visit visit) {
+    const int64_t depth = w->depth - (visit == PITHP_VISIT_ENTER);
+    const pithp_frame *parent = depth ? &w->frames[depth - 1] : NULL;
+    size_t mark = d->text.length;
+    line l = {0};
+    pith_status rc = PITH_OK;
+    if (parent) {
+        add_frame(d, w, depth, parent->next == parent->shape->slot_count);
+        pithp_path_add_slot(&d->text, parent->shape, parent->next - 1);
+        l.name = length_since(d, &mark);
+    }
+    add_what(d, w->node, visit);
+    if (visit == PITHP_VISIT_ENTER && depth >= d->limits.depth &&
+        pithp_shape_of(w->node)->slot_count)
+        pithp_text_add(&d->text, " ...");
+    l.what = length_since(d, &mark);
+    const bool concrete = visit == PITHP_VISIT_LEAF && !pithp_array_is_traced(w->node);
+    if (concrete)
+        pithp_describe_bytes(&d->text, pithp_array_spec(w->node)->bytes);
+    else if (visit == PITHP_VISIT_LEAF)
+        pithp_text_add(&d->text, "traced");
+    l.bytes = length_since(d, &mark);
+    if (concrete && d->options->values) {
+        rc = pithp_describe_elements(d->s, &d->text, w->node);
+        if (rc != PITH_OK) {
+            pithp_text path;
+            pithp_text_begin(&path, d->s->runtime);
+            pithp_walk_path(w, &path);
+            pithp_error_prefix(d->s, path.bytes);
+            pithp_text_end(&path);
+        }
+    }
+    const pithp_field *field = field_of(w, depth);
+    if (field) {
+        if (d->text.length > mark && (field->declared.options.unit || d->options->docs))
+            pithp_text_add(&d->text, "  ");
+        add_field_notes(d, field, d->text.length);
+    }
+    l.more = length_since(d, &mark);
+    end_line(d, l);
+    return rc;
+}
+
+/* The statics of the record that was just entered. */
+static void draw_statics(drawing *d, const pithp_walk *w) {
+    const pithp_shape *shape = pithp_shape_of(w->node);
+    for (int64_t i = 0; i < statics_of(shape) && d->count < d->limits.lines; i++) {
+        const pithp_field *field = &shape->type->fields[shape->type->statics[i].field];
+        size_t mark = d->text.length;
+        line l = {0};
+        add_frame(d, w, w->depth, i + 1 == statics_of(shape) && shape->slot_count == 0);
+        pithp_path_add_field(&d->text, field->declared.name);
+        l.name = length_since(d, &mark);
+        pithp_text_add(&d->text, "= ");
+        pithp_static_describe(&d->text, field, w->node);
+        l.what = length_since(d, &mark);
+        add_field_notes(d, field, mark);
+        l.more = length_since(d, &mark);
+        end_line(d, l);
+    }
+}
+
+static void draw_more(drawing *d, const pithp_walk *w, int64_t passed) {
+    size_t mark = d->text.length;
+    line l = {0};
+    add_frame(d, w, w->depth, false);
+    pithp_text_print(&d->text, "... %lld more", (long long)passed);
+    l.name = length_since(d, &mark);
+    end_line(d, l);
+}
+
+static pith_status draw_lines(drawing *d, const void *tree) {
+    pithp_walk w;
+    pithp_visit visit;
+    pith_status rc = PITH_OK;
+    pithp_walk_begin(&w, d->s->runtime, tree);
+    while (rc == PITH_OK && d->count < d->limits.lines) {
+        const int64_t passed = pass_middle(&w, &d->limits);
+        if (passed)
+            draw_more(d, &w, passed);
+        if (!pithp_walk_next(&w, &visit))
+            break;
+        if (visit == PITHP_VISIT_LEAVE)
+            continue;
+        rc = draw_visit(d, &w, visit);
+        if (visit == PITHP_VISIT_ENTER) {
+            if (w.depth > d->limits.depth)
+                pithp_walk_skip(&w);
+            else
+                draw_statics(d, &w);
+        }
+    }
+    d->text.failed |= w.failed;
+    pithp_walk_end(&w);
+    return rc;
+}
+
+/* ---- The table ---- */
+
+/* Columns that UTF-8 takes in a terminal, each character one. */
+static int64_t columns(const char *text, size_t n) {
+    int64_t count = 0;
+    for (size_t i = 0; i < n; i++)
+        count += (text[i] & 0xC0) != 0x80;
+    return count;
+}
+
+static void pad(pithp_text *t, int64_t count) {
+    for (; count > 0; count--)
+        pithp_text_add_n(t, " ", 1);
+}
+
+static int64_t larger(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+
+/* Put the lines together; the root's comes with a summary of the tree. */
+static void align(const drawing *d, const void *tree, pithp_text *out) {
+    int64_t name = 0, what = 0, bytes = 0;
+    const char *at = d->text.bytes;
+    line l;
+    for (int64_t i = 0; i < d->count; i++, at += l.name + l.what + l.bytes + l.more) {
+        memcpy(&l, d->lines.bytes + (size_t)i * sizeof l, sizeof l);
+        const int64_t n = columns(at, l.name), m = columns(at + l.name, l.what);
+        if (n <= WIDEST_NAME && l.what)
+            name = larger(name, n);
+        if (m <= WIDEST_WHAT && l.bytes)
+            what = larger(what, m);
+        bytes = larger(bytes, l.bytes);
+    }
+    at = d->text.bytes;
+    for (int64_t i = 0; i < d->count; i++) {
+        memcpy(&l, d->lines.bytes + (size_t)i * sizeof l, sizeof l);
+        const bool root = i == 0;
+        pithp_text_add_n(out, at, l.name);
+        if (l.what) {
+            pad(out, root ? 0 : larger(name - columns(at, l.name), 0) + 2);
+            pithp_text_add_n(out, at + l.name, l.what);
+        }
+        const int64_t wide = columns(at + l.name, l.what);
+        at += l.name + l.what;
+        if (l.bytes) {
+            pad(out, root ? 2 : larger(what - wide, 0) + 2 + bytes - l.bytes);
+            pithp_text_add_n(out, at, l.bytes);
+        }
+        if (l.more) {
+            pad(out, 2);
+            pithp_text_add_n(out, at + l.bytes, l.more);
+        }
+        at += l.bytes + l.more;
+        if (root && pithp_kind_of(tree) != PITHP_KIND_ARRAY) {
+            const int64_t leaves = pith_tree_num_leaves(tree);
+            out->failed |= leaves < 0;
+            pithp_text_print(out, "  %lld %s, ", (long long)leaves,
+                             leaves == 1 ? "leaf" : "leaves");
+            pithp_describe_bytes(out, pith_tree_bytes(tree));
+        }
+        pithp_text_add(out, "\n");
+    }
+    if (!d->limits.fit)
+        pithp_text_add(out, "...\n");
+}
+
+static const char *
+draw(pith_scope *s, const void *tree, const pith_print_options *options) {
+    static const pith_print_options none = {0};
+    drawing d = {.s = s, .options = options ? options : &none};
+    const int64_t lines = d.options->most_lines == 0  ? DEFAULT_LINES
+                          : d.options->most_lines < 0 ? INT64_MAX
+                                                      : d.options->most_lines;
+    pithp_text out;
+    pithp_text_begin(&d.text, s->runtime);
+    pithp_text_begin(&d.lines, s->runtime);
+    pithp_text_begin(&out, s->runtime);
+    d.limits = choose_limits(&d, tree, lines);
+    const char *made = NULL;
+    if (draw_lines(&d, tree) == PITH_OK) {
+        if (!d.text.failed && !d.lines.failed)
+            align(&d, tree, &out);
+        out.failed |= d.text.failed || d.lines.failed;
+        made = pithp_text_finish(s, &out);
+    }
+    pithp_text_end(&out);
+    pithp_text_end(&d.lines);
+    pithp_text_end(&d.text);
+    return made;
+}
+
+const char *
+pith_tree_text(pith_scope *s, const void *tree, const pith_print_options *options) {
+    if (!pithp_enter(s) || pithp_tree_check(s, tree, "pith_tree_text", "tree") != PITH_OK)
+        return NULL;
+    return draw(s, tree, options);
+}
+
+void pith_print(pith_scope *s, const void *tree, FILE *out) {
+    if (!pithp_enter(s) || pithp_tree_check(s, tree, "pith_print", "tree") != PITH_OK)
+        return;
+    const char *text = draw(s, tree, NULL);
+    FILE *to = out ? out : stdout;
+    if (text && (fputs(text, to) == EOF || fflush(to) == EOF))
+        pithp_fail(s, PITH_E_IO, NULL, "pith_print: %s", strerror(errno));
+}
