@@ -47,6 +47,7 @@ static const char *const may_be_null[] = {
     "pith_at.site",         /* a call whose line is unknown */
     "pith_fail.path",       /* an error of no place in the tree */
     "pith_transpose.order", /* reverse the axes */
+    "pith_print.out",       /* standard output */
     "pith_make_as.value",   /* the initial values */
     "pith_make_as.extents", /* none are given */
 };
