@@ -7,18 +7,18 @@
 static pith_runtime *rt;
 static pith_scope *s;
 
-static void open(void) {
+static void begin(void) {
     rt = pt_open();
     s = pith_scope_open(rt);
 }
-static void close(void) {
+static void finish(void) {
     pith_clear(s);
     pith_scope_close(s);
     pt_close(rt);
 }
 
 Test(error, the_first_one_stays_until_it_is_cleared) {
-    open();
+    begin();
     cr_assert_eq(pith_code(s), PITH_OK);
     cr_assert_str_eq(pith_message(s), "");
     pith_fail(s, PITH_E_SHAPE, ".atoms.position", "expected %s, got %s", "f64[3]",
@@ -35,17 +35,17 @@ Test(error, the_first_one_stays_until_it_is_cleared) {
     cr_assert_str_eq(pith_error_path(s), "");
     cr_assert_str_eq(pith_error_site(s), "");
     cr_assert(pithp_enter(s));
-    close();
+    finish();
 }
 
 Test(error, names_the_line_of_the_call) {
-    open();
+    begin();
     char site[64];
     snprintf(site, sizeof site, "test_error.c:%d", __LINE__ + 1);
     pith_fail(s, PITH_E_ARG, NULL, "here");
     cr_assert_str_eq(pith_error_site(s), site);
     cr_assert(strstr(pith_message(s), site));
-    close();
+    finish();
 }
 
 /* As makers of the library: a function that takes the site of its call. */
@@ -55,18 +55,18 @@ static const char *site_of(pith_scope *scope, const char *argument) {
 }
 
 Test(error, calls_inside_arguments_keep_their_own_lines) {
-    open();
+    begin();
     /* Whichever the compiler evaluates first, the scope or the other arguments. */
     const char *outer = site_of(pith_at(s, "outer"), site_of(pith_at(s, "inner"), NULL));
     cr_assert_str_eq(outer, "outer");
     pith_at(s, "outer");
     cr_assert_str_eq(site_of(pith_at(s, "inner"), NULL), "inner");
     cr_assert_str_eq(site_of(s, NULL), "outer");
-    close();
+    finish();
 }
 
 Test(error, calls_inside_arguments_may_go_deeper_than_is_remembered) {
-    open();
+    begin();
     char names[PITHP_SITE_DEPTH + 8][8];
     for (int i = 0; i < PITHP_COUNT(names); i++) {
         snprintf(names[i], sizeof names[i], "%d", i);
@@ -79,11 +79,11 @@ Test(error, calls_inside_arguments_may_go_deeper_than_is_remembered) {
         else
             cr_assert_null(s->site, "unknown is better than another's");
     }
-    close();
+    finish();
 }
 
 Test(error, messages_are_one_bounded_line) {
-    open();
+    begin();
     pith_fail(s, PITH_E_ARG, ".a\nb", "one\ntwo\tthree\x1b[31m");
     cr_assert_null(strpbrk(pith_message(s), "\n\t\x1b"));
     cr_assert_str_eq(pith_error_path(s), ".a b");
@@ -99,11 +99,11 @@ Test(error, messages_are_one_bounded_line) {
     cr_assert_lt(strlen(pith_error_path(s)), PITHP_PATH_BYTES);
     cr_assert_str_eq(pith_error_path(s) + strlen(pith_error_path(s)) - 3, "...");
     cr_assert(strstr(pith_message(s), "...: what (test_error.c:"), "%s", pith_message(s));
-    close();
+    finish();
 }
 
 Test(error, upper_levels_put_their_part_of_the_path_in_front) {
-    open();
+    begin();
     pithp_error_prefix(s, ".nothing"); /* no error: no path */
     cr_assert_str_eq(pith_error_path(s), "");
     pithp_fail(s, PITH_E_DTYPE, ".position", "expected f64");
@@ -111,21 +111,21 @@ Test(error, upper_levels_put_their_part_of_the_path_in_front) {
     pithp_error_prefix(s, ".atoms");
     cr_assert_str_eq(pith_error_path(s), ".atoms[3].position");
     cr_assert_eq(strncmp(pith_message(s), ".atoms[3].position: expected f64", 32), 0);
-    close();
+    finish();
 }
 
 Test(error, upper_levels_say_what_was_being_done) {
-    open();
+    begin();
     pithp_error_context(s, "step %d", 3); /* no error: nothing to add to */
     cr_assert_str_eq(pith_message(s), "");
     pithp_fail(s, PITH_E_IO, ".x", "no such file");
     pithp_error_context(s, "step %d", 12);
     cr_assert_eq(strncmp(pith_message(s), ".x: step 12: no such file", 25), 0);
-    close();
+    finish();
 }
 
 Test(error, a_closing_child_hands_its_error_to_the_parent) {
-    open();
+    begin();
     pith_scope *child = pith_scope_open_in(s);
     pith_fail(child, PITH_E_CHECK, ".x", "of the child");
     pt_ok(s);
@@ -141,16 +141,16 @@ Test(error, a_closing_child_hands_its_error_to_the_parent) {
     pith_clear(child);
     pith_scope_close(child);
     pt_ok(s);
-    close();
+    finish();
 }
 
 Test(error, of_a_users_own_needs_a_code_and_a_text) {
-    open();
+    begin();
     pt_fails(PITH_E_ARG, s, (pith_fail(s, PITH_OK, NULL, "fine"), 0));
     pith_fail(s, PITH_E_ARG, NULL, "%s", "");
     cr_assert_eq(pith_code(s), PITH_E_ARG);
     pith_fail(NULL, PITH_E_ARG, NULL, "nowhere");
-    close();
+    finish();
 }
 
 static char told[300];
@@ -159,7 +159,7 @@ static void listen(pith_log_level level, const char *message, void *closure) {
 }
 
 Test(error, the_log_hook_gets_one_line) {
-    open();
+    begin();
     pithp_log(rt, PITH_LOG_WARNING, "nobody listens");
     pith_set_log_hook(rt, listen, (void *)(uintptr_t) "closure");
     pithp_log(rt, PITH_LOG_WARNING, "a\nb %d", 5);
@@ -168,5 +168,5 @@ Test(error, the_log_hook_gets_one_line) {
     pithp_log(rt, PITH_LOG_WARNING, "silence");
     cr_assert_str_eq(told, "2 a b 5 closure");
     pith_set_log_hook(NULL, listen, NULL);
-    close();
+    finish();
 }

@@ -8,11 +8,11 @@
 static pith_runtime *rt;
 static pith_scope *s;
 
-static void open(void) {
+static void begin(void) {
     rt = pt_open();
     s = pith_scope_open(rt);
 }
-static void close(void) {
+static void finish(void) {
     pith_scope_close(s);
     pt_close(rt);
 }
@@ -22,7 +22,7 @@ static void close(void) {
                (const int64_t[]){__VA_ARGS__})
 
 Test(spec, is_one_object_for_equal_dtype_and_shape) {
-    open();
+    begin();
     const pith_spec *a = SPEC(PITH_F64, 256, 3);
     pt_ok(s, a);
     cr_assert_eq(a->count, 768);
@@ -35,12 +35,12 @@ Test(spec, is_one_object_for_equal_dtype_and_shape) {
     pt_ok(s, scalar);
     cr_assert_eq(scalar->count, 1);
     cr_assert_eq(scalar->bytes, 1);
-    close();
+    finish();
 }
 
 Test(spec, thousands_stay_where_they_are) {
     enum { COUNT = 5000 };
-    open();
+    begin();
     static const pith_spec *all[COUNT];
     for (int64_t i = 0; i < COUNT; i++)
         all[i] = SPEC(PITH_I32, i, 7);
@@ -49,20 +49,20 @@ Test(spec, thousands_stay_where_they_are) {
         cr_assert_eq(SPEC(PITH_I32, i, 7), all[i]);
         cr_assert_eq(all[i]->shape[0], i);
     }
-    close();
+    finish();
 }
 
 Test(spec, empty_arrays_have_no_bytes) {
-    open();
+    begin();
     const pith_spec *a = SPEC(PITH_F64, 5, 0, 3);
     pt_ok(s, a);
     cr_assert_eq(a->count, 0);
     cr_assert_eq(a->bytes, 0);
-    close();
+    finish();
 }
 
 Test(spec, refuses_what_overflows_also_behind_an_empty_extent) {
-    open();
+    begin();
     const int64_t big = INT64_C(1) << 40, most = INT64_MAX;
     pt_fails(PITH_E_OVERFLOW, s, SPEC(PITH_I8, big, big));
     pt_says("i8[1099511627776,1099511627776] overflows");
@@ -74,11 +74,11 @@ Test(spec, refuses_what_overflows_also_behind_an_empty_extent) {
              SPEC(PITH_U8, most, most, most, most, most, most, most, most));
     pt_ok(s, SPEC(PITH_I8, most));
     pt_ok(s, SPEC(PITH_F64, 0, INT64_C(1) << 59));
-    close();
+    finish();
 }
 
 Test(spec, refuses_ranks_and_extents_that_are_none) {
-    open();
+    begin();
     static const int64_t nine[9] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
     pt_ok(s, pithp_spec(s, PITH_F32, 8, nine));
     pt_fails(PITH_E_SHAPE, s, pithp_spec(s, PITH_F32, 9, nine));
@@ -90,18 +90,18 @@ Test(spec, refuses_ranks_and_extents_that_are_none) {
     pt_fails(PITH_E_DTYPE, s, SPEC(PITH_DTYPE_NONE, 1));
     pt_fails(PITH_E_DTYPE, s, SPEC((pith_dtype)77, 1));
     pt_says("77");
-    close();
+    finish();
 }
 
 Test(spec, prints_dtype_and_shape) {
-    open();
+    begin();
     char text[PITHP_SPEC_TEXT_BYTES];
     cr_assert_str_eq(pithp_spec_print(SPEC(PITH_BF16, 256, 3), text), "bf16[256,3]");
     cr_assert_str_eq(pithp_spec_print(pithp_spec(s, PITH_BOOL, 0, NULL), text), "bool[]");
     const int64_t long_extents[8] = {INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX,
                                      INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX};
     cr_assert_lt(strlen(pithp_shape_print(8, long_extents, text)), PITHP_SPEC_TEXT_BYTES);
-    close();
+    finish();
 }
 
 static const pith_spec *found[4][300];
@@ -116,7 +116,7 @@ static void *intern(void *closure) {
 }
 
 Test(spec, is_one_object_for_all_threads) {
-    open();
+    begin();
     pthread_t threads[4];
     const int numbers[4] = {0, 1, 2, 3};
     for (int i = 0; i < 4; i++)
@@ -126,5 +126,5 @@ Test(spec, is_one_object_for_all_threads) {
     for (int i = 0; i < 300; i++)
         for (int t = 0; t < 4; t++)
             cr_assert(found[t][i] && found[t][i] == found[0][i]);
-    close();
+    finish();
 }
