@@ -137,6 +137,37 @@ typedef struct pithp_pad_params {
     int64_t low[PITH_MAX_RANK], high[PITH_MAX_RANK], interior[PITH_MAX_RANK];
 } pithp_pad_params;
 
+/* What an index that is out of range does. */
+typedef enum pithp_index_mode {
+    PITHP_INDEX_DROP,    /* take: the fill value; scatter: nothing is written */
+    PITHP_INDEX_CLIP,    /* the nearest end */
+    PITHP_INDEX_WRAP,    /* modulo the extent */
+    PITHP_INDEX_PROMISE, /* there is none (it is clipped, so that memory is safe) */
+    PITHP_INDEX_ERROR,   /* as drop, and memory.report says which one was first */
+} pithp_index_mode;
+
+/* take(x, index...), scatter_*(x, index..., updates): the index arrays have one integer
+ * dtype and one shape, and select along dimensions axis, axis + 1, ... of x. Taken
+ * elements and updates have the shape x.shape[..axis] + index.shape + x.shape[axis +
+ * arrays..]. take_along(x, index): index has x's extents but along the axis, and so has
+ * the result. Where indices repeat, set keeps the last update, and add and mul combine in
+ * order. */
+typedef struct pithp_index_params {
+    int32_t axis;
+    pithp_index_mode mode;
+    bool
+        no_negative; /* negative indices are out of range; else they count from the end */
+    uint64_t fill;   /* drop, error: the element's bits, in the low bytes */
+} pithp_index_params;
+
+/* sum(x), prod, min, max, any, all, argmin, argmax: over a set of axes, which the result
+ * lacks. The order of combination depends on indices alone: see block/reduce.c. f16, bf16
+ * and f32 are summed and multiplied in f64. argmin and argmax give the C-order index
+ * within the reduced axes as i64: the first of equals, the first nan if there is one. */
+typedef struct pithp_reduce_params {
+    uint32_t axes; /* bit d: dimension d is reduced */
+} pithp_reduce_params;
+
 /* cumsum(x), cumprod, cummin, cummax */
 typedef struct pithp_scan_params {
     int32_t axis;
@@ -150,6 +181,12 @@ typedef struct pithp_sort_params {
     bool descending;
 } pithp_sort_params;
 
+/* search_sorted(sorted [n], values): how many elements are less than each value (right:
+ * not greater), as i64; nan equals nan and is greatest. */
+typedef struct pithp_search_params {
+    bool right;
+} pithp_search_params;
+
 /* ---- Host work ---- */
 
 /* Takes launches in the order they must run; copies what it keeps of one. */
@@ -162,9 +199,11 @@ typedef struct pithp_sink {
 /* Device addresses of a call. */
 typedef struct pithp_memory {
     const void *const *operands;
-    void *result;    /* overlaps no operand, but may be one of an elementwise call's
-                        operands of the result's dtype and shape */
-    void *temporary; /* pithp_temporary_bytes of it; NULL where that is 0 */
+    void *result;        /* overlaps no operand, but may be one of an elementwise call's
+                            operands of the result's dtype and shape */
+    void *temporary;     /* pithp_temporary_bytes of it; NULL where that is 0 */
+    pith_report *report; /* mode error: from pithp_check_make(s, pithp_index_describe,
+                            &pithp_rows[primitive]); else NULL */
 } pithp_memory;
 
 /* Memory that the launches of an accepted call need besides operands and result. */
@@ -175,6 +214,13 @@ pith_status pithp_lower(const pithp_call *call,
                         const pith_spec *result,
                         const pithp_memory *memory,
                         const pithp_sink *sink);
+
+/* The error of a report that a call with mode error left: the first position whose index
+ * is out of range. Subject: the row. */
+void pithp_index_describe(const void *subject,
+                          const pith_report *report,
+                          const char *site,
+                          pithp_error *e);
 
 /* Run a call on the stream of s. */
 pith_status pithp_run(pith_scope *s,

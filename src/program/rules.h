@@ -25,6 +25,7 @@ PITHP_RULE(concatenate)
 PITHP_RULE(pad)
 PITHP_RULE(scan)
 PITHP_RULE(sort)
+PITHP_RULE(reduce)
 
 /* The rule needs no temporary memory. */
 #define PITHP_NO_TEMPORARY(rule)                                                         \

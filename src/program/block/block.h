@@ -85,20 +85,18 @@ enum {
 };
 
 /* Index of a dtype in tables. */
-enum {
-    DTYPE_b8 = PITH_BOOL,
-    DTYPE_i8 = PITH_I8,
-    DTYPE_i16 = PITH_I16,
-    DTYPE_i32 = PITH_I32,
-    DTYPE_i64 = PITH_I64,
-    DTYPE_u8 = PITH_U8,
-    DTYPE_u16 = PITH_U16,
-    DTYPE_u32 = PITH_U32,
-    DTYPE_u64 = PITH_U64,
-    DTYPE_f16 = PITH_F16,
-    DTYPE_bf16 = PITH_BF16,
-    DTYPE_f32 = PITH_F32,
-    DTYPE_f64 = PITH_F64
-};
+#define DTYPE_b8   PITH_BOOL
+#define DTYPE_i8   PITH_I8
+#define DTYPE_i16  PITH_I16
+#define DTYPE_i32  PITH_I32
+#define DTYPE_i64  PITH_I64
+#define DTYPE_u8   PITH_U8
+#define DTYPE_u16  PITH_U16
+#define DTYPE_u32  PITH_U32
+#define DTYPE_u64  PITH_U64
+#define DTYPE_f16  PITH_F16
+#define DTYPE_bf16 PITH_BF16
+#define DTYPE_f32  PITH_F32
+#define DTYPE_f64  PITH_F64
 
 #endif

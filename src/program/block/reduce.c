@@ -1,0 +1,359 @@
+/* Reductions in an order that depends on indices alone: element i of a block of 4,096
+ * goes to lane i % 64, a lane combines its elements in order, the lanes combine by a
+ * binary tree over neighbours (0 with 1, 2 with 3, ...), and so do the blocks. Missing
+ * lanes and blocks are the identity. Every instruction set, thread count and alignment
+ * gives the same bits. */
+#include "program/block/reduce.h"
+
+#include "program/block/block.h"
+
+#define LANES PITHP_REDUCE_LANES
+
+/* Lanes whose accumulators stay in registers; more passes over a block read other lines.
+ */
+#if defined(__AVX512F__)
+#    define LANES_AT_ONCE 64
+#elif defined(__AVX2__)
+#    define LANES_AT_ONCE 32
+#else
+#    define LANES_AT_ONCE 16
+#endif
+
+/* ---- One reducer: A accumulates what LOADED makes of a dt, by COMBINE(a, b) ---- */
+
+#define REDUCER(name, dt, A, LOADED, IDENTITY, COMBINE)                                  \
+    /* Neighbours of `count` rows of `width` meet until one is left, in rows[0]. */      \
+    static inline __attribute__((always_inline)) void name##_meet(                       \
+        A *rows, int64_t pitch, int64_t count, int64_t width) {                          \
+        for (; count > 1; count = (count + 1) / 2) {                                     \
+            for (int64_t i = 0; i < count / 2; i++) {                                    \
+                A *to = rows + i * pitch;                                                \
+                const A *left = rows + 2 * i * pitch, *right = left + pitch;             \
+                PITHP_SIMD                                                               \
+                for (int64_t c = 0; c < width; c++)                                      \
+                    to[c] = COMBINE(left[c], right[c]);                                  \
+            }                                                                            \
+            if (count % 2)                                                               \
+                for (int64_t c = 0; c < width; c++)                                      \
+                    rows[count / 2 * pitch + c] = rows[(count - 1) * pitch + c];         \
+        }                                                                                \
+    }                                                                                    \
+    static __attribute__((noinline)) void name##_tree(void *blocks, int64_t pitch,       \
+                                                      int64_t count, int64_t width) {    \
+        name##_meet(blocks, pitch, count, width);                                        \
+    }                                                                                    \
+    static __attribute__((noinline)) A name##_row(const dt *x, int64_t length) {         \
+        A lanes[LANES];                                                                  \
+        int64_t used = length < LANES ? length : LANES;                                  \
+        if (length < LANES) {                                                            \
+            for (int64_t j = 0; j < length; j++)                                         \
+                lanes[j] = LOADED(x[j]);                                                 \
+        } else {                                                                         \
+            const int64_t whole = length / LANES * LANES;                                \
+            for (int first = 0; first < LANES; first += LANES_AT_ONCE) {                 \
+                A some[LANES_AT_ONCE];                                                   \
+                PITHP_SIMD                                                               \
+                for (int j = 0; j < LANES_AT_ONCE; j++)                                  \
+                    some[j] = LOADED(x[first + j]);                                      \
+                for (int64_t i = LANES; i < whole; i += LANES) {                         \
+                    PITHP_SIMD                                                           \
+                    for (int j = 0; j < LANES_AT_ONCE; j++) {                            \
+                        const A next = LOADED(x[i + first + j]);                         \
+                        some[j] = COMBINE(some[j], next);                                \
+                    }                                                                    \
+                }                                                                        \
+                for (int j = 0; j < LANES_AT_ONCE; j++)                                  \
+                    lanes[first + j] = some[j];                                          \
+            }                                                                            \
+            for (int64_t j = 0; j < length - whole; j++) {                               \
+                const A next = LOADED(x[whole + j]);                                     \
+                lanes[j] = COMBINE(lanes[j], next);                                      \
+            }                                                                            \
+        }                                                                                \
+        for (; used > 1; used = (used + 1) / 2) {                                        \
+            PITHP_SIMD                                                                   \
+            for (int64_t j = 0; j < used / 2; j++)                                       \
+                lanes[j] = COMBINE(lanes[2 * j], lanes[2 * j + 1]);                      \
+            if (used % 2)                                                                \
+                lanes[used / 2] = lanes[used - 1];                                       \
+        }                                                                                \
+        return COMBINE((A)IDENTITY, lanes[0]);                                           \
+    }                                                                                    \
+    static void name##_rows(void *to, const void *from, int64_t pitch, int64_t length,   \
+                            int64_t count) {                                             \
+        A *out = to;                                                                     \
+        const dt *x = from;                                                              \
+        switch (length) {                                                                \
+            case 0:                                                                      \
+                for (int64_t i = 0; i < count; i++)                                      \
+                    out[i] = IDENTITY;                                                   \
+                break;                                                                   \
+            case 2:                                                                      \
+                for (int64_t i = 0; i < count; i++, x += pitch) {                        \
+                    const A a = LOADED(x[0]), b = LOADED(x[1]), ab = COMBINE(a, b);      \
+                    out[i] = COMBINE((A)IDENTITY, ab);                                   \
+                }                                                                        \
+                break;                                                                   \
+            case 3:                                                                      \
+                for (int64_t i = 0; i < count; i++, x += pitch) {                        \
+                    const A a = LOADED(x[0]), b = LOADED(x[1]), c = LOADED(x[2]);        \
+                    const A ab = COMBINE(a, b), abc = COMBINE(ab, c);                    \
+                    out[i] = COMBINE((A)IDENTITY, abc);                                  \
+                }                                                                        \
+                break;                                                                   \
+            default:                                                                     \
+                for (int64_t i = 0; i < count; i++, x += pitch)                          \
+                    out[i] = name##_row(x, length);                                      \
+        }                                                                                \
+    }                                                                                    \
+    static void name##_columns(void *to, const void *from, int64_t pitch,                \
+                               int64_t length, int64_t width, void *scratch) {           \
+        A *out = to, *lanes = scratch;                                                   \
+        const dt *x = from;                                                              \
+        const int64_t used = length < LANES ? length : LANES;                            \
+        if (length == 0) {                                                               \
+            for (int64_t c = 0; c < width; c++)                                          \
+                out[c] = IDENTITY;                                                       \
+            return;                                                                      \
+        }                                                                                \
+        /* Columns that fill their rows are walked as one long row of lanes. */          \
+        const int64_t at_once = pitch == width && used ? used : 1, n = at_once * width;  \
+        for (int64_t r = 0; r < used; r += at_once) {                                    \
+            A *lane = lanes + r * width;                                                 \
+            const dt *row = x + r * pitch;                                               \
+            PITHP_SIMD                                                                   \
+            for (int64_t c = 0; c < n; c++)                                              \
+                lane[c] = LOADED(row[c]);                                                \
+        }                                                                                \
+        int64_t next = used;                                                             \
+        for (; next + at_once <= length; next += at_once) {                              \
+            A *lane = lanes + next % LANES * width;                                      \
+            const dt *row = x + next * pitch;                                            \
+            PITHP_SIMD                                                                   \
+            for (int64_t c = 0; c < n; c++) {                                            \
+                const A more = LOADED(row[c]);                                           \
+                lane[c] = COMBINE(lane[c], more);                                        \
+            }                                                                            \
+        }                                                                                \
+        for (; next < length; next++) {                                                  \
+            A *lane = lanes + next % LANES * width;                                      \
+            const dt *row = x + next * pitch;                                            \
+            for (int64_t c = 0; c < width; c++) {                                        \
+                const A more = LOADED(row[c]);                                           \
+                lane[c] = COMBINE(lane[c], more);                                        \
+            }                                                                            \
+        }                                                                                \
+        switch (width) { /* the narrow ones unrolled */                                  \
+            case 2:                                                                      \
+                name##_meet(lanes, 2, used, 2);                                          \
+                break;                                                                   \
+            case 3:                                                                      \
+                name##_meet(lanes, 3, used, 3);                                          \
+                break;                                                                   \
+            default:                                                                     \
+                name##_tree(lanes, width, used, width);                                  \
+        }                                                                                \
+        for (int64_t c = 0; c < width; c++)                                              \
+            out[c] = COMBINE((A)IDENTITY, lanes[c]);                                     \
+    }
+
+/* ---- What is reduced, and how ---- */
+
+#define SUM(a, b)  ((a) + (b))
+#define PROD(a, b) ((a) * (b))
+/* narrow integers wrap in an unsigned type that does not promote to a signed one */
+#define SUM_8(a, b)    ((u8)((u32)(a) + (b)))
+#define SUM_16(a, b)   ((u16)((u32)(a) + (b)))
+#define PROD_8(a, b)   ((u8)((u32)(a) * (b)))
+#define PROD_16(a, b)  ((u16)((u32)(a) * (b)))
+#define MIN(a, b)      ((a) < (b) ? (a) : (b))
+#define MAX(a, b)      ((a) > (b) ? (a) : (b))
+#define MIN_REAL(a, b) (((a) < (b)) | ((a) != (a)) ? (a) : (b))
+#define MAX_REAL(a, b) (((a) > (b)) | ((a) != (a)) ? (a) : (b))
+#define ANY(a, b)      ((a) | (b))
+#define ALL(a, b)      ((a) & (b))
+
+#define SAME(x)      (x)
+#define AS_F64(x)    ((f64)(x))
+#define F16_F64(x)   ((f64)m_load_f16(x))
+#define BF_F64(x)    ((f64)m_load_bf16(x))
+#define TRUE_8(x)    ((u8)((x) != 0))
+#define TRUE_16(x)   ((u16)((x) != 0))
+#define TRUE_32(x)   ((u32)((x) != 0))
+#define TRUE_64(x)   ((u64)((x) != 0))
+#define TRUE_HALF(x) ((u16)(((x)&0x7FFF) != 0))
+#define INFINITE     __builtin_inf()
+#define INFINITEF    __builtin_inff()
+
+REDUCER(sum_u8, u8, u8, SAME, 0, SUM_8)
+REDUCER(sum_u16, u16, u16, SAME, 0, SUM_16)
+REDUCER(sum_u32, u32, u32, SAME, 0, SUM)
+REDUCER(sum_u64, u64, u64, SAME, 0, SUM)
+REDUCER(sum_f16, f16, f64, F16_F64, 0, SUM)
+REDUCER(sum_bf16, bf16, f64, BF_F64, 0, SUM)
+REDUCER(sum_f32, f32, f64, AS_F64, 0, SUM)
+REDUCER(sum_f64, f64, f64, SAME, 0, SUM)
+
+REDUCER(prod_u8, u8, u8, SAME, 1, PROD_8)
+REDUCER(prod_u16, u16, u16, SAME, 1, PROD_16)
+REDUCER(prod_u32, u32, u32, SAME, 1, PROD)
+REDUCER(prod_u64, u64, u64, SAME, 1, PROD)
+REDUCER(prod_f16, f16, f64, F16_F64, 1, PROD)
+REDUCER(prod_bf16, bf16, f64, BF_F64, 1, PROD)
+REDUCER(prod_f32, f32, f64, AS_F64, 1, PROD)
+REDUCER(prod_f64, f64, f64, SAME, 1, PROD)
+
+REDUCER(min_i8, i8, i8, SAME, INT8_MAX, MIN)
+REDUCER(min_i16, i16, i16, SAME, INT16_MAX, MIN)
+REDUCER(min_i32, i32, i32, SAME, INT32_MAX, MIN)
+REDUCER(min_i64, i64, i64, SAME, INT64_MAX, MIN)
+REDUCER(min_u8, u8, u8, SAME, UINT8_MAX, MIN)
+REDUCER(min_u16, u16, u16, SAME, UINT16_MAX, MIN)
+REDUCER(min_u32, u32, u32, SAME, UINT32_MAX, MIN)
+REDUCER(min_u64, u64, u64, SAME, UINT64_MAX, MIN)
+REDUCER(min_f16, f16, f32, m_load_f16, INFINITEF, MIN_REAL)
+REDUCER(min_bf16, bf16, f32, m_load_bf16, INFINITEF, MIN_REAL)
+REDUCER(min_f32, f32, f32, SAME, INFINITEF, MIN_REAL)
+REDUCER(min_f64, f64, f64, SAME, INFINITE, MIN_REAL)
+
+REDUCER(max_i8, i8, i8, SAME, INT8_MIN, MAX)
+REDUCER(max_i16, i16, i16, SAME, INT16_MIN, MAX)
+REDUCER(max_i32, i32, i32, SAME, INT32_MIN, MAX)
+REDUCER(max_i64, i64, i64, SAME, INT64_MIN, MAX)
+REDUCER(max_u8, u8, u8, SAME, 0, MAX)
+REDUCER(max_u16, u16, u16, SAME, 0, MAX)
+REDUCER(max_u32, u32, u32, SAME, 0, MAX)
+REDUCER(max_u64, u64, u64, SAME, 0, MAX)
+REDUCER(max_f16, f16, f32, m_load_f16, -INFINITEF, MAX_REAL)
+REDUCER(max_bf16, bf16, f32, m_load_bf16, -INFINITEF, MAX_REAL)
+REDUCER(max_f32, f32, f32, SAME, -INFINITEF, MAX_REAL)
+REDUCER(max_f64, f64, f64, SAME, -INFINITE, MAX_REAL)
+
+REDUCER(any_8, u8, u8, TRUE_8, 0, ANY)
+REDUCER(any_16, u16, u16, TRUE_16, 0, ANY)
+REDUCER(any_32, u32, u32, TRUE_32, 0, ANY)
+REDUCER(any_64, u64, u64, TRUE_64, 0, ANY)
+REDUCER(any_half, u16, u16, TRUE_HALF, 0, ANY)
+REDUCER(any_f32, f32, u32, TRUE_32, 0, ANY)
+REDUCER(any_f64, f64, u64, TRUE_64, 0, ANY)
+
+REDUCER(all_8, u8, u8, TRUE_8, 1, ALL)
+REDUCER(all_16, u16, u16, TRUE_16, 1, ALL)
+REDUCER(all_32, u32, u32, TRUE_32, 1, ALL)
+REDUCER(all_64, u64, u64, TRUE_64, 1, ALL)
+REDUCER(all_half, u16, u16, TRUE_HALF, 1, ALL)
+REDUCER(all_f32, f32, u32, TRUE_32, 1, ALL)
+REDUCER(all_f64, f64, u64, TRUE_64, 1, ALL)
+
+/* ---- argmin, argmax ---- */
+
+/* The first element that no other one beats: nan beats numbers. A row keeps the best of
+ * each block by the reducer's `extreme`, then looks for it in the block that had it
+ * first. */
+#define FINDER(name, dt, extreme, A, LOADED, BEATS)                                      \
+    static int64_t name##_row(const void *from, int64_t length) {                        \
+        const dt *x = from;                                                              \
+        const dt *block = x;                                                             \
+        A best = LOADED(x[0]);                                                           \
+        for (int64_t i = 0; i < length; i += PITHP_REDUCE_BLOCK) {                       \
+            const int64_t left = length - i,                                             \
+                          n = left < PITHP_REDUCE_BLOCK ? left : PITHP_REDUCE_BLOCK;     \
+            const A here = extreme##_row(x + i, n);                                      \
+            if (BEATS(here, best)) {                                                     \
+                best = here;                                                             \
+                block = x + i;                                                           \
+            }                                                                            \
+        }                                                                                \
+        for (;; block++) {                                                               \
+            const A here = LOADED(*block);                                               \
+            if (here == best || (here != here && best != best))                          \
+                return block - x;                                                        \
+        }                                                                                \
+    }                                                                                    \
+    static void name##_columns(int64_t *to, const void *from, int64_t pitch,             \
+                               int64_t length, int64_t width) {                          \
+        const dt *x = from;                                                              \
+        A best[PITHP_REDUCE_TILE];                                                       \
+        for (int64_t c = 0; c < width; c++) {                                            \
+            best[c] = LOADED(x[c]);                                                      \
+            to[c] = 0;                                                                   \
+        }                                                                                \
+        for (int64_t r = 1; r < length; r++) {                                           \
+            const dt *row = x + r * pitch;                                               \
+            PITHP_SIMD                                                                   \
+            for (int64_t c = 0; c < width; c++) {                                        \
+                const A here = LOADED(row[c]), before = best[c];                         \
+                const bool wins = BEATS(here, before);                                   \
+                best[c] = wins ? here : before;                                          \
+                to[c] = wins ? r : to[c];                                                \
+            }                                                                            \
+        }                                                                                \
+    }
+
+#define LESS(a, b)         ((a) < (b))
+#define GREATER(a, b)      ((a) > (b))
+#define LESS_REAL(a, b)    (((a) < (b)) | (((a) != (a)) & ((b) == (b))))
+#define GREATER_REAL(a, b) (((a) > (b)) | (((a) != (a)) & ((b) == (b))))
+
+#define FINDERS(dt, A, LOADED, BELOW, ABOVE)                                             \
+    FINDER(argmin_##dt, dt, min_##dt, A, LOADED, BELOW)                                  \
+    FINDER(argmax_##dt, dt, max_##dt, A, LOADED, ABOVE)
+FINDERS(i8, i8, SAME, LESS, GREATER)
+FINDERS(i16, i16, SAME, LESS, GREATER)
+FINDERS(i32, i32, SAME, LESS, GREATER)
+FINDERS(i64, i64, SAME, LESS, GREATER)
+FINDERS(u8, u8, SAME, LESS, GREATER)
+FINDERS(u16, u16, SAME, LESS, GREATER)
+FINDERS(u32, u32, SAME, LESS, GREATER)
+FINDERS(u64, u64, SAME, LESS, GREATER)
+FINDERS(f16, f32, m_load_f16, LESS_REAL, GREATER_REAL)
+FINDERS(bf16, f32, m_load_bf16, LESS_REAL, GREATER_REAL)
+FINDERS(f32, f32, SAME, LESS_REAL, GREATER_REAL)
+FINDERS(f64, f64, SAME, LESS_REAL, GREATER_REAL)
+
+/* ---- The table ---- */
+
+#define USE(name, A)                                                                     \
+    { DTYPE_##A, name##_rows, name##_columns, name##_tree }
+#define ARITHMETIC(op)                                                                   \
+    [PITH_I8] = USE(op##_u8, u8), [PITH_I16] = USE(op##_u16, u16),                       \
+    [PITH_I32] = USE(op##_u32, u32), [PITH_I64] = USE(op##_u64, u64),                    \
+    [PITH_U8] = USE(op##_u8, u8), [PITH_U16] = USE(op##_u16, u16),                       \
+    [PITH_U32] = USE(op##_u32, u32), [PITH_U64] = USE(op##_u64, u64),                    \
+    [PITH_F16] = USE(op##_f16, f64), [PITH_BF16] = USE(op##_bf16, f64),                  \
+    [PITH_F32] = USE(op##_f32, f64), [PITH_F64] = USE(op##_f64, f64)
+#define EXTREME(op)                                                                      \
+    [PITH_BOOL] = USE(op##_u8, u8), [PITH_I8] = USE(op##_i8, i8),                        \
+    [PITH_I16] = USE(op##_i16, i16), [PITH_I32] = USE(op##_i32, i32),                    \
+    [PITH_I64] = USE(op##_i64, i64), [PITH_U8] = USE(op##_u8, u8),                       \
+    [PITH_U16] = USE(op##_u16, u16), [PITH_U32] = USE(op##_u32, u32),                    \
+    [PITH_U64] = USE(op##_u64, u64), [PITH_F16] = USE(op##_f16, f32),                    \
+    [PITH_BF16] = USE(op##_bf16, f32), [PITH_F32] = USE(op##_f32, f32),                  \
+    [PITH_F64] = USE(op##_f64, f64)
+#define LOGICAL(op)                                                                      \
+    [PITH_BOOL] = USE(op##_8, u8), [PITH_I8] = USE(op##_8, u8),                          \
+    [PITH_I16] = USE(op##_16, u16), [PITH_I32] = USE(op##_32, u32),                      \
+    [PITH_I64] = USE(op##_64, u64), [PITH_U8] = USE(op##_8, u8),                         \
+    [PITH_U16] = USE(op##_16, u16), [PITH_U32] = USE(op##_32, u32),                      \
+    [PITH_U64] = USE(op##_64, u64), [PITH_F16] = USE(op##_half, u16),                    \
+    [PITH_BF16] = USE(op##_half, u16), [PITH_F32] = USE(op##_f32, u32),                  \
+    [PITH_F64] = USE(op##_f64, u64)
+#define FIND(name)                                                                       \
+    { name##_row, name##_columns }
+#define FIND_ALL(op)                                                                     \
+    [PITH_BOOL] = FIND(op##_u8), [PITH_I8] = FIND(op##_i8), [PITH_I16] = FIND(op##_i16), \
+    [PITH_I32] = FIND(op##_i32), [PITH_I64] = FIND(op##_i64), [PITH_U8] = FIND(op##_u8), \
+    [PITH_U16] = FIND(op##_u16), [PITH_U32] = FIND(op##_u32),                            \
+    [PITH_U64] = FIND(op##_u64), [PITH_F16] = FIND(op##_f16),                            \
+    [PITH_BF16] = FIND(op##_bf16), [PITH_F32] = FIND(op##_f32),                          \
+    [PITH_F64] = FIND(op##_f64)
+
+const pithp_reduce_table PITHP_FOR_ISA(pithp_reduce) = {
+    .reducers = {[PITHP_REDUCE_SUM] = {ARITHMETIC(sum)},
+                 [PITHP_REDUCE_PROD] = {ARITHMETIC(prod)},
+                 [PITHP_REDUCE_MIN] = {EXTREME(min)},
+                 [PITHP_REDUCE_MAX] = {EXTREME(max)},
+                 [PITHP_REDUCE_ANY] = {LOGICAL(any)},
+                 [PITHP_REDUCE_ALL] = {LOGICAL(all)}},
+    .finders = {{FIND_ALL(argmin)}, {FIND_ALL(argmax)}},
+};

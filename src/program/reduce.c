@@ -1,0 +1,293 @@
+/* Reductions over a set of axes. The operand is seen as [outer, length, inner], the
+ * middle one reduced, after moving its elements where the axes are not neighbours. A
+ * first launch reduces blocks of the length, a second one the blocks, where there are
+ * several. */
+#include "program/block/reduce.h"
+
+#include "program/move.h"
+
+#include <string.h>
+
+enum { BLOCK = PITHP_REDUCE_BLOCK, TILE = PITHP_REDUCE_TILE, WIDEST = 8 };
+
+static const pithp_reduce_table *const tables[PITHP_ISA_COUNT] = {&pithp_reduce_base,
+#ifdef __x86_64__
+                                                                  &pithp_reduce_v3,
+                                                                  &pithp_reduce_v4
+#else
+                                                                   &pithp_reduce_base,
+                                                                   &pithp_reduce_base
+#endif
+};
+
+/* ---- Specs ---- */
+
+static bool is_arg(const pithp_call *call) {
+    return call->primitive == PITHP_OP_ARGMIN || call->primitive == PITHP_OP_ARGMAX;
+}
+
+static pithp_reduction reduction_of(const pithp_call *call) {
+    return (pithp_reduction)(call->primitive - PITHP_OP_SUM);
+}
+_Static_assert(PITHP_OP_ALL - PITHP_OP_SUM == PITHP_REDUCE_ALL &&
+                   PITHP_OP_MIN_OF - PITHP_OP_SUM == PITHP_REDUCE_MIN,
+               "the rows of reductions lie in the order of pithp_reduction");
+
+pith_status
+pithp_infer_reduce(const pithp_call *call, pith_spec *result, pithp_refusal *refusal) {
+    const pithp_reduce_params *p = call->params;
+    const pith_spec *x = call->operands[0];
+    char text[PITHP_SPEC_TEXT_BYTES];
+    if (p->axes >> x->rank)
+        return pithp_refuse(call, refusal, PITH_E_ARG, "axes beyond rank %d", x->rank);
+    if (!is_arg(call) && !pithp_reduce_base.reducers[reduction_of(call)][x->dtype].rows)
+        return pithp_refuse(call, refusal, PITH_E_DTYPE, "expected numbers, got %s",
+                            pithp_spec_print(x, text));
+    int64_t shape[PITH_MAX_RANK], length = 1;
+    int rank = 0;
+    for (int d = 0; d < x->rank; d++) {
+        if (p->axes >> d & 1)
+            length *= x->shape[d] != 0;
+        else
+            shape[rank++] = x->shape[d];
+    }
+    const bool logical =
+        call->primitive == PITHP_OP_ANY || call->primitive == PITHP_OP_ALL;
+    const bool sums = call->primitive == PITHP_OP_SUM || call->primitive == PITHP_OP_PROD;
+    const pith_dtype dtype = is_arg(call) ? PITH_I64 : logical ? PITH_BOOL : x->dtype;
+    const pith_status rc = pithp_spec_fill(call, refusal, result, dtype, rank, shape);
+    if (rc == PITH_OK && length == 0 && !sums && !logical &&
+        (result->count > 0 || is_arg(call)))
+        return pithp_refuse(call, refusal, PITH_E_SHAPE, "nothing to choose from in %s",
+                            pithp_spec_print(x, text));
+    return rc;
+}
+
+/* ---- How the operand is seen ---- */
+
+typedef struct view {
+    int64_t outer, length, inner;
+    int64_t blocks; /* of the length; at least 1 */
+    bool moved;     /* the reduced axes must be moved together, to the end */
+} view;
+
+static view view_of(const pithp_call *call) {
+    const pithp_reduce_params *p = call->params;
+    const pith_spec *x = call->operands[0];
+    view v = {1, 1, 1, 1, false};
+    int groups = 0;
+    bool reducing = false;
+    for (int d = 0; d < x->rank; d++) {
+        const bool reduced = p->axes >> d & 1;
+        if (x->shape[d] == 1)
+            continue;
+        groups += reduced && !reducing;
+        reducing = reduced;
+        *(reduced ? &v.length : groups ? &v.inner : &v.outer) *= x->shape[d];
+    }
+    v.moved = groups > 1;
+    if (v.moved) {
+        v.outer *= v.inner;
+        v.inner = 1;
+    }
+    if (v.length > BLOCK)
+        v.blocks = (v.length + BLOCK - 1) / BLOCK;
+    return v;
+}
+
+static size_t moved_bytes(const pithp_call *call, const view *v) {
+    return v->moved ? (call->operands[0]->bytes + 63) / 64 * 64 : 0;
+}
+
+size_t pithp_temporary_reduce(const pithp_call *call, const pith_spec *result) {
+    const view v = view_of(call);
+    size_t bytes = moved_bytes(call, &v);
+    if (!is_arg(call) && v.blocks > 1)
+        bytes += (size_t)(v.blocks * result->count) * WIDEST;
+    return bytes;
+}
+
+/* ---- Loops ---- */
+
+typedef struct reduce_args {
+    const char *from;
+    char *to;
+    char
+        *partial; /* accumulators [outer, blocks, inner]; NULL where there is one block */
+    int32_t size, to_size, accumulator_size;
+    pith_dtype dtype, to_dtype;
+    int operation; /* pithp_reduction; or 0 for argmin, 1 for argmax */
+    int64_t outer, length, inner, blocks, tiles;
+} reduce_args;
+
+static int64_t block_length(const reduce_args *a, int64_t block) {
+    const int64_t left = a->length - block * BLOCK;
+    return left < BLOCK ? left : BLOCK;
+}
+
+/* Inner extent 1. Indices are rows; where these have several blocks, blocks of rows. */
+static inline void
+reduce_rows(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
+    const reduce_args *a = args;
+    const pithp_reducer *f = &tables[isa]->reducers[a->operation][a->dtype];
+    if (a->partial) {
+        for (int64_t i = begin; i < end; i++) {
+            const int64_t row = i / a->blocks, block = i % a->blocks;
+            f->rows(a->partial + i * a->accumulator_size,
+                    a->from + (row * a->length + block * BLOCK) * a->size, 0,
+                    block_length(a, block), 1);
+        }
+        return;
+    }
+    const pithp_block_function finish =
+        pithp_cast_block(isa, f->accumulator, a->to_dtype);
+    _Alignas(64) char some[TILE * WIDEST];
+    for (int64_t i = begin; i < end; i += TILE) {
+        const int64_t n = end - i < TILE ? end - i : TILE;
+        f->rows(some, a->from + i * a->length * a->size, a->length, a->length, n);
+        finish(a->to + i * a->to_size, some, NULL, NULL, n);
+    }
+}
+PITHP_LOOPS(reduce_rows)
+
+/* Indices are tiles of columns within blocks within outer indices. */
+static inline void
+reduce_columns(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
+    const reduce_args *a = args;
+    const pithp_reducer *f = &tables[isa]->reducers[a->operation][a->dtype];
+    const pithp_block_function finish =
+        pithp_cast_block(isa, f->accumulator, a->to_dtype);
+    _Alignas(64) char lanes[PITHP_REDUCE_LANES * TILE * WIDEST], some[TILE * WIDEST];
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t column = i % a->tiles * TILE, at = i / a->tiles;
+        const int64_t block = at % a->blocks, outer = at / a->blocks;
+        const int64_t left = a->inner - column, width = left < TILE ? left : TILE;
+        const char *from =
+            a->from + ((outer * a->length + block * BLOCK) * a->inner + column) * a->size;
+        char *partial = a->partial
+                            ? a->partial + (at * a->inner + column) * a->accumulator_size
+                            : some;
+        f->columns(partial, from, a->inner, block_length(a, block), width, lanes);
+        if (!a->partial)
+            finish(a->to + (outer * a->inner + column) * a->to_size, some, NULL, NULL,
+                   width);
+    }
+}
+PITHP_LOOPS(reduce_columns)
+
+/* The tree over blocks. Indices are tiles of columns within outer indices. */
+static inline void
+reduce_blocks(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
+    const reduce_args *a = args;
+    const pithp_reducer *f = &tables[isa]->reducers[a->operation][a->dtype];
+    const pithp_block_function finish =
+        pithp_cast_block(isa, f->accumulator, a->to_dtype);
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t column = i % a->tiles * TILE, outer = i / a->tiles;
+        const int64_t left = a->inner - column, width = left < TILE ? left : TILE;
+        char *partial =
+            a->partial + (outer * a->blocks * a->inner + column) * a->accumulator_size;
+        f->tree(partial, a->inner, a->blocks, width);
+        finish(a->to + (outer * a->inner + column) * a->to_size, partial, NULL, NULL,
+               width);
+    }
+}
+PITHP_LOOPS(reduce_blocks)
+
+/* argmin and argmax: indices as reduce_columns has them, or rows. */
+static inline void
+find_rows(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
+    const reduce_args *a = args;
+    const pithp_finder *f = &tables[isa]->finders[a->operation][a->dtype];
+    int64_t *to = (int64_t *)(void *)a->to;
+    for (int64_t i = begin; i < end; i++)
+        to[i] = f->row(a->from + i * a->length * a->size, a->length);
+}
+PITHP_LOOPS(find_rows)
+
+static inline void
+find_columns(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
+    const reduce_args *a = args;
+    const pithp_finder *f = &tables[isa]->finders[a->operation][a->dtype];
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t column = i % a->tiles * TILE, outer = i / a->tiles;
+        const int64_t left = a->inner - column, width = left < TILE ? left : TILE;
+        f->columns((int64_t *)(void *)a->to + outer * a->inner + column,
+                   a->from + (outer * a->length * a->inner + column) * a->size, a->inner,
+                   a->length, width);
+    }
+}
+PITHP_LOOPS(find_columns)
+
+/* ---- Lowering ---- */
+
+/* Copy the operand with its kept axes first and its reduced ones last. */
+static pith_status emit_gathering(const pithp_call *call,
+                                  const pithp_memory *memory,
+                                  const pithp_sink *sink) {
+    const pithp_reduce_params *p = call->params;
+    const pith_spec *x = call->operands[0];
+    int64_t stride[PITH_MAX_RANK];
+    pithp_move m = {.to = memory->temporary,
+                    .from = memory->operands[0],
+                    .size = (int32_t)pith_dtype_size(x->dtype)};
+    pithp_c_strides(x->rank, x->shape, m.size, stride);
+    for (int reduced = 0; reduced < 2; reduced++) {
+        for (int d = 0; d < x->rank; d++) {
+            if ((int)(p->axes >> d & 1) != reduced)
+                continue;
+            m.shape[m.rank] = x->shape[d];
+            m.from_stride[m.rank++] = stride[d];
+        }
+    }
+    pithp_c_strides(m.rank, m.shape, m.size, m.to_stride);
+    return pithp_emit_move(sink, pithp_rows[call->primitive].name, &m);
+}
+
+pith_status pithp_lower_reduce(const pithp_call *call,
+                               const pith_spec *result,
+                               const pithp_memory *memory,
+                               const pithp_sink *sink) {
+    const char *name = pithp_rows[call->primitive].name;
+    const pith_spec *x = call->operands[0];
+    const view v = view_of(call);
+    reduce_args a = {.from = memory->operands[0],
+                     .to = memory->result,
+                     .size = (int32_t)pith_dtype_size(x->dtype),
+                     .to_size = (int32_t)pith_dtype_size(result->dtype),
+                     .dtype = x->dtype,
+                     .to_dtype = result->dtype,
+                     .outer = v.outer,
+                     .length = v.length,
+                     .inner = v.inner,
+                     .blocks = v.blocks,
+                     .tiles = (v.inner + TILE - 1) / TILE};
+    if (result->count == 0)
+        return PITH_OK;
+    if (v.moved) {
+        const pith_status rc = emit_gathering(call, memory, sink);
+        if (rc)
+            return rc;
+        a.from = memory->temporary;
+    }
+    const int64_t work = v.length * (v.inner < TILE ? v.inner : TILE);
+    const bool rows = v.inner == 1;
+    if (is_arg(call)) {
+        a.operation = call->primitive == PITHP_OP_ARGMAX;
+        return pithp_emit(sink, name, rows ? find_rows_loops : find_columns_loops, &a,
+                          sizeof a, a.outer * a.tiles, 16384 / (work + 1) + 1);
+    }
+    a.operation = (int)reduction_of(call);
+    a.accumulator_size = (int32_t)pith_dtype_size(
+        pithp_reduce_base.reducers[a.operation][x->dtype].accumulator);
+    if (v.blocks > 1)
+        a.partial = (char *)memory->temporary + moved_bytes(call, &v);
+    const int64_t grain = 16384 / ((v.blocks > 1 ? work / v.blocks : work) + 1) + 1;
+    const pith_status rc =
+        pithp_emit(sink, name, rows ? reduce_rows_loops : reduce_columns_loops, &a,
+                   sizeof a, a.outer * a.blocks * a.tiles, grain);
+    if (rc || v.blocks == 1)
+        return rc;
+    return pithp_emit(sink, name, reduce_blocks_loops, &a, sizeof a, a.outer * a.tiles,
+                      16384 / (v.blocks + 1) + 1);
+}

@@ -1,0 +1,228 @@
+/* Reductions against golden values, and the order of sums against a plain statement of
+ * it. */
+#include "call.h"
+
+static pithp_primitive row_of(const char *op) {
+    return !strcmp(op, "min")   ? PITHP_OP_MIN_OF
+           : !strcmp(op, "max") ? PITHP_OP_MAX_OF
+                                : call_primitive(op);
+}
+
+static uint32_t axis_bit(const golden_json *axis, int rank) {
+    const int64_t a = golden_integer(axis);
+    return 1u << (a < 0 ? a + rank : a);
+}
+
+static uint32_t axes_of(const golden_json *p, int rank) {
+    const golden_json *axes = golden_get(p, "axes"), *axis = golden_get(p, "axis");
+    if (axis && axis->kind != 'z')
+        return axis_bit(axis, rank);
+    if (!axes || axes->kind == 'z')
+        return (1u << rank) - 1;
+    uint32_t set = 0;
+    for (const golden_json *a = axes->child; a; a = a->next)
+        set |= axis_bit(a, rank);
+    return set;
+}
+
+Test(reduce, gives_the_golden_values) {
+    const golden_family *g = golden_open("reduce");
+    int ran = 0, failed = 0;
+    for (const golden_json *one = golden_next(g, NULL); one; one = golden_next(g, one)) {
+        const golden_tensor *x = golden_tensor_of(g, one, "in", 0);
+        const golden_json *p = golden_get(one, "params"),
+                          *keep = golden_get(p, "keepdims");
+        const pithp_reduce_params params = {axes_of(p, x->spec.rank)};
+        call c = {
+            .primitive = row_of(golden_text(one, "op")), .count = 1, .params = &params};
+        if (c.primitive == PITHP_PRIMITIVE_COUNT ||
+            strstr(golden_text(one, "name"), "bad_axis")) /* a set has no axis twice */
+            continue;
+        /* a sum in another dtype is a sum after a cast */
+        const pithp_cast_params to = {pith_dtype_parse(golden_text(p, "dtype"))};
+        call cast = {.primitive = PITHP_OP_CAST,
+                     .count = 1,
+                     .specs = {&x->spec},
+                     .data = {x->data},
+                     .params = &to};
+        c.specs[0] = &x->spec;
+        c.data[0] = x->data;
+        if (to.dtype && to.dtype != x->spec.dtype) {
+            cr_assert(call_run(&cast) == PITH_OK);
+            c.specs[0] = &cast.result;
+            c.data[0] = cast.out;
+        }
+        for (int i = 0; i < 3 * PITHP_ISA_COUNT; i++) {
+            c.isa = (pithp_isa)(i / 3);
+            c.split = i % 3 * 3;
+            if (!call_isa_runs(c.isa))
+                continue;
+            const pith_status rc = call_run(&c);
+            if (!strcmp(golden_text(one, "expect"), "error")) {
+                failed += rc == PITH_OK;
+                if (rc == PITH_OK)
+                    fprintf(stderr, "%s was not refused\n", golden_text(one, "name"));
+            } else {
+                if (keep && keep->kind == 't' && c.out) {
+                    const golden_tensor *want = golden_tensor_of(g, one, "out", 0);
+                    c.result.rank = want->spec.rank;
+                    memcpy(c.result.shape, want->spec.shape, sizeof c.result.shape);
+                }
+                failed += !call_agrees(&c, g, one, 0);
+            }
+            call_free(&c);
+        }
+        call_free(&cast);
+        ran++;
+    }
+    cr_expect(failed == 0, "%d failed", failed);
+    cr_expect(ran > 500, "only %d cases ran", ran);
+}
+
+/* ---- The order of sums ---- */
+
+static double pairwise(double *x, int64_t n) {
+    while (n > 1) {
+        for (int64_t i = 0; i < n / 2; i++)
+            x[i] = x[2 * i] + x[2 * i + 1];
+        if (n % 2)
+            x[n / 2] = x[n - 1];
+        n = (n + 1) / 2;
+    }
+    return x[0];
+}
+
+/* As the contract says it: lanes of a block, a tree over lanes, a tree over blocks. */
+static double stated_sum(const double *x, int64_t n, int64_t pitch) {
+    double blocks[64];
+    int64_t count = 0;
+    for (int64_t b = 0; b < n; b += 4096) {
+        double lanes[64] = {0};
+        for (int64_t i = b; i < n && i < b + 4096; i++)
+            lanes[(i - b) % 64] += x[i * pitch];
+        blocks[count++] = pairwise(lanes, 64);
+    }
+    return count ? pairwise(blocks, count) : 0.0;
+}
+
+static uint64_t seed = 1;
+static double noise(void) {
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return ldexp((double)(int64_t)seed, -63) * ldexp(1, (int)(seed >> 59) - 16);
+}
+
+static const int64_t lengths[] = {0,    1,    2,    3,    4,     5,    7,   31,
+                                  63,   64,   65,   66,   97,    127,  128, 1000,
+                                  4095, 4096, 4097, 4160, 10000, 70001};
+
+Test(reduce, sums_in_the_stated_order) {
+    enum { MOST = 70001 };
+    double *x = malloc((MOST + 1) * sizeof *x);
+    for (int k = 0; k < PITHP_COUNT(lengths); k++) {
+        const int64_t n = lengths[k];
+        for (int offset = 0; offset < 2; offset++) {
+            for (int64_t i = 0; i < n; i++)
+                x[i + offset] = noise();
+            const double want = stated_sum(x + offset, n, 1);
+            const pith_spec spec = {PITH_F64, 1, {n}, n, (size_t)n * 8};
+            const pithp_reduce_params all = {1};
+            for (int isa = 0; isa < PITHP_ISA_COUNT; isa++) {
+                call c = {.primitive = PITHP_OP_SUM,
+                          .count = 1,
+                          .specs = {&spec},
+                          .data = {x + offset},
+                          .params = &all,
+                          .isa = (pithp_isa)isa,
+                          .split = offset};
+                if (!call_isa_runs(c.isa))
+                    continue;
+                cr_assert(call_run(&c) == PITH_OK);
+                cr_assert(memcmp(c.out, &want, 8) == 0, "n %lld, isa %d: %a, want %a",
+                          (long long)n, isa, *(double *)c.out, want);
+                call_free(&c);
+            }
+        }
+    }
+    free(x);
+}
+
+Test(reduce, sums_columns_in_the_same_order) {
+    static const int64_t widths[] = {2, 3, 5, 16, 64, 65, 200};
+    for (int k = 1; k < PITHP_COUNT(lengths) - 1; k++) {
+        for (int w = 0; w < PITHP_COUNT(widths); w++) {
+            const int64_t n = lengths[k], m = widths[w], outer = n < 100 ? 3 : 1;
+            if (n * m > 400000)
+                continue;
+            double *x = malloc((size_t)(outer * n * m) * sizeof *x);
+            for (int64_t i = 0; i < outer * n * m; i++)
+                x[i] = noise();
+            const pith_spec spec = {
+                PITH_F64, 3, {outer, n, m}, outer * n * m, (size_t)(outer * n * m) * 8};
+            const pithp_reduce_params middle = {2};
+            for (int isa = 0; isa < PITHP_ISA_COUNT; isa++) {
+                call c = {.primitive = PITHP_OP_SUM,
+                          .count = 1,
+                          .specs = {&spec},
+                          .data = {x},
+                          .params = &middle,
+                          .isa = (pithp_isa)isa,
+                          .split = w};
+                if (!call_isa_runs(c.isa))
+                    continue;
+                cr_assert(call_run(&c) == PITH_OK);
+                for (int64_t i = 0; i < outer * m; i++) {
+                    const double want = stated_sum(x + i / m * n * m + i % m, n, m);
+                    cr_assert(memcmp((double *)c.out + i, &want, 8) == 0,
+                              "n %lld, m %lld, isa %d", (long long)n, (long long)m, isa);
+                }
+                call_free(&c);
+            }
+            free(x);
+        }
+    }
+}
+
+/* Axes that are not neighbours, in C order of the reduced ones. */
+Test(reduce, sums_scattered_axes_in_c_order) {
+    enum { A = 5, B = 7, C = 11, D = 3 };
+    static double x[A * B * C * D], line[A * C];
+    for (int i = 0; i < A * B * C * D; i++)
+        x[i] = noise();
+    const pith_spec spec = {PITH_F64, 4, {A, B, C, D}, A * B * C * D, sizeof x};
+    const pithp_reduce_params p = {1 | 4};
+    call c = {.primitive = PITHP_OP_SUM,
+              .count = 1,
+              .specs = {&spec},
+              .data = {x},
+              .params = &p};
+    cr_assert(call_run(&c) == PITH_OK && c.result.rank == 2);
+    for (int b = 0; b < B; b++) {
+        for (int d = 0; d < D; d++) {
+            for (int i = 0; i < A * C; i++)
+                line[i] = x[((i / C * B + b) * C + i % C) * D + d];
+            const double want = stated_sum(line, A * C, 1);
+            cr_assert(memcmp((double *)c.out + b * D + d, &want, 8) == 0);
+        }
+    }
+    call_free(&c);
+}
+
+/* Floats in f32 are summed in f64 and rounded once. */
+Test(reduce, sums_single_precision_in_double) {
+    enum { N = 5000 };
+    static float x[N];
+    static double wide[N];
+    for (int i = 0; i < N; i++)
+        wide[i] = (double)(x[i] = (float)noise());
+    const float want = (float)stated_sum(wide, N, 1);
+    const pith_spec spec = {PITH_F32, 1, {N}, N, sizeof x};
+    const pithp_reduce_params p = {1};
+    call c = {.primitive = PITHP_OP_SUM,
+              .count = 1,
+              .specs = {&spec},
+              .data = {x},
+              .params = &p};
+    cr_assert(call_run(&c) == PITH_OK);
+    cr_assert(memcmp(c.out, &want, 4) == 0);
+    call_free(&c);
+}
