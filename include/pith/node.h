@@ -1,9 +1,16 @@
 /**
  * @file
- * Declaring nodes: one description of a plain C struct, from which everything else follows.
+ * Declaring nodes: one description of a plain C struct, from which everything else
+ * follows.
  *
- *     typedef struct { const pith_array *position, *velocity; } Atoms;
- *     typedef struct { const Atoms *atoms; const pith_array *neighbour; int64_t width; } Sim;
+ *     typedef struct {
+ *         const pith_array *position, *velocity;
+ *     } Atoms;
+ *     typedef struct {
+ *         const Atoms *atoms;
+ *         const pith_array *neighbour;
+ *         int64_t width;
+ *     } Sim;
  *
  *     PITH_NODE(Atoms,
  *         PITH_LEAF(position, "float[n,3]", .unit = "sigma"),
@@ -13,12 +20,13 @@
  *         PITH_LEAF(neighbour, "i32[n,width]", .fill = -1),
  *         PITH_STATIC(width, .initial = 64))
  *
- * Leaf specs: dtype "[" extents "]". dtype: a dtype, the name of a static field declared with
- * PITH_STATIC_DTYPE, "float" (f16, bf16, f32 or f64: all such leaves of one tree agree) or "any".
- * An extent: a number, a name, k*name, name+k, k*name+j, or any of them with ^name, which is the name of
- * the nearest enclosing node that has it. A name is a static field of the node, or is bound by the leaves
- * that have it, which must agree. No brackets: rank 0. "[...]" alone: any shape. Extra leading extents are
- * allowed if all leaves of a node agree on them.
+ * Leaf specs: dtype "[" extents "]". dtype: a dtype, the name of a static field declared
+ * with PITH_STATIC_DTYPE, "float" (f16, bf16, f32 or f64: all such leaves of one tree
+ * agree) or "any". An extent: a number, a name, k*name, name+k, k*name+j, or any of them
+ * with ^name, which is the name of the nearest enclosing node that has it. A name is a
+ * static field of the node, or is bound by the leaves that have it, which must agree. No
+ * brackets: rank 0. "[...]" alone: any shape. Extra leading extents are allowed if all
+ * leaves of a node agree on them.
  *
  * C17, C++20 and CUDA C++20; the header itself compiles as C++17.
  */
@@ -26,13 +34,13 @@
 #define PITH_NODE_H
 
 #include <pith/base.h>
-
 #include <string.h>
 #ifdef __cplusplus
 #    include <type_traits>
 #endif
 
-typedef struct pith_type pith_type; /**< a registered record type; lives as long as the process */
+typedef struct pith_type
+    pith_type; /**< a registered record type; lives as long as the process */
 
 /** What a field of a record is. */
 typedef enum pith_field_kind {
@@ -50,7 +58,8 @@ typedef enum pith_static_kind {
     PITH_STATIC_I64,
     PITH_STATIC_F64,
     PITH_STATIC_BOOL,
-    PITH_STATIC_TEXT,  /**< const char *, copied when the record is frozen; NULL is allowed */
+    PITH_STATIC_TEXT, /**< const char *, copied when the record is frozen; NULL is allowed
+                       */
     PITH_STATIC_CHOICE, /**< an enum, with the names of its values 0, 1, ... */
     PITH_STATIC_DTYPE_, /**< pith_dtype */
     PITH_STATIC_RECORD_ /**< const T *, T a node without leaves */
@@ -63,14 +72,15 @@ typedef enum pith_hook_kind {
     PITH_HOOK_VERSION /**< options.initial is the version of the type in checkpoints */
 } pith_hook_kind;
 
-/** Options of a field; everything zero is the default. */
+/** Options of a field; everything zero is the default. C++ takes them in this order. */
 typedef struct pith_field_options {
-    const char *unit PITH_DEFAULT;    /**< shown and saved, never computed with */
-    const char *doc PITH_DEFAULT;     /**< shown by pith_print on request */
-    double fill PITH_DEFAULT;         /**< of new elements of a leaf; must be exact in its dtype */
-    double initial PITH_DEFAULT;      /**< of a static number, bool, enum or dtype */
+    const char *unit PITH_DEFAULT; /**< shown and saved, never computed with */
+    const char *doc PITH_DEFAULT;  /**< shown by pith_print on request */
+    double fill
+        PITH_DEFAULT; /**< of new elements of a leaf; must be exact in its dtype */
+    double initial PITH_DEFAULT;           /**< of a static number, bool, enum or dtype */
     const char *initial_text PITH_DEFAULT; /**< of a static string */
-    bool optional PITH_DEFAULT;       /**< a leaf or child that may be absent (NULL) */
+    bool optional PITH_DEFAULT; /**< a leaf or child that may be absent (NULL) */
 } pith_field_options;
 
 /** One entry of a node's description; made by the macros below. */
@@ -78,13 +88,13 @@ typedef struct pith_field {
     const char *name;
     size_t offset, size;
     pith_field_kind kind;
-    const char *spec;                 /**< leaves: "f64[n,3]" */
-    const pith_type *(*child)(void);  /**< children and static records: their type */
-    const char *child_name;           /**< and its name */
+    const char *spec;                /**< leaves: "f64[n,3]" */
+    const pith_type *(*child)(void); /**< children and static records: their type */
+    const char *child_name;          /**< and its name */
     pith_static_kind static_kind;
-    const char *const *names;         /**< PITH_STATIC_ENUM: the names, NULL at the end */
+    const char *const *names; /**< PITH_STATIC_ENUM: the names, NULL at the end */
     pith_hook_kind hook_kind;
-    void (*hook)(void);               /**< called with the type that hook_kind states */
+    void (*hook)(void); /**< called with the type that hook_kind states */
     pith_field_options options;
 } pith_field;
 
@@ -94,7 +104,8 @@ typedef struct pith_type_spec {
     size_t size, alignment;
     const pith_field *fields;
     size_t field_count;
-    const unsigned char *members; /**< size bytes, 0 where the struct has padding; NULL: not known */
+    const unsigned char
+        *members; /**< size bytes, 0 where the struct has padding; NULL: not known */
 } pith_type_spec;
 
 PITH_BEGIN
@@ -102,14 +113,16 @@ PITH_BEGIN
 /**
  * Register a record type, or find the one that was registered under that name.
  *
- * Called by the inline function that PITH_NODE defines; safe from any thread. The description is
- * copied. A description that is wrong, or differs from the one registered under the same name, gives a
- * type that refuses every use with the reason (PITH_E_TYPE); see pith_type_error.
+ * Called by the inline function that PITH_NODE defines; safe from any thread. The
+ * description is copied. A description that is wrong, or differs from the one registered
+ * under the same name, gives a type that refuses every use with the reason (PITH_E_TYPE);
+ * see pith_type_error.
  *
  * @param cache Where the caller keeps the answer; set once.
  * @return Never NULL.
  */
-PITH_API const pith_type *pith_type_register(const pith_type_spec *spec, const pith_type **cache);
+PITH_API const pith_type *pith_type_register(const pith_type_spec *spec,
+                                             const pith_type **cache);
 /** Name of a record type; "" for what is none. */
 PITH_API const char *pith_type_name(const pith_type *type);
 /** The type that stands for arrays in typed functions; it is no record type. */
@@ -122,25 +135,31 @@ PITH_END
 #ifdef __cplusplus
 #    define PITH_FIELD_OPTIONS_(...) (pith_field_options{__VA_ARGS__})
 #    define PITH_SAME_(expr, T)                                                          \
-        (0 * sizeof(char[std::is_same<std::remove_reference_t<decltype(expr)>, T>::value ? 1 : -1]))
+        (0 * sizeof(char[std::is_same<std::remove_reference_t<decltype(expr)>, T>::value \
+                             ? 1                                                         \
+                             : -1]))
 template <class T> constexpr pith_static_kind pith_static_of_() {
-    static_assert(std::is_same<T, bool>::value || std::is_same<T, double>::value ||
-                      std::is_same<T, int64_t>::value || std::is_same<T, const char *>::value,
-                  "a static field is int64_t, double, bool or const char * (or see PITH_STATIC_ENUM)");
-    return std::is_same<T, bool>::value     ? PITH_STATIC_BOOL
-           : std::is_same<T, double>::value ? PITH_STATIC_F64
+    static_assert(
+        std::is_same<T, bool>::value || std::is_same<T, double>::value ||
+            std::is_same<T, int64_t>::value || std::is_same<T, const char *>::value,
+        "a static field is int64_t, double, bool or const char * (or see PITH_STATIC_ENUM)");
+    return std::is_same<T, bool>::value      ? PITH_STATIC_BOOL
+           : std::is_same<T, double>::value  ? PITH_STATIC_F64
            : std::is_same<T, int64_t>::value ? PITH_STATIC_I64
                                              : PITH_STATIC_TEXT;
 }
-#    define PITH_STATIC_KIND_(expr) (pith_static_of_<std::remove_reference_t<decltype(expr)>>())
+#    define PITH_STATIC_KIND_(expr)                                                      \
+        (pith_static_of_<std::remove_reference_t<decltype(expr)>>())
 #    define PITH_CHOICE_(expr)                                                           \
-        (0 * sizeof(char[std::is_enum<std::remove_reference_t<decltype(expr)>>::value ||   \
-                                 std::is_same<std::remove_reference_t<decltype(expr)>, int>::value \
+        (0 * sizeof(char[std::is_enum<std::remove_reference_t<decltype(expr)>>::value || \
+                                 std::is_same<std::remove_reference_t<decltype(expr)>,   \
+                                              int>::value                                \
                              ? 1                                                         \
                              : -1]))
 #    define PITH_ALIGNOF_(T) alignof(T)
 #else
-#    define PITH_FIELD_OPTIONS_(...) {__VA_ARGS__}
+#    define PITH_FIELD_OPTIONS_(...)                                                     \
+        { __VA_ARGS__ }
 #    define PITH_SAME_(expr, T) (0 * sizeof(_Generic((expr), T : 1)))
 #    define PITH_STATIC_KIND_(expr)                                                      \
         _Generic((expr), int64_t                                                         \
@@ -149,11 +168,12 @@ template <class T> constexpr pith_static_kind pith_static_of_() {
                  : PITH_STATIC_BOOL, const char *                                        \
                  : PITH_STATIC_TEXT)
 #    define PITH_CHOICE_(expr) (0 * sizeof(_Generic((expr), int : 1, unsigned : 1)))
-#    define PITH_ALIGNOF_(T) _Alignof(T)
+#    define PITH_ALIGNOF_(T)   _Alignof(T)
 #endif
 
-/* Which bytes of a struct are members: gcc can tell, so that a forgotten member is found even where
- * it fits into a gap. Elsewhere only whole gaps that alignment does not explain are found. */
+/* Which bytes of a struct are members: gcc can tell, so that a forgotten member is found
+ * even where it fits into a gap. Elsewhere only whole gaps that alignment does not
+ * explain are found. */
 #if defined(__has_builtin) && !defined(__CUDACC__)
 #    if __has_builtin(__builtin_clear_padding)
 #        define PITH_MEMBERS_(T)                                                         \
@@ -171,10 +191,11 @@ template <class T> constexpr pith_static_kind pith_static_of_() {
 #endif
 
 /**
- * Describe the struct T as a node: leaves, children, statics and hooks, every member named once.
+ * Describe the struct T as a node: leaves, children, statics and hooks, every member
+ * named once.
  *
- * Defines an inline function T_pith_type, through which the macros of pith find the type. In a header
- * it may be included from any number of files, C and C++.
+ * Defines an inline function T_pith_type, through which the macros of pith find the type.
+ * In a header it may be included from any number of files, C and C++.
  */
 #define PITH_NODE(T, ...)                                                                \
     static inline const pith_type *T##_pith_type(void);                                  \
@@ -198,31 +219,41 @@ template <class T> constexpr pith_static_kind pith_static_of_() {
         return __builtin_expect(known != NULL, 1) ? known : T##_pith_register(&cache);   \
     }
 
-/* Options may be left out without an empty variadic list, which strict C17 does not allow. */
+/* Options may be left out without an empty variadic list, which strict C17 does not
+ * allow. */
 #define PITH_PICK_(a, b, c, d, e, f, g, h, chosen, ...) chosen
 
-/** A leaf: PITH_LEAF(member, "f64[n,3]", options...). The member is a const pith_array *. */
+/** A leaf: PITH_LEAF(member, "f64[n,3]", options...). The member is a const pith_array *.
+ */
 #define PITH_LEAF(...)                                                                   \
-    PITH_PICK_(__VA_ARGS__, PITH_LEAF_O_, PITH_LEAF_O_, PITH_LEAF_O_, PITH_LEAF_O_, PITH_LEAF_O_, PITH_LEAF_O_, PITH_LEAF_, PITH_BAD_, PITH_BAD_) \
+    PITH_PICK_(__VA_ARGS__, PITH_LEAF_O_, PITH_LEAF_O_, PITH_LEAF_O_, PITH_LEAF_O_,      \
+               PITH_LEAF_O_, PITH_LEAF_O_, PITH_LEAF_, PITH_BAD_, PITH_BAD_)             \
     (__VA_ARGS__)
 /** A child: PITH_CHILD(member, T, options...). The member is a const T *. */
 #define PITH_CHILD(...)                                                                  \
-    PITH_PICK_(__VA_ARGS__, PITH_CHILD_O_, PITH_CHILD_O_, PITH_CHILD_O_, PITH_CHILD_O_, PITH_CHILD_O_, PITH_CHILD_O_, PITH_CHILD_, PITH_BAD_, PITH_BAD_) \
+    PITH_PICK_(__VA_ARGS__, PITH_CHILD_O_, PITH_CHILD_O_, PITH_CHILD_O_, PITH_CHILD_O_,  \
+               PITH_CHILD_O_, PITH_CHILD_O_, PITH_CHILD_, PITH_BAD_, PITH_BAD_)          \
     (__VA_ARGS__)
-/** A child that may be any tree: an array, list, tuple, dict or record. The member is a const void *. */
+/** A child that may be any tree: an array, list, tuple, dict or record. The member is a
+ * const void *. */
 #define PITH_TREE(...)                                                                   \
-    PITH_PICK_(__VA_ARGS__, PITH_TREE_O_, PITH_TREE_O_, PITH_TREE_O_, PITH_TREE_O_, PITH_TREE_O_, PITH_TREE_O_, PITH_TREE_O_, PITH_TREE_, PITH_BAD_) \
+    PITH_PICK_(__VA_ARGS__, PITH_TREE_O_, PITH_TREE_O_, PITH_TREE_O_, PITH_TREE_O_,      \
+               PITH_TREE_O_, PITH_TREE_O_, PITH_TREE_O_, PITH_TREE_, PITH_BAD_)          \
     (__VA_ARGS__)
-/** A static: PITH_STATIC(member, options...): int64_t, double, bool or const char *; box.x for a member of a struct by value. */
+/** A static: PITH_STATIC(member, options...): int64_t, double, bool or const char *;
+ * box.x for a member of a struct by value. */
 #define PITH_STATIC(...)                                                                 \
-    PITH_PICK_(__VA_ARGS__, PITH_STATIC_O_, PITH_STATIC_O_, PITH_STATIC_O_, PITH_STATIC_O_, PITH_STATIC_O_, PITH_STATIC_O_, PITH_STATIC_O_, PITH_STATIC_, PITH_BAD_) \
+    PITH_PICK_(__VA_ARGS__, PITH_STATIC_O_, PITH_STATIC_O_, PITH_STATIC_O_,              \
+               PITH_STATIC_O_, PITH_STATIC_O_, PITH_STATIC_O_, PITH_STATIC_O_,           \
+               PITH_STATIC_, PITH_BAD_)                                                  \
     (__VA_ARGS__)
 
 /* A field: its place, what it is, its text and types, its options. */
-#define PITH_ENTRY_(field, check, kind, spec, child, child_name, static_kind, names, ...) \
+#define PITH_ENTRY_(field, check, kind, spec, child, child_name, static_kind, names,     \
+                    ...)                                                                 \
     {                                                                                    \
-        #field, offsetof(Self, field) + (check), sizeof(((Self *)0)->field), kind, spec, \
-            child, child_name, static_kind, names, PITH_HOOK_NONE, NULL,                 \
+        (#field), offsetof(Self, field) + (check), sizeof(((Self *)0)->field), kind,     \
+            spec, child, child_name, static_kind, names, PITH_HOOK_NONE, NULL,           \
             PITH_FIELD_OPTIONS_(__VA_ARGS__)                                             \
     }
 /* An option or hook of the type. */
@@ -239,8 +270,8 @@ template <class T> constexpr pith_static_kind pith_static_of_() {
                 NULL, PITH_STATIC_NONE, NULL, __VA_ARGS__)
 #define PITH_CHILD_(field, T) PITH_CHILD_O_(field, T, .unit = NULL)
 #define PITH_CHILD_O_(field, T, ...)                                                     \
-    PITH_ENTRY_(field, PITH_IS_(field, const T *), PITH_FIELD_CHILD, NULL, T##_pith_type, \
-                #T, PITH_STATIC_NONE, NULL, __VA_ARGS__)
+    PITH_ENTRY_(field, PITH_IS_(field, const T *), PITH_FIELD_CHILD, NULL,               \
+                T##_pith_type, #T, PITH_STATIC_NONE, NULL, __VA_ARGS__)
 #define PITH_TREE_(field) PITH_TREE_O_(field, .unit = NULL)
 #define PITH_TREE_O_(field, ...)                                                         \
     PITH_ENTRY_(field, PITH_IS_(field, const void *), PITH_FIELD_TREE, NULL, NULL, NULL, \
@@ -249,36 +280,44 @@ template <class T> constexpr pith_static_kind pith_static_of_() {
 #define PITH_STATIC_O_(field, ...)                                                       \
     PITH_ENTRY_(field, 0, PITH_FIELD_STATIC, NULL, NULL, NULL,                           \
                 PITH_STATIC_KIND_(((Self *)0)->field), NULL, __VA_ARGS__)
-/** A static enum of C's int size: PITH_STATIC_ENUM(member, names, options...); names is an array that ends with NULL: the value i has names[i]. */
+/** A static enum of C's int size: PITH_STATIC_ENUM(member, names, options...); names is
+ * an array that ends with NULL: the value i has names[i]. */
 #define PITH_STATIC_ENUM(...)                                                            \
-    PITH_PICK_(__VA_ARGS__, PITH_ENUM_O_, PITH_ENUM_O_, PITH_ENUM_O_, PITH_ENUM_O_, PITH_ENUM_O_, PITH_ENUM_O_, PITH_ENUM_, PITH_BAD_, PITH_BAD_) \
+    PITH_PICK_(__VA_ARGS__, PITH_ENUM_O_, PITH_ENUM_O_, PITH_ENUM_O_, PITH_ENUM_O_,      \
+               PITH_ENUM_O_, PITH_ENUM_O_, PITH_ENUM_, PITH_BAD_, PITH_BAD_)             \
     (__VA_ARGS__)
 #define PITH_ENUM_(field, names) PITH_ENUM_O_(field, names, .unit = NULL)
 #define PITH_ENUM_O_(field, names, ...)                                                  \
     PITH_ENTRY_(field, PITH_CHOICE_(((Self *)0)->field), PITH_FIELD_STATIC, NULL, NULL,  \
                 NULL, PITH_STATIC_CHOICE, names, __VA_ARGS__)
-/** A static pith_dtype: PITH_STATIC_DTYPE(member, options...); leaf specs may name it in place of a dtype. */
+/** A static pith_dtype: PITH_STATIC_DTYPE(member, options...); leaf specs may name it in
+ * place of a dtype. */
 #define PITH_STATIC_DTYPE(...)                                                           \
-    PITH_PICK_(__VA_ARGS__, PITH_DTYPE_O_, PITH_DTYPE_O_, PITH_DTYPE_O_, PITH_DTYPE_O_, PITH_DTYPE_O_, PITH_DTYPE_O_, PITH_DTYPE_O_, PITH_DTYPE_, PITH_BAD_) \
+    PITH_PICK_(__VA_ARGS__, PITH_DTYPE_O_, PITH_DTYPE_O_, PITH_DTYPE_O_, PITH_DTYPE_O_,  \
+               PITH_DTYPE_O_, PITH_DTYPE_O_, PITH_DTYPE_O_, PITH_DTYPE_, PITH_BAD_)      \
     (__VA_ARGS__)
 #define PITH_DTYPE_(field) PITH_DTYPE_O_(field, .unit = NULL)
 #define PITH_DTYPE_O_(field, ...)                                                        \
     PITH_ENTRY_(field, PITH_IS_(field, pith_dtype), PITH_FIELD_STATIC, NULL, NULL, NULL, \
                 PITH_STATIC_DTYPE_, NULL, __VA_ARGS__)
-/** A static record: the member is a const T *, T a node without leaves; compared by value. */
+/** A static record: the member is a const T *, T a node without leaves; compared by
+ * value. */
 #define PITH_STATIC_RECORD(field, T)                                                     \
     PITH_ENTRY_(field, PITH_IS_(field, const T *), PITH_FIELD_STATIC, NULL,              \
                 T##_pith_type, #T, PITH_STATIC_RECORD_, NULL, .unit = NULL)
-/** Members (up to 6) of a struct by value, each a static: PITH_STATIC_STRUCT(box, x, y, z). */
+/** Members (up to 6) of a struct by value, each a static: PITH_STATIC_STRUCT(box, x, y,
+ * z). */
 #define PITH_STATIC_STRUCT(...)                                                          \
-    PITH_PICK_(__VA_ARGS__, PITH_BAD_, PITH_STRUCT6_, PITH_STRUCT5_, PITH_STRUCT4_, PITH_STRUCT3_, PITH_STRUCT2_, PITH_STRUCT1_, PITH_BAD_, PITH_BAD_) \
+    PITH_PICK_(__VA_ARGS__, PITH_BAD_, PITH_STRUCT6_, PITH_STRUCT5_, PITH_STRUCT4_,      \
+               PITH_STRUCT3_, PITH_STRUCT2_, PITH_STRUCT1_, PITH_BAD_, PITH_BAD_)        \
     (__VA_ARGS__)
-#define PITH_STRUCT1_(f, a) PITH_STATIC_(f.a)
-#define PITH_STRUCT2_(f, a, b) PITH_STATIC_(f.a), PITH_STATIC_(f.b)
-#define PITH_STRUCT3_(f, a, b, c) PITH_STRUCT2_(f, a, b), PITH_STATIC_(f.c)
-#define PITH_STRUCT4_(f, a, b, c, d) PITH_STRUCT3_(f, a, b, c), PITH_STATIC_(f.d)
+#define PITH_STRUCT1_(f, a)             PITH_STATIC_(f.a)
+#define PITH_STRUCT2_(f, a, b)          PITH_STATIC_(f.a), PITH_STATIC_(f.b)
+#define PITH_STRUCT3_(f, a, b, c)       PITH_STRUCT2_(f, a, b), PITH_STATIC_(f.c)
+#define PITH_STRUCT4_(f, a, b, c, d)    PITH_STRUCT3_(f, a, b, c), PITH_STATIC_(f.d)
 #define PITH_STRUCT5_(f, a, b, c, d, e) PITH_STRUCT4_(f, a, b, c, d), PITH_STATIC_(f.e)
-#define PITH_STRUCT6_(f, a, b, c, d, e, g) PITH_STRUCT5_(f, a, b, c, d, e), PITH_STATIC_(f.g)
+#define PITH_STRUCT6_(f, a, b, c, d, e, g)                                               \
+    PITH_STRUCT5_(f, a, b, c, d, e), PITH_STATIC_(f.g)
 /** A member that is no part of the tree; it is zero in frozen records. */
 #define PITH_IGNORE(field)                                                               \
     PITH_ENTRY_(field, 0, PITH_FIELD_IGNORE, NULL, NULL, NULL, PITH_STATIC_NONE, NULL,   \
@@ -286,9 +325,10 @@ template <class T> constexpr pith_static_kind pith_static_of_() {
 /**
  * A check that runs when a node is made: void check(pith_scope *, const T *).
  *
- * It reports with pith_fail, whose path is relative to the node ("" or ".position"); then nothing is
- * made. It sees the frozen node and must not keep it. A hook in a shared library must not be used after
- * that is unloaded; everything else of a description is copied.
+ * It reports with pith_fail, whose path is relative to the node ("" or ".position"); then
+ * nothing is made. It sees the frozen node and must not keep it. A hook in a shared
+ * library must not be used after that is unloaded; everything else of a description is
+ * copied.
  */
 #define PITH_CHECK(function)                                                             \
     PITH_HOOK_ENTRY_(#function,                                                          \

@@ -1,35 +1,40 @@
 /**
  * @file
- * Trees: records, lists, tuples and dicts whose leaves are arrays, and functions over them.
+ * Trees: records, lists, tuples and dicts whose leaves are arrays, and functions over
+ * them.
  *
- * A tree is a pointer to a frozen record, a container or an array; where any of them will do a function
- * takes `const void *`. Trees are immutable: an update copies the struct, edits and freezes it, and the
- * result shares what did not change. NULL in an optional place is an absent child, a node of its own kind
- * without leaves.
+ * A tree is a pointer to a frozen record, a container or an array; where any of them will
+ * do a function takes `const void *`. Trees are immutable: an update copies the struct,
+ * edits and freezes it, and the result shares what did not change. NULL in an optional
+ * place is an absent child, a node of its own kind without leaves.
  *
- * Paths: ".field", "[3]" (list, tuple), "['key']" (dict; quotes, backslashes and control characters are
- * escaped with a backslash), one after the other; "" is the root. A static of a struct by value is
- * ".box.x". The same grammar serves errors, checkpoints and lenses; parsing what was printed gives it back.
+ * Paths: ".field", "[3]" (list, tuple), "['key']" (dict; quotes, backslashes and control
+ * characters are escaped with a backslash), one after the other; "" is the root. A static
+ * of a struct by value is
+ * ".box.x". The same grammar serves errors, checkpoints and lenses; parsing what was
+ * printed gives it back.
  *
- * Results belong to @p s. On failure makers return NULL (makers of records the type's nil record) and the
- * scope carries the error. Order of leaves: fields as declared, items by index, dict keys by code point.
+ * Results belong to @p s. On failure makers return NULL (makers of records the type's nil
+ * record) and the scope carries the error. Order of leaves: fields as declared, items by
+ * index, dict keys by code point.
  */
 #ifndef PITH_TREE_H
 #define PITH_TREE_H
 
 #include <pith/array.h>
 #include <pith/node.h>
-
 #include <stdio.h>
 #ifdef __cplusplus
 #    include <initializer_list>
 #endif
 
-typedef struct pith_list pith_list;       /**< any number of trees, by index */
-typedef struct pith_tuple pith_tuple;     /**< as a list, a kind of its own */
-typedef struct pith_dict pith_dict;       /**< trees under distinct strings, sorted by code point */
-typedef struct pith_none pith_none;       /**< a tree without children */
-typedef struct pith_treedef pith_treedef; /**< the structure of a tree, with the specs of its leaves */
+typedef struct pith_list pith_list;   /**< any number of trees, by index */
+typedef struct pith_tuple pith_tuple; /**< as a list, a kind of its own */
+typedef struct pith_dict
+    pith_dict; /**< trees under distinct strings, sorted by code point */
+typedef struct pith_none pith_none; /**< a tree without children */
+typedef struct pith_treedef
+    pith_treedef; /**< the structure of a tree, with the specs of its leaves */
 
 /** Kind of a node. */
 typedef enum pith_node_kind {
@@ -56,8 +61,9 @@ typedef struct pith_extent {
 /* The struct of a record that is to be made; another struct's does not compile. */
 #    define PITH_VALUE_(T, value) (1 ? (value) : static_cast<const T *>(NULL))
 #else
-#    define PITH_ARRAY_(T, ...)   ((T const[]){__VA_ARGS__})
-#    define PITH_VALUE_(T, value) _Generic((value), T * : (value), const T * : (value), void * : (value))
+#    define PITH_ARRAY_(T, ...) ((T const[]){__VA_ARGS__})
+#    define PITH_VALUE_(T, value)                                                        \
+        _Generic((value), T * : (value), const T * : (value), void * : (value))
 #endif
 
 /** A typed function over trees: made by PITH_FUNCTION1 to 4. */
@@ -65,79 +71,102 @@ typedef struct pith_function {
     const char *name;
     const void *(*call)(pith_scope *s, const void *const *arguments);
     int arity;
-    const pith_type *(*result)(void);        /**< NULL: any tree; pith_array_pith_type: an array */
-    const pith_type *(*parameters[4])(void); /**< alike */
+    /** Types of result and parameters; NULL: any tree; pith_array_pith_type: an array. */
+    const pith_type *(*result)(void);
+    const pith_type *(*parameters[4])(void);
 } pith_function;
 
 PITH_BEGIN
 
 /* ---- Records ---- */
 
-/** Freeze a struct into a record of T: pith_freeze(s, Sim, &next). Extents are checked, hooks run. */
+/** Freeze a struct into a record of T: pith_freeze(s, Sim, &next). Extents are checked,
+ * hooks run. */
 #define pith_freeze(s, T, value)                                                         \
     ((const T *)pith_freeze_as((s), T##_pith_type(), PITH_VALUE_(T, value)))
 /**
- * Freeze a struct: statics are interned, leaves and children must be frozen, fit their specs and outlive
+ * Freeze a struct: statics are interned, leaves and children must be frozen, fit their
+ * specs and outlive
  * @p s (those that do not are kept, see pith_keep). The struct itself is copied.
  *
- * Leaves of one node agree on the extents they name and on extra leading extents; `float` leaves agree in
- * the whole tree; a leaf's ^names are checked when the enclosing node that has them is made.
+ * Leaves of one node agree on the extents they name and on extra leading extents; `float`
+ * leaves agree in the whole tree; a leaf's ^names are checked when the enclosing node
+ * that has them is made.
  *
- * Errors: PITH_E_ARG (a child that is not frozen, or absent and not optional), PITH_E_TYPE, PITH_E_DTYPE,
- * PITH_E_SHAPE, PITH_E_DONATED, each with the path, what was expected and what was there, and whatever a
- * check hook reports.
- * @return The record, or the type's nil record: zeroed, leaves NULL, required children nil. Never NULL.
+ * Errors: PITH_E_ARG (a child that is not frozen, or absent and not optional),
+ * PITH_E_TYPE, PITH_E_DTYPE, PITH_E_SHAPE, PITH_E_DONATED, each with the path, what was
+ * expected and what was there, and whatever a check hook reports.
+ * @return The record, or the type's nil record: zeroed, leaves NULL, required children
+ * nil. Never NULL.
  */
-PITH_API const void *pith_freeze_as(pith_scope *s, const pith_type *type, const void *value);
+PITH_API const void *
+pith_freeze_as(pith_scope *s, const pith_type *type, const void *value);
 /** A T whose statics have their initial values and whose leaves and children are NULL. */
 #define pith_initial(T) (*(const T *)pith_initial_as(T##_pith_type()))
 /** The values of pith_initial; zeros for a type with an error. Never NULL. */
 PITH_API const void *pith_initial_as(const pith_type *type);
 /**
- * Make a record from its declaration: as pith_freeze, but leaves that are NULL and not optional are made,
- * filled with their fill, with extents that statics, other leaves and @p extents give; children that are
- * NULL and not optional are made the same way, and so are static records.
+ * Make a record from its declaration: as pith_freeze, but leaves that are NULL and not
+ * optional are made, filled with their fill, with extents that statics, other leaves and
+ * @p extents give; children that are NULL and not optional are made the same way, and so
+ * are static records.
  *
  * `float` leaves that are made take the dtype of those that are given, f64 without any.
  *
  * @param value The struct; NULL: the initial one.
- * @param extents Sizes of extents that no static and no leaf gives, or NULL. They hold for the children that
- *        are made, too. One that names nothing is PITH_E_ARG; one that is missing is PITH_E_SHAPE.
+ * @param extents Sizes of extents that no static and no leaf gives, or NULL. They hold
+ * for the children that are made, too. One that names nothing is PITH_E_ARG; one that is
+ * missing is PITH_E_SHAPE.
  */
 #define pith_make(s, T, value, extents)                                                  \
     ((const T *)pith_make_as((s), T##_pith_type(), PITH_VALUE_(T, value), (extents)))
-PITH_API const void *pith_make_as(pith_scope *s, const pith_type *type, const void *value, const pith_extent *extents);
+PITH_API const void *pith_make_as(pith_scope *s,
+                                  const pith_type *type,
+                                  const void *value,
+                                  const pith_extent *extents);
 /** The type of a record; NULL for a nil record and for any other object. */
 PITH_API const pith_type *pith_type_of(const void *tree);
 /** Whether @p record is a record of T (and no nil record). */
 #define pith_is(T, record) (pith_type_of(record) == T##_pith_type())
-/** Suspend the check hooks of records made in @p s and in children opened from now on, or run them again. */
+/** Suspend the check hooks of records made in @p s and in children opened from now on, or
+ * run them again. */
 PITH_API void pith_no_check(pith_scope *s, bool suspend);
 
 /* ---- Containers. Items are trees; NULL items are refused (use pith_none_make). ---- */
 
-PITH_API const pith_list *pith_list_make(pith_scope *s, int64_t count, const void *const *items);
-PITH_API const pith_tuple *pith_tuple_make(pith_scope *s, int64_t count, const void *const *items);
+PITH_API const pith_list *
+pith_list_make(pith_scope *s, int64_t count, const void *const *items);
+PITH_API const pith_tuple *
+pith_tuple_make(pith_scope *s, int64_t count, const void *const *items);
 /** keys: UTF-8, any order, distinct. */
-PITH_API const pith_dict *pith_dict_make(pith_scope *s, int64_t count, const char *const *keys, const void *const *items);
+PITH_API const pith_dict *pith_dict_make(pith_scope *s,
+                                         int64_t count,
+                                         const char *const *keys,
+                                         const void *const *items);
 PITH_API const pith_none *pith_none_make(pith_scope *s);
 /** PITH_ITEMS(a, b, c): count and items for the makers above. */
-#define PITH_ITEMS(...) PITH_COUNT_ITEMS_(__VA_ARGS__), PITH_ARRAY_(const void *, __VA_ARGS__)
+#define PITH_ITEMS(...)                                                                  \
+    PITH_COUNT_ITEMS_(__VA_ARGS__), PITH_ARRAY_(const void *, __VA_ARGS__)
 #ifdef __cplusplus
-#    define PITH_COUNT_ITEMS_(...) (int64_t)(std::initializer_list<const void *>{__VA_ARGS__}.size())
+#    define PITH_COUNT_ITEMS_(...)                                                       \
+        (int64_t)(std::initializer_list<const void *>{__VA_ARGS__}.size())
 #else
-#    define PITH_COUNT_ITEMS_(...) (int64_t)(sizeof((const void *const[]){__VA_ARGS__}) / sizeof(const void *))
+#    define PITH_COUNT_ITEMS_(...)                                                       \
+        (int64_t)(sizeof((const void *const[]){__VA_ARGS__}) / sizeof(const void *))
 #endif
 
-/** Kind of a tree's root; PITH_NODE_ABSENT for NULL, nil records and what is no object. */
+/** Kind of a tree's root; PITH_NODE_ABSENT for NULL, nil records and what is no object.
+ */
 PITH_API pith_node_kind pith_kind(const void *tree);
-/** Children of a node: items of a container, leaves and children of a record; 0 for a leaf. */
+/** Children of a node: items of a container, leaves and children of a record; 0 for a
+ * leaf. */
 PITH_API int64_t pith_child_count(const void *tree);
 /** A child by its place; NULL where there is none. Borrowed from the tree. */
 PITH_API const void *pith_child(const void *tree, int64_t index);
 /** An item of a dict by key; NULL where there is none. */
 PITH_API const void *pith_dict_get(const pith_dict *dict, const char *key);
-/** The key of a dict's item, or the name of a record's field that is a child or leaf; NULL where there is none. */
+/** The key of a dict's item, or the name of a record's field that is a child or leaf;
+ * NULL where there is none. */
 PITH_API const char *pith_child_name(const void *tree, int64_t index);
 
 /* ---- Lifetimes ---- */
@@ -145,9 +174,9 @@ PITH_API const char *pith_child_name(const void *tree, int64_t index);
 /**
  * Move a result outward: make @p object, with all it reaches, belong to @p outer.
  *
- * Parts that live in @p outer or a scope around it are shared; of others the nodes are copied and the
- * data of arrays is shared, except where a small part would hold a block more than twice its size.
- * Traced arrays are refused (PITH_E_TRACED).
+ * Parts that live in @p outer or a scope around it are shared; of others the nodes are
+ * copied and the data of arrays is shared, except where a small part would hold a block
+ * more than twice its size. Traced arrays are refused (PITH_E_TRACED).
  *
  * @return The object in @p outer (it may be @p object itself), or NULL.
  */
@@ -157,26 +186,35 @@ PITH_API const void *pith_keep_any(pith_scope *outer, const void *object);
 
 /** A reference to a tree that no scope owns, to hand to another thread. */
 typedef struct pith_shared pith_shared;
-/** Take a reference to @p tree that is owned by no scope; it must be adopted or unshared. */
+/** Take a reference to @p tree that is owned by no scope; it must be adopted or unshared.
+ */
 PITH_API pith_shared *pith_share(pith_scope *s, const void *tree);
-/** Give a shared tree to @p s, which may belong to another thread. Consumes @p shared unless it fails. */
+/** Give a shared tree to @p s, which may belong to another thread. Consumes @p shared
+ * unless it fails. */
 PITH_API const void *pith_adopt(pith_scope *s, pith_shared *shared);
 /** Drop a shared tree that nobody adopts. NULL does nothing. */
 PITH_API void pith_unshare(pith_shared *shared);
 
 /* ---- Structure ---- */
 
-/** The structure of a tree: kinds, types, keys, statics, absences, and the specs of its leaves. */
+/** The structure of a tree: kinds, types, keys, statics, absences, and the specs of its
+ * leaves. */
 PITH_API const pith_treedef *pith_tree_structure(pith_scope *s, const void *tree);
 /**
  * The leaves of a tree in order, and its structure.
  *
- * @param leaves Set to an array of the tree's leaves, owned by @p s (absent ones are no leaves).
+ * @param leaves Set to an array of the tree's leaves, owned by @p s (absent ones are no
+ * leaves).
  * @return The structure, or NULL.
  */
-PITH_API const pith_treedef *pith_tree_flatten(pith_scope *s, const void *tree, const pith_array *const **leaves);
-/** A tree of that structure with these leaves, which must be as many and fit the declared specs. */
-PITH_API const void *pith_tree_unflatten(pith_scope *s, const pith_treedef *def, int64_t count, const pith_array *const *leaves);
+PITH_API const pith_treedef *
+pith_tree_flatten(pith_scope *s, const void *tree, const pith_array *const **leaves);
+/** A tree of that structure with these leaves, which must be as many and fit the declared
+ * specs. */
+PITH_API const void *pith_tree_unflatten(pith_scope *s,
+                                         const pith_treedef *def,
+                                         int64_t count,
+                                         const pith_array *const *leaves);
 /** Number of leaves of a tree or of a structure; 0 for what is neither. */
 PITH_API int64_t pith_tree_num_leaves(const void *tree);
 PITH_API int64_t pith_treedef_num_leaves(const pith_treedef *def);
@@ -202,37 +240,52 @@ PITH_API const char *pith_path_normal(pith_scope *s, const char *path);
 
 /* ---- Maps ---- */
 
-/** A leaf function: leaves[i] is the leaf of the i-th tree. Returns the new leaf, or NULL on failure. */
-typedef const pith_array *(*pith_leaf_function)(pith_scope *s, const pith_array *const *leaves, void *closure);
+/** A leaf function: leaves[i] is the leaf of the i-th tree. Returns the new leaf, or NULL
+ * on failure. */
+typedef const pith_array *(*pith_leaf_function)(pith_scope *s,
+                                                const pith_array *const *leaves,
+                                                void *closure);
 
 /** Options of the maps; zero is the default. */
 typedef struct pith_map_options {
     /** Where it says so the node is handed to @c whole instead of being walked. */
     bool (*is_leaf)(const void *node, void *closure) PITH_DEFAULT;
     /** What becomes of nodes that is_leaf picks: nodes[i] is the one of the i-th tree. */
-    const void *(*whole)(pith_scope *s, const void *const *nodes, void *closure) PITH_DEFAULT;
+    const void *(*whole)(pith_scope *s,
+                         const void *const *nodes,
+                         void *closure)PITH_DEFAULT;
 } pith_map_options;
 
 /**
  * Apply a function to the leaves of trees of one structure (leaf specs may differ).
  *
- * Errors: PITH_E_STRUCTURE lists the first paths that differ; an error of @p function gets the path.
+ * Errors: PITH_E_STRUCTURE lists the first paths that differ; an error of @p function
+ * gets the path.
  * @return A tree of the first tree's structure.
  */
-PITH_API const void *pith_tree_map(pith_scope *s, pith_leaf_function function, void *closure, int count,
-                                   const void *const *trees, const pith_map_options *options);
+PITH_API const void *pith_tree_map(pith_scope *s,
+                                   pith_leaf_function function,
+                                   void *closure,
+                                   int count,
+                                   const void *const *trees,
+                                   const pith_map_options *options);
 /**
  * Evaluate an elementwise C expression over all leaves of trees, in one launch.
  *
- * @param expression C over the operands a, b, c, d (the leaf elements of the first, second, ... tree, at
- *        most four) and the numbers p[0] to p[7]; math.h's functions by their C names. It is compiled once.
- *        The result has the dtype and shape of the first tree's leaves.
+ * @param expression C over the operands a, b, c, d (the leaf elements of the first,
+ * second, ... tree, at most four) and the numbers p[0] to p[7]; math.h's functions by
+ * their C names. It is compiled once. The result has the dtype and shape of the first
+ * tree's leaves.
  * @param parameters The numbers p, or NULL.
- * Errors: PITH_E_COMPILE with the compiler's first lines; PITH_E_STRUCTURE, PITH_E_SHAPE, PITH_E_DTYPE with
- * the path; PITH_E_UNSUPPORTED where there is no compiler.
+ * Errors: PITH_E_COMPILE with the compiler's first lines; PITH_E_STRUCTURE, PITH_E_SHAPE,
+ * PITH_E_DTYPE with the path; PITH_E_UNSUPPORTED where there is no compiler.
  */
-PITH_API const void *pith_tree_map_expression(pith_scope *s, const char *expression, int count, const void *const *trees,
-                                              int parameter_count, const double *parameters);
+PITH_API const void *pith_tree_map_expression(pith_scope *s,
+                                              const char *expression,
+                                              int count,
+                                              const void *const *trees,
+                                              int parameter_count,
+                                              const double *parameters);
 
 /* ---- Whole trees ---- */
 
@@ -241,13 +294,21 @@ PITH_API const void *pith_tree_zeros_like(pith_scope *s, const void *tree);
 /** The tree with every element @p value, which must be exact in integer leaves. */
 PITH_API const void *pith_tree_full_like(pith_scope *s, const void *tree, double value);
 /** Join the leaves of trees of one structure along a new first axis. */
-PITH_API const void *pith_tree_stack(pith_scope *s, int64_t count, const void *const *trees);
+PITH_API const void *
+pith_tree_stack(pith_scope *s, int64_t count, const void *const *trees);
 /** Join the leaves of trees of one structure along an axis. */
-PITH_API const void *pith_tree_concat(pith_scope *s, int64_t count, const void *const *trees, int axis);
-/** Whether structures, specs and all elements are equal: any NaN equals any NaN, -0 equals 0. Waits. */
+PITH_API const void *
+pith_tree_concat(pith_scope *s, int64_t count, const void *const *trees, int axis);
+/** Whether structures, specs and all elements are equal: any NaN equals any NaN, -0
+ * equals 0. Waits. */
 PITH_API bool pith_tree_equal(pith_scope *s, const void *a, const void *b);
-/** Whether structures are equal and |a - b| <= atol + rtol * |b| for every element (NaN equals NaN). Waits. */
-PITH_API bool pith_tree_all_close(pith_scope *s, const void *a, const void *b, double rtol, double atol);
+/** Whether structures are equal and |a - b| <= atol + rtol * |b| for every element (NaN
+ * equals NaN). Waits. */
+PITH_API bool pith_tree_all_close(pith_scope *s,
+                                  const void *a,
+                                  const void *b,
+                                  double rtol,
+                                  double atol);
 
 /** Options of pith_tree_resize; zero is the default. */
 typedef struct pith_resize_options {
@@ -256,40 +317,52 @@ typedef struct pith_resize_options {
 /**
  * Make leaves fit the statics that name their extents.
  *
- * @param value A struct of T like the record it was copied from, but for changed statics: leaves keep their
- *        contents, new elements are the field's fill. pith_tree_resize(s, Sim, &next, NULL).
+ * @param value A struct of T like the record it was copied from, but for changed statics:
+ * leaves keep their contents, new elements are the field's fill. pith_tree_resize(s, Sim,
+ * &next, NULL).
  */
 #define pith_tree_resize(s, T, value, options)                                           \
-    ((const T *)pith_tree_resize_as((s), T##_pith_type(), (1 ? (value) : (T *)0), (options)))
-PITH_API const void *pith_tree_resize_as(pith_scope *s, const pith_type *type, const void *value,
+    ((const T *)pith_tree_resize_as((s), T##_pith_type(), (1 ? (value) : (T *)0),        \
+                                    (options)))
+PITH_API const void *pith_tree_resize_as(pith_scope *s,
+                                         const pith_type *type,
+                                         const void *value,
                                          const pith_resize_options *options);
 
 /* ---- Printing ---- */
 
 /** Options of pith_print; zero is the default. */
 typedef struct pith_print_options {
-    int64_t most_lines PITH_DEFAULT; /**< longer trees are cut in the middle of containers; 0: 60; -1: all */
+    int64_t most_lines PITH_DEFAULT; /**< longer trees are cut in the middle of
+                                        containers; 0: 60; -1: all */
     bool values PITH_DEFAULT;        /**< show the first elements of leaves (waits) */
     bool docs PITH_DEFAULT;          /**< show the fields' docs */
 } pith_print_options;
-/** Draw a tree: types, paths, dtypes, shapes, units, bytes, statics. @p out NULL: stdout. */
+/** Draw a tree: types, paths, dtypes, shapes, units, bytes, statics. @p out NULL: stdout.
+ */
 PITH_API void pith_print(pith_scope *s, const void *tree, FILE *out);
 /** The drawing as text, owned by @p s. */
-PITH_API const char *pith_tree_text(pith_scope *s, const void *tree, const pith_print_options *options);
+PITH_API const char *
+pith_tree_text(pith_scope *s, const void *tree, const pith_print_options *options);
 
 /* ---- Typed functions ---- */
 
 /**
- * Call a typed function: arguments are checked against its parameter types, the result against its own.
+ * Call a typed function: arguments are checked against its parameter types, the result
+ * against its own.
  *
- * @return What the function returned, kept where it does not outlive @p s; on failure the nil record of
- *         the result's type, NULL without one.
+ * @return What the function returned, kept where it does not outlive @p s; on failure the
+ * nil record of the result's type, NULL without one.
  */
-PITH_API const void *pith_call(pith_scope *s, const pith_function *function, int count, const void *const *arguments);
+PITH_API const void *pith_call(pith_scope *s,
+                               const pith_function *function,
+                               int count,
+                               const void *const *arguments);
 
 PITH_END
 
-/* The thunks are the only place with casts. A step of another signature does not compile. */
+/* The thunks are the only place with casts. A step of another signature does not compile.
+ */
 #ifdef __cplusplus
 #    define PITH_SIGNATURE_(fn, T)                                                       \
         static_assert(std::is_same<decltype(&fn), std::remove_cv<T>::type>::value,       \
@@ -301,66 +374,81 @@ PITH_END
 #endif
 #define PITH_FUNCTION1(step, fn, R, A)                                                   \
     PITH_SIGNATURE_(fn, const R *(*)(pith_scope *, const A *))                           \
-    static const void *step##_thunk(pith_scope *s, const void *const *a) {               \
-        return fn(s, (const A *)a[0]);                                                   \
+    static const void *step##_thunk(pith_scope *in_, const void *const *a_) {            \
+        return fn(in_, (const A *)a_[0]);                                                \
     }                                                                                    \
     __attribute__((unused)) static const pith_function step = {                          \
         #fn, step##_thunk, 1, PITH_TYPE_OF_(R), {PITH_TYPE_OF_(A), NULL, NULL, NULL}};
 #define PITH_FUNCTION2(step, fn, R, A, B)                                                \
     PITH_SIGNATURE_(fn, const R *(*)(pith_scope *, const A *, const B *))                \
-    static const void *step##_thunk(pith_scope *s, const void *const *a) {               \
-        return fn(s, (const A *)a[0], (const B *)a[1]);                                  \
+    static const void *step##_thunk(pith_scope *in_, const void *const *a_) {            \
+        return fn(in_, (const A *)a_[0], (const B *)a_[1]);                              \
     }                                                                                    \
     __attribute__((unused)) static const pith_function step = {                          \
-        #fn, step##_thunk, 2, PITH_TYPE_OF_(R), {PITH_TYPE_OF_(A), PITH_TYPE_OF_(B), NULL, NULL}};
+        #fn,                                                                             \
+        step##_thunk,                                                                    \
+        2,                                                                               \
+        PITH_TYPE_OF_(R),                                                                \
+        {PITH_TYPE_OF_(A), PITH_TYPE_OF_(B), NULL, NULL}};
 #define PITH_FUNCTION3(step, fn, R, A, B, C)                                             \
     PITH_SIGNATURE_(fn, const R *(*)(pith_scope *, const A *, const B *, const C *))     \
-    static const void *step##_thunk(pith_scope *s, const void *const *a) {               \
-        return fn(s, (const A *)a[0], (const B *)a[1], (const C *)a[2]);                 \
+    static const void *step##_thunk(pith_scope *in_, const void *const *a_) {            \
+        return fn(in_, (const A *)a_[0], (const B *)a_[1], (const C *)a_[2]);            \
     }                                                                                    \
     __attribute__((unused)) static const pith_function step = {                          \
-        #fn, step##_thunk, 3, PITH_TYPE_OF_(R), {PITH_TYPE_OF_(A), PITH_TYPE_OF_(B), PITH_TYPE_OF_(C), NULL}};
+        #fn,                                                                             \
+        step##_thunk,                                                                    \
+        3,                                                                               \
+        PITH_TYPE_OF_(R),                                                                \
+        {PITH_TYPE_OF_(A), PITH_TYPE_OF_(B), PITH_TYPE_OF_(C), NULL}};
 #define PITH_FUNCTION4(step, fn, R, A, B, C, D)                                          \
-    PITH_SIGNATURE_(fn, const R *(*)(pith_scope *, const A *, const B *, const C *, const D *))\
-    static const void *step##_thunk(pith_scope *s, const void *const *a) {               \
-        return fn(s, (const A *)a[0], (const B *)a[1], (const C *)a[2], (const D *)a[3]);\
+    PITH_SIGNATURE_(                                                                     \
+        fn, const R *(*)(pith_scope *, const A *, const B *, const C *, const D *))      \
+    static const void *step##_thunk(pith_scope *in_, const void *const *a_) {            \
+        return fn(in_, (const A *)a_[0], (const B *)a_[1], (const C *)a_[2],             \
+                  (const D *)a_[3]);                                                     \
     }                                                                                    \
     __attribute__((unused)) static const pith_function step = {                          \
-        #fn, step##_thunk, 4, PITH_TYPE_OF_(R), {PITH_TYPE_OF_(A), PITH_TYPE_OF_(B), PITH_TYPE_OF_(C), PITH_TYPE_OF_(D)}};
+        #fn,                                                                             \
+        step##_thunk,                                                                    \
+        4,                                                                               \
+        PITH_TYPE_OF_(R),                                                                \
+        {PITH_TYPE_OF_(A), PITH_TYPE_OF_(B), PITH_TYPE_OF_(C), PITH_TYPE_OF_(D)}};
 #define PITH_TYPE_OF_(T) T##_pith_type
 
 /* What stands for any tree in PITH_FUNCTION; pith_array is for arrays. */
 #define void_pith_type NULL
 
 #ifndef PITH_NO_SITES
-#    define pith_freeze_as(s, ...) pith_freeze_as(PITH_AT(s), __VA_ARGS__)
-#    define pith_make_as(s, ...) pith_make_as(PITH_AT(s), __VA_ARGS__)
-#    define pith_list_make(s, ...) pith_list_make(PITH_AT(s), __VA_ARGS__)
-#    define pith_tuple_make(s, ...) pith_tuple_make(PITH_AT(s), __VA_ARGS__)
-#    define pith_dict_make(s, ...) pith_dict_make(PITH_AT(s), __VA_ARGS__)
-#    define pith_none_make(s) pith_none_make(PITH_AT(s))
-#    define pith_keep_any(s, ...) pith_keep_any(PITH_AT(s), __VA_ARGS__)
-#    define pith_share(s, ...) pith_share(PITH_AT(s), __VA_ARGS__)
-#    define pith_adopt(s, ...) pith_adopt(PITH_AT(s), __VA_ARGS__)
+#    define pith_freeze_as(s, ...)      pith_freeze_as(PITH_AT(s), __VA_ARGS__)
+#    define pith_make_as(s, ...)        pith_make_as(PITH_AT(s), __VA_ARGS__)
+#    define pith_list_make(s, ...)      pith_list_make(PITH_AT(s), __VA_ARGS__)
+#    define pith_tuple_make(s, ...)     pith_tuple_make(PITH_AT(s), __VA_ARGS__)
+#    define pith_dict_make(s, ...)      pith_dict_make(PITH_AT(s), __VA_ARGS__)
+#    define pith_none_make(s)           pith_none_make(PITH_AT(s))
+#    define pith_keep_any(s, ...)       pith_keep_any(PITH_AT(s), __VA_ARGS__)
+#    define pith_share(s, ...)          pith_share(PITH_AT(s), __VA_ARGS__)
+#    define pith_adopt(s, ...)          pith_adopt(PITH_AT(s), __VA_ARGS__)
 #    define pith_tree_structure(s, ...) pith_tree_structure(PITH_AT(s), __VA_ARGS__)
-#    define pith_tree_flatten(s, ...) pith_tree_flatten(PITH_AT(s), __VA_ARGS__)
+#    define pith_tree_flatten(s, ...)   pith_tree_flatten(PITH_AT(s), __VA_ARGS__)
 #    define pith_tree_unflatten(s, ...) pith_tree_unflatten(PITH_AT(s), __VA_ARGS__)
-#    define pith_tree_path(s, ...) pith_tree_path(PITH_AT(s), __VA_ARGS__)
-#    define pith_tree_paths(s, ...) pith_tree_paths(PITH_AT(s), __VA_ARGS__)
-#    define pith_tree_at(s, ...) pith_tree_at(PITH_AT(s), __VA_ARGS__)
-#    define pith_path_normal(s, ...) pith_path_normal(PITH_AT(s), __VA_ARGS__)
-#    define pith_tree_map(s, ...) pith_tree_map(PITH_AT(s), __VA_ARGS__)
-#    define pith_tree_map_expression(s, ...) pith_tree_map_expression(PITH_AT(s), __VA_ARGS__)
+#    define pith_tree_path(s, ...)      pith_tree_path(PITH_AT(s), __VA_ARGS__)
+#    define pith_tree_paths(s, ...)     pith_tree_paths(PITH_AT(s), __VA_ARGS__)
+#    define pith_tree_at(s, ...)        pith_tree_at(PITH_AT(s), __VA_ARGS__)
+#    define pith_path_normal(s, ...)    pith_path_normal(PITH_AT(s), __VA_ARGS__)
+#    define pith_tree_map(s, ...)       pith_tree_map(PITH_AT(s), __VA_ARGS__)
+#    define pith_tree_map_expression(s, ...)                                             \
+        pith_tree_map_expression(PITH_AT(s), __VA_ARGS__)
 #    define pith_tree_zeros_like(s, ...) pith_tree_zeros_like(PITH_AT(s), __VA_ARGS__)
-#    define pith_tree_full_like(s, ...) pith_tree_full_like(PITH_AT(s), __VA_ARGS__)
-#    define pith_tree_stack(s, ...) pith_tree_stack(PITH_AT(s), __VA_ARGS__)
-#    define pith_tree_concat(s, ...) pith_tree_concat(PITH_AT(s), __VA_ARGS__)
-#    define pith_tree_equal(s, ...) pith_tree_equal(PITH_AT(s), __VA_ARGS__)
-#    define pith_tree_all_close(s, ...) pith_tree_all_close(PITH_AT(s), __VA_ARGS__)
-#    define pith_tree_resize_as(s, ...) pith_tree_resize_as(PITH_AT(s), __VA_ARGS__)
-#    define pith_print(s, ...) pith_print(PITH_AT(s), __VA_ARGS__)
-#    define pith_tree_text(s, ...) pith_tree_text(PITH_AT(s), __VA_ARGS__)
-#    define pith_call(s, ...) pith_call(PITH_AT(s), __VA_ARGS__)
+#    define pith_tree_full_like(s, ...)  pith_tree_full_like(PITH_AT(s), __VA_ARGS__)
+#    define pith_tree_stack(s, ...)      pith_tree_stack(PITH_AT(s), __VA_ARGS__)
+#    define pith_tree_concat(s, ...)     pith_tree_concat(PITH_AT(s), __VA_ARGS__)
+#    define pith_tree_equal(s, ...)      pith_tree_equal(PITH_AT(s), __VA_ARGS__)
+#    define pith_tree_all_close(s, ...)  pith_tree_all_close(PITH_AT(s), __VA_ARGS__)
+#    define pith_tree_resize_as(s, ...)  pith_tree_resize_as(PITH_AT(s), __VA_ARGS__)
+#    define pith_print(s, ...)           pith_print(PITH_AT(s), __VA_ARGS__)
+#    define pith_tree_text(s, ...)       pith_tree_text(PITH_AT(s), __VA_ARGS__)
+#    define pith_call(s, ...)            pith_call(PITH_AT(s), __VA_ARGS__)
 #endif
 
 #endif
