@@ -1,0 +1,130 @@
+/* Typed functions: calls check their arguments and results. */
+#include "nodes.h"
+#include "pith_test.h"
+
+#include <pith/tree.h>
+
+static pith_runtime *rt;
+static pith_scope *s;
+static void open_scope(void) {
+    rt = pt_open();
+    s = pith_scope_open(rt);
+}
+static void close_scope(void) {
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
+static const Atoms *drift(pith_scope *in, const Atoms *atoms) {
+    Atoms next = *atoms;
+    next.position = pith_add(in, atoms->position, atoms->velocity);
+    return pith_freeze(in, Atoms, &next);
+}
+PITH_FUNCTION1(drift_step, drift, Atoms, Atoms)
+
+static const pith_array *
+scaled(pith_scope *in, const Atoms *atoms, const pith_array *factor) {
+    return pith_mul(in, atoms->position, factor);
+}
+PITH_FUNCTION2(scaled_step, scaled, pith_array, Atoms, pith_array)
+
+static const void *
+chosen(pith_scope *in, const pith_array *which, const void *a, const void *b) {
+    return pith_read_bool(in, which) ? a : b;
+}
+PITH_FUNCTION3(chosen_step, chosen, void, pith_array, void, void)
+
+static const pith_list *
+gathered(pith_scope *in, const void *a, const void *b, const void *c, const void *d) {
+    pith_scope *inner = pith_scope_open_in(in);
+    const pith_list *list = pith_list_make(inner, PITH_ITEMS(a, b, c, d));
+    const pith_list *kept = pith_keep(in, list);
+    pith_scope_close(inner);
+    return kept;
+}
+static const void *gathered_tree(pith_scope *in,
+                                 const void *a,
+                                 const void *b,
+                                 const void *c,
+                                 const void *d) {
+    return gathered(in, a, b, c, d);
+}
+PITH_FUNCTION4(gathered_step, gathered_tree, void, void, void, void, void)
+
+static const Atoms *liar(pith_scope *in, const Atoms *atoms) {
+    (void)in;
+    return (const Atoms *)(const void *)atoms->position;
+}
+PITH_FUNCTION1(liar_step, liar, Atoms, Atoms)
+static const Atoms *mute(pith_scope *in, const Atoms *atoms) {
+    (void)in, (void)atoms;
+    return NULL;
+}
+PITH_FUNCTION1(mute_step, mute, Atoms, Atoms)
+static pith_scope *elsewhere;
+static const Atoms *inward(pith_scope *in, const Atoms *atoms) {
+    (void)in;
+    elsewhere = pith_scope_open_in(in);
+    return drift(elsewhere, atoms);
+}
+PITH_FUNCTION1(inward_step, inward, Atoms, Atoms)
+
+static const Atoms *some_atoms(void) {
+    const Atoms *atoms = pith_make(s, Atoms, NULL, PITH_EXTENTS({"n", 4}));
+    Atoms v = *atoms;
+    v.velocity = pith_ones(s, PITH_F64, PITH_SHAPE(4, 3));
+    return pith_freeze(s, Atoms, &v);
+}
+#define CALL(function, ...)                                                              \
+    pith_call(s, &function, (int)PITH_COUNT_ITEMS_(__VA_ARGS__),                         \
+              (const void *[]){__VA_ARGS__})
+
+Test(function, calls_are_typed, .init = open_scope) {
+    const Atoms *atoms = some_atoms(), *next = CALL(drift_step, atoms);
+    pt_ok(s, next && next != atoms && next->velocity == atoms->velocity);
+    double x[12];
+    pt_ok(s, pith_read(s, next->position, x, sizeof x) && x[11] > 0.5);
+    const pith_array *twice = CALL(scaled_step, next, pith_f64(s, 2));
+    pt_ok(s, pith_read(s, twice, x, sizeof x) && x[0] > 1.5);
+    cr_assert(CALL(chosen_step, pith_bool(s, true), atoms, twice) == atoms);
+    cr_assert(CALL(chosen_step, pith_bool(s, false), atoms, twice) == twice);
+    const pith_list *list = CALL(gathered_step, atoms, twice, next, atoms);
+    pt_ok(s, list && pith_child(list, 2) == next);
+    cr_assert_str_eq(drift_step.name, "drift");
+    close_scope();
+}
+
+Test(function, what_does_not_fit_is_named, .init = open_scope) {
+    const Atoms *atoms = some_atoms(), *nil = NULL;
+    pt_fails(PITH_E_TYPE, s, nil = CALL(drift_step, atoms->position));
+    pt_says("drift: argument 1: expected Atoms, got an array");
+    cr_assert(nil && !nil->position, "the nil record of the result");
+    pt_fails(PITH_E_TYPE, s, CALL(scaled_step, atoms, atoms));
+    pt_says("scaled: argument 2: expected an array, got a record of Atoms");
+    pt_fails(PITH_E_TYPE, s,
+             CALL(scaled_step, pith_freeze(s, Config, (&(Config){.tolerance = 1})),
+                  atoms->position));
+    pt_says("scaled: argument 1: expected Atoms, got a record of Config");
+    pt_fails(PITH_E_ARG, s, CALL(drift_step, atoms, atoms));
+    pt_says("drift: expected 1 argument, got 2");
+    pt_fails(PITH_E_ARG, s, CALL(drift_step, &nil));
+    pt_says("drift: argument 1: expected a tree");
+    pt_fails(PITH_E_TYPE, s, CALL(liar_step, atoms));
+    pt_says("liar: result: expected Atoms, got an array");
+    pt_fails(PITH_E_ARG, s, CALL(mute_step, atoms));
+    pt_says("mute: result: expected a tree, got NULL");
+    pt_fails(PITH_E_ARG, s, pith_call(s, NULL, 1, (const void *[]){atoms}));
+    pt_fails(PITH_E_ARG, s, pith_call(s, &drift_step, 1, NULL));
+    const pith_function empty = {"empty", NULL, 1, NULL, {NULL, NULL, NULL, NULL}};
+    pt_fails(PITH_E_ARG, s, pith_call(s, &empty, 1, (const void *[]){atoms}));
+    close_scope();
+}
+
+Test(function, a_result_of_an_inner_scope_is_kept, .init = open_scope) {
+    const Atoms *next = CALL(inward_step, some_atoms());
+    pt_ok(s, next);
+    pith_scope_close(elsewhere);
+    double x[12];
+    pt_ok(s, pith_read(s, next->position, x, sizeof x) && x[11] > 0.5);
+    close_scope();
+}
