@@ -2,7 +2,7 @@
  * middle one reduced, after moving its elements where the axes are not neighbours. A
  * first launch reduces blocks of the length, a second one the blocks, where there are
  * several. */
-#include "program/block/reduce.h"
+#include "program/reduce.h"
 
 #include "program/move.h"
 
@@ -15,8 +15,8 @@ static const pithp_reduce_table *const tables[PITHP_ISA_COUNT] = {&pithp_reduce_
                                                                   &pithp_reduce_v3,
                                                                   &pithp_reduce_v4
 #else
-                                                                   &pithp_reduce_base,
-                                                                   &pithp_reduce_base
+                                                                  &pithp_reduce_base,
+                                                                  &pithp_reduce_base
 #endif
 };
 
@@ -43,7 +43,7 @@ pithp_infer_reduce(const pithp_call *call, pith_spec *result, pithp_refusal *ref
     if (!is_arg(call) && !pithp_reduce_base.reducers[reduction_of(call)][x->dtype].rows)
         return pithp_refuse(call, refusal, PITH_E_DTYPE, "expected numbers, got %s",
                             pithp_spec_print(x, text));
-    int64_t shape[PITH_MAX_RANK], length = 1;
+    int64_t shape[PITH_MAX_RANK] = {0}, length = 1;
     int rank = 0;
     for (int d = 0; d < x->rank; d++) {
         if (p->axes >> d & 1)
@@ -65,16 +65,10 @@ pithp_infer_reduce(const pithp_call *call, pith_spec *result, pithp_refusal *ref
 
 /* ---- How the operand is seen ---- */
 
-typedef struct view {
-    int64_t outer, length, inner;
-    int64_t blocks; /* of the length; at least 1 */
-    bool moved;     /* the reduced axes must be moved together, to the end */
-} view;
-
-static view view_of(const pithp_call *call) {
+pithp_reduce_view pithp_reduce_view_of(const pithp_call *call) {
     const pithp_reduce_params *p = call->params;
     const pith_spec *x = call->operands[0];
-    view v = {1, 1, 1, 1, false};
+    pithp_reduce_view v = {1, 1, 1, 1, false};
     int groups = 0;
     bool reducing = false;
     for (int d = 0; d < x->rank; d++) {
@@ -95,12 +89,12 @@ static view view_of(const pithp_call *call) {
     return v;
 }
 
-static size_t moved_bytes(const pithp_call *call, const view *v) {
+static size_t moved_bytes(const pithp_call *call, const pithp_reduce_view *v) {
     return v->moved ? (call->operands[0]->bytes + 63) / 64 * 64 : 0;
 }
 
 size_t pithp_temporary_reduce(const pithp_call *call, const pith_spec *result) {
-    const view v = view_of(call);
+    const pithp_reduce_view v = pithp_reduce_view_of(call);
     size_t bytes = moved_bytes(call, &v);
     if (!is_arg(call) && v.blocks > 1)
         bytes += (size_t)(v.blocks * result->count) * WIDEST;
@@ -221,14 +215,14 @@ PITHP_LOOPS(find_columns)
 
 /* ---- Lowering ---- */
 
-/* Copy the operand with its kept axes first and its reduced ones last. */
-static pith_status emit_gathering(const pithp_call *call,
-                                  const pithp_memory *memory,
-                                  const pithp_sink *sink) {
+pith_status pithp_reduce_emit_moving(const pithp_call *call,
+                                     void *to,
+                                     const pithp_sink *sink,
+                                     const pithp_memory *memory) {
     const pithp_reduce_params *p = call->params;
     const pith_spec *x = call->operands[0];
     int64_t stride[PITH_MAX_RANK];
-    pithp_move m = {.to = memory->temporary,
+    pithp_move m = {.to = to,
                     .from = memory->operands[0],
                     .size = (int32_t)pith_dtype_size(x->dtype)};
     pithp_c_strides(x->rank, x->shape, m.size, stride);
@@ -250,7 +244,7 @@ pith_status pithp_lower_reduce(const pithp_call *call,
                                const pithp_sink *sink) {
     const char *name = pithp_rows[call->primitive].name;
     const pith_spec *x = call->operands[0];
-    const view v = view_of(call);
+    const pithp_reduce_view v = pithp_reduce_view_of(call);
     reduce_args a = {.from = memory->operands[0],
                      .to = memory->result,
                      .size = (int32_t)pith_dtype_size(x->dtype),
@@ -265,7 +259,8 @@ pith_status pithp_lower_reduce(const pithp_call *call,
     if (result->count == 0)
         return PITH_OK;
     if (v.moved) {
-        const pith_status rc = emit_gathering(call, memory, sink);
+        const pith_status rc =
+            pithp_reduce_emit_moving(call, memory->temporary, sink, memory);
         if (rc)
             return rc;
         a.from = memory->temporary;

@@ -30,8 +30,8 @@ Test(cuda_text, every_row_and_dtype_compiles_without_a_word, .timeout = 600) {
     if (pithp_rtc_open(identity, &e) != PITH_OK)
         cr_skip_test("%s", e.text);
     pith_runtime *rt = pt_open();
-    /* one of each kind of number; all of them take a minute */
-    static const pith_dtype some[] = {PITH_BOOL, PITH_U8, PITH_I64, PITH_F16, PITH_F32};
+    /* all of them take a minute */
+    static const pith_dtype some[] = {PITH_BOOL, PITH_F32};
     const bool all = getenv("PITH_TEST_ALL") != NULL;
     for (int d = all ? 1 : 0; d < (all ? PITH_DTYPE_COUNT : PITHP_COUNT(some)); d++)
         compile_rows(rt, all ? (pith_dtype)d : some[d], d % 2 ? 75 : 90);

@@ -38,6 +38,25 @@ pith_status pithp_run_cuda(pith_scope *s,
                            const pith_spec *result,
                            const pithp_memory *memory);
 
+/* One launch of a kernel of the library's over so many threads; none for 0. */
+pith_status pithp_cuda_emit(const pithp_sink *sink,
+                            pithp_cuda_kernel_id id,
+                            const char *name,
+                            const void *args,
+                            size_t args_bytes,
+                            int64_t threads);
+
+/* Rules whose work is cut in another way than the host's: pithp_cuda_lower_<rule> and
+ * pithp_cuda_temporary_<rule>. */
+#define PITHP_CUDA_RULE(rule)                                                            \
+    pith_status pithp_cuda_lower_##rule(const pithp_call *call, const pith_spec *result, \
+                                        const pithp_memory *memory,                      \
+                                        const pithp_sink *sink);                         \
+    size_t pithp_cuda_temporary_##rule(const pithp_call *call, const pith_spec *result);
+PITHP_CUDA_RULE(reduce)
+PITHP_CUDA_RULE(scan)
+PITHP_CUDA_RULE(sort)
+
 /* What shape primitives come down to. tiled: see make_tiled in move.c. */
 pith_status pithp_cuda_emit_move(const pithp_sink *sink,
                                  const char *name,

@@ -17,12 +17,12 @@ _Static_assert(PITH_BOOL == 1 && PITH_I8 == 2 && PITH_U8 == 6 && PITH_F16 == 10 
 
 /* ---- Launches ---- */
 
-static pith_status emit(const pithp_sink *sink,
-                        pithp_cuda_kernel_id id,
-                        const char *name,
-                        const void *args,
-                        size_t args_bytes,
-                        int64_t threads) {
+pith_status pithp_cuda_emit(const pithp_sink *sink,
+                            pithp_cuda_kernel_id id,
+                            const char *name,
+                            const void *args,
+                            size_t args_bytes,
+                            int64_t threads) {
     pithp_launch launch = {
         .name = name, .args = args, .args_bytes = args_bytes, .count = threads};
     if (threads == 0)
@@ -79,11 +79,12 @@ pith_status pithp_cuda_emit_move(const pithp_sink *sink,
         enum { TILE = 16 };
         const int64_t rows = m.shape[m.rank - 2], columns = m.shape[m.rank - 1];
         const int64_t tiles = ((rows + TILE - 1) / TILE) * ((columns + TILE - 1) / TILE);
-        return emit(sink, PITHP_CUDA_tiles, name, &m, sizeof m,
-                    count / (rows * columns) * tiles * TILE * TILE);
+        return pithp_cuda_emit(sink, PITHP_CUDA_tiles, name, &m, sizeof m,
+                               count / (rows * columns) * tiles * TILE * TILE);
     }
     widen(&m);
-    return emit(sink, PITHP_CUDA_move, name, &m, sizeof m, threads_for(m.count));
+    return pithp_cuda_emit(sink, PITHP_CUDA_move, name, &m, sizeof m,
+                           threads_for(m.count));
 }
 
 pith_status pithp_cuda_emit_fill(const pithp_sink *sink,
@@ -93,7 +94,7 @@ pith_status pithp_cuda_emit_fill(const pithp_sink *sink,
                                  uint64_t value,
                                  int64_t count) {
     const pithp_cuda_fill_args a = {to, value, count, size};
-    return emit(sink, PITHP_CUDA_fill, name, &a, sizeof a, threads_for(count));
+    return pithp_cuda_emit(sink, PITHP_CUDA_fill, name, &a, sizeof a, threads_for(count));
 }
 
 /* One operand after the other; the host's loop over rows would leave CUDA idle. */
@@ -140,7 +141,8 @@ static pith_status lower_cast(const pithp_call *call,
                                     .count = result->count,
                                     .to_dtype = (int32_t)result->dtype,
                                     .from_dtype = (int32_t)call->operands[0]->dtype};
-    return emit(sink, PITHP_CUDA_cast, "cast", &a, sizeof a, threads_for(a.count));
+    return pithp_cuda_emit(sink, PITHP_CUDA_cast, "cast", &a, sizeof a,
+                           threads_for(a.count));
 }
 
 static pith_status lower_iota(const pithp_call *call,
@@ -155,7 +157,8 @@ static pith_status lower_iota(const pithp_call *call,
                               .dtype = (int32_t)result->dtype};
     for (int d = p->axis + 1; d < result->rank; d++)
         a.inner *= result->shape[d];
-    return emit(sink, PITHP_CUDA_iota, "iota", &a, sizeof a, threads_for(a.count));
+    return pithp_cuda_emit(sink, PITHP_CUDA_iota, "iota", &a, sizeof a,
+                           threads_for(a.count));
 }
 
 /* ---- Elementwise ---- */
@@ -218,15 +221,35 @@ typedef pith_status (*lower_function)(const pithp_call *,
 
 /* The structural rows whose work is cut in another way than the host's. The others come
  * down to moves and fills. */
-static const lower_function own[PITHP_PRIMITIVE_COUNT] = {
-    [PITHP_OP_CAST] = lower_cast,
-    [PITHP_OP_IOTA] = lower_iota,
-    [PITHP_OP_CONCATENATE] = lower_concatenate,
+static const struct {
+    lower_function lower;
+    size_t (*temporary)(const pithp_call *, const pith_spec *); /* NULL: none */
+} own[PITHP_PRIMITIVE_COUNT] = {
+    [PITHP_OP_CAST] = {lower_cast, NULL},
+    [PITHP_OP_IOTA] = {lower_iota, NULL},
+    [PITHP_OP_CONCATENATE] = {lower_concatenate, NULL},
+#define OWN(ENUM, rule)                                                                  \
+    [PITHP_OP_##ENUM] = {pithp_cuda_lower_##rule, pithp_cuda_temporary_##rule}
+    OWN(SUM, reduce),
+    OWN(PROD, reduce),
+    OWN(MIN_OF, reduce),
+    OWN(MAX_OF, reduce),
+    OWN(ANY, reduce),
+    OWN(ALL, reduce),
+    OWN(ARGMIN, reduce),
+    OWN(ARGMAX, reduce),
+    OWN(CUMSUM, scan),
+    OWN(CUMPROD, scan),
+    OWN(CUMMIN, scan),
+    OWN(CUMMAX, scan),
+    OWN(SORT, sort),
+    OWN(ARGSORT, sort),
+#undef OWN
 };
 
 size_t pithp_cuda_temporary_bytes(const pithp_call *call, const pith_spec *result) {
-    (void)call, (void)result;
-    return 0;
+    return own[call->primitive].temporary ? own[call->primitive].temporary(call, result)
+                                          : 0;
 }
 
 pith_status pithp_lower_cuda(const pithp_call *call,
@@ -235,7 +258,7 @@ pith_status pithp_lower_cuda(const pithp_call *call,
                              const pithp_sink *sink) {
     if (pithp_is_elementwise(call->primitive))
         return lower_elementwise(call, result, memory, sink);
-    if (own[call->primitive])
-        return own[call->primitive](call, result, memory, sink);
+    if (own[call->primitive].lower)
+        return own[call->primitive].lower(call, result, memory, sink);
     return pithp_lower(call, result, memory, sink);
 }

@@ -1,0 +1,86 @@
+/* Scans and sorts on CUDA. A scan is a thread a line: each float of a running sum is the
+ * rounded sum of all before it, in order. A sort makes runs of 16 and merges them; what
+ * is sorted is places, so that results are elements as they were given. */
+#include "program/cuda/args.h"
+#include "program/cuda/cuda.h"
+
+enum { RUN = 16 };
+
+/* [outer, length, inner] around an axis. */
+static void
+view(const pith_spec *x, int axis, int64_t *outer, int64_t *length, int64_t *inner) {
+    *outer = *inner = 1;
+    *length = x->shape[axis];
+    for (int d = 0; d < axis; d++)
+        *outer *= x->shape[d];
+    for (int d = axis + 1; d < x->rank; d++)
+        *inner *= x->shape[d];
+}
+
+size_t pithp_cuda_temporary_scan(const pithp_call *call, const pith_spec *result) {
+    (void)call, (void)result;
+    return 0;
+}
+
+pith_status pithp_cuda_lower_scan(const pithp_call *call,
+                                  const pith_spec *result,
+                                  const pithp_memory *memory,
+                                  const pithp_sink *sink) {
+    const pithp_scan_params *p = call->params;
+    pithp_cuda_scan_args a = {.from = memory->operands[0],
+                              .to = memory->result,
+                              .dtype = (int32_t)result->dtype,
+                              .operation = (int32_t)(call->primitive - PITHP_OP_CUMSUM),
+                              .reverse = p->reverse};
+    if (result->count == 0)
+        return PITH_OK;
+    view(call->operands[0], p->axis, &a.outer, &a.length, &a.inner);
+    return pithp_cuda_emit(sink, PITHP_CUDA_scan, pithp_rows[call->primitive].name, &a,
+                           sizeof a, a.outer * a.inner);
+}
+_Static_assert(PITHP_OP_CUMPROD - PITHP_OP_CUMSUM == 1 &&
+                   PITHP_OP_CUMMIN - PITHP_OP_CUMSUM == 2 &&
+                   PITHP_OP_CUMMAX - PITHP_OP_CUMSUM == 3,
+               "kernels know the operations by number");
+
+/* Keys and places, and those of the next merge. */
+size_t pithp_cuda_temporary_sort(const pithp_call *call, const pith_spec *result) {
+    (void)call;
+    return (size_t)result->count * 2 * (sizeof(uint64_t) + sizeof(int64_t));
+}
+
+pith_status pithp_cuda_lower_sort(const pithp_call *call,
+                                  const pith_spec *result,
+                                  const pithp_memory *memory,
+                                  const pithp_sink *sink) {
+    const pithp_sort_params *p = call->params;
+    const pith_spec *x = call->operands[0];
+    const char *name = pithp_rows[call->primitive].name;
+    uint64_t *keys = memory->temporary;
+    int64_t *places = (int64_t *)(void *)(keys + 2 * x->count);
+    pithp_cuda_sort_args a = {.from = memory->operands[0],
+                              .to = memory->result,
+                              .keys = keys,
+                              .next_keys = keys + x->count,
+                              .places = places,
+                              .next_places = places + x->count,
+                              .dtype = (int32_t)x->dtype,
+                              .size = (int32_t)pith_dtype_size(x->dtype),
+                              .descending = p->descending,
+                              .argsort = call->primitive == PITHP_OP_ARGSORT};
+    if (result->count == 0)
+        return PITH_OK;
+    view(x, p->axis, &a.outer, &a.length, &a.inner);
+    pith_status rc = pithp_cuda_emit(sink, PITHP_CUDA_sort_runs, name, &a, sizeof a,
+                                     a.outer * a.inner * ((a.length + RUN - 1) / RUN));
+    for (a.run = RUN; !rc && a.run < a.length; a.run *= 2) {
+        rc = pithp_cuda_emit(sink, PITHP_CUDA_sort_merge, name, &a, sizeof a, x->count);
+        const pithp_cuda_sort_args merged = a;
+        a.keys = merged.next_keys;
+        a.next_keys = merged.keys;
+        a.places = merged.next_places;
+        a.next_places = merged.places;
+    }
+    return rc ? rc
+              : pithp_cuda_emit(sink, PITHP_CUDA_sort_end, name, &a, sizeof a, x->count);
+}

@@ -1,0 +1,134 @@
+/* Reductions on CUDA: a thread a lane, then trees of 64 until one result is left. Sums
+ * of a short length are one launch. */
+#include "program/reduce.h"
+
+#include "program/cuda/args.h"
+#include "program/cuda/cuda.h"
+
+enum { TREE = 64, LANES = PITHP_REDUCE_LANES };
+
+_Static_assert(PITHP_REDUCE_LANES == 64 && PITHP_REDUCE_BLOCK == 4096,
+               "host and CUDA combine in one order");
+_Static_assert(PITHP_REDUCE_SUM == 0 && PITHP_REDUCE_PROD == 1 && PITHP_REDUCE_MIN == 2 &&
+                   PITHP_REDUCE_MAX == 3 && PITHP_REDUCE_ANY == 4 &&
+                   PITHP_REDUCE_ALL == 5,
+               "kernels know the operations by number");
+
+static bool is_arg(const pithp_call *call) {
+    return call->primitive == PITHP_OP_ARGMIN || call->primitive == PITHP_OP_ARGMAX;
+}
+
+static int64_t trees_for(int64_t count) {
+    return (count + TREE - 1) / TREE;
+}
+
+static size_t aligned(size_t bytes) {
+    return (bytes + 255) / 256 * 256;
+}
+
+/* Two arrays of what is left after one launch and after the next, 8 bytes an entry. */
+typedef struct steps {
+    int64_t first, second; /* entries for each result */
+} steps;
+
+static steps steps_of(const pithp_call *call, const pithp_reduce_view *v) {
+    if (v->length <= TREE)
+        return (steps){0, 0};
+    if (is_arg(call))
+        return (steps){trees_for(v->length), trees_for(trees_for(v->length))};
+    return (steps){v->blocks * LANES, v->blocks};
+}
+
+size_t pithp_cuda_temporary_reduce(const pithp_call *call, const pith_spec *result) {
+    const pithp_reduce_view v = pithp_reduce_view_of(call);
+    const steps n = steps_of(call, &v);
+    const size_t results = (size_t)result->count * sizeof(uint64_t);
+    return aligned(v.moved ? call->operands[0]->bytes : 0) +
+           aligned(results * (size_t)n.first) + results * (size_t)n.second;
+}
+
+/* Launches that each leave one entry of 64, until the last stores the results. The
+ * entries go from one array to the other and back. */
+static pith_status fold(pithp_cuda_reduce_args *a,
+                        const char *name,
+                        const pithp_sink *sink,
+                        uint64_t *first,
+                        uint64_t *second) {
+    for (a->lanes = 1;; a->lanes = 0) {
+        const int64_t groups = trees_for(a->count);
+        a->partial = first;
+        a->folded = second;
+        const pith_status rc = pithp_cuda_emit(sink, PITHP_CUDA_reduce_fold, name, a,
+                                               sizeof *a, a->outer * groups * a->inner);
+        if (rc || groups == 1)
+            return rc;
+        a->count = groups;
+        first = a->folded;
+        second = a->partial;
+    }
+}
+
+static pith_status find(pithp_cuda_reduce_args *a,
+                        const char *name,
+                        const pithp_sink *sink,
+                        int64_t *first,
+                        int64_t *second) {
+    a->count = a->length;
+    for (;;) {
+        const int64_t groups = trees_for(a->count);
+        a->found = first;
+        const pith_status rc = pithp_cuda_emit(sink, PITHP_CUDA_find, name, a, sizeof *a,
+                                               a->outer * groups * a->inner);
+        if (rc || groups == 1)
+            return rc;
+        a->count = groups;
+        a->places = first;
+        first = second;
+        second = a->found;
+    }
+}
+
+pith_status pithp_cuda_lower_reduce(const pithp_call *call,
+                                    const pith_spec *result,
+                                    const pithp_memory *memory,
+                                    const pithp_sink *sink) {
+    const char *name = pithp_rows[call->primitive].name;
+    const pith_spec *x = call->operands[0];
+    const pithp_reduce_view v = pithp_reduce_view_of(call);
+    char *temporary = memory->temporary;
+    pithp_cuda_reduce_args a = {.from = memory->operands[0],
+                                .to = memory->result,
+                                .outer = v.outer,
+                                .length = v.length,
+                                .inner = v.inner,
+                                .blocks = v.blocks,
+                                .dtype = (int32_t)x->dtype,
+                                .to_dtype = (int32_t)result->dtype,
+                                .operation = (int32_t)(call->primitive - PITHP_OP_SUM)};
+    if (result->count == 0)
+        return PITH_OK;
+    if (v.moved) {
+        const pith_status rc = pithp_reduce_emit_moving(call, temporary, sink, memory);
+        if (rc)
+            return rc;
+        a.from = temporary;
+        temporary += aligned(x->bytes);
+    }
+    const steps n = steps_of(call, &v);
+    void *first = temporary,
+         *second = n.first ? temporary + aligned((size_t)(n.first * result->count) *
+                                                 sizeof(uint64_t))
+                           : NULL;
+    if (is_arg(call)) {
+        a.operation = call->primitive == PITHP_OP_ARGMAX;
+        return find(&a, name, sink, first, second);
+    }
+    if (v.length <= TREE)
+        return pithp_cuda_emit(sink, PITHP_CUDA_reduce_short, name, &a, sizeof a,
+                               result->count);
+    a.count = v.blocks * LANES;
+    a.partial = first;
+    const pith_status rc = pithp_cuda_emit(sink, PITHP_CUDA_reduce_lanes, name, &a,
+                                           sizeof a, result->count * a.count);
+    return rc ? rc : fold(&a, name, sink, first, second);
+}

@@ -1,0 +1,234 @@
+/* The launches for CUDA, run on the host, against the host's own: the same bits for every
+ * rule that combines or orders, over shapes that reach every launch. */
+#include "cuda_target.h"
+#include "pith_test.h"
+
+static pith_status take(void *closure, const pithp_launch *launch) {
+    (void)closure;
+    char args[PITHP_LAUNCH_ARGS];
+    cr_assert(launch->args_bytes <= sizeof args);
+    memcpy(args, launch->args, launch->args_bytes);
+    const int64_t half = launch->count / 2 + 1; /* backwards: no launch has an order */
+    if (half < launch->count)
+        launch->loops[0](args, half, launch->count);
+    launch->loops[0](args, 0, half < launch->count ? half : launch->count);
+    return PITH_OK;
+}
+
+static pith_status take_host(void *closure, const pithp_launch *launch) {
+    (void)closure;
+    launch->loops[0](launch->args, 0, launch->count);
+    return PITH_OK;
+}
+
+/* ---- Data: all bits, and the numbers where things go wrong ---- */
+
+static uint64_t random_bits(uint64_t *seed) {
+    *seed += 0x9e3779b97f4a7c15u;
+    uint64_t z = *seed;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+/* special: a tenth of the elements are zeros of both signs, infinities, nan and the
+ * greatest; else all are of like size, so that sums depend on their order. */
+static void fill(const pith_spec *spec, void *data, uint64_t seed, bool special) {
+    static const double specials[] = {
+        0.0, -0.0, (double)INFINITY, -(double)INFINITY, (double)NAN, 1.0};
+    for (int64_t i = 0; i < spec->count; i++) {
+        const uint64_t bits = random_bits(&seed);
+        double x = (double)(bits >> 11) * 0x1p-50 - 4;
+        if (special && bits % 10 == 0)
+            x = specials[bits / 10 % 6];
+        const float f = (float)x;
+        uint32_t w;
+        memcpy(&w, &f, sizeof w);
+        switch (spec->dtype) {
+            case PITH_F64:
+                ((double *)data)[i] = x;
+                break;
+            case PITH_F32:
+                ((float *)data)[i] = f;
+                break;
+            case PITH_BF16:
+                ((uint16_t *)data)[i] = (uint16_t)(w >> 16);
+                break;
+            case PITH_F16: { /* exact powers and their neighbours, nan and all */
+                const uint16_t h = (uint16_t)(0x3000 + bits % 0x1000);
+                ((uint16_t *)data)[i] =
+                    special && bits % 10 == 0 ? (uint16_t)(bits >> 20) : h;
+                break;
+            }
+            case PITH_BOOL:
+                ((uint8_t *)data)[i] = bits % 3 == 0;
+                break;
+            case PITH_I8:
+            case PITH_U8:
+            case PITH_I16:
+            case PITH_U16:
+            case PITH_I32:
+            case PITH_U32:
+            case PITH_I64:
+            case PITH_U64: {
+                const uint64_t y = special ? bits : bits % 7; /* few values: many equal */
+                memcpy((char *)data + (size_t)i * pith_dtype_size(spec->dtype), &y,
+                       pith_dtype_size(spec->dtype));
+                break;
+            }
+            case PITH_DTYPE_NONE:
+                cr_assert_fail("no dtype");
+        }
+    }
+}
+
+static bool is_nan(pith_dtype dtype, const void *data, int64_t i) {
+    const uint16_t half = dtype == PITH_BF16 || dtype == PITH_F16
+                              ? ((const uint16_t *)data)[i] & 0x7fff
+                              : 0;
+    return (dtype == PITH_F64 && isnan(((const double *)data)[i])) ||
+           (dtype == PITH_F32 && isnan(((const float *)data)[i])) ||
+           (dtype == PITH_BF16 && half > 0x7f80) || (dtype == PITH_F16 && half > 0x7c00);
+}
+
+/* ---- One call, both ways ---- */
+
+static int compared;
+
+static void compare(const pithp_call *call, const void *const *data, const char *what) {
+    pith_spec result;
+    pithp_refusal refusal;
+    if (pithp_infer(call, &result, &refusal) != PITH_OK)
+        return; /* no such row for the dtype: refused alike */
+    const size_t size = pith_dtype_size(result.dtype);
+    void *out[2], *temporary[2];
+    const size_t bytes[2] = {pithp_temporary_bytes(call, &result),
+                             pithp_cuda_temporary_bytes(call, &result)};
+    for (int k = 0; k < 2; k++) {
+        out[k] = malloc(result.bytes + 1);
+        temporary[k] = malloc(bytes[k] + 1);
+        memset(out[k], 0xa5, result.bytes + 1);
+        memset(temporary[k], 0x5a, bytes[k] + 1);
+    }
+    const pithp_memory memory[2] = {
+        {.operands = data, .result = out[0], .temporary = temporary[0]},
+        {.operands = data, .result = out[1], .temporary = temporary[1]}};
+    const pithp_sink host = {.take = take_host}, cuda = {take, NULL, &call_cuda_target};
+    cr_assert_eq(pithp_lower(call, &result, &memory[0], &host), PITH_OK);
+    cr_assert_eq(pithp_lower_cuda(call, &result, &memory[1], &cuda), PITH_OK);
+    for (int64_t i = 0; i < result.count; i++) {
+        const bool same =
+            memcmp((char *)out[0] + (size_t)i * size, (char *)out[1] + (size_t)i * size,
+                   size) == 0 ||
+            (is_nan(result.dtype, out[0], i) && is_nan(result.dtype, out[1], i));
+        char text[PITHP_SPEC_TEXT_BYTES];
+        cr_assert(same, "%s of %s, %s, differs at %lld", pithp_rows[call->primitive].name,
+                  pithp_spec_print(call->operands[0], text), what, (long long)i);
+    }
+    cr_assert_eq(((unsigned char *)out[1])[result.bytes], 0xa5);
+    cr_assert_eq(((unsigned char *)temporary[1])[bytes[1]], 0x5a);
+    compared++;
+    for (int k = 0; k < 2; k++) {
+        free(out[k]);
+        free(temporary[k]);
+    }
+}
+
+static pith_spec spec_of(pith_dtype dtype, int rank, const int64_t *shape) {
+    pith_spec spec = {.dtype = dtype, .rank = rank, .count = 1};
+    for (int d = 0; d < rank; d++) {
+        spec.shape[d] = shape[d];
+        spec.count *= shape[d];
+    }
+    spec.bytes = (size_t)spec.count * pith_dtype_size(dtype);
+    return spec;
+}
+
+typedef void (*each)(const pith_spec *spec, const void *data, bool special);
+
+static void over(const int64_t (*shapes)[4], int count, each run) {
+    for (int d = PITH_BOOL; d < PITH_DTYPE_COUNT; d++)
+        for (int k = 0; k < count; k++)
+            for (int special = 0; special < 2; special++) {
+                const pith_spec spec =
+                    spec_of((pith_dtype)d, (int)shapes[k][0], &shapes[k][1]);
+                void *data = malloc(spec.bytes + 1);
+                fill(&spec, data, (uint64_t)(100 * d + k), special);
+                run(&spec, data, special);
+                free(data);
+            }
+}
+
+/* ---- Rules ---- */
+
+static void reduce_all(const pith_spec *spec, const void *data, bool special) {
+    for (int p = PITHP_OP_SUM; p <= PITHP_OP_ARGMAX; p++)
+        for (uint32_t axes = 1; axes < 1u << spec->rank; axes++) {
+            const pithp_reduce_params params = {.axes = axes};
+            const pithp_call call = {(pithp_primitive)p, 1, &spec, &params};
+            char what[64];
+            snprintf(what, sizeof what, "axes %x, special %d", axes, special);
+            compare(&call, &data, what);
+        }
+}
+
+Test(cuda_parity, reductions) {
+    /* rank, extents */
+    static const int64_t shapes[][4] = {
+        {1, 1},       {1, 2},        {1, 3},         {1, 63},      {1, 64},
+        {1, 65},      {1, 4095},     {1, 4096},      {1, 4097},    {1, 12289},
+        {1, 0},       {2, 5, 3},     {2, 3, 4100},   {2, 4100, 3}, {2, 70, 1},
+        {3, 2, 5, 3}, {3, 9, 7, 66}, {3, 2, 4097, 2}};
+    over(shapes, PITHP_COUNT(shapes), reduce_all);
+    cr_assert_gt(compared, 3000);
+}
+
+/* A tree of several levels: more than 64 blocks. */
+Test(cuda_parity, long_reductions) {
+    static const int64_t shape[] = {4096 * 130 + 77};
+    for (int d = 0; d < 3; d++) {
+        static const pith_dtype dtypes[] = {PITH_F64, PITH_F32, PITH_I16};
+        const pith_spec spec = spec_of(dtypes[d], 1, shape);
+        void *data = malloc(spec.bytes);
+        fill(&spec, data, 5, false);
+        reduce_all(&spec, data, false);
+        free(data);
+    }
+    cr_assert_gt(compared, 20);
+}
+
+static void scan_all(const pith_spec *spec, const void *data, bool special) {
+    for (int p = PITHP_OP_CUMSUM; p <= PITHP_OP_CUMMAX; p++)
+        for (int axis = 0; axis < spec->rank; axis++)
+            for (int reverse = 0; reverse < 2; reverse++) {
+                const pithp_scan_params params = {.axis = axis, .reverse = reverse};
+                const pithp_call call = {(pithp_primitive)p, 1, &spec, &params};
+                compare(&call, &data, special ? "special" : "plain");
+            }
+}
+
+Test(cuda_parity, scans) {
+    static const int64_t shapes[][4] = {
+        {1, 1}, {1, 0}, {1, 1000}, {2, 7, 5}, {3, 3, 70, 2}};
+    over(shapes, PITHP_COUNT(shapes), scan_all);
+    cr_assert_gt(compared, 500);
+}
+
+static void sort_all(const pith_spec *spec, const void *data, bool special) {
+    for (int p = PITHP_OP_SORT; p <= PITHP_OP_ARGSORT; p++)
+        for (int axis = 0; axis < spec->rank; axis++)
+            for (int descending = 0; descending < 2; descending++) {
+                const pithp_sort_params params = {.axis = axis, .descending = descending};
+                const pithp_call call = {(pithp_primitive)p, 1, &spec, &params};
+                compare(&call, &data, special ? "special" : "plain");
+            }
+}
+
+Test(cuda_parity, sorts) {
+    static const int64_t shapes[][4] = {{1, 1},       {1, 0},    {1, 15},     {1, 16},
+                                        {1, 17},      {1, 33},   {1, 1000},   {1, 4096},
+                                        {1, 9001},    {2, 7, 5}, {2, 100, 3}, {2, 3, 100},
+                                        {3, 3, 70, 2}};
+    over(shapes, PITHP_COUNT(shapes), sort_all);
+    cr_assert_gt(compared, 1000);
+}
