@@ -308,11 +308,18 @@ static uint64_t run(int threads, pith_dtype real) {
     return hash;
 }
 
-Test(melt_kernels, steps_do_not_depend_on_the_number_of_threads) {
-    const pith_dtype reals[] = {PITH_F64, PITH_F32};
+Test(melt_kernels, steps_depend_neither_on_threads_nor_on_the_instruction_set) {
+    static const pith_dtype reals[] = {PITH_F64, PITH_F32};
+    static const char *const isas[] = {"base", "v3", "v4"}; /* or the best there is */
     for (int r = 0; r < 2; r++) {
         const uint64_t one = run(1, reals[r]);
         cr_assert_eq(run(2, reals[r]), one);
         cr_assert_eq(run(8, reals[r]), one);
+        for (int isa = 0; isa < 3; isa++) {
+            setenv("PITH_ISA", isas[isa], 1);
+            cr_assert_eq(run(2, reals[r]), one, "%s, %s", pith_dtype_name(reals[r]),
+                         isas[isa]);
+        }
+        unsetenv("PITH_ISA");
     }
 }
