@@ -17,9 +17,12 @@
 
 #include <pith/kernel.h>
 
-#define IMAGE_SHIFT 26 /* at most 2^26 atoms; images are 0 to 26 */
-#define ATOM_MASK   ((1 << IMAGE_SHIFT) - 1)
-#define OWN_IMAGE   13
+/* An image holds two bits an axis, 0 to 2 for -1 to 1 lengths of the box. */
+#define IMAGE_SHIFT       25 /* so at most 2^25 atoms */
+#define ATOM_MASK         ((1 << IMAGE_SHIFT) - 1)
+#define IMAGE(x, y, z)    ((x) | (y) << 2 | (z) << 4)
+#define IMAGE_ALONG(i, d) (((i) >> 2 * (d)&3) - 1)
+#define OWN_IMAGE         IMAGE(1, 1, 1)
 
 /* Cells along each axis. */
 typedef struct melt_grid {
@@ -117,7 +120,7 @@ typedef struct melt_row {
     int64_t found, room;
 } melt_row;
 
-PITH_HD void melt_append(melt_row *row, const int32_t *entry, const int64_t *keep) {
+PITH_HD void melt_append(melt_row *row, const int32_t *entry, const pith_lane_int *keep) {
     if (row->found + PITH_LANES <= row->room) {
         row->found = pith_append_lanes(row->entries, row->found, entry, keep);
     } else {
@@ -149,7 +152,7 @@ typedef struct melt_search {
     pith_real limit;             /* square of the distance */
     pith_real at_x, at_y, at_z;  /* the atom, moved against the image */
     int64_t home;                /* its place in the order of cells */
-    int64_t self;                /* the same in the atom's own image, else -1 */
+    int64_t self;                /* the same in the own image, else -1 */
     int32_t tag;                 /* the image, as entries have it */
 } melt_search;
 
@@ -157,14 +160,18 @@ typedef struct melt_search {
 PITH_HD void
 melt_search_run(const melt_search *s, int64_t first, int64_t end, melt_row *row) {
     for (; first < end; first += PITH_LANES) {
+        const pith_lane_int left = (pith_lane_int)(end - first);
+        const pith_lane_int self = (pith_lane_int)(s->self - first);
         int32_t entry[PITH_LANES];
-        int64_t keep[PITH_LANES];
+        pith_lane_int keep[PITH_LANES];
         pith_each_lane(q) entry[q] = s->atom[first + q] | s->tag;
         pith_each_lane(q) {
-            const int64_t k = first + q;
-            const pith_real dx = s->at_x - s->x[k], dy = s->at_y - s->y[k];
-            const pith_real dz = s->at_z - s->z[k], r2 = dx * dx + dy * dy + dz * dz;
-            keep[q] = (r2 < s->limit) & (k < end) & (k != s->self);
+            const pith_lane_int lane = (pith_lane_int)q;
+            const pith_real dx = s->at_x - s->x[first + q],
+                            dy = s->at_y - s->y[first + q];
+            const pith_real dz = s->at_z - s->z[first + q];
+            const pith_real r2 = dx * dx + dy * dy + dz * dz;
+            keep[q] = (r2 < s->limit) & (lane < left) & (lane != self);
         }
         melt_append(row, entry, keep);
     }
@@ -224,7 +231,7 @@ PITH_KERNEL(melt_neighbours,
             for (int iz = 0; iz < 3 && b.first <= b.last; iz++) {
                 const melt_cell_range c =
                     melt_cells_in_image(z_cell, z_reach, nz, iz - 1);
-                const int image = 9 * ix + 3 * iy + iz;
+                const int image = IMAGE(ix, iy, iz);
                 s.at_z = s.z[k] - (pith_real)box[2] * (pith_real)(iz - 1);
                 s.self = image == OWN_IMAGE ? k : -1;
                 s.tag = image << IMAGE_SHIFT;
@@ -247,9 +254,9 @@ PITH_HD melt_point melt_seen(const pith_real *position,
                              int32_t entry) {
     const int image = entry >> IMAGE_SHIFT;
     melt_point p;
-    p.x = position[0] - (pith_real)box[0] * (pith_real)(image / 9 - 1);
-    p.y = position[1] - (pith_real)box[1] * (pith_real)(image / 3 % 3 - 1);
-    p.z = position[2] - (pith_real)box[2] * (pith_real)(image % 3 - 1);
+    p.x = position[0] - (pith_real)box[0] * (pith_real)IMAGE_ALONG(image, 0);
+    p.y = position[1] - (pith_real)box[1] * (pith_real)IMAGE_ALONG(image, 1);
+    p.z = position[2] - (pith_real)box[2] * (pith_real)IMAGE_ALONG(image, 2);
     return p;
 }
 
@@ -271,7 +278,7 @@ PITH_KERNEL(melt_force,
     pith_real fx[PITH_LANES] = {0}, fy[PITH_LANES] = {0}, fz[PITH_LANES] = {0};
     for (int64_t k = 0; k < count[i]; k += PITH_LANES) {
         const melt_point p = melt_seen(&position[3 * i], box, row[k]);
-        int64_t atom[PITH_LANES];
+        pith_lane_int atom[PITH_LANES];
         pith_each_lane(q) atom[q] = row[k + q] & ATOM_MASK;
         pith_each_lane(q) {
             const pith_real dx = p.x - position[3 * atom[q]];
@@ -336,7 +343,7 @@ PITH_KERNEL(melt_observe,
     int64_t clash[PITH_LANES] = {0}, clashes = 0;
     for (int64_t k = 0; k < count[i]; k += PITH_LANES) {
         const melt_point p = melt_seen(&position[3 * i], box, row[k]);
-        int64_t atom[PITH_LANES];
+        pith_lane_int atom[PITH_LANES];
         pith_each_lane(q) atom[q] = row[k + q] & ATOM_MASK;
         pith_each_lane(q) {
             const double dx = (double)(p.x - position[3 * atom[q]]);

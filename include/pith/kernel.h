@@ -116,7 +116,9 @@
 /**
  * Loop over the lanes: pith_each_lane(q) { sum[q] += x[k + q]; }
  *
- * The lanes run at once: an iteration touches only its own lane of what it writes.
+ * The lanes run at once: an iteration touches only its own lane of what it writes. A loop
+ * is fastest where all it computes with is as wide as pith_real; pith_lane_int is the
+ * signed integer of that width.
  */
 #define pith_each_lane(q) PITH_EACH_LANE_(q)
 
@@ -139,31 +141,11 @@ PITH_HD double pith_sum_lanes_f64(const double *v) {
 PITH_HD int64_t pith_append_lanes(int32_t *to,
                                   int64_t at,
                                   const int32_t *item,
-                                  const int64_t *keep) {
-#if PITH_KERNEL_PASS == PITH_PASS_V4
-    const __m256i low = _mm256_loadu_si256((const __m256i_u *)keep);
-    const __m256i high = _mm256_loadu_si256((const __m256i_u *)(keep + 4));
-    const unsigned mask = (unsigned)_mm256_test_epi64_mask(low, low) |
-                          (unsigned)_mm256_test_epi64_mask(high, high) << 4;
+                                  const pith_lane_int *keep) {
+#if PITH_KERNEL_PASS == PITH_PASS_V3 || PITH_KERNEL_PASS == PITH_PASS_V4
+    const unsigned mask = pith_lane_mask_(keep);
     const __m256i items = _mm256_loadu_si256((const __m256i_u *)item);
-    _mm256_storeu_si256((__m256i_u *)(to + at),
-                        _mm256_maskz_compress_epi32((__mmask8)mask, items));
-    return at + __builtin_popcount(mask);
-#elif PITH_KERNEL_PASS == PITH_PASS_V3
-    const __m256i zero = _mm256_setzero_si256();
-    const __m256i low = _mm256_loadu_si256((const __m256i_u *)keep);
-    const __m256i high = _mm256_loadu_si256((const __m256i_u *)(keep + 4));
-    const int no_low =
-        _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(low, zero)));
-    const int no_high =
-        _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(high, zero)));
-    const unsigned mask = ~(unsigned)(no_low | no_high << 4) & 0xffu;
-    const uint64_t bytes = _pdep_u64(mask, 0x0101010101010101u) * 0xffu;
-    const uint64_t lanes = _pext_u64(0x0706050403020100u, bytes);
-    const __m256i order = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((int64_t)lanes));
-    const __m256i items = _mm256_loadu_si256((const __m256i_u *)item);
-    _mm256_storeu_si256((__m256i_u *)(to + at),
-                        _mm256_permutevar8x32_epi32(items, order));
+    _mm256_storeu_si256((__m256i_u *)(to + at), pith_compress_(items, mask));
     return at + __builtin_popcount(mask);
 #else
     for (int q = 0; q < PITH_LANES; q++) {

@@ -12,7 +12,7 @@ enum { MOST_TEXT = 60, MOST_NESTED = 3, MOST_VALUES = 6 };
 void pithp_describe_f64(pithp_text *t, double value) {
     char text[32];
     /* the shortest decimal that reads back as the same number */
-    for (int digits = 1; digits <= 17; digits++) {
+    for (int digits = 6; digits <= 17; digits++) {
         snprintf(text, sizeof text, "%.*g", digits, value);
         if (strtod(text, NULL) == value || isnan(value))
             break;

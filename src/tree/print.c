@@ -117,12 +117,13 @@ static void add_frame(drawing *d, const pithp_walk *w, int64_t depth, bool last)
         pithp_text_add(&d->text, last ? "\u2514\u2500 " : "\u251c\u2500 ");
 }
 
-static void add_field_notes(drawing *d, const pithp_field *field, size_t mark) {
+/* Unit and doc of a field behind what the last column has. */
+static void add_field_notes(drawing *d, const pithp_field *field, size_t column) {
     const pith_field_options *o = &field->declared.options;
     if (o->unit)
-        pithp_text_add(&d->text, o->unit);
+        pithp_text_print(&d->text, "%s%s", d->text.length > column ? "  " : "", o->unit);
     if (d->options->docs && o->doc)
-        pithp_text_print(&d->text, "%s(%s)", d->text.length > mark ? "  " : "", o->doc);
+        pithp_text_print(&d->text, "%s(%s)", d->text.length > column ? "  " : "", o->doc);
 }
 
 static const pithp_field *field_of(const pithp_walk *w, int64_t depth) {
@@ -181,11 +182,8 @@ static pith_status draw_visit(drawing *d, const pithp_walk *w, pithp_visit visit
         }
     }
     const pithp_field *field = field_of(w, depth);
-    if (field) {
-        if (d->text.length > mark && (field->declared.options.unit || d->options->docs))
-            pithp_text_add(&d->text, "  ");
-        add_field_notes(d, field, d->text.length);
-    }
+    if (field)
+        add_field_notes(d, field, mark);
     l.more = length_since(d, &mark);
     end_line(d, l);
     return rc;

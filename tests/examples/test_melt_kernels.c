@@ -94,10 +94,10 @@ pairs_within_cutoff(pith_scope *s, const melt_lists *r, int64_t n, int64_t width
         for (int32_t k = 0; k < counts[i]; k++) {
             const int32_t entry = entries[i * width + k], image = entry >> IMAGE_SHIFT;
             const int64_t j = entry & ATOM_MASK;
-            const int move[3] = {image / 9 - 1, image / 3 % 3 - 1, image % 3 - 1};
             double r2 = 0;
             for (int d = 0; d < 3; d++) {
-                const double e = x[3 * i + d] - move[d] * box[d] - x[3 * j + d];
+                const double e =
+                    x[3 * i + d] - IMAGE_ALONG(image, d) * box[d] - x[3 * j + d];
                 r2 += e * e;
             }
             cr_assert(image == entries[i * width + k / 8 * 8] >> IMAGE_SHIFT);

@@ -70,13 +70,13 @@ static size_t do_halves(pith_scope *s, PT_UNUSED pith_dtype real, void *bytes) {
     return take(s, r.v, bytes, take(s, r.u, bytes, 0));
 }
 
-static size_t do_append(pith_scope *s, PT_UNUSED pith_dtype real, void *bytes) {
+static size_t do_append(pith_scope *s, pith_dtype real, void *bytes) {
     static int64_t x[8 * 256];
     for (int i = 0; i < 256; i++) /* every choice of lanes */
         for (int q = 0; q < 8; q++)
             x[8 * i + q] = 1000 * i + 10 * q + (i >> q & 1);
-    const odd_of_group_result r =
-        pith_launch(s, odd_of_group, pith_array_copy(s, PITH_I64, PITH_SHAPE(256, 8), x));
+    const odd_of_group_result r = pith_launch_as(
+        s, real, odd_of_group, pith_array_copy(s, PITH_I64, PITH_SHAPE(256, 8), x), 0.0);
     int32_t odd[256 * 16], found[256];
     pt_ok(s, pith_read(s, r.odd, odd, sizeof odd));
     pt_ok(s, pith_read(s, r.found, found, sizeof found));

@@ -116,19 +116,6 @@ PITH_KERNEL(checked_pairs,
     z[i * m + j] = 0;
 }
 
-/* Lists of what is odd, group by group: lanes are appended in their order. */
-PITH_KERNEL(odd_of_group,
-            over(i, n),
-            in(i64, x, "[n,8]"),
-            out(i32, odd, "[n,16]", -1),
-            out(i32, found, "[n]")) {
-    int32_t item[PITH_LANES];
-    int64_t keep[PITH_LANES];
-    pith_each_lane(q) item[q] = (int32_t)x[8 * i + q];
-    pith_each_lane(q) keep[q] = x[8 * i + q] & 1;
-    found[i] = (int32_t)pith_append_lanes(&odd[16 * i], i % 8, item, keep);
-}
-
 /* As many arguments as a kernel can have. */
 PITH_KERNEL(many,
             over(i, n),

@@ -62,6 +62,20 @@ PITH_KERNEL(platform_maths, over(i, n), in(real, x, "[n]"), out(real, y, "[n,5]"
     y[5 * i + 4] = pith_real_pow(x[i], (pith_real)1.5);
 }
 
+/* Lists of what is odd, group by group: lanes are appended in their order. */
+PITH_KERNEL(odd_of_group,
+            over(i, n),
+            in(i64, x, "[n,8]"),
+            value(real, same),
+            out(i32, odd, "[n,16]", -1),
+            out(i32, found, "[n]")) {
+    int32_t item[PITH_LANES];
+    pith_lane_int keep[PITH_LANES];
+    pith_each_lane(q) item[q] = (int32_t)x[8 * i + q];
+    pith_each_lane(q) keep[q] = (pith_lane_int)(x[8 * i + q] & 1);
+    found[i] = (int32_t)pith_append_lanes(&odd[16 * i], i % 8, item, keep);
+}
+
 /* No array tells its real. */
 PITH_KERNEL(ramp, over(i, n), extent(n), value(real, step), out(real, x, "[n]")) {
     x[i] = step * (pith_real)i;
