@@ -107,6 +107,8 @@ struct pith_type {
     int32_t visit; /* of a search for cycles, while it is being registered */
 };
 
+/* The good type of that name that is registered, or NULL. */
+const pith_type *pithp_type_find(const char *name);
 /* Whether a pointer is a registered type; safe for any. */
 bool pithp_type_valid(const pith_type *type);
 /* What makers of records return when they fail; safe for any pointer, never NULL. */

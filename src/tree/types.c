@@ -569,3 +569,13 @@ const char *pith_type_name(const pith_type *type) {
 const char *pith_type_error(const pith_type *type) {
     return pithp_type_valid(type) ? type->error : "not a record type";
 }
+
+const pith_type *pithp_type_find(const char *name) {
+    const pith_type *found = NULL;
+    pthread_mutex_lock(&lock);
+    for (const pith_type *t = types; t && !found; t = t->next)
+        if (t->ready && !t->error && strcmp(t->name, name) == 0)
+            found = t;
+    pthread_mutex_unlock(&lock);
+    return found;
+}
