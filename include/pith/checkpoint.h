@@ -1,0 +1,230 @@
+/**
+ * @file
+ * Checkpoints: trees to files and back, and files looked into without their C types.
+ *
+ *     pith_save(s, sim, "melt.json", NULL);
+ *     const Sim *sim = pith_load(s, Sim, "melt.json");
+ *
+ * A checkpoint is a JSON document, with small leaves inside, and a sidecar in safetensors
+ * format for large ones (melt.<hash>.safetensors in the same folder). Saving is atomic: a
+ * kill at any moment leaves the old or the new checkpoint. Loading is strict: whatever
+ * differs between file and program is an error with its path, and every byte that is read
+ * is covered by a checksum. docs/checkpoints.md describes the format.
+ */
+#ifndef PITH_CHECKPOINT_H
+#define PITH_CHECKPOINT_H
+
+#include <pith/tree.h>
+
+/** A pair of strings that goes into a checkpoint as it is. */
+typedef struct pith_metadata {
+    const char *key, *value;
+} pith_metadata;
+/** PITH_METADATA({"author", "me"}, {"run", "17"}) */
+#define PITH_METADATA(...) ((const pith_metadata[]){__VA_ARGS__, {NULL, NULL}})
+
+/** Options of pith_save; zero is the default. */
+typedef struct pith_save_options {
+    bool inline_all PITH_DEFAULT; /**< every leaf in the document: one file */
+    /** Leaves of up to so many bytes lie in the document; 0: 1024; negative: none. */
+    int64_t inline_bytes PITH_DEFAULT;
+    int64_t step PITH_DEFAULT; /**< step of the run, for whoever looks inside */
+    const pith_metadata *metadata
+        PITH_DEFAULT; /**< ends with {NULL, NULL}; keys distinct */
+} pith_save_options;
+
+/** What differs between a checkpoint and the program that loads it. */
+typedef void (*pith_difference_hook)(const char *path, const char *text, void *closure);
+
+/** Options of pith_load; zero is the default. */
+typedef struct pith_load_options {
+    /** Told every difference, also those that the message has no room for. */
+    pith_difference_hook difference PITH_DEFAULT;
+    void *closure PITH_DEFAULT;
+} pith_load_options;
+
+/** A checkpoint that was opened to look inside. */
+typedef struct pith_checkpoint pith_checkpoint;
+
+/** What a checkpoint says of itself. */
+typedef struct pith_checkpoint_info {
+    int32_t format;      /**< version of the file format */
+    const char *library; /**< version of pith that wrote it */
+    int64_t step;
+    int64_t
+        node_count; /**< rows of the node table: leaves and absent children included */
+    int64_t leaf_count, metadata_count;
+    size_t document_bytes;
+    size_t leaf_bytes;    /**< of all leaves, as arrays */
+    const char *sidecar;  /**< file name beside the document; NULL: there is none */
+    size_t sidecar_bytes; /**< as the document states it */
+} pith_checkpoint_info;
+
+/** A row of the node table. Rows are in walk order: a parent before its children, which
+ * follow in their order. Static records come after the tree. */
+typedef struct pith_checkpoint_node {
+    pith_node_kind kind;
+    bool is_static;   /**< a record that is the value of a static of its parent */
+    const char *type; /**< records: name of the type; else NULL */
+    int32_t version;  /**< records: version of the type */
+    int32_t depth;    /**< 0 for the root */
+    int64_t parent;   /**< row of the parent; -1 for the root */
+    const char *name; /**< field or key; NULL for items and the root */
+    int64_t index;    /**< place among the parent's children */
+    int64_t child_count;
+    int64_t static_count;
+    int64_t leaf; /**< number of the leaf; -1 for other nodes */
+} pith_checkpoint_node;
+
+/** A static field of a record. */
+typedef struct pith_checkpoint_static {
+    const char *name;
+    pith_static_kind kind;
+    int64_t i64; /**< PITH_STATIC_I64; PITH_STATIC_BOOL: 0 or 1 */
+    double f64;  /**< PITH_STATIC_F64 */
+    const char
+        *text;    /**< text (NULL is one), or the name of an enum's value or a dtype */
+    int64_t node; /**< PITH_STATIC_RECORD_: its row, -1 for NULL */
+} pith_checkpoint_static;
+
+/** A row of the leaf table. */
+typedef struct pith_checkpoint_leaf {
+    pith_dtype dtype;
+    pith_shape shape;
+    int64_t count; /**< elements */
+    size_t bytes;
+    const char *unit;  /**< NULL: none was declared */
+    char checksum[33]; /**< XXH3-128 of the elements, little-endian, in hexadecimal */
+    bool in_sidecar;
+    int64_t node; /**< row of the node table */
+} pith_checkpoint_leaf;
+
+/** What is in a leaf. NaNs count in nans alone. */
+typedef struct pith_leaf_statistics {
+    int64_t nans, infinities;
+    double least, greatest;           /**< NaN where the leaf has no number */
+    double mean;                      /**< of finite elements, accumulated in f64 */
+    int64_t least_i64, greatest_i64;  /**< of signed integers and bool, exactly */
+    uint64_t least_u64, greatest_u64; /**< of unsigned integers, exactly */
+} pith_leaf_statistics;
+
+/** An element as text. */
+typedef struct pith_element_text {
+    char text[48];
+} pith_element_text;
+
+PITH_BEGIN
+
+/**
+ * Save a tree. Waits for the device; failures of checks surface here, and then nothing is
+ * written.
+ *
+ * The same state and options give the same bytes. A leaf at two places is saved twice. A
+ * sidecar that the replaced document named goes away once the new document is durable,
+ * unless another document of the folder names it.
+ *
+ * Errors: PITH_E_IO (with the system's reason; the old checkpoint is as it was),
+ * PITH_E_TRACED, PITH_E_FORMAT (text that is not UTF-8), each with the path.
+ * @return Whether the checkpoint is on the disk.
+ */
+PITH_API bool pith_save(pith_scope *s,
+                        const void *tree,
+                        const char *path,
+                        const pith_save_options *options);
+
+/** Load a checkpoint whose root is a record of T, or pith_array; nil on failure. */
+#define pith_load(s, T, path)                                                            \
+    ((const T *)pith_load_as((s), T##_pith_type(), (path), NULL))
+/**
+ * Load a checkpoint, strictly.
+ *
+ * @param type Type of the root; NULL: any tree. Records that the file holds must be of
+ *        types that this process has used (T_pith_type() makes one known).
+ * @param options NULL for the defaults.
+ * Errors: PITH_E_IO, PITH_E_FORMAT (damaged, truncated, no checkpoint, a newer format),
+ * PITH_E_TYPE (a type that is unknown, another one, or of another version),
+ * PITH_E_STRUCTURE (missing, extra or other fields), PITH_E_DTYPE and PITH_E_SHAPE. All
+ * differences are found in one go; the message holds the first ones.
+ * @return The tree, or NULL (with a type: its nil record).
+ */
+PITH_API const void *pith_load_as(pith_scope *s,
+                                  const pith_type *type,
+                                  const char *path,
+                                  const pith_load_options *options);
+
+/* ---- Looking inside, without C types ---- */
+
+/**
+ * Open a checkpoint: read and check its document, and open its sidecar.
+ *
+ * A sidecar that is missing or of another size is an error of the calls that read it.
+ * What is returned keeps both files open, so later writers do not disturb it.
+ */
+PITH_API const pith_checkpoint *pith_checkpoint_open(pith_scope *s, const char *path);
+/** NULL where @p c is no open checkpoint. All texts below live as long as @p c. */
+PITH_API const pith_checkpoint_info *pith_checkpoint_about(const pith_checkpoint *c);
+/** A pair of the metadata, in the order it was given; {NULL, NULL} where there is none.
+ */
+PITH_API pith_metadata pith_checkpoint_metadata(const pith_checkpoint *c, int64_t index);
+/** Fill a row of the node table; false where there is none. */
+PITH_API bool pith_checkpoint_get_node(const pith_checkpoint *c,
+                                       int64_t node,
+                                       pith_checkpoint_node *row);
+/** Fill a static of a row of the node table; false where there is none. */
+PITH_API bool pith_checkpoint_get_static(const pith_checkpoint *c,
+                                         int64_t node,
+                                         int64_t index,
+                                         pith_checkpoint_static *field);
+/** Fill a row of the leaf table; false where there is none. */
+PITH_API bool pith_checkpoint_get_leaf(const pith_checkpoint *c,
+                                       int64_t leaf,
+                                       pith_checkpoint_leaf *row);
+/** Path of a row of the node table, owned by @p s. */
+PITH_API const char *
+pith_checkpoint_path(pith_scope *s, const pith_checkpoint *c, int64_t node);
+/**
+ * Read elements of a leaf, little-endian, to @p host, which has room for @p bytes:
+ * exactly those of @p count elements from @p first on. Whole leaves are checked against
+ * their checksum (PITH_E_FORMAT); parts are not, see pith_checkpoint_check.
+ */
+PITH_API bool pith_checkpoint_read(pith_scope *s,
+                                   const pith_checkpoint *c,
+                                   int64_t leaf,
+                                   int64_t first,
+                                   int64_t count,
+                                   void *host,
+                                   size_t bytes);
+/** Check one leaf against its checksum, in bounded memory: PITH_E_FORMAT with its path.
+ */
+PITH_API bool
+pith_checkpoint_check(pith_scope *s, const pith_checkpoint *c, int64_t leaf);
+/** Check a leaf and compute its statistics, in bounded memory. */
+PITH_API bool pith_checkpoint_statistics(pith_scope *s,
+                                         const pith_checkpoint *c,
+                                         int64_t leaf,
+                                         pith_leaf_statistics *statistics);
+/** The i-th element at @p elements as f64: i64 and u64 beyond 2^53 are rounded. */
+PITH_API double pith_element_f64(pith_dtype dtype, const void *elements, int64_t i);
+/**
+ * The i-th element at @p elements as checkpoints write it: the shortest decimal that
+ * reads back exactly; "nan", "inf", "-inf" and, for other NaNs than the usual one,
+ * "nan:0x...".
+ */
+PITH_API pith_element_text pith_element_print(pith_dtype dtype,
+                                              const void *elements,
+                                              int64_t i);
+
+PITH_END
+
+#ifndef PITH_NO_SITES
+#    define pith_save(s, ...)             pith_save(PITH_AT(s), __VA_ARGS__)
+#    define pith_load_as(s, ...)          pith_load_as(PITH_AT(s), __VA_ARGS__)
+#    define pith_checkpoint_open(s, ...)  pith_checkpoint_open(PITH_AT(s), __VA_ARGS__)
+#    define pith_checkpoint_path(s, ...)  pith_checkpoint_path(PITH_AT(s), __VA_ARGS__)
+#    define pith_checkpoint_read(s, ...)  pith_checkpoint_read(PITH_AT(s), __VA_ARGS__)
+#    define pith_checkpoint_check(s, ...) pith_checkpoint_check(PITH_AT(s), __VA_ARGS__)
+#    define pith_checkpoint_statistics(s, ...)                                           \
+        pith_checkpoint_statistics(PITH_AT(s), __VA_ARGS__)
+#endif
+
+#endif

@@ -1,0 +1,276 @@
+/* A tree to the rows of a document: one walk for the tree, then one for each static
+ * record, which is a tree without leaves of its own. */
+#include "checkpoint/checkpoint_internal.h"
+
+#include <string.h>
+
+typedef struct capture {
+    pith_scope *s;
+    pithp_document *d;
+    const pith_array **arrays;
+    int64_t array_count, array_room;
+    int64_t current; /* row of the node whose children are visited; -1 */
+} capture;
+
+static pith_status refuse_text(capture *c, int64_t row, const char *what) {
+    char path[PITHP_PATH_BYTES];
+    return pithp_fail(c->s, PITH_E_FORMAT, pithp_document_error_path(c->d, row, path),
+                      "%s is not UTF-8, which a checkpoint cannot hold", what);
+}
+
+static pith_node_kind node_kind(const void *node, pithp_visit visit) {
+    if (visit != PITHP_VISIT_ENTER)
+        return visit == PITHP_VISIT_LEAF ? PITH_NODE_LEAF : PITH_NODE_ABSENT;
+    switch ((int)pithp_kind_of(node)) {
+        case PITHP_KIND_RECORD:
+            return PITH_NODE_RECORD;
+        case PITHP_KIND_LIST:
+            return PITH_NODE_LIST;
+        case PITHP_KIND_TUPLE:
+            return PITH_NODE_TUPLE;
+        case PITHP_KIND_DICT:
+            return PITH_NODE_DICT;
+        default:
+            return PITH_NODE_NONE;
+    }
+}
+
+static int32_t type_row(capture *c, const pith_type *type) {
+    for (int64_t i = c->d->types.count; i-- > 0;)
+        if (strcmp(c->d->types.rows[i].name, type->name) == 0)
+            return (int32_t)i;
+    pithp_doc_type *row = pithp_document_add(c->d, types);
+    if (!row)
+        return -1;
+    *row = (pithp_doc_type){.name = type->name, .version = type->version};
+    return (int32_t)c->d->types.count - 1;
+}
+
+/* ---- Statics ---- */
+
+static const char *choice_name(const pith_field *field, int value) {
+    for (int i = 0; field->names[i]; i++)
+        if (i == value)
+            return field->names[i];
+    return NULL;
+}
+
+static pith_status read_static(capture *c,
+                               const pith_field *field,
+                               const char *record,
+                               pith_checkpoint_static *value) {
+    const char *at = record + field->offset;
+    bool truth;
+    int choice;
+    pith_dtype dtype;
+    *value = (pith_checkpoint_static){
+        .name = field->name, .kind = field->static_kind, .node = -1};
+    switch (field->static_kind) {
+        case PITH_STATIC_I64:
+            memcpy(&value->i64, at, sizeof value->i64);
+            break;
+        case PITH_STATIC_F64:
+            memcpy(&value->f64, at, sizeof value->f64);
+            break;
+        case PITH_STATIC_BOOL:
+            memcpy(&truth, at, sizeof truth);
+            value->i64 = truth;
+            break;
+        case PITH_STATIC_TEXT:
+            memcpy(&value->text, at, sizeof value->text);
+            break;
+        case PITH_STATIC_CHOICE:
+            memcpy(&choice, at, sizeof choice);
+            value->text = choice_name(field, choice);
+            if (!value->text)
+                return pithp_fail(c->s, PITH_E_TYPE, NULL, "the enum has no name for %d",
+                                  choice);
+            break;
+        case PITH_STATIC_DTYPE_:
+            memcpy(&dtype, at, sizeof dtype);
+            value->text = pith_dtype_name(dtype);
+            break;
+        case PITH_STATIC_RECORD_: /* its row is not known yet */
+        case PITH_STATIC_NONE:
+            break;
+    }
+    return PITH_OK;
+}
+
+static pith_status
+add_statics(capture *c, int64_t row, const pith_type *type, const char *record) {
+    char path[PITHP_PATH_BYTES];
+    c->d->nodes.rows[row].first_static = c->d->statics.count;
+    for (int32_t i = 0; i < type->field_count; i++) {
+        const pith_field *field = &type->fields[i].declared;
+        if (field->kind != PITH_FIELD_STATIC)
+            continue;
+        pith_checkpoint_static *value = pithp_document_add(c->d, statics);
+        if (!value)
+            return pithp_fail_memory(c->s, sizeof *value);
+        if (read_static(c, field, record, value) != PITH_OK) {
+            pithp_error_prefix(c->s, field->name);
+            pithp_error_prefix(c->s, ".");
+            pithp_error_prefix(c->s, pithp_document_error_path(c->d, row, path));
+            return pith_code(c->s);
+        }
+        if (value->text && !pithp_is_utf8(value->text, strlen(value->text)))
+            return refuse_text(c, row, field->name);
+        c->d->nodes.rows[row].static_count++;
+    }
+    return PITH_OK;
+}
+
+/* ---- Nodes ---- */
+
+static void name_row(const pithp_document *d, pithp_doc_node *n, const char **unit) {
+    if (n->parent < 0 || n->is_static)
+        return;
+    const pithp_doc_node *parent = &d->nodes.rows[n->parent];
+    const pithp_shape *shape = pithp_shape_of(parent->object);
+    if (parent->kind == PITH_NODE_RECORD) {
+        const pith_type *type = shape->type;
+        const pith_field *field = &type->fields[type->slot_fields[n->index]].declared;
+        n->name = field->name;
+        *unit = field->options.unit;
+    } else if (parent->kind == PITH_NODE_DICT) {
+        n->name = shape->keys[n->index];
+    }
+}
+
+static pith_status
+add_leaf(capture *c, int64_t row, const pith_array *a, const char *unit) {
+    char path[PITHP_PATH_BYTES];
+    if (pithp_array_is_traced(a))
+        return pithp_fail(c->s, PITH_E_TRACED, pithp_document_error_path(c->d, row, path),
+                          "a traced array has no value to save");
+    if (pithp_array_check(c->s, a, "pith_save", "leaf") != PITH_OK) {
+        pithp_error_prefix(c->s, pithp_document_error_path(c->d, row, path));
+        return pith_code(c->s);
+    }
+    if (unit && !pithp_is_utf8(unit, strlen(unit)))
+        return refuse_text(c, row, "the unit");
+    const pith_spec *spec = pithp_array_spec(a);
+    pithp_doc_leaf *leaf = pithp_document_add(c->d, leaves);
+    const pith_array **array =
+        leaf ? pithp_table_add(c->s->runtime, &c->arrays, &c->array_count, &c->array_room,
+                               sizeof *c->arrays)
+             : NULL;
+    if (!array)
+        return pithp_fail_memory(c->s, sizeof *leaf);
+    *array = a;
+    leaf->node = row;
+    leaf->dtype = spec->dtype;
+    leaf->shape.rank = spec->rank;
+    memcpy(leaf->shape.extents, spec->shape, sizeof spec->shape);
+    leaf->count = spec->count;
+    leaf->bytes = spec->bytes;
+    leaf->unit = unit;
+    return PITH_OK;
+}
+
+/* A row for what was visited last, a child or static of the current row. */
+static pith_status
+add_node(capture *c, const pithp_walk *w, pithp_visit visit, const char *static_name) {
+    const int64_t row = c->d->nodes.count;
+    const char *unit = NULL;
+    pithp_doc_node *n = pithp_document_add(c->d, nodes);
+    if (!n)
+        return pithp_fail_memory(c->s, sizeof *n);
+    *n = (pithp_doc_node){.kind = node_kind(w->node, visit),
+                          .is_static = static_name != NULL,
+                          .name = static_name,
+                          .parent = c->current,
+                          .index = w->slot < 0 ? 0 : w->slot,
+                          .leaf = -1,
+                          .type = -1,
+                          .object = w->node};
+    if (c->current >= 0) {
+        n->depth = c->d->nodes.rows[c->current].depth + 1;
+        if (!static_name)
+            c->d->nodes.rows[c->current].child_count++;
+    }
+    name_row(c->d, n, &unit);
+    if (n->name && !pithp_is_utf8(n->name, strlen(n->name)))
+        return refuse_text(c, c->current, "a key");
+    if (n->kind == PITH_NODE_LEAF) {
+        n->leaf = c->d->leaves.count;
+        return add_leaf(c, row, w->node, unit);
+    }
+    if (n->kind != PITH_NODE_RECORD)
+        return PITH_OK;
+    const pith_type *type = pithp_shape_of(w->node)->type;
+    n->type = type_row(c, type);
+    return n->type < 0 ? pithp_fail_memory(c->s, sizeof(pithp_doc_type))
+                       : add_statics(c, row, type, w->node);
+}
+
+static pith_status
+walk_tree(capture *c, const void *tree, int64_t parent, const char *static_name) {
+    pithp_walk w;
+    pithp_visit visit;
+    pith_status rc = PITH_OK;
+    c->current = parent;
+    pithp_walk_begin(&w, c->s->runtime, tree);
+    while (rc == PITH_OK && pithp_walk_next(&w, &visit)) {
+        if (visit == PITHP_VISIT_LEAVE) {
+            c->current = c->d->nodes.rows[c->current].parent;
+            continue;
+        }
+        const int64_t row = c->d->nodes.count;
+        rc = add_node(c, &w, visit, static_name);
+        static_name = NULL;
+        if (visit == PITHP_VISIT_ENTER)
+            c->current = row;
+    }
+    if (rc == PITH_OK && w.failed)
+        rc = pithp_fail_memory(c->s, sizeof(pithp_frame));
+    pithp_walk_end(&w);
+    return rc;
+}
+
+/* The static records of every row, those of static records included. */
+static pith_status walk_statics(capture *c) {
+    for (int64_t row = 0; row < c->d->nodes.count; row++) {
+        const pithp_doc_node n = c->d->nodes.rows[row];
+        const pith_type *type =
+            n.kind == PITH_NODE_RECORD ? pithp_shape_of(n.object)->type : NULL;
+        for (int32_t i = 0, k = 0; type && i < type->field_count; i++) {
+            const pith_field *field = &type->fields[i].declared;
+            const void *record = NULL;
+            if (field->kind != PITH_FIELD_STATIC)
+                continue;
+            pith_checkpoint_static *value = &c->d->statics.rows[n.first_static + k++];
+            if (field->static_kind != PITH_STATIC_RECORD_)
+                continue;
+            memcpy(&record, (const char *)n.object + field->offset, sizeof record);
+            if (!record)
+                continue;
+            value->node = c->d->nodes.count;
+            const pith_status rc = walk_tree(c, record, row, field->name);
+            if (rc != PITH_OK)
+                return rc;
+        }
+    }
+    return PITH_OK;
+}
+
+pith_status pithp_capture(pith_scope *s,
+                          const void *tree,
+                          pithp_document *d,
+                          const pith_array ***arrays) {
+    capture c = {.s = s, .d = d};
+    pith_status rc = walk_tree(&c, tree, -1, NULL);
+    if (rc == PITH_OK)
+        rc = walk_statics(&c);
+    /* The list lives as long as the document. */
+    if (rc == PITH_OK) {
+        *arrays = pithp_document_allocate(d, (size_t)c.array_count * sizeof **arrays);
+        if (*arrays && c.array_count)
+            memcpy(*arrays, c.arrays, (size_t)c.array_count * sizeof **arrays);
+        if (!*arrays)
+            rc = pithp_fail_memory(s, (size_t)c.array_count * sizeof **arrays);
+    }
+    pithp_release(s->runtime, c.arrays, (size_t)c.array_room * sizeof *c.arrays);
+    return rc;
+}

@@ -1,0 +1,352 @@
+/* Within checkpoint: the document as tables in memory, its text, and files. A tree is
+ * captured into a document and built from one; nothing but capture.c and build.c knows
+ * trees, nothing but parse.c knows jansson, nothing but file.c and folder.c knows the
+ * system. */
+#ifndef PITH_CHECKPOINT_INTERNAL_H
+#define PITH_CHECKPOINT_INTERNAL_H
+
+#include "pith/checkpoint.h"
+
+#include "tree/tree_internal.h"
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+               "files hold little-endian elements, which are written from memory");
+
+enum {
+    PITHP_CHECKPOINT_FORMAT = 1,
+    PITHP_INLINE_BYTES = 1024,  /* leaves up to here lie in the document by default */
+    PITHP_TENSOR_NAME = 512,    /* longest path that is a tensor's name, in bytes */
+    PITHP_DIGEST_TEXT = 33,     /* hexadecimal with its end */
+    PITHP_DATA_ALIGNMENT = 64,  /* of the data in a sidecar */
+    PITHP_CHUNK_BYTES = 1 << 20 /* hashed and then moved while it is in the cache */
+};
+
+/* ---- Checksums: XXH3-128 (digest.c) ---- */
+
+typedef struct pithp_digest {
+    uint64_t high, low;
+} pithp_digest;
+
+typedef struct pithp_hasher {
+    _Alignas(64) unsigned char state[640]; /* an XXH3_state_t */
+} pithp_hasher;
+
+void pithp_hasher_begin(pithp_hasher *h);
+void pithp_hasher_add(pithp_hasher *h, const void *bytes, size_t n);
+pithp_digest pithp_hasher_end(const pithp_hasher *h);
+pithp_digest pithp_digest_of(const void *bytes, size_t n);
+void pithp_digest_print(pithp_digest d, char text[PITHP_DIGEST_TEXT]);
+bool pithp_digest_parse(const char *text, pithp_digest *d); /* 32 lower-case digits */
+static inline bool pithp_digest_equal(pithp_digest a, pithp_digest b) {
+    return a.high == b.high && a.low == b.low;
+}
+
+/* ---- Elements as text (number.c) ---- */
+
+enum { PITHP_NUMBER_TEXT = sizeof(pith_element_text) };
+/* The JSON value of an element, quoted where JSON has no such number. Returns its length.
+ */
+size_t
+pithp_number_print(pith_dtype dtype, const void *element, char text[PITHP_NUMBER_TEXT]);
+/* An element from a JSON integer, real or string. False: no element of that dtype. */
+bool pithp_number_from_i64(pith_dtype dtype, int64_t value, void *element);
+bool pithp_number_from_f64(pith_dtype dtype, double value, void *element);
+bool pithp_number_from_text(pith_dtype dtype, const char *text, void *element);
+
+/* ---- Documents in memory (document.c) ---- */
+
+typedef struct pithp_doc_type {
+    const char *name;
+    int32_t version;
+} pithp_doc_type;
+
+typedef struct pithp_doc_node {
+    pith_node_kind kind;
+    bool is_static; /* a static record's root: hangs on a static field of its parent */
+    int32_t type;   /* into types; -1 */
+    int32_t depth;
+    int64_t parent; /* -1: the root */
+    int64_t index;  /* among the parent's children; 0 for the root and static records */
+    int64_t child_count, last_child; /* last_child: its row, while rows are added */
+    int64_t leaf;
+    int64_t first_static, static_count; /* into statics */
+    const char *name;                   /* field or key; NULL */
+    const void *object;                 /* the node in memory, while a tree is saved */
+} pithp_doc_node;
+
+typedef struct pithp_doc_leaf {
+    pith_dtype dtype;
+    pith_shape shape;
+    int64_t count;
+    size_t bytes;
+    int64_t node;
+    const char *unit;   /* NULL */
+    const char *tensor; /* sidecar: name of the tensor */
+    const void *data;   /* document: the elements */
+    pithp_digest digest;
+    bool in_sidecar;
+    size_t begin, end; /* sidecar: in its data */
+} pithp_doc_leaf;
+
+typedef struct pithp_arena_chunk pithp_arena_chunk;
+
+/* Growing tables are allocated apart, everything they point at lies in the arena. */
+typedef struct pithp_document {
+    pith_runtime *rt;
+    pithp_arena_chunk *arena;
+    int32_t format;
+    const char *library;
+    int64_t step;
+    size_t bytes;                       /* of the text it was read from */
+    const char *sidecar;                /* file name; NULL: none */
+    size_t sidecar_bytes, sidecar_data; /* of the file; where its data begins */
+    pithp_digest sidecar_digest;        /* of its header and the digests of its leaves */
+    struct {
+        pith_metadata *rows;
+        int64_t count, room;
+    } metadata;
+    struct {
+        pithp_doc_type *rows;
+        int64_t count, room;
+    } types;
+    struct {
+        pithp_doc_node *rows;
+        int64_t count, room;
+    } nodes;
+    struct {
+        pith_checkpoint_static *rows;
+        int64_t count, room;
+    } statics;
+    struct {
+        pithp_doc_leaf *rows;
+        int64_t count, room;
+    } leaves;
+} pithp_document;
+
+void pithp_document_begin(pithp_document *d, pith_runtime *rt);
+void pithp_document_end(pithp_document *d);
+/* Memory that lives as long as the document, 16-byte aligned; NULL when short. */
+void *pithp_document_allocate(pithp_document *d, size_t bytes);
+const char *pithp_document_text(pithp_document *d, const char *text, size_t n);
+/* A zeroed row at the end of a table; NULL when memory is short. */
+#define pithp_document_add(d, table)                                                     \
+    pithp_table_add((d)->rt, &(d)->table.rows, &(d)->table.count, &(d)->table.room,      \
+                    sizeof *(d)->table.rows)
+void *pithp_table_add(pith_runtime *rt,
+                      void *rows_pointer,
+                      int64_t *count,
+                      int64_t *room,
+                      size_t row_bytes);
+/* Append the path of a row of the node table. False: it is longer than `most` bytes. */
+bool pithp_document_path(const pithp_document *d,
+                         int64_t node,
+                         size_t most,
+                         pithp_text *t);
+/* As far as it fits in an error message. */
+const char *pithp_document_error_path(const pithp_document *d,
+                                      int64_t node,
+                                      char path[PITHP_PATH_BYTES]);
+size_t pithp_document_leaf_bytes(const pithp_document *d);
+
+/* ---- Text (print.c, parse.c, json.h) ---- */
+
+/* Checks of text that JSON could not hold: UTF-8, without surrogates or overlong forms.
+ */
+bool pithp_is_utf8(const char *text, size_t n);
+/* Append a string as JSON. */
+void pithp_json_string(pithp_text *t, const char *text);
+/* The document as text, the closing checksum included; t->failed when memory is short. */
+void pithp_document_print(const pithp_document *d, pithp_text *t);
+/* Fill d from a text. Sets the scope's error; `file` is for its message. */
+pith_status pithp_document_parse(pith_scope *s,
+                                 pithp_document *d,
+                                 const char *file,
+                                 const char *text,
+                                 size_t n);
+
+/* ---- Sidecars (sidecar.c) ---- */
+
+/* Give each leaf of the sidecar its place (order: element size falling, then name), print
+ * the header of the safetensors file, padded. NULL when memory is short, else the leaf
+ * numbers in the order of their data. */
+int64_t *pithp_sidecar_layout(pithp_document *d, int64_t *count, pithp_text *header);
+/* Digest of a sidecar: of its header, then of the digests of its leaves in data order. */
+pithp_digest pithp_sidecar_digest(const pithp_document *d,
+                                  const void *header,
+                                  size_t header_bytes,
+                                  const int64_t *order,
+                                  int64_t count);
+/* Leaves of the sidecar by their place; checks that they cover its data without holes. */
+pith_status pithp_sidecar_order(pith_scope *s,
+                                const pithp_document *d,
+                                const char *file,
+                                int64_t **order,
+                                int64_t *count);
+
+/* ---- Files (file.c, folder.c) ---- */
+
+enum { PITHP_TEMPORARY_NAME = 64 };
+/* A name that no other writer has: ".pith-<process>-<number>.tmp". */
+void pithp_temporary_name(char name[PITHP_TEMPORARY_NAME]);
+
+/* Writes to a temporary file of a folder, which it locks as long as it is open. */
+typedef struct pithp_writer {
+    pith_runtime *rt;
+    int folder, file;                /* -1: not open */
+    char name[PITHP_TEMPORARY_NAME]; /* of the temporary file; "" once it has its own */
+    unsigned char *buffer;
+    size_t used;
+    size_t written, started; /* bytes given to the system; and begun to go to the disk */
+    int error;               /* errno of the first failure; 0 */
+    const char *failed_call; /* what failed, such as "write" */
+} pithp_writer;
+
+/* A folder and a name in it, symbolic links of the file itself resolved. */
+typedef struct pithp_place {
+    int folder;        /* descriptor; -1 */
+    char name[256];    /* of the file in it */
+    unsigned mode;     /* permissions of the file that is there; 0: there is none */
+    const char *shown; /* the path as the user gave it, for messages */
+} pithp_place;
+
+pith_status pithp_place_open(pith_scope *s, const char *path, pithp_place *place);
+void pithp_place_close(pithp_place *place);
+
+/* expected: bytes that will be written, so that a full disk is found early */
+void pithp_writer_open(pithp_writer *w,
+                       pith_runtime *rt,
+                       const pithp_place *at,
+                       size_t expected);
+void pithp_writer_add(pithp_writer *w, const void *bytes, size_t n);
+/* Large data goes from where it lies, hashed on the way. */
+void pithp_writer_add_hashed(pithp_writer *w,
+                             const void *bytes,
+                             size_t n,
+                             pithp_hasher *h);
+/* Everything is on the disk. */
+void pithp_writer_sync(pithp_writer *w);
+/* Give the file its name, in place of an older one. */
+void pithp_writer_rename(pithp_writer *w, const char *name);
+/* Close; a file that has not got its name goes away. */
+void pithp_writer_close(pithp_writer *w);
+/* PITH_OK, or the scope's error is set from the writer's. */
+pith_status pithp_writer_status(pith_scope *s, const pithp_writer *w, const char *shown);
+
+/* One writer at a time commits in a folder; waits for others, up to a minute. */
+pith_status pithp_folder_lock(pith_scope *s, const pithp_place *place);
+void pithp_folder_unlock(const pithp_place *place);
+int pithp_folder_sync(const pithp_place *place); /* 0, or errno */
+/* Remove a sidecar that no document of the folder names, the file `except` aside. Only
+ * with the folder locked: a document that is being renamed could be missed. */
+void pithp_folder_drop_sidecar(pith_runtime *rt,
+                               int folder,
+                               const char *name,
+                               const char *except);
+/* The sidecar that the document `name` of a folder names, "" where there is none. */
+void pithp_folder_sidecar_of(int folder, const char *name, char sidecar[256]);
+/* Remove temporary files whose writers are dead, and sidecars that only those name. Only
+ * with the folder locked. */
+void pithp_folder_sweep(pith_runtime *rt, int folder);
+
+/* Open a regular file to read; never waits, follows no link. -1 with errno; EINVAL: what
+ * is there is no regular file. */
+int pithp_file_open(int folder, const char *name, size_t *bytes);
+/* Read exactly n bytes; 0, errno, or -1 where the file ended before. */
+int pithp_file_read(int file, void *to, size_t n, size_t offset);
+
+/* ---- Trees (capture.c, compare.c) ---- */
+
+/* The rows of a tree, with the arrays of its leaves; the list lives with the document. */
+pith_status pithp_capture(pith_scope *s,
+                          const void *tree,
+                          pithp_document *d,
+                          const pith_array ***arrays);
+
+/* What differs between a document and a program: all are counted and told to the user's
+ * hook, the first ones are kept as text. */
+typedef struct pithp_differences {
+    pith_scope *s;
+    const pithp_document *d;
+    const pith_load_options *options;
+    int64_t count, shown; /* shown: those that the text holds */
+    pith_status code;     /* of the first, as is the path */
+    char path[PITHP_PATH_BYTES];
+    char text[PITHP_MESSAGE_BYTES];
+} pithp_differences;
+
+/* field NULL: at the node itself, else at that field of it. */
+void pithp_differences_add(pithp_differences *r,
+                           pith_status code,
+                           int64_t node,
+                           const char *field,
+                           const char *format,
+                           ...) PITH_FORMAT(5, 6);
+/* Turn the scope's error, whose path starts at a node, into a difference. */
+void pithp_differences_take(pithp_differences *r, int64_t node);
+/* PITH_OK, or all of them as the scope's error. */
+pith_status pithp_differences_end(const pithp_differences *r);
+
+/* The children of every node: those of i are rows[base[i]] to rows[base[i + 1] - 1]. */
+typedef struct pithp_children {
+    int64_t *base, *rows;
+} pithp_children;
+
+/* The child row of a record with that name, -1; `at` is where it is looked for first. */
+int64_t pithp_child_named(const pithp_document *d,
+                          const pithp_children *children,
+                          int64_t node,
+                          const char *name,
+                          int64_t at);
+/* The static of a record with that name, NULL. */
+const pith_checkpoint_static *
+pithp_static_named(const pithp_document *d, int64_t node, const char *name);
+/* Compare the rows with what the program declares. types[i]: of the i-th row of the type
+ * table, NULL where it is unknown or has another version, which is a difference too. */
+void pithp_compare(pithp_differences *r,
+                   const pithp_children *children,
+                   const pith_type *const *types);
+
+/* ---- An open checkpoint (open.c) ---- */
+
+struct pith_checkpoint {
+    pithp_document document;
+    pith_checkpoint_info info;
+    pithp_hold *hold; /* of the scope that owns it */
+    int sidecar;      /* descriptor; -1 */
+    int64_t *order;   /* leaves of the sidecar, in the order of their data */
+    int64_t order_count;
+    pith_status trouble; /* why the sidecar cannot be read; PITH_OK */
+    char trouble_text[512];
+    char shown[256]; /* path as the user gave it, cut where it is long */
+};
+
+/* Whether a pointer is an open checkpoint; safe for any. */
+bool pithp_checkpoint_valid(const pith_checkpoint *c);
+/* Open a checkpoint, owned by s. NULL: the scope's error is set. */
+pith_checkpoint *pithp_checkpoint_open(pith_scope *s, const char *path);
+/* Close it before its scope does. */
+void pithp_checkpoint_close(pith_scope *s, pith_checkpoint *c);
+/* Bytes of a leaf; the checksum is not looked at. */
+pith_status pithp_leaf_part(pith_scope *s,
+                            const pith_checkpoint *c,
+                            const pithp_doc_leaf *leaf,
+                            size_t offset,
+                            void *to,
+                            size_t n);
+/* Receives a leaf piece by piece; pieces are whole elements. */
+typedef pith_status (*pithp_leaf_sink)(void *closure,
+                                       const void *bytes,
+                                       size_t offset,
+                                       size_t n);
+/* Read a leaf and verify its checksum: to `to`, if that is not NULL, else piece by piece
+ * through `staging` of PITHP_CHUNK_BYTES; every piece goes to `sink`, if that is not
+ * NULL. */
+pith_status pithp_leaf_read(pith_scope *s,
+                            const pith_checkpoint *c,
+                            int64_t leaf,
+                            void *to,
+                            void *staging,
+                            pithp_leaf_sink sink,
+                            void *closure);
+
+#endif

@@ -1,0 +1,216 @@
+/* What lies beside a checkpoint: finding its folder, one commit at a time, sidecars that
+ * nobody names, and files of writers that were killed. */
+#include "checkpoint/checkpoint_internal.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { HEAD_BYTES = 2048, LOCK_WAIT_MS = 10, LOCK_TRIES = 6000 };
+
+/* ---- Places ---- */
+
+static pith_status refuse(pith_scope *s, const char *path, int error) {
+    char reason[128];
+    return pithp_fail(s, PITH_E_IO, NULL, "cannot open \"%s\": %s", path,
+                      strerror_r(error, reason, sizeof reason));
+}
+
+/* A folder by the part of the path before its name; what replaces a link replaces the
+ * file that it points to. */
+static pith_status open_folder(pith_scope *s, const char *path, pithp_place *place) {
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    const size_t n = strlen(name);
+    char *folder;
+    if (n == 0 || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+        return refuse(s, place->shown, EISDIR);
+    if (n >= sizeof place->name)
+        return refuse(s, place->shown, ENAMETOOLONG);
+    memcpy(place->name, name, n + 1);
+    const size_t length = slash ? (size_t)(slash - path) + 1 : 1;
+    folder = pithp_allocate(s->runtime, length + 1);
+    if (!folder)
+        return pithp_fail_memory(s, length + 1);
+    memcpy(folder, slash ? path : ".", length);
+    folder[length] = 0;
+    place->folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int error = errno;
+    pithp_release(s->runtime, folder, length + 1);
+    return place->folder < 0 ? refuse(s, place->shown, error) : PITH_OK;
+}
+
+pith_status pithp_place_open(pith_scope *s, const char *path, pithp_place *place) {
+    struct stat st;
+    char *resolved = NULL;
+    *place = (pithp_place){.folder = -1, .shown = path};
+    if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode)) {
+        resolved = realpath(path, NULL);
+        if (!resolved)
+            return refuse(s, path, errno);
+    }
+    pith_status rc = open_folder(s, resolved ? resolved : path, place);
+    free(resolved);
+    if (rc == PITH_OK &&
+        fstatat(place->folder, place->name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+        place->mode = st.st_mode & 0777;
+        if (!S_ISREG(st.st_mode))
+            rc = pithp_fail(s, PITH_E_IO, NULL,
+                            "cannot open \"%s\": it is no regular file", path);
+    }
+    return rc;
+}
+
+void pithp_place_close(pithp_place *place) {
+    if (place->folder >= 0)
+        close(place->folder);
+    place->folder = -1;
+}
+
+/* ---- One commit at a time ---- */
+
+pith_status pithp_folder_lock(pith_scope *s, const pithp_place *place) {
+    const struct timespec wait = {.tv_nsec = LOCK_WAIT_MS * 1000000L};
+    for (int i = 0; i < LOCK_TRIES; i++) {
+        if (flock(place->folder, LOCK_EX | LOCK_NB) == 0 ||
+            (errno != EWOULDBLOCK && errno != EINTR))
+            return PITH_OK; /* a file system without locks has one writer a checkpoint */
+        nanosleep(&wait, NULL);
+    }
+    return pithp_fail(s, PITH_E_IO, NULL,
+                      "cannot write \"%s\": another process holds the lock of its folder",
+                      place->shown);
+}
+
+void pithp_folder_unlock(const pithp_place *place) {
+    flock(place->folder, LOCK_UN);
+}
+
+int pithp_folder_sync(const pithp_place *place) {
+    int result;
+    do
+        result = fsync(place->folder);
+    while (result != 0 && errno == EINTR);
+    return result == 0 || errno == EINVAL ? 0 : errno; /* EINVAL: has no such thing */
+}
+
+/* ---- Sidecars ---- */
+
+static const char mark[] = "\"sidecar\":{\"file\":";
+
+/* The first bytes of a regular file, as text. False: they could not be read. */
+static bool read_head(int folder, const char *name, char head[HEAD_BYTES + 1]) {
+    size_t bytes = 0;
+    const int file = pithp_file_open(folder, name, &bytes);
+    if (file < 0)
+        return false;
+    const size_t n = bytes < HEAD_BYTES ? bytes : HEAD_BYTES;
+    const bool read = pithp_file_read(file, head, n, 0) == 0;
+    head[read ? n : 0] = 0;
+    close(file);
+    return read;
+}
+
+static const char *sidecar_in(const char *head) {
+    static const char begin[] = "{\"pith\":\"checkpoint\",";
+    const char *at =
+        strncmp(head, begin, sizeof begin - 1) == 0 ? strstr(head, mark) : NULL;
+    return at ? at + sizeof mark - 1 : NULL;
+}
+
+void pithp_folder_sidecar_of(int folder, const char *name, char sidecar[256]) {
+    char head[HEAD_BYTES + 1];
+    sidecar[0] = 0;
+    if (!read_head(folder, name, head))
+        return;
+    const char *text = sidecar_in(head);
+    const size_t n = text ? strcspn(text + 1, "\"\\") : 0;
+    if (n == 0 || n > 255 || text[1 + n] != '"')
+        return; /* a name with escapes: it stays, which loses nothing but room */
+    memcpy(sidecar, text + 1, n);
+    sidecar[n] = 0;
+}
+
+/* Whether a file may be a document that names the sidecar (as JSON text). */
+static bool may_name(int folder, const char *file, const char *sidecar) {
+    char head[HEAD_BYTES + 1];
+    struct stat st;
+    if (fstatat(folder, file, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        return errno != ENOENT;
+    if (!S_ISREG(st.st_mode))
+        return false;
+    if (!read_head(folder, file, head))
+        return true;
+    const char *text = sidecar_in(head);
+    return text && strncmp(text, sidecar, strlen(sidecar)) == 0;
+}
+
+static DIR *list(int folder) {
+    const int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *listing = copy >= 0 ? fdopendir(copy) : NULL;
+    if (!listing && copy >= 0)
+        close(copy);
+    return listing;
+}
+
+void pithp_folder_drop_sidecar(pith_runtime *rt,
+                               int folder,
+                               const char *name,
+                               const char *except) {
+    pithp_text json;
+    pithp_text_begin(&json, rt);
+    pithp_json_string(&json, name);
+    DIR *listing = json.failed ? NULL : list(folder);
+    bool named = !listing; /* what is not known to be useless stays */
+    for (struct dirent *e; !named && (errno = 0, e = readdir(listing));)
+        if (e->d_type == DT_REG || e->d_type == DT_UNKNOWN)
+            named = strcmp(e->d_name, name) != 0 && strcmp(e->d_name, except) != 0 &&
+                    may_name(folder, e->d_name, json.bytes);
+    named |= errno != 0;
+    if (listing)
+        closedir(listing);
+    if (!named)
+        unlinkat(folder, name, 0);
+    pithp_text_end(&json);
+}
+
+/* ---- Leftovers ---- */
+
+static bool is_temporary(const char *name) {
+    const size_t n = strlen(name);
+    return strncmp(name, ".pith-", 6) == 0 && n > 10 && strcmp(name + n - 4, ".tmp") == 0;
+}
+
+/* Whoever can lock it has no living writer beside him. A document that never got its name
+ * is all that is left to say whose its sidecar was. */
+static void sweep_file(pith_runtime *rt, int folder, const char *name) {
+    char sidecar[256];
+    size_t bytes;
+    const int file = pithp_file_open(folder, name, &bytes);
+    if (file < 0)
+        return;
+    if (flock(file, LOCK_EX | LOCK_NB) == 0) {
+        pithp_folder_sidecar_of(folder, name, sidecar);
+        if (sidecar[0])
+            pithp_folder_drop_sidecar(rt, folder, sidecar, name);
+        unlinkat(folder, name, 0);
+    }
+    close(file);
+}
+
+void pithp_folder_sweep(pith_runtime *rt, int folder) {
+    DIR *listing = list(folder);
+    if (!listing)
+        return;
+    for (struct dirent *e; (e = readdir(listing));)
+        if (is_temporary(e->d_name))
+            sweep_file(rt, folder, e->d_name);
+    closedir(listing);
+}

@@ -1,0 +1,369 @@
+/* pith_load: compare the document with the program, make arrays and nodes bottom up, fill
+ * the arrays from the file, and let the check hooks see the result. */
+#include "checkpoint/checkpoint_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct loader {
+    pith_scope *s;
+    const pith_type *root;
+    pith_checkpoint *c;
+    const pithp_document *d;
+    pithp_differences differences;
+    pithp_children children;
+    const pith_type **types;   /* by row of the type table */
+    const pith_array **arrays; /* by leaf; NULL until they are made */
+    const void **objects;      /* by row */
+    bool *refused;             /* by row: it, or what it consists of, could not be made */
+    const void **slots;        /* of the node that is being made */
+    int64_t slot_room;
+    void *value; /* its struct, of a record */
+    size_t value_bytes;
+} loader;
+
+/* ---- Tables ---- */
+
+static void *table(loader *v, int64_t count, size_t row_bytes) {
+    const size_t bytes = (size_t)(count + 1) * row_bytes;
+    void *rows = pithp_allocate(v->s->runtime, bytes);
+    if (rows)
+        memset(rows, 0, bytes);
+    else
+        pithp_fail_memory(v->s, bytes);
+    return rows;
+}
+
+static void
+drop_table(const loader *v, const void *rows, int64_t count, size_t row_bytes) {
+    pithp_release(v->s->runtime, (void *)(uintptr_t)rows,
+                  (size_t)(count + 1) * row_bytes);
+}
+
+static bool make_tables(loader *v) {
+    const pithp_document *d = v->d;
+    v->children.base = table(v, d->nodes.count + 1, sizeof *v->children.base);
+    v->children.rows = table(v, d->nodes.count, sizeof *v->children.rows);
+    v->objects = table(v, d->nodes.count, sizeof *v->objects);
+    v->refused = table(v, d->nodes.count, sizeof *v->refused);
+    v->types = table(v, d->types.count, sizeof *v->types);
+    v->arrays = table(v, d->leaves.count, sizeof *v->arrays);
+    if (!v->children.base || !v->children.rows || !v->objects || !v->refused ||
+        !v->types || !v->arrays)
+        return false;
+    for (int64_t i = 0; i < d->nodes.count; i++) {
+        const int64_t count = d->nodes.rows[i].child_count;
+        v->children.base[i + 1] = v->children.base[i] + count;
+        v->slot_room = count > v->slot_room ? count : v->slot_room;
+    }
+    for (int64_t i = 1; i < d->nodes.count; i++) {
+        const pithp_doc_node *n = &d->nodes.rows[i];
+        if (!n->is_static)
+            v->children.rows[v->children.base[n->parent] + n->index] = i;
+    }
+    return true;
+}
+
+static void drop_tables(loader *v) {
+    const int64_t nodes = v->d->nodes.count;
+    drop_table(v, v->children.base, nodes + 1, sizeof *v->children.base);
+    drop_table(v, v->children.rows, nodes, sizeof *v->children.rows);
+    drop_table(v, v->objects, nodes, sizeof *v->objects);
+    drop_table(v, v->refused, nodes, sizeof *v->refused);
+    drop_table(v, v->types, v->d->types.count, sizeof *v->types);
+    drop_table(v, v->arrays, v->d->leaves.count, sizeof *v->arrays);
+    drop_table(v, v->slots, v->slot_room, sizeof *v->slots);
+    drop_table(v, v->value, (int64_t)v->value_bytes, 1);
+}
+
+/* ---- What the program expects ---- */
+
+static void find_types(loader *v) {
+    for (int64_t i = 0; i < v->d->types.count; i++) {
+        const char *name = v->d->types.rows[i].name;
+        const pith_type *type =
+            v->root && strcmp(v->root->name, name) == 0 ? v->root : pithp_type_find(name);
+        v->types[i] = type;
+        if (type && type->size > v->value_bytes)
+            v->value_bytes = type->size;
+        if (type && type->slot_count > v->slot_room)
+            v->slot_room = type->slot_count;
+    }
+}
+
+static pith_status compare_root(loader *v) {
+    const pithp_doc_node *root = &v->d->nodes.rows[0];
+    const bool array = v->root == pith_array_pith_type();
+    char got[160] = "another kind of tree";
+    if (!v->root || (array && root->kind == PITH_NODE_LEAF) ||
+        (root->kind == PITH_NODE_RECORD && v->types[root->type] == v->root))
+        return PITH_OK;
+    if (root->kind == PITH_NODE_RECORD)
+        snprintf(got, sizeof got, "a record %.100s", v->d->types.rows[root->type].name);
+    return pithp_fail(v->s, PITH_E_TYPE, NULL, "\"%s\": expected %s%s, the file holds %s",
+                      v->c->shown, array ? "an " : "a record ", v->root->name, got);
+}
+
+static pith_status compare(loader *v) {
+    find_types(v);
+    const pith_status rc = compare_root(v);
+    if (rc != PITH_OK)
+        return rc;
+    pithp_compare(&v->differences, &v->children, v->types);
+    return pithp_differences_end(&v->differences);
+}
+
+/* ---- Arrays ---- */
+
+static pith_status make_arrays(loader *v) {
+    const int64_t count = v->d->leaves.count;
+    const pith_spec **specs = table(v, count, sizeof *specs);
+    pith_status rc = specs ? PITH_OK : pith_code(v->s);
+    for (int64_t i = 0; rc == PITH_OK && i < count; i++) {
+        const pithp_doc_leaf *leaf = &v->d->leaves.rows[i];
+        specs[i] = pithp_spec(v->s, leaf->dtype, leaf->shape.rank, leaf->shape.extents);
+        rc = specs[i] ? PITH_OK : pith_code(v->s);
+    }
+    if (rc == PITH_OK)
+        rc = pithp_arrays_make(v->s, count, specs, v->arrays);
+    drop_table(v, specs, count, sizeof *specs);
+    return rc;
+}
+
+static pith_status copy_in(void *closure, const void *bytes, size_t offset, size_t n) {
+    const struct {
+        pith_scope *s;
+        char *to;
+    } *target = closure;
+    return pithp_copy_in(target->s, target->to + offset, bytes, n);
+}
+
+static pith_status fill_array(loader *v, int64_t leaf, void *staging) {
+    struct {
+        pith_scope *s;
+        char *to;
+    } target = {v->s, v->arrays[leaf]->data};
+    return staging ? pithp_leaf_read(v->s, v->c, leaf, NULL, staging, copy_in, &target)
+                   : pithp_leaf_read(v->s, v->c, leaf, target.to, NULL, NULL, NULL);
+}
+
+/* Leaves of the document, then those of the sidecar in the order of the file. */
+static pith_status fill_arrays(loader *v) {
+    const bool direct = pithp_scope_device(v->s)->backend->addressable;
+    void *staging = direct ? NULL : pithp_allocate(v->s->runtime, PITHP_CHUNK_BYTES);
+    pith_status rc = pithp_synchronise(v->s); /* earlier work may still use the memory */
+    if (rc == PITH_OK && !direct && !staging)
+        rc = pithp_fail_memory(v->s, PITHP_CHUNK_BYTES);
+    for (int64_t i = 0; rc == PITH_OK && i < v->d->leaves.count; i++)
+        if (!v->d->leaves.rows[i].in_sidecar)
+            rc = fill_array(v, i, staging);
+    for (int64_t i = 0; rc == PITH_OK && i < v->c->order_count; i++)
+        rc = fill_array(v, v->c->order[i], staging);
+    pithp_release(v->s->runtime, staging, PITHP_CHUNK_BYTES);
+    return rc;
+}
+
+/* ---- Nodes ---- */
+
+static void set_static(loader *v,
+                       const pith_field *field,
+                       const pith_checkpoint_static *value,
+                       char *record) {
+    char *at = record + field->offset;
+    const bool truth = value->i64 != 0;
+    const void *child = NULL;
+    int choice = 0;
+    pith_dtype dtype;
+    switch (field->static_kind) {
+        case PITH_STATIC_I64:
+            memcpy(at, &value->i64, sizeof value->i64);
+            break;
+        case PITH_STATIC_F64:
+            memcpy(at, &value->f64, sizeof value->f64);
+            break;
+        case PITH_STATIC_BOOL:
+            memcpy(at, &truth, sizeof truth);
+            break;
+        case PITH_STATIC_TEXT:
+            memcpy(at, &value->text, sizeof value->text);
+            break;
+        case PITH_STATIC_CHOICE:
+            while (strcmp(field->names[choice], value->text) != 0)
+                choice++;
+            memcpy(at, &choice, sizeof choice);
+            break;
+        case PITH_STATIC_DTYPE_:
+            dtype = pith_dtype_parse(value->text);
+            memcpy(at, &dtype, sizeof dtype);
+            break;
+        case PITH_STATIC_RECORD_:
+            if (value->node >= 0)
+                child = v->objects[value->node];
+            memcpy(at, &child, sizeof child);
+            break;
+        case PITH_STATIC_NONE:
+            break;
+    }
+}
+
+/* Fields of the file go to the slots of the same name, whatever their order. */
+static const void *make_record(loader *v, int64_t row) {
+    const pithp_doc_node *n = &v->d->nodes.rows[row];
+    const pith_type *type = v->types[n->type];
+    memset(v->value, 0, type->size);
+    for (int32_t i = 0; i < type->field_count; i++) {
+        const pithp_field *field = &type->fields[i];
+        if (field->declared.kind == PITH_FIELD_STATIC) {
+            set_static(v, &field->declared,
+                       pithp_static_named(v->d, row, field->declared.name), v->value);
+        } else if (field->slot >= 0) {
+            const int64_t child = pithp_child_named(v->d, &v->children, row,
+                                                    field->declared.name, field->slot);
+            v->slots[field->slot] = v->objects[child];
+        }
+    }
+    const pithp_shape *shape = pithp_shape_record(v->s, type, v->value);
+    return shape ? pithp_record_make(v->s, shape, v->slots) : NULL;
+}
+
+static const void *make_container(loader *v, int64_t row) {
+    static const pithp_kind kinds[] = {[PITH_NODE_LIST] = PITHP_KIND_LIST,
+                                       [PITH_NODE_TUPLE] = PITHP_KIND_TUPLE,
+                                       [PITH_NODE_DICT] = PITHP_KIND_DICT,
+                                       [PITH_NODE_NONE] = PITHP_KIND_NONE};
+    const pithp_doc_node *n = &v->d->nodes.rows[row];
+    const int64_t *children = v->children.rows + v->children.base[row];
+    const char **keys = NULL;
+    bool all_leaves = true;
+    if (n->kind == PITH_NODE_DICT && !(keys = table(v, n->child_count, sizeof *keys)))
+        return NULL;
+    for (int64_t i = 0; i < n->child_count; i++) {
+        const pithp_doc_node *child = &v->d->nodes.rows[children[i]];
+        all_leaves &= child->kind == PITH_NODE_LEAF;
+        v->slots[i] = v->objects[children[i]];
+        if (keys)
+            keys[i] = child->name;
+    }
+    const pithp_shape *shape =
+        pithp_shape_container(v->s, kinds[n->kind], n->child_count, keys, all_leaves);
+    if (keys)
+        drop_table(v, keys, n->child_count, sizeof *keys);
+    return shape ? pithp_container_make(v->s, shape, v->slots) : NULL;
+}
+
+static bool parts_refused(const loader *v, int64_t row) {
+    const pithp_doc_node *n = &v->d->nodes.rows[row];
+    for (int64_t i = 0; i < n->child_count; i++)
+        if (v->refused[v->children.rows[v->children.base[row] + i]])
+            return true;
+    for (int64_t i = 0; i < n->static_count; i++) {
+        const int64_t child = v->d->statics.rows[n->first_static + i].node;
+        if (child >= 0 && v->refused[child])
+            return true;
+    }
+    return false;
+}
+
+/* What a node refuses is a difference like others; what it would be part of is left out.
+ */
+static pith_status make_node(loader *v, int64_t row) {
+    const pithp_doc_node *n = &v->d->nodes.rows[row];
+    if (n->kind == PITH_NODE_ABSENT)
+        return PITH_OK;
+    if (n->kind == PITH_NODE_LEAF) {
+        v->objects[row] = v->arrays[n->leaf];
+        return PITH_OK;
+    }
+    v->refused[row] = parts_refused(v, row);
+    if (v->refused[row])
+        return PITH_OK;
+    v->objects[row] =
+        n->kind == PITH_NODE_RECORD ? make_record(v, row) : make_container(v, row);
+    const pith_status code = pith_code(v->s);
+    if (code == PITH_OK || code == PITH_E_MEMORY)
+        return code;
+    pithp_differences_take(&v->differences, row);
+    v->refused[row] = true;
+    return PITH_OK;
+}
+
+/* Hooks see values, so they wait until there are some. */
+static pith_status make_nodes(loader *v) {
+    const bool hooks = pithp_hooks_run(v->s);
+    pith_status rc = PITH_OK;
+    v->slots = table(v, v->slot_room, sizeof *v->slots);
+    v->value = table(v, (int64_t)v->value_bytes, 1);
+    if (!v->slots || !v->value)
+        return pith_code(v->s);
+    pith_no_check(v->s, true);
+    for (int64_t i = v->d->nodes.count; rc == PITH_OK && i-- > 0;)
+        rc = make_node(v, i);
+    pith_no_check(v->s, !hooks);
+    return rc == PITH_OK ? pithp_differences_end(&v->differences) : rc;
+}
+
+static pith_status run_hooks(loader *v) {
+    char path[PITHP_PATH_BYTES];
+    if (!pithp_hooks_run(v->s))
+        return PITH_OK;
+    for (int64_t i = v->d->nodes.count; i-- > 0;) {
+        const pithp_doc_node *n = &v->d->nodes.rows[i];
+        const pith_type *type = n->kind == PITH_NODE_RECORD ? v->types[n->type] : NULL;
+        if (!type || !type->check)
+            continue;
+        ((void (*)(pith_scope *, const void *))type->check)(v->s, v->objects[i]);
+        if (pith_code(v->s) != PITH_OK) {
+            pithp_error_prefix(v->s, pithp_document_error_path(v->d, i, path));
+            return pith_code(v->s);
+        }
+    }
+    return PITH_OK;
+}
+
+/* ---- Loading ---- */
+
+static pith_status load(loader *v) {
+    pith_status rc;
+    if (!make_tables(v))
+        return pith_code(v->s);
+    PITH_TRY(compare(v));
+    PITH_TRY(make_arrays(v));
+    PITH_TRY(make_nodes(v));
+    PITH_TRY(fill_arrays(v));
+    PITH_TRY(run_hooks(v));
+out:
+    if (rc != PITH_OK)
+        for (int64_t i = 0; i < v->d->leaves.count; i++)
+            if (v->arrays[i])
+                pith_drop(v->s, v->arrays[i]);
+    return rc;
+}
+
+const void *pith_load_as(pith_scope *s,
+                         const pith_type *type,
+                         const char *path,
+                         const pith_load_options *options) {
+    static const pith_load_options defaults;
+    const bool record = type && type != pith_array_pith_type();
+    const void *nil = record ? pithp_nil(type) : NULL;
+    if (!pithp_enter(s))
+        return nil;
+    if (!path || (record && (!pithp_type_valid(type) || type->error))) {
+        pithp_fail(s, path ? PITH_E_TYPE : PITH_E_ARG, NULL, "pith_load: %s",
+                   !path                     ? "path is NULL"
+                   : !pithp_type_valid(type) ? "the type is none"
+                                             : type->error);
+        return nil;
+    }
+    loader v = {.s = s, .root = type, .c = pithp_checkpoint_open(s, path)};
+    if (!v.c)
+        return nil;
+    v.d = &v.c->document;
+    v.differences =
+        (pithp_differences){.s = s, .d = v.d, .options = options ? options : &defaults};
+    const bool loaded = load(&v) == PITH_OK;
+    const void *root = loaded ? v.objects[0] : nil;
+    drop_tables(&v);
+    pithp_checkpoint_close(s, v.c);
+    return root;
+}

@@ -1,0 +1,259 @@
+/* Opening a checkpoint: its document is read and checked, its sidecar opened, so that
+ * both stay as they were found however the folder changes. */
+#include "checkpoint/checkpoint_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { TRIES = 5 };
+
+static const char tag[] = "checkpoint"; /* the shape of these objects: its address */
+
+bool pithp_checkpoint_valid(const pith_checkpoint *c) {
+    pithp_block *block = NULL;
+    return pithp_pointer_check(c, &block) == PITHP_POINTER_OK &&
+           pithp_header_of(c)->kind == PITHP_KIND_OTHER &&
+           pithp_header_of(c)->shape == tag;
+}
+
+static void release(pith_scope *s, void *thing) {
+    pith_checkpoint *c = thing;
+    if (c->sidecar >= 0)
+        close(c->sidecar);
+    pithp_release(s->runtime, c->order, (size_t)c->order_count * sizeof *c->order);
+    pithp_document_end(&c->document);
+    pithp_header_of(c)->kind = PITHP_KIND_FREE;
+}
+
+void pithp_checkpoint_close(pith_scope *s, pith_checkpoint *c) {
+    pithp_hold_drop(s, c->hold);
+}
+
+/* ---- The document ---- */
+
+static pith_status
+io_error(pith_scope *s, const char *shown, const char *call, int error) {
+    char reason[128];
+    return pithp_fail(s, PITH_E_IO, NULL, "cannot %s \"%s\": %s", call, shown,
+                      error < 0 ? "it became shorter while it was read"
+                                : strerror_r(error, reason, sizeof reason));
+}
+
+/* What is no checkpoint is refused before memory is asked for. */
+static pith_status check_start(pith_scope *s, const char *shown, int file, size_t bytes) {
+    static const char start[] = "{\"pith\":\"checkpoint\",";
+    char head[sizeof start] = "";
+    const size_t n = bytes < sizeof start - 1 ? bytes : sizeof start - 1;
+    const int error = pithp_file_read(file, head, n, 0);
+    if (error)
+        return io_error(s, shown, "read", error);
+    return strcmp(head, start) == 0 ? PITH_OK
+                                    : pithp_fail(s, PITH_E_FORMAT, NULL,
+                                                 "\"%s\" is no pith checkpoint", shown);
+}
+
+static pith_status
+read_document(pith_scope *s, pith_checkpoint *c, int file, size_t bytes) {
+    pith_status rc = check_start(s, c->shown, file, bytes);
+    if (rc != PITH_OK)
+        return rc;
+    char *text = pithp_allocate(s->runtime, bytes);
+    if (!text)
+        return pithp_fail_memory(s, bytes);
+    const int error = pithp_file_read(file, text, bytes, 0);
+    rc = error ? io_error(s, c->shown, "read", error)
+               : pithp_document_parse(s, &c->document, c->shown, text, bytes);
+    pithp_release(s->runtime, text, bytes);
+    return rc;
+}
+
+/* ---- The sidecar ---- */
+
+static void trouble(pith_checkpoint *c, pith_status code, const char *format, ...)
+    PITH_FORMAT(3, 4);
+
+static void trouble(pith_checkpoint *c, pith_status code, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(c->trouble_text, sizeof c->trouble_text, format, arguments);
+    va_end(arguments);
+    c->trouble = code;
+}
+
+/* The header is what the document's checksum of the sidecar begins with. */
+static pith_status check_header(pith_scope *s, pith_checkpoint *c) {
+    const pithp_document *d = &c->document;
+    char reason[128];
+    void *header = pithp_allocate(s->runtime, d->sidecar_data);
+    if (!header)
+        return pithp_fail_memory(s, d->sidecar_data);
+    const int error = pithp_file_read(c->sidecar, header, d->sidecar_data, 0);
+    if (error)
+        trouble(c, PITH_E_IO, "cannot read \"%s\": %s", d->sidecar,
+                error < 0 ? "it became shorter"
+                          : strerror_r(error, reason, sizeof reason));
+    else if (!pithp_digest_equal(d->sidecar_digest,
+                                 pithp_sidecar_digest(d, header, d->sidecar_data,
+                                                      c->order, c->order_count)))
+        trouble(c, PITH_E_FORMAT,
+                "the header of \"%s\" is damaged: its checksum does not fit", d->sidecar);
+    pithp_release(s->runtime, header, d->sidecar_data);
+    return PITH_OK;
+}
+
+static pith_status open_sidecar(pith_scope *s, pith_checkpoint *c, int folder) {
+    const pithp_document *d = &c->document;
+    char reason[128];
+    size_t bytes = 0;
+    if (!d->sidecar)
+        return PITH_OK;
+    const pith_status rc =
+        pithp_sidecar_order(s, d, c->shown, &c->order, &c->order_count);
+    if (rc != PITH_OK)
+        return rc;
+    c->sidecar = pithp_file_open(folder, d->sidecar, &bytes);
+    if (c->sidecar < 0)
+        trouble(c, PITH_E_IO, "cannot open the sidecar \"%s\": %s", d->sidecar,
+                errno == EINVAL   ? "it is no regular file"
+                : errno == ELOOP  ? "it is a symbolic link"
+                : errno == ENOENT ? "it is not in the folder of the document"
+                                  : strerror_r(errno, reason, sizeof reason));
+    else if (bytes != d->sidecar_bytes)
+        trouble(c, PITH_E_FORMAT, "the sidecar \"%s\" has %zu bytes, expected %zu",
+                d->sidecar, bytes, d->sidecar_bytes);
+    else
+        return check_header(s, c);
+    return PITH_OK;
+}
+
+/* ---- Both ---- */
+
+static bool was_replaced(int folder, const char *name, int file) {
+    struct stat before, now;
+    return fstat(file, &before) == 0 &&
+           fstatat(folder, name, &now, AT_SYMLINK_NOFOLLOW) == 0 &&
+           (before.st_ino != now.st_ino || before.st_dev != now.st_dev);
+}
+
+/* again: a writer replaced the document, and took the sidecar away, in between. */
+static pith_status
+open_once(pith_scope *s, pith_checkpoint *c, const char *path, bool *again) {
+    pithp_place place;
+    size_t bytes = 0;
+    int file = -1;
+    pith_status rc = pithp_place_open(s, path, &place);
+    if (rc == PITH_OK) {
+        file = pithp_file_open(place.folder, place.name, &bytes);
+        rc = file < 0 ? io_error(s, c->shown, "open", errno)
+                      : read_document(s, c, file, bytes);
+    }
+    if (rc == PITH_OK)
+        rc = open_sidecar(s, c, place.folder);
+    *again = rc == PITH_OK && c->trouble && was_replaced(place.folder, place.name, file);
+    if (file >= 0)
+        close(file);
+    pithp_place_close(&place);
+    return rc;
+}
+
+static void fill_info(pith_checkpoint *c) {
+    const pithp_document *d = &c->document;
+    c->info = (pith_checkpoint_info){.format = d->format,
+                                     .library = d->library,
+                                     .step = d->step,
+                                     .node_count = d->nodes.count,
+                                     .leaf_count = d->leaves.count,
+                                     .metadata_count = d->metadata.count,
+                                     .document_bytes = d->bytes,
+                                     .leaf_bytes = pithp_document_leaf_bytes(d),
+                                     .sidecar = d->sidecar,
+                                     .sidecar_bytes = d->sidecar_bytes};
+}
+
+pith_checkpoint *pithp_checkpoint_open(pith_scope *s, const char *path) {
+    pith_checkpoint *c = pithp_object_make(s, PITHP_KIND_OTHER, tag, sizeof *c);
+    if (!c)
+        return NULL;
+    c->sidecar = -1;
+    c->hold = pithp_scope_hold(s, c, release);
+    if (!c->hold) {
+        pithp_header_of(c)->kind = PITHP_KIND_FREE;
+        return NULL;
+    }
+    snprintf(c->shown, sizeof c->shown, "%s", path);
+    bool again = true;
+    for (int i = 0; again && i < TRIES; i++) {
+        pithp_hold *hold = c->hold;
+        if (i > 0) { /* start over */
+            release(s, c);
+            memset(c, 0, sizeof *c);
+            pithp_header_of(c)->kind = PITHP_KIND_OTHER;
+            snprintf(c->shown, sizeof c->shown, "%s", path);
+            c->sidecar = -1;
+            c->hold = hold;
+        }
+        pithp_document_begin(&c->document, s->runtime);
+        if (open_once(s, c, path, &again) != PITH_OK) {
+            pithp_checkpoint_close(s, c);
+            return NULL;
+        }
+    }
+    fill_info(c);
+    return c;
+}
+
+/* ---- Leaves ---- */
+
+pith_status pithp_leaf_part(pith_scope *s,
+                            const pith_checkpoint *c,
+                            const pithp_doc_leaf *leaf,
+                            size_t offset,
+                            void *to,
+                            size_t n) {
+    if (n == 0)
+        return PITH_OK;
+    if (!leaf->in_sidecar) {
+        memcpy(to, (const char *)leaf->data + offset, n);
+        return PITH_OK;
+    }
+    if (c->trouble)
+        return pithp_fail(s, c->trouble, NULL, "%s", c->trouble_text);
+    const int error = pithp_file_read(c->sidecar, to, n,
+                                      c->document.sidecar_data + leaf->begin + offset);
+    return error ? io_error(s, c->document.sidecar, "read", error) : PITH_OK;
+}
+
+pith_status pithp_leaf_read(pith_scope *s,
+                            const pith_checkpoint *c,
+                            int64_t number,
+                            void *to,
+                            void *staging,
+                            pithp_leaf_sink sink,
+                            void *closure) {
+    const pithp_doc_leaf *leaf = &c->document.leaves.rows[number];
+    char path[PITHP_PATH_BYTES];
+    pith_status rc = PITH_OK;
+    pithp_hasher h;
+    pithp_hasher_begin(&h);
+    for (size_t at = 0; rc == PITH_OK && at < leaf->bytes; at += PITHP_CHUNK_BYTES) {
+        const size_t rest = leaf->bytes - at;
+        const size_t n = rest < PITHP_CHUNK_BYTES ? rest : PITHP_CHUNK_BYTES;
+        void *piece = to ? (char *)to + at : staging;
+        rc = pithp_leaf_part(s, c, leaf, at, piece, n);
+        if (rc != PITH_OK)
+            break;
+        pithp_hasher_add(&h, piece, n);
+        if (sink)
+            rc = sink(closure, piece, at, n);
+    }
+    if (rc == PITH_OK && !pithp_digest_equal(pithp_hasher_end(&h), leaf->digest))
+        return pithp_fail(s, PITH_E_FORMAT,
+                          pithp_document_error_path(&c->document, leaf->node, path),
+                          "damaged in \"%s\": its checksum does not fit",
+                          leaf->in_sidecar ? c->document.sidecar : c->shown);
+    return rc;
+}

@@ -1,0 +1,292 @@
+/* pith_save: capture the tree, write its large leaves and then its document to files that
+ * have no name yet, and give both their names, the document last. */
+#include "checkpoint/checkpoint_internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    STAGING_BYTES = 4 << 20, /* of device memory on its way to a file */
+    MOST_INLINE =
+        64 << 20, /* elements of a leaf in a document: its row is then < 2 GiB */
+    MOST_HEADER = 100 * 1000000 /* bytes that readers of safetensors accept */
+};
+
+typedef struct saver {
+    pith_scope *s;
+    const pith_save_options *options;
+    pithp_place place;
+    pithp_document d;
+    const pith_array **arrays;
+    pithp_writer sidecar, document;
+    int64_t *order; /* leaves of the sidecar, in the order of their data */
+    int64_t order_count;
+    pithp_text header, text;
+    void *staging; /* NULL where the device's memory can be read as it is */
+} saver;
+
+/* ---- Leaves ---- */
+
+static pith_status choose_places(saver *v) {
+    const pith_save_options *o = v->options;
+    const int64_t most = o->inline_bytes < 0    ? -1
+                         : o->inline_bytes == 0 ? PITHP_INLINE_BYTES
+                                                : o->inline_bytes;
+    char path[PITHP_PATH_BYTES];
+    for (int64_t i = 0; i < v->d.leaves.count; i++) {
+        pithp_doc_leaf *leaf = &v->d.leaves.rows[i];
+        leaf->in_sidecar = !o->inline_all && (most < 0 || leaf->bytes > (size_t)most);
+        if (!leaf->in_sidecar && leaf->count > MOST_INLINE)
+            return pithp_fail(
+                v->s, PITH_E_UNSUPPORTED,
+                pithp_document_error_path(&v->d, leaf->node, path),
+                "%lld elements are too many for a document; leave them to the sidecar",
+                (long long)leaf->count);
+    }
+    return PITH_OK;
+}
+
+/* Elements of a leaf as host memory: where they lie, or a copy in the document. */
+static pith_status read_inline(saver *v, pithp_doc_leaf *leaf, const pith_array *a) {
+    leaf->data = a->data;
+    if (v->staging && leaf->bytes) {
+        void *copy = pithp_document_allocate(&v->d, leaf->bytes);
+        if (!copy)
+            return pithp_fail_memory(v->s, leaf->bytes);
+        const pith_status rc = pithp_copy_out(v->s, copy, a->data, leaf->bytes);
+        if (rc != PITH_OK)
+            return rc;
+        leaf->data = copy;
+    }
+    leaf->digest = pithp_digest_of(leaf->data, leaf->bytes);
+    return PITH_OK;
+}
+
+static pith_status read_inline_leaves(saver *v) {
+    pith_status rc = PITH_OK;
+    for (int64_t i = 0; rc == PITH_OK && i < v->d.leaves.count; i++)
+        if (!v->d.leaves.rows[i].in_sidecar)
+            rc = read_inline(v, &v->d.leaves.rows[i], v->arrays[i]);
+    return rc;
+}
+
+static pith_status write_leaf(saver *v, int64_t number) {
+    pithp_doc_leaf *leaf = &v->d.leaves.rows[number];
+    const char *data = v->arrays[number]->data;
+    pith_status rc = PITH_OK;
+    pithp_hasher h;
+    pithp_hasher_begin(&h);
+    if (!v->staging)
+        pithp_writer_add_hashed(&v->sidecar, data, leaf->bytes, &h);
+    for (size_t at = 0; v->staging && rc == PITH_OK && at < leaf->bytes;
+         at += STAGING_BYTES) {
+        const size_t rest = leaf->bytes - at;
+        const size_t piece = rest < STAGING_BYTES ? rest : STAGING_BYTES;
+        rc = pithp_copy_out(v->s, v->staging, data + at, piece);
+        if (rc == PITH_OK)
+            pithp_writer_add_hashed(&v->sidecar, v->staging, piece, &h);
+    }
+    leaf->digest = pithp_hasher_end(&h);
+    return rc;
+}
+
+/* ---- Files ---- */
+
+/* "melt" of "melt.json": what stands before the hash in the sidecar's name. */
+static size_t stem(const char *name) {
+    enum { MOST = 200 };
+    const size_t n = strlen(name);
+    const size_t cut = n > 5 && strcmp(name + n - 5, ".json") == 0 ? n - 5 : n;
+    return cut <= MOST && pithp_is_utf8(name, cut) ? cut : 0;
+}
+
+static pith_status name_sidecar(saver *v) {
+    char digest[PITHP_DIGEST_TEXT], name[256];
+    v->d.sidecar_digest = pithp_sidecar_digest(&v->d, v->header.bytes, v->header.length,
+                                               v->order, v->order_count);
+    pithp_digest_print(v->d.sidecar_digest, digest);
+    const size_t n = stem(v->place.name);
+    snprintf(name, sizeof name, "%.*s.%.16s.safetensors", n ? (int)n : 10,
+             n ? v->place.name : "checkpoint", digest);
+    v->d.sidecar = pithp_document_text(&v->d, name, strlen(name));
+    return v->d.sidecar ? PITH_OK : pithp_fail_memory(v->s, sizeof name);
+}
+
+static pith_status write_sidecar(saver *v) {
+    v->order = pithp_sidecar_layout(&v->d, &v->order_count, &v->header);
+    if (!v->order || v->header.failed)
+        return pithp_fail_memory(v->s, v->header.room);
+    if (v->order_count == 0)
+        return PITH_OK;
+    if (v->header.length > MOST_HEADER)
+        return pithp_fail(v->s, PITH_E_UNSUPPORTED, NULL,
+                          "the tree has too many leaves for a safetensors header; "
+                          "a larger inline_bytes puts them into the document");
+    pithp_writer_open(&v->sidecar, v->s->runtime, &v->place, v->d.sidecar_bytes);
+    pithp_writer_add(&v->sidecar, v->header.bytes, v->header.length);
+    for (int64_t i = 0; i < v->order_count && !v->sidecar.error; i++) {
+        const pith_status rc = write_leaf(v, v->order[i]);
+        if (rc != PITH_OK)
+            return rc;
+    }
+    pithp_writer_sync(&v->sidecar);
+    const pith_status rc = pithp_writer_status(v->s, &v->sidecar, v->place.shown);
+    return rc == PITH_OK ? name_sidecar(v) : rc;
+}
+
+static pith_status write_document(saver *v) {
+    pithp_document_print(&v->d, &v->text);
+    if (v->text.failed)
+        return pithp_fail_memory(v->s, v->text.room);
+    pithp_writer_open(&v->document, v->s->runtime, &v->place, v->text.length);
+    pithp_writer_add(&v->document, v->text.bytes, v->text.length);
+    pithp_writer_sync(&v->document);
+    return pithp_writer_status(v->s, &v->document, v->place.shown);
+}
+
+static pith_status sync_folder(saver *v, const char *consequence) {
+    char reason[128];
+    const int error = pithp_folder_sync(&v->place);
+    return error == 0 ? PITH_OK
+                      : pithp_fail(v->s, PITH_E_IO, NULL,
+                                   "cannot write \"%s\": fsync: %s%s", v->place.shown,
+                                   strerror_r(error, reason, sizeof reason), consequence);
+}
+
+/* The sidecar has its name on the disk before the document has its own: whoever finds the
+ * document finds all of it. */
+static pith_status name_files(saver *v) {
+    pith_status rc = PITH_OK;
+    if (v->d.sidecar) {
+        pithp_writer_rename(&v->sidecar, v->d.sidecar);
+        PITH_TRY(pithp_writer_status(v->s, &v->sidecar, v->place.shown));
+        PITH_TRY(sync_folder(v, ""));
+    }
+    pithp_writer_rename(&v->document, v->place.name);
+    PITH_TRY(pithp_writer_status(v->s, &v->document, v->place.shown));
+    return sync_folder(v,
+                       " (the new checkpoint is there, but may not survive a power cut)");
+out:
+    pithp_writer_close(&v->document); /* it names the sidecar too */
+    if (v->d.sidecar)                 /* stays where the old checkpoint has the same */
+        pithp_folder_drop_sidecar(v->s->runtime, v->place.folder, v->d.sidecar, "");
+    return rc;
+}
+
+/* The old document goes on under a temporary name until its sidecar is gone: should the
+ * process die in between, whoever sweeps the folder knows whose the sidecar was. */
+static pith_status replace(saver *v, const char *old_sidecar) {
+    const int folder = v->place.folder;
+    char old[PITHP_TEMPORARY_NAME];
+    pithp_temporary_name(old);
+    const bool linked = linkat(folder, v->place.name, folder, old, 0) == 0;
+    const pith_status rc = name_files(v);
+    if (rc == PITH_OK)
+        pithp_folder_drop_sidecar(v->s->runtime, folder, old_sidecar, linked ? old : "");
+    if (linked)
+        unlinkat(folder, old, 0);
+    return rc;
+}
+
+static pith_status commit(saver *v) {
+    char old[256];
+    pith_status rc = pithp_folder_lock(v->s, &v->place);
+    if (rc != PITH_OK)
+        return rc;
+    pithp_folder_sidecar_of(v->place.folder, v->place.name, old);
+    if (old[0] && (!v->d.sidecar || strcmp(old, v->d.sidecar) != 0))
+        rc = replace(v, old);
+    else
+        rc = name_files(v);
+    pithp_folder_unlock(&v->place);
+    return rc;
+}
+
+static pith_status sweep(saver *v) {
+    const pith_status rc = pithp_folder_lock(v->s, &v->place);
+    if (rc == PITH_OK) {
+        pithp_folder_sweep(v->s->runtime, v->place.folder);
+        pithp_folder_unlock(&v->place);
+    }
+    return rc;
+}
+
+/* ---- Saving ---- */
+
+static pith_status add_metadata(saver *v) {
+    const pith_metadata *pair = v->options->metadata;
+    for (; pair && pair->key; pair++) {
+        if (!pair->value || !pithp_is_utf8(pair->key, strlen(pair->key)) ||
+            !pithp_is_utf8(pair->value, strlen(pair->value)))
+            return pithp_fail(v->s, PITH_E_ARG, NULL,
+                              "pith_save: metadata are pairs of UTF-8 strings");
+        for (const pith_metadata *other = v->options->metadata; other != pair; other++)
+            if (strcmp(other->key, pair->key) == 0)
+                return pithp_fail(v->s, PITH_E_ARG, NULL,
+                                  "pith_save: the metadata \"%.80s\" is given twice",
+                                  pair->key);
+        pith_metadata *row = pithp_document_add(&v->d, metadata);
+        if (!row)
+            return pithp_fail_memory(v->s, sizeof *row);
+        *row = *pair;
+    }
+    return PITH_OK;
+}
+
+static pith_status save(saver *v, const void *tree, const char *path) {
+    pith_status rc;
+    v->d.library = PITH_STRINGIZE(PITH_VERSION_MAJOR) "." PITH_STRINGIZE(
+        PITH_VERSION_MINOR) "." PITH_STRINGIZE(PITH_VERSION_PATCH);
+    v->d.step = v->options->step;
+    PITH_TRY(add_metadata(v));
+    PITH_TRY(pithp_capture(v->s, tree, &v->d, &v->arrays));
+    PITH_TRY(choose_places(v));
+    PITH_TRY(pithp_place_open(v->s, path, &v->place));
+    PITH_TRY(pithp_synchronise(v->s));
+    if (!pithp_scope_device(v->s)->backend->addressable) {
+        v->staging = pithp_allocate(v->s->runtime, STAGING_BYTES);
+        if (!v->staging)
+            return pithp_fail_memory(v->s, STAGING_BYTES);
+    }
+    PITH_TRY(sweep(v));
+    PITH_TRY(read_inline_leaves(v));
+    PITH_TRY(write_sidecar(v));
+    PITH_TRY(write_document(v));
+    rc = commit(v);
+out:
+    return rc;
+}
+
+bool pith_save(pith_scope *s,
+               const void *tree,
+               const char *path,
+               const pith_save_options *options) {
+    static const pith_save_options defaults;
+    if (!pithp_enter(s) || pithp_tree_check(s, tree, "pith_save", "tree") != PITH_OK)
+        return false;
+    if (!path) {
+        pithp_fail(s, PITH_E_ARG, NULL, "pith_save: path is NULL");
+        return false;
+    }
+    saver v = {.s = s,
+               .options = options ? options : &defaults,
+               .place = {.folder = -1},
+               .sidecar = {.file = -1, .rt = s->runtime},
+               .document = {.file = -1, .rt = s->runtime}};
+    pithp_document_begin(&v.d, s->runtime);
+    pithp_text_begin(&v.header, s->runtime);
+    pithp_text_begin(&v.text, s->runtime);
+    const pith_status rc = save(&v, tree, path);
+    pithp_writer_close(&v.sidecar);
+    pithp_writer_close(&v.document);
+    pithp_text_end(&v.text);
+    pithp_text_end(&v.header);
+    pithp_release(s->runtime, v.order, (size_t)v.order_count * sizeof *v.order);
+    pithp_release(s->runtime, v.staging, STAGING_BYTES);
+    pithp_document_end(&v.d);
+    pithp_place_close(&v.place);
+    return rc == PITH_OK;
+}

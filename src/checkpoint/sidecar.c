@@ -1,0 +1,148 @@
+/* Sidecars: safetensors files that Python opens without code of ours. The header is JSON
+ * of a known form, padded so that the data begins at a multiple of 64; tensors lie back
+ * to back, larger elements first, so each is aligned to its element. */
+#include "checkpoint/checkpoint_internal.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *tensor_dtype(pith_dtype dtype) {
+    static const char *const names[PITH_DTYPE_COUNT] = {
+        [PITH_DTYPE_NONE] = "", [PITH_BOOL] = "BOOL", [PITH_I8] = "I8",
+        [PITH_I16] = "I16",     [PITH_I32] = "I32",   [PITH_I64] = "I64",
+        [PITH_U8] = "U8",       [PITH_U16] = "U16",   [PITH_U32] = "U32",
+        [PITH_U64] = "U64",     [PITH_F16] = "F16",   [PITH_BF16] = "BF16",
+        [PITH_F32] = "F32",     [PITH_F64] = "F64"};
+    return names[dtype];
+}
+
+static int64_t *collect(const pithp_document *d, int64_t *count) {
+    *count = 0;
+    for (int64_t i = 0; i < d->leaves.count; i++)
+        *count += d->leaves.rows[i].in_sidecar;
+    int64_t *order = pithp_allocate(d->rt, (size_t)*count * sizeof *order);
+    if (!order)
+        return NULL;
+    int64_t n = 0;
+    for (int64_t i = 0; i < d->leaves.count; i++)
+        if (d->leaves.rows[i].in_sidecar)
+            order[n++] = i;
+    return order;
+}
+
+/* ---- Writing ---- */
+
+static int by_size_and_name(const void *a, const void *b, void *closure) {
+    const pithp_document *d = closure;
+    const pithp_doc_leaf *x = &d->leaves.rows[*(const int64_t *)a];
+    const pithp_doc_leaf *y = &d->leaves.rows[*(const int64_t *)b];
+    const size_t i = pith_dtype_size(x->dtype), j = pith_dtype_size(y->dtype);
+    return i != j ? (i < j ? 1 : -1) : strcmp(x->tensor, y->tensor);
+}
+
+/* Paths begin with '.' or '[', so the names of those that are too long collide with none.
+ */
+static bool name_tensor(pithp_document *d, int64_t number) {
+    pithp_doc_leaf *leaf = &d->leaves.rows[number];
+    pithp_text t;
+    pithp_text_begin(&t, d->rt);
+    if (!pithp_document_path(d, leaf->node, PITHP_TENSOR_NAME, &t) || t.length == 0) {
+        t.length = 0;
+        pithp_text_print(&t, "leaf/%" PRId64, number);
+    }
+    leaf->tensor = t.failed ? NULL : pithp_document_text(d, t.bytes, t.length);
+    pithp_text_end(&t);
+    return leaf->tensor != NULL;
+}
+
+static void print_tensor(pithp_text *t, const pithp_doc_leaf *leaf) {
+    pithp_json_string(t, leaf->tensor);
+    pithp_text_print(t, ":{\"dtype\":\"%s\",\"shape\":[", tensor_dtype(leaf->dtype));
+    for (int32_t i = 0; i < leaf->shape.rank; i++)
+        pithp_text_print(t, "%s%" PRId64, i ? "," : "", leaf->shape.extents[i]);
+    pithp_text_print(t, "],\"data_offsets\":[%zu,%zu]}", leaf->begin, leaf->end);
+}
+
+int64_t *pithp_sidecar_layout(pithp_document *d, int64_t *count, pithp_text *header) {
+    int64_t *order = collect(d, count);
+    bool failed = !order;
+    for (int64_t i = 0; !failed && i < *count; i++)
+        failed = !name_tensor(d, order[i]);
+    if (failed) {
+        pithp_release(d->rt, order, (size_t)*count * sizeof *order);
+        return NULL;
+    }
+    qsort_r(order, (size_t)*count, sizeof *order, by_size_and_name, d);
+    size_t at = 0;
+    pithp_text_add_n(header, "\0\0\0\0\0\0\0\0", 8);
+    pithp_text_print(header, "{\"__metadata__\":{\"format\":\"pith\",\"version\":\"%d\"}",
+                     PITHP_CHECKPOINT_FORMAT);
+    for (int64_t i = 0; i < *count; i++) {
+        pithp_doc_leaf *leaf = &d->leaves.rows[order[i]];
+        leaf->begin = at;
+        leaf->end = at += leaf->bytes;
+        pithp_text_add(header, ",");
+        print_tensor(header, leaf);
+    }
+    pithp_text_add(header, "}");
+    while (header->length % PITHP_DATA_ALIGNMENT && !header->failed)
+        pithp_text_add_n(header, " ", 1);
+    const uint64_t length = header->length - 8;
+    if (!header->failed)
+        memcpy(header->bytes, &length, sizeof length);
+    d->sidecar_data = header->length;
+    d->sidecar_bytes = header->length + at;
+    return order;
+}
+
+pithp_digest pithp_sidecar_digest(const pithp_document *d,
+                                  const void *header,
+                                  size_t header_bytes,
+                                  const int64_t *order,
+                                  int64_t count) {
+    pithp_hasher h;
+    pithp_hasher_begin(&h);
+    pithp_hasher_add(&h, header, header_bytes);
+    for (int64_t i = 0; i < count; i++)
+        pithp_hasher_add(&h, &d->leaves.rows[order[i]].digest, sizeof(pithp_digest));
+    return pithp_hasher_end(&h);
+}
+
+/* ---- Reading ---- */
+
+static int by_place(const void *a, const void *b, void *closure) {
+    const pithp_document *d = closure;
+    const int64_t i = *(const int64_t *)a, j = *(const int64_t *)b;
+    const pithp_doc_leaf *x = &d->leaves.rows[i], *y = &d->leaves.rows[j];
+    if (x->begin != y->begin)
+        return x->begin < y->begin ? -1 : 1;
+    if (x->end != y->end)
+        return x->end < y->end ? -1 : 1;
+    const size_t k = pith_dtype_size(x->dtype), l = pith_dtype_size(y->dtype);
+    return k != l ? (k < l ? 1 : -1) : strcmp(x->tensor, y->tensor);
+}
+
+pith_status pithp_sidecar_order(pith_scope *s,
+                                const pithp_document *d,
+                                const char *file,
+                                int64_t **order,
+                                int64_t *count) {
+    size_t at = 0;
+    *order = collect(d, count);
+    if (!*order)
+        return pithp_fail_memory(s, (size_t)*count * sizeof **order);
+    qsort_r(*order, (size_t)*count, sizeof **order, by_place, (void *)(uintptr_t)d);
+    for (int64_t i = 0; i < *count; i++) {
+        const pithp_doc_leaf *leaf = &d->leaves.rows[(*order)[i]];
+        if (leaf->begin != at)
+            return pithp_fail(s, PITH_E_FORMAT, NULL,
+                              "\"%s\": the leaves in its sidecar overlap or leave holes",
+                              file);
+        at = leaf->end;
+    }
+    if (at != d->sidecar_bytes - d->sidecar_data)
+        return pithp_fail(s, PITH_E_FORMAT, NULL,
+                          "\"%s\": the leaves in its sidecar do not fill it", file);
+    return PITH_OK;
+}
