@@ -1,0 +1,93 @@
+/* Between the files of the pith command: text for terminals, tables, and its verbs. */
+#ifndef PITH_TOOL_H
+#define PITH_TOOL_H
+
+#include <pith/checkpoint.h>
+#include <pith/gpu.h>
+#include <pith/tree.h>
+#include <stdio.h>
+
+/* Exit codes of every verb. */
+enum { SAME = 0, DIFFERENT = 1, TROUBLE = 2 };
+
+/* ---- Text (text.c) ---- */
+
+typedef enum colour { PLAIN, BOLD, DIM, RED, GREEN, YELLOW, CYAN } colour;
+
+/* "auto" (a terminal, without NO_COLOR), "always" or "never"; false: none of them. */
+bool colours_choose(const char *when);
+/* Width of the terminal that stdout is; 0: it is none. */
+int terminal_width(void);
+/* Start a colour, or end it with PLAIN; writes nothing where colours are off. */
+void colour_to(FILE *out, colour c);
+
+/* Formatted text that the caller frees; leaves the program when memory is short. */
+char *text_of(const char *format, ...) PITH_FORMAT(1, 2);
+void *room_for(size_t count, size_t bytes); /* zeroed */
+/* Text of a file made harmless: control characters become \xNN; frees nothing. */
+char *clean(const char *text);
+char *quoted(const char *text);                              /* "text", NULL for a NULL */
+char *bytes_text(size_t bytes);                              /* "93.8 KiB" */
+char *shape_text(pith_dtype dtype, const pith_shape *shape); /* f64[256,3] */
+const char *plural(int64_t count, const char *one, const char *many);
+/* Columns that UTF-8 text takes, each character one. */
+int columns(const char *text);
+
+/* A message of the program on stderr, "pith verb: ..." */
+void complain(const char *verb, const char *format, ...) PITH_FORMAT(2, 3);
+
+/* ---- Tables (table.c): cells are aligned by column ---- */
+
+enum { CELLS = 8 };
+
+typedef struct cell {
+    char *text; /* owned; NULL: empty */
+    colour colour;
+    bool right; /* aligned to the right */
+} cell;
+
+typedef struct table_row {
+    cell cells[CELLS];
+    char *frame; /* owned; lines of a tree before the first cell; NULL */
+} table_row;
+
+typedef struct table {
+    table_row *rows;
+    int64_t count, room;
+} table;
+
+table_row *table_add(table *t);
+void table_print(const table *t, FILE *out, int width);
+void table_end(table *t);
+
+/* ---- Checkpoints (rows.c) ---- */
+
+/* A checkpoint with the children of its nodes. */
+typedef struct rows {
+    const char *file; /* as given */
+    const pith_checkpoint *c;
+    const pith_checkpoint_info *info;
+    pith_checkpoint_node *nodes;
+    int64_t *base, *children; /* of i: children[base[i]] to children[base[i + 1] - 1] */
+} rows;
+
+/* False: the scope carries the reason. */
+bool rows_open(pith_scope *s, const char *file, rows *r);
+void rows_end(rows *r);
+/* The last step of a row's path: ".field", "[3]", "['key']"; "" for the root. */
+char *step_text(const rows *r, int64_t node);
+/* What a node is: "f64[3]", "Atoms", "list of 3", "absent". */
+char *node_text(const rows *r, int64_t node);
+/* A static's value: "64", "2.5", "\"text\"". */
+char *static_text(const rows *r, const pith_checkpoint_static *value);
+
+/* ---- Verbs: arguments behind the verb, NULL at the end; the exit code ---- */
+
+int verb_show(pith_scope *s, char **arguments);
+int verb_diff(pith_scope *s, char **arguments);
+int verb_verify(pith_scope *s, char **arguments);
+
+/* An option with a value, "--name value" or "--name=value": moves *argument to it. */
+bool option_value(char ***argument, const char *name, const char **value);
+
+#endif
