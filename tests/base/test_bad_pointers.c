@@ -24,6 +24,7 @@ typedef struct {
     const pith_dict *pith_dict;
     const pith_treedef *pith_treedef;
     pith_shared *pith_shared;
+    const pith_checkpoint *pith_checkpoint;
 } good;
 
 typedef struct {
@@ -34,10 +35,11 @@ typedef struct {
     int after_scope; /* a scope comes before the parameter, or is it */
 } row;
 
-#define GOOD_pith_type    g->pith_type
-#define GOOD_pith_dict    g->pith_dict
-#define GOOD_pith_treedef g->pith_treedef
-#define GOOD_pith_shared  g->pith_shared
+#define GOOD_pith_type       g->pith_type
+#define GOOD_pith_dict       g->pith_dict
+#define GOOD_pith_treedef    g->pith_treedef
+#define GOOD_pith_shared     g->pith_shared
+#define GOOD_pith_checkpoint g->pith_checkpoint
 #pragma GCC diagnostic ignored "-Wformat-security"
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 #include "bad_pointers.inc"
@@ -50,6 +52,7 @@ static const char *const may_be_null[] = {
     "pith_print.out",       /* standard output */
     "pith_make_as.value",   /* the initial values */
     "pith_make_as.extents", /* none are given */
+    "pith_load_as.type",    /* any tree */
 };
 
 /* Parameters that are left alone where they are no good: these calls cannot fail. */
@@ -254,11 +257,18 @@ Test(bad_pointers, are_errors_in_every_exported_function) {
         g.texts[i] = g.text;
     }
     g.file = fopen("/dev/null", "w");
+    char folder[256]; /* for files called "text" */
+    pt_folder(folder);
+    cr_assert(chdir(folder) == 0);
+    pt_ok(g.scope, pith_save(g.scope, g.array, g.text, NULL));
+    g.pith_checkpoint = pith_checkpoint_open(g.scope, g.text);
+    pt_ok(g.scope, g.pith_checkpoint);
     signal(SIGSEGV, on_crash);
     signal(SIGBUS, on_crash);
     try_all(&g);
     cr_assert_eq(rows_failed, 0, "%d calls with bad pointers gave no error", rows_failed);
     try_good(&g);
+    cr_assert(unlink(g.text) == 0 && chdir("/") == 0 && rmdir(folder) == 0);
     fclose(g.file);
     pith_scope_close(elsewhere);
     pith_scope_close(g.scope);

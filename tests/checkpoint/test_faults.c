@@ -1,0 +1,312 @@
+/* Every system call of a save and of a load fails once, and once more kills the process:
+ * what is then in the folder is the old checkpoint or the new one, whole. The linker puts
+ * the functions below in front of the C library's (--wrap). */
+#include "checkpoint_test.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <sys/wait.h>
+
+/* ---- The shim ---- */
+
+typedef enum fault { NO_FAULT, FAIL, FAIL_FROM, KILL, SHORT } fault;
+
+static struct {
+    fault kind;
+    int error;     /* errno of FAIL */
+    int at, calls; /* the call that it strikes, from 1 on; calls so far */
+    char name[32]; /* of the call that was struck */
+} shim;
+
+static void arm(fault kind, int at, int error) {
+    memset(&shim, 0, sizeof shim);
+    shim.kind = kind;
+    shim.at = at;
+    shim.error = error;
+}
+
+/* Whether the call that is being made fails. */
+static bool strikes(const char *name) {
+    if (shim.kind == NO_FAULT)
+        return false;
+    shim.calls++;
+    if (shim.calls != shim.at && !(shim.kind == FAIL_FROM && shim.calls > shim.at))
+        return false;
+    if (shim.calls == shim.at)
+        snprintf(shim.name, sizeof shim.name, "%s", name);
+    if (shim.kind == KILL)
+        raise(SIGKILL);
+    errno = shim.error;
+    return shim.kind == FAIL || shim.kind == FAIL_FROM;
+}
+
+#define WRAP(result, name, failure, parameters, arguments)                               \
+    result __real_##name parameters;                                                     \
+    result __wrap_##name parameters;                                                     \
+    result __wrap_##name parameters {                                                    \
+        return strikes(#name) ? failure : __real_##name arguments;                       \
+    }
+
+WRAP(int, fsync, -1, (int fd), (fd))
+WRAP(int, renameat, -1, (int a, const char *x, int b, const char *y), (a, x, b, y))
+WRAP(int,
+     linkat,
+     -1,
+     (int a, const char *x, int b, const char *y, int flags),
+     (a, x, b, y, flags))
+WRAP(int, unlinkat, -1, (int fd, const char *name, int flags), (fd, name, flags))
+WRAP(int, fallocate, -1, (int fd, int mode, off_t at, off_t n), (fd, mode, at, n))
+WRAP(int, flock, -1, (int fd, int operation), (fd, operation))
+WRAP(int, fchmod, -1, (int fd, mode_t mode), (fd, mode))
+WRAP(int, fstat, -1, (int fd, struct stat *st), (fd, st))
+WRAP(int,
+     fstatat,
+     -1,
+     (int fd, const char *name, struct stat *st, int flags),
+     (fd, name, st, flags))
+WRAP(int, lstat, -1, (const char *name, struct stat *st), (name, st))
+WRAP(ssize_t, pread, -1, (int fd, void *to, size_t n, off_t at), (fd, to, n, at))
+WRAP(int,
+     sync_file_range,
+     -1,
+     (int fd, off_t at, off_t n, unsigned flags),
+     (fd, at, n, flags))
+
+ssize_t __real_write(int fd, const void *from, size_t n);
+ssize_t __wrap_write(int fd, const void *from, size_t n);
+ssize_t __wrap_write(int fd, const void *from, size_t n) {
+    if (strikes("write"))
+        return -1;
+    return __real_write(fd, from, shim.kind == SHORT && n > 1 ? n / 2 : n);
+}
+
+int __real_close(int fd);
+int __wrap_close(int fd);
+int __wrap_close(int fd) { /* a close that fails has closed all the same */
+    const bool struck = strikes("close");
+    const int result = __real_close(fd);
+    return struck ? -1 : result;
+}
+
+int __real_open(const char *name, int flags, ...);
+int __wrap_open(const char *name, int flags, ...);
+int __wrap_open(const char *name, int flags, ...) {
+    va_list arguments;
+    va_start(arguments, flags);
+    const mode_t mode = flags & O_CREAT ? va_arg(arguments, mode_t) : 0;
+    va_end(arguments);
+    return strikes("open") ? -1 : __real_open(name, flags, mode);
+}
+
+int __real_openat(int folder, const char *name, int flags, ...);
+int __wrap_openat(int folder, const char *name, int flags, ...);
+int __wrap_openat(int folder, const char *name, int flags, ...) {
+    va_list arguments;
+    va_start(arguments, flags);
+    const mode_t mode = flags & O_CREAT ? va_arg(arguments, mode_t) : 0;
+    va_end(arguments);
+    return strikes("openat") ? -1 : __real_openat(folder, name, flags, mode);
+}
+
+/* ---- Scenarios: a state with a sidecar of several pieces, and one without ---- */
+
+static const Sim *state(pith_scope *s, int seed, bool large) {
+    return make_sim(s, large ? 40000 : 20, seed);
+}
+
+static void save_state(int seed, bool large) {
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    pt_ok(s, pith_save(s, state(s, seed, large), "a.json", NULL));
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
+/* Which of two states the checkpoint holds, whole: the seed. */
+static int held_state(pith_scope *s, int old, int fresh, bool large) {
+    const Sim *sim = pith_load(s, Sim, "a.json");
+    pt_ok(s, sim);
+    const double energy = pith_read_f64(s, sim->energy);
+    const int seed = energy < -6.77 + (old + fresh) / 2.0 ? old : fresh;
+    cr_assert(ct_same_bits(s, sim, state(s, seed, large)), "a mixture");
+    return seed;
+}
+
+/* Runs a save with each call failing. Returns how many calls it makes. */
+static int fail_each(fault kind, int error, bool large, bool retried) {
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    int n = 0;
+    for (bool done = false; !done;) {
+        pith_scope *inner = pith_scope_open_in(s);
+        pt_ok(inner, pith_save(inner, state(inner, 1, large), "a.json", NULL));
+        const Sim *next = state(inner, 2, large);
+        arm(kind, ++n, error);
+        const bool saved = pith_save(inner, next, "a.json", NULL);
+        done = shim.calls < n;
+        shim.kind = NO_FAULT;
+        cr_assert(saved == !pith_failed(inner));
+        if (!saved) {
+            cr_assert(pith_code(inner) == PITH_E_IO, "%s: %s", shim.name,
+                      pith_message(inner));
+            cr_assert(strstr(pith_message(inner), "\"a.json\": "), "%s",
+                      pith_message(inner));
+            cr_assert(!retried, "%s was not tried again", shim.name);
+        }
+        const bool told =
+            strstr(pith_message(inner), "the new checkpoint is there") != NULL;
+        pith_clear(inner);
+        const int held = held_state(inner, 1, 2, large);
+        cr_assert(held == (saved || told ? 2 : 1), "%s (call %d)", shim.name, n);
+        cr_assert(pith_save(inner, next, "a.json", NULL), "again: %s",
+                  pith_message(inner));
+        pith_scope_close(inner);
+        /* Only a call that takes something away may leave something behind, for a while.
+         */
+        cr_assert(ct_count_files() <= (large ? 2 : 1) + 1, "call %d, %s", n, shim.name);
+    }
+    pith_scope_close(s);
+    pt_close(rt);
+    return n - 1;
+}
+
+Test(faults, of_every_call_leave_the_old_or_the_new_checkpoint) {
+    ct_begin();
+    cr_assert(fail_each(FAIL, EIO, true, false) > 30);
+    cr_assert(fail_each(FAIL, ENOSPC, true, false) > 30);
+    cr_assert(fail_each(FAIL, EIO, false, false) > 15);
+    ct_end();
+}
+
+/* A disk that has failed once goes on failing. */
+Test(faults, that_last_leave_the_old_or_the_new_checkpoint) {
+    ct_begin();
+    save_state(1, true);
+    int n = 0;
+    for (bool done = false; !done;) {
+        pith_runtime *rt = pt_open();
+        pith_scope *s = pith_scope_open(rt);
+        const Sim *next = state(s, 2, true);
+        arm(FAIL_FROM, ++n, EROFS);
+        pith_save(s, next, "a.json", NULL);
+        done = shim.calls < n;
+        shim.kind = NO_FAULT;
+        pith_clear(s);
+        held_state(s, 1, 2, true);
+        pith_scope_close(s);
+        pt_close(rt);
+        save_state(1, true);
+        cr_assert(ct_count_files() == 2, "%d files are left", ct_count_files());
+    }
+    cr_assert(n > 30);
+    ct_end();
+}
+
+Test(faults, that_interrupt_are_tried_again) {
+    static const char *const calls[] = {"write", "fsync", "fallocate"};
+    ct_begin();
+    save_state(1, true);
+    int interrupted = 0, n = 0;
+    for (bool done = false; !done;) {
+        pith_runtime *rt = pt_open();
+        pith_scope *s = pith_scope_open(rt);
+        const Sim *next = state(s, 2, true);
+        arm(FAIL, ++n, EINTR);
+        const bool saved = pith_save(s, next, "a.json", NULL);
+        done = shim.calls < n;
+        shim.kind = NO_FAULT;
+        for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
+            if (strcmp(shim.name, calls[i]) == 0) {
+                cr_assert(saved, "%s: %s", shim.name, pith_message(s));
+                interrupted++;
+            }
+        pith_clear(s);
+        pith_scope_close(s);
+        pt_close(rt);
+    }
+    cr_assert(interrupted > 5);
+    ct_end();
+}
+
+Test(faults, of_short_writes_do_not_matter) {
+    ct_begin();
+    arm(SHORT, -1, 0);
+    save_state(2, true);
+    shim.kind = NO_FAULT;
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    cr_assert(held_state(s, 1, 2, true) == 2);
+    pith_scope_close(s);
+    pt_close(rt);
+    ct_end();
+}
+
+/* The process dies at each call in turn. */
+static int kill_each(bool large) {
+    int n = 0, news = 0;
+    for (bool done = false; !done;) {
+        save_state(1, large);
+        n++;
+        const pid_t child = fork();
+        if (child == 0) {
+            pith_runtime *rt =
+                pith_open(&(pith_open_options){.device = "host", .threads = 1});
+            pith_scope *s = pith_scope_open(rt);
+            const Sim *next = state(s, 2, large);
+            arm(KILL, n, 0);
+            _exit(pith_save(s, next, "a.json", NULL) ? 0 : 1);
+        }
+        int status;
+        cr_assert(waitpid(child, &status, 0) == child);
+        done = WIFEXITED(status);
+        cr_assert(!done || WEXITSTATUS(status) == 0);
+        pith_runtime *rt = pt_open();
+        pith_scope *s = pith_scope_open(rt);
+        news += held_state(s, 1, 2, large) == 2;
+        pith_scope_close(s);
+        pt_close(rt);
+        save_state(3, large); /* takes what the dead one left */
+        cr_assert(ct_count_files() == (large ? 2 : 1), "call %d: %d files", n,
+                  ct_count_files());
+    }
+    cr_assert(news >= 2, "the last calls come when the new one is there");
+    return n - 1;
+}
+
+Test(faults, that_kill_leave_the_old_or_the_new_checkpoint, .timeout = 120) {
+    ct_begin();
+    cr_assert(kill_each(true) > 30);
+    ct_end();
+    ct_begin();
+    cr_assert(kill_each(false) > 15);
+    ct_end();
+}
+
+Test(faults, of_a_load_are_errors_and_change_nothing) {
+    ct_begin();
+    save_state(1, true);
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    int failed = 0, n = 0;
+    for (bool done = false; !done;) {
+        pith_scope *inner = pith_scope_open_in(s);
+        arm(FAIL, ++n, EIO);
+        const Sim *sim = pith_load(inner, Sim, "a.json");
+        done = shim.calls < n;
+        shim.kind = NO_FAULT;
+        if (pith_failed(inner)) {
+            cr_assert(pith_code(inner) == PITH_E_IO, "%s: %s", shim.name,
+                      pith_message(inner));
+            cr_assert(!sim->atoms->position);
+            failed++;
+        }
+        pith_clear(inner);
+        cr_assert(held_state(inner, 1, 2, true) == 1);
+        pith_scope_close(inner);
+    }
+    cr_assert(failed > 5);
+    pith_scope_close(s);
+    pt_close(rt);
+    ct_end();
+}

@@ -1,0 +1,46 @@
+/* Every allocation of a save, a load and an inspection fails once. */
+#include "checkpoint_test.h"
+#include "fail_allocator.h"
+
+static pith_status scenario(const pith_open_options *options) {
+    pith_runtime *rt = pith_open(options);
+    pith_status code = pith_runtime_code(rt);
+    pith_scope *s = pith_scope_open(rt);
+    const Sim *sim = NULL;
+    const pith_save_options save = {.metadata = PITH_METADATA({"a", "b"})};
+    pith_leaf_statistics statistics;
+    bool built = code == PITH_OK;
+    if (built) { /* building is tested elsewhere: it only has to be survived */
+        sim = make_sim(s, 200, 1);
+        built = !pith_failed(s);
+        code = pith_code(s);
+        pith_clear(s);
+    }
+    if (built) {
+        const pith_checkpoint *c = NULL;
+        const Sim *again = NULL;
+        pt_again(s, pith_save(s, sim, "a.json", &save));
+        pt_again(s, (again = pith_load(s, Sim, "a.json"), !pith_failed(s)));
+        pt_again(s, c = pith_checkpoint_open(s, "a.json"));
+        if (c && !pith_failed(s)) {
+            pt_again(s, pith_checkpoint_statistics(s, c, 0, &statistics));
+            pt_again(s, pith_checkpoint_path(s, c, 3));
+        }
+        code = pith_code(s);
+        pith_clear(s);
+        if (code == PITH_OK && again)
+            cr_assert(pith_array_spec(again->atoms->position)->count == 600);
+    }
+    pith_clear(s);
+    pith_scope_close(s);
+    pith_close(rt);
+    return code;
+}
+
+Test(memory, may_fail_at_every_allocation, .timeout = 120) {
+    ct_begin();
+    const pt_failures f = pt_fail_each(scenario);
+    cr_assert(f.allocations > 60, "%d allocations", f.allocations);
+    cr_assert(ct_count_files() == 2, "nothing was left behind");
+    ct_end();
+}
