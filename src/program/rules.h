@@ -26,6 +26,9 @@ PITHP_RULE(pad)
 PITHP_RULE(scan)
 PITHP_RULE(sort)
 PITHP_RULE(reduce)
+PITHP_RULE(take)
+PITHP_RULE(take_along)
+PITHP_RULE(scatter)
 
 /* The rule needs no temporary memory. */
 #define PITHP_NO_TEMPORARY(rule)                                                         \

@@ -19,6 +19,7 @@ typedef struct call {
     const pith_spec *specs[CALL_OPERANDS];
     const void *data[CALL_OPERANDS];
     const void *params;
+    pith_report *report;
     pithp_isa isa;
     int64_t split; /* longest range; 0: each launch in one */
     pith_spec result;
@@ -73,6 +74,7 @@ static PT_UNUSED pith_status call_run(call *c) {
         .operands = c->data,
         .result = c->out,
         .temporary = temporary ? malloc(temporary) : NULL,
+        .report = c->report,
     };
 #ifdef CALL_CUDA
     const pithp_sink sink = {call_take, c, &call_cuda_target};

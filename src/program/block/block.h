@@ -3,6 +3,9 @@
 #ifndef PITHP_BLOCK_H
 #define PITHP_BLOCK_H
 
+/* One text serves signed and unsigned types: some comparisons are constant. */
+#pragma GCC diagnostic ignored "-Wtype-limits"
+
 /* Helpers need the prologue before them. */
 /* clang-format off */
 #include "program/emit/prologue_host.h"

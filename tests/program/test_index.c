@@ -1,0 +1,254 @@
+/* take, take_along and scatter against golden values, a plain statement of repeated
+ * indices, and the report of indices out of range. */
+#include "call.h"
+
+#include <pith/kernel.h>
+
+static pithp_index_mode mode_of(const char *text) {
+    return !strcmp(text, "clip")                ? PITHP_INDEX_CLIP
+           : !strcmp(text, "wrap")              ? PITHP_INDEX_WRAP
+           : !strcmp(text, "promise_in_bounds") ? PITHP_INDEX_PROMISE
+           : !strcmp(text, "raise")             ? PITHP_INDEX_ERROR
+                                                : PITHP_INDEX_DROP;
+}
+
+/* What jnp.take fills with: nan, the least signed, the greatest unsigned, true. */
+static uint64_t default_fill(pith_dtype dtype) {
+    switch (dtype) {
+        case PITH_F16:
+            return 0x7E00;
+        case PITH_BF16:
+            return 0x7FC0;
+        case PITH_F32:
+            return 0x7FC00000;
+        case PITH_F64:
+            return 0x7FF8000000000000;
+        case PITH_BOOL:
+            return 1;
+        case PITH_I8:
+        case PITH_I16:
+        case PITH_I32:
+        case PITH_I64:
+            return 1ull << (8 * pith_dtype_size(dtype) - 1);
+        case PITH_U8:
+        case PITH_U16:
+        case PITH_U32:
+        case PITH_U64:
+        case PITH_DTYPE_NONE:
+            break;
+    }
+    return UINT64_MAX;
+}
+
+static uint64_t fill_of(const golden_json *p, pith_dtype dtype) {
+    const golden_json *fill = golden_get(p, "fill");
+    if (!fill || fill->kind == 'z')
+        return default_fill(dtype);
+    const double value = fill->kind == 't'   ? 1
+                         : fill->kind == 'f' ? 0
+                         : fill->kind == 's' ? strtod(fill->text, NULL)
+                                             : fill->number;
+    uint64_t bits = 0;
+    pithp_cast_block(PITHP_ISA_BASE, PITH_F64, dtype)(&bits, &value, NULL, NULL, 1);
+    return bits;
+}
+
+/* Dimensions taken whole before the arrays; -1: the index is of another form. */
+static int whole_before_arrays(const golden_json *index, int arrays) {
+    int axis = 0, k = 0;
+    for (const golden_json *e = index->child; e; e = e->next) {
+        const golden_json *slice = golden_get(e, "slice"),
+                          *array = golden_get(e, "array");
+        if (array && golden_integer(array) == k) {
+            k++;
+        } else if (slice && k == 0) {
+            for (const golden_json *part = slice->child; part; part = part->next)
+                if (part->kind != 'z')
+                    return -1;
+            axis++;
+        } else {
+            return -1;
+        }
+    }
+    return k == arrays ? axis : -1;
+}
+
+/* Specs, data and parameters of a case; false: it is not one call of ours. */
+static bool read_case(const golden_family *g,
+                      const golden_json *one,
+                      call *c,
+                      pithp_index_params *params,
+                      pith_spec *flat) {
+    const char *op = golden_text(one, "op");
+    const golden_json *p = golden_get(one, "params"), *axis = golden_get(p, "axis");
+    for (; golden_tensor_of(g, one, "in", c->count); c->count++) {
+        const golden_tensor *t = golden_tensor_of(g, one, "in", c->count);
+        c->specs[c->count] = &t->spec;
+        c->data[c->count] = t->data;
+    }
+    if (c->count < 2)
+        return false;
+    const pith_spec *x = c->specs[0];
+    *params = (pithp_index_params){.mode = mode_of(golden_text(p, "mode")),
+                                   .fill = fill_of(p, x->dtype)};
+    c->params = params;
+    c->primitive = !strcmp(op, "gather")            ? PITHP_OP_TAKE
+                   : !strcmp(op, "take_along_axis") ? PITHP_OP_TAKE_ALONG
+                                                    : call_primitive(op);
+    if (!strncmp(op, "take", 4)) {
+        params->no_negative = !strcmp(op, "take") && params->mode == PITHP_INDEX_CLIP;
+        if (axis->kind == 'z') {
+            *flat = *x;
+            flat->rank = 1;
+            flat->shape[0] = x->count;
+            c->specs[0] = flat;
+        } else {
+            params->axis = (int32_t)golden_integer(axis);
+            params->axis += params->axis < 0 ? x->rank : 0;
+        }
+        return true;
+    }
+    const bool scatter = !strncmp(op, "scatter", 7);
+    const golden_json *index = golden_get(p, "index");
+    if (!index)
+        return false;
+    params->axis = whole_before_arrays(index, c->count - 1 - scatter);
+    for (int k = 2; k < c->count - scatter; k++)
+        if (c->specs[k]->rank != c->specs[1]->rank ||
+            c->specs[k]->count != c->specs[1]->count)
+            return false;
+    return params->axis >= 0 && c->primitive != PITHP_PRIMITIVE_COUNT;
+}
+
+Test(index, gives_the_golden_values) {
+    const golden_family *g = golden_open("index");
+    int ran = 0, failed = 0;
+    for (const golden_json *one = golden_next(g, NULL); one; one = golden_next(g, one)) {
+        call c = {0};
+        pithp_index_params params;
+        pith_spec flat;
+        if (!read_case(g, one, &c, &params, &flat))
+            continue;
+        /* updates and indices that broadcast are work of the array room */
+        const pithp_call it = {c.primitive, c.count, c.specs, &params};
+        if (pithp_infer(&it, &c.result, &c.refusal) == PITH_E_SHAPE &&
+            (strstr(c.refusal.text, "expected updates") ||
+             strstr(c.refusal.text, "expected indices with")))
+            continue;
+        for (int i = 0; i < 3 * PITHP_ISA_COUNT; i++) {
+            pith_report report = {0};
+            c.isa = (pithp_isa)(i / 3);
+            c.split = i % 3 * 2;
+            c.report = &report;
+            if (!call_isa_runs(c.isa))
+                continue;
+            const pith_status rc = call_run(&c);
+            if (golden_get(one, "out"))
+                failed += !call_agrees(&c, g, one, 0);
+            else if (rc == PITH_OK && !report.first && ++failed)
+                fprintf(stderr, "%s was not refused\n", golden_text(one, "name"));
+            call_free(&c);
+        }
+        ran++;
+    }
+    cr_expect(failed == 0, "%d failed", failed);
+    cr_expect(ran > 150, "only %d cases ran", ran);
+}
+
+/* Many repeated indices: the last update wins, and sums run in the order of updates. */
+Test(index, combines_repeated_indices_in_order) {
+    enum { N = 50, M = 3000, K = 7 };
+    static double x[N * K], updates[M * K], set[N * K], sum[N * K];
+    static int32_t index[M];
+    uint32_t seed = 7;
+    for (int i = 0; i < N * K; i++)
+        set[i] = sum[i] = x[i] = i * 0.1;
+    for (int i = 0; i < M; i++) {
+        seed = seed * 1664525 + 1013904223;
+        index[i] = (int32_t)(seed >> 16) % (2 * N + 20) - N - 10; /* some out of range */
+        const int row = index[i] < 0 ? index[i] + N : index[i];
+        for (int k = 0; k < K; k++) {
+            updates[i * K + k] = sin(i * 7 + k) * (i % 5 ? 1 : 1e6);
+            if (row >= 0 && row < N) {
+                set[row * K + k] = updates[i * K + k];
+                sum[row * K + k] += updates[i * K + k];
+            }
+        }
+    }
+    const pith_spec xs = {PITH_F64, 2, {N, K}, N * K, sizeof x},
+                    is = {PITH_I32, 1, {M}, M, sizeof index},
+                    us = {PITH_F64, 2, {M, K}, M * K, sizeof updates};
+    const pithp_index_params params = {.mode = PITHP_INDEX_DROP};
+    for (int add = 0; add < 2; add++) {
+        call c = {.primitive = add ? PITHP_OP_SCATTER_ADD : PITHP_OP_SCATTER_SET,
+                  .count = 3,
+                  .specs = {&xs, &is, &us},
+                  .data = {x, index, updates},
+                  .params = &params};
+        cr_assert(call_run(&c) == PITH_OK, "%s", c.refusal.text);
+        cr_assert(memcmp(c.out, add ? sum : set, sizeof x) == 0);
+        call_free(&c);
+    }
+}
+
+Test(index, reports_the_first_index_out_of_range) {
+    static const float x[6] = {0, 1, 2, 3, 4, 5};
+    static const int64_t rows[4] = {0, -1, 2, 1}, columns[4] = {2, 0, 0, -4};
+    static const uint64_t huge[4] = {0, 1, UINT64_MAX, 1};
+    const pith_spec xs = {PITH_F32, 2, {2, 3}, 6, 24}, is = {PITH_I64, 1, {4}, 4, 32},
+                    us = {PITH_U64, 1, {4}, 4, 32};
+    const pithp_index_params params = {.mode = PITHP_INDEX_ERROR, .fill = 0};
+    for (int k = 0; k < 2; k++) {
+        pith_report report = {0};
+        pithp_error e = {0};
+        call c = {.primitive = PITHP_OP_TAKE,
+                  .count = 3 - k,
+                  .specs = {&xs, k ? &us : &is, &is},
+                  .data = {x, k ? (const void *)huge : rows, columns},
+                  .params = &params,
+                  .report = &report,
+                  .split = 1};
+        cr_assert(call_run(&c) == PITH_OK, "%s", c.refusal.text);
+        pithp_index_describe(&pithp_rows[PITHP_OP_TAKE], &report, "", &e);
+        cr_expect(e.code == PITH_E_INDEX);
+        cr_expect(
+            strstr(e.message,
+                   k ? "take: index 18446744073709551615 at position 2 is out of range "
+                       "for extent 2"
+                     : "take: index 2 at position 2 is out of range for extent 2"),
+            "%s", e.message);
+        call_free(&c);
+    }
+}
+
+Test(index, refuses_what_does_not_fit) {
+    const pith_spec x = {PITH_F32, 2, {2, 3}, 6, 24}, f = {PITH_F32, 1, {4}, 4, 16},
+                    i = {PITH_I32, 1, {4}, 4, 16}, none = {PITH_F32, 2, {0, 3}, 0, 0},
+                    u = {PITH_F32, 2, {4, 2}, 8, 32};
+    const pithp_index_params clip = {.mode = PITHP_INDEX_CLIP}, last = {.axis = 2};
+    const struct {
+        pithp_primitive primitive;
+        int count;
+        const pith_spec *specs[3];
+        const pithp_index_params *params;
+        const char *text;
+    } cases[] = {
+        {PITHP_OP_TAKE, 2, {&x, &f}, &clip, "expected integer indices, got f32[4]"},
+        {PITHP_OP_TAKE, 2, {&x, &i}, &last, "axes 2..2 of rank 2"},
+        {PITHP_OP_TAKE, 2, {&none, &i}, &clip, "has no element to choose"},
+        {PITHP_OP_SCATTER_ADD,
+         3,
+         {&x, &i, &u},
+         &clip,
+         "updates of shape [4,3], got f32[4,2]"},
+        {PITHP_OP_TAKE_ALONG, 2, {&x, &i}, &clip, "expected indices with the extents"},
+    };
+    for (int k = 0; k < PITHP_COUNT(cases); k++) {
+        call c = {.primitive = cases[k].primitive,
+                  .count = cases[k].count,
+                  .specs = {cases[k].specs[0], cases[k].specs[1], cases[k].specs[2]},
+                  .params = cases[k].params};
+        cr_expect(call_run(&c) != PITH_OK);
+        cr_expect(strstr(c.refusal.text, cases[k].text) != NULL, "%s", c.refusal.text);
+    }
+}
