@@ -1,0 +1,12 @@
+/* The functions of math.def for code that is compiled at run time. */
+#ifndef PITH_PROGRAM_MATH_LINK_H
+#define PITH_PROGRAM_MATH_LINK_H
+
+#include "gpu/compile/compile_internal.h"
+
+/* Text for the host, to follow pithp_text_host: defines the functions. */
+void pithp_math_text(pithp_text *t);
+/* Tell a module of such a text, once it is loaded, where the library's are. */
+pith_status pithp_math_link(pith_scope *s, pithp_module *m);
+
+#endif
