@@ -49,6 +49,7 @@ static void scope_closing(pith_scope *s) {
 static void runtime_closing(pith_runtime *rt) {
     pithp_tree_room *room = rt->room[PITHP_ROOM_TREE];
     shape_table *table = room->shapes;
+    pithp_map_cache_close(rt);
     PITH_ASSERT(table->count == 0);
     pithp_release(rt, table->buckets, (table->mask + 1) * sizeof *table->buckets);
     pthread_mutex_destroy(&table->lock);

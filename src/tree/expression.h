@@ -1,0 +1,49 @@
+/* Within the tree room: elementwise C expressions over leaves, as text for the compilers,
+ * and the argument structs that text and library share. */
+#ifndef PITH_TREE_EXPRESSION_H
+#define PITH_TREE_EXPRESSION_H
+
+#include "tree/tree_internal.h"
+
+enum { PITHP_MAP_TREES = 4, PITHP_MAP_PARAMETERS = 8, PITHP_MAP_LOOPS = 64 };
+
+/* The dtypes of the leaves in one place, the first tree's (and the result's) first. */
+typedef struct pithp_map_loop {
+    uint8_t dtypes[PITHP_MAP_TREES];
+} pithp_map_loop;
+
+/* What a text is made from. */
+typedef struct pithp_map_text {
+    const char *expression;
+    int trees, parameters, loop_count;
+    pithp_map_loop loops[PITHP_MAP_LOOPS];
+} pithp_map_text;
+
+/* Part of a leaf: elements begin .. begin + count, by the loop of that number. */
+typedef struct pithp_map_chunk {
+    int32_t leaf, loop;
+    int64_t begin, count;
+} pithp_map_chunk;
+
+/* Argument of the function pith_map. Index i of the launch is the element
+ * i % (1 << shift) of chunk i >> shift. */
+typedef struct pithp_map_args {
+    const pithp_map_chunk *chunks; /* NULL: there is one, `whole` */
+    void *const *addresses;        /* trees + 1 a leaf, the result first */
+    pithp_map_chunk whole;         /* addresses are then `direct` */
+    void *direct[PITHP_MAP_TREES + 1];
+    int64_t total, shift;
+    double parameters[PITHP_MAP_PARAMETERS];
+} pithp_map_args;
+
+#define PITHP_MAP_FUNCTION "pith_map"
+
+/* Refuse what is no expression over these operands: PITH_E_ARG. Compilers see the rest.
+ */
+pith_status pithp_expression_check(pith_scope *s, const pithp_map_text *m);
+/* Whether it divides: over integers, that would trap. */
+bool pithp_expression_divides(const char *expression);
+/* The text that defines PITHP_MAP_FUNCTION, the same for every compiler. */
+void pithp_expression_emit(pithp_text *t, const pithp_map_text *m);
+
+#endif

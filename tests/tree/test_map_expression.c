@@ -1,0 +1,247 @@
+/* Expressions over all leaves in one launch: values, dtypes, layouts, caches and errors.
+ */
+#include "tree/map_cache.h"
+#include "tree_types.h"
+
+#include <unistd.h>
+
+static pith_runtime *rt;
+static pith_scope *s;
+static char cache_folder[64];
+
+static void open_all(void) {
+    snprintf(cache_folder, sizeof cache_folder, "/tmp/pith_test_map_XXXXXX");
+    cr_assert(mkdtemp(cache_folder));
+    setenv("PITH_CACHE_DIR", cache_folder, 1);
+    rt = pt_open();
+    s = pith_scope_open(rt);
+}
+static void close_all(void) {
+    pith_scope_close(s);
+    pt_close(rt);
+    char command[128];
+    snprintf(command, sizeof command, "rm -r %s", cache_folder);
+    cr_assert(system(command) == 0);
+}
+
+static const void *map1(const char *expression, const void *tree) {
+    return pith_tree_map_expression(s, expression, 1, (const void *[]){tree}, 0, NULL);
+}
+static const void *map2(const char *expression, const void *a, const void *b) {
+    return pith_tree_map_expression(s, expression, 2, (const void *[]){a, b}, 0, NULL);
+}
+
+static void holds(const pith_array *a, int64_t count, const double *values) {
+    double got[64];
+    cr_assert(pith_array_spec(a)->count == count);
+    const pith_array *wide = pith_cast(s, a, PITH_F64);
+    cr_assert(pith_read(s, wide, got, (size_t)count * 8), "%s", pith_message(s));
+    for (int64_t i = 0; i < count; i++)
+        cr_assert(got[i] == values[i] || (got[i] != got[i] && values[i] != values[i]),
+                  "element %lld: %.17g, expected %.17g", (long long)i, got[i], values[i]);
+}
+#define HOLDS(a, ...)                                                                    \
+    holds((a), sizeof((double[]){__VA_ARGS__}) / 8, (double[]){__VA_ARGS__})
+
+Test(map_expression, over_records) {
+    open_all();
+    const Atoms *a = pt_atoms(s, 2, 1), *b = pt_atoms(s, 2, 10);
+    const double p[] = {0.5, 100};
+    const Atoms *made = pith_tree_map_expression(s, "a + p[0] * b - p[1]", 2,
+                                                 (const void *[]){a, b}, 2, p);
+    pt_ok(s, made);
+    cr_assert(pith_is(Atoms, made));
+    HOLDS(made->position, -94, -92.5, -91, -89.5, -88, -86.5);
+    HOLDS(made->force, 206, 207.5, 209, 210.5, 212, 213.5);
+    close_all();
+}
+
+Test(map_expression, over_every_dtype) {
+    open_all();
+    const double values[] = {0, 1, 2, 3, 100};
+    const void *items[PITH_DTYPE_COUNT];
+    int count = 0;
+    for (pith_dtype d = PITH_BOOL; d <= PITH_F64; d++)
+        items[count++] =
+            pith_cast(s, pith_array_copy(s, PITH_F64, PITH_SHAPE(5), values), d);
+    const pith_list *list = pith_list_make(s, count, items);
+    const pith_list *made = map1("a * 2 + 1", list);
+    pt_ok(s, made);
+    for (int i = 0; i < count; i++) {
+        const pith_array *item = pith_child(made, i);
+        const pith_dtype d = pith_array_spec(item)->dtype;
+        cr_assert(d == pith_array_spec(items[i])->dtype);
+        if (d == PITH_BOOL)
+            HOLDS(item, 1, 1, 1, 1, 1);
+        else if (d == PITH_I8)
+            HOLDS(item, 1, 3, 5, 7, -55);
+        else
+            HOLDS(item, 1, 3, 5, 7, 201);
+    }
+    /* the tuple of dtypes counts: integers beside floats */
+    const pith_list *halves = map2("a + 0.5 * b", list, pith_list_make(s, count, items));
+    pt_ok(s, halves);
+    HOLDS(pith_child(halves, 3), 0, 1, 3, 4, 150); /* i32: toward zero */
+    HOLDS(pith_child(halves, 12), 0, 1.5, 3, 4.5, 150);
+    close_all();
+}
+
+/* Functions give what the array operations give, bit for bit. */
+Test(map_expression, has_the_functions_of_math_h) {
+    open_all();
+    double values[100];
+    for (int i = 0; i < 100; i++)
+        values[i] = (i - 50) * 0.37 + 0.01;
+    const pith_array *x64 = pith_array_copy(s, PITH_F64, PITH_SHAPE(100), values);
+    const void *leaves[] = {x64, pith_cast(s, x64, PITH_F32)};
+    const pith_list *list = pith_list_make(s, 2, leaves);
+    static const struct {
+        const char *text;
+        const pith_array *(*eager)(pith_scope *, const pith_array *);
+    } functions[] = {
+        {"exp(a)", (pith_exp)},     {"log(a)", (pith_log)},
+        {"sin(a)", (pith_sin)},     {"cos(a)", (pith_cos)},
+        {"tan(a)", (pith_tan)},     {"tanh(a)", (pith_tanh)},
+        {"sqrt(a)", (pith_sqrt)},   {"cbrt(a)", (pith_cbrt)},
+        {"erf(a)", (pith_erf)},     {"expm1(a)", (pith_expm1)},
+        {"log1p(a)", (pith_log1p)}, {"floor(a)", (pith_floor)},
+        {"ceil(a)", (pith_ceil)},   {"trunc(a)", (pith_trunc)},
+        {"rint(a)", (pith_round)},  {"fabs(a)", (pith_abs)},
+        {"asinh(a)", (pith_asinh)}, {"lgamma(a)", (pith_lgamma)},
+    };
+    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
+        const pith_list *made = map1(functions[i].text, list);
+        pt_ok(s, made);
+        for (int k = 0; k < 2; k++)
+            cr_assert(
+                pith_tree_equal(s, pith_child(made, k), functions[i].eager(s, leaves[k])),
+                "%s", functions[i].text);
+    }
+    const pith_list *powers = map2("pow(fabs(a), 1.5) + atan2(a, b)", list, list);
+    pt_ok(s, powers);
+    const pith_list *mixed = map1("fmin(a, 1) + fmax(a, -1) + sqrt(2)", list);
+    pt_ok(s, mixed);
+    double got[100];
+    cr_assert(pith_read(s, pith_child(mixed, 0), got, sizeof got));
+    cr_assert(got[60] == (1 + values[60]) + sqrt(2),
+              "sqrt of an integer is that of a double");
+    close_all();
+}
+
+/* A flat block, a table of chunks, leaves of many sizes, and empty ones: the same values.
+ */
+Test(map_expression, does_not_depend_on_where_leaves_lie) {
+    open_all();
+    enum { LEAVES = 300 };
+    const void *single[LEAVES];
+    static double values[4000];
+    for (int i = 0; i < 4000; i++)
+        values[i] = i * 0.25;
+    for (int i = 0; i < LEAVES; i++)
+        single[i] =
+            pith_array_copy(s, PITH_F64, PITH_SHAPE(i % 7 == 0 ? 0 : i * 13), values);
+    const pith_list *scattered = pith_list_make(s, LEAVES, single);
+    const pith_list *made = map1("a * a - 1", scattered); /* by chunks */
+    const pith_list *again = map1("a * a - 1", made);     /* results lie together */
+    pt_ok(s, made && again);
+    for (int i = 0; i < LEAVES; i++) {
+        const pith_array *x = single[i], *one = pith_f64(s, 1);
+        const pith_array *y = pith_sub(s, pith_mul(s, x, x), one);
+        const pith_array *z = pith_sub(s, pith_mul(s, y, y), one);
+        cr_assert(pith_tree_equal(s, pith_child(made, i), y), "leaf %d", i);
+        cr_assert(pith_tree_equal(s, pith_child(again, i), z), "leaf %d", i);
+    }
+    const pith_list *sum = map2("a - b", again, scattered); /* one flat, one not */
+    pt_ok(s, sum);
+    cr_assert(
+        pith_tree_equal(s, pith_child(sum, 200),
+                        pith_sub(s, pith_child(again, 200), pith_child(scattered, 200))));
+    close_all();
+}
+
+Test(map_expression, over_a_large_leaf_on_threads) {
+    open_all();
+    const pith_array *x = pith_arange(s, PITH_F64, 1000003);
+    const pith_array *y = map1("2 * a + 1", x);
+    pt_ok(s, y);
+    cr_assert(pith_tree_equal(
+        s, y, pith_add(s, pith_mul(s, x, pith_f64(s, 2)), pith_f64(s, 1))));
+    const pith_list *pair = pith_list_make(s, PITH_ITEMS(x, pith_f64(s, 3), x));
+    const pith_list *made = map1("2 * a + 1", pair);
+    cr_assert(pith_tree_equal(s, pith_child(made, 2), y));
+    HOLDS(pith_child(made, 1), 7);
+    close_all();
+}
+
+Test(map_expression, takes_trees_without_leaves) {
+    open_all();
+    const void *none = pith_none_make(s);
+    cr_assert(pith_kind(map1("a", none)) == PITH_NODE_NONE);
+    const pith_array *empty = pith_zeros(s, PITH_F32, PITH_SHAPE(0, 3));
+    cr_assert(pith_array_spec(map1("a", empty))->count == 0);
+    pt_ok(s);
+    close_all();
+}
+
+Test(map_expression, keeps_code_and_tables) {
+    open_all();
+    const void *items[] = {pith_f64(s, 1), pith_f64(s, 2)};
+    const pith_list *list = pith_list_make(s, 2, items);
+    for (int i = 0; i < 5; i++)
+        pt_ok(s, map1("a + 1", list));
+    cr_assert(pithp_map_cache_count(s, PITHP_MAP_CACHE_CODE) == 1);
+    cr_assert(pithp_map_cache_count(s, PITHP_MAP_CACHE_TABLES) == 1);
+    cr_assert(pithp_compile_counted(rt).compiled == 1);
+    pt_ok(s, map1("a + 2", list));
+    cr_assert(pithp_map_cache_count(s, PITHP_MAP_CACHE_CODE) == 2);
+    /* bounded: tables of many structures */
+    for (int i = 1; i < 100; i++) {
+        items[0] = pith_zeros(s, PITH_F64, PITH_SHAPE(i));
+        pt_ok(s, map1("a + 1", pith_list_make(s, 2, items)));
+    }
+    cr_assert(pithp_map_cache_count(s, PITHP_MAP_CACHE_TABLES) <= 64);
+    cr_assert(pithp_compile_counted(rt).compiled == 2);
+    close_all();
+}
+
+Test(map_expression, refuses_what_is_no_expression) {
+    open_all();
+    const pith_array *x = pith_f64(s, 1), *n = pith_i32(s, 1);
+    static const char *const bad[] = {"",    " ",       "a; a",    "a) + (a", "(a",
+                                      "a }", "\"a\"",   "a // b",  "a\n",     "#a",
+                                      "'a'", "a /* */", "\xc3\xa9"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        pt_fails(PITH_E_ARG, s, map1(bad[i], x));
+        pt_says("expected one C expression");
+    }
+    pt_fails(PITH_E_ARG, s, map1("a + b", x));
+    pt_says("the expression uses b, but there is 1 tree");
+    pt_fails(PITH_E_ARG, s, map1("a + p[0]", x));
+    pt_says("uses p[0], but 0 parameters are given");
+    pt_fails(PITH_E_ARG, s, map1("a + p", x));
+    pt_says("takes an index from p[0] to p[7]");
+    pt_fails(PITH_E_ARG, s, map1(NULL, x));
+    pt_fails(PITH_E_COMPILE, s, map1("a + unknown", x));
+    pt_says("unknown");
+    pt_fails(PITH_E_COMPILE, s, map1("a = 3", x));
+    pt_fails(PITH_E_DTYPE, s, map1("10 / a", n));
+    pt_says("quotient(x, y)");
+    HOLDS(map1("quotient(10, a - 1) + rest(7, a + 1)", n), 1);
+    const void *five[] = {x, x, x, x, x};
+    pt_fails(PITH_E_ARG, s, pith_tree_map_expression(s, "a", 5, five, 0, NULL));
+    pt_fails(PITH_E_ARG, s, pith_tree_map_expression(s, "a", 1, five, 9, NULL));
+    pt_fails(PITH_E_ARG, s, pith_tree_map_expression(s, "a", 1, five, 1, NULL));
+    close_all();
+}
+
+Test(map_expression, refuses_trees_that_differ) {
+    open_all();
+    const Sim *sim = pt_sim(s, 4, 8, 0);
+    pt_fails(PITH_E_SHAPE, s, map2("a + b", sim->atoms, pt_atoms(s, 5, 0)));
+    cr_assert_str_eq(pt_error.path, ".position");
+    pt_says("expected shape [4,3], got [5,3] in tree 1");
+    pt_fails(PITH_E_STRUCTURE, s, map2("a + b", sim, pt_sim(s, 4, 9, 0)));
+    cr_assert_str_eq(pt_error.path, ".max_neighbour");
+    pt_fails(PITH_E_STRUCTURE, s, map2("a + b", sim, sim->atoms));
+    close_all();
+}
