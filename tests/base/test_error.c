@@ -67,7 +67,7 @@ Test(error, calls_inside_arguments_keep_their_own_lines) {
 
 Test(error, calls_inside_arguments_may_go_deeper_than_is_remembered) {
     begin();
-    char names[PITHP_SITE_DEPTH + 8][8];
+    char names[PITHP_SITE_DEPTH + 8][16];
     for (int i = 0; i < PITHP_COUNT(names); i++) {
         snprintf(names[i], sizeof names[i], "%d", i);
         pith_at(s, names[i]);
