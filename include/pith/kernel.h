@@ -24,15 +24,15 @@
  *
  * over(i, n): i runs from 0 to n - 1. over(i, n, j, m): every pair, j the fastest.
  *
- * | argument                    | in the body        | in the call |
- * |-----------------------------|--------------------|-----------------------------------|
- * | in(dtype, x, "[n,3]")       | const T *x         | an array | | out(dtype, x,
- * "[n,3]")      | T *x, not yet set  | a member of the result            | | out(dtype,
- * x, "[n]", 0)     | T *x, all set to 0 | a member of the result            | |
- * inout(dtype, x, "[n]")      | T *x, a copy       | an array; a member of the result  |
- * | value(dtype, a)             | T a                | a C scalar | | extent(m) | int64_t
- * m          | an int64_t that extents may name  | | size(n)                     |
- * int64_t n          | nothing: bound by the arrays      |
+ * Arguments, as the body has them, and what the call gives or gets for them:
+ *
+ * - in(dtype, x, "[n,3]"): const T *x; an array.
+ * - out(dtype, x, "[n,3]"): T *x, not yet set; a member of the result.
+ * - out(dtype, x, "[n]", 0): T *x, all set to 0; a member of the result.
+ * - inout(dtype, x, "[n]"): T *x, a copy; an array, and a member of the result.
+ * - value(dtype, a): T a; a C scalar.
+ * - extent(m): int64_t m; an int64_t, which extents may name.
+ * - size(n): int64_t n; nothing, the arrays give it.
  *
  * dtype: bool, i8 to i64, u8 to u64, f16, bf16, f32, f64, or real, which is pith_real in
  * the body: the file is compiled once per dtype of its real, and a launch takes the one
