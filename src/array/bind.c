@@ -20,6 +20,11 @@ intern(pith_scope *s, const pithp_call *call, const pith_spec *result) {
     return pithp_spec(s, result->dtype, result->rank, result->shape);
 }
 
+static bool may_report(const pithp_call *call) {
+    return call->primitive >= PITHP_OP_TAKE && call->primitive <= PITHP_OP_SCATTER_MAX &&
+           ((const pithp_index_params *)call->params)->mode == PITHP_INDEX_ERROR;
+}
+
 static pith_status run(pith_scope *s,
                        const pithp_call *call,
                        const pith_spec *spec,
@@ -32,12 +37,16 @@ static pith_status run(pith_scope *s,
         if (!temporary)
             return s->error.code;
     }
-    const pithp_memory memory = {
+    pithp_memory memory = {
         .operands = operands,
         .result = result->data,
         .temporary = temporary ? temporary->data : NULL,
     };
-    const pith_status rc = pithp_run(s, call, spec, &memory);
+    if (PITHP_UNLIKELY(may_report(call)))
+        memory.report =
+            pithp_check_make(s, pithp_index_describe, &pithp_rows[call->primitive]);
+    const pith_status rc =
+        s->error.code == PITH_OK ? pithp_run(s, call, spec, &memory) : s->error.code;
     if (temporary)
         pithp_buffer_release(temporary, 1);
     return rc;
