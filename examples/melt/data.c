@@ -1,0 +1,254 @@
+/* Reads LAMMPS data files: atom style atomic, one type of mass 1, an orthogonal periodic
+ * box. Everything else is refused with the file and line. */
+#include "melt.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LINE = 4096, MOST_NUMBERS = 9 };
+
+typedef struct {
+    pith_scope *s;
+    const char *file;
+    FILE *in;
+    int line;
+    char text[LINE];
+    int64_t atoms;
+    double low[3], high[3];
+    bool has_bounds[3], has_atoms, has_velocities;
+    double *position, *velocity; /* [atoms, 3] */
+    bool *placed;                /* [atoms]: had its line in the section being read */
+} Reader;
+
+static bool refuse(Reader *r, const char *format, ...) PITH_FORMAT(2, 3);
+static bool refuse(Reader *r, const char *format, ...) {
+    char text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    pith_fail(r->s, PITH_E_FORMAT, NULL, "%s:%d: %s", r->file, r->line, text);
+    return false;
+}
+
+/* The next line without its comment and the space around it, in r->text; style gets what
+ * follows '#'. */
+static bool next_line(Reader *r, char *style, size_t room) {
+    if (!fgets(r->text, LINE, r->in))
+        return false;
+    r->line++;
+    if (style)
+        *style = 0;
+    char *hash = strchr(r->text, '#');
+    if (hash) {
+        if (style)
+            sscanf(hash + 1, room >= 64 ? "%63s" : "%1s", style);
+        *hash = 0;
+    }
+    char *end = r->text + strlen(r->text);
+    while (end > r->text && isspace((unsigned char)end[-1]))
+        *--end = 0;
+    return true;
+}
+
+static bool is_blank(const char *text) {
+    return text[strspn(text, " \t")] == 0;
+}
+
+/* The numbers of a line; -1 where something else is on it. */
+static int numbers(const char *text, double *values, int most) {
+    int count = 0;
+    for (;;) {
+        text += strspn(text, " \t");
+        if (!*text)
+            return count;
+        char *end;
+        const double value = strtod(text, &end);
+        if (end == text || (*end && !isspace((unsigned char)*end)) || count == most)
+            return -1;
+        values[count++] = value;
+        text = end;
+    }
+}
+
+/* The next line of a section, which must have one of two counts of numbers. */
+static bool row(Reader *r, const char *section, int least, int most, double *values) {
+    do {
+        if (!next_line(r, NULL, 0))
+            return refuse(r, "the file ends inside the section %s", section);
+    } while (is_blank(r->text));
+    const int count = numbers(r->text, values, MOST_NUMBERS);
+    if (count != least && count != most)
+        return refuse(r, "%s: expected %d numbers, got '%.80s'", section, least, r->text);
+    for (int i = 0; i < count; i++)
+        if (!isfinite(values[i]))
+            return refuse(r, "%s: '%.80s' has a number that is not finite", section,
+                          r->text);
+    return true;
+}
+
+/* The place of an atom's number, each of which comes once in a section. */
+static bool place_of(Reader *r, const char *section, double number, int64_t *place) {
+    if (number < 1 || number > (double)r->atoms || number != floor(number))
+        return refuse(r, "%s: expected an atom of 1 to %" PRId64 ", got %g", section,
+                      r->atoms, number);
+    *place = (int64_t)number - 1;
+    if (r->placed[*place])
+        return refuse(r, "%s: atom %" PRId64 " comes twice", section, *place + 1);
+    r->placed[*place] = true;
+    return true;
+}
+
+static bool read_atoms(Reader *r) {
+    if (r->has_atoms)
+        return refuse(r, "a second section Atoms");
+    memset(r->placed, 0, (size_t)r->atoms);
+    for (int64_t i = 0; i < r->atoms; i++) {
+        double v[MOST_NUMBERS];
+        int64_t place = 0;
+        if (!row(r, "Atoms", 5, 8, v) || !place_of(r, "Atoms", v[0], &place))
+            return false;
+        if (v[1] != 1)
+            return refuse(r, "Atoms: expected type 1, got %g", v[1]);
+        for (int d = 0; d < 3; d++)
+            r->position[3 * place + d] = v[2 + d] - r->low[d];
+    }
+    return r->has_atoms = true;
+}
+
+static bool read_velocities(Reader *r) {
+    if (r->has_velocities)
+        return refuse(r, "a second section Velocities");
+    memset(r->placed, 0, (size_t)r->atoms);
+    for (int64_t i = 0; i < r->atoms; i++) {
+        double v[MOST_NUMBERS];
+        int64_t place = 0;
+        if (!row(r, "Velocities", 4, 4, v) || !place_of(r, "Velocities", v[0], &place))
+            return false;
+        for (int d = 0; d < 3; d++)
+            r->velocity[3 * place + d] = v[1 + d];
+    }
+    return r->has_velocities = true;
+}
+
+static bool read_masses(Reader *r) {
+    double v[MOST_NUMBERS];
+    if (!row(r, "Masses", 2, 2, v))
+        return false;
+    return (v[0] == 1 && v[1] == 1) ||
+           refuse(r, "Masses: expected type 1 of mass 1, got type %g of mass %g", v[0],
+                  v[1]);
+}
+
+static bool ends_with(const char *text, const char *words) {
+    const size_t n = strlen(text), m = strlen(words);
+    return n > m && strcmp(text + n - m, words) == 0 &&
+           isspace((unsigned char)text[n - m - 1]);
+}
+
+/* Memory for the atoms, which the head has counted. */
+static bool make_room(Reader *r) {
+    if (r->position)
+        return true;
+    if (r->atoms < 1)
+        return refuse(r, "the head does not say how many atoms there are");
+    for (int d = 0; d < 3; d++)
+        if (!r->has_bounds[d])
+            return refuse(r, "the head has no '%clo %chi'", "xyz"[d], "xyz"[d]);
+    r->position = calloc((size_t)r->atoms, 3 * sizeof *r->position);
+    r->velocity = calloc((size_t)r->atoms, 3 * sizeof *r->velocity);
+    r->placed = calloc((size_t)r->atoms, sizeof *r->placed);
+    if (r->position && r->velocity && r->placed)
+        return true;
+    pith_fail(r->s, PITH_E_MEMORY, NULL, "%s: no memory for %" PRId64 " atoms", r->file,
+              r->atoms);
+    return false;
+}
+
+static bool read_head(Reader *r) {
+    double v[MOST_NUMBERS];
+    char *text = r->text;
+    if (ends_with(text, "atoms")) {
+        text[strlen(text) - strlen("atoms")] = 0;
+        if (numbers(text, v, 1) != 1 || v[0] < 1 || v[0] > 1 << IMAGE_SHIFT ||
+            v[0] != floor(v[0]))
+            return refuse(r, "expected 1 to %d atoms", 1 << IMAGE_SHIFT);
+        if (r->atoms)
+            return refuse(r, "atoms are counted twice");
+        r->atoms = (int64_t)v[0];
+        return true;
+    }
+    if (ends_with(text, "atom types"))
+        return (numbers(strtok(text, "a"), v, 1) == 1 && v[0] == 1) ||
+               refuse(r, "expected 1 atom type");
+    for (int d = 0; d < 3; d++) {
+        char words[] = {"xyz"[d], 'l', 'o', ' ', "xyz"[d], 'h', 'i', 0};
+        if (!ends_with(text, words))
+            continue;
+        text[strlen(text) - strlen(words)] = 0;
+        if (numbers(text, v, 2) != 2 || !(v[0] < v[1]) || !isfinite(v[1] - v[0]))
+            return refuse(r, "%s: expected two numbers, the second larger", words);
+        r->low[d] = v[0], r->high[d] = v[1];
+        return r->has_bounds[d] = true;
+    }
+    if (ends_with(text, "xy xz yz"))
+        return refuse(r, "the box is tilted; expected an orthogonal one");
+    return refuse(
+        r,
+        "'%.80s' is not supported in the head: expected atoms, atom types, xlo xhi, ylo yhi, zlo zhi",
+        text);
+}
+
+/* One line outside of sections: of the head, or the name of a section, which is then
+ * read. */
+static bool read_part(Reader *r, const char *style) {
+    if (is_blank(r->text))
+        return true;
+    if (isdigit((unsigned char)r->text[strspn(r->text, " \t-+")]))
+        return read_head(r);
+    if (strcmp(r->text, "Masses") == 0)
+        return read_masses(r);
+    if (strcmp(r->text, "Atoms") == 0) {
+        if (*style && strcmp(style, "atomic") != 0)
+            return refuse(r, "atom style %s; expected atomic", style);
+        return make_room(r) && read_atoms(r);
+    }
+    if (strcmp(r->text, "Velocities") == 0)
+        return make_room(r) && read_velocities(r);
+    return refuse(
+        r, "the section '%.80s' is not supported: expected Masses, Atoms or Velocities",
+        r->text);
+}
+
+static bool read_file(Reader *r) {
+    char style[64];
+    if (!next_line(r, NULL, 0)) /* the first line is a title */
+        return refuse(r, "the file is empty");
+    while (next_line(r, style, sizeof style))
+        if (!read_part(r, style))
+            return false;
+    if (ferror(r->in))
+        return refuse(r, "%s", strerror(errno));
+    return r->has_atoms || refuse(r, "there is no section Atoms");
+}
+
+const Sim *melt_data(pith_scope *s, const Options *o) {
+    Reader r = {.s = s, .file = o->data, .in = fopen(o->data, "r")};
+    const Sim *sim = NULL;
+    if (!r.in)
+        pith_fail(s, PITH_E_IO, NULL, "%s: %s", o->data, strerror(errno));
+    else if (read_file(&r))
+        sim = melt_atoms(
+            s, o, r.atoms, r.position, r.velocity,
+            (double[]){r.high[0] - r.low[0], r.high[1] - r.low[1], r.high[2] - r.low[2]});
+    if (r.in)
+        fclose(r.in);
+    free(r.position);
+    free(r.velocity);
+    free(r.placed);
+    return sim;
+}

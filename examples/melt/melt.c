@@ -1,0 +1,116 @@
+/* A Lennard-Jones melt: the state as a typed tree, one step as a function over it, and a
+ * run. The physics is in melt_kernels.h; options, files and output are in the other
+ * sources here. */
+#include "melt.h"
+
+#include <stdlib.h>
+
+/* Lists of the neighbours of `position`, which is folded into the box on the way. */
+static const Lists *build_lists(pith_scope *s,
+                                const Sim *sim,
+                                const pith_array *position,
+                                const pith_array **folded) {
+    const Lists *old = sim->lists;
+    const double reach = sim->cutoff + sim->skin;
+    const int64_t nx = old->cells.x, ny = old->cells.y, nz = old->cells.z;
+    const melt_fold_result fold =
+        pith_launch(s, melt_fold, position, sim->box, nx, ny, nz);
+    const pith_array *order = pith_argsort(s, fold.cell, 0);
+    const melt_cells_result cells =
+        pith_launch(s, melt_cells, fold.cell, order, fold.folded, nx * ny * nz);
+    const melt_neighbours_result near =
+        pith_launch(s, melt_neighbours, fold.cell, cells.start, cells.sorted,
+                    cells.sorted_atom, sim->box, reach, nx, ny, nz, old->max_neighbours);
+    Lists next = *old;
+    next.neighbour = near.neighbour;
+    next.count = near.count;
+    next.origin = *folded = fold.folded;
+    return pith_freeze(s, Lists, &next);
+}
+
+static melt_force_result forces(pith_scope *s,
+                                const Sim *sim,
+                                const pith_array *position,
+                                const pith_array *velocity,
+                                const Lists *lists) {
+    return pith_launch(s, melt_force, position, velocity, lists->neighbour, lists->count,
+                       sim->box, sim->cutoff, sim->dt);
+}
+
+/* One step of velocity Verlet. */
+static const Sim *verlet(pith_scope *s, const Sim *in) {
+    const Atoms *atoms = in->atoms;
+    const melt_drift_result drift =
+        pith_launch(s, melt_drift, atoms->position, atoms->velocity, atoms->force,
+                    in->lists->origin, in->dt, in->skin / 2);
+    Sim next = *in;
+    const pith_array *position = drift.moved;
+    if (pith_read_bool(s, drift.stale)) /* an atom has moved half the skin */
+        next.lists = build_lists(s, in, drift.moved, &position);
+    const melt_force_result kick = forces(s, in, position, drift.kicked, next.lists);
+    next.atoms = pith_freeze(s, Atoms, &((Atoms){position, kick.kicked, kick.force}));
+    next.step = pith_add(s, in->step, pith_i64(s, 1));
+    return pith_freeze(s, Sim, &next);
+}
+PITH_FUNCTION1(verlet_step, verlet, Sim, Sim)
+
+const Sim *
+melt_start(pith_scope *s, const Atoms *atoms, const pith_array *box, const Options *o) {
+    double lengths[3];
+    if (!pith_read(s, box, lengths, sizeof lengths))
+        return NULL;
+    const double width = (o->cutoff + o->skin) / 2; /* of a cell, at least */
+    Sim sim = pith_initial(Sim);
+    Lists lists = pith_initial(Lists);
+    lists.max_neighbours = o->max_neighbours;
+    lists.cells.x = lengths[0] > width ? (int64_t)(lengths[0] / width) : 1;
+    lists.cells.y = lengths[1] > width ? (int64_t)(lengths[1] / width) : 1;
+    lists.cells.z = lengths[2] > width ? (int64_t)(lengths[2] / width) : 1;
+    sim.box = box;
+    sim.step = pith_i64(s, 0);
+    sim.cutoff = o->cutoff;
+    sim.skin = o->skin;
+    sim.dt = o->dt;
+    sim.lists = &lists; /* its statics only: the arrays are built here */
+    Atoms next = *atoms;
+    sim.lists = build_lists(s, &sim, atoms->position, &next.position);
+    next.force = forces(s, &sim, next.position, next.velocity, sim.lists).force;
+    sim.atoms = pith_freeze(s, Atoms, &next);
+    return pith_freeze(s, Sim, &sim);
+}
+
+int main(int argc, char **argv) {
+    const Options options = melt_options(argc, argv);
+    pith_runtime *rt = pith_open(
+        &(pith_open_options){.device = options.device, .threads = options.threads});
+    pith_scope *s = pith_scope_open(rt);
+
+    const Sim *sim =
+        options.resume ? pith_load(s, Sim, options.resume) : melt_read(s, &options);
+    if (options.resume && options.dt_given && !pith_failed(s)) {
+        Sim next = *sim;
+        next.dt = options.dt;
+        sim = pith_freeze(s, Sim, &next);
+    }
+
+    Output output = {.options = &options};
+    sim = pith_run(s, Sim, &verlet_step, sim,
+                   &((pith_run_options){.steps = options.steps,
+                                        .first_step = melt_step(s, sim),
+                                        .save = options.save,
+                                        .save_every = options.save_every,
+                                        .progress = stderr,
+                                        .each = melt_show,
+                                        .closure = &output,
+                                        .seconds = &output.seconds}));
+    if (pith_failed(s))
+        fprintf(stderr, "melt: %s\n", pith_message(s));
+    else
+        melt_performance(rt, sim, &output);
+
+    const int status = pith_failed(s) ? EXIT_FAILURE : EXIT_SUCCESS;
+    melt_close(&output);
+    pith_scope_close(s);
+    pith_close(rt);
+    return status;
+}

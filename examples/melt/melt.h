@@ -1,0 +1,110 @@
+/* The state of the melt, declared once, and what the program's files share. */
+#ifndef MELT_H
+#define MELT_H
+
+#include "melt_kernels.h"
+
+#include <pith/pith.h>
+
+typedef struct {
+    const pith_array *position, *velocity, *force;
+} Atoms;
+
+typedef struct {
+    int64_t x, y, z;
+} Cells;
+
+typedef struct {
+    const pith_array *neighbour, *count, *origin;
+    int64_t max_neighbours;
+    Cells cells;
+} Lists;
+
+typedef struct {
+    const Atoms *atoms;
+    const Lists *lists;
+    const pith_array *box, *step;
+    double cutoff, skin, dt;
+} Sim;
+
+PITH_NODE(Atoms,
+          PITH_LEAF(position, "float[n,3]", .unit = "sigma"),
+          PITH_LEAF(velocity, "float[n,3]", .unit = "sigma/tau"),
+          PITH_LEAF(force, "float[n,3]", .unit = "epsilon/sigma"))
+
+PITH_NODE(Lists,
+          PITH_LEAF(neighbour,
+                    "i32[n,max_neighbours]",
+                    .doc = "atoms within cutoff + skin"),
+          PITH_LEAF(count, "i32[n]", .doc = "entries of each row that are used"),
+          PITH_LEAF(origin,
+                    "float[n,3]",
+                    .unit = "sigma",
+                    .doc = "positions at the last build"),
+          PITH_STATIC(max_neighbours, .initial = 160),
+          PITH_STATIC_STRUCT(cells, x, y, z))
+
+PITH_NODE(Sim,
+          PITH_CHILD(atoms, Atoms),
+          PITH_CHILD(lists, Lists),
+          PITH_LEAF(box, "f64[3]", .unit = "sigma"),
+          PITH_LEAF(step, "i64"),
+          PITH_STATIC(cutoff, .initial = 2.5, .unit = "sigma"),
+          PITH_STATIC(skin, .initial = 0.3, .unit = "sigma"),
+          PITH_STATIC(dt, .initial = 0.005, .unit = "tau"))
+
+/* ---- options.c ---- */
+
+typedef struct {
+    const char *data, *save, *resume, *dump, *device;
+    int64_t steps, thermo, save_every, dump_every, max_neighbours;
+    double dt, cutoff, skin;
+    bool dt_given;
+    int threads;
+    pith_dtype real; /* PITH_F64 or PITH_F32 */
+} Options;
+
+/* The command line; prints what is wrong with it, or the help, and exits. */
+Options melt_options(int argc, char **argv);
+
+/* ---- melt.c ---- */
+
+/* The state at step 0: lists and forces of these atoms (force is not looked at). */
+const Sim *
+melt_start(pith_scope *s, const Atoms *atoms, const pith_array *box, const Options *o);
+
+/* ---- lattice.c, data.c: where atoms come from ---- */
+
+/* The state that the options ask for: of a data file, or of a lattice. */
+const Sim *melt_read(pith_scope *s, const Options *o);
+/* Atoms of a LAMMPS data file. On failure the scope carries an error that names the line.
+ */
+const Sim *melt_data(pith_scope *s, const Options *o);
+/* 4,000 atoms of a face-centred cubic lattice of density 0.8442, at temperature 1.44. */
+const Sim *melt_lattice(pith_scope *s, const Options *o);
+/* The state of atoms given as doubles, [n, 3] each; corners of the box at 0 and lengths.
+ */
+const Sim *melt_atoms(pith_scope *s,
+                      const Options *o,
+                      int64_t count,
+                      const double *position,
+                      const double *velocity,
+                      const double lengths[3]);
+
+/* ---- output.c: what is seen of a run ---- */
+
+typedef struct {
+    const Options *options;
+    FILE *dump;
+    double seconds;       /* of the steps alone */
+    bool headed, started; /* the table has its head; a state was shown */
+    int64_t first;        /* step of the first one */
+} Output;
+
+int64_t melt_step(pith_scope *s, const Sim *sim);
+/* A row of the thermodynamic table and a frame of the dump, where they are due. */
+void melt_show(pith_scope *s, const void *state, int64_t step, void *output);
+void melt_performance(pith_runtime *rt, const Sim *sim, const Output *output);
+void melt_close(Output *output);
+
+#endif

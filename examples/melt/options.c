@@ -1,0 +1,141 @@
+/* The command line of the melt. */
+#include "melt.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char help[] =
+    "usage: melt [options]\n"
+    "\n"
+    "Run a Lennard-Jones fluid at constant energy, in reduced units. Without --data: 4,000\n"
+    "atoms of a lattice, made on the spot.\n"
+    "\n"
+    "  --data FILE          read a LAMMPS data file (atom style atomic, orthogonal box)\n"
+    "  --resume FILE        go on from a checkpoint\n"
+    "  --steps N            steps to run (400); further steps after --resume\n"
+    "  --dt X               time step (0.005)\n"
+    "  --cutoff X           of the potential (2.5)\n"
+    "  --skin X             of the neighbour lists (0.3)\n"
+    "  --max-neighbours N   room for each atom, rounded up to a multiple of 8 (160)\n"
+    "  --precision P        double or single (double)\n"
+    "  --thermo N           steps between rows of the table (100); the first and last are shown\n"
+    "  --save FILE          save checkpoints there, the last one when the run ends\n"
+    "  --save-every N       steps between them\n"
+    "  --dump FILE          write frames as extended XYZ, for OVITO and ASE\n"
+    "  --dump-every N       steps between them (100)\n"
+    "  --device D           host or cuda (CUDA where there is a device)\n"
+    "  --threads N          on the host (one a core)\n"
+    "  --help\n";
+
+static void refuse(const char *option, const char *expected, const char *got) {
+    fprintf(stderr, "melt: %s: expected %s, got %s\n", option, expected,
+            got ? got : "nothing");
+    exit(EXIT_FAILURE);
+}
+
+static int64_t whole(const char *option, const char *text, int64_t least) {
+    char expected[64], *end = NULL;
+    errno = 0;
+    const long long value = text ? strtoll(text, &end, 10) : 0;
+    if (!text || end == text || *end || errno || value < least) {
+        snprintf(expected, sizeof expected, "a whole number of at least %lld",
+                 (long long)least);
+        refuse(option, expected, text);
+    }
+    return value;
+}
+
+static double positive(const char *option, const char *text) {
+    char *end = NULL;
+    const double value = text ? strtod(text, &end) : 0;
+    if (!text || end == text || *end || !isfinite(value) || value <= 0)
+        refuse(option, "a number above 0", text);
+    return value;
+}
+
+static const char *
+one_of(const char *option, const char *text, const char *a, const char *b) {
+    char expected[64];
+    if (!text || (strcmp(text, a) != 0 && strcmp(text, b) != 0)) {
+        snprintf(expected, sizeof expected, "%s or %s", a, b);
+        refuse(option, expected, text);
+    }
+    return text;
+}
+
+static const char *name(const char *option, const char *text) {
+    if (!text || !*text)
+        refuse(option, "a file name", text);
+    return text;
+}
+
+/* Whether the argument is that option. Options of the state do not go with --resume. */
+static bool is(const char *argument, const char *option) {
+    return strcmp(argument, option) == 0;
+}
+
+Options melt_options(int argc, char **argv) {
+    Options o = {.steps = 400,
+                 .thermo = 100,
+                 .dump_every = 100,
+                 .max_neighbours = 160,
+                 .dt = 0.005,
+                 .cutoff = 2.5,
+                 .skin = 0.3,
+                 .real = PITH_F64};
+    const char *of_state = NULL;
+    for (int i = 1; i < argc; i++) {
+        const char *option = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
+        if (is(option, "--help")) {
+            fputs(help, stdout);
+            exit(EXIT_SUCCESS);
+        }
+        if (is(option, "--data"))
+            o.data = of_state = name(option, value);
+        else if (is(option, "--resume"))
+            o.resume = name(option, value);
+        else if (is(option, "--save"))
+            o.save = name(option, value);
+        else if (is(option, "--dump"))
+            o.dump = name(option, value);
+        else if (is(option, "--steps"))
+            o.steps = whole(option, value, 0);
+        else if (is(option, "--thermo"))
+            o.thermo = whole(option, value, 1);
+        else if (is(option, "--save-every"))
+            o.save_every = whole(option, value, 1);
+        else if (is(option, "--dump-every"))
+            o.dump_every = whole(option, value, 1);
+        else if (is(option, "--max-neighbours"))
+            o.max_neighbours = (whole(option, value, 1) + 7) / 8 * 8, of_state = option;
+        else if (is(option, "--threads"))
+            o.threads = (int)whole(option, value, 1);
+        else if (is(option, "--dt"))
+            o.dt = positive(option, value), o.dt_given = true;
+        else if (is(option, "--cutoff"))
+            o.cutoff = positive(option, value), of_state = option;
+        else if (is(option, "--skin"))
+            o.skin = positive(option, value), of_state = option;
+        else if (is(option, "--device"))
+            o.device = one_of(option, value, "host", "cuda");
+        else if (is(option, "--precision")) {
+            o.real = is(one_of(option, value, "double", "single"), "single") ? PITH_F32
+                                                                             : PITH_F64;
+            of_state = option;
+        } else
+            refuse(option, "an option (melt --help lists them)", "another argument");
+        i++;
+    }
+    if (o.resume && of_state) {
+        fprintf(
+            stderr,
+            "melt: --resume: the checkpoint holds the state; %s%s does not go with it\n",
+            of_state == o.data ? "--data " : "", of_state);
+        exit(EXIT_FAILURE);
+    }
+    if (o.save_every && !o.save)
+        refuse("--save-every", "--save FILE with it", "none");
+    return o;
+}
