@@ -1,0 +1,113 @@
+/* Saving and loading 1 GiB in 100 leaves, in GB/s. Peer "c": one plain write with fsync,
+ * one plain read. The file goes into the folder that BENCH_DIR names, else the current
+ * one. */
+#include "bench.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+enum { LEAVES = 100, REPEATS = 3 };
+
+typedef struct {
+    pith_scope *s;
+    const void *tree;
+    size_t bytes;
+    char *plain;
+    char path[512], plain_path[512];
+} Work;
+
+static void save(Work *w) {
+    pith_scope *s = pith_scope_open_in(w->s);
+    pith_save(s, w->tree, w->path, NULL);
+    pith_scope_close(s);
+}
+
+static void load(Work *w) {
+    pith_scope *s = pith_scope_open_in(w->s);
+    pith_load_as(s, NULL, w->path, NULL);
+    pith_scope_close(s);
+}
+
+static void fail(const char *what) {
+    perror(what);
+    exit(EXIT_FAILURE);
+}
+
+static void save_c(Work *w) {
+    const int file = open(w->plain_path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    for (size_t done = 0; file >= 0 && done < w->bytes;) {
+        const ssize_t n = write(file, w->plain + done,
+                                w->bytes - done < 1 << 24 ? w->bytes - done : 1 << 24);
+        if (n <= 0)
+            fail("write");
+        done += (size_t)n;
+    }
+    if (file < 0 || fsync(file) != 0 || close(file) != 0)
+        fail(w->plain_path);
+}
+
+static void load_c(Work *w) {
+    char *fresh = malloc(w->bytes);
+    const int file = open(w->plain_path, O_RDONLY);
+    for (size_t done = 0; done < w->bytes;) {
+        const ssize_t n = read(file, fresh + done, w->bytes - done);
+        if (n <= 0)
+            fail("read");
+        done += (size_t)n;
+    }
+    close(file);
+    free(fresh);
+}
+
+static void measure(Work *w,
+                    const char *row,
+                    void (*pith)(Work *),
+                    void (*c)(Work *),
+                    const char *only) {
+    if (!bench_wanted(row, only))
+        return;
+    double ours[REPEATS], plain[REPEATS];
+    pith(w), c(w);
+    for (int r = 0; r < REPEATS; r++) {
+        double start = bench_seconds();
+        pith(w);
+        ours[r] = bench_seconds() - start;
+        start = bench_seconds();
+        c(w);
+        plain[r] = bench_seconds() - start;
+    }
+    bench_check(w->s);
+    const double gigabytes = (double)w->bytes / 1e9;
+    bench_print(row, "GB/s", 2, (const bench_entry[]){{.name = "pith"}, {.name = "c"}},
+                (const double[]){gigabytes / bench_median(ours, REPEATS),
+                                 gigabytes / bench_median(plain, REPEATS)});
+}
+
+int main(int argc, char **argv) {
+    const char *only = bench_only(argc, argv),
+               *folder = getenv("BENCH_DIR") ? getenv("BENCH_DIR") : ".";
+    if (only && strncmp("checkpoint", only, strlen(only)) != 0 &&
+        strncmp(only, "checkpoint", 10) != 0)
+        return EXIT_SUCCESS;
+    pith_runtime *rt = pith_open(&(pith_open_options){.device = "host"});
+    Work w = {.s = pith_scope_open(rt)};
+    const int64_t count = ((int64_t)1 << 30) / LEAVES / 8;
+    const void *items[LEAVES];
+    for (int i = 0; i < LEAVES; i++)
+        items[i] =
+            pith_add(w.s, pith_cast(w.s, pith_arange(w.s, PITH_I64, count), PITH_F64),
+                     pith_f64(w.s, i + 0.5));
+    w.tree = pith_list_make(w.s, LEAVES, items);
+    bench_check(w.s);
+    w.bytes = (size_t)count * 8 * LEAVES;
+    w.plain = malloc(w.bytes);
+    memset(w.plain, 7, w.bytes);
+    snprintf(w.path, sizeof w.path, "%s/bench-checkpoint.json", folder);
+    snprintf(w.plain_path, sizeof w.plain_path, "%s/bench-plain.bin", folder);
+    measure(&w, "checkpoint/save/1GiB", save, save_c, only);
+    measure(&w, "checkpoint/load/1GiB", load, load_c, only);
+    pith_scope_close(w.s);
+    pith_close(rt);
+    free(w.plain);
+    return EXIT_SUCCESS;
+}
