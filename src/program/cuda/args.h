@@ -79,4 +79,30 @@ typedef struct pithp_cuda_sort_args {
     int32_t argsort;
 } pithp_cuda_sort_args;
 
+/* What an index out of range leaves (pith_report of kernel.h). */
+typedef struct pithp_cuda_report {
+    uint64_t first; /* ~position of the first one */
+    uint64_t need, have, what;
+} pithp_cuda_report;
+
+/* Index arrays of `count` positions along dimensions of [outer, extents..., inner]. */
+typedef struct pithp_cuda_index_args {
+    const char *from; /* take: what is indexed; scatter: the updates */
+    char *to;
+    pithp_cuda_report *report; /* mode error */
+    uint64_t fill;
+    int64_t outer, count, inner;
+    int64_t pitch;         /* elements between outer indices of what is indexed */
+    int64_t *offsets;      /* of positions, in rows of inner; -1: out of range */
+    const uint64_t *keys;  /* scatter: offsets, sorted */
+    const int64_t *places; /* scatter: positions in the order of keys */
+    int32_t size, dtype, index_dtype;
+    int32_t arrays;
+    int32_t mode; /* pithp_index_mode */
+    int32_t no_negative;
+    int32_t operation; /* scatter: 0 set, 1 add, 2 mul, 3 min, 4 max */
+    const void *index[PITHP_CUDA_RANK];
+    int64_t extent[PITHP_CUDA_RANK];
+} pithp_cuda_index_args;
+
 #endif

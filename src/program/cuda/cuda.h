@@ -56,6 +56,19 @@ pith_status pithp_cuda_emit(const pithp_sink *sink,
 PITHP_CUDA_RULE(reduce)
 PITHP_CUDA_RULE(scan)
 PITHP_CUDA_RULE(sort)
+PITHP_CUDA_RULE(take)
+PITHP_CUDA_RULE(take_along)
+PITHP_CUDA_RULE(scatter)
+
+/* The launches of a sort of one line of u64 keys: *keys and *places are sorted in the
+ * end. temporary: 32 bytes a key. */
+pith_status pithp_cuda_emit_sort(const pithp_sink *sink,
+                                 const char *name,
+                                 const uint64_t *from,
+                                 int64_t count,
+                                 void *temporary,
+                                 const uint64_t **keys,
+                                 const int64_t **places);
 
 /* What shape primitives come down to. tiled: see make_tiled in move.c. */
 pith_status pithp_cuda_emit_move(const pithp_sink *sink,

@@ -13,6 +13,7 @@
 #include "program/cuda/kernel/cast.h"
 #include "program/cuda/kernel/reduce.h"
 #include "program/cuda/kernel/order.h"
+#include "program/cuda/kernel/index.h"
 /* clang-format on */
 
 #endif

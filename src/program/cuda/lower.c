@@ -244,6 +244,13 @@ static const struct {
     OWN(CUMMAX, scan),
     OWN(SORT, sort),
     OWN(ARGSORT, sort),
+    OWN(TAKE, take),
+    OWN(TAKE_ALONG, take_along),
+    OWN(SCATTER_SET, scatter),
+    OWN(SCATTER_ADD, scatter),
+    OWN(SCATTER_MUL, scatter),
+    OWN(SCATTER_MIN, scatter),
+    OWN(SCATTER_MAX, scatter),
 #undef OWN
 };
 

@@ -49,6 +49,52 @@ size_t pithp_cuda_temporary_sort(const pithp_call *call, const pith_spec *result
     return (size_t)result->count * 2 * (sizeof(uint64_t) + sizeof(int64_t));
 }
 
+static void set_temporary(pithp_cuda_sort_args *a, void *temporary, int64_t count) {
+    uint64_t *keys = temporary;
+    int64_t *places = (int64_t *)(void *)(keys + 2 * count);
+    a->keys = keys;
+    a->next_keys = keys + count;
+    a->places = places;
+    a->next_places = places + count;
+}
+
+static pith_status
+emit_sorting(pithp_cuda_sort_args *a, const char *name, const pithp_sink *sink) {
+    const int64_t lines = a->outer * a->inner;
+    pith_status rc = pithp_cuda_emit(sink, PITHP_CUDA_sort_runs, name, a, sizeof *a,
+                                     lines * ((a->length + RUN - 1) / RUN));
+    for (a->run = RUN; !rc && a->run < a->length; a->run *= 2) {
+        rc = pithp_cuda_emit(sink, PITHP_CUDA_sort_merge, name, a, sizeof *a,
+                             lines * a->length);
+        const pithp_cuda_sort_args merged = *a;
+        a->keys = merged.next_keys;
+        a->next_keys = merged.keys;
+        a->places = merged.next_places;
+        a->next_places = merged.places;
+    }
+    return rc;
+}
+
+pith_status pithp_cuda_emit_sort(const pithp_sink *sink,
+                                 const char *name,
+                                 const uint64_t *from,
+                                 int64_t count,
+                                 void *temporary,
+                                 const uint64_t **keys,
+                                 const int64_t **places) {
+    pithp_cuda_sort_args a = {.from = from,
+                              .outer = 1,
+                              .length = count,
+                              .inner = 1,
+                              .dtype = PITH_U64,
+                              .size = sizeof *from};
+    set_temporary(&a, temporary, count);
+    const pith_status rc = emit_sorting(&a, name, sink);
+    *keys = a.keys;
+    *places = a.places;
+    return rc;
+}
+
 pith_status pithp_cuda_lower_sort(const pithp_call *call,
                                   const pith_spec *result,
                                   const pithp_memory *memory,
@@ -56,31 +102,17 @@ pith_status pithp_cuda_lower_sort(const pithp_call *call,
     const pithp_sort_params *p = call->params;
     const pith_spec *x = call->operands[0];
     const char *name = pithp_rows[call->primitive].name;
-    uint64_t *keys = memory->temporary;
-    int64_t *places = (int64_t *)(void *)(keys + 2 * x->count);
     pithp_cuda_sort_args a = {.from = memory->operands[0],
                               .to = memory->result,
-                              .keys = keys,
-                              .next_keys = keys + x->count,
-                              .places = places,
-                              .next_places = places + x->count,
                               .dtype = (int32_t)x->dtype,
                               .size = (int32_t)pith_dtype_size(x->dtype),
                               .descending = p->descending,
                               .argsort = call->primitive == PITHP_OP_ARGSORT};
     if (result->count == 0)
         return PITH_OK;
+    set_temporary(&a, memory->temporary, x->count);
     view(x, p->axis, &a.outer, &a.length, &a.inner);
-    pith_status rc = pithp_cuda_emit(sink, PITHP_CUDA_sort_runs, name, &a, sizeof a,
-                                     a.outer * a.inner * ((a.length + RUN - 1) / RUN));
-    for (a.run = RUN; !rc && a.run < a.length; a.run *= 2) {
-        rc = pithp_cuda_emit(sink, PITHP_CUDA_sort_merge, name, &a, sizeof a, x->count);
-        const pithp_cuda_sort_args merged = a;
-        a.keys = merged.next_keys;
-        a.next_keys = merged.keys;
-        a.places = merged.next_places;
-        a.next_places = merged.places;
-    }
+    const pith_status rc = emit_sorting(&a, name, sink);
     return rc ? rc
               : pithp_cuda_emit(sink, PITHP_CUDA_sort_end, name, &a, sizeof a, x->count);
 }
