@@ -1,0 +1,130 @@
+/* Sorting, searching and running results against golden values. */
+#include "call.h"
+
+typedef union {
+    pithp_sort_params sort;
+    pithp_scan_params scan;
+    pithp_search_params search;
+} params;
+
+static bool is_true(const golden_json *p, const char *key) {
+    const golden_json *v = golden_get(p, key);
+    return v && v->kind == 't';
+}
+
+/* Parameters of a golden case; false: the operation is made of several primitives. */
+static bool read_params(const golden_json *one, call *c, params *u) {
+    const char *op = golden_text(one, "op");
+    const golden_json *p = golden_get(one, "params");
+    memset(u, 0, sizeof *u);
+    c->params = u;
+    const int64_t axis = (int64_t)golden_number(p, "axis", 0);
+    const int32_t at = (int32_t)(axis < 0 ? axis + c->specs[0]->rank : axis);
+    if (!strcmp(op, "sort") || !strcmp(op, "argsort")) {
+        u->sort = (pithp_sort_params){at, is_true(p, "descending")};
+    } else if (!strcmp(op, "searchsorted")) {
+        c->primitive = PITHP_OP_SEARCH_SORTED;
+        u->search.right = !strcmp(golden_text(p, "side"), "right");
+        return true;
+    } else if (!strncmp(op, "cum", 3)) {
+        u->scan = (pithp_scan_params){at, is_true(p, "reverse")};
+    } else {
+        return false;
+    }
+    c->primitive = call_primitive(op);
+    return c->primitive != PITHP_PRIMITIVE_COUNT;
+}
+
+/* Positions are i64 here and i32 in some golden cases. */
+static void narrow(call *c, const golden_tensor *want) {
+    if (want->spec.dtype != PITH_I32 || c->result.dtype != PITH_I64)
+        return;
+    for (int64_t i = 0; i < c->result.count; i++)
+        ((int32_t *)c->out)[i] = (int32_t)((int64_t *)c->out)[i];
+    c->result.dtype = PITH_I32;
+}
+
+Test(order, gives_the_golden_values) {
+    const golden_family *g = golden_open("order");
+    int ran = 0, failed = 0;
+    for (const golden_json *one = golden_next(g, NULL); one; one = golden_next(g, one)) {
+        call c = {0};
+        params u;
+        for (; golden_tensor_of(g, one, "in", c.count); c.count++) {
+            const golden_tensor *t = golden_tensor_of(g, one, "in", c.count);
+            c.specs[c.count] = &t->spec;
+            c.data[c.count] = t->data;
+        }
+        if (!golden_get(one, "out") || !read_params(one, &c, &u))
+            continue;
+        for (int i = 0; i < 2 * PITHP_ISA_COUNT; i++) {
+            c.isa = (pithp_isa)(i / 2);
+            c.split = i % 2;
+            if (!call_isa_runs(c.isa))
+                continue;
+            call_run(&c);
+            narrow(&c, golden_tensor_of(g, one, "out", 0));
+            failed += !call_agrees(&c, g, one, 0);
+            call_free(&c);
+        }
+        ran++;
+    }
+    cr_expect(failed == 0, "%d failed", failed);
+    cr_expect(ran > 160, "only %d cases ran", ran);
+}
+
+static uint64_t seed = 3;
+static uint32_t noise(void) {
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(seed >> 32);
+}
+
+/* Long lines with many equal elements: argsort is a stable permutation that sorts. */
+Test(order, sorts_long_lines_stably) {
+    enum { N = 30000 };
+    static float x[N];
+    for (int i = 0; i < N; i++)
+        x[i] = (float)(noise() % 1000) - 500 + (noise() % 50 ? 0.0f : NAN);
+    const pith_spec spec = {PITH_F32, 1, {N}, N, sizeof x};
+    for (int descending = 0; descending < 2; descending++) {
+        const pithp_sort_params p = {0, descending};
+        call c = {.primitive = PITHP_OP_ARGSORT,
+                  .count = 1,
+                  .specs = {&spec},
+                  .data = {x},
+                  .params = &p};
+        cr_assert(call_run(&c) == PITH_OK);
+        const int64_t *at = c.out;
+        for (int i = 1; i < N; i++) {
+            const float a = x[at[i - 1]], b = x[at[i]];
+            const bool equal = a == b || (isnan(a) && isnan(b));
+            const bool less = isnan(b) ? !isnan(a) : a < b;
+            const bool greater = isnan(a) ? !isnan(b) : a > b;
+            cr_assert(equal ? at[i - 1] < at[i] : descending ? greater : less);
+        }
+        call_free(&c);
+    }
+}
+
+/* Running sums of single precision carry double and round each result once. */
+Test(order, carries_running_sums_in_double) {
+    enum { N = 5000, M = 3 };
+    static float x[N * M], want[N * M];
+    double sofar[M] = {0};
+    for (int i = 0; i < N * M; i++) {
+        x[i] = (float)noise() * 1e-3f;
+        sofar[i % M] += (double)x[i];
+        want[i] = (float)sofar[i % M];
+    }
+    const pith_spec spec = {PITH_F32, 2, {N, M}, N * M, sizeof x};
+    const pithp_scan_params p = {0, false};
+    call c = {.primitive = PITHP_OP_CUMSUM,
+              .count = 1,
+              .specs = {&spec},
+              .data = {x},
+              .params = &p,
+              .split = 2};
+    cr_assert(call_run(&c) == PITH_OK);
+    cr_assert(memcmp(c.out, want, sizeof want) == 0);
+    call_free(&c);
+}
