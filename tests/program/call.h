@@ -1,6 +1,7 @@
 /* Runs one primitive over host memory as a backend would: infers the result, lowers the
  * call, and runs each launch in uneven ranges. With CALL_CUDA the launches are those for
- * CUDA (cuda_target.c), so that every test can be built for both. */
+ * CUDA (cuda_target.c), with CALL_DEVICE the call runs on that device, so that every test
+ * can be built for all of them. */
 #ifndef PITH_TESTS_CALL_H
 #define PITH_TESTS_CALL_H
 
@@ -9,6 +10,9 @@
 #include "program/program_internal.h"
 #ifdef CALL_CUDA
 #    include "cuda_target.h"
+#endif
+#ifdef CALL_DEVICE
+#    include "device_call.h"
 #endif
 
 enum { CALL_OPERANDS = 64 };
@@ -41,7 +45,7 @@ static PT_UNUSED bool call_isa_runs(pithp_isa isa) {
     return isa == PITHP_ISA_BASE;
 }
 
-static pith_status call_take(void *closure, const pithp_launch *launch) {
+static PT_UNUSED pith_status call_take(void *closure, const pithp_launch *launch) {
     const call *c = closure;
     char args[PITHP_LAUNCH_ARGS];
     cr_assert(launch->args_bytes <= sizeof args);
@@ -56,6 +60,34 @@ static pith_status call_take(void *closure, const pithp_launch *launch) {
     return PITH_OK;
 }
 
+/* Over host memory, or by copies over the device's. */
+static PT_UNUSED pith_status call_lower(call *c, const pithp_call *it) {
+#ifdef CALL_DEVICE
+    return device_run(it, &c->result, c->data, c->out, c->result.bytes + 8, c->report);
+#else
+#    ifdef CALL_CUDA
+    const size_t temporary = pithp_cuda_temporary_bytes(it, &c->result);
+#    else
+    const size_t temporary = pithp_temporary_bytes(it, &c->result);
+#    endif
+    const pithp_memory memory = {
+        .operands = c->data,
+        .result = c->out,
+        .temporary = temporary ? malloc(temporary) : NULL,
+        .report = c->report,
+    };
+#    ifdef CALL_CUDA
+    const pithp_sink sink = {call_take, c, &call_cuda_target};
+    const pith_status rc = pithp_lower_cuda(it, &c->result, &memory, &sink);
+#    else
+    const pithp_sink sink = {.take = call_take, .closure = c};
+    const pith_status rc = pithp_lower(it, &c->result, &memory, &sink);
+#    endif
+    free(memory.temporary);
+    return rc;
+#endif
+}
+
 /* Runs it; a refused call leaves its reason in c->refusal and out NULL. */
 static PT_UNUSED pith_status call_run(call *c) {
     const pithp_call it = {c->primitive, c->count, c->specs, c->params};
@@ -63,27 +95,9 @@ static PT_UNUSED pith_status call_run(call *c) {
     const pith_status rc = pithp_infer(&it, &c->result, &c->refusal);
     if (rc)
         return rc;
-#ifdef CALL_CUDA
-    const size_t temporary = pithp_cuda_temporary_bytes(&it, &c->result);
-#else
-    const size_t temporary = pithp_temporary_bytes(&it, &c->result);
-#endif
     c->out = malloc(c->result.bytes + 8);
     memset(c->out, 0xA5, c->result.bytes + 8);
-    const pithp_memory memory = {
-        .operands = c->data,
-        .result = c->out,
-        .temporary = temporary ? malloc(temporary) : NULL,
-        .report = c->report,
-    };
-#ifdef CALL_CUDA
-    const pithp_sink sink = {call_take, c, &call_cuda_target};
-    const pith_status ran = pithp_lower_cuda(&it, &c->result, &memory, &sink);
-#else
-    const pithp_sink sink = {.take = call_take, .closure = c};
-    const pith_status ran = pithp_lower(&it, &c->result, &memory, &sink);
-#endif
-    free(memory.temporary);
+    const pith_status ran = call_lower(c, &it);
     uint64_t guard;
     memcpy(&guard, (char *)c->out + c->result.bytes, 8);
     cr_assert(guard == 0xA5A5A5A5A5A5A5A5u, "%s wrote beyond its result",
