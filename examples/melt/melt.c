@@ -12,7 +12,7 @@ static const Lists *build_lists(pith_scope *s,
                                 const pith_array **folded) {
     const Lists *old = sim->lists;
     const double reach = sim->cutoff + sim->skin;
-    const int64_t nx = old->cells.x, ny = old->cells.y, nz = old->cells.z;
+    const int64_t nx = old->cells.nx, ny = old->cells.ny, nz = old->cells.nz;
     const melt_fold_result fold =
         pith_launch(s, melt_fold, position, sim->box, nx, ny, nz);
     const pith_array *order = pith_argsort(s, fold.cell, 0);
@@ -59,13 +59,11 @@ melt_start(pith_scope *s, const Atoms *atoms, const pith_array *box, const Optio
     double lengths[3];
     if (!pith_read(s, box, lengths, sizeof lengths))
         return NULL;
-    const double width = (o->cutoff + o->skin) / 2; /* of a cell, at least */
     Sim sim = pith_initial(Sim);
     Lists lists = pith_initial(Lists);
     lists.max_neighbours = o->max_neighbours;
-    lists.cells.x = lengths[0] > width ? (int64_t)(lengths[0] / width) : 1;
-    lists.cells.y = lengths[1] > width ? (int64_t)(lengths[1] / width) : 1;
-    lists.cells.z = lengths[2] > width ? (int64_t)(lengths[2] / width) : 1;
+    lists.cells = melt_grid_for(lengths, o->cutoff + o->skin,
+                                pith_array_spec(atoms->position)->shape[0]);
     sim.box = box;
     sim.step = pith_i64(s, 0);
     sim.cutoff = o->cutoff;

@@ -11,13 +11,9 @@ typedef struct {
 } Atoms;
 
 typedef struct {
-    int64_t x, y, z;
-} Cells;
-
-typedef struct {
     const pith_array *neighbour, *count, *origin;
     int64_t max_neighbours;
-    Cells cells;
+    melt_grid cells;
 } Lists;
 
 typedef struct {
@@ -42,7 +38,7 @@ PITH_NODE(Lists,
                     .unit = "sigma",
                     .doc = "positions at the last build"),
           PITH_STATIC(max_neighbours, .initial = 160),
-          PITH_STATIC_STRUCT(cells, x, y, z))
+          PITH_STATIC_STRUCT(cells, nx, ny, nz))
 
 PITH_NODE(Sim,
           PITH_CHILD(atoms, Atoms),

@@ -241,6 +241,8 @@ PITH_KERNEL(melt_neighbours,
         }
     }
     pith_require_capacity(max_neighbours, row.found);
+    for (int64_t e = row.found; e < max_neighbours; e++) /* so saved rows are alike */
+        neighbour[atom * max_neighbours + e] = -1;
     count[atom] = (int32_t)row.found;
 }
 

@@ -48,7 +48,8 @@ static bool report(run *r, int64_t done) {
         pithp_progress_hide(&r->progress);
         o->each(work, r->state, step, o->closure);
     }
-    if (o->save && done > 0 && due(done, o->save_every, o->steps) && !pith_failed(work))
+    if (o->save && (done > 0 || o->steps == 0) && due(done, o->save_every, o->steps) &&
+        !pith_failed(work))
         pith_save(work, r->state, o->save, &(pith_save_options){.step = step});
     pith_scope_close(work);
     return r->s->error.code == PITH_OK;

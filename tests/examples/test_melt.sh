@@ -1,0 +1,159 @@
+#!/bin/sh
+# test_melt.sh CASE MELT PITH DATA: the melt as its users run it. DATA is a folder with LAMMPS's input and output.
+set -eu
+case=$1 melt=$2 pith=$3 data=$4
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+
+fail() {
+    echo "FAILED: $*"
+    exit 1
+}
+
+# refused TEXT COMMAND...: the command fails, with one line on stderr that has the text.
+refused() {
+    text=$1
+    shift
+    if "$@" >out 2>err; then fail "not refused: $*"; fi
+    grep -qF -- "$text" err || fail "expected '$text' in: $(cat err)"
+    [ "$(wc -l <err)" -eq 1 ] || fail "more than one line: $(cat err)"
+}
+
+# same A B: the two checkpoints hold the same state.
+same() {
+    "$pith" diff "$1" "$2" >diff.txt || fail "$1 and $2 differ: $(cat diff.txt)"
+}
+
+# final STEPS FILE OPTIONS...: run that many steps and save the last state.
+final() {
+    steps=$1 file=$2
+    shift 2
+    "$melt" --steps "$steps" --save "$file" --device host "$@" >run.txt
+}
+
+# A data file of n^3 cubes, as a LAMMPS user writes it, from lines of the head on.
+write_head() {
+    printf 'small\n\n%s\n1 atom types\n\n0 %s xlo xhi\n0 %s ylo yhi\n0 %s zlo zhi\n\n' "$1" "$2" "$2" "$2"
+}
+
+case $case in
+lammps) # the thermodynamic table agrees with LAMMPS for 50 steps, later its averages do
+    "$melt" --data "$data/melt-4000.data" --steps 250 --thermo 1 --device host >got.txt
+    awk -v limit=1e-8 '
+        function off(a, b) { d = a - b; if (d < 0) d = -d; if (b < 0) b = -b; return d / b }
+        FNR == NR { if ($1 ~ /^[0-9]+$/) for (i = 2; i <= 6; i++) ref[$1, i] = $i; next }
+        $1 ~ /^[0-9]+$/ {
+            rows++
+            for (i = 2; i <= 6; i++) {
+                if ($1 <= 50 && off($i, ref[$1, i]) > limit) { print "step", $1, "column", i, $i, ref[$1, i]; bad = 1 }
+                if ($1 > 100) { mine[i] += $i; theirs[i] += ref[$1, i] }
+            }
+        }
+        END {
+            if (rows != 251) { print rows, "rows"; bad = 1 }
+            for (i = 2; i <= 5; i++) if (off(mine[i], theirs[i]) > 0.01) { print "average of column", i; bad = 1 }
+            exit bad
+        }' "$data/melt-4000.thermo" got.txt || fail "the table differs from LAMMPS's"
+    ;;
+single) # f32 follows f64 at first, and conserves energy
+    "$melt" --precision single --steps 200 --thermo 10 --device host >got.txt
+    awk '$1 == 0 { e = $5; p = $3 } $1 ~ /^[0-9]+$/ { d = $5 - e; if (d < -0.02 || d > 0.02) exit 1 }
+         END { d = p + 6.773368053; exit !(d < 1e-5 && d > -1e-5) }' got.txt || fail "$(cat got.txt)"
+    ;;
+output) # the table, the last line, --steps 0
+    "$melt" --steps 250 --thermo 100 --device host --threads 1 >got.txt 2>err
+    [ ! -s err ] || fail "stderr is no terminal: $(cat err)"
+    head -n 1 got.txt | grep -Eq '^ *Step +Temp +PotEng +KinEng +TotEng +Press *$' || fail "$(head -n 1 got.txt)"
+    awk 'NR > 1 && $1 ~ /^[0-9]+$/ { printf "%s ", $1 }' got.txt >steps
+    [ "$(cat steps)" = "0 100 200 250 " ] || fail "rows of steps $(cat steps)"
+    tail -n 1 got.txt | grep -Eq '^Performance: [0-9]+\.[0-9][0-9] M atom-steps/s \(4000 atoms, 250 steps, [0-9]+\.[0-9]{3} s, host, 1 thread\)$' ||
+        fail "$(tail -n 1 got.txt)"
+    "$melt" --steps 0 --device host >got.txt
+    [ "$(grep -cE '^ +[0-9]' got.txt)" -eq 1 ] || fail "--steps 0 prints: $(cat got.txt)"
+    ;;
+resume) # run(n) is run(k), save, resume, run(n-k), bit for bit, for every k
+    final 24 straight.json
+    for k in 0 1 2 3 5 8 12 16 19 23; do
+        final $k part.json
+        "$melt" --resume part.json --steps $((24 - k)) --thermo 1000 --save whole.json --device host >run.txt
+        same straight.json whole.json
+        grep -Eq "^ +24 " run.txt || fail "the Step column does not go on: $(cat run.txt)"
+    done
+    "$melt" --resume straight.json --steps 100 --save-every 10 --save every.json --device host >/dev/null
+    final 124 straight.json
+    same straight.json every.json
+    ;;
+threads) # nothing depends on the number of threads
+    for precision in double single; do
+        final 120 one.json --threads 1 --precision $precision
+        for threads in 2 3 8; do
+            final 120 many.json --threads $threads --precision $precision
+            same one.json many.json
+        done
+    done
+    PITH_ISA=base final 30 plain.json
+    final 30 best.json
+    same plain.json best.json
+    PITH_HOST_ASYNC=1 final 30 later.json
+    same later.json best.json
+    ;;
+capacity) # a neighbour that does not fit is an error, never a wrong force
+    refused "max_neighbours" "$melt" --max-neighbours 8 --steps 10 --save no.json --device host
+    grep -qE 'is 8|have 8' err && grep -qE 'need(s|ed)? [0-9]+' err || fail "have and need are missing: $(cat err)"
+    [ ! -e no.json ] || fail "a failed run left a checkpoint"
+    ;;
+data) # data files: what is read, and what is refused with its line
+    { write_head '2 atoms' 6; printf 'Atoms\n\n2 1 1.5 0 0 0 0 0\n1 1 -0.5 0 0\n'; } >two.data
+    "$melt" --data two.data --steps 0 --device host >got.txt
+    # r = 2: 4 (2^-12 - 2^-6), half of it per atom
+    awk '$1 == 0 { d = $3 + 0.03076171875; exit !(d < 1e-12 && d > -1e-12) }' got.txt || fail "$(cat got.txt)"
+    refused "missing.data: No such file" "$melt" --data missing.data --device host
+    { write_head '2 atoms' 6; printf 'Atoms # full\n\n'; } >bad.data
+    refused "bad.data:10: atom style full; expected atomic" "$melt" --data bad.data --device host
+    { write_head '2 atoms' 6; printf 'Atoms\n\n1 1 0 0 0\n1 1 1 1 1\n'; } >bad.data
+    refused "bad.data:13: Atoms: atom 1 comes twice" "$melt" --data bad.data --device host
+    { write_head '2 atoms' 6; printf 'Atoms\n\n1 1 0 0 0\n2 1 1 nan 1\n'; } >bad.data
+    refused "bad.data:13: Atoms: '2 1 1 nan 1' has a number that is not finite" "$melt" --data bad.data --device host
+    { write_head '2 atoms' 6; printf 'Atoms\n\n1 1 0 0 0\n'; } >bad.data
+    refused "ends inside the section Atoms" "$melt" --data bad.data --device host
+    { write_head '2 atoms' 6; printf 'Bonds\n\n1 1 1 2\n'; } >bad.data
+    refused "bad.data:10: the section 'Bonds' is not supported" "$melt" --data bad.data --device host
+    printf 'tilted\n\n1 atoms\n1 atom types\n0 6 xlo xhi\n0 6 ylo yhi\n0 6 zlo zhi\n1 0 0 xy xz yz\n' >bad.data
+    refused "bad.data:8: the box is tilted" "$melt" --data bad.data --device host
+    printf 'two\n\n1 atoms\n2 atom types\n' >bad.data
+    refused "bad.data:4: expected 1 atom type" "$melt" --data bad.data --device host
+    : >bad.data
+    refused "the file is empty" "$melt" --data bad.data --device host
+    ;;
+options) # the command line
+    "$melt" --help | grep -q -- '--max-neighbours N' || fail "--help"
+    refused "--steps: expected a whole number" "$melt" --steps x
+    refused "--dt: expected a number above 0" "$melt" --dt -1
+    refused "--precision: expected double or single" "$melt" --precision half
+    refused "--frobnicate: expected an option" "$melt" --frobnicate 1
+    refused "--save-every" "$melt" --save-every 5
+    refused "does not go with it" "$melt" --resume a.json --cutoff 3
+    refused "none.json" "$melt" --resume none.json --device host
+    ;;
+dump) # extended XYZ that ASE reads
+    python3 -c 'import ase.io' 2>/dev/null || { echo "SKIPPED: no ase in python3"; exit 77; }
+    "$melt" --steps 20 --dump out.xyz --dump-every 10 --device host >run.txt
+    python3 - <<'PY' || fail "ASE reads something else"
+import ase.io
+frames = ase.io.read("out.xyz", index=":")
+assert len(frames) == 3 and all(len(f) == 4000 and f.pbc.all() for f in frames)
+assert abs(frames[0].cell.lengths()[0] - 16.795961913825074) < 1e-9
+assert frames[0].positions.shape == (4000, 3) and "velo" in frames[0].arrays
+PY
+    ;;
+dump_text) # frames as text, without ASE
+    "$melt" --steps 20 --dump out.xyz --dump-every 10 --device host >run.txt
+    [ "$(grep -c '^4000$' out.xyz)" -eq 3 ] && [ "$(wc -l <out.xyz)" -eq 12006 ] || fail "not three frames"
+    sed -n 2p out.xyz | grep -q 'Properties=species:S:1:pos:R:3:velo:R:3 pbc="T T T"' || fail "$(sed -n 2p out.xyz)"
+    ;;
+*)
+    fail "no such case"
+    ;;
+esac
+echo "melt $case: passed"
