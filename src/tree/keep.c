@@ -129,12 +129,6 @@ static bool note(moving *m, const void *object, bool *known) {
     return !array || note_buffer(m, object);
 }
 
-static bool outlives(const moving *m, const void *object) {
-    pithp_block *block = NULL;
-    pithp_block_find((const char *)object - 1, &block);
-    return pithp_block_outlives(m->outer, block);
-}
-
 /* Why a leaf cannot be kept. */
 static pith_status check_leaf(moving *m, const pithp_walk *w) {
     const pithp_header *h = pithp_header_of(w->node);
@@ -166,7 +160,7 @@ static pith_status gather(moving *m, const void *tree) {
         bool known = false;
         if (visit == PITHP_VISIT_LEAVE || visit == PITHP_VISIT_ABSENT)
             continue;
-        const bool stays = outlives(m, w.node);
+        const bool stays = pithp_scope_reaches(m->outer, pithp_owner_of(w.node));
         if (!stays && visit == PITHP_VISIT_LEAF)
             rc = check_leaf(m, &w);
         if (!stays && rc == PITH_OK && !note(m, w.node, &known))

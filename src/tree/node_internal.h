@@ -92,11 +92,6 @@ pithp_recent *pithp_recent_of_shape(pith_scope *s, const pithp_shape *shape);
 
 /* ---- Records (record.c) ---- */
 
-/* How a child lives compared to a scope it is to be used in. */
-static inline bool pithp_block_outlives(const pith_scope *s, const pithp_block *block) {
-    return block->owner ? pithp_scope_reaches(s, block->owner) : block->runtime == NULL;
-}
-
 /* The block of the child looked at last: children that follow each other mostly share it.
  */
 typedef struct pithp_block_seen {

@@ -138,7 +138,7 @@ bool pithp_block_look(pith_scope *s,
         return false;
     seen->block = block;
     seen->index = (uintptr_t)((const char *)child - 1) / PITHP_BLOCK_BYTES;
-    if (block->owner != s && !pithp_block_outlives(s, block)) {
+    if (block->owner != s && !pithp_scope_reaches(s, block->owner)) {
         *keep = true;
         seen->index = 0; /* so that the next child of the block is noted too */
     }

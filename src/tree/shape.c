@@ -27,6 +27,10 @@ typedef struct {
     pithp_recent recent[RECENTS];
 } scope_shapes;
 
+/* The owner of static records: they live as long as the shapes they are part of, and no
+ * scope reaches this one, so that what uses them otherwise takes a copy. */
+static pith_scope static_records;
+
 uint64_t pithp_shape_hash_mask = UINT64_MAX;
 
 /* ---- The room in runtimes and scopes ---- */
@@ -353,6 +357,7 @@ static const void *instance_of(pith_runtime *rt, pithp_shape *shape) {
         shape->instance = pithp_block_acquire(rt, bytes);
         if (!shape->instance)
             return NULL;
+        shape->instance->owner = &static_records;
         pithp_header *h = (pithp_header *)(shape->instance + 1);
         *h = (pithp_header){
             .magic = PITHP_OBJECT_MAGIC, .kind = PITHP_KIND_RECORD, .shape = shape};
