@@ -674,6 +674,18 @@ remember(pith_scope *s, scope_shapes *own, const pithp_shape *shape) {
     return r;
 }
 
+/* What a scope around this one remembers: its leaves' specs were checked there. */
+static pithp_recent *
+remember_as(pith_scope *s, scope_shapes *own, const pithp_recent *other) {
+    pithp_recent *r = remember(s, own, other->shape);
+    if (!r || !other->checked)
+        return r;
+    memcpy(r->specs, other->specs, (size_t)r->shape->slot_count * sizeof *r->specs);
+    r->checked = true;
+    r->flags = other->flags;
+    return r;
+}
+
 pithp_recent *pithp_recent_of_shape(pith_scope *s, const pithp_shape *shape) {
     scope_shapes *own = shapes_of(s);
     if (PITHP_UNLIKELY(!own))
@@ -693,7 +705,7 @@ pithp_recent *pithp_recent_find(pith_scope *s, const pith_type *type, const void
         scope_shapes *others = p->room[PITHP_ROOM_TREE];
         const pithp_recent *found = others ? place_of_type(others, type) : NULL;
         if (found && found->type == type && same_bits(found->shape, value))
-            return remember(s, own, found->shape);
+            return remember_as(s, own, found);
     }
     const pithp_shape *shape = intern_record(s, type, value);
     return shape ? remember(s, own, shape) : NULL;
