@@ -15,6 +15,9 @@ enum {
 enum { CACHE_LEAST = 8 };
 #endif
 enum { CACHE_MOST = CACHE_LEAST + 256 };
+/* Free regions of several blocks: how many, and of how many bytes together. */
+enum { REGIONS_MOST = 32 };
+static const size_t region_bytes_most = (size_t)64 << 20;
 
 _Atomic(pithp_block_leaf *) pithp_block_table[1 << PITHP_BLOCK_TOP_BITS];
 static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -75,12 +78,33 @@ static pithp_block *take_cached(pith_runtime *rt) {
     return block;
 }
 
+/* The smallest free region that fits and is not much larger. */
+static pithp_block *take_region(pith_runtime *rt, size_t bytes) {
+    pithp_block *best = NULL, *before_best = NULL;
+    pthread_mutex_lock(&rt->lock);
+    for (pithp_block *block = rt->region_first, *before = NULL; block;
+         before = block, block = block->next)
+        if (block->bytes >= bytes && block->bytes / 2 <= bytes &&
+            (!best || block->bytes < best->bytes))
+            best = block, before_best = before;
+    if (best) {
+        *(before_best ? &before_best->next : &rt->region_first) = best->next;
+        if (rt->region_last == best)
+            rt->region_last = before_best;
+        rt->region_count--;
+        rt->region_bytes -= best->bytes;
+    }
+    pthread_mutex_unlock(&rt->lock);
+    return best;
+}
+
 pithp_block *pithp_block_acquire(pith_runtime *rt, size_t bytes) {
     size_t rounded;
     if (pithp_add_overflows(bytes, PITHP_BLOCK_BYTES - 1, &rounded))
         return NULL;
     rounded &= ~(PITHP_BLOCK_BYTES - 1);
-    pithp_block *block = rounded == PITHP_BLOCK_BYTES ? take_cached(rt) : NULL;
+    pithp_block *block =
+        rounded == PITHP_BLOCK_BYTES ? take_cached(rt) : take_region(rt, rounded);
     if (!block) {
         block = pithp_allocate_aligned(rt, rounded, PITHP_BLOCK_BYTES);
         if (!block)
@@ -89,6 +113,8 @@ pithp_block *pithp_block_acquire(pith_runtime *rt, size_t bytes) {
             pithp_release_aligned(rt, block, rounded, PITHP_BLOCK_BYTES);
             return NULL;
         }
+    } else {
+        rounded = block->bytes;
     }
     *block = (pithp_block){.runtime = rt, .bytes = rounded};
     mark(block, PITHP_BLOCK_LIVE);
@@ -100,9 +126,39 @@ static void release(pith_runtime *rt, pithp_block *block) {
     pithp_release_aligned(rt, block, block->bytes, PITHP_BLOCK_BYTES);
 }
 
+/* The oldest ones go where there are too many. */
+static void free_region(pith_runtime *rt, pithp_block *block) {
+    if (block->bytes > region_bytes_most / 2) {
+        release(rt, block);
+        return;
+    }
+    mark(block, PITHP_BLOCK_FREED);
+    block->next = NULL;
+    pithp_block *surplus = NULL;
+    pthread_mutex_lock(&rt->lock);
+    *(rt->region_last ? &rt->region_last->next : &rt->region_first) = block;
+    rt->region_last = block;
+    rt->region_count++;
+    rt->region_bytes += block->bytes;
+    while (rt->region_count > REGIONS_MOST || rt->region_bytes > region_bytes_most) {
+        pithp_block *oldest = rt->region_first;
+        rt->region_first = oldest->next;
+        rt->region_count--;
+        rt->region_bytes -= oldest->bytes;
+        oldest->next = surplus;
+        surplus = oldest;
+    }
+    pthread_mutex_unlock(&rt->lock);
+    while (surplus) {
+        pithp_block *next = surplus->next;
+        release(rt, surplus);
+        surplus = next;
+    }
+}
+
 void pithp_block_free(pith_runtime *rt, pithp_block *block) {
     if (block->bytes != PITHP_BLOCK_BYTES) {
-        release(rt, block);
+        free_region(rt, block);
         return;
     }
     mark(block, PITHP_BLOCK_FREED);
@@ -132,6 +188,35 @@ void pithp_block_cache_free(pith_runtime *rt) {
     }
     rt->cached_last = NULL;
     rt->cached_count = 0;
+    while (rt->region_first) {
+        pithp_block *block = rt->region_first;
+        rt->region_first = block->next;
+        release(rt, block);
+    }
+    rt->region_last = NULL;
+    rt->region_count = 0;
+    rt->region_bytes = 0;
+}
+
+/* ---- Memory for a while ---- */
+
+enum { LEAST_SCRATCH_REGION = 32768 };
+
+void *pithp_scratch_allocate(pith_runtime *rt, size_t bytes) {
+    size_t region;
+    if (bytes < LEAST_SCRATCH_REGION)
+        return pithp_allocate(rt, bytes);
+    if (pithp_add_overflows(bytes, sizeof(pithp_block), &region))
+        return NULL;
+    pithp_block *block = pithp_block_acquire(rt, region);
+    return block ? block + 1 : NULL;
+}
+
+void pithp_scratch_release(pith_runtime *rt, void *memory, size_t bytes) {
+    if (bytes < LEAST_SCRATCH_REGION || !memory)
+        pithp_release(rt, memory, bytes);
+    else
+        pithp_block_free(rt, (pithp_block *)memory - 1);
 }
 
 /* Blocks of the process: bump allocation, never freed. */
