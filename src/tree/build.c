@@ -316,7 +316,7 @@ static const void *
 build_nodes(pith_scope *s, const pithp_structure *t, const pith_array *const *items) {
     builder b = {0};
     const size_t bytes = (size_t)t->node_count * sizeof *b.values;
-    b.values = pithp_allocate(s->runtime, bytes);
+    b.values = pithp_scratch_allocate(s->runtime, bytes);
     if (!b.values) {
         pithp_fail_memory(s, bytes);
         return NULL;
@@ -342,7 +342,7 @@ build_nodes(pith_scope *s, const pithp_structure *t, const pith_array *const *it
     }
     const void *made = good ? b.values[0] : NULL;
     pithp_walk_end(&b.w);
-    pithp_release(s->runtime, b.values, bytes);
+    pithp_scratch_release(s->runtime, b.values, bytes);
     return made;
 }
 
@@ -358,7 +358,7 @@ static const void *build_kept(pith_scope *s,
                               const pith_scope *owner,
                               const pith_array *const *items) {
     const size_t bytes = (size_t)t->item_count * sizeof *items;
-    const pith_array **kept = pithp_allocate(s->runtime, bytes);
+    const pith_array **kept = pithp_scratch_allocate(s->runtime, bytes);
     if (!kept) {
         pithp_fail_memory(s, bytes);
         return NULL;
@@ -367,7 +367,7 @@ static const void *build_kept(pith_scope *s,
     const void *made = NULL;
     if (pithp_keep_slots(s, t->item_count, (const void **)kept) == PITH_OK)
         made = build_slab(s, t, owner, kept);
-    pithp_release(s->runtime, kept, bytes);
+    pithp_scratch_release(s->runtime, kept, bytes);
     return made;
 }
 

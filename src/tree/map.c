@@ -93,7 +93,7 @@ pith_status pithp_forest_make(pith_scope *s,
     if (pithp_mul_overflows(forest->bytes, (size_t)count - 1, &forest->bytes))
         forest->bytes = SIZE_MAX;
     if (count > 1) {
-        forest->others = pithp_allocate(s->runtime, forest->bytes);
+        forest->others = pithp_scratch_allocate(s->runtime, forest->bytes);
         if (!forest->others)
             rc = pithp_fail_memory(s, forest->bytes);
     }
@@ -119,7 +119,7 @@ pith_status pithp_forest_make(pith_scope *s,
 
 void pithp_forest_end(pithp_forest *forest) {
     if (forest->others)
-        pithp_release(forest->first.rt, forest->others, forest->bytes);
+        pithp_scratch_release(forest->first.rt, forest->others, forest->bytes);
     pithp_flat_end(&forest->first);
 }
 
@@ -194,13 +194,13 @@ const void *pith_tree_map(pith_scope *s,
         return nil;
     const pithp_structure *t = &forest.first.structure;
     const size_t bytes = (size_t)(t->item_count + count) * sizeof(void *);
-    const pith_array **results = pithp_allocate(s->runtime, bytes);
+    const pith_array **results = pithp_scratch_allocate(s->runtime, bytes);
     const void *made = NULL;
     if (!results)
         pithp_fail_memory(s, bytes);
     else if (map_items(s, &m, &forest, results + t->item_count, results) == PITH_OK)
         made = pithp_build(s, t, pithp_owner_of(trees[0]), results);
-    pithp_release(s->runtime, results, bytes);
+    pithp_scratch_release(s->runtime, results, bytes);
     pithp_forest_end(&forest);
     return made ? made : nil;
 }

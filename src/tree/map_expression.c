@@ -164,7 +164,7 @@ static pith_status make_table(const call *c, pithp_map_cached *table) {
         count += (t->specs[i]->count + width - 1) >> table->shift;
     table->total = count << table->shift;
     const size_t bytes = (size_t)count * sizeof(pithp_map_chunk);
-    pithp_map_chunk *chunks = pithp_allocate(c->s->runtime, bytes);
+    pithp_map_chunk *chunks = pithp_scratch_allocate(c->s->runtime, bytes);
     if (!chunks)
         return pithp_fail_memory(c->s, bytes);
     for (int64_t i = 0, next = 0; i < t->item_count; i++)
@@ -179,7 +179,7 @@ static pith_status make_table(const call *c, pithp_map_cached *table) {
     pith_status rc = table->chunks ? PITH_OK : c->s->error.code;
     if (rc == PITH_OK && bytes)
         rc = pithp_copy_in(c->s, table->chunks->data, chunks, bytes);
-    pithp_release(c->s->runtime, chunks, bytes);
+    pithp_scratch_release(c->s->runtime, chunks, bytes);
     return rc;
 }
 
@@ -187,7 +187,7 @@ static pith_status find_table(const call *c, pithp_map_cached *table) {
     const pithp_structure *t = &c->forest.first.structure;
     const size_t specs = (size_t)t->item_count * sizeof *t->specs;
     const size_t bytes = specs + (size_t)t->item_count;
-    char *key = pithp_allocate(c->s->runtime, bytes);
+    char *key = pithp_scratch_allocate(c->s->runtime, bytes);
     if (!key)
         return pithp_fail_memory(c->s, bytes);
     memcpy(key, t->specs, specs);
@@ -202,7 +202,7 @@ static pith_status find_table(const call *c, pithp_map_cached *table) {
     } else {
         rc = pithp_buffer_read(c->s, table->chunks);
     }
-    pithp_release(c->s->runtime, key, bytes);
+    pithp_scratch_release(c->s->runtime, key, bytes);
     return rc;
 }
 
@@ -211,7 +211,7 @@ static pithp_buffer *make_addresses(const call *c) {
     const int64_t count = c->forest.first.structure.item_count;
     const int each = c->text.trees + 1;
     const size_t bytes = (size_t)count * (size_t)each * sizeof(void *);
-    void **addresses = pithp_allocate(c->s->runtime, bytes);
+    void **addresses = pithp_scratch_allocate(c->s->runtime, bytes);
     if (!addresses) {
         pithp_fail_memory(c->s, bytes);
         return NULL;
@@ -226,7 +226,7 @@ static pithp_buffer *make_addresses(const call *c) {
         pithp_buffer_release(buffer, 1);
         buffer = NULL;
     }
-    pithp_release(c->s->runtime, addresses, bytes);
+    pithp_scratch_release(c->s->runtime, addresses, bytes);
     return buffer;
 }
 
@@ -309,7 +309,7 @@ static const void *map_forest(call *c, const void *like) {
     const pithp_structure *t = &c->forest.first.structure;
     const size_t each = sizeof *c->results + sizeof *c->loops;
     const size_t bytes = (size_t)t->item_count * each;
-    c->results = pithp_allocate(c->s->runtime, bytes);
+    c->results = pithp_scratch_allocate(c->s->runtime, bytes);
     if (!c->results) {
         pithp_fail_memory(c->s, bytes);
         return NULL;
@@ -320,7 +320,7 @@ static const void *map_forest(call *c, const void *like) {
         pithp_arrays_make(c->s, t->item_count, t->specs, c->results) == PITH_OK &&
         (t->item_count == 0 || launch(c) == PITH_OK))
         made = pithp_build(c->s, t, pithp_owner_of(like), c->results);
-    pithp_release(c->s->runtime, c->results, bytes);
+    pithp_scratch_release(c->s->runtime, c->results, bytes);
     return made;
 }
 

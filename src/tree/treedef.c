@@ -21,9 +21,9 @@ static bool is_treedef(const pith_treedef *def, pithp_block **block) {
 static void release_arrays(pith_scope *s, void *thing) {
     pith_treedef *def = thing;
     if (def->token_bytes)
-        pithp_release(s->runtime, def->structure.tokens, def->token_bytes);
+        pithp_scratch_release(s->runtime, def->structure.tokens, def->token_bytes);
     if (def->item_bytes)
-        pithp_release(s->runtime, def->items, def->item_bytes);
+        pithp_scratch_release(s->runtime, def->items, def->item_bytes);
 }
 
 /* Tokens and heads, items and specs move to memory of the scope, or of the treedef. */

@@ -8,15 +8,14 @@
 bool pithp_walk_enter(pithp_walk *w, const void *node, const pithp_shape *shape) {
     if (PITHP_UNLIKELY(w->depth == w->room)) {
         const size_t bytes = (size_t)w->room * sizeof *w->frames;
-        pithp_frame *grown = w->frames == w->first
-                                 ? pithp_allocate(w->rt, 2 * bytes)
-                                 : pithp_reallocate(w->rt, w->frames, bytes, 2 * bytes);
+        pithp_frame *grown = pithp_scratch_allocate(w->rt, 2 * bytes);
         if (!grown) {
             w->failed = true;
             return false;
         }
-        if (w->frames == w->first)
-            memcpy(grown, w->first, bytes);
+        memcpy(grown, w->frames, bytes);
+        if (w->frames != w->first)
+            pithp_scratch_release(w->rt, w->frames, bytes);
         w->frames = grown;
         w->room *= 2;
     }
@@ -37,7 +36,7 @@ void pithp_walk_begin(pithp_walk *w, pith_runtime *rt, const void *tree) {
 
 void pithp_walk_end(pithp_walk *w) {
     if (w->frames != w->first)
-        pithp_release(w->rt, w->frames, (size_t)w->room * sizeof *w->frames);
+        pithp_scratch_release(w->rt, w->frames, (size_t)w->room * sizeof *w->frames);
     w->frames = w->first;
     w->depth = 0;
 }
@@ -97,14 +96,15 @@ static bool grow_items(pithp_flat *f, int64_t more) {
     pithp_structure *t = &f->structure;
     const int64_t old = f->item_room, need = t->item_count + more;
     const int64_t room = need > 2 * old ? need : 2 * old;
-    const pith_array **items = pithp_allocate(f->rt, (size_t)room * 2 * sizeof(void *));
+    const pith_array **items =
+        pithp_scratch_allocate(f->rt, (size_t)room * 2 * sizeof(void *));
     if (!items)
         return false;
     const pith_spec **specs = (const pith_spec **)(items + room);
     memcpy(items, f->items, (size_t)t->item_count * sizeof *items);
     memcpy(specs, t->specs, (size_t)t->item_count * sizeof *specs);
     if (f->items != f->first_items)
-        pithp_release(f->rt, f->items, (size_t)old * 2 * sizeof(void *));
+        pithp_scratch_release(f->rt, f->items, (size_t)old * 2 * sizeof(void *));
     f->items = items;
     t->specs = specs;
     f->item_room = room;
@@ -120,14 +120,14 @@ static inline bool reserve_items(pithp_flat *f, int64_t more) {
 static bool grow_tokens(pithp_flat *f) {
     pithp_structure *t = &f->structure;
     const size_t old = (size_t)f->token_room, each = sizeof *t->tokens + sizeof *t->heads;
-    uintptr_t *tokens = pithp_allocate(f->rt, 2 * old * each);
+    uintptr_t *tokens = pithp_scratch_allocate(f->rt, 2 * old * each);
     if (!tokens)
         return false;
     uint32_t *heads = (uint32_t *)(tokens + 2 * old);
     memcpy(tokens, t->tokens, old * sizeof *tokens);
     memcpy(heads, t->heads, old * sizeof *heads);
     if (t->tokens != f->first_tokens)
-        pithp_release(f->rt, t->tokens, old * each);
+        pithp_scratch_release(f->rt, t->tokens, old * each);
     t->tokens = tokens;
     t->heads = heads;
     f->token_room *= 2;
@@ -295,7 +295,7 @@ pith_status pithp_flat_make(pith_scope *s,
 void pithp_flat_end(pithp_flat *f) {
     const size_t token = sizeof(uintptr_t) + sizeof(uint32_t), item = 2 * sizeof(void *);
     if (f->structure.tokens != f->first_tokens)
-        pithp_release(f->rt, f->structure.tokens, (size_t)f->token_room * token);
+        pithp_scratch_release(f->rt, f->structure.tokens, (size_t)f->token_room * token);
     if (f->items != f->first_items)
-        pithp_release(f->rt, f->items, (size_t)f->item_room * item);
+        pithp_scratch_release(f->rt, f->items, (size_t)f->item_room * item);
 }

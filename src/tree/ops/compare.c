@@ -214,7 +214,7 @@ static bool compare_flat(comparison *c, double rtol, double atol) {
     if (!pithp_structure_same(&c->a.structure, &c->b.structure) || !same_specs(c))
         return false;
     const size_t bytes = (size_t)c->a.structure.item_count * sizeof *c->flags;
-    c->flags = pithp_allocate(c->s->runtime, bytes);
+    c->flags = pithp_scratch_allocate(c->s->runtime, bytes);
     if (!c->flags) {
         pithp_fail_memory(c->s, bytes);
         return false;
@@ -226,7 +226,7 @@ static bool compare_flat(comparison *c, double rtol, double atol) {
         good = c->rtol && c->atol;
     }
     good = good && compare_leaves(c) == PITH_OK && read_flags(c);
-    pithp_release(c->s->runtime, c->flags, bytes);
+    pithp_scratch_release(c->s->runtime, c->flags, bytes);
     return good;
 }
 

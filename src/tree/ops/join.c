@@ -75,7 +75,7 @@ static const void *join_trees(pith_scope *s,
         return NULL;
     const pithp_structure *t = &forest.first.structure;
     const size_t bytes = (size_t)count * sizeof(void *);
-    const pith_array **leaves = pithp_allocate(s->runtime, bytes);
+    const pith_array **leaves = pithp_scratch_allocate(s->runtime, bytes);
     const void *made = NULL;
     int64_t i = 0;
     if (!leaves)
@@ -95,7 +95,7 @@ static const void *join_trees(pith_scope *s,
     }
     if (leaves && i == t->item_count)
         made = pithp_build(s, t, pithp_owner_of(trees[0]), forest.first.items);
-    pithp_release(s->runtime, leaves, bytes);
+    pithp_scratch_release(s->runtime, leaves, bytes);
     pithp_forest_end(&forest);
     return made;
 }

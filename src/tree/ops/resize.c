@@ -245,7 +245,8 @@ static pith_status merge_all(const resizing *r) {
     while ((int64_t)mask < 2 * r->count)
         mask = 2 * mask + 1;
     const size_t bytes = (mask + 1) * sizeof(int64_t);
-    int64_t *table = pithp_allocate(r->s->runtime, bytes); /* place + 1; 0: free */
+    int64_t *table =
+        pithp_scratch_allocate(r->s->runtime, bytes); /* place + 1; 0: free */
     if (!table)
         return pithp_fail_memory(r->s, bytes);
     memset(table, 0, bytes);
@@ -260,7 +261,7 @@ static pith_status merge_all(const resizing *r) {
         else
             table[at] = i + 1;
     }
-    pithp_release(r->s->runtime, table, bytes);
+    pithp_scratch_release(r->s->runtime, table, bytes);
     return rc;
 }
 
