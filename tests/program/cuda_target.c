@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define M_LINKAGE static /* the library has the kernels under these names */
 /* clang-format off */
 #include "program/emit/prologue_host.h"
 #include "program/emit/helpers.h"

@@ -16,10 +16,13 @@
         }                                                                                \
         M_FN void name##_thread(const args *a, i64 t)
 #else
+#    ifndef M_LINKAGE /* `static` where the loops are for their own file */
+#        define M_LINKAGE
+#    endif
 #    define M_KERNEL(name, args)                                                         \
         M_FN void name##_thread(const args *a, i64 t);                                   \
-        void name(const void *p, i64 begin, i64 end);                                    \
-        void name(const void *p, i64 begin, i64 end) {                                   \
+        M_LINKAGE void name(const void *p, i64 begin, i64 end);                          \
+        M_LINKAGE void name(const void *p, i64 begin, i64 end) {                         \
             for (i64 t = begin; t < end; t++)                                            \
                 name##_thread((const args *)p, t);                                       \
         }                                                                                \
