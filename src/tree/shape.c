@@ -680,7 +680,8 @@ remember_as(pith_scope *s, scope_shapes *own, const pithp_recent *other) {
     pithp_recent *r = remember(s, own, other->shape);
     if (!r || !other->checked)
         return r;
-    memcpy(r->specs, other->specs, (size_t)r->shape->slot_count * sizeof *r->specs);
+    if (r->shape->slot_count)
+        memcpy(r->specs, other->specs, (size_t)r->shape->slot_count * sizeof *r->specs);
     r->checked = true;
     r->flags = other->flags;
     return r;
