@@ -1,0 +1,226 @@
+/* The pith command as its users meet it: output, messages and exit codes of every verb.
+ */
+#include "checkpoint/checkpoint_test.h"
+
+#include <sys/wait.h>
+
+static pith_runtime *rt;
+static pith_scope *s;
+static char output[65536];   /* of the last command, both streams */
+static char squeezed[65536]; /* the same with one space for several: columns aside */
+
+static void begin(void) {
+    ct_begin();
+    rt = pt_open();
+    s = pith_scope_open(rt);
+    unsetenv("NO_COLOR");
+}
+static void end(void) {
+    pith_scope_close(s);
+    pt_close(rt);
+    ct_end();
+}
+
+/* Run "pith ..." and return its exit code. */
+static int run(const char *arguments) {
+    char command[2048];
+    snprintf(command, sizeof command, "('%s' %s) 2>&1", PITH_COMMAND, arguments);
+    FILE *in = popen(command, "r");
+    const size_t n = fread(output, 1, sizeof output - 1, in);
+    output[n] = 0;
+    char *to = squeezed;
+    for (const char *c = output; *c; c++)
+        if (*c != ' ' || to == squeezed || to[-1] != ' ')
+            *to++ = *c;
+    *to = 0;
+    const int status = pclose(in);
+    cr_assert(WIFEXITED(status), "pith %s died:\n%s", arguments, output);
+    return WEXITSTATUS(status);
+}
+
+#define expect(code, arguments, ...)                                                     \
+    do {                                                                                 \
+        const char *const texts_[] = {__VA_ARGS__};                                      \
+        const int got_ = run(arguments);                                                 \
+        cr_assert(got_ == (code), "pith %s: exit code %d, expected %d:\n%s", arguments,  \
+                  got_, (code), output);                                                 \
+        for (size_t i_ = 0; i_ < sizeof texts_ / sizeof texts_[0]; i_++)                 \
+            cr_assert(strstr(squeezed, texts_[i_]), "pith %s: expected \"%s\" in:\n%s",  \
+                      arguments, texts_[i_], output);                                    \
+    } while (0)
+
+static const Sim *sim_with(int seed, const void *extra) {
+    Sim sim = *make_sim(s, 100, seed);
+    sim.extra = extra;
+    return pith_freeze(s, Sim, &sim);
+}
+
+Test(pith_command, shows_a_tree_with_what_is_in_its_leaves) {
+    begin();
+    const double odd[] = {1, (double)NAN, -(double)INFINITY, 0.25};
+    const pith_save_options options = {.step = 42,
+                                       .metadata = PITH_METADATA({"run", "seventeen"})};
+    const Sim *sim = sim_with(1, pith_array_copy(s, PITH_F64, PITH_SHAPE(2, 2), odd));
+    pt_ok(s, pith_save(s, sim, "a.json", &options));
+    expect(0, "show a.json", "a.json step 42, 4 leaves, 3.95 KiB", "run: seventeen\n",
+           "least greatest", "\u251c\u2500 .label = \"melt\"\n",
+           "\u2502 \u2514\u2500 .units = Units\n",
+           "\u2502 \u251c\u2500 .position f64[100,3] 2.34 KiB sigma -9.9",
+           ".neighbour i32[100,4] 1.56 KiB 0 99 49.5\n", ".energy f64 = -5.77 8 B\n",
+           ".spare absent\n", "f64[2,2] 32 B -inf 1 0.625 1 NaN, 1 infinite");
+    cr_assert(!strstr(output, "\033["), "no colours where there is no terminal");
+    cr_assert(
+        strstr(
+            output,
+            "\u251c\u2500 .neighbour     i32[100,4]   1.56 KiB                0        99   49.5\n"),
+        "%s", output);
+    expect(0, "show --no-stats a.json", ".position f64[100,3] 2.34 KiB sigma\n");
+    cr_assert(!strstr(output, "greatest"));
+    expect(0, "--color always show a.json", "\033[1ma.json\033[0m");
+    end();
+}
+
+Test(pith_command, cuts_large_trees_where_it_hurts_least) {
+    begin();
+    enum { COUNT = 1000 };
+    const void *items[COUNT];
+    for (int i = 0; i < COUNT; i++)
+        items[i] = pith_i32(s, i);
+    pt_ok(s, pith_save(s, pith_list_make(s, COUNT, items), "a.json", NULL));
+    expect(0, "show a.json", "list of 1000", "[0] i32 = 0", "[999] i32 = 999",
+           "\u251c\u2500 \u2026 952 more\n");
+    expect(0, "show --lines 10 a.json", "\u2026 992 more");
+    expect(0, "show --all a.json", "[500] i32 = 500");
+    const void *chain = pith_f64(s, 1);
+    for (int i = 0; i < 5000; i++)
+        chain = pith_list_make(s, PITH_ITEMS(chain, pith_none_make(s)));
+    pt_ok(s, pith_save(s, chain, "a.json", NULL));
+    expect(0, "show a.json", "list of 2", "\u2026");
+    cr_assert(strlen(output) < 10000);
+    end();
+}
+
+Test(pith_command, makes_what_it_shows_harmless) {
+    begin();
+    const char *const keys[] = {"\033[31m\n"};
+    const void *items[] = {pith_f64(s, 1)};
+    const pith_save_options options = {.metadata = PITH_METADATA({"\r", "\xc2\x9b"
+                                                                        "31m\a"})};
+    pt_ok(s, pith_save(s, pith_dict_make(s, 1, keys, items), "a.json", &options));
+    expect(0, "show a.json", "['\\x1b[31m\\x0a']", "\\x0d: \\x9b31m\\x07");
+    cr_assert(!strchr(output, '\033') && !strchr(output, '\r') &&
+              !strstr(output, "\xc2\x9b"));
+    end();
+}
+
+Test(pith_command, finds_differences) {
+    begin();
+    pt_ok(s, pith_save(s, sim_with(1, NULL), "a.json", NULL));
+    pt_ok(s, pith_save(s, sim_with(1, NULL), "b.json", &(pith_save_options){.step = 7}));
+    expect(0, "diff a.json b.json", "no difference: 3 leaves");
+    Sim other = *make_sim(s, 100, 1);
+    double x[300];
+    pt_ok(s, pith_read(s, other.atoms->position, x, sizeof x));
+    x[77] += 1e-3, x[299] += 2e-3;
+    const Atoms atoms = {pith_array_copy(s, PITH_F64, PITH_SHAPE(100, 3), x),
+                         pith_zeros(s, PITH_I8, PITH_SHAPE(100))};
+    other.atoms = pith_freeze(s, Atoms, &atoms);
+    other.timestep = 0.2;
+    pt_ok(s, pith_save(s, pith_freeze(s, Sim, &other), "b.json", NULL));
+    expect(1, "diff a.json b.json", "- a.json step 0\n+ b.json step 0\n",
+           "~ .timestep 0.1 \u2192 0.2\n",
+           "\u2260 .atoms.position f64[100,3] 2 of 300 |a-b| 0.002 [99,2] ",
+           "~ .atoms.charge absent \u2192 i8[100]\n",
+           "2 leaves are equal, 1 differs in value; the structure differs in 2 places");
+    expect(1, "diff --worst 2 a.json b.json", "|a-b| 0.002 [99,2]", "|a-b| 0.001 [25,2]");
+    expect(1, "diff --atol 0.0015 a.json b.json", "1 of 300 |a-b| 0.002");
+    expect(1, "diff --atol=0.01 a.json b.json", "3 leaves are equal, 0 differ in value");
+    expect(1, "diff --rtol 1 a.json b.json", "0 differ in value");
+    end();
+}
+
+static int diff_of(const void *a, const void *b, const char *options) {
+    char arguments[256];
+    pt_ok(s, pith_save(s, a, "a.json", NULL) && pith_save(s, b, "b.json", NULL));
+    snprintf(arguments, sizeof arguments, "diff %s a.json b.json", options);
+    return run(arguments);
+}
+
+Test(pith_command, knows_which_values_are_equal) {
+    begin();
+    const double zero[] = {0, (double)NAN}, minus[] = {-0.0, -(double)NAN};
+    const pith_array *a = pith_array_copy(s, PITH_F64, PITH_SHAPE(2), zero);
+    const pith_array *b = pith_array_copy(s, PITH_F64, PITH_SHAPE(2), minus);
+    cr_assert(diff_of(a, b, "") == 0 && diff_of(a, b, "--bits") == 1);
+    cr_assert(diff_of(a, pith_full(s, PITH_F64, PITH_SHAPE(2), 0), "--atol 1e300") == 1,
+              "NaN");
+    cr_assert(diff_of(pith_i64(s, INT64_MAX), pith_i64(s, INT64_MAX - 1), "") == 1);
+    cr_assert(diff_of(pith_i64(s, INT64_MAX), pith_i64(s, INT64_MAX - 1), "--atol 1") ==
+              0);
+    cr_assert(diff_of(pith_i64(s, INT64_MAX), pith_i64(s, INT64_MIN), "--atol 1e18") ==
+              1);
+    cr_assert(diff_of(pith_f64(s, (double)INFINITY), pith_f64(s, 1), "--rtol 1e300") ==
+              1);
+    cr_assert(diff_of(pith_f32(s, 1), pith_f64(s, 1), "") == 1);
+    cr_assert(strstr(output, "f32 \u2192 f64"), "%s", output);
+    const char *const keys[] = {"a", "b", "c"}, *const others[] = {"b", "c", "d"};
+    const void *items[] = {pith_f64(s, 1), pith_f64(s, 2), pith_f64(s, 3)};
+    cr_assert(diff_of(pith_dict_make(s, 3, keys, items),
+                      pith_dict_make(s, 3, others, items), "") == 1);
+    cr_assert(strstr(output, "-  ['a']") && strstr(output, "+  ['d']"), "%s", output);
+    cr_assert(strstr(output, "2 of 2") == NULL && strstr(output, "2 \u2192 1") == NULL);
+    end();
+}
+
+Test(pith_command, verifies) {
+    begin();
+    pt_ok(s, pith_save(s, sim_with(1, NULL), "a.json", NULL));
+    pt_ok(s, pith_save(s, pith_f64(s, 1), "b.json", NULL));
+    expect(0, "verify a.json b.json", "a.json: intact step 0, 3 leaves, 3.91 KiB\n",
+           "b.json: intact step 0, 1 leaf, 8 B\n");
+    const char *sidecar = ct_find(".safetensors");
+    const ct_file f = ct_read(sidecar);
+    f.bytes[f.n - 1] ^= 1;
+    ct_write(sidecar, f.bytes, f.n);
+    expect(1, "verify a.json b.json", "a.json: damaged .neighbour: damaged in",
+           "b.json: intact");
+    expect(1, "show a.json", "damaged", "pith show: .neighbour: damaged in");
+    unlink(sidecar);
+    expect(1, "verify a.json", "it is not in the folder of the document");
+    expect(2, "show a.json", "unreadable", "it is not in the folder");
+    expect(0, "show --no-stats a.json", ".neighbour");
+    ct_write("b.json", "{}", 2);
+    expect(1, "verify b.json", "b.json: damaged \"b.json\" is no pith checkpoint");
+    expect(2, "verify b.json nothing.json", "cannot open \"nothing.json\": No such file");
+    free(f.bytes);
+    end();
+}
+
+Test(pith_command, says_what_is_wrong_with_its_arguments) {
+    begin();
+    expect(0, "--help", "pith show FILE", "Exit codes:");
+    expect(0, "show --help", "pith diff A B");
+    expect(0, "--version", "pith 0.1.0\n");
+    expect(2, "", "pith show FILE");
+    expect(2, "frob x", "pith: there is no \"frob\"");
+    expect(2, "show", "pith show: takes a file");
+    expect(2, "show a b", "pith show: takes one file");
+    expect(2, "show --frob a", "unknown option \"--frob\"");
+    expect(2, "show --lines many a", "--lines takes a number, got \"many\"");
+    expect(2, "show nothing.json",
+           "pith show: cannot open \"nothing.json\": No such file or directory\n");
+    expect(2, "diff a", "pith diff: takes two files");
+    expect(2, "diff a b c", "pith diff: takes two files");
+    expect(2, "diff --rtol -1 a b", "--rtol takes a number from 0 on");
+    expect(2, "diff --rtol 1x a b", "--rtol takes a number from 0 on");
+    expect(2, "diff --bits --atol 1 a b", "--bits leaves no room for a tolerance");
+    expect(2, "diff a b", "pith diff: cannot open \"a\"");
+    expect(2, "verify", "pith verify: takes files");
+    expect(2, "--color sometimes show a", "--color takes auto, always or never");
+    expect(2, "verify -- --help", "cannot open \"--help\"");
+    pt_ok(s, pith_save(s, pith_f64(s, 1), "a.json", NULL));
+    expect(2, "show a.json >/dev/full", "the output could not be written");
+    ct_write("b.json", "x", 1);
+    expect(1, "show b.json", "pith show: \"b.json\" is no pith checkpoint\n");
+    end();
+}
