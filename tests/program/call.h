@@ -47,6 +47,9 @@ static PT_UNUSED bool call_isa_runs(pithp_isa isa) {
 
 static PT_UNUSED pith_status call_take(void *closure, const pithp_launch *launch) {
     const call *c = closure;
+#ifdef CALL_CUDA
+    cr_assert(launch->cuda, "%s has no kernel", launch->name);
+#endif
     char args[PITHP_LAUNCH_ARGS];
     cr_assert(launch->args_bytes <= sizeof args);
     memcpy(args, launch->args,

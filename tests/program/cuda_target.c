@@ -26,6 +26,7 @@ static const pithp_host_loop builtin_loops[][PITHP_ISA_COUNT] = {
 static pith_status builtin(void *closure, pithp_cuda_kernel_id id, pithp_launch *launch) {
     (void)closure;
     launch->loops = builtin_loops[id];
+    launch->cuda = builtin_loops[id]; /* it is there */
     return PITH_OK;
 }
 
@@ -99,6 +100,7 @@ static pith_status one(void *closure, const pithp_call *call, pithp_launch *laun
         fprintf(stderr, "%s\n", pith_message(scope()));
         return pith_code(scope());
     }
+    launch->cuda = launch->loops;
     return PITH_OK;
 }
 

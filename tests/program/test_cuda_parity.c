@@ -6,6 +6,7 @@
 static pith_status take(void *closure, const pithp_launch *launch) {
     (void)closure;
     char args[PITHP_LAUNCH_ARGS];
+    cr_assert(launch->cuda, "%s has no kernel", launch->name);
     cr_assert(launch->args_bytes <= sizeof args);
     memcpy(args, launch->args, launch->args_bytes);
     const int64_t half = launch->count / 2 + 1; /* backwards: no launch has an order */

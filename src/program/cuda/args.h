@@ -79,6 +79,14 @@ typedef struct pithp_cuda_sort_args {
     int32_t argsort;
 } pithp_cuda_sort_args;
 
+typedef struct pithp_cuda_search_args {
+    const void *sorted, *values;
+    int64_t *to;
+    int64_t count, sorted_count;
+    int32_t dtype;
+    int32_t right; /* what equals the value comes before it */
+} pithp_cuda_search_args;
+
 /* What an index out of range leaves (pith_report of kernel.h). */
 typedef struct pithp_cuda_report {
     uint64_t first; /* ~position of the first one */

@@ -56,6 +56,7 @@ pith_status pithp_cuda_emit(const pithp_sink *sink,
 PITHP_CUDA_RULE(reduce)
 PITHP_CUDA_RULE(scan)
 PITHP_CUDA_RULE(sort)
+PITHP_CUDA_RULE(search)
 PITHP_CUDA_RULE(take)
 PITHP_CUDA_RULE(take_along)
 PITHP_CUDA_RULE(scatter)

@@ -244,6 +244,7 @@ static const struct {
     OWN(CUMMAX, scan),
     OWN(SORT, sort),
     OWN(ARGSORT, sort),
+    OWN(SEARCH_SORTED, search),
     OWN(TAKE, take),
     OWN(TAKE_ALONG, take_along),
     OWN(SCATTER_SET, scatter),

@@ -116,3 +116,24 @@ pith_status pithp_cuda_lower_sort(const pithp_call *call,
     return rc ? rc
               : pithp_cuda_emit(sink, PITHP_CUDA_sort_end, name, &a, sizeof a, x->count);
 }
+
+size_t pithp_cuda_temporary_search(const pithp_call *call, const pith_spec *result) {
+    (void)call, (void)result;
+    return 0;
+}
+
+pith_status pithp_cuda_lower_search(const pithp_call *call,
+                                    const pith_spec *result,
+                                    const pithp_memory *memory,
+                                    const pithp_sink *sink) {
+    const pithp_search_params *p = call->params;
+    const pithp_cuda_search_args a = {.sorted = memory->operands[0],
+                                      .values = memory->operands[1],
+                                      .to = memory->result,
+                                      .count = result->count,
+                                      .sorted_count = call->operands[0]->count,
+                                      .dtype = (int32_t)call->operands[0]->dtype,
+                                      .right = p->right};
+    return pithp_cuda_emit(sink, PITHP_CUDA_search, "search_sorted", &a, sizeof a,
+                           result->count);
+}

@@ -127,4 +127,21 @@ M_KERNEL(pithp_k_sort_end, pithp_cuda_sort_args) {
                (const char *)a->from + m_line_element(a, line, place) * a->size, a->size);
 }
 
+/* How many sorted elements come before each value. */
+M_KERNEL(pithp_k_search, pithp_cuda_search_args) {
+    if (t >= a->count)
+        return;
+    const u64 value = m_sort_key(a->values, a->dtype, t, 0);
+    i64 low = 0, high = a->sorted_count;
+    while (low < high) {
+        const i64 middle = low + (high - low) / 2;
+        const u64 here = m_sort_key(a->sorted, a->dtype, middle, 0);
+        if (here < value || (a->right && here == value))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    a->to[t] = low;
+}
+
 #endif
