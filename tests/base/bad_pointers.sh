@@ -70,7 +70,7 @@ function base_of(type) { sub(/\*$/, "", type); return type }
 function good(type, name, kind) {
     if (kind == "S") return "g->scope"
     if (kind == "R") return "g->runtime"
-    if (kind == "F") return "NULL"
+    if (kind == "F") { return type == "pith_leaf_function" ? "GOOD_leaf" : "NULL" }
     if (kind == "I") return "g->items"
     if (type == "pith_array*" || (kind == "O" && type == "void*")) return "g->array"
     if (kind == "O") { needed[base_of(type)] = 1; return "GOOD_" base_of(type) }
@@ -79,6 +79,7 @@ function good(type, name, kind) {
     if (type == "char**") return "g->texts"
     if (type == "FILE*") return "g->file"
     if (type == "void*" && name == "value") return "g->value"
+    if (type == "pith_function*") return "g->function"
     if (kind == "N") return "g->bytes"
     if (type == "pith_dtype") return "PITH_F64"
     if (type == "bool") return "true"
