@@ -147,6 +147,7 @@ pithp_buffer *pithp_buffer_wrap(pith_scope *s,
     atomic_store_explicit(&b->refs, 1, memory_order_relaxed);
     atomic_store_explicit(&b->used_elsewhere, false, memory_order_relaxed);
     count_live(st->device, bytes);
+    atomic_fetch_add_explicit(&st->device->lent, bytes, memory_order_relaxed);
     return b;
 }
 
@@ -173,6 +174,7 @@ static void release_foreign(pithp_device *d, pithp_buffer *b) {
         d->backend->synchronise(b->stream, &e); /* enqueued work may still read it */
     if (b->release)
         b->release(b->closure, b->data);
+    atomic_fetch_sub_explicit(&d->lent, b->bytes, memory_order_relaxed);
     pithp_cache_struct_back(b);
 }
 

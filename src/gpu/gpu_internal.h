@@ -135,6 +135,7 @@ struct pithp_device {
     bool poison;      /* freed memory is overwritten, in the order of the stream */
     atomic_bool dead; /* a sticky device error: every later call says so */
     atomic_size_t live, peak;     /* the ledger: bytes of buffers now, and at most */
+    atomic_size_t lent;           /* of those live, in memory of the user's */
     pthread_mutex_t lock;         /* guards the lists of streams */
     pithp_stream *streams, *idle; /* all; those without a scope */
     _Atomic(struct pithp_compiler *) compiler; /* src/gpu/compile; NULL until it is used,

@@ -216,6 +216,7 @@ pith_memory_info pith_memory(const pith_runtime *rt) {
     d->backend->memory(d, &info);
     info.live = atomic_load(&d->live);
     info.peak = atomic_load(&d->peak);
-    info.pool = info.pool > info.live ? info.pool - info.live : 0;
+    const size_t used = info.live - atomic_load(&d->lent);
+    info.pool = info.pool > used ? info.pool - used : 0;
     return info;
 }

@@ -153,11 +153,14 @@ Test(buffer, lends_memory_of_the_user_and_gives_it_back_once) {
     pith_scope *s = pith_scope_open(rt);
     double numbers[8] = {1, 2, 3, 4, 5, 6, 7, 8};
     int released = 0;
+    pithp_buffer_release(gt_buffer(s, 100), 1);
+    const size_t pool = pith_memory(rt).pool;
     pithp_buffer *b =
         pithp_buffer_wrap(s, numbers, sizeof numbers, count_release, &released);
     pt_ok(s, b);
     cr_assert_eq(b->data, (void *)numbers);
     cr_assert_eq(pith_memory(rt).live, sizeof numbers);
+    cr_assert_eq(pith_memory(rt).pool, pool, "it is none of the pool's");
     pithp_buffer_retain(b, 1);
     pithp_buffer_release(b, 1);
     cr_assert_eq(released, 0);
