@@ -181,7 +181,8 @@ PITH_API void pith_set_log_hook(pith_runtime *rt, pith_log_hook hook, void *clos
 PITH_API pith_scope *pith_scope_open(pith_runtime *rt);
 
 /**
- * Open a child of @p parent: same stream, options and assertion level.
+ * Open a child of @p parent: same stream, options and assertion level. It belongs to the
+ * thread that its parent belongs to.
  *
  * Closing a child whose error was not cleared hands the error to the parent.
  * @return A scope, never NULL.

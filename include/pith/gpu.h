@@ -27,6 +27,14 @@ typedef struct pith_open_options {
 /**
  * Open a runtime on a device.
  *
+ * The environment has a say where the options have none: PITH_DEVICE and PITH_THREADS as
+ * above; PITH_ISA (base, v3 or v4) keeps the host from using newer instructions;
+ * PITH_HOST_ASYNC=1 makes the host defer all work to the next call that waits, as a
+ * device does, so that tests without one find mistakes of order.
+ *
+ * After fork() a child may go on using a runtime on the host, on the thread that forked
+ * alone; one on CUDA is of no use to it.
+ *
  * @param options NULL for the defaults.
  * @return Never NULL. Where opening failed, every scope of the runtime carries the reason
  *         (PITH_E_UNSUPPORTED for a device that is not there or too old, PITH_E_ARG for a

@@ -5,7 +5,9 @@
 #include <fenv.h>
 #include <pith/gpu.h>
 #include <pthread.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 TestSuite(launch, .init = gt_reset);
 
@@ -182,3 +184,28 @@ Test(launch, idle_workers_burn_no_core) {
     pith_scope_close(s);
     pith_close(rt);
 }
+
+#if !defined(__SANITIZE_THREAD__) /* which does not follow forks of threads */
+Test(launch, a_forked_child_computes_alone) {
+    enum { COUNT = 400000 };
+    pith_runtime *rt = open_with(4);
+    pith_scope *s = pith_scope_open(rt);
+    pithp_buffer *b = gt_buffer(s, COUNT);
+    gt_launch(s, NULL, b->data, COUNT);
+    const pid_t child = fork();
+    if (child == 0) {
+        memset(b->data, 0, COUNT * sizeof(int64_t));
+        gt_launch(s, NULL, b->data, COUNT);
+        const bool right = ((int64_t *)b->data)[COUNT - 1] == COUNT - 1;
+        pithp_buffer_release(b, 1);
+        pith_close(rt);
+        _exit(right ? 42 : 1);
+    }
+    int status = 0;
+    cr_assert_eq(waitpid(child, &status, 0), child);
+    cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 42, "status %d", status);
+    pithp_buffer_release(b, 1);
+    pith_scope_close(s);
+    pith_close(rt);
+}
+#endif
