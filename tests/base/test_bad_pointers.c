@@ -205,6 +205,7 @@ try_row(good *g, const row *r, bool array, const bad_value *v, bool must_fail) {
     for (int i = 0; i < 8; i++)
         items[i] = bad;
     now_function = r->function, now_parameter = r->parameter, now_bad = v->what;
+    memset(g->bytes, 0, sizeof g->bytes); /* which calls before have written to */
     r->call(g, r->at, array ? (void *)items : bad);
     const pith_status code = pith_code(g->scope);
     if (must_fail && (code == PITH_OK || code == PITH_E_INTERNAL)) {
@@ -245,6 +246,7 @@ static void try_good(good *g) {
         pith_scope *root = g->scope;
         g->scope = pith_scope_open_in(root);
         now_function = r->function, now_parameter = r->parameter, now_bad = "good";
+        memset(g->bytes, 0, sizeof g->bytes);
         r->call(g, -1, NULL);
         calls++;
         fine += !pith_failed(g->scope);
