@@ -42,7 +42,8 @@ typedef struct pith_run_options {
 PITH_BEGIN
 
 /**
- * Run a step: state = step(state), again and again.
+ * Run a step: state = step(state), again and again. The options come last:
+ * pith_run(s, Sim, step, sim, &(pith_run_options){.steps = 100, .save = "sim.json"}).
  *
  * Each step runs in a scope of its own. Its result is waited for and its checks are
  * examined before it is committed; only committed states are saved, shown or handed to
@@ -51,9 +52,9 @@ PITH_BEGIN
  *
  * @return The final state, owned by @p s; the type's nil record on failure.
  */
-#define pith_run(s, T, step, state, options)                                             \
+#define pith_run(s, T, step, state, ...)                                                 \
     ((const T *)pith_run_as((s), T##_pith_type(), (step), (1 ? (state) : (const T *)0),  \
-                            (options)))
+                            __VA_ARGS__))
 PITH_API const void *pith_run_as(pith_scope *s,
                                  const pith_type *type,
                                  const pith_function *step,

@@ -11,7 +11,7 @@ enum { FEW = 48, MOST_DIGITS = 8, MOST_BUCKETS = 2048, MANY = 8192 };
 typedef struct {
     const char *from;
     void *to;
-    char *temporary;       /* two arrays of keys, then for places two of int64_t */
+    char *temporary;       /* argsort: two arrays of places; then two of keys */
     int64_t extent, inner; /* elements of a line, and between two of its neighbours */
     int64_t count;         /* elements of all lines */
     pith_dtype dtype;
@@ -184,8 +184,8 @@ static uint64_t infinity_of(pith_dtype dtype) {
         K few[FEW], *keys = few, *spare = NULL;                                          \
         int64_t few_places[FEW], *places = few_places, *spare_places = NULL;             \
         if (n > FEW) {                                                                   \
-            K *all = (K *)(void *)a->temporary;                                          \
-            int64_t *all_places = (int64_t *)(void *)(all + 2 * a->count);               \
+            int64_t *all_places = (int64_t *)(void *)a->temporary;                       \
+            K *all = (K *)(void *)(all_places + (argsort ? 2 * a->count : 0));           \
             keys = all + line * n;                                                       \
             spare = all + a->count + line * n;                                           \
             places = argsort ? all_places + line * n : NULL;                             \

@@ -10,7 +10,7 @@ static pithp_primitive row_of(const char *op) {
 
 static uint32_t axis_bit(const golden_json *axis, int rank) {
     const int64_t a = golden_integer(axis);
-    return 1u << (a < 0 ? a + rank : a);
+    return rank ? 1u << (a < 0 ? a + rank : a) : 0;
 }
 
 static uint32_t axes_of(const golden_json *p, int rank) {

@@ -7,11 +7,10 @@
 
 static pith_runtime *rt;
 static pith_scope *s;
-static char cache_folder[64];
+static char cache_folder[256];
 
 static void open_all(void) {
-    snprintf(cache_folder, sizeof cache_folder, "/tmp/pith_test_map_XXXXXX");
-    cr_assert(mkdtemp(cache_folder));
+    pt_folder(cache_folder);
     setenv("PITH_CACHE_DIR", cache_folder, 1);
     rt = pt_open();
     s = pith_scope_open(rt);
@@ -19,7 +18,7 @@ static void open_all(void) {
 static void close_all(void) {
     pith_scope_close(s);
     pt_close(rt);
-    char command[128];
+    char command[512];
     snprintf(command, sizeof command, "rm -r %s", cache_folder);
     cr_assert(system(command) == 0);
 }
