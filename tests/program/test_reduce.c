@@ -10,7 +10,8 @@ static pithp_primitive row_of(const char *op) {
 
 static uint32_t axis_bit(const golden_json *axis, int rank) {
     const int64_t a = golden_integer(axis);
-    return rank ? 1u << (a < 0 ? a + rank : a) : 0;
+    const int64_t at = a < 0 ? a + rank : a;
+    return 1u << (at >= 0 && at < 31 ? at : 31); /* 31: beyond every rank */
 }
 
 static uint32_t axes_of(const golden_json *p, int rank) {

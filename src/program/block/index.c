@@ -43,7 +43,8 @@ void PITHP_FOR_ISA(pithp_resolve)(int64_t *where,
             PITHP_SIMD
             for (int64_t i = 0; i < n; i++) {
                 const i64 given = index[i];
-                const i64 wide = rule->unsigned64 ? beyond : given + back;
+                const i64 wide =
+                    rule->unsigned64 ? beyond : (i64)((u64)given + (u64)back);
                 where[i] =
                     where[i] * extent + clamp(given < 0 ? wide : given, extent - 1);
             }
