@@ -156,13 +156,14 @@ pith_status pithp_arrays_make(pith_scope *s,
         return PITH_E_MEMORY;
     char *cursor = shared->data;
     int64_t made = 0;
+    uint32_t sharing = 0; /* kept apart: the handles below could overlap the hold */
     for (; made < count; made++) {
         const pith_spec *spec = specs[made];
         pithp_header *h = (pithp_header *)(void *)(slab + (size_t)made * step);
         if (spec->bytes < SHARED_BYTES) {
             init_handle(h, spec, shared, shared_hold, cursor);
             cursor += aligned(spec->bytes);
-            shared_hold->live++;
+            sharing++;
         } else {
             pithp_buffer *buffer = pithp_buffer_make(s, spec->bytes);
             pithp_hold *hold = buffer ? hold_buffer(s, buffer) : NULL;
@@ -172,6 +173,7 @@ pith_status pithp_arrays_make(pith_scope *s,
         }
         arrays[made] = (const pith_array *)(h + 1);
     }
+    shared_hold->live += sharing;
     pithp_hold_drop(s, shared_hold); /* this function's own use */
     if (made == count)
         return PITH_OK;

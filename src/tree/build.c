@@ -389,3 +389,14 @@ const void *pithp_build(pith_scope *s,
         return build_nodes(s, t, items);
     return outlive ? build_slab(s, t, owner, items) : build_kept(s, t, owner, items);
 }
+
+const void *pithp_build_made(pith_scope *s,
+                             const pithp_structure *t,
+                             const pith_scope *owner,
+                             const pith_array *const *made) {
+    if (pithp_token_kind(t->tokens[0]) != PITHP_TOKEN_NODE)
+        return made[0];
+    if (t->hooks && pithp_hooks_run(s))
+        return build_nodes(s, t, made);
+    return build_slab(s, t, owner, made);
+}

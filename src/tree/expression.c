@@ -4,7 +4,7 @@
  *
  *     a, b, c, d     an element of the first, second, ... tree; f16 and bf16 as f32
  *     p[0] .. p[7]   the parameters: f32 where a is f32, f16 or bf16, else f64
- *     sin(x), ...    functions of math.h, of the type of x (integers: f64)
+ *     sin(x), ...    functions of math.h, of the type of x (integers: f64), as is y
  *     quotient, rest division of integers, 0 where the divisor is */
 #include "tree/expression.h"
 
@@ -16,7 +16,7 @@ static const struct {
 #define ONE(name, row)                                                                   \
     { #name, "x", "m_" #row "(pith_real(x))" }
 #define TWO(name, row)                                                                   \
-    { #name, "x, y", "m_" #row "(pith_real(x), pith_real(y))" }
+    { #name, "x, y", "m_" #row "(pith_real(x), (PITH_TYPE(x))(y))" }
     ONE(sqrt, sqrt),
     ONE(cbrt, cbrt),
     ONE(exp, exp),
@@ -142,8 +142,10 @@ static const char head[] =
     "#ifdef __cplusplus\n"
     "M_FN f32 pith_real(f32 x) { return x; }\n"
     "template <class T> M_FN f64 pith_real(T x) { return (f64)x; }\n"
+    "#define PITH_TYPE(x) decltype(pith_real(x))\n"
     "#else\n"
     "#define pith_real(x) _Generic((x), f32 : (x), default : (f64)(x))\n"
+    "#define PITH_TYPE(x) __typeof__(pith_real(x))\n"
     "#endif\n"
     "#define pith_fmin(x, y) ((x) < (y) || (y) != (y) ? (x) : (y))\n"
     "#define pith_fmax(x, y) ((x) > (y) || (y) != (y) ? (x) : (y))\n";

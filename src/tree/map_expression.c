@@ -110,43 +110,77 @@ static pith_status find_loops(call *c) {
 
 /* ---- Where the work is ---- */
 
-/* Whether the leaves of a tree lie at the offsets of the results, in elements. */
+/* Bytes from a small leaf to the next in a block of pithp_arrays_make. */
+static size_t step_of(const pith_spec *spec) {
+    return (spec->bytes + PITHP_ALIGNMENT - 1) & ~(size_t)(PITHP_ALIGNMENT - 1);
+}
+
+/* Whether the leaves of a tree lie in a block as arrays made together do, and have the
+ * first tree's specs, all of one dtype. */
 static bool lies_flat(const call *c, int64_t tree) {
     const pithp_structure *t = &c->forest.first.structure;
     const pith_array *const *leaves = pithp_forest_items(&c->forest, tree);
-    const int64_t wide = (int64_t)pith_dtype_size(pithp_array_spec(leaves[0])->dtype);
-    const int64_t result = (int64_t)pith_dtype_size(t->specs[0]->dtype);
-    const char *base = leaves[0]->data, *to = c->results[0]->data;
-    for (int64_t i = 1; i < t->item_count; i++)
-        if (((const char *)leaves[i]->data - base) * result !=
-            ((const char *)c->results[i]->data - to) * wide)
+    const pithp_buffer *buffer = leaves[0]->buffer;
+    const char *expected = leaves[0]->data;
+    const pith_spec *last = t->specs[0];
+    size_t step = step_of(last);
+    for (int64_t i = 0; i < t->item_count; i++) {
+        const pithp_header *h = pithp_header_of(leaves[i]);
+        const pith_spec *spec = t->specs[i];
+        if (h->extra || h->shape != spec || leaves[i]->buffer != buffer ||
+            leaves[i]->data != expected)
             return false;
-    return leaves[0]->buffer == leaves[t->item_count - 1]->buffer;
+        if (spec != last) {
+            if (spec->dtype != last->dtype)
+                return false;
+            last = spec;
+            step = step_of(spec);
+        }
+        expected += step;
+    }
+    return buffer->stream == pithp_scope_stream(c->s);
 }
 
-/* One chunk over the whole block, gaps included, where they are few. */
-static bool run_flat(call *c) {
+/* Plan one chunk over the whole block, gaps included where they are few. False: the
+ * leaves do not lie so, and are not checked. */
+static bool plan_flat(call *c) {
     const pithp_structure *t = &c->forest.first.structure;
-    const int64_t last = t->item_count - 1;
-    if (c->text.loop_count != 1 || c->results[0]->buffer != c->results[last]->buffer)
+    if (t->item_count == 0 || pithp_array_is_traced(leaf_of(c, 0, 0)))
         return false;
-    const int64_t wide = (int64_t)pith_dtype_size(t->specs[0]->dtype);
-    const char *begin = c->results[0]->data, *end = c->results[last]->data;
-    const int64_t total = (end - begin) / wide + t->specs[last]->count;
+    size_t span = 0;
     int64_t elements = 0;
-    for (int64_t i = 0; i <= last; i++)
+    for (int64_t i = 0; i < t->item_count; i++) {
+        span += i + 1 < t->item_count ? step_of(t->specs[i]) : t->specs[i]->bytes;
         elements += t->specs[i]->count;
+    }
+    const int64_t total = (int64_t)(span / pith_dtype_size(t->specs[0]->dtype));
     if (total > elements + elements / 4)
         return false;
     for (int k = 0; k < c->text.trees; k++)
-        if (!lies_flat(c, k))
+        if (pithp_array_is_traced(leaf_of(c, k, 0)) || !lies_flat(c, k))
             return false;
-    c->args.direct[0] = c->results[0]->data;
-    for (int k = 0; k < c->text.trees; k++)
-        c->args.direct[k + 1] = leaf_of(c, k, 0)->data;
+    c->text.loops[0] = dtypes_of(c, 0);
+    if (takes_integers(&c->text.loops[0]) && pithp_expression_divides(c->expression))
+        return false;
+    c->text.loop_count = 1;
     c->args.whole = (pithp_map_chunk){.count = total};
     c->args.total = total;
     c->args.shift = 62;
+    return true;
+}
+
+/* Whether the results lie so too: large ones have blocks of their own. */
+static bool results_are_flat(call *c) {
+    const pithp_structure *t = &c->forest.first.structure;
+    const int64_t last = t->item_count - 1;
+    const pith_array *operand = leaf_of(c, 0, last);
+    if (c->results[0]->buffer != c->results[last]->buffer ||
+        (const char *)c->results[last]->data - (const char *)c->results[0]->data !=
+            (const char *)operand->data - (const char *)leaf_of(c, 0, 0)->data)
+        return false;
+    c->args.direct[0] = c->results[0]->data;
+    for (int k = 0; k < c->text.trees; k++)
+        c->args.direct[k + 1] = leaf_of(c, k, 0)->data;
     return true;
 }
 
@@ -280,12 +314,12 @@ static pith_status find_code(const call *c, pithp_map_cached *code) {
 
 /* ---- The call ---- */
 
-static pith_status launch(call *c) {
+static pith_status launch(call *c, bool flat) {
     pithp_map_cached code = {0}, table = {0};
     pithp_buffer *addresses = NULL;
     pith_status rc;
     PITH_TRY(find_code(c, &code));
-    if (!run_flat(c)) {
+    if (!flat) {
         PITH_TRY(find_table(c, &table));
         addresses = make_addresses(c);
         PITH_TRY(addresses ? PITH_OK : c->s->error.code);
@@ -316,10 +350,18 @@ static const void *map_forest(call *c, const void *like) {
     }
     c->loops = (uint8_t *)(c->results + t->item_count);
     const void *made = NULL;
-    if (find_loops(c) == PITH_OK &&
-        pithp_arrays_make(c->s, t->item_count, t->specs, c->results) == PITH_OK &&
-        (t->item_count == 0 || launch(c) == PITH_OK))
-        made = pithp_build(c->s, t, pithp_owner_of(like), c->results);
+    pith_status rc = PITH_OK;
+    const bool flat = plan_flat(c);
+    if (flat)
+        memset(c->loops, 0, (size_t)t->item_count);
+    else
+        rc = find_loops(c);
+    if (rc == PITH_OK)
+        rc = pithp_arrays_make(c->s, t->item_count, t->specs, c->results);
+    if (rc == PITH_OK && t->item_count)
+        rc = launch(c, flat && results_are_flat(c));
+    if (rc == PITH_OK)
+        made = pithp_build_made(c->s, t, pithp_owner_of(like), c->results);
     pithp_scratch_release(c->s->runtime, c->results, bytes);
     return made;
 }

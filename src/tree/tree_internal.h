@@ -357,6 +357,11 @@ const void *pithp_build(pith_scope *s,
                         const pithp_structure *t,
                         const pith_scope *owner,
                         const pith_array *const *items);
+/* The same around leaves that were made in s with the specs of the structure. */
+const void *pithp_build_made(pith_scope *s,
+                             const pithp_structure *t,
+                             const pith_scope *owner,
+                             const pith_array *const *made);
 /* What a maker of a tree like this one returns when it fails: the nil record of its type,
  * or NULL. Safe for any pointer. */
 const void *pithp_nil_for(const void *tree);

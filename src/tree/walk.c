@@ -159,15 +159,21 @@ static inline void add_item(pithp_flat *f, const void *item, const pith_spec *sp
     t->specs[t->item_count++] = spec;
 }
 
-/* The leaves of a node that has nothing but leaves and absences. */
+/* The leaves of a node that has nothing but leaves and absences. Counts stay in
+ * registers: what is stored could be them. */
 static pith_status
 gather_leaves(pithp_flat *f, const void *node, const pithp_shape *shape) {
     const int64_t count = shape->slot_count;
     if (!reserve_items(f, count))
         return PITH_E_MEMORY;
-    int64_t run = 0;
+    const uint32_t *offsets = shape->slot_offsets;
+    const pith_array **items = f->items + f->structure.item_count;
+    const pith_spec **specs = f->structure.specs + f->structure.item_count;
+    int64_t added = 0, run = 0;
+    pith_status rc = PITH_OK;
     for (int64_t i = 0; i < count; i++) {
-        const void *leaf = *pithp_slot(node, shape, i);
+        const size_t at = offsets ? offsets[i] : (size_t)i * sizeof(void *);
+        const void *leaf = *(const void *const *)(const void *)((const char *)node + at);
         if (PITHP_UNLIKELY(!leaf)) {
             if (!add_run(f, PITHP_TOKEN_LEAVES, run) ||
                 !add_run(f, PITHP_TOKEN_ABSENT, 1))
@@ -176,11 +182,17 @@ gather_leaves(pithp_flat *f, const void *node, const pithp_shape *shape) {
             continue;
         }
         const pithp_header *h = pithp_header_of(leaf);
-        if (PITHP_UNLIKELY(h->kind != PITHP_KIND_ARRAY))
-            return PITH_E_ARG;
-        add_item(f, leaf, h->shape);
+        if (PITHP_UNLIKELY(h->kind != PITHP_KIND_ARRAY)) {
+            rc = PITH_E_ARG;
+            break;
+        }
+        items[added] = leaf;
+        specs[added++] = h->shape;
         run++;
     }
+    f->structure.item_count += added;
+    if (rc != PITH_OK)
+        return rc;
     return add_run(f, PITHP_TOKEN_LEAVES, run) ? PITH_OK : PITH_E_MEMORY;
 }
 
@@ -234,8 +246,13 @@ gather(pithp_flat *f, pithp_walk *w, pithp_is_leaf is_leaf, void *closure) {
         /* A node leaves the stack with its last slot, so that chains stay flat. */
         pithp_frame *top = &w->frames[w->depth - 1];
         node = *pithp_slot(top->node, top->shape, top->next++);
-        if (top->next == top->shape->slot_count)
+        if (top->next == top->shape->slot_count) {
             w->depth--;
+        } else { /* its header and slots are in memory by the time they are needed */
+            const void *sibling = *pithp_slot(top->node, top->shape, top->next);
+            if (sibling)
+                __builtin_prefetch(pithp_header_of(sibling));
+        }
     }
 }
 

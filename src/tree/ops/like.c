@@ -62,7 +62,7 @@ fill_like(pith_scope *s, const void *tree, double value, const char *function) {
     if (encode(s, t, value, bits) == PITH_OK &&
         pithp_arrays_make(s, t->item_count, t->specs, f.items) == PITH_OK &&
         fill_arrays(s, t->item_count, f.items, bits) == PITH_OK)
-        made = pithp_build(s, t, pithp_owner_of(tree), f.items);
+        made = pithp_build_made(s, t, pithp_owner_of(tree), f.items);
     pithp_flat_end(&f);
     return made;
 }
