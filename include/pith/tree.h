@@ -209,22 +209,27 @@ PITH_API const pith_treedef *pith_tree_structure(pith_scope *s, const void *tree
  */
 PITH_API const pith_treedef *
 pith_tree_flatten(pith_scope *s, const void *tree, const pith_array *const **leaves);
-/** A tree of that structure with these leaves, which must be as many and fit the declared
- * specs. */
+/**
+ * A tree of that structure with these leaves, which must be as many and fit what their
+ * records declare. Check hooks run, also where no leaf changed; a leaf that does not
+ * outlive @p s is kept (pith_keep).
+ */
 PITH_API const void *pith_tree_unflatten(pith_scope *s,
                                          const pith_treedef *def,
                                          int64_t count,
                                          const pith_array *const *leaves);
-/** Number of leaves of a tree or of a structure; 0 for what is neither. */
+/** Number of leaves of a tree or of a structure; 0 for what is neither, -1 where memory is
+ * too short to walk a deep tree. */
 PITH_API int64_t pith_tree_num_leaves(const void *tree);
 PITH_API int64_t pith_treedef_num_leaves(const pith_treedef *def);
-/** Nodes of a structure, leaves included. */
+/** Nodes of a structure, leaves and absent places included. */
 PITH_API int64_t pith_treedef_num_nodes(const pith_treedef *def);
 /** Equality by value: structure and leaf specs. */
 PITH_API bool pith_treedef_equal(const pith_treedef *a, const pith_treedef *b);
-/** A hash by value, equal for equal structures; stable within a process. */
+/** A hash by value, equal for equal structures of a runtime; not for files. */
 PITH_API uint64_t pith_treedef_hash(const pith_treedef *def);
-/** Bytes of all leaves. */
+/** Bytes of all leaves, one in two places twice; SIZE_MAX where memory is too short to
+ * walk a deep tree. */
 PITH_API size_t pith_tree_bytes(const void *tree);
 
 /* ---- Paths ---- */
@@ -233,7 +238,8 @@ PITH_API size_t pith_tree_bytes(const void *tree);
 PITH_API const char *pith_tree_path(pith_scope *s, const void *tree, int64_t leaf);
 /** Paths of all leaves, in order. */
 PITH_API const char *const *pith_tree_paths(pith_scope *s, const void *tree);
-/** The node at a path; PITH_E_PATH names the step that fails and what is there. */
+/** The node at a path, NULL without an error where it is absent; PITH_E_PATH names the
+ * step that fails and what is there. */
 PITH_API const void *pith_tree_at(pith_scope *s, const void *tree, const char *path);
 /** A path in canonical form: parse it, print it; PITH_E_PATH where it is none. */
 PITH_API const char *pith_path_normal(pith_scope *s, const char *path);
@@ -248,9 +254,11 @@ typedef const pith_array *(*pith_leaf_function)(pith_scope *s,
 
 /** Options of the maps; zero is the default. */
 typedef struct pith_map_options {
-    /** Where it says so the node is handed to @c whole instead of being walked. */
+    /** Where it says so the node is handed to @c whole instead of being walked. It is asked
+     * of records, containers and none of the first tree, from the root on. */
     bool (*is_leaf)(const void *node, void *closure) PITH_DEFAULT;
-    /** What becomes of nodes that is_leaf picks: nodes[i] is the one of the i-th tree. */
+    /** What becomes of nodes that is_leaf picks: nodes[i] is what the i-th tree has there,
+     * NULL where that is absent. Any tree; NULL only on failure. */
     const void *(*whole)(pith_scope *s,
                          const void *const *nodes,
                          void *closure)PITH_DEFAULT;
@@ -273,12 +281,14 @@ PITH_API const void *pith_tree_map(pith_scope *s,
  * Evaluate an elementwise C expression over all leaves of trees, in one launch.
  *
  * @param expression C over the operands a, b, c, d (the leaf elements of the first,
- * second, ... tree, at most four) and the numbers p[0] to p[7]; math.h's functions by
- * their C names. It is compiled once. The result has the dtype and shape of the first
- * tree's leaves.
+ * second, ... tree, at most four; f16 and bf16 as float) and the numbers p[0] to p[7]
+ * (float where a is, else double); math.h's functions by their C names, of the type of
+ * their first argument (an integer: double). It is compiled once. The result is converted
+ * to the dtype of the first tree's leaves as pith_cast does, and has their shape.
+ * Integers divide with quotient(x, y) and rest(x, y), 0 where y is: "/" could trap.
  * @param parameters The numbers p, or NULL.
- * Errors: PITH_E_COMPILE with the compiler's first lines; PITH_E_STRUCTURE, PITH_E_SHAPE,
- * PITH_E_DTYPE with the path; PITH_E_UNSUPPORTED where there is no compiler.
+ * Errors: PITH_E_ARG for what is no expression over these operands; PITH_E_COMPILE with
+ * the compiler's first lines; PITH_E_STRUCTURE, PITH_E_SHAPE, PITH_E_DTYPE with the path; PITH_E_UNSUPPORTED where there is no compiler.
  */
 PITH_API const void *pith_tree_map_expression(pith_scope *s,
                                               const char *expression,
@@ -293,17 +303,20 @@ PITH_API const void *pith_tree_map_expression(pith_scope *s,
 PITH_API const void *pith_tree_zeros_like(pith_scope *s, const void *tree);
 /** The tree with every element @p value, which must be exact in integer leaves. */
 PITH_API const void *pith_tree_full_like(pith_scope *s, const void *tree, double value);
-/** Join the leaves of trees of one structure along a new first axis. */
+/** Join the leaves of trees of one structure, which have the same specs, along a new first
+ * axis. */
 PITH_API const void *
 pith_tree_stack(pith_scope *s, int64_t count, const void *const *trees);
-/** Join the leaves of trees of one structure along an axis. */
+/** Join the leaves of trees of one structure along an axis (negative: from the last); in
+ * one place they have one dtype. */
 PITH_API const void *
 pith_tree_concat(pith_scope *s, int64_t count, const void *const *trees, int axis);
 /** Whether structures, specs and all elements are equal: any NaN equals any NaN, -0
  * equals 0. Waits. */
 PITH_API bool pith_tree_equal(pith_scope *s, const void *a, const void *b);
-/** Whether structures are equal and |a - b| <= atol + rtol * |b| for every element (NaN
- * equals NaN). Waits. */
+/** Whether structures and shapes are equal and |a - b| <= atol + rtol * |b| for every
+ * element (NaN equals NaN, an infinity itself), computed in f64; of integers |a - b| is
+ * exact. dtypes may differ. Waits. */
 PITH_API bool pith_tree_all_close(pith_scope *s,
                                   const void *a,
                                   const void *b,
