@@ -229,14 +229,13 @@ void pithp_index_describe(const void *subject,
 
 /* ---- take ---- */
 
-/* Rows of `words` words of one type from where they lie; -1 is the fill. */
+/* Rows of `words` elements of one type from where they lie. */
 #define GATHER(type)                                                                     \
     static inline __attribute__((always_inline)) void gather_words_##type(               \
         type *to, const type *from, const int64_t *where, int64_t n, int64_t words) {    \
         for (int64_t i = 0; i < n; i++)                                                  \
-            if (where[i] >= 0)                                                           \
-                for (int64_t j = 0; j < words; j++)                                      \
-                    to[i * words + j] = from[where[i] * words + j];                      \
+            for (int64_t j = 0; j < words; j++)                                          \
+                to[i * words + j] = from[where[i] * words + j];                          \
     }                                                                                    \
     static void gather_##type(void *to, const void *from, const int64_t *where,          \
                               int64_t n, int64_t words) {                                \
@@ -255,10 +254,9 @@ void pithp_index_describe(const void *subject,
                 break;                                                                   \
             default:                                                                     \
                 for (int64_t i = 0; i < n; i++)                                          \
-                    if (where[i] >= 0)                                                   \
-                        memcpy((type *)to + i * words,                                   \
-                               (const type *)from + where[i] * words,                    \
-                               (size_t)words * sizeof(type));                            \
+                    memcpy((type *)to + i * words,                                       \
+                           (const type *)from + where[i] * words,                        \
+                           (size_t)words * sizeof(type));                                \
         }                                                                                \
     }
 GATHER(uint8_t)
@@ -266,11 +264,20 @@ GATHER(uint16_t)
 GATHER(uint32_t)
 GATHER(uint64_t)
 
-static void fill_rows(const index_args *a, char *to, const int64_t *where, int64_t n) {
-    for (int64_t i = 0; i < n; i++)
-        if (where[i] < 0)
+/* Rows whose offset is -1 become the fill; the others are copied one by one. */
+static void take_some(const index_args *a,
+                      char *to,
+                      const char *from,
+                      const int64_t *where,
+                      int64_t n) {
+    const int64_t bytes = a->inner * a->size;
+    for (int64_t i = 0; i < n; i++, to += bytes) {
+        if (where[i] >= 0)
+            memcpy(to, from + where[i] * bytes, (size_t)bytes);
+        else
             for (int64_t j = 0; j < a->inner; j++)
-                memcpy(to + (i * a->inner + j) * a->size, &a->fill, (size_t)a->size);
+                memcpy(to + j * a->size, &a->fill, (size_t)a->size);
+    }
 }
 
 static void take_rows(const index_args *a,
@@ -278,6 +285,13 @@ static void take_rows(const index_args *a,
                       const char *from,
                       const int64_t *where,
                       int64_t n) {
+    int64_t signs = 0;
+    for (int64_t i = 0; i < n; i++)
+        signs |= where[i];
+    if (signs < 0) {
+        take_some(a, to, from, where, n);
+        return;
+    }
     switch (a->size) {
         case 1:
             gather_uint8_t(to, from, where, n, a->inner);
@@ -291,8 +305,6 @@ static void take_rows(const index_args *a,
         default:
             gather_uint64_t(to, from, where, n, a->inner);
     }
-    if (a->rule[0].mode == PITHP_INDEX_DROP || a->rule[0].mode == PITHP_INDEX_ERROR)
-        fill_rows(a, to, where, n);
 }
 
 /* Indices are rows of the result. */

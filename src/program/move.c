@@ -54,6 +54,53 @@ static inline void move_row(char *to,
     }
 }
 
+/* Several rows of 2, 3 or 4 elements that lie side by side in both views. */
+#define NARROW(type)                                                                     \
+    static inline __attribute__((always_inline)) void narrow_words_##type(               \
+        char *to, const char *from, int64_t to_pitch, int64_t from_pitch, int64_t rows,  \
+        int64_t n) {                                                                     \
+        for (int64_t r = 0; r < rows; r++)                                               \
+            for (int64_t i = 0; i < n; i++)                                              \
+                ((type *)(void *)(to + r * to_pitch))[i] =                               \
+                    ((const type *)(const void *)(from + r * from_pitch))[i];            \
+    }                                                                                    \
+    static void narrow_##type(char *to, const char *from, int64_t to_pitch,              \
+                              int64_t from_pitch, int64_t rows, int64_t n) {             \
+        switch (n) {                                                                     \
+            case 2:                                                                      \
+                narrow_words_##type(to, from, to_pitch, from_pitch, rows, 2);            \
+                break;                                                                   \
+            case 3:                                                                      \
+                narrow_words_##type(to, from, to_pitch, from_pitch, rows, 3);            \
+                break;                                                                   \
+            default:                                                                     \
+                narrow_words_##type(to, from, to_pitch, from_pitch, rows, 4);            \
+        }                                                                                \
+    }
+NARROW(uint8_t)
+NARROW(uint16_t)
+NARROW(uint32_t)
+NARROW(uint64_t)
+
+static void move_narrow(char *to, const char *from, const pithp_move *m, int64_t rows) {
+    const int last = m->rank - 1;
+    const int64_t n = m->shape[last], to_pitch = m->to_stride[last - 1],
+                  from_pitch = m->from_stride[last - 1];
+    switch (m->size) {
+        case 1:
+            narrow_uint8_t(to, from, to_pitch, from_pitch, rows, n);
+            break;
+        case 2:
+            narrow_uint16_t(to, from, to_pitch, from_pitch, rows, n);
+            break;
+        case 4:
+            narrow_uint32_t(to, from, to_pitch, from_pitch, rows, n);
+            break;
+        default:
+            narrow_uint64_t(to, from, to_pitch, from_pitch, rows, n);
+    }
+}
+
 /* ---- Elements begin..end in C order of the index space ---- */
 
 static void move_rows(const void *args, int64_t begin, int64_t end) {
@@ -69,20 +116,30 @@ static void move_rows(const void *args, int64_t begin, int64_t end) {
         to += index[d] * m->to_stride[d];
         from += index[d] * m->from_stride[d];
     }
+    const bool side_by_side =
+        m->from_stride[last] == m->size && m->to_stride[last] == m->size;
+    const bool narrow = side_by_side && last > 0 && length >= 2 && length <= 4;
     for (int64_t i = begin; i < end;) {
         const int64_t row = length - index[last], n = row < end - i ? row : end - i;
-        if (m->from_stride[last] == m->size && m->to_stride[last] == m->size && n > 64)
+        int64_t rows = 1;
+        if (narrow && n == length) { /* as many whole rows as lie in this plane */
+            const int64_t more = m->shape[last - 1] - index[last - 1];
+            rows = (end - i) / length < more ? (end - i) / length : more;
+            move_narrow(to, from, m, rows);
+        } else if (side_by_side && n > 64) {
             memcpy(to, from, (size_t)(n * m->size));
-        else
+        } else {
             move_row(to, from, m->to_stride[last], m->from_stride[last], m->size, n);
-        i += n;
+        }
+        i += n * rows;
         to -= index[last] * m->to_stride[last];
         from -= index[last] * m->from_stride[last];
         index[last] = 0;
-        for (int d = last - 1; d >= 0; d--) {
-            to += m->to_stride[d];
-            from += m->from_stride[d];
-            if (++index[d] < m->shape[d])
+        for (int d = last - 1; d >= 0; d--, rows = 1) {
+            to += rows * m->to_stride[d];
+            from += rows * m->from_stride[d];
+            index[d] += rows;
+            if (index[d] < m->shape[d])
                 break;
             to -= m->shape[d] * m->to_stride[d];
             from -= m->shape[d] * m->from_stride[d];

@@ -43,6 +43,17 @@ PITHP_NO_TEMPORARY(scan)
             const int64_t start = a->reverse ? base + (a->extent - 1) * a->inner : base; \
             const dt *from = (const dt *)a->from + start;                                \
             dt *to = (dt *)a->to + start;                                                \
+            if (a->inner == 1) { /* one line: the accumulator stays in a register */     \
+                A alone = (A)LOAD_##dt(*from);                                           \
+                *to = KEEP_##A##_##dt(alone);                                            \
+                for (int64_t i = 1; i < a->extent; i++) {                                \
+                    const A next = (A)LOAD_##dt(from[i * step]);                         \
+                    alone = (A)(COMBINE(alone, next));                                   \
+                    to[i * step] = KEEP_##A##_##dt(alone);                               \
+                }                                                                        \
+                line++;                                                                  \
+                continue;                                                                \
+            }                                                                            \
             A sofar[LINES];                                                              \
             for (int64_t j = 0; j < width; j++) {                                        \
                 sofar[j] = (A)LOAD_##dt(from[j]);                                        \

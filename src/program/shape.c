@@ -69,6 +69,14 @@ static inline void iota(pithp_isa isa, const void *args, int64_t begin, int64_t 
     for (int64_t i = begin; i < end; i += BLOCK) {
         const int64_t n = end - i < BLOCK ? end - i : BLOCK;
         for (int64_t j = 0; j < n;) {
+            if (a->inner == 1) { /* a ramp */
+                const int64_t more = a->extent - index, run = more < n - j ? more : n - j;
+                for (int64_t k = 0; k < run; k++)
+                    block[j + k] = index + k;
+                j += run;
+                index = run == more ? 0 : index + run;
+                continue;
+            }
             const int64_t run = left < n - j ? left : n - j;
             for (const int64_t stop = j + run; j < stop; j++)
                 block[j] = index;
@@ -330,50 +338,69 @@ static void join(const void *args, int64_t begin, int64_t end) {
 }
 static const pithp_host_loop join_loops[PITHP_ISA_COUNT] = {join};
 
+/* Emit what was collected, and start anew behind it. */
+static pith_status emit_joined(join_args *a, int64_t rows, const pithp_sink *sink) {
+    int64_t bytes = 0;
+    for (int k = 0; k < a->count; k++)
+        bytes += a->bytes[k];
+    const pith_status rc = a->count ? pithp_emit(sink, "concatenate", join_loops, a,
+                                                 sizeof *a, rows, 32768 / bytes + 1)
+                                    : PITH_OK;
+    a->to += bytes;
+    a->count = 0;
+    return rc;
+}
+
+/* One operand alone: a long row that threads share, or pieces of a few elements. */
+static pith_status emit_piece(join_args *a,
+                              const void *from,
+                              int64_t piece,
+                              int32_t size,
+                              int64_t rows,
+                              const pithp_sink *sink) {
+    const pithp_move m = {.to = a->to,
+                          .from = from,
+                          .size = size,
+                          .rank = 2,
+                          .shape = {rows, piece / size},
+                          .to_stride = {a->pitch, size},
+                          .from_stride = {piece, size}};
+    a->to += piece;
+    return pithp_emit_move(sink, "concatenate", &m);
+}
+
 pith_status pithp_lower_concatenate(const pithp_call *call,
                                     const pith_spec *result,
                                     const pithp_memory *memory,
                                     const pithp_sink *sink) {
     const pithp_concatenate_params *p = call->params;
-    int64_t rows = 1, unit = (int64_t)pith_dtype_size(result->dtype), offset = 0;
+    const int32_t size = (int32_t)pith_dtype_size(result->dtype);
+    int64_t rows = 1, unit = size;
     for (int d = 0; d < p->axis; d++)
         rows *= result->shape[d];
     for (int d = p->axis + 1; d < result->rank; d++)
         unit *= result->shape[d];
     if (result->count == 0)
         return PITH_OK;
-    const int64_t pitch = unit * result->shape[p->axis];
-    for (int k = 0; k < call->operand_count;) {
-        join_args a = {.to = (char *)memory->result + offset, .pitch = pitch};
-        int64_t bytes = 0;
-        for (; k < call->operand_count && a.count < JOINED; k++) {
-            const int64_t piece = unit * call->operands[k]->shape[p->axis];
-            if (piece == 0)
-                continue;
+    join_args a = {.to = memory->result, .pitch = unit * result->shape[p->axis]};
+    for (int k = 0; k < call->operand_count; k++) {
+        const int64_t piece = unit * call->operands[k]->shape[p->axis];
+        const bool alone = rows == 1 ? piece >= 1 << 20 : piece <= 4 * size;
+        pith_status rc = PITH_OK;
+        if (piece == 0)
+            continue;
+        if (alone || a.count == JOINED)
+            rc = emit_joined(&a, rows, sink);
+        if (rc == PITH_OK && alone)
+            rc = emit_piece(&a, memory->operands[k], piece, size, rows, sink);
+        if (rc)
+            return rc;
+        if (!alone) {
             a.from[a.count] = memory->operands[k];
             a.bytes[a.count++] = piece;
-            bytes += piece;
         }
-        if (a.count == 1 && rows == 1) { /* one long row: split among threads */
-            const pithp_move m = {.to = a.to,
-                                  .from = a.from[0],
-                                  .size = 1,
-                                  .rank = 1,
-                                  .shape = {bytes},
-                                  .to_stride = {1},
-                                  .from_stride = {1}};
-            const pith_status rc = pithp_emit_move(sink, "concatenate", &m);
-            if (rc)
-                return rc;
-        } else if (a.count) {
-            const pith_status rc = pithp_emit(sink, "concatenate", join_loops, &a,
-                                              sizeof a, rows, 32768 / bytes + 1);
-            if (rc)
-                return rc;
-        }
-        offset += bytes;
     }
-    return PITH_OK;
+    return emit_joined(&a, rows, sink);
 }
 
 /* ---- pad ---- */

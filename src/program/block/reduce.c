@@ -8,6 +8,8 @@
 #include "program/block/block.h"
 
 #define LANES PITHP_REDUCE_LANES
+/* Rows that are fetched before they are needed: strips of rows defeat the hardware. */
+#define AHEAD 8
 
 /* Lanes whose accumulators stay in registers; more passes over a block read other lines.
  */
@@ -22,6 +24,9 @@
 /* ---- One reducer: A accumulates what LOADED makes of a dt, by COMBINE(a, b) ---- */
 
 #define REDUCER(name, dt, A, LOADED, IDENTITY, COMBINE)                                  \
+    static inline __attribute__((always_inline)) A name##_join(A a, A b) {               \
+        return COMBINE(a, b);                                                            \
+    }                                                                                    \
     /* Neighbours of `count` rows of `width` meet until one is left, in rows[0]. */      \
     static inline __attribute__((always_inline)) void name##_meet(                       \
         A *rows, int64_t pitch, int64_t count, int64_t width) {                          \
@@ -42,119 +47,152 @@
                                                       int64_t count, int64_t width) {    \
         name##_meet(blocks, pitch, count, width);                                        \
     }                                                                                    \
+    /* Whole trees over 2, 4, 8 elements, and over fewer than 64: the trees of the       \
+     * powers of two in n, the last and least ones joined first. */                      \
+    static inline A name##_2(const dt *x) {                                              \
+        return name##_join(LOADED(x[0]), LOADED(x[1]));                                  \
+    }                                                                                    \
+    static inline A name##_4(const dt *x) {                                              \
+        return name##_join(name##_2(x), name##_2(x + 2));                                \
+    }                                                                                    \
+    static inline A name##_8(const dt *x) {                                              \
+        return name##_join(name##_4(x), name##_4(x + 4));                                \
+    }                                                                                    \
+    static inline A name##_few(const dt *x, int64_t n) {                                 \
+        int64_t at = n & ~(int64_t)7;                                                    \
+        A some = IDENTITY;                                                               \
+        if (n & 1)                                                                       \
+            some = LOADED(x[n - 1]);                                                     \
+        if (n & 2)                                                                       \
+            some = n & 1 ? name##_join(name##_2(x + (n & ~(int64_t)3)), some)            \
+                         : name##_2(x + (n & ~(int64_t)3));                              \
+        if (n & 4)                                                                       \
+            some = n & 3 ? name##_join(name##_4(x + at), some) : name##_4(x + at);       \
+        for (int64_t size = 8; at; size *= 2) {                                          \
+            if (!(at & size))                                                            \
+                continue;                                                                \
+            A trees[8];                                                                  \
+            at -= size;                                                                  \
+            for (int64_t i = 0; i < size / 8; i++)                                       \
+                trees[i] = name##_8(x + at + 8 * i);                                     \
+            for (int64_t left = size / 16; left; left /= 2)                              \
+                for (int64_t i = 0; i < left; i++)                                       \
+                    trees[i] = name##_join(trees[2 * i], trees[2 * i + 1]);              \
+            some = n & (size - 1) ? name##_join(trees[0], some) : trees[0];              \
+        }                                                                                \
+        return some;                                                                     \
+    }                                                                                    \
     static __attribute__((noinline)) A name##_row(const dt *x, int64_t length) {         \
         A lanes[LANES];                                                                  \
-        int64_t used = length < LANES ? length : LANES;                                  \
-        if (length < LANES) {                                                            \
-            for (int64_t j = 0; j < length; j++)                                         \
-                lanes[j] = LOADED(x[j]);                                                 \
-        } else {                                                                         \
-            const int64_t whole = length / LANES * LANES;                                \
-            for (int first = 0; first < LANES; first += LANES_AT_ONCE) {                 \
-                A some[LANES_AT_ONCE];                                                   \
+        const int64_t whole = length / LANES * LANES;                                    \
+        if (length < LANES)                                                              \
+            return name##_join(IDENTITY, name##_few(x, length));                         \
+        for (int first = 0; first < LANES; first += LANES_AT_ONCE) {                     \
+            A some[LANES_AT_ONCE];                                                       \
+            PITHP_SIMD                                                                   \
+            for (int j = 0; j < LANES_AT_ONCE; j++)                                      \
+                some[j] = LOADED(x[first + j]);                                          \
+            for (int64_t i = LANES; i < whole; i += LANES) {                             \
                 PITHP_SIMD                                                               \
                 for (int j = 0; j < LANES_AT_ONCE; j++)                                  \
-                    some[j] = LOADED(x[first + j]);                                      \
-                for (int64_t i = LANES; i < whole; i += LANES) {                         \
-                    PITHP_SIMD                                                           \
-                    for (int j = 0; j < LANES_AT_ONCE; j++) {                            \
-                        const A next = LOADED(x[i + first + j]);                         \
-                        some[j] = COMBINE(some[j], next);                                \
-                    }                                                                    \
-                }                                                                        \
-                for (int j = 0; j < LANES_AT_ONCE; j++)                                  \
-                    lanes[first + j] = some[j];                                          \
+                    some[j] = name##_join(some[j], LOADED(x[i + first + j]));            \
             }                                                                            \
-            for (int64_t j = 0; j < length - whole; j++) {                               \
-                const A next = LOADED(x[whole + j]);                                     \
-                lanes[j] = COMBINE(lanes[j], next);                                      \
-            }                                                                            \
+            for (int j = 0; j < LANES_AT_ONCE; j++)                                      \
+                lanes[first + j] = some[j];                                              \
         }                                                                                \
-        for (; used > 1; used = (used + 1) / 2) {                                        \
+        for (int64_t j = 0; j < length - whole; j++)                                     \
+            lanes[j] = name##_join(lanes[j], LOADED(x[whole + j]));                      \
+        for (int left = LANES / 2; left; left /= 2) {                                    \
             PITHP_SIMD                                                                   \
-            for (int64_t j = 0; j < used / 2; j++)                                       \
-                lanes[j] = COMBINE(lanes[2 * j], lanes[2 * j + 1]);                      \
-            if (used % 2)                                                                \
-                lanes[used / 2] = lanes[used - 1];                                       \
+            for (int j = 0; j < left; j++)                                               \
+                lanes[j] = name##_join(lanes[2 * j], lanes[2 * j + 1]);                  \
         }                                                                                \
-        return COMBINE((A)IDENTITY, lanes[0]);                                           \
+        return name##_join(IDENTITY, lanes[0]);                                          \
     }                                                                                    \
     static void name##_rows(void *to, const void *from, int64_t pitch, int64_t length,   \
                             int64_t count) {                                             \
         A *out = to;                                                                     \
         const dt *x = from;                                                              \
-        switch (length) {                                                                \
-            case 0:                                                                      \
-                for (int64_t i = 0; i < count; i++)                                      \
-                    out[i] = IDENTITY;                                                   \
-                break;                                                                   \
-            case 2:                                                                      \
-                for (int64_t i = 0; i < count; i++, x += pitch) {                        \
-                    const A a = LOADED(x[0]), b = LOADED(x[1]), ab = COMBINE(a, b);      \
-                    out[i] = COMBINE((A)IDENTITY, ab);                                   \
-                }                                                                        \
-                break;                                                                   \
-            case 3:                                                                      \
-                for (int64_t i = 0; i < count; i++, x += pitch) {                        \
-                    const A a = LOADED(x[0]), b = LOADED(x[1]), c = LOADED(x[2]);        \
-                    const A ab = COMBINE(a, b), abc = COMBINE(ab, c);                    \
-                    out[i] = COMBINE((A)IDENTITY, abc);                                  \
-                }                                                                        \
-                break;                                                                   \
-            default:                                                                     \
-                for (int64_t i = 0; i < count; i++, x += pitch)                          \
-                    out[i] = name##_row(x, length);                                      \
+        if (length == 2)                                                                 \
+            for (int64_t i = 0; i < count; i++, x += pitch)                              \
+                out[i] = name##_join(IDENTITY, name##_2(x));                             \
+        else if (length == 3)                                                            \
+            for (int64_t i = 0; i < count; i++, x += pitch)                              \
+                out[i] = name##_join(IDENTITY, name##_join(name##_2(x), LOADED(x[2])));  \
+        else if (length < 16)                                                            \
+            for (int64_t i = 0; i < count; i++, x += pitch)                              \
+                out[i] = name##_join(IDENTITY, name##_few(x, length));                   \
+        else                                                                             \
+            for (int64_t i = 0; i < count; i++, x += pitch)                              \
+                out[i] = name##_row(x, length);                                          \
+    }                                                                                    \
+    /* The first meeting of `used` rows, straight from where they lie. */                \
+    static inline __attribute__((always_inline)) void name##_first(                      \
+        A *lanes, const dt *x, int64_t pitch, int64_t used, int64_t width) {             \
+        for (int64_t i = 0; i < used / 2; i++) {                                         \
+            const dt *left = x + 2 * i * pitch, *right = left + pitch;                   \
+            A *to = lanes + i * width;                                                   \
+            PITHP_SIMD                                                                   \
+            for (int64_t c = 0; c < width; c++)                                          \
+                to[c] = name##_join(LOADED(left[c]), LOADED(right[c]));                  \
+        }                                                                                \
+        if (used % 2)                                                                    \
+            for (int64_t c = 0; c < width; c++)                                          \
+                lanes[used / 2 * width + c] = LOADED(x[(used - 1) * pitch + c]);         \
+    }                                                                                    \
+    /* Combine `n` columns of rows LANES.. into the lanes that hold rows 0..LANES.       \
+     * Columns that fill their rows are walked as one long row of lanes. */              \
+    static void name##_fold(A *lanes, const dt *x, int64_t pitch, int64_t length,        \
+                            int64_t width) {                                             \
+        const int64_t at_once = pitch == width ? LANES : 1, n = at_once * width;         \
+        int64_t next = 0;                                                                \
+        for (; next < LANES; next += at_once) {                                          \
+            A *lane = lanes + next * width;                                              \
+            const dt *row = x + next * pitch;                                            \
+            PITHP_SIMD                                                                   \
+            for (int64_t c = 0; c < n; c++)                                              \
+                lane[c] = LOADED(row[c]);                                                \
+        }                                                                                \
+        for (; next + at_once <= length; next += at_once) {                              \
+            A *lane = lanes + next % LANES * width;                                      \
+            const dt *row = x + next * pitch;                                            \
+            const char *ahead =                                                          \
+                (const char *)((uintptr_t)row + (size_t)(AHEAD * pitch) * sizeof(dt));   \
+            for (int64_t c = 0; c < width * (int64_t)sizeof(dt); c += 64)                \
+                __builtin_prefetch(ahead + c);                                           \
+            PITHP_SIMD                                                                   \
+            for (int64_t c = 0; c < n; c++)                                              \
+                lane[c] = name##_join(lane[c], LOADED(row[c]));                          \
+        }                                                                                \
+        for (; next < length; next++) {                                                  \
+            A *lane = lanes + next % LANES * width;                                      \
+            const dt *row = x + next * pitch;                                            \
+            for (int64_t c = 0; c < width; c++)                                          \
+                lane[c] = name##_join(lane[c], LOADED(row[c]));                          \
         }                                                                                \
     }                                                                                    \
     static void name##_columns(void *to, const void *from, int64_t pitch,                \
                                int64_t length, int64_t width, void *scratch) {           \
         A *out = to, *lanes = scratch;                                                   \
-        const dt *x = from;                                                              \
-        const int64_t used = length < LANES ? length : LANES;                            \
-        if (length == 0) {                                                               \
+        int64_t used = length < LANES ? length : LANES;                                  \
+        if (length == 0)                                                                 \
             for (int64_t c = 0; c < width; c++)                                          \
-                out[c] = IDENTITY;                                                       \
-            return;                                                                      \
+                lanes[c] = IDENTITY;                                                     \
+        if (length > LANES) {                                                            \
+            name##_fold(lanes, from, pitch, length, width);                              \
+        } else {                                                                         \
+            if (width == 3) /* unrolled: vectors in space */                             \
+                name##_first(lanes, from, pitch, used, 3);                               \
+            else                                                                         \
+                name##_first(lanes, from, pitch, used, width);                           \
+            used = (used + 1) / 2;                                                       \
         }                                                                                \
-        /* Columns that fill their rows are walked as one long row of lanes. */          \
-        const int64_t at_once = pitch == width && used ? used : 1, n = at_once * width;  \
-        for (int64_t r = 0; r < used; r += at_once) {                                    \
-            A *lane = lanes + r * width;                                                 \
-            const dt *row = x + r * pitch;                                               \
-            PITHP_SIMD                                                                   \
-            for (int64_t c = 0; c < n; c++)                                              \
-                lane[c] = LOADED(row[c]);                                                \
-        }                                                                                \
-        int64_t next = used;                                                             \
-        for (; next + at_once <= length; next += at_once) {                              \
-            A *lane = lanes + next % LANES * width;                                      \
-            const dt *row = x + next * pitch;                                            \
-            PITHP_SIMD                                                                   \
-            for (int64_t c = 0; c < n; c++) {                                            \
-                const A more = LOADED(row[c]);                                           \
-                lane[c] = COMBINE(lane[c], more);                                        \
-            }                                                                            \
-        }                                                                                \
-        for (; next < length; next++) {                                                  \
-            A *lane = lanes + next % LANES * width;                                      \
-            const dt *row = x + next * pitch;                                            \
-            for (int64_t c = 0; c < width; c++) {                                        \
-                const A more = LOADED(row[c]);                                           \
-                lane[c] = COMBINE(lane[c], more);                                        \
-            }                                                                            \
-        }                                                                                \
-        switch (width) { /* the narrow ones unrolled */                                  \
-            case 2:                                                                      \
-                name##_meet(lanes, 2, used, 2);                                          \
-                break;                                                                   \
-            case 3:                                                                      \
-                name##_meet(lanes, 3, used, 3);                                          \
-                break;                                                                   \
-            default:                                                                     \
-                name##_tree(lanes, width, used, width);                                  \
-        }                                                                                \
+        if (width == 3)                                                                  \
+            name##_meet(lanes, 3, used, 3);                                              \
+        else                                                                             \
+            name##_tree(lanes, width, used, width);                                      \
         for (int64_t c = 0; c < width; c++)                                              \
-            out[c] = COMBINE((A)IDENTITY, lanes[c]);                                     \
+            out[c] = name##_join(IDENTITY, lanes[c]);                                    \
     }
 
 /* ---- What is reduced, and how ---- */
