@@ -71,7 +71,7 @@ static inline uint8_t pithp_real_flags(pith_dtype real) {
     return (uint8_t)(real ? (real - PITH_F16 + 1) << PITHP_FLAG_REAL_SHIFT : 0);
 }
 
-/* ---- Shapes (shape.c) ---- */
+/* ---- Shapes (scope_shapes.c) ---- */
 
 /* What a scope remembers of the record type it made last in that place of its table:
  * nodes of the same statics and leaf specs need no further check. */

@@ -219,15 +219,15 @@ pithp_record_make(pith_scope *s, const pithp_shape *shape, const void *const *sl
 /* A container of a held shape; its slots are checked and kept alike. */
 const void *
 pithp_container_make(pith_scope *s, const pithp_shape *shape, const void *const *slots);
-/* Whether check hooks run for records made in s (shape.c). */
+/* Whether check hooks run for records made in s. */
 bool pithp_hooks_run(const pith_scope *s);
 
 /* Replace `*slot`, a checked tree, and `count - 1` more behind it, by what outlives outer
  * (keep.c). On failure the error is set and nothing is replaced. */
 pith_status pithp_keep_slots(pith_scope *outer, int64_t count, const void **slots);
 
-/* What the room keeps for a runtime, in rt->room[PITHP_ROOM_TREE] (shape.c makes and
- * frees it; runtime_closing calls pithp_map_cache_close before the device goes). */
+/* What the room keeps for a runtime, in rt->room[PITHP_ROOM_TREE] (scope_shapes.c makes
+ * and frees it; runtime_closing calls pithp_map_cache_close before the device goes). */
 typedef struct pithp_tree_room {
     struct pithp_shape_table *shapes;            /* shape.c */
     _Atomic(struct pithp_map_cache *) map_cache; /* map_expression.c; NULL until used */

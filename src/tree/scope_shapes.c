@@ -1,0 +1,293 @@
+/* What the room keeps for runtimes and scopes: whether checks run, which shapes a scope
+ * holds, and what it made last, so that a node like an earlier one of its own or of a
+ * scope around it finds its shape without a lock. */
+#include "tree/shape_internal.h"
+
+#include <string.h>
+
+enum { RECENTS = 16, FIRST_HELD = 16 };
+
+/* What the room keeps for a scope. */
+typedef struct {
+    bool no_check;
+    const pithp_shape *last;           /* held by this scope or one around it */
+    const pithp_shape *last_container; /* alike */
+    const pithp_shape **held;          /* by this scope: open addressing, NULL is free */
+    size_t held_count, held_room;
+    pithp_recent recent[RECENTS];
+} scope_shapes;
+
+/* ---- The room in runtimes and scopes ---- */
+
+static void scope_opened(pith_scope *s, pith_scope *parent);
+
+static void scope_closing(pith_scope *s) {
+    scope_shapes *own = s->room[PITHP_ROOM_TREE];
+    if (!own)
+        return;
+    for (size_t i = 0; i < own->held_room; i++)
+        if (own->held[i])
+            pithp_shape_release(s->runtime, (pithp_shape *)(uintptr_t)own->held[i]);
+    pithp_release(s->runtime, own->held, own->held_room * sizeof *own->held);
+    s->room[PITHP_ROOM_TREE] = NULL;
+}
+
+static void runtime_closing(pith_runtime *rt) {
+    pithp_tree_room *room = rt->room[PITHP_ROOM_TREE];
+    pithp_map_cache_close(rt);
+    pithp_shape_table_free(rt, room->shapes);
+    pithp_release(rt, room, sizeof *room);
+    rt->room[PITHP_ROOM_TREE] = NULL;
+}
+
+static const pithp_room_hooks hooks = {scope_opened, scope_closing, runtime_closing};
+
+static pithp_tree_room *make_room(pith_runtime *rt) {
+    pithp_tree_room *room = pithp_allocate(rt, sizeof *room);
+    struct pithp_shape_table *shapes = room ? pithp_shape_table_make(rt) : NULL;
+    if (!shapes) {
+        pithp_release(rt, room, sizeof *room);
+        return NULL;
+    }
+    *room = (pithp_tree_room){.shapes = shapes};
+    return room;
+}
+
+pithp_tree_room *pithp_tree_room_of(pith_scope *s) {
+    pith_runtime *rt = s->runtime;
+    pithp_tree_room *room =
+        __atomic_load_n((pithp_tree_room **)&rt->room[PITHP_ROOM_TREE], __ATOMIC_ACQUIRE);
+    if (PITHP_LIKELY(room != NULL))
+        return room;
+    pthread_mutex_lock(&rt->lock);
+    room = rt->room[PITHP_ROOM_TREE];
+    if (!room && (room = make_room(rt)) != NULL) {
+        pithp_room_hook(rt, PITHP_ROOM_TREE, &hooks);
+        __atomic_store_n((pithp_tree_room **)&rt->room[PITHP_ROOM_TREE], room,
+                         __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&rt->lock);
+    if (!room)
+        pithp_fail_memory(s, sizeof *room);
+    return room;
+}
+
+static scope_shapes *shapes_of(pith_scope *s) {
+    scope_shapes *own = s->room[PITHP_ROOM_TREE];
+    if (PITHP_LIKELY(own != NULL))
+        return own;
+    if (!pithp_tree_room_of(s))
+        return NULL;
+    own = pithp_scope_allocate(s, sizeof *own);
+    if (own)
+        memset(own, 0, sizeof *own);
+    s->room[PITHP_ROOM_TREE] = own;
+    return own;
+}
+
+static void scope_opened(pith_scope *s, pith_scope *parent) {
+    if (!parent || pithp_hooks_run(parent))
+        return;
+    scope_shapes *own = shapes_of(s);
+    if (own)
+        own->no_check = true;
+}
+
+bool pithp_hooks_run(const pith_scope *s) {
+    const scope_shapes *own = s->room[PITHP_ROOM_TREE];
+    return !own || !own->no_check;
+}
+
+void pith_no_check(pith_scope *s, bool suspend) {
+    (void)pithp_enter(s);
+    if (!pithp_scope_writable(s)) /* a failed scope too gets its checks back */
+        return;
+    scope_shapes *own = shapes_of(s);
+    if (own)
+        own->no_check = suspend;
+}
+
+/* ---- Holding ---- */
+
+static size_t place_of(const scope_shapes *own, const pithp_shape *shape) {
+    const size_t mask = own->held_room - 1;
+    size_t i = ((uintptr_t)shape >> 4) * 0x9e3779b97f4a7c15u >> 32 & mask;
+    while (own->held[i] && own->held[i] != shape)
+        i = (i + 1) & mask;
+    return i;
+}
+
+static bool is_held(const pith_scope *s, const pithp_shape *shape) {
+    for (; s; s = s->parent) {
+        const scope_shapes *own = s->room[PITHP_ROOM_TREE];
+        if (own &&
+            (own->last == shape || (own->held_room && own->held[place_of(own, shape)])))
+            return true;
+    }
+    return false;
+}
+
+static bool grow_held(pith_scope *s, scope_shapes *own) {
+    if (own->held_room && 4 * (own->held_count + 1) <= 3 * own->held_room)
+        return true;
+    const size_t old_room = own->held_room;
+    const size_t room = old_room ? 2 * old_room : FIRST_HELD;
+    const pithp_shape **old = own->held;
+    const pithp_shape **held = pithp_allocate(s->runtime, room * sizeof *held);
+    if (!held) {
+        pithp_fail_memory(s, room * sizeof *held);
+        return false;
+    }
+    memset(held, 0, room * sizeof *held);
+    own->held = held, own->held_room = room;
+    for (size_t i = 0; i < old_room; i++)
+        if (old[i])
+            held[place_of(own, old[i])] = old[i];
+    pithp_release(s->runtime, old, old_room * sizeof *old);
+    return true;
+}
+
+/* Give s a reference that the caller has, or give it back where s needs none. */
+static pith_status adopt_reference(pith_scope *s, pithp_shape *shape) {
+    scope_shapes *own = shapes_of(s);
+    const bool held = own && is_held(s, shape);
+    if (!own || held || !grow_held(s, own)) {
+        pithp_shape_release(s->runtime, shape);
+        if (held)
+            own->last = shape;
+        return held ? PITH_OK : s->error.code;
+    }
+    own->held[place_of(own, shape)] = shape;
+    own->held_count++;
+    own->last = shape;
+    return PITH_OK;
+}
+
+pith_status pithp_shape_hold(pith_scope *s, const pithp_shape *shape) {
+    scope_shapes *own = s->room[PITHP_ROOM_TREE];
+    if (PITHP_LIKELY(own && own->last == shape))
+        return PITH_OK;
+    if (own && is_held(s, shape)) {
+        own->last = shape;
+        return PITH_OK;
+    }
+    pithp_shape *counted = (pithp_shape *)(uintptr_t)shape;
+    atomic_fetch_add_explicit(&counted->refs, 1, memory_order_relaxed);
+    return adopt_reference(s, counted);
+}
+
+/* ---- Finding shapes ---- */
+
+/* Statics of the same bytes as those of a shape. Strings and static records have the same
+ * pointers only if they are that shape's own. */
+static bool same_bits(const pithp_shape *shape, const void *value) {
+    const pith_type *type = shape->type;
+    for (int32_t i = 0; i < type->static_count; i++) {
+        const pithp_static_info *info = &type->statics[i];
+        const char *a = (const char *)shape->statics + info->offset;
+        const char *b = (const char *)value + info->offset;
+        uint64_t x = 0, y = 0;
+        if (info->size == 8)
+            memcpy(&x, a, 8), memcpy(&y, b, 8);
+        else if (info->size == 4)
+            memcpy(&x, a, 4), memcpy(&y, b, 4);
+        else
+            memcpy(&x, a, 1), memcpy(&y, b, 1);
+        if (x != y)
+            return false;
+    }
+    return true;
+}
+
+static pithp_recent *place_of_type(scope_shapes *own, const pith_type *type) {
+    return &own->recent[((uintptr_t)type >> 4) * 0x9e3779b97f4a7c15u >> 60];
+}
+_Static_assert(RECENTS == 16, "four bits of the hash choose the place");
+
+static pithp_recent *
+remember(pith_scope *s, scope_shapes *own, const pithp_shape *shape) {
+    pithp_recent *r = place_of_type(own, shape->type);
+    const pith_spec **specs = r->specs;
+    int64_t room = r->room;
+    if (room < shape->slot_count) {
+        room = shape->slot_count < 16 ? 16 : shape->slot_count;
+        specs = pithp_scope_allocate(s, (size_t)room * sizeof *specs);
+        if (!specs)
+            return NULL;
+    }
+    *r =
+        (pithp_recent){.type = shape->type, .shape = shape, .specs = specs, .room = room};
+    return r;
+}
+
+/* What a scope around this one remembers: its leaves' specs were checked there. */
+static pithp_recent *
+remember_as(pith_scope *s, scope_shapes *own, const pithp_recent *other) {
+    pithp_recent *r = remember(s, own, other->shape);
+    if (!r || !other->checked)
+        return r;
+    if (r->shape->slot_count)
+        memcpy(r->specs, other->specs, (size_t)r->shape->slot_count * sizeof *r->specs);
+    r->checked = true;
+    r->flags = other->flags;
+    return r;
+}
+
+pithp_recent *pithp_recent_of_shape(pith_scope *s, const pithp_shape *shape) {
+    scope_shapes *own = shapes_of(s);
+    if (PITHP_UNLIKELY(!own))
+        return NULL;
+    pithp_recent *r = place_of_type(own, shape->type);
+    return PITHP_LIKELY(r->shape == shape) ? r : remember(s, own, shape);
+}
+
+pithp_recent *pithp_recent_find(pith_scope *s, const pith_type *type, const void *value) {
+    scope_shapes *own = shapes_of(s);
+    if (PITHP_UNLIKELY(!own))
+        return NULL;
+    pithp_recent *r = place_of_type(own, type);
+    if (PITHP_LIKELY(r->type == type && same_bits(r->shape, value)))
+        return r;
+    for (pith_scope *p = s->parent; p; p = p->parent) {
+        scope_shapes *others = p->room[PITHP_ROOM_TREE];
+        const pithp_recent *found = others ? place_of_type(others, type) : NULL;
+        if (found && found->type == type && same_bits(found->shape, value))
+            return remember_as(s, own, found);
+    }
+    pithp_shape *shape = pithp_shape_of_statics(s, type, value);
+    return shape && adopt_reference(s, shape) == PITH_OK ? remember(s, own, shape) : NULL;
+}
+
+const pithp_shape *
+pithp_shape_record(pith_scope *s, const pith_type *type, const void *value) {
+    const pithp_recent *r = pithp_recent_find(s, type, value);
+    return r ? r->shape : NULL;
+}
+
+const pithp_shape *pithp_shape_container(pith_scope *s,
+                                         pithp_kind kind,
+                                         int64_t count,
+                                         const char *const *keys,
+                                         bool all_leaves) {
+    scope_shapes *own = shapes_of(s);
+    if (!own)
+        return NULL;
+    const pithp_shape *last = own->last_container;
+    if (last && last->kind == kind && last->slot_count == count &&
+        last->all_leaves == all_leaves &&
+        (kind != PITHP_KIND_DICT || pithp_keys_same(last->keys, keys, count)))
+        return last;
+    pithp_shape_key key = {
+        .kind = kind,
+        .count = count,
+        .keys = keys,
+        .all_leaves = all_leaves,
+        .hash = pithp_hash((uint64_t)kind * 2 + all_leaves, &count, sizeof count)};
+    for (int64_t i = 0; kind == PITHP_KIND_DICT && i < count; i++)
+        key.hash = pithp_hash(key.hash, keys[i], strlen(keys[i]) + 1);
+    pithp_shape *shape = pithp_shape_find(s, &key);
+    if (!shape || adopt_reference(s, shape) != PITH_OK)
+        return NULL;
+    own->last_container = shape;
+    return shape;
+}
