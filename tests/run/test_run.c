@@ -139,8 +139,8 @@ Test(run, a_failing_callback_stops_the_run) {
 Test(run, saves_committed_states_and_goes_on_from_them) {
     pith_runtime *rt = pt_open();
     pith_scope *s = pith_scope_open(rt);
-    char folder[] = "/tmp/pith-run-XXXXXX", path[64];
-    cr_assert(mkdtemp(folder));
+    char folder[256], path[300], command[300];
+    pt_folder(folder);
     snprintf(path, sizeof path, "%s/state.json", folder);
     const State *straight = pith_run(s, State, &advance_step, start(s, -1),
                                      &((pith_run_options){.steps = 12}));
@@ -163,7 +163,6 @@ Test(run, saves_committed_states_and_goes_on_from_them) {
     pt_fails(PITH_E_IO, s,
              pith_run(s, State, &advance_step, start(s, -1),
                       &((pith_run_options){.steps = 2, .save = "/nowhere/at/all.json"})));
-    char command[96];
     snprintf(command, sizeof command, "rm -rf %s", folder);
     cr_assert(system(command) == 0);
     pith_scope_close(s);
