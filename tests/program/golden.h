@@ -19,12 +19,14 @@ typedef struct golden_tensor {
 } golden_tensor;
 
 typedef struct golden_family {
-    golden_json *document;
+    golden_json *document, *header; /* of the cases, and of the tensor file */
     golden_tensor *tensors;
     int64_t tensor_count;
+    struct golden_family *next; /* opened before it */
 } golden_family;
 
-/* The family of that name; a missing or malformed file ends the test. */
+/* The family of that name, which stays open; a missing or malformed file ends the test.
+ */
 golden_family *golden_open(const char *name);
 
 /* Cases one after the other: the first for NULL, NULL after the last. */
