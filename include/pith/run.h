@@ -55,6 +55,7 @@ PITH_BEGIN
 #define pith_run(s, T, step, state, ...)                                                 \
     ((const T *)pith_run_as((s), T##_pith_type(), (step), (1 ? (state) : (const T *)0),  \
                             __VA_ARGS__))
+/** As pith_run; @p type NULL: any tree, and NULL on failure. */
 PITH_API const void *pith_run_as(pith_scope *s,
                                  const pith_type *type,
                                  const pith_function *step,

@@ -71,6 +71,7 @@ static const char *const may_be_null[] = {
     "pith_make_as.value",   /* the initial values */
     "pith_make_as.extents", /* none are given */
     "pith_load_as.type",    /* any tree */
+    "pith_run_as.type",     /* any tree */
 };
 
 /* Parameters that are left alone where they are no good: these calls cannot fail. */
