@@ -218,8 +218,8 @@ PITH_API const void *pith_tree_unflatten(pith_scope *s,
                                          const pith_treedef *def,
                                          int64_t count,
                                          const pith_array *const *leaves);
-/** Number of leaves of a tree or of a structure; 0 for what is neither, -1 where memory is
- * too short to walk a deep tree. */
+/** Number of leaves of a tree or of a structure; 0 for what is neither, -1 where memory
+ * is too short to walk a deep tree. */
 PITH_API int64_t pith_tree_num_leaves(const void *tree);
 PITH_API int64_t pith_treedef_num_leaves(const pith_treedef *def);
 /** Nodes of a structure, leaves and absent places included. */
@@ -254,11 +254,11 @@ typedef const pith_array *(*pith_leaf_function)(pith_scope *s,
 
 /** Options of the maps; zero is the default. */
 typedef struct pith_map_options {
-    /** Where it says so the node is handed to @c whole instead of being walked. It is asked
-     * of records, containers and none of the first tree, from the root on. */
+    /** Where it says so the node is handed to @c whole instead of being walked. It is
+     * asked of records, containers and none of the first tree, from the root on. */
     bool (*is_leaf)(const void *node, void *closure) PITH_DEFAULT;
-    /** What becomes of nodes that is_leaf picks: nodes[i] is what the i-th tree has there,
-     * NULL where that is absent. Any tree; NULL only on failure. */
+    /** What becomes of nodes that is_leaf picks: nodes[i] is what the i-th tree has
+     * there, NULL where that is absent. Any tree; NULL only on failure. */
     const void *(*whole)(pith_scope *s,
                          const void *const *nodes,
                          void *closure)PITH_DEFAULT;
@@ -288,7 +288,8 @@ PITH_API const void *pith_tree_map(pith_scope *s,
  * Integers divide with quotient(x, y) and rest(x, y), 0 where y is: "/" could trap.
  * @param parameters The numbers p, or NULL.
  * Errors: PITH_E_ARG for what is no expression over these operands; PITH_E_COMPILE with
- * the compiler's first lines; PITH_E_STRUCTURE, PITH_E_SHAPE, PITH_E_DTYPE with the path; PITH_E_UNSUPPORTED where there is no compiler.
+ * the compiler's first lines; PITH_E_STRUCTURE, PITH_E_SHAPE, PITH_E_DTYPE with the path;
+ * PITH_E_UNSUPPORTED where there is no compiler.
  */
 PITH_API const void *pith_tree_map_expression(pith_scope *s,
                                               const char *expression,
@@ -303,8 +304,8 @@ PITH_API const void *pith_tree_map_expression(pith_scope *s,
 PITH_API const void *pith_tree_zeros_like(pith_scope *s, const void *tree);
 /** The tree with every element @p value, which must be exact in integer leaves. */
 PITH_API const void *pith_tree_full_like(pith_scope *s, const void *tree, double value);
-/** Join the leaves of trees of one structure, which have the same specs, along a new first
- * axis. */
+/** Join the leaves of trees of one structure, which have the same specs, along a new
+ * first axis. */
 PITH_API const void *
 pith_tree_stack(pith_scope *s, int64_t count, const void *const *trees);
 /** Join the leaves of trees of one structure along an axis (negative: from the last); in

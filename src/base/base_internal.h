@@ -132,9 +132,9 @@ static inline pithp_block_state pithp_block_find(const void *address,
 }
 pithp_block *pithp_block_acquire(pith_runtime *rt, size_t bytes); /* NULL when short */
 void pithp_block_free(pith_runtime *rt, pithp_block *block);
-/* Memory for a while, not findable as objects: large pieces are regions, which are kept and
- * reused, so that work over large trees does not touch fresh pages each time. Released with
- * the same size. NULL when short. */
+/* Memory for a while, not findable as objects: large pieces are regions, which are kept
+ * and reused, so that work over large trees does not touch fresh pages each time.
+ * Released with the same size. NULL when short. */
 void *pithp_scratch_allocate(pith_runtime *rt, size_t bytes);
 void pithp_scratch_release(pith_runtime *rt, void *memory, size_t bytes);
 /* Blocks of the process, never freed: nil records and what else outlives every runtime.
@@ -259,7 +259,7 @@ struct pith_runtime {
     pithp_block *region_first, *region_last; /* free regions of several, the same way */
     int region_count;
     size_t region_bytes; /* of those */
-    pith_scope *scopes; /* roots, linked by next_sibling */
+    pith_scope *scopes;  /* roots, linked by next_sibling */
     pith_log_hook log_hook;
     void *log_closure;
     _Atomic(struct pithp_spec_table *) specs;

@@ -61,15 +61,13 @@ static inline const Atoms *pt_atoms(pith_scope *s, int64_t n, double first) {
                                  pt_array(s, PITH_SHAPE(n, 3), first + 200)}));
 }
 
-static inline const Sim *
-pt_sim(pith_scope *s, int64_t n, int64_t width, double first) {
+static inline const Sim *pt_sim(pith_scope *s, int64_t n, int64_t width, double first) {
     int32_t values[256];
     for (int i = 0; i < 256; i++)
         values[i] = i;
     const pith_array *neighbour =
         pith_array_copy(s, PITH_I32, PITH_SHAPE(n, width), values);
-    return pith_freeze(s, Sim,
-                       &((Sim){pt_atoms(s, n, first), neighbour, width, 2.5}));
+    return pith_freeze(s, Sim, &((Sim){pt_atoms(s, n, first), neighbour, width, 2.5}));
 }
 
 /* A chain of that many levels, made from its end. */
