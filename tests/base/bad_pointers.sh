@@ -72,6 +72,7 @@ function good(type, name, kind) {
     if (kind == "R") return "g->runtime"
     if (kind == "F") { return type == "pith_leaf_function" ? "GOOD_leaf" : "NULL" }
     if (kind == "I") return "g->items"
+    if (type == "pith_array*" && name == "index") return "g->index"
     if (type == "pith_array*" || (kind == "O" && type == "void*")) return "g->array"
     if (kind == "O") { needed[base_of(type)] = 1; return "GOOD_" base_of(type) }
     if (type ~ /_options\*$/) return "NULL"
@@ -84,7 +85,7 @@ function good(type, name, kind) {
     if (type == "pith_dtype") return "PITH_F64"
     if (type == "bool") return "true"
     if (type ~ /^pith_/) return "(" type "){0}"
-    return name ~ /^(axis|index|leaf|number|parameter_count)$/ ? "0" : type == "size_t" ? "8" : "1"
+    return name ~ /^(axis|index|leaf|node|number|parameter_count)$/ ? "0" : type == "size_t" ? "8" : "1"
 }
 function emit(name, parameters,    all, n, i, type, kind, call, rows, scoped) {
     n = split_parameters(parameters, all)

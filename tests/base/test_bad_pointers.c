@@ -30,7 +30,7 @@ first_leaf(pith_scope *s, const pith_array *const *leaves, void *closure) {
 typedef struct {
     pith_scope *scope;
     pith_runtime *runtime;
-    const pith_array *array, *foreign;
+    const pith_array *array, *index, *foreign; /* index: of integers */
     const void *items[8];
     char bytes[4096];
     const char *text, *texts[8];
@@ -269,6 +269,7 @@ Test(bad_pointers, are_errors_in_every_exported_function) {
     g.scope = pith_scope_open(g.runtime);
     pith_scope *elsewhere = pith_scope_open(other);
     g.array = pith_array_copy(g.scope, PITH_F64, one, &number);
+    g.index = pith_zeros(g.scope, PITH_I32, eight);
     g.foreign = pith_array_copy(elsewhere, PITH_F64, one, &number);
     pt_ok(g.scope, g.array);
     pt_ok(elsewhere, g.foreign);

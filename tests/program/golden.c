@@ -149,6 +149,7 @@ static void read_tensors(golden_family *g, const char *bytes, size_t size) {
     memcpy(text, bytes + 8, n);
     text[n] = 0;
     parse(text, &header);
+    free(text);
     g->header = header;
     g->tensors = calloc((size_t)golden_length(header), sizeof *g->tensors);
     for (const golden_json *c = header->child; c; c = c->next) {
@@ -177,7 +178,9 @@ static golden_family *opened;
 golden_family *golden_open(const char *name) {
     golden_family *g = calloc(1, sizeof *g);
     size_t size;
-    parse(read_file(name, ".json", &size), &g->document);
+    char *cases = read_file(name, ".json", &size);
+    parse(cases, &g->document);
+    free(cases);
     char *tensors = read_file(name, ".safetensors", &size);
     read_tensors(g, tensors, size);
     g->next = opened;
