@@ -258,7 +258,7 @@ static int kill_each(bool large) {
             _exit(pith_save(s, next, "a.json", NULL) ? 0 : 1);
         }
         int status;
-        cr_assert(waitpid(child, &status, 0) == child);
+        cr_assert(child > 0 && waitpid(child, &status, 0) == child);
         done = WIFEXITED(status);
         cr_assert(!done || WEXITSTATUS(status) == 0);
         pith_runtime *rt = pt_open();

@@ -47,6 +47,7 @@ Test(kill, at_random_moments_loses_nothing_that_was_saved, .timeout = 120) {
         const pid_t child = fork();
         if (child == 0)
             save_for_ever(told + 1, channel[1]);
+        cr_assert(child > 0, "no process to kill");
         close(channel[1]);
         if (round == 0) /* there is a checkpoint to lose */
             cr_assert(read(channel[0], &told, sizeof told) == sizeof told);
