@@ -269,7 +269,7 @@ Test(bad_pointers, are_errors_in_every_exported_function) {
     g.scope = pith_scope_open(g.runtime);
     pith_scope *elsewhere = pith_scope_open(other);
     g.array = pith_array_copy(g.scope, PITH_F64, one, &number);
-    g.index = pith_zeros(g.scope, PITH_I32, eight);
+    g.index = pith_zeros(g.scope, PITH_I32, one);
     g.foreign = pith_array_copy(elsewhere, PITH_F64, one, &number);
     pt_ok(g.scope, g.array);
     pt_ok(elsewhere, g.foreign);
