@@ -15,8 +15,13 @@ BEGIN {
     room_of_header["kernel"] = "gpu" # the text of kernels, and what makes it
     room_of_header["kernel_macros"] = "gpu"
     room_of_header["node"] = "tree" # declarations of nodes
-    room_of_header["kernel_macros"] = "gpu"
     for (r in rank) room_of_header[r] = r
+}
+# ROOM.h, ROOM_FAMILY.h, or a header of the list above; "" where it is none.
+function header_room(header) {
+    if (header in room_of_header) return room_of_header[header]
+    sub(/_.*/, "", header)
+    return header in rank ? header : ""
 }
 function complain(text) { printf "%s:%d: %s\n", FILENAME, FNR, text; bad = 1 }
 function same_or_lower(from, to) {
@@ -32,8 +37,7 @@ FNR == 1 {
     } else if (part[1] == "include") {
         header = part[3]; sub(/\.h$/, "", header)
         if (header == "pith") umbrella = 1
-        else if (header in room_of_header) room = room_of_header[header]
-        else complain("the header belongs to no room of the list in imports.sh")
+        else if ((room = header_room(header)) == "") complain("the header belongs to no room of the list in imports.sh")
     } else
         program = 1
 }
@@ -52,8 +56,8 @@ FNR == 1 {
         header = name; sub(/^pith\//, "", header); sub(/\.h$/, "", header)
         if (program || umbrella) next
         if (header == "pith") complain("a room includes the umbrella header")
-        else if (!(header in room_of_header)) complain("unknown public header " name)
-        else same_or_lower(room, room_of_header[header])
+        else if ((to_room = header_room(header)) == "") complain("unknown public header " name)
+        else same_or_lower(room, to_room)
     } else if (quoted && split(name, to, "/") > 1 && to[1] in rank) {
         if (program) complain("a program includes the internal header " name)
         else if (part[1] == "include") complain("a public header includes the internal header " name)

@@ -1,0 +1,280 @@
+/**
+ * @file
+ * Elementwise operations on arrays. Operands broadcast as in NumPy; dtypes promote as the
+ * array API standard says, and kinds that it leaves undefined (bool with numbers,
+ * integers with floats) are PITH_E_DTYPE.
+ *
+ * Results, scopes and errors: see array.h.
+ */
+#ifndef PITH_ARRAY_ELEMENTWISE_H
+#define PITH_ARRAY_ELEMENTWISE_H
+
+#include <pith/array.h>
+
+/** -a. */
+PITH_API const pith_array *pith_neg(pith_scope *s, const pith_array *a);
+/** The absolute value; of the least signed integer: itself. */
+PITH_API const pith_array *pith_abs(pith_scope *s, const pith_array *a);
+/** -1, 0 or 1; NaN of NaN. */
+PITH_API const pith_array *pith_sign(pith_scope *s, const pith_array *a);
+/** a * a. */
+PITH_API const pith_array *pith_square(pith_scope *s, const pith_array *a);
+/** 1 / a, floats. */
+PITH_API const pith_array *pith_reciprocal(pith_scope *s, const pith_array *a);
+/** Round down. */
+PITH_API const pith_array *pith_floor(pith_scope *s, const pith_array *a);
+/** Round up. */
+PITH_API const pith_array *pith_ceil(pith_scope *s, const pith_array *a);
+/** Round to the nearest integer, halves to even. */
+PITH_API const pith_array *pith_round(pith_scope *s, const pith_array *a);
+/** Round towards zero. */
+PITH_API const pith_array *pith_trunc(pith_scope *s, const pith_array *a);
+/** Square root, correctly rounded. */
+PITH_API const pith_array *pith_sqrt(pith_scope *s, const pith_array *a);
+/** 1 / sqrt(a). */
+PITH_API const pith_array *pith_rsqrt(pith_scope *s, const pith_array *a);
+/** Cube root. */
+PITH_API const pith_array *pith_cbrt(pith_scope *s, const pith_array *a);
+/** e to the a. */
+PITH_API const pith_array *pith_exp(pith_scope *s, const pith_array *a);
+/** 2 to the a. */
+PITH_API const pith_array *pith_exp2(pith_scope *s, const pith_array *a);
+/** exp(a) - 1. */
+PITH_API const pith_array *pith_expm1(pith_scope *s, const pith_array *a);
+/** Natural logarithm. */
+PITH_API const pith_array *pith_log(pith_scope *s, const pith_array *a);
+/** Logarithm of base 2. */
+PITH_API const pith_array *pith_log2(pith_scope *s, const pith_array *a);
+/** Logarithm of base 10. */
+PITH_API const pith_array *pith_log10(pith_scope *s, const pith_array *a);
+/** log(1 + a). */
+PITH_API const pith_array *pith_log1p(pith_scope *s, const pith_array *a);
+/** Sine, radians. */
+PITH_API const pith_array *pith_sin(pith_scope *s, const pith_array *a);
+/** Cosine, radians. */
+PITH_API const pith_array *pith_cos(pith_scope *s, const pith_array *a);
+/** Tangent, radians. */
+PITH_API const pith_array *pith_tan(pith_scope *s, const pith_array *a);
+/** Arc sine. */
+PITH_API const pith_array *pith_asin(pith_scope *s, const pith_array *a);
+/** Arc cosine. */
+PITH_API const pith_array *pith_acos(pith_scope *s, const pith_array *a);
+/** Arc tangent. */
+PITH_API const pith_array *pith_atan(pith_scope *s, const pith_array *a);
+/** Hyperbolic sine. */
+PITH_API const pith_array *pith_sinh(pith_scope *s, const pith_array *a);
+/** Hyperbolic cosine. */
+PITH_API const pith_array *pith_cosh(pith_scope *s, const pith_array *a);
+/** Hyperbolic tangent. */
+PITH_API const pith_array *pith_tanh(pith_scope *s, const pith_array *a);
+/** Inverse hyperbolic sine. */
+PITH_API const pith_array *pith_asinh(pith_scope *s, const pith_array *a);
+/** Inverse hyperbolic cosine. */
+PITH_API const pith_array *pith_acosh(pith_scope *s, const pith_array *a);
+/** Inverse hyperbolic tangent. */
+PITH_API const pith_array *pith_atanh(pith_scope *s, const pith_array *a);
+/** Error function. */
+PITH_API const pith_array *pith_erf(pith_scope *s, const pith_array *a);
+/** Complementary error function. */
+PITH_API const pith_array *pith_erfc(pith_scope *s, const pith_array *a);
+/** Logarithm of the absolute value of the gamma function. */
+PITH_API const pith_array *pith_lgamma(pith_scope *s, const pith_array *a);
+/** Gamma function. */
+PITH_API const pith_array *pith_tgamma(pith_scope *s, const pith_array *a);
+/** 1 / (1 + exp(-a)). */
+PITH_API const pith_array *pith_logistic(pith_scope *s, const pith_array *a);
+/** Whether a is NaN; bool. */
+PITH_API const pith_array *pith_is_nan(pith_scope *s, const pith_array *a);
+/** Whether a is infinite; bool. */
+PITH_API const pith_array *pith_is_inf(pith_scope *s, const pith_array *a);
+/** Whether a is neither; bool. */
+PITH_API const pith_array *pith_is_finite(pith_scope *s, const pith_array *a);
+/** Whether a is false, of bool. */
+PITH_API const pith_array *pith_logical_not(pith_scope *s, const pith_array *a);
+/** Every bit flipped; bool: not. */
+PITH_API const pith_array *pith_bitwise_not(pith_scope *s, const pith_array *a);
+
+/** a + b; integers wrap. */
+PITH_API const pith_array *
+pith_add(pith_scope *s, const pith_array *a, const pith_array *b);
+/** a - b; integers wrap. */
+PITH_API const pith_array *
+pith_sub(pith_scope *s, const pith_array *a, const pith_array *b);
+/** a * b; integers wrap. */
+PITH_API const pith_array *
+pith_mul(pith_scope *s, const pith_array *a, const pith_array *b);
+/** a / b, floats only (pith_floor_divide is for integers). */
+PITH_API const pith_array *
+pith_div(pith_scope *s, const pith_array *a, const pith_array *b);
+/** The floor of a / b; by integer zero: as NumPy, 0. */
+PITH_API const pith_array *
+pith_floor_divide(pith_scope *s, const pith_array *a, const pith_array *b);
+/** a - floor(a / b) * b, the sign of b. */
+PITH_API const pith_array *
+pith_remainder(pith_scope *s, const pith_array *a, const pith_array *b);
+/** The remainder of truncated division, the sign of a. */
+PITH_API const pith_array *
+pith_fmod(pith_scope *s, const pith_array *a, const pith_array *b);
+/** a to the power b. */
+PITH_API const pith_array *
+pith_pow(pith_scope *s, const pith_array *a, const pith_array *b);
+/** The angle of the point (b, a). */
+PITH_API const pith_array *
+pith_atan2(pith_scope *s, const pith_array *a, const pith_array *b);
+/** sqrt(a^2 + b^2) without overflow. */
+PITH_API const pith_array *
+pith_hypot(pith_scope *s, const pith_array *a, const pith_array *b);
+/** a with the sign of b. */
+PITH_API const pith_array *
+pith_copysign(pith_scope *s, const pith_array *a, const pith_array *b);
+/** The value after a towards b. */
+PITH_API const pith_array *
+pith_nextafter(pith_scope *s, const pith_array *a, const pith_array *b);
+/** The smaller; NaN if either is. */
+PITH_API const pith_array *
+pith_minimum(pith_scope *s, const pith_array *a, const pith_array *b);
+/** The larger; NaN if either is. */
+PITH_API const pith_array *
+pith_maximum(pith_scope *s, const pith_array *a, const pith_array *b);
+/** The smaller, NaN only if both are. */
+PITH_API const pith_array *
+pith_fmin(pith_scope *s, const pith_array *a, const pith_array *b);
+/** The larger, NaN only if both are. */
+PITH_API const pith_array *
+pith_fmax(pith_scope *s, const pith_array *a, const pith_array *b);
+/** a == b; bool. */
+PITH_API const pith_array *
+pith_equal(pith_scope *s, const pith_array *a, const pith_array *b);
+/** a != b; bool. */
+PITH_API const pith_array *
+pith_not_equal(pith_scope *s, const pith_array *a, const pith_array *b);
+/** a < b; bool. */
+PITH_API const pith_array *
+pith_less(pith_scope *s, const pith_array *a, const pith_array *b);
+/** a <= b; bool. */
+PITH_API const pith_array *
+pith_less_equal(pith_scope *s, const pith_array *a, const pith_array *b);
+/** a > b; bool. */
+PITH_API const pith_array *
+pith_greater(pith_scope *s, const pith_array *a, const pith_array *b);
+/** a >= b; bool. */
+PITH_API const pith_array *
+pith_greater_equal(pith_scope *s, const pith_array *a, const pith_array *b);
+/** a and b, of bool. */
+PITH_API const pith_array *
+pith_logical_and(pith_scope *s, const pith_array *a, const pith_array *b);
+/** a or b, of bool. */
+PITH_API const pith_array *
+pith_logical_or(pith_scope *s, const pith_array *a, const pith_array *b);
+/** a xor b, of bool. */
+PITH_API const pith_array *
+pith_logical_xor(pith_scope *s, const pith_array *a, const pith_array *b);
+/** Bits of both, integers or bool. */
+PITH_API const pith_array *
+pith_bitwise_and(pith_scope *s, const pith_array *a, const pith_array *b);
+/** Bits of either. */
+PITH_API const pith_array *
+pith_bitwise_or(pith_scope *s, const pith_array *a, const pith_array *b);
+/** Bits of one only. */
+PITH_API const pith_array *
+pith_bitwise_xor(pith_scope *s, const pith_array *a, const pith_array *b);
+/** a << b; by the width or more: 0. */
+PITH_API const pith_array *
+pith_shift_left(pith_scope *s, const pith_array *a, const pith_array *b);
+/** a >> b: arithmetic where a is signed, else logical; by the width or more: all sign
+ * bits. */
+PITH_API const pith_array *
+pith_shift_right(pith_scope *s, const pith_array *a, const pith_array *b);
+
+/** Where @p condition (bool) holds @p a, else @p b; all three broadcast. */
+PITH_API const pith_array *pith_where(pith_scope *s,
+                                      const pith_array *condition,
+                                      const pith_array *a,
+                                      const pith_array *b);
+/** minimum(maximum(a, low), high). */
+PITH_API const pith_array *pith_clip(pith_scope *s,
+                                     const pith_array *a,
+                                     const pith_array *low,
+                                     const pith_array *high);
+/** Convert the elements: to nearest even; floats to integers saturate, NaN becomes 0. */
+PITH_API const pith_array *
+pith_cast(pith_scope *s, const pith_array *a, pith_dtype dtype);
+
+#ifndef PITH_NO_SITES
+#    define pith_neg(s, ...)           pith_neg(PITH_AT(s), __VA_ARGS__)
+#    define pith_abs(s, ...)           pith_abs(PITH_AT(s), __VA_ARGS__)
+#    define pith_sign(s, ...)          pith_sign(PITH_AT(s), __VA_ARGS__)
+#    define pith_square(s, ...)        pith_square(PITH_AT(s), __VA_ARGS__)
+#    define pith_reciprocal(s, ...)    pith_reciprocal(PITH_AT(s), __VA_ARGS__)
+#    define pith_floor(s, ...)         pith_floor(PITH_AT(s), __VA_ARGS__)
+#    define pith_ceil(s, ...)          pith_ceil(PITH_AT(s), __VA_ARGS__)
+#    define pith_round(s, ...)         pith_round(PITH_AT(s), __VA_ARGS__)
+#    define pith_trunc(s, ...)         pith_trunc(PITH_AT(s), __VA_ARGS__)
+#    define pith_sqrt(s, ...)          pith_sqrt(PITH_AT(s), __VA_ARGS__)
+#    define pith_rsqrt(s, ...)         pith_rsqrt(PITH_AT(s), __VA_ARGS__)
+#    define pith_cbrt(s, ...)          pith_cbrt(PITH_AT(s), __VA_ARGS__)
+#    define pith_exp(s, ...)           pith_exp(PITH_AT(s), __VA_ARGS__)
+#    define pith_exp2(s, ...)          pith_exp2(PITH_AT(s), __VA_ARGS__)
+#    define pith_expm1(s, ...)         pith_expm1(PITH_AT(s), __VA_ARGS__)
+#    define pith_log(s, ...)           pith_log(PITH_AT(s), __VA_ARGS__)
+#    define pith_log2(s, ...)          pith_log2(PITH_AT(s), __VA_ARGS__)
+#    define pith_log10(s, ...)         pith_log10(PITH_AT(s), __VA_ARGS__)
+#    define pith_log1p(s, ...)         pith_log1p(PITH_AT(s), __VA_ARGS__)
+#    define pith_sin(s, ...)           pith_sin(PITH_AT(s), __VA_ARGS__)
+#    define pith_cos(s, ...)           pith_cos(PITH_AT(s), __VA_ARGS__)
+#    define pith_tan(s, ...)           pith_tan(PITH_AT(s), __VA_ARGS__)
+#    define pith_asin(s, ...)          pith_asin(PITH_AT(s), __VA_ARGS__)
+#    define pith_acos(s, ...)          pith_acos(PITH_AT(s), __VA_ARGS__)
+#    define pith_atan(s, ...)          pith_atan(PITH_AT(s), __VA_ARGS__)
+#    define pith_sinh(s, ...)          pith_sinh(PITH_AT(s), __VA_ARGS__)
+#    define pith_cosh(s, ...)          pith_cosh(PITH_AT(s), __VA_ARGS__)
+#    define pith_tanh(s, ...)          pith_tanh(PITH_AT(s), __VA_ARGS__)
+#    define pith_asinh(s, ...)         pith_asinh(PITH_AT(s), __VA_ARGS__)
+#    define pith_acosh(s, ...)         pith_acosh(PITH_AT(s), __VA_ARGS__)
+#    define pith_atanh(s, ...)         pith_atanh(PITH_AT(s), __VA_ARGS__)
+#    define pith_erf(s, ...)           pith_erf(PITH_AT(s), __VA_ARGS__)
+#    define pith_erfc(s, ...)          pith_erfc(PITH_AT(s), __VA_ARGS__)
+#    define pith_lgamma(s, ...)        pith_lgamma(PITH_AT(s), __VA_ARGS__)
+#    define pith_tgamma(s, ...)        pith_tgamma(PITH_AT(s), __VA_ARGS__)
+#    define pith_logistic(s, ...)      pith_logistic(PITH_AT(s), __VA_ARGS__)
+#    define pith_is_nan(s, ...)        pith_is_nan(PITH_AT(s), __VA_ARGS__)
+#    define pith_is_inf(s, ...)        pith_is_inf(PITH_AT(s), __VA_ARGS__)
+#    define pith_is_finite(s, ...)     pith_is_finite(PITH_AT(s), __VA_ARGS__)
+#    define pith_logical_not(s, ...)   pith_logical_not(PITH_AT(s), __VA_ARGS__)
+#    define pith_bitwise_not(s, ...)   pith_bitwise_not(PITH_AT(s), __VA_ARGS__)
+#    define pith_add(s, ...)           pith_add(PITH_AT(s), __VA_ARGS__)
+#    define pith_sub(s, ...)           pith_sub(PITH_AT(s), __VA_ARGS__)
+#    define pith_mul(s, ...)           pith_mul(PITH_AT(s), __VA_ARGS__)
+#    define pith_div(s, ...)           pith_div(PITH_AT(s), __VA_ARGS__)
+#    define pith_floor_divide(s, ...)  pith_floor_divide(PITH_AT(s), __VA_ARGS__)
+#    define pith_remainder(s, ...)     pith_remainder(PITH_AT(s), __VA_ARGS__)
+#    define pith_fmod(s, ...)          pith_fmod(PITH_AT(s), __VA_ARGS__)
+#    define pith_pow(s, ...)           pith_pow(PITH_AT(s), __VA_ARGS__)
+#    define pith_atan2(s, ...)         pith_atan2(PITH_AT(s), __VA_ARGS__)
+#    define pith_hypot(s, ...)         pith_hypot(PITH_AT(s), __VA_ARGS__)
+#    define pith_copysign(s, ...)      pith_copysign(PITH_AT(s), __VA_ARGS__)
+#    define pith_nextafter(s, ...)     pith_nextafter(PITH_AT(s), __VA_ARGS__)
+#    define pith_minimum(s, ...)       pith_minimum(PITH_AT(s), __VA_ARGS__)
+#    define pith_maximum(s, ...)       pith_maximum(PITH_AT(s), __VA_ARGS__)
+#    define pith_fmin(s, ...)          pith_fmin(PITH_AT(s), __VA_ARGS__)
+#    define pith_fmax(s, ...)          pith_fmax(PITH_AT(s), __VA_ARGS__)
+#    define pith_equal(s, ...)         pith_equal(PITH_AT(s), __VA_ARGS__)
+#    define pith_not_equal(s, ...)     pith_not_equal(PITH_AT(s), __VA_ARGS__)
+#    define pith_less(s, ...)          pith_less(PITH_AT(s), __VA_ARGS__)
+#    define pith_less_equal(s, ...)    pith_less_equal(PITH_AT(s), __VA_ARGS__)
+#    define pith_greater(s, ...)       pith_greater(PITH_AT(s), __VA_ARGS__)
+#    define pith_greater_equal(s, ...) pith_greater_equal(PITH_AT(s), __VA_ARGS__)
+#    define pith_logical_and(s, ...)   pith_logical_and(PITH_AT(s), __VA_ARGS__)
+#    define pith_logical_or(s, ...)    pith_logical_or(PITH_AT(s), __VA_ARGS__)
+#    define pith_logical_xor(s, ...)   pith_logical_xor(PITH_AT(s), __VA_ARGS__)
+#    define pith_bitwise_and(s, ...)   pith_bitwise_and(PITH_AT(s), __VA_ARGS__)
+#    define pith_bitwise_or(s, ...)    pith_bitwise_or(PITH_AT(s), __VA_ARGS__)
+#    define pith_bitwise_xor(s, ...)   pith_bitwise_xor(PITH_AT(s), __VA_ARGS__)
+#    define pith_shift_left(s, ...)    pith_shift_left(PITH_AT(s), __VA_ARGS__)
+#    define pith_shift_right(s, ...)   pith_shift_right(PITH_AT(s), __VA_ARGS__)
+#    define pith_where(s, ...)         pith_where(PITH_AT(s), __VA_ARGS__)
+#    define pith_clip(s, ...)          pith_clip(PITH_AT(s), __VA_ARGS__)
+#    define pith_cast(s, ...)          pith_cast(PITH_AT(s), __VA_ARGS__)
+#endif
+
+#endif
