@@ -173,6 +173,10 @@ pith_iota(pith_scope *s, pith_dtype dtype, pith_shape shape, int axis);
 /** 0 to count - 1. */
 PITH_API const pith_array *pith_arange(pith_scope *s, pith_dtype dtype, int64_t count);
 
+PITH_END
+
+/* Call sites for error messages. */
+
 #ifndef PITH_NO_SITES
 #    define pith_array_copy(s, ...)   pith_array_copy(PITH_AT(s), __VA_ARGS__)
 #    define pith_array_borrow(s, ...) pith_array_borrow(PITH_AT(s), __VA_ARGS__)

@@ -11,6 +11,8 @@
 
 #include <pith/array.h>
 
+PITH_BEGIN
+
 /** -a. */
 PITH_API const pith_array *pith_neg(pith_scope *s, const pith_array *a);
 /** The absolute value; of the least signed integer: itself. */
@@ -199,6 +201,8 @@ PITH_API const pith_array *pith_clip(pith_scope *s,
 /** Convert the elements: to nearest even; floats to integers saturate, NaN becomes 0. */
 PITH_API const pith_array *
 pith_cast(pith_scope *s, const pith_array *a, pith_dtype dtype);
+
+PITH_END
 
 #ifndef PITH_NO_SITES
 #    define pith_neg(s, ...)           pith_neg(PITH_AT(s), __VA_ARGS__)

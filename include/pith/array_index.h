@@ -9,6 +9,8 @@
 
 #include <pith/array.h>
 
+PITH_BEGIN
+
 /**
  * The slices of @p a along an axis at the places in @p index.
  *
@@ -57,6 +59,8 @@ PITH_API const pith_array *pith_scatter_max(pith_scope *s,
                                             const pith_array *index,
                                             const pith_array *value,
                                             const pith_scatter_options *options);
+
+PITH_END
 
 #ifndef PITH_NO_SITES
 #    define pith_take(s, ...)        pith_take(PITH_AT(s), __VA_ARGS__)

@@ -9,6 +9,8 @@
 
 #include <pith/array.h>
 
+PITH_BEGIN
+
 /** Running sums along an axis, in order. */
 PITH_API const pith_array *pith_cumsum(pith_scope *s, const pith_array *a, int axis);
 /** The elements along an axis in ascending order, stable; NaN last. */
@@ -17,8 +19,6 @@ PITH_API const pith_array *pith_sort(pith_scope *s, const pith_array *a, int axi
 PITH_API const pith_array *pith_argsort(pith_scope *s, const pith_array *a, int axis);
 
 PITH_END
-
-/* Call sites for error messages. */
 
 #ifndef PITH_NO_SITES
 #    define pith_cumsum(s, ...)  pith_cumsum(PITH_AT(s), __VA_ARGS__)

@@ -9,6 +9,8 @@
 
 #include <pith/array.h>
 
+PITH_BEGIN
+
 /**
  * The sum over axes; the dtype of @p a (bool: i64). Integers wrap.
  *
@@ -35,6 +37,8 @@ PITH_API const pith_array *pith_all(pith_scope *s, const pith_array *a, pith_axe
 PITH_API const pith_array *pith_argmin(pith_scope *s, const pith_array *a, int axis);
 /** The place of the largest along an axis, the first of equals (NaN is largest); i64. */
 PITH_API const pith_array *pith_argmax(pith_scope *s, const pith_array *a, int axis);
+
+PITH_END
 
 #ifndef PITH_NO_SITES
 #    define pith_sum(s, ...)    pith_sum(PITH_AT(s), __VA_ARGS__)

@@ -9,6 +9,8 @@
 
 #include <pith/array.h>
 
+PITH_BEGIN
+
 /** Repeat along new leading axes and axes of extent 1 until the shape is @p shape. */
 PITH_API const pith_array *
 pith_broadcast_to(pith_scope *s, const pith_array *a, pith_shape shape);
@@ -39,6 +41,8 @@ pith_concatenate(pith_scope *s, int count, const pith_array *const *arrays, int 
 /** Join arrays of one shape along a new axis. */
 PITH_API const pith_array *
 pith_stack(pith_scope *s, int count, const pith_array *const *arrays, int axis);
+
+PITH_END
 
 #ifndef PITH_NO_SITES
 #    define pith_broadcast_to(s, ...) pith_broadcast_to(PITH_AT(s), __VA_ARGS__)
