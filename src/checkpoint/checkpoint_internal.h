@@ -1,7 +1,7 @@
 /* Within checkpoint: the document as tables in memory, its text, and files. A tree is
- * captured into a document and built from one; nothing but capture.c and build.c knows
- * trees, nothing but parse.c knows jansson, nothing but file.c and folder.c knows the
- * system. */
+ * captured into a document and built from one; nothing but capture.c and load.c knows
+ * trees, nothing but the parse*.c knows jansson, nothing but file.c and folder.c knows
+ * the system. */
 #ifndef PITH_CHECKPOINT_INTERNAL_H
 #define PITH_CHECKPOINT_INTERNAL_H
 
@@ -155,6 +155,8 @@ size_t pithp_document_leaf_bytes(const pithp_document *d);
 bool pithp_is_utf8(const char *text, size_t n);
 /* Append a string as JSON. */
 void pithp_json_string(pithp_text *t, const char *text);
+/* Read the JSON string that a text begins with. False: it is none, or has no room. */
+bool pithp_json_string_read(const char *text, size_t n, char *to, size_t room);
 /* The document as text, the closing checksum included; t->failed when memory is short. */
 void pithp_document_print(const pithp_document *d, pithp_text *t);
 /* Fill d from a text. Sets the scope's error; `file` is for its message. */
@@ -232,7 +234,8 @@ void pithp_writer_close(pithp_writer *w);
 /* PITH_OK, or the scope's error is set from the writer's. */
 pith_status pithp_writer_status(pith_scope *s, const pithp_writer *w, const char *shown);
 
-/* One writer at a time commits in a folder; waits for others, up to a minute. */
+/* One writer at a time commits in a folder, and nobody while a reader holds the lock;
+ * waits for others, up to a minute. */
 pith_status pithp_folder_lock(pith_scope *s, const pithp_place *place);
 void pithp_folder_unlock(const pithp_place *place);
 int pithp_folder_sync(const pithp_place *place); /* 0, or errno */
@@ -242,6 +245,14 @@ void pithp_folder_drop_sidecar(pith_runtime *rt,
                                int folder,
                                const char *name,
                                const char *except);
+/* Whether a sidecar may be called so: it stays in its folder, and is not hidden. */
+bool pithp_is_file_name(const char *name);
+/* The beginning of a document, which names its sidecar. 0, errno, or -1 where the file
+ * ended before. */
+enum { PITHP_HEAD_BYTES = 2048 };
+int pithp_head_read(int file, size_t bytes, char head[PITHP_HEAD_BYTES + 1]);
+bool pithp_head_is_checkpoint(const char *head);
+void pithp_head_sidecar(const char *head, char sidecar[256]); /* "" where there is none */
 /* The sidecar that the document `name` of a folder names, "" where there is none. */
 void pithp_folder_sidecar_of(int folder, const char *name, char sidecar[256]);
 /* Remove temporary files whose writers are dead, and sidecars that only those name. Only

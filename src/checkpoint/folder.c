@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { HEAD_BYTES = 2048, LOCK_WAIT_MS = 10, LOCK_TRIES = 6000 };
+enum { LOCK_WAIT_MS = 10, LOCK_TRIES = 6000 };
 
 /* ---- Places ---- */
 
@@ -85,7 +85,7 @@ pith_status pithp_folder_lock(pith_scope *s, const pithp_place *place) {
         nanosleep(&wait, NULL);
     }
     return pithp_fail(s, PITH_E_IO, NULL,
-                      "cannot write \"%s\": another process holds the lock of its folder",
+                      "cannot lock the folder of \"%s\": another process holds its lock",
                       place->shown);
 }
 
@@ -103,44 +103,58 @@ int pithp_folder_sync(const pithp_place *place) {
 
 /* ---- Sidecars ---- */
 
+static const char start[] = "{\"pith\":\"checkpoint\",";
 static const char mark[] = "\"sidecar\":{\"file\":";
 
-/* The first bytes of a regular file, as text. False: they could not be read. */
-static bool read_head(int folder, const char *name, char head[HEAD_BYTES + 1]) {
+int pithp_head_read(int file, size_t bytes, char head[PITHP_HEAD_BYTES + 1]) {
+    const size_t n = bytes < PITHP_HEAD_BYTES ? bytes : PITHP_HEAD_BYTES;
+    const int error = pithp_file_read(file, head, n, 0);
+    head[error ? 0 : n] = 0;
+    return error;
+}
+
+bool pithp_head_is_checkpoint(const char *head) {
+    return strncmp(head, start, sizeof start - 1) == 0;
+}
+
+/* Where a document names its sidecar, as JSON text; NULL: it has none. */
+static const char *sidecar_in(const char *head) {
+    const char *at = pithp_head_is_checkpoint(head) ? strstr(head, mark) : NULL;
+    return at ? at + sizeof mark - 1 : NULL;
+}
+
+bool pithp_is_file_name(const char *name) {
+    return *name && *name != '.' && !strchr(name, '/') && strlen(name) <= 255;
+}
+
+void pithp_head_sidecar(const char *head, char sidecar[256]) {
+    const char *text = sidecar_in(head);
+    if (!text || !pithp_json_string_read(text, strlen(text), sidecar, 256) ||
+        !pithp_is_file_name(sidecar))
+        sidecar[0] = 0;
+}
+
+/* False: the file could not be read. */
+static bool read_head(int folder, const char *name, char head[PITHP_HEAD_BYTES + 1]) {
     size_t bytes = 0;
     const int file = pithp_file_open(folder, name, &bytes);
     if (file < 0)
         return false;
-    const size_t n = bytes < HEAD_BYTES ? bytes : HEAD_BYTES;
-    const bool read = pithp_file_read(file, head, n, 0) == 0;
-    head[read ? n : 0] = 0;
+    const bool read = pithp_head_read(file, bytes, head) == 0;
     close(file);
     return read;
 }
 
-static const char *sidecar_in(const char *head) {
-    static const char begin[] = "{\"pith\":\"checkpoint\",";
-    const char *at =
-        strncmp(head, begin, sizeof begin - 1) == 0 ? strstr(head, mark) : NULL;
-    return at ? at + sizeof mark - 1 : NULL;
-}
-
 void pithp_folder_sidecar_of(int folder, const char *name, char sidecar[256]) {
-    char head[HEAD_BYTES + 1];
+    char head[PITHP_HEAD_BYTES + 1];
     sidecar[0] = 0;
-    if (!read_head(folder, name, head))
-        return;
-    const char *text = sidecar_in(head);
-    const size_t n = text ? strcspn(text + 1, "\"\\") : 0;
-    if (n == 0 || n > 255 || text[1 + n] != '"')
-        return; /* a name with escapes: it stays, which loses nothing but room */
-    memcpy(sidecar, text + 1, n);
-    sidecar[n] = 0;
+    if (read_head(folder, name, head))
+        pithp_head_sidecar(head, sidecar);
 }
 
 /* Whether a file may be a document that names the sidecar (as JSON text). */
 static bool may_name(int folder, const char *file, const char *sidecar) {
-    char head[HEAD_BYTES + 1];
+    char head[PITHP_HEAD_BYTES + 1];
     struct stat st;
     if (fstatat(folder, file, &st, AT_SYMLINK_NOFOLLOW) != 0)
         return errno != ENOENT;

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { TRIES = 5 };
+enum { TRIES = 16 }; /* looks at the folder before it is locked */
 
 static const char tag[] = "checkpoint"; /* the shape of these objects: its address */
 
@@ -43,30 +43,15 @@ io_error(pith_scope *s, const char *shown, const char *call, int error) {
                                 : strerror_r(error, reason, sizeof reason));
 }
 
-/* What is no checkpoint is refused before memory is asked for. */
-static pith_status check_start(pith_scope *s, const char *shown, int file, size_t bytes) {
-    static const char start[] = "{\"pith\":\"checkpoint\",";
-    char head[sizeof start] = "";
-    const size_t n = bytes < sizeof start - 1 ? bytes : sizeof start - 1;
-    const int error = pithp_file_read(file, head, n, 0);
-    if (error)
-        return io_error(s, shown, "read", error);
-    return strcmp(head, start) == 0 ? PITH_OK
-                                    : pithp_fail(s, PITH_E_FORMAT, NULL,
-                                                 "\"%s\" is no pith checkpoint", shown);
-}
-
 static pith_status
 read_document(pith_scope *s, pith_checkpoint *c, int file, size_t bytes) {
-    pith_status rc = check_start(s, c->shown, file, bytes);
-    if (rc != PITH_OK)
-        return rc;
     char *text = pithp_allocate(s->runtime, bytes);
     if (!text)
         return pithp_fail_memory(s, bytes);
     const int error = pithp_file_read(file, text, bytes, 0);
-    rc = error ? io_error(s, c->shown, "read", error)
-               : pithp_document_parse(s, &c->document, c->shown, text, bytes);
+    const pith_status rc =
+        error ? io_error(s, c->shown, "read", error)
+              : pithp_document_parse(s, &c->document, c->shown, text, bytes);
     pithp_release(s->runtime, text, bytes);
     return rc;
 }
@@ -105,23 +90,22 @@ static pith_status check_header(pith_scope *s, pith_checkpoint *c) {
     return PITH_OK;
 }
 
-static pith_status open_sidecar(pith_scope *s, pith_checkpoint *c, int folder) {
+static pith_status
+check_sidecar(pith_scope *s, pith_checkpoint *c, size_t bytes, int error) {
     const pithp_document *d = &c->document;
     char reason[128];
-    size_t bytes = 0;
     if (!d->sidecar)
         return PITH_OK;
     const pith_status rc =
         pithp_sidecar_order(s, d, c->shown, &c->order, &c->order_count);
     if (rc != PITH_OK)
         return rc;
-    c->sidecar = pithp_file_open(folder, d->sidecar, &bytes);
     if (c->sidecar < 0)
         trouble(c, PITH_E_IO, "cannot open the sidecar \"%s\": %s", d->sidecar,
-                errno == EINVAL   ? "it is no regular file"
-                : errno == ELOOP  ? "it is a symbolic link"
-                : errno == ENOENT ? "it is not in the folder of the document"
-                                  : strerror_r(errno, reason, sizeof reason));
+                error == EINVAL   ? "it is no regular file"
+                : error == ELOOP  ? "it is a symbolic link"
+                : error == ENOENT ? "it is not in the folder of the document"
+                                  : strerror_r(error, reason, sizeof reason));
     else if (bytes != d->sidecar_bytes)
         trouble(c, PITH_E_FORMAT, "the sidecar \"%s\" has %zu bytes, expected %zu",
                 d->sidecar, bytes, d->sidecar_bytes);
@@ -130,33 +114,99 @@ static pith_status open_sidecar(pith_scope *s, pith_checkpoint *c, int folder) {
     return PITH_OK;
 }
 
-/* ---- Both ---- */
+/* ---- Both, as one moment of the folder had them ---- */
 
-static bool was_replaced(int folder, const char *name, int file) {
-    struct stat before, now;
-    return fstat(file, &before) == 0 &&
-           fstatat(folder, name, &now, AT_SYMLINK_NOFOLLOW) == 0 &&
-           (before.st_ino != now.st_ino || before.st_dev != now.st_dev);
+typedef struct files {
+    int document; /* descriptor; -1 */
+    size_t document_bytes, sidecar_bytes;
+    int sidecar_error; /* errno, where the sidecar could not be opened */
+    char head[PITHP_HEAD_BYTES + 1];
+    char sidecar[256]; /* its name; "" */
+} files;
+
+static void close_files(pith_checkpoint *c, files *f) {
+    if (f->document >= 0)
+        close(f->document);
+    if (c->sidecar >= 0)
+        close(c->sidecar);
+    f->document = c->sidecar = -1;
 }
 
-/* again: a writer replaced the document, and took the sidecar away, in between. */
+static bool was_replaced(const pithp_place *place, int file) {
+    struct stat before, now;
+    if (fstat(file, &before) != 0)
+        return false;
+    if (fstatat(place->folder, place->name, &now, AT_SYMLINK_NOFOLLOW) != 0)
+        return errno == ENOENT;
+    return before.st_ino != now.st_ino || before.st_dev != now.st_dev;
+}
+
+/* One look at the folder. *moved: between the document and its sidecar a writer replaced
+ * the one and took the other away. */
+static pith_status open_files(pith_scope *s,
+                              pith_checkpoint *c,
+                              const pithp_place *place,
+                              files *f,
+                              bool *moved) {
+    close_files(c, f);
+    *moved = false;
+    f->document = pithp_file_open(place->folder, place->name, &f->document_bytes);
+    if (f->document < 0)
+        return io_error(s, c->shown, "open", errno);
+    const int error = pithp_head_read(f->document, f->document_bytes, f->head);
+    if (error)
+        return io_error(s, c->shown, "read", error);
+    if (!pithp_head_is_checkpoint(f->head)) /* before memory is asked for */
+        return pithp_fail(s, PITH_E_FORMAT, NULL, "\"%s\" is no pith checkpoint",
+                          c->shown);
+    pithp_head_sidecar(f->head, f->sidecar);
+    if (!f->sidecar[0])
+        return PITH_OK;
+    c->sidecar = pithp_file_open(place->folder, f->sidecar, &f->sidecar_bytes);
+    f->sidecar_error = c->sidecar < 0 ? errno : 0;
+    *moved = f->sidecar_error == ENOENT && was_replaced(place, f->document);
+    return PITH_OK;
+}
+
+/* Only names are looked up between the two, so one look is nearly always enough, however
+ * large the files are. Whoever loses against the writers again and again takes the lock
+ * under which they commit: then nothing moves. */
 static pith_status
-open_once(pith_scope *s, pith_checkpoint *c, const char *path, bool *again) {
-    pithp_place place;
-    size_t bytes = 0;
-    int file = -1;
-    pith_status rc = pithp_place_open(s, path, &place);
-    if (rc == PITH_OK) {
-        file = pithp_file_open(place.folder, place.name, &bytes);
-        rc = file < 0 ? io_error(s, c->shown, "open", errno)
-                      : read_document(s, c, file, bytes);
+open_pair(pith_scope *s, pith_checkpoint *c, const pithp_place *place, files *f) {
+    bool moved = true;
+    for (int i = 0; moved && i < TRIES; i++) {
+        const pith_status rc = open_files(s, c, place, f, &moved);
+        if (rc != PITH_OK)
+            return rc;
     }
+    if (!moved)
+        return PITH_OK;
+    pith_status rc = pithp_folder_lock(s, place);
+    if (rc == PITH_OK) {
+        rc = open_files(s, c, place, f, &moved);
+        pithp_folder_unlock(place);
+    }
+    return rc;
+}
+
+static pith_status open_both(pith_scope *s, pith_checkpoint *c, const char *path) {
+    pithp_place place;
+    files f = {.document = -1};
+    pith_status rc = pithp_place_open(s, path, &place);
     if (rc == PITH_OK)
-        rc = open_sidecar(s, c, place.folder);
-    *again = rc == PITH_OK && c->trouble && was_replaced(place.folder, place.name, file);
-    if (file >= 0)
-        close(file);
+        rc = open_pair(s, c, &place, &f);
     pithp_place_close(&place);
+    if (rc == PITH_OK)
+        rc = read_document(s, c, f.document, f.document_bytes);
+    if (rc == PITH_OK &&
+        strcmp(c->document.sidecar ? c->document.sidecar : "", f.sidecar) != 0)
+        rc = pithp_fail(s, PITH_E_FORMAT, NULL,
+                        "\"%s\" does not name its sidecar where the format has it",
+                        c->shown);
+    if (rc == PITH_OK)
+        rc = check_sidecar(s, c, f.sidecar_bytes, f.sidecar_error);
+    if (f.document >= 0)
+        close(f.document);
     return rc;
 }
 
@@ -185,22 +235,10 @@ pith_checkpoint *pithp_checkpoint_open(pith_scope *s, const char *path) {
         return NULL;
     }
     snprintf(c->shown, sizeof c->shown, "%s", path);
-    bool again = true;
-    for (int i = 0; again && i < TRIES; i++) {
-        pithp_hold *hold = c->hold;
-        if (i > 0) { /* start over */
-            release(s, c);
-            memset(c, 0, sizeof *c);
-            pithp_header_of(c)->kind = PITHP_KIND_OTHER;
-            snprintf(c->shown, sizeof c->shown, "%s", path);
-            c->sidecar = -1;
-            c->hold = hold;
-        }
-        pithp_document_begin(&c->document, s->runtime);
-        if (open_once(s, c, path, &again) != PITH_OK) {
-            pithp_checkpoint_close(s, c);
-            return NULL;
-        }
+    pithp_document_begin(&c->document, s->runtime);
+    if (open_both(s, c, path) != PITH_OK) {
+        pithp_checkpoint_close(s, c);
+        return NULL;
     }
     fill_info(c);
     return c;

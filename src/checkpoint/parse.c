@@ -79,6 +79,16 @@ static pith_status next_value(parser *p, json_t **value) {
     return PITH_OK;
 }
 
+bool pithp_json_string_read(const char *text, size_t n, char *to, size_t room) {
+    json_t *value = json_loadb(text, n, JSON_DISABLE_EOF_CHECK | JSON_DECODE_ANY, NULL);
+    const size_t length = json_string_length(value);
+    const bool fits = json_is_string(value) && length < room;
+    if (fits)
+        memcpy(to, json_string_value(value), length + 1);
+    json_decref(value);
+    return fits;
+}
+
 static pith_status unpacked(parser *p, int result, const json_error_t *e) {
     return result == 0 ? PITH_OK : refuse(p, "%s", e->text);
 }
@@ -116,7 +126,7 @@ static pith_status read_sidecar(parser *p, json_t *value) {
                        "bytes", &bytes, "data", &data, "checksum", &digest);
     if (result != 0)
         return unpacked(p, result, &e);
-    if (!*file || *file == '.' || strchr(file, '/') || strlen(file) > 255)
+    if (!pithp_is_file_name(file))
         return refuse(p, "the sidecar's name \"%.80s\" is no plain file name", file);
     if (data < 8 || bytes < data || !pithp_digest_parse(digest, &p->d->sidecar_digest))
         return refuse(p, "the sidecar's sizes or checksum make no sense");

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 
 /* ---- The shim ---- */
@@ -17,6 +18,7 @@ static struct {
     int error;     /* errno of FAIL */
     int at, calls; /* the call that it strikes, from 1 on; calls so far */
     char name[32]; /* of the call that was struck */
+    void (*before_sidecar)(int folder); /* called before a sidecar is opened; NULL */
 } shim;
 
 static void arm(fault kind, int at, int error) {
@@ -106,6 +108,12 @@ int __wrap_openat(int folder, const char *name, int flags, ...) {
     va_start(arguments, flags);
     const mode_t mode = flags & O_CREAT ? va_arg(arguments, mode_t) : 0;
     va_end(arguments);
+    void (*const before)(int) = strstr(name, ".safetensors") ? shim.before_sidecar : NULL;
+    if (before) {
+        shim.before_sidecar = NULL;
+        before(folder);
+        shim.before_sidecar = before;
+    }
     return strikes("openat") ? -1 : __real_openat(folder, name, flags, mode);
 }
 
@@ -306,6 +314,76 @@ Test(faults, of_a_load_are_errors_and_change_nothing) {
         pith_scope_close(inner);
     }
     cr_assert(failed > 5);
+    pith_scope_close(s);
+    pt_close(rt);
+    ct_end();
+}
+
+/* ---- Readers beside a writer that is always faster ---- */
+
+static struct {
+    pith_scope *s;
+    int replaced, kept_out; /* how often the writer was in time, or found the lock held */
+    int most;               /* it gives up after so many */
+} rival;
+
+/* Replace the checkpoint, which takes the sidecar away that the reader is about to open.
+ * A commit waits for the lock of the folder, which the reader that is interrupted may
+ * hold. */
+static void replace_checkpoint(int folder) {
+    (void)folder;
+    if (rival.replaced == rival.most)
+        return;
+    const int lock = open(".", O_RDONLY | O_DIRECTORY);
+    if (flock(lock, LOCK_EX | LOCK_NB) != 0) {
+        rival.kept_out++;
+        close(lock);
+        return;
+    }
+    close(lock);
+    rival.replaced++;
+    static int seed = 1;
+    cr_assert(pith_save(rival.s, state(rival.s, ++seed, true), "a.json", NULL));
+}
+
+static bool reads(pith_scope *s, int how) {
+    const pith_checkpoint *c;
+    pith_leaf_statistics statistics;
+    switch (how) {
+        case 0:
+            return pith_load(s, Sim, "a.json") && !pith_failed(s);
+        case 1:
+            c = pith_checkpoint_open(s, "a.json");
+            return pith_checkpoint_statistics(s, c, 0, &statistics);
+        default:
+            c = pith_checkpoint_open(s, "a.json");
+            return pith_checkpoint_check(s, c, 0);
+    }
+}
+
+Test(faults, of_readers_that_writers_overtake_are_none) {
+    ct_begin();
+    save_state(1, true);
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    rival.s = pith_scope_open(rt);
+    static const int most[] = {1, 7, 100000};
+    for (int i = 0; i < 9; i++) {
+        rival.replaced = rival.kept_out = 0;
+        rival.most = most[i % 3];
+        shim.before_sidecar = replace_checkpoint;
+        cr_assert(reads(s, i / 3), "%s", pith_message(s));
+        shim.before_sidecar = NULL;
+        cr_assert(rival.replaced >= (i % 3 == 2 ? 8 : most[i % 3]), "read %d: %d times",
+                  i, rival.replaced);
+        cr_assert(rival.kept_out == (i % 3 == 2), "at last the reader takes the lock");
+    }
+    /* A document that still names what is not there is no race. */
+    unlink(ct_find(".safetensors"));
+    cr_assert(!reads(s, 0) &&
+              strstr(pith_message(s), "it is not in the folder of the document"));
+    pith_clear(s);
+    pith_scope_close(rival.s);
     pith_scope_close(s);
     pt_close(rt);
     ct_end();

@@ -61,6 +61,15 @@ Test(folder, has_two_documents_of_one_state_share_nothing_by_accident) {
     end();
 }
 
+Test(folder, loses_old_sidecars_also_when_their_names_need_escapes) {
+    begin();
+    pt_ok(s, save("a \"b\\c\t.json", 1));
+    pt_ok(s, save("a \"b\\c\t.json", 2));
+    pt_ok(s, holds("a \"b\\c\t.json", 2));
+    cr_assert(ct_count_files() == 2);
+    end();
+}
+
 Test(folder, is_left_as_it_was_when_a_file_is_not_ours) {
     begin();
     ct_write("notes.txt", "{\"pith\":\"checkpoint\",\n", 22);
