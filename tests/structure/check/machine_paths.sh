@@ -10,7 +10,7 @@ files() {
     if git rev-parse --is-inside-work-tree >/dev/null 2>&1; then
         git ls-files -z --cached --others --exclude-standard
     else
-        find . -name build -prune -o -type f -print0
+        find . \( -name build -o -name .git \) -prune -o -type f -print0
     fi
 }
 # The pattern is put together here so that this file does not match itself.
