@@ -262,6 +262,9 @@ typedef struct pith_map_options {
     const void *(*whole)(pith_scope *s,
                          const void *const *nodes,
                          void *closure)PITH_DEFAULT;
+    /** The other trees may have any trees where the first one has leaves, as in JAX:
+     * places where not all have a leaf go to @c whole. */
+    bool up_to PITH_DEFAULT;
 } pith_map_options;
 
 /**
@@ -297,6 +300,25 @@ PITH_API const void *pith_tree_map_expression(pith_scope *s,
                                               const void *const *trees,
                                               int parameter_count,
                                               const double *parameters);
+
+/** Fold a leaf into what the ones before it gave. Returns the new value, or NULL on
+ * failure. */
+typedef const pith_array *(*pith_fold_function)(pith_scope *s,
+                                                const pith_array *value,
+                                                const pith_array *leaf,
+                                                void *closure);
+/**
+ * Fold the leaves of a tree in order: function(function(initial, first), second) and so
+ * on.
+ *
+ * @param initial NULL: the first leaf (PITH_E_ARG for a tree without leaves).
+ * Errors: an error of @p function gets the path of the leaf.
+ */
+PITH_API const pith_array *pith_tree_reduce(pith_scope *s,
+                                            const void *tree,
+                                            pith_fold_function function,
+                                            void *closure,
+                                            const pith_array *initial);
 
 /* ---- Whole trees ---- */
 
@@ -453,6 +475,7 @@ PITH_END
 #    define pith_tree_map(s, ...)       pith_tree_map(PITH_AT(s), __VA_ARGS__)
 #    define pith_tree_map_expression(s, ...)                                             \
         pith_tree_map_expression(PITH_AT(s), __VA_ARGS__)
+#    define pith_tree_reduce(s, ...)     pith_tree_reduce(PITH_AT(s), __VA_ARGS__)
 #    define pith_tree_zeros_like(s, ...) pith_tree_zeros_like(PITH_AT(s), __VA_ARGS__)
 #    define pith_tree_full_like(s, ...)  pith_tree_full_like(PITH_AT(s), __VA_ARGS__)
 #    define pith_tree_stack(s, ...)      pith_tree_stack(PITH_AT(s), __VA_ARGS__)
@@ -464,5 +487,7 @@ PITH_END
 #    define pith_tree_text(s, ...)       pith_tree_text(PITH_AT(s), __VA_ARGS__)
 #    define pith_call(s, ...)            pith_call(PITH_AT(s), __VA_ARGS__)
 #endif
+
+#include <pith/tree_structure.h>
 
 #endif

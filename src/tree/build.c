@@ -10,6 +10,26 @@ bool pithp_structure_same(const pithp_structure *a, const pithp_structure *b) {
            memcmp(a->tokens, b->tokens, (size_t)a->token_count * sizeof *a->tokens) == 0;
 }
 
+void pithp_structure_count(pithp_structure *t) {
+    t->item_count = t->node_count = 0;
+    t->slab_bytes = 0;
+    t->hooks = t->picked = false;
+    for (int64_t i = 0; i < t->token_count; i++) {
+        const uintptr_t token = t->tokens[i];
+        const int kind = pithp_token_kind(token);
+        if (kind == PITHP_TOKEN_NODE) {
+            const pithp_shape *shape = pithp_token_shape(token);
+            t->node_count++;
+            t->slab_bytes += pithp_node_bytes(shape);
+            t->hooks |= shape->type && shape->type->check;
+            continue;
+        }
+        t->node_count += pithp_token_run(token);
+        t->item_count += kind == PITHP_TOKEN_ABSENT ? 0 : pithp_token_run(token);
+        t->picked |= kind == PITHP_TOKEN_PICKED;
+    }
+}
+
 pith_status pithp_structure_hold(pith_scope *s, const pithp_structure *t) {
     uintptr_t last = 0;
     for (int64_t i = 0; i < t->token_count; i++) {
@@ -385,7 +405,7 @@ const void *pithp_build(pith_scope *s,
         return NULL;
     if (pithp_token_kind(t->tokens[0]) != PITHP_TOKEN_NODE)
         return build_item(s, items[0]);
-    if (!same || (t->hooks && pithp_hooks_run(s)))
+    if (!same || t->loose || (t->hooks && pithp_hooks_run(s)))
         return build_nodes(s, t, items);
     return outlive ? build_slab(s, t, owner, items) : build_kept(s, t, owner, items);
 }

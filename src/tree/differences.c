@@ -7,31 +7,35 @@
 
 enum { SHOWN = 3, MOST_PATH = 120 };
 
-void pithp_node_describe(pithp_text *t, const void *node) {
+void pithp_shape_describe(pithp_text *t, const pithp_shape *shape) {
     static const char *const names[] = {[PITHP_KIND_LIST] = "list",
                                         [PITHP_KIND_TUPLE] = "tuple",
                                         [PITHP_KIND_DICT] = "dict"};
+    if (shape->type)
+        pithp_text_add(t, shape->type->name);
+    else if (shape->kind == PITHP_KIND_NONE)
+        pithp_text_add(t, "none");
+    else
+        pithp_text_print(t, "a %s of %lld", names[shape->kind],
+                         (long long)shape->slot_count);
+}
+
+void pithp_node_describe(pithp_text *t, const void *node) {
     if (!node) {
         pithp_text_add(t, "nothing");
         return;
     }
-    const pithp_shape *shape = pithp_header_of(node)->shape;
     char text[PITHP_SPEC_TEXT_BYTES];
     switch (pithp_kind_of(node)) {
         case PITHP_KIND_ARRAY:
             pithp_text_add(t, pithp_spec_print(pithp_array_spec(node), text));
             return;
         case PITHP_KIND_RECORD:
-            pithp_text_add(t, shape->type->name);
-            return;
         case PITHP_KIND_LIST:
         case PITHP_KIND_TUPLE:
         case PITHP_KIND_DICT:
-            pithp_text_print(t, "a %s of %lld", names[shape->kind],
-                             (long long)shape->slot_count);
-            return;
         case PITHP_KIND_NONE:
-            pithp_text_add(t, "none");
+            pithp_shape_describe(t, pithp_shape_of(node));
             return;
         case PITHP_KIND_FREE:
             pithp_text_add(t, "a dropped leaf");
@@ -41,6 +45,16 @@ void pithp_node_describe(pithp_text *t, const void *node) {
             pithp_text_add(t, "no tree");
             return;
     }
+}
+
+void pithp_path_shorten(pithp_text *to, const pithp_text *path) {
+    if (path->length <= MOST_PATH) {
+        pithp_text_add(to, path->bytes);
+        return;
+    }
+    pithp_text_add_n(to, path->bytes, MOST_PATH / 2);
+    pithp_text_add(to, "...");
+    pithp_text_add(to, path->bytes + path->length - MOST_PATH / 2);
 }
 
 /* ---- One place ---- */
@@ -59,13 +73,7 @@ add_path(pithp_text *to, const pithp_walk *w, const char *step, pith_runtime *rt
     pithp_text_begin(&path, rt);
     pithp_walk_path(w, &path);
     pithp_text_add(&path, step);
-    if (path.length <= MOST_PATH) {
-        pithp_text_add(to, path.bytes);
-    } else {
-        pithp_text_add_n(to, path.bytes, MOST_PATH / 2);
-        pithp_text_add(to, "...");
-        pithp_text_add(to, path.bytes + path.length - MOST_PATH / 2);
-    }
+    pithp_path_shorten(to, &path);
     pithp_text_end(&path);
 }
 
@@ -163,22 +171,62 @@ static void add_keys_of(pithp_text *t, const char *what, const char *key, int64_
         pithp_text_print(t, " and %lld more", (long long)(count - 1));
 }
 
-/* Whether the keys are the same; says else which are not. */
-static bool
-same_keys(report *r, const pithp_walk *w, const pithp_shape *a, const pithp_shape *b) {
+/* Say which keys differ, where some do. */
+static void add_keys(pithp_text *t, const pithp_shape *a, const pithp_shape *b) {
     int64_t missing, extra;
     const char *first_missing = lacking(a, b, &missing);
     const char *first_extra = lacking(b, a, &extra);
-    if (!missing && !extra)
+    if (missing)
+        add_keys_of(t, "missing", first_missing, missing);
+    if (extra)
+        add_keys_of(t, missing ? ", unexpected" : "unexpected", first_extra, extra);
+}
+
+/* Whether the keys are the same; says else which are not. */
+static bool
+same_keys(report *r, const pithp_walk *w, const pithp_shape *a, const pithp_shape *b) {
+    if (pithp_shape_same_node(a, b))
         return true;
-    if (begin_entry(r, w, "")) {
-        if (missing)
-            add_keys_of(&r->text, "missing", first_missing, missing);
-        if (extra)
-            add_keys_of(&r->text, missing ? ", unexpected" : "unexpected", first_extra,
-                        extra);
-    }
+    if (begin_entry(r, w, ""))
+        add_keys(&r->text, a, b);
     return false;
+}
+
+/* ---- Shapes alone ---- */
+
+bool pithp_shape_same_node(const pithp_shape *a, const pithp_shape *b) {
+    if (a == b || a->kind != b->kind || a->type || b->type ||
+        a->slot_count != b->slot_count)
+        return a == b;
+    bool same = true;
+    for (int64_t i = 0; a->keys && same && i < a->slot_count; i++)
+        same = strcmp(a->keys[i], b->keys[i]) == 0;
+    return same;
+}
+
+void pithp_shapes_differ(pithp_text *t,
+                         const pithp_shape *expected,
+                         const pithp_shape *got) {
+    if (expected->kind == PITHP_KIND_DICT && got->kind == PITHP_KIND_DICT) {
+        add_keys(t, expected, got);
+        return;
+    }
+    const bool records = expected->type && expected->type == got->type;
+    for (int32_t i = 0; records && i < expected->type->static_count; i++) {
+        const pithp_static_info *info = &expected->type->statics[i];
+        const pithp_field *field = &expected->type->fields[info->field];
+        if (same_static(info, expected->statics, got->statics))
+            continue;
+        pithp_text_print(t, "%s: expected ", field->declared.name);
+        pithp_static_describe(t, field, expected->statics);
+        pithp_text_add(t, ", got ");
+        pithp_static_describe(t, field, got->statics);
+        return;
+    }
+    pithp_text_add(t, "expected ");
+    pithp_shape_describe(t, expected);
+    pithp_text_add(t, ", got ");
+    pithp_shape_describe(t, got);
 }
 
 /* ---- Both trees ---- */

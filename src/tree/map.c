@@ -24,7 +24,8 @@ static pith_status gather_along(pith_scope *s,
         const int kind = token < t->token_count ? pithp_token_kind(t->tokens[token]) : -1;
         if (kind == PITHP_TOKEN_NODE) {
             *same = visit == PITHP_VISIT_ENTER &&
-                    pithp_shape_of(w.node) == pithp_token_shape(t->tokens[token]);
+                    pithp_shape_same_node(pithp_shape_of(w.node),
+                                          pithp_token_shape(t->tokens[token]));
             token++;
             continue;
         }
@@ -66,13 +67,26 @@ static pith_status gather_other(pith_scope *s,
     return PITH_OK;
 }
 
-pith_status pithp_forest_make(pith_scope *s,
-                              pithp_forest *forest,
-                              const char *function,
-                              int64_t count,
-                              const void *const *trees,
-                              pithp_is_leaf is_leaf,
-                              void *closure) {
+static pith_status read_other(pith_scope *s,
+                              const pithp_structure *t,
+                              const void *tree,
+                              int64_t k,
+                              const pith_array **items,
+                              const char *function) {
+    char of[96];
+    snprintf(of, sizeof of, "%s: tree %lld against tree 0", function, (long long)k);
+    return pithp_read_up_to(s, t, tree, (const void **)items, of);
+}
+
+/* up_to: the others may have any tree at the first one's leaves. */
+static pith_status make_forest(pith_scope *s,
+                               pithp_forest *forest,
+                               const char *function,
+                               int64_t count,
+                               const void *const *trees,
+                               pithp_is_leaf is_leaf,
+                               void *closure,
+                               bool up_to) {
     if (count < 1 || !trees)
         return pithp_fail(s, PITH_E_ARG, NULL, "%s: %s", function,
                           trees ? "there are no trees" : "trees is NULL");
@@ -102,9 +116,10 @@ pith_status pithp_forest_make(pith_scope *s,
         if (trees[k] == trees[0])
             memcpy(pithp_forest_items(forest, k), forest->first.items,
                    (size_t)t->item_count * sizeof *forest->others);
+        else if (up_to)
+            rc = read_other(s, t, trees[k], k, pithp_forest_items(forest, k), function);
         else
-            rc = gather_other(s, t, trees[k], forest->others + (k - 1) * t->item_count,
-                              &same);
+            rc = gather_other(s, t, trees[k], pithp_forest_items(forest, k), &same);
         if (rc == PITH_OK && !same) {
             char of[96];
             snprintf(of, sizeof of, "%s: tree %lld against tree 0", function,
@@ -115,6 +130,16 @@ pith_status pithp_forest_make(pith_scope *s,
     if (rc != PITH_OK)
         pithp_forest_end(forest);
     return rc;
+}
+
+pith_status pithp_forest_make(pith_scope *s,
+                              pithp_forest *forest,
+                              const char *function,
+                              int64_t count,
+                              const void *const *trees,
+                              pithp_is_leaf is_leaf,
+                              void *closure) {
+    return make_forest(s, forest, function, count, trees, is_leaf, closure, false);
 }
 
 void pithp_forest_end(pithp_forest *forest) {
@@ -149,6 +174,14 @@ apply(pith_scope *s, const mapping *m, bool picked, const pith_array *const *lea
                : made;
 }
 
+/* Whether every tree has a leaf in a place where the first one does. */
+static bool all_leaves(const pithp_forest *forest, const pith_array *const *leaf) {
+    bool leaves = true;
+    for (int64_t k = 1; k < forest->count && leaves; k++)
+        leaves = leaf[k] && pithp_kind_is_array(leaf[k]);
+    return leaves;
+}
+
 static pith_status map_items(pith_scope *s,
                              const mapping *m,
                              const pithp_forest *forest,
@@ -163,7 +196,7 @@ static pith_status map_items(pith_scope *s,
                 leaf[k] = pithp_forest_items(forest, k)[i];
             leaves = leaf;
         }
-        results[i] = apply(s, m, !t->specs[i], leaves);
+        results[i] = apply(s, m, !t->specs[i] || !all_leaves(forest, leaves), leaves);
         if (PITHP_UNLIKELY(!results[i])) {
             pithp_item_prefix(s, t, i);
             return s->error.code;
@@ -183,16 +216,20 @@ const void *pith_tree_map(pith_scope *s,
         return nil;
     const mapping m = {function, options ? options->whole : NULL, closure};
     const pithp_is_leaf is_leaf = options ? options->is_leaf : NULL;
-    if (!function || (is_leaf && !m.whole)) {
+    const bool up_to = options && options->up_to;
+    if (!function || ((is_leaf || up_to) && !m.whole)) {
         pithp_fail(s, PITH_E_ARG, NULL, "pith_tree_map: %s",
-                   function ? "is_leaf is given without whole" : "function is NULL");
+                   !function ? "function is NULL"
+                   : is_leaf ? "is_leaf is given without whole"
+                             : "up_to is given without whole");
         return nil;
     }
     pithp_forest forest;
-    if (pithp_forest_make(s, &forest, "pith_tree_map", count, trees, is_leaf, closure) !=
+    if (make_forest(s, &forest, "pith_tree_map", count, trees, is_leaf, closure, up_to) !=
         PITH_OK)
         return nil;
-    const pithp_structure *t = &forest.first.structure;
+    pithp_structure *t = &forest.first.structure;
+    t->picked |= up_to; /* results are any trees */
     const size_t bytes = (size_t)(t->item_count + count) * sizeof(void *);
     const pith_array **results = pithp_scratch_allocate(s->runtime, bytes);
     const void *made = NULL;

@@ -303,6 +303,7 @@ typedef struct pithp_structure {
     size_t slab_bytes;  /* of all nodes with their headers */
     bool hooks;         /* some record has a check hook */
     bool picked;        /* some node was picked */
+    bool loose;         /* heads are not known: trees are built node by node */
 } pithp_structure;
 
 enum { PITHP_FLAT_FIRST = 40 }; /* items and tokens that need no allocation */
@@ -343,8 +344,77 @@ pith_status pithp_item_fail(pith_scope *s,
                             const char *format,
                             ...) PITH_FORMAT(5, 6);
 void pithp_item_prefix(pith_scope *s, const pithp_structure *t, int64_t item);
+/* Work out counts, sizes and flags from the tokens. */
+void pithp_structure_count(pithp_structure *t);
 /* Make s keep the shapes of a structure alive. */
 pith_status pithp_structure_hold(pith_scope *s, const pithp_structure *t);
+
+/* A structure that a user passed. NULL: error set (treedef.c). */
+const pithp_structure *pithp_treedef_check(pith_scope *s,
+                                           const pith_treedef *def,
+                                           const char *function,
+                                           const char *name);
+/* What a maker of a tree of that structure returns when it fails; safe for any pointer.
+ */
+const void *pithp_nil_of_treedef(const pith_treedef *def);
+/* A treedef with copies of a structure's arrays. NULL: error set. */
+const pith_treedef *pithp_treedef_make(pith_scope *s, const pithp_structure *t);
+
+/* ---- Reading a structure place by place (cursor.c) ---- */
+
+typedef struct pithp_cursor {
+    const pithp_structure *t;
+    pithp_walk frames;        /* nodes under way: their shapes are their nodes */
+    int64_t token, left;      /* the next token; what is left of a run */
+    int64_t place;            /* token of the last place */
+    int64_t item;             /* items up to the last place, it included */
+    int kind;                 /* PITHP_TOKEN_... of the last place */
+    const pithp_shape *shape; /* of a node */
+} pithp_cursor;
+
+void pithp_cursor_begin(pithp_cursor *c, pith_runtime *rt, const pithp_structure *t);
+/* The next place in walk order; false at the end, or where memory is short
+ * (frames.failed). */
+bool pithp_cursor_next(pithp_cursor *c);
+/* Whether the next place lies below a node that more than `depth` nodes enclose, itself
+ * included. */
+bool pithp_cursor_inside(pithp_cursor *c, int64_t depth);
+/* Read past what is below the node that was just read. */
+void pithp_cursor_skip(pithp_cursor *c);
+/* Append the path of the last place. */
+static inline void pithp_cursor_path(const pithp_cursor *c, pithp_text *path) {
+    pithp_walk_path(&c->frames, path);
+}
+void pithp_cursor_end(pithp_cursor *c);
+/* Whether nodes of two shapes are the same but for what is below them. */
+bool pithp_shape_same_node(const pithp_shape *a, const pithp_shape *b);
+
+/* ---- Trees along a structure (ops/prefix.c) ---- */
+
+/* What a checked tree has at the items of a structure, NULL where it is absent. Sets
+ * PITH_E_STRUCTURE with the first places where its nodes are others. */
+pith_status pithp_read_up_to(pith_scope *s,
+                             const pithp_structure *t,
+                             const void *tree,
+                             const void **items,
+                             const char *function);
+
+/* ---- Structures made of others (ops/compose.c) ---- */
+
+/* outer with inner in the place of every item, in arrays to be released with
+ * pithp_composed_end. any: items are to be any trees. On failure the error is set and
+ * there is nothing to end. */
+typedef struct pithp_composed {
+    pithp_structure structure;
+    pith_runtime *rt;
+    size_t token_bytes, spec_bytes;
+} pithp_composed;
+pith_status pithp_compose(pith_scope *s,
+                          pithp_composed *made,
+                          const pithp_structure *outer,
+                          const pithp_structure *inner,
+                          bool any);
+void pithp_composed_end(pithp_composed *made);
 
 /* ---- Nodes around leaves (build.c) ---- */
 
@@ -397,6 +467,14 @@ void pithp_node_describe(pithp_text *t, const void *node);
 /* The value of a static field of a record (or of the struct of its statics): 64, 2.5,
  * true, "text", fcc, f32, Box{x=1}. */
 void pithp_static_describe(pithp_text *t, const pithp_field *field, const void *record);
+/* "a list of 4", "Atoms": a node of that shape. */
+void pithp_shape_describe(pithp_text *t, const pithp_shape *shape);
+/* How nodes of two shapes differ: "expected a list of 2, got none". */
+void pithp_shapes_differ(pithp_text *t,
+                         const pithp_shape *expected,
+                         const pithp_shape *got);
+/* Append a path; a long one loses its middle. */
+void pithp_path_shorten(pithp_text *to, const pithp_text *path);
 /* Set PITH_E_STRUCTURE with the first places where `got` differs from `expected`, in one
  * line; `of` says which tree got is ("tree 1"). is_leaf: what it picks is not looked
  * into. */

@@ -65,9 +65,10 @@ static pith_status take_over(pith_scope *s, pith_treedef *def, pithp_flat *f) {
     return PITH_OK;
 }
 
-static pith_treedef *make(pith_scope *s, const void *tree) {
+static pith_treedef *
+make(pith_scope *s, const void *tree, pithp_is_leaf is_leaf, void *closure) {
     pithp_flat f;
-    if (pithp_flat_make(s, &f, tree, NULL, NULL) != PITH_OK)
+    if (pithp_flat_make(s, &f, tree, is_leaf, closure) != PITH_OK)
         return NULL;
     pith_treedef *def = pithp_object_make(s, PITHP_KIND_TREEDEF, NULL, sizeof *def);
     if (def) {
@@ -87,7 +88,7 @@ const pith_treedef *pith_tree_structure(pith_scope *s, const void *tree) {
     if (!pithp_enter(s) ||
         pithp_tree_check(s, tree, "pith_tree_structure", "tree") != PITH_OK)
         return NULL;
-    return make(s, tree);
+    return make(s, tree, NULL, NULL);
 }
 
 const pith_treedef *
@@ -101,43 +102,170 @@ pith_tree_flatten(pith_scope *s, const void *tree, const pith_array *const **lea
         pithp_fail(s, PITH_E_ARG, NULL, "pith_tree_flatten: leaves is NULL");
         return NULL;
     }
-    const pith_treedef *def = make(s, tree);
+    const pith_treedef *def = make(s, tree, NULL, NULL);
     if (def)
         *leaves = def->items;
     return def;
+}
+
+const pith_treedef *pith_tree_flatten_where(pith_scope *s,
+                                            const void *tree,
+                                            pith_is_leaf is_leaf,
+                                            void *closure,
+                                            const void *const **items) {
+    if (items)
+        *items = NULL;
+    if (!pithp_enter(s) ||
+        pithp_tree_check(s, tree, "pith_tree_flatten_where", "tree") != PITH_OK)
+        return NULL;
+    const pith_treedef *def = make(s, tree, is_leaf, closure);
+    if (def && items)
+        *items = (const void *const *)def->items;
+    return def;
+}
+
+/* ---- Structures as arguments ---- */
+
+const pithp_structure *pithp_treedef_check(pith_scope *s,
+                                           const pith_treedef *def,
+                                           const char *function,
+                                           const char *name) {
+    pithp_block *block = NULL;
+    const bool good = is_treedef(def, &block);
+    if (good && block->runtime == s->runtime)
+        return &def->structure;
+    pithp_fail(s, PITH_E_ARG, NULL, "%s: %s is %s", function, name,
+               !def    ? "NULL"
+               : !good ? "no structure of a tree"
+                       : "of another runtime");
+    return NULL;
+}
+
+const void *pithp_nil_of_treedef(const pith_treedef *def) {
+    pithp_block *block = NULL;
+    return is_treedef(def, &block) ? pithp_nil_of(&def->structure) : NULL;
+}
+
+/* The structure, where there are as many items as it has places for. */
+static const pithp_structure *enter_unflatten(pith_scope *s,
+                                              const pith_treedef *def,
+                                              int64_t count,
+                                              const void *items,
+                                              const char *function,
+                                              const char *name) {
+    if (!pithp_enter(s))
+        return NULL;
+    const pithp_structure *t = pithp_treedef_check(s, def, function, "def");
+    if (!t || (count == t->item_count && (!count || items)))
+        return t;
+    if (count != t->item_count)
+        pithp_fail(s, PITH_E_ARG, NULL, "%s: expected %lld %s, got %lld", function,
+                   (long long)t->item_count, name, (long long)count);
+    else
+        pithp_fail(s, PITH_E_ARG, NULL, "%s: %s is NULL", function, name);
+    return NULL;
 }
 
 const void *pith_tree_unflatten(pith_scope *s,
                                 const pith_treedef *def,
                                 int64_t count,
                                 const pith_array *const *leaves) {
-    pithp_block *block = NULL;
-    const bool good = is_treedef(def, &block);
-    const pithp_structure *t = good ? &def->structure : NULL;
-    const void *nil = good ? pithp_nil_of(t) : NULL;
-    if (!pithp_enter(s))
-        return nil;
-    if (!good || block->runtime != s->runtime) {
-        pithp_fail(s, PITH_E_ARG, NULL, "pith_tree_unflatten: def is %s",
-                   !def    ? "NULL"
-                   : !good ? "no structure of a tree"
-                           : "of another runtime");
-        return nil;
+    const void *made = NULL;
+    const pithp_structure *t =
+        enter_unflatten(s, def, count, leaves, "pith_tree_unflatten", "leaves");
+    if (t && t->picked)
+        pithp_fail(s, PITH_E_ARG, NULL,
+                   "pith_tree_unflatten: def has places for any tree: "
+                   "pith_tree_unflatten_where takes them");
+    else if (t)
+        made = pithp_build(s, t, pithp_owner_of(def), leaves);
+    return made ? made : pithp_nil_of_treedef(def);
+}
+
+/* Places of leaves take arrays, places that a predicate picked any tree. */
+static pith_status
+check_items(pith_scope *s, const pithp_structure *t, const void *const *items) {
+    for (int64_t i = 0; i < t->item_count; i++) {
+        pith_status rc =
+            pithp_tree_check(s, items[i], "pith_tree_unflatten_where", "item");
+        if (rc != PITH_OK) {
+            pithp_item_prefix(s, t, i);
+            return rc;
+        }
+        if (!t->specs[i] || pithp_kind_of(items[i]) == PITHP_KIND_ARRAY)
+            continue;
+        pithp_text what;
+        pithp_text_begin(&what, s->runtime);
+        pithp_node_describe(&what, items[i]);
+        rc = pithp_item_fail(s, t, i, PITH_E_ARG, "expected a leaf, got %s", what.bytes);
+        pithp_text_end(&what);
+        return rc;
     }
-    if (count != t->item_count || (count && !leaves)) {
-        if (count != t->item_count)
-            pithp_fail(s, PITH_E_ARG, NULL,
-                       "pith_tree_unflatten: expected %lld leaves, got %lld",
-                       (long long)t->item_count, (long long)count);
-        else
-            pithp_fail(s, PITH_E_ARG, NULL, "pith_tree_unflatten: leaves is NULL");
-        return nil;
-    }
-    const void *made = pithp_build(s, t, block->owner, leaves);
-    return made ? made : nil;
+    return PITH_OK;
+}
+
+const void *pith_tree_unflatten_where(pith_scope *s,
+                                      const pith_treedef *def,
+                                      int64_t count,
+                                      const void *const *items) {
+    const void *made = NULL;
+    const pithp_structure *t =
+        enter_unflatten(s, def, count, items, "pith_tree_unflatten_where", "items");
+    if (t && check_items(s, t, items) == PITH_OK)
+        made = pithp_build(s, t, pithp_owner_of(def), (const pith_array *const *)items);
+    return made ? made : pithp_nil_of_treedef(def);
+}
+
+const pith_treedef *pithp_treedef_make(pith_scope *s, const pithp_structure *from) {
+    pith_treedef *def = pithp_object_make(s, PITHP_KIND_TREEDEF, NULL, sizeof *def);
+    if (!def)
+        return NULL;
+    pithp_structure *t = &def->structure;
+    *t = *from;
+    pithp_structure_count(t);
+    def->rt = s->runtime;
+    const size_t tokens = (size_t)t->token_count, items = (size_t)t->item_count;
+    t->tokens = pithp_scope_allocate(s, tokens * (sizeof *t->tokens + sizeof *t->heads));
+    t->specs = t->tokens ? pithp_scope_allocate(s, items * sizeof *t->specs) : NULL;
+    if (!t->specs)
+        return NULL;
+    t->heads = (uint32_t *)(t->tokens + tokens);
+    memcpy(t->tokens, from->tokens, tokens * sizeof *t->tokens);
+    memcpy(t->heads, from->heads, tokens * sizeof *t->heads);
+    memcpy(t->specs, from->specs, items * sizeof *t->specs);
+    return pithp_structure_hold(s, t) == PITH_OK ? def : NULL;
 }
 
 /* ---- Properties ---- */
+
+bool pith_treedef_is_prefix(const pith_treedef *prefix, const pith_treedef *def) {
+    pithp_block *block = NULL;
+    if (!is_treedef(prefix, &block) || !is_treedef(def, &block))
+        return false;
+    pithp_cursor a, b;
+    pithp_cursor_begin(&a, def->rt, &prefix->structure);
+    pithp_cursor_begin(&b, def->rt, &def->structure);
+    bool fits = true;
+    while (fits && pithp_cursor_next(&a)) {
+        fits = pithp_cursor_next(&b);
+        if (fits && a.kind == PITHP_TOKEN_NODE)
+            fits = b.kind == PITHP_TOKEN_NODE && pithp_shape_same_node(a.shape, b.shape);
+        else if (fits && a.kind == PITHP_TOKEN_ABSENT)
+            fits = b.kind == PITHP_TOKEN_ABSENT;
+        else if (fits)
+            pithp_cursor_skip(&b);
+    }
+    fits = fits && !a.frames.failed && !b.frames.failed;
+    pithp_cursor_end(&b);
+    pithp_cursor_end(&a);
+    return fits;
+}
+
+bool pith_treedef_is_leaf(const pith_treedef *def) {
+    pithp_block *block = NULL;
+    return is_treedef(def, &block) && def->structure.node_count == 1 &&
+           def->structure.item_count == 1;
+}
 
 int64_t pith_treedef_num_leaves(const pith_treedef *def) {
     pithp_block *block = NULL;

@@ -58,7 +58,7 @@ function type_of(p,    n) {
 # What a pointer is: S a scope, R a runtime, O an object, I objects in an array, N anything
 # that only NULL can spoil, F a function.
 function category(type, name) {
-    if (type == "function" || type == "pith_log_hook" || type == "pith_leaf_function") return "F"
+    if (type == "function" || type == "pith_log_hook" || type ~ /^pith_(leaf|fold)_function$/) return "F"
     if (type == "pith_scope*") return "S"
     if (type == "pith_runtime*") return "R"
     if (type == "void*") return name ~ /^(data|host|value|closure|bytes)$/ ? "N" : "O"
@@ -70,7 +70,7 @@ function base_of(type) { sub(/\*$/, "", type); return type }
 function good(type, name, kind) {
     if (kind == "S") return "g->scope"
     if (kind == "R") return "g->runtime"
-    if (kind == "F") { return type == "pith_leaf_function" ? "GOOD_leaf" : "NULL" }
+    if (kind == "F") { return type == "pith_leaf_function" ? "GOOD_leaf" : type == "pith_fold_function" ? "GOOD_fold" : "NULL" }
     if (kind == "I") return "g->items"
     if (type == "pith_array*" && name == "index") return "g->index"
     if (type == "pith_array*" || (kind == "O" && type == "void*")) return "g->array"

@@ -25,6 +25,14 @@ first_leaf(pith_scope *s, const pith_array *const *leaves, void *closure) {
     return leaves[0];
 }
 
+static const pith_array *first_fold(pith_scope *s,
+                                    const pith_array *value,
+                                    const pith_array *leaf,
+                                    void *closure) {
+    (void)s, (void)leaf, (void)closure;
+    return value;
+}
+
 /* Good values by the kind of parameter. For a pointer to another opaque type T of pith's,
  * define GOOD_T. */
 typedef struct {
@@ -53,6 +61,7 @@ typedef struct {
 } row;
 
 #define GOOD_leaf            first_leaf
+#define GOOD_fold            first_fold
 #define GOOD_pith_type       g->pith_type
 #define GOOD_pith_dict       g->pith_dict
 #define GOOD_pith_treedef    g->pith_treedef
@@ -64,14 +73,17 @@ typedef struct {
 
 /* Parameters that may be NULL; options and closures always may. */
 static const char *const may_be_null[] = {
-    "pith_at.site",         /* a call whose line is unknown */
-    "pith_fail.path",       /* an error of no place in the tree */
-    "pith_transpose.order", /* reverse the axes */
-    "pith_print.out",       /* standard output */
-    "pith_make_as.value",   /* the initial values */
-    "pith_make_as.extents", /* none are given */
-    "pith_load_as.type",    /* any tree */
-    "pith_run_as.type",     /* any tree */
+    "pith_at.site",                  /* a call whose line is unknown */
+    "pith_fail.path",                /* an error of no place in the tree */
+    "pith_transpose.order",          /* reverse the axes */
+    "pith_print.out",                /* standard output */
+    "pith_make_as.value",            /* the initial values */
+    "pith_make_as.extents",          /* none are given */
+    "pith_load_as.type",             /* any tree */
+    "pith_tree_flatten_where.items", /* the structure alone */
+    "pith_tree_reduce.initial",      /* the first leaf */
+    "pith_tree_transpose.inner",     /* the first tree's */
+    "pith_run_as.type",              /* any tree */
 };
 
 /* Parameters that are left alone where they are no good: these calls cannot fail. */

@@ -1,0 +1,57 @@
+/* A structure read place by place, as the walker reads a tree: what compares or
+ * rearranges structures without a tree of theirs. */
+#include "tree/tree_internal.h"
+
+void pithp_cursor_begin(pithp_cursor *c, pith_runtime *rt, const pithp_structure *t) {
+    pithp_walk_begin(&c->frames, rt, NULL);
+    c->t = t;
+    c->token = c->left = c->item = 0;
+    c->place = -1;
+    c->shape = NULL;
+}
+
+void pithp_cursor_end(pithp_cursor *c) {
+    pithp_walk_end(&c->frames);
+}
+
+/* Nodes whose slots are all read end. */
+static void pop(pithp_walk *w) {
+    while (w->depth &&
+           w->frames[w->depth - 1].next == w->frames[w->depth - 1].shape->slot_count)
+        w->depth--;
+}
+
+bool pithp_cursor_next(pithp_cursor *c) {
+    pithp_walk *w = &c->frames;
+    pop(w);
+    if (c->left == 0) {
+        if (c->token == c->t->token_count)
+            return false;
+        const uintptr_t token = c->t->tokens[c->token];
+        c->kind = pithp_token_kind(token);
+        c->left = c->kind == PITHP_TOKEN_NODE ? 1 : pithp_token_run(token);
+        c->shape = c->kind == PITHP_TOKEN_NODE ? pithp_token_shape(token) : NULL;
+        c->place = c->token++;
+    }
+    c->left--;
+    if (w->depth)
+        w->frames[w->depth - 1].next++;
+    w->node = c->shape; /* of an entered node: its path is its parent's */
+    if (c->kind == PITHP_TOKEN_LEAVES || c->kind == PITHP_TOKEN_PICKED)
+        c->item++;
+    return !c->shape || c->shape->slot_count == 0 ||
+           pithp_walk_enter(w, c->shape, c->shape);
+}
+
+bool pithp_cursor_inside(pithp_cursor *c, int64_t depth) {
+    pop(&c->frames);
+    return c->frames.depth > depth;
+}
+
+void pithp_cursor_skip(pithp_cursor *c) {
+    if (c->kind != PITHP_TOKEN_NODE || c->shape->slot_count == 0)
+        return;
+    const int64_t outside = c->frames.depth - 1;
+    while (pithp_cursor_inside(c, outside) && pithp_cursor_next(c))
+        continue;
+}
