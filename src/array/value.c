@@ -43,9 +43,17 @@ static void init_handle(pithp_header *h,
                         pithp_buffer *buffer,
                         pithp_hold *hold,
                         void *data) {
-    *h = (pithp_header){
-        .magic = PITHP_OBJECT_MAGIC, .kind = PITHP_KIND_ARRAY, .shape = spec};
-    *(pith_array *)(h + 1) = (pith_array){.data = data, .buffer = buffer, .hold = hold};
+    /* Field by field: a literal would be cleared first and then written. */
+    h->magic = PITHP_OBJECT_MAGIC;
+    h->kind = PITHP_KIND_ARRAY;
+    h->flags = 0;
+    h->extra = 0;
+    h->shape = spec;
+    pith_array *a = (pith_array *)(h + 1);
+    a->data = data;
+    a->buffer = buffer;
+    a->hold = hold;
+    a->value = 0;
 }
 
 static scope_arrays *arrays_of(pith_scope *s) {

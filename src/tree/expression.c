@@ -1,4 +1,4 @@
-/* An elementwise C expression as a function over tables of leaves. The text is one for cc
+/* An elementwise C expression as a function over chunks of leaves. The text is one for cc
  * and NVRTC: behind the prologue of src/program/emit, a loop for each tuple of dtypes
  * that occurs, and one function that finds chunk and loop of an index.
  *
@@ -130,14 +130,12 @@ bool pithp_expression_divides(const char *expression) {
 /* ---- Writing ---- */
 
 static const char head[] =
-    "typedef struct { i32 leaf, loop; i64 begin, count; } pith_chunk;\n"
+    "typedef struct { i64 loop, count; void *at[PITH_ADDRESSES]; } pith_chunk;\n"
     "typedef struct {\n"
     "    const pith_chunk *chunks;\n"
-    "    void *const *addresses;\n"
-    "    pith_chunk whole;\n"
-    "    void *direct[5];\n"
     "    i64 total, shift;\n"
     "    f64 parameters[8];\n"
+    "    pith_chunk whole;\n"
     "} pith_args;\n"
     "#ifdef __cplusplus\n"
     "M_FN f32 pith_real(f32 x) { return x; }\n"
@@ -155,14 +153,11 @@ static const char dispatch[] =
     "    while (begin < end) {\n"
     "        const i64 c = begin >> args->shift, first = c << args->shift;\n"
     "        const pith_chunk *chunk = args->chunks ? &args->chunks[c] : &args->whole;\n"
-    "        void *const *at = args->addresses\n"
-    "            ? args->addresses + (i64)chunk->leaf * PITH_ADDRESSES : args->direct;\n"
     "        const i64 from = begin - first;\n"
     "        i64 to = end - first;\n"
     "        to = to < chunk->count ? to : chunk->count;\n"
     "        if (from < to)\n"
-    "            pith_loop(chunk->loop, at, chunk->begin + from, chunk->begin + to,\n"
-    "                      args->parameters);\n"
+    "            pith_loop(chunk->loop, chunk->at, from, to, args->parameters);\n"
     "        begin = first + ((i64)1 << args->shift);\n"
     "    }\n"
     "}\n"
@@ -224,15 +219,15 @@ static void emit_loop(pithp_text *t, const pithp_map_text *m, int number) {
 }
 
 void pithp_expression_emit(pithp_text *t, const pithp_map_text *m) {
-    pithp_text_add(t, head);
     pithp_text_print(t, "#define PITH_ADDRESSES %d\n", m->trees + 1);
+    pithp_text_add(t, head);
     for (int i = 0; i < PITHP_COUNT(functions); i++)
         pithp_text_print(t, "#define %s(%s) %s\n", functions[i].name,
                          functions[i].argument, functions[i].value);
     for (int i = 0; i < m->loop_count; i++)
         emit_loop(t, m, i);
     pithp_text_add(t,
-                   "M_FN void pith_loop(i32 loop, void *const *at, i64 begin, i64 end, "
+                   "M_FN void pith_loop(i64 loop, void *const *at, i64 begin, i64 end, "
                    "const f64 *q) {\n    switch (loop) {\n");
     for (int i = 0; i < m->loop_count; i++)
         pithp_text_print(

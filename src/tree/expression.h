@@ -19,21 +19,20 @@ typedef struct pithp_map_text {
     pithp_map_loop loops[PITHP_MAP_LOOPS];
 } pithp_map_text;
 
-/* Part of a leaf: elements begin .. begin + count, by the loop of that number. */
+/* Elements that lie one behind the other, by the loop of that number. Lists of chunks
+ * have the addresses that the text uses, and no more. */
 typedef struct pithp_map_chunk {
-    int32_t leaf, loop;
-    int64_t begin, count;
+    int64_t loop, count;
+    void *at[PITHP_MAP_TREES + 1]; /* the result, then each tree */
 } pithp_map_chunk;
 
 /* Argument of the function pith_map. Index i of the launch is the element
  * i % (1 << shift) of chunk i >> shift. */
 typedef struct pithp_map_args {
     const pithp_map_chunk *chunks; /* NULL: there is one, `whole` */
-    void *const *addresses;        /* trees + 1 a leaf, the result first */
-    pithp_map_chunk whole;         /* addresses are then `direct` */
-    void *direct[PITHP_MAP_TREES + 1];
     int64_t total, shift;
     double parameters[PITHP_MAP_PARAMETERS];
+    pithp_map_chunk whole; /* last: the text's may be shorter */
 } pithp_map_args;
 
 #define PITHP_MAP_FUNCTION "pith_map"

@@ -1,5 +1,5 @@
-/* What the one-launch map keeps for a runtime: compiled expressions, and tables of chunks
- * by the specs of leaves. Both are lists, newest first, of bounded length. */
+/* What the one-launch map keeps for a runtime: compiled expressions, in a list, newest
+ * first, of bounded length. */
 #include "tree/map_cache.h"
 
 #include <string.h>
@@ -10,52 +10,39 @@ typedef struct entry {
     struct entry *newer, *older;
     uint64_t hash;
     size_t key_bytes;
-    pithp_map_cached value;
+    pithp_map_code code;
     char key[];
 } entry;
 
-typedef struct list {
+struct pithp_map_cache {
+    pthread_mutex_t lock; /* guards the list; modules are counted */
     entry *newest, *oldest;
     int count;
-} list;
-
-struct pithp_map_cache {
-    pthread_mutex_t lock; /* guards the lists; values are counted */
-    list lists[PITHP_MAP_CACHE_LISTS];
 };
 
-static void unlink_entry(list *l, entry *e) {
-    *(e->newer ? &e->newer->older : &l->newest) = e->older;
-    *(e->older ? &e->older->newer : &l->oldest) = e->newer;
-    l->count--;
+static void unlink_entry(pithp_map_cache *c, entry *e) {
+    *(e->newer ? &e->newer->older : &c->newest) = e->older;
+    *(e->older ? &e->older->newer : &c->oldest) = e->newer;
+    c->count--;
 }
 
-static void link_newest(list *l, entry *e) {
+static void link_newest(pithp_map_cache *c, entry *e) {
     e->newer = NULL;
-    e->older = l->newest;
-    *(l->newest ? &l->newest->newer : &l->oldest) = e;
-    l->newest = e;
-    l->count++;
+    e->older = c->newest;
+    *(c->newest ? &c->newest->newer : &c->oldest) = e;
+    c->newest = e;
+    c->count++;
 }
 
-static void retain(const pithp_map_cached *value) {
-    if (value->module)
-        pithp_module_retain(value->module);
-    if (value->chunks)
-        pithp_buffer_retain(value->chunks, 1);
-}
-
-void pithp_map_cached_release(const pithp_map_cached *value) {
-    if (value->module)
-        pithp_module_release(value->module);
-    if (value->chunks)
-        pithp_buffer_release(value->chunks, 1);
+void pithp_map_code_release(const pithp_map_code *code) {
+    if (code->module)
+        pithp_module_release(code->module);
 }
 
 static void free_entry(pith_runtime *rt, entry *e) {
     if (!e)
         return;
-    pithp_map_cached_release(&e->value);
+    pithp_map_code_release(&e->code);
     pithp_release(rt, e, sizeof *e + e->key_bytes);
 }
 
@@ -81,69 +68,64 @@ static pithp_map_cache *open_cache(pith_scope *s) {
     return cache;
 }
 
-static entry *find(list *l, const void *key, size_t bytes, uint64_t hash) {
-    entry *e = l->newest;
+static entry *find(pithp_map_cache *c, const void *key, size_t bytes, uint64_t hash) {
+    entry *e = c->newest;
     while (e && (e->hash != hash || e->key_bytes != bytes || memcmp(e->key, key, bytes)))
         e = e->older;
     return e;
 }
 
 bool pithp_map_cache_find(pith_scope *s,
-                          pithp_map_cache_list which,
                           const void *key,
                           size_t bytes,
-                          pithp_map_cached *value) {
+                          pithp_map_code *code) {
     pithp_map_cache *cache = open_cache(s);
     if (!cache)
         return false;
-    list *l = &cache->lists[which];
     pthread_mutex_lock(&cache->lock);
-    entry *e = find(l, key, bytes, pithp_hash(which, key, bytes));
+    entry *e = find(cache, key, bytes, pithp_hash(0, key, bytes));
     if (e) {
-        unlink_entry(l, e);
-        link_newest(l, e);
-        *value = e->value;
-        retain(value);
+        unlink_entry(cache, e);
+        link_newest(cache, e);
+        *code = e->code;
+        pithp_module_retain(code->module);
     }
     pthread_mutex_unlock(&cache->lock);
     return e;
 }
 
 void pithp_map_cache_add(pith_scope *s,
-                         pithp_map_cache_list which,
                          const void *key,
                          size_t bytes,
-                         const pithp_map_cached *value) {
+                         const pithp_map_code *code) {
     pithp_map_cache *cache = open_cache(s);
     entry *made = cache ? pithp_allocate(s->runtime, sizeof *made + bytes) : NULL;
     if (!made)
         return; /* it is only not kept */
-    *made = (entry){
-        .hash = pithp_hash(which, key, bytes), .key_bytes = bytes, .value = *value};
+    *made = (entry){.hash = pithp_hash(0, key, bytes), .key_bytes = bytes, .code = *code};
     memcpy(made->key, key, bytes);
-    retain(value);
-    list *l = &cache->lists[which];
+    pithp_module_retain(code->module);
     entry *surplus = NULL;
     pthread_mutex_lock(&cache->lock);
-    if (find(l, key, bytes, made->hash)) { /* another thread was faster */
+    if (find(cache, key, bytes, made->hash)) { /* another thread was faster */
         surplus = made;
     } else {
-        link_newest(l, made);
-        if (l->count > MOST_ENTRIES) {
-            surplus = l->oldest;
-            unlink_entry(l, surplus);
+        link_newest(cache, made);
+        if (cache->count > MOST_ENTRIES) {
+            surplus = cache->oldest;
+            unlink_entry(cache, surplus);
         }
     }
     pthread_mutex_unlock(&cache->lock);
     free_entry(s->runtime, surplus);
 }
 
-int pithp_map_cache_count(pith_scope *s, pithp_map_cache_list which) {
+int pithp_map_cache_count(pith_scope *s) {
     pithp_map_cache *cache = open_cache(s);
     if (!cache)
         return 0;
     pthread_mutex_lock(&cache->lock);
-    const int count = cache->lists[which].count;
+    const int count = cache->count;
     pthread_mutex_unlock(&cache->lock);
     return count;
 }
@@ -153,13 +135,10 @@ void pithp_map_cache_close(pith_runtime *rt) {
     pithp_map_cache *cache = room ? atomic_load(&room->map_cache) : NULL;
     if (!cache)
         return;
-    for (int i = 0; i < PITHP_MAP_CACHE_LISTS; i++) {
-        list *l = &cache->lists[i];
-        while (l->oldest) {
-            entry *e = l->oldest;
-            unlink_entry(l, e);
-            free_entry(rt, e);
-        }
+    while (cache->oldest) {
+        entry *e = cache->oldest;
+        unlink_entry(cache, e);
+        free_entry(rt, e);
     }
     pthread_mutex_destroy(&cache->lock);
     atomic_store(&room->map_cache, NULL);

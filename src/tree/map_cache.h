@@ -7,33 +7,24 @@
 
 typedef struct pithp_map_cache pithp_map_cache;
 
-typedef enum pithp_map_cache_list {
-    PITHP_MAP_CACHE_CODE,   /* module and launch, by the text's parts */
-    PITHP_MAP_CACHE_TABLES, /* chunks, total and shift, by specs and loops of leaves */
-    PITHP_MAP_CACHE_LISTS
-} pithp_map_cache_list;
-
-typedef struct pithp_map_cached {
+/* Compiled code of an expression and its dtypes. */
+typedef struct pithp_map_code {
     pithp_module *module;
     pithp_launch launch; /* its function */
-    pithp_buffer *chunks;
-    int64_t total, shift;
-} pithp_map_cached;
+} pithp_map_code;
 
-/* False: it is not there, or the scope's error is set. A value that was found must be
+/* False: it is not there, or the scope's error is set. Code that was found must be
  * released. */
 bool pithp_map_cache_find(pith_scope *s,
-                          pithp_map_cache_list which,
                           const void *key,
                           size_t bytes,
-                          pithp_map_cached *value);
-/* Keep a value; the caller's references stay the caller's. */
+                          pithp_map_code *code);
+/* Keep code; the caller's reference stays the caller's. */
 void pithp_map_cache_add(pith_scope *s,
-                         pithp_map_cache_list which,
                          const void *key,
                          size_t bytes,
-                         const pithp_map_cached *value);
-void pithp_map_cached_release(const pithp_map_cached *value);
-int pithp_map_cache_count(pith_scope *s, pithp_map_cache_list which); /* for tests */
+                         const pithp_map_code *code);
+void pithp_map_code_release(const pithp_map_code *code);
+int pithp_map_cache_count(pith_scope *s); /* for tests */
 
 #endif
