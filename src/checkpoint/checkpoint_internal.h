@@ -148,7 +148,7 @@ const char *pithp_document_error_path(const pithp_document *d,
                                       char path[PITHP_PATH_BYTES]);
 size_t pithp_document_leaf_bytes(const pithp_document *d);
 
-/* ---- Text (print.c, parse.c, json.h) ---- */
+/* ---- Text (print.c, parse.c) ---- */
 
 /* Checks of text that JSON could not hold: UTF-8, without surrogates or overlong forms.
  */

@@ -1,0 +1,48 @@
+/* Within checkpoint: what the parts of the parser share. Functions that fail set the
+ * scope's error, with the file and the line. */
+#ifndef PITH_PARSE_INTERNAL_H
+#define PITH_PARSE_INTERNAL_H
+
+#include "checkpoint/checkpoint_internal.h"
+
+#include <jansson.h>
+
+typedef struct pithp_parser {
+    pith_scope *s;
+    pithp_document *d;
+    const char *file, *text;
+    size_t n, at;
+    int64_t leaves_read;
+} pithp_parser;
+
+/* ---- Tokens (parse_token.c) ---- */
+
+/* The text is no document: an error with the line of p->at. */
+pith_status pithp_parse_refuse(pithp_parser *p, const char *format, ...)
+    PITH_FORMAT(2, 3);
+pith_status pithp_parse_memory(const pithp_parser *p);
+/* The next character that is no space; not taken. 0 at the end. */
+char pithp_parse_peek(pithp_parser *p);
+pith_status pithp_parse_expect(pithp_parser *p, char c);
+/* After a member or row: ',' goes on, `close` ends. */
+pith_status pithp_parse_more(pithp_parser *p, char close, bool *again);
+/* Take a value of any kind; the caller's to free. */
+pith_status pithp_parse_value(pithp_parser *p, json_t **value);
+/* The outcome of json_unpack_ex. */
+pith_status pithp_parse_unpacked(pithp_parser *p, int result, const json_error_t *e);
+/* An element of an array. False: it is none of that dtype. */
+bool pithp_parse_element(const json_t *value, pith_dtype dtype, void *element);
+/* A string as the document's; NULL when memory is short. */
+const char *pithp_parse_keep(const pithp_parser *p, const json_t *string);
+pith_status pithp_parse_text(pithp_parser *p, json_t *value, const char **text);
+pith_status pithp_parse_integer(pithp_parser *p, json_t *value, int64_t *number);
+
+/* ---- Rows (parse_node.c, parse_leaf.c) ---- */
+
+pith_status pithp_parse_type(pithp_parser *p, json_t *row);
+pith_status pithp_parse_node(pithp_parser *p, json_t *row);
+pith_status pithp_parse_leaf(pithp_parser *p, json_t *row);
+/* What can only be seen when all rows are there. */
+pith_status pithp_parse_check_nodes(pithp_parser *p);
+
+#endif

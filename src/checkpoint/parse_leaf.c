@@ -1,0 +1,113 @@
+/* Rows of the leaf table: shapes whose sizes do not overflow, and elements or a place in
+ * the sidecar that fit them. */
+#include "checkpoint/parse_internal.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static pith_status read_shape(pithp_parser *p, json_t *shape, pithp_doc_leaf *leaf) {
+    const size_t rank = json_array_size(shape);
+    if (!json_is_array(shape) || rank > PITH_MAX_RANK)
+        return pithp_parse_refuse(p, "a shape has %d extents at most", PITH_MAX_RANK);
+    bool empty = false, huge = false;
+    size_t bytes = pith_dtype_size(leaf->dtype);
+    leaf->shape.rank = (int32_t)rank;
+    for (size_t i = 0; i < rank; i++) {
+        const json_t *extent = json_array_get(shape, i);
+        if (!json_is_integer(extent) || json_integer_value(extent) < 0)
+            return pithp_parse_refuse(p, "extent %zu of the shape is no size", i);
+        leaf->shape.extents[i] = json_integer_value(extent);
+        if (leaf->shape.extents[i] == 0)
+            empty = true;
+        else
+            huge |= pithp_mul_overflows(bytes, (size_t)leaf->shape.extents[i], &bytes);
+    }
+    if (!empty && (huge || bytes > INT64_MAX))
+        return pithp_parse_refuse(p, "the size of the leaf overflows");
+    leaf->bytes = empty ? 0 : bytes;
+    leaf->count = (int64_t)(leaf->bytes / pith_dtype_size(leaf->dtype));
+    return PITH_OK;
+}
+
+static pith_status read_data(pithp_parser *p, json_t *data, pithp_doc_leaf *leaf) {
+    const size_t step = pith_dtype_size(leaf->dtype);
+    if (!json_is_array(data) || json_array_size(data) != (size_t)leaf->count)
+        return pithp_parse_refuse(p, "expected data of %" PRId64 " elements",
+                                  leaf->count);
+    char *elements = pithp_document_allocate(p->d, leaf->bytes + 8);
+    if (!elements)
+        return pithp_parse_memory(p);
+    for (int64_t i = 0; i < leaf->count; i++)
+        if (!pithp_parse_element(json_array_get(data, (size_t)i), leaf->dtype,
+                                 elements + (size_t)i * step))
+            return pithp_parse_refuse(p, "element %" PRId64 " is no %s", i,
+                                      pith_dtype_name(leaf->dtype));
+    leaf->data = elements;
+    if (!pithp_digest_equal(pithp_digest_of(elements, leaf->bytes), leaf->digest))
+        return pithp_parse_refuse(p, "the checksum does not fit the data");
+    return PITH_OK;
+}
+
+static pith_status read_tensor(pithp_parser *p,
+                               const char *tensor,
+                               json_int_t begin,
+                               json_int_t end,
+                               pithp_doc_leaf *leaf) {
+    const size_t room = p->d->sidecar_bytes - p->d->sidecar_data;
+    if (!p->d->sidecar)
+        return pithp_parse_refuse(p, "a leaf in a sidecar, and no sidecar");
+    if (begin < 0 || end < begin || (size_t)end > room ||
+        (size_t)(end - begin) != leaf->bytes)
+        return pithp_parse_refuse(
+            p, "the place of the leaf does not fit its size or the sidecar");
+    leaf->in_sidecar = true;
+    leaf->begin = (size_t)begin;
+    leaf->end = (size_t)end;
+    leaf->tensor = pithp_document_text(p->d, tensor, strlen(tensor));
+    return leaf->tensor ? PITH_OK : pithp_parse_memory(p);
+}
+
+/* The path in a row is for readers; it has to be the one that the node table gives. */
+static pith_status check_path(pithp_parser *p, const char *path, int64_t node) {
+    pithp_text t;
+    pithp_text_begin(&t, p->d->rt);
+    const bool printed = pithp_document_path(p->d, node, PITHP_TENSOR_NAME, &t);
+    const bool failed = t.failed;
+    const bool same = printed == (path != NULL) && (!path || strcmp(path, t.bytes) == 0);
+    pithp_text_end(&t);
+    if (failed)
+        return pithp_parse_memory(p);
+    return same ? PITH_OK
+                : pithp_parse_refuse(p, "the path is not the one of the node table");
+}
+
+pith_status pithp_parse_leaf(pithp_parser *p, json_t *row) {
+    const char *path = NULL, *dtype, *unit = NULL, *digest, *tensor = NULL;
+    json_t *shape, *data = NULL;
+    json_int_t begin = -1, end = -1;
+    json_error_t e;
+    if (p->leaves_read == p->d->leaves.count)
+        return pithp_parse_refuse(p, "more leaves than the node table has");
+    pithp_doc_leaf *leaf = &p->d->leaves.rows[p->leaves_read++];
+    const int result = json_unpack_ex(
+        row, &e, JSON_STRICT, "{s?s,s:s,s:o,s?s,s:s,s?o,s?s,s?I,s?I}", "path", &path,
+        "dtype", &dtype, "shape", &shape, "unit", &unit, "checksum", &digest, "data",
+        &data, "tensor", &tensor, "begin", &begin, "end", &end);
+    if (result != 0)
+        return pithp_parse_unpacked(p, result, &e);
+    leaf->dtype = pith_dtype_parse(dtype);
+    if (leaf->dtype == PITH_DTYPE_NONE)
+        return pithp_parse_refuse(p, "\"%.80s\" is no dtype", dtype);
+    if (!pithp_digest_parse(digest, &leaf->digest))
+        return pithp_parse_refuse(p, "the checksum is none");
+    pith_status rc = check_path(p, path, leaf->node);
+    if (rc == PITH_OK)
+        rc = read_shape(p, shape, leaf);
+    if (rc != PITH_OK)
+        return rc;
+    if (unit && !(leaf->unit = pithp_document_text(p->d, unit, strlen(unit))))
+        return pithp_parse_memory(p);
+    if (!data == !tensor || (data && (begin != -1 || end != -1)))
+        return pithp_parse_refuse(p, "a leaf has either data or a place in the sidecar");
+    return data ? read_data(p, data, leaf) : read_tensor(p, tensor, begin, end, leaf);
+}

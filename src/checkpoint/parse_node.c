@@ -1,0 +1,231 @@
+/* Rows of the type table and the node table: rows in walk order, each hanging on one that
+ * was there before. */
+#include "checkpoint/parse_internal.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+pith_status pithp_parse_type(pithp_parser *p, json_t *row) {
+    const char *name;
+    json_int_t version;
+    json_error_t e;
+    const int result = json_unpack_ex(row, &e, JSON_STRICT, "{s:s,s:I}", "name", &name,
+                                      "version", &version);
+    if (result != 0)
+        return pithp_parse_unpacked(p, result, &e);
+    if (!*name || version < 0 || version > INT32_MAX)
+        return pithp_parse_refuse(p, "a type needs a name and a version");
+    pithp_doc_type *type = pithp_document_add(p->d, types);
+    if (!type)
+        return pithp_parse_memory(p);
+    type->version = (int32_t)version;
+    type->name = pithp_document_text(p->d, name, strlen(name));
+    return type->name ? PITH_OK : pithp_parse_memory(p);
+}
+
+static pith_status
+read_static_text(pithp_parser *p, json_t *value, pith_checkpoint_static *field) {
+    if (field->kind == PITH_STATIC_TEXT && json_is_null(value))
+        return PITH_OK;
+    const pith_status rc = pithp_parse_text(p, value, &field->text);
+    if (rc == PITH_OK && field->kind == PITH_STATIC_DTYPE_ &&
+        pith_dtype_parse(field->text) == PITH_DTYPE_NONE &&
+        strcmp(field->text, "none") != 0)
+        return pithp_parse_refuse(p, "\"%.80s\" is no dtype", field->text);
+    return rc;
+}
+
+static pith_status read_static(pithp_parser *p, const char *name, json_t *value) {
+    static const struct {
+        const char *name;
+        pith_static_kind kind;
+    } kinds[] = {{"i64", PITH_STATIC_I64},       {"f64", PITH_STATIC_F64},
+                 {"bool", PITH_STATIC_BOOL},     {"text", PITH_STATIC_TEXT},
+                 {"enum", PITH_STATIC_CHOICE},   {"dtype", PITH_STATIC_DTYPE_},
+                 {"record", PITH_STATIC_RECORD_}};
+    const char *kind = json_string_value(json_array_get(value, 0));
+    json_t *content = json_array_get(value, 1);
+    pith_checkpoint_static *field = pithp_document_add(p->d, statics);
+    if (!field)
+        return pithp_parse_memory(p);
+    field->node = -1;
+    field->name = pithp_document_text(p->d, name, strlen(name));
+    if (!field->name)
+        return pithp_parse_memory(p);
+    if (json_array_size(value) == 2 && kind)
+        for (int i = 0; i < PITHP_COUNT(kinds); i++)
+            if (strcmp(kind, kinds[i].name) == 0)
+                field->kind = kinds[i].kind;
+    switch (field->kind) {
+        case PITH_STATIC_I64:
+            return pithp_parse_integer(p, content, &field->i64);
+        case PITH_STATIC_F64:
+            return pithp_parse_element(content, PITH_F64, &field->f64)
+                       ? PITH_OK
+                       : pithp_parse_refuse(p, "the static \"%.80s\" is no number", name);
+        case PITH_STATIC_BOOL:
+            field->i64 = json_is_true(content);
+            return json_is_boolean(content)
+                       ? PITH_OK
+                       : pithp_parse_refuse(p, "the static \"%.80s\" is no bool", name);
+        case PITH_STATIC_RECORD_:
+            return json_is_null(content) ? PITH_OK
+                                         : pithp_parse_integer(p, content, &field->node);
+        case PITH_STATIC_TEXT:
+        case PITH_STATIC_CHOICE:
+        case PITH_STATIC_DTYPE_:
+            return read_static_text(p, content, field);
+        case PITH_STATIC_NONE:
+            break;
+    }
+    return pithp_parse_refuse(p, "the static \"%.80s\" has no kind that is known", name);
+}
+
+/* A row hangs on the row before it or on one of its ancestors: rows are in walk order. A
+ * static record is a tree of its own behind the others. */
+static bool in_walk_order(const pithp_document *d, int64_t row, int64_t parent) {
+    int64_t at = row - 1;
+    while (at >= 0 && at != parent)
+        at = d->nodes.rows[at].is_static ? -1 : d->nodes.rows[at].parent;
+    return at == parent;
+}
+
+static pith_status
+attach_static(pithp_parser *p, pithp_doc_node *n, json_t *at, int64_t row) {
+    const pithp_doc_node *parent = &p->d->nodes.rows[n->parent];
+    const pith_status rc = pithp_parse_text(p, at, &n->name);
+    if (rc != PITH_OK)
+        return rc;
+    for (int64_t i = 0; i < parent->static_count; i++) {
+        const pith_checkpoint_static *field =
+            &p->d->statics.rows[parent->first_static + i];
+        if (field->kind == PITH_STATIC_RECORD_ && field->node == row &&
+            strcmp(field->name, n->name) == 0)
+            return n->kind == PITH_NODE_RECORD
+                       ? PITH_OK
+                       : pithp_parse_refuse(p, "a static that is no record");
+    }
+    return pithp_parse_refuse(
+        p, "row %" PRId64 " has no static \"%.80s\" that names this row", n->parent,
+        n->name);
+}
+
+static pith_status
+attach_child(pithp_parser *p, pithp_doc_node *n, json_t *at, int64_t row) {
+    pithp_doc_node *parent = &p->d->nodes.rows[n->parent];
+    const bool named = parent->kind == PITH_NODE_RECORD || parent->kind == PITH_NODE_DICT;
+    if (!in_walk_order(p->d, row, n->parent))
+        return pithp_parse_refuse(p, "the rows of the node table are not in walk order");
+    if (!named && parent->kind != PITH_NODE_LIST && parent->kind != PITH_NODE_TUPLE)
+        return pithp_parse_refuse(p, "row %" PRId64 " can have no children", n->parent);
+    if (n->kind == PITH_NODE_ABSENT && parent->kind != PITH_NODE_RECORD)
+        return pithp_parse_refuse(p, "only a field of a record may be absent");
+    n->index = parent->child_count;
+    if (named) {
+        const pith_status rc = pithp_parse_text(p, at, &n->name);
+        if (rc != PITH_OK)
+            return rc;
+        if (parent->kind == PITH_NODE_DICT && n->index > 0 &&
+            strcmp(p->d->nodes.rows[parent->last_child].name, n->name) >= 0)
+            return pithp_parse_refuse(p, "the keys of a dict are not sorted");
+    } else if (!json_is_integer(at) || json_integer_value(at) != n->index) {
+        return pithp_parse_refuse(p, "expected item %" PRId64, n->index);
+    }
+    parent->child_count++;
+    parent->last_child = row;
+    return PITH_OK;
+}
+
+static pith_status
+attach(pithp_parser *p, pithp_doc_node *n, json_t *at, json_t *is_static, int64_t row) {
+    if (row == 0)
+        return n->parent == -1 && !at && !is_static && n->kind != PITH_NODE_ABSENT
+                   ? PITH_OK
+                   : pithp_parse_refuse(p, "the first row is no root");
+    if (n->parent < 0 || n->parent >= row || !at == !is_static)
+        return pithp_parse_refuse(p,
+                                  "expected an earlier row as parent, and a place in it");
+    n->depth = p->d->nodes.rows[n->parent].depth + 1;
+    n->is_static = is_static != NULL;
+    return is_static ? attach_static(p, n, is_static, row) : attach_child(p, n, at, row);
+}
+
+static pith_status add_leaf(pithp_parser *p, pithp_doc_node *n, int64_t row) {
+    if (n->leaf != p->d->leaves.count)
+        return pithp_parse_refuse(p, "expected leaf %" PRId64, p->d->leaves.count);
+    pithp_doc_leaf *leaf = pithp_document_add(p->d, leaves);
+    if (!leaf)
+        return pithp_parse_memory(p);
+    leaf->node = row;
+    return PITH_OK;
+}
+
+pith_status pithp_parse_node(pithp_parser *p, json_t *row) {
+    static const char *const kinds[] = {"absent", "leaf", "record", "list",
+                                        "tuple",  "dict", "none"};
+    const char *kind, *name;
+    json_int_t type = -1, parent = -1, leaf = -1;
+    json_t *at = NULL, *is_static = NULL, *statics = NULL, *value;
+    json_error_t e;
+    const int result =
+        json_unpack_ex(row, &e, JSON_STRICT, "{s:s,s?I,s?I,s?o,s?o,s?I,s?o}", "kind",
+                       &kind, "type", &type, "parent", &parent, "at", &at, "static",
+                       &is_static, "leaf", &leaf, "statics", &statics);
+    if (result != 0)
+        return pithp_parse_unpacked(p, result, &e);
+    pithp_doc_node n = {.kind = PITH_NODE_NONE + 1, .parent = parent, .leaf = leaf};
+    for (int i = 0; i < PITHP_COUNT(kinds); i++)
+        if (strcmp(kind, kinds[i]) == 0)
+            n.kind = (pith_node_kind)i;
+    const bool record = n.kind == PITH_NODE_RECORD;
+    if ((int)n.kind > PITH_NODE_NONE)
+        return pithp_parse_refuse(p, "\"%.80s\" is no kind of node", kind);
+    if (record != (type >= 0 && type < p->d->types.count) ||
+        (!record && (type != -1 || statics)))
+        return pithp_parse_refuse(
+            p, "a record has a type of the type table, other nodes have none");
+    if ((n.kind == PITH_NODE_LEAF) != (leaf >= 0))
+        return pithp_parse_refuse(p, "a leaf has a number, other nodes have none");
+    n.type = (int32_t)type;
+    n.first_static = p->d->statics.count;
+    n.static_count = (int64_t)json_object_size(statics);
+    const int64_t number = p->d->nodes.count;
+    pith_status rc = attach(p, &n, at, is_static, number);
+    if (rc == PITH_OK && n.kind == PITH_NODE_LEAF)
+        rc = add_leaf(p, &n, number);
+    if (rc == PITH_OK && statics && !json_is_object(statics))
+        rc = pithp_parse_refuse(p, "statics are no object");
+    if (rc != PITH_OK)
+        return rc;
+    json_object_foreach(statics, name, value) {
+        rc = read_static(p, name, value);
+        if (rc != PITH_OK)
+            return rc;
+    }
+    pithp_doc_node *stored = pithp_document_add(p->d, nodes);
+    if (!stored)
+        return pithp_parse_memory(p);
+    *stored = n;
+    return PITH_OK;
+}
+
+/* Statics that name a row: the row was there, and named the static back. */
+pith_status pithp_parse_check_nodes(pithp_parser *p) {
+    const pithp_document *d = p->d;
+    if (d->nodes.count == 0 || p->leaves_read != d->leaves.count)
+        return pithp_parse_refuse(
+            p, "the node table has %" PRId64 " leaves, the leaf table %" PRId64,
+            d->leaves.count, p->leaves_read);
+    for (int64_t i = 0; i < d->nodes.count; i++) {
+        const pithp_doc_node *n = &d->nodes.rows[i];
+        for (int64_t j = 0; j < n->static_count; j++) {
+            const int64_t row = d->statics.rows[n->first_static + j].node;
+            if (row != -1 &&
+                (row < 0 || row >= d->nodes.count || !d->nodes.rows[row].is_static ||
+                 d->nodes.rows[row].parent != i))
+                return pithp_parse_refuse(
+                    p, "row %" PRId64 " names a static record that is not there", i);
+        }
+    }
+    return PITH_OK;
+}
