@@ -1,4 +1,4 @@
-"""Saving and loading 1 GiB in 100 arrays by numpy.savez and safetensors, each with fsync."""
+"""Saving and loading 1 GiB in 100 arrays by numpy.savez, safetensors, torch.save and h5py, each with fsync."""
 import os
 import statistics
 import time
@@ -11,6 +11,14 @@ try:
     import safetensors.numpy
 except ImportError:
     safetensors = None
+try:
+    import torch
+except ImportError:
+    torch = None
+try:
+    import h5py
+except ImportError:
+    h5py = None
 
 FOLDER = os.environ.get("BENCH_DIR", ".")
 COUNT = 2**30 // 100 // 8
@@ -39,10 +47,32 @@ def save_safetensors(path):
     sync(path)
 
 
+def save_torch(path):
+    torch.save({name: torch.from_numpy(array) for name, array in ARRAYS.items()}, path)
+    sync(path)
+
+
+def save_h5(path):
+    with h5py.File(path, "w") as file:
+        for name, array in ARRAYS.items():
+            file[name] = array
+    sync(path)
+
+
+def load_h5(path):
+    with h5py.File(path, "r") as file:
+        for name in file:
+            file[name][...]
+
+
 peers = [("savez", os.path.join(FOLDER, "peer.npz"), save_npz, load_npz)]
 if safetensors:
     peers.append(("safetensors", os.path.join(FOLDER, "peer.safetensors"), save_safetensors,
                   lambda path: safetensors.numpy.load_file(path)))
+if torch:
+    peers.append(("torch.save", os.path.join(FOLDER, "peer.pt"), save_torch, torch.load))
+if h5py:
+    peers.append(("h5py", os.path.join(FOLDER, "peer.h5"), save_h5, load_h5))
 
 results = {"checkpoint/save/1GiB": {}, "checkpoint/load/1GiB": {}}
 for name, path, save, load in peers:
