@@ -177,6 +177,30 @@ Test(document, names_no_sidecar_outside_its_folder) {
     ct_end();
 }
 
+/* A tebibyte costs a forger a line of text; it must cost the reader nothing. */
+Test(document, claims_no_memory_for_a_sidecar_that_does_not_fit) {
+    ct_begin();
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    const pith_array *leaf = pith_full(s, PITH_U8, PITH_SHAPE(2000), 7);
+    pt_ok(s, pith_save(s, leaf, "a.json", NULL));
+    const size_t bytes = ct_read(ct_find(".safetensors")).n;
+    char from[64], to[64];
+    snprintf(from, sizeof from, "\"bytes\":%zu", bytes);
+    snprintf(to, sizeof to, "\"bytes\":%zu", bytes - 2000 + ((size_t)1 << 40));
+    ct_replace("a.json", from, to);
+    ct_replace("a.json", "\"end\":2000", "\"end\":1099511627776");
+    ct_replace("a.json", "\"shape\":[2000]", "\"shape\":[1099511627776]");
+    pt_fails(PITH_E_FORMAT, s, pith_load_as(s, NULL, "a.json", NULL));
+    pt_says("bytes, expected 10995116");
+    unlink(ct_find(".safetensors"));
+    pt_fails(PITH_E_IO, s, pith_load_as(s, NULL, "a.json", NULL));
+    pt_says("it is not in the folder");
+    pith_scope_close(s);
+    pt_close(rt);
+    ct_end();
+}
+
 Test(document, that_is_no_utf8_or_too_deep_is_refused) {
     ct_begin();
     pith_runtime *rt = pt_open();
