@@ -8,16 +8,18 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
-enum { LINE = 4096, MOST_NUMBERS = 9 };
+enum { MOST_NUMBERS = 9, SHORTEST_ATOM = 10 /* bytes: "1 1 0 0 0\n" */ };
 
 typedef struct {
     pith_scope *s;
     const char *file;
     FILE *in;
     int line;
-    char text[LINE];
-    int64_t atoms;
+    char *text; /* of the line */
+    size_t room;
+    int64_t atoms, bytes; /* bytes: of the file; 0 where it is no regular one */
     double low[3], high[3];
     bool has_bounds[3], has_atoms, has_velocities;
     double *position, *velocity; /* [atoms, 3] */
@@ -38,7 +40,7 @@ static bool refuse(Reader *r, const char *format, ...) {
 /* The next line without its comment and the space around it, in r->text; style gets what
  * follows '#'. */
 static bool next_line(Reader *r, char *style, size_t room) {
-    if (!fgets(r->text, LINE, r->in))
+    if (getline(&r->text, &r->room, r->in) < 0)
         return false;
     r->line++;
     if (style)
@@ -159,6 +161,8 @@ static bool make_room(Reader *r) {
     for (int d = 0; d < 3; d++)
         if (!r->has_bounds[d])
             return refuse(r, "the head has no '%clo %chi'", "xyz"[d], "xyz"[d]);
+    if (r->bytes && r->atoms > r->bytes / SHORTEST_ATOM)
+        return refuse(r, "the file is too short for %" PRId64 " atoms", r->atoms);
     r->position = calloc((size_t)r->atoms, 3 * sizeof *r->position);
     r->velocity = calloc((size_t)r->atoms, 3 * sizeof *r->velocity);
     r->placed = calloc((size_t)r->atoms, sizeof *r->placed);
@@ -239,6 +243,9 @@ static bool read_file(Reader *r) {
 const Sim *melt_data(pith_scope *s, const Options *o) {
     Reader r = {.s = s, .file = o->data, .in = fopen(o->data, "r")};
     const Sim *sim = NULL;
+    struct stat st;
+    if (r.in && fstat(fileno(r.in), &st) == 0 && S_ISREG(st.st_mode))
+        r.bytes = (int64_t)st.st_size;
     if (!r.in)
         pith_fail(s, PITH_E_IO, NULL, "%s: %s", o->data, strerror(errno));
     else if (read_file(&r))
@@ -250,5 +257,6 @@ const Sim *melt_data(pith_scope *s, const Options *o) {
     free(r.position);
     free(r.velocity);
     free(r.placed);
+    free(r.text);
     return sim;
 }

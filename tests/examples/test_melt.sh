@@ -117,6 +117,12 @@ data) # data files: what is read, and what is refused with its line
     refused "bad.data:13: Atoms: '2 1 1 nan 1' has a number that is not finite" "$melt" --data bad.data --device host
     { write_head '2 atoms' 6; printf 'Atoms\n\n1 1 0 0 0\n'; } >bad.data
     refused "ends inside the section Atoms" "$melt" --data bad.data --device host
+    { write_head '33554432 atoms' 6; printf 'Atoms\n\n1 1 0 0 0\n'; } >bad.data
+    refused "bad.data:10: the file is too short for 33554432 atoms" "$melt" --data bad.data --device host
+    # a long line is one line: what a comment says is no data
+    long=$(printf '%5000s' x)
+    { write_head '2 atoms' 6; printf 'Atoms\n\n2 1 1.5 0 0 # %s\n1 1 0 0 0\n' "$long"; } | sed "1s/\$/$long 5 atoms/" >long.data
+    "$melt" --data long.data --steps 0 --device host >got.txt || fail "$(cat got.txt)"
     { write_head '2 atoms' 6; printf 'Bonds\n\n1 1 1 2\n'; } >bad.data
     refused "bad.data:10: the section 'Bonds' is not supported" "$melt" --data bad.data --device host
     printf 'tilted\n\n1 atoms\n1 atom types\n0 6 xlo xhi\n0 6 ylo yhi\n0 6 zlo zhi\n1 0 0 xy xz yz\n' >bad.data
