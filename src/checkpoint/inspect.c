@@ -210,9 +210,11 @@ static void see_integer(summary *m, const char *element, double *sum) {
         r->least_u64 = first || u < r->least_u64 ? u : r->least_u64;
         r->greatest_u64 = first || u > r->greatest_u64 ? u : r->greatest_u64;
     } else {
-        int64_t i = (int64_t)x;
+        int64_t i;
         if (m->dtype == PITH_I64)
             memcpy(&i, element, sizeof i);
+        else
+            i = (int64_t)x;
         r->least_i64 = first || i < r->least_i64 ? i : r->least_i64;
         r->greatest_i64 = first || i > r->greatest_i64 ? i : r->greatest_i64;
     }
