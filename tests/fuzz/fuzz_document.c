@@ -1,0 +1,84 @@
+/* Documents of checkpoints. The input is a document; its closing checksum is made to fit,
+ * so that what lies behind it is reached. Whatever loads must survive another round trip,
+ * and memory stays within a multiple of the input. */
+#include "checkpoint/checkpoint_internal.h"
+#include "fuzz.h"
+#include "types.h"
+
+enum {
+    TAIL = 12 + 32 + 3,   /* "checksum":"<32 digits>"}\n */
+    BASE_BYTES = 4 << 20, /* whatever the input */
+    TIMES = 64            /* for every byte of it */
+};
+
+static void write_sealed(const uint8_t *data, size_t n) {
+    char digest[PITHP_DIGEST_TEXT];
+    const size_t body = n > TAIL ? n - TAIL : n;
+    char *text = malloc(body + TAIL + 1);
+    memcpy(text, data, body);
+    pithp_digest_print(pithp_digest_of(text, body), digest);
+    snprintf(text + body, TAIL + 1, "\"checksum\":\"%s\"}\n", digest);
+    fuzz_write("a.json", text, body + TAIL);
+    free(text);
+}
+
+static void look_inside(pith_scope *s) {
+    const pith_checkpoint *c = pith_checkpoint_open(s, "a.json");
+    const pith_checkpoint_info *info = pith_checkpoint_about(c);
+    if (!info)
+        return;
+    pith_checkpoint_node node;
+    pith_checkpoint_static field;
+    pith_leaf_statistics statistics;
+    for (int64_t i = 0; i < info->node_count; i++) {
+        FUZZ_REQUIRE(pith_checkpoint_get_node(c, i, &node) && node.parent < i, "row %d",
+                     (int)i);
+        for (int64_t j = 0; j < node.static_count; j++)
+            FUZZ_REQUIRE(pith_checkpoint_get_static(c, i, j, &field) && field.name,
+                         "static %d of row %d", (int)j, (int)i);
+        FUZZ_REQUIRE(pith_checkpoint_path(s, c, i), "%s", pith_message(s));
+    }
+    for (int64_t i = 0; i < info->leaf_count; i++) {
+        pith_checkpoint_statistics(s, c, i, &statistics);
+        pith_clear(s);
+    }
+}
+
+/* What was loaded, saved and loaded again, is the same: by the bytes that it has when it
+ * is saved once more. */
+static void round_trip(pith_scope *s, const void *tree) {
+    const pith_save_options options = {.inline_all = true};
+    size_t n, m;
+    FUZZ_REQUIRE(pith_save(s, tree, "b.json", &options), "%s", pith_message(s));
+    const void *again = pith_load_as(s, NULL, "b.json", NULL);
+    FUZZ_REQUIRE(again && pith_save(s, again, "c.json", &options), "%s", pith_message(s));
+    char *b = fuzz_read("b.json", &n), *c = fuzz_read("c.json", &m);
+    FUZZ_REQUIRE(n == m && memcmp(b, c, n) == 0, "%zu and %zu bytes", n, m);
+    free(b);
+    free(c);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
+    static bool ready;
+    if (!ready) {
+        fuzz_folder();
+        Sim_pith_type();
+        ready = true;
+    }
+    pith_runtime *rt = fuzz_runtime();
+    write_sealed(data, n);
+    fuzz_peak();
+    pith_scope *s = pith_scope_open(rt);
+    const void *tree = pith_load_as(s, NULL, "a.json", NULL);
+    FUZZ_REQUIRE(!tree == pith_failed(s), "a tree or an error: %s", pith_message(s));
+    FUZZ_REQUIRE(tree || strlen(pith_message(s)) > 10, "%s", pith_message(s));
+    pith_clear(s);
+    const size_t peak = fuzz_peak();
+    FUZZ_REQUIRE(peak <= BASE_BYTES + TIMES * n, "%zu bytes of memory for %zu", peak, n);
+    look_inside(s);
+    pith_clear(s);
+    if (tree)
+        round_trip(s, tree);
+    pith_scope_close(s);
+    return 0;
+}

@@ -1,0 +1,99 @@
+/* Sidecars of checkpoints: the input is the file. Whatever it is, loading gives exactly
+ * what was saved or an error; and where the document is forged so that the checksum of
+ * the header fits, the leaves are still checked by their own. */
+#include "checkpoint/checkpoint_internal.h"
+#include "fuzz.h"
+#include "types.h"
+
+enum { ATOMS = 5, TAIL = 12 + 32 + 3 };
+
+static struct {
+    char *document, *good; /* what was saved */
+    size_t document_bytes, good_bytes;
+    char name[256]; /* of the sidecar */
+    pithp_digest leaves[8];
+    int leaf_count;
+} saved;
+
+static const void *make(pith_scope *s) {
+    const pith_array *n = pith_arange(s, PITH_F64, 3 * ATOMS);
+    const Atoms atoms = {pith_reshape(s, n, PITH_SHAPE(ATOMS, 3)),
+                         pith_full(s, PITH_I8, PITH_SHAPE(ATOMS), -1)};
+    const Units units = {"sigma"};
+    const Sim sim = {.atoms = pith_freeze(s, Atoms, &atoms),
+                     .neighbour = pith_full(s, PITH_I32, PITH_SHAPE(ATOMS, 4), 3),
+                     .energy = pith_f64(s, -6.5),
+                     .width = 4,
+                     .label = "melt",
+                     .real = PITH_F64,
+                     .units = pith_freeze(s, Units, &units)};
+    return pith_freeze(s, Sim, &sim);
+}
+
+static void save(pith_scope *s) {
+    FUZZ_REQUIRE(
+        pith_save(s, make(s), "a.json", &(pith_save_options){.inline_bytes = -1}), "%s",
+        pith_message(s));
+    pith_checkpoint *c = pithp_checkpoint_open(s, "a.json");
+    FUZZ_REQUIRE(c && c->order_count <= 8, "%s", pith_message(s));
+    snprintf(saved.name, sizeof saved.name, "%s", c->document.sidecar);
+    for (int64_t i = 0; i < c->order_count; i++)
+        saved.leaves[saved.leaf_count++] = c->document.leaves.rows[c->order[i]].digest;
+    saved.document = fuzz_read("a.json", &saved.document_bytes);
+    saved.good = fuzz_read(saved.name, &saved.good_bytes);
+}
+
+/* The document with another checksum of the sidecar, and its own made to fit. */
+static void forge(const uint8_t *header, size_t header_bytes) {
+    char digest[PITHP_DIGEST_TEXT];
+    char *text = malloc(saved.document_bytes);
+    pithp_hasher h;
+    memcpy(text, saved.document, saved.document_bytes);
+    pithp_hasher_begin(&h);
+    pithp_hasher_add(&h, header, header_bytes);
+    for (int i = 0; i < saved.leaf_count; i++)
+        pithp_hasher_add(&h, &saved.leaves[i], sizeof saved.leaves[i]);
+    pithp_digest_print(pithp_hasher_end(&h), digest);
+    memcpy(strstr(text, "\"checksum\":\"") + 12, digest, 32);
+    const size_t body = saved.document_bytes - TAIL;
+    pithp_digest_print(pithp_digest_of(text, body), digest);
+    memcpy(text + body + 12, digest, 32);
+    fuzz_write("a.json", text, saved.document_bytes);
+    free(text);
+}
+
+static void judge(pith_scope *s, bool data_same) {
+    const Sim *sim = pith_load(s, Sim, "a.json");
+    if (!pith_failed(s))
+        FUZZ_REQUIRE(data_same && pith_tree_equal(s, sim, make(s)), "other values");
+    else
+        FUZZ_REQUIRE(pith_code(s) == PITH_E_FORMAT || pith_code(s) == PITH_E_IO, "%s",
+                     pith_message(s));
+    pith_clear(s);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
+    static bool ready;
+    pith_runtime *rt = fuzz_runtime();
+    pith_scope *s = pith_scope_open(rt);
+    if (!ready) {
+        fuzz_folder();
+        save(s);
+        ready = true;
+    }
+    uint64_t header = 0;
+    memcpy(&header, saved.good, sizeof header);
+    header += 8;
+    const bool same = n == saved.good_bytes && memcmp(data, saved.good, n) == 0;
+    const bool data_same = n == saved.good_bytes &&
+                           memcmp(data + header, saved.good + header, n - header) == 0;
+    fuzz_write(saved.name, data, n);
+    fuzz_write("a.json", saved.document, saved.document_bytes);
+    judge(s, same);
+    if (n >= header) {
+        forge(data, header);
+        judge(s, data_same);
+    }
+    pith_scope_close(s);
+    return 0;
+}
