@@ -68,8 +68,10 @@ typedef enum pith_static_kind {
 /** Hooks of a record type. */
 typedef enum pith_hook_kind {
     PITH_HOOK_NONE,
-    PITH_HOOK_CHECK,  /**< void (*)(pith_scope *, const T *): report with pith_fail */
-    PITH_HOOK_VERSION /**< options.initial is the version of the type in checkpoints */
+    PITH_HOOK_CHECK,   /**< void (*)(pith_scope *, const T *): report with pith_fail */
+    PITH_HOOK_VERSION, /**< options.initial is the version of the type in checkpoints */
+    PITH_HOOK_MATCH,   /**< void (*)(pith_scope *, int64_t count, const T **nodes) */
+    PITH_HOOK_SCATTER_ARGS /**< pith_scatter_options (*)(const T *) */
 } pith_hook_kind;
 
 /** Options of a field; everything zero is the default. C++ takes them in this order. */
@@ -334,6 +336,32 @@ template <class T> constexpr pith_static_kind pith_static_of_() {
     PITH_HOOK_ENTRY_(#function,                                                          \
                      PITH_SAME_(&function, void (*)(pith_scope *, const Self *)),        \
                      PITH_HOOK_CHECK, (void (*)(void))function, .unit = NULL)
+/**
+ * How records of several trees are brought into line before a map, stack, concat, choice
+ * or scatter: void match(pith_scope *, int64_t count, const T **nodes).
+ *
+ * nodes[i] is the record of the i-th tree in one place; the hook replaces each by a
+ * record of T, so that their statics agree, and reports with pith_fail. (It makes records
+ * of T: declare it before PITH_NODE, define it after.) It is called once for such a place
+ * where there are two trees or more, not below a node that the map's is_leaf picks, and
+ * not below another record that has a match. Where a record was
+ * replaced, the nodes around it are made anew, and their checks run. As for PITH_CHECK:
+ * not to be used after its library was unloaded.
+ */
+#define PITH_MATCH(function)                                                             \
+    PITH_HOOK_ENTRY_(                                                                    \
+        #function,                                                                       \
+        PITH_SAME_(&function, void (*)(pith_scope *, int64_t, const Self **)),           \
+        PITH_HOOK_MATCH, (void (*)(void))function, .unit = NULL)
+/**
+ * How leaves of a record are scattered into (pith_tree_scatter_set): pith_scatter_options
+ * args(const T *). Options that are not zero hold for its leaves and for all below it,
+ * unless the call or a record above gives others; the axis is the call's.
+ */
+#define PITH_SCATTER_ARGS(function)                                                      \
+    PITH_HOOK_ENTRY_(#function,                                                          \
+                     PITH_SAME_(&function, pith_scatter_options (*)(const Self *)),      \
+                     PITH_HOOK_SCATTER_ARGS, (void (*)(void))function, .unit = NULL)
 /** The version of the type, written into checkpoints; 1 unless given. */
 #define PITH_VERSION(number)                                                             \
     PITH_HOOK_ENTRY_("version", 0, PITH_HOOK_VERSION, NULL, .initial = (number))

@@ -13,7 +13,7 @@ bool pithp_structure_same(const pithp_structure *a, const pithp_structure *b) {
 void pithp_structure_count(pithp_structure *t) {
     t->item_count = t->node_count = 0;
     t->slab_bytes = 0;
-    t->hooks = t->picked = false;
+    t->hooks = t->matches = t->picked = false;
     for (int64_t i = 0; i < t->token_count; i++) {
         const uintptr_t token = t->tokens[i];
         const int kind = pithp_token_kind(token);
@@ -22,6 +22,7 @@ void pithp_structure_count(pithp_structure *t) {
             t->node_count++;
             t->slab_bytes += pithp_node_bytes(shape);
             t->hooks |= shape->type && shape->type->check;
+            t->matches |= shape->type && shape->type->match;
             continue;
         }
         t->node_count += pithp_token_run(token);

@@ -78,15 +78,10 @@ static pith_status read_other(pith_scope *s,
     return pithp_read_up_to(s, t, tree, (const void **)items, of);
 }
 
-/* up_to: the others may have any tree at the first one's leaves. */
-static pith_status make_forest(pith_scope *s,
-                               pithp_forest *forest,
+static pith_status check_trees(pith_scope *s,
                                const char *function,
                                int64_t count,
-                               const void *const *trees,
-                               pithp_is_leaf is_leaf,
-                               void *closure,
-                               bool up_to) {
+                               const void *const *trees) {
     if (count < 1 || !trees)
         return pithp_fail(s, PITH_E_ARG, NULL, "%s: %s", function,
                           trees ? "there are no trees" : "trees is NULL");
@@ -97,9 +92,36 @@ static pith_status make_forest(pith_scope *s,
         if (rc != PITH_OK)
             return rc;
     }
+    return PITH_OK;
+}
+
+static pith_status gather_matched(pith_scope *s,
+                                  pithp_forest *forest,
+                                  const char *function,
+                                  int64_t count,
+                                  const void *const *trees,
+                                  pithp_is_leaf is_leaf,
+                                  void *closure,
+                                  bool up_to);
+
+/* match: records that have a match hook are brought into line first. */
+static pith_status gather(pith_scope *s,
+                          pithp_forest *forest,
+                          const char *function,
+                          int64_t count,
+                          const void *const *trees,
+                          pithp_is_leaf is_leaf,
+                          void *closure,
+                          bool up_to,
+                          bool match) {
     pith_status rc = pithp_flat_make(s, &forest->first, trees[0], is_leaf, closure);
     if (rc != PITH_OK)
         return rc;
+    if (match && count > 1 && forest->first.structure.matches) {
+        pithp_flat_end(&forest->first);
+        return gather_matched(s, forest, function, count, trees, is_leaf, closure, up_to);
+    }
+    forest->root = trees[0];
     const pithp_structure *t = &forest->first.structure;
     forest->count = count;
     forest->others = NULL;
@@ -130,6 +152,53 @@ static pith_status make_forest(pith_scope *s,
     if (rc != PITH_OK)
         pithp_forest_end(forest);
     return rc;
+}
+
+pith_status pithp_forest_gather(pith_scope *s,
+                                pithp_forest *forest,
+                                const char *function,
+                                int64_t count,
+                                const void *const *trees,
+                                pithp_is_leaf is_leaf,
+                                void *closure,
+                                bool up_to) {
+    return gather(s, forest, function, count, trees, is_leaf, closure, up_to, false);
+}
+
+static pith_status gather_matched(pith_scope *s,
+                                  pithp_forest *forest,
+                                  const char *function,
+                                  int64_t count,
+                                  const void *const *trees,
+                                  pithp_is_leaf is_leaf,
+                                  void *closure,
+                                  bool up_to) {
+    const size_t bytes = (size_t)count * sizeof(void *);
+    const void **aligned = pithp_scratch_allocate(s->runtime, bytes);
+    if (!aligned)
+        return pithp_fail_memory(s, bytes);
+    pith_status rc =
+        pithp_match_trees(s, function, count, trees, is_leaf, closure, up_to, aligned);
+    if (rc == PITH_OK)
+        rc = pithp_forest_gather(s, forest, function, count, aligned, is_leaf, closure,
+                                 up_to);
+    pithp_scratch_release(s->runtime, aligned, bytes);
+    return rc;
+}
+
+/* up_to: the others may have any tree at the first one's leaves. */
+static pith_status make_forest(pith_scope *s,
+                               pithp_forest *forest,
+                               const char *function,
+                               int64_t count,
+                               const void *const *trees,
+                               pithp_is_leaf is_leaf,
+                               void *closure,
+                               bool up_to) {
+    const pith_status rc = check_trees(s, function, count, trees);
+    if (rc != PITH_OK)
+        return rc;
+    return gather(s, forest, function, count, trees, is_leaf, closure, up_to, true);
 }
 
 pith_status pithp_forest_make(pith_scope *s,

@@ -90,7 +90,9 @@ struct pith_type {
     int32_t *slot_fields;   /* field of each slot */
     pithp_slot_info *slots;
     pithp_static_info *statics;
-    void (*check)(void); /* NULL: none */
+    void (*check)(void); /* hooks; NULL: none */
+    void (*match)(void);
+    void (*scatter_args)(void);
     /* Frozen in memory of the process. nil: zeros, required children nil. initial:
      * statics have their initial values, leaves and children are NULL. */
     const void *nil, *initial;
@@ -302,6 +304,7 @@ typedef struct pithp_structure {
     int64_t node_count; /* leaves and absences included */
     size_t slab_bytes;  /* of all nodes with their headers */
     bool hooks;         /* some record has a check hook */
+    bool matches;       /* some record has a match hook */
     bool picked;        /* some node was picked */
     bool loose;         /* heads are not known: trees are built node by node */
 } pithp_structure;
@@ -444,13 +447,14 @@ typedef struct pithp_forest {
     int64_t count;             /* trees */
     const pith_array **others; /* items of the second, third, ... tree */
     size_t bytes;              /* of others */
+    const void *root;          /* the first tree: what was passed, or aligned to others */
 } pithp_forest;
 
 static inline const pith_array **pithp_forest_items(const pithp_forest *f, int64_t tree) {
     return tree ? f->others + (tree - 1) * f->first.structure.item_count : f->first.items;
 }
-/* Check trees that a user passed and gather them; what is_leaf picks of the first one is
- * picked of all. On failure the error is set and there is nothing to end. */
+/* Check trees that a user passed, match them and gather them; what is_leaf picks of the
+ * first one is picked of all. On failure the error is set and there is nothing to end. */
 pith_status pithp_forest_make(pith_scope *s,
                               pithp_forest *forest,
                               const char *function,
@@ -459,6 +463,32 @@ pith_status pithp_forest_make(pith_scope *s,
                               pithp_is_leaf is_leaf,
                               void *closure);
 void pithp_forest_end(pithp_forest *forest);
+
+/* The trees with records that have a match hook brought into line: in `aligned`, which
+ * holds count trees. up_to: see pith_map_options (match.c). */
+pith_status pithp_match_trees(pith_scope *s,
+                              const char *function,
+                              int64_t count,
+                              const void *const *trees,
+                              pithp_is_leaf is_leaf,
+                              void *closure,
+                              bool up_to,
+                              const void **aligned);
+/* As pithp_forest_make, without matching (map.c). */
+pith_status pithp_forest_gather(pith_scope *s,
+                                pithp_forest *forest,
+                                const char *function,
+                                int64_t count,
+                                const void *const *trees,
+                                pithp_is_leaf is_leaf,
+                                void *closure,
+                                bool up_to);
+
+/* s for a call of a public function on behalf of the one that was entered: its errors
+ * name the same call site. */
+static inline pith_scope *pithp_on_behalf(pith_scope *s) {
+    return pith_at(s, s->site);
+}
 
 /* ---- Differences of structure (differences.c) ---- */
 

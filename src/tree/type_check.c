@@ -97,17 +97,33 @@ static void check_static(pith_type *t, const pith_field *d) {
         check_initial(t, d);
 }
 
+static void
+set_hook(pith_type *t, const pith_field *d, const char *kind, void (**hook)(void)) {
+    if (*hook)
+        pithp_type_refuse(t, NULL, "a second %s, %s: a type has one", kind, d->name);
+    *hook = d->hook;
+}
+
 static void check_hook(pith_type *t, const pith_field *d) {
-    if (d->hook_kind == PITH_HOOK_CHECK) {
-        if (t->check)
-            pithp_type_refuse(t, NULL, "a second check, %s: a type has one", d->name);
-        t->check = d->hook;
-    } else if (d->hook_kind == PITH_HOOK_VERSION) {
-        if (!is_whole(d->options.initial, 1, 0x1p31))
-            pithp_type_refuse(t, NULL, "the version %g is no positive int",
-                              d->options.initial);
-        else
-            t->version = (int32_t)d->options.initial;
+    switch (d->hook_kind) {
+        case PITH_HOOK_NONE:
+            break;
+        case PITH_HOOK_CHECK:
+            set_hook(t, d, "check", &t->check);
+            break;
+        case PITH_HOOK_MATCH:
+            set_hook(t, d, "match", &t->match);
+            break;
+        case PITH_HOOK_SCATTER_ARGS:
+            set_hook(t, d, "scatter_args", &t->scatter_args);
+            break;
+        case PITH_HOOK_VERSION:
+            if (!is_whole(d->options.initial, 1, 0x1p31))
+                pithp_type_refuse(t, NULL, "the version %g is no positive int",
+                                  d->options.initial);
+            else
+                t->version = (int32_t)d->options.initial;
+            break;
     }
 }
 

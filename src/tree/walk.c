@@ -202,7 +202,10 @@ static pith_status enter(pithp_flat *f, pithp_walk *w, const void *node) {
     const pithp_shape *shape = h->shape;
     f->structure.node_count++;
     f->structure.slab_bytes += pithp_node_bytes(shape);
-    f->structure.hooks |= shape->type && shape->type->check;
+    if (shape->type) {
+        f->structure.hooks |= shape->type->check != NULL;
+        f->structure.matches |= shape->type->match != NULL;
+    }
     if (!add_token(f, (uintptr_t)shape, h->flags | (uint32_t)h->extra << 16))
         return PITH_E_MEMORY;
     if (shape->slot_count == 0)

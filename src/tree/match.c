@@ -1,0 +1,109 @@
+/* Records with a match hook, brought into line over several trees before anything is done
+ * with their leaves. */
+#include "tree/tree_internal.h"
+
+#include <string.h>
+
+/* What is picked: the map's own leaves, and records with a match hook. */
+typedef struct picking {
+    pithp_is_leaf is_leaf;
+    void *closure;
+} picking;
+
+static bool is_matched(const void *node) {
+    return pithp_kind_of(node) == PITHP_KIND_RECORD && pithp_shape_of(node)->type->match;
+}
+
+static bool is_users(const picking *p, const void *node) {
+    return p->is_leaf && p->is_leaf(node, p->closure);
+}
+
+static bool is_picked(const void *node, void *closure) {
+    return is_users(closure, node) || is_matched(node);
+}
+
+/* Give the records in one place to their hook. Other trees must have such records there.
+ */
+static pith_status match_nodes(pith_scope *s,
+                               const pithp_forest *forest,
+                               int64_t item,
+                               const char *function,
+                               const void **nodes,
+                               bool *changed) {
+    const pithp_structure *t = &forest->first.structure;
+    const pith_type *type = pithp_shape_of(nodes[0])->type;
+    for (int64_t k = 1; k < forest->count; k++)
+        if (pith_type_of(nodes[k]) != type) {
+            pithp_text what;
+            pithp_text_begin(&what, s->runtime);
+            pithp_node_describe(&what, nodes[k]);
+            pithp_item_fail(s, t, item, PITH_E_STRUCTURE,
+                            "expected %s, got %s (%s: tree %lld against tree 0)",
+                            type->name, what.bytes, function, (long long)k);
+            pithp_text_end(&what);
+            return s->error.code;
+        }
+    /* Every pointer to a struct has one representation: the hook was declared with T. */
+    ((void (*)(pith_scope *, int64_t, const void **))type->match)(s, forest->count,
+                                                                  nodes);
+    for (int64_t k = 0; k < forest->count && !pith_failed(s); k++) {
+        if (pith_type_of(nodes[k]) != type)
+            pithp_fail(s, PITH_E_CALLBACK, NULL,
+                       "the match of %s gave no record of it for tree %lld", type->name,
+                       (long long)k);
+        *changed |= nodes[k] != pithp_forest_items(forest, k)[item];
+    }
+    if (pith_failed(s))
+        pithp_item_prefix(s, t, item);
+    return s->error.code;
+}
+
+static pith_status match_items(pith_scope *s,
+                               pithp_forest *forest,
+                               const picking *p,
+                               const char *function,
+                               const void **nodes,
+                               bool *changed) {
+    const pithp_structure *t = &forest->first.structure;
+    for (int64_t i = 0; i < t->item_count; i++) {
+        const void *node = forest->first.items[i];
+        if (t->specs[i] || is_users(p, node))
+            continue;
+        for (int64_t k = 0; k < forest->count; k++)
+            nodes[k] = pithp_forest_items(forest, k)[i];
+        const pith_status rc = match_nodes(s, forest, i, function, nodes, changed);
+        if (rc != PITH_OK)
+            return rc;
+        for (int64_t k = 0; k < forest->count; k++)
+            pithp_forest_items(forest, k)[i] = nodes[k];
+    }
+    return PITH_OK;
+}
+
+pith_status pithp_match_trees(pith_scope *s,
+                              const char *function,
+                              int64_t count,
+                              const void *const *trees,
+                              pithp_is_leaf is_leaf,
+                              void *closure,
+                              bool up_to,
+                              const void **aligned) {
+    picking p = {is_leaf, closure};
+    pithp_forest forest;
+    pith_status rc =
+        pithp_forest_gather(s, &forest, function, count, trees, is_picked, &p, up_to);
+    if (rc != PITH_OK)
+        return rc;
+    bool changed = false;
+    rc = match_items(s, &forest, &p, function, aligned, &changed);
+    for (int64_t k = 0; k < count && rc == PITH_OK; k++) {
+        aligned[k] = trees[k];
+        if (!changed)
+            continue;
+        aligned[k] =
+            pithp_build(s, &forest.first.structure, s, pithp_forest_items(&forest, k));
+        rc = s->error.code;
+    }
+    pithp_forest_end(&forest);
+    return rc;
+}
