@@ -488,6 +488,7 @@ PITH_END
 #    define pith_call(s, ...)            pith_call(PITH_AT(s), __VA_ARGS__)
 #endif
 
+#include <pith/tree_index.h>
 #include <pith/tree_parts.h>
 #include <pith/tree_structure.h>
 
