@@ -120,7 +120,7 @@ typedef struct melt_row {
     int64_t found, room;
 } melt_row;
 
-PITH_HD void melt_append(melt_row *row, const int32_t *entry, const pith_lane_int *keep) {
+PITH_HD void melt_append(melt_row *row, const int32_t *entry, const int32_t *keep) {
     if (row->found + PITH_LANES <= row->room) {
         row->found = pith_append_lanes(row->entries, row->found, entry, keep);
     } else {
@@ -160,13 +160,13 @@ typedef struct melt_search {
 PITH_HD void
 melt_search_run(const melt_search *s, int64_t first, int64_t end, melt_row *row) {
     for (; first < end; first += PITH_LANES) {
-        const pith_lane_int left = (pith_lane_int)(end - first);
-        const pith_lane_int self = (pith_lane_int)(s->self - first);
+        const int32_t left = (int32_t)(end - first);
+        const int32_t self = (int32_t)(s->self - first);
         int32_t entry[PITH_LANES];
-        pith_lane_int keep[PITH_LANES];
+        int32_t keep[PITH_LANES];
         pith_each_lane(q) entry[q] = s->atom[first + q] | s->tag;
         pith_each_lane(q) {
-            const pith_lane_int lane = (pith_lane_int)q;
+            const int32_t lane = (int32_t)q;
             const pith_real dx = s->at_x - s->x[first + q],
                             dy = s->at_y - s->y[first + q];
             const pith_real dz = s->at_z - s->z[first + q];
@@ -246,20 +246,48 @@ PITH_KERNEL(melt_neighbours,
     count[atom] = (int32_t)row.found;
 }
 
-/* An atom as the group of entries sees it: moved against their image. */
-typedef struct melt_point {
-    pith_real x, y, z;
-} melt_point;
+/* Where an atom is for entries of each image: moved against it, along each axis. */
+typedef struct melt_place {
+    pith_real x[3], y[3], z[3];
+} melt_place;
 
-PITH_HD melt_point melt_seen(const pith_real *position,
-                             const double *box,
-                             int32_t entry) {
-    const int image = entry >> IMAGE_SHIFT;
-    melt_point p;
-    p.x = position[0] - (pith_real)box[0] * (pith_real)IMAGE_ALONG(image, 0);
-    p.y = position[1] - (pith_real)box[1] * (pith_real)IMAGE_ALONG(image, 1);
-    p.z = position[2] - (pith_real)box[2] * (pith_real)IMAGE_ALONG(image, 2);
+PITH_HD melt_place melt_place_of(const pith_real *position, const double *box) {
+    melt_place p;
+    for (int k = 0; k < 3; k++) {
+        p.x[k] = position[0] - (pith_real)box[0] * (pith_real)(k - 1);
+        p.y[k] = position[1] - (pith_real)box[1] * (pith_real)(k - 1);
+        p.z[k] = position[2] - (pith_real)box[2] * (pith_real)(k - 1);
+    }
     return p;
+}
+
+/* A group of entries: the atoms, what leads from each to the place, and the inverse of
+ * the square of its length, which is 0 beyond the cutoff. */
+typedef struct melt_group {
+    int32_t atom[PITH_LANES];
+    pith_real dx[PITH_LANES], dy[PITH_LANES], dz[PITH_LANES], s2[PITH_LANES];
+} melt_group;
+
+PITH_HD void melt_group_at(const melt_place *place,
+                           const pith_real *position,
+                           const int32_t *entry,
+                           pith_real cut2,
+                           melt_group *g) {
+    const int image = entry[0] >> IMAGE_SHIFT;
+    const pith_real x = place->x[image & 3], y = place->y[image >> 2 & 3];
+    const pith_real z = place->z[image >> 4 & 3];
+    pith_each_lane(q) g->atom[q] = entry[q] & ATOM_MASK;
+    pith_gather_lanes(g->dx, position, g->atom, 3);
+    pith_gather_lanes(g->dy, position + 1, g->atom, 3);
+    pith_gather_lanes(g->dz, position + 2, g->atom, 3);
+    pith_each_lane(q) {
+        const pith_real dx = x - g->dx[q], dy = y - g->dy[q], dz = z - g->dz[q];
+        const pith_real r2 = pith_real_fma(dx, dx, pith_real_fma(dy, dy, dz * dz));
+        g->s2[q] = ((r2 < cut2) & (r2 > 0)) ? 1 / r2 : 0;
+        g->dx[q] = dx;
+        g->dy[q] = dy;
+        g->dz[q] = dz;
+    }
 }
 
 /* Force on an atom from its list, and the second half of its kick. */
@@ -276,28 +304,24 @@ PITH_KERNEL(melt_force,
             out(real, force, "[n,3]"),
             out(real, kicked, "[n,3]")) {
     const int32_t *row = &neighbour[i * max_neighbours];
-    const pith_real cut2 = cutoff * cutoff, half = dt / 2;
-    pith_real fx[PITH_LANES] = {0}, fy[PITH_LANES] = {0}, fz[PITH_LANES] = {0};
+    const melt_place place = melt_place_of(&position[3 * i], box);
+    pith_lane_sum fx = {0}, fy = {0}, fz = {0};
     for (int64_t k = 0; k < count[i]; k += PITH_LANES) {
-        const melt_point p = melt_seen(&position[3 * i], box, row[k]);
-        pith_lane_int atom[PITH_LANES];
-        pith_each_lane(q) atom[q] = row[k + q] & ATOM_MASK;
+        melt_group g;
+        pith_real f[PITH_LANES];
+        melt_group_at(&place, position, row + k, cutoff * cutoff, &g);
         pith_each_lane(q) {
-            const pith_real dx = p.x - position[3 * atom[q]];
-            const pith_real dy = p.y - position[3 * atom[q] + 1];
-            const pith_real dz = p.z - position[3 * atom[q] + 2];
-            const pith_real r2 = dx * dx + dy * dy + dz * dz;
-            const pith_real s2 = ((r2 < cut2) & (r2 > 0)) ? 1 / r2 : 0;
-            const pith_real s6 = s2 * s2 * s2, f = s6 * s2 * (48 * s6 - 24);
-            fx[q] += f * dx;
-            fy[q] += f * dy;
-            fz[q] += f * dz;
+            const pith_real s2 = g.s2[q], s6 = s2 * s2 * s2;
+            f[q] = s6 * s2 * pith_real_fma(48, s6, -24);
         }
+        pith_add_products(&fx, f, g.dx);
+        pith_add_products(&fy, f, g.dy);
+        pith_add_products(&fz, f, g.dz);
     }
-    const pith_real f[3] = {pith_sum_lanes(fx), pith_sum_lanes(fy), pith_sum_lanes(fz)};
+    const pith_real f[3] = {pith_total(&fx), pith_total(&fy), pith_total(&fz)};
     for (int d = 0; d < 3; d++) {
         force[3 * i + d] = f[d];
-        kicked[3 * i + d] = velocity[3 * i + d] + half * f[d];
+        kicked[3 * i + d] = velocity[3 * i + d] + dt / 2 * f[d];
     }
 }
 
@@ -335,33 +359,26 @@ PITH_KERNEL(melt_observe,
             in(i32, neighbour, "[n,max_neighbours]"),
             in(i32, count, "[n]"),
             in(f64, box, "[3]"),
-            value(f64, cutoff),
+            value(real, cutoff),
             size(max_neighbours),
             out(f64, energy, "[n]"),
             out(f64, virial, "[n]"),
             out(f64, kinetic, "[n]")) {
     const int32_t *row = &neighbour[i * max_neighbours];
+    const melt_place place = melt_place_of(&position[3 * i], box);
     double e[PITH_LANES] = {0}, w[PITH_LANES] = {0}, v2 = 0;
-    int64_t clash[PITH_LANES] = {0}, clashes = 0;
+    int clash = 0;
     for (int64_t k = 0; k < count[i]; k += PITH_LANES) {
-        const melt_point p = melt_seen(&position[3 * i], box, row[k]);
-        pith_lane_int atom[PITH_LANES];
-        pith_each_lane(q) atom[q] = row[k + q] & ATOM_MASK;
-        pith_each_lane(q) {
-            const double dx = (double)(p.x - position[3 * atom[q]]);
-            const double dy = (double)(p.y - position[3 * atom[q] + 1]);
-            const double dz = (double)(p.z - position[3 * atom[q] + 2]);
-            const double r2 = dx * dx + dy * dy + dz * dz;
-            const double s2 = ((r2 < cutoff * cutoff) & (r2 > 0)) ? 1 / r2 : 0;
-            const double s6 = s2 * s2 * s2;
+        melt_group g;
+        melt_group_at(&place, position, row + k, cutoff * cutoff, &g);
+        for (int q = 0; q < PITH_LANES; q++) {
+            const double s2 = (double)g.s2[q], s6 = s2 * s2 * s2;
             e[q] += s6 * (4 * s6 - 4);
             w[q] += s6 * (48 * s6 - 24);
-            clash[q] |= (r2 <= 0) & (atom[q] != i);
+            clash |= (g.atom[q] != i) & (g.dx[q] == 0) & (g.dy[q] == 0) & (g.dz[q] == 0);
         }
     }
-    for (int q = 0; q < PITH_LANES; q++)
-        clashes += clash[q];
-    pith_require(clashes == 0, i); /* two atoms at one place */
+    pith_require(!clash, i); /* two atoms at one place */
     for (int d = 0; d < 3; d++) {
         const double v = (double)velocity[3 * i + d];
         v2 += v * v;

@@ -43,9 +43,9 @@
  * only elements that belong to its index, and every element of an out without a fill.
  * Integer atomics may count and take slots, but the slot number must not order results:
  * what depends on which index came first differs from run to run. Sums of floating point
- * numbers run in the fixed lanes below, never through atomics. Arrays are C-ordered and
- * never alias. The name of a kernel begins five others: _body, _args, _result, _launch
- * and _kernel.
+ * numbers run in the fixed lanes of <pith/kernel_lanes.h>, never through atomics. Arrays
+ * are C-ordered and never alias. The name of a kernel begins five others: _body, _args,
+ * _result, _launch and _kernel.
  */
 #ifndef PITH_KERNEL_H
 #define PITH_KERNEL_H
@@ -110,52 +110,6 @@
         }                                                                                \
     } while (0)
 
-/** Lanes of an inner sum: fixed, so that every instruction set and CUDA add alike. */
-#define PITH_LANES 8
-
-/**
- * Loop over the lanes: pith_each_lane(q) { sum[q] += x[k + q]; }
- *
- * The lanes run at once: an iteration touches only its own lane of what it writes. A loop
- * is fastest where all it computes with is as wide as pith_real; pith_lane_int is the
- * signed integer of that width.
- */
-#define pith_each_lane(q) PITH_EACH_LANE_(q)
-
-/** Sum of PITH_LANES float or double, always in this order. */
-PITH_HD float pith_sum_lanes_f32(const float *v) {
-    return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7]));
-}
-PITH_HD double pith_sum_lanes_f64(const double *v) {
-    return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7]));
-}
-
-/**
- * Append the items of the lanes whose keep is not 0 to a list, in the order of lanes.
- *
- * to[at] to to[at + PITH_LANES - 1] must exist: those behind what was appended are
- * overwritten too.
- *
- * @return at plus the number of items appended.
- */
-PITH_HD int64_t pith_append_lanes(int32_t *to,
-                                  int64_t at,
-                                  const int32_t *item,
-                                  const pith_lane_int *keep) {
-#if PITH_KERNEL_PASS == PITH_PASS_V3 || PITH_KERNEL_PASS == PITH_PASS_V4
-    const unsigned mask = pith_lane_mask_(keep);
-    const __m256i items = _mm256_loadu_si256((const __m256i_u *)item);
-    _mm256_storeu_si256((__m256i_u *)(to + at), pith_compress_(items, mask));
-    return at + __builtin_popcount(mask);
-#else
-    for (int q = 0; q < PITH_LANES; q++) {
-        to[at] = item[q];
-        at += keep[q] != 0;
-    }
-    return at;
-#endif
-}
-
 /* pith_atomic_add, _min, _max(pointer, value) on int32_t, int64_t, uint32_t and uint64_t
  * return the old value; read the rules at the top before using it. */
 #if PITH_KERNEL_PASS == PITH_PASS_CUDA
@@ -203,12 +157,6 @@ PITH_ATOMICS_(u64, uint64_t, long long)
 
 /* The functions above by the type of their first argument. */
 #ifdef __cplusplus
-PITH_HD float pith_sum_lanes(const float *v) {
-    return pith_sum_lanes_f32(v);
-}
-PITH_HD double pith_sum_lanes(const double *v) {
-    return pith_sum_lanes_f64(v);
-}
 #    define PITH_OVERLOADS_(name, type)                                                  \
         PITH_HD type pith_atomic_add(type *p, type v) {                                  \
             return pith_atomic_add_##name(p, v);                                         \
@@ -225,12 +173,6 @@ PITH_OVERLOADS_(u32, uint32_t)
 PITH_OVERLOADS_(u64, uint64_t)
 #    undef PITH_OVERLOADS_
 #else
-#    define pith_sum_lanes(v)                                                            \
-        _Generic((v),                                                                    \
-            float *: pith_sum_lanes_f32,                                                 \
-            const float *: pith_sum_lanes_f32,                                           \
-            double *: pith_sum_lanes_f64,                                                \
-            const double *: pith_sum_lanes_f64)(v)
 #    define PITH_ATOMIC_(what, p)                                                        \
         _Generic((p), int32_t *                                                          \
                  : pith_atomic_##what##_i32, int64_t *                                   \
@@ -309,6 +251,10 @@ PITH_HD uint16_t pith_f16_store(float x) {
     PITH_HD pith_real pith_real_##name(pith_real x, pith_real y) {                       \
         return PITH_REAL_MATH_(name)(x, y);                                              \
     }
+#define PITH_REAL_3_(name)                                                               \
+    PITH_HD pith_real pith_real_##name(pith_real x, pith_real y, pith_real z) {          \
+        return PITH_REAL_MATH_(name)(x, y, z);                                           \
+    }
 PITH_REAL_1_(sqrt)
 PITH_REAL_1_(fabs)
 PITH_REAL_1_(floor)
@@ -317,6 +263,7 @@ PITH_REAL_1_(trunc)
 PITH_REAL_1_(rint)
 PITH_REAL_2_(fmin)
 PITH_REAL_2_(fmax)
+PITH_REAL_3_(fma) /* x * y + z, rounded once; slow where the processor has none */
 
 PITH_REAL_1_(exp)
 PITH_REAL_1_(log)
@@ -325,6 +272,9 @@ PITH_REAL_1_(cos)
 PITH_REAL_2_(pow)
 #undef PITH_REAL_1_
 #undef PITH_REAL_2_
+#undef PITH_REAL_3_
 #undef PITH_REAL_MATH_
+
+#include <pith/kernel_lanes.h>
 
 #endif

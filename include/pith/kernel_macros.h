@@ -43,9 +43,6 @@ typedef unsigned long long uint64_t;
 #    include <math.h>
 #    include <pith/base.h>
 #    define PITH_OFFSET_(T, x) ((int)offsetof(T, x))
-#    if PITH_KERNEL_PASS == PITH_PASS_V3 || PITH_KERNEL_PASS == PITH_PASS_V4
-#        include <immintrin.h>
-#    endif
 #endif
 
 #ifdef __cplusplus
@@ -58,19 +55,11 @@ typedef unsigned long long uint64_t;
 #define PITH_UNUSED_    __attribute__((unused))
 #define PITH_PRAGMA_(x) _Pragma(#x)
 #if PITH_KERNEL_PASS == PITH_PASS_CUDA
-#    define PITH_INLINE_       static __device__ __forceinline__ __attribute__((unused))
-#    define PITH_COLD_         static __device__ __noinline__ __attribute__((unused))
-#    define PITH_EACH_LANE_(q) _Pragma("unroll") for (int64_t q = 0; q < PITH_LANES; q++)
+#    define PITH_INLINE_ static __device__ __forceinline__ __attribute__((unused))
+#    define PITH_COLD_   static __device__ __noinline__ __attribute__((unused))
 #else
 #    define PITH_INLINE_ static inline __attribute__((always_inline, unused))
 #    define PITH_COLD_   static __attribute__((noinline, cold, unused))
-#    if PITH_KERNEL_PASS == PITH_PASS_DECLARE /* callers need not build with OpenMP */
-#        define PITH_EACH_LANE_(q) for (int64_t q = 0; q < PITH_LANES; q++)
-#    else
-#        define PITH_EACH_LANE_(q)                                                       \
-            PITH_PRAGMA_(omp simd simdlen(8))                                            \
-            for (int64_t q = 0; q < PITH_LANES; q++)
-#    endif
 #endif
 #ifdef __clang__
 #    define PITH_INDEPENDENT_ _Pragma("clang loop vectorize(assume_safety)")
@@ -106,7 +95,6 @@ typedef unsigned long long uint64_t;
 #    define PITH_KERNEL_TAG_   _plain
 #    define PITH_DTYPE_OF_real PITH_DTYPE_NONE
 typedef double pith_real;
-typedef int64_t pith_lane_int;
 #else
 #    define PITH_KERNEL_TAG_   PITH_CAT_(_, PITH_KERNEL_REAL)
 #    define PITH_DTYPE_OF_real PITH_CAT_(PITH_DTYPE_OF_, PITH_KERNEL_REAL)
@@ -115,9 +103,6 @@ typedef PITH_CAT_(PITH_CTYPE_, PITH_KERNEL_REAL) pith_real;
 #    define PITH_REAL_IS_f64   0
 #    if PITH_CAT_(PITH_REAL_IS_, PITH_KERNEL_REAL)
 #        define PITH_KERNEL_REAL_IS_FLOAT_
-typedef int32_t pith_lane_int;
-#    else
-typedef int64_t pith_lane_int;
 #    endif
 #endif
 
@@ -171,37 +156,6 @@ typedef int64_t pith_lane_int;
 #define PITH_OPERAND_f32(x)   PITH_NUMBER_OPERAND_(x)
 #define PITH_OPERAND_f64(x)   PITH_NUMBER_OPERAND_(x)
 #define PITH_OPERAND_real(x)  PITH_NUMBER_OPERAND_(x)
-
-/* ---- Lanes of a list, in the instruction sets that can gather them ---- */
-
-#if PITH_KERNEL_PASS == PITH_PASS_V3 || PITH_KERNEL_PASS == PITH_PASS_V4
-/* Which of eight integers are not 0, one bit each. */
-PITH_INLINE_ unsigned pith_lane_mask_(const pith_lane_int *v) {
-    const __m256i zero = _mm256_setzero_si256();
-    const __m256i low = _mm256_loadu_si256((const __m256i_u *)v);
-#    ifdef PITH_KERNEL_REAL_IS_FLOAT_
-    const __m256i none = _mm256_cmpeq_epi32(low, zero);
-    return ~(unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(none)) & 0xffu;
-#    else
-    const __m256i high = _mm256_loadu_si256((const __m256i_u *)(v + 4));
-    const __m256d none_low = _mm256_castsi256_pd(_mm256_cmpeq_epi64(low, zero));
-    const __m256d none_high = _mm256_castsi256_pd(_mm256_cmpeq_epi64(high, zero));
-    const int none = _mm256_movemask_pd(none_low) | _mm256_movemask_pd(none_high) << 4;
-    return ~(unsigned)none & 0xffu;
-#    endif
-}
-/* The items whose bit is set, moved together. */
-PITH_INLINE_ __m256i pith_compress_(__m256i items, unsigned mask) {
-#    if PITH_KERNEL_PASS == PITH_PASS_V4
-    return _mm256_maskz_compress_epi32((__mmask8)mask, items);
-#    else
-    const uint64_t bytes = _pdep_u64(mask, 0x0101010101010101u) * 0xffu;
-    const uint64_t lanes = _pext_u64(0x0706050403020100u, bytes);
-    const __m256i order = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((int64_t)lanes));
-    return _mm256_permutevar8x32_epi32(items, order);
-#    endif
-}
-#endif
 
 /* ---- What a failed check leaves behind ---- */
 

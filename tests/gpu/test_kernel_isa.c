@@ -51,6 +51,52 @@ static size_t do_gather_sum(pith_scope *s, pith_dtype real, void *bytes) {
     return take(s, r.energy, bytes, take(s, r.sum, bytes, 0));
 }
 
+/* The sums against plain ones in double, and what only a fused product leaves. */
+static void check_products(pith_dtype real,
+                           const double *x,
+                           const int32_t *row,
+                           int32_t count,
+                           const double got[3],
+                           double fused) {
+    double xy = 0, yz = 0, xx = 0;
+    for (int k = 0; k < count; k++) {
+        const double *a = &x[3 * row[k]];
+        xy += a[0] * a[1], yz += a[1] * a[2], xx += a[0] * a[0];
+    }
+    const double bound = real == PITH_F64 ? 1e-12 : 1e-4;
+    cr_assert(fabs(got[0] - xy) < bound && fabs(got[1] - yz) < bound);
+    cr_assert(fabs(got[2] - xx) < bound);
+    cr_assert(fabs(fused) < bound);
+}
+
+static size_t do_row_products(pith_scope *s, pith_dtype real, void *bytes) {
+    enum { N = 50, EACH = 16 };
+    static int32_t neighbour[N * EACH], number[N];
+    double x[N * 3], product[N * 3], fused[N], most = 0;
+    random_state = 5;
+    for (int i = 0; i < N; i++) {
+        number[i] = i % 3 * 8;
+        for (int k = 0; k < EACH; k++)
+            neighbour[i * EACH + k] = (int32_t)((random_number() + 2) / 4 * N);
+    }
+    const pith_array *rows =
+        pith_reshape(s, random_reals(s, real, 3 * N), PITH_SHAPE(N, 3));
+    const row_products_result r =
+        pith_launch(s, row_products, rows,
+                    pith_array_copy(s, PITH_I32, PITH_SHAPE(N, EACH), neighbour),
+                    pith_array_copy(s, PITH_I32, PITH_SHAPE(N), number));
+    pt_ok(s, pith_read(s, pith_cast(s, rows, PITH_F64), x, sizeof x));
+    pt_ok(s, pith_read(s, pith_cast(s, r.product, PITH_F64), product, sizeof product));
+    pt_ok(s, pith_read(s, pith_cast(s, r.fused, PITH_F64), fused, sizeof fused));
+    for (int i = 0; i < N; i++) {
+        check_products(real, x, &neighbour[i * EACH], number[i], &product[3 * i],
+                       fused[i]);
+        most = fmax(most, fabs(fused[i]));
+    }
+    cr_assert(most > 0, "products are rounded before they are added");
+    return take(s, r.fused, bytes, take(s, r.product, bytes, 0));
+}
+
 static size_t do_exact_maths(pith_scope *s, pith_dtype real, void *bytes) {
     return take(s, pith_launch(s, exact_maths, random_reals(s, real, ROWS)).y, bytes, 0);
 }
@@ -127,6 +173,9 @@ Test(kernel_isa, elementwise) {
 }
 Test(kernel_isa, sums_in_lanes) {
     same_bits(do_gather_sum);
+}
+Test(kernel_isa, sums_of_products_of_rows) {
+    same_bits(do_row_products);
 }
 Test(kernel_isa, exact_maths) {
     same_bits(do_exact_maths);

@@ -42,6 +42,31 @@ PITH_KERNEL(gather_sum,
     energy[i] = pith_sum_lanes(e);
 }
 
+/* Sums of products of gathered rows, in lanes that stay in registers. */
+PITH_KERNEL(row_products,
+            over(i, n),
+            in(real, x, "[m,3]"),
+            in(i32, neighbour, "[n,width]"),
+            in(i32, count, "[n]"),
+            size(width),
+            out(real, product, "[n,3]"),
+            out(real, fused, "[n]")) {
+    pith_lane_sum xy = {0}, yz = {0}, xx = {0};
+    for (int64_t k = 0; k < count[i]; k += PITH_LANES) {
+        pith_real a[PITH_LANES], b[PITH_LANES], c[PITH_LANES];
+        pith_gather_lanes(a, x, &neighbour[i * width + k], 3);
+        pith_gather_lanes(b, x + 1, &neighbour[i * width + k], 3);
+        pith_gather_lanes(c, x + 2, &neighbour[i * width + k], 3);
+        pith_add_products(&xy, a, b);
+        pith_add_products(&yz, b, c);
+        pith_add_products(&xx, a, a);
+    }
+    product[3 * i] = pith_total(&xy);
+    product[3 * i + 1] = pith_total(&yz);
+    product[3 * i + 2] = pith_total(&xx);
+    fused[i] = pith_real_fma(x[3 * i], x[3 * i], -x[3 * i] * x[3 * i]);
+}
+
 PITH_KERNEL(exact_maths, over(i, n), in(real, x, "[n]"), out(real, y, "[n,8]")) {
     const pith_real v = x[i], a = pith_real_fabs(v);
     y[8 * i] = pith_real_sqrt(a);
@@ -70,9 +95,9 @@ PITH_KERNEL(odd_of_group,
             out(i32, odd, "[n,16]", -1),
             out(i32, found, "[n]")) {
     int32_t item[PITH_LANES];
-    pith_lane_int keep[PITH_LANES];
+    int32_t keep[PITH_LANES];
     pith_each_lane(q) item[q] = (int32_t)x[8 * i + q];
-    pith_each_lane(q) keep[q] = (pith_lane_int)(x[8 * i + q] & 1);
+    pith_each_lane(q) keep[q] = (int32_t)(x[8 * i + q] & 1);
     found[i] = (int32_t)pith_append_lanes(&odd[16 * i], i % 8, item, keep);
 }
 

@@ -1,0 +1,214 @@
+/**
+ * @file
+ * Lanes for the inner sums of kernels: eight of them, on every instruction set and CUDA,
+ * so that all add alike. <pith/kernel.h> includes this.
+ */
+#ifndef PITH_KERNEL_LANES_H
+#define PITH_KERNEL_LANES_H
+
+#include <pith/kernel.h>
+
+#if PITH_KERNEL_PASS == PITH_PASS_V3 || PITH_KERNEL_PASS == PITH_PASS_V4
+#    include <immintrin.h>
+#    define PITH_LANES_AVX_
+#endif
+
+/** Lanes of an inner sum. */
+#define PITH_LANES 8
+
+/**
+ * Loop over the lanes: pith_each_lane(q) { y[q] = a * x[q]; }
+ *
+ * The lanes run at once: an iteration touches only its own lane of what it writes. A loop
+ * is fastest where all it computes with is equally wide.
+ */
+#define pith_each_lane(q) PITH_EACH_LANE_(q)
+#if PITH_KERNEL_PASS == PITH_PASS_CUDA
+#    define PITH_EACH_LANE_(q) _Pragma("unroll") for (int64_t q = 0; q < PITH_LANES; q++)
+#elif PITH_KERNEL_PASS == PITH_PASS_DECLARE /* callers need not build with OpenMP */
+#    define PITH_EACH_LANE_(q) for (int64_t q = 0; q < PITH_LANES; q++)
+#else
+#    define PITH_EACH_LANE_(q)                                                           \
+        PITH_PRAGMA_(omp simd simdlen(8))                                                \
+        for (int64_t q = 0; q < PITH_LANES; q++)
+#endif
+
+/* ---- Sums ---- */
+
+#ifdef PITH_LANES_AVX_
+PITH_INLINE_ double pith_total_4_(__m256d v) {
+    const __m128d pair =
+        _mm_add_pd(_mm256_castpd256_pd128(v), _mm256_extractf128_pd(v, 1));
+    return _mm_cvtsd_f64(_mm_add_sd(pair, _mm_unpackhi_pd(pair, pair)));
+}
+PITH_INLINE_ float pith_total_8_(__m256 v) {
+    const __m128 four =
+        _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
+    const __m128 pair = _mm_add_ps(four, _mm_movehl_ps(four, four));
+    return _mm_cvtss_f32(_mm_add_ss(pair, _mm_movehdup_ps(pair)));
+}
+#endif
+
+/** Sum of PITH_LANES float or double, always in this order. */
+PITH_HD float pith_sum_lanes_f32(const float *v) {
+#ifdef PITH_LANES_AVX_
+    return pith_total_8_(_mm256_loadu_ps(v));
+#else
+    return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7]));
+#endif
+}
+PITH_HD double pith_sum_lanes_f64(const double *v) {
+#ifdef PITH_LANES_AVX_
+    return pith_total_4_(_mm256_add_pd(_mm256_loadu_pd(v), _mm256_loadu_pd(v + 4)));
+#else
+    return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7]));
+#endif
+}
+
+#ifdef __cplusplus
+PITH_HD float pith_sum_lanes(const float *v) {
+    return pith_sum_lanes_f32(v);
+}
+PITH_HD double pith_sum_lanes(const double *v) {
+    return pith_sum_lanes_f64(v);
+}
+#else
+#    define pith_sum_lanes(v)                                                            \
+        _Generic((v),                                                                    \
+            float *: pith_sum_lanes_f32,                                                 \
+            const float *: pith_sum_lanes_f32,                                           \
+            double *: pith_sum_lanes_f64,                                                \
+            const double *: pith_sum_lanes_f64)(v)
+#endif
+
+/**
+ * A sum of products in lanes: pith_lane_sum s = {0}; then pith_add_products in a loop,
+ * then pith_total. It stays in registers, which compilers do not manage for an array.
+ */
+typedef struct pith_lane_sum {
+#if PITH_KERNEL_PASS == PITH_PASS_V4 && !defined(PITH_KERNEL_REAL_IS_FLOAT_)
+    __m512d v;
+#elif defined(PITH_LANES_AVX_) && !defined(PITH_KERNEL_REAL_IS_FLOAT_)
+    __m256d v, high;
+#elif defined(PITH_LANES_AVX_)
+    __m256 v;
+#else
+    pith_real v[PITH_LANES];
+#endif
+} pith_lane_sum;
+
+/** Add x[q] * y[q] to every lane q; product and sum are rounded once. */
+PITH_HD void pith_add_products(pith_lane_sum *s, const pith_real *x, const pith_real *y) {
+#if PITH_KERNEL_PASS == PITH_PASS_V4 && !defined(PITH_KERNEL_REAL_IS_FLOAT_)
+    s->v = _mm512_fmadd_pd(_mm512_loadu_pd(x), _mm512_loadu_pd(y), s->v);
+#elif defined(PITH_LANES_AVX_) && !defined(PITH_KERNEL_REAL_IS_FLOAT_)
+    s->v = _mm256_fmadd_pd(_mm256_loadu_pd(x), _mm256_loadu_pd(y), s->v);
+    s->high = _mm256_fmadd_pd(_mm256_loadu_pd(x + 4), _mm256_loadu_pd(y + 4), s->high);
+#elif defined(PITH_LANES_AVX_)
+    s->v = _mm256_fmadd_ps(_mm256_loadu_ps(x), _mm256_loadu_ps(y), s->v);
+#else
+    pith_each_lane(q) s->v[q] = pith_real_fma(x[q], y[q], s->v[q]);
+#endif
+}
+
+/** The sum over the lanes, in the order of pith_sum_lanes. */
+PITH_HD pith_real pith_total(const pith_lane_sum *s) {
+#if PITH_KERNEL_PASS == PITH_PASS_V4 && !defined(PITH_KERNEL_REAL_IS_FLOAT_)
+    return pith_total_4_(
+        _mm256_add_pd(_mm512_castpd512_pd256(s->v), _mm512_extractf64x4_pd(s->v, 1)));
+#elif defined(PITH_LANES_AVX_) && !defined(PITH_KERNEL_REAL_IS_FLOAT_)
+    return pith_total_4_(_mm256_add_pd(s->v, s->high));
+#elif defined(PITH_LANES_AVX_)
+    return pith_total_8_(s->v);
+#else
+    return pith_sum_lanes(s->v);
+#endif
+}
+
+/* ---- Gathers ---- */
+
+/**
+ * Gather a number for each lane: to[q] = from[step * index[q]].
+ *
+ * For rows of an array [n, 3], step is 3 and from begins at the first x, y or z. Products
+ * of step and index are less than 2^31.
+ */
+PITH_HD void pith_gather_lanes(pith_real *to,
+                               const pith_real *from,
+                               const int32_t *index,
+                               int32_t step) {
+#if PITH_KERNEL_PASS == PITH_PASS_V4
+    const __m256i items = _mm256_loadu_si256((const __m256i_u *)index);
+    const __m256i at = _mm256_mullo_epi32(items, _mm256_set1_epi32(step));
+    /* A compiler drops a source and a mask that it sees through, and with them what cuts
+     * the dependency on the register's last value, which costs more than the gather. */
+    __mmask8 all = 0xff;
+    __asm__("" : "+Yk"(all));
+#    ifdef PITH_KERNEL_REAL_IS_FLOAT_
+    __m256 none = _mm256_setzero_ps();
+    __asm__("" : "+v"(none));
+    _mm256_storeu_ps(to, _mm256_mmask_i32gather_ps(none, all, at, from, 4));
+#    else
+    __m512d none = _mm512_setzero_pd();
+    __asm__("" : "+v"(none));
+    _mm512_storeu_pd(to, _mm512_mask_i32gather_pd(none, all, at, from, 8));
+#    endif
+#else
+    for (int q = 0; q < PITH_LANES; q++)
+        to[q] = from[step * index[q]];
+#endif
+}
+
+/* ---- Lists ---- */
+
+#ifdef PITH_LANES_AVX_
+/* Which of eight integers are not 0, one bit each. */
+PITH_INLINE_ unsigned pith_lane_mask_(const int32_t *v) {
+    const __m256i all = _mm256_loadu_si256((const __m256i_u *)v);
+#    if PITH_KERNEL_PASS == PITH_PASS_V4
+    return _mm256_test_epi32_mask(all, all);
+#    else
+    const __m256i none = _mm256_cmpeq_epi32(all, _mm256_setzero_si256());
+    return ~(unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(none)) & 0xffu;
+#    endif
+}
+/* The items whose bit is set, moved together. */
+PITH_INLINE_ __m256i pith_compress_(__m256i items, unsigned mask) {
+#    if PITH_KERNEL_PASS == PITH_PASS_V4
+    return _mm256_maskz_compress_epi32((__mmask8)mask, items);
+#    else
+    const uint64_t bytes = _pdep_u64(mask, 0x0101010101010101u) * 0xffu;
+    const uint64_t lanes = _pext_u64(0x0706050403020100u, bytes);
+    const __m256i order = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((int64_t)lanes));
+    return _mm256_permutevar8x32_epi32(items, order);
+#    endif
+}
+#endif
+
+/**
+ * Append the items of the lanes whose keep is not 0 to a list, in the order of lanes.
+ *
+ * to[at] to to[at + PITH_LANES - 1] must exist: those behind what was appended are
+ * overwritten too.
+ *
+ * @return at plus the number of items appended.
+ */
+PITH_HD int64_t pith_append_lanes(int32_t *to,
+                                  int64_t at,
+                                  const int32_t *item,
+                                  const int32_t *keep) {
+#ifdef PITH_LANES_AVX_
+    const unsigned mask = pith_lane_mask_(keep);
+    const __m256i items = _mm256_loadu_si256((const __m256i_u *)item);
+    _mm256_storeu_si256((__m256i_u *)(to + at), pith_compress_(items, mask));
+    return at + __builtin_popcount(mask);
+#else
+    for (int q = 0; q < PITH_LANES; q++) {
+        to[at] = item[q];
+        at += keep[q] != 0;
+    }
+    return at;
+#endif
+}
+
+#endif
