@@ -12,12 +12,14 @@
 /* Bits of pithp_header.extra of an array. */
 enum { PITHP_ARRAY_TRACED = 1, PITHP_ARRAY_DONATED = 2 };
 
-/* Behind a pithp_header whose shape is the spec. */
+/* Behind a pithp_header whose shape is the spec. Short: work over many small leaves
+ * writes one for each. */
 struct pith_array {
     void *data; /* device address of the first element; traced: the value's program */
-    pithp_buffer *buffer; /* that data lies in; traced: NULL */
-    pithp_hold *hold;     /* of the owning scope on the buffer: one `live` a handle */
-    int64_t value;        /* traced: its number in the program; concrete: 0 */
+    union {
+        pithp_hold *hold; /* of the owning scope on the buffer: one `live` a handle */
+        int64_t value;    /* traced: its number in the program */
+    };
 };
 
 static inline const pith_spec *pithp_array_spec(const pith_array *a) { /* a checked */
@@ -25,6 +27,10 @@ static inline const pith_spec *pithp_array_spec(const pith_array *a) { /* a chec
 }
 static inline bool pithp_kind_is_array(const void *object) { /* object checked */
     return pithp_header_of(object)->kind == PITHP_KIND_ARRAY;
+}
+/* The buffer that a concrete array's data lies in. */
+static inline pithp_buffer *pithp_array_buffer(const pith_array *a) {
+    return a->hold->thing;
 }
 static inline bool pithp_array_is_traced(const pith_array *a) {
     return pithp_header_of(a)->extra & PITHP_ARRAY_TRACED;
@@ -46,7 +52,7 @@ static inline pith_status pithp_array_check(pith_scope *s,
         const pithp_header *h = pithp_header_of(a);
         if (PITHP_LIKELY(h->kind == PITHP_KIND_ARRAY && !h->extra &&
                          block->runtime == s->runtime &&
-                         a->buffer->stream == pithp_scope_stream(s)))
+                         pithp_array_buffer(a)->stream == pithp_scope_stream(s)))
             return PITH_OK;
     }
     return pithp_array_check_slow(s, a, function, name);
@@ -54,9 +60,16 @@ static inline pith_status pithp_array_check(pith_scope *s,
 
 /* A new array with unwritten elements, owned by s. NULL: the scope's error is set. */
 pith_array *pithp_array_make(pith_scope *s, const pith_spec *spec);
-/* Several at once. Those under 64 KiB share one block, back to back at 256-byte steps in
- * the given order, so that work over all of them can run flat. Nothing is made on
- * failure. */
+/* Several at once. Those that share (under 64 KiB) lie in one block, back to back in the
+ * given order, so that work over all of them can run flat. Nothing is made on failure. */
+enum { PITHP_SHARED_BYTES = 65536 };
+static inline bool pithp_array_shares(const pith_spec *spec) {
+    return spec->bytes < PITHP_SHARED_BYTES;
+}
+/* Bytes from such an array to the next. */
+static inline size_t pithp_array_step(const pith_spec *spec) {
+    return (spec->bytes + PITHP_ALIGNMENT - 1) & ~(size_t)(PITHP_ALIGNMENT - 1);
+}
 pith_status pithp_arrays_make(pith_scope *s,
                               int64_t count,
                               const pith_spec *const *specs,

@@ -139,7 +139,7 @@ const pith_array *pithp_cast(pith_scope *s, const pith_array *a, pith_dtype dtyp
 }
 
 const pith_array *pithp_alias(pith_scope *s, const pith_array *a, const pith_spec *spec) {
-    return pithp_array_view(s, spec, a->buffer, a->data);
+    return pithp_array_view(s, spec, pithp_array_buffer(a), a->data);
 }
 
 int pithp_axis(pith_scope *s, const char *function, int axis, int rank) {

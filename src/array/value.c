@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* Arrays up to this size are cut from a block that the scope's small arrays share. */
-enum { SMALL_BYTES = 4096, SMALL_BLOCK_BYTES = 65536, SHARED_BYTES = 65536 };
+enum { SMALL_BYTES = 4096, SMALL_BLOCK_BYTES = 65536 };
 
 /* A dropped handle is not used again before so many others were dropped, so that stale
  * pointers to it are noticed. */
@@ -13,16 +13,11 @@ enum { QUARANTINE = 1024 };
 /* What a scope keeps for its arrays: the current block for small ones, and handles given
  * back. */
 typedef struct {
-    pithp_buffer *buffer;
     pithp_hold *hold;
     char *cursor, *limit;
     pithp_header *dropped_first, *dropped_last; /* linked by `shape` */
     int dropped_count;
 } scope_arrays;
-
-static size_t aligned(size_t bytes) {
-    return (bytes + PITHP_ALIGNMENT - 1) & ~(size_t)(PITHP_ALIGNMENT - 1);
-}
 
 static void release_buffer(pith_scope *s, void *thing) {
     (void)s;
@@ -38,22 +33,18 @@ static pithp_hold *hold_buffer(pith_scope *s, pithp_buffer *buffer) {
     return hold;
 }
 
-static void init_handle(pithp_header *h,
-                        const pith_spec *spec,
-                        pithp_buffer *buffer,
-                        pithp_hold *hold,
-                        void *data) {
+#define HANDLE_BYTES (sizeof(pithp_header) + sizeof(pith_array))
+
+static inline void
+init_handle(pithp_header *h, const pith_spec *spec, pithp_hold *hold, void *data) {
     /* Field by field: a literal would be cleared first and then written. */
-    h->magic = PITHP_OBJECT_MAGIC;
-    h->kind = PITHP_KIND_ARRAY;
-    h->flags = 0;
-    h->extra = 0;
+    static const pithp_header head = {.magic = PITHP_OBJECT_MAGIC,
+                                      .kind = PITHP_KIND_ARRAY};
+    memcpy(h, &head, offsetof(pithp_header, shape));
     h->shape = spec;
     pith_array *a = (pith_array *)(h + 1);
     a->data = data;
-    a->buffer = buffer;
     a->hold = hold;
-    a->value = 0;
 }
 
 static scope_arrays *arrays_of(pith_scope *s) {
@@ -74,20 +65,17 @@ static pithp_header *reused_handle(scope_arrays *arrays) {
     return h;
 }
 
-static pith_array *make_handle(pith_scope *s,
-                               const pith_spec *spec,
-                               pithp_buffer *buffer,
-                               pithp_hold *hold,
-                               void *data) {
+static pith_array *
+make_handle(pith_scope *s, const pith_spec *spec, pithp_hold *hold, void *data) {
     scope_arrays *arrays = arrays_of(s);
     if (!arrays)
         return NULL;
     pithp_header *h = arrays->dropped_count > QUARANTINE
                           ? reused_handle(arrays)
-                          : pithp_slab_make(s, sizeof *h + sizeof(pith_array));
+                          : pithp_slab_make(s, HANDLE_BYTES);
     if (!h)
         return NULL;
-    init_handle(h, spec, buffer, hold, data);
+    init_handle(h, spec, hold, data);
     return (pith_array *)(h + 1);
 }
 
@@ -95,7 +83,7 @@ static pith_array *make_handle(pith_scope *s,
 static scope_arrays *small_block(pith_scope *s, size_t bytes) {
     scope_arrays *arrays = arrays_of(s);
     if (!arrays ||
-        PITHP_LIKELY(arrays->buffer && (size_t)(arrays->limit - arrays->cursor) >= bytes))
+        PITHP_LIKELY(arrays->hold && (size_t)(arrays->limit - arrays->cursor) >= bytes))
         return arrays;
     pithp_buffer *buffer = pithp_buffer_make(s, SMALL_BLOCK_BYTES);
     if (!buffer)
@@ -106,7 +94,6 @@ static scope_arrays *small_block(pith_scope *s, size_t bytes) {
     if (arrays->hold)
         pithp_hold_drop(s,
                         arrays->hold); /* the block's own use; its arrays keep theirs */
-    arrays->buffer = buffer;
     arrays->hold = hold;
     arrays->cursor = buffer->data;
     arrays->limit = arrays->cursor + SMALL_BLOCK_BYTES;
@@ -115,11 +102,11 @@ static scope_arrays *small_block(pith_scope *s, size_t bytes) {
 
 pith_array *pithp_array_make(pith_scope *s, const pith_spec *spec) {
     if (PITHP_LIKELY(spec->bytes <= SMALL_BYTES)) {
-        const size_t bytes = aligned(spec->bytes);
+        const size_t bytes = pithp_array_step(spec);
         scope_arrays *small = small_block(s, bytes);
         if (!small)
             return NULL;
-        pith_array *a = make_handle(s, spec, small->buffer, small->hold, small->cursor);
+        pith_array *a = make_handle(s, spec, small->hold, small->cursor);
         if (!a)
             return NULL;
         small->cursor += bytes;
@@ -132,31 +119,62 @@ pith_array *pithp_array_make(pith_scope *s, const pith_spec *spec) {
     pithp_hold *hold = hold_buffer(s, buffer);
     if (!hold)
         return NULL;
-    pith_array *a = make_handle(s, spec, buffer, hold, buffer->data);
+    pith_array *a = make_handle(s, spec, hold, buffer->data);
     if (!a)
         pithp_hold_drop(s, hold);
     return a;
+}
+
+/* Bytes of the block that arrays share; false: they overflow. */
+static bool shared_bytes(int64_t count, const pith_spec *const *specs, size_t *bytes) {
+    const pith_spec *last = NULL; /* most have the spec of the one before */
+    size_t step = 0, sum = 0;
+    bool fits = true;
+    for (int64_t i = 0; i < count; i++) {
+        if (PITHP_UNLIKELY(specs[i] != last)) {
+            last = specs[i];
+            step = pithp_array_shares(last) ? pithp_array_step(last) : 0;
+        }
+        fits &= !pithp_add_overflows(sum, step, &sum);
+    }
+    *bytes = sum;
+    return fits;
+}
+
+/* Handles of as many arrays as have the spec of the first and share the hold's buffer;
+ * their number. */
+static int64_t share(char *slab,
+                     int64_t count,
+                     const pith_spec *const *specs,
+                     pithp_hold *hold,
+                     char *data,
+                     const pith_array **arrays) {
+    const pith_spec *spec = specs[0];
+    const size_t step = pithp_array_step(spec);
+    int64_t made = 0;
+    for (; made < count && specs[made] == spec; made++) {
+        pithp_header *h = (pithp_header *)(void *)slab;
+        init_handle(h, spec, hold, data);
+        arrays[made] = (const pith_array *)(h + 1);
+        slab += HANDLE_BYTES;
+        data += step;
+    }
+    return made;
 }
 
 pith_status pithp_arrays_make(pith_scope *s,
                               int64_t count,
                               const pith_spec *const *specs,
                               const pith_array **arrays) {
-    size_t shared_bytes = 0;
-    for (int64_t i = 0; i < count; i++)
-        if (specs[i]->bytes < SHARED_BYTES &&
-            pithp_add_overflows(shared_bytes, aligned(specs[i]->bytes), &shared_bytes))
-            return pithp_fail(s, PITH_E_OVERFLOW, NULL,
-                              "the size of %lld arrays overflows", (long long)count);
-    const size_t step = sizeof(pithp_header) + sizeof(pith_array);
-    size_t slab_bytes;
-    if (pithp_mul_overflows((size_t)count, step, &slab_bytes))
+    size_t bytes, slab_bytes;
+    if (!shared_bytes(count, specs, &bytes) ||
+        pithp_mul_overflows((size_t)count, HANDLE_BYTES, &slab_bytes))
         return pithp_fail(s, PITH_E_OVERFLOW, NULL, "the size of %lld arrays overflows",
                           (long long)count);
     char *slab = pithp_slab_make(s, slab_bytes ? slab_bytes : 1);
     if (!slab)
         return PITH_E_MEMORY;
-    pithp_buffer *shared = pithp_buffer_make(s, shared_bytes ? shared_bytes : 1);
+    pithp_buffer *shared = pithp_buffer_make(s, bytes ? bytes : 1);
     if (!shared)
         return s->error.code;
     pithp_hold *shared_hold = hold_buffer(s, shared);
@@ -164,24 +182,24 @@ pith_status pithp_arrays_make(pith_scope *s,
         return PITH_E_MEMORY;
     char *cursor = shared->data;
     int64_t made = 0;
-    uint32_t sharing = 0; /* kept apart: the handles below could overlap the hold */
-    for (; made < count; made++) {
+    while (made < count) {
         const pith_spec *spec = specs[made];
-        pithp_header *h = (pithp_header *)(void *)(slab + (size_t)made * step);
-        if (spec->bytes < SHARED_BYTES) {
-            init_handle(h, spec, shared, shared_hold, cursor);
-            cursor += aligned(spec->bytes);
-            sharing++;
-        } else {
-            pithp_buffer *buffer = pithp_buffer_make(s, spec->bytes);
-            pithp_hold *hold = buffer ? hold_buffer(s, buffer) : NULL;
-            if (!hold)
-                break;
-            init_handle(h, spec, buffer, hold, buffer->data);
+        char *at = slab + (size_t)made * HANDLE_BYTES;
+        if (pithp_array_shares(spec)) {
+            const int64_t more =
+                share(at, count - made, specs + made, shared_hold, cursor, arrays + made);
+            cursor += (size_t)more * pithp_array_step(spec);
+            shared_hold->live += (uint32_t)more;
+            made += more;
+            continue;
         }
-        arrays[made] = (const pith_array *)(h + 1);
+        pithp_buffer *buffer = pithp_buffer_make(s, spec->bytes);
+        pithp_hold *hold = buffer ? hold_buffer(s, buffer) : NULL;
+        if (!hold)
+            break;
+        init_handle((pithp_header *)(void *)at, spec, hold, buffer->data);
+        arrays[made++] = (const pith_array *)(void *)(at + sizeof(pithp_header));
     }
-    shared_hold->live += sharing;
     pithp_hold_drop(s, shared_hold); /* this function's own use */
     if (made == count)
         return PITH_OK;
@@ -201,7 +219,7 @@ pithp_array_view(pith_scope *s, const pith_spec *spec, pithp_buffer *buffer, voi
         if (!hold)
             return NULL;
     }
-    pith_array *a = make_handle(s, spec, buffer, hold, data);
+    pith_array *a = make_handle(s, spec, hold, data);
     if (!a)
         pithp_hold_drop(s, hold);
     return a;
@@ -256,7 +274,7 @@ pith_status pithp_array_check_slow(pith_scope *s,
         return pithp_fail(s, PITH_E_TRACED, NULL,
                           "%s: %s: the array is traced, and no trace is open here",
                           function, name);
-    return pithp_buffer_read(s, a->buffer);
+    return pithp_buffer_read(s, pithp_array_buffer(a));
 }
 
 /* ---- Host data in ---- */
@@ -306,7 +324,7 @@ pith_array_borrow(pith_scope *s, pith_dtype dtype, pith_shape shape, const void 
     pithp_buffer *buffer =
         pithp_buffer_wrap(s, (void *)(uintptr_t)data, spec->bytes, NULL, NULL);
     pithp_hold *hold = buffer ? hold_buffer(s, buffer) : NULL;
-    return hold ? make_handle(s, spec, buffer, hold, buffer->data) : NULL;
+    return hold ? make_handle(s, spec, hold, buffer->data) : NULL;
 }
 
 const pith_array *pith_array_own(pith_scope *s,
@@ -330,7 +348,7 @@ const pith_array *pith_array_own(pith_scope *s,
         goto release_now;
     pithp_hold *hold =
         hold_buffer(s, buffer); /* from here on the buffer releases the data */
-    return hold ? make_handle(s, spec, buffer, hold, buffer->data) : NULL;
+    return hold ? make_handle(s, spec, hold, buffer->data) : NULL;
 release_now:
     if (release)
         release(closure, data);

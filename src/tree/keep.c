@@ -95,7 +95,7 @@ static size_t block_bytes(const pith_array *a) {
 }
 
 static bool note_buffer(moving *m, const pith_array *a) {
-    table_entry *e = enter(m->rt, &m->buffers, a->buffer);
+    table_entry *e = enter(m->rt, &m->buffers, pithp_array_buffer(a));
     if (!e)
         return false;
     if (e->value < 0) {
@@ -104,7 +104,7 @@ static bool note_buffer(moving *m, const pith_array *a) {
             return false;
         m->uses = uses;
         e->value = m->use_count;
-        m->uses[m->use_count++] = (use){.buffer = a->buffer};
+        m->uses[m->use_count++] = (use){.buffer = pithp_array_buffer(a)};
     }
     m->uses[e->value].bytes += block_bytes(a);
     return true;
@@ -182,8 +182,8 @@ static void choose_compact(moving *m) {
         if (!m->list[i].array)
             continue;
         const pith_array *a = m->list[i].from;
-        const use *u = &m->uses[find(&m->buffers, a->buffer)->value];
-        m->list[i].compact = u->bytes < a->buffer->bytes / 2;
+        const use *u = &m->uses[find(&m->buffers, pithp_array_buffer(a))->value];
+        m->list[i].compact = u->bytes < pithp_array_buffer(a)->bytes / 2;
         m->compact_count += m->list[i].compact;
     }
 }
@@ -196,8 +196,9 @@ static pith_status copy_data(moving *m, const pith_array **from, const pith_arra
         char *target = to[i]->data;
         size_t bytes = pithp_array_spec(from[i])->bytes;
         int64_t next = i + 1;
-        while (next < m->compact_count && from[next]->buffer == from[i]->buffer &&
-               to[next]->buffer == to[i]->buffer &&
+        while (next < m->compact_count &&
+               pithp_array_buffer(from[next]) == pithp_array_buffer(from[i]) &&
+               pithp_array_buffer(to[next]) == pithp_array_buffer(to[i]) &&
                (const char *)from[next]->data - source ==
                    (char *)to[next]->data - target &&
                (const char *)from[next]->data >= source + bytes) {
@@ -205,7 +206,7 @@ static pith_status copy_data(moving *m, const pith_array **from, const pith_arra
                     pithp_array_spec(from[next])->bytes;
             next++;
         }
-        rc = pithp_buffer_read(m->outer, from[i]->buffer);
+        rc = pithp_buffer_read(m->outer, pithp_array_buffer(from[i]));
         if (rc == PITH_OK && bytes)
             rc = pithp_copy(m->outer, target, source, bytes);
         i = next;
@@ -248,7 +249,8 @@ static pith_status move_objects(moving *m) {
             continue;
         if (e->array) {
             const pith_array *a = e->from;
-            e->to = pithp_array_view(m->outer, pithp_array_spec(a), a->buffer, a->data);
+            e->to = pithp_array_view(m->outer, pithp_array_spec(a), pithp_array_buffer(a),
+                                     a->data);
         } else {
             e->to = pithp_node_copy(m->outer, e->from);
         }

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Elements of a chunk: a power of two between these, about the mean length of a run. */
-enum { LEAST_SHIFT = 8, MOST_SHIFT = 16, OPERANDS = PITHP_MAP_TREES + 1 };
+enum { LEAST_SHIFT = 8, MOST_SHIFT = 16 };
 
 static const char *const function = "pith_tree_map_expression";
 
@@ -15,13 +15,16 @@ typedef struct chunking {
     pith_scope *s;
     const pithp_structure *structure;
     pithp_map_text *text;
-    const pith_array *const *lists[OPERANDS]; /* the results, then each tree's leaves */
+    const pith_array *const *results;
+    const pith_array *const *leaves[PITHP_MAP_TREES]; /* of each tree */
     /* Of the leaves in the place that was looked at last: */
-    const pith_spec *specs[OPERANDS];
-    const pithp_buffer *buffers[OPERANDS];
-    size_t steps[OPERANDS]; /* bytes to where a leaf of the same run would begin */
+    const pith_spec *specs[PITHP_MAP_TREES];
+    const pithp_hold *holds[PITHP_MAP_TREES]; /* on their buffers */
+    size_t steps[PITHP_MAP_TREES]; /* bytes to where a leaf that follows begins */
+    size_t step;                   /* the same in the result */
     int64_t loop, count;
     int64_t gap; /* elements behind the leaf that a run may take along */
+    bool moved;  /* some leaf lies in another buffer than the one before it */
     char *run;   /* the current one */
     size_t run_bytes;
     int64_t run_count, elements, longest;
@@ -33,8 +36,8 @@ static pithp_map_chunk *chunk_at(char *list, size_t bytes, int64_t i) {
 
 /* ---- What leaves must be ---- */
 
-static pith_status check_leaf(const chunking *c, int operand, int64_t i) {
-    const pith_array *leaf = c->lists[operand][i];
+static pith_status check_leaf(const chunking *c, int tree, int64_t i) {
+    const pith_array *leaf = c->leaves[tree][i];
     const pith_status rc =
         pithp_header_of(leaf)->extra & PITHP_ARRAY_TRACED
             ? pithp_fail(c->s, PITH_E_TRACED, NULL, "a traced array in %s", function)
@@ -44,8 +47,8 @@ static pith_status check_leaf(const chunking *c, int operand, int64_t i) {
     return rc;
 }
 
-static pith_status check_shape(const chunking *c, int operand, int64_t i) {
-    const pith_spec *first = c->structure->specs[i], *spec = c->specs[operand];
+static pith_status check_shape(const chunking *c, int tree, int64_t i) {
+    const pith_spec *first = c->specs[0], *spec = c->specs[tree];
     if (spec == first || (spec->rank == first->rank &&
                           memcmp(spec->shape, first->shape,
                                  (size_t)spec->rank * sizeof *spec->shape) == 0))
@@ -54,7 +57,7 @@ static pith_status check_shape(const chunking *c, int operand, int64_t i) {
     return pithp_item_fail(c->s, c->structure, i, PITH_E_SHAPE,
                            "expected shape %s, got %s in tree %d",
                            pithp_shape_print(first->rank, first->shape, a),
-                           pithp_shape_print(spec->rank, spec->shape, b), operand - 1);
+                           pithp_shape_print(spec->rank, spec->shape, b), tree);
 }
 
 /* The number of a tuple of dtypes; new ones get the next. */
@@ -63,8 +66,8 @@ static pith_status find_loop(chunking *c, int64_t i) {
     pithp_map_loop loop = {{0}};
     bool integers = false;
     for (int k = 0; k < text->trees; k++) {
-        loop.dtypes[k] = (uint8_t)c->specs[k + 1]->dtype;
-        integers |= !pith_dtype_is_float(c->specs[k + 1]->dtype);
+        loop.dtypes[k] = (uint8_t)c->specs[k]->dtype;
+        integers |= !pith_dtype_is_float(c->specs[k]->dtype);
     }
     for (c->loop = 0; c->loop < text->loop_count; c->loop++)
         if (memcmp(&text->loops[c->loop], &loop, sizeof loop) == 0)
@@ -81,17 +84,17 @@ static pith_status find_loop(chunking *c, int64_t i) {
     return PITH_OK;
 }
 
-/* Elements from a leaf to the next in a block of pithp_arrays_make, and what a run takes
- * along: gaps where they are short. */
+/* How the leaves of these specs follow one another: as in a block of pithp_arrays_make,
+ * where the gaps are short, else without any. */
 static void take_steps(chunking *c) {
     const pith_spec *first = c->specs[0];
     const size_t size = pith_dtype_size(first->dtype);
-    const size_t end = first->bytes + PITHP_ALIGNMENT - 1;
     c->count = first->count;
-    c->gap = (int64_t)((end - end % PITHP_ALIGNMENT - first->bytes) / size);
-    if (c->gap > c->count / 4)
+    c->gap = (int64_t)((pithp_array_step(first) - first->bytes) / size);
+    if (!pithp_array_shares(first) || c->gap > c->count / 4)
         c->gap = 0;
-    for (int k = 0; k <= c->text->trees; k++)
+    c->step = (size_t)(c->count + c->gap) * size;
+    for (int k = 0; k < c->text->trees; k++)
         c->steps[k] = (size_t)(c->count + c->gap) * pith_dtype_size(c->specs[k]->dtype);
 }
 
@@ -99,19 +102,30 @@ static void take_steps(chunking *c) {
  * or cannot be read. */
 static pith_status look(chunking *c, int64_t i) {
     bool same = true;
-    for (int k = 0; k <= c->text->trees; k++) {
-        pith_status rc = k ? check_leaf(c, k, i) : PITH_OK;
-        const pith_spec *spec = pithp_array_spec(c->lists[k][i]);
-        same &= spec == c->specs[k];
-        c->specs[k] = spec;
-        c->buffers[k] = c->lists[k][i]->buffer;
-        if (rc == PITH_OK && k)
-            rc = check_shape(c, k, i);
+    c->moved = false;
+    for (int k = 0; k < c->text->trees; k++) {
+        const pith_array *leaf = c->leaves[k][i];
+        const pithp_header *h = pithp_header_of(leaf);
+        pith_status rc = PITH_OK;
+        if (leaf->hold != c->holds[k] || h->extra) {
+            rc = check_leaf(c, k, i);
+            c->moved = true;
+        }
+        c->holds[k] = leaf->hold;
+        if (h->shape != c->specs[k]) {
+            c->specs[k] = h->shape;
+            same = false;
+        }
         if (rc != PITH_OK)
             return rc;
     }
     if (same)
         return PITH_OK;
+    for (int k = 1; k < c->text->trees; k++) {
+        const pith_status rc = check_shape(c, k, i);
+        if (rc != PITH_OK)
+            return rc;
+    }
     take_steps(c);
     return find_loop(c, i);
 }
@@ -133,56 +147,79 @@ static void begin_run(chunking *c, int64_t length, int64_t i) {
         c->run += c->run_bytes;
     pithp_map_chunk *run = (pithp_map_chunk *)(void *)c->run;
     run->loop = c->loop;
-    for (int k = 0; k <= c->text->trees; k++)
-        run->at[k] = c->lists[k][i]->data;
+    run->at[0] = c->results[i]->data;
+    for (int k = 0; k < c->text->trees; k++)
+        run->at[k + 1] = c->leaves[k][i]->data;
 }
 
-/* Runs of all leaves, at c->run. Inlined for each number of trees: this loop is most of
- * what a map over many small leaves costs beside the work itself. `now` is a copy of what
- * the last leaves were, which stays in registers. */
+/* Whether the leaves in a place are such as were looked at last, and where they lie. */
+static inline __attribute__((always_inline)) bool
+alike(const chunking *c, const int trees, int64_t i, const char **data) {
+    bool same = true;
+    for (int k = 0; k < trees; k++) {
+        const pith_array *leaf = c->leaves[k][i];
+        const pithp_header *h = pithp_header_of(leaf);
+        same &= (h->shape == c->specs[k]) & (leaf->hold == c->holds[k]) & (h->extra == 0);
+        data[k] = leaf->data;
+    }
+    return same;
+}
+
+/* The place behind those from i on that go on with the run, in every tree (`next`) and,
+ * as small results do where their gaps are taken along, in the result. */
+static inline __attribute__((always_inline)) int64_t
+follow(const chunking *c, const int trees, int64_t i, const char **next) {
+    const chunking local = *c; /* in registers: nothing is written that could be it */
+    const char *data[PITHP_MAP_TREES];
+    const bool solid = pithp_array_shares(local.specs[0]) &&
+                       local.step == pithp_array_step(local.specs[0]);
+    for (const int64_t count = solid ? local.structure->item_count : i; i < count; i++) {
+        if (!alike(&local, trees, i, data))
+            break;
+        bool follows = true;
+        for (int k = 0; k < trees; k++)
+            follows &= data[k] == next[k];
+        if (!follows)
+            break;
+        for (int k = 0; k < trees; k++)
+            next[k] += local.steps[k];
+    }
+    return i;
+}
+
+/* Runs of all leaves, at c->run. Inlined for each number of trees: this is most of what a
+ * map over many small leaves costs beside the work itself. */
 static inline __attribute__((always_inline)) pith_status find_runs(chunking *c,
                                                                    const int trees) {
-    chunking now = *c;
-    const char *next[OPERANDS] = {NULL}; /* where a leaf would go on with the run */
-    int64_t length = 0, gap = 0;         /* of the run, and behind it */
-    for (int64_t i = 0; i < now.structure->item_count; i++) {
-        bool same = now.lists[0][i]->buffer == now.buffers[0];
-        for (int k = 1; k <= trees; k++) {
-            const pith_array *leaf = now.lists[k][i];
-            const pithp_header *h = pithp_header_of(leaf);
-            same &= (h->shape == now.specs[k]) & (leaf->buffer == now.buffers[k]) &
-                    (h->extra == 0);
-        }
-        if (PITHP_UNLIKELY(!same)) {
+    const char *next[PITHP_MAP_TREES] = {NULL}, *data[PITHP_MAP_TREES], *end = NULL;
+    int64_t length = 0, gap = 0; /* of the run, and behind it; `end`: of its result */
+    for (int64_t i = 0; i < c->structure->item_count;) {
+        if (PITHP_UNLIKELY(!alike(c, trees, i, data))) {
+            const int64_t loop = c->loop;
             const pith_status rc = look(c, i);
             if (rc != PITH_OK)
                 return rc;
-            if (c->loop != now.loop)
-                next[0] = NULL;
-            for (int k = 0; k <= trees; k++)
-                if (gap && c->buffers[k] != now.buffers[k])
-                    next[0] = NULL; /* the gap is no part of the buffer */
-            for (int k = 0; k <= trees; k++) {
-                now.specs[k] = c->specs[k];
-                now.buffers[k] = c->buffers[k];
-                now.steps[k] = c->steps[k];
-            }
-            now.loop = c->loop, now.count = c->count, now.gap = c->gap;
+            if (c->loop != loop || (gap && c->moved))
+                end = NULL; /* what lies between two buffers is part of neither */
         }
-        if (PITHP_UNLIKELY(now.count == 0))
+        if (PITHP_UNLIKELY(c->count == 0)) {
+            i++;
             continue;
-        bool follows = true;
-        for (int k = 0; k <= trees; k++) {
-            const char *data = now.lists[k][i]->data;
-            follows &= data == next[k];
-            next[k] = data + now.steps[k];
         }
-        if (PITHP_UNLIKELY(!follows)) {
+        bool follows = c->results[i]->data == end;
+        for (int k = 0; k < trees; k++) {
+            follows &= data[k] == next[k];
+            next[k] = data[k] + c->steps[k];
+        }
+        if (!follows) {
             begin_run(c, length, i);
             length = gap = 0;
         }
-        length += gap + now.count;
-        gap = now.gap;
+        const int64_t first = i;
+        i = follow(c, trees, i + 1, next);
+        length += gap + (i - first) * (c->count + c->gap) - c->gap;
+        gap = c->gap;
+        end = (const char *)c->results[i - 1]->data + c->step;
     }
     end_run(c, length);
     return PITH_OK;
@@ -278,11 +315,11 @@ pith_status pithp_map_chunks_make(pith_scope *s,
     chunking c = {.s = s,
                   .structure = &forest->first.structure,
                   .text = text,
+                  .results = results,
                   .run_bytes = offsetof(pithp_map_chunk, at) +
                                (size_t)(text->trees + 1) * sizeof(void *)};
-    c.lists[0] = results;
     for (int k = 0; k < text->trees; k++)
-        c.lists[k + 1] = pithp_forest_items(forest, k);
+        c.leaves[k] = pithp_forest_items(forest, k);
     *chunks = (pithp_map_chunks){.bytes = (size_t)c.structure->item_count * c.run_bytes};
     chunks->list = pithp_scratch_allocate(s->runtime, chunks->bytes);
     if (!chunks->list)

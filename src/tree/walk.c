@@ -159,41 +159,51 @@ static inline void add_item(pithp_flat *f, const void *item, const pith_spec *sp
     t->specs[t->item_count++] = spec;
 }
 
-/* The leaves of a node that has nothing but leaves and absences. Counts stay in
- * registers: what is stored could be them. */
+/* Leaves in slots from `first` on, up to what is no live leaf; their number. */
+static inline __attribute__((always_inline)) int64_t
+gather_run(pithp_flat *f, const char *node, const uint32_t *offsets, int64_t count) {
+    const pith_array **items = f->items + f->structure.item_count;
+    const pith_spec **specs = f->structure.specs + f->structure.item_count;
+    int64_t i = 0;
+    for (; i < count; i++) {
+        const size_t at = offsets ? offsets[i] : (size_t)i * sizeof(void *);
+        const void *leaf = *(const void *const *)(const void *)(node + at);
+        if (PITHP_UNLIKELY(!leaf))
+            break;
+        const pithp_header *h = pithp_header_of(leaf);
+        if (PITHP_UNLIKELY(h->kind != PITHP_KIND_ARRAY))
+            break;
+        items[i] = leaf;
+        specs[i] = h->shape;
+    }
+    return i;
+}
+
+/* The leaves of a node that has nothing but leaves and absences. */
 static pith_status
 gather_leaves(pithp_flat *f, const void *node, const pithp_shape *shape) {
     const int64_t count = shape->slot_count;
     if (!reserve_items(f, count))
         return PITH_E_MEMORY;
-    const uint32_t *offsets = shape->slot_offsets;
-    const pith_array **items = f->items + f->structure.item_count;
-    const pith_spec **specs = f->structure.specs + f->structure.item_count;
-    int64_t added = 0, run = 0;
-    pith_status rc = PITH_OK;
-    for (int64_t i = 0; i < count; i++) {
-        const size_t at = offsets ? offsets[i] : (size_t)i * sizeof(void *);
-        const void *leaf = *(const void *const *)(const void *)((const char *)node + at);
-        if (PITHP_UNLIKELY(!leaf)) {
-            if (!add_run(f, PITHP_TOKEN_LEAVES, run) ||
-                !add_run(f, PITHP_TOKEN_ABSENT, 1))
-                return PITH_E_MEMORY;
-            run = 0;
-            continue;
-        }
-        const pithp_header *h = pithp_header_of(leaf);
-        if (PITHP_UNLIKELY(h->kind != PITHP_KIND_ARRAY)) {
-            rc = PITH_E_ARG;
-            break;
-        }
-        items[added] = leaf;
-        specs[added++] = h->shape;
-        run++;
+    for (int64_t i = 0;;) {
+        const uint32_t *offsets = shape->slot_offsets;
+        const int64_t run =
+            offsets ? gather_run(f, node, offsets + i, count - i)
+                    : gather_run(f, (const char *)node + (size_t)i * sizeof(void *), NULL,
+                                 count - i);
+        f->structure.item_count += run;
+        if (!add_run(f, PITHP_TOKEN_LEAVES, run))
+            return PITH_E_MEMORY;
+        i += run;
+        if (i == count)
+            return PITH_OK;
+        if (*pithp_slot(node, shape, i))
+            return PITH_E_ARG;
+        if (!add_run(f, PITHP_TOKEN_ABSENT, 1))
+            return PITH_E_MEMORY;
+        if (++i == count)
+            return PITH_OK;
     }
-    f->structure.item_count += added;
-    if (rc != PITH_OK)
-        return rc;
-    return add_run(f, PITHP_TOKEN_LEAVES, run) ? PITH_OK : PITH_E_MEMORY;
 }
 
 /* Enter a node: its token, and its leaves at once where there is nothing else. */

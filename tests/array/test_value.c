@@ -173,8 +173,9 @@ Test(value, arrays_made_together_share_a_block_in_order) {
         specs[i] = pithp_spec(s, PITH_F64, 1, &shapes[i]);
     const pith_array *a[4];
     pt_ok(s, pithp_arrays_make(s, 4, specs, a) == PITH_OK);
-    cr_assert(a[0]->buffer == a[1]->buffer && a[1]->buffer == a[3]->buffer &&
-              a[2]->buffer != a[0]->buffer);
+    cr_assert(pithp_array_buffer(a[0]) == pithp_array_buffer(a[1]) &&
+              pithp_array_buffer(a[1]) == pithp_array_buffer(a[3]) &&
+              pithp_array_buffer(a[2]) != pithp_array_buffer(a[0]));
     cr_assert((char *)a[1]->data - (char *)a[0]->data == 256);
     for (int i = 0; i < 4; i++)
         cr_assert((uintptr_t)a[i]->data % PITHP_ALIGNMENT == 0);

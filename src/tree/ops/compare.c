@@ -120,7 +120,8 @@ compare_arrays(comparison *c, const pith_array *a, const pith_array *b) {
 
 static bool follows(const pith_array *a, const pith_array *b) {
     const pith_spec *spec = pithp_array_spec(a);
-    return a->buffer == b->buffer && (const char *)a->data + spec->bytes == b->data &&
+    return pithp_array_buffer(a) == pithp_array_buffer(b) &&
+           (const char *)a->data + spec->bytes == b->data &&
            spec->dtype == pithp_array_spec(b)->dtype && spec->count > 0;
 }
 
@@ -143,9 +144,10 @@ joined(comparison *c, const pithp_flat *f, int64_t first, int64_t last) {
     for (int64_t i = first; i <= last; i++)
         count += f->structure.specs[i]->count;
     const pith_spec *spec = pithp_spec(c->s, f->structure.specs[first]->dtype, 1, &count);
-    const pith_array *made = spec ? pithp_array_view(c->s, spec, f->items[first]->buffer,
-                                                     f->items[first]->data)
-                                  : NULL;
+    const pith_array *made =
+        spec ? pithp_array_view(c->s, spec, pithp_array_buffer(f->items[first]),
+                                f->items[first]->data)
+             : NULL;
     if (made)
         c->temporaries[c->count++] = made;
     return made;

@@ -9,13 +9,13 @@ static pith_status fill_arrays(pith_scope *s,
                                const uint64_t bits[PITH_DTYPE_COUNT]) {
     for (int64_t i = 0; i < count;) {
         const pith_dtype dtype = pithp_array_spec(arrays[i])->dtype;
-        const pithp_buffer *buffer = arrays[i]->buffer;
+        const pithp_buffer *buffer = pithp_array_buffer(arrays[i]);
         char *begin = arrays[i]->data, *end = begin;
         for (; i < count; i++) {
             const pith_spec *spec = pithp_array_spec(arrays[i]);
             char *data = arrays[i]->data;
-            if (spec->dtype != dtype || arrays[i]->buffer != buffer || data < end ||
-                data - end >= PITHP_ALIGNMENT)
+            if (spec->dtype != dtype || pithp_array_buffer(arrays[i]) != buffer ||
+                data < end || data - end >= PITHP_ALIGNMENT)
                 break;
             end = data + spec->bytes;
         }
