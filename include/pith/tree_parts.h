@@ -40,8 +40,8 @@ PITH_API const void *pith_tree_take(pith_scope *s,
                                     const pith_array *index,
                                     const pith_take_options *options);
 /**
- * pith_scatter_set into every leaf of @p into: rows of @p value, a tree of its structure,
- * at @p index along an axis.
+ * pith_scatter_set into every leaf of @p into: @p rows, a tree of its structure, at
+ * @p index along an axis.
  *
  * Options that are zero are those of the records around a leaf (PITH_SCATTER_ARGS), the
  * outermost first; promises add up. Records that match (PITH_MATCH) are brought into line
@@ -52,7 +52,7 @@ PITH_API const void *pith_tree_take(pith_scope *s,
 PITH_API const void *pith_tree_scatter_set(pith_scope *s,
                                            const void *into,
                                            const pith_array *index,
-                                           const void *value,
+                                           const void *rows,
                                            const pith_scatter_options *options);
 /**
  * Elements of @p a where @p condition holds, else of @p b; the axes of the condition are

@@ -63,7 +63,7 @@ function category(type, name) {
     if (type == "pith_runtime*") return "R"
     if (type == "void*") return name ~ /^(data|host|value|closure|bytes)$/ ? "N" : "O"
     if (type == "pith_array**" || type == "void**") return "I"
-    if (base_of(type) in opaque) return "O"
+    if (base_of(type) in opaque || type == "pith_index*") return "O"
     return type ~ /\*$/ ? "N" : ""
 }
 function base_of(type) { sub(/\*$/, "", type); return type }
@@ -72,7 +72,8 @@ function good(type, name, kind) {
     if (kind == "R") return "g->runtime"
     if (kind == "F") { return type == "pith_leaf_function" ? "GOOD_leaf" : type == "pith_fold_function" ? "GOOD_fold" : "NULL" }
     if (kind == "I") return "g->items"
-    if (type == "pith_array*" && name == "index") return "g->index"
+    if (type == "pith_array*" && name ~ /^(index|at)$/) return "g->index"
+    if (type == "pith_array*" && name == "condition") return "g->condition"
     if (type == "pith_array*" || (kind == "O" && type == "void*")) return "g->array"
     if (kind == "O") { needed[base_of(type)] = 1; return "GOOD_" base_of(type) }
     if (type ~ /_options\*$/) return "NULL"

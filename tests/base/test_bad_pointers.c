@@ -38,7 +38,7 @@ static const pith_array *first_fold(pith_scope *s,
 typedef struct {
     pith_scope *scope;
     pith_runtime *runtime;
-    const pith_array *array, *index, *foreign; /* index: of integers */
+    const pith_array *array, *index, *condition, *foreign; /* f64, i32, bool, another's */
     const void *items[8];
     char bytes[4096];
     const char *text, *texts[8];
@@ -50,6 +50,7 @@ typedef struct {
     const pith_treedef *pith_treedef;
     pith_shared *pith_shared;
     const pith_checkpoint *pith_checkpoint;
+    const pith_index *pith_index;
 } good;
 
 typedef struct {
@@ -67,6 +68,7 @@ typedef struct {
 #define GOOD_pith_treedef    g->pith_treedef
 #define GOOD_pith_shared     g->pith_shared
 #define GOOD_pith_checkpoint g->pith_checkpoint
+#define GOOD_pith_index      g->pith_index
 #pragma GCC diagnostic ignored "-Wformat-security"
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 #include "bad_pointers.inc"
@@ -284,6 +286,8 @@ Test(bad_pointers, are_errors_in_every_exported_function) {
     pith_scope *elsewhere = pith_scope_open(other);
     g.array = pith_array_copy(g.scope, PITH_F64, one, &number);
     g.index = pith_zeros(g.scope, PITH_I32, one);
+    g.condition = pith_zeros(g.scope, PITH_BOOL, one);
+    g.pith_index = pith_index_of(g.scope, "", 0, NULL);
     g.foreign = pith_array_copy(elsewhere, PITH_F64, one, &number);
     pt_ok(g.scope, g.array);
     pt_ok(elsewhere, g.foreign);

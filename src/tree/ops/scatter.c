@@ -83,13 +83,13 @@ static pith_status set_leaves(pith_scope *s,
 static const void *scatter_set(pith_scope *s,
                                const void *into,
                                const pith_array *index,
-                               const void *value,
+                               const void *rows,
                                const pith_scatter_options *options) {
     static const char *const name = "pith_tree_scatter_set";
     static const pith_scatter_options defaults;
     if (pithp_array_check(s, index, name, "index") != PITH_OK)
         return NULL;
-    const void *trees[] = {into, value};
+    const void *trees[] = {into, rows};
     pithp_forest forest;
     if (pithp_forest_make(s, &forest, name, 2, trees, NULL, NULL) != PITH_OK)
         return NULL;
@@ -106,9 +106,8 @@ static const void *scatter_set(pith_scope *s,
 const void *pith_tree_scatter_set(pith_scope *s,
                                   const void *into,
                                   const pith_array *index,
-                                  const void *value,
+                                  const void *rows,
                                   const pith_scatter_options *options) {
-    const void *made =
-        pithp_enter(s) ? scatter_set(s, into, index, value, options) : NULL;
+    const void *made = pithp_enter(s) ? scatter_set(s, into, index, rows, options) : NULL;
     return made ? made : pithp_nil_for(into);
 }
