@@ -38,8 +38,7 @@ def save_npz(path):
 
 def load_npz(path):
     with numpy.load(path) as file:
-        for name in file.files:
-            file[name]
+        return {name: file[name] for name in file.files}
 
 
 def save_safetensors(path):
@@ -61,8 +60,7 @@ def save_h5(path):
 
 def load_h5(path):
     with h5py.File(path, "r") as file:
-        for name in file:
-            file[name][...]
+        return {name: file[name][...] for name in file}
 
 
 peers = [("savez", os.path.join(FOLDER, "peer.npz"), save_npz, load_npz)]
