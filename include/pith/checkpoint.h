@@ -28,6 +28,10 @@ typedef struct pith_save_options {
     bool inline_all PITH_DEFAULT; /**< every leaf in the document: one file */
     /** Leaves of up to so many bytes lie in the document; 0: 1024; negative: none. */
     int64_t inline_bytes PITH_DEFAULT;
+    /** 0: the path is one checkpoint, which is replaced. Otherwise it names a series:
+     * each save adds a member, melt.000017.json to "melt.json", and then removes all but
+     * so many of the last ones. */
+    int64_t keep PITH_DEFAULT;
     int64_t step PITH_DEFAULT; /**< step of the run, for whoever looks inside */
     const pith_metadata *metadata
         PITH_DEFAULT; /**< ends with {NULL, NULL}; keys distinct */
@@ -40,7 +44,13 @@ typedef void (*pith_difference_hook)(const char *path, const char *text, void *c
 typedef struct pith_load_options {
     /** Told every difference, also those that the message has no room for. */
     pith_difference_hook difference PITH_DEFAULT;
-    void *closure PITH_DEFAULT;
+    /** The path names a series (see pith_save_options.keep): load its last member that is
+     * whole. One that is damaged is passed over for the one before it, and logged; a
+     * member that is whole and does not fit the program is an error. */
+    bool newest PITH_DEFAULT;
+    /** Told every member that is passed over, by its path, and why. */
+    pith_difference_hook passed_over PITH_DEFAULT;
+    void *closure PITH_DEFAULT; /**< for both hooks */
 } pith_load_options;
 
 /** A checkpoint that was opened to look inside. */

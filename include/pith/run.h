@@ -24,6 +24,9 @@ typedef struct pith_run_options {
     int64_t first_step
         PITH_DEFAULT;              /**< steps done before, for what is shown and saved */
     const char *save PITH_DEFAULT; /**< checkpoint file; NULL: none */
+    int64_t keep
+        PITH_DEFAULT; /**< save a series and keep so many (pith_save_options.keep);
+                         0: one checkpoint that is replaced */
     int64_t save_every
         PITH_DEFAULT; /**< steps between saves; 0: only after the last step */
     FILE *progress

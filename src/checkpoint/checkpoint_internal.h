@@ -9,6 +9,8 @@
 
 #include "tree/tree_internal.h"
 
+#include <dirent.h>
+
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "files hold little-endian elements, which are written from memory");
 
@@ -239,9 +241,12 @@ pith_status pithp_writer_status(pith_scope *s, const pithp_writer *w, const char
 pith_status pithp_folder_lock(pith_scope *s, const pithp_place *place);
 void pithp_folder_unlock(const pithp_place *place);
 int pithp_folder_sync(const pithp_place *place); /* 0, or errno */
+/* The folder's files; NULL with errno. */
+DIR *pithp_folder_list(int folder);
 /* Remove a sidecar that no document of the folder names, the file `except` aside. Only
- * with the folder locked: a document that is being renamed could be missed. */
-void pithp_folder_drop_sidecar(pith_runtime *rt,
+ * with the folder locked: a document that is being renamed could be missed. False: it may
+ * be there for nobody; the document `except` has to stay, for whoever sweeps next. */
+bool pithp_folder_drop_sidecar(pith_runtime *rt,
                                int folder,
                                const char *name,
                                const char *except);
@@ -253,8 +258,9 @@ enum { PITHP_HEAD_BYTES = 2048 };
 int pithp_head_read(int file, size_t bytes, char head[PITHP_HEAD_BYTES + 1]);
 bool pithp_head_is_checkpoint(const char *head);
 void pithp_head_sidecar(const char *head, char sidecar[256]); /* "" where there is none */
-/* The sidecar that the document `name` of a folder names, "" where there is none. */
-void pithp_folder_sidecar_of(int folder, const char *name, char sidecar[256]);
+/* The sidecar that the document `name` of a folder names, "" where there is none. False:
+ * the file is there and cannot be read. */
+bool pithp_folder_sidecar_of(int folder, const char *name, char sidecar[256]);
 /* Remove temporary files whose writers are dead, and sidecars that only those name. Only
  * with the folder locked. */
 void pithp_folder_sweep(pith_runtime *rt, int folder);
@@ -264,6 +270,38 @@ void pithp_folder_sweep(pith_runtime *rt, int folder);
 int pithp_file_open(int folder, const char *name, size_t *bytes);
 /* Read exactly n bytes; 0, errno, or -1 where the file ended before. */
 int pithp_file_read(int file, void *to, size_t n, size_t offset);
+
+/* ---- Series (series.c) ---- */
+
+/* Numbers of the members, the newest first. */
+typedef struct pithp_series {
+    int64_t *numbers, count, room;
+} pithp_series;
+
+/* Bytes of a file's name before ".json", all where it does not end so. */
+size_t pithp_stem(const char *name);
+/* "melt.000017.json" of "melt.json" and 17. False: it is too long for a file. */
+bool pithp_series_name(const char *series, int64_t number, char name[256]);
+/* 0, or errno. */
+int pithp_series_list(pith_runtime *rt,
+                      int folder,
+                      const char *series,
+                      pithp_series *members);
+void pithp_series_end(pith_runtime *rt, pithp_series *members);
+/* Turn a place of the series into that of its next member. Only with the folder locked,
+ * as the next one. */
+pith_status pithp_series_next(pith_scope *s, pithp_place *place);
+/* Remove all but the newest members, with their sidecars. */
+void pithp_series_prune(pith_runtime *rt, int folder, const char *series, int64_t keep);
+/* Sees an open checkpoint; leaves an error in s where it could not be read. */
+typedef void pithp_series_visit(pith_scope *s, pith_checkpoint *c, void *closure);
+/* Let the newest member be visited, and, as long as the error is that what was visited is
+ * damaged, the one before it. What was passed over is told and logged. */
+void pithp_series_newest(pith_scope *s,
+                         const char *path,
+                         const pith_load_options *options,
+                         pithp_series_visit *visit,
+                         void *closure);
 
 /* ---- Trees (capture.c, compare.c) ---- */
 
@@ -335,6 +373,7 @@ struct pith_checkpoint {
 bool pithp_checkpoint_valid(const pith_checkpoint *c);
 /* Open a checkpoint, owned by s. NULL: the scope's error is set. */
 pith_checkpoint *pithp_checkpoint_open(pith_scope *s, const char *path);
+pith_checkpoint *pithp_checkpoint_open_at(pith_scope *s, const pithp_place *place);
 /* Close it before its scope does. */
 void pithp_checkpoint_close(pith_scope *s, pith_checkpoint *c);
 /* Bytes of a leaf; the checksum is not looked at. */

@@ -2,7 +2,6 @@
  * nobody names, and files of writers that were killed. */
 #include "checkpoint/checkpoint_internal.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -134,39 +133,47 @@ void pithp_head_sidecar(const char *head, char sidecar[256]) {
         sidecar[0] = 0;
 }
 
-/* False: the file could not be read. */
+/* False, with errno: the file could not be read. */
 static bool read_head(int folder, const char *name, char head[PITHP_HEAD_BYTES + 1]) {
     size_t bytes = 0;
     const int file = pithp_file_open(folder, name, &bytes);
     if (file < 0)
         return false;
-    const bool read = pithp_head_read(file, bytes, head) == 0;
+    const int error = pithp_head_read(file, bytes, head);
     close(file);
-    return read;
+    errno = error > 0 ? error : EIO;
+    return error == 0;
 }
 
-void pithp_folder_sidecar_of(int folder, const char *name, char sidecar[256]) {
+bool pithp_folder_sidecar_of(int folder, const char *name, char sidecar[256]) {
     char head[PITHP_HEAD_BYTES + 1];
     sidecar[0] = 0;
-    if (read_head(folder, name, head))
-        pithp_head_sidecar(head, sidecar);
+    if (!read_head(folder, name, head))
+        return errno == ENOENT;
+    pithp_head_sidecar(head, sidecar);
+    return true;
 }
 
-/* Whether a file may be a document that names the sidecar (as JSON text). */
-static bool may_name(int folder, const char *file, const char *sidecar) {
+/* Whether a file is a document that names the sidecar (as JSON text). *unsure is set
+ * where it could not be read. */
+static bool names_it(int folder, const char *file, const char *sidecar, bool *unsure) {
     char head[PITHP_HEAD_BYTES + 1];
     struct stat st;
-    if (fstatat(folder, file, &st, AT_SYMLINK_NOFOLLOW) != 0)
-        return errno != ENOENT;
+    if (fstatat(folder, file, &st, AT_SYMLINK_NOFOLLOW) != 0) {
+        *unsure |= errno != ENOENT;
+        return false;
+    }
     if (!S_ISREG(st.st_mode))
         return false;
-    if (!read_head(folder, file, head))
-        return true;
+    if (!read_head(folder, file, head)) {
+        *unsure |= errno != ENOENT;
+        return false;
+    }
     const char *text = sidecar_in(head);
     return text && strncmp(text, sidecar, strlen(sidecar)) == 0;
 }
 
-static DIR *list(int folder) {
+DIR *pithp_folder_list(int folder) {
     const int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *listing = copy >= 0 ? fdopendir(copy) : NULL;
     if (!listing && copy >= 0)
@@ -174,25 +181,24 @@ static DIR *list(int folder) {
     return listing;
 }
 
-void pithp_folder_drop_sidecar(pith_runtime *rt,
+bool pithp_folder_drop_sidecar(pith_runtime *rt,
                                int folder,
                                const char *name,
                                const char *except) {
     pithp_text json;
     pithp_text_begin(&json, rt);
     pithp_json_string(&json, name);
-    DIR *listing = json.failed ? NULL : list(folder);
-    bool named = !listing; /* what is not known to be useless stays */
-    for (struct dirent *e; !named && (errno = 0, e = readdir(listing));)
-        if (e->d_type == DT_REG || e->d_type == DT_UNKNOWN)
-            named = strcmp(e->d_name, name) != 0 && strcmp(e->d_name, except) != 0 &&
-                    may_name(folder, e->d_name, json.bytes);
-    named |= errno != 0;
+    DIR *listing = json.failed ? NULL : pithp_folder_list(folder);
+    bool named = false, unsure = !listing;
+    for (struct dirent *e; listing && !named && (errno = 0, e = readdir(listing));)
+        if ((e->d_type == DT_REG || e->d_type == DT_UNKNOWN) &&
+            strcmp(e->d_name, name) != 0 && strcmp(e->d_name, except) != 0)
+            named = names_it(folder, e->d_name, json.bytes, &unsure);
+    unsure |= !named && errno != 0;
     if (listing)
         closedir(listing);
-    if (!named)
-        unlinkat(folder, name, 0);
     pithp_text_end(&json);
+    return named || (!unsure && (unlinkat(folder, name, 0) == 0 || errno == ENOENT));
 }
 
 /* ---- Leftovers ---- */
@@ -211,16 +217,15 @@ static void sweep_file(pith_runtime *rt, int folder, const char *name) {
     if (file < 0)
         return;
     if (flock(file, LOCK_EX | LOCK_NB) == 0) {
-        pithp_folder_sidecar_of(folder, name, sidecar);
-        if (sidecar[0])
-            pithp_folder_drop_sidecar(rt, folder, sidecar, name);
-        unlinkat(folder, name, 0);
+        if (pithp_folder_sidecar_of(folder, name, sidecar) &&
+            (!sidecar[0] || pithp_folder_drop_sidecar(rt, folder, sidecar, name)))
+            unlinkat(folder, name, 0);
     }
     close(file);
 }
 
 void pithp_folder_sweep(pith_runtime *rt, int folder) {
-    DIR *listing = list(folder);
+    DIR *listing = pithp_folder_list(folder);
     if (!listing)
         return;
     for (struct dirent *e; (e = readdir(listing));)

@@ -344,31 +344,45 @@ out:
     return rc;
 }
 
+typedef struct request {
+    const pith_type *type;
+    const pith_load_options *options;
+    const void *root; /* what was loaded */
+} request;
+
+static void load_from(pith_scope *s, pith_checkpoint *c, void *closure) {
+    request *r = closure;
+    loader v = {.s = s, .root = r->type, .c = c, .d = &c->document};
+    v.differences = (pithp_differences){.s = s, .d = v.d, .options = r->options};
+    if (load(&v) == PITH_OK)
+        r->root = v.objects[0];
+    drop_tables(&v);
+}
+
 const void *pith_load_as(pith_scope *s,
                          const pith_type *type,
                          const char *path,
                          const pith_load_options *options) {
     static const pith_load_options defaults;
     const bool record = type && type != pith_array_pith_type();
-    const void *nil = record ? pithp_nil(type) : NULL;
+    request r = {type, options ? options : &defaults, record ? pithp_nil(type) : NULL};
     if (!pithp_enter(s))
-        return nil;
+        return r.root;
     if (!path || (record && (!pithp_type_valid(type) || type->error))) {
         pithp_fail(s, path ? PITH_E_TYPE : PITH_E_ARG, NULL, "pith_load: %s",
                    !path                     ? "path is NULL"
                    : !pithp_type_valid(type) ? "the type is none"
                                              : type->error);
-        return nil;
+        return r.root;
     }
-    loader v = {.s = s, .root = type, .c = pithp_checkpoint_open(s, path)};
-    if (!v.c)
-        return nil;
-    v.d = &v.c->document;
-    v.differences =
-        (pithp_differences){.s = s, .d = v.d, .options = options ? options : &defaults};
-    const bool loaded = load(&v) == PITH_OK;
-    const void *root = loaded ? v.objects[0] : nil;
-    drop_tables(&v);
-    pithp_checkpoint_close(s, v.c);
-    return root;
+    if (r.options->newest) {
+        pithp_series_newest(s, path, r.options, load_from, &r);
+        return r.root;
+    }
+    pith_checkpoint *c = pithp_checkpoint_open(s, path);
+    if (c) {
+        load_from(s, c, &r);
+        pithp_checkpoint_close(s, c);
+    }
+    return r.root;
 }

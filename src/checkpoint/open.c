@@ -189,13 +189,10 @@ open_pair(pith_scope *s, pith_checkpoint *c, const pithp_place *place, files *f)
     return rc;
 }
 
-static pith_status open_both(pith_scope *s, pith_checkpoint *c, const char *path) {
-    pithp_place place;
+static pith_status
+open_both(pith_scope *s, pith_checkpoint *c, const pithp_place *place) {
     files f = {.document = -1};
-    pith_status rc = pithp_place_open(s, path, &place);
-    if (rc == PITH_OK)
-        rc = open_pair(s, c, &place, &f);
-    pithp_place_close(&place);
+    pith_status rc = open_pair(s, c, place, &f);
     if (rc == PITH_OK)
         rc = read_document(s, c, f.document, f.document_bytes);
     if (rc == PITH_OK &&
@@ -224,7 +221,7 @@ static void fill_info(pith_checkpoint *c) {
                                      .sidecar_bytes = d->sidecar_bytes};
 }
 
-pith_checkpoint *pithp_checkpoint_open(pith_scope *s, const char *path) {
+pith_checkpoint *pithp_checkpoint_open_at(pith_scope *s, const pithp_place *place) {
     pith_checkpoint *c = pithp_object_make(s, PITHP_KIND_OTHER, tag, sizeof *c);
     if (!c)
         return NULL;
@@ -234,13 +231,22 @@ pith_checkpoint *pithp_checkpoint_open(pith_scope *s, const char *path) {
         pithp_header_of(c)->kind = PITHP_KIND_FREE;
         return NULL;
     }
-    snprintf(c->shown, sizeof c->shown, "%s", path);
+    snprintf(c->shown, sizeof c->shown, "%s", place->shown);
     pithp_document_begin(&c->document, s->runtime);
-    if (open_both(s, c, path) != PITH_OK) {
+    if (open_both(s, c, place) != PITH_OK) {
         pithp_checkpoint_close(s, c);
         return NULL;
     }
     fill_info(c);
+    return c;
+}
+
+pith_checkpoint *pithp_checkpoint_open(pith_scope *s, const char *path) {
+    pithp_place place;
+    pith_checkpoint *c = pithp_place_open(s, path, &place) == PITH_OK
+                             ? pithp_checkpoint_open_at(s, &place)
+                             : NULL;
+    pithp_place_close(&place);
     return c;
 }
 

@@ -95,11 +95,10 @@ static pith_status write_leaf(saver *v, int64_t number) {
 
 /* ---- Files ---- */
 
-/* "melt" of "melt.json": what stands before the hash in the sidecar's name. */
-static size_t stem(const char *name) {
+/* What stands before the hash in the sidecar's name: "melt" of "melt.json". 0: none. */
+static size_t sidecar_stem(const char *name) {
     enum { MOST = 200 };
-    const size_t n = strlen(name);
-    const size_t cut = n > 5 && strcmp(name + n - 5, ".json") == 0 ? n - 5 : n;
+    const size_t cut = pithp_stem(name);
     return cut <= MOST && pithp_is_utf8(name, cut) ? cut : 0;
 }
 
@@ -108,7 +107,7 @@ static pith_status name_sidecar(saver *v) {
     v->d.sidecar_digest = pithp_sidecar_digest(&v->d, v->header.bytes, v->header.length,
                                                v->order, v->order_count);
     pithp_digest_print(v->d.sidecar_digest, digest);
-    const size_t n = stem(v->place.name);
+    const size_t n = sidecar_stem(v->place.name);
     snprintf(name, sizeof name, "%.*s.%.16s.safetensors", n ? (int)n : 10,
              n ? v->place.name : "checkpoint", digest);
     v->d.sidecar = pithp_document_text(&v->d, name, strlen(name));
@@ -176,7 +175,8 @@ out:
     return rc;
 }
 
-/* The old document goes on under a temporary name until its sidecar is gone: should the
+/* The old document goes on under a temporary name until its sidecar (NULL: it cannot be
+ * read now) is gone: should the
  * process die in between, whoever sweeps the folder knows whose the sidecar was. */
 static pith_status replace(saver *v, const char *old_sidecar) {
     const int folder = v->place.folder;
@@ -184,23 +184,40 @@ static pith_status replace(saver *v, const char *old_sidecar) {
     pithp_temporary_name(old);
     const bool linked = linkat(folder, v->place.name, folder, old, 0) == 0;
     const pith_status rc = name_files(v);
-    if (rc == PITH_OK)
-        pithp_folder_drop_sidecar(v->s->runtime, folder, old_sidecar, linked ? old : "");
-    if (linked)
+    const bool dropped =
+        rc != PITH_OK ||
+        (old_sidecar && pithp_folder_drop_sidecar(v->s->runtime, folder, old_sidecar,
+                                                  linked ? old : ""));
+    if (linked && dropped)
         unlinkat(folder, old, 0);
     return rc;
 }
 
-static pith_status commit(saver *v) {
+static pith_status commit_single(saver *v) {
     char old[256];
+    if (!pithp_folder_sidecar_of(v->place.folder, v->place.name, old))
+        return replace(v, NULL);
+    return old[0] && (!v->d.sidecar || strcmp(old, v->d.sidecar) != 0) ? replace(v, old)
+                                                                       : name_files(v);
+}
+
+/* The older members go when the new one is on the disk. */
+static pith_status commit_member(saver *v) {
+    char series[256];
+    memcpy(series, v->place.name, sizeof series);
+    pith_status rc = pithp_series_next(v->s, &v->place);
+    if (rc == PITH_OK)
+        rc = name_files(v);
+    if (rc == PITH_OK)
+        pithp_series_prune(v->s->runtime, v->place.folder, series, v->options->keep);
+    return rc;
+}
+
+static pith_status commit(saver *v) {
     pith_status rc = pithp_folder_lock(v->s, &v->place);
     if (rc != PITH_OK)
         return rc;
-    pithp_folder_sidecar_of(v->place.folder, v->place.name, old);
-    if (old[0] && (!v->d.sidecar || strcmp(old, v->d.sidecar) != 0))
-        rc = replace(v, old);
-    else
-        rc = name_files(v);
+    rc = v->options->keep ? commit_member(v) : commit_single(v);
     pithp_folder_unlock(&v->place);
     return rc;
 }
@@ -267,8 +284,9 @@ bool pith_save(pith_scope *s,
     static const pith_save_options defaults;
     if (!pithp_enter(s) || pithp_tree_check(s, tree, "pith_save", "tree") != PITH_OK)
         return false;
-    if (!path) {
-        pithp_fail(s, PITH_E_ARG, NULL, "pith_save: path is NULL");
+    if (!path || (options && options->keep < 0)) {
+        pithp_fail(s, PITH_E_ARG, NULL, "pith_save: %s",
+                   path ? "keep must not be negative" : "path is NULL");
         return false;
     }
     saver v = {.s = s,

@@ -50,7 +50,8 @@ static bool report(run *r, int64_t done) {
     }
     if (o->save && (done > 0 || o->steps == 0) && due(done, o->save_every, o->steps) &&
         !pith_failed(work))
-        pith_save(work, r->state, o->save, &(pith_save_options){.step = step});
+        pith_save(work, r->state, o->save,
+                  &(pith_save_options){.step = step, .keep = o->keep});
     pith_scope_close(work);
     return r->s->error.code == PITH_OK;
 }
@@ -89,9 +90,10 @@ static bool arguments_fit(pith_scope *s,
                    step ? "another one" : "NULL");
         return false;
     }
-    if (o->steps < 0 || o->save_every < 0 || o->each_every < 0) {
-        pithp_fail(s, PITH_E_ARG, NULL,
-                   "pith_run: steps, save_every and each_every must not be negative");
+    if (o->steps < 0 || o->save_every < 0 || o->each_every < 0 || o->keep < 0) {
+        pithp_fail(
+            s, PITH_E_ARG, NULL,
+            "pith_run: steps, save_every, each_every and keep must not be negative");
         return false;
     }
     if (pithp_tree_check(s, state, "pith_run", "state") != PITH_OK)

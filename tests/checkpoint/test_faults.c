@@ -291,6 +291,67 @@ Test(faults, that_kill_leave_the_old_or_the_new_checkpoint, .timeout = 120) {
     ct_end();
 }
 
+/* ---- Series: three members are kept, at each call something fails or the process dies
+ * ---- */
+
+static bool save_member(pith_scope *s, int seed) {
+    return pith_save(s, state(s, seed, true), "a.json",
+                     &(pith_save_options){.keep = 3, .step = seed});
+}
+
+/* The newest member: its step. */
+static int newest_member(pith_scope *s) {
+    const Sim *sim =
+        pith_load_as(s, Sim_pith_type(), "a.json", &(pith_load_options){.newest = true});
+    pt_ok(s, sim);
+    const int seed = (int)(pith_read_f64(s, sim->energy) + 6.77 + 0.5);
+    cr_assert(ct_same_bits(s, sim, state(s, seed, true)), "a mixture");
+    return seed;
+}
+
+static void strike_series(fault kind, int error) {
+    int n = 0, news = 0, killed = 0;
+    pith_runtime *rt = pt_open();
+    for (bool done = false; !done;) {
+        pith_scope *s = pith_scope_open(rt);
+        for (int seed = 1; seed <= 4; seed++)
+            cr_assert(save_member(s, seed), "%s", pith_message(s));
+        n++;
+        const pid_t child = kind == KILL ? fork() : 0;
+        if (child == 0) {
+            arm(kind, n, error);
+            const bool saved = save_member(s, 5);
+            if (kind == KILL)
+                _exit(saved ? 0 : 1);
+            done = shim.calls < n;
+            shim.kind = NO_FAULT;
+            pith_clear(s);
+        } else {
+            int status;
+            cr_assert(waitpid(child, &status, 0) == child);
+            done = WIFEXITED(status);
+            killed += !done;
+        }
+        const int step = newest_member(s);
+        cr_assert(step == 4 || step == 5, "call %d: step %d", n, step);
+        news += step == 5;
+        cr_assert(save_member(s, 6) && newest_member(s) == 6);
+        cr_assert(ct_count_files() == 6, "call %d, %s: %d files", n, shim.name,
+                  ct_count_files());
+        pith_scope_close(s);
+    }
+    pt_close(rt);
+    cr_assert(n > 40 && news > 5 && (kind != KILL || killed == n - 1));
+}
+
+Test(faults, of_a_series_leave_the_newest_member_or_the_one_before, .timeout = 120) {
+    ct_begin();
+    strike_series(KILL, 0);
+    strike_series(FAIL, EIO);
+    strike_series(FAIL_FROM, EROFS);
+    ct_end();
+}
+
 Test(faults, of_a_load_are_errors_and_change_nothing) {
     ct_begin();
     save_state(1, true);

@@ -169,6 +169,34 @@ Test(run, saves_committed_states_and_goes_on_from_them) {
     pt_close(rt);
 }
 
+Test(run, saves_a_series_and_goes_on_from_its_newest_member) {
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    char folder[256], path[300], command[300];
+    pt_folder(folder);
+    snprintf(path, sizeof path, "%s/state.json", folder);
+    pt_ok(s, pith_run(s, State, &advance_step, start(s, -1),
+                      &((pith_run_options){
+                          .steps = 9, .save = path, .save_every = 2, .keep = 2})));
+    const State *saved =
+        pith_load_as(s, State_pith_type(), path, &(pith_load_options){.newest = true});
+    pt_ok(s, saved);
+    cr_assert(pith_read_i64(s, saved->count) == 9);
+    snprintf(path, sizeof path, "%s/state.000004.json", folder);
+    saved = pith_load(s, State, path);
+    pt_ok(s, saved);
+    cr_assert(pith_read_i64(s, saved->count) == 8);
+    snprintf(path, sizeof path, "%s/state.000003.json", folder);
+    pt_fails(PITH_E_IO, s, pith_load(s, State, path));
+    pt_fails(PITH_E_ARG, s,
+             pith_run(s, State, &advance_step, start(s, -1),
+                      &((pith_run_options){.steps = 2, .save = path, .keep = -1})));
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    cr_assert(system(command) == 0);
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
 static const pith_array *two(pith_scope *s, const State *a, const State *b) {
     (void)b;
     return pith_neg(s, a->x);
