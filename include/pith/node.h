@@ -329,8 +329,8 @@ template <class T> constexpr pith_static_kind pith_static_of_() {
  *
  * It reports with pith_fail, whose path is relative to the node ("" or ".position"); then
  * nothing is made. It sees the frozen node and must not keep it. A hook in a shared
- * library must not be used after that is unloaded; everything else of a description is
- * copied.
+ * library must not be used after that is unloaded, until it or another with the same
+ * description is loaded again; everything else of a description is copied.
  */
 #define PITH_CHECK(function)                                                             \
     PITH_HOOK_ENTRY_(#function,                                                          \

@@ -22,4 +22,17 @@ void pithp_type_check_children(pith_type *t);
  * known. */
 void pithp_type_check_needs(pith_type *t);
 
+/* ---- Descriptions (type_copy.c) ---- */
+
+/* A text in memory of the process. NULL: memory was short. */
+char *pithp_type_copy_text(const char *text, size_t length);
+/* A field with its strings copied, its child's type left to resolve. False: memory was
+ * short. */
+bool pithp_type_copy_field(pithp_field *to, const pith_field *from);
+/* The first field that differs; -1: none does, -2: the structs do. */
+int32_t pithp_type_difference(const pith_type *t, const pith_type_spec *spec);
+/* Take over the hooks of a description that came again, where the library of the old ones
+ * is gone. */
+void pithp_type_refresh_hooks(pith_type *t, const pith_type_spec *spec);
+
 #endif

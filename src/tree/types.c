@@ -37,23 +37,6 @@ static name_entry *name_buckets[NAME_BUCKETS];
 
 /* ---- Memory of the process ---- */
 
-static char *copy_text(const char *text, size_t length) {
-    char *copy = pithp_permanent(length + 1);
-    if (copy)
-        memcpy(copy, text, length);
-    return copy;
-}
-
-/* A copy of a string, or NULL for NULL; *short_of_memory is set where there was no room.
- */
-static const char *copy_string(const char *text, bool *short_of_memory) {
-    if (!text)
-        return NULL;
-    const char *copy = copy_text(text, strlen(text));
-    *short_of_memory |= !copy;
-    return copy;
-}
-
 const char *pithp_name_intern(const char *text, size_t length) {
     name_entry **bucket = &name_buckets[pithp_hash(0, text, length) % NAME_BUCKETS];
     for (name_entry *e = *bucket; e; e = e->next)
@@ -79,83 +62,8 @@ void pithp_type_refuse(pith_type *t, const char *field, const char *format, ...)
     const int n = snprintf(line, sizeof line, "%.80s%s%.80s: %s", t->name,
                            field ? "." : "", field ? field : "", reason);
     const char *copy =
-        copy_text(line, (size_t)n < sizeof line ? (size_t)n : sizeof line - 1);
+        pithp_type_copy_text(line, (size_t)n < sizeof line ? (size_t)n : sizeof line - 1);
     t->error = copy ? copy : "out of memory";
-}
-
-/* ---- Copying a description ---- */
-
-static bool copy_names(pith_field *to, bool *short_of_memory) {
-    size_t count = 0;
-    while (to->names[count])
-        count++;
-    const char **copy = pithp_permanent((count + 1) * sizeof *copy);
-    if (!copy)
-        return false;
-    for (size_t i = 0; i < count; i++)
-        copy[i] = copy_string(to->names[i], short_of_memory);
-    to->names = copy;
-    return true;
-}
-
-/* Strings copied, the child's type left to resolve. */
-static bool copy_field(pithp_field *to, const pith_field *from) {
-    bool short_of_memory = false;
-    to->slot = -1;
-    to->declared = *from;
-    pith_field *f = &to->declared;
-    f->child = NULL;
-    f->name = copy_string(from->name ? from->name : "", &short_of_memory);
-    f->spec = copy_string(from->spec, &short_of_memory);
-    f->child_name = copy_string(from->child_name, &short_of_memory);
-    f->options.unit = copy_string(from->options.unit, &short_of_memory);
-    f->options.doc = copy_string(from->options.doc, &short_of_memory);
-    f->options.initial_text = copy_string(from->options.initial_text, &short_of_memory);
-    if (from->names && !copy_names(f, &short_of_memory))
-        return false;
-    return !short_of_memory;
-}
-
-static bool same_text(const char *a, const char *b) {
-    return a == b || (a && b && strcmp(a, b) == 0);
-}
-
-static bool same_number(double a,
-                        double b) { /* by bits: NaN fills are equal, -0 is not 0 */
-    return memcmp(&a, &b, sizeof a) == 0;
-}
-
-static bool same_names(const char *const *a, const char *const *b) {
-    if (!a || !b)
-        return a == b;
-    while (*a && *b && strcmp(*a, *b) == 0)
-        a++, b++;
-    return !*a && !*b;
-}
-
-/* Hooks are compared by name: each translation unit has its own copy of a static one. */
-static bool same_field(const pith_field *a, const pith_field *b) {
-    return same_text(a->name, b->name) && a->offset == b->offset && a->size == b->size &&
-           a->kind == b->kind && same_text(a->spec, b->spec) &&
-           same_text(a->child_name, b->child_name) && a->static_kind == b->static_kind &&
-           same_names(a->names, b->names) && a->hook_kind == b->hook_kind &&
-           same_text(a->options.unit, b->options.unit) &&
-           same_text(a->options.doc, b->options.doc) &&
-           same_number(a->options.fill, b->options.fill) &&
-           same_number(a->options.initial, b->options.initial) &&
-           same_text(a->options.initial_text, b->options.initial_text) &&
-           a->options.optional == b->options.optional;
-}
-
-/* The first field that differs; -1: none does, -2: the structs do. */
-static int32_t first_difference(const pith_type *t, const pith_type_spec *spec) {
-    const size_t count = (size_t)t->field_count;
-    for (size_t i = 0; i < count && i < spec->field_count; i++)
-        if (!same_field(&t->fields[i].declared, &spec->fields[i]))
-            return (int32_t)i;
-    if (count != spec->field_count)
-        return (int32_t)(count < spec->field_count ? count : spec->field_count);
-    return t->size == spec->size && t->alignment == spec->alignment ? -1 : -2;
 }
 
 /* ---- Building a type ---- */
@@ -304,13 +212,13 @@ static pith_type *build(const pith_type_spec *spec) {
     t->version = 1;
     t->size = spec->size;
     t->alignment = spec->alignment;
-    t->name = copy_text(spec->name, strlen(spec->name));
+    t->name = pithp_type_copy_text(spec->name, strlen(spec->name));
     t->field_count = (int32_t)spec->field_count;
     t->fields = pithp_permanent((spec->field_count + 1) * sizeof *t->fields);
     if (!t->name || !t->fields)
         return NULL;
     for (size_t i = 0; i < spec->field_count; i++)
-        if (!copy_field(&t->fields[i], &spec->fields[i]))
+        if (!pithp_type_copy_field(&t->fields[i], &spec->fields[i]))
             return NULL;
     if (t->size > PITHP_LARGEST_RECORD) {
         pithp_type_refuse(t, NULL, "the struct has %zu bytes, a record at most %d",
@@ -468,7 +376,7 @@ static const pith_type *register_new(const pith_type_spec *spec, pith_type *othe
     if (!t->needs)
         return NULL;
     if (other) {
-        const int32_t i = first_difference(other, spec);
+        const int32_t i = pithp_type_difference(other, spec);
         const bool theirs = i >= 0 && i < other->field_count;
         const bool ours = i >= 0 && (size_t)i < spec->field_count;
         t->error = NULL;
@@ -499,8 +407,10 @@ static const pith_type *find_or_register(const pith_type_spec *spec) {
     for (pith_type *t = types; t; t = t->next) {
         if (strcmp(t->name, spec->name) != 0)
             continue;
-        if (first_difference(t, spec) == -1)
+        if (pithp_type_difference(t, spec) == -1) {
+            pithp_type_refresh_hooks(t, spec);
             return t;
+        }
         if (!other)
             other = t;
     }
