@@ -172,6 +172,24 @@ PITH_API const pith_array *
 pith_iota(pith_scope *s, pith_dtype dtype, pith_shape shape, int axis);
 /** 0 to count - 1. */
 PITH_API const pith_array *pith_arange(pith_scope *s, pith_dtype dtype, int64_t count);
+/** start, start + step, ... up to but without stop, which may be empty; step is not 0. Of
+ * an integer dtype start and step are exact in it. */
+PITH_API const pith_array *
+pith_range(pith_scope *s, pith_dtype dtype, double start, double stop, double step);
+/** @p count evenly spaced floats from start to stop; @p endpoint: stop is the last one.
+ */
+PITH_API const pith_array *pith_linspace(pith_scope *s,
+                                         pith_dtype dtype,
+                                         double start,
+                                         double stop,
+                                         int64_t count,
+                                         bool endpoint);
+/** A matrix with ones on a diagonal: 0 the main one, 1 the one above it; else zeros. */
+PITH_API const pith_array *pith_eye(pith_scope *s,
+                                    pith_dtype dtype,
+                                    int64_t rows,
+                                    int64_t columns,
+                                    int64_t diagonal);
 
 PITH_END
 
@@ -198,6 +216,9 @@ PITH_END
 #    define pith_full_array(s, ...)   pith_full_array(PITH_AT(s), __VA_ARGS__)
 #    define pith_iota(s, ...)         pith_iota(PITH_AT(s), __VA_ARGS__)
 #    define pith_arange(s, ...)       pith_arange(PITH_AT(s), __VA_ARGS__)
+#    define pith_range(s, ...)        pith_range(PITH_AT(s), __VA_ARGS__)
+#    define pith_linspace(s, ...)     pith_linspace(PITH_AT(s), __VA_ARGS__)
+#    define pith_eye(s, ...)          pith_eye(PITH_AT(s), __VA_ARGS__)
 #endif
 
 #include <pith/array_elementwise.h>

@@ -79,10 +79,14 @@ PITH_API const pith_array *pith_atanh(pith_scope *s, const pith_array *a);
 PITH_API const pith_array *pith_erf(pith_scope *s, const pith_array *a);
 /** Complementary error function. */
 PITH_API const pith_array *pith_erfc(pith_scope *s, const pith_array *a);
+/** The inverse of erf: infinite at -1 and 1, NaN beyond. */
+PITH_API const pith_array *pith_erf_inv(pith_scope *s, const pith_array *a);
 /** Logarithm of the absolute value of the gamma function. */
 PITH_API const pith_array *pith_lgamma(pith_scope *s, const pith_array *a);
 /** Gamma function. */
 PITH_API const pith_array *pith_tgamma(pith_scope *s, const pith_array *a);
+/** Derivative of lgamma; of 0 infinite, of negative integers NaN. */
+PITH_API const pith_array *pith_digamma(pith_scope *s, const pith_array *a);
 /** 1 / (1 + exp(-a)). */
 PITH_API const pith_array *pith_logistic(pith_scope *s, const pith_array *a);
 /** Whether a is NaN; bool. */
@@ -91,10 +95,26 @@ PITH_API const pith_array *pith_is_nan(pith_scope *s, const pith_array *a);
 PITH_API const pith_array *pith_is_inf(pith_scope *s, const pith_array *a);
 /** Whether a is neither; bool. */
 PITH_API const pith_array *pith_is_finite(pith_scope *s, const pith_array *a);
+/** Whether the sign bit of a is set; bool. */
+PITH_API const pith_array *pith_signbit(pith_scope *s, const pith_array *a);
+/** 0 for NaN, the finite number nearest to an infinity; integers and bool as they are. */
+PITH_API const pith_array *pith_nan_to_num(pith_scope *s, const pith_array *a);
+/**
+ * The mantissa of floats, 1/2 to 1 in size: a = mantissa * 2^exponent.
+ *
+ * @param exponent Set to the exponents (i32); NULL where the call fails. What is 0,
+ * infinite or NaN is its own mantissa, with exponent 0.
+ */
+PITH_API const pith_array *
+pith_frexp(pith_scope *s, const pith_array *a, const pith_array **exponent);
 /** Whether a is false, of bool. */
 PITH_API const pith_array *pith_logical_not(pith_scope *s, const pith_array *a);
 /** Every bit flipped; bool: not. */
 PITH_API const pith_array *pith_bitwise_not(pith_scope *s, const pith_array *a);
+/** The number of bits set, in a's integer dtype. */
+PITH_API const pith_array *pith_population_count(pith_scope *s, const pith_array *a);
+/** The number of zero bits before the highest one set, in a's integer dtype. */
+PITH_API const pith_array *pith_count_leading_zeros(pith_scope *s, const pith_array *a);
 
 /** a + b; integers wrap. */
 PITH_API const pith_array *
@@ -111,6 +131,9 @@ pith_div(pith_scope *s, const pith_array *a, const pith_array *b);
 /** The floor of a / b; by integer zero: as NumPy, 0. */
 PITH_API const pith_array *
 pith_floor_divide(pith_scope *s, const pith_array *a, const pith_array *b);
+/** Integers: a / b rounded towards zero; by zero 0, the least one by -1 itself. */
+PITH_API const pith_array *
+pith_trunc_divide(pith_scope *s, const pith_array *a, const pith_array *b);
 /** a - floor(a / b) * b, the sign of b. */
 PITH_API const pith_array *
 pith_remainder(pith_scope *s, const pith_array *a, const pith_array *b);
@@ -120,6 +143,12 @@ pith_fmod(pith_scope *s, const pith_array *a, const pith_array *b);
 /** a to the power b. */
 PITH_API const pith_array *
 pith_pow(pith_scope *s, const pith_array *a, const pith_array *b);
+/** a * 2^b for integers b, rounded once. */
+PITH_API const pith_array *
+pith_ldexp(pith_scope *s, const pith_array *a, const pith_array *b);
+/** log(exp(a) + exp(b)) without overflow. */
+PITH_API const pith_array *
+pith_logaddexp(pith_scope *s, const pith_array *a, const pith_array *b);
 /** The angle of the point (b, a). */
 PITH_API const pith_array *
 pith_atan2(pith_scope *s, const pith_array *a, const pith_array *b);
@@ -187,13 +216,28 @@ pith_shift_left(pith_scope *s, const pith_array *a, const pith_array *b);
  * bits. */
 PITH_API const pith_array *
 pith_shift_right(pith_scope *s, const pith_array *a, const pith_array *b);
+/** a >> b with zeros shifted in, also where a is signed. */
+PITH_API const pith_array *
+pith_shift_right_logical(pith_scope *s, const pith_array *a, const pith_array *b);
+/**
+ * Whether a and b are near: |a - b| <= atol + rtol * |b|, equal infinities included;
+ * bool.
+ *
+ * @param equal_nan Whether two NaNs are near.
+ */
+PITH_API const pith_array *pith_is_close(pith_scope *s,
+                                         const pith_array *a,
+                                         const pith_array *b,
+                                         double rtol,
+                                         double atol,
+                                         bool equal_nan);
 
 /** Where @p condition (bool) holds @p a, else @p b; all three broadcast. */
 PITH_API const pith_array *pith_where(pith_scope *s,
                                       const pith_array *condition,
                                       const pith_array *a,
                                       const pith_array *b);
-/** minimum(maximum(a, low), high). */
+/** minimum(maximum(a, low), high); one of the bounds may be NULL. */
 PITH_API const pith_array *pith_clip(pith_scope *s,
                                      const pith_array *a,
                                      const pith_array *low,
@@ -201,84 +245,101 @@ PITH_API const pith_array *pith_clip(pith_scope *s,
 /** Convert the elements: to nearest even; floats to integers saturate, NaN becomes 0. */
 PITH_API const pith_array *
 pith_cast(pith_scope *s, const pith_array *a, pith_dtype dtype);
+/** The dtype of what operations of two dtypes give, by the array API standard;
+ * PITH_DTYPE_NONE where it leaves that undefined (kinds mix, f16 meets bf16). */
+PITH_API pith_dtype pith_promote_types(pith_dtype a, pith_dtype b);
 
 PITH_END
 
 #ifndef PITH_NO_SITES
-#    define pith_neg(s, ...)           pith_neg(PITH_AT(s), __VA_ARGS__)
-#    define pith_abs(s, ...)           pith_abs(PITH_AT(s), __VA_ARGS__)
-#    define pith_sign(s, ...)          pith_sign(PITH_AT(s), __VA_ARGS__)
-#    define pith_square(s, ...)        pith_square(PITH_AT(s), __VA_ARGS__)
-#    define pith_reciprocal(s, ...)    pith_reciprocal(PITH_AT(s), __VA_ARGS__)
-#    define pith_floor(s, ...)         pith_floor(PITH_AT(s), __VA_ARGS__)
-#    define pith_ceil(s, ...)          pith_ceil(PITH_AT(s), __VA_ARGS__)
-#    define pith_round(s, ...)         pith_round(PITH_AT(s), __VA_ARGS__)
-#    define pith_trunc(s, ...)         pith_trunc(PITH_AT(s), __VA_ARGS__)
-#    define pith_sqrt(s, ...)          pith_sqrt(PITH_AT(s), __VA_ARGS__)
-#    define pith_rsqrt(s, ...)         pith_rsqrt(PITH_AT(s), __VA_ARGS__)
-#    define pith_cbrt(s, ...)          pith_cbrt(PITH_AT(s), __VA_ARGS__)
-#    define pith_exp(s, ...)           pith_exp(PITH_AT(s), __VA_ARGS__)
-#    define pith_exp2(s, ...)          pith_exp2(PITH_AT(s), __VA_ARGS__)
-#    define pith_expm1(s, ...)         pith_expm1(PITH_AT(s), __VA_ARGS__)
-#    define pith_log(s, ...)           pith_log(PITH_AT(s), __VA_ARGS__)
-#    define pith_log2(s, ...)          pith_log2(PITH_AT(s), __VA_ARGS__)
-#    define pith_log10(s, ...)         pith_log10(PITH_AT(s), __VA_ARGS__)
-#    define pith_log1p(s, ...)         pith_log1p(PITH_AT(s), __VA_ARGS__)
-#    define pith_sin(s, ...)           pith_sin(PITH_AT(s), __VA_ARGS__)
-#    define pith_cos(s, ...)           pith_cos(PITH_AT(s), __VA_ARGS__)
-#    define pith_tan(s, ...)           pith_tan(PITH_AT(s), __VA_ARGS__)
-#    define pith_asin(s, ...)          pith_asin(PITH_AT(s), __VA_ARGS__)
-#    define pith_acos(s, ...)          pith_acos(PITH_AT(s), __VA_ARGS__)
-#    define pith_atan(s, ...)          pith_atan(PITH_AT(s), __VA_ARGS__)
-#    define pith_sinh(s, ...)          pith_sinh(PITH_AT(s), __VA_ARGS__)
-#    define pith_cosh(s, ...)          pith_cosh(PITH_AT(s), __VA_ARGS__)
-#    define pith_tanh(s, ...)          pith_tanh(PITH_AT(s), __VA_ARGS__)
-#    define pith_asinh(s, ...)         pith_asinh(PITH_AT(s), __VA_ARGS__)
-#    define pith_acosh(s, ...)         pith_acosh(PITH_AT(s), __VA_ARGS__)
-#    define pith_atanh(s, ...)         pith_atanh(PITH_AT(s), __VA_ARGS__)
-#    define pith_erf(s, ...)           pith_erf(PITH_AT(s), __VA_ARGS__)
-#    define pith_erfc(s, ...)          pith_erfc(PITH_AT(s), __VA_ARGS__)
-#    define pith_lgamma(s, ...)        pith_lgamma(PITH_AT(s), __VA_ARGS__)
-#    define pith_tgamma(s, ...)        pith_tgamma(PITH_AT(s), __VA_ARGS__)
-#    define pith_logistic(s, ...)      pith_logistic(PITH_AT(s), __VA_ARGS__)
-#    define pith_is_nan(s, ...)        pith_is_nan(PITH_AT(s), __VA_ARGS__)
-#    define pith_is_inf(s, ...)        pith_is_inf(PITH_AT(s), __VA_ARGS__)
-#    define pith_is_finite(s, ...)     pith_is_finite(PITH_AT(s), __VA_ARGS__)
-#    define pith_logical_not(s, ...)   pith_logical_not(PITH_AT(s), __VA_ARGS__)
-#    define pith_bitwise_not(s, ...)   pith_bitwise_not(PITH_AT(s), __VA_ARGS__)
-#    define pith_add(s, ...)           pith_add(PITH_AT(s), __VA_ARGS__)
-#    define pith_sub(s, ...)           pith_sub(PITH_AT(s), __VA_ARGS__)
-#    define pith_mul(s, ...)           pith_mul(PITH_AT(s), __VA_ARGS__)
-#    define pith_div(s, ...)           pith_div(PITH_AT(s), __VA_ARGS__)
-#    define pith_floor_divide(s, ...)  pith_floor_divide(PITH_AT(s), __VA_ARGS__)
-#    define pith_remainder(s, ...)     pith_remainder(PITH_AT(s), __VA_ARGS__)
-#    define pith_fmod(s, ...)          pith_fmod(PITH_AT(s), __VA_ARGS__)
-#    define pith_pow(s, ...)           pith_pow(PITH_AT(s), __VA_ARGS__)
-#    define pith_atan2(s, ...)         pith_atan2(PITH_AT(s), __VA_ARGS__)
-#    define pith_hypot(s, ...)         pith_hypot(PITH_AT(s), __VA_ARGS__)
-#    define pith_copysign(s, ...)      pith_copysign(PITH_AT(s), __VA_ARGS__)
-#    define pith_nextafter(s, ...)     pith_nextafter(PITH_AT(s), __VA_ARGS__)
-#    define pith_minimum(s, ...)       pith_minimum(PITH_AT(s), __VA_ARGS__)
-#    define pith_maximum(s, ...)       pith_maximum(PITH_AT(s), __VA_ARGS__)
-#    define pith_fmin(s, ...)          pith_fmin(PITH_AT(s), __VA_ARGS__)
-#    define pith_fmax(s, ...)          pith_fmax(PITH_AT(s), __VA_ARGS__)
-#    define pith_equal(s, ...)         pith_equal(PITH_AT(s), __VA_ARGS__)
-#    define pith_not_equal(s, ...)     pith_not_equal(PITH_AT(s), __VA_ARGS__)
-#    define pith_less(s, ...)          pith_less(PITH_AT(s), __VA_ARGS__)
-#    define pith_less_equal(s, ...)    pith_less_equal(PITH_AT(s), __VA_ARGS__)
-#    define pith_greater(s, ...)       pith_greater(PITH_AT(s), __VA_ARGS__)
-#    define pith_greater_equal(s, ...) pith_greater_equal(PITH_AT(s), __VA_ARGS__)
-#    define pith_logical_and(s, ...)   pith_logical_and(PITH_AT(s), __VA_ARGS__)
-#    define pith_logical_or(s, ...)    pith_logical_or(PITH_AT(s), __VA_ARGS__)
-#    define pith_logical_xor(s, ...)   pith_logical_xor(PITH_AT(s), __VA_ARGS__)
-#    define pith_bitwise_and(s, ...)   pith_bitwise_and(PITH_AT(s), __VA_ARGS__)
-#    define pith_bitwise_or(s, ...)    pith_bitwise_or(PITH_AT(s), __VA_ARGS__)
-#    define pith_bitwise_xor(s, ...)   pith_bitwise_xor(PITH_AT(s), __VA_ARGS__)
-#    define pith_shift_left(s, ...)    pith_shift_left(PITH_AT(s), __VA_ARGS__)
-#    define pith_shift_right(s, ...)   pith_shift_right(PITH_AT(s), __VA_ARGS__)
-#    define pith_where(s, ...)         pith_where(PITH_AT(s), __VA_ARGS__)
-#    define pith_clip(s, ...)          pith_clip(PITH_AT(s), __VA_ARGS__)
-#    define pith_cast(s, ...)          pith_cast(PITH_AT(s), __VA_ARGS__)
+#    define pith_neg(s, ...)              pith_neg(PITH_AT(s), __VA_ARGS__)
+#    define pith_abs(s, ...)              pith_abs(PITH_AT(s), __VA_ARGS__)
+#    define pith_sign(s, ...)             pith_sign(PITH_AT(s), __VA_ARGS__)
+#    define pith_square(s, ...)           pith_square(PITH_AT(s), __VA_ARGS__)
+#    define pith_reciprocal(s, ...)       pith_reciprocal(PITH_AT(s), __VA_ARGS__)
+#    define pith_floor(s, ...)            pith_floor(PITH_AT(s), __VA_ARGS__)
+#    define pith_ceil(s, ...)             pith_ceil(PITH_AT(s), __VA_ARGS__)
+#    define pith_round(s, ...)            pith_round(PITH_AT(s), __VA_ARGS__)
+#    define pith_trunc(s, ...)            pith_trunc(PITH_AT(s), __VA_ARGS__)
+#    define pith_sqrt(s, ...)             pith_sqrt(PITH_AT(s), __VA_ARGS__)
+#    define pith_rsqrt(s, ...)            pith_rsqrt(PITH_AT(s), __VA_ARGS__)
+#    define pith_cbrt(s, ...)             pith_cbrt(PITH_AT(s), __VA_ARGS__)
+#    define pith_exp(s, ...)              pith_exp(PITH_AT(s), __VA_ARGS__)
+#    define pith_exp2(s, ...)             pith_exp2(PITH_AT(s), __VA_ARGS__)
+#    define pith_expm1(s, ...)            pith_expm1(PITH_AT(s), __VA_ARGS__)
+#    define pith_log(s, ...)              pith_log(PITH_AT(s), __VA_ARGS__)
+#    define pith_log2(s, ...)             pith_log2(PITH_AT(s), __VA_ARGS__)
+#    define pith_log10(s, ...)            pith_log10(PITH_AT(s), __VA_ARGS__)
+#    define pith_log1p(s, ...)            pith_log1p(PITH_AT(s), __VA_ARGS__)
+#    define pith_sin(s, ...)              pith_sin(PITH_AT(s), __VA_ARGS__)
+#    define pith_cos(s, ...)              pith_cos(PITH_AT(s), __VA_ARGS__)
+#    define pith_tan(s, ...)              pith_tan(PITH_AT(s), __VA_ARGS__)
+#    define pith_asin(s, ...)             pith_asin(PITH_AT(s), __VA_ARGS__)
+#    define pith_acos(s, ...)             pith_acos(PITH_AT(s), __VA_ARGS__)
+#    define pith_atan(s, ...)             pith_atan(PITH_AT(s), __VA_ARGS__)
+#    define pith_sinh(s, ...)             pith_sinh(PITH_AT(s), __VA_ARGS__)
+#    define pith_cosh(s, ...)             pith_cosh(PITH_AT(s), __VA_ARGS__)
+#    define pith_tanh(s, ...)             pith_tanh(PITH_AT(s), __VA_ARGS__)
+#    define pith_asinh(s, ...)            pith_asinh(PITH_AT(s), __VA_ARGS__)
+#    define pith_acosh(s, ...)            pith_acosh(PITH_AT(s), __VA_ARGS__)
+#    define pith_atanh(s, ...)            pith_atanh(PITH_AT(s), __VA_ARGS__)
+#    define pith_erf(s, ...)              pith_erf(PITH_AT(s), __VA_ARGS__)
+#    define pith_erfc(s, ...)             pith_erfc(PITH_AT(s), __VA_ARGS__)
+#    define pith_lgamma(s, ...)           pith_lgamma(PITH_AT(s), __VA_ARGS__)
+#    define pith_tgamma(s, ...)           pith_tgamma(PITH_AT(s), __VA_ARGS__)
+#    define pith_logistic(s, ...)         pith_logistic(PITH_AT(s), __VA_ARGS__)
+#    define pith_is_nan(s, ...)           pith_is_nan(PITH_AT(s), __VA_ARGS__)
+#    define pith_is_inf(s, ...)           pith_is_inf(PITH_AT(s), __VA_ARGS__)
+#    define pith_is_finite(s, ...)        pith_is_finite(PITH_AT(s), __VA_ARGS__)
+#    define pith_logical_not(s, ...)      pith_logical_not(PITH_AT(s), __VA_ARGS__)
+#    define pith_bitwise_not(s, ...)      pith_bitwise_not(PITH_AT(s), __VA_ARGS__)
+#    define pith_add(s, ...)              pith_add(PITH_AT(s), __VA_ARGS__)
+#    define pith_sub(s, ...)              pith_sub(PITH_AT(s), __VA_ARGS__)
+#    define pith_mul(s, ...)              pith_mul(PITH_AT(s), __VA_ARGS__)
+#    define pith_div(s, ...)              pith_div(PITH_AT(s), __VA_ARGS__)
+#    define pith_floor_divide(s, ...)     pith_floor_divide(PITH_AT(s), __VA_ARGS__)
+#    define pith_remainder(s, ...)        pith_remainder(PITH_AT(s), __VA_ARGS__)
+#    define pith_fmod(s, ...)             pith_fmod(PITH_AT(s), __VA_ARGS__)
+#    define pith_pow(s, ...)              pith_pow(PITH_AT(s), __VA_ARGS__)
+#    define pith_atan2(s, ...)            pith_atan2(PITH_AT(s), __VA_ARGS__)
+#    define pith_hypot(s, ...)            pith_hypot(PITH_AT(s), __VA_ARGS__)
+#    define pith_copysign(s, ...)         pith_copysign(PITH_AT(s), __VA_ARGS__)
+#    define pith_nextafter(s, ...)        pith_nextafter(PITH_AT(s), __VA_ARGS__)
+#    define pith_minimum(s, ...)          pith_minimum(PITH_AT(s), __VA_ARGS__)
+#    define pith_maximum(s, ...)          pith_maximum(PITH_AT(s), __VA_ARGS__)
+#    define pith_fmin(s, ...)             pith_fmin(PITH_AT(s), __VA_ARGS__)
+#    define pith_fmax(s, ...)             pith_fmax(PITH_AT(s), __VA_ARGS__)
+#    define pith_equal(s, ...)            pith_equal(PITH_AT(s), __VA_ARGS__)
+#    define pith_not_equal(s, ...)        pith_not_equal(PITH_AT(s), __VA_ARGS__)
+#    define pith_less(s, ...)             pith_less(PITH_AT(s), __VA_ARGS__)
+#    define pith_less_equal(s, ...)       pith_less_equal(PITH_AT(s), __VA_ARGS__)
+#    define pith_greater(s, ...)          pith_greater(PITH_AT(s), __VA_ARGS__)
+#    define pith_greater_equal(s, ...)    pith_greater_equal(PITH_AT(s), __VA_ARGS__)
+#    define pith_logical_and(s, ...)      pith_logical_and(PITH_AT(s), __VA_ARGS__)
+#    define pith_logical_or(s, ...)       pith_logical_or(PITH_AT(s), __VA_ARGS__)
+#    define pith_logical_xor(s, ...)      pith_logical_xor(PITH_AT(s), __VA_ARGS__)
+#    define pith_bitwise_and(s, ...)      pith_bitwise_and(PITH_AT(s), __VA_ARGS__)
+#    define pith_bitwise_or(s, ...)       pith_bitwise_or(PITH_AT(s), __VA_ARGS__)
+#    define pith_bitwise_xor(s, ...)      pith_bitwise_xor(PITH_AT(s), __VA_ARGS__)
+#    define pith_shift_left(s, ...)       pith_shift_left(PITH_AT(s), __VA_ARGS__)
+#    define pith_shift_right(s, ...)      pith_shift_right(PITH_AT(s), __VA_ARGS__)
+#    define pith_erf_inv(s, ...)          pith_erf_inv(PITH_AT(s), __VA_ARGS__)
+#    define pith_digamma(s, ...)          pith_digamma(PITH_AT(s), __VA_ARGS__)
+#    define pith_signbit(s, ...)          pith_signbit(PITH_AT(s), __VA_ARGS__)
+#    define pith_nan_to_num(s, ...)       pith_nan_to_num(PITH_AT(s), __VA_ARGS__)
+#    define pith_frexp(s, ...)            pith_frexp(PITH_AT(s), __VA_ARGS__)
+#    define pith_population_count(s, ...) pith_population_count(PITH_AT(s), __VA_ARGS__)
+#    define pith_count_leading_zeros(s, ...)                                             \
+        pith_count_leading_zeros(PITH_AT(s), __VA_ARGS__)
+#    define pith_trunc_divide(s, ...) pith_trunc_divide(PITH_AT(s), __VA_ARGS__)
+#    define pith_ldexp(s, ...)        pith_ldexp(PITH_AT(s), __VA_ARGS__)
+#    define pith_logaddexp(s, ...)    pith_logaddexp(PITH_AT(s), __VA_ARGS__)
+#    define pith_shift_right_logical(s, ...)                                             \
+        pith_shift_right_logical(PITH_AT(s), __VA_ARGS__)
+#    define pith_is_close(s, ...) pith_is_close(PITH_AT(s), __VA_ARGS__)
+#    define pith_where(s, ...)    pith_where(PITH_AT(s), __VA_ARGS__)
+#    define pith_clip(s, ...)     pith_clip(PITH_AT(s), __VA_ARGS__)
+#    define pith_cast(s, ...)     pith_cast(PITH_AT(s), __VA_ARGS__)
 #endif
 
 #endif

@@ -32,24 +32,112 @@ PITH_API const pith_array *pith_max(pith_scope *s, const pith_array *a, pith_axe
 PITH_API const pith_array *pith_any(pith_scope *s, const pith_array *a, pith_axes axes);
 /** Whether all are true (not 0); bool. */
 PITH_API const pith_array *pith_all(pith_scope *s, const pith_array *a, pith_axes axes);
-/** The place of the smallest along an axis, the first of equals (NaN is smallest); i64.
+/** The place of the smallest over axes, in C order of these; the first of equals (NaN is
+ * smallest); i64. An empty reduction is PITH_E_SHAPE. */
+PITH_API const pith_array *
+pith_argmin(pith_scope *s, const pith_array *a, pith_axes axes);
+/** The place of the largest; as pith_argmin (NaN is largest). */
+PITH_API const pith_array *
+pith_argmax(pith_scope *s, const pith_array *a, pith_axes axes);
+
+/** Options of the reductions that end in _with; zero is the default. */
+typedef struct pith_reduce_options {
+    /** bool, broadcast to the operand: elements where it is false are left out. */
+    const pith_array *where PITH_DEFAULT;
+    /** Rank 0: combined with the result as one more element. */
+    const pith_array *initial PITH_DEFAULT;
+} pith_reduce_options;
+
+/** pith_sum of some elements. */
+PITH_API const pith_array *pith_sum_with(pith_scope *s,
+                                         const pith_array *a,
+                                         pith_axes axes,
+                                         const pith_reduce_options *options);
+/** pith_prod of some elements. */
+PITH_API const pith_array *pith_prod_with(pith_scope *s,
+                                          const pith_array *a,
+                                          pith_axes axes,
+                                          const pith_reduce_options *options);
+/** pith_min of some elements; with where, initial is needed, and it is the result of
+ * nothing. */
+PITH_API const pith_array *pith_min_with(pith_scope *s,
+                                         const pith_array *a,
+                                         pith_axes axes,
+                                         const pith_reduce_options *options);
+/** pith_max of some elements; as pith_min_with. */
+PITH_API const pith_array *pith_max_with(pith_scope *s,
+                                         const pith_array *a,
+                                         pith_axes axes,
+                                         const pith_reduce_options *options);
+/** pith_any of some elements. */
+PITH_API const pith_array *pith_any_with(pith_scope *s,
+                                         const pith_array *a,
+                                         pith_axes axes,
+                                         const pith_reduce_options *options);
+/** pith_all of some elements. */
+PITH_API const pith_array *pith_all_with(pith_scope *s,
+                                         const pith_array *a,
+                                         pith_axes axes,
+                                         const pith_reduce_options *options);
+/** pith_mean of some elements, NaN where there are none; without initial. */
+PITH_API const pith_array *pith_mean_with(pith_scope *s,
+                                          const pith_array *a,
+                                          pith_axes axes,
+                                          const pith_reduce_options *options);
+/** The mean of squared distances from the mean, floats only: their sum over count - ddof.
  */
-PITH_API const pith_array *pith_argmin(pith_scope *s, const pith_array *a, int axis);
-/** The place of the largest along an axis, the first of equals (NaN is largest); i64. */
-PITH_API const pith_array *pith_argmax(pith_scope *s, const pith_array *a, int axis);
+PITH_API const pith_array *
+pith_var(pith_scope *s, const pith_array *a, pith_axes axes, double ddof);
+/** The square root of pith_var. */
+PITH_API const pith_array *
+pith_std(pith_scope *s, const pith_array *a, pith_axes axes, double ddof);
+/** log(sum(exp(a))) without overflow, floats only; of nothing -inf. */
+PITH_API const pith_array *
+pith_logsumexp(pith_scope *s, const pith_array *a, pith_axes axes);
+/**
+ * The norm of vectors over axes, floats only: sum(|a|^order)^(1/order).
+ *
+ * @param order 2 is the Euclidean one, INFINITY the largest, -INFINITY the smallest
+ * magnitude, 0 the number of elements that are not 0.
+ */
+PITH_API const pith_array *
+pith_norm(pith_scope *s, const pith_array *a, double order, pith_axes axes);
+/** The number of elements that are not 0 (NaN is not); i64. */
+PITH_API const pith_array *
+pith_count_nonzero(pith_scope *s, const pith_array *a, pith_axes axes);
+/** Whether all elements are near, as pith_is_close says; a bool of rank 0. */
+PITH_API const pith_array *pith_all_close(pith_scope *s,
+                                          const pith_array *a,
+                                          const pith_array *b,
+                                          double rtol,
+                                          double atol,
+                                          bool equal_nan);
 
 PITH_END
 
 #ifndef PITH_NO_SITES
-#    define pith_sum(s, ...)    pith_sum(PITH_AT(s), __VA_ARGS__)
-#    define pith_prod(s, ...)   pith_prod(PITH_AT(s), __VA_ARGS__)
-#    define pith_mean(s, ...)   pith_mean(PITH_AT(s), __VA_ARGS__)
-#    define pith_min(s, ...)    pith_min(PITH_AT(s), __VA_ARGS__)
-#    define pith_max(s, ...)    pith_max(PITH_AT(s), __VA_ARGS__)
-#    define pith_any(s, ...)    pith_any(PITH_AT(s), __VA_ARGS__)
-#    define pith_all(s, ...)    pith_all(PITH_AT(s), __VA_ARGS__)
-#    define pith_argmin(s, ...) pith_argmin(PITH_AT(s), __VA_ARGS__)
-#    define pith_argmax(s, ...) pith_argmax(PITH_AT(s), __VA_ARGS__)
+#    define pith_sum(s, ...)           pith_sum(PITH_AT(s), __VA_ARGS__)
+#    define pith_prod(s, ...)          pith_prod(PITH_AT(s), __VA_ARGS__)
+#    define pith_mean(s, ...)          pith_mean(PITH_AT(s), __VA_ARGS__)
+#    define pith_min(s, ...)           pith_min(PITH_AT(s), __VA_ARGS__)
+#    define pith_max(s, ...)           pith_max(PITH_AT(s), __VA_ARGS__)
+#    define pith_any(s, ...)           pith_any(PITH_AT(s), __VA_ARGS__)
+#    define pith_all(s, ...)           pith_all(PITH_AT(s), __VA_ARGS__)
+#    define pith_argmin(s, ...)        pith_argmin(PITH_AT(s), __VA_ARGS__)
+#    define pith_argmax(s, ...)        pith_argmax(PITH_AT(s), __VA_ARGS__)
+#    define pith_sum_with(s, ...)      pith_sum_with(PITH_AT(s), __VA_ARGS__)
+#    define pith_prod_with(s, ...)     pith_prod_with(PITH_AT(s), __VA_ARGS__)
+#    define pith_min_with(s, ...)      pith_min_with(PITH_AT(s), __VA_ARGS__)
+#    define pith_max_with(s, ...)      pith_max_with(PITH_AT(s), __VA_ARGS__)
+#    define pith_any_with(s, ...)      pith_any_with(PITH_AT(s), __VA_ARGS__)
+#    define pith_all_with(s, ...)      pith_all_with(PITH_AT(s), __VA_ARGS__)
+#    define pith_mean_with(s, ...)     pith_mean_with(PITH_AT(s), __VA_ARGS__)
+#    define pith_var(s, ...)           pith_var(PITH_AT(s), __VA_ARGS__)
+#    define pith_std(s, ...)           pith_std(PITH_AT(s), __VA_ARGS__)
+#    define pith_logsumexp(s, ...)     pith_logsumexp(PITH_AT(s), __VA_ARGS__)
+#    define pith_norm(s, ...)          pith_norm(PITH_AT(s), __VA_ARGS__)
+#    define pith_count_nonzero(s, ...) pith_count_nonzero(PITH_AT(s), __VA_ARGS__)
+#    define pith_all_close(s, ...)     pith_all_close(PITH_AT(s), __VA_ARGS__)
 #endif
 
 #endif

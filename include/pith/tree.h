@@ -345,6 +345,22 @@ PITH_API bool pith_tree_all_close(pith_scope *s,
                                   const void *b,
                                   double rtol,
                                   double atol);
+/**
+ * Sum trees of one structure and specs leaf by leaf, carrying what rounding loses.
+ *
+ * The first tree is the sum so far; the true sum is nearly the result minus what
+ * @p compensation is set to. pith_tree_kahan_sum(s, 2, (const void *[]){sum, step}, lost,
+ * &lost) in a loop keeps a running sum whose error does not grow with the steps.
+ *
+ * @param compensate What an earlier call set @p compensation to; NULL: nothing yet.
+ * @param compensation Set to a tree of the same structure: the new loss, 0 where the sum
+ * left the finite numbers and of integers. May be NULL.
+ */
+PITH_API const void *pith_tree_kahan_sum(pith_scope *s,
+                                         int count,
+                                         const void *const *trees,
+                                         const void *compensate,
+                                         const void **compensation);
 
 /** Options of pith_tree_resize; zero is the default. */
 typedef struct pith_resize_options {
@@ -481,6 +497,7 @@ PITH_END
 #    define pith_tree_stack(s, ...)      pith_tree_stack(PITH_AT(s), __VA_ARGS__)
 #    define pith_tree_concat(s, ...)     pith_tree_concat(PITH_AT(s), __VA_ARGS__)
 #    define pith_tree_equal(s, ...)      pith_tree_equal(PITH_AT(s), __VA_ARGS__)
+#    define pith_tree_kahan_sum(s, ...)  pith_tree_kahan_sum(PITH_AT(s), __VA_ARGS__)
 #    define pith_tree_all_close(s, ...)  pith_tree_all_close(PITH_AT(s), __VA_ARGS__)
 #    define pith_tree_resize_as(s, ...)  pith_tree_resize_as(PITH_AT(s), __VA_ARGS__)
 #    define pith_print(s, ...)           pith_print(PITH_AT(s), __VA_ARGS__)

@@ -106,4 +106,16 @@ bool pithp_axes(pith_scope *s,
  * none. */
 int pithp_axis(pith_scope *s, const char *function, int axis, int rank);
 
+/* ---- Operations made of others ---- */
+
+/* A scope for what lies between operands and results, with the call site of s. In it
+ * public functions may be called: in s they would take the sites of calls whose arguments
+ * are being evaluated. NULL: the error of s is set. */
+pith_scope *pithp_work_open(pith_scope *s);
+/* A result of the work in s. NULL stays NULL. */
+const pith_array *pithp_work_keep(pith_scope *s, const pith_array *result);
+/* The result in s, and the work closed; its error becomes that of s. */
+const pith_array *
+pithp_work_close(pith_scope *s, pith_scope *work, const pith_array *result);
+
 #endif

@@ -1,6 +1,7 @@
 /* Filled arrays. */
 #include "array/array_internal.h"
 
+#include <math.h>
 #include <string.h>
 
 static const pith_array *
@@ -80,4 +81,106 @@ const pith_array *pith_iota(pith_scope *s, pith_dtype dtype, pith_shape shape, i
 
 const pith_array *pith_arange(pith_scope *s, pith_dtype dtype, int64_t count) {
     return pithp_enter(s) ? iota(s, dtype, PITH_SHAPE(count), 0, "pith_arange") : NULL;
+}
+
+/* ---- Rows and matrices by a rule ---- */
+
+/* start + i * step in a dtype; integers are exact in it. */
+static const pith_array *
+ramp(pith_scope *s, pith_dtype dtype, int64_t count, double start, double step) {
+    pith_scope *w = pithp_work_open(s);
+    if (!w)
+        return NULL;
+    const pith_dtype inner = pith_dtype_is_float(dtype) ? PITH_F64 : dtype;
+    const pith_array *place = pith_arange(w, inner, count);
+    const pith_array *width = pith_full(w, inner, PITH_SCALAR, step),
+                     *first = pith_full(w, inner, PITH_SCALAR, start);
+    const pith_array *steps = pith_mul(w, place, width);
+    const pith_array *row = pith_add(w, steps, first);
+    return pithp_work_close(s, w, pith_cast(w, row, dtype));
+}
+
+const pith_array *
+pith_range(pith_scope *s, pith_dtype dtype, double start, double stop, double step) {
+    if (!pithp_enter(s))
+        return NULL;
+    uint64_t bits = 0;
+    const double count = ceil((stop - start) / step);
+    if (!(isfinite(start) && isfinite(step) && step != 0 && count < 0x1p62)) {
+        pithp_fail(s, PITH_E_ARG, NULL, "pith_range: no range from %g to %g by %g", start,
+                   stop, step);
+        return NULL;
+    }
+    const bool number = pith_dtype_is_float(dtype) || pith_dtype_is_integer(dtype);
+    if (!number ||
+        (!pith_dtype_is_float(dtype) && !(pithp_dtype_encode(dtype, start, &bits) &&
+                                          pithp_dtype_encode(dtype, step, &bits)))) {
+        pithp_fail(s, PITH_E_DTYPE, NULL, "pith_range: %g and steps of %g are not in %s",
+                   start, step, pith_dtype_name(dtype));
+        return NULL;
+    }
+    return ramp(s, dtype, count > 0 ? (int64_t)count : 0, start, step);
+}
+
+/* From start to stop where stop - start overflows: weights of both ends. */
+static const pith_array *
+weighted(pith_scope *s, int64_t count, double start, double stop, double parts) {
+    pith_scope *w = pithp_work_open(s);
+    if (!w)
+        return NULL;
+    const pith_array *place = pith_arange(w, PITH_F64, count);
+    const pith_array *of_stop = pith_div(w, place, pith_f64(w, parts));
+    const pith_array *of_start = pith_sub(w, pith_f64(w, 1), of_stop);
+    const pith_array *low = pith_mul(w, of_start, pith_f64(w, start));
+    const pith_array *high = pith_mul(w, of_stop, pith_f64(w, stop));
+    return pithp_work_close(s, w, pith_add(w, low, high));
+}
+
+const pith_array *pith_linspace(pith_scope *s,
+                                pith_dtype dtype,
+                                double start,
+                                double stop,
+                                int64_t count,
+                                bool endpoint) {
+    if (!pithp_enter(s) || !pithp_spec(s, dtype, 1, &count))
+        return NULL;
+    if (!pith_dtype_is_float(dtype) || !isfinite(start) || !isfinite(stop)) {
+        pithp_fail(s, pith_dtype_is_float(dtype) ? PITH_E_ARG : PITH_E_DTYPE, NULL,
+                   "pith_linspace: no %s from %g to %g", pith_dtype_name(dtype), start,
+                   stop);
+        return NULL;
+    }
+    const double parts = (double)(endpoint && count > 1 ? count - 1 : count ? count : 1);
+    pith_scope *w = pithp_work_open(s);
+    if (!w)
+        return NULL;
+    const pith_array *row = isfinite(stop - start)
+                                ? ramp(w, PITH_F64, count, start, (stop - start) / parts)
+                                : weighted(w, count, start, stop, parts);
+    if (endpoint && count > 1) { /* the last one is stop itself */
+        const pith_array *place = pith_arange(w, PITH_I64, count);
+        const pith_array *last = pith_equal(w, place, pith_i64(w, count - 1));
+        row = pith_where(w, last, pith_f64(w, stop), row);
+    }
+    return pithp_work_close(s, w, pith_cast(w, row, dtype));
+}
+
+const pith_array *pith_eye(pith_scope *s,
+                           pith_dtype dtype,
+                           int64_t rows,
+                           int64_t columns,
+                           int64_t diagonal) {
+    if (!pithp_enter(s) || !pithp_spec(s, dtype, 2, (int64_t[]){rows, columns}))
+        return NULL;
+    const int64_t offset = diagonal < -rows     ? -rows
+                           : diagonal > columns ? columns
+                                                : diagonal;
+    pith_scope *w = pithp_work_open(s);
+    if (!w)
+        return NULL;
+    const pith_array *row = pith_iota(w, PITH_I64, PITH_SHAPE(rows, 1), 0);
+    const pith_array *column = pith_arange(w, PITH_I64, columns);
+    const pith_array *there = pith_add(w, row, pith_i64(w, offset));
+    const pith_array *on = pith_equal(w, there, column);
+    return pithp_work_close(s, w, pith_cast(w, on, dtype));
 }

@@ -98,23 +98,12 @@ const pith_array *pith_all(pith_scope *s, const pith_array *a, pith_axes axes) {
     return enter(s, "pith_all", a) ? reduce(s, PITHP_OP_ALL, "pith_all", a, axes) : NULL;
 }
 
-static const pith_array *place_of(pith_scope *s,
-                                  pithp_primitive primitive,
-                                  const char *function,
-                                  const pith_array *a,
-                                  int axis) {
-    if (!enter(s, function, a))
-        return NULL;
-    const int counted = pithp_axis(s, function, axis, pithp_array_spec(a)->rank);
-    return counted < 0
-               ? NULL
-               : pithp_bind(s, primitive, 1, &a, &(pithp_reduce_params){1u << counted});
+const pith_array *pith_argmin(pith_scope *s, const pith_array *a, pith_axes axes) {
+    return enter(s, "pith_argmin", a) ? reduce(s, PITHP_OP_ARGMIN, "pith_argmin", a, axes)
+                                      : NULL;
 }
 
-const pith_array *pith_argmin(pith_scope *s, const pith_array *a, int axis) {
-    return place_of(s, PITHP_OP_ARGMIN, "pith_argmin", a, axis);
-}
-
-const pith_array *pith_argmax(pith_scope *s, const pith_array *a, int axis) {
-    return place_of(s, PITHP_OP_ARGMAX, "pith_argmax", a, axis);
+const pith_array *pith_argmax(pith_scope *s, const pith_array *a, pith_axes axes) {
+    return enter(s, "pith_argmax", a) ? reduce(s, PITHP_OP_ARGMAX, "pith_argmax", a, axes)
+                                      : NULL;
 }

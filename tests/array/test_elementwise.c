@@ -116,6 +116,63 @@ Test(elementwise, casts_round_to_even_and_saturate) {
     pt_close(rt);
 }
 
+Test(elementwise, clips_with_one_bound) {
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    const double x[] = {-3, 0, 5, NAN};
+    const pith_array *a = vector(s, PITH_F64, 4, x), *one = pith_f64(s, 1);
+    expect(s, pith_clip(s, a, one, NULL), 4, (double[]){1, 1, 5, NAN});
+    expect(s, pith_clip(s, a, NULL, one), 4, (double[]){-3, 0, 1, NAN});
+    pt_fails(PITH_E_ARG, s, pith_clip(s, a, NULL, NULL));
+    pt_says("both bounds are NULL");
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
+Test(elementwise, splits_and_scales_by_powers_of_two) {
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    const double x[] = {0x1.8p-1073, -6, INFINITY, -0.0};
+    const pith_array *a = vector(s, PITH_F64, 4, x), *exponent;
+    const pith_array *mantissa = pith_frexp(s, a, &exponent);
+    expect(s, mantissa, 4, (double[]){0.75, -0.75, INFINITY, -0.0});
+    expect(s, exponent, 4, (double[]){-1072, 3, 0, 0});
+    expect(s, pith_ldexp(s, mantissa, exponent), 4, x);
+    const pith_array *far = vector(s, PITH_I64, 4, (double[]){1e15, -1e15, 2047, -2200});
+    expect(s, pith_ldexp(s, pith_f64(s, -1), far), 4,
+           (double[]){-INFINITY, -0.0, -INFINITY, -0.0});
+    expect(s, pith_ldexp(s, pith_f64(s, 0x1p-1074), pith_i32(s, 2097)), 1,
+           (double[]){0x1p1023});
+    /* rounded once, to even: 0x1.8p-24 of f16, whose least is 0x1p-24 */
+    expect(s,
+           pith_ldexp(s, vector(s, PITH_F16, 2, (double[]){1.5, 1.25}), pith_i32(s, -24)),
+           2, (double[]){0x1p-23, 0x1p-24});
+    pt_fails(PITH_E_DTYPE, s, pith_ldexp(s, a, a));
+    pt_says("b: expected integers");
+    pt_fails(PITH_E_DTYPE, s, pith_ldexp(s, exponent, exponent));
+    pt_fails(PITH_E_DTYPE, s, pith_frexp(s, exponent, &mantissa));
+    cr_assert(!mantissa);
+    pt_fails(PITH_E_ARG, s, pith_frexp(s, a, NULL));
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
+Test(elementwise, leaves_integers_to_their_operations) {
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    const pith_array *i = vector(s, PITH_I8, 2, (double[]){-128, 7});
+    expect(s, pith_nan_to_num(s, i), 2, (double[]){-128, 7});
+    expect(s, pith_trunc_divide(s, i, pith_like(s, i, -2)), 2, (double[]){64, -3});
+    expect(s, pith_shift_right_logical(s, i, pith_like(s, i, 7)), 2, (double[]){1, 0});
+    pt_fails(PITH_E_DTYPE, s, pith_trunc_divide(s, pith_f32(s, 1), pith_f32(s, 1)));
+    pt_says("pith_trunc_divide: expected integers, got f32");
+    cr_assert(pith_promote_types(PITH_I8, PITH_U8) == PITH_I16);
+    cr_assert(pith_promote_types(PITH_I8, PITH_F32) == PITH_DTYPE_NONE);
+    cr_assert(pith_promote_types((pith_dtype)99, PITH_F32) == PITH_DTYPE_NONE);
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
 /* The same bits for every number of threads and for small and large arrays. */
 Test(elementwise, bits_do_not_depend_on_threads_or_place) {
     enum { N = 100003 };

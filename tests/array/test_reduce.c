@@ -78,10 +78,10 @@ Test(reduce, nan_is_greatest_and_least) {
     const pith_array *x = pith_array_copy(s, PITH_F64, PITH_SHAPE(5), values);
     cr_assert(isnan(pith_read_f64(s, pith_max(s, x, PITH_ALL_AXES))) &&
               isnan(pith_read_f64(s, pith_min(s, x, PITH_ALL_AXES))));
-    cr_assert(pith_read_i64(s, pith_argmax(s, x, 0)) == 2 &&
-              pith_read_i64(s, pith_argmin(s, x, -1)) == 2);
+    cr_assert(pith_read_i64(s, pith_argmax(s, x, PITH_AXES(0))) == 2 &&
+              pith_read_i64(s, pith_argmin(s, x, PITH_AXES(-1))) == 2);
     const pith_array *head = pith_slice_array(s, x, 1, &PITH_SLICE(0, 2, 1));
-    cr_assert(pith_read_i64(s, pith_argmax(s, head, 0)) == 0 &&
+    cr_assert(pith_read_i64(s, pith_argmax(s, head, PITH_AXES(0))) == 0 &&
               pith_read_f64(s, pith_min(s, head, PITH_ALL_AXES)) == -1);
     pith_scope_close(s);
     pt_close(rt);

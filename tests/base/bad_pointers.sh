@@ -62,17 +62,23 @@ function category(type, name) {
     if (type == "pith_scope*") return "S"
     if (type == "pith_runtime*") return "R"
     if (type == "void*") return name ~ /^(data|host|value|closure|bytes)$/ ? "N" : "O"
+    if (type ~ /\*\*$/ && name ~ /^(exponent|compensation)$/) return "N" # set by the call
     if (type == "pith_array**" || type == "void**") return "I"
     if (base_of(type) in opaque || type == "pith_index*") return "O"
     return type ~ /\*$/ ? "N" : ""
 }
 function base_of(type) { sub(/\*$/, "", type); return type }
+function takes_integers(f, name) {
+    return f ~ /bitwise|shift_|population|count_leading|trunc_divide/ || (f == "pith_ldexp" && name == "b")
+}
 function good(type, name, kind) {
     if (kind == "S") return "g->scope"
     if (kind == "R") return "g->runtime"
     if (kind == "F") { return type == "pith_leaf_function" ? "GOOD_leaf" : type == "pith_fold_function" ? "GOOD_fold" : "NULL" }
     if (kind == "I") return "g->items"
-    if (type == "pith_array*" && name ~ /^(index|at)$/) return "g->index"
+    # Integers where the parameter or the function wants them.
+    if (type == "pith_array*" && (name ~ /^(index|at|starts|ids)$/ || takes_integers(of, name)))
+        return "g->index"
     if (type == "pith_array*" && name == "condition") return "g->condition"
     if (type == "pith_array*" || (kind == "O" && type == "void*")) return "g->array"
     if (kind == "O") { needed[base_of(type)] = 1; return "GOOD_" base_of(type) }
@@ -86,10 +92,11 @@ function good(type, name, kind) {
     if (type == "pith_dtype") return "PITH_F64"
     if (type == "bool") return "true"
     if (type ~ /^pith_/) return "(" type "){0}"
-    return name ~ /^(axis|index|leaf|node|number|parameter_count)$/ ? "0" : type == "size_t" ? "8" : "1"
+    return name ~ /^(axis|first|second|source|destination|index|leaf|node|number|parameter_count)$/ ? "0" : type == "size_t" ? "8" : "1"
 }
 function emit(name, parameters,    all, n, i, type, kind, call, rows, scoped) {
     n = split_parameters(parameters, all)
+    of = name
     scoped = 0
     for (i = 1; i <= n; i++) {
         if (all[i] == "..." || all[i] == "void") continue

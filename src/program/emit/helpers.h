@@ -255,5 +255,170 @@ M_FN i32 M_NAME(m_signbit, f64)(f64 a) {
     }
 M_REALS(f32)
 M_REALS(f64)
+/* The inverse of erf. f32: Giles, "Approximating the erfinv function", 2010, two
+ * polynomials in w = -log(1 - x^2). */
+#define M_TERM(central, tail) p = (is_central ? (central) : (tail)) + p * t
+M_FN f32 M_NAME(m_erf_inv, f32)(f32 x) {
+    const f32 w = -m_log((1.0f - x) * (1.0f + x));
+    const i32 is_central = w < 5.0f;
+    const f32 t = is_central ? w - 2.5f : m_sqrt(w) - 3.0f;
+    f32 p = is_central ? 2.81022636e-08f : -0.000200214257f;
+    M_TERM(3.43273939e-07f, 0.000100950558f);
+    M_TERM(-3.5233877e-06f, 0.00134934322f);
+    M_TERM(-4.39150654e-06f, -0.00367342844f);
+    M_TERM(0.00021858087f, 0.00573950773f);
+    M_TERM(-0.00125372503f, -0.0076224613f);
+    M_TERM(-0.00417768164f, 0.00943887047f);
+    M_TERM(0.246640727f, 1.00167406f);
+    M_TERM(1.50140941f, 2.83297682f);
+    return m_abs(x) == 1.0f ? m_copysign(m_from_bits_u32(0x7F800000u), x) : p * x;
+}
+#undef M_TERM
+/* f64: Wichura's algorithm AS 241, 1988, rational in 0.425^2 - (x / 2)^2 or, in the two
+ * tails, in the root of the logarithm of what is beyond x. */
+#define M_TERM(p, central, near, far)                                                    \
+    p = p * r + (is_central ? (central) : is_near ? (near) : (far))
+M_FN f64 M_NAME(m_erf_inv, f64)(f64 x) {
+    const f64 root = m_sqrt(-m_log(0.5 * (1.0 - m_abs(x))));
+    const i32 is_central = m_abs(x) <= 0.85, is_near = root <= 5.0;
+    const f64 r = is_central ? 0.180625 - 0.25 * x * x : root - (is_near ? 1.6 : 5.0);
+    const f64 q = is_central ? 0.5 * x : m_copysign(1.0, x);
+    f64 n = is_central ? 2.5090809287301226727e+3
+            : is_near  ? 7.7454501427834140764e-4
+                       : 2.01033439929228813265e-7;
+    f64 d = is_central ? 5.2264952788528545610e+3
+            : is_near  ? 1.05075007164441684324e-9
+                       : 2.04426310338993978564e-15;
+    M_TERM(n, 3.3430575583588128105e+4, 2.27238449892691845833e-2,
+           2.71155556874348757815e-5);
+    M_TERM(n, 6.7265770927008700853e+4, 2.4178072517745061177e-1,
+           1.2426609473880784386e-3);
+    M_TERM(n, 4.5921953931549871457e+4, 1.27045825245236838258e+0,
+           2.6532189526576123093e-2);
+    M_TERM(n, 1.3731693765509461125e+4, 3.64784832476320460504e+0,
+           2.9656057182850489123e-1);
+    M_TERM(n, 1.9715909503065514427e+3, 5.7694972214606914055e+0,
+           1.7848265399172913358e+0);
+    M_TERM(n, 1.3314166789178437745e+2, 4.6303378461565452959e+0,
+           5.4637849111641143699e+0);
+    M_TERM(n, 3.3871328727963666080e+0, 1.42343711074968357734e+0,
+           6.6579046435011037772e+0);
+    M_TERM(d, 2.8729085735721942674e+4, 5.475938084995344946e-4,
+           1.4215117583164458887e-7);
+    M_TERM(d, 3.9307895800092710610e+4, 1.51986665636164571966e-2,
+           1.8463183175100546818e-5);
+    M_TERM(d, 2.1213794301586595867e+4, 1.4810397642748007459e-1,
+           7.868691311456132591e-4);
+    M_TERM(d, 5.3941960214247511077e+3, 6.8976733498510000455e-1,
+           1.48753612908506148525e-2);
+    M_TERM(d, 6.8718700749205790830e+2, 1.6763848301838038494e+0,
+           1.3692988092273580531e-1);
+    M_TERM(d, 4.2313330701600911252e+1, 2.05319162663775882187e+0,
+           5.9983220655588793769e-1);
+    d = d * r + 1.0;
+    return m_abs(x) == 1.0 ? m_copysign(m_from_bits_u64((u64)0x7FF << 52), x)
+                           : q * n * 0.70710678118654752440 / d;
+}
+#undef M_TERM
+
+/* ---- Exponents ---- */
+
+/* A float as its mantissa, 1/2 to 1, and its exponent; of what is no such product (0,
+ * inf, nan) itself and 0. And a * 2^b for a whole b, rounded once. */
+#define M_EXPONENTS(F, U, DIGITS, BIAS, LEAST, UP, DOWN)                                 \
+    M_FN F M_NAME(m_frexp_mantissa, F)(F a) {                                            \
+        const F wide = m_abs(a) < LEAST ? a * (F)0x1p64 : a;                             \
+        const U mask = (U)(2 * BIAS + 1) << DIGITS;                                      \
+        const U bits = (m_bits_##F(wide) & ~mask) | ((U)(BIAS - 1) << DIGITS);           \
+        return (a == 0) | !(a - a == 0) ? a : m_from_bits_##U(bits);                     \
+    }                                                                                    \
+    M_FN F M_NAME(m_frexp_exponent, F)(F a) {                                            \
+        const F wide = m_abs(a) < LEAST ? a * (F)0x1p64 : a;                             \
+        const i32 e = (i32)((m_bits_##F(wide) >> DIGITS) & (U)(2 * BIAS + 1));           \
+        const i32 exponent = e - (BIAS - 1) - (m_abs(a) < LEAST ? 64 : 0);               \
+        return (a == 0) | !(a - a == 0) ? (F)0 : (F)exponent;                            \
+    }                                                                                    \
+    M_FN F M_NAME(m_ldexp, F)(F a, F b) {                                                \
+        i32 n = b > 4 * BIAS ? 4 * BIAS : b > -4 * BIAS ? (i32)b : -4 * BIAS;            \
+        F y = a;                                                                         \
+        for (i32 twice = 0; twice < 2 && n > BIAS; twice++, n -= BIAS)                   \
+            y *= UP;                                                                     \
+        /* a part of DOWN leaves the rest so small that no digit is rounded twice */     \
+        for (i32 twice = 0; twice < 2 && n < 1 - BIAS; twice++)                          \
+            y *= DOWN, n += BIAS - 2 - DIGITS;                                           \
+        n = n > BIAS ? BIAS : n < 1 - BIAS ? 1 - BIAS : n;                               \
+        return b != b ? a + b : y * m_from_bits_##U((U)(n + BIAS) << DIGITS);            \
+    }
+M_EXPONENTS(f32, u32, 23, 127, 0x1p-126f, 0x1p127f, 0x1p-102f)
+M_EXPONENTS(f64, u64, 52, 1023, 0x1p-1022, 0x1p1023, 0x1p-969)
+
+/* ---- Special functions that no library gives ---- */
+
+/* The derivative of lgamma: reflected where x is at most -1, stepped to [1, 2] below 10,
+ * where a quotient about the function's root serves (as in Boost), else asymptotic. */
+M_FN f64 M_NAME(m_digamma, f64)(f64 x) {
+    if (x == 0)
+        return m_copysign(1 / m_abs(x), -x);
+    if ((x < 0 && x == m_floor(x)) || x != x)
+        return x + (f64)__builtin_nan("");
+    f64 y = x, sum = 0;
+    if (x <= -1) {
+        y = 1 - x;
+        sum = 3.14159265358979323846 / m_tan(3.14159265358979323846 * (m_rint(x) - x));
+    }
+    if (y >= 10) {
+        const f64 z = 1 / ((y - 1) * (y - 1));
+        const f64 series =
+            ((((((-0.44325980392156862745 * z + 0.083333333333333333333) * z -
+                 0.021092796092796092796) *
+                    z +
+                0.0075757575757575757576) *
+                   z -
+               0.0041666666666666666667) *
+                  z +
+              0.0039682539682539682540) *
+                 z -
+             0.0083333333333333333333) *
+                z +
+            0.083333333333333333333;
+        return sum + (m_log(y - 1) + 0.5 / (y - 1) - z * series);
+    }
+    for (; y > 2; sum += 1 / y)
+        y -= 1;
+    for (; y < 1; y += 1)
+        sum -= 1 / y;
+    const f64 t = y - 1;
+    const f64 g = y - 1569415565 * 0x1p-30 - 381566830 * 0x1p-60 - 9.016312093258696e-20;
+    const f64 p = ((((-0.0020713321167745952 * t - 0.045251321448739056) * t -
+                     0.28919126444774784) *
+                        t -
+                    0.65031853770896507) *
+                       t -
+                   0.32555031186804491) *
+                      t +
+                  0.25479851061131551;
+    const f64 q = (((((-0.55789841321675513e-6 * t + 0.0021284987017821144) * t +
+                      0.054151797245674225) *
+                         t +
+                     0.43593529692665969) *
+                        t +
+                    1.4606242909763515) *
+                       t +
+                   2.0767117023730469) *
+                      t +
+                  1;
+    return sum + (g * 0.99558162689208984375 + g * (p / q));
+}
+M_FN f32 M_NAME(m_digamma, f32)(f32 x) {
+    return (f32)M_NAME(m_digamma, f64)((f64)x);
+}
+
+#define M_LOGADDEXP(F)                                                                   \
+    M_FN F M_NAME(m_logaddexp, F)(F a, F b) {                                            \
+        const F more = m_log1p(m_exp(-m_abs(a - b)));                                    \
+        return a == b ? a + (F)0.69314718055994530942 : (a > b ? a : b) + more;          \
+    }
+M_LOGADDEXP(f32)
+M_LOGADDEXP(f64)
 
 #endif

@@ -50,6 +50,10 @@ fresh; printf '#include "checkpoint/checkpoint_internal.h"\n' >src/lens/lens.c
 must fail imports "rooms of one rank include each other"
 fresh; printf '#include <jansson.h>\n' >>src/tree/walk.c
 must fail imports "jansson outside its room"
+fresh; mkdir -p tools/oracle; printf '#include <jansson.h>\n' >tools/oracle/golden.c
+must pass imports "the reader of golden cases takes jansson"
+fresh; mkdir -p tools/pith; printf '#include <jansson.h>\n' >tools/pith/show.c
+must fail imports "another program takes jansson"
 fresh; printf '#  include <cuda_runtime_api.h>\n' >>src/tree/walk.c
 must fail imports "CUDA outside its rooms"
 fresh; printf '#include "tree/tree_internal.h"\n' >>examples/melt.c

@@ -1,9 +1,9 @@
 /* Reads a family of golden cases: a JSON file of cases and a safetensors file of their
- * operands and results (tests/data/golden), and compares results as the cases ask. */
-#ifndef PITH_TESTS_GOLDEN_H
-#define PITH_TESTS_GOLDEN_H
+ * operands and results, and compares results as the cases ask. Shared with the tests. */
+#ifndef PITH_ORACLE_GOLDEN_H
+#define PITH_ORACLE_GOLDEN_H
 
-#include "pith/base.h"
+#include <pith/base.h>
 
 typedef struct golden_json {
     char kind; /* { [ s(tring) n(umber) t(rue) f(alse) z (null) */
@@ -19,15 +19,16 @@ typedef struct golden_tensor {
 } golden_tensor;
 
 typedef struct golden_family {
+    char *name, *file;              /* file: the tensor file's bytes */
     golden_json *document, *header; /* of the cases, and of the tensor file */
     golden_tensor *tensors;
     int64_t tensor_count;
     struct golden_family *next; /* opened before it */
 } golden_family;
 
-/* The family of that name, which stays open; a missing or malformed file ends the test.
- */
-golden_family *golden_open(const char *name);
+/* The family of that name in a folder, which stays open; NULL where there is no such
+ * file. A malformed one ends the program with status 2. */
+golden_family *golden_read(const char *folder, const char *name);
 
 /* Cases one after the other: the first for NULL, NULL after the last. */
 const golden_json *golden_next(const golden_family *g, const golden_json *before);
@@ -43,9 +44,17 @@ int64_t golden_integer(const golden_json *value); /* a number, or its text */
 const golden_tensor *
 golden_tensor_of(const golden_family *g, const golden_json *one, const char *list, int k);
 
-/* The first element where got is not as good as the case's k-th result; -1: all are. */
-int64_t
-golden_compare(const golden_family *g, const golden_json *one, int k, const void *got);
+/* The worst element where got is not as good as the case's k-th result; -1: all are.
+ * *wrong (may be NULL): how many there are. */
+int64_t golden_compare(const golden_family *g,
+                       const golden_json *one,
+                       int k,
+                       const void *got,
+                       int64_t *wrong);
+/* How far apart two elements are: floats in representable values (one of them NaN:
+ * UINT64_MAX), integers as numbers. */
+uint64_t
+golden_distance(const pith_spec *spec, const void *got, const void *want, int64_t i);
 
 /* An element as text, for messages. */
 const char *

@@ -1,0 +1,35 @@
+/* Operations made of others: what lies between is given back when they end. */
+#include "array/array_internal.h"
+
+enum { SMALL_BYTES = 4096 };
+
+pith_scope *pithp_work_open(pith_scope *s) {
+    pith_scope *work = pith_scope_open_in(s);
+    if (pithp_scope_writable(work))
+        return work;
+    pithp_fail_memory(s, PITHP_BLOCK_BYTES);
+    return NULL;
+}
+
+const pith_array *pithp_work_keep(pith_scope *s, const pith_array *result) {
+    if (!result || s->error.code != PITH_OK)
+        return NULL;
+    const pith_spec *spec = pithp_array_spec(result);
+    if (spec->bytes > SMALL_BYTES)
+        return pithp_array_view(s, spec, result->buffer, result->data);
+    /* a view would hold the block of all small arrays of the work */
+    pith_array *copy = pithp_array_make(s, spec);
+    if (copy && spec->bytes &&
+        pithp_copy(s, copy->data, result->data, spec->bytes) != PITH_OK) {
+        pithp_array_drop(s, copy);
+        return NULL;
+    }
+    return copy;
+}
+
+const pith_array *
+pithp_work_close(pith_scope *s, pith_scope *work, const pith_array *result) {
+    const pith_array *kept = pithp_work_keep(s, result);
+    pith_scope_close(work);
+    return kept;
+}

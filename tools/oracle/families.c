@@ -1,0 +1,24 @@
+/* Which table serves which family. */
+#include "oracle.h"
+
+#include <string.h>
+
+static const struct {
+    const char *family;
+    const oracle_row *rows;
+} tables[] = {
+    {"elementwise", oracle_elementwise},
+    {"transcendental", oracle_elementwise},
+    {"cast", oracle_cast},
+    {"reduce", oracle_reduce},
+    {"shape", oracle_shape},
+};
+
+const oracle_row *oracle_find(const char *family, const char *op) {
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        if (!strcmp(tables[i].family, family))
+            for (const oracle_row *row = tables[i].rows; row->op; row++)
+                if (!strcmp(row->op, op))
+                    return row;
+    return NULL;
+}

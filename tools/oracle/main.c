@@ -1,0 +1,124 @@
+/* oracle [--mode eager] [--family NAME] [--device NAME] DIR: every case of a golden
+ * folder through pith's public functions. Status 0: all passed; 1: some did not; 2:
+ * trouble. */
+#include "oracle.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TROUBLE = 2, MOST_FAMILIES = 256, REPORT_BYTES = 16384 };
+
+typedef struct {
+    int64_t passed, failed, informative; /* the last: differences that do not count */
+} tally;
+
+static _Noreturn void trouble(const char *why, const char *what) {
+    fprintf(stderr, "oracle: %s%s\n", why, what);
+    exit(TROUBLE);
+}
+
+static int by_text(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The names of the families in a folder, sorted. */
+static int families_in(const char *folder, char *names[MOST_FAMILIES]) {
+    DIR *d = opendir(folder);
+    if (!d)
+        trouble("cannot read the folder ", folder);
+    int count = 0;
+    for (const struct dirent *entry; (entry = readdir(d)) != NULL;) {
+        const size_t n = strlen(entry->d_name);
+        if (n <= 5 || strcmp(entry->d_name + n - 5, ".json") != 0)
+            continue;
+        if (count == MOST_FAMILIES)
+            trouble("too many families in ", folder);
+        names[count] = calloc(n + 1, 1);
+        if (!names[count])
+            trouble("no memory", "");
+        memcpy(names[count++], entry->d_name, n - 5);
+    }
+    closedir(d);
+    qsort(names, (size_t)count, sizeof *names, by_text);
+    return count;
+}
+
+/* A difference of a case, each of its lines with the case's name in front. */
+static void print(const golden_family *family, const golden_json *one, char *text) {
+    const golden_json *informative = golden_get(one, "informative");
+    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
+        printf("%s%s: %s (%s): %s\n",
+               informative && informative->kind == 't' ? "informative: " : "",
+               family->name, golden_text(one, "name"), golden_text(one, "op"), line);
+}
+
+static void run_family(pith_runtime *rt,
+                       const oracle_mode *mode,
+                       const golden_family *g,
+                       tally *sum) {
+    static char text[REPORT_BYTES];
+    tally here = {0, 0, 0};
+    for (const golden_json *one = golden_next(g, NULL); one; one = golden_next(g, one)) {
+        const golden_json *informative = golden_get(one, "informative");
+        oracle_case(rt, mode, g, one, text, sizeof text);
+        const bool differs = text[0] != 0;
+        if (differs)
+            print(g, one, text);
+        if (informative && informative->kind == 't')
+            here.informative += differs;
+        else if (differs)
+            here.failed++;
+        else
+            here.passed++;
+    }
+    printf("%s: %lld passed, %lld failed, %lld informative ones differ\n", g->name,
+           (long long)here.passed, (long long)here.failed, (long long)here.informative);
+    fflush(stdout);
+    sum->passed += here.passed;
+    sum->failed += here.failed;
+}
+
+int main(int argc, char **argv) {
+    const char *family = NULL, *folder = NULL, *mode_name = "eager";
+    pith_open_options options = {.device = NULL};
+    for (int i = 1; i < argc; i++) {
+        const bool more = i + 1 < argc;
+        if (!strcmp(argv[i], "--mode") && more)
+            mode_name = argv[++i];
+        else if (!strcmp(argv[i], "--family") && more)
+            family = argv[++i];
+        else if (!strcmp(argv[i], "--device") && more)
+            options.device = argv[++i];
+        else if (argv[i][0] != '-' && !folder)
+            folder = argv[i];
+        else
+            trouble("usage: oracle [--mode eager] [--family NAME] [--device NAME] DIR",
+                    "");
+    }
+    const oracle_mode *mode = oracle_mode_named(mode_name);
+    if (!folder || !mode)
+        trouble(folder ? "no such mode: " : "no folder is named",
+                folder ? mode_name : "");
+    char *names[MOST_FAMILIES];
+    const int count = families_in(folder, names);
+    pith_runtime *rt = pith_open(&options);
+    tally sum = {0, 0, 0};
+    int ran = 0;
+    for (int i = 0; i < count; i++) {
+        const golden_family *g = NULL;
+        if (!family || !strcmp(family, names[i])) {
+            g = golden_read(folder, names[i]);
+            if (!g)
+                trouble("cannot read the family ", names[i]);
+            run_family(rt, mode, g, &sum);
+            ran++;
+        }
+        free(names[i]);
+    }
+    pith_close(rt);
+    if (!ran)
+        trouble("no family of cases in ", family ? family : folder);
+    printf("%lld passed, %lld failed\n", (long long)sum.passed, (long long)sum.failed);
+    return sum.failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

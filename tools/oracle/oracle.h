@@ -1,0 +1,94 @@
+/* The oracle: runs golden cases through pith's public functions and tells what differs.
+ *
+ * A family of cases has a table from operations to handlers, one file a family. A handler
+ * maps operands and parameters to results and knows nothing of how it is called; a mode
+ * (mode.c) does: at once, and later traced or by the reference interpreter. */
+#ifndef PITH_ORACLE_H
+#define PITH_ORACLE_H
+
+#include "golden.h"
+
+#include <pith/pith.h>
+
+enum { ORACLE_OPERANDS = 64, ORACLE_RESULTS = 16, ORACLE_TEXT_BYTES = 1024 };
+
+/* One call of an operation. A handler sets results, or leaves an error on the scope. */
+typedef struct oracle_call {
+    const char *op;
+    const golden_json *params; /* NULL where the case has none */
+    int count, results;
+    const pith_array *in[ORACLE_OPERANDS], *out[ORACLE_RESULTS];
+    char trouble[ORACLE_TEXT_BYTES]; /* set: the case asks for what the handler does not
+                                        know; it has failed whatever was expected */
+} oracle_call;
+
+typedef const pith_array *(*oracle_unary)(pith_scope *s, const pith_array *a);
+typedef const pith_array *(*oracle_binary)(pith_scope *s,
+                                           const pith_array *a,
+                                           const pith_array *b);
+
+typedef struct oracle_row {
+    const char *op;
+    void (*run)(pith_scope *s, const struct oracle_row *row, oracle_call *call);
+    oracle_unary unary; /* for handlers that serve several rows */
+    oracle_binary binary;
+    /* Of operations that do not map arrays to arrays: whether the case holds; text says
+     * why it does not. */
+    bool (*judge)(pith_scope *s, const golden_json *one, char text[ORACLE_TEXT_BYTES]);
+} oracle_row;
+
+/* Tables end with a row without a name. */
+extern const oracle_row oracle_elementwise[], oracle_cast[], oracle_reduce[],
+    oracle_shape[];
+
+/* The row of a family's operation; NULL where there is none. */
+const oracle_row *oracle_find(const char *family, const char *op);
+
+/* ---- Handlers and parameters that several tables need ---- */
+
+void oracle_run_unary(pith_scope *s, const oracle_row *row, oracle_call *call);
+void oracle_run_binary(pith_scope *s, const oracle_row *row, oracle_call *call);
+#define ORACLE_UNARY(name, function)                                                     \
+    { .op = name, .run = oracle_run_unary, .unary = function }
+#define ORACLE_BINARY(name, function)                                                    \
+    { .op = name, .run = oracle_run_binary, .binary = function }
+
+/* The result of a handler with one. */
+void oracle_give(oracle_call *call, const pith_array *result);
+void oracle_trouble(oracle_call *call, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Parameters; missing ones, null ones and those of another kind: the default. */
+int64_t oracle_integer(const oracle_call *call, const char *key, int64_t otherwise);
+double oracle_number(const oracle_call *call, const char *key, double otherwise);
+const char *oracle_text(const oracle_call *call, const char *key); /* or "" */
+bool oracle_flag(const oracle_call *call, const char *key);
+/* A list, or NULL. */
+const golden_json *oracle_list(const oracle_call *call, const char *key);
+pith_dtype oracle_dtype(oracle_call *call, const char *key);
+/* More than 8 extents or axes leave a rank or count beyond 8, which pith refuses. */
+pith_shape oracle_shape_of(const golden_json *list);
+pith_axes oracle_axes_of(const golden_json *list);
+/* An array's rank; 0 of none. */
+int oracle_rank(const pith_array *a);
+
+/* ---- Modes ---- */
+
+typedef struct oracle_mode {
+    const char *name;
+    void (*call)(pith_scope *s, const oracle_row *row, oracle_call *call);
+} oracle_mode;
+
+const oracle_mode *oracle_mode_named(const char *name); /* NULL: there is none */
+
+/* Run a case in a scope of its own.
+ *
+ * @param text What differs, in one line or several; empty where nothing does. */
+void oracle_case(pith_runtime *rt,
+                 const oracle_mode *mode,
+                 const golden_family *family,
+                 const golden_json *one,
+                 char *text,
+                 size_t size);
+
+#endif
