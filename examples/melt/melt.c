@@ -5,36 +5,39 @@
 
 #include <stdlib.h>
 
-/* Lists of the neighbours of `position`, which is folded into the box on the way. */
-static const Lists *build_lists(pith_scope *s,
-                                const Sim *sim,
-                                const pith_array *position,
-                                const pith_array **folded) {
+/* Lists of the neighbours of atoms, which are folded into the box and sorted by cells on
+ * the way. */
+static const Lists *build_lists(pith_scope *s, const Sim *sim, Atoms *atoms) {
     const Lists *old = sim->lists;
     const double reach = sim->cutoff + sim->skin;
     const int64_t nx = old->cells.nx, ny = old->cells.ny, nz = old->cells.nz;
     const melt_fold_result fold =
-        pith_launch(s, melt_fold, position, sim->box, nx, ny, nz);
-    const pith_array *order = pith_argsort(s, fold.cell, 0);
-    const melt_cells_result cells =
-        pith_launch(s, melt_cells, fold.cell, order, fold.folded, nx * ny * nz);
+        pith_launch(s, melt_fold, atoms->position, sim->box, nx, ny, nz);
+    const melt_sort_result sorted =
+        pith_launch(s, melt_sort, fold.cell, pith_argsort(s, fold.cell, 0), fold.folded,
+                    atoms->velocity, atoms->id, nx * ny * nz);
     const melt_neighbours_result near =
-        pith_launch(s, melt_neighbours, fold.cell, cells.start, cells.sorted,
-                    cells.sorted_atom, sim->box, reach, nx, ny, nz, old->max_neighbours);
+        pith_launch(s, melt_neighbours, sorted.start, sorted.axes, sim->box, reach, nx,
+                    ny, nz, old->max_neighbours);
     Lists next = *old;
     next.neighbour = near.neighbour;
     next.count = near.count;
-    next.origin = *folded = fold.folded;
+    next.origin = atoms->position = sorted.position;
+    atoms->velocity = sorted.sorted_velocity;
+    atoms->id = sorted.sorted_id;
     return pith_freeze(s, Lists, &next);
 }
 
-static melt_force_result forces(pith_scope *s,
-                                const Sim *sim,
-                                const pith_array *position,
-                                const pith_array *velocity,
-                                const Lists *lists) {
-    return pith_launch(s, melt_force, position, velocity, lists->neighbour, lists->count,
-                       sim->box, sim->cutoff, sim->dt);
+/* Atoms with the forces on them, and their velocities after the second half of the kick
+ * of a step. */
+static const Atoms *
+kick(pith_scope *s, const Sim *sim, const Lists *lists, Atoms atoms, double dt) {
+    const melt_force_result result =
+        pith_launch(s, melt_force, atoms.position, atoms.velocity, lists->neighbour,
+                    lists->count, sim->box, sim->cutoff, dt);
+    atoms.velocity = result.kicked;
+    atoms.force = result.force;
+    return pith_freeze(s, Atoms, &atoms);
 }
 
 /* One step of velocity Verlet. */
@@ -44,11 +47,10 @@ static const Sim *verlet(pith_scope *s, const Sim *in) {
         pith_launch(s, melt_drift, atoms->position, atoms->velocity, atoms->force,
                     in->lists->origin, in->dt, in->skin / 2);
     Sim next = *in;
-    const pith_array *position = drift.moved;
+    Atoms moved = {.position = drift.moved, .velocity = drift.kicked, .id = atoms->id};
     if (pith_read_bool(s, drift.stale)) /* an atom has moved half the skin */
-        next.lists = build_lists(s, in, drift.moved, &position);
-    const melt_force_result kick = forces(s, in, position, drift.kicked, next.lists);
-    next.atoms = pith_freeze(s, Atoms, &((Atoms){position, kick.kicked, kick.force}));
+        next.lists = build_lists(s, in, &moved);
+    next.atoms = kick(s, in, next.lists, moved, in->dt);
     next.step = pith_add(s, in->step, pith_i64(s, 1));
     return pith_freeze(s, Sim, &next);
 }
@@ -59,21 +61,21 @@ melt_start(pith_scope *s, const Atoms *atoms, const pith_array *box, const Optio
     double lengths[3];
     if (!pith_read(s, box, lengths, sizeof lengths))
         return NULL;
+    const int64_t n = pith_array_spec(atoms->position)->shape[0];
     Sim sim = pith_initial(Sim);
     Lists lists = pith_initial(Lists);
     lists.max_neighbours = o->max_neighbours;
-    lists.cells = melt_grid_for(lengths, o->cutoff + o->skin,
-                                pith_array_spec(atoms->position)->shape[0]);
+    lists.cells = melt_grid_for(lengths, o->cutoff + o->skin, n);
     sim.box = box;
     sim.step = pith_i64(s, 0);
     sim.cutoff = o->cutoff;
     sim.skin = o->skin;
     sim.dt = o->dt;
     sim.lists = &lists; /* its statics only: the arrays are built here */
-    Atoms next = *atoms;
-    sim.lists = build_lists(s, &sim, atoms->position, &next.position);
-    next.force = forces(s, &sim, next.position, next.velocity, sim.lists).force;
-    sim.atoms = pith_freeze(s, Atoms, &next);
+    Atoms start = *atoms;
+    start.id = pith_arange(s, PITH_I32, n);
+    sim.lists = build_lists(s, &sim, &start);
+    sim.atoms = kick(s, &sim, sim.lists, start, 0);
     return pith_freeze(s, Sim, &sim);
 }
 

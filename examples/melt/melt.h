@@ -7,7 +7,7 @@
 #include <pith/pith.h>
 
 typedef struct {
-    const pith_array *position, *velocity, *force;
+    const pith_array *position, *velocity, *force, *id;
 } Atoms;
 
 typedef struct {
@@ -26,7 +26,8 @@ typedef struct {
 PITH_NODE(Atoms,
           PITH_LEAF(position, "float[n,3]", .unit = "sigma"),
           PITH_LEAF(velocity, "float[n,3]", .unit = "sigma/tau"),
-          PITH_LEAF(force, "float[n,3]", .unit = "epsilon/sigma"))
+          PITH_LEAF(force, "float[n,3]", .unit = "epsilon/sigma"),
+          PITH_LEAF(id, "i32[n]", .doc = "from 0, in the order of the start"))
 
 PITH_NODE(Lists,
           PITH_LEAF(neighbour,
@@ -65,7 +66,8 @@ Options melt_options(int argc, char **argv);
 
 /* ---- melt.c ---- */
 
-/* The state at step 0: lists and forces of these atoms (force is not looked at). */
+/* The state at step 0: lists and forces of these atoms (force and id are not looked at).
+ */
 const Sim *
 melt_start(pith_scope *s, const Atoms *atoms, const pith_array *box, const Options *o);
 

@@ -1,15 +1,16 @@
 /* The kernels of the melt: velocity Verlet for atoms with a Lennard-Jones potential, cut
  * off, in a periodic box with corners at 0 and box.
  *
- * Neighbour lists are full and hold every pair within cutoff + skin. An entry is the
- * number of the atom and, above IMAGE_SHIFT, the image of it that is near. Entries come
- * in groups of PITH_LANES with one image each, filled up with the atom itself, so that
- * the inner sums run in lanes and shift one atom a group instead of every pair.
+ * Atoms are kept in the order of cells of the box, so that what is near in space is near
+ * in memory. Neighbour lists are full and hold every pair within cutoff + skin. An entry
+ * is the number of the atom and, above IMAGE_SHIFT, the image of it that is near. Entries
+ * come in groups of PITH_LANES with one image each, filled up with the atom itself, so
+ * that the inner sums run in lanes and shift one atom a group instead of every pair.
  *
  * Atoms drift out of the box between two rebuilds, so that images stay what they are.
  *
  * A step is melt_drift, a rebuild where its stale is 1, and melt_force. A rebuild is
- * melt_fold, an argsort of the cells, melt_cells and melt_neighbours; the folded
+ * melt_fold, an argsort of the cells, melt_sort and melt_neighbours; the folded
  * positions are the new origin. melt_force with dt 0 gives the forces of the first step.
  */
 #ifndef MELT_KERNELS_H
@@ -29,9 +30,8 @@ typedef struct melt_grid {
     int64_t nx, ny, nz;
 } melt_grid;
 
-/* The grid to search for neighbours nearer than `distance`: two cells to each side along
- * x and y, four along z, where they are runs in memory; and no more than two cells an
- * atom. */
+/* The grid to search for neighbours nearer than `distance`: two cells to each side, and
+ * no more than one an atom. */
 PITH_HD melt_grid melt_grid_for(const double *box, double distance, int64_t atoms) {
     const double spacing =
         cbrt(box[0] * box[1] * box[2] / (double)(atoms > 0 ? atoms : 1));
@@ -39,7 +39,7 @@ PITH_HD melt_grid melt_grid_for(const double *box, double distance, int64_t atom
     melt_grid grid;
     grid.nx = box[0] > width ? (int64_t)(box[0] / width) : 1;
     grid.ny = box[1] > width ? (int64_t)(box[1] / width) : 1;
-    grid.nz = 2 * box[2] > width ? (int64_t)(2 * box[2] / width) : 1;
+    grid.nz = box[2] > width ? (int64_t)(box[2] / width) : 1;
     return grid;
 }
 
@@ -68,27 +68,36 @@ PITH_KERNEL(melt_fold,
     cell[i] = (int32_t)place;
 }
 
-/* Atoms in the order of their cells: where each cell starts, and the positions, with a
- * group of lanes to spare. order sorts cell, stably. */
-PITH_KERNEL(melt_cells,
+/* Atoms in the order of their cells, and where each cell starts. axes holds the positions
+ * once more, x, y and z apart, with a group of lanes to spare: the search for neighbours
+ * needs few digits. order sorts cell. */
+PITH_KERNEL(melt_sort,
             over(k, n),
             in(i32, cell, "[n]"),
             in(i64, order, "[n]"),
-            in(real, position, "[n,3]"),
+            in(real, folded, "[n,3]"),
+            in(real, velocity, "[n,3]"),
+            in(i32, id, "[n]"),
             size(n),
             extent(cells),
             out(i32, start, "[cells+1]"),
-            out(real, sorted, "[3,n+8]", 0),
-            out(i32, sorted_atom, "[n+8]", 0)) {
-    const int64_t here = cell[order[k]], before = k > 0 ? cell[order[k - 1]] : -1;
+            out(f32, axes, "[3,n+8]", 0),
+            out(real, position, "[n,3]"),
+            out(real, sorted_velocity, "[n,3]"),
+            out(i32, sorted_id, "[n]")) {
+    const int64_t from = order[k];
+    const int64_t here = cell[from], before = k > 0 ? cell[order[k - 1]] : -1;
     for (int64_t c = before + 1; c <= here; c++)
         start[c] = (int32_t)k;
     if (k == n - 1)
         for (int64_t c = here + 1; c <= cells; c++)
             start[c] = (int32_t)n;
-    sorted_atom[k] = (int32_t)order[k];
-    for (int64_t d = 0; d < 3; d++)
-        sorted[d * (n + 8) + k] = position[3 * order[k] + d];
+    for (int64_t d = 0; d < 3; d++) {
+        position[3 * k + d] = folded[3 * from + d];
+        axes[d * (n + 8) + k] = (float)folded[3 * from + d];
+        sorted_velocity[3 * k + d] = velocity[3 * from + d];
+    }
+    sorted_id[k] = id[from];
 }
 
 /* Cells to each side of its own in which an atom may find another nearer than `distance`.
@@ -120,16 +129,18 @@ typedef struct melt_row {
     int64_t found, room;
 } melt_row;
 
-PITH_HD void melt_append(melt_row *row, const int32_t *entry, const int32_t *keep) {
+PITH_HD void
+melt_append(melt_row *row, const int32_t *entry, const float *r2, float limit) {
     if (row->found + PITH_LANES <= row->room) {
-        row->found = pith_append_lanes(row->entries, row->found, entry, keep);
-    } else {
-        for (int q = 0; q < PITH_LANES; q++) {
-            if (keep[q] && row->found < row->room)
-                row->entries[row->found] = entry[q];
-            row->found += keep[q];
-        }
+        row->found = pith_append_below(row->entries, row->found, entry, r2, limit);
+        return;
     }
+    for (int q = 0; q < PITH_LANES; q++)
+        if (r2[q] < limit) {
+            if (row->found < row->room)
+                row->entries[row->found] = entry[q];
+            row->found++;
+        }
 }
 
 /* Fill the last group of an image up. */
@@ -144,60 +155,110 @@ PITH_HD void melt_fill_group(melt_row *row, int32_t filler) {
     row->found = first + PITH_LANES;
 }
 
-/* What the search of one atom's neighbours reads. */
+/* Atoms of one image that may be near those of a cell. */
+enum { MELT_ROOM = 256 };
+typedef struct melt_candidates {
+    float x[MELT_ROOM + PITH_LANES], y[MELT_ROOM + PITH_LANES], z[MELT_ROOM + PITH_LANES];
+    int32_t entry[MELT_ROOM + PITH_LANES];
+    int64_t count;
+} melt_candidates;
+
+/* The search of the neighbours of one cell's atoms, which are first to end - 1. */
 typedef struct melt_search {
-    const int32_t *start, *atom; /* of the cells; of the atoms in their order */
-    const pith_real *x, *y, *z;  /* of the atoms in their order */
-    int64_t ny, nz;              /* cells along y and z */
-    pith_real limit;             /* square of the distance */
-    pith_real at_x, at_y, at_z;  /* the atom, moved against the image */
-    int64_t home;                /* its place in the order of cells */
-    int64_t self;                /* the same in the own image, else -1 */
-    int32_t tag;                 /* the image, as entries have it */
+    const int32_t *start;   /* of the cells */
+    const float *x, *y, *z; /* of the atoms */
+    const double *box;
+    melt_grid grid;
+    int64_t first, end, room;
+    float limit;                /* square of the distance */
+    int32_t *neighbour, *count; /* of the atoms, as they grow */
 } melt_search;
 
-/* Append what is near of the atoms first to end - 1 in the order of cells. */
-PITH_HD void
-melt_search_run(const melt_search *s, int64_t first, int64_t end, melt_row *row) {
-    for (; first < end; first += PITH_LANES) {
-        const int32_t left = (int32_t)(end - first);
-        const int32_t self = (int32_t)(s->self - first);
-        int32_t entry[PITH_LANES];
-        int32_t keep[PITH_LANES];
-        pith_each_lane(q) entry[q] = s->atom[first + q] | s->tag;
-        pith_each_lane(q) {
-            const int32_t lane = (int32_t)q;
-            const pith_real dx = s->at_x - s->x[first + q],
-                            dy = s->at_y - s->y[first + q];
-            const pith_real dz = s->at_z - s->z[first + q];
-            const pith_real r2 = dx * dx + dy * dy + dz * dz;
-            keep[q] = (r2 < s->limit) & (lane < left) & (lane != self);
+/* Append to the lists of the cell's atoms what is near, and take the candidates away. The
+ * last group is filled up with what is far. */
+PITH_HD void melt_test(const melt_search *s, melt_candidates *c) {
+    pith_each_lane(q) c->x[c->count + q] = 1e30f;
+    for (int64_t k = s->first; k < s->end; k++) {
+        const float x = s->x[k], y = s->y[k], z = s->z[k];
+        melt_row row = {&s->neighbour[k * s->room], s->count[k], s->room};
+        for (int64_t g = 0; g < c->count; g += PITH_LANES) {
+            float r2[PITH_LANES];
+            pith_each_lane(q) {
+                const float dx = x - c->x[g + q], dy = y - c->y[g + q];
+                const float dz = z - c->z[g + q];
+                r2[q] = dx * dx + dy * dy + dz * dz;
+            }
+            melt_append(&row, &c->entry[g], r2, s->limit);
         }
-        melt_append(row, entry, keep);
+        s->count[k] = (int32_t)row.found;
+    }
+    c->count = 0;
+}
+
+/* Search one image of the box, 0 to 2 for -1 to 1 lengths along each axis. Cells are
+ * numbered with z the fastest, so those of one x and y are one run of atoms. */
+PITH_HD void melt_search_image(const melt_search *s,
+                               melt_candidates *c,
+                               const melt_cell_range *range,
+                               const int *image) {
+    const int32_t tag = IMAGE(image[0], image[1], image[2]) << IMAGE_SHIFT;
+    const float x = (float)(s->box[0] * (image[0] - 1));
+    const float y = (float)(s->box[1] * (image[1] - 1));
+    const float z = (float)(s->box[2] * (image[2] - 1));
+    for (int64_t a = range[0].first; a <= range[0].last; a++)
+        for (int64_t b = range[1].first; b <= range[1].last; b++) {
+            const int32_t *column = &s->start[(a * s->grid.ny + b) * s->grid.nz];
+            const int64_t end = column[range[2].last + 1];
+            for (int64_t j = column[range[2].first]; j < end; j += PITH_LANES) {
+                if (c->count > MELT_ROOM - PITH_LANES)
+                    melt_test(s, c);
+                const int64_t to = c->count;
+                pith_each_lane(q) {
+                    c->x[to + q] = s->x[j + q] + x;
+                    c->y[to + q] = s->y[j + q] + y;
+                    c->z[to + q] = s->z[j + q] + z;
+                    c->entry[to + q] = (int32_t)j + (int32_t)q + tag;
+                }
+                c->count += end - j < PITH_LANES ? end - j : PITH_LANES;
+            }
+        }
+    melt_test(s, c);
+    for (int64_t k = s->first; k < s->end; k++) {
+        melt_row row = {&s->neighbour[k * s->room], s->count[k], s->room};
+        melt_fill_group(&row, (int32_t)k + tag);
+        s->count[k] = (int32_t)row.found;
     }
 }
 
-/* Cells are numbered with z the fastest, so those of one x and y are one run of atoms. */
-PITH_HD void melt_search_image(const melt_search *s,
-                               melt_cell_range x,
-                               melt_cell_range y,
-                               melt_cell_range z,
-                               melt_row *row) {
-    for (int64_t a = x.first; a <= x.last; a++)
-        for (int64_t b = y.first; b <= y.last; b++) {
-            const int32_t *column = &s->start[(a * s->ny + b) * s->nz];
-            melt_search_run(s, column[z.first], column[z.last + 1], row);
+/* Search the images in which there are cells near this one. */
+PITH_HD void melt_search_cell(const melt_search *s, int64_t cell, double distance) {
+    const melt_grid g = s->grid;
+    const int64_t at[3] = {cell / (g.ny * g.nz), cell / g.nz % g.ny, cell % g.nz};
+    const int64_t reach[3] = {melt_reach(distance, s->box[0], g.nx),
+                              melt_reach(distance, s->box[1], g.ny),
+                              melt_reach(distance, s->box[2], g.nz)};
+    melt_candidates c;
+    melt_cell_range near[3];
+    c.count = 0;
+    for (int x = 0; x < 3; x++) {
+        near[0] = melt_cells_in_image(at[0], reach[0], g.nx, x - 1);
+        for (int y = 0; y < 3 && near[0].first <= near[0].last; y++) {
+            near[1] = melt_cells_in_image(at[1], reach[1], g.ny, y - 1);
+            for (int z = 0; z < 3 && near[1].first <= near[1].last; z++) {
+                const int image[3] = {x, y, z};
+                near[2] = melt_cells_in_image(at[2], reach[2], g.nz, z - 1);
+                if (near[2].first <= near[2].last)
+                    melt_search_image(s, &c, near, image);
+            }
         }
-    melt_fill_group(row, s->atom[s->home] | s->tag);
+    }
 }
 
-/* The list of the atom that is k-th in the order of cells. */
+/* The lists of the atoms of one cell. */
 PITH_KERNEL(melt_neighbours,
-            over(k, n),
-            in(i32, cell, "[n]"),
+            over(c, cells),
             in(i32, start, "[cells+1]"),
-            in(real, sorted, "[3,n+8]"),
-            in(i32, sorted_atom, "[n+8]"),
+            in(f32, axes, "[3,n+8]"),
             in(f64, box, "[3]"),
             value(f64, distance), /* cutoff + skin; less than any side of the box */
             size(n),
@@ -207,43 +268,26 @@ PITH_KERNEL(melt_neighbours,
             extent(max_neighbours), /* a multiple of PITH_LANES */
             out(i32, neighbour, "[n,max_neighbours]"),
             out(i32, count, "[n]")) {
-    const int64_t atom = sorted_atom[k], place = cell[atom], stride = n + 8;
-    const int64_t x_cell = place / (ny * nz), y_cell = place / nz % ny;
-    const int64_t z_cell = place % nz;
-    const int64_t x_reach = melt_reach(distance, box[0], nx);
-    const int64_t y_reach = melt_reach(distance, box[1], ny);
-    const int64_t z_reach = melt_reach(distance, box[2], nz);
-    melt_row row = {&neighbour[atom * max_neighbours], 0, max_neighbours};
-    melt_search s;
+    const int64_t first = start[c], end = start[c + 1], stride = n + 8;
+    const double reach = distance + 1e-6 * (distance + box[0] + box[1] + box[2]);
+    int64_t most = 0;
     pith_require(distance < box[0] && distance < box[1] && distance < box[2], 0);
     pith_require(max_neighbours % PITH_LANES == 0, max_neighbours);
     pith_require(n <= ATOM_MASK, n);
-    s.start = start, s.atom = sorted_atom, s.home = k;
-    s.x = sorted, s.y = sorted + stride, s.z = sorted + 2 * stride;
-    s.ny = ny, s.nz = nz;
-    s.limit = (pith_real)(distance * distance * 1.00001); /* rounding loses no pair */
-    for (int ix = 0; ix < 3; ix++) {
-        const melt_cell_range a = melt_cells_in_image(x_cell, x_reach, nx, ix - 1);
-        s.at_x = s.x[k] - (pith_real)box[0] * (pith_real)(ix - 1);
-        for (int iy = 0; iy < 3 && a.first <= a.last; iy++) {
-            const melt_cell_range b = melt_cells_in_image(y_cell, y_reach, ny, iy - 1);
-            s.at_y = s.y[k] - (pith_real)box[1] * (pith_real)(iy - 1);
-            for (int iz = 0; iz < 3 && b.first <= b.last; iz++) {
-                const melt_cell_range c =
-                    melt_cells_in_image(z_cell, z_reach, nz, iz - 1);
-                const int image = IMAGE(ix, iy, iz);
-                s.at_z = s.z[k] - (pith_real)box[2] * (pith_real)(iz - 1);
-                s.self = image == OWN_IMAGE ? k : -1;
-                s.tag = image << IMAGE_SHIFT;
-                if (c.first <= c.last)
-                    melt_search_image(&s, a, b, c, &row);
-            }
-        }
-    }
-    pith_require_capacity(max_neighbours, row.found);
-    for (int64_t e = row.found; e < max_neighbours; e++) /* so saved rows are alike */
-        neighbour[atom * max_neighbours + e] = -1;
-    count[atom] = (int32_t)row.found;
+    const melt_search s = {
+        start,     axes, axes + stride,  axes + 2 * stride,      box, {nx, ny, nz},
+        first,     end,  max_neighbours, (float)(reach * reach), /* floats lose no pair */
+        neighbour, count};
+    for (int64_t k = first; k < end; k++)
+        count[k] = 0;
+    if (first < end)
+        melt_search_cell(&s, c, distance);
+    for (int64_t k = first; k < end; k++)
+        most = count[k] > most ? count[k] : most;
+    pith_require_capacity(max_neighbours, most);
+    for (int64_t k = first; k < end; k++) /* so saved rows are alike */
+        for (int64_t e = count[k]; e < max_neighbours; e++)
+            neighbour[k * max_neighbours + e] = -1;
 }
 
 /* Where an atom is for entries of each image: moved against it, along each axis. */

@@ -37,10 +37,17 @@ static void show_thermo(pith_scope *s, const Sim *sim, int64_t step, Output *out
     fflush(stdout);
 }
 
+/* Rows of an array of the atoms, in the order of their numbers, as doubles. */
+static const pith_array *
+by_id(pith_scope *s, const Atoms *atoms, const pith_array *rows) {
+    const pith_array *order = pith_argsort(s, atoms->id, 0);
+    return pith_cast(s, pith_take(s, rows, order, NULL), PITH_F64);
+}
+
 static void write_frame(pith_scope *s, const Sim *sim, int64_t step, FILE *out) {
     const int64_t n = pith_array_spec(sim->lists->count)->count;
-    const pith_array *position = pith_cast(s, sim->atoms->position, PITH_F64);
-    const pith_array *velocity = pith_cast(s, sim->atoms->velocity, PITH_F64);
+    const pith_array *position = by_id(s, sim->atoms, sim->atoms->position);
+    const pith_array *velocity = by_id(s, sim->atoms, sim->atoms->velocity);
     const size_t bytes = (size_t)n * 3 * sizeof(double);
     double *x = malloc(bytes), *v = malloc(bytes), box[3];
     if (!x || !v)

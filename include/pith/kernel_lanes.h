@@ -211,4 +211,34 @@ PITH_HD int64_t pith_append_lanes(int32_t *to,
 #endif
 }
 
+/**
+ * Append the items of the lanes whose value is below the limit, as pith_append_lanes.
+ *
+ * A NaN is not below.
+ */
+PITH_HD int64_t pith_append_below(int32_t *to,
+                                  int64_t at,
+                                  const int32_t *item,
+                                  const float *value,
+                                  float limit) {
+#ifdef PITH_LANES_AVX_
+    const __m256 values = _mm256_loadu_ps(value), limits = _mm256_set1_ps(limit);
+#    if PITH_KERNEL_PASS == PITH_PASS_V4
+    const unsigned mask = _mm256_cmp_ps_mask(values, limits, _CMP_LT_OQ);
+#    else
+    const __m256 below = _mm256_cmp_ps(values, limits, _CMP_LT_OQ);
+    const unsigned mask = (unsigned)_mm256_movemask_ps(below);
+#    endif
+    const __m256i items = _mm256_loadu_si256((const __m256i_u *)item);
+    _mm256_storeu_si256((__m256i_u *)(to + at), pith_compress_(items, mask));
+    return at + __builtin_popcount(mask);
+#else
+    for (int q = 0; q < PITH_LANES; q++) {
+        to[at] = item[q];
+        at += value[q] < limit;
+    }
+    return at;
+#endif
+}
+
 #endif

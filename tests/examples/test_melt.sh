@@ -32,6 +32,17 @@ final() {
     "$melt" --steps "$steps" --save "$file" --device host "$@" >run.txt
 }
 
+# python_with_ase: prints the first python3 on PATH, or else Debian's, that has ase.
+python_with_ase() (
+    IFS=:
+    for folder in $PATH /usr/bin; do
+        "$folder/python3" -c 'import ase.io' 2>/dev/null || continue
+        echo "$folder/python3"
+        return 0
+    done
+    return 1
+)
+
 # A data file of n^3 cubes, as a LAMMPS user writes it, from lines of the head on.
 write_head() {
     printf 'small\n\n%s\n1 atom types\n\n0 %s xlo xhi\n0 %s ylo yhi\n0 %s zlo zhi\n\n' "$1" "$2" "$2" "$2"
@@ -143,14 +154,25 @@ options) # the command line
     refused "none.json" "$melt" --resume none.json --device host
     ;;
 dump) # extended XYZ that ASE reads
-    python3 -c 'import ase.io' 2>/dev/null || { echo "SKIPPED: no ase in python3"; exit 77; }
+    python=$(python_with_ase) || {
+        if dpkg -s python3-ase >/dev/null 2>&1; then fail "python3-ase is installed, but no python3 has ase"; fi
+        echo "SKIPPED: no python3 has ase"
+        exit 77
+    }
     "$melt" --steps 20 --dump out.xyz --dump-every 10 --device host >run.txt
-    python3 - <<'PY' || fail "ASE reads something else"
+    "$python" - <<'PY' || fail "ASE reads something else"
 import ase.io
 frames = ase.io.read("out.xyz", index=":")
 assert len(frames) == 3 and all(len(f) == 4000 and f.pbc.all() for f in frames)
 assert abs(frames[0].cell.lengths()[0] - 16.795961913825074) < 1e-9
 assert frames[0].positions.shape == (4000, 3) and "velo" in frames[0].arrays
+constant = (4 / 0.8442) ** (1 / 3)  # frames are in the order of the lattice, whatever the program sorts
+second = frames[0].positions[1] - frames[0].positions[0]
+assert abs(second - [constant / 2, constant / 2, 0]).max() < 1e-9
+for a, b in zip(frames, frames[1:]):  # and stay in it: ten steps move an atom little
+    moved = b.positions - a.positions
+    moved -= 16.795961913825074 * (moved / 16.795961913825074).round()
+    assert 0 < abs(moved).max() < 0.5
 PY
     ;;
 dump_text) # frames as text, without ASE

@@ -32,7 +32,7 @@ static int64_t crystal(int cells, double shake, double box[3], double *position)
 
 /* What a program holds after a rebuild. */
 typedef struct melt_lists {
-    const pith_array *position, *box, *neighbour, *count;
+    const pith_array *position, *velocity, *id, *box, *neighbour, *count;
 } melt_lists;
 
 static const pith_array *sorted_order(pith_scope *s, const pith_array *cell, int64_t n) {
@@ -48,6 +48,36 @@ static const pith_array *sorted_order(pith_scope *s, const pith_array *cell, int
     return pith_array_copy(s, PITH_I64, PITH_SHAPE(n), order);
 }
 
+static melt_lists rebuild(pith_scope *s,
+                          pith_dtype real,
+                          int64_t n,
+                          const double *position,
+                          const double box[3],
+                          double distance,
+                          int64_t max_neighbours,
+                          const pith_array *velocity,
+                          const pith_array *id) {
+    const melt_grid grid = melt_grid_for(box, distance, n);
+    const pith_array *given =
+        pith_cast(s, pith_array_copy(s, PITH_F64, PITH_SHAPE(n, 3), position), real);
+    melt_lists r = {.box = pith_array_copy(s, PITH_F64, PITH_SHAPE(3), box)};
+    const melt_fold_result folded =
+        pith_launch(s, melt_fold, given, r.box, grid.nx, grid.ny, grid.nz);
+    const melt_sort_result sorted =
+        pith_launch(s, melt_sort, folded.cell, sorted_order(s, folded.cell, n),
+                    folded.folded, velocity, id, grid.nx * grid.ny * grid.nz);
+    const melt_neighbours_result list =
+        pith_launch(s, melt_neighbours, sorted.start, sorted.axes, r.box, distance,
+                    grid.nx, grid.ny, grid.nz, max_neighbours);
+    r.position = sorted.position;
+    r.velocity = sorted.sorted_velocity;
+    r.id = sorted.sorted_id;
+    r.neighbour = list.neighbour;
+    r.count = list.count;
+    return r;
+}
+
+/* Of atoms at rest, numbered as they come. */
 static melt_lists build(pith_scope *s,
                         pith_dtype real,
                         int64_t n,
@@ -55,22 +85,8 @@ static melt_lists build(pith_scope *s,
                         const double box[3],
                         double distance,
                         int64_t max_neighbours) {
-    const melt_grid grid = melt_grid_for(box, distance, n);
-    const pith_array *given =
-        pith_cast(s, pith_array_copy(s, PITH_F64, PITH_SHAPE(n, 3), position), real);
-    melt_lists r = {.box = pith_array_copy(s, PITH_F64, PITH_SHAPE(3), box)};
-    const melt_fold_result folded =
-        pith_launch(s, melt_fold, given, r.box, grid.nx, grid.ny, grid.nz);
-    const melt_cells_result cells =
-        pith_launch(s, melt_cells, folded.cell, sorted_order(s, folded.cell, n),
-                    folded.folded, grid.nx * grid.ny * grid.nz);
-    const melt_neighbours_result list = pith_launch(
-        s, melt_neighbours, folded.cell, cells.start, cells.sorted, cells.sorted_atom,
-        r.box, distance, grid.nx, grid.ny, grid.nz, max_neighbours);
-    r.position = folded.folded;
-    r.neighbour = list.neighbour;
-    r.count = list.count;
-    return r;
+    return rebuild(s, real, n, position, box, distance, max_neighbours,
+                   pith_zeros(s, real, PITH_SHAPE(n, 3)), pith_arange(s, PITH_I32, n));
 }
 
 static double nearest(double d, double length) {
@@ -210,6 +226,7 @@ static void reference(int64_t n, const double *x, const double box[3], observed 
 static void forces_agree(pith_dtype real, double force_bound, double energy_bound) {
     static double position[3 * MOST_ATOMS], energy[MOST_ATOMS], virial[MOST_ATOMS];
     static double force[3 * MOST_ATOMS];
+    static int32_t id[MOST_ATOMS];
     static observed expected;
     double box[3], sum = 0, pressure = 0;
     const int64_t n = crystal(6, 0.25, box, position);
@@ -217,20 +234,20 @@ static void forces_agree(pith_dtype real, double force_bound, double energy_boun
     pith_runtime *rt = pt_open();
     pith_scope *s = pith_scope_open(rt);
     const melt_lists r = build(s, real, n, position, box, CUTOFF + SKIN, 128);
-    const pith_array *still = pith_zeros(s, real, PITH_SHAPE(n, 3));
-    const pith_array *f = pith_launch(s, melt_force, r.position, still, r.neighbour,
+    const pith_array *f = pith_launch(s, melt_force, r.position, r.velocity, r.neighbour,
                                       r.count, r.box, CUTOFF, 0.0)
                               .force;
-    const melt_observe_result o = pith_launch(s, melt_observe, r.position, still,
+    const melt_observe_result o = pith_launch(s, melt_observe, r.position, r.velocity,
                                               r.neighbour, r.count, r.box, CUTOFF);
     pt_ok(s, pith_read(s, pith_cast(s, f, PITH_F64), force, (size_t)n * 24));
+    pt_ok(s, pith_read(s, r.id, id, (size_t)n * 4));
     pt_ok(s, pith_read(s, o.energy, energy, (size_t)n * 8));
     pt_ok(s, pith_read(s, o.virial, virial, (size_t)n * 8));
     for (int64_t i = 0; i < n; i++) {
         sum += energy[i];
         pressure += virial[i];
         for (int d = 0; d < 3; d++) {
-            const double got = force[3 * i + d], want = expected.force[3 * i + d];
+            const double got = force[3 * i + d], want = expected.force[3 * id[i] + d];
             cr_assert(fabs(got - want) <= force_bound, "atom %lld: %g, expected %g",
                       (long long)i, got, want);
         }
@@ -252,10 +269,9 @@ Test(melt_kernels, two_atoms_at_one_place_are_an_error) {
     pith_runtime *rt = pt_open();
     pith_scope *s = pith_scope_open(rt);
     const melt_lists r = build(s, PITH_F64, 3, position, box, CUTOFF + SKIN, 8);
-    const pith_array *still = pith_zeros(s, PITH_F64, PITH_SHAPE(3, 3));
     pt_fails(PITH_E_CHECK, s,
-             (pith_launch(s, melt_observe, r.position, still, r.neighbour, r.count, r.box,
-                          CUTOFF),
+             (pith_launch(s, melt_observe, r.position, r.velocity, r.neighbour, r.count,
+                          r.box, CUTOFF),
               pith_wait(s), 0));
     pt_says("melt_observe");
     pith_scope_close(s);
@@ -277,28 +293,29 @@ static uint64_t run(int threads, pith_dtype real) {
     pith_scope *s = pith_scope_open(rt);
     melt_lists r = build(s, real, n, position, box, CUTOFF + SKIN, 128);
     const pith_array *x = r.position, *origin = x;
-    melt_force_result f =
-        pith_launch(s, melt_force, x, pith_zeros(s, real, PITH_SHAPE(n, 3)), r.neighbour,
-                    r.count, r.box, CUTOFF, 0.0);
+    melt_force_result f = pith_launch(s, melt_force, x, r.velocity, r.neighbour, r.count,
+                                      r.box, CUTOFF, 0.0);
     int rebuilds = 0;
     for (int step = 0; step < STEPS; step++) {
         const melt_drift_result d =
             pith_launch(s, melt_drift, x, f.kicked, f.force, origin, 0.005, SKIN / 2);
+        const pith_array *velocity = d.kicked;
         x = d.moved;
         if (pith_read_i64(s, d.stale)) {
             pt_ok(s, pith_read(s, pith_cast(s, x, PITH_F64), position, (size_t)n * 24));
-            r = build(s, real, n, position, box, CUTOFF + SKIN, 128);
+            r = rebuild(s, real, n, position, box, CUTOFF + SKIN, 128, velocity, r.id);
             x = origin = r.position;
+            velocity = r.velocity;
             rebuilds++;
         }
-        f = pith_launch(s, melt_force, x, d.kicked, r.neighbour, r.count, r.box, CUTOFF,
+        f = pith_launch(s, melt_force, x, velocity, r.neighbour, r.count, r.box, CUTOFF,
                         0.005);
     }
     cr_assert(rebuilds > 0, "the test never rebuilt");
-    const pith_array *ends[] = {x, f.kicked, f.force};
-    for (int k = 0; k < 3; k++) {
+    const pith_array *ends[] = {x, f.kicked, f.force, r.id};
+    for (int k = 0; k < 4; k++) {
         static uint8_t bytes[24 * MOST_ATOMS];
-        const size_t size = (size_t)n * 3 * pith_dtype_size(real);
+        const size_t size = pith_array_spec(ends[k])->bytes;
         pt_ok(s, pith_read(s, ends[k], bytes, size));
         for (size_t b = 0; b < size; b++)
             hash = (hash ^ bytes[b]) * 1099511628211u;

@@ -139,6 +139,28 @@ static size_t do_append(pith_scope *s, pith_dtype real, void *bytes) {
     return sizeof found;
 }
 
+static size_t do_append_below(pith_scope *s, pith_dtype real, void *bytes) {
+    static float x[8 * 256];
+    for (int i = 0; i < 256; i++) /* what is not below: the limit itself, more, a NaN */
+        for (int q = 0; q < 8; q++)
+            x[8 * i + q] = i >> q & 1 ? 0.75f : q == 3 ? NAN : q % 2 ? 1.0f : 3.0f;
+    const below_of_group_result r =
+        pith_launch_as(s, real, below_of_group,
+                       pith_array_copy(s, PITH_F32, PITH_SHAPE(256, 8), x), 1.0);
+    int32_t below[256 * 16], found[256];
+    pt_ok(s, pith_read(s, r.below, below, sizeof below));
+    pt_ok(s, pith_read(s, r.found, found, sizeof found));
+    for (int i = 0; i < 256; i++) {
+        int at = i % 8;
+        for (int q = 0; q < 8; q++)
+            if (i >> q & 1)
+                cr_assert_eq(below[16 * i + at++], 8 * i + q);
+        cr_assert_eq(found[i], at);
+    }
+    memcpy(bytes, found, sizeof found);
+    return sizeof found;
+}
+
 static void same_bits(work f) {
     static char expected[MOST_BYTES], got[MOST_BYTES];
     static const char *const isas[] = {"base", "v3", "v4"};
@@ -185,6 +207,9 @@ Test(kernel_isa, platform_maths) {
 }
 Test(kernel_isa, half_floats) {
     same_bits(do_halves);
+}
+Test(kernel_isa, appended_below) {
+    same_bits(do_append_below);
 }
 Test(kernel_isa, appended_lanes) {
     same_bits(do_append);

@@ -101,6 +101,19 @@ PITH_KERNEL(odd_of_group,
     found[i] = (int32_t)pith_append_lanes(&odd[16 * i], i % 8, item, keep);
 }
 
+/* Lists of what is below a limit, appended the same way. */
+PITH_KERNEL(below_of_group,
+            over(i, n),
+            in(f32, x, "[n,8]"),
+            value(real, limit),
+            out(i32, below, "[n,16]", -1),
+            out(i32, found, "[n]")) {
+    int32_t item[PITH_LANES];
+    pith_each_lane(q) item[q] = (int32_t)(8 * i + q);
+    found[i] =
+        (int32_t)pith_append_below(&below[16 * i], i % 8, item, &x[8 * i], (float)limit);
+}
+
 /* No array tells its real. */
 PITH_KERNEL(ramp, over(i, n), extent(n), value(real, step), out(real, x, "[n]")) {
     x[i] = step * (pith_real)i;
