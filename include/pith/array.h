@@ -67,33 +67,78 @@ typedef struct pith_slice {
 #define PITH_WHOLE (PITH_LITERAL_(pith_slice){0, INT64_MAX, 1})
 
 /** What becomes of an index outside its axis, after negative ones were counted from the
- * end. */
+ * end, once. */
 typedef enum pith_index_mode {
-    PITH_INDEX_DEFAULT, /**< take: fill; scatter: drop, as in JAX */
-    PITH_INDEX_DROP,    /**< scatter: the update is left out; take: as fill */
-    PITH_INDEX_CLIP,    /**< the nearest valid index */
-    PITH_INDEX_FILL,    /**< take: the fill value; scatter: as drop */
+    PITH_INDEX_DEFAULT, /**< taking: fill; scattering: drop, as in JAX */
+    PITH_INDEX_DROP,    /**< scattering: the update is left out; taking: as fill */
+    PITH_INDEX_CLIP,    /**< the nearest valid index; pith_take: negative ones are not
+                           counted from the end but give element 0, as in JAX and NumPy */
+    PITH_INDEX_FILL,    /**< taking: the fill value; scattering: as drop */
     PITH_INDEX_WRAP,    /**< modulo the extent */
     PITH_INDEX_PROMISE, /**< the caller promises there is none; nothing is checked */
     PITH_INDEX_ERROR    /**< PITH_E_INDEX naming the first one, at the next synchronising
                            call */
 } pith_index_mode;
 
-/** Options of pith_take; zero is the default. */
+/** Options of pith_take and its like; zero is the default. */
 typedef struct pith_take_options {
-    int axis PITH_DEFAULT; /**< negative: from the last */
+    int axis PITH_DEFAULT; /**< negative: from the last; 0 for pith_gather */
     pith_index_mode mode PITH_DEFAULT;
-    /** Used for invalid indices in mode fill, converted to the dtype; NULL: NaN for
-     * floats, the least value for signed integers, the greatest for unsigned ones, true
-     * for bool, as in JAX. */
+    /** Used for invalid indices in mode fill; must be exact in an integer dtype. NULL:
+     * NaN for floats, the least value for signed integers, the greatest for unsigned
+     * ones, true for bool, as in JAX. */
     const double *fill PITH_DEFAULT;
 } pith_take_options;
 
-/** Options of the scatters; zero is the default. */
+/** Options of the scatters; zero is the default. Where a promise is broken, what is
+ * stored in repeated places is left open, and nothing else. */
 typedef struct pith_scatter_options {
-    int axis PITH_DEFAULT; /**< negative: from the last */
+    int axis PITH_DEFAULT; /**< negative: from the last; 0 for pith_scatter */
     pith_index_mode mode PITH_DEFAULT;
+    bool unique PITH_DEFAULT;    /**< a promise: no place is named twice */
+    bool sorted PITH_DEFAULT;    /**< a promise: indices ascend, from 0 on */
+    bool unordered PITH_DEFAULT; /**< floats may add up in any order, which is faster on
+                                    CUDA: sums differ from run to run there */
 } pith_scatter_options;
+
+/** What a scatter does with an update and the element it meets. */
+typedef enum pith_scatter_operation {
+    PITH_SCATTER_SET,
+    PITH_SCATTER_ADD,
+    PITH_SCATTER_MUL,
+    PITH_SCATTER_MIN,
+    PITH_SCATTER_MAX,
+    PITH_SCATTER_AND, /**< bits of integers, bool */
+    PITH_SCATTER_OR
+} pith_scatter_operation;
+
+typedef enum pith_entry_kind {
+    PITH_ENTRY_IS_WHOLE, /**< the axis stays */
+    PITH_ENTRY_IS_SLICE,
+    PITH_ENTRY_IS_PLACE,
+    PITH_ENTRY_IS_ARRAY
+} pith_entry_kind;
+
+/** One entry of an index such as x[i, 1:3, 5]: see PITH_ENTRY_ARRAY and its like. */
+typedef struct pith_index_entry {
+    pith_entry_kind kind;
+    const pith_array *array; /**< of integers */
+    pith_slice slice;        /**< a place is its start */
+} pith_index_entry;
+
+/** Places along an axis, from an array of integers. */
+#define PITH_ENTRY_ARRAY(indices)                                                        \
+    (PITH_LITERAL_(pith_index_entry){PITH_ENTRY_IS_ARRAY, (indices), {0, 0, 0}})
+/** One place of an axis, which vanishes. */
+#define PITH_ENTRY_AT(place)                                                             \
+    (PITH_LITERAL_(pith_index_entry){PITH_ENTRY_IS_PLACE, NULL, {(place), 0, 0}})
+/** A slice of an axis, as PITH_SLICE. */
+#define PITH_ENTRY_SLICE(start, limit, step)                                             \
+    (PITH_LITERAL_(pith_index_entry){                                                    \
+        PITH_ENTRY_IS_SLICE, NULL, {(start), (limit), (step)}})
+/** A whole axis. */
+#define PITH_ENTRY_WHOLE                                                                 \
+    (PITH_LITERAL_(pith_index_entry){PITH_ENTRY_IS_WHOLE, NULL, {0, 0, 0}})
 
 PITH_BEGIN
 

@@ -96,6 +96,15 @@ const pith_array *pithp_bind(pith_scope *s,
 const pith_array *pithp_cast(pith_scope *s, const pith_array *a, pith_dtype dtype);
 /* a's elements under another spec of as many. */
 const pith_array *pithp_alias(pith_scope *s, const pith_array *a, const pith_spec *spec);
+/* a broadcast to another spec of its dtype; false in `fits` where that cannot be. */
+const pith_array *pithp_broadcast(pith_scope *s,
+                                  const pith_array *a,
+                                  int rank,
+                                  const int64_t *shape,
+                                  bool *fits);
+/* The shape that arrays broadcast to, joined to the one so far; false where they do not
+ * (no error is set). */
+bool pithp_broadcast_shape(const pith_spec *with, int *rank, int64_t *shape);
 /* The axes as bits; false with the error set where one is out of range or named twice. */
 bool pithp_axes(pith_scope *s,
                 const char *function,
@@ -117,5 +126,34 @@ const pith_array *pithp_work_keep(pith_scope *s, const pith_array *result);
 /* The result in s, and the work closed; its error becomes that of s. */
 const pith_array *
 pithp_work_close(pith_scope *s, pith_scope *work, const pith_array *result);
+
+/* ---- Indices ---- */
+
+/* The parameters of a taking call but for its axis; false with the error set. */
+bool pithp_take_params(pith_scope *s,
+                       const char *function,
+                       pith_dtype dtype,
+                       const pith_take_options *options,
+                       pithp_index_params *params);
+/* The same of a scatter. */
+bool pithp_scatter_params(pith_scope *s,
+                          const char *function,
+                          const pith_scatter_options *options,
+                          pithp_index_params *params);
+/* A live array of integers. Sets the error else. */
+bool pithp_index_check(pith_scope *s,
+                       const char *function,
+                       const char *name,
+                       const pith_array *index);
+/* value cast and broadcast to updates of that shape; NULL with the error set. */
+const pith_array *pithp_updates(pith_scope *s,
+                                const char *function,
+                                const pith_array *value,
+                                pith_dtype dtype,
+                                int rank,
+                                const int64_t *shape);
+/* The primitive of an operation; PITHP_PRIMITIVE_COUNT with the error set. */
+pithp_primitive
+pithp_scatter_row(pith_scope *s, const char *function, pith_scatter_operation operation);
 
 #endif

@@ -21,7 +21,7 @@ intern(pith_scope *s, const pithp_call *call, const pith_spec *result) {
 }
 
 static bool may_report(const pithp_call *call) {
-    return call->primitive >= PITHP_OP_TAKE && call->primitive <= PITHP_OP_SCATTER_MAX &&
+    return call->primitive >= PITHP_OP_TAKE && call->primitive <= PITHP_OP_SCATTER_OR &&
            ((const pithp_index_params *)call->params)->mode == PITHP_INDEX_ERROR;
 }
 
@@ -140,6 +140,42 @@ const pith_array *pithp_cast(pith_scope *s, const pith_array *a, pith_dtype dtyp
 
 const pith_array *pithp_alias(pith_scope *s, const pith_array *a, const pith_spec *spec) {
     return pithp_array_view(s, spec, pithp_array_buffer(a), a->data);
+}
+
+bool pithp_broadcast_shape(const pith_spec *with, int *rank, int64_t *shape) {
+    const int most = with->rank > *rank ? with->rank : *rank, added = most - *rank;
+    memmove(shape + added, shape, (size_t)*rank * sizeof *shape);
+    for (int d = 0; d < added; d++)
+        shape[d] = 1;
+    *rank = most;
+    for (int d = 0; d < with->rank; d++) {
+        int64_t *extent = &shape[most - with->rank + d];
+        if (*extent != with->shape[d] && *extent != 1 && with->shape[d] != 1)
+            return false;
+        *extent = *extent == 1 ? with->shape[d] : *extent;
+    }
+    return true;
+}
+
+const pith_array *pithp_broadcast(pith_scope *s,
+                                  const pith_array *a,
+                                  int rank,
+                                  const int64_t *shape,
+                                  bool *fits) {
+    const pith_spec *from = pithp_array_spec(a);
+    pithp_broadcast_params params = {.rank = rank};
+    memcpy(params.shape, shape, (size_t)rank * sizeof *shape);
+    *fits = from->rank <= rank;
+    bool same = from->rank == rank;
+    for (int d = 0; *fits && d < from->rank; d++) {
+        params.dimensions[d] = rank - from->rank + d;
+        const int64_t extent = shape[params.dimensions[d]];
+        *fits = from->shape[d] == 1 || from->shape[d] == extent;
+        same &= from->shape[d] == extent;
+    }
+    if (!*fits || same)
+        return *fits ? a : NULL;
+    return pithp_bind(s, PITHP_OP_BROADCAST, 1, &a, &params);
 }
 
 int pithp_axis(pith_scope *s, const char *function, int axis, int rank) {

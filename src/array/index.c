@@ -1,4 +1,5 @@
-/* Taking and scattering along an axis by an array of indices. */
+/* Taking and scattering along an axis by an array of indices, and boxes at places that
+ * arrays name. */
 #include "array/array_internal.h"
 
 #include <math.h>
@@ -46,49 +47,125 @@ static bool mode_of(pith_scope *s,
     return false;
 }
 
-static bool index_fits(pith_scope *s, const char *function, const pith_array *index) {
-    if (pithp_array_check(s, index, function, "index") != PITH_OK)
+bool pithp_index_check(pith_scope *s,
+                       const char *function,
+                       const char *name,
+                       const pith_array *index) {
+    if (pithp_array_check(s, index, function, name) != PITH_OK)
         return false;
     const pith_dtype dtype = pithp_array_spec(index)->dtype;
     if (pith_dtype_is_integer(dtype))
         return true;
-    pithp_fail(s, PITH_E_DTYPE, NULL, "%s: index: expected an integer dtype, got %s",
-               function, pith_dtype_name(dtype));
+    pithp_fail(s, PITH_E_DTYPE, NULL, "%s: %s: expected an integer dtype, got %s",
+               function, name, pith_dtype_name(dtype));
     return false;
+}
+
+bool pithp_take_params(pith_scope *s,
+                       const char *function,
+                       pith_dtype dtype,
+                       const pith_take_options *options,
+                       pithp_index_params *params) {
+    *params = (pithp_index_params){.fill = default_fill(dtype)};
+    if (!options)
+        return true;
+    if (!mode_of(s, function, options->mode, &params->mode))
+        return false;
+    if (!options->fill)
+        return true;
+    params->fill = 0;
+    if (pithp_dtype_encode(dtype, *options->fill, &params->fill) ||
+        pith_dtype_is_float(dtype))
+        return true;
+    pithp_fail(s, PITH_E_DTYPE, NULL, "%s: fill: %.17g is not exact in %s", function,
+               *options->fill, pith_dtype_name(dtype));
+    return false;
+}
+
+bool pithp_scatter_params(pith_scope *s,
+                          const char *function,
+                          const pith_scatter_options *options,
+                          pithp_index_params *params) {
+    *params = (pithp_index_params){0};
+    if (!options)
+        return true;
+    params->unique = options->unique;
+    params->sorted = options->sorted;
+    params->unordered = options->unordered;
+    return mode_of(s, function, options->mode, &params->mode);
 }
 
 const pith_array *pith_take(pith_scope *s,
                             const pith_array *a,
                             const pith_array *index,
                             const pith_take_options *options) {
-    static const pith_take_options defaults;
-    const pith_take_options *o = options ? options : &defaults;
+    pithp_index_params params;
     if (!pithp_enter(s) || pithp_array_check(s, a, "pith_take", "a") != PITH_OK ||
-        !index_fits(s, "pith_take", index))
+        !pithp_index_check(s, "pith_take", "index", index) ||
+        !pithp_take_params(s, "pith_take", pithp_array_spec(a)->dtype, options, &params))
         return NULL;
-    const pith_dtype dtype = pithp_array_spec(a)->dtype;
-    pithp_index_params params = {
-        .axis = pithp_axis(s, "pith_take", o->axis, pithp_array_spec(a)->rank),
-        .fill = default_fill(dtype)};
-    if (params.axis < 0 || !mode_of(s, "pith_take", o->mode, &params.mode))
+    params.axis = pithp_axis(s, "pith_take", options ? options->axis : 0,
+                             pithp_array_spec(a)->rank);
+    if (params.axis < 0)
         return NULL;
-    if (o->fill) {
-        params.fill = 0;
-        pithp_dtype_encode(dtype, *o->fill, &params.fill);
-    }
+    params.no_negative = params.mode == PITHP_INDEX_CLIP;
     const pith_array *operands[] = {a, index};
     return pithp_bind(s, PITHP_OP_TAKE, 2, operands, &params);
 }
 
-/* The value of a scatter as updates: into's dtype, and the shape of what is scattered. */
+/* ---- Scatters ---- */
+
+pithp_primitive
+pithp_scatter_row(pith_scope *s, const char *function, pith_scatter_operation operation) {
+    switch (operation) {
+        case PITH_SCATTER_SET:
+            return PITHP_OP_SCATTER_SET;
+        case PITH_SCATTER_ADD:
+            return PITHP_OP_SCATTER_ADD;
+        case PITH_SCATTER_MUL:
+            return PITHP_OP_SCATTER_MUL;
+        case PITH_SCATTER_MIN:
+            return PITHP_OP_SCATTER_MIN;
+        case PITH_SCATTER_MAX:
+            return PITHP_OP_SCATTER_MAX;
+        case PITH_SCATTER_AND:
+            return PITHP_OP_SCATTER_AND;
+        case PITH_SCATTER_OR:
+            return PITHP_OP_SCATTER_OR;
+    }
+    pithp_fail(s, PITH_E_ARG, NULL, "%s: no operation has the number %d", function,
+               (int)operation);
+    return PITHP_PRIMITIVE_COUNT;
+}
+
+const pith_array *pithp_updates(pith_scope *s,
+                                const char *function,
+                                const pith_array *value,
+                                pith_dtype dtype,
+                                int rank,
+                                const int64_t *shape) {
+    bool fits;
+    const pith_array *cast = pithp_cast(s, value, dtype);
+    const pith_array *updates =
+        cast ? pithp_broadcast(s, cast, rank, shape, &fits) : NULL;
+    if (cast && !fits) {
+        char texts[2][PITHP_SPEC_TEXT_BYTES];
+        pithp_fail(s, PITH_E_SHAPE, NULL,
+                   "%s: value: expected %s%s or what broadcasts to it, got %s", function,
+                   pith_dtype_name(dtype), pithp_shape_print(rank, shape, texts[0]),
+                   pithp_spec_print(pithp_array_spec(value), texts[1]));
+    }
+    return updates;
+}
+
+/* The value of a scatter along an axis as updates. */
 static const pith_array *updates_of(pith_scope *s,
                                     const char *function,
                                     const pith_array *into,
                                     const pith_array *index,
                                     const pith_array *value,
                                     int axis) {
-    const pith_spec *to = pithp_array_spec(into), *at = pithp_array_spec(index),
-                    *from = pithp_array_spec(value);
+    const pith_spec *to = pithp_array_spec(into), *at = pithp_array_spec(index);
     const int rank = to->rank - 1 + at->rank;
     if (rank > PITH_MAX_RANK) {
         pithp_fail(s, PITH_E_SHAPE, NULL, "%s: the updates have more than 8 axes",
@@ -100,27 +177,7 @@ static const pith_array *updates_of(pith_scope *s,
     memcpy(shape + axis, at->shape, (size_t)at->rank * sizeof *shape);
     memcpy(shape + axis + at->rank, to->shape + axis + 1,
            (size_t)(to->rank - axis - 1) * sizeof *shape);
-    const pith_spec *wanted = pithp_spec(s, to->dtype, rank, shape);
-    if (!wanted)
-        return NULL;
-    bool fits = from->rank <= rank;
-    pithp_broadcast_params params = {.rank = rank};
-    memcpy(params.shape, shape, (size_t)rank * sizeof *shape);
-    for (int d = 0; fits && d < from->rank; d++) {
-        params.dimensions[d] = rank - from->rank + d;
-        fits = from->shape[d] == 1 || from->shape[d] == shape[params.dimensions[d]];
-    }
-    if (!fits) {
-        char texts[2][PITHP_SPEC_TEXT_BYTES];
-        pithp_fail(s, PITH_E_SHAPE, NULL,
-                   "%s: value: expected %s or what broadcasts to it, got %s", function,
-                   pithp_spec_print(wanted, texts[0]), pithp_spec_print(from, texts[1]));
-        return NULL;
-    }
-    const pith_array *cast = pithp_cast(s, value, to->dtype);
-    if (!cast || pithp_array_spec(cast) == wanted)
-        return cast;
-    return pithp_bind(s, PITHP_OP_BROADCAST, 1, &cast, &params);
+    return pithp_updates(s, function, value, to->dtype, rank, shape);
 }
 
 static const pith_array *scatter(pith_scope *s,
@@ -130,15 +187,15 @@ static const pith_array *scatter(pith_scope *s,
                                  const pith_array *index,
                                  const pith_array *value,
                                  const pith_scatter_options *options) {
-    static const pith_scatter_options defaults;
-    const pith_scatter_options *o = options ? options : &defaults;
+    pithp_index_params params;
     if (!pithp_enter(s) || pithp_array_check(s, into, function, "into") != PITH_OK ||
-        !index_fits(s, function, index) ||
-        pithp_array_check(s, value, function, "value") != PITH_OK)
+        !pithp_index_check(s, function, "index", index) ||
+        pithp_array_check(s, value, function, "value") != PITH_OK ||
+        !pithp_scatter_params(s, function, options, &params))
         return NULL;
-    pithp_index_params params = {
-        .axis = pithp_axis(s, function, o->axis, pithp_array_spec(into)->rank)};
-    if (params.axis < 0 || !mode_of(s, function, o->mode, &params.mode))
+    params.axis = pithp_axis(s, function, options ? options->axis : 0,
+                             pithp_array_spec(into)->rank);
+    if (params.axis < 0)
         return NULL;
     const pith_array *updates = updates_of(s, function, into, index, value, params.axis);
     const pith_array *operands[] = {into, index, updates};
@@ -158,3 +215,42 @@ SCATTER(add, ADD)
 SCATTER(mul, MUL)
 SCATTER(min, MIN)
 SCATTER(max, MAX)
+SCATTER(and, AND)
+SCATTER(or, OR)
+
+/* ---- Boxes ---- */
+
+const pith_array *pith_dynamic_slice(pith_scope *s,
+                                     const pith_array *a,
+                                     const pith_array *starts,
+                                     pith_shape sizes) {
+    if (!pithp_enter(s) ||
+        pithp_array_check(s, a, "pith_dynamic_slice", "a") != PITH_OK ||
+        !pithp_index_check(s, "pith_dynamic_slice", "starts", starts))
+        return NULL;
+    const int rank = pithp_array_spec(a)->rank;
+    if (sizes.rank != rank) {
+        pithp_fail(s, PITH_E_SHAPE, NULL,
+                   "pith_dynamic_slice: sizes: expected %d extents, got %d", rank,
+                   sizes.rank);
+        return NULL;
+    }
+    pithp_dynamic_params params;
+    memcpy(params.shape, sizes.extents, sizeof params.shape);
+    const pith_array *operands[] = {a, starts};
+    return pithp_bind(s, PITHP_OP_DYNAMIC_SLICE, 2, operands, &params);
+}
+
+const pith_array *pith_dynamic_update_slice(pith_scope *s,
+                                            const pith_array *a,
+                                            const pith_array *update,
+                                            const pith_array *starts) {
+    static const char function[] = "pith_dynamic_update_slice";
+    if (!pithp_enter(s) || pithp_array_check(s, a, function, "a") != PITH_OK ||
+        pithp_array_check(s, update, function, "update") != PITH_OK ||
+        !pithp_index_check(s, function, "starts", starts))
+        return NULL;
+    const pith_array *cast = pithp_cast(s, update, pithp_array_spec(a)->dtype);
+    const pith_array *operands[] = {a, cast, starts};
+    return cast ? pithp_bind(s, PITHP_OP_DYNAMIC_UPDATE_SLICE, 3, operands, NULL) : NULL;
+}

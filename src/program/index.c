@@ -1,17 +1,14 @@
 /* Taking and scattering at index arrays. Indices become offsets, a block at a time; rows
  * of elements at those offsets are copied or combined in the order of the indices. */
-#include "program/block/index.h"
+#include "program/index.h"
 
 #include "pith/kernel.h"
 
 #include "program/block/block.h"
-#include "program/move.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-
-enum { BLOCK = 512 };
 
 static const pithp_resolve resolvers[PITHP_ISA_COUNT] = {pithp_resolve_base,
 #ifdef __x86_64__
@@ -27,22 +24,20 @@ static const pithp_resolve resolvers[PITHP_ISA_COUNT] = {pithp_resolve_base,
 
 static bool scatters(const pithp_call *call) {
     return call->primitive >= PITHP_OP_SCATTER_SET &&
-           call->primitive <= PITHP_OP_SCATTER_MAX;
+           call->primitive <= PITHP_OP_SCATTER_OR;
 }
 
-static int arrays_of(const pithp_call *call) {
+int pithp_index_arrays(const pithp_call *call) {
     return call->operand_count - 1 - scatters(call);
 }
 
-/* The shape of what is taken or written: that of x with the indexed dimensions replaced.
- */
-static pith_status infer_taken(const pithp_call *call,
-                               pithp_refusal *refusal,
-                               int *rank,
-                               int64_t shape[2 * PITH_MAX_RANK]) {
+pith_status pithp_infer_taken(const pithp_call *call,
+                              pithp_refusal *refusal,
+                              int *rank,
+                              int64_t shape[2 * PITH_MAX_RANK]) {
     const pithp_index_params *p = call->params;
     const pith_spec *x = call->operands[0], *index = call->operands[1];
-    const int arrays = arrays_of(call);
+    const int arrays = pithp_index_arrays(call);
     char text[PITHP_SPEC_TEXT_BYTES], first[PITHP_SPEC_TEXT_BYTES];
     if (arrays < 1)
         return pithp_refuse(call, refusal, PITH_E_ARG, "no index array");
@@ -85,40 +80,12 @@ pithp_infer_take(const pithp_call *call, pith_spec *result, pithp_refusal *refus
     int64_t shape[2 * PITH_MAX_RANK];
     if (call->operand_count < 2)
         return pithp_refuse(call, refusal, PITH_E_ARG, "no index array");
-    const pith_status rc = infer_taken(call, refusal, &rank, shape);
+    const pith_status rc = pithp_infer_taken(call, refusal, &rank, shape);
     return rc ? rc
               : pithp_spec_fill(call, refusal, result, call->operands[0]->dtype, rank,
                                 shape);
 }
 PITHP_NO_TEMPORARY(take)
-
-pith_status
-pithp_infer_scatter(const pithp_call *call, pith_spec *result, pithp_refusal *refusal) {
-    const pith_spec *x = call->operands[0];
-    int rank;
-    int64_t shape[2 * PITH_MAX_RANK];
-    if (call->operand_count < 3)
-        return pithp_refuse(call, refusal, PITH_E_ARG, "no index array or no updates");
-    const pith_status rc = infer_taken(call, refusal, &rank, shape);
-    if (rc)
-        return rc;
-    const pith_spec *updates = call->operands[call->operand_count - 1];
-    char wanted[PITHP_SPEC_TEXT_BYTES], got[PITHP_SPEC_TEXT_BYTES];
-    if (updates->rank != rank ||
-        memcmp(updates->shape, shape, (size_t)rank * sizeof *shape) != 0)
-        return pithp_refuse(
-            call, refusal, PITH_E_SHAPE, "expected updates of shape %s, got %s",
-            pithp_shape_print(rank, shape, wanted), pithp_spec_print(updates, got));
-    const bool adds = call->primitive == PITHP_OP_SCATTER_ADD ||
-                      call->primitive == PITHP_OP_SCATTER_MUL;
-    if (updates->dtype != x->dtype || (adds && x->dtype == PITH_BOOL))
-        return pithp_refuse(call, refusal, PITH_E_DTYPE,
-                            "expected %s of one dtype, got %s and %s",
-                            adds ? "numbers" : "operands", pithp_spec_print(x, wanted),
-                            pithp_spec_print(updates, got));
-    return pithp_spec_fill(call, refusal, result, x->dtype, x->rank, x->shape);
-}
-PITHP_NO_TEMPORARY(scatter)
 
 pith_status pithp_infer_take_along(const pithp_call *call,
                                    pith_spec *result,
@@ -152,28 +119,13 @@ PITHP_NO_TEMPORARY(take_along)
 
 /* ---- Offsets ---- */
 
-typedef struct index_args {
-    const char *x; /* take: [outer, indexed..., inner] */
-    char *to;      /* take: [outer, count, inner]; scatter: [outer, indexed..., inner] */
-    const char *updates; /* scatter: [outer, count, inner] */
-    pith_report *report; /* mode error */
-    uint64_t fill;
-    int32_t size; /* bytes of an element */
-    pith_dtype dtype, index_dtype;
-    int32_t index_size, arrays;
-    pithp_primitive combine; /* scatter: the elementwise row; WHERE: set */
-    int64_t outer, count, inner;
-    int64_t pitch; /* elements between outer indices of what is indexed */
-    int64_t chunk; /* scatter: elements of inner that an index of the launch does */
-    const char *index[PITH_MAX_RANK];
-    pithp_indexing rule[PITH_MAX_RANK];
-} index_args;
-
-/* Offsets, in rows of `inner`, of the indices at..at + n; n is at most a block. */
-static void
-resolve(pithp_isa isa, const index_args *a, int64_t at, int64_t n, int64_t where[BLOCK]) {
+void pithp_index_resolve(pithp_isa isa,
+                         const pithp_index_args *a,
+                         int64_t at,
+                         int64_t n,
+                         int64_t *where) {
     const pithp_block_function widen = pithp_cast_block(isa, a->index_dtype, PITH_I64);
-    int64_t index[BLOCK];
+    int64_t index[PITHP_INDEX_BLOCK];
     memset(where, 0, (size_t)n * sizeof *where);
     for (int k = 0; k < a->arrays; k++) {
         widen(index, a->index[k] + at * a->index_size, NULL, NULL, n);
@@ -191,7 +143,7 @@ resolve(pithp_isa isa, const index_args *a, int64_t at, int64_t n, int64_t where
 
 /* What the first failing index was: one index of a launch after the others. */
 static void explain(const void *args, int64_t begin, int64_t end) {
-    const index_args *a = args;
+    const pithp_index_args *a = args;
     pith_report *r = a->report;
     (void)begin, (void)end;
     if (r->first == 0)
@@ -265,7 +217,7 @@ GATHER(uint32_t)
 GATHER(uint64_t)
 
 /* Rows whose offset is -1 become the fill; the others are copied one by one. */
-static void take_some(const index_args *a,
+static void take_some(const pithp_index_args *a,
                       char *to,
                       const char *from,
                       const int64_t *where,
@@ -280,7 +232,7 @@ static void take_some(const index_args *a,
     }
 }
 
-static void take_rows(const index_args *a,
+static void take_rows(const pithp_index_args *a,
                       char *to,
                       const char *from,
                       const int64_t *where,
@@ -309,17 +261,17 @@ static void take_rows(const index_args *a,
 
 /* Indices are rows of the result. */
 static inline void take(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
-    const index_args *a = args;
-    int64_t where[BLOCK];
-    const bool once = a->count <= BLOCK; /* offsets serve every outer index */
+    const pithp_index_args *a = args;
+    int64_t where[PITHP_INDEX_BLOCK];
+    const bool once = a->count <= PITHP_INDEX_BLOCK; /* offsets serve every outer index */
     if (once)
-        resolve(isa, a, 0, a->count, where);
+        pithp_index_resolve(isa, a, 0, a->count, where);
     for (int64_t i = begin; i < end;) {
         const int64_t outer = i / a->count, at = i % a->count;
         int64_t n = a->count - at < end - i ? a->count - at : end - i;
-        n = n < BLOCK ? n : BLOCK;
+        n = n < PITHP_INDEX_BLOCK ? n : PITHP_INDEX_BLOCK;
         if (!once)
-            resolve(isa, a, at, n, where);
+            pithp_index_resolve(isa, a, at, n, where);
         take_rows(a, a->to + i * a->inner * a->size, a->x + outer * a->pitch * a->size,
                   once ? where + at : where, n);
         i += n;
@@ -331,13 +283,13 @@ PITHP_LOOPS(take)
 
 static inline void
 take_along(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
-    const index_args *a = args;
-    int64_t where[BLOCK];
-    for (int64_t i = begin; i < end; i += BLOCK) {
-        const int64_t n = end - i < BLOCK ? end - i : BLOCK;
+    const pithp_index_args *a = args;
+    int64_t where[PITHP_INDEX_BLOCK];
+    for (int64_t i = begin; i < end; i += PITHP_INDEX_BLOCK) {
+        const int64_t n = end - i < PITHP_INDEX_BLOCK ? end - i : PITHP_INDEX_BLOCK;
         const int64_t row = a->count * a->inner;
         int64_t outer = i / row, left = row - i % row, column = i % a->inner;
-        resolve(isa, a, i, n, where);
+        pithp_index_resolve(isa, a, i, n, where);
         for (int64_t j = 0; j < n; j++) {
             const int64_t at = outer * a->pitch + where[j] * a->inner + column;
             memcpy(a->to + (i + j) * a->size,
@@ -353,158 +305,27 @@ take_along(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
 }
 PITHP_LOOPS(take_along)
 
-/* ---- scatter ---- */
-
-/* Single elements, in order. */
-#define POINTS(name, dt, expression)                                                     \
-    static void name##_##dt(void *to, const void *from, const int64_t *where,            \
-                            int64_t n) {                                                 \
-        dt *d = to;                                                                      \
-        const dt *x = from;                                                              \
-        for (int64_t i = 0; i < n; i++) {                                                \
-            if (where[i] < 0)                                                            \
-                continue;                                                                \
-            const T_##dt a = LOAD_##dt(d[where[i]]), b = LOAD_##dt(x[i]);                \
-            d[where[i]] = STORE_##dt(expression);                                        \
-        }                                                                                \
-    }
-#define SET(dt)                                                                          \
-    static void set_##dt(void *to, const void *from, const int64_t *where, int64_t n) {  \
-        for (int64_t i = 0; i < n; i++)                                                  \
-            if (where[i] >= 0)                                                           \
-                ((dt *)to)[where[i]] = ((const dt *)from)[i];                            \
-    }
-SET(u8)
-SET(u16)
-SET(u32)
-SET(u64)
-
-#define ARITHMETIC(name, op)                                                             \
-    POINTS(name, u8, (u32)a op b)                                                        \
-    POINTS(name, u16, (u32)a op b)                                                       \
-    POINTS(name, u32, a op b)                                                            \
-    POINTS(name, u64, a op b)                                                            \
-    POINTS(name, f16, a op b)                                                            \
-    POINTS(name, bf16, a op b)                                                           \
-    POINTS(name, f32, a op b)                                                            \
-    POINTS(name, f64, a op b)
-ARITHMETIC(add, +)
-ARITHMETIC(mul, *)
-
-#define EXTREMES(name, op)                                                               \
-    POINTS(name, b8, a op b ? a : b)                                                     \
-    POINTS(name, i8, a op b ? a : b)                                                     \
-    POINTS(name, i16, a op b ? a : b)                                                    \
-    POINTS(name, i32, a op b ? a : b)                                                    \
-    POINTS(name, i64, a op b ? a : b)                                                    \
-    POINTS(name, u8, a op b ? a : b)                                                     \
-    POINTS(name, u16, a op b ? a : b)                                                    \
-    POINTS(name, u32, a op b ? a : b)                                                    \
-    POINTS(name, u64, a op b ? a : b)                                                    \
-    POINTS(name, f16, (a op b) | (a != a) ? a : b)                                       \
-    POINTS(name, bf16, (a op b) | (a != a) ? a : b)                                      \
-    POINTS(name, f32, (a op b) | (a != a) ? a : b)                                       \
-    POINTS(name, f64, (a op b) | (a != a) ? a : b)
-EXTREMES(min, <)
-EXTREMES(max, >)
-
-typedef void (*points_function)(void *to,
-                                const void *from,
-                                const int64_t *where,
-                                int64_t n);
-
-#define SIZES(name)                                                                      \
-    [PITH_I8] = name##_u8, [PITH_U8] = name##_u8, [PITH_I16] = name##_u16,               \
-    [PITH_U16] = name##_u16, [PITH_I32] = name##_u32, [PITH_U32] = name##_u32,           \
-    [PITH_I64] = name##_u64, [PITH_U64] = name##_u64
-#define REALS(name)                                                                      \
-    [PITH_F16] = name##_f16, [PITH_BF16] = name##_bf16, [PITH_F32] = name##_f32,         \
-    [PITH_F64] = name##_f64
-#define SIGNS(name)                                                                      \
-    [PITH_BOOL] = name##_b8, [PITH_I8] = name##_i8, [PITH_I16] = name##_i16,             \
-    [PITH_I32] = name##_i32, [PITH_I64] = name##_i64, [PITH_U8] = name##_u8,             \
-    [PITH_U16] = name##_u16, [PITH_U32] = name##_u32, [PITH_U64] = name##_u64
-
-/* By the row that combines, WHERE being set. */
-static const points_function points[PITHP_ELEMENTWISE_COUNT][PITH_DTYPE_COUNT] = {
-    [PITHP_OP_WHERE] =
-        {SIZES(set), [PITH_BOOL] = set_u8, [PITH_F16] = set_u16, [PITH_BF16] = set_u16,
-         [PITH_F32] = set_u32, [PITH_F64] = set_u64},
-    [PITHP_OP_ADD] = {SIZES(add), REALS(add)},
-    [PITHP_OP_MUL] = {SIZES(mul), REALS(mul)},
-    [PITHP_OP_MIN] = {SIGNS(min), REALS(min)},
-    [PITHP_OP_MAX] = {SIGNS(max), REALS(max)},
-};
-
-/* n rows of `width` elements, `inner` apart on both sides. */
-static void scatter_rows(pithp_isa isa,
-                         const index_args *a,
-                         char *to,
-                         const char *from,
-                         const int64_t *where,
-                         int64_t n,
-                         int64_t width) {
-    const int64_t bytes = a->inner * a->size;
-    if (a->inner == 1) {
-        points[a->combine][a->dtype](to, from, where, n);
-    } else if (a->combine == PITHP_OP_WHERE) {
-        for (int64_t i = 0; i < n; i++)
-            if (where[i] >= 0)
-                memcpy(to + where[i] * bytes, from + i * bytes,
-                       (size_t)(width * a->size));
-    } else {
-        const pithp_block_function combine =
-            pithp_elementwise_block(isa, a->combine, a->dtype);
-        for (int64_t i = 0; i < n; i++) {
-            char *row = to + where[i] * bytes;
-            if (where[i] >= 0)
-                combine(row, row, from + i * bytes, NULL, width);
-        }
-    }
-}
-
-/* Indices are chunks of inner within outer indices; each does all updates of its part. */
-static inline void scatter(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
-    const index_args *a = args;
-    const int64_t chunks = (a->inner + a->chunk - 1) / a->chunk;
-    int64_t where[BLOCK];
-    const bool once = a->count <= BLOCK;
-    if (once)
-        resolve(isa, a, 0, a->count, where);
-    for (int64_t i = begin; i < end; i++) {
-        const int64_t outer = i / chunks, first = i % chunks * a->chunk;
-        const int64_t left = a->inner - first, width = left < a->chunk ? left : a->chunk;
-        char *to = a->to + (outer * a->pitch + first) * a->size;
-        const char *from = a->updates + (outer * a->count * a->inner + first) * a->size;
-        for (int64_t at = 0; at < a->count; at += BLOCK) {
-            const int64_t rows = a->count - at < BLOCK ? a->count - at : BLOCK;
-            if (!once)
-                resolve(isa, a, at, rows, where);
-            scatter_rows(isa, a, to, from + at * a->inner * a->size, where, rows, width);
-        }
-    }
-}
-PITHP_LOOPS(scatter)
-
 /* ---- Lowering ---- */
 
-static index_args
-args_of(const pithp_call *call, const pithp_memory *memory, int arrays, int64_t count) {
+pithp_index_args pithp_index_args_of(const pithp_call *call,
+                                     const pithp_memory *memory,
+                                     int arrays,
+                                     int64_t count) {
     const pithp_index_params *p = call->params;
     const pith_spec *x = call->operands[0];
     const pith_dtype dtype = call->operands[1]->dtype;
-    index_args a = {.x = memory->operands[0],
-                    .to = memory->result,
-                    .report = p->mode == PITHP_INDEX_ERROR ? memory->report : NULL,
-                    .fill = p->fill,
-                    .size = (int32_t)pith_dtype_size(x->dtype),
-                    .dtype = x->dtype,
-                    .index_dtype = dtype,
-                    .index_size = (int32_t)pith_dtype_size(dtype),
-                    .arrays = arrays,
-                    .outer = 1,
-                    .count = count,
-                    .inner = 1};
+    pithp_index_args a = {.x = memory->operands[0],
+                          .to = memory->result,
+                          .report = p->mode == PITHP_INDEX_ERROR ? memory->report : NULL,
+                          .fill = p->fill,
+                          .size = (int32_t)pith_dtype_size(x->dtype),
+                          .dtype = x->dtype,
+                          .index_dtype = dtype,
+                          .index_size = (int32_t)pith_dtype_size(dtype),
+                          .arrays = arrays,
+                          .outer = 1,
+                          .count = count,
+                          .inner = 1};
     for (int d = 0; d < p->axis; d++)
         a.outer *= x->shape[d];
     for (int d = p->axis + arrays; d < x->rank; d++)
@@ -521,8 +342,8 @@ args_of(const pithp_call *call, const pithp_memory *memory, int arrays, int64_t 
     return a;
 }
 
-static pith_status
-emit_explanation(const char *name, const index_args *a, const pithp_sink *sink) {
+pith_status
+pithp_index_explain(const char *name, const pithp_index_args *a, const pithp_sink *sink) {
     return a->report ? pithp_emit(sink, name, explain_loops, a, sizeof *a, 1, 0)
                      : PITH_OK;
 }
@@ -531,12 +352,13 @@ pith_status pithp_lower_take(const pithp_call *call,
                              const pith_spec *result,
                              const pithp_memory *memory,
                              const pithp_sink *sink) {
-    const index_args a = args_of(call, memory, arrays_of(call), call->operands[1]->count);
+    const pithp_index_args a = pithp_index_args_of(call, memory, pithp_index_arrays(call),
+                                                   call->operands[1]->count);
     if (result->count == 0)
         return PITH_OK;
     const pith_status rc = pithp_emit(sink, "take", take_loops, &a, sizeof a,
                                       a.outer * a.count, 4096 / a.inner + 1);
-    return rc ? rc : emit_explanation("take", &a, sink);
+    return rc ? rc : pithp_index_explain("take", &a, sink);
 }
 
 pith_status pithp_lower_take_along(const pithp_call *call,
@@ -544,38 +366,11 @@ pith_status pithp_lower_take_along(const pithp_call *call,
                                    const pithp_memory *memory,
                                    const pithp_sink *sink) {
     const pithp_index_params *p = call->params;
-    const index_args a = args_of(call, memory, 1, call->operands[1]->shape[p->axis]);
+    const pithp_index_args a =
+        pithp_index_args_of(call, memory, 1, call->operands[1]->shape[p->axis]);
     if (result->count == 0)
         return PITH_OK;
     const pith_status rc =
         pithp_emit(sink, "take_along", take_along_loops, &a, sizeof a, result->count, 0);
-    return rc ? rc : emit_explanation("take_along", &a, sink);
-}
-
-pith_status pithp_lower_scatter(const pithp_call *call,
-                                const pith_spec *result,
-                                const pithp_memory *memory,
-                                const pithp_sink *sink) {
-    static const pithp_primitive combines[] = {PITHP_OP_WHERE, PITHP_OP_ADD, PITHP_OP_MUL,
-                                               PITHP_OP_MIN, PITHP_OP_MAX};
-    const char *name = pithp_rows[call->primitive].name;
-    const int last = call->operand_count - 1;
-    index_args a = args_of(call, memory, arrays_of(call), call->operands[1]->count);
-    pithp_move copy = {.to = memory->result,
-                       .from = memory->operands[0],
-                       .size = a.size,
-                       .rank = 1,
-                       .shape = {result->count},
-                       .to_stride = {a.size},
-                       .from_stride = {a.size}};
-    a.updates = memory->operands[last];
-    a.combine = combines[call->primitive - PITHP_OP_SCATTER_SET];
-    a.chunk = a.inner == 1 ? 1 : 1024;
-    pith_status rc = pithp_emit_move(sink, name, &copy);
-    if (rc || a.outer * a.count * a.inner == 0)
-        return rc;
-    const int64_t chunks = (a.inner + a.chunk - 1) / a.chunk;
-    rc = pithp_emit(sink, name, scatter_loops, &a, sizeof a, a.outer * chunks,
-                    4096 / (a.count * (a.inner < a.chunk ? a.inner : a.chunk)) + 1);
-    return rc ? rc : emit_explanation(name, &a, sink);
+    return rc ? rc : pithp_index_explain("take_along", &a, sink);
 }

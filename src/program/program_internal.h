@@ -158,7 +158,19 @@ typedef struct pithp_index_params {
     bool
         no_negative; /* negative indices are out of range; else they count from the end */
     uint64_t fill;   /* drop, error: the element's bits, in the low bytes */
+    /* Scatters. Promises of the caller: if they are broken, what is stored in places that
+     * repeat is left open, and nothing else. */
+    bool unique;    /* no place repeats among those in range */
+    bool sorted;    /* indices ascend (by the first array, then the next) from 0 on */
+    bool unordered; /* floats that meet may add up in any order, on CUDA */
 } pithp_index_params;
+
+/* dynamic_slice(x, starts): the extents `shape` of x from starts [rank], which count from
+ * the end where negative, once, and are then clamped so that the slice fits.
+ * dynamic_update_slice(x, update, starts): x with the update there; no parameters. */
+typedef struct pithp_dynamic_params {
+    int64_t shape[PITH_MAX_RANK];
+} pithp_dynamic_params;
 
 /* sum(x), prod, min, max, any, all, argmin, argmax: over a set of axes, which the result
  * lacks. The order of combination depends on indices alone: see block/reduce.c. f16, bf16
@@ -168,7 +180,7 @@ typedef struct pithp_reduce_params {
     uint32_t axes; /* bit d: dimension d is reduced */
 } pithp_reduce_params;
 
-/* cumsum(x), cumprod, cummin, cummax */
+/* cumsum(x), cumprod, cummin, cummax, cumlogsumexp */
 typedef struct pithp_scan_params {
     int32_t axis;
     bool reverse; /* from the end to the front */

@@ -30,6 +30,7 @@ PITHP_RULE(reduce)
 PITHP_RULE(take)
 PITHP_RULE(take_along)
 PITHP_RULE(scatter)
+PITHP_RULE(dynamic)
 
 /* The rule needs no temporary memory. */
 #define PITHP_NO_TEMPORARY(rule)                                                         \

@@ -1,6 +1,6 @@
-/* cumsum, cumprod, cummin, cummax along one axis, one element after the other. Sums and
- * products of f16, bf16 and f32 run in f64 and are rounded where they are stored;
- * integers wrap. */
+/* cumsum, cumprod, cummin, cummax, cumlogsumexp along one axis, one element after the
+ * other. Sums and products of f16, bf16 and f32 run in f64 and are rounded where they are
+ * stored; integers wrap. */
 #include "program/block/block.h"
 #include "program/rules.h"
 
@@ -24,6 +24,9 @@ pithp_infer_scan(const pithp_call *call, pith_spec *result, pithp_refusal *refus
         call->primitive == PITHP_OP_CUMSUM || call->primitive == PITHP_OP_CUMPROD;
     if (arithmetic && x->dtype == PITH_BOOL)
         return pithp_refuse(call, refusal, PITH_E_DTYPE, "expected numbers, got bool");
+    if (call->primitive == PITHP_OP_CUMLOGSUMEXP && !pith_dtype_is_float(x->dtype))
+        return pithp_refuse(call, refusal, PITH_E_DTYPE, "expected floats, got %s",
+                            pith_dtype_name(x->dtype));
     return pithp_spec_fill(call, refusal, result, x->dtype, x->rank, x->shape);
 }
 PITHP_NO_TEMPORARY(scan)
@@ -127,6 +130,10 @@ PITHP_NO_TEMPORARY(scan)
 NUMBERS(SCANS)
 SCAN(cummin, b8, b8, LEAST)
 SCAN(cummax, b8, b8, GREATEST)
+SCAN(cumlogsumexp, f16, f64, m_log_add)
+SCAN(cumlogsumexp, bf16, f64, m_log_add)
+SCAN(cumlogsumexp, f32, f64, m_log_add)
+SCAN(cumlogsumexp, f64, f64, m_log_add)
 
 #define COLUMN(dt, A, E)   [PITH_DTYPE_OF_##dt] = NAME(dt),
 #define PITH_DTYPE_OF_i8   PITH_I8
@@ -164,12 +171,19 @@ static const pithp_host_loop *const cummax_loops[PITH_DTYPE_COUNT] = {[PITH_BOOL
                                                                       NUMBERS(COLUMN)
 #undef NAME
 };
+static const pithp_host_loop *const cumlogsumexp_loops[PITH_DTYPE_COUNT] = {
+    [PITH_F16] = cumlogsumexp_f16_loops,
+    [PITH_BF16] = cumlogsumexp_bf16_loops,
+    [PITH_F32] = cumlogsumexp_f32_loops,
+    [PITH_F64] = cumlogsumexp_f64_loops,
+};
 
 static const pithp_host_loop *loops_of(pithp_primitive primitive, pith_dtype dtype) {
     return primitive == PITHP_OP_CUMSUM    ? cumsum_loops[dtype]
            : primitive == PITHP_OP_CUMPROD ? cumprod_loops[dtype]
            : primitive == PITHP_OP_CUMMIN  ? cummin_loops[dtype]
-                                           : cummax_loops[dtype];
+           : primitive == PITHP_OP_CUMMAX  ? cummax_loops[dtype]
+                                           : cumlogsumexp_loops[dtype];
 }
 
 pith_status pithp_lower_scan(const pithp_call *call,

@@ -24,7 +24,7 @@ Test(take, follows_its_mode) {
     const pith_array *index = integers(s, 5, (int32_t[]){0, -1, 4, -5, 2});
     expect(s, pith_take(s, x, index, NULL), 5, (double[]){0, 3, NAN, NAN, 2});
     expect(s, pith_take(s, x, index, &(pith_take_options){.mode = PITH_INDEX_CLIP}), 5,
-           (double[]){0, 3, 3, 0, 2});
+           (double[]){0, 0, 3, 0, 2}); /* as NumPy: negative ones give element 0 */
     expect(s, pith_take(s, x, index, &(pith_take_options){.mode = PITH_INDEX_WRAP}), 5,
            (double[]){0, 3, 0, 3, 2});
     expect(s, pith_take(s, x, index, &(pith_take_options){.fill = &(double){-7}}), 5,

@@ -80,6 +80,7 @@ function good(type, name, kind) {
     if (type == "pith_array*" && (name ~ /^(index|at|starts|ids)$/ || takes_integers(of, name)))
         return "g->index"
     if (type == "pith_array*" && name == "condition") return "g->condition"
+    if (type == "pith_array*" && name ~ /^(index|starts|ids)$/) return "g->index"
     if (type == "pith_array*" || (kind == "O" && type == "void*")) return "g->array"
     if (kind == "O") { needed[base_of(type)] = 1; return "GOOD_" base_of(type) }
     if (type ~ /_options\*$/) return "NULL"

@@ -199,7 +199,7 @@ Test(cuda_parity, long_reductions) {
 }
 
 static void scan_all(const pith_spec *spec, const void *data, bool special) {
-    for (int p = PITHP_OP_CUMSUM; p <= PITHP_OP_CUMMAX; p++)
+    for (int p = PITHP_OP_CUMSUM; p <= PITHP_OP_CUMLOGSUMEXP; p++)
         for (int axis = 0; axis < spec->rank; axis++)
             for (int reverse = 0; reverse < 2; reverse++) {
                 const pithp_scan_params params = {.axis = axis, .reverse = reverse};

@@ -191,6 +191,93 @@ Test(index, combines_repeated_indices_in_order) {
     }
 }
 
+/* Dynamic slices and updates are golden cases of their own form. */
+Test(index, places_boxes_as_the_golden_values_do) {
+    const golden_family *g = golden_open("index");
+    int ran = 0, failed = 0;
+    for (const golden_json *one = golden_next(g, NULL); one; one = golden_next(g, one)) {
+        const golden_json *sizes = golden_get(golden_get(one, "params"), "sizes");
+        if (strncmp(golden_text(one, "op"), "dynamic", 7) != 0)
+            continue;
+        pithp_dynamic_params params = {{0}};
+        call c = {.primitive = call_primitive(golden_text(one, "op")), .params = &params};
+        for (; golden_tensor_of(g, one, "in", c.count); c.count++) {
+            const golden_tensor *t = golden_tensor_of(g, one, "in", c.count);
+            c.specs[c.count] = &t->spec;
+            c.data[c.count] = t->data;
+        }
+        for (int d = 0; sizes && d < golden_length(sizes); d++)
+            params.shape[d] = golden_integer(golden_item(sizes, d));
+        for (c.split = 0; c.split < 5; c.split += 2) {
+            const pith_status rc = call_run(&c);
+            if (golden_get(one, "out"))
+                failed += !call_agrees(&c, g, one, 0);
+            else
+                failed += rc == PITH_OK;
+            call_free(&c);
+        }
+        ran++;
+    }
+    cr_expect(failed == 0, "%d failed", failed);
+    cr_expect(ran > 25, "only %d cases ran", ran);
+}
+
+/* What promises and atomics do has the same bits where they are kept; bits of integers
+ * that meet are joined. */
+Test(index, combines_promised_indices_alike) {
+    enum { N = 400, M = 3000, COLUMNS = 2 };
+    static int64_t x[N * COLUMNS], updates[M * COLUMNS], want[N * COLUMNS];
+    static int32_t narrow[N * COLUMNS], narrow_updates[M * COLUMNS];
+    static int32_t index[3][M];
+    for (int i = 0; i < M; i++) {
+        index[0][i] = i * 7919 % (N + 10);   /* meets itself, and some are out of range */
+        index[1][i] = i * (N + 10) / M;      /* ascends */
+        index[2][i] = i < N ? i * 7 % N : N; /* each once */
+    }
+    for (int i = 0; i < M * COLUMNS; i++)
+        updates[i] = narrow_updates[i] = i * 7907 % 1021 - 500;
+    const pith_spec xs[] = {{PITH_I64, 2, {N, COLUMNS}, N * COLUMNS, sizeof x},
+                            {PITH_I32, 2, {N, COLUMNS}, N * COLUMNS, sizeof narrow}},
+                    us[] =
+                        {{PITH_I64, 2, {M, COLUMNS}, M * COLUMNS, sizeof updates},
+                         {PITH_I32, 2, {M, COLUMNS}, M * COLUMNS, sizeof narrow_updates}},
+                    is = {PITH_I32, 1, {M}, M, sizeof index[0]};
+    for (int p = PITHP_OP_SCATTER_SET; p <= PITHP_OP_SCATTER_OR; p++)
+        for (int k = 0; k < 6; k++) {
+            const int kind = k % 3, small = k / 3;
+            const pithp_index_params params = {
+                .sorted = kind == 1, .unique = kind == 2, .unordered = kind == 0};
+            for (int i = 0; i < N * COLUMNS; i++)
+                want[i] = x[i] = narrow[i] = i * 40503 % 999 - 300;
+            for (int i = 0; i < M * COLUMNS; i++) {
+                const int row = index[kind][i / COLUMNS];
+                int64_t *to = &want[row * COLUMNS + i % COLUMNS];
+                if (row >= N)
+                    continue;
+                const int64_t a = *to, b = updates[i];
+                *to = p == PITHP_OP_SCATTER_SET   ? b
+                      : p == PITHP_OP_SCATTER_ADD ? a + b
+                      : p == PITHP_OP_SCATTER_MUL ? (int64_t)((uint64_t)a * (uint64_t)b)
+                      : p == PITHP_OP_SCATTER_MIN ? (a < b ? a : b)
+                      : p == PITHP_OP_SCATTER_MAX ? (a > b ? a : b)
+                      : p == PITHP_OP_SCATTER_AND ? (a & b)
+                                                  : (a | b);
+            }
+            call c = {.primitive = (pithp_primitive)p,
+                      .count = 3,
+                      .specs = {&xs[small], &is, &us[small]},
+                      .data = {small ? (const void *)narrow : x, index[kind],
+                               small ? (const void *)narrow_updates : updates},
+                      .params = &params};
+            cr_assert(call_run(&c) == PITH_OK, "%s", c.refusal.text);
+            for (int i = 0; i < N * COLUMNS; i++)
+                cr_assert(small ? ((int32_t *)c.out)[i] == (int32_t)want[i]
+                                : ((int64_t *)c.out)[i] == want[i],
+                          "%s, promise %d: element %d", pithp_rows[p].name, k, i);
+            call_free(&c);
+        }
+}
+
 Test(index, reports_the_first_index_out_of_range) {
     static const float x[6] = {0, 1, 2, 3, 4, 5};
     static const int64_t rows[4] = {0, -1, 2, 1}, columns[4] = {2, 0, 0, -4};

@@ -62,7 +62,7 @@ typedef struct pithp_cuda_scan_args {
     void *to;
     int64_t outer, length, inner;
     int32_t dtype;
-    int32_t operation; /* pithp_reduction: sum, prod, min or max */
+    int32_t operation; /* 0 sum, 1 prod, 2 min, 3 max, 6 log of the sum of exp */
     int32_t reverse;
 } pithp_cuda_scan_args;
 
@@ -103,14 +103,26 @@ typedef struct pithp_cuda_index_args {
     int64_t pitch;         /* elements between outer indices of what is indexed */
     int64_t *offsets;      /* of positions, in rows of inner; -1: out of range */
     const uint64_t *keys;  /* scatter: offsets, sorted */
-    const int64_t *places; /* scatter: positions in the order of keys */
+    const int64_t *places; /* scatter: positions in the order of keys; NULL: 0, 1, ... */
     int32_t size, dtype, index_dtype;
     int32_t arrays;
     int32_t mode; /* pithp_index_mode */
     int32_t no_negative;
-    int32_t operation; /* scatter: 0 set, 1 add, 2 mul, 3 min, 4 max */
+    int32_t operation; /* scatter: 0 set, 1 add, 2 mul, 3 min, 4 max, 5 and, 6 or */
+    int32_t meet;      /* scatter_free: positions may point to one place */
     const void *index[PITHP_CUDA_RANK];
     int64_t extent[PITHP_CUDA_RANK];
 } pithp_cuda_index_args;
+
+/* A box of an array, row by row in C order, to or from a place within. */
+typedef struct pithp_cuda_box_args {
+    char *to;
+    const char *from;
+    const void *starts; /* [rank] */
+    int64_t count;      /* elements of the box */
+    int32_t size, rank, index_dtype;
+    int32_t update; /* the box is `from` */
+    int64_t shape[PITHP_CUDA_RANK], whole[PITHP_CUDA_RANK];
+} pithp_cuda_box_args;
 
 #endif

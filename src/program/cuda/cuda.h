@@ -71,6 +71,12 @@ pith_status pithp_cuda_emit_sort(const pithp_sink *sink,
                                  const uint64_t **keys,
                                  const int64_t **places);
 
+/* What is left of a dynamic slice or update after the copy around it. */
+pith_status pithp_cuda_emit_box(const pithp_call *call,
+                                const pith_spec *box,
+                                const pithp_memory *memory,
+                                const pithp_sink *sink);
+
 /* What shape primitives come down to. tiled: see make_tiled in move.c. */
 pith_status pithp_cuda_emit_move(const pithp_sink *sink,
                                  const char *name,

@@ -21,7 +21,9 @@ _Static_assert(PITHP_INDEX_DROP == 0 && PITHP_INDEX_CLIP == 1 && PITHP_INDEX_WRA
 _Static_assert(PITHP_OP_SCATTER_ADD - PITHP_OP_SCATTER_SET == 1 &&
                    PITHP_OP_SCATTER_MUL - PITHP_OP_SCATTER_SET == 2 &&
                    PITHP_OP_SCATTER_MIN - PITHP_OP_SCATTER_SET == 3 &&
-                   PITHP_OP_SCATTER_MAX - PITHP_OP_SCATTER_SET == 4,
+                   PITHP_OP_SCATTER_MAX - PITHP_OP_SCATTER_SET == 4 &&
+                   PITHP_OP_SCATTER_AND - PITHP_OP_SCATTER_SET == 5 &&
+                   PITHP_OP_SCATTER_OR - PITHP_OP_SCATTER_SET == 6,
                "kernels know the operations by number");
 
 static pithp_cuda_index_args
@@ -100,10 +102,35 @@ pith_status pithp_cuda_lower_take_along(const pithp_call *call,
                : emit(sink, PITHP_CUDA_take_along, "take_along", &a, result->count);
 }
 
+/* How the updates of a scatter reach their places. */
+typedef enum {
+    SORTED,  /* positions are sorted first, so that those that meet are neighbours */
+    ASCENDS, /* they are, by a promise */
+    UNIQUE,  /* none meet, by a promise */
+    ATOMIC,  /* in no order, by atomics: it does not matter, or was left to them */
+} way;
+
+static way way_of(const pithp_call *call) {
+    const pithp_index_params *p = call->params;
+    const pith_dtype dtype = call->operands[0]->dtype;
+    const pithp_primitive op = call->primitive;
+    const bool real = dtype == PITH_F32 || dtype == PITH_F64;
+    const bool wide = pith_dtype_is_integer(dtype) && pith_dtype_size(dtype) >= 4;
+    if (p->unique)
+        return UNIQUE;
+    if (wide && op != PITHP_OP_SCATTER_SET && op != PITHP_OP_SCATTER_MUL)
+        return ATOMIC;
+    if (real && p->unordered && op == PITHP_OP_SCATTER_ADD)
+        return ATOMIC;
+    return p->sorted && p->mode != PITHP_INDEX_WRAP ? ASCENDS : SORTED;
+}
+
 /* Offsets, and what sorting them needs. */
 size_t pithp_cuda_temporary_scatter(const pithp_call *call, const pith_spec *result) {
+    static const size_t words[] = {
+        [SORTED] = 5, [ASCENDS] = 1, [UNIQUE] = 0, [ATOMIC] = 0};
     (void)result;
-    return (size_t)call->operands[1]->count * 5 * sizeof(int64_t);
+    return (size_t)call->operands[1]->count * words[way_of(call)] * sizeof(int64_t);
 }
 
 pith_status pithp_cuda_lower_scatter(const pithp_call *call,
@@ -124,13 +151,40 @@ pith_status pithp_cuda_lower_scatter(const pithp_call *call,
     pith_status rc = pithp_emit_move(sink, name, &copy);
     if (rc || a.outer * a.count * a.inner == 0)
         return rc;
+    const way how = way_of(call);
     a.offsets = memory->temporary;
     a.from = memory->operands[last];
     a.operation = (int32_t)(call->primitive - PITHP_OP_SCATTER_SET);
+    a.meet = how == ATOMIC;
+    if (how == UNIQUE || how == ATOMIC)
+        return emit(sink, PITHP_CUDA_scatter_free, name, &a, a.outer * a.count * a.inner);
     rc = pithp_cuda_emit(sink, PITHP_CUDA_offsets, name, &a, sizeof a, a.count);
-    if (!rc)
+    a.keys = (const uint64_t *)(const void *)a.offsets;
+    if (!rc && how == SORTED)
         rc = pithp_cuda_emit_sort(sink, name, (const uint64_t *)(const void *)a.offsets,
                                   a.count, a.offsets + a.count, &a.keys, &a.places);
     return rc ? rc
               : emit(sink, PITHP_CUDA_scatter, name, &a, a.outer * a.count * a.inner);
+}
+
+pith_status pithp_cuda_emit_box(const pithp_call *call,
+                                const pith_spec *box,
+                                const pithp_memory *memory,
+                                const pithp_sink *sink) {
+    const int last = call->operand_count - 1;
+    const pith_spec *x = call->operands[0];
+    pithp_cuda_box_args a = {.to = memory->result,
+                             .from = memory->operands[last - 1],
+                             .starts = memory->operands[last],
+                             .count = box->count,
+                             .size = (int32_t)pith_dtype_size(x->dtype),
+                             .rank = x->rank,
+                             .index_dtype = (int32_t)call->operands[last]->dtype,
+                             .update = last == 2};
+    for (int d = 0; d < x->rank; d++) {
+        a.shape[d] = box->shape[d];
+        a.whole[d] = x->shape[d];
+    }
+    return pithp_cuda_emit(sink, PITHP_CUDA_box, pithp_rows[call->primitive].name, &a,
+                           sizeof a, a.count);
 }

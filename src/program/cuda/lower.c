@@ -242,6 +242,7 @@ static const struct {
     OWN(CUMPROD, scan),
     OWN(CUMMIN, scan),
     OWN(CUMMAX, scan),
+    OWN(CUMLOGSUMEXP, scan),
     OWN(SORT, sort),
     OWN(ARGSORT, sort),
     OWN(SEARCH_SORTED, search),
@@ -252,6 +253,8 @@ static const struct {
     OWN(SCATTER_MUL, scatter),
     OWN(SCATTER_MIN, scatter),
     OWN(SCATTER_MAX, scatter),
+    OWN(SCATTER_AND, scatter),
+    OWN(SCATTER_OR, scatter),
 #undef OWN
 };
 

@@ -22,6 +22,11 @@ size_t pithp_cuda_temporary_scan(const pithp_call *call, const pith_spec *result
     return 0;
 }
 
+/* As kernels number them. */
+static int32_t operation_of(pithp_primitive primitive) {
+    return primitive == PITHP_OP_CUMLOGSUMEXP ? 6 : (int32_t)(primitive - PITHP_OP_CUMSUM);
+}
+
 pith_status pithp_cuda_lower_scan(const pithp_call *call,
                                   const pith_spec *result,
                                   const pithp_memory *memory,
@@ -30,7 +35,7 @@ pith_status pithp_cuda_lower_scan(const pithp_call *call,
     pithp_cuda_scan_args a = {.from = memory->operands[0],
                               .to = memory->result,
                               .dtype = (int32_t)result->dtype,
-                              .operation = (int32_t)(call->primitive - PITHP_OP_CUMSUM),
+                              .operation = operation_of(call->primitive),
                               .reverse = p->reverse};
     if (result->count == 0)
         return PITH_OK;

@@ -421,4 +421,11 @@ M_FN f32 M_NAME(m_digamma, f32)(f32 x) {
 M_LOGADDEXP(f32)
 M_LOGADDEXP(f64)
 
+/* log(exp(a) + exp(b)) without overflow. */
+M_FN f64 m_log_add(f64 a, f64 b) {
+    const f64 greater = a > b ? a : b;
+    /* equal infinities have no difference */
+    return a == b ? a + 0.69314718055994530942 : greater + m_log1p(m_exp(-m_abs(a - b)));
+}
+
 #endif

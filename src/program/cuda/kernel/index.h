@@ -3,7 +3,7 @@
 #define PITH_PROGRAM_CUDA_INDEX_H
 
 enum { M_DROP, M_CLIP, M_WRAP, M_PROMISE, M_ERROR }; /* as pithp_index_mode */
-enum { M_SET, M_ADD, M_MUL, M_LEAST, M_GREATEST };
+enum { M_SET, M_ADD, M_MUL, M_LEAST, M_GREATEST, M_AND, M_OR };
 
 #ifdef __CUDACC__
 M_FN void m_raise(uint64_t *word, u64 value) {
@@ -79,7 +79,7 @@ M_KERNEL(pithp_k_offsets, pithp_cuda_index_args) {
 }
 
 /* Element i of `to` and element j of the updates become one. */
-#define M_JOIN(number, type, load, store, T, W, least, greatest)                         \
+#define M_JOIN(number, type, load, store, T, W, least, greatest, both, either)           \
     case number: {                                                                       \
         type *d = (type *)(void *)a->to + i;                                             \
         const T x = load(*d), y = load(((const type *)(const void *)a->from)[j]);        \
@@ -93,15 +93,21 @@ M_KERNEL(pithp_k_offsets, pithp_cuda_index_args) {
             case M_LEAST:                                                                \
                 *d = store(least ? x : y);                                               \
                 break;                                                                   \
+            case M_AND:                                                                  \
+                *d = store(both);                                                        \
+                break;                                                                   \
+            case M_OR:                                                                   \
+                *d = store(either);                                                      \
+                break;                                                                   \
             default:                                                                     \
                 *d = store(greatest ? x : y);                                            \
         }                                                                                \
         break;                                                                           \
     }
 #define M_JOIN_INTEGER(number, type, W)                                                  \
-    M_JOIN(number, type, (type), (type), type, W, x<y, x> y)
+    M_JOIN(number, type, (type), (type), type, W, x<y, x> y, (W)x &(W)y, (W)x | (W)y)
 #define M_JOIN_REAL(number, type, load, store, T)                                        \
-    M_JOIN(number, type, load, store, T, T, (x < y) | (x != x), (x > y) | (x != x))
+    M_JOIN(number, type, load, store, T, T, (x < y) | (x != x), (x > y) | (x != x), x, x)
 M_FN void m_join(const pithp_cuda_index_args *a, i64 i, i64 j) {
     switch (a->dtype) {
         M_JOIN_INTEGER(1, u8, u32)
@@ -122,6 +128,10 @@ M_FN void m_join(const pithp_cuda_index_args *a, i64 i, i64 j) {
     }
 }
 
+M_FN i64 m_place(const pithp_cuda_index_args *a, i64 k) {
+    return a->places ? a->places[k] : k;
+}
+
 /* Positions that point to one place are neighbours in keys and in order; the thread of
  * the first one (set: of the last one) does them all. */
 M_KERNEL(pithp_k_scatter, pithp_cuda_index_args) {
@@ -134,14 +144,104 @@ M_KERNEL(pithp_k_scatter, pithp_cuda_index_args) {
     if (a->operation == M_SET) {
         if (k + 1 == a->count || a->keys[k + 1] != a->keys[k])
             m_move(a->to + to * a->size,
-                   a->from + ((from + a->places[k]) * a->inner + column) * a->size,
+                   a->from + ((from + m_place(a, k)) * a->inner + column) * a->size,
                    a->size);
         return;
     }
     if (k > 0 && a->keys[k - 1] == a->keys[k])
         return;
     for (i64 j = k; j < a->count && a->keys[j] == a->keys[k]; j++)
-        m_join(a, to, (from + a->places[j]) * a->inner + column);
+        m_join(a, to, (from + m_place(a, j)) * a->inner + column);
+}
+
+/* As m_join where other threads may be at element i too: what does not depend on their
+ * order, or was left to it. */
+#ifdef __CUDACC__
+#    define M_MEET(number, type, word)                                                   \
+        case number: {                                                                   \
+            word *d = (word *)(void *)((type *)(void *)a->to + i);                       \
+            const type y = ((const type *)(const void *)a->from)[j];                     \
+            switch (a->operation) {                                                      \
+                case M_LEAST:                                                            \
+                    atomicMin((type##_atomic *)(void *)d, (type##_atomic)y);             \
+                    break;                                                               \
+                case M_GREATEST:                                                         \
+                    atomicMax((type##_atomic *)(void *)d, (type##_atomic)y);             \
+                    break;                                                               \
+                case M_AND:                                                              \
+                    atomicAnd(d, (word)y);                                               \
+                    break;                                                               \
+                case M_OR:                                                               \
+                    atomicOr(d, (word)y);                                                \
+                    break;                                                               \
+                default:                                                                 \
+                    atomicAdd(d, (word)y);                                               \
+            }                                                                            \
+            break;                                                                       \
+        }
+typedef int i32_atomic;
+typedef unsigned int u32_atomic;
+typedef long long i64_atomic;
+typedef unsigned long long u64_atomic;
+M_FN void m_meet(const pithp_cuda_index_args *a, i64 i, i64 j) {
+    switch (a->dtype) {
+        M_MEET(4, i32, u32_atomic)
+        M_MEET(5, i64, u64_atomic)
+        M_MEET(8, u32, u32_atomic)
+        M_MEET(9, u64, u64_atomic)
+        case 12:
+            atomicAdd((f32 *)(void *)a->to + i, ((const f32 *)(const void *)a->from)[j]);
+            break;
+        default:
+            atomicAdd((f64 *)(void *)a->to + i, ((const f64 *)(const void *)a->from)[j]);
+    }
+}
+#else
+M_FN void m_meet(const pithp_cuda_index_args *a, i64 i, i64 j) {
+    m_join(a, i, j); /* the host runs it on one thread */
+}
+#endif
+
+/* A thread an update, in no order. */
+M_KERNEL(pithp_k_scatter_free, pithp_cuda_index_args) {
+    const i64 column = t % a->inner, row = t / a->inner, outer = row / a->count;
+    if (outer >= a->outer)
+        return;
+    const i64 offset = m_offset(a, row % a->count);
+    const i64 to = outer * a->pitch + offset * a->inner + column;
+    if (offset < 0)
+        return;
+    if (a->operation == M_SET)
+        m_move(a->to + to * a->size, a->from + t * a->size, a->size);
+    else if (a->meet)
+        m_meet(a, to, t);
+    else
+        m_join(a, to, t);
+}
+
+/* ---- Boxes at places known when the work runs ---- */
+
+/* The start of one axis: negative ones count from the end, and the box fits. */
+M_FN i64 m_box_start(const pithp_cuda_box_args *a, i32 d) {
+    const i64 most = a->whole[d] - a->shape[d];
+    i64 start = (i64)m_load_number(a->starts, a->index_dtype, d);
+    if (start < 0 && a->index_dtype == 9) /* a u64 */
+        return most;
+    start += start < 0 ? a->whole[d] : 0;
+    return start < 0 ? 0 : start > most ? most : start;
+}
+
+M_KERNEL(pithp_k_box, pithp_cuda_box_args) {
+    if (t >= a->count)
+        return;
+    i64 rest = t, offset = 0, step = 1;
+    for (i32 d = a->rank - 1; d >= 0; d--) {
+        offset += (m_box_start(a, d) + rest % a->shape[d]) * step;
+        rest /= a->shape[d];
+        step *= a->whole[d];
+    }
+    m_move(a->to + (a->update ? offset : t) * a->size,
+           a->from + (a->update ? t : offset) * a->size, a->size);
 }
 
 /* What the first index out of range was: one thread, after the others. */

@@ -2,12 +2,16 @@
 #ifndef PITH_PROGRAM_CUDA_ORDER_H
 #define PITH_PROGRAM_CUDA_ORDER_H
 
+enum { M_LOG_SUM = M_ALL + 1 }; /* a scan's, besides those of reductions */
+
 /* ---- Scans: a thread a line, since each float is the rounded sum of all before it ----
  */
 
 M_FN u64 m_scan_step(i32 operation, i32 accumulator, u64 sofar, u64 next) {
     if (operation == M_SUM || operation == M_PROD)
         return m_combine(operation, accumulator, sofar, next);
+    if (operation == M_LOG_SUM)
+        return m_bits_f64(m_log_add(m_from_bits_u64(sofar), m_from_bits_u64(next)));
     if (accumulator == M_OF_F64) { /* of equals the first stays */
         const f64 x = m_from_bits_u64(sofar), y = m_from_bits_u64(next);
         return ((operation == M_MIN ? x <= y : x >= y) | (x != x)) ? sofar : next;

@@ -1,0 +1,57 @@
+/* What taking and scattering share: the arguments of their loops, and how index arrays
+ * become offsets. */
+#ifndef PITH_PROGRAM_INDEX_H
+#define PITH_PROGRAM_INDEX_H
+
+#include "program/block/index.h"
+#include "program/rules.h"
+
+enum { PITHP_INDEX_BLOCK = 512 }; /* indices that become offsets at once */
+
+typedef struct pithp_index_args {
+    const char *x; /* take: [outer, indexed..., inner] */
+    char *to;      /* take: [outer, count, inner]; scatter: [outer, indexed..., inner] */
+    const char *updates; /* scatter: [outer, count, inner] */
+    pith_report *report; /* mode error */
+    uint64_t fill;
+    int32_t size; /* bytes of an element */
+    pith_dtype dtype, index_dtype;
+    int32_t index_size, arrays;
+    pithp_primitive combine; /* scatter: the elementwise row; WHERE: set */
+    bool sorted; /* scatter: positions that point to one place are neighbours */
+    int64_t outer, count, inner;
+    int64_t pitch; /* elements between outer indices of what is indexed */
+    int64_t chunk; /* scatter: elements of inner that an index of the launch does */
+    const char *index[PITH_MAX_RANK];
+    pithp_indexing rule[PITH_MAX_RANK];
+} pithp_index_args;
+
+/* How many operands of a taking or scattering call are index arrays. */
+int pithp_index_arrays(const pithp_call *call);
+
+/* The shape of what is taken or written: that of x with the indexed dimensions replaced.
+ */
+pith_status pithp_infer_taken(const pithp_call *call,
+                              pithp_refusal *refusal,
+                              int *rank,
+                              int64_t shape[2 * PITH_MAX_RANK]);
+
+/* `count` is that of the positions in an index array. */
+pithp_index_args pithp_index_args_of(const pithp_call *call,
+                                     const pithp_memory *memory,
+                                     int arrays,
+                                     int64_t count);
+
+/* Offsets, in rows of `inner`, of the indices at..at + n; n is at most a block. Those out
+ * of range are -1, and mode error reports them. */
+void pithp_index_resolve(pithp_isa isa,
+                         const pithp_index_args *a,
+                         int64_t at,
+                         int64_t n,
+                         int64_t *where);
+
+/* After the work: what the first failing index was, where mode error asks. */
+pith_status
+pithp_index_explain(const char *name, const pithp_index_args *a, const pithp_sink *sink);
+
+#endif

@@ -1,0 +1,270 @@
+/* Scattering: rows of updates go to the places that index arrays name, one after the
+ * other, so that repeated places combine in the order of the indices. */
+#include "program/block/block.h"
+#include "program/index.h"
+#include "program/move.h"
+
+#include <string.h>
+
+pith_status
+pithp_infer_scatter(const pithp_call *call, pith_spec *result, pithp_refusal *refusal) {
+    const pith_spec *x = call->operands[0];
+    int rank;
+    int64_t shape[2 * PITH_MAX_RANK];
+    if (call->operand_count < 3)
+        return pithp_refuse(call, refusal, PITH_E_ARG, "no index array or no updates");
+    const pith_status rc = pithp_infer_taken(call, refusal, &rank, shape);
+    if (rc)
+        return rc;
+    const pith_spec *updates = call->operands[call->operand_count - 1];
+    char wanted[PITHP_SPEC_TEXT_BYTES], got[PITHP_SPEC_TEXT_BYTES];
+    if (updates->rank != rank ||
+        memcmp(updates->shape, shape, (size_t)rank * sizeof *shape) != 0)
+        return pithp_refuse(
+            call, refusal, PITH_E_SHAPE, "expected updates of shape %s, got %s",
+            pithp_shape_print(rank, shape, wanted), pithp_spec_print(updates, got));
+    const bool adds = call->primitive == PITHP_OP_SCATTER_ADD ||
+                      call->primitive == PITHP_OP_SCATTER_MUL;
+    const bool bits =
+        call->primitive == PITHP_OP_SCATTER_AND || call->primitive == PITHP_OP_SCATTER_OR;
+    if (updates->dtype != x->dtype || (adds && x->dtype == PITH_BOOL) ||
+        (bits && pith_dtype_is_float(x->dtype)))
+        return pithp_refuse(call, refusal, PITH_E_DTYPE,
+                            "expected %s of one dtype, got %s and %s",
+                            adds   ? "numbers"
+                            : bits ? "integers or bool"
+                                   : "operands",
+                            pithp_spec_print(x, wanted), pithp_spec_print(updates, got));
+    return pithp_spec_fill(call, refusal, result, x->dtype, x->rank, x->shape);
+}
+PITHP_NO_TEMPORARY(scatter)
+
+/* ---- scatter ---- */
+
+/* Single elements, in order. */
+#define POINTS(name, dt, expression)                                                     \
+    static void name##_##dt(void *to, const void *from, const int64_t *where,            \
+                            int64_t n) {                                                 \
+        dt *d = to;                                                                      \
+        const dt *x = from;                                                              \
+        for (int64_t i = 0; i < n; i++) {                                                \
+            if (where[i] < 0)                                                            \
+                continue;                                                                \
+            const T_##dt a = LOAD_##dt(d[where[i]]), b = LOAD_##dt(x[i]);                \
+            d[where[i]] = STORE_##dt(expression);                                        \
+        }                                                                                \
+    }
+#define SET(dt)                                                                          \
+    static void set_##dt(void *to, const void *from, const int64_t *where, int64_t n) {  \
+        for (int64_t i = 0; i < n; i++)                                                  \
+            if (where[i] >= 0)                                                           \
+                ((dt *)to)[where[i]] = ((const dt *)from)[i];                            \
+    }
+SET(u8)
+SET(u16)
+SET(u32)
+SET(u64)
+
+#define ARITHMETIC(name, op)                                                             \
+    POINTS(name, u8, (u32)a op b)                                                        \
+    POINTS(name, u16, (u32)a op b)                                                       \
+    POINTS(name, u32, a op b)                                                            \
+    POINTS(name, u64, a op b)                                                            \
+    POINTS(name, f16, a op b)                                                            \
+    POINTS(name, bf16, a op b)                                                           \
+    POINTS(name, f32, a op b)                                                            \
+    POINTS(name, f64, a op b)
+ARITHMETIC(add, +)
+ARITHMETIC(mul, *)
+
+#define LOGIC(name, op)                                                                  \
+    POINTS(name, u8, (u32)a op b)                                                        \
+    POINTS(name, u16, (u32)a op b)                                                       \
+    POINTS(name, u32, a op b)                                                            \
+    POINTS(name, u64, a op b)
+LOGIC(and, &)
+LOGIC(or, |)
+
+#define EXTREMES(name, op)                                                               \
+    POINTS(name, b8, a op b ? a : b)                                                     \
+    POINTS(name, i8, a op b ? a : b)                                                     \
+    POINTS(name, i16, a op b ? a : b)                                                    \
+    POINTS(name, i32, a op b ? a : b)                                                    \
+    POINTS(name, i64, a op b ? a : b)                                                    \
+    POINTS(name, u8, a op b ? a : b)                                                     \
+    POINTS(name, u16, a op b ? a : b)                                                    \
+    POINTS(name, u32, a op b ? a : b)                                                    \
+    POINTS(name, u64, a op b ? a : b)                                                    \
+    POINTS(name, f16, (a op b) | (a != a) ? a : b)                                       \
+    POINTS(name, bf16, (a op b) | (a != a) ? a : b)                                      \
+    POINTS(name, f32, (a op b) | (a != a) ? a : b)                                       \
+    POINTS(name, f64, (a op b) | (a != a) ? a : b)
+EXTREMES(min, <)
+EXTREMES(max, >)
+
+typedef void (*points_function)(void *to,
+                                const void *from,
+                                const int64_t *where,
+                                int64_t n);
+
+#define SIZES(name)                                                                      \
+    [PITH_I8] = name##_u8, [PITH_U8] = name##_u8, [PITH_I16] = name##_u16,               \
+    [PITH_U16] = name##_u16, [PITH_I32] = name##_u32, [PITH_U32] = name##_u32,           \
+    [PITH_I64] = name##_u64, [PITH_U64] = name##_u64
+#define REALS(name)                                                                      \
+    [PITH_F16] = name##_f16, [PITH_BF16] = name##_bf16, [PITH_F32] = name##_f32,         \
+    [PITH_F64] = name##_f64
+#define SIGNS(name)                                                                      \
+    [PITH_BOOL] = name##_b8, [PITH_I8] = name##_i8, [PITH_I16] = name##_i16,             \
+    [PITH_I32] = name##_i32, [PITH_I64] = name##_i64, [PITH_U8] = name##_u8,             \
+    [PITH_U16] = name##_u16, [PITH_U32] = name##_u32, [PITH_U64] = name##_u64
+
+/* By the row that combines, WHERE being set. */
+static const points_function points[PITHP_ELEMENTWISE_COUNT][PITH_DTYPE_COUNT] = {
+    [PITHP_OP_WHERE] =
+        {SIZES(set), [PITH_BOOL] = set_u8, [PITH_F16] = set_u16, [PITH_BF16] = set_u16,
+         [PITH_F32] = set_u32, [PITH_F64] = set_u64},
+    [PITHP_OP_ADD] = {SIZES(add), REALS(add)},
+    [PITHP_OP_MUL] = {SIZES(mul), REALS(mul)},
+    [PITHP_OP_MIN] = {SIGNS(min), REALS(min)},
+    [PITHP_OP_MAX] = {SIGNS(max), REALS(max)},
+    [PITHP_OP_BITWISE_AND] = {SIZES(and), [PITH_BOOL] = and_u8},
+    [PITHP_OP_BITWISE_OR] = {SIZES(or), [PITH_BOOL] = or_u8},
+};
+
+/* n rows of `width` elements, `inner` apart on both sides. */
+static void scatter_rows(pithp_isa isa,
+                         const pithp_index_args *a,
+                         char *to,
+                         const char *from,
+                         const int64_t *where,
+                         int64_t n,
+                         int64_t width) {
+    const int64_t bytes = a->inner * a->size;
+    if (a->inner == 1) {
+        points[a->combine][a->dtype](to, from, where, n);
+    } else if (a->combine == PITHP_OP_WHERE) {
+        for (int64_t i = 0; i < n; i++)
+            if (where[i] >= 0)
+                memcpy(to + where[i] * bytes, from + i * bytes,
+                       (size_t)(width * a->size));
+    } else {
+        const pithp_block_function combine =
+            pithp_elementwise_block(isa, a->combine, a->dtype);
+        for (int64_t i = 0; i < n; i++) {
+            char *row = to + where[i] * bytes;
+            if (where[i] >= 0)
+                combine(row, row, from + i * bytes, NULL, width);
+        }
+    }
+}
+
+/* Indices are chunks of inner within outer indices; each does all updates of its part. */
+static inline void scatter(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
+    const pithp_index_args *a = args;
+    const int64_t chunks = (a->inner + a->chunk - 1) / a->chunk;
+    int64_t where[PITHP_INDEX_BLOCK];
+    const bool once = a->count <= PITHP_INDEX_BLOCK;
+    if (once)
+        pithp_index_resolve(isa, a, 0, a->count, where);
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t outer = i / chunks, first = i % chunks * a->chunk;
+        const int64_t left = a->inner - first, width = left < a->chunk ? left : a->chunk;
+        char *to = a->to + (outer * a->pitch + first) * a->size;
+        const char *from = a->updates + (outer * a->count * a->inner + first) * a->size;
+        for (int64_t at = 0; at < a->count; at += PITHP_INDEX_BLOCK) {
+            const int64_t rows =
+                a->count - at < PITHP_INDEX_BLOCK ? a->count - at : PITHP_INDEX_BLOCK;
+            if (!once)
+                pithp_index_resolve(isa, a, at, rows, where);
+            scatter_rows(isa, a, to, from + at * a->inner * a->size, where, rows, width);
+        }
+    }
+}
+PITHP_LOOPS(scatter)
+
+/* ---- Promised indices: positions are cut into parts that write to different places ----
+ */
+
+enum { PART = 1 << 14 };
+
+/* The first position from `at` on that does not point where position `like` does. */
+static int64_t
+after_equals(pithp_isa isa, const pithp_index_args *a, int64_t like, int64_t at) {
+    int64_t where[PITHP_INDEX_BLOCK], same;
+    pithp_index_resolve(isa, a, like, 1, &same);
+    for (; at < a->count; at += PITHP_INDEX_BLOCK) {
+        const int64_t left = a->count - at,
+                      n = left < PITHP_INDEX_BLOCK ? left : PITHP_INDEX_BLOCK;
+        pithp_index_resolve(isa, a, at, n, where);
+        for (int64_t i = 0; i < n; i++)
+            if (where[i] != same)
+                return at + i;
+    }
+    return a->count;
+}
+
+/* Indices are parts within outer indices. Sorted positions that meet belong to the part
+ * of the first of them. */
+static inline void
+scatter_parts(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
+    const pithp_index_args *a = args;
+    const int64_t parts = (a->count + PART - 1) / PART;
+    int64_t where[PITHP_INDEX_BLOCK];
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t outer = i / parts;
+        int64_t at = i % parts * PART;
+        int64_t last = a->count - at < PART ? a->count : at + PART;
+        if (a->sorted && at > 0)
+            at = after_equals(isa, a, at - 1, at);
+        if (a->sorted && at < last)
+            last = after_equals(isa, a, last - 1, last);
+        const int64_t row = a->inner * a->size;
+        for (int64_t n; at < last; at += n) {
+            n = last - at < PITHP_INDEX_BLOCK ? last - at : PITHP_INDEX_BLOCK;
+            pithp_index_resolve(isa, a, at, n, where);
+            scatter_rows(isa, a, a->to + outer * a->pitch * a->size,
+                         a->updates + (outer * a->count + at) * row, where, n, a->inner);
+        }
+    }
+}
+PITHP_LOOPS(scatter_parts)
+
+/* ---- Lowering ---- */
+
+pith_status pithp_lower_scatter(const pithp_call *call,
+                                const pith_spec *result,
+                                const pithp_memory *memory,
+                                const pithp_sink *sink) {
+    static const pithp_primitive combines[] = {
+        PITHP_OP_WHERE, PITHP_OP_ADD,         PITHP_OP_MUL,       PITHP_OP_MIN,
+        PITHP_OP_MAX,   PITHP_OP_BITWISE_AND, PITHP_OP_BITWISE_OR};
+    const pithp_index_params *p = call->params;
+    const char *name = pithp_rows[call->primitive].name;
+    const int last = call->operand_count - 1;
+    pithp_index_args a = pithp_index_args_of(call, memory, pithp_index_arrays(call),
+                                             call->operands[1]->count);
+    pithp_move copy = {.to = memory->result,
+                       .from = memory->operands[0],
+                       .size = a.size,
+                       .rank = 1,
+                       .shape = {result->count},
+                       .to_stride = {a.size},
+                       .from_stride = {a.size}};
+    a.updates = memory->operands[last];
+    a.combine = combines[call->primitive - PITHP_OP_SCATTER_SET];
+    a.chunk = a.inner == 1 ? 1 : 1024;
+    a.sorted = p->sorted && !p->unique;
+    pith_status rc = pithp_emit_move(sink, name, &copy);
+    if (rc || a.outer * a.count * a.inner == 0)
+        return rc;
+    const int64_t chunks = (a.inner + a.chunk - 1) / a.chunk;
+    const bool ascends = p->sorted && p->mode != PITHP_INDEX_WRAP;
+    if ((p->unique || ascends) && a.count >= 2 * PART && a.outer * chunks < 64)
+        rc = pithp_emit(sink, name, scatter_parts_loops, &a, sizeof a,
+                        a.outer * ((a.count + PART - 1) / PART), 1);
+    else
+        rc = pithp_emit(sink, name, scatter_loops, &a, sizeof a, a.outer * chunks,
+                        4096 / (a.count * (a.inner < a.chunk ? a.inner : a.chunk)) + 1);
+    return rc ? rc : pithp_index_explain(name, &a, sink);
+}
