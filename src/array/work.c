@@ -16,7 +16,7 @@ const pith_array *pithp_work_keep(pith_scope *s, const pith_array *result) {
         return NULL;
     const pith_spec *spec = pithp_array_spec(result);
     if (spec->bytes > SMALL_BYTES)
-        return pithp_array_view(s, spec, result->buffer, result->data);
+        return pithp_alias(s, result, spec);
     /* a view would hold the block of all small arrays of the work */
     pith_array *copy = pithp_array_make(s, spec);
     if (copy && spec->bytes &&

@@ -69,7 +69,7 @@ function category(type, name) {
 }
 function base_of(type) { sub(/\*$/, "", type); return type }
 function takes_integers(f, name) {
-    return f ~ /bitwise|shift_|population|count_leading|trunc_divide/ || (f == "pith_ldexp" && name == "b")
+    return f ~ /bitwise|shift_|population|count_leading|trunc_divide|scatter_(and|or)$/ || (f == "pith_ldexp" && name == "b")
 }
 function good(type, name, kind) {
     if (kind == "S") return "g->scope"
@@ -80,7 +80,6 @@ function good(type, name, kind) {
     if (type == "pith_array*" && (name ~ /^(index|at|starts|ids)$/ || takes_integers(of, name)))
         return "g->index"
     if (type == "pith_array*" && name == "condition") return "g->condition"
-    if (type == "pith_array*" && name ~ /^(index|starts|ids)$/) return "g->index"
     if (type == "pith_array*" || (kind == "O" && type == "void*")) return "g->array"
     if (kind == "O") { needed[base_of(type)] = 1; return "GOOD_" base_of(type) }
     if (type ~ /_options\*$/) return "NULL"
@@ -91,6 +90,7 @@ function good(type, name, kind) {
     if (type == "pith_function*") return "g->function"
     if (kind == "N") return "g->bytes"
     if (type == "pith_dtype") return "PITH_F64"
+    if (type == "pith_shape") return "PITH_SHAPE(1)"
     if (type == "bool") return "true"
     if (type ~ /^pith_/) return "(" type "){0}"
     return name ~ /^(axis|first|second|source|destination|index|leaf|node|number|parameter_count)$/ ? "0" : type == "size_t" ? "8" : "1"

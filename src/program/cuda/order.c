@@ -24,7 +24,8 @@ size_t pithp_cuda_temporary_scan(const pithp_call *call, const pith_spec *result
 
 /* As kernels number them. */
 static int32_t operation_of(pithp_primitive primitive) {
-    return primitive == PITHP_OP_CUMLOGSUMEXP ? 6 : (int32_t)(primitive - PITHP_OP_CUMSUM);
+    return primitive == PITHP_OP_CUMLOGSUMEXP ? 6
+                                              : (int32_t)(primitive - PITHP_OP_CUMSUM);
 }
 
 pith_status pithp_cuda_lower_scan(const pithp_call *call,

@@ -32,6 +32,10 @@ for header in "$root"/include/pith/*.h; do
         bad=1
     }
     count=$((count + 1))
+    if grep -q '^PITH_API' "$header" && [ "$(grep -c '^PITH_BEGIN' "$header")$(grep -c '^PITH_END' "$header")" != 11 ]; then
+        echo "headers: <$name> does not open and close C linkage once (PITH_BEGIN, PITH_END)"
+        bad=1
+    fi
     [ "$name" = pith/pith.h ] || grep -qE "^# *include <$name>" "$root"/include/pith/*.h || {
         echo "headers: nothing that <pith/pith.h> includes gives <$name>"
         bad=1
