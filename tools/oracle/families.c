@@ -12,6 +12,7 @@ static const struct {
     {"cast", oracle_cast},
     {"reduce", oracle_reduce},
     {"shape", oracle_shape},
+    {"tree", oracle_tree},
 };
 
 const oracle_row *oracle_find(const char *family, const char *op) {
