@@ -231,7 +231,7 @@ static bool read_part(Reader *r, const char *style) {
 static bool read_file(Reader *r) {
     char style[64];
     if (!next_line(r, NULL, 0)) /* the first line is a title */
-        return refuse(r, "the file is empty");
+        return refuse(r, "%s", ferror(r->in) ? strerror(errno) : "the file is empty");
     while (next_line(r, style, sizeof style))
         if (!read_part(r, style))
             return false;

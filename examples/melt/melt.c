@@ -62,6 +62,13 @@ melt_start(pith_scope *s, const Atoms *atoms, const pith_array *box, const Optio
     if (!pith_read(s, box, lengths, sizeof lengths))
         return NULL;
     const int64_t n = pith_array_spec(atoms->position)->shape[0];
+    for (int d = 0; d < 3; d++)
+        if (o->cutoff + o->skin >= lengths[d]) {
+            pith_fail(s, PITH_E_ARG, NULL,
+                      "cutoff + skin is %g, expected less than the box, %g wide",
+                      o->cutoff + o->skin, lengths[d]);
+            return NULL;
+        }
     Sim sim = pith_initial(Sim);
     Lists lists = pith_initial(Lists);
     lists.max_neighbours = o->max_neighbours;
@@ -101,6 +108,7 @@ int main(int argc, char **argv) {
                                         .save_every = options.save_every,
                                         .progress = stderr,
                                         .each = melt_show,
+                                        .each_every = melt_show_every(&options),
                                         .closure = &output,
                                         .seconds = &output.seconds}));
     if (pith_failed(s))

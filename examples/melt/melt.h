@@ -100,6 +100,8 @@ typedef struct {
 } Output;
 
 int64_t melt_step(pith_scope *s, const Sim *sim);
+/* Steps of which all that is shown are multiples. */
+int64_t melt_show_every(const Options *o);
 /* A row of the thermodynamic table and a frame of the dump, where they are due. */
 void melt_show(pith_scope *s, const void *state, int64_t step, void *output);
 void melt_performance(pith_runtime *rt, const Sim *sim, const Output *output);

@@ -29,19 +29,22 @@ static const char help[] =
     "  --threads N          on the host (one a core)\n"
     "  --help\n";
 
+#define MOST_STEPS 1000000000000000
+enum { MOST_NEIGHBOURS = 1 << 24, MOST_THREADS = 1024 };
+
 static void refuse(const char *option, const char *expected, const char *got) {
     fprintf(stderr, "melt: %s: expected %s, got %s\n", option, expected,
-            got ? got : "nothing");
+            got && *got ? got : "nothing");
     exit(EXIT_FAILURE);
 }
 
-static int64_t whole(const char *option, const char *text, int64_t least) {
+static int64_t whole(const char *option, const char *text, int64_t least, int64_t most) {
     char expected[64], *end = NULL;
     errno = 0;
     const long long value = text ? strtoll(text, &end, 10) : 0;
-    if (!text || end == text || *end || errno || value < least) {
-        snprintf(expected, sizeof expected, "a whole number of at least %lld",
-                 (long long)least);
+    if (!text || end == text || *end || errno || value < least || value > most) {
+        snprintf(expected, sizeof expected, "a whole number from %lld to %lld",
+                 (long long)least, (long long)most);
         refuse(option, expected, text);
     }
     return value;
@@ -71,7 +74,6 @@ static const char *name(const char *option, const char *text) {
     return text;
 }
 
-/* Whether the argument is that option. Options of the state do not go with --resume. */
 static bool is(const char *argument, const char *option) {
     return strcmp(argument, option) == 0;
 }
@@ -79,7 +81,6 @@ static bool is(const char *argument, const char *option) {
 Options melt_options(int argc, char **argv) {
     Options o = {.steps = 400,
                  .thermo = 100,
-                 .dump_every = 100,
                  .max_neighbours = 160,
                  .dt = 0.005,
                  .cutoff = 2.5,
@@ -101,17 +102,18 @@ Options melt_options(int argc, char **argv) {
         else if (is(option, "--dump"))
             o.dump = name(option, value);
         else if (is(option, "--steps"))
-            o.steps = whole(option, value, 0);
+            o.steps = whole(option, value, 0, MOST_STEPS);
         else if (is(option, "--thermo"))
-            o.thermo = whole(option, value, 1);
+            o.thermo = whole(option, value, 1, MOST_STEPS);
         else if (is(option, "--save-every"))
-            o.save_every = whole(option, value, 1);
+            o.save_every = whole(option, value, 1, MOST_STEPS);
         else if (is(option, "--dump-every"))
-            o.dump_every = whole(option, value, 1);
+            o.dump_every = whole(option, value, 1, MOST_STEPS);
         else if (is(option, "--max-neighbours"))
-            o.max_neighbours = (whole(option, value, 1) + 7) / 8 * 8, of_state = option;
+            o.max_neighbours = (whole(option, value, 1, MOST_NEIGHBOURS) + 7) / 8 * 8,
+            of_state = option;
         else if (is(option, "--threads"))
-            o.threads = (int)whole(option, value, 1);
+            o.threads = (int)whole(option, value, 1, MOST_THREADS);
         else if (is(option, "--dt"))
             o.dt = positive(option, value), o.dt_given = true;
         else if (is(option, "--cutoff"))
@@ -137,5 +139,9 @@ Options melt_options(int argc, char **argv) {
     }
     if (o.save_every && !o.save)
         refuse("--save-every", "--save FILE with it", "none");
+    if (o.dump_every && !o.dump)
+        refuse("--dump-every", "--dump FILE with it", "none");
+    if (!o.dump_every)
+        o.dump_every = 100;
     return o;
 }

@@ -58,7 +58,7 @@ static void write_frame(pith_scope *s, const Sim *sim, int64_t step, FILE *out) 
         fprintf(
             out,
             "%" PRId64 "\nLattice=\"%.17g 0 0 0 %.17g 0 0 0 %.17g\" "
-            "Properties=species:S:1:pos:R:3:velo:R:3 pbc=\"T T T\" Time=%.17g Step=%" PRId64
+            "Properties=species:S:1:pos:R:3:velo:R:3 pbc=\"T T T\" Time=%.10g Step=%" PRId64
             "\n",
             n, box[0], box[1], box[2], (double)step * sim->dt, step);
         for (int64_t i = 0; i < 3 * n; i += 3)
@@ -70,6 +70,16 @@ static void write_frame(pith_scope *s, const Sim *sim, int64_t step, FILE *out) 
     }
     free(x);
     free(v);
+}
+
+int64_t melt_show_every(const Options *o) {
+    int64_t a = o->thermo, b = o->dump ? o->dump_every : o->thermo;
+    while (b) {
+        const int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
 }
 
 static bool due(int64_t step, int64_t first, int64_t last, int64_t every) {

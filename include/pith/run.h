@@ -34,7 +34,8 @@ typedef struct pith_run_options {
     pith_run_callback each
         PITH_DEFAULT; /**< called before the first step and after steps */
     int64_t each_every
-        PITH_DEFAULT; /**< steps between calls; 0: 1. The last step is always shown */
+        PITH_DEFAULT; /**< called where first_step plus the steps done is a multiple;
+                         0: 1. Before the first step and after the last one always */
     void *closure PITH_DEFAULT;
     const void **last PITH_DEFAULT; /**< set to the last committed state in s, also when
                                        the run fails */

@@ -39,13 +39,16 @@ void pithp_progress_step(pithp_progress *p, int64_t done) {
             (int)(100 * fraction), bar, (long long)done, (long long)p->steps, rate,
             left / 60, left % 60);
     fflush(p->out);
+    p->drawn = true;
 }
 
 void pithp_progress_hide(pithp_progress *p) {
-    if (!p->out)
+    if (!p->out || !p->drawn)
         return;
     fputs("\r\x1b[K", p->out);
     fflush(p->out);
+    p->drawn = false;
+    p->shown = 0; /* the next step draws it again */
 }
 
 void pithp_progress_end(pithp_progress *p) {

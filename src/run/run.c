@@ -34,8 +34,15 @@ static bool advance(run *r) {
     return true;
 }
 
-static bool due(int64_t done, int64_t every, int64_t steps) {
-    return done == steps || (every > 0 && done % every == 0);
+static bool shown_at(const pith_run_options *o, int64_t done) {
+    const int64_t every = o->each_every > 0 ? o->each_every : 1;
+    return o->each &&
+           (done == 0 || done == o->steps || (o->first_step + done) % every == 0);
+}
+
+static bool saved_at(const pith_run_options *o, int64_t done) {
+    return o->save && (done == o->steps ||
+                       (done > 0 && o->save_every > 0 && done % o->save_every == 0));
 }
 
 /* Save and show the committed state where the options ask for it. */
@@ -43,13 +50,11 @@ static bool report(run *r, int64_t done) {
     const pith_run_options *o = r->options;
     const int64_t step = o->first_step + done;
     pith_scope *work = pith_scope_open_in(r->s);
-    if (o->each &&
-        (done == 0 || due(done, o->each_every > 0 ? o->each_every : 1, o->steps))) {
+    if (shown_at(o, done)) {
         pithp_progress_hide(&r->progress);
         o->each(work, r->state, step, o->closure);
     }
-    if (o->save && (done > 0 || o->steps == 0) && due(done, o->save_every, o->steps) &&
-        !pith_failed(work))
+    if (saved_at(o, done) && !pith_failed(work))
         pith_save(work, r->state, o->save,
                   &(pith_save_options){.step = step, .keep = o->keep});
     pith_scope_close(work);

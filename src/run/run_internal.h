@@ -13,6 +13,7 @@ typedef struct pithp_progress {
     FILE *out; /* NULL: nothing is shown */
     int64_t steps;
     double started, shown;
+    bool drawn; /* on the terminal now */
 } pithp_progress;
 
 void pithp_progress_begin(pithp_progress *p, FILE *out, int64_t steps);

@@ -142,6 +142,7 @@ data) # data files: what is read, and what is refused with its line
     refused "bad.data:4: expected 1 atom type" "$melt" --data bad.data --device host
     : >bad.data
     refused "the file is empty" "$melt" --data bad.data --device host
+    refused "Is a directory" "$melt" --data . --device host
     ;;
 options) # the command line
     "$melt" --help | grep -q -- '--max-neighbours N' || fail "--help"
@@ -149,9 +150,32 @@ options) # the command line
     refused "--dt: expected a number above 0" "$melt" --dt -1
     refused "--precision: expected double or single" "$melt" --precision half
     refused "--frobnicate: expected an option" "$melt" --frobnicate 1
-    refused "--save-every" "$melt" --save-every 5
+    refused "--save-every: expected --save FILE with it" "$melt" --save-every 5
+    refused "--dump-every: expected --dump FILE with it" "$melt" --dump-every 5
+    refused "--threads: expected a whole number from 1 to 1024, got 4294967297" "$melt" --threads 4294967297
+    refused "--max-neighbours: expected a whole number from 1 to" "$melt" --max-neighbours 9223372036854775807
+    refused "--steps: expected a whole number" "$melt" --steps 99999999999999999999
+    refused "--steps: expected a whole number from 0 to 1000000000000000, got nothing" "$melt" --steps
+    refused "--save: expected a file name, got nothing" "$melt" --save ''
+    refused "--skin: expected a number above 0, got 0" "$melt" --skin 0
+    refused "--dt: expected a number above 0, got nan" "$melt" --dt nan
+    refused "--device: expected host or cuda, got gpu" "$melt" --device gpu
+    refused "cutoff + skin is 100.3, expected less than the box, 16.796 wide" "$melt" --cutoff 100 --device host
+    if ! "$melt" --steps 0 --device cuda >out 2>err; then # without a device: why
+        grep -q '^melt: device cuda: ' err && [ "$(wc -l <err)" -eq 1 ] || fail "--device cuda: $(cat err)"
+    fi
     refused "does not go with it" "$melt" --resume a.json --cutoff 3
     refused "none.json" "$melt" --resume none.json --device host
+    ;;
+progress) # a bar where stderr is a terminal; it leaves no trace and does not get in the way of the table
+    command -v script >/dev/null || { echo "SKIPPED: there is no script(1)"; exit 77; }
+    script -qec "$melt --steps 1500 --thermo 500 --device host --threads 1" /dev/null >seen
+    tr '\r' '\n' <seen >lines
+    grep -q '% \[#*\.*\] [0-9]*/1500 .* steps/s .* left' lines || fail "no bar: $(cat lines)"
+    sed 's/\x1b\[K//g' lines | awk '$1 ~ /^[0-9]+$/ && NF == 6 { printf "%s ", $1 }' >steps
+    [ "$(cat steps)" = "0 500 1000 1500 " ] || fail "rows of steps $(cat steps)"
+    shown=$(grep -c '/1500 ' lines) hidden=$(grep -o '^.\[K' lines | wc -l)
+    [ "$hidden" -le $((shown + 1)) ] || fail "the bar is shown $shown times and cleared $hidden times"
     ;;
 dump) # extended XYZ that ASE reads
     python=$(python_with_ase) || {

@@ -102,6 +102,28 @@ Test(run, shows_the_first_the_last_and_every_so_many_steps) {
     pt_close(rt);
 }
 
+static void
+note(PT_UNUSED pith_scope *s, PT_UNUSED const void *state, int64_t step, void *closure) {
+    Seen *seen = closure;
+    seen->steps[seen->count++] = step;
+}
+
+Test(run, shows_the_same_steps_when_it_goes_on) {
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    Seen seen = {0};
+    pt_ok(s, pith_run(s, State, &advance_step, start(s, -1),
+                      &((pith_run_options){.steps = 10,
+                                           .first_step = 3,
+                                           .each = note,
+                                           .each_every = 4,
+                                           .closure = &seen})));
+    const int64_t expected[] = {3, 4, 8, 12, 13};
+    cr_assert(seen.count == 5 && memcmp(seen.steps, expected, sizeof expected) == 0);
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
 Test(run, a_failing_step_leaves_the_state_before_it) {
     pith_runtime *rt = pt_open();
     pith_scope *s = pith_scope_open(rt);
