@@ -14,8 +14,8 @@ static const Lists *build_lists(pith_scope *s, const Sim *sim, Atoms *atoms) {
     const melt_fold_result fold =
         pith_launch(s, melt_fold, atoms->position, sim->box, nx, ny, nz);
     const melt_sort_result sorted =
-        pith_launch(s, melt_sort, fold.cell, pith_argsort(s, fold.cell, 0), fold.folded,
-                    atoms->velocity, atoms->id, nx * ny * nz);
+        pith_launch(s, melt_sort, fold.cell, pith_argsort(s, fold.cell, 0, NULL),
+                    fold.folded, atoms->velocity, atoms->id, nx * ny * nz);
     const melt_neighbours_result near =
         pith_launch(s, melt_neighbours, sorted.start, sorted.axes, sim->box, reach, nx,
                     ny, nz, old->max_neighbours);

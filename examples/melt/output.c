@@ -40,7 +40,7 @@ static void show_thermo(pith_scope *s, const Sim *sim, int64_t step, Output *out
 /* Rows of an array of the atoms, in the order of their numbers, as doubles. */
 static const pith_array *
 by_id(pith_scope *s, const Atoms *atoms, const pith_array *rows) {
-    const pith_array *order = pith_argsort(s, atoms->id, 0);
+    const pith_array *order = pith_argsort(s, atoms->id, 0, NULL);
     return pith_cast(s, pith_take(s, rows, order, NULL), PITH_F64);
 }
 

@@ -1,6 +1,10 @@
 /* Operations along one axis that depend on the order of its elements. */
 #include "array/array_internal.h"
 
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
 /* The axis of a checked array; -1 with the error set. */
 static int enter(pith_scope *s, const char *function, const pith_array *a, int axis) {
     if (!pithp_enter(s) || pithp_array_check(s, a, function, "a") != PITH_OK)
@@ -8,25 +12,255 @@ static int enter(pith_scope *s, const char *function, const pith_array *a, int a
     return pithp_axis(s, function, axis, pithp_array_spec(a)->rank);
 }
 
-const pith_array *pith_cumsum(pith_scope *s, const pith_array *a, int axis) {
-    const int counted = enter(s, "pith_cumsum", a, axis);
+/* ---- Scans ---- */
+
+static const pith_array *scan(pith_scope *s,
+                              pithp_primitive primitive,
+                              const char *function,
+                              const pith_array *a,
+                              int axis,
+                              const pith_scan_options *options) {
+    const pithp_scan_params params = {.axis = enter(s, function, a, axis),
+                                      .reverse = options && options->reverse};
+    const bool adds = primitive == PITHP_OP_CUMSUM || primitive == PITHP_OP_CUMPROD;
+    if (params.axis < 0)
+        return NULL;
+    if (!adds || pithp_array_spec(a)->dtype != PITH_BOOL)
+        return pithp_bind(s, primitive, 1, &a, &params);
+    const pith_array *numbers = pithp_cast(s, a, PITH_I64);
+    const pith_array *result =
+        numbers ? pithp_bind(s, primitive, 1, &numbers, &params) : NULL;
+    if (numbers)
+        pithp_array_drop(s, numbers);
+    return result;
+}
+
+#define SCAN(name, PRIMITIVE)                                                            \
+    const pith_array *pith_##name(pith_scope *s, const pith_array *a, int axis,          \
+                                  const pith_scan_options *options) {                    \
+        return scan(s, PITHP_OP_##PRIMITIVE, "pith_" #name, a, axis, options);           \
+    }
+SCAN(cumsum, CUMSUM)
+SCAN(cumprod, CUMPROD)
+SCAN(cummin, CUMMIN)
+SCAN(cummax, CUMMAX)
+SCAN(cumlogsumexp, CUMLOGSUMEXP)
+
+/* The elements from..limit along one axis. */
+static const pith_array *
+along(pith_scope *s, const pith_array *a, int axis, int64_t from, int64_t limit) {
+    pith_slice slices[PITH_MAX_RANK];
+    for (int d = 0; d < axis; d++)
+        slices[d] = PITH_WHOLE;
+    slices[axis] = PITH_SLICE(from, limit, 1);
+    return pith_slice_array(s, a, axis + 1, slices);
+}
+
+const pith_array *pith_diff(pith_scope *s, const pith_array *a, int n, int axis) {
+    const int counted = enter(s, "pith_diff", a, axis);
     if (counted < 0)
         return NULL;
-    if (pithp_array_spec(a)->dtype == PITH_BOOL && !(a = pithp_cast(s, a, PITH_I64)))
+    if (n < 0) {
+        pithp_fail(s, PITH_E_ARG, NULL, "pith_diff: n is %d", n);
         return NULL;
-    return pithp_bind(s, PITHP_OP_CUMSUM, 1, &a, &(pithp_scan_params){.axis = counted});
+    }
+    pith_scope *work = pithp_work_open(s);
+    for (int k = 0; work && a && k < n && pithp_array_spec(a)->shape[counted] > 0; k++) {
+        const pith_array *after = along(work, a, counted, 1, INT64_MAX),
+                         *before = along(work, a, counted, 0, -1);
+        a = pithp_array_spec(a)->dtype == PITH_BOOL ? pith_not_equal(work, after, before)
+                                                    : pith_sub(work, after, before);
+    }
+    return work ? pithp_work_close(s, work, a) : NULL;
 }
 
-const pith_array *pith_sort(pith_scope *s, const pith_array *a, int axis) {
-    const int counted = enter(s, "pith_sort", a, axis);
-    return counted < 0 ? NULL
-                       : pithp_bind(s, PITHP_OP_SORT, 1, &a,
-                                    &(pithp_sort_params){.axis = counted});
+/* ---- Sorts ---- */
+
+static const pith_array *sort(pith_scope *s,
+                              pithp_primitive primitive,
+                              const char *function,
+                              const pith_array *a,
+                              int axis,
+                              const pith_sort_options *options) {
+    const pithp_sort_params params = {.axis = enter(s, function, a, axis),
+                                      .descending = options && options->descending};
+    return params.axis < 0 ? NULL : pithp_bind(s, primitive, 1, &a, &params);
 }
 
-const pith_array *pith_argsort(pith_scope *s, const pith_array *a, int axis) {
-    const int counted = enter(s, "pith_argsort", a, axis);
-    return counted < 0 ? NULL
-                       : pithp_bind(s, PITHP_OP_ARGSORT, 1, &a,
-                                    &(pithp_sort_params){.axis = counted});
+const pith_array *pith_sort(pith_scope *s,
+                            const pith_array *a,
+                            int axis,
+                            const pith_sort_options *options) {
+    return sort(s, PITHP_OP_SORT, "pith_sort", a, axis, options);
+}
+
+const pith_array *pith_argsort(pith_scope *s,
+                               const pith_array *a,
+                               int axis,
+                               const pith_sort_options *options) {
+    return sort(s, PITHP_OP_ARGSORT, "pith_argsort", a, axis, options);
+}
+
+/* Arrays of one shape, and their axis; -1 with the error set. */
+static int enter_all(pith_scope *s,
+                     const char *function,
+                     int count,
+                     const pith_array *const *arrays,
+                     int axis) {
+    if (!pithp_enter(s))
+        return -1;
+    if (count < 1 || !arrays) {
+        pithp_fail(s, PITH_E_ARG, NULL, "%s: expected one array or more, got %s",
+                   function, arrays ? "none" : "NULL");
+        return -1;
+    }
+    for (int i = 0; i < count; i++) {
+        char name[32], texts[2][PITHP_SPEC_TEXT_BYTES];
+        snprintf(name, sizeof name, "array %d", i);
+        if (pithp_array_check(s, arrays[i], function, name) != PITH_OK)
+            return -1;
+        const pith_spec *first = pithp_array_spec(arrays[0]),
+                        *spec = pithp_array_spec(arrays[i]);
+        if (spec->rank != first->rank ||
+            memcmp(spec->shape, first->shape,
+                   (size_t)first->rank * sizeof first->shape[0]) != 0) {
+            pithp_fail(s, PITH_E_SHAPE, NULL, "%s: %s: expected the shape of %s, got %s",
+                       function, name, pithp_spec_print(first, texts[0]),
+                       pithp_spec_print(spec, texts[1]));
+            return -1;
+        }
+    }
+    return pithp_axis(s, function, axis, pithp_array_spec(arrays[0])->rank);
+}
+
+static const pith_array *
+take_along(pith_scope *s, const pith_array *a, const pith_array *order, int axis) {
+    const pith_array *operands[] = {a, order};
+    const pithp_index_params params = {.axis = axis, .mode = PITHP_INDEX_PROMISE};
+    return a && order ? pithp_bind(s, PITHP_OP_TAKE_ALONG, 2, operands, &params) : NULL;
+}
+
+/* The places that sort by key `first` and those that follow it by `step`, the last of
+ * which goes first. */
+static const pith_array *order_of(pith_scope *s,
+                                  int count,
+                                  const pith_array *const *keys,
+                                  int first,
+                                  int step,
+                                  int axis) {
+    const pithp_sort_params params = {.axis = axis};
+    const pith_array *order = pithp_bind(s, PITHP_OP_ARGSORT, 1, &keys[first], &params);
+    for (int k = 1; k < count && order; k++) {
+        const pith_array *key = take_along(s, keys[first + k * step], order, axis);
+        const pith_array *places =
+            key ? pithp_bind(s, PITHP_OP_ARGSORT, 1, &key, &params) : NULL;
+        order = take_along(s, order, places, axis);
+    }
+    return order;
+}
+
+const pith_array *
+pith_lexsort(pith_scope *s, int count, const pith_array *const *keys, int axis) {
+    const int counted = enter_all(s, "pith_lexsort", count, keys, axis);
+    pith_scope *work = counted < 0 ? NULL : pithp_work_open(s);
+    return work ? pithp_work_close(s, work, order_of(work, count, keys, 0, 1, counted))
+                : NULL;
+}
+
+bool pith_sort_by_keys(pith_scope *s,
+                       int count,
+                       const pith_array *const *arrays,
+                       int keys,
+                       int axis,
+                       const pith_array **sorted) {
+    const int counted = enter_all(s, "pith_sort_by_keys", count, arrays, axis);
+    if (counted < 0)
+        return false;
+    if (keys < 1 || keys > count || !sorted) {
+        pithp_fail(s, PITH_E_ARG, NULL, "pith_sort_by_keys: %d keys of %d arrays%s", keys,
+                   count, sorted ? "" : " to NULL");
+        return false;
+    }
+    pith_scope *work = pithp_work_open(s);
+    const pith_array *order =
+        work ? order_of(work, keys, arrays, keys - 1, -1, counted) : NULL;
+    bool done = order;
+    int made = 0;
+    for (; done && made < count; made++) {
+        sorted[made] = take_along(s, arrays[made], order, counted);
+        done = sorted[made];
+    }
+    for (int i = 0; !done && i < count; i++) {
+        if (i < made && sorted[i])
+            pithp_array_drop(s, sorted[i]);
+        sorted[i] = NULL;
+    }
+    if (work)
+        pith_scope_close(work);
+    return done;
+}
+
+pith_top pith_top_k(pith_scope *s, const pith_array *a, int64_t k) {
+    const pith_top none = {NULL, NULL};
+    const int axis = enter(s, "pith_top_k", a, -1);
+    if (axis < 0)
+        return none;
+    const int64_t extent = pithp_array_spec(a)->shape[axis];
+    if (k < 0 || k > extent) {
+        pithp_fail(s, PITH_E_SHAPE, NULL, "pith_top_k: %lld of an axis of extent %lld",
+                   (long long)k, (long long)extent);
+        return none;
+    }
+    pith_scope *work = pithp_work_open(s);
+    if (!work)
+        return none;
+    const pithp_sort_params params = {.axis = axis, .descending = true};
+    const pith_array *order = pithp_bind(work, PITHP_OP_ARGSORT, 1, &a, &params);
+    const pith_array *places = order ? along(work, order, axis, 0, k) : NULL;
+    const pith_array *narrow =
+        places ? pithp_cast(work, places, extent <= INT32_MAX ? PITH_I32 : PITH_I64)
+               : NULL;
+    const pith_top top = {pithp_work_keep(s, take_along(work, a, places, axis)),
+                          pithp_work_keep(s, narrow)};
+    pith_scope_close(work);
+    return s->error.code == PITH_OK ? top : none;
+}
+
+/* The mean of two arrays, also where their sum leaves the range. */
+static const pith_array *
+middle(pith_scope *s, const pith_array *low, const pith_array *high) {
+    const pith_array *half = pith_like(s, low, 0.5), *sum = pith_add(s, low, high);
+    return pith_where(s, pith_is_finite(s, sum), pith_mul(s, sum, half),
+                      pith_add(s, pith_mul(s, low, half), pith_mul(s, high, half)));
+}
+
+static const pith_array *median_of(pith_scope *s, const pith_array *a, int axis) {
+    const int64_t n = pithp_array_spec(a)->shape[axis];
+    const pith_array *sorted = pith_sort(s, a, axis, NULL),
+                     *last = pith_slice_at(s, sorted, axis, n - 1),
+                     *low = pith_slice_at(s, sorted, axis, (n - 1) / 2);
+    if (n % 2 == 0)
+        low = middle(s, low, pith_slice_at(s, sorted, axis, n / 2));
+    return pith_where(s, pith_is_nan(s, last), last, low);
+}
+
+const pith_array *pith_median(pith_scope *s, const pith_array *a, int axis) {
+    const int counted = enter(s, "pith_median", a, axis);
+    if (counted < 0)
+        return NULL;
+    const pith_spec *spec = pithp_array_spec(a);
+    if (!pith_dtype_is_float(spec->dtype)) {
+        pithp_fail(s, PITH_E_DTYPE, NULL, "pith_median: expected a float dtype, got %s",
+                   pith_dtype_name(spec->dtype));
+        return NULL;
+    }
+    pith_scope *work = pithp_work_open(s);
+    if (!work)
+        return NULL;
+    if (spec->shape[counted] > 0)
+        return pithp_work_close(s, work, median_of(work, a, counted));
+    pith_shape shape = {.rank = spec->rank - 1};
+    for (int d = 0; d < shape.rank; d++)
+        shape.extents[d] = spec->shape[d < counted ? d : d + 1];
+    return pithp_work_close(s, work, pith_full(work, spec->dtype, shape, (double)NAN));
 }

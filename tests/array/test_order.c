@@ -85,8 +85,9 @@ Test(order, sorts_every_dtype_stably_along_any_axis) {
             pith_scope *s = pith_scope_open_in(outer);
             const pith_array *x =
                 pith_array_copy(s, (pith_dtype)dtype, PITH_SHAPE(e[0], e[1], e[2]), from);
-            pt_ok(s, pith_read(s, pith_sort(s, x, 1), sorted, bytes));
-            pt_ok(s, pith_read(s, pith_argsort(s, x, -2), places, bytes / size * 8));
+            pt_ok(s, pith_read(s, pith_sort(s, x, 1, NULL), sorted, bytes));
+            pt_ok(s,
+                  pith_read(s, pith_argsort(s, x, -2, NULL), places, bytes / size * 8));
             for (int64_t i = 0; i < e[0] * e[2] && e[1]; i++) {
                 const int64_t base = i / e[2] * e[1] * e[2] + i % e[2];
                 check_line((pith_dtype)dtype, size, from + (size_t)base * size,
@@ -117,21 +118,22 @@ Test(order, running_sums_of_every_number_type) {
                                            : B;
             for (int i = 0; i < A * N * B; i++)
                 expected[i] = i % 2 + (i / inner % extent ? expected[i - inner] : 0);
-            pt_ok(s, pith_read(s, pith_cast(s, pith_cumsum(s, x, axis), PITH_F64), got,
-                               sizeof got));
+            pt_ok(s, pith_read(s, pith_cast(s, pith_cumsum(s, x, axis, NULL), PITH_F64),
+                               got, sizeof got));
             cr_assert(memcmp(got, expected, sizeof got) == 0, "%s, axis %d",
                       pith_dtype_name((pith_dtype)dtype), axis);
         }
     }
     const pith_array *yes = pith_ones(s, PITH_BOOL, PITH_SHAPE(200));
-    cr_assert(pith_read_i64(s, pith_slice_at(s, pith_cumsum(s, yes, 0), 0, -1)) == 200);
+    cr_assert(pith_read_i64(s, pith_slice_at(s, pith_cumsum(s, yes, 0, NULL), 0, -1)) ==
+              200);
     const pith_array *wraps = pith_full(s, PITH_I8, PITH_SHAPE(3), 100);
-    cr_assert(pith_read_i64(s, pith_slice_at(s, pith_cumsum(s, wraps, 0), 0, -1)) ==
+    cr_assert(pith_read_i64(s, pith_slice_at(s, pith_cumsum(s, wraps, 0, NULL), 0, -1)) ==
               300 - 256);
-    cr_assert(
-        pith_array_spec(pith_cumsum(s, pith_zeros(s, PITH_F32, PITH_SHAPE(0, 2)), 0))
-            ->count == 0);
-    pt_fails(PITH_E_SHAPE, s, pith_cumsum(s, pith_f64(s, 1), 0));
+    cr_assert(pith_array_spec(
+                  pith_cumsum(s, pith_zeros(s, PITH_F32, PITH_SHAPE(0, 2)), 0, NULL))
+                  ->count == 0);
+    pt_fails(PITH_E_SHAPE, s, pith_cumsum(s, pith_f64(s, 1), 0, NULL));
     pith_scope_close(s);
     pt_close(rt);
 }

@@ -129,18 +129,18 @@ Test(reduce, running_sums_and_order) {
     const int32_t values[] = {3, 1, 2, 3, -5, 1};
     const pith_array *x = pith_array_copy(s, PITH_I32, PITH_SHAPE(2, 3), values);
     int32_t got[6];
-    pt_ok(s, pith_read(s, pith_cumsum(s, x, 1), got, sizeof got));
+    pt_ok(s, pith_read(s, pith_cumsum(s, x, 1, NULL), got, sizeof got));
     cr_assert(memcmp(got, (int32_t[]){3, 4, 6, 3, -2, -1}, sizeof got) == 0);
-    pt_ok(s, pith_read(s, pith_cumsum(s, x, 0), got, sizeof got));
+    pt_ok(s, pith_read(s, pith_cumsum(s, x, 0, NULL), got, sizeof got));
     cr_assert(memcmp(got, (int32_t[]){3, 1, 2, 6, -4, 3}, sizeof got) == 0);
-    pt_ok(s, pith_read(s, pith_sort(s, x, -1), got, sizeof got));
+    pt_ok(s, pith_read(s, pith_sort(s, x, -1, NULL), got, sizeof got));
     cr_assert(memcmp(got, (int32_t[]){1, 2, 3, -5, 1, 3}, sizeof got) == 0);
     int64_t places[6];
     const pith_array *flat = pith_reshape(s, x, PITH_SHAPE(6));
-    pt_ok(s, pith_read(s, pith_argsort(s, flat, 0), places, sizeof places));
+    pt_ok(s, pith_read(s, pith_argsort(s, flat, 0, NULL), places, sizeof places));
     cr_assert(memcmp(places, (int64_t[]){4, 1, 5, 2, 0, 3}, sizeof places) == 0,
               "stable");
-    pt_fails(PITH_E_SHAPE, s, pith_sort(s, pith_f64(s, 1), 0));
+    pt_fails(PITH_E_SHAPE, s, pith_sort(s, pith_f64(s, 1), 0, NULL));
     pith_scope_close(s);
     pt_close(rt);
 }

@@ -85,6 +85,8 @@ static const char *const may_be_null[] = {
     "pith_tree_flatten_where.items",    /* the structure alone */
     "pith_index_make.kind",             /* the kind "" */
     "pith_index_of.kind",               /* the kind "" */
+    "pith_bincount.weights",            /* ones */
+    "pith_histogram.weights",           /* ones */
     "pith_tree_reduce.initial",         /* the first leaf */
     "pith_tree_transpose.inner",        /* the first tree's */
     "pith_run_as.type",                 /* any tree */
