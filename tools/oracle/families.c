@@ -12,6 +12,7 @@ static const struct {
     {"cast", oracle_cast},
     {"reduce", oracle_reduce},
     {"shape", oracle_shape},
+    {"order", oracle_order},
     {"tree", oracle_tree},
 };
 

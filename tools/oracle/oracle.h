@@ -39,7 +39,7 @@ typedef struct oracle_row {
 
 /* Tables end with a row without a name. */
 extern const oracle_row oracle_elementwise[], oracle_cast[], oracle_reduce[],
-    oracle_shape[], oracle_tree[];
+    oracle_shape[], oracle_order[], oracle_tree[];
 
 /* The row of a family's operation; NULL where there is none. */
 const oracle_row *oracle_find(const char *family, const char *op);
