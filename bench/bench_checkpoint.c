@@ -83,6 +83,31 @@ static void measure(Work *w,
                                  gigabytes / bench_median(plain, REPEATS)});
 }
 
+/* How long a save in the background holds up the program, beside one copy of the bytes.
+ */
+static void measure_pause(Work *w) {
+    double ours[REPEATS], plain[REPEATS];
+    char *copy = malloc(w->bytes);
+    memset(copy, 1, w->bytes);
+    for (int r = 0; r < REPEATS; r++) {
+        double start = bench_seconds();
+        pith_save(w->s, w->tree, w->path, &(pith_save_options){.background = true});
+        ours[r] = 1e3 * (bench_seconds() - start);
+        pith_save_wait(w->s);
+        start = bench_seconds();
+        memcpy(copy, w->plain, w->bytes);
+        plain[r] = 1e3 * (bench_seconds() - start);
+        if (memcmp(copy, w->plain, w->bytes) != 0) /* nor may the copy be left out */
+            fail("memcpy");
+    }
+    free(copy);
+    bench_check(w->s);
+    bench_print(
+        "checkpoint/pause/1GiB", "ms", 2,
+        (const bench_entry[]){{.name = "pith"}, {.name = "c"}},
+        (const double[]){bench_median(ours, REPEATS), bench_median(plain, REPEATS)});
+}
+
 int main(int argc, char **argv) {
     const char *only = bench_only(argc, argv),
                *folder = getenv("BENCH_DIR") ? getenv("BENCH_DIR") : ".";
@@ -109,6 +134,8 @@ int main(int argc, char **argv) {
     else
         save(&w), save_c(&w); /* something to load */
     measure(&w, "checkpoint/load/1GiB", load, load_c, only);
+    if (bench_wanted("checkpoint/pause/1GiB", only))
+        measure_pause(&w);
     pith_scope_close(w.s);
     pith_close(rt);
     free(w.plain);

@@ -32,6 +32,8 @@ typedef struct pith_save_options {
      * each save adds a member, melt.000017.json to "melt.json", and then removes all but
      * so many of the last ones. */
     int64_t keep PITH_DEFAULT;
+    /** Return once the tree is taken, and write on another thread, see pith_save_wait. */
+    bool background PITH_DEFAULT;
     int64_t step PITH_DEFAULT; /**< step of the run, for whoever looks inside */
     const pith_metadata *metadata
         PITH_DEFAULT; /**< ends with {NULL, NULL}; keys distinct */
@@ -135,12 +137,28 @@ PITH_BEGIN
  *
  * Errors: PITH_E_IO (with the system's reason; the old checkpoint is as it was),
  * PITH_E_TRACED, PITH_E_FORMAT (text that is not UTF-8), each with the path.
- * @return Whether the checkpoint is on the disk.
+ * @return Whether the checkpoint is on the disk; with options.background, whether it is
+ *         being written.
  */
 PITH_API bool pith_save(pith_scope *s,
                         const void *tree,
                         const char *path,
                         const pith_save_options *options);
+
+/**
+ * Wait for what options.background saves.
+ *
+ * Such a save holds on to the arrays of the tree, which nothing changes, so taking it
+ * costs no copy, and the memory that it holds is that of one state: the next one waits
+ * for it. What can be told at once (the tree, the options, the folder) fails in
+ * pith_save; what fails later is told once, by whichever comes next in any scope of the
+ * runtime: this call, a save, a load, pith_checkpoint_open; else pith_close gives it to
+ * the log hook. The old checkpoint is then as it was.
+ *
+ * Errors: those of pith_save.
+ * @return Whether everything is on the disk.
+ */
+PITH_API bool pith_save_wait(pith_scope *s);
 
 /** Load a checkpoint whose root is a record of T, or pith_array; nil on failure. */
 #define pith_load(s, T, path)                                                            \
@@ -228,6 +246,7 @@ PITH_END
 
 #ifndef PITH_NO_SITES
 #    define pith_save(s, ...)             pith_save(PITH_AT(s), __VA_ARGS__)
+#    define pith_save_wait(s)             pith_save_wait(PITH_AT(s))
 #    define pith_load_as(s, ...)          pith_load_as(PITH_AT(s), __VA_ARGS__)
 #    define pith_checkpoint_open(s, ...)  pith_checkpoint_open(PITH_AT(s), __VA_ARGS__)
 #    define pith_checkpoint_path(s, ...)  pith_checkpoint_path(PITH_AT(s), __VA_ARGS__)

@@ -27,6 +27,8 @@ typedef struct pith_run_options {
     int64_t keep
         PITH_DEFAULT; /**< save a series and keep so many (pith_save_options.keep);
                          0: one checkpoint that is replaced */
+    bool background PITH_DEFAULT; /**< save on another thread while steps go on
+                                     (pith_save_options.background) */
     int64_t save_every
         PITH_DEFAULT; /**< steps between saves; 0: only after the last step */
     FILE *progress

@@ -194,6 +194,9 @@ typedef struct pithp_room_hooks {
     void (*scope_closing)(pith_scope *s);
     /* The runtime is about to close; called from the top room down. (optional) */
     void (*runtime_closing)(pith_runtime *rt);
+    /* Before that, with all scopes open: threads of the room come to their end.
+     * (optional) */
+    void (*threads_joining)(pith_runtime *rt);
 } pithp_room_hooks;
 
 /* Hang a room on a runtime, once; any thread, with scopes open. */

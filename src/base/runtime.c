@@ -69,14 +69,22 @@ void pithp_room_hook(pith_runtime *rt, pithp_room room, const pithp_room_hooks *
     atomic_store_explicit(&rt->hooks[room], hooks, memory_order_release);
 }
 
+static const pithp_room_hooks *hooks_of(const pith_runtime *rt, int room) {
+    return atomic_load_explicit(&rt->hooks[room], memory_order_acquire);
+}
+
 void pithp_runtime_destroy(pith_runtime *rt) {
     if (!pithp_runtime_valid(rt) || pithp_runtime_is_static(rt))
         return;
+    for (int i = PITHP_ROOM_COUNT; i-- > 0;) {
+        const pithp_room_hooks *hooks = hooks_of(rt, i);
+        if (hooks && hooks->threads_joining)
+            hooks->threads_joining(rt);
+    }
     while (rt->scopes)
         pith_scope_close(rt->scopes);
     for (int i = PITHP_ROOM_COUNT; i-- > 0;) {
-        const pithp_room_hooks *hooks =
-            atomic_load_explicit(&rt->hooks[i], memory_order_acquire);
+        const pithp_room_hooks *hooks = hooks_of(rt, i);
         if (hooks && hooks->runtime_closing)
             hooks->runtime_closing(rt);
     }

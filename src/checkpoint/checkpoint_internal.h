@@ -355,6 +355,26 @@ void pithp_compare(pithp_differences *r,
                    const pithp_children *children,
                    const pith_type *const *types);
 
+/* ---- Saving (save.c, background.c) ---- */
+
+/* A tree that was captured, to be written. The scope carries what fails. */
+typedef struct pithp_saving pithp_saving;
+/* NULL: the scope's error is set. The tree has to live until the end. */
+pithp_saving *pithp_saving_begin(pith_scope *s,
+                                 const void *tree,
+                                 const char *path,
+                                 const pith_save_options *options);
+pith_status pithp_saving_write(pithp_saving *v);
+void pithp_saving_end(pithp_saving *v);
+
+/* Write on a thread of its own; the one before it is waited for. */
+pith_status pithp_background_start(pith_scope *s,
+                                   const void *tree,
+                                   const char *path,
+                                   const pith_save_options *options);
+/* Wait for what is being written, and take over the failure of what was. */
+pith_status pithp_background_settle(pith_scope *s);
+
 /* ---- An open checkpoint (open.c) ---- */
 
 struct pith_checkpoint {

@@ -14,7 +14,7 @@ const pith_checkpoint *pith_checkpoint_open(pith_scope *s, const char *path) {
         pithp_fail(s, PITH_E_ARG, NULL, "pith_checkpoint_open: path is NULL");
         return NULL;
     }
-    return pithp_checkpoint_open(s, path);
+    return pithp_background_settle(s) == PITH_OK ? pithp_checkpoint_open(s, path) : NULL;
 }
 
 /* ---- Rows ---- */

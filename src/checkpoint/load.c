@@ -375,6 +375,8 @@ const void *pith_load_as(pith_scope *s,
                                              : type->error);
         return r.root;
     }
+    if (pithp_background_settle(s) != PITH_OK)
+        return r.root;
     if (r.options->newest) {
         pithp_series_newest(s, path, r.options, load_from, &r);
         return r.root;

@@ -15,9 +15,9 @@ enum {
     MOST_HEADER = 100 * 1000000 /* bytes that readers of safetensors accept */
 };
 
-typedef struct saver {
+typedef struct pithp_saving {
     pith_scope *s;
-    const pith_save_options *options;
+    pith_save_options options; /* metadata is in the document */
     pithp_place place;
     pithp_document d;
     const pith_array **arrays;
@@ -31,7 +31,7 @@ typedef struct saver {
 /* ---- Leaves ---- */
 
 static pith_status choose_places(saver *v) {
-    const pith_save_options *o = v->options;
+    const pith_save_options *o = &v->options;
     const int64_t most = o->inline_bytes < 0    ? -1
                          : o->inline_bytes == 0 ? PITHP_INLINE_BYTES
                                                 : o->inline_bytes;
@@ -209,7 +209,7 @@ static pith_status commit_member(saver *v) {
     if (rc == PITH_OK)
         rc = name_files(v);
     if (rc == PITH_OK)
-        pithp_series_prune(v->s->runtime, v->place.folder, series, v->options->keep);
+        pithp_series_prune(v->s->runtime, v->place.folder, series, v->options.keep);
     return rc;
 }
 
@@ -217,7 +217,7 @@ static pith_status commit(saver *v) {
     pith_status rc = pithp_folder_lock(v->s, &v->place);
     if (rc != PITH_OK)
         return rc;
-    rc = v->options->keep ? commit_member(v) : commit_single(v);
+    rc = v->options.keep ? commit_member(v) : commit_single(v);
     pithp_folder_unlock(&v->place);
     return rc;
 }
@@ -234,34 +234,48 @@ static pith_status sweep(saver *v) {
 /* ---- Saving ---- */
 
 static pith_status add_metadata(saver *v) {
-    const pith_metadata *pair = v->options->metadata;
+    const pith_metadata *pair = v->options.metadata;
     for (; pair && pair->key; pair++) {
         if (!pair->value || !pithp_is_utf8(pair->key, strlen(pair->key)) ||
             !pithp_is_utf8(pair->value, strlen(pair->value)))
             return pithp_fail(v->s, PITH_E_ARG, NULL,
                               "pith_save: metadata are pairs of UTF-8 strings");
-        for (const pith_metadata *other = v->options->metadata; other != pair; other++)
+        for (const pith_metadata *other = v->options.metadata; other != pair; other++)
             if (strcmp(other->key, pair->key) == 0)
                 return pithp_fail(v->s, PITH_E_ARG, NULL,
                                   "pith_save: the metadata \"%.80s\" is given twice",
                                   pair->key);
         pith_metadata *row = pithp_document_add(&v->d, metadata);
-        if (!row)
+        if (row) {
+            row->key = pithp_document_text(&v->d, pair->key, strlen(pair->key));
+            row->value = pithp_document_text(&v->d, pair->value, strlen(pair->value));
+        }
+        if (!row || !row->key || !row->value)
             return pithp_fail_memory(v->s, sizeof *row);
-        *row = *pair;
     }
+    v->options.metadata = NULL;
     return PITH_OK;
 }
 
-static pith_status save(saver *v, const void *tree, const char *path) {
+static pith_status prepare(saver *v, const void *tree, const char *path) {
     pith_status rc;
     v->d.library = PITH_STRINGIZE(PITH_VERSION_MAJOR) "." PITH_STRINGIZE(
         PITH_VERSION_MINOR) "." PITH_STRINGIZE(PITH_VERSION_PATCH);
-    v->d.step = v->options->step;
+    v->d.step = v->options.step;
     PITH_TRY(add_metadata(v));
     PITH_TRY(pithp_capture(v->s, tree, &v->d, &v->arrays));
     PITH_TRY(choose_places(v));
-    PITH_TRY(pithp_place_open(v->s, path, &v->place));
+    const char *shown = pithp_document_text(&v->d, path, strlen(path));
+    if (!shown)
+        return pithp_fail_memory(v->s, strlen(path));
+    rc = pithp_place_open(v->s, path, &v->place);
+    v->place.shown = shown;
+out:
+    return rc;
+}
+
+pith_status pithp_saving_write(pithp_saving *v) {
+    pith_status rc;
     PITH_TRY(pithp_synchronise(v->s));
     if (!pithp_scope_device(v->s)->backend->addressable) {
         v->staging = pithp_allocate(v->s->runtime, STAGING_BYTES);
@@ -277,34 +291,63 @@ out:
     return rc;
 }
 
+pithp_saving *pithp_saving_begin(pith_scope *s,
+                                 const void *tree,
+                                 const char *path,
+                                 const pith_save_options *options) {
+    saver *v = pithp_allocate(s->runtime, sizeof *v);
+    if (!v) {
+        pithp_fail_memory(s, sizeof *v);
+        return NULL;
+    }
+    *v = (saver){.s = s,
+                 .options = *options,
+                 .place = {.folder = -1},
+                 .sidecar = {.file = -1, .rt = s->runtime},
+                 .document = {.file = -1, .rt = s->runtime}};
+    pithp_document_begin(&v->d, s->runtime);
+    pithp_text_begin(&v->header, s->runtime);
+    pithp_text_begin(&v->text, s->runtime);
+    if (prepare(v, tree, path) == PITH_OK)
+        return v;
+    pithp_saving_end(v);
+    return NULL;
+}
+
+void pithp_saving_end(pithp_saving *v) {
+    pith_runtime *rt = v->s->runtime;
+    pithp_writer_close(&v->sidecar);
+    pithp_writer_close(&v->document);
+    pithp_text_end(&v->text);
+    pithp_text_end(&v->header);
+    pithp_release(rt, v->order, (size_t)v->order_count * sizeof *v->order);
+    pithp_release(rt, v->staging, STAGING_BYTES);
+    pithp_document_end(&v->d);
+    pithp_place_close(&v->place);
+    pithp_release(rt, v, sizeof *v);
+}
+
 bool pith_save(pith_scope *s,
                const void *tree,
                const char *path,
                const pith_save_options *options) {
     static const pith_save_options defaults;
+    const pith_save_options *o = options ? options : &defaults;
     if (!pithp_enter(s) || pithp_tree_check(s, tree, "pith_save", "tree") != PITH_OK)
         return false;
-    if (!path || (options && options->keep < 0)) {
+    if (!path || o->keep < 0) {
         pithp_fail(s, PITH_E_ARG, NULL, "pith_save: %s",
                    path ? "keep must not be negative" : "path is NULL");
         return false;
     }
-    saver v = {.s = s,
-               .options = options ? options : &defaults,
-               .place = {.folder = -1},
-               .sidecar = {.file = -1, .rt = s->runtime},
-               .document = {.file = -1, .rt = s->runtime}};
-    pithp_document_begin(&v.d, s->runtime);
-    pithp_text_begin(&v.header, s->runtime);
-    pithp_text_begin(&v.text, s->runtime);
-    const pith_status rc = save(&v, tree, path);
-    pithp_writer_close(&v.sidecar);
-    pithp_writer_close(&v.document);
-    pithp_text_end(&v.text);
-    pithp_text_end(&v.header);
-    pithp_release(s->runtime, v.order, (size_t)v.order_count * sizeof *v.order);
-    pithp_release(s->runtime, v.staging, STAGING_BYTES);
-    pithp_document_end(&v.d);
-    pithp_place_close(&v.place);
-    return rc == PITH_OK;
+    if (pithp_background_settle(s) != PITH_OK || pithp_synchronise(s) != PITH_OK)
+        return false;
+    if (o->background)
+        return pithp_background_start(s, tree, path, o) == PITH_OK;
+    pithp_saving *v = pithp_saving_begin(s, tree, path, o);
+    if (!v)
+        return false;
+    const bool saved = pithp_saving_write(v) == PITH_OK;
+    pithp_saving_end(v);
+    return saved;
 }

@@ -56,7 +56,8 @@ static bool report(run *r, int64_t done) {
     }
     if (saved_at(o, done) && !pith_failed(work))
         pith_save(work, r->state, o->save,
-                  &(pith_save_options){.step = step, .keep = o->keep});
+                  &(pith_save_options){
+                      .step = step, .keep = o->keep, .background = o->background});
     pith_scope_close(work);
     return r->s->error.code == PITH_OK;
 }
@@ -77,7 +78,7 @@ static bool run_steps(run *r) {
         if (!report(r, done))
             return false;
     }
-    return true;
+    return !r->options->background || pith_save_wait(r->s);
 }
 
 static const void *nil_of(const pith_type *type) {

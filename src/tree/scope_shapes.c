@@ -40,7 +40,9 @@ static void runtime_closing(pith_runtime *rt) {
     rt->room[PITHP_ROOM_TREE] = NULL;
 }
 
-static const pithp_room_hooks hooks = {scope_opened, scope_closing, runtime_closing};
+static const pithp_room_hooks hooks = {.scope_opened = scope_opened,
+                                       .scope_closing = scope_closing,
+                                       .runtime_closing = runtime_closing};
 
 static pithp_tree_room *make_room(pith_runtime *rt) {
     pithp_tree_room *room = pithp_allocate(rt, sizeof *room);

@@ -10,6 +10,7 @@ static pith_status scenario(const pith_open_options *options) {
     const pith_save_options save = {.metadata = PITH_METADATA({"a", "b"})};
     const pith_save_options series = {.keep = 1};
     const pith_load_options newest = {.newest = true};
+    const pith_save_options background = {.background = true};
     pith_leaf_statistics statistics;
     bool built = code == PITH_OK;
     if (built) { /* building is tested elsewhere: it only has to be survived */
@@ -25,6 +26,8 @@ static pith_status scenario(const pith_open_options *options) {
         pt_again(s, (again = pith_load(s, Sim, "a.json"), !pith_failed(s)));
         pt_again(s, pith_save(s, sim, "b.json", &series));
         pt_again(s, pith_load_as(s, NULL, "b.json", &newest) != NULL);
+        pt_again(s, pith_save(s, sim, "c.json", &background));
+        pt_again(s, pith_save_wait(s));
         pt_again(s, c = pith_checkpoint_open(s, "a.json"));
         if (c && !pith_failed(s)) {
             pt_again(s, pith_checkpoint_statistics(s, c, 0, &statistics));
@@ -45,6 +48,6 @@ Test(memory, may_fail_at_every_allocation, .timeout = 120) {
     ct_begin();
     const pt_failures f = pt_fail_each(scenario);
     cr_assert(f.allocations > 120, "%d allocations", f.allocations);
-    cr_assert(ct_count_files() == 4, "nothing was left behind");
+    cr_assert(ct_count_files() == 6, "nothing was left behind");
     ct_end();
 }

@@ -213,6 +213,13 @@ Test(run, saves_a_series_and_goes_on_from_its_newest_member) {
     pt_fails(PITH_E_ARG, s,
              pith_run(s, State, &advance_step, start(s, -1),
                       &((pith_run_options){.steps = 2, .save = path, .keep = -1})));
+    pt_ok(s,
+          pith_run(s, State, &advance_step, start(s, -1),
+                   &((pith_run_options){
+                       .steps = 7, .save = path, .save_every = 1, .background = true})));
+    saved = pith_load(s, State, path);
+    pt_ok(s, saved);
+    cr_assert(pith_read_i64(s, saved->count) == 7, "on the disk when the run is over");
     snprintf(command, sizeof command, "rm -rf %s", folder);
     cr_assert(system(command) == 0);
     pith_scope_close(s);

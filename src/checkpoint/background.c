@@ -1,0 +1,168 @@
+/* Saves in the background: a tree is captured in a scope that only the writing thread
+ * sees, where its arrays, which nothing changes, stay as long as they are written. One
+ * save at a time is written for a runtime, so one state at most is held. */
+#include "checkpoint/checkpoint_internal.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What the room keeps for a runtime, from its first such save on. */
+typedef struct background {
+    pthread_mutex_t lock; /* the thread itself never takes it */
+    pthread_t thread;
+    bool running;  /* was started and not joined */
+    pid_t process; /* that started it */
+    pith_scope *scope;
+    pithp_saving *saving;
+    pithp_error error; /* of one that was joined, until somebody is told */
+} background;
+
+static void *run(void *closure) {
+    const background *b = closure;
+    pithp_saving_write(b->saving);
+    return NULL;
+}
+
+/* A child after fork() has no such thread: what it writes is the parent's, also its
+ * files, which are left alone. */
+static void join(background *b) {
+    if (!b->running)
+        return;
+    b->running = false;
+    if (b->process != getpid())
+        return;
+    pthread_join(b->thread, NULL);
+    pithp_saving_end(b->saving);
+    if (b->scope->error.code != PITH_OK)
+        b->error = b->scope->error;
+    pith_clear(b->scope);
+    pith_scope_close(b->scope);
+}
+
+/* ---- The room of a runtime ---- */
+
+static background *find(pith_runtime *rt) {
+    pthread_mutex_lock(&rt->lock);
+    background *b = rt->room[PITHP_ROOM_CHECKPOINT];
+    pthread_mutex_unlock(&rt->lock);
+    return b;
+}
+
+static void threads_joining(pith_runtime *rt) {
+    background *b = find(rt);
+    if (!b)
+        return;
+    join(b);
+    if (b->error.code != PITH_OK)
+        pithp_log(rt, PITH_LOG_ERROR, "a checkpoint saved in the background: %s",
+                  b->error.message);
+}
+
+static void runtime_closing(pith_runtime *rt) {
+    background *b = find(rt);
+    if (!b)
+        return;
+    rt->room[PITHP_ROOM_CHECKPOINT] = NULL;
+    pthread_mutex_destroy(&b->lock);
+    pithp_release(rt, b, sizeof *b);
+}
+
+static const pithp_room_hooks hooks = {.runtime_closing = runtime_closing,
+                                       .threads_joining = threads_joining};
+
+static background *find_or_make(pith_scope *s) {
+    pith_runtime *rt = s->runtime;
+    background *b = find(rt);
+    if (b)
+        return b;
+    background *fresh = pithp_allocate(rt, sizeof *fresh);
+    if (!fresh) {
+        pithp_fail_memory(s, sizeof *fresh);
+        return NULL;
+    }
+    memset(fresh, 0, sizeof *fresh);
+    pthread_mutex_init(&fresh->lock, NULL);
+    pthread_mutex_lock(&rt->lock);
+    b = rt->room[PITHP_ROOM_CHECKPOINT];
+    if (!b)
+        rt->room[PITHP_ROOM_CHECKPOINT] = b = fresh;
+    pthread_mutex_unlock(&rt->lock);
+    if (b != fresh) {
+        pthread_mutex_destroy(&fresh->lock);
+        pithp_release(rt, fresh, sizeof *fresh);
+    }
+    pithp_room_hook(rt, PITHP_ROOM_CHECKPOINT, &hooks);
+    return b;
+}
+
+/* ---- Starting and waiting ---- */
+
+/* Signals are for the threads that the program knows. */
+static int start_thread(background *b) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const int error = pthread_create(&b->thread, NULL, run, b);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return error;
+}
+
+static pith_status start(background *b, pith_scope *scope, pithp_saving *saving) {
+    char reason[128];
+    pthread_mutex_lock(&b->lock);
+    join(b); /* another thread may have started one */
+    b->scope = scope;
+    b->saving = saving;
+    b->process = getpid();
+    const int error = start_thread(b);
+    b->running = error == 0;
+    pthread_mutex_unlock(&b->lock);
+    return error == 0 ? PITH_OK
+                      : pithp_fail(scope, PITH_E_IO, NULL, "no thread to save with: %s",
+                                   strerror_r(error, reason, sizeof reason));
+}
+
+pith_status pithp_background_start(pith_scope *s,
+                                   const void *tree,
+                                   const char *path,
+                                   const pith_save_options *options) {
+    background *b = find_or_make(s);
+    if (!b)
+        return pith_code(s);
+    pith_scope *scope = pith_scope_open(s->runtime);
+    pithp_saving *saving = NULL;
+    if (pithp_scope_writable(scope) && pith_code(scope) == PITH_OK &&
+        pithp_keep_slots(scope, 1, &tree) == PITH_OK)
+        saving = pithp_saving_begin(scope, tree, path, options);
+    if (saving && start(b, scope, saving) == PITH_OK)
+        return PITH_OK;
+    if (saving)
+        pithp_saving_end(saving);
+    const pithp_error *e = &scope->error;
+    const pith_status rc = pithp_fail(s, e->code, e->path[0] ? e->path : NULL, "%s",
+                                      e->text[0] ? e->text : e->message);
+    pith_clear(scope);
+    pith_scope_close(scope);
+    return rc;
+}
+
+pith_status pithp_background_settle(pith_scope *s) {
+    background *b = find(s->runtime);
+    if (!b)
+        return PITH_OK;
+    pthread_mutex_lock(&b->lock);
+    join(b);
+    const pithp_error e = b->error;
+    b->error.code = PITH_OK;
+    pthread_mutex_unlock(&b->lock);
+    return e.code == PITH_OK ? PITH_OK
+                             : pithp_fail(s, e.code, e.path[0] ? e.path : NULL,
+                                          "a checkpoint saved in the background: %s",
+                                          e.text[0] ? e.text : e.message);
+}
+
+bool pith_save_wait(pith_scope *s) {
+    return pithp_enter(s) && pithp_background_settle(s) == PITH_OK;
+}
