@@ -139,7 +139,7 @@ static pith_status demand_of(const resizing *r,
     int64_t *extents = wanted.shape + (spec->rank - ls->rank);
     for (int32_t k = 0; k < ls->rank; k++) {
         const pithp_extent *e = &ls->extents[k];
-        int64_t base;
+        int64_t base = 0; /* gcc does not see that it is set where it is used */
         if (find_static(r, w, type, record, e, &base) &&
             (__builtin_mul_overflow(base, e->times, &extents[k]) ||
              __builtin_add_overflow(extents[k], e->plus, &extents[k])))
