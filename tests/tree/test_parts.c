@@ -224,6 +224,37 @@ Test(tree_scatter_set, merges_what_records_ask_for) {
     close_all();
 }
 
+/* A record whose indices are always sorted and never repeat. */
+typedef struct {
+    const pith_array *x;
+} Ordered;
+static pith_scatter_options ordered_args(const Ordered *ordered) {
+    (void)ordered;
+    return (pith_scatter_options){
+        .mode = PITH_INDEX_CLIP, .unique = true, .sorted = true, .axis = 1};
+}
+PITH_NODE(Ordered, PITH_LEAF(x, "any[n,2]"), PITH_SCATTER_ARGS(ordered_args))
+
+/* Promises that are kept change nothing but speed; the axis is the call's. */
+Test(tree_scatter_set, takes_promises_of_records) {
+    open_all();
+    static const pith_dtype dtypes[] = {PITH_I8, PITH_F16, PITH_F32, PITH_F64};
+    for (int d = 0; d < 4; d++) {
+        const pith_array *x = pith_cast(s, pt_array(s, PITH_SHAPE(5, 2), 0), dtypes[d]);
+        const pith_array *y = pith_cast(s, pt_array(s, PITH_SHAPE(3, 2), 50), dtypes[d]);
+        const Ordered *into = pith_freeze(s, Ordered, &((Ordered){x}));
+        const Ordered *rows = pith_freeze(s, Ordered, &((Ordered){y}));
+        const Ordered *made =
+            pith_tree_scatter_set(s, into, PLACES(0, 3, 99), rows, NULL);
+        pt_ok(s, pith_is(Ordered, made));
+        const pith_array *wide = pith_cast(s, made->x, PITH_F64);
+        static const double want[] = {50, 51, 2, 3, 4, 5, 52, 53, 54, 55};
+        for (int i = 0; i < 10; i++)
+            cr_assert(at(wide, i) == want[i]);
+    }
+    close_all();
+}
+
 /* ---- Laws ---- */
 
 static const pith_array *

@@ -8,6 +8,9 @@ static pith_scatter_options merged(const pith_scatter_options *given,
     pith_scatter_options o = *given;
     if (o.mode == PITH_INDEX_DEFAULT)
         o.mode = record->mode;
+    o.unique |= record->unique;
+    o.sorted |= record->sorted;
+    o.unordered |= record->unordered;
     return o;
 }
 
