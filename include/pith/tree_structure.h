@@ -1,7 +1,7 @@
 /**
  * @file
  * Structures of trees as values: what a predicate takes for a leaf, trees read along a
- * structure or a prefix, structures inside each other.
+ * structure or a prefix, structures inside each other, and how trees differ.
  *
  * Results, scopes and errors: see tree.h. A structure A is a prefix of a tree where the
  * tree has A's nodes, with anything at all in the places of A's leaves.
@@ -16,6 +16,11 @@ typedef struct pith_difference {
     const char *path; /**< "" is the root */
     const char *text; /**< "expected a list of 2, got none" */
 } pith_difference;
+
+/** Options of pith_tree_diff; zero is the default: values are to be equal. */
+typedef struct pith_diff_options {
+    double rtol PITH_DEFAULT, atol PITH_DEFAULT; /**< as of pith_tree_all_close */
+} pith_diff_options;
 
 PITH_BEGIN
 
@@ -75,6 +80,20 @@ PITH_API const pith_difference *pith_tree_prefix_errors(pith_scope *s,
                                                         const void *tree,
                                                         int64_t *count);
 /**
+ * How two trees differ: nodes, keys, statics, specs of leaves, and values: how many of a
+ * leaf's elements differ (NaN equals NaN, -0 equals 0), and the first of them. Nodes that
+ * differ are not looked into. Waits.
+ *
+ * @param count Set to how many there are; 0 where pith_tree_equal holds.
+ * @return The differences in the order of @p a; not NULL where there are none, but on
+ * failure.
+ */
+PITH_API const pith_difference *pith_tree_diff(pith_scope *s,
+                                               const void *a,
+                                               const void *b,
+                                               const pith_diff_options *options,
+                                               int64_t *count);
+/**
  * Turn a tree of the structure @p outer with trees of the structure @p inner as leaves
  * inside out: a list of pairs becomes a pair of lists.
  *
@@ -119,6 +138,7 @@ PITH_END
         pith_tree_broadcast_prefix(PITH_AT(s), __VA_ARGS__)
 #    define pith_tree_prefix_errors(s, ...)                                              \
         pith_tree_prefix_errors(PITH_AT(s), __VA_ARGS__)
+#    define pith_tree_diff(s, ...)        pith_tree_diff(PITH_AT(s), __VA_ARGS__)
 #    define pith_tree_transpose(s, ...)   pith_tree_transpose(PITH_AT(s), __VA_ARGS__)
 #    define pith_treedef_compose(s, ...)  pith_treedef_compose(PITH_AT(s), __VA_ARGS__)
 #    define pith_treedef_children(s, ...) pith_treedef_children(PITH_AT(s), __VA_ARGS__)

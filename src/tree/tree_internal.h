@@ -402,6 +402,36 @@ pith_status pithp_read_up_to(pith_scope *s,
                              const void **items,
                              const char *function);
 
+/* Differences of a tree from a structure, in order. */
+typedef struct pithp_difference_list {
+    pith_scope *s;
+    pith_difference *all;
+    int64_t count, room, most; /* more than most are only counted */
+    /* NULL: leaves stand for anything. Else both have a leaf where one does: says how the
+     * items differ, in text, if they do. */
+    pith_status (*leaf)(struct pithp_difference_list *l,
+                        int64_t item,
+                        const pith_array *got,
+                        pithp_text *text);
+    const void *closure;
+} pithp_difference_list;
+
+pith_status pithp_differences_list(pithp_difference_list *l,
+                                   const pithp_structure *t,
+                                   const void *tree);
+/* The list in memory of its scope, which the caller returns; releases it. NULL: error
+ * set.
+ */
+const pith_difference *pithp_differences_give(pithp_difference_list *l, int64_t *count);
+/* Whether elements of two leaves of one shape are equal, or near where that is asked:
+ * bool of that shape (compare.c). NULL: error set. */
+const pith_array *pithp_same_elements(pith_scope *s,
+                                      const pith_array *a,
+                                      const pith_array *b,
+                                      bool near,
+                                      double rtol,
+                                      double atol);
+
 /* ---- Structures made of others (ops/compose.c) ---- */
 
 /* outer with inner in the place of every item, in arrays to be released with

@@ -136,3 +136,70 @@ Test(tree_all_close, takes_integers_exactly) {
     cr_assert(!pith_tree_all_close(s, pith_bool(s, true), pith_bool(s, false), 0, 0.5));
     close_all();
 }
+
+/* ---- Differences ---- */
+
+static const pith_difference *
+diff(const void *a, const void *b, double atol, int64_t expected) {
+    int64_t count = -1;
+    const pith_diff_options options = {.atol = atol};
+    const pith_difference *all = pith_tree_diff(s, a, b, &options, &count);
+    pt_ok(s, all);
+    cr_assert(count == expected, "%lld", (long long)count);
+    return all;
+}
+#define SAYS(difference, at, what)                                                       \
+    do {                                                                                 \
+        cr_assert_str_eq((difference).path, at);                                         \
+        cr_assert_str_eq((difference).text, what);                                       \
+    } while (0)
+
+Test(tree_diff, names_every_place) {
+    open_all();
+    const Sim *sim = pt_sim(s, 3, 4, 10), *other = pt_sim(s, 3, 4, 10);
+    diff(sim, sim, 0, 0);
+    diff(sim, other, 0, 0);
+    Sim next = *sim;
+    Atoms atoms = *sim->atoms;
+    double values[9];
+    for (int i = 0; i < 9; i++)
+        values[i] = 10 + i;
+    values[5] += 0.5;
+    values[7] = (double)NAN;
+    atoms.position = pith_array_copy(s, PITH_F64, PITH_SHAPE(3, 3), values);
+    next.atoms = pith_freeze(s, Atoms, &atoms);
+    next.cutoff = 3;
+    const void *changed = pith_list_make(
+        s, PITH_ITEMS(pith_freeze(s, Sim, &next), pith_none_make(s), pith_i64(s, 9)));
+    const void *was =
+        pith_list_make(s, PITH_ITEMS(sim, pith_f64(s, 1), pith_i64(s, 9007199254740993)));
+    const pith_difference *all = diff(was, changed, 0, 3);
+    SAYS(all[0], "[0]", "cutoff: expected 2.5, got 3");
+    SAYS(all[1], "[1]", "expected f64[], got none");
+    SAYS(all[2], "[2]", "expected 9007199254740993, got 9");
+    /* Below nodes that are the same, values are compared. */
+    next.cutoff = sim->cutoff;
+    const void *moved = pith_freeze(s, Sim, &next);
+    all = diff(sim, moved, 0, 1);
+    SAYS(all[0], ".atoms.position", "2 of 9 differ, first [1,2]: expected 15, got 15.5");
+    all = diff(sim, moved, 1, 1);
+    SAYS(all[0], ".atoms.position", "1 of 9 differ, first [2,1]: expected 17, got nan");
+    diff(moved, moved, 0, 0);
+    /* Leaves where the other has nodes, and the other way; specs. */
+    const pith_array *x = pith_f64(s, 1);
+    const void *left = pith_list_make(s, PITH_ITEMS(x, was, x, pith_bool(s, true)));
+    const void *right = pith_list_make(
+        s, PITH_ITEMS(was, x, pith_cast(s, x, PITH_F32), pith_bool(s, false)));
+    all = diff(left, right, 0, 4);
+    SAYS(all[0], "[0]", "expected f64[], got a list of 3");
+    SAYS(all[1], "[1]", "expected a list of 3, got f64[]");
+    SAYS(all[2], "[2]", "expected f64[], got f32[]");
+    SAYS(all[3], "[3]", "expected true, got false");
+    int64_t count;
+    pt_fails(PITH_E_ARG, s, pith_tree_diff(s, x, x, NULL, NULL));
+    pt_fails(PITH_E_ARG, s, pith_tree_diff(s, NULL, x, NULL, &count));
+    pt_fails(PITH_E_ARG, s, pith_tree_diff(s, x, NULL, NULL, &count));
+    pt_fails(PITH_E_ARG, s,
+             pith_tree_diff(s, x, x, &(pith_diff_options){.rtol = -1}, &count));
+    close_all();
+}

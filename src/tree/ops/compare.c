@@ -98,6 +98,36 @@ near_elements(comparison *c, const pith_array *a, const pith_array *b) {
                  x && y ? equal_elements(c, x, y) : NULL);
 }
 
+static const pith_array *scalar(comparison *c, double value) {
+    pithp_full_params full = {.dtype = PITH_F64};
+    memcpy(&full.value, &value, sizeof value);
+    return pithp_bind(c->s, PITHP_OP_FULL, 0, NULL, &full);
+}
+
+const pith_array *pithp_same_elements(pith_scope *s,
+                                      const pith_array *a,
+                                      const pith_array *b,
+                                      bool near,
+                                      double rtol,
+                                      double atol) {
+    comparison c = {.s = s, .near = near};
+    if (near) {
+        c.rtol = scalar(&c, rtol);
+        c.atol = scalar(&c, atol);
+    }
+    const pith_array *same = !near              ? equal_elements(&c, a, b)
+                             : c.rtol && c.atol ? near_elements(&c, a, b)
+                                                : NULL;
+    if (near) {
+        c.temporaries[c.count++] = c.rtol;
+        c.temporaries[c.count++] = c.atol;
+    }
+    for (int i = 0; i < c.count; i++)
+        if (c.temporaries[i] && c.temporaries[i] != same)
+            pithp_array_drop(s, c.temporaries[i]);
+    return same;
+}
+
 /* Compare two arrays of as many elements: one more flag. */
 static pith_status
 compare_arrays(comparison *c, const pith_array *a, const pith_array *b) {
@@ -204,12 +234,6 @@ static bool same_specs(const comparison *c) {
             return false;
     }
     return true;
-}
-
-static const pith_array *scalar(comparison *c, double value) {
-    pithp_full_params full = {.dtype = PITH_F64};
-    memcpy(&full.value, &value, sizeof value);
-    return pithp_bind(c->s, PITHP_OP_FULL, 0, NULL, &full);
 }
 
 static bool compare_flat(comparison *c, double rtol, double atol) {

@@ -41,74 +41,114 @@ next_place(pithp_cursor *c, pithp_walk *w, pithp_visit *visit, const void **node
 
 /* ---- Where a prefix does not fit ---- */
 
-typedef struct difference_list {
-    pith_scope *s;
-    pith_difference *all;
-    int64_t count, room, most; /* more than most are only counted */
-} difference_list;
-
-static bool add_difference(difference_list *l, const pithp_cursor *c, const void *got) {
-    pith_runtime *rt = l->s->runtime;
+/* Room for one more; NULL where it is only counted, or memory is short. */
+static pith_difference *more(pithp_difference_list *l) {
     if (l->count++ >= l->most)
-        return true;
-    if (l->count > l->room) {
-        const size_t old = (size_t)l->room * sizeof *l->all;
-        const int64_t room = l->room ? 2 * l->room : 8;
-        pith_difference *grown =
-            pithp_reallocate(rt, l->all, old, (size_t)room * sizeof *l->all);
-        if (!grown) {
-            pithp_fail_memory(l->s, 2 * old);
-            return false;
-        }
-        l->all = grown;
-        l->room = room;
+        return NULL;
+    if (l->count <= l->room)
+        return &l->all[l->count - 1];
+    const size_t old = (size_t)l->room * sizeof *l->all;
+    const int64_t room = l->room ? 2 * l->room : 8;
+    pith_difference *grown =
+        pithp_reallocate(l->s->runtime, l->all, old, (size_t)room * sizeof *l->all);
+    if (!grown) {
+        pithp_fail_memory(l->s, 2 * old);
+        return NULL;
     }
-    pithp_text path, text;
-    pithp_text_begin(&path, rt);
-    pithp_text_begin(&text, rt);
-    pithp_cursor_path(c, &path);
-    const pithp_kind kind = got ? pithp_kind_of(got) : PITHP_KIND_FREE;
-    if (c->shape && kind >= PITHP_KIND_RECORD && kind <= PITHP_KIND_NONE) {
-        pithp_shapes_differ(&text, c->shape, pithp_shape_of(got));
-    } else {
-        pithp_text_add(&text, "expected ");
-        if (c->shape)
-            pithp_shape_describe(&text, c->shape);
-        else
-            pithp_text_add(&text, "nothing");
-        pithp_text_add(&text, ", got ");
-        pithp_node_describe(&text, got);
-    }
-    pith_difference *d = &l->all[l->count - 1];
-    d->path = pithp_text_finish(l->s, &path);
-    d->text = pithp_text_finish(l->s, &text);
-    return d->path && d->text;
+    l->all = grown;
+    l->room = room;
+    return &l->all[l->count - 1];
 }
 
+/* What is wrong with a node in the place that was read. */
+static void describe(pithp_text *text, const pithp_cursor *c, const void *got) {
+    const pithp_kind kind = got ? pithp_kind_of(got) : PITHP_KIND_FREE;
+    if (c->shape && kind >= PITHP_KIND_RECORD && kind <= PITHP_KIND_NONE) {
+        pithp_shapes_differ(text, c->shape, pithp_shape_of(got));
+        return;
+    }
+    char spec[PITHP_SPEC_TEXT_BYTES];
+    pithp_text_add(text, "expected ");
+    if (c->shape)
+        pithp_shape_describe(text, c->shape);
+    else if (c->kind == PITHP_TOKEN_LEAVES)
+        pithp_text_add(text, pithp_spec_print(c->t->specs[c->item - 1], spec));
+    else
+        pithp_text_add(text, "nothing");
+    pithp_text_add(text, ", got ");
+    pithp_node_describe(text, got);
+}
+
+/* Add a difference, whose text is taken over. */
 static pith_status
-list_differences(difference_list *l, const pithp_structure *t, const void *tree) {
+add_difference(pithp_difference_list *l, const pithp_cursor *c, pithp_text *text) {
+    pith_difference *d = more(l);
+    if (d) {
+        pithp_text path;
+        pithp_text_begin(&path, l->s->runtime);
+        pithp_cursor_path(c, &path);
+        d->path = pithp_text_finish(l->s, &path);
+        d->text = pithp_text_finish(l->s, text);
+    } else {
+        pithp_text_end(text);
+    }
+    return l->s->error.code;
+}
+
+/* A place that does not fit, or a leaf in which values differ. */
+static pith_status
+list_place(pithp_difference_list *l, const pithp_cursor *c, bool fits, const void *got) {
+    pithp_text text;
+    pith_status rc = PITH_OK;
+    pithp_text_begin(&text, l->s->runtime);
+    if (!fits)
+        describe(&text, c, got);
+    else if (l->leaf && c->kind == PITHP_TOKEN_LEAVES)
+        rc = l->leaf(l, c->item - 1, got, &text);
+    if (rc == PITH_OK && text.length)
+        return add_difference(l, c, &text);
+    pithp_text_end(&text);
+    return rc;
+}
+
+pith_status pithp_differences_list(pithp_difference_list *l,
+                                   const pithp_structure *t,
+                                   const void *tree) {
     pithp_cursor c;
     pithp_walk w;
     pithp_visit visit;
     const void *node;
-    bool good = true;
+    pith_status rc = PITH_OK;
     pithp_cursor_begin(&c, l->s->runtime, t);
     pithp_walk_begin(&w, l->s->runtime, tree);
-    while (good && next_place(&c, &w, &visit, &node)) {
-        if (fits(&c, visit, node)) {
-            if (c.kind != PITHP_TOKEN_NODE)
-                leave(&w, visit);
+    while (rc == PITH_OK && next_place(&c, &w, &visit, &node)) {
+        const bool strays =
+            l->leaf && c.kind == PITHP_TOKEN_LEAVES && visit != PITHP_VISIT_LEAF;
+        const bool good = fits(&c, visit, node) && !strays;
+        rc = list_place(l, &c, good, node);
+        if (good && c.kind == PITHP_TOKEN_NODE)
             continue;
-        }
-        good = add_difference(l, &c, node);
         pithp_cursor_skip(&c);
         leave(&w, visit);
     }
     if (c.frames.failed || w.failed)
-        pithp_fail_memory(l->s, (size_t)(w.room + c.frames.room) * sizeof *w.frames);
+        rc = pithp_fail_memory(l->s, (size_t)(w.room + c.frames.room) * sizeof *w.frames);
     pithp_walk_end(&w);
     pithp_cursor_end(&c);
-    return l->s->error.code;
+    return rc;
+}
+
+const pith_difference *pithp_differences_give(pithp_difference_list *l, int64_t *count) {
+    const size_t bytes = (size_t)l->count * sizeof *l->all;
+    pith_difference *made = l->s->error.code == PITH_OK
+                                ? pithp_scope_allocate(l->s, bytes + sizeof *made)
+                                : NULL;
+    if (made && l->count)
+        memcpy(made, l->all, bytes);
+    if (made)
+        *count = l->count;
+    pithp_release(l->s->runtime, l->all, (size_t)l->room * sizeof *l->all);
+    return made;
 }
 
 /* Set PITH_E_STRUCTURE: the first few places in one line. */
@@ -117,8 +157,8 @@ static pith_status fail_differences(pith_scope *s,
                                     const void *tree,
                                     const char *function) {
     enum { SHOWN = 3 };
-    difference_list l = {.s = s, .most = SHOWN};
-    if (list_differences(&l, t, tree) == PITH_OK) {
+    pithp_difference_list l = {.s = s, .most = SHOWN};
+    if (pithp_differences_list(&l, t, tree) == PITH_OK) {
         pithp_text line, path;
         pithp_text_begin(&line, s->runtime);
         for (int64_t i = 0; i < l.count && i < SHOWN; i++) {
@@ -158,16 +198,9 @@ const pith_difference *pith_tree_prefix_errors(pith_scope *s,
     pithp_flat f;
     if (pithp_flat_make(s, &f, prefix, NULL, NULL) != PITH_OK)
         return NULL;
-    difference_list l = {.s = s, .most = INT64_MAX};
-    pith_difference *made = NULL;
-    if (list_differences(&l, &f.structure, tree) == PITH_OK)
-        made = pithp_scope_allocate(s, ((size_t)l.count + 1) * sizeof *made);
-    if (made) {
-        if (l.count)
-            memcpy(made, l.all, (size_t)l.count * sizeof *made);
-        *count = l.count;
-    }
-    pithp_release(s->runtime, l.all, (size_t)l.room * sizeof *l.all);
+    pithp_difference_list l = {.s = s, .most = INT64_MAX};
+    pithp_differences_list(&l, &f.structure, tree);
+    const pith_difference *made = pithp_differences_give(&l, count);
     pithp_flat_end(&f);
     return made;
 }
