@@ -10,6 +10,7 @@ static const struct {
     {"elementwise", oracle_elementwise},
     {"transcendental", oracle_elementwise},
     {"cast", oracle_cast},
+    {"index", oracle_index},
     {"reduce", oracle_reduce},
     {"shape", oracle_shape},
     {"order", oracle_order},

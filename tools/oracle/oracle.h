@@ -38,8 +38,13 @@ typedef struct oracle_row {
 } oracle_row;
 
 /* Tables end with a row without a name. */
-extern const oracle_row oracle_elementwise[], oracle_cast[], oracle_reduce[],
-    oracle_shape[], oracle_order[], oracle_tree[];
+extern const oracle_row oracle_cast[];
+extern const oracle_row oracle_elementwise[];
+extern const oracle_row oracle_index[];
+extern const oracle_row oracle_order[];
+extern const oracle_row oracle_reduce[];
+extern const oracle_row oracle_shape[];
+extern const oracle_row oracle_tree[];
 
 /* The row of a family's operation; NULL where there is none. */
 const oracle_row *oracle_find(const char *family, const char *op);
@@ -69,6 +74,8 @@ pith_dtype oracle_dtype(oracle_call *call, const char *key);
 /* More than 8 extents or axes leave a rank or count beyond 8, which pith refuses. */
 pith_shape oracle_shape_of(const golden_json *list);
 pith_axes oracle_axes_of(const golden_json *list);
+/* Python's [start, stop, step], null where left out. */
+pith_slice oracle_slice_of(const golden_json *list);
 /* An array's rank; 0 of none. */
 int oracle_rank(const pith_array *a);
 

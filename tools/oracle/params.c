@@ -78,6 +78,19 @@ pith_axes oracle_axes_of(const golden_json *list) {
     return axes;
 }
 
+pith_slice oracle_slice_of(const golden_json *list) {
+    const golden_json *start = golden_item(list, 0), *stop = golden_item(list, 1),
+                      *step = golden_item(list, 2);
+    pith_slice slice = {.step = step && step->kind != 'z' ? golden_integer(step) : 1};
+    slice.start = slice.step > 0 ? 0 : INT64_MAX;
+    slice.limit = slice.step > 0 ? INT64_MAX : INT64_MIN;
+    if (start && start->kind != 'z')
+        slice.start = golden_integer(start);
+    if (stop && stop->kind != 'z')
+        slice.limit = golden_integer(stop);
+    return slice;
+}
+
 int oracle_rank(const pith_array *a) {
     const pith_spec *spec = a ? pith_array_spec(a) : NULL;
     return spec ? spec->rank : 0;

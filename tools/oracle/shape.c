@@ -6,20 +6,6 @@
 #define RUN(name)                                                                        \
     static void run_##name(pith_scope *s, const oracle_row *row, oracle_call *call)
 
-/* Python's [start, stop, step], null where left out. */
-static pith_slice slice_of(const golden_json *list) {
-    const golden_json *start = golden_item(list, 0), *stop = golden_item(list, 1),
-                      *step = golden_item(list, 2);
-    pith_slice slice = {.step = step && step->kind != 'z' ? golden_integer(step) : 1};
-    slice.start = slice.step > 0 ? 0 : INT64_MAX;
-    slice.limit = slice.step > 0 ? INT64_MAX : INT64_MIN;
-    if (start && start->kind != 'z')
-        slice.start = golden_integer(start);
-    if (stop && stop->kind != 'z')
-        slice.limit = golden_integer(stop);
-    return slice;
-}
-
 RUN(slice) {
     (void)row;
     pith_slice slices[PITH_MAX_RANK + 1];
@@ -27,7 +13,7 @@ RUN(slice) {
     const golden_json *list = oracle_list(call, "slices");
     for (const golden_json *one = list ? list->child : NULL;
          one && count <= PITH_MAX_RANK; one = one->next)
-        slices[count++] = slice_of(one);
+        slices[count++] = oracle_slice_of(one);
     oracle_give(call, pith_slice_array(s, call->in[0], count, slices));
 }
 
