@@ -426,18 +426,52 @@ static void explain_field(pithp_text *why, const pithp_shape *shape, const char 
     add_names(why, count, nodes, false);
 }
 
+/* The slot of that name; -1 where there is none. *begins: a member of a struct by value
+ * has it as its first steps. */
+static int64_t slot_named(const pithp_shape *shape, const char *name, bool *begins) {
+    const size_t n = strlen(name);
+    *begins = false;
+    for (int64_t i = 0; i < shape->slot_count; i++) {
+        const char *slot = pithp_slot_name(shape, i);
+        if (strncmp(slot, name, n) != 0)
+            continue;
+        if (slot[n] == 0)
+            return i;
+        *begins |= slot[n] == '.';
+    }
+    return -1;
+}
+
+/* The slot of a field; the name of one in a struct by value is several steps. */
+static const void **find_field(const void *node,
+                               const pithp_shape *shape,
+                               pithp_path_reader *r,
+                               pithp_step *step,
+                               pithp_text *why) {
+    pithp_text name;
+    bool begins;
+    pithp_text_begin(&name, r->name.rt);
+    pithp_text_add(&name, step->name);
+    int64_t slot = slot_named(shape, name.bytes, &begins);
+    while (slot < 0 && begins && pithp_path_step(r, step) &&
+           step->kind == PITHP_STEP_FIELD) {
+        pithp_text_print(&name, ".%s", step->name);
+        slot = slot_named(shape, name.bytes, &begins);
+    }
+    if (slot < 0)
+        explain_field(why, shape, name.bytes);
+    pithp_text_end(&name);
+    return slot < 0 ? NULL : pithp_slot(node, shape, slot);
+}
+
 static const void **find_slot(const void *node,
                               const pithp_shape *shape,
-                              const pithp_step *step,
+                              pithp_path_reader *r,
+                              pithp_step *step,
                               pithp_text *why) {
     const bool items = shape->kind == PITHP_KIND_LIST || shape->kind == PITHP_KIND_TUPLE;
-    if (step->kind == PITHP_STEP_FIELD && shape->kind == PITHP_KIND_RECORD) {
-        for (int64_t i = 0; i < shape->slot_count; i++)
-            if (strcmp(pithp_slot_name(shape, i), step->name) == 0)
-                return pithp_slot(node, shape, i);
-        explain_field(why, shape, step->name);
-        return NULL;
-    }
+    if (step->kind == PITHP_STEP_FIELD && shape->kind == PITHP_KIND_RECORD)
+        return find_field(node, shape, r, step, why);
     if (step->kind == PITHP_STEP_INDEX && items) {
         if (step->index < shape->slot_count)
             return pithp_slot(node, shape, step->index);
@@ -482,7 +516,7 @@ const void *pith_tree_at(pith_scope *s, const void *tree, const char *path) {
             pithp_node_describe(&why, node);
             pithp_text_add(&why, " has no children");
         } else {
-            slot = find_slot(node, pithp_shape_of(node), &step, &why);
+            slot = find_slot(node, pithp_shape_of(node), &r, &step, &why);
         }
         if (!slot) {
             pithp_text_add_n(&to, path, step.end);
