@@ -199,6 +199,17 @@ typedef struct pithp_search_params {
     bool right;
 } pithp_search_params;
 
+/* dot_general(x, y): sums of products over `contracts` pairs of dimensions, apart for
+ * each index of `batches` pairs; contract[0] and batch[0] are of x. The result has the
+ * batch dimensions, then the rest of x's, then the rest of y's. Extents of a pair are
+ * equal; of a batch pair one may be 1, and is repeated. bool is multiplied by and, added
+ * by or; f16 and bf16 are multiplied and added in f32 and rounded once. The order:
+ * block/product.h. */
+typedef struct pithp_dot_params {
+    int32_t contracts, batches;
+    int8_t contract[2][PITH_MAX_RANK], batch[2][PITH_MAX_RANK];
+} pithp_dot_params;
+
 /* ---- Host work ---- */
 
 /* Takes launches in the order they must run; copies what it keeps of one. */

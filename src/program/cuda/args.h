@@ -87,6 +87,17 @@ typedef struct pithp_cuda_search_args {
     int32_t right; /* what equals the value comes before it */
 } pithp_cuda_search_args;
 
+/* For each batch index c[m, n] = a[m, terms] b[terms, n]; strides in elements. */
+typedef struct pithp_cuda_product_args {
+    const void *a, *b;
+    void *c;
+    int64_t m, n, terms, a_free, a_term, b_free, b_term;
+    int64_t batch[PITHP_CUDA_RANK], a_batch[PITHP_CUDA_RANK], b_batch[PITHP_CUDA_RANK];
+    int64_t batches;
+    int32_t rank; /* of the batch */
+    int32_t dtype;
+} pithp_cuda_product_args;
+
 /* What an index out of range leaves (pith_report of kernel.h). */
 typedef struct pithp_cuda_report {
     uint64_t first; /* ~position of the first one */

@@ -14,6 +14,7 @@
 #include "program/cuda/kernel/reduce.h"
 #include "program/cuda/kernel/order.h"
 #include "program/cuda/kernel/index.h"
+#include "program/cuda/kernel/product.h"
 /* clang-format on */
 
 #endif

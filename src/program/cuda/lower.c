@@ -246,6 +246,7 @@ static const struct {
     OWN(SORT, sort),
     OWN(ARGSORT, sort),
     OWN(SEARCH_SORTED, search),
+    OWN(DOT_GENERAL, product),
     OWN(TAKE, take),
     OWN(TAKE_ALONG, take_along),
     OWN(SCATTER_SET, scatter),

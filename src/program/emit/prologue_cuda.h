@@ -38,6 +38,14 @@ M_FN f64 m_from_bits_u64(u64 bits) {
     return __longlong_as_double((i64)bits);
 }
 
+/* x y + z, rounded once */
+M_FN f32 m_fused_f32(f32 x, f32 y, f32 z) {
+    return __fmaf_rn(x, y, z);
+}
+M_FN f64 m_fused_f64(f64 x, f64 y, f64 z) {
+    return __fma_rn(x, y, z);
+}
+
 /* Functions that IEEE 754 fixes, then those of the CUDA toolkit, whose errors its
  * programming guide bounds. */
 #define M_FUNCTION1(name, cuda)                                                          \

@@ -68,6 +68,14 @@ M_FN f64 m_from_bits_u64(u64 bits) {
     return pun.x;
 }
 
+/* x y + z, rounded once */
+M_FN f32 m_fused_f32(f32 x, f32 y, f32 z) {
+    return __builtin_fmaf(x, y, z);
+}
+M_FN f64 m_fused_f64(f64 x, f64 y, f64 z) {
+    return __builtin_fma(x, y, z);
+}
+
 /* Functions that IEEE 754 fixes. */
 #define M_BUILTIN1(name, builtin)                                                        \
     M_FN f32 m_##name##_f32(f32 x) {                                                     \

@@ -1,0 +1,298 @@
+/* Products of one kind of element. Included by block/product.c for each of them with
+ *
+ *     T            the type of an element
+ *     NAME(x)      x for this kind
+ *     FUSED(a, b, c)         a * b + c of elements
+ *     FUSED_VECTOR(a, b, c)  the same of vectors
+ *     ADDED(a, b)            the sum of elements or vectors
+ *
+ * A tile of ROWS times VECTORS vectors of sums stays in registers while the terms go by:
+ * a term costs ROWS broadcasts and VECTORS loads. */
+
+typedef T NAME(vector) __attribute__((vector_size(VECTOR_BYTES)));
+typedef T NAME(loose)
+    __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(T)), may_alias));
+enum { NAME(LANES) = VECTOR_BYTES / sizeof(T), NAME(COLUMNS) = VECTORS * NAME(LANES) };
+
+/* What is left of a tile at the edge goes through memory. */
+static void NAME(store_some)(T *c,
+                             int64_t pitch,
+                             int64_t rows,
+                             int64_t columns,
+                             bool add,
+                             const T *sums,
+                             int64_t sums_pitch) {
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < columns; j++) {
+            const T sum = sums[i * sums_pitch + j];
+            c[i * pitch + j] = add ? (T)ADDED(c[i * pitch + j], sum) : sum;
+        }
+}
+
+/* Terms of a span: element i of a term of a lies row * i on, terms `a_term` and `b_term`
+ * apart. height and vectors are constants wherever it is inlined. */
+static inline __attribute__((always_inline)) void NAME(tile)(const int height,
+                                                             const int vectors,
+                                                             int64_t terms,
+                                                             const T *a,
+                                                             int64_t row,
+                                                             int64_t a_term,
+                                                             const T *b,
+                                                             int64_t b_term,
+                                                             T *c,
+                                                             int64_t pitch,
+                                                             int64_t rows,
+                                                             int64_t columns,
+                                                             bool add) {
+    NAME(vector) sum[ROWS][VECTORS];
+    EACH(i, height) {
+        EACH(v, vectors) {
+            sum[i][v] = (NAME(vector)){0};
+            if (rows == height) /* stores will find their lines near */
+                __builtin_prefetch(c + i * pitch + v * NAME(LANES), 1);
+        }
+    }
+    for (int64_t k = 0; k < terms; k++, a += a_term, b += b_term) {
+        NAME(vector) right[VECTORS];
+        EACH(v, vectors) {
+            right[v] = *(const NAME(loose) *)(b + v * NAME(LANES));
+        }
+        EACH(i, height) {
+            const NAME(vector) left = a[i * row] - (NAME(vector)){0};
+            EACH(v, vectors) {
+                sum[i][v] = FUSED_VECTOR(left, right[v], sum[i][v]);
+            }
+        }
+    }
+    if (rows == height && columns == vectors * NAME(LANES)) {
+        EACH(i, height) {
+            EACH(v, vectors) {
+                NAME(loose) *to = (NAME(loose) *)(c + i * pitch + v * NAME(LANES));
+                *to = add ? (NAME(vector))ADDED(*to, sum[i][v]) : sum[i][v];
+            }
+        }
+        return;
+    }
+    T some[ROWS * NAME(COLUMNS)];
+    EACH(i, height) {
+        EACH(v, vectors) {
+            memcpy(some + i * NAME(COLUMNS) + v * NAME(LANES), &sum[i][v], VECTOR_BYTES);
+        }
+    }
+    NAME(store_some)(c, pitch, rows, columns, add, some, NAME(COLUMNS));
+}
+
+/* Tiles of as many vectors as the columns ask for. */
+#define TILES(name, height, row, a_term)                                                 \
+    static __attribute__((noinline)) void NAME(name)(                                    \
+        int64_t terms, const T *a, int64_t a_row, int64_t a_step, const T *b,            \
+        int64_t b_term, T *c, int64_t pitch, int64_t rows, int64_t columns, bool add) {  \
+        (void)a_row, (void)a_step;                                                       \
+        if (columns > 2 * NAME(LANES))                                                   \
+            NAME(tile)                                                                   \
+        (height, 3, terms, a, row, a_term, b, b_term, c, pitch, rows, columns, add);     \
+        else if (columns > NAME(LANES)) NAME(tile)(                                      \
+            height, 2, terms, a, row, a_term, b, b_term, c, pitch, rows, columns, add);  \
+        else NAME(tile)(height, 1, terms, a, row, a_term, b, b_term, c, pitch, rows,     \
+                        columns, add);                                                   \
+    }
+TILES(tile_packed, ROWS, 1, ROWS)
+TILES(tile_direct, ROWS, a_row, a_step)
+TILES(tile_row, 1, 0, a_step)
+
+static void NAME(pack)(void *to,
+                       const void *from,
+                       int64_t width,
+                       int64_t stride,
+                       int64_t term_stride,
+                       int64_t count,
+                       int64_t terms) {
+    T *panel = to;
+    const T *x = from;
+    if (stride == 1 && count == width) {
+        for (int64_t k = 0; k < terms; k++)
+            memcpy(panel + k * width, x + k * term_stride, (size_t)width * sizeof(T));
+        return;
+    }
+    /* few terms at a time: the panel's part stays in the first cache */
+    for (int64_t k = 0; k < terms; k += 64) {
+        const int64_t end = terms - k < 64 ? terms : k + 64;
+        for (int64_t i = 0; i < width; i++)
+            for (int64_t t = k; t < end; t++)
+                panel[t * width + i] = i < count ? x[i * stride + t * term_stride] : (T)0;
+    }
+}
+
+static void NAME(packed)(void *c,
+                         int64_t pitch,
+                         int64_t m,
+                         int64_t n,
+                         int64_t terms,
+                         const void *a,
+                         const void *b) {
+    for (int64_t k = 0; k < terms; k += PITHP_PRODUCT_SPAN) {
+        const int64_t left = terms - k,
+                      span = left < PITHP_PRODUCT_SPAN ? left : PITHP_PRODUCT_SPAN;
+        for (int64_t j = 0; j < n; j += NAME(COLUMNS)) {
+            const T *right = (const T *)b + j * terms + k * NAME(COLUMNS);
+            const int64_t columns = n - j < NAME(COLUMNS) ? n - j : NAME(COLUMNS);
+            for (int64_t i = 0; i < m; i += ROWS)
+                NAME(tile_packed)
+            (span, (const T *)a + i * terms + k * ROWS, 1, ROWS, right, NAME(COLUMNS),
+             (T *)c + i * pitch + j, pitch, m - i < ROWS ? m - i : ROWS, columns, k > 0);
+        }
+    }
+}
+
+/* Columns that fill no vector are copied with zeros behind them, rows that fill no tile
+ * likewise: nothing is read beyond a matrix. */
+static void NAME(direct)(void *c,
+                         int64_t pitch,
+                         int64_t m,
+                         int64_t n,
+                         int64_t terms,
+                         const pithp_matrix *a,
+                         const pithp_matrix *b) {
+    T edge[PITHP_PRODUCT_SPAN * NAME(COLUMNS)], rest[PITHP_PRODUCT_SPAN * ROWS];
+    const int64_t whole = m / ROWS * ROWS;
+    for (int64_t k = 0; k < terms; k += PITHP_PRODUCT_SPAN) {
+        const int64_t left = terms - k,
+                      span = left < PITHP_PRODUCT_SPAN ? left : PITHP_PRODUCT_SPAN;
+        const T *x = (const T *)a->data + k * a->column;
+        if (whole < m && m > 1)
+            NAME(pack)
+        (rest, x + whole * a->row, ROWS, a->row, a->column, m - whole, span);
+        for (int64_t j = 0; j < n; j += NAME(COLUMNS)) {
+            const T *right = (const T *)b->data + k * b->row + j;
+            const int64_t columns = n - j < NAME(COLUMNS) ? n - j : NAME(COLUMNS);
+            int64_t step = b->row;
+            if (columns % NAME(LANES)) {
+                NAME(pack)(edge, right, NAME(COLUMNS), 1, step, columns, span);
+                right = edge;
+                step = NAME(COLUMNS);
+            }
+            T *to = (T *)c + j;
+            if (m == 1) {
+                NAME(tile_row)
+                (span, x, 0, a->column, right, step, to, pitch, 1, columns, k > 0);
+                continue;
+            }
+            for (int64_t i = 0; i < whole; i += ROWS)
+                NAME(tile_direct)
+            (span, x + i * a->row, a->row, a->column, right, step, to + i * pitch, pitch,
+             ROWS, columns, k > 0);
+            if (whole < m)
+                NAME(tile_packed)
+            (span, rest, 1, ROWS, right, step, to + whole * pitch, pitch, m - whole,
+             columns, k > 0);
+        }
+    }
+}
+
+static inline __attribute__((always_inline)) void NAME(small_of)(T *c,
+                                                                 int64_t pitch,
+                                                                 int64_t m,
+                                                                 const int n,
+                                                                 const int terms,
+                                                                 const pithp_matrix *a,
+                                                                 const pithp_matrix *b) {
+    const T *x = a->data, *y = b->data;
+    T right[PITHP_PRODUCT_SMALL][PITHP_PRODUCT_SMALL];
+    EACH(k, terms) {
+        EACH(j, n) {
+            right[k][j] = y[k * b->row + j * b->column];
+        }
+    }
+    for (int64_t i = 0; i < m; i++, x += a->row, c += pitch) {
+        EACH(j, n) {
+            T sum = (T)0;
+            EACH(k, terms) {
+                sum = (T)FUSED(x[k * a->column], right[k][j], sum);
+            }
+            c[j] = sum;
+        }
+    }
+}
+
+static void NAME(small)(void *c,
+                        int64_t pitch,
+                        int64_t m,
+                        int64_t n,
+                        int64_t terms,
+                        const pithp_matrix *a,
+                        const pithp_matrix *b) {
+#define SMALL(columns, count)                                                            \
+    case columns * 8 + count:                                                            \
+        NAME(small_of)(c, pitch, m, columns, count, a, b);                               \
+        return;
+#define SMALL_ROW(columns)                                                               \
+    SMALL(columns, 1) SMALL(columns, 2) SMALL(columns, 3) SMALL(columns, 4)
+    switch (n * 8 + terms) { SMALL_ROW(1) SMALL_ROW(2) SMALL_ROW(3) SMALL_ROW(4) }
+#undef SMALL_ROW
+#undef SMALL
+}
+
+/* `height` rows at once: they share what is loaded of b. */
+static inline __attribute__((always_inline)) void NAME(dot_rows)(const int height,
+                                                                 T *to,
+                                                                 int64_t step,
+                                                                 const T *a,
+                                                                 int64_t row,
+                                                                 const T *b,
+                                                                 int64_t terms) {
+    enum {
+        LANES = PITHP_PRODUCT_LANES / sizeof(T),
+        WIDE = PITHP_PRODUCT_LANES / VECTOR_BYTES
+    };
+    NAME(vector) sum[DOT_ROWS][WIDE];
+    EACH(i, height) {
+        EACH(v, WIDE) {
+            sum[i][v] = (NAME(vector)){0};
+        }
+    }
+    int64_t k = 0;
+    for (; k + LANES <= terms; k += LANES) {
+        EACH(v, WIDE) {
+            const int64_t at = k + v * NAME(LANES);
+            const NAME(vector) right = *(const NAME(loose) *)(b + at);
+            EACH(i, height) {
+                const NAME(vector) left = *(const NAME(loose) *)(a + i * row + at);
+                sum[i][v] = FUSED_VECTOR(left, right, sum[i][v]);
+            }
+        }
+    }
+    for (int i = 0; i < height; i++) {
+        T lanes[LANES];
+        memcpy(lanes, sum[i], sizeof lanes);
+        for (int64_t r = k; r < terms; r++)
+            lanes[r - k] = (T)FUSED(a[i * row + r], b[r], lanes[r - k]);
+        UNROLL
+        for (int half = LANES / 2; half > 0; half /= 2)
+            for (int l = 0; l < half; l++)
+                lanes[l] = (T)ADDED(lanes[l], lanes[l + half]);
+        to[i * step] = lanes[0];
+    }
+}
+
+static void NAME(dots)(void *to,
+                       int64_t step,
+                       const void *a,
+                       int64_t row,
+                       int64_t rows,
+                       const void *b,
+                       int64_t terms) {
+    T *c = to;
+    const T *x = a;
+    int64_t i = 0;
+    for (; i + DOT_ROWS <= rows; i += DOT_ROWS)
+        NAME(dot_rows)(DOT_ROWS, c + i * step, step, x + i * row, row, b, terms);
+    for (; i < rows; i++)
+        NAME(dot_rows)(1, c + i * step, step, x + i * row, row, b, terms);
+}
+
+#undef TILES
+#undef T
+#undef NAME
+#undef FUSED
+#undef FUSED_VECTOR
+#undef ADDED
