@@ -94,6 +94,13 @@ const pith_array *pithp_bind(pith_scope *s,
                              const void *params);
 /* a as dtype: itself where it has it. */
 const pith_array *pithp_cast(pith_scope *s, const pith_array *a, pith_dtype dtype);
+/* Cast operands to the dtype that all promote to. */
+pith_status pithp_promote_all(pith_scope *s,
+                              const char *function,
+                              int count,
+                              const pith_array **operands);
+/* a times b, of one dtype: `and` for bool. */
+const pith_array *pithp_multiply(pith_scope *s, const pith_array *a, const pith_array *b);
 /* a's elements under another spec of as many. */
 const pith_array *pithp_alias(pith_scope *s, const pith_array *a, const pith_spec *spec);
 /* a broadcast to another spec of its dtype; false in `fits` where that cannot be. */

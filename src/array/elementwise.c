@@ -10,9 +10,10 @@ static const pith_array *unary(pith_scope *s,
     return pithp_bind(s, primitive, 1, &a, NULL);
 }
 
-/* Cast operands to the dtype that all promote to. */
-static pith_status
-promote(pith_scope *s, const char *function, int count, const pith_array **operands) {
+pith_status pithp_promote_all(pith_scope *s,
+                              const char *function,
+                              int count,
+                              const pith_array **operands) {
     pith_dtype dtype = pithp_array_spec(operands[0])->dtype;
     bool same = true;
     for (int i = 1; i < count; i++) {
@@ -45,7 +46,7 @@ static const pith_array *binary(pith_scope *s,
         pithp_array_check(s, b, function, "b") != PITH_OK)
         return NULL;
     const pith_array *operands[] = {a, b};
-    if (promote(s, function, 2, operands) != PITH_OK)
+    if (pithp_promote_all(s, function, 2, operands) != PITH_OK)
         return NULL;
     return pithp_bind(s, primitive, 2, operands, NULL);
 }
@@ -270,7 +271,7 @@ const pith_array *pith_is_close(pith_scope *s,
         pithp_array_check(s, b, "pith_is_close", "b") != PITH_OK)
         return NULL;
     const pith_array *operands[] = {a, b};
-    if (promote(s, "pith_is_close", 2, operands) != PITH_OK)
+    if (pithp_promote_all(s, "pith_is_close", 2, operands) != PITH_OK)
         return NULL;
     const bool floats = pith_dtype_is_float(pithp_array_spec(operands[0])->dtype);
     pith_scope *w = pithp_work_open(s);
@@ -306,7 +307,7 @@ const pith_array *pith_where(pith_scope *s,
         pithp_array_check(s, b, "pith_where", "b") != PITH_OK)
         return NULL;
     const pith_array *operands[] = {condition, a, b};
-    if (promote(s, "pith_where", 2, operands + 1) != PITH_OK)
+    if (pithp_promote_all(s, "pith_where", 2, operands + 1) != PITH_OK)
         return NULL;
     return pithp_bind(s, PITHP_OP_WHERE, 3, operands, NULL);
 }
@@ -325,7 +326,7 @@ const pith_array *pith_clip(pith_scope *s,
     }
     const pith_array *operands[] = {a, low ? low : high, high};
     const int count = low && high ? 3 : 2;
-    if (promote(s, "pith_clip", count, operands) != PITH_OK)
+    if (pithp_promote_all(s, "pith_clip", count, operands) != PITH_OK)
         return NULL;
     const pithp_primitive primitive = count == 3 ? PITHP_OP_CLIP
                                       : low      ? PITHP_OP_MAX

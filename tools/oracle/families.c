@@ -15,6 +15,7 @@ static const struct {
     {"shape", oracle_shape},
     {"order", oracle_order},
     {"tree", oracle_tree},
+    {"product", oracle_product},
 };
 
 const oracle_row *oracle_find(const char *family, const char *op) {
