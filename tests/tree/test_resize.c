@@ -124,6 +124,37 @@ Test(resize, follows_names_of_enclosing_nodes) {
     close_all();
 }
 
+/* 1,000 leaves that would shrink, or cannot grow: one short line that names the first. */
+Test(resize, says_one_line_of_a_thousand_leaves) {
+    open_all();
+    enum { LEAVES = 1000 };
+    const void *items[LEAVES];
+    for (int i = 0; i < LEAVES; i++)
+        items[i] = inner(2, 3);
+    const Outer *o = pith_freeze(s, Outer,
+                                 &((Outer){.one = inner(2, 3),
+                                           .any = pith_list_make(s, LEAVES, items),
+                                           .width = 3,
+                                           .rows = 2}));
+    pt_ok(s, o);
+    Outer next = *o;
+    next.width = 1;
+    pt_fails(PITH_E_SHAPE, s, pith_tree_resize(s, Outer, &next, NULL));
+    cr_assert_str_eq(pt_error.path, ".one.list");
+    pt_says("would shrink from i32[2,7] to i32[2,3]");
+    cr_assert(strlen(pt_error.message) < 512 && !strchr(pt_error.message, '\n'));
+    const Outer *small =
+        pith_tree_resize(s, Outer, &next, &(pith_resize_options){.shrink = true});
+    pt_ok(s, small);
+    const Inner *last = pith_child(small->any, LEAVES - 1);
+    HOLDS(last->list, 0, 1, 2, 7, 8, 9);
+    next.width = INT64_MAX;
+    pt_fails(PITH_E_OVERFLOW, s, pith_tree_resize(s, Outer, &next, NULL));
+    cr_assert_str_eq(pt_error.path, ".one.list");
+    cr_assert(strlen(pt_error.message) < 512 && !strchr(pt_error.message, '\n'));
+    close_all();
+}
+
 /* A nearer node of the same name has the say. */
 Test(resize, stops_at_nearer_names) {
     open_all();

@@ -89,6 +89,61 @@ Test(treedef, compares_statics_specs_and_keys) {
     close_all();
 }
 
+/* Statics with gaps between them, whose bytes are whatever was on the stack. */
+typedef struct {
+    const pith_array *leaf;
+    bool flag;
+    double number;
+    bool other;
+} Gaps;
+PITH_NODE(Gaps,
+          PITH_LEAF(leaf, "any[...]"),
+          PITH_STATIC(flag),
+          PITH_STATIC(number),
+          PITH_STATIC(other))
+
+static const Gaps *gaps(const pith_array *leaf, double number, int noise) {
+    Gaps value;
+    memset(&value, noise, sizeof value);
+    value.leaf = leaf;
+    value.flag = value.other = true;
+    value.number = number;
+    return pith_freeze(s, Gaps, &value);
+}
+
+static void compare_numbers(void) {
+    const uint64_t payload = UINT64_C(0xfff8000000000123);
+    double nan;
+    memcpy(&nan, &payload, sizeof nan);
+    const pith_array *x = pith_f64(s, 1);
+    const double numbers[] = {0, -0.0, (double)NAN, 1, nextafter(1, 2), 5e-324};
+    enum { NUMBERS = sizeof numbers / sizeof numbers[0] };
+    for (int i = 0; i < NUMBERS; i++)
+        for (int k = 0; k < NUMBERS; k++) {
+            const void *a = gaps(x, numbers[i], 0x5a), *b = gaps(x, numbers[k], 0xa5);
+            const void *pair = pith_list_make(s, PITH_ITEMS(a, x));
+            cr_assert(same(a, b) == (i == k), "%g %g", numbers[i], numbers[k]);
+            cr_assert(same(pair, pith_list_make(s, PITH_ITEMS(b, x))) == (i == k));
+            cr_assert(!same(pair, pith_tuple_make(s, PITH_ITEMS(b, x))));
+        }
+    cr_assert(same(gaps(x, nan, 0), gaps(x, (double)NAN, 0xff)), "all NaN are one");
+}
+
+Test(treedef, compares_numbers_by_value_and_no_padding) {
+    open_all();
+    compare_numbers();
+    close_all();
+}
+
+/* The same where all hashes of nodes are one. */
+Test(treedef, that_collide_stay_apart) {
+    open_all();
+    pithp_shape_hash_mask = 0;
+    compare_numbers();
+    close_all();
+    pithp_shape_hash_mask = UINT64_MAX;
+}
+
 /* Counts and emptiness; nothing is asked of what is no structure. */
 Test(treedef, counts) {
     open_all();

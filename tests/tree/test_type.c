@@ -427,3 +427,41 @@ Test(type, many_threads_find_the_same_types) {
     for (int k = 0; k < TYPES + 2; k++)
         cr_assert_null(pith_type_error(types[0][k]));
 }
+
+/* Threads that bring two descriptions of one name: one is registered, and the other one
+ * is refused, whoever was first. */
+static void *register_disputed(void *into) {
+    const pith_type **type = into;
+    const bool even = *type != NULL;
+    for (int i = 0; i < TYPES; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "DisputedByThreads%d", i);
+        const pith_field fields[] = {{.name = "x",
+                                      .size = sizeof(void *),
+                                      .kind = PITH_FIELD_LEAF,
+                                      .spec = even ? "f64[n]" : "f32[n]"}};
+        const pith_type_spec spec = {name, sizeof(void *), _Alignof(void *), fields, 1,
+                                     NULL};
+        type[i] = pith_type_register(&spec, NULL);
+    }
+    return NULL;
+}
+
+Test(type, threads_that_differ_are_told) {
+    pthread_t threads[THREADS];
+    static const pith_type *types[THREADS][TYPES];
+    for (int i = 0; i < THREADS; i++) {
+        types[i][0] = i % 2 ? NULL : Atoms_pith_type();
+        cr_assert_eq(pthread_create(&threads[i], NULL, register_disputed, types[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    for (int k = 0; k < TYPES; k++) {
+        for (int i = 2; i < THREADS; i++)
+            cr_assert(types[i][k] == types[i - 2][k]);
+        const char *even = pith_type_error(types[0][k]),
+                   *odd = pith_type_error(types[1][k]);
+        cr_assert(!even != !odd, "one of them is refused");
+        cr_assert(strstr(even ? even : odd, "two structs have this name"));
+    }
+}
