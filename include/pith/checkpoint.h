@@ -211,6 +211,35 @@ PITH_API bool pith_checkpoint_get_leaf(const pith_checkpoint *c,
 PITH_API const char *
 pith_checkpoint_path(pith_scope *s, const pith_checkpoint *c, int64_t node);
 /**
+ * Find a row of the node table by its path, written as paths are printed:
+ * ".atoms.position", "[3]", "['key']"; "" is the root.
+ *
+ * @return The row, or -1 with PITH_E_STRUCTURE.
+ */
+PITH_API int64_t pith_checkpoint_find(pith_scope *s,
+                                      const pith_checkpoint *c,
+                                      const char *path);
+/**
+ * Load the leaf at a path, and nothing else of the file, checked against its checksum.
+ *
+ * Errors: PITH_E_STRUCTURE (no such leaf), PITH_E_FORMAT and PITH_E_IO as pith_load.
+ * @return The array, owned by @p s, or NULL.
+ */
+PITH_API const pith_array *
+pith_checkpoint_array(pith_scope *s, const pith_checkpoint *c, const char *path);
+/**
+ * Load rows of the leaf at a path: @p count of axis 0 from @p first on, shape [count,
+ * ...]. Nothing else is read. Rows of a leaf in a sidecar are not checked unless they are
+ * all of it, see pith_checkpoint_check.
+ *
+ * Errors: those of pith_checkpoint_array, PITH_E_SHAPE (rank 0), PITH_E_INDEX.
+ */
+PITH_API const pith_array *pith_checkpoint_rows(pith_scope *s,
+                                                const pith_checkpoint *c,
+                                                const char *path,
+                                                int64_t first,
+                                                int64_t count);
+/**
  * Read elements of a leaf, little-endian, to @p host, which has room for @p bytes:
  * exactly those of @p count elements from @p first on. Whole leaves are checked against
  * their checksum (PITH_E_FORMAT); parts are not, see pith_checkpoint_check.
@@ -250,6 +279,9 @@ PITH_END
 #    define pith_load_as(s, ...)          pith_load_as(PITH_AT(s), __VA_ARGS__)
 #    define pith_checkpoint_open(s, ...)  pith_checkpoint_open(PITH_AT(s), __VA_ARGS__)
 #    define pith_checkpoint_path(s, ...)  pith_checkpoint_path(PITH_AT(s), __VA_ARGS__)
+#    define pith_checkpoint_find(s, ...)  pith_checkpoint_find(PITH_AT(s), __VA_ARGS__)
+#    define pith_checkpoint_array(s, ...) pith_checkpoint_array(PITH_AT(s), __VA_ARGS__)
+#    define pith_checkpoint_rows(s, ...)  pith_checkpoint_rows(PITH_AT(s), __VA_ARGS__)
 #    define pith_checkpoint_read(s, ...)  pith_checkpoint_read(PITH_AT(s), __VA_ARGS__)
 #    define pith_checkpoint_check(s, ...) pith_checkpoint_check(PITH_AT(s), __VA_ARGS__)
 #    define pith_checkpoint_statistics(s, ...)                                           \

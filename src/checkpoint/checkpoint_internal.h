@@ -144,6 +144,8 @@ bool pithp_document_path(const pithp_document *d,
                          int64_t node,
                          size_t most,
                          pithp_text *t);
+/* The row of a path; -1: there is none, -2: memory is short. */
+int64_t pithp_document_find(const pithp_document *d, const char *path);
 /* As far as it fits in an error message. */
 const char *pithp_document_error_path(const pithp_document *d,
                                       int64_t node,
@@ -403,6 +405,13 @@ pith_status pithp_leaf_part(pith_scope *s,
                             size_t offset,
                             void *to,
                             size_t n);
+/* Fill an array with a leaf, verified; staging: PITHP_CHUNK_BYTES, NULL where the
+ * device's memory can be written as it is (part.c). */
+pith_status pithp_leaf_fill(pith_scope *s,
+                            const pith_checkpoint *c,
+                            int64_t leaf,
+                            const pith_array *array,
+                            void *staging);
 /* Receives a leaf piece by piece; pieces are whole elements. */
 typedef pith_status (*pithp_leaf_sink)(void *closure,
                                        const void *bytes,

@@ -131,6 +131,29 @@ bool pithp_document_path(const pithp_document *d,
     return t->length - start <= most;
 }
 
+/* Children follow their parent, so one pass finds the steps in their order. */
+int64_t pithp_document_find(const pithp_document *d, const char *path) {
+    pithp_text t;
+    pithp_text_begin(&t, d->rt);
+    int64_t row = 0;
+    for (int64_t i = 1; *path && i < d->nodes.count; i++) {
+        if (d->nodes.rows[i].parent != row)
+            continue;
+        t.length = 0;
+        add_step(d, &d->nodes.rows[i], &t);
+        if (t.failed)
+            break;
+        const char next = strncmp(path, t.bytes, t.length) == 0 ? path[t.length] : '-';
+        if (next == '\0' || next == '.' || next == '[') {
+            path += t.length;
+            row = i;
+        }
+    }
+    const bool failed = t.failed;
+    pithp_text_end(&t);
+    return failed ? -2 : *path ? -1 : row;
+}
+
 const char *pithp_document_error_path(const pithp_document *d,
                                       int64_t node,
                                       char path[PITHP_PATH_BYTES]) {

@@ -130,23 +130,6 @@ static pith_status make_arrays(loader *v) {
     return rc;
 }
 
-static pith_status copy_in(void *closure, const void *bytes, size_t offset, size_t n) {
-    const struct {
-        pith_scope *s;
-        char *to;
-    } *target = closure;
-    return pithp_copy_in(target->s, target->to + offset, bytes, n);
-}
-
-static pith_status fill_array(loader *v, int64_t leaf, void *staging) {
-    struct {
-        pith_scope *s;
-        char *to;
-    } target = {v->s, v->arrays[leaf]->data};
-    return staging ? pithp_leaf_read(v->s, v->c, leaf, NULL, staging, copy_in, &target)
-                   : pithp_leaf_read(v->s, v->c, leaf, target.to, NULL, NULL, NULL);
-}
-
 /* Leaves of the document, then those of the sidecar in the order of the file. */
 static pith_status fill_arrays(loader *v) {
     const bool direct = pithp_scope_device(v->s)->backend->addressable;
@@ -156,9 +139,10 @@ static pith_status fill_arrays(loader *v) {
         rc = pithp_fail_memory(v->s, PITHP_CHUNK_BYTES);
     for (int64_t i = 0; rc == PITH_OK && i < v->d->leaves.count; i++)
         if (!v->d->leaves.rows[i].in_sidecar)
-            rc = fill_array(v, i, staging);
+            rc = pithp_leaf_fill(v->s, v->c, i, v->arrays[i], staging);
     for (int64_t i = 0; rc == PITH_OK && i < v->c->order_count; i++)
-        rc = fill_array(v, v->c->order[i], staging);
+        rc = pithp_leaf_fill(v->s, v->c, v->c->order[i], v->arrays[v->c->order[i]],
+                             staging);
     pithp_release(v->s->runtime, staging, PITHP_CHUNK_BYTES);
     return rc;
 }

@@ -32,6 +32,7 @@ static pith_status scenario(const pith_open_options *options) {
         if (c && !pith_failed(s)) {
             pt_again(s, pith_checkpoint_statistics(s, c, 0, &statistics));
             pt_again(s, pith_checkpoint_path(s, c, 3));
+            pt_again(s, pith_checkpoint_rows(s, c, ".atoms.position", 1, 20));
         }
         code = pith_code(s);
         pith_clear(s);
