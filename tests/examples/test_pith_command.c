@@ -196,6 +196,42 @@ Test(pith_command, verifies) {
     end();
 }
 
+Test(pith_command, shows_the_elements_of_a_leaf) {
+    begin();
+    const pith_array *x =
+        pith_reshape(s, pith_arange(s, PITH_I32, 24), PITH_SHAPE(4, 2, 3));
+    const void *items[] = {sim_with(1, NULL),
+                           x,
+                           pith_f64(s, 0.1),
+                           pith_arange(s, PITH_U8, 3),
+                           pith_zeros(s, PITH_F32, PITH_SHAPE(1000000, 0)),
+                           pith_full(s, PITH_F64, PITH_SHAPE(2), (double)NAN)};
+    pt_ok(s, pith_save(s, pith_list_make(s, 6, items), "a.json",
+                       &(pith_save_options){.inline_bytes = -1}));
+    expect(0, "show a.json [1]", "i32[4,2,3]\n[0, 0] 0 1 2\n[0, 1] 3 4 5\n[1, 0] 6 7 8\n",
+           "[3, 1] 21 22 23\n");
+    expect(0, "show a.json --rows 1:2 [1]", "]\n[1, 0] 6 7 8\n[1, 1] 9 10 11\n");
+    cr_assert(!strstr(output, "[2, 0]") && !strstr(output, "[0, 0]"));
+    expect(0, "show --rows 3: a.json [1]", "]\n[3, 0] 18 19 20\n[3, 1] 21 22 23\n");
+    expect(0, "show --rows 4:9 a.json [1]", "i32[4,2,3]\n");
+    cr_assert(!strchr(output, ' '));
+    expect(0, "show --lines 2 a.json [1]", "[0, 1] 3 4 5\n\u2026 6 more\n");
+    expect(0, "show a.json [2]", "f64\n0.1\n");
+    expect(0, "show a.json [3]", "u8[3]\n[0] 0\n[1] 1\n[2] 2\n");
+    expect(0, "show a.json [4]", "f32[1000000,0]\n");
+    expect(0, "show a.json [5]", "[0] nan\n[1] nan\n");
+    expect(0, "show a.json [0].atoms.position", "f64[100,3] sigma\n[0] ", "\n[99] ");
+    expect(2, "show a.json [0].atoms", "\"[0].atoms\" is no leaf");
+    expect(2, "show a.json .x", "pith show: there is no \".x\" in \"a.json\"");
+    const ct_file f = ct_read(ct_find(".safetensors"));
+    memset(f.bytes + f.n - 200, 1, 200);
+    ct_write(ct_find(".safetensors"), f.bytes, f.n);
+    free(f.bytes);
+    expect(1, "show a.json [1]", "[1]: damaged in", "its checksum does not fit");
+    expect(0, "show --no-stats a.json [1]", "[0, 0]");
+    end();
+}
+
 Test(pith_command, says_what_is_wrong_with_its_arguments) {
     begin();
     expect(0, "--help", "pith show FILE", "Exit codes:");
@@ -204,7 +240,12 @@ Test(pith_command, says_what_is_wrong_with_its_arguments) {
     expect(2, "", "pith show FILE");
     expect(2, "frob x", "pith: there is no \"frob\"");
     expect(2, "show", "pith show: takes a file");
-    expect(2, "show a b", "pith show: takes one file");
+    expect(2, "show a b c", "pith show: takes one file, and the path of a leaf");
+    expect(2, "show --rows 1:2 a", "--rows needs the path of a leaf");
+    expect(2, "show --rows 2:1 a .x", "--rows takes A:B or A:, got \"2:1\"");
+    expect(2, "show --rows 1 a .x", "--rows takes A:B or A:, got \"1\"");
+    expect(2, "show --rows -1:2 a .x", "--rows takes A:B");
+    expect(2, "show --rows 1:x a .x", "--rows takes A:B");
     expect(2, "show --frob a", "unknown option \"--frob\"");
     expect(2, "show --lines many a", "--lines takes a number, got \"many\"");
     expect(2, "show nothing.json",

@@ -9,6 +9,8 @@ static const char usage[] =
     "Look into checkpoints of pith.\n"
     "\n"
     "  pith show FILE         the tree, with least, greatest and mean of every leaf\n"
+    "  pith show FILE PATH    the elements of a leaf, such as .atoms.position\n"
+    "      --rows A:B         rows A to B - 1 of its first axis\n"
     "      --no-stats         do not read the leaves\n"
     "      --all              every line, however many\n"
     "      --lines N          as many lines as that (100); longer trees are cut\n"

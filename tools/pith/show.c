@@ -288,43 +288,82 @@ static void print_head(const rows *r) {
     free(library);
 }
 
-int verb_show(pith_scope *s, char **arguments) {
-    drawing d = {.s = s, .statistics = true};
-    const char *file = NULL, *lines_text = NULL;
-    int64_t lines = 100;
+typedef struct request {
+    const char *file, *path; /* path NULL: the tree */
+    leaf_options leaf;
+} request;
+
+/* -1: go on; else the exit code. */
+static int read_arguments(char **arguments, request *q) {
+    const char *text = NULL;
     bool options = true;
     for (char **a = arguments; *a; a++) {
-        if (options && strcmp(*a, "--") == 0)
+        if (options && strcmp(*a, "--") == 0) {
             options = false;
-        else if (options && strcmp(*a, "--no-stats") == 0)
-            d.statistics = false;
-        else if (options && strcmp(*a, "--all") == 0)
-            lines = INT64_MAX;
-        else if (options && option_value(&a, "--lines", &lines_text)) {
+        } else if (options && strcmp(*a, "--no-stats") == 0) {
+            q->leaf.check = false;
+        } else if (options && strcmp(*a, "--all") == 0) {
+            q->leaf.lines = INT64_MAX;
+        } else if (options && option_value(&a, "--lines", &text)) {
             char *end;
-            lines = strtoll(lines_text, &end, 10);
-            if (*end || lines < 1)
-                return complain("show", "--lines takes a number, got \"%s\"", lines_text),
+            q->leaf.lines = strtoll(text, &end, 10);
+            if (*end || q->leaf.lines < 1)
+                return complain("show", "--lines takes a number, got \"%s\"", text),
+                       TROUBLE;
+        } else if (options && option_value(&a, "--rows", &text)) {
+            if (!rows_parse(text, &q->leaf.first, &q->leaf.end))
+                return complain("show", "--rows takes A:B or A:, got \"%s\"", text),
                        TROUBLE;
         } else if (options && **a == '-' && (*a)[1]) {
             return complain("show", "unknown option \"%s\"", *a), TROUBLE;
-        } else if (file) {
-            return complain("show", "takes one file"), TROUBLE;
+        } else if (q->path) {
+            return complain("show", "takes one file, and the path of a leaf"), TROUBLE;
+        } else if (q->file) {
+            q->path = *a;
         } else {
-            file = *a;
+            q->file = *a;
         }
     }
-    if (!file)
-        return complain("show", "takes a file: pith show FILE"), TROUBLE;
-    if (!rows_open(s, file, &d.r)) {
-        complain("show", "%s", pith_message(s));
-        return pith_code(s) == PITH_E_FORMAT ? DIFFERENT : TROUBLE;
-    }
-    d.limits = choose_limits(&d.r, lines);
-    print_head(&d.r);
+    if (!q->file)
+        return complain("show", "takes a file: pith show FILE [PATH]"), TROUBLE;
+    if (!q->path && (q->leaf.first || q->leaf.end >= 0))
+        return complain("show", "--rows needs the path of a leaf"), TROUBLE;
+    return -1;
+}
+
+static int show_tree(pith_scope *s, rows *r, const request *q) {
+    drawing d = {.s = s, .r = *r, .statistics = q->leaf.check};
+    d.limits = choose_limits(r, q->leaf.lines);
+    print_head(r);
     draw_tree(&d);
     table_print(&d.table, stdout, terminal_width());
     table_end(&d.table);
-    rows_end(&d.r);
     return d.code;
+}
+
+/* A leaf, by its path. */
+static int show_path(pith_scope *s, const rows *r, const request *q) {
+    const int64_t node = pith_checkpoint_find(s, r->c, q->path);
+    if (node >= 0 && r->nodes[node].leaf >= 0)
+        return show_leaf(s, r, node, &q->leaf);
+    if (node >= 0)
+        complain("show", "\"%s\" is no leaf", q->path);
+    else
+        complain("show", "%s", pith_message(s));
+    return TROUBLE;
+}
+
+int verb_show(pith_scope *s, char **arguments) {
+    request q = {.leaf = {.check = true, .lines = 100, .end = -1}};
+    rows r;
+    int code = read_arguments(arguments, &q);
+    if (code >= 0)
+        return code;
+    if (!rows_open(s, q.file, &r)) {
+        complain("show", "%s", pith_message(s));
+        return pith_code(s) == PITH_E_FORMAT ? DIFFERENT : TROUBLE;
+    }
+    code = q.path ? show_path(s, &r, &q) : show_tree(s, &r, &q);
+    rows_end(&r);
+    return code;
 }

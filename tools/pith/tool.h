@@ -81,6 +81,19 @@ char *node_text(const rows *r, int64_t node);
 /* A static's value: "64", "2.5", "\"text\"". */
 char *static_text(const rows *r, const pith_checkpoint_static *value);
 
+/* ---- One leaf (leaf.c) ---- */
+
+typedef struct leaf_options {
+    bool check;         /* against its checksum, before anything is shown */
+    int64_t first, end; /* rows of axis 0; end -1: to the last one */
+    int64_t lines;      /* most that are shown */
+} leaf_options;
+
+/* "A:B" or "A:" (end -1). */
+bool rows_parse(const char *text, int64_t *first, int64_t *end);
+/* The exit code. */
+int show_leaf(pith_scope *s, const rows *r, int64_t node, const leaf_options *o);
+
 /* ---- Verbs: arguments behind the verb, NULL at the end; the exit code ---- */
 
 int verb_show(pith_scope *s, char **arguments);

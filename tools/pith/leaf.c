@@ -1,0 +1,103 @@
+/* pith show FILE PATH: the elements of one leaf, a line for every row of its last axis,
+ * read piece by piece. */
+#include "tool.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What is shown: elements of rows `first` to `end` of axis 0. */
+typedef struct part {
+    pith_checkpoint_leaf leaf;
+    int64_t first, end;
+    int64_t width; /* elements of a line */
+    int64_t lines; /* of a row of axis 0 */
+} part;
+
+bool rows_parse(const char *text, int64_t *first, int64_t *end) {
+    char *colon, *behind;
+    *first = 0;
+    *end = -1;
+    *first = strtoll(text, &colon, 10);
+    if (*first < 0 || *colon != ':')
+        return false;
+    if (!colon[1])
+        return true;
+    *end = strtoll(colon + 1, &behind, 10);
+    return behind != colon + 1 && !*behind && *end >= *first;
+}
+
+static part part_of(const pith_checkpoint_leaf *leaf, int64_t first, int64_t end) {
+    const pith_shape *shape = &leaf->shape;
+    part p = {.leaf = *leaf, .width = 1, .lines = 1};
+    const int64_t all = shape->rank ? shape->extents[0] : 1;
+    p.first = first < all ? first : all;
+    p.end = end < 0 || end > all ? all : end;
+    if (leaf->count ==
+        0) /* of any other extents there may be many, and nothing in them */
+        p.end = p.first;
+    if (shape->rank > 1)
+        p.width = shape->extents[shape->rank - 1];
+    for (int32_t k = 1; k < shape->rank - 1 && leaf->count; k++)
+        p.lines *= shape->extents[k];
+    return p;
+}
+
+/* "[2, 0]": the place of a line. */
+static char *place_text(const part *p, int64_t line) {
+    const pith_shape *shape = &p->leaf.shape;
+    char text[PITH_MAX_RANK * 24] = "";
+    const int32_t axes = shape->rank > 1 ? shape->rank - 1 : shape->rank;
+    int64_t at[PITH_MAX_RANK];
+    for (int32_t k = axes; k-- > 0; line /= shape->extents[k])
+        at[k] = line % shape->extents[k];
+    for (int32_t k = 0; k < axes; k++)
+        sprintf(text + strlen(text), "%s%" PRId64, k ? ", " : "", at[k]);
+    return text_of("[%s]", text);
+}
+
+static void print_line(const part *p, int64_t line, const void *elements) {
+    char *place = p->leaf.shape.rank ? place_text(p, line) : text_of("%s", "");
+    colour_to(stdout, DIM);
+    printf("%s", place);
+    colour_to(stdout, PLAIN);
+    for (int64_t i = 0; i < p->width; i++)
+        printf("%s%s", i || *place ? " " : "",
+               pith_element_print(p->leaf.dtype, elements, i).text);
+    putchar('\n');
+    free(place);
+}
+
+int show_leaf(pith_scope *s, const rows *r, int64_t node, const leaf_options *o) {
+    pith_checkpoint_leaf leaf;
+    const int64_t number = r->nodes[node].leaf;
+    pith_checkpoint_get_leaf(r->c, number, &leaf);
+    const part p = part_of(&leaf, o->first, o->end);
+    if (o->check && !pith_checkpoint_check(s, r->c, number)) {
+        complain("show", "%s", pith_message(s));
+        return pith_code(s) == PITH_E_FORMAT ? DIFFERENT : TROUBLE;
+    }
+    char *shape = shape_text(leaf.dtype, &leaf.shape);
+    char *unit = leaf.unit ? clean(leaf.unit) : NULL;
+    printf("%s%s%s\n", shape, unit ? " " : "", unit ? unit : "");
+    free(shape);
+    free(unit);
+    const size_t bytes = (size_t)p.width * pith_dtype_size(leaf.dtype);
+    void *elements = room_for(1, bytes ? bytes : 1);
+    const int64_t first = p.first * p.lines, end = p.end * p.lines;
+    const int64_t shown = end - first < o->lines ? end - first : o->lines;
+    int code = SAME;
+    for (int64_t i = first; code == SAME && i < first + shown; i++) {
+        if (pith_checkpoint_read(s, r->c, number, i * p.width, p.width, elements,
+                                 bytes)) {
+            print_line(&p, i, elements);
+        } else {
+            complain("show", "%s", pith_message(s));
+            code = TROUBLE;
+        }
+    }
+    if (code == SAME && shown < end - first)
+        printf("\u2026 %" PRId64 " more\n", end - first - shown);
+    free(elements);
+    return code;
+}
