@@ -228,13 +228,13 @@ typedef struct mapping {
 /* What becomes of the items: leaf[k] is the one of the k-th tree. */
 static const void *
 apply(pith_scope *s, const mapping *m, bool picked, const pith_array *const *leaf) {
-    const char *name = picked ? "whole" : "function";
     const void *made = picked ? m->whole(s, (const void *const *)leaf, m->closure)
                               : (const void *)m->function(s, leaf, m->closure);
-    if (pith_failed(s))
+    if (PITHP_UNLIKELY(s->error.code != PITH_OK || !s->open))
         return NULL;
-    if (!made) {
-        pithp_fail(s, PITH_E_CALLBACK, NULL, "%s returned NULL without an error", name);
+    if (PITHP_UNLIKELY(!made)) {
+        pithp_fail(s, PITH_E_CALLBACK, NULL, "%s returned NULL without an error",
+                   picked ? "whole" : "function");
         return NULL;
     }
     return picked && pithp_tree_check(s, made, "pith_tree_map", "result of whole") !=

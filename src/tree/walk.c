@@ -91,11 +91,15 @@ void pithp_walk_path(const pithp_walk *w, pithp_text *path) {
 
 /* ---- Gathering ---- */
 
+/* Arrays grow in few steps: copying them and asking for memory is dearer than gathering.
+ */
+enum { GROWTH = 4 };
+
 /* Items and specs share one allocation, items first; both start in the flat form. */
 static bool grow_items(pithp_flat *f, int64_t more) {
     pithp_structure *t = &f->structure;
     const int64_t old = f->item_room, need = t->item_count + more;
-    const int64_t room = need > 2 * old ? need : 2 * old;
+    const int64_t room = need > GROWTH * old ? need : GROWTH * old;
     const pith_array **items =
         pithp_scratch_allocate(f->rt, (size_t)room * 2 * sizeof(void *));
     if (!items)
@@ -120,17 +124,17 @@ static inline bool reserve_items(pithp_flat *f, int64_t more) {
 static bool grow_tokens(pithp_flat *f) {
     pithp_structure *t = &f->structure;
     const size_t old = (size_t)f->token_room, each = sizeof *t->tokens + sizeof *t->heads;
-    uintptr_t *tokens = pithp_scratch_allocate(f->rt, 2 * old * each);
+    uintptr_t *tokens = pithp_scratch_allocate(f->rt, GROWTH * old * each);
     if (!tokens)
         return false;
-    uint32_t *heads = (uint32_t *)(tokens + 2 * old);
+    uint32_t *heads = (uint32_t *)(tokens + GROWTH * old);
     memcpy(tokens, t->tokens, old * sizeof *tokens);
     memcpy(heads, t->heads, old * sizeof *heads);
     if (t->tokens != f->first_tokens)
         pithp_scratch_release(f->rt, t->tokens, old * each);
     t->tokens = tokens;
     t->heads = heads;
-    f->token_room *= 2;
+    f->token_room *= GROWTH;
     return true;
 }
 
