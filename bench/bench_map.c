@@ -39,9 +39,12 @@ static void copy(void *closure) {
     __asm__ volatile("" ::: "memory");
 }
 
-static void measure(pith_scope *s, int64_t leaves, int64_t count, const char *only) {
+/* flat: all leaves were made by one call, else one by one. */
+static void
+measure(pith_scope *s, int64_t leaves, int64_t count, bool flat, const char *only) {
     char row[64];
-    snprintf(row, sizeof row, "map/%lldx%lld", (long long)leaves, (long long)count);
+    snprintf(row, sizeof row, "map/%lldx%lld%s", (long long)leaves, (long long)count,
+             flat ? "/flat" : "");
     if (!bench_wanted(row, only))
         return;
     const size_t n = (size_t)(leaves * count);
@@ -63,6 +66,8 @@ static void measure(pith_scope *s, int64_t leaves, int64_t count, const char *on
     for (size_t k = 0; k < n; k++)
         w.flat_from[k] = 1, w.flat_to[k] = 0;
     w.tree = pith_list_make(s, leaves, items);
+    if (flat)
+        w.tree = pith_tree_full_like(s, w.tree, 1);
     bench_check(s);
     bench_row(
         row, "GB/s", -2.0 * (double)n * sizeof(float) / 1e9, 3,
@@ -77,9 +82,10 @@ int main(int argc, char **argv) {
     const char *only = bench_only(argc, argv);
     pith_runtime *rt = pith_open(&(pith_open_options){.device = "host", .threads = 1});
     pith_scope *s = pith_scope_open(rt);
-    measure(s, 1, 50000000, only);
-    measure(s, 100, 500000, only);
-    measure(s, 10000, 64, only);
+    measure(s, 1, 50000000, false, only);
+    measure(s, 100, 500000, false, only);
+    measure(s, 10000, 64, false, only);
+    measure(s, 10000, 64, true, only);
     pith_scope_close(s);
     pith_close(rt);
     return EXIT_SUCCESS;

@@ -1,6 +1,6 @@
 /* Structure work: flatten, unflatten and map of nothing on flat, record, bushy and deep
- * trees, nanoseconds a leaf; freezing a record; an eager addition. The peer "c" does the
- * same over a plain tree of malloc'd nodes. */
+ * trees, nanoseconds a leaf; freezing a record; an eager addition; joining trees. The
+ * peer "c" does the same over a plain tree of malloc'd nodes, or by copies of memory. */
 #include "bench.h"
 
 typedef struct Ten {
@@ -270,6 +270,73 @@ static void measure_small(pith_scope *s, const char *only) {
     bench_check(s);
 }
 
+/* ---- Joining trees ---- */
+
+enum { JOINED = 4, LEAF = 64 };
+
+typedef struct {
+    pith_scope *s;
+    const void *trees[JOINED];
+    int64_t leaves;
+    float **from, *to; /* of tree after tree; where all are joined */
+} Join;
+
+static void join_stack(void *closure) {
+    const Join *w = closure;
+    pith_scope *s = pith_scope_open_in(w->s);
+    sink = (intptr_t)pith_tree_stack(s, JOINED, w->trees);
+    pith_wait(s);
+    pith_scope_close(s);
+}
+
+static void join_concat(void *closure) {
+    const Join *w = closure;
+    pith_scope *s = pith_scope_open_in(w->s);
+    sink = (intptr_t)pith_tree_concat(s, JOINED, w->trees, 0);
+    pith_wait(s);
+    pith_scope_close(s);
+}
+
+static void join_c(void *closure) {
+    const Join *w = closure;
+    for (int64_t i = 0; i < w->leaves; i++)
+        for (int k = 0; k < JOINED; k++)
+            memcpy(w->to + (i * JOINED + k) * LEAF, w->from[k * w->leaves + i],
+                   LEAF * sizeof(float));
+    __asm__ volatile("" ::: "memory");
+}
+
+static void measure_join(pith_scope *s, int64_t leaves, const char *only) {
+    char stack[32], concat[32];
+    snprintf(stack, sizeof stack, "tree/stack/%lld", (long long)leaves);
+    snprintf(concat, sizeof concat, "tree/concat/%lld", (long long)leaves);
+    if (!bench_wanted(stack, only) && !bench_wanted(concat, only))
+        return;
+    Join w = {.s = s,
+              .leaves = leaves,
+              .from = malloc((size_t)(JOINED * leaves) * sizeof(float *)),
+              .to = malloc((size_t)(JOINED * leaves * LEAF) * sizeof(float))};
+    const void **items = malloc((size_t)leaves * sizeof *items);
+    for (int k = 0; k < JOINED; k++) {
+        for (int64_t i = 0; i < leaves; i++) {
+            items[i] = leaf_of(s);
+            w.from[k * leaves + i] = calloc(LEAF, sizeof(float));
+        }
+        w.trees[k] = pith_list_make(s, leaves, items);
+    }
+    bench_check(s);
+    if (bench_wanted(stack, only))
+        bench_row(stack, "us", 1e6, 2,
+                  (const bench_entry[]){{"pith", join_stack, &w}, {"c", join_c, &w}});
+    if (bench_wanted(concat, only))
+        bench_row(concat, "us", 1e6, 2,
+                  (const bench_entry[]){{"pith", join_concat, &w}, {"c", join_c, &w}});
+    bench_check(s);
+    for (int64_t i = 0; i < JOINED * leaves; i++)
+        free(w.from[i]);
+    free(items), free(w.from), free(w.to);
+}
+
 int main(int argc, char **argv) {
     const char *only = bench_only(argc, argv);
     pith_runtime *rt = pith_open(&(pith_open_options){.device = "host"});
@@ -284,6 +351,8 @@ int main(int argc, char **argv) {
     make_chain(&t, 500);
     measure("chain", &t, only);
     measure_small(s, only);
+    measure_join(s, 10, only);
+    measure_join(s, 1000, only);
     pith_scope_close(s);
     pith_close(rt);
     return EXIT_SUCCESS;

@@ -1,4 +1,4 @@
-"""Structure work of optree and JAX on the trees of bench_tree.c, and small calls of NumPy and JAX."""
+"""Structure work of optree and JAX on the trees of bench_tree.c, small calls of NumPy, JAX and torch, trees joined."""
 import os
 
 os.environ["JAX_PLATFORMS"] = "cpu"
@@ -18,6 +18,11 @@ try:
     import numpy
 except ImportError:
     numpy = None
+try:
+    import torch
+    torch.set_num_threads(1)
+except ImportError:
+    torch = None
 
 
 def forms():
@@ -68,5 +73,36 @@ if bench.wanted(row):
         jax.config.update("jax_enable_x64", True)
         y = jnp.zeros(3)
         values["jax"] = bench.median_seconds(lambda: y + y) * 1e9
+    if torch:
+        z = torch.zeros(3, dtype=torch.float64)
+        values["torch"] = bench.median_seconds(lambda: z + z) * 1e9
     if values:
         bench.print_row(row, "ns", values)
+
+
+def joins(leaves):
+    """Four trees of so many leaves of 64 f32: how each library stacks and concatenates them."""
+    if numpy:
+        trees = [[numpy.zeros(64, numpy.float32) for _ in range(leaves)] for _ in range(4)]
+        yield "numpy", "stack", lambda: [numpy.stack(x) for x in zip(*trees)]
+        yield "numpy", "concat", lambda: [numpy.concatenate(x) for x in zip(*trees)]
+    if torch:
+        tensors = [[torch.zeros(64) for _ in range(leaves)] for _ in range(4)]
+        yield "torch", "stack", lambda: [torch.stack(x) for x in zip(*tensors)]
+        yield "torch", "concat", lambda: [torch.cat(x) for x in zip(*tensors)]
+    if jax:
+        arrays = [[jnp.zeros(64, jnp.float32) for _ in range(leaves)] for _ in range(4)]
+        for work, join in (("stack", jnp.stack), ("concat", jnp.concatenate)):
+            compiled = jax.jit(lambda *t, join=join: jax.tree.map(lambda *x: join(x), *t))
+            yield "jax", work, lambda compiled=compiled: jax.block_until_ready(compiled(*arrays))
+
+
+for leaves in (10, 1000):
+    rows = {}
+    if any(bench.wanted(f"tree/{work}/{leaves}") for work in ("stack", "concat")):
+        for name, work, call in joins(leaves):
+            row = f"tree/{work}/{leaves}"
+            if bench.wanted(row):
+                rows.setdefault(row, {})[name] = bench.median_seconds(call) * 1e6
+    for row, values in rows.items():
+        bench.print_row(row, "us", values)

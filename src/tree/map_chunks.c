@@ -4,10 +4,10 @@
  */
 #include "tree/map_chunks.h"
 
-#include <string.h>
+#include "gpu/stage.h"
+#include "program/move.h"
 
-/* Elements of a chunk: a power of two between these, about the mean length of a run. */
-enum { LEAST_SHIFT = 8, MOST_SHIFT = 16 };
+#include <string.h>
 
 static const char *const function = "pith_tree_map_expression";
 
@@ -270,21 +270,6 @@ static pith_status cut(chunking *c, int64_t shift, pithp_map_chunks *chunks) {
     return PITH_OK;
 }
 
-/* Where the launch finds the chunks: work that runs at once reads the host's memory. */
-static pith_status
-place(const chunking *c, pithp_map_args *args, pithp_map_chunks *chunks) {
-    const pithp_device *d = pithp_scope_device(c->s);
-    args->chunks = chunks->list;
-    if (d->immediate && d->backend->addressable)
-        return PITH_OK;
-    const size_t bytes = (size_t)c->run_count * c->run_bytes;
-    chunks->device = pithp_buffer_make(c->s, bytes);
-    if (!chunks->device)
-        return c->s->error.code;
-    args->chunks = chunks->device->data;
-    return pithp_copy_in(c->s, chunks->device->data, chunks->list, bytes);
-}
-
 static pith_status describe(chunking *c, pithp_map_args *args, pithp_map_chunks *chunks) {
     if (c->run_count <= 1) {
         args->total = c->elements;
@@ -293,9 +278,7 @@ static pith_status describe(chunking *c, pithp_map_args *args, pithp_map_chunks 
             memcpy(&args->whole, chunks->list, c->run_bytes);
         return PITH_OK;
     }
-    int64_t shift = LEAST_SHIFT;
-    while (shift < MOST_SHIFT && (c->run_count << shift) < c->elements)
-        shift++;
+    const int64_t shift = pithp_pieces_shift(c->run_count, c->elements);
     if (c->longest > (int64_t)1 << shift) {
         const pith_status rc = cut(c, shift, chunks);
         if (rc != PITH_OK)
@@ -303,7 +286,9 @@ static pith_status describe(chunking *c, pithp_map_args *args, pithp_map_chunks 
     }
     args->total = c->run_count << shift;
     args->shift = shift;
-    return place(c, args, chunks);
+    args->chunks = pithp_stage(c->s, chunks->list, (size_t)c->run_count * c->run_bytes,
+                               &chunks->device);
+    return args->chunks ? PITH_OK : c->s->error.code;
 }
 
 pith_status pithp_map_chunks_make(pith_scope *s,

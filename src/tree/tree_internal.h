@@ -470,6 +470,13 @@ const void *pithp_build_made(pith_scope *s,
 const void *pithp_nil_for(const void *tree);
 const void *pithp_nil_of(const pithp_structure *t);
 
+/* Fill new arrays, neighbours of one dtype and value in one go: bytes between them may be
+ * written. bits: the element of each, in the first bytes (ops/like.c). */
+pith_status pithp_arrays_fill(pith_scope *s,
+                              int64_t count,
+                              const pith_array *const *arrays,
+                              const uint64_t *bits);
+
 /* ---- Several trees of one structure (map.c) ---- */
 
 typedef struct pithp_forest {

@@ -233,3 +233,51 @@ Test(cuda_parity, sorts) {
     over(shapes, PITHP_COUNT(shapes), sort_all);
     cr_assert_gt(compared, 1000);
 }
+
+/* ---- Many moves in one launch ---- */
+
+/* Rows of every width at places of every alignment, cut at chunks of 32 elements. */
+Test(cuda_parity, pieces) {
+    enum { PIECES = 200, BYTES = 1 << 16, SHIFT = 5 };
+    static _Alignas(16) char from[BYTES], got[2][BYTES], want[BYTES];
+    static pithp_piece lists[2][PIECES];
+    uint64_t seed = 5;
+    int64_t at = 0;
+    int count = 0;
+    for (int i = 0; i < BYTES; i++)
+        from[i] = (char)random_bits(&seed);
+    while (count < PIECES) {
+        const int64_t size = (int64_t)1 << random_bits(&seed) % 5;
+        const int64_t row = 1 + (int64_t)(random_bits(&seed) % 12);
+        const int64_t pitch = (row + (int64_t)(random_bits(&seed) % 3)) * size;
+        const int64_t begin = (int64_t)(random_bits(&seed) % 9);
+        const int64_t left = 1 + (int64_t)(random_bits(&seed) % 32);
+        const int64_t rows = (begin + left + row - 1) / row;
+        at = (at + size - 1) / size * size;
+        if (at + rows * pitch > BYTES)
+            break;
+        for (int64_t e = begin; e < begin + left; e++)
+            memcpy(want + at + e / row * pitch + e % row * size, from + at + e * size,
+                   (size_t)size);
+        for (int k = 0; k < 2; k++)
+            lists[k][count] = (pithp_piece){.to = got[k] + at,
+                                            .from = from + at,
+                                            .begin = begin,
+                                            .count = left,
+                                            .row = row,
+                                            .to_pitch = pitch,
+                                            .from_pitch = row * size,
+                                            .size = size};
+        at += rows * pitch;
+        count++;
+    }
+    cr_assert(count > 100);
+    const pithp_sink cuda = {take, NULL, &call_cuda_target};
+    const pithp_sink host = {take_host, NULL, NULL};
+    for (int k = 0; k < 2; k++) {
+        const pithp_cuda_pieces_args args = {
+            .list = lists[k], .total = (int64_t)count << SHIFT, .shift = SHIFT};
+        cr_assert(pithp_emit_pieces(k ? &cuda : &host, "pieces", &args) == PITH_OK);
+        cr_assert(memcmp(got[k], want, sizeof want) == 0, "%s", k ? "CUDA" : "host");
+    }
+}

@@ -106,6 +106,59 @@ Test(tree_concat, rejects_what_does_not_fit) {
     close_all();
 }
 
+/* Trees of leaves of every width, several sizes and empty ones, one large; every leaf of
+ * the result against the array operation on the leaves in its place. */
+static const void *many_leaves(int tree, int64_t rows) {
+    enum { LEAVES = 120 };
+    static const pith_dtype dtypes[] = {PITH_F64, PITH_U8, PITH_F16, PITH_I32};
+    const void *items[LEAVES];
+    for (int i = 0; i < LEAVES; i++) {
+        const int64_t columns = i == 50 ? 30000 : i % 11 == 0 ? 0 : i % 9;
+        const pith_shape shape = PITH_SHAPE(rows, columns, i % 3 + 1);
+        const pith_array *numbers =
+            pith_arange(s, PITH_I64, rows * columns * (i % 3 + 1));
+        items[i] =
+            pith_reshape(s,
+                         pith_cast(s, pith_add(s, numbers, pith_i64(s, 100 * tree + i)),
+                                   dtypes[i % 4]),
+                         shape);
+    }
+    return pith_list_make(s, LEAVES, items);
+}
+
+static void check_many_leaves(void) {
+    const void *trees[] = {many_leaves(0, 3), many_leaves(1, 3), many_leaves(2, 3)};
+    const void *longer[] = {trees[0], many_leaves(3, 5), trees[1], many_leaves(4, 1)};
+    const void *stacked = pith_tree_stack(s, 3, trees);
+    const void *wide = pith_tree_concat(s, 3, trees, -1);
+    const void *high = pith_tree_concat(s, 4, longer, 0);
+    pt_ok(s, stacked && wide && high);
+    for (int i = 0; i < 120; i++) {
+        const pith_array *a[] = {pith_child(trees[0], i), pith_child(trees[1], i),
+                                 pith_child(trees[2], i)};
+        const pith_array *b[] = {pith_child(longer[0], i), pith_child(longer[1], i),
+                                 pith_child(longer[2], i), pith_child(longer[3], i)};
+        cr_assert(pith_tree_equal(s, pith_child(stacked, i), pith_stack(s, 3, a, 0)));
+        cr_assert(pith_tree_equal(s, pith_child(wide, i), pith_concatenate(s, 3, a, -1)));
+        cr_assert(pith_tree_equal(s, pith_child(high, i), pith_concatenate(s, 4, b, 0)));
+    }
+    pt_ok(s);
+    cr_assert(pithp_array_buffer(pith_child(wide, 1)) ==
+                  pithp_array_buffer(pith_child(wide, 119)),
+              "small results share a block");
+}
+
+Test(tree_join, of_many_leaves) {
+    open_all();
+    check_many_leaves();
+    close_all();
+    setenv("PITH_HOST_ASYNC", "1", 1);
+    open_all();
+    check_many_leaves();
+    close_all();
+    unsetenv("PITH_HOST_ASYNC");
+}
+
 Test(tree_like, fills_every_dtype) {
     open_all();
     const void *items[PITH_DTYPE_COUNT];

@@ -258,3 +258,70 @@ Test(resize, refuses_bad_arguments) {
     pith_clear(s);
     close_all();
 }
+
+/* Several axes at once, of leaves of several widths: each element against where it was.
+ */
+typedef struct Block3 {
+    const pith_array *x, *y, *z;
+    int64_t a, b, c;
+} Block3;
+PITH_NODE(Block3,
+          PITH_LEAF(x, "f64[a,b,c,2]", .fill = 0.5),
+          PITH_LEAF(y, "u8[a,2*b]", .fill = 7),
+          PITH_LEAF(z, "i16[100,a,b,c]", .fill = -3),
+          PITH_STATIC(a),
+          PITH_STATIC(b),
+          PITH_STATIC(c))
+
+static double number_at(const pith_array *wide, int64_t i) {
+    static double values[1 << 16];
+    static const pith_array *read;
+    if (read != wide) {
+        read = wide;
+        cr_assert(pith_array_spec(wide)->bytes <= sizeof values);
+        cr_assert(pith_read(s, wide, values, pith_array_spec(wide)->bytes));
+    }
+    return values[i];
+}
+
+static void check_resized(const pith_array *old, const pith_array *new, double fill) {
+    const pith_spec *from = pith_array_spec(old), *to = pith_array_spec(new);
+    const pith_array *x = pith_cast(s, old, PITH_F64), *y = pith_cast(s, new, PITH_F64);
+    static double want[1 << 16];
+    for (int64_t i = 0; i < to->count; i++) {
+        int64_t rest = i, at = 0, pitch = 1;
+        bool inside = true;
+        for (int d = to->rank - 1; d >= 0; d--) {
+            const int64_t k = rest % to->shape[d];
+            rest /= to->shape[d];
+            inside &= k < from->shape[d];
+            at += k * pitch;
+            pitch *= from->shape[d];
+        }
+        want[i] = inside ? number_at(x, at) : fill;
+    }
+    for (int64_t i = 0; i < to->count; i++)
+        cr_assert(number_at(y, i) == want[i], "element %lld", (long long)i);
+}
+
+Test(resize, moves_along_several_axes) {
+    open_all();
+    Block3 block = {.a = 3, .b = 4, .c = 5};
+    block.x = pith_reshape(s, pith_arange(s, PITH_F64, 120), PITH_SHAPE(3, 4, 5, 2));
+    block.y = pith_reshape(s, pith_arange(s, PITH_U8, 24), PITH_SHAPE(3, 8));
+    block.z = pith_reshape(s, pith_arange(s, PITH_I16, 6000), PITH_SHAPE(100, 3, 4, 5));
+    const Block3 *old = pith_freeze(s, Block3, &block);
+    static const int64_t sizes[][3] = {{3, 4, 6}, {3, 6, 5}, {5, 4, 5}, {4, 7, 9},
+                                       {2, 3, 4}, {1, 9, 2}, {0, 4, 5}, {7, 0, 3}};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        Block3 next = *old;
+        next.a = sizes[i][0], next.b = sizes[i][1], next.c = sizes[i][2];
+        const Block3 *made =
+            pith_tree_resize(s, Block3, &next, &(pith_resize_options){.shrink = true});
+        pt_ok(s, made);
+        check_resized(old->x, made->x, 0.5);
+        check_resized(old->y, made->y, 7);
+        check_resized(old->z, made->z, -3);
+    }
+    close_all();
+}

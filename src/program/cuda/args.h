@@ -18,6 +18,22 @@ typedef struct pithp_cuda_move_args {
     int64_t to_stride[PITHP_CUDA_RANK], from_stride[PITHP_CUDA_RANK]; /* bytes */
 } pithp_cuda_move_args;
 
+/* Part of a copy of rows: their elements begin .. begin + count, in C order. */
+typedef struct pithp_piece {
+    char *to;
+    const char *from;
+    int64_t begin, count;
+    int64_t row;                  /* elements of a row */
+    int64_t to_pitch, from_pitch; /* bytes from a row to the next */
+    int64_t size;                 /* bytes of an element: 1, 2, 4, 8 or 16 */
+} pithp_piece;
+
+/* Index i is the element i % (1 << shift) of piece i >> shift. */
+typedef struct pithp_cuda_pieces_args {
+    const pithp_piece *list;
+    int64_t total, shift;
+} pithp_cuda_pieces_args;
+
 typedef struct pithp_cuda_fill_args {
     char *to;
     uint64_t value;

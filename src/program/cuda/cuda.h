@@ -32,6 +32,8 @@ pith_status pithp_lower_cuda(const pithp_call *call,
                              const pithp_sink *sink);
 size_t pithp_cuda_temporary_bytes(const pithp_call *call, const pith_spec *result);
 
+/* What a sink on a scope of a CUDA device has. */
+extern const struct pithp_cuda_target pithp_cuda_on_scope;
 /* pithp_run on a CUDA device. */
 pith_status pithp_run_cuda(pith_scope *s,
                            const pithp_call *call,

@@ -102,14 +102,15 @@ static pith_status take_on_scope(void *scope, const pithp_launch *launch) {
     return pithp_launch_enqueue(scope, launch);
 }
 
-static const struct pithp_cuda_target target = {.builtin = builtin_on_scope,
-                                                .one = one_on_scope};
+const struct pithp_cuda_target pithp_cuda_on_scope = {.builtin = builtin_on_scope,
+                                                      .one = one_on_scope};
 
 pith_status pithp_run_cuda(pith_scope *s,
                            const pithp_call *call,
                            const pith_spec *result,
                            const pithp_memory *memory) {
-    const pithp_sink sink = {.take = take_on_scope, .closure = s, .cuda = &target};
+    const pithp_sink sink = {
+        .take = take_on_scope, .closure = s, .cuda = &pithp_cuda_on_scope};
     const size_t bytes = pithp_cuda_temporary_bytes(call, result);
     pithp_memory own = *memory;
     pithp_buffer *temporary = NULL;

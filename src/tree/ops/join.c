@@ -1,68 +1,162 @@
-/* Stacking and concatenating trees: leaf by leaf, along a new axis or one they have. */
+/* Stacking and concatenating trees: along a new axis or one that the leaves have. The
+ * leaves of the result are made together, and all their elements move in one launch. */
+#include "program/move.h"
 #include "tree/tree_internal.h"
 
+#include <stdio.h>
 #include <string.h>
 
-/* How the leaves in one place become one; it may change the list. NULL: error set. */
-typedef const pith_array *(*join)(pith_scope *s,
-                                  int count,
-                                  const pith_array **leaves,
-                                  int axis);
+/* A call in progress, and how the leaves in the place at hand become one. */
+typedef struct joining {
+    pith_scope *s;
+    const char *function;
+    pithp_forest forest;
+    int axis;   /* concat: as given */
+    bool stack; /* along a new first axis */
+    const pith_spec *result;
+} joining;
 
-static const pith_array *
-stack(pith_scope *s, int count, const pith_array **leaves, int axis) {
-    const pith_spec *from = pithp_array_spec(leaves[0]);
-    for (int k = 1; k < count; k++) {
-        const pith_spec *spec = pithp_array_spec(leaves[k]);
-        if (spec == from)
-            continue;
-        char a[PITHP_SPEC_TEXT_BYTES], b[PITHP_SPEC_TEXT_BYTES];
-        const bool same = spec->dtype == from->dtype;
-        pithp_fail(s, same ? PITH_E_SHAPE : PITH_E_DTYPE, NULL,
-                   "expected %s, got %s in tree %d", pithp_spec_print(from, a),
-                   pithp_spec_print(spec, b), k);
-        return NULL;
+static const pith_array *leaf_of(const joining *j, int64_t tree, int64_t i) {
+    return pithp_forest_items(&j->forest, tree)[i];
+}
+
+static pith_status
+fail_spec(const joining *j, const pith_spec *first, const pith_spec *spec, int64_t tree) {
+    char a[PITHP_SPEC_TEXT_BYTES], b[PITHP_SPEC_TEXT_BYTES], but[40] = "";
+    if (!j->stack)
+        snprintf(but, sizeof but, " but for axis %d", j->axis);
+    return pithp_fail(j->s, spec->dtype == first->dtype ? PITH_E_SHAPE : PITH_E_DTYPE,
+                      NULL, "expected %s%s, got %s in tree %lld",
+                      pithp_spec_print(first, a), but, pithp_spec_print(spec, b),
+                      (long long)tree);
+}
+
+static pith_status plan_stack(joining *j, int64_t i) {
+    const pith_spec *first = j->forest.first.structure.specs[i];
+    for (int64_t k = 1; k < j->forest.count; k++) {
+        const pith_spec *spec = pithp_array_spec(leaf_of(j, k, i));
+        if (spec != first)
+            return fail_spec(j, first, spec, k);
     }
-    int64_t shape[PITH_MAX_RANK + 1] = {1};
-    memcpy(shape + 1, from->shape, (size_t)from->rank * sizeof *shape);
-    const pith_spec *row = pithp_spec(s, from->dtype, from->rank + 1, shape);
-    for (int k = 0; k < count; k++) {
-        leaves[k] = row ? pithp_alias(s, leaves[k], row) : NULL;
-        if (!leaves[k])
-            return NULL;
-    }
-    return pithp_bind(s, PITHP_OP_CONCATENATE, count, leaves,
-                      &(pithp_concatenate_params){axis});
+    if (j->result && j->result->dtype == first->dtype &&
+        j->result->rank == first->rank + 1 &&
+        memcmp(j->result->shape + 1, first->shape,
+               (size_t)first->rank * sizeof *first->shape) == 0)
+        return PITH_OK; /* as the place before */
+    int64_t shape[PITH_MAX_RANK + 1] = {j->forest.count};
+    memcpy(shape + 1, first->shape, (size_t)first->rank * sizeof *shape);
+    j->result = pithp_spec(j->s, first->dtype, first->rank + 1, shape);
+    return j->result ? PITH_OK : j->s->error.code;
 }
 
 /* The array operation promotes; trees have one dtype in one place. */
-static const pith_array *
-concatenate(pith_scope *s, int count, const pith_array **leaves, int axis) {
-    const pith_spec *first = pithp_array_spec(leaves[0]);
-    const int along = pithp_axis(s, "pith_tree_concat", axis, first->rank);
+static pith_status plan_concat(joining *j, int64_t i) {
+    const pith_spec *first = j->forest.first.structure.specs[i];
+    const int along = pithp_axis(j->s, j->function, j->axis, first->rank);
     if (along < 0)
-        return NULL;
-    for (int k = 1; k < count; k++) {
-        const pith_spec *spec = pithp_array_spec(leaves[k]);
-        bool fits = spec->rank == first->rank;
-        for (int i = 0; i < first->rank && fits; i++)
-            fits = i == along || spec->shape[i] == first->shape[i];
-        if (fits && spec->dtype == first->dtype)
-            continue;
-        char a[PITHP_SPEC_TEXT_BYTES], b[PITHP_SPEC_TEXT_BYTES];
-        pithp_fail(s, spec->dtype == first->dtype ? PITH_E_SHAPE : PITH_E_DTYPE, NULL,
-                   "expected %s but for axis %d, got %s in tree %d",
-                   pithp_spec_print(first, a), axis, pithp_spec_print(spec, b), k);
+        return PITH_E_SHAPE;
+    int64_t shape[PITH_MAX_RANK];
+    memcpy(shape, first->shape, sizeof shape);
+    for (int64_t k = 1; k < j->forest.count; k++) {
+        const pith_spec *spec = pithp_array_spec(leaf_of(j, k, i));
+        bool fits = spec->rank == first->rank && spec->dtype == first->dtype;
+        for (int d = 0; d < first->rank && fits; d++)
+            fits = d == along || spec->shape[d] == first->shape[d];
+        if (!fits)
+            return fail_spec(j, first, spec, k);
+        if (__builtin_add_overflow(shape[along], spec->shape[along], &shape[along]))
+            return pithp_fail(j->s, PITH_E_OVERFLOW, NULL,
+                              "the extent of axis %d overflows", along);
+    }
+    j->result = pithp_spec(j->s, first->dtype, first->rank, shape);
+    return j->result ? PITH_OK : j->s->error.code;
+}
+
+/* The specs of the results. */
+static pith_status plan(joining *j, const pith_spec **specs) {
+    const pithp_structure *t = &j->forest.first.structure;
+    pith_status rc = PITH_OK;
+    for (int64_t i = 0; i < t->item_count; i++) {
+        for (int64_t k = 0; k < j->forest.count && rc == PITH_OK; k++)
+            rc = pithp_array_check(j->s, leaf_of(j, k, i), j->function, "leaf");
+        if (rc == PITH_OK)
+            rc = j->stack ? plan_stack(j, i) : plan_concat(j, i);
+        if (rc != PITH_OK) {
+            pithp_item_prefix(j->s, t, i);
+            return rc;
+        }
+        specs[i] = j->result;
+    }
+    return PITH_OK;
+}
+
+/* The elements of the leaves in one place, row by row. */
+static pith_status
+add_place(const joining *j, pithp_pieces *pieces, int64_t i, const pith_array *result) {
+    const pith_spec *spec = pithp_array_spec(result);
+    int64_t rows = 1;
+    if (!j->stack) {
+        const int along = j->axis < 0 ? j->axis + spec->rank : j->axis;
+        for (int d = 0; d < along; d++)
+            rows *= spec->shape[d];
+    }
+    if (spec->count == 0)
+        return PITH_OK;
+    const int64_t pitch = (int64_t)spec->bytes / rows;
+    char *to = result->data;
+    pith_status rc = PITH_OK;
+    for (int64_t k = 0; k < j->forest.count && rc == PITH_OK; k++) {
+        const pith_array *leaf = leaf_of(j, k, i);
+        const int64_t bytes = (int64_t)pithp_array_spec(leaf)->bytes / rows;
+        rc = pithp_pieces_add(pieces, to, leaf->data, rows, bytes, pitch, bytes);
+        to += bytes;
+    }
+    return rc;
+}
+
+static pith_status move_all(const joining *j, const pith_array *const *results) {
+    const int64_t count = j->forest.first.structure.item_count;
+    pithp_pieces pieces;
+    int64_t room;
+    if (__builtin_mul_overflow(count, j->forest.count, &room))
+        return pithp_fail(j->s, PITH_E_OVERFLOW, NULL, "%s: %lld trees", j->function,
+                          (long long)j->forest.count);
+    pith_status rc = pithp_pieces_begin(j->s, &pieces, room);
+    if (rc != PITH_OK)
+        return rc;
+    for (int64_t i = 0; i < count && rc == PITH_OK; i++)
+        rc = add_place(j, &pieces, i, results[i]);
+    if (rc == PITH_OK)
+        rc = pithp_pieces_run(&pieces, j->function);
+    pithp_pieces_end(&pieces);
+    return rc;
+}
+
+static const void *join_forest(joining *j, const void *like) {
+    const pithp_structure *t = &j->forest.first.structure;
+    const size_t bytes = (size_t)t->item_count * 2 * sizeof(void *);
+    const pith_array **results = pithp_scratch_allocate(j->s->runtime, bytes);
+    if (!results) {
+        pithp_fail_memory(j->s, bytes);
         return NULL;
     }
-    return pithp_bind(s, PITHP_OP_CONCATENATE, count, leaves,
-                      &(pithp_concatenate_params){along});
+    const pith_spec **specs = (const pith_spec **)(results + t->item_count);
+    const void *made = NULL;
+    if (plan(j, specs) == PITH_OK &&
+        pithp_arrays_make(j->s, t->item_count, specs, results) == PITH_OK) {
+        if (move_all(j, results) == PITH_OK)
+            made = pithp_build(j->s, t, pithp_owner_of(like), results);
+        for (int64_t i = 0; !made && i < t->item_count; i++)
+            pithp_array_drop(j->s, results[i]);
+    }
+    pithp_scratch_release(j->s->runtime, results, bytes);
+    return made;
 }
 
 static const void *join_trees(pith_scope *s,
                               int64_t count,
                               const void *const *trees,
-                              join how,
+                              bool stack,
                               int axis,
                               const char *function) {
     if (count > INT32_MAX) {
@@ -70,46 +164,24 @@ static const void *join_trees(pith_scope *s,
                    (long long)count);
         return NULL;
     }
-    pithp_forest forest;
-    if (pithp_forest_make(s, &forest, function, count, trees, NULL, NULL) != PITH_OK)
+    joining j = {.s = s, .function = function, .axis = axis, .stack = stack};
+    if (pithp_forest_make(s, &j.forest, function, count, trees, NULL, NULL) != PITH_OK)
         return NULL;
-    const pithp_structure *t = &forest.first.structure;
-    const size_t bytes = (size_t)count * sizeof(void *);
-    const pith_array **leaves = pithp_scratch_allocate(s->runtime, bytes);
-    const void *made = NULL;
-    int64_t i = 0;
-    if (!leaves)
-        pithp_fail_memory(s, bytes);
-    for (; leaves && i < t->item_count; i++) {
-        pith_status rc = PITH_OK;
-        for (int64_t k = 0; k < count && rc == PITH_OK; k++) {
-            leaves[k] = pithp_forest_items(&forest, k)[i];
-            rc = pithp_array_check(s, leaves[k], function, "leaf");
-        }
-        /* Joined, the leaf takes the place of the first tree's. */
-        forest.first.items[i] = rc == PITH_OK ? how(s, (int)count, leaves, axis) : NULL;
-        if (!forest.first.items[i]) {
-            pithp_item_prefix(s, t, i);
-            break;
-        }
-    }
-    if (leaves && i == t->item_count)
-        made = pithp_build(s, t, pithp_owner_of(trees[0]), forest.first.items);
-    pithp_scratch_release(s->runtime, leaves, bytes);
-    pithp_forest_end(&forest);
+    const void *made = join_forest(&j, trees[0]);
+    pithp_forest_end(&j.forest);
     return made;
 }
 
 const void *pith_tree_stack(pith_scope *s, int64_t count, const void *const *trees) {
     const void *made =
-        pithp_enter(s) ? join_trees(s, count, trees, stack, 0, "pith_tree_stack") : NULL;
+        pithp_enter(s) ? join_trees(s, count, trees, true, 0, "pith_tree_stack") : NULL;
     return made ? made : count > 0 && trees ? pithp_nil_for(trees[0]) : NULL;
 }
 
 const void *
 pith_tree_concat(pith_scope *s, int64_t count, const void *const *trees, int axis) {
-    const void *made = pithp_enter(s) ? join_trees(s, count, trees, concatenate, axis,
-                                                   "pith_tree_concat")
-                                      : NULL;
+    const void *made = pithp_enter(s)
+                           ? join_trees(s, count, trees, false, axis, "pith_tree_concat")
+                           : NULL;
     return made ? made : count > 0 && trees ? pithp_nil_for(trees[0]) : NULL;
 }

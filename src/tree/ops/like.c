@@ -1,50 +1,50 @@
 /* Trees like another one, filled: all small leaves share one block. */
 #include "tree/tree_internal.h"
 
-/* Fill new arrays, neighbours of one dtype in one go. Bytes between them may be written.
- */
-static pith_status fill_arrays(pith_scope *s,
-                               int64_t count,
-                               const pith_array *const *arrays,
-                               const uint64_t bits[PITH_DTYPE_COUNT]) {
+pith_status pithp_arrays_fill(pith_scope *s,
+                              int64_t count,
+                              const pith_array *const *arrays,
+                              const uint64_t *bits) {
     for (int64_t i = 0; i < count;) {
         const pith_dtype dtype = pithp_array_spec(arrays[i])->dtype;
         const pithp_buffer *buffer = pithp_array_buffer(arrays[i]);
+        const uint64_t *value = &bits[i];
         char *begin = arrays[i]->data, *end = begin;
         for (; i < count; i++) {
             const pith_spec *spec = pithp_array_spec(arrays[i]);
             char *data = arrays[i]->data;
-            if (spec->dtype != dtype || pithp_array_buffer(arrays[i]) != buffer ||
-                data < end || data - end >= PITHP_ALIGNMENT)
+            if (spec->dtype != dtype || bits[i] != *value ||
+                pithp_array_buffer(arrays[i]) != buffer || data < end ||
+                data - end >= PITHP_ALIGNMENT)
                 break;
             end = data + spec->bytes;
         }
         const size_t width = pith_dtype_size(dtype);
         const int64_t elements = (int64_t)((size_t)(end - begin) / width);
         const pith_status rc =
-            elements ? pithp_fill(s, begin, &bits[dtype], width, elements) : PITH_OK;
+            elements ? pithp_fill(s, begin, value, width, elements) : PITH_OK;
         if (rc != PITH_OK)
             return rc;
     }
     return PITH_OK;
 }
 
-/* The bits of the value in every dtype of the tree. */
-static pith_status encode(pith_scope *s,
-                          const pithp_structure *t,
-                          double value,
-                          uint64_t bits[PITH_DTYPE_COUNT]) {
+/* The bits of the value in the dtype of every leaf. */
+static pith_status
+encode(pith_scope *s, const pithp_structure *t, double value, uint64_t *bits) {
+    uint64_t of_dtype[PITH_DTYPE_COUNT];
     bool known[PITH_DTYPE_COUNT] = {false};
     for (int64_t i = 0; i < t->item_count; i++) {
         const pith_dtype dtype = t->specs[i]->dtype;
-        if (known[dtype])
-            continue;
-        known[dtype] = true;
-        bits[dtype] = 0;
-        if (!pithp_dtype_encode(dtype, value, &bits[dtype]) &&
-            !pith_dtype_is_float(dtype))
-            return pithp_item_fail(s, t, i, PITH_E_DTYPE, "%.17g is not exact in %s",
-                                   value, pith_dtype_name(dtype));
+        if (!known[dtype]) {
+            known[dtype] = true;
+            of_dtype[dtype] = 0;
+            if (!pithp_dtype_encode(dtype, value, &of_dtype[dtype]) &&
+                !pith_dtype_is_float(dtype))
+                return pithp_item_fail(s, t, i, PITH_E_DTYPE, "%.17g is not exact in %s",
+                                       value, pith_dtype_name(dtype));
+        }
+        bits[i] = of_dtype[dtype];
     }
     return PITH_OK;
 }
@@ -57,12 +57,16 @@ fill_like(pith_scope *s, const void *tree, double value, const char *function) {
         return NULL;
     /* The new leaves take the places of the old ones. */
     const pithp_structure *t = &f.structure;
-    uint64_t bits[PITH_DTYPE_COUNT];
+    const size_t bytes = (size_t)t->item_count * sizeof(uint64_t);
+    uint64_t *bits = pithp_scratch_allocate(s->runtime, bytes);
     const void *made = NULL;
-    if (encode(s, t, value, bits) == PITH_OK &&
-        pithp_arrays_make(s, t->item_count, t->specs, f.items) == PITH_OK &&
-        fill_arrays(s, t->item_count, f.items, bits) == PITH_OK)
+    if (!bits)
+        pithp_fail_memory(s, bytes);
+    else if (encode(s, t, value, bits) == PITH_OK &&
+             pithp_arrays_make(s, t->item_count, t->specs, f.items) == PITH_OK &&
+             pithp_arrays_fill(s, t->item_count, f.items, bits) == PITH_OK)
         made = pithp_build_made(s, t, pithp_owner_of(tree), f.items);
+    pithp_scratch_release(s->runtime, bits, bytes);
     pithp_flat_end(&f);
     return made;
 }

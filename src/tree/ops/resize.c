@@ -1,6 +1,7 @@
 /* Resizing: statics that name extents have changed, and leaves follow. Every place of a
  * leaf demands a spec of it: its record's statics, and for ^names those of enclosing
  * nodes, say which. A leaf in several places is resized once. */
+#include "program/move.h"
 #include "tree/node_internal.h"
 
 #include <string.h>
@@ -267,58 +268,124 @@ static pith_status merge_all(const resizing *r) {
 
 /* ---- Leaves ---- */
 
-static const pith_array *resized(const resizing *r, const place *p) {
+/* Whether a leaf is of another size, and this is the first of its places. */
+static bool changes(const resizing *r, int64_t i) {
+    const place *p = &r->places[i];
+    return p->first == i && p->demand && p->demand != pithp_array_spec(p->leaf);
+}
+
+/* That a leaf may become what is demanded, and the bits that fill it. */
+static pith_status check_change(const resizing *r, const place *p, uint64_t *fill) {
     const pith_spec *from = pithp_array_spec(p->leaf), *to = p->demand;
-    pithp_pad_params pad = {{0}, {0}, {0}};
     for (int32_t k = 0; k < from->rank; k++) {
-        pad.high[k] = to->shape[k] - from->shape[k];
-        if (pad.high[k] >= 0 || r->shrink)
+        if (to->shape[k] >= from->shape[k] || r->shrink)
             continue;
         char old[PITHP_SPEC_TEXT_BYTES], new[PITHP_SPEC_TEXT_BYTES];
-        pithp_fail(r->s, PITH_E_SHAPE, NULL,
-                   "would shrink from %s to %s, which drops elements: ask for it with "
-                   "options.shrink",
-                   pithp_spec_print(from, old), pithp_spec_print(to, new));
-        return NULL;
+        return pithp_fail(
+            r->s, PITH_E_SHAPE, NULL,
+            "would shrink from %s to %s, which drops elements: ask for it with "
+            "options.shrink",
+            pithp_spec_print(from, old), pithp_spec_print(to, new));
     }
-    if (pithp_array_check(r->s, p->leaf, "pith_tree_resize", "leaf") != PITH_OK)
-        return NULL;
-    pithp_full_params full = {.dtype = from->dtype};
-    if (!pithp_dtype_encode(from->dtype, p->fill, &full.value) &&
-        !pith_dtype_is_float(from->dtype)) {
-        pithp_fail(r->s, PITH_E_DTYPE, NULL, "its fill %.17g is not exact in %s", p->fill,
-                   pith_dtype_name(from->dtype));
-        return NULL;
+    *fill = 0;
+    if (!pithp_dtype_encode(from->dtype, p->fill, fill) &&
+        !pith_dtype_is_float(from->dtype))
+        return pithp_fail(r->s, PITH_E_DTYPE, NULL, "its fill %.17g is not exact in %s",
+                          p->fill, pith_dtype_name(from->dtype));
+    return pithp_array_check(r->s, p->leaf, "pith_tree_resize", "leaf");
+}
+
+/* The elements that a leaf and its result both have. */
+static pith_status add_common(pithp_pieces *pieces, const place *p) {
+    const pith_spec *from = pithp_array_spec(p->leaf), *to = p->demand;
+    pithp_move m = {.to = p->result->data,
+                    .from = p->leaf->data,
+                    .size = (int32_t)pith_dtype_size(from->dtype),
+                    .rank = from->rank};
+    for (int d = 0; d < m.rank; d++) {
+        m.shape[d] = from->shape[d] < to->shape[d] ? from->shape[d] : to->shape[d];
+        if (m.shape[d] == 0)
+            return PITH_OK;
     }
-    const pith_array *fill = pithp_bind(r->s, PITHP_OP_FULL, 0, NULL, &full);
-    const pith_array *operands[] = {p->leaf, fill};
-    const pith_array *made =
-        fill ? pithp_bind(r->s, PITHP_OP_PAD, 2, operands, &pad) : NULL;
-    if (fill)
-        pithp_array_drop(r->s, fill);
-    return made;
+    pithp_c_strides(m.rank, to->shape, m.size, m.to_stride);
+    pithp_c_strides(m.rank, from->shape, m.size, m.from_stride);
+    return pithp_pieces_add_move(pieces, "pith_tree_resize", &m);
+}
+
+/* What becomes of `count` leaves: their numbers, specs, fills, and the results. */
+typedef struct change_list {
+    int64_t count;
+    int64_t *places;
+    const pith_spec **specs;
+    uint64_t *fills;
+    const pith_array **results;
+} change_list;
+
+static pith_status move_leaves(resizing *r, const change_list *c) {
+    pithp_pieces pieces;
+    pith_status rc = pithp_pieces_begin(r->s, &pieces, c->count);
+    if (rc != PITH_OK)
+        return rc;
+    for (int64_t i = 0; i < c->count && rc == PITH_OK; i++) {
+        r->places[c->places[i]].result = c->results[i];
+        rc = add_common(&pieces, &r->places[c->places[i]]);
+    }
+    if (rc == PITH_OK)
+        rc = pithp_pieces_run(&pieces, "pith_tree_resize");
+    pithp_pieces_end(&pieces);
+    return rc;
+}
+
+/* Make the results of all that change, filled, and move into them what stays. */
+static pith_status make_leaves(resizing *r, const change_list *c) {
+    pith_status rc = PITH_OK;
+    for (int64_t i = 0; i < c->count && rc == PITH_OK; i++) {
+        rc = check_change(r, &r->places[c->places[i]], &c->fills[i]);
+        if (rc != PITH_OK) {
+            pithp_text path;
+            pithp_text_begin(&path, r->s->runtime);
+            path_of(r, c->places[i], &path);
+            pithp_error_prefix(r->s, path.bytes);
+            pithp_text_end(&path);
+        }
+    }
+    if (rc == PITH_OK)
+        rc = pithp_arrays_make(r->s, c->count, c->specs, c->results);
+    if (rc != PITH_OK)
+        return rc;
+    rc = pithp_arrays_fill(r->s, c->count, c->results, c->fills);
+    if (rc == PITH_OK)
+        rc = move_leaves(r, c);
+    for (int64_t i = 0; rc != PITH_OK && i < c->count; i++)
+        pithp_array_drop(r->s, c->results[i]);
+    return rc;
 }
 
 /* The result of every place. */
-static pith_status resize_leaves(const resizing *r) {
-    for (int64_t i = 0; i < r->count; i++) {
-        place *p = &r->places[i];
-        if (p->first != i) {
-            p->result = r->places[p->first].result;
-            continue;
+static pith_status resize_leaves(resizing *r) {
+    change_list c = {0};
+    for (int64_t i = 0; i < r->count; i++)
+        c.count += changes(r, i);
+    const size_t bytes = (size_t)c.count * (sizeof *c.places + sizeof *c.specs +
+                                            sizeof *c.fills + sizeof *c.results);
+    c.places = pithp_scratch_allocate(r->s->runtime, bytes);
+    if (!c.places)
+        return pithp_fail_memory(r->s, bytes);
+    c.specs = (const pith_spec **)(c.places + c.count);
+    c.fills = (uint64_t *)(c.specs + c.count);
+    c.results = (const pith_array **)(c.fills + c.count);
+    for (int64_t i = 0, next = 0; i < r->count; i++) {
+        r->places[i].result = r->places[i].leaf;
+        if (changes(r, i)) {
+            c.specs[next] = r->places[i].demand;
+            c.places[next++] = i;
         }
-        const bool changes = p->demand && p->demand != pithp_array_spec(p->leaf);
-        p->result = changes ? resized(r, p) : p->leaf;
-        if (p->result)
-            continue;
-        pithp_text path;
-        pithp_text_begin(&path, r->s->runtime);
-        path_of(r, i, &path);
-        pithp_error_prefix(r->s, path.bytes);
-        pithp_text_end(&path);
-        return r->s->error.code;
     }
-    return PITH_OK;
+    const pith_status rc = c.count ? make_leaves(r, &c) : PITH_OK;
+    for (int64_t i = 0; i < r->count; i++)
+        r->places[i].result = r->places[r->places[i].first].result;
+    pithp_scratch_release(r->s->runtime, c.places, bytes);
+    return rc;
 }
 
 /* ---- Nodes ---- */

@@ -76,6 +76,18 @@ M_KERNEL(pithp_k_tiles, pithp_cuda_move_args) {
            from + r * a->from_stride[row] + c * a->from_stride[column], a->size);
 }
 
+M_KERNEL(pithp_k_pieces, pithp_cuda_pieces_args) {
+    if (t >= a->total)
+        return;
+    const pithp_piece *p = &a->list[t >> a->shift];
+    const i64 i = t - (t >> a->shift << a->shift);
+    if (i >= p->count)
+        return;
+    const i64 r = (p->begin + i) / p->row, c = (p->begin + i) % p->row;
+    m_move(p->to + r * p->to_pitch + c * p->size,
+           p->from + r * p->from_pitch + c * p->size, (i32)p->size);
+}
+
 M_KERNEL(pithp_k_fill, pithp_cuda_fill_args) {
     for (i32 k = 0; k < M_EACH; k++) {
         const i64 i = M_ELEMENT(t, k);
