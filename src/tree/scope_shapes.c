@@ -14,23 +14,14 @@ typedef struct {
     const pithp_shape *last_container; /* alike */
     const pithp_shape **held;          /* by this scope: open addressing, NULL is free */
     size_t held_count, held_room;
+    const pithp_shape *first_held[FIRST_HELD];
     pithp_recent recent[RECENTS];
 } scope_shapes;
 
 /* ---- The room in runtimes and scopes ---- */
 
 static void scope_opened(pith_scope *s, pith_scope *parent);
-
-static void scope_closing(pith_scope *s) {
-    scope_shapes *own = s->room[PITHP_ROOM_TREE];
-    if (!own)
-        return;
-    for (size_t i = 0; i < own->held_room; i++)
-        if (own->held[i])
-            pithp_shape_release(s->runtime, (pithp_shape *)(uintptr_t)own->held[i]);
-    pithp_release(s->runtime, own->held, own->held_room * sizeof *own->held);
-    s->room[PITHP_ROOM_TREE] = NULL;
-}
+static void scope_closing(pith_scope *s);
 
 static void runtime_closing(pith_runtime *rt) {
     pithp_tree_room *room = rt->room[PITHP_ROOM_TREE];
@@ -81,8 +72,11 @@ static scope_shapes *shapes_of(pith_scope *s) {
     if (!pithp_tree_room_of(s))
         return NULL;
     own = pithp_scope_allocate(s, sizeof *own);
-    if (own)
+    if (own) {
         memset(own, 0, sizeof *own);
+        own->held = own->first_held;
+        own->held_room = FIRST_HELD;
+    }
     s->room[PITHP_ROOM_TREE] = own;
     return own;
 }
@@ -122,18 +116,25 @@ static size_t place_of(const scope_shapes *own, const pithp_shape *shape) {
 static bool is_held(const pith_scope *s, const pithp_shape *shape) {
     for (; s; s = s->parent) {
         const scope_shapes *own = s->room[PITHP_ROOM_TREE];
-        if (own &&
-            (own->last == shape || (own->held_room && own->held[place_of(own, shape)])))
+        if (own && (own->last == shape || own->held[place_of(own, shape)]))
             return true;
     }
     return false;
 }
 
+static bool has_room(const scope_shapes *own) {
+    return 4 * (own->held_count + 1) <= 3 * own->held_room;
+}
+
+static void release_held(pith_scope *s, const pithp_shape **held, size_t room) {
+    if (held != ((scope_shapes *)s->room[PITHP_ROOM_TREE])->first_held)
+        pithp_release(s->runtime, held, room * sizeof *held);
+}
+
 static bool grow_held(pith_scope *s, scope_shapes *own) {
-    if (own->held_room && 4 * (own->held_count + 1) <= 3 * own->held_room)
+    if (has_room(own))
         return true;
-    const size_t old_room = own->held_room;
-    const size_t room = old_room ? 2 * old_room : FIRST_HELD;
+    const size_t old_room = own->held_room, room = 2 * old_room;
     const pithp_shape **old = own->held;
     const pithp_shape **held = pithp_allocate(s->runtime, room * sizeof *held);
     if (!held) {
@@ -145,7 +146,7 @@ static bool grow_held(pith_scope *s, scope_shapes *own) {
     for (size_t i = 0; i < old_room; i++)
         if (old[i])
             held[place_of(own, old[i])] = old[i];
-    pithp_release(s->runtime, old, old_room * sizeof *old);
+    release_held(s, old, old_room);
     return true;
 }
 
@@ -292,4 +293,36 @@ const pithp_shape *pithp_shape_container(pith_scope *s,
         return NULL;
     own->last_container = shape;
     return shape;
+}
+
+/* ---- Closing ---- */
+
+/* What a scope remembers goes to its parent where that has a free place: of the scopes of
+ * a loop, one a step, only the first one must find the shape and check the leaves. No
+ * more than the places are taken, so what a scope holds stays bounded. Nothing is
+ * allocated, and nothing fails. */
+static void bequeath(pith_scope *s, const scope_shapes *own) {
+    pith_scope *parent = s->parent;
+    scope_shapes *heir = parent ? parent->room[PITHP_ROOM_TREE] : NULL;
+    for (int i = 0; heir && i < RECENTS; i++) {
+        const pithp_recent *r = &own->recent[i];
+        if (!r->type || heir->recent[i].type || !has_room(heir) ||
+            (size_t)(parent->limit - parent->cursor) <
+                (size_t)(r->shape->slot_count + 16) * sizeof *r->specs)
+            continue;
+        if (pithp_shape_hold(parent, r->shape) == PITH_OK)
+            remember_as(parent, heir, r);
+    }
+}
+
+static void scope_closing(pith_scope *s) {
+    scope_shapes *own = s->room[PITHP_ROOM_TREE];
+    if (!own)
+        return;
+    bequeath(s, own);
+    for (size_t i = 0; i < own->held_room; i++)
+        if (own->held[i])
+            pithp_shape_release(s->runtime, (pithp_shape *)(uintptr_t)own->held[i]);
+    release_held(s, own->held, own->held_room);
+    s->room[PITHP_ROOM_TREE] = NULL;
 }

@@ -1,7 +1,7 @@
 /* Records: freezing, statics and shapes, hooks, pith_make, and what is refused. */
 #include "nodes.h"
 #include "pith_test.h"
-#include "tree/tree_internal.h"
+#include "tree/node_internal.h"
 
 #include <pith/tree.h>
 #include <pthread.h>
@@ -243,6 +243,30 @@ Test(record, a_static_that_changes_every_step_does_not_leak, .init = open_scope)
         pith_scope_close(step);
         cr_assert_eq(pithp_shape_count(rt), shapes);
     }
+    close_scope();
+}
+
+/* A scope a step: what one learnt of a type, those after it need not. What the parent
+ * knows already stays. */
+Test(record, scopes_side_by_side_learn_once, .init = open_scope) {
+    const Atoms *a = everything()->atoms;
+    const int64_t shapes = pithp_shape_count(rt);
+    Config config = {.iterations = 1};
+    for (int i = 0; i < 100; i++) {
+        pith_scope *step = pith_scope_open_in(s);
+        config.iterations = i + 1;
+        pt_ok(step, pith_freeze(step, Config, &config));
+        pt_ok(step, pith_freeze(step, Atoms, a));
+        pith_scope_close(step);
+        cr_assert_leq(pithp_shape_count(rt), shapes + 1);
+    }
+    pith_scope *step = pith_scope_open_in(s);
+    const pithp_recent *r = pithp_recent_find(step, pith_type_of(a), a);
+    cr_assert(r && r->checked && r->shape == pithp_shape_of(a));
+    Atoms wrong = *a;
+    wrong.position = pith_f64(step, 1);
+    pt_fails(PITH_E_SHAPE, step, pith_freeze(step, Atoms, &wrong));
+    pith_scope_close(step);
     close_scope();
 }
 
