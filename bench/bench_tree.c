@@ -246,6 +246,16 @@ static void freeze(void *closure) {
     pith_scope_close(s);
 }
 
+/* The first record of a scope, opening and closing it included. */
+static void freeze_first(void *closure) {
+    Small *w = closure;
+    for (int i = 0; i < BATCH; i++) {
+        pith_scope *s = pith_scope_open_in(w->s);
+        sink = (intptr_t)pith_freeze(s, Ten, &w->ten);
+        pith_scope_close(s);
+    }
+}
+
 static void freeze_c(void *closure) {
     Small *w = closure;
     for (int i = 0; i < BATCH; i++) {
@@ -267,6 +277,9 @@ static void measure_small(pith_scope *s, const char *only) {
     if (bench_wanted("tree/freeze/10", only))
         bench_row("tree/freeze/10", "ns", 1e9 / BATCH, 2,
                   (const bench_entry[]){{"pith", freeze, &w}, {"c", freeze_c, &w}});
+    if (bench_wanted("tree/freeze/10/first", only))
+        bench_row("tree/freeze/10/first", "ns", 1e9 / BATCH, 2,
+                  (const bench_entry[]){{"pith", freeze_first, &w}, {"c", freeze_c, &w}});
     bench_check(s);
 }
 

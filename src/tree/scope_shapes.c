@@ -303,14 +303,16 @@ const pithp_shape *pithp_shape_container(pith_scope *s,
  * allocated, and nothing fails. */
 static void bequeath(pith_scope *s, const scope_shapes *own) {
     pith_scope *parent = s->parent;
-    scope_shapes *heir = parent ? parent->room[PITHP_ROOM_TREE] : NULL;
-    for (int i = 0; heir && i < RECENTS; i++) {
+    for (int i = 0; parent && i < RECENTS; i++) {
         const pithp_recent *r = &own->recent[i];
-        if (!r->type || heir->recent[i].type || !has_room(heir) ||
-            (size_t)(parent->limit - parent->cursor) <
-                (size_t)(r->shape->slot_count + 16) * sizeof *r->specs)
+        const scope_shapes *others = parent->room[PITHP_ROOM_TREE];
+        if (!r->type || (others && (others->recent[i].type || !has_room(others))))
             continue;
-        if (pithp_shape_hold(parent, r->shape) == PITH_OK)
+        const size_t specs = (size_t)(r->shape->slot_count + RECENTS) * sizeof *r->specs;
+        if ((size_t)(parent->limit - parent->cursor) < sizeof *others + specs)
+            continue;
+        scope_shapes *heir = shapes_of(parent);
+        if (heir && pithp_shape_hold(parent, r->shape) == PITH_OK)
             remember_as(parent, heir, r);
     }
 }
