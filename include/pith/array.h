@@ -270,6 +270,7 @@ PITH_END
 #include <pith/array_index.h>
 #include <pith/array_order.h>
 #include <pith/array_product.h>
+#include <pith/array_random.h>
 #include <pith/array_reduce.h>
 #include <pith/array_segment.h>
 #include <pith/array_shape.h>

@@ -210,6 +210,23 @@ typedef struct pithp_dot_params {
     int8_t contract[2][PITH_MAX_RANK], batch[2][PITH_MAX_RANK];
 } pithp_dot_params;
 
+/* threefry(key [..., 2], counts [..., 2]): the words of each pair of counts.
+ * fold_in(key [..., 2], data [...]): the words of counts 0 and the datum.
+ * All are u32, and the leading extents agree, or the key is one for all: [2]. */
+
+/* random_split(key [..., 2]): keys of that shape, [..., shape..., 2].
+ * random_bits(key), uniform, normal, integers: elements [..., shape...]. Each key draws
+ * on its own. */
+typedef struct pithp_random_params {
+    pith_dtype dtype; /* split: not looked at */
+    int32_t rank;
+    int64_t shape[PITH_MAX_RANK];
+    bool original;    /* JAX's layout where jax_threefry_partitionable is off */
+    double low, high; /* uniform: from low to below high; finite in the dtype */
+    uint64_t least,
+        greatest; /* integers: both may be drawn; bits of the widened numbers */
+} pithp_random_params;
+
 /* ---- Host work ---- */
 
 /* Takes launches in the order they must run; copies what it keeps of one. */

@@ -32,6 +32,8 @@ PITHP_RULE(take)
 PITHP_RULE(take_along)
 PITHP_RULE(scatter)
 PITHP_RULE(dynamic)
+PITHP_RULE(threefry)
+PITHP_RULE(random)
 
 /* The rule needs no temporary memory. */
 #define PITHP_NO_TEMPORARY(rule)                                                         \

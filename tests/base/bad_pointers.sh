@@ -78,9 +78,10 @@ function good(type, name, kind) {
     if (kind == "F") { return type == "pith_leaf_function" ? "GOOD_leaf" : type == "pith_fold_function" ? "GOOD_fold" : "NULL" }
     if (kind == "I") return "g->items"
     # Integers where the parameter or the function wants them.
-    if (type == "pith_array*" && (name ~ /^(index|at|starts|ids)$/ || takes_integers(of, name)))
+    if (type == "pith_array*" && (name ~ /^(index|at|starts|ids|data)$/ || takes_integers(of, name)))
         return "g->index"
     if (type == "pith_array*" && name == "condition") return "g->condition"
+    if (type == "pith_array*" && name ~ /^(key|counts)$/) return "g->key"
     if (type == "pith_array*" || (kind == "O" && type == "void*")) return "g->array"
     if (kind == "O") { needed[base_of(type)] = 1; return "GOOD_" base_of(type) }
     if (type ~ /_options\*$/) return "NULL"
@@ -90,9 +91,10 @@ function good(type, name, kind) {
     if (type == "void*" && name == "value") return "g->value"
     if (type == "pith_function*") return "g->function"
     if (kind == "N") return "g->bytes"
-    if (type == "pith_dtype") return "PITH_F64"
+    if (type == "pith_dtype") return draws_integers ? "PITH_U32" : "PITH_F64"
     if (type == "pith_shape") return "PITH_SHAPE(1)"
     if (type == "bool") return "true"
+    if (type == "double") return name == "upper" ? "2" : "1"
     if (type ~ /^pith_/) return "(" type "){0}"
     return name ~ /^(axis|first|second|source|destination|index|leaf|node|number|parameter_count)$/ ? "0" : type == "size_t" ? "8" : "1"
 }
@@ -100,6 +102,7 @@ function emit(name, parameters,    all, n, i, type, kind, call, rows, scoped) {
     n = split_parameters(parameters, all)
     of = name
     scoped = 0
+    draws_integers = name ~ /_(bits|integers)$/
     for (i = 1; i <= n; i++) {
         if (all[i] == "..." || all[i] == "void") continue
         type = type_of(all[i])

@@ -38,7 +38,8 @@ static const pith_array *first_fold(pith_scope *s,
 typedef struct {
     pith_scope *scope;
     pith_runtime *runtime;
-    const pith_array *array, *index, *condition, *foreign; /* f64, i32, bool, another's */
+    /* f64, i32, bool, u32[2], another's */
+    const pith_array *array, *index, *condition, *key, *foreign;
     const void *items[8];
     char bytes[4096];
     const char *text, *texts[8];
@@ -295,6 +296,7 @@ Test(bad_pointers, are_errors_in_every_exported_function) {
     g.index = pith_zeros(g.scope, PITH_I32, one);
     g.condition = pith_zeros(g.scope, PITH_BOOL, one);
     g.pith_index = pith_index_of(g.scope, "", 0, NULL);
+    g.key = pith_random_key(g.scope, 1);
     g.foreign = pith_array_copy(elsewhere, PITH_F64, one, &number);
     pt_ok(g.scope, g.array);
     pt_ok(elsewhere, g.foreign);

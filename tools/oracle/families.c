@@ -11,6 +11,7 @@ static const struct {
     {"transcendental", oracle_elementwise},
     {"cast", oracle_cast},
     {"index", oracle_index},
+    {"random", oracle_random},
     {"reduce", oracle_reduce},
     {"shape", oracle_shape},
     {"order", oracle_order},

@@ -43,6 +43,7 @@ extern const oracle_row oracle_elementwise[];
 extern const oracle_row oracle_index[];
 extern const oracle_row oracle_order[];
 extern const oracle_row oracle_product[];
+extern const oracle_row oracle_random[];
 extern const oracle_row oracle_reduce[];
 extern const oracle_row oracle_shape[];
 extern const oracle_row oracle_tree[];

@@ -152,4 +152,40 @@ typedef struct pithp_cuda_box_args {
     int64_t shape[PITHP_CUDA_RANK], whole[PITHP_CUDA_RANK];
 } pithp_cuda_box_args;
 
+/* What a launch of random numbers makes of words. Keys: both words of a pair, side by
+ * side.
+ */
+enum {
+    PITHP_DRAW_BITS,
+    PITHP_DRAW_UNIFORM,
+    PITHP_DRAW_NORMAL,
+    PITHP_DRAW_INTEGERS,
+    PITHP_DRAW_KEYS
+};
+
+/* Draws of `keys` keys, side by side. A launch has keys * pairs indices: pairs of words
+ * that one evaluation of Threefry gives. On the host the same. */
+typedef struct pithp_cuda_random_args {
+    const uint32_t *key;
+    void *to;
+    int64_t keys;
+    int64_t count;                    /* elements that a key draws */
+    int64_t pairs;                    /* that a key needs */
+    int64_t words;                    /* original: that a key draws */
+    uint64_t least, span, multiplier; /* integers; span 0: all of the width */
+    double low, scale;                /* uniform, normal: low + scale * [0, 1) */
+    int32_t kind;                     /* PITHP_DRAW_... */
+    int32_t dtype, size;              /* of an element */
+    int32_t width;                    /* bits of a draw: 8, 16, 32 or 64 */
+    int32_t original;                 /* layout: else element i counts i, in 64 bits */
+} pithp_cuda_random_args;
+
+/* Words of pairs of counts, or (counts NULL) of 0 and `data`, a key each. */
+typedef struct pithp_cuda_threefry_args {
+    const uint32_t *key, *counts, *data;
+    uint32_t *to;
+    int64_t count;
+    int64_t key_step; /* 2; 0: one key for all */
+} pithp_cuda_threefry_args;
+
 #endif

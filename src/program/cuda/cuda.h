@@ -63,6 +63,8 @@ PITHP_CUDA_RULE(product)
 PITHP_CUDA_RULE(take)
 PITHP_CUDA_RULE(take_along)
 PITHP_CUDA_RULE(scatter)
+PITHP_CUDA_RULE(threefry)
+PITHP_CUDA_RULE(random)
 
 /* The launches of a sort of one line of u64 keys: *keys and *places are sorted in the
  * end. temporary: 32 bytes a key. */

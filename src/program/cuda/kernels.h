@@ -15,6 +15,7 @@
 #include "program/cuda/kernel/order.h"
 #include "program/cuda/kernel/index.h"
 #include "program/cuda/kernel/product.h"
+#include "program/cuda/kernel/random.h"
 /* clang-format on */
 
 #endif

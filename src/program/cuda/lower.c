@@ -256,6 +256,13 @@ static const struct {
     OWN(SCATTER_MAX, scatter),
     OWN(SCATTER_AND, scatter),
     OWN(SCATTER_OR, scatter),
+    OWN(THREEFRY, threefry),
+    OWN(FOLD_IN, threefry),
+    OWN(RANDOM_SPLIT, random),
+    OWN(RANDOM_BITS, random),
+    OWN(RANDOM_UNIFORM, random),
+    OWN(RANDOM_NORMAL, random),
+    OWN(RANDOM_INTEGERS, random),
 #undef OWN
 };
 

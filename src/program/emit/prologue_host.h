@@ -116,12 +116,15 @@ M_BUILTIN2(fmod, fmod)
 #else
 #    define M_SIMD
 #endif
+/* Without const gcc keeps what follows a call in branches, and loops are not vectorised.
+ */
+#define M_CONST __attribute__((const))
 #define M_MATH1(name)                                                                    \
-    M_SIMD extern f32 pith_math_##name##_f32(f32 x);                                     \
-    M_SIMD extern f64 pith_math_##name##_f64(f64 x);
+    M_SIMD extern M_CONST f32 pith_math_##name##_f32(f32 x);                             \
+    M_SIMD extern M_CONST f64 pith_math_##name##_f64(f64 x);
 #define M_MATH2(name)                                                                    \
-    M_SIMD extern f32 pith_math_##name##_f32(f32 x, f32 y);                              \
-    M_SIMD extern f64 pith_math_##name##_f64(f64 x, f64 y);
+    M_SIMD extern M_CONST f32 pith_math_##name##_f32(f32 x, f32 y);                      \
+    M_SIMD extern M_CONST f64 pith_math_##name##_f64(f64 x, f64 y);
 M_MATH1(exp)
 M_MATH1(exp2)
 M_MATH1(expm1)
@@ -192,12 +195,12 @@ M_MATH2(hypot)
 #define m_remainder(a, b)          M_REAL(m_remainder, a)(a, b)
 #define m_clip(a, b, c)            M_REAL(m_clip, a)(a, b, c)
 #define m_signbit(a)               M_REAL(m_signbit, a)(a)
+#define m_erf_inv(a)               M_REAL(m_erf_inv, a)(a)
 #define m_nextafter(a, b, half)    M_REAL(m_nextafter, a)(a, b, half)
 #define m_logistic(a)              M_REAL(m_logistic, a)(a)
 #define m_frexp_mantissa(a)        M_REAL(m_frexp_mantissa, a)(a)
 #define m_frexp_exponent(a)        M_REAL(m_frexp_exponent, a)(a)
 #define m_ldexp(a, b)              M_REAL(m_ldexp, a)(a, b)
-#define m_erf_inv(a)               M_REAL(m_erf_inv, a)(a)
 #define m_digamma(a)               M_REAL(m_digamma, a)(a)
 #define m_logaddexp(a, b)          M_REAL(m_logaddexp, a)(a, b)
 #define m_to_b8(x)                 M_ANY(m_to_b8, x)(x)

@@ -1,0 +1,213 @@
+/**
+ * @file
+ * Random numbers: Threefry-2x32 under keys that are arrays, as in JAX.
+ *
+ * A key is u32[2], what jax.random.key_data gives of a key of JAX. There is no hidden
+ * generator: the same key and arguments give the same draws, on every backend, number of
+ * threads and instruction set. So use a key once: split it, or fold a counter in.
+ *
+ * Where a key is taken, keys u32[..., 2] are taken too, unless the function says
+ * otherwise: each draws on its own, and their leading extents come first in the result.
+ *
+ * Keys, bits, integers, permutations and uniform numbers from 0 to 1 are those of JAX,
+ * bit for bit, in both settings of jax_threefry_partitionable (see pith_random_layout).
+ * Uniform numbers of other ranges may differ from JAX's by rounding where XLA contracts
+ * a multiplication and an addition. What goes through a function (normal, exponential,
+ * gumbel, truncated normal) differs by the functions' errors: normal numbers are within 6
+ * (f32) and 10 (f64) units in the last place of what their bits stand for. f16 and bf16
+ * are computed in f32 from the bits that JAX draws and rounded once, where JAX rounds
+ * after every operation.
+ *
+ * Results, scopes and errors: see array.h. A key that is not u32[..., 2] is PITH_E_DTYPE
+ * or PITH_E_SHAPE.
+ */
+#ifndef PITH_ARRAY_RANDOM_H
+#define PITH_ARRAY_RANDOM_H
+
+#include <pith/array.h>
+
+/** How an element's number becomes counts. */
+typedef enum pith_random_layout {
+    PITH_RANDOM_PARTITIONABLE, /**< element i counts i, in 64 bits: JAX's default */
+    PITH_RANDOM_ORIGINAL /**< JAX's where jax_threefry_partitionable is off: counts in two
+                            halves */
+} pith_random_layout;
+
+/** Options of draws; zero is the default. */
+typedef struct pith_random_options {
+    pith_random_layout layout PITH_DEFAULT;
+} pith_random_options;
+
+/** Options of pith_random_choice; zero is the default. */
+typedef struct pith_choice_options {
+    bool once PITH_DEFAULT; /**< without replacement: no index is drawn twice */
+    /** How likely each index is, float[n], not negative; they need not add up to 1. NULL:
+     * all alike. */
+    const pith_array *weights PITH_DEFAULT;
+    pith_random_layout layout PITH_DEFAULT;
+} pith_choice_options;
+
+PITH_BEGIN
+
+/* ---- Keys ---- */
+
+/** The key of a seed, as jax.random.PRNGKey with 64-bit types: its high and low word. */
+PITH_API const pith_array *pith_random_key(pith_scope *s, int64_t seed);
+/** New keys, u32[shape..., 2], independent of each other and of what @p key draws. */
+PITH_API const pith_array *pith_random_split(pith_scope *s,
+                                             const pith_array *key,
+                                             pith_shape shape,
+                                             const pith_random_options *options);
+/** The key that belongs to @p key and an integer, such as the number of a step; of @p
+ * data the low 32 bits count. Leading extents of both broadcast. */
+PITH_API const pith_array *
+pith_random_fold_in(pith_scope *s, const pith_array *key, const pith_array *data);
+/**
+ * Key number @p index of the chain that starts at @p key, u32[shape..., 2]: the keys that
+ * @p key is split into, with the index folded in. A chain has no state, so it goes on
+ * from any index; it is kUPS's key_chain. @p key is one key, index of rank 0.
+ */
+PITH_API const pith_array *pith_key_chain(pith_scope *s,
+                                          const pith_array *key,
+                                          pith_shape shape,
+                                          const pith_array *index,
+                                          const pith_random_options *options);
+/** Threefry-2x32 itself: the two words of each pair of counts, u32[..., 2], under
+ * @p key. Leading extents of both broadcast. */
+PITH_API const pith_array *
+pith_threefry(pith_scope *s, const pith_array *key, const pith_array *counts);
+
+/* ---- Numbers ---- */
+
+/** Random bits: u8, u16, u32 or u64. */
+PITH_API const pith_array *pith_random_bits(pith_scope *s,
+                                            const pith_array *key,
+                                            pith_dtype dtype,
+                                            pith_shape shape,
+                                            const pith_random_options *options);
+/**
+ * Uniform floats from @p low to below @p high (which rounding may reach): as many bits as
+ * the dtype's fraction has.
+ *
+ * PITH_E_ARG: low, high or what lies between them is not finite in the dtype. Where high
+ * is less than low, as in JAX, all are low.
+ */
+PITH_API const pith_array *pith_random_uniform(pith_scope *s,
+                                               const pith_array *key,
+                                               pith_dtype dtype,
+                                               pith_shape shape,
+                                               double low,
+                                               double high,
+                                               const pith_random_options *options);
+/** Normal floats of mean 0 and deviation 1: sqrt(2) * erf_inv(u), u uniform between -1
+ * and 1. */
+PITH_API const pith_array *pith_random_normal(pith_scope *s,
+                                              const pith_array *key,
+                                              pith_dtype dtype,
+                                              pith_shape shape,
+                                              const pith_random_options *options);
+/** Normal floats given that they lie between @p lower and @p upper. PITH_E_ARG: no number
+ * of the dtype's uniform draws does. */
+PITH_API const pith_array *
+pith_random_truncated_normal(pith_scope *s,
+                             const pith_array *key,
+                             pith_dtype dtype,
+                             pith_shape shape,
+                             double lower,
+                             double upper,
+                             const pith_random_options *options);
+/**
+ * Uniform integers from @p low to below @p high; where high is not greater, low.
+ *
+ * For u64 both are read as uint64_t. high may be one past the dtype's greatest;
+ * PITH_E_ARG where they are not of the dtype.
+ */
+PITH_API const pith_array *pith_random_integers(pith_scope *s,
+                                                const pith_array *key,
+                                                pith_dtype dtype,
+                                                pith_shape shape,
+                                                int64_t low,
+                                                int64_t high,
+                                                const pith_random_options *options);
+/** True with probability @p p, floats that broadcast with @p shape; uniform < p. */
+PITH_API const pith_array *pith_random_bernoulli(pith_scope *s,
+                                                 const pith_array *key,
+                                                 const pith_array *p,
+                                                 pith_shape shape,
+                                                 const pith_random_options *options);
+/** Exponential floats of mean 1: -log1p(-uniform). */
+PITH_API const pith_array *pith_random_exponential(pith_scope *s,
+                                                   const pith_array *key,
+                                                   pith_dtype dtype,
+                                                   pith_shape shape,
+                                                   const pith_random_options *options);
+/** Floats of Gumbel's distribution: -log(-log(uniform)). */
+PITH_API const pith_array *pith_random_gumbel(pith_scope *s,
+                                              const pith_array *key,
+                                              pith_dtype dtype,
+                                              pith_shape shape,
+                                              const pith_random_options *options);
+
+/* ---- Choices; the key is one key ---- */
+
+/** Indices along an axis of @p logits, each with probability proportional to exp of its
+ * element: [draws..., the other axes], i64. */
+PITH_API const pith_array *pith_random_categorical(pith_scope *s,
+                                                   const pith_array *key,
+                                                   const pith_array *logits,
+                                                   int axis,
+                                                   pith_shape draws,
+                                                   const pith_random_options *options);
+/** 0 to count - 1 in random order, i64: rounds of sorting by random bits. */
+PITH_API const pith_array *pith_random_permutation(pith_scope *s,
+                                                   const pith_array *key,
+                                                   int64_t count,
+                                                   const pith_random_options *options);
+/** @p a with its slices along an axis in random order: take by pith_random_permutation.
+ */
+PITH_API const pith_array *pith_random_permute(pith_scope *s,
+                                               const pith_array *key,
+                                               const pith_array *a,
+                                               int axis,
+                                               const pith_random_options *options);
+/** @p a with each line along an axis in a random order of its own. */
+PITH_API const pith_array *pith_random_shuffle(pith_scope *s,
+                                               const pith_array *key,
+                                               const pith_array *a,
+                                               int axis,
+                                               const pith_random_options *options);
+/** Indices from 0 to count - 1, i64. PITH_E_ARG: more than count without replacement. */
+PITH_API const pith_array *pith_random_choice(pith_scope *s,
+                                              const pith_array *key,
+                                              int64_t count,
+                                              pith_shape shape,
+                                              const pith_choice_options *options);
+
+PITH_END
+
+#ifndef PITH_NO_SITES
+#    define pith_random_key(s, ...)     pith_random_key(PITH_AT(s), __VA_ARGS__)
+#    define pith_random_split(s, ...)   pith_random_split(PITH_AT(s), __VA_ARGS__)
+#    define pith_random_fold_in(s, ...) pith_random_fold_in(PITH_AT(s), __VA_ARGS__)
+#    define pith_key_chain(s, ...)      pith_key_chain(PITH_AT(s), __VA_ARGS__)
+#    define pith_threefry(s, ...)       pith_threefry(PITH_AT(s), __VA_ARGS__)
+#    define pith_random_bits(s, ...)    pith_random_bits(PITH_AT(s), __VA_ARGS__)
+#    define pith_random_uniform(s, ...) pith_random_uniform(PITH_AT(s), __VA_ARGS__)
+#    define pith_random_normal(s, ...)  pith_random_normal(PITH_AT(s), __VA_ARGS__)
+#    define pith_random_truncated_normal(s, ...)                                         \
+        pith_random_truncated_normal(PITH_AT(s), __VA_ARGS__)
+#    define pith_random_integers(s, ...)  pith_random_integers(PITH_AT(s), __VA_ARGS__)
+#    define pith_random_bernoulli(s, ...) pith_random_bernoulli(PITH_AT(s), __VA_ARGS__)
+#    define pith_random_exponential(s, ...)                                              \
+        pith_random_exponential(PITH_AT(s), __VA_ARGS__)
+#    define pith_random_gumbel(s, ...) pith_random_gumbel(PITH_AT(s), __VA_ARGS__)
+#    define pith_random_categorical(s, ...)                                              \
+        pith_random_categorical(PITH_AT(s), __VA_ARGS__)
+#    define pith_random_permutation(s, ...)                                              \
+        pith_random_permutation(PITH_AT(s), __VA_ARGS__)
+#    define pith_random_permute(s, ...) pith_random_permute(PITH_AT(s), __VA_ARGS__)
+#    define pith_random_shuffle(s, ...) pith_random_shuffle(PITH_AT(s), __VA_ARGS__)
+#    define pith_random_choice(s, ...)  pith_random_choice(PITH_AT(s), __VA_ARGS__)
+#endif
+
+#endif

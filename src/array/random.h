@@ -1,0 +1,54 @@
+/* What the files of random numbers share. */
+#ifndef PITH_ARRAY_RANDOM_INTERNAL_H
+#define PITH_ARRAY_RANDOM_INTERNAL_H
+
+#include "array/array_internal.h"
+
+/* One key, u32[2]. */
+pith_status pithp_key_check(pith_scope *s, const pith_array *key, const char *function);
+/* Whether there is such a layout; else the error is set. */
+bool pithp_layout_is(pith_scope *s,
+                     const char *function,
+                     pith_random_layout layout,
+                     bool *original);
+/* The layout that options name; NULL: the default. */
+static inline pith_random_layout pithp_layout_of(const pith_random_options *options) {
+    return options ? options->layout : PITH_RANDOM_PARTITIONABLE;
+}
+/* pith_random_split, bits and uniform (from 0 to 1) on a checked key. Functions that
+ * users call do not call one another: each call takes a call site from the scope. */
+const pith_array *pithp_random_draw(pith_scope *s,
+                                    pithp_primitive primitive,
+                                    const pith_array *key,
+                                    pith_dtype dtype,
+                                    pith_shape shape,
+                                    bool original);
+/* i64 from 0 to below count. */
+const pith_array *pithp_random_integers(pith_scope *s,
+                                        const pith_array *key,
+                                        pith_shape shape,
+                                        int64_t count,
+                                        bool original);
+/* pith_random_gumbel for a function that has entered the scope. */
+const pith_array *pithp_random_gumbel(pith_scope *s,
+                                      const pith_array *key,
+                                      pith_dtype dtype,
+                                      pith_shape shape,
+                                      bool original);
+
+/* A primitive on two operands. */
+static inline const pith_array *pithp_bind_two(pith_scope *s,
+                                               pithp_primitive primitive,
+                                               const pith_array *a,
+                                               const pith_array *b,
+                                               const void *params) {
+    const pith_array *operands[] = {a, b};
+    return a && b ? pithp_bind(s, primitive, 2, operands, params) : NULL;
+}
+/* Give back what may be NULL. */
+static inline void pithp_array_drop_any(pith_scope *s, const pith_array *a) {
+    if (a)
+        pithp_array_drop(s, a);
+}
+
+#endif
