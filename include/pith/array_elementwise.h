@@ -4,6 +4,11 @@
  * array API standard says, and kinds that it leaves undefined (bool with numbers,
  * integers with floats) are PITH_E_DTYPE.
  *
+ * Floats: what IEEE 754 fixes is rounded correctly. Other functions state how far from
+ * the true value they may be on the host, in units in the last place (docs/accuracy.md).
+ * A result depends on the operands alone, not on its place in the array. Subnormal
+ * numbers are not flushed.
+ *
  * Results, scopes and errors: see array.h.
  */
 #ifndef PITH_ARRAY_ELEMENTWISE_H
@@ -33,61 +38,63 @@ PITH_API const pith_array *pith_round(pith_scope *s, const pith_array *a);
 PITH_API const pith_array *pith_trunc(pith_scope *s, const pith_array *a);
 /** Square root, correctly rounded. */
 PITH_API const pith_array *pith_sqrt(pith_scope *s, const pith_array *a);
-/** 1 / sqrt(a). */
+/** 1 / sqrt(a). Within 1.5 ulp (f32), 1.5 ulp (f64). */
 PITH_API const pith_array *pith_rsqrt(pith_scope *s, const pith_array *a);
-/** Cube root. */
+/** Cube root. Within 1.0 ulp (f32), 1.0 ulp (f64). */
 PITH_API const pith_array *pith_cbrt(pith_scope *s, const pith_array *a);
-/** e to the a. */
+/** e to the a. Within 1.0 ulp (f32), 1.0 ulp (f64). */
 PITH_API const pith_array *pith_exp(pith_scope *s, const pith_array *a);
-/** 2 to the a. */
+/** 2 to the a. Within 1.0 ulp (f32), 1.0 ulp (f64). */
 PITH_API const pith_array *pith_exp2(pith_scope *s, const pith_array *a);
-/** exp(a) - 1. */
+/** exp(a) - 1. Within 1.1 ulp (f32), 1.1 ulp (f64). */
 PITH_API const pith_array *pith_expm1(pith_scope *s, const pith_array *a);
-/** Natural logarithm. */
+/** Natural logarithm. Within 1.0 ulp (f32), 1.0 ulp (f64). */
 PITH_API const pith_array *pith_log(pith_scope *s, const pith_array *a);
-/** Logarithm of base 2. */
+/** Logarithm of base 2. Within 1.0 ulp (f32), 1.0 ulp (f64). */
 PITH_API const pith_array *pith_log2(pith_scope *s, const pith_array *a);
-/** Logarithm of base 10. */
+/** Logarithm of base 10. Within 1.0 ulp (f32), 1.0 ulp (f64). */
 PITH_API const pith_array *pith_log10(pith_scope *s, const pith_array *a);
-/** log(1 + a). */
+/** log(1 + a). Within 1.1 ulp (f32), 1.1 ulp (f64). */
 PITH_API const pith_array *pith_log1p(pith_scope *s, const pith_array *a);
-/** Sine, radians. */
+/** Sine, radians. Within 1.0 ulp (f32), 1.0 ulp (f64). */
 PITH_API const pith_array *pith_sin(pith_scope *s, const pith_array *a);
-/** Cosine, radians. */
+/** Cosine, radians. Within 1.0 ulp (f32), 1.0 ulp (f64). */
 PITH_API const pith_array *pith_cos(pith_scope *s, const pith_array *a);
-/** Tangent, radians. */
+/** Tangent, radians. Within 1.1 ulp (f32), 1.1 ulp (f64). */
 PITH_API const pith_array *pith_tan(pith_scope *s, const pith_array *a);
-/** Arc sine. */
+/** Arc sine. Within 1.0 ulp (f32), 1.0 ulp (f64). */
 PITH_API const pith_array *pith_asin(pith_scope *s, const pith_array *a);
-/** Arc cosine. */
+/** Arc cosine. Within 1.0 ulp (f32), 1.0 ulp (f64). */
 PITH_API const pith_array *pith_acos(pith_scope *s, const pith_array *a);
-/** Arc tangent. */
+/** Arc tangent. Within 1.0 ulp (f32), 1.0 ulp (f64). */
 PITH_API const pith_array *pith_atan(pith_scope *s, const pith_array *a);
-/** Hyperbolic sine. */
+/** Hyperbolic sine. Within 1.1 ulp (f32), 1.1 ulp (f64). */
 PITH_API const pith_array *pith_sinh(pith_scope *s, const pith_array *a);
-/** Hyperbolic cosine. */
+/** Hyperbolic cosine. Within 1.1 ulp (f32), 1.1 ulp (f64). */
 PITH_API const pith_array *pith_cosh(pith_scope *s, const pith_array *a);
-/** Hyperbolic tangent. */
+/** Hyperbolic tangent. Within 1.1 ulp (f32), 1.1 ulp (f64). */
 PITH_API const pith_array *pith_tanh(pith_scope *s, const pith_array *a);
-/** Inverse hyperbolic sine. */
+/** Inverse hyperbolic sine. Within 1.1 ulp (f32), 1.1 ulp (f64). */
 PITH_API const pith_array *pith_asinh(pith_scope *s, const pith_array *a);
-/** Inverse hyperbolic cosine. */
+/** Inverse hyperbolic cosine. Within 1.1 ulp (f32), 1.1 ulp (f64). */
 PITH_API const pith_array *pith_acosh(pith_scope *s, const pith_array *a);
-/** Inverse hyperbolic tangent. */
+/** Inverse hyperbolic tangent. Within 1.1 ulp (f32), 1.1 ulp (f64). */
 PITH_API const pith_array *pith_atanh(pith_scope *s, const pith_array *a);
-/** Error function. */
+/** Error function. Within 1.2 ulp (f32), 1.1 ulp (f64). */
 PITH_API const pith_array *pith_erf(pith_scope *s, const pith_array *a);
-/** Complementary error function. */
+/** Complementary error function. Within 1.5 ulp (f32), 1.5 ulp (f64). */
 PITH_API const pith_array *pith_erfc(pith_scope *s, const pith_array *a);
-/** The inverse of erf: infinite at -1 and 1, NaN beyond. */
+/** The inverse of erf: infinite at -1 and 1, NaN beyond. Within 4.0 ulp (f32), 8.0 ulp
+ * (f64). */
 PITH_API const pith_array *pith_erf_inv(pith_scope *s, const pith_array *a);
-/** Logarithm of the absolute value of the gamma function. */
+/** Logarithm of the absolute value of the gamma function. Within 1.0 ulp (f32), 1.0 ulp
+ * (f64) or 5e-8 (f32), 1e-16 (f64) near its zeros. */
 PITH_API const pith_array *pith_lgamma(pith_scope *s, const pith_array *a);
-/** Gamma function. */
+/** Gamma function. Within 1.0 ulp (f32), 2.0 ulp (f64). */
 PITH_API const pith_array *pith_tgamma(pith_scope *s, const pith_array *a);
 /** Derivative of lgamma; of 0 infinite, of negative integers NaN. */
 PITH_API const pith_array *pith_digamma(pith_scope *s, const pith_array *a);
-/** 1 / (1 + exp(-a)). */
+/** 1 / (1 + exp(-a)). Within 2.5 ulp (f32), 2.5 ulp (f64). */
 PITH_API const pith_array *pith_logistic(pith_scope *s, const pith_array *a);
 /** Whether a is NaN; bool. */
 PITH_API const pith_array *pith_is_nan(pith_scope *s, const pith_array *a);
@@ -140,7 +147,7 @@ pith_remainder(pith_scope *s, const pith_array *a, const pith_array *b);
 /** The remainder of truncated division, the sign of a. */
 PITH_API const pith_array *
 pith_fmod(pith_scope *s, const pith_array *a, const pith_array *b);
-/** a to the power b. */
+/** a to the power b. Within 1.0 ulp (f32), 1.0 ulp (f64). */
 PITH_API const pith_array *
 pith_pow(pith_scope *s, const pith_array *a, const pith_array *b);
 /** a * 2^b for integers b, rounded once. */
@@ -149,10 +156,10 @@ pith_ldexp(pith_scope *s, const pith_array *a, const pith_array *b);
 /** log(exp(a) + exp(b)) without overflow. */
 PITH_API const pith_array *
 pith_logaddexp(pith_scope *s, const pith_array *a, const pith_array *b);
-/** The angle of the point (b, a). */
+/** The angle of the point (b, a). Within 1.0 ulp (f32), 1.0 ulp (f64). */
 PITH_API const pith_array *
 pith_atan2(pith_scope *s, const pith_array *a, const pith_array *b);
-/** sqrt(a^2 + b^2) without overflow. */
+/** sqrt(a^2 + b^2) without overflow. Within 0.6 ulp (f32), 0.6 ulp (f64). */
 PITH_API const pith_array *
 pith_hypot(pith_scope *s, const pith_array *a, const pith_array *b);
 /** a with the sign of b. */

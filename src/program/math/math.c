@@ -65,6 +65,32 @@ static f64 mend_lgamma(f64 x) {
     return __builtin_inf();
 }
 
+/* *high + *low times b, nearly exact: Dekker's product, 1971. */
+static void multiply_exactly(f64 *high, f64 *low, f64 b) {
+    const f64 splitter = 0x1.0000002p27, a = *high, product = a * b;
+    const f64 a_head = splitter * a - (splitter * a - a), a_tail = a - a_head;
+    const f64 b_head = splitter * b - (splitter * b - b), b_tail = b - b_head;
+    const f64 error = ((a_head * b_head - product) + a_head * b_tail + a_tail * b_head) +
+                      a_tail * b_tail;
+    *low = *low * b + error;
+    *high = product;
+}
+
+/* SLEEF has few bits of subnormal results: gamma(x + 16) by x (x + 1) ... (x + 15), 2^200
+ * times too great until the end. */
+DECLARE1_ALL(tgamma, u10)
+static f64 mend_tgamma(f64 x) {
+    enum { STEPS = 16 };
+    if (x > 0 || x < -185)
+        return CALL(tgamma, d1, u10, x);
+    const f64 g = CALL(tgamma, d1, u10, x + STEPS) * 0x1p200;
+    f64 high = x, low = 0;
+    for (int i = 1; i < STEPS; i++)
+        multiply_exactly(&high, &low, x + i);
+    const f64 q = g / high;
+    return (q - q * (low / high)) * 0x1p-200;
+}
+
 DECLARE2_ALL(pow, u10)
 static f64 mend_pow(f64 x, f64 y, f64 infinite) {
     const f64 root = CALL(pow, d1, u10, m_abs(x), y / 2);
