@@ -1,0 +1,218 @@
+/* Numbers at the ends: subnormal ones, NaN with payloads, zeros with signs, the least and
+ * greatest integers; in every place of a vector, with one thread and several. */
+#include "pith_test.h"
+
+#include <math.h>
+#include <pith/array.h>
+
+/* Odd, so that every instruction set has a body and a tail. */
+enum { MANY = 1237 };
+
+static const pith_array *repeated(pith_scope *s, pith_dtype dtype, const void *one) {
+    static char bytes[MANY * 8];
+    const size_t size = pith_dtype_size(dtype);
+    for (size_t i = 0; i < MANY; i++)
+        memcpy(bytes + i * size, one, size);
+    return pith_array_copy(s, dtype, PITH_SHAPE(MANY), bytes);
+}
+
+/* Every element of a has exactly these bits. */
+static void expect_bits(pith_scope *s, const pith_array *a, const void *one, int row) {
+    static char got[MANY * 8];
+    pt_ok(s, a);
+    const size_t size = pith_dtype_size(pith_array_spec(a)->dtype);
+    pt_ok(s, pith_read(s, a, got, MANY * size));
+    for (size_t i = 0; i < MANY; i++)
+        cr_assert(memcmp(got + i * size, one, size) == 0, "row %d, element %zu", row, i);
+}
+
+#define F64(x) repeated(s, PITH_F64, &(double){x})
+#define F32(x) repeated(s, PITH_F32, &(float){x})
+
+/* ---- Subnormal numbers ---- */
+
+Test(extremes, subnormal_numbers_are_not_flushed) {
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    const struct {
+        const pith_array *got;
+        double want;
+    } doubles[] = {
+        {pith_add(s, F64(0x1p-1074), F64(0x1p-1074)), 0x1p-1073},
+        {pith_sub(s, F64(0x1.8p-1022), F64(0x1p-1022)), 0x1p-1023},
+        {pith_mul(s, F64(0x1p-1022), F64(0.5)), 0x1p-1023},
+        {pith_div(s, F64(0x1p-1022), F64(0x1p52)), 0x1p-1074},
+        {pith_mul(s, F64(0x1p-1074), F64(0x1p1000)), 0x1p-74},
+        {pith_sqrt(s, F64(0x1p-1074)), 0x1p-537},
+        {pith_neg(s, F64(0x1p-1074)), -0x1p-1074},
+        {pith_maximum(s, F64(0x1p-1074), F64(0)), 0x1p-1074},
+        {pith_nextafter(s, F64(0), F64(1)), 0x1p-1074},
+        {pith_exp(s, F64(-745)), 0x1p-1074},
+        {pith_sin(s, F64(0x1p-1060)), 0x1p-1060},
+        {pith_cast(s, F32(0x1p-149f), PITH_F64), 0x1p-149},
+        {pith_cast(s, pith_less(s, F64(0), F64(0x1p-1074)), PITH_F64), 1},
+    };
+    const struct {
+        const pith_array *got;
+        float want;
+    } floats[] = {
+        {pith_add(s, F32(0x1p-149f), F32(0x1p-149f)), 0x1p-148f},
+        {pith_mul(s, F32(0x1p-126f), F32(0.5f)), 0x1p-127f},
+        {pith_div(s, F32(0x1p-126f), F32(8)), 0x1p-129f},
+        {pith_cast(s, F64(0x1p-149), PITH_F32), 0x1p-149f},
+        {pith_cast(s, F64(0x1.8p-150), PITH_F32), 0x1p-149f},
+        {pith_cast(s, pith_cast(s, F32(0x1p-24f), PITH_F16), PITH_F32), 0x1p-24f},
+        {pith_cast(s, pith_cast(s, F32(0x1p-133f), PITH_BF16), PITH_F32), 0x1p-133f},
+        {pith_exp2(s, F32(-149)), 0x1p-149f},
+        {pith_tanh(s, F32(0x1p-140f)), 0x1p-140f},
+    };
+    for (size_t i = 0; i < sizeof doubles / sizeof *doubles; i++)
+        expect_bits(s, doubles[i].got, &doubles[i].want, (int)i);
+    for (size_t i = 0; i < sizeof floats / sizeof *floats; i++)
+        expect_bits(s, floats[i].got, &floats[i].want, (int)i);
+    cr_expect(pith_read_f64(s, pith_sum(s, F64(0x1p-1074), PITH_ALL_AXES)) ==
+              MANY * 0x1p-1074);
+    cr_expect(pith_read_f64(s, pith_slice_at(s, pith_cumsum(s, F32(0x1p-149f), 0, NULL),
+                                             0, -1)) == MANY * 0x1p-149);
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
+/* ---- NaN and signs ---- */
+
+Test(extremes, payloads_of_nan_and_signs_of_zero_move_unchanged) {
+    static const uint64_t nan64[] = {0x7FF8000000ABCDEF, 0xFFF0000000000001,
+                                     0x8000000000000000},
+                          kept64[] = {0x7FF8000000ABCDEF, 0x7FF0000000000001, 0};
+    static const uint32_t nan32[] = {0x7FC0ABCD, 0xFF800001, 0x80000000};
+    const uint64_t sign = (uint64_t)1 << 63;
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    const pith_array *index = pith_arange(s, PITH_I64, MANY);
+    const pith_array *yes = pith_equal(s, index, index);
+    for (int k = 0; k < 3; k++) {
+        const pith_array *a = repeated(s, PITH_F64, &nan64[k]),
+                         *f = repeated(s, PITH_F32, &nan32[k]);
+        const uint64_t negated = nan64[k] ^ sign;
+        expect_bits(s, pith_where(s, yes, a, F64(1)), &nan64[k], k);
+        expect_bits(s, pith_where(s, pith_logical_not(s, yes), F32(1), f), &nan32[k], k);
+        expect_bits(s, pith_take(s, a, index, NULL), &nan64[k], k);
+        expect_bits(s, pith_flip(s, f, PITH_ALL_AXES), &nan32[k], k);
+        expect_bits(s, pith_scatter_set(s, F64(0), index, a, NULL), &nan64[k], k);
+        expect_bits(s, pith_neg(s, a), &negated, k);
+        expect_bits(s, pith_abs(s, a), &kept64[k], k);
+        expect_bits(s, pith_copysign(s, pith_abs(s, a), a), &nan64[k], k);
+        expect_bits(s, pith_sort(s, a, 0, NULL), &nan64[k], k);
+    }
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
+Test(extremes, zeros_keep_their_signs) {
+    static const double minus = -0.0, plus = 0.0;
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    const pith_array *minuses[] = {pith_mul(s, F64(0), F64(-1)),
+                                   pith_div(s, F64(-1), F64((double)INFINITY)),
+                                   pith_sqrt(s, F64(-0.0)),
+                                   pith_round(s, F64(-0.3)),
+                                   pith_ceil(s, F64(-0.9)),
+                                   pith_trunc(s, F64(-0.9)),
+                                   pith_fmod(s, F64(-4), F64(2)),
+                                   pith_sin(s, F64(-0.0)),
+                                   pith_asinh(s, F64(-0.0)),
+                                   pith_log1p(s, F64(-0.0)),
+                                   pith_expm1(s, F64(-0.0)),
+                                   pith_cbrt(s, F64(-0.0)),
+                                   pith_erf(s, F64(-0.0)),
+                                   pith_erf_inv(s, F64(-0.0)),
+                                   pith_cast(s, F32(-0.0f), PITH_F64)};
+    const pith_array *pluses[] = {
+        pith_add(s, F64(-0.0), F64(0)), pith_sub(s, F64(1), F64(1)),
+        pith_remainder(s, F64(-4), F64(2)), pith_mul(s, F64(-0.0), F64(-1))};
+    for (size_t i = 0; i < sizeof minuses / sizeof *minuses; i++)
+        expect_bits(s, minuses[i], &minus, (int)i);
+    for (size_t i = 0; i < sizeof pluses / sizeof *pluses; i++)
+        expect_bits(s, pluses[i], &plus, (int)i);
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
+/* ---- Integers ---- */
+
+#define ENDS(DTYPE, type, least, greatest)                                               \
+    {                                                                                    \
+        const type low = least, high = greatest, none = 0, all = (type)-1;               \
+        const pith_array *l = repeated(s, DTYPE, &low), *h = repeated(s, DTYPE, &high),  \
+                         *m = repeated(s, DTYPE, &all), *one = pith_ones(s, DTYPE, n),   \
+                         *zero = pith_zeros(s, DTYPE, n);                                \
+        expect_bits(s, pith_add(s, h, one), &low, 0);                                    \
+        expect_bits(s, pith_sub(s, l, one), &high, 1);                                   \
+        expect_bits(s, pith_mul(s, l, m), low ? &low : &none, 2);                        \
+        expect_bits(s, pith_floor_divide(s, l, m), low ? &low : &none, 3);               \
+        expect_bits(s, pith_floor_divide(s, h, zero), &none, 4);                         \
+        expect_bits(s, pith_remainder(s, l, m), &none, 5);                               \
+        expect_bits(s, pith_fmod(s, h, zero), &none, 6);                                 \
+        expect_bits(s, pith_neg(s, l), low ? &low : &none, 7);                           \
+        expect_bits(s, pith_abs(s, l), low ? &low : &none, 8);                           \
+        expect_bits(s, pith_shift_left(s, h, h), &none, 9);                              \
+        expect_bits(s, pith_shift_right(s, l, h), low ? &all : &none, 10);               \
+        expect_bits(s, pith_maximum(s, l, h), &high, 11);                                \
+        expect_bits(s, pith_cast(s, F64((double)INFINITY), DTYPE), &high, 12);           \
+        expect_bits(s, pith_cast(s, F64(-(double)INFINITY), DTYPE), &low, 13);           \
+        expect_bits(s, pith_cast(s, F32(1e30f), DTYPE), &high, 14);                      \
+        expect_bits(s, pith_cast(s, F64((double)NAN), DTYPE), &none, 15);                \
+    }
+
+Test(extremes, integers_wrap_and_casts_saturate) {
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    const pith_shape n = PITH_SHAPE(MANY);
+    ENDS(PITH_I8, int8_t, INT8_MIN, INT8_MAX)
+    ENDS(PITH_I16, int16_t, INT16_MIN, INT16_MAX)
+    ENDS(PITH_I32, int32_t, INT32_MIN, INT32_MAX)
+    ENDS(PITH_I64, int64_t, INT64_MIN, INT64_MAX)
+    ENDS(PITH_U8, uint8_t, 0, UINT8_MAX)
+    ENDS(PITH_U16, uint16_t, 0, UINT16_MAX)
+    ENDS(PITH_U32, uint32_t, 0, UINT32_MAX)
+    ENDS(PITH_U64, uint64_t, 0, UINT64_MAX)
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
+/* ---- Threads ---- */
+
+typedef const pith_array *(*unary)(pith_scope *s, const pith_array *a);
+
+static void apply_all(int threads, pith_dtype dtype, char *to, size_t bytes, int64_t n) {
+#define X(name) (pith_##name)
+    static const unary functions[] = {
+        X(exp),  X(exp2), X(expm1), X(log),    X(log2),   X(log10),   X(log1p),
+        X(sin),  X(cos),  X(tan),   X(asin),   X(acos),   X(atan),    X(sinh),
+        X(cosh), X(tanh), X(asinh), X(acosh),  X(atanh),  X(cbrt),    X(erf),
+        X(erfc), X(sqrt), X(rsqrt), X(lgamma), X(tgamma), X(erf_inv), X(logistic)};
+#undef X
+    pith_runtime *rt =
+        pith_open(&(pith_open_options){.device = "host", .threads = threads});
+    pith_scope *s = pith_scope_open(rt);
+    const pith_array *x =
+        pith_random_uniform(s, pith_random_key(s, 4), dtype, PITH_SHAPE(n), -3, 3, NULL);
+    for (size_t k = 0; k < sizeof functions / sizeof *functions; k++)
+        pt_ok(s, pith_read(s, functions[k](s, x), to + k * bytes, bytes));
+    pith_scope_close(s);
+    pith_close(rt);
+}
+
+Test(extremes, results_do_not_depend_on_threads) {
+    enum { N = 100003, FUNCTIONS = 28 };
+    for (int k = 0; k < 2; k++) {
+        const pith_dtype dtype = k ? PITH_F32 : PITH_F64;
+        const size_t bytes = N * pith_dtype_size(dtype);
+        char *alone = malloc(FUNCTIONS * bytes), *together = malloc(FUNCTIONS * bytes);
+        apply_all(1, dtype, alone, bytes, N);
+        apply_all(5, dtype, together, bytes, N);
+        cr_expect(memcmp(alone, together, FUNCTIONS * bytes) == 0);
+        free(alone);
+        free(together);
+    }
+}
