@@ -352,20 +352,24 @@ const pith_array *pith_random_bernoulli(pith_scope *s,
                                         const pith_array *p,
                                         pith_shape shape,
                                         const pith_random_options *options) {
+    char first[PITHP_SPEC_TEXT_BYTES], second[PITHP_SPEC_TEXT_BYTES];
     if (!pithp_enter(s) ||
         pithp_array_check(s, p, "pith_random_bernoulli", "p") != PITH_OK)
         return NULL;
     const pith_array *u = uniform(s, "pith_random_bernoulli", key,
                                   pithp_array_spec(p)->dtype, shape, 0, 1, options);
     const pith_array *drawn = pithp_bind_two(s, PITHP_OP_LT, u, p, NULL);
-    pithp_array_drop_any(s, u);
-    if (drawn &&
-        pithp_array_spec(drawn)->rank != pithp_array_spec(key)->rank - 1 + shape.rank) {
+    const bool fits = drawn &&
+                      pithp_array_spec(drawn)->rank == pithp_array_spec(u)->rank &&
+                      memcmp(pithp_array_spec(drawn)->shape, pithp_array_spec(u)->shape,
+                             (size_t)pithp_array_spec(u)->rank * sizeof(int64_t)) == 0;
+    if (drawn && !fits)
         pithp_fail(s, PITH_E_SHAPE, NULL,
-                   "pith_random_bernoulli: p: its rank is greater than the shape's");
-        return NULL;
-    }
-    return drawn;
+                   "pith_random_bernoulli: p: %s does not broadcast to the draws' %s",
+                   pithp_spec_print(pithp_array_spec(p), first),
+                   pithp_spec_print(pithp_array_spec(u), second));
+    pithp_array_drop_any(s, u);
+    return fits ? drawn : NULL;
 }
 
 /* ---- Truncated normal numbers ---- */

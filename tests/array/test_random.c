@@ -307,6 +307,10 @@ Test(random, refuses) {
              pith_random_choice(s, key, 3, n,
                                 &(pith_choice_options){.weights = pith_f64(s, 1)}));
     pt_fails(PITH_E_DTYPE, s, pith_random_bernoulli(s, key, pith_i32(s, 1), n, NULL));
+    const pith_array *p = pith_zeros(s, PITH_F32, PITH_SHAPE(4, 1));
+    pt_fails(PITH_E_SHAPE, s, pith_random_bernoulli(s, key, p, n, NULL));
+    pt_fails(PITH_E_SHAPE, s, pith_random_bernoulli(s, key, p, PITH_SHAPE(1, 1), NULL));
+    pt_says("p: f32[4,1] does not broadcast to the draws' f32[1,1]");
     pith_scope_close(s);
     pt_close(rt);
 }
