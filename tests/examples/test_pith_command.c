@@ -232,6 +232,42 @@ Test(pith_command, shows_the_elements_of_a_leaf) {
     end();
 }
 
+static bool save_member(const Sim *sim, int64_t step) {
+    return pith_save(s, sim, "a.json", &(pith_save_options){.keep = 9, .step = step});
+}
+
+Test(pith_command, logs_a_series) {
+    begin();
+    Sim sim = *make_sim(s, 100, 1);
+    pt_ok(s, save_member(pith_freeze(s, Sim, &sim), 0));
+    pt_ok(s, save_member(pith_freeze(s, Sim, &sim), 10));
+    sim.energy = pith_f64(s, 3);
+    sim.timestep = 0.25;
+    pt_ok(s, save_member(pith_freeze(s, Sim, &sim), 20));
+    const Sim *other = make_sim(s, 100, 2);
+    sim.atoms = other->atoms;
+    sim.neighbour = other->neighbour;
+    sim.energy = other->energy;
+    sim.label = "other";
+    pt_ok(s, save_member(pith_freeze(s, Sim, &sim), 30));
+    sim.spare = other->atoms;
+    pt_ok(s, save_member(pith_freeze(s, Sim, &sim), 40));
+    expect(0, "log a.*.json", "a.000001.json step 0 5", " KiB 3 leaves\n",
+           "a.000002.json step 10 ", " KiB nothing changed\n", "a.000003.json step 20 ",
+           " .timestep, .energy\n", "a.000004.json step 30 ",
+           " .label, .atoms.position, .neighbour and 1 more\n", "a.000005.json step 40 ",
+           " another structure\n");
+    ct_write("a.000002.json", "{}", 2);
+    expect(1, "log a.*.json",
+           "a.000002.json damaged: \"a.000002.json\" is no pith checkpoint",
+           "a.000003.json step 20 ", " .timestep, .energy\n");
+    expect(2, "log a.000001.json nothing.json", "cannot open \"nothing.json\"",
+           "a.000001.json step 0");
+    expect(2, "log", "pith log: takes files");
+    expect(2, "log --frob a", "unknown option \"--frob\"");
+    end();
+}
+
 Test(pith_command, says_what_is_wrong_with_its_arguments) {
     begin();
     expect(0, "--help", "pith show FILE", "Exit codes:");

@@ -18,6 +18,7 @@ static const char usage[] =
     "      --rtol X --atol X  |a - b| <= atol + rtol * |b| counts as equal (both 0)\n"
     "      --bits             -0.0 differs from 0.0, and NaNs by their bits\n"
     "      --worst N          the N worst elements of a leaf (1)\n"
+    "  pith log FILE...       a line each: step, size, what changed since the one before\n"
     "  pith verify FILE...    whether checkpoints are intact\n"
     "\n"
     "  --color WHEN           auto (a terminal, and NO_COLOR not set), always, never\n"
@@ -29,7 +30,10 @@ static const char usage[] =
 static const struct {
     const char *name;
     int (*run)(pith_scope *s, char **arguments);
-} verbs[] = {{"show", verb_show}, {"diff", verb_diff}, {"verify", verb_verify}};
+} verbs[] = {{"show", verb_show},
+             {"diff", verb_diff},
+             {"log", verb_log},
+             {"verify", verb_verify}};
 
 bool option_value(char ***argument, const char *name, const char **value) {
     const size_t n = strlen(name);

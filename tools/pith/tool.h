@@ -98,6 +98,7 @@ int show_leaf(pith_scope *s, const rows *r, int64_t node, const leaf_options *o)
 
 int verb_show(pith_scope *s, char **arguments);
 int verb_diff(pith_scope *s, char **arguments);
+int verb_log(pith_scope *s, char **arguments);
 int verb_verify(pith_scope *s, char **arguments);
 
 /* An option with a value, "--name value" or "--name=value": moves *argument to it. */
