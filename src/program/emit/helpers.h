@@ -363,7 +363,7 @@ M_FN f64 M_NAME(m_digamma, f64)(f64 x) {
     if (x == 0)
         return m_copysign(1 / m_abs(x), -x);
     if ((x < 0 && x == m_floor(x)) || x != x)
-        return x + (f64)__builtin_nan("");
+        return x + m_from_bits_u64((u64)0x7FF8 << 48);
     f64 y = x, sum = 0;
     if (x <= -1) {
         y = 1 - x;
