@@ -73,7 +73,7 @@ PITH_BEGIN
 /**
  * Running sums along an axis: a's dtype (bool: i64).
  *
- * Order: blocks of 512 elements, summed one after the other; to each the sum of the
+ * Order: blocks of 480 elements, summed one after the other; to each the sum of the
  * blocks before it is added. A function of the place alone: the same bits on every
  * backend and number of threads. f16, bf16 and f32 are summed in f64 and rounded where
  * they are stored; integers wrap.

@@ -1,10 +1,16 @@
-/* cumsum, cumprod, cummin, cummax, cumlogsumexp along one axis, one element after the
- * other. Sums and products of f16, bf16 and f32 run in f64 and are rounded where they are
- * stored; integers wrap. */
+/* cumsum, cumprod, cummin, cummax, cumlogsumexp along one axis. Elements of a block of
+ * 480 are combined one after the other; what is stored is that combined with the blocks
+ * before, which are combined in order. Sums and products of f16, bf16 and f32 run in f64
+ * and are rounded where they are stored; integers wrap. */
 #include "program/block/block.h"
 #include "program/rules.h"
 
-enum { LINES = 64 }; /* that run side by side where they are neighbours in memory */
+enum {
+    LINES = 64, /* that run side by side where they are neighbours in memory */
+    BLOCK =
+        480,   /* elements; of f64, not a multiple of the distance at which caches meet */
+    GROUP = 4, /* blocks */
+};
 
 typedef struct {
     const void *from;
@@ -33,7 +39,53 @@ PITHP_NO_TEMPORARY(scan)
 
 /* ---- One scan: an accumulator of type A goes along, by COMBINE(so far, next) ---- */
 
+/* A line whose elements are neighbours. Four blocks go side by side, so that none waits
+ * for its own last sum. */
+#define ALONE(name, dt, A, COMBINE)                                                      \
+    static inline __attribute__((always_inline)) void name##_alone_##dt(                 \
+        const dt *from, dt *to, int64_t extent, int64_t step) {                          \
+        A local[GROUP * BLOCK], offset = 0;                                              \
+        for (int64_t at = 0; at < extent; at += GROUP * BLOCK) {                         \
+            const int64_t left = extent - at, n = GROUP * BLOCK;                         \
+            if (left >= n) {                                                             \
+                A sofar[GROUP];                                                          \
+                for (int64_t g = 0; g < GROUP; g++)                                      \
+                    local[g * BLOCK] = sofar[g] =                                        \
+                        (A)LOAD_##dt(from[(at + g * BLOCK) * step]);                     \
+                for (int64_t i = 1; i < BLOCK; i++)                                      \
+                    for (int64_t g = 0; g < GROUP; g++) {                                \
+                        const A next = (A)LOAD_##dt(from[(at + g * BLOCK + i) * step]);  \
+                        sofar[g] = (A)(COMBINE(sofar[g], next));                         \
+                        local[g * BLOCK + i] = sofar[g];                                 \
+                    }                                                                    \
+            } else {                                                                     \
+                for (int64_t i = 0; i < left; i++) {                                     \
+                    const A next = (A)LOAD_##dt(from[(at + i) * step]);                  \
+                    local[i] = i % BLOCK ? (A)(COMBINE(local[i - 1], next)) : next;      \
+                }                                                                        \
+            }                                                                            \
+            for (int64_t b = 0; b < GROUP && b * BLOCK < left; b++) {                    \
+                const A *here = local + b * BLOCK;                                       \
+                const int64_t rest = left - b * BLOCK, m = rest < BLOCK ? rest : BLOCK;  \
+                const bool first = at + b == 0;                                          \
+                dt *out = to + (at + b * BLOCK) * step;                                  \
+                if (first) {                                                             \
+                    for (int64_t i = 0; i < m; i++)                                      \
+                        out[i * step] = KEEP_##A##_##dt(here[i]);                        \
+                } else {                                                                 \
+                    PITHP_SIMD                                                           \
+                    for (int64_t i = 0; i < m; i++) {                                    \
+                        const A all = (A)(COMBINE(offset, here[i]));                     \
+                        out[i * step] = KEEP_##A##_##dt(all);                            \
+                    }                                                                    \
+                }                                                                        \
+                offset = first ? here[m - 1] : (A)(COMBINE(offset, here[m - 1]));        \
+            }                                                                            \
+        }                                                                                \
+    }
+
 #define SCAN(name, dt, A, COMBINE)                                                       \
+    ALONE(name, dt, A, COMBINE)                                                          \
     static void name##_##dt(const void *args, int64_t begin, int64_t end) {              \
         const scan_args *a = args;                                                       \
         for (int64_t line = begin; line < end;) {                                        \
@@ -46,30 +98,40 @@ PITHP_NO_TEMPORARY(scan)
             const int64_t start = a->reverse ? base + (a->extent - 1) * a->inner : base; \
             const dt *from = (const dt *)a->from + start;                                \
             dt *to = (dt *)a->to + start;                                                \
-            if (a->inner == 1) { /* one line: the accumulator stays in a register */     \
-                A alone = (A)LOAD_##dt(*from);                                           \
-                *to = KEEP_##A##_##dt(alone);                                            \
-                for (int64_t i = 1; i < a->extent; i++) {                                \
-                    const A next = (A)LOAD_##dt(from[i * step]);                         \
-                    alone = (A)(COMBINE(alone, next));                                   \
-                    to[i * step] = KEEP_##A##_##dt(alone);                               \
-                }                                                                        \
+            if (a->inner == 1) {                                                         \
+                if (a->reverse)                                                          \
+                    name##_alone_##dt(from, to, a->extent, -1);                          \
+                else                                                                     \
+                    name##_alone_##dt(from, to, a->extent, 1);                           \
                 line++;                                                                  \
                 continue;                                                                \
             }                                                                            \
-            A sofar[LINES];                                                              \
-            for (int64_t j = 0; j < width; j++) {                                        \
-                sofar[j] = (A)LOAD_##dt(from[j]);                                        \
-                to[j] = KEEP_##A##_##dt(sofar[j]);                                       \
-            }                                                                            \
-            for (int64_t i = 1; i < a->extent; i++) {                                    \
-                from += step;                                                            \
-                to += step;                                                              \
-                PITHP_SIMD                                                               \
-                for (int64_t j = 0; j < width; j++) {                                    \
-                    const A next = (A)LOAD_##dt(from[j]);                                \
-                    sofar[j] = (A)(COMBINE(sofar[j], next));                             \
-                    to[j] = KEEP_##A##_##dt(sofar[j]);                                   \
+            A sofar[LINES] = {0}, offset[LINES] = {0};                                   \
+            for (int64_t i = 0; i < a->extent; i++, from += step, to += step) {          \
+                if (i % BLOCK == 0) { /* what is whole goes to the offsets */            \
+                    for (int64_t j = 0; j < width; j++) {                                \
+                        if (i > 0)                                                       \
+                            offset[j] = i == BLOCK ? sofar[j]                            \
+                                                   : (A)(COMBINE(offset[j], sofar[j]));  \
+                        sofar[j] = (A)LOAD_##dt(from[j]);                                \
+                    }                                                                    \
+                } else {                                                                 \
+                    PITHP_SIMD                                                           \
+                    for (int64_t j = 0; j < width; j++) {                                \
+                        const A next = (A)LOAD_##dt(from[j]);                            \
+                        sofar[j] = (A)(COMBINE(sofar[j], next));                         \
+                    }                                                                    \
+                }                                                                        \
+                if (i < BLOCK) {                                                         \
+                    PITHP_SIMD                                                           \
+                    for (int64_t j = 0; j < width; j++)                                  \
+                        to[j] = KEEP_##A##_##dt(sofar[j]);                               \
+                } else {                                                                 \
+                    PITHP_SIMD                                                           \
+                    for (int64_t j = 0; j < width; j++) {                                \
+                        const A all = (A)(COMBINE(offset[j], sofar[j]));                 \
+                        to[j] = KEEP_##A##_##dt(all);                                    \
+                    }                                                                    \
                 }                                                                        \
             }                                                                            \
             line += width;                                                               \

@@ -2,7 +2,7 @@
  * in whose order it belongs; keys that are equal are elements that are equal, so -0 has
  * the key of 0 and every NaN that of the greatest. sort turns keys back into elements,
  * and puts zeros and NaNs back as they were given. */
-#include "program/rules.h"
+#include "program/sort.h"
 
 #include <string.h>
 
@@ -35,70 +35,17 @@ size_t pithp_temporary_sort(const pithp_call *call, const pith_spec *result) {
     if (x->shape[p->axis] <= FEW)
         return 0;
     const size_t places = call->primitive == PITHP_OP_ARGSORT ? sizeof(int64_t) : 0;
-    return (size_t)result->count * 2 * (pith_dtype_size(x->dtype) + places);
-}
-
-/* The kinds of element, as keys see them. */
-typedef enum { UNSIGNED, SIGNED, FLOAT } key_kind;
-
-static key_kind kind_of(pith_dtype dtype) {
-    return pith_dtype_is_float(dtype)     ? FLOAT
-           : pithp_dtype_is_signed(dtype) ? SIGNED
-                                          : UNSIGNED;
-}
-
-/* Bits above which only a NaN's magnitude lies. */
-static uint64_t infinity_of(pith_dtype dtype) {
-    switch (dtype) {
-        case PITH_F16:
-            return 0x7c00;
-        case PITH_BF16:
-            return 0x7f80;
-        case PITH_F32:
-            return 0x7f800000;
-        case PITH_F64:
-            return 0x7ff0000000000000;
-        case PITH_DTYPE_NONE:
-        case PITH_BOOL:
-        case PITH_I8:
-        case PITH_I16:
-        case PITH_I32:
-        case PITH_I64:
-        case PITH_U8:
-        case PITH_U16:
-        case PITH_U32:
-        case PITH_U64:
-            break;
-    }
-    return 0;
+    const size_t size = pith_dtype_size(x->dtype);
+    return (size_t)result->count * 2 * (size + places) +
+           (pithp_sorts_long(x->count, x->shape[p->axis], size)
+                ? pithp_long_sort_bytes() + 64
+                : 0);
 }
 
 /* Everything for keys of one width. Passes run over digits of `bits` bits; counts of all
  * digits are made in one pass over the keys, and a digit that all keys share moves
  * nothing. */
 #define WIDTH(K, BITS)                                                                   \
-    static inline K key_##K(K x, key_kind kind, K infinity, bool descending) {           \
-        const K sign = (K)1 << (BITS - 1);                                               \
-        K key = x;                                                                       \
-        if (kind == SIGNED) {                                                            \
-            key = x ^ sign;                                                              \
-        } else if (kind == FLOAT) {                                                      \
-            const K magnitude = x & (K)~sign;                                            \
-            key = magnitude > infinity ? (K) ~(K)0                                       \
-                  : magnitude == 0     ? sign                                            \
-                  : x & sign           ? (K)~x                                           \
-                                       : (K)(x | sign);                                            \
-        }                                                                                \
-        return descending ? (K)~key : key;                                               \
-    }                                                                                    \
-    static inline K element_##K(K key, key_kind kind, bool descending) {                 \
-        const K sign = (K)1 << (BITS - 1);                                               \
-        key = descending ? (K)~key : key;                                                \
-        return kind == UNSIGNED ? key                                                    \
-               : kind == SIGNED ? (K)(key ^ sign)                                        \
-               : key & sign     ? (K)(key ^ sign)                                        \
-                                : (K)~key;                                                   \
-    }                                                                                    \
     static void insert_##K(K *keys, int64_t *places, int64_t n) {                        \
         for (int64_t i = 1; i < n; i++) {                                                \
             const K key = keys[i];                                                       \
@@ -244,6 +191,21 @@ static const pithp_host_loop *loops_of(size_t size, bool argsort) {
     }
 }
 
+/* Lines that are few and long, one after the other. */
+static pith_status
+sort_long_lines(const pithp_call *call, const sort_args *a, const pithp_sink *sink) {
+    const int64_t size = (int64_t)pith_dtype_size(a->dtype);
+    const int64_t to_size = call->primitive == PITHP_OP_ARGSORT ? 8 : size;
+    pith_status rc = PITH_OK;
+    for (int64_t line = 0; line < a->count / a->extent && !rc; line++) {
+        const int64_t base = line / a->inner * a->extent * a->inner + line % a->inner;
+        rc = pithp_emit_long_sort(sink, call, a->from + base * size,
+                                  (char *)a->to + base * to_size, a->temporary, a->extent,
+                                  a->inner);
+    }
+    return rc;
+}
+
 pith_status pithp_lower_sort(const pithp_call *call,
                              const pith_spec *result,
                              const pithp_memory *memory,
@@ -262,6 +224,8 @@ pith_status pithp_lower_sort(const pithp_call *call,
                    .descending = p->descending};
     for (int d = p->axis + 1; d < x->rank; d++)
         a.inner *= x->shape[d];
+    if (pithp_sorts_long(x->count, a.extent, pith_dtype_size(x->dtype)))
+        return sort_long_lines(call, &a, sink);
     const int64_t grain = 4096 / a.extent + 1;
     return pithp_emit(
         sink, pithp_rows[call->primitive].name,

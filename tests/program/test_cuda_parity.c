@@ -209,8 +209,8 @@ static void scan_all(const pith_spec *spec, const void *data, bool special) {
 }
 
 Test(cuda_parity, scans) {
-    static const int64_t shapes[][4] = {
-        {1, 1}, {1, 0}, {1, 1000}, {2, 7, 5}, {3, 3, 70, 2}};
+    static const int64_t shapes[][4] = {{1, 1},    {1, 0},    {1, 480},
+                                        {1, 5000}, {2, 7, 5}, {3, 3, 1000, 2}};
     over(shapes, PITHP_COUNT(shapes), scan_all);
     cr_assert_gt(compared, 500);
 }

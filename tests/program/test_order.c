@@ -128,3 +128,82 @@ Test(order, carries_running_sums_in_double) {
     cr_assert(memcmp(c.out, want, sizeof want) == 0);
     call_free(&c);
 }
+
+/* A prefix of a scan is the scan of the prefix, to the bit, wherever blocks end. */
+Test(order, scans_depend_on_the_place_alone) {
+    enum { N = 4000 };
+    static double x[N], whole[N];
+    for (int i = 0; i < N; i++)
+        x[i] = (double)noise() * (noise() % 3 ? 1e-9 : 1.0) - 1e8;
+    for (int n = N; n > 0; n -= n > 1000 ? 997 : 61) {
+        const pith_spec spec = {PITH_F64, 1, {n}, n, (size_t)n * sizeof *x};
+        const pithp_scan_params p = {0, false};
+        call c = {.primitive = PITHP_OP_CUMSUM,
+                  .count = 1,
+                  .specs = {&spec},
+                  .data = {x},
+                  .params = &p};
+        cr_assert(call_run(&c) == PITH_OK);
+        if (n == N)
+            memcpy(whole, c.out, sizeof whole);
+        cr_assert(memcmp(c.out, whole, spec.bytes) == 0, "%d elements", n);
+        long double exact = 0;
+        for (int i = 0; i < n; i++) {
+            exact += (long double)x[i];
+            cr_assert(fabsl(exact - (long double)whole[i]) <= 1e-15L * 1e9L * (i + 1));
+        }
+        call_free(&c);
+    }
+}
+
+/* Lines long enough for many threads, of every width, sorted as short ones are: elements
+ * with their signs of zero and payloads, places stable. */
+Test(order, sorts_lines_for_many_threads) {
+    enum { N = 70001 };
+    static const pith_dtype dtypes[] = {PITH_I32, PITH_U32, PITH_F32,
+                                        PITH_I64, PITH_U64, PITH_F64};
+    static uint64_t x[N], sorted[N];
+    static uint8_t seen[N];
+    for (int k = 0; k < 24; k++) {
+        const pith_dtype dtype = dtypes[k % 6];
+        const size_t size = pith_dtype_size(dtype);
+        const pithp_sort_params p = {0, k / 6 % 2};
+        for (int i = 0; i < N; i++) {
+            const uint64_t bits =
+                k < 12 ? (uint64_t)noise() << 32 | noise() : noise() % 50;
+            memcpy((char *)x + (size_t)i * size, &bits, size);
+        }
+        const pith_spec spec = {dtype, 1, {N}, N, N * size};
+        call c = {.primitive = PITHP_OP_ARGSORT,
+                  .count = 1,
+                  .specs = {&spec},
+                  .data = {x},
+                  .params = &p,
+                  .split = 3};
+        cr_assert(call_run(&c) == PITH_OK);
+        const int64_t *at = c.out;
+        memset(seen, 0, sizeof seen);
+        for (int i = 0; i < N; i++) {
+            cr_assert(at[i] >= 0 && at[i] < N && !seen[at[i]]++);
+            memcpy((char *)sorted + (size_t)i * size, (char *)x + (size_t)at[i] * size,
+                   size);
+        }
+        for (int i = 1; i < N; i++) {
+            double a, b; /* enough to see the order of what differs much */
+            pithp_cast_block(PITHP_ISA_BASE, dtype, PITH_F64)(
+                &a, (char *)sorted + (size_t)(i - 1) * size, NULL, NULL, 1);
+            pithp_cast_block(PITHP_ISA_BASE, dtype, PITH_F64)(
+                &b, (char *)sorted + (size_t)i * size, NULL, NULL, 1);
+            const double less = p.descending ? b : a, more = p.descending ? a : b;
+            cr_assert(less <= more || isnan(more));
+            cr_assert(memcmp((char *)sorted + (size_t)(i - 1) * size,
+                             (char *)sorted + (size_t)i * size, size) != 0 ||
+                      at[i - 1] < at[i]);
+        }
+        call_free(&c);
+        c.primitive = PITHP_OP_SORT;
+        cr_assert(call_run(&c) == PITH_OK);
+        cr_assert(memcmp(c.out, sorted, N * size) == 0, "%s", pith_dtype_name(dtype));
+        call_free(&c);
+    }
+}

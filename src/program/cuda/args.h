@@ -77,6 +77,8 @@ typedef struct pithp_cuda_scan_args {
     const void *from;
     void *to;
     int64_t outer, length, inner;
+    int64_t blocks;    /* of 480 elements of the length */
+    uint64_t *partial; /* of every line, its blocks; not used where there is one */
     int32_t dtype;
     int32_t operation; /* 0 sum, 1 prod, 2 min, 3 max, 6 log of the sum of exp */
     int32_t reverse;

@@ -1,10 +1,10 @@
-/* Scans and sorts on CUDA. A scan is a thread a line: each float of a running sum is the
- * rounded sum of all before it, in order. A sort makes runs of 16 and merges them; what
- * is sorted is places, so that results are elements as they were given. */
+/* Scans and sorts on CUDA. A scan goes by blocks in the order of scan.c. A sort makes
+ * runs of 16 and merges them; what is sorted is places, so that results are elements as
+ * they were given. */
 #include "program/cuda/args.h"
 #include "program/cuda/cuda.h"
 
-enum { RUN = 16 };
+enum { RUN = 16, SCANNED = 480 };
 
 /* [outer, length, inner] around an axis. */
 static void
@@ -17,9 +17,17 @@ view(const pith_spec *x, int axis, int64_t *outer, int64_t *length, int64_t *inn
         *inner *= x->shape[d];
 }
 
+static int64_t scan_blocks(int64_t length) {
+    return (length + SCANNED - 1) / SCANNED;
+}
+
+/* A number for each block, where lines have several. */
 size_t pithp_cuda_temporary_scan(const pithp_call *call, const pith_spec *result) {
-    (void)call, (void)result;
-    return 0;
+    const pithp_scan_params *p = call->params;
+    const int64_t length = call->operands[0]->shape[p->axis];
+    return length <= SCANNED ? 0
+                             : (size_t)(result->count / length * scan_blocks(length)) *
+                                   sizeof(uint64_t);
 }
 
 /* As kernels number them. */
@@ -41,8 +49,19 @@ pith_status pithp_cuda_lower_scan(const pithp_call *call,
     if (result->count == 0)
         return PITH_OK;
     view(call->operands[0], p->axis, &a.outer, &a.length, &a.inner);
-    return pithp_cuda_emit(sink, PITHP_CUDA_scan, pithp_rows[call->primitive].name, &a,
-                           sizeof a, a.outer * a.inner);
+    const char *name = pithp_rows[call->primitive].name;
+    const int64_t lines = a.outer * a.inner;
+    a.blocks = scan_blocks(a.length);
+    a.partial = memory->temporary;
+    pith_status rc = PITH_OK;
+    if (a.blocks > 1)
+        rc = pithp_cuda_emit(sink, PITHP_CUDA_scan_blocks, name, &a, sizeof a,
+                             lines * a.blocks);
+    if (a.blocks > 1 && !rc)
+        rc = pithp_cuda_emit(sink, PITHP_CUDA_scan_lines, name, &a, sizeof a, lines);
+    return rc ? rc
+              : pithp_cuda_emit(sink, PITHP_CUDA_scan, name, &a, sizeof a,
+                                lines * a.blocks);
 }
 _Static_assert(PITHP_OP_CUMPROD - PITHP_OP_CUMSUM == 1 &&
                    PITHP_OP_CUMMIN - PITHP_OP_CUMSUM == 2 &&

@@ -4,8 +4,9 @@
 
 enum { M_LOG_SUM = M_ALL + 1 }; /* a scan's, besides those of reductions */
 
-/* ---- Scans: a thread a line, since each float is the rounded sum of all before it ----
- */
+/* ---- Scans: blocks of 480 elements as scan.c says ---- */
+
+#define M_SCANNED 480
 
 M_FN u64 m_scan_step(i32 operation, i32 accumulator, u64 sofar, u64 next) {
     if (operation == M_SUM || operation == M_PROD)
@@ -19,24 +20,58 @@ M_FN u64 m_scan_step(i32 operation, i32 accumulator, u64 sofar, u64 next) {
     return m_combine(operation, accumulator, sofar, next);
 }
 
-M_KERNEL(pithp_k_scan, pithp_cuda_scan_args) {
+M_FN u64 m_scan_load(const pithp_cuda_scan_args *a, i64 line, i64 i) {
+    const i64 at = a->reverse ? a->length - 1 - i : i;
+    return m_load_number(a->from, a->dtype,
+                         (line / a->inner * a->length + at) * a->inner + line % a->inner);
+}
+
+/* A thread a block: what its elements come to. */
+M_KERNEL(pithp_k_scan_blocks, pithp_cuda_scan_args) {
+    const i64 line = t / a->blocks, first = t % a->blocks * M_SCANNED;
+    const i64 left = a->length - first, n = left < M_SCANNED ? left : M_SCANNED;
+    if (line >= a->outer * a->inner)
+        return;
+    const i32 accumulator = m_accumulator(a->operation, a->dtype);
+    u64 sofar = m_scan_load(a, line, first);
+    for (i64 i = 1; i < n; i++)
+        sofar = m_scan_step(a->operation, accumulator, sofar,
+                            m_scan_load(a, line, first + i));
+    a->partial[t] = sofar;
+}
+
+/* A thread a line: blocks become what all up to them come to. */
+M_KERNEL(pithp_k_scan_lines, pithp_cuda_scan_args) {
     if (t >= a->outer * a->inner)
         return;
     const i32 accumulator = m_accumulator(a->operation, a->dtype);
-    const i64 step = a->reverse ? -a->inner : a->inner;
-    i64 at = t / a->inner * a->length * a->inner + t % a->inner;
+    u64 *blocks = a->partial + t * a->blocks;
+    for (i64 b = 1; b < a->blocks; b++)
+        blocks[b] = m_scan_step(a->operation, accumulator, blocks[b - 1], blocks[b]);
+}
+
+/* A thread a block: its elements, one after the other, and the blocks before. */
+M_KERNEL(pithp_k_scan, pithp_cuda_scan_args) {
+    const i64 line = t / a->blocks, first = t % a->blocks * M_SCANNED;
+    const i64 left = a->length - first, n = left < M_SCANNED ? left : M_SCANNED;
+    if (line >= a->outer * a->inner)
+        return;
+    const i32 accumulator = m_accumulator(a->operation, a->dtype);
     u64 sofar = 0;
-    if (a->reverse)
-        at += (a->length - 1) * a->inner;
-    for (i64 i = 0; i < a->length; i++, at += step) {
-        const u64 next = m_load_number(a->from, a->dtype, at);
+    for (i64 i = 0; i < n; i++) {
+        const u64 next = m_scan_load(a, line, first + i);
         sofar = i == 0 ? next : m_scan_step(a->operation, accumulator, sofar, next);
+        const u64 all =
+            first == 0 ? sofar
+                       : m_scan_step(a->operation, accumulator, a->partial[t - 1], sofar);
+        const i64 along = a->reverse ? a->length - 1 - first - i : first + i;
+        const i64 at = (line / a->inner * a->length + along) * a->inner + line % a->inner;
         if (a->dtype == 13)
-            ((f64 *)a->to)[at] = m_from_bits_u64(sofar);
+            ((f64 *)a->to)[at] = m_from_bits_u64(all);
         else if (accumulator == M_OF_F64)
-            m_store_any_single(a->to, at, a->dtype, (f32)m_from_bits_u64(sofar));
+            m_store_any_single(a->to, at, a->dtype, (f32)m_from_bits_u64(all));
         else
-            m_store_any_unsigned(a->to, at, a->dtype, sofar);
+            m_store_any_unsigned(a->to, at, a->dtype, all);
     }
 }
 
