@@ -1,0 +1,77 @@
+"""The rows of bench_array.c by NumPy, torch and JAX; NumPy and JAX on one thread where the row has one."""
+import os
+import subprocess
+import sys
+
+import bench
+
+SIZES = (1_000_000, 10_000_000)
+NAMES = ("add", "exp", "sin", "tanh", "pow", "sum", "sum_rows", "sum_columns", "argmax", "stencil")
+
+
+def row_of(name, dtype, n, threads):
+    return f"array/{name}/{dtype}/{n}/{threads}"
+
+
+def operations(lib, a, b):
+    """Functions without arguments, one a name, for NumPy and torch."""
+    grid = a.reshape(-1, 1000)
+    axis = "axis" if lib.__name__ == "numpy" else "dim"
+    power = lib.power if lib.__name__ == "numpy" else lib.pow
+    return {
+        "add": lambda: a + b, "exp": lambda: lib.exp(a), "sin": lambda: lib.sin(a), "tanh": lambda: lib.tanh(a),
+        "pow": lambda: power(a, b), "sum": lambda: grid.sum(), "sum_rows": lambda: grid.sum(**{axis: 0}),
+        "sum_columns": lambda: grid.sum(**{axis: 1}), "argmax": lambda: a.argmax(),
+        "stencil": lambda: (a[:-2] + a[2:]) * 0.5,
+    }
+
+
+def jax_operations(a, b):
+    import jax
+    import jax.numpy as jnp
+    grid = a.reshape(-1, 1000)
+    functions = {
+        "add": (lambda x, y: x + y, a, b), "exp": (jnp.exp, a), "sin": (jnp.sin, a), "tanh": (jnp.tanh, a),
+        "pow": (lambda x, y: x ** y, a, b), "sum": (jnp.sum, grid), "sum_rows": (lambda x: x.sum(0), grid),
+        "sum_columns": (lambda x: x.sum(1), grid), "argmax": (jnp.argmax, a), "stencil": (lambda x: (x[:-2] + x[2:]) * 0.5, a),
+    }
+    work = {}
+    for name, (function, *arguments) in functions.items():
+        compiled = jax.jit(function)
+        work[name] = lambda f=compiled, x=tuple(arguments): f(*x).block_until_ready()
+    return work
+
+
+def measure(threads):
+    """All peers in this process, which runs on as many processors as the rows have threads."""
+    import numpy
+    import torch
+    import jax
+    jax.config.update("jax_enable_x64", True)
+    torch.set_num_threads(threads)
+    for n in SIZES:
+        for dtype in ("f32", "f64"):
+            if not any(bench.wanted(row_of(name, dtype, n, threads)) for name in NAMES):
+                continue
+            real = numpy.float32 if dtype == "f32" else numpy.float64
+            place = numpy.arange(n)
+            a = (0.25 + (place * 7919 % 4096) / 2048).astype(real)
+            b = (0.5 + (place * 104729 % 1024) / 512).astype(real)
+            peers = {"torch": operations(torch, torch.from_numpy(a), torch.from_numpy(b)),
+                     "jax": jax_operations(jax.numpy.asarray(a), jax.numpy.asarray(b))}
+            if threads == 1:
+                peers["numpy"] = operations(numpy, a, b)
+            for name in NAMES:
+                row = row_of(name, dtype, n, threads)
+                if bench.wanted(row):
+                    bench.print_row(row, "ns/element", {peer: bench.median_seconds(work[name]) / n * 1e9
+                                                        for peer, work in peers.items()})
+
+
+if "BENCH_THREADS" in os.environ:
+    measure(int(os.environ["BENCH_THREADS"]))
+else:
+    for count in (1, 2):  # JAX takes the processors that it sees when it starts
+        allowed = sorted(os.sched_getaffinity(0))[:count]
+        subprocess.run([sys.executable, *sys.argv], check=True, env={**os.environ, "BENCH_THREADS": str(count)},
+                       preexec_fn=lambda: os.sched_setaffinity(0, allowed))
