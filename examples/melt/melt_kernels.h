@@ -9,6 +9,9 @@
  *
  * Atoms drift out of the box between two rebuilds, so that images stay what they are.
  *
+ * What a kernel leaves where a check fails is wrong, but safe: the next kernels run on it
+ * before the failure is seen.
+ *
  * A step is melt_drift, a rebuild where its stale is 1, and melt_force. A rebuild is
  * melt_fold, an argsort of the cells, melt_sort and melt_neighbours; the folded
  * positions are the new origin. melt_force with dt 0 gives the forces of the first step.
@@ -55,6 +58,9 @@ PITH_KERNEL(melt_fold,
             out(i32, cell, "[n]")) {
     const int64_t counts[3] = {nx, ny, nz};
     int64_t place = 0;
+    cell[i] = (int32_t)(i % (nx * ny * nz)); /* of a lost atom: any, as is its place */
+    for (int d = 0; d < 3; d++)
+        folded[3 * i + d] = 0;
     for (int d = 0; d < 3; d++) {
         const pith_real length = (pith_real)box[d];
         pith_real x = position[3 * i + d];
@@ -271,6 +277,8 @@ PITH_KERNEL(melt_neighbours,
     const int64_t first = start[c], end = start[c + 1], stride = n + 8;
     const double reach = distance + 1e-6 * (distance + box[0] + box[1] + box[2]);
     int64_t most = 0;
+    for (int64_t k = first; k < end; k++)
+        count[k] = 0;
     pith_require(distance < box[0] && distance < box[1] && distance < box[2], 0);
     pith_require(max_neighbours % PITH_LANES == 0, max_neighbours);
     pith_require(n <= ATOM_MASK, n);
@@ -278,12 +286,13 @@ PITH_KERNEL(melt_neighbours,
         start,     axes, axes + stride,  axes + 2 * stride,      box, {nx, ny, nz},
         first,     end,  max_neighbours, (float)(reach * reach), /* floats lose no pair */
         neighbour, count};
-    for (int64_t k = first; k < end; k++)
-        count[k] = 0;
     if (first < end)
         melt_search_cell(&s, c, distance);
-    for (int64_t k = first; k < end; k++)
+    for (int64_t k = first; k < end; k++) {
         most = count[k] > most ? count[k] : most;
+        if (count[k] > max_neighbours)
+            count[k] = (int32_t)max_neighbours;
+    }
     pith_require_capacity(max_neighbours, most);
     for (int64_t k = first; k < end; k++) /* so saved rows are alike */
         for (int64_t e = count[k]; e < max_neighbours; e++)

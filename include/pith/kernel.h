@@ -83,7 +83,9 @@
  *
  * The launch reports the first failing check of the text, the least index at which it
  * failed and the greatest need, whatever the number of threads. Arrays of a launch with a
- * failed check hold no result. Only directly in a body, not in a function it calls.
+ * failed check hold no result, but launches that follow run on them before the failure is
+ * seen: a body that makes indices or counts sets them to safe ones before it may leave.
+ * Only directly in a body, not in a function it calls.
  */
 #define pith_require(condition, need)                                                    \
     do {                                                                                 \

@@ -113,6 +113,8 @@ capacity) # a neighbour that does not fit is an error, never a wrong force
     refused "max_neighbours" "$melt" --max-neighbours 8 --steps 10 --save no.json --device host
     grep -qE 'is 8|have 8' err && grep -qE 'need(s|ed)? [0-9]+' err || fail "have and need are missing: $(cat err)"
     [ ! -e no.json ] || fail "a failed run left a checkpoint"
+    refused "step 1: melt_fold: the check" "$melt" --dt 1e300 --steps 3 --save no.json --device host # atoms are lost
+    [ ! -e no.json ] || fail "a failed run left a checkpoint"
     ;;
 data) # data files: what is read, and what is refused with its line
     { write_head '2 atoms' 6; printf 'Atoms\n\n2 1 1.5 0 0 0 0 0\n1 1 -0.5 0 0\n'; } >two.data
@@ -169,12 +171,12 @@ options) # the command line
     ;;
 progress) # a bar where stderr is a terminal; it leaves no trace and does not get in the way of the table
     command -v script >/dev/null || { echo "SKIPPED: there is no script(1)"; exit 77; }
-    script -qec "$melt --steps 1500 --thermo 500 --device host --threads 1" /dev/null >seen
+    script -qec "$melt --steps 600 --thermo 200 --device host --threads 1" /dev/null >seen
     tr '\r' '\n' <seen >lines
-    grep -q '% \[#*\.*\] [0-9]*/1500 .* steps/s .* left' lines || fail "no bar: $(cat lines)"
+    grep -q '% \[#*\.*\] [0-9]*/600 .* steps/s .* left' lines || fail "no bar: $(cat lines)"
     sed 's/\x1b\[K//g' lines | awk '$1 ~ /^[0-9]+$/ && NF == 6 { printf "%s ", $1 }' >steps
-    [ "$(cat steps)" = "0 500 1000 1500 " ] || fail "rows of steps $(cat steps)"
-    shown=$(grep -c '/1500 ' lines) hidden=$(grep -o '^.\[K' lines | wc -l)
+    [ "$(cat steps)" = "0 200 400 600 " ] || fail "rows of steps $(cat steps)"
+    shown=$(grep -c '/600 ' lines) hidden=$(grep -o '^.\[K' lines | wc -l)
     [ "$hidden" -le $((shown + 1)) ] || fail "the bar is shown $shown times and cleared $hidden times"
     ;;
 dump) # extended XYZ that ASE reads
