@@ -274,5 +274,6 @@ PITH_END
 #include <pith/array_reduce.h>
 #include <pith/array_segment.h>
 #include <pith/array_shape.h>
+#include <pith/array_solve.h>
 
 #endif
