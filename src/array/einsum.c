@@ -443,7 +443,7 @@ static const pith_array *evaluate(sum *e) {
             return NULL;
     while (e->count > 1) {
         pairing p;
-        int one, two;
+        int one = 0, two = 1;
         if (!choose(e, &one, &two, &p)) {
             pithp_fail(e->s, PITH_E_SHAPE, NULL,
                        "%s: \"%s\": every order of products passes rank %d", function,
