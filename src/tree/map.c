@@ -225,9 +225,14 @@ typedef struct mapping {
     void *closure;
 } mapping;
 
-/* What becomes of the items: leaf[k] is the one of the k-th tree. */
-static const void *
-apply(pith_scope *s, const mapping *m, bool picked, const pith_array *const *leaf) {
+/* What becomes of the items: leaf[k] is the one of the k-th tree. checks: nobody else
+ * looks at what was returned. */
+static const void *apply(pith_scope *s,
+                         const mapping *m,
+                         bool picked,
+                         bool checks,
+                         const pith_array *const *leaf) {
+    const char *name = picked ? "result of whole" : "result of function";
     const void *made = picked ? m->whole(s, (const void *const *)leaf, m->closure)
                               : (const void *)m->function(s, leaf, m->closure);
     if (PITHP_UNLIKELY(s->error.code != PITH_OK || !s->open))
@@ -237,10 +242,8 @@ apply(pith_scope *s, const mapping *m, bool picked, const pith_array *const *lea
                    picked ? "whole" : "function");
         return NULL;
     }
-    return picked && pithp_tree_check(s, made, "pith_tree_map", "result of whole") !=
-                         PITH_OK
-               ? NULL
-               : made;
+    return checks && pithp_tree_check(s, made, "pith_tree_map", name) != PITH_OK ? NULL
+                                                                                 : made;
 }
 
 /* Whether every tree has a leaf in a place where the first one does. */
@@ -265,7 +268,8 @@ static pith_status map_items(pith_scope *s,
                 leaf[k] = pithp_forest_items(forest, k)[i];
             leaves = leaf;
         }
-        results[i] = apply(s, m, !t->specs[i] || !all_leaves(forest, leaves), leaves);
+        const bool picked = !t->specs[i] || (t->picked && !all_leaves(forest, leaves));
+        results[i] = apply(s, m, picked, t->picked, leaves);
         if (PITHP_UNLIKELY(!results[i])) {
             pithp_item_prefix(s, t, i);
             return s->error.code;

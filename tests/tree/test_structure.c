@@ -433,6 +433,28 @@ Test(tree_map, goes_up_to_the_first_trees_leaves) {
     close_all();
 }
 
+static const pith_array *
+garbage(pith_scope *in, const pith_array *const *leaf, void *closure) {
+    (void)in, (void)leaf;
+    return closure;
+}
+
+Test(tree_map, checks_what_functions_return) {
+    open_all();
+    static double nothing_of_pith[64];
+    const pith_array *x = pith_f64(s, 1);
+    const pith_map_options up_to = {.whole = second, .up_to = true};
+    const void *leaves[] = {x, x}, *lists[] = {pith_list_make(s, PITH_ITEMS(x)),
+                                               pith_list_make(s, PITH_ITEMS(x))};
+    pt_fails(PITH_E_ARG, s,
+             pith_tree_map(s, garbage, nothing_of_pith, 2, leaves, &up_to));
+    pt_says("result of function: expected a tree, got a pointer");
+    pt_fails(PITH_E_ARG, s, pith_tree_map(s, garbage, nothing_of_pith, 2, lists, &up_to));
+    cr_assert_str_eq(pt_error.path, "[0]");
+    pt_fails(PITH_E_ARG, s, pith_tree_map(s, garbage, nothing_of_pith, 2, leaves, NULL));
+    close_all();
+}
+
 /* Picked nodes stand beside leaves: a list with a picked node and one with a leaf there
  * are one structure. */
 Test(tree_map, picks_where_another_tree_has_a_leaf) {
