@@ -164,7 +164,8 @@ const pith_array *pithp_broadcast(pith_scope *s,
                                   bool *fits) {
     const pith_spec *from = pithp_array_spec(a);
     pithp_broadcast_params params = {.rank = rank};
-    memcpy(params.shape, shape, (size_t)rank * sizeof *shape);
+    if (rank > 0) /* else shape may be NULL */
+        memcpy(params.shape, shape, (size_t)rank * sizeof *shape);
     *fits = from->rank <= rank;
     bool same = from->rank == rank;
     for (int d = 0; *fits && d < from->rank; d++) {

@@ -251,9 +251,9 @@ Test(index, combines_promised_indices_alike) {
                 want[i] = x[i] = narrow[i] = i * 40503 % 999 - 300;
             for (int i = 0; i < M * COLUMNS; i++) {
                 const int row = index[kind][i / COLUMNS];
-                int64_t *to = &want[row * COLUMNS + i % COLUMNS];
                 if (row >= N)
                     continue;
+                int64_t *to = &want[row * COLUMNS + i % COLUMNS];
                 const int64_t a = *to, b = updates[i];
                 *to = p == PITHP_OP_SCATTER_SET   ? b
                       : p == PITHP_OP_SCATTER_ADD ? a + b
