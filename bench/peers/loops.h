@@ -1,4 +1,4 @@
-/* The plainest good C for the rows of bench_array.c, on one thread or more. */
+/* The plainest good C for the rows of bench_arrays.c, on one thread or more. */
 #ifndef BENCH_PEERS_LOOPS_H
 #define BENCH_PEERS_LOOPS_H
 

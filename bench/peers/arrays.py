@@ -1,4 +1,4 @@
-"""The rows of bench_array.c by NumPy, torch and JAX; NumPy and JAX on one thread where the row has one."""
+"""The rows of bench_arrays.c by NumPy, torch and JAX; NumPy and JAX on one thread where the row has one."""
 import os
 import subprocess
 import sys
