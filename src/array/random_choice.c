@@ -81,6 +81,22 @@ permutation(pith_scope *s, const pith_array *key, int64_t count, bool original) 
     return shuffled_places(s, key, PITH_SHAPE(count), 0, count, original);
 }
 
+/* Check what draws along an axis of an array; the axis, counted from the first, or -1. */
+static int enter_along(pith_scope *s,
+                       const char *name,
+                       const pith_array *key,
+                       const pith_array *a,
+                       const char *argument,
+                       int axis,
+                       const pith_random_options *options,
+                       bool *original) {
+    if (!pithp_enter(s) ||
+        !enter_choice(s, name, key, pithp_layout_of(options), original) ||
+        pithp_array_check(s, a, name, argument) != PITH_OK)
+        return -1;
+    return pithp_axis(s, name, axis, pithp_array_spec(a)->rank);
+}
+
 const pith_array *pith_random_permutation(pith_scope *s,
                                           const pith_array *key,
                                           int64_t count,
@@ -101,14 +117,10 @@ const pith_array *pith_random_permute(pith_scope *s,
                                       const pith_random_options *options) {
     static const char name[] = "pith_random_permute";
     bool original = false;
-    if (!pithp_enter(s) ||
-        !enter_choice(s, name, key, pithp_layout_of(options), &original) ||
-        pithp_array_check(s, a, name, "a") != PITH_OK)
-        return NULL;
-    const pith_spec *spec = pithp_array_spec(a);
-    const int counted = pithp_axis(s, name, axis, spec->rank);
+    const int counted = enter_along(s, name, key, a, "a", axis, options, &original);
     if (counted < 0)
         return NULL;
+    const pith_spec *spec = pithp_array_spec(a);
     const pith_array *order = permutation(s, key, spec->shape[counted], original);
     const pithp_index_params along = {.axis = counted, .mode = PITHP_INDEX_DROP};
     const pith_array *taken = pithp_bind_two(s, PITHP_OP_TAKE, a, order, &along);
@@ -123,14 +135,10 @@ const pith_array *pith_random_shuffle(pith_scope *s,
                                       const pith_random_options *options) {
     static const char name[] = "pith_random_shuffle";
     bool original = false;
-    if (!pithp_enter(s) ||
-        !enter_choice(s, name, key, pithp_layout_of(options), &original) ||
-        pithp_array_check(s, a, name, "a") != PITH_OK)
-        return NULL;
-    const pith_spec *spec = pithp_array_spec(a);
-    const int counted = pithp_axis(s, name, axis, spec->rank);
+    const int counted = enter_along(s, name, key, a, "a", axis, options, &original);
     if (counted < 0)
         return NULL;
+    const pith_spec *spec = pithp_array_spec(a);
     pith_shape shape = {.rank = spec->rank};
     memcpy(shape.extents, spec->shape, sizeof shape.extents);
     const pith_array *places =
@@ -151,14 +159,11 @@ const pith_array *pith_random_categorical(pith_scope *s,
                                           const pith_random_options *options) {
     static const char name[] = "pith_random_categorical";
     bool original = false;
-    if (!pithp_enter(s) ||
-        !enter_choice(s, name, key, pithp_layout_of(options), &original) ||
-        pithp_array_check(s, logits, name, "logits") != PITH_OK)
-        return NULL;
-    const pith_spec *spec = pithp_array_spec(logits);
-    const int counted = pithp_axis(s, name, axis, spec->rank);
+    const int counted =
+        enter_along(s, name, key, logits, "logits", axis, options, &original);
     if (counted < 0)
         return NULL;
+    const pith_spec *spec = pithp_array_spec(logits);
     if (draws.rank < 0 || draws.rank + spec->rank > PITH_MAX_RANK) {
         pithp_fail(s, PITH_E_SHAPE, NULL, "%s: draws: rank %d with logits of rank %d",
                    name, draws.rank, spec->rank);
