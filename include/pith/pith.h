@@ -12,6 +12,7 @@
 #include <pith/gpu.h>
 #include <pith/kernel.h>
 #include <pith/run.h>
+#include <pith/run_log.h>
 #include <pith/tree.h>
 
 #endif

@@ -5,6 +5,7 @@
 #ifndef PITH_RUN_H
 #define PITH_RUN_H
 
+#include <pith/run_log.h>
 #include <pith/tree.h>
 
 /**
@@ -31,6 +32,8 @@ typedef struct pith_run_options {
                                      (pith_save_options.background) */
     int64_t save_every
         PITH_DEFAULT; /**< steps between saves; 0: only after the last step */
+    pith_run_log *log PITH_DEFAULT; /**< what the callback logs to: its rows are on the
+                                       disk before a checkpoint is */
     FILE *progress
         PITH_DEFAULT; /**< a progress bar where this is a terminal; NULL: none */
     pith_run_callback each

@@ -1,8 +1,7 @@
 /* Running a step many times. Two scopes take turns in holding the committed state; a step
  * runs in a third one, inside the next holder, so that its temporaries go at once and
  * only its result is kept. */
-#include "pith/checkpoint.h"
-
+#include "checkpoint/checkpoint_internal.h"
 #include "run/run_internal.h"
 
 typedef struct {
@@ -54,7 +53,8 @@ static bool report(run *r, int64_t done) {
         pithp_progress_hide(&r->progress);
         o->each(work, r->state, step, o->closure);
     }
-    if (saved_at(o, done) && !pith_failed(work))
+    if (saved_at(o, done) && !pith_failed(work) &&
+        (!o->log || pith_run_log_sync(work, o->log)))
         pith_save(work, r->state, o->save,
                   &(pith_save_options){
                       .step = step, .keep = o->keep, .background = o->background});
@@ -62,8 +62,24 @@ static bool report(run *r, int64_t done) {
     return r->s->error.code == PITH_OK;
 }
 
+/* Nobody waits for the first checkpoint to learn that its folder takes none. */
+static bool can_save(const run *r) {
+    pithp_place place;
+    pithp_writer w = {.file = -1, .folder = -1, .rt = r->s->runtime};
+    if (!r->options->save)
+        return true;
+    pith_status rc = pithp_place_open(r->s, r->options->save, &place);
+    if (rc == PITH_OK) {
+        pithp_writer_open(&w, r->s->runtime, &place, 0);
+        rc = pithp_writer_status(r->s, &w, r->options->save);
+        pithp_writer_close(&w);
+    }
+    pithp_place_close(&place);
+    return rc == PITH_OK;
+}
+
 static bool run_steps(run *r) {
-    if (!report(r, 0))
+    if (!can_save(r) || !report(r, 0))
         return false;
     for (int64_t done = 1; done <= r->options->steps; done++) {
         const double started = pithp_seconds();

@@ -52,6 +52,7 @@ typedef struct {
     pith_shared *pith_shared;
     const pith_checkpoint *pith_checkpoint;
     const pith_index *pith_index;
+    pith_run_log *pith_run_log;
 } good;
 
 typedef struct {
@@ -70,6 +71,7 @@ typedef struct {
 #define GOOD_pith_shared     g->pith_shared
 #define GOOD_pith_checkpoint g->pith_checkpoint
 #define GOOD_pith_index      g->pith_index
+#define GOOD_pith_run_log    g->pith_run_log
 #pragma GCC diagnostic ignored "-Wformat-security"
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 #include "bad_pointers.inc"
@@ -319,12 +321,15 @@ Test(bad_pointers, are_errors_in_every_exported_function) {
     pt_ok(g.scope, pith_save(g.scope, g.array, g.text, NULL));
     g.pith_checkpoint = pith_checkpoint_open(g.scope, g.text);
     pt_ok(g.scope, g.pith_checkpoint);
+    g.pith_run_log = pith_run_log_open(g.scope, "log", NULL);
+    pt_ok(g.scope, g.pith_run_log);
     signal(SIGSEGV, on_crash);
     signal(SIGBUS, on_crash);
     try_all(&g);
     cr_assert_eq(rows_failed, 0, "%d calls with bad pointers gave no error", rows_failed);
     try_good(&g);
-    cr_assert(unlink(g.text) == 0 && chdir("/") == 0 && rmdir(folder) == 0);
+    cr_assert(unlink(g.text) == 0 && unlink("log") == 0 && chdir("/") == 0 &&
+              rmdir(folder) == 0);
     fclose(g.file);
     pith_scope_close(elsewhere);
     pith_scope_close(g.scope);

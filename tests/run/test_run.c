@@ -86,6 +86,12 @@ static void see(pith_scope *s, const void *state, int64_t step, void *closure) {
         pith_fail(s, PITH_E_CALLBACK, NULL, "seen enough");
 }
 
+static void
+note(PT_UNUSED pith_scope *s, PT_UNUSED const void *state, int64_t step, void *closure) {
+    Seen *seen = closure;
+    seen->steps[seen->count++] = step;
+}
+
 Test(run, shows_the_first_the_last_and_every_so_many_steps) {
     pith_runtime *rt = pt_open();
     pith_scope *s = pith_scope_open(rt);
@@ -100,12 +106,6 @@ Test(run, shows_the_first_the_last_and_every_so_many_steps) {
     cr_assert(seen.count == 4 && memcmp(seen.steps, expected, sizeof expected) == 0);
     pith_scope_close(s);
     pt_close(rt);
-}
-
-static void
-note(PT_UNUSED pith_scope *s, PT_UNUSED const void *state, int64_t step, void *closure) {
-    Seen *seen = closure;
-    seen->steps[seen->count++] = step;
 }
 
 Test(run, shows_the_same_steps_when_it_goes_on) {
@@ -185,6 +185,14 @@ Test(run, saves_committed_states_and_goes_on_from_them) {
     pt_fails(PITH_E_IO, s,
              pith_run(s, State, &advance_step, start(s, -1),
                       &((pith_run_options){.steps = 2, .save = "/nowhere/at/all.json"})));
+    Seen seen = {0};
+    pt_fails(PITH_E_IO, s,
+             pith_run(s, State, &advance_step, start(s, -1),
+                      &((pith_run_options){.steps = 2,
+                                           .save = "/nowhere/at/all.json",
+                                           .each = note,
+                                           .closure = &seen})));
+    cr_assert(seen.count == 0, "it is told before the first step");
     snprintf(command, sizeof command, "rm -rf %s", folder);
     cr_assert(system(command) == 0);
     pith_scope_close(s);

@@ -1,0 +1,307 @@
+/* Logs of runs, written: each row with one call at the end of the file, so that a kill
+ * leaves whole rows and at most one that the next opening cuts off. */
+#include "run/log_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct pith_run_log {
+    int file;
+    size_t bytes;      /* of whole rows */
+    bool torn;         /* behind them may lie what a failed write left */
+    bool new_file;     /* the folder does not have it on the disk yet */
+    int64_t last_step; /* -1: none */
+    pithp_place place;
+    char shown[PITHP_PATH_BYTES];
+};
+
+static const char tag[] = "run log"; /* the shape of these objects: its address */
+
+static bool is_log(const pith_run_log *log) {
+    pithp_block *block = NULL;
+    return pithp_pointer_check(log, &block) == PITHP_POINTER_OK &&
+           pithp_header_of(log)->kind == PITHP_KIND_OTHER &&
+           pithp_header_of(log)->shape == tag;
+}
+
+static void release(pith_scope *s, void *thing) {
+    (void)s;
+    pith_run_log *log = thing;
+    if (log->file >= 0)
+        close(log->file);
+    pithp_place_close(&log->place);
+    pithp_header_of(log)->kind = PITHP_KIND_FREE;
+}
+
+static pith_status trouble(pith_scope *s, const pith_run_log *log, const char *call) {
+    char reason[128];
+    return pithp_fail(s, PITH_E_IO, NULL, "the log \"%s\": %s: %s", log->shown, call,
+                      strerror_r(errno, reason, sizeof reason));
+}
+
+/* ---- Opening ---- */
+
+static int open_at(const pithp_place *place, int flags) {
+    int file;
+    do
+        file = openat(place->folder, place->name,
+                      O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | flags, 0666);
+    while (file < 0 && errno == EINTR);
+    return file;
+}
+
+static pith_status open_file(pith_scope *s, pith_run_log *log) {
+    struct stat st;
+    log->file = open_at(&log->place, 0);
+    if (log->file < 0 && errno == ENOENT) {
+        log->file = open_at(&log->place, O_CREAT);
+        log->new_file = true;
+    }
+    if (log->file < 0 || fstat(log->file, &st) != 0)
+        return trouble(s, log, "open");
+    if (!S_ISREG(st.st_mode))
+        return pithp_fail(s, PITH_E_IO, NULL, "the log \"%s\": it is no regular file",
+                          log->shown);
+    if (flock(log->file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+        return pithp_fail(s, PITH_E_IO, NULL,
+                          "the log \"%s\": another process or log writes to it",
+                          log->shown);
+    return PITH_OK;
+}
+
+/* Every value of a row, looked at. */
+static bool row_is_sound(const pithp_log_lines *l, pithp_log_row *row) {
+    char name[PITHP_LOG_NAME];
+    pith_run_log_value value;
+    pithp_log_found found = PITHP_LOG_FOUND;
+    while (found == PITHP_LOG_FOUND)
+        found = pithp_log_value(l, row, name, &value);
+    return found == PITHP_LOG_END;
+}
+
+/* Find the end of the rows that stay. A log that is replaced is known by its first row.
+ */
+static pith_status
+find_end(pith_scope *s, pith_run_log *log, const pith_run_log_options *o) {
+    pithp_log_lines l;
+    pithp_log_row row;
+    pithp_log_found found = PITHP_LOG_END;
+    pith_status rc = pithp_log_lines_begin(&l, s, log->file, log->shown);
+    while (rc == PITH_OK && (found = pithp_log_next(&l, &row)) == PITHP_LOG_FOUND) {
+        if (!row_is_sound(&l, &row)) {
+            found = PITHP_LOG_ERROR;
+            break;
+        }
+        if (!o->resume || row.step > o->resume_step)
+            break;
+        if (row.step <= log->last_step) {
+            rc = pithp_fail(s, PITH_E_FORMAT, NULL,
+                            "the log \"%s\": line %" PRId64 " has step %" PRId64
+                            ", after step %" PRId64,
+                            log->shown, l.number, row.step, log->last_step);
+            break;
+        }
+        log->last_step = row.step;
+        log->bytes = pithp_log_offset(&l);
+    }
+    pithp_log_lines_end(&l);
+    return found == PITHP_LOG_ERROR ? pith_code(s) : rc;
+}
+
+/* The file ends where its whole rows do. */
+static bool cut(pith_run_log *log) {
+    int result;
+    do
+        result = ftruncate(log->file, (off_t)log->bytes);
+    while (result != 0 && errno == EINTR);
+    log->torn = result != 0;
+    return result == 0;
+}
+
+static pith_status open_log(pith_scope *s,
+                            pith_run_log *log,
+                            const char *path,
+                            const pith_run_log_options *o) {
+    pith_status rc;
+    PITH_TRY(pithp_place_open(s, path, &log->place));
+    log->place.shown = log->shown;
+    PITH_TRY(open_file(s, log));
+    PITH_TRY(find_end(s, log, o));
+    if (!cut(log))
+        rc = trouble(s, log, "ftruncate");
+out:
+    return rc;
+}
+
+pith_run_log *
+pith_run_log_open(pith_scope *s, const char *path, const pith_run_log_options *options) {
+    static const pith_run_log_options defaults;
+    const pith_run_log_options *o = options ? options : &defaults;
+    if (!pithp_enter(s))
+        return NULL;
+    if (!path || o->resume_step < 0) {
+        pithp_fail(s, PITH_E_ARG, NULL, "pith_run_log_open: %s",
+                   path ? "resume_step must not be negative" : "path is NULL");
+        return NULL;
+    }
+    pith_run_log *log = pithp_object_make(s, PITHP_KIND_OTHER, tag, sizeof *log);
+    if (!log)
+        return NULL;
+    log->file = log->place.folder = -1;
+    log->last_step = -1;
+    snprintf(log->shown, sizeof log->shown, "%s", path);
+    pithp_hold *hold = pithp_scope_hold(s, log, release);
+    if (!hold) {
+        pithp_header_of(log)->kind = PITHP_KIND_FREE;
+        return NULL;
+    }
+    if (open_log(s, log, path, o) == PITH_OK)
+        return log;
+    pithp_hold_drop(s, hold);
+    return NULL;
+}
+
+/* ---- Rows ---- */
+
+int64_t pith_run_log_last_step(const pith_run_log *log) {
+    return is_log(log) ? log->last_step : -1;
+}
+
+static bool enter(pith_scope *s, const pith_run_log *log, const char *function) {
+    if (!pithp_enter(s))
+        return false;
+    if (is_log(log))
+        return true;
+    pithp_fail(s, PITH_E_ARG, NULL, "%s: expected an open log", function);
+    return false;
+}
+
+static pith_status check_value(pith_scope *s,
+                               const pith_run_log *log,
+                               int64_t step,
+                               const pith_run_log_value *row,
+                               int64_t i) {
+    const char *name = row[i].name;
+    const size_t n = strnlen(name, PITHP_LOG_NAME);
+    const char *wrong = NULL;
+    if (n == 0 || n == PITHP_LOG_NAME || !pithp_is_utf8(name, n))
+        wrong = "a name must be UTF-8 of 1 to 255 bytes";
+    else if (strcmp(name, "step") == 0)
+        wrong = "the name \"step\" is that of the row's step";
+    for (int64_t j = 0; !wrong && j < i; j++)
+        if (strcmp(row[j].name, name) == 0)
+            wrong = "two values have this name";
+    if (wrong)
+        return pithp_fail(s, PITH_E_ARG, NULL,
+                          "the log \"%s\": step %" PRId64 ": %s: \"%.80s\"", log->shown,
+                          step, wrong, name);
+    if (!row[i].is_integer && !isfinite(row[i].f64))
+        return pithp_fail(
+            s, PITH_E_ARG, NULL,
+            "the log \"%s\": step %" PRId64 ": \"%.80s\" is %s, expected a finite number",
+            log->shown, step, name, pith_element_print(PITH_F64, &row[i].f64, 0).text);
+    return PITH_OK;
+}
+
+static pith_status print_row(pith_scope *s,
+                             const pith_run_log *log,
+                             int64_t step,
+                             const pith_run_log_value *row,
+                             pithp_text *t) {
+    pithp_text_print(t, "{\"step\":%" PRId64, step);
+    for (int64_t i = 0; row[i].name; i++) {
+        const pith_status rc = check_value(s, log, step, row, i);
+        if (rc != PITH_OK)
+            return rc;
+        pithp_text_add(t, ",");
+        pithp_json_string(t, row[i].name);
+        if (row[i].is_integer)
+            pithp_text_print(t, ":%" PRId64, row[i].i64);
+        else
+            pithp_text_print(t, ":%s", pith_element_print(PITH_F64, &row[i].f64, 0).text);
+    }
+    pithp_text_add(t, "}\n");
+    if (t->failed)
+        return pithp_fail_memory(s, t->room);
+    if (t->length > PITHP_LOG_LINE)
+        return pithp_fail(s, PITH_E_ARG, NULL,
+                          "the log \"%s\": step %" PRId64
+                          ": the row has %zu bytes, expected"
+                          " %d at most",
+                          log->shown, step, t->length, PITHP_LOG_LINE);
+    return PITH_OK;
+}
+
+static pith_status write_row(pith_scope *s, pith_run_log *log, const pithp_text *t) {
+    if (log->torn && !cut(log))
+        return trouble(s, log, "ftruncate");
+    for (size_t done = 0; done < t->length;) {
+        const ssize_t n = pwrite(log->file, t->bytes + done, t->length - done,
+                                 (off_t)(log->bytes + done));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0) {
+            if (n == 0)
+                errno = EIO;
+            const pith_status rc = trouble(s, log, "write");
+            cut(log);
+            return rc;
+        }
+        done += (size_t)n;
+    }
+    log->bytes += t->length;
+    return PITH_OK;
+}
+
+bool pith_run_log_add(pith_scope *s,
+                      pith_run_log *log,
+                      int64_t step,
+                      const pith_run_log_value *row) {
+    if (!enter(s, log, "pith_run_log_add"))
+        return false;
+    if (!row || step < 0) {
+        pithp_fail(s, PITH_E_ARG, NULL, "pith_run_log_add: %s",
+                   row ? "step must not be negative" : "row is NULL");
+        return false;
+    }
+    if (step <= log->last_step) {
+        pithp_fail(s, PITH_E_ARG, NULL,
+                   "the log \"%s\": step %" PRId64 ": expected one above %" PRId64
+                   ", that of the last row",
+                   log->shown, step, log->last_step);
+        return false;
+    }
+    pithp_text t;
+    pithp_text_begin(&t, s->runtime);
+    pith_status rc = print_row(s, log, step, row, &t);
+    if (rc == PITH_OK)
+        rc = write_row(s, log, &t);
+    if (rc == PITH_OK)
+        log->last_step = step;
+    pithp_text_end(&t);
+    return rc == PITH_OK;
+}
+
+bool pith_run_log_sync(pith_scope *s, pith_run_log *log) {
+    if (!enter(s, log, "pith_run_log_sync"))
+        return false;
+    int result;
+    do
+        result = fdatasync(log->file);
+    while (result != 0 && errno == EINTR);
+    if (result != 0)
+        return trouble(s, log, "fdatasync"), false;
+    if (log->new_file) {
+        errno = pithp_folder_sync(&log->place);
+        if (errno)
+            return trouble(s, log, "fsync of its folder"), false;
+        log->new_file = false;
+    }
+    return true;
+}
