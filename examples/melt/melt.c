@@ -101,11 +101,13 @@ int main(int argc, char **argv) {
     }
 
     Output output = {.options = &options};
+    melt_open(s, sim, &output);
     sim = pith_run(s, Sim, &verlet_step, sim,
                    &((pith_run_options){.steps = options.steps,
                                         .first_step = melt_step(s, sim),
                                         .save = options.save,
                                         .save_every = options.save_every,
+                                        .log = output.log,
                                         .progress = stderr,
                                         .each = melt_show,
                                         .each_every = melt_show_every(&options),

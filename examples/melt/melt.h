@@ -53,7 +53,7 @@ PITH_NODE(Sim,
 /* ---- options.c ---- */
 
 typedef struct {
-    const char *data, *save, *resume, *dump, *device;
+    const char *data, *save, *resume, *dump, *log, *device;
     int64_t steps, thermo, save_every, dump_every, max_neighbours;
     double dt, cutoff, skin;
     bool dt_given;
@@ -94,17 +94,30 @@ const Sim *melt_atoms(pith_scope *s,
 typedef struct {
     const Options *options;
     FILE *dump;
+    pith_run_log *log;    /* NULL: none is kept */
     double seconds;       /* of the steps alone */
     bool headed, started; /* the table has its head; a state was shown */
     int64_t first;        /* step of the first one */
+    int64_t dumped;       /* step of the last frame that the dump has; -1: none */
 } Output;
 
 int64_t melt_step(pith_scope *s, const Sim *sim);
 /* Steps of which all that is shown are multiples. */
 int64_t melt_show_every(const Options *o);
-/* A row of the thermodynamic table and a frame of the dump, where they are due. */
+/* Open the files that the options ask for; a run that goes on cuts them back to its step.
+ */
+void melt_open(pith_scope *s, const Sim *sim, Output *output);
+/* A row of the thermodynamic table and of the log, and a frame of the dump, where they
+ * are due. */
 void melt_show(pith_scope *s, const void *state, int64_t step, void *output);
 void melt_performance(pith_runtime *rt, const Sim *sim, const Output *output);
 void melt_close(Output *output);
+
+/* ---- dump.c: frames of extended XYZ ---- */
+
+/* Open a dump; with resume, frames up to that step stay, others and what is left of an
+ * unfinished one are cut off. Sets output->dump and output->dumped. */
+void melt_dump_open(pith_scope *s, Output *output, bool resume, int64_t step);
+void melt_dump_frame(pith_scope *s, const Sim *sim, int64_t step, Output *output);
 
 #endif

@@ -13,7 +13,8 @@ static const char help[] =
     "atoms of a lattice, made on the spot.\n"
     "\n"
     "  --data FILE          read a LAMMPS data file (atom style atomic, orthogonal box)\n"
-    "  --resume FILE        go on from a checkpoint\n"
+    "  --resume FILE        go on from a checkpoint; --log and --dump files are cut back to\n"
+    "                       its step and go on\n"
     "  --steps N            steps to run (400); further steps after --resume\n"
     "  --dt X               time step (0.005)\n"
     "  --cutoff X           of the potential (2.5)\n"
@@ -23,6 +24,7 @@ static const char help[] =
     "  --thermo N           steps between rows of the table (100); the first and last are shown\n"
     "  --save FILE          save checkpoints there, the last one when the run ends\n"
     "  --save-every N       steps between them\n"
+    "  --log FILE           append the rows at multiples of --thermo, as JSON lines\n"
     "  --dump FILE          write frames as extended XYZ, for OVITO and ASE\n"
     "  --dump-every N       steps between them (100)\n"
     "  --device D           host or cuda (CUDA where there is a device)\n"
@@ -101,6 +103,8 @@ Options melt_options(int argc, char **argv) {
             o.save = name(option, value);
         else if (is(option, "--dump"))
             o.dump = name(option, value);
+        else if (is(option, "--log"))
+            o.log = name(option, value);
         else if (is(option, "--steps"))
             o.steps = whole(option, value, 0, MOST_STEPS);
         else if (is(option, "--thermo"))

@@ -1,17 +1,16 @@
-/* What is seen of a run: the thermodynamic table, frames of extended XYZ, the performance
- * line. */
+/* What is seen of a run: the thermodynamic table, its log, the performance line. */
 #include "melt.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 int64_t melt_step(pith_scope *s, const Sim *sim) {
     return pith_failed(s) ? 0 : pith_read_i64(s, sim->step);
 }
 
-/* A row as LAMMPS prints it: reduced units, energies per atom. */
+/* A row as LAMMPS prints it: reduced units, energies per atom. The log has also the most
+ * neighbours of an atom, and the room for them. */
 static void show_thermo(pith_scope *s, const Sim *sim, int64_t step, Output *output) {
     const Lists *lists = sim->lists;
     const melt_observe_result of_atoms =
@@ -35,41 +34,20 @@ static void show_thermo(pith_scope *s, const Sim *sim, int64_t step, Output *out
            2 * kinetic / freedom, potential / n, kinetic / n, (potential + kinetic) / n,
            pressure);
     fflush(stdout);
-}
-
-/* Rows of an array of the atoms, in the order of their numbers, as doubles. */
-static const pith_array *
-by_id(pith_scope *s, const Atoms *atoms, const pith_array *rows) {
-    const pith_array *order = pith_argsort(s, atoms->id, 0, NULL);
-    return pith_cast(s, pith_take(s, rows, order, NULL), PITH_F64);
-}
-
-static void write_frame(pith_scope *s, const Sim *sim, int64_t step, FILE *out) {
-    const int64_t n = pith_array_spec(sim->lists->count)->count;
-    const pith_array *position = by_id(s, sim->atoms, sim->atoms->position);
-    const pith_array *velocity = by_id(s, sim->atoms, sim->atoms->velocity);
-    const size_t bytes = (size_t)n * 3 * sizeof(double);
-    double *x = malloc(bytes), *v = malloc(bytes), box[3];
-    if (!x || !v)
-        pith_fail(s, PITH_E_MEMORY, NULL, "no memory for a frame of %" PRId64 " atoms",
-                  n);
-    if (pith_read(s, position, x, bytes) && pith_read(s, velocity, v, bytes) &&
-        pith_read(s, sim->box, box, sizeof box)) {
-        fprintf(
-            out,
-            "%" PRId64 "\nLattice=\"%.17g 0 0 0 %.17g 0 0 0 %.17g\" "
-            "Properties=species:S:1:pos:R:3:velo:R:3 pbc=\"T T T\" Time=%.10g Step=%" PRId64
-            "\n",
-            n, box[0], box[1], box[2], (double)step * sim->dt, step);
-        for (int64_t i = 0; i < 3 * n; i += 3)
-            fprintf(out, "Ar %.17g %.17g %.17g %.17g %.17g %.17g\n", x[i], x[i + 1],
-                    x[i + 2], v[i], v[i + 1], v[i + 2]);
-        if (fflush(out) != 0 || ferror(out))
-            pith_fail(s, PITH_E_IO, NULL, "the dump cannot be written: %s",
-                      strerror(errno));
-    }
-    free(x);
-    free(v);
+    /* The rows of multiples alone, once each: those that one uninterrupted run has. */
+    if (!output->log || step % output->options->thermo != 0 ||
+        step <= pith_run_log_last_step(output->log))
+        return;
+    const int64_t most = pith_read_i64(
+        s, pith_cast(s, pith_max(s, lists->count, PITH_ALL_AXES), PITH_I64));
+    pith_run_log_add(s, output->log, step,
+                     PITH_LOG_ROW(PITH_LOG_F64("Temp", 2 * kinetic / freedom),
+                                  PITH_LOG_F64("PotEng", potential / n),
+                                  PITH_LOG_F64("KinEng", kinetic / n),
+                                  PITH_LOG_F64("TotEng", (potential + kinetic) / n),
+                                  PITH_LOG_F64("Press", pressure),
+                                  PITH_LOG_I64("neighbours", most),
+                                  PITH_LOG_I64("max_neighbours", lists->max_neighbours)));
 }
 
 int64_t melt_show_every(const Options *o) {
@@ -80,6 +58,16 @@ int64_t melt_show_every(const Options *o) {
         b = rest;
     }
     return a;
+}
+
+void melt_open(pith_scope *s, const Sim *sim, Output *output) {
+    const Options *o = output->options;
+    const int64_t step = melt_step(s, sim);
+    const pith_run_log_options from = {.resume = o->resume, .resume_step = step};
+    if (o->log && !pith_failed(s))
+        output->log = pith_run_log_open(s, o->log, &from);
+    if (o->dump && !pith_failed(s))
+        melt_dump_open(s, output, o->resume, step);
 }
 
 static bool due(int64_t step, int64_t first, int64_t last, int64_t every) {
@@ -94,14 +82,10 @@ void melt_show(pith_scope *s, const void *state, int64_t step, void *closure) {
     const int64_t last = output->first + o->steps;
     if (due(step, output->first, last, o->thermo))
         show_thermo(s, state, step, output);
-    if (!o->dump || !due(step, output->first, last, o->dump_every))
-        return;
-    if (!output->dump)
-        output->dump = fopen(o->dump, "w");
-    if (output->dump)
-        write_frame(s, state, step, output->dump);
-    else
-        pith_fail(s, PITH_E_IO, NULL, "%s: %s", o->dump, strerror(errno));
+    /* A dump that goes on begins with the frames that are due anyway. */
+    const int64_t first = output->dumped < 0 ? output->first : -1;
+    if (o->dump && due(step, first, last, o->dump_every))
+        melt_dump_frame(s, state, step, output);
 }
 
 void melt_performance(pith_runtime *rt, const Sim *sim, const Output *output) {

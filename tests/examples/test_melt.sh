@@ -48,6 +48,15 @@ write_head() {
     printf 'small\n\n%s\n1 atom types\n\n0 %s xlo xhi\n0 %s ylo yhi\n0 %s zlo zhi\n\n' "$1" "$2" "$2" "$2"
 }
 
+# A data file of 216 atoms on a cubic lattice that is a little off, so that they move.
+small_data() {
+    awk 'BEGIN {
+        print "lattice\n\n216 atoms\n1 atom types\n\n0 6.4 xlo xhi\n0 6.4 ylo yhi\n0 6.4 zlo zhi\n\nAtoms\n"
+        for (i = 0; i < 216; i++)
+            print i + 1, 1, (i % 6) * 1.06 + (i % 7) * 0.01, int(i / 6) % 6 * 1.06 + (i % 5) * 0.01, int(i / 36) * 1.06 + (i % 11) * 0.01
+    }' >small.data
+}
+
 case $case in
 lammps) # the thermodynamic table agrees with LAMMPS for 50 steps, later its averages do
     "$melt" --data "$data/melt-4000.data" --steps 250 --thermo 1 --device host >got.txt
@@ -178,6 +187,51 @@ progress) # a bar where stderr is a terminal; it leaves no trace and does not ge
     [ "$(cat steps)" = "0 200 400 600 " ] || fail "rows of steps $(cat steps)"
     shown=$(grep -c '/600 ' lines) hidden=$(grep -o '^.\[K' lines | wc -l)
     [ "$hidden" -le $((shown + 1)) ] || fail "the bar is shown $shown times and cleared $hidden times"
+    ;;
+series) # killed and resumed, log and dump are those of a run that was never interrupted
+    small_data
+    steps=2000 thermo='--thermo 7 --dump-every 50 --device host --threads 1'
+    # shellcheck disable=SC2086 # a list of options
+    "$melt" --data small.data --steps $steps --log whole.jsonl --dump whole.xyz $thermo >run.txt
+    # shellcheck disable=SC2086
+    "$melt" --data small.data --steps 0 --save part.json --log part.jsonl --dump part.xyz $thermo >run.txt
+    kills=0
+    while :; do
+        step=$("$pith" show --no-stats part.json | sed -n 's/.*step \([0-9]*\).*/\1/p' | head -n 1)
+        # shellcheck disable=SC2086
+        "$melt" --resume part.json --steps $((steps - step)) --save part.json --save-every 3 \
+            --log part.jsonl --dump part.xyz $thermo >run.txt 2>err &
+        child=$!
+        [ $kills -ge 12 ] || { sleep "0.0$((1 + kills % 9))" && kill -9 $child 2>/dev/null || true; }
+        status=0
+        wait $child 2>/dev/null || status=$?
+        case $status in
+            0) break ;;
+            137) kills=$((kills + 1)) ;;
+            *) fail "the melt ended with $status: $(cat err)" ;;
+        esac
+    done
+    [ $kills -ge 3 ] || fail "only $kills kills"
+    cmp whole.jsonl part.jsonl || fail "the log differs after $kills kills"
+    cmp whole.xyz part.xyz || fail "the dump differs after $kills kills"
+    [ "$(wc -l <whole.jsonl)" -eq 286 ] || fail "$(wc -l <whole.jsonl) rows"
+    [ "$(head -n 1 whole.jsonl | cut -c 1-17)" = '{"step":0,"Temp":' ] || fail "$(head -n 1 whole.jsonl)"
+    # back to an earlier checkpoint: rows and frames behind it go
+    cp part.json late.json
+    "$melt" --data small.data --steps 500 --save early.json --device host >run.txt
+    # shellcheck disable=SC2086
+    "$melt" --resume early.json --steps 0 --log part.jsonl --dump part.xyz $thermo >run.txt
+    [ "$(tail -n 1 part.jsonl | cut -c 1-12)" = '{"step":497,' ] || fail "$(tail -n 1 part.jsonl)"
+    [ "$(grep -c Step= part.xyz)" -eq 11 ] || fail "$(grep Step= part.xyz)"
+    # what is another's is left alone
+    echo precious >other.txt
+    refused 'other.txt" is no log of a run: line 1' "$melt" --resume early.json --steps 1 --log other.txt --device host
+    refused "other.txt is no dump of this program" "$melt" --resume early.json --steps 1 --dump other.txt --device host
+    [ "$(cat other.txt)" = precious ] || fail "a file of another program was changed"
+    # what cannot be written is told before the first step
+    refused "nowhere/x.json" "$melt" --steps 1000000000 --save nowhere/x.json --device host
+    refused "nowhere/x.jsonl" "$melt" --steps 1000000000 --log nowhere/x.jsonl --device host
+    refused "nowhere/x.xyz" "$melt" --steps 1000000000 --dump nowhere/x.xyz --device host
     ;;
 dump) # extended XYZ that ASE reads
     python=$(python_with_ase) || {

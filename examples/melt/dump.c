@@ -1,0 +1,131 @@
+/* Frames of extended XYZ, for OVITO and ASE. A run that goes on cuts a dump back to its
+ * step, so that no frame comes twice. */
+#include "melt.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Rows of an array of the atoms, in the order of their numbers, as doubles. */
+static const pith_array *
+by_id(pith_scope *s, const Atoms *atoms, const pith_array *rows) {
+    const pith_array *order = pith_argsort(s, atoms->id, 0, NULL);
+    return pith_cast(s, pith_take(s, rows, order, NULL), PITH_F64);
+}
+
+void melt_dump_frame(pith_scope *s, const Sim *sim, int64_t step, Output *output) {
+    if (step <= output->dumped)
+        return; /* the run before has left it */
+    FILE *out = output->dump;
+    const int64_t n = pith_array_spec(sim->lists->count)->count;
+    const pith_array *position = by_id(s, sim->atoms, sim->atoms->position);
+    const pith_array *velocity = by_id(s, sim->atoms, sim->atoms->velocity);
+    const size_t bytes = (size_t)n * 3 * sizeof(double);
+    double *x = malloc(bytes), *v = malloc(bytes), box[3];
+    if (!x || !v)
+        pith_fail(s, PITH_E_MEMORY, NULL, "no memory for a frame of %" PRId64 " atoms",
+                  n);
+    if (pith_read(s, position, x, bytes) && pith_read(s, velocity, v, bytes) &&
+        pith_read(s, sim->box, box, sizeof box)) {
+        fprintf(
+            out,
+            "%" PRId64 "\nLattice=\"%.17g 0 0 0 %.17g 0 0 0 %.17g\" "
+            "Properties=species:S:1:pos:R:3:velo:R:3 pbc=\"T T T\" Time=%.10g Step=%" PRId64
+            "\n",
+            n, box[0], box[1], box[2], (double)step * sim->dt, step);
+        for (int64_t i = 0; i < 3 * n; i += 3)
+            fprintf(out, "Ar %.17g %.17g %.17g %.17g %.17g %.17g\n", x[i], x[i + 1],
+                    x[i + 2], v[i], v[i + 1], v[i + 2]);
+        if (fflush(out) != 0 || ferror(out))
+            pith_fail(s, PITH_E_IO, NULL, "%s: the dump cannot be written: %s",
+                      output->options->dump, strerror(errno));
+        output->dumped = step;
+    }
+    free(x);
+    free(v);
+}
+
+/* Pass over a line, of which the beginning is read. False: it has no end. */
+static bool read_line(FILE *in, char *text, size_t room) {
+    size_t n = 0;
+    int c;
+    while ((c = getc(in)) != EOF && c != '\n')
+        if (n + 1 < room)
+            text[n++] = (char)c;
+    text[n] = 0;
+    return c == '\n';
+}
+
+/* Pass over a frame. *whole: it has all its lines. False: this is no frame of ours. */
+static bool read_frame(FILE *in, int64_t *step, bool *whole) {
+    char line[1024], *end;
+    *whole = read_line(in, line, sizeof line);
+    const int64_t atoms = strtoll(line, &end, 10);
+    if (!*line || *end || atoms < 1)
+        return !*whole && !*line;
+    if (*whole)
+        *whole = read_line(in, line, sizeof line);
+    if (!*whole)
+        return true;
+    const char *at = strstr(line, " Step=");
+    if (!at)
+        return false;
+    *step = strtoll(at + 6, &end, 10);
+    for (int64_t i = 0; *whole && i < atoms; i++)
+        *whole = read_line(in, line, sizeof line);
+    return !*end;
+}
+
+/* Where the frames up to a step end. False: the file is no dump. */
+static bool find_end(FILE *in, int64_t last, off_t *end, int64_t *dumped) {
+    int64_t step = -1;
+    bool whole = true;
+    while (whole) {
+        if (!read_frame(in, &step, &whole))
+            return false;
+        if (!whole || step > last)
+            break;
+        *dumped = step;
+        *end = ftello(in);
+    }
+    return true;
+}
+
+static bool cut_back(pith_scope *s, Output *output, int64_t step) {
+    const char *path = output->options->dump;
+    off_t end = 0;
+    if (!find_end(output->dump, step, &end, &output->dumped)) {
+        pith_fail(s, PITH_E_FORMAT, NULL,
+                  "%s is no dump of this program; it is left alone", path);
+        return false;
+    }
+    if (fseeko(output->dump, end, SEEK_SET) == 0 &&
+        ftruncate(fileno(output->dump), end) == 0)
+        return true;
+    pith_fail(s, PITH_E_IO, NULL, "%s: %s", path, strerror(errno));
+    return false;
+}
+
+void melt_dump_open(pith_scope *s, Output *output, bool resume, int64_t step) {
+    const char *path = output->options->dump;
+    struct stat st;
+    output->dumped = -1;
+    if (resume && stat(path, &st) == 0 && S_ISREG(st.st_mode)) {
+        output->dump = fopen(path, "r+");
+        if (!output->dump) {
+            pith_fail(s, PITH_E_IO, NULL, "%s: %s", path, strerror(errno));
+            return;
+        }
+    }
+    if (output->dump && !cut_back(s, output, step)) {
+        fclose(output->dump);
+        output->dump = NULL;
+    } else if (!output->dump) {
+        output->dump = fopen(path, "w");
+        if (!output->dump)
+            pith_fail(s, PITH_E_IO, NULL, "%s: %s", path, strerror(errno));
+    }
+}
