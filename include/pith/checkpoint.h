@@ -67,10 +67,19 @@ typedef struct pith_checkpoint_info {
         node_count; /**< rows of the node table: leaves and absent children included */
     int64_t leaf_count, metadata_count;
     size_t document_bytes;
-    size_t leaf_bytes;    /**< of all leaves, as arrays */
-    const char *sidecar;  /**< file name beside the document; NULL: there is none */
-    size_t sidecar_bytes; /**< as the document states it */
+    size_t leaf_bytes; /**< of all leaves, as arrays */
+    int64_t sidecar_count;
+    size_t sidecar_bytes; /**< of all of them, as the document states it */
 } pith_checkpoint_info;
+
+/** A file beside the document that holds large leaves. Other checkpoints of a series may
+ * share it. */
+typedef struct pith_checkpoint_sidecar {
+    const char *file;   /**< name in the folder of the document */
+    size_t bytes;       /**< of the file, as the document states it */
+    int64_t leaf_count; /**< of this checkpoint that lie in it */
+    size_t leaf_bytes;  /**< that these take there */
+} pith_checkpoint_sidecar;
 
 /** A row of the node table. Rows are in walk order: a parent before its children, which
  * follow in their order. Static records come after the tree. */
@@ -105,10 +114,11 @@ typedef struct pith_checkpoint_leaf {
     pith_shape shape;
     int64_t count; /**< elements */
     size_t bytes;
-    const char *unit;  /**< NULL: none was declared */
-    char checksum[33]; /**< XXH3-128 of the elements, little-endian, in hexadecimal */
-    bool in_sidecar;
-    int64_t node; /**< row of the node table */
+    const char *unit;    /**< NULL: none was declared */
+    char checksum[33];   /**< XXH3-128 of the elements, little-endian, in hexadecimal */
+    int64_t sidecar;     /**< row of the sidecars; -1: it lies in the document */
+    size_t stored_bytes; /**< that it takes in its sidecar; 0 in the document */
+    int64_t node;        /**< row of the node table */
 } pith_checkpoint_leaf;
 
 /** What is in a leaf. NaNs count in nans alone. */
@@ -183,10 +193,10 @@ PITH_API const void *pith_load_as(pith_scope *s,
 /* ---- Looking inside, without C types ---- */
 
 /**
- * Open a checkpoint: read and check its document, and open its sidecar.
+ * Open a checkpoint: read and check its document, and open its sidecars.
  *
  * A sidecar that is missing or of another size is an error of the calls that read it.
- * What is returned keeps both files open, so later writers do not disturb it.
+ * What is returned keeps the files open, so later writers do not disturb it.
  */
 PITH_API const pith_checkpoint *pith_checkpoint_open(pith_scope *s, const char *path);
 /** NULL where @p c is no open checkpoint. All texts below live as long as @p c. */
@@ -207,6 +217,10 @@ PITH_API bool pith_checkpoint_get_static(const pith_checkpoint *c,
 PITH_API bool pith_checkpoint_get_leaf(const pith_checkpoint *c,
                                        int64_t leaf,
                                        pith_checkpoint_leaf *row);
+/** Fill a row of the sidecars; false where there is none. */
+PITH_API bool pith_checkpoint_get_sidecar(const pith_checkpoint *c,
+                                          int64_t sidecar,
+                                          pith_checkpoint_sidecar *row);
 /** Path of a row of the node table, owned by @p s. */
 PITH_API const char *
 pith_checkpoint_path(pith_scope *s, const pith_checkpoint *c, int64_t node);

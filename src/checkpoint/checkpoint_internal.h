@@ -15,12 +15,13 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "files hold little-endian elements, which are written from memory");
 
 enum {
-    PITHP_CHECKPOINT_FORMAT = 1,
-    PITHP_INLINE_BYTES = 1024,  /* leaves up to here lie in the document by default */
-    PITHP_TENSOR_NAME = 512,    /* longest path that is a tensor's name, in bytes */
-    PITHP_DIGEST_TEXT = 33,     /* hexadecimal with its end */
-    PITHP_DATA_ALIGNMENT = 64,  /* of the data in a sidecar */
-    PITHP_CHUNK_BYTES = 1 << 20 /* hashed and then moved while it is in the cache */
+    PITHP_CHECKPOINT_FORMAT = 2, /* that is written; those before are read too */
+    PITHP_SIDECARS = 8,          /* most that a document names */
+    PITHP_INLINE_BYTES = 1024,   /* leaves up to here lie in the document by default */
+    PITHP_TENSOR_NAME = 512,     /* longest path that is a tensor's name, in bytes */
+    PITHP_DIGEST_TEXT = 33,      /* hexadecimal with its end */
+    PITHP_DATA_ALIGNMENT = 64,   /* of the data in a sidecar */
+    PITHP_CHUNK_BYTES = 1 << 20  /* hashed and then moved while it is in the cache */
 };
 
 /* ---- Checksums: XXH3-128 (digest.c) ---- */
@@ -87,8 +88,16 @@ typedef struct pithp_doc_leaf {
     const void *data;   /* document: the elements */
     pithp_digest digest;
     bool in_sidecar;
-    size_t begin, end; /* sidecar: in its data */
+    int32_t sidecar;   /* which one */
+    size_t begin, end; /* in its data */
 } pithp_doc_leaf;
+
+/* A sidecar that a document names. */
+typedef struct pithp_doc_sidecar {
+    const char *file;    /* its name */
+    size_t bytes, data;  /* of the file; where its data begins */
+    pithp_digest digest; /* of its header; format 1: and of the digests of its leaves */
+} pithp_doc_sidecar;
 
 typedef struct pithp_arena_chunk pithp_arena_chunk;
 
@@ -99,10 +108,11 @@ typedef struct pithp_document {
     int32_t format;
     const char *library;
     int64_t step;
-    size_t bytes;                       /* of the text it was read from */
-    const char *sidecar;                /* file name; NULL: none */
-    size_t sidecar_bytes, sidecar_data; /* of the file; where its data begins */
-    pithp_digest sidecar_digest;        /* of its header and the digests of its leaves */
+    size_t bytes; /* of the text it was read from */
+    struct {
+        pithp_doc_sidecar *rows;
+        int64_t count, room;
+    } sidecars;
     struct {
         pith_metadata *rows;
         int64_t count, room;
@@ -152,6 +162,12 @@ const char *pithp_document_error_path(const pithp_document *d,
                                       char path[PITHP_PATH_BYTES]);
 size_t pithp_document_leaf_bytes(const pithp_document *d);
 
+/* Names of sidecars. */
+typedef struct pithp_names {
+    int count;
+    char names[PITHP_SIDECARS][256];
+} pithp_names;
+
 /* ---- Text (print.c, parse.c) ---- */
 
 /* Checks of text that JSON could not hold: UTF-8, without surrogates or overlong forms.
@@ -161,6 +177,8 @@ bool pithp_is_utf8(const char *text, size_t n);
 void pithp_json_string(pithp_text *t, const char *text);
 /* Read the JSON string that a text begins with. False: it is none, or has no room. */
 bool pithp_json_string_read(const char *text, size_t n, char *to, size_t room);
+/* Read the members "file" of the JSON array of objects that a text begins with. */
+bool pithp_json_files_read(const char *text, pithp_names *names);
 /* The document as text, the closing checksum included; t->failed when memory is short. */
 void pithp_document_print(const pithp_document *d, pithp_text *t);
 /* Fill d from a text. Sets the scope's error; `file` is for its message. */
@@ -172,17 +190,22 @@ pith_status pithp_document_parse(pith_scope *s,
 
 /* ---- Sidecars (sidecar.c) ---- */
 
-/* Give each leaf of the sidecar its place (order: element size falling, then name), print
+/* Give each leaf of a sidecar its place (order: element size falling, then name), print
  * the header of the safetensors file, padded. NULL when memory is short, else the leaf
  * numbers in the order of their data. */
-int64_t *pithp_sidecar_layout(pithp_document *d, int64_t *count, pithp_text *header);
-/* Digest of a sidecar: of its header, then of the digests of its leaves in data order. */
+int64_t *pithp_sidecar_layout(pithp_document *d,
+                              int32_t sidecar,
+                              int64_t *count,
+                              pithp_text *header);
+/* Digest of all of a sidecar: of its header, then of the digests of its leaves in data
+ * order. */
 pithp_digest pithp_sidecar_digest(const pithp_document *d,
                                   const void *header,
                                   size_t header_bytes,
                                   const int64_t *order,
                                   int64_t count);
-/* Leaves of the sidecar by their place; checks that they cover its data without holes. */
+/* Leaves in sidecars by sidecar and place; checks that they lie apart, and where the
+ * sidecar is this document's alone (format 1) that they cover it. */
 pith_status pithp_sidecar_order(pith_scope *s,
                                 const pithp_document *d,
                                 const char *file,
@@ -245,27 +268,28 @@ void pithp_folder_unlock(const pithp_place *place);
 int pithp_folder_sync(const pithp_place *place); /* 0, or errno */
 /* The folder's files; NULL with errno. */
 DIR *pithp_folder_list(int folder);
-/* Remove a sidecar that no document of the folder names, the file `except` aside. Only
- * with the folder locked: a document that is being renamed could be missed. False: it may
- * be there for nobody; the document `except` has to stay, for whoever sweeps next. */
-bool pithp_folder_drop_sidecar(pith_runtime *rt,
-                               int folder,
-                               const char *name,
-                               const char *except);
+/* Remove those sidecars that no document of the folder names, the file `except` aside.
+ * Only with the folder locked: a document that is being renamed could be missed. False:
+ * one may be there for nobody; the document `except` has to stay, for whoever sweeps
+ * next. */
+bool pithp_folder_drop_sidecars(int folder,
+                                const pithp_names *sidecars,
+                                const char *except);
 /* Whether a sidecar may be called so: it stays in its folder, and is not hidden. */
 bool pithp_is_file_name(const char *name);
-/* The beginning of a document, which names its sidecar. 0, errno, or -1 where the file
+/* The beginning of a document, which names its sidecars. 0, errno, or -1 where the file
  * ended before. */
-enum { PITHP_HEAD_BYTES = 2048 };
+enum { PITHP_HEAD_BYTES = 16384 };
 int pithp_head_read(int file, size_t bytes, char head[PITHP_HEAD_BYTES + 1]);
 bool pithp_head_is_checkpoint(const char *head);
-void pithp_head_sidecar(const char *head, char sidecar[256]); /* "" where there is none */
-/* The sidecar that the document `name` of a folder names, "" where there is none. False:
- * the file is there and cannot be read. */
-bool pithp_folder_sidecar_of(int folder, const char *name, char sidecar[256]);
+/* False: the sidecars cannot be made out. What is no checkpoint names none. */
+bool pithp_head_sidecars(const char *head, pithp_names *sidecars);
+/* The sidecars that the document `name` of a folder names. False: the file is there and
+ * cannot be read. */
+bool pithp_folder_sidecars_of(int folder, const char *name, pithp_names *sidecars);
 /* Remove temporary files whose writers are dead, and sidecars that only those name. Only
  * with the folder locked. */
-void pithp_folder_sweep(pith_runtime *rt, int folder);
+void pithp_folder_sweep(int folder);
 
 /* Open a regular file to read; never waits, follows no link. -1 with errno; EINVAL: what
  * is there is no regular file. */
@@ -379,15 +403,20 @@ pith_status pithp_background_settle(pith_scope *s);
 
 /* ---- An open checkpoint (open.c) ---- */
 
+/* A sidecar of an open checkpoint, or why it cannot be read. */
+typedef struct pithp_open_sidecar {
+    int file;            /* descriptor; -1 */
+    pith_status trouble; /* PITH_OK: there is none */
+    char text[512];
+} pithp_open_sidecar;
+
 struct pith_checkpoint {
     pithp_document document;
     pith_checkpoint_info info;
     pithp_hold *hold; /* of the scope that owns it */
-    int sidecar;      /* descriptor; -1 */
-    int64_t *order;   /* leaves of the sidecar, in the order of their data */
+    pithp_open_sidecar sidecars[PITHP_SIDECARS];
+    int64_t *order; /* leaves in sidecars, by sidecar and place */
     int64_t order_count;
-    pith_status trouble; /* why the sidecar cannot be read; PITH_OK */
-    char trouble_text[512];
     char shown[256]; /* path as the user gave it, cut where it is long */
 };
 
@@ -398,6 +427,11 @@ pith_checkpoint *pithp_checkpoint_open(pith_scope *s, const char *path);
 pith_checkpoint *pithp_checkpoint_open_at(pith_scope *s, const pithp_place *place);
 /* Close it before its scope does. */
 void pithp_checkpoint_close(pith_scope *s, pith_checkpoint *c);
+/* PITH_OK, or the scope's error is why a leaf (NULL: any of them) cannot be read. To be
+ * asked before memory is: only a document claims the leaves. */
+pith_status pithp_checkpoint_trouble(pith_scope *s,
+                                     const pith_checkpoint *c,
+                                     const pithp_doc_leaf *leaf);
 /* Bytes of a leaf; the checksum is not looked at. */
 pith_status pithp_leaf_part(pith_scope *s,
                             const pith_checkpoint *c,

@@ -28,6 +28,7 @@ void pithp_document_end(pithp_document *d) {
         next = chunk->next;
         pithp_release(d->rt, chunk, sizeof *chunk + chunk->room);
     }
+    RELEASE(sidecars);
     RELEASE(metadata);
     RELEASE(types);
     RELEASE(nodes);

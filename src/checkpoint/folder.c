@@ -103,7 +103,6 @@ int pithp_folder_sync(const pithp_place *place) {
 /* ---- Sidecars ---- */
 
 static const char start[] = "{\"pith\":\"checkpoint\",";
-static const char mark[] = "\"sidecar\":{\"file\":";
 
 int pithp_head_read(int file, size_t bytes, char head[PITHP_HEAD_BYTES + 1]) {
     const size_t n = bytes < PITHP_HEAD_BYTES ? bytes : PITHP_HEAD_BYTES;
@@ -116,21 +115,24 @@ bool pithp_head_is_checkpoint(const char *head) {
     return strncmp(head, start, sizeof start - 1) == 0;
 }
 
-/* Where a document names its sidecar, as JSON text; NULL: it has none. */
-static const char *sidecar_in(const char *head) {
-    const char *at = pithp_head_is_checkpoint(head) ? strstr(head, mark) : NULL;
-    return at ? at + sizeof mark - 1 : NULL;
-}
-
 bool pithp_is_file_name(const char *name) {
     return *name && *name != '.' && !strchr(name, '/') && strlen(name) <= 255;
 }
 
-void pithp_head_sidecar(const char *head, char sidecar[256]) {
-    const char *text = sidecar_in(head);
-    if (!text || !pithp_json_string_read(text, strlen(text), sidecar, 256) ||
-        !pithp_is_file_name(sidecar))
-        sidecar[0] = 0;
+bool pithp_head_sidecars(const char *head, pithp_names *sidecars) {
+    static const char one[] = "\"sidecar\":{\"file\":", several[] = "\"sidecars\":";
+    sidecars->count = 0;
+    if (!pithp_head_is_checkpoint(head))
+        return true;
+    const char *at = strstr(head, one); /* format 1 */
+    if (at) {
+        at += sizeof one - 1;
+        sidecars->count = 1;
+        return pithp_json_string_read(at, strlen(at), sidecars->names[0], 256) &&
+               pithp_is_file_name(sidecars->names[0]);
+    }
+    at = strstr(head, several);
+    return !at || pithp_json_files_read(at + sizeof several - 1, sidecars);
 }
 
 /* False, with errno: the file could not be read. */
@@ -145,32 +147,35 @@ static bool read_head(int folder, const char *name, char head[PITHP_HEAD_BYTES +
     return error == 0;
 }
 
-bool pithp_folder_sidecar_of(int folder, const char *name, char sidecar[256]) {
+bool pithp_folder_sidecars_of(int folder, const char *name, pithp_names *sidecars) {
     char head[PITHP_HEAD_BYTES + 1];
-    sidecar[0] = 0;
+    sidecars->count = 0;
     if (!read_head(folder, name, head))
         return errno == ENOENT;
-    pithp_head_sidecar(head, sidecar);
+    if (!pithp_head_sidecars(head, sidecars))
+        sidecars->count = 0; /* nobody will ever know */
     return true;
 }
 
-/* Whether a file is a document that names the sidecar (as JSON text). *unsure is set
- * where it could not be read. */
-static bool names_it(int folder, const char *file, const char *sidecar, bool *unsure) {
-    char head[PITHP_HEAD_BYTES + 1];
+/* Mark those of the sidecars that a file names, if it is a document. False: it may name
+ * them, and cannot be read. */
+static bool
+mark_named(int folder, const char *file, const pithp_names *sidecars, bool *named) {
     struct stat st;
-    if (fstatat(folder, file, &st, AT_SYMLINK_NOFOLLOW) != 0) {
-        *unsure |= errno != ENOENT;
-        return false;
-    }
+    pithp_names its;
+    char head[PITHP_HEAD_BYTES + 1];
+    if (fstatat(folder, file, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        return errno == ENOENT;
     if (!S_ISREG(st.st_mode))
+        return true;
+    if (!read_head(folder, file, head))
+        return errno == ENOENT;
+    if (!pithp_head_sidecars(head, &its))
         return false;
-    if (!read_head(folder, file, head)) {
-        *unsure |= errno != ENOENT;
-        return false;
-    }
-    const char *text = sidecar_in(head);
-    return text && strncmp(text, sidecar, strlen(sidecar)) == 0;
+    for (int i = 0; i < its.count; i++)
+        for (int j = 0; j < sidecars->count; j++)
+            named[j] |= strcmp(its.names[i], sidecars->names[j]) == 0;
+    return true;
 }
 
 DIR *pithp_folder_list(int folder) {
@@ -181,24 +186,34 @@ DIR *pithp_folder_list(int folder) {
     return listing;
 }
 
-bool pithp_folder_drop_sidecar(pith_runtime *rt,
-                               int folder,
-                               const char *name,
-                               const char *except) {
-    pithp_text json;
-    pithp_text_begin(&json, rt);
-    pithp_json_string(&json, name);
-    DIR *listing = json.failed ? NULL : pithp_folder_list(folder);
-    bool named = false, unsure = !listing;
-    for (struct dirent *e; listing && !named && (errno = 0, e = readdir(listing));)
+static bool is_one_of(const pithp_names *names, const char *name) {
+    for (int i = 0; i < names->count; i++)
+        if (strcmp(names->names[i], name) == 0)
+            return true;
+    return false;
+}
+
+bool pithp_folder_drop_sidecars(int folder,
+                                const pithp_names *sidecars,
+                                const char *except) {
+    bool named[PITHP_SIDECARS] = {false};
+    if (sidecars->count == 0)
+        return true;
+    DIR *listing = pithp_folder_list(folder);
+    bool sure = listing != NULL;
+    for (struct dirent *e; listing && (errno = 0, e = readdir(listing));)
         if ((e->d_type == DT_REG || e->d_type == DT_UNKNOWN) &&
-            strcmp(e->d_name, name) != 0 && strcmp(e->d_name, except) != 0)
-            named = names_it(folder, e->d_name, json.bytes, &unsure);
-    unsure |= !named && errno != 0;
+            !is_one_of(sidecars, e->d_name) && strcmp(e->d_name, except) != 0)
+            sure &= mark_named(folder, e->d_name, sidecars, named);
+    sure &= errno == 0;
     if (listing)
         closedir(listing);
-    pithp_text_end(&json);
-    return named || (!unsure && (unlinkat(folder, name, 0) == 0 || errno == ENOENT));
+    bool all = true;
+    for (int i = 0; i < sidecars->count; i++)
+        all &=
+            named[i] ||
+            (sure && (unlinkat(folder, sidecars->names[i], 0) == 0 || errno == ENOENT));
+    return all;
 }
 
 /* ---- Leftovers ---- */
@@ -209,27 +224,28 @@ static bool is_temporary(const char *name) {
 }
 
 /* Whoever can lock it has no living writer beside him. A document that never got its name
- * is all that is left to say whose its sidecar was. */
-static void sweep_file(pith_runtime *rt, int folder, const char *name) {
-    char sidecar[256];
+ * is all that is left to say whose its sidecars were; one that does not say so was not
+ * whole before its sidecar got a name. */
+static void sweep_file(int folder, const char *name) {
+    pithp_names sidecars;
+    char head[PITHP_HEAD_BYTES + 1];
     size_t bytes;
     const int file = pithp_file_open(folder, name, &bytes);
     if (file < 0)
         return;
-    if (flock(file, LOCK_EX | LOCK_NB) == 0) {
-        if (pithp_folder_sidecar_of(folder, name, sidecar) &&
-            (!sidecar[0] || pithp_folder_drop_sidecar(rt, folder, sidecar, name)))
-            unlinkat(folder, name, 0);
-    }
+    if (flock(file, LOCK_EX | LOCK_NB) == 0 && pithp_head_read(file, bytes, head) == 0 &&
+        (!pithp_head_sidecars(head, &sidecars) ||
+         pithp_folder_drop_sidecars(folder, &sidecars, name)))
+        unlinkat(folder, name, 0);
     close(file);
 }
 
-void pithp_folder_sweep(pith_runtime *rt, int folder) {
+void pithp_folder_sweep(int folder) {
     DIR *listing = pithp_folder_list(folder);
     if (!listing)
         return;
     for (struct dirent *e; (e = readdir(listing));)
         if (is_temporary(e->d_name))
-            sweep_file(rt, folder, e->d_name);
+            sweep_file(folder, e->d_name);
     closedir(listing);
 }

@@ -76,9 +76,28 @@ bool pith_checkpoint_get_leaf(const pith_checkpoint *c,
                                   .count = l->count,
                                   .bytes = l->bytes,
                                   .unit = l->unit,
-                                  .in_sidecar = l->in_sidecar,
+                                  .sidecar = l->in_sidecar ? l->sidecar : -1,
+                                  .stored_bytes = l->in_sidecar ? l->end - l->begin : 0,
                                   .node = l->node};
     pithp_digest_print(l->digest, row->checksum);
+    return true;
+}
+
+bool pith_checkpoint_get_sidecar(const pith_checkpoint *c,
+                                 int64_t sidecar,
+                                 pith_checkpoint_sidecar *row) {
+    if (!row || !pithp_checkpoint_valid(c) || sidecar < 0 ||
+        sidecar >= c->document.sidecars.count)
+        return false;
+    const pithp_doc_sidecar *file = &c->document.sidecars.rows[sidecar];
+    *row = (pith_checkpoint_sidecar){.file = file->file, .bytes = file->bytes};
+    for (int64_t i = 0; i < c->document.leaves.count; i++) {
+        const pithp_doc_leaf *l = &c->document.leaves.rows[i];
+        if (l->in_sidecar && l->sidecar == sidecar) {
+            row->leaf_count++;
+            row->leaf_bytes += l->end - l->begin;
+        }
+    }
     return true;
 }
 

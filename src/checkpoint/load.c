@@ -311,11 +311,7 @@ static pith_status load(loader *v) {
     if (!make_tables(v))
         return pith_code(v->s);
     PITH_TRY(compare(v));
-    if (v->c->trouble) { /* before memory is asked for: only a document claims the leaves
-                          */
-        rc = pithp_fail(v->s, v->c->trouble, NULL, "%s", v->c->trouble_text);
-        goto out;
-    }
+    PITH_TRY(pithp_checkpoint_trouble(v->s, v->c, NULL));
     PITH_TRY(make_arrays(v));
     PITH_TRY(make_nodes(v));
     PITH_TRY(fill_arrays(v));

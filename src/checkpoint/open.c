@@ -1,5 +1,5 @@
-/* Opening a checkpoint: its document is read and checked, its sidecar opened, so that
- * both stay as they were found however the folder changes. */
+/* Opening a checkpoint: its document is read and checked, its sidecars opened, so that
+ * all stay as they were found however the folder changes. */
 #include "checkpoint/checkpoint_internal.h"
 
 #include <errno.h>
@@ -20,10 +20,17 @@ bool pithp_checkpoint_valid(const pith_checkpoint *c) {
            pithp_header_of(c)->shape == tag;
 }
 
+static void close_sidecars(pith_checkpoint *c) {
+    for (int i = 0; i < PITHP_SIDECARS; i++) {
+        if (c->sidecars[i].file >= 0)
+            close(c->sidecars[i].file);
+        c->sidecars[i].file = -1;
+    }
+}
+
 static void release(pith_scope *s, void *thing) {
     pith_checkpoint *c = thing;
-    if (c->sidecar >= 0)
-        close(c->sidecar);
+    close_sidecars(c);
     pithp_release(s->runtime, c->order, (size_t)c->order_count * sizeof *c->order);
     pithp_document_end(&c->document);
     pithp_header_of(c)->kind = PITHP_KIND_FREE;
@@ -56,80 +63,93 @@ read_document(pith_scope *s, pith_checkpoint *c, int file, size_t bytes) {
     return rc;
 }
 
-/* ---- The sidecar ---- */
+/* ---- Sidecars ---- */
 
-static void trouble(pith_checkpoint *c, pith_status code, const char *format, ...)
+static void trouble(pithp_open_sidecar *o, pith_status code, const char *format, ...)
     PITH_FORMAT(3, 4);
 
-static void trouble(pith_checkpoint *c, pith_status code, const char *format, ...) {
+static void trouble(pithp_open_sidecar *o, pith_status code, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(c->trouble_text, sizeof c->trouble_text, format, arguments);
+    vsnprintf(o->text, sizeof o->text, format, arguments);
     va_end(arguments);
-    c->trouble = code;
+    o->trouble = code;
 }
 
-/* The header is what the document's checksum of the sidecar begins with. */
-static pith_status check_header(pith_scope *s, pith_checkpoint *c) {
-    const pithp_document *d = &c->document;
-    char reason[128];
-    void *header = pithp_allocate(s->runtime, d->sidecar_data);
-    if (!header)
-        return pithp_fail_memory(s, d->sidecar_data);
-    const int error = pithp_file_read(c->sidecar, header, d->sidecar_data, 0);
-    if (error)
-        trouble(c, PITH_E_IO, "cannot read \"%s\": %s", d->sidecar,
-                error < 0 ? "it became shorter"
-                          : strerror_r(error, reason, sizeof reason));
-    else if (!pithp_digest_equal(d->sidecar_digest,
-                                 pithp_sidecar_digest(d, header, d->sidecar_data,
-                                                      c->order, c->order_count)))
-        trouble(c, PITH_E_FORMAT,
-                "the header of \"%s\" is damaged: its checksum does not fit", d->sidecar);
-    pithp_release(s->runtime, header, d->sidecar_data);
-    return PITH_OK;
+/* A header is what the document's checksum of its sidecar begins with. */
+static pithp_digest
+header_digest(const pith_checkpoint *c, const void *header, size_t bytes) {
+    return c->document.format == 1 ? pithp_sidecar_digest(&c->document, header, bytes,
+                                                          c->order, c->order_count)
+                                   : pithp_digest_of(header, bytes);
 }
 
 static pith_status
-check_sidecar(pith_scope *s, pith_checkpoint *c, size_t bytes, int error) {
-    const pithp_document *d = &c->document;
+check_header(pith_scope *s, pith_checkpoint *c, const pithp_doc_sidecar *row) {
+    pithp_open_sidecar *o = &c->sidecars[row - c->document.sidecars.rows];
     char reason[128];
-    if (!d->sidecar)
-        return PITH_OK;
-    const pith_status rc =
-        pithp_sidecar_order(s, d, c->shown, &c->order, &c->order_count);
-    if (rc != PITH_OK)
-        return rc;
-    if (c->sidecar < 0)
-        trouble(c, PITH_E_IO, "cannot open the sidecar \"%s\": %s", d->sidecar,
+    void *header = pithp_allocate(s->runtime, row->data);
+    if (!header)
+        return pithp_fail_memory(s, row->data);
+    const int error = pithp_file_read(o->file, header, row->data, 0);
+    if (error)
+        trouble(o, PITH_E_IO, "cannot read \"%s\": %s", row->file,
+                error < 0 ? "it became shorter"
+                          : strerror_r(error, reason, sizeof reason));
+    else if (!pithp_digest_equal(row->digest, header_digest(c, header, row->data)))
+        trouble(o, PITH_E_FORMAT,
+                "the header of \"%s\" is damaged: its checksum does not fit", row->file);
+    pithp_release(s->runtime, header, row->data);
+    return PITH_OK;
+}
+
+static pith_status check_sidecar(pith_scope *s,
+                                 pith_checkpoint *c,
+                                 const pithp_doc_sidecar *row,
+                                 size_t bytes,
+                                 int error) {
+    pithp_open_sidecar *o = &c->sidecars[row - c->document.sidecars.rows];
+    char reason[128];
+    if (o->file < 0)
+        trouble(o, PITH_E_IO, "cannot open the sidecar \"%s\": %s", row->file,
                 error == EINVAL   ? "it is no regular file"
                 : error == ELOOP  ? "it is a symbolic link"
                 : error == ENOENT ? "it is not in the folder of the document"
                                   : strerror_r(error, reason, sizeof reason));
-    else if (bytes != d->sidecar_bytes)
-        trouble(c, PITH_E_FORMAT, "the sidecar \"%s\" has %zu bytes, expected %zu",
-                d->sidecar, bytes, d->sidecar_bytes);
+    else if (bytes != row->bytes)
+        trouble(o, PITH_E_FORMAT, "the sidecar \"%s\" has %zu bytes, expected %zu",
+                row->file, bytes, row->bytes);
     else
-        return check_header(s, c);
+        return check_header(s, c, row);
     return PITH_OK;
 }
 
-/* ---- Both, as one moment of the folder had them ---- */
+pith_status pithp_checkpoint_trouble(pith_scope *s,
+                                     const pith_checkpoint *c,
+                                     const pithp_doc_leaf *leaf) {
+    for (int64_t i = 0; i < c->document.sidecars.count; i++) {
+        const pithp_open_sidecar *o = &c->sidecars[i];
+        if (o->trouble && (!leaf || (leaf->in_sidecar && leaf->sidecar == i)))
+            return pithp_fail(s, o->trouble, NULL, "%s", o->text);
+    }
+    return PITH_OK;
+}
+
+/* ---- All files, as one moment of the folder had them ---- */
 
 typedef struct files {
     int document; /* descriptor; -1 */
-    size_t document_bytes, sidecar_bytes;
-    int sidecar_error; /* errno, where the sidecar could not be opened */
+    size_t document_bytes, sidecar_bytes[PITHP_SIDECARS];
+    int errors[PITHP_SIDECARS]; /* errno, where a sidecar could not be opened */
     char head[PITHP_HEAD_BYTES + 1];
-    char sidecar[256]; /* its name; "" */
+    pithp_names sidecars;
 } files;
 
 static void close_files(pith_checkpoint *c, files *f) {
     if (f->document >= 0)
         close(f->document);
-    if (c->sidecar >= 0)
-        close(c->sidecar);
-    f->document = c->sidecar = -1;
+    f->document = -1;
+    close_sidecars(c);
 }
 
 static bool was_replaced(const pithp_place *place, int file) {
@@ -141,8 +161,8 @@ static bool was_replaced(const pithp_place *place, int file) {
     return before.st_ino != now.st_ino || before.st_dev != now.st_dev;
 }
 
-/* One look at the folder. *moved: between the document and its sidecar a writer replaced
- * the one and took the other away. */
+/* One look at the folder. *moved: between the document and its sidecars a writer replaced
+ * the one and took one of the others away. */
 static pith_status open_files(pith_scope *s,
                               pith_checkpoint *c,
                               const pithp_place *place,
@@ -159,12 +179,15 @@ static pith_status open_files(pith_scope *s,
     if (!pithp_head_is_checkpoint(f->head)) /* before memory is asked for */
         return pithp_fail(s, PITH_E_FORMAT, NULL, "\"%s\" is no pith checkpoint",
                           c->shown);
-    pithp_head_sidecar(f->head, f->sidecar);
-    if (!f->sidecar[0])
-        return PITH_OK;
-    c->sidecar = pithp_file_open(place->folder, f->sidecar, &f->sidecar_bytes);
-    f->sidecar_error = c->sidecar < 0 ? errno : 0;
-    *moved = f->sidecar_error == ENOENT && was_replaced(place, f->document);
+    if (!pithp_head_sidecars(f->head, &f->sidecars))
+        f->sidecars.count = 0; /* the parser says what is wrong */
+    for (int i = 0; i < f->sidecars.count && !*moved; i++) {
+        const int file =
+            pithp_file_open(place->folder, f->sidecars.names[i], &f->sidecar_bytes[i]);
+        c->sidecars[i].file = file;
+        f->errors[i] = file < 0 ? errno : 0;
+        *moved = f->errors[i] == ENOENT && was_replaced(place, f->document);
+    }
     return PITH_OK;
 }
 
@@ -172,7 +195,7 @@ static pith_status open_files(pith_scope *s,
  * large the files are. Whoever loses against the writers again and again takes the lock
  * under which they commit: then nothing moves. */
 static pith_status
-open_pair(pith_scope *s, pith_checkpoint *c, const pithp_place *place, files *f) {
+open_set(pith_scope *s, pith_checkpoint *c, const pithp_place *place, files *f) {
     bool moved = true;
     for (int i = 0; moved && i < TRIES; i++) {
         const pith_status rc = open_files(s, c, place, f, &moved);
@@ -189,19 +212,30 @@ open_pair(pith_scope *s, pith_checkpoint *c, const pithp_place *place, files *f)
     return rc;
 }
 
-static pith_status
-open_both(pith_scope *s, pith_checkpoint *c, const pithp_place *place) {
+static pith_status check_sidecars(pith_scope *s, pith_checkpoint *c, const files *f) {
+    const pithp_document *d = &c->document;
+    bool same = d->sidecars.count == f->sidecars.count;
+    for (int64_t i = 0; same && i < d->sidecars.count; i++)
+        same = strcmp(d->sidecars.rows[i].file, f->sidecars.names[i]) == 0;
+    if (!same)
+        return pithp_fail(s, PITH_E_FORMAT, NULL,
+                          "\"%s\" does not name its sidecars where the format has them",
+                          c->shown);
+    if (d->sidecars.count == 0)
+        return PITH_OK;
+    pith_status rc = pithp_sidecar_order(s, d, c->shown, &c->order, &c->order_count);
+    for (int64_t i = 0; rc == PITH_OK && i < d->sidecars.count; i++)
+        rc = check_sidecar(s, c, &d->sidecars.rows[i], f->sidecar_bytes[i], f->errors[i]);
+    return rc;
+}
+
+static pith_status open_all(pith_scope *s, pith_checkpoint *c, const pithp_place *place) {
     files f = {.document = -1};
-    pith_status rc = open_pair(s, c, place, &f);
+    pith_status rc = open_set(s, c, place, &f);
     if (rc == PITH_OK)
         rc = read_document(s, c, f.document, f.document_bytes);
-    if (rc == PITH_OK &&
-        strcmp(c->document.sidecar ? c->document.sidecar : "", f.sidecar) != 0)
-        rc = pithp_fail(s, PITH_E_FORMAT, NULL,
-                        "\"%s\" does not name its sidecar where the format has it",
-                        c->shown);
     if (rc == PITH_OK)
-        rc = check_sidecar(s, c, f.sidecar_bytes, f.sidecar_error);
+        rc = check_sidecars(s, c, &f);
     if (f.document >= 0)
         close(f.document);
     return rc;
@@ -217,15 +251,17 @@ static void fill_info(pith_checkpoint *c) {
                                      .metadata_count = d->metadata.count,
                                      .document_bytes = d->bytes,
                                      .leaf_bytes = pithp_document_leaf_bytes(d),
-                                     .sidecar = d->sidecar,
-                                     .sidecar_bytes = d->sidecar_bytes};
+                                     .sidecar_count = d->sidecars.count};
+    for (int64_t i = 0; i < d->sidecars.count; i++)
+        c->info.sidecar_bytes += d->sidecars.rows[i].bytes;
 }
 
 pith_checkpoint *pithp_checkpoint_open_at(pith_scope *s, const pithp_place *place) {
     pith_checkpoint *c = pithp_object_make(s, PITHP_KIND_OTHER, tag, sizeof *c);
     if (!c)
         return NULL;
-    c->sidecar = -1;
+    for (int i = 0; i < PITHP_SIDECARS; i++)
+        c->sidecars[i].file = -1;
     c->hold = pithp_scope_hold(s, c, release);
     if (!c->hold) {
         pithp_header_of(c)->kind = PITHP_KIND_FREE;
@@ -233,7 +269,7 @@ pith_checkpoint *pithp_checkpoint_open_at(pith_scope *s, const pithp_place *plac
     }
     snprintf(c->shown, sizeof c->shown, "%s", place->shown);
     pithp_document_begin(&c->document, s->runtime);
-    if (open_both(s, c, place) != PITH_OK) {
+    if (open_all(s, c, place) != PITH_OK) {
         pithp_checkpoint_close(s, c);
         return NULL;
     }
@@ -264,11 +300,13 @@ pith_status pithp_leaf_part(pith_scope *s,
         memcpy(to, (const char *)leaf->data + offset, n);
         return PITH_OK;
     }
-    if (c->trouble)
-        return pithp_fail(s, c->trouble, NULL, "%s", c->trouble_text);
-    const int error = pithp_file_read(c->sidecar, to, n,
-                                      c->document.sidecar_data + leaf->begin + offset);
-    return error ? io_error(s, c->document.sidecar, "read", error) : PITH_OK;
+    const pithp_doc_sidecar *file = &c->document.sidecars.rows[leaf->sidecar];
+    const pith_status rc = pithp_checkpoint_trouble(s, c, leaf);
+    if (rc != PITH_OK)
+        return rc;
+    const int error = pithp_file_read(c->sidecars[leaf->sidecar].file, to, n,
+                                      file->data + leaf->begin + offset);
+    return error ? io_error(s, file->file, "read", error) : PITH_OK;
 }
 
 pith_status pithp_leaf_read(pith_scope *s,
@@ -295,9 +333,9 @@ pith_status pithp_leaf_read(pith_scope *s,
             rc = sink(closure, piece, at, n);
     }
     if (rc == PITH_OK && !pithp_digest_equal(pithp_hasher_end(&h), leaf->digest))
-        return pithp_fail(s, PITH_E_FORMAT,
-                          pithp_document_error_path(&c->document, leaf->node, path),
-                          "damaged in \"%s\": its checksum does not fit",
-                          leaf->in_sidecar ? c->document.sidecar : c->shown);
+        return pithp_fail(
+            s, PITH_E_FORMAT, pithp_document_error_path(&c->document, leaf->node, path),
+            "damaged in \"%s\": its checksum does not fit",
+            leaf->in_sidecar ? c->document.sidecars.rows[leaf->sidecar].file : c->shown);
     return rc;
 }

@@ -17,15 +17,33 @@ static pith_status read_sidecar(pithp_parser *p, json_t *value) {
                        "bytes", &bytes, "data", &data, "checksum", &digest);
     if (result != 0)
         return pithp_parse_unpacked(p, result, &e);
+    pithp_doc_sidecar *row = pithp_document_add(p->d, sidecars);
+    if (!row)
+        return pithp_parse_memory(p);
     if (!pithp_is_file_name(file))
         return pithp_parse_refuse(p, "the sidecar's name \"%.80s\" is no plain file name",
                                   file);
-    if (data < 8 || bytes < data || !pithp_digest_parse(digest, &p->d->sidecar_digest))
+    if (data < 8 || bytes < data || !pithp_digest_parse(digest, &row->digest))
         return pithp_parse_refuse(p, "the sidecar's sizes or checksum make no sense");
-    p->d->sidecar_bytes = (size_t)bytes;
-    p->d->sidecar_data = (size_t)data;
-    p->d->sidecar = pithp_document_text(p->d, file, strlen(file));
-    return p->d->sidecar ? PITH_OK : pithp_parse_memory(p);
+    for (int64_t i = 0; i + 1 < p->d->sidecars.count; i++)
+        if (strcmp(p->d->sidecars.rows[i].file, file) == 0)
+            return pithp_parse_refuse(p, "the sidecar \"%.80s\" is named twice", file);
+    row->bytes = (size_t)bytes;
+    row->data = (size_t)data;
+    row->file = pithp_document_text(p->d, file, strlen(file));
+    return row->file ? PITH_OK : pithp_parse_memory(p);
+}
+
+static pith_status read_sidecars(pithp_parser *p, json_t *value) {
+    const size_t count = json_array_size(value);
+    if (p->d->format == 1)
+        return read_sidecar(p, value);
+    if (count == 0 || count > PITHP_SIDECARS)
+        return pithp_parse_refuse(p, "expected 1 to %d sidecars", PITHP_SIDECARS);
+    pith_status rc = PITH_OK;
+    for (size_t i = 0; rc == PITH_OK && i < count; i++)
+        rc = read_sidecar(p, json_array_get(value, i));
+    return rc;
 }
 
 static pith_status read_metadata(pithp_parser *p, json_t *value) {
@@ -74,10 +92,14 @@ static pith_status read_table(pithp_parser *p,
     return rc;
 }
 
-static const char *const members[] = {"pith",   "format",   "sidecar", "library",
-                                      "step",   "metadata", "types",   "nodes",
+static const char *const members[] = {"pith",   "format",   "sidecars", "library",
+                                      "step",   "metadata", "types",    "nodes",
                                       "leaves", "checksum"};
-enum { FORMAT = 1, SIDECAR, LIBRARY, STEP, METADATA, TYPES, NODES, LEAVES, CHECKSUM };
+enum { FORMAT = 1, SIDECARS, LIBRARY, STEP, METADATA, TYPES, NODES, LEAVES, CHECKSUM };
+
+static const char *member_name(const pithp_parser *p, int member) {
+    return member == SIDECARS && p->d->format == 1 ? "sidecar" : members[member];
+}
 
 static pith_status read_member(pithp_parser *p, int member) {
     json_t *value = NULL;
@@ -96,8 +118,8 @@ static pith_status read_member(pithp_parser *p, int member) {
     if (rc != PITH_OK)
         return rc;
     switch (member) {
-        case SIDECAR:
-            rc = read_sidecar(p, value);
+        case SIDECARS:
+            rc = read_sidecars(p, value);
             break;
         case LIBRARY:
             rc = pithp_parse_text(p, value, &p->d->library);
@@ -127,10 +149,11 @@ static pith_status read_members(pithp_parser *p) {
         if (rc != PITH_OK)
             return rc;
         for (int i = 0; i < PITHP_COUNT(members); i++)
-            if (json_is_string(key) && strcmp(json_string_value(key), members[i]) == 0)
+            if (json_is_string(key) &&
+                strcmp(json_string_value(key), member_name(p, i)) == 0)
                 member = i;
         json_decref(key);
-        const int next = last + 1 == SIDECAR && member != SIDECAR ? LIBRARY : last + 1;
+        const int next = last + 1 == SIDECARS && member != SIDECARS ? LIBRARY : last + 1;
         if (member != next || next == PITHP_COUNT(members))
             return pithp_parse_refuse(p, "expected the member \"%s\"",
                                       next < PITHP_COUNT(members) ? members[next]
@@ -162,10 +185,10 @@ static pith_status check_frame(pithp_parser *p) {
     for (size_t i = sizeof head - 1; i < p->n && p->text[i] >= '0' && p->text[i] <= '9';
          i++)
         format = format > 100000 ? format : 10 * format + (p->text[i] - '0');
-    if (format != PITHP_CHECKPOINT_FORMAT)
+    if (format < 1 || format > PITHP_CHECKPOINT_FORMAT)
         return pithp_fail(p->s, PITH_E_FORMAT, NULL,
                           "\"%s\" has format %" PRId64
-                          ", this library (%d.%d.%d) reads format %d",
+                          ", this library (%d.%d.%d) reads formats 1 to %d",
                           p->file, format, PITH_VERSION_MAJOR, PITH_VERSION_MINOR,
                           PITH_VERSION_PATCH, PITHP_CHECKPOINT_FORMAT);
     const char *end = p->text + p->n - (p->n < TAIL ? p->n : TAIL);

@@ -49,18 +49,23 @@ static pith_status read_data(pithp_parser *p, json_t *data, pithp_doc_leaf *leaf
 }
 
 static pith_status read_tensor(pithp_parser *p,
+                               json_int_t sidecar,
                                const char *tensor,
                                json_int_t begin,
                                json_int_t end,
                                pithp_doc_leaf *leaf) {
-    const size_t room = p->d->sidecar_bytes - p->d->sidecar_data;
-    if (!p->d->sidecar)
-        return pithp_parse_refuse(p, "a leaf in a sidecar, and no sidecar");
+    if (p->d->format == 1 && sidecar == -1)
+        sidecar = 0;
+    if (sidecar < 0 || sidecar >= p->d->sidecars.count)
+        return pithp_parse_refuse(p, "a leaf in a sidecar, and no such sidecar");
+    const pithp_doc_sidecar *file = &p->d->sidecars.rows[sidecar];
+    const size_t room = file->bytes - file->data;
     if (begin < 0 || end < begin || (size_t)end > room ||
         (size_t)(end - begin) != leaf->bytes)
         return pithp_parse_refuse(
             p, "the place of the leaf does not fit its size or the sidecar");
     leaf->in_sidecar = true;
+    leaf->sidecar = (int32_t)sidecar;
     leaf->begin = (size_t)begin;
     leaf->end = (size_t)end;
     leaf->tensor = pithp_document_text(p->d, tensor, strlen(tensor));
@@ -84,15 +89,15 @@ static pith_status check_path(pithp_parser *p, const char *path, int64_t node) {
 pith_status pithp_parse_leaf(pithp_parser *p, json_t *row) {
     const char *path = NULL, *dtype, *unit = NULL, *digest, *tensor = NULL;
     json_t *shape, *data = NULL;
-    json_int_t begin = -1, end = -1;
+    json_int_t sidecar = -1, begin = -1, end = -1;
     json_error_t e;
     if (p->leaves_read == p->d->leaves.count)
         return pithp_parse_refuse(p, "more leaves than the node table has");
     pithp_doc_leaf *leaf = &p->d->leaves.rows[p->leaves_read++];
     const int result = json_unpack_ex(
-        row, &e, JSON_STRICT, "{s?s,s:s,s:o,s?s,s:s,s?o,s?s,s?I,s?I}", "path", &path,
+        row, &e, JSON_STRICT, "{s?s,s:s,s:o,s?s,s:s,s?o,s?I,s?s,s?I,s?I}", "path", &path,
         "dtype", &dtype, "shape", &shape, "unit", &unit, "checksum", &digest, "data",
-        &data, "tensor", &tensor, "begin", &begin, "end", &end);
+        &data, "sidecar", &sidecar, "tensor", &tensor, "begin", &begin, "end", &end);
     if (result != 0)
         return pithp_parse_unpacked(p, result, &e);
     leaf->dtype = pith_dtype_parse(dtype);
@@ -107,7 +112,8 @@ pith_status pithp_parse_leaf(pithp_parser *p, json_t *row) {
         return rc;
     if (unit && !(leaf->unit = pithp_document_text(p->d, unit, strlen(unit))))
         return pithp_parse_memory(p);
-    if (!data == !tensor || (data && (begin != -1 || end != -1)))
+    if (!data == !tensor || (data && (sidecar != -1 || begin != -1 || end != -1)))
         return pithp_parse_refuse(p, "a leaf has either data or a place in the sidecar");
-    return data ? read_data(p, data, leaf) : read_tensor(p, tensor, begin, end, leaf);
+    return data ? read_data(p, data, leaf)
+                : read_tensor(p, sidecar, tensor, begin, end, leaf);
 }

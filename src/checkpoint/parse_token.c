@@ -75,6 +75,24 @@ bool pithp_json_string_read(const char *text, size_t n, char *to, size_t room) {
     return fits;
 }
 
+bool pithp_json_files_read(const char *text, pithp_names *names) {
+    json_t *files = json_loadb(text, strlen(text),
+                               JSON_DISABLE_EOF_CHECK | JSON_REJECT_DUPLICATES, NULL);
+    const size_t count = json_array_size(files);
+    bool fits = count > 0 && count <= PITHP_SIDECARS;
+    names->count = 0;
+    for (size_t i = 0; fits && i < count; i++) {
+        json_t *file = json_object_get(json_array_get(files, i), "file");
+        const size_t length = json_string_length(file);
+        fits = json_is_string(file) && length < sizeof names->names[0];
+        if (fits)
+            memcpy(names->names[names->count++], json_string_value(file), length + 1);
+        fits = fits && pithp_is_file_name(names->names[i]);
+    }
+    json_decref(files);
+    return fits;
+}
+
 pith_status pithp_parse_unpacked(pithp_parser *p, int result, const json_error_t *e) {
     return result == 0 ? PITH_OK : pithp_parse_refuse(p, "%s", e->text);
 }

@@ -107,10 +107,8 @@ static const pith_array *load(pith_scope *s,
     const pithp_doc_leaf *leaf = &c->document.leaves.rows[number];
     pith_shape shape = leaf->shape;
     const pith_array *array = NULL;
-    if (leaf->in_sidecar && c->trouble) { /* before memory is asked for */
-        pithp_fail(s, c->trouble, NULL, "%s", c->trouble_text);
+    if (pithp_checkpoint_trouble(s, c, leaf) != PITH_OK)
         return NULL;
-    }
     if (count >= 0)
         shape.extents[0] = count;
     const pith_spec *spec = pithp_spec(s, leaf->dtype, shape.rank, shape.extents);

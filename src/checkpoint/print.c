@@ -3,7 +3,7 @@
  * text before it.
  *
  *     {"pith":"checkpoint",
- *     "format":1,
+ *     "format":2,
  *     ...
  *     "nodes":[
  *     {"kind":"record","type":0,"statics":{"cutoff":["f64",2.5]}},
@@ -196,6 +196,8 @@ print_leaf(pithp_text *t, const pithp_document *d, const pithp_doc_leaf *leaf) {
     member_digest(t, "checksum", leaf->digest);
     if (leaf->in_sidecar) {
         pithp_text_add(t, ",");
+        member_i64(t, "sidecar", leaf->sidecar);
+        pithp_text_add(t, ",");
         member_text(t, "tensor", leaf->tensor);
         pithp_text_print(t, ",\"begin\":%zu,\"end\":%zu", leaf->begin, leaf->end);
     } else {
@@ -213,18 +215,19 @@ static void begin_row(pithp_text *t, int64_t i) {
     pithp_text_add(t, i ? ",\n" : "\n");
 }
 
-/* The sidecar stands near the start: who cleans a folder reads no more. */
+/* The sidecars stand near the start: who cleans a folder reads no more. */
 static void print_head(pithp_text *t, const pithp_document *d) {
     pithp_text_add(t, "{\"pith\":\"checkpoint\",\n");
     member_i64(t, "format", d->format);
-    if (d->sidecar) {
-        pithp_text_add(t, ",\n\"sidecar\":{");
-        member_text(t, "file", d->sidecar);
-        pithp_text_print(t, ",\"bytes\":%zu,\"data\":%zu,", d->sidecar_bytes,
-                         d->sidecar_data);
-        member_digest(t, "checksum", d->sidecar_digest);
+    for (int64_t i = 0; i < d->sidecars.count; i++) {
+        const pithp_doc_sidecar *file = &d->sidecars.rows[i];
+        pithp_text_add(t, i ? ",\n{" : ",\n\"sidecars\":[\n{");
+        member_text(t, "file", file->file);
+        pithp_text_print(t, ",\"bytes\":%zu,\"data\":%zu,", file->bytes, file->data);
+        member_digest(t, "checksum", file->digest);
         pithp_text_add(t, "}");
     }
+    pithp_text_add(t, d->sidecars.count ? "]" : "");
     pithp_text_add(t, ",\n");
     member_text(t, "library", d->library);
     pithp_text_add(t, ",\n");

@@ -22,7 +22,8 @@ typedef struct pithp_saving {
     pithp_document d;
     const pith_array **arrays;
     pithp_writer sidecar, document;
-    int64_t *order; /* leaves of the sidecar, in the order of their data */
+    const pithp_doc_sidecar *fresh; /* that this save writes; NULL: none */
+    int64_t *order;                 /* its leaves, in the order of their data */
     int64_t order_count;
     pithp_text header, text;
     void *staging; /* NULL where the device's memory can be read as it is */
@@ -39,6 +40,7 @@ static pith_status choose_places(saver *v) {
     for (int64_t i = 0; i < v->d.leaves.count; i++) {
         pithp_doc_leaf *leaf = &v->d.leaves.rows[i];
         leaf->in_sidecar = !o->inline_all && (most < 0 || leaf->bytes > (size_t)most);
+        leaf->sidecar = 0;
         if (!leaf->in_sidecar && leaf->count > MOST_INLINE)
             return pithp_fail(
                 v->s, PITH_E_UNSUPPORTED,
@@ -102,29 +104,37 @@ static size_t sidecar_stem(const char *name) {
     return cut <= MOST && pithp_is_utf8(name, cut) ? cut : 0;
 }
 
-static pith_status name_sidecar(saver *v) {
+static pith_status name_sidecar(saver *v, pithp_doc_sidecar *row) {
     char digest[PITHP_DIGEST_TEXT], name[256];
-    v->d.sidecar_digest = pithp_sidecar_digest(&v->d, v->header.bytes, v->header.length,
-                                               v->order, v->order_count);
-    pithp_digest_print(v->d.sidecar_digest, digest);
+    pithp_digest_print(pithp_sidecar_digest(&v->d, v->header.bytes, v->header.length,
+                                            v->order, v->order_count),
+                       digest);
     const size_t n = sidecar_stem(v->place.name);
     snprintf(name, sizeof name, "%.*s.%.16s.safetensors", n ? (int)n : 10,
              n ? v->place.name : "checkpoint", digest);
-    v->d.sidecar = pithp_document_text(&v->d, name, strlen(name));
-    return v->d.sidecar ? PITH_OK : pithp_fail_memory(v->s, sizeof name);
+    row->digest = pithp_digest_of(v->header.bytes, v->header.length);
+    row->file = pithp_document_text(&v->d, name, strlen(name));
+    v->fresh = row;
+    return row->file ? PITH_OK : pithp_fail_memory(v->s, sizeof name);
 }
 
 static pith_status write_sidecar(saver *v) {
-    v->order = pithp_sidecar_layout(&v->d, &v->order_count, &v->header);
+    pithp_doc_sidecar *row = pithp_document_add(&v->d, sidecars);
+    if (!row)
+        return pithp_fail_memory(v->s, sizeof *row);
+    v->order = pithp_sidecar_layout(&v->d, (int32_t)(v->d.sidecars.count - 1),
+                                    &v->order_count, &v->header);
     if (!v->order || v->header.failed)
         return pithp_fail_memory(v->s, v->header.room);
-    if (v->order_count == 0)
+    if (v->order_count == 0) {
+        v->d.sidecars.count--;
         return PITH_OK;
+    }
     if (v->header.length > MOST_HEADER)
         return pithp_fail(v->s, PITH_E_UNSUPPORTED, NULL,
                           "the tree has too many leaves for a safetensors header; "
                           "a larger inline_bytes puts them into the document");
-    pithp_writer_open(&v->sidecar, v->s->runtime, &v->place, v->d.sidecar_bytes);
+    pithp_writer_open(&v->sidecar, v->s->runtime, &v->place, row->bytes);
     pithp_writer_add(&v->sidecar, v->header.bytes, v->header.length);
     for (int64_t i = 0; i < v->order_count && !v->sidecar.error; i++) {
         const pith_status rc = write_leaf(v, v->order[i]);
@@ -133,7 +143,7 @@ static pith_status write_sidecar(saver *v) {
     }
     pithp_writer_sync(&v->sidecar);
     const pith_status rc = pithp_writer_status(v->s, &v->sidecar, v->place.shown);
-    return rc == PITH_OK ? name_sidecar(v) : rc;
+    return rc == PITH_OK ? name_sidecar(v, row) : rc;
 }
 
 static pith_status write_document(saver *v) {
@@ -155,12 +165,20 @@ static pith_status sync_folder(saver *v, const char *consequence) {
                                    strerror_r(error, reason, sizeof reason), consequence);
 }
 
+/* Sidecars that only a document named which has failed or is gone. */
+static void drop_own(const saver *v) {
+    pithp_names own = {.count = v->fresh != NULL};
+    if (v->fresh)
+        snprintf(own.names[0], sizeof own.names[0], "%s", v->fresh->file);
+    pithp_folder_drop_sidecars(v->place.folder, &own, "");
+}
+
 /* The sidecar has its name on the disk before the document has its own: whoever finds the
  * document finds all of it. */
 static pith_status name_files(saver *v) {
     pith_status rc = PITH_OK;
-    if (v->d.sidecar) {
-        pithp_writer_rename(&v->sidecar, v->d.sidecar);
+    if (v->fresh) {
+        pithp_writer_rename(&v->sidecar, v->fresh->file);
         PITH_TRY(pithp_writer_status(v->s, &v->sidecar, v->place.shown));
         PITH_TRY(sync_folder(v, ""));
     }
@@ -170,15 +188,14 @@ static pith_status name_files(saver *v) {
                        " (the new checkpoint is there, but may not survive a power cut)");
 out:
     pithp_writer_close(&v->document); /* it names the sidecar too */
-    if (v->d.sidecar)                 /* stays where the old checkpoint has the same */
-        pithp_folder_drop_sidecar(v->s->runtime, v->place.folder, v->d.sidecar, "");
+    drop_own(v);                      /* stays where the old checkpoint has the same */
     return rc;
 }
 
-/* The old document goes on under a temporary name until its sidecar (NULL: it cannot be
- * read now) is gone: should the
- * process die in between, whoever sweeps the folder knows whose the sidecar was. */
-static pith_status replace(saver *v, const char *old_sidecar) {
+/* The old document goes on under a temporary name until its sidecars (NULL: it cannot be
+ * read now) are gone: should the process die in between, whoever sweeps the folder knows
+ * whose they were. */
+static pith_status replace(saver *v, const pithp_names *sidecars) {
     const int folder = v->place.folder;
     char old[PITHP_TEMPORARY_NAME];
     pithp_temporary_name(old);
@@ -186,19 +203,19 @@ static pith_status replace(saver *v, const char *old_sidecar) {
     const pith_status rc = name_files(v);
     const bool dropped =
         rc != PITH_OK ||
-        (old_sidecar && pithp_folder_drop_sidecar(v->s->runtime, folder, old_sidecar,
-                                                  linked ? old : ""));
+        (sidecars && pithp_folder_drop_sidecars(folder, sidecars, linked ? old : ""));
     if (linked && dropped)
         unlinkat(folder, old, 0);
     return rc;
 }
 
 static pith_status commit_single(saver *v) {
-    char old[256];
-    if (!pithp_folder_sidecar_of(v->place.folder, v->place.name, old))
+    pithp_names old;
+    if (!pithp_folder_sidecars_of(v->place.folder, v->place.name, &old))
         return replace(v, NULL);
-    return old[0] && (!v->d.sidecar || strcmp(old, v->d.sidecar) != 0) ? replace(v, old)
-                                                                       : name_files(v);
+    const bool same =
+        v->fresh && old.count == 1 && strcmp(old.names[0], v->fresh->file) == 0;
+    return old.count && !same ? replace(v, &old) : name_files(v);
 }
 
 /* The older members go when the new one is on the disk. */
@@ -225,7 +242,7 @@ static pith_status commit(saver *v) {
 static pith_status sweep(saver *v) {
     const pith_status rc = pithp_folder_lock(v->s, &v->place);
     if (rc == PITH_OK) {
-        pithp_folder_sweep(v->s->runtime, v->place.folder);
+        pithp_folder_sweep(v->place.folder);
         pithp_folder_unlock(&v->place);
     }
     return rc;

@@ -105,15 +105,16 @@ pith_status pithp_series_next(pith_scope *s, pithp_place *place) {
     return PITH_OK;
 }
 
-/* Under a temporary name until its sidecar is gone: should the process die in between,
- * whoever sweeps the folder knows whose the sidecar was. */
-static void retire(pith_runtime *rt, int folder, const char *name) {
-    char sidecar[256], old[PITHP_TEMPORARY_NAME];
+/* Under a temporary name until its sidecars are gone: should the process die in between,
+ * whoever sweeps the folder knows whose they were. */
+static void retire(int folder, const char *name) {
+    pithp_names sidecars;
+    char old[PITHP_TEMPORARY_NAME];
     pithp_temporary_name(old);
-    if (!pithp_folder_sidecar_of(folder, name, sidecar) ||
+    if (!pithp_folder_sidecars_of(folder, name, &sidecars) ||
         renameat(folder, name, folder, old) != 0)
         return;
-    if (!sidecar[0] || pithp_folder_drop_sidecar(rt, folder, sidecar, old))
+    if (pithp_folder_drop_sidecars(folder, &sidecars, old))
         unlinkat(folder, old, 0);
 }
 
@@ -124,7 +125,7 @@ void pithp_series_prune(pith_runtime *rt, int folder, const char *series, int64_
         return; /* too many stay, which the next save mends */
     for (int64_t i = keep; i < members.count; i++)
         if (pithp_series_name(series, members.numbers[i], name))
-            retire(rt, folder, name);
+            retire(folder, name);
     pithp_series_end(rt, &members);
 }
 

@@ -17,16 +17,21 @@ static const char *tensor_dtype(pith_dtype dtype) {
     return names[dtype];
 }
 
-static int64_t *collect(const pithp_document *d, int64_t *count) {
+static bool lies_in(const pithp_doc_leaf *leaf, int32_t sidecar) {
+    return leaf->in_sidecar && (sidecar < 0 || leaf->sidecar == sidecar);
+}
+
+/* The leaves in a sidecar, -1: in any. */
+static int64_t *collect(const pithp_document *d, int32_t sidecar, int64_t *count) {
     *count = 0;
     for (int64_t i = 0; i < d->leaves.count; i++)
-        *count += d->leaves.rows[i].in_sidecar;
+        *count += lies_in(&d->leaves.rows[i], sidecar);
     int64_t *order = pithp_allocate(d->rt, (size_t)*count * sizeof *order);
     if (!order)
         return NULL;
     int64_t n = 0;
     for (int64_t i = 0; i < d->leaves.count; i++)
-        if (d->leaves.rows[i].in_sidecar)
+        if (lies_in(&d->leaves.rows[i], sidecar))
             order[n++] = i;
     return order;
 }
@@ -64,8 +69,11 @@ static void print_tensor(pithp_text *t, const pithp_doc_leaf *leaf) {
     pithp_text_print(t, "],\"data_offsets\":[%zu,%zu]}", leaf->begin, leaf->end);
 }
 
-int64_t *pithp_sidecar_layout(pithp_document *d, int64_t *count, pithp_text *header) {
-    int64_t *order = collect(d, count);
+int64_t *pithp_sidecar_layout(pithp_document *d,
+                              int32_t sidecar,
+                              int64_t *count,
+                              pithp_text *header) {
+    int64_t *order = collect(d, sidecar, count);
     bool failed = !order;
     for (int64_t i = 0; !failed && i < *count; i++)
         failed = !name_tensor(d, order[i]);
@@ -91,8 +99,8 @@ int64_t *pithp_sidecar_layout(pithp_document *d, int64_t *count, pithp_text *hea
     const uint64_t length = header->length - 8;
     if (!header->failed)
         memcpy(header->bytes, &length, sizeof length);
-    d->sidecar_data = header->length;
-    d->sidecar_bytes = header->length + at;
+    d->sidecars.rows[sidecar].data = header->length;
+    d->sidecars.rows[sidecar].bytes = header->length + at;
     return order;
 }
 
@@ -115,6 +123,8 @@ static int by_place(const void *a, const void *b, void *closure) {
     const pithp_document *d = closure;
     const int64_t i = *(const int64_t *)a, j = *(const int64_t *)b;
     const pithp_doc_leaf *x = &d->leaves.rows[i], *y = &d->leaves.rows[j];
+    if (x->sidecar != y->sidecar)
+        return x->sidecar < y->sidecar ? -1 : 1;
     if (x->begin != y->begin)
         return x->begin < y->begin ? -1 : 1;
     if (x->end != y->end)
@@ -128,20 +138,25 @@ pith_status pithp_sidecar_order(pith_scope *s,
                                 const char *file,
                                 int64_t **order,
                                 int64_t *count) {
+    const bool covers = d->format == 1;
     size_t at = 0;
-    *order = collect(d, count);
+    int32_t sidecar = 0;
+    *order = collect(d, -1, count);
     if (!*order)
         return pithp_fail_memory(s, (size_t)*count * sizeof **order);
     qsort_r(*order, (size_t)*count, sizeof **order, by_place, (void *)(uintptr_t)d);
     for (int64_t i = 0; i < *count; i++) {
         const pithp_doc_leaf *leaf = &d->leaves.rows[(*order)[i]];
-        if (leaf->begin != at)
+        at = leaf->sidecar == sidecar ? at : 0;
+        sidecar = leaf->sidecar;
+        if (covers ? leaf->begin != at : leaf->begin < at)
             return pithp_fail(s, PITH_E_FORMAT, NULL,
-                              "\"%s\": the leaves in its sidecar overlap or leave holes",
-                              file);
+                              "\"%s\": the leaves in its sidecar overlap%s", file,
+                              covers ? " or leave holes" : "");
         at = leaf->end;
     }
-    if (at != d->sidecar_bytes - d->sidecar_data)
+    if (covers && d->sidecars.count &&
+        at != d->sidecars.rows[0].bytes - d->sidecars.rows[0].data)
         return pithp_fail(s, PITH_E_FORMAT, NULL,
                           "\"%s\": the leaves in its sidecar do not fill it", file);
     return PITH_OK;

@@ -105,8 +105,8 @@ Test(document, is_refused_where_a_row_makes_no_sense) {
         {"\"data\":[7,7,7,7,7,7]", "\"data\":[7,7,7,7,7,8]",
          "the checksum does not fit the data"},
         {"\"data\":[7,7,7,7,7,7]", "\"data\":[7,7,7,7,7]", "expected data of 6 elements"},
-        {"\"data\":[7,7,7,7,7,7]", "\"tensor\":\"x\",\"begin\":0,\"end\":6",
-         "no sidecar"},
+        {"\"data\":[7,7,7,7,7,7]", "\"sidecar\":0,\"tensor\":\"x\",\"begin\":0,\"end\":6",
+         "no such sidecar"},
         {",\"data\":[7,7,7,7,7,7]", "", "either data or a place in the sidecar"},
         {"\"data\":[0.5]", "\"data\":[1e999]", "real number overflow"},
         {"],\n\"leaves\"", "]\n\"leaves\"", "expected ',' or '}'"},
@@ -126,9 +126,10 @@ Test(document, of_another_kind_or_format_is_named_as_such) {
     pith_scope *s = pith_scope_open(rt);
     pt_ok(s, pith_save(s, small_tree(s), "a.json", NULL));
     const ct_file good = ct_read("a.json");
-    refuses(s, &good, "\"format\":1", "\"format\":2",
-            "\"a.json\" has format 2, this library (0.1.0) reads format 1");
-    refuses(s, &good, "\"format\":1", "\"format\":99999999999999999999", "has format");
+    refuses(s, &good, "\"format\":2", "\"format\":3",
+            "\"a.json\" has format 3, this library (0.1.0) reads formats 1 to 2");
+    refuses(s, &good, "\"format\":2", "\"format\":99999999999999999999", "has format");
+    refuses(s, &good, "\"format\":2", "\"format\":0", "has format 0");
     refuses(s, &good, "\"pith\":\"checkpoint\"", "\"pith\":\"check\"",
             "\"a.json\" is no pith checkpoint");
     ct_write("a.json", "", 0);
@@ -166,7 +167,18 @@ Test(document, names_no_sidecar_outside_its_folder) {
     refuses(s, &good, "\"begin\":0,\"end\":8", "\"begin\":0,\"end\":9",
             "does not fit its size or the sidecar");
     refuses(s, &good, "\"begin\":8,\"end\":14", "\"begin\":7,\"end\":13",
-            "overlap or leave holes");
+            "the leaves in its sidecar overlap");
+    refuses(s, &good, "\"sidecar\":0,\"tensor\":\"[0]['a']\"",
+            "\"sidecar\":1,\"tensor\":\"[0]['a']\"", "no such sidecar");
+    refuses(s, &good, "\"sidecar\":0,\"tensor\":\"[0]['a']\"", "\"tensor\":\"[0]['a']\"",
+            "no such sidecar");
+    refuses(s, &good, "\"sidecars\":[", "\"sidecar\":[", "expected the member");
+    char *row = strstr(good.bytes, "{\"file\""), twice[1200];
+    const int n = (int)(strchr(row, '}') + 1 - row);
+    snprintf(from, sizeof from, "%.*s", n, row);
+    snprintf(twice, sizeof twice, "%s,\n%s", from, from);
+    refuses(s, &good, from, twice, "is named twice");
+    refuses(s, &good, from, "", "expected 1 to 8 sidecars");
     refuses(s, &good, "\"begin\":8,\"end\":14", "\"begin\":-8,\"end\":-2",
             "does not fit its size or the sidecar");
     refuses(s, &good, "\"begin\":8", "\"begin\":9223372036854775807",

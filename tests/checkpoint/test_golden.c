@@ -88,6 +88,40 @@ static void check(const char *name, int64_t step) {
 Test(golden, format_1_is_read) {
     check("format-1.json", 100);
 }
+/* Its sidecar had to be covered by leaves, each of which was part of its checksum. */
+Test(golden, format_1_is_checked_by_its_own_rules) {
+    ct_begin();
+    static const char *const files[] = {"format-1.json",
+                                        "format-1.003bfb6bc629e0dd.safetensors"};
+    char path[1024];
+    for (int i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, "%s/../data/checkpoints/%s", PITH_TEST_SOURCE,
+                 files[i]);
+        const ct_file f = ct_read(path);
+        ct_write(files[i], f.bytes, f.n);
+        free(f.bytes);
+    }
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    pt_ok(s, pith_load(s, Golden, files[0]));
+    ct_replace(files[0], "\"bytes\":1328", "\"bytes\":1336");
+    ct_replace(files[0], "\"begin\":0,\"end\":1200", "\"begin\":8,\"end\":1208");
+    pt_fails(PITH_E_FORMAT, s, pith_load(s, Golden, files[0]));
+    pt_says("the leaves in its sidecar overlap or leave holes");
+    ct_replace(files[0], "\"begin\":8,\"end\":1208", "\"begin\":0,\"end\":1200");
+    pt_fails(PITH_E_FORMAT, s, pith_load(s, Golden, files[0]));
+    pt_says("the leaves in its sidecar do not fill it");
+    ct_replace(files[0], "\"bytes\":1336", "\"bytes\":1328");
+    ct_file f = ct_read(files[1]);
+    f.bytes[20] ^= 1;
+    ct_write(files[1], f.bytes, f.n);
+    free(f.bytes);
+    pt_fails(PITH_E_FORMAT, s, pith_load(s, Golden, files[0]));
+    pt_says("the header of \"format-1.003bfb6bc629e0dd.safetensors\" is damaged");
+    pith_scope_close(s);
+    pt_close(rt);
+    ct_end();
+}
 Test(golden, format_1_in_one_file_is_read) {
     check("format-1-inline.json", 200);
 }

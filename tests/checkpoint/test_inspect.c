@@ -23,10 +23,16 @@ Test(inspect, gives_the_rows_of_the_tables) {
     const pith_checkpoint *c = pith_checkpoint_open(s, "a.json");
     pt_ok(s, c);
     const pith_checkpoint_info *about = pith_checkpoint_about(c);
-    cr_assert(about->format == 1 && about->step == 12 && about->leaf_count == 3);
+    cr_assert(about->format == 2 && about->step == 12 && about->leaf_count == 3);
     cr_assert(about->node_count == 10 && about->metadata_count == 2);
     cr_assert(about->leaf_bytes == 300 * 8 + 400 * 4 + 8);
-    cr_assert_str_eq(about->sidecar, ct_find(".safetensors"));
+    pith_checkpoint_sidecar sidecar;
+    cr_assert(about->sidecar_count == 1 && pith_checkpoint_get_sidecar(c, 0, &sidecar));
+    cr_assert_str_eq(sidecar.file, ct_find(".safetensors"));
+    cr_assert(sidecar.bytes == about->sidecar_bytes && sidecar.leaf_count == 2 &&
+              sidecar.leaf_bytes == 300 * 8 + 400 * 4);
+    cr_assert(!pith_checkpoint_get_sidecar(c, 1, &sidecar) &&
+              !pith_checkpoint_get_sidecar(c, -1, &sidecar));
     cr_assert_str_eq(pith_checkpoint_metadata(c, 1).key, "b");
     cr_assert(!pith_checkpoint_metadata(c, 2).key &&
               !pith_checkpoint_metadata(c, -1).value);
@@ -49,8 +55,8 @@ Test(inspect, gives_the_rows_of_the_tables) {
     cr_assert(pith_checkpoint_get_leaf(c, 0, &leaf));
     cr_assert(leaf.dtype == PITH_F64 && leaf.shape.rank == 2 &&
               leaf.shape.extents[0] == 100);
-    cr_assert(leaf.in_sidecar && leaf.count == 300 && leaf.bytes == 2400 &&
-              leaf.node == 2);
+    cr_assert(leaf.sidecar == 0 && leaf.count == 300 && leaf.bytes == 2400 &&
+              leaf.stored_bytes == 2400 && leaf.node == 2);
     cr_assert(strcmp(leaf.unit, "sigma") == 0 && strlen(leaf.checksum) == 32);
     cr_assert(!pith_checkpoint_get_node(c, 10, &n) &&
               !pith_checkpoint_get_node(c, -1, &n));

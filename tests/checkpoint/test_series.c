@@ -132,10 +132,11 @@ Test(series, passes_over_what_is_damaged_and_says_so) {
     free(f.bytes);
 
     const pith_checkpoint *c = pith_checkpoint_open(s, "a.000002.json");
-    const char *sidecar = pith_checkpoint_about(c)->sidecar;
-    f = ct_read(sidecar);
+    pith_checkpoint_sidecar sidecar;
+    cr_assert(pith_checkpoint_get_sidecar(c, 0, &sidecar));
+    f = ct_read(sidecar.file);
     f.bytes[f.n - 1] ^= 1; /* a leaf, which only its own checksum covers */
-    ct_write(sidecar, f.bytes, f.n);
+    ct_write(sidecar.file, f.bytes, f.n);
     free(f.bytes);
     pt_ok(s, holds("a.json", 1));
     cr_assert(passed.count == 2 && strstr(passed.text, "its checksum does not fit"));

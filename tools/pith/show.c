@@ -266,8 +266,10 @@ static void print_head(const rows *r) {
            plural(i->leaf_count, "leaf", "leaves"), leaves);
     colour_to(stdout, DIM);
     printf("format %" PRId32 " of pith %s, document %s", i->format, library, document);
-    if (i->sidecar) {
-        char *name = clean(i->sidecar), *size = bytes_text(i->sidecar_bytes);
+    for (int64_t k = 0; k < i->sidecar_count; k++) {
+        pith_checkpoint_sidecar sidecar;
+        pith_checkpoint_get_sidecar(r->c, k, &sidecar);
+        char *name = clean(sidecar.file), *size = bytes_text(sidecar.bytes);
         printf(", sidecar %s %s", name, size);
         free(name);
         free(size);

@@ -19,16 +19,20 @@ static void say(const char *file, colour c, const char *verdict, const char *tex
 static int64_t count_damaged(pith_scope *s, const char *file, const rows *r) {
     enum { MOST_LINES = 20 };
     int64_t damaged = 0;
+    bool *told = room_for((size_t)r->info->sidecar_count + 1, sizeof *told);
     for (int64_t i = 0; i < r->info->leaf_count; i++) {
-        if (pith_checkpoint_check(s, r->c, i))
+        pith_checkpoint_leaf leaf;
+        pith_checkpoint_get_leaf(r->c, i, &leaf);
+        if ((leaf.sidecar >= 0 && told[leaf.sidecar]) ||
+            pith_checkpoint_check(s, r->c, i))
             continue;
-        const bool all = !*pith_error_path(s); /* the sidecar as a whole */
+        if (!*pith_error_path(s) && leaf.sidecar >= 0) /* the sidecar as a whole */
+            told[leaf.sidecar] = true;
         if (damaged++ < MOST_LINES)
             say(file, RED, "damaged", pith_message(s));
         pith_clear(s);
-        if (all)
-            break;
     }
+    free(told);
     if (damaged > MOST_LINES)
         printf("... and %" PRId64 " more leaves\n", damaged - MOST_LINES);
     return damaged;
