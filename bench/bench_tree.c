@@ -283,32 +283,33 @@ static void measure_small(pith_scope *s, const char *only) {
     bench_check(s);
 }
 
-/* ---- Joining trees ---- */
+/* ---- Joining trees, and rows of them ---- */
 
-enum { JOINED = 4, LEAF = 64 };
+enum { JOINED = 4, LEAF = 64, ROWS = 16, ROW = 16, TAKEN = 8 };
 
 typedef struct {
     pith_scope *s;
-    const void *trees[JOINED];
+    const void *trees[JOINED]; /* leaves f32 [LEAF] */
+    const void *grid, *rows;   /* leaves f32 [ROWS, ROW] and [TAKEN, ROW] */
+    const pith_array *index;   /* [TAKEN] */
     int64_t leaves;
     float **from, *to; /* of tree after tree; where all are joined */
+    int32_t c_index[TAKEN];
 } Join;
 
-static void join_stack(void *closure) {
-    const Join *w = closure;
-    pith_scope *s = pith_scope_open_in(w->s);
-    sink = (intptr_t)pith_tree_stack(s, JOINED, w->trees);
-    pith_wait(s);
-    pith_scope_close(s);
-}
-
-static void join_concat(void *closure) {
-    const Join *w = closure;
-    pith_scope *s = pith_scope_open_in(w->s);
-    sink = (intptr_t)pith_tree_concat(s, JOINED, w->trees, 0);
-    pith_wait(s);
-    pith_scope_close(s);
-}
+#define PITH_JOIN(name, expression)                                                      \
+    static void name(void *closure) {                                                    \
+        const Join *w = closure;                                                         \
+        pith_scope *s = pith_scope_open_in(w->s);                                        \
+        sink = (intptr_t)(expression);                                                   \
+        pith_wait(s);                                                                    \
+        pith_scope_close(s);                                                             \
+    }
+PITH_JOIN(join_stack, pith_tree_stack(s, JOINED, w->trees))
+PITH_JOIN(join_concat, pith_tree_concat(s, JOINED, w->trees, 0))
+PITH_JOIN(join_split, pith_tree_split(s, w->grid, 2, 0))
+PITH_JOIN(join_take, pith_tree_take(s, w->grid, w->index, NULL))
+PITH_JOIN(join_scatter, pith_tree_scatter_set(s, w->grid, w->index, w->rows, NULL))
 
 static void join_c(void *closure) {
     const Join *w = closure;
@@ -319,35 +320,89 @@ static void join_c(void *closure) {
     __asm__ volatile("" ::: "memory");
 }
 
+static void split_c(void *closure) {
+    const Join *w = closure;
+    for (int64_t i = 0; i < w->leaves; i++)
+        memcpy(w->to + i * ROWS * ROW, w->from[i], ROWS * ROW * sizeof(float));
+    __asm__ volatile("" ::: "memory");
+}
+
+static void take_c(void *closure) {
+    const Join *w = closure;
+    for (int64_t i = 0; i < w->leaves; i++)
+        for (int k = 0; k < TAKEN; k++)
+            memcpy(w->to + (i * TAKEN + k) * ROW, w->from[i] + w->c_index[k] * ROW,
+                   ROW * sizeof(float));
+    __asm__ volatile("" ::: "memory");
+}
+
+static void scatter_c(void *closure) {
+    const Join *w = closure;
+    for (int64_t i = 0; i < w->leaves; i++) {
+        float *to = w->to + i * ROWS * ROW;
+        memcpy(to, w->from[i], ROWS * ROW * sizeof(float));
+        for (int k = 0; k < TAKEN; k++)
+            memcpy(to + w->c_index[k] * ROW, w->from[w->leaves + i] + k * ROW,
+                   ROW * sizeof(float));
+    }
+    __asm__ volatile("" ::: "memory");
+}
+
+static const struct {
+    const char *name;
+    void (*pith)(void *), (*c)(void *);
+} joins[] = {{"stack", join_stack, join_c},
+             {"concat", join_concat, join_c},
+             {"split", join_split, split_c},
+             {"take", join_take, take_c},
+             {"scatter", join_scatter, scatter_c}};
+
+static bool join_row(char text[32], int row, int64_t leaves, const char *only) {
+    snprintf(text, 32, "tree/%s/%lld", joins[row].name, (long long)leaves);
+    return bench_wanted(text, only);
+}
+
+/* A list of as many new leaves. */
+static const void *list_of(pith_scope *s, int64_t leaves, pith_shape shape) {
+    const void **items = malloc((size_t)leaves * sizeof *items);
+    for (int64_t i = 0; i < leaves; i++)
+        items[i] = pith_zeros(s, PITH_F32, shape);
+    const void *list = pith_list_make(s, leaves, items);
+    free(items);
+    return list;
+}
+
 static void measure_join(pith_scope *s, int64_t leaves, const char *only) {
-    char stack[32], concat[32];
-    snprintf(stack, sizeof stack, "tree/stack/%lld", (long long)leaves);
-    snprintf(concat, sizeof concat, "tree/concat/%lld", (long long)leaves);
-    if (!bench_wanted(stack, only) && !bench_wanted(concat, only))
+    enum { COUNT = sizeof joins / sizeof *joins };
+    char text[32];
+    bool any = false;
+    for (int i = 0; i < COUNT; i++)
+        any |= join_row(text, i, leaves, only);
+    if (!any)
         return;
     Join w = {.s = s,
               .leaves = leaves,
               .from = malloc((size_t)(JOINED * leaves) * sizeof(float *)),
-              .to = malloc((size_t)(JOINED * leaves * LEAF) * sizeof(float))};
-    const void **items = malloc((size_t)leaves * sizeof *items);
-    for (int k = 0; k < JOINED; k++) {
-        for (int64_t i = 0; i < leaves; i++) {
-            items[i] = leaf_of(s);
-            w.from[k * leaves + i] = calloc(LEAF, sizeof(float));
-        }
-        w.trees[k] = pith_list_make(s, leaves, items);
-    }
+              .to = malloc((size_t)(leaves * ROWS * ROW) * sizeof(float)),
+              .grid = list_of(s, leaves, PITH_SHAPE(ROWS, ROW)),
+              .rows = list_of(s, leaves, PITH_SHAPE(TAKEN, ROW))};
+    for (int k = 0; k < JOINED; k++)
+        w.trees[k] = list_of(s, leaves, PITH_SHAPE(LEAF));
+    for (int64_t i = 0; i < JOINED * leaves; i++)
+        w.from[i] = calloc(ROWS * ROW, sizeof(float));
+    for (int k = 0; k < TAKEN; k++)
+        w.c_index[k] = k * 7 % ROWS;
+    w.index = pith_array_copy(s, PITH_I32, PITH_SHAPE(TAKEN), w.c_index);
     bench_check(s);
-    if (bench_wanted(stack, only))
-        bench_row(stack, "us", 1e6, 2,
-                  (const bench_entry[]){{"pith", join_stack, &w}, {"c", join_c, &w}});
-    if (bench_wanted(concat, only))
-        bench_row(concat, "us", 1e6, 2,
-                  (const bench_entry[]){{"pith", join_concat, &w}, {"c", join_c, &w}});
+    for (int i = 0; i < COUNT; i++)
+        if (join_row(text, i, leaves, only))
+            bench_row(text, "us", 1e6, 2,
+                      (const bench_entry[]){{"pith", joins[i].pith, &w},
+                                            {"c", joins[i].c, &w}});
     bench_check(s);
     for (int64_t i = 0; i < JOINED * leaves; i++)
         free(w.from[i]);
-    free(items), free(w.from), free(w.to);
+    free(w.from), free(w.to);
 }
 
 int main(int argc, char **argv) {

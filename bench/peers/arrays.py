@@ -1,8 +1,4 @@
-"""The rows of bench_arrays.c by NumPy, torch and JAX; NumPy and JAX on one thread where the row has one."""
-import os
-import subprocess
-import sys
-
+"""The rows of bench_arrays.c by NumPy, torch and JAX; NumPy on one thread."""
 import bench
 
 SIZES = (1_000_000, 10_000_000)
@@ -68,10 +64,4 @@ def measure(threads):
                                                         for peer, work in peers.items()})
 
 
-if "BENCH_THREADS" in os.environ:
-    measure(int(os.environ["BENCH_THREADS"]))
-else:
-    for count in (1, 2):  # JAX takes the processors that it sees when it starts
-        allowed = sorted(os.sched_getaffinity(0))[:count]
-        subprocess.run([sys.executable, *sys.argv], check=True, env={**os.environ, "BENCH_THREADS": str(count)},
-                       preexec_fn=lambda: os.sched_setaffinity(0, allowed))
+bench.by_threads(measure)

@@ -1,6 +1,8 @@
 """What the peers in Python share: medians, and rows of JSON for bench/run."""
 import json
+import os
 import statistics
+import subprocess
 import sys
 import time
 
@@ -32,3 +34,15 @@ def median_seconds(work, repeats=7, least=0.005):
 
 def print_row(row, unit, peers):
     print(json.dumps({"row": row, "unit": unit, "peers": peers}), flush=True)
+
+
+def by_threads(measure):
+    """Call measure(threads) for one and for two, each in a process that has as many processors: JAX takes those that
+    it sees when it starts."""
+    if "BENCH_THREADS" in os.environ:
+        measure(int(os.environ["BENCH_THREADS"]))
+        return
+    for count in (1, 2):
+        allowed = sorted(os.sched_getaffinity(0))[:count]
+        subprocess.run([sys.executable, *sys.argv], check=True, env={**os.environ, "BENCH_THREADS": str(count)},
+                       preexec_fn=lambda: os.sched_setaffinity(0, allowed))

@@ -80,26 +80,52 @@ if bench.wanted(row):
         bench.print_row(row, "ns", values)
 
 
+WORKS = ("stack", "concat", "split", "take", "scatter")
+
+
 def joins(leaves):
-    """Four trees of so many leaves of 64 f32: how each library stacks and concatenates them."""
+    """How each library joins four trees of so many leaves of 64 f32, and splits, takes and sets rows of one tree of
+    leaves [16, 16]: (library, work, call)."""
+    index, shape = [k * 7 % 16 for k in range(8)], (16, 16)
     if numpy:
+        at = numpy.array(index)
         trees = [[numpy.zeros(64, numpy.float32) for _ in range(leaves)] for _ in range(4)]
+        grid, rows = ([numpy.zeros(s, numpy.float32) for _ in range(leaves)] for s in (shape, (8, 16)))
+
+        def scatter():
+            made = [x.copy() for x in grid]
+            for x, y in zip(made, rows):
+                x[at] = y
+
         yield "numpy", "stack", lambda: [numpy.stack(x) for x in zip(*trees)]
         yield "numpy", "concat", lambda: [numpy.concatenate(x) for x in zip(*trees)]
+        yield "numpy", "take", lambda: [x[at] for x in grid]
+        yield "numpy", "scatter", scatter
     if torch:
+        t_at = torch.tensor(index)
         tensors = [[torch.zeros(64) for _ in range(leaves)] for _ in range(4)]
+        t_grid, t_rows = ([torch.zeros(s) for _ in range(leaves)] for s in (shape, (8, 16)))
         yield "torch", "stack", lambda: [torch.stack(x) for x in zip(*tensors)]
         yield "torch", "concat", lambda: [torch.cat(x) for x in zip(*tensors)]
+        yield "torch", "take", lambda: [x[t_at] for x in t_grid]
+        yield "torch", "scatter", lambda: [x.index_copy(0, t_at, y) for x, y in zip(t_grid, t_rows)]
     if jax:
+        j_at = jnp.array(index)
         arrays = [[jnp.zeros(64, jnp.float32) for _ in range(leaves)] for _ in range(4)]
-        for work, join in (("stack", jnp.stack), ("concat", jnp.concatenate)):
-            compiled = jax.jit(lambda *t, join=join: jax.tree.map(lambda *x: join(x), *t))
-            yield "jax", work, lambda compiled=compiled: jax.block_until_ready(compiled(*arrays))
+        j_grid, j_rows = ([jnp.zeros(s, jnp.float32) for _ in range(leaves)] for s in (shape, (8, 16)))
+        for work, function, arguments in (
+                ("stack", lambda *t: jax.tree.map(lambda *x: jnp.stack(x), *t), arrays),
+                ("concat", lambda *t: jax.tree.map(lambda *x: jnp.concatenate(x), *t), arrays),
+                ("split", lambda t: jax.tree.map(lambda x: jnp.split(x, 2), t), [j_grid]),
+                ("take", lambda t: jax.tree.map(lambda x: x[j_at], t), [j_grid]),
+                ("scatter", lambda t, u: jax.tree.map(lambda x, y: x.at[j_at].set(y), t, u), [j_grid, j_rows])):
+            compiled = jax.jit(function)
+            yield "jax", work, lambda compiled=compiled, x=arguments: jax.block_until_ready(compiled(*x))
 
 
 for leaves in (10, 1000):
     rows = {}
-    if any(bench.wanted(f"tree/{work}/{leaves}") for work in ("stack", "concat")):
+    if any(bench.wanted(f"tree/{work}/{leaves}") for work in WORKS):
         for name, work, call in joins(leaves):
             row = f"tree/{work}/{leaves}"
             if bench.wanted(row):
