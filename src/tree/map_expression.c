@@ -146,8 +146,10 @@ const void *pith_tree_map_expression(pith_scope *s,
         return nil;
     call c = {.s = s, .expression = expression};
     if (begin(&c, count, parameter_count, parameters) != PITH_OK ||
-        pithp_forest_make(s, &c.forest, "pith_tree_map_expression", count, trees, NULL,
-                          NULL) != PITH_OK)
+        pithp_forest_make(s, &c.forest,
+                          &(pithp_trees){.function = "pith_tree_map_expression",
+                                         .count = count,
+                                         .at = trees}) != PITH_OK)
         return nil;
     const void *made = map_forest(&c, trees[0]);
     pithp_forest_end(&c.forest);

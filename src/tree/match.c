@@ -80,24 +80,20 @@ static pith_status match_items(pith_scope *s,
     return PITH_OK;
 }
 
-pith_status pithp_match_trees(pith_scope *s,
-                              const char *function,
-                              int64_t count,
-                              const void *const *trees,
-                              pithp_is_leaf is_leaf,
-                              void *closure,
-                              bool up_to,
-                              const void **aligned) {
-    picking p = {is_leaf, closure};
+pith_status
+pithp_match_trees(pith_scope *s, const pithp_trees *trees, const void **aligned) {
+    picking p = {trees->is_leaf, trees->closure};
+    pithp_trees picked = *trees;
+    picked.is_leaf = is_picked;
+    picked.closure = &p;
     pithp_forest forest;
-    pith_status rc =
-        pithp_forest_gather(s, &forest, function, count, trees, is_picked, &p, up_to);
+    pith_status rc = pithp_forest_gather(s, &forest, &picked);
     if (rc != PITH_OK)
         return rc;
     bool changed = false;
-    rc = match_items(s, &forest, &p, function, aligned, &changed);
-    for (int64_t k = 0; k < count && rc == PITH_OK; k++) {
-        aligned[k] = trees[k];
+    rc = match_items(s, &forest, &p, trees->function, aligned, &changed);
+    for (int64_t k = 0; k < trees->count && rc == PITH_OK; k++) {
+        aligned[k] = trees->at[k];
         if (!changed)
             continue;
         aligned[k] =

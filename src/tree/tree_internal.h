@@ -477,7 +477,17 @@ pith_status pithp_arrays_fill(pith_scope *s,
                               const pith_array *const *arrays,
                               const uint64_t *bits);
 
-/* ---- Several trees of one structure (map.c) ---- */
+/* ---- Several trees of one structure (forest.c) ---- */
+
+/* Trees that a user passed to a function. */
+typedef struct pithp_trees {
+    const char *function; /* its name, for messages */
+    int64_t count;
+    const void *const *at;
+    pithp_is_leaf is_leaf; /* what it picks of the first one is picked of all, or NULL */
+    void *closure;         /* of is_leaf */
+    bool up_to;            /* the others may have any tree at the first one's leaves */
+} pithp_trees;
 
 typedef struct pithp_forest {
     pithp_flat first;
@@ -490,36 +500,19 @@ typedef struct pithp_forest {
 static inline const pith_array **pithp_forest_items(const pithp_forest *f, int64_t tree) {
     return tree ? f->others + (tree - 1) * f->first.structure.item_count : f->first.items;
 }
-/* Check trees that a user passed, match them and gather them; what is_leaf picks of the
- * first one is picked of all. On failure the error is set and there is nothing to end. */
-pith_status pithp_forest_make(pith_scope *s,
-                              pithp_forest *forest,
-                              const char *function,
-                              int64_t count,
-                              const void *const *trees,
-                              pithp_is_leaf is_leaf,
-                              void *closure);
+/* Check trees, match them and gather them. On failure the error is set and there is
+ * nothing to end. */
+pith_status
+pithp_forest_make(pith_scope *s, pithp_forest *forest, const pithp_trees *trees);
+/* As pithp_forest_make, of trees that are checked and not matched. */
+pith_status
+pithp_forest_gather(pith_scope *s, pithp_forest *forest, const pithp_trees *trees);
 void pithp_forest_end(pithp_forest *forest);
 
 /* The trees with records that have a match hook brought into line: in `aligned`, which
- * holds count trees. up_to: see pith_map_options (match.c). */
-pith_status pithp_match_trees(pith_scope *s,
-                              const char *function,
-                              int64_t count,
-                              const void *const *trees,
-                              pithp_is_leaf is_leaf,
-                              void *closure,
-                              bool up_to,
-                              const void **aligned);
-/* As pithp_forest_make, without matching (map.c). */
-pith_status pithp_forest_gather(pith_scope *s,
-                                pithp_forest *forest,
-                                const char *function,
-                                int64_t count,
-                                const void *const *trees,
-                                pithp_is_leaf is_leaf,
-                                void *closure,
-                                bool up_to);
+ * holds as many (match.c). */
+pith_status
+pithp_match_trees(pith_scope *s, const pithp_trees *trees, const void **aligned);
 
 /* s for a call of a public function on behalf of the one that was entered: its errors
  * name the same call site. */

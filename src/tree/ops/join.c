@@ -165,7 +165,9 @@ static const void *join_trees(pith_scope *s,
         return NULL;
     }
     joining j = {.s = s, .function = function, .axis = axis, .stack = stack};
-    if (pithp_forest_make(s, &j.forest, function, count, trees, NULL, NULL) != PITH_OK)
+    if (pithp_forest_make(
+            s, &j.forest,
+            &(pithp_trees){.function = function, .count = count, .at = trees}) != PITH_OK)
         return NULL;
     const void *made = join_forest(&j, trees[0]);
     pithp_forest_end(&j.forest);

@@ -116,7 +116,9 @@ const void *pith_tree_kahan_sum(pith_scope *s,
     all[count] = compensate;
     pithp_forest forest;
     const void *sum = NULL;
-    if (pithp_forest_make(s, &forest, name, count + carried, all, NULL, NULL) ==
+    if (pithp_forest_make(
+            s, &forest,
+            &(pithp_trees){.function = name, .count = count + carried, .at = all}) ==
         PITH_OK) {
         sum = sum_forest(s, &forest, trees[0], carried, compensation);
         pithp_forest_end(&forest);

@@ -94,7 +94,9 @@ static const void *scatter_set(pith_scope *s,
         return NULL;
     const void *trees[] = {into, rows};
     pithp_forest forest;
-    if (pithp_forest_make(s, &forest, name, 2, trees, NULL, NULL) != PITH_OK)
+    if (pithp_forest_make(s, &forest,
+                          &(pithp_trees){.function = name, .count = 2, .at = trees}) !=
+        PITH_OK)
         return NULL;
     const void *made = NULL;
     if (pithp_array_spec(index)->count == 0)

@@ -48,7 +48,9 @@ where(pith_scope *s, const pith_array *condition, const void *a, const void *b) 
     }
     const void *trees[] = {a, b};
     pithp_forest forest;
-    if (pithp_forest_make(s, &forest, name, 2, trees, NULL, NULL) != PITH_OK)
+    if (pithp_forest_make(s, &forest,
+                          &(pithp_trees){.function = name, .count = 2, .at = trees}) !=
+        PITH_OK)
         return NULL;
     const pithp_structure *t = &forest.first.structure;
     const void *made = NULL;

@@ -1,0 +1,178 @@
+/* Forests: several trees of one structure. The first one is gathered with what a
+ * predicate picks; the others are read along it. */
+#include "tree/tree_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Read a tree along a structure that has picked nodes: what lies at its items. */
+static pith_status gather_along(pith_scope *s,
+                                const pithp_structure *t,
+                                const void *tree,
+                                const pith_array **items,
+                                bool *same) {
+    pithp_walk w;
+    pithp_visit visit = PITHP_VISIT_LEAVE;
+    int64_t token = 0, run = 0, item = 0;
+    *same = true;
+    pithp_walk_begin(&w, s->runtime, tree);
+    while (*same && pithp_walk_next(&w, &visit)) {
+        if (visit == PITHP_VISIT_LEAVE)
+            continue;
+        const int kind = token < t->token_count ? pithp_token_kind(t->tokens[token]) : -1;
+        if (kind == PITHP_TOKEN_NODE) {
+            *same = visit == PITHP_VISIT_ENTER &&
+                    pithp_shape_same_node(pithp_shape_of(w.node),
+                                          pithp_token_shape(t->tokens[token]));
+            token++;
+            continue;
+        }
+        if (kind == PITHP_TOKEN_PICKED) {
+            if (visit == PITHP_VISIT_ENTER) {
+                pithp_walk_skip(&w);
+                pithp_walk_next(&w, &visit);
+            }
+            items[item++] = w.node;
+        } else if (kind == PITHP_TOKEN_LEAVES && visit == PITHP_VISIT_LEAF) {
+            items[item++] = w.node;
+        } else {
+            *same = kind == PITHP_TOKEN_ABSENT && visit == PITHP_VISIT_ABSENT;
+        }
+        if (++run == pithp_token_run(t->tokens[token]))
+            token++, run = 0;
+    }
+    const bool failed = w.failed;
+    *same &= token == t->token_count;
+    pithp_walk_end(&w);
+    return failed ? pithp_fail_memory(s, (size_t)w.room * sizeof *w.frames) : PITH_OK;
+}
+
+static pith_status gather_other(pith_scope *s,
+                                const pithp_structure *t,
+                                const void *tree,
+                                const pith_array **items,
+                                bool *same) {
+    if (t->picked)
+        return gather_along(s, t, tree, items, same);
+    pithp_flat f;
+    const pith_status rc = pithp_flat_make(s, &f, tree, NULL, NULL);
+    if (rc != PITH_OK)
+        return rc;
+    *same = pithp_structure_same(t, &f.structure);
+    if (*same)
+        memcpy(items, f.items, (size_t)t->item_count * sizeof *items);
+    pithp_flat_end(&f);
+    return PITH_OK;
+}
+
+/* "pith_tree_map: tree 2 against tree 0": what messages are about. */
+typedef struct against {
+    char text[96];
+} against;
+
+static against against_first(const pithp_trees *trees, int64_t k) {
+    against of;
+    snprintf(of.text, sizeof of.text, "%s: tree %lld against tree 0", trees->function,
+             (long long)k);
+    return of;
+}
+
+static pith_status check_trees(pith_scope *s, const pithp_trees *trees) {
+    if (trees->count < 1 || !trees->at)
+        return pithp_fail(s, PITH_E_ARG, NULL, "%s: %s", trees->function,
+                          trees->at ? "there are no trees" : "trees is NULL");
+    for (int64_t k = 0; k < trees->count; k++) {
+        char name[32];
+        snprintf(name, sizeof name, "trees[%lld]", (long long)k);
+        const pith_status rc = pithp_tree_check(s, trees->at[k], trees->function, name);
+        if (rc != PITH_OK)
+            return rc;
+    }
+    return PITH_OK;
+}
+
+static pith_status allocate_others(pith_scope *s, pithp_forest *forest, int64_t count) {
+    forest->count = count;
+    forest->others = NULL;
+    forest->bytes = (size_t)forest->first.structure.item_count * sizeof *forest->others;
+    if (pithp_mul_overflows(forest->bytes, (size_t)count - 1, &forest->bytes))
+        forest->bytes = SIZE_MAX;
+    if (count == 1)
+        return PITH_OK;
+    forest->others = pithp_scratch_allocate(s->runtime, forest->bytes);
+    return forest->others ? PITH_OK : pithp_fail_memory(s, forest->bytes);
+}
+
+/* Read the k-th tree into its items. */
+static pith_status
+read_other(pith_scope *s, pithp_forest *forest, const pithp_trees *trees, int64_t k) {
+    const pithp_structure *t = &forest->first.structure;
+    const pith_array **items = pithp_forest_items(forest, k);
+    if (trees->at[k] == trees->at[0]) {
+        memcpy(items, forest->first.items, (size_t)t->item_count * sizeof *items);
+        return PITH_OK;
+    }
+    const against of = against_first(trees, k);
+    if (trees->up_to)
+        return pithp_read_up_to(s, t, trees->at[k], (const void **)items, of.text);
+    bool same = true;
+    const pith_status rc = gather_other(s, t, trees->at[k], items, &same);
+    return rc != PITH_OK || same
+               ? rc
+               : pithp_differences_fail(s, trees->at[0], trees->at[k], of.text,
+                                        trees->is_leaf, trees->closure);
+}
+
+/* Gather the others beside the first one. */
+static pith_status
+gather_others(pith_scope *s, pithp_forest *forest, const pithp_trees *trees) {
+    forest->root = trees->at[0];
+    pith_status rc = allocate_others(s, forest, trees->count);
+    for (int64_t k = 1; k < trees->count && rc == PITH_OK; k++)
+        rc = read_other(s, forest, trees, k);
+    if (rc != PITH_OK)
+        pithp_forest_end(forest);
+    return rc;
+}
+
+pith_status
+pithp_forest_gather(pith_scope *s, pithp_forest *forest, const pithp_trees *trees) {
+    const pith_status rc =
+        pithp_flat_make(s, &forest->first, trees->at[0], trees->is_leaf, trees->closure);
+    return rc == PITH_OK ? gather_others(s, forest, trees) : rc;
+}
+
+static pith_status
+gather_matched(pith_scope *s, pithp_forest *forest, const pithp_trees *trees) {
+    const size_t bytes = (size_t)trees->count * sizeof(void *);
+    const void **aligned = pithp_scratch_allocate(s->runtime, bytes);
+    if (!aligned)
+        return pithp_fail_memory(s, bytes);
+    pithp_trees matched = *trees;
+    matched.at = aligned;
+    pith_status rc = pithp_match_trees(s, trees, aligned);
+    if (rc == PITH_OK)
+        rc = pithp_forest_gather(s, forest, &matched);
+    pithp_scratch_release(s->runtime, aligned, bytes);
+    return rc;
+}
+
+pith_status
+pithp_forest_make(pith_scope *s, pithp_forest *forest, const pithp_trees *trees) {
+    pith_status rc = check_trees(s, trees);
+    if (rc == PITH_OK)
+        rc = pithp_flat_make(s, &forest->first, trees->at[0], trees->is_leaf,
+                             trees->closure);
+    if (rc != PITH_OK)
+        return rc;
+    if (trees->count == 1 || !forest->first.structure.matches)
+        return gather_others(s, forest, trees);
+    pithp_flat_end(&forest->first);
+    return gather_matched(s, forest, trees);
+}
+
+void pithp_forest_end(pithp_forest *forest) {
+    if (forest->others)
+        pithp_scratch_release(forest->first.rt, forest->others, forest->bytes);
+    pithp_flat_end(&forest->first);
+}
