@@ -1,59 +1,6 @@
 /* The pith command as its users meet it: output, messages and exit codes of every verb.
  */
-#include "checkpoint/checkpoint_test.h"
-
-#include <sys/wait.h>
-
-static pith_runtime *rt;
-static pith_scope *s;
-static char output[65536];   /* of the last command, both streams */
-static char squeezed[65536]; /* the same with one space for several: columns aside */
-
-static void begin(void) {
-    ct_begin();
-    rt = pt_open();
-    s = pith_scope_open(rt);
-    unsetenv("NO_COLOR");
-}
-static void end(void) {
-    pith_scope_close(s);
-    pt_close(rt);
-    ct_end();
-}
-
-/* Run "pith ..." and return its exit code. */
-static int run(const char *arguments) {
-    char command[2048];
-    snprintf(command, sizeof command, "('%s' %s) 2>&1", PITH_COMMAND, arguments);
-    FILE *in = popen(command, "r");
-    const size_t n = fread(output, 1, sizeof output - 1, in);
-    output[n] = 0;
-    char *to = squeezed;
-    for (const char *c = output; *c; c++)
-        if (*c != ' ' || to == squeezed || to[-1] != ' ')
-            *to++ = *c;
-    *to = 0;
-    const int status = pclose(in);
-    cr_assert(WIFEXITED(status), "pith %s died:\n%s", arguments, output);
-    return WEXITSTATUS(status);
-}
-
-#define expect(code, arguments, ...)                                                     \
-    do {                                                                                 \
-        const char *const texts_[] = {__VA_ARGS__};                                      \
-        const int got_ = run(arguments);                                                 \
-        cr_assert(got_ == (code), "pith %s: exit code %d, expected %d:\n%s", arguments,  \
-                  got_, (code), output);                                                 \
-        for (size_t i_ = 0; i_ < sizeof texts_ / sizeof texts_[0]; i_++)                 \
-            cr_assert(strstr(squeezed, texts_[i_]), "pith %s: expected \"%s\" in:\n%s",  \
-                      arguments, texts_[i_], output);                                    \
-    } while (0)
-
-static const Sim *sim_with(int seed, const void *extra) {
-    Sim sim = *make_sim(s, 100, seed);
-    sim.extra = extra;
-    return pith_freeze(s, Sim, &sim);
-}
+#include "command_test.h"
 
 Test(pith_command, shows_a_tree_with_what_is_in_its_leaves) {
     begin();
@@ -252,11 +199,13 @@ Test(pith_command, logs_a_series) {
     pt_ok(s, save_member(pith_freeze(s, Sim, &sim), 30));
     sim.spare = other->atoms;
     pt_ok(s, save_member(pith_freeze(s, Sim, &sim), 40));
-    expect(0, "log a.*.json", "a.000001.json step 0 5", " KiB 3 leaves\n",
-           "a.000002.json step 10 ", " KiB nothing changed\n", "a.000003.json step 20 ",
+    expect(0, "log a.*.json", "a.000001.json step 0 20", " KiB 3 leaves\n",
+           "a.000002.json step 10 20", " KiB nothing changed\n", "a.000003.json step 20 ",
            " .timestep, .energy\n", "a.000004.json step 30 ",
            " .label, .atoms.position, .neighbour and 1 more\n", "a.000005.json step 40 ",
            " another structure\n");
+    expect(0, "log a.json", "a.000001.json step 0 20", "a.000005.json step 40 ");
+    expect(0, "log ./a", "./a.000001.json step 0 20", "./a.000005.json step 40 ");
     ct_write("a.000002.json", "{}", 2);
     expect(1, "log a.*.json",
            "a.000002.json damaged: \"a.000002.json\" is no pith checkpoint",
@@ -270,12 +219,19 @@ Test(pith_command, logs_a_series) {
 
 Test(pith_command, says_what_is_wrong_with_its_arguments) {
     begin();
-    expect(0, "--help", "pith show FILE", "Exit codes:");
-    expect(0, "show --help", "pith diff A B");
+    expect(0, "--help", "pith show FILE [PATH]", "Exit codes:\n 0 all is well",
+           "\n 2 trouble:");
+    expect(0, "-h", "pith diff A B");
+    expect(0, "show --help", "usage: pith show [options] FILE [PATH]", "\n --rows A:B ",
+           "Exit codes:");
+    expect(0, "diff --help a b", "usage: pith diff [options] A B", "--rtol X");
+    expect(0, "log -h", "usage: pith log");
+    expect(0, "verify --help", "usage: pith verify");
     expect(0, "--version", "pith 0.1.0\n");
-    expect(2, "", "pith show FILE");
+    expect(0, "show --version", "pith 0.1.0\n");
+    expect(2, "", "pith: takes a verb; pith --help lists them\n");
     expect(2, "frob x", "pith: there is no \"frob\"");
-    expect(2, "show", "pith show: takes a file");
+    expect(2, "show", "pith show: takes one file, and the path of a leaf");
     expect(2, "show a b c", "pith show: takes one file, and the path of a leaf");
     expect(2, "show --rows 1:2 a", "--rows needs the path of a leaf");
     expect(2, "show --rows 2:1 a .x", "--rows takes A:B or A:, got \"2:1\"");
@@ -283,7 +239,14 @@ Test(pith_command, says_what_is_wrong_with_its_arguments) {
     expect(2, "show --rows -1:2 a .x", "--rows takes A:B");
     expect(2, "show --rows 1:x a .x", "--rows takes A:B");
     expect(2, "show --frob a", "unknown option \"--frob\"");
-    expect(2, "show --lines many a", "--lines takes a number, got \"many\"");
+    expect(2, "show --lines many a",
+           "--lines takes a whole number from 1 on, got \"many\"");
+    expect(2, "show --lines 0 a", "--lines takes a whole number from 1 on");
+    expect(2, "show --lines 99999999999999999999 a", "--lines takes a whole number");
+    expect(2, "show a --lines", "--lines takes N, got nothing");
+    expect(2, "show a --all=1", "--all takes no value");
+    expect(2, "diff --worst 101 a b", "--worst takes a whole number from 1 to 100");
+    expect(2, "--json", "pith: there is no \"--json\"");
     expect(2, "show nothing.json",
            "pith show: cannot open \"nothing.json\": No such file or directory\n");
     expect(2, "diff a", "pith diff: takes two files");

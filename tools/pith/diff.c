@@ -1,5 +1,6 @@
 /* pith diff: where the structures of two checkpoints differ, and how far their values are
  * apart. */
+#include "command.h"
 #include "tool.h"
 
 #include <inttypes.h>
@@ -23,7 +24,7 @@ typedef struct comparison {
     pith_scope *s;
     rows a, b;
     double rtol, atol;
-    bool bits;
+    bool bits, json;
     int64_t worst_count;
     table table;
     int64_t structure, equal, different; /* places; leaves */
@@ -49,19 +50,44 @@ static const char *path_of(comparison *c, const rows *r, int64_t node) {
     return path ? path : "?";
 }
 
-/* sign '-': only in a; '+': only in b. */
-static void only_in(comparison *c, const rows *r, int64_t node, bool first) {
-    table_row *row =
-        add_line(c, first ? "-" : "+", first ? RED : GREEN, path_of(c, r, node));
+/* A difference of the structure, for programs; NULL: on that side there is nothing. */
+static void
+structure_json(const char *kind, const char *path, const char *a, const char *b) {
+    json_open('{');
+    json_name("kind"), json_text(kind);
+    json_name("path"), json_text(path);
+    json_name("a"), json_text(a);
+    json_name("b"), json_text(b);
+    json_close('}');
+}
+
+/* A place that one side alone has; takes the text. sign '-': only in a; '+': only in b.
+ */
+static void only_in(comparison *c, const char *path, char *text, bool first) {
     c->structure++;
+    if (c->json) {
+        structure_json(first ? "removed" : "added", path, first ? text : NULL,
+                       first ? NULL : text);
+        free(text);
+        return;
+    }
+    table_row *row = add_line(c, first ? "-" : "+", first ? RED : GREEN, path);
     if (row)
-        row->cells[2].text = node_text(r, node);
+        row->cells[2].text = text;
+    else
+        free(text);
+}
+
+static void node_only_in(comparison *c, const rows *r, int64_t node, bool first) {
+    only_in(c, path_of(c, r, node), node_text(r, node), first);
 }
 
 /* Takes both texts. */
 static void changed(comparison *c, const char *path, char *a, char *b) {
-    table_row *row = add_line(c, "~", YELLOW, path);
     c->structure++;
+    if (c->json)
+        structure_json("changed", path, a, b);
+    table_row *row = c->json ? NULL : add_line(c, "~", YELLOW, path);
     if (row)
         row->cells[2].text = text_of("%s \u2192 %s", a, b);
     free(a);
@@ -172,16 +198,57 @@ static int64_t compare_elements(comparison *c,
     return read ? count : -1;
 }
 
+static void
+index_of(const pith_shape *shape, int64_t index, int64_t places[PITH_MAX_RANK]) {
+    for (int32_t i = shape->rank; i-- > 0; index /= shape->extents[i])
+        places[i] = index % shape->extents[i];
+}
+
 static char *index_text(const pith_shape *shape, int64_t index) {
     char text[PITH_MAX_RANK * 24] = "";
     int64_t places[PITH_MAX_RANK];
     int n = 0;
-    for (int32_t i = shape->rank; i-- > 0; index /= shape->extents[i])
-        places[i] = index % shape->extents[i];
+    index_of(shape, index, places);
     for (int32_t i = 0; i < shape->rank; i++)
         n += snprintf(text + n, sizeof text - (size_t)n, "%s%" PRId64, i ? "," : "[",
                       places[i]);
     return text_of("%s%s", text, shape->rank ? "]" : "");
+}
+
+static void worst_json(const pith_checkpoint_leaf *leaf, const worst_element *w) {
+    int64_t places[PITH_MAX_RANK];
+    index_of(&leaf->shape, w->index, places);
+    json_open('{');
+    json_name("index");
+    json_open('[');
+    for (int32_t i = 0; i < leaf->shape.rank; i++)
+        json_i64(places[i]);
+    json_close(']');
+    json_name("a"), json_text(w->a.text);
+    json_name("b"), json_text(w->b.text);
+    json_name("apart"), json_f64(w->apart);
+    json_close('}');
+}
+
+static void report_json(comparison *c,
+                        int64_t node,
+                        const pith_checkpoint_leaf *leaf,
+                        int64_t count,
+                        const worst_element *worst,
+                        int64_t noted) {
+    json_open('{');
+    json_name("kind"), json_text("value");
+    json_name("path"), json_text(path_of(c, &c->a, node));
+    json_name("dtype"), json_text(pith_dtype_name(leaf->dtype));
+    json_name("shape"), json_shape(&leaf->shape);
+    json_name("elements"), json_i64(leaf->count);
+    json_name("different"), json_i64(count);
+    json_name("worst");
+    json_open('[');
+    for (int64_t i = 0; i < noted; i++)
+        worst_json(leaf, &worst[i]);
+    json_close(']');
+    json_close('}');
 }
 
 static void report_leaf(comparison *c,
@@ -190,7 +257,9 @@ static void report_leaf(comparison *c,
                         int64_t count,
                         const worst_element *worst,
                         int64_t noted) {
-    for (int64_t i = 0; i < noted; i++) {
+    if (c->json)
+        report_json(c, node, leaf, count, worst, noted);
+    for (int64_t i = 0; i < noted && !c->json; i++) {
         table_row *row = i ? add_line(c, "", PLAIN, " ")
                            : add_line(c, "\u2260", RED, path_of(c, &c->a, node));
         if (!row)
@@ -257,11 +326,8 @@ static void static_only_in(comparison *c,
                            const pith_checkpoint_static *v,
                            bool first) {
     char *path = text_of("%s.%s", path_of(c, &c->a, a), v->name);
-    table_row *row = add_line(c, first ? "-" : "+", first ? RED : GREEN, path);
     char *text = static_text(r, v);
-    c->structure++;
-    if (row)
-        row->cells[2].text = text_of("= %s", text);
+    only_in(c, path, text_of("= %s", text), first);
     free(text);
     free(path);
 }
@@ -337,14 +403,14 @@ static void compare_children(comparison *c, int64_t a, int64_t b) {
         const int64_t child = c->a.children[c->a.base[a] + i];
         const int64_t other = child_like(&c->b, b, &c->a.nodes[child]);
         if (other < 0)
-            only_in(c, &c->a, child, true);
+            node_only_in(c, &c->a, child, true);
         else
             push(c, child, other);
     }
     for (int64_t i = 0; i < c->b.nodes[b].child_count; i++) {
         const int64_t child = c->b.children[c->b.base[b] + i];
         if (child_like(&c->a, a, &c->b.nodes[child]) < 0)
-            only_in(c, &c->b, child, false);
+            node_only_in(c, &c->b, child, false);
     }
     for (int64_t i = mark, j = c->depth - 1; i < j;
          i++, j--) { /* the first one comes first */
@@ -418,69 +484,90 @@ static void print_result(const comparison *c) {
     putchar('\n');
 }
 
-static bool read_number(const char *name, const char *text, double most, double *value) {
-    char *end;
-    *value = strtod(text, &end);
-    if (*text && !*end && *value >= 0 && *value <= most)
-        return true;
-    complain("diff", "%s takes a number from 0 on, got \"%s\"", name, text);
-    return false;
+static void file_json(const char *name, const rows *r) {
+    json_name(name);
+    json_open('{');
+    json_name("file"), json_text(r->file);
+    json_name("step"), json_i64(r->info->step);
+    json_close('}');
 }
 
-/* Fill c and files from the arguments. False: the reason was printed. */
-static bool read_arguments(comparison *c, const char *files[2], char **arguments) {
-    const char *text = NULL;
-    int count = 0;
-    bool options = true;
-    double worst = 1;
-    for (char **a = arguments; *a; a++) {
-        bool good = true;
-        if (options && strcmp(*a, "--") == 0)
-            options = false;
-        else if (options && strcmp(*a, "--bits") == 0)
-            c->bits = true;
-        else if (options && option_value(&a, "--rtol", &text))
-            good = read_number("--rtol", text, (double)INFINITY, &c->rtol);
-        else if (options && option_value(&a, "--atol", &text))
-            good = read_number("--atol", text, (double)INFINITY, &c->atol);
-        else if (options && option_value(&a, "--worst", &text))
-            good = read_number("--worst", text, MOST_WORST, &worst);
-        else if (options && **a == '-' && (*a)[1])
-            return complain("diff", "unknown option \"%s\"", *a), false;
-        else if (count == 2)
-            return complain("diff", "takes two files"), false;
-        else
-            files[count++] = *a;
-        if (!good)
-            return false;
-    }
-    c->worst_count = worst < 1 ? 1 : (int64_t)worst;
-    if (count < 2)
-        return complain("diff", "takes two files: pith diff A B"), false;
+/* Differences are told as they are found. */
+static void begin_json(const comparison *c) {
+    json_open('{');
+    file_json("a", &c->a);
+    file_json("b", &c->b);
+    json_name("differences");
+    json_open('[');
+}
+
+static void end_json(const comparison *c) {
+    json_close(']');
+    json_name("structure_differences"), json_i64(c->structure);
+    json_name("leaves_equal"), json_i64(c->equal);
+    json_name("leaves_different"), json_i64(c->different);
+    json_name("complete"), json_bool(!c->failed);
+    json_close('}');
+}
+
+static bool read_options(comparison *c, const command *line) {
+    c->worst_count = 1;
+    c->bits = given(line, "--bits");
+    c->json = given(line, "--json");
+    if (!given_f64(line, "--rtol", 0, (double)INFINITY, &c->rtol) ||
+        !given_f64(line, "--atol", 0, (double)INFINITY, &c->atol) ||
+        !given_i64(line, "--worst", 1, MOST_WORST, &c->worst_count))
+        return false;
     if (c->bits && (c->rtol > 0 || c->atol > 0))
         return complain("diff", "--bits leaves no room for a tolerance"), false;
     return true;
 }
 
-int verb_diff(pith_scope *s, char **arguments) {
+static int diff(pith_scope *s, const command *line) {
     comparison c = {.s = s};
-    const char *files[2];
-    if (!read_arguments(&c, files, arguments))
+    if (!read_options(&c, line))
         return TROUBLE;
-    if (!rows_open(s, files[0], &c.a) || !rows_open(s, files[1], &c.b)) {
+    if (!rows_open(s, line->words[0], &c.a) || !rows_open(s, line->words[1], &c.b)) {
         complain("diff", "%s", pith_message(s));
         rows_end(&c.a);
         return TROUBLE;
     }
+    if (c.json)
+        begin_json(&c);
     compare(&c);
     if (pith_failed(s)) {
         complain("diff", "%s", pith_message(s));
         c.failed = true;
     }
-    print_result(&c);
+    if (c.json)
+        end_json(&c);
+    else
+        print_result(&c);
     const bool same = c.structure == 0 && c.different == 0;
     table_end(&c.table);
     rows_end(&c.a);
     rows_end(&c.b);
     return c.failed ? TROUBLE : same ? SAME : DIFFERENT;
 }
+
+static const option options[] = {
+    {"--rtol", "X", "|a - b| <= atol + rtol * |b| counts as equal (0)", NULL},
+    {"--atol", "X", "see --rtol (0)", NULL},
+    {"--bits", NULL, "-0.0 differs from 0.0, and NaNs by their bits", NULL},
+    {"--worst", "N", "the N worst elements of a leaf (1)", NULL},
+    {"--json", NULL, "for programs: all differences", NULL},
+    {NULL, NULL, NULL, NULL}};
+
+const verb diff_verb = {
+    .name = "diff",
+    .words = "A B",
+    .takes = "two files",
+    .least = 2,
+    .most = 2,
+    .extensions = "json",
+    .summary = "how the structure and the values of two checkpoints differ",
+    .more =
+        "Nodes are matched by field, key or place. Leaves of equal checksums are equal and\n"
+        "not read. Of each leaf that differs the worst elements are shown, by |a - b|.",
+    .options = options,
+    .run = diff};

@@ -1,21 +1,27 @@
-/* pith log: checkpoints one after the other, a line each: step, size, and what changed
- * since the one before. By checksums; no leaf is read. */
+/* pith log: checkpoints one after the other, a line each: step, time, size, and what
+ * changed since the one before. By checksums; no leaf is read. */
+#include "command.h"
 #include "tool.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 
 enum { NAMED = 3 }; /* so many paths of what changed are told */
 
 /* What changed, as text that grows. */
 typedef struct changes {
+    bool json; /* they are printed at once */
     int64_t count;
     char *paths; /* owned; NULL: none */
 } changes;
 
 static void add_change(changes *c, char *path) {
-    if (c->count++ < NAMED) {
+    if (c->json) {
+        json_text(path);
+    } else if (c->count++ < NAMED) {
         char *harmless = clean(*path ? path : "the leaf"), *before = c->paths;
         c->paths = text_of("%s%s%s", before ? before : "", before ? ", " : "", harmless);
         free(harmless);
@@ -73,20 +79,24 @@ static bool same_leaf(const pith_checkpoint_leaf *a, const pith_checkpoint_leaf 
     return same;
 }
 
-static char *changes_text(pith_scope *s, const rows *before, const rows *now) {
-    changes c = {0};
-    if (!same_structure(before, now))
-        return text_of("another structure");
+static void find_changes(pith_scope *s, const rows *before, const rows *now, changes *c) {
     for (int64_t i = 0; i < now->info->node_count; i++) {
         pith_checkpoint_leaf a, b;
-        compare_statics(s, before, now, i, &c);
+        compare_statics(s, before, now, i, c);
         if (now->nodes[i].leaf < 0)
             continue;
         pith_checkpoint_get_leaf(before->c, before->nodes[i].leaf, &a);
         pith_checkpoint_get_leaf(now->c, now->nodes[i].leaf, &b);
         if (!same_leaf(&a, &b))
-            add_change(&c, path_text(s, now, i, ""));
+            add_change(c, path_text(s, now, i, ""));
     }
+}
+
+static char *changes_text(pith_scope *s, const rows *before, const rows *now) {
+    changes c = {0};
+    if (!same_structure(before, now))
+        return text_of("another structure");
+    find_changes(s, before, now, &c);
     char *text = c.count == 0 ? text_of("nothing changed")
                  : c.count <= NAMED
                      ? text_of("%s", c.paths)
@@ -95,26 +105,72 @@ static char *changes_text(pith_scope *s, const rows *before, const rows *now) {
     return text;
 }
 
+/* ---- Lines ---- */
+
+/* When the document was written, by the file system; "" where that is not known. */
+static char *time_text(const char *file, bool utc) {
+    struct stat st;
+    struct tm parts;
+    char text[64] = "";
+    if (stat(file, &st) == 0 &&
+        (utc ? gmtime_r(&st.st_mtime, &parts) : localtime_r(&st.st_mtime, &parts)))
+        strftime(text, sizeof text, utc ? "%Y-%m-%dT%H:%M:%SZ" : "%Y-%m-%d %H:%M:%S",
+                 &parts);
+    return text_of("%s", text);
+}
+
 static void add_line(pith_scope *s, table *t, const rows *before, const rows *now) {
     table_row *row = table_add(t);
     char *leaves = text_of("%" PRId64 " %s", now->info->leaf_count,
                            plural(now->info->leaf_count, "leaf", "leaves"));
     row->cells[0].text = clean(now->file);
     row->cells[1] = (cell){text_of("step %" PRId64, now->info->step), PLAIN, true};
-    row->cells[2] = (cell){
+    row->cells[2] = (cell){time_text(now->file, false), DIM, false};
+    row->cells[3] = (cell){
         bytes_text(now->info->document_bytes + now->info->sidecar_bytes), DIM, true};
-    row->cells[3].text = before->c ? changes_text(s, before, now) : text_of("%s", leaves);
+    row->cells[4].text = before->c ? changes_text(s, before, now) : text_of("%s", leaves);
     free(leaves);
 }
 
-static void add_damage(table *t, const char *file, const char *text) {
-    table_row *row = table_add(t);
-    row->cells[0].text = clean(file);
-    row->cells[3] = (cell){text_of("damaged: %s", text), RED, false};
+static void put_line(pith_scope *s, const rows *before, const rows *now) {
+    char *time = time_text(now->file, true);
+    const bool same = before->c && same_structure(before, now);
+    json_open('{');
+    json_name("file"), json_text(now->file);
+    json_name("step"), json_i64(now->info->step);
+    json_name("time"), json_text(time);
+    json_name("bytes");
+    json_i64((int64_t)(now->info->document_bytes + now->info->sidecar_bytes));
+    json_name("leaves"), json_i64(now->info->leaf_count);
+    if (before->c)
+        json_name("same_structure"), json_bool(same);
+    if (same) {
+        changes c = {.json = true};
+        json_name("changed"), json_open('[');
+        find_changes(s, before, now, &c);
+        json_close(']');
+    }
+    json_close('}');
+    free(time);
 }
 
+static void add_damage(table *t, const char *file, const char *text, bool json) {
+    if (json) {
+        json_open('{');
+        json_name("file"), json_text(file);
+        json_name("damaged"), json_text(text);
+        json_close('}');
+        return;
+    }
+    table_row *row = table_add(t);
+    row->cells[0].text = clean(file);
+    row->cells[4] = (cell){text_of("damaged: %s", text), RED, false};
+}
+
+/* ---- The verb ---- */
+
 /* The checkpoint before is open in a scope of its own, as long as it is needed. */
-static int log_files(pith_scope *s, char **files, table *t) {
+static int log_files(pith_scope *s, char **files, table *t, bool json) {
     rows before = {0};
     pith_scope *holder = NULL;
     int code = SAME;
@@ -122,7 +178,10 @@ static int log_files(pith_scope *s, char **files, table *t) {
         rows now;
         pith_scope *inner = pith_scope_open_in(s);
         if (rows_open(inner, *files, &now)) {
-            add_line(inner, t, &before, &now);
+            if (json)
+                put_line(inner, &before, &now);
+            else
+                add_line(inner, t, &before, &now);
             rows_end(&before);
             if (holder)
                 pith_scope_close(holder);
@@ -132,7 +191,7 @@ static int log_files(pith_scope *s, char **files, table *t) {
         }
         const bool damaged = pith_code(inner) == PITH_E_FORMAT;
         if (damaged)
-            add_damage(t, *files, pith_message(inner));
+            add_damage(t, *files, pith_message(inner), json);
         else
             complain("log", "%s", pith_message(inner));
         code = damaged && code == SAME ? DIFFERENT : damaged ? code : TROUBLE;
@@ -143,23 +202,36 @@ static int log_files(pith_scope *s, char **files, table *t) {
     return code;
 }
 
-int verb_log(pith_scope *s, char **arguments) {
-    char **to = arguments;
-    bool options = true;
-    for (char **a = arguments; *a; a++) {
-        if (options && strcmp(*a, "--") == 0)
-            options = false;
-        else if (options && **a == '-' && (*a)[1])
-            return complain("log", "unknown option \"%s\"", *a), TROUBLE;
-        else
-            *to++ = *a;
-    }
-    *to = NULL;
-    if (!*arguments)
-        return complain("log", "takes files: pith log FILE..."), TROUBLE;
+static int log_series(pith_scope *s, const command *c) {
+    const bool json = given(c, "--json");
+    char **files = series_expand(c->words, c->word_count);
     table t = {0};
-    const int code = log_files(s, arguments, &t);
-    table_print(&t, stdout, terminal_width());
+    if (json)
+        json_open('[');
+    const int code = log_files(s, files, &t, json);
+    if (json)
+        json_close(']');
+    else
+        table_print(&t, stdout, terminal_width());
     table_end(&t);
+    series_end(files);
     return code;
 }
+
+static const option options[] = {
+    {"--json", NULL, "for programs: a list of checkpoints", NULL},
+    {NULL, NULL, NULL, NULL}};
+
+const verb log_verb = {
+    .name = "log",
+    .words = "FILE...",
+    .takes = "files",
+    .least = 1,
+    .most = -1,
+    .extensions = "json",
+    .summary = "a line each: step, time, size, what changed since the one before",
+    .more =
+        "The name of a series, such as melt.json where there are melt.000001.json and so on,\n"
+        "stands for its members. Documents alone are read.",
+    .options = options,
+    .run = log_series};

@@ -1,57 +1,22 @@
 /* The pith command: what is in a checkpoint, how two differ, whether one is intact. It
  * needs no C types and no device. */
+#include "command.h"
 #include "tool.h"
 
 #include <locale.h>
 #include <string.h>
 
-static const char usage[] =
-    "Look into checkpoints of pith.\n"
-    "\n"
-    "  pith show FILE         the tree, with least, greatest and mean of every leaf\n"
-    "  pith show FILE PATH    the elements of a leaf, such as .atoms.position\n"
-    "      --rows A:B         rows A to B - 1 of its first axis\n"
-    "      --no-stats         do not read the leaves\n"
-    "      --all              every line, however many\n"
-    "      --lines N          as many lines as that (100); longer trees are cut\n"
-    "  pith diff A B          how structure and values differ\n"
-    "      --rtol X --atol X  |a - b| <= atol + rtol * |b| counts as equal (both 0)\n"
-    "      --bits             -0.0 differs from 0.0, and NaNs by their bits\n"
-    "      --worst N          the N worst elements of a leaf (1)\n"
-    "  pith log FILE...       a line each: step, size, what changed since the one before\n"
-    "  pith verify FILE...    whether checkpoints are intact\n"
-    "\n"
-    "  --color WHEN           auto (a terminal, and NO_COLOR not set), always, never\n"
-    "  --help, --version\n"
-    "\n"
-    "Exit codes: 0 all is well, or no difference; 1 a difference, or damage;\n"
-    "2 trouble: a wrong command line, or a file that cannot be read.\n";
+const verb *const verbs[] = {&show_verb, &diff_verb, &log_verb, &verify_verb, NULL};
 
-static const struct {
-    const char *name;
-    int (*run)(pith_scope *s, char **arguments);
-} verbs[] = {{"show", verb_show},
-             {"diff", verb_diff},
-             {"log", verb_log},
-             {"verify", verb_verify}};
-
-bool option_value(char ***argument, const char *name, const char **value) {
-    const size_t n = strlen(name);
-    if (strncmp(**argument, name, n) != 0)
-        return false;
-    if ((**argument)[n] == '=') {
-        *value = **argument + n + 1;
-        return true;
-    }
-    if ((**argument)[n] != 0 || !(*argument)[1])
-        return false;
-    *value = *++*argument;
-    return true;
+static const verb *find_verb(const char *name) {
+    for (const verb *const *v = verbs; *v; v++)
+        if (strcmp((*v)->name, name) == 0)
+            return *v;
+    return NULL;
 }
 
-/* Take options that all verbs have out of the arguments. -1: go on; else exit with that.
- */
-static int common_options(char **arguments) {
+/* Take "--color WHEN" and "--color=WHEN" out of the arguments. */
+static bool take_color(char **arguments) {
     char **to = arguments;
     const char *when = "auto";
     for (char **a = arguments; *a; a++) {
@@ -60,52 +25,82 @@ static int common_options(char **arguments) {
                 *to++ = *a++;
             break;
         }
-        if (strcmp(*a, "--help") == 0 || strcmp(*a, "-h") == 0)
-            return fputs(usage, stdout), SAME;
-        if (strcmp(*a, "--version") == 0)
-            return printf("pith %d.%d.%d\n", PITH_VERSION_MAJOR, PITH_VERSION_MINOR,
-                          PITH_VERSION_PATCH),
-                   SAME;
-        if (!option_value(&a, "--color", &when))
+        if (strncmp(*a, "--color=", 8) == 0)
+            when = *a + 8;
+        else if (strcmp(*a, "--color") == 0 && a[1])
+            when = *++a;
+        else
             *to++ = *a;
     }
     *to = NULL;
     if (colours_choose(when))
-        return -1;
+        return true;
     complain("", "--color takes auto, always or never, got \"%s\"", when);
+    return false;
+}
+
+static bool asks(char **arguments, const char *name, const char *letter) {
+    for (; *arguments && strcmp(*arguments, "--") != 0; arguments++)
+        if (strcmp(*arguments, name) == 0 || (letter && strcmp(*arguments, letter) == 0))
+            return true;
+    return false;
+}
+
+static int run(const verb *v, char **arguments) {
+    command c;
+    if (!command_read(v, arguments, &c))
+        return TROUBLE;
+    pith_runtime *rt = pith_open(&(pith_open_options){.device = "host", .threads = 1});
+    pith_scope *s = pith_scope_open(rt);
+    int code = TROUBLE;
+    if (pith_failed(s))
+        complain(v->name, "%s", pith_message(s));
+    else
+        code = v->run(s, &c);
+    pith_clear(s);
+    pith_scope_close(s);
+    pith_close(rt);
+    return code;
+}
+
+/* Pages for those who install the command; they stand in no help. */
+static int print_page(char **arguments) {
+    if (strcmp(arguments[0], "--man") == 0)
+        return print_manual(), SAME;
+    if (arguments[1] && print_completion(arguments[1]))
+        return SAME;
+    complain("", "--completion takes bash, zsh or fish");
     return TROUBLE;
 }
 
-static int run(char **arguments) {
-    for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++) {
-        if (!arguments[0] || strcmp(arguments[0], verbs[i].name) != 0)
-            continue;
-        pith_runtime *rt =
-            pith_open(&(pith_open_options){.device = "host", .threads = 1});
-        pith_scope *s = pith_scope_open(rt);
-        int code = TROUBLE;
-        if (pith_failed(s))
-            complain(verbs[i].name, "%s", pith_message(s));
-        else
-            code = verbs[i].run(s, arguments + 1);
-        pith_clear(s);
-        pith_scope_close(s);
-        pith_close(rt);
-        return code;
+static int choose(char **arguments) {
+    if (!take_color(arguments))
+        return TROUBLE;
+    const verb *v = arguments[0] ? find_verb(arguments[0]) : NULL;
+    if (v && asks(arguments, "--help", "-h"))
+        return print_verb(v), SAME;
+    if (!arguments[0]) {
+        complain("", "takes a verb; pith --help lists them");
+        return TROUBLE;
     }
-    if (arguments[0])
-        complain("", "there is no \"%s\"; pith --help lists what there is", arguments[0]);
-    else
-        fputs(usage, stderr);
+    if (asks(arguments, "--version", NULL))
+        return printf("pith %d.%d.%d\n", PITH_VERSION_MAJOR, PITH_VERSION_MINOR,
+                      PITH_VERSION_PATCH),
+               SAME;
+    if (v)
+        return run(v, arguments + 1);
+    if (strcmp(arguments[0], "--man") == 0 || strcmp(arguments[0], "--completion") == 0)
+        return print_page(arguments);
+    if (asks(arguments, "--help", "-h"))
+        return print_usage(), SAME;
+    complain("", "there is no \"%s\"; pith --help lists what there is", arguments[0]);
     return TROUBLE;
 }
 
 int main(int argc, char **argv) {
     (void)argc;
     setlocale(LC_CTYPE, "");
-    int code = common_options(argv + 1);
-    if (code < 0)
-        code = run(argv + 1);
+    int code = choose(argv + 1);
     if (fflush(stdout) != 0 || ferror(stdout)) {
         complain("", "the output could not be written");
         code = TROUBLE;

@@ -1,4 +1,5 @@
 /* pith show: a checkpoint drawn as a tree, each leaf with what is in it. */
+#include "command.h"
 #include "tool.h"
 
 #include <inttypes.h>
@@ -290,52 +291,13 @@ static void print_head(const rows *r) {
     free(library);
 }
 
-typedef struct request {
-    const char *file, *path; /* path NULL: the tree */
-    leaf_options leaf;
-} request;
+/* ---- The verb ---- */
 
-/* -1: go on; else the exit code. */
-static int read_arguments(char **arguments, request *q) {
-    const char *text = NULL;
-    bool options = true;
-    for (char **a = arguments; *a; a++) {
-        if (options && strcmp(*a, "--") == 0) {
-            options = false;
-        } else if (options && strcmp(*a, "--no-stats") == 0) {
-            q->leaf.check = false;
-        } else if (options && strcmp(*a, "--all") == 0) {
-            q->leaf.lines = INT64_MAX;
-        } else if (options && option_value(&a, "--lines", &text)) {
-            char *end;
-            q->leaf.lines = strtoll(text, &end, 10);
-            if (*end || q->leaf.lines < 1)
-                return complain("show", "--lines takes a number, got \"%s\"", text),
-                       TROUBLE;
-        } else if (options && option_value(&a, "--rows", &text)) {
-            if (!rows_parse(text, &q->leaf.first, &q->leaf.end))
-                return complain("show", "--rows takes A:B or A:, got \"%s\"", text),
-                       TROUBLE;
-        } else if (options && **a == '-' && (*a)[1]) {
-            return complain("show", "unknown option \"%s\"", *a), TROUBLE;
-        } else if (q->path) {
-            return complain("show", "takes one file, and the path of a leaf"), TROUBLE;
-        } else if (q->file) {
-            q->path = *a;
-        } else {
-            q->file = *a;
-        }
-    }
-    if (!q->file)
-        return complain("show", "takes a file: pith show FILE [PATH]"), TROUBLE;
-    if (!q->path && (q->leaf.first || q->leaf.end >= 0))
-        return complain("show", "--rows needs the path of a leaf"), TROUBLE;
-    return -1;
-}
-
-static int show_tree(pith_scope *s, rows *r, const request *q) {
-    drawing d = {.s = s, .r = *r, .statistics = q->leaf.check};
-    d.limits = choose_limits(r, q->leaf.lines);
+static int show_tree(pith_scope *s, rows *r, const leaf_options *o) {
+    if (o->json)
+        return show_json(s, r, o->check);
+    drawing d = {.s = s, .r = *r, .statistics = o->check};
+    d.limits = choose_limits(r, o->lines);
     print_head(r);
     draw_tree(&d);
     table_print(&d.table, stdout, terminal_width());
@@ -344,28 +306,70 @@ static int show_tree(pith_scope *s, rows *r, const request *q) {
 }
 
 /* A leaf, by its path. */
-static int show_path(pith_scope *s, const rows *r, const request *q) {
-    const int64_t node = pith_checkpoint_find(s, r->c, q->path);
+static int
+show_path(pith_scope *s, const rows *r, const char *path, const leaf_options *o) {
+    const int64_t node = pith_checkpoint_find(s, r->c, path);
     if (node >= 0 && r->nodes[node].leaf >= 0)
-        return show_leaf(s, r, node, &q->leaf);
+        return show_leaf(s, r, node, o);
     if (node >= 0)
-        complain("show", "\"%s\" is no leaf", q->path);
+        complain("show", "\"%s\" is no leaf", path);
     else
         complain("show", "%s", pith_message(s));
     return TROUBLE;
 }
 
-int verb_show(pith_scope *s, char **arguments) {
-    request q = {.leaf = {.check = true, .lines = 100, .end = -1}};
+static bool read_options(const command *c, leaf_options *o) {
+    const char *part = given_value(c, "--rows");
+    *o = (leaf_options){.check = !given(c, "--no-stats"),
+                        .json = given(c, "--json"),
+                        .lines = 100,
+                        .end = -1};
+    if (!given_i64(c, "--lines", 1, INT64_MAX, &o->lines))
+        return false;
+    if (given(c, "--all"))
+        o->lines = INT64_MAX;
+    if (part && !rows_parse(part, &o->first, &o->end))
+        return complain("show", "--rows takes A:B or A:, got \"%s\"", part), false;
+    if (part && c->word_count < 2)
+        return complain("show", "--rows needs the path of a leaf"), false;
+    return true;
+}
+
+static int show(pith_scope *s, const command *c) {
+    leaf_options o;
     rows r;
-    int code = read_arguments(arguments, &q);
-    if (code >= 0)
-        return code;
-    if (!rows_open(s, q.file, &r)) {
+    if (!read_options(c, &o))
+        return TROUBLE;
+    if (!rows_open(s, c->words[0], &r)) {
         complain("show", "%s", pith_message(s));
         return pith_code(s) == PITH_E_FORMAT ? DIFFERENT : TROUBLE;
     }
-    code = q.path ? show_path(s, &r, &q) : show_tree(s, &r, &q);
+    const int code =
+        c->word_count > 1 ? show_path(s, &r, c->words[1], &o) : show_tree(s, &r, &o);
     rows_end(&r);
     return code;
 }
+
+static const option options[] = {
+    {"--rows", "A:B", "rows A to B - 1 of the leaf's first axis", NULL},
+    {"--no-stats", NULL, "read no leaf; of a leaf that is shown, check no more than that",
+     NULL},
+    {"--all", NULL, "every line, however many", NULL},
+    {"--lines", "N", "as many lines as that (100); longer trees are cut", NULL},
+    {"--json", NULL, "for programs: every node, or every element of the leaf", NULL},
+    {NULL, NULL, NULL, NULL}};
+
+const verb show_verb = {
+    .name = "show",
+    .words = "FILE [PATH]",
+    .takes = "one file, and the path of a leaf if you like",
+    .least = 1,
+    .most = 2,
+    .extensions = "json",
+    .summary = "the tree, with what is in every leaf; or the elements of one",
+    .more =
+        "Without PATH a checkpoint is drawn as a tree: types, statics, and of every leaf its\n"
+        "dtype, shape, size, unit, least and greatest element, mean and number of NaNs.\n"
+        "With PATH, such as .atoms.position, the elements of that leaf are printed.",
+    .options = options,
+    .run = show};

@@ -87,21 +87,34 @@ typedef struct leaf_options {
     bool check;         /* against its checksum, before anything is shown */
     int64_t first, end; /* rows of axis 0; end -1: to the last one */
     int64_t lines;      /* most that are shown */
+    bool json;          /* one value with all elements, however many lines */
 } leaf_options;
 
 /* "A:B" or "A:" (end -1). */
 bool rows_parse(const char *text, int64_t *first, int64_t *end);
 /* The exit code. */
 int show_leaf(pith_scope *s, const rows *r, int64_t node, const leaf_options *o);
+/* The tree as JSON (show_json.c); the exit code. */
+int show_json(pith_scope *s, const rows *r, bool statistics);
 
-/* ---- Verbs: arguments behind the verb, NULL at the end; the exit code ---- */
+/* ---- Series (series.c) ---- */
 
-int verb_show(pith_scope *s, char **arguments);
-int verb_diff(pith_scope *s, char **arguments);
-int verb_log(pith_scope *s, char **arguments);
-int verb_verify(pith_scope *s, char **arguments);
+/* Files, with the names of series replaced by their members, in order; ends with NULL. */
+char **series_expand(const char *const *files, int count);
+void series_end(char **files);
 
-/* An option with a value, "--name value" or "--name=value": moves *argument to it. */
-bool option_value(char ***argument, const char *name, const char **value);
+/* ---- JSON on stdout (json.c) ---- */
+
+/* Brackets are "{}" and "[]". In an object each value follows its name. */
+void json_open(char bracket);
+void json_close(char bracket);
+void json_name(const char *name);
+void json_text(const char *text); /* NULL: null. Bytes that are no UTF-8 become \\xNN */
+void json_i64(int64_t value);
+void json_bool(bool value);
+void json_f64(double value); /* as an element */
+/* As in documents: "nan", "inf", "-inf" and integers above 2^63 - 1 are strings. */
+void json_element(pith_dtype dtype, const void *elements, int64_t i);
+void json_shape(const pith_shape *shape);
 
 #endif

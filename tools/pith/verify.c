@@ -1,9 +1,9 @@
 /* pith verify: whether checkpoints are whole, every byte against its checksum. */
+#include "command.h"
 #include "tool.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 static void say(const char *file, colour c, const char *verdict, const char *text) {
     char *name = clean(file), *harmless = clean(text);
@@ -16,7 +16,18 @@ static void say(const char *file, colour c, const char *verdict, const char *tex
     free(harmless);
 }
 
-static int64_t count_damaged(pith_scope *s, const char *file, const rows *r) {
+static void say_damaged(pith_scope *s, const char *file, bool json) {
+    if (!json) {
+        say(file, RED, "damaged", pith_message(s));
+        return;
+    }
+    json_open('{');
+    json_name("path"), json_text(pith_error_path(s));
+    json_name("message"), json_text(pith_message(s));
+    json_close('}');
+}
+
+static int64_t count_damaged(pith_scope *s, const char *file, const rows *r, bool json) {
     enum { MOST_LINES = 20 };
     int64_t damaged = 0;
     bool *told = room_for((size_t)r->info->sidecar_count + 1, sizeof *told);
@@ -28,58 +39,93 @@ static int64_t count_damaged(pith_scope *s, const char *file, const rows *r) {
             continue;
         if (!*pith_error_path(s) && leaf.sidecar >= 0) /* the sidecar as a whole */
             told[leaf.sidecar] = true;
-        if (damaged++ < MOST_LINES)
-            say(file, RED, "damaged", pith_message(s));
+        if (damaged++ < MOST_LINES || json)
+            say_damaged(s, file, json);
         pith_clear(s);
     }
     free(told);
-    if (damaged > MOST_LINES)
+    if (damaged > MOST_LINES && !json)
         printf("... and %" PRId64 " more leaves\n", damaged - MOST_LINES);
     return damaged;
 }
 
-static int verify(pith_scope *s, const char *file) {
-    rows r;
-    if (!rows_open(s, file, &r)) {
-        const bool damaged = pith_code(s) == PITH_E_FORMAT;
-        if (damaged)
-            say(file, RED, "damaged", pith_message(s));
-        else
-            complain("verify", "%s", pith_message(s));
-        pith_clear(s);
-        return damaged ? DIFFERENT : TROUBLE;
-    }
-    const int64_t damaged = count_damaged(s, file, &r);
-    if (!damaged) {
-        char *size = bytes_text(r.info->leaf_bytes);
-        char *text = text_of("step %" PRId64 ", %" PRId64 " %s, %s", r.info->step,
-                             r.info->leaf_count,
-                             plural(r.info->leaf_count, "leaf", "leaves"), size);
-        say(file, GREEN, "intact", text);
-        free(text);
-        free(size);
-    }
-    rows_end(&r);
-    return damaged ? DIFFERENT : SAME;
+/* The exit code of a file that could not be opened. */
+static int not_open(pith_scope *s, const char *file, bool json) {
+    const bool damaged = pith_code(s) == PITH_E_FORMAT;
+    if (damaged)
+        say_damaged(s, file, json);
+    if (!damaged)
+        complain("verify", "%s", pith_message(s));
+    pith_clear(s);
+    return damaged ? DIFFERENT : TROUBLE;
 }
 
-int verb_verify(pith_scope *s, char **arguments) {
-    int code = SAME, files = 0;
-    bool options = true;
-    for (char **a = arguments; *a; a++) {
-        if (options && strcmp(*a, "--") == 0) {
-            options = false;
-            continue;
-        }
-        if (options && **a == '-' && (*a)[1])
-            return complain("verify", "unknown option \"%s\"", *a), TROUBLE;
-        pith_scope *inner = pith_scope_open_in(s);
-        const int one = verify(inner, *a);
-        pith_scope_close(inner);
-        code = one > code ? one : code;
-        files++;
+static void say_intact(const char *file, const rows *r) {
+    char *size = bytes_text(r->info->leaf_bytes);
+    char *text =
+        text_of("step %" PRId64 ", %" PRId64 " %s, %s", r->info->step,
+                r->info->leaf_count, plural(r->info->leaf_count, "leaf", "leaves"), size);
+    say(file, GREEN, "intact", text);
+    free(text);
+    free(size);
+}
+
+static int verify_file(pith_scope *s, const char *file, bool json) {
+    rows r = {0};
+    int code;
+    if (json) {
+        json_open('{');
+        json_name("file"), json_text(file);
+        json_name("damage"), json_open('[');
     }
-    if (!files)
-        return complain("verify", "takes files: pith verify FILE..."), TROUBLE;
+    if (rows_open(s, file, &r)) {
+        code = count_damaged(s, file, &r, json) ? DIFFERENT : SAME;
+        if (code == SAME && !json)
+            say_intact(file, &r);
+    } else {
+        code = not_open(s, file, json);
+    }
+    if (json) {
+        json_close(']');
+        json_name("verdict");
+        json_text(code == SAME ? "intact" : code == DIFFERENT ? "damaged" : "unreadable");
+        if (r.info)
+            json_name("step"), json_i64(r.info->step);
+        json_close('}');
+    }
+    rows_end(&r);
     return code;
 }
+
+static int verify(pith_scope *s, const command *c) {
+    const bool json = given(c, "--json");
+    int code = SAME;
+    if (json)
+        json_open('[');
+    for (int i = 0; i < c->word_count; i++) {
+        pith_scope *inner = pith_scope_open_in(s);
+        const int one = verify_file(inner, c->words[i], json);
+        pith_scope_close(inner);
+        code = one > code ? one : code;
+    }
+    if (json)
+        json_close(']');
+    return code;
+}
+
+static const option options[] = {
+    {"--json", NULL, "for programs: a list of verdicts and damages", NULL},
+    {NULL, NULL, NULL, NULL}};
+
+const verb verify_verb = {
+    .name = "verify",
+    .words = "FILE...",
+    .takes = "files",
+    .least = 1,
+    .most = -1,
+    .extensions = "json",
+    .summary = "whether checkpoints are intact",
+    .more = "Every byte of documents and sidecars is read and checked against its "
+            "checksum.\nLeaves that were struck are named.",
+    .options = options,
+    .run = verify};

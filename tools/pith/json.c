@@ -1,0 +1,132 @@
+/* JSON on stdout: commas and quotes are put where they belong, numbers as checkpoints
+ * write them. */
+#include "tool.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { MOST_DEPTH = 64 };
+
+static bool
+    filled[MOST_DEPTH]; /* something stands in the object or array of that depth */
+static int depth;
+static bool after_name;
+
+static void separate(void) {
+    if (!after_name && depth) {
+        if (filled[depth])
+            putchar(',');
+        if (depth <= 2) /* a line each, for those who look at it */
+            printf("\n%*s", 2 * depth, "");
+        filled[depth] = true;
+    }
+    after_name = false;
+}
+
+void json_open(char bracket) {
+    separate();
+    putchar(bracket);
+    depth++;
+    filled[depth] = false;
+}
+
+void json_close(char bracket) {
+    depth--;
+    if (depth < 2 && filled[depth + 1])
+        printf("\n%*s", 2 * depth, "");
+    putchar(bracket);
+    if (depth == 0)
+        putchar('\n');
+}
+
+static void put_string(const char *text) {
+    putchar('"');
+    for (const unsigned char *c = (const unsigned char *)text; *c; c++)
+        if (*c == '"' || *c == '\\')
+            printf("\\%c", *c);
+        else if (*c < ' ' || *c == 0x7F)
+            printf("\\u%04x", *c);
+        else
+            putchar(*c);
+    putchar('"');
+}
+
+void json_name(const char *name) {
+    separate();
+    put_string(name);
+    putchar(':');
+    if (depth <= 2)
+        putchar(' ');
+    after_name = true;
+}
+
+/* File names may be any bytes; JSON is UTF-8. */
+static bool is_utf8(const char *text) {
+    const unsigned char *c = (const unsigned char *)text;
+    while (*c) {
+        const int more = *c < 0x80                 ? 0
+                         : *c >= 0xC2 && *c < 0xE0 ? 1
+                         : *c >= 0xE0 && *c < 0xF0 ? 2
+                         : *c >= 0xF0 && *c < 0xF5 ? 3
+                                                   : -1;
+        if (more < 0)
+            return false;
+        c++;
+        for (int i = 0; i < more; i++, c++)
+            if ((*c & 0xC0) != 0x80)
+                return false;
+    }
+    return true;
+}
+
+void json_text(const char *text) {
+    separate();
+    if (!text) {
+        fputs("null", stdout);
+    } else if (is_utf8(text)) {
+        put_string(text);
+    } else {
+        putchar('"');
+        for (const unsigned char *c = (const unsigned char *)text; *c; c++)
+            if (*c < ' ' || *c >= 0x7F || *c == '"' || *c == '\\')
+                printf("\\\\x%02x", *c);
+            else
+                putchar(*c);
+        putchar('"');
+    }
+}
+
+void json_i64(int64_t value) {
+    separate();
+    printf("%" PRId64, value);
+}
+
+void json_bool(bool value) {
+    separate();
+    fputs(value ? "true" : "false", stdout);
+}
+
+/* Behind a bare number there is no letter but an exponent's. */
+static bool is_number(pith_dtype dtype, const char *text) {
+    if (dtype == PITH_U64) /* readers stop at int64 */
+        return strlen(text) < 19 ||
+               (strlen(text) == 19 && strcmp(text, "9223372036854775807") <= 0);
+    return dtype == PITH_BOOL || strspn(text, "+-.0123456789e") == strlen(text);
+}
+
+void json_element(pith_dtype dtype, const void *elements, int64_t i) {
+    const pith_element_text t = pith_element_print(dtype, elements, i);
+    separate();
+    printf(is_number(dtype, t.text) ? "%s" : "\"%s\"", t.text);
+}
+
+void json_f64(double value) {
+    json_element(PITH_F64, &value, 0);
+}
+
+void json_shape(const pith_shape *shape) {
+    json_open('[');
+    for (int32_t k = 0; k < shape->rank; k++)
+        json_i64(shape->extents[k]);
+    json_close(']');
+}

@@ -1,0 +1,133 @@
+/* The pages that are printed from the tables of verbs: --help, and the man page. */
+#include "command.h"
+#include "tool.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char purpose[] = "look into checkpoints of pith";
+
+const char *const exit_codes[] = {
+    "all is well, or there is no difference", "a difference, or damage",
+    "trouble: a wrong command line, or a file that cannot be read or written", NULL};
+
+const option common_options[] = {
+    {"--color", "WHEN", "auto (a terminal, and NO_COLOR not set), always, never",
+     "auto always never"},
+    {"--help", NULL, "what a verb takes", NULL},
+    {"--version", NULL, "the version of pith", NULL},
+    {NULL, NULL, NULL, NULL}};
+
+/* ---- Help ---- */
+
+static void print_options(const option *o) {
+    for (; o->name; o++) {
+        char *name =
+            o->value ? text_of("%s %s", o->name, o->value) : text_of("%s", o->name);
+        printf("  %-20s %s\n", name, o->text);
+        free(name);
+    }
+}
+
+static void print_exit_codes(void) {
+    fputs("Exit codes:\n", stdout);
+    for (int i = 0; exit_codes[i]; i++)
+        printf("  %d  %s\n", i, exit_codes[i]);
+}
+
+void print_usage(void) {
+    puts("Look into checkpoints of pith.\n");
+    for (const verb *const *v = verbs; *v; v++) {
+        char *line = text_of("pith %s %s", (*v)->name, (*v)->words);
+        printf("  %-26s %s\n", line, (*v)->summary);
+        free(line);
+    }
+    puts("\npith VERB --help tells more.\n");
+    print_options(common_options);
+    putchar('\n');
+    print_exit_codes();
+}
+
+void print_verb(const verb *v) {
+    printf("usage: pith %s %s%s\n\n%c%s.\n", v->name,
+           v->options->name ? "[options] " : "", v->words,
+           v->summary[0] - (v->summary[0] >= 'a' ? 32 : 0), v->summary + 1);
+    if (v->more)
+        printf("\n%s\n", v->more);
+    putchar('\n');
+    print_options(v->options);
+    print_options(common_options);
+    putchar('\n');
+    print_exit_codes();
+}
+
+/* ---- The man page ---- */
+
+/* roff takes a leading dot or quote, backslashes and hyphens for its own. */
+static void roff(const char *text) {
+    if (*text == '.' || *text == '\'')
+        fputs("\\&", stdout);
+    for (; *text; text++) {
+        if (*text == '\\')
+            fputs("\\e", stdout);
+        else if (*text == '-')
+            fputs("\\-", stdout);
+        else if (*text == '\n' && text[1] == '\n')
+            fputs("\n.PP\n", stdout), text++;
+        else
+            putchar(*text);
+    }
+}
+
+static void roff_options(const option *o) {
+    for (; o->name; o++) {
+        fputs(".TP\n.B ", stdout);
+        roff(o->name);
+        if (o->value)
+            printf(" \\fI%s\\fR", o->value);
+        putchar('\n');
+        roff(o->text);
+        putchar('\n');
+    }
+}
+
+static void roff_verb(const verb *v) {
+    printf(".SS pith %s %s\n", v->name, v->words);
+    printf("%c", v->summary[0] - (v->summary[0] >= 'a' ? 32 : 0));
+    roff(v->summary + 1);
+    puts(".");
+    if (v->more) {
+        puts(".PP");
+        roff(v->more);
+        putchar('\n');
+    }
+    roff_options(v->options);
+}
+
+void print_manual(void) {
+    printf(".TH PITH 1 \"\" \"pith %d.%d.%d\"\n", PITH_VERSION_MAJOR, PITH_VERSION_MINOR,
+           PITH_VERSION_PATCH);
+    printf(".SH NAME\npith \\- %s\n.SH SYNOPSIS\n", purpose);
+    for (const verb *const *v = verbs; *v; v++) {
+        printf("%s.B pith %s\n", v == verbs ? "" : ".br\n", (*v)->name);
+        if ((*v)->options->name)
+            puts("[\\fIoptions\\fR]");
+        roff((*v)->words);
+        putchar('\n');
+    }
+    puts(
+        ".SH DESCRIPTION\n.B pith\nneeds no C types and no device: it works on files of types "
+        "that it has never seen.\n.SH VERBS");
+    for (const verb *const *v = verbs; *v; v++)
+        roff_verb(*v);
+    puts(".SH OPTIONS OF ALL VERBS");
+    roff_options(common_options);
+    puts(".SH EXIT STATUS");
+    for (int i = 0; exit_codes[i]; i++) {
+        printf(".TP\n.B %d\n", i);
+        roff(exit_codes[i]);
+        putchar('\n');
+    }
+    puts(".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nwhere it is set, nothing is coloured unless "
+         "\\-\\-color asks for it.");
+}
