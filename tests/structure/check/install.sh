@@ -20,6 +20,11 @@ cp -r "$consumer" "$work/consumer"
 ! grep -rl "$build" "$work/prefix" --include='*.cmake' --include='*.pc' --include='*.h' ||
     fail "the files above name the build folder"
 
+for file in bin/pith share/man/man1/pith.1 share/bash-completion/completions/pith \
+    share/zsh/site-functions/_pith share/fish/vendor_completions.d/pith.fish; do
+    [ -s "$work/prefix/$file" ] || fail "$file is missing"
+done
+
 for kind in static shared; do
     quietly "$cmake" -S "$work/consumer" -B "$work/$kind" -G Ninja -DKIND=$kind \
         -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_C_COMPILER="$cc" -DCMAKE_CXX_COMPILER="$cxx" \
