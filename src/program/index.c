@@ -10,13 +10,13 @@
 #include <stdio.h>
 #include <string.h>
 
-static const pithp_resolve resolvers[PITHP_ISA_COUNT] = {pithp_resolve_base,
+static const pithp_index_functions *const functions[PITHP_ISA_COUNT] = {&pithp_index_base,
 #ifdef __x86_64__
-                                                         pithp_resolve_v3,
-                                                         pithp_resolve_v4
+                                                                        &pithp_index_v3,
+                                                                        &pithp_index_v4
 #else
-                                                         pithp_resolve_base,
-                                                         pithp_resolve_base
+                                                                        &pithp_index_base,
+                                                                        &pithp_index_base
 #endif
 };
 
@@ -119,26 +119,41 @@ PITHP_NO_TEMPORARY(take_along)
 
 /* ---- Offsets ---- */
 
-void pithp_index_resolve(pithp_isa isa,
+/* Whether there is one index array that is read as it lies. */
+static bool is_plain(const pithp_index_args *a) {
+    return a->arrays == 1 && a->rule[0].mode != PITHP_INDEX_WRAP &&
+           (a->index_dtype == PITH_I32 || a->index_dtype == PITH_I64);
+}
+
+bool pithp_index_resolve(pithp_isa isa,
                          const pithp_index_args *a,
                          int64_t at,
                          int64_t n,
                          int64_t *where) {
-    const pithp_block_function widen = pithp_cast_block(isa, a->index_dtype, PITH_I64);
-    int64_t index[PITHP_INDEX_BLOCK];
-    memset(where, 0, (size_t)n * sizeof *where);
-    for (int k = 0; k < a->arrays; k++) {
-        widen(index, a->index[k] + at * a->index_size, NULL, NULL, n);
-        resolvers[isa](where, index, n, &a->rule[k]);
-    }
-    if (!a->report)
-        return;
-    for (int64_t i = 0; i < n; i++) {
-        if (where[i] < 0) {
-            pith_raise_(&a->report->first, ~(uint64_t)(at + i));
-            break;
+    bool fails = false;
+    if (is_plain(a)) {
+        fails = functions[isa]->resolve_one(where, a->index[0] + at * a->index_size,
+                                            a->index_size == 8, n, &a->rule[0]);
+    } else {
+        const pithp_block_function widen =
+            pithp_cast_block(isa, a->index_dtype, PITH_I64);
+        int64_t index[PITHP_INDEX_BLOCK], signs = 0;
+        memset(where, 0, (size_t)n * sizeof *where);
+        for (int k = 0; k < a->arrays; k++) {
+            widen(index, a->index[k] + at * a->index_size, NULL, NULL, n);
+            functions[isa]->resolve(where, index, n, &a->rule[k]);
         }
+        for (int64_t i = 0; i < n; i++)
+            signs |= where[i];
+        fails = signs < 0;
     }
+    if (!a->report || !fails)
+        return fails;
+    int64_t first = 0;
+    while (where[first] >= 0)
+        first++;
+    pith_raise_(&a->report->first, ~(uint64_t)(at + first));
+    return true;
 }
 
 /* What the first failing index was: one index of a launch after the others. */
@@ -152,7 +167,7 @@ static void explain(const void *args, int64_t begin, int64_t end) {
         int64_t value, where = 0;
         pithp_cast_block(PITHP_ISA_BASE, a->index_dtype, PITH_I64)(
             &value, a->index[k] + (int64_t)~r->first * a->index_size, NULL, NULL, 1);
-        pithp_resolve_base(&where, &value, 1, &a->rule[k]);
+        functions[PITHP_ISA_BASE]->resolve(&where, &value, 1, &a->rule[k]);
         if (where < 0) {
             r->need = (uint64_t)value;
             r->have = (uint64_t)a->rule[k].extent;
@@ -236,11 +251,9 @@ static void take_rows(const pithp_index_args *a,
                       char *to,
                       const char *from,
                       const int64_t *where,
-                      int64_t n) {
-    int64_t signs = 0;
-    for (int64_t i = 0; i < n; i++)
-        signs |= where[i];
-    if (signs < 0) {
+                      int64_t n,
+                      bool some) {
+    if (some) {
         take_some(a, to, from, where, n);
         return;
     }
@@ -264,16 +277,15 @@ static inline void take(pithp_isa isa, const void *args, int64_t begin, int64_t 
     const pithp_index_args *a = args;
     int64_t where[PITHP_INDEX_BLOCK];
     const bool once = a->count <= PITHP_INDEX_BLOCK; /* offsets serve every outer index */
-    if (once)
-        pithp_index_resolve(isa, a, 0, a->count, where);
+    bool some = once && pithp_index_resolve(isa, a, 0, a->count, where);
     for (int64_t i = begin; i < end;) {
         const int64_t outer = i / a->count, at = i % a->count;
         int64_t n = a->count - at < end - i ? a->count - at : end - i;
         n = n < PITHP_INDEX_BLOCK ? n : PITHP_INDEX_BLOCK;
         if (!once)
-            pithp_index_resolve(isa, a, at, n, where);
+            some = pithp_index_resolve(isa, a, at, n, where);
         take_rows(a, a->to + i * a->inner * a->size, a->x + outer * a->pitch * a->size,
-                  once ? where + at : where, n);
+                  once ? where + at : where, n, some);
         i += n;
     }
 }

@@ -43,8 +43,8 @@ pithp_index_args pithp_index_args_of(const pithp_call *call,
                                      int64_t count);
 
 /* Offsets, in rows of `inner`, of the indices at..at + n; n is at most a block. Those out
- * of range are -1, and mode error reports them. */
-void pithp_index_resolve(pithp_isa isa,
+ * of range are -1, and mode error reports them. Whether any is. */
+bool pithp_index_resolve(pithp_isa isa,
                          const pithp_index_args *a,
                          int64_t at,
                          int64_t n,

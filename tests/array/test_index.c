@@ -43,6 +43,38 @@ Test(take, follows_its_mode) {
     pt_close(rt);
 }
 
+Test(take, indices_of_every_dtype_choose_alike) {
+    enum { PLACES = 100, COUNT = 1111 };
+    static const pith_dtype dtypes[] = {PITH_I8, PITH_I16, PITH_I32, PITH_I64};
+    static const pith_index_mode modes[] = {PITH_INDEX_FILL, PITH_INDEX_CLIP,
+                                            PITH_INDEX_WRAP};
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    int32_t given[COUNT], got[COUNT];
+    for (int i = 0; i < COUNT; i++)
+        given[i] = i * 37 % 256 - 128;
+    const pith_array *x = pith_arange(s, PITH_I32, PLACES);
+    for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)
+        for (int m = 0; m < 3; m++) {
+            const pith_take_options options = {.mode = modes[m], .fill = &(double){-7}};
+            const pith_array *index = pith_cast(s, integers(s, COUNT, given), dtypes[d]);
+            pt_ok(s, pith_read(s, pith_take(s, x, index, &options), got, sizeof got));
+            for (int i = 0; i < COUNT; i++) {
+                const int32_t g = given[i], from_end = g < 0 ? g + PLACES : g;
+                const bool there = from_end >= 0 && from_end < PLACES;
+                const int32_t expected = m == 0   ? (there ? from_end : -7)
+                                         : m == 1 ? (g < 0         ? 0
+                                                     : g >= PLACES ? PLACES - 1
+                                                                   : g)
+                                                  : (g + 2 * PLACES) % PLACES;
+                cr_assert(got[i] == expected, "%s, mode %d, index %d: %d, expected %d",
+                          pith_dtype_name(dtypes[d]), m, g, got[i], expected);
+            }
+        }
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
 Test(take, mode_error_names_the_first_place_at_the_next_wait) {
     pith_runtime *rt = pt_open();
     pith_scope *s = pith_scope_open(rt);

@@ -43,6 +43,7 @@ Test(large, copies_sums_and_takes, .timeout = 1200) {
     int8_t taken[3];
     pt_ok(s, pith_read(s, pith_take(s, a, places, NULL), taken, sizeof taken));
     cr_expect(taken[0] == 3 && taken[1] == 7 && taken[2] == 0);
+    cr_expect(pith_read_i64(s, pith_take(s, a, pith_i32(s, -1), NULL)) == 7);
     pith_scope_close(s);
     pt_close(rt);
 }

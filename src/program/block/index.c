@@ -16,10 +16,8 @@ static inline i64 modulo(i64 x, i64 extent) {
     return rest < 0 ? rest + extent : rest;
 }
 
-void PITHP_FOR_ISA(pithp_resolve)(int64_t *where,
-                                  const int64_t *index,
-                                  int64_t n,
-                                  const pithp_indexing *rule) {
+static void
+resolve(int64_t *where, const int64_t *index, int64_t n, const pithp_indexing *rule) {
     const i64 extent = rule->extent, back = rule->no_negative ? 0 : extent;
     const i64 beyond = INT64_MAX;
     if (extent == 0) {
@@ -59,3 +57,71 @@ void PITHP_FOR_ISA(pithp_resolve)(int64_t *where,
             break;
     }
 }
+
+/* ---- One array of indices ---- */
+
+/* The place of an index, its type as wide as the extent asks for; `fails` where it is out
+ * of range and not clamped. */
+#define PLACE(I)                                                                         \
+    static inline __attribute__((always_inline))                                         \
+    I place_##I(I given, I extent, I back, bool clamps, bool *fails) {                   \
+        const I x = given < 0 ? given + back : given;                                    \
+        if (clamps) {                                                                    \
+            const I low = x < 0 ? 0 : x;                                                 \
+            *fails = false;                                                              \
+            return low >= extent ? extent - 1 : low;                                     \
+        }                                                                                \
+        *fails = (x < 0) | (x >= extent);                                                \
+        return x;                                                                        \
+    }
+PLACE(i32)
+PLACE(i64)
+
+static bool clamps_of(const pithp_indexing *rule) {
+    return rule->mode == PITHP_INDEX_CLIP || rule->mode == PITHP_INDEX_PROMISE;
+}
+
+/* Extents beyond i32 hold every i32: those that count from the end are widened first. */
+static bool is_narrow(const pithp_indexing *rule) {
+    return rule->extent <= INT32_MAX;
+}
+
+#define RESOLVE(name, I, W)                                                              \
+    static inline __attribute__((always_inline)) bool resolve_##name(                    \
+        int64_t *where, const I *index, int64_t n, const pithp_indexing *rule,           \
+        const bool clamps) {                                                             \
+        const W extent = (W)rule->extent, back = rule->no_negative ? 0 : extent;         \
+        W any = 0;                                                                       \
+        _Pragma("omp simd reduction(| : any)") for (int64_t i = 0; i < n; i++) {         \
+            bool fails;                                                                  \
+            const W x = place_##W((W)index[i], extent, back, clamps, &fails);            \
+            where[i] = fails ? -1 : x;                                                   \
+            any |= fails;                                                                \
+        }                                                                                \
+        return any;                                                                      \
+    }
+RESOLVE(narrow, i32, i32)
+RESOLVE(mixed, i32, i64)
+RESOLVE(wide, i64, i64)
+
+#define EITHER(function, ...)                                                            \
+    (clamps_of(rule) ? function(__VA_ARGS__, true) : function(__VA_ARGS__, false))
+
+static bool resolve_one(int64_t *where,
+                        const void *index,
+                        bool wide,
+                        int64_t n,
+                        const pithp_indexing *rule) {
+    if (rule->extent == 0) {
+        for (int64_t i = 0; i < n; i++)
+            where[i] = -1;
+        return true;
+    }
+    if (wide)
+        return EITHER(resolve_wide, where, index, n, rule);
+    return is_narrow(rule) ? EITHER(resolve_narrow, where, index, n, rule)
+                           : EITHER(resolve_mixed, where, index, n, rule);
+}
+
+const pithp_index_functions PITHP_FOR_ISA(pithp_index) = {.resolve = resolve,
+                                                          .resolve_one = resolve_one};

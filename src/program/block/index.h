@@ -19,9 +19,19 @@ typedef void (*pithp_resolve)(int64_t *where,
                               int64_t n,
                               const pithp_indexing *rule);
 
-extern void
-pithp_resolve_base(int64_t *, const int64_t *, int64_t, const pithp_indexing *);
-extern void pithp_resolve_v3(int64_t *, const int64_t *, int64_t, const pithp_indexing *);
-extern void pithp_resolve_v4(int64_t *, const int64_t *, int64_t, const pithp_indexing *);
+/* The same of one array of i32 or i64 indices as they lie, `wide` telling which; not of
+ * mode wrap. Whether any became -1. */
+typedef bool (*pithp_resolve_one)(int64_t *where,
+                                  const void *index,
+                                  bool wide,
+                                  int64_t n,
+                                  const pithp_indexing *rule);
+
+typedef struct pithp_index_functions {
+    pithp_resolve resolve;
+    pithp_resolve_one resolve_one;
+} pithp_index_functions;
+
+extern const pithp_index_functions pithp_index_base, pithp_index_v3, pithp_index_v4;
 
 #endif
