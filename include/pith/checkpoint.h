@@ -274,6 +274,39 @@ PITH_API bool pith_checkpoint_statistics(pith_scope *s,
                                          const pith_checkpoint *c,
                                          int64_t leaf,
                                          pith_leaf_statistics *statistics);
+/* ---- Other formats: structure and leaves taken apart, and put together again ---- */
+
+/**
+ * The structure of a checkpoint as text that another format can carry: nodes, types,
+ * statics, units, step and metadata, and no element of a leaf. It is a document by
+ * itself, in which every leaf is empty.
+ *
+ * @return UTF-8 text owned by @p s, or NULL.
+ */
+PITH_API const char *pith_checkpoint_structure(pith_scope *s, const pith_checkpoint *c);
+/**
+ * Open a document that lies in memory and needs no sidecar, such as a structure.
+ *
+ * @param text Read here and not again; it need not end with a 0.
+ * Errors: PITH_E_FORMAT.
+ */
+PITH_API const pith_checkpoint *
+pith_checkpoint_parse(pith_scope *s, const char *text, size_t bytes);
+/**
+ * Save the structure of a checkpoint with these arrays as its leaves, in their order.
+ * dtypes and shapes are those of the arrays. With a checkpoint's own arrays and the
+ * options that it was saved with, the files are the same, byte for byte.
+ *
+ * @param options keep, background, step and metadata must be zero: step and metadata are
+ *        those of the structure.
+ * Errors: those of pith_save.
+ */
+PITH_API bool pith_checkpoint_save(pith_scope *s,
+                                   const pith_checkpoint *c,
+                                   int64_t count,
+                                   const pith_array *const *leaves,
+                                   const char *path,
+                                   const pith_save_options *options);
 /** The i-th element at @p elements as f64: i64 and u64 beyond 2^53 are rounded. */
 PITH_API double pith_element_f64(pith_dtype dtype, const void *elements, int64_t i);
 /**
@@ -295,6 +328,10 @@ PITH_END
 #    define pith_checkpoint_path(s, ...)  pith_checkpoint_path(PITH_AT(s), __VA_ARGS__)
 #    define pith_checkpoint_find(s, ...)  pith_checkpoint_find(PITH_AT(s), __VA_ARGS__)
 #    define pith_checkpoint_array(s, ...) pith_checkpoint_array(PITH_AT(s), __VA_ARGS__)
+#    define pith_checkpoint_structure(s, ...)                                            \
+        pith_checkpoint_structure(PITH_AT(s), __VA_ARGS__)
+#    define pith_checkpoint_parse(s, ...) pith_checkpoint_parse(PITH_AT(s), __VA_ARGS__)
+#    define pith_checkpoint_save(s, ...)  pith_checkpoint_save(PITH_AT(s), __VA_ARGS__)
 #    define pith_checkpoint_rows(s, ...)  pith_checkpoint_rows(PITH_AT(s), __VA_ARGS__)
 #    define pith_checkpoint_read(s, ...)  pith_checkpoint_read(PITH_AT(s), __VA_ARGS__)
 #    define pith_checkpoint_check(s, ...) pith_checkpoint_check(PITH_AT(s), __VA_ARGS__)

@@ -390,6 +390,21 @@ pithp_saving *pithp_saving_begin(pith_scope *s,
                                  const void *tree,
                                  const char *path,
                                  const pith_save_options *options);
+/* The structure of a checkpoint with other arrays at its leaves; both have to live until
+ * the end. */
+typedef struct pithp_rebuilding {
+    const pith_checkpoint *checkpoint;
+    const pith_array *const *leaves;
+} pithp_rebuilding;
+pithp_saving *pithp_saving_begin_again(pith_scope *s,
+                                       const pithp_rebuilding *from,
+                                       const char *path,
+                                       const pith_save_options *options);
+/* As pithp_capture (rebuild.c). */
+pith_status pithp_rebuild(pith_scope *s,
+                          const pithp_rebuilding *from,
+                          pithp_document *d,
+                          const pith_array ***arrays);
 pith_status pithp_saving_write(pithp_saving *v);
 void pithp_saving_end(pithp_saving *v);
 
@@ -425,6 +440,8 @@ bool pithp_checkpoint_valid(const pith_checkpoint *c);
 /* Open a checkpoint, owned by s. NULL: the scope's error is set. */
 pith_checkpoint *pithp_checkpoint_open(pith_scope *s, const char *path);
 pith_checkpoint *pithp_checkpoint_open_at(pith_scope *s, const pithp_place *place);
+/* A document that needs no sidecar, from memory. */
+pith_checkpoint *pithp_checkpoint_parse(pith_scope *s, const char *text, size_t bytes);
 /* Close it before its scope does. */
 void pithp_checkpoint_close(pith_scope *s, pith_checkpoint *c);
 /* PITH_OK, or the scope's error is why a leaf (NULL: any of them) cannot be read. To be

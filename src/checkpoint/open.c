@@ -256,7 +256,7 @@ static void fill_info(pith_checkpoint *c) {
         c->info.sidecar_bytes += d->sidecars.rows[i].bytes;
 }
 
-pith_checkpoint *pithp_checkpoint_open_at(pith_scope *s, const pithp_place *place) {
+static pith_checkpoint *make(pith_scope *s, const char *shown) {
     pith_checkpoint *c = pithp_object_make(s, PITHP_KIND_OTHER, tag, sizeof *c);
     if (!c)
         return NULL;
@@ -267,14 +267,35 @@ pith_checkpoint *pithp_checkpoint_open_at(pith_scope *s, const pithp_place *plac
         pithp_header_of(c)->kind = PITHP_KIND_FREE;
         return NULL;
     }
-    snprintf(c->shown, sizeof c->shown, "%s", place->shown);
+    snprintf(c->shown, sizeof c->shown, "%s", shown);
     pithp_document_begin(&c->document, s->runtime);
-    if (open_all(s, c, place) != PITH_OK) {
+    return c;
+}
+
+/* What is left when everything was read, or something failed. */
+static pith_checkpoint *finish(pith_scope *s, pith_checkpoint *c, pith_status rc) {
+    if (rc != PITH_OK) {
         pithp_checkpoint_close(s, c);
         return NULL;
     }
     fill_info(c);
     return c;
+}
+
+pith_checkpoint *pithp_checkpoint_open_at(pith_scope *s, const pithp_place *place) {
+    pith_checkpoint *c = make(s, place->shown);
+    return c ? finish(s, c, open_all(s, c, place)) : NULL;
+}
+
+pith_checkpoint *pithp_checkpoint_parse(pith_scope *s, const char *text, size_t bytes) {
+    pith_checkpoint *c = make(s, "a document in memory");
+    if (!c)
+        return NULL;
+    pith_status rc = pithp_document_parse(s, &c->document, c->shown, text, bytes);
+    if (rc == PITH_OK && c->document.sidecars.count)
+        rc = pithp_fail(s, PITH_E_FORMAT, NULL,
+                        "a document in memory has a sidecar, expected all leaves in it");
+    return finish(s, c, rc);
 }
 
 pith_checkpoint *pithp_checkpoint_open(pith_scope *s, const char *path) {

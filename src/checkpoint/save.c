@@ -274,13 +274,16 @@ static pith_status add_metadata(saver *v) {
     return PITH_OK;
 }
 
-static pith_status prepare(saver *v, const void *tree, const char *path) {
+/* tree or from is NULL. */
+static pith_status
+prepare(saver *v, const void *tree, const pithp_rebuilding *from, const char *path) {
     pith_status rc;
     v->d.library = PITH_STRINGIZE(PITH_VERSION_MAJOR) "." PITH_STRINGIZE(
         PITH_VERSION_MINOR) "." PITH_STRINGIZE(PITH_VERSION_PATCH);
     v->d.step = v->options.step;
     PITH_TRY(add_metadata(v));
-    PITH_TRY(pithp_capture(v->s, tree, &v->d, &v->arrays));
+    PITH_TRY(from ? pithp_rebuild(v->s, from, &v->d, &v->arrays)
+                  : pithp_capture(v->s, tree, &v->d, &v->arrays));
     PITH_TRY(choose_places(v));
     const char *shown = pithp_document_text(&v->d, path, strlen(path));
     if (!shown)
@@ -308,10 +311,11 @@ out:
     return rc;
 }
 
-pithp_saving *pithp_saving_begin(pith_scope *s,
-                                 const void *tree,
-                                 const char *path,
-                                 const pith_save_options *options) {
+static pithp_saving *begin(pith_scope *s,
+                           const void *tree,
+                           const pithp_rebuilding *from,
+                           const char *path,
+                           const pith_save_options *options) {
     saver *v = pithp_allocate(s->runtime, sizeof *v);
     if (!v) {
         pithp_fail_memory(s, sizeof *v);
@@ -325,10 +329,24 @@ pithp_saving *pithp_saving_begin(pith_scope *s,
     pithp_document_begin(&v->d, s->runtime);
     pithp_text_begin(&v->header, s->runtime);
     pithp_text_begin(&v->text, s->runtime);
-    if (prepare(v, tree, path) == PITH_OK)
+    if (prepare(v, tree, from, path) == PITH_OK)
         return v;
     pithp_saving_end(v);
     return NULL;
+}
+
+pithp_saving *pithp_saving_begin(pith_scope *s,
+                                 const void *tree,
+                                 const char *path,
+                                 const pith_save_options *options) {
+    return begin(s, tree, NULL, path, options);
+}
+
+pithp_saving *pithp_saving_begin_again(pith_scope *s,
+                                       const pithp_rebuilding *from,
+                                       const char *path,
+                                       const pith_save_options *options) {
+    return begin(s, NULL, from, path, options);
 }
 
 void pithp_saving_end(pithp_saving *v) {
