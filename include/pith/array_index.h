@@ -137,8 +137,8 @@ PITH_API const pith_array *pith_dynamic_slice(pith_scope *s,
                                               const pith_array *a,
                                               const pith_array *starts,
                                               pith_shape sizes);
-/** A copy of @p a with @p update (of a's rank, cast to its dtype) in the box that begins
- * at @p starts, which are those of pith_dynamic_slice. */
+/** A copy of @p a with @p update (of a's rank and dtype) in the box that begins at
+ * @p starts, which are those of pith_dynamic_slice. */
 PITH_API const pith_array *pith_dynamic_update_slice(pith_scope *s,
                                                      const pith_array *a,
                                                      const pith_array *update,

@@ -250,7 +250,13 @@ const pith_array *pith_dynamic_update_slice(pith_scope *s,
         pithp_array_check(s, update, function, "update") != PITH_OK ||
         !pithp_index_check(s, function, "starts", starts))
         return NULL;
-    const pith_array *cast = pithp_cast(s, update, pithp_array_spec(a)->dtype);
-    const pith_array *operands[] = {a, cast, starts};
-    return cast ? pithp_bind(s, PITHP_OP_DYNAMIC_UPDATE_SLICE, 3, operands, NULL) : NULL;
+    const pith_dtype dtype = pithp_array_spec(a)->dtype;
+    if (pithp_array_spec(update)->dtype != dtype) {
+        pithp_fail(s, PITH_E_DTYPE, NULL, "%s: update: expected %s, got %s", function,
+                   pith_dtype_name(dtype),
+                   pith_dtype_name(pithp_array_spec(update)->dtype));
+        return NULL;
+    }
+    const pith_array *operands[] = {a, update, starts};
+    return pithp_bind(s, PITHP_OP_DYNAMIC_UPDATE_SLICE, 3, operands, NULL);
 }

@@ -483,7 +483,7 @@ Test(dynamic_slice, is_clamped) {
     pith_scope *s = pith_scope_open(rt);
     const pith_array *x = pith_reshape(s, pith_arange(s, PITH_I16, ROWS * COLUMNS),
                                        PITH_SHAPE(ROWS, COLUMNS)),
-                     *box = pith_full(s, PITH_I32, PITH_SHAPE(2, 2), -5);
+                     *box = pith_full(s, PITH_I16, PITH_SHAPE(2, 2), -5);
     for (int k = 0; k < 6; k++) {
         const pith_array *starts =
             pith_array_copy(s, PITH_I64, PITH_SHAPE(2), cases[k].starts);
@@ -511,6 +511,9 @@ Test(dynamic_slice, is_clamped) {
                  7);
     pt_ok(s, pith_read_i64(s, pith_dynamic_update_slice(s, pith_i64(s, 7), pith_i64(s, 8),
                                                         none)) == 8);
+    pt_fails(PITH_E_DTYPE, s,
+             pith_dynamic_update_slice(s, x, pith_cast(s, box, PITH_I32), beyond));
+    pt_says("pith_dynamic_update_slice: update: expected i16, got i32");
     pt_fails(PITH_E_SHAPE, s, pith_dynamic_slice(s, x, none, PITH_SHAPE(2, 2)));
     pt_says("expected a start for each axis of i16[4,4], got i32[0]");
     pt_fails(PITH_E_SHAPE, s, pith_dynamic_slice(s, x, beyond, PITH_SHAPE(2, 5)));
