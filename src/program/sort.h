@@ -41,29 +41,26 @@ static inline uint64_t infinity_of(pith_dtype dtype) {
     return 0;
 }
 
-/* Keys of one width, and elements of keys (0 for both zeros, one NaN for all). */
+/* Keys of one width, and elements of keys (0 for both zeros, one NaN for all), without
+ * branches on elements. */
 #define PITHP_SORT_KEYS(K, BITS)                                                         \
     static inline K key_##K(K x, key_kind kind, K infinity, bool descending) {           \
         const K sign = (K)1 << (BITS - 1);                                               \
-        K key = x;                                                                       \
-        if (kind == SIGNED) {                                                            \
-            key = x ^ sign;                                                              \
-        } else if (kind == FLOAT) {                                                      \
-            const K magnitude = x & (K)~sign;                                            \
-            key = magnitude > infinity ? (K) ~(K)0                                       \
-                  : magnitude == 0     ? sign                                            \
-                  : x & sign           ? (K)~x                                           \
-                                       : (K)(x | sign);                                            \
+        K key = kind == UNSIGNED ? x : x ^ sign;                                         \
+        if (kind == FLOAT) {                                                             \
+            const K negative = (K) - (K)(x >> (BITS - 1)),                               \
+                    nan = (K) - (K)((x & (K)~sign) > infinity);                          \
+            key = (K)((K)(x ^ (negative | sign)) + (x == sign)) | nan;                   \
         }                                                                                \
         return descending ? (K)~key : key;                                               \
     }                                                                                    \
     static inline K element_##K(K key, key_kind kind, bool descending) {                 \
         const K sign = (K)1 << (BITS - 1);                                               \
         key = descending ? (K)~key : key;                                                \
+        const K negative = (K)((key >> (BITS - 1)) - 1);                                 \
         return kind == UNSIGNED ? key                                                    \
                : kind == SIGNED ? (K)(key ^ sign)                                        \
-               : key & sign     ? (K)(key ^ sign)                                        \
-                                : (K)~key;                                                   \
+                                : (K)(key ^ (negative | sign));                          \
     }
 
 PITHP_SORT_KEYS(uint8_t, 8)
