@@ -42,9 +42,28 @@ typedef struct pith_save_options {
 /** What differs between a checkpoint and the program that loads it. */
 typedef void (*pith_difference_hook)(const char *path, const char *text, void *closure);
 
+/**
+ * A name in a checkpoint, and what the program has for it. Three forms, the same on both
+ * sides:
+ *
+ *     {"Particles", "Atoms"}              a record type
+ *     {"Particles.pos", "Atoms.position"} a field or static of all records of a type
+ *     {".pos", ".atoms.position"}         one node or static, by its path
+ *
+ * from is always what the file has, to what the program has, so renames do not depend on
+ * their order, and two may exchange names. A path may lead to another record or dict,
+ * with all that is below the node; items of lists and tuples stay where they are.
+ */
+typedef struct pith_rename {
+    const char *from, *to;
+} pith_rename;
+/** PITH_RENAMES({"Atoms.pos", "Atoms.position"}, {".dt", ".timestep"}) */
+#define PITH_RENAMES(...) ((const pith_rename[]){__VA_ARGS__, {NULL, NULL}})
+
 /** Options of pith_load; zero is the default. */
 typedef struct pith_load_options {
-    /** Told every difference, also those that the message has no room for. */
+    /** Told every difference, also those that the message has no room for, and those that
+     * the options allow. */
     pith_difference_hook difference PITH_DEFAULT;
     /** The path names a series (see pith_save_options.keep): load its last member that is
      * whole. One that is damaged is passed over for the one before it, and logged; a
@@ -53,6 +72,22 @@ typedef struct pith_load_options {
     /** Told every member that is passed over, by its path, and why. */
     pith_difference_hook passed_over PITH_DEFAULT;
     void *closure PITH_DEFAULT; /**< for both hooks */
+    /** Path in the file of the node that is loaded, with what is below it; NULL: all.
+     * Paths in errors begin there. */
+    const char *at PITH_DEFAULT;
+    /** Ends with {NULL, NULL}. Applied before anything is compared. Errors: PITH_E_ARG
+     * (not of one form, one name twice), PITH_E_PATH, PITH_E_STRUCTURE (nothing of that
+     * name in the file, or its new place is taken or is none), all of them in one report.
+     */
+    const pith_rename *renames PITH_DEFAULT;
+    /** A tree of the type that is loaded, from a scope that outlives this call: fields
+     * and statics of records that the file lacks, with all that is below them, are what
+     * they are there. What the file has must fit, as ever. The hook is told each. NULL:
+     * what is missing is an error. */
+    const void *initial PITH_DEFAULT;
+    /** Fields and statics of records that the program lacks are left out, unread. The
+     * hook is told each. */
+    bool extra PITH_DEFAULT;
 } pith_load_options;
 
 /** A checkpoint that was opened to look inside. */

@@ -55,10 +55,10 @@ static const char *choice_name(const pith_field *field, int value) {
     return NULL;
 }
 
-static pith_status read_static(capture *c,
-                               const pith_field *field,
-                               const char *record,
-                               pith_checkpoint_static *value) {
+pith_status pithp_capture_static(pith_scope *s,
+                                 const pith_field *field,
+                                 const char *record,
+                                 pith_checkpoint_static *value) {
     const char *at = record + field->offset;
     bool truth;
     int choice;
@@ -83,7 +83,7 @@ static pith_status read_static(capture *c,
             memcpy(&choice, at, sizeof choice);
             value->text = choice_name(field, choice);
             if (!value->text)
-                return pithp_fail(c->s, PITH_E_TYPE, NULL, "the enum has no name for %d",
+                return pithp_fail(s, PITH_E_TYPE, NULL, "the enum has no name for %d",
                                   choice);
             break;
         case PITH_STATIC_DTYPE_:
@@ -108,7 +108,7 @@ add_statics(capture *c, int64_t row, const pith_type *type, const char *record) 
         pith_checkpoint_static *value = pithp_document_add(c->d, statics);
         if (!value)
             return pithp_fail_memory(c->s, sizeof *value);
-        if (read_static(c, field, record, value) != PITH_OK) {
+        if (pithp_capture_static(c->s, field, record, value) != PITH_OK) {
             pithp_error_prefix(c->s, field->name);
             pithp_error_prefix(c->s, ".");
             pithp_error_prefix(c->s, pithp_document_error_path(c->d, row, path));

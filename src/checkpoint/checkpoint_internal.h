@@ -83,9 +83,10 @@ typedef struct pithp_doc_leaf {
     int64_t count;
     size_t bytes;
     int64_t node;
-    const char *unit;   /* NULL */
-    const char *tensor; /* sidecar: name of the tensor */
-    const void *data;   /* document: the elements */
+    const char *unit;        /* NULL */
+    const char *tensor;      /* sidecar: name of the tensor */
+    const void *data;        /* document: the elements */
+    const pith_array *given; /* loading: what the leaf is, in place of the file; NULL */
     pithp_digest digest;
     bool in_sidecar;
     int32_t sidecar;   /* which one */
@@ -329,13 +330,19 @@ void pithp_series_newest(pith_scope *s,
                          pithp_series_visit *visit,
                          void *closure);
 
-/* ---- Trees (capture.c, compare.c) ---- */
+/* ---- Trees (capture.c, compare.c, adapt.c) ---- */
 
 /* The rows of a tree, with the arrays of its leaves; the list lives with the document. */
 pith_status pithp_capture(pith_scope *s,
                           const void *tree,
                           pithp_document *d,
                           const pith_array ***arrays);
+
+/* A static of a frozen record; the row of a static record is not known yet. */
+pith_status pithp_capture_static(pith_scope *s,
+                                 const pith_field *field,
+                                 const char *record,
+                                 pith_checkpoint_static *value);
 
 /* What differs between a document and a program: all are counted and told to the user's
  * hook, the first ones are kept as text. */
@@ -356,10 +363,29 @@ void pithp_differences_add(pithp_differences *r,
                            const char *field,
                            const char *format,
                            ...) PITH_FORMAT(5, 6);
-/* Turn the scope's error, whose path starts at a node, into a difference. */
-void pithp_differences_take(pithp_differences *r, int64_t node);
+/* At a path of the user's. */
+void pithp_differences_at(pithp_differences *r,
+                          pith_status code,
+                          const char *path,
+                          const char *format,
+                          ...) PITH_FORMAT(4, 5);
+/* One that the options allow: only told. */
+void pithp_differences_tell(pithp_differences *r,
+                            int64_t node,
+                            const char *field,
+                            const char *format,
+                            ...) PITH_FORMAT(4, 5);
+/* Turn the error of s, whose path starts at a node, into a difference. */
+void pithp_differences_take(pithp_differences *r, pith_scope *s, int64_t node);
 /* PITH_OK, or all of them as the scope's error. */
 pith_status pithp_differences_end(const pithp_differences *r);
+
+/* Change the document in memory, as the options say. What is made on the way lives in
+ * `scope`, which the caller opened in r->s for it. */
+pith_status pithp_adapt(pith_scope *scope,
+                        pith_checkpoint *c,
+                        const pith_type *type,
+                        pithp_differences *r);
 
 /* The children of every node: those of i are rows[base[i]] to rows[base[i + 1] - 1]. */
 typedef struct pithp_children {
@@ -463,6 +489,8 @@ pith_status pithp_leaf_fill(pith_scope *s,
                             int64_t leaf,
                             const pith_array *array,
                             void *staging);
+/* A leaf as an array of s, verified; NULL: the scope's error is set (part.c). */
+const pith_array *pithp_leaf_load(pith_scope *s, const pith_checkpoint *c, int64_t leaf);
 /* Receives a leaf piece by piece; pieces are whole elements. */
 typedef pith_status (*pithp_leaf_sink)(void *closure,
                                        const void *bytes,

@@ -25,31 +25,64 @@ record(pithp_differences *r, pith_status code, const char *path, const char *tex
     }
 }
 
+/* The text of a difference, from a format. */
+#define PRINT_TEXT(text, format)                                                         \
+    char text[PITHP_MESSAGE_BYTES / 2];                                                  \
+    va_list arguments;                                                                   \
+    va_start(arguments, format);                                                         \
+    vsnprintf(text, sizeof text, format, arguments);                                     \
+    va_end(arguments)
+
+static void print_place(const pithp_differences *r,
+                        int64_t node,
+                        const char *field,
+                        char path[PITHP_PATH_BYTES]) {
+    pithp_document_error_path(r->d, node, path);
+    const size_t n = strlen(path);
+    if (field)
+        snprintf(path + n, PITHP_PATH_BYTES - n, ".%s", field);
+}
+
 void pithp_differences_add(pithp_differences *r,
                            pith_status code,
                            int64_t node,
                            const char *field,
                            const char *format,
                            ...) {
-    char path[PITHP_PATH_BYTES], text[PITHP_MESSAGE_BYTES / 2];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    pithp_document_error_path(r->d, node, path);
-    if (field) {
-        const size_t n = strlen(path);
-        snprintf(path + n, sizeof path - n, ".%s", field);
-    }
+    char path[PITHP_PATH_BYTES];
+    PRINT_TEXT(text, format);
+    print_place(r, node, field, path);
     record(r, code, path, text);
 }
 
-void pithp_differences_take(pithp_differences *r, int64_t node) {
+void pithp_differences_at(pithp_differences *r,
+                          pith_status code,
+                          const char *path,
+                          const char *format,
+                          ...) {
+    PRINT_TEXT(text, format);
+    record(r, code, path ? path : "", text);
+}
+
+void pithp_differences_tell(pithp_differences *r,
+                            int64_t node,
+                            const char *field,
+                            const char *format,
+                            ...) {
     char path[PITHP_PATH_BYTES];
-    const pith_status code = pith_code(r->s);
-    pithp_error_prefix(r->s, pithp_document_error_path(r->d, node, path));
-    record(r, code, r->s->error.path, r->s->error.text);
-    pith_clear(r->s);
+    if (!r->options->difference)
+        return;
+    PRINT_TEXT(text, format);
+    print_place(r, node, field, path);
+    r->options->difference(path, text, r->options->closure);
+}
+
+void pithp_differences_take(pithp_differences *r, pith_scope *s, int64_t node) {
+    char path[PITHP_PATH_BYTES];
+    const pith_status code = pith_code(s);
+    pithp_error_prefix(s, pithp_document_error_path(r->d, node, path));
+    record(r, code, s->error.path, s->error.text);
+    pith_clear(s);
 }
 
 pith_status pithp_differences_end(const pithp_differences *r) {
@@ -296,25 +329,34 @@ static void compare_record(pithp_differences *r,
     }
 }
 
-/* A type is complained of once, where it occurs first. */
+/* A type is complained of once, where it occurs first; -1: nowhere. */
 static int64_t first_of_type(const pithp_document *d, int64_t type) {
     for (int64_t i = 0; i < d->nodes.count; i++)
         if (d->nodes.rows[i].type == type)
             return i;
-    return 0;
+    return -1;
 }
 
 static void compare_types(pithp_differences *r, const pith_type *const *types) {
     for (int64_t i = 0; i < r->d->types.count; i++) {
         const pithp_doc_type *got = &r->d->types.rows[i];
+        const int64_t first =
+            types[i] && types[i]->version == got->version ? -1 : first_of_type(r->d, i);
+        if (first < 0)
+            continue;
         if (!types[i])
             pithp_differences_add(
-                r, PITH_E_TYPE, first_of_type(r->d, i), NULL,
+                r, PITH_E_TYPE, first, NULL,
                 "the record type %.100s is not known here (%.100s_pith_type() "
                 "makes it so)",
                 got->name, got->name);
-        else if (types[i]->version != got->version)
-            pithp_differences_add(r, PITH_E_TYPE, first_of_type(r->d, i), NULL,
+        else if (types[i]->version < got->version)
+            pithp_differences_add(r, PITH_E_TYPE, first, NULL,
+                                  "the file holds version %" PRId32
+                                  " of %s, this program knows it up to version %" PRId32,
+                                  got->version, types[i]->name, types[i]->version);
+        else
+            pithp_differences_add(r, PITH_E_TYPE, first, NULL,
                                   "expected version %" PRId32
                                   " of %s, got version %" PRId32,
                                   types[i]->version, types[i]->name, got->version);

@@ -1,6 +1,6 @@
 /* pith_load: compare the document with the program, make arrays and nodes bottom up, fill
  * the arrays from the file, and let the check hooks see the result. */
-#include "checkpoint/checkpoint_internal.h"
+#include "checkpoint/edit_internal.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -80,9 +80,7 @@ static void drop_tables(loader *v) {
 
 static void find_types(loader *v) {
     for (int64_t i = 0; i < v->d->types.count; i++) {
-        const char *name = v->d->types.rows[i].name;
-        const pith_type *type =
-            v->root && strcmp(v->root->name, name) == 0 ? v->root : pithp_type_find(name);
+        const pith_type *type = pithp_program_type(v->root, v->d->types.rows[i].name);
         v->types[i] = type;
         if (type && type->size > v->value_bytes)
             v->value_bytes = type->size;
@@ -115,18 +113,32 @@ static pith_status compare(loader *v) {
 
 /* ---- Arrays ---- */
 
+/* Whether a leaf comes from the file: others are in memory, or in no place of the tree.
+ */
+static bool is_read(const pithp_doc_leaf *leaf) {
+    return leaf->node >= 0 && !leaf->given;
+}
+
 static pith_status make_arrays(loader *v) {
     const int64_t count = v->d->leaves.count;
     const pith_spec **specs = table(v, count, sizeof *specs);
-    pith_status rc = specs ? PITH_OK : pith_code(v->s);
+    const pith_array **made = table(v, count, sizeof *made);
+    int64_t n = 0;
+    pith_status rc = specs && made ? PITH_OK : pith_code(v->s);
     for (int64_t i = 0; rc == PITH_OK && i < count; i++) {
         const pithp_doc_leaf *leaf = &v->d->leaves.rows[i];
-        specs[i] = pithp_spec(v->s, leaf->dtype, leaf->shape.rank, leaf->shape.extents);
-        rc = specs[i] ? PITH_OK : pith_code(v->s);
+        if (!is_read(leaf))
+            continue;
+        specs[n] = pithp_spec(v->s, leaf->dtype, leaf->shape.rank, leaf->shape.extents);
+        rc = specs[n++] ? PITH_OK : pith_code(v->s);
     }
     if (rc == PITH_OK)
-        rc = pithp_arrays_make(v->s, count, specs, v->arrays);
+        rc = pithp_arrays_make(v->s, n, specs, made);
+    for (int64_t i = 0, k = 0; rc == PITH_OK && i < count; i++)
+        if (is_read(&v->d->leaves.rows[i]))
+            v->arrays[i] = made[k++];
     drop_table(v, specs, count, sizeof *specs);
+    drop_table(v, made, count, sizeof *made);
     return rc;
 }
 
@@ -138,11 +150,12 @@ static pith_status fill_arrays(loader *v) {
     if (rc == PITH_OK && !direct && !staging)
         rc = pithp_fail_memory(v->s, PITHP_CHUNK_BYTES);
     for (int64_t i = 0; rc == PITH_OK && i < v->d->leaves.count; i++)
-        if (!v->d->leaves.rows[i].in_sidecar)
+        if (v->arrays[i] && !v->d->leaves.rows[i].in_sidecar)
             rc = pithp_leaf_fill(v->s, v->c, i, v->arrays[i], staging);
     for (int64_t i = 0; rc == PITH_OK && i < v->c->order_count; i++)
-        rc = pithp_leaf_fill(v->s, v->c, v->c->order[i], v->arrays[v->c->order[i]],
-                             staging);
+        if (v->arrays[v->c->order[i]])
+            rc = pithp_leaf_fill(v->s, v->c, v->c->order[i], v->arrays[v->c->order[i]],
+                                 staging);
     pithp_release(v->s->runtime, staging, PITHP_CHUNK_BYTES);
     return rc;
 }
@@ -255,7 +268,8 @@ static pith_status make_node(loader *v, int64_t row) {
     if (n->kind == PITH_NODE_ABSENT)
         return PITH_OK;
     if (n->kind == PITH_NODE_LEAF) {
-        v->objects[row] = v->arrays[n->leaf];
+        const pith_array *given = v->d->leaves.rows[n->leaf].given;
+        v->objects[row] = given ? given : v->arrays[n->leaf];
         return PITH_OK;
     }
     v->refused[row] = parts_refused(v, row);
@@ -266,7 +280,7 @@ static pith_status make_node(loader *v, int64_t row) {
     const pith_status code = pith_code(v->s);
     if (code == PITH_OK || code == PITH_E_MEMORY)
         return code;
-    pithp_differences_take(&v->differences, row);
+    pithp_differences_take(&v->differences, v->s, row);
     v->refused[row] = true;
     return PITH_OK;
 }
@@ -306,12 +320,24 @@ static pith_status run_hooks(loader *v) {
 
 /* ---- Loading ---- */
 
+/* Before memory is asked for: only a document claims the leaves of a sidecar that is not
+ * there. */
+static pith_status check_sidecars(const loader *v) {
+    pith_status rc = PITH_OK;
+    for (int64_t i = 0; rc == PITH_OK && i < v->c->order_count; i++) {
+        const pithp_doc_leaf *leaf = &v->d->leaves.rows[v->c->order[i]];
+        if (is_read(leaf))
+            rc = pithp_checkpoint_trouble(v->s, v->c, leaf);
+    }
+    return rc;
+}
+
 static pith_status load(loader *v) {
     pith_status rc;
     if (!make_tables(v))
         return pith_code(v->s);
     PITH_TRY(compare(v));
-    PITH_TRY(pithp_checkpoint_trouble(v->s, v->c, NULL));
+    PITH_TRY(check_sidecars(v));
     PITH_TRY(make_arrays(v));
     PITH_TRY(make_nodes(v));
     PITH_TRY(fill_arrays(v));
@@ -334,9 +360,15 @@ static void load_from(pith_scope *s, pith_checkpoint *c, void *closure) {
     request *r = closure;
     loader v = {.s = s, .root = r->type, .c = c, .d = &c->document};
     v.differences = (pithp_differences){.s = s, .d = v.d, .options = r->options};
-    if (load(&v) == PITH_OK)
-        r->root = v.objects[0];
-    drop_tables(&v);
+    pith_scope *scope = pith_scope_open_in(s); /* for what is made on the way */
+    if (!pithp_scope_writable(scope))
+        pithp_fail_memory(s, sizeof *scope);
+    else if (pithp_adapt(scope, c, r->type, &v.differences) == PITH_OK) {
+        if (load(&v) == PITH_OK)
+            r->root = v.objects[0];
+        drop_tables(&v);
+    }
+    pith_scope_close(scope);
 }
 
 const void *pith_load_as(pith_scope *s,

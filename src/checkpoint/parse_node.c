@@ -219,10 +219,12 @@ pith_status pithp_parse_check_nodes(pithp_parser *p) {
     for (int64_t i = 0; i < d->nodes.count; i++) {
         const pithp_doc_node *n = &d->nodes.rows[i];
         for (int64_t j = 0; j < n->static_count; j++) {
-            const int64_t row = d->statics.rows[n->first_static + j].node;
+            const pith_checkpoint_static *field = &d->statics.rows[n->first_static + j];
+            const int64_t row = field->node;
             if (row != -1 &&
                 (row < 0 || row >= d->nodes.count || !d->nodes.rows[row].is_static ||
-                 d->nodes.rows[row].parent != i))
+                 d->nodes.rows[row].parent != i ||
+                 strcmp(d->nodes.rows[row].name, field->name) != 0))
                 return pithp_parse_refuse(
                     p, "row %" PRId64 " names a static record that is not there", i);
         }

@@ -120,6 +120,10 @@ static const pith_array *load(pith_scope *s,
     return NULL;
 }
 
+const pith_array *pithp_leaf_load(pith_scope *s, const pith_checkpoint *c, int64_t leaf) {
+    return load(s, c, leaf, 0, -1);
+}
+
 const pith_array *
 pith_checkpoint_array(pith_scope *s, const pith_checkpoint *c, const char *path) {
     const int64_t leaf = leaf_at(s, c, path);

@@ -83,6 +83,7 @@ Test(document, is_refused_where_a_row_makes_no_sense) {
         {"[\"text\",\"m\"]", "[\"bool\",1]", "is no bool"},
         {"[\"text\",\"m\"]", "[\"dtype\",\"f65\"]", "\"f65\" is no dtype"},
         {"[\"text\",\"m\"]", "[\"record\",3]", "names a static record that is not there"},
+        {"[\"f64\",2.5]", "[\"record\",6]", "names a static record that is not there"},
         {"[\"record\",6]", "[\"record\",60]",
          "row 4 has no static \"units\" that names this row"},
         {"[\"record\",6]", "[\"record\",null]",

@@ -7,6 +7,10 @@ static pith_status scenario(const pith_open_options *options) {
     pith_status code = pith_runtime_code(rt);
     pith_scope *s = pith_scope_open(rt);
     const Sim *sim = NULL;
+    pith_load_options adapted = {
+        .renames = PITH_RENAMES({".atoms", ".extra"}, {".timestep", ".cell.x"},
+                                {".cell.x", ".timestep"}, {".extra", ".gone"}),
+        .extra = true};
     const pith_save_options save = {.metadata = PITH_METADATA({"a", "b"})};
     const pith_save_options series = {.keep = 1};
     const pith_load_options newest = {.newest = true};
@@ -22,10 +26,12 @@ static pith_status scenario(const pith_open_options *options) {
     if (built) {
         const pith_checkpoint *c = NULL;
         const Sim *again = NULL;
+        adapted.initial = sim;
         pt_again(s, pith_save(s, sim, "a.json", &save));
         pt_again(s, (again = pith_load(s, Sim, "a.json"), !pith_failed(s)));
         pt_again(s, pith_save(s, sim, "b.json", &series));
         pt_again(s, pith_load_as(s, NULL, "b.json", &newest) != NULL);
+        pt_again(s, pith_load_as(s, NULL, "a.json", &adapted) != NULL);
         pt_again(s, pith_save(s, sim, "c.json", &background));
         pt_again(s, pith_save_wait(s));
         pt_again(s, c = pith_checkpoint_open(s, "a.json"));

@@ -1,0 +1,72 @@
+/* Documents that are not quite what the program expects: the options of pith_load change
+ * them in memory, before they are loaded strictly. */
+#include "checkpoint/edit_internal.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+const pith_type *pithp_program_type(const pith_type *root, const char *name) {
+    return root && root != pith_array_pith_type() && strcmp(root->name, name) == 0
+               ? root
+               : pithp_type_find(name);
+}
+
+static pith_status check_options(const pithp_differences *r, const pith_type *type) {
+    const void *initial = r->options->initial;
+    if (!initial)
+        return PITH_OK;
+    const pith_status rc = pithp_tree_check(r->s, initial, "pith_load", "initial");
+    if (rc != PITH_OK)
+        return rc;
+    if (type && type != pith_array_pith_type() && pith_type_of(initial) != type)
+        return pithp_fail(r->s, PITH_E_TYPE, NULL,
+                          "pith_load: initial: expected a record of %s", type->name);
+    return PITH_OK;
+}
+
+/* The row that options.at names. */
+static pith_status find_root(pithp_edit *e, const pithp_differences *r, int64_t *root) {
+    const char *at = r->options->at;
+    pithp_spot spot;
+    *root = 0;
+    if (!at || !*at)
+        return PITH_OK;
+    const pith_status rc = pithp_edit_find(e, 0, at, &spot);
+    if (rc != PITH_OK)
+        return rc;
+    if (spot.child < 0 || e->d->nodes.rows[spot.child].kind == PITH_NODE_ABSENT ||
+        e->d->nodes.rows[spot.child].is_static)
+        return pithp_fail(r->s, PITH_E_STRUCTURE, at, "the file has no such node");
+    *root = spot.child;
+    return PITH_OK;
+}
+
+static pith_status adapt(pithp_edit *e, const pith_type *type, pithp_differences *r) {
+    const pith_load_options *o = r->options;
+    int64_t root = 0;
+    pith_status rc;
+    PITH_TRY(check_options(r, type));
+    PITH_TRY(find_root(e, r, &root));
+    if (o->renames)
+        PITH_TRY(pithp_rename(e, r, root));
+    if (o->initial || o->extra)
+        PITH_TRY(pithp_subset(e, r, type, root));
+    rc = pithp_edit_finish(e, root);
+out:
+    return rc;
+}
+
+pith_status pithp_adapt(pith_scope *scope,
+                        pith_checkpoint *c,
+                        const pith_type *type,
+                        pithp_differences *r) {
+    const pith_load_options *o = r->options;
+    pithp_edit e;
+    if (!o->at && !o->renames && !o->initial && !o->extra)
+        return PITH_OK;
+    pith_status rc = pithp_edit_begin(&e, scope, &c->document);
+    if (rc == PITH_OK)
+        rc = adapt(&e, type, r);
+    pithp_edit_end(&e);
+    return rc;
+}

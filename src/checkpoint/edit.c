@@ -1,0 +1,430 @@
+/* The tree of a document as lists of children, so that nodes can be taken from one place
+ * and put into another; and back into a node table in walk order. */
+#include "checkpoint/edit_internal.h"
+
+#include <string.h>
+
+/* ---- Lists of children ---- */
+
+static bool add_links(pithp_edit *e) {
+    while (e->count < e->d->nodes.count) {
+        pithp_link *link = pithp_table_add(e->s->runtime, &e->links, &e->count, &e->room,
+                                           sizeof *e->links);
+        if (!link)
+            return false;
+        *link = (pithp_link){-1, -1, -1};
+    }
+    return true;
+}
+
+static void link_behind(pithp_edit *e, int64_t parent, int64_t before, int64_t row) {
+    pithp_link *p = &e->links[parent];
+    int64_t *from = before < 0 ? &p->first : &e->links[before].next;
+    e->links[row].next = *from;
+    *from = row;
+    if (p->last == before)
+        p->last = row;
+}
+
+/* Keys of a dict stay sorted. */
+static void link_child(pithp_edit *e, int64_t parent, int64_t row) {
+    const pithp_doc_node *rows = e->d->nodes.rows;
+    int64_t before = e->links[parent].last;
+    if (rows[parent].kind == PITH_NODE_DICT) {
+        before = -1;
+        for (int64_t at = e->links[parent].first;
+             at >= 0 && strcmp(rows[at].name, rows[row].name) < 0; at = e->links[at].next)
+            before = at;
+    }
+    link_behind(e, parent, before, row);
+}
+
+static void unlink_child(pithp_edit *e, int64_t row) {
+    pithp_link *p = &e->links[e->d->nodes.rows[row].parent];
+    int64_t before = -1;
+    for (int64_t at = p->first; at != row; at = e->links[at].next)
+        before = at;
+    *(before < 0 ? &p->first : &e->links[before].next) = e->links[row].next;
+    if (p->last == row)
+        p->last = before;
+    e->links[row].next = -1;
+}
+
+pith_status pithp_edit_begin(pithp_edit *e, pith_scope *s, pithp_document *d) {
+    *e = (pithp_edit){.s = s, .d = d};
+    if (!add_links(e))
+        return pithp_fail_memory(s, (size_t)d->nodes.count * sizeof *e->links);
+    for (int64_t i = 1; i < d->nodes.count; i++)
+        if (!d->nodes.rows[i].is_static)
+            link_behind(e, d->nodes.rows[i].parent,
+                        e->links[d->nodes.rows[i].parent].last, i);
+    return PITH_OK;
+}
+
+void pithp_edit_end(pithp_edit *e) {
+    if (e->s)
+        pithp_release(e->s->runtime, e->links, (size_t)e->room * sizeof *e->links);
+    *e = (pithp_edit){0};
+}
+
+/* The row behind this one in walk order, statics left out; -1. */
+static int64_t next_row(const pithp_edit *e, int64_t root, int64_t row) {
+    if (e->links[row].first >= 0)
+        return e->links[row].first;
+    while (row != root && e->links[row].next < 0)
+        row = e->d->nodes.rows[row].parent;
+    return row == root ? -1 : e->links[row].next;
+}
+
+typedef struct row_list {
+    int64_t *rows, count, room;
+} row_list;
+
+static pith_status walk_one(pithp_edit *e,
+                            int64_t root,
+                            pithp_edit_visit visit,
+                            void *closure,
+                            row_list *waiting) {
+    pith_status rc = PITH_OK;
+    for (int64_t row = root; rc == PITH_OK && row >= 0; row = next_row(e, root, row)) {
+        rc = visit(closure, row);
+        const pithp_doc_node n = e->d->nodes.rows[row];
+        for (int64_t i = 0; rc == PITH_OK && i < n.static_count; i++) {
+            const int64_t node = e->d->statics.rows[n.first_static + i].node;
+            int64_t *added =
+                node < 0 ? NULL
+                         : pithp_table_add(e->s->runtime, &waiting->rows, &waiting->count,
+                                           &waiting->room, sizeof *waiting->rows);
+            if (added)
+                *added = node;
+            else if (node >= 0)
+                rc = pithp_fail_memory(e->s, sizeof *added);
+        }
+    }
+    return rc;
+}
+
+pith_status
+pithp_edit_walk(pithp_edit *e, int64_t root, pithp_edit_visit visit, void *closure) {
+    row_list waiting = {0};
+    pith_status rc = walk_one(e, root, visit, closure, &waiting);
+    for (int64_t i = 0; rc == PITH_OK && i < waiting.count; i++)
+        rc = walk_one(e, waiting.rows[i], visit, closure, &waiting);
+    pithp_release(e->s->runtime, waiting.rows,
+                  (size_t)waiting.room * sizeof *waiting.rows);
+    return rc;
+}
+
+/* ---- Back into a table ---- */
+
+typedef struct table {
+    pithp_doc_node *rows;
+    int64_t *now; /* by old row: the new one */
+    int64_t count, room;
+} table;
+
+static bool copy_tree(pithp_edit *e, table *t, int64_t root, int64_t parent) {
+    for (int64_t row = root; row >= 0; row = next_row(e, root, row)) {
+        if (t->count == t->room)
+            return false;
+        const int64_t at = t->now[row] = t->count++;
+        pithp_doc_node *n = &t->rows[at];
+        *n = e->d->nodes.rows[row];
+        n->parent = row == root ? parent : t->now[n->parent];
+        n->child_count = 0;
+        n->index = row == root ? 0 : t->rows[n->parent].child_count++;
+        n->depth = n->parent < 0 ? 0 : t->rows[n->parent].depth + 1;
+        if (n->leaf >= 0)
+            e->d->leaves.rows[n->leaf].node = at;
+    }
+    return true;
+}
+
+static bool copy_all(pithp_edit *e, table *t, int64_t root) {
+    if (!copy_tree(e, t, root, -1))
+        return false;
+    t->rows[0].is_static = false;
+    t->rows[0].name = NULL;
+    for (int64_t i = 0; i < t->count; i++)
+        for (int64_t j = 0; j < t->rows[i].static_count; j++) {
+            pith_checkpoint_static *value =
+                &e->d->statics.rows[t->rows[i].first_static + j];
+            if (value->node < 0)
+                continue;
+            if (!copy_tree(e, t, value->node, i))
+                return false;
+            value->node = t->now[value->node];
+        }
+    return true;
+}
+
+pith_status pithp_edit_finish(pithp_edit *e, int64_t root) {
+    pithp_document *d = e->d;
+    table t = {.room = d->nodes.count};
+    const size_t bytes = (size_t)t.room * sizeof *t.rows;
+    const size_t now_bytes = (size_t)t.room * sizeof *t.now;
+    t.rows = pithp_allocate(d->rt, bytes);
+    t.now = pithp_allocate(d->rt, now_bytes);
+    pith_status rc = t.rows && t.now ? PITH_OK : pithp_fail_memory(e->s, bytes);
+    for (int64_t i = 0; i < d->leaves.count; i++)
+        d->leaves.rows[i].node = -1;
+    /* Every row has one place, which the parser has seen to. */
+    if (rc == PITH_OK && !copy_all(e, &t, root))
+        rc = pithp_fail(e->s, PITH_E_FORMAT, NULL, "a node is in two places");
+    if (rc == PITH_OK) {
+        pithp_release(d->rt, d->nodes.rows, (size_t)d->nodes.room * sizeof *t.rows);
+        d->nodes.rows = t.rows;
+        d->nodes.count = t.count;
+        d->nodes.room = t.room;
+    } else {
+        pithp_release(d->rt, t.rows, bytes);
+    }
+    pithp_release(d->rt, t.now, now_bytes);
+    return rc;
+}
+
+/* ---- Places ---- */
+
+static int64_t
+child_at(const pithp_edit *e, int64_t row, const pithp_step *step, const char *name) {
+    const pith_node_kind kind = e->d->nodes.rows[row].kind;
+    int64_t i = 0;
+    for (int64_t at = e->links[row].first; at >= 0; at = e->links[at].next, i++)
+        if (step->kind == PITHP_STEP_INDEX
+                ? (kind == PITH_NODE_LIST || kind == PITH_NODE_TUPLE) && i == step->index
+                : kind == (step->kind == PITHP_STEP_KEY ? PITH_NODE_DICT
+                                                        : PITH_NODE_RECORD) &&
+                      strcmp(e->d->nodes.rows[at].name, name) == 0)
+            return at;
+    return -1;
+}
+
+int64_t pithp_edit_child(const pithp_edit *e, int64_t row, const char *name) {
+    int64_t at = e->links[row].first;
+    while (at >= 0 && strcmp(e->d->nodes.rows[at].name, name) != 0)
+        at = e->links[at].next;
+    return at;
+}
+
+static int64_t static_at(const pithp_edit *e, int64_t row, const char *name) {
+    const pith_checkpoint_static *value = e->d->nodes.rows[row].kind == PITH_NODE_RECORD
+                                              ? pithp_static_named(e->d, row, name)
+                                              : NULL;
+    return value ? value - e->d->statics.rows : -1;
+}
+
+/* One step down from spot->child. rest: the path from this step on. */
+static pith_status
+go_down(pithp_edit *e, pithp_spot *spot, const pithp_step *step, const char *rest) {
+    const int64_t row = spot->child;
+    const bool last = rest[step->end - step->begin] == 0;
+    *spot = (pithp_spot){.parent = row, .child = -1, .value = -1};
+    if (step->kind != PITHP_STEP_INDEX) {
+        spot->name = pithp_document_text(e->d, step->name, strlen(step->name));
+        if (!spot->name)
+            return pithp_fail_memory(e->s, strlen(step->name));
+    }
+    spot->child = child_at(e, row, step, spot->name);
+    if (spot->child >= 0 || step->kind != PITHP_STEP_FIELD)
+        return PITH_OK;
+    const int64_t value = static_at(e, row, spot->name);
+    if (!last && value >= 0 && e->d->statics.rows[value].node >= 0) {
+        spot->child = e->d->statics.rows[value].node;
+        return PITH_OK;
+    }
+    /* "cell.x" is one name, that of a static. */
+    spot->deep = !last;
+    spot->name = pithp_document_text(e->d, rest + 1, strlen(rest + 1));
+    if (!spot->name)
+        return pithp_fail_memory(e->s, strlen(rest));
+    spot->value = static_at(e, row, spot->name);
+    return PITH_OK;
+}
+
+pith_status
+pithp_edit_find(pithp_edit *e, int64_t base, const char *path, pithp_spot *spot) {
+    pith_status rc = PITH_OK;
+    pithp_path_reader r;
+    pithp_step step;
+    *spot = (pithp_spot){.parent = -1, .child = base, .value = -1};
+    pithp_path_read(&r, e->s->runtime, path);
+    while (rc == PITH_OK && pithp_path_step(&r, &step)) {
+        if (spot->child >= 0)
+            rc = go_down(e, spot, &step, path + step.begin);
+        else if (!spot->deep) /* below a key or an index that is not there */
+            *spot = (pithp_spot){.parent = -1, .child = -1, .value = -1};
+    }
+    if (rc == PITH_OK && r.error)
+        rc = pithp_fail(e->s, PITH_E_PATH, NULL,
+                        "malformed path \"%.200s\": %s at byte %zu", path, r.error,
+                        r.next);
+    else if (rc == PITH_OK && r.name.failed)
+        rc = pithp_fail_memory(e->s, strlen(path));
+    pithp_path_read_end(&r);
+    return rc;
+}
+
+/* ---- Taking and putting ---- */
+
+pithp_taken pithp_edit_take(pithp_edit *e, const pithp_spot *spot) {
+    pithp_doc_node *record = &e->d->nodes.rows[spot->parent];
+    pithp_taken t = {.child = spot->child};
+    if (spot->child >= 0) {
+        unlink_child(e, spot->child);
+        return t;
+    }
+    pith_checkpoint_static *value = &e->d->statics.rows[spot->value];
+    t.value = *value;
+    const int64_t behind = record->first_static + record->static_count - spot->value - 1;
+    memmove(value, value + 1, (size_t)behind * sizeof *value);
+    record->static_count--;
+    return t;
+}
+
+const char *
+pithp_edit_refusal(const pithp_edit *e, const pithp_taken *t, const pithp_spot *spot) {
+    const pith_node_kind kind =
+        spot->parent < 0 ? PITH_NODE_NONE : e->d->nodes.rows[spot->parent].kind;
+    if (pithp_spot_found(spot))
+        return "something is there already";
+    if (spot->parent < 0 || (spot->deep && t->child >= 0))
+        return "there is no node for it to be in";
+    if (!spot->name)
+        return "items of lists and tuples stay where they are";
+    if (kind != PITH_NODE_RECORD && (kind != PITH_NODE_DICT || t->child < 0))
+        return t->child < 0 ? "a static belongs to a record"
+                            : "the node there can have no such child";
+    if (kind == PITH_NODE_DICT && e->d->nodes.rows[t->child].kind == PITH_NODE_ABSENT)
+        return "only a field of a record may be absent";
+    return NULL;
+}
+
+/* A static behind those that a record has, whose rows move to the end of the table. */
+static pith_status
+add_static(pithp_edit *e, int64_t row, const pith_checkpoint_static *value) {
+    pithp_document *d = e->d;
+    const int64_t count = d->nodes.rows[row].static_count;
+    const int64_t from = d->nodes.rows[row].first_static;
+    const bool at_end = from + count == d->statics.count;
+    const int64_t first = at_end ? from : d->statics.count;
+    for (int64_t i = at_end ? count : 0; i <= count; i++) {
+        pith_checkpoint_static *added = pithp_document_add(d, statics);
+        if (!added)
+            return pithp_fail_memory(e->s, sizeof *added);
+        *added = i < count ? d->statics.rows[from + i] : *value;
+    }
+    d->nodes.rows[row].first_static = first;
+    d->nodes.rows[row].static_count = count + 1;
+    return PITH_OK;
+}
+
+pith_status pithp_edit_put(pithp_edit *e, const pithp_taken *t, const pithp_spot *spot) {
+    const int64_t row = t->child >= 0 ? t->child : t->value.node;
+    if (row >= 0) {
+        pithp_doc_node *n = &e->d->nodes.rows[row];
+        n->parent = spot->parent;
+        n->name = spot->name;
+        n->is_static = t->child < 0;
+    }
+    if (t->child >= 0) {
+        link_child(e, spot->parent, row);
+        return PITH_OK;
+    }
+    pith_checkpoint_static value = t->value;
+    value.name = spot->name;
+    return add_static(e, spot->parent, &value);
+}
+
+/* ---- Trees in memory ---- */
+
+static int32_t type_row(pithp_document *d, const pithp_doc_type *type) {
+    for (int64_t i = 0; i < d->types.count; i++)
+        if (strcmp(d->types.rows[i].name, type->name) == 0 &&
+            d->types.rows[i].version == type->version)
+            return (int32_t)i;
+    pithp_doc_type *row = pithp_document_add(d, types);
+    if (!row)
+        return -1;
+    *row = *type;
+    return (int32_t)d->types.count - 1;
+}
+
+static bool copy_rows(pithp_document *d,
+                      const pithp_document *from,
+                      const pith_array *const *arrays) {
+    const int64_t nodes = d->nodes.count, leaves = d->leaves.count,
+                  statics = d->statics.count;
+    for (int64_t i = 0; i < from->nodes.count; i++) {
+        pithp_doc_node *n = pithp_document_add(d, nodes);
+        if (!n)
+            return false;
+        *n = from->nodes.rows[i];
+        n->object = NULL;
+        n->parent = n->parent < 0 ? -1 : n->parent + nodes;
+        n->leaf = n->leaf < 0 ? -1 : n->leaf + leaves;
+        n->first_static += statics;
+        if (n->type >= 0 && (n->type = type_row(d, &from->types.rows[n->type])) < 0)
+            return false;
+    }
+    for (int64_t i = 0; i < from->statics.count; i++) {
+        pith_checkpoint_static *value = pithp_document_add(d, statics);
+        if (!value)
+            return false;
+        *value = from->statics.rows[i];
+        value->node = value->node < 0 ? -1 : value->node + nodes;
+    }
+    for (int64_t i = 0; i < from->leaves.count; i++) {
+        pithp_doc_leaf *leaf = pithp_document_add(d, leaves);
+        if (!leaf)
+            return false;
+        *leaf = from->leaves.rows[i];
+        leaf->given = arrays[i];
+        leaf->node += nodes;
+    }
+    return true;
+}
+
+static pith_status graft(pithp_edit *e, const void *tree, int64_t *root) {
+    pithp_document captured;
+    const pith_array **arrays = NULL;
+    pith_status rc = PITH_OK;
+    *root = e->d->nodes.count;
+    if (!tree) {
+        pithp_doc_node *n = pithp_document_add(e->d, nodes);
+        if (!n || !add_links(e))
+            return pithp_fail_memory(e->s, sizeof *n);
+        *n = (pithp_doc_node){
+            .kind = PITH_NODE_ABSENT, .parent = -1, .leaf = -1, .type = -1};
+        return PITH_OK;
+    }
+    pithp_document_begin(&captured, e->d->rt);
+    rc = pithp_capture(e->s, tree, &captured, &arrays);
+    if (rc == PITH_OK && !(copy_rows(e->d, &captured, arrays) && add_links(e)))
+        rc = pithp_fail_memory(e->s, 0);
+    pithp_document_end(&captured);
+    for (int64_t i = *root + 1; rc == PITH_OK && i < e->d->nodes.count; i++) {
+        const pithp_doc_node *n = &e->d->nodes.rows[i];
+        if (!n->is_static)
+            link_behind(e, n->parent, e->links[n->parent].last, i);
+    }
+    return rc;
+}
+
+pith_status pithp_edit_graft(pithp_edit *e, const void *tree, pithp_taken *t) {
+    *t = (pithp_taken){0};
+    return graft(e, tree, &t->child);
+}
+
+pith_status pithp_edit_static(pithp_edit *e,
+                              const pithp_field *field,
+                              const void *record,
+                              pithp_taken *t) {
+    const pith_field *declared = &field->declared;
+    const void *child = NULL;
+    *t = (pithp_taken){.child = -1};
+    const pith_status rc = pithp_capture_static(e->s, declared, record, &t->value);
+    if (rc != PITH_OK || declared->static_kind != PITH_STATIC_RECORD_)
+        return rc;
+    memcpy(&child, (const char *)record + declared->offset, sizeof child);
+    return child ? graft(e, child, &t->value.node) : PITH_OK;
+}

@@ -1,0 +1,149 @@
+/* options.initial and options.extra: what only one of the file and the program has. */
+#include "checkpoint/edit_internal.h"
+
+#include <string.h>
+
+typedef struct subset {
+    pithp_edit *e;
+    pithp_differences *r;
+    const pith_type *root;
+    const void **models; /* by row: the node of options.initial in that place; NULL */
+    int64_t count;       /* of the rows that are there at first */
+} subset;
+
+static bool is_field(const pith_type *type, const char *name, bool is_static) {
+    for (int32_t i = 0; i < type->field_count; i++)
+        if ((is_static ? type->fields[i].declared.kind == PITH_FIELD_STATIC
+                       : type->fields[i].slot >= 0) &&
+            strcmp(type->fields[i].declared.name, name) == 0)
+            return true;
+    return false;
+}
+
+/* ---- What the program lacks ---- */
+
+static void leave_out(subset *v, const pith_type *type, int64_t row) {
+    pithp_document *d = v->e->d;
+    for (int64_t at = v->e->links[row].first, next; at >= 0; at = next) {
+        next = v->e->links[at].next;
+        if (is_field(type, d->nodes.rows[at].name, false))
+            continue;
+        pithp_differences_tell(v->r, at, NULL,
+                               "left out: in the file, but no field of %s", type->name);
+        pithp_edit_take(v->e, &(pithp_spot){.parent = row, .child = at, .value = -1});
+    }
+    const pithp_doc_node *n = &d->nodes.rows[row];
+    for (int64_t i = n->static_count; i-- > 0;) {
+        const int64_t value = n->first_static + i;
+        const char *name = d->statics.rows[value].name;
+        if (is_field(type, name, true))
+            continue;
+        pithp_differences_tell(v->r, row, name,
+                               "left out: in the file, but no static of %s", type->name);
+        pithp_edit_take(v->e, &(pithp_spot){.parent = row, .child = -1, .value = value});
+    }
+}
+
+/* ---- What the file lacks ---- */
+
+static const void *slot_of(const void *record, int32_t slot) {
+    return *pithp_slot(record, pithp_shape_of(record), slot);
+}
+
+static pith_status fill_in(subset *v, const pith_type *type, int64_t row) {
+    const void *model = v->models[row];
+    for (int32_t i = 0; i < type->field_count; i++) {
+        const pithp_field *field = &type->fields[i];
+        const bool is_static = field->declared.kind == PITH_FIELD_STATIC;
+        const char *name = field->declared.name;
+        pithp_spot spot = {.parent = row, .child = -1, .value = -1, .name = name};
+        pithp_taken t;
+        if (is_static ? pithp_static_named(v->e->d, row, name) != NULL
+                      : field->slot < 0 || pithp_edit_child(v->e, row, name) >= 0)
+            continue;
+        pith_status rc = is_static
+                             ? pithp_edit_static(v->e, field, model, &t)
+                             : pithp_edit_graft(v->e, slot_of(model, field->slot), &t);
+        if (rc == PITH_OK)
+            rc = pithp_edit_put(v->e, &t, &spot);
+        if (rc != PITH_OK)
+            return rc;
+        pithp_differences_tell(v->r, row, name,
+                               "not in the file: it is what it is in the initial tree");
+    }
+    return PITH_OK;
+}
+
+/* The child of a model that is in the place of a row. */
+static const void *
+model_below(const subset *v, const void *model, int64_t row, int64_t i) {
+    const pithp_doc_node *n = &v->e->d->nodes.rows[row];
+    const pith_node_kind kind = v->e->d->nodes.rows[n->parent].kind;
+    if (!model || pith_kind(model) != kind)
+        return NULL;
+    if (kind == PITH_NODE_DICT)
+        return pith_dict_get(model, n->name);
+    if (kind != PITH_NODE_RECORD)
+        return pith_child(model, i);
+    const pith_type *type = pithp_shape_of(model)->type;
+    for (int32_t k = 0; k < type->slot_count; k++)
+        if (strcmp(pithp_slot_name(pithp_shape_of(model), k), n->name) == 0)
+            return slot_of(model, k);
+    return NULL;
+}
+
+/* ---- Both, from the root down ---- */
+
+/* Models of the nodes below a row. */
+static void hand_down(subset *v, int64_t row) {
+    const pithp_doc_node *n = &v->e->d->nodes.rows[row];
+    const void *model = v->models[row];
+    int64_t i = 0;
+    for (int64_t at = v->e->links[row].first; at >= 0; at = v->e->links[at].next, i++)
+        if (at < v->count)
+            v->models[at] = model_below(v, model, at, i);
+    const pith_type *type = pith_type_of(model);
+    for (int32_t k = 0; type && k < type->static_count; k++) {
+        const pith_field *field = &type->fields[type->statics[k].field].declared;
+        const pith_checkpoint_static *value =
+            pithp_static_named(v->e->d, row, field->name);
+        if (field->static_kind == PITH_STATIC_RECORD_ && value && value->node >= 0 &&
+            value->node < v->count && n->kind == PITH_NODE_RECORD)
+            memcpy(&v->models[value->node], (const char *)model + field->offset,
+                   sizeof model);
+    }
+}
+
+static pith_status match_node(void *closure, int64_t row) {
+    subset *v = closure;
+    if (row >= v->count) /* filled in: it fits already */
+        return PITH_OK;
+    const pithp_doc_node *n = &v->e->d->nodes.rows[row];
+    const pithp_doc_type *got =
+        n->kind == PITH_NODE_RECORD ? &v->e->d->types.rows[n->type] : NULL;
+    const pith_type *type = got ? pithp_program_type(v->root, got->name) : NULL;
+    const bool known = type && type->version == got->version;
+    pith_status rc = PITH_OK;
+    if (got && (!known || pith_type_of(v->models[row]) != type))
+        v->models[row] = NULL;
+    if (known && v->r->options->extra)
+        leave_out(v, type, row);
+    if (known && v->models[row])
+        rc = fill_in(v, type, row);
+    hand_down(v, row);
+    return rc;
+}
+
+pith_status
+pithp_subset(pithp_edit *e, pithp_differences *r, const pith_type *type, int64_t root) {
+    subset v = {.e = e, .r = r, .root = type, .count = e->d->nodes.count};
+    const size_t bytes = (size_t)v.count * sizeof *v.models;
+    v.models = pithp_allocate(e->s->runtime, bytes);
+    if (!v.models)
+        return pithp_fail_memory(e->s, bytes);
+    memset(v.models, 0, bytes);
+    v.models[root] = r->options->initial;
+    const pith_status rc = pithp_edit_walk(e, root, match_node, &v);
+    pithp_release(e->s->runtime, v.models, bytes);
+    return rc;
+}

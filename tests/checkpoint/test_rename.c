@@ -1,0 +1,270 @@
+/* options.renames: what the file calls otherwise comes to its place, whatever the order
+ * of the renames, and one that cannot be done is an error that names it. */
+#include "checkpoint_test.h"
+
+typedef struct OldAtoms {
+    const pith_array *pos, *vel;
+    double lx;
+} OldAtoms;
+PITH_NODE(OldAtoms, PITH_LEAF(pos, "f64[n]"), PITH_LEAF(vel, "f64[n]"), PITH_STATIC(lx))
+
+typedef struct OldState {
+    const OldAtoms *a, *b;
+    const pith_array *energy;
+    const void *any;
+    double dt;
+    int64_t steps;
+} OldState;
+PITH_NODE(OldState,
+          PITH_CHILD(a, OldAtoms),
+          PITH_CHILD(b, OldAtoms, .optional = true),
+          PITH_LEAF(energy, "f64"),
+          PITH_TREE(any),
+          PITH_STATIC(dt),
+          PITH_STATIC(steps))
+
+typedef struct NewAtoms {
+    const pith_array *position, *velocity;
+    Cell box;
+} NewAtoms;
+PITH_NODE(NewAtoms,
+          PITH_LEAF(position, "f64[n]"),
+          PITH_LEAF(velocity, "f64[n]"),
+          PITH_STATIC_STRUCT(box, x),
+          PITH_STATIC_STRUCT(box, y, z))
+
+typedef struct State {
+    const OldAtoms *a, *b;
+    const pith_array *energy;
+    const void *any;
+    double timestep;
+    int64_t steps;
+} State;
+PITH_NODE(State,
+          PITH_CHILD(a, OldAtoms),
+          PITH_CHILD(b, OldAtoms, .optional = true),
+          PITH_LEAF(energy, "f64"),
+          PITH_TREE(any),
+          PITH_STATIC(timestep),
+          PITH_STATIC(steps))
+
+static pith_scope *open_all(pith_runtime **rt) {
+    ct_begin();
+    *rt = pt_open();
+    return pith_scope_open(*rt);
+}
+static void close_all(pith_scope *s, pith_runtime *rt) {
+    pith_scope_close(s);
+    pt_close(rt);
+    ct_end();
+}
+
+static const OldAtoms *make_atoms(pith_scope *s, double first) {
+    const double x[] = {first, first + 1}, v[] = {-first, 0.5};
+    const OldAtoms atoms = {pith_array_copy(s, PITH_F64, PITH_SHAPE(2), x),
+                            pith_array_copy(s, PITH_F64, PITH_SHAPE(2), v), 3.5};
+    return pith_freeze(s, OldAtoms, &atoms);
+}
+
+static const OldState *save_old(pith_scope *s) {
+    const char *const keys[] = {"p", "q"};
+    const void *items[] = {pith_f64(s, 7), make_atoms(s, 70)};
+    const void *any =
+        pith_list_make(s, PITH_ITEMS(pith_dict_make(s, 2, keys, items), pith_f32(s, 8)));
+    const OldState state = {
+        make_atoms(s, 1), make_atoms(s, 2), pith_f64(s, -6), any, 0.25, 17};
+    const OldState *frozen = pith_freeze(s, OldState, &state);
+    pt_ok(s, pith_save(s, frozen, "a.json", &(pith_save_options){.inline_bytes = -1}));
+    return frozen;
+}
+
+static const void *
+load(pith_scope *s, const pith_type *type, const char *at, const pith_rename *renames) {
+    const pith_load_options options = {.at = at, .renames = renames};
+    return pith_load_as(s, type, "a.json", &options);
+}
+
+Test(rename, of_a_type_and_its_static) {
+    pith_runtime *rt;
+    pith_scope *s = open_all(&rt);
+    const OldState *old = save_old(s);
+    const State *state =
+        load(s, State_pith_type(), NULL,
+             PITH_RENAMES({"OldState", "State"}, {"OldState.dt", "State.timestep"}));
+    pt_ok(s, pith_is(State, state));
+    cr_assert(state->timestep == 0.25 && state->steps == 17);
+    cr_assert(ct_same_bits(s, state->a, old->a) && ct_same_bits(s, state->any, old->any));
+    close_all(s, rt);
+}
+
+Test(rename, of_a_field_holds_for_all_records_of_the_type) {
+    pith_runtime *rt;
+    pith_scope *s = open_all(&rt);
+    const OldAtoms *one = make_atoms(s, 4);
+    const void *list = pith_list_make(s, PITH_ITEMS(one, make_atoms(s, 5)));
+    pt_ok(s, pith_save(s, list, "a.json", NULL));
+    (void)NewAtoms_pith_type();
+    pt_fails(PITH_E_STRUCTURE, s,
+             load(s, NULL, NULL,
+                  PITH_RENAMES(
+                      {"OldAtoms", "NewAtoms"}, {"OldAtoms.pos", "NewAtoms.position"},
+                      {"OldAtoms.vel", "NewAtoms.velocity"},
+                      {"OldAtoms.lx",
+                       "NewAtoms.box.x"}))); /* the others of the box are in no file */
+    cr_assert_str_eq(pt_error.path, "[0].box.y");
+    pt_says("[0].box.z: missing");
+    pt_says("(4 differences)");
+    close_all(s, rt);
+}
+
+Test(rename, may_exchange_names_of_nodes_fields_and_statics) {
+    pith_runtime *rt;
+    pith_scope *s = open_all(&rt);
+    const OldState *old = save_old(s);
+    const OldState *by_path =
+        load(s, OldState_pith_type(), NULL, PITH_RENAMES({".a", ".b"}, {".b", ".a"}));
+    pt_ok(s, ct_same_bits(s, by_path->a, old->b) && ct_same_bits(s, by_path->b, old->a));
+    const OldState *by_field = load(
+        s, OldState_pith_type(), NULL,
+        PITH_RENAMES({"OldAtoms.pos", "OldAtoms.vel"}, {"OldAtoms.vel", "OldAtoms.pos"}));
+    pt_ok(s, ct_same_bits(s, by_field->a->pos, old->a->vel) &&
+                 ct_same_bits(s, by_field->b->vel, old->b->pos));
+    close_all(s, rt);
+}
+
+Test(rename, leads_across_records_and_dicts) {
+    pith_runtime *rt;
+    pith_scope *s = open_all(&rt);
+    const OldState *old = save_old(s);
+    const OldState *moved =
+        load(s, OldState_pith_type(), NULL,
+             PITH_RENAMES({".any[0]['q']", ".b"}, {".energy", ".any[0]['a']"},
+                          {".any[0]['p']", ".energy"}, {".b", ".any[0]['old']"}));
+    pt_ok(s, pith_is(OldState, moved));
+    const void *dict = pith_child(old->any, 0), *now = pith_child(moved->any, 0);
+    cr_assert(ct_same_bits(s, moved->b, pith_dict_get(dict, "q")));
+    cr_assert(ct_same_bits(s, pith_dict_get(now, "old"), old->b));
+    cr_assert(pith_read_f64(s, moved->energy) == 7);
+    cr_assert(pith_read_f64(s, pith_dict_get(now, "a")) == -6);
+    cr_assert_str_eq(pith_child_name(now, 0), "a");
+    /* a static to another record, and the place of one that went */
+    const pith_rename statics[] = {{".dt", ".a.lx"}, {".a.lx", ".dt"}, {NULL, NULL}};
+    const OldState *exchanged = load(s, OldState_pith_type(), NULL, statics);
+    pt_ok(s, exchanged->dt == 3.5 && exchanged->a->lx == 0.25 && exchanged->b->lx == 3.5);
+    close_all(s, rt);
+}
+
+Test(rename, into_a_place_that_is_moved_itself) {
+    pith_runtime *rt;
+    pith_scope *s = open_all(&rt);
+    const OldState *old = save_old(s);
+    /* .b comes to the key, and what was .a.pos into it, by its new path */
+    const OldState *moved =
+        load(s, OldState_pith_type(), NULL,
+             PITH_RENAMES({".a.pos", ".any[0]['b'].pos"}, {".b.pos", ".a.pos"},
+                          {".b", ".any[0]['b']"}, {".any[0]['q']", ".b"}));
+    pt_ok(s, pith_is(OldState, moved));
+    const OldAtoms *b = pith_dict_get(pith_child(moved->any, 0), "b");
+    cr_assert(ct_same_bits(s, b->pos, old->a->pos) &&
+              ct_same_bits(s, b->vel, old->b->vel));
+    cr_assert(ct_same_bits(s, moved->a->pos, old->b->pos));
+    close_all(s, rt);
+}
+
+Test(rename, loads_a_part_of_the_file) {
+    pith_runtime *rt;
+    pith_scope *s = open_all(&rt);
+    const OldState *old = save_old(s);
+    const OldAtoms *part = load(s, OldAtoms_pith_type(), ".any[0]['q']", NULL);
+    pt_ok(s, ct_same_bits(s, part, pith_dict_get(pith_child(old->any, 0), "q")));
+    pt_ok(s, pith_read_f64(s, load(s, pith_array_pith_type(), ".energy", NULL)) == -6);
+    pt_fails(PITH_E_STRUCTURE, s,
+             load(s, OldAtoms_pith_type(), ".a",
+                  PITH_RENAMES({".b.vel", ".vel"}, {".a.vel", ".pos"}, {".a.pos", ".x"},
+                               {".dt", ".lx"}, {".a.lx", ".old"})));
+    pt_says("(2 differences)"); /* .x and .old; the rest is in its place */
+    pt_fails(PITH_E_TYPE, s, load(s, OldState_pith_type(), ".a", NULL));
+    pt_says("expected a record OldState, the file holds a record OldAtoms");
+    pt_fails(PITH_E_STRUCTURE, s, load(s, NULL, ".c", NULL));
+    cr_assert_str_eq(pt_error.path, ".c");
+    pt_says("the file has no such node");
+    pt_fails(PITH_E_STRUCTURE, s, load(s, NULL, ".dt", NULL));
+    pt_fails(PITH_E_PATH, s, load(s, NULL, ".a[", NULL));
+    close_all(s, rt);
+}
+
+Test(rename, that_cannot_be_done_is_an_error_that_names_it) {
+    pith_runtime *rt;
+    pith_scope *s = open_all(&rt);
+    save_old(s);
+    static const struct {
+        pith_status code;
+        pith_rename names[3];
+        const char *says;
+    } cases[] = {
+        {PITH_E_STRUCTURE,
+         {{".x", ".y"}},
+         "cannot rename \".x\" to \".y\": the file has no such node"},
+        {PITH_E_STRUCTURE,
+         {{"Atom", "B"}},
+         "cannot rename \"Atom\" to \"B\": the file has no such type"},
+        {PITH_E_STRUCTURE, {{"OldAtoms.x", "OldAtoms.y"}}, "has no such field or static"},
+        {PITH_E_STRUCTURE, {{"Atom.x", "Atom.y"}}, "has no such type"},
+        {PITH_E_STRUCTURE,
+         {{".a", ".b"}},
+         "cannot put \".a\" there: something is there already"},
+        {PITH_E_STRUCTURE,
+         {{"OldAtoms.pos", "OldAtoms.vel"}},
+         "something is there already"},
+        {PITH_E_STRUCTURE,
+         {{"OldState", "OldAtoms"}},
+         "the file has such a type already"},
+        {PITH_E_STRUCTURE,
+         {{"OldAtoms.pos", "Sim.x"}},
+         "the program calls its type OldAtoms"},
+        {PITH_E_STRUCTURE,
+         {{".a", ".a.pos"}},
+         "cannot put \".a\" there: there is no node for it to be in"},
+        {PITH_E_STRUCTURE, {{".a", ".b.x"}, {".b", ".a.x"}}, "(2 differences)"},
+        {PITH_E_STRUCTURE,
+         {{".a", ".energy.x"}},
+         "the node there can have no such child"},
+        {PITH_E_STRUCTURE, {{".dt", ".any[0]['dt']"}}, "a static belongs to a record"},
+        {PITH_E_STRUCTURE,
+         {{".any[0]", ".x"}},
+         "items of lists and tuples stay where they are"},
+        {PITH_E_STRUCTURE,
+         {{".a", ".any[2]"}},
+         "items of lists and tuples stay where they are"},
+        {PITH_E_STRUCTURE, {{".a", ".any[7].x"}}, "there is no node for it to be in"},
+        {PITH_E_ARG, {{".a", ".c"}, {".a", ".d"}}, "\".a\" is renamed twice"},
+        {PITH_E_ARG,
+         {{".a", ".c"}, {".b", ".c"}},
+         "both \".a\" and \".b\" become \".c\""},
+        {PITH_E_ARG,
+         {{".a", "B"}},
+         "expected two types, two fields of types or two paths"},
+        {PITH_E_ARG, {{"OldAtoms", "A.b"}}, "expected two types"},
+        {PITH_E_ARG, {{"", "A"}}, "expected two types"},
+        {PITH_E_ARG, {{".a", NULL}}, "expected two types"},
+        {PITH_E_PATH, {{".a", ".b["}}, "malformed path \".b[\""},
+        {PITH_E_PATH, {{"[x]", ".b"}}, "malformed path \"[x]\""},
+    };
+    for (int i = 0; i < PITHP_COUNT(cases); i++) {
+        pt_fails(cases[i].code, s, load(s, OldState_pith_type(), NULL, cases[i].names));
+        cr_assert(strstr(pt_error.message, cases[i].says), "%d: %s", i, pt_error.message);
+    }
+    close_all(s, rt);
+}
+
+Test(rename, faults_are_all_in_one_report) {
+    pith_runtime *rt;
+    pith_scope *s = open_all(&rt);
+    save_old(s);
+    pt_fails(PITH_E_STRUCTURE, s,
+             load(s, OldState_pith_type(), NULL,
+                  PITH_RENAMES({".x", ".y"}, {".z", ".u"}, {".dt", ".v"})));
+    pt_says("the file has no such node or static; .z: cannot rename");
+    pt_says("(2 differences)");
+    close_all(s, rt);
+}
