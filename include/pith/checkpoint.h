@@ -32,6 +32,10 @@ typedef struct pith_save_options {
      * each save adds a member, melt.000017.json to "melt.json", and then removes all but
      * so many of the last ones. */
     int64_t keep PITH_DEFAULT;
+    /** Of a series: what has not changed since its newest member stays in the files of
+     * that one, and is not written again. Members then share files, so that damage to one
+     * file may strike several of them; without it they have nothing in common. */
+    bool incremental PITH_DEFAULT;
     /** Return once the tree is taken, and write on another thread, see pith_save_wait. */
     bool background PITH_DEFAULT;
     int64_t step PITH_DEFAULT; /**< step of the run, for whoever looks inside */

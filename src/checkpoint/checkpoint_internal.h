@@ -15,13 +15,14 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "files hold little-endian elements, which are written from memory");
 
 enum {
-    PITHP_CHECKPOINT_FORMAT = 2, /* that is written; those before are read too */
-    PITHP_SIDECARS = 8,          /* most that a document names */
-    PITHP_INLINE_BYTES = 1024,   /* leaves up to here lie in the document by default */
-    PITHP_TENSOR_NAME = 512,     /* longest path that is a tensor's name, in bytes */
-    PITHP_DIGEST_TEXT = 33,      /* hexadecimal with its end */
-    PITHP_DATA_ALIGNMENT = 64,   /* of the data in a sidecar */
-    PITHP_CHUNK_BYTES = 1 << 20  /* hashed and then moved while it is in the cache */
+    PITHP_CHECKPOINT_FORMAT = 2,   /* that is written; those before are read too */
+    PITHP_SIDECARS = 8,            /* most that a document names */
+    PITHP_STAGING_BYTES = 4 << 20, /* of device memory on its way to a file */
+    PITHP_INLINE_BYTES = 1024,     /* leaves up to here lie in the document by default */
+    PITHP_TENSOR_NAME = 512,       /* longest path that is a tensor's name, in bytes */
+    PITHP_DIGEST_TEXT = 33,        /* hexadecimal with its end */
+    PITHP_DATA_ALIGNMENT = 64,     /* of the data in a sidecar */
+    PITHP_CHUNK_BYTES = 1 << 20    /* hashed and then moved while it is in the cache */
 };
 
 /* ---- Checksums: XXH3-128 (digest.c) ---- */
@@ -191,6 +192,8 @@ pith_status pithp_document_parse(pith_scope *s,
 
 /* ---- Sidecars (sidecar.c) ---- */
 
+/* Name the tensors of all leaves that go to sidecars. False: memory is short. */
+bool pithp_sidecar_name_tensors(pithp_document *d);
 /* Give each leaf of a sidecar its place (order: element size falling, then name), print
  * the header of the safetensors file, padded. NULL when memory is short, else the leaf
  * numbers in the order of their data. */
@@ -269,6 +272,8 @@ void pithp_folder_unlock(const pithp_place *place);
 int pithp_folder_sync(const pithp_place *place); /* 0, or errno */
 /* The folder's files; NULL with errno. */
 DIR *pithp_folder_list(int folder);
+/* Whether a file of that name and size is there. */
+bool pithp_sidecar_is_there(int folder, const pithp_doc_sidecar *sidecar);
 /* Remove those sidecars that no document of the folder names, the file `except` aside.
  * Only with the folder locked: a document that is being renamed could be missed. False:
  * one may be there for nobody; the document `except` has to stay, for whoever sweeps
@@ -407,6 +412,40 @@ void pithp_compare(pithp_differences *r,
                    const pithp_children *children,
                    const pith_type *const *types);
 
+/* ---- Content of arrays (content.c) ---- */
+
+/* Receives a leaf piece by piece; pieces are whole elements. */
+typedef pith_status (*pithp_leaf_sink)(void *closure,
+                                       const void *bytes,
+                                       size_t offset,
+                                       size_t n);
+/* All of an array, piece by piece through `staging`, which has room for a piece; NULL
+ * where the device's memory can be read as it is. */
+pith_status pithp_content_pieces(pith_scope *s,
+                                 const pith_array *a,
+                                 void *staging,
+                                 size_t piece_bytes,
+                                 pithp_leaf_sink sink,
+                                 void *closure);
+/* Digest of an array's elements; staging: PITHP_STAGING_BYTES, or NULL as above. */
+pith_status pithp_content_digest(pith_scope *s,
+                                 const pith_array *a,
+                                 void *staging,
+                                 pithp_digest *digest);
+/* So that it is not computed again. */
+void pithp_content_remember(const pith_array *a, pithp_digest digest);
+
+/* ---- Incremental saving (share.c) ---- */
+
+/* Let leaves of d that the newest member of a series holds as they are stay in its
+ * sidecars, of which d gets rows; the other leaves of sidecars are left for the row
+ * behind these. All that are to go to a sidecar have the name of their tensor. */
+pith_status pithp_share(pith_scope *s,
+                        pithp_document *d,
+                        const pith_array *const *arrays,
+                        const pithp_place *series,
+                        void *staging);
+
 /* ---- Saving (save.c, background.c) ---- */
 
 /* A tree that was captured, to be written. The scope carries what fails. */
@@ -491,11 +530,6 @@ pith_status pithp_leaf_fill(pith_scope *s,
                             void *staging);
 /* A leaf as an array of s, verified; NULL: the scope's error is set (part.c). */
 const pith_array *pithp_leaf_load(pith_scope *s, const pith_checkpoint *c, int64_t leaf);
-/* Receives a leaf piece by piece; pieces are whole elements. */
-typedef pith_status (*pithp_leaf_sink)(void *closure,
-                                       const void *bytes,
-                                       size_t offset,
-                                       size_t n);
 /* Read a leaf and verify its checksum: to `to`, if that is not NULL, else piece by piece
  * through `staging` of PITHP_CHUNK_BYTES; every piece goes to `sink`, if that is not
  * NULL. */

@@ -178,6 +178,12 @@ mark_named(int folder, const char *file, const pithp_names *sidecars, bool *name
     return true;
 }
 
+bool pithp_sidecar_is_there(int folder, const pithp_doc_sidecar *sidecar) {
+    struct stat st;
+    return fstatat(folder, sidecar->file, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+           S_ISREG(st.st_mode) && (size_t)st.st_size == sidecar->bytes;
+}
+
 DIR *pithp_folder_list(int folder) {
     const int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *listing = copy >= 0 ? fdopendir(copy) : NULL;

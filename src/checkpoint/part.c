@@ -22,8 +22,12 @@ pith_status pithp_leaf_fill(pith_scope *s,
                             const pith_array *array,
                             void *staging) {
     target t = {s, array->data};
-    return staging ? pithp_leaf_read(s, c, leaf, NULL, staging, copy_in, &t)
-                   : pithp_leaf_read(s, c, leaf, t.to, NULL, NULL, NULL);
+    const pith_status rc = staging
+                               ? pithp_leaf_read(s, c, leaf, NULL, staging, copy_in, &t)
+                               : pithp_leaf_read(s, c, leaf, t.to, NULL, NULL, NULL);
+    if (rc == PITH_OK)
+        pithp_content_remember(array, c->document.leaves.rows[leaf].digest);
+    return rc;
 }
 
 /* Bytes of a leaf from an offset on, which no checksum covers alone. */

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 enum {
-    STAGING_BYTES = 4 << 20, /* of device memory on its way to a file */
     MOST_INLINE =
         64 << 20, /* elements of a leaf in a document: its row is then < 2 GiB */
     MOST_HEADER = 100 * 1000000 /* bytes that readers of safetensors accept */
@@ -27,6 +26,7 @@ typedef struct pithp_saving {
     int64_t order_count;
     pithp_text header, text;
     void *staging; /* NULL where the device's memory can be read as it is */
+    bool lost;     /* another writer took a sidecar away that was to be shared */
 } saver;
 
 /* ---- Leaves ---- */
@@ -75,23 +75,27 @@ static pith_status read_inline_leaves(saver *v) {
     return rc;
 }
 
+typedef struct copying {
+    pithp_writer *to;
+    pithp_hasher hasher;
+} copying;
+
+static pith_status copy(void *closure, const void *bytes, size_t offset, size_t n) {
+    (void)offset;
+    copying *c = closure;
+    pithp_writer_add_hashed(c->to, bytes, n, &c->hasher);
+    return PITH_OK; /* the writer remembers what fails */
+}
+
 static pith_status write_leaf(saver *v, int64_t number) {
     pithp_doc_leaf *leaf = &v->d.leaves.rows[number];
-    const char *data = v->arrays[number]->data;
-    pith_status rc = PITH_OK;
-    pithp_hasher h;
-    pithp_hasher_begin(&h);
-    if (!v->staging)
-        pithp_writer_add_hashed(&v->sidecar, data, leaf->bytes, &h);
-    for (size_t at = 0; v->staging && rc == PITH_OK && at < leaf->bytes;
-         at += STAGING_BYTES) {
-        const size_t rest = leaf->bytes - at;
-        const size_t piece = rest < STAGING_BYTES ? rest : STAGING_BYTES;
-        rc = pithp_copy_out(v->s, v->staging, data + at, piece);
-        if (rc == PITH_OK)
-            pithp_writer_add_hashed(&v->sidecar, v->staging, piece, &h);
-    }
-    leaf->digest = pithp_hasher_end(&h);
+    copying c = {.to = &v->sidecar};
+    pithp_hasher_begin(&c.hasher);
+    const pith_status rc = pithp_content_pieces(v->s, v->arrays[number], v->staging,
+                                                PITHP_STAGING_BYTES, copy, &c);
+    leaf->digest = pithp_hasher_end(&c.hasher);
+    if (rc == PITH_OK && !v->sidecar.error) /* else it was not seen to its end */
+        pithp_content_remember(v->arrays[number], leaf->digest);
     return rc;
 }
 
@@ -165,12 +169,16 @@ static pith_status sync_folder(saver *v, const char *consequence) {
                                    strerror_r(error, reason, sizeof reason), consequence);
 }
 
-/* Sidecars that only a document named which has failed or is gone. */
-static void drop_own(const saver *v) {
-    pithp_names own = {.count = v->fresh != NULL};
-    if (v->fresh)
-        snprintf(own.names[0], sizeof own.names[0], "%s", v->fresh->file);
-    pithp_folder_drop_sidecars(v->place.folder, &own, "");
+/* Take the document back, with all that nobody else names: its own sidecar, and those
+ * that it was to share and that other writers have left to it. With the folder locked. */
+static void withdraw(saver *v) {
+    pithp_names named = {.count = 0};
+    pithp_writer_close(&v->document);
+    for (int64_t i = 0; i < v->d.sidecars.count; i++)
+        if (v->d.sidecars.rows[i].file)
+            snprintf(named.names[named.count++], sizeof named.names[0], "%s",
+                     v->d.sidecars.rows[i].file);
+    pithp_folder_drop_sidecars(v->place.folder, &named, "");
 }
 
 /* The sidecar has its name on the disk before the document has its own: whoever finds the
@@ -187,8 +195,7 @@ static pith_status name_files(saver *v) {
     return sync_folder(v,
                        " (the new checkpoint is there, but may not survive a power cut)");
 out:
-    pithp_writer_close(&v->document); /* it names the sidecar too */
-    drop_own(v);                      /* stays where the old checkpoint has the same */
+    withdraw(v);
     return rc;
 }
 
@@ -218,10 +225,25 @@ static pith_status commit_single(saver *v) {
     return old.count && !same ? replace(v, &old) : name_files(v);
 }
 
+/* Whether all sidecars are there that the document names and this save did not write.
+ * With the folder locked: nobody takes them away before the document has its name. */
+static bool shared_are_there(const saver *v) {
+    for (int64_t i = 0; i < v->d.sidecars.count; i++)
+        if (&v->d.sidecars.rows[i] != v->fresh &&
+            !pithp_sidecar_is_there(v->place.folder, &v->d.sidecars.rows[i]))
+            return false;
+    return true;
+}
+
 /* The older members go when the new one is on the disk. */
 static pith_status commit_member(saver *v) {
     char series[256];
     memcpy(series, v->place.name, sizeof series);
+    v->lost = !shared_are_there(v);
+    if (v->lost) {
+        withdraw(v);
+        return PITH_OK;
+    }
     pith_status rc = pithp_series_next(v->s, &v->place);
     if (rc == PITH_OK)
         rc = name_files(v);
@@ -285,6 +307,8 @@ prepare(saver *v, const void *tree, const pithp_rebuilding *from, const char *pa
     PITH_TRY(from ? pithp_rebuild(v->s, from, &v->d, &v->arrays)
                   : pithp_capture(v->s, tree, &v->d, &v->arrays));
     PITH_TRY(choose_places(v));
+    if (!pithp_sidecar_name_tensors(&v->d))
+        return pithp_fail_memory(v->s, 0);
     const char *shown = pithp_document_text(&v->d, path, strlen(path));
     if (!shown)
         return pithp_fail_memory(v->s, strlen(path));
@@ -294,19 +318,50 @@ out:
     return rc;
 }
 
+/* Give back what was written, to write it once more. */
+static void start_again(saver *v) {
+    pithp_writer_close(&v->sidecar);
+    pithp_release(v->s->runtime, v->order, (size_t)v->order_count * sizeof *v->order);
+    v->order = NULL;
+    v->order_count = 0;
+    v->fresh = NULL;
+    v->header.length = v->text.length = 0;
+    v->d.sidecars.count = 0;
+    for (int64_t i = 0; i < v->d.leaves.count; i++)
+        v->d.leaves.rows[i].sidecar = 0;
+}
+
+static pith_status write_files(saver *v) {
+    pith_status rc;
+    PITH_TRY(write_sidecar(v));
+    PITH_TRY(write_document(v));
+    rc = commit(v);
+out:
+    if (rc != PITH_OK && v->document.name[0] &&
+        pithp_folder_lock(v->s, &v->place) == PITH_OK) {
+        withdraw(v);
+        pithp_folder_unlock(&v->place);
+    }
+    return rc;
+}
+
 pith_status pithp_saving_write(pithp_saving *v) {
     pith_status rc;
     PITH_TRY(pithp_synchronise(v->s));
     if (!pithp_scope_device(v->s)->backend->addressable) {
-        v->staging = pithp_allocate(v->s->runtime, STAGING_BYTES);
+        v->staging = pithp_allocate(v->s->runtime, PITHP_STAGING_BYTES);
         if (!v->staging)
-            return pithp_fail_memory(v->s, STAGING_BYTES);
+            return pithp_fail_memory(v->s, PITHP_STAGING_BYTES);
     }
     PITH_TRY(sweep(v));
     PITH_TRY(read_inline_leaves(v));
-    PITH_TRY(write_sidecar(v));
-    PITH_TRY(write_document(v));
-    rc = commit(v);
+    if (v->options.incremental)
+        PITH_TRY(pithp_share(v->s, &v->d, v->arrays, &v->place, v->staging));
+    rc = write_files(v);
+    if (rc == PITH_OK && v->lost) {
+        start_again(v);
+        rc = write_files(v);
+    }
 out:
     return rc;
 }
@@ -356,7 +411,7 @@ void pithp_saving_end(pithp_saving *v) {
     pithp_text_end(&v->text);
     pithp_text_end(&v->header);
     pithp_release(rt, v->order, (size_t)v->order_count * sizeof *v->order);
-    pithp_release(rt, v->staging, STAGING_BYTES);
+    pithp_release(rt, v->staging, PITHP_STAGING_BYTES);
     pithp_document_end(&v->d);
     pithp_place_close(&v->place);
     pithp_release(rt, v, sizeof *v);
@@ -370,9 +425,11 @@ bool pith_save(pith_scope *s,
     const pith_save_options *o = options ? options : &defaults;
     if (!pithp_enter(s) || pithp_tree_check(s, tree, "pith_save", "tree") != PITH_OK)
         return false;
-    if (!path || o->keep < 0) {
+    if (!path || o->keep < 0 || (o->incremental && !o->keep)) {
         pithp_fail(s, PITH_E_ARG, NULL, "pith_save: %s",
-                   path ? "keep must not be negative" : "path is NULL");
+                   !path         ? "path is NULL"
+                   : o->keep < 0 ? "keep must not be negative"
+                                 : "incremental is for a series: keep must be positive");
         return false;
     }
     if (pithp_background_settle(s) != PITH_OK || pithp_synchronise(s) != PITH_OK)

@@ -61,6 +61,13 @@ static bool name_tensor(pithp_document *d, int64_t number) {
     return leaf->tensor != NULL;
 }
 
+bool pithp_sidecar_name_tensors(pithp_document *d) {
+    for (int64_t i = 0; i < d->leaves.count; i++)
+        if (d->leaves.rows[i].in_sidecar && !name_tensor(d, i))
+            return false;
+    return true;
+}
+
 static void print_tensor(pithp_text *t, const pithp_doc_leaf *leaf) {
     pithp_json_string(t, leaf->tensor);
     pithp_text_print(t, ":{\"dtype\":\"%s\",\"shape\":[", tensor_dtype(leaf->dtype));
@@ -74,13 +81,8 @@ int64_t *pithp_sidecar_layout(pithp_document *d,
                               int64_t *count,
                               pithp_text *header) {
     int64_t *order = collect(d, sidecar, count);
-    bool failed = !order;
-    for (int64_t i = 0; !failed && i < *count; i++)
-        failed = !name_tensor(d, order[i]);
-    if (failed) {
-        pithp_release(d->rt, order, (size_t)*count * sizeof *order);
+    if (!order)
         return NULL;
-    }
     qsort_r(order, (size_t)*count, sizeof *order, by_size_and_name, d);
     size_t at = 0;
     pithp_text_add_n(header, "\0\0\0\0\0\0\0\0", 8);

@@ -102,6 +102,7 @@ pithp_buffer *pithp_buffer_make(pith_scope *s, size_t bytes) {
     b->bytes = bytes;
     atomic_store_explicit(&b->refs, 1, memory_order_relaxed);
     atomic_store_explicit(&b->used_elsewhere, false, memory_order_relaxed);
+    atomic_store_explicit(&b->content_state, PITHP_CONTENT_UNKNOWN, memory_order_relaxed);
     count_live(st->device, bytes);
     return b;
 }
@@ -146,6 +147,7 @@ pithp_buffer *pithp_buffer_wrap(pith_scope *s,
     b->closure = closure;
     atomic_store_explicit(&b->refs, 1, memory_order_relaxed);
     atomic_store_explicit(&b->used_elsewhere, false, memory_order_relaxed);
+    atomic_store_explicit(&b->content_state, PITHP_CONTENT_UNKNOWN, memory_order_relaxed);
     count_live(st->device, bytes);
     atomic_fetch_add_explicit(&st->device->lent, bytes, memory_order_relaxed);
     return b;

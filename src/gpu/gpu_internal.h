@@ -164,7 +164,33 @@ struct pithp_buffer {
     void *closure;
     pithp_buffer *next; /* in a list of free ones */
     int class;          /* of sizes; -1: too large to be kept with its data */
+    /* A hash of the data, for who asks more than once. Whoever writes to the memory of a
+     * buffer again makes it unknown. */
+    atomic_int content_state; /* PITHP_CONTENT_ */
+    uint64_t content[2];
 };
+
+enum { PITHP_CONTENT_UNKNOWN, PITHP_CONTENT_CHANGING, PITHP_CONTENT_KNOWN };
+
+/* False: it is not known. */
+static inline bool pithp_buffer_content(const pithp_buffer *b, uint64_t content[2]) {
+    if (atomic_load_explicit(&b->content_state, memory_order_acquire) !=
+        PITHP_CONTENT_KNOWN)
+        return false;
+    content[0] = b->content[0];
+    content[1] = b->content[1];
+    return true;
+}
+/* The first who states it is believed; any thread. */
+static inline void pithp_buffer_set_content(pithp_buffer *b, const uint64_t content[2]) {
+    int unknown = PITHP_CONTENT_UNKNOWN;
+    if (!atomic_compare_exchange_strong(&b->content_state, &unknown,
+                                        PITHP_CONTENT_CHANGING))
+        return;
+    b->content[0] = content[0];
+    b->content[1] = content[1];
+    atomic_store_explicit(&b->content_state, PITHP_CONTENT_KNOWN, memory_order_release);
+}
 
 /* The stream and device of an open scope whose runtime has a device. */
 static inline pithp_stream *pithp_scope_stream(const pith_scope *s) {

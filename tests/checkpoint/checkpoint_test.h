@@ -166,6 +166,31 @@ static PT_UNUSED char *ct_find(const char *ending) {
     return name;
 }
 
+/* How many documents of the folder name a file. */
+static PT_UNUSED int ct_named(const char *file) {
+    pithp_names its;
+    int count = 0;
+    DIR *listing = opendir(".");
+    for (struct dirent *e; (e = readdir(listing));)
+        if (strstr(e->d_name, ".json") &&
+            pithp_folder_sidecars_of(dirfd(listing), e->d_name, &its))
+            for (int i = 0; i < its.count; i++)
+                count += strcmp(its.names[i], file) == 0;
+    closedir(listing);
+    return count;
+}
+
+/* Whether every file of the folder is a document or a sidecar that one of them names. */
+static PT_UNUSED bool ct_nothing_is_left(void) {
+    bool nothing = true;
+    DIR *listing = opendir(".");
+    for (struct dirent *e; nothing && (e = readdir(listing));)
+        nothing = strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 ||
+                  strstr(e->d_name, ".json") || ct_named(e->d_name) > 0;
+    closedir(listing);
+    return nothing;
+}
+
 /* Give a document's text a checksum that fits it, as a forger would. */
 static PT_UNUSED void ct_seal(char *text, size_t n) {
     char digest[PITHP_DIGEST_TEXT];

@@ -1,0 +1,233 @@
+/* Incremental saving: leaves that are what they were in the newest member of a series
+ * stay in the sidecars of that member, which the new one names too.
+ *
+ * What a member depends on is bounded: of PITHP_SIDECARS files that it names at most,
+ * none is used by less than a quarter. What lies in others is written again. */
+#include "checkpoint/checkpoint_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LEAST_USED = 4 }; /* of so many bytes one is used */
+
+typedef struct share {
+    pith_scope *s;
+    pithp_document *d;
+    const pithp_document *base; /* of the newest member */
+    bool usable[PITHP_SIDECARS];
+    size_t used[PITHP_SIDECARS]; /* bytes that leaves of d have there */
+    int64_t *by_name;            /* leaves of the base, by the names of their tensors */
+    int64_t name_count;
+    int64_t *found; /* by leaf of d: the leaf of the base that it is; -1 */
+} share;
+
+/* ---- The newest member ---- */
+
+static pith_status
+read_base(pith_scope *s, const pithp_place *series, pithp_document *base, bool *there) {
+    pithp_series members;
+    char name[256];
+    size_t bytes = 0;
+    *there = false;
+    if (pithp_series_list(s->runtime, series->folder, series->name, &members) != 0)
+        return PITH_OK; /* who commits says what is wrong with the folder */
+    const bool any =
+        members.count > 0 && pithp_series_name(series->name, members.numbers[0], name);
+    pithp_series_end(s->runtime, &members);
+    const int file = any ? pithp_file_open(series->folder, name, &bytes) : -1;
+    if (file < 0)
+        return PITH_OK;
+    char head[PITHP_HEAD_BYTES + 1];
+    char *text = NULL;
+    if (pithp_head_read(file, bytes, head) == 0 && pithp_head_is_checkpoint(head)) {
+        text = pithp_allocate(s->runtime, bytes);
+        if (!text) {
+            close(file);
+            return pithp_fail_memory(s, bytes);
+        }
+        if (pithp_file_read(file, text, bytes, 0) == 0 &&
+            pithp_document_parse(s, base, name, text, bytes) == PITH_OK)
+            *there = base->format == PITHP_CHECKPOINT_FORMAT;
+        pithp_release(s->runtime, text, bytes);
+    }
+    close(file);
+    if (pith_code(s) == PITH_E_MEMORY)
+        return PITH_E_MEMORY;
+    if (pith_failed(s)) /* then everything is written */
+        pithp_log(s->runtime, PITH_LOG_WARNING, "nothing is shared with \"%s\": %s", name,
+                  pith_message(s));
+    pith_clear(s);
+    return PITH_OK;
+}
+
+/* ---- The same leaves ---- */
+
+static int by_tensor(const void *a, const void *b, void *closure) {
+    const pithp_document *d = closure;
+    return strcmp(d->leaves.rows[*(const int64_t *)a].tensor,
+                  d->leaves.rows[*(const int64_t *)b].tensor);
+}
+
+static bool make_tables(share *h) {
+    const pithp_document *base = h->base;
+    pith_runtime *rt = h->s->runtime;
+    h->found = pithp_allocate(rt, (size_t)(h->d->leaves.count + 1) * sizeof *h->found);
+    h->by_name =
+        pithp_allocate(rt, (size_t)(base->leaves.count + 1) * sizeof *h->by_name);
+    if (!h->found || !h->by_name)
+        return false;
+    for (int64_t i = 0; i < h->d->leaves.count; i++)
+        h->found[i] = -1;
+    for (int64_t i = 0; i < base->leaves.count; i++)
+        if (base->leaves.rows[i].in_sidecar)
+            h->by_name[h->name_count++] = i;
+    qsort_r(h->by_name, (size_t)h->name_count, sizeof *h->by_name, by_tensor,
+            (void *)(uintptr_t)base);
+    return true;
+}
+
+static void drop_tables(share *h) {
+    pith_runtime *rt = h->s->runtime;
+    pithp_release(rt, h->found, (size_t)(h->d->leaves.count + 1) * sizeof *h->found);
+    pithp_release(rt, h->by_name,
+                  (size_t)(h->base->leaves.count + 1) * sizeof *h->by_name);
+}
+
+/* The leaf of the base in the same place and of the same kind; -1. */
+static int64_t find(const share *h, const pithp_doc_leaf *leaf) {
+    int64_t low = 0, high = h->name_count;
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        const int64_t number = h->by_name[middle];
+        const pithp_doc_leaf *other = &h->base->leaves.rows[number];
+        const int order = strcmp(leaf->tensor, other->tensor);
+        if (order == 0)
+            return other->dtype == leaf->dtype && other->shape.rank == leaf->shape.rank &&
+                           memcmp(other->shape.extents, leaf->shape.extents,
+                                  (size_t)leaf->shape.rank * sizeof(int64_t)) == 0 &&
+                           h->usable[other->sidecar]
+                       ? number
+                       : -1;
+        low = order > 0 ? middle + 1 : low;
+        high = order < 0 ? middle : high;
+    }
+    return -1;
+}
+
+static pith_status find_same(share *h, const pith_array *const *arrays, void *staging) {
+    for (int64_t i = 0; i < h->d->leaves.count; i++) {
+        pithp_doc_leaf *leaf = &h->d->leaves.rows[i];
+        const int64_t number = leaf->in_sidecar ? find(h, leaf) : -1;
+        if (number < 0)
+            continue;
+        const pithp_doc_leaf *other = &h->base->leaves.rows[number];
+        const pith_status rc =
+            pithp_content_digest(h->s, arrays[i], staging, &leaf->digest);
+        if (rc != PITH_OK)
+            return rc;
+        if (!pithp_digest_equal(leaf->digest, other->digest))
+            continue;
+        h->found[i] = number;
+        h->used[other->sidecar] += other->end - other->begin;
+    }
+    return PITH_OK;
+}
+
+/* ---- Which sidecars go on ---- */
+
+static int32_t sidecar_of(const share *h, int64_t leaf) {
+    return h->found[leaf] < 0 ? -1 : h->base->leaves.rows[h->found[leaf]].sidecar;
+}
+
+/* Whether a leaf is left for a sidecar of this member's own. */
+static bool writes_some(const share *h) {
+    for (int64_t i = 0; i < h->d->leaves.count; i++) {
+        const int32_t sidecar = sidecar_of(h, i);
+        if (h->d->leaves.rows[i].in_sidecar && (sidecar < 0 || !h->used[sidecar]))
+            return true;
+    }
+    return false;
+}
+
+static void choose_sidecars(share *h) {
+    const int64_t count = h->base->sidecars.count;
+    int64_t named = 0;
+    for (int64_t i = 0; i < count; i++) {
+        const pithp_doc_sidecar *file = &h->base->sidecars.rows[i];
+        if (h->used[i] < (file->bytes - file->data + LEAST_USED - 1) / LEAST_USED)
+            h->used[i] = 0;
+        named += h->used[i] > 0;
+    }
+    while (named + writes_some(h) > PITHP_SIDECARS) {
+        int64_t least = -1;
+        for (int64_t i = 0; i < count; i++)
+            if (h->used[i] && (least < 0 || h->used[i] < h->used[least]))
+                least = i;
+        h->used[least] = 0;
+        named--;
+    }
+}
+
+/* The base's rows go on in their order, so that the same state gives the same document.
+ */
+static pith_status take_over(share *h) {
+    int32_t rows[PITHP_SIDECARS];
+    for (int64_t i = 0; i < h->base->sidecars.count; i++) {
+        const pithp_doc_sidecar *file = &h->base->sidecars.rows[i];
+        if (!h->used[i])
+            continue;
+        rows[i] = (int32_t)h->d->sidecars.count;
+        pithp_doc_sidecar *row = pithp_document_add(h->d, sidecars);
+        if (!row)
+            return pithp_fail_memory(h->s, sizeof *row);
+        *row = *file;
+        row->file = pithp_document_text(h->d, file->file, strlen(file->file));
+        if (!row->file)
+            return pithp_fail_memory(h->s, strlen(file->file));
+    }
+    for (int64_t i = 0; i < h->d->leaves.count; i++) {
+        pithp_doc_leaf *leaf = &h->d->leaves.rows[i];
+        const int32_t sidecar = sidecar_of(h, i);
+        leaf->sidecar = (int32_t)h->d->sidecars.count;
+        if (sidecar < 0 || !h->used[sidecar])
+            continue;
+        leaf->sidecar = rows[sidecar];
+        leaf->begin = h->base->leaves.rows[h->found[i]].begin;
+        leaf->end = h->base->leaves.rows[h->found[i]].end;
+    }
+    return PITH_OK;
+}
+
+static pith_status share_with(share *h, const pith_array *const *arrays, void *staging) {
+    pith_status rc = PITH_OK;
+    if (!make_tables(h))
+        rc = pithp_fail_memory(h->s, 0);
+    if (rc == PITH_OK)
+        rc = find_same(h, arrays, staging);
+    if (rc == PITH_OK) {
+        choose_sidecars(h);
+        rc = take_over(h);
+    }
+    drop_tables(h);
+    return rc;
+}
+
+pith_status pithp_share(pith_scope *s,
+                        pithp_document *d,
+                        const pith_array *const *arrays,
+                        const pithp_place *series,
+                        void *staging) {
+    pithp_document base;
+    bool there;
+    pithp_document_begin(&base, s->runtime);
+    pith_status rc = read_base(s, series, &base, &there);
+    if (rc == PITH_OK && there) {
+        share h = {.s = s, .d = d, .base = &base};
+        for (int64_t i = 0; i < base.sidecars.count; i++)
+            h.usable[i] = pithp_sidecar_is_there(series->folder, &base.sidecars.rows[i]);
+        rc = share_with(&h, arrays, staging);
+    }
+    pithp_document_end(&base);
+    return rc;
+}
