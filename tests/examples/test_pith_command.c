@@ -179,6 +179,26 @@ Test(pith_command, shows_the_elements_of_a_leaf) {
     end();
 }
 
+Test(pith_command, logs_what_members_share) {
+    begin();
+    const pith_save_options options = {.keep = 9, .incremental = true};
+    Sim sim = *make_sim(s, 1000, 1); /* 24,000 bytes of positions, 16,000 of neighbours */
+    pt_ok(s, pith_save(s, pith_freeze(s, Sim, &sim), "a.json", &options));
+    sim.atoms = make_sim(s, 1000, 2)->atoms;
+    pt_ok(s, pith_save(s, pith_freeze(s, Sim, &sim), "a.json", &options));
+    expect(0, "log a.json", " KiB, 39.3 KiB shared .atoms.position\n");
+    expect(0, "log --json a.json", "\"shared_bytes\": 0", "\"shared_bytes\": 40256");
+    expect(0, "show a.000002.json", ", sidecar a.", " 39.3 KiB, sidecar a.");
+    expect(0, "verify a.000001.json a.000002.json", "a.000002.json: intact");
+    expect(0, "diff a.000002.json a.000002.json", "");
+    expect(1, "diff a.000001.json a.000002.json", ".atoms.position");
+    const pith_checkpoint *c = pith_checkpoint_open(s, "a.000002.json");
+    pith_checkpoint_sidecar shared;
+    cr_assert(pith_checkpoint_get_sidecar(c, 0, &shared) && unlink(shared.file) == 0);
+    expect(1, "verify a.000002.json", "a.000002.json: damaged cannot open the sidecar");
+    end();
+}
+
 static bool save_member(const Sim *sim, int64_t step) {
     return pith_save(s, sim, "a.json", &(pith_save_options){.keep = 9, .step = step});
 }
@@ -200,10 +220,10 @@ Test(pith_command, logs_a_series) {
     sim.spare = other->atoms;
     pt_ok(s, save_member(pith_freeze(s, Sim, &sim), 40));
     expect(0, "log a.*.json", "a.000001.json step 0 20", " KiB 3 leaves\n",
-           "a.000002.json step 10 20", " KiB nothing changed\n", "a.000003.json step 20 ",
-           " .timestep, .energy\n", "a.000004.json step 30 ",
-           " .label, .atoms.position, .neighbour and 1 more\n", "a.000005.json step 40 ",
-           " another structure\n");
+           "a.000002.json step 10 20", " KiB shared nothing changed\n",
+           "a.000003.json step 20 ", " KiB shared .timestep, .energy\n",
+           "a.000004.json step 30 ", " .label, .atoms.position, .neighbour and 1 more\n",
+           "a.000005.json step 40 ", " another structure\n");
     expect(0, "log a.json", "a.000001.json step 0 20", "a.000005.json step 40 ");
     expect(0, "log ./a", "./a.000001.json step 0 20", "./a.000005.json step 40 ");
     ct_write("a.000002.json", "{}", 2);

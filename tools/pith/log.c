@@ -119,6 +119,38 @@ static char *time_text(const char *file, bool utc) {
     return text_of("%s", text);
 }
 
+static bool names_file(const rows *r, const char *file) {
+    pith_checkpoint_sidecar sidecar;
+    for (int64_t i = 0; i < r->info->sidecar_count; i++)
+        if (pith_checkpoint_get_sidecar(r->c, i, &sidecar) &&
+            strcmp(sidecar.file, file) == 0)
+            return true;
+    return false;
+}
+
+/* Bytes of files that the checkpoint before has too. */
+static size_t shared_bytes(const rows *before, const rows *now) {
+    size_t bytes = 0;
+    pith_checkpoint_sidecar sidecar;
+    for (int64_t i = 0; before->c && i < now->info->sidecar_count; i++)
+        if (pith_checkpoint_get_sidecar(now->c, i, &sidecar) &&
+            names_file(before, sidecar.file))
+            bytes += sidecar.bytes;
+    return bytes;
+}
+
+/* "1.2 MiB", or "1.2 MiB, 3.4 MiB shared" where files of the one before go on. */
+static char *size_text(const rows *before, const rows *now) {
+    const size_t shared = shared_bytes(before, now);
+    char *own = bytes_text(now->info->document_bytes + now->info->sidecar_bytes - shared);
+    if (!shared)
+        return own;
+    char *others = bytes_text(shared), *text = text_of("%s, %s shared", own, others);
+    free(own);
+    free(others);
+    return text;
+}
+
 static void add_line(pith_scope *s, table *t, const rows *before, const rows *now) {
     table_row *row = table_add(t);
     char *leaves = text_of("%" PRId64 " %s", now->info->leaf_count,
@@ -126,8 +158,7 @@ static void add_line(pith_scope *s, table *t, const rows *before, const rows *no
     row->cells[0].text = clean(now->file);
     row->cells[1] = (cell){text_of("step %" PRId64, now->info->step), PLAIN, true};
     row->cells[2] = (cell){time_text(now->file, false), DIM, false};
-    row->cells[3] = (cell){
-        bytes_text(now->info->document_bytes + now->info->sidecar_bytes), DIM, true};
+    row->cells[3] = (cell){size_text(before, now), DIM, true};
     row->cells[4].text = before->c ? changes_text(s, before, now) : text_of("%s", leaves);
     free(leaves);
 }
@@ -141,6 +172,7 @@ static void put_line(pith_scope *s, const rows *before, const rows *now) {
     json_name("time"), json_text(time);
     json_name("bytes");
     json_i64((int64_t)(now->info->document_bytes + now->info->sidecar_bytes));
+    json_name("shared_bytes"), json_i64((int64_t)shared_bytes(before, now));
     json_name("leaves"), json_i64(now->info->leaf_count);
     if (before->c)
         json_name("same_structure"), json_bool(same);
@@ -232,6 +264,7 @@ const verb log_verb = {
     .summary = "a line each: step, time, size, what changed since the one before",
     .more =
         "The name of a series, such as melt.json where there are melt.000001.json and so on,\n"
-        "stands for its members. Documents alone are read.",
+        "stands for its members. Sizes are of the document and its sidecars; files that the\n"
+        "one before has too are counted apart, as shared. Documents alone are read.",
     .options = options,
     .run = log_series};
