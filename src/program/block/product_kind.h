@@ -203,13 +203,21 @@ static inline __attribute__((always_inline)) void NAME(small_of)(T *c,
             right[k][j] = y[k * b->row + j * b->column];
         }
     }
+    /* Rows are loaded whole before any of the result is stored: large arrays begin at
+     * the same place of a page, and the processor would take the stores for theirs. */
     for (int64_t i = 0; i < m; i++, x += a->row, c += pitch) {
+        T left[PITHP_PRODUCT_SMALL], sum[PITHP_PRODUCT_SMALL];
+        EACH(k, terms) {
+            left[k] = x[k * a->column];
+        }
         EACH(j, n) {
-            T sum = (T)0;
+            sum[j] = (T)0;
             EACH(k, terms) {
-                sum = (T)FUSED(x[k * a->column], right[k][j], sum);
+                sum[j] = (T)FUSED(left[k], right[k][j], sum[j]);
             }
-            c[j] = sum;
+        }
+        EACH(j, n) {
+            c[j] = sum[j];
         }
     }
 }
