@@ -13,6 +13,7 @@ endmacro()
 
 pith_need(JANSSON jansson 2.14)    # checkpoints: documents
 pith_need(XXHASH libxxhash 0.8)    # checkpoints: checksums
+pith_need(ZSTD libzstd 1.5)        # checkpoints: compressed leaves
 pith_need(SLEEF sleef 3.5)         # vector maths on the host
 
 list(JOIN pith_pc_targets " " pith_pc_targets)

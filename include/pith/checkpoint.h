@@ -36,6 +36,10 @@ typedef struct pith_save_options {
      * that one, and is not written again. Members then share files, so that damage to one
      * file may strike several of them; without it they have nothing in common. */
     bool incremental PITH_DEFAULT;
+    /** Leaves of the sidecar are compressed by zstd at this level, 1 (fast) to 19, where
+     * that pays: those whose field says nothing else (.compress). 0: those alone whose
+     * field asks for it; negative: none. */
+    int32_t compress PITH_DEFAULT;
     /** Return once the tree is taken, and write on another thread, see pith_save_wait. */
     bool background PITH_DEFAULT;
     int64_t step PITH_DEFAULT; /**< step of the run, for whoever looks inside */
@@ -157,6 +161,7 @@ typedef struct pith_checkpoint_leaf {
     char checksum[33];   /**< XXH3-128 of the elements, little-endian, in hexadecimal */
     int64_t sidecar;     /**< row of the sidecars; -1: it lies in the document */
     size_t stored_bytes; /**< that it takes in its sidecar; 0 in the document */
+    bool compressed;     /**< in the sidecar, by zstd */
     int64_t node;        /**< row of the node table */
 } pith_checkpoint_leaf;
 

@@ -83,6 +83,9 @@ typedef struct pith_field_options {
     double initial PITH_DEFAULT;           /**< of a static number, bool, enum or dtype */
     const char *initial_text PITH_DEFAULT; /**< of a static string */
     bool optional PITH_DEFAULT; /**< a leaf or child that may be absent (NULL) */
+    /** Of a leaf in the sidecar of a checkpoint: level of zstd, 1 to 19; 0: as the save
+     * says; negative: never. */
+    int compress PITH_DEFAULT;
 } pith_field_options;
 
 /** One entry of a node's description; made by the macros below. */

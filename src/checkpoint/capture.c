@@ -123,7 +123,8 @@ add_statics(capture *c, int64_t row, const pith_type *type, const char *record) 
 
 /* ---- Nodes ---- */
 
-static void name_row(const pithp_document *d, pithp_doc_node *n, const char **unit) {
+static void
+name_row(const pithp_document *d, pithp_doc_node *n, const pith_field_options **options) {
     if (n->parent < 0 || n->is_static)
         return;
     const pithp_doc_node *parent = &d->nodes.rows[n->parent];
@@ -132,14 +133,17 @@ static void name_row(const pithp_document *d, pithp_doc_node *n, const char **un
         const pith_type *type = shape->type;
         const pith_field *field = &type->fields[type->slot_fields[n->index]].declared;
         n->name = field->name;
-        *unit = field->options.unit;
+        *options = &field->options;
     } else if (parent->kind == PITH_NODE_DICT) {
         n->name = shape->keys[n->index];
     }
 }
 
-static pith_status
-add_leaf(capture *c, int64_t row, const pith_array *a, const char *unit) {
+static pith_status add_leaf(capture *c,
+                            int64_t row,
+                            const pith_array *a,
+                            const pith_field_options *options) {
+    const char *unit = options->unit;
     char path[PITHP_PATH_BYTES];
     if (pithp_array_is_traced(a))
         return pithp_fail(c->s, PITH_E_TRACED, pithp_document_error_path(c->d, row, path),
@@ -166,6 +170,7 @@ add_leaf(capture *c, int64_t row, const pith_array *a, const char *unit) {
     leaf->count = spec->count;
     leaf->bytes = spec->bytes;
     leaf->unit = unit;
+    leaf->level = options->compress;
     return PITH_OK;
 }
 
@@ -173,7 +178,8 @@ add_leaf(capture *c, int64_t row, const pith_array *a, const char *unit) {
 static pith_status
 add_node(capture *c, const pithp_walk *w, pithp_visit visit, const char *static_name) {
     const int64_t row = c->d->nodes.count;
-    const char *unit = NULL;
+    static const pith_field_options defaults;
+    const pith_field_options *options = &defaults;
     pithp_doc_node *n = pithp_document_add(c->d, nodes);
     if (!n)
         return pithp_fail_memory(c->s, sizeof *n);
@@ -190,12 +196,12 @@ add_node(capture *c, const pithp_walk *w, pithp_visit visit, const char *static_
         if (!static_name)
             c->d->nodes.rows[c->current].child_count++;
     }
-    name_row(c->d, n, &unit);
+    name_row(c->d, n, &options);
     if (n->name && !pithp_is_utf8(n->name, strlen(n->name)))
         return refuse_text(c, c->current, "a key");
     if (n->kind == PITH_NODE_LEAF) {
         n->leaf = c->d->leaves.count;
-        return add_leaf(c, row, w->node, unit);
+        return add_leaf(c, row, w->node, options);
     }
     if (n->kind != PITH_NODE_RECORD)
         return PITH_OK;

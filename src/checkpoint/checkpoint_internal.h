@@ -18,11 +18,14 @@ enum {
     PITHP_CHECKPOINT_FORMAT = 2,   /* that is written; those before are read too */
     PITHP_SIDECARS = 8,            /* most that a document names */
     PITHP_STAGING_BYTES = 4 << 20, /* of device memory on its way to a file */
-    PITHP_INLINE_BYTES = 1024,     /* leaves up to here lie in the document by default */
-    PITHP_TENSOR_NAME = 512,       /* longest path that is a tensor's name, in bytes */
-    PITHP_DIGEST_TEXT = 33,        /* hexadecimal with its end */
-    PITHP_DATA_ALIGNMENT = 64,     /* of the data in a sidecar */
-    PITHP_CHUNK_BYTES = 1 << 20    /* hashed and then moved while it is in the cache */
+    PITHP_PACK_LEVELS = 19,        /* of compression, from 1 on */
+    PITHP_LEAST_PACKED = 1024, /* so many bytes of elements have a packed one at least */
+    PITHP_PACK_MOST = (1 << 20) + (1 << 13), /* bytes of a chunk that was packed */
+    PITHP_INLINE_BYTES = 1024,  /* leaves up to here lie in the document by default */
+    PITHP_TENSOR_NAME = 512,    /* longest path that is a tensor's name, in bytes */
+    PITHP_DIGEST_TEXT = 33,     /* hexadecimal with its end */
+    PITHP_DATA_ALIGNMENT = 64,  /* of the data in a sidecar */
+    PITHP_CHUNK_BYTES = 1 << 20 /* hashed and then moved while it is in the cache */
 };
 
 /* ---- Checksums: XXH3-128 (digest.c) ---- */
@@ -78,6 +81,12 @@ typedef struct pithp_doc_node {
     const void *object;                 /* the node in memory, while a tree is saved */
 } pithp_doc_node;
 
+/* A chunk of a leaf's elements, compressed. */
+typedef struct pithp_packed {
+    size_t begin, bytes; /* in the leaf's place */
+    pithp_digest digest; /* of them, compressed */
+} pithp_packed;
+
 typedef struct pithp_doc_leaf {
     pith_dtype dtype;
     pith_shape shape;
@@ -92,6 +101,10 @@ typedef struct pithp_doc_leaf {
     bool in_sidecar;
     int32_t sidecar;   /* which one */
     size_t begin, end; /* in its data */
+    int level;         /* of compression that is wanted for it; 0: none */
+    bool packed;       /* it is compressed there, in frames, */
+    int64_t frame_count;
+    pithp_packed *frames; /* one for each PITHP_CHUNK_BYTES of its elements */
 } pithp_doc_leaf;
 
 /* A sidecar that a document names. */
@@ -190,19 +203,58 @@ pith_status pithp_document_parse(pith_scope *s,
                                  const char *text,
                                  size_t n);
 
+/* ---- Compression (pack.c) ---- */
+
+/* Bytes that a frame of so many bytes of elements has at least. */
+size_t pithp_frame_least(size_t elements);
+
+typedef struct pithp_packer {
+    struct ZSTD_CCtx_s *context;
+    unsigned char *packed; /* PITHP_PACK_MOST bytes */
+} pithp_packer;
+
+/* False: memory is short. */
+bool pithp_packer_begin(pithp_packer *p, pith_runtime *rt);
+void pithp_packer_end(pithp_packer *p, pith_runtime *rt);
+/* Compress up to PITHP_CHUNK_BYTES into p->packed. Returns the bytes there; 0: memory is
+ * short. */
+size_t pithp_pack(pithp_packer *p, int level, const void *elements, size_t n);
+/* Whether these elements become an eighth smaller. */
+bool pithp_pack_pays(pithp_packer *p, int level, const void *elements, size_t n);
+
+typedef struct pithp_unpacker pithp_unpacker;
+pithp_unpacker *pithp_unpacker_make(pith_runtime *rt); /* NULL: memory is short */
+void pithp_unpacker_end(pithp_unpacker *u, pith_runtime *rt);
+/* Where a frame is put, PITHP_PACK_MOST bytes, before it is unpacked to n bytes. False,
+ * NULL: it is damaged. */
+void *pithp_unpacker_room(pithp_unpacker *u);
+bool pithp_unpack(pithp_unpacker *u, const pithp_packed *frame, void *to, size_t n);
+/* To memory of the unpacker, where it is found again until the next one. */
+const void *pithp_unpack_kept(pithp_unpacker *u, const pithp_packed *frame, size_t n);
+const void *pithp_unpacker_find(const pithp_unpacker *u, const pithp_packed *frame);
+
 /* ---- Sidecars (sidecar.c) ---- */
 
-/* Name the tensors of all leaves that go to sidecars. False: memory is short. */
+/* Name the tensor of a leaf, or those of all that go to sidecars, by their paths; a
+ * packed one has PITHP_PACKED before it, which no path begins with. False: memory is
+ * short. */
+#define PITHP_PACKED "zstd:"
+bool pithp_sidecar_name_tensor(pithp_document *d, int64_t number);
 bool pithp_sidecar_name_tensors(pithp_document *d);
-/* Give each leaf of a sidecar its place (order: element size falling, then name), print
- * the header of the safetensors file, padded. NULL when memory is short, else the leaf
- * numbers in the order of their data. */
-int64_t *pithp_sidecar_layout(pithp_document *d,
-                              int32_t sidecar,
-                              int64_t *count,
-                              pithp_text *header);
-/* Digest of all of a sidecar: of its header, then of the digests of its leaves in data
- * order. */
+/* The leaves of a sidecar in the order of their data: element size falling, then name;
+ * compressed ones last. NULL when memory is short. */
+int64_t *pithp_sidecar_layout(const pithp_document *d, int32_t sidecar, int64_t *count);
+/* Give them their places, as many bytes as each is stored in (what is to be compressed:
+ * as many as it may come to), and print the header of the safetensors file, padded to
+ * `least` bytes or more. */
+void pithp_sidecar_header(pithp_document *d,
+                          int32_t sidecar,
+                          const int64_t *order,
+                          int64_t count,
+                          size_t least,
+                          pithp_text *header);
+/* Digest of all of a sidecar: of its header, then of the digests of its leaves (those of
+ * frames too) in data order. */
 pithp_digest pithp_sidecar_digest(const pithp_document *d,
                                   const void *header,
                                   size_t header_bytes,
@@ -256,6 +308,8 @@ void pithp_writer_add_hashed(pithp_writer *w,
                              const void *bytes,
                              size_t n,
                              pithp_hasher *h);
+/* Replace bytes at the start of what was added. */
+void pithp_writer_put_first(pithp_writer *w, const void *bytes, size_t n);
 /* Everything is on the disk. */
 void pithp_writer_sync(pithp_writer *w);
 /* Give the file its name, in place of an older one. */
@@ -497,7 +551,8 @@ struct pith_checkpoint {
     pithp_open_sidecar sidecars[PITHP_SIDECARS];
     int64_t *order; /* leaves in sidecars, by sidecar and place */
     int64_t order_count;
-    char shown[256]; /* path as the user gave it, cut where it is long */
+    pithp_unpacker *unpacker; /* NULL: no leaf is compressed */
+    char shown[256];          /* path as the user gave it, cut where it is long */
 };
 
 /* Whether a pointer is an open checkpoint; safe for any. */

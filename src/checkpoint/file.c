@@ -140,6 +140,20 @@ void pithp_writer_add_hashed(pithp_writer *w,
     }
 }
 
+void pithp_writer_put_first(pithp_writer *w, const void *bytes, size_t n) {
+    const unsigned char *from = bytes;
+    flush(w);
+    for (size_t at = 0; at < n && !w->error;) {
+        const ssize_t done = pwrite(w->file, from + at, n - at, (off_t)at);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0)
+            fail(w, "pwrite", done < 0 ? errno : ENOSPC);
+        else
+            at += (size_t)done;
+    }
+}
+
 void pithp_writer_sync(pithp_writer *w) {
     int result;
     if (w->error)

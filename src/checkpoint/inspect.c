@@ -78,6 +78,7 @@ bool pith_checkpoint_get_leaf(const pith_checkpoint *c,
                                   .unit = l->unit,
                                   .sidecar = l->in_sidecar ? l->sidecar : -1,
                                   .stored_bytes = l->in_sidecar ? l->end - l->begin : 0,
+                                  .compressed = l->packed,
                                   .node = l->node};
     pithp_digest_print(l->digest, row->checksum);
     return true;

@@ -31,6 +31,7 @@ static void close_sidecars(pith_checkpoint *c) {
 static void release(pith_scope *s, void *thing) {
     pith_checkpoint *c = thing;
     close_sidecars(c);
+    pithp_unpacker_end(c->unpacker, s->runtime);
     pithp_release(s->runtime, c->order, (size_t)c->order_count * sizeof *c->order);
     pithp_document_end(&c->document);
     pithp_header_of(c)->kind = PITHP_KIND_FREE;
@@ -226,6 +227,10 @@ static pith_status check_sidecars(pith_scope *s, pith_checkpoint *c, const files
     pith_status rc = pithp_sidecar_order(s, d, c->shown, &c->order, &c->order_count);
     for (int64_t i = 0; rc == PITH_OK && i < d->sidecars.count; i++)
         rc = check_sidecar(s, c, &d->sidecars.rows[i], f->sidecar_bytes[i], f->errors[i]);
+    for (int64_t i = 0; rc == PITH_OK && i < c->order_count && !c->unpacker; i++)
+        if (d->leaves.rows[c->order[i]].packed &&
+            !(c->unpacker = pithp_unpacker_make(s->runtime)))
+            rc = pithp_fail_memory(s, 0);
     return rc;
 }
 
@@ -309,6 +314,61 @@ pith_checkpoint *pithp_checkpoint_open(pith_scope *s, const char *path) {
 
 /* ---- Leaves ---- */
 
+static pith_status read_stored(pith_scope *s,
+                               const pith_checkpoint *c,
+                               const pithp_doc_leaf *leaf,
+                               size_t offset,
+                               void *to,
+                               size_t n) {
+    const pithp_doc_sidecar *file = &c->document.sidecars.rows[leaf->sidecar];
+    const int error = pithp_file_read(c->sidecars[leaf->sidecar].file, to, n,
+                                      file->data + leaf->begin + offset);
+    return error ? io_error(s, file->file, "read", error) : PITH_OK;
+}
+
+static pith_status
+damaged(pith_scope *s, const pith_checkpoint *c, const pithp_doc_leaf *leaf) {
+    char path[PITHP_PATH_BYTES];
+    return pithp_fail(
+        s, PITH_E_FORMAT, pithp_document_error_path(&c->document, leaf->node, path),
+        "damaged in \"%s\": its checksum does not fit",
+        leaf->in_sidecar ? c->document.sidecars.rows[leaf->sidecar].file : c->shown);
+}
+
+/* Elements of a packed leaf. A frame of which all is wanted goes where it is wanted; of
+ * others the last one is kept, for who reads on. */
+static pith_status unpack_part(pith_scope *s,
+                               const pith_checkpoint *c,
+                               const pithp_doc_leaf *leaf,
+                               size_t offset,
+                               char *to,
+                               size_t n) {
+    pithp_unpacker *u = c->unpacker;
+    while (n) {
+        const pithp_packed *frame = &leaf->frames[offset / PITHP_CHUNK_BYTES];
+        const size_t within = offset % PITHP_CHUNK_BYTES, begin = offset - within;
+        const size_t rest = leaf->bytes - begin;
+        const size_t all = rest < PITHP_CHUNK_BYTES ? rest : PITHP_CHUNK_BYTES;
+        const size_t piece = n < all - within ? n : all - within;
+        const char *kept = pithp_unpacker_find(u, frame);
+        if (!kept) {
+            const pith_status rc = read_stored(s, c, leaf, frame->begin,
+                                               pithp_unpacker_room(u), frame->bytes);
+            if (rc != PITH_OK)
+                return rc;
+            kept = piece == all ? NULL : pithp_unpack_kept(u, frame, all);
+            if (piece == all ? !pithp_unpack(u, frame, to, all) : !kept)
+                return damaged(s, c, leaf);
+        }
+        if (kept)
+            memcpy(to, kept + within, piece);
+        offset += piece;
+        to += piece;
+        n -= piece;
+    }
+    return PITH_OK;
+}
+
 pith_status pithp_leaf_part(pith_scope *s,
                             const pith_checkpoint *c,
                             const pithp_doc_leaf *leaf,
@@ -321,13 +381,11 @@ pith_status pithp_leaf_part(pith_scope *s,
         memcpy(to, (const char *)leaf->data + offset, n);
         return PITH_OK;
     }
-    const pithp_doc_sidecar *file = &c->document.sidecars.rows[leaf->sidecar];
     const pith_status rc = pithp_checkpoint_trouble(s, c, leaf);
     if (rc != PITH_OK)
         return rc;
-    const int error = pithp_file_read(c->sidecars[leaf->sidecar].file, to, n,
-                                      file->data + leaf->begin + offset);
-    return error ? io_error(s, file->file, "read", error) : PITH_OK;
+    return leaf->packed ? unpack_part(s, c, leaf, offset, to, n)
+                        : read_stored(s, c, leaf, offset, to, n);
 }
 
 pith_status pithp_leaf_read(pith_scope *s,
@@ -338,7 +396,6 @@ pith_status pithp_leaf_read(pith_scope *s,
                             pithp_leaf_sink sink,
                             void *closure) {
     const pithp_doc_leaf *leaf = &c->document.leaves.rows[number];
-    char path[PITHP_PATH_BYTES];
     pith_status rc = PITH_OK;
     pithp_hasher h;
     pithp_hasher_begin(&h);
@@ -354,9 +411,6 @@ pith_status pithp_leaf_read(pith_scope *s,
             rc = sink(closure, piece, at, n);
     }
     if (rc == PITH_OK && !pithp_digest_equal(pithp_hasher_end(&h), leaf->digest))
-        return pithp_fail(
-            s, PITH_E_FORMAT, pithp_document_error_path(&c->document, leaf->node, path),
-            "damaged in \"%s\": its checksum does not fit",
-            leaf->in_sidecar ? c->document.sidecars.rows[leaf->sidecar].file : c->shown);
+        return damaged(s, c, leaf);
     return rc;
 }

@@ -48,6 +48,50 @@ static pith_status read_data(pithp_parser *p, json_t *data, pithp_doc_leaf *leaf
     return PITH_OK;
 }
 
+/* Frames of a packed leaf, which lie back to back: none is smaller than its elements may
+ * become, so that what is claimed of them is bounded by the file. */
+static pith_status read_frames(pithp_parser *p, json_t *rows, pithp_doc_leaf *leaf) {
+    const size_t count =
+        leaf->bytes / PITHP_CHUNK_BYTES + (leaf->bytes % PITHP_CHUNK_BYTES != 0);
+    if (!json_is_array(rows) || count == 0 || json_array_size(rows) != count)
+        return pithp_parse_refuse(p, "expected %zu zstd frames", count);
+    leaf->packed = true;
+    leaf->frame_count = (int64_t)count;
+    leaf->frames = pithp_document_allocate(p->d, count * sizeof *leaf->frames);
+    if (!leaf->frames)
+        return pithp_parse_memory(p);
+    size_t at = 0;
+    for (size_t i = 0; i < count; i++) {
+        pithp_packed *frame = &leaf->frames[i];
+        json_int_t bytes;
+        const char *digest;
+        json_error_t e;
+        const int result = json_unpack_ex(json_array_get(rows, i), &e, JSON_STRICT,
+                                          "[I,s]", &bytes, &digest);
+        if (result != 0)
+            return pithp_parse_unpacked(p, result, &e);
+        const size_t rest = leaf->bytes - i * PITHP_CHUNK_BYTES;
+        const size_t elements = rest < PITHP_CHUNK_BYTES ? rest : PITHP_CHUNK_BYTES;
+        if (bytes < (json_int_t)pithp_frame_least(elements) || bytes > PITHP_PACK_MOST ||
+            !pithp_digest_parse(digest, &frame->digest))
+            return pithp_parse_refuse(
+                p, "the size or the checksum of zstd frame %zu makes no sense", i);
+        frame->begin = at;
+        frame->bytes = (size_t)bytes;
+        at += frame->bytes;
+    }
+    return PITH_OK;
+}
+
+/* Whether frames fill the place of their leaf, and its name says that it is packed. */
+static bool frames_fit(const pithp_doc_leaf *leaf) {
+    if (!leaf->packed)
+        return true;
+    const pithp_packed *last = &leaf->frames[leaf->frame_count - 1];
+    return last->begin + last->bytes == leaf->end - leaf->begin &&
+           strncmp(leaf->tensor, PITHP_PACKED, strlen(PITHP_PACKED)) == 0;
+}
+
 static pith_status read_tensor(pithp_parser *p,
                                json_int_t sidecar,
                                const char *tensor,
@@ -61,7 +105,7 @@ static pith_status read_tensor(pithp_parser *p,
     const pithp_doc_sidecar *file = &p->d->sidecars.rows[sidecar];
     const size_t room = file->bytes - file->data;
     if (begin < 0 || end < begin || (size_t)end > room ||
-        (size_t)(end - begin) != leaf->bytes)
+        (!leaf->packed && (size_t)(end - begin) != leaf->bytes))
         return pithp_parse_refuse(
             p, "the place of the leaf does not fit its size or the sidecar");
     leaf->in_sidecar = true;
@@ -69,7 +113,11 @@ static pith_status read_tensor(pithp_parser *p,
     leaf->begin = (size_t)begin;
     leaf->end = (size_t)end;
     leaf->tensor = pithp_document_text(p->d, tensor, strlen(tensor));
-    return leaf->tensor ? PITH_OK : pithp_parse_memory(p);
+    if (!leaf->tensor)
+        return pithp_parse_memory(p);
+    return frames_fit(leaf)
+               ? PITH_OK
+               : pithp_parse_refuse(p, "the zstd frames do not fit the leaf's place");
 }
 
 /* The path in a row is for readers; it has to be the one that the node table gives. */
@@ -88,16 +136,17 @@ static pith_status check_path(pithp_parser *p, const char *path, int64_t node) {
 
 pith_status pithp_parse_leaf(pithp_parser *p, json_t *row) {
     const char *path = NULL, *dtype, *unit = NULL, *digest, *tensor = NULL;
-    json_t *shape, *data = NULL;
+    json_t *shape, *data = NULL, *frames = NULL;
     json_int_t sidecar = -1, begin = -1, end = -1;
     json_error_t e;
     if (p->leaves_read == p->d->leaves.count)
         return pithp_parse_refuse(p, "more leaves than the node table has");
     pithp_doc_leaf *leaf = &p->d->leaves.rows[p->leaves_read++];
     const int result = json_unpack_ex(
-        row, &e, JSON_STRICT, "{s?s,s:s,s:o,s?s,s:s,s?o,s?I,s?s,s?I,s?I}", "path", &path,
-        "dtype", &dtype, "shape", &shape, "unit", &unit, "checksum", &digest, "data",
-        &data, "sidecar", &sidecar, "tensor", &tensor, "begin", &begin, "end", &end);
+        row, &e, JSON_STRICT, "{s?s,s:s,s:o,s?s,s:s,s?o,s?I,s?s,s?I,s?I,s?o}", "path",
+        &path, "dtype", &dtype, "shape", &shape, "unit", &unit, "checksum", &digest,
+        "data", &data, "sidecar", &sidecar, "tensor", &tensor, "begin", &begin, "end",
+        &end, "zstd", &frames);
     if (result != 0)
         return pithp_parse_unpacked(p, result, &e);
     leaf->dtype = pith_dtype_parse(dtype);
@@ -112,8 +161,13 @@ pith_status pithp_parse_leaf(pithp_parser *p, json_t *row) {
         return rc;
     if (unit && !(leaf->unit = pithp_document_text(p->d, unit, strlen(unit))))
         return pithp_parse_memory(p);
-    if (!data == !tensor || (data && (sidecar != -1 || begin != -1 || end != -1)))
+    if (!data == !tensor ||
+        (data && (sidecar != -1 || begin != -1 || end != -1 || frames)))
         return pithp_parse_refuse(p, "a leaf has either data or a place in the sidecar");
+    if (frames)
+        rc = read_frames(p, frames, leaf);
+    if (rc != PITH_OK)
+        return rc;
     return data ? read_data(p, data, leaf)
                 : read_tensor(p, sidecar, tensor, begin, end, leaf);
 }

@@ -172,6 +172,16 @@ static void print_data(pithp_text *t, const pithp_doc_leaf *leaf) {
     pithp_text_add(t, "]");
 }
 
+static void print_frames(pithp_text *t, const pithp_doc_leaf *leaf) {
+    char digest[PITHP_DIGEST_TEXT];
+    for (int64_t i = 0; i < leaf->frame_count; i++) {
+        pithp_digest_print(leaf->frames[i].digest, digest);
+        pithp_text_print(t, "%s[%zu,\"%s\"]", i ? "," : ",\"zstd\":[",
+                         leaf->frames[i].bytes, digest);
+    }
+    pithp_text_add(t, leaf->frame_count ? "]" : "");
+}
+
 static void
 print_leaf(pithp_text *t, const pithp_document *d, const pithp_doc_leaf *leaf) {
     pithp_text path;
@@ -200,6 +210,7 @@ print_leaf(pithp_text *t, const pithp_document *d, const pithp_doc_leaf *leaf) {
         pithp_text_add(t, ",");
         member_text(t, "tensor", leaf->tensor);
         pithp_text_print(t, ",\"begin\":%zu,\"end\":%zu", leaf->begin, leaf->end);
+        print_frames(t, leaf);
     } else {
         print_data(t, leaf);
     }

@@ -26,7 +26,8 @@ typedef struct pithp_saving {
     int64_t order_count;
     pithp_text header, text;
     void *staging; /* NULL where the device's memory can be read as it is */
-    bool lost;     /* another writer took a sidecar away that was to be shared */
+    pithp_packer packer;
+    bool lost; /* another writer took a sidecar away that was to be shared */
 } saver;
 
 /* ---- Leaves ---- */
@@ -41,6 +42,9 @@ static pith_status choose_places(saver *v) {
         pithp_doc_leaf *leaf = &v->d.leaves.rows[i];
         leaf->in_sidecar = !o->inline_all && (most < 0 || leaf->bytes > (size_t)most);
         leaf->sidecar = 0;
+        if (leaf->level == 0 || o->compress < 0)
+            leaf->level = o->compress;
+        leaf->level = leaf->level > 0 ? leaf->level : 0;
         if (!leaf->in_sidecar && leaf->count > MOST_INLINE)
             return pithp_fail(
                 v->s, PITH_E_UNSUPPORTED,
@@ -76,26 +80,85 @@ static pith_status read_inline_leaves(saver *v) {
 }
 
 typedef struct copying {
-    pithp_writer *to;
+    saver *v;
+    pithp_doc_leaf *leaf;
     pithp_hasher hasher;
 } copying;
 
 static pith_status copy(void *closure, const void *bytes, size_t offset, size_t n) {
     (void)offset;
     copying *c = closure;
-    pithp_writer_add_hashed(c->to, bytes, n, &c->hasher);
+    pithp_writer_add_hashed(&c->v->sidecar, bytes, n, &c->hasher);
     return PITH_OK; /* the writer remembers what fails */
+}
+
+/* Pieces are whole chunks, but for the last one. */
+static pith_status pack(void *closure, const void *bytes, size_t offset, size_t n) {
+    copying *c = closure;
+    saver *v = c->v;
+    for (size_t at = 0; at < n && !v->sidecar.error; at += PITHP_CHUNK_BYTES) {
+        const char *chunk = (const char *)bytes + at;
+        const size_t rest = n - at;
+        const size_t some = rest < PITHP_CHUNK_BYTES ? rest : PITHP_CHUNK_BYTES;
+        const int64_t number = (int64_t)((offset + at) / PITHP_CHUNK_BYTES);
+        pithp_packed *frame = &c->leaf->frames[number];
+        pithp_hasher_add(&c->hasher, chunk, some);
+        frame->bytes = pithp_pack(&v->packer, c->leaf->level, chunk, some);
+        if (!frame->bytes)
+            return pithp_fail_memory(v->s, 0);
+        frame->begin = number ? frame[-1].begin + frame[-1].bytes : 0;
+        frame->digest = pithp_digest_of(v->packer.packed, frame->bytes);
+        pithp_writer_add(&v->sidecar, v->packer.packed, frame->bytes);
+    }
+    return PITH_OK;
 }
 
 static pith_status write_leaf(saver *v, int64_t number) {
     pithp_doc_leaf *leaf = &v->d.leaves.rows[number];
-    copying c = {.to = &v->sidecar};
+    copying c = {.v = v, .leaf = leaf};
+    if (leaf->packed) {
+        const size_t count = (leaf->bytes - 1) / PITHP_CHUNK_BYTES + 1;
+        leaf->frames = pithp_document_allocate(&v->d, count * sizeof *leaf->frames);
+        if (!leaf->frames)
+            return pithp_fail_memory(v->s, count * sizeof *leaf->frames);
+        leaf->frame_count = (int64_t)count;
+    }
     pithp_hasher_begin(&c.hasher);
-    const pith_status rc = pithp_content_pieces(v->s, v->arrays[number], v->staging,
-                                                PITHP_STAGING_BYTES, copy, &c);
+    const pith_status rc =
+        pithp_content_pieces(v->s, v->arrays[number], v->staging, PITHP_STAGING_BYTES,
+                             leaf->packed ? pack : copy, &c);
     leaf->digest = pithp_hasher_end(&c.hasher);
     if (rc == PITH_OK && !v->sidecar.error) /* else it was not seen to its end */
         pithp_content_remember(v->arrays[number], leaf->digest);
+    return rc;
+}
+
+/* A leaf whose first chunk does not become smaller is written as it is: the header states
+ * the form of a leaf's elements, and where they lie, before they are all seen. */
+static pith_status try_to_pack(saver *v, int64_t number) {
+    pithp_doc_leaf *leaf = &v->d.leaves.rows[number];
+    const void *chunk = v->arrays[number]->data;
+    const size_t n = leaf->bytes < PITHP_CHUNK_BYTES ? leaf->bytes : PITHP_CHUNK_BYTES;
+    if (!v->packer.context && !pithp_packer_begin(&v->packer, v->s->runtime))
+        return pithp_fail_memory(v->s, PITHP_PACK_MOST);
+    if (v->staging) {
+        const pith_status rc = pithp_copy_out(v->s, v->staging, chunk, n);
+        if (rc != PITH_OK)
+            return rc;
+        chunk = v->staging;
+    }
+    leaf->packed = pithp_pack_pays(&v->packer, leaf->level, chunk, n);
+    return pithp_sidecar_name_tensor(&v->d, number) ? PITH_OK
+                                                    : pithp_fail_memory(v->s, 0);
+}
+
+static pith_status choose_packed(saver *v, int32_t sidecar) {
+    pith_status rc = PITH_OK;
+    for (int64_t i = 0; rc == PITH_OK && i < v->d.leaves.count; i++) {
+        const pithp_doc_leaf *leaf = &v->d.leaves.rows[i];
+        if (leaf->in_sidecar && leaf->sidecar == sidecar && leaf->level && leaf->bytes)
+            rc = try_to_pack(v, i);
+    }
     return rc;
 }
 
@@ -122,32 +185,64 @@ static pith_status name_sidecar(saver *v, pithp_doc_sidecar *row) {
     return row->file ? PITH_OK : pithp_fail_memory(v->s, sizeof name);
 }
 
-static pith_status write_sidecar(saver *v) {
-    pithp_doc_sidecar *row = pithp_document_add(&v->d, sidecars);
-    if (!row)
-        return pithp_fail_memory(v->s, sizeof *row);
-    v->order = pithp_sidecar_layout(&v->d, (int32_t)(v->d.sidecars.count - 1),
-                                    &v->order_count, &v->header);
-    if (!v->order || v->header.failed)
-        return pithp_fail_memory(v->s, v->header.room);
-    if (v->order_count == 0) {
-        v->d.sidecars.count--;
-        return PITH_OK;
-    }
-    if (v->header.length > MOST_HEADER)
-        return pithp_fail(v->s, PITH_E_UNSUPPORTED, NULL,
-                          "the tree has too many leaves for a safetensors header; "
-                          "a larger inline_bytes puts them into the document");
-    pithp_writer_open(&v->sidecar, v->s->runtime, &v->place, row->bytes);
+/* The places of packed leaves are known when all is written. */
+static void state_places(saver *v, int32_t sidecar) {
+    const size_t length = v->header.length;
+    bool packed = false;
+    for (int64_t i = 0; i < v->order_count; i++)
+        packed |= v->d.leaves.rows[v->order[i]].packed;
+    if (!packed || v->sidecar.error)
+        return;
+    v->header.length = 0;
+    pithp_sidecar_header(&v->d, sidecar, v->order, v->order_count, length, &v->header);
+    if (!v->header.failed)
+        pithp_writer_put_first(&v->sidecar, v->header.bytes, v->header.length);
+}
+
+static pith_status write_leaves(saver *v, int32_t sidecar) {
+    size_t raw = v->header.length;
+    for (int64_t i = 0; i < v->order_count; i++)
+        if (!v->d.leaves.rows[v->order[i]].packed)
+            raw += v->d.leaves.rows[v->order[i]].bytes;
+    pithp_writer_open(&v->sidecar, v->s->runtime, &v->place, raw);
     pithp_writer_add(&v->sidecar, v->header.bytes, v->header.length);
     for (int64_t i = 0; i < v->order_count && !v->sidecar.error; i++) {
         const pith_status rc = write_leaf(v, v->order[i]);
         if (rc != PITH_OK)
             return rc;
     }
+    state_places(v, sidecar);
+    if (v->header.failed)
+        return pithp_fail_memory(v->s, v->header.room);
     pithp_writer_sync(&v->sidecar);
-    const pith_status rc = pithp_writer_status(v->s, &v->sidecar, v->place.shown);
-    return rc == PITH_OK ? name_sidecar(v, row) : rc;
+    return pithp_writer_status(v->s, &v->sidecar, v->place.shown);
+}
+
+static pith_status write_sidecar(saver *v) {
+    const int32_t sidecar = (int32_t)v->d.sidecars.count;
+    pith_status rc;
+    pithp_doc_sidecar *row = pithp_document_add(&v->d, sidecars);
+    if (!row)
+        return pithp_fail_memory(v->s, sizeof *row);
+    PITH_TRY(choose_packed(v, sidecar));
+    v->order = pithp_sidecar_layout(&v->d, sidecar, &v->order_count);
+    if (!v->order)
+        return pithp_fail_memory(v->s, (size_t)v->order_count * sizeof *v->order);
+    if (v->order_count == 0) {
+        v->d.sidecars.count--;
+        return PITH_OK;
+    }
+    pithp_sidecar_header(&v->d, sidecar, v->order, v->order_count, 0, &v->header);
+    if (v->header.failed)
+        return pithp_fail_memory(v->s, v->header.room);
+    if (v->header.length > MOST_HEADER)
+        return pithp_fail(v->s, PITH_E_UNSUPPORTED, NULL,
+                          "the tree has too many leaves for a safetensors header; "
+                          "a larger inline_bytes puts them into the document");
+    PITH_TRY(write_leaves(v, sidecar));
+    rc = name_sidecar(v, row);
+out:
+    return rc;
 }
 
 static pith_status write_document(saver *v) {
@@ -319,7 +414,7 @@ out:
 }
 
 /* Give back what was written, to write it once more. */
-static void start_again(saver *v) {
+static pith_status start_again(saver *v) {
     pithp_writer_close(&v->sidecar);
     pithp_release(v->s->runtime, v->order, (size_t)v->order_count * sizeof *v->order);
     v->order = NULL;
@@ -327,8 +422,14 @@ static void start_again(saver *v) {
     v->fresh = NULL;
     v->header.length = v->text.length = 0;
     v->d.sidecars.count = 0;
-    for (int64_t i = 0; i < v->d.leaves.count; i++)
-        v->d.leaves.rows[i].sidecar = 0;
+    for (int64_t i = 0; i < v->d.leaves.count; i++) {
+        pithp_doc_leaf *leaf = &v->d.leaves.rows[i];
+        leaf->sidecar = 0;
+        leaf->packed = false;
+        leaf->frames = NULL;
+        leaf->frame_count = 0;
+    }
+    return pithp_sidecar_name_tensors(&v->d) ? PITH_OK : pithp_fail_memory(v->s, 0);
 }
 
 static pith_status write_files(saver *v) {
@@ -359,7 +460,7 @@ pith_status pithp_saving_write(pithp_saving *v) {
         PITH_TRY(pithp_share(v->s, &v->d, v->arrays, &v->place, v->staging));
     rc = write_files(v);
     if (rc == PITH_OK && v->lost) {
-        start_again(v);
+        PITH_TRY(start_again(v));
         rc = write_files(v);
     }
 out:
@@ -408,6 +509,7 @@ void pithp_saving_end(pithp_saving *v) {
     pith_runtime *rt = v->s->runtime;
     pithp_writer_close(&v->sidecar);
     pithp_writer_close(&v->document);
+    pithp_packer_end(&v->packer, rt);
     pithp_text_end(&v->text);
     pithp_text_end(&v->header);
     pithp_release(rt, v->order, (size_t)v->order_count * sizeof *v->order);
@@ -425,10 +527,12 @@ bool pith_save(pith_scope *s,
     const pith_save_options *o = options ? options : &defaults;
     if (!pithp_enter(s) || pithp_tree_check(s, tree, "pith_save", "tree") != PITH_OK)
         return false;
-    if (!path || o->keep < 0 || (o->incremental && !o->keep)) {
+    if (!path || o->keep < 0 || (o->incremental && !o->keep) ||
+        o->compress > PITHP_PACK_LEVELS) {
         pithp_fail(s, PITH_E_ARG, NULL, "pith_save: %s",
-                   !path         ? "path is NULL"
-                   : o->keep < 0 ? "keep must not be negative"
+                   o->compress > PITHP_PACK_LEVELS ? "compress is a level of 19 at most"
+                   : !path                         ? "path is NULL"
+                   : o->keep < 0                   ? "keep must not be negative"
                                  : "incremental is for a series: keep must be positive");
         return false;
     }

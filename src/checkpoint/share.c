@@ -63,10 +63,16 @@ read_base(pith_scope *s, const pithp_place *series, pithp_document *base, bool *
 
 /* ---- The same leaves ---- */
 
-static int by_tensor(const void *a, const void *b, void *closure) {
+/* The name of a leaf's tensor without what tells that it is packed: in which form it lies
+ * does not matter. */
+static const char *name_of(const pithp_doc_leaf *leaf) {
+    return leaf->tensor + (leaf->packed ? strlen(PITHP_PACKED) : 0);
+}
+
+static int by_name(const void *a, const void *b, void *closure) {
     const pithp_document *d = closure;
-    return strcmp(d->leaves.rows[*(const int64_t *)a].tensor,
-                  d->leaves.rows[*(const int64_t *)b].tensor);
+    return strcmp(name_of(&d->leaves.rows[*(const int64_t *)a]),
+                  name_of(&d->leaves.rows[*(const int64_t *)b]));
 }
 
 static bool make_tables(share *h) {
@@ -82,7 +88,7 @@ static bool make_tables(share *h) {
     for (int64_t i = 0; i < base->leaves.count; i++)
         if (base->leaves.rows[i].in_sidecar)
             h->by_name[h->name_count++] = i;
-    qsort_r(h->by_name, (size_t)h->name_count, sizeof *h->by_name, by_tensor,
+    qsort_r(h->by_name, (size_t)h->name_count, sizeof *h->by_name, by_name,
             (void *)(uintptr_t)base);
     return true;
 }
@@ -101,7 +107,7 @@ static int64_t find(const share *h, const pithp_doc_leaf *leaf) {
         const int64_t middle = low + (high - low) / 2;
         const int64_t number = h->by_name[middle];
         const pithp_doc_leaf *other = &h->base->leaves.rows[number];
-        const int order = strcmp(leaf->tensor, other->tensor);
+        const int order = strcmp(name_of(leaf), name_of(other));
         if (order == 0)
             return other->dtype == leaf->dtype && other->shape.rank == leaf->shape.rank &&
                            memcmp(other->shape.extents, leaf->shape.extents,
@@ -169,6 +175,20 @@ static void choose_sidecars(share *h) {
     }
 }
 
+/* The leaf lies where one of the base does. */
+static bool move_in(share *h, pithp_doc_leaf *leaf, const pithp_doc_leaf *other) {
+    const size_t frames = (size_t)other->frame_count * sizeof *other->frames;
+    leaf->begin = other->begin;
+    leaf->end = other->end;
+    leaf->packed = other->packed;
+    leaf->tensor = pithp_document_text(h->d, other->tensor, strlen(other->tensor));
+    leaf->frame_count = other->frame_count;
+    leaf->frames = pithp_document_allocate(h->d, frames);
+    if (leaf->frames && frames)
+        memcpy(leaf->frames, other->frames, frames);
+    return leaf->tensor && leaf->frames;
+}
+
 /* The base's rows go on in their order, so that the same state gives the same document.
  */
 static pith_status take_over(share *h) {
@@ -193,8 +213,8 @@ static pith_status take_over(share *h) {
         if (sidecar < 0 || !h->used[sidecar])
             continue;
         leaf->sidecar = rows[sidecar];
-        leaf->begin = h->base->leaves.rows[h->found[i]].begin;
-        leaf->end = h->base->leaves.rows[h->found[i]].end;
+        if (!move_in(h, leaf, &h->base->leaves.rows[h->found[i]]))
+            return pithp_fail_memory(h->s, 0);
     }
     return PITH_OK;
 }

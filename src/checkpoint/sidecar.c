@@ -38,22 +38,29 @@ static int64_t *collect(const pithp_document *d, int32_t sidecar, int64_t *count
 
 /* ---- Writing ---- */
 
+/* Of an element; what is compressed comes behind all others. */
+static size_t stored_size(const pithp_doc_leaf *leaf) {
+    return leaf->packed ? 0 : pith_dtype_size(leaf->dtype);
+}
+
 static int by_size_and_name(const void *a, const void *b, void *closure) {
     const pithp_document *d = closure;
     const pithp_doc_leaf *x = &d->leaves.rows[*(const int64_t *)a];
     const pithp_doc_leaf *y = &d->leaves.rows[*(const int64_t *)b];
-    const size_t i = pith_dtype_size(x->dtype), j = pith_dtype_size(y->dtype);
+    const size_t i = stored_size(x), j = stored_size(y);
     return i != j ? (i < j ? 1 : -1) : strcmp(x->tensor, y->tensor);
 }
 
 /* Paths begin with '.' or '[', so the names of those that are too long collide with none.
  */
-static bool name_tensor(pithp_document *d, int64_t number) {
+bool pithp_sidecar_name_tensor(pithp_document *d, int64_t number) {
     pithp_doc_leaf *leaf = &d->leaves.rows[number];
     pithp_text t;
     pithp_text_begin(&t, d->rt);
-    if (!pithp_document_path(d, leaf->node, PITHP_TENSOR_NAME, &t) || t.length == 0) {
-        t.length = 0;
+    pithp_text_add(&t, leaf->packed ? PITHP_PACKED : "");
+    const size_t start = t.length;
+    if (!pithp_document_path(d, leaf->node, PITHP_TENSOR_NAME, &t) || t.length == start) {
+        t.length = start;
         pithp_text_print(&t, "leaf/%" PRId64, number);
     }
     leaf->tensor = t.failed ? NULL : pithp_document_text(d, t.bytes, t.length);
@@ -63,47 +70,68 @@ static bool name_tensor(pithp_document *d, int64_t number) {
 
 bool pithp_sidecar_name_tensors(pithp_document *d) {
     for (int64_t i = 0; i < d->leaves.count; i++)
-        if (d->leaves.rows[i].in_sidecar && !name_tensor(d, i))
+        if (d->leaves.rows[i].in_sidecar && !pithp_sidecar_name_tensor(d, i))
             return false;
     return true;
 }
 
+/* What is compressed is bytes under another name, which no path has. */
 static void print_tensor(pithp_text *t, const pithp_doc_leaf *leaf) {
     pithp_json_string(t, leaf->tensor);
-    pithp_text_print(t, ":{\"dtype\":\"%s\",\"shape\":[", tensor_dtype(leaf->dtype));
-    for (int32_t i = 0; i < leaf->shape.rank; i++)
-        pithp_text_print(t, "%s%" PRId64, i ? "," : "", leaf->shape.extents[i]);
+    pithp_text_print(t, ":{\"dtype\":\"%s\",\"shape\":[",
+                     leaf->packed ? "U8" : tensor_dtype(leaf->dtype));
+    if (leaf->packed) {
+        pithp_text_print(t, "%zu", leaf->end - leaf->begin);
+    } else {
+        for (int32_t i = 0; i < leaf->shape.rank; i++)
+            pithp_text_print(t, "%s%" PRId64, i ? "," : "", leaf->shape.extents[i]);
+    }
     pithp_text_print(t, "],\"data_offsets\":[%zu,%zu]}", leaf->begin, leaf->end);
 }
 
-int64_t *pithp_sidecar_layout(pithp_document *d,
-                              int32_t sidecar,
-                              int64_t *count,
-                              pithp_text *header) {
+static size_t stored_bytes(const pithp_doc_leaf *leaf) {
+    if (!leaf->packed)
+        return leaf->bytes;
+    if (leaf->frames)
+        return leaf->frames[leaf->frame_count - 1].begin +
+               leaf->frames[leaf->frame_count - 1].bytes;
+    return (leaf->bytes / PITHP_CHUNK_BYTES + 1) * PITHP_PACK_MOST;
+}
+
+int64_t *pithp_sidecar_layout(const pithp_document *d, int32_t sidecar, int64_t *count) {
     int64_t *order = collect(d, sidecar, count);
-    if (!order)
-        return NULL;
-    qsort_r(order, (size_t)*count, sizeof *order, by_size_and_name, d);
+    if (order)
+        qsort_r(order, (size_t)*count, sizeof *order, by_size_and_name,
+                (void *)(uintptr_t)d);
+    return order;
+}
+
+void pithp_sidecar_header(pithp_document *d,
+                          int32_t sidecar,
+                          const int64_t *order,
+                          int64_t count,
+                          size_t least,
+                          pithp_text *header) {
     size_t at = 0;
     pithp_text_add_n(header, "\0\0\0\0\0\0\0\0", 8);
     pithp_text_print(header, "{\"__metadata__\":{\"format\":\"pith\",\"version\":\"%d\"}",
                      PITHP_CHECKPOINT_FORMAT);
-    for (int64_t i = 0; i < *count; i++) {
+    for (int64_t i = 0; i < count; i++) {
         pithp_doc_leaf *leaf = &d->leaves.rows[order[i]];
         leaf->begin = at;
-        leaf->end = at += leaf->bytes;
+        leaf->end = at += stored_bytes(leaf);
         pithp_text_add(header, ",");
         print_tensor(header, leaf);
     }
     pithp_text_add(header, "}");
-    while (header->length % PITHP_DATA_ALIGNMENT && !header->failed)
+    while ((header->length % PITHP_DATA_ALIGNMENT || header->length < least) &&
+           !header->failed)
         pithp_text_add_n(header, " ", 1);
     const uint64_t length = header->length - 8;
     if (!header->failed)
         memcpy(header->bytes, &length, sizeof length);
     d->sidecars.rows[sidecar].data = header->length;
     d->sidecars.rows[sidecar].bytes = header->length + at;
-    return order;
 }
 
 pithp_digest pithp_sidecar_digest(const pithp_document *d,
@@ -114,8 +142,12 @@ pithp_digest pithp_sidecar_digest(const pithp_document *d,
     pithp_hasher h;
     pithp_hasher_begin(&h);
     pithp_hasher_add(&h, header, header_bytes);
-    for (int64_t i = 0; i < count; i++)
-        pithp_hasher_add(&h, &d->leaves.rows[order[i]].digest, sizeof(pithp_digest));
+    for (int64_t i = 0; i < count; i++) {
+        const pithp_doc_leaf *leaf = &d->leaves.rows[order[i]];
+        pithp_hasher_add(&h, &leaf->digest, sizeof leaf->digest);
+        for (int64_t k = 0; k < leaf->frame_count; k++)
+            pithp_hasher_add(&h, &leaf->frames[k].digest, sizeof(pithp_digest));
+    }
     return pithp_hasher_end(&h);
 }
 

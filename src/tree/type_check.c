@@ -17,6 +17,9 @@ static void check_leaf(pith_type *t, const pithp_field *f) {
              !pithp_dtype_encode(f->leaf.dtype, d->options.fill, &element))
         pithp_type_refuse(t, d->name, "the fill %g is not exact in %s", d->options.fill,
                           pith_dtype_name(f->leaf.dtype));
+    else if (d->options.compress > 19)
+        pithp_type_refuse(t, d->name, ".compress is a level from 1 to 19, got %d",
+                          d->options.compress);
 }
 
 static size_t static_size(pith_static_kind kind) {

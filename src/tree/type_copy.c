@@ -80,7 +80,8 @@ static bool same_field(const pith_field *a, const pith_field *b) {
            same_number(a->options.fill, b->options.fill) &&
            same_number(a->options.initial, b->options.initial) &&
            same_text(a->options.initial_text, b->options.initial_text) &&
-           a->options.optional == b->options.optional;
+           a->options.optional == b->options.optional &&
+           a->options.compress == b->options.compress;
 }
 
 int32_t pithp_type_difference(const pith_type *t, const pith_type_spec *spec) {

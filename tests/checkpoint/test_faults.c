@@ -51,6 +51,11 @@ static bool strikes(const char *name) {
         return strikes(#name) ? failure : __real_##name arguments;                       \
     }
 
+WRAP(ssize_t,
+     pwrite,
+     -1,
+     (int fd, const void *from, size_t n, off_t at),
+     (fd, from, n, at))
 WRAP(int, fsync, -1, (int fd), (fd))
 WRAP(int, renameat, -1, (int a, const char *x, int b, const char *y), (a, x, b, y))
 WRAP(int,
@@ -217,7 +222,7 @@ Test(faults, that_last_leave_the_old_or_the_new_checkpoint) {
 }
 
 Test(faults, that_interrupt_are_tried_again) {
-    static const char *const calls[] = {"write", "fsync", "fallocate"};
+    static const char *const calls[] = {"write", "fsync", "fallocate", "pwrite"};
     ct_begin();
     save_state(1, true);
     int interrupted = 0, n = 0;
@@ -226,7 +231,8 @@ Test(faults, that_interrupt_are_tried_again) {
         pith_scope *s = pith_scope_open(rt);
         const Sim *next = state(s, 2, true);
         arm(FAIL, ++n, EINTR);
-        const bool saved = pith_save(s, next, "a.json", NULL);
+        const bool saved =
+            pith_save(s, next, "a.json", &(pith_save_options){.compress = 1});
         done = shim.calls < n;
         shim.kind = NO_FAULT;
         for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
@@ -300,12 +306,14 @@ Test(faults, that_kill_leave_the_old_or_the_new_checkpoint, .timeout = 120) {
  * ---- */
 
 static const pith_save_options plain = {.keep = 3},
-                               incremental = {.keep = 3, .incremental = true};
+                               incremental = {.keep = 3, .incremental = true},
+                               compress = {.keep = 3, .incremental = true, .compress = 1};
 
 /* Positions change from member to member, neighbours do not. */
 static const Sim *member(pith_scope *s, int seed) {
-    Sim sim = *state(s, 1, true);
-    sim.atoms = state(s, seed, true)->atoms;
+    enum { ATOMS = 12000 }; /* more than a buffer of the writer */
+    Sim sim = *make_sim(s, ATOMS, 1);
+    sim.atoms = make_sim(s, ATOMS, seed)->atoms;
     sim.energy = pith_f64(s, seed);
     return pith_freeze(s, Sim, &sim);
 }
@@ -376,6 +384,13 @@ Test(faults, of_an_incremental_series_strike_no_member_but_the_new_one, .timeout
     strike_series(FAIL, EIO, &incremental);
     strike_series(FAIL, ENOSPC, &incremental);
     strike_series(FAIL_FROM, EROFS, &incremental);
+    ct_end();
+}
+
+Test(faults, of_a_compressed_series_strike_no_member_but_the_new_one, .timeout = 240) {
+    ct_begin();
+    strike_series(KILL, 0, &compress);
+    strike_series(FAIL, EIO, &compress);
     ct_end();
 }
 

@@ -2,6 +2,8 @@
  * older ones go, and how many files one depends on is bounded. */
 #include "checkpoint_test.h"
 
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 enum { N = 4000, LEAVES = 12 };
@@ -204,6 +206,27 @@ Test(incremental, hashes_an_array_once) {
         pith_scope_close(inner);
         pt_ok(s, newest_holds(values));
     }
+    end();
+}
+
+/* What a save that failed saw of an array is not all of it. */
+Test(incremental, knows_nothing_of_what_it_did_not_see) {
+    begin();
+    const pith_array *large = pith_full(s, PITH_F64, PITH_SHAPE(1 << 19), 3);
+    signal(SIGXFSZ, SIG_IGN);
+    const struct rlimit most = {4000, RLIM_INFINITY},
+                        all = {RLIM_INFINITY, RLIM_INFINITY};
+    cr_assert(setrlimit(RLIMIT_FSIZE, &most) == 0);
+    pt_fails(PITH_E_IO, s, save(large, 2));
+    cr_assert(setrlimit(RLIMIT_FSIZE, &all) == 0);
+    pt_says("File too large");
+    cr_assert(ct_count_files() == 0);
+    struct stat before, now;
+    pt_ok(s, save(large, 2));
+    cr_assert(stat(ct_find(".safetensors"), &before) == 0);
+    pt_ok(s, save(large, 2));
+    cr_assert(stat(ct_find(".safetensors"), &now) == 0);
+    cr_assert(before.st_ino == now.st_ino, "it was written again");
     end();
 }
 

@@ -12,7 +12,7 @@ static pith_status scenario(const pith_open_options *options) {
                                 {".cell.x", ".timestep"}, {".extra", ".gone"}),
         .extra = true};
     const pith_save_options save = {.metadata = PITH_METADATA({"a", "b"})};
-    const pith_save_options series = {.keep = 1};
+    const pith_save_options series = {.keep = 1, .incremental = true, .compress = 1};
     const pith_load_options newest = {.newest = true};
     const pith_save_options background = {.background = true};
     pith_leaf_statistics statistics;
@@ -30,6 +30,7 @@ static pith_status scenario(const pith_open_options *options) {
         pt_again(s, pith_save(s, sim, "a.json", &save));
         pt_again(s, (again = pith_load(s, Sim, "a.json"), !pith_failed(s)));
         pt_again(s, pith_save(s, sim, "b.json", &series));
+        pt_again(s, pith_save(s, sim, "b.json", &series)); /* shares with the first */
         pt_again(s, pith_load_as(s, NULL, "b.json", &newest) != NULL);
         pt_again(s, pith_load_as(s, NULL, "a.json", &adapted) != NULL);
         pt_again(s, pith_save(s, sim, "c.json", &background));

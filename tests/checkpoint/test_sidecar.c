@@ -102,6 +102,12 @@ Test(sidecar, keeps_the_rules_of_safetensors) {
         chain = pith_list_make(s, PITH_ITEMS(chain, pith_f64(s, i)));
     pt_ok(s, pith_save(s, chain, "a.json", &options));
     cr_assert(check_rules(ct_find(".safetensors")) == 601);
+    const pith_save_options compress = {.inline_bytes = -1, .compress = 1};
+    const void *items[] = {make_sim(s, 1000, 3), pith_zeros(s, PITH_F64, PITH_SHAPE(999)),
+                           pith_zeros(s, PITH_I16, PITH_SHAPE(0)), every_dtype(s)};
+    pt_ok(s, pith_save(s, pith_list_make(s, 4, items), "a.json", &compress));
+    cr_assert(check_rules(ct_find(".safetensors")) ==
+              3 + 2 + 3 * (PITH_DTYPE_COUNT - 1) + 2);
     pith_scope_close(s);
     pt_close(rt);
     ct_end();

@@ -9,7 +9,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 mkdir "$work/include"
-for header in jansson.h xxhash.h sleef.h; do
+for header in jansson.h xxhash.h zstd.h sleef.h; do
     echo "#include <$header>" | "$cc" -M -x c - | tr ' ' '\n' | grep "/${header%.h}" | while read -r file; do
         ln -sf "$file" "$work/include/"
     done
