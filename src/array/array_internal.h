@@ -78,6 +78,15 @@ pith_status pithp_arrays_make(pith_scope *s,
  * array). */
 pith_array *
 pithp_array_view(pith_scope *s, const pith_spec *spec, pithp_buffer *buffer, void *data);
+/* What pith_slice_array would make and how its elements move there from a's; move->to is
+ * left open. */
+struct pithp_move;
+pith_status pithp_slice_plan(pith_scope *s,
+                             const pith_array *a,
+                             int count,
+                             const pith_slice *slices,
+                             const pith_spec **spec,
+                             struct pithp_move *move);
 /* Give back an array that s owns. */
 void pithp_array_drop(pith_scope *s, const pith_array *a);
 /* The elements to the host; waits. */

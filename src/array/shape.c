@@ -1,5 +1,6 @@
 /* Shape operations. Those that leave the elements where they are share the data. */
 #include "array/array_internal.h"
+#include "program/move.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -217,30 +218,67 @@ static const pith_array *sliced(pith_scope *s, const pith_array *a, const picked
     return pithp_bind(s, PITHP_OP_SLICE, 1, &a, &params);
 }
 
+static pith_status read_slices(pith_scope *s,
+                               const pith_array *a,
+                               int count,
+                               const pith_slice *slices,
+                               picked *picks) {
+    const pith_status rc = pithp_array_check(s, a, "pith_slice_array", "a");
+    if (rc != PITH_OK)
+        return rc;
+    const pith_spec *from = pithp_array_spec(a);
+    if (count < 0 || count > from->rank || (count > 0 && !slices)) {
+        return pithp_fail(s, PITH_E_ARG, NULL,
+                          "pith_slice_array: %d slices%s of an array of rank %d", count,
+                          count > 0 && !slices ? " at NULL" : "", from->rank);
+    }
+    for (int d = 0; d < from->rank; d++) {
+        const pith_slice slice = d < count ? slices[d] : PITH_WHOLE;
+        if (slice.step == 0 || slice.step == INT64_MIN) {
+            return pithp_fail(s, PITH_E_ARG, NULL,
+                              "pith_slice_array: step %lld along axis %d",
+                              (long long)slice.step, d);
+        }
+        picks[d] = pick(slice, from->shape[d]);
+    }
+    return PITH_OK;
+}
+
 const pith_array *pith_slice_array(pith_scope *s,
                                    const pith_array *a,
                                    int count,
                                    const pith_slice *slices) {
-    if (!pithp_enter(s) || pithp_array_check(s, a, "pith_slice_array", "a") != PITH_OK)
-        return NULL;
-    const pith_spec *from = pithp_array_spec(a);
-    if (count < 0 || count > from->rank || (count > 0 && !slices)) {
-        pithp_fail(s, PITH_E_ARG, NULL,
-                   "pith_slice_array: %d slices%s of an array of rank %d", count,
-                   count > 0 && !slices ? " at NULL" : "", from->rank);
-        return NULL;
-    }
     picked picks[PITH_MAX_RANK];
-    for (int d = 0; d < from->rank; d++) {
-        const pith_slice slice = d < count ? slices[d] : PITH_WHOLE;
-        if (slice.step == 0 || slice.step == INT64_MIN) {
-            pithp_fail(s, PITH_E_ARG, NULL, "pith_slice_array: step %lld along axis %d",
-                       (long long)slice.step, d);
-            return NULL;
-        }
-        picks[d] = pick(slice, from->shape[d]);
-    }
+    if (!pithp_enter(s) || read_slices(s, a, count, slices, picks) != PITH_OK)
+        return NULL;
     return sliced(s, a, picks);
+}
+
+pith_status pithp_slice_plan(pith_scope *s,
+                             const pith_array *a,
+                             int count,
+                             const pith_slice *slices,
+                             const pith_spec **spec,
+                             pithp_move *move) {
+    picked picks[PITH_MAX_RANK];
+    int64_t stride[PITH_MAX_RANK];
+    const pith_status rc = read_slices(s, a, count, slices, picks);
+    if (rc != PITH_OK)
+        return rc;
+    const pith_spec *from = pithp_array_spec(a);
+    *move = (pithp_move){.from = a->data,
+                         .size = (int32_t)pith_dtype_size(from->dtype),
+                         .rank = from->rank};
+    pithp_c_strides(from->rank, from->shape, move->size, stride);
+    for (int d = 0; d < from->rank; d++) {
+        const picked p = picks[d];
+        move->shape[d] = p.count;
+        move->from += p.count ? p.start * stride[d] : 0;
+        move->from_stride[d] = p.count > 1 ? p.step * stride[d] : stride[d];
+    }
+    pithp_c_strides(from->rank, move->shape, move->size, move->to_stride);
+    *spec = pithp_spec(s, from->dtype, from->rank, move->shape);
+    return *spec ? PITH_OK : s->error.code;
 }
 
 const pith_array *

@@ -1,5 +1,9 @@
-/* The same part of every leaf of one tree: slices, splits, takes. */
+/* The same part of every leaf of one tree: slices, splits, takes. The leaves of a slice
+ * are made together, and all their elements move in one launch. */
+#include "program/move.h"
 #include "tree/tree_internal.h"
+
+#include <string.h>
 
 typedef const pith_array *(*leaf_operation)(pith_scope *s,
                                             const pith_array *leaf,
@@ -29,17 +33,123 @@ static const void *each_leaf(pith_scope *s,
     return made;
 }
 
-/* ---- Slices and takes ---- */
+/* ---- Slices ---- */
+
+/* Which slices of a leaf are wanted: how many axes from the first on. */
+typedef pith_status (*leaf_slices)(pith_scope *s,
+                                   const pith_array *leaf,
+                                   const void *closure,
+                                   int *count,
+                                   pith_slice slices[PITH_MAX_RANK]);
+
+/* What the leaves of a tree become: those that stay whole stay the arrays they are. */
+typedef struct cutting {
+    pith_scope *s;
+    pithp_flat flat;
+    int64_t count;           /* leaves that are cut */
+    int64_t *leaf;           /* which they are; each list has room for all leaves */
+    pithp_move *moves;       /* how their elements move */
+    const pith_spec **specs; /* of what is made */
+    const pith_array **made;
+} cutting;
+
+static bool is_whole(const pith_array *leaf, const pith_spec *spec, const pithp_move *m) {
+    return spec == pithp_array_spec(leaf) &&
+           memcmp(m->from_stride, m->to_stride, (size_t)m->rank * sizeof *m->to_stride) ==
+               0;
+}
+
+static pith_status plan_cuts(cutting *c, leaf_slices choose, const void *closure) {
+    const pithp_structure *t = &c->flat.structure;
+    for (int64_t i = 0; i < t->item_count; i++) {
+        const pith_array *leaf = c->flat.items[i];
+        pith_slice slices[PITH_MAX_RANK];
+        int count = 0;
+        pithp_move *move = &c->moves[c->count];
+        const pith_spec **spec = &c->specs[c->count];
+        pith_status rc = choose(c->s, leaf, closure, &count, slices);
+        if (rc == PITH_OK)
+            rc = pithp_slice_plan(c->s, leaf, count, slices, spec, move);
+        if (rc != PITH_OK) {
+            pithp_item_prefix(c->s, t, i);
+            return rc;
+        }
+        if (!is_whole(leaf, *spec, move))
+            c->leaf[c->count++] = i;
+    }
+    return PITH_OK;
+}
+
+static pith_status move_cuts(const cutting *c) {
+    pithp_pieces pieces;
+    pith_status rc = pithp_pieces_begin(c->s, &pieces, c->count);
+    if (rc != PITH_OK)
+        return rc;
+    for (int64_t k = 0; k < c->count && rc == PITH_OK; k++) {
+        c->moves[k].to = c->made[k]->data;
+        rc = pithp_pieces_add_move(&pieces, "slice", &c->moves[k]);
+    }
+    if (rc == PITH_OK)
+        rc = pithp_pieces_run(&pieces, "slice");
+    pithp_pieces_end(&pieces);
+    return rc;
+}
+
+static const void *make_cuts(cutting *c, const void *tree) {
+    if (pithp_arrays_make(c->s, c->count, c->specs, c->made) != PITH_OK)
+        return NULL;
+    const void *built = NULL;
+    if (move_cuts(c) == PITH_OK) {
+        for (int64_t k = 0; k < c->count; k++)
+            c->flat.items[c->leaf[k]] = c->made[k];
+        built =
+            pithp_build(c->s, &c->flat.structure, pithp_owner_of(tree), c->flat.items);
+    }
+    for (int64_t k = 0; !built && k < c->count; k++)
+        pithp_array_drop(c->s, c->made[k]);
+    return built;
+}
+
+/* The tree with every leaf cut as `choose` says. */
+static const void *
+cut_leaves(pith_scope *s, const void *tree, leaf_slices choose, const void *closure) {
+    cutting c = {.s = s};
+    if (pithp_flat_make(s, &c.flat, tree, NULL, NULL) != PITH_OK)
+        return NULL;
+    const size_t room = (size_t)c.flat.structure.item_count,
+                 bytes = room * (sizeof *c.moves + sizeof *c.leaf + 2 * sizeof(void *));
+    const void *built = NULL;
+    c.moves = pithp_scratch_allocate(s->runtime, bytes);
+    if (c.moves || room == 0) {
+        c.leaf = (int64_t *)(void *)(c.moves + room);
+        c.specs = (const pith_spec **)(void *)(c.leaf + room);
+        c.made = (const pith_array **)(void *)(c.specs + room);
+        if (plan_cuts(&c, choose, closure) == PITH_OK)
+            built = make_cuts(&c, tree);
+    } else {
+        pithp_fail_memory(s, bytes);
+    }
+    pithp_scratch_release(s->runtime, c.moves, bytes);
+    pithp_flat_end(&c.flat);
+    return built;
+}
 
 typedef struct slicing {
     int count;
     const pith_slice *slices;
 } slicing;
 
-static const pith_array *
-slice_leaf(pith_scope *s, const pith_array *leaf, const void *closure) {
+static pith_status same_slices(pith_scope *s,
+                               const pith_array *leaf,
+                               const void *closure,
+                               int *count,
+                               pith_slice slices[PITH_MAX_RANK]) {
     const slicing *c = closure;
-    return pith_slice_array(s, leaf, c->count, c->slices);
+    (void)s, (void)leaf;
+    *count = c->count;
+    if (c->count && c->count <= PITH_MAX_RANK)
+        memcpy(slices, c->slices, (size_t)c->count * sizeof *slices);
+    return PITH_OK;
 }
 
 const void *
@@ -53,9 +163,11 @@ pith_tree_slice(pith_scope *s, const void *tree, int count, const pith_slice *sl
         pithp_fail(s, PITH_E_ARG, NULL, "pith_tree_slice: %s",
                    count < 0 ? "the count is negative" : "slices is NULL");
     else
-        made = each_leaf(s, tree, slice_leaf, &c);
+        made = cut_leaves(s, tree, same_slices, &c);
     return made ? made : pithp_nil_for(tree);
 }
+
+/* ---- Takes ---- */
 
 typedef struct taking {
     const pith_array *index;
@@ -90,35 +202,38 @@ typedef struct splitting {
     const char *function;
 } splitting;
 
-static const pith_array *
-part_of_leaf(pith_scope *s, const pith_array *leaf, const void *closure) {
+static pith_status part_of_leaf(pith_scope *s,
+                                const pith_array *leaf,
+                                const void *closure,
+                                int *count,
+                                pith_slice slices[PITH_MAX_RANK]) {
     const splitting *c = closure;
-    pith_slice slices[PITH_MAX_RANK];
-    if (!pithp_enter(s) || pithp_array_check(s, leaf, c->function, "leaf") != PITH_OK)
-        return NULL;
+    const pith_status rc = pithp_array_check(s, leaf, c->function, "leaf");
+    if (rc != PITH_OK)
+        return rc;
     const pith_spec *spec = pithp_array_spec(leaf);
     const int axis = pithp_axis(s, c->function, c->axis, spec->rank);
     if (axis < 0)
-        return NULL;
+        return s->error.code;
     for (int d = 0; d < axis; d++)
         slices[d] = PITH_WHOLE;
     pith_slice *along = &slices[axis];
     *along = PITH_WHOLE;
+    *count = axis + 1;
     if (c->places) {
         if (c->part > 0)
             along->start = c->places[c->part - 1];
         if (c->part < c->parts - 1)
             along->limit = c->places[c->part];
     } else if (spec->shape[axis] % c->parts) {
-        pithp_fail(s, PITH_E_SHAPE, NULL,
-                   "%s: %lld along axis %d are no %lld equal parts", c->function,
-                   (long long)spec->shape[axis], c->axis, (long long)c->parts);
-        return NULL;
+        return pithp_fail(s, PITH_E_SHAPE, NULL,
+                          "%s: %lld along axis %d are no %lld equal parts", c->function,
+                          (long long)spec->shape[axis], c->axis, (long long)c->parts);
     } else {
         along->start = spec->shape[axis] / c->parts * c->part;
         along->limit = spec->shape[axis] / c->parts * (c->part + 1);
     }
-    return pith_slice_array(pithp_on_behalf(s), leaf, axis + 1, slices);
+    return PITH_OK;
 }
 
 static const void *const *split(pith_scope *s, const void *tree, splitting *c) {
@@ -131,7 +246,7 @@ static const void *const *split(pith_scope *s, const void *tree, splitting *c) {
     }
     const void **made = pithp_scope_allocate(s, bytes);
     for (c->part = 0; made && c->part < c->parts; c->part++) {
-        made[c->part] = each_leaf(s, tree, part_of_leaf, c);
+        made[c->part] = cut_leaves(s, tree, part_of_leaf, c);
         if (!made[c->part])
             return NULL;
     }
