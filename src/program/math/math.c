@@ -1,7 +1,9 @@
 /* The scalar forms of the functions in math.def: SLEEF's deterministic ones, with FMA
- * where the processor has it, mended where SLEEF gives infinity for a finite result. The
+ * where the processor has it, mended where SLEEF gives infinity for a finite result, and
+ * our own. The
  * vector forms of math_simd.c agree with these bit for bit. */
 #include "program/emit/prologue_host.h"
+#include "program/math/own.h"
 
 #define SLEEF_(name, type, bound, family, target)                                        \
     Sleef_##family##_##name##type##_##bound##target
@@ -124,9 +126,18 @@ static f64 mend_pow(f64 x, f64 y, f64 infinite) {
     f64 pith_math_##name##_f64(f64 x) {                                                  \
         return m_abs(x) > limit64 ? mend_##name(x) : CALL(sleef, d1, bound, x);          \
     }
+#define PITHP_MATH1_OWN(name, bound)                                                     \
+    f32 pith_math_##name##_f32(f32 x) {                                                  \
+        return own_##name##_f32(x);                                                      \
+    }                                                                                    \
+    f64 pith_math_##name##_f64(f64 x) {                                                  \
+        return own_##name##_f64(x);                                                      \
+    }
 #define PITHP_MATH2_MENDED(name, sleef, bound)                                           \
     DECLARE2_ALL(sleef, bound)                                                           \
     f32 pith_math_##name##_f32(f32 x, f32 y) {                                           \
+        if (own_##name##_takes(x, y))                                                    \
+            return own_##name##_f32(x, y);                                               \
         const f32 z = CALL(sleef, f1, bound, x, y);                                      \
         return m_abs(z) > 0x1.fffffep127f ? (f32)pith_math_##name##_f64((f64)x, (f64)y)  \
                                           : z;                                           \

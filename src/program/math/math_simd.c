@@ -5,8 +5,10 @@
  * better. */
 #define M_SCALAR_MATH /* or the loops over lanes below would call themselves */
 #include "program/emit/prologue_host.h"
+#include "program/math/own.h"
 
 #include <immintrin.h>
+#include <string.h>
 
 /* A vector of `lanes` numbers from SLEEF's vectors of that or twice the size. */
 #define UNARY(vector, isa, lanes, name, type, call, mend)                                \
@@ -26,13 +28,45 @@
         return y;                                                                        \
     }
 
+/* Own functions, lane by lane in loops that gcc vectorises. */
+#define OWN1(vector, isa, lanes, name, type)                                             \
+    vector unary_##isa##_##name##_##type(vector x) __asm__(                              \
+        "_ZGV" #isa "N" #lanes "v_pith_math_" #name "_" #type);                          \
+    vector unary_##isa##_##name##_##type(vector x) {                                     \
+        type a[lanes];                                                                   \
+        memcpy(a, &x, sizeof a);                                                         \
+        _Pragma("omp simd") for (int i = 0; i < lanes; i++) a[i] =                       \
+            own_##name##_##type(a[i]);                                                   \
+        memcpy(&x, a, sizeof x);                                                         \
+        return x;                                                                        \
+    }
+/* f32 of two arguments: lanes that are not for it take the scalar form. */
+#define OWN2(vector, isa, lanes, name)                                                   \
+    vector binary_##isa##_##name##_f32(vector x, vector z) __asm__(                      \
+        "_ZGV" #isa "N" #lanes "vv_pith_math_" #name "_f32");                            \
+    vector binary_##isa##_##name##_f32(vector x, vector z) {                             \
+        f32 a[lanes], b[lanes], c[lanes];                                                \
+        i32 takes = 1;                                                                   \
+        memcpy(a, &x, sizeof a);                                                         \
+        memcpy(b, &z, sizeof b);                                                         \
+        _Pragma("omp simd reduction(& : takes)") for (int i = 0; i < lanes; i++) {       \
+            c[i] = own_##name##_f32(a[i], b[i]);                                         \
+            takes &= own_##name##_takes(a[i], b[i]);                                     \
+        }                                                                                \
+        if (__builtin_expect(!takes, 0))                                                 \
+            for (int i = 0; i < lanes; i++)                                              \
+                if (!own_##name##_takes(a[i], b[i]))                                     \
+                    c[i] = pith_math_##name##_f32(a[i], b[i]);                           \
+        memcpy(&x, c, sizeof x);                                                         \
+        return x;                                                                        \
+    }
+
 /* Recompute y where |value| is beyond the limit. */
 #define MEND(lanes, type, value, limit, scalar)                                          \
     if (__builtin_expect(BEYOND_##type##lanes(value, limit), 0))                         \
         for (int i = 0; i < lanes; i++)                                                  \
     y[i] = m_abs((value)[i]) > limit ? scalar : y[i]
 
-#define GREATEST_f32 0x1.fffffep127f
 #define GREATEST_f64 0x1.fffffffffffffp1023
 
 #ifdef __AVX512F__
@@ -49,13 +83,18 @@
               mend32(16, name))                                                          \
         UNARY(__m512d, e, 8, name, f64, (Sleef_finz_##sleef##d8_##bound##avx512f(x)),    \
               mend64(8, name))
-#    define FORMS2(name, sleef, bound, mend32, mend64)                                   \
+#    define FORMS2_F32(name, sleef, bound)                                               \
         extern __m512 Sleef_finz_##sleef##f16_##bound##avx512f(__m512, __m512);          \
-        extern __m512d Sleef_finz_##sleef##d8_##bound##avx512f(__m512d, __m512d);        \
         BINARY(__m512, e, 16, name, f32,                                                 \
-               (Sleef_finz_##sleef##f16_##bound##avx512f(x, z)), mend32(16, name))       \
+               (Sleef_finz_##sleef##f16_##bound##avx512f(x, z)), (void)0)
+#    define FORMS2_F64(name, sleef, bound, mend64)                                       \
+        extern __m512d Sleef_finz_##sleef##d8_##bound##avx512f(__m512d, __m512d);        \
         BINARY(__m512d, e, 8, name, f64,                                                 \
                (Sleef_finz_##sleef##d8_##bound##avx512f(x, z)), mend64(8, name))
+#    define OWN_FORMS1(name)                                                             \
+        OWN1(__m512, e, 16, name, f32)                                                   \
+        OWN1(__m512d, e, 8, name, f64)
+#    define OWN_FORMS2(name) OWN2(__m512, e, 16, name)
 
 #else
 
@@ -90,23 +129,35 @@
               LOW32(Sleef_finz_##sleef##f8_##bound##avx2(WIDE32(x))), mend32(4, name))   \
         UNARY(__m128d, b, 2, name, f64,                                                  \
               LOW64(Sleef_finz_##sleef##d4_##bound##avx2(WIDE64(x))), mend64(2, name))
-#    define FORMS2(name, sleef, bound, mend32, mend64)                                   \
+#    define FORMS2_F32(name, sleef, bound)                                               \
         extern __m256 Sleef_finz_##sleef##f8_##bound##avx2(__m256, __m256);              \
-        extern __m256d Sleef_finz_##sleef##d4_##bound##avx2(__m256d, __m256d);           \
         BINARY(__m256, d, 8, name, f32, (Sleef_finz_##sleef##f8_##bound##avx2(x, z)),    \
-               mend32(8, name))                                                          \
-        BINARY(__m256d, d, 4, name, f64, (Sleef_finz_##sleef##d4_##bound##avx2(x, z)),   \
-               mend64(4, name))                                                          \
+               (void)0)                                                                  \
         BINARY(__m256, c, 8, name, f32, (Sleef_finz_##sleef##f8_##bound##avx2(x, z)),    \
-               mend32(8, name))                                                          \
-        BINARY(__m256d, c, 4, name, f64, (Sleef_finz_##sleef##d4_##bound##avx2(x, z)),   \
-               mend64(4, name))                                                          \
+               (void)0)                                                                  \
         BINARY(__m128, b, 4, name, f32,                                                  \
                LOW32(Sleef_finz_##sleef##f8_##bound##avx2(WIDE32(x), WIDE32(z))),        \
-               mend32(4, name))                                                          \
+               (void)0)
+#    define FORMS2_F64(name, sleef, bound, mend64)                                       \
+        extern __m256d Sleef_finz_##sleef##d4_##bound##avx2(__m256d, __m256d);           \
+        BINARY(__m256d, d, 4, name, f64, (Sleef_finz_##sleef##d4_##bound##avx2(x, z)),   \
+               mend64(4, name))                                                          \
+        BINARY(__m256d, c, 4, name, f64, (Sleef_finz_##sleef##d4_##bound##avx2(x, z)),   \
+               mend64(4, name))                                                          \
         BINARY(__m128d, b, 2, name, f64,                                                 \
                LOW64(Sleef_finz_##sleef##d4_##bound##avx2(WIDE64(x), WIDE64(z))),        \
                mend64(2, name))
+#    define OWN_FORMS1(name)                                                             \
+        OWN1(__m256, d, 8, name, f32)                                                    \
+        OWN1(__m256d, d, 4, name, f64)                                                   \
+        OWN1(__m256, c, 8, name, f32)                                                    \
+        OWN1(__m256d, c, 4, name, f64)                                                   \
+        OWN1(__m128, b, 4, name, f32)                                                    \
+        OWN1(__m128d, b, 2, name, f64)
+#    define OWN_FORMS2(name)                                                             \
+        OWN2(__m256, d, 8, name)                                                         \
+        OWN2(__m256, c, 8, name)                                                         \
+        OWN2(__m128, b, 4, name)
 
 #endif
 
@@ -115,17 +166,19 @@
     MEND(lanes, f32, x, limit32_##name, pith_math_##name##_f32(x[i]))
 #define MEND_ARGUMENT64(lanes, name)                                                     \
     MEND(lanes, f64, x, limit64_##name, pith_math_##name##_f64(x[i]))
-#define MEND_RESULT32(lanes, name)                                                       \
-    MEND(lanes, f32, y, GREATEST_f32, pith_math_##name##_f32(x[i], z[i]))
 #define MEND_RESULT64(lanes, name)                                                       \
     MEND(lanes, f64, y, GREATEST_f64, pith_math_##name##_f64(x[i], z[i]))
 
 #define PITHP_MATH1(name, sleef, bound) FORMS1(name, sleef, bound, NO_MEND, NO_MEND)
-#define PITHP_MATH2(name, sleef, bound) FORMS2(name, sleef, bound, NO_MEND, NO_MEND)
+#define PITHP_MATH1_OWN(name, bound)    OWN_FORMS1(name)
+#define PITHP_MATH2(name, sleef, bound)                                                  \
+    FORMS2_F32(name, sleef, bound)                                                       \
+    FORMS2_F64(name, sleef, bound, NO_MEND)
 #define PITHP_MATH1_MENDED(name, sleef, bound, limit32, limit64)                         \
     static const f32 limit32_##name = limit32;                                           \
     static const f64 limit64_##name = limit64;                                           \
     FORMS1(name, sleef, bound, MEND_ARGUMENT32, MEND_ARGUMENT64)
 #define PITHP_MATH2_MENDED(name, sleef, bound)                                           \
-    FORMS2(name, sleef, bound, MEND_RESULT32, MEND_RESULT64)
+    OWN_FORMS2(name)                                                                     \
+    FORMS2_F64(name, sleef, bound, MEND_RESULT64)
 #include "program/math/math.def"
