@@ -11,12 +11,25 @@ static bool
     filled[MOST_DEPTH]; /* something stands in the object or array of that depth */
 static int depth;
 static bool after_name;
+static FILE *out; /* NULL: stdout */
+
+static FILE *to(void) {
+    return out ? out : stdout;
+}
+
+void json_to(FILE *file) {
+    out = file;
+}
+
+static void put(const char *text) {
+    fputs(text, to());
+}
 
 static void separate(void) {
     if (!after_name && depth) {
         if (filled[depth])
-            putchar(',');
-        if (depth <= 2) /* a line each, for those who look at it */
+            put(",");
+        if (depth <= 2 && !out) /* a line each, for those who look at it */
             printf("\n%*s", 2 * depth, "");
         filled[depth] = true;
     }
@@ -25,37 +38,37 @@ static void separate(void) {
 
 void json_open(char bracket) {
     separate();
-    putchar(bracket);
+    putc(bracket, to());
     depth++;
     filled[depth] = false;
 }
 
 void json_close(char bracket) {
     depth--;
-    if (depth < 2 && filled[depth + 1])
+    if (depth < 2 && filled[depth + 1] && !out)
         printf("\n%*s", 2 * depth, "");
-    putchar(bracket);
-    if (depth == 0)
+    putc(bracket, to());
+    if (depth == 0 && !out)
         putchar('\n');
 }
 
 static void put_string(const char *text) {
-    putchar('"');
+    put("\"");
     for (const unsigned char *c = (const unsigned char *)text; *c; c++)
         if (*c == '"' || *c == '\\')
-            printf("\\%c", *c);
+            fprintf(to(), "\\%c", *c);
         else if (*c < ' ' || *c == 0x7F)
-            printf("\\u%04x", *c);
+            fprintf(to(), "\\u%04x", *c);
         else
-            putchar(*c);
-    putchar('"');
+            putc(*c, to());
+    put("\"");
 }
 
 void json_name(const char *name) {
     separate();
     put_string(name);
-    putchar(':');
-    if (depth <= 2)
+    put(":");
+    if (depth <= 2 && !out)
         putchar(' ');
     after_name = true;
 }
@@ -82,28 +95,28 @@ static bool is_utf8(const char *text) {
 void json_text(const char *text) {
     separate();
     if (!text) {
-        fputs("null", stdout);
+        put("null");
     } else if (is_utf8(text)) {
         put_string(text);
     } else {
-        putchar('"');
+        put("\"");
         for (const unsigned char *c = (const unsigned char *)text; *c; c++)
             if (*c < ' ' || *c >= 0x7F || *c == '"' || *c == '\\')
-                printf("\\\\x%02x", *c);
+                fprintf(to(), "\\\\x%02x", *c);
             else
-                putchar(*c);
-        putchar('"');
+                putc(*c, to());
+        put("\"");
     }
 }
 
 void json_i64(int64_t value) {
     separate();
-    printf("%" PRId64, value);
+    fprintf(to(), "%" PRId64, value);
 }
 
 void json_bool(bool value) {
     separate();
-    fputs(value ? "true" : "false", stdout);
+    put(value ? "true" : "false");
 }
 
 /* Behind a bare number there is no letter but an exponent's. */
@@ -117,7 +130,7 @@ static bool is_number(pith_dtype dtype, const char *text) {
 void json_element(pith_dtype dtype, const void *elements, int64_t i) {
     const pith_element_text t = pith_element_print(dtype, elements, i);
     separate();
-    printf(is_number(dtype, t.text) ? "%s" : "\"%s\"", t.text);
+    fprintf(to(), is_number(dtype, t.text) ? "%s" : "\"%s\"", t.text);
 }
 
 void json_f64(double value) {

@@ -5,9 +5,16 @@
 #include <stdlib.h>
 
 bool rows_open(pith_scope *s, const char *file, rows *r) {
-    *r = (rows){.file = file, .c = pith_checkpoint_open(s, file)};
-    if (!r->c)
-        return false;
+    *r = (rows){0};
+    const pith_checkpoint *c = pith_checkpoint_open(s, file);
+    if (c)
+        rows_take(c, r);
+    r->file = file;
+    return c;
+}
+
+void rows_take(const pith_checkpoint *c, rows *r) {
+    *r = (rows){.c = c};
     r->info = pith_checkpoint_about(r->c);
     const int64_t count = r->info->node_count;
     r->nodes = room_for((size_t)count, sizeof *r->nodes);
@@ -20,7 +27,6 @@ bool rows_open(pith_scope *s, const char *file, rows *r) {
     for (int64_t i = 1; i < count; i++)
         if (!r->nodes[i].is_static)
             r->children[r->base[r->nodes[i].parent] + r->nodes[i].index] = i;
-    return true;
 }
 
 void rows_end(rows *r) {

@@ -73,6 +73,8 @@ typedef struct rows {
 
 /* False: the scope carries the reason. */
 bool rows_open(pith_scope *s, const char *file, rows *r);
+/* The rows of an open checkpoint. */
+void rows_take(const pith_checkpoint *c, rows *r);
 void rows_end(rows *r);
 /* The last step of a row's path: ".field", "[3]", "['key']"; "" for the root. */
 char *step_text(const rows *r, int64_t node);
@@ -105,6 +107,8 @@ void series_end(char **files);
 
 /* ---- JSON on stdout (json.c) ---- */
 
+/* Write elsewhere from now on, without spaces; NULL: on stdout, and readable. */
+void json_to(FILE *out);
 /* Brackets are "{}" and "[]". In an object each value follows its name. */
 void json_open(char bracket);
 void json_close(char bracket);

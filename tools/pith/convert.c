@@ -1,0 +1,158 @@
+/* pith convert: checkpoints to and from the files of other programs. */
+#include "bundle.h"
+#include "command.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const format *const formats[] = {&npz_format, &safetensors_format, &h5_format,
+                                        NULL};
+
+typedef enum kind { UNKNOWN, CHECKPOINT, LOG, FOREIGN } kind;
+
+static kind kind_of(const char *path, const format **found) {
+    const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
+    *found = NULL;
+    if (!dot)
+        return UNKNOWN;
+    if (strcmp(dot, ".json") == 0)
+        return CHECKPOINT;
+    if (strcmp(dot, ".jsonl") == 0)
+        return LOG;
+    for (const format *const *f = formats; *f; f++)
+        for (const char *const *e = (*f)->extensions; *e; e++)
+            if (strcmp(dot + 1, *e) == 0)
+                *found = *f;
+    return *found ? FOREIGN : UNKNOWN;
+}
+
+static bool known(const char *path, kind k, const format *f, bool writes) {
+    if (f && f->needs)
+        complain("convert", "\"%s\": this pith was built without %s", path, f->needs);
+    else if (k == UNKNOWN)
+        complain(
+            "convert",
+            "\"%s\": expected a name that ends with .json, .npz, .safetensors or .h5",
+            path);
+    else if (k == LOG && writes)
+        complain("convert", "\"%s\": logs are read alone", path);
+    else
+        return true;
+    return false;
+}
+
+/* ---- Writing: under another name, until it is whole and on the disk ---- */
+
+static bool sync_path(pith_scope *s, const char *path, int flags) {
+    const int file = open(path, O_RDONLY | O_CLOEXEC | flags);
+    const bool good = file >= 0 && fsync(file) == 0;
+    if (!good)
+        fail_io(s, path, "write");
+    if (file >= 0)
+        close(file);
+    return good;
+}
+
+static bool write_foreign(bundle *b, const format *f, const char *path) {
+    const char *slash = strrchr(path, '/');
+    const int folder_length = slash ? (int)(slash - path) + 1 : 0;
+    char *temporary =
+        text_of("%.*s.pith-convert-%ld.tmp", folder_length, path, (long)getpid());
+    char *folder = folder_length ? text_of("%.*s", folder_length, path) : text_of(".");
+    bool good = access(folder, W_OK) == 0;
+    if (!good)
+        fail_io(b->s, path, "write");
+    bundle_rename(b, f->name_of);
+    unlink(temporary); /* of a process of that number that died */
+    good = good && f->write(b, temporary) && sync_path(b->s, temporary, 0);
+    if (good && rename(temporary, path) != 0) {
+        fail_io(b->s, path, "write");
+        good = false;
+    }
+    if (!good)
+        unlink(temporary);
+    good = good && sync_path(b->s, folder, O_DIRECTORY);
+    free(folder);
+    free(temporary);
+    return good;
+}
+
+/* ---- The verb ---- */
+
+static int convert(pith_scope *s, const command *c) {
+    const char *from = c->words[0], *to = c->words[1];
+    const format *source, *target;
+    const kind from_kind = kind_of(from, &source), to_kind = kind_of(to, &target);
+    bundle b = {.s = s};
+    const bool read = from_kind == CHECKPOINT ? bundle_open_checkpoint(&b, from)
+                      : from_kind == LOG      ? bundle_open_log(&b, from)
+                                              : source->read(&b, from);
+    const bool damaged = !read && pith_code(s) == PITH_E_FORMAT;
+    const bool good =
+        read && (to_kind == CHECKPOINT ? bundle_save(&b, to, given(c, "--sidecar"))
+                                       : write_foreign(&b, target, to));
+    if (!good)
+        complain("convert", "%s", pith_message(s));
+    bundle_end(&b);
+    return good ? SAME : damaged ? DIFFERENT : TROUBLE;
+}
+
+/* In a process of its own, so that a library that dies of a file is an error like others.
+ */
+static int convert_apart(pith_scope *s, const command *c) {
+    fflush(stdout);
+    const pid_t child = fork();
+    int status = 0;
+    if (child == 0) {
+        const int code = convert(s, c);
+        fflush(stdout);
+        _exit(code);
+    }
+    if (child < 0)
+        return complain("convert", "cannot start a process: %s", strerror(errno)),
+               TROUBLE;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        continue;
+    if (WIFEXITED(status))
+        return WEXITSTATUS(status);
+    complain("convert", "\"%s\": the library that reads it died of it (%s)", c->words[0],
+             strsignal(WTERMSIG(status)));
+    return DIFFERENT;
+}
+
+static int run(pith_scope *s, const command *c) {
+    const format *source, *target;
+    const kind from = kind_of(c->words[0], &source), to = kind_of(c->words[1], &target);
+    if (!known(c->words[0], from, source, false) || !known(c->words[1], to, target, true))
+        return TROUBLE;
+    if (given(c, "--sidecar") && to != CHECKPOINT)
+        return complain("convert", "--sidecar is for checkpoints, .json"), TROUBLE;
+    return source && source->isolated ? convert_apart(s, c) : convert(s, c);
+}
+
+static const option options[] = {
+    {"--sidecar", NULL,
+     "to .json: leave large leaves to a sidecar, as a saving program does", NULL},
+    {NULL, NULL, NULL, NULL}};
+
+const verb convert_verb = {
+    .name = "convert",
+    .words = "FROM TO",
+    .takes = "two files",
+    .least = 2,
+    .most = 2,
+    .extensions = "json npz safetensors h5 jsonl",
+    .summary = "to and from .npz, .safetensors, .h5 and .json in a single file",
+    .more =
+        "Names say what the files are. Other formats carry the structure of a checkpoint beside\n"
+        "its arrays, so that converting back gives the same checkpoint; dtypes and shapes may\n"
+        "have changed in between. Of a file without it the arrays become a dict by their\n"
+        "names, nested at slashes. A log of a run (.jsonl) gives its columns. The target is\n"
+        "replaced once the new one is whole.",
+    .options = options,
+    .run = run};

@@ -1,0 +1,420 @@
+/* .h5: an HDF5 file with a dataset for each array, in groups as the tree has them. The
+ * structure of a checkpoint is the text "%pith" beside them, a name that no leaf gets. */
+#include "bundle.h"
+
+#include <hdf5.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char structure_name[] = "%pith";
+
+/* ---- Names ---- */
+
+/* A part of a path as HDF5 can have it: '/', '%', a "." alone and nothing at all are
+ * written as %XX and %. */
+static char *part_text(const char *part) {
+    if (!*part)
+        return text_of("%%");
+    if (strcmp(part, ".") == 0)
+        return text_of("%%2E");
+    char *text = room_for(3 * strlen(part) + 1, 1), *to = text;
+    for (; *part; part++)
+        if (*part == '/' || *part == '%')
+            to += sprintf(to, "%%%02X", *part);
+        else
+            *to++ = *part;
+    return text;
+}
+
+/* "atoms/position", "leaf" of a tree that is one leaf. */
+static char *group_name(const bundle *b, int64_t node) {
+    const rows *r = &b->structure;
+    char *name = NULL;
+    for (; r->nodes[node].parent >= 0; node = r->nodes[node].parent) {
+        char *part = r->nodes[node].name ? part_text(r->nodes[node].name)
+                                         : text_of("%" PRId64, r->nodes[node].index);
+        char *longer = name ? text_of("%s/%s", part, name) : text_of("%s", part);
+        free(part);
+        free(name);
+        name = longer;
+    }
+    return name ? name : text_of("leaf");
+}
+
+/* Names of other files: what is between slashes is a part. */
+static char *safe_name(const char *name) {
+    char *copy = text_of("%s", name), *safe = NULL, *rest = copy;
+    for (char *part; (part = strsep(&rest, "/"));) {
+        char *text = part_text(part),
+             *longer = safe ? text_of("%s/%s", safe, text) : text_of("%s", text);
+        free(text);
+        free(safe);
+        safe = longer;
+    }
+    free(copy);
+    return safe;
+}
+
+/* ---- Types; to be closed ---- */
+
+static hid_t half_type(void) {
+    hid_t t = H5Tcopy(H5T_IEEE_F32LE);
+    H5Tset_fields(t, 15, 10, 5, 0, 10);
+    H5Tset_size(t, 2);
+    H5Tset_ebias(t, 15);
+    return t;
+}
+
+/* As h5py has it. */
+static hid_t bool_type(void) {
+    hid_t t = H5Tenum_create(H5T_NATIVE_INT8);
+    const int8_t no = 0, yes = 1;
+    H5Tenum_insert(t, "FALSE", &no);
+    H5Tenum_insert(t, "TRUE", &yes);
+    return t;
+}
+
+static hid_t type_of(pith_dtype dtype) {
+    switch (dtype) {
+        case PITH_BOOL:
+            return bool_type();
+        case PITH_I8:
+            return H5Tcopy(H5T_STD_I8LE);
+        case PITH_I16:
+            return H5Tcopy(H5T_STD_I16LE);
+        case PITH_I32:
+            return H5Tcopy(H5T_STD_I32LE);
+        case PITH_I64:
+            return H5Tcopy(H5T_STD_I64LE);
+        case PITH_U8:
+            return H5Tcopy(H5T_STD_U8LE);
+        case PITH_U16:
+        case PITH_BF16: /* HDF5 has none */
+            return H5Tcopy(H5T_STD_U16LE);
+        case PITH_U32:
+            return H5Tcopy(H5T_STD_U32LE);
+        case PITH_U64:
+            return H5Tcopy(H5T_STD_U64LE);
+        case PITH_F16:
+            return half_type();
+        case PITH_F32:
+            return H5Tcopy(H5T_IEEE_F32LE);
+        case PITH_F64:
+            return H5Tcopy(H5T_IEEE_F64LE);
+        case PITH_DTYPE_NONE:
+            break;
+    }
+    return -1;
+}
+
+static pith_dtype integer_of(size_t bytes, bool is_signed) {
+    static const pith_dtype of[2][4] = {{PITH_U8, PITH_U16, PITH_U32, PITH_U64},
+                                        {PITH_I8, PITH_I16, PITH_I32, PITH_I64}};
+    for (int i = 0; i < 4; i++)
+        if (bytes == (size_t)1 << i)
+            return of[is_signed][i];
+    return PITH_DTYPE_NONE;
+}
+
+/* The float of these bytes, if the file has it as IEEE 754 does, in either order. */
+static pith_dtype float_of(hid_t type, size_t bytes) {
+    const pith_dtype dtype = bytes == 2   ? PITH_F16
+                             : bytes == 4 ? PITH_F32
+                             : bytes == 8 ? PITH_F64
+                                          : PITH_DTYPE_NONE;
+    hid_t expected = dtype ? type_of(dtype) : -1;
+    bool same = dtype && H5Tequal(type, expected) > 0;
+    if (dtype && !same)
+        same = H5Tset_order(expected, H5T_ORDER_BE) >= 0 && H5Tequal(type, expected) > 0;
+    if (expected >= 0)
+        H5Tclose(expected);
+    return same ? dtype : PITH_DTYPE_NONE;
+}
+
+/* PITH_DTYPE_NONE: pith has none for it. */
+static pith_dtype dtype_of(hid_t type) {
+    const size_t bytes = H5Tget_size(type);
+    switch ((int)H5Tget_class(type)) {
+        case H5T_INTEGER:
+            return integer_of(bytes, H5Tget_sign(type) == H5T_SGN_2);
+        case H5T_FLOAT:
+            return float_of(type, bytes);
+        case H5T_ENUM:
+            return bytes == 1 && H5Tget_nmembers(type) == 2 ? PITH_BOOL : PITH_DTYPE_NONE;
+        default:
+            return PITH_DTYPE_NONE;
+    }
+}
+
+/* ---- Writing ---- */
+
+typedef struct writing {
+    hid_t set, type, space;
+    const item *it;
+    size_t done; /* bytes */
+    char *rest;  /* owned: the beginning of a row that is not whole yet */
+    size_t held, row;
+} writing;
+
+/* Rows of axis 0, or the one element of rank 0. */
+static bool put_rows(writing *w, const void *from, hsize_t count) {
+    const int rank = w->it->shape.rank;
+    hsize_t start[PITH_MAX_RANK] = {0}, extent[PITH_MAX_RANK];
+    if (rank == 0)
+        return H5Dwrite(w->set, w->type, H5S_ALL, H5S_ALL, H5P_DEFAULT, from) >= 0;
+    for (int i = 0; i < rank; i++)
+        extent[i] = (hsize_t)w->it->shape.extents[i];
+    extent[0] = count;
+    start[0] = w->done / w->row;
+    hid_t memory = H5Screate_simple(rank, extent, NULL);
+    const bool good =
+        memory >= 0 &&
+        H5Sselect_hyperslab(w->space, H5S_SELECT_SET, start, NULL, extent, NULL) >= 0 &&
+        H5Dwrite(w->set, w->type, memory, w->space, H5P_DEFAULT, from) >= 0;
+    if (memory >= 0)
+        H5Sclose(memory);
+    w->done += count * w->row;
+    return good;
+}
+
+/* Pieces end anywhere; HDF5 gets whole rows. */
+static bool put(void *closure, const void *bytes, size_t n) {
+    writing *w = closure;
+    const char *from = bytes;
+    if (w->held) {
+        const size_t part = n < w->row - w->held ? n : w->row - w->held;
+        memcpy(w->rest + w->held, from, part);
+        w->held += part;
+        from += part;
+        n -= part;
+        if (w->held < w->row)
+            return true;
+        w->held = 0;
+        if (!put_rows(w, w->rest, 1))
+            return false;
+    }
+    const size_t whole = n / w->row;
+    if (whole && !put_rows(w, from, whole))
+        return false;
+    w->held = n - whole * w->row;
+    if (w->held && !w->rest)
+        w->rest = room_for(w->row, 1);
+    if (w->held)
+        memcpy(w->rest, from + whole * w->row, w->held);
+    return true;
+}
+
+static bool write_item(const bundle *b, hid_t file, const item *it) {
+    hsize_t extents[PITH_MAX_RANK];
+    for (int i = 0; i < it->shape.rank; i++)
+        extents[i] = (hsize_t)it->shape.extents[i];
+    const size_t row_count =
+        it->shape.rank && it->shape.extents[0] ? (size_t)it->shape.extents[0] : 1;
+    char *name = b->structure.c ? text_of("%s", it->name) : safe_name(it->name);
+    hid_t links = H5Pcreate(H5P_LINK_CREATE), how = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_create_intermediate_group(links, 1);
+    H5Pset_char_encoding(links, H5T_CSET_UTF8);
+    H5Pset_obj_track_times(how, 0); /* the same bundle gives the same bytes */
+    writing w = {.it = it, .type = type_of(it->dtype), .row = it->bytes / row_count};
+    w.space = it->shape.rank ? H5Screate_simple(it->shape.rank, extents, NULL)
+                             : H5Screate(H5S_SCALAR);
+    w.set = H5Dcreate2(file, name, w.type, w.space, links, how, H5P_DEFAULT);
+    const bool good = w.set >= 0 && item_pieces(b, it, put, &w);
+    if (w.set >= 0)
+        H5Dclose(w.set);
+    H5Sclose(w.space);
+    H5Tclose(w.type);
+    H5Pclose(how);
+    H5Pclose(links);
+    free(w.rest);
+    free(name);
+    return good;
+}
+
+static bool write_structure(hid_t file, const char *text) {
+    hid_t type = H5Tcopy(H5T_C_S1), space = H5Screate(H5S_SCALAR);
+    hid_t how = H5Pcreate(H5P_DATASET_CREATE);
+    H5Tset_size(type, strlen(text));
+    H5Tset_strpad(type, H5T_STR_NULLPAD);
+    H5Tset_cset(type, H5T_CSET_UTF8);
+    H5Pset_obj_track_times(how, 0);
+    hid_t set =
+        H5Dcreate2(file, structure_name, type, space, H5P_DEFAULT, how, H5P_DEFAULT);
+    const bool good =
+        set >= 0 && H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text) >= 0;
+    if (set >= 0)
+        H5Dclose(set);
+    H5Pclose(how);
+    H5Sclose(space);
+    H5Tclose(type);
+    return good;
+}
+
+/* What HDF5 has to say about its last failure. */
+static herr_t keep_text(unsigned n, const H5E_error2_t *e, void *closure) {
+    (void)n;
+    snprintf(closure, 200, "%s", e->desc ? e->desc : "");
+    return 0;
+}
+
+static void fail_h5(pith_scope *s, pith_status code, const char *path, const char *call) {
+    char text[200] = "";
+    H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_text, text);
+    if (!pith_failed(s))
+        pith_fail(s, code, NULL, "cannot %s \"%s\": %s", call, path,
+                  *text ? text : "HDF5 gives no reason");
+}
+
+static bool write_file(const bundle *b, const char *path) {
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    hid_t file = H5Fcreate(path, H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT);
+    bool good = file >= 0;
+    for (int64_t i = 0; good && i < b->count; i++)
+        good = write_item(b, file, &b->items[i]);
+    if (good && b->text)
+        good = write_structure(file, b->text);
+    if (file >= 0)
+        good = H5Fclose(file) >= 0 && good;
+    if (!good)
+        fail_h5(b->s, PITH_E_IO, path, "write");
+    return good;
+}
+
+/* ---- Reading ---- */
+
+typedef struct reading {
+    bundle *b;
+    const char *path;
+    size_t left;     /* bytes that datasets may still claim */
+    char *structure; /* owned; NULL */
+    size_t structure_bytes;
+} reading;
+
+static bool refuse(const reading *r, const char *name, const char *what) {
+    return fail_format(r->b->s, r->path, name, what);
+}
+
+static bool take(reading *r, const char *name, size_t bytes) {
+    if (bytes > r->left)
+        return refuse(r, name, "it claims more than the file can hold");
+    r->left -= bytes;
+    return true;
+}
+
+static bool read_structure(reading *r, hid_t set, hid_t type) {
+    if (H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) > 0)
+        return refuse(r, structure_name, "it is no text");
+    r->structure_bytes = H5Tget_size(type);
+    hid_t space = H5Dget_space(set);
+    const bool one = H5Sget_simple_extent_npoints(space) == 1;
+    H5Sclose(space);
+    if (!one || !take(r, structure_name, r->structure_bytes))
+        return refuse(r, structure_name, "it is no text");
+    r->structure = room_for(r->structure_bytes + 1, 1);
+    return H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, r->structure) >= 0 ||
+           refuse(r, structure_name, "it is damaged");
+}
+
+/* A file can send its readers to other files; that is not followed. */
+static bool lies_here(hid_t set) {
+    hid_t how = H5Dget_create_plist(set);
+    const bool here =
+        how >= 0 && H5Pget_external_count(how) == 0 && H5Pget_layout(how) != H5D_VIRTUAL;
+    if (how >= 0)
+        H5Pclose(how);
+    return here;
+}
+
+static bool shape_of(hid_t set, pith_shape *shape) {
+    hsize_t extents[H5S_MAX_RANK];
+    hid_t space = H5Dget_space(set);
+    const int rank = space >= 0 ? H5Sget_simple_extent_dims(space, extents, NULL) : -1;
+    const bool is_null = space >= 0 && H5Sget_simple_extent_type(space) == H5S_NULL;
+    if (space >= 0)
+        H5Sclose(space);
+    if (rank < 0 || rank > PITH_MAX_RANK || is_null)
+        return false;
+    *shape = (pith_shape){.rank = rank};
+    for (int i = 0; i < rank; i++) {
+        if (extents[i] > INT64_MAX)
+            return false;
+        shape->extents[i] = (int64_t)extents[i];
+    }
+    return true;
+}
+
+static bool read_array(reading *r, hid_t set, hid_t type, const char *name) {
+    const pith_dtype dtype = dtype_of(type);
+    pith_shape shape;
+    int64_t count;
+    size_t bytes;
+    if (!dtype)
+        return fail_dtype(r->b->s, r->path, name);
+    if (!shape_of(set, &shape) || !shape_size(dtype, &shape, &count, &bytes))
+        return refuse(r, name, "it has a shape that pith does not have");
+    if (!lies_here(set))
+        return refuse(r, name, "its elements lie in another file");
+    if (!take(r, name, bytes))
+        return false;
+    void *data = bundle_add(r->b, name, dtype, &shape, bytes);
+    hid_t memory = dtype == PITH_BOOL ? H5Tcopy(type) : type_of(dtype);
+    const bool good = data && (!count || H5Dread(set, memory, H5S_ALL, H5S_ALL,
+                                                 H5P_DEFAULT, data) >= 0);
+    H5Tclose(memory);
+    for (int64_t i = 0; good && dtype == PITH_BOOL && i < count; i++)
+        ((uint8_t *)data)[i] = ((const uint8_t *)data)[i] != 0;
+    return good || refuse(r, name, "it is damaged");
+}
+
+/* Every object that hard links reach, once. */
+static herr_t visit(hid_t file, const char *name, const H5O_info_t *info, void *closure) {
+    reading *r = closure;
+    if (info->type != H5O_TYPE_DATASET)
+        return 0;
+    hid_t set = H5Dopen2(file, name, H5P_DEFAULT);
+    hid_t type = set >= 0 ? H5Dget_type(set) : -1;
+    bool good = type >= 0 || refuse(r, name, "it is damaged");
+    if (good)
+        good = strcmp(name, structure_name) == 0 ? read_structure(r, set, type)
+                                                 : read_array(r, set, type, name);
+    if (type >= 0)
+        H5Tclose(type);
+    if (set >= 0)
+        H5Dclose(set);
+    return good ? 0 : -1;
+}
+
+static bool read_file(bundle *b, const char *path) {
+    struct stat st;
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    if (stat(path, &st) != 0)
+        return fail_io(b->s, path, "open"), false;
+    if (!S_ISREG(st.st_mode)) {
+        pith_fail(b->s, PITH_E_IO, NULL, "cannot open \"%s\": it is no regular file",
+                  path);
+        return false;
+    }
+    hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    if (file < 0) {
+        fail_h5(b->s, PITH_E_FORMAT, path, "open");
+        return false;
+    }
+    reading r = {.b = b, .path = path, .left = bundle_most((size_t)st.st_size)};
+    bool good = H5Ovisit(file, H5_INDEX_NAME, H5_ITER_INC, visit, &r) >= 0;
+    if (!good)
+        fail_h5(b->s, PITH_E_FORMAT, path, "read");
+    H5Fclose(file);
+    if (good && r.structure)
+        good = bundle_set_structure(b, r.structure, r.structure_bytes, group_name);
+    free(r.structure);
+    return good;
+}
+
+static const char *const extensions[] = {"h5", "hdf5", NULL};
+const format h5_format = {.extensions = extensions,
+                          .isolated = true,
+                          .name_of = group_name,
+                          .read = read_file,
+                          .write = write_file};

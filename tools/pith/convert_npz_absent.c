@@ -1,0 +1,7 @@
+/* .npz where there is no libzip. */
+#include "bundle.h"
+
+static const char *const extensions[] = {"npz", NULL};
+const format npz_format = {.extensions = extensions,
+                           .needs = "libzip",
+                           .name_of = path_name};
