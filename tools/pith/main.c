@@ -6,8 +6,8 @@
 #include <locale.h>
 #include <string.h>
 
-const verb *const verbs[] = {&show_verb,   &diff_verb,    &log_verb,
-                             &verify_verb, &convert_verb, NULL};
+const verb *const verbs[] = {&show_verb,    &diff_verb, &log_verb, &verify_verb,
+                             &convert_verb, &plot_verb, NULL};
 
 static const verb *find_verb(const char *name) {
     for (const verb *const *v = verbs; *v; v++)
