@@ -301,7 +301,7 @@ static void try_damaged(const char *format) {
     if (code == 0)
         expect(0, "verify b.json", "intact");
     else
-        cr_assert(strncmp(output, "pith convert: ", 14) == 0, "%s", output);
+        cr_assert(strstr(output, "pith convert: "), "%s", output);
 }
 
 Test(pith_convert, survives_hostile_files) {
