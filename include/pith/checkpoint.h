@@ -224,7 +224,7 @@ PITH_API bool pith_save_wait(pith_scope *s);
  *        types that this process has used (T_pith_type() makes one known).
  * @param options NULL for the defaults.
  * Errors: PITH_E_IO, PITH_E_FORMAT (damaged, truncated, no checkpoint, a newer format),
- * PITH_E_TYPE (a type that is unknown, another one, or of another version),
+ * PITH_E_TYPE (a type that is unknown, another one, or of a version without upgrade),
  * PITH_E_STRUCTURE (missing, extra or other fields), PITH_E_DTYPE and PITH_E_SHAPE. All
  * differences are found in one go; the message holds the first ones.
  * @return The tree, or NULL (with a type: its nil record).
@@ -233,6 +233,78 @@ PITH_API const void *pith_load_as(pith_scope *s,
                                   const pith_type *type,
                                   const char *path,
                                   const pith_load_options *options);
+
+/* ---- Older versions of a type ---- */
+
+/*
+ * A hook that PITH_UPGRADE names takes one record of an older checkpoint to the next
+ * version, by the names that the file has:
+ *
+ *     static void sim_1_to_2(pith_scope *s, pith_upgrade *u) {
+ *         pith_upgrade_rename(s, u, ".pos", ".atoms.position");
+ *         pith_upgrade_set_f64(s, u, ".timestep", 1e-3 * pith_upgrade_f64(s, u, ".dt"));
+ *         pith_upgrade_remove(s, u, ".dt");
+ *     }
+ *     PITH_NODE(Sim, PITH_VERSION(2), PITH_UPGRADE(1, sim_1_to_2), ...)
+ *
+ * What it does not mention stays as it is. After the hooks of all versions in between the
+ * record is loaded as strictly as any other. A record comes before what is below it, so a
+ * hook finds its children as the file has them; what it sets is of the program's
+ * versions.
+ *
+ * Paths start at the record (".pos", ".atoms.mass", ".cell.x"). Errors: PITH_E_STRUCTURE
+ * (nothing is there, or something of another kind), PITH_E_PATH, PITH_E_ARG (@p u is used
+ * outside its hook), and those of reading. They end the load, with the path of the record
+ * and both versions. A hook may refuse a record with pith_fail.
+ */
+
+/** Whether there is a child, leaf or static. */
+PITH_API bool pith_upgrade_has(pith_scope *s, pith_upgrade *u, const char *path);
+/** A leaf, read now and once. NULL on failure. It lives until the hook returns. */
+PITH_API const pith_array *
+pith_upgrade_array(pith_scope *s, pith_upgrade *u, const char *path);
+/** Dtype and shape of a leaf, without reading it; NULL on failure. */
+PITH_API const pith_spec *
+pith_upgrade_spec(pith_scope *s, pith_upgrade *u, const char *path);
+/** The value of a static; 0 on failure. */
+PITH_API int64_t pith_upgrade_i64(pith_scope *s, pith_upgrade *u, const char *path);
+PITH_API double pith_upgrade_f64(pith_scope *s, pith_upgrade *u, const char *path);
+PITH_API bool pith_upgrade_bool(pith_scope *s, pith_upgrade *u, const char *path);
+/** A string (which may be NULL), or the name of an enum's value or of a dtype; NULL on
+ * failure. It lives until the hook returns. */
+PITH_API const char *pith_upgrade_text(pith_scope *s, pith_upgrade *u, const char *path);
+
+/** Give a child, leaf or static another name or place, where nothing is yet. */
+PITH_API bool
+pith_upgrade_rename(pith_scope *s, pith_upgrade *u, const char *from, const char *to);
+/** Remove a child, leaf or static, with all that is below it. */
+PITH_API bool pith_upgrade_remove(pith_scope *s, pith_upgrade *u, const char *path);
+/** Set a leaf or child to any tree, in place of what is there; NULL: absent. Leaves must
+ * not be traced. */
+PITH_API bool
+pith_upgrade_set(pith_scope *s, pith_upgrade *u, const char *path, const void *tree);
+/** Set a static, in place of what is there. */
+PITH_API bool
+pith_upgrade_set_i64(pith_scope *s, pith_upgrade *u, const char *path, int64_t value);
+PITH_API bool
+pith_upgrade_set_f64(pith_scope *s, pith_upgrade *u, const char *path, double value);
+PITH_API bool
+pith_upgrade_set_bool(pith_scope *s, pith_upgrade *u, const char *path, bool value);
+/** text: UTF-8, copied; NULL is a value. */
+PITH_API bool
+pith_upgrade_set_text(pith_scope *s, pith_upgrade *u, const char *path, const char *text);
+/** name: of a value of the enum. */
+PITH_API bool
+pith_upgrade_set_enum(pith_scope *s, pith_upgrade *u, const char *path, const char *name);
+PITH_API bool pith_upgrade_set_dtype(pith_scope *s,
+                                     pith_upgrade *u,
+                                     const char *path,
+                                     pith_dtype dtype);
+/** record: a frozen record without leaves. */
+PITH_API bool pith_upgrade_set_record(pith_scope *s,
+                                      pith_upgrade *u,
+                                      const char *path,
+                                      const void *record);
 
 /* ---- Looking inside, without C types ---- */
 
@@ -365,9 +437,27 @@ PITH_API pith_element_text pith_element_print(pith_dtype dtype,
 PITH_END
 
 #ifndef PITH_NO_SITES
-#    define pith_save(s, ...)             pith_save(PITH_AT(s), __VA_ARGS__)
-#    define pith_save_wait(s)             pith_save_wait(PITH_AT(s))
-#    define pith_load_as(s, ...)          pith_load_as(PITH_AT(s), __VA_ARGS__)
+#    define pith_save(s, ...)              pith_save(PITH_AT(s), __VA_ARGS__)
+#    define pith_save_wait(s)              pith_save_wait(PITH_AT(s))
+#    define pith_load_as(s, ...)           pith_load_as(PITH_AT(s), __VA_ARGS__)
+#    define pith_upgrade_has(s, ...)       pith_upgrade_has(PITH_AT(s), __VA_ARGS__)
+#    define pith_upgrade_array(s, ...)     pith_upgrade_array(PITH_AT(s), __VA_ARGS__)
+#    define pith_upgrade_spec(s, ...)      pith_upgrade_spec(PITH_AT(s), __VA_ARGS__)
+#    define pith_upgrade_i64(s, ...)       pith_upgrade_i64(PITH_AT(s), __VA_ARGS__)
+#    define pith_upgrade_f64(s, ...)       pith_upgrade_f64(PITH_AT(s), __VA_ARGS__)
+#    define pith_upgrade_bool(s, ...)      pith_upgrade_bool(PITH_AT(s), __VA_ARGS__)
+#    define pith_upgrade_text(s, ...)      pith_upgrade_text(PITH_AT(s), __VA_ARGS__)
+#    define pith_upgrade_rename(s, ...)    pith_upgrade_rename(PITH_AT(s), __VA_ARGS__)
+#    define pith_upgrade_remove(s, ...)    pith_upgrade_remove(PITH_AT(s), __VA_ARGS__)
+#    define pith_upgrade_set(s, ...)       pith_upgrade_set(PITH_AT(s), __VA_ARGS__)
+#    define pith_upgrade_set_i64(s, ...)   pith_upgrade_set_i64(PITH_AT(s), __VA_ARGS__)
+#    define pith_upgrade_set_f64(s, ...)   pith_upgrade_set_f64(PITH_AT(s), __VA_ARGS__)
+#    define pith_upgrade_set_bool(s, ...)  pith_upgrade_set_bool(PITH_AT(s), __VA_ARGS__)
+#    define pith_upgrade_set_text(s, ...)  pith_upgrade_set_text(PITH_AT(s), __VA_ARGS__)
+#    define pith_upgrade_set_enum(s, ...)  pith_upgrade_set_enum(PITH_AT(s), __VA_ARGS__)
+#    define pith_upgrade_set_dtype(s, ...) pith_upgrade_set_dtype(PITH_AT(s), __VA_ARGS__)
+#    define pith_upgrade_set_record(s, ...)                                              \
+        pith_upgrade_set_record(PITH_AT(s), __VA_ARGS__)
 #    define pith_checkpoint_open(s, ...)  pith_checkpoint_open(PITH_AT(s), __VA_ARGS__)
 #    define pith_checkpoint_path(s, ...)  pith_checkpoint_path(PITH_AT(s), __VA_ARGS__)
 #    define pith_checkpoint_find(s, ...)  pith_checkpoint_find(PITH_AT(s), __VA_ARGS__)

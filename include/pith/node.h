@@ -41,6 +41,8 @@
 
 typedef struct pith_type
     pith_type; /**< a registered record type; lives as long as the process */
+typedef struct pith_upgrade
+    pith_upgrade; /**< a record of an older checkpoint, see pith/checkpoint.h */
 
 /** What a field of a record is. */
 typedef enum pith_field_kind {
@@ -71,7 +73,9 @@ typedef enum pith_hook_kind {
     PITH_HOOK_CHECK,   /**< void (*)(pith_scope *, const T *): report with pith_fail */
     PITH_HOOK_VERSION, /**< options.initial is the version of the type in checkpoints */
     PITH_HOOK_MATCH,   /**< void (*)(pith_scope *, int64_t count, const T **nodes) */
-    PITH_HOOK_SCATTER_ARGS /**< pith_scatter_options (*)(const T *) */
+    PITH_HOOK_SCATTER_ARGS, /**< pith_scatter_options (*)(const T *) */
+    PITH_HOOK_UPGRADE /**< void (*)(pith_scope *, pith_upgrade *); options.initial is the
+                         version that it takes to the next one */
 } pith_hook_kind;
 
 /** Options of a field; everything zero is the default. C++ takes them in this order. */
@@ -365,6 +369,16 @@ template <class T> constexpr pith_static_kind pith_static_of_() {
     PITH_HOOK_ENTRY_(#function,                                                          \
                      PITH_SAME_(&function, pith_scatter_options (*)(const Self *)),      \
                      PITH_HOOK_SCATTER_ARGS, (void (*)(void))function, .unit = NULL)
+/**
+ * How a record of an older checkpoint comes from version @p from to the next one:
+ * void upgrade(pith_scope *, pith_upgrade *), see pith_upgrade_array in
+ * pith/checkpoint.h. A type has one for each version from the oldest that it still reads.
+ * As for PITH_CHECK: not to be used after its library was unloaded.
+ */
+#define PITH_UPGRADE(from, function)                                                     \
+    PITH_HOOK_ENTRY_(#function,                                                          \
+                     PITH_SAME_(&function, void (*)(pith_scope *, pith_upgrade *)),      \
+                     PITH_HOOK_UPGRADE, (void (*)(void))function, .initial = (from))
 /** The version of the type, written into checkpoints; 1 unless given. */
 #define PITH_VERSION(number)                                                             \
     PITH_HOOK_ENTRY_("version", 0, PITH_HOOK_VERSION, NULL, .initial = (number))

@@ -1,5 +1,5 @@
-/* Documents that are not quite what the program expects: the options of pith_load change
- * them in memory, before they are loaded strictly. */
+/* Documents that are not quite what the program expects: the options of pith_load and the
+ * upgrade hooks of types change them in memory, before they are loaded strictly. */
 #include "checkpoint/edit_internal.h"
 
 #include <inttypes.h>
@@ -41,7 +41,19 @@ static pith_status find_root(pithp_edit *e, const pithp_differences *r, int64_t 
     return PITH_OK;
 }
 
-static pith_status adapt(pithp_edit *e, const pith_type *type, pithp_differences *r) {
+static bool is_old(const pithp_document *d, const pith_type *root) {
+    for (int64_t i = 0; i < d->types.count; i++) {
+        const pith_type *type = pithp_program_type(root, d->types.rows[i].name);
+        if (type && type->version > d->types.rows[i].version)
+            return true;
+    }
+    return false;
+}
+
+static pith_status adapt(pithp_edit *e,
+                         const pith_checkpoint *c,
+                         const pith_type *type,
+                         pithp_differences *r) {
     const pith_load_options *o = r->options;
     int64_t root = 0;
     pith_status rc;
@@ -49,6 +61,8 @@ static pith_status adapt(pithp_edit *e, const pith_type *type, pithp_differences
     PITH_TRY(find_root(e, r, &root));
     if (o->renames)
         PITH_TRY(pithp_rename(e, r, root));
+    if (is_old(e->d, type))
+        PITH_TRY(pithp_upgrade(e, r, c, type, root));
     if (o->initial || o->extra)
         PITH_TRY(pithp_subset(e, r, type, root));
     rc = pithp_edit_finish(e, root);
@@ -62,11 +76,11 @@ pith_status pithp_adapt(pith_scope *scope,
                         pithp_differences *r) {
     const pith_load_options *o = r->options;
     pithp_edit e;
-    if (!o->at && !o->renames && !o->initial && !o->extra)
+    if (!o->at && !o->renames && !o->initial && !o->extra && !is_old(&c->document, type))
         return PITH_OK;
-    pith_status rc = pithp_edit_begin(&e, scope, &c->document);
+    pith_status rc = pithp_edit_begin(&e, scope, &c->document, type);
     if (rc == PITH_OK)
-        rc = adapt(&e, type, r);
+        rc = adapt(&e, c, type, r);
     pithp_edit_end(&e);
     return rc;
 }

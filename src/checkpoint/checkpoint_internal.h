@@ -439,8 +439,8 @@ void pithp_differences_take(pithp_differences *r, pith_scope *s, int64_t node);
 /* PITH_OK, or all of them as the scope's error. */
 pith_status pithp_differences_end(const pithp_differences *r);
 
-/* Change the document in memory, as the options say. What is made on the way lives in
- * `scope`, which the caller opened in r->s for it. */
+/* Change the document in memory, as the options and upgrade hooks say. What is made on
+ * the way lives in `scope`, which the caller opened in r->s for it. */
 pith_status pithp_adapt(pith_scope *scope,
                         pith_checkpoint *c,
                         const pith_type *type,
@@ -457,6 +457,11 @@ int64_t pithp_child_named(const pithp_document *d,
                           int64_t node,
                           const char *name,
                           int64_t at);
+/* "i64", "text", ...: for messages. */
+const char *pithp_static_kind_name(pith_static_kind kind);
+/* The hook that takes records of a type from a version to the next, NULL. */
+typedef void (*pithp_upgrade_hook)(pith_scope *s, pith_upgrade *u);
+pithp_upgrade_hook pithp_upgrade_from(const pith_type *type, int32_t version);
 /* The static of a record with that name, NULL. */
 const pith_checkpoint_static *
 pithp_static_named(const pithp_document *d, int64_t node, const char *name);

@@ -245,7 +245,7 @@ static void compare_slot(pithp_differences *r,
     }
 }
 
-static const char *static_kind_name(pith_static_kind kind) {
+const char *pithp_static_kind_name(pith_static_kind kind) {
     static const char *const names[] = {"none", "i64",  "f64",   "bool",
                                         "text", "enum", "dtype", "record"};
     return names[kind];
@@ -266,9 +266,10 @@ static void compare_static(pithp_differences *r, const pithp_field *field, int64
         pithp_differences_add(r, PITH_E_STRUCTURE, row, declared->name,
                               "missing: the file has no such static");
     } else if (value->kind != declared->static_kind) {
-        pithp_differences_add(
-            r, PITH_E_STRUCTURE, row, declared->name, "expected a static %s, got %s",
-            static_kind_name(declared->static_kind), static_kind_name(value->kind));
+        pithp_differences_add(r, PITH_E_STRUCTURE, row, declared->name,
+                              "expected a static %s, got %s",
+                              pithp_static_kind_name(declared->static_kind),
+                              pithp_static_kind_name(value->kind));
     } else if (value->kind == PITH_STATIC_CHOICE && !has_choice(declared, value->text)) {
         pithp_differences_add(r, PITH_E_STRUCTURE, row, declared->name,
                               "the enum has no value \"%.80s\"", value->text);
@@ -337,6 +338,12 @@ static int64_t first_of_type(const pithp_document *d, int64_t type) {
     return -1;
 }
 
+static int32_t first_without_upgrade(const pith_type *type, int32_t version) {
+    while (version < type->version && pithp_upgrade_from(type, version))
+        version++;
+    return version;
+}
+
 static void compare_types(pithp_differences *r, const pith_type *const *types) {
     for (int64_t i = 0; i < r->d->types.count; i++) {
         const pithp_doc_type *got = &r->d->types.rows[i];
@@ -358,8 +365,10 @@ static void compare_types(pithp_differences *r, const pith_type *const *types) {
         else
             pithp_differences_add(r, PITH_E_TYPE, first, NULL,
                                   "expected version %" PRId32
-                                  " of %s, got version %" PRId32,
-                                  types[i]->version, types[i]->name, got->version);
+                                  " of %s, got version %" PRId32
+                                  ", and there is no upgrade from version %" PRId32,
+                                  types[i]->version, types[i]->name, got->version,
+                                  first_without_upgrade(types[i], got->version));
     }
 }
 

@@ -50,8 +50,9 @@ static void unlink_child(pithp_edit *e, int64_t row) {
     e->links[row].next = -1;
 }
 
-pith_status pithp_edit_begin(pithp_edit *e, pith_scope *s, pithp_document *d) {
-    *e = (pithp_edit){.s = s, .d = d};
+pith_status
+pithp_edit_begin(pithp_edit *e, pith_scope *s, pithp_document *d, const pith_type *root) {
+    *e = (pithp_edit){.s = s, .d = d, .root = root};
     if (!add_links(e))
         return pithp_fail_memory(s, (size_t)d->nodes.count * sizeof *e->links);
     for (int64_t i = 1; i < d->nodes.count; i++)
@@ -185,20 +186,6 @@ pith_status pithp_edit_finish(pithp_edit *e, int64_t root) {
 
 /* ---- Places ---- */
 
-static int64_t
-child_at(const pithp_edit *e, int64_t row, const pithp_step *step, const char *name) {
-    const pith_node_kind kind = e->d->nodes.rows[row].kind;
-    int64_t i = 0;
-    for (int64_t at = e->links[row].first; at >= 0; at = e->links[at].next, i++)
-        if (step->kind == PITHP_STEP_INDEX
-                ? (kind == PITH_NODE_LIST || kind == PITH_NODE_TUPLE) && i == step->index
-                : kind == (step->kind == PITHP_STEP_KEY ? PITH_NODE_DICT
-                                                        : PITH_NODE_RECORD) &&
-                      strcmp(e->d->nodes.rows[at].name, name) == 0)
-            return at;
-    return -1;
-}
-
 int64_t pithp_edit_child(const pithp_edit *e, int64_t row, const char *name) {
     int64_t at = e->links[row].first;
     while (at >= 0 && strcmp(e->d->nodes.rows[at].name, name) != 0)
@@ -206,38 +193,80 @@ int64_t pithp_edit_child(const pithp_edit *e, int64_t row, const char *name) {
     return at;
 }
 
-static int64_t static_at(const pithp_edit *e, int64_t row, const char *name) {
-    const pith_checkpoint_static *value = e->d->nodes.rows[row].kind == PITH_NODE_RECORD
-                                              ? pithp_static_named(e->d, row, name)
-                                              : NULL;
-    return value ? value - e->d->statics.rows : -1;
+/* Whether a path (which begins with '.') leads to or through a field: names of members of
+ * embedded structs have dots. */
+static bool leads(const char *path, const char *name) {
+    const size_t n = strlen(name);
+    return strncmp(path + 1, name, n) == 0 &&
+           (path[n + 1] == 0 || path[n + 1] == '.' || path[n + 1] == '[');
 }
 
-/* One step down from spot->child. rest: the path from this step on. */
+/* One field down. path: from it on. Returns the bytes of it that were followed. */
+static size_t go_to_field(const pithp_edit *e, pithp_spot *spot, const char *path) {
+    const pithp_doc_node *rows = e->d->nodes.rows, *n = &rows[spot->parent];
+    if (n->kind != PITH_NODE_RECORD)
+        return 0;
+    for (int64_t at = e->links[spot->parent].first; at >= 0; at = e->links[at].next)
+        if (leads(path, rows[at].name)) {
+            spot->child = at;
+            spot->name = rows[at].name;
+            return strlen(spot->name) + 1;
+        }
+    for (int64_t i = 0; i < n->static_count; i++) {
+        const pith_checkpoint_static *value = &e->d->statics.rows[n->first_static + i];
+        const size_t bytes = strlen(value->name) + 1;
+        if (!leads(path, value->name) || (path[bytes] && value->node < 0))
+            continue;
+        spot->name = value->name;
+        if (path[bytes])
+            spot->child = value->node;
+        else
+            spot->value = value - e->d->statics.rows;
+        return bytes;
+    }
+    return 0;
+}
+
+/* The item or key of a step. */
+static int64_t
+child_at(const pithp_edit *e, int64_t row, const pithp_step *step, const char *name) {
+    const pith_node_kind kind = e->d->nodes.rows[row].kind;
+    const bool dict = kind == PITH_NODE_DICT && step->kind == PITHP_STEP_KEY;
+    const bool list = (kind == PITH_NODE_LIST || kind == PITH_NODE_TUPLE) &&
+                      step->kind == PITHP_STEP_INDEX;
+    int64_t i = 0;
+    for (int64_t at = e->links[row].first; at >= 0; at = e->links[at].next, i++)
+        if ((dict && strcmp(e->d->nodes.rows[at].name, name) == 0) ||
+            (list && i == step->index))
+            return at;
+    return -1;
+}
+
+/* One step down from spot->child. */
 static pith_status
-go_down(pithp_edit *e, pithp_spot *spot, const pithp_step *step, const char *rest) {
-    const int64_t row = spot->child;
-    const bool last = rest[step->end - step->begin] == 0;
-    *spot = (pithp_spot){.parent = row, .child = -1, .value = -1};
-    if (step->kind != PITHP_STEP_INDEX) {
-        spot->name = pithp_document_text(e->d, step->name, strlen(step->name));
-        if (!spot->name)
-            return pithp_fail_memory(e->s, strlen(step->name));
+go_down(pithp_edit *e, pithp_spot *spot, const pithp_step *step, pithp_path_reader *r) {
+    const char *rest = r->path + step->begin, *name = NULL;
+    *spot = (pithp_spot){.parent = spot->child, .child = -1, .value = -1};
+    if (step->kind == PITHP_STEP_FIELD) {
+        const size_t followed = go_to_field(e, spot, rest);
+        if (followed) {
+            r->next = step->begin + followed;
+            return PITH_OK;
+        }
+        spot->deep = r->path[step->end] != 0;
+        name = rest + 1;
+    } else if (step->kind == PITHP_STEP_KEY) {
+        name = step->name;
     }
-    spot->child = child_at(e, row, step, spot->name);
-    if (spot->child >= 0 || step->kind != PITHP_STEP_FIELD)
-        return PITH_OK;
-    const int64_t value = static_at(e, row, spot->name);
-    if (!last && value >= 0 && e->d->statics.rows[value].node >= 0) {
-        spot->child = e->d->statics.rows[value].node;
+    if (!name) {
+        spot->child = child_at(e, spot->parent, step, NULL);
         return PITH_OK;
     }
-    /* "cell.x" is one name, that of a static. */
-    spot->deep = !last;
-    spot->name = pithp_document_text(e->d, rest + 1, strlen(rest + 1));
+    spot->name = pithp_document_text(e->d, name, strlen(name));
     if (!spot->name)
-        return pithp_fail_memory(e->s, strlen(rest));
-    spot->value = static_at(e, row, spot->name);
+        return pithp_fail_memory(e->s, strlen(name));
+    if (step->kind == PITHP_STEP_KEY)
+        spot->child = child_at(e, spot->parent, step, spot->name);
     return PITH_OK;
 }
 
@@ -250,7 +279,7 @@ pithp_edit_find(pithp_edit *e, int64_t base, const char *path, pithp_spot *spot)
     pithp_path_read(&r, e->s->runtime, path);
     while (rc == PITH_OK && pithp_path_step(&r, &step)) {
         if (spot->child >= 0)
-            rc = go_down(e, spot, &step, path + step.begin);
+            rc = go_down(e, spot, &step, &r);
         else if (!spot->deep) /* below a key or an index that is not there */
             *spot = (pithp_spot){.parent = -1, .child = -1, .value = -1};
     }
@@ -281,13 +310,26 @@ pithp_taken pithp_edit_take(pithp_edit *e, const pithp_spot *spot) {
     return t;
 }
 
+/* Whether the program's record has a field of that name, which has dots. */
+static bool is_declared(const pithp_edit *e, const pithp_spot *spot) {
+    const pithp_doc_node *n = &e->d->nodes.rows[spot->parent];
+    const pith_type *type =
+        n->kind == PITH_NODE_RECORD
+            ? pithp_program_type(e->root, e->d->types.rows[n->type].name)
+            : NULL;
+    for (int32_t i = 0; type && i < type->field_count; i++)
+        if (strcmp(type->fields[i].declared.name, spot->name) == 0)
+            return true;
+    return false;
+}
+
 const char *
 pithp_edit_refusal(const pithp_edit *e, const pithp_taken *t, const pithp_spot *spot) {
     const pith_node_kind kind =
         spot->parent < 0 ? PITH_NODE_NONE : e->d->nodes.rows[spot->parent].kind;
     if (pithp_spot_found(spot))
         return "something is there already";
-    if (spot->parent < 0 || (spot->deep && t->child >= 0))
+    if (spot->parent < 0 || (spot->deep && !is_declared(e, spot)))
         return "there is no node for it to be in";
     if (!spot->name)
         return "items of lists and tuples stay where they are";
@@ -337,21 +379,22 @@ pith_status pithp_edit_put(pithp_edit *e, const pithp_taken *t, const pithp_spot
 
 /* ---- Trees in memory ---- */
 
-static int32_t type_row(pithp_document *d, const pithp_doc_type *type) {
+int32_t pithp_edit_type(pithp_edit *e, const char *name, int32_t version) {
+    pithp_document *d = e->d;
     for (int64_t i = 0; i < d->types.count; i++)
-        if (strcmp(d->types.rows[i].name, type->name) == 0 &&
-            d->types.rows[i].version == type->version)
+        if (d->types.rows[i].version == version &&
+            strcmp(d->types.rows[i].name, name) == 0)
             return (int32_t)i;
     pithp_doc_type *row = pithp_document_add(d, types);
     if (!row)
         return -1;
-    *row = *type;
+    *row = (pithp_doc_type){.name = name, .version = version};
     return (int32_t)d->types.count - 1;
 }
 
-static bool copy_rows(pithp_document *d,
-                      const pithp_document *from,
-                      const pith_array *const *arrays) {
+static bool
+copy_rows(pithp_edit *e, const pithp_document *from, const pith_array *const *arrays) {
+    pithp_document *d = e->d;
     const int64_t nodes = d->nodes.count, leaves = d->leaves.count,
                   statics = d->statics.count;
     for (int64_t i = 0; i < from->nodes.count; i++) {
@@ -363,7 +406,11 @@ static bool copy_rows(pithp_document *d,
         n->parent = n->parent < 0 ? -1 : n->parent + nodes;
         n->leaf = n->leaf < 0 ? -1 : n->leaf + leaves;
         n->first_static += statics;
-        if (n->type >= 0 && (n->type = type_row(d, &from->types.rows[n->type])) < 0)
+        if (n->type < 0)
+            continue;
+        const pithp_doc_type *type = &from->types.rows[n->type];
+        n->type = pithp_edit_type(e, type->name, type->version);
+        if (n->type < 0)
             return false;
     }
     for (int64_t i = 0; i < from->statics.count; i++) {
@@ -399,7 +446,7 @@ static pith_status graft(pithp_edit *e, const void *tree, int64_t *root) {
     }
     pithp_document_begin(&captured, e->d->rt);
     rc = pithp_capture(e->s, tree, &captured, &arrays);
-    if (rc == PITH_OK && !(copy_rows(e->d, &captured, arrays) && add_links(e)))
+    if (rc == PITH_OK && !(copy_rows(e, &captured, arrays) && add_links(e)))
         rc = pithp_fail_memory(e->s, 0);
     pithp_document_end(&captured);
     for (int64_t i = *root + 1; rc == PITH_OK && i < e->d->nodes.count; i++) {

@@ -13,11 +13,13 @@ typedef struct pithp_link {
 typedef struct pithp_edit {
     pith_scope *s;
     pithp_document *d;
-    pithp_link *links; /* by row of the node table */
+    const pith_type *root; /* what the program loads; NULL: any tree */
+    pithp_link *links;     /* by row of the node table */
     int64_t count, room;
 } pithp_edit;
 
-pith_status pithp_edit_begin(pithp_edit *e, pith_scope *s, pithp_document *d);
+pith_status
+pithp_edit_begin(pithp_edit *e, pith_scope *s, pithp_document *d, const pith_type *root);
 /* Make the rows a node table in walk order again, with this root; rows that nothing leads
  * to are gone, and the leaves of theirs have no node. */
 pith_status pithp_edit_finish(pithp_edit *e, int64_t root);
@@ -37,7 +39,8 @@ typedef struct pithp_spot {
     int64_t child;    /* -1 */
     int64_t value;    /* row of the statics; -1 */
     const char *name; /* in the parent, in memory of the document; NULL: an index */
-    bool deep;        /* the name has more than one step: only a static is called so */
+    bool deep;        /* it is not there, and its name has more than one step: a member of
+                         an embedded struct, if the program has one of that name */
 } pithp_spot;
 
 /* Follow a path from a row on. Fails where it is malformed. */
@@ -60,6 +63,9 @@ const char *
 pithp_edit_refusal(const pithp_edit *e, const pithp_taken *t, const pithp_spot *spot);
 /* Put it there; the spot has to take it. */
 pith_status pithp_edit_put(pithp_edit *e, const pithp_taken *t, const pithp_spot *spot);
+/* The row of the type table with that name and version, added where there is none; -1:
+ * memory is short. */
+int32_t pithp_edit_type(pithp_edit *e, const char *name, int32_t version);
 /* Rows for a tree in memory (NULL: an absent child), in no place yet. */
 pith_status pithp_edit_graft(pithp_edit *e, const void *tree, pithp_taken *t);
 /* The value of a static of a record in memory, a static record grafted. */
@@ -71,10 +77,17 @@ pith_status pithp_edit_static(pithp_edit *e,
 /* The type that the program has for a row of the type table, NULL. */
 const pith_type *pithp_program_type(const pith_type *root, const char *name);
 
-/* ---- What changes it (rename.c, subset.c) ---- */
+/* ---- What changes it (rename.c, upgrade.c, subset.c) ---- */
 
 /* options.renames. What cannot be done is told to r. root: the row that will be. */
 pith_status pithp_rename(pithp_edit *e, pithp_differences *r, int64_t root);
+/* Bring records of older versions to the program's with their hooks, from the root down.
+ * What goes wrong is told to r. */
+pith_status pithp_upgrade(pithp_edit *e,
+                          pithp_differences *r,
+                          const pith_checkpoint *c,
+                          const pith_type *type,
+                          int64_t root);
 /* options.initial and options.extra. */
 pith_status
 pithp_subset(pithp_edit *e, pithp_differences *r, const pith_type *type, int64_t root);

@@ -107,9 +107,38 @@ set_hook(pith_type *t, const pith_field *d, const char *kind, void (**hook)(void
     *hook = d->hook;
 }
 
+static void check_upgrade(pith_type *t, int32_t field) {
+    const pith_field *d = &t->fields[field].declared;
+    if (!is_whole(d->options.initial, 1, 0x1p31))
+        pithp_type_refuse(t, NULL, "the upgrade %s starts from %g, which is no version",
+                          d->name, d->options.initial);
+    for (int32_t i = 0; i < field; i++) {
+        const pith_field *other = &t->fields[i].declared;
+        if (other->hook_kind == PITH_HOOK_UPGRADE &&
+            (int32_t)other->options.initial == (int32_t)d->options.initial)
+            pithp_type_refuse(t, NULL, "%s and %s both upgrade from version %d",
+                              other->name, d->name, (int)d->options.initial);
+    }
+}
+
+/* The version may be given behind the upgrades that lead to it. */
+static void check_upgrades(pith_type *t) {
+    for (int32_t i = 0; i < t->field_count && !t->error; i++) {
+        const pith_field *d = &t->fields[i].declared;
+        if (d->kind != PITH_FIELD_HOOK || d->hook_kind != PITH_HOOK_UPGRADE)
+            continue;
+        check_upgrade(t, i);
+        if (!t->error && (int32_t)d->options.initial >= t->version)
+            pithp_type_refuse(t, NULL,
+                              "the upgrade %s starts from version %d, the type has %d",
+                              d->name, (int)d->options.initial, (int)t->version);
+    }
+}
+
 static void check_hook(pith_type *t, const pith_field *d) {
     switch (d->hook_kind) {
         case PITH_HOOK_NONE:
+        case PITH_HOOK_UPGRADE:
             break;
         case PITH_HOOK_CHECK:
             set_hook(t, d, "check", &t->check);
@@ -164,6 +193,7 @@ void pithp_type_check_fields(pith_type *t) {
         else if (d->kind == PITH_FIELD_STATIC)
             check_static(t, d);
     }
+    check_upgrades(t);
 }
 
 /* ---- Bytes ---- */

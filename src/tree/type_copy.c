@@ -113,6 +113,9 @@ void pithp_type_refresh_hooks(pith_type *t, const pith_type_spec *spec) {
             case PITH_HOOK_SCATTER_ARGS:
                 refresh_hook(&t->scatter_args, spec->fields[i].hook);
                 break;
+            case PITH_HOOK_UPGRADE:
+                refresh_hook(&t->fields[i].declared.hook, spec->fields[i].hook);
+                break;
             case PITH_HOOK_NONE:
             case PITH_HOOK_VERSION:
                 break;

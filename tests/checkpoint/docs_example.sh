@@ -1,10 +1,12 @@
 #!/bin/sh
-# docs_example.sh PAGE PROGRAM: the page's C program, which was compiled as PROGRAM, prints what
-# the page says it does.
+# docs_example.sh PAGE PROGRAM [BEGIN]: the page's C program, which was compiled as PROGRAM, prints what
+# the page says it does: the text behind "It prints:" that follows its block, whose first line is BEGIN
+# (```c).
 set -eu
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-awk '/^It prints:/ { next_text = 1 } /^```$/ { printing = 0 } printing { print }
+awk -v begin="${3:-\`\`\`c}" '$0 == begin { armed = 1 } /^It prints:/ && armed { next_text = 1; armed = 0 }
+     /^```$/ { printing = 0 } printing { print }
      /^```text/ && next_text { printing = 1; next_text = 0 }' "$1" >"$folder/expected"
 [ -s "$folder/expected" ] || { echo "$1 does not say what its program prints"; exit 1; }
 cd "$folder"

@@ -154,6 +154,44 @@ Test(rename, leads_across_records_and_dicts) {
     close_all(s, rt);
 }
 
+typedef struct Ions {
+    OldAtoms base;
+    const pith_array *charge;
+} Ions;
+PITH_NODE(Ions,
+          PITH_LEAF(base.pos, "f64[n]"),
+          PITH_LEAF(base.vel, "f64[n]"),
+          PITH_STATIC(base.lx),
+          PITH_LEAF(charge, "f64[n]"))
+
+/* Members of embedded structs have names with dots, which paths do not show. */
+Test(rename, knows_members_of_embedded_structs) {
+    pith_runtime *rt;
+    pith_scope *s = open_all(&rt);
+    const OldAtoms *atoms = make_atoms(s, 3);
+    const char *const keys[] = {"charge", "pos"};
+    const void *items[] = {atoms->vel, atoms->pos};
+    const void *tree = pith_list_make(
+        s, PITH_ITEMS(make_atoms(s, 2), pith_dict_make(s, 2, keys, items)));
+    pt_ok(s, pith_save(s, tree, "a.json", NULL));
+    (void)Ions_pith_type();
+    const void *ions_tree =
+        load(s, NULL, NULL,
+             PITH_RENAMES({"OldAtoms", "Ions"}, {"[0].pos", "[0].base.pos"},
+                          {"[0].vel", "[0].base.vel"}, {"[0].lx", "[0].base.lx"},
+                          {"[1]['charge']", "[0].charge"}));
+    pt_ok(s, ions_tree != NULL);
+    const Ions *ions = pith_child(ions_tree, 0);
+    cr_assert(ct_same_bits(s, ions->charge, atoms->vel) && ions->base.lx == 3.5);
+    pt_ok(s, pith_save(s, ions, "a.json", NULL));
+    const Ions *again =
+        load(s, Ions_pith_type(), NULL,
+             PITH_RENAMES({".base.pos", ".base.vel"}, {".base.vel", ".base.pos"}));
+    pt_ok(s, ct_same_bits(s, again->base.vel, ions->base.pos) &&
+                 ct_same_bits(s, again->base.pos, ions->base.vel));
+    close_all(s, rt);
+}
+
 Test(rename, into_a_place_that_is_moved_itself) {
     pith_runtime *rt;
     pith_scope *s = open_all(&rt);

@@ -1,0 +1,377 @@
+/* Upgrades: records of older versions of their types, changed by the hooks of the types
+ * version by version. */
+#include "checkpoint/edit_internal.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+struct pith_upgrade {
+    pithp_edit *e;
+    const pith_checkpoint *c;
+    pith_scope *scope; /* that of the hook: what is set has to outlive it */
+    int64_t row;       /* the record */
+};
+
+static const char tag[] = "upgrade"; /* the shape of these objects: its address */
+
+/* ---- What hooks are given ---- */
+
+static bool is_upgrade(const pith_scope *s, const pith_upgrade *u) {
+    pithp_block *block = NULL;
+    return pithp_pointer_check(u, &block) == PITHP_POINTER_OK &&
+           pithp_header_of(u)->kind == PITHP_KIND_OTHER &&
+           pithp_header_of(u)->shape == tag && block->runtime == s->runtime;
+}
+
+/* Begins every call: where a path leads. False: the scope carries the error. */
+static bool enter(pith_scope *s,
+                  pith_upgrade *u,
+                  const char *function,
+                  const char *path,
+                  pithp_spot *spot) {
+    if (!pithp_enter(s))
+        return false;
+    if (!path || !is_upgrade(s, u)) {
+        pithp_fail(s, PITH_E_ARG, NULL, "%s: %s", function,
+                   path ? "expected what an upgrade hook is given, within it"
+                        : "path is NULL");
+        return false;
+    }
+    u->e->s = s;
+    return pithp_edit_find(u->e, u->row, path, spot) == PITH_OK;
+}
+
+static bool missing(pith_scope *s, const char *path) {
+    pithp_fail(s, PITH_E_STRUCTURE, path, "the file has nothing there");
+    return false;
+}
+
+bool pith_upgrade_has(pith_scope *s, pith_upgrade *u, const char *path) {
+    pithp_spot spot;
+    if (!enter(s, u, "pith_upgrade_has", path, &spot))
+        return false;
+    return spot.value >= 0 ||
+           (spot.child >= 0 && u->e->d->nodes.rows[spot.child].kind != PITH_NODE_ABSENT);
+}
+
+/* ---- Leaves ---- */
+
+static pithp_doc_leaf *
+find_leaf(pith_scope *s, pith_upgrade *u, const char *function, const char *path) {
+    pithp_spot spot;
+    if (!enter(s, u, function, path, &spot))
+        return NULL;
+    const int64_t leaf = spot.child < 0 ? -1 : u->e->d->nodes.rows[spot.child].leaf;
+    if (leaf >= 0)
+        return &u->e->d->leaves.rows[leaf];
+    if (pithp_spot_found(&spot))
+        pithp_fail(s, PITH_E_STRUCTURE, path, "expected a leaf");
+    else
+        missing(s, path);
+    return NULL;
+}
+
+const pith_array *pith_upgrade_array(pith_scope *s, pith_upgrade *u, const char *path) {
+    pithp_doc_leaf *leaf = find_leaf(s, u, "pith_upgrade_array", path);
+    if (!leaf || leaf->given)
+        return leaf ? leaf->given : NULL;
+    const void *array = pithp_leaf_load(s, u->c, leaf - u->e->d->leaves.rows);
+    if (array && pithp_keep_slots(u->scope, 1, &array) == PITH_OK)
+        leaf->given = array;
+    return leaf->given;
+}
+
+const pith_spec *pith_upgrade_spec(pith_scope *s, pith_upgrade *u, const char *path) {
+    const pithp_doc_leaf *leaf = find_leaf(s, u, "pith_upgrade_spec", path);
+    return leaf ? pithp_spec(s, leaf->dtype, leaf->shape.rank, leaf->shape.extents)
+                : NULL;
+}
+
+/* ---- Statics ---- */
+
+/* The static at a path, of one of two kinds (or more: last is PITH_STATIC_NONE). */
+static const pith_checkpoint_static *find_static(pith_scope *s,
+                                                 pith_upgrade *u,
+                                                 const char *function,
+                                                 const char *path,
+                                                 pith_static_kind kind) {
+    pithp_spot spot;
+    if (!enter(s, u, function, path, &spot))
+        return NULL;
+    const pith_checkpoint_static *value =
+        spot.value < 0 ? NULL : &u->e->d->statics.rows[spot.value];
+    const bool texts =
+        value && kind == PITH_STATIC_TEXT &&
+        (value->kind == PITH_STATIC_CHOICE || value->kind == PITH_STATIC_DTYPE_);
+    if (value && (value->kind == kind || texts))
+        return value;
+    if (pithp_spot_found(&spot))
+        pithp_fail(s, PITH_E_STRUCTURE, path, "expected a static %s, got %s",
+                   pithp_static_kind_name(kind),
+                   value ? pithp_static_kind_name(value->kind) : "a node");
+    else
+        missing(s, path);
+    return NULL;
+}
+
+int64_t pith_upgrade_i64(pith_scope *s, pith_upgrade *u, const char *path) {
+    const pith_checkpoint_static *value =
+        find_static(s, u, "pith_upgrade_i64", path, PITH_STATIC_I64);
+    return value ? value->i64 : 0;
+}
+
+double pith_upgrade_f64(pith_scope *s, pith_upgrade *u, const char *path) {
+    const pith_checkpoint_static *value =
+        find_static(s, u, "pith_upgrade_f64", path, PITH_STATIC_F64);
+    return value ? value->f64 : 0;
+}
+
+bool pith_upgrade_bool(pith_scope *s, pith_upgrade *u, const char *path) {
+    const pith_checkpoint_static *value =
+        find_static(s, u, "pith_upgrade_bool", path, PITH_STATIC_BOOL);
+    return value && value->i64;
+}
+
+const char *pith_upgrade_text(pith_scope *s, pith_upgrade *u, const char *path) {
+    const pith_checkpoint_static *value =
+        find_static(s, u, "pith_upgrade_text", path, PITH_STATIC_TEXT);
+    return value ? value->text : NULL;
+}
+
+/* ---- Changes ---- */
+
+static bool has_place(pith_scope *s, const char *path, const pithp_spot *spot) {
+    if (!pithp_spot_found(spot))
+        return missing(s, path);
+    if (spot->parent >= 0 && spot->name)
+        return true;
+    pithp_fail(s, PITH_E_STRUCTURE, path, "%s",
+               spot->parent < 0 ? "it is the record itself"
+                                : "items of lists and tuples stay where they are");
+    return false;
+}
+
+static bool put(pith_scope *s, pith_upgrade *u, const char *path, const pithp_taken *t) {
+    pithp_spot spot;
+    if (pithp_edit_find(u->e, u->row, path, &spot) != PITH_OK)
+        return false;
+    const char *refusal = pithp_edit_refusal(u->e, t, &spot);
+    if (refusal)
+        pithp_fail(s, PITH_E_STRUCTURE, path, "cannot put it there: %s", refusal);
+    return !refusal && pithp_edit_put(u->e, t, &spot) == PITH_OK;
+}
+
+bool pith_upgrade_remove(pith_scope *s, pith_upgrade *u, const char *path) {
+    pithp_spot spot;
+    if (!enter(s, u, "pith_upgrade_remove", path, &spot) || !has_place(s, path, &spot))
+        return false;
+    pithp_edit_take(u->e, &spot);
+    return true;
+}
+
+bool pith_upgrade_rename(pith_scope *s,
+                         pith_upgrade *u,
+                         const char *from,
+                         const char *to) {
+    pithp_spot spot;
+    if (!enter(s, u, "pith_upgrade_rename", to ? from : NULL, &spot) ||
+        !has_place(s, from, &spot))
+        return false;
+    const pithp_taken t = pithp_edit_take(u->e, &spot);
+    return put(s, u, to, &t);
+}
+
+/* What is at a path gives way to something new. */
+static bool
+make_room(pith_scope *s, pith_upgrade *u, const char *function, const char *path) {
+    pithp_spot spot;
+    if (!enter(s, u, function, path, &spot))
+        return false;
+    if (!pithp_spot_found(&spot))
+        return true;
+    if (!has_place(s, path, &spot))
+        return false;
+    pithp_edit_take(u->e, &spot);
+    return true;
+}
+
+bool pith_upgrade_set(pith_scope *s,
+                      pith_upgrade *u,
+                      const char *path,
+                      const void *tree) {
+    pithp_taken t;
+    return make_room(s, u, "pith_upgrade_set", path) &&
+           (!tree || (pithp_tree_check(s, tree, "pith_upgrade_set", "tree") == PITH_OK &&
+                      pithp_keep_slots(u->scope, 1, &tree) == PITH_OK)) &&
+           pithp_edit_graft(u->e, tree, &t) == PITH_OK && put(s, u, path, &t);
+}
+
+static bool set_static(pith_scope *s,
+                       pith_upgrade *u,
+                       const char *function,
+                       const char *path,
+                       const pith_checkpoint_static *value) {
+    pithp_taken t = {.child = -1, .value = *value};
+    if (!make_room(s, u, function, path))
+        return false;
+    t.value.node = -1;
+    if (value->text) {
+        t.value.text = pithp_document_text(u->e->d, value->text, strlen(value->text));
+        if (!t.value.text)
+            return pithp_fail_memory(s, strlen(value->text)), false;
+    }
+    return put(s, u, path, &t);
+}
+
+bool pith_upgrade_set_i64(pith_scope *s,
+                          pith_upgrade *u,
+                          const char *path,
+                          int64_t value) {
+    return set_static(s, u, "pith_upgrade_set_i64", path,
+                      &(pith_checkpoint_static){.kind = PITH_STATIC_I64, .i64 = value});
+}
+
+bool pith_upgrade_set_f64(pith_scope *s,
+                          pith_upgrade *u,
+                          const char *path,
+                          double value) {
+    return set_static(s, u, "pith_upgrade_set_f64", path,
+                      &(pith_checkpoint_static){.kind = PITH_STATIC_F64, .f64 = value});
+}
+
+bool pith_upgrade_set_bool(pith_scope *s, pith_upgrade *u, const char *path, bool value) {
+    return set_static(s, u, "pith_upgrade_set_bool", path,
+                      &(pith_checkpoint_static){.kind = PITH_STATIC_BOOL, .i64 = value});
+}
+
+bool pith_upgrade_set_text(pith_scope *s,
+                           pith_upgrade *u,
+                           const char *path,
+                           const char *text) {
+    if (text && !pithp_is_utf8(text, strlen(text))) {
+        if (pithp_enter(s))
+            pithp_fail(s, PITH_E_FORMAT, path, "the text is not UTF-8");
+        return false;
+    }
+    return set_static(s, u, "pith_upgrade_set_text", path,
+                      &(pith_checkpoint_static){.kind = PITH_STATIC_TEXT, .text = text});
+}
+
+bool pith_upgrade_set_enum(pith_scope *s,
+                           pith_upgrade *u,
+                           const char *path,
+                           const char *name) {
+    return set_static(
+        s, u, "pith_upgrade_set_enum", name ? path : NULL,
+        &(pith_checkpoint_static){.kind = PITH_STATIC_CHOICE, .text = name});
+}
+
+bool pith_upgrade_set_dtype(pith_scope *s,
+                            pith_upgrade *u,
+                            const char *path,
+                            pith_dtype dtype) {
+    return set_static(s, u, "pith_upgrade_set_dtype", path,
+                      &(pith_checkpoint_static){.kind = PITH_STATIC_DTYPE_,
+                                                .text = pith_dtype_name(dtype)});
+}
+
+bool pith_upgrade_set_record(pith_scope *s,
+                             pith_upgrade *u,
+                             const char *path,
+                             const void *record) {
+    static const char function[] = "pith_upgrade_set_record";
+    pithp_taken t;
+    if (!make_room(s, u, function, path) ||
+        pithp_tree_check(s, record, function, "record") != PITH_OK)
+        return false;
+    if (pith_kind(record) != PITH_NODE_RECORD || pith_child_count(record) > 0) {
+        pithp_fail(s, PITH_E_TYPE, path, "%s: expected a record without leaves",
+                   function);
+        return false;
+    }
+    if (pithp_keep_slots(u->scope, 1, &record) != PITH_OK ||
+        pithp_edit_graft(u->e, record, &t) != PITH_OK)
+        return false;
+    t = (pithp_taken){.child = -1,
+                      .value = {.kind = PITH_STATIC_RECORD_, .node = t.child}};
+    return put(s, u, path, &t);
+}
+
+/* ---- Running hooks ---- */
+
+pithp_upgrade_hook pithp_upgrade_from(const pith_type *type, int32_t version) {
+    for (int32_t i = 0; i < type->field_count; i++) {
+        const pith_field *d = &type->fields[i].declared;
+        if (d->kind == PITH_FIELD_HOOK && d->hook_kind == PITH_HOOK_UPGRADE &&
+            (int32_t)d->options.initial == version)
+            return (pithp_upgrade_hook)d->hook;
+    }
+    return NULL;
+}
+
+typedef struct running {
+    pith_upgrade *u;
+    pithp_differences *r;
+    const pith_type *root;
+} running;
+
+static bool has_all(const pith_type *type, int32_t version) {
+    while (version < type->version && pithp_upgrade_from(type, version))
+        version++;
+    return version >= type->version;
+}
+
+/* One record through all versions up to the program's. */
+static pith_status
+upgrade_record(running *v, int64_t row, const pith_type *type, int32_t version) {
+    pith_upgrade *u = v->u;
+    u->row = row;
+    for (; version < type->version; version++) {
+        pithp_upgrade_from(type, version)(u->scope, u);
+        u->e->s = u->scope;
+        const pith_status code = pith_code(u->scope);
+        if (code == PITH_E_MEMORY)
+            return code;
+        if (code != PITH_OK) {
+            pithp_error_context(u->scope,
+                                "upgrading %s from version %" PRId32 " to %" PRId32,
+                                type->name, version, version + 1);
+            pithp_differences_take(v->r, u->scope, row);
+            return PITH_OK;
+        }
+    }
+    const int32_t now = pithp_edit_type(u->e, type->name, type->version);
+    if (now < 0)
+        return pithp_fail_memory(u->scope, sizeof(pithp_doc_type));
+    u->e->d->nodes.rows[row].type = now;
+    return PITH_OK;
+}
+
+static pith_status visit(void *closure, int64_t row) {
+    running *v = closure;
+    const pithp_document *d = v->u->e->d;
+    const pithp_doc_node *n = &d->nodes.rows[row];
+    if (n->kind != PITH_NODE_RECORD)
+        return PITH_OK;
+    const pithp_doc_type *got = &d->types.rows[n->type];
+    const pith_type *type = pithp_program_type(v->root, got->name);
+    return type && type->version > got->version && has_all(type, got->version)
+               ? upgrade_record(v, row, type, got->version)
+               : PITH_OK;
+}
+
+pith_status pithp_upgrade(pithp_edit *e,
+                          pithp_differences *r,
+                          const pith_checkpoint *c,
+                          const pith_type *type,
+                          int64_t root) {
+    pith_scope *scope = e->s;
+    pith_upgrade *u = pithp_object_make(scope, PITHP_KIND_OTHER, tag, sizeof *u);
+    if (!u)
+        return pith_code(scope);
+    *u = (pith_upgrade){.e = e, .c = c, .scope = scope};
+    running v = {.u = u, .r = r, .root = type};
+    const pith_status rc = pithp_edit_walk(e, root, visit, &v);
+    pithp_header_of(u)->kind = PITHP_KIND_FREE; /* whoever kept it is told */
+    return rc == PITH_OK ? pithp_differences_end(r) : rc;
+}
