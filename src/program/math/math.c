@@ -5,6 +5,16 @@
 #include "program/emit/prologue_host.h"
 #include "program/math/own.h"
 
+/* Our own call the C library for each fma where the compiler may not assume the
+ * instruction. */
+#ifdef __x86_64__
+#    define HAS_FMA __builtin_cpu_supports("fma")
+#    define FUSED   static __attribute__((target("fma")))
+#else
+#    define HAS_FMA 1
+#    define FUSED   static
+#endif
+
 #define SLEEF_(name, type, bound, family, target)                                        \
     Sleef_##family##_##name##type##_##bound##target
 #define SLEEF(name, type, bound, family, target) SLEEF_(name, type, bound, family, target)
@@ -23,9 +33,8 @@
         DECLARE2(sleef, bound, finz, purecfma)                                           \
         DECLARE2(sleef, bound, cinz, purec)
 #    define CALL(sleef, type, bound, ...)                                                \
-        (__builtin_cpu_supports("fma")                                                   \
-             ? SLEEF(sleef, type, bound, finz, purecfma)(__VA_ARGS__)                    \
-             : SLEEF(sleef, type, bound, cinz, purec)(__VA_ARGS__))
+        (HAS_FMA ? SLEEF(sleef, type, bound, finz, purecfma)(__VA_ARGS__)                \
+                 : SLEEF(sleef, type, bound, cinz, purec)(__VA_ARGS__))
 #else
 #    define DECLARE1_ALL(sleef, bound) DECLARE1(sleef, bound, finz, purecfma)
 #    define DECLARE2_ALL(sleef, bound) DECLARE2(sleef, bound, finz, purecfma)
@@ -127,17 +136,26 @@ static f64 mend_pow(f64 x, f64 y, f64 infinite) {
         return m_abs(x) > limit64 ? mend_##name(x) : CALL(sleef, d1, bound, x);          \
     }
 #define PITHP_MATH1_OWN(name, bound)                                                     \
-    f32 pith_math_##name##_f32(f32 x) {                                                  \
+    FUSED f32 fused_##name##_f32(f32 x) {                                                \
         return own_##name##_f32(x);                                                      \
     }                                                                                    \
-    f64 pith_math_##name##_f64(f64 x) {                                                  \
+    FUSED f64 fused_##name##_f64(f64 x) {                                                \
         return own_##name##_f64(x);                                                      \
+    }                                                                                    \
+    f32 pith_math_##name##_f32(f32 x) {                                                  \
+        return HAS_FMA ? fused_##name##_f32(x) : own_##name##_f32(x);                    \
+    }                                                                                    \
+    f64 pith_math_##name##_f64(f64 x) {                                                  \
+        return HAS_FMA ? fused_##name##_f64(x) : own_##name##_f64(x);                    \
     }
 #define PITHP_MATH2_MENDED(name, sleef, bound)                                           \
     DECLARE2_ALL(sleef, bound)                                                           \
+    FUSED f32 fused_##name##_f32(f32 x, f32 y) {                                         \
+        return own_##name##_f32(x, y);                                                   \
+    }                                                                                    \
     f32 pith_math_##name##_f32(f32 x, f32 y) {                                           \
         if (own_##name##_takes(x, y))                                                    \
-            return own_##name##_f32(x, y);                                               \
+            return HAS_FMA ? fused_##name##_f32(x, y) : own_##name##_f32(x, y);          \
         const f32 z = CALL(sleef, f1, bound, x, y);                                      \
         return m_abs(z) > 0x1.fffffep127f ? (f32)pith_math_##name##_f64((f64)x, (f64)y)  \
                                           : z;                                           \
