@@ -28,8 +28,11 @@ typedef struct pith_run_options {
     int64_t keep
         PITH_DEFAULT; /**< save a series and keep so many (pith_save_options.keep);
                          0: one checkpoint that is replaced */
-    bool background PITH_DEFAULT; /**< save on another thread while steps go on
-                                     (pith_save_options.background) */
+    bool incremental PITH_DEFAULT; /**< of a series: write what changed alone
+                                      (pith_save_options.incremental) */
+    int32_t compress PITH_DEFAULT; /**< level of zstd (pith_save_options.compress) */
+    bool background PITH_DEFAULT;  /**< save on another thread while steps go on
+                                      (pith_save_options.background) */
     int64_t save_every
         PITH_DEFAULT; /**< steps between saves; 0: only after the last step */
     pith_run_log *log PITH_DEFAULT; /**< what the callback logs to: its rows are on the

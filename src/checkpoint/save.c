@@ -1,6 +1,6 @@
 /* pith_save: capture the tree, write its large leaves and then its document to files that
  * have no name yet, and give both their names, the document last. */
-#include "checkpoint/checkpoint_internal.h"
+#include "checkpoint/save_internal.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -8,27 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
-enum {
-    MOST_INLINE =
-        64 << 20, /* elements of a leaf in a document: its row is then < 2 GiB */
-    MOST_HEADER = 100 * 1000000 /* bytes that readers of safetensors accept */
-};
+/* Elements of a leaf in a document: its row is then < 2 GiB. */
+enum { MOST_INLINE = 64 << 20 };
 
-typedef struct pithp_saving {
-    pith_scope *s;
-    pith_save_options options; /* metadata is in the document */
-    pithp_place place;
-    pithp_document d;
-    const pith_array **arrays;
-    pithp_writer sidecar, document;
-    const pithp_doc_sidecar *fresh; /* that this save writes; NULL: none */
-    int64_t *order;                 /* its leaves, in the order of their data */
-    int64_t order_count;
-    pithp_text header, text;
-    void *staging; /* NULL where the device's memory can be read as it is */
-    pithp_packer packer;
-    bool lost; /* another writer took a sidecar away that was to be shared */
-} saver;
+typedef pithp_saving saver;
 
 /* ---- Leaves ---- */
 
@@ -79,171 +62,7 @@ static pith_status read_inline_leaves(saver *v) {
     return rc;
 }
 
-typedef struct copying {
-    saver *v;
-    pithp_doc_leaf *leaf;
-    pithp_hasher hasher;
-} copying;
-
-static pith_status copy(void *closure, const void *bytes, size_t offset, size_t n) {
-    (void)offset;
-    copying *c = closure;
-    pithp_writer_add_hashed(&c->v->sidecar, bytes, n, &c->hasher);
-    return PITH_OK; /* the writer remembers what fails */
-}
-
-/* Pieces are whole chunks, but for the last one. */
-static pith_status pack(void *closure, const void *bytes, size_t offset, size_t n) {
-    copying *c = closure;
-    saver *v = c->v;
-    for (size_t at = 0; at < n && !v->sidecar.error; at += PITHP_CHUNK_BYTES) {
-        const char *chunk = (const char *)bytes + at;
-        const size_t rest = n - at;
-        const size_t some = rest < PITHP_CHUNK_BYTES ? rest : PITHP_CHUNK_BYTES;
-        const int64_t number = (int64_t)((offset + at) / PITHP_CHUNK_BYTES);
-        pithp_packed *frame = &c->leaf->frames[number];
-        pithp_hasher_add(&c->hasher, chunk, some);
-        frame->bytes = pithp_pack(&v->packer, c->leaf->level, chunk, some);
-        if (!frame->bytes)
-            return pithp_fail_memory(v->s, 0);
-        frame->begin = number ? frame[-1].begin + frame[-1].bytes : 0;
-        frame->digest = pithp_digest_of(v->packer.packed, frame->bytes);
-        pithp_writer_add(&v->sidecar, v->packer.packed, frame->bytes);
-    }
-    return PITH_OK;
-}
-
-static pith_status write_leaf(saver *v, int64_t number) {
-    pithp_doc_leaf *leaf = &v->d.leaves.rows[number];
-    copying c = {.v = v, .leaf = leaf};
-    if (leaf->packed) {
-        const size_t count = (leaf->bytes - 1) / PITHP_CHUNK_BYTES + 1;
-        leaf->frames = pithp_document_allocate(&v->d, count * sizeof *leaf->frames);
-        if (!leaf->frames)
-            return pithp_fail_memory(v->s, count * sizeof *leaf->frames);
-        leaf->frame_count = (int64_t)count;
-    }
-    pithp_hasher_begin(&c.hasher);
-    const pith_status rc =
-        pithp_content_pieces(v->s, v->arrays[number], v->staging, PITHP_STAGING_BYTES,
-                             leaf->packed ? pack : copy, &c);
-    leaf->digest = pithp_hasher_end(&c.hasher);
-    if (rc == PITH_OK && !v->sidecar.error) /* else it was not seen to its end */
-        pithp_content_remember(v->arrays[number], leaf->digest);
-    return rc;
-}
-
-/* A leaf whose first chunk does not become smaller is written as it is: the header states
- * the form of a leaf's elements, and where they lie, before they are all seen. */
-static pith_status try_to_pack(saver *v, int64_t number) {
-    pithp_doc_leaf *leaf = &v->d.leaves.rows[number];
-    const void *chunk = v->arrays[number]->data;
-    const size_t n = leaf->bytes < PITHP_CHUNK_BYTES ? leaf->bytes : PITHP_CHUNK_BYTES;
-    if (!v->packer.context && !pithp_packer_begin(&v->packer, v->s->runtime))
-        return pithp_fail_memory(v->s, PITHP_PACK_MOST);
-    if (v->staging) {
-        const pith_status rc = pithp_copy_out(v->s, v->staging, chunk, n);
-        if (rc != PITH_OK)
-            return rc;
-        chunk = v->staging;
-    }
-    leaf->packed = pithp_pack_pays(&v->packer, leaf->level, chunk, n);
-    return pithp_sidecar_name_tensor(&v->d, number) ? PITH_OK
-                                                    : pithp_fail_memory(v->s, 0);
-}
-
-static pith_status choose_packed(saver *v, int32_t sidecar) {
-    pith_status rc = PITH_OK;
-    for (int64_t i = 0; rc == PITH_OK && i < v->d.leaves.count; i++) {
-        const pithp_doc_leaf *leaf = &v->d.leaves.rows[i];
-        if (leaf->in_sidecar && leaf->sidecar == sidecar && leaf->level && leaf->bytes)
-            rc = try_to_pack(v, i);
-    }
-    return rc;
-}
-
 /* ---- Files ---- */
-
-/* What stands before the hash in the sidecar's name: "melt" of "melt.json". 0: none. */
-static size_t sidecar_stem(const char *name) {
-    enum { MOST = 200 };
-    const size_t cut = pithp_stem(name);
-    return cut <= MOST && pithp_is_utf8(name, cut) ? cut : 0;
-}
-
-static pith_status name_sidecar(saver *v, pithp_doc_sidecar *row) {
-    char digest[PITHP_DIGEST_TEXT], name[256];
-    pithp_digest_print(pithp_sidecar_digest(&v->d, v->header.bytes, v->header.length,
-                                            v->order, v->order_count),
-                       digest);
-    const size_t n = sidecar_stem(v->place.name);
-    snprintf(name, sizeof name, "%.*s.%.16s.safetensors", n ? (int)n : 10,
-             n ? v->place.name : "checkpoint", digest);
-    row->digest = pithp_digest_of(v->header.bytes, v->header.length);
-    row->file = pithp_document_text(&v->d, name, strlen(name));
-    v->fresh = row;
-    return row->file ? PITH_OK : pithp_fail_memory(v->s, sizeof name);
-}
-
-/* The places of packed leaves are known when all is written. */
-static void state_places(saver *v, int32_t sidecar) {
-    const size_t length = v->header.length;
-    bool packed = false;
-    for (int64_t i = 0; i < v->order_count; i++)
-        packed |= v->d.leaves.rows[v->order[i]].packed;
-    if (!packed || v->sidecar.error)
-        return;
-    v->header.length = 0;
-    pithp_sidecar_header(&v->d, sidecar, v->order, v->order_count, length, &v->header);
-    if (!v->header.failed)
-        pithp_writer_put_first(&v->sidecar, v->header.bytes, v->header.length);
-}
-
-static pith_status write_leaves(saver *v, int32_t sidecar) {
-    size_t raw = v->header.length;
-    for (int64_t i = 0; i < v->order_count; i++)
-        if (!v->d.leaves.rows[v->order[i]].packed)
-            raw += v->d.leaves.rows[v->order[i]].bytes;
-    pithp_writer_open(&v->sidecar, v->s->runtime, &v->place, raw);
-    pithp_writer_add(&v->sidecar, v->header.bytes, v->header.length);
-    for (int64_t i = 0; i < v->order_count && !v->sidecar.error; i++) {
-        const pith_status rc = write_leaf(v, v->order[i]);
-        if (rc != PITH_OK)
-            return rc;
-    }
-    state_places(v, sidecar);
-    if (v->header.failed)
-        return pithp_fail_memory(v->s, v->header.room);
-    pithp_writer_sync(&v->sidecar);
-    return pithp_writer_status(v->s, &v->sidecar, v->place.shown);
-}
-
-static pith_status write_sidecar(saver *v) {
-    const int32_t sidecar = (int32_t)v->d.sidecars.count;
-    pith_status rc;
-    pithp_doc_sidecar *row = pithp_document_add(&v->d, sidecars);
-    if (!row)
-        return pithp_fail_memory(v->s, sizeof *row);
-    PITH_TRY(choose_packed(v, sidecar));
-    v->order = pithp_sidecar_layout(&v->d, sidecar, &v->order_count);
-    if (!v->order)
-        return pithp_fail_memory(v->s, (size_t)v->order_count * sizeof *v->order);
-    if (v->order_count == 0) {
-        v->d.sidecars.count--;
-        return PITH_OK;
-    }
-    pithp_sidecar_header(&v->d, sidecar, v->order, v->order_count, 0, &v->header);
-    if (v->header.failed)
-        return pithp_fail_memory(v->s, v->header.room);
-    if (v->header.length > MOST_HEADER)
-        return pithp_fail(v->s, PITH_E_UNSUPPORTED, NULL,
-                          "the tree has too many leaves for a safetensors header; "
-                          "a larger inline_bytes puts them into the document");
-    PITH_TRY(write_leaves(v, sidecar));
-    rc = name_sidecar(v, row);
-out:
-    return rc;
-}
 
 static pith_status write_document(saver *v) {
     pithp_document_print(&v->d, &v->text);
@@ -434,7 +253,7 @@ static pith_status start_again(saver *v) {
 
 static pith_status write_files(saver *v) {
     pith_status rc;
-    PITH_TRY(write_sidecar(v));
+    PITH_TRY(pithp_saving_write_sidecar(v));
     PITH_TRY(write_document(v));
     rc = commit(v);
 out:

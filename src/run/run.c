@@ -56,8 +56,11 @@ static bool report(run *r, int64_t done) {
     if (saved_at(o, done) && !pith_failed(work) &&
         (!o->log || pith_run_log_sync(work, o->log)))
         pith_save(work, r->state, o->save,
-                  &(pith_save_options){
-                      .step = step, .keep = o->keep, .background = o->background});
+                  &(pith_save_options){.step = step,
+                                       .keep = o->keep,
+                                       .incremental = o->incremental,
+                                       .compress = o->compress,
+                                       .background = o->background});
     pith_scope_close(work);
     return r->s->error.code == PITH_OK;
 }
@@ -116,6 +119,13 @@ static bool arguments_fit(pith_scope *s,
         pithp_fail(
             s, PITH_E_ARG, NULL,
             "pith_run: steps, save_every, each_every and keep must not be negative");
+        return false;
+    }
+    if ((o->incremental && !o->keep) || o->compress > PITHP_PACK_LEVELS) {
+        pithp_fail(
+            s, PITH_E_ARG, NULL,
+            "pith_run: incremental needs keep, and compress is a level of %d at most",
+            PITHP_PACK_LEVELS);
         return false;
     }
     if (pithp_tree_check(s, state, "pith_run", "state") != PITH_OK)

@@ -221,6 +221,22 @@ Test(run, saves_a_series_and_goes_on_from_its_newest_member) {
     pt_fails(PITH_E_ARG, s,
              pith_run(s, State, &advance_step, start(s, -1),
                       &((pith_run_options){.steps = 2, .save = path, .keep = -1})));
+    pt_fails(
+        PITH_E_ARG, s,
+        pith_run(s, State, &advance_step, start(s, -1),
+                 &((pith_run_options){.steps = 2, .save = path, .incremental = true})));
+    pt_says("incremental needs keep");
+    pt_ok(s, pith_run(s, State, &advance_step, start(s, -1),
+                      &((pith_run_options){.steps = 4,
+                                           .save = path,
+                                           .save_every = 1,
+                                           .keep = 2,
+                                           .incremental = true,
+                                           .compress = 1})));
+    saved =
+        pith_load_as(s, State_pith_type(), path, &(pith_load_options){.newest = true});
+    pt_ok(s, saved);
+    cr_assert(pith_read_i64(s, saved->count) == 4);
     pt_ok(s,
           pith_run(s, State, &advance_step, start(s, -1),
                    &((pith_run_options){
