@@ -11,12 +11,14 @@
 
 /* ---- The shim ---- */
 
-typedef enum fault { NO_FAULT, FAIL, FAIL_FROM, KILL, SHORT } fault;
+/* FULL: what is written goes to /dev/full. */
+typedef enum fault { NO_FAULT, FAIL, FAIL_FROM, KILL, SHORT, FULL } fault;
 
 static struct {
     fault kind;
     int error;     /* errno of FAIL */
     int at, calls; /* the call that it strikes, from 1 on; calls so far */
+    int full;      /* descriptor of FULL */
     char name[32]; /* of the call that was struck */
     void (*before_sidecar)(int folder); /* called before a sidecar is opened; NULL */
     void (*before_first_write)(int file);
@@ -90,6 +92,8 @@ ssize_t __wrap_write(int fd, const void *from, size_t n) {
         before(fd);
     if (strikes("write"))
         return -1;
+    if (shim.kind == FULL)
+        fd = shim.full;
     return __real_write(fd, from, shim.kind == SHORT && n > 1 ? n / 2 : n);
 }
 
@@ -245,6 +249,36 @@ Test(faults, that_interrupt_are_tried_again) {
         pt_close(rt);
     }
     cr_assert(interrupted > 5);
+    ct_end();
+}
+
+Test(faults, of_a_full_disk_leave_what_was_there) {
+    static const pith_save_options ways[] = {
+        {.keep = 3}, {.keep = 3, .incremental = true}, {.keep = 3, .compress = 1}};
+    ct_begin();
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    const int full = open("/dev/full", O_WRONLY);
+    cr_assert(full >= 0);
+    for (int i = 0; i < 3; i++) {
+        pt_ok(s, pith_save(s, state(s, 1, true), "a.json", &ways[i]));
+        const Sim *next = state(s, 2, true);
+        arm(FULL, 0, 0);
+        shim.full = full;
+        cr_assert(!pith_save(s, next, "a.json", &ways[i]));
+        shim.kind = NO_FAULT;
+        cr_assert(strstr(pith_message(s), "cannot write \"a.json\": write: "
+                                          "No space left on device"),
+                  "%s", pith_message(s));
+        pith_clear(s);
+        const Sim *there = pith_load_as(s, Sim_pith_type(), "a.json",
+                                        &(pith_load_options){.newest = true});
+        pt_ok(s, ct_same_bits(s, there, state(s, 1, true)));
+        cr_assert(ct_nothing_is_left());
+    }
+    close(full);
+    pith_scope_close(s);
+    pt_close(rt);
     ct_end();
 }
 

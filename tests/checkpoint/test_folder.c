@@ -161,6 +161,68 @@ Test(folder, that_is_full_loses_nothing) {
     end();
 }
 
+/* The file-size limit strikes at every length of every file in turn. */
+Test(folder, with_a_limit_to_sizes_loses_nothing, .timeout = 120) {
+    begin();
+    static const pith_save_options ways[] = {
+        {.step = 1},
+        {.compress = 1, .inline_bytes = -1},
+        {.keep = 2, .incremental = true, .compress = 1, .inline_bytes = -1}};
+    signal(SIGXFSZ, SIG_IGN);
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        const pith_load_options newest = {.newest = ways[i].keep > 0};
+        int failed = 0, saved = 0;
+        pt_ok(s, pith_save(s, make_sim(s, ATOMS, 1), "a.json", &ways[i]));
+        for (rlim_t limit = 0; limit < 12000; limit += 257) {
+            const struct rlimit most = {limit, RLIM_INFINITY},
+                                all = {RLIM_INFINITY, RLIM_INFINITY};
+            const Sim *sim = make_sim(s, ATOMS, 2);
+            cr_assert(setrlimit(RLIMIT_FSIZE, &most) == 0);
+            const bool done = pith_save(s, sim, "a.json", &ways[i]);
+            cr_assert(setrlimit(RLIMIT_FSIZE, &all) == 0);
+            cr_assert(done || strstr(pith_message(s), "File too large"), "%s",
+                      pith_message(s));
+            pith_clear(s);
+            failed += !done;
+            saved += done;
+            const Sim *there = pith_load_as(s, Sim_pith_type(), "a.json", &newest);
+            pt_ok(s, there);
+            cr_assert(ct_same_bits(s, there, saved ? sim : make_sim(s, ATOMS, 1)));
+            cr_assert(ct_nothing_is_left(), "limit %d", (int)limit);
+        }
+        cr_assert(failed > 3 && saved > 3, "%d failed, %d did not", failed, saved);
+    }
+    end();
+}
+
+Test(folder, that_is_read_only_is_named_and_left) {
+    begin();
+    pt_ok(s, save("a.json", 1));
+    cr_assert(chmod(".", 0555) == 0);
+    const pid_t child = fork();
+    cr_assert(child >= 0);
+    if (child == 0) { /* permissions do not bind root */
+        if (geteuid() == 0 && setuid(65534) != 0)
+            _exit(2);
+        rt = pith_open(&(pith_open_options){.device = "host", .threads = 1});
+        s = pith_scope_open(rt);
+        const pith_save_options series = {.keep = 2, .incremental = true};
+        const bool saved = save("a.json", 2);
+        const bool said = strstr(pith_message(s), "\"a.json\": open: Permission denied");
+        pith_clear(s);
+        _exit(saved || !said || pith_save(s, make_sim(s, ATOMS, 2), "b.json", &series));
+    }
+    int status;
+    cr_assert(waitpid(child, &status, 0) == child && WIFEXITED(status));
+    cr_assert(chmod(".", 0700) == 0);
+    if (WEXITSTATUS(status) == 2)
+        cr_skip("root may write everywhere here");
+    cr_assert(WEXITSTATUS(status) == 0);
+    pt_ok(s, holds("a.json", 1));
+    cr_assert(ct_count_files() == 2);
+    end();
+}
+
 /* ---- Several processes ---- */
 
 static pid_t start_writer(const char *name, int seed, int count) {
