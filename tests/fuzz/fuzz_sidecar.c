@@ -10,7 +10,9 @@ enum { ATOMS = 5, TAIL = 12 + 32 + 3 };
 static struct {
     char *document, *good; /* what was saved */
     size_t document_bytes, good_bytes;
-    char name[256]; /* of the sidecar */
+    char name[256];            /* of the sidecar */
+    size_t frame, frame_bytes; /* place of the compressed leaf */
+    char digest[PITHP_DIGEST_TEXT];
 } saved;
 
 static const void *make(pith_scope *s) {
@@ -29,23 +31,38 @@ static const void *make(pith_scope *s) {
 }
 
 static void save(pith_scope *s) {
-    FUZZ_REQUIRE(
-        pith_save(s, make(s), "a.json", &(pith_save_options){.inline_bytes = -1}), "%s",
-        pith_message(s));
+    FUZZ_REQUIRE(pith_save(s, make(s), "a.json",
+                           &(pith_save_options){.inline_bytes = -1, .compress = 1}),
+                 "%s", pith_message(s));
     pith_checkpoint *c = pithp_checkpoint_open(s, "a.json");
     FUZZ_REQUIRE(c, "%s", pith_message(s));
     snprintf(saved.name, sizeof saved.name, "%s", c->document.sidecars.rows[0].file);
+    for (int64_t i = 0; i < c->order_count; i++) {
+        const pithp_doc_leaf *leaf = &c->document.leaves.rows[c->order[i]];
+        if (!leaf->packed)
+            continue;
+        saved.frame = c->document.sidecars.rows[0].data + leaf->begin;
+        saved.frame_bytes = leaf->frames[0].bytes;
+        pithp_digest_print(leaf->frames[0].digest, saved.digest);
+    }
+    FUZZ_REQUIRE(saved.frame, "no leaf is compressed");
     saved.document = fuzz_read("a.json", &saved.document_bytes);
     saved.good = fuzz_read(saved.name, &saved.good_bytes);
 }
 
-/* The document with another checksum of the sidecar, and its own made to fit. */
-static void forge(const uint8_t *header, size_t header_bytes) {
+/* The document with other checksums, of the sidecar's header and, where there is so much,
+ * of the frame, and its own made to fit: zstd sees what was made up. */
+static void forge(const uint8_t *header, size_t header_bytes, size_t n) {
     char digest[PITHP_DIGEST_TEXT];
-    char *text = malloc(saved.document_bytes);
+    char *text = calloc(1, saved.document_bytes + 1);
     memcpy(text, saved.document, saved.document_bytes);
     pithp_digest_print(pithp_digest_of(header, header_bytes), digest);
     memcpy(strstr(text, "\"checksum\":\"") + 12, digest, 32);
+    if (n >= saved.frame + saved.frame_bytes) {
+        pithp_digest_print(pithp_digest_of(header + saved.frame, saved.frame_bytes),
+                           digest);
+        memcpy(strstr(text, saved.digest), digest, 32);
+    }
     const size_t body = saved.document_bytes - TAIL;
     pithp_digest_print(pithp_digest_of(text, body), digest);
     memcpy(text + body + 12, digest, 32);
@@ -53,10 +70,11 @@ static void forge(const uint8_t *header, size_t header_bytes) {
     free(text);
 }
 
-static void judge(pith_scope *s, bool data_same) {
+/* may_load: the bytes may be others than those that were saved, the values not. */
+static void judge(pith_scope *s, bool may_load) {
     const Sim *sim = pith_load(s, Sim, "a.json");
     if (!pith_failed(s))
-        FUZZ_REQUIRE(data_same && pith_tree_equal(s, sim, make(s)), "other values");
+        FUZZ_REQUIRE(may_load && pith_tree_equal(s, sim, make(s)), "other values");
     else
         FUZZ_REQUIRE(pith_code(s) == PITH_E_FORMAT || pith_code(s) == PITH_E_IO, "%s",
                      pith_message(s));
@@ -76,14 +94,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     memcpy(&header, saved.good, sizeof header);
     header += 8;
     const bool same = n == saved.good_bytes && memcmp(data, saved.good, n) == 0;
-    const bool data_same = n == saved.good_bytes &&
-                           memcmp(data + header, saved.good + header, n - header) == 0;
     fuzz_write(saved.name, data, n);
     fuzz_write("a.json", saved.document, saved.document_bytes);
     judge(s, same);
     if (n >= header) {
-        forge(data, header);
-        judge(s, data_same);
+        forge(data, header, n);
+        judge(s, true);
     }
     pith_scope_close(s);
     return 0;
