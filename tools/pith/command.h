@@ -63,6 +63,10 @@ bool given_f64(const command *c,
                double most,
                double *value);
 
+/* Begin anew as pith-formats, which has the libraries of other formats (main.c). Returns
+ * where there is none, or this is it. */
+void become_formats(void);
+
 /* ---- Pages (usage.c) ---- */
 
 void print_usage(void);

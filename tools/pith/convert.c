@@ -33,6 +33,8 @@ static kind kind_of(const char *path, const format **found) {
 
 static bool known(const char *path, kind k, const format *f, bool writes) {
     if (f && f->needs)
+        become_formats();
+    if (f && f->needs)
         complain("convert", "\"%s\": this pith was built without %s", path, f->needs);
     else if (k == UNKNOWN)
         complain(

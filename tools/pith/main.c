@@ -4,7 +4,9 @@
 #include "tool.h"
 
 #include <locale.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 const verb *const verbs[] = {&show_verb,    &diff_verb, &log_verb, &verify_verb,
                              &convert_verb, &plot_verb, NULL};
@@ -38,6 +40,29 @@ static bool take_color(char **arguments) {
         return true;
     complain("", "--color takes auto, always or never, got \"%s\"", when);
     return false;
+}
+
+/* As they were given: verbs move theirs about. */
+static char **given_arguments;
+
+static void keep_arguments(int argc, char **argv) {
+    given_arguments = room_for((size_t)argc + 1, sizeof *given_arguments);
+    memcpy(given_arguments, argv, (size_t)argc * sizeof *argv);
+}
+
+void become_formats(void) {
+    static const char other[] = "pith-formats";
+    char path[4096];
+    const ssize_t n = readlink("/proc/self/exe", path, sizeof path - sizeof other);
+    char *slash = n > 0 ? memrchr(path, '/', (size_t)n) : NULL;
+    if (!slash)
+        return;
+    path[n] = 0;
+    if (strcmp(slash + 1, other) == 0)
+        return; /* it lacks the library too */
+    strcpy(slash + 1, other);
+    fflush(stdout);
+    execv(path, given_arguments);
 }
 
 static bool asks(char **arguments, const char *name, const char *letter) {
@@ -99,12 +124,13 @@ static int choose(char **arguments) {
 }
 
 int main(int argc, char **argv) {
-    (void)argc;
+    keep_arguments(argc, argv);
     setlocale(LC_CTYPE, "");
     int code = choose(argv + 1);
     if (fflush(stdout) != 0 || ferror(stdout)) {
         complain("", "the output could not be written");
         code = TROUBLE;
     }
+    free(given_arguments);
     return code;
 }

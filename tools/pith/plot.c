@@ -57,6 +57,8 @@ static int plot(pith_scope *s, const command *c) {
                         file),
                TROUBLE;
     if (file && ends_with(file, ".png") && png_needs)
+        become_formats();
+    if (file && ends_with(file, ".png") && png_needs)
         return complain("plot", "\"%s\": this pith was built without %s", file,
                         png_needs),
                TROUBLE;

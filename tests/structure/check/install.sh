@@ -20,7 +20,7 @@ cp -r "$consumer" "$work/consumer"
 ! grep -rl "$build" "$work/prefix" --include='*.cmake' --include='*.pc' --include='*.h' ||
     fail "the files above name the build folder"
 
-for file in bin/pith share/man/man1/pith.1 share/bash-completion/completions/pith \
+for file in bin/pith bin/pith-formats share/man/man1/pith.1 share/bash-completion/completions/pith \
     share/zsh/site-functions/_pith share/fish/vendor_completions.d/pith.fish; do
     [ -s "$work/prefix/$file" ] || fail "$file is missing"
 done
