@@ -282,6 +282,14 @@ Test(pith_convert, says_what_is_wrong) {
         expect(1, "convert " FOREIGN "external.h5 b.json",
                "its elements lie in another file");
     }
+    /* alone, without pith-formats beside it */
+    static const char lacking[] =
+        "pith convert: \"b.npz\": this pith was built without libzip\n";
+    cr_assert(system("cp '" PITH_COMMAND
+                     "' alone && ./alone convert a.json b.npz 2>said") == 2 << 8);
+    const ct_file said = ct_read("said");
+    cr_assert(said.n == sizeof lacking - 1 && memcmp(said.bytes, lacking, said.n) == 0);
+    free(said.bytes);
     cr_assert(access("b.json", F_OK) != 0 && access("b.npz", F_OK) != 0 &&
               access("b.safetensors", F_OK) != 0 && access("b.h5", F_OK) != 0);
     DIR *d = opendir(".");
