@@ -192,7 +192,8 @@ bool pithp_is_utf8(const char *text, size_t n);
 void pithp_json_string(pithp_text *t, const char *text);
 /* Read the JSON string that a text begins with. False: it is none, or has no room. */
 bool pithp_json_string_read(const char *text, size_t n, char *to, size_t room);
-/* Read the members "file" of the JSON array of objects that a text begins with. */
+/* Read the members "file" of the JSON array of objects that a text begins with; none
+ * where it is cut off or damaged. False: they cannot be told. */
 bool pithp_json_files_read(const char *text, pithp_names *names);
 /* The document as text, the closing checksum included; t->failed when memory is short. */
 void pithp_document_print(const pithp_document *d, pithp_text *t);
@@ -342,7 +343,8 @@ bool pithp_is_file_name(const char *name);
 enum { PITHP_HEAD_BYTES = 16384 };
 int pithp_head_read(int file, size_t bytes, char head[PITHP_HEAD_BYTES + 1]);
 bool pithp_head_is_checkpoint(const char *head);
-/* False: the sidecars cannot be made out. What is no checkpoint names none. */
+/* What is no checkpoint, or one so damaged that nobody will ever load it, names none.
+ * False: they cannot be told. */
 bool pithp_head_sidecars(const char *head, pithp_names *sidecars);
 /* The sidecars that the document `name` of a folder names. False: the file is there and
  * cannot be read. */

@@ -132,7 +132,8 @@ bool pithp_head_sidecars(const char *head, pithp_names *sidecars) {
                pithp_is_file_name(sidecars->names[0]);
     }
     at = strstr(head, several);
-    return !at || pithp_json_files_read(at + sizeof several - 1, sidecars);
+    return !at || (pithp_json_files_read(at + sizeof several - 1, sidecars) &&
+                   (sidecars->count > 0 || strlen(head) < PITHP_HEAD_BYTES));
 }
 
 /* False, with errno: the file could not be read. */

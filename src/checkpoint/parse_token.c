@@ -76,11 +76,14 @@ bool pithp_json_string_read(const char *text, size_t n, char *to, size_t room) {
 }
 
 bool pithp_json_files_read(const char *text, pithp_names *names) {
+    json_error_t e;
     json_t *files = json_loadb(text, strlen(text),
-                               JSON_DISABLE_EOF_CHECK | JSON_REJECT_DUPLICATES, NULL);
+                               JSON_DISABLE_EOF_CHECK | JSON_REJECT_DUPLICATES, &e);
     const size_t count = json_array_size(files);
     bool fits = count > 0 && count <= PITHP_SIDECARS;
     names->count = 0;
+    if (!files)
+        return json_error_code(&e) != json_error_out_of_memory;
     for (size_t i = 0; fits && i < count; i++) {
         json_t *file = json_object_get(json_array_get(files, i), "file");
         const size_t length = json_string_length(file);

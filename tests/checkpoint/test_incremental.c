@@ -284,6 +284,24 @@ Test(incremental, is_older_when_its_newest_member_is_damaged) {
     end();
 }
 
+/* A document that is cut off where it names its sidecars holds no folder up. */
+Test(incremental, cleans_beside_broken_documents) {
+    begin();
+    int values[LEAVES] = {0};
+    pt_ok(s, save(make_list(s, N, values), 1));
+    const ct_file f = ct_read("a.000001.json");
+    const char *name = strstr(f.bytes, "\"file\"");
+    for (int cut = 0; cut < 100; cut++) {
+        ct_write("other.json", f.bytes, (size_t)(name - f.bytes) - 20 + (size_t)cut);
+        values[cut % 3] = cut;
+        pt_ok(s, save(make_list(s, N, values), 1) && newest_holds(values));
+        cr_assert(ct_count_files() <= 1 + 1 + 8, "cut %d: %d files", cut,
+                  ct_count_files());
+    }
+    free(f.bytes);
+    end();
+}
+
 Test(incremental, saves_in_the_background) {
     begin();
     int values[LEAVES] = {0};
