@@ -199,6 +199,28 @@ Test(pith_command, logs_what_members_share) {
     end();
 }
 
+Test(pith_command, reads_compressed_leaves) {
+    begin();
+    const Sim *sim = make_sim(s, 1000, 1);
+    pt_ok(s, pith_save(s, sim, "a.json", NULL));
+    pt_ok(s, pith_save(s, sim, "b.json", &(pith_save_options){.compress = 3}));
+    expect(0, "show b.json", ".neighbour i32[1000,4] 15.6 KiB in ", " KiB 0 999 ",
+           "position f64[1000,3] 23.4 KiB sigma");
+    expect(0, "show --json b.json", "\"compressed\":true");
+    expect(0, "show --rows 2:3 b.json .neighbour", "i32[1000,4]\n[2] 57 64 71 78\n");
+    expect(0, "diff --bits a.json b.json", "");
+    expect(0, "verify b.json", "b.json: intact");
+    const pith_checkpoint *c = pith_checkpoint_open(s, "b.json");
+    pith_checkpoint_sidecar sidecar;
+    pt_ok(s, pith_checkpoint_get_sidecar(c, 0, &sidecar));
+    const ct_file f = ct_read(sidecar.file);
+    f.bytes[f.n - 10] ^= 1;
+    ct_write(sidecar.file, f.bytes, f.n);
+    free(f.bytes);
+    expect(1, "verify b.json", "b.json: damaged .neighbour: damaged in \"b.");
+    end();
+}
+
 static bool save_member(const Sim *sim, int64_t step) {
     return pith_save(s, sim, "a.json", &(pith_save_options){.keep = 9, .step = step});
 }

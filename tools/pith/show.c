@@ -149,6 +149,18 @@ static void add_statistics(drawing *d, table_row *row, int64_t leaf) {
     }
 }
 
+/* "24.0 KiB", "24.0 KiB in 3.1 KiB" where it is compressed. */
+static char *size_text(const pith_checkpoint_leaf *l) {
+    char *bytes = bytes_text(l->bytes);
+    if (!l->compressed)
+        return bytes;
+    char *stored = bytes_text(l->stored_bytes),
+         *text = text_of("%s in %s", bytes, stored);
+    free(bytes);
+    free(stored);
+    return text;
+}
+
 static void draw_node(drawing *d, int64_t node, bool last) {
     const pith_checkpoint_node *n = &d->r.nodes[node];
     const bool root = n->parent < 0, leaf = n->kind == PITH_NODE_LEAF;
@@ -163,7 +175,7 @@ static void draw_node(drawing *d, int64_t node, bool last) {
     if (leaf) {
         pith_checkpoint_leaf l;
         pith_checkpoint_get_leaf(d->r.c, n->leaf, &l);
-        set(row, 2, PLAIN, true, bytes_text(l.bytes));
+        set(row, 2, PLAIN, true, size_text(&l));
         if (l.unit)
             set(row, 3, CYAN, false, clean(l.unit));
         if (root)

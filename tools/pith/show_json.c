@@ -83,6 +83,7 @@ static int put_leaf(pith_scope *s, const rows *r, int64_t number, bool statistic
     if (l.sidecar >= 0) {
         json_name("sidecar"), json_i64(l.sidecar);
         json_name("stored_bytes"), json_i64((int64_t)l.stored_bytes);
+        json_name("compressed"), json_bool(l.compressed);
     }
     if (!statistics)
         return SAME;
