@@ -1,6 +1,6 @@
 /* Documents of checkpoints. The input is a document; its closing checksum is made to fit,
  * so that what lies behind it is reached. Whatever loads must survive another round trip,
- * and memory stays within a multiple of the input. */
+ * also what loads with options, and memory stays within a multiple of the input. */
 #include "checkpoint/checkpoint_internal.h"
 #include "fuzz.h"
 #include "types.h"
@@ -58,6 +58,42 @@ static void round_trip(pith_scope *s, const void *tree) {
     free(c);
 }
 
+static const Sim *initial(pith_scope *s) {
+    const Atoms atoms = {pith_zeros(s, PITH_F64, PITH_SHAPE(2, 3)), NULL};
+    const Units units = {"m"};
+    const Sim sim = {.atoms = pith_freeze(s, Atoms, &atoms),
+                     .neighbour = pith_zeros(s, PITH_I32, PITH_SHAPE(2, 4)),
+                     .energy = pith_f64(s, 1),
+                     .width = 4,
+                     .units = pith_freeze(s, Units, &units)};
+    return pith_freeze(s, Sim, &sim);
+}
+
+/* Loading with options (which: the input says) is loading: a tree that survives a round
+ * trip, or an error. */
+static void load_with_options(pith_scope *s, const uint8_t *data, size_t n) {
+    const pith_load_options options[] = {
+        {.extra = true},
+        {.initial = initial(s), .extra = true},
+        {.at = ".atoms", .extra = true},
+        {.renames = PITH_RENAMES({"Atoms.position", "Atoms.charge"},
+                                 {"Atoms.charge", "Atoms.position"}),
+         .extra = true},
+        {.renames = PITH_RENAMES({".atoms", ".spare"}, {".spare", ".extra"},
+                                 {".extra", ".atoms"}, {".width", ".timestep"},
+                                 {".timestep", ".width"}, {"Units", "Length"},
+                                 {"Units.length", "Length.units"}),
+         .initial = initial(s),
+         .extra = true}};
+    const uint64_t choice = pithp_digest_of(data, n).low;
+    const void *tree =
+        pith_load_as(s, NULL, "a.json", &options[choice % PITHP_COUNT(options)]);
+    FUZZ_REQUIRE(!tree == pith_failed(s), "a tree or an error: %s", pith_message(s));
+    pith_clear(s);
+    if (tree)
+        round_trip(s, tree);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     static bool ready;
     if (!ready) {
@@ -79,6 +115,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     pith_clear(s);
     if (tree)
         round_trip(s, tree);
+    load_with_options(s, data, n);
     pith_scope_close(s);
     return 0;
 }

@@ -31,8 +31,21 @@ typedef struct Sim {
     pith_dtype real;
     const Units *units;
 } Sim;
+/* Changes that end in what a Sim of version 1 had, which is what it has now. */
+static void sim_1_to_2(pith_scope *s, pith_upgrade *u) {
+    const Units units = {"nm"};
+    pith_upgrade_rename(s, u, ".neighbour", ".extra");
+    pith_upgrade_set(s, u, ".neighbour", pith_upgrade_array(s, u, ".extra"));
+    pith_upgrade_remove(s, u, ".extra");
+    pith_upgrade_rename(s, u, ".atoms.position", ".extra");
+    pith_upgrade_rename(s, u, ".extra", ".atoms.position");
+    pith_upgrade_set(s, u, ".extra", pith_f64(s, pith_upgrade_f64(s, u, ".timestep")));
+    pith_upgrade_set_text(s, u, ".label", pith_upgrade_text(s, u, ".label"));
+    pith_upgrade_set_record(s, u, ".units", pith_freeze(s, Units, &units));
+}
 PITH_NODE(Sim,
           PITH_VERSION(2),
+          PITH_UPGRADE(1, sim_1_to_2),
           PITH_CHILD(atoms, Atoms),
           PITH_CHILD(spare, Atoms, .optional = true),
           PITH_LEAF(neighbour, "i32[n,width]", .fill = -1),
