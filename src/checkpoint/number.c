@@ -166,8 +166,8 @@ pithp_number_print(pith_dtype dtype, const void *element, char text[PITHP_NUMBER
 /* ---- Reading ---- */
 
 bool pithp_number_from_i64(pith_dtype dtype, int64_t value, void *element) {
-    if (pith_dtype_is_float(dtype))
-        return store_float(dtype, (double)value, element);
+    if (pith_dtype_is_float(dtype)) /* written with a point: jansson reads -0 as 0 */
+        return false;
     const size_t bytes = pith_dtype_size(dtype);
     if (dtype == PITH_BOOL && (value == 0 || value == 1))
         return false; /* written as false and true */

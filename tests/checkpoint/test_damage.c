@@ -3,6 +3,9 @@
  * guesses. */
 #include "checkpoint_test.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
+
 static const void *make_tree(pith_scope *s) {
     Sim sim = *make_sim(s, 3, 5);
     sim.extra = pith_list_make(s, PITH_ITEMS(pith_none_make(s), pith_bool(s, true)));
@@ -151,6 +154,86 @@ Test(damage, names_the_leaf_that_it_struck) {
     pt_fails(PITH_E_IO, s, pith_load(s, Sim, "a.json"));
     pt_says("it is no regular file");
     free(good.bytes);
+    pith_scope_close(s);
+    pt_close(rt);
+    ct_end();
+}
+
+/* ---- Files that change while they are read ---- */
+
+Test(damage, of_files_that_are_open_is_found_too) {
+    ct_begin();
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    const pith_save_options options = {.inline_bytes = -1};
+    pt_ok(s, pith_save(s, make_sim(s, 100, 1), "a.json", &options));
+    const char *name = ct_find(".safetensors");
+    const ct_file good = ct_read(name);
+    const pith_checkpoint *c = pith_checkpoint_open(s, "a.json");
+    pt_ok(s, pith_checkpoint_array(s, c, ".atoms.position") != NULL);
+    cr_assert(truncate(name, (off_t)good.n - 8) == 0);
+    pt_fails(PITH_E_IO, s, pith_checkpoint_array(s, c, ".neighbour"));
+    pt_says("it became shorter while it was read");
+    pt_ok(s, pith_checkpoint_array(s, c, ".atoms.position") != NULL);
+    good.bytes[good.n - 1] ^= 1;
+    const int file = open(name, O_WRONLY); /* the same file, in place */
+    cr_assert(file >= 0 && pwrite(file, good.bytes, good.n, 0) == (ssize_t)good.n);
+    close(file);
+    pt_fails(PITH_E_FORMAT, s, pith_checkpoint_array(s, c, ".neighbour"));
+    pt_says("its checksum does not fit");
+    free(good.bytes);
+    pith_scope_close(s);
+    pt_close(rt);
+    ct_end();
+}
+
+typedef struct Changing {
+    char name[2][300];
+    ct_file good[2];
+    atomic_bool done;
+} Changing;
+
+/* Damages both files in place and repairs them, again and again. */
+static void *change(void *closure) {
+    Changing *v = closure;
+    unsigned state = 1;
+    while (!atomic_load(&v->done)) {
+        state = state * 1103515245 + 12345;
+        const ct_file *f = &v->good[state >> 16 & 1];
+        const int file = open(v->name[state >> 16 & 1], O_WRONLY);
+        const off_t at = (off_t)((state >> 8) % f->n);
+        const bool cut = state >> 20 & 1;
+        bool done = cut ? ftruncate(file, at) == 0 : pwrite(file, "\xa5", 1, at) == 1;
+        done = pwrite(file, f->bytes, f->n, 0) == (ssize_t)f->n && done;
+        close(file);
+        if (!done)
+            abort();
+    }
+    return NULL;
+}
+
+Test(damage, that_comes_and_goes_gives_the_tree_or_an_error, .timeout = 120) {
+    ct_begin();
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    Changing v = {.done = false};
+    const pith_save_options options = {.inline_bytes = 1000};
+    const Sim *sim = make_sim(s, 3000, 1);
+    pthread_t thread;
+    int loaded = 0;
+    pt_ok(s, pith_save(s, sim, "a.json", &options));
+    snprintf(v.name[0], sizeof v.name[0], "a.json");
+    snprintf(v.name[1], sizeof v.name[1], "%s", ct_find(".safetensors"));
+    for (int i = 0; i < 2; i++)
+        v.good[i] = ct_read(v.name[i]);
+    cr_assert(pthread_create(&thread, NULL, change, &v) == 0);
+    for (size_t i = 0; i < 400; i++)
+        judge(s, sim, "try", i, &loaded);
+    atomic_store(&v.done, true);
+    pthread_join(thread, NULL);
+    pt_ok(s, ct_same_bits(s, sim, pith_load_as(s, NULL, "a.json", NULL)));
+    for (int i = 0; i < 2; i++)
+        free(v.good[i].bytes);
     pith_scope_close(s);
     pt_close(rt);
     ct_end();

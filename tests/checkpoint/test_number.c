@@ -127,6 +127,9 @@ Test(number, refuses_what_is_no_element) {
               !pithp_number_from_i64(PITH_U8, 256, &e));
     cr_assert(!pithp_number_from_i64(PITH_U64, -1, &e));
     cr_assert(!pithp_number_from_i64(PITH_BOOL, 1, &e));
+    /* jansson has lost the sign of -0, and an integer may be no double */
+    cr_assert(!pithp_number_from_i64(PITH_F64, 0, &e) &&
+              !pithp_number_from_i64(PITH_F32, 1, &e));
     cr_assert(!pithp_number_from_f64(PITH_I32, 1.0, &e));
     cr_assert(!pithp_number_from_f64(PITH_F32, 1e39, &e) &&
               !pithp_number_from_f64(PITH_F16, 1e5, &e));

@@ -189,6 +189,47 @@ Test(round_trip, keeps_strings_with_every_code_point) {
     ct_end();
 }
 
+/* Keys are names of tensors too: in the header of the sidecar, and in paths. */
+Test(round_trip, keeps_keys_with_every_kind_of_code_point) {
+    enum { COUNT = 0x110000 / 131 };
+    static char texts[COUNT][8];
+    static const char *keys[COUNT];
+    static const void *items[COUNT];
+    int64_t count = 0;
+    ct_begin();
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    for (uint32_t i = 1; i < COUNT; i++) {
+        const uint32_t c = i < 1000 ? i : 131 * i; /* all that are escaped, some others */
+        char *to = texts[count];
+        if (c >= 0xD800 && c < 0xE000)
+            continue;
+        if (c < 0x80)
+            *to++ = (char)c;
+        else if (c < 0x800)
+            *to++ = (char)(0xC0 | c >> 6);
+        else if (c < 0x10000)
+            *to++ = (char)(0xE0 | c >> 12);
+        else
+            *to++ = (char)(0xF0 | c >> 18), *to++ = (char)(0x80 | (c >> 12 & 63));
+        if (c >= 0x800)
+            *to++ = (char)(0x80 | (c >> 6 & 63));
+        if (c >= 0x80)
+            *to++ = (char)(0x80 | (c & 63));
+        keys[count] = texts[count];
+        items[count++] = pith_i32(s, (int32_t)c);
+    }
+    const pith_dict *dict = pith_dict_make(s, count, keys, items);
+    pt_ok(s, dict != NULL);
+    for (int i = 0; i < FORMS; i++) {
+        pt_ok(s, pith_save(s, dict, "a.json", &forms[i]));
+        pt_ok(s, ct_same_bits(s, dict, pith_load_as(s, NULL, "a.json", NULL)));
+    }
+    pith_scope_close(s);
+    pt_close(rt);
+    ct_end();
+}
+
 static const void *make_chain(pith_scope *s, int depth) {
     const void *tree = pith_f64(s, 0.5);
     for (int i = 0; i < depth; i++)
