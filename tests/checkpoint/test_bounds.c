@@ -110,6 +110,48 @@ Test(bounds, hold_where_memory_is_copied_out) {
     ct_end();
 }
 
+/* Beside the arrays themselves: their elements go to their places as they are read, also
+ * to a device through one piece of staging memory. */
+static void bound_loads(pith_runtime *rt, long long most) {
+    static const pith_save_options ways[] = {{.step = 1}, {.compress = 1}};
+    pith_scope *s = pith_scope_open(rt);
+    const void *tree = make_large(s);
+    const long long arrays = (long long)pith_tree_bytes(tree);
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        pt_ok(s, pith_save(s, tree, "a.json", &ways[i]));
+        pith_scope *inner = pith_scope_open_in(s);
+        begin_count();
+        const void *again = pith_load_as(inner, NULL, "a.json", NULL);
+        pt_ok(inner, again != NULL);
+        cr_assert(counted() < arrays + most, "load %d took %lld bytes beside %lld",
+                  (int)i, counted() - arrays, arrays);
+        const pith_load_options part = {.at = "[2]"};
+        begin_count();
+        pt_ok(inner, pith_load_as(inner, NULL, "a.json", &part) != NULL);
+        cr_assert(counted() < most, "a part took %lld bytes", counted());
+        const pith_checkpoint *c = pith_checkpoint_open(inner, "a.json");
+        pt_ok(inner, c);
+        begin_count();
+        pt_ok(inner, pith_checkpoint_rows(inner, c, "[0]", LARGE / 2, 1000) != NULL);
+        cr_assert(counted() < most, "rows took %lld bytes", counted());
+        pith_scope_close(inner);
+    }
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
+Test(bounds, hold_for_loads) {
+    ct_begin();
+    bound_loads(open_on(NULL), 3 << 20);
+    ct_end();
+}
+
+Test(bounds, hold_where_memory_is_copied_in) {
+    ct_begin();
+    bound_loads(open_remote(), 4 << 20);
+    ct_end();
+}
+
 /* Files are the same whether memory is read where it lies or staged, and load so. */
 Test(bounds, do_not_change_what_is_written) {
     ct_begin();
