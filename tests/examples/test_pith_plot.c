@@ -78,6 +78,28 @@ Test(pith_plot, draws_a_log_as_svg) {
     end();
 }
 
+Test(pith_plot, draws_long_logs_without_their_every_point) {
+    begin();
+    FILE *f = fopen("run.jsonl", "w");
+    cr_assert(f);
+    for (int i = 0; i < 30000; i++) /* one peak each way, a row wide */
+        fprintf(f, "{\"step\":%d,\"x\":%d}\n", i,
+                i == 12345   ? 50
+                : i == 20001 ? -50
+                             : i % 7);
+    cr_assert(fclose(f) == 0);
+    svg("plot run.jsonl x --output x.svg",
+        "p = points[0]\n"
+        "assert len(points) == 1 and 1000 < len(p) < 4000, len(p)\n"
+        "left, right = p[0][0], p[-1][0]\n"
+        "high = min(p, key=lambda q: q[1]); low = max(p, key=lambda q: q[1])\n"
+        "assert abs((high[0] - left) / (right - left) - 12345 / 29999) < 0.003\n"
+        "assert abs((low[0] - left) / (right - left) - 20001 / 29999) < 0.003\n"
+        "rest = sorted(y for x, y in p)[1:-1]\n"
+        "assert abs((low[1] - high[1]) / (rest[-1] - rest[0]) - 100 / 6) < 0.2\n");
+    end();
+}
+
 Test(pith_plot, draws_a_series) {
     begin();
     for (int i = 0; i < 5; i++) {

@@ -115,22 +115,44 @@ static void draw_y(canvas *to, const axis *x, const axis *y, const char *label) 
     free(text);
 }
 
+/* A run of finite values, drawn. */
+static void flush(canvas *to, const double *points, int64_t n, uint32_t rgb) {
+    if (n == 1) /* a point alone */
+        to->bar(to, points[0] - 1.5, points[1] - 1.5, 3, 3, rgb);
+    else if (n)
+        to->curve(to, points, n, rgb);
+}
+
+/* Add a point. Of more than four in one column of pixels the first, the lowest, the
+ * highest and the last look the same as all. */
+static int64_t add_point(double *points, int64_t n, double x, double y) {
+    if (n < 4 || floor(points[2 * (n - 4)]) != floor(x)) {
+        points[2 * n] = x;
+        points[2 * n + 1] = y;
+        return n + 1;
+    }
+    double *second = points + 2 * (n - 3), *third = second + 2, *last = third + 2;
+    const double a = second[1], b = third[1], c = last[1];
+    second[1] = fmin(a, fmin(b, c));
+    third[1] = fmax(a, fmax(b, c));
+    last[0] = x;
+    last[1] = y;
+    return n;
+}
+
 static void
 draw_curve(canvas *to, const curve *c, const axis *x, const axis *y, uint32_t rgb) {
     double *points = room_for((size_t)c->count * 2 + 2, sizeof *points);
     int64_t n = 0;
-    for (int64_t i = 0; i <= c->count; i++) {
-        if (i < c->count && isfinite(c->y[i])) {
-            points[2 * n] = place(x, c->x[i]);
-            points[2 * n++ + 1] = place(y, c->y[i]);
+    for (int64_t i = 0; i < c->count; i++) {
+        if (isfinite(c->y[i])) {
+            n = add_point(points, n, place(x, c->x[i]), place(y, c->y[i]));
             continue;
         }
-        if (n == 1) /* a point alone */
-            to->bar(to, points[0] - 1.5, points[1] - 1.5, 3, 3, rgb);
-        else if (n)
-            to->curve(to, points, n, rgb);
+        flush(to, points, n, rgb);
         n = 0;
     }
+    flush(to, points, n, rgb);
     free(points);
 }
 
