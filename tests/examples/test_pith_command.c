@@ -248,7 +248,12 @@ Test(pith_command, logs_a_series) {
            "a.000005.json step 40 ", " another structure\n");
     expect(0, "log a.json", "a.000001.json step 0 20", "a.000005.json step 40 ");
     expect(0, "log ./a", "./a.000001.json step 0 20", "./a.000005.json step 40 ");
+    expect(0, "verify a.json", "a.000001.json: intact", "a.000005.json: intact");
+    expect(0, "show a.json", "a.000005.json step 40,"); /* the newest one */
+    expect(1, "diff a.000003.json a.json",
+           "- a.000003.json step 20\n+ a.000005.json step 40\n");
     ct_write("a.000002.json", "{}", 2);
+    expect(1, "verify a.json", "a.000002.json: damaged", "a.000005.json: intact");
     expect(1, "log a.*.json",
            "a.000002.json damaged: \"a.000002.json\" is no pith checkpoint",
            "a.000003.json step 20 ", " .timestep, .energy\n");

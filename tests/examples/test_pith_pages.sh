@@ -71,4 +71,16 @@ if command -v fish >/dev/null; then
     fish --no-config -c 'source completion.fish; complete -C "pith show "' | grep -q '^a.json' || fail "fish: files"
     checked="$checked, fish"
 fi
+# colours on a terminal alone
+printf '{"step":1,"x":1}\n{"step":2,"x":3}\n' >run.jsonl
+if command -v script >/dev/null; then
+    colour=$(printf '\033[36m')
+    export TERM=xterm
+    unset NO_COLOR
+    script -qec "pith plot run.jsonl" /dev/null | grep -qF "$colour" || fail "no colours on a terminal"
+    NO_COLOR=1 script -qec "pith plot run.jsonl" /dev/null | grep -qF "$colour" && fail "colours in spite of NO_COLOR"
+    TERM=dumb script -qec "pith plot run.jsonl" /dev/null | grep -qF "$colour" && fail "colours on a dumb terminal"
+    checked="$checked, a terminal"
+fi
+pith plot run.jsonl | grep -qF "$(printf '\033')" && fail "colours where there is no terminal"
 echo "pith pages: passed ($checked)"

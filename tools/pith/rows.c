@@ -5,11 +5,15 @@
 #include <stdlib.h>
 
 bool rows_open(pith_scope *s, const char *file, rows *r) {
+    char *member = series_newest(file);
+    const pith_checkpoint *c = pith_checkpoint_open(s, member ? member : file);
     *r = (rows){0};
-    const pith_checkpoint *c = pith_checkpoint_open(s, file);
     if (c)
         rows_take(c, r);
-    r->file = file;
+    r->file = member ? member : file;
+    r->member = member;
+    if (!c)
+        rows_end(r);
     return c;
 }
 
@@ -33,6 +37,7 @@ void rows_end(rows *r) {
     free(r->nodes);
     free(r->base);
     free(r->children);
+    free(r->member);
     *r = (rows){0};
 }
 

@@ -93,6 +93,17 @@ char **series_expand(const char *const *files, int count) {
     return l.names;
 }
 
+char *series_newest(const char *file) {
+    list l = {0};
+    char *newest = NULL;
+    if (access(file, F_OK) == 0 || !add_members(&l, file))
+        return NULL;
+    newest = text_of("%s", l.names[l.count - 1]);
+    l.names[l.count] = NULL;
+    series_end(l.names);
+    return newest;
+}
+
 void series_end(char **files) {
     for (char **f = files; *f; f++)
         free(*f);

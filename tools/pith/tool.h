@@ -64,14 +64,16 @@ void table_end(table *t);
 
 /* A checkpoint with the children of its nodes. */
 typedef struct rows {
-    const char *file; /* as given */
+    const char *file; /* as given, or the newest member of the series that was given */
+    char *member;     /* owned: that member's name; NULL */
     const pith_checkpoint *c;
     const pith_checkpoint_info *info;
     pith_checkpoint_node *nodes;
     int64_t *base, *children; /* of i: children[base[i]] to children[base[i + 1] - 1] */
 } rows;
 
-/* False: the scope carries the reason. */
+/* The name of a series stands for its newest member. False: the scope carries the reason.
+ */
 bool rows_open(pith_scope *s, const char *file, rows *r);
 /* The rows of an open checkpoint. */
 void rows_take(const pith_checkpoint *c, rows *r);
@@ -104,6 +106,9 @@ int show_json(pith_scope *s, const rows *r, bool statistics);
 /* Files, with the names of series replaced by their members, in order; ends with NULL. */
 char **series_expand(const char *const *files, int count);
 void series_end(char **files);
+/* The newest member of a series, owned; NULL: there is a file of that name, or no member.
+ */
+char *series_newest(const char *file);
 
 /* ---- JSON on stdout (json.c) ---- */
 

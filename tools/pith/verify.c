@@ -102,12 +102,14 @@ static int verify(pith_scope *s, const command *c) {
     int code = SAME;
     if (json)
         json_open('[');
-    for (int i = 0; i < c->word_count; i++) {
+    char **files = series_expand(c->words, c->word_count);
+    for (char **file = files; *file; file++) {
         pith_scope *inner = pith_scope_open_in(s);
-        const int one = verify_file(inner, c->words[i], json);
+        const int one = verify_file(inner, *file, json);
         pith_scope_close(inner);
         code = one > code ? one : code;
     }
+    series_end(files);
     if (json)
         json_close(']');
     return code;
@@ -125,7 +127,8 @@ const verb verify_verb = {
     .most = -1,
     .extensions = "json",
     .summary = "whether checkpoints are intact",
-    .more = "Every byte of documents and sidecars is read and checked against its "
-            "checksum.\nLeaves that were struck are named.",
+    .more =
+        "Every byte of documents and sidecars is read and checked against its "
+        "checksum.\nLeaves that were struck are named. The name of a series stands for its members.",
     .options = options,
     .run = verify};
