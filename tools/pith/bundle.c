@@ -53,19 +53,19 @@ size_t bundle_most(size_t file_bytes) {
     return (file_bytes < most ? file_bytes : most) * 1100 + 65536;
 }
 
-static item *
+static bundle_item *
 add_item(bundle *b, const char *name, pith_dtype dtype, const pith_shape *shape) {
     if (b->count == b->room) {
         b->room = b->room ? 2 * b->room : 16;
-        item *grown = room_for((size_t)b->room, sizeof *grown);
+        bundle_item *grown = room_for((size_t)b->room, sizeof *grown);
         if (b->count)
             memcpy(grown, b->items, (size_t)b->count * sizeof *grown);
         free(b->items);
         b->items = grown;
     }
-    item *it = &b->items[b->count++];
-    *it =
-        (item){.name = text_of("%s", name), .dtype = dtype, .shape = *shape, .leaf = -1};
+    bundle_item *it = &b->items[b->count++];
+    *it = (bundle_item){
+        .name = text_of("%s", name), .dtype = dtype, .shape = *shape, .leaf = -1};
     return it;
 }
 
@@ -87,7 +87,7 @@ void *bundle_add(bundle *b,
                   "no memory for the array \"%.200s\" of %zu bytes", name, bytes);
         return NULL;
     }
-    item *it = add_item(b, name, dtype, shape);
+    bundle_item *it = add_item(b, name, dtype, shape);
     it->count = count;
     it->bytes = bytes;
     it->data = data;
@@ -129,7 +129,7 @@ bool bundle_open_checkpoint(bundle *b, const char *path) {
     b->text = pith_checkpoint_structure(b->s, b->structure.c);
     for (int64_t i = 0; pith_checkpoint_get_leaf(b->structure.c, i, &leaf); i++) {
         char *name = path_name(b, leaf.node);
-        item *it = add_item(b, name, leaf.dtype, &leaf.shape);
+        bundle_item *it = add_item(b, name, leaf.dtype, &leaf.shape);
         it->count = leaf.count;
         it->bytes = leaf.bytes;
         it->leaf = i;
@@ -155,10 +155,11 @@ bool bundle_open_log(bundle *b, const char *path) {
 /* ---- Structures that files carry ---- */
 
 static int by_name(const void *a, const void *b) {
-    return strcmp((*(item *const *)a)->name, (*(item *const *)b)->name);
+    return strcmp((*(bundle_item *const *)a)->name, (*(bundle_item *const *)b)->name);
 }
 
-static item *find_item(item *const *sorted, int64_t count, const char *name) {
+static bundle_item *
+find_item(bundle_item *const *sorted, int64_t count, const char *name) {
     int64_t low = 0, high = count;
     while (low < high) {
         const int64_t middle = low + (high - low) / 2;
@@ -173,24 +174,25 @@ static item *find_item(item *const *sorted, int64_t count, const char *name) {
     return NULL;
 }
 
-static item **sorted_items(const bundle *b) {
-    item **sorted = room_for((size_t)b->count + 1, sizeof *sorted);
+static bundle_item **sorted_items(const bundle *b) {
+    bundle_item **sorted = room_for((size_t)b->count + 1, sizeof *sorted);
     for (int64_t i = 0; i < b->count; i++)
         sorted[i] = &b->items[i];
     if (b->count)
-        qsort(sorted, (size_t)b->count, sizeof(item *), by_name);
+        qsort(sorted, (size_t)b->count, sizeof(bundle_item *), by_name);
     return sorted;
 }
 
-static bool
-arrange(bundle *b, item *arranged, char *(*name_of)(const bundle *b, int64_t node)) {
-    item **sorted = sorted_items(b);
+static bool arrange(bundle *b,
+                    bundle_item *arranged,
+                    char *(*name_of)(const bundle *b, int64_t node)) {
+    bundle_item **sorted = sorted_items(b);
     const int64_t leaves = b->structure.info->leaf_count;
     pith_checkpoint_leaf leaf;
     for (int64_t i = 0; i < leaves && !pith_failed(b->s); i++) {
         pith_checkpoint_get_leaf(b->structure.c, i, &leaf);
         char *name = name_of(b, leaf.node);
-        item *it = find_item(sorted, b->count, name);
+        bundle_item *it = find_item(sorted, b->count, name);
         if (!it || !it->data) {
             pith_fail(b->s, PITH_E_STRUCTURE, NULL,
                       "the structure has a leaf \"%.200s\", of which there is no array",
@@ -223,7 +225,7 @@ bool bundle_set_structure(bundle *b,
         return false;
     rows_take(c, &b->structure);
     const int64_t leaves = b->structure.info->leaf_count;
-    item *arranged = room_for((size_t)leaves + 1, sizeof *arranged);
+    bundle_item *arranged = room_for((size_t)leaves + 1, sizeof *arranged);
     const bool fits = arrange(b, arranged, name_of);
     for (int64_t i = 0; i < b->count; i++) {
         free(b->items[i].name);
@@ -246,7 +248,7 @@ void bundle_rename(bundle *b, char *(*name_of)(const bundle *b, int64_t node)) {
 /* ---- Elements ---- */
 
 static bool
-leaf_pieces(const bundle *b, const item *it, piece_sink *sink, void *closure) {
+leaf_pieces(const bundle *b, const bundle_item *it, piece_sink *sink, void *closure) {
     const pith_checkpoint *c = b->structure.c;
     const size_t step = pith_dtype_size(it->dtype);
     const int64_t most = (int64_t)(PIECE / step);
@@ -261,7 +263,10 @@ leaf_pieces(const bundle *b, const item *it, piece_sink *sink, void *closure) {
     return good;
 }
 
-bool item_pieces(const bundle *b, const item *it, piece_sink *sink, void *closure) {
+bool item_pieces(const bundle *b,
+                 const bundle_item *it,
+                 piece_sink *sink,
+                 void *closure) {
     if (it->leaf >= 0)
         return leaf_pieces(b, it, sink, closure);
     return it->bytes == 0 || sink(closure, it->data, it->bytes);
@@ -270,7 +275,7 @@ bool item_pieces(const bundle *b, const item *it, piece_sink *sink, void *closur
 /* ---- Checkpoints ---- */
 
 static const pith_array *item_array(const bundle *b, int64_t i) {
-    const item *it = &b->items[i];
+    const bundle_item *it = &b->items[i];
     if (it->leaf < 0)
         return pith_array_borrow(b->s, it->dtype, it->shape, it->data);
     const char *path = pith_checkpoint_path(b->s, b->structure.c, item_node(b, i));
@@ -283,7 +288,7 @@ static const char *part_end(const char *name) {
     return end == name ? NULL : end;
 }
 
-static const void *flat_dict(const bundle *b, item *const *sorted) {
+static const void *flat_dict(const bundle *b, bundle_item *const *sorted) {
     const char **keys = room_for((size_t)b->count + 1, sizeof *keys);
     const void **children = room_for((size_t)b->count + 1, sizeof *children);
     for (int64_t i = 0; i < b->count; i++) {
@@ -299,8 +304,11 @@ static const void *flat_dict(const bundle *b, item *const *sorted) {
 
 /* A dict of sorted items, whose names before `from` are the same. NULL: the scope has the
  * reason, or the names are no tree ("a" beside "a/b"). */
-static const void *
-dict_of(const bundle *b, item *const *sorted, int64_t count, size_t from, int depth) {
+static const void *dict_of(const bundle *b,
+                           bundle_item *const *sorted,
+                           int64_t count,
+                           size_t from,
+                           int depth) {
     char **keys = room_for((size_t)count + 1, sizeof *keys);
     const void **children = room_for((size_t)count + 1, sizeof *children);
     int64_t n = 0;
@@ -331,7 +339,7 @@ dict_of(const bundle *b, item *const *sorted, int64_t count, size_t from, int de
 
 /* Names with slashes are paths, unless one is the beginning of another. */
 static bool save_dict(const bundle *b, const char *path, const pith_save_options *o) {
-    item **sorted = sorted_items(b);
+    bundle_item **sorted = sorted_items(b);
     const void *tree = dict_of(b, sorted, b->count, 0, 0);
     if (!tree) {
         pith_clear(b->s);

@@ -5,7 +5,7 @@
 
 #include "tool.h"
 
-typedef struct item {
+typedef struct bundle_item {
     char *name; /* owned */
     pith_dtype dtype;
     pith_shape shape;
@@ -13,13 +13,13 @@ typedef struct item {
     size_t bytes;
     void *data;   /* owned; NULL: a leaf of the checkpoint */
     int64_t leaf; /* of the checkpoint; -1: it is in memory */
-} item;
+} bundle_item;
 
 typedef struct bundle {
     pith_scope *s;
-    rows structure;   /* of a checkpoint, or parsed; structure.c NULL: there is none */
-    const char *text; /* of the structure; the scope's; NULL: there is none */
-    item *items;      /* with a structure: its leaves in their order */
+    rows structure;     /* of a checkpoint, or parsed; structure.c NULL: there is none */
+    const char *text;   /* of the structure; the scope's; NULL: there is none */
+    bundle_item *items; /* with a structure: its leaves in their order */
     int64_t count, room;
 } bundle;
 
@@ -60,7 +60,7 @@ int64_t item_node(const bundle *b, int64_t i);
 /* The elements of an item piece by piece, each of whole elements, checked before the
  * first one. False: the scope has the reason. */
 typedef bool piece_sink(void *closure, const void *bytes, size_t n);
-bool item_pieces(const bundle *b, const item *it, piece_sink *sink, void *closure);
+bool item_pieces(const bundle *b, const bundle_item *it, piece_sink *sink, void *closure);
 
 /* ---- Formats ---- */
 

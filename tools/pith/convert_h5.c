@@ -152,7 +152,7 @@ static pith_dtype dtype_of(hid_t type) {
 
 typedef struct writing {
     hid_t set, type, space;
-    const item *it;
+    const bundle_item *it;
     size_t done; /* bytes */
     char *rest;  /* owned: the beginning of a row that is not whole yet */
     size_t held, row;
@@ -206,7 +206,7 @@ static bool put(void *closure, const void *bytes, size_t n) {
     return true;
 }
 
-static bool write_item(const bundle *b, hid_t file, const item *it) {
+static bool write_item(const bundle *b, hid_t file, const bundle_item *it) {
     hsize_t extents[PITH_MAX_RANK];
     for (int i = 0; i < it->shape.rank; i++)
         extents[i] = (hsize_t)it->shape.extents[i];

@@ -38,7 +38,7 @@ static zip_t *open_zip(pith_scope *s, const char *path, int flags) {
 
 typedef struct entry {
     const bundle *b;
-    const item *it;
+    const bundle_item *it;
     char *header; /* owned */
     size_t header_bytes, at;
     char *piece;         /* owned: elements from `first` on */
@@ -147,7 +147,7 @@ static bool add(zip_t *z, const char *name, zip_source_t *source) {
            zip_file_set_mtime(z, (zip_uint64_t)index, mktime(&first), 0) == 0;
 }
 
-static bool add_item(zip_t *z, const bundle *b, const item *it) {
+static bool add_item(zip_t *z, const bundle *b, const bundle_item *it) {
     entry *e = room_for(1, sizeof *e);
     *e = (entry){.b = b, .it = it};
     e->header = npy_print(it->dtype, &it->shape, &e->header_bytes);
@@ -221,7 +221,7 @@ read_elements(reading *r, zip_file_t *f, const char *name, npy *array, size_t le
         return false;
     if (!read_exactly(f, data, bytes) || !ends(f))
         return refuse(r, name, "it is damaged");
-    item *it = &r->b->items[r->b->count - 1];
+    bundle_item *it = &r->b->items[r->b->count - 1];
     it->data = npy_elements(array, data, count);
     if (it->data != data)
         free(data);

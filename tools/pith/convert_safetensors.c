@@ -47,7 +47,7 @@ static char *print_header(const bundle *b, size_t *length) {
         json_close('}');
     }
     for (int64_t i = 0; i < b->count; i++) {
-        const item *it = &b->items[i];
+        const bundle_item *it = &b->items[i];
         json_name(it->name);
         json_open('{');
         json_name("dtype"), json_text(name_of_dtype(it->dtype));
