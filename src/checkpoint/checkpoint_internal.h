@@ -224,9 +224,10 @@ size_t pithp_pack(pithp_packer *p, int level, const void *elements, size_t n);
 bool pithp_pack_pays(pithp_packer *p, int level, const void *elements, size_t n);
 
 typedef struct pithp_unpacker pithp_unpacker;
-pithp_unpacker *pithp_unpacker_make(pith_runtime *rt); /* NULL: memory is short */
+/* For the leaves of a document; NULL: memory is short. */
+pithp_unpacker *pithp_unpacker_make(pith_runtime *rt, const pithp_document *d);
 void pithp_unpacker_end(pithp_unpacker *u, pith_runtime *rt);
-/* Where a frame is put, PITHP_PACK_MOST bytes, before it is unpacked to n bytes. False,
+/* Where a frame is put before it is unpacked to n bytes. False,
  * NULL: it is damaged. */
 void *pithp_unpacker_room(pithp_unpacker *u);
 bool pithp_unpack(pithp_unpacker *u, const pithp_packed *frame, void *to, size_t n);

@@ -229,7 +229,7 @@ static pith_status check_sidecars(pith_scope *s, pith_checkpoint *c, const files
         rc = check_sidecar(s, c, &d->sidecars.rows[i], f->sidecar_bytes[i], f->errors[i]);
     for (int64_t i = 0; rc == PITH_OK && i < c->order_count && !c->unpacker; i++)
         if (d->leaves.rows[c->order[i]].packed &&
-            !(c->unpacker = pithp_unpacker_make(s->runtime)))
+            !(c->unpacker = pithp_unpacker_make(s->runtime, d)))
             rc = pithp_fail_memory(s, 0);
     return rc;
 }

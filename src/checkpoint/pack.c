@@ -69,27 +69,41 @@ bool pithp_pack_pays(pithp_packer *p, int level, const void *elements, size_t n)
 
 struct pithp_unpacker {
     ZSTD_DCtx *context;
-    unsigned char packed[PITHP_PACK_MOST];
-    unsigned char elements[PITHP_CHUNK_BYTES]; /* of the frame that was read in part */
-    const pithp_packed *frame;                 /* that they are of; NULL */
+    const pithp_packed *frame; /* that `elements` are of; NULL */
+    size_t bytes;              /* of all this */
+    char *elements;            /* of the frame that was read in part */
+    char packed[];
 };
 
-pithp_unpacker *pithp_unpacker_make(pith_runtime *rt) {
-    pithp_unpacker *u = pithp_allocate(rt, sizeof *u);
+/* Room for the largest chunk and the largest frame, which are small where leaves are. */
+pithp_unpacker *pithp_unpacker_make(pith_runtime *rt, const pithp_document *d) {
+    size_t elements = 0, packed = 0;
+    for (int64_t i = 0; i < d->leaves.count; i++) {
+        const pithp_doc_leaf *leaf = &d->leaves.rows[i];
+        if (leaf->frame_count && leaf->bytes > elements)
+            elements = leaf->bytes < PITHP_CHUNK_BYTES ? leaf->bytes : PITHP_CHUNK_BYTES;
+        for (int64_t k = 0; k < leaf->frame_count; k++)
+            packed = leaf->frames[k].bytes > packed ? leaf->frames[k].bytes : packed;
+    }
+    const size_t bytes = sizeof(pithp_unpacker) + packed + elements;
+    pithp_unpacker *u = pithp_allocate(rt, bytes);
     if (!u)
         return NULL;
     u->frame = NULL;
+    u->bytes = bytes;
+    u->elements = u->packed + packed;
     u->context = ZSTD_createDCtx();
     if (u->context)
         return u;
-    pithp_release(rt, u, sizeof *u);
+    pithp_release(rt, u, bytes);
     return NULL;
 }
 
 void pithp_unpacker_end(pithp_unpacker *u, pith_runtime *rt) {
-    if (u)
-        ZSTD_freeDCtx(u->context);
-    pithp_release(rt, u, sizeof *u);
+    if (!u)
+        return;
+    ZSTD_freeDCtx(u->context);
+    pithp_release(rt, u, u->bytes);
 }
 
 void *pithp_unpacker_room(pithp_unpacker *u) {
