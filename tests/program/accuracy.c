@@ -241,6 +241,20 @@ static worst all_f32(const bound *b, double (*truth)(double), int64_t stride) {
     return w;
 }
 
+/* Numbers next to multiples of pi/2, the hardest arguments of sin, cos and tan. To other
+ * functions they are numbers as good as any. */
+static const double angles[] = {
+#include "angles.def"
+};
+
+/* Arguments of functions of one: the angles, with either sign, then samples. */
+static double sample_at(int64_t i, bool single) {
+    const int64_t of_angle = i / 2;
+    if (single || of_angle >= PITHP_COUNT(angles))
+        return sample(single);
+    return i % 2 ? -angles[of_angle] : angles[of_angle];
+}
+
 static worst samples(const bound *b, int at, pith_dtype dtype, int64_t count) {
     static double x[2][BLOCK], z[BLOCK];
     static float single[3][BLOCK];
@@ -251,7 +265,7 @@ static worst samples(const bound *b, int at, pith_dtype dtype, int64_t count) {
     for (int64_t done = 0; done < count; done += BLOCK) {
         for (int i = 0; i < BLOCK; i++)
             for (int k = 0; k < 2; k++)
-                single[k][i] = (float)(x[k][i] = sample(is_single));
+                single[k][i] = (float)(x[k][i] = sample_at(done + i, is_single));
         if (is_single)
             f(single[2], single[0], single[1], NULL, BLOCK);
         else

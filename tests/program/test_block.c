@@ -70,10 +70,32 @@ static uint64_t noise(void) {
 
 /* Elements of many kinds: all bits, small numbers, special ones. */
 static void fill(pith_dtype dtype, void *to, int n) {
-    static const double special[] = {0,    -0.0,   1,      -1,     0.5,       2,
-                                     1e-3, 710,    88.8,   -745,   INFINITY,  -INFINITY,
-                                     NAN,  1e300,  1e-310, 1e38,   16777217., 3e-40,
-                                     127,  -128.0, 255,    65504., 1e18,      -5.5};
+    static const double special[] = {0,
+                                     -0.0,
+                                     1,
+                                     -1,
+                                     0.5,
+                                     2,
+                                     1e-3,
+                                     710,
+                                     88.8,
+                                     -745,
+                                     INFINITY,
+                                     -INFINITY,
+                                     NAN,
+                                     1e300,
+                                     1e-310,
+                                     1e38,
+                                     16777217.,
+                                     3e-40,
+                                     127,
+                                     -128.0,
+                                     255,
+                                     65504.,
+                                     1e18,
+                                     -5.5,
+                                     0x1.065c829d6873p+40,
+                                     -0x1.921fb54442d18p+1};
     const size_t size = pith_dtype_size(dtype);
     for (int i = 0; i < n; i++) {
         char *at = (char *)to + (size_t)i * size;

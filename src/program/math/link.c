@@ -27,6 +27,7 @@ enum { FORMS = 5 }; /* scalar; of 128 bits, 256 without and with AVX2, 512 */
 #    define PITHP_MATH1(name, ...)        DECLARE(v, name)
 #    define PITHP_MATH1_MENDED(name, ...) DECLARE(v, name)
 #    define PITHP_MATH1_OWN(name, ...)    DECLARE(v, name)
+#    define PITHP_MATH1_ANGLE(name, ...)  DECLARE(v, name)
 #    define PITHP_MATH2(name, ...)        DECLARE(vv, name)
 #    define PITHP_MATH2_MENDED(name, ...) DECLARE(vv, name)
 #    include "program/math/math.def"
@@ -43,6 +44,7 @@ static const code addresses[] = {
 #define PITHP_MATH1(name, ...)        ROW(name)
 #define PITHP_MATH1_MENDED(name, ...) ROW(name)
 #define PITHP_MATH1_OWN(name, ...)    ROW(name)
+#define PITHP_MATH1_ANGLE(name, ...)  ROW(name)
 #define PITHP_MATH2(name, ...)        ROW(name)
 #define PITHP_MATH2_MENDED(name, ...) ROW(name)
 #include "program/math/math.def"
@@ -55,6 +57,7 @@ static const struct {
 #define PITHP_MATH1(name, ...)        {#name, 1},
 #define PITHP_MATH1_MENDED(name, ...) {#name, 1},
 #define PITHP_MATH1_OWN(name, ...)    {#name, 1},
+#define PITHP_MATH1_ANGLE(name, ...)  {#name, 1},
 #define PITHP_MATH2(name, ...)        {#name, 2},
 #define PITHP_MATH2_MENDED(name, ...) {#name, 2},
 #include "program/math/math.def"

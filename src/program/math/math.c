@@ -1,8 +1,8 @@
 /* The scalar forms of the functions in math.def: SLEEF's deterministic ones, with FMA
- * where the processor has it, mended where SLEEF gives infinity for a finite result, and
- * our own. The
- * vector forms of math_simd.c agree with these bit for bit. */
-#include "program/emit/prologue_host.h"
+ * where the processor has it, mended where SLEEF gives infinity for a finite result or
+ * loses digits, and our own. The vector forms of math_simd.c agree with these bit for
+ * bit. */
+#include "program/math/angle.h"
 #include "program/math/own.h"
 
 /* Our own call the C library for each fma where the compiler may not assume the
@@ -76,17 +76,6 @@ static f64 mend_lgamma(f64 x) {
     return __builtin_inf();
 }
 
-/* *high + *low times b, nearly exact: Dekker's product, 1971. */
-static void multiply_exactly(f64 *high, f64 *low, f64 b) {
-    const f64 splitter = 0x1.0000002p27, a = *high, product = a * b;
-    const f64 a_head = splitter * a - (splitter * a - a), a_tail = a - a_head;
-    const f64 b_head = splitter * b - (splitter * b - b), b_tail = b - b_head;
-    const f64 error = ((a_head * b_head - product) + a_head * b_tail + a_tail * b_head) +
-                      a_tail * b_tail;
-    *low = *low * b + error;
-    *high = product;
-}
-
 /* SLEEF has few bits of subnormal results: gamma(x + 16) by x (x + 1) ... (x + 15), 2^200
  * times too great until the end. */
 DECLARE1_ALL(tgamma, u10)
@@ -97,7 +86,7 @@ static f64 mend_tgamma(f64 x) {
     const f64 g = CALL(tgamma, d1, u10, x + STEPS) * 0x1p200;
     f64 high = x, low = 0;
     for (int i = 1; i < STEPS; i++)
-        multiply_exactly(&high, &low, x + i);
+        pithp_multiply_exactly(&high, &low, x + i);
     const f64 q = g / high;
     return (q - q * (low / high)) * 0x1p-200;
 }
@@ -163,5 +152,17 @@ static f64 mend_pow(f64 x, f64 y, f64 infinite) {
     f64 pith_math_##name##_f64(f64 x, f64 y) {                                           \
         const f64 z = CALL(sleef, d1, bound, x, y);                                      \
         return m_abs(z) > 0x1.fffffffffffffp1023 ? mend_##name(x, y, z) : z;             \
+    }
+#define PITHP_MATH1_ANGLE(name, sleef, bound)                                            \
+    DECLARE1_ALL(sleef, bound)                                                           \
+    f32 pith_math_##name##_f32(f32 x) {                                                  \
+        return CALL(sleef, f1, bound, x);                                                \
+    }                                                                                    \
+    f64 pith_math_##name##_f64(f64 x) {                                                  \
+        const f64 y = CALL(sleef, d1, bound, x), size = m_abs(x), of_y = m_abs(y);       \
+        return size > PITHP_ANGLE_LEAST && size < PITHP_ANGLE_GREATEST &&                \
+                       (of_y < PITHP_ANGLE_NEAR || of_y > 1 / PITHP_ANGLE_NEAR)          \
+                   ? pithp_angle_##name(x)                                               \
+                   : y;                                                                  \
     }
 #include "program/math/math.def"

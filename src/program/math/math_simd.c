@@ -4,7 +4,7 @@
  * gives those of 512. Lanes that SLEEF does badly take the scalar form, which knows
  * better. */
 #define M_SCALAR_MATH /* or the loops over lanes below would call themselves */
-#include "program/emit/prologue_host.h"
+#include "program/math/angle.h"
 #include "program/math/own.h"
 
 #include <immintrin.h>
@@ -76,6 +76,9 @@
 #    define BEYOND_f648(x, limit)                                                        \
         _mm512_cmp_pd_mask(_mm512_abs_pd(x), _mm512_set1_pd(limit), _CMP_GT_OQ)
 
+#    define BELOW_f648(x, limit)                                                         \
+        _mm512_cmp_pd_mask(_mm512_abs_pd(x), _mm512_set1_pd(limit), _CMP_LT_OQ)
+
 #    define FORMS1(name, sleef, bound, mend32, mend64)                                   \
         extern __m512 Sleef_finz_##sleef##f16_##bound##avx512f(__m512);                  \
         extern __m512d Sleef_finz_##sleef##d8_##bound##avx512f(__m512d);                 \
@@ -109,6 +112,9 @@
         _mm256_movemask_ps(_mm256_cmp_ps(ABS32(x), _mm256_set1_ps(limit), _CMP_GT_OQ))
 #    define BEYOND_f644(x, limit)                                                        \
         _mm256_movemask_pd(_mm256_cmp_pd(ABS64(x), _mm256_set1_pd(limit), _CMP_GT_OQ))
+#    define BELOW_f644(x, limit)                                                         \
+        _mm256_movemask_pd(_mm256_cmp_pd(ABS64(x), _mm256_set1_pd(limit), _CMP_LT_OQ))
+#    define BELOW_f642(x, limit)  (BELOW_f644(WIDE64(x), limit) & 3)
 #    define BEYOND_f324(x, limit) BEYOND_f328(WIDE32(x), limit)
 #    define BEYOND_f642(x, limit) BEYOND_f644(WIDE64(x), limit)
 
@@ -169,6 +175,15 @@
 #define MEND_RESULT64(lanes, name)                                                       \
     MEND(lanes, f64, y, GREATEST_f64, pith_math_##name##_f64(x[i], z[i]))
 
+/* Where f64 is next to a multiple of pi/2, and not near 0. */
+#define MEND_ANGLE(lanes, name)                                                          \
+    if (__builtin_expect((BELOW_f64##lanes(y, PITHP_ANGLE_NEAR) |                        \
+                          BEYOND_f64##lanes(y, 1 / PITHP_ANGLE_NEAR)) &                  \
+                             BEYOND_f64##lanes(x, PITHP_ANGLE_LEAST),                    \
+                         0))                                                             \
+        for (int i = 0; i < lanes; i++)                                                  \
+    y[i] = pith_math_##name##_f64(x[i])
+
 #define PITHP_MATH1(name, sleef, bound) FORMS1(name, sleef, bound, NO_MEND, NO_MEND)
 #define PITHP_MATH1_OWN(name, bound)    OWN_FORMS1(name)
 #define PITHP_MATH2(name, sleef, bound)                                                  \
@@ -181,4 +196,6 @@
 #define PITHP_MATH2_MENDED(name, sleef, bound)                                           \
     OWN_FORMS2(name)                                                                     \
     FORMS2_F64(name, sleef, bound, MEND_RESULT64)
+#define PITHP_MATH1_ANGLE(name, sleef, bound)                                            \
+    FORMS1(name, sleef, bound, NO_MEND, MEND_ANGLE)
 #include "program/math/math.def"
