@@ -299,6 +299,28 @@ Test(pith_convert, says_what_is_wrong) {
     end();
 }
 
+Test(pith_convert, copies_no_damaged_leaf) {
+    begin();
+    char arguments[64];
+    pt_ok(s, pith_save(s, pith_arange(s, PITH_F64, 1000), "a.json", NULL));
+    const char *sidecar = ct_find(".safetensors");
+    const ct_file f = ct_read(sidecar);
+    f.bytes[f.n - 1] ^= 1;
+    ct_write(sidecar, f.bytes, f.n);
+    free(f.bytes);
+    for (int i = 0; i < FORMATS; i++) {
+        if (!supported(formats[i]))
+            continue;
+        snprintf(arguments, sizeof arguments, "convert a.json x.%s", formats[i]);
+        expect(1, arguments, "damaged in \"a.");
+        snprintf(arguments, sizeof arguments, "x.%s", formats[i]);
+        cr_assert(access(arguments, F_OK) != 0);
+    }
+    expect(1, "convert a.json b.json", "damaged in \"a.");
+    cr_assert(access("b.json", F_OK) != 0);
+    end();
+}
+
 /* Exit codes of a damaged file: an error, or a checkpoint that is whole. */
 static void try_damaged(const char *format) {
     char arguments[256];
