@@ -250,6 +250,49 @@ Test(run, saves_a_series_and_goes_on_from_its_newest_member) {
     pt_close(rt);
 }
 
+static void log_x(pith_scope *s, const void *state, int64_t step, void *closure) {
+    const State *now = state;
+    pith_run_log_add(s, closure, step,
+                     PITH_LOG_ROW(PITH_LOG_F64("x", first_of(s, now)),
+                                  PITH_LOG_I64("count", pith_read_i64(s, now->count))));
+}
+
+Test(run, saves_nothing_whose_log_is_not_on_the_disk) {
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    char folder[256], path[300], log_path[300], command[300];
+    pt_folder(folder);
+    snprintf(path, sizeof path, "%s/state.json", folder);
+    snprintf(log_path, sizeof log_path, "%s/run.jsonl", folder);
+    pith_run_log *log = pith_run_log_open(s, log_path, NULL);
+    pith_run_options options = {.steps = 4,
+                                .save = path,
+                                .save_every = 2,
+                                .log = log,
+                                .each = log_x,
+                                .closure = log};
+    pt_ok(s, pith_run(s, State, &advance_step, start(s, -1), &options));
+    const pith_dict *columns = pith_run_log_read(s, log_path);
+    int64_t count[5];
+    pt_ok(s, pith_read(s, pith_dict_get(columns, "count"), count, sizeof count));
+    for (int i = 0; i < 5; i++)
+        cr_assert(count[i] == i);
+    cr_assert(unlink(path) == 0);
+    pith_scope *inner = pith_scope_open_in(s); /* the log closes with its scope */
+    snprintf(command, sizeof command, "%s/other.jsonl", folder);
+    options.log = pith_run_log_open(inner, command, NULL);
+    pt_ok(inner, options.log);
+    pith_scope_close(inner);
+    options.each = NULL;
+    pt_fails(PITH_E_ARG, s, pith_run(s, State, &advance_step, start(s, -1), &options));
+    pt_says("expected an open log");
+    cr_assert(access(path, F_OK) != 0, "no checkpoint");
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    cr_assert(system(command) == 0);
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
 static const pith_array *two(pith_scope *s, const State *a, const State *b) {
     (void)b;
     return pith_neg(s, a->x);
