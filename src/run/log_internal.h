@@ -16,10 +16,11 @@ typedef struct pithp_log_lines {
     const char *shown; /* the path, for messages */
     int file;
     char *buffer;
-    size_t used, at; /* bytes in the buffer; where the next line begins */
-    size_t offset;   /* in the file, of the buffer's first byte */
-    int64_t number;  /* of the line read last, from 1 */
-    bool ended;      /* nothing behind the buffer */
+    size_t room, used,
+        at;         /* of the buffer: bytes; those filled; where the next line is */
+    size_t offset;  /* in the file, of the buffer's first byte */
+    int64_t number; /* of the line read last, from 1 */
+    bool ended;     /* nothing behind the buffer */
 } pithp_log_lines;
 
 /* A line's step, and a place in the line from where its values are read. */

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { FIRST_ROOM = 1 << 16 }; /* nearly all rows fit; the buffer grows for others */
 static const char head[] = "{\"step\":";
 
 static pith_status refuse(const pithp_log_lines *l, const char *expected) {
@@ -19,28 +20,44 @@ static pith_status refuse(const pithp_log_lines *l, const char *expected) {
 
 pith_status
 pithp_log_lines_begin(pithp_log_lines *l, pith_scope *s, int file, const char *shown) {
-    *l = (pithp_log_lines){.s = s, .file = file, .shown = shown};
-    l->buffer = pithp_allocate(s->runtime, PITHP_LOG_LINE);
-    return l->buffer ? PITH_OK : pithp_fail_memory(s, PITHP_LOG_LINE);
+    *l = (pithp_log_lines){.s = s, .file = file, .shown = shown, .room = FIRST_ROOM};
+    l->buffer = pithp_allocate(s->runtime, l->room);
+    return l->buffer ? PITH_OK : pithp_fail_memory(s, l->room);
 }
 
 void pithp_log_lines_end(pithp_log_lines *l) {
-    pithp_release(l->s->runtime, l->buffer, PITHP_LOG_LINE);
+    pithp_release(l->s->runtime, l->buffer, l->room);
     l->buffer = NULL;
 }
 
 /* ---- Lines ---- */
 
-/* Make room at the buffer's end, and fill it. */
-static pith_status fill(pithp_log_lines *l) {
-    char reason[128];
+/* Make room at the buffer's end. */
+static pith_status make_room(pithp_log_lines *l) {
     memmove(l->buffer, l->buffer + l->at, l->used - l->at);
     l->offset += l->at;
     l->used -= l->at;
     l->at = 0;
+    if (l->used < l->room)
+        return PITH_OK;
+    if (l->room == PITHP_LOG_LINE)
+        return refuse(l, "a shorter line");
+    char *grown = pithp_reallocate(l->s->runtime, l->buffer, l->room, 2 * l->room);
+    if (!grown)
+        return pithp_fail_memory(l->s, 2 * l->room);
+    l->buffer = grown;
+    l->room *= 2;
+    return PITH_OK;
+}
+
+static pith_status fill(pithp_log_lines *l) {
+    char reason[128];
+    const pith_status rc = make_room(l);
+    if (rc != PITH_OK)
+        return rc;
     ssize_t n;
     do
-        n = pread(l->file, l->buffer + l->used, PITHP_LOG_LINE - l->used,
+        n = pread(l->file, l->buffer + l->used, l->room - l->used,
                   (off_t)(l->offset + l->used));
     while (n < 0 && errno == EINTR);
     if (n < 0)
@@ -65,8 +82,6 @@ static pithp_log_found next_line(pithp_log_lines *l, const char **line) {
                 return refuse(l, "text"), PITHP_LOG_ERROR;
             return PITHP_LOG_FOUND;
         }
-        if (there == PITHP_LOG_LINE)
-            return refuse(l, "a shorter line"), PITHP_LOG_ERROR;
         if (l->ended)
             break;
         seen = there;

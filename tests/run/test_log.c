@@ -275,6 +275,27 @@ Test(log, reads_what_it_wrote_bit_for_bit) {
     end();
 }
 
+Test(log, takes_rows_of_many_values) {
+    begin();
+    enum { COUNT = 900, NAME = 220 };
+    static char names[COUNT][NAME + 1];
+    static pith_run_log_value row[COUNT + 1];
+    for (int i = 0; i < COUNT; i++) {
+        snprintf(names[i], sizeof names[i], "%0*d", NAME, i);
+        row[i] = (pith_run_log_value)PITH_LOG_I64(names[i], i);
+    }
+    pith_run_log *log = pith_run_log_open(s, path, NULL);
+    for (int step = 0; step < 3; step++)
+        pt_ok(s, pith_run_log_add(s, log, step, row));
+    const pith_dict *columns = pith_run_log_read(s, path);
+    pt_ok(s, columns);
+    cr_assert(pith_child_count(columns) == COUNT + 1);
+    int64_t last[3];
+    pt_ok(s, pith_read(s, pith_dict_get(columns, names[COUNT - 1]), last, sizeof last));
+    cr_assert(last[0] == COUNT - 1 && last[2] == COUNT - 1);
+    end();
+}
+
 Test(log, long_lines_are_refused) {
     begin();
     FILE *f = fopen(path, "w");
