@@ -185,7 +185,8 @@ PITH_BEGIN
  * Save a tree. Waits for the device; failures of checks surface here, and then nothing is
  * written.
  *
- * The same state and options give the same bytes. A leaf at two places is saved twice. A
+ * The same state and options (of an incremental series, also the same members before)
+ * give the same bytes. A leaf at two places is saved twice. A
  * sidecar that the replaced document named goes away once the new document is durable,
  * unless another document of the folder names it.
  *
