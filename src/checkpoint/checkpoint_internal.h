@@ -550,6 +550,8 @@ typedef struct pithp_open_sidecar {
     int file;            /* descriptor; -1 */
     pith_status trouble; /* PITH_OK: there is none */
     char text[512];
+    int64_t leaf_count; /* of the checkpoint that lie in it */
+    size_t leaf_bytes;  /* that they take there */
 } pithp_open_sidecar;
 
 struct pith_checkpoint {

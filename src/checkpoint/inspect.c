@@ -91,14 +91,10 @@ bool pith_checkpoint_get_sidecar(const pith_checkpoint *c,
         sidecar >= c->document.sidecars.count)
         return false;
     const pithp_doc_sidecar *file = &c->document.sidecars.rows[sidecar];
-    *row = (pith_checkpoint_sidecar){.file = file->file, .bytes = file->bytes};
-    for (int64_t i = 0; i < c->document.leaves.count; i++) {
-        const pithp_doc_leaf *l = &c->document.leaves.rows[i];
-        if (l->in_sidecar && l->sidecar == sidecar) {
-            row->leaf_count++;
-            row->leaf_bytes += l->end - l->begin;
-        }
-    }
+    *row = (pith_checkpoint_sidecar){.file = file->file,
+                                     .bytes = file->bytes,
+                                     .leaf_count = c->sidecars[sidecar].leaf_count,
+                                     .leaf_bytes = c->sidecars[sidecar].leaf_bytes};
     return true;
 }
 

@@ -259,6 +259,11 @@ static void fill_info(pith_checkpoint *c) {
                                      .sidecar_count = d->sidecars.count};
     for (int64_t i = 0; i < d->sidecars.count; i++)
         c->info.sidecar_bytes += d->sidecars.rows[i].bytes;
+    for (int64_t i = 0; i < c->order_count; i++) {
+        const pithp_doc_leaf *leaf = &d->leaves.rows[c->order[i]];
+        c->sidecars[leaf->sidecar].leaf_count++;
+        c->sidecars[leaf->sidecar].leaf_bytes += leaf->end - leaf->begin;
+    }
 }
 
 static pith_checkpoint *make(pith_scope *s, const char *shown) {
