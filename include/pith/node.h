@@ -74,8 +74,9 @@ typedef enum pith_hook_kind {
     PITH_HOOK_VERSION, /**< options.initial is the version of the type in checkpoints */
     PITH_HOOK_MATCH,   /**< void (*)(pith_scope *, int64_t count, const T **nodes) */
     PITH_HOOK_SCATTER_ARGS, /**< pith_scatter_options (*)(const T *) */
-    PITH_HOOK_UPGRADE /**< void (*)(pith_scope *, pith_upgrade *); options.initial is the
-                         version that it takes to the next one */
+    PITH_HOOK_UPGRADE, /**< void (*)(pith_scope *, pith_upgrade *); options.initial is the
+                          version that it takes to the next one */
+    PITH_HOOK_FORMERLY /**< options.initial_text is a name that the type had */
 } pith_hook_kind;
 
 /** Options of a field; everything zero is the default. C++ takes them in this order. */
@@ -379,6 +380,10 @@ template <class T> constexpr pith_static_kind pith_static_of_() {
     PITH_HOOK_ENTRY_(#function,                                                          \
                      PITH_SAME_(&function, void (*)(pith_scope *, pith_upgrade *)),      \
                      PITH_HOOK_UPGRADE, (void (*)(void))function, .initial = (from))
+/** A name that the type had in older checkpoints: records that are called so there, and
+ * have no type of that name here, are of this type. */
+#define PITH_FORMERLY(name)                                                              \
+    PITH_HOOK_ENTRY_("formerly", 0, PITH_HOOK_FORMERLY, NULL, .initial_text = (name))
 /** The version of the type, written into checkpoints; 1 unless given. */
 #define PITH_VERSION(number)                                                             \
     PITH_HOOK_ENTRY_("version", 0, PITH_HOOK_VERSION, NULL, .initial = (number))

@@ -41,6 +41,17 @@ static pith_status find_root(pithp_edit *e, const pithp_differences *r, int64_t 
     return PITH_OK;
 }
 
+/* Types that the program calls otherwise by now (PITH_FORMERLY). */
+static void use_new_names(pithp_document *d, const pith_type *root) {
+    for (int64_t i = 0; i < d->types.count; i++) {
+        pithp_doc_type *row = &d->types.rows[i];
+        const pith_type *type = pithp_program_type(root, row->name)
+                                    ? NULL
+                                    : pithp_type_find_former(row->name);
+        row->name = type ? type->name : row->name;
+    }
+}
+
 static bool is_old(const pithp_document *d, const pith_type *root) {
     for (int64_t i = 0; i < d->types.count; i++) {
         const pith_type *type = pithp_program_type(root, d->types.rows[i].name);
@@ -61,6 +72,7 @@ static pith_status adapt(pithp_edit *e,
     PITH_TRY(find_root(e, r, &root));
     if (o->renames)
         PITH_TRY(pithp_rename(e, r, root));
+    use_new_names(e->d, type);
     if (is_old(e->d, type))
         PITH_TRY(pithp_upgrade(e, r, c, type, root));
     if (o->initial || o->extra)
@@ -76,6 +88,8 @@ pith_status pithp_adapt(pith_scope *scope,
                         pithp_differences *r) {
     const pith_load_options *o = r->options;
     pithp_edit e;
+    if (!o->renames) /* which have the names of the file */
+        use_new_names(&c->document, type);
     if (!o->at && !o->renames && !o->initial && !o->extra && !is_old(&c->document, type))
         return PITH_OK;
     pith_status rc = pithp_edit_begin(&e, scope, &c->document, type);

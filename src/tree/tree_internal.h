@@ -111,6 +111,8 @@ struct pith_type {
 
 /* The good type of that name that is registered, or NULL. */
 const pith_type *pithp_type_find(const char *name);
+/* The only good type that had that name once (PITH_FORMERLY), or NULL. */
+const pith_type *pithp_type_find_former(const char *name);
 /* Whether a pointer is a registered type; safe for any. */
 bool pithp_type_valid(const pith_type *type);
 /* What makers of records return when they fail; safe for any pointer, never NULL. */

@@ -140,6 +140,12 @@ static void check_hook(pith_type *t, const pith_field *d) {
         case PITH_HOOK_NONE:
         case PITH_HOOK_UPGRADE:
             break;
+        case PITH_HOOK_FORMERLY:
+            if (!d->options.initial_text || !d->options.initial_text[0] ||
+                strcmp(d->options.initial_text, t->name) == 0)
+                pithp_type_refuse(t, NULL, "the former name \"%s\" is none",
+                                  d->options.initial_text ? d->options.initial_text : "");
+            break;
         case PITH_HOOK_CHECK:
             set_hook(t, d, "check", &t->check);
             break;

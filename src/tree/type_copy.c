@@ -118,6 +118,7 @@ void pithp_type_refresh_hooks(pith_type *t, const pith_type_spec *spec) {
                 break;
             case PITH_HOOK_NONE:
             case PITH_HOOK_VERSION:
+            case PITH_HOOK_FORMERLY:
                 break;
         }
 }

@@ -489,3 +489,26 @@ const pith_type *pithp_type_find(const char *name) {
     pthread_mutex_unlock(&lock);
     return found;
 }
+
+static bool was_called(const pith_type *type, const char *name) {
+    for (int32_t i = 0; i < type->field_count; i++) {
+        const pith_field *d = &type->fields[i].declared;
+        if (d->kind == PITH_FIELD_HOOK && d->hook_kind == PITH_HOOK_FORMERLY &&
+            strcmp(d->options.initial_text, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+const pith_type *pithp_type_find_former(const char *name) {
+    const pith_type *found = NULL;
+    int count = 0;
+    pthread_mutex_lock(&lock);
+    for (const pith_type *t = types; t; t = t->next)
+        if (t->ready && !t->error && was_called(t, name)) {
+            found = t;
+            count++;
+        }
+    pthread_mutex_unlock(&lock);
+    return count == 1 ? found : NULL;
+}

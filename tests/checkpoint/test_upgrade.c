@@ -373,7 +373,73 @@ Test(upgrade, calls_that_cannot_be_done_fail_the_load) {
     close_all(s, rt);
 }
 
+/* ---- Names that types had ---- */
+
+typedef struct Length {
+    const char *unit;
+} Length;
+PITH_NODE(Length, PITH_FORMERLY("Metre"), PITH_STATIC(unit))
+typedef struct Rod {
+    const pith_array *x;
+    const Length *length;
+} Rod;
+static void rod_1_to_2(pith_scope *s, pith_upgrade *u) {
+    pith_upgrade_set(s, u, ".x", pith_neg(s, pith_upgrade_array(s, u, ".x")));
+}
+PITH_NODE(Rod,
+          PITH_VERSION(2),
+          PITH_FORMERLY("Stick"),
+          PITH_FORMERLY("Pole"),
+          PITH_UPGRADE(1, rod_1_to_2),
+          PITH_LEAF(x, "f64"),
+          PITH_STATIC_RECORD(length, Length))
+typedef struct Twin1 {
+    double f;
+} Twin1;
+PITH_NODE(Twin1, PITH_FORMERLY("Twin"), PITH_STATIC(f))
+typedef struct Twin2 {
+    double f;
+} Twin2;
+PITH_NODE(Twin2, PITH_FORMERLY("Twin"), PITH_STATIC(f))
+
+Test(upgrade, finds_types_by_names_that_they_had) {
+    static const char *const names[] = {"Stick", "Pole"};
+    pith_runtime *rt;
+    pith_scope *s = open_all(&rt);
+    const Length length = {"m"};
+    const Rod rod = {pith_f64(s, 3), pith_freeze(s, Length, &length)};
+    const void *list = pith_list_make(s, PITH_ITEMS(pith_freeze(s, Rod, &rod)));
+    for (int i = 0; i < PITHP_COUNT(names); i++) {
+        char to[64];
+        pt_ok(s, pith_save(s, list, "a.json", NULL));
+        snprintf(to, sizeof to, "\"name\":\"%s\",\"version\":1", names[i]);
+        ct_replace("a.json", "\"name\":\"Rod\",\"version\":2", to);
+        ct_replace("a.json", "\"name\":\"Length\"", "\"name\":\"Metre\"");
+        const void *again = pith_load_as(s, NULL, "a.json", NULL);
+        pt_ok(s, again != NULL);
+        const Rod *old = pith_child(again, 0);
+        cr_assert(pith_is(Rod, old) && pith_read_f64(s, old->x) == -3);
+        cr_assert_str_eq(old->length->unit, "m");
+        /* names of the file come first */
+        const pith_load_options options = {
+            .at = "[0]", .renames = PITH_RENAMES({"Metre", "Length"}, {names[i], "Rod"})};
+        pt_ok(s, pith_is(Rod, pith_load_as(s, Rod_pith_type(), "a.json", &options)));
+    }
+    const Twin1 twin = {1};
+    (void)Twin2_pith_type();
+    pt_ok(s, pith_save(s, pith_freeze(s, Twin1, &twin), "a.json", NULL));
+    ct_replace("a.json", "\"name\":\"Twin1\"", "\"name\":\"Twin\"");
+    pt_fails(PITH_E_TYPE, s, pith_load_as(s, NULL, "a.json", NULL));
+    pt_says("the record type Twin is not known here");
+    close_all(s, rt);
+}
+
 /* ---- Descriptions ---- */
+
+typedef struct Same {
+    double f;
+} Same;
+PITH_NODE(Same, PITH_FORMERLY("Same"), PITH_STATIC(f))
 
 typedef struct Twice {
     double f;
@@ -398,6 +464,8 @@ Test(upgrade, hooks_of_a_description_have_to_make_sense) {
     cr_assert_str_eq(
         pith_type_error(Beyond_pith_type()),
         "Beyond: the upgrade odd_1_to_2 starts from version 1, the type has 1");
+    cr_assert_str_eq(pith_type_error(Same_pith_type()),
+                     "Same: the former name \"Same\" is none");
     cr_assert_str_eq(pith_type_error(Half_pith_type()),
                      "Half: the upgrade odd_1_to_2 starts from 0.5, which is no version");
 }
