@@ -159,7 +159,7 @@ pith_logaddexp(pith_scope *s, const pith_array *a, const pith_array *b);
 /** The angle of the point (b, a). Within 1.0 ulp (f32), 1.0 ulp (f64). */
 PITH_API const pith_array *
 pith_atan2(pith_scope *s, const pith_array *a, const pith_array *b);
-/** sqrt(a^2 + b^2) without overflow. Within 0.6 ulp (f32), 0.6 ulp (f64). */
+/** sqrt(a^2 + b^2) without overflow. Within 1.0 ulp (f32), 1.0 ulp (f64). */
 PITH_API const pith_array *
 pith_hypot(pith_scope *s, const pith_array *a, const pith_array *b);
 /** a with the sign of b. */
