@@ -200,6 +200,61 @@ bool pith_sort_by_keys(pith_scope *s,
     return done;
 }
 
+/* ---- The greatest ---- */
+
+/* How long blocks of a line are, among which those with the k greatest are looked for: so
+ * that there are about as many blocks as elements of k blocks. 0: not worth it. */
+static int64_t block_of(int64_t extent, int64_t k) {
+    int64_t width = 16;
+    if (k < 1 || k > extent / 64 || extent < 16384)
+        return 0;
+    while (width < extent / width / k)
+        width *= 2;
+    return width;
+}
+
+/* Places of the k greatest of a line. They lie in the k blocks whose greatest elements
+ * come first, and in what is left behind the last block: for an element of another block
+ * those k come before it. */
+static const pith_array *
+greatest_by_blocks(pith_scope *s, const pith_array *a, int64_t k, int64_t width) {
+    const pith_sort_options descending = {.descending = true};
+    const pith_take_options promised = {.mode = PITH_INDEX_PROMISE};
+    const int64_t extent = pithp_array_spec(a)->shape[0], blocks = extent / width,
+                  many = k * width;
+    const pith_array *rows =
+        pith_reshape(s, along(s, a, 0, 0, blocks * width), PITH_SHAPE(blocks, width));
+    const pith_array *order =
+        pith_argsort(s, pith_max(s, rows, PITH_AXES(1)), 0, &descending);
+    /* in the order of places, or equal elements would not be */
+    const pith_array *chosen = pith_sort(s, along(s, order, 0, 0, k), 0, NULL);
+    const pith_array *first =
+        pith_reshape(s, pith_mul(s, chosen, pith_i64(s, width)), PITH_SHAPE(k, 1));
+    const pith_array *elements[] = {
+        pith_reshape(s, pith_take(s, rows, chosen, &promised), PITH_SHAPE(many)),
+        along(s, a, 0, blocks * width, INT64_MAX)};
+    const pith_array *places[] = {
+        pith_reshape(s, pith_add(s, first, pith_arange(s, PITH_I64, width)),
+                     PITH_SHAPE(many)),
+        pith_add(s, pith_arange(s, PITH_I64, extent - blocks * width),
+                 pith_i64(s, blocks * width))};
+    const pith_array *best =
+        pith_argsort(s, pith_concatenate(s, 2, elements, 0), 0, &descending);
+    return pith_take(s, pith_concatenate(s, 2, places, 0), along(s, best, 0, 0, k),
+                     &promised);
+}
+
+/* Places of the k greatest along the last axis. */
+static const pith_array *
+greatest(pith_scope *s, const pith_array *a, int axis, int64_t k) {
+    const int64_t width = axis == 0 ? block_of(pithp_array_spec(a)->shape[0], k) : 0;
+    if (width)
+        return greatest_by_blocks(s, a, k, width);
+    const pithp_sort_params params = {.axis = axis, .descending = true};
+    const pith_array *order = pithp_bind(s, PITHP_OP_ARGSORT, 1, &a, &params);
+    return order ? along(s, order, axis, 0, k) : NULL;
+}
+
 pith_top pith_top_k(pith_scope *s, const pith_array *a, int64_t k) {
     const pith_top none = {NULL, NULL};
     const int axis = enter(s, "pith_top_k", a, -1);
@@ -214,9 +269,7 @@ pith_top pith_top_k(pith_scope *s, const pith_array *a, int64_t k) {
     pith_scope *work = pithp_work_open(s);
     if (!work)
         return none;
-    const pithp_sort_params params = {.axis = axis, .descending = true};
-    const pith_array *order = pithp_bind(work, PITHP_OP_ARGSORT, 1, &a, &params);
-    const pith_array *places = order ? along(work, order, axis, 0, k) : NULL;
+    const pith_array *places = greatest(work, a, axis, k);
     const pith_array *narrow =
         places ? pithp_cast(work, places, extent <= INT32_MAX ? PITH_I32 : PITH_I64)
                : NULL;

@@ -358,3 +358,45 @@ Test(scan, goes_both_ways) {
     pith_scope_close(s);
     pt_close(rt);
 }
+
+/* Lines so long that blocks of them are looked through first. */
+Test(top_k, of_long_lines_is_the_front_of_a_descending_sort) {
+    enum { LONG = 20011, MOST = 300 };
+    static const pith_dtype dtypes[] = {PITH_F32, PITH_F64, PITH_BF16,
+                                        PITH_I8,  PITH_U64, PITH_BOOL};
+    static const int64_t counts[] = {1, 7, MOST};
+    static float values[LONG];
+    int32_t got[MOST];
+    int64_t expected[MOST];
+    pith_runtime *rt = pt_open();
+    for (int ascending = 0; ascending < 2; ascending++) {
+        pith_scope *s = pith_scope_open(rt);
+        for (int i = 0; i < LONG; i++) {
+            values[i] = (float)(ascending ? i / 40 : i * 7919 % 97) / 4;
+            if (i % 211 == 5)
+                values[i] = i % 2 ? 0.0f : -0.0f;
+        }
+        for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++) {
+            for (int i = 0; i < 20 && dtypes[d] == PITH_F32; i++)
+                values[i * 997 + 3] = i % 3 ? -NAN : NAN;
+            const pith_array *x = pith_cast(
+                s, pith_array_copy(s, PITH_F32, PITH_SHAPE(LONG), values), dtypes[d]);
+            const pith_array *sorted =
+                pith_argsort(s, x, 0, &(pith_sort_options){.descending = true});
+            pt_ok(s, pith_read(s, pith_slice_array(s, sorted, 1, &PITH_SLICE(0, MOST, 1)),
+                               expected, sizeof expected));
+            for (int c = 0; c < 3; c++) {
+                const pith_top top = pith_top_k(s, x, counts[c]);
+                pt_ok(s, pith_read(s, top.places, got, (size_t)counts[c] * sizeof *got));
+                for (int i = 0; i < counts[c]; i++)
+                    cr_assert(got[i] == expected[i], "%s, %lld: place %d is %d, not %lld",
+                              pith_dtype_name(dtypes[d]), (long long)counts[c], i, got[i],
+                              (long long)expected[i]);
+            }
+            for (int i = 0; i < 20 && dtypes[d] == PITH_F32; i++)
+                values[i * 997 + 3] = 1;
+        }
+        pith_scope_close(s);
+    }
+    pt_close(rt);
+}
