@@ -15,7 +15,13 @@ typedef struct Small {
 } Small;
 
 #if CASE == 0 /* no mistake */
+static void upgrade(pith_scope *s, pith_upgrade *u) {
+    (void)s, (void)u;
+}
 PITH_NODE(Small,
+          PITH_VERSION(2),
+          PITH_UPGRADE(1, upgrade),
+          PITH_FORMERLY("Tiny"),
           PITH_LEAF(x, "f64[n,width]", .fill = 1),
           PITH_STATIC(width),
           PITH_STATIC(cutoff),
@@ -110,4 +116,10 @@ static void check(pith_scope *s, const Everything *in) {
     (void)s, (void)in;
 }
 PITH_NODE(Small, PITH_STATIC(width), PITH_CHECK(check))
+#endif
+#if CASE == 18 /* _Generic|negative|size of array|array bound */
+static void upgrade(pith_scope *s, const Small *in) {
+    (void)s, (void)in;
+}
+PITH_NODE(Small, PITH_VERSION(2), PITH_UPGRADE(1, upgrade), PITH_STATIC(width))
 #endif
