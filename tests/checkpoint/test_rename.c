@@ -306,3 +306,96 @@ Test(rename, faults_are_all_in_one_report) {
     pt_says("(2 differences)");
     close_all(s, rt);
 }
+
+/* ---- Random renames ---- */
+
+enum { GROUPS = 6, KEYS = 5, PLACES = GROUPS * KEYS, ROUNDS = 200 };
+
+static uint32_t random_state = 7;
+static int random_below(int n) {
+    random_state = random_state * 1103515245 + 12345;
+    return (int)(random_state >> 16) % n;
+}
+
+static void shuffle(int *items, int n) {
+    for (int i = n - 1; i > 0; i--) {
+        const int k = random_below(i + 1), held = items[i];
+        items[i] = items[k];
+        items[k] = held;
+    }
+}
+
+static void print_place(char *to, int place) {
+    sprintf(to, "['g%d']['k%d']", place / KEYS, place % KEYS);
+}
+
+/* A dict of dicts whose leaves are their numbers. */
+static const void *make_groups(pith_scope *s) {
+    static const char *const groups[] = {"g0", "g1", "g2", "g3", "g4", "g5"};
+    static const char *const keys[] = {"k0", "k1", "k2", "k3", "k4"};
+    const void *made[GROUPS], *items[KEYS];
+    for (int g = 0; g < GROUPS; g++) {
+        for (int k = 0; k < KEYS; k++)
+            items[k] = pith_i32(s, g * KEYS + k);
+        made[g] = pith_dict_make(s, KEYS, keys, items);
+    }
+    return pith_dict_make(s, GROUPS, groups, made);
+}
+
+/* Some groups change their names, and some leaves their places, which are named as they
+ * are then. after[p]: the number that place p has in the end. */
+static int draw_renames(pith_rename *renames, char text[][2][24], int after[PLACES]) {
+    int group[GROUPS], moved[PLACES], to[PLACES], order[GROUPS + PLACES], count = 0;
+    const int leaves = random_below(PLACES + 1), groups = random_below(GROUPS + 1);
+    for (int g = 0; g < GROUPS; g++)
+        group[g] = g;
+    shuffle(group, groups); /* group g becomes group[g] */
+    for (int p = 0; p < PLACES; p++) {
+        moved[p] = p;
+        after[group[p / KEYS] * KEYS + p % KEYS] = p;
+    }
+    shuffle(moved, PLACES);
+    for (int i = 0; i < leaves; i++)
+        to[i] = group[moved[i] / KEYS] * KEYS + moved[i] % KEYS;
+    shuffle(to, leaves);
+    for (int i = 0; i < leaves; i++, count++) {
+        print_place(text[count][0], moved[i]);
+        print_place(text[count][1], to[i]);
+        after[to[i]] = moved[i];
+    }
+    for (int g = 0; g < groups; g++, count++) {
+        sprintf(text[count][0], "['g%d']", g);
+        sprintf(text[count][1], "['g%d']", group[g]);
+    }
+    for (int i = 0; i < count; i++)
+        order[i] = i;
+    shuffle(order, count);
+    for (int i = 0; i < count; i++)
+        renames[i] = (pith_rename){text[order[i]][0], text[order[i]][1]};
+    renames[count] = (pith_rename){NULL, NULL};
+    return count;
+}
+
+Test(rename, takes_random_renames_in_any_order) {
+    pith_runtime *rt;
+    pith_scope *s = open_all(&rt);
+    pith_rename renames[GROUPS + PLACES + 1];
+    char text[GROUPS + PLACES][2][24], path[24];
+    int after[PLACES];
+    pt_ok(s, pith_save(s, make_groups(s), "a.json", NULL));
+    for (int round = 0; round < ROUNDS; round++) {
+        pith_scope *inner = pith_scope_open_in(s);
+        const int count = draw_renames(renames, text, after);
+        const void *tree = load(inner, NULL, NULL, renames);
+        pt_ok(inner, tree != NULL);
+        for (int p = 0; p < PLACES; p++) {
+            print_place(path, p);
+            const pith_array *leaf = pith_tree_at(inner, tree, path);
+            cr_assert(pith_read_f64(inner, leaf) == after[p],
+                      "round %d of %d renames: %s is %g, not %d", round, count, path,
+                      pith_read_f64(inner, leaf), after[p]);
+        }
+        pith_scope_close(inner);
+    }
+    close_all(s, rt);
+}
