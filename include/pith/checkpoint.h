@@ -361,7 +361,7 @@ pith_checkpoint_array(pith_scope *s, const pith_checkpoint *c, const char *path)
 /**
  * Load rows of the leaf at a path: @p count of axis 0 from @p first on, shape [count,
  * ...]. Nothing else is read. Rows of a leaf in a sidecar are not checked unless they are
- * all of it, see pith_checkpoint_check.
+ * all of it, see pith_checkpoint_check; of a compressed leaf each MiB that holds some is.
  *
  * Errors: those of pith_checkpoint_array, PITH_E_SHAPE (rank 0), PITH_E_INDEX.
  */
@@ -373,7 +373,8 @@ PITH_API const pith_array *pith_checkpoint_rows(pith_scope *s,
 /**
  * Read elements of a leaf, little-endian, to @p host, which has room for @p bytes:
  * exactly those of @p count elements from @p first on. Whole leaves are checked against
- * their checksum (PITH_E_FORMAT); parts are not, see pith_checkpoint_check.
+ * their checksum (PITH_E_FORMAT); parts are not, but for those of compressed leaves, see
+ * pith_checkpoint_check. One thread at a time reads compressed leaves of a checkpoint.
  */
 PITH_API bool pith_checkpoint_read(pith_scope *s,
                                    const pith_checkpoint *c,
