@@ -17,9 +17,6 @@ static void check_leaf(pith_type *t, const pithp_field *f) {
              !pithp_dtype_encode(f->leaf.dtype, d->options.fill, &element))
         pithp_type_refuse(t, d->name, "the fill %g is not exact in %s", d->options.fill,
                           pith_dtype_name(f->leaf.dtype));
-    else if (d->options.compress > 19)
-        pithp_type_refuse(t, d->name, ".compress is a level from 1 to 19, got %d",
-                          d->options.compress);
 }
 
 static size_t static_size(pith_static_kind kind) {
@@ -174,6 +171,11 @@ static void check_options(pith_type *t, const pith_field *d) {
         pithp_type_refuse(t, d->name, ".fill is for leaves");
     else if ((initial || o->initial_text) && d->kind != PITH_FIELD_STATIC)
         pithp_type_refuse(t, d->name, ".initial is for statics; a leaf has .fill");
+    else if (o->compress && d->kind != PITH_FIELD_LEAF && d->kind != PITH_FIELD_TREE)
+        pithp_type_refuse(t, d->name, ".compress is for leaves");
+    else if (o->compress > 19)
+        pithp_type_refuse(t, d->name, ".compress is a level from 1 to 19, got %d",
+                          o->compress);
 }
 
 void pithp_type_check_fields(pith_type *t) {

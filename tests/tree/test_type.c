@@ -32,6 +32,11 @@ BAD(BadFill, ONE_LEAF, PITH_LEAF(x, "i32[n]", .fill = 0.5))
 BAD(BadFill16, ONE_LEAF, PITH_LEAF(x, "f16[n]", .fill = 0.1))
 BAD(BadFillBool, ONE_LEAF, PITH_LEAF(x, "bool[n]", .fill = 2))
 BAD(BadFillBig, ONE_LEAF, PITH_LEAF(x, "u8[n]", .fill = 256))
+BAD(BadCompress, ONE_LEAF, PITH_LEAF(x, "u8[n]", .compress = 20))
+BAD(BadCompressed,
+    LEAF_AND_WIDTH,
+    PITH_LEAF(x, "i32[n]", .compress = 19),
+    PITH_STATIC(width, .compress = 1))
 BAD(BadSpelling, LEAF_AND_WIDTH, PITH_LEAF(x, "i32[n,widht]"), PITH_STATIC(width))
 typedef struct {
     const pith_array *x;
@@ -149,6 +154,8 @@ static const struct {
     {BadFill16_pith_type, "the fill 0.1 is not exact in f16"},
     {BadFillBool_pith_type, "the fill 2 is not exact in bool"},
     {BadFillBig_pith_type, "the fill 256 is not exact in u8"},
+    {BadCompress_pith_type, "BadCompress.x: .compress is a level from 1 to 19, got 20"},
+    {BadCompressed_pith_type, "BadCompressed.width: .compress is for leaves"},
     {BadSpelling_pith_type,
      "BadSpelling.x: leaf spec \"i32[n,widht]\": no static is called widht; width is"},
     {BadKind_pith_type, "the static cutoff is no int64_t, so it is no extent"},
