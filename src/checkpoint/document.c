@@ -106,6 +106,15 @@ static void add_step(const pithp_document *d, const pithp_doc_node *n, pithp_tex
         pithp_path_add_index(t, n->index);
 }
 
+/* Counted, up to most + 1: while a document is changed, what its rows say is that of the
+ * file. */
+static int64_t depth_of(const pithp_document *d, int64_t node, size_t most) {
+    int64_t depth = 0;
+    while ((size_t)depth <= most && (node = d->nodes.rows[node].parent) >= 0)
+        depth++;
+    return depth;
+}
+
 bool pithp_document_path(const pithp_document *d,
                          int64_t node,
                          size_t most,
@@ -114,7 +123,7 @@ bool pithp_document_path(const pithp_document *d,
     enum { STEPS = 256 };
     int64_t few[STEPS], *steps = few;
     int64_t count = 0;
-    const int64_t depth = d->nodes.rows[node].depth;
+    const int64_t depth = depth_of(d, node, most / 2);
     const size_t start = t->length;
     if (depth > (int64_t)(most / 2))
         return false;
@@ -161,7 +170,8 @@ const char *pithp_document_error_path(const pithp_document *d,
     pithp_text t;
     pithp_text_begin(&t, d->rt);
     int64_t i = node;
-    while (d->nodes.rows[i].depth > PITHP_PATH_BYTES / 4)
+    for (int64_t depth = depth_of(d, node, SIZE_MAX / 2); depth > PITHP_PATH_BYTES / 4;
+         depth--)
         i = d->nodes.rows[i].parent; /* a deep node is named by an ancestor */
     const bool whole = pithp_document_path(d, i, PITHP_PATH_BYTES - 8, &t) && !t.failed;
     const size_t n = t.length < PITHP_PATH_BYTES - 8 ? t.length : PITHP_PATH_BYTES - 8;

@@ -373,6 +373,34 @@ Test(upgrade, calls_that_cannot_be_done_fail_the_load) {
     close_all(s, rt);
 }
 
+HOOK(refuses, pith_fail(s, PITH_E_CHECK, ".x", "is refused by %s", u ? "a hook" : ""))
+
+/* A node that came to a deep place is named there, as far as that fits. */
+Test(upgrade, that_fails_in_a_deep_place_is_named) {
+    enum { DEPTH = 400 };
+    static char to[4 * DEPTH + 40];
+    pith_runtime *rt;
+    pith_scope *s = open_all(&rt);
+    const char *const one[] = {"a"}, *const two[] = {"chain", "odd"};
+    const void *chain = pith_dict_make(s, 1, one, (const void *[]){pith_f64(s, 1)});
+    strcpy(to, "['chain']");
+    for (int i = 0; i < DEPTH; i++) {
+        chain = pith_list_make(s, PITH_ITEMS(chain));
+        strcat(to, "[0]");
+    }
+    strcat(to, "['odd']");
+    const Odd odd = {pith_f64(s, 1), pith_none_make(s), 0.5};
+    const void *items[] = {chain, pith_freeze(s, Odd, &odd)};
+    pt_ok(s, pith_save(s, pith_dict_make(s, 2, two, items), "a.json", NULL));
+    set_version("Odd", 2, 1);
+    odd_hook = refuses;
+    const pith_load_options options = {.renames = PITH_RENAMES({"['odd']", to})};
+    pt_fails(PITH_E_CHECK, s, pith_load_as(s, NULL, "a.json", &options));
+    pt_says("upgrading Odd from version 1 to 2: is refused by a hook");
+    cr_assert(strlen(pt_error.path) < 512 && strstr(pt_error.path, "..."));
+    close_all(s, rt);
+}
+
 /* ---- Names that types had ---- */
 
 typedef struct Length {
