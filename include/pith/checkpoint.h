@@ -89,9 +89,10 @@ typedef struct pith_load_options {
      */
     const pith_rename *renames PITH_DEFAULT;
     /** A tree of the type that is loaded, from a scope that outlives this call: fields
-     * and statics of records that the file lacks, with all that is below them, are what
-     * they are there. What the file has must fit, as ever. The hook is told each. NULL:
-     * what is missing is an error. */
+     * and statics of records, and keys of dicts, that the file lacks are what they are
+     * there, with all that is below them. The hook is told each. What the file has must
+     * fit, as ever, and its lists and tuples must have as many items as there. NULL: what
+     * is missing is an error. */
     const void *initial PITH_DEFAULT;
     /** Fields and statics of records that the program lacks are left out, unread. The
      * hook is told each. */

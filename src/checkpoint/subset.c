@@ -1,6 +1,7 @@
 /* options.initial and options.extra: what only one of the file and the program has. */
 #include "checkpoint/edit_internal.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 typedef struct subset {
@@ -74,6 +75,49 @@ static pith_status fill_in(subset *v, const pith_type *type, int64_t row) {
     return PITH_OK;
 }
 
+/* Keys that a dict of the file lacks. */
+static pith_status fill_in_keys(subset *v, int64_t row) {
+    const void *model = v->models[row];
+    for (int64_t i = 0; i < pith_child_count(model); i++) {
+        const char *key = pith_child_name(model, i);
+        pithp_spot spot = {.parent = row, .child = -1, .value = -1, .name = key};
+        pithp_taken t;
+        if (pithp_edit_child(v->e, row, key) >= 0)
+            continue;
+        pith_status rc = pithp_edit_graft(v->e, pith_child(model, i), &t);
+        if (rc == PITH_OK)
+            rc = pithp_edit_put(v->e, &t, &spot);
+        if (rc != PITH_OK)
+            return rc;
+        pithp_differences_tell(v->r, t.child, NULL,
+                               "not in the file: it is what it is in the initial tree");
+    }
+    return PITH_OK;
+}
+
+static void check_items(subset *v, int64_t row) {
+    const int64_t expected = pith_child_count(v->models[row]);
+    int64_t count = 0;
+    for (int64_t at = v->e->links[row].first; at >= 0; at = v->e->links[at].next)
+        count++;
+    if (count != expected)
+        pithp_differences_add(v->r, PITH_E_STRUCTURE, row, NULL,
+                              "expected %" PRId64
+                              " items, as in the initial tree, got %" PRId64,
+                              expected, count);
+}
+
+/* A container of the file beside one of the same kind. */
+static pith_status match_container(subset *v, int64_t row, pith_node_kind kind) {
+    if (!v->models[row] || pith_kind(v->models[row]) != kind)
+        return PITH_OK;
+    if (kind == PITH_NODE_DICT)
+        return fill_in_keys(v, row);
+    if (kind == PITH_NODE_LIST || kind == PITH_NODE_TUPLE)
+        check_items(v, row);
+    return PITH_OK;
+}
+
 /* The child of a model that is in the place of a row. */
 static const void *
 model_below(const subset *v, const void *model, int64_t row, int64_t i) {
@@ -128,7 +172,9 @@ static pith_status match_node(void *closure, int64_t row) {
         v->models[row] = NULL;
     if (known && v->r->options->extra)
         leave_out(v, type, row);
-    if (known && v->models[row])
+    if (!got)
+        rc = match_container(v, row, n->kind);
+    else if (known && v->models[row])
         rc = fill_in(v, type, row);
     hand_down(v, row);
     return rc;

@@ -250,3 +250,45 @@ Test(subset, leaves_a_checkpoint_that_fits_as_it_is) {
     cr_assert(count == 0);
     close_all(s, rt);
 }
+
+/* ---- Containers ---- */
+
+static const void *make_layers(pith_scope *s, int count, const char *second, double x) {
+    const char *const keys[] = {"a", second};
+    const void *items[16];
+    const void *values[] = {pith_f64(s, x),
+                            pith_list_make(s, PITH_ITEMS(pith_f64(s, x)))};
+    for (int i = 0; i < count; i++)
+        items[i] = pith_dict_make(s, second ? 2 : 1, keys, values);
+    return pith_list_make(s, count, items);
+}
+
+Test(subset, fills_in_keys_and_counts_items) {
+    pith_runtime *rt;
+    pith_scope *s = open_all(&rt);
+    int count = 0;
+    pt_ok(s, pith_save(s, make_layers(s, 12, NULL, 1), "a.json", NULL));
+    const pith_load_options longer = {.initial = make_layers(s, 16, "b", 2)};
+    pt_fails(PITH_E_STRUCTURE, s, pith_load_as(s, NULL, "a.json", &longer));
+    cr_assert_str_eq(pt_error.path, "");
+    pt_says("expected 16 items, as in the initial tree, got 12");
+    const pith_load_options same = {
+        .initial = make_layers(s, 12, "b", 2), .difference = remember, .closure = &count};
+    const void *t = pith_load_as(s, NULL, "a.json", &same);
+    pt_ok(s, t != NULL);
+    for (int i = 0; i < 12; i++) {
+        const void *dict = pith_child(t, i), *list = pith_dict_get(dict, "b");
+        cr_assert(first(s, pith_dict_get(dict, "a")) == 1);
+        cr_assert(first(s, pith_child(list, 0)) == 2);
+    }
+    cr_assert(count == 12 && was_told("[11]['b']: not in the file"), "%s", told);
+    /* a key that only the file has is data, and a node of another kind is taken as it is
+     */
+    pt_ok(s, pith_save(s, make_layers(s, 2, "c", 1), "a.json", NULL));
+    const pith_load_options other = {.initial = make_layers(s, 2, "b", 2), .extra = true};
+    t = pith_load_as(s, NULL, "a.json", &other);
+    pt_ok(s, pith_child_count(pith_child(t, 0)) == 3);
+    const pith_load_options none = {.initial = pith_none_make(s)};
+    pt_ok(s, pith_child_count(pith_load_as(s, NULL, "a.json", &none)) == 2);
+    close_all(s, rt);
+}
