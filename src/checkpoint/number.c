@@ -6,6 +6,7 @@
 #include "checkpoint/checkpoint_internal.h"
 
 #include <errno.h>
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -95,14 +96,21 @@ static void normalise(char *text) {
     *to = 0;
 }
 
+/* Digits that any decimal may have and still be the one that its number prints as;
+ * subnormal numbers have fewer. */
+static int safe_digits(pith_dtype dtype, double value) {
+    const double normal = dtype == PITH_F64   ? DBL_MIN
+                          : dtype == PITH_F16 ? 0x1p-14
+                                              : (double)FLT_MIN;
+    if (fabs(value) < normal)
+        return 1;
+    return dtype == PITH_F64 ? 15 : dtype == PITH_F32 ? 6 : dtype == PITH_F16 ? 3 : 2;
+}
+
 static void print_finite(pith_dtype dtype, const void *element, char *text) {
     const double value = float_value(dtype, element);
     const uint64_t bits = float_bits(dtype, element);
-    const int least = dtype == PITH_F64   ? 15
-                      : dtype == PITH_F32 ? 6
-                      : dtype == PITH_F16 ? 3
-                                          : 2;
-    for (int digits = least; digits <= 17; digits++) {
+    for (int digits = safe_digits(dtype, value); digits <= 17; digits++) {
         uint64_t again = 0;
         snprintf(text, PITHP_NUMBER_TEXT - 4, "%.*g", digits, value);
         store_float(dtype, strtod(text, NULL), &again);

@@ -107,7 +107,7 @@ Test(number, is_written_as_short_as_it_can_be) {
     cr_assert_str_eq(print_f64(1), "1.0");
     cr_assert_str_eq(print_f64(-0.0), "-0.0");
     cr_assert_str_eq(print_f64(1e22), "1e+22");
-    cr_assert_str_eq(print_f64(5e-324), "4.94065645841247e-324");
+    cr_assert_str_eq(print_f64(5e-324), "5e-324");
     cr_assert_str_eq(print_f64(0.1 + 0.2), "0.30000000000000004");
     cr_assert_str_eq(print_f32(0.1f), "0.1");
     cr_assert_str_eq(print_f32(16777216), "16777216.0");
