@@ -133,7 +133,7 @@ static const char head[] =
     "typedef struct { i64 loop, count; void *at[PITH_ADDRESSES]; } pith_chunk;\n"
     "typedef struct {\n"
     "    const pith_chunk *chunks;\n"
-    "    i64 total, shift;\n"
+    "    i64 total, shift, streamed;\n"
     "    f64 parameters[8];\n"
     "    pith_chunk whole;\n"
     "} pith_args;\n"
@@ -148,7 +148,60 @@ static const char head[] =
     "#define pith_fmin(x, y) ((x) < (y) || (y) != (y) ? (x) : (y))\n"
     "#define pith_fmax(x, y) ((x) > (y) || (y) != (y) ? (x) : (y))\n";
 
+/* What the caches cannot hold is streamed: a store of a whole line that goes past them
+ * need not read the line first, which is a third of the traffic of one operand. Blocks of
+ * the result are computed in the first cache, so that loops stay as they are. */
 static const char dispatch[] =
+    "#if defined(__x86_64__) && !defined(__CUDACC__)\n"
+    "#define PITH_BLOCK 4096\n"
+    "#if defined(__AVX512F__)\n"
+    "typedef long long pith_line __attribute__((vector_size(64)));\n"
+    "#define PITH_STREAM __builtin_ia32_movntdq512\n"
+    "#elif defined(__AVX__)\n"
+    "typedef long long pith_line __attribute__((vector_size(32)));\n"
+    "#define PITH_STREAM __builtin_ia32_movntdq256\n"
+    "#else\n"
+    "typedef long long pith_line __attribute__((vector_size(16)));\n"
+    "#define PITH_STREAM __builtin_ia32_movntdq\n"
+    "#endif\n"
+    "#ifdef __clang__\n"
+    "#undef PITH_STREAM\n"
+    "#define PITH_STREAM(to, x) __builtin_nontemporal_store(x, to)\n"
+    "#endif\n"
+    "M_FN void pith_stream(char *to, const char *from, i64 bytes) {\n"
+    "    const i64 line = (i64)sizeof(pith_line);\n"
+    "    i64 i = 0;\n"
+    "    if ((__UINTPTR_TYPE__)to % sizeof(pith_line) == 0)\n"
+    "        for (; i + line <= bytes; i += line)\n"
+    "            PITH_STREAM((pith_line *)(to + i), *(const pith_line *)(from + i));\n"
+    "    __builtin_memcpy(to + i, from + i, (u64)(bytes - i));\n"
+    "}\n"
+    "M_FN void pith_part(const pith_args *args, const pith_chunk *chunk, i64 begin,\n"
+    "                    i64 end) {\n"
+    "    __attribute__((aligned(64))) char block[PITH_BLOCK];\n"
+    "    const i64 *sizes = pith_sizes[chunk->loop];\n"
+    "    const i64 step = args->streamed ? PITH_BLOCK / sizes[0] : end - begin;\n"
+    "    for (i64 i = begin; i < end; i += step) {\n"
+    "        const i64 n = end - i < step ? end - i : step;\n"
+    "        void *at[PITH_ADDRESSES];\n"
+    "        for (int k = 0; k < PITH_ADDRESSES; k++)\n"
+    "            at[k] = (char *)chunk->at[k] + i * sizes[k];\n"
+    "        char *const to = (char *)at[0];\n"
+    "        if (args->streamed)\n"
+    "            at[0] = block;\n"
+    "        pith_loop(chunk->loop, at, 0, n, args->parameters);\n"
+    "        if (args->streamed)\n"
+    "            pith_stream(to, block, n * sizes[0]);\n"
+    "    }\n"
+    "    if (args->streamed)\n"
+    "        __builtin_ia32_sfence();\n"
+    "}\n"
+    "#else\n"
+    "M_FN void pith_part(const pith_args *args, const pith_chunk *chunk, i64 begin,\n"
+    "                    i64 end) {\n"
+    "    pith_loop(chunk->loop, chunk->at, begin, end, args->parameters);\n"
+    "}\n"
+    "#endif\n"
     "M_FN void pith_range(const pith_args *args, i64 begin, i64 end) {\n"
     "    while (begin < end) {\n"
     "        const i64 c = begin >> args->shift, first = c << args->shift;\n"
@@ -157,7 +210,7 @@ static const char dispatch[] =
     "        i64 to = end - first;\n"
     "        to = to < chunk->count ? to : chunk->count;\n"
     "        if (from < to)\n"
-    "            pith_loop(chunk->loop, chunk->at, from, to, args->parameters);\n"
+    "            pith_part(args, chunk, from, to);\n"
     "        begin = first + ((i64)1 << args->shift);\n"
     "    }\n"
     "}\n"
@@ -218,6 +271,20 @@ static void emit_loop(pithp_text *t, const pithp_map_text *m, int number) {
                      m->expression);
 }
 
+/* Bytes of an element at each address of a loop. */
+static void emit_sizes(pithp_text *t, const pithp_map_text *m) {
+    pithp_text_add(t, "#if defined(__x86_64__) && !defined(__CUDACC__)\n"
+                      "static const i64 pith_sizes[][PITH_ADDRESSES] = {\n");
+    for (int i = 0; i < m->loop_count; i++) {
+        const uint8_t *dtypes = m->loops[i].dtypes;
+        pithp_text_print(t, "    {%zu", pith_dtype_size((pith_dtype)dtypes[0]));
+        for (int k = 0; k < m->trees; k++)
+            pithp_text_print(t, ", %zu", pith_dtype_size((pith_dtype)dtypes[k]));
+        pithp_text_add(t, "},\n");
+    }
+    pithp_text_add(t, "};\n#endif\n");
+}
+
 void pithp_expression_emit(pithp_text *t, const pithp_map_text *m) {
     pithp_text_print(t, "#define PITH_ADDRESSES %d\n", m->trees + 1);
     pithp_text_add(t, head);
@@ -234,5 +301,6 @@ void pithp_expression_emit(pithp_text *t, const pithp_map_text *m) {
             t, "    case %d:\n        pith_loop_%d(at, begin, end, q);\n        break;\n",
             i, i);
     pithp_text_add(t, "    }\n}\n");
+    emit_sizes(t, m);
     pithp_text_add(t, dispatch);
 }

@@ -31,6 +31,7 @@ typedef struct pithp_map_chunk {
 typedef struct pithp_map_args {
     const pithp_map_chunk *chunks; /* NULL: there is one, `whole` */
     int64_t total, shift;
+    int64_t streamed; /* host: write results past the caches */
     double parameters[PITHP_MAP_PARAMETERS];
     pithp_map_chunk whole; /* last: the text's may be shorter */
 } pithp_map_args;

@@ -11,6 +11,9 @@
 
 static const char *const function = "pith_tree_map_expression";
 
+/* Results of so many bytes are out of the caches before they are read again. */
+enum { STREAMED_BYTES = 32 << 20 };
+
 typedef struct chunking {
     pith_scope *s;
     const pithp_structure *structure;
@@ -28,6 +31,7 @@ typedef struct chunking {
     char *run;   /* the current one */
     size_t run_bytes;
     int64_t run_count, elements, longest;
+    size_t result_bytes;
 } chunking;
 
 static pithp_map_chunk *chunk_at(char *list, size_t bytes, int64_t i) {
@@ -135,8 +139,11 @@ static pith_status look(chunking *c, int64_t i) {
 static void end_run(chunking *c, int64_t length) {
     if (c->run_count == 0)
         return;
-    ((pithp_map_chunk *)(void *)c->run)->count = length;
+    pithp_map_chunk *run = (pithp_map_chunk *)(void *)c->run;
+    run->count = length;
     c->elements += length;
+    c->result_bytes +=
+        (size_t)length * pith_dtype_size((pith_dtype)c->text->loops[run->loop].dtypes[0]);
     c->longest = length > c->longest ? length : c->longest;
 }
 
@@ -271,6 +278,7 @@ static pith_status cut(chunking *c, int64_t shift, pithp_map_chunks *chunks) {
 }
 
 static pith_status describe(chunking *c, pithp_map_args *args, pithp_map_chunks *chunks) {
+    args->streamed = c->result_bytes >= STREAMED_BYTES;
     if (c->run_count <= 1) {
         args->total = c->elements;
         args->shift = 62;

@@ -211,6 +211,29 @@ Test(map_expression, over_a_large_leaf_on_threads) {
     close_all();
 }
 
+/* Lengths that no block, line or vector divides, in leaves of two dtypes. */
+Test(map_expression, writes_results_past_the_caches) {
+    enum { LONG = (9 << 20) + 7, SHORT = 4099 };
+    open_all();
+    const int64_t counts[] = {LONG, SHORT, 1, SHORT};
+    const pith_dtype dtypes[] = {PITH_F32, PITH_I16, PITH_F64, PITH_F32};
+    const void *items[4];
+    for (int k = 0; k < 4; k++)
+        items[k] = pith_iota(s, dtypes[k], PITH_SHAPE(counts[k]), 0);
+    const void *made = map1("a * 2 + 1", pith_tuple_make(s, 4, items));
+    pt_ok(s, made);
+    const pith_array *const *leaves;
+    pith_tree_flatten(s, made, &leaves);
+    for (int k = 0; k < 4; k++) {
+        const pith_array *two = pith_cast(s, pith_i64(s, 2), dtypes[k]);
+        const pith_array *one = pith_cast(s, pith_i64(s, 1), dtypes[k]);
+        cr_assert(
+            pith_tree_equal(s, leaves[k], pith_add(s, pith_mul(s, items[k], two), one)));
+    }
+    pt_ok(s, true);
+    close_all();
+}
+
 Test(map_expression, takes_trees_without_leaves) {
     open_all();
     const void *none = pith_none_make(s);
