@@ -37,10 +37,7 @@ static const char maths[] =
 #define PITHP_MATH1(name, ...)                                                           \
     "#define pith_math_" #name "_f32 " #name "f\n"                                       \
     "#define pith_math_" #name "_f64 " #name "\n"
-#define PITHP_MATH1_MENDED PITHP_MATH1
-#define PITHP_MATH1_OWN    PITHP_MATH1
-#define PITHP_MATH2        PITHP_MATH1
-#define PITHP_MATH2_MENDED PITHP_MATH1
+#define PITHP_MATH2 PITHP_MATH1
 #include "program/math/math.def"
     "#define M_SCALAR_MATH\n";
 

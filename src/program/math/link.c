@@ -24,12 +24,8 @@ enum { FORMS = 5 }; /* scalar; of 128 bits, 256 without and with AVX2, 512 */
         VECTOR(c, 4, v, name, f64)                                                       \
         VECTOR(d, 4, v, name, f64)                                                       \
         VECTOR(e, 8, v, name, f64)
-#    define PITHP_MATH1(name, ...)        DECLARE(v, name)
-#    define PITHP_MATH1_MENDED(name, ...) DECLARE(v, name)
-#    define PITHP_MATH1_OWN(name, ...)    DECLARE(v, name)
-#    define PITHP_MATH1_ANGLE(name, ...)  DECLARE(v, name)
-#    define PITHP_MATH2(name, ...)        DECLARE(vv, name)
-#    define PITHP_MATH2_MENDED(name, ...) DECLARE(vv, name)
+#    define PITHP_MATH1(name, ...) DECLARE(v, name)
+#    define PITHP_MATH2(name, ...) DECLARE(vv, name)
 #    include "program/math/math.def"
 #    define ADDRESSES(name, type)                                                        \
         (code) pith_math_##name##_##type, b_##name##_##type, c_##name##_##type,          \
@@ -40,13 +36,9 @@ enum { FORMS = 1 };
 #endif
 
 static const code addresses[] = {
-#define ROW(name)                     ADDRESSES(name, f32), ADDRESSES(name, f64),
-#define PITHP_MATH1(name, ...)        ROW(name)
-#define PITHP_MATH1_MENDED(name, ...) ROW(name)
-#define PITHP_MATH1_OWN(name, ...)    ROW(name)
-#define PITHP_MATH1_ANGLE(name, ...)  ROW(name)
-#define PITHP_MATH2(name, ...)        ROW(name)
-#define PITHP_MATH2_MENDED(name, ...) ROW(name)
+#define ROW(name)              ADDRESSES(name, f32), ADDRESSES(name, f64),
+#define PITHP_MATH1(name, ...) ROW(name)
+#define PITHP_MATH2(name, ...) ROW(name)
 #include "program/math/math.def"
 };
 
@@ -54,12 +46,8 @@ static const struct {
     const char *name;
     int arguments;
 } rows[] = {
-#define PITHP_MATH1(name, ...)        {#name, 1},
-#define PITHP_MATH1_MENDED(name, ...) {#name, 1},
-#define PITHP_MATH1_OWN(name, ...)    {#name, 1},
-#define PITHP_MATH1_ANGLE(name, ...)  {#name, 1},
-#define PITHP_MATH2(name, ...)        {#name, 2},
-#define PITHP_MATH2_MENDED(name, ...) {#name, 2},
+#define PITHP_MATH1(name, ...) {#name, 1},
+#define PITHP_MATH2(name, ...) {#name, 2},
 #include "program/math/math.def"
 };
 
