@@ -93,10 +93,15 @@ static size_t moved_bytes(const pithp_call *call, const pithp_reduce_view *v) {
     return v->moved ? (call->operands[0]->bytes + 63) / 64 * 64 : 0;
 }
 
+/* Whether blocks are reduced first, and then joined. */
+static bool in_blocks(const pithp_call *call, const pithp_reduce_view *v) {
+    return v->blocks > 1 && (v->inner == 1 || !is_arg(call));
+}
+
 size_t pithp_temporary_reduce(const pithp_call *call, const pith_spec *result) {
     const pithp_reduce_view v = pithp_reduce_view_of(call);
     size_t bytes = moved_bytes(call, &v);
-    if (!is_arg(call) && v.blocks > 1)
+    if (in_blocks(call, &v))
         bytes += (size_t)(v.blocks * result->count) * WIDEST;
     return bytes;
 }
@@ -110,7 +115,8 @@ typedef struct reduce_args {
         *partial; /* accumulators [outer, blocks, inner]; NULL where there is one block */
     int32_t size, to_size, accumulator_size;
     pith_dtype dtype, to_dtype;
-    int operation; /* pithp_reduction; or 0 for argmin, 1 for argmax */
+    int operation; /* pithp_reduction */
+    int finder;    /* 0 for argmin, 1 for argmax */
     int64_t outer, length, inner, blocks, tiles;
 } reduce_args;
 
@@ -188,11 +194,30 @@ reduce_blocks(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
 }
 PITHP_LOOPS(reduce_blocks)
 
+/* argmin and argmax of rows of several blocks, whose extremes are known: the first block
+ * that has the best, and the first place of it there. */
+static inline void
+find_blocks(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
+    const reduce_args *a = args;
+    const pithp_finder *finders = tables[isa]->finders[a->finder];
+    const pith_dtype of_extremes =
+        tables[isa]->reducers[a->operation][a->dtype].accumulator;
+    int64_t *to = (int64_t *)(void *)a->to;
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t block = finders[of_extremes].row(
+            a->partial + i * a->blocks * a->accumulator_size, a->blocks);
+        const int64_t first = block * BLOCK;
+        to[i] = first + finders[a->dtype].row(a->from + (i * a->length + first) * a->size,
+                                              block_length(a, block));
+    }
+}
+PITHP_LOOPS(find_blocks)
+
 /* argmin and argmax: indices as reduce_columns has them, or rows. */
 static inline void
 find_rows(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
     const reduce_args *a = args;
-    const pithp_finder *f = &tables[isa]->finders[a->operation][a->dtype];
+    const pithp_finder *f = &tables[isa]->finders[a->finder][a->dtype];
     int64_t *to = (int64_t *)(void *)a->to;
     for (int64_t i = begin; i < end; i++)
         to[i] = f->row(a->from + i * a->length * a->size, a->length);
@@ -202,7 +227,7 @@ PITHP_LOOPS(find_rows)
 static inline void
 find_columns(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
     const reduce_args *a = args;
-    const pithp_finder *f = &tables[isa]->finders[a->operation][a->dtype];
+    const pithp_finder *f = &tables[isa]->finders[a->finder][a->dtype];
     for (int64_t i = begin; i < end; i++) {
         const int64_t column = i % a->tiles * TILE, outer = i / a->tiles;
         const int64_t left = a->inner - column, width = left < TILE ? left : TILE;
@@ -266,13 +291,14 @@ pith_status pithp_lower_reduce(const pithp_call *call,
         a.from = memory->temporary;
     }
     const int64_t work = v.length * (v.inner < TILE ? v.inner : TILE);
-    const bool rows = v.inner == 1;
-    if (is_arg(call)) {
-        a.operation = call->primitive == PITHP_OP_ARGMAX;
+    const bool rows = v.inner == 1, arg = is_arg(call);
+    a.finder = call->primitive == PITHP_OP_ARGMAX;
+    if (arg && !in_blocks(call, &v))
         return pithp_emit(sink, name, rows ? find_rows_loops : find_columns_loops, &a,
                           sizeof a, a.outer * a.tiles, 16384 / (work + 1) + 1);
-    }
-    a.operation = (int)reduction_of(call);
+    a.operation = !arg       ? (int)reduction_of(call)
+                  : a.finder ? PITHP_REDUCE_MAX
+                             : PITHP_REDUCE_MIN;
     a.accumulator_size = (int32_t)pith_dtype_size(
         pithp_reduce_base.reducers[a.operation][x->dtype].accumulator);
     if (v.blocks > 1)
@@ -283,6 +309,6 @@ pith_status pithp_lower_reduce(const pithp_call *call,
                    sizeof a, a.outer * a.blocks * a.tiles, grain);
     if (rc || v.blocks == 1)
         return rc;
-    return pithp_emit(sink, name, reduce_blocks_loops, &a, sizeof a, a.outer * a.tiles,
-                      16384 / (v.blocks + 1) + 1);
+    return pithp_emit(sink, name, arg ? find_blocks_loops : reduce_blocks_loops, &a,
+                      sizeof a, a.outer * a.tiles, 16384 / (v.blocks + 1) + 1);
 }

@@ -87,6 +87,51 @@ Test(reduce, nan_is_greatest_and_least) {
     pt_close(rt);
 }
 
+/* Rows of several blocks: the first of equal ones, wherever it lies, and nan before all.
+ */
+Test(reduce, finds_places_in_long_rows) {
+    enum { ROWS = 5, LENGTH = 3 * 4096 + 17 };
+    static const pith_dtype dtypes[] = {PITH_BOOL, PITH_I8,  PITH_U16, PITH_I32,
+                                        PITH_U64,  PITH_I64, PITH_F16, PITH_BF16,
+                                        PITH_F32,  PITH_F64};
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    double *values = calloc(ROWS * LENGTH, sizeof *values);
+    const int64_t places[ROWS] = {0, 4095, 4096, 9000, LENGTH - 1};
+    for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)
+        for (int special = 0; special < 3;
+             special++) { /* the best: 1, among zeros, nan */
+            const bool real = pith_dtype_is_float(dtypes[d]);
+            for (int64_t r = 0; r < ROWS; r++)
+                for (int64_t i = 0; i < LENGTH; i++)
+                    values[r * LENGTH + i] =
+                        i >= places[r] && (i - places[r]) % 5000 == 0
+                            ? (special == 0   ? 1
+                               : special == 1 ? (real ? -0.0 : 0)
+                                              : (real ? (double)NAN : 1))
+                            : 0;
+            const pith_array *x = pith_cast(
+                s, pith_array_copy(s, PITH_F64, PITH_SHAPE(ROWS, LENGTH), values),
+                dtypes[d]);
+            int64_t most[ROWS], least[ROWS];
+            pt_ok(s, pith_read(s, pith_argmax(s, x, PITH_AXES(1)), most, sizeof most));
+            pt_ok(s, pith_read(s, pith_argmin(s, x, PITH_AXES(1)), least, sizeof least));
+            for (int r = 0; r < ROWS; r++) {
+                const bool nan = real && special == 2;
+                cr_expect(most[r] == (special == 1 ? 0 : places[r]), "%s, row %d: %lld",
+                          pith_dtype_name(dtypes[d]), r, (long long)most[r]);
+                cr_expect(least[r] == (nan                         ? places[r]
+                                       : special == 1 || places[r] ? 0
+                                                                   : 1),
+                          "%s, row %d: %lld", pith_dtype_name(dtypes[d]), r,
+                          (long long)least[r]);
+            }
+        }
+    free(values);
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
 /* The bound that array.h states, and the same bits for every number of threads. */
 Test(reduce, sums_keep_their_bound_and_their_bits) {
     enum { N = 300001 };
