@@ -97,6 +97,14 @@ static const char *const may_be_null[] = {
     "pith_clip.high",                   /* no upper bound */
     "pith_pad.value",                   /* 0 */
     "pith_tree_kahan_sum.compensate",   /* nothing was lost yet */
+    "pith_sample_of.x",                 /* not given */
+    "pith_sample_of.v",                 /* not given */
+    "pith_sample_of.mask",              /* not given */
+    "pith_hint_output_elements.sample", /* nothing is known */
+    "pith_hint_output_bytes.sample",    /* nothing is known */
+    "pith_hint_leaf.sample",            /* nothing is known */
+    "pith_hint_broadcast.sample",       /* nothing is known */
+    "pith_hint_operation.sample",       /* nothing is known */
     "pith_tree_kahan_sum.compensation", /* not wanted */
 };
 
