@@ -8,6 +8,7 @@
 
 #include <pith/array.h>
 #include <pith/base.h>
+#include <pith/capacity.h>
 #include <pith/checkpoint.h>
 #include <pith/gpu.h>
 #include <pith/kernel.h>
