@@ -41,10 +41,14 @@ size_t fuzz_peak(void) {
     return over;
 }
 
+static pith_runtime *rt;
+static pith_scope *kept;
+static void (*make_kept)(pith_scope *s);
+
 pith_runtime *fuzz_runtime(void) {
-    static pith_runtime *rt;
     static int inputs;
     if (rt && ++inputs % INPUTS_PER_RUNTIME == 0) {
+        pith_scope_close(kept);
         pith_close(rt);
         rt = NULL;
         FUZZ_REQUIRE(atomic_load(&heap.live) == 0, "%zu bytes were not given back",
@@ -55,8 +59,25 @@ pith_runtime *fuzz_runtime(void) {
         rt = pith_open(&(pith_open_options){
             .device = "host", .threads = 1, .allocator = &allocator});
         FUZZ_REQUIRE(pith_runtime_code(rt) == PITH_OK, "%s", pith_runtime_message(rt));
+        kept = pith_scope_open(rt);
+        if (make_kept)
+            make_kept(kept);
     }
     return rt;
+}
+
+void fuzz_keep(void (*make)(pith_scope *s)) {
+    make_kept = make;
+}
+
+/* ---- Sanitizers ---- */
+
+/* Most of the time of a small input would go to the stacks of allocations and to a
+ * quarantine larger than the caches. A finding is run again with both at their defaults.
+ */
+const char *__asan_default_options(void);
+__attribute__((used, visibility("default"))) const char *__asan_default_options(void) {
+    return "malloc_context_size=0:quarantine_size_mb=32";
 }
 
 /* ---- Files ---- */

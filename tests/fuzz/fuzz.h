@@ -27,6 +27,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 /* The runtime of all inputs: opened at the first, and anew from time to time, when all
  * that it had must have been given back. */
 pith_runtime *fuzz_runtime(void);
+/* What `make` makes in a scope of every such runtime stays until that is closed. To be
+ * said before the first runtime. */
+void fuzz_keep(void (*make)(pith_scope *s));
 /* Bytes of host memory that were live at most since the last call, over what was then. */
 size_t fuzz_peak(void);
 /* Change into a new folder, in memory where that can be; it goes away at exit. */
