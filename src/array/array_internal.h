@@ -78,6 +78,12 @@ pith_status pithp_arrays_make(pith_scope *s,
  * array). */
 pith_array *
 pithp_array_view(pith_scope *s, const pith_spec *spec, pithp_buffer *buffer, void *data);
+/* The elements that a slice of an axis picks, as NumPy counts them; its step is neither 0
+ * nor INT64_MIN. */
+typedef struct pithp_picked {
+    int64_t start, count, step;
+} pithp_picked;
+pithp_picked pithp_slice_pick(pith_slice slice, int64_t extent);
 /* What pith_slice_array would make and how its elements move there from a's; move->to is
  * left open. */
 struct pithp_move;

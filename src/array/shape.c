@@ -163,10 +163,7 @@ const pith_array *pith_squeeze(pith_scope *s, const pith_array *a, pith_axes axe
 
 /* ---- Slices ---- */
 
-/* The elements that a slice of an axis picks, as NumPy counts them. */
-typedef struct {
-    int64_t start, count, step;
-} picked;
+typedef pithp_picked picked;
 
 static int64_t clipped(int64_t place, int64_t extent, int64_t least, int64_t most) {
     if (place < 0 && place != INT64_MIN)
@@ -174,7 +171,7 @@ static int64_t clipped(int64_t place, int64_t extent, int64_t least, int64_t mos
     return place < least ? least : place > most ? most : place;
 }
 
-static picked pick(pith_slice slice, int64_t extent) {
+picked pithp_slice_pick(pith_slice slice, int64_t extent) {
     picked p = {.step = slice.step};
     uint64_t span;
     if (slice.step > 0) {
@@ -239,7 +236,7 @@ static pith_status read_slices(pith_scope *s,
                               "pith_slice_array: step %lld along axis %d",
                               (long long)slice.step, d);
         }
-        picks[d] = pick(slice, from->shape[d]);
+        picks[d] = pithp_slice_pick(slice, from->shape[d]);
     }
     return PITH_OK;
 }

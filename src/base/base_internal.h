@@ -61,7 +61,15 @@ typedef enum pithp_kind {
     PITHP_KIND_NONE,
     PITHP_KIND_TREEDEF,
     PITHP_KIND_OTHER, /* room-private objects; shape points at a static tag of the room */
+    PITHP_KIND_CLASS, /* those that pith_keep moves: shape points at their pithp_class */
 } pithp_kind;
+
+/* What objects of a room above tree have in common. */
+typedef struct pithp_class {
+    const char *name; /* "a lens" */
+    /* The live object in `outer`, with all it was made of. NULL: error set. */
+    const void *(*keep)(pith_scope *outer, const void *object);
+} pithp_class;
 
 enum { PITHP_FLAG_NIL = 1 }; /* the nil record of a type: what a failed maker returns */
 

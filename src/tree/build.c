@@ -287,8 +287,8 @@ typedef struct builder {
     int64_t count;
 } builder;
 
-static const void *
-make_node(pith_scope *s, const pithp_shape *shape, const void *const *slots) {
+const void *
+pithp_node_make(pith_scope *s, const pithp_shape *shape, const void *const *slots) {
     if (shape->kind == PITHP_KIND_RECORD)
         return pithp_shape_hold(s, shape) == PITH_OK ? pithp_record_make(s, shape, slots)
                                                      : NULL;
@@ -306,7 +306,7 @@ make_node(pith_scope *s, const pithp_shape *shape, const void *const *slots) {
 /* The node of the slots given last, in the place that the frames say; NULL: error set. */
 static const void *
 finish_node(pith_scope *s, const builder *b, const pithp_shape *shape) {
-    const void *made = make_node(s, shape, b->values + b->count);
+    const void *made = pithp_node_make(s, shape, b->values + b->count);
     if (PITHP_LIKELY(!pith_failed(s)))
         return made;
     pithp_text path;

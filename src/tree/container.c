@@ -291,6 +291,7 @@ pith_node_kind pith_kind(const void *tree) {
         case PITHP_KIND_FREE:
         case PITHP_KIND_TREEDEF:
         case PITHP_KIND_OTHER:
+        case PITHP_KIND_CLASS:
             break;
     }
     return PITH_NODE_ABSENT;

@@ -42,6 +42,7 @@ void pithp_node_describe(pithp_text *t, const void *node) {
             return;
         case PITHP_KIND_TREEDEF:
         case PITHP_KIND_OTHER:
+        case PITHP_KIND_CLASS:
             pithp_text_add(t, "no tree");
             return;
     }

@@ -346,9 +346,26 @@ pithp_keep_children(pith_scope *s, const void *node, const pithp_shape *shape) {
     return rc;
 }
 
+/* The class of a live object of the scope's runtime or of the process, NULL where it has
+ * none. */
+static const pithp_class *class_of(const pith_scope *s, const void *object) {
+    pithp_block *block = NULL;
+    return pithp_pointer_check(object, &block) == PITHP_POINTER_OK &&
+                   pithp_kind_of(object) == PITHP_KIND_CLASS &&
+                   (!block->runtime || block->runtime == s->runtime)
+               ? pithp_header_of(object)->shape
+               : NULL;
+}
+
 const void *pith_keep_any(pith_scope *outer, const void *object) {
-    if (!pithp_enter(outer) ||
-        pithp_tree_check(outer, object, "pith_keep", "object") != PITH_OK)
+    if (!pithp_enter(outer))
+        return pithp_nil_for(object);
+    const pithp_class *class = class_of(outer, object);
+    if (class)
+        return pithp_scope_reaches(outer, pithp_owner_of(object))
+                   ? object
+                   : class->keep(outer, object);
+    if (pithp_tree_check(outer, object, "pith_keep", "object") != PITH_OK)
         return pithp_nil_for(object);
     const void *kept = object;
     return pithp_keep_slots(outer, 1, &kept) == PITH_OK ? kept : pithp_nil_for(object);

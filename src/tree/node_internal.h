@@ -123,8 +123,6 @@ pithp_child_look(pith_scope *s, const void *child, pithp_block_seen *seen, bool 
 pith_status pithp_child_check(pith_scope *s, const void *child, const char *path);
 /* Whether a type can be used: registered, and well described. */
 pith_status pithp_type_check(pith_scope *s, const pith_type *type, const char *function);
-/* A struct as a record. NULL: error set. */
-const void *pithp_freeze(pith_scope *s, const pith_type *type, const void *value);
 
 /* ---- Lifetimes (keep.c) ---- */
 

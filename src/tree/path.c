@@ -127,6 +127,7 @@ void pithp_path_add_slot(pithp_text *t, const pithp_shape *shape, int64_t slot) 
         case PITHP_KIND_NONE:
         case PITHP_KIND_TREEDEF:
         case PITHP_KIND_OTHER:
+        case PITHP_KIND_CLASS:
             return;
     }
 }
@@ -168,7 +169,8 @@ static bool read_field(pithp_path_reader *r, pithp_step *step, const char *p) {
 }
 
 static bool read_index(pithp_path_reader *r, pithp_step *step, const char *p) {
-    const char *digits = p;
+    const bool negative = *p == '-';
+    const char *digits = p += negative;
     int64_t index = 0;
     for (; is_digit(*p); p++)
         if (__builtin_mul_overflow(index, 10, &index) ||
@@ -176,8 +178,10 @@ static bool read_index(pithp_path_reader *r, pithp_step *step, const char *p) {
             return malformed(r, digits, "the index is too large");
     if (*p != ']')
         return malformed(r, p, "expected ']' after the index");
+    if (p == digits || (negative && index == 0))
+        return malformed(r, digits, "expected a positive number after '-'");
     step->kind = PITHP_STEP_INDEX;
-    step->index = index;
+    step->index = negative ? -index : index;
     r->next = (size_t)(p + 1 - r->path);
     return true;
 }
@@ -252,6 +256,12 @@ static bool read_key(pithp_path_reader *r, pithp_step *step, const char *p) {
     return true;
 }
 
+static bool read_each(pithp_path_reader *r, pithp_step *step, const char *p) {
+    step->kind = PITHP_STEP_EACH;
+    r->next = (size_t)(p + 3 - r->path);
+    return true;
+}
+
 bool pithp_path_step(pithp_path_reader *r, pithp_step *step) {
     const char *p = r->path + r->next;
     if (!*p || r->error)
@@ -266,6 +276,10 @@ bool pithp_path_step(pithp_path_reader *r, pithp_step *step) {
         read = read_index(r, step, p + 1);
     else if (*p == '[' && (p[1] == '\'' || p[1] == '"'))
         read = read_key(r, step, p + 1);
+    else if (r->patterns && *p == '[' && p[1] == '-')
+        read = read_index(r, step, p + 1);
+    else if (r->patterns && strncmp(p, "[*]", 3) == 0)
+        read = read_each(r, step, p);
     else if (*p == '[')
         read = malformed(r, p + 1, "expected an index or a quoted key after '['");
     else
@@ -275,7 +289,7 @@ bool pithp_path_step(pithp_path_reader *r, pithp_step *step) {
     return read && !r->name.failed;
 }
 
-static pith_status fail_malformed(pith_scope *s, const pithp_path_reader *r) {
+pith_status pithp_path_fail(pith_scope *s, const pithp_path_reader *r) {
     if (r->name.failed)
         return pithp_fail_memory(s, r->name.length);
     return pithp_fail(s, PITH_E_PATH, NULL, "malformed path \"%.200s\": %s at byte %zu",
@@ -314,7 +328,7 @@ const char *pith_path_normal(pith_scope *s, const char *path) {
     }
     const char *made = NULL;
     if (r.error || r.name.failed)
-        fail_malformed(s, &r);
+        pithp_path_fail(s, &r);
     else
         made = pithp_text_finish(s, &normal);
     pithp_text_end(&normal);
@@ -405,9 +419,7 @@ static void add_names(pithp_text *t, int64_t count, const char *const *names, bo
     pithp_text_add(t, ")");
 }
 
-/* Why a record has no slot for the field step. */
-static void explain_field(pithp_text *why, const pithp_shape *shape, const char *name) {
-    const pith_type *type = shape->type;
+void pithp_path_explain_field(pithp_text *why, const pith_type *type, const char *name) {
     const size_t n = strlen(name);
     const char *nodes[64];
     int64_t count = 0;
@@ -424,6 +436,18 @@ static void explain_field(pithp_text *why, const pithp_shape *shape, const char 
     }
     pithp_text_print(why, "%s has no field '%.80s'", type->name, name);
     add_names(why, count, nodes, false);
+}
+
+void pithp_path_explain_item(pithp_text *why, const void *node, int64_t index) {
+    pithp_node_describe(why, node);
+    pithp_text_print(why, " has no item %lld", (long long)index);
+}
+
+void pithp_path_explain_key(pithp_text *why, const void *node, const char *key) {
+    const pithp_shape *shape = pithp_shape_of(node);
+    pithp_node_describe(why, node);
+    pithp_text_print(why, " has no key '%.80s'", key);
+    add_names(why, shape->slot_count, shape->keys, true);
 }
 
 /* The slot of that name; -1 where there is none. *begins: a member of a struct by value
@@ -459,7 +483,7 @@ static const void **find_field(const void *node,
         slot = slot_named(shape, name.bytes, &begins);
     }
     if (slot < 0)
-        explain_field(why, shape, name.bytes);
+        pithp_path_explain_field(why, shape->type, name.bytes);
     pithp_text_end(&name);
     return slot < 0 ? NULL : pithp_slot(node, shape, slot);
 }
@@ -475,21 +499,19 @@ static const void **find_slot(const void *node,
     if (step->kind == PITHP_STEP_INDEX && items) {
         if (step->index < shape->slot_count)
             return pithp_slot(node, shape, step->index);
-        pithp_node_describe(why, node);
-        pithp_text_print(why, " has no item %lld", (long long)step->index);
+        pithp_path_explain_item(why, node, step->index);
         return NULL;
     }
     if (step->kind == PITHP_STEP_KEY && shape->kind == PITHP_KIND_DICT) {
         const int64_t i = pithp_shape_find_key(shape, step->name);
         if (i >= 0)
             return pithp_slot(node, shape, i);
-        pithp_node_describe(why, node);
-        pithp_text_print(why, " has no key '%.80s'", step->name);
-        add_names(why, shape->slot_count, shape->keys, true);
+        pithp_path_explain_key(why, node, step->name);
         return NULL;
     }
     static const char *const lacks[] = {[PITHP_STEP_FIELD] = "fields",
                                         [PITHP_STEP_INDEX] = "items",
+                                        [PITHP_STEP_EACH] = "items",
                                         [PITHP_STEP_KEY] = "keys"};
     pithp_node_describe(why, node);
     pithp_text_print(why, " has no %s", lacks[step->kind]);
@@ -526,7 +548,7 @@ const void *pith_tree_at(pith_scope *s, const void *tree, const char *path) {
         node = *slot;
     }
     if (r.error || r.name.failed)
-        fail_malformed(s, &r);
+        pithp_path_fail(s, &r);
     pithp_text_end(&to);
     pithp_text_end(&why);
     pithp_path_read_end(&r);

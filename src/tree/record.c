@@ -230,6 +230,22 @@ static int32_t mixed_slot(const void *node, const pithp_recent *r) {
     return -1;
 }
 
+static pith_status run_check(pith_scope *s, const pith_type *type, const void *node) {
+    /* Every pointer to a struct has one representation: the hook was declared with its T.
+     */
+    ((void (*)(pith_scope *, const void *))type->check)(s, node);
+    return s->error.code;
+}
+
+pith_status pithp_record_check(pith_scope *s, const void *record) {
+    const pith_type *type = pithp_shape_of(record)->type;
+    if (!type || !type->check || !pithp_hooks_run(s) ||
+        run_check(s, type, record) == PITH_OK)
+        return PITH_OK;
+    pithp_header_of(record)->kind = PITHP_KIND_FREE;
+    return s->error.code;
+}
+
 /* Check a record whose slots are set, and let it begin its life. */
 static pith_status finish_record(pith_scope *s, pithp_recent *r, void *node) {
     const pith_type *type = r->type;
@@ -252,13 +268,8 @@ static pith_status finish_record(pith_scope *s, pithp_recent *r, void *node) {
         if (pithp_binding_check_below(s, &b, &h->extra) != PITH_OK)
             return s->error.code;
     }
-    if (type->check && pithp_hooks_run(s)) {
-        /* Every pointer to a struct has one representation: the hook was declared with
-         * its T. */
-        ((void (*)(pith_scope *, const void *))type->check)(s, node);
-        if (s->error.code != PITH_OK)
-            return s->error.code;
-    }
+    if (type->check && pithp_hooks_run(s) && run_check(s, type, node) != PITH_OK)
+        return s->error.code;
     return PITHP_UNLIKELY(seen.keep) ? pithp_keep_children(s, node, shape) : PITH_OK;
 }
 

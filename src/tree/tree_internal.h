@@ -223,6 +223,15 @@ pithp_record_make(pith_scope *s, const pithp_shape *shape, const void *const *sl
 /* A container of a held shape; its slots are checked and kept alike. */
 const void *
 pithp_container_make(pith_scope *s, const pithp_shape *shape, const void *const *slots);
+/* Either: a node like one of that shape around these slots, of which items are checked
+ * trees. Where a container no longer has leaves alone, or has now, its shape follows. */
+const void *
+pithp_node_make(pith_scope *s, const pithp_shape *shape, const void *const *slots);
+/* A struct as a record, as pith_freeze does. NULL: error set. */
+const void *pithp_freeze(pith_scope *s, const pith_type *type, const void *value);
+/* Run the check hook of a record that was just made; where it reports, the record is no
+ * object any more. */
+pith_status pithp_record_check(pith_scope *s, const void *record);
 /* Whether check hooks run for records made in s. */
 bool pithp_hooks_run(const pith_scope *s);
 
@@ -561,7 +570,8 @@ void pithp_path_add_slot(pithp_text *t, const pithp_shape *shape, int64_t slot);
 typedef enum pithp_step_kind {
     PITHP_STEP_FIELD,
     PITHP_STEP_INDEX,
-    PITHP_STEP_KEY
+    PITHP_STEP_KEY,
+    PITHP_STEP_EACH /* "[*]", a pattern */
 } pithp_step_kind;
 
 typedef struct pithp_step {
@@ -576,6 +586,7 @@ typedef struct pithp_path_reader {
     const char *path;
     size_t next;
     pithp_text name;
+    bool patterns;     /* "[*]" and "[-1]" are steps too */
     const char *error; /* what is wrong at `next`, where a step is malformed; else NULL */
 } pithp_path_reader;
 
@@ -583,5 +594,12 @@ void pithp_path_read(pithp_path_reader *r, pith_runtime *rt, const char *path);
 /* The next step; false at the end, at an error, or when memory is short (name.failed). */
 bool pithp_path_step(pithp_path_reader *r, pithp_step *step);
 void pithp_path_read_end(pithp_path_reader *r);
+/* Set PITH_E_PATH for a malformed path, or PITH_E_MEMORY. */
+pith_status pithp_path_fail(pith_scope *s, const pithp_path_reader *r);
+/* Why a record of a type has no node in a field of that name. */
+void pithp_path_explain_field(pithp_text *why, const pith_type *type, const char *name);
+/* Why a node has no item of that number or key: "a list of 2 has no item 3". */
+void pithp_path_explain_item(pithp_text *why, const void *node, int64_t index);
+void pithp_path_explain_key(pithp_text *why, const void *node, const char *key);
 
 #endif

@@ -19,6 +19,7 @@ static bool is_tree(const void *tree, pith_runtime **rt) {
         case PITHP_KIND_FREE:
         case PITHP_KIND_TREEDEF:
         case PITHP_KIND_OTHER:
+        case PITHP_KIND_CLASS:
             break;
     }
     return false;
