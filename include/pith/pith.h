@@ -12,6 +12,7 @@
 #include <pith/checkpoint.h>
 #include <pith/gpu.h>
 #include <pith/kernel.h>
+#include <pith/lens.h>
 #include <pith/memory_hint.h>
 #include <pith/run.h>
 #include <pith/run_log.h>

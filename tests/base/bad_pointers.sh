@@ -58,13 +58,13 @@ function type_of(p,    n) {
 # What a pointer is: S a scope, R a runtime, O an object, I objects in an array, N anything
 # that only NULL can spoil, F a function.
 function category(type, name) {
-    if (type == "function" || type == "pith_log_hook" || type ~ /^pith_(leaf|fold)_function$/) return "F"
+    if (type == "function" || type == "pith_log_hook" || type ~ /^pith_(leaf|fold)_function$/ || type ~ /^pith_lens_(getter|setter|modifier|predicate)$/) return "F"
     if (type == "pith_scope*") return "S"
     if (type == "pith_runtime*") return "R"
     if (type == "void*") return name ~ /^(data|host|value|closure|bytes)$/ ? "N" : "O"
     if (type ~ /\*\*$/ && name ~ /^(exponent|compensation)$/) return "N" # set by the call
     if (type == "pith_array**" && name == "sorted") return "N" # written, not read
-    if (type == "pith_array**" || type == "void**") return "I"
+    if (type == "pith_array**" || type == "void**" || type == "pith_lens**") return "I"
     if (base_of(type) in opaque || type == "pith_index*") return "O"
     return type ~ /\*$/ ? "N" : ""
 }
@@ -75,8 +75,8 @@ function takes_integers(f, name) {
 function good(type, name, kind) {
     if (kind == "S") return "g->scope"
     if (kind == "R") return "g->runtime"
-    if (kind == "F") { return type == "pith_leaf_function" ? "GOOD_leaf" : type == "pith_fold_function" ? "GOOD_fold" : "NULL" }
-    if (kind == "I") return "g->items"
+    if (kind == "F") { return type ~ /_(leaf|fold)_function$/ || type ~ /_(getter|setter|modifier)$/ ? "GOOD_" substr(type, match(type, /(leaf|fold|getter|setter|modifier)/), RLENGTH) : "NULL" }
+    if (kind == "I") return type == "pith_lens**" ? "g->lenses" : "g->items"
     # Integers where the parameter or the function wants them.
     if (type == "pith_array*" && (name ~ /^(index|at|starts|ids|data)$/ || takes_integers(of, name)))
         return "g->index"

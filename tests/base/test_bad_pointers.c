@@ -33,6 +33,17 @@ static const pith_array *first_fold(pith_scope *s,
     return value;
 }
 
+static const void *get_root(pith_scope *s, const void *root, void *closure) {
+    (void)s, (void)closure;
+    return root;
+}
+
+static const void *
+set_root(pith_scope *s, const void *root, const void *value, void *closure) {
+    (void)s, (void)root, (void)closure;
+    return value;
+}
+
 /* Good values by the kind of parameter. For a pointer to another opaque type T of pith's,
  * define GOOD_T. */
 typedef struct {
@@ -53,6 +64,8 @@ typedef struct {
     const pith_checkpoint *pith_checkpoint;
     const pith_index *pith_index;
     pith_run_log *pith_run_log;
+    const pith_lens *pith_lens;
+    const void *lenses[8];
 } good;
 
 typedef struct {
@@ -72,6 +85,10 @@ typedef struct {
 #define GOOD_pith_checkpoint g->pith_checkpoint
 #define GOOD_pith_index      g->pith_index
 #define GOOD_pith_run_log    g->pith_run_log
+#define GOOD_pith_lens       g->pith_lens
+#define GOOD_getter          get_root
+#define GOOD_setter          set_root
+#define GOOD_modifier        get_root
 #pragma GCC diagnostic ignored "-Wformat-security"
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 #include "bad_pointers.inc"
@@ -106,6 +123,7 @@ static const char *const may_be_null[] = {
     "pith_hint_broadcast.sample",       /* nothing is known */
     "pith_hint_operation.sample",       /* nothing is known */
     "pith_tree_kahan_sum.compensation", /* not wanted */
+    "pith_lens_path.type",              /* any tree */
 };
 
 /* Parameters that are left alone where they are no good: these calls cannot fail. */
@@ -331,6 +349,9 @@ Test(bad_pointers, are_errors_in_every_exported_function) {
     pt_ok(g.scope, g.pith_checkpoint);
     g.pith_run_log = pith_run_log_open(g.scope, "log", NULL);
     pt_ok(g.scope, g.pith_run_log);
+    g.pith_lens = pith_lens_path(g.scope, NULL, "");
+    for (int i = 0; i < 8; i++)
+        g.lenses[i] = g.pith_lens;
     signal(SIGSEGV, on_crash);
     signal(SIGBUS, on_crash);
     try_all(&g);

@@ -1,0 +1,272 @@
+/**
+ * @file
+ * Lenses: a part of a tree as a value, to be read, replaced or changed in any tree that
+ * has it.
+ *
+ *     const pith_array *x = pith_lens_get(s, PITH_LENS(Sim, atoms->position), sim);
+ *     sim = pith_lens_set(s, PITH_LENS(Sim, atoms->position), sim, moved);
+ *
+ * A setter gives a new root: nodes on the way to the part are made anew (leaves are
+ * checked against what is declared, PITH_CHECK hooks run unless pith_no_check suspends
+ * them), all else is shared with the root that was given, which stays as it is. For a
+ * lens that can be set, what is set is what is got afterwards, setting what was got
+ * changes nothing, and of two settings the last one counts.
+ *
+ * What a lens looks at:
+ * - a node or leaf: got as it is, borrowed from the root. An absent one is NULL, without
+ *   an error; a path that goes on behind it is PITH_E_PATH. Setting NULL makes an
+ * optional one absent.
+ * - a row of a leaf (an index behind a leaf): got as an array without the leaf's first
+ *   axis; what is set is broadcast to it and cast, as pith_scatter does.
+ * - a static: a number or bool is got as an array of rank 0 (i64, f64, bool; an enum or
+ *   dtype as the i64 of its number) and set from one, whose value is read: it waits, and
+ *   a traced one is PITH_E_TRACED. Text has functions of its own below. A static record
+ *   is got and set as a record. The members of a static struct by value (".box") are got
+ *   and set together, as a tuple.
+ * - several parts: a tuple (pith_lens_merge) or a list (traversals), in their order.
+ *
+ * Paths are those of tree.h, and "[-1]" counts from the end of a list, tuple or leaf,
+ * "[*]" is pith_lens_each. Where the types tell, a path is checked when the lens is made,
+ * else when it is used: PITH_E_PATH names the step that fails, and what is there.
+ *
+ * Lenses belong to the scope they were made in, with all they were made of; those of
+ * PITH_LENS to the process. pith_keep moves them outward. Results, scopes and errors: see
+ * tree.h; paths of errors begin at the root that was passed.
+ */
+#ifndef PITH_LENS_H
+#define PITH_LENS_H
+
+#include <pith/tree.h>
+
+/** A part of trees of one type, or of any tree. */
+typedef struct pith_lens pith_lens;
+
+/** The lens of a part of the struct T, as C writes it: PITH_LENS(Sim, atoms->position).
+ * The compiler checks that there is such a member; it is looked up once. */
+#ifdef __cplusplus
+#    define PITH_LENS_MEMBER_(T, part) sizeof(static_cast<const T *>(nullptr)->part)
+#else
+#    define PITH_LENS_MEMBER_(T, part) sizeof(((const T *)0)->part)
+#endif
+#define PITH_LENS(T, part)                                                               \
+    (__extension__({                                                                     \
+        static const pith_lens *pith_lens_cache_;                                        \
+        (void)PITH_LENS_MEMBER_(T, part);                                                \
+        pith_lens_of_(T##_pith_type, #part, &pith_lens_cache_);                          \
+    }))
+/** Define an inline function name() that gives the lens of a part of T. */
+#define PITH_LENS_DEFINE(name, T, part)                                                  \
+    __attribute__((unused)) static inline const pith_lens *name(void) {                  \
+        static const pith_lens *cache;                                                   \
+        (void)PITH_LENS_MEMBER_(T, part);                                                \
+        return pith_lens_of_(T##_pith_type, #part, &cache);                              \
+    }
+
+/** Options of setting; zero is the default. */
+typedef struct pith_lens_options {
+    /** Leaves whose extents name a static that is set follow it, in the record that has
+     * the static and below (pith_tree_resize). Without it they must fit already. */
+    bool resize PITH_DEFAULT;
+    bool shrink PITH_DEFAULT; /**< with resize: extents may become smaller */
+} pith_lens_options;
+
+PITH_BEGIN
+
+/** What pith_lens_function gets: the part that the lens stands for; NULL: absent, or the
+ * scope has an error. */
+typedef const void *(*pith_lens_getter)(pith_scope *s, const void *root, void *closure);
+/** The root with that part replaced; NULL where the scope has an error. */
+typedef const void *(*pith_lens_setter)(pith_scope *s,
+                                        const void *root,
+                                        const void *value,
+                                        void *closure);
+/** What pith_lens_apply makes of a part; NULL: absent, or the scope has an error. */
+typedef const void *(*pith_lens_modifier)(pith_scope *s, const void *part, void *closure);
+/** Whether a traversal takes a node or leaf. */
+typedef bool (*pith_lens_predicate)(const void *node, void *closure);
+
+/**
+ * Find the lens of a part of a record type, for PITH_LENS; safe from any thread.
+ *
+ * @param part As C writes it: "atoms->position", "box.x".
+ * @param cache Where the caller keeps the answer; set once.
+ * @return Never NULL: a lens that refuses every use with the reason where there is no
+ * such field, or memory is short.
+ */
+PITH_API const pith_lens *
+pith_lens_register(const pith_type *type, const char *part, const pith_lens **cache);
+
+/* ---- Lenses ---- */
+
+/**
+ * The lens at a path from records of a type; type NULL: from any tree.
+ *
+ * Errors: PITH_E_PATH for a malformed path, or one that records of the type cannot have.
+ */
+PITH_API const pith_lens *
+pith_lens_path(pith_scope *s, const pith_type *type, const char *path);
+/** The lens of the whole tree; of the process. */
+PITH_API const pith_lens *pith_lens_identity(void);
+/** A lens that gets @p value whatever the root, for a parameter that a state does not
+ * have. Setting it gives the root as it is: what is set is not got. */
+PITH_API const pith_lens *pith_lens_constant(pith_scope *s, const void *value);
+/**
+ * A lens of a user's own.
+ *
+ * @param name Shown by pith_lens_text and errors.
+ * @param set NULL: the lens cannot be set (PITH_E_ARG). Both report with pith_fail; that
+ * the laws hold is up to them.
+ * @param closure Handed to both; it must live as long as the lens is used.
+ */
+PITH_API const pith_lens *pith_lens_function(pith_scope *s,
+                                             const char *name,
+                                             pith_lens_getter get,
+                                             pith_lens_setter set,
+                                             void *closure);
+/** Deeper: what is at a path from the part that @p lens looks at; behind a traversal, of
+ * each of its parts. */
+PITH_API const pith_lens *
+pith_lens_focus(pith_scope *s, const pith_lens *lens, const char *path);
+/** What @p inner looks at in the part that @p outer looks at. Errors: PITH_E_TYPE where
+ * the types tell that inner's root cannot be there. */
+PITH_API const pith_lens *
+pith_lens_nest(pith_scope *s, const pith_lens *outer, const pith_lens *inner);
+/**
+ * Several parts at once, as a tuple.
+ *
+ * Set takes a tuple of as many, changes all of them, and then makes each node around them
+ * once, so that leaves which must agree may change together. Errors of setting:
+ * PITH_E_STRUCTURE for another count; PITH_E_ARG naming two parts of which one holds the
+ * other, or that are one: then what is set would not be what is got. (Getting them is no
+ * error.)
+ */
+PITH_API const pith_lens *
+pith_lens_merge(pith_scope *s, int64_t count, const pith_lens *const *lenses);
+/** PITH_LENSES(a, b, c): count and lenses for pith_lens_merge. */
+#define PITH_LENSES(...)                                                                 \
+    PITH_COUNT_LENSES_(__VA_ARGS__), PITH_ARRAY_(const pith_lens *, __VA_ARGS__)
+#ifdef __cplusplus
+#    define PITH_COUNT_LENSES_(...)                                                      \
+        (int64_t)(std::initializer_list<const pith_lens *>{__VA_ARGS__}.size())
+#else
+#    define PITH_COUNT_LENSES_(...)                                                      \
+        (int64_t)(sizeof((const pith_lens *const[]){__VA_ARGS__}) /                      \
+                  sizeof(const pith_lens *))
+#endif
+
+/* ---- Using them ---- */
+
+/**
+ * What a lens looks at.
+ *
+ * Errors: PITH_E_TYPE where @p root is no record of the lens's type, PITH_E_PATH.
+ * @return Borrowed from @p root, or made in @p s (see above); NULL where it is absent.
+ */
+PITH_API const void *
+pith_lens_get(pith_scope *s, const pith_lens *lens, const void *root);
+/**
+ * The root with what a lens looks at replaced.
+ *
+ * Errors: those of pith_lens_get and of freezing, with the path from the root.
+ * @return A tree like @p root, of its type: pith_lens_set keeps the type of the argument.
+ * The nil record of root's type, or NULL, on failure.
+ */
+#define pith_lens_set(s, lens, root, value)                                              \
+    ((__typeof__(root))pith_lens_set_with((s), (lens), (root), (value), NULL))
+PITH_API const void *pith_lens_set_with(pith_scope *s,
+                                        const pith_lens *lens,
+                                        const void *root,
+                                        const void *value,
+                                        const pith_lens_options *options);
+/** Set what @p function makes of what is got: pith_lens_apply(s, lens, root, f, closure).
+ */
+#define pith_lens_apply(s, lens, root, function, closure)                                \
+    ((__typeof__(root))pith_lens_apply_with((s), (lens), (root), (function), (closure),  \
+                                            NULL))
+PITH_API const void *pith_lens_apply_with(pith_scope *s,
+                                          const pith_lens *lens,
+                                          const void *root,
+                                          pith_lens_modifier function,
+                                          void *closure,
+                                          const pith_lens_options *options);
+/**
+ * A static, or the one element of a leaf, as a number; 0 on failure.
+ *
+ * An enum and a dtype have their numbers. Errors: PITH_E_DTYPE, as pith_read_i64.
+ */
+PITH_API int64_t pith_lens_get_i64(pith_scope *s,
+                                   const pith_lens *lens,
+                                   const void *root);
+PITH_API double pith_lens_get_f64(pith_scope *s, const pith_lens *lens, const void *root);
+PITH_API bool pith_lens_get_bool(pith_scope *s, const pith_lens *lens, const void *root);
+/** A static text, the name of an enum's value or of a dtype; borrowed from the root.
+ * Errors: PITH_E_TYPE. */
+PITH_API const char *
+pith_lens_get_text(pith_scope *s, const pith_lens *lens, const void *root);
+/** Set a static, or a leaf to an array of rank 0, from a number: each returns the root as
+ * pith_lens_set does. */
+#define pith_lens_set_i64(s, lens, root, value, options)                                 \
+    ((__typeof__(root))pith_lens_put_i64((s), (lens), (root), (value), (options)))
+#define pith_lens_set_f64(s, lens, root, value, options)                                 \
+    ((__typeof__(root))pith_lens_put_f64((s), (lens), (root), (value), (options)))
+#define pith_lens_set_bool(s, lens, root, value, options)                                \
+    ((__typeof__(root))pith_lens_put_bool((s), (lens), (root), (value), (options)))
+/** Set a static text, or an enum or dtype by its name. */
+#define pith_lens_set_text(s, lens, root, value, options)                                \
+    ((__typeof__(root))pith_lens_put_text((s), (lens), (root), (value), (options)))
+PITH_API const void *pith_lens_put_i64(pith_scope *s,
+                                       const pith_lens *lens,
+                                       const void *root,
+                                       int64_t value,
+                                       const pith_lens_options *options);
+PITH_API const void *pith_lens_put_f64(pith_scope *s,
+                                       const pith_lens *lens,
+                                       const void *root,
+                                       double value,
+                                       const pith_lens_options *options);
+PITH_API const void *pith_lens_put_bool(pith_scope *s,
+                                        const pith_lens *lens,
+                                        const void *root,
+                                        bool value,
+                                        const pith_lens_options *options);
+PITH_API const void *pith_lens_put_text(pith_scope *s,
+                                        const pith_lens *lens,
+                                        const void *root,
+                                        const char *value,
+                                        const pith_lens_options *options);
+/** How a lens reads: ".lists.max_neighbours", "(.a, .b)"; owned by @p s. */
+PITH_API const char *pith_lens_text(pith_scope *s, const pith_lens *lens);
+
+PITH_END
+
+/* The way every call of PITH_LENS goes but for the first. */
+static inline const pith_lens *
+pith_lens_of_(const pith_type *(*type)(void), const char *part, const pith_lens **cache) {
+    const pith_lens *known;
+    __atomic_load(cache, &known, __ATOMIC_ACQUIRE);
+    return __builtin_expect(known != NULL, 1) ? known
+                                              : pith_lens_register(type(), part, cache);
+}
+
+#ifndef PITH_NO_SITES
+#    define pith_lens_path(s, ...)       pith_lens_path(PITH_AT(s), __VA_ARGS__)
+#    define pith_lens_constant(s, ...)   pith_lens_constant(PITH_AT(s), __VA_ARGS__)
+#    define pith_lens_function(s, ...)   pith_lens_function(PITH_AT(s), __VA_ARGS__)
+#    define pith_lens_focus(s, ...)      pith_lens_focus(PITH_AT(s), __VA_ARGS__)
+#    define pith_lens_nest(s, ...)       pith_lens_nest(PITH_AT(s), __VA_ARGS__)
+#    define pith_lens_merge(s, ...)      pith_lens_merge(PITH_AT(s), __VA_ARGS__)
+#    define pith_lens_get(s, ...)        pith_lens_get(PITH_AT(s), __VA_ARGS__)
+#    define pith_lens_set_with(s, ...)   pith_lens_set_with(PITH_AT(s), __VA_ARGS__)
+#    define pith_lens_apply_with(s, ...) pith_lens_apply_with(PITH_AT(s), __VA_ARGS__)
+#    define pith_lens_get_i64(s, ...)    pith_lens_get_i64(PITH_AT(s), __VA_ARGS__)
+#    define pith_lens_get_f64(s, ...)    pith_lens_get_f64(PITH_AT(s), __VA_ARGS__)
+#    define pith_lens_get_bool(s, ...)   pith_lens_get_bool(PITH_AT(s), __VA_ARGS__)
+#    define pith_lens_get_text(s, ...)   pith_lens_get_text(PITH_AT(s), __VA_ARGS__)
+#    define pith_lens_put_i64(s, ...)    pith_lens_put_i64(PITH_AT(s), __VA_ARGS__)
+#    define pith_lens_put_f64(s, ...)    pith_lens_put_f64(PITH_AT(s), __VA_ARGS__)
+#    define pith_lens_put_bool(s, ...)   pith_lens_put_bool(PITH_AT(s), __VA_ARGS__)
+#    define pith_lens_put_text(s, ...)   pith_lens_put_text(PITH_AT(s), __VA_ARGS__)
+#    define pith_lens_text(s, ...)       pith_lens_text(PITH_AT(s), __VA_ARGS__)
+#endif
+
+#endif

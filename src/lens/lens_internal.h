@@ -1,0 +1,276 @@
+/* Lenses as the rooms above see them: a chain of parts, each of which looks into what the
+ * one before it found. */
+#ifndef PITH_LENS_INTERNAL_H
+#define PITH_LENS_INTERNAL_H
+
+#include "pith/lens.h"
+
+#include "tree/tree_internal.h"
+
+typedef enum pithp_lens_step_kind {
+    PITHP_LENS_SLOT,   /* a child or leaf of a record whose type is sure */
+    PITHP_LENS_STATIC, /* a static of one */
+    PITHP_LENS_NAME,   /* the others are looked up when the lens is used: a field, */
+    PITHP_LENS_INDEX,  /* an item, or a row of a leaf, */
+    PITHP_LENS_KEY     /* a dict's item */
+} pithp_lens_step_kind;
+
+typedef struct pithp_lens_step {
+    pithp_lens_step_kind kind;
+    int32_t number;        /* SLOT: of the slot; STATIC: of the field */
+    uint32_t offset;       /* SLOT, STATIC */
+    size_t end;            /* of its text in the part's */
+    const pith_type *type; /* SLOT, STATIC: of the record */
+    union {
+        const char *name; /* NAME, KEY */
+        int64_t index;    /* INDEX: negative from the end */
+    };
+} pithp_lens_step;
+
+typedef enum pithp_lens_part_kind {
+    PITHP_LENS_PATH,
+    PITHP_LENS_CHECK, /* what is there must be a record of a type; the steps behind it
+                         rely on that */
+    PITHP_LENS_CONSTANT,
+    PITHP_LENS_FUNCTION,
+    PITHP_LENS_MERGE,
+    PITHP_LENS_EACH, /* traversals: the parts behind them look into each find */
+    PITHP_LENS_WHERE
+} pithp_lens_part_kind;
+
+/* What a traversal asks its predicate of. */
+typedef enum pithp_lens_asked {
+    PITHP_LENS_ASK_NODES, /* leaves too */
+    PITHP_LENS_ASK_LEAVES,
+    PITHP_LENS_ASK_TYPE /* records of a type; no predicate */
+} pithp_lens_asked;
+
+typedef struct pithp_lens_part {
+    pithp_lens_part_kind kind;
+    int32_t count; /* PATH: steps; MERGE: lenses */
+    union {
+        struct {
+            const pithp_lens_step *steps;
+            const char *text;
+        };
+        const pith_type *type; /* CHECK */
+        const void *constant;  /* kept by the scope of the lens */
+        struct {
+            const char *name;
+            pith_lens_getter get;
+            pith_lens_setter set; /* NULL: cannot be set */
+            void *closure;
+        } function;
+        const pith_lens *const *merged;
+        pith_slice each; /* which items */
+        struct {
+            pithp_lens_asked asked;
+            pith_lens_predicate predicate; /* NULL: all */
+            void *closure;
+            const pith_type *type;
+        } where;
+    };
+} pithp_lens_part;
+
+extern const pithp_lens_part pithp_lens_each_part; /* all items */
+
+/* What the types tell of what a lens looks at. */
+typedef enum pithp_lens_end {
+    PITHP_LENS_END_ANY,
+    PITHP_LENS_END_RECORD, /* of end_type; absent, if anything */
+    PITHP_LENS_END_LEAF,
+    PITHP_LENS_END_STATIC /* no record */
+} pithp_lens_end;
+
+struct pith_lens {
+    const pith_type *type; /* of the root; NULL: any tree */
+    const char *error;     /* why every use is refused; NULL: it is good */
+    const pithp_lens_part *parts;
+    int32_t part_count;
+    pithp_lens_end end;
+    const pith_type *end_type;
+    bool direct; /* at most one path, of slots alone, from a record */
+};
+
+/* ---- Making (lens.c, path.c) ---- */
+
+/* A lens in the making; s NULL: memory of the process. */
+typedef struct pithp_lens_draft {
+    pith_scope *s;
+    struct pith_lens lens;
+    pithp_lens_part *parts;
+    int32_t room;
+    char *why; /* of the process: what is wrong, PITHP_MESSAGE_BYTES */
+} pithp_lens_draft;
+
+/* Memory that lives as long as the lens. NULL: error set where there is a scope. */
+void *pithp_lens_allocate(pith_scope *s, size_t bytes);
+/* A part at the end of the draft; NULL: error set. */
+pithp_lens_part *pithp_lens_add(pithp_lens_draft *d, const pithp_lens_part *part);
+/* Copies of a lens's parts. */
+pith_status pithp_lens_add_parts(pithp_lens_draft *d, const pith_lens *lens);
+/* The parts of a path from where the draft ends. */
+pith_status pithp_lens_add_path(pithp_lens_draft *d, const char *path);
+/* The same of a part as C writes it, for a draft of the process. */
+pith_status pithp_lens_add_member(pithp_lens_draft *d, const char *member);
+/* The lens; NULL: error set. */
+const pith_lens *pithp_lens_finish(pithp_lens_draft *d);
+/* A lens that a user passed: live, of this runtime or of the process, without error. */
+pith_status pithp_lens_check(pith_scope *s,
+                             const pith_lens *lens,
+                             const char *function,
+                             const char *name);
+/* Root and lens of a call: a tree, of the type of the lens. */
+pith_status pithp_lens_check_root(pith_scope *s,
+                                  const pith_lens *lens,
+                                  const void *root,
+                                  const char *function);
+
+/* ---- Looking (path.c, get.c) ---- */
+
+/* Where a path leads. */
+typedef struct pithp_lens_place {
+    const void *node;         /* the node, leaf or record with the static; NULL: absent */
+    const pithp_field *field; /* the static; NULL: none */
+    const pithp_lens_step *rows; /* of the leaf; NULL: none */
+    int32_t row_count;
+} pithp_lens_place;
+
+/* Places of a node on the way: slots, or ~number of the field of a static record. */
+typedef struct pithp_lens_trail {
+    pith_runtime *rt;
+    int64_t *places;
+    int64_t depth, room;
+    int64_t first[32];
+} pithp_lens_trail;
+
+void pithp_lens_trail_begin(pithp_lens_trail *t, pith_runtime *rt);
+bool pithp_lens_trail_add(pithp_lens_trail *t, int64_t place);
+void pithp_lens_trail_end(pithp_lens_trail *t);
+
+/* Follow a path from a node; the trail may be NULL. The error's path begins at `node`. */
+pith_status pithp_lens_follow(pith_scope *s,
+                              const pithp_lens_part *path,
+                              const void *node,
+                              pithp_lens_place *place,
+                              pithp_lens_trail *trail);
+/* Follow a lens that has paths alone. */
+bool pithp_lens_is_path(const pith_lens *lens);
+pith_status pithp_lens_locate(pith_scope *s,
+                              const pith_lens *lens,
+                              const void *root,
+                              pithp_lens_place *place);
+/* What is at a place, as a tree; NULL: absent, or the error is set. */
+const void *pithp_lens_value_at(pith_scope *s, const pithp_lens_place *place);
+/* What parts look at from a node. NULL: absent, or the error is set. */
+const void *pithp_lens_look(pith_scope *s,
+                            const pithp_lens_part *parts,
+                            int32_t count,
+                            const void *node);
+/* Whether a part can look into what is there: PITH_E_PATH where nothing is. */
+pith_status pithp_lens_present(pith_scope *s, const void *node);
+/* That a node is a record of a type. */
+pith_status pithp_lens_check_type(pith_scope *s, const void *node, const pith_type *type);
+/* What a function of the user's gave: nothing, or a tree that outlives s. NULL: absent,
+ * or the error is set. */
+const void *
+pithp_lens_admit(pith_scope *s, const void *tree, const char *name, const char *what);
+
+/* ---- Traversals (traverse.c) ---- */
+
+/* What a traversal finds below a node. */
+typedef struct pithp_lens_finds {
+    pith_runtime *rt;
+    const void **nodes;
+    int64_t *ends;   /* of each one's places */
+    int64_t *places; /* from the node, one after the other */
+    int64_t count, room, place_count, place_room;
+} pithp_lens_finds;
+
+static inline const int64_t *
+pithp_lens_find_places(const pithp_lens_finds *f, int64_t i, int64_t *depth) {
+    const int64_t begin = i ? f->ends[i - 1] : 0;
+    *depth = f->ends[i] - begin;
+    return f->places + begin;
+}
+/* On failure the error is set, at a path from the node, and there is nothing to end. */
+pith_status pithp_lens_find_all(pith_scope *s,
+                                const pithp_lens_part *part,
+                                const void *node,
+                                pithp_lens_finds *finds);
+void pithp_lens_finds_end(pithp_lens_finds *finds);
+/* Put the path of the i-th find below a node in front of the scope's error. */
+void pithp_lens_find_prefix(pith_scope *s,
+                            const pithp_lens_finds *finds,
+                            int64_t i,
+                            const void *node);
+/* Append the path of places from a node. */
+void pithp_lens_places_text(pithp_text *t,
+                            const void *node,
+                            const int64_t *places,
+                            int64_t depth);
+
+/* ---- Statics (static.c) ---- */
+
+/* A number, bool or text that is set without an array. */
+typedef struct pithp_lens_scalar {
+    pith_static_kind kind; /* I64, F64, BOOL, TEXT */
+    union {
+        int64_t i64;
+        double f64;
+        bool boolean;
+        const char *text;
+    };
+} pithp_lens_scalar;
+
+/* A static of a record (or of a struct of its type) as a tree. NULL: error set. */
+const void *
+pithp_lens_static_get(pith_scope *s, const void *record, const pithp_field *field);
+/* Write a static into a struct. */
+pith_status pithp_lens_static_put(pith_scope *s,
+                                  void *record,
+                                  const pithp_field *field,
+                                  const void *value);
+pith_status pithp_lens_static_put_scalar(pith_scope *s,
+                                         void *record,
+                                         const pithp_field *field,
+                                         const pithp_lens_scalar *scalar);
+/* A scalar as an array of rank 0. NULL: error set. */
+const pith_array *pithp_lens_scalar_array(pith_scope *s, const pithp_lens_scalar *scalar);
+
+/* ---- Setting (set.c, edit.c) ---- */
+
+typedef struct pithp_lens_edit {
+    int64_t *places; /* from the root */
+    int64_t depth;
+    const void *value;               /* checked; NULL: absent */
+    const pithp_lens_scalar *scalar; /* of a static, in place of a value */
+} pithp_lens_edit;
+
+/* What is to change in a tree, and where the next change is found. */
+typedef struct pithp_lens_edits {
+    pith_scope *s;
+    const pith_lens_options *options; /* may be NULL */
+    pithp_lens_trail trail;
+    pithp_lens_edit *list;
+    int64_t count, room;
+    pithp_lens_edit first;
+} pithp_lens_edits;
+
+void pithp_lens_edits_begin(pithp_lens_edits *e,
+                            pith_scope *s,
+                            const pith_lens_options *options);
+/* Change what is at the trail. */
+pith_status pithp_lens_edits_add(pithp_lens_edits *e,
+                                 const void *value,
+                                 const pithp_lens_scalar *scalar);
+/* The tree with all changes, in which each node around them is made once. NULL: error
+ * set, with the path from the root. */
+const void *pithp_lens_edits_apply(pithp_lens_edits *e, const void *root);
+void pithp_lens_edits_end(pithp_lens_edits *e);
+
+/* Append how a part reads, or a slice: "1:-1:2". */
+void pithp_lens_part_text(pithp_text *t, const pithp_lens_part *part);
+void pithp_slice_text(pithp_text *t, const pith_slice *slice);
+
+#endif

@@ -1,0 +1,79 @@
+/* How lenses read. */
+#include "lens/lens_internal.h"
+
+static void add_parts(pithp_text *t, const pith_lens *lens) {
+    for (int32_t i = 0; i < lens->part_count; i++)
+        pithp_lens_part_text(t, &lens->parts[i]);
+}
+
+static void add_each(pithp_text *t, const pith_slice *each) {
+    const bool begins = each->start == 0, ends = each->limit == INT64_MAX;
+    if (begins && ends && each->step == 1) {
+        pithp_text_add(t, "[*]");
+        return;
+    }
+    pithp_text_add(t, "[");
+    pithp_slice_text(t, each);
+    pithp_text_add(t, "]");
+}
+
+static void add_merged(pithp_text *t, const pithp_lens_part *part) {
+    pithp_text_add(t, "(");
+    for (int32_t i = 0; i < part->count; i++) {
+        pithp_text_add(t, i ? ", " : "");
+        add_parts(t, part->merged[i]);
+    }
+    pithp_text_add(t, ")");
+}
+
+void pithp_lens_part_text(pithp_text *t, const pithp_lens_part *part) {
+    static const char *const asked[] = {[PITHP_LENS_ASK_NODES] = "[nodes where]",
+                                        [PITHP_LENS_ASK_LEAVES] = "[leaves where]",
+                                        [PITHP_LENS_ASK_TYPE] = "[all "};
+    switch (part->kind) {
+        case PITHP_LENS_PATH:
+            pithp_text_add(t, part->text);
+            return;
+        case PITHP_LENS_CHECK:
+            return;
+        case PITHP_LENS_CONSTANT:
+            pithp_text_add(t, "constant(");
+            pithp_node_describe(t, part->constant);
+            pithp_text_add(t, ")");
+            return;
+        case PITHP_LENS_FUNCTION:
+            pithp_text_print(t, "%s()", part->function.name);
+            return;
+        case PITHP_LENS_MERGE:
+            add_merged(t, part);
+            return;
+        case PITHP_LENS_EACH:
+            add_each(t, &part->each);
+            return;
+        case PITHP_LENS_WHERE:
+            pithp_text_add(t, asked[part->where.asked]);
+            if (part->where.asked == PITHP_LENS_ASK_TYPE)
+                pithp_text_print(t, "%s]", part->where.type->name);
+            return;
+    }
+}
+
+void pithp_slice_text(pithp_text *t, const pith_slice *slice) {
+    const bool back = slice->step < 0;
+    if (slice->start != (back ? -1 : 0))
+        pithp_text_print(t, "%lld", (long long)slice->start);
+    pithp_text_add(t, ":");
+    if (slice->limit != (back ? INT64_MIN : INT64_MAX))
+        pithp_text_print(t, "%lld", (long long)slice->limit);
+    if (slice->step != 1)
+        pithp_text_print(t, ":%lld", (long long)slice->step);
+}
+
+const char *pith_lens_text(pith_scope *s, const pith_lens *lens) {
+    if (!pithp_enter(s) || pithp_lens_check(s, lens, "pith_lens_text", "lens") != PITH_OK)
+        return NULL;
+    pithp_text text;
+    pithp_text_begin(&text, s->runtime);
+    add_parts(&text, lens);
+    return pithp_text_finish(s, &text);
+}

@@ -1,0 +1,167 @@
+/* Traversals: what a part that looks at several places finds below a node, in walk order.
+ * Below what a predicate takes nothing is asked any more. */
+#include "lens/lens_internal.h"
+
+#include <string.h>
+
+static bool
+reserve(pith_runtime *rt, void *array, int64_t need, int64_t *room, size_t each) {
+    if (PITHP_LIKELY(need <= *room))
+        return true;
+    int64_t more = *room ? 2 * *room : 32;
+    while (more < need)
+        more *= 2;
+    void *old;
+    memcpy(&old, array, sizeof old);
+    void *grown = pithp_reallocate(rt, old, (size_t)*room * each, (size_t)more * each);
+    if (!grown)
+        return false;
+    memcpy(array, &grown, sizeof grown);
+    *room = more;
+    return true;
+}
+
+void pithp_lens_finds_end(pithp_lens_finds *f) {
+    pithp_release(f->rt, f->nodes, (size_t)f->room * sizeof *f->nodes);
+    pithp_release(f->rt, f->ends, (size_t)f->room * sizeof *f->ends);
+    pithp_release(f->rt, f->places, (size_t)f->place_room * sizeof *f->places);
+}
+
+static bool add_find(pithp_lens_finds *f, const void *node) {
+    int64_t room = f->room;
+    if (!reserve(f->rt, &f->nodes, f->count + 1, &room, sizeof *f->nodes))
+        return false;
+    if (room != f->room) {
+        int64_t *ends =
+            pithp_reallocate(f->rt, f->ends, (size_t)f->room * sizeof *f->ends,
+                             (size_t)room * sizeof *f->ends);
+        if (!ends) { /* both stay of one length */
+            pithp_release(f->rt, f->nodes, (size_t)room * sizeof *f->nodes);
+            f->nodes = NULL;
+            pithp_release(f->rt, f->ends, (size_t)f->room * sizeof *f->ends);
+            f->ends = NULL;
+            f->room = 0;
+            return false;
+        }
+        f->ends = ends;
+        f->room = room;
+    }
+    f->nodes[f->count] = node;
+    f->ends[f->count++] = f->place_count;
+    return true;
+}
+
+static bool add_place(pithp_lens_finds *f, int64_t place) {
+    if (!reserve(f->rt, &f->places, f->place_count + 1, &f->place_room,
+                 sizeof *f->places))
+        return false;
+    f->places[f->place_count++] = place;
+    return true;
+}
+
+static pith_status
+find_items(pith_scope *s, const pith_slice *each, const void *node, pithp_lens_finds *f) {
+    const pithp_kind kind = node ? pithp_kind_of(node) : PITHP_KIND_FREE;
+    if (kind != PITHP_KIND_LIST && kind != PITHP_KIND_TUPLE && kind != PITHP_KIND_DICT) {
+        pithp_text got;
+        pithp_text_begin(&got, s->runtime);
+        pithp_node_describe(&got, node);
+        pithp_fail(s, PITH_E_PATH, NULL, "%s has no items", got.bytes);
+        pithp_text_end(&got);
+        return PITH_E_PATH;
+    }
+    const pithp_shape *shape = pithp_shape_of(node);
+    const pithp_picked p = pithp_slice_pick(*each, shape->slot_count);
+    for (int64_t i = 0; i < p.count; i++) {
+        const int64_t place = p.start + i * p.step;
+        if (!add_place(f, place) || !add_find(f, *pithp_slot(node, shape, place)))
+            return pithp_fail_memory(s, (size_t)f->room * sizeof *f->nodes);
+    }
+    return PITH_OK;
+}
+
+static bool takes(const pithp_lens_part *part, pithp_visit visit, const void *node) {
+    const pith_lens_predicate predicate = part->where.predicate;
+    switch (part->where.asked) {
+        case PITHP_LENS_ASK_TYPE:
+            return visit == PITHP_VISIT_ENTER &&
+                   pithp_shape_of(node)->type == part->where.type;
+        case PITHP_LENS_ASK_LEAVES:
+            if (visit != PITHP_VISIT_LEAF)
+                return false;
+            break;
+        case PITHP_LENS_ASK_NODES:
+            break;
+    }
+    return !predicate || predicate(node, part->where.closure);
+}
+
+static pith_status find_where(pith_scope *s,
+                              const pithp_lens_part *part,
+                              const void *node,
+                              pithp_lens_finds *f) {
+    pithp_walk w;
+    pithp_visit visit;
+    bool good = true;
+    pithp_walk_begin(&w, s->runtime, node);
+    while (good && pithp_walk_next(&w, &visit)) {
+        if ((visit != PITHP_VISIT_ENTER && visit != PITHP_VISIT_LEAF) ||
+            !takes(part, visit, w.node))
+            continue;
+        const int64_t depth = w.depth - (visit == PITHP_VISIT_ENTER);
+        for (int64_t i = 0; i < depth && good; i++)
+            good = add_place(f, w.frames[i].next - 1);
+        good = good && add_find(f, w.node);
+        if (visit == PITHP_VISIT_ENTER)
+            pithp_walk_skip(&w);
+    }
+    good = good && !w.failed;
+    pithp_walk_end(&w);
+    return good ? PITH_OK : pithp_fail_memory(s, (size_t)f->room * sizeof *f->nodes);
+}
+
+pith_status pithp_lens_find_all(pith_scope *s,
+                                const pithp_lens_part *part,
+                                const void *node,
+                                pithp_lens_finds *finds) {
+    *finds = (pithp_lens_finds){.rt = s->runtime};
+    const pith_status rc = part->kind == PITHP_LENS_EACH
+                               ? find_items(s, &part->each, node, finds)
+                               : find_where(s, part, node, finds);
+    if (rc != PITH_OK)
+        pithp_lens_finds_end(finds);
+    return rc;
+}
+
+/* ---- Paths ---- */
+
+void pithp_lens_places_text(pithp_text *t,
+                            const void *node,
+                            const int64_t *places,
+                            int64_t depth) {
+    for (int64_t i = 0; i < depth; i++) {
+        const pithp_shape *shape = pithp_shape_of(node);
+        if (places[i] >= 0) {
+            pithp_path_add_slot(t, shape, places[i]);
+            node = *pithp_slot(node, shape, places[i]);
+            continue;
+        }
+        const pith_field *d = &shape->type->fields[~places[i]].declared;
+        pithp_path_add_field(t, d->name);
+        if (d->static_kind == PITH_STATIC_RECORD_)
+            memcpy(&node, (const char *)node + d->offset, sizeof node);
+    }
+}
+
+void pithp_lens_find_prefix(pith_scope *s,
+                            const pithp_lens_finds *finds,
+                            int64_t i,
+                            const void *node) {
+    int64_t depth;
+    const int64_t *places = pithp_lens_find_places(finds, i, &depth);
+    pithp_text path;
+    pithp_text_begin(&path, s->runtime);
+    pithp_lens_places_text(&path, node, places, depth);
+    pithp_error_prefix(s, path.bytes);
+    pithp_text_end(&path);
+}
