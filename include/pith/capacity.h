@@ -1,13 +1,63 @@
 /**
  * @file
  * Capacities: sizes of buffers that grow when a step needs more than there is.
+ *
+ *     const pith_capacity *edges =
+ *         pith_lens_capacity(s, PITH_LENS(Sim, max_edges), sim->max_edges, 2.0);
+ *     if (!pith_capacity_valid(s, edges, needed))
+ *         sim = pith_capacity_fix(s, pith_capacity_grown(s, edges, needed), sim, needed);
+ *
+ * A capacity knows one size, or several that grow each on its own.
+ *
+ * A requirement is an array of integers or floats, fractions of which are rounded up. For
+ * one size it may have any shape, and the greatest element counts; for n sizes it is
+ * [..., n] in the order of the sizes, reduced by maximum over the other axes, or of rank
+ * 0 for each of them. An empty one needs nothing, and what is negative is always there.
+ * nan and what no integer can be (2^63 and more) suffice never, and cannot be repaired.
+ *
+ * Sizes are integers of 0 or more. A tree of sizes is any tree whose leaves are integer
+ * arrays of rank 0, and whose records may have integer statics, which count too: by the
+ * order of the tree, a record's statics before what is below it.
+ *
+ * Capacities belong to the scope they were made in; pith_keep moves them outward.
+ * Results, scopes and errors: see tree.h.
  */
 #ifndef PITH_CAPACITY_H
 #define PITH_CAPACITY_H
 
+#include <pith/lens.h>
 #include <pith/tree.h>
 
+/** One size or several, and how they grow. */
+typedef struct pith_capacity pith_capacity;
+
+/** A kind of capacity of a user's own. */
+typedef struct pith_capacity_kind {
+    const char *name PITH_DEFAULT; /**< what it is, for messages; lives as long as it */
+    /** What a size becomes where more is needed: at least @p need. NULL: exactly that. */
+    int64_t (*grow)(int64_t size, int64_t need, void *closure) PITH_DEFAULT;
+    /** The root with sizes of at least @p sizes, in their order; reports with pith_fail.
+     * NULL: the capacity cannot grow, failures have no fix. */
+    const void *(*fix)(pith_scope *s,
+                       const void *root,
+                       int64_t count,
+                       const int64_t *sizes,
+                       void *closure)PITH_DEFAULT;
+} pith_capacity_kind;
+
+/** PITH_SIZES(in->edges, in->pairs): count and sizes for the functions below. */
+#define PITH_SIZES(...) PITH_COUNT_SIZES_(__VA_ARGS__), PITH_ARRAY_(int64_t, __VA_ARGS__)
+#ifdef __cplusplus
+#    define PITH_COUNT_SIZES_(...)                                                       \
+        (int64_t)(std::initializer_list<int64_t>{__VA_ARGS__}.size())
+#else
+#    define PITH_COUNT_SIZES_(...)                                                       \
+        (int64_t)(sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
+#endif
+
 PITH_BEGIN
+
+/* ---- Growth ---- */
 
 /**
  * What a capacity of @p size grows to where @p need is needed: @p size itself where that
@@ -21,10 +71,166 @@ PITH_BEGIN
  */
 PITH_API int64_t pith_grown_size(pith_scope *s, int64_t size, int64_t need, double base);
 
+/* ---- Making capacities ---- */
+
+/**
+ * A capacity that a lens finds in the state: its fix sets the size through the lens, to
+ * what it grows to or is there already, whichever is more, and the leaves whose extents
+ * name it follow with their contents kept and the tail filled.
+ *
+ * @param lens Of the root that the step is given; kept by the capacity.
+ * @param size What it is now: in->max_edges.
+ * @param base Of the growth, see pith_grown_size; 2 is usual.
+ * Errors: PITH_E_ARG for a negative size, or a base that is no finite number.
+ */
+PITH_API const pith_capacity *
+pith_lens_capacity(pith_scope *s, const pith_lens *lens, int64_t size, double base);
+/** Several sizes that one lens finds, a tuple of which by pith_lens_merge, a record or a
+ * container: pith_lens_capacity_sizes(s, lens, PITH_SIZES(a, b), 2.0). */
+PITH_API const pith_capacity *pith_lens_capacity_sizes(pith_scope *s,
+                                                       const pith_lens *lens,
+                                                       int64_t count,
+                                                       const int64_t *sizes,
+                                                       double base);
+/** The same of a tree of sizes. Where it has leaves they are read, which waits.
+ * Errors: PITH_E_DTYPE, PITH_E_SHAPE with the path of what is no size. */
+PITH_API const pith_capacity *pith_lens_capacity_tree(pith_scope *s,
+                                                      const pith_lens *lens,
+                                                      const void *sizes,
+                                                      double base);
+/**
+ * A capacity that cannot grow: what does not suffice has no fix.
+ *
+ * @param message Put behind the library's message; copied. NULL: none.
+ */
+PITH_API const pith_capacity *
+pith_fixed_capacity(pith_scope *s, int64_t size, const char *message);
+PITH_API const pith_capacity *pith_fixed_capacity_sizes(pith_scope *s,
+                                                        int64_t count,
+                                                        const int64_t *sizes,
+                                                        const char *message);
+PITH_API const pith_capacity *
+pith_fixed_capacity_tree(pith_scope *s, const void *sizes, const char *message);
+/** A capacity of a user's own kind, which is copied; @p closure must live as long as the
+ * capacity, or anything that was kept of it, is used. */
+PITH_API const pith_capacity *pith_user_capacity(pith_scope *s,
+                                                 const pith_capacity_kind *kind,
+                                                 int64_t size,
+                                                 void *closure);
+PITH_API const pith_capacity *pith_user_capacity_sizes(pith_scope *s,
+                                                       const pith_capacity_kind *kind,
+                                                       int64_t count,
+                                                       const int64_t *sizes,
+                                                       void *closure);
+PITH_API const pith_capacity *pith_user_capacity_tree(pith_scope *s,
+                                                      const pith_capacity_kind *kind,
+                                                      const void *sizes,
+                                                      void *closure);
+/**
+ * A view of a capacity of any kind whose sizes are @p factor times as large: so many
+ * places for each of its own. What is required is divided by the factor, rounded up.
+ *
+ * Errors: PITH_E_ARG for a factor below 1, PITH_E_OVERFLOW.
+ */
+PITH_API const pith_capacity *
+pith_multiplied_capacity(pith_scope *s, const pith_capacity *capacity, int64_t factor);
+/** The same capacity whose message has more text behind it. */
+PITH_API const pith_capacity *pith_capacity_extend_message(pith_scope *s,
+                                                           const pith_capacity *capacity,
+                                                           const char *message);
+/** The same capacity, standing for what @p lens looks at: a fixed one, or one of a user's
+ * own, is named so in messages. */
+PITH_API const pith_capacity *
+pith_capacity_at(pith_scope *s, const pith_capacity *capacity, const pith_lens *lens);
+
+/* ---- Looking at them ---- */
+
+/** How many sizes there are; 0 for what is no capacity. */
+PITH_API int64_t pith_capacity_count(const pith_capacity *capacity);
+/** The size; of several the first. -1 for what is no capacity. */
+PITH_API int64_t pith_capacity_size(const pith_capacity *capacity);
+/** One of several; -1 where there is none. */
+PITH_API int64_t pith_capacity_size_at(const pith_capacity *capacity, int64_t index);
+/** The sizes as a tree: an i64 of rank 0 where there is one, a tuple of them for several
+ * that were given as such, else a tree like that which was given. */
+PITH_API const void *pith_capacity_sizes(pith_scope *s, const pith_capacity *capacity);
+/** What the capacity stands for in the state: ".max_edges"; "" where it is not known.
+ * Owned by @p s. */
+PITH_API const char *pith_capacity_slot(pith_scope *s, const pith_capacity *capacity);
+
+/* ---- Using them ---- */
+
+/** The capacity that suffices for what is required; @p capacity itself where it does.
+ * Reads the requirement, which waits. Errors: as of pith_capacity_check, but for sizes.
+ */
+PITH_API const pith_capacity *pith_capacity_grown(pith_scope *s,
+                                                  const pith_capacity *capacity,
+                                                  const pith_array *required);
+/** Whether a capacity suffices (valid) or not (failed). They read the requirement, which
+ * waits; false on failure. */
+PITH_API bool pith_capacity_valid(pith_scope *s,
+                                  const pith_capacity *capacity,
+                                  const pith_array *required);
+PITH_API bool pith_capacity_failed(pith_scope *s,
+                                   const pith_capacity *capacity,
+                                   const pith_array *required);
+/** Set the scope's error, PITH_E_CAPACITY, where a capacity does not suffice. Waits.
+ * @return Whether it does. */
+PITH_API bool pith_capacity_check(pith_scope *s,
+                                  const pith_capacity *capacity,
+                                  const pith_array *required);
+/** What is said where a capacity does not suffice: slot, what there is, what is needed,
+ * and what it grows to; "" where it does. Owned by @p s. Waits. */
+PITH_API const char *pith_capacity_message(pith_scope *s,
+                                           const pith_capacity *capacity,
+                                           const pith_array *required);
+/**
+ * Apply a capacity's fix by itself: the root with sizes of at least @p target, without
+ * growth beyond it; they never shrink. Waits.
+ *
+ * @param target As a requirement.
+ * Errors: PITH_E_CAPACITY for one that cannot grow; those of setting through the lens.
+ * @return A tree like @p root, of its type; the nil record, or NULL, on failure.
+ */
+#define pith_capacity_fix(s, capacity, root, target)                                     \
+    ((__typeof__(root))pith_capacity_fix_as((s), (capacity), (root), (target)))
+PITH_API const void *pith_capacity_fix_as(pith_scope *s,
+                                          const pith_capacity *capacity,
+                                          const void *root,
+                                          const pith_array *target);
+
 PITH_END
 
 #ifndef PITH_NO_SITES
-#    define pith_grown_size(s, ...) pith_grown_size(PITH_AT(s), __VA_ARGS__)
+#    define pith_grown_size(s, ...)    pith_grown_size(PITH_AT(s), __VA_ARGS__)
+#    define pith_lens_capacity(s, ...) pith_lens_capacity(PITH_AT(s), __VA_ARGS__)
+#    define pith_lens_capacity_sizes(s, ...)                                             \
+        pith_lens_capacity_sizes(PITH_AT(s), __VA_ARGS__)
+#    define pith_lens_capacity_tree(s, ...)                                              \
+        pith_lens_capacity_tree(PITH_AT(s), __VA_ARGS__)
+#    define pith_fixed_capacity(s, ...) pith_fixed_capacity(PITH_AT(s), __VA_ARGS__)
+#    define pith_fixed_capacity_sizes(s, ...)                                            \
+        pith_fixed_capacity_sizes(PITH_AT(s), __VA_ARGS__)
+#    define pith_fixed_capacity_tree(s, ...)                                             \
+        pith_fixed_capacity_tree(PITH_AT(s), __VA_ARGS__)
+#    define pith_user_capacity(s, ...) pith_user_capacity(PITH_AT(s), __VA_ARGS__)
+#    define pith_user_capacity_sizes(s, ...)                                             \
+        pith_user_capacity_sizes(PITH_AT(s), __VA_ARGS__)
+#    define pith_user_capacity_tree(s, ...)                                              \
+        pith_user_capacity_tree(PITH_AT(s), __VA_ARGS__)
+#    define pith_multiplied_capacity(s, ...)                                             \
+        pith_multiplied_capacity(PITH_AT(s), __VA_ARGS__)
+#    define pith_capacity_extend_message(s, ...)                                         \
+        pith_capacity_extend_message(PITH_AT(s), __VA_ARGS__)
+#    define pith_capacity_at(s, ...)      pith_capacity_at(PITH_AT(s), __VA_ARGS__)
+#    define pith_capacity_sizes(s, ...)   pith_capacity_sizes(PITH_AT(s), __VA_ARGS__)
+#    define pith_capacity_slot(s, ...)    pith_capacity_slot(PITH_AT(s), __VA_ARGS__)
+#    define pith_capacity_grown(s, ...)   pith_capacity_grown(PITH_AT(s), __VA_ARGS__)
+#    define pith_capacity_valid(s, ...)   pith_capacity_valid(PITH_AT(s), __VA_ARGS__)
+#    define pith_capacity_failed(s, ...)  pith_capacity_failed(PITH_AT(s), __VA_ARGS__)
+#    define pith_capacity_check(s, ...)   pith_capacity_check(PITH_AT(s), __VA_ARGS__)
+#    define pith_capacity_message(s, ...) pith_capacity_message(PITH_AT(s), __VA_ARGS__)
+#    define pith_capacity_fix_as(s, ...)  pith_capacity_fix_as(PITH_AT(s), __VA_ARGS__)
 #endif
 
 #endif

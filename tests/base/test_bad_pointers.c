@@ -63,6 +63,7 @@ typedef struct {
     pith_shared *pith_shared;
     const pith_checkpoint *pith_checkpoint;
     const pith_index *pith_index;
+    const pith_capacity *pith_capacity;
     pith_run_log *pith_run_log;
     const pith_lens *pith_lens;
     const void *lenses[8];
@@ -84,6 +85,7 @@ typedef struct {
 #define GOOD_pith_shared     g->pith_shared
 #define GOOD_pith_checkpoint g->pith_checkpoint
 #define GOOD_pith_index      g->pith_index
+#define GOOD_pith_capacity   g->pith_capacity
 #define GOOD_pith_run_log    g->pith_run_log
 #define GOOD_pith_lens       g->pith_lens
 #define GOOD_getter          get_root
@@ -124,6 +126,10 @@ static const char *const may_be_null[] = {
     "pith_hint_operation.sample",       /* nothing is known */
     "pith_tree_kahan_sum.compensation", /* not wanted */
     "pith_lens_path.type",              /* any tree */
+
+    "pith_fixed_capacity.message", /* none */
+    "pith_fixed_capacity_sizes.message",
+    "pith_fixed_capacity_tree.message",
 };
 
 /* Parameters that are left alone where they are no good: these calls cannot fail. */
@@ -324,6 +330,7 @@ Test(bad_pointers, are_errors_in_every_exported_function) {
     g.index = pith_zeros(g.scope, PITH_I32, one);
     g.condition = pith_zeros(g.scope, PITH_BOOL, one);
     g.pith_index = pith_index_of(g.scope, "", 0, NULL);
+    g.pith_capacity = pith_fixed_capacity(g.scope, 1, NULL);
     g.key = pith_random_key(g.scope, 1);
     g.foreign = pith_array_copy(elsewhere, PITH_F64, one, &number);
     pt_ok(g.scope, g.array);

@@ -1,0 +1,215 @@
+/* What becomes of a state whose capacity does not suffice, and what callers ask of a
+ * capacity and a requirement. */
+#include "capacity/capacity_internal.h"
+
+#include <stdio.h>
+
+/* ---- Fixes ---- */
+
+/* Through a lens: each size to what is there or wanted, whichever is more; then leaves
+ * follow. */
+static const void *set_through_lens(pith_scope *work,
+                                    const pith_capacity *c,
+                                    const void *root,
+                                    const int64_t *wanted) {
+    const pith_lens_options options = {.resize = true};
+    const void *now = pith_lens_get(work, c->lens, root);
+    if (pith_failed(work))
+        return NULL;
+    if (!now) {
+        pith_fail(work, PITH_E_CAPACITY, NULL, "there are no sizes at %s",
+                  pith_lens_text(work, c->lens));
+        return NULL;
+    }
+    const int64_t count = pithp_sizes_count(work, now, "pith_capacity_fix");
+    int64_t *sizes =
+        count > 0 ? pithp_scope_allocate(work, (size_t)count * sizeof *sizes) : NULL;
+    if (!sizes || pithp_sizes_read(work, now, sizes) != PITH_OK)
+        return NULL;
+    if (count != c->count) {
+        pith_fail(work, PITH_E_STRUCTURE, NULL,
+                  "the capacity has %lld sizes, but its lens %s finds %lld",
+                  (long long)c->count, pith_lens_text(work, c->lens), (long long)count);
+        return NULL;
+    }
+    bool same = true;
+    for (int64_t i = 0; i < count; i++)
+        if (wanted[i] > sizes[i]) {
+            sizes[i] = wanted[i];
+            same = false;
+        }
+    if (same)
+        return root;
+    const void *value = pithp_sizes_replace(work, now, sizes);
+    return value ? pith_lens_set_with(work, c->lens, root, value, &options) : NULL;
+}
+
+static const void *set_sizes(pith_scope *work,
+                             const pith_capacity *c,
+                             const void *root,
+                             const int64_t *wanted) {
+    if (c->how == PITHP_CAPACITY_LENS)
+        return set_through_lens(work, c, root, wanted);
+    if (c->how == PITHP_CAPACITY_USER && c->kind.fix)
+        return c->kind.fix(work, root, c->count, wanted, c->closure);
+    return root; /* that it cannot grow was an error if it had to */
+}
+
+const void *pithp_capacity_repair(pith_scope *s,
+                                  const pith_capacity *c,
+                                  const void *root,
+                                  const pith_array *required,
+                                  bool grow) {
+    pith_scope *work = pithp_work_open(s);
+    if (!work)
+        return NULL;
+    const void *fixed = NULL;
+    const pithp_need *needs = pithp_needs_read(work, c, required);
+    int64_t *wanted =
+        needs ? pithp_scope_allocate(work, (size_t)c->count * sizeof *wanted) : NULL;
+    bool fine = wanted != NULL;
+    for (int64_t i = 0; fine && i < c->count; i++)
+        fine = pithp_need_grow(work, c, i, &needs[i], grow, &wanted[i]);
+    if (fine)
+        fixed = set_sizes(work, c, root, wanted);
+    if (fine && !fixed && !pith_failed(work))
+        pith_fail(work, PITH_E_CALLBACK, NULL, "the fix of the capacity gave no root");
+    if (!pith_failed(work) &&
+        pithp_tree_check(work, fixed, "pith_capacity_fix", "fixed root") == PITH_OK)
+        pithp_keep_slots(s, 1, &fixed);
+    pith_scope_close(work);
+    return s->error.code == PITH_OK ? fixed : NULL;
+}
+
+/* ---- Calls ---- */
+
+static bool arguments_fit(pith_scope *s,
+                          const pith_capacity *capacity,
+                          const pith_array *required,
+                          const char *function) {
+    return pithp_enter(s) &&
+           pithp_capacity_check(s, capacity, function, "capacity") == PITH_OK &&
+           pithp_need_check(s, capacity, required, function) == PITH_OK;
+}
+
+const void *pith_capacity_fix_as(pith_scope *s,
+                                 const pith_capacity *capacity,
+                                 const void *root,
+                                 const pith_array *target) {
+    static const char *const function = "pith_capacity_fix";
+    const void *nil = pithp_nil_for(root);
+    if (!arguments_fit(s, capacity, target, function) ||
+        pithp_tree_check(s, root, function, "root") != PITH_OK)
+        return nil;
+    const void *fixed = pithp_capacity_repair(s, capacity, root, target, false);
+    return fixed ? fixed : nil;
+}
+
+/* Needs in a scope of their own; both NULL with the error of s set on failure. */
+static const pithp_need *needs_of(pith_scope *s,
+                                  const pith_capacity *capacity,
+                                  const pith_array *required,
+                                  const char *function,
+                                  pith_scope **work) {
+    *work = arguments_fit(s, capacity, required, function) ? pithp_work_open(s) : NULL;
+    const pithp_need *needs = *work ? pithp_needs_read(*work, capacity, required) : NULL;
+    if (!needs && *work) {
+        pith_scope_close(*work);
+        *work = NULL;
+    }
+    return needs;
+}
+
+const pith_capacity *pith_capacity_grown(pith_scope *s,
+                                         const pith_capacity *capacity,
+                                         const pith_array *required) {
+    pith_scope *work;
+    const pithp_need *needs =
+        needs_of(s, capacity, required, "pith_capacity_grown", &work);
+    if (!needs)
+        return NULL;
+    const pith_capacity *result = capacity;
+    if (!pithp_needs_fit(capacity, needs)) {
+        int64_t *sizes =
+            pithp_scope_allocate(work, (size_t)capacity->count * sizeof *sizes);
+        bool fine = sizes != NULL;
+        for (int64_t i = 0; fine && i < capacity->count; i++)
+            fine = pithp_need_grow(work, capacity, i, &needs[i], true, &sizes[i]);
+        result = fine ? pithp_capacity_with(s, capacity, sizes) : NULL;
+    }
+    pith_scope_close(work);
+    return s->error.code == PITH_OK ? result : NULL;
+}
+
+bool pith_capacity_valid(pith_scope *s,
+                         const pith_capacity *capacity,
+                         const pith_array *required) {
+    pith_scope *work;
+    const pithp_need *needs =
+        needs_of(s, capacity, required, "pith_capacity_valid", &work);
+    const bool fits = needs && pithp_needs_fit(capacity, needs);
+    pith_scope_close(work);
+    return fits;
+}
+
+bool pith_capacity_failed(pith_scope *s,
+                          const pith_capacity *capacity,
+                          const pith_array *required) {
+    pith_scope *work;
+    const pithp_need *needs =
+        needs_of(s, capacity, required, "pith_capacity_failed", &work);
+    const bool fits = !needs || pithp_needs_fit(capacity, needs);
+    pith_scope_close(work);
+    return !fits;
+}
+
+/* What is said of a requirement that does not fit, a path and a text to be ended; false:
+ * it fits, or the error is set. */
+static bool complaint(pith_scope *s,
+                      const pith_capacity *capacity,
+                      const pith_array *required,
+                      const char *function,
+                      pithp_text *path,
+                      pithp_text *text) {
+    pith_scope *work;
+    const pithp_need *needs = needs_of(s, capacity, required, function, &work);
+    if (!needs)
+        return false;
+    const bool fits = pithp_needs_fit(capacity, needs);
+    if (!fits) {
+        pithp_text_begin(path, s->runtime);
+        pithp_text_begin(text, s->runtime);
+        if (capacity->one)
+            pithp_capacity_name(capacity, 0, path);
+        pithp_needs_describe(capacity, needs, text);
+    }
+    pith_scope_close(work);
+    return !fits;
+}
+
+bool pith_capacity_check(pith_scope *s,
+                         const pith_capacity *capacity,
+                         const pith_array *required) {
+    pithp_text path, text;
+    if (!complaint(s, capacity, required, "pith_capacity_check", &path, &text))
+        return pithp_scope_writable(s) && s->error.code == PITH_OK;
+    pithp_fail(s, PITH_E_CAPACITY, path.bytes, "%s", text.bytes);
+    pithp_text_end(&text);
+    pithp_text_end(&path);
+    return false;
+}
+
+const char *pith_capacity_message(pith_scope *s,
+                                  const pith_capacity *capacity,
+                                  const pith_array *required) {
+    pithp_text path, text;
+    if (!complaint(s, capacity, required, "pith_capacity_message", &path, &text))
+        return "";
+    const size_t bytes = path.length + text.length + sizeof ": ";
+    char *line = pithp_scope_allocate(s, bytes);
+    if (line)
+        snprintf(line, bytes, "%s%s%s", path.bytes, path.length ? ": " : "", text.bytes);
+    pithp_text_end(&text);
+    pithp_text_end(&path);
+    return line ? line : "";
+}

@@ -1,0 +1,185 @@
+/* Trees of sizes: leaves that are integers of rank 0, and integer statics of records. */
+#include "capacity/capacity_internal.h"
+
+#include <string.h>
+
+void pithp_size_begin(pithp_size_walk *w, pith_runtime *rt, const void *tree) {
+    w->record = w->node = NULL;
+    w->field = NULL;
+    pithp_walk_begin(&w->walk, rt, tree);
+}
+
+bool pithp_size_next(pithp_size_walk *w) {
+    pithp_visit visit;
+    for (;;) {
+        while (w->record) {
+            const pith_type *type = pithp_shape_of(w->record)->type;
+            if (w->next_static == type->static_count) {
+                w->record = NULL;
+                break;
+            }
+            const pithp_static_info *info = &type->statics[w->next_static++];
+            if (info->kind != PITH_STATIC_I64)
+                continue;
+            w->node = w->record;
+            w->field = &type->fields[info->field];
+            return true;
+        }
+        if (!pithp_walk_next(&w->walk, &visit))
+            return false;
+        if (visit == PITHP_VISIT_LEAF) {
+            w->node = w->walk.node;
+            w->field = NULL;
+            return true;
+        }
+        if (visit == PITHP_VISIT_ENTER && pithp_shape_of(w->walk.node)->type) {
+            w->record = w->walk.node;
+            w->next_static = 0;
+        }
+    }
+}
+
+void pithp_size_path(const pithp_size_walk *w, pithp_text *path) {
+    pithp_walk_path(&w->walk, path);
+    if (w->field)
+        pithp_path_add_field(path, w->field->declared.name);
+}
+
+void pithp_size_end(pithp_size_walk *w) {
+    pithp_walk_end(&w->walk);
+}
+
+/* A leaf must be an integer of rank 0. */
+static pith_status
+check_leaf(pith_scope *s, const pithp_size_walk *w, const char *function) {
+    const pith_spec *spec = pithp_array_spec(w->node);
+    char text[PITHP_SPEC_TEXT_BYTES];
+    if (pith_dtype_is_integer(spec->dtype) && spec->rank == 0)
+        return PITH_OK;
+    pithp_text path;
+    pithp_text_begin(&path, s->runtime);
+    pithp_size_path(w, &path);
+    pithp_fail(s, pith_dtype_is_integer(spec->dtype) ? PITH_E_SHAPE : PITH_E_DTYPE,
+               path.bytes, "%s: sizes: expected an integer of rank 0, got %s", function,
+               pithp_spec_print(spec, text));
+    pithp_text_end(&path);
+    return s->error.code;
+}
+
+int64_t pithp_sizes_count(pith_scope *s, const void *tree, const char *function) {
+    int64_t count = 0;
+    pith_status rc = PITH_OK;
+    pithp_size_walk w;
+    pithp_size_begin(&w, s->runtime, tree);
+    for (; rc == PITH_OK && pithp_size_next(&w); count++)
+        if (!w.field)
+            rc = check_leaf(s, &w, function);
+    if (rc == PITH_OK && w.walk.failed)
+        rc = pithp_fail_memory(s, sizeof(pithp_frame));
+    else if (rc == PITH_OK && count == 0)
+        rc = pithp_fail(s, PITH_E_ARG, NULL, "%s: sizes: the tree has none", function);
+    pithp_size_end(&w);
+    return rc == PITH_OK ? count : -1;
+}
+
+static pith_status read_leaf(pith_scope *s, const pith_array *leaf, int64_t *size) {
+    const pith_dtype dtype = pithp_array_spec(leaf)->dtype;
+    uint64_t element = 0;
+    const pith_status rc = pithp_array_check(s, leaf, "sizes", "leaf");
+    if (rc != PITH_OK || pithp_array_read(s, leaf, &element) != PITH_OK)
+        return s->error.code;
+    if (dtype == PITH_U64 && element > INT64_MAX)
+        return pithp_fail(s, PITH_E_OVERFLOW, NULL, "a size of %llu is too much",
+                          (unsigned long long)element);
+    *size = dtype == PITH_I64 || dtype == PITH_U64
+                ? (int64_t)element
+                : (int64_t)pithp_dtype_decode(dtype, &element);
+    return PITH_OK;
+}
+
+pith_status pithp_sizes_read(pith_scope *s, const void *tree, int64_t *sizes) {
+    pith_status rc = PITH_OK;
+    pithp_size_walk w;
+    pithp_size_begin(&w, s->runtime, tree);
+    for (int64_t i = 0; rc == PITH_OK && pithp_size_next(&w); i++)
+        if (w.field)
+            memcpy(&sizes[i], (const char *)w.node + w.field->declared.offset,
+                   sizeof sizes[i]);
+        else
+            rc = read_leaf(s, w.node, &sizes[i]);
+    if (rc == PITH_OK && w.walk.failed)
+        rc = pithp_fail_memory(s, sizeof(pithp_frame));
+    pithp_size_end(&w);
+    return rc;
+}
+
+/* ---- Other sizes ---- */
+
+/* An integer of rank 0; NULL with the error set where it does not fit the dtype. */
+static const pith_array *leaf_of(pith_scope *s, pith_dtype dtype, int64_t size) {
+    const size_t bytes = pith_dtype_size(dtype);
+    const int bits = 8 * (int)bytes - pithp_dtype_is_signed(dtype);
+    if (bits < 63 && size >> bits) {
+        pithp_fail(s, PITH_E_OVERFLOW, NULL, "a size of %lld is no %s", (long long)size,
+                   pith_dtype_name(dtype));
+        return NULL;
+    }
+    unsigned char element[8]; /* low bytes first: pith needs it throughout */
+    memcpy(element, &size, sizeof element);
+    return pith_array_copy(s, dtype, PITH_SCALAR, element);
+}
+
+/* The leaves among the sizes replaced. work: a scope of its own. */
+static const void *
+replace_leaves(pith_scope *work, const void *tree, const int64_t *sizes) {
+    const pith_array *const *leaves = NULL;
+    const pith_treedef *def = pith_tree_flatten(work, tree, &leaves);
+    const int64_t count = def ? pith_treedef_num_leaves(def) : 0;
+    if (!def || count == 0)
+        return def ? tree : NULL;
+    const pith_array **now =
+        pithp_scope_allocate(work, (size_t)count * sizeof(const pith_array *));
+    int64_t leaf = 0;
+    pithp_size_walk w;
+    pithp_size_begin(&w, work->runtime, tree);
+    for (int64_t i = 0; now && pithp_size_next(&w); i++)
+        if (!w.field) {
+            now[leaf] = leaf_of(work, pithp_array_spec(w.node)->dtype, sizes[i]);
+            leaf++;
+        }
+    pithp_size_end(&w);
+    return now ? pith_tree_unflatten(work, def, count, now) : NULL;
+}
+
+/* The statics among the sizes of `like` replaced in a tree of its structure. */
+static const void *replace_statics(pith_scope *work,
+                                   const void *like,
+                                   const void *tree,
+                                   const int64_t *sizes) {
+    pithp_size_walk w;
+    pithp_size_begin(&w, work->runtime, like);
+    for (int64_t i = 0; tree && pithp_size_next(&w); i++) {
+        pithp_text path;
+        if (!w.field)
+            continue;
+        pithp_text_begin(&path, work->runtime);
+        pithp_size_path(&w, &path);
+        const pith_lens *lens = pith_lens_path(work, NULL, path.bytes);
+        tree = lens ? pith_lens_put_i64(work, lens, tree, sizes[i], NULL) : NULL;
+        pithp_text_end(&path);
+    }
+    pithp_size_end(&w);
+    return tree;
+}
+
+const void *pithp_sizes_replace(pith_scope *s, const void *tree, const int64_t *sizes) {
+    pith_scope *work = pithp_work_open(s);
+    if (!work)
+        return NULL;
+    const void *made = replace_leaves(work, tree, sizes);
+    made = made ? replace_statics(work, tree, made, sizes) : NULL;
+    if (made && !pith_failed(work))
+        pithp_keep_slots(s, 1, &made);
+    pith_scope_close(work);
+    return s->error.code == PITH_OK ? made : NULL;
+}
