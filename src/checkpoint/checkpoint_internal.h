@@ -284,8 +284,9 @@ typedef struct pithp_writer {
     unsigned char *buffer;
     size_t used;
     size_t written, started; /* bytes given to the system; and begun to go to the disk */
-    int error;               /* errno of the first failure; 0 */
-    const char *failed_call; /* what failed, such as "write" */
+    struct pithp_direct *direct; /* takes all bytes in place of the buffer; NULL */
+    int error;                   /* errno of the first failure; 0 */
+    const char *failed_call;     /* what failed, such as "write" */
 } pithp_writer;
 
 /* A folder and a name in it, symbolic links of the file itself resolved. */
@@ -353,6 +354,9 @@ bool pithp_folder_sidecars_of(int folder, const char *name, pithp_names *sidecar
 /* Remove temporary files whose writers are dead, and sidecars that only those name. Only
  * with the folder locked. */
 void pithp_folder_sweep(int folder);
+
+/* Write all of n bytes, in as many calls as it takes; 0, or errno. */
+int pithp_file_write(int file, const void *bytes, size_t n);
 
 /* Open a regular file to read; never waits, follows no link. -1 with errno; EINVAL: what
  * is there is no regular file. */

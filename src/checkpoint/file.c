@@ -1,6 +1,6 @@
 /* Files: a writer whose file has no name until it is complete and on the disk, and
  * reading that is not held up or led astray by what lies at a path. */
-#include "checkpoint/checkpoint_internal.h"
+#include "checkpoint/direct.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -83,24 +83,32 @@ void pithp_writer_open(pithp_writer *w,
         fail(w, "fchmod", errno);
     if (w->file >= 0 && !w->error && expected > START_BYTES)
         reserve(w, expected);
+    if (w->file >= 0 && !w->error)
+        w->direct = pithp_direct_begin(rt, w->file, expected);
 }
 
 /* ---- Writing ---- */
 
-static void write_all(pithp_writer *w, const unsigned char *bytes, size_t n) {
-    while (n && !w->error) {
-        const ssize_t done = write(w->file, bytes, n);
+int pithp_file_write(int file, const void *bytes, size_t n) {
+    const unsigned char *at = bytes;
+    while (n) {
+        const ssize_t done = write(file, at, n);
         if (done < 0 && errno == EINTR)
             continue;
-        if (done <= 0) {
-            fail(w, "write", done < 0 ? errno : ENOSPC);
-            return;
-        }
-        bytes += done;
+        if (done <= 0)
+            return done < 0 ? errno : ENOSPC;
+        at += done;
         n -= (size_t)done;
-        w->written += (size_t)done;
     }
-    if (w->written - w->started >= START_BYTES) {
+    return 0;
+}
+
+static void write_all(pithp_writer *w, const unsigned char *bytes, size_t n) {
+    const int error = w->error ? 0 : pithp_file_write(w->file, bytes, n);
+    if (error)
+        fail(w, "write", error);
+    w->written += n;
+    if (!w->error && w->written - w->started >= START_BYTES) {
         /* Only a hint, so that the disk works while the rest is being written. */
         (void)!sync_file_range(w->file, (off_t)w->started,
                                (off_t)(w->written - w->started), SYNC_FILE_RANGE_WRITE);
@@ -108,7 +116,16 @@ static void write_all(pithp_writer *w, const unsigned char *bytes, size_t n) {
     }
 }
 
+/* From then on the file is written through the page cache. */
+static void end_direct(pithp_writer *w) {
+    const int error = w->direct ? pithp_direct_end(w->direct, !w->error) : 0;
+    w->direct = NULL;
+    if (error)
+        fail(w, "write", error);
+}
+
 static void flush(pithp_writer *w) {
+    end_direct(w);
     write_all(w, w->buffer, w->used);
     w->used = 0;
 }
@@ -116,6 +133,12 @@ static void flush(pithp_writer *w) {
 void pithp_writer_add(pithp_writer *w, const void *bytes, size_t n) {
     if (w->error || n == 0)
         return;
+    if (w->direct) {
+        const int error = pithp_direct_add(w->direct, bytes, n);
+        if (error)
+            fail(w, "write", error);
+        return;
+    }
     if (n > BUFFER_BYTES - w->used)
         flush(w);
     if (n >= BUFFER_BYTES) {
@@ -176,6 +199,8 @@ void pithp_writer_rename(pithp_writer *w, const char *name) {
 }
 
 void pithp_writer_close(pithp_writer *w) {
+    if (w->direct)
+        pithp_direct_end(w->direct, false);
     if (w->file >= 0) {
         if (w->name[0])
             unlinkat(w->folder, w->name, 0);

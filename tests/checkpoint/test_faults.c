@@ -1,6 +1,7 @@
 /* Every system call of a save and of a load fails once, and once more kills the process:
  * what is then in the folder is the old checkpoint or the new one, whole. The linker puts
  * the functions below in front of the C library's (--wrap). */
+#include "checkpoint/direct.h"
 #include "checkpoint_test.h"
 
 #include <errno.h>
@@ -129,6 +130,51 @@ int __wrap_openat(int folder, const char *name, int flags, ...) {
         shim.before_sidecar = before;
     }
     return strikes("openat") ? -1 : __real_openat(folder, name, flags, mode);
+}
+
+static bool offer_direct; /* the folder's file system is said to have direct writes */
+
+int __real_statx(int folder,
+                 const char *name,
+                 int flags,
+                 unsigned mask,
+                 struct statx *st);
+int __wrap_statx(int folder,
+                 const char *name,
+                 int flags,
+                 unsigned mask,
+                 struct statx *st);
+int __wrap_statx(int folder,
+                 const char *name,
+                 int flags,
+                 unsigned mask,
+                 struct statx *st) {
+    if (strikes("statx"))
+        return -1;
+    const int result = __real_statx(folder, name, flags, mask, st);
+#ifdef STATX_DIOALIGN
+    if (offer_direct) {
+        st->stx_mask |= STATX_DIOALIGN;
+        st->stx_dio_mem_align = st->stx_dio_offset_align = 512;
+    }
+#endif
+    return result;
+}
+
+int __real_fcntl(int file, int command, ...);
+int __wrap_fcntl(int file, int command, ...);
+int __wrap_fcntl(int file, int command, ...) {
+    va_list arguments;
+    va_start(arguments, command);
+    const int flags = command == F_SETFL ? va_arg(arguments, int) : 0;
+    va_end(arguments);
+    if (strikes("fcntl"))
+        return -1;
+    const int result = __real_fcntl(file, command, flags);
+    /* Older systems have no direct writes in memory; the rest is the same without. */
+    return result < 0 && offer_direct && flags & O_DIRECT
+               ? __real_fcntl(file, command, flags & ~O_DIRECT)
+               : result;
 }
 
 /* ---- Scenarios: a state with a sidecar of several pieces, and one without ---- */
@@ -333,6 +379,65 @@ Test(faults, that_kill_leave_the_old_or_the_new_checkpoint, .timeout = 120) {
     ct_end();
     ct_begin();
     cr_assert(kill_each(false) > 15);
+    ct_end();
+}
+
+/* ---- Large files, which a thread writes past the page cache ---- */
+
+static void begin_direct(void) {
+    ct_begin();
+    offer_direct = true;
+    pithp_direct_limits = (pithp_direct_bounds){.least = 1 << 20, .piece = 256 << 10};
+}
+
+Test(faults, of_direct_writes_leave_the_old_or_the_new_checkpoint, .timeout = 120) {
+    begin_direct();
+    cr_assert(fail_each(FAIL, EIO, true, false) > 40);
+    cr_assert(fail_each(FAIL, ENOSPC, true, false) > 40);
+    ct_end();
+}
+
+Test(faults,
+     that_kill_direct_writers_leave_the_old_or_the_new_checkpoint,
+     .timeout = 120) {
+    begin_direct();
+    cr_assert(kill_each(true) > 40);
+    ct_end();
+}
+
+/* A write that is refused or ends at an odd place goes on through the page cache. */
+Test(faults, of_direct_writes_alone_do_not_matter) {
+    begin_direct();
+    save_state(1, true);
+    int refused = 0, n = 0;
+    for (bool done = false; !done;) {
+        pith_runtime *rt = pt_open();
+        pith_scope *s = pith_scope_open(rt);
+        const Sim *next = state(s, 2, true);
+        n++;
+        arm(FAIL, n, n % 2 ? EINVAL : EINTR);
+        const bool saved = pith_save(s, next, "a.json", NULL);
+        done = shim.calls < n;
+        shim.kind = NO_FAULT;
+        /* The head of the document is written once all else is. */
+        if (strcmp(shim.name, "write") == 0 && refused < 6) {
+            cr_assert(saved, "call %d: %s", n, pith_message(s));
+            cr_assert(held_state(s, 1, 2, true) == 2);
+            refused++;
+        }
+        pith_clear(s);
+        pith_scope_close(s);
+        pt_close(rt);
+    }
+    cr_assert(refused == 6);
+    arm(SHORT, -1, 0);
+    save_state(1, true);
+    shim.kind = NO_FAULT;
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    cr_assert(held_state(s, 1, 2, true) == 1);
+    pith_scope_close(s);
+    pt_close(rt);
     ct_end();
 }
 
