@@ -29,7 +29,7 @@ for verb in $verbs; do
     "$pith" "$verb" --help >one
     grep -q "^usage: pith $verb " one || fail "pith $verb --help"
     grep -q "^Exit codes:" one || fail "pith $verb --help: no exit codes"
-    for option in $(sed -n 's/^  --\([a-z-]*\).*/\1/p' one); do
+    for option in $(sed -n 's/^  \(-., \)\{0,1\}--\([a-z-]*\).*/\2/p' one); do
         for shell in bash zsh fish; do
             grep -q -e "--$option" -e "-l $option " completion.$shell || fail "$shell: --$option of $verb"
         done
@@ -54,6 +54,7 @@ touch a.json b.txt 'c d.json'
 mkdir folder
 [ "$(complete_bash pith sh)" = "show " ] || fail "$(complete_bash pith sh)"
 [ "$(complete_bash pith diff --rt)" = "--rtol " ] || fail "$(complete_bash pith diff --rt)"
+[ "$(complete_bash pith plot -o)" = "-o " ] || fail "$(complete_bash pith plot -o)"
 [ "$(complete_bash pith show --color n)" = "never " ] || fail "$(complete_bash pith show --color n)"
 [ "$(complete_bash pith show a)" = "a.json " ] || fail "$(complete_bash pith show a)"
 [ "$(complete_bash pith show b)" = " " ] || fail "$(complete_bash pith show b)"

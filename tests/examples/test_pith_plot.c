@@ -62,6 +62,8 @@ Test(pith_plot, draws_a_log_as_svg) {
         "abs(y2 - y - (p[1][1] - p[0][1])) < 0.02 and x2 > x and y2 < y\n"
         "assert 'step' in texts and 'line' in texts and 'run.jsonl' in texts\n"
         "assert {0, 200, 400, 600, 800, 1000, 2, 4, 6, 8, 10} <= set(numbers()), texts\n");
+    svg("plot run.jsonl line -o x.svg", "assert len(points[0]) == 11\n");
+    svg("plot -ox.svg run.jsonl flat", "assert 'flat' in texts\n");
     svg("plot run.jsonl gap line --output x.svg",
         "assert sorted(map(len, points)) == [4, 6, 11]\n"
         "assert texts.count('gap') == 1 and texts.count('line') == 1\n");
@@ -190,6 +192,9 @@ Test(pith_plot, says_what_is_wrong) {
     expect(2, "plot run.jsonl line --output nowhere/x.svg",
            "cannot write \"nowhere/x.svg\"");
     expect(2, "plot run.jsonl line --output /dev/full", "--output takes a name");
+    expect(2, "plot run.jsonl line -o", "--output takes FILE, got nothing");
+    expect(2, "plot run.jsonl line -x 3", "unknown option \"-x\"");
+    expect(2, "plot run.jsonl line -o x.svg -", "has no column \"-\"");
     expect(2, "plot run.jsonl line --size 1x1",
            "--size takes WIDTHxHEIGHT, from 200x150");
     expect(2, "plot run.jsonl line --size 300x200x", "--size takes WIDTHxHEIGHT");

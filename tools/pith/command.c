@@ -9,10 +9,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const option *find_option(const verb *v, const char *argument) {
+/* *value: what is given with it in the same argument, "--rows=A:B", "-oFILE"; NULL. */
+static const option *
+find_option(const verb *v, const char *argument, const char **value) {
     const size_t n = strcspn(argument, "=");
+    const bool is_letter = argument[1] != '-';
+    *value = is_letter && argument[2] ? argument + 2
+             : argument[n] == '='     ? argument + n + 1
+                                      : NULL;
     for (const option *o = v->options; o->name; o++)
-        if (strlen(o->name) == n && strncmp(o->name, argument, n) == 0)
+        if (is_letter ? o->letter && o->letter == argument[1]
+                      : strlen(o->name) == n && strncmp(o->name, argument, n) == 0)
             return o;
     return NULL;
 }
@@ -20,23 +27,21 @@ static const option *find_option(const verb *v, const char *argument) {
 /* Take the option at *argument, which moves to its value where that is the next one. */
 static bool read_option(command *c, char ***argument) {
     const char *name = c->verb->name, *text = **argument;
-    const option *o = find_option(c->verb, text);
-    const char *equals = strchr(text, '=');
+    const char *value;
+    const option *o = find_option(c->verb, text, &value);
     if (!o)
         return complain(name,
                         "unknown option \"%.*s\"; pith %s --help lists what there is",
                         (int)strcspn(text, "="), text, name),
                false;
-    if (!o->value && equals)
+    if (!o->value && value)
         return complain(name, "%s takes no value", o->name), false;
-    if (o->value && !equals && !(*argument)[1])
+    if (o->value && !value && !(*argument)[1])
         return complain(name, "%s takes %s, got nothing", o->name, o->value), false;
     if (c->option_count == MOST_GIVEN)
         return complain(name, "too many options"), false;
     c->options[c->option_count].name = o->name;
-    c->options[c->option_count++].value = !o->value ? NULL
-                                          : equals  ? equals + 1
-                                                    : *++*argument;
+    c->options[c->option_count++].value = !o->value ? NULL : value ? value : *++*argument;
     return true;
 }
 

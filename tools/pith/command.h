@@ -10,6 +10,7 @@ typedef struct option {
     const char *value; /* "A:B"; NULL: it takes none */
     const char *text;
     const char *choices; /* values by spaces, for completion; NULL: any */
+    char letter;         /* 'o': it is called -o too; 0 */
 } option;
 
 typedef struct command command;

@@ -9,8 +9,11 @@
 
 static void bash_verb(const verb *v) {
     printf("        %s)\n            options='", v->name);
-    for (const option *o = v->options; o->name; o++)
+    for (const option *o = v->options; o->name; o++) {
         printf("%s ", o->name);
+        if (o->letter)
+            printf("-%c ", o->letter);
+    }
     printf("'\n            extensions='%s' ;;\n", v->extensions);
 }
 
@@ -19,6 +22,8 @@ static void bash_choices(const option *o) {
         if (o->choices)
             printf("        %s) COMPREPLY=($(compgen -W '%s' -- \"$now\")); return ;;\n",
                    o->name, o->choices);
+        else if (o->value && o->letter)
+            printf("        %s|-%c) return ;;\n", o->name, o->letter);
         else if (o->value)
             printf("        %s) return ;;\n", o->name);
 }
@@ -79,7 +84,11 @@ static void zsh_text(const char *text) {
 
 static void zsh_options(const option *o) {
     for (; o->name; o++) {
-        printf(" \\\n                '%s[", o->name);
+        printf(" \\\n                ");
+        if (o->letter)
+            printf("'(-%c %s)'{-%c,%s}'[", o->letter, o->name, o->letter, o->name);
+        else
+            printf("'%s[", o->name);
         zsh_text(o->text);
         putchar(']');
         if (o->value) {
@@ -138,7 +147,10 @@ static void fish_text(const char *text) {
 
 static void fish_options(const option *o, const char *condition) {
     for (; o->name; o++) {
-        printf("complete -c pith%s -l %s -d ", condition, o->name + 2);
+        printf("complete -c pith%s", condition);
+        if (o->letter)
+            printf(" -s %c", o->letter);
+        printf(" -l %s -d ", o->name + 2);
         fish_text(o->text);
         if (o->choices)
             printf(" -x -a '%s'", o->choices);

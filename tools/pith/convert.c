@@ -140,8 +140,8 @@ static int run(pith_scope *s, const command *c) {
 
 static const option options[] = {
     {"--sidecar", NULL,
-     "to .json: leave large leaves to a sidecar, as a saving program does", NULL},
-    {NULL, NULL, NULL, NULL}};
+     "to .json: leave large leaves to a sidecar, as a saving program does", NULL, 0},
+    {NULL, NULL, NULL, NULL, 0}};
 
 const verb convert_verb = {
     .name = "convert",

@@ -551,12 +551,12 @@ static int diff(pith_scope *s, const command *line) {
 }
 
 static const option options[] = {
-    {"--rtol", "X", "|a - b| <= atol + rtol * |b| counts as equal (0)", NULL},
-    {"--atol", "X", "see --rtol (0)", NULL},
-    {"--bits", NULL, "-0.0 differs from 0.0, and NaNs by their bits", NULL},
-    {"--worst", "N", "the N worst elements of a leaf (1)", NULL},
-    {"--json", NULL, "for programs: all differences", NULL},
-    {NULL, NULL, NULL, NULL}};
+    {"--rtol", "X", "|a - b| <= atol + rtol * |b| counts as equal (0)", NULL, 0},
+    {"--atol", "X", "see --rtol (0)", NULL, 0},
+    {"--bits", NULL, "-0.0 differs from 0.0, and NaNs by their bits", NULL, 0},
+    {"--worst", "N", "the N worst elements of a leaf (1)", NULL, 0},
+    {"--json", NULL, "for programs: all differences", NULL, 0},
+    {NULL, NULL, NULL, NULL, 0}};
 
 const verb diff_verb = {
     .name = "diff",

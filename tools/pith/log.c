@@ -251,8 +251,8 @@ static int log_series(pith_scope *s, const command *c) {
 }
 
 static const option options[] = {
-    {"--json", NULL, "for programs: a list of checkpoints", NULL},
-    {NULL, NULL, NULL, NULL}};
+    {"--json", NULL, "for programs: a list of checkpoints", NULL, 0},
+    {NULL, NULL, NULL, NULL, 0}};
 
 const verb log_verb = {
     .name = "log",

@@ -74,10 +74,10 @@ static int plot(pith_scope *s, const command *c) {
 }
 
 static const option options[] = {
-    {"--output", "FILE", "write the chart there, as SVG or PNG by its name", NULL},
-    {"--size", "WxH", "of that file, in pixels (720x432)", NULL},
-    {"--bins", "N", "of a histogram (40)", NULL},
-    {NULL, NULL, NULL, NULL}};
+    {"--output", "FILE", "write the chart there, as SVG or PNG by its name", NULL, 'o'},
+    {"--size", "WxH", "of that file, in pixels (720x432)", NULL, 0},
+    {"--bins", "N", "of a histogram (40)", NULL, 0},
+    {NULL, NULL, NULL, NULL, 0}};
 
 const verb plot_verb = {
     .name = "plot",

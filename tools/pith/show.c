@@ -363,13 +363,13 @@ static int show(pith_scope *s, const command *c) {
 }
 
 static const option options[] = {
-    {"--rows", "A:B", "rows A to B - 1 of the leaf's first axis", NULL},
+    {"--rows", "A:B", "rows A to B - 1 of the leaf's first axis", NULL, 0},
     {"--no-stats", NULL, "read no leaf; of a leaf that is shown, check no more than that",
-     NULL},
-    {"--all", NULL, "every line, however many", NULL},
-    {"--lines", "N", "as many lines as that (100); longer trees are cut", NULL},
-    {"--json", NULL, "for programs: every node, or every element of the leaf", NULL},
-    {NULL, NULL, NULL, NULL}};
+     NULL, 0},
+    {"--all", NULL, "every line, however many", NULL, 0},
+    {"--lines", "N", "as many lines as that (100); longer trees are cut", NULL, 0},
+    {"--json", NULL, "for programs: every node, or every element of the leaf", NULL, 0},
+    {NULL, NULL, NULL, NULL, 0}};
 
 const verb show_verb = {
     .name = "show",

@@ -13,18 +13,20 @@ const char *const exit_codes[] = {
 
 const option common_options[] = {
     {"--color", "WHEN", "auto (a terminal, and NO_COLOR not set), always, never",
-     "auto always never"},
-    {"--help", NULL, "what a verb takes", NULL},
-    {"--version", NULL, "the version of pith", NULL},
-    {NULL, NULL, NULL, NULL}};
+     "auto always never", 0},
+    {"--help", NULL, "what a verb takes", NULL, 0},
+    {"--version", NULL, "the version of pith", NULL, 0},
+    {NULL, NULL, NULL, NULL, 0}};
 
 /* ---- Help ---- */
 
 static void print_options(const option *o) {
     for (; o->name; o++) {
         char *name =
-            o->value ? text_of("%s %s", o->name, o->value) : text_of("%s", o->name);
-        printf("  %-20s %s\n", name, o->text);
+            o->letter ? text_of("-%c, %s", o->letter, o->name) : text_of("%s", o->name);
+        char *line = o->value ? text_of("%s %s", name, o->value) : text_of("%s", name);
+        printf("  %-20s %s\n", line, o->text);
+        free(line);
         free(name);
     }
 }
@@ -82,6 +84,8 @@ static void roff(const char *text) {
 static void roff_options(const option *o) {
     for (; o->name; o++) {
         fputs(".TP\n.B ", stdout);
+        if (o->letter)
+            printf("\\-%c\\fR, \\fB", o->letter);
         roff(o->name);
         if (o->value)
             printf(" \\fI%s\\fR", o->value);

@@ -116,8 +116,8 @@ static int verify(pith_scope *s, const command *c) {
 }
 
 static const option options[] = {
-    {"--json", NULL, "for programs: a list of verdicts and damages", NULL},
-    {NULL, NULL, NULL, NULL}};
+    {"--json", NULL, "for programs: a list of verdicts and damages", NULL, 0},
+    {NULL, NULL, NULL, NULL, 0}};
 
 const verb verify_verb = {
     .name = "verify",
