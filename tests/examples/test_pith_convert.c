@@ -1,26 +1,11 @@
 /* pith convert: every format there and back again, files that Python wrote, files that
  * Python reads, and hostile ones. */
-#include "command_test.h"
+#include "convert_test.h"
 
 #define FOREIGN PITH_TEST_SOURCE "/../data/foreign/"
 
 static const char *const formats[] = {"npz", "safetensors", "h5"};
 enum { FORMATS = sizeof formats / sizeof formats[0] };
-
-/* This build may lack the library of a format; then it says so, and the format is passed
- * over. */
-static bool supported(const char *format) {
-    char arguments[64];
-    pt_ok(s, pith_save(s, pith_f64(s, 1), "one.json", NULL));
-    snprintf(arguments, sizeof arguments, "convert one.json one.%s", format);
-    const int code = run(arguments);
-    if (code == 2 && strstr(output, "this pith was built without")) {
-        printf("SKIPPED .%s: %s", format, output);
-        return false;
-    }
-    cr_assert(code == 0, "%s", output);
-    return true;
-}
 
 static void same_files(const char *a, const char *b) {
     const ct_file x = ct_read(a), y = ct_read(b);
@@ -155,24 +140,6 @@ Test(pith_convert, reads_what_python_wrote) {
         expect(0, "diff --bits b.json a.json", "no difference");
     }
     end();
-}
-
-/* The first python3 of PATH, or else Debian's, that has a module. NULL: there is none. */
-static const char *python_with(const char *module) {
-    static char path[512];
-    char command[1024];
-    snprintf(
-        command, sizeof command,
-        "IFS=:; for f in $PATH /usr/bin; do \"$f/python3\" -c 'import %s' 2>/dev/null && "
-        "echo \"$f/python3\" && break; done",
-        module);
-    FILE *in = popen(command, "r");
-    const bool found = in && fscanf(in, "%511[^\n]", path) == 1;
-    if (in)
-        pclose(in);
-    if (!found)
-        printf("SKIPPED: no python3 has %s\n", module);
-    return found ? path : NULL;
 }
 
 Test(pith_convert, writes_what_python_reads) {

@@ -44,7 +44,7 @@ bool shape_size(pith_dtype dtype,
     }
     *bytes = empty ? 0 : n;
     *count = (int64_t)(*bytes / pith_dtype_size(dtype));
-    return empty || (!huge && n <= INT64_MAX);
+    return !huge && n <= INT64_MAX;
 }
 
 /* Deflate shrinks a thousandfold at most. */
@@ -92,6 +92,14 @@ void *bundle_add(bundle *b,
     it->bytes = bytes;
     it->data = data;
     return data;
+}
+
+void bundle_tidy(bundle *b) {
+    for (int64_t i = 0; i < b->count; i++) {
+        uint8_t *truth = b->items[i].dtype == PITH_BOOL ? b->items[i].data : NULL;
+        for (int64_t k = 0; truth && k < b->items[i].count; k++)
+            truth[k] = truth[k] != 0;
+    }
 }
 
 void bundle_end(bundle *b) {
@@ -216,13 +224,24 @@ static bool arrange(bundle *b,
     return !pith_failed(b->s);
 }
 
+/* What was found does not know which file it is of. */
+static bool name_file(const bundle *b, const char *path, const char *what) {
+    char *reason = text_of("%s", pith_message(b->s));
+    const pith_status code = pith_code(b->s);
+    pith_clear(b->s);
+    pith_fail(b->s, code, NULL, "\"%s\": %s%s", path, what, reason);
+    free(reason);
+    return false;
+}
+
 bool bundle_set_structure(bundle *b,
+                          const char *path,
                           const char *text,
                           size_t bytes,
                           char *(*name_of)(const bundle *b, int64_t node)) {
     const pith_checkpoint *c = pith_checkpoint_parse(b->s, text, bytes);
     if (!c)
-        return false;
+        return name_file(b, path, "the structure that it carries: ");
     rows_take(c, &b->structure);
     const int64_t leaves = b->structure.info->leaf_count;
     bundle_item *arranged = room_for((size_t)leaves + 1, sizeof *arranged);
@@ -235,7 +254,7 @@ bool bundle_set_structure(bundle *b,
     b->items = arranged;
     b->count = b->room = leaves;
     b->text = pith_checkpoint_structure(b->s, c);
-    return fits && b->text;
+    return fits ? b->text != NULL : name_file(b, path, "");
 }
 
 void bundle_rename(bundle *b, char *(*name_of)(const bundle *b, int64_t node)) {

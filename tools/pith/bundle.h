@@ -37,12 +37,16 @@ size_t bundle_most(size_t file_bytes);
 /* Elements and bytes of a shape; false: they overflow, or an extent is negative. */
 bool shape_size(pith_dtype dtype, const pith_shape *shape, int64_t *count, size_t *bytes);
 
+/* Make what was read what pith has: a bool is 0 or 1. */
+void bundle_tidy(bundle *b);
+
 /* Take a checkpoint, or the columns of a log. */
 bool bundle_open_checkpoint(bundle *b, const char *path);
 bool bundle_open_log(bundle *b, const char *path);
 /* Give the bundle the structure that a file carries, and its items the order of the
- * leaves. name_of as formats have it. */
+ * leaves. name_of as formats have it; path is the file's. */
 bool bundle_set_structure(bundle *b,
+                          const char *path,
                           const char *text,
                           size_t bytes,
                           char *(*name_of)(const bundle *b, int64_t node));

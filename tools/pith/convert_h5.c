@@ -133,6 +133,19 @@ static pith_dtype float_of(hid_t type, size_t bytes) {
     return same ? dtype : PITH_DTYPE_NONE;
 }
 
+/* FALSE 0 and TRUE 1, in a byte: other enumerations hold other values. */
+static bool is_bool(hid_t type) {
+    bool same = H5Tget_size(type) == 1 && H5Tget_nmembers(type) == 2;
+    for (unsigned i = 0; same && i < 2; i++) {
+        int8_t value = -1;
+        char *name = H5Tget_member_name(type, i);
+        same = name && H5Tget_member_value(type, i, &value) >= 0 &&
+               strcmp(name, value ? "TRUE" : "FALSE") == 0 && (value == 0 || value == 1);
+        H5free_memory(name);
+    }
+    return same;
+}
+
 /* PITH_DTYPE_NONE: pith has none for it. */
 static pith_dtype dtype_of(hid_t type) {
     const size_t bytes = H5Tget_size(type);
@@ -142,7 +155,7 @@ static pith_dtype dtype_of(hid_t type) {
         case H5T_FLOAT:
             return float_of(type, bytes);
         case H5T_ENUM:
-            return bytes == 1 && H5Tget_nmembers(type) == 2 ? PITH_BOOL : PITH_DTYPE_NONE;
+            return is_bool(type) ? PITH_BOOL : PITH_DTYPE_NONE;
         default:
             return PITH_DTYPE_NONE;
     }
@@ -363,15 +376,21 @@ static bool read_array(reading *r, hid_t set, hid_t type, const char *name) {
     const bool good = data && (!count || H5Dread(set, memory, H5S_ALL, H5S_ALL,
                                                  H5P_DEFAULT, data) >= 0);
     H5Tclose(memory);
-    for (int64_t i = 0; good && dtype == PITH_BOOL && i < count; i++)
-        ((uint8_t *)data)[i] = ((const uint8_t *)data)[i] != 0;
     return good || refuse(r, name, "it is damaged");
 }
 
-/* Every object that hard links reach, once. */
-static herr_t visit(hid_t file, const char *name, const H5O_info_t *info, void *closure) {
+static bool is_dataset(hid_t file, const char *name) {
+    hid_t object = H5Oopen(file, name, H5P_DEFAULT);
+    const bool is_set = object >= 0 && H5Iget_type(object) == H5I_DATASET;
+    if (object >= 0)
+        H5Oclose(object);
+    return is_set;
+}
+
+/* Every dataset by each of its names; soft links and those to other files are none. */
+static herr_t visit(hid_t file, const char *name, const H5L_info_t *link, void *closure) {
     reading *r = closure;
-    if (info->type != H5O_TYPE_DATASET)
+    if (link->type != H5L_TYPE_HARD || !is_dataset(file, name))
         return 0;
     hid_t set = H5Dopen2(file, name, H5P_DEFAULT);
     hid_t type = set >= 0 ? H5Dget_type(set) : -1;
@@ -402,12 +421,12 @@ static bool read_file(bundle *b, const char *path) {
         return false;
     }
     reading r = {.b = b, .path = path, .left = bundle_most((size_t)st.st_size)};
-    bool good = H5Ovisit(file, H5_INDEX_NAME, H5_ITER_INC, visit, &r) >= 0;
+    bool good = H5Lvisit(file, H5_INDEX_NAME, H5_ITER_INC, visit, &r) >= 0;
     if (!good)
         fail_h5(b->s, PITH_E_FORMAT, path, "read");
     H5Fclose(file);
     if (good && r.structure)
-        good = bundle_set_structure(b, r.structure, r.structure_bytes, group_name);
+        good = bundle_set_structure(b, path, r.structure, r.structure_bytes, group_name);
     free(r.structure);
     return good;
 }

@@ -25,9 +25,11 @@ static zip_t *open_zip(pith_scope *s, const char *path, int flags) {
     if (!z) {
         zip_error_t e;
         zip_error_init_with_code(&e, code);
-        const bool malformed = code == ZIP_ER_NOZIP || code == ZIP_ER_INCONS;
+        const bool twice = code == ZIP_ER_EXISTS && !(flags & ZIP_CREATE);
+        const bool malformed = twice || code == ZIP_ER_NOZIP || code == ZIP_ER_INCONS;
         pith_fail(s, malformed ? PITH_E_FORMAT : PITH_E_IO, NULL,
-                  "cannot open \"%s\": %s", path, zip_error_strerror(&e));
+                  "cannot open \"%s\": %s", path,
+                  twice ? "two entries have one name" : zip_error_strerror(&e));
         zip_error_fini(&e);
     }
     return z;
@@ -295,7 +297,7 @@ static bool read_file(bundle *b, const char *path) {
     if (r.z)
         zip_discard(r.z);
     if (good && r.structure)
-        good = bundle_set_structure(b, r.structure, r.structure_bytes, path_name);
+        good = bundle_set_structure(b, path, r.structure, r.structure_bytes, path_name);
     free(r.structure);
     return good;
 }

@@ -270,7 +270,7 @@ static bool read_file(bundle *b, const char *path) {
     bool good = read_open(&r);
     close(r.file);
     if (good && r.structure)
-        good = bundle_set_structure(b, r.structure, strlen(r.structure), path_name);
+        good = bundle_set_structure(b, path, r.structure, strlen(r.structure), path_name);
     free(r.structure);
     return good;
 }
