@@ -151,6 +151,13 @@ pithp_work_close(pith_scope *s, pith_scope *work, const pith_array *result);
 
 /* ---- Indices ---- */
 
+/* pith_take for a call that was entered; no_negative: negative indices are not counted
+ * from the end. */
+const pith_array *pithp_take(pith_scope *s,
+                             const pith_array *a,
+                             const pith_array *index,
+                             const pith_take_options *options,
+                             bool no_negative);
 /* The parameters of a taking call but for its axis; false with the error set. */
 bool pithp_take_params(pith_scope *s,
                        const char *function,

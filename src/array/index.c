@@ -95,12 +95,13 @@ bool pithp_scatter_params(pith_scope *s,
     return mode_of(s, function, options->mode, &params->mode);
 }
 
-const pith_array *pith_take(pith_scope *s,
-                            const pith_array *a,
-                            const pith_array *index,
-                            const pith_take_options *options) {
+const pith_array *pithp_take(pith_scope *s,
+                             const pith_array *a,
+                             const pith_array *index,
+                             const pith_take_options *options,
+                             bool no_negative) {
     pithp_index_params params;
-    if (!pithp_enter(s) || pithp_array_check(s, a, "pith_take", "a") != PITH_OK ||
+    if (pithp_array_check(s, a, "pith_take", "a") != PITH_OK ||
         !pithp_index_check(s, "pith_take", "index", index) ||
         !pithp_take_params(s, "pith_take", pithp_array_spec(a)->dtype, options, &params))
         return NULL;
@@ -108,9 +109,17 @@ const pith_array *pith_take(pith_scope *s,
                              pithp_array_spec(a)->rank);
     if (params.axis < 0)
         return NULL;
-    params.no_negative = params.mode == PITHP_INDEX_CLIP;
+    params.no_negative = no_negative;
     const pith_array *operands[] = {a, index};
     return pithp_bind(s, PITHP_OP_TAKE, 2, operands, &params);
+}
+
+const pith_array *pith_take(pith_scope *s,
+                            const pith_array *a,
+                            const pith_array *index,
+                            const pith_take_options *options) {
+    const bool clips = options && options->mode == PITH_INDEX_CLIP;
+    return pithp_enter(s) ? pithp_take(s, a, index, options, clips) : NULL;
 }
 
 /* ---- Scatters ---- */

@@ -531,6 +531,27 @@ static inline pith_scope *pithp_on_behalf(pith_scope *s) {
     return pith_at(s, s->site);
 }
 
+/* ---- Rows of every leaf (ops/rows.c) ---- */
+
+/* What scatters into the leaves of a tree read back: rows at the index along an axis, of
+ * each leaf with the options that its records ask for (PITH_SCATTER_ARGS) where the
+ * call's are zero; negative indices count from the end in every mode. fill: of indices
+ * out of range; NULL: as pith_take. */
+const void *pithp_tree_take_back(pith_scope *s,
+                                 const char *function,
+                                 const void *tree,
+                                 const pith_array *index,
+                                 const pith_scatter_options *options,
+                                 const double *fill);
+/* pith_tree_scatter_set; one: rows that are an array are those of all leaves. */
+const void *pithp_tree_scatter_set(pith_scope *s,
+                                   const char *function,
+                                   const void *into,
+                                   const pith_array *index,
+                                   const void *rows,
+                                   bool one,
+                                   const pith_scatter_options *options);
+
 /* ---- Differences of structure (differences.c) ---- */
 
 /* "Atoms", "a list of 4", "f64[256,3]", "nothing": what a live node is, for messages. */

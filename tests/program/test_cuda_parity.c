@@ -2,6 +2,7 @@
  * rule that combines or orders, over shapes that reach every launch. */
 #include "cuda_target.h"
 #include "pith_test.h"
+#include "program/rows.h"
 
 static pith_status take(void *closure, const pithp_launch *launch) {
     (void)closure;
@@ -280,4 +281,105 @@ Test(cuda_parity, pieces) {
         cr_assert(pithp_emit_pieces(k ? &cuda : &host, "pieces", &args) == PITH_OK);
         cr_assert(memcmp(got[k], want, sizeof want) == 0, "%s", k ? "CUDA" : "host");
     }
+}
+
+/* ---- Rows of many leaves in one launch ---- */
+
+enum { ROW_LEAVES = 120, ROW_BYTES = 1 << 17, ROW_SHIFT = 5 };
+
+/* Where an index leads, by the words of pith_index_mode. */
+static int64_t row_of(int64_t index, int64_t extent, pithp_index_mode mode) {
+    const int64_t x = index < 0 ? index + extent : index;
+    switch (mode) {
+        case PITHP_INDEX_WRAP:
+            return ((index % extent) + extent) % extent;
+        case PITHP_INDEX_CLIP:
+            return x < 0 ? 0 : x >= extent ? extent - 1 : x;
+        case PITHP_INDEX_DROP:
+        case PITHP_INDEX_ERROR:
+        case PITHP_INDEX_PROMISE:
+            break;
+    }
+    return x < 0 || x >= extent ? -1 : x;
+}
+
+/* Leaves of every width, their parts in chunks of 32 elements. */
+static void rows_of_leaves(bool set, pith_dtype dtype, int64_t positions) {
+    static _Alignas(16) char from[ROW_BYTES], rows[ROW_BYTES], got[2][ROW_BYTES],
+        want[ROW_BYTES];
+    static pithp_row_leaf lists[2][4 * ROW_LEAVES];
+    static const pithp_index_mode modes[] = {PITHP_INDEX_DROP, PITHP_INDEX_CLIP,
+                                             PITHP_INDEX_WRAP};
+    uint64_t seed = (uint64_t)positions + dtype;
+    int64_t index[16];
+    int32_t narrow[16];
+    int count = 0;
+    for (int64_t i = 0; i < positions; i++)
+        narrow[i] = (int32_t)(index[i] = (int64_t)(random_bits(&seed) % 13) - 6);
+    for (int i = 0; i < ROW_BYTES; i++) {
+        from[i] = (char)random_bits(&seed);
+        rows[i] = (char)random_bits(&seed);
+    }
+    memset(got, 0, sizeof got);
+    memset(want, 0, sizeof want);
+    for (int64_t leaf = 0; leaf < ROW_LEAVES; leaf++) {
+        const int64_t at = leaf * 1024, size = (int64_t)1 << random_bits(&seed) % 4;
+        const int64_t outer = 1 + (int64_t)(random_bits(&seed) % 2),
+                      extent = 1 + (int64_t)(random_bits(&seed) % 5),
+                      inner = 1 + (int64_t)(random_bits(&seed) % 3),
+                      all = outer * (set ? extent : positions) * inner;
+        pithp_row_leaf p = {.from = from + at,
+                            .updates = set ? rows + at : NULL,
+                            .fill = 0x0123456789abcdefu,
+                            .extent = extent,
+                            .inner = inner,
+                            .size = (int32_t)size,
+                            .mode = modes[random_bits(&seed) % 3]};
+        if (set)
+            memcpy(want + at, from + at, (size_t)(all * size));
+        for (int64_t o = 0; o < outer; o++)
+            for (int64_t k = 0; k < positions; k++) {
+                const int64_t x = row_of(index[k], extent, (pithp_index_mode)p.mode);
+                char *taken = want + at + (o * positions + k) * inner * size;
+                const int64_t row = (o * extent + x) * inner * size;
+                for (int64_t c = 0; c < inner; c++)
+                    if (set && x >= 0)
+                        memcpy(want + at + row + c * size,
+                               rows + at + ((o * positions + k) * inner + c) * size,
+                               (size_t)size);
+                    else if (!set)
+                        memcpy(taken + c * size,
+                               x < 0 ? (const char *)&p.fill : from + at + row + c * size,
+                               (size_t)size);
+            }
+        for (p.begin = 0; p.begin < all; p.begin += p.count, count++) {
+            p.count = all - p.begin < 32 ? all - p.begin : 32;
+            for (int k = 0; k < 2; k++) {
+                lists[k][count] = p;
+                lists[k][count].to = got[k] + at;
+            }
+        }
+    }
+    const pithp_sink cuda = {take, NULL, &call_cuda_target};
+    const pithp_sink host = {take_host, NULL, NULL};
+    for (int k = 0; k < 2; k++) {
+        const pithp_cuda_rows_args args = {
+            .list = lists[k],
+            .index = dtype == PITH_I32 ? (const void *)narrow : index,
+            .positions = positions,
+            .total = (int64_t)count << ROW_SHIFT,
+            .shift = ROW_SHIFT,
+            .index_dtype = (int32_t)dtype};
+        cr_assert(pithp_emit_rows(k ? &cuda : &host, "rows", &args) == PITH_OK);
+        cr_assert(memcmp(got[k], want, sizeof want) == 0, "%s, %s of %lld",
+                  k ? "CUDA" : "host", set ? "set" : "take", (long long)positions);
+    }
+}
+
+Test(cuda_parity, rows_of_many_leaves) {
+    for (int64_t positions = 1; positions <= 16; positions++)
+        for (int set = 0; set < 2; set++) {
+            rows_of_leaves(set, PITH_I64, positions);
+            rows_of_leaves(set, PITH_I32, positions);
+        }
 }

@@ -312,3 +312,54 @@ Test(tree_laws, hold_on_random_trees) {
     free(f);
     close_all();
 }
+
+/* Rows of many leaves go in one launch, those of a large one by themselves: the same
+ * bits.
+ */
+Test(tree_take, and_scatters_give_the_bits_of_leaf_by_leaf) {
+    open_all();
+    enum { LEAVES = 60 };
+    static const pith_dtype dtypes[] = {PITH_F32, PITH_I8,   PITH_F64,
+                                        PITH_U16, PITH_BOOL, PITH_BF16};
+    const void *leaves[LEAVES], *rows[LEAVES];
+    for (int round = 0; round < 4; round++) {
+        const int64_t n = round == 3 ? 90 : 1 + 2 * round;
+        int64_t values[90];
+        for (int64_t i = 0; i < n; i++)
+            values[i] = (i * 7 + round) % 11 - 5;
+        const pith_array *index = pith_array_copy(s, PITH_I64, PITH_SHAPE(n), values);
+        for (int i = 0; i < LEAVES; i++) {
+            const int64_t rows_of_leaf = i == 7 ? 9000 : 1 + i % 6;
+            const pith_shape shape =
+                i % 3 ? PITH_SHAPE(rows_of_leaf, 1 + i % 4) : PITH_SHAPE(rows_of_leaf);
+            const pith_shape part = i % 3 ? PITH_SHAPE(n, 1 + i % 4) : PITH_SHAPE(n);
+            const pith_dtype dtype = dtypes[i % 6];
+            const pith_array *key = pith_random_key(s, (uint64_t)(i + 100 * round));
+            leaves[i] = pith_cast(
+                s, pith_random_integers(s, key, PITH_I32, shape, 0, 100, NULL), dtype);
+            rows[i] =
+                pith_cast(s, pith_random_integers(s, key, PITH_I32, part, 100, 200, NULL),
+                          i == 9 ? PITH_I32 : dtype);
+        }
+        const void *tree = pith_list_make(s, LEAVES, leaves);
+        const void *values_tree = pith_list_make(s, LEAVES, rows);
+        static const pith_index_mode modes[] = {PITH_INDEX_DROP, PITH_INDEX_CLIP,
+                                                PITH_INDEX_WRAP};
+        for (int m = 0; m < 3; m++) {
+            const pith_take_options take = {.mode = modes[m]};
+            const pith_scatter_options scatter = {.mode = modes[m]};
+            const void *taken = pith_tree_take(s, tree, index, &take);
+            const void *set =
+                pith_tree_scatter_set(s, tree, index, values_tree, &scatter);
+            pt_ok(s, taken && set);
+            for (int i = 0; i < LEAVES; i++) {
+                const pith_array *a = pith_take(s, leaves[i], index, &take);
+                const pith_array *b =
+                    pith_scatter_set(s, leaves[i], index, rows[i], &scatter);
+                pt_ok(s, pith_tree_equal(s, pith_child(taken, i), a));
+                pt_ok(s, pith_tree_equal(s, pith_child(set, i), b));
+            }
+        }
+    }
+    close_all();
+}

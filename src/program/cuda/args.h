@@ -143,6 +143,28 @@ typedef struct pithp_cuda_index_args {
     int64_t extent[PITHP_CUDA_RANK];
 } pithp_cuda_index_args;
 
+/* Part of a leaf whose rows are taken or set: elements begin .. begin + count of the
+ * result, in C order. */
+typedef struct pithp_row_leaf {
+    char *to;            /* take: [outer, positions, inner]; set: as from */
+    const char *from;    /* [outer, extent, inner] */
+    const char *updates; /* set: [outer, positions, inner]; take: NULL */
+    uint64_t fill;       /* take: for indices out of range */
+    int64_t begin, count;
+    int64_t extent, inner;
+    int32_t size; /* bytes of an element: 1, 2, 4 or 8 */
+    int32_t mode; /* pithp_index_mode; not error */
+} pithp_row_leaf;
+
+/* Index i is the element i % (1 << shift) of part i >> shift. */
+typedef struct pithp_cuda_rows_args {
+    const pithp_row_leaf *list;
+    const void *index; /* [positions] */
+    int64_t positions, total, shift;
+    int32_t index_dtype;
+    int32_t no_negative;
+} pithp_cuda_rows_args;
+
 /* A box of an array, row by row in C order, to or from a place within. */
 typedef struct pithp_cuda_box_args {
     char *to;

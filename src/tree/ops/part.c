@@ -1,37 +1,9 @@
-/* The same part of every leaf of one tree: slices, splits, takes. The leaves of a slice
- * are made together, and all their elements move in one launch. */
+/* The same part of every leaf of one tree: slices and splits. The leaves of a slice are
+ * made together, and all their elements move in one launch. */
 #include "program/move.h"
 #include "tree/tree_internal.h"
 
 #include <string.h>
-
-typedef const pith_array *(*leaf_operation)(pith_scope *s,
-                                            const pith_array *leaf,
-                                            const void *closure);
-
-/* The tree with every leaf replaced by what the operation makes of it. */
-static const void *each_leaf(pith_scope *s,
-                             const void *tree,
-                             leaf_operation operation,
-                             const void *closure) {
-    pithp_flat f;
-    if (pithp_flat_make(s, &f, tree, NULL, NULL) != PITH_OK)
-        return NULL;
-    const pithp_structure *t = &f.structure;
-    const void *made = NULL;
-    int64_t i = 0;
-    for (; i < t->item_count; i++) {
-        f.items[i] = operation(pithp_on_behalf(s), f.items[i], closure);
-        if (!f.items[i]) {
-            pithp_item_prefix(s, t, i);
-            break;
-        }
-    }
-    if (i == t->item_count)
-        made = pithp_build(s, t, pithp_owner_of(tree), f.items);
-    pithp_flat_end(&f);
-    return made;
-}
 
 /* ---- Slices ---- */
 
@@ -164,32 +136,6 @@ pith_tree_slice(pith_scope *s, const void *tree, int count, const pith_slice *sl
                    count < 0 ? "the count is negative" : "slices is NULL");
     else
         made = cut_leaves(s, tree, same_slices, &c);
-    return made ? made : pithp_nil_for(tree);
-}
-
-/* ---- Takes ---- */
-
-typedef struct taking {
-    const pith_array *index;
-    const pith_take_options *options;
-} taking;
-
-static const pith_array *
-take_leaf(pith_scope *s, const pith_array *leaf, const void *closure) {
-    const taking *c = closure;
-    return pith_take(s, leaf, c->index, c->options);
-}
-
-const void *pith_tree_take(pith_scope *s,
-                           const void *tree,
-                           const pith_array *index,
-                           const pith_take_options *options) {
-    const taking c = {index, options};
-    const void *made = NULL;
-    if (pithp_enter(s) &&
-        pithp_tree_check(s, tree, "pith_tree_take", "tree") == PITH_OK &&
-        pithp_array_check(s, index, "pith_tree_take", "index") == PITH_OK)
-        made = each_leaf(s, tree, take_leaf, &c);
     return made ? made : pithp_nil_for(tree);
 }
 

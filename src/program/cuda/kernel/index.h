@@ -16,12 +16,12 @@ M_FN void m_raise(uint64_t *word, u64 value) { /* the host runs it on one thread
 #endif
 
 /* The index in range, by the mode; -1: it is not. */
-M_FN i64 m_in_range(const pithp_cuda_index_args *a, i64 given, i64 extent) {
-    const i32 beyond = given < 0 && a->index_dtype == 9; /* a u64 */
-    const i64 x = given < 0 && !a->no_negative && !beyond ? given + extent : given;
+M_FN i64 m_choose(i32 mode, i32 index_dtype, i32 no_negative, i64 given, i64 extent) {
+    const i32 beyond = given < 0 && index_dtype == 9; /* a u64 */
+    const i64 x = given < 0 && !no_negative && !beyond ? given + extent : given;
     if (extent == 0)
         return -1;
-    switch (a->mode) {
+    switch (mode) {
         case M_DROP:
         case M_ERROR:
             return x < 0 || x >= extent ? -1 : x;
@@ -32,6 +32,10 @@ M_FN i64 m_in_range(const pithp_cuda_index_args *a, i64 given, i64 extent) {
         default:
             return beyond || x >= extent ? extent - 1 : x < 0 ? 0 : x;
     }
+}
+
+M_FN i64 m_in_range(const pithp_cuda_index_args *a, i64 given, i64 extent) {
+    return m_choose(a->mode, a->index_dtype, a->no_negative, given, extent);
 }
 
 M_FN i64 m_index(const pithp_cuda_index_args *a, i32 k, i64 position) {
@@ -62,6 +66,38 @@ M_KERNEL(pithp_k_take, pithp_cuda_index_args) {
     const i64 offset = m_offset(a, row % a->count);
     m_take(a, t,
            offset < 0 ? -1 : row / a->count * a->pitch + offset * a->inner + column);
+}
+
+/* Rows of many leaves at one array of indices: where the thread's element of a leaf's
+ * result comes from. Of updates that set it the last one counts. */
+M_KERNEL(pithp_k_rows, pithp_cuda_rows_args) {
+    if (t >= a->total)
+        return;
+    const pithp_row_leaf *p = &a->list[t >> a->shift];
+    i64 i = t - (t >> a->shift << a->shift);
+    if (i >= p->count)
+        return;
+    i += p->begin;
+    const i64 column = i % p->inner, row = i / p->inner;
+    const char *from = p->from + i * p->size;
+    if (p->updates) {
+        const i64 outer = row / p->extent, wanted = row % p->extent;
+        for (i64 k = 0; k < a->positions; k++)
+            if (m_choose(p->mode, a->index_dtype, a->no_negative,
+                         (i64)m_load_number(a->index, a->index_dtype, k),
+                         p->extent) == wanted)
+                from = p->updates +
+                       ((outer * a->positions + k) * p->inner + column) * p->size;
+    } else {
+        const i64 x = m_choose(
+            p->mode, a->index_dtype, a->no_negative,
+            (i64)m_load_number(a->index, a->index_dtype, row % a->positions), p->extent);
+        from =
+            x < 0 ? (const char *)&p->fill
+                  : p->from + ((row / a->positions * p->extent + x) * p->inner + column) *
+                                  p->size;
+    }
+    m_move(p->to + i * p->size, from, p->size);
 }
 
 /* An index for every element of the result, [outer, count, inner]. */
