@@ -41,6 +41,9 @@
 /** A part of trees of one type, or of any tree. */
 typedef struct pith_lens pith_lens;
 
+/** A lens with the root that it looks into. */
+typedef struct pith_bound pith_bound;
+
 /** The lens of a part of the struct T, as C writes it: PITH_LENS(Sim, atoms->position).
  * The compiler checks that there is such a member; it is looked up once. */
 #ifdef __cplusplus
@@ -154,6 +157,68 @@ pith_lens_merge(pith_scope *s, int64_t count, const pith_lens *const *lenses);
                   sizeof(const pith_lens *))
 #endif
 
+/* ---- Traversals: got as a list, set from a list or tuple of as many ----
+ *
+ * What is behind a traversal (focus, nest, another one) is looked at in each part that it
+ * finds: pith_lens_focus(s, pith_lens_each(s, lens), ".position") is the position of each
+ * entry. Two traversals give a list of lists. Errors of setting: PITH_E_STRUCTURE with
+ * both lengths. Parts are found in the order of a walk, anew in each root; a part that is
+ * found is not looked into for more, so none lies within another. */
+
+/** Each item of a list, tuple or dict. */
+PITH_API const pith_lens *pith_lens_each(pith_scope *s, const pith_lens *lens);
+/** Those that a slice picks: PITH_SLICE(-2, INT64_MAX, 1), the last two. */
+PITH_API const pith_lens *
+pith_lens_items(pith_scope *s, const pith_lens *lens, pith_slice slice);
+/** All nodes and leaves for which @p predicate holds; @p closure must live as long as the
+ * lens is used. */
+PITH_API const pith_lens *pith_lens_all_where(pith_scope *s,
+                                              const pith_lens *lens,
+                                              pith_lens_predicate predicate,
+                                              void *closure);
+/** All leaves for which @p predicate holds; NULL: all leaves. */
+PITH_API const pith_lens *pith_lens_leaves_where(pith_scope *s,
+                                                 const pith_lens *lens,
+                                                 pith_lens_predicate predicate,
+                                                 void *closure);
+/** All records of T: pith_lens_all_of(s, lens, Atoms). */
+#define pith_lens_all_of(s, lens, T) pith_lens_all_of_as((s), (lens), T##_pith_type())
+PITH_API const pith_lens *
+pith_lens_all_of_as(pith_scope *s, const pith_lens *lens, const pith_type *type);
+
+/* ---- Parts of every leaf: nothing goes behind them ---- */
+
+/** Options of pith_lens_at; zero is the default. What is zero follows the records around
+ * a leaf (PITH_SCATTER_ARGS), for getting and setting alike. */
+typedef struct pith_lens_at_options {
+    int axis PITH_DEFAULT; /**< negative: from the last */
+    /** Of indices out of range. Default: what is got is the fill, what is set dropped. In
+     * every mode negative ones count from the end, once, for both. */
+    pith_index_mode mode PITH_DEFAULT;
+    bool unique PITH_DEFAULT;        /**< a promise, as in pith_scatter_options */
+    bool sorted PITH_DEFAULT;        /**< another */
+    const double *fill PITH_DEFAULT; /**< of what is got; NULL: as pith_take */
+} pith_lens_at_options;
+
+/**
+ * The rows at @p index of every leaf that @p lens looks at.
+ *
+ * Got as a tree like the one that @p lens looks at, of rows (pith_take); set from such a
+ * tree, or from one array for all leaves, which are broadcast and cast as
+ * pith_scatter_set does. Where indices repeat, the last row counts. An empty index sets
+ * nothing, and gives the part itself. Errors: PITH_E_ARG behind another at or a slice.
+ */
+PITH_API const pith_lens *pith_lens_at(pith_scope *s,
+                                       const pith_lens *lens,
+                                       const pith_array *index,
+                                       const pith_lens_at_options *options);
+/** The same for slices along the first @p count axes of every leaf, as pith_tree_slice
+ * gets them. */
+PITH_API const pith_lens *pith_lens_slice(pith_scope *s,
+                                          const pith_lens *lens,
+                                          int count,
+                                          const pith_slice *slices);
+
 /* ---- Using them ---- */
 
 /**
@@ -234,6 +299,38 @@ PITH_API const void *pith_lens_put_text(pith_scope *s,
                                         const void *root,
                                         const char *value,
                                         const pith_lens_options *options);
+
+/* ---- A lens with its root ---- */
+
+/** A lens and the root that it looks into; it belongs to @p s, as copies of both do that
+ * do not outlive it. */
+PITH_API const pith_bound *
+pith_lens_bind(pith_scope *s, const pith_lens *lens, const void *root);
+/** The lens of a bound one; NULL for what is none. Borrowed, as its root is. */
+PITH_API const pith_lens *pith_bound_lens(const pith_bound *bound);
+PITH_API const void *pith_bound_root(const pith_bound *bound);
+/** pith_lens_get, and so on, with the root that was bound. Those that set give a new
+ * root; bind it to go on. */
+PITH_API const void *pith_bound_get(pith_scope *s, const pith_bound *bound);
+PITH_API const void *pith_bound_set(pith_scope *s,
+                                    const pith_bound *bound,
+                                    const void *value,
+                                    const pith_lens_options *options);
+PITH_API const void *pith_bound_apply(pith_scope *s,
+                                      const pith_bound *bound,
+                                      pith_lens_modifier function,
+                                      void *closure,
+                                      const pith_lens_options *options);
+/** Deeper, in the same root. */
+PITH_API const pith_bound *
+pith_bound_focus(pith_scope *s, const pith_bound *bound, const char *path);
+PITH_API const pith_bound *
+pith_bound_nest(pith_scope *s, const pith_bound *bound, const pith_lens *inner);
+PITH_API const pith_bound *pith_bound_at(pith_scope *s,
+                                         const pith_bound *bound,
+                                         const pith_array *index,
+                                         const pith_lens_at_options *options);
+
 /** How a lens reads: ".lists.max_neighbours", "(.a, .b)"; owned by @p s. */
 PITH_API const char *pith_lens_text(pith_scope *s, const pith_lens *lens);
 
@@ -249,24 +346,38 @@ pith_lens_of_(const pith_type *(*type)(void), const char *part, const pith_lens 
 }
 
 #ifndef PITH_NO_SITES
-#    define pith_lens_path(s, ...)       pith_lens_path(PITH_AT(s), __VA_ARGS__)
-#    define pith_lens_constant(s, ...)   pith_lens_constant(PITH_AT(s), __VA_ARGS__)
-#    define pith_lens_function(s, ...)   pith_lens_function(PITH_AT(s), __VA_ARGS__)
-#    define pith_lens_focus(s, ...)      pith_lens_focus(PITH_AT(s), __VA_ARGS__)
-#    define pith_lens_nest(s, ...)       pith_lens_nest(PITH_AT(s), __VA_ARGS__)
-#    define pith_lens_merge(s, ...)      pith_lens_merge(PITH_AT(s), __VA_ARGS__)
-#    define pith_lens_get(s, ...)        pith_lens_get(PITH_AT(s), __VA_ARGS__)
-#    define pith_lens_set_with(s, ...)   pith_lens_set_with(PITH_AT(s), __VA_ARGS__)
-#    define pith_lens_apply_with(s, ...) pith_lens_apply_with(PITH_AT(s), __VA_ARGS__)
-#    define pith_lens_get_i64(s, ...)    pith_lens_get_i64(PITH_AT(s), __VA_ARGS__)
-#    define pith_lens_get_f64(s, ...)    pith_lens_get_f64(PITH_AT(s), __VA_ARGS__)
-#    define pith_lens_get_bool(s, ...)   pith_lens_get_bool(PITH_AT(s), __VA_ARGS__)
-#    define pith_lens_get_text(s, ...)   pith_lens_get_text(PITH_AT(s), __VA_ARGS__)
-#    define pith_lens_put_i64(s, ...)    pith_lens_put_i64(PITH_AT(s), __VA_ARGS__)
-#    define pith_lens_put_f64(s, ...)    pith_lens_put_f64(PITH_AT(s), __VA_ARGS__)
-#    define pith_lens_put_bool(s, ...)   pith_lens_put_bool(PITH_AT(s), __VA_ARGS__)
-#    define pith_lens_put_text(s, ...)   pith_lens_put_text(PITH_AT(s), __VA_ARGS__)
-#    define pith_lens_text(s, ...)       pith_lens_text(PITH_AT(s), __VA_ARGS__)
+#    define pith_lens_path(s, ...)         pith_lens_path(PITH_AT(s), __VA_ARGS__)
+#    define pith_lens_constant(s, ...)     pith_lens_constant(PITH_AT(s), __VA_ARGS__)
+#    define pith_lens_function(s, ...)     pith_lens_function(PITH_AT(s), __VA_ARGS__)
+#    define pith_lens_focus(s, ...)        pith_lens_focus(PITH_AT(s), __VA_ARGS__)
+#    define pith_lens_nest(s, ...)         pith_lens_nest(PITH_AT(s), __VA_ARGS__)
+#    define pith_lens_merge(s, ...)        pith_lens_merge(PITH_AT(s), __VA_ARGS__)
+#    define pith_lens_get(s, ...)          pith_lens_get(PITH_AT(s), __VA_ARGS__)
+#    define pith_lens_set_with(s, ...)     pith_lens_set_with(PITH_AT(s), __VA_ARGS__)
+#    define pith_lens_apply_with(s, ...)   pith_lens_apply_with(PITH_AT(s), __VA_ARGS__)
+#    define pith_lens_get_i64(s, ...)      pith_lens_get_i64(PITH_AT(s), __VA_ARGS__)
+#    define pith_lens_get_f64(s, ...)      pith_lens_get_f64(PITH_AT(s), __VA_ARGS__)
+#    define pith_lens_get_bool(s, ...)     pith_lens_get_bool(PITH_AT(s), __VA_ARGS__)
+#    define pith_lens_get_text(s, ...)     pith_lens_get_text(PITH_AT(s), __VA_ARGS__)
+#    define pith_lens_put_i64(s, ...)      pith_lens_put_i64(PITH_AT(s), __VA_ARGS__)
+#    define pith_lens_put_f64(s, ...)      pith_lens_put_f64(PITH_AT(s), __VA_ARGS__)
+#    define pith_lens_put_bool(s, ...)     pith_lens_put_bool(PITH_AT(s), __VA_ARGS__)
+#    define pith_lens_put_text(s, ...)     pith_lens_put_text(PITH_AT(s), __VA_ARGS__)
+#    define pith_lens_text(s, ...)         pith_lens_text(PITH_AT(s), __VA_ARGS__)
+#    define pith_lens_each(s, ...)         pith_lens_each(PITH_AT(s), __VA_ARGS__)
+#    define pith_lens_items(s, ...)        pith_lens_items(PITH_AT(s), __VA_ARGS__)
+#    define pith_lens_all_where(s, ...)    pith_lens_all_where(PITH_AT(s), __VA_ARGS__)
+#    define pith_lens_leaves_where(s, ...) pith_lens_leaves_where(PITH_AT(s), __VA_ARGS__)
+#    define pith_lens_all_of_as(s, ...)    pith_lens_all_of_as(PITH_AT(s), __VA_ARGS__)
+#    define pith_lens_at(s, ...)           pith_lens_at(PITH_AT(s), __VA_ARGS__)
+#    define pith_lens_slice(s, ...)        pith_lens_slice(PITH_AT(s), __VA_ARGS__)
+#    define pith_lens_bind(s, ...)         pith_lens_bind(PITH_AT(s), __VA_ARGS__)
+#    define pith_bound_get(s, ...)         pith_bound_get(PITH_AT(s), __VA_ARGS__)
+#    define pith_bound_set(s, ...)         pith_bound_set(PITH_AT(s), __VA_ARGS__)
+#    define pith_bound_apply(s, ...)       pith_bound_apply(PITH_AT(s), __VA_ARGS__)
+#    define pith_bound_focus(s, ...)       pith_bound_focus(PITH_AT(s), __VA_ARGS__)
+#    define pith_bound_nest(s, ...)        pith_bound_nest(PITH_AT(s), __VA_ARGS__)
+#    define pith_bound_at(s, ...)          pith_bound_at(PITH_AT(s), __VA_ARGS__)
 #endif
 
 #endif

@@ -149,6 +149,11 @@ const void *pithp_lens_look(pith_scope *s,
                 return NULL;
             node = look_merged(s, parts, node);
             break;
+        case PITHP_LENS_AT:
+        case PITHP_LENS_SLICE:
+            return pithp_lens_present(s, node) == PITH_OK
+                       ? pithp_lens_leaves_get(s, parts, node)
+                       : NULL;
         case PITHP_LENS_EACH:
         case PITHP_LENS_WHERE:
             return pithp_lens_present(s, node) == PITH_OK

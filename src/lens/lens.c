@@ -94,6 +94,17 @@ static pith_status copy_merged(pith_scope *s, pithp_lens_part *p) {
     return PITH_OK;
 }
 
+static pith_status copy_slices(pith_scope *s, pithp_lens_part *p) {
+    const size_t bytes = (size_t)p->count * sizeof *p->slices;
+    pith_slice *slices = pithp_lens_allocate(s, bytes);
+    if (!slices)
+        return s->error.code;
+    if (bytes)
+        memcpy(slices, p->slices, bytes);
+    p->slices = slices;
+    return PITH_OK;
+}
+
 /* What a part points to, in s. */
 static pith_status copy_part(pith_scope *s, pithp_lens_part *p) {
     switch (p->kind) {
@@ -106,6 +117,10 @@ static pith_status copy_part(pith_scope *s, pithp_lens_part *p) {
             return s->error.code;
         case PITHP_LENS_MERGE:
             return copy_merged(s, p);
+        case PITHP_LENS_AT:
+            return pithp_keep_slots(s, 1, (const void **)&p->at.index);
+        case PITHP_LENS_SLICE:
+            return copy_slices(s, p);
         case PITHP_LENS_CHECK:
         case PITHP_LENS_EACH:
         case PITHP_LENS_WHERE:
@@ -156,7 +171,35 @@ static const void *keep_lens(pith_scope *outer, const void *object) {
     return copy_lens(outer, object);
 }
 
+const pith_lens *
+pithp_lens_extend(pith_scope *s, const pith_lens *lens, const pithp_lens_part *part) {
+    pithp_lens_draft d = {.s = s, .lens = {.type = lens->type}};
+    if (pithp_lens_add_parts(&d, lens) != PITH_OK)
+        return NULL;
+    d.lens.end = PITHP_LENS_END_ANY;
+    d.lens.end_type = NULL;
+    pithp_lens_part *added = pithp_lens_add(&d, part);
+    return added && copy_part(s, added) == PITH_OK ? pithp_lens_finish(&d) : NULL;
+}
+
 /* ---- Checking what users pass ---- */
+
+pith_status
+pithp_lens_check_open(pith_scope *s, const pith_lens *lens, const char *function) {
+    const pithp_lens_part *last =
+        lens->part_count ? &lens->parts[lens->part_count - 1] : NULL;
+    if (!last || (last->kind != PITHP_LENS_AT && last->kind != PITHP_LENS_SLICE))
+        return PITH_OK;
+    pithp_text text;
+    pithp_text_begin(&text, s->runtime);
+    pithp_lens_part_text(&text, last);
+    pithp_fail(s, PITH_E_ARG, NULL,
+               "%s: the lens ends in %s, which nothing can follow: make that the last "
+               "part",
+               function, text.bytes);
+    pithp_text_end(&text);
+    return PITH_E_ARG;
+}
 
 pith_status pithp_lens_check(pith_scope *s,
                              const pith_lens *lens,
@@ -303,6 +346,8 @@ const pith_lens *pith_lens_focus(pith_scope *s, const pith_lens *lens, const cha
         pithp_fail(s, PITH_E_ARG, NULL, "pith_lens_focus: path is NULL");
         return NULL;
     }
+    if (*path && pithp_lens_check_open(s, lens, "pith_lens_focus") != PITH_OK)
+        return NULL;
     pithp_lens_draft d = {.s = s, .lens = {.type = lens->type}};
     return pithp_lens_add_parts(&d, lens) == PITH_OK &&
                    pithp_lens_add_path(&d, path) == PITH_OK
@@ -329,6 +374,8 @@ pith_lens_nest(pith_scope *s, const pith_lens *outer, const pith_lens *inner) {
     if (!pithp_enter(s) ||
         pithp_lens_check(s, outer, "pith_lens_nest", "outer") != PITH_OK ||
         pithp_lens_check(s, inner, "pith_lens_nest", "inner") != PITH_OK ||
+        (inner->part_count &&
+         pithp_lens_check_open(s, outer, "pith_lens_nest") != PITH_OK) ||
         check_joint(s, outer, inner) != PITH_OK)
         return NULL;
     const bool whole = outer->part_count == 0 && !outer->type;

@@ -35,7 +35,9 @@ typedef enum pithp_lens_part_kind {
     PITHP_LENS_FUNCTION,
     PITHP_LENS_MERGE,
     PITHP_LENS_EACH, /* traversals: the parts behind them look into each find */
-    PITHP_LENS_WHERE
+    PITHP_LENS_WHERE,
+    PITHP_LENS_AT, /* parts of every leaf: nothing goes behind them */
+    PITHP_LENS_SLICE
 } pithp_lens_part_kind;
 
 /* What a traversal asks its predicate of. */
@@ -69,6 +71,13 @@ typedef struct pithp_lens_part {
             void *closure;
             const pith_type *type;
         } where;
+        struct {
+            const pith_array *index; /* kept by the scope of the lens */
+            pith_scatter_options options;
+            double fill;
+            bool fills;
+        } at;
+        const pith_slice *slices; /* SLICE: count of them */
     };
 } pithp_lens_part;
 
@@ -115,6 +124,12 @@ pith_status pithp_lens_add_path(pithp_lens_draft *d, const char *path);
 pith_status pithp_lens_add_member(pithp_lens_draft *d, const char *member);
 /* The lens; NULL: error set. */
 const pith_lens *pithp_lens_finish(pithp_lens_draft *d);
+/* Whether something may go behind a checked lens. */
+pith_status
+pithp_lens_check_open(pith_scope *s, const pith_lens *lens, const char *function);
+/* A lens with one part more; what the part points to is copied. NULL: error set. */
+const pith_lens *
+pithp_lens_extend(pith_scope *s, const pith_lens *lens, const pithp_lens_part *part);
 /* A lens that a user passed: live, of this runtime or of the process, without error. */
 pith_status pithp_lens_check(pith_scope *s,
                              const pith_lens *lens,
@@ -175,6 +190,16 @@ pith_status pithp_lens_check_type(pith_scope *s, const void *node, const pith_ty
  * or the error is set. */
 const void *
 pithp_lens_admit(pith_scope *s, const void *tree, const char *name, const char *what);
+
+/* ---- Parts of every leaf (at.c) ---- */
+
+const void *
+pithp_lens_leaves_get(pith_scope *s, const pithp_lens_part *part, const void *node);
+/* The node with them set. */
+const void *pithp_lens_leaves_set(pith_scope *s,
+                                  const pithp_lens_part *part,
+                                  const void *node,
+                                  const void *value);
 
 /* ---- Traversals (traverse.c) ---- */
 

@@ -190,6 +190,17 @@ static pith_status expand_computed(pithp_lens_edits *e,
     return made ? pithp_lens_edits_add(e, made, NULL) : s->error.code;
 }
 
+static pith_status expand_leaves(pithp_lens_edits *e,
+                                 const pithp_lens_part *part,
+                                 const void *node,
+                                 const void *value) {
+    pith_status rc = pithp_lens_present(e->s, node);
+    if (rc != PITH_OK)
+        return rc;
+    const void *made = pithp_lens_leaves_set(e->s, part, node, value);
+    return made ? pithp_lens_edits_add(e, made, NULL) : e->s->error.code;
+}
+
 /* Add the changes that set what parts look at from a node, which is at the trail. */
 static pith_status expand(pithp_lens_edits *e,
                           const pithp_lens_part *parts,
@@ -210,6 +221,9 @@ static pith_status expand(pithp_lens_edits *e,
         case PITHP_LENS_FUNCTION:
         case PITHP_LENS_MERGE:
             return expand_computed(e, parts, count, node, value);
+        case PITHP_LENS_AT:
+        case PITHP_LENS_SLICE:
+            return expand_leaves(e, parts, node, value);
         case PITHP_LENS_EACH:
         case PITHP_LENS_WHERE:
             rc = pithp_lens_present(e->s, node);

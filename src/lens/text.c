@@ -30,6 +30,7 @@ void pithp_lens_part_text(pithp_text *t, const pithp_lens_part *part) {
     static const char *const asked[] = {[PITHP_LENS_ASK_NODES] = "[nodes where]",
                                         [PITHP_LENS_ASK_LEAVES] = "[leaves where]",
                                         [PITHP_LENS_ASK_TYPE] = "[all "};
+    char spec[PITHP_SPEC_TEXT_BYTES];
     switch (part->kind) {
         case PITHP_LENS_PATH:
             pithp_text_add(t, part->text);
@@ -54,6 +55,18 @@ void pithp_lens_part_text(pithp_text *t, const pithp_lens_part *part) {
             pithp_text_add(t, asked[part->where.asked]);
             if (part->where.asked == PITHP_LENS_ASK_TYPE)
                 pithp_text_print(t, "%s]", part->where.type->name);
+            return;
+        case PITHP_LENS_AT:
+            pithp_text_print(t, ".at(%s)",
+                             pithp_spec_print(pithp_array_spec(part->at.index), spec));
+            return;
+        case PITHP_LENS_SLICE:
+            pithp_text_add(t, ".slice(");
+            for (int32_t i = 0; i < part->count; i++) {
+                pithp_text_add(t, i ? ", " : "");
+                pithp_slice_text(t, &part->slices[i]);
+            }
+            pithp_text_add(t, ")");
             return;
     }
 }

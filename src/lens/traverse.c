@@ -165,3 +165,74 @@ void pithp_lens_find_prefix(pith_scope *s,
     pithp_error_prefix(s, path.bytes);
     pithp_text_end(&path);
 }
+
+/* ---- Making ---- */
+
+static const pith_lens *extend(pith_scope *s,
+                               const char *function,
+                               const pith_lens *lens,
+                               const pithp_lens_part *part) {
+    return pithp_enter(s) && pithp_lens_check(s, lens, function, "lens") == PITH_OK &&
+                   pithp_lens_check_open(s, lens, function) == PITH_OK
+               ? pithp_lens_extend(s, lens, part)
+               : NULL;
+}
+
+const pith_lens *pith_lens_each(pith_scope *s, const pith_lens *lens) {
+    return extend(s, "pith_lens_each", lens, &pithp_lens_each_part);
+}
+
+const pith_lens *pith_lens_items(pith_scope *s, const pith_lens *lens, pith_slice slice) {
+    const pith_lens *made =
+        extend(s, "pith_lens_items", lens,
+               &(pithp_lens_part){.kind = PITHP_LENS_EACH, .each = slice});
+    if (!made || (slice.step != 0 && slice.step != INT64_MIN))
+        return made;
+    pithp_fail(s, PITH_E_ARG, NULL, "pith_lens_items: step %lld", (long long)slice.step);
+    return NULL;
+}
+
+static const pith_lens *where(pith_scope *s,
+                              const char *function,
+                              const pith_lens *lens,
+                              pithp_lens_asked asked,
+                              pith_lens_predicate predicate,
+                              void *closure,
+                              const pith_type *type) {
+    return extend(s, function, lens,
+                  &(pithp_lens_part){.kind = PITHP_LENS_WHERE,
+                                     .where = {asked, predicate, closure, type}});
+}
+
+const pith_lens *pith_lens_all_where(pith_scope *s,
+                                     const pith_lens *lens,
+                                     pith_lens_predicate predicate,
+                                     void *closure) {
+    static const char function[] = "pith_lens_all_where";
+    const pith_lens *made =
+        where(s, function, lens, PITHP_LENS_ASK_NODES, predicate, closure, NULL);
+    if (!made || predicate)
+        return made;
+    pithp_fail(s, PITH_E_ARG, NULL, "%s: predicate is NULL", function);
+    return NULL;
+}
+
+const pith_lens *pith_lens_leaves_where(pith_scope *s,
+                                        const pith_lens *lens,
+                                        pith_lens_predicate predicate,
+                                        void *closure) {
+    return where(s, "pith_lens_leaves_where", lens, PITHP_LENS_ASK_LEAVES, predicate,
+                 closure, NULL);
+}
+
+const pith_lens *
+pith_lens_all_of_as(pith_scope *s, const pith_lens *lens, const pith_type *type) {
+    static const char function[] = "pith_lens_all_of";
+    const pith_lens *made =
+        where(s, function, lens, PITHP_LENS_ASK_TYPE, NULL, NULL, type);
+    if (!made || (pithp_type_valid(type) && !type->error))
+        return made;
+    pithp_fail(s, type ? PITH_E_TYPE : PITH_E_ARG, NULL, "%s: %s", function,
+               pithp_type_valid(type) ? type->error : "expected a record type");
+    return NULL;
+}

@@ -67,6 +67,7 @@ typedef struct {
     pith_run_log *pith_run_log;
     const pith_lens *pith_lens;
     const void *lenses[8];
+    const pith_bound *pith_bound;
 } good;
 
 typedef struct {
@@ -88,6 +89,7 @@ typedef struct {
 #define GOOD_pith_capacity   g->pith_capacity
 #define GOOD_pith_run_log    g->pith_run_log
 #define GOOD_pith_lens       g->pith_lens
+#define GOOD_pith_bound      g->pith_bound
 #define GOOD_getter          get_root
 #define GOOD_setter          set_root
 #define GOOD_modifier        get_root
@@ -359,6 +361,7 @@ Test(bad_pointers, are_errors_in_every_exported_function) {
     g.pith_lens = pith_lens_path(g.scope, NULL, "");
     for (int i = 0; i < 8; i++)
         g.lenses[i] = g.pith_lens;
+    g.pith_bound = pith_lens_bind(g.scope, g.pith_lens, g.array);
     signal(SIGSEGV, on_crash);
     signal(SIGBUS, on_crash);
     try_all(&g);
