@@ -331,6 +331,12 @@ int pithp_folder_sync(const pithp_place *place); /* 0, or errno */
 DIR *pithp_folder_list(int folder);
 /* Whether a file of that name and size is there. */
 bool pithp_sidecar_is_there(int folder, const pithp_doc_sidecar *sidecar);
+/* Whether its header, or a leaf in it, is what the document says, which has format 2;
+ * also false where it cannot be read (sound.c). */
+bool pithp_sidecar_is_sound(pith_runtime *rt,
+                            int folder,
+                            const pithp_doc_sidecar *sidecar,
+                            const pithp_doc_leaf *leaf);
 /* Remove those sidecars that no document of the folder names, the file `except` aside.
  * Only with the folder locked: a document that is being renamed could be missed. False:
  * one may be there for nobody; the document `except` has to stay, for whoever sweeps
@@ -505,11 +511,13 @@ void pithp_content_remember(const pith_array *a, pithp_digest digest);
 
 /* Let leaves of d that the newest member of a series holds as they are stay in its
  * sidecars, of which d gets rows; the other leaves of sidecars are left for the row
- * behind these. All that are to go to a sidecar have the name of their tensor. */
+ * behind these. All that are to go to a sidecar have the name of their tensor. check:
+ * leaves are read there and held against their checksums. */
 pith_status pithp_share(pith_scope *s,
                         pithp_document *d,
                         const pith_array *const *arrays,
                         const pithp_place *series,
+                        bool check,
                         void *staging);
 
 /* ---- Saving (save.c, background.c) ---- */

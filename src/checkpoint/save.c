@@ -276,7 +276,8 @@ pith_status pithp_saving_write(pithp_saving *v) {
     PITH_TRY(sweep(v));
     PITH_TRY(read_inline_leaves(v));
     if (v->options.incremental)
-        PITH_TRY(pithp_share(v->s, &v->d, v->arrays, &v->place, v->staging));
+        PITH_TRY(pithp_share(v->s, &v->d, v->arrays, &v->place, v->options.check_shared,
+                             v->staging));
     rc = write_files(v);
     if (rc == PITH_OK && v->lost) {
         PITH_TRY(start_again(v));
@@ -338,6 +339,18 @@ void pithp_saving_end(pithp_saving *v) {
     pithp_release(rt, v, sizeof *v);
 }
 
+/* NULL: all fit together. */
+static const char *wrong_option(const char *path, const pith_save_options *o) {
+    return !path         ? "path is NULL"
+           : o->keep < 0 ? "keep must not be negative"
+           : o->incremental && !o->keep
+               ? "incremental is for a series: keep must be positive"
+           : o->check_shared && !o->incremental
+               ? "check_shared is for an incremental series"
+           : o->compress > PITHP_PACK_LEVELS ? "compress is a level of 19 at most"
+                                             : NULL;
+}
+
 bool pith_save(pith_scope *s,
                const void *tree,
                const char *path,
@@ -346,13 +359,9 @@ bool pith_save(pith_scope *s,
     const pith_save_options *o = options ? options : &defaults;
     if (!pithp_enter(s) || pithp_tree_check(s, tree, "pith_save", "tree") != PITH_OK)
         return false;
-    if (!path || o->keep < 0 || (o->incremental && !o->keep) ||
-        o->compress > PITHP_PACK_LEVELS) {
-        pithp_fail(s, PITH_E_ARG, NULL, "pith_save: %s",
-                   o->compress > PITHP_PACK_LEVELS ? "compress is a level of 19 at most"
-                   : !path                         ? "path is NULL"
-                   : o->keep < 0                   ? "keep must not be negative"
-                                 : "incremental is for a series: keep must be positive");
+    const char *wrong = wrong_option(path, o);
+    if (wrong) {
+        pithp_fail(s, PITH_E_ARG, NULL, "pith_save: %s", wrong);
         return false;
     }
     if (pithp_background_settle(s) != PITH_OK || pithp_synchronise(s) != PITH_OK)

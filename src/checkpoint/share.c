@@ -15,6 +15,8 @@ typedef struct share {
     pith_scope *s;
     pithp_document *d;
     const pithp_document *base; /* of the newest member */
+    int folder;
+    bool check; /* what leaves are like on the disk, too */
     bool usable[PITHP_SIDECARS];
     size_t used[PITHP_SIDECARS]; /* bytes that leaves of d have there */
     int64_t *by_name;            /* leaves of the base, by the names of their tensors */
@@ -121,6 +123,15 @@ static int64_t find(const share *h, const pithp_doc_leaf *leaf) {
     return -1;
 }
 
+static bool lies_there_whole(const share *h, const pithp_doc_leaf *leaf) {
+    const pithp_doc_sidecar *sidecar = &h->base->sidecars.rows[leaf->sidecar];
+    if (!h->check || pithp_sidecar_is_sound(h->s->runtime, h->folder, sidecar, leaf))
+        return true;
+    pithp_log(h->s->runtime, PITH_LOG_WARNING,
+              "a leaf is damaged in \"%s\" and is written again", sidecar->file);
+    return false;
+}
+
 static pith_status find_same(share *h, const pith_array *const *arrays, void *staging) {
     for (int64_t i = 0; i < h->d->leaves.count; i++) {
         pithp_doc_leaf *leaf = &h->d->leaves.rows[i];
@@ -132,7 +143,8 @@ static pith_status find_same(share *h, const pith_array *const *arrays, void *st
             pithp_content_digest(h->s, arrays[i], staging, &leaf->digest);
         if (rc != PITH_OK)
             return rc;
-        if (!pithp_digest_equal(leaf->digest, other->digest))
+        if (!pithp_digest_equal(leaf->digest, other->digest) ||
+            !lies_there_whole(h, other))
             continue;
         h->found[i] = number;
         h->used[other->sidecar] += other->end - other->begin;
@@ -237,15 +249,18 @@ pith_status pithp_share(pith_scope *s,
                         pithp_document *d,
                         const pith_array *const *arrays,
                         const pithp_place *series,
+                        bool check,
                         void *staging) {
     pithp_document base;
     bool there;
     pithp_document_begin(&base, s->runtime);
     pith_status rc = read_base(s, series, &base, &there);
     if (rc == PITH_OK && there) {
-        share h = {.s = s, .d = d, .base = &base};
+        share h = {
+            .s = s, .d = d, .base = &base, .folder = series->folder, .check = check};
         for (int64_t i = 0; i < base.sidecars.count; i++)
-            h.usable[i] = pithp_sidecar_is_there(series->folder, &base.sidecars.rows[i]);
+            h.usable[i] = pithp_sidecar_is_sound(s->runtime, series->folder,
+                                                 &base.sidecars.rows[i], NULL);
         rc = share_with(&h, arrays, staging);
     }
     pithp_document_end(&base);

@@ -258,6 +258,62 @@ Test(incremental, shares_nothing_that_is_damaged_to_see) {
     end();
 }
 
+Test(incremental, shares_no_file_whose_header_is_damaged) {
+    begin();
+    int values[LEAVES] = {0};
+    const void *tree = make_list(s, N, values);
+    pt_ok(s, save(tree, 5));
+    char sidecar[300];
+    strcpy(sidecar, ct_find(".safetensors"));
+    ct_file f = ct_read(sidecar);
+    f.bytes[20] ^= 1;
+    ct_write(sidecar, f.bytes, f.n);
+    free(f.bytes);
+    pt_ok(s, save(tree, 5));
+    pt_ok(s, holds("a.000002.json", values)); /* written anew, in the same name */
+    pt_ok(s, holds("a.000001.json", values));
+    end();
+}
+
+Test(incremental, checks_what_it_shares_where_that_is_asked_for) {
+    begin();
+    for (int level = 0; level < 2; level++) {
+        const pith_save_options plain = {.keep = 9,
+                                         .incremental = true,
+                                         .compress = level},
+                                checked = {.keep = 9,
+                                           .incremental = true,
+                                           .compress = level,
+                                           .check_shared = true};
+        const char *names[] = {"a.json", "b.json"},
+                   *third[] = {"a.000003.json", "b.000003.json"};
+        int values[LEAVES] = {0};
+        for (int i = 0; i < LEAVES; i++)
+            values[i] = i + 100 * level;
+        const void *tree = make_list(s, N, values);
+        pt_ok(s, pith_save(s, tree, names[level], &plain));
+        const pith_checkpoint *c =
+            pith_checkpoint_open(s, level ? "b.000001.json" : "a.000001.json");
+        pith_checkpoint_sidecar own;
+        cr_assert(pith_checkpoint_get_sidecar(c, 0, &own));
+        ct_file f = ct_read(own.file);
+        f.bytes[f.n - 1] ^= 1;
+        ct_write(own.file, f.bytes, f.n);
+        pt_ok(s, pith_save(s, tree, names[level], &plain)); /* does not look */
+        pt_fails(PITH_E_FORMAT, s,
+                 pith_load_as(s, NULL, level ? "b.000002.json" : "a.000002.json", NULL));
+        pt_ok(s, pith_save(s, tree, names[level], &checked));
+        pt_ok(s, holds(third[level], values));
+        cr_assert(about(third[level]).sidecar_count == 2, "eleven leaves are shared");
+        free(f.bytes);
+    }
+    pt_fails(PITH_E_ARG, s,
+             pith_save(s, pith_f64(s, 1), "b.json",
+                       &(pith_save_options){.keep = 1, .check_shared = true}));
+    pt_says("check_shared is for an incremental series");
+    end();
+}
+
 Test(incremental, is_older_when_its_newest_member_is_damaged) {
     begin();
     int values[LEAVES] = {0}, before[LEAVES];

@@ -182,3 +182,66 @@ Test(pith_claims, takes_from_hdf5_what_it_has_types_for) {
     cr_assert(strstr(output, "['x']  f64[2]") && !strstr(output, "far"), "%s", output);
     end();
 }
+
+/* ---- Targets ---- */
+
+Test(pith_claims, replaces_files_alone) {
+    begin();
+    pt_ok(s, pith_save(s, pith_arange(s, PITH_F64, 100000), "a.json", NULL));
+    cr_assert(mkdir("folder", 0700) == 0);
+    static const char *const names[] = {"json", "npz", "safetensors", "h5"};
+    for (int i = 0; i < 4; i++) {
+        char fifo[64], link[64], file[64], dangling[64], line[256];
+        struct stat st;
+        if (i && !supported(names[i]))
+            continue;
+        snprintf(fifo, sizeof fifo, "fifo.%s", names[i]);
+        snprintf(link, sizeof link, "link.%s", names[i]);
+        snprintf(file, sizeof file, "folder/file.%s", names[i]);
+        snprintf(dangling, sizeof dangling, "dangling.%s", names[i]);
+        cr_assert(mkfifo(fifo, 0600) == 0 && symlink(file, link) == 0 &&
+                  symlink("nowhere/x", dangling) == 0);
+        snprintf(line, sizeof line, "convert a.json %s", fifo);
+        expect(2, line, "it is no regular file");
+        cr_assert(stat(fifo, &st) == 0 && S_ISFIFO(st.st_mode));
+        snprintf(line, sizeof line, "convert %s x.json", fifo);
+        expect(2, line, "it is no regular file");
+        snprintf(line, sizeof line, "convert a.json %s", dangling);
+        expect(2, line, "No such file or directory");
+        snprintf(line, sizeof line, "convert a.json %s", file);
+        expect(0, line, "");
+        cr_assert(chmod(file, 0640) == 0);
+        snprintf(line, sizeof line, "convert a.json %s", link);
+        expect(0, line, "");
+        cr_assert(lstat(link, &st) == 0 && S_ISLNK(st.st_mode));
+        cr_assert(stat(file, &st) == 0 && (st.st_mode & 07777) == 0640);
+        snprintf(line, sizeof line, "convert %s back.json", link);
+        expect(0, line, "");
+        expect(0, "diff a.json back.json", "");
+        cr_assert(unlink(file) == 0);
+    }
+    cr_assert(rmdir("folder") == 0);
+    end();
+}
+
+Test(pith_claims, survives_a_limit_of_file_sizes) {
+    begin();
+    pt_ok(s, pith_save(s, pith_arange(s, PITH_F64, 100000), "a.json", NULL));
+    static const char *const names[] = {"json", "npz", "safetensors", "h5"};
+    for (int i = 0; i < 4; i++) {
+        char line[512];
+        if (i && !supported(names[i]))
+            continue;
+        snprintf(line, sizeof line, "ulimit -f 100; '%s' convert a.json x.%s 2>said",
+                 PITH_COMMAND, names[i]);
+        const int status = system(line);
+        cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 2, "%s: %d", names[i],
+                  status);
+        const ct_file said = ct_read("said");
+        cr_assert(said.n > 20 && memcmp(said.bytes, "pith convert: ", 14) == 0);
+        free(said.bytes);
+        snprintf(line, sizeof line, "test -z \"$(ls -A | grep -E 'tmp|^x')\"");
+        cr_assert(system(line) == 0, "something is left of x.%s", names[i]);
+    }
+    end();
+}

@@ -71,8 +71,8 @@ bool item_pieces(const bundle *b, const bundle_item *it, piece_sink *sink, void 
 typedef struct format {
     const char *const *extensions; /* NULL at the end */
     const char *needs;             /* the library that this build lacks; NULL: nothing */
-    bool isolated; /* its library cannot be trusted with hostile files: read it in a
-                      process of its own */
+    bool isolated; /* its library cannot be trusted with hostile files or failing
+                      writes: use it in a process of its own */
     char *(*name_of)(const bundle *b, int64_t node); /* what it calls a leaf; owned */
     bool (*read)(bundle *b, const char *path);       /* false: the scope has the reason */
     /* Write a file that is not there yet; without fsync. */

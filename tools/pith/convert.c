@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -48,7 +49,7 @@ static bool known(const char *path, kind k, const format *f, bool writes) {
     return false;
 }
 
-/* ---- Writing: under another name, until it is whole and on the disk ---- */
+/* ---- Writing ---- */
 
 static bool sync_path(pith_scope *s, const char *path, int flags) {
     const int file = open(path, O_RDONLY | O_CLOEXEC | flags);
@@ -60,7 +61,28 @@ static bool sync_path(pith_scope *s, const char *path, int flags) {
     return good;
 }
 
-static bool write_foreign(bundle *b, const format *f, const char *path) {
+/* Where a file goes that is written to a path: links are followed, and what is no file is
+ * left alone, as it is by pith_save. *mode: permissions that it has there, 0: none. NULL:
+ * the scope has the reason. */
+static char *target_of(pith_scope *s, const char *path, mode_t *mode) {
+    struct stat st;
+    *mode = 0;
+    if (lstat(path, &st) != 0 && errno == ENOENT)
+        return text_of("%s", path);
+    char *real = realpath(path, NULL);
+    if (!real || stat(real, &st) != 0)
+        fail_io(s, path, "write");
+    else if (!S_ISREG(st.st_mode))
+        pith_fail(s, PITH_E_IO, NULL, "cannot write \"%s\": it is no regular file", path);
+    else
+        *mode = st.st_mode & 07777;
+    char *target = pith_failed(s) ? NULL : text_of("%s", real);
+    free(real);
+    return target;
+}
+
+/* Under another name, until it is whole and on the disk. */
+static bool write_at(bundle *b, const format *f, const char *path, mode_t mode) {
     const char *slash = strrchr(path, '/');
     const int folder_length = slash ? (int)(slash - path) + 1 : 0;
     char *temporary =
@@ -69,11 +91,12 @@ static bool write_foreign(bundle *b, const format *f, const char *path) {
     bool good = access(folder, W_OK) == 0;
     if (!good)
         fail_io(b->s, path, "write");
-    bundle_rename(b, f->name_of);
     unlink(temporary); /* of a process of that number that died */
-    good = good && f->write(b, temporary) && sync_path(b->s, temporary, 0);
-    if (good && rename(temporary, path) != 0) {
-        fail_io(b->s, path, "write");
+    good = good && f->write(b, temporary);
+    if (good && ((mode && chmod(temporary, mode) != 0) ||
+                 !sync_path(b->s, temporary, 0) || rename(temporary, path) != 0)) {
+        if (!pith_failed(b->s))
+            fail_io(b->s, path, "write");
         good = false;
     }
     if (!good)
@@ -81,6 +104,17 @@ static bool write_foreign(bundle *b, const format *f, const char *path) {
     good = good && sync_path(b->s, folder, O_DIRECTORY);
     free(folder);
     free(temporary);
+    return good;
+}
+
+static bool write_foreign(bundle *b, const format *f, const char *path) {
+    mode_t mode;
+    char *target = target_of(b->s, path, &mode);
+    if (!target)
+        return false;
+    bundle_rename(b, f->name_of);
+    const bool good = write_at(b, f, target, mode);
+    free(target);
     return good;
 }
 
@@ -106,9 +140,9 @@ static int convert(pith_scope *s, const command *c) {
     return good ? SAME : damaged ? DIFFERENT : TROUBLE;
 }
 
-/* In a process of its own, so that a library that dies of a file is an error like others.
- */
-static int convert_apart(pith_scope *s, const command *c) {
+/* In a process of its own, so that a library that dies of a file, or when it is to end
+ * after a write that failed, is an error like others. */
+static int convert_apart(pith_scope *s, const command *c, bool reads) {
     fflush(stdout);
     const pid_t child = fork();
     int status = 0;
@@ -124,9 +158,10 @@ static int convert_apart(pith_scope *s, const command *c) {
         continue;
     if (WIFEXITED(status))
         return WEXITSTATUS(status);
-    complain("convert", "\"%s\": the library that reads it died of it (%s)", c->words[0],
+    complain("convert", "\"%s\": the library that %s it died of it (%s)",
+             c->words[reads ? 0 : 1], reads ? "reads" : "writes",
              strsignal(WTERMSIG(status)));
-    return DIFFERENT;
+    return reads ? DIFFERENT : TROUBLE;
 }
 
 static int run(pith_scope *s, const command *c) {
@@ -136,7 +171,8 @@ static int run(pith_scope *s, const command *c) {
         return TROUBLE;
     if (given(c, "--sidecar") && to != CHECKPOINT)
         return complain("convert", "--sidecar is for checkpoints, .json"), TROUBLE;
-    return source && source->isolated ? convert_apart(s, c) : convert(s, c);
+    const bool reads = source && source->isolated, writes = target && target->isolated;
+    return reads || writes ? convert_apart(s, c, reads) : convert(s, c);
 }
 
 static const option options[] = {

@@ -244,8 +244,11 @@ static bool read_open(reading *r) {
     uint64_t length;
     if (fstat(r->file, &st) != 0)
         return fail_io(r->b->s, r->path, "read"), false;
-    if (!S_ISREG(st.st_mode))
-        return refuse(r, "it is no regular file");
+    if (!S_ISREG(st.st_mode)) {
+        pith_fail(r->b->s, PITH_E_IO, NULL, "cannot open \"%s\": it is no regular file",
+                  r->path);
+        return false;
+    }
     const size_t bytes = (size_t)st.st_size;
     if (bytes < 8)
         return refuse(r, "it is too short");

@@ -4,6 +4,7 @@
 #include "tool.h"
 
 #include <locale.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -125,6 +126,7 @@ static int choose(char **arguments) {
 
 int main(int argc, char **argv) {
     keep_arguments(argc, argv);
+    signal(SIGXFSZ, SIG_IGN); /* a file that grows too long is an error like others */
     setlocale(LC_CTYPE, "");
     int code = choose(argv + 1);
     if (fflush(stdout) != 0 || ferror(stdout)) {
