@@ -36,9 +36,9 @@ typedef struct pith_save_options {
      * that one, and is not written again. Members then share files, so that damage to one
      * file may strike several of them; without it they have nothing in common. */
     bool incremental PITH_DEFAULT;
-    /** Of an incremental series: what is to stay in the files of the newest member is read
-     * there and held against its checksum first; a leaf that is damaged is written again.
-     * Without it those files are known by their sizes and headers alone. */
+    /** Of an incremental series: what is to stay in the files of the newest member is
+     * read there and held against its checksum first; a leaf that is damaged is written
+     * again. Without it those files are known by their sizes and headers alone. */
     bool check_shared PITH_DEFAULT;
     /** Leaves of the sidecar are compressed by zstd at this level, 1 (fast) to 19, where
      * that pays: those whose field says nothing else (.compress). 0: those alone whose
