@@ -305,6 +305,8 @@ static const void *set(pith_scope *s,
                ? pithp_lens_edits_apply(&e, root)
                : NULL;
     pithp_lens_edits_end(&e);
+    if (made && lens->type && pithp_lens_check_type(s, made, lens->type) != PITH_OK)
+        return NULL; /* the root itself was set */
     return made;
 }
 

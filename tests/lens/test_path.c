@@ -205,6 +205,11 @@ Test(lens_path, sets_what_is_optional_to_nothing) {
     cr_assert_str_eq(pt_error.path, ".sim.atoms");
     pt_says("expected Atoms, got NULL");
     pt_fails(PITH_E_ARG, s, pith_lens_set(s, pith_lens_identity(), w, NULL));
+    /* The root of a lens of a type stays of that type. */
+    const pith_lens *whole = pith_lens_path(s, World_pith_type(), "");
+    pt_fails(PITH_E_TYPE, s, pith_lens_set(s, whole, w, (const void *)w->sim));
+    pt_says("expected World, got Sim");
+    pt_ok(s, pith_lens_set(s, whole, w, with) == with);
     pith_scope_close(s);
     pt_close(rt);
 }
