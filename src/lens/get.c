@@ -194,14 +194,15 @@ static inline const void *look_straight(const pithp_lens_part *path, const void 
 
 const void *pith_lens_get(pith_scope *s, const pith_lens *lens, const void *root) {
     static const char function[] = "pith_lens_get";
-    if (PITHP_UNLIKELY(!pithp_enter(s)) ||
-        PITHP_UNLIKELY(pithp_lens_check(s, lens, function, "lens") != PITH_OK) ||
-        PITHP_UNLIKELY(pithp_lens_check_root(s, lens, root, function) != PITH_OK))
+    if (PITHP_UNLIKELY(!pithp_enter(s)))
         return NULL;
-    if (PITHP_LIKELY(lens->direct)) {
+    if (PITHP_LIKELY(pithp_lens_is_direct(s, lens, root))) {
         const void *found = look_straight(lens->parts, root);
         if (PITHP_LIKELY(found != NULL))
             return found;
     }
+    if (pithp_lens_check(s, lens, function, "lens") != PITH_OK ||
+        pithp_lens_check_root(s, lens, root, function) != PITH_OK)
+        return NULL;
     return pithp_lens_look(s, lens->parts, lens->part_count, root);
 }

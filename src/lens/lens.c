@@ -6,7 +6,7 @@
 #include <string.h>
 
 static const void *keep_lens(pith_scope *outer, const void *object);
-static const pithp_class lens_class = {"a lens", keep_lens};
+const pithp_class pithp_lens_class = {"a lens", keep_lens};
 
 /* What stands for lenses of the process that there is no memory for. */
 static const struct pith_lens no_memory = {
@@ -157,8 +157,9 @@ const pith_lens *pithp_lens_finish(pithp_lens_draft *d) {
         d->s ? pithp_slab_make(d->s, bytes) : (pithp_header *)pithp_permanent(bytes);
     if (!h)
         return NULL;
-    *h = (pithp_header){
-        .magic = PITHP_OBJECT_MAGIC, .kind = PITHP_KIND_CLASS, .shape = &lens_class};
+    *h = (pithp_header){.magic = PITHP_OBJECT_MAGIC,
+                        .kind = PITHP_KIND_CLASS,
+                        .shape = &pithp_lens_class};
     return memcpy(h + 1, &d->lens, sizeof d->lens);
 }
 
@@ -213,7 +214,7 @@ pith_status pithp_lens_check(pith_scope *s,
                           function, name, lens ? "a pointer that is " : "",
                           pithp_pointer_text(verdict));
     if (block && (pithp_header_of(lens)->kind != PITHP_KIND_CLASS ||
-                  pithp_header_of(lens)->shape != &lens_class))
+                  pithp_header_of(lens)->shape != &pithp_lens_class))
         return pithp_fail(s, PITH_E_ARG, NULL,
                           "%s: %s: expected a lens, got another object", function, name);
     if (block && block->runtime && block->runtime != s->runtime)

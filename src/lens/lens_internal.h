@@ -135,6 +135,23 @@ pith_status pithp_lens_check(pith_scope *s,
                              const pith_lens *lens,
                              const char *function,
                              const char *name);
+extern const pithp_class pithp_lens_class;
+/* Whether a call is of a good direct lens and a record of its type, which needs no more
+ * checks. */
+static inline bool
+pithp_lens_is_direct(const pith_scope *s, const pith_lens *lens, const void *root) {
+    pithp_block *block = NULL;
+    if (PITHP_UNLIKELY(pithp_pointer_check(lens, &block) != PITHP_POINTER_OK ||
+                       pithp_header_of(lens)->shape != &pithp_lens_class ||
+                       (block->runtime && block->runtime != s->runtime) || !lens->direct))
+        return false;
+    if (PITHP_UNLIKELY(pithp_pointer_check(root, &block) != PITHP_POINTER_OK ||
+                       block->runtime != s->runtime))
+        return false;
+    const pithp_header *h = pithp_header_of(root);
+    return h->kind == PITHP_KIND_RECORD && !(h->flags & PITHP_FLAG_NIL) &&
+           ((const pithp_shape *)h->shape)->type == lens->type;
+}
 /* Root and lens of a call: a tree, of the type of the lens. */
 pith_status pithp_lens_check_root(pith_scope *s,
                                   const pith_lens *lens,

@@ -314,8 +314,9 @@ static const void *set(pith_scope *s,
 static bool
 enter(pith_scope *s, const char *function, const pith_lens *lens, const void *root) {
     return PITHP_LIKELY(pithp_enter(s)) &&
-           PITHP_LIKELY(pithp_lens_check(s, lens, function, "lens") == PITH_OK) &&
-           PITHP_LIKELY(pithp_lens_check_root(s, lens, root, function) == PITH_OK);
+           (PITHP_LIKELY(pithp_lens_is_direct(s, lens, root)) ||
+            (pithp_lens_check(s, lens, function, "lens") == PITH_OK &&
+             pithp_lens_check_root(s, lens, root, function) == PITH_OK));
 }
 
 const void *pith_lens_set_with(pith_scope *s,

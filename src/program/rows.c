@@ -11,10 +11,22 @@
 
 enum { ROWS_GRAIN = 16384 };
 
-/* What resolving needs to know of a leaf. */
-static pithp_index_args indexing(const pithp_cuda_rows_args *a, const pithp_row_leaf *p) {
+/* Where the indices lead in leaves of one extent: those that follow one another mostly
+ * have that of the one before. */
+typedef struct offsets {
+    int64_t extent; /* 0: of none yet */
+    int32_t mode;
+    int64_t where[PITHP_ROWS_MOST]; /* rows; -1: out of range */
+} offsets;
+
+static void resolve(pithp_isa isa,
+                    const pithp_cuda_rows_args *a,
+                    const pithp_row_leaf *p,
+                    offsets *o) {
     const pith_dtype dtype = (pith_dtype)a->index_dtype;
-    pithp_index_args x;
+    if (o->extent == p->extent && o->mode == p->mode)
+        return;
+    pithp_index_args x; /* what resolving reads of it */
     x.report = NULL;
     x.index_dtype = dtype;
     x.index_size = (int32_t)pith_dtype_size(dtype);
@@ -24,7 +36,9 @@ static pithp_index_args indexing(const pithp_cuda_rows_args *a, const pithp_row_
                                  .mode = (pithp_index_mode)p->mode,
                                  .no_negative = a->no_negative,
                                  .unsigned64 = dtype == PITH_U64};
-    return x;
+    pithp_index_resolve(isa, &x, 0, a->positions, o->where);
+    o->extent = p->extent;
+    o->mode = p->mode;
 }
 
 /* n elements, as many copies of the fill. */
@@ -34,47 +48,33 @@ static void fill_row(char *to, const pithp_row_leaf *p, int64_t n) {
 }
 
 /* Elements begin..end of what is taken. */
-static void take_elements(pithp_isa isa,
-                          const pithp_cuda_rows_args *a,
+static void take_elements(const pithp_cuda_rows_args *a,
                           const pithp_row_leaf *p,
+                          const int64_t *where,
                           int64_t begin,
                           int64_t end) {
-    const pithp_index_args x = indexing(a, p);
-    int64_t where[PITHP_INDEX_BLOCK], known = 0, first = 0; /* of positions */
-    for (int64_t i = begin; i < end;) {
-        const int64_t row = i / p->inner, column = i % p->inner;
-        const int64_t k = row % a->positions, left = p->inner - column;
-        const int64_t n = left < end - i ? left : end - i;
-        if (k < first || k >= first + known) {
-            first = k;
-            known = a->positions - k < PITHP_INDEX_BLOCK ? a->positions - k
-                                                         : PITHP_INDEX_BLOCK;
-            pithp_index_resolve(isa, &x, first, known, where);
-        }
-        const int64_t at = where[k - first];
+    int64_t row = begin / p->inner, column = begin % p->inner;
+    for (int64_t i = begin; i < end; row++, column = 0) {
+        const int64_t left = p->inner - column, n = left < end - i ? left : end - i;
+        const int64_t at = where[row % a->positions];
+        const int64_t from = (row / a->positions * p->extent + at) * p->inner + column;
         if (at < 0)
             fill_row(p->to + i * p->size, p, n);
         else
-            memcpy(p->to + i * p->size,
-                   p->from + ((row / a->positions * p->extent + at) * p->inner + column) *
-                                 p->size,
-                   (size_t)(n * p->size));
+            memcpy(p->to + i * p->size, p->from + from * p->size, (size_t)(n * p->size));
         i += n;
     }
 }
 
 /* Elements begin..end of what rows are set in. */
-static void set_elements(pithp_isa isa,
-                         const pithp_cuda_rows_args *a,
+static void set_elements(const pithp_cuda_rows_args *a,
                          const pithp_row_leaf *p,
+                         const int64_t *where,
                          int64_t begin,
                          int64_t end) {
-    const pithp_index_args x = indexing(a, p);
     const int64_t plane = p->extent * p->inner;
-    int64_t where[PITHP_INDEX_BLOCK];
     memcpy(p->to + begin * p->size, p->from + begin * p->size,
            (size_t)((end - begin) * p->size));
-    pithp_index_resolve(isa, &x, 0, a->positions, where);
     for (int64_t outer = begin / plane; outer * plane < end; outer++)
         for (int64_t k = 0; k < a->positions; k++) {
             const int64_t row = outer * plane + where[k] * p->inner;
@@ -90,13 +90,17 @@ static void set_elements(pithp_isa isa,
 
 static inline void rows(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
     const pithp_cuda_rows_args *a = args;
+    offsets o;
+    o.extent = 0;
     while (begin < end) {
         const int64_t part = begin >> a->shift, first = part << a->shift;
         const pithp_row_leaf *p = &a->list[part];
         const int64_t last = end - first < p->count ? end - first : p->count;
-        if (begin - first < last)
+        if (begin - first < last) {
+            resolve(isa, a, p, &o);
             (p->updates ? set_elements : take_elements)(
-                isa, a, p, p->begin + (begin - first), p->begin + last);
+                a, p, o.where, p->begin + (begin - first), p->begin + last);
+        }
         begin = first + ((int64_t)1 << a->shift);
     }
 }

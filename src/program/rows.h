@@ -5,8 +5,7 @@
 #include "program/cuda/args.h"
 #include "program/rules.h"
 
-/* More positions than these are not set this way: every element of a result looks at each
- * of them. */
+/* How many positions there may be: every element of what is set looks at each of them. */
 enum { PITHP_ROWS_MOST = 64 };
 
 typedef struct pithp_row_set {

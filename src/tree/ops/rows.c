@@ -30,6 +30,9 @@ typedef struct rowing {
     /* What the leaf before came to: leaves of one spec follow one another. */
     const pith_spec *spec, *taken; /* its own, and that of rows of it */
     int axis;
+    pithp_index_params params; /* of the dtype and mode of the leaf before */
+    pith_dtype params_dtype;
+    pith_index_mode params_mode;
 } rowing;
 
 /* ---- Options ---- */
@@ -113,12 +116,21 @@ static bool plan_spec(rowing *r, const pith_spec *spec, int axis) {
     return r->taken;
 }
 
+static bool plan_params(rowing *r, pith_dtype dtype, const pith_scatter_options *o) {
+    const pith_take_options take = {.mode = o->mode, .fill = r->fill};
+    const bool known =
+        r->takes ? pithp_take_params(r->s, r->function, dtype, &take, &r->params)
+                 : pithp_scatter_params(r->s, r->function, o, &r->params);
+    r->params_dtype = known ? dtype : PITH_DTYPE_NONE;
+    r->params_mode = o->mode;
+    return known;
+}
+
 /* Add a leaf to those that are done together; false: it is not one of them, or an error
  * is set. */
 static bool join(rowing *r, int64_t i, const pith_scatter_options *o) {
     const pith_array *leaf = r->leaves[i], *update = r->takes ? NULL : update_of(r, i);
     const pith_spec *spec = pithp_array_spec(leaf);
-    pithp_index_params params;
     if (PITHP_UNLIKELY(spec != r->spec) && !plan_spec(r, spec, o->axis))
         return false;
     const pith_spec *result = r->takes ? r->taken : spec;
@@ -128,20 +140,19 @@ static bool join(rowing *r, int64_t i, const pith_scatter_options *o) {
         (update && (pithp_array_spec(update) != r->taken ||
                     pithp_array_check(r->s, update, r->function, "rows") != PITH_OK)))
         return false;
-    const pith_take_options take = {.mode = o->mode, .fill = r->fill};
-    if (r->takes ? !pithp_take_params(r->s, r->function, spec->dtype, &take, &params)
-                 : !pithp_scatter_params(r->s, r->function, o, &params))
+    if ((r->params_dtype != spec->dtype || r->params_mode != o->mode) &&
+        !plan_params(r, spec->dtype, o))
         return false;
     pithp_row_leaf *p = pithp_rows_add(&r->rows, result->count);
     p->from = leaf->data;
     p->updates = update ? update->data : NULL;
-    p->fill = params.fill;
+    p->fill = r->params.fill;
     p->extent = spec->shape[r->axis];
     p->inner = 1;
     for (int d = r->axis + 1; d < spec->rank; d++)
         p->inner *= spec->shape[d];
     p->size = (int32_t)pith_dtype_size(spec->dtype);
-    p->mode = (int32_t)params.mode;
+    p->mode = (int32_t)r->params.mode;
     const int64_t k = r->rows.count - 1;
     r->which[k] = i;
     r->specs[k] = result;
