@@ -22,6 +22,9 @@ typedef struct pith_open_options {
         PITH_DEFAULT;               /**< host memory; NULL: the C library's; copied */
     pith_log_hook log PITH_DEFAULT; /**< messages that no call can return; NULL: none */
     void *log_closure PITH_DEFAULT;
+    /** Failed checks of level always (capacities, mode error, checks in kernels) that
+     * nobody collects are no errors: results may be wrong without a word, as in kUPS. */
+    bool silent_checks PITH_DEFAULT;
 } pith_open_options;
 
 /**

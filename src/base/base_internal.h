@@ -248,6 +248,9 @@ void pithp_error_set(pithp_error *e,
                      const char *site,
                      const char *format,
                      ...) PITH_FORMAT(5, 6);
+/* The error of another scope, if it has one, becomes that of `to`, unless that has one.
+ */
+void pithp_error_move(pith_scope *to, pith_scope *from);
 /* Put a path segment in front of the path of the scope's error, as upper levels see more.
  */
 void pithp_error_prefix(pith_scope *s, const char *segment);
@@ -273,6 +276,7 @@ struct pith_runtime {
     pith_scope *scopes;  /* roots, linked by next_sibling */
     pith_log_hook log_hook;
     void *log_closure;
+    bool silent_checks; /* checks of level always are seen by collectors alone */
     _Atomic(struct pithp_spec_table *) specs;
     _Atomic(const pithp_room_hooks *) hooks[PITHP_ROOM_COUNT];
     void *room[PITHP_ROOM_COUNT];
@@ -314,7 +318,10 @@ struct pith_scope {
     struct pithp_hold_chunk *holds;
     pithp_hold *free_holds; /* given back early; linked by `thing` */
     void *room[PITHP_ROOM_COUNT];
-    const char *site; /* of the call being made */
+    struct pithp_collector *collector; /* of the checks made here and in children, see
+                                          gpu/collect.h; NULL: none */
+    uint8_t check_level;               /* the least level that counts; of children too */
+    const char *site;                  /* of the call being made */
     int site_depth;
     const char
         *sites[PITHP_SITE_DEPTH]; /* of calls whose arguments are being evaluated */

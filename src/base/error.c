@@ -116,6 +116,17 @@ pith_status pithp_fail_at(pith_scope *s,
     return code;
 }
 
+void pithp_error_move(pith_scope *to, pith_scope *from) {
+    if (to == from || from->error.code == PITH_OK)
+        return;
+    if (to->error.code == PITH_OK) {
+        to->error = from->error;
+        to->error_read = false;
+    }
+    if (!from->broken)
+        from->error.code = PITH_OK;
+}
+
 pith_status pithp_fail_memory(pith_scope *s, size_t bytes) {
     return pithp_fail(s, PITH_E_MEMORY, NULL, "out of memory: %zu bytes of host memory",
                       bytes);

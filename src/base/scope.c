@@ -168,6 +168,8 @@ pith_scope *pith_scope_open_in(pith_scope *parent) {
     s->broken = parent->broken;
     s->error_read = true;
     s->site = parent->site;
+    s->collector = parent->collector;
+    s->check_level = parent->check_level;
     tell_rooms_opened(s);
     return s;
 }

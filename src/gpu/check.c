@@ -1,18 +1,21 @@
-/* Checks inside kernels: a launch that may fail gets a slot in device memory; slots are
- * examined when somebody waits for their stream. What failed first, in the order of
- * launches, becomes the error of the scope that launched it. */
+/* Checks that nobody collects: a launch that may fail, or a predicate that is to hold,
+ * gets a report in device memory; reports are examined when somebody waits for their
+ * stream. What failed first, in the order of the program, becomes the error of the scope
+ * that made it. */
+#include "gpu/collect.h"
 #include "gpu/device.h"
-#include "gpu/gpu_internal.h"
 
 #include <string.h>
 
 enum { SLOTS = 64, MOST_BLOCKS = 64 };
 
 typedef struct {
-    pith_scope *scope;
+    pith_scope *scope; /* NULL: nobody is told */
     pithp_check_describe describe;
     const void *subject;
     const char *site;
+    void (*release)(const void *subject); /* NULL: of a launch */
+    pithp_predicate predicate;            /* width 0: the report is written already */
 } entry;
 
 typedef struct block {
@@ -27,6 +30,7 @@ typedef struct block {
 struct pithp_checks {
     block *first, *current; /* blocks after current are free */
     int blocks;
+    pithp_evaluate evaluate; /* of predicates that wait; NULL: there are none */
 };
 
 bool pithp_checks_pending(const pithp_stream *st) {
@@ -92,9 +96,37 @@ static bool last_passed(const pithp_stream *st) {
     return b->used && b->reports[b->used - 1].first == 0;
 }
 
+static const char launch_tag[] = "check of a launch"; /* the shape of its slot */
+
+/* The same for the last slot of a collector. */
+static pithp_check_slot *passed_slot(const pith_scope *s, const pithp_collector *c) {
+    if (!pithp_scope_device(s)->immediate || c->count == 0)
+        return NULL;
+    pithp_check_slot *last = c->slots[c->count - 1];
+    const bool again = last->width == 0 && last->made_for == c && last->seen.first == 0;
+    return again ? last : NULL;
+}
+
+static pith_report *collect_launch(pith_scope *s,
+                                   pithp_collector *c,
+                                   pithp_check_describe describe,
+                                   const void *subject) {
+    pithp_check_slot *slot = passed_slot(s, c);
+    const bool again = slot != NULL;
+    if (!again && !(slot = pithp_check_slot_make(s, c, launch_tag, sizeof *slot)))
+        return NULL;
+    slot->describe = describe;
+    slot->subject = subject;
+    slot->site = s->site;
+    return again || pithp_check_slot_collect(s, c, slot) == PITH_OK ? slot->report : NULL;
+}
+
 pith_report *
 pithp_check_make(pith_scope *s, pithp_check_describe describe, const void *subject) {
     pithp_stream *st = pithp_scope_stream(s);
+    pithp_collector *c = pithp_collector_of(s);
+    if (c)
+        return collect_launch(s, c, describe, subject);
     block *b = NULL;
     if (last_passed(st)) {
         b = st->checks->current;
@@ -104,13 +136,37 @@ pithp_check_make(pith_scope *s, pithp_check_describe describe, const void *subje
             return NULL;
         b->used++;
     }
-    b->entries[b->used - 1] =
-        (entry){.scope = s, .describe = describe, .subject = subject, .site = s->site};
+    b->entries[b->used - 1] = (entry){.scope = s->runtime->silent_checks ? NULL : s,
+                                      .describe = describe,
+                                      .subject = subject,
+                                      .site = s->site};
     return &b->reports[b->used - 1];
+}
+
+pith_status pithp_check_pend(pith_scope *s, const pithp_pending *p) {
+    pithp_stream *st = pithp_scope_stream(s);
+    block *b = block_with_room(s, st);
+    if (!b)
+        return s->error.code;
+    b->entries[b->used] = (entry){.scope = s,
+                                  .describe = p->describe,
+                                  .subject = p->subject,
+                                  .site = s->site,
+                                  .release = p->release};
+    if (st->device->immediate) {
+        b->reports[b->used].first = p->first;
+    } else {
+        b->entries[b->used].predicate = p->predicate;
+        st->checks->evaluate = p->evaluate;
+    }
+    b->used++;
+    return PITH_OK;
 }
 
 static void tell(const entry *en, const pith_report *report) {
     pithp_error e;
+    if (!en->scope || en->scope->error.code != PITH_OK)
+        return; /* the first failure stays */
     en->describe(en->subject, report, en->site, &e);
     pithp_fail_at(en->scope, e.code, e.path, en->site, "%s", e.text);
 }
@@ -123,10 +179,12 @@ static pith_status examine_block(pithp_stream *st, block *b, pithp_error *e) {
         return rc;
     bool failed = false;
     for (int i = 0; i < b->used; i++) {
-        if (b->image[i].first == 0)
-            continue;
-        failed = true;
-        tell(&b->entries[i], &b->image[i]);
+        if (b->image[i].first != 0) {
+            failed = true;
+            tell(&b->entries[i], &b->image[i]);
+        }
+        if (b->entries[i].release)
+            b->entries[i].release(b->entries[i].subject);
     }
     b->used = 0;
     if (!failed)
@@ -135,9 +193,31 @@ static pith_status examine_block(pithp_stream *st, block *b, pithp_error *e) {
     return backend->copy_in(st, b->reports, b->image, sizeof b->image, e);
 }
 
+/* Enqueue the evaluation of the predicates that wait, all of a block at once. */
+static pith_status evaluate(pithp_stream *st, pithp_error *e) {
+    struct pithp_checks *all = st->checks;
+    pith_status rc = PITH_OK;
+    for (block *b = all->first; b && b->used && rc == PITH_OK; b = b->next) {
+        pithp_predicate list[SLOTS];
+        int count = 0;
+        for (int i = 0; i < b->used; i++)
+            if (b->entries[i].predicate.width) {
+                list[count] = b->entries[i].predicate;
+                list[count++].report = &b->reports[i];
+            }
+        if (count)
+            rc = all->evaluate(st, list, count, NULL, 0, e);
+    }
+    if (rc == PITH_OK)
+        all->evaluate = NULL;
+    return rc;
+}
+
 pith_status pithp_checks_examine(pithp_stream *st, pithp_error *e) {
     struct pithp_checks *all = st->checks;
     pith_status rc = PITH_OK;
+    if (all && all->evaluate)
+        rc = evaluate(st, e);
     for (block *b = all ? all->first : NULL; b && b->used && rc == PITH_OK; b = b->next)
         rc = examine_block(st, b, e);
     if (all && rc == PITH_OK)
@@ -159,6 +239,9 @@ void pithp_checks_close(pithp_stream *st) {
     while (all->first) {
         block *b = all->first;
         all->first = b->next;
+        for (int i = 0; i < b->used; i++)
+            if (b->entries[i].release)
+                b->entries[i].release(b->entries[i].subject);
         st->device->backend->release(st, b->reports, sizeof b->image);
         pithp_release(st->device->runtime, b, sizeof *b);
     }

@@ -270,10 +270,41 @@ typedef void (*pithp_check_describe)(const void *subject,
                                      pithp_error *e);
 
 /* A report for one launch on the scope's stream: device memory, all zero, raised by
- * kernels (pith_require) and examined at the next synchronising call, where a failure
- * becomes the error of the scope (or of its parent, once it is closed). The subject must
- * live as long as the runtime; the call site of the scope is kept. NULL: error set. */
+ * kernels (pith_require). It goes to the collectors of the scope (gpu/collect.h); without
+ * one it is examined at the next synchronising call, where a failure becomes the error of
+ * the scope (or of its parent, once it is closed). The subject must live as long as the
+ * runtime; the call site of the scope is kept. NULL: error set. */
 pith_report *
 pithp_check_make(pith_scope *s, pithp_check_describe describe, const void *subject);
+
+/* Elements that must all be nonzero. */
+typedef struct pithp_predicate {
+    const void *data; /* in device memory */
+    int64_t count;
+    pith_report *report; /* `first` gets ~index of the first zero */
+    int32_t width;       /* bytes of an element: 1, 2, 4 or 8 */
+    int32_t unused;
+} pithp_predicate;
+
+/* Enqueue the evaluation of predicates; one of width 0 is a report that was written
+ * already. flag, unless NULL: its `first` is raised to ~(base + i) where the i-th fails.
+ */
+typedef pith_status (*pithp_evaluate)(pithp_stream *st,
+                                      const pithp_predicate *list,
+                                      int64_t count,
+                                      pith_report *flag,
+                                      int64_t base,
+                                      pithp_error *e);
+
+/* A predicate that nobody collects; it is told of like a launch. */
+typedef struct pithp_pending {
+    pithp_check_describe describe;
+    const void *subject;
+    void (*release)(const void *subject); /* once it was told of, or never will be */
+    uint64_t first; /* where work runs when it is enqueued: ~index of the first failure */
+    pithp_predicate predicate; /* elsewhere; its data live until the release */
+    pithp_evaluate evaluate;
+} pithp_pending;
+pith_status pithp_check_pend(pith_scope *s, const pithp_pending *pending);
 
 #endif

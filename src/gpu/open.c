@@ -81,6 +81,8 @@ static pith_runtime *create(const pith_open_options *options) {
     pith_runtime *rt = pithp_runtime_create(mistake ? NULL : options->allocator);
     if (options->log)
         pith_set_log_hook(rt, options->log, options->log_closure);
+    if (pithp_runtime_valid(rt) && options->silent_checks)
+        rt->silent_checks = true;
     if (mistake)
         pithp_runtime_fail(rt, PITH_E_ARG, "%s", mistake);
     return rt;

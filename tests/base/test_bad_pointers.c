@@ -68,6 +68,8 @@ typedef struct {
     const pith_lens *pith_lens;
     const void *lenses[8];
     const pith_bound *pith_bound;
+    const pith_result *pith_result;
+    const pith_assertion *pith_assertion;
 } good;
 
 typedef struct {
@@ -93,6 +95,8 @@ typedef struct {
 #define GOOD_getter          get_root
 #define GOOD_setter          set_root
 #define GOOD_modifier        get_root
+#define GOOD_pith_result     g->pith_result
+#define GOOD_pith_assertion  g->pith_assertion
 #pragma GCC diagnostic ignored "-Wformat-security"
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 #include "bad_pointers.inc"
@@ -362,6 +366,13 @@ Test(bad_pointers, are_errors_in_every_exported_function) {
     for (int i = 0; i < 8; i++)
         g.lenses[i] = g.pith_lens;
     g.pith_bound = pith_lens_bind(g.scope, g.pith_lens, g.array);
+    pith_collect_begin(g.scope);
+    pith_check_as(g.scope, g.index,
+                  &(pith_check_options){
+                      .message = "{text}", .args = {{"text", g.array}}, .fix = &doubled});
+    g.pith_result = pith_collect_end(g.scope, NULL);
+    g.pith_assertion = pith_result_get(g.scope, g.pith_result, 0);
+    pt_ok(g.scope, g.pith_assertion);
     signal(SIGSEGV, on_crash);
     signal(SIGBUS, on_crash);
     try_all(&g);

@@ -212,4 +212,24 @@ typedef struct pithp_cuda_threefry_args {
     int64_t key_step; /* 2; 0: one key for all */
 } pithp_cuda_threefry_args;
 
+/* One check of a conjunction: elements that must all be nonzero, or, where width is 0,
+ * what a launch left in its report. */
+typedef struct pithp_cuda_predicate {
+    const void *data;
+    int64_t count;
+    pithp_cuda_report *report;
+    int32_t width; /* bytes of an element: 1, 2, 4 or 8 */
+    int32_t unused;
+} pithp_cuda_predicate;
+
+#define PITHP_CUDA_PREDICATES 120
+
+/* Thread t looks at element t % (1 << shift), and those 1 << shift further on, of check
+ * t >> shift. */
+typedef struct pithp_cuda_conjunction_args {
+    pithp_cuda_report *flag; /* raised to ~(base + i) where check i fails; NULL: none */
+    int64_t base, items, shift;
+    pithp_cuda_predicate list[PITHP_CUDA_PREDICATES];
+} pithp_cuda_conjunction_args;
+
 #endif

@@ -16,6 +16,7 @@
 #include "program/cuda/kernel/index.h"
 #include "program/cuda/kernel/product.h"
 #include "program/cuda/kernel/random.h"
+#include "program/cuda/kernel/check.h"
 /* clang-format on */
 
 #endif

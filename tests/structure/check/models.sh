@@ -9,7 +9,7 @@ tests=$(mktemp)
 trap 'rm -f "$tests"' EXIT
 
 find tests \( -name '*.c' -o -name '*.cc' -o -name '*.cu' \) -exec sed -n \
-    's/^Test(\([A-Za-z0-9_]*\), *\([A-Za-z0-9_]*\).*/\1::\2/p' {} + >"$tests"
+    's/^\(Test\|BOTH\)(\([A-Za-z0-9_]*\), *\([A-Za-z0-9_]*\).*/\2::\3/p' {} + >"$tests"
 find tests -name CMakeLists.txt | while read -r list; do
     room=$(basename "$(dirname "$list")")
     sed -n -e "s/^ *pith_test(\([A-Za-z0-9_]*\).*/$room\/\1/p" \

@@ -1,0 +1,142 @@
+/* Assertions as the rooms above see them: checks with fixes of the library's own, and
+ * what drivers of steps do with collections. */
+#ifndef PITH_ASSERT_INTERNAL_H
+#define PITH_ASSERT_INTERNAL_H
+
+#include "pith/assert.h"
+
+#include "program/check.h"
+#include "tree/tree_internal.h"
+
+/* ---- Fixes ---- */
+
+/* A fix of the library's own. The closure is copied. */
+typedef struct pithp_fix {
+    /* A repaired root in s; NULL or a nil record with the error of s set on failure. */
+    const void *(*call)(pith_scope *s,
+                        const void *root,
+                        const void *args,
+                        const void *closure);
+    const void *closure;
+    size_t closure_bytes;
+    /* Make what the copied closure points at outlive the scope of the assertion, as
+     * pith_keep does. (optional) */
+    pith_status (*keep)(pith_scope *owner, void *closure);
+    /* Append the message in the place of the one that was given; values are copied from
+     * the device on the stream. Of a check that nobody collects the closure is kept in
+     * the root of its scope. (optional) */
+    pith_status (*print)(pithp_stream *st,
+                         const pith_assertion *a,
+                         const void *closure,
+                         pithp_text *t,
+                         pithp_error *e);
+} pithp_fix;
+
+/* As pith_check_as, with such a fix in the place of options->fix; NULL: none. */
+void pithp_check(pith_scope *s,
+                 const pith_array *predicate,
+                 const pith_check_options *options,
+                 const pithp_fix *fix);
+
+/* ---- Roots and their parts ---- */
+
+typedef const void *(*pithp_part_function)(pith_scope *s,
+                                           const void *part,
+                                           void *closure);
+/* How a function on a part becomes one on the whole. */
+typedef struct pithp_rebase {
+    /* The whole in which `function` has been applied to the part. */
+    const void *(*apply)(pith_scope *s,
+                         const void *whole,
+                         const void *closure,
+                         pithp_part_function function,
+                         void *function_closure);
+    const void *closure;              /* as long as the assertions live */
+    const char *path;                 /* of the part in the whole; the same */
+    const struct pithp_rebase *inner; /* set by pithp_collector_rebase */
+} pithp_rebase;
+/* Fixes of the slots of c from `first` on were made for a part: make them fixes of the
+ * whole. Paths get the part's in front. */
+pith_status
+pithp_collector_rebase(pith_scope *s, pithp_collector *c, int64_t first, pithp_rebase r);
+
+/* ---- Assertions ---- */
+
+typedef struct pithp_arg {
+    const char *name;
+    const pith_spec *spec;
+    void *data; /* in device memory */
+    pithp_buffer *buffer;
+} pithp_arg;
+
+struct pith_assertion {
+    pithp_check_slot slot; /* of its own */
+    pithp_check_slot *of;  /* what was checked: its own slot, or that of a launch */
+    const pith_spec *spec; /* of the predicate */
+    pithp_buffer *buffer;
+    const char *message, *path;
+    pith_check_level level;
+    pith_status code;
+    const pith_function *function; /* fix of the user's */
+    pithp_fix fix;                 /* of the library's own; call NULL: none */
+    const void *fix_args;
+    const pithp_rebase *rebase; /* outermost first; NULL: the fix is of the root */
+    int32_t arg_count, info_count;
+    pithp_arg *args;
+    pith_check_info *infos;
+};
+
+extern const char pithp_assertion_tag[]; /* the shape of these objects: its address */
+/* Whether a slot is that of a pith_assertion. */
+static inline bool pithp_slot_is_assertion(const pithp_check_slot *slot) {
+    return pithp_header_of(slot)->shape == pithp_assertion_tag;
+}
+/* An assertion for the check of a launch that failed. NULL: error set. */
+pith_assertion *
+pithp_assertion_of_launch(pith_scope *s, pith_scope *owner, pithp_check_slot *slot);
+static inline bool pithp_assertion_failed(const pith_assertion *a) {
+    return a->of->seen.first != 0;
+}
+/* Sets the error of s unless it is one. */
+bool pithp_assertion_check(pith_scope *s, const pith_assertion *a, const char *function);
+/* Fill e with the error that a known assertion is, its text as it would be were it to
+ * fail. Copies values from the device. */
+void pithp_assertion_describe(pithp_stream *st, const pith_assertion *a, pithp_error *e);
+/* The root with the fix applied. */
+const void *pithp_assertion_fix(pith_scope *s, const pith_assertion *a, const void *root);
+static inline bool pithp_assertion_has_fix(const pith_assertion *a) {
+    return a->function || a->fix.call;
+}
+
+/* ---- Collections that were read ---- */
+
+/* What came of the slots of a collector: all are known. */
+typedef struct pithp_outcome {
+    int64_t count, failed_count;
+    const pith_assertion **all, **failed; /* in order; in memory of the scope */
+} pithp_outcome;
+/* Learn it of the first `count` slots; waits on the stream of s. The lists are owned by
+ * `owner`. */
+pith_status pithp_outcome_read(pith_scope *s,
+                               pith_scope *owner,
+                               pithp_collector *c,
+                               int64_t count,
+                               pithp_outcome *outcome);
+/* A known, failed assertion becomes the error of s. */
+pith_status pithp_assertion_raise(pith_scope *s, const pith_assertion *a);
+/* The fixes of failed ones, each applied to what the one before gave; one without a fix
+ * is raised before any runs. NULL: error set. */
+const void *
+pithp_outcome_repair(pith_scope *s, const pithp_outcome *outcome, const void *root);
+
+/* ---- Messages (format.c) ---- */
+
+/* Whether a message fits its arguments; sets the error. */
+pith_status pithp_message_check(pith_scope *s, const pith_assertion *a);
+/* Append the message with its values, which are copied from the device. */
+pith_status pithp_message_print(pithp_stream *st,
+                                const pith_assertion *a,
+                                pithp_text *t,
+                                pithp_error *e);
+
+#endif

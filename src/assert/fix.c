@@ -1,0 +1,82 @@
+/* Fixes: functions of the root they were made for, also where that is a part of another
+ * root by now. */
+#include "assert/assert_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct {
+    const pith_assertion *assertion;
+    const pithp_rebase *rebase;
+} rest;
+
+/* Public functions take the site of the call that is being made. */
+static const void *
+call_with_site(pith_scope *s, const pith_function *f, int n, const void *const *given) {
+    pith_at(s, s->site);
+    return pith_call(s, f, n, given);
+}
+
+static const void *fix_part(pith_scope *s, const void *part, void *closure) {
+    const rest *r = closure;
+    const pith_assertion *a = r->assertion;
+    const pithp_rebase *rebase = r->rebase;
+    if (rebase)
+        return rebase->apply(s, part, rebase->closure, fix_part,
+                             &(rest){a, rebase->inner});
+    if (a->function)
+        return call_with_site(s, a->function, a->function->arity,
+                              (const void *[]){part, a->fix_args});
+    return a->fix.call(s, part, a->fix_args, a->fix.closure);
+}
+
+const void *
+pithp_assertion_fix(pith_scope *s, const pith_assertion *a, const void *root) {
+    const void *fixed = fix_part(s, root, &(rest){a, a->rebase});
+    if (!pith_failed(s))
+        return fixed;
+    pithp_error_context(s, "the fix of the check at %s",
+                        a->slot.site ? a->slot.site : "an unknown line");
+    return NULL;
+}
+
+const void *
+pithp_outcome_repair(pith_scope *s, const pithp_outcome *outcome, const void *root) {
+    for (int64_t i = 0; i < outcome->failed_count; i++)
+        if (!pithp_assertion_has_fix(outcome->failed[i])) {
+            pithp_assertion_raise(s, outcome->failed[i]);
+            return NULL;
+        }
+    for (int64_t i = 0; i < outcome->failed_count && root; i++)
+        root = pithp_assertion_fix(s, outcome->failed[i], root);
+    return root;
+}
+
+/* ---- Parts of other roots ---- */
+
+static pith_status
+rebase_one(pith_scope *s, pith_scope *owner, pith_assertion *a, const pithp_rebase *r) {
+    const size_t before = r->path ? strlen(r->path) : 0, n = before + strlen(a->path) + 1;
+    pithp_rebase *mine = pithp_scope_allocate(owner, sizeof *mine);
+    char *path = mine ? pithp_scope_allocate(owner, n) : NULL;
+    if (!path) {
+        pithp_error_move(s, owner);
+        return PITH_E_MEMORY;
+    }
+    snprintf(path, n, "%s%s", r->path ? r->path : "", a->path);
+    *mine = *r;
+    mine->inner = a->rebase;
+    a->rebase = mine;
+    a->path = path;
+    return PITH_OK;
+}
+
+pith_status
+pithp_collector_rebase(pith_scope *s, pithp_collector *c, int64_t first, pithp_rebase r) {
+    pith_scope *owner = pithp_collector_outermost(c)->scope;
+    pith_status rc = PITH_OK;
+    for (int64_t i = first; i < c->count && rc == PITH_OK; i++)
+        if (pithp_slot_is_assertion(c->slots[i]))
+            rc = rebase_one(s, owner, (pith_assertion *)(void *)c->slots[i], &r);
+    return rc;
+}

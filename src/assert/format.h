@@ -1,0 +1,30 @@
+/* Within assert: Python's format specifications. */
+#ifndef PITH_ASSERT_FORMAT_H
+#define PITH_ASSERT_FORMAT_H
+
+#include "base/base_internal.h"
+
+enum { PITHP_FORMAT_WIDTH = 200, PITHP_FORMAT_PRECISION = 100 };
+
+/* [[fill]align][sign][#][0][width][.precision][type] */
+typedef struct pithp_format {
+    char fill[5]; /* one UTF-8 character */
+    char align;   /* < > ^ =, or 0: that of the kind */
+    char sign;    /* + or space, or 0: '-' alone */
+    bool alternate;
+    int width, precision; /* precision -1: not given */
+    char type;            /* 0: not given */
+} pithp_format;
+
+/* Parse one that ends before `end`. NULL, or what is wrong with it. */
+const char *pithp_format_parse(pithp_format *f, const char *text, const char *end);
+/* NULL, or why it does not fit numbers of a dtype; PITH_DTYPE_NONE: texts. */
+const char *pithp_format_refuses(const pithp_format *f, pith_dtype dtype);
+/* Append an element, or a text, that the format fits. */
+void pithp_format_element(const pithp_format *f,
+                          pith_dtype dtype,
+                          const void *element,
+                          pithp_text *t);
+void pithp_format_text(const pithp_format *f, const char *text, pithp_text *t);
+
+#endif

@@ -1,0 +1,266 @@
+/* Results: collections that have ended, and what came of them. */
+#include "assert/assert_internal.h"
+
+#include <string.h>
+
+struct pith_result {
+    pithp_collector *collector;
+    pith_scope *scope; /* it belongs to */
+    const void *value;
+    bool asked, all_pass; /* what came of it */
+    bool read;            /* the outcome is known */
+    pithp_outcome outcome;
+};
+
+static const char tag[] = "result"; /* the shape of these objects: its address */
+
+/* ---- Collecting ---- */
+
+static void scope_closing(pith_scope *s);
+static const pithp_room_hooks hooks = {.scope_closing = scope_closing};
+
+static pith_result *make_result(pith_scope *s, pithp_collector *c, const void *value) {
+    if (pithp_collector_conjoin(s, c) != PITH_OK)
+        return NULL;
+    pith_result *r = pithp_object_make(s, PITHP_KIND_OTHER, tag, sizeof *r);
+    if (r)
+        *r = (pith_result){.collector = c, .scope = s, .value = value};
+    return r;
+}
+
+/* The function's checks as a result of s; NULL: error set. */
+static const pith_result *collect_call(pith_scope *s,
+                                       const pith_function *function,
+                                       int count,
+                                       const void *const *arguments) {
+    pithp_collector *before = s->collector;
+    pithp_collector *c = pithp_collector_begin(s, false);
+    if (!c)
+        return NULL;
+    pith_at(s, s->site); /* pith_call takes it */
+    const void *value = pith_call(s, function, count, arguments);
+    for (pithp_collector *inner = s->collector; inner != c; inner = inner->outer)
+        pithp_collector_end(inner); /* begun by the function, and left open */
+    pithp_collector_end(c);
+    s->collector = before;
+    return s->error.code == PITH_OK ? make_result(s, c, value) : NULL;
+}
+
+const pith_result *(pith_as_result)(pith_scope *s,
+                                    const pith_function *function,
+                                    int count,
+                                    const void *const *arguments) {
+    return pithp_enter(s) ? collect_call(s, function, count, arguments) : NULL;
+}
+
+const void *(pith_with_assertions)(pith_scope *s,
+                                   const pith_function *function,
+                                   int count,
+                                   const void *const *arguments,
+                                   const pith_result **assertions) {
+    const bool fine = pithp_enter(s);
+    if (assertions)
+        *assertions = NULL;
+    else if (fine)
+        pithp_fail(s, PITH_E_ARG, NULL, "pith_with_assertions: assertions is NULL");
+    if (fine && assertions)
+        *assertions = collect_call(s, function, count, arguments);
+    if (assertions && *assertions)
+        return (*assertions)->value;
+    const pith_type *type = function && function->result ? function->result() : NULL;
+    return type && type != pith_array_pith_type() ? pithp_nil(type) : NULL;
+}
+
+void(pith_collect_begin)(pith_scope *s) {
+    if (!pithp_enter(s))
+        return;
+    pithp_collector *c = pithp_collector_begin(s, false);
+    if (!c)
+        return;
+    c->block = true;
+    pithp_room_hook(s->runtime, PITHP_ROOM_ASSERT, &hooks);
+}
+
+const pith_result *(pith_collect_end)(pith_scope *s, const void *value) {
+    const bool fine = pithp_enter(s);
+    if (!pithp_scope_writable(s))
+        return NULL;
+    pithp_collector *c = s->collector;
+    if (!c || c->scope != s || !c->block || c->ended) {
+        if (fine)
+            pithp_fail(s, PITH_E_ARG, NULL,
+                       "pith_collect_end: no collection was begun in this scope");
+        return NULL;
+    }
+    pithp_collector_end(c); /* also where the scope carries an error */
+    s->collector = c->outer;
+    if (!fine || (value && pithp_tree_check(s, value, "pith_collect_end", "value") != 0))
+        return NULL;
+    if (value && pithp_keep_slots(s, 1, &value) != PITH_OK)
+        return NULL;
+    return make_result(s, c, value);
+}
+
+/* What came of a collection that nobody ended is not lost. */
+static void scope_closing(pith_scope *s) {
+    pithp_collector *c = s->collector;
+    if (!c || c->scope != s || c->ended || c->outer || !c->block)
+        return;
+    pithp_outcome outcome;
+    pithp_collector_end(c);
+    s->collector = NULL;
+    if (s->error.code != PITH_OK || s->runtime->silent_checks ||
+        pithp_outcome_read(s, s, c, c->count, &outcome) != PITH_OK)
+        return;
+    for (int64_t i = 0; i < outcome.failed_count; i++)
+        if (outcome.failed[i]->level == PITH_CHECK_ALWAYS)
+            pithp_assertion_raise(s, outcome.failed[i]);
+}
+
+/* ---- What came of it ---- */
+
+pith_status pithp_outcome_read(pith_scope *s,
+                               pith_scope *owner,
+                               pithp_collector *c,
+                               int64_t count,
+                               pithp_outcome *outcome) {
+    *outcome = (pithp_outcome){0};
+    if (pithp_collector_conjoin(s, c) != PITH_OK || pithp_synchronise(s) != PITH_OK ||
+        pithp_collector_read(s, c) != PITH_OK)
+        return s->error.code;
+    const size_t bytes = (size_t)(count ? 2 * count : 1) * sizeof *outcome->all;
+    const pith_assertion **lists = pithp_scope_allocate(owner, bytes);
+    if (!lists) {
+        pithp_error_move(s, owner);
+        return s->error.code;
+    }
+    outcome->all = lists;
+    outcome->failed = lists + count;
+    for (int64_t i = 0; i < count; i++) {
+        pithp_check_slot *slot = c->slots[i];
+        const bool failed = slot->seen.first != 0;
+        const pith_assertion *a = (const pith_assertion *)(const void *)slot;
+        if (!pithp_slot_is_assertion(slot)) {
+            if (!failed)
+                continue;
+            a = pithp_assertion_of_launch(s, owner, slot);
+        }
+        if (!a)
+            return s->error.code;
+        outcome->all[outcome->count++] = a;
+        if (failed)
+            outcome->failed[outcome->failed_count++] = a;
+    }
+    return PITH_OK;
+}
+
+/* ---- What users ask ---- */
+
+static bool is_result(const pith_result *r, pithp_pointer *verdict, pithp_block **block) {
+    *verdict = pithp_pointer_check(r, block);
+    return *verdict == PITHP_POINTER_OK && pithp_header_of(r)->kind == PITHP_KIND_OTHER &&
+           pithp_header_of(r)->shape == tag;
+}
+
+/* The scope can work, and what is asked is a result of its stream. The result, to be
+ * completed; NULL: the error is set. */
+static pith_result *enter(pith_scope *s, const pith_result *r, const char *function) {
+    pithp_pointer verdict;
+    pithp_block *block = NULL;
+    if (!pithp_enter(s))
+        return NULL;
+    if (!is_result(r, &verdict, &block)) {
+        const bool other = verdict == PITHP_POINTER_OK;
+        pithp_fail(s, PITH_E_ARG, NULL, "%s: expected a result, got %s%s", function,
+                   other ? "another object" : "a pointer that is ",
+                   other ? "" : pithp_pointer_text(verdict));
+        return NULL;
+    }
+    if (pithp_scope_stream(s) != pithp_scope_stream(r->scope)) {
+        pithp_fail(s, PITH_E_ARG, NULL,
+                   "%s: the result was made in another scope, which is none around this",
+                   function);
+        return NULL;
+    }
+    return (pith_result *)(uintptr_t)r;
+}
+
+/* Its outcome; NULL: error set. */
+static const pithp_outcome *outcome_of(pith_scope *s, pith_result *r) {
+    if (r && !r->read) {
+        if (pithp_outcome_read(s, r->scope, r->collector, r->collector->count,
+                               &r->outcome) != PITH_OK)
+            return NULL;
+        r->read = true;
+    }
+    return r ? &r->outcome : NULL;
+}
+
+const void *pith_result_value(const pith_result *result) {
+    pithp_pointer verdict;
+    pithp_block *block = NULL;
+    return is_result(result, &verdict, &block) ? result->value : NULL;
+}
+
+bool(pith_result_all_pass)(pith_scope *s, const pith_result *result) {
+    pith_result *r = enter(s, result, "pith_result_all_pass");
+    if (!r)
+        return false;
+    if (PITHP_UNLIKELY(!r->asked)) {
+        if (pithp_collector_all_pass(s, r->collector, &r->all_pass) != PITH_OK)
+            return false;
+        r->asked = true;
+    }
+    return r->all_pass;
+}
+
+int64_t(pith_result_count)(pith_scope *s, const pith_result *result) {
+    const pithp_outcome *o = outcome_of(s, enter(s, result, "pith_result_count"));
+    return o ? o->count : -1;
+}
+
+int64_t(pith_result_failed)(pith_scope *s, const pith_result *result) {
+    const pithp_outcome *o = outcome_of(s, enter(s, result, "pith_result_failed"));
+    return o ? o->failed_count : -1;
+}
+
+static const pith_assertion *
+pick(pith_scope *s, const pith_assertion **list, int64_t count, int64_t index) {
+    if (index >= 0 && index < count)
+        return list[index];
+    pithp_fail(s, PITH_E_INDEX, NULL, "there is no assertion %lld of %lld",
+               (long long)index, (long long)count);
+    return NULL;
+}
+
+const pith_assertion *(pith_result_get)(pith_scope *s,
+                                        const pith_result *result,
+                                        int64_t index) {
+    const pithp_outcome *o = outcome_of(s, enter(s, result, "pith_result_get"));
+    return o ? pick(s, o->all, o->count, index) : NULL;
+}
+
+const pith_assertion *(pith_result_get_failed)(pith_scope *s,
+                                               const pith_result *result,
+                                               int64_t index) {
+    const pithp_outcome *o = outcome_of(s, enter(s, result, "pith_result_get_failed"));
+    return o ? pick(s, o->failed, o->failed_count, index) : NULL;
+}
+
+pith_status(pith_result_raise)(pith_scope *s, const pith_result *result) {
+    const pithp_outcome *o = outcome_of(s, enter(s, result, "pith_result_raise"));
+    if (!o)
+        return pith_code(s);
+    return o->failed_count ? pithp_assertion_raise(s, o->failed[0]) : PITH_OK;
+}
+
+const void *(pith_result_fix_or_raise_any)(pith_scope *s,
+                                           const pith_result *result,
+                                           const void *root) {
+    const pithp_outcome *o =
+        outcome_of(s, enter(s, result, "pith_result_fix_or_raise_any"));
+    if (!o || pithp_tree_check(s, root, "pith_result_fix_or_raise", "root") != PITH_OK)
+        return pithp_nil_for(root);
+    const void *fixed = pithp_outcome_repair(s, o, root);
+    return fixed ? fixed : pithp_nil_for(root);
+}
