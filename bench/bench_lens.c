@@ -155,13 +155,13 @@ int main(int argc, char **argv) {
         const char *name, *unit;
         double scale;
         void (*pith)(void *), (*c)(void *);
-    } rows[] = {{"lens get depth 3", "ns", 1e9 / BATCH, get, get_c},
-                {"lens set depth 3", "ns", 1e9 / BATCH, set, set_c},
-                {"at 3 of 1000 leaves", "us", 1e6, at_get, take_c},
-                {"at 3 of 1000 leaves, set", "us", 1e6, at_set, put_c},
-                {"tree concat 100", "us", 1e6, concat, join_c},
-                {"tree stack 100", "us", 1e6, stack, join_c},
-                {"tree scatter_set 100", "us", 1e6, scatter, scatter_c}};
+    } rows[] = {{"lens/get/depth 3", "ns", 1e9 / BATCH, get, get_c},
+                {"lens/set/depth 3", "ns", 1e9 / BATCH, set, set_c},
+                {"lens/at get/1000", "us", 1e6, at_get, take_c},
+                {"lens/at set/1000", "us", 1e6, at_set, put_c},
+                {"lens/concat/100", "us", 1e6, concat, join_c},
+                {"lens/stack/100", "us", 1e6, stack, join_c},
+                {"lens/scatter/100", "us", 1e6, scatter, scatter_c}};
     const char *only = bench_only(argc, argv);
     pith_runtime *rt = pith_open(&(pith_open_options){.device = "host"});
     pith_scope *s = pith_scope_open(rt);

@@ -10,7 +10,7 @@ try:
     import jax
 except ImportError:
     jax = None
-ROWS = ("at 3 of 1000 leaves", "at 3 of 1000 leaves, set", "tree concat 100", "tree stack 100", "tree scatter_set 100")
+ROWS = ("lens/at get/1000", "lens/at set/1000", "lens/concat/100", "lens/stack/100", "lens/scatter/100")
 
 
 def works():
