@@ -2,6 +2,7 @@
  * result. Operands that are broadcast are staged, block by block, in buffers that stay in
  * cache. */
 #include "program/rules.h"
+#include "program/stage.h"
 
 #include <string.h>
 
@@ -147,114 +148,10 @@ typedef struct broadcast_args {
     } operand[OPERANDS];
 } broadcast_args;
 
-/* How far apart the same operand element is met again, or 0: it does not repeat as a
- * whole. */
-static int64_t period_of(const broadcast_args *a, int k) {
-    int64_t period = 1;
-    int d = a->rank;
-    while (d > 0 && a->operand[k].stride[d - 1] != 0)
-        period *= a->shape[--d];
-    while (d > 0 && a->operand[k].stride[d - 1] == 0)
-        d--;
-    return d == 0 ? period : 0;
-}
-
-#define REPEAT(type)                                                                     \
-    static void repeat_##type(void *to, const void *from, int64_t stride, int64_t run,   \
-                              int64_t n) {                                               \
-        type *d = to;                                                                    \
-        const type *x = from;                                                            \
-        if (stride == 0) {                                                               \
-            const type value = *x;                                                       \
-            for (int64_t i = 0; i < n; i++)                                              \
-                d[i] = value;                                                            \
-            return;                                                                      \
-        }                                                                                \
-        switch (run) {                                                                   \
-            case 2:                                                                      \
-                for (int64_t i = 0; i < n / 2; i++)                                      \
-                    d[2 * i] = d[2 * i + 1] = x[i * stride];                             \
-                break;                                                                   \
-            case 3:                                                                      \
-                for (int64_t i = 0; i < n / 3; i++)                                      \
-                    d[3 * i] = d[3 * i + 1] = d[3 * i + 2] = x[i * stride];              \
-                break;                                                                   \
-            case 4:                                                                      \
-                for (int64_t i = 0; i < n / 4; i++)                                      \
-                    d[4 * i] = d[4 * i + 1] = d[4 * i + 2] = d[4 * i + 3] =              \
-                        x[i * stride];                                                   \
-                break;                                                                   \
-            default:                                                                     \
-                for (int64_t i = 0; i < n; x += stride)                                  \
-                    for (int64_t j = 0; j < run; j++)                                    \
-                        d[i++] = *x;                                                     \
-        }                                                                                \
-    }
-REPEAT(uint8_t)
-REPEAT(uint16_t)
-REPEAT(uint32_t)
-REPEAT(uint64_t)
-
-/* n / run elements, `stride` elements apart, each written `run` times. */
-static void
-repeat(void *to, const void *from, int32_t size, int64_t stride, int64_t run, int64_t n) {
-    switch (size) {
-        case 1:
-            repeat_uint8_t(to, from, stride, run, n);
-            break;
-        case 2:
-            repeat_uint16_t(to, from, stride, run, n);
-            break;
-        case 4:
-            repeat_uint32_t(to, from, stride, run, n);
-            break;
-        default:
-            repeat_uint64_t(to, from, stride, run, n);
-    }
-}
-
 /* Write elements begin..begin+n of a broadcast operand side by side. */
 static void stage(const broadcast_args *a, int k, char *to, int64_t begin, int64_t n) {
-    const int32_t size = a->flat.size[k];
-    const int64_t *stride = a->operand[k].stride;
-    int64_t index[PITH_MAX_RANK], rest = begin, at = 0;
-    for (int d = a->rank - 1; d >= 0; d--) {
-        index[d] = rest % a->shape[d];
-        rest /= a->shape[d];
-        at += index[d] * stride[d];
-    }
-    const int last = a->rank - 1;
-    while (n > 0) {
-        int64_t run = a->shape[last] - index[last];
-        const int64_t outer = last > 0 ? a->shape[last - 1] - index[last - 1] : 1;
-        int64_t rows = 1;
-        if (run == a->shape[last] && stride[last] == 0 && n >= run && outer > 1) {
-            /* whole rows, each one element repeated */
-            rows = n / run < outer ? n / run : outer;
-            repeat(to, a->flat.from[k] + at * size, size, stride[last - 1], run,
-                   rows * run);
-            run *= rows;
-        } else {
-            run = run < n ? run : n;
-            if (stride[last])
-                memcpy(to, a->flat.from[k] + at * size, (size_t)(run * size));
-            else
-                repeat(to, a->flat.from[k] + at * size, size, 0, run, run);
-        }
-        to += run * size;
-        n -= run;
-        /* advance the index by rows of the innermost dimension */
-        at -= index[last] * stride[last];
-        index[last] = 0;
-        for (int d = last - 1, by = (int)rows; d >= 0; d--, by = 1) {
-            index[d] += by;
-            at += by * stride[d];
-            if (index[d] < a->shape[d])
-                break;
-            at -= index[d] * stride[d];
-            index[d] = 0;
-        }
-    }
+    pithp_stage(to, a->flat.from[k], a->flat.size[k], a->rank, a->shape,
+                a->operand[k].stride, begin, n);
 }
 
 static inline void
@@ -358,7 +255,7 @@ pith_status pithp_lower_elementwise(const pithp_call *call,
     merge_dimensions(&a, n, result);
     a.period = 1;
     for (int k = 0; k < n; k++) {
-        const int64_t period = period_of(&a, k);
+        const int64_t period = pithp_period(a.rank, a.shape, a.operand[k].stride);
         a.operand[k].whole = call->operands[k]->count == result->count;
         a.operand[k].periodic = !a.operand[k].whole && period && period <= BLOCK;
         if (a.operand[k].periodic && period > a.period)

@@ -1,0 +1,243 @@
+/* Building programs, and their memory. */
+#include "program/graph/graph.h"
+
+#include <string.h>
+
+/* What instructions point at: grows in chunks, and goes with the program. */
+typedef struct pithp_arena {
+    struct pithp_arena *next;
+    size_t bytes, used; /* of data */
+    _Alignas(64) char data[];
+} pithp_arena;
+
+enum { ARENA_BYTES = 8192, FIRST_ROOM = 16, ALIGNMENT = 64 };
+
+static void *arena_take(pith_scope *s, pithp_program *p, size_t bytes, size_t alignment) {
+    pithp_arena *a = p->arena;
+    size_t at = a ? (a->used + alignment - 1) & ~(alignment - 1) : 0;
+    if (!a || at > a->bytes || bytes > a->bytes - at) {
+        const size_t room = bytes > ARENA_BYTES ? bytes : ARENA_BYTES;
+        a = pithp_allocate_aligned(p->runtime, sizeof *a + room, ALIGNMENT);
+        if (!a) {
+            pithp_fail_memory(s, room);
+            return NULL;
+        }
+        *a = (pithp_arena){.next = p->arena, .bytes = room};
+        p->arena = a;
+        at = 0;
+    }
+    a->used = at + bytes;
+    return a->data + at;
+}
+
+pithp_program *pithp_program_make(pith_scope *s) {
+    pithp_program *p = pithp_allocate(s->runtime, sizeof *p);
+    if (!p) {
+        pithp_fail_memory(s, sizeof *p);
+        return NULL;
+    }
+    *p = (pithp_program){.runtime = s->runtime};
+    atomic_init(&p->refs, 1);
+    return p;
+}
+
+void pithp_program_retain(pithp_program *p) {
+    atomic_fetch_add_explicit(&p->refs, 1, memory_order_relaxed);
+}
+
+void pithp_program_release(pithp_program *p) {
+    if (!p || atomic_fetch_sub_explicit(&p->refs, 1, memory_order_acq_rel) > 1)
+        return;
+    pith_runtime *rt = p->runtime;
+    for (int64_t i = 0; i < p->constant_count; i++)
+        pithp_buffer_release(p->constants[i].buffer, 1);
+#define RELEASE(list, room) pithp_release(rt, list, (size_t)(room) * sizeof *(list))
+    RELEASE(p->values, p->value_room);
+    RELEASE(p->inputs, p->input_room);
+    RELEASE(p->constants, p->constant_room);
+    RELEASE(p->instructions, p->instruction_room);
+    RELEASE(p->operands, p->operand_room);
+    RELEASE(p->outputs, p->output_room);
+#undef RELEASE
+    for (pithp_arena *a = p->arena; a;) {
+        pithp_arena *next = a->next;
+        pithp_release_aligned(rt, a, sizeof *a + a->bytes, ALIGNMENT);
+        a = next;
+    }
+    pithp_release(rt, p, sizeof *p);
+}
+
+/* The list with room for `more` beyond count; NULL: error set, and the list is as it was.
+ */
+static void *grown(pith_scope *s,
+                   pithp_program *p,
+                   void *list,
+                   size_t each,
+                   int64_t count,
+                   int64_t more,
+                   int64_t *room) {
+    if (count + more <= *room)
+        return list;
+    int64_t wanted = *room ? 2 * *room : FIRST_ROOM;
+    wanted = wanted < count + more ? count + more : wanted;
+    void *bigger =
+        pithp_reallocate(p->runtime, list, (size_t)*room * each, (size_t)wanted * each);
+    if (bigger)
+        *room = wanted;
+    else
+        pithp_fail_memory(s, (size_t)wanted * each);
+    return bigger;
+}
+/* Makes room in a list of p, or returns `otherwise`. */
+#define GROW(s, p, list, count, more, room, otherwise)                                   \
+    do {                                                                                 \
+        void *list_ =                                                                    \
+            grown(s, p, (p)->list, sizeof *(p)->list, (p)->count, more, &(p)->room);     \
+        if (!list_)                                                                      \
+            return otherwise;                                                            \
+        (p)->list = list_;                                                               \
+    } while (0)
+
+static pithp_value add_value(pithp_program *p, /* which has room */
+                             const pith_spec *spec,
+                             pithp_origin origin,
+                             int64_t at) {
+    p->values[p->value_count] = (pithp_node){spec, origin, (int32_t)at};
+    return (pithp_value)p->value_count++;
+}
+
+/* Numbers of values are 32 bits wide. */
+static bool is_full(pith_scope *s, const pithp_program *p) {
+    if (PITHP_LIKELY(p->value_count < INT32_MAX))
+        return false;
+    pithp_fail(s, PITH_E_OVERFLOW, NULL, "a program of more than %d values", INT32_MAX);
+    return true;
+}
+
+pithp_value pithp_program_input(pith_scope *s, pithp_program *p, const pith_spec *spec) {
+    PITH_ASSERT(p->value_count == p->input_count);
+    if (is_full(s, p))
+        return -1;
+    GROW(s, p, values, value_count, 1, value_room, -1);
+    GROW(s, p, inputs, input_count, 1, input_room, -1);
+    const pithp_value v = add_value(p, spec, PITHP_FROM_INPUT, p->input_count);
+    p->inputs[p->input_count++] = v;
+    return v;
+}
+
+static pithp_value add_constant(pith_scope *s,
+                                pithp_program *p,
+                                const pith_spec *spec,
+                                const void *data,
+                                pithp_buffer *buffer) {
+    if (is_full(s, p))
+        return -1;
+    GROW(s, p, values, value_count, 1, value_room, -1);
+    GROW(s, p, constants, constant_count, 1, constant_room, -1);
+    const pithp_value v = add_value(p, spec, PITHP_FROM_CONSTANT, p->constant_count);
+    p->constants[p->constant_count++] = (pithp_constant){v, data, buffer};
+    return v;
+}
+
+pithp_value pithp_program_literal(pith_scope *s,
+                                  pithp_program *p,
+                                  const pith_spec *spec,
+                                  const void *elements) {
+    void *copy = arena_take(s, p, spec->bytes ? spec->bytes : 1, ALIGNMENT);
+    if (!copy)
+        return -1;
+    if (spec->bytes)
+        memcpy(copy, elements, spec->bytes);
+    return add_constant(s, p, spec, copy, NULL);
+}
+
+pithp_value pithp_program_constant(pith_scope *s,
+                                   pithp_program *p,
+                                   const pith_spec *spec,
+                                   pithp_buffer *buffer,
+                                   const void *data) {
+    const pithp_value v = add_constant(s, p, spec, data, buffer);
+    if (v >= 0)
+        pithp_buffer_retain(buffer, 1);
+    return v;
+}
+
+pithp_call pithp_instruction_call(const pithp_program *p,
+                                  const pithp_instruction *i,
+                                  const pith_spec **specs) {
+    for (int k = 0; k < i->operand_count; k++)
+        specs[k] = p->values[pithp_operands(p, i)[k]].spec;
+    return (pithp_call){i->primitive, i->operand_count, specs, i->params};
+}
+
+static const pith_spec *infer(pith_scope *s, const pithp_call *call) {
+    pith_spec inferred;
+    pithp_refusal refusal;
+    if (PITHP_UNLIKELY(pithp_infer(call, &inferred, &refusal) != PITH_OK)) {
+        pithp_fail(s, refusal.code, NULL, "%s", refusal.text);
+        return NULL;
+    }
+    return pithp_spec(s, inferred.dtype, inferred.rank, inferred.shape);
+}
+
+/* An instruction whose call was accepted; the lists have room. */
+static pithp_value append(pith_scope *s,
+                          pithp_program *p,
+                          const pithp_call *call,
+                          const pithp_value *operands,
+                          const pith_spec *spec,
+                          const char *site) {
+    pithp_instruction i = {.primitive = call->primitive,
+                           .operand_count = call->operand_count,
+                           .first_operand = p->operand_count,
+                           .site = site};
+    const size_t bytes = pithp_params_bytes(call->primitive);
+    void *params = bytes ? arena_take(s, p, bytes, 16) : NULL;
+    if (bytes && !params)
+        return -1;
+    pithp_params_copy(call, params);
+    i.params = params;
+    if (i.operand_count)
+        memcpy(p->operands + p->operand_count, operands,
+               (size_t)i.operand_count * sizeof *operands);
+    p->operand_count += i.operand_count;
+    i.result = add_value(p, spec, PITHP_FROM_INSTRUCTION, p->instruction_count);
+    p->instructions[p->instruction_count++] = i;
+    return i.result;
+}
+
+pithp_value pithp_program_add(pith_scope *s,
+                              pithp_program *p,
+                              pithp_primitive primitive,
+                              int count,
+                              const pithp_value *operands,
+                              const void *params,
+                              const char *site) {
+    const pith_spec *few[PITHP_FEW_OPERANDS], **specs = few;
+    if (is_full(s, p))
+        return -1;
+    GROW(s, p, values, value_count, 1, value_room, -1);
+    GROW(s, p, instructions, instruction_count, 1, instruction_room, -1);
+    GROW(s, p, operands, operand_count, count ? count : 1, operand_room, -1);
+    if (count > PITHP_FEW_OPERANDS) {
+        specs = pithp_allocate(p->runtime, (size_t)count * sizeof *specs);
+        if (!specs) {
+            pithp_fail_memory(s, (size_t)count * sizeof *specs);
+            return -1;
+        }
+    }
+    for (int k = 0; k < count; k++)
+        specs[k] = p->values[operands[k]].spec;
+    const pithp_call call = {primitive, count, specs, params};
+    const pith_spec *spec = infer(s, &call);
+    const pithp_value v = spec ? append(s, p, &call, operands, spec, site) : -1;
+    if (specs != few)
+        pithp_release(p->runtime, specs, (size_t)count * sizeof *specs);
+    return v;
+}
+
+bool pithp_program_output(pith_scope *s, pithp_program *p, pithp_value value) {
+    GROW(s, p, outputs, output_count, 1, output_room, false);
+    p->outputs[p->output_count++] = value;
+    return true;
+}

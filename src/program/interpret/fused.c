@@ -1,0 +1,98 @@
+/* Running fused steps: a block of elements goes through all instructions before the next
+ * one is looked at. */
+#include "program/interpret/plan.h"
+#include "program/rules.h"
+
+#include <string.h>
+
+/* Least elements worth a thread, of a step of one instruction and of many. */
+enum { GRAIN = 4096, LEAST_GRAIN = 512 };
+
+static inline bool is_staged(const pithp_external *e) {
+    return e->access == PITHP_ACCESS_ONCE || e->access == PITHP_ACCESS_STRIDED;
+}
+
+/* Temporaries and what is staged have buffers; what does not change is staged here. */
+static void begin_range(const pithp_fused_args *a,
+                        char *buffers,
+                        char **at,
+                        int64_t begin,
+                        int64_t end) {
+    const size_t bytes = (size_t)a->block * sizeof(uint64_t);
+    const int64_t n = end - begin < a->block ? end - begin : a->block;
+    for (int t = 0; t < a->temporary_count; t++, buffers += bytes)
+        at[t] = buffers;
+    for (int e = 0; e < a->external_count; e++) {
+        const pithp_external *x = &a->externals[e];
+        if (!is_staged(x))
+            continue;
+        at[a->temporary_count + e] = buffers;
+        if (x->access == PITHP_ACCESS_ONCE)
+            pithp_stage(buffers, x->data, x->size, a->rank, a->shape, x->stride, begin,
+                        n);
+        buffers += bytes;
+    }
+}
+
+/* Where the externals are for elements i to i + n. */
+static void begin_block(const pithp_fused_args *a, char **at, int64_t i, int64_t n) {
+    int64_t index[PITH_MAX_RANK];
+    if (a->by_rows) {
+        int64_t rest = i;
+        for (int d = a->rank - 1; d >= 0; d--) {
+            index[d] = rest % a->shape[d];
+            rest /= a->shape[d];
+        }
+    }
+    for (int e = 0; e < a->external_count; e++) {
+        const pithp_external *x = &a->externals[e];
+        char **slot = &at[a->temporary_count + e];
+        if (x->access == PITHP_ACCESS_FLAT) {
+            *slot = x->data + i * x->size;
+        } else if (x->access == PITHP_ACCESS_ROWS) {
+            int64_t place = 0;
+            for (int d = 0; d < a->rank; d++)
+                place += index[d] * x->stride[d];
+            *slot = x->data + place * x->size;
+        } else if (x->access == PITHP_ACCESS_STRIDED) {
+            pithp_stage(*slot, x->data, x->size, a->rank, a->shape, x->stride, i, n);
+        }
+    }
+}
+
+static inline void fused(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
+    const pithp_fused_args *a = args;
+    _Alignas(64) char buffers[PITHP_FUSED_BYTES];
+    char *at[UINT8_MAX + 1];
+    at[UINT8_MAX] = NULL; /* of operands that are not used */
+    begin_range(a, buffers, at, begin, end);
+    const int64_t row = a->shape[a->rank - 1];
+    for (int64_t i = begin, n; i < end; i += n) {
+        n = end - i < a->block ? end - i : a->block;
+        if (a->by_rows && row - i % row < n)
+            n = row - i % row;
+        begin_block(a, at, i, n);
+        for (int k = 0; k < a->op_count; k++) {
+            const pithp_fused_op *op = &a->ops[k];
+            const pithp_elementwise_table table =
+                op->cast ? pithp_cast_tables[isa] : pithp_elementwise_tables[isa];
+            table[op->row][op->column](at[op->to], at[op->from[0]], at[op->from[1]],
+                                       at[op->from[2]], n);
+        }
+    }
+}
+PITHP_LOOPS(fused)
+
+pith_status pithp_fused_run(pith_scope *s, const pithp_fused_args *args, int64_t count) {
+    const int64_t grain = GRAIN / (args->op_count ? args->op_count : 1);
+    const pithp_launch launch = {
+        .name = "fused",
+        .loops = fused_loops,
+        .args = args,
+        .args_bytes = offsetof(pithp_fused_args, externals) +
+                      (size_t)args->external_count * sizeof args->externals[0],
+        .count = count,
+        .grain = grain < LEAST_GRAIN ? LEAST_GRAIN : grain,
+    };
+    return pithp_launch_run(s, &launch);
+}

@@ -1,0 +1,105 @@
+/* Making plans. */
+#include "program/interpret/plan.h"
+
+#include <string.h>
+
+/* Specs and temporaries of the steps that are calls. */
+static bool describe_calls(pithp_planning *g) {
+    pithp_plan *plan = g->plan;
+    for (int64_t k = 0; k < plan->step_count; k++) {
+        pithp_step *step = &plan->steps[k];
+        if (!step->call)
+            continue;
+        const int count = step->call->operand_count;
+        if (count) {
+            step->specs =
+                pithp_allocate(plan->runtime, (size_t)count * sizeof *step->specs);
+            if (!step->specs) {
+                pithp_fail_memory(g->s, (size_t)count * sizeof *step->specs);
+                return false;
+            }
+        }
+        const pithp_call call = pithp_instruction_call(g->p, step->call, step->specs);
+        step->temporary_bytes = pithp_temporary_bytes(&call, step->spec);
+        plan->most_operands = count > plan->most_operands ? count : plan->most_operands;
+    }
+    return true;
+}
+
+static bool fuse_all(pithp_planning *g) {
+    for (int64_t k = 0; k < g->plan->step_count; k++)
+        if (!g->plan->steps[k].call && !pithp_plan_fuse(g, &g->plan->steps[k]))
+            return false;
+    return true;
+}
+
+static bool plan_all(pithp_planning *g) {
+    const size_t n = (size_t)g->p->value_count + 1;
+    const size_t each = sizeof *g->step + sizeof *g->last_use + sizeof *g->root +
+                        sizeof *g->next + sizeof *g->scratch + sizeof *g->is_virtual +
+                        sizeof *g->in_memory + sizeof *g->slot;
+    char *memory = pithp_allocate(g->s->runtime, n * each);
+    if (!memory) {
+        pithp_fail_memory(g->s, n * each);
+        return false;
+    }
+    g->step = (int32_t *)(void *)memory;
+    g->last_use = g->step + n;
+    g->root = g->last_use + n;
+    g->next = g->root + n;
+    g->scratch = g->next + n;
+    g->is_virtual = (bool *)(g->scratch + n);
+    g->in_memory = g->is_virtual + n;
+    g->slot = (uint8_t *)(g->in_memory + n);
+    const bool planned =
+        pithp_plan_steps(g) && fuse_all(g) && describe_calls(g) && pithp_plan_places(g);
+    pithp_release(g->s->runtime, memory, n * each);
+    return planned;
+}
+
+pithp_plan *pithp_plan_make(pith_scope *s, pithp_program *p, bool fuse) {
+    pith_runtime *rt = s->runtime;
+    const size_t place_bytes = ((size_t)p->value_count + 1) * sizeof(pithp_place);
+    pithp_plan *plan = pithp_allocate(rt, sizeof *plan);
+    pithp_place *places = pithp_allocate(rt, place_bytes);
+    if (!plan || !places) {
+        pithp_release(rt, plan, sizeof *plan);
+        pithp_release(rt, places, place_bytes);
+        pithp_fail_memory(s, sizeof *plan + place_bytes);
+        return NULL;
+    }
+    *plan =
+        (pithp_plan){.program = p,
+                     .runtime = rt,
+                     .places = places,
+                     .runs_fused = fuse && pithp_scope_device(s)->backend->addressable};
+    pithp_program_retain(p);
+    pithp_planning g = {.s = s, .p = p, .plan = plan};
+    if (plan_all(&g))
+        return plan;
+    pithp_plan_free(plan);
+    return NULL;
+}
+
+void pithp_plan_free(pithp_plan *plan) {
+    if (!plan)
+        return;
+    pith_runtime *rt = plan->runtime;
+    for (int64_t k = 0; k < plan->step_count; k++) {
+        pithp_step *step = &plan->steps[k];
+        if (step->call)
+            pithp_release(rt, step->specs,
+                          (size_t)step->call->operand_count * sizeof *step->specs);
+        pithp_release(rt, step->fused, sizeof *step->fused);
+    }
+    pithp_release(rt, plan->steps, (size_t)plan->step_room * sizeof *plan->steps);
+    pithp_release(rt, plan->places,
+                  ((size_t)plan->program->value_count + 1) * sizeof *plan->places);
+    pithp_buffer_release(plan->literals, 1);
+    pithp_program_release(plan->program);
+    pithp_release(rt, plan, sizeof *plan);
+}
+
+pithp_place pithp_plan_output(const pithp_plan *plan, int64_t k) {
+    return plan->places[plan->program->outputs[k]];
+}

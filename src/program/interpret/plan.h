@@ -1,0 +1,174 @@
+/* Plans: a program laid out for the host, or for a device call by call.
+ *
+ * A plan is a list of steps. A fused step runs elementwise instructions of one shape, and
+ * the moves of elements that only they read, block by block through the block functions:
+ * what lies between them stays in the first cache. Every other instruction is a step of
+ * its own, which pithp_lower runs. Values that outlive their step have memory: an
+ * output's, or a part of one workspace, which values that do not live at the same time
+ * share. */
+#ifndef PITH_PROGRAM_PLAN_H
+#define PITH_PROGRAM_PLAN_H
+
+#include "program/graph/graph.h"
+#include "program/stage.h"
+
+/* ---- Fused steps ---- */
+
+enum {
+    PITHP_FUSED_OPS = 40,       /* at most in a step, and so many temporaries */
+    PITHP_FUSED_EXTERNALS = 42, /* memory that a step reads or writes */
+    PITHP_FUSED_BYTES = 43008,  /* of all temporaries: they stay in the first cache */
+    PITHP_FUSED_BLOCK = 512,    /* elements of a block, at most */
+};
+
+/* One instruction: a block function over slots. */
+typedef struct pithp_fused_op {
+    uint16_t row; /* of the function: the primitive; of a cast the dtype it is from */
+    uint8_t cast;
+    uint8_t column;
+    uint8_t to, from[3]; /* slots; unused ones are UINT8_MAX */
+} pithp_fused_op;
+
+typedef enum pithp_access {
+    PITHP_ACCESS_FLAT,    /* lies as the index space does */
+    PITHP_ACCESS_ONCE,    /* the same for every block: staged once */
+    PITHP_ACCESS_STRIDED, /* staged block by block */
+    PITHP_ACCESS_ROWS,    /* rows lie as the index space's do */
+} pithp_access;
+
+typedef struct pithp_external {
+    char *data; /* where index 0 is */
+    uint8_t size, access;
+    int64_t stride[PITH_MAX_RANK]; /* in elements, over the merged index space */
+} pithp_external;
+
+/* The arguments of a launch; only the externals that are used are passed. */
+typedef struct pithp_fused_args {
+    uint16_t op_count, external_count;
+    uint16_t
+        temporary_count; /* the first slots; external e is slot temporary_count + e */
+    int32_t block;       /* elements at a time */
+    int32_t rank;        /* of the index space, neighbours merged */
+    int64_t shape[PITH_MAX_RANK];
+    bool by_rows; /* a block ends where a row does */
+    pithp_fused_op ops[PITHP_FUSED_OPS];
+    pithp_external externals[PITHP_FUSED_EXTERNALS];
+} pithp_fused_args;
+
+_Static_assert(sizeof(pithp_fused_args) <= PITHP_LAUNCH_ARGS, "one launch takes them");
+
+pith_status pithp_fused_run(pith_scope *s, const pithp_fused_args *args, int64_t count);
+
+/* ---- Where values are ---- */
+
+typedef enum pithp_store {
+    PITHP_IN_INPUT,
+    PITHP_IN_CONSTANT,  /* a buffer's */
+    PITHP_IN_LITERALS,  /* of the plan, at an offset */
+    PITHP_IN_WORKSPACE, /* at an offset */
+    PITHP_IN_OUTPUT,
+    PITHP_NOWHERE, /* read where it is made, or through others */
+} pithp_store;
+
+typedef struct pithp_place {
+    pithp_store store;
+    int64_t at; /* its number, or the offset in bytes */
+} pithp_place;
+
+/* ---- Steps ---- */
+
+typedef struct pithp_step {
+    const pithp_instruction *call; /* NULL: fused */
+    const pith_spec *spec;         /* call: of the result; fused: has the step's shape */
+    const pith_spec **specs;       /* call: of the operands */
+    size_t temporary_bytes;
+    int64_t temporary; /* offset in the workspace */
+    /* Fused: the arguments, whose externals lie at these places. */
+    int32_t members, reads;  /* instructions; memory they touch, at most */
+    pithp_value first, last; /* members; linked by pithp_planning.next */
+    pithp_fused_args *fused;
+    pithp_value external[PITHP_FUSED_EXTERNALS];
+    int64_t
+        offset[PITHP_FUSED_EXTERNALS]; /* elements from the value's first to index 0 */
+} pithp_step;
+
+typedef struct pithp_plan {
+    pithp_program *program; /* one reference */
+    pith_runtime *runtime;
+    pithp_step *steps;
+    pithp_place *places; /* of each value */
+    int64_t step_count, step_room;
+    pithp_buffer *literals; /* NULL: there are none */
+    size_t workspace_bytes;
+    int32_t most_operands; /* of a call */
+    bool runs_fused;       /* the device runs host loops */
+} pithp_plan;
+
+/* A plan for the scope's device; the program is retained. NULL: the scope's error is set.
+ *
+ * @param fuse False: every instruction is a step of its own, as on devices that do not
+ * run host loops. */
+pithp_plan *pithp_plan_make(pith_scope *s, pithp_program *p, bool fuse);
+void pithp_plan_free(pithp_plan *plan); /* NULL does nothing */
+
+/* Where output k is: PITHP_IN_INPUT and PITHP_IN_CONSTANT name memory that is there
+ * already, PITHP_IN_OUTPUT the output in whose memory it is written (k itself, or one
+ * before it with the same elements). */
+pithp_place pithp_plan_output(const pithp_plan *plan, int64_t k);
+
+/* Run it on the scope's stream.
+ *
+ * @param inputs Device addresses, readable on the stream.
+ * @param outputs Memory for those outputs that are PITHP_IN_OUTPUT of their own number.
+ */
+pith_status pithp_plan_run(pith_scope *s,
+                           const pithp_plan *plan,
+                           const void *const *inputs,
+                           void *const *outputs);
+
+/* ---- What the files of this folder share ---- */
+
+/* How a value's elements are found from those of another that has memory. */
+typedef struct pithp_view {
+    pithp_value base;
+    int64_t offset;
+    int64_t stride[PITH_MAX_RANK]; /* over the value's own shape, in elements */
+} pithp_view;
+
+typedef struct pithp_planning {
+    pith_scope *s;
+    const pithp_program *p;
+    pithp_plan *plan;
+    /* Of each value: */
+    bool *is_virtual; /* only read through a view, or made where it is read */
+    bool *in_memory;
+    int32_t *step;     /* that makes it; -1: it is there from the beginning */
+    int32_t *last_use; /* step */
+    pithp_value *root; /* whose memory it shares: a reshape's operand */
+    pithp_value *next; /* member of its fused step, or -1 */
+    int32_t *scratch;  /* of the function at work */
+    uint8_t *slot;     /* of a member of a fused step */
+} pithp_planning;
+
+static inline bool pithp_can_fuse(pithp_primitive primitive) {
+    return pithp_is_elementwise(primitive) || primitive == PITHP_OP_CAST;
+}
+static inline bool pithp_same_shape(const pith_spec *a, const pith_spec *b) {
+    if (a == b)
+        return true;
+    bool same = a->rank == b->rank;
+    for (int d = 0; d < a->rank && same; d++)
+        same = a->shape[d] == b->shape[d];
+    return same;
+}
+
+/* Sort instructions into steps. */
+bool pithp_plan_steps(pithp_planning *g);
+/* What v is a view of, over its own shape. */
+pithp_view pithp_plan_view(const pithp_planning *g, pithp_value v);
+/* Write the code of a fused step. */
+bool pithp_plan_fuse(pithp_planning *g, pithp_step *step);
+/* Give every value that has memory a place. */
+bool pithp_plan_places(pithp_planning *g);
+
+#endif

@@ -1,0 +1,109 @@
+/* Running plans. */
+#include "program/interpret/plan.h"
+
+#include <string.h>
+
+typedef struct running {
+    pith_scope *s;
+    const pithp_plan *plan;
+    const void *const *inputs;
+    void *const *outputs;
+    char *workspace;
+    const void **operands; /* room for those of any call */
+} running;
+
+static void *address_of(const running *r, pithp_value v) {
+    const pithp_place place = r->plan->places[v];
+    switch (place.store) {
+        case PITHP_IN_INPUT:
+            return (void *)(uintptr_t)r->inputs[place.at];
+        case PITHP_IN_CONSTANT:
+            return (void *)(uintptr_t)r->plan->program->constants[place.at].data;
+        case PITHP_IN_LITERALS:
+            return (char *)r->plan->literals->data + place.at;
+        case PITHP_IN_WORKSPACE:
+            return r->workspace + place.at;
+        case PITHP_IN_OUTPUT:
+            return r->outputs[place.at];
+        case PITHP_NOWHERE:
+            break;
+    }
+    return NULL;
+}
+
+static pith_status run_fused(const running *r, const pithp_step *step) {
+    pithp_fused_args args;
+    const int externals = step->fused->external_count;
+    memcpy(&args, step->fused,
+           offsetof(pithp_fused_args, externals) +
+               (size_t)externals * sizeof args.externals[0]);
+    for (int e = 0; e < externals; e++)
+        args.externals[e].data = (char *)address_of(r, step->external[e]) +
+                                 step->offset[e] * args.externals[e].size;
+    return pithp_fused_run(r->s, &args, step->spec->count);
+}
+
+static pith_status run_call(const running *r, const pithp_step *step) {
+    const pithp_instruction *i = step->call;
+    pith_scope *s = r->s;
+    const pithp_call call = {i->primitive, i->operand_count, step->specs, i->params};
+    for (int k = 0; k < i->operand_count; k++)
+        r->operands[k] = address_of(r, pithp_operands(r->plan->program, i)[k]);
+    pithp_memory memory = {
+        .operands = r->operands,
+        .result = address_of(r, i->result),
+        .temporary = step->temporary_bytes ? r->workspace + step->temporary : NULL,
+    };
+    const char *site = s->site;
+    s->site = i->site ? i->site : site; /* checks name the call that was traced */
+    if (pithp_call_reports(&call))
+        memory.report =
+            pithp_check_make(s, pithp_index_describe, &pithp_rows[i->primitive]);
+    const pith_status rc = s->error.code == PITH_OK
+                               ? pithp_run(s, &call, step->spec, &memory)
+                               : s->error.code;
+    s->site = site;
+    return rc;
+}
+
+static pith_status run_steps(const running *r) {
+    pith_status rc = PITH_OK;
+    for (int64_t k = 0; k < r->plan->step_count && rc == PITH_OK; k++) {
+        const pithp_step *step = &r->plan->steps[k];
+        rc = step->call ? run_call(r, step) : run_fused(r, step);
+    }
+    return rc;
+}
+
+/* What the plan reads and others wrote. */
+static pith_status await(pith_scope *s, const pithp_plan *plan) {
+    pith_status rc = plan->literals ? pithp_buffer_read(s, plan->literals) : PITH_OK;
+    for (int64_t c = 0; c < plan->program->constant_count && rc == PITH_OK; c++)
+        if (plan->program->constants[c].buffer)
+            rc = pithp_buffer_read(s, plan->program->constants[c].buffer);
+    return rc;
+}
+
+pith_status pithp_plan_run(pith_scope *s,
+                           const pithp_plan *plan,
+                           const void *const *inputs,
+                           void *const *outputs) {
+    const void *few[PITHP_FEW_OPERANDS];
+    running r = {s, plan, inputs, outputs, NULL, few};
+    const size_t bytes = (size_t)plan->most_operands * sizeof *r.operands;
+    pith_status rc = await(s, plan);
+    if (rc != PITH_OK)
+        return rc;
+    pithp_buffer *workspace =
+        plan->workspace_bytes ? pithp_buffer_make(s, plan->workspace_bytes) : NULL;
+    if (plan->workspace_bytes && !workspace)
+        return s->error.code;
+    r.workspace = workspace ? workspace->data : NULL;
+    if (plan->most_operands > PITHP_FEW_OPERANDS)
+        r.operands = pithp_allocate(s->runtime, bytes);
+    rc = r.operands ? run_steps(&r) : pithp_fail_memory(s, bytes);
+    if (r.operands != few)
+        pithp_release(s->runtime, r.operands, bytes);
+    pithp_buffer_release(workspace, 1);
+    return rc;
+}

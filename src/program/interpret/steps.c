@@ -1,0 +1,296 @@
+/* Sorting instructions into steps: which run fused, and with whom. */
+#include "program/interpret/plan.h"
+
+#include <string.h>
+
+enum { DEEPEST = 64 }; /* a view of views */
+
+/* Elementwise work on so few elements joins a step that it shares nothing with. */
+enum { SMALL_COUNT = 8192, LOOK_BACK = 16 };
+
+/* ---- Views: moves of elements that are done while reading ---- */
+
+/* Whether a view of rows keeps elements of a row beside each other: else moving them as a
+ * whole is faster. */
+static bool is_cheap_view(const pithp_program *p, const pithp_instruction *i) {
+    const int rank = p->values[i->result].spec->rank;
+    switch ((int)i->primitive) {
+        case PITHP_OP_FULL:
+        case PITHP_OP_BROADCAST:
+        case PITHP_OP_SLICE:
+        case PITHP_OP_REVERSE:
+            return true;
+        case PITHP_OP_TRANSPOSE: {
+            const pithp_transpose_params *t = i->params;
+            return rank == 0 || t->permutation[rank - 1] == rank - 1;
+        }
+        default:
+            return false;
+    }
+}
+
+/* A value is virtual where everybody who reads it can read through it. */
+static void choose_views(pithp_planning *g) {
+    const pithp_program *p = g->p;
+    for (int64_t v = 0; v < p->value_count; v++) {
+        const pithp_instruction *i = pithp_maker(p, (pithp_value)v);
+        g->is_virtual[v] = g->plan->runs_fused && i && is_cheap_view(p, i);
+        g->scratch[v] = 0; /* how deep a view it is */
+        if (g->is_virtual[v] && i->operand_count)
+            g->scratch[v] = g->scratch[pithp_operands(p, i)[0]] + 1;
+        if (g->scratch[v] == DEEPEST) {
+            g->is_virtual[v] = false;
+            g->scratch[v] = 0;
+        }
+    }
+    for (int64_t k = 0; k < p->output_count; k++)
+        g->is_virtual[p->outputs[k]] = false;
+    for (int64_t k = p->instruction_count; k-- > 0;) {
+        const pithp_instruction *i = &p->instructions[k];
+        if (pithp_can_fuse(i->primitive) || g->is_virtual[i->result])
+            continue;
+        for (int o = 0; o < i->operand_count; o++)
+            g->is_virtual[pithp_operands(p, i)[o]] = false;
+    }
+}
+
+static pithp_view
+whole_view(const pithp_planning *g, pithp_value v, const pith_spec *spec) {
+    pithp_view view = {.base = g->root[v]};
+    int64_t step = 1;
+    for (int d = spec->rank - 1; d >= 0; d--) {
+        view.stride[d] = step;
+        step *= spec->shape[d];
+    }
+    return view;
+}
+
+/* A view of a view. */
+static pithp_view through(const pithp_instruction *i,
+                          const pith_spec *inner_spec,
+                          const pithp_view *inner,
+                          const pith_spec *spec) {
+    pithp_view view = {.base = inner->base, .offset = inner->offset};
+    const void *params = i->params;
+    for (int d = 0; d < inner_spec->rank; d++) {
+        const int64_t stride = inner->stride[d];
+        switch ((int)i->primitive) {
+            case PITHP_OP_BROADCAST: {
+                const int to = ((const pithp_broadcast_params *)params)->dimensions[d];
+                view.stride[to] = inner_spec->shape[d] == 1 ? 0 : stride;
+                break;
+            }
+            case PITHP_OP_SLICE: {
+                const pithp_slice_params *slice = params;
+                if (spec->count)
+                    view.offset += slice->start[d] * stride;
+                view.stride[d] = slice->step[d] * stride;
+                break;
+            }
+            case PITHP_OP_REVERSE: {
+                const bool turned = ((const pithp_reverse_params *)params)->axes >> d & 1;
+                if (turned && spec->count)
+                    view.offset += (spec->shape[d] - 1) * stride;
+                view.stride[d] = turned ? -stride : stride;
+                break;
+            }
+            default: { /* transpose */
+                const int32_t *permutation =
+                    ((const pithp_transpose_params *)params)->permutation;
+                for (int to = 0; to < spec->rank; to++)
+                    if (permutation[to] == d)
+                        view.stride[to] = stride;
+            }
+        }
+    }
+    return view;
+}
+
+pithp_view pithp_plan_view(const pithp_planning *g, pithp_value v) {
+    /* Inner ones come first in the program: go down, then up again. */
+    const pithp_program *p = g->p;
+    pithp_value chain[DEEPEST];
+    int depth = 0;
+    while (g->is_virtual[v] && pithp_maker(p, v)->operand_count) {
+        PITH_ASSERT(depth < DEEPEST);
+        chain[depth++] = v;
+        v = pithp_operands(p, pithp_maker(p, v))[0];
+    }
+    pithp_view view = whole_view(g, v, p->values[v].spec);
+    if (g->is_virtual[v]) /* full: one element for all */
+        memset(view.stride, 0, sizeof view.stride);
+    while (depth > 0) {
+        const pith_spec *inner = p->values[v].spec;
+        v = chain[--depth];
+        view = through(pithp_maker(p, v), inner, &view, p->values[v].spec);
+    }
+    return view;
+}
+
+/* ---- Steps ---- */
+
+static pithp_step *add_step(pithp_planning *g) {
+    pithp_plan *plan = g->plan;
+    if (plan->step_count == plan->step_room) {
+        const int64_t room = plan->step_room ? 2 * plan->step_room : 16;
+        void *more = pithp_reallocate(plan->runtime, plan->steps,
+                                      (size_t)plan->step_room * sizeof *plan->steps,
+                                      (size_t)room * sizeof *plan->steps);
+        if (!more) {
+            pithp_fail_memory(g->s, (size_t)room * sizeof *plan->steps);
+            return NULL;
+        }
+        plan->steps = more;
+        plan->step_room = room;
+    }
+    pithp_step *step = &plan->steps[plan->step_count++];
+    *step = (pithp_step){.call = NULL};
+    return step;
+}
+
+/* Whether an operand is read element for element: what is in the same step may be. */
+static bool is_direct(const pithp_planning *g, pithp_value operand, const pith_spec *to) {
+    return !g->is_virtual[operand] && g->root[operand] == operand &&
+           pithp_same_shape(g->p->values[operand].spec, to);
+}
+
+/* The first step in which an instruction can run: *joins where that is with the operand
+ * of the last step, element for element. */
+static int32_t
+earliest(const pithp_planning *g, const pithp_instruction *i, bool *joins) {
+    const pith_spec *spec = g->p->values[i->result].spec;
+    int32_t direct = -1, before = -1; /* last steps of those */
+    for (int o = 0; o < i->operand_count; o++) {
+        const pithp_value v = pithp_operands(g->p, i)[o];
+        const pithp_value from = g->is_virtual[v] ? pithp_plan_view(g, v).base : v;
+        const int32_t step = g->is_virtual[from] ? -1 : g->step[from];
+        int32_t *last = is_direct(g, v, spec) ? &direct : &before;
+        *last = step > *last ? step : *last;
+    }
+    *joins = direct > before;
+    return direct > before ? direct : before + 1;
+}
+
+/* Room for one more instruction with its operands, whatever they turn out to be. */
+static bool has_room(const pithp_step *step) {
+    return step->members < PITHP_FUSED_OPS && step->reads + 4 <= PITHP_FUSED_EXTERNALS;
+}
+
+/* How many operands of i come from outside that the step does not read yet: a bound. */
+static int new_reads(const pithp_planning *g, const pithp_instruction *i, int32_t step) {
+    int count = 0;
+    for (int o = 0; o < i->operand_count; o++) {
+        const pithp_value v = pithp_operands(g->p, i)[o];
+        count += g->is_virtual[v] || g->step[v] != step;
+    }
+    return count;
+}
+
+static bool takes(const pithp_planning *g, const pithp_instruction *i, int32_t at) {
+    const pithp_step *step = &g->plan->steps[at];
+    return !step->call && has_room(step) &&
+           pithp_same_shape(step->spec, g->p->values[i->result].spec);
+}
+
+/* The step that an instruction fuses into; -1: a new one. */
+static int32_t find_step(const pithp_planning *g, const pithp_instruction *i) {
+    bool joins;
+    const int32_t last = (int32_t)g->plan->step_count - 1;
+    int32_t first = earliest(g, i, &joins);
+    if (joins && takes(g, i, first))
+        return first;
+    first += joins;
+    if (g->p->values[i->result].spec->count > SMALL_COUNT)
+        return -1;
+    for (int32_t k = last; k >= first && k > last - LOOK_BACK; k--)
+        if (takes(g, i, k))
+            return k;
+    return -1;
+}
+
+static bool place_fused(pithp_planning *g, const pithp_instruction *i) {
+    int32_t at = find_step(g, i);
+    if (at < 0) {
+        pithp_step *step = add_step(g);
+        if (!step)
+            return false;
+        step->spec = g->p->values[i->result].spec;
+        at = (int32_t)g->plan->step_count - 1;
+    }
+    pithp_step *step = &g->plan->steps[at];
+    if (step->members++)
+        g->next[step->last] = i->result;
+    else
+        step->first = i->result;
+    step->last = i->result;
+    g->next[i->result] = -1;
+    step->reads += new_reads(g, i, at) + 1; /* and perhaps its result */
+    g->step[i->result] = at;
+    return true;
+}
+
+static bool place_call(pithp_planning *g, const pithp_instruction *i) {
+    pithp_step *step = add_step(g);
+    if (!step)
+        return false;
+    step->call = i;
+    step->spec = g->p->values[i->result].spec;
+    g->step[i->result] = (int32_t)g->plan->step_count - 1;
+    return true;
+}
+
+/* ---- Who needs memory ---- */
+
+/* A value is read in a step; view: not element for element. */
+static void note_use(pithp_planning *g, pithp_value v, int32_t step, bool fused) {
+    const bool seen = g->is_virtual[v];
+    const pithp_value base = seen ? pithp_plan_view(g, v).base : g->root[v];
+    if (g->is_virtual[base])
+        return; /* full: a literal of the plan */
+    if (!fused || seen || g->root[v] != v || g->step[base] != step)
+        g->in_memory[base] = true;
+    if (step > g->last_use[base])
+        g->last_use[base] = step;
+}
+
+static void note_uses(pithp_planning *g) {
+    const pithp_program *p = g->p;
+    for (int64_t k = 0; k < p->instruction_count; k++) {
+        const pithp_instruction *i = &p->instructions[k];
+        if (g->is_virtual[i->result] || g->root[i->result] != i->result)
+            continue;
+        const int32_t step = g->step[i->result];
+        for (int o = 0; o < i->operand_count; o++)
+            note_use(g, pithp_operands(p, i)[o], step, !g->plan->steps[step].call);
+        if (g->plan->steps[step].call)
+            g->in_memory[i->result] = true;
+        if (step > g->last_use[i->result])
+            g->last_use[i->result] = step;
+    }
+    for (int64_t k = 0; k < p->output_count; k++)
+        g->in_memory[g->root[p->outputs[k]]] = true;
+}
+
+bool pithp_plan_steps(pithp_planning *g) {
+    const pithp_program *p = g->p;
+    choose_views(g);
+    for (int64_t v = 0; v < p->value_count; v++) {
+        const pithp_instruction *i = pithp_maker(p, (pithp_value)v);
+        g->root[v] = (pithp_value)v;
+        g->step[v] = g->last_use[v] = -1;
+        g->in_memory[v] = false;
+        if (!i || g->is_virtual[v])
+            continue;
+        if (i->primitive == PITHP_OP_RESHAPE) {
+            const pithp_value from = pithp_operands(p, i)[0];
+            g->root[v] = g->root[from];
+            g->step[v] = g->step[from];
+        } else if (!(g->plan->runs_fused && pithp_can_fuse(i->primitive)
+                         ? place_fused(g, i)
+                         : place_call(g, i))) {
+            return false;
+        }
+    }
+    note_uses(g);
+    return true;
+}

@@ -1,0 +1,48 @@
+/* Passes: from a program to another that gives the same bits with less work. */
+#ifndef PITH_PROGRAM_PASS_H
+#define PITH_PROGRAM_PASS_H
+
+#include "program/graph/graph.h"
+
+typedef enum pithp_pass {
+    PITHP_PASS_ALGEBRA = 1, /* rules that never change a bit: see algebra.c */
+    PITHP_PASS_FOLD = 2,    /* what depends on literals alone is computed now, by the
+                               block functions that would compute it later */
+    PITHP_PASS_COMMON = 4,  /* equal calls of equal operands are made once */
+    PITHP_PASS_DEAD = 8,    /* what nobody needs is left out */
+    PITHP_PASS_ALL = 15,
+} pithp_pass;
+
+/* A new program with the same inputs and outputs that gives the same bits, after these
+ * passes. Instructions that may report an error stay. NULL: the scope's error is set. */
+pithp_program *
+pithp_program_optimise(pith_scope *s, const pithp_program *p, unsigned passes);
+
+/* ---- What the passes share ---- */
+
+enum { PITHP_PARAMS_BYTES = 256, PITHP_RULE_OPERANDS = 3 };
+
+/* A call that is about to become an instruction of a program. */
+typedef struct pithp_proposal {
+    pithp_primitive primitive;
+    int count;
+    const pithp_value *operands;
+    const void *params;
+    const pith_spec *spec; /* of the result */
+    /* Where a rule that changes the call keeps what it makes. */
+    pithp_value new_operands[PITHP_RULE_OPERANDS];
+    _Alignas(16) char new_params[PITHP_PARAMS_BYTES];
+} pithp_proposal;
+
+/* Apply one rule: gives a value that is the result already, or changes the proposal.
+ * False: none applies. */
+bool pithp_simplify(const pithp_program *p, pithp_proposal *call, pithp_value *same);
+
+/* Compute a call of literals on the host: the value of the literal in p, -1 where it is
+ * not to be folded or (with the scope's error set) failed. */
+pithp_value pithp_fold(pith_scope *s, pithp_program *p, const pithp_proposal *call);
+
+/* The bits of the one element that all elements of a value are; false: not known. */
+bool pithp_uniform(const pithp_program *p, pithp_value v, uint64_t *element);
+
+#endif
