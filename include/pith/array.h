@@ -17,12 +17,6 @@
 
 #include <pith/base.h>
 
-/** Extents of an array, C order. */
-typedef struct pith_shape {
-    int32_t rank; /**< 0 to PITH_MAX_RANK */
-    int64_t extents[PITH_MAX_RANK];
-} pith_shape;
-
 /** A set of axes; negative ones count from the last. See PITH_AXES, PITH_ALL_AXES. */
 typedef struct pith_axes {
     bool all;  /**< every axis; axes is not looked at */
@@ -40,18 +34,6 @@ typedef struct pith_slice {
     int64_t step;  /**< not 0 */
 } pith_slice;
 
-#define PITH_COUNT_ARGS_(...)                             PITH_COUNT_ARGS2_(__VA_ARGS__, 8, 7, 6, 5, 4, 3, 2, 1, 0)
-#define PITH_COUNT_ARGS2_(a, b, c, d, e, f, g, h, n, ...) n
-#ifdef __cplusplus
-#    define PITH_LITERAL_(T) T
-#else
-#    define PITH_LITERAL_(T) (T)
-#endif
-/** A shape of rank 1 to 8: PITH_SHAPE(256, 3). */
-#define PITH_SHAPE(...)                                                                  \
-    (PITH_LITERAL_(pith_shape){PITH_COUNT_ARGS_(__VA_ARGS__), {__VA_ARGS__}})
-/** The shape of rank 0. */
-#define PITH_SCALAR (PITH_LITERAL_(pith_shape){0, {0}})
 /** Some axes, such as PITH_AXES(0, -1); they vanish from the result. */
 #define PITH_AXES(...)                                                                   \
     (PITH_LITERAL_(pith_axes){false, false, PITH_COUNT_ARGS_(__VA_ARGS__), {__VA_ARGS__}})

@@ -119,6 +119,25 @@ typedef struct pith_spec {
     size_t bytes;                 /**< count times the size of an element */
 } pith_spec;
 
+/** Extents of an array, C order. */
+typedef struct pith_shape {
+    int32_t rank; /**< 0 to PITH_MAX_RANK */
+    int64_t extents[PITH_MAX_RANK];
+} pith_shape;
+
+#define PITH_COUNT_ARGS_(...)                             PITH_COUNT_ARGS2_(__VA_ARGS__, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+#define PITH_COUNT_ARGS2_(a, b, c, d, e, f, g, h, n, ...) n
+#ifdef __cplusplus
+#    define PITH_LITERAL_(T) T
+#else
+#    define PITH_LITERAL_(T) (T)
+#endif
+/** A shape of rank 1 to 8: PITH_SHAPE(256, 3). */
+#define PITH_SHAPE(...)                                                                  \
+    (PITH_LITERAL_(pith_shape){PITH_COUNT_ARGS_(__VA_ARGS__), {__VA_ARGS__}})
+/** The shape of rank 0. */
+#define PITH_SCALAR (PITH_LITERAL_(pith_shape){0, {0}})
+
 typedef struct pith_runtime pith_runtime; /**< a device, its memory and its caches */
 typedef struct pith_scope pith_scope;     /**< owner of results, one thread at a time */
 typedef struct pith_array pith_array;     /**< a leaf: concrete or traced, immutable */

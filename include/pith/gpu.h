@@ -17,6 +17,11 @@ typedef struct pith_open_options {
      * there is an error.
      */
     const char *device PITH_DEFAULT;
+    /**
+     * Bytes of the device's memory that arrays may take together. 0: on the host the
+     * environment's PITH_HOST_MEMORY (such as 2GiB), else all that the device has.
+     */
+    size_t memory PITH_DEFAULT;
     int threads PITH_DEFAULT; /**< host threads; 0: PITH_THREADS, else every core */
     const pith_allocator *allocator
         PITH_DEFAULT;               /**< host memory; NULL: the C library's; copied */
@@ -31,9 +36,11 @@ typedef struct pith_open_options {
  * Open a runtime on a device.
  *
  * The environment has a say where the options have none: PITH_DEVICE and PITH_THREADS as
- * above; PITH_ISA (base, v3 or v4) keeps the host from using newer instructions;
- * PITH_HOST_ASYNC=1 makes the host defer all work to the next call that waits, as a
- * device does, so that tests without one find mistakes of order.
+ * above;
+ * PITH_HOST_MEMORY, a number of bytes with KiB, MiB, GiB or TiB behind it or nothing, is
+ * how much memory the host has as a device; PITH_ISA (base, v3 or v4) keeps the host from
+ * using newer instructions; PITH_HOST_ASYNC=1 makes the host defer all work to the next
+ * call that waits, as a device does, so that tests without one find mistakes of order.
  *
  * After fork() a child may go on using a runtime on the host, on the thread that forked
  * alone; one on CUDA is of no use to it.
@@ -66,7 +73,8 @@ typedef struct pith_memory_info {
     size_t live;  /**< held by buffers of this runtime */
     size_t peak;  /**< the most that was ever live */
     size_t pool;  /**< kept by the pool for reuse, not live */
-    size_t total; /**< of the device */
+    size_t free;  /**< that buffers can still take, the pool's included */
+    size_t total; /**< of the device, or what the runtime was granted of it */
 } pith_memory_info;
 
 /** What the runtime's memory is used for now. All zero for a runtime that could not be

@@ -14,6 +14,7 @@
 #include <pith/gpu.h>
 #include <pith/kernel.h>
 #include <pith/lens.h>
+#include <pith/memory.h>
 #include <pith/memory_hint.h>
 #include <pith/run.h>
 #include <pith/run_log.h>

@@ -183,6 +183,7 @@ const char *pithp_pointer_text(pithp_pointer verdict);
 
 typedef enum pithp_room {
     PITHP_ROOM_GPU,
+    PITHP_ROOM_MEMORY, /* of a scope: the instance that its arrays are counted for */
     PITHP_ROOM_PROGRAM,
     PITHP_ROOM_ARRAY,
     PITHP_ROOM_TREE,

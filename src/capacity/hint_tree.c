@@ -114,7 +114,7 @@ size_t pith_measure_peak(pith_scope *s,
     if (!pithp_enter(s) || pithp_synchronise(s) != PITH_OK)
         return SIZE_MAX;
     pithp_device *d = pithp_scope_device(s);
-    const size_t before = atomic_load(&d->live);
+    const size_t before = atomic_load(&d->owned) + atomic_load(&d->lent);
     const size_t remembered = atomic_exchange(&d->peak, before);
     pith_scope *work = pith_scope_open_in(s);
     pith_call(work, function, count, arguments);

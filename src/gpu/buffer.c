@@ -3,108 +3,98 @@
 #include "gpu/device.h"
 #include "gpu/gpu_internal.h"
 #include "gpu/memory/cache.h"
+#include "gpu/memory/ladder.h"
+#include "gpu/memory/ledger.h"
+#include "gpu/memory/manager.h"
 #include "gpu/memory/poison.h"
 #include "gpu/memory/size_class.h"
 
 _Static_assert(PITHP_CACHED_CLASSES == 8 + 8 * 5, "the classes up to 64 KiB");
 
-/* ---- The ledger ---- */
-
-static void count_live(pithp_device *d, size_t bytes) {
-    const size_t live =
-        atomic_fetch_add_explicit(&d->live, bytes, memory_order_relaxed) + bytes;
-    size_t peak = atomic_load_explicit(&d->peak, memory_order_relaxed);
-    while (PITHP_UNLIKELY(live > peak) &&
-           !atomic_compare_exchange_weak_explicit(
-               &d->peak, &peak, live, memory_order_relaxed, memory_order_relaxed))
-        continue;
-}
-
-static void count_dead(pithp_device *d, size_t bytes) {
-    atomic_fetch_sub_explicit(&d->live, bytes, memory_order_relaxed);
-}
-
 /* ---- Making ---- */
 
-/* Everything that is kept for reuse goes back to the system, after the work that uses it.
- */
-static void trim(pithp_device *d) {
-    pithp_error e;
-    pthread_mutex_lock(&d->lock);
-    for (pithp_stream *st = d->streams; st; st = st->next)
-        pithp_cache_trim(st);
-    for (pithp_stream *st = d->streams; st; st = st->next)
-        d->backend->synchronise(st, &e); /* a dead device is found by the next try */
-    pthread_mutex_unlock(&d->lock);
-    if (d->backend->trim)
-        d->backend->trim(d);
-}
-
-/* Memory from the backend. Short of it, what is kept is given up and one more try made.
- */
-static void *take_memory(pith_scope *s, size_t bytes) {
+/* Of a size that streams keep no buffers of. */
+static pithp_buffer *
+make_uncached(pith_scope *s, int class, size_t room, pithp_shortage *why) {
     pithp_stream *st = pithp_scope_stream(s);
-    pithp_device *d = st->device;
-    pithp_error e;
-    void *data = d->backend->allocate(st, bytes, &e);
-    if (data)
-        return data;
-    if (e.code == PITH_E_MEMORY) {
-        trim(d);
-        data = d->backend->allocate(st, bytes, &e);
-        if (data)
-            return data;
-    }
-    if (e.code == PITH_E_MEMORY)
-        pithp_fail(s, PITH_E_MEMORY, NULL,
-                   "%s; %zu bytes are in use, and nothing was left to free", e.text,
-                   atomic_load(&d->live));
-    else
-        pithp_fail_device(s, &e);
-    return NULL;
-}
-
-static pithp_buffer *make_uncached(pith_scope *s, int class, size_t room) {
-    pithp_buffer *b = pithp_cache_struct(pithp_scope_stream(s));
+    pithp_buffer *b = pithp_cache_struct(st);
     if (!b) {
-        pithp_fail_memory(s, sizeof *b);
+        pithp_error_set(&why->error, PITH_E_MEMORY, NULL, NULL,
+                        "out of memory: %zu bytes of host memory", sizeof *b);
+        why->where = PITHP_SHORT_OF_HOST;
         return NULL;
     }
-    b->data = take_memory(s, room);
+    b->data = st->device->backend->allocate(st, room, &why->error);
     if (!b->data) {
+        why->where = PITHP_SHORT_OF_BACKEND;
         pithp_cache_struct_back(b);
         return NULL;
     }
     b->class = class;
     b->room = room;
     b->foreign = false;
+    b->source = NULL;
     return b;
 }
 
-pithp_buffer *pithp_buffer_make(pith_scope *s, size_t bytes) {
-    pithp_stream *st = pithp_scope_stream(s);
-    pithp_buffer *b = NULL;
-    if (PITHP_LIKELY(bytes <= PITHP_CACHED_MOST)) {
-        size_t room;
-        const int class = pithp_class_of(bytes, &room);
-        b = pithp_cache_take(st, class);
-        if (PITHP_UNLIKELY(!b))
-            b = make_uncached(s, class, room);
-    } else {
-        b = make_uncached(s, -1, bytes);
-    }
-    if (PITHP_UNLIKELY(!b))
-        return NULL;
-    if (st->device->immediate && st->device->backend->addressable) {
-        pithp_unpoison(b->data, bytes);
-        pithp_poison((char *)b->data + bytes, b->room - bytes);
-    }
+/* Its memory may be used again. */
+static void give_back(pithp_buffer *b) {
+    pithp_stream *st = b->stream;
+    if (b->class >= 0 && pithp_cache_keep(b))
+        return;
+    st->device->backend->release(st, b->data, b->room);
+    pithp_cache_struct_back(b);
+}
+
+static pithp_buffer *refuse(pithp_shortage *why, pithp_charge charge) {
+    why->where = charge == PITHP_DEVICE_FULL ? PITHP_SHORT_OF_DEVICE : PITHP_SHORT_OF_CAP;
+    return NULL;
+}
+
+static void begin(pithp_buffer *b, struct pithp_account *account, size_t bytes) {
+    b->account = account;
     b->bytes = bytes;
     atomic_store_explicit(&b->refs, 1, memory_order_relaxed);
     atomic_store_explicit(&b->used_elsewhere, false, memory_order_relaxed);
     atomic_store_explicit(&b->content_state, PITHP_CONTENT_UNKNOWN, memory_order_relaxed);
-    count_live(st->device, bytes);
+}
+
+pithp_buffer *pithp_buffer_try(pith_scope *s, size_t bytes, pithp_shortage *why) {
+    pithp_stream *st = pithp_scope_stream(s);
+    pithp_device *d = st->device;
+    pithp_account *account = &pithp_scope_instance(s)->account;
+    pithp_buffer *b = NULL;
+    int class = -1;
+    size_t room = bytes;
+    if (PITHP_LIKELY(bytes <= PITHP_CACHED_MOST)) {
+        class = pithp_class_of(bytes, &room);
+        b = pithp_cache_take(st, class);
+    }
+    if (PITHP_UNLIKELY(!b)) {
+        const pithp_charge charge = pithp_ledger_foresee(d, account, bytes);
+        if (PITHP_UNLIKELY(charge != PITHP_CHARGED))
+            return refuse(why, charge);
+        b = make_uncached(s, class, room, why);
+        if (PITHP_UNLIKELY(!b))
+            return NULL;
+    }
+    const pithp_charge charge = pithp_ledger_charge(d, account, bytes);
+    if (PITHP_UNLIKELY(charge != PITHP_CHARGED)) {
+        give_back(b);
+        return refuse(why, charge);
+    }
+    if (d->immediate && d->backend->addressable) {
+        pithp_unpoison(b->data, bytes);
+        pithp_poison((char *)b->data + bytes, b->room - bytes);
+    }
+    begin(b, account, bytes);
     return b;
+}
+
+pithp_buffer *pithp_buffer_make(pith_scope *s, size_t bytes) {
+    pithp_shortage why;
+    pithp_buffer *b = pithp_buffer_try(s, bytes, &why);
+    return PITHP_LIKELY(b) ? b : pithp_ladder_climb(s, bytes, &why);
 }
 
 /* Where the host cannot lend its memory: a copy, after which the user's is not needed. */
@@ -141,15 +131,12 @@ pithp_buffer *pithp_buffer_wrap(pith_scope *s,
     b->foreign = true;
     b->class = -1;
     b->data = data;
-    b->bytes = bytes;
     b->room = 0;
     b->release = release;
     b->closure = closure;
-    atomic_store_explicit(&b->refs, 1, memory_order_relaxed);
-    atomic_store_explicit(&b->used_elsewhere, false, memory_order_relaxed);
-    atomic_store_explicit(&b->content_state, PITHP_CONTENT_UNKNOWN, memory_order_relaxed);
-    count_live(st->device, bytes);
-    atomic_fetch_add_explicit(&st->device->lent, bytes, memory_order_relaxed);
+    pithp_account *account = &pithp_scope_instance(s)->account;
+    begin(b, account, bytes);
+    pithp_ledger_lend(st->device, account, bytes);
     return b;
 }
 
@@ -176,7 +163,7 @@ static void release_foreign(pithp_device *d, pithp_buffer *b) {
         d->backend->synchronise(b->stream, &e); /* enqueued work may still read it */
     if (b->release)
         b->release(b->closure, b->data);
-    atomic_fetch_sub_explicit(&d->lent, b->bytes, memory_order_relaxed);
+    pithp_ledger_unlend(d, b->account, b->bytes);
     pithp_cache_struct_back(b);
 }
 
@@ -185,20 +172,17 @@ static void destroy(pithp_buffer *b) {
     pithp_device *d = st->device;
     if (!d->immediate && atomic_load_explicit(&b->used_elsewhere, memory_order_relaxed))
         await_readers(d, st);
-    count_dead(d, b->bytes);
     if (PITHP_UNLIKELY(b->foreign)) {
         release_foreign(d, b);
         return;
     }
+    pithp_ledger_credit(d, b->account, b->bytes);
     if (PITHP_UNLIKELY(d->poison)) {
         const unsigned char pattern = 0xDB;
         pithp_error e;
         (void)d->backend->fill(st, b->data, &pattern, 1, (int64_t)b->bytes, &e);
     }
-    if (b->class >= 0 && pithp_cache_keep(b))
-        return;
-    d->backend->release(st, b->data, b->room);
-    pithp_cache_struct_back(b);
+    give_back(b);
 }
 
 void pithp_buffer_release(pithp_buffer *b, int count) {

@@ -8,6 +8,11 @@
 void pithp_stream_attach(pith_scope *s, pith_scope *parent);
 void pithp_stream_detach(pith_scope *s);
 void pithp_streams_close(pithp_device *d);
+/* A stream that is idle, or a new one, with the caller as its user; NULL: error set. */
+pithp_stream *pithp_stream_join(pith_scope *s, pithp_device *d);
+pithp_stream *pithp_stream_make(pith_scope *s, pithp_device *d); /* always a new one */
+void pithp_stream_add_user(pithp_stream *st);
+void pithp_stream_leave(pithp_stream *st); /* without users it is idle */
 
 /* Small buffers that a stream keeps: made with it, freed with it. */
 struct pithp_cache *pithp_cache_make(pith_runtime *rt); /* NULL when memory is short */

@@ -57,6 +57,7 @@ typedef struct pithp_backend {
     const char *kind;
     bool
         addressable; /* device memory can be read and written by the host where it lies */
+    /* d->total says how much memory the user grants, 0: all there is. */
     pith_status (*open)(pithp_device *d, int ordinal, int threads, pithp_error *e);
     void (*close)(pithp_device *d);
     pith_status (*stream_open)(pithp_stream *st, pithp_error *e);
@@ -70,6 +71,20 @@ typedef struct pithp_backend {
     void *(*allocate)(pithp_stream *st, size_t bytes, pithp_error *e);
     /* Returned after what is enqueued on st now. Any thread. */
     void (*release)(pithp_stream *st, void *data, size_t bytes);
+    /* The same past the pool, straight from the system. (optional, default the pool's) */
+    void *(*allocate_plain)(pithp_stream *st, size_t bytes, pithp_error *e);
+    void (*release_plain)(pithp_stream *st, void *data, size_t bytes);
+    /* What the pool keeps at most while nothing waits, and whether memory it hands out
+     * may depend on timing. Any thread. (optional, default nothing to set) */
+    pith_status (*set_pool)(pithp_device *d,
+                            size_t keep,
+                            bool reproducible,
+                            pithp_error *e);
+    /* Host memory that the device reads and writes where it lies; *mapped gets its
+     * address on the device. Any thread. (optional, default memory of the runtime's
+     * allocator) */
+    void *(*pin)(pithp_device *d, size_t bytes, void **mapped, pithp_error *e);
+    void (*unpin)(pithp_device *d, void *data, size_t bytes);
     /* host memory may be reused by the caller when copy_in returns */
     pith_status (*copy_in)(pithp_stream *st,
                            void *to,
@@ -95,11 +110,14 @@ typedef struct pithp_backend {
                         int64_t count,
                         pithp_error *e);
     pith_status (*launch)(pithp_stream *st, const pithp_launch *l, pithp_error *e);
-    /* Fills pool (all that is reserved, live or not) and total; the rest is counted by
-     * the ledger. */
+    /* Fills pool (all that is reserved, live or not), total, and free (bytes that the
+     * device has left beyond the pool); the rest is counted by the ledger. */
     void (*memory)(const pithp_device *d, pith_memory_info *info);
     /* Return what the pool holds for reuse to the system. Any thread. (optional) */
     void (*trim)(pithp_device *d);
+    /* What users of the backend's own API know a stream as. (optional, default its
+     * address) */
+    void *(*native_stream)(const pithp_stream *st);
     /* Compiled code (src/gpu/compile makes the image: a shared library's path, or a
      * cubin). */
     pith_status (*module_load)(pithp_device *d,
@@ -134,9 +152,12 @@ struct pithp_device {
                          PITH_HOST_ASYNC */
     bool poison;      /* freed memory is overwritten, in the order of the stream */
     atomic_bool dead; /* a sticky device error: every later call says so */
-    atomic_size_t live, peak;     /* the ledger: bytes of buffers now, and at most */
-    atomic_size_t lent;           /* of those live, in memory of the user's */
-    pthread_mutex_t lock;         /* guards the lists of streams */
+    size_t total;     /* bytes that buffers may take together */
+    atomic_size_t owned, lent;    /* the ledger: bytes of buffers in memory of the
+                                     device's, and in memory of the user's */
+    atomic_size_t peak;           /* the most that both ever were */
+    struct pithp_memory *memory;  /* the manager: instances, groups */
+    pthread_mutex_t lock;         /* guards the lists of streams and their users */
     pithp_stream *streams, *idle; /* all; those without a scope */
     _Atomic(struct pithp_compiler *) compiler; /* src/gpu/compile; NULL until it is used,
                                                   closed by pithp_compiler_close */
@@ -147,6 +168,7 @@ struct pithp_stream {
     pithp_device *device;
     void *state; /* the backend's */
     pithp_stream *next, *next_idle;
+    int users;                   /* root scopes and groups; idle without one */
     struct pithp_checks *checks; /* of kernels enqueued and not yet examined */
     struct pithp_cache *cache;   /* small buffers kept for reuse */
 };
@@ -154,9 +176,11 @@ struct pithp_stream {
 /* Device memory, counted. Immutable contents once the work that writes it is enqueued. */
 struct pithp_buffer {
     atomic_int refs;
-    bool foreign;               /* memory of the user's: given back to `release` */
-    atomic_bool used_elsewhere; /* read on other streams: freeing waits for them */
-    pithp_stream *stream;       /* that wrote it */
+    bool foreign;                  /* memory of the user's: given back to `release` */
+    atomic_bool used_elsewhere;    /* read on other streams: freeing waits for them */
+    pithp_stream *stream;          /* that wrote it */
+    struct pithp_source *source;   /* of the memory; NULL: the backend's pool */
+    struct pithp_account *account; /* of the instance that it is counted for */
     void *data;
     size_t bytes; /* asked for, and counted by the ledger */
     size_t room;  /* taken from the backend, at least bytes */
@@ -195,6 +219,10 @@ static inline void pithp_buffer_set_content(pithp_buffer *b, const uint64_t cont
 /* The stream and device of an open scope whose runtime has a device. */
 static inline pithp_stream *pithp_scope_stream(const pith_scope *s) {
     return s->room[PITHP_ROOM_GPU];
+}
+/* The instance whose account an open scope's buffers go to. */
+static inline struct pith_instance *pithp_scope_instance(const pith_scope *s) {
+    return s->room[PITHP_ROOM_MEMORY];
 }
 static inline pithp_device *pithp_scope_device(const pith_scope *s) {
     return pithp_scope_stream(s)->device;

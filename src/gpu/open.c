@@ -3,6 +3,7 @@
 #include "gpu/compile/compile_internal.h"
 #include "gpu/device.h"
 #include "gpu/gpu_internal.h"
+#include "gpu/memory/manager.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +29,7 @@ static bool backend_complete(const pithp_backend *b) {
 static void runtime_closing(pith_runtime *rt) {
     pithp_device *d = pithp_runtime_device(rt);
     pithp_compiler_close(d);
+    pithp_memory_close(d);
     pithp_streams_close(d);
     d->backend->close(d);
     pthread_mutex_destroy(&d->lock);
@@ -45,7 +47,7 @@ static const pithp_room_hooks hooks = {
 static pith_status open_device(pith_runtime *rt,
                                const pithp_backend *backend,
                                int ordinal,
-                               int threads,
+                               const pith_open_options *options,
                                pithp_error *e) {
     if (!backend_complete(backend)) {
         pithp_error_set(e, PITH_E_INTERNAL, NULL, NULL, "the backend table is not whole");
@@ -60,17 +62,26 @@ static pith_status open_device(pith_runtime *rt,
     memset(d, 0, sizeof *d);
     d->backend = backend;
     d->runtime = rt;
-    pith_status rc = backend->open(d, ordinal, threads, e);
+    d->total = options->memory;
+    pith_status rc = backend->open(d, ordinal, options->threads, e);
     if (rc == PITH_OK && pthread_mutex_init(&d->lock, NULL) != 0) {
         backend->close(d);
         pithp_error_set(e, PITH_E_MEMORY, NULL, NULL,
                         "out of memory: no room for a lock");
         rc = PITH_E_MEMORY;
+    } else if (rc == PITH_OK && pithp_memory_open(d, e) != PITH_OK) {
+        pthread_mutex_destroy(&d->lock);
+        backend->close(d);
+        rc = e->code;
     }
     if (rc != PITH_OK) {
         pithp_release(rt, d, sizeof *d);
         return rc;
     }
+    pith_memory_info info = {0};
+    backend->memory(d, &info);
+    if (!d->total || d->total > info.total)
+        d->total = info.total;
     rt->room[PITHP_ROOM_GPU] = d;
     rt->hooks[PITHP_ROOM_GPU] = &hooks;
     return PITH_OK;
@@ -96,7 +107,7 @@ pith_runtime *pithp_open_backend(const pithp_backend *backend,
     pith_runtime *rt = create(options);
     pithp_error e;
     if (pith_runtime_code(rt) == PITH_OK &&
-        open_device(rt, backend, ordinal, options->threads, &e) != PITH_OK)
+        open_device(rt, backend, ordinal, options, &e) != PITH_OK)
         pithp_runtime_fail(rt, e.code, "%s", e.text);
     return rt;
 }
@@ -119,7 +130,8 @@ static bool parse_device(const char *name, const pithp_backend **backend, int *o
     return *end == 0 && number <= 1023;
 }
 
-static void open_named(pith_runtime *rt, const char *name, int threads) {
+static void
+open_named(pith_runtime *rt, const char *name, const pith_open_options *options) {
     const pithp_backend *backend = NULL;
     int ordinal = 0;
     pithp_error e;
@@ -130,14 +142,14 @@ static void open_named(pith_runtime *rt, const char *name, int threads) {
     else if (!backend)
         pithp_runtime_fail(rt, PITH_E_UNSUPPORTED,
                            "device %.40s: pith was built without CUDA", name);
-    else if (open_device(rt, backend, ordinal, threads, &e) != PITH_OK)
+    else if (open_device(rt, backend, ordinal, options, &e) != PITH_OK)
         pithp_runtime_fail(rt, e.code, "device %.40s: %s", name, e.text);
 }
 
-static void open_best(pith_runtime *rt, int threads) {
+static void open_best(pith_runtime *rt, const pith_open_options *options) {
     pithp_error e;
     if (pithp_backend_cuda) {
-        const pith_status rc = open_device(rt, pithp_backend_cuda, 0, threads, &e);
+        const pith_status rc = open_device(rt, pithp_backend_cuda, 0, options, &e);
         if (rc == PITH_OK)
             return;
         if (rc != PITH_E_UNSUPPORTED) { /* a device is there and does not work */
@@ -146,7 +158,7 @@ static void open_best(pith_runtime *rt, int threads) {
         }
         pithp_log(rt, PITH_LOG_INFO, "no CUDA device, the host computes: %s", e.text);
     }
-    if (open_device(rt, &pithp_backend_host, 0, threads, &e) != PITH_OK)
+    if (open_device(rt, &pithp_backend_host, 0, options, &e) != PITH_OK)
         pithp_runtime_fail(rt, e.code, "device host: %s", e.text);
 }
 
@@ -158,9 +170,9 @@ pith_runtime *pith_open(const pith_open_options *options) {
         return rt;
     const char *name = options->device ? options->device : getenv("PITH_DEVICE");
     if (name && (name[0] || options->device))
-        open_named(rt, name, options->threads);
+        open_named(rt, name, options);
     else
-        open_best(rt, options->threads);
+        open_best(rt, options);
     return rt;
 }
 
@@ -216,9 +228,12 @@ pith_memory_info pith_memory(const pith_runtime *rt) {
     if (!d)
         return info;
     d->backend->memory(d, &info);
-    info.live = atomic_load(&d->live);
+    const size_t owned = atomic_load(&d->owned), left = pithp_ledger_left(d);
+    info.live = owned + atomic_load(&d->lent);
     info.peak = atomic_load(&d->peak);
-    const size_t used = info.live - atomic_load(&d->lent);
-    info.pool = info.pool > used ? info.pool - used : 0;
+    info.pool = info.pool > owned ? info.pool - owned : 0;
+    info.free = info.free < SIZE_MAX - info.pool ? info.free + info.pool : SIZE_MAX;
+    info.free = info.free < left ? info.free : left;
+    info.total = d->total;
     return info;
 }

@@ -1,20 +1,24 @@
-/* Streams: each root scope has one, its children share it. They are pooled by the device,
- * so that opening a scope opens no stream of the backend's once a few were made. */
+/* Streams: each root scope has one, its children share it, and so do the scopes of a
+ * group of instances. They are pooled by the device, so that opening a scope opens no
+ * stream of the backend's once a few were made. */
 #include "gpu/device.h"
 #include "gpu/gpu_internal.h"
+#include "gpu/memory/manager.h"
 
 #include <string.h>
 
 static pithp_stream *take_idle(pithp_device *d) {
     pthread_mutex_lock(&d->lock);
     pithp_stream *st = d->idle;
-    if (st)
+    if (st) {
         d->idle = st->next_idle;
+        st->users = 1;
+    }
     pthread_mutex_unlock(&d->lock);
     return st;
 }
 
-static pithp_stream *open_stream(pith_scope *s, pithp_device *d) {
+pithp_stream *pithp_stream_make(pith_scope *s, pithp_device *d) {
     pithp_stream *st = pithp_allocate(d->runtime, sizeof *st);
     if (!st) {
         pithp_fail_memory(s, sizeof *st);
@@ -32,6 +36,7 @@ static pithp_stream *open_stream(pith_scope *s, pithp_device *d) {
         pithp_fail(s, e.code, NULL, "%s", e.text);
         goto no_stream;
     }
+    st->users = 1;
     pthread_mutex_lock(&d->lock);
     st->next = d->streams;
     d->streams = st;
@@ -44,16 +49,37 @@ no_cache:
     return NULL;
 }
 
+pithp_stream *pithp_stream_join(pith_scope *s, pithp_device *d) {
+    pithp_stream *st = take_idle(d);
+    return st ? st : pithp_stream_make(s, d);
+}
+
+void pithp_stream_add_user(pithp_stream *st) {
+    pthread_mutex_lock(&st->device->lock);
+    st->users++;
+    pthread_mutex_unlock(&st->device->lock);
+}
+
+void pithp_stream_leave(pithp_stream *st) {
+    pithp_device *d = st->device;
+    pthread_mutex_lock(&d->lock);
+    if (--st->users == 0) {
+        st->next_idle = d->idle;
+        d->idle = st;
+    }
+    pthread_mutex_unlock(&d->lock);
+}
+
 void pithp_stream_attach(pith_scope *s, pith_scope *parent) {
     if (parent) {
         s->room[PITHP_ROOM_GPU] = parent->room[PITHP_ROOM_GPU];
+        s->room[PITHP_ROOM_MEMORY] = parent->room[PITHP_ROOM_MEMORY];
         return;
     }
     pithp_device *d = pithp_runtime_device(s->runtime);
-    pithp_stream *st = take_idle(d);
-    if (!st)
-        st = open_stream(s, d);
+    pithp_stream *st = pithp_stream_join(s, d);
     s->room[PITHP_ROOM_GPU] = st;
+    s->room[PITHP_ROOM_MEMORY] = d->memory->standard;
     if (!st)
         pithp_scope_break(s);
 }
@@ -71,11 +97,8 @@ void pithp_stream_detach(pith_scope *s) {
     pithp_synchronise(s);
     if (pithp_checks_pending(st))
         pithp_checks_close(st); /* the device could not be asked */
-    pithp_device *d = st->device;
-    pthread_mutex_lock(&d->lock);
-    st->next_idle = d->idle;
-    d->idle = st;
-    pthread_mutex_unlock(&d->lock);
+    pithp_instance_leave(s);
+    pithp_stream_leave(st);
 }
 
 void pithp_streams_close(pithp_device *d) {

@@ -8,7 +8,7 @@
 /* Where tests share a process, one must not see the environment of another. */
 static PT_UNUSED void gt_reset(void) {
     static const char *const names[] = {"PITH_DEVICE", "PITH_THREADS", "PITH_ISA",
-                                        "PITH_HOST_ASYNC"};
+                                        "PITH_HOST_ASYNC", "PITH_HOST_MEMORY"};
     for (int i = 0; i < PITHP_COUNT(names); i++)
         unsetenv(names[i]);
 }

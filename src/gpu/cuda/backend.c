@@ -139,6 +139,7 @@ static const pithp_backend table = {
     .launch = pithp_launch_cuda,
     .memory = pithp_memory_cuda,
     .trim = pithp_trim_cuda,
+    .native_stream = pithp_native_stream_cuda,
     .module_load = pithp_module_load_cuda,
     .module_unload = pithp_module_unload_cuda,
     .module_find = pithp_module_find_cuda,

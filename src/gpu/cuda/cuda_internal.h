@@ -54,6 +54,7 @@ pith_status pithp_cuda_fail_waiting(pithp_device *d, cudaError_t code, pithp_err
 
 pith_status pithp_stream_open_cuda(pithp_stream *st, pithp_error *e);
 void pithp_stream_close_cuda(pithp_stream *st);
+void *pithp_native_stream_cuda(const pithp_stream *st);
 pith_status pithp_synchronise_cuda(pithp_stream *st, pithp_error *e);
 pith_status pithp_wait_for_cuda(pithp_stream *st, pithp_stream *other, pithp_error *e);
 

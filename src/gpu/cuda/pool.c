@@ -106,9 +106,13 @@ void pithp_trim_cuda(pithp_device *d) {
 void pithp_memory_cuda(const pithp_device *d, pith_memory_info *info) {
     const pithp_cuda_device *state = pithp_cuda_device_of(d);
     int previous;
+    size_t free_bytes = 0, total = 0;
     info->total = state->total;
     if (atomic_load(&d->dead) || pithp_cuda_make_current(d, &previous) != cudaSuccess)
         return;
+    if (cudaMemGetInfo(&free_bytes, &total) != cudaSuccess)
+        (void)cudaGetLastError();
+    info->free = free_bytes;
     info->pool = (size_t)pool_attribute(state, cudaMemPoolAttrReservedMemCurrent);
     pithp_cuda_leave(d, previous);
 }

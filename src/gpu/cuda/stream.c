@@ -57,6 +57,10 @@ void pithp_stream_close_cuda(pithp_stream *st) {
     pithp_release(d->runtime, state, sizeof *state);
 }
 
+void *pithp_native_stream_cuda(const pithp_stream *st) {
+    return pithp_cuda_stream_of(st)->queue;
+}
+
 pith_status pithp_synchronise_cuda(pithp_stream *st, pithp_error *e) {
     int previous;
     pith_status rc = pithp_cuda_enter(st->device, &previous, e);

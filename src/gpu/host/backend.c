@@ -98,7 +98,10 @@ static pith_status open_host(pithp_device *d, int ordinal, int threads, pithp_er
     d->poison = settings.asynchronous;
     h->asynchronous = settings.asynchronous;
     h->threads = pithp_threads_make(d->runtime, settings.threads);
-    h->pool = pithp_host_pool_make(d->runtime);
+    if (!d->total)
+        d->total = settings.memory;
+    h->memory = d->total;
+    h->pool = pithp_host_pool_make(d->runtime, h->memory ? h->memory : SIZE_MAX);
     if (!h->threads || !h->pool) {
         close_host(d);
         return short_of_memory(e, "threads and memory of the host");
@@ -154,8 +157,11 @@ static void release_host(pithp_stream *st, void *data, size_t bytes) {
 static void memory_host(const pithp_device *d, pith_memory_info *info) {
     const pithp_host *h = d->state;
     const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    const size_t physical = pages > 0 && page > 0 ? (size_t)pages * (size_t)page : 0,
+                 held = pithp_host_pool_held(h->pool);
     info->pool = pithp_host_pool_reserved(h->pool);
-    info->total = pages > 0 && page > 0 ? (size_t)pages * (size_t)page : 0;
+    info->total = h->memory ? h->memory : physical;
+    info->free = info->total > held ? info->total - held : 0;
 }
 
 static void trim_host(pithp_device *d) {

@@ -13,10 +13,11 @@ typedef struct pithp_host_settings {
     int threads;
     pithp_isa isa;
     bool asynchronous;
+    size_t memory; /* bytes; 0: all there is */
 } pithp_host_settings;
 
-/* PITH_THREADS (where threads is 0), PITH_ISA and PITH_HOST_ASYNC; a value that cannot be
- * understood is an error. */
+/* PITH_THREADS (where threads is 0), PITH_ISA, PITH_HOST_MEMORY and PITH_HOST_ASYNC; a
+ * value that cannot be understood is an error. */
 pith_status
 pithp_host_settings_read(pithp_host_settings *settings, int threads, pithp_error *e);
 /* "x86-64-v3", "aarch64" */
@@ -28,6 +29,7 @@ const char *pithp_host_isa_name(pithp_isa isa);
 typedef struct pithp_host {
     pithp_threads *threads;
     pithp_host_pool *pool;
+    size_t memory; /* granted; 0: all there is */
     bool asynchronous;
     pthread_mutex_t queues; /* guards the queues of all streams, and running them */
 } pithp_host;

@@ -1,7 +1,9 @@
-/* What the host is told to be: how many threads, which instruction set, when work runs.
+/* What the host is told to be: how many threads, which instruction set, how
+ * much memory, when work runs.
  */
 #include "gpu/host/host.h"
 
+#include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,11 +117,35 @@ static pith_status read_asynchronous(bool *asynchronous, pithp_error *e) {
     return PITH_E_ARG;
 }
 
+static pith_status read_memory(size_t *memory, pithp_error *e) {
+    static const char *const units[] = {"", "KiB", "MiB", "GiB", "TiB"};
+    const char *wish = getenv("PITH_HOST_MEMORY");
+    *memory = 0;
+    if (!wish || !wish[0])
+        return PITH_OK;
+    char *end = NULL;
+    errno = 0;
+    const unsigned long long number = strtoull(wish, &end, 10);
+    for (int i = 0; i < PITHP_COUNT(units) && wish[0] >= '1' && wish[0] <= '9'; i++) {
+        if (strcmp(end, units[i]) != 0)
+            continue;
+        if (errno || number > (SIZE_MAX >> (10 * i)))
+            break;
+        *memory = (size_t)number << (10 * i);
+        return PITH_OK;
+    }
+    pithp_error_set(
+        e, PITH_E_ARG, NULL, NULL,
+        "PITH_HOST_MEMORY is \"%.40s\", expected bytes such as 500000 or 2GiB", wish);
+    return PITH_E_ARG;
+}
+
 pith_status
 pithp_host_settings_read(pithp_host_settings *settings, int threads, pithp_error *e) {
     pith_status rc = PITH_OK;
     PITH_TRY(read_threads(&settings->threads, threads, e));
     PITH_TRY(read_isa(&settings->isa, e));
+    PITH_TRY(read_memory(&settings->memory, e));
     PITH_TRY(read_asynchronous(&settings->asynchronous, e));
 out:
     return rc;

@@ -37,16 +37,18 @@ struct pithp_host_pool {
     size_t reserved;      /* bytes from the allocator */
     size_t kept;          /* of those, in large blocks that are free */
     size_t used, peak;    /* in large blocks that are taken, and at most */
+    size_t taken, most;   /* asked for, in units of the alignment; with kept, at most */
     free_block *newest, *oldest;
     free_block *classes[PITHP_CLASS_COUNT];
 };
 
-pithp_host_pool *pithp_host_pool_make(pith_runtime *rt) {
+pithp_host_pool *pithp_host_pool_make(pith_runtime *rt, size_t most) {
     pithp_host_pool *p = pithp_allocate(rt, sizeof *p);
     if (!p)
         return NULL;
     memset(p, 0, sizeof *p);
     p->runtime = rt;
+    p->most = most;
     if (pthread_mutex_init(&p->lock, NULL) == 0)
         return p;
     pithp_release(rt, p, sizeof *p);
@@ -113,10 +115,17 @@ static void shrink(pithp_host_pool *p, size_t most) {
     }
 }
 
-static void *take_large(pithp_host_pool *p, int class, size_t room) {
+/* Whether that much more can be taken, from the system and not from what is kept. */
+static bool has_left(const pithp_host_pool *p, size_t bytes) {
+    return bytes <= p->most && p->taken + p->kept <= p->most - bytes;
+}
+
+static void *take_large(pithp_host_pool *p, int class, size_t room, size_t bytes) {
     free_block *b = p->classes[class];
     if (b)
         unlink_large(p, b);
+    else if (!has_left(p, bytes))
+        return NULL;
     void *data = b ? b : allocate_large(p, room);
     if (!data) {
         shrink(p, 0);
@@ -133,7 +142,9 @@ static void *take_large(pithp_host_pool *p, int class, size_t room) {
 static void give_large(pithp_host_pool *p, void *data, int class, size_t room) {
     p->used -= room;
     keep_large(p, data, class, room);
-    shrink(p, p->peak > KEPT_LEAST ? p->peak : KEPT_LEAST);
+    const size_t most = p->peak > KEPT_LEAST ? p->peak : KEPT_LEAST,
+                 left = p->most > p->taken ? p->most - p->taken : 0;
+    shrink(p, most < left ? most : left);
 }
 
 /* ---- Small blocks ---- */
@@ -144,6 +155,8 @@ static void *take_small(pithp_host_pool *p, int class, size_t room) {
         p->classes[class] = b->next;
         return b;
     }
+    if (!has_left(p, room))
+        return NULL;
     if ((size_t)(p->limit - p->cursor) < room) {
         chunk *made =
             pithp_allocate_aligned(p->runtime, CHUNK_BYTES + PAGE_BYTES, PAGE_BYTES);
@@ -169,14 +182,21 @@ static void give_small(pithp_host_pool *p, void *data, int class) {
 
 /* ---- Both ---- */
 
+static size_t units_of(size_t bytes) {
+    return (bytes + PITHP_ALIGNMENT - 1) / PITHP_ALIGNMENT * PITHP_ALIGNMENT;
+}
+
 void *pithp_host_pool_take(pithp_host_pool *p, size_t bytes) {
     size_t room;
     if (bytes > PITHP_CLASS_MOST)
         return NULL;
     const int class = pithp_class_of(bytes, &room);
+    const size_t units = units_of(bytes);
     pthread_mutex_lock(&p->lock);
-    void *data =
-        room <= SMALL_MOST ? take_small(p, class, room) : take_large(p, class, room);
+    void *data = room <= SMALL_MOST ? take_small(p, class, room)
+                                    : take_large(p, class, room, units);
+    if (data)
+        p->taken += units;
     pthread_mutex_unlock(&p->lock);
     if (data) {
         pithp_unpoison(data, bytes);
@@ -192,6 +212,7 @@ void pithp_host_pool_give(pithp_host_pool *p, void *data, size_t bytes) {
     pithp_unpoison(data, sizeof(free_block));
     pithp_poison((char *)data + sizeof(free_block), room - sizeof(free_block));
     pthread_mutex_lock(&p->lock);
+    p->taken -= units_of(bytes);
     if (room <= SMALL_MOST)
         give_small(p, data, class);
     else
@@ -210,6 +231,13 @@ size_t pithp_host_pool_reserved(pithp_host_pool *p) {
     const size_t reserved = p->reserved;
     pthread_mutex_unlock(&p->lock);
     return reserved;
+}
+
+size_t pithp_host_pool_held(pithp_host_pool *p) {
+    pthread_mutex_lock(&p->lock);
+    const size_t held = p->taken + p->kept;
+    pthread_mutex_unlock(&p->lock);
+    return held;
 }
 
 void pithp_host_pool_free(pithp_host_pool *p) {

@@ -7,14 +7,18 @@
 
 typedef struct pithp_host_pool pithp_host_pool;
 
-pithp_host_pool *pithp_host_pool_make(pith_runtime *rt); /* NULL when memory is short */
+/* Of at most that many bytes in use and kept. NULL when memory is short. */
+pithp_host_pool *pithp_host_pool_make(pith_runtime *rt, size_t most);
 void pithp_host_pool_free(pithp_host_pool *p);
-/* Any thread. NULL when memory is short, after the pool was trimmed. */
+/* Any thread. NULL when the system's memory is short, after the pool was trimmed, or when
+ * the pool's own most would be exceeded, before it is. */
 void *pithp_host_pool_take(pithp_host_pool *p, size_t bytes);
 void pithp_host_pool_give(pithp_host_pool *p, void *data, size_t bytes);
 /* Give blocks kept for reuse back to the allocator, but for the smallest. */
 void pithp_host_pool_trim(pithp_host_pool *p);
 /* Bytes taken from the allocator, in use or not. */
 size_t pithp_host_pool_reserved(pithp_host_pool *p);
+/* Bytes in use, in units of the alignment, and kept: what counts for the most. */
+size_t pithp_host_pool_held(pithp_host_pool *p);
 
 #endif

@@ -1,0 +1,23 @@
+/* Within gpu only: what is tried when memory is short, before a buffer is refused. */
+#ifndef PITH_GPU_LADDER_H
+#define PITH_GPU_LADDER_H
+
+#include "gpu/gpu_internal.h"
+
+/* Why a buffer could not be had. */
+typedef struct pithp_shortage {
+    enum {
+        PITHP_SHORT_OF_CAP,     /* of the instance */
+        PITHP_SHORT_OF_DEVICE,  /* of the device's total, by the ledger */
+        PITHP_SHORT_OF_BACKEND, /* error says why */
+        PITHP_SHORT_OF_HOST,    /* error says why */
+    } where;
+    pithp_error error;
+} pithp_shortage;
+
+/* A buffer, or NULL with the reason; the scope's error stays as it is. */
+pithp_buffer *pithp_buffer_try(pith_scope *s, size_t bytes, pithp_shortage *why);
+/* After a first try failed: make room step by step and try again, or set the error. */
+pithp_buffer *pithp_ladder_climb(pith_scope *s, size_t bytes, pithp_shortage *why);
+
+#endif

@@ -1,0 +1,105 @@
+/* Within gpu only: the memory manager's own state. */
+#ifndef PITH_GPU_MANAGER_H
+#define PITH_GPU_MANAGER_H
+
+#include "pith/memory.h"
+
+#include "gpu/gpu_internal.h"
+#include "gpu/memory/ledger.h"
+
+enum { PITHP_NAME_BYTES = 64 };
+
+/* Instances that share a stream. */
+typedef struct pithp_group {
+    struct pithp_group *next;
+    char name[PITHP_NAME_BYTES];
+    pithp_stream *stream; /* NULL until it is asked for; a user of it */
+    uint64_t age;         /* resets before the stream was made */
+    int members;
+} pithp_group;
+
+/* The payload of an object, in memory that stays until the runtime closes. */
+struct pith_instance {
+    pithp_account account; /* first: buffers know it alone */
+    pithp_device *device;
+    char name[PITHP_NAME_BYTES];
+    bool open;
+    bool retired; /* on the list of free ones */
+    bool manual;
+    double proportion;
+    pithp_group *group;  /* NULL: "default" itself */
+    int scopes;          /* roots that are open on it */
+    pith_instance *next; /* open ones, or free ones */
+};
+
+typedef struct pithp_memory {
+    pthread_mutex_t lock; /* guards all that follows; never held while calling a hook */
+    struct pithp_instance_chunk *chunks;
+    pith_instance *first, **last;           /* open ones but "default", oldest first */
+    pith_instance *free_first, **free_last; /* used again first in, first out, so that
+                                               what was closed is long known as such */
+    pith_instance *standard;                /* "default" */
+    pithp_group *groups;
+    uint64_t age; /* resets of streams */
+    pith_limits limits;
+    pith_warning_hook warn;
+    void *warn_closure;
+} pithp_memory;
+
+/* ---- The manager, and instances (registry.c) ---- */
+
+pith_status pithp_memory_open(pithp_device *d, pithp_error *e);
+void pithp_memory_close(pithp_device *d); /* no scope is open */
+/* The instance a user passed to `function`, of the scope's runtime; NULL: error set. */
+pith_instance *
+pithp_instance_check(pith_scope *s, const pith_instance *i, const char *function);
+/* The same where nothing can fail. */
+pith_instance *pithp_instance_of_pointer(const pith_instance *i);
+/* A closed instance whose account counts nothing: it may be used again. */
+void pithp_instance_retire(pithp_device *d, pithp_account *a);
+/* A root scope on it is about to close. */
+void pithp_instance_leave(pith_scope *s);
+
+/* ---- Warnings: collected under the lock, told without it ---- */
+
+typedef struct pithp_warnings {
+    int count;
+    struct {
+        pith_warning what;
+        char text[256];
+    } told[4];
+} pithp_warnings;
+
+void pithp_warning_add(pithp_warnings *w, pith_warning what, const char *format, ...)
+    PITH_FORMAT(3, 4);
+void pithp_warnings_tell(pithp_device *d, const pithp_warnings *w);
+
+/* ---- Proportions (share.c); the lock is held ---- */
+
+/* Why a proportion cannot be had, besides what `except` has now; NULL: it can. A warning
+ * is added where it leaves little. */
+bool pithp_share_fits(pithp_memory *m,
+                      const pith_instance *except,
+                      double proportion,
+                      pithp_warnings *w,
+                      char why[256]);
+/* The same for one more automatic instance. */
+bool pithp_share_fits_auto(pithp_memory *m, const pith_instance *except, char why[256]);
+/* Every share and cap anew. */
+void pithp_share_balance(pithp_device *d, pithp_warnings *w);
+
+/* ---- Groups (group.c) ---- */
+
+/* The group of that name, made where there is none; NULL when memory is short. The lock
+ * is held. */
+pithp_group *pithp_group_join(pithp_device *d, const char *name);
+/* A group without members goes; its stream is returned, for pithp_stream_leave without
+ * the lock. */
+pithp_stream *pithp_group_leave(pithp_device *d, pithp_group *g);
+/* The stream of an instance's group with one user more, the caller; NULL: error set. */
+pithp_stream *pithp_group_stream(pith_scope *s, pith_instance *i);
+pithp_group *pithp_group_find(const pithp_memory *m, const char *name);
+/* Why a name is none, for an instance or a group; NULL: it is one. */
+const char *pithp_name_mistake(const char *name);
+
+#endif

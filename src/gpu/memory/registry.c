@@ -1,0 +1,384 @@
+/* The registry of instances. An instance is an object in memory that stays until the
+ * runtime closes, so that a handle of a closed one is known as such. */
+#include "gpu/device.h"
+#include "gpu/memory/manager.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Says of an object that it is an instance. */
+static const char tag[] = "instance";
+
+typedef struct slot {
+    _Alignas(16) pithp_header header;
+    pith_instance instance;
+} slot;
+
+/* In the first bytes of a block, behind its header. */
+typedef struct pithp_instance_chunk {
+    struct pithp_instance_chunk *next;
+    uint64_t reserved;
+} chunk;
+
+/* ---- Warnings ---- */
+
+void pithp_warning_add(pithp_warnings *w, pith_warning what, const char *format, ...) {
+    if (w->count == PITHP_COUNT(w->told))
+        return;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(w->told[w->count].text, sizeof w->told[0].text, format, arguments);
+    va_end(arguments);
+    w->told[w->count++].what = what;
+}
+
+void pithp_warnings_tell(pithp_device *d, const pithp_warnings *w) {
+    if (!w->count)
+        return;
+    pthread_mutex_lock(&d->memory->lock);
+    const pith_warning_hook hook = d->memory->warn;
+    void *closure = d->memory->warn_closure;
+    pthread_mutex_unlock(&d->memory->lock);
+    for (int i = 0; i < w->count; i++) {
+        if (hook)
+            hook(w->told[i].what, w->told[i].text, closure);
+        else
+            pithp_log(d->runtime, PITH_LOG_WARNING, "%s", w->told[i].text);
+    }
+}
+
+void pith_memory_set_warning_hook(pith_runtime *rt,
+                                  pith_warning_hook hook,
+                                  void *closure) {
+    pithp_device *d = pithp_runtime_valid(rt) ? pithp_runtime_device(rt) : NULL;
+    if (!d)
+        return;
+    pthread_mutex_lock(&d->memory->lock);
+    d->memory->warn = hook;
+    d->memory->warn_closure = closure;
+    pthread_mutex_unlock(&d->memory->lock);
+}
+
+/* ---- Slots; the lock is held ---- */
+
+static void free_slot(pithp_memory *m, pith_instance *i) {
+    i->retired = true;
+    i->next = NULL;
+    *m->free_last = i;
+    m->free_last = &i->next;
+}
+
+static bool add_chunk(pithp_device *d) {
+    pithp_memory *m = d->memory;
+    pithp_block *block = pithp_block_acquire(d->runtime, PITHP_BLOCK_BYTES);
+    if (!block)
+        return false;
+    chunk *made = (chunk *)(void *)(block + 1);
+    *made = (chunk){.next = m->chunks};
+    m->chunks = made;
+    slot *slots = (slot *)(void *)(made + 1);
+    const size_t count =
+        (PITHP_BLOCK_BYTES - sizeof *block - sizeof *made) / sizeof *slots;
+    memset(slots, 0, count * sizeof *slots);
+    for (size_t k = 0; k < count; k++) {
+        slots[k].header = (pithp_header){
+            .magic = PITHP_OBJECT_MAGIC, .kind = PITHP_KIND_FREE, .shape = tag};
+        slots[k].instance.device = d;
+        atomic_flag_clear(&slots[k].instance.account.locked);
+        free_slot(m, &slots[k].instance);
+    }
+    return true;
+}
+
+/* An open instance that has nothing yet; NULL when memory is short. */
+static pith_instance *take_slot(pithp_device *d, const char *name) {
+    pithp_memory *m = d->memory;
+    if (!m->free_first && !add_chunk(d))
+        return NULL;
+    pith_instance *i = m->free_first;
+    m->free_first = i->next;
+    if (!m->free_first)
+        m->free_last = &m->free_first;
+    memset(&i->account, 0, sizeof i->account);
+    atomic_flag_clear(&i->account.locked);
+    i->account.cap = SIZE_MAX;
+    memcpy(i->name, name, strlen(name) + 1);
+    i->open = true;
+    i->retired = i->manual = false;
+    i->proportion = 0;
+    i->group = NULL;
+    i->scopes = 0;
+    i->next = NULL;
+    pithp_header_of(i)->kind = PITHP_KIND_OTHER;
+    return i;
+}
+
+/* A closed instance without scopes and buffers may be used again. */
+static void retire_when_done(pithp_memory *m, pith_instance *i) {
+    if (!i->open && !i->retired && i->scopes == 0 && pithp_account_is_done(&i->account))
+        free_slot(m, i);
+}
+
+void pithp_instance_retire(pithp_device *d, pithp_account *a) {
+    pthread_mutex_lock(&d->memory->lock);
+    retire_when_done(d->memory, (pith_instance *)a);
+    pthread_mutex_unlock(&d->memory->lock);
+}
+
+/* ---- The manager ---- */
+
+pith_status pithp_memory_open(pithp_device *d, pithp_error *e) {
+    pithp_memory *m = pithp_allocate(d->runtime, sizeof *m);
+    if (m && pthread_mutex_init(&m->lock, NULL) != 0) {
+        pithp_release(d->runtime, m, sizeof *m);
+        m = NULL;
+    }
+    if (m) {
+        pthread_mutex_t lock = m->lock;
+        memset(m, 0, sizeof *m);
+        m->lock = lock;
+        m->last = &m->first;
+        m->free_last = &m->free_first;
+        d->memory = m;
+        m->standard = take_slot(d, "default");
+        if (m->standard) {
+            m->standard->proportion = 1;
+            return PITH_OK;
+        }
+        pithp_memory_close(d);
+    }
+    pithp_error_set(e, PITH_E_MEMORY, NULL, NULL,
+                    "out of memory: no room for a memory manager");
+    return PITH_E_MEMORY;
+}
+
+static void close_group(pithp_device *d, pithp_group *g) {
+    pithp_stream *st = pithp_group_leave(d, g);
+    if (st)
+        pithp_stream_leave(st);
+}
+
+void pithp_memory_close(pithp_device *d) {
+    pithp_memory *m = d->memory;
+    if (!m)
+        return;
+    for (pith_instance *i = m->first; i; i = i->next)
+        close_group(d, i->group);
+    while (m->chunks) {
+        chunk *c = m->chunks;
+        m->chunks = c->next;
+        pithp_block_free(d->runtime, (pithp_block *)(void *)c - 1);
+    }
+    pthread_mutex_destroy(&m->lock);
+    pithp_release(d->runtime, m, sizeof *m);
+    d->memory = NULL;
+}
+
+/* ---- Handles ---- */
+
+static bool is_instance(const pith_instance *i) {
+    pithp_block *block = NULL;
+    return pithp_pointer_check(i, &block) == PITHP_POINTER_OK &&
+           pithp_header_of(i)->kind == PITHP_KIND_OTHER &&
+           pithp_header_of(i)->shape == tag;
+}
+
+pith_instance *pithp_instance_of_pointer(const pith_instance *i) {
+    return is_instance(i) ? (pith_instance *)(uintptr_t)i : NULL;
+}
+
+pith_instance *
+pithp_instance_check(pith_scope *s, const pith_instance *i, const char *function) {
+    pithp_block *block = NULL;
+    const pithp_pointer verdict = pithp_pointer_check(i, &block);
+    const char *why = NULL;
+    if (verdict == PITHP_POINTER_DROPPED && pithp_header_of(i)->shape == tag)
+        why = "is closed";
+    else if (verdict != PITHP_POINTER_OK)
+        why = pithp_pointer_text(verdict);
+    else if (!is_instance(i))
+        why = "is no instance";
+    else if (i->device->runtime != s->runtime)
+        why = "is of another runtime";
+    if (!why)
+        return (pith_instance *)(uintptr_t)i;
+    pithp_fail(s, PITH_E_ARG, NULL, "%s: the instance %s", function, why);
+    return NULL;
+}
+
+/* ---- Registering ---- */
+
+/* NULL, or "default"; the lock is held. */
+static pith_instance *find(pithp_memory *m, const char *name) {
+    if (strcmp(name, m->standard->name) == 0)
+        return m->standard;
+    for (pith_instance *i = m->first; i; i = i->next)
+        if (strcmp(i->name, name) == 0)
+            return i;
+    return NULL;
+}
+
+static bool may_open(pithp_memory *m,
+                     const char *name,
+                     const pith_instance_options *options,
+                     pithp_warnings *w,
+                     char why[256]) {
+    if (find(m, name)) {
+        snprintf(why, 256, "it is registered already");
+        return false;
+    }
+    const bool automatic = !(options->proportion < 0 || options->proportion > 0) &&
+                           options->proportion <= 0; /* NaN is neither */
+    return automatic ? pithp_share_fits_auto(m, NULL, why)
+                     : pithp_share_fits(m, NULL, options->proportion, w, why);
+}
+
+/* The lock is held. NULL: why says so, or memory is short. */
+static pith_instance *open_instance(pithp_device *d,
+                                    const char *name,
+                                    const pith_instance_options *options,
+                                    pithp_warnings *w,
+                                    char why[256]) {
+    pithp_memory *m = d->memory;
+    if (!may_open(m, name, options, w, why))
+        return NULL;
+    pithp_group *g = pithp_group_join(d, options->group ? options->group : "default");
+    pith_instance *i = g ? take_slot(d, name) : NULL;
+    if (!i) {
+        if (g)
+            pithp_group_leave(d, g); /* new, or one of several: no stream is left over */
+        return NULL;
+    }
+    i->group = g;
+    i->manual = options->proportion > 0;
+    i->proportion = options->proportion;
+    *m->last = i;
+    m->last = &i->next;
+    pithp_share_balance(d, w);
+    return i;
+}
+
+pith_instance *(pith_instance_open)(pith_scope *s,
+                                    const char *name,
+                                    const pith_instance_options *options) {
+    const pith_instance_options none = {0};
+    options = options ? options : &none;
+    if (!pithp_enter(s))
+        return NULL;
+    const char *mistake = pithp_name_mistake(name);
+    if (!mistake && options->group)
+        mistake = pithp_name_mistake(options->group);
+    if (mistake) {
+        pithp_fail(s, PITH_E_ARG, NULL, "pith_instance_open: %s", mistake);
+        return NULL;
+    }
+    pithp_device *d = pithp_scope_device(s);
+    pithp_warnings w = {0};
+    char why[256] = "";
+    pthread_mutex_lock(&d->memory->lock);
+    pith_instance *i = open_instance(d, name, options, &w, why);
+    pthread_mutex_unlock(&d->memory->lock);
+    if (i)
+        pithp_warnings_tell(d, &w);
+    else if (why[0])
+        pithp_fail(s, PITH_E_ARG, NULL, "pith_instance_open: \"%s\": %s", name, why);
+    else
+        pithp_fail_memory(s, sizeof *i);
+    return i;
+}
+
+void pith_instance_close(pith_instance *instance) {
+    pith_instance *i = pithp_instance_of_pointer(instance);
+    if (!i)
+        return;
+    pithp_device *d = i->device;
+    pithp_memory *m = d->memory;
+    pithp_warnings w = {0};
+    pithp_stream *left = NULL;
+    pthread_mutex_lock(&m->lock);
+    if (i->open && i != m->standard) {
+        pith_instance **at = &m->first;
+        while (*at != i)
+            at = &(*at)->next;
+        *at = i->next;
+        if (!i->next)
+            m->last = at;
+        i->open = false;
+        pithp_header_of(i)->kind = PITHP_KIND_FREE;
+        left = pithp_group_leave(d, i->group);
+        i->group = NULL;
+        pithp_account_close(&i->account);
+        pithp_share_balance(d, &w);
+        retire_when_done(m, i);
+    }
+    pthread_mutex_unlock(&m->lock);
+    if (left)
+        pithp_stream_leave(left);
+    pithp_warnings_tell(d, &w);
+}
+
+pith_instance *pith_instance_find(const pith_runtime *rt, const char *name) {
+    pithp_device *d = pithp_runtime_valid(rt) ? pithp_runtime_device(rt) : NULL;
+    if (!d || !name)
+        return NULL;
+    pthread_mutex_lock(&d->memory->lock);
+    pith_instance *i = find(d->memory, name);
+    pthread_mutex_unlock(&d->memory->lock);
+    return i;
+}
+
+const char *pith_instance_name(const pith_instance *instance) {
+    const pith_instance *i = pithp_instance_of_pointer(instance);
+    return i ? i->name : "";
+}
+
+/* ---- Scopes ---- */
+
+/* One scope more is on it; false: it was closed meanwhile. */
+static bool enter_instance(pith_instance *i) {
+    pthread_mutex_lock(&i->device->memory->lock);
+    const bool open = i->open;
+    i->scopes += open;
+    pthread_mutex_unlock(&i->device->memory->lock);
+    return open;
+}
+
+void pithp_instance_leave(pith_scope *s) {
+    pith_instance *i = pithp_scope_instance(s);
+    pithp_memory *m = i->device->memory;
+    if (i == m->standard) /* never closes, so its scopes are not counted */
+        return;
+    pthread_mutex_lock(&m->lock);
+    i->scopes--;
+    retire_when_done(m, i);
+    pthread_mutex_unlock(&m->lock);
+}
+
+pith_scope *pith_scope_open_on(pith_runtime *rt, pith_instance *instance) {
+    pith_scope *s = pith_scope_open(rt);
+    if (!pithp_enter(s))
+        return s;
+    pith_instance *i = pithp_instance_check(s, instance, "pith_scope_open_on");
+    if (!i || i == i->device->memory->standard) {
+        if (!i)
+            pithp_scope_break(s);
+        return s;
+    }
+    pithp_stream *st = pithp_group_stream(s, i);
+    if (st && enter_instance(i)) {
+        pithp_stream_leave(pithp_scope_stream(s));
+        s->room[PITHP_ROOM_GPU] = st;
+        s->room[PITHP_ROOM_MEMORY] = i;
+        return s;
+    }
+    if (st) {
+        pithp_stream_leave(st);
+        pithp_fail(s, PITH_E_ARG, NULL, "pith_scope_open_on: the instance is closed");
+    }
+    pithp_scope_break(s);
+    return s;
+}
+
+pith_instance *pith_scope_instance(const pith_scope *s) {
+    return pithp_scope_writable(s) ? pithp_scope_instance(s) : NULL;
+}

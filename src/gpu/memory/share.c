@@ -1,0 +1,295 @@
+/* Shares of the device's memory: manual instances have the proportion they asked for,
+ * automatic ones equal parts of the rest. */
+#include "gpu/device.h"
+#include "gpu/memory/manager.h"
+
+#include <stdio.h>
+
+#define LEAST_AUTO 0.05  /* of the device, for all automatic instances together */
+#define ROUNDING   1e-12 /* sums of proportions are compared with this tolerance */
+
+static double manual_sum(const pithp_memory *m, const pith_instance *except) {
+    double sum = 0;
+    for (const pith_instance *i = m->first; i; i = i->next)
+        if (i->manual && i != except)
+            sum += i->proportion;
+    return sum;
+}
+
+static int automatic_count(const pithp_memory *m, const pith_instance *except) {
+    int count = 0;
+    for (const pith_instance *i = m->first; i; i = i->next)
+        count += !i->manual && i != except;
+    return count;
+}
+
+bool pithp_share_fits(pithp_memory *m,
+                      const pith_instance *except,
+                      double proportion,
+                      pithp_warnings *w,
+                      char why[256]) {
+    if (!(proportion > 0 && proportion <= 1)) {
+        snprintf(why, 256, "a proportion of %g, expected over 0 and at most 1",
+                 proportion);
+        return false;
+    }
+    const double others = manual_sum(m, except), left = 1 - others - proportion;
+    const int automatic = automatic_count(m, except);
+    if (left < -ROUNDING) {
+        snprintf(why, 256, "a proportion of %g, and manual instances have %g already",
+                 proportion, others);
+        return false;
+    }
+    if (left >= LEAST_AUTO - ROUNDING)
+        return true;
+    if (automatic) {
+        snprintf(why, 256,
+                 "a proportion of %g beside the %g of manual instances leaves %d "
+                 "automatic %s less than %g",
+                 proportion, others, automatic, automatic == 1 ? "one" : "ones",
+                 LEAST_AUTO);
+        return false;
+    }
+    pithp_warning_add(w, PITH_WARNING_LITTLE_LEFT,
+                      "manual instances have %g of the memory: less than %g is left for "
+                      "automatic ones",
+                      others + proportion, LEAST_AUTO);
+    return true;
+}
+
+bool pithp_share_fits_auto(pithp_memory *m, const pith_instance *except, char why[256]) {
+    const double others = manual_sum(m, except);
+    if (1 - others >= LEAST_AUTO - ROUNDING)
+        return true;
+    snprintf(why, 256,
+             "manual instances have %g of the memory, and automatic ones need %g", others,
+             LEAST_AUTO);
+    return false;
+}
+
+static size_t bytes_of(const pithp_device *d, double proportion) {
+    return proportion >= 1 ? d->total : (size_t)(proportion * (double)d->total);
+}
+
+void pithp_share_balance(pithp_device *d, pithp_warnings *w) {
+    pithp_memory *m = d->memory;
+    const int automatic = automatic_count(m, NULL);
+    const double rest = 1 - manual_sum(m, NULL);
+    int squeezed = 0;
+    const pith_instance *one = NULL;
+    for (pith_instance *i = m->first; i; i = i->next) {
+        if (!i->manual)
+            i->proportion = (rest < 0 ? 0 : rest) / automatic;
+        const size_t cap = bytes_of(d, i->proportion);
+        pithp_account_set_cap(&i->account,
+                              m->limits == PITH_LIMITS_ACTIVE ? cap : SIZE_MAX);
+        if (!i->manual && pithp_account_read(&i->account).owned > cap && !squeezed++)
+            one = i;
+    }
+    if (one)
+        pithp_warning_add(w, PITH_WARNING_SQUEEZED,
+                          "%d automatic %s more than the share that is left: \"%s\" %zu "
+                          "bytes of %zu",
+                          squeezed, squeezed == 1 ? "instance holds" : "instances hold",
+                          one->name, one->account.owned, bytes_of(d, one->proportion));
+}
+
+/* ---- What users ask and set ---- */
+
+double pith_instance_proportion(const pith_instance *instance) {
+    pith_instance *i = pithp_instance_of_pointer(instance);
+    if (!i)
+        return 0;
+    pithp_memory *m = i->device->memory;
+    pthread_mutex_lock(&m->lock);
+    const double proportion = i->open ? i->proportion : 0;
+    pthread_mutex_unlock(&m->lock);
+    return proportion;
+}
+
+size_t pith_instance_cap(const pith_instance *instance) {
+    const pith_instance *i = pithp_instance_of_pointer(instance);
+    return i ? bytes_of(i->device, pith_instance_proportion(i)) : 0;
+}
+
+bool pith_instance_is_manual(const pith_instance *instance) {
+    pith_instance *i = pithp_instance_of_pointer(instance);
+    if (!i)
+        return false;
+    pithp_memory *m = i->device->memory;
+    pthread_mutex_lock(&m->lock);
+    const bool manual = i->open && i->manual;
+    pthread_mutex_unlock(&m->lock);
+    return manual;
+}
+
+static pithp_memory *memory_of(const pith_runtime *rt) {
+    return pithp_runtime_valid(rt) && pithp_runtime_device(rt)
+               ? pithp_runtime_device(rt)->memory
+               : NULL;
+}
+
+double pith_memory_manual_proportion(const pith_runtime *rt) {
+    pithp_memory *m = memory_of(rt);
+    if (!m)
+        return 0;
+    pthread_mutex_lock(&m->lock);
+    const double sum = manual_sum(m, NULL);
+    pthread_mutex_unlock(&m->lock);
+    return sum;
+}
+
+double pith_memory_auto_proportion(const pith_runtime *rt) {
+    pithp_memory *m = memory_of(rt);
+    if (!m)
+        return 0;
+    pthread_mutex_lock(&m->lock);
+    const double rest = 1 - manual_sum(m, NULL);
+    const double sum = !automatic_count(m, NULL) || rest < 0 ? 0 : rest;
+    pthread_mutex_unlock(&m->lock);
+    return sum;
+}
+
+pith_limits pith_memory_limits(const pith_runtime *rt) {
+    pithp_memory *m = memory_of(rt);
+    if (!m)
+        return PITH_LIMITS_PASSIVE;
+    pthread_mutex_lock(&m->lock);
+    const pith_limits limits = m->limits;
+    pthread_mutex_unlock(&m->lock);
+    return limits;
+}
+
+bool(pith_memory_set_limits)(pith_scope *s, pith_limits limits) {
+    if (!pithp_enter(s))
+        return false;
+    if (limits != PITH_LIMITS_PASSIVE && limits != PITH_LIMITS_ACTIVE) {
+        pithp_fail(s, PITH_E_ARG, NULL,
+                   "pith_memory_set_limits: %d, expected PITH_LIMITS_PASSIVE or "
+                   "PITH_LIMITS_ACTIVE",
+                   (int)limits);
+        return false;
+    }
+    pithp_device *d = pithp_scope_device(s);
+    pithp_warnings w = {0};
+    pthread_mutex_lock(&d->memory->lock);
+    d->memory->limits = limits;
+    pithp_share_balance(d, &w);
+    pthread_mutex_unlock(&d->memory->lock);
+    pithp_warnings_tell(d, &w);
+    return true;
+}
+
+/* What becomes of an instance, and from what it may come. */
+typedef enum { TO_MANUAL, TO_AUTO, TO_PROPORTION } change;
+
+static bool may_change(pithp_memory *m,
+                       const pith_instance *i,
+                       change to,
+                       double proportion,
+                       pithp_warnings *w,
+                       char why[256]) {
+    if (i == m->standard)
+        snprintf(why, 256, "\"default\" has no share");
+    else if (to == TO_MANUAL && i->manual)
+        snprintf(why, 256, "\"%s\" is manual already, with a proportion of %g", i->name,
+                 i->proportion);
+    else if (to == TO_AUTO && !i->manual)
+        snprintf(why, 256, "\"%s\" is automatic already", i->name);
+    else if (to == TO_AUTO)
+        return pithp_share_fits_auto(m, i, why);
+    else
+        return pithp_share_fits(m, i, proportion, w, why);
+    return false;
+}
+
+static bool change_share(pith_scope *s,
+                         pith_instance *instance,
+                         change to,
+                         double proportion,
+                         const char *function) {
+    if (!pithp_enter(s))
+        return false;
+    pith_instance *i = pithp_instance_check(s, instance, function);
+    if (!i)
+        return false;
+    pithp_device *d = i->device;
+    pithp_memory *m = d->memory;
+    pithp_warnings w = {0};
+    char why[256] = "the instance is closed";
+    pthread_mutex_lock(&m->lock);
+    const bool may = i->open && may_change(m, i, to, proportion, &w, why);
+    if (may) {
+        i->manual = to != TO_AUTO;
+        i->proportion = proportion;
+        pithp_share_balance(d, &w);
+    }
+    pthread_mutex_unlock(&m->lock);
+    if (!may)
+        pithp_fail(s, PITH_E_ARG, NULL, "%s: %s", function, why);
+    else
+        pithp_warnings_tell(d, &w);
+    return may;
+}
+
+bool(pith_instance_set_proportion)(pith_scope *s,
+                                   pith_instance *instance,
+                                   double proportion) {
+    return change_share(s, instance, TO_PROPORTION, proportion,
+                        "pith_instance_set_proportion");
+}
+
+bool(pith_instance_set_manual)(pith_scope *s,
+                               pith_instance *instance,
+                               double proportion) {
+    return change_share(s, instance, TO_MANUAL, proportion, "pith_instance_set_manual");
+}
+
+bool(pith_instance_set_auto)(pith_scope *s, pith_instance *instance) {
+    return change_share(s, instance, TO_AUTO, 0, "pith_instance_set_auto");
+}
+
+/* ---- What is left ---- */
+
+/* The lock is held. */
+static size_t left_of_caps(const pithp_device *d, const pithp_group *g, size_t *caps) {
+    size_t left = 0;
+    *caps = 0;
+    for (pith_instance *i = d->memory->first; i; i = i->next) {
+        if (i->group != g)
+            continue;
+        const size_t cap = bytes_of(d, i->proportion),
+                     owned = pithp_account_read(&i->account).owned;
+        *caps += cap;
+        left += owned < cap ? cap - owned : 0;
+    }
+    return left;
+}
+
+size_t(pith_memory_available)(pith_scope *s, const char *group) {
+    if (!pithp_enter(s))
+        return 0;
+    pithp_device *d = pithp_scope_device(s);
+    pithp_memory *m = d->memory;
+    pithp_warnings w = {0};
+    size_t available = pith_memory(s->runtime).free;
+    pthread_mutex_lock(&m->lock);
+    const pithp_group *g = group ? pithp_group_find(m, group) : NULL;
+    if (g && m->limits == PITH_LIMITS_ACTIVE) {
+        size_t caps;
+        const size_t left = left_of_caps(d, g, &caps);
+        if (left < caps / 20)
+            pithp_warning_add(&w, PITH_WARNING_GROUP_FULL,
+                              "group \"%s\" has used more than 95 %% of its memory: %zu "
+                              "of %zu bytes are left",
+                              g->name, left, caps);
+        available = left < available ? left : available;
+    }
+    pthread_mutex_unlock(&m->lock);
+    pithp_warnings_tell(d, &w);
+    if (g)
+        return available;
+    pithp_fail(s, PITH_E_ARG, NULL, "pith_memory_available: no group \"%.64s\"",
+               group ? group : "(null)");
+    return 0;
+}
