@@ -1,6 +1,8 @@
 /* How lenses read. */
 #include "lens/lens_internal.h"
 
+#include <string.h>
+
 static void add_parts(pithp_text *t, const pith_lens *lens) {
     for (int32_t i = 0; i < lens->part_count; i++)
         pithp_lens_part_text(t, &lens->parts[i]);
@@ -43,7 +45,11 @@ void pithp_lens_part_text(pithp_text *t, const pithp_lens_part *part) {
             pithp_text_add(t, ")");
             return;
         case PITHP_LENS_FUNCTION:
-            pithp_text_print(t, "%s()", part->function.name);
+            /* Behind something else as a step of its own. */
+            pithp_text_print(t, "%s%s()",
+                             t->length && !strchr("( ", t->bytes[t->length - 1]) ? "."
+                                                                                 : "",
+                             part->function.name);
             return;
         case PITHP_LENS_MERGE:
             add_merged(t, part);

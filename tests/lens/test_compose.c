@@ -205,7 +205,7 @@ Test(lens_function, is_what_the_user_says) {
     const pith_lens *sum = pith_lens_function(s, "sum", get_sum, set_sum, &calls);
     /* Nested, the setter stays the lens's own. */
     const pith_lens *nested = pith_lens_nest(s, PITH_LENS(World, sim->atoms), sum);
-    cr_assert_str_eq(pith_lens_text(s, nested), ".sim.atomssum()");
+    cr_assert_str_eq(pith_lens_text(s, nested), ".sim.atoms.sum()");
     const pith_array *zero = pith_zeros(s, PITH_F64, PITH_SHAPE(3));
     const World *next = pith_lens_set(s, nested, w, zero);
     pt_ok(s, pith_is(World, next));
