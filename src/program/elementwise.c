@@ -150,8 +150,8 @@ typedef struct broadcast_args {
 
 /* Write elements begin..begin+n of a broadcast operand side by side. */
 static void stage(const broadcast_args *a, int k, char *to, int64_t begin, int64_t n) {
-    pithp_stage(to, a->flat.from[k], a->flat.size[k], a->rank, a->shape,
-                a->operand[k].stride, begin, n);
+    pithp_stage_view(to, a->flat.from[k], a->flat.size[k], a->rank, a->shape,
+                     a->operand[k].stride, begin, n);
 }
 
 static inline void

@@ -84,14 +84,14 @@ int64_t pithp_period(int rank, const int64_t *shape, const int64_t *stride) {
     return d == 0 ? period : 0;
 }
 
-void pithp_stage(char *to,
-                 const char *from,
-                 int32_t size,
-                 int rank,
-                 const int64_t *shape,
-                 const int64_t *stride,
-                 int64_t begin,
-                 int64_t n) {
+void pithp_stage_view(char *to,
+                      const char *from,
+                      int32_t size,
+                      int rank,
+                      const int64_t *shape,
+                      const int64_t *stride,
+                      int64_t begin,
+                      int64_t n) {
     int64_t index[PITH_MAX_RANK], rest = begin, at = 0;
     for (int d = rank - 1; d >= 0; d--) {
         index[d] = rest % shape[d];

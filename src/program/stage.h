@@ -15,14 +15,14 @@ void pithp_repeat(void *to,
 
 /* Write n elements from position `begin` of an index space (C order, rank at least 1)
  * side by side; element i of it is at `from` plus i . stride elements. */
-void pithp_stage(char *to,
-                 const char *from,
-                 int32_t size,
-                 int rank,
-                 const int64_t *shape,
-                 const int64_t *stride,
-                 int64_t begin,
-                 int64_t n);
+void pithp_stage_view(char *to,
+                      const char *from,
+                      int32_t size,
+                      int rank,
+                      const int64_t *shape,
+                      const int64_t *stride,
+                      int64_t begin,
+                      int64_t n);
 
 /* After how many elements of the index space the same element of a view is met again; 0:
  * it does not repeat as a whole. */

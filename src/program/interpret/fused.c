@@ -28,8 +28,8 @@ static void begin_range(const pithp_fused_args *a,
             continue;
         at[a->temporary_count + e] = buffers;
         if (x->access == PITHP_ACCESS_ONCE)
-            pithp_stage(buffers, x->data, x->size, a->rank, a->shape, x->stride, begin,
-                        n);
+            pithp_stage_view(buffers, x->data, x->size, a->rank, a->shape, x->stride,
+                             begin, n);
         buffers += bytes;
     }
 }
@@ -55,7 +55,7 @@ static void begin_block(const pithp_fused_args *a, char **at, int64_t i, int64_t
                 place += index[d] * x->stride[d];
             *slot = x->data + place * x->size;
         } else if (x->access == PITHP_ACCESS_STRIDED) {
-            pithp_stage(*slot, x->data, x->size, a->rank, a->shape, x->stride, i, n);
+            pithp_stage_view(*slot, x->data, x->size, a->rank, a->shape, x->stride, i, n);
         }
     }
 }
