@@ -15,7 +15,7 @@ enum { PITHP_ARRAY_TRACED = 1, PITHP_ARRAY_DONATED = 2 };
 /* Behind a pithp_header whose shape is the spec. Short: work over many small leaves
  * writes one for each. */
 struct pith_array {
-    void *data; /* device address of the first element; traced: the value's program */
+    void *data; /* device address of the first element; traced: the pithp_trace */
     union {
         pithp_hold *hold; /* of the owning scope on the buffer: one `live` a handle */
         int64_t value;    /* traced: its number in the program */
@@ -36,26 +36,43 @@ static inline bool pithp_array_is_traced(const pith_array *a) {
     return pithp_header_of(a)->extra & PITHP_ARRAY_TRACED;
 }
 
-/* An array that a user passed as `name` to `function`: live, an array, of this runtime,
- * not donated, and (concrete) with its writer awaited on the scope's stream. Sets the
- * scope's error else. */
+/* An array that a user passed as `name` to `function`, whose value is needed: live, an
+ * array, of this runtime, not donated, concrete, and with its writer awaited on the
+ * scope's stream. Sets the scope's error else. */
 pith_status pithp_array_check_slow(pith_scope *s,
                                    const pith_array *a,
                                    const char *function,
                                    const char *name);
+static inline bool pithp_array_is_ready(pith_scope *s,
+                                        const pith_array *a) { /* the usual case */
+    pithp_block *block = NULL;
+    if (PITHP_UNLIKELY(pithp_pointer_check(a, &block) != PITHP_POINTER_OK))
+        return false;
+    const pithp_header *h = pithp_header_of(a);
+    return h->kind == PITHP_KIND_ARRAY && !h->extra && block->runtime == s->runtime &&
+           pithp_array_buffer(a)->stream == pithp_scope_stream(s);
+}
 static inline pith_status pithp_array_check(pith_scope *s,
                                             const pith_array *a,
                                             const char *function,
                                             const char *name) {
-    pithp_block *block = NULL;
-    if (PITHP_LIKELY(pithp_pointer_check(a, &block) == PITHP_POINTER_OK)) {
-        const pithp_header *h = pithp_header_of(a);
-        if (PITHP_LIKELY(h->kind == PITHP_KIND_ARRAY && !h->extra &&
-                         block->runtime == s->runtime &&
-                         pithp_array_buffer(a)->stream == pithp_scope_stream(s)))
-            return PITH_OK;
-    }
-    return pithp_array_check_slow(s, a, function, name);
+    return PITHP_LIKELY(pithp_array_is_ready(s, a))
+               ? PITH_OK
+               : pithp_array_check_slow(s, a, function, name);
+}
+/* As pithp_array_check, of an operand of pithp_bind, which may be traced in the trace of
+ * the scope. */
+pith_status pithp_operand_check_slow(pith_scope *s,
+                                     const pith_array *a,
+                                     const char *function,
+                                     const char *name);
+static inline pith_status pithp_operand_check(pith_scope *s,
+                                              const pith_array *a,
+                                              const char *function,
+                                              const char *name) {
+    return PITHP_LIKELY(pithp_array_is_ready(s, a))
+               ? PITH_OK
+               : pithp_operand_check_slow(s, a, function, name);
 }
 
 /* A new array with unwritten elements, owned by s. NULL: the scope's error is set. */
@@ -93,15 +110,15 @@ pith_status pithp_slice_plan(pith_scope *s,
                              const pith_slice *slices,
                              const pith_spec **spec,
                              struct pithp_move *move);
-/* Give back an array that s owns. */
+/* Give back an array that s owns; a traced one stays with its trace. */
 void pithp_array_drop(pith_scope *s, const pith_array *a);
 /* The elements to the host; waits. */
 pith_status pithp_array_read(pith_scope *s, const pith_array *a, void *host);
 
 /* ---- Applying primitives: the one way in which operations make arrays ---- */
 
-/* The result of a primitive on checked operands, in s: computed at once. NULL: error set.
- */
+/* The result of a primitive on checked operands: computed at once, in s; or, where one is
+ * traced or (of primitives without operands) s is tracing, recorded. NULL: error set. */
 const pith_array *pithp_bind(pith_scope *s,
                              pithp_primitive primitive,
                              int count,
@@ -136,6 +153,48 @@ bool pithp_axes(pith_scope *s,
 /* The axis counted from the first, 0 to rank - 1; -1 with the error set where there is
  * none. */
 int pithp_axis(pith_scope *s, const char *function, int axis, int rank);
+
+/* ---- Traces: a function's calls recorded as a program ---- */
+
+/* Traced arrays live in a scope of the trace's own. When it ends they become tombstones,
+ * which stay for a while, so that using one that leaked says what it is. */
+typedef struct pithp_trace {
+    struct pithp_program *program; /* being built; NULL: the trace has ended */
+    pith_scope *handles;
+} pithp_trace;
+
+/* The trace that calls on s are recorded in; NULL: they run. Child scopes have their
+ * parent's. */
+static inline pithp_trace *pithp_scope_trace(const pith_scope *s) {
+    return s->room[PITHP_ROOM_TRACE];
+}
+/* Calls on s and on scopes opened in it from now on are recorded. NULL: error set. */
+pithp_trace *pithp_trace_begin(pith_scope *s);
+/* The next input, a traced array. Inputs come before all else. NULL: error set. */
+const pith_array *pithp_trace_input(pith_scope *s, pithp_trace *t, const pith_spec *spec);
+/* The number of a checked operand in the program: a concrete array becomes a constant.
+ * -1: error set. */
+int32_t pithp_trace_value(pith_scope *s, pithp_trace *t, const pith_array *a);
+/* No more calls are recorded on s, which began it; its arrays are of no use any more. The
+ * program is the caller's. */
+struct pithp_program *pithp_trace_end(pith_scope *s, pithp_trace *t);
+/* pithp_bind where something is traced. */
+const pith_array *pithp_trace_bind(pith_scope *s,
+                                   pithp_primitive primitive,
+                                   int count,
+                                   const pith_array *const *operands,
+                                   const void *params);
+/* Whether a traced array may be used on s: it is of the trace that s records in, and the
+ * function takes such. Sets the error else. */
+pith_status pithp_trace_check(pith_scope *s,
+                              const pith_array *a,
+                              const char *function,
+                              const char *name,
+                              bool takes_traced);
+/* Whether a live array is traced, in the trace of s: it need not be kept there. */
+static inline bool pithp_trace_has(const pith_scope *s, const pith_array *a) {
+    return pithp_array_is_traced(a) && pithp_scope_trace(s) == a->data;
+}
 
 /* ---- Operations made of others ---- */
 

@@ -97,11 +97,22 @@ static const pith_array *apply_small(pith_scope *s,
     return result;
 }
 
+/* Whether a call is recorded. */
+static inline bool
+is_traced(const pith_scope *s, int count, const pith_array *const *operands) {
+    bool traced = count == 0 && pithp_scope_trace(s);
+    for (int i = 0; i < count; i++)
+        traced |= pithp_array_is_traced(operands[i]);
+    return traced;
+}
+
 const pith_array *pithp_bind(pith_scope *s,
                              pithp_primitive primitive,
                              int count,
                              const pith_array *const *operands,
                              const void *params) {
+    if (PITHP_UNLIKELY(is_traced(s, count, operands)))
+        return pithp_trace_bind(s, primitive, count, operands, params);
     if (PITHP_LIKELY(pithp_is_elementwise(primitive))) {
         bool done = false;
         const pith_array *result = apply_small(s, primitive, count, operands, &done);
@@ -139,6 +150,13 @@ const pith_array *pithp_cast(pith_scope *s, const pith_array *a, pith_dtype dtyp
 }
 
 const pith_array *pithp_alias(pith_scope *s, const pith_array *a, const pith_spec *spec) {
+    if (PITHP_UNLIKELY(pithp_array_is_traced(a))) {
+        pithp_reshape_params params = {.rank = spec->rank};
+        memcpy(params.shape, spec->shape, sizeof params.shape);
+        return spec == pithp_array_spec(a)
+                   ? a
+                   : pithp_bind(s, PITHP_OP_RESHAPE, 1, &a, &params);
+    }
     return pithp_array_view(s, spec, pithp_array_buffer(a), a->data);
 }
 

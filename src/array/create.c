@@ -45,7 +45,7 @@ const pith_array *pith_full_array(pith_scope *s,
                                   pith_shape shape,
                                   const pith_array *value) {
     if (!pithp_enter(s) ||
-        pithp_array_check(s, value, "pith_full_array", "value") != PITH_OK)
+        pithp_operand_check(s, value, "pith_full_array", "value") != PITH_OK)
         return NULL;
     if (pithp_array_spec(value)->rank != 0) {
         char text[PITHP_SPEC_TEXT_BYTES];

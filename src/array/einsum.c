@@ -472,7 +472,7 @@ const pith_array *pith_einsum(pith_scope *s,
     for (int k = 0; k < count; k++) {
         char name[24];
         snprintf(name, sizeof name, "operands[%d]", k);
-        if (pithp_array_check(s, operands[k], function, name) != PITH_OK)
+        if (pithp_operand_check(s, operands[k], function, name) != PITH_OK)
             return NULL;
         cast[k] = operands[k];
     }

@@ -5,7 +5,7 @@ static const pith_array *unary(pith_scope *s,
                                pithp_primitive primitive,
                                const char *function,
                                const pith_array *a) {
-    if (!pithp_enter(s) || pithp_array_check(s, a, function, "a") != PITH_OK)
+    if (!pithp_enter(s) || pithp_operand_check(s, a, function, "a") != PITH_OK)
         return NULL;
     return pithp_bind(s, primitive, 1, &a, NULL);
 }
@@ -42,8 +42,8 @@ static const pith_array *binary(pith_scope *s,
                                 const char *function,
                                 const pith_array *a,
                                 const pith_array *b) {
-    if (!pithp_enter(s) || pithp_array_check(s, a, function, "a") != PITH_OK ||
-        pithp_array_check(s, b, function, "b") != PITH_OK)
+    if (!pithp_enter(s) || pithp_operand_check(s, a, function, "a") != PITH_OK ||
+        pithp_operand_check(s, b, function, "b") != PITH_OK)
         return NULL;
     const pith_array *operands[] = {a, b};
     if (pithp_promote_all(s, function, 2, operands) != PITH_OK)
@@ -198,7 +198,7 @@ const pith_array *
 pith_frexp(pith_scope *s, const pith_array *a, const pith_array **exponent) {
     if (exponent)
         *exponent = NULL;
-    if (!pithp_enter(s) || pithp_array_check(s, a, "pith_frexp", "a") != PITH_OK ||
+    if (!pithp_enter(s) || pithp_operand_check(s, a, "pith_frexp", "a") != PITH_OK ||
         !is_float(s, "pith_frexp", "a", a))
         return NULL;
     if (!exponent) {
@@ -216,8 +216,8 @@ pith_frexp(pith_scope *s, const pith_array *a, const pith_array **exponent) {
 /* The exponents take the mantissas' dtype, of at least 32 bits: no exponent that matters
  * is rounded there, and what bf16 and f16 lose is lost in one rounding at the end. */
 const pith_array *pith_ldexp(pith_scope *s, const pith_array *a, const pith_array *b) {
-    if (!pithp_enter(s) || pithp_array_check(s, a, "pith_ldexp", "a") != PITH_OK ||
-        pithp_array_check(s, b, "pith_ldexp", "b") != PITH_OK ||
+    if (!pithp_enter(s) || pithp_operand_check(s, a, "pith_ldexp", "a") != PITH_OK ||
+        pithp_operand_check(s, b, "pith_ldexp", "b") != PITH_OK ||
         !is_float(s, "pith_ldexp", "a", a))
         return NULL;
     const pith_dtype dtype = pithp_array_spec(a)->dtype;
@@ -237,7 +237,7 @@ const pith_array *pith_ldexp(pith_scope *s, const pith_array *a, const pith_arra
 }
 
 const pith_array *pith_nan_to_num(pith_scope *s, const pith_array *a) {
-    if (!pithp_enter(s) || pithp_array_check(s, a, "pith_nan_to_num", "a") != PITH_OK)
+    if (!pithp_enter(s) || pithp_operand_check(s, a, "pith_nan_to_num", "a") != PITH_OK)
         return NULL;
     const pith_dtype dtype = pithp_array_spec(a)->dtype;
     if (!pith_dtype_is_float(dtype))
@@ -267,8 +267,8 @@ const pith_array *pith_is_close(pith_scope *s,
                                 double rtol,
                                 double atol,
                                 bool equal_nan) {
-    if (!pithp_enter(s) || pithp_array_check(s, a, "pith_is_close", "a") != PITH_OK ||
-        pithp_array_check(s, b, "pith_is_close", "b") != PITH_OK)
+    if (!pithp_enter(s) || pithp_operand_check(s, a, "pith_is_close", "a") != PITH_OK ||
+        pithp_operand_check(s, b, "pith_is_close", "b") != PITH_OK)
         return NULL;
     const pith_array *operands[] = {a, b};
     if (pithp_promote_all(s, "pith_is_close", 2, operands) != PITH_OK)
@@ -302,9 +302,9 @@ const pith_array *pith_where(pith_scope *s,
                              const pith_array *a,
                              const pith_array *b) {
     if (!pithp_enter(s) ||
-        pithp_array_check(s, condition, "pith_where", "condition") != PITH_OK ||
-        pithp_array_check(s, a, "pith_where", "a") != PITH_OK ||
-        pithp_array_check(s, b, "pith_where", "b") != PITH_OK)
+        pithp_operand_check(s, condition, "pith_where", "condition") != PITH_OK ||
+        pithp_operand_check(s, a, "pith_where", "a") != PITH_OK ||
+        pithp_operand_check(s, b, "pith_where", "b") != PITH_OK)
         return NULL;
     const pith_array *operands[] = {condition, a, b};
     if (pithp_promote_all(s, "pith_where", 2, operands + 1) != PITH_OK)
@@ -316,9 +316,9 @@ const pith_array *pith_clip(pith_scope *s,
                             const pith_array *a,
                             const pith_array *low,
                             const pith_array *high) {
-    if (!pithp_enter(s) || pithp_array_check(s, a, "pith_clip", "a") != PITH_OK ||
-        (low && pithp_array_check(s, low, "pith_clip", "low") != PITH_OK) ||
-        (high && pithp_array_check(s, high, "pith_clip", "high") != PITH_OK))
+    if (!pithp_enter(s) || pithp_operand_check(s, a, "pith_clip", "a") != PITH_OK ||
+        (low && pithp_operand_check(s, low, "pith_clip", "low") != PITH_OK) ||
+        (high && pithp_operand_check(s, high, "pith_clip", "high") != PITH_OK))
         return NULL;
     if (!low && !high) {
         pithp_fail(s, PITH_E_ARG, NULL, "pith_clip: both bounds are NULL");
@@ -335,7 +335,7 @@ const pith_array *pith_clip(pith_scope *s,
 }
 
 const pith_array *pith_cast(pith_scope *s, const pith_array *a, pith_dtype dtype) {
-    if (!pithp_enter(s) || pithp_array_check(s, a, "pith_cast", "a") != PITH_OK)
+    if (!pithp_enter(s) || pithp_operand_check(s, a, "pith_cast", "a") != PITH_OK)
         return NULL;
     if (pith_dtype_size(dtype) == 0) {
         pithp_fail(s, PITH_E_DTYPE, NULL, "pith_cast: no dtype has the number %d",

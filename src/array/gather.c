@@ -200,7 +200,7 @@ const pith_array *pith_gather(pith_scope *s,
                               const pith_take_options *options) {
     plan p = {.function = "pith_gather"};
     pithp_index_params params;
-    if (!pithp_enter(s) || pithp_array_check(s, a, p.function, "a") != PITH_OK ||
+    if (!pithp_enter(s) || pithp_operand_check(s, a, p.function, "a") != PITH_OK ||
         !pithp_take_params(s, p.function, pithp_array_spec(a)->dtype, options, &params) ||
         (options && !no_axis(s, p.function, options->axis)))
         return NULL;
@@ -393,8 +393,8 @@ const pith_array *pith_scatter(pith_scope *s,
                                const pith_scatter_options *options) {
     plan p = {.function = "pith_scatter"};
     pithp_index_params params;
-    if (!pithp_enter(s) || pithp_array_check(s, into, p.function, "into") != PITH_OK ||
-        pithp_array_check(s, value, p.function, "value") != PITH_OK ||
+    if (!pithp_enter(s) || pithp_operand_check(s, into, p.function, "into") != PITH_OK ||
+        pithp_operand_check(s, value, p.function, "value") != PITH_OK ||
         !pithp_scatter_params(s, p.function, options, &params) ||
         (options && !no_axis(s, p.function, options->axis)))
         return NULL;
@@ -440,7 +440,7 @@ const pith_array *pith_take_along_axis(pith_scope *s,
                                        const pith_take_options *options) {
     static const char function[] = "pith_take_along_axis";
     pithp_index_params params;
-    if (!pithp_enter(s) || pithp_array_check(s, a, function, "a") != PITH_OK ||
+    if (!pithp_enter(s) || pithp_operand_check(s, a, function, "a") != PITH_OK ||
         !pithp_index_check(s, function, "index", index) ||
         !pithp_take_params(s, function, pithp_array_spec(a)->dtype, options, &params))
         return NULL;
@@ -517,9 +517,9 @@ const pith_array *pith_put_along_axis(pith_scope *s,
                                       const pith_scatter_options *options) {
     static const char function[] = "pith_put_along_axis";
     pithp_index_params params;
-    if (!pithp_enter(s) || pithp_array_check(s, into, function, "into") != PITH_OK ||
+    if (!pithp_enter(s) || pithp_operand_check(s, into, function, "into") != PITH_OK ||
         !pithp_index_check(s, function, "index", index) ||
-        pithp_array_check(s, value, function, "value") != PITH_OK ||
+        pithp_operand_check(s, value, function, "value") != PITH_OK ||
         !pithp_scatter_params(s, function, options, &params))
         return NULL;
     const pithp_primitive primitive = pithp_scatter_row(s, function, operation);

@@ -51,7 +51,7 @@ bool pithp_index_check(pith_scope *s,
                        const char *function,
                        const char *name,
                        const pith_array *index) {
-    if (pithp_array_check(s, index, function, name) != PITH_OK)
+    if (pithp_operand_check(s, index, function, name) != PITH_OK)
         return false;
     const pith_dtype dtype = pithp_array_spec(index)->dtype;
     if (pith_dtype_is_integer(dtype))
@@ -101,7 +101,7 @@ const pith_array *pithp_take(pith_scope *s,
                              const pith_take_options *options,
                              bool no_negative) {
     pithp_index_params params;
-    if (pithp_array_check(s, a, "pith_take", "a") != PITH_OK ||
+    if (pithp_operand_check(s, a, "pith_take", "a") != PITH_OK ||
         !pithp_index_check(s, "pith_take", "index", index) ||
         !pithp_take_params(s, "pith_take", pithp_array_spec(a)->dtype, options, &params))
         return NULL;
@@ -197,9 +197,9 @@ static const pith_array *scatter(pith_scope *s,
                                  const pith_array *value,
                                  const pith_scatter_options *options) {
     pithp_index_params params;
-    if (!pithp_enter(s) || pithp_array_check(s, into, function, "into") != PITH_OK ||
+    if (!pithp_enter(s) || pithp_operand_check(s, into, function, "into") != PITH_OK ||
         !pithp_index_check(s, function, "index", index) ||
-        pithp_array_check(s, value, function, "value") != PITH_OK ||
+        pithp_operand_check(s, value, function, "value") != PITH_OK ||
         !pithp_scatter_params(s, function, options, &params))
         return NULL;
     params.axis = pithp_axis(s, function, options ? options->axis : 0,
@@ -234,7 +234,7 @@ const pith_array *pith_dynamic_slice(pith_scope *s,
                                      const pith_array *starts,
                                      pith_shape sizes) {
     if (!pithp_enter(s) ||
-        pithp_array_check(s, a, "pith_dynamic_slice", "a") != PITH_OK ||
+        pithp_operand_check(s, a, "pith_dynamic_slice", "a") != PITH_OK ||
         !pithp_index_check(s, "pith_dynamic_slice", "starts", starts))
         return NULL;
     const int rank = pithp_array_spec(a)->rank;
@@ -255,8 +255,8 @@ const pith_array *pith_dynamic_update_slice(pith_scope *s,
                                             const pith_array *update,
                                             const pith_array *starts) {
     static const char function[] = "pith_dynamic_update_slice";
-    if (!pithp_enter(s) || pithp_array_check(s, a, function, "a") != PITH_OK ||
-        pithp_array_check(s, update, function, "update") != PITH_OK ||
+    if (!pithp_enter(s) || pithp_operand_check(s, a, function, "a") != PITH_OK ||
+        pithp_operand_check(s, update, function, "update") != PITH_OK ||
         !pithp_index_check(s, function, "starts", starts))
         return NULL;
     const pith_dtype dtype = pithp_array_spec(a)->dtype;

@@ -16,10 +16,6 @@ static pith_status take_given(pith_scope *s, pithp_kernel_binding *b, pith_dtype
         const pith_status rc = pithp_array_check(s, a, k->name, arg->name);
         if (rc != PITH_OK)
             return rc;
-        if (pithp_array_is_traced(a))
-            return pithp_fail(s, PITH_E_TRACED, NULL,
-                              "%s: %s: a kernel needs the values of its arrays", k->name,
-                              arg->name);
         b->specs[i] = pithp_array_spec(a);
         if (arg->real && *real == PITH_DTYPE_NONE)
             *real = b->specs[i]->dtype;

@@ -7,7 +7,7 @@
 
 /* The axis of a checked array; -1 with the error set. */
 static int enter(pith_scope *s, const char *function, const pith_array *a, int axis) {
-    if (!pithp_enter(s) || pithp_array_check(s, a, function, "a") != PITH_OK)
+    if (!pithp_enter(s) || pithp_operand_check(s, a, function, "a") != PITH_OK)
         return -1;
     return pithp_axis(s, function, axis, pithp_array_spec(a)->rank);
 }
@@ -117,7 +117,7 @@ static int enter_all(pith_scope *s,
     for (int i = 0; i < count; i++) {
         char name[32], texts[2][PITHP_SPEC_TEXT_BYTES];
         snprintf(name, sizeof name, "array %d", i);
-        if (pithp_array_check(s, arrays[i], function, name) != PITH_OK)
+        if (pithp_operand_check(s, arrays[i], function, name) != PITH_OK)
             return -1;
         const pith_spec *first = pithp_array_spec(arrays[0]),
                         *spec = pithp_array_spec(arrays[i]);

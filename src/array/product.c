@@ -7,8 +7,8 @@
 /* Two operands checked and of one dtype. */
 static bool enter(pith_scope *s, const char *function, const pith_array *operands[2]) {
     return pithp_enter(s) &&
-           pithp_array_check(s, operands[0], function, "a") == PITH_OK &&
-           pithp_array_check(s, operands[1], function, "b") == PITH_OK &&
+           pithp_operand_check(s, operands[0], function, "a") == PITH_OK &&
+           pithp_operand_check(s, operands[1], function, "b") == PITH_OK &&
            pithp_promote_all(s, function, 2, operands) == PITH_OK;
 }
 
@@ -243,8 +243,8 @@ const pith_array *pith_dot_general(pith_scope *s,
         options ? *options : (pith_dot_general_options){.dtype = PITH_DTYPE_NONE};
     const pith_array *operands[] = {a, b};
     pithp_dot_params params = {0};
-    if (!pithp_enter(s) || pithp_array_check(s, a, function, "a") != PITH_OK ||
-        pithp_array_check(s, b, function, "b") != PITH_OK)
+    if (!pithp_enter(s) || pithp_operand_check(s, a, function, "a") != PITH_OK ||
+        pithp_operand_check(s, b, function, "b") != PITH_OK)
         return NULL;
     if (o.dtype < PITH_DTYPE_NONE || o.dtype >= PITH_DTYPE_COUNT) {
         pithp_fail(s, PITH_E_DTYPE, NULL, "%s: no such dtype (%d)", function,

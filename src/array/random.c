@@ -11,7 +11,7 @@
 
 pith_status pithp_key_check(pith_scope *s, const pith_array *key, const char *function) {
     char text[PITHP_SPEC_TEXT_BYTES];
-    const pith_status rc = pithp_array_check(s, key, function, "key");
+    const pith_status rc = pithp_operand_check(s, key, function, "key");
     if (rc != PITH_OK)
         return rc;
     const pith_spec *spec = pithp_array_spec(key);
@@ -47,7 +47,7 @@ static const pith_array *draw(pith_scope *s,
                               const pith_array *key,
                               pithp_random_params *params,
                               const pith_random_options *options) {
-    if (pithp_array_check(s, key, function, "key") != PITH_OK ||
+    if (pithp_operand_check(s, key, function, "key") != PITH_OK ||
         !pithp_layout_is(s, function, pithp_layout_of(options), &params->original))
         return NULL;
     return pithp_bind(s, primitive, 1, &key, params);
@@ -149,8 +149,8 @@ static const pith_array *fold_in(pith_scope *s,
                                  const pith_array *key,
                                  const char *name,
                                  const pith_array *data) {
-    if (pithp_array_check(s, key, function, "key") != PITH_OK ||
-        pithp_array_check(s, data, function, name) != PITH_OK)
+    if (pithp_operand_check(s, key, function, "key") != PITH_OK ||
+        pithp_operand_check(s, data, function, name) != PITH_OK)
         return NULL;
     if (!pith_dtype_is_integer(pithp_array_spec(data)->dtype)) {
         pithp_fail(s, PITH_E_DTYPE, NULL, "%s: %s: expected an integer dtype, got %s",
@@ -174,7 +174,7 @@ const pith_array *pith_key_chain(pith_scope *s,
     pithp_random_params p = params_of(PITH_U32, shape);
     char text[PITHP_SPEC_TEXT_BYTES];
     if (!pithp_enter(s) || pithp_key_check(s, key, "pith_key_chain") != PITH_OK ||
-        pithp_array_check(s, index, "pith_key_chain", "index") != PITH_OK)
+        pithp_operand_check(s, index, "pith_key_chain", "index") != PITH_OK)
         return NULL;
     if (pithp_array_spec(index)->rank != 0) {
         pithp_fail(s, PITH_E_SHAPE, NULL,
@@ -189,8 +189,9 @@ const pith_array *pith_key_chain(pith_scope *s,
 
 const pith_array *
 pith_threefry(pith_scope *s, const pith_array *key, const pith_array *counts) {
-    if (!pithp_enter(s) || pithp_array_check(s, key, "pith_threefry", "key") != PITH_OK ||
-        pithp_array_check(s, counts, "pith_threefry", "counts") != PITH_OK)
+    if (!pithp_enter(s) ||
+        pithp_operand_check(s, key, "pith_threefry", "key") != PITH_OK ||
+        pithp_operand_check(s, counts, "pith_threefry", "counts") != PITH_OK)
         return NULL;
     return words_of(s, PITHP_OP_THREEFRY, "pith_threefry", key, counts);
 }
@@ -341,7 +342,7 @@ const pith_array *pith_random_gumbel(pith_scope *s,
                                      const pith_random_options *options) {
     bool original = false;
     if (!pithp_enter(s) ||
-        pithp_array_check(s, key, "pith_random_gumbel", "key") != PITH_OK ||
+        pithp_operand_check(s, key, "pith_random_gumbel", "key") != PITH_OK ||
         !pithp_layout_is(s, "pith_random_gumbel", pithp_layout_of(options), &original))
         return NULL;
     return pithp_random_gumbel(s, key, dtype, shape, original);
@@ -354,7 +355,7 @@ const pith_array *pith_random_bernoulli(pith_scope *s,
                                         const pith_random_options *options) {
     char first[PITHP_SPEC_TEXT_BYTES], second[PITHP_SPEC_TEXT_BYTES];
     if (!pithp_enter(s) ||
-        pithp_array_check(s, p, "pith_random_bernoulli", "p") != PITH_OK)
+        pithp_operand_check(s, p, "pith_random_bernoulli", "p") != PITH_OK)
         return NULL;
     const pith_array *u = uniform(s, "pith_random_bernoulli", key,
                                   pithp_array_spec(p)->dtype, shape, 0, 1, options);

@@ -92,7 +92,7 @@ static int enter_along(pith_scope *s,
                        bool *original) {
     if (!pithp_enter(s) ||
         !enter_choice(s, name, key, pithp_layout_of(options), original) ||
-        pithp_array_check(s, a, name, argument) != PITH_OK)
+        pithp_operand_check(s, a, name, argument) != PITH_OK)
         return -1;
     return pithp_axis(s, name, axis, pithp_array_spec(a)->rank);
 }
@@ -268,7 +268,7 @@ static bool check_choice(pith_scope *s,
     }
     if (!o->weights)
         return true;
-    if (pithp_array_check(s, o->weights, name, "weights") != PITH_OK)
+    if (pithp_operand_check(s, o->weights, name, "weights") != PITH_OK)
         return false;
     const pith_spec *w = pithp_array_spec(o->weights);
     if (pith_dtype_is_float(w->dtype) && w->rank == 1 && w->shape[0] == count)

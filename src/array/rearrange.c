@@ -5,7 +5,7 @@
 #include <string.h>
 
 static bool enter(pith_scope *s, const char *function, const pith_array *a) {
-    return pithp_enter(s) && pithp_array_check(s, a, function, "a") == PITH_OK;
+    return pithp_enter(s) && pithp_operand_check(s, a, function, "a") == PITH_OK;
 }
 
 /* The axis counted from the first of an array that is checked here; -1: error set. */
@@ -267,7 +267,7 @@ const pith_array *pith_pad(pith_scope *s,
                            int count,
                            const pith_padding *padding) {
     if (!enter(s, "pith_pad", a) ||
-        (value && pithp_array_check(s, value, "pith_pad", "value") != PITH_OK) ||
+        (value && pithp_operand_check(s, value, "pith_pad", "value") != PITH_OK) ||
         !paddings_fit(s, "pith_pad", a, count, padding))
         return NULL;
     const pith_dtype dtype = pithp_array_spec(a)->dtype;

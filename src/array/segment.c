@@ -51,7 +51,7 @@ static const pith_array *segment(pith_scope *s,
                                  const pith_array *ids,
                                  int64_t segments,
                                  const pith_segment_options *options) {
-    if (!pithp_enter(s) || pithp_array_check(s, data, function, "data") != PITH_OK ||
+    if (!pithp_enter(s) || pithp_operand_check(s, data, function, "data") != PITH_OK ||
         !pithp_index_check(s, function, "ids", ids) ||
         !ids_fit(s, function, pithp_array_spec(data), pithp_array_spec(ids), segments))
         return NULL;
@@ -108,7 +108,7 @@ const pith_array *pith_bincount(pith_scope *s,
                                 int64_t length) {
     if (!pithp_enter(s) || !pithp_index_check(s, "pith_bincount", "ids", ids) ||
         (weights &&
-         pithp_array_check(s, weights, "pith_bincount", "weights") != PITH_OK) ||
+         pithp_operand_check(s, weights, "pith_bincount", "weights") != PITH_OK) ||
         !ids_fit(s, "pith_bincount", pithp_array_spec(weights ? weights : ids),
                  pithp_array_spec(ids), length))
         return NULL;
@@ -125,7 +125,7 @@ const pith_array *pith_bincount(pith_scope *s,
 
 static bool
 is_float(pith_scope *s, const char *function, const char *name, const pith_array *a) {
-    if (pithp_array_check(s, a, function, name) != PITH_OK)
+    if (pithp_operand_check(s, a, function, name) != PITH_OK)
         return false;
     const pith_dtype dtype = pithp_array_spec(a)->dtype;
     if (pith_dtype_is_float(dtype))
@@ -189,9 +189,9 @@ const pith_array *pith_histogram(pith_scope *s,
                                  const pith_array *weights) {
     static const char function[] = "pith_histogram";
     char texts[2][PITHP_SPEC_TEXT_BYTES];
-    if (!pithp_enter(s) || pithp_array_check(s, a, function, "a") != PITH_OK ||
-        pithp_array_check(s, edges, function, "edges") != PITH_OK ||
-        (weights && pithp_array_check(s, weights, function, "weights") != PITH_OK))
+    if (!pithp_enter(s) || pithp_operand_check(s, a, function, "a") != PITH_OK ||
+        pithp_operand_check(s, edges, function, "edges") != PITH_OK ||
+        (weights && pithp_operand_check(s, weights, function, "weights") != PITH_OK))
         return NULL;
     const pith_spec *x = pithp_array_spec(a), *e = pithp_array_spec(edges);
     if (e->rank != 1 || e->count < 2) {

@@ -8,7 +8,7 @@
 
 static bool
 is_vector(pith_scope *s, const char *function, const char *name, const pith_array *a) {
-    if (pithp_array_check(s, a, function, name) != PITH_OK)
+    if (pithp_operand_check(s, a, function, name) != PITH_OK)
         return false;
     if (pithp_array_spec(a)->rank == 1)
         return true;
@@ -48,7 +48,7 @@ const pith_array *pith_search_sorted(pith_scope *s,
                                      const pith_search_options *options) {
     static const char function[] = "pith_search_sorted";
     if (!pithp_enter(s) || !is_vector(s, function, "sorted", sorted) ||
-        pithp_array_check(s, values, function, "values") != PITH_OK)
+        pithp_operand_check(s, values, function, "values") != PITH_OK)
         return NULL;
     const pith_dtype dtype = common(s, function, sorted, values);
     pith_scope *work = dtype == PITH_DTYPE_NONE ? NULL : pithp_work_open(s);
@@ -67,7 +67,7 @@ const pith_array *pith_digitize(pith_scope *s,
                                 bool right) {
     static const char function[] = "pith_digitize";
     if (!pithp_enter(s) || !is_vector(s, function, "edges", edges) ||
-        pithp_array_check(s, values, function, "values") != PITH_OK)
+        pithp_operand_check(s, values, function, "values") != PITH_OK)
         return NULL;
     const pith_dtype dtype = common(s, function, edges, values);
     pith_scope *work = dtype == PITH_DTYPE_NONE ? NULL : pithp_work_open(s);
@@ -181,7 +181,7 @@ pith_unique_result pith_unique(pith_scope *s,
                                const pith_unique_options *options) {
     static const char function[] = "pith_unique";
     const pith_unique_result none = {NULL, NULL, NULL, NULL};
-    if (!pithp_enter(s) || pithp_array_check(s, a, function, "a") != PITH_OK ||
+    if (!pithp_enter(s) || pithp_operand_check(s, a, function, "a") != PITH_OK ||
         !size_fits(s, function, size))
         return none;
     const pith_dtype dtype = pithp_array_spec(a)->dtype;
@@ -216,7 +216,7 @@ pith_places pith_nonzero(pith_scope *s,
                          const pith_nonzero_options *options) {
     static const char function[] = "pith_nonzero";
     pith_places places = {0, {NULL}};
-    if (!pithp_enter(s) || pithp_array_check(s, a, function, "a") != PITH_OK ||
+    if (!pithp_enter(s) || pithp_operand_check(s, a, function, "a") != PITH_OK ||
         !size_fits(s, function, size))
         return places;
     const pith_spec *spec = pithp_array_spec(a);
@@ -288,8 +288,8 @@ const pith_array *pith_isin(pith_scope *s,
                             const pith_isin_options *options) {
     static const char function[] = "pith_isin";
     const int64_t max_item = options ? options->max_item : 0;
-    if (!pithp_enter(s) || pithp_array_check(s, a, function, "a") != PITH_OK ||
-        pithp_array_check(s, set, function, "set") != PITH_OK)
+    if (!pithp_enter(s) || pithp_operand_check(s, a, function, "a") != PITH_OK ||
+        pithp_operand_check(s, set, function, "set") != PITH_OK)
         return NULL;
     if (max_item < 0) {
         pithp_fail(s, PITH_E_ARG, NULL, "%s: max_item %lld", function,

@@ -7,7 +7,7 @@
 
 const pith_array *
 pith_broadcast_to(pith_scope *s, const pith_array *a, pith_shape shape) {
-    if (!pithp_enter(s) || pithp_array_check(s, a, "pith_broadcast_to", "a") != PITH_OK)
+    if (!pithp_enter(s) || pithp_operand_check(s, a, "pith_broadcast_to", "a") != PITH_OK)
         return NULL;
     const pith_spec *from = pithp_array_spec(a);
     const pith_spec *spec = pithp_spec(s, from->dtype, shape.rank, shape.extents);
@@ -29,7 +29,7 @@ pith_broadcast_to(pith_scope *s, const pith_array *a, pith_shape shape) {
 }
 
 const pith_array *pith_reshape(pith_scope *s, const pith_array *a, pith_shape shape) {
-    if (!pithp_enter(s) || pithp_array_check(s, a, "pith_reshape", "a") != PITH_OK)
+    if (!pithp_enter(s) || pithp_operand_check(s, a, "pith_reshape", "a") != PITH_OK)
         return NULL;
     const pith_spec *from = pithp_array_spec(a);
     int unknown = -1;
@@ -66,7 +66,7 @@ const pith_array *pith_reshape(pith_scope *s, const pith_array *a, pith_shape sh
 }
 
 const pith_array *pith_transpose(pith_scope *s, const pith_array *a, const int *order) {
-    if (!pithp_enter(s) || pithp_array_check(s, a, "pith_transpose", "a") != PITH_OK)
+    if (!pithp_enter(s) || pithp_operand_check(s, a, "pith_transpose", "a") != PITH_OK)
         return NULL;
     const int rank = pithp_array_spec(a)->rank;
     pithp_transpose_params params = {0};
@@ -119,7 +119,7 @@ bool pithp_axes(pith_scope *s,
 }
 
 const pith_array *pith_expand_dims(pith_scope *s, const pith_array *a, pith_axes axes) {
-    if (!pithp_enter(s) || pithp_array_check(s, a, "pith_expand_dims", "a") != PITH_OK)
+    if (!pithp_enter(s) || pithp_operand_check(s, a, "pith_expand_dims", "a") != PITH_OK)
         return NULL;
     const pith_spec *from = pithp_array_spec(a);
     const int rank = from->rank + (axes.all ? 0 : axes.count);
@@ -140,7 +140,7 @@ const pith_array *pith_expand_dims(pith_scope *s, const pith_array *a, pith_axes
 
 const pith_array *pith_squeeze(pith_scope *s, const pith_array *a, pith_axes axes) {
     uint32_t mask;
-    if (!pithp_enter(s) || pithp_array_check(s, a, "pith_squeeze", "a") != PITH_OK ||
+    if (!pithp_enter(s) || pithp_operand_check(s, a, "pith_squeeze", "a") != PITH_OK ||
         !pithp_axes(s, "pith_squeeze", axes, pithp_array_spec(a)->rank, &mask))
         return NULL;
     const pith_spec *from = pithp_array_spec(a);
@@ -220,7 +220,7 @@ static pith_status read_slices(pith_scope *s,
                                int count,
                                const pith_slice *slices,
                                picked *picks) {
-    const pith_status rc = pithp_array_check(s, a, "pith_slice_array", "a");
+    const pith_status rc = pithp_operand_check(s, a, "pith_slice_array", "a");
     if (rc != PITH_OK)
         return rc;
     const pith_spec *from = pithp_array_spec(a);
@@ -259,7 +259,9 @@ pith_status pithp_slice_plan(pith_scope *s,
                              pithp_move *move) {
     picked picks[PITH_MAX_RANK];
     int64_t stride[PITH_MAX_RANK];
-    const pith_status rc = read_slices(s, a, count, slices, picks);
+    pith_status rc = read_slices(s, a, count, slices, picks);
+    if (rc == PITH_OK)
+        rc = pithp_array_check(s, a, "pith_slice_array", "a"); /* it has a value */
     if (rc != PITH_OK)
         return rc;
     const pith_spec *from = pithp_array_spec(a);
@@ -280,7 +282,7 @@ pith_status pithp_slice_plan(pith_scope *s,
 
 const pith_array *
 pith_slice_at(pith_scope *s, const pith_array *a, int axis, int64_t index) {
-    if (!pithp_enter(s) || pithp_array_check(s, a, "pith_slice_at", "a") != PITH_OK)
+    if (!pithp_enter(s) || pithp_operand_check(s, a, "pith_slice_at", "a") != PITH_OK)
         return NULL;
     const pith_spec *from = pithp_array_spec(a);
     const int counted = pithp_axis(s, "pith_slice_at", axis, from->rank);
@@ -309,7 +311,7 @@ pith_slice_at(pith_scope *s, const pith_array *a, int axis, int64_t index) {
 
 const pith_array *pith_flip(pith_scope *s, const pith_array *a, pith_axes axes) {
     uint32_t mask;
-    if (!pithp_enter(s) || pithp_array_check(s, a, "pith_flip", "a") != PITH_OK ||
+    if (!pithp_enter(s) || pithp_operand_check(s, a, "pith_flip", "a") != PITH_OK ||
         !pithp_axes(s, "pith_flip", axes, pithp_array_spec(a)->rank, &mask))
         return NULL;
     return pithp_bind(s, PITHP_OP_REVERSE, 1, &a, &(pithp_reverse_params){mask});
@@ -334,7 +336,7 @@ joined(pith_scope *s, const char *function, int count, const pith_array *const *
     for (int i = 0; i < count; i++) {
         char name[32];
         snprintf(name, sizeof name, "arrays[%d]", i);
-        if (pithp_array_check(s, arrays[i], function, name) != PITH_OK)
+        if (pithp_operand_check(s, arrays[i], function, name) != PITH_OK)
             return NULL;
         const pith_dtype other = pithp_array_spec(arrays[i])->dtype;
         const pith_dtype both = i == 0 ? other : pithp_promote(dtype, other);

@@ -11,7 +11,7 @@
 /* a is square matrices of floats. */
 static bool is_square(pith_scope *s, const char *function, const pith_array *a) {
     char text[PITHP_SPEC_TEXT_BYTES];
-    if (pithp_array_check(s, a, function, "a") != PITH_OK)
+    if (pithp_operand_check(s, a, function, "a") != PITH_OK)
         return false;
     const pith_spec *spec = pithp_array_spec(a);
     pithp_spec_print(spec, text);
@@ -132,7 +132,7 @@ const pith_array *pith_solve_triangular(pith_scope *s,
     const pith_triangular_options o =
         options ? *options : (pith_triangular_options){.upper = false};
     if (!pithp_enter(s) || !is_square(s, function, a) ||
-        pithp_array_check(s, b, function, "b") != PITH_OK)
+        pithp_operand_check(s, b, function, "b") != PITH_OK)
         return NULL;
     pith_scope *w = pithp_work_open(s);
     return w ? pithp_work_close(s, w, solve(w, a, b, &o)) : NULL;
@@ -144,7 +144,7 @@ const pith_array *pith_cholesky_solve(pith_scope *s,
                                       bool upper) {
     static const char function[] = "pith_cholesky_solve";
     if (!pithp_enter(s) || !is_square(s, function, factor) ||
-        pithp_array_check(s, b, function, "b") != PITH_OK)
+        pithp_operand_check(s, b, function, "b") != PITH_OK)
         return NULL;
     pith_scope *w = pithp_work_open(s);
     if (!w)

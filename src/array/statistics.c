@@ -6,7 +6,7 @@
 #include <string.h>
 
 static bool enter(pith_scope *s, const char *function, const pith_array *a) {
-    return pithp_enter(s) && pithp_array_check(s, a, function, "a") == PITH_OK;
+    return pithp_enter(s) && pithp_operand_check(s, a, function, "a") == PITH_OK;
 }
 
 static bool enter_float(pith_scope *s, const char *function, const pith_array *a) {
@@ -60,7 +60,7 @@ static bool where_fits(pith_scope *s,
                        const char *function,
                        const pith_array *a,
                        const pith_array *where) {
-    if (pithp_array_check(s, where, function, "where") != PITH_OK)
+    if (pithp_operand_check(s, where, function, "where") != PITH_OK)
         return false;
     const pith_spec *to = pithp_array_spec(a), *from = pithp_array_spec(where);
     bool fits = from->rank <= to->rank && from->dtype == PITH_BOOL;
@@ -83,7 +83,7 @@ static bool options_fit(pith_scope *s,
     if (o->where && !where_fits(s, r->function, a, o->where))
         return false;
     if (o->initial) {
-        if (pithp_array_check(s, o->initial, r->function, "initial") != PITH_OK)
+        if (pithp_operand_check(s, o->initial, r->function, "initial") != PITH_OK)
             return false;
         if (pithp_array_spec(o->initial)->rank == 0)
             return true;
@@ -309,7 +309,7 @@ const pith_array *pith_all_close(pith_scope *s,
                                  double atol,
                                  bool equal_nan) {
     if (!enter(s, "pith_all_close", a) ||
-        pithp_array_check(s, b, "pith_all_close", "b") != PITH_OK)
+        pithp_operand_check(s, b, "pith_all_close", "b") != PITH_OK)
         return NULL;
     pith_scope *w = pithp_work_open(s);
     if (!w)

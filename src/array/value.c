@@ -227,6 +227,8 @@ pithp_array_view(pith_scope *s, const pith_spec *spec, pithp_buffer *buffer, voi
 
 void pithp_array_drop(pith_scope *s, const pith_array *a) {
     pithp_header *h = pithp_header_of(a);
+    if (PITHP_UNLIKELY(h->extra & PITHP_ARRAY_TRACED))
+        return; /* it is the trace's */
     pithp_hold *hold = a->hold;
     h->kind = PITHP_KIND_FREE;
     h->shape = NULL;
@@ -249,10 +251,11 @@ void pith_drop(pith_scope *s, const pith_array *a) {
         pithp_array_drop(s, a);
 }
 
-pith_status pithp_array_check_slow(pith_scope *s,
-                                   const pith_array *a,
-                                   const char *function,
-                                   const char *name) {
+static pith_status check_slow(pith_scope *s,
+                              const pith_array *a,
+                              const char *function,
+                              const char *name,
+                              bool takes_traced) {
     pithp_block *block = NULL;
     const pithp_pointer verdict = pithp_pointer_check(a, &block);
     if (verdict != PITHP_POINTER_OK)
@@ -271,10 +274,22 @@ pith_status pithp_array_check_slow(pith_scope *s,
         return pithp_fail(s, PITH_E_DONATED, NULL, "%s: %s: the array was donated",
                           function, name);
     if (h->extra & PITHP_ARRAY_TRACED)
-        return pithp_fail(s, PITH_E_TRACED, NULL,
-                          "%s: %s: the array is traced, and no trace is open here",
-                          function, name);
+        return pithp_trace_check(s, a, function, name, takes_traced);
     return pithp_buffer_read(s, pithp_array_buffer(a));
+}
+
+pith_status pithp_array_check_slow(pith_scope *s,
+                                   const pith_array *a,
+                                   const char *function,
+                                   const char *name) {
+    return check_slow(s, a, function, name, false);
+}
+
+pith_status pithp_operand_check_slow(pith_scope *s,
+                                     const pith_array *a,
+                                     const char *function,
+                                     const char *name) {
+    return check_slow(s, a, function, name, true);
 }
 
 /* ---- Host data in ---- */
@@ -384,7 +399,7 @@ const pith_array *pith_bool(pith_scope *s, bool value) {
 }
 
 const pith_array *pith_like(pith_scope *s, const pith_array *like, double value) {
-    if (!pithp_enter(s) || pithp_array_check(s, like, "pith_like", "like") != PITH_OK)
+    if (!pithp_enter(s) || pithp_operand_check(s, like, "pith_like", "like") != PITH_OK)
         return NULL;
     const pith_dtype dtype = pithp_array_spec(like)->dtype;
     uint64_t element = 0;

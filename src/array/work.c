@@ -14,6 +14,8 @@ pith_scope *pithp_work_open(pith_scope *s) {
 const pith_array *pithp_work_keep(pith_scope *s, const pith_array *result) {
     if (!result || s->error.code != PITH_OK)
         return NULL;
+    if (pithp_array_is_traced(result)) /* it is the trace's, and not the work's */
+        return result;
     const pith_spec *spec = pithp_array_spec(result);
     if (spec->bytes > SMALL_BYTES)
         return pithp_alias(s, result, spec);

@@ -160,7 +160,9 @@ static pith_status gather(moving *m, const void *tree) {
         bool known = false;
         if (visit == PITHP_VISIT_LEAVE || visit == PITHP_VISIT_ABSENT)
             continue;
-        const bool stays = pithp_scope_reaches(m->outer, pithp_owner_of(w.node));
+        const bool stays =
+            pithp_scope_reaches(m->outer, pithp_owner_of(w.node)) ||
+            (visit == PITHP_VISIT_LEAF && pithp_trace_has(m->outer, w.node));
         if (!stays && visit == PITHP_VISIT_LEAF)
             rc = check_leaf(m, &w);
         if (!stays && rc == PITH_OK && !note(m, w.node, &known))

@@ -14,8 +14,8 @@ static const pith_array *fold(pith_scope *s,
         if (!value && !pith_failed(s))
             pithp_fail(s, PITH_E_CALLBACK, NULL,
                        "function returned NULL without an error");
-        if (pith_failed(s) || pithp_array_check(s, value, "pith_tree_reduce",
-                                                "result of function") != PITH_OK) {
+        if (pith_failed(s) || pithp_operand_check(s, value, "pith_tree_reduce",
+                                                  "result of function") != PITH_OK) {
             pithp_item_prefix(s, &f->structure, i);
             return NULL;
         }
@@ -35,7 +35,7 @@ const pith_array *pith_tree_reduce(pith_scope *s,
         pithp_fail(s, PITH_E_ARG, NULL, "%s: function is NULL", name);
         return NULL;
     }
-    if (initial && pithp_array_check(s, initial, name, "initial") != PITH_OK)
+    if (initial && pithp_operand_check(s, initial, name, "initial") != PITH_OK)
         return NULL;
     pithp_flat f;
     if (pithp_flat_make(s, &f, tree, NULL, NULL) != PITH_OK)

@@ -11,8 +11,9 @@ typedef struct joining {
     pith_scope *s;
     const char *function;
     pithp_forest forest;
-    int axis;   /* concat: as given */
-    bool stack; /* along a new first axis */
+    int axis;    /* concat: as given */
+    bool stack;  /* along a new first axis */
+    bool traced; /* some leaf is: places are joined one by one */
     const pith_spec *result;
 } joining;
 
@@ -77,8 +78,11 @@ static pith_status plan(joining *j, const pith_spec **specs) {
     const pithp_structure *t = &j->forest.first.structure;
     pith_status rc = PITH_OK;
     for (int64_t i = 0; i < t->item_count; i++) {
-        for (int64_t k = 0; k < j->forest.count && rc == PITH_OK; k++)
-            rc = pithp_array_check(j->s, leaf_of(j, k, i), j->function, "leaf");
+        for (int64_t k = 0; k < j->forest.count && rc == PITH_OK; k++) {
+            const pith_array *leaf = leaf_of(j, k, i);
+            rc = pithp_operand_check(j->s, leaf, j->function, "leaf");
+            j->traced |= rc == PITH_OK && pithp_array_is_traced(leaf);
+        }
         if (rc == PITH_OK)
             rc = j->stack ? plan_stack(j, i) : plan_concat(j, i);
         if (rc != PITH_OK) {
@@ -132,6 +136,46 @@ static pith_status move_all(const joining *j, const pith_array *const *results) 
     return rc;
 }
 
+/* The leaves in one place as one array, by a primitive. */
+static const pith_array *
+join_place(const joining *j, int64_t i, const pith_array **leaves) {
+    const pith_spec *spec = j->forest.first.structure.specs[i];
+    int64_t shape[PITH_MAX_RANK] = {1};
+    const int rank = spec->rank + j->stack;
+    memcpy(shape + j->stack, spec->shape,
+           (size_t)(rank - j->stack) * sizeof *shape); /* the result's rank is allowed */
+    const int along = j->stack || j->axis >= 0 ? j->axis : j->axis + rank;
+    for (int64_t k = 0; k < j->forest.count; k++) {
+        leaves[k] = leaf_of(j, k, i);
+        if (!j->stack)
+            continue;
+        const pith_spec *row = pithp_spec(j->s, spec->dtype, rank, shape);
+        leaves[k] = row ? pithp_alias(j->s, leaves[k], row) : NULL;
+        if (!leaves[k])
+            return NULL;
+    }
+    return pithp_bind(j->s, PITHP_OP_CONCATENATE, (int)j->forest.count, leaves,
+                      &(pithp_concatenate_params){along});
+}
+
+static const void *
+join_places(const joining *j, const void *like, const pith_array **results) {
+    const pithp_structure *t = &j->forest.first.structure;
+    const size_t bytes = (size_t)j->forest.count * sizeof(void *);
+    const pith_array **leaves = pithp_scratch_allocate(j->s->runtime, bytes);
+    if (!leaves) {
+        pithp_fail_memory(j->s, bytes);
+        return NULL;
+    }
+    bool joined = true;
+    for (int64_t i = 0; i < t->item_count && joined; i++) {
+        results[i] = join_place(j, i, leaves);
+        joined = results[i] != NULL;
+    }
+    pithp_scratch_release(j->s->runtime, leaves, bytes);
+    return joined ? pithp_build(j->s, t, pithp_owner_of(like), results) : NULL;
+}
+
 static const void *join_forest(joining *j, const void *like) {
     const pithp_structure *t = &j->forest.first.structure;
     const size_t bytes = (size_t)t->item_count * 2 * sizeof(void *);
@@ -142,8 +186,11 @@ static const void *join_forest(joining *j, const void *like) {
     }
     const pith_spec **specs = (const pith_spec **)(results + t->item_count);
     const void *made = NULL;
-    if (plan(j, specs) == PITH_OK &&
-        pithp_arrays_make(j->s, t->item_count, specs, results) == PITH_OK) {
+    const bool planned = plan(j, specs) == PITH_OK;
+    if (planned && j->traced)
+        made = join_places(j, like, results);
+    else if (planned &&
+             pithp_arrays_make(j->s, t->item_count, specs, results) == PITH_OK) {
         if (move_all(j, results) == PITH_OK)
             made = pithp_build(j->s, t, pithp_owner_of(like), results);
         for (int64_t i = 0; !made && i < t->item_count; i++)

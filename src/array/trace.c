@@ -1,0 +1,176 @@
+/* Traced arrays, and the recording of calls on them. */
+#include "array/array_internal.h"
+#include "program/graph/graph.h"
+
+#include <string.h>
+
+/* Traces that ended keep their tombstones until so many others ended. */
+enum { TOMBSTONES = 16 };
+
+/* A traced array remembers where it was made. */
+typedef struct traced_array {
+    pith_array array;
+    const char *site;
+} traced_array;
+
+/* ---- Runtimes: scopes of traces that ended ---- */
+
+typedef struct graveyard {
+    pith_scope *scopes[TOMBSTONES];
+    int next;
+} graveyard;
+
+static void inherit(pith_scope *s, pith_scope *parent) {
+    s->room[PITHP_ROOM_TRACE] = parent ? pithp_scope_trace(parent) : NULL;
+}
+
+static void forget(pith_runtime *rt) { /* the scopes are closed with the runtime */
+    pithp_release(rt, rt->room[PITHP_ROOM_ARRAY], sizeof(graveyard));
+    rt->room[PITHP_ROOM_ARRAY] = NULL;
+}
+
+static bool prepare(pith_scope *s) {
+    static const pithp_room_hooks hooks = {.scope_opened = inherit,
+                                           .runtime_closing = forget};
+    pith_runtime *rt = s->runtime;
+    pthread_mutex_lock(&rt->lock);
+    graveyard *g = rt->room[PITHP_ROOM_ARRAY];
+    if (!g && (g = pithp_allocate(rt, sizeof *g))) {
+        *g = (graveyard){.next = 0};
+        rt->room[PITHP_ROOM_ARRAY] = g;
+    }
+    pthread_mutex_unlock(&rt->lock);
+    if (g)
+        pithp_room_hook(rt, PITHP_ROOM_ARRAY, &hooks);
+    else
+        pithp_fail_memory(s, sizeof *g);
+    return g != NULL;
+}
+
+/* Keep the scope of a trace that ended; the one that was kept longest goes. */
+static void bury(pith_runtime *rt, pith_scope *handles) {
+    pthread_mutex_lock(&rt->lock);
+    graveyard *g = rt->room[PITHP_ROOM_ARRAY];
+    pith_scope *oldest = g->scopes[g->next];
+    g->scopes[g->next] = handles;
+    g->next = (g->next + 1) % TOMBSTONES;
+    pthread_mutex_unlock(&rt->lock);
+    pith_scope_close(oldest); /* NULL: nothing */
+}
+
+/* ---- Traces ---- */
+
+pithp_trace *pithp_trace_begin(pith_scope *s) {
+    if (!prepare(s))
+        return NULL;
+    pith_scope *handles = pith_scope_open(s->runtime);
+    pithp_trace *t = NULL;
+    if (pithp_scope_writable(handles) && handles->error.code == PITH_OK)
+        t = pithp_scope_allocate(handles, sizeof *t);
+    if (!t) {
+        pithp_fail_memory(s, sizeof *t);
+        pith_clear(handles);
+        pith_scope_close(handles);
+        return NULL;
+    }
+    *t = (pithp_trace){.program = pithp_program_make(s), .handles = handles};
+    if (!t->program) {
+        pith_scope_close(handles);
+        return NULL;
+    }
+    s->room[PITHP_ROOM_TRACE] = t;
+    return t;
+}
+
+pithp_program *pithp_trace_end(pith_scope *s, pithp_trace *t) {
+    pithp_program *p = t->program;
+    const pith_scope *parent = s->parent;
+    s->room[PITHP_ROOM_TRACE] = parent ? pithp_scope_trace(parent) : NULL;
+    t->program = NULL;
+    bury(s->runtime, t->handles);
+    return p;
+}
+
+static const pith_array *make_handle(pith_scope *s, pithp_trace *t, pithp_value value) {
+    traced_array *a = pithp_object_make(t->handles, PITHP_KIND_ARRAY,
+                                        pithp_value_spec(t->program, value), sizeof *a);
+    if (!a) {
+        pithp_fail_memory(s, sizeof *a);
+        pith_clear(t->handles);
+        return NULL;
+    }
+    pithp_header_of(a)->extra = PITHP_ARRAY_TRACED;
+    *a = (traced_array){.array = {.data = t, .value = value}, .site = s->site};
+    return &a->array;
+}
+
+const pith_array *
+pithp_trace_input(pith_scope *s, pithp_trace *t, const pith_spec *spec) {
+    const pithp_value v = pithp_program_input(s, t->program, spec);
+    return v < 0 ? NULL : make_handle(s, t, v);
+}
+
+/* Small constants that would hold a block of others are copied. */
+static pithp_value add_constant(pith_scope *s, pithp_program *p, const pith_array *a) {
+    const pith_spec *spec = pithp_array_spec(a);
+    if (spec->bytes > PITHP_LITERAL_BYTES)
+        return pithp_program_constant(s, p, spec, pithp_array_buffer(a), a->data);
+    if (pithp_scope_device(s)->immediate)
+        return pithp_program_literal(s, p, spec, a->data);
+    pithp_buffer *copy = pithp_buffer_make(s, spec->bytes ? spec->bytes : 1);
+    if (!copy)
+        return -1;
+    pithp_value v = -1;
+    if (!spec->bytes || pithp_copy(s, copy->data, a->data, spec->bytes) == PITH_OK)
+        v = pithp_program_constant(s, p, spec, copy, copy->data);
+    pithp_buffer_release(copy, 1);
+    return v;
+}
+
+pithp_value pithp_trace_value(pith_scope *s, pithp_trace *t, const pith_array *a) {
+    return pithp_array_is_traced(a) ? (pithp_value)a->value
+                                    : add_constant(s, t->program, a);
+}
+
+const pith_array *pithp_trace_bind(pith_scope *s,
+                                   pithp_primitive primitive,
+                                   int count,
+                                   const pith_array *const *operands,
+                                   const void *params) {
+    pithp_trace *t = pithp_scope_trace(s);
+    pithp_value few[PITHP_FEW_OPERANDS], *values = few, result = -1;
+    const size_t bytes = (size_t)count * sizeof *values;
+    if (count > PITHP_FEW_OPERANDS && !(values = pithp_allocate(s->runtime, bytes))) {
+        pithp_fail_memory(s, bytes);
+        return NULL;
+    }
+    int known = 0;
+    while (known < count &&
+           (values[known] = pithp_trace_value(s, t, operands[known])) >= 0)
+        known++;
+    if (known == count)
+        result =
+            pithp_program_add(s, t->program, primitive, count, values, params, s->site);
+    if (values != few)
+        pithp_release(s->runtime, values, bytes);
+    return result < 0 ? NULL : make_handle(s, t, result);
+}
+
+/* ---- Refusals ---- */
+
+pith_status pithp_trace_check(pith_scope *s,
+                              const pith_array *a,
+                              const char *function,
+                              const char *name,
+                              bool takes_traced) {
+    const pithp_trace *t = a->data;
+    const char *site = ((const traced_array *)a)->site;
+    const bool here = t == pithp_scope_trace(s);
+    if (here && takes_traced)
+        return PITH_OK;
+    return pithp_fail(s, PITH_E_TRACED, NULL, "%s: %s: the array traced%s%s %s", function,
+                      name, site ? " at " : "", site ? site : "",
+                      !t->program ? "has no value: its trace has ended"
+                      : here      ? "has no value yet"
+                                  : "belongs to another trace");
+}

@@ -1,0 +1,123 @@
+/* Operations on trees with traced leaves: recorded, optimised and run by a plan they give
+ * the bits that they give at once. */
+#include "pith/pith.h"
+
+#include "array/array_internal.h"
+#include "pith_test.h"
+#include "program/interpret/plan.h"
+#include "program/pass/pass.h"
+
+enum { LEAVES = 4, MOST = 16 };
+
+typedef const void *(*operation)(pith_scope *s, const pith_array *const *leaves);
+
+/* Compare the leaves of both results; the recorded call runs on a plan. */
+static void expect_same(operation f) {
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt), *inner = pith_scope_open_in(s);
+    const pith_array *given[LEAVES], *traced[LEAVES];
+    const void *inputs[LEAVES];
+    pithp_trace *t = pithp_trace_begin(inner);
+    for (int k = 0; k < LEAVES; k++) {
+        const pith_array *numbers = pith_arange(s, k % 2 ? PITH_F32 : PITH_F64, 6);
+        given[k] = pith_reshape(s, pith_add(s, numbers, pith_like(s, numbers, k)),
+                                PITH_SHAPE(2, 3));
+        inputs[k] = given[k]->data;
+        traced[k] = pithp_trace_input(inner, t, pith_array_spec(given[k]));
+    }
+    const void *now = f(s, given), *later = f(inner, traced);
+    pt_ok(s, now);
+    pt_ok(inner, later);
+    const pith_array *const *want, *const *got;
+    const pith_treedef *def = pith_tree_flatten(s, now, &want);
+    pith_tree_flatten(inner, later, &got);
+    pt_ok(s, def);
+    pt_ok(inner);
+    const int64_t count = pith_treedef_num_leaves(def);
+    cr_assert(count > 0 && count <= MOST);
+    void *made[MOST];
+    for (int64_t k = 0; k < count; k++) {
+        cr_assert(pith_is_traced(got[k]));
+        cr_assert(pith_array_spec(got[k]) == pith_array_spec(want[k]));
+        pithp_program_output(inner, t->program, pithp_trace_value(inner, t, got[k]));
+        made[k] = malloc(pith_array_spec(got[k])->bytes);
+    }
+    pithp_program *p = pithp_trace_end(inner, t);
+    pithp_program *better = pithp_program_optimise(s, p, PITHP_PASS_ALL);
+    pithp_plan *plan = pithp_plan_make(s, better, true);
+    pt_ok(s, plan);
+    pithp_plan_run(s, plan, inputs, made);
+    pt_ok(s);
+    pith_wait(s);
+    for (int64_t k = 0; k < count; k++) {
+        const pithp_place place = pithp_plan_output(plan, k);
+        const void *data =
+            place.store == PITHP_IN_INPUT ? inputs[place.at] : made[place.at];
+        cr_assert(!memcmp(data, want[k]->data, pith_array_spec(want[k])->bytes),
+                  "leaf %lld", (long long)k);
+    }
+    for (int64_t k = 0; k < count; k++)
+        free(made[k]);
+    pithp_plan_free(plan);
+    pithp_program_release(better);
+    pithp_program_release(p);
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
+static const void *pair(pith_scope *s, const pith_array *a, const pith_array *b) {
+    return pith_list_make(s, PITH_ITEMS(a, b));
+}
+
+static const void *stack(pith_scope *s, const pith_array *const *x) {
+    const void *trees[2] = {pair(s, x[0], x[1]), pair(s, x[2], x[3])};
+    return pith_tree_stack(s, 2, trees);
+}
+static const void *concat(pith_scope *s, const pith_array *const *x) {
+    const void *trees[2] = {pair(s, x[0], x[1]), pair(s, x[2], x[3])};
+    return pith_tree_concat(s, 2, trees, -1);
+}
+static const void *kahan(pith_scope *s, const pith_array *const *x) {
+    const void *trees[2] = {pair(s, x[0], x[1]), pair(s, x[2], x[3])};
+    return pith_tree_kahan_sum(s, 2, trees, NULL, NULL);
+}
+static const pith_array *
+add_up(pith_scope *s, const pith_array *so_far, const pith_array *leaf, void *closure) {
+    (void)closure;
+    return pith_add(s, so_far, pith_sum(s, leaf, PITH_ALL_AXES));
+}
+static const void *reduce(pith_scope *s, const pith_array *const *x) {
+    return pith_tree_reduce(s, pair(s, x[0], x[2]), add_up, NULL, NULL);
+}
+
+Test(trace, trees_are_stacked) {
+    expect_same(stack);
+}
+Test(trace, trees_are_concatenated) {
+    expect_same(concat);
+}
+Test(trace, trees_are_summed_with_compensation) {
+    expect_same(kahan);
+}
+Test(trace, trees_are_folded) {
+    expect_same(reduce);
+}
+
+/* What moves leaves by their addresses refuses them. */
+Test(trace, other_operations_name_the_leaf) {
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    pithp_trace *t = pithp_trace_begin(s);
+    const pith_array *x =
+        pithp_trace_input(s, t, pithp_spec(s, PITH_F64, 1, (int64_t[]){4}));
+    const void *list = pith_list_make(s, PITH_ITEMS(x, pith_square(s, x)));
+    pt_ok(s, list);
+    pt_fails(PITH_E_TRACED, s,
+             pith_tree_equal(s, list, pith_list_make(s, PITH_ITEMS(x, x))));
+    pt_fails(PITH_E_TRACED, s, pith_tree_slice(s, list, 1, &PITH_SLICE(0, 2, 1)));
+    pt_says("has no value yet");
+    pt_fails(PITH_E_TRACED, s, pith_tree_map_expression(s, "x * x", 1, &list, 0, NULL));
+    pithp_program_release(pithp_trace_end(s, t));
+    pith_scope_close(s);
+    pt_close(rt);
+}
