@@ -138,8 +138,8 @@ int main(int argc, char **argv) {
     }
     makes_checks = true;
     w.result = pith_as_result(s, &ten_step, 1, &w.state);
-    if (bench_wanted("assert/all_pass", only))
-        bench_row("assert/all_pass", "ns", 1e9 / MANY, 1,
+    if (bench_wanted("assert/all pass", only))
+        bench_row("assert/all pass", "ns", 1e9 / MANY, 1,
                   (const bench_entry[]){{"pith", ask, &w}});
     Work tight = {.s = s, .state = small(s, 64)},
          roomy = {.s = s, .state = small(s, 512)};

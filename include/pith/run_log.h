@@ -55,12 +55,15 @@ PITH_BEGIN
  */
 PITH_API pith_run_log *
 pith_run_log_open(pith_scope *s, const char *path, const pith_run_log_options *options);
-/** Step of the last row; -1 where there is none, and where @p log is no open log. */
+/** Step of the last row that was written; -1 where there is none, and where @p log is no
+ * open log. */
 PITH_API int64_t pith_run_log_last_step(const pith_run_log *log);
 /**
  * Append a row: all of it, or an error and nothing.
  *
  * It survives a kill as soon as this returns, and a power cut after pith_run_log_sync.
+ * Rows that a step of pith_run or pith_propagate adds to a log that was opened outside
+ * are written when the step is committed; those of a try that fails never are.
  * @param step From 0 on, and above that of the row before.
  * @param row Values, the last one with the name NULL: PITH_LOG_ROW.
  * Errors: PITH_E_ARG (the step, a name, a value that is not finite), PITH_E_IO.

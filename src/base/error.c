@@ -123,7 +123,7 @@ void pithp_error_move(pith_scope *to, pith_scope *from) {
         to->error = from->error;
         to->error_read = false;
     }
-    if (!from->broken)
+    if (pithp_scope_writable(from) && !from->broken) /* those that are static stay */
         from->error.code = PITH_OK;
 }
 

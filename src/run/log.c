@@ -1,6 +1,7 @@
 /* Logs of runs, written: each row with one call at the end of the file, so that a kill
  * leaves whole rows and at most one that the next opening cuts off. */
 #include "run/log_internal.h"
+#include "run/try.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -238,12 +239,19 @@ static pith_status print_row(pith_scope *s,
     return PITH_OK;
 }
 
-static pith_status write_row(pith_scope *s, pith_run_log *log, const pithp_text *t) {
+pith_status pithp_log_write(pith_scope *s,
+                            pith_run_log *log,
+                            int64_t step,
+                            const char *text,
+                            size_t bytes) {
+    if (!is_log(log))
+        return pithp_fail(s, PITH_E_ARG, NULL,
+                          "a log was closed before the step that logged to it was done");
     if (log->torn && !cut(log))
         return trouble(s, log, "ftruncate");
-    for (size_t done = 0; done < t->length;) {
-        const ssize_t n = pwrite(log->file, t->bytes + done, t->length - done,
-                                 (off_t)(log->bytes + done));
+    for (size_t done = 0; done < bytes;) {
+        const ssize_t n =
+            pwrite(log->file, text + done, bytes - done, (off_t)(log->bytes + done));
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0) {
@@ -255,7 +263,8 @@ static pith_status write_row(pith_scope *s, pith_run_log *log, const pithp_text 
         }
         done += (size_t)n;
     }
-    log->bytes += t->length;
+    log->bytes += bytes;
+    log->last_step = step;
     return PITH_OK;
 }
 
@@ -270,20 +279,22 @@ bool pith_run_log_add(pith_scope *s,
                    row ? "step must not be negative" : "row is NULL");
         return false;
     }
-    if (step <= log->last_step) {
+    pithp_try_log *waits = pithp_try_log_of(s, log);
+    const int64_t waiting = pithp_try_log_last(waits, log);
+    const int64_t last = waiting < 0 ? log->last_step : waiting;
+    if (step <= last) {
         pithp_fail(s, PITH_E_ARG, NULL,
                    "the log \"%s\": step %" PRId64 ": expected one above %" PRId64
                    ", that of the last row",
-                   log->shown, step, log->last_step);
+                   log->shown, step, last);
         return false;
     }
     pithp_text t;
     pithp_text_begin(&t, s->runtime);
     pith_status rc = print_row(s, log, step, row, &t);
     if (rc == PITH_OK)
-        rc = write_row(s, log, &t);
-    if (rc == PITH_OK)
-        log->last_step = step;
+        rc = waits ? pithp_try_log_add(s, waits, log, step, &t)
+                   : pithp_log_write(s, log, step, t.bytes, t.length);
     pithp_text_end(&t);
     return rc == PITH_OK;
 }

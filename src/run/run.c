@@ -1,37 +1,16 @@
-/* Running a step many times. Two scopes take turns in holding the committed state; a step
- * runs in a third one, inside the next holder, so that its temporaries go at once and
- * only its result is kept. */
+/* Running a step many times: what is shown and saved between steps, and the windows of
+ * steps whose checks are looked at together. */
 #include "checkpoint/checkpoint_internal.h"
 #include "run/run_internal.h"
+#include "run/try.h"
 
 typedef struct {
     pith_scope *s;
-    const pith_function *step;
     const pith_run_options *options;
-    pith_scope *holder; /* of the committed state */
-    const void *state;
+    pithp_stepper stepper; /* with the committed state */
     pithp_progress progress;
     double seconds; /* of steps */
 } run;
-
-/* One step: on success the result is committed, on failure s carries the error and all is
- * as before. */
-static bool advance(run *r) {
-    pith_scope *next = pith_scope_open_in(r->s);
-    pith_scope *work = pith_scope_open_in(next);
-    const void *result = pith_call(work, r->step, 1, &r->state);
-    if (pithp_synchronise(work) == PITH_OK && !pith_failed(work))
-        result = pith_keep_any(next, result);
-    pith_scope_close(work);
-    if (pith_failed(next)) {
-        pith_scope_close(next);
-        return false;
-    }
-    pith_scope_close(r->holder);
-    r->holder = next;
-    r->state = result;
-    return true;
-}
 
 static bool shown_at(const pith_run_options *o, int64_t done) {
     const int64_t every = o->each_every > 0 ? o->each_every : 1;
@@ -51,11 +30,11 @@ static bool report(run *r, int64_t done) {
     pith_scope *work = pith_scope_open_in(r->s);
     if (shown_at(o, done)) {
         pithp_progress_hide(&r->progress);
-        o->each(work, r->state, step, o->closure);
+        o->each(work, r->stepper.state, step, o->closure);
     }
     if (saved_at(o, done) && !pith_failed(work) &&
         (!o->log || pith_run_log_sync(work, o->log)))
-        pith_save(work, r->state, o->save,
+        pith_save(work, r->stepper.state, o->save,
                   &(pith_save_options){.step = step,
                                        .keep = o->keep,
                                        .incremental = o->incremental,
@@ -81,27 +60,58 @@ static bool can_save(const run *r) {
     return rc == PITH_OK;
 }
 
+/* How many steps from `done` on run without anybody looking at a state. */
+static int64_t window(const pith_run_options *o, int64_t done) {
+    const int64_t every = o->check_every > 0 ? o->check_every : 1;
+    int64_t count = 1;
+    while (count < every && done + count < o->steps && !shown_at(o, done + count) &&
+           !saved_at(o, done + count))
+        count++;
+    return count;
+}
+
 static bool run_steps(run *r) {
+    const pith_run_options *o = r->options;
     if (!can_save(r) || !report(r, 0))
         return false;
-    for (int64_t done = 1; done <= r->options->steps; done++) {
+    for (int64_t done = 0; done < o->steps;) {
+        const int64_t count = window(o, done);
         const double started = pithp_seconds();
-        const bool fine = advance(r);
+        const bool fine = pithp_stepper_advance(&r->stepper, count);
         r->seconds += pithp_seconds() - started;
-        if (!fine) {
-            pithp_error_context(r->s, "step %lld",
-                                (long long)(r->options->first_step + done));
+        if (!fine)
             return false;
-        }
+        done += count;
         pithp_progress_step(&r->progress, done);
         if (!report(r, done))
             return false;
     }
-    return !r->options->background || pith_save_wait(r->s);
+    return !o->background || pith_save_wait(r->s);
 }
 
 static const void *nil_of(const pith_type *type) {
     return type ? type->nil : NULL;
+}
+
+bool pithp_step_fits(pith_scope *s,
+                     const pith_type *type,
+                     const pith_function *step,
+                     const void *state,
+                     const char *function) {
+    if (!step || step->arity != 1 || !step->call) {
+        pithp_fail(s, PITH_E_ARG, NULL,
+                   "%s: step: expected a function of one tree, got %s", function,
+                   step ? "another one" : "NULL");
+        return false;
+    }
+    if (pithp_tree_check(s, state, function, "state") != PITH_OK)
+        return false;
+    if (type && pith_type_of(state) != type) {
+        pithp_fail(s, PITH_E_TYPE, NULL, "%s: state: expected a %s", function,
+                   type->name);
+        return false;
+    }
+    return true;
 }
 
 static bool arguments_fit(pith_scope *s,
@@ -109,16 +119,11 @@ static bool arguments_fit(pith_scope *s,
                           const pith_function *step,
                           const void *state,
                           const pith_run_options *o) {
-    if (!step || step->arity != 1 || !step->call) {
+    if (o->steps < 0 || o->save_every < 0 || o->each_every < 0 || o->keep < 0 ||
+        o->check_every < 0) {
         pithp_fail(s, PITH_E_ARG, NULL,
-                   "pith_run: step: expected a function of one tree, got %s",
-                   step ? "another one" : "NULL");
-        return false;
-    }
-    if (o->steps < 0 || o->save_every < 0 || o->each_every < 0 || o->keep < 0) {
-        pithp_fail(
-            s, PITH_E_ARG, NULL,
-            "pith_run: steps, save_every, each_every and keep must not be negative");
+                   "pith_run: steps, save_every, each_every, keep and check_every must "
+                   "not be negative");
         return false;
     }
     if ((o->incremental && !o->keep) || o->compress > PITHP_PACK_LEVELS) {
@@ -128,13 +133,7 @@ static bool arguments_fit(pith_scope *s,
             PITHP_PACK_LEVELS);
         return false;
     }
-    if (pithp_tree_check(s, state, "pith_run", "state") != PITH_OK)
-        return false;
-    if (type && pith_type_of(state) != type) {
-        pithp_fail(s, PITH_E_TYPE, NULL, "pith_run: state: expected a %s", type->name);
-        return false;
-    }
-    return true;
+    return pithp_step_fits(s, type, step, state, "pith_run");
 }
 
 const void *pith_run_as(pith_scope *s,
@@ -146,17 +145,25 @@ const void *pith_run_as(pith_scope *s,
     const pith_run_options *o = options ? options : &defaults;
     if (!pithp_enter(s) || !arguments_fit(s, type, step, state, o))
         return nil_of(type);
-    run r = {.s = s, .step = step, .options = o, .state = state};
+    run r = {.s = s,
+             .options = o,
+             .stepper = {.s = s,
+                         .step = step,
+                         .max_repeats = pithp_repeats(o->max_tries),
+                         .report = o->repaired,
+                         .closure = o->closure,
+                         .state = state,
+                         .number = o->first_step}};
     pithp_progress_begin(&r.progress, o->progress, o->steps);
     const bool fine = run_steps(&r);
     pithp_progress_end(&r.progress);
     if (o->seconds)
         *o->seconds = r.seconds;
-    const void *final = fine ? pith_keep_any(s, r.state) : NULL;
+    const void *final = fine ? pith_keep_any(s, r.stepper.state) : NULL;
     if (o->last)
-        *o->last = final ? final : r.state;
+        *o->last = final ? final : r.stepper.state;
     if (final || !o->last) /* else the holder stays open, a child of s, and with it the
                               last state */
-        pith_scope_close(r.holder);
+        pith_scope_close(r.stepper.holder);
     return final ? final : nil_of(type);
 }

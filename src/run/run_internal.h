@@ -8,6 +8,14 @@
 
 double pithp_seconds(void); /* of a monotonic clock */
 
+/* Whether a step, and a state of a type, are what a driver runs; else the error is set.
+ */
+bool pithp_step_fits(pith_scope *s,
+                     const pith_type *type,
+                     const pith_function *step,
+                     const void *state,
+                     const char *function);
+
 /* A bar on a terminal: "melt  42% [=====>     ] 420/1000  8.1 k steps/s  0:07 left". */
 typedef struct pithp_progress {
     FILE *out; /* NULL: nothing is shown */

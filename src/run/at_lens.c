@@ -1,0 +1,69 @@
+/* Functions on a part of a state. */
+#include "run/try.h"
+
+#include <string.h>
+
+typedef struct {
+    const pith_function *function;
+} call;
+
+static const void *call_on_part(pith_scope *s, const void *part, void *closure) {
+    const call *c = closure;
+    return pith_call(s, c->function, 1, &part);
+}
+
+/* As rebased fixes do it: the lens is the closure. */
+static const void *apply(pith_scope *s,
+                         const void *whole,
+                         const void *closure,
+                         pithp_part_function function,
+                         void *function_closure) {
+    pith_at(s, s->site); /* what is called takes the site */
+    return pith_lens_apply_with(s, closure, whole, function, function_closure, NULL);
+}
+
+/* The checks that the function made are of the whole from here on. The lens and its path
+ * must live as long as they do. */
+static pith_status rebase(pith_scope *s,
+                          pithp_collector *c,
+                          int64_t first,
+                          const pith_lens *lens,
+                          const char *path) {
+    pith_scope *owner = pithp_collector_outermost(c)->scope;
+    pithp_rebase r = {.apply = apply};
+    if (c->count == first)
+        return PITH_OK;
+    r.closure = pith_keep_any(owner, lens);
+    char *copy = r.closure ? pithp_scope_allocate(owner, strlen(path) + 1) : NULL;
+    if (!copy) {
+        pithp_error_move(s, owner);
+        return s->error.code;
+    }
+    r.path = strcpy(copy, path);
+    return pithp_collector_rebase(s, c, first, r);
+}
+
+const void *pith_at_lens_any(pith_scope *s,
+                             const pith_lens *lens,
+                             const pith_function *function,
+                             const void *state) {
+    if (!pithp_enter(s))
+        return pithp_nil_for(state);
+    if (!function || !function->call || function->arity != 1) {
+        pithp_fail(s, PITH_E_ARG, NULL, "pith_at_lens: expected a function of one tree");
+        return pithp_nil_for(state);
+    }
+    pith_scope *work = pithp_work_open(s);
+    if (!work)
+        return pithp_nil_for(state);
+    pithp_collector *c = pithp_collector_of(s);
+    const int64_t first = c ? pithp_collector_mark(c) : 0;
+    const void *result =
+        pith_lens_apply_with(work, lens, state, call_on_part, &(call){function}, NULL);
+    if (c && !pith_failed(work))
+        rebase(work, c, first, lens, pith_lens_text(work, lens));
+    if (!pith_failed(work))
+        pithp_keep_slots(s, 1, &result);
+    pith_scope_close(work);
+    return pith_failed(s) ? pithp_nil_for(state) : result;
+}

@@ -1,0 +1,71 @@
+/* Rows that a step logs while it is tried: written once the try has passed, forgotten
+ * where it fails. */
+#include "run/try.h"
+
+#include <string.h>
+
+void pithp_try_log_begin(pithp_try_log *t, pith_scope *s) {
+    *t = (pithp_try_log){.scope = s, .last = &t->first};
+    for (const pith_scope *up = s->parent; up && !t->outer; up = up->parent)
+        t->outer = up->room[PITHP_ROOM_RUN];
+    s->room[PITHP_ROOM_RUN] = t;
+}
+
+pithp_try_log *pithp_try_log_of(const pith_scope *s, const pith_run_log *log) {
+    pithp_try_log *t = NULL;
+    for (; s && !t; s = s->parent)
+        t = s->room[PITHP_ROOM_RUN];
+    /* A log that ends with the try is part of it. */
+    const pith_scope *owner = pithp_owner_of(log);
+    while (t && pithp_scope_reaches(owner, t->scope))
+        t = t->outer;
+    return t;
+}
+
+int64_t pithp_try_log_last(const pithp_try_log *t, const pith_run_log *log) {
+    int64_t step = -1;
+    for (; t && step < 0; t = t->outer)
+        for (const pithp_try_row *row = t->first; row; row = row->next)
+            if (row->log == log)
+                step = row->step;
+    return step;
+}
+
+pith_status pithp_try_log_add(pith_scope *s,
+                              pithp_try_log *t,
+                              pith_run_log *log,
+                              int64_t step,
+                              const pithp_text *text) {
+    const size_t size = sizeof(pithp_try_row) + text->length;
+    pithp_try_row *row = pithp_allocate(s->runtime, size);
+    if (!row)
+        return pithp_fail_memory(s, size);
+    *row = (pithp_try_row){.log = log, .step = step, .bytes = text->length, .size = size};
+    memcpy(row->text, text->bytes, text->length);
+    *t->last = row;
+    t->last = &row->next;
+    return PITH_OK;
+}
+
+void pithp_try_log_discard(pithp_try_log *t) {
+    while (t->first) {
+        pithp_try_row *row = t->first;
+        t->first = row->next;
+        pithp_release(t->scope->runtime, row, row->size);
+    }
+    t->last = &t->first;
+    t->scope->room[PITHP_ROOM_RUN] = NULL;
+}
+
+pith_status pithp_try_log_commit(pith_scope *s, pithp_try_log *t) {
+    pith_status rc = PITH_OK;
+    if (t->outer && t->first) {
+        *t->outer->last = t->first;
+        t->outer->last = t->last;
+        t->first = NULL;
+    }
+    for (const pithp_try_row *row = t->first; row && rc == PITH_OK; row = row->next)
+        rc = pithp_log_write(s, row->log, row->step, row->text, row->bytes);
+    pithp_try_log_discard(t);
+    return rc;
+}
