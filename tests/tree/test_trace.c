@@ -90,6 +90,32 @@ static const void *reduce(pith_scope *s, const pith_array *const *x) {
     return pith_tree_reduce(s, pair(s, x[0], x[2]), add_up, NULL, NULL);
 }
 
+typedef struct {
+    const pith_array *x, *y;
+    int64_t n;
+} Rows;
+PITH_NODE(Rows,
+          PITH_LEAF(x, "f64[n,3]", .fill = 7),
+          PITH_LEAF(y, "f32[n,3]", .fill = -1),
+          PITH_STATIC(n))
+
+static const void *resized(pith_scope *s, const pith_array *const *x, int64_t n) {
+    const Rows *rows = pith_freeze(s, Rows, &((Rows){x[0], x[1], 2}));
+    Rows next = *rows;
+    next.n = n;
+    return pith_tree_resize(s, Rows, &next, &(pith_resize_options){.shrink = true});
+}
+static const void *grow(pith_scope *s, const pith_array *const *x) {
+    return resized(s, x, 5);
+}
+static const void *shrink(pith_scope *s, const pith_array *const *x) {
+    return resized(s, x, 1);
+}
+
+Test(trace, records_grow_and_shrink) {
+    expect_same(grow);
+    expect_same(shrink);
+}
 Test(trace, trees_are_stacked) {
     expect_same(stack);
 }

@@ -292,7 +292,7 @@ static pith_status check_change(const resizing *r, const place *p, uint64_t *fil
         !pith_dtype_is_float(from->dtype))
         return pithp_fail(r->s, PITH_E_DTYPE, NULL, "its fill %.17g is not exact in %s",
                           p->fill, pith_dtype_name(from->dtype));
-    return pithp_array_check(r->s, p->leaf, "pith_tree_resize", "leaf");
+    return pithp_operand_check(r->s, p->leaf, "pith_tree_resize", "leaf");
 }
 
 /* The elements that a leaf and its result both have. */
@@ -336,9 +336,35 @@ static pith_status move_leaves(resizing *r, const change_list *c) {
     return rc;
 }
 
+/* A leaf with its result's elements, by a primitive. */
+static const pith_array *pad_leaf(pith_scope *s, const place *p, uint64_t fill) {
+    const pith_spec *from = pithp_array_spec(p->leaf);
+    const pithp_full_params full = {.dtype = from->dtype, .value = fill};
+    pithp_pad_params pad = {{0}, {0}, {0}};
+    for (int d = 0; d < from->rank; d++)
+        pad.high[d] = p->demand->shape[d] - from->shape[d];
+    const pith_array *operands[2] = {p->leaf,
+                                     pithp_bind(s, PITHP_OP_FULL, 0, NULL, &full)};
+    return operands[1] ? pithp_bind(s, PITHP_OP_PAD, 2, operands, &pad) : NULL;
+}
+
+/* Where some leaf is traced, and has no memory to move. */
+static pith_status pad_leaves(resizing *r, const change_list *c) {
+    for (int64_t i = 0; i < c->count; i++) {
+        place *p = &r->places[c->places[i]];
+        p->result = pad_leaf(r->s, p, c->fills[i]);
+        if (!p->result)
+            return r->s->error.code;
+    }
+    return PITH_OK;
+}
+
 /* Make the results of all that change, filled, and move into them what stays. */
 static pith_status make_leaves(resizing *r, const change_list *c) {
     pith_status rc = PITH_OK;
+    bool traced = false;
+    for (int64_t i = 0; i < c->count; i++)
+        traced |= pithp_array_is_traced(r->places[c->places[i]].leaf);
     for (int64_t i = 0; i < c->count && rc == PITH_OK; i++) {
         rc = check_change(r, &r->places[c->places[i]], &c->fills[i]);
         if (rc != PITH_OK) {
@@ -349,6 +375,8 @@ static pith_status make_leaves(resizing *r, const change_list *c) {
             pithp_text_end(&path);
         }
     }
+    if (rc == PITH_OK && traced)
+        return pad_leaves(r, c);
     if (rc == PITH_OK)
         rc = pithp_arrays_make(r->s, c->count, c->specs, c->results);
     if (rc != PITH_OK)
