@@ -15,7 +15,11 @@ typedef struct traced_array {
 
 /* ---- Runtimes: scopes of traces that ended ---- */
 
+/* All scopes of handles are children of one, and share its stream, on which they put
+ * nothing; the lock guards its list of children. */
 typedef struct graveyard {
+    pthread_mutex_t lock;
+    pith_scope *root;
     pith_scope *scopes[TOMBSTONES];
     int next;
 } graveyard;
@@ -25,59 +29,95 @@ static void inherit(pith_scope *s, pith_scope *parent) {
 }
 
 static void forget(pith_runtime *rt) { /* the scopes are closed with the runtime */
-    pithp_release(rt, rt->room[PITHP_ROOM_ARRAY], sizeof(graveyard));
+    graveyard *g = rt->room[PITHP_ROOM_ARRAY];
+    pthread_mutex_destroy(&g->lock);
+    pithp_release(rt, g, sizeof *g);
     rt->room[PITHP_ROOM_ARRAY] = NULL;
 }
 
-static bool prepare(pith_scope *s) {
+/* The runtime's, made with its first trace; the lock is that of the runtime. */
+static graveyard *make_graveyard(pith_runtime *rt) {
+    graveyard *g = pithp_allocate(rt, sizeof *g);
+    if (!g)
+        return NULL;
+    *g = (graveyard){.next = 0};
+    if (pthread_mutex_init(&g->lock, NULL) == 0) {
+        rt->room[PITHP_ROOM_ARRAY] = g;
+        return g;
+    }
+    pithp_release(rt, g, sizeof *g);
+    return NULL;
+}
+
+static graveyard *graveyard_of(pith_scope *s) {
     static const pithp_room_hooks hooks = {.scope_opened = inherit,
                                            .runtime_closing = forget};
     pith_runtime *rt = s->runtime;
     pthread_mutex_lock(&rt->lock);
     graveyard *g = rt->room[PITHP_ROOM_ARRAY];
-    if (!g && (g = pithp_allocate(rt, sizeof *g))) {
-        *g = (graveyard){.next = 0};
-        rt->room[PITHP_ROOM_ARRAY] = g;
-    }
+    if (!g)
+        g = make_graveyard(rt);
     pthread_mutex_unlock(&rt->lock);
     if (g)
         pithp_room_hook(rt, PITHP_ROOM_ARRAY, &hooks);
     else
         pithp_fail_memory(s, sizeof *g);
-    return g != NULL;
+    return g;
+}
+
+static bool is_usable(const pith_scope *s) {
+    return pithp_scope_writable(s) && s->error.code == PITH_OK;
+}
+
+static void close_handles(graveyard *g, pith_scope *handles) {
+    if (pithp_scope_writable(handles))
+        pith_clear(handles); /* its errors are told elsewhere */
+    pthread_mutex_lock(&g->lock);
+    pith_scope_close(handles);
+    pthread_mutex_unlock(&g->lock);
+}
+
+/* A scope for the handles of a trace; NULL: error set. */
+static pith_scope *open_handles(pith_scope *s, graveyard *g) {
+    pthread_mutex_lock(&g->lock);
+    if (!g->root) {
+        g->root = pith_scope_open(s->runtime);
+        if (!is_usable(g->root))
+            g->root = NULL;
+    }
+    pith_scope *handles = g->root ? pith_scope_open_in(g->root) : NULL;
+    pthread_mutex_unlock(&g->lock);
+    if (handles && is_usable(handles))
+        return handles;
+    pithp_fail_memory(s, PITHP_BLOCK_BYTES);
+    return NULL;
 }
 
 /* Keep the scope of a trace that ended; the one that was kept longest goes. */
-static void bury(pith_runtime *rt, pith_scope *handles) {
-    pthread_mutex_lock(&rt->lock);
-    graveyard *g = rt->room[PITHP_ROOM_ARRAY];
+static void bury(graveyard *g, pith_scope *handles) {
+    pthread_mutex_lock(&g->lock);
     pith_scope *oldest = g->scopes[g->next];
     g->scopes[g->next] = handles;
     g->next = (g->next + 1) % TOMBSTONES;
-    pthread_mutex_unlock(&rt->lock);
-    pith_scope_close(oldest); /* NULL: nothing */
+    pthread_mutex_unlock(&g->lock);
+    close_handles(g, oldest);
 }
 
 /* ---- Traces ---- */
 
 pithp_trace *pithp_trace_begin(pith_scope *s) {
-    if (!prepare(s))
+    graveyard *g = graveyard_of(s);
+    pith_scope *handles = g ? open_handles(s, g) : NULL;
+    if (!handles)
         return NULL;
-    pith_scope *handles = pith_scope_open(s->runtime);
-    pithp_trace *t = NULL;
-    if (pithp_scope_writable(handles) && handles->error.code == PITH_OK)
-        t = pithp_scope_allocate(handles, sizeof *t);
-    if (!t) {
+    pithp_trace *t = pithp_scope_allocate(handles, sizeof *t);
+    pithp_program *p = t ? pithp_program_make(s) : NULL;
+    if (!p) {
         pithp_fail_memory(s, sizeof *t);
-        pith_clear(handles);
-        pith_scope_close(handles);
+        close_handles(g, handles);
         return NULL;
     }
-    *t = (pithp_trace){.program = pithp_program_make(s), .handles = handles};
-    if (!t->program) {
-        pith_scope_close(handles);
-        return NULL;
-    }
+    *t = (pithp_trace){.program = p, .handles = handles};
     s->room[PITHP_ROOM_TRACE] = t;
     return t;
 }
@@ -87,7 +127,7 @@ pithp_program *pithp_trace_end(pith_scope *s, pithp_trace *t) {
     const pith_scope *parent = s->parent;
     s->room[PITHP_ROOM_TRACE] = parent ? pithp_scope_trace(parent) : NULL;
     t->program = NULL;
-    bury(s->runtime, t->handles);
+    bury(s->runtime->room[PITHP_ROOM_ARRAY], t->handles);
     return p;
 }
 

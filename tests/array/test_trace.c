@@ -159,6 +159,36 @@ Test(trace, large_constants_are_kept_and_small_ones_copied) {
     end(&t);
 }
 
+static void *trace_often(void *rt) {
+    for (int k = 0; k < 60; k++) {
+        pith_scope *s = pith_scope_open(rt);
+        pithp_trace *t = pithp_trace_begin(s);
+        const pith_array *x =
+            pithp_trace_input(s, t, pithp_spec(s, PITH_F64, 1, (int64_t[]){3}));
+        for (int i = 0; i < 50; i++)
+            x = pith_add(s, x, pith_f64(s, i));
+        const bool failed = pith_failed(s);
+        pithp_program_release(pithp_trace_end(s, t));
+        pith_scope_close(s);
+        if (failed)
+            return NULL;
+    }
+    return rt;
+}
+
+Test(trace, threads_trace_side_by_side) {
+    pith_runtime *rt = pt_open();
+    pthread_t threads[4];
+    for (int k = 0; k < 4; k++)
+        cr_assert(pthread_create(&threads[k], NULL, trace_often, rt) == 0);
+    for (int k = 0; k < 4; k++) {
+        void *done = NULL;
+        pthread_join(threads[k], &done);
+        cr_assert(done == rt);
+    }
+    pt_close(rt);
+}
+
 Test(trace, every_failure_of_memory_is_survived) {
     pith_runtime *rt = pt_open();
     pith_scope *outer = pith_scope_open(rt);
