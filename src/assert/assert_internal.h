@@ -10,7 +10,8 @@
 
 /* ---- Fixes ---- */
 
-/* A fix of the library's own. The closure is copied. */
+/* A fix of the library's own, and what else is the library's of such a check. The
+ * closure is copied. call NULL: there is no fix. */
 typedef struct pithp_fix {
     /* A repaired root in s; NULL or a nil record with the error of s set on failure. */
     const void *(*call)(pith_scope *s,
@@ -60,6 +61,23 @@ typedef struct pithp_rebase {
 pith_status
 pithp_collector_rebase(pith_scope *s, pithp_collector *c, int64_t first, pithp_rebase r);
 
+/* ---- Guards: fixes of pith_require_capacity in kernels (guard.c) ---- */
+
+/* Launches of a collector that find a size of that name too small have a fix, which is
+ * called with the need, an i64 of rank 0. The latest guard of a name counts. */
+typedef struct pithp_guard {
+    const struct pithp_guard *next;
+    const char *name, *path;
+    pithp_fix fix;
+    const pithp_rebase *rebase;
+    int64_t first; /* slots that were there before it */
+} pithp_guard;
+/* Nothing where nobody collects. Texts are copied. */
+pith_status
+pithp_guard_add(pith_scope *s, const char *name, const char *path, const pithp_fix *fix);
+/* Complete the assertion of a failed launch. */
+pith_status pithp_guard_apply(pith_scope *s, pith_scope *owner, pith_assertion *a);
+
 /* ---- Assertions ---- */
 
 typedef struct pithp_arg {
@@ -107,6 +125,9 @@ const void *pithp_assertion_fix(pith_scope *s, const pith_assertion *a, const vo
 static inline bool pithp_assertion_has_fix(const pith_assertion *a) {
     return a->function || a->fix.call;
 }
+
+/* The guards that a collection ended with, latest first. */
+const pithp_guard *pithp_result_guards(const pith_result *result);
 
 /* ---- Collections that were read ---- */
 

@@ -19,7 +19,7 @@ pithp_assertion_of_launch(pith_scope *s, pith_scope *owner, pithp_check_slot *sl
                           .path = "",
                           .level = PITH_CHECK_ALWAYS,
                           .code = e.code};
-    return a;
+    return !slot->guards || pithp_guard_apply(s, owner, a) == PITH_OK ? a : NULL;
 }
 
 /* ---- As errors ---- */
@@ -29,6 +29,11 @@ void pithp_assertion_describe(pithp_stream *st, const pith_assertion *a, pithp_e
     pithp_text text;
     if (slot->describe) {
         slot->describe(slot->subject, &slot->seen, slot->site, e);
+        if (a->path[0]) {
+            char text_of_launch[PITHP_MESSAGE_BYTES];
+            memcpy(text_of_launch, e->text, sizeof text_of_launch);
+            pithp_error_set(e, e->code, a->path, slot->site, "%s", text_of_launch);
+        }
         return;
     }
     pithp_text_begin(&text, st->device->runtime);

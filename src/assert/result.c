@@ -117,6 +117,10 @@ static void scope_closing(pith_scope *s) {
             pithp_assertion_raise(s, outcome.failed[i]);
 }
 
+const pithp_guard *pithp_result_guards(const pith_result *result) {
+    return result->collector->guards;
+}
+
 /* ---- What came of it ---- */
 
 pith_status pithp_outcome_read(pith_scope *s,

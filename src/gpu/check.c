@@ -117,6 +117,7 @@ static pith_report *collect_launch(pith_scope *s,
         return NULL;
     slot->describe = describe;
     slot->subject = subject;
+    slot->guards = c->guards;
     slot->site = s->site;
     return again || pithp_check_slot_collect(s, c, slot) == PITH_OK ? slot->report : NULL;
 }

@@ -40,6 +40,7 @@ pithp_collector *pithp_collector_begin(pith_scope *s, bool alone) {
     if (!c)
         return NULL;
     *c = (pithp_collector){.scope = s, .outer = alone ? NULL : pithp_collector_of(s)};
+    c->guards = c->outer ? c->outer->guards : NULL;
     /* slots that reach an outer one are released by that */
     if (!c->outer && !pithp_scope_hold(s, c, release_slots))
         return NULL;

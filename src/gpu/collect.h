@@ -20,6 +20,7 @@ typedef struct pithp_check_slot {
     pithp_check_describe describe; /* of a launch; its subject lives as long as the
                                       runtime */
     const void *subject;
+    const struct pithp_guard *guards; /* of a launch: what may repair it (src/assert) */
     const char *site;
     struct pithp_collector *made_for; /* the innermost one */
     void (*release)(
@@ -32,8 +33,9 @@ typedef struct pithp_collector {
     pith_scope *scope; /* it belongs to */
     struct pithp_collector *outer;
     bool ended;
-    bool block;  /* pith_collect_end ends it */
-    bool failed; /* some slot is known to have failed */
+    bool block;                       /* pith_collect_end ends it */
+    bool failed;                      /* some slot is known to have failed */
+    const struct pithp_guard *guards; /* of launches from here on */
     int64_t count, room;
     pithp_check_slot **slots;
     int64_t evaluated;          /* slots that `flag` speaks of */
@@ -77,6 +79,10 @@ pith_report *pithp_collector_report(pith_scope *s, pithp_collector *c);
 pithp_buffer *pithp_collector_buffer(pithp_collector *c, const pith_report *report);
 /* Wait, and learn what came of every slot that is not known; they have been evaluated. */
 pith_status pithp_collector_read(pith_scope *s, pithp_collector *c);
+
+/* The size that pith_require_capacity found too small in a launch, and the need; NULL: it
+ * failed otherwise. */
+const char *pithp_kernel_lacks(const pithp_check_slot *slot, int64_t *need);
 
 /* The least index of a zero among elements of 1, 2, 4 or 8 bytes; -1: there is none. */
 int64_t pithp_first_zero(const void *data, int32_t width, int64_t count);

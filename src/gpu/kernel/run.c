@@ -2,6 +2,7 @@
  * turning the report of a failed check into an error. */
 #include "pith/kernel.h"
 
+#include "gpu/collect.h"
 #include "gpu/kernel/kernel_internal.h"
 
 #include <inttypes.h>
@@ -190,6 +191,16 @@ static int64_t number_of(uint64_t word) {
     return (int64_t)(word & low) - ((int64_t)1 << (PITH_REPORT_BITS_ - 1));
 }
 
+/* The size that a report speaks of; NULL: none. */
+static const char *size_of(const pith_kernel_variant *k, const pith_report *report) {
+    const uint64_t low = ((uint64_t)1 << PITH_REPORT_BITS_) - 1;
+    const int32_t what = (int32_t)(report->what & low);
+    for (int i = 0; what && i < k->arg_count; i++)
+        if (k->args[i].offset == what - 1)
+            return k->args[i].name;
+    return NULL;
+}
+
 static void describe(const void *subject,
                      const pith_report *report,
                      const char *site,
@@ -199,23 +210,28 @@ static void describe(const void *subject,
     const uint64_t first = ~report->first;
     const int64_t index = (int64_t)(first & low);
     const int64_t line = (int64_t)(first >> PITH_REPORT_BITS_);
-    const int32_t what = (int32_t)(report->what & low);
-    const char *file = base_name(k->file);
-    for (int i = 0; what && i < k->arg_count; i++)
-        if (k->args[i].offset == what - 1) {
-            char users[256];
-            describe_users(k, k->args[i].name, users, sizeof users);
-            pithp_error_set(e, PITH_E_CAPACITY, NULL, site,
-                            "%s: %s%s is too small: have %" PRId64 ", need %" PRId64
-                            " (first at index %" PRId64 ", %s:%" PRId64 ")",
-                            k->name, k->args[i].name, users, number_of(report->have),
-                            number_of(report->need), index, file, line);
-            return;
-        }
+    const char *file = base_name(k->file), *size = size_of(k, report);
+    if (size) {
+        char users[256];
+        describe_users(k, size, users, sizeof users);
+        pithp_error_set(e, PITH_E_CAPACITY, NULL, site,
+                        "%s: %s%s is too small: have %" PRId64 ", need %" PRId64
+                        " (first at index %" PRId64 ", %s:%" PRId64 ")",
+                        k->name, size, users, number_of(report->have),
+                        number_of(report->need), index, file, line);
+        return;
+    }
     pithp_error_set(e, PITH_E_CHECK, NULL, site,
                     "%s: the check at %s:%" PRId64 " failed: first at index %" PRId64
                     ", greatest need %" PRId64,
                     k->name, file, line, index, number_of(report->need));
+}
+
+const char *pithp_kernel_lacks(const pithp_check_slot *slot, int64_t *need) {
+    if (slot->describe != describe)
+        return NULL;
+    *need = number_of(slot->seen.need);
+    return size_of(slot->subject, &slot->seen);
 }
 
 /* ---- The launch ---- */
