@@ -124,6 +124,16 @@ const pith_array *pithp_bind(pith_scope *s,
                              int count,
                              const pith_array *const *operands,
                              const void *params);
+/* Who is told of the random numbers that a thread draws. */
+typedef struct pithp_draw_watch {
+    void (*seen)(struct pithp_draw_watch *w,
+                 pith_scope *s,
+                 pithp_primitive primitive,
+                 const pith_spec *spec);
+} pithp_draw_watch;
+/* Set the one of this thread, NULL: nobody; returns the one before. */
+pithp_draw_watch *pithp_watch_draws(pithp_draw_watch *w);
+
 /* a as dtype: itself where it has it. */
 const pith_array *pithp_cast(pith_scope *s, const pith_array *a, pith_dtype dtype);
 /* Cast operands to the dtype that all promote to. */

@@ -20,6 +20,19 @@ intern(pith_scope *s, const pithp_call *call, const pith_spec *result) {
     return pithp_spec(s, result->dtype, result->rank, result->shape);
 }
 
+static _Thread_local pithp_draw_watch *draw_watch;
+
+pithp_draw_watch *pithp_watch_draws(pithp_draw_watch *w) {
+    pithp_draw_watch *before = draw_watch;
+    draw_watch = w;
+    return before;
+}
+
+static void tell_draw(pith_scope *s, pithp_primitive primitive, const pith_spec *spec) {
+    if (PITHP_UNLIKELY(draw_watch))
+        draw_watch->seen(draw_watch, s, primitive, spec);
+}
+
 static bool may_report(const pithp_call *call) {
     return call->primitive >= PITHP_OP_TAKE && call->primitive <= PITHP_OP_SCATTER_OR &&
            ((const pithp_index_params *)call->params)->mode == PITHP_INDEX_ERROR;
@@ -68,6 +81,9 @@ apply(pith_scope *s, const pithp_call *call, const void *const *operands) {
         pithp_array_drop(s, result);
         return NULL;
     }
+    if (call->primitive >= PITHP_OP_THREEFRY &&
+        call->primitive <= PITHP_OP_RANDOM_INTEGERS)
+        tell_draw(s, call->primitive, spec);
     return result;
 }
 
