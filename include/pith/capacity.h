@@ -2,12 +2,17 @@
  * @file
  * Capacities: sizes of buffers that grow when a step needs more than there is.
  *
- *     const pith_capacity *edges =
- *         pith_lens_capacity(s, PITH_LENS(Sim, max_edges), sim->max_edges, 2.0);
- *     if (!pith_capacity_valid(s, edges, needed))
- *         sim = pith_capacity_fix(s, pith_capacity_grown(s, edges, needed), sim, needed);
+ *     static const Sim *step(pith_scope *s, const Sim *in) {
+ *         ...
+ *         pith_capacity_require(s, pith_lens_capacity(s, PITH_LENS(Sim, max_edges),
+ *                                                     in->max_edges, 2.0), edges);
  *
- * A capacity knows one size, or several that grow each on its own.
+ * A capacity knows one size, or several that grow each on its own. pith_capacity_require
+ * states what is needed, on the device, and reads nothing. Where a collector is active
+ * (pith_with_assertions, pith_as_result, pith_propagate, pith_run) what does not suffice
+ * is a failed assertion with the code PITH_E_CAPACITY, whose fix makes the size grow and
+ * the leaves whose extents name it follow; without one it is the scope's error at the
+ * next synchronising call. Nothing overflows silently.
  *
  * A requirement is an array of integers or floats, fractions of which are rounded up. For
  * one size it may have any shape, and the greatest element counts; for n sizes it is
@@ -44,6 +49,19 @@ typedef struct pith_capacity_kind {
                        const int64_t *sizes,
                        void *closure)PITH_DEFAULT;
 } pith_capacity_kind;
+
+/** What pith_capacity_audit finds. */
+typedef enum pith_gap_kind {
+    PITH_GAP_STATIC, /**< a static that names extents, and that no capacity guards */
+    PITH_GAP_DRAW /**< random numbers whose shape follows a static that names extents */
+} pith_gap_kind;
+
+/** One thing that pith_capacity_audit found. */
+typedef struct pith_capacity_gap {
+    pith_gap_kind kind;
+    const char *path; /**< of the static: ".lists.max_neighbours" */
+    const char *text; /**< what is wrong, as one line without the path */
+} pith_capacity_gap;
 
 /** PITH_SIZES(in->edges, in->pairs): count and sizes for the functions below. */
 #define PITH_SIZES(...) PITH_COUNT_SIZES_(__VA_ARGS__), PITH_ARRAY_(int64_t, __VA_ARGS__)
@@ -139,7 +157,7 @@ PITH_API const pith_capacity *pith_capacity_extend_message(pith_scope *s,
                                                            const pith_capacity *capacity,
                                                            const char *message);
 /** The same capacity, standing for what @p lens looks at: a fixed one, or one of a user's
- * own, is named so in messages. */
+ * own, is named so in messages and by pith_capacity_audit. */
 PITH_API const pith_capacity *
 pith_capacity_at(pith_scope *s, const pith_capacity *capacity, const pith_lens *lens);
 
@@ -160,6 +178,26 @@ PITH_API const char *pith_capacity_slot(pith_scope *s, const pith_capacity *capa
 
 /* ---- Using them ---- */
 
+/**
+ * State that so much is required, see above. Nothing is read, nothing waits.
+ *
+ * Errors: PITH_E_SHAPE naming both where the last extent is not the number of sizes;
+ * PITH_E_DTYPE for bool.
+ */
+PITH_API void pith_capacity_require(pith_scope *s,
+                                    const pith_capacity *capacity,
+                                    const pith_array *required);
+/**
+ * Let a capacity repair what kernels find too small: pith_require_capacity(name, ...) in
+ * launches from here on, until what collects them ends, is then a failed assertion with
+ * the capacity's fix. Of several guards of a name the latest counts. Where nothing
+ * collects, the check of the kernel is an error of the scope as ever.
+ *
+ * @param name Of a size(name) or extent(name) of the kernel, which is the capacity's
+ * size; copied. Errors: PITH_E_ARG for a capacity of several sizes.
+ */
+PITH_API void
+pith_capacity_guard(pith_scope *s, const pith_capacity *capacity, const char *name);
 /** The capacity that suffices for what is required; @p capacity itself where it does.
  * Reads the requirement, which waits. Errors: as of pith_capacity_check, but for sizes.
  */
@@ -199,11 +237,32 @@ PITH_API const void *pith_capacity_fix_as(pith_scope *s,
                                           const void *root,
                                           const pith_array *target);
 
+/**
+ * Run a step and say which sizes of its state nobody guards.
+ *
+ * A static that names extents of leaves (other than of absent ones) is guarded where a
+ * capacity that the step requires changes it when it grows, or stands for it
+ * (pith_capacity_at). Random numbers are drawn anew in another shape when a size grows,
+ * so that a run that started small differs from one that did not: each draw whose shape
+ * changes when a static that names extents is one larger is told too (the step is run
+ * once more for each such static where it draws at all). Nothing comes of the steps that
+ * are run; what fails in those with larger sizes is passed over.
+ *
+ * @param step A function of one tree.
+ * @param count Set to how many gaps there are.
+ * @return The gaps, statics first; not NULL where there are none, but on failure.
+ */
+PITH_API const pith_capacity_gap *pith_capacity_audit(pith_scope *s,
+                                                      const pith_function *step,
+                                                      const void *state,
+                                                      int64_t *count);
+
 PITH_END
 
 #ifndef PITH_NO_SITES
-#    define pith_grown_size(s, ...)    pith_grown_size(PITH_AT(s), __VA_ARGS__)
-#    define pith_lens_capacity(s, ...) pith_lens_capacity(PITH_AT(s), __VA_ARGS__)
+#    define pith_capacity_audit(s, ...) pith_capacity_audit(PITH_AT(s), __VA_ARGS__)
+#    define pith_grown_size(s, ...)     pith_grown_size(PITH_AT(s), __VA_ARGS__)
+#    define pith_lens_capacity(s, ...)  pith_lens_capacity(PITH_AT(s), __VA_ARGS__)
 #    define pith_lens_capacity_sizes(s, ...)                                             \
         pith_lens_capacity_sizes(PITH_AT(s), __VA_ARGS__)
 #    define pith_lens_capacity_tree(s, ...)                                              \
@@ -225,6 +284,8 @@ PITH_END
 #    define pith_capacity_at(s, ...)      pith_capacity_at(PITH_AT(s), __VA_ARGS__)
 #    define pith_capacity_sizes(s, ...)   pith_capacity_sizes(PITH_AT(s), __VA_ARGS__)
 #    define pith_capacity_slot(s, ...)    pith_capacity_slot(PITH_AT(s), __VA_ARGS__)
+#    define pith_capacity_guard(s, ...)   pith_capacity_guard(PITH_AT(s), __VA_ARGS__)
+#    define pith_capacity_require(s, ...) pith_capacity_require(PITH_AT(s), __VA_ARGS__)
 #    define pith_capacity_grown(s, ...)   pith_capacity_grown(PITH_AT(s), __VA_ARGS__)
 #    define pith_capacity_valid(s, ...)   pith_capacity_valid(PITH_AT(s), __VA_ARGS__)
 #    define pith_capacity_failed(s, ...)  pith_capacity_failed(PITH_AT(s), __VA_ARGS__)

@@ -5,6 +5,7 @@
 #include "pith/capacity.h"
 #include "pith/memory_hint.h"
 
+#include "assert/assert_internal.h"
 #include "lens/lens_internal.h"
 
 /* The product of two numbers of 64 bits. */
@@ -129,5 +130,40 @@ const void *pithp_capacity_repair(pith_scope *s,
                                   const void *root,
                                   const pith_array *required,
                                   bool grow);
+
+/* The root with sizes, without the factor, of at least these, by work in its scope; a
+ * capacity that cannot grow by itself but stands for something is set there. NULL: error
+ * set, or nothing it stands for. */
+const void *pithp_capacity_set(pith_scope *work,
+                               const pith_capacity *c,
+                               const void *root,
+                               const int64_t *sizes);
+
+/* ---- Checks (require.c) ---- */
+
+/* The fix and the message of an assertion, whose first argument is what is required.
+ * *c must live until it is copied. */
+pithp_fix pithp_capacity_fix(const pith_capacity *const *c);
+/* The capacity that a fix is of; NULL: none. */
+const pith_capacity *pithp_capacity_of_fix(const pithp_fix *fix);
+
+/* ---- Statics that name extents (extents.c) ---- */
+
+typedef struct pithp_extent_static {
+    const void *record;
+    const pithp_field *field;
+    const char *path; /* of the static */
+    const char *leaf; /* the first one whose extent it names */
+} pithp_extent_static;
+
+/* Each once, in the order of the leaves; in memory of s. */
+typedef struct pithp_extent_list {
+    pith_scope *s;
+    pithp_extent_static *all;
+    int64_t count, room;
+} pithp_extent_list;
+
+/* Those of a checked state. */
+pith_status pithp_extents_find(pithp_extent_list *l, const void *state);
 
 #endif

@@ -55,6 +55,15 @@ static const void *set_sizes(pith_scope *work,
     return root; /* that it cannot grow was an error if it had to */
 }
 
+const void *pithp_capacity_set(pith_scope *work,
+                               const pith_capacity *c,
+                               const void *root,
+                               const int64_t *sizes) {
+    if (c->lens)
+        return set_through_lens(work, c, root, sizes);
+    return pithp_capacity_can_grow(c) ? set_sizes(work, c, root, sizes) : NULL;
+}
+
 const void *pithp_capacity_repair(pith_scope *s,
                                   const pith_capacity *c,
                                   const void *root,
