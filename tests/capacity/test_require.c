@@ -314,3 +314,22 @@ Test(require, results_after_growth_are_those_of_ample_room) {
     pt_ok(s);
     close_all();
 }
+
+Test(require, a_checkpoint_after_growth_loads) {
+    open_all();
+    char folder[256], path[300];
+    pt_folder(folder);
+    snprintf(path, sizeof path, "%s/grown.json", folder);
+    const Work *in = work(pith_i64(s, 300));
+    const Work *grown = pith_result_fix_or_raise(s, collect(&need_step, in), in);
+    pt_ok(s, pith_save(s, grown, path, NULL));
+    const Work *loaded = pith_load(s, Work, path);
+    pt_ok(s, loaded);
+    cr_assert(loaded->size == 512 && pith_tree_equal(s, loaded, grown));
+    cr_assert(pith_result_all_pass(s, collect(&need_step, loaded)));
+    char command[320];
+    snprintf(command, sizeof command, "rm -r '%s'", folder);
+    cr_assert(system(command) == 0);
+    pt_ok(s);
+    close_all();
+}
