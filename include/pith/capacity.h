@@ -182,7 +182,7 @@ PITH_API const char *pith_capacity_slot(pith_scope *s, const pith_capacity *capa
  * State that so much is required, see above. Nothing is read, nothing waits.
  *
  * Errors: PITH_E_SHAPE naming both where the last extent is not the number of sizes;
- * PITH_E_DTYPE for bool.
+ * PITH_E_DTYPE for bool; PITH_E_TRACED.
  */
 PITH_API void pith_capacity_require(pith_scope *s,
                                     const pith_capacity *capacity,
