@@ -27,6 +27,8 @@ static wide times(const wide *a, const wide *b) {
     wide w = {{0}, a->beyond || b->beyond};
     for (int i = 0; i < LIMBS && !w.beyond; i++) {
         uint64_t carry = 0;
+        if (a->limb[i] == 0) /* most of them, in powers of short numbers */
+            continue;
         for (int j = 0; j < LIMBS; j++) {
             const pithp_u128 sum =
                 (pithp_u128)a->limb[i] * b->limb[j] + product[i + j] + carry;
