@@ -31,6 +31,14 @@ static bool is_whole(const pith_array *leaf, const pith_spec *spec, const pithp_
                0;
 }
 
+/* A traced leaf has no memory to move from: it is cut by itself, at once. */
+static pith_status
+cut_traced(cutting *c, int64_t i, int count, const pith_slice *slices) {
+    const pith_array **leaf = &c->flat.items[i];
+    *leaf = pith_slice_array(pithp_on_behalf(c->s), *leaf, count, slices);
+    return c->s->error.code;
+}
+
 static pith_status plan_cuts(cutting *c, leaf_slices choose, const void *closure) {
     const pithp_structure *t = &c->flat.structure;
     for (int64_t i = 0; i < t->item_count; i++) {
@@ -40,13 +48,16 @@ static pith_status plan_cuts(cutting *c, leaf_slices choose, const void *closure
         pithp_move *move = &c->moves[c->count];
         const pith_spec **spec = &c->specs[c->count];
         pith_status rc = choose(c->s, leaf, closure, &count, slices);
-        if (rc == PITH_OK)
+        const bool traced = pithp_array_is_traced(leaf);
+        if (rc == PITH_OK && traced)
+            rc = cut_traced(c, i, count, slices);
+        else if (rc == PITH_OK)
             rc = pithp_slice_plan(c->s, leaf, count, slices, spec, move);
         if (rc != PITH_OK) {
             pithp_item_prefix(c->s, t, i);
             return rc;
         }
-        if (!is_whole(leaf, *spec, move))
+        if (!traced && !is_whole(leaf, *spec, move))
             c->leaf[c->count++] = i;
     }
     return PITH_OK;
@@ -154,7 +165,7 @@ static pith_status part_of_leaf(pith_scope *s,
                                 int *count,
                                 pith_slice slices[PITH_MAX_RANK]) {
     const splitting *c = closure;
-    const pith_status rc = pithp_array_check(s, leaf, c->function, "leaf");
+    const pith_status rc = pithp_operand_check(s, leaf, c->function, "leaf");
     if (rc != PITH_OK)
         return rc;
     const pith_spec *spec = pithp_array_spec(leaf);

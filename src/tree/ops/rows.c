@@ -131,7 +131,9 @@ static bool plan_params(rowing *r, pith_dtype dtype, const pith_scatter_options 
 static bool join(rowing *r, int64_t i, const pith_scatter_options *o) {
     const pith_array *leaf = r->leaves[i], *update = r->takes ? NULL : update_of(r, i);
     const pith_spec *spec = pithp_array_spec(leaf);
-    if (PITHP_UNLIKELY(spec != r->spec) && !plan_spec(r, spec, o->axis))
+    const bool traced = pithp_array_is_traced(leaf) || pithp_array_is_traced(r->index) ||
+                        (update && pithp_array_is_traced(update));
+    if (traced || (PITHP_UNLIKELY(spec != r->spec) && !plan_spec(r, spec, o->axis)))
         return false;
     const pith_spec *result = r->takes ? r->taken : spec;
     if (!pithp_array_shares(spec) || !pithp_array_shares(result) ||
@@ -238,7 +240,7 @@ static pith_status do_rows(rowing *r) {
 
 static const void *take_rows(rowing *r, const void *tree) {
     pithp_flat f;
-    if (pithp_array_check(r->s, r->index, r->function, "index") != PITH_OK ||
+    if (pithp_operand_check(r->s, r->index, r->function, "index") != PITH_OK ||
         pithp_flat_make(r->s, &f, tree, NULL, NULL) != PITH_OK)
         return NULL;
     r->t = &f.structure;
@@ -304,7 +306,7 @@ const void *pithp_tree_scatter_set(pith_scope *s,
                                    const pith_scatter_options *options) {
     if (pithp_tree_check(s, into, function, "into") != PITH_OK ||
         pithp_tree_check(s, rows, function, "rows") != PITH_OK ||
-        pithp_array_check(s, index, function, "index") != PITH_OK)
+        pithp_operand_check(s, index, function, "index") != PITH_OK)
         return NULL;
     rowing r = {.s = s, .function = function, .index = index, .call = options};
     const void *trees[] = {into, rows};

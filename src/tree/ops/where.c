@@ -39,7 +39,7 @@ static const pith_array *choose(pith_scope *s,
 static const void *
 where(pith_scope *s, const pith_array *condition, const void *a, const void *b) {
     static const char *const name = "pith_tree_where_broadcast_last";
-    if (pithp_array_check(s, condition, name, "condition") != PITH_OK)
+    if (pithp_operand_check(s, condition, name, "condition") != PITH_OK)
         return NULL;
     if (pithp_array_spec(condition)->dtype != PITH_BOOL) {
         pithp_fail(s, PITH_E_DTYPE, NULL, "%s: condition: expected bool, got %s", name,
