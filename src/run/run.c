@@ -44,6 +44,13 @@ static bool report(run *r, int64_t done) {
     return r->s->error.code == PITH_OK;
 }
 
+/* What the caller is told of a repair does not stand behind a progress bar. */
+static void show_repair(pith_scope *s, const pith_repair *repair, void *closure) {
+    run *r = closure;
+    pithp_progress_hide(&r->progress);
+    r->options->repaired(s, repair, r->options->closure);
+}
+
 /* Nobody waits for the first checkpoint to learn that its folder takes none. */
 static bool can_save(const run *r) {
     pithp_place place;
@@ -150,8 +157,8 @@ const void *pith_run_as(pith_scope *s,
              .stepper = {.s = s,
                          .step = step,
                          .max_repeats = pithp_repeats(o->max_tries),
-                         .report = o->repaired,
-                         .closure = o->closure,
+                         .report = o->repaired ? show_repair : NULL,
+                         .closure = &r,
                          .state = state,
                          .number = o->first_step}};
     pithp_progress_begin(&r.progress, o->progress, o->steps);
