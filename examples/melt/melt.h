@@ -11,16 +11,16 @@ typedef struct {
 } Atoms;
 
 typedef struct {
-    const pith_array *neighbour, *count, *origin;
-    int64_t max_neighbours;
-    melt_grid cells;
+    const pith_array *neighbour, *count, *origin, *box;
+    int64_t max_neighbours, max_cells;
 } Lists;
 
 typedef struct {
     const Atoms *atoms;
     const Lists *lists;
     const pith_array *box, *step;
-    double cutoff, skin, dt;
+    double cutoff, skin, dt, compression;
+    bool fixed_capacity;
 } Sim;
 
 PITH_NODE(Atoms,
@@ -38,8 +38,9 @@ PITH_NODE(Lists,
                     "float[n,3]",
                     .unit = "sigma",
                     .doc = "positions at the last build"),
-          PITH_STATIC(max_neighbours, .initial = 160),
-          PITH_STATIC_STRUCT(cells, nx, ny, nz))
+          PITH_LEAF(box, "f64[3]", .unit = "sigma", .doc = "at the last build"),
+          PITH_STATIC(max_neighbours, .initial = 8),
+          PITH_STATIC(max_cells, .initial = 1))
 
 PITH_NODE(Sim,
           PITH_CHILD(atoms, Atoms),
@@ -48,15 +49,17 @@ PITH_NODE(Sim,
           PITH_LEAF(step, "i64"),
           PITH_STATIC(cutoff, .initial = 2.5, .unit = "sigma"),
           PITH_STATIC(skin, .initial = 0.3, .unit = "sigma"),
-          PITH_STATIC(dt, .initial = 0.005, .unit = "tau"))
+          PITH_STATIC(dt, .initial = 0.005, .unit = "tau"),
+          PITH_STATIC(compression, .unit = "1/tau"),
+          PITH_STATIC(fixed_capacity))
 
 /* ---- options.c ---- */
 
 typedef struct {
     const char *data, *save, *resume, *dump, *log, *device;
-    int64_t steps, thermo, save_every, dump_every, max_neighbours;
-    double dt, cutoff, skin;
-    bool dt_given;
+    int64_t steps, thermo, save_every, dump_every, initial_capacity;
+    double dt, cutoff, skin, compression;
+    bool dt_given, compression_given, fixed_capacity;
     int threads;
     pith_dtype real; /* PITH_F64 or PITH_F32 */
 } Options;
@@ -110,6 +113,8 @@ void melt_open(pith_scope *s, const Sim *sim, Output *output);
 /* A row of the thermodynamic table and of the log, and a frame of the dump, where they
  * are due. */
 void melt_show(pith_scope *s, const void *state, int64_t step, void *output);
+/* A capacity that has grown, on stderr. */
+void melt_repaired(pith_scope *s, const pith_repair *repair, void *output);
 void melt_performance(pith_runtime *rt, const Sim *sim, const Output *output);
 void melt_close(Output *output);
 

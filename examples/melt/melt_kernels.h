@@ -9,12 +9,13 @@
  *
  * Atoms drift out of the box between two rebuilds, so that images stay what they are.
  *
- * What a kernel leaves where a check fails is wrong, but safe: the next kernels run on it
- * before the failure is seen.
+ * What a kernel leaves where a check fails, or where cells or lists do not fit, is wrong,
+ * but safe: the next kernels run on it before the failure is seen.
  *
  * A step is melt_drift, a rebuild where its stale is 1, and melt_force. A rebuild is
- * melt_fold, an argsort of the cells, melt_sort and melt_neighbours; the folded
- * positions are the new origin. melt_force with dt 0 gives the forces of the first step.
+ * melt_cells, melt_fold, an argsort of the cells, melt_sort and melt_neighbours; the
+ * folded positions are the new origin. melt_force with dt 0 gives the forces of the first
+ * step.
  */
 #ifndef MELT_KERNELS_H
 #define MELT_KERNELS_H
@@ -28,17 +29,12 @@
 #define IMAGE_ALONG(i, d) (((i) >> 2 * (d)&3) - 1)
 #define OWN_IMAGE         IMAGE(1, 1, 1)
 
-/* Cells along each axis. */
+/* Cells of a width along each axis. */
 typedef struct melt_grid {
     int64_t nx, ny, nz;
 } melt_grid;
 
-/* The grid to search for neighbours nearer than `distance`: two cells to each side, and
- * no more than one an atom. */
-PITH_HD melt_grid melt_grid_for(const double *box, double distance, int64_t atoms) {
-    const double spacing =
-        cbrt(box[0] * box[1] * box[2] / (double)(atoms > 0 ? atoms : 1));
-    const double width = distance * 0.502 > spacing ? distance * 0.502 : spacing;
+PITH_HD melt_grid melt_grid_of(const double *box, double width) {
     melt_grid grid;
     grid.nx = box[0] > width ? (int64_t)(box[0] / width) : 1;
     grid.ny = box[1] > width ? (int64_t)(box[1] / width) : 1;
@@ -46,19 +42,45 @@ PITH_HD melt_grid melt_grid_for(const double *box, double distance, int64_t atom
     return grid;
 }
 
-/* Bring an atom back into the box and find its cell of nx by ny by nz. */
+/* The cells to search for neighbours nearer than `distance` in: two to each side, but
+ * wider ones where there are more cells than `atoms`. */
+PITH_KERNEL(melt_cells,
+            over(i, 1),
+            in(f64, box, "[3]"),
+            value(f64, distance),
+            value(i64, atoms),
+            out(i64, grid, "[3]"),
+            out(i64, cells, "[]")) {
+    double width = distance * 0.502;
+    melt_grid g = {1, 1, 1};
+    for (int d = 0; d < 3; d++)
+        grid[d] = 1;
+    *cells = 1;
+    for (int d = 0; d < 3; d++) /* else an atom is its own neighbour, or cells overflow */
+        pith_require(box[d] > distance && box[d] < 1e9 * distance, d);
+    do {
+        g = melt_grid_of(box, width);
+        width *= 1.25;
+    } while ((double)g.nx * (double)g.ny * (double)g.nz >
+             (double)(atoms > 1 ? atoms : 1));
+    grid[0] = g.nx;
+    grid[1] = g.ny;
+    grid[2] = g.nz;
+    *cells = g.nx * g.ny * g.nz;
+}
+
+/* Bring an atom back into the box and find its cell of the grid. Where there are more
+ * cells than max_cells, it gets any of those. */
 PITH_KERNEL(melt_fold,
             over(i, n),
             in(real, position, "[n,3]"),
             in(f64, box, "[3]"),
-            extent(nx),
-            extent(ny),
-            extent(nz),
+            in(i64, grid, "[3]"),
+            extent(max_cells),
             out(real, folded, "[n,3]"),
             out(i32, cell, "[n]")) {
-    const int64_t counts[3] = {nx, ny, nz};
     int64_t place = 0;
-    cell[i] = (int32_t)(i % (nx * ny * nz)); /* of a lost atom: any, as is its place */
+    cell[i] = (int32_t)(i % max_cells); /* of a lost atom: any, as is its place */
     for (int d = 0; d < 3; d++)
         folded[3 * i + d] = 0;
     for (int d = 0; d < 3; d++) {
@@ -67,11 +89,11 @@ PITH_KERNEL(melt_fold,
         x -= length * pith_real_floor(x / length);
         x = x < length ? x : x - length; /* rounding may have given the length itself */
         pith_require(x >= 0 && x < length, i); /* not so where the atom is lost: NaN */
-        const int64_t c = (int64_t)(x / length * (pith_real)counts[d]);
+        const int64_t c = (int64_t)(x / length * (pith_real)grid[d]);
         folded[3 * i + d] = x;
-        place = place * counts[d] + (c < counts[d] ? c : counts[d] - 1);
+        place = place * grid[d] + (c < grid[d] ? c : grid[d] - 1);
     }
-    cell[i] = (int32_t)place;
+    cell[i] = (int32_t)(place % max_cells);
 }
 
 /* Atoms in the order of their cells, and where each cell starts. axes holds the positions
@@ -85,8 +107,8 @@ PITH_KERNEL(melt_sort,
             in(real, velocity, "[n,3]"),
             in(i32, id, "[n]"),
             size(n),
-            extent(cells),
-            out(i32, start, "[cells+1]"),
+            extent(max_cells),
+            out(i32, start, "[max_cells+1]"),
             out(f32, axes, "[3,n+8]", 0),
             out(real, position, "[n,3]"),
             out(real, sorted_velocity, "[n,3]"),
@@ -96,7 +118,7 @@ PITH_KERNEL(melt_sort,
     for (int64_t c = before + 1; c <= here; c++)
         start[c] = (int32_t)k;
     if (k == n - 1)
-        for (int64_t c = here + 1; c <= cells; c++)
+        for (int64_t c = here + 1; c <= max_cells; c++)
             start[c] = (int32_t)n;
     for (int64_t d = 0; d < 3; d++) {
         position[3 * k + d] = folded[3 * from + d];
@@ -260,43 +282,44 @@ PITH_HD void melt_search_cell(const melt_search *s, int64_t cell, double distanc
     }
 }
 
-/* The lists of the atoms of one cell. */
+/* The lists of the atoms of one cell. `most` is what the longest list needs room for;
+ * lists end where there is no more, and there are none where the cells do not fit. */
 PITH_KERNEL(melt_neighbours,
-            over(c, cells),
-            in(i32, start, "[cells+1]"),
+            over(c, max_cells),
+            in(i32, start, "[max_cells+1]"),
             in(f32, axes, "[3,n+8]"),
             in(f64, box, "[3]"),
+            in(i64, grid, "[3]"),
             value(f64, distance), /* cutoff + skin; less than any side of the box */
             size(n),
-            extent(nx),
-            extent(ny),
-            extent(nz),
+            size(max_cells),
             extent(max_neighbours), /* a multiple of PITH_LANES */
             out(i32, neighbour, "[n,max_neighbours]"),
-            out(i32, count, "[n]")) {
+            out(i32, count, "[n]"),
+            out(i64, most, "[]", 0)) {
     const int64_t first = start[c], end = start[c + 1], stride = n + 8;
     const double reach = distance + 1e-6 * (distance + box[0] + box[1] + box[2]);
-    int64_t most = 0;
+    const melt_grid g = {grid[0], grid[1], grid[2]};
+    int64_t longest = 0;
     for (int64_t k = first; k < end; k++)
         count[k] = 0;
     pith_require(distance < box[0] && distance < box[1] && distance < box[2], 0);
     pith_require(max_neighbours % PITH_LANES == 0, max_neighbours);
     pith_require(n <= ATOM_MASK, n);
     const melt_search s = {
-        start,     axes, axes + stride,  axes + 2 * stride,      box, {nx, ny, nz},
+        start,     axes, axes + stride,  axes + 2 * stride,      box, g,
         first,     end,  max_neighbours, (float)(reach * reach), /* floats lose no pair */
         neighbour, count};
-    if (first < end)
+    if (first < end && g.nx * g.ny * g.nz <= max_cells)
         melt_search_cell(&s, c, distance);
     for (int64_t k = first; k < end; k++) {
-        most = count[k] > most ? count[k] : most;
+        longest = count[k] > longest ? count[k] : longest;
         if (count[k] > max_neighbours)
             count[k] = (int32_t)max_neighbours;
-    }
-    pith_require_capacity(max_neighbours, most);
-    for (int64_t k = first; k < end; k++) /* so saved rows are alike */
-        for (int64_t e = count[k]; e < max_neighbours; e++)
+        for (int64_t e = count[k]; e < max_neighbours; e++) /* so saved rows are alike */
             neighbour[k * max_neighbours + e] = -1;
+    }
+    pith_atomic_max(most, longest);
 }
 
 /* Where an atom is for entries of each image: moved against it, along each axis. */
@@ -378,29 +401,40 @@ PITH_KERNEL(melt_force,
     }
 }
 
-/* The first half of the kick, and the drift. stale becomes 1 where an atom is farther
- * than `slack` from where it was when the lists were made. */
+/* The first half of the kick, and the drift, in a box whose sides and atoms are scaled by
+ * `scale` to `box`. stale becomes 1 where lists of all pairs within cutoff + skin, made
+ * in the box `listed` with atoms at `origin`, may lack one within cutoff: such a pair has
+ * come nearer as the box has, and as either atom has moved. */
 PITH_KERNEL(melt_drift,
             over(i, n),
             in(real, position, "[n,3]"),
             in(real, velocity, "[n,3]"),
             in(real, force, "[n,3]"),
             in(real, origin, "[n,3]"),
+            in(f64, box, "[3]"),
+            in(f64, listed, "[3]"),
             value(real, dt),
-            value(real, slack),
+            value(real, scale),
+            value(f64, cutoff),
+            value(f64, skin),
             out(real, moved, "[n,3]"),
             out(real, kicked, "[n,3]"),
             out(i32, stale, "[]", 0)) {
     const pith_real half = dt / 2;
     pith_real away = 0;
+    double least = 1;
     for (int d = 0; d < 3; d++) {
+        const double f = box[d] / listed[d];
         const pith_real v = velocity[3 * i + d] + half * force[3 * i + d];
-        const pith_real x = position[3 * i + d] + dt * v, e = x - origin[3 * i + d];
+        const pith_real x = scale * (position[3 * i + d] + dt * v);
+        const pith_real e = x - (pith_real)f * origin[3 * i + d];
         kicked[3 * i + d] = v;
         moved[3 * i + d] = x;
         away += e * e;
+        least = f < least ? f : least;
     }
-    if (!(away <= slack * slack))
+    const pith_real slack = (pith_real)((skin - (1 - least) * (cutoff + skin)) / 2);
+    if (!(slack > 0 && away <= slack * slack))
         pith_atomic_max(stale, 1);
 }
 

@@ -19,7 +19,11 @@ static const char help[] =
     "  --dt X               time step (0.005)\n"
     "  --cutoff X           of the potential (2.5)\n"
     "  --skin X             of the neighbour lists (0.3)\n"
-    "  --max-neighbours N   room for each atom, rounded up to a multiple of 8 (160)\n"
+    "  --compress X         shrink the box, and the atoms in it, by that part of its sides\n"
+    "                       a unit of time (0)\n"
+    "  --initial-capacity N room that neighbour lists and cells start with (8); what does\n"
+    "                       not suffice grows, and the step is done again\n"
+    "  --fixed-capacity     fail instead\n"
     "  --precision P        double or single (double)\n"
     "  --thermo N           steps between rows of the table (100); the first and last are shown\n"
     "  --save FILE          save checkpoints there, the last one when the run ends\n"
@@ -32,7 +36,7 @@ static const char help[] =
     "  --help\n";
 
 #define MOST_STEPS 1000000000000000
-enum { MOST_NEIGHBOURS = 1 << 24, MOST_THREADS = 1024 };
+enum { MOST_CAPACITY = 1 << 24, MOST_THREADS = 1024 };
 
 static void refuse(const char *option, const char *expected, const char *got) {
     fprintf(stderr, "melt: %s: expected %s, got %s\n", option, expected,
@@ -52,10 +56,17 @@ static int64_t whole(const char *option, const char *text, int64_t least, int64_
     return value;
 }
 
-static double positive(const char *option, const char *text) {
+static double number(const char *option, const char *text, const char *expected) {
     char *end = NULL;
     const double value = text ? strtod(text, &end) : 0;
-    if (!text || end == text || *end || !isfinite(value) || value <= 0)
+    if (!text || end == text || *end || !isfinite(value))
+        refuse(option, expected, text);
+    return value;
+}
+
+static double positive(const char *option, const char *text) {
+    const double value = number(option, text, "a number above 0");
+    if (value <= 0)
         refuse(option, "a number above 0", text);
     return value;
 }
@@ -83,7 +94,7 @@ static bool is(const char *argument, const char *option) {
 Options melt_options(int argc, char **argv) {
     Options o = {.steps = 400,
                  .thermo = 100,
-                 .max_neighbours = 160,
+                 .initial_capacity = 8,
                  .dt = 0.005,
                  .cutoff = 2.5,
                  .skin = 0.3,
@@ -94,6 +105,10 @@ Options melt_options(int argc, char **argv) {
         if (is(option, "--help")) {
             fputs(help, stdout);
             exit(EXIT_SUCCESS);
+        }
+        if (is(option, "--fixed-capacity")) {
+            o.fixed_capacity = true;
+            continue;
         }
         if (is(option, "--data"))
             o.data = of_state = name(option, value);
@@ -113,13 +128,15 @@ Options melt_options(int argc, char **argv) {
             o.save_every = whole(option, value, 1, MOST_STEPS);
         else if (is(option, "--dump-every"))
             o.dump_every = whole(option, value, 1, MOST_STEPS);
-        else if (is(option, "--max-neighbours"))
-            o.max_neighbours = (whole(option, value, 1, MOST_NEIGHBOURS) + 7) / 8 * 8,
+        else if (is(option, "--initial-capacity"))
+            o.initial_capacity = whole(option, value, 1, MOST_CAPACITY),
             of_state = option;
         else if (is(option, "--threads"))
             o.threads = (int)whole(option, value, 1, MOST_THREADS);
         else if (is(option, "--dt"))
             o.dt = positive(option, value), o.dt_given = true;
+        else if (is(option, "--compress"))
+            o.compression = number(option, value, "a number"), o.compression_given = true;
         else if (is(option, "--cutoff"))
             o.cutoff = positive(option, value), of_state = option;
         else if (is(option, "--skin"))

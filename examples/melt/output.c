@@ -47,7 +47,8 @@ static void show_thermo(pith_scope *s, const Sim *sim, int64_t step, Output *out
                                   PITH_LOG_F64("TotEng", (potential + kinetic) / n),
                                   PITH_LOG_F64("Press", pressure),
                                   PITH_LOG_I64("neighbours", most),
-                                  PITH_LOG_I64("max_neighbours", lists->max_neighbours)));
+                                  PITH_LOG_I64("max_neighbours", lists->max_neighbours),
+                                  PITH_LOG_I64("max_cells", lists->max_cells)));
 }
 
 int64_t melt_show_every(const Options *o) {
@@ -86,6 +87,15 @@ void melt_show(pith_scope *s, const void *state, int64_t step, void *closure) {
     const int64_t first = output->dumped < 0 ? output->first : -1;
     if (o->dump && due(step, first, last, o->dump_every))
         melt_dump_frame(s, state, step, output);
+}
+
+void melt_repaired(pith_scope *s, const pith_repair *repair, void *closure) {
+    const char *message = pith_assertion_message(s, repair->assertion);
+    (void)closure;
+    if (message)
+        fprintf(stderr, "melt: step %" PRId64 ": %s%s%s\n", repair->step,
+                pith_assertion_path(repair->assertion),
+                *pith_assertion_path(repair->assertion) ? ": " : "", message);
 }
 
 void melt_performance(pith_runtime *rt, const Sim *sim, const Output *output) {

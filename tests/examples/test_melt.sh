@@ -11,11 +11,12 @@ fail() {
     exit 1
 }
 
-# refused TEXT COMMAND...: the command fails, with one line on stderr that has the text.
+# refused TEXT COMMAND...: the command fails, with one line on stderr that has the text, besides those of growth.
 refused() {
     text=$1
     shift
-    if "$@" >out 2>err; then fail "not refused: $*"; fi
+    if "$@" >out 2>all; then fail "not refused: $*"; fi
+    grep -v '^melt: step [0-9]*: \.lists\..* new [0-9]*' all >err || true
     grep -qF -- "$text" err || fail "expected '$text' in: $(cat err)"
     [ "$(wc -l <err)" -eq 1 ] || fail "more than one line: $(cat err)"
 }
@@ -42,6 +43,30 @@ python_with_ase() (
     done
     return 1
 )
+
+# grew SLOT...: err has a line for each, and no other.
+grew() {
+    [ "$(wc -l <err)" -eq $# ] || fail "expected growth of $*: $(cat err)"
+    for slot in "$@"; do
+        grep -qE "^melt: step [0-9]+: \.lists\.$slot: .*have [0-9]+, need [0-9]+.*[0-9]+" err || fail "no growth of $slot: $(cat err)"
+    done
+    [ "$(sort -u err | wc -l)" -eq $# ] || fail "something grew twice: $(cat err)"
+}
+
+# alike A B: two checkpoints hold the same bits, but for the room that lists and cells have.
+alike() {
+    "$pith" diff --bits "$1" "$2" >diff.txt || true
+    grep -E '^ *[~+-]? *\.' diff.txt | grep -vE '\.lists\.(max_cells|max_neighbours|neighbour)\b' >others.txt || true
+    [ ! -s others.txt ] || fail "$1 and $2 differ: $(cat diff.txt)"
+    grep -q 'max_cells' diff.txt || fail "$1 and $2 have the same room: $(cat diff.txt)"
+}
+
+# same_table A B: two runs printed the same rows.
+same_table() {
+    grep -v Performance "$1" >table-a
+    grep -v Performance "$2" >table-b
+    cmp table-a table-b || fail "the tables differ"
+}
 
 # A data file of n^3 cubes, as a LAMMPS user writes it, from lines of the head on.
 write_head() {
@@ -82,7 +107,7 @@ single) # f32 follows f64 at first, and conserves energy
          END { d = p + 6.773368053; exit !(d < 1e-5 && d > -1e-5) }' got.txt || fail "$(cat got.txt)"
     ;;
 output) # the table, the last line, --steps 0
-    "$melt" --steps 250 --thermo 100 --device host --threads 1 >got.txt 2>err
+    "$melt" --steps 250 --thermo 100 --initial-capacity 4096 --device host --threads 1 >got.txt 2>err
     [ ! -s err ] || fail "stderr is no terminal: $(cat err)"
     head -n 1 got.txt | grep -Eq '^ *Step +Temp +PotEng +KinEng +TotEng +Press *$' || fail "$(head -n 1 got.txt)"
     awk 'NR > 1 && $1 ~ /^[0-9]+$/ { printf "%s ", $1 }' got.txt >steps
@@ -118,11 +143,78 @@ threads) # nothing depends on the number of threads
     PITH_HOST_ASYNC=1 final 30 later.json
     same later.json best.json
     ;;
-capacity) # a neighbour that does not fit is an error, never a wrong force
-    refused "max_neighbours" "$melt" --max-neighbours 8 --steps 10 --save no.json --device host
-    grep -qE 'is 8|have 8' err && grep -qE 'need(s|ed)? [0-9]+' err || fail "have and need are missing: $(cat err)"
+growth) # lists and cells that start too small grow, once each, and nothing else shows it
+    for precision in double single; do
+        final 40 ample.json --initial-capacity 4096 --precision $precision 2>err
+        [ ! -s err ] || fail "ample room grew: $(cat err)"
+        cp run.txt ample.txt
+        for start in 1 8 100; do
+            final 40 grown.json --initial-capacity $start --precision $precision 2>err
+            grew max_cells max_neighbours
+            alike ample.json grown.json
+            same_table ample.txt run.txt
+        done
+    done
+    # on any number of threads, and with work that is put off
+    PITH_HOST_ASYNC=1 final 40 later.json --initial-capacity 1 --precision single 2>err
+    same grown.json later.json
+    final 40 many.json --initial-capacity 1 --precision single --threads 3 2>err
+    same grown.json many.json
+    ;;
+compress) # a box that shrinks outgrows its lists in the middle of a run
+    shrinking='--compress 0.15 --thermo 1'
+    # shellcheck disable=SC2086 # a list of options
+    final 250 ample.json --initial-capacity 4096 $shrinking 2>err
+    [ ! -s err ] || fail "ample room grew: $(cat err)"
+    cp run.txt ample.txt
+    # shellcheck disable=SC2086
+    final 250 grown.json $shrinking 2>err
+    grew max_cells max_neighbours max_neighbours
+    grep -q '^melt: step 0: .lists.max_neighbours: ' err && grep -q '^melt: step [1-9][0-9]*: .lists.max_neighbours: ' err || fail "nothing grew after the start: $(cat err)"
+    alike ample.json grown.json
+    same_table ample.txt run.txt
+    # saved before and after lists grew, and resumed
+    for k in 20 200; do
+        # shellcheck disable=SC2086
+        final $k part.json $shrinking 2>err
+        "$melt" --resume part.json --steps $((250 - k)) --save whole.json --device host >run.txt 2>err
+        same grown.json whole.json
+    done
+    # lists are made anew in time: wider ones, made less often, give the same forces
+    for skin in 0.2 0.6; do
+        "$melt" --compress 0.15 --thermo 1 --skin $skin --steps 40 --device host >skin-$skin.txt 2>err
+    done
+    awk 'function off(a, b) { d = a - b; if (d < 0) d = -d; if (b < 0) b = -b; return d / b }
+         FNR == NR { if ($1 ~ /^[0-9]+$/) for (i = 2; i <= 6; i++) ref[$1, i] = $i; next }
+         $1 ~ /^[0-9]+$/ { rows++; for (i = 2; i <= 6; i++) if (off($i, ref[$1, i]) > 1e-8) { print; bad = 1 } }
+         END { exit bad || rows != 41 }' skin-0.2.txt skin-0.6.txt || fail "the skin changes what a shrinking box does"
+    # a denser restart: what was enough for a dilute gas
+    awk 'BEGIN {
+        print "gas\n\n1000 atoms\n1 atom types\n\n0 20 xlo xhi\n0 20 ylo yhi\n0 20 zlo zhi\n\nAtoms\n"
+        for (i = 0; i < 1000; i++)
+            print i + 1, 1, (i % 10) * 2 + (i % 7) * 0.01, int(i / 10) % 10 * 2 + (i % 5) * 0.01, int(i / 100) * 2 + (i % 11) * 0.01
+    }' >gas.data
+    for start in 8 4096; do
+        final 5 gas-$start.json --data gas.data --initial-capacity $start 2>err
+        "$melt" --resume gas-$start.json --compress 1 --steps 120 --save dense-$start.json --device host >run.txt 2>err
+        [ $start -ne 8 ] || grew max_neighbours
+    done
+    alike dense-4096.json dense-8.json
+    ;;
+fixed) # without growth an overflow is an error, never a wrong force, and what was saved stays
+    refused ".lists.max_cells: " "$melt" --fixed-capacity --initial-capacity 8 --steps 10 --save no.json --device host
+    grep -qE 'have 8, need [0-9]+' err || fail "have and need are missing: $(cat err)"
     [ ! -e no.json ] || fail "a failed run left a checkpoint"
-    refused "step 1: melt_fold: the check" "$melt" --dt 1e300 --steps 3 --save no.json --device host # atoms are lost
+    final 10 now.json --compress 0.15 2>err
+    refused ".lists.max_neighbours: " "$melt" --resume now.json --fixed-capacity --steps 1000 --save-every 1 --save now.json --device host
+    grep -qE '^melt: .*step [0-9]+: .*have 128, need [0-9]+' err || fail "$(cat err)"
+    failed=$(sed 's/.*step \([0-9]*\): .*/\1/' err)
+    step=$("$pith" show --no-stats now.json | sed -n 's/.*step \([0-9]*\).*/\1/p' | head -n 1)
+    [ "$step" -eq $((failed - 1)) ] || fail "step $failed failed, and step $step is saved"
+    "$pith" verify now.json >/dev/null || fail "what was saved is damaged"
+    "$melt" --resume now.json --steps 5 --save then.json --device host >run.txt 2>err || fail "$(cat err)"
+    grew max_neighbours
+    refused "step 1: melt_fold: the check" "$melt" --dt 1e300 --steps 3 --initial-capacity 4096 --save no.json --device host # atoms are lost
     [ ! -e no.json ] || fail "a failed run left a checkpoint"
     ;;
 data) # data files: what is read, and what is refused with its line
@@ -156,7 +248,7 @@ data) # data files: what is read, and what is refused with its line
     refused "Is a directory" "$melt" --data . --device host
     ;;
 options) # the command line
-    "$melt" --help | grep -q -- '--max-neighbours N' || fail "--help"
+    "$melt" --help | grep -q -- '--initial-capacity N' || fail "--help"
     refused "--steps: expected a whole number" "$melt" --steps x
     refused "--dt: expected a number above 0" "$melt" --dt -1
     refused "--precision: expected double or single" "$melt" --precision half
@@ -164,7 +256,9 @@ options) # the command line
     refused "--save-every: expected --save FILE with it" "$melt" --save-every 5
     refused "--dump-every: expected --dump FILE with it" "$melt" --dump-every 5
     refused "--threads: expected a whole number from 1 to 1024, got 4294967297" "$melt" --threads 4294967297
-    refused "--max-neighbours: expected a whole number from 1 to" "$melt" --max-neighbours 9223372036854775807
+    refused "--initial-capacity: expected a whole number from 1 to" "$melt" --initial-capacity 9223372036854775807
+    refused "--compress: expected a number, got nan" "$melt" --compress nan
+    refused "--initial-capacity does not go with it" "$melt" --resume a.json --initial-capacity 8
     refused "--steps: expected a whole number" "$melt" --steps 99999999999999999999
     refused "--steps: expected a whole number from 0 to 1000000000000000, got nothing" "$melt" --steps
     refused "--save: expected a file name, got nothing" "$melt" --save ''
@@ -185,6 +279,8 @@ progress) # a bar where stderr is a terminal; it leaves no trace and does not ge
     grep -q '% \[#*\.*\] [0-9]*/600 .* steps/s .* left' lines || fail "no bar: $(cat lines)"
     sed 's/\x1b\[K//g' lines | awk '$1 ~ /^[0-9]+$/ && NF == 6 { printf "%s ", $1 }' >steps
     [ "$(cat steps)" = "0 200 400 600 " ] || fail "rows of steps $(cat steps)"
+    script -qec "$melt --steps 200 --compress 0.2 --device host --threads 1" /dev/null >grown
+    tr '\r' '\n' <grown | sed 's/\x1b\[K//g' | grep -q '^melt: step [1-9][0-9]*: .lists' || fail "growth is not on a line of its own: $(cat grown)"
     shown=$(grep -c '/600 ' lines) hidden=$(grep -o '^.\[K' lines | wc -l)
     [ "$hidden" -le $((shown + 1)) ] || fail "the bar is shown $shown times and cleared $hidden times"
     ;;

@@ -32,7 +32,7 @@ static int64_t crystal(int cells, double shake, double box[3], double *position)
 
 /* What a program holds after a rebuild. */
 typedef struct melt_lists {
-    const pith_array *position, *velocity, *id, *box, *neighbour, *count;
+    const pith_array *position, *velocity, *id, *box, *neighbour, *count, *most;
 } melt_lists;
 
 static const pith_array *sorted_order(pith_scope *s, const pith_array *cell, int64_t n) {
@@ -57,18 +57,20 @@ static melt_lists rebuild(pith_scope *s,
                           int64_t max_neighbours,
                           const pith_array *velocity,
                           const pith_array *id) {
-    const melt_grid grid = melt_grid_for(box, distance, n);
     const pith_array *given =
         pith_cast(s, pith_array_copy(s, PITH_F64, PITH_SHAPE(n, 3), position), real);
     melt_lists r = {.box = pith_array_copy(s, PITH_F64, PITH_SHAPE(3), box)};
+    const melt_cells_result cells = pith_launch(s, melt_cells, r.box, distance, n);
+    const int64_t max_cells = pith_read_i64(s, cells.cells);
     const melt_fold_result folded =
-        pith_launch(s, melt_fold, given, r.box, grid.nx, grid.ny, grid.nz);
+        pith_launch(s, melt_fold, given, r.box, cells.grid, max_cells);
     const melt_sort_result sorted =
         pith_launch(s, melt_sort, folded.cell, sorted_order(s, folded.cell, n),
-                    folded.folded, velocity, id, grid.nx * grid.ny * grid.nz);
+                    folded.folded, velocity, id, max_cells);
     const melt_neighbours_result list =
-        pith_launch(s, melt_neighbours, sorted.start, sorted.axes, r.box, distance,
-                    grid.nx, grid.ny, grid.nz, max_neighbours);
+        pith_launch(s, melt_neighbours, sorted.start, sorted.axes, r.box, cells.grid,
+                    distance, max_neighbours);
+    r.most = list.most;
     r.position = sorted.position;
     r.velocity = sorted.sorted_velocity;
     r.id = sorted.sorted_id;
@@ -167,15 +169,103 @@ Test(melt_kernels, lists_do_not_depend_on_the_grid) {
     pt_close(rt);
 }
 
-Test(melt_kernels, a_list_that_does_not_fit_is_an_error_with_its_need) {
+/* Lists that end early are the beginnings of whole ones, and the need is what those have.
+ */
+Test(melt_kernels, a_list_that_does_not_fit_tells_its_need) {
     static double position[3 * MOST_ATOMS];
+    static int32_t whole[MOST_ATOMS * 192], cut[MOST_ATOMS * 64], counts[MOST_ATOMS];
     double box[3];
-    const int64_t n = crystal(5, 0, box, position);
+    const int64_t n = crystal(5, 0.2, box, position);
+    int64_t longest = 0;
     pith_runtime *rt = pt_open();
     pith_scope *s = pith_scope_open(rt);
-    pt_fails(PITH_E_CAPACITY, s,
-             (build(s, PITH_F64, n, position, box, CUTOFF + SKIN, 64), pith_wait(s), 0));
-    pt_says("max_neighbours of neighbour[n,max_neighbours] is too small: have 64, need ");
+    const melt_lists ample = build(s, PITH_F64, n, position, box, CUTOFF + SKIN, 192);
+    const melt_lists small = build(s, PITH_F64, n, position, box, CUTOFF + SKIN, 64);
+    pt_ok(s, pith_read(s, ample.count, counts, (size_t)n * 4));
+    pt_ok(s, pith_read(s, ample.neighbour, whole, (size_t)n * 192 * 4));
+    pt_ok(s, pith_read(s, small.neighbour, cut, (size_t)n * 64 * 4));
+    for (int64_t i = 0; i < n; i++) {
+        longest = counts[i] > longest ? counts[i] : longest;
+        cr_assert_eq(memcmp(&whole[i * 192], &cut[i * 64], 64 * 4), 0, "atom %lld",
+                     (long long)i);
+    }
+    cr_assert(longest > 64 && longest < 192);
+    cr_assert_eq(pith_read_i64(s, ample.most), longest);
+    cr_assert_eq(pith_read_i64(s, small.most), longest);
+    pith_wait(s);
+    pt_ok(s);
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
+Test(melt_kernels, cells_that_do_not_fit_give_empty_lists) {
+    static double position[3 * MOST_ATOMS];
+    static int32_t counts[MOST_ATOMS];
+    double box[3];
+    const int64_t n = crystal(5, 0.2, box, position);
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    const pith_array *x = pith_array_copy(s, PITH_F64, PITH_SHAPE(n, 3), position);
+    const pith_array *b = pith_array_copy(s, PITH_F64, PITH_SHAPE(3), box);
+    const melt_cells_result cells = pith_launch(s, melt_cells, b, CUTOFF + SKIN, n);
+    const int64_t need = pith_read_i64(s, cells.cells);
+    const melt_fold_result folded = pith_launch(s, melt_fold, x, b, cells.grid, 7);
+    const melt_sort_result sorted = pith_launch(
+        s, melt_sort, folded.cell, sorted_order(s, folded.cell, n), folded.folded,
+        pith_zeros(s, PITH_F64, PITH_SHAPE(n, 3)), pith_arange(s, PITH_I32, n), 7);
+    const melt_neighbours_result list = pith_launch(
+        s, melt_neighbours, sorted.start, sorted.axes, b, cells.grid, CUTOFF + SKIN, 64);
+    cr_assert(need > 7 && need <= n);
+    pt_ok(s, pith_read(s, list.count, counts, (size_t)n * 4));
+    for (int64_t i = 0; i < n; i++)
+        cr_assert_eq(counts[i], 0);
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
+/* Every pair within the cutoff is in lists made in a larger box, as long as no atom says
+ * that they are stale. */
+Test(melt_kernels, lists_hold_while_the_box_shrinks_until_they_are_stale) {
+    static double position[3 * MOST_ATOMS], smaller[3 * MOST_ATOMS];
+    double box[3], now[3];
+    const int64_t n = crystal(4, 0.3, box, position);
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    melt_lists lists = build(s, PITH_F64, n, position, box, CUTOFF + SKIN, 192);
+    const pith_array *rest = pith_zeros(s, PITH_F64, PITH_SHAPE(n, 3));
+    bool was_stale = false;
+    for (int percent = 0; percent <= 14; percent++) {
+        const double scale = 1 - percent / 100.0;
+        for (int d = 0; d < 3; d++)
+            now[d] = box[d] * scale;
+        const pith_array *current = pith_array_copy(s, PITH_F64, PITH_SHAPE(3), now);
+        const melt_drift_result drift =
+            pith_launch(s, melt_drift, lists.position, rest, rest, lists.position,
+                        current, lists.box, 0.005, scale, CUTOFF, SKIN);
+        const bool stale = pith_read_i64(s, pith_cast(s, drift.stale, PITH_I64));
+        cr_assert(!was_stale || stale, "%d %%", percent);
+        cr_assert_eq(stale, scale * (CUTOFF + SKIN) <= CUTOFF, "%d %%", percent);
+        was_stale = stale;
+        melt_lists moved = lists;
+        moved.position = drift.moved;
+        moved.box = current;
+        pt_ok(s, pith_read(s, drift.moved, smaller, (size_t)n * 24));
+        int64_t expected = 0;
+        for (int64_t i = 0; i < n; i++)
+            for (int64_t j = 0; j < n; j++) {
+                double r2 = 0;
+                for (int d = 0; d < 3; d++) {
+                    const double e =
+                        nearest(smaller[3 * i + d] - smaller[3 * j + d], now[d]);
+                    r2 += e * e;
+                }
+                expected += i != j && r2 < CUTOFF * CUTOFF;
+            }
+        if (!stale)
+            cr_assert_eq(pairs_within_cutoff(s, &moved, n, 192), expected, "%d %%",
+                         percent);
+    }
+    cr_assert(was_stale);
     pith_scope_close(s);
     pt_close(rt);
 }
@@ -188,7 +278,7 @@ Test(melt_kernels, a_box_too_small_or_a_lost_atom_is_an_error) {
     pith_scope *s = pith_scope_open(rt);
     pt_fails(PITH_E_CHECK, s,
              (build(s, PITH_F64, n, position, box, 3.4, 128), pith_wait(s), 0));
-    pt_says("melt_neighbours");
+    pt_says("melt_cells");
     position[20] = NAN;
     pt_fails(PITH_E_CHECK, s,
              (build(s, PITH_F64, n, position, box, 2.0, 128), pith_wait(s), 0));
@@ -298,7 +388,8 @@ static uint64_t run(int threads, pith_dtype real) {
     int rebuilds = 0;
     for (int step = 0; step < STEPS; step++) {
         const melt_drift_result d =
-            pith_launch(s, melt_drift, x, f.kicked, f.force, origin, 0.005, SKIN / 2);
+            pith_launch(s, melt_drift, x, f.kicked, f.force, origin, r.box, r.box, 0.005,
+                        1.0, CUTOFF, SKIN);
         const pith_array *velocity = d.kicked;
         x = d.moved;
         if (pith_read_i64(s, d.stale)) {
