@@ -14,12 +14,22 @@
 #define PITH_MEMORY_H
 
 #include <pith/base.h>
+#include <pith/memory_request.h>
 
 PITH_BEGIN
 
-/** A part of a program with a share of the device's memory. It belongs to the runtime,
- * until it is closed. */
-typedef struct pith_instance pith_instance;
+/**
+ * Told that an instance's allocations (memory_request.h) are about to be freed: it must
+ * not use them when the hook has returned. Called by pith_memory_invalidate_all, and for
+ * idle instances when memory is short: those without an open scope and without a call in
+ * progress, least recently used first.
+ */
+typedef void (*pith_invalidate_hook)(pith_instance *instance, void *closure);
+/** Told what pith_instance_allocate_queue has allocated for an instance. @p response
+ * lives until the hook returns, the allocations until they are freed. */
+typedef void (*pith_ready_hook)(pith_instance *instance,
+                                const pith_response *response,
+                                void *closure);
 
 /** How to register an instance; everything zero is the default. */
 typedef struct pith_instance_options {
@@ -27,6 +37,9 @@ typedef struct pith_instance_options {
                                        1; 0: an equal part of what the others
                                        leave */
     const char *group PITH_DEFAULT; /**< NULL: "default"; copied */
+    pith_invalidate_hook invalidate PITH_DEFAULT; /**< NULL: none is needed */
+    pith_ready_hook ready PITH_DEFAULT;           /**< NULL: none */
+    void *closure PITH_DEFAULT;                   /**< of both hooks */
 } pith_instance_options;
 
 /* ---- Instances ---- */
@@ -131,7 +144,9 @@ PITH_API size_t pith_memory_available(pith_scope *s, const char *group);
 typedef enum pith_warning {
     PITH_WARNING_LITTLE_LEFT, /**< manual proportions leave less than 5 % */
     PITH_WARNING_SQUEEZED,    /**< automatic instances hold more than their new cap */
-    PITH_WARNING_GROUP_FULL   /**< a group has used more than 95 % of its caps */
+    PITH_WARNING_GROUP_FULL,  /**< a group has used more than 95 % of its caps */
+    PITH_WARNING_MANY_CHUNKS, /**< requests of more than 20 times what is available */
+    PITH_WARNING_SHRUNK       /**< chunks had to be shorter than planned */
 } pith_warning;
 /** Receives warnings of the memory manager. */
 typedef void (*pith_warning_hook)(pith_warning warning,

@@ -15,8 +15,7 @@ _Static_assert(PITHP_CACHED_CLASSES == 8 + 8 * 5, "the classes up to 64 KiB");
 
 /* Of a size that streams keep no buffers of. */
 static pithp_buffer *
-make_uncached(pith_scope *s, int class, size_t room, pithp_shortage *why) {
-    pithp_stream *st = pithp_scope_stream(s);
+make_uncached(pithp_stream *st, int class, size_t room, pithp_shortage *why) {
     pithp_buffer *b = pithp_cache_struct(st);
     if (!b) {
         pithp_error_set(&why->error, PITH_E_MEMORY, NULL, NULL,
@@ -59,10 +58,12 @@ static void begin(pithp_buffer *b, struct pithp_account *account, size_t bytes) 
     atomic_store_explicit(&b->content_state, PITHP_CONTENT_UNKNOWN, memory_order_relaxed);
 }
 
-pithp_buffer *pithp_buffer_try(pith_scope *s, size_t bytes, pithp_shortage *why) {
-    pithp_stream *st = pithp_scope_stream(s);
+pithp_buffer *pithp_buffer_try(pithp_stream *st,
+                               struct pith_instance *i,
+                               size_t bytes,
+                               pithp_shortage *why) {
     pithp_device *d = st->device;
-    pithp_account *account = &pithp_scope_instance(s)->account;
+    pithp_account *account = &i->account;
     pithp_buffer *b = NULL;
     int class = -1;
     size_t room = bytes;
@@ -74,7 +75,7 @@ pithp_buffer *pithp_buffer_try(pith_scope *s, size_t bytes, pithp_shortage *why)
         const pithp_charge charge = pithp_ledger_foresee(d, account, bytes);
         if (PITHP_UNLIKELY(charge != PITHP_CHARGED))
             return refuse(why, charge);
-        b = make_uncached(s, class, room, why);
+        b = make_uncached(st, class, room, why);
         if (PITHP_UNLIKELY(!b))
             return NULL;
     }
@@ -92,9 +93,16 @@ pithp_buffer *pithp_buffer_try(pith_scope *s, size_t bytes, pithp_shortage *why)
 }
 
 pithp_buffer *pithp_buffer_make(pith_scope *s, size_t bytes) {
+    pithp_stream *st = pithp_scope_stream(s);
+    struct pith_instance *i = pithp_scope_instance(s);
     pithp_shortage why;
-    pithp_buffer *b = pithp_buffer_try(s, bytes, &why);
-    return PITHP_LIKELY(b) ? b : pithp_ladder_climb(s, bytes, &why);
+    pithp_buffer *b = pithp_buffer_try(st, i, bytes, &why);
+    if (PITHP_LIKELY(b))
+        return b;
+    b = pithp_ladder_climb(st, i, bytes, &why);
+    if (!b)
+        pithp_fail_device(s, &why.error);
+    return b;
 }
 
 /* Where the host cannot lend its memory: a copy, after which the user's is not needed. */

@@ -64,6 +64,8 @@ void *pithp_allocate_cuda(pithp_stream *st, size_t bytes, pithp_error *e);
 void pithp_release_cuda(pithp_stream *st, void *data, size_t bytes);
 void pithp_trim_cuda(pithp_device *d);
 void pithp_memory_cuda(const pithp_device *d, pith_memory_info *info);
+void *pithp_pin_cuda(pithp_device *d, size_t bytes, void **mapped, pithp_error *e);
+void pithp_unpin_cuda(pithp_device *d, void *data, size_t bytes);
 
 pith_status pithp_copy_in_cuda(pithp_stream *st,
                                void *to,

@@ -116,3 +116,33 @@ void pithp_memory_cuda(const pithp_device *d, pith_memory_info *info) {
     info->pool = (size_t)pool_attribute(state, cudaMemPoolAttrReservedMemCurrent);
     pithp_cuda_leave(d, previous);
 }
+
+/* Mapped and pinned memory are one: the address on the device costs nothing. */
+void *pithp_pin_cuda(pithp_device *d, size_t bytes, void **mapped, pithp_error *e) {
+    int previous;
+    void *data = NULL;
+    if (pithp_cuda_enter(d, &previous, e) != PITH_OK)
+        return NULL;
+    cudaError_t code = cudaHostAlloc(&data, bytes ? bytes : 1,
+                                     cudaHostAllocMapped | cudaHostAllocPortable);
+    if (code == cudaSuccess)
+        code = cudaHostGetDevicePointer(mapped, data, 0);
+    if (code != cudaSuccess) {
+        pithp_cuda_fail(d, code, e, "cannot pin %zu bytes of host memory", bytes);
+        (void)cudaFreeHost(data);
+        data = NULL;
+    }
+    pithp_cuda_leave(d, previous);
+    return data;
+}
+
+void pithp_unpin_cuda(pithp_device *d, void *data, size_t bytes) {
+    pithp_error ignored; /* a dead device has nothing to give back */
+    int previous;
+    (void)bytes;
+    if (pithp_cuda_enter(d, &previous, &ignored) != PITH_OK)
+        return;
+    (void)cudaFreeHost(data);
+    (void)cudaGetLastError();
+    pithp_cuda_leave(d, previous);
+}

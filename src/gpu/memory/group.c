@@ -146,6 +146,7 @@ bool(pith_instance_set_group)(pith_scope *s, pith_instance *instance, const char
     if (to) {
         if (old)
             pithp_stream_add_user(old);
+        pithp_queue_move(i, to);
         i->group = to;
         left = pithp_group_leave(d, from);
     }

@@ -5,6 +5,8 @@
 #include "gpu/memory/cache.h"
 #include "gpu/memory/manager.h"
 
+#include <stdio.h>
+
 static size_t pool_of(const pithp_device *d) {
     pith_memory_info info = {0};
     d->backend->memory(d, &info);
@@ -34,47 +36,62 @@ static size_t trim(pithp_device *d) {
     return before > after ? before - after : 0;
 }
 
-static void refuse_cap(pith_scope *s, size_t bytes) {
-    pith_instance *i = pithp_scope_instance(s);
+static void refuse_cap(pith_instance *i, size_t bytes, pithp_error *e) {
     const pithp_account now = pithp_account_read(&i->account);
-    pithp_fail(s, PITH_E_MEMORY, NULL,
-               "out of memory: %zu bytes asked for, and instance \"%s\" has %zu of its "
-               "%zu bytes in use (%g of the device's %zu)",
-               bytes, i->name, now.owned, now.cap, pith_instance_proportion(i),
-               i->device->total);
+    pithp_error_set(e, PITH_E_MEMORY, NULL, NULL,
+                    "out of memory: %zu bytes asked for, and instance \"%s\" has %zu of "
+                    "its %zu bytes in use (%g of the device's %zu)",
+                    bytes, i->name, now.owned, now.cap, pith_instance_proportion(i),
+                    i->device->total);
 }
+
+/* What the steps returned, in bytes. */
+typedef struct {
+    size_t trimmed, evicted, trimmed_again;
+    int instances;
+} climbed;
 
 static void
-refuse(pith_scope *s, size_t bytes, const pithp_shortage *why, size_t trimmed) {
-    const pithp_device *d = pithp_scope_device(s);
+refuse(const pith_instance *i, size_t bytes, pithp_shortage *why, const climbed *c) {
+    const pithp_device *d = i->device;
     const bool ledger = why->where == PITHP_SHORT_OF_DEVICE;
-    pithp_fail(s, PITH_E_MEMORY, NULL,
-               "%s%s%zu bytes asked for by \"%s\", %zu bytes are in use of %zu; waiting "
-               "and trimming returned %zu",
-               ledger ? "out of memory" : why->error.text, ledger ? ": " : "; ", bytes,
-               pithp_scope_instance(s)->name, atomic_load(&d->owned), d->total, trimmed);
+    char text[PITHP_MESSAGE_BYTES];
+    snprintf(text, sizeof text, "%s", ledger ? "out of memory: " : why->error.text);
+    pithp_error_set(&why->error, PITH_E_MEMORY, NULL, NULL,
+                    "%.500s%s%zu bytes asked for by \"%s\", %zu bytes are in use of %zu; "
+                    "waiting and trimming returned %zu, evicting %d idle instances freed "
+                    "%zu, waiting and trimming again %zu",
+                    text, ledger ? "" : "; ", bytes, i->name, atomic_load(&d->owned),
+                    d->total, c->trimmed, c->instances, c->evicted, c->trimmed_again);
 }
 
-/* Whether a shortage is of a kind that the next step can help with. */
-static bool hopeless(pith_scope *s, size_t bytes, const pithp_shortage *why) {
+/* Whether no step can help against a shortage; its error is set then. */
+static bool hopeless(pith_instance *i, size_t bytes, pithp_shortage *why) {
     if (why->where == PITHP_SHORT_OF_CAP)
-        refuse_cap(s, bytes);
-    else if (why->where == PITHP_SHORT_OF_HOST)
-        pithp_fail(s, PITH_E_MEMORY, NULL, "%s", why->error.text);
-    else if (why->where == PITHP_SHORT_OF_BACKEND && why->error.code != PITH_E_MEMORY)
-        pithp_fail_device(s, &why->error);
-    else
-        return false;
-    return true;
+        refuse_cap(i, bytes, &why->error);
+    return why->where == PITHP_SHORT_OF_CAP || why->where == PITHP_SHORT_OF_HOST ||
+           (why->where == PITHP_SHORT_OF_BACKEND && why->error.code != PITH_E_MEMORY);
 }
 
-pithp_buffer *pithp_ladder_climb(pith_scope *s, size_t bytes, pithp_shortage *why) {
-    pithp_device *d = pithp_scope_device(s);
-    if (hopeless(s, bytes, why))
+pithp_buffer *pithp_ladder_climb(pithp_stream *st,
+                                 struct pith_instance *i,
+                                 size_t bytes,
+                                 pithp_shortage *why) {
+    pithp_device *d = st->device;
+    climbed c = {0};
+    if (hopeless(i, bytes, why))
         return NULL;
-    const size_t trimmed = trim(d);
-    pithp_buffer *b = pithp_buffer_try(s, bytes, why);
-    if (!b && !hopeless(s, bytes, why))
-        refuse(s, bytes, why, trimmed);
+    c.trimmed = trim(d);
+    pithp_buffer *b = pithp_buffer_try(st, i, bytes, why);
+    const uint64_t clearing = pithp_clearing_begin(d);
+    while (!b && !hopeless(i, bytes, why)) {
+        if (bytes > d->total || !pithp_evict_one(d, clearing, &c.evicted)) {
+            refuse(i, bytes, why, &c);
+            return NULL;
+        }
+        c.instances++;
+        c.trimmed_again += trim(d);
+        b = pithp_buffer_try(st, i, bytes, why);
+    }
     return b;
 }

@@ -15,9 +15,16 @@ typedef struct pithp_shortage {
     pithp_error error;
 } pithp_shortage;
 
-/* A buffer, or NULL with the reason; the scope's error stays as it is. */
-pithp_buffer *pithp_buffer_try(pith_scope *s, size_t bytes, pithp_shortage *why);
-/* After a first try failed: make room step by step and try again, or set the error. */
-pithp_buffer *pithp_ladder_climb(pith_scope *s, size_t bytes, pithp_shortage *why);
+/* A buffer written by work of st and counted for i, or NULL with the reason. */
+pithp_buffer *pithp_buffer_try(pithp_stream *st,
+                               struct pith_instance *i,
+                               size_t bytes,
+                               pithp_shortage *why);
+/* After a first try failed: make room step by step and try again. NULL: why->error says
+ * how far that went. No lock is held. */
+pithp_buffer *pithp_ladder_climb(pithp_stream *st,
+                                 struct pith_instance *i,
+                                 size_t bytes,
+                                 pithp_shortage *why);
 
 #endif

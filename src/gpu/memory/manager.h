@@ -12,6 +12,7 @@ enum { PITHP_NAME_BYTES = 64 };
 /* Instances that share a stream. */
 typedef struct pithp_group {
     struct pithp_group *next;
+    struct pithp_request *queue; /* in order */
     char name[PITHP_NAME_BYTES];
     pithp_stream *stream; /* NULL until it is asked for; a user of it */
     uint64_t age;         /* resets before the stream was made */
@@ -27,8 +28,15 @@ struct pith_instance {
     bool retired; /* on the list of free ones */
     bool manual;
     double proportion;
-    pithp_group *group;  /* NULL: "default" itself */
-    int scopes;          /* roots that are open on it */
+    pithp_group *group; /* NULL: "default" itself */
+    int scopes;         /* roots that are open on it, and calls in progress */
+    struct pithp_allocation *allocations; /* the newest first */
+    size_t replaced; /* bytes that the call in progress will free first */
+    uint64_t used;   /* when it was used last, by the manager's clock */
+    uint64_t told;   /* by which clearing its hook was called last */
+    pith_invalidate_hook invalidate;
+    pith_ready_hook ready;
+    void *closure;
     pith_instance *next; /* open ones, or free ones */
 };
 
@@ -40,7 +48,10 @@ typedef struct pithp_memory {
                                                what was closed is long known as such */
     pith_instance *standard;                /* "default" */
     pithp_group *groups;
-    uint64_t age; /* resets of streams */
+    uint64_t age;   /* resets of streams */
+    uint64_t clock; /* uses and calls, ever */
+    size_t pinned, pinned_budget;
+    bool budget_set;
     pith_limits limits;
     pith_warning_hook warn;
     void *warn_closure;
@@ -53,6 +64,10 @@ void pithp_memory_close(pithp_device *d); /* no scope is open */
 /* The instance a user passed to `function`, of the scope's runtime; NULL: error set. */
 pith_instance *
 pithp_instance_check(pith_scope *s, const pith_instance *i, const char *function);
+/* The same, not "default", in use from here on: it is not idle, and its memory stays. */
+pith_instance *
+pithp_instance_use(pith_scope *s, const pith_instance *i, const char *function);
+void pithp_instance_unuse(pith_instance *i);
 /* The same where nothing can fail. */
 pith_instance *pithp_instance_of_pointer(const pith_instance *i);
 /* A closed instance whose account counts nothing: it may be used again. */
@@ -87,6 +102,23 @@ bool pithp_share_fits(pithp_memory *m,
 bool pithp_share_fits_auto(pithp_memory *m, const pith_instance *except, char why[256]);
 /* Every share and cap anew. */
 void pithp_share_balance(pithp_device *d, pithp_warnings *w);
+
+/* What a group can still allocate. */
+size_t pithp_share_available(pithp_device *d, const pithp_group *g, pithp_warnings *w);
+
+/* ---- Queues (queue.c); the lock is held ---- */
+
+struct pithp_request *pithp_queue_take(pith_instance *i); /* all of an instance's */
+void pithp_queue_move(pith_instance *i, pithp_group *to);
+
+/* ---- Room for others (evict.c) ---- */
+
+/* Call the hook of the idle instance that was used least recently, and free its
+ * allocations; false: there is none that was not asked in this clearing. *bytes grows by
+ * what was freed. The lock is not held. */
+bool pithp_evict_one(pithp_device *d, uint64_t clearing, size_t *bytes);
+/* A number for a clearing. */
+uint64_t pithp_clearing_begin(pithp_device *d);
 
 /* ---- Groups (group.c) ---- */
 

@@ -1,7 +1,7 @@
 /* The registry of instances. An instance is an object in memory that stays until the
  * runtime closes, so that a handle of a closed one is known as such. */
 #include "gpu/device.h"
-#include "gpu/memory/manager.h"
+#include "gpu/memory/allocation.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -108,6 +108,12 @@ static pith_instance *take_slot(pithp_device *d, const char *name) {
     i->proportion = 0;
     i->group = NULL;
     i->scopes = 0;
+    i->allocations = NULL;
+    i->replaced = 0;
+    i->used = i->told = ++m->clock;
+    i->invalidate = NULL;
+    i->ready = NULL;
+    i->closure = NULL;
     i->next = NULL;
     pithp_header_of(i)->kind = PITHP_KIND_OTHER;
     return i;
@@ -162,8 +168,11 @@ void pithp_memory_close(pithp_device *d) {
     pithp_memory *m = d->memory;
     if (!m)
         return;
-    for (pith_instance *i = m->first; i; i = i->next)
+    for (pith_instance *i = m->first; i; i = i->next) {
+        pithp_allocations_free(d, pithp_allocations_take(i));
+        pithp_requests_free(d, pithp_queue_take(i));
         close_group(d, i->group);
+    }
     while (m->chunks) {
         chunk *c = m->chunks;
         m->chunks = c->next;
@@ -252,6 +261,9 @@ static pith_instance *open_instance(pithp_device *d,
     i->group = g;
     i->manual = options->proportion > 0;
     i->proportion = options->proportion;
+    i->invalidate = options->invalidate;
+    i->ready = options->ready;
+    i->closure = options->closure;
     *m->last = i;
     m->last = &i->next;
     pithp_share_balance(d, w);
@@ -295,6 +307,8 @@ void pith_instance_close(pith_instance *instance) {
     pithp_memory *m = d->memory;
     pithp_warnings w = {0};
     pithp_stream *left = NULL;
+    pithp_request *queued = NULL;
+    pithp_allocation *allocations = NULL;
     pthread_mutex_lock(&m->lock);
     if (i->open && i != m->standard) {
         pith_instance **at = &m->first;
@@ -305,6 +319,8 @@ void pith_instance_close(pith_instance *instance) {
             m->last = at;
         i->open = false;
         pithp_header_of(i)->kind = PITHP_KIND_FREE;
+        queued = pithp_queue_take(i);
+        allocations = pithp_allocations_take(i);
         left = pithp_group_leave(d, i->group);
         i->group = NULL;
         pithp_account_close(&i->account);
@@ -312,6 +328,8 @@ void pith_instance_close(pith_instance *instance) {
         retire_when_done(m, i);
     }
     pthread_mutex_unlock(&m->lock);
+    pithp_requests_free(d, queued);
+    pithp_allocations_free(d, allocations);
     if (left)
         pithp_stream_leave(left);
     pithp_warnings_tell(d, &w);
@@ -334,24 +352,42 @@ const char *pith_instance_name(const pith_instance *instance) {
 
 /* ---- Scopes ---- */
 
-/* One scope more is on it; false: it was closed meanwhile. */
+/* One user more; false: it was closed meanwhile. */
 static bool enter_instance(pith_instance *i) {
-    pthread_mutex_lock(&i->device->memory->lock);
+    pithp_memory *m = i->device->memory;
+    pthread_mutex_lock(&m->lock);
     const bool open = i->open;
     i->scopes += open;
-    pthread_mutex_unlock(&i->device->memory->lock);
+    i->used = ++m->clock;
+    pthread_mutex_unlock(&m->lock);
     return open;
 }
 
-void pithp_instance_leave(pith_scope *s) {
-    pith_instance *i = pithp_scope_instance(s);
+pith_instance *
+pithp_instance_use(pith_scope *s, const pith_instance *instance, const char *function) {
+    pith_instance *i = pithp_instance_check(s, instance, function);
+    if (!i)
+        return NULL;
+    if (i != i->device->memory->standard && enter_instance(i))
+        return i;
+    pithp_fail(s, PITH_E_ARG, NULL, "%s: %s", function,
+               i == i->device->memory->standard ? "\"default\" takes no requests"
+                                                : "the instance is closed");
+    return NULL;
+}
+
+void pithp_instance_unuse(pith_instance *i) {
     pithp_memory *m = i->device->memory;
-    if (i == m->standard) /* never closes, so its scopes are not counted */
-        return;
     pthread_mutex_lock(&m->lock);
     i->scopes--;
     retire_when_done(m, i);
     pthread_mutex_unlock(&m->lock);
+}
+
+void pithp_instance_leave(pith_scope *s) {
+    pith_instance *i = pithp_scope_instance(s);
+    if (i != i->device->memory->standard) /* which never closes: not counted */
+        pithp_instance_unuse(i);
 }
 
 pith_scope *pith_scope_open_on(pith_runtime *rt, pith_instance *instance) {

@@ -266,30 +266,33 @@ static size_t left_of_caps(const pithp_device *d, const pithp_group *g, size_t *
     return left;
 }
 
+size_t pithp_share_available(pithp_device *d, const pithp_group *g, pithp_warnings *w) {
+    const size_t available = pith_memory(d->runtime).free;
+    size_t caps;
+    if (d->memory->limits == PITH_LIMITS_PASSIVE)
+        return available;
+    const size_t left = left_of_caps(d, g, &caps);
+    if (left < caps / 20)
+        pithp_warning_add(w, PITH_WARNING_GROUP_FULL,
+                          "group \"%s\" has used more than 95 %% of its memory: %zu of "
+                          "%zu bytes are left",
+                          g->name, left, caps);
+    return left < available ? left : available;
+}
+
 size_t(pith_memory_available)(pith_scope *s, const char *group) {
     if (!pithp_enter(s))
         return 0;
     pithp_device *d = pithp_scope_device(s);
     pithp_memory *m = d->memory;
     pithp_warnings w = {0};
-    size_t available = pith_memory(s->runtime).free;
     pthread_mutex_lock(&m->lock);
     const pithp_group *g = group ? pithp_group_find(m, group) : NULL;
-    if (g && m->limits == PITH_LIMITS_ACTIVE) {
-        size_t caps;
-        const size_t left = left_of_caps(d, g, &caps);
-        if (left < caps / 20)
-            pithp_warning_add(&w, PITH_WARNING_GROUP_FULL,
-                              "group \"%s\" has used more than 95 %% of its memory: %zu "
-                              "of %zu bytes are left",
-                              g->name, left, caps);
-        available = left < available ? left : available;
-    }
+    const size_t available = g ? pithp_share_available(d, g, &w) : 0;
     pthread_mutex_unlock(&m->lock);
     pithp_warnings_tell(d, &w);
-    if (g)
-        return available;
-    pithp_fail(s, PITH_E_ARG, NULL, "pith_memory_available: no group \"%.64s\"",
-               group ? group : "(null)");
-    return 0;
+    if (!g)
+        pithp_fail(s, PITH_E_ARG, NULL, "pith_memory_available: no group \"%.64s\"",
+                   group ? group : "(null)");
+    return available;
 }

@@ -1,0 +1,83 @@
+/* Allocations are given up: of idle instances where memory is short, of all when the user
+ * says so. An array that a scope reaches never is. */
+#include "gpu/memory/allocation.h"
+
+uint64_t pithp_clearing_begin(pithp_device *d) {
+    pthread_mutex_lock(&d->memory->lock);
+    const uint64_t clearing = ++d->memory->clock;
+    pthread_mutex_unlock(&d->memory->lock);
+    return clearing;
+}
+
+static bool has_device_memory(const pith_instance *i) {
+    for (const pithp_allocation *a = i->allocations; a; a = a->next)
+        if (a->buffer)
+            return true;
+    return false;
+}
+
+/* The lock is held. */
+static pith_instance *least_recent(const pithp_memory *m, uint64_t clearing) {
+    pith_instance *least = NULL;
+    for (pith_instance *i = m->first; i; i = i->next)
+        if (i->scopes == 0 && i->told < clearing && has_device_memory(i) &&
+            (!least || i->used < least->used))
+            least = i;
+    return least;
+}
+
+/* In use from here on, so that it stays while its hook runs. The lock is held. */
+static void mark(pith_instance *i, uint64_t clearing) {
+    i->told = clearing;
+    i->scopes++;
+}
+
+bool pithp_evict_one(pithp_device *d, uint64_t clearing, size_t *bytes) {
+    pithp_memory *m = d->memory;
+    pthread_mutex_lock(&m->lock);
+    pith_instance *i = least_recent(m, clearing);
+    if (i)
+        mark(i, clearing);
+    pthread_mutex_unlock(&m->lock);
+    if (!i)
+        return false;
+    if (i->invalidate)
+        i->invalidate(i, i->closure);
+    const size_t before = pithp_account_read(&i->account).owned;
+    pithp_instance_free_own(i);
+    const size_t after = pithp_account_read(&i->account).owned;
+    *bytes += before > after ? before - after : 0;
+    pithp_instance_unuse(i);
+    return true;
+}
+
+/* The next instance of before `clearing`, in use; NULL: none. */
+static pith_instance *next_to_tell(pithp_memory *m, uint64_t clearing) {
+    pthread_mutex_lock(&m->lock);
+    pith_instance *i = m->first;
+    while (i && i->told >= clearing)
+        i = i->next;
+    if (i)
+        mark(i, clearing);
+    pthread_mutex_unlock(&m->lock);
+    return i;
+}
+
+/* All hooks are called before anything is freed. */
+void pith_memory_invalidate_all(pith_runtime *rt) {
+    pithp_device *d = pithp_runtime_valid(rt) ? pithp_runtime_device(rt) : NULL;
+    pith_instance *i;
+    if (!d)
+        return;
+    const uint64_t hooks = pithp_clearing_begin(d);
+    while ((i = next_to_tell(d->memory, hooks))) {
+        if (i->invalidate)
+            i->invalidate(i, i->closure);
+        pithp_instance_unuse(i);
+    }
+    const uint64_t frees = pithp_clearing_begin(d);
+    while ((i = next_to_tell(d->memory, frees))) {
+        pithp_instance_free_own(i);
+        pithp_instance_unuse(i);
+    }
+}

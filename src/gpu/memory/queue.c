@@ -1,0 +1,361 @@
+/* Queues of requests: what the instances of a group ask for is allocated together, split
+ * into the same chunks for all. */
+#include "gpu/device.h"
+#include "gpu/memory/allocation.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- The queue of a group; the lock is held ---- */
+
+/* Without the requests of an instance; with label, without that one alone. */
+static pithp_request *
+take_out(pithp_group *g, const pith_instance *i, const char *label) {
+    pithp_request *out = NULL;
+    for (pithp_request **at = &g->queue; *at;) {
+        pithp_request *r = *at;
+        if (r->instance == i && (!label || strcmp(r->label, label) == 0)) {
+            *at = r->next;
+            r->next = out;
+            out = r;
+        } else {
+            at = &r->next;
+        }
+    }
+    return out;
+}
+
+static void append(pithp_group *g, pithp_request *first) {
+    pithp_request **at = &g->queue;
+    while (*at)
+        at = &(*at)->next;
+    *at = first;
+}
+
+pithp_request *pithp_queue_take(pith_instance *i) {
+    return i->group ? take_out(i->group, i, NULL) : NULL;
+}
+
+void pithp_queue_move(pith_instance *i, pithp_group *to) {
+    append(to, take_out(i->group, i, NULL));
+}
+
+/* ---- Queueing ---- */
+
+bool(pith_instance_queue)(pith_scope *s,
+                          pith_instance *instance,
+                          const pith_request *requests,
+                          int count) {
+    static const char function[] = "pith_instance_queue";
+    if (!pithp_enter(s))
+        return false;
+    pith_instance *i = pithp_instance_use(s, instance, function);
+    if (!i)
+        return false;
+    pithp_device *d = i->device;
+    pithp_request *first = pithp_requests_make(s, requests, count, i, function),
+                  *gone = NULL;
+    const bool queued = first != NULL;
+    if (first) {
+        pthread_mutex_lock(&d->memory->lock);
+        for (const pithp_request *r = first; r && i->open; r = r->next) {
+            pithp_request *old = take_out(i->group, i, r->label);
+            if (old) {
+                old->next = gone;
+                gone = old;
+            }
+        }
+        if (i->open)
+            append(i->group, first);
+        pithp_request *lost = i->open ? NULL : first;
+        pthread_mutex_unlock(&d->memory->lock);
+        pithp_requests_free(d, lost);
+        pithp_requests_free(d, gone);
+    }
+    pithp_instance_unuse(i);
+    return queued;
+}
+
+void pith_instance_clear_queue(pith_instance *instance) {
+    pith_instance *i = pithp_instance_of_pointer(instance);
+    if (!i)
+        return;
+    pthread_mutex_lock(&i->device->memory->lock);
+    pithp_request *gone = i->open ? pithp_queue_take(i) : NULL;
+    pthread_mutex_unlock(&i->device->memory->lock);
+    pithp_requests_free(i->device, gone);
+}
+
+/* ---- Allocating what is queued ---- */
+
+/* The whole queue of an instance's group, whose instances stay while it is worked on. The
+ * lock is held. */
+static pithp_request *begin(pith_instance *i, char group[PITHP_NAME_BYTES]) {
+    pithp_group *g = i->group;
+    pithp_request *first = g->queue;
+    g->queue = NULL;
+    memcpy(group, g->name, PITHP_NAME_BYTES);
+    for (pithp_request *r = first; r; r = r->next) {
+        r->instance->scopes++;
+        r->instance->used = ++i->device->memory->clock;
+    }
+    return first;
+}
+
+static bool is_queued(const pithp_group *g, const pith_instance *i, const char *label) {
+    for (const pithp_request *r = g->queue; r; r = r->next)
+        if (r->instance == i && strcmp(r->label, label) == 0)
+            return true;
+    return false;
+}
+
+/* Back into the queue, but for what was queued anew meanwhile: nothing was allocated. */
+static void put_back(pithp_device *d, pithp_request *first) {
+    pithp_request *lost = NULL;
+    while (first) {
+        pithp_request *r = first;
+        first = r->next;
+        r->next = NULL;
+        pith_instance *i = r->instance;
+        pthread_mutex_lock(&d->memory->lock);
+        pithp_group *g = i->open ? i->group : NULL;
+        if (g && !is_queued(g, i, r->label)) {
+            append(g, r);
+        } else {
+            r->next = lost;
+            lost = r;
+        }
+        pthread_mutex_unlock(&d->memory->lock);
+        pithp_instance_unuse(i);
+    }
+    pithp_requests_free(d, lost);
+}
+
+/* Every instance says how much of what it has will be freed for what it asks; the sum. */
+static size_t count_replaced(pithp_device *d, const pithp_request *first) {
+    size_t sum = 0;
+    pthread_mutex_lock(&d->memory->lock);
+    for (const pithp_request *r = first; r; r = r->next)
+        r->instance->replaced = 0;
+    for (const pithp_request *r = first; r; r = r->next)
+        for (const pithp_allocation *a = r->instance->allocations; a; a = a->next)
+            if (a->buffer && strcmp(a->label, r->label) == 0) {
+                r->instance->replaced += a->given.bytes;
+                sum += a->given.bytes;
+            }
+    pthread_mutex_unlock(&d->memory->lock);
+    return sum;
+}
+
+static bool plan(pithp_device *d,
+                 const pithp_request *first,
+                 const char *group,
+                 pith_chunks *chunks,
+                 pithp_error *e) {
+    pithp_memory *m = d->memory;
+    pithp_warnings w = {0};
+    char why[512];
+    pith_status code = PITH_OK;
+    const size_t replaced = count_replaced(d, first);
+    pthread_mutex_lock(&m->lock);
+    const pithp_group *g = pithp_group_find(m, group);
+    const pithp_budget budget = {.available =
+                                     replaced + (g ? pithp_share_available(d, g, &w) : 0),
+                                 .capped = m->limits == PITH_LIMITS_ACTIVE};
+    const bool fits = pithp_chunks_plan(first, group, budget, chunks, &w, &code, why);
+    pthread_mutex_unlock(&m->lock);
+    pithp_warnings_tell(d, &w);
+    if (!fits)
+        pithp_error_set(e, code, NULL, NULL, "pith_instance_allocate_queue: %s", why);
+    return fits;
+}
+
+static void free_replaced(pithp_device *d, const pithp_request *first) {
+    for (const pithp_request *r = first; r; r = r->next) {
+        pthread_mutex_lock(&d->memory->lock);
+        pithp_allocation *a = pithp_allocation_take(r->instance, r->label);
+        pthread_mutex_unlock(&d->memory->lock);
+        pithp_allocations_free(d, a);
+    }
+}
+
+/* In chunks that may have to be shorter than was planned: rounding and fragments take
+ * memory that the ledger does not count. */
+static pithp_allocation *allocate(pithp_stream *st,
+                                  const pithp_request *first,
+                                  pith_chunks *chunks,
+                                  uint64_t serial,
+                                  pithp_error *e) {
+    const int64_t planned = chunks->length;
+    for (;;) {
+        pithp_allocation *made =
+            pithp_allocations_make(st, first, &chunks->length, serial, e);
+        if (made && chunks->length < planned) {
+            pithp_warnings w = {0};
+            pithp_warning_add(&w, PITH_WARNING_SHRUNK,
+                              "chunks of %lld runs instead of %lld: there was less room "
+                              "than planned",
+                              (long long)chunks->length, (long long)planned);
+            pithp_warnings_tell(st->device, &w);
+        }
+        if (made || e->code != PITH_E_MEMORY || chunks->length <= 1)
+            return made;
+        *chunks = pithp_chunks_of(chunks->runs, (chunks->length + 1) / 2);
+    }
+}
+
+/* ---- Telling who was given something ---- */
+
+static bool is_first_of_instance(const pithp_request *first, const pithp_request *r) {
+    while (first != r && first->instance != r->instance)
+        first = first->next;
+    return first == r;
+}
+
+/* What this call made for an instance and nobody has freed since. The lock is held. */
+static int gather(const pithp_request *first,
+                  const pith_instance *i,
+                  uint64_t serial,
+                  const pith_allocation **into) {
+    int count = 0;
+    for (const pithp_request *r = first; r; r = r->next)
+        for (const pithp_allocation *a = r->instance == i ? i->allocations : NULL; a;
+             a = a->next)
+            if (a->serial == serial && strcmp(a->label, r->label) == 0)
+                into[count++] = &a->given;
+    return count;
+}
+
+static void tell(pithp_device *d,
+                 const pithp_request *first,
+                 uint64_t serial,
+                 pith_chunks chunks,
+                 const pith_allocation **into) {
+    for (const pithp_request *r = first; r; r = r->next) {
+        pith_instance *i = r->instance;
+        if (!is_first_of_instance(first, r))
+            continue;
+        pthread_mutex_lock(&d->memory->lock);
+        const int count = gather(first, i, serial, into);
+        pthread_mutex_unlock(&d->memory->lock);
+        const pith_response response = {count, into, chunks};
+        if (i->ready && count)
+            i->ready(i, &response, i->closure);
+    }
+}
+
+/* ---- Both ---- */
+
+/* Allocate and link; false: nothing was, and e says why. */
+static bool serve(pith_scope *s,
+                  pith_instance *i,
+                  const pithp_request *first,
+                  const char *group,
+                  uint64_t serial,
+                  pith_chunks *chunks,
+                  pithp_error *e) {
+    pithp_device *d = i->device;
+    if (!plan(d, first, group, chunks, e))
+        return false;
+    pithp_stream *st = pithp_group_stream(s, i);
+    if (!st)
+        return false; /* the scope's error is set: it stays */
+    free_replaced(d, first);
+    pithp_allocation *made = allocate(st, first, chunks, serial, e);
+    pithp_allocation *surplus = NULL;
+    if (made) {
+        pthread_mutex_lock(&d->memory->lock);
+        surplus = pithp_allocations_link(first, made);
+        pthread_mutex_unlock(&d->memory->lock);
+    }
+    pithp_allocations_free(d, surplus);
+    pithp_stream_leave(st);
+    return made != NULL;
+}
+
+static size_t count_of(const pithp_request *first) {
+    size_t count = 0;
+    for (const pithp_request *r = first; r; r = r->next)
+        count++;
+    return count;
+}
+
+static bool serve_and_tell(pith_scope *s,
+                           pith_instance *i,
+                           pithp_request *first,
+                           const char *group,
+                           uint64_t serial) {
+    pithp_device *d = i->device;
+    pithp_error e;
+    pith_chunks chunks;
+    const size_t bytes = count_of(first) * sizeof(pith_allocation *);
+    const pith_allocation **into = pithp_allocate(d->runtime, bytes);
+    if (!into)
+        pithp_error_set(&e, PITH_E_MEMORY, NULL, NULL,
+                        "out of memory: %zu bytes of host memory", bytes);
+    const bool served = into && serve(s, i, first, group, serial, &chunks, &e);
+    if (served) {
+        tell(d, first, serial, chunks, into);
+        for (const pithp_request *r = first; r; r = r->next)
+            pithp_instance_unuse(r->instance);
+        pithp_requests_free(d, first);
+    } else {
+        if (!pith_failed(s))
+            pithp_fail_device(s, &e);
+        put_back(d, first);
+    }
+    pithp_release(d->runtime, into, bytes);
+    return served;
+}
+
+bool(pith_instance_allocate_queue)(pith_scope *s, pith_instance *instance) {
+    if (!pithp_enter(s))
+        return false;
+    pith_instance *i = pithp_instance_use(s, instance, "pith_instance_allocate_queue");
+    if (!i)
+        return false;
+    pithp_memory *m = i->device->memory;
+    char group[PITHP_NAME_BYTES] = "";
+    pthread_mutex_lock(&m->lock);
+    const uint64_t serial = ++m->clock;
+    pithp_request *first = i->open ? begin(i, group) : NULL;
+    pthread_mutex_unlock(&m->lock);
+    const bool served = !first || serve_and_tell(s, i, first, group, serial);
+    pithp_instance_unuse(i);
+    return served;
+}
+
+bool(pith_memory_chunks)(pith_scope *s,
+                         const char *group,
+                         const pith_request *requests,
+                         int count,
+                         pith_chunks *chunks) {
+    static const char function[] = "pith_memory_chunks";
+    if (!pithp_enter(s))
+        return false;
+    if (!group || !chunks) {
+        pithp_fail(s, PITH_E_ARG, NULL, "%s: NULL", function);
+        return false;
+    }
+    pithp_device *d = pithp_scope_device(s);
+    pithp_request *first = pithp_requests_make(s, requests, count, NULL, function);
+    if (!first)
+        return false;
+    pithp_warnings w = {0};
+    pith_status code = PITH_E_ARG;
+    char why[512];
+    snprintf(why, sizeof why, "no group \"%.64s\"", group);
+    pthread_mutex_lock(&d->memory->lock);
+    const pithp_group *g = pithp_group_find(d->memory, group);
+    const bool fits =
+        g &&
+        pithp_chunks_plan(first, group,
+                          (pithp_budget){.available = pithp_share_available(d, g, &w)},
+                          chunks, &w, &code, why);
+    pthread_mutex_unlock(&d->memory->lock);
+    pithp_warnings_tell(d, &w);
+    pithp_requests_free(d, first);
+    if (!fits)
+        pithp_fail(s, code, NULL, "%s: %s", function, why);
+    return fits;
+}
