@@ -135,14 +135,14 @@ void pithp_instance_retire(pithp_device *d, pithp_account *a) {
 
 pith_status pithp_memory_open(pithp_device *d, pithp_error *e) {
     pithp_memory *m = pithp_allocate(d->runtime, sizeof *m);
-    if (m && pthread_mutex_init(&m->lock, NULL) != 0) {
-        pithp_release(d->runtime, m, sizeof *m);
-        m = NULL;
+    if (m) {
+        memset(m, 0, sizeof *m);
+        if (pthread_mutex_init(&m->lock, NULL) != 0) {
+            pithp_release(d->runtime, m, sizeof *m);
+            m = NULL;
+        }
     }
     if (m) {
-        pthread_mutex_t lock = m->lock;
-        memset(m, 0, sizeof *m);
-        m->lock = lock;
         m->last = &m->first;
         m->free_last = &m->free_first;
         d->memory = m;

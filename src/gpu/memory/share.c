@@ -77,21 +77,25 @@ void pithp_share_balance(pithp_device *d, pithp_warnings *w) {
     const double rest = 1 - manual_sum(m, NULL);
     int squeezed = 0;
     const pith_instance *one = NULL;
+    size_t held = 0; /* by that one */
     for (pith_instance *i = m->first; i; i = i->next) {
         if (!i->manual)
             i->proportion = (rest < 0 ? 0 : rest) / automatic;
         const size_t cap = bytes_of(d, i->proportion);
         pithp_account_set_cap(&i->account,
                               m->limits == PITH_LIMITS_ACTIVE ? cap : SIZE_MAX);
-        if (!i->manual && pithp_account_read(&i->account).owned > cap && !squeezed++)
+        const size_t owned = pithp_account_read(&i->account).owned;
+        if (!i->manual && owned > cap && !squeezed++) {
             one = i;
+            held = owned;
+        }
     }
     if (one)
         pithp_warning_add(w, PITH_WARNING_SQUEEZED,
                           "%d automatic %s more than the share that is left: \"%s\" %zu "
                           "bytes of %zu",
                           squeezed, squeezed == 1 ? "instance holds" : "instances hold",
-                          one->name, one->account.owned, bytes_of(d, one->proportion));
+                          one->name, held, bytes_of(d, one->proportion));
 }
 
 /* ---- What users ask and set ---- */
