@@ -2,6 +2,7 @@
 #include "gpu_test.h"
 
 #include <pith/gpu.h>
+#include <sys/resource.h>
 
 TestSuite(buffer, .init = gt_reset);
 
@@ -48,6 +49,30 @@ Test(buffer, small_and_large_ones_are_used_again) {
         cr_assert_eq(pith_memory(rt).pool, reserved);
         cr_assert_eq(atomic_load(&pt_default_heap.allocations), allocations);
     }
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
+static long page_faults(void) {
+    struct rusage usage;
+    cr_assert_eq(getrusage(RUSAGE_SELF, &usage), 0);
+    return usage.ru_minflt;
+}
+
+Test(buffer, a_large_one_a_step_costs_no_page_faults_after_the_first) {
+    enum { MIB64 = 64 << 20, STEPS = 20 };
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    long first = 0;
+    for (int step = 0; step <= STEPS; step++) {
+        pithp_buffer *b = pithp_buffer_make(s, MIB64);
+        pt_ok(s, b);
+        memset(b->data, step, MIB64);
+        pithp_buffer_release(b, 1);
+        if (step == 0)
+            first = page_faults();
+    }
+    cr_assert_lt(page_faults() - first, 100, "of %d pages", STEPS * (MIB64 / 4096));
     pith_scope_close(s);
     pt_close(rt);
 }
