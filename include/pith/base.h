@@ -203,7 +203,8 @@ PITH_API pith_scope *pith_scope_open(pith_runtime *rt);
  * Open a child of @p parent: same stream, options and assertion level. It belongs to the
  * thread that its parent belongs to.
  *
- * Closing a child whose error was not cleared hands the error to the parent.
+ * Closing a child whose error was not cleared hands the error to the parent. Where memory
+ * is too short to open one, the parent has that error at once.
  * @return A scope, never NULL.
  */
 PITH_API pith_scope *pith_scope_open_in(pith_scope *parent);

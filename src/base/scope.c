@@ -160,8 +160,10 @@ pith_scope *pith_scope_open_in(pith_scope *parent) {
     if (!pithp_scope_writable(parent))
         return is_static(parent) ? parent : &no_parent;
     pith_scope *s = open_scope(parent->runtime, parent);
-    if (is_static(s))
+    if (is_static(s)) { /* it cannot hand its error over when it is closed */
+        pithp_fail_memory(parent, PITHP_BLOCK_BYTES);
         return s;
+    }
     link_scope(s, &parent->first_child);
     if (parent->error.code != PITH_OK)
         s->error = parent->error; /* nothing is made under a failed parent */

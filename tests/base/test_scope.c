@@ -89,6 +89,28 @@ Test(scope, opened_in_turn_takes_no_more_memory) {
     pt_close(rt);
 }
 
+/* A child for which there is no memory carries the error, and cannot hand it over: the
+ * parent is told at once, so that what a caller does in such a child is not lost. */
+Test(scope, a_child_that_cannot_be_opened_is_an_error_of_its_parent) {
+    pt_heap heap = {.fail_at = 0};
+    const pith_allocator allocator = pt_allocator(&heap);
+    pith_runtime *rt =
+        pith_open(&(pith_open_options){.device = "host", .allocator = &allocator});
+    pith_scope *s = pith_scope_open(rt);
+    pt_ok(s);
+    pith_scope *child = s;
+    heap.fail_at = atomic_load(&heap.allocations) + 1;
+    for (int i = 0; i < 10000 && !pith_failed(child); i++) /* cached blocks come first */
+        child = pith_scope_open_in(s);
+    cr_assert_eq(pith_code(child), PITH_E_MEMORY);
+    cr_assert_eq(pith_code(s), PITH_E_MEMORY);
+    pith_clear(s);
+    pith_scope *next = pith_scope_open_in(s);
+    pt_ok(next);
+    pith_scope_close(s);
+    pith_close(rt);
+}
+
 Test(scope, owns_memory_of_any_size) {
     pith_runtime *rt = pt_open();
     pith_scope *s = pith_scope_open(rt);
