@@ -32,7 +32,6 @@ make_uncached(pithp_stream *st, int class, size_t room, pithp_shortage *why) {
     b->class = class;
     b->room = room;
     b->foreign = false;
-    b->source = NULL;
     return b;
 }
 

@@ -71,15 +71,6 @@ typedef struct pithp_backend {
     void *(*allocate)(pithp_stream *st, size_t bytes, pithp_error *e);
     /* Returned after what is enqueued on st now. Any thread. */
     void (*release)(pithp_stream *st, void *data, size_t bytes);
-    /* The same past the pool, straight from the system. (optional, default the pool's) */
-    void *(*allocate_plain)(pithp_stream *st, size_t bytes, pithp_error *e);
-    void (*release_plain)(pithp_stream *st, void *data, size_t bytes);
-    /* What the pool keeps at most while nothing waits, and whether memory it hands out
-     * may depend on timing. Any thread. (optional, default nothing to set) */
-    pith_status (*set_pool)(pithp_device *d,
-                            size_t keep,
-                            bool reproducible,
-                            pithp_error *e);
     /* Host memory that the device reads and writes where it lies; *mapped gets its
      * address on the device. Any thread. (optional, default memory of the runtime's
      * allocator) */
@@ -179,7 +170,6 @@ struct pithp_buffer {
     bool foreign;                  /* memory of the user's: given back to `release` */
     atomic_bool used_elsewhere;    /* read on other streams: freeing waits for them */
     pithp_stream *stream;          /* that wrote it */
-    struct pithp_source *source;   /* of the memory; NULL: the backend's pool */
     struct pithp_account *account; /* of the instance that it is counted for */
     void *data;
     size_t bytes; /* asked for, and counted by the ledger */
