@@ -69,12 +69,19 @@ static int64_t power_from(double base, int64_t need) {
     return power.beyond || grown > INT64_MAX ? INT64_MAX : (int64_t)grown;
 }
 
+/* The same for base 2, the usual one. */
+static int64_t power_of_two_from(int64_t need) {
+    if (need > INT64_C(1) << 62)
+        return INT64_MAX;
+    return need == 1 ? 1 : INT64_C(1) << (64 - __builtin_clzll((uint64_t)need - 1));
+}
+
 int64_t pithp_growth(int64_t size, int64_t need, double base) {
     if (need <= size)
         return size;
     if (!(base > 1) || need < 1)
         return need;
-    return power_from(base, need);
+    return base == 2 ? power_of_two_from(need) : power_from(base, need);
 }
 
 bool pithp_need_of(double value, int64_t *need) {
