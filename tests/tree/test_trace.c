@@ -1,69 +1,5 @@
-/* Operations on trees with traced leaves: recorded, optimised and run by a plan they give
- * the bits that they give at once. */
-#include "pith/pith.h"
-
-#include "array/array_internal.h"
-#include "pith_test.h"
-#include "program/interpret/plan.h"
-#include "program/pass/pass.h"
-
-enum { LEAVES = 4, MOST = 16 };
-
-typedef const void *(*operation)(pith_scope *s, const pith_array *const *leaves);
-
-/* Compare the leaves of both results; the recorded call runs on a plan. */
-static void expect_same(operation f) {
-    pith_runtime *rt = pt_open();
-    pith_scope *s = pith_scope_open(rt), *inner = pith_scope_open_in(s);
-    const pith_array *given[LEAVES], *traced[LEAVES];
-    const void *inputs[LEAVES];
-    pithp_trace *t = pithp_trace_begin(inner);
-    for (int k = 0; k < LEAVES; k++) {
-        const pith_array *numbers = pith_arange(s, k % 2 ? PITH_F32 : PITH_F64, 6);
-        given[k] = pith_reshape(s, pith_add(s, numbers, pith_like(s, numbers, k)),
-                                PITH_SHAPE(2, 3));
-        inputs[k] = given[k]->data;
-        traced[k] = pithp_trace_input(inner, t, pith_array_spec(given[k]));
-    }
-    const void *now = f(s, given), *later = f(inner, traced);
-    pt_ok(s, now);
-    pt_ok(inner, later);
-    const pith_array *const *want, *const *got;
-    const pith_treedef *def = pith_tree_flatten(s, now, &want);
-    pith_tree_flatten(inner, later, &got);
-    pt_ok(s, def);
-    pt_ok(inner);
-    const int64_t count = pith_treedef_num_leaves(def);
-    cr_assert(count > 0 && count <= MOST);
-    void *made[MOST];
-    for (int64_t k = 0; k < count; k++) {
-        cr_assert(pith_is_traced(got[k]));
-        cr_assert(pith_array_spec(got[k]) == pith_array_spec(want[k]));
-        pithp_program_output(inner, t->program, pithp_trace_value(inner, t, got[k]));
-        made[k] = malloc(pith_array_spec(got[k])->bytes);
-    }
-    pithp_program *p = pithp_trace_end(inner, t);
-    pithp_program *better = pithp_program_optimise(s, p, PITHP_PASS_ALL);
-    pithp_plan *plan = pithp_plan_make(s, better, true);
-    pt_ok(s, plan);
-    pithp_plan_run(s, plan, inputs, made);
-    pt_ok(s);
-    pith_wait(s);
-    for (int64_t k = 0; k < count; k++) {
-        const pithp_place place = pithp_plan_output(plan, k);
-        const void *data =
-            place.store == PITHP_IN_INPUT ? inputs[place.at] : made[place.at];
-        cr_assert(!memcmp(data, want[k]->data, pith_array_spec(want[k])->bytes),
-                  "leaf %lld", (long long)k);
-    }
-    for (int64_t k = 0; k < count; k++)
-        free(made[k]);
-    pithp_plan_free(plan);
-    pithp_program_release(better);
-    pithp_program_release(p);
-    pith_scope_close(s);
-    pt_close(rt);
-}
+/* Operations on trees with traced leaves. */
+#include "trace_test.h"
 
 static const void *pair(pith_scope *s, const pith_array *a, const pith_array *b) {
     return pith_list_make(s, PITH_ITEMS(a, b));
@@ -139,29 +75,29 @@ static const void *where(pith_scope *s, const pith_array *const *x) {
 }
 
 Test(trace, parts_are_taken_and_set) {
-    expect_same(slice);
-    expect_same(split);
-    expect_same(take);
-    expect_same(scatter);
+    pt_same_traced(slice);
+    pt_same_traced(split);
+    pt_same_traced(take);
+    pt_same_traced(scatter);
 }
 Test(trace, leaves_are_chosen) {
-    expect_same(where);
+    pt_same_traced(where);
 }
 Test(trace, records_grow_and_shrink) {
-    expect_same(grow);
-    expect_same(shrink);
+    pt_same_traced(grow);
+    pt_same_traced(shrink);
 }
 Test(trace, trees_are_stacked) {
-    expect_same(stack);
+    pt_same_traced(stack);
 }
 Test(trace, trees_are_concatenated) {
-    expect_same(concat);
+    pt_same_traced(concat);
 }
 Test(trace, trees_are_summed_with_compensation) {
-    expect_same(kahan);
+    pt_same_traced(kahan);
 }
 Test(trace, trees_are_folded) {
-    expect_same(reduce);
+    pt_same_traced(reduce);
 }
 
 /* What moves leaves by their addresses refuses them. */
