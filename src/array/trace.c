@@ -86,11 +86,14 @@ static pith_scope *open_handles(pith_scope *s, graveyard *g) {
             g->root = NULL;
     }
     pith_scope *handles = g->root ? pith_scope_open_in(g->root) : NULL;
+    if (handles && !is_usable(handles)) { /* the next trace may find memory again */
+        pith_clear(g->root);
+        handles = NULL;
+    }
     pthread_mutex_unlock(&g->lock);
-    if (handles && is_usable(handles))
-        return handles;
-    pithp_fail_memory(s, PITHP_BLOCK_BYTES);
-    return NULL;
+    if (!handles)
+        pithp_fail_memory(s, PITHP_BLOCK_BYTES);
+    return handles;
 }
 
 /* Keep the scope of a trace that ended; the one that was kept longest goes. */

@@ -209,6 +209,8 @@ Test(trace, every_failure_of_memory_is_survived) {
             pithp_program_release(pithp_trace_end(s, t));
         pith_clear(s);
         pith_scope_close(s);
+        failed |= pith_failed(outer); /* there was no memory for the scope itself */
+        pith_clear(outer);
     }
     pith_scope_close(outer);
     pt_close(rt);
