@@ -19,7 +19,9 @@ static int checks_made; /* by a step, and whether it makes them */
 static bool makes_checks;
 
 /* Ten leaves f32[64] and a size: every leaf becomes x * 0.999 + 0.001. */
-static const void *map_ten(pith_scope *s, const void *const *given) {
+static const void *
+map_ten(const pith_function *self, pith_scope *s, const void *const *given) {
+    (void)self;
     const void *next =
         pith_tree_map_expression(s, "a * 0.999f + 0.001f", 1, given, 0, NULL);
     const pith_array *limit = pith_f32(s, 1e6f);
@@ -32,7 +34,7 @@ static const void *map_ten(pith_scope *s, const void *const *given) {
     }
     return next;
 }
-static const pith_function ten_step = {"map_ten", map_ten, 1, NULL, {NULL}};
+static const pith_function ten_step = {"map_ten", map_ten, 1, NULL, {NULL}, NULL};
 
 static void run_checked(void *closure) {
     const Work *w = closure;

@@ -66,15 +66,23 @@ typedef struct pith_extent {
         _Generic((value), T * : (value), const T * : (value), void * : (value))
 #endif
 
-/** A typed function over trees: made by PITH_FUNCTION1 to 4. */
-typedef struct pith_function {
+typedef struct pith_function pith_function;
+/**
+ * A typed function over trees: made by PITH_FUNCTION1 to 4 where it is written, and by
+ * pith_partial and others at run time: those belong to a scope, and pith_keep moves them
+ * outward.
+ */
+struct pith_function {
     const char *name;
-    const void *(*call)(pith_scope *s, const void *const *arguments);
-    int arity;
+    const void *(*call)(const pith_function *self,
+                        pith_scope *s,
+                        const void *const *arguments);
+    int arity; /**< 1 to 4 */
     /** Types of result and parameters; NULL: any tree; pith_array_pith_type: an array. */
     const pith_type *(*result)(void);
     const pith_type *(*parameters[4])(void);
-} pith_function;
+    const void *closure; /**< of functions that the library makes; else NULL */
+};
 
 PITH_BEGIN
 
@@ -410,6 +418,19 @@ PITH_API const void *pith_call(pith_scope *s,
                                const pith_function *function,
                                int count,
                                const void *const *arguments);
+/**
+ * Bind the last parameter of a function to a tree: a function of the parameters before
+ * it, with the same name.
+ *
+ * The tree and the function are kept where they do not outlive @p s. Of a compiled
+ * function the leaves of the tree are inputs, and its statics belong to the structure.
+ *
+ * Errors: PITH_E_ARG (a function of fewer than two parameters, or none at all),
+ * PITH_E_TYPE (the tree is not of the parameter's type).
+ * @return The function, owned by @p s, or NULL.
+ */
+PITH_API const pith_function *
+pith_partial(pith_scope *s, const pith_function *function, const void *tree);
 
 PITH_END
 
@@ -426,14 +447,19 @@ PITH_END
 #endif
 #define PITH_FUNCTION1(step, fn, R, A)                                                   \
     PITH_SIGNATURE_(fn, const R *(*)(pith_scope *, const A *))                           \
-    static const void *step##_thunk(pith_scope *in_, const void *const *a_) {            \
+    static const void *step##_thunk(const pith_function *self_, pith_scope *in_,         \
+                                    const void *const *a_) {                             \
+        (void)self_;                                                                     \
         return fn(in_, (const A *)a_[0]);                                                \
     }                                                                                    \
     __attribute__((unused)) static const pith_function step = {                          \
-        #fn, step##_thunk, 1, PITH_TYPE_OF_(R), {PITH_TYPE_OF_(A), NULL, NULL, NULL}};
+        #fn, step##_thunk, 1, PITH_TYPE_OF_(R), {PITH_TYPE_OF_(A), NULL, NULL, NULL},    \
+        NULL};
 #define PITH_FUNCTION2(step, fn, R, A, B)                                                \
     PITH_SIGNATURE_(fn, const R *(*)(pith_scope *, const A *, const B *))                \
-    static const void *step##_thunk(pith_scope *in_, const void *const *a_) {            \
+    static const void *step##_thunk(const pith_function *self_, pith_scope *in_,         \
+                                    const void *const *a_) {                             \
+        (void)self_;                                                                     \
         return fn(in_, (const A *)a_[0], (const B *)a_[1]);                              \
     }                                                                                    \
     __attribute__((unused)) static const pith_function step = {                          \
@@ -441,10 +467,13 @@ PITH_END
         step##_thunk,                                                                    \
         2,                                                                               \
         PITH_TYPE_OF_(R),                                                                \
-        {PITH_TYPE_OF_(A), PITH_TYPE_OF_(B), NULL, NULL}};
+        {PITH_TYPE_OF_(A), PITH_TYPE_OF_(B), NULL, NULL},                                \
+        NULL};
 #define PITH_FUNCTION3(step, fn, R, A, B, C)                                             \
     PITH_SIGNATURE_(fn, const R *(*)(pith_scope *, const A *, const B *, const C *))     \
-    static const void *step##_thunk(pith_scope *in_, const void *const *a_) {            \
+    static const void *step##_thunk(const pith_function *self_, pith_scope *in_,         \
+                                    const void *const *a_) {                             \
+        (void)self_;                                                                     \
         return fn(in_, (const A *)a_[0], (const B *)a_[1], (const C *)a_[2]);            \
     }                                                                                    \
     __attribute__((unused)) static const pith_function step = {                          \
@@ -452,11 +481,14 @@ PITH_END
         step##_thunk,                                                                    \
         3,                                                                               \
         PITH_TYPE_OF_(R),                                                                \
-        {PITH_TYPE_OF_(A), PITH_TYPE_OF_(B), PITH_TYPE_OF_(C), NULL}};
+        {PITH_TYPE_OF_(A), PITH_TYPE_OF_(B), PITH_TYPE_OF_(C), NULL},                    \
+        NULL};
 #define PITH_FUNCTION4(step, fn, R, A, B, C, D)                                          \
     PITH_SIGNATURE_(                                                                     \
         fn, const R *(*)(pith_scope *, const A *, const B *, const C *, const D *))      \
-    static const void *step##_thunk(pith_scope *in_, const void *const *a_) {            \
+    static const void *step##_thunk(const pith_function *self_, pith_scope *in_,         \
+                                    const void *const *a_) {                             \
+        (void)self_;                                                                     \
         return fn(in_, (const A *)a_[0], (const B *)a_[1], (const C *)a_[2],             \
                   (const D *)a_[3]);                                                     \
     }                                                                                    \
@@ -465,7 +497,8 @@ PITH_END
         step##_thunk,                                                                    \
         4,                                                                               \
         PITH_TYPE_OF_(R),                                                                \
-        {PITH_TYPE_OF_(A), PITH_TYPE_OF_(B), PITH_TYPE_OF_(C), PITH_TYPE_OF_(D)}};
+        {PITH_TYPE_OF_(A), PITH_TYPE_OF_(B), PITH_TYPE_OF_(C), PITH_TYPE_OF_(D)},        \
+        NULL};
 #define PITH_TYPE_OF_(T) T##_pith_type
 
 /* What stands for any tree in PITH_FUNCTION; pith_array is for arrays. */
@@ -503,6 +536,7 @@ PITH_END
 #    define pith_print(s, ...)           pith_print(PITH_AT(s), __VA_ARGS__)
 #    define pith_tree_text(s, ...)       pith_tree_text(PITH_AT(s), __VA_ARGS__)
 #    define pith_call(s, ...)            pith_call(PITH_AT(s), __VA_ARGS__)
+#    define pith_partial(s, ...)         pith_partial(PITH_AT(s), __VA_ARGS__)
 #endif
 
 #include <pith/tree_index.h>

@@ -57,7 +57,9 @@ static pith_status check_fix(pith_scope *s, const pith_check_options *o) {
     const pith_function *fix = o->fix;
     if (!fix)
         return PITH_OK;
-    if (!fix->name || !fix->call || fix->arity < 1 || fix->arity > 2)
+    if (pithp_function_check(s, fix, "pith_check: fix") != PITH_OK)
+        return s->error.code;
+    if (fix->arity > 2)
         return pithp_fail(s, PITH_E_ARG, NULL,
                           "pith_check: the fix is no function of one or two trees");
     if (fix->arity == 2 && !o->fix_args)
@@ -264,6 +266,10 @@ static void pend(pith_scope *s,
 static pith_status keep(pith_scope *s, pith_scope *owner, pith_assertion *a) {
     if (a->fix_args && !pithp_scope_reaches(owner, pithp_owner_of(a->fix_args)) &&
         pithp_keep_slots(owner, 1, &a->fix_args) != PITH_OK) {
+        pithp_error_move(s, owner);
+        return s->error.code;
+    }
+    if (a->function && !(a->function = pithp_function_keep(owner, a->function))) {
         pithp_error_move(s, owner);
         return s->error.code;
     }

@@ -67,8 +67,7 @@ const void *(pith_with_assertions)(pith_scope *s,
         *assertions = collect_call(s, function, count, arguments);
     if (assertions && *assertions)
         return (*assertions)->value;
-    const pith_type *type = function && function->result ? function->result() : NULL;
-    return type && type != pith_array_pith_type() ? pithp_nil(type) : NULL;
+    return pithp_function_nil(function);
 }
 
 void(pith_collect_begin)(pith_scope *s) {

@@ -176,10 +176,8 @@ static pith_status arguments_fit(pith_scope *s,
     if (!count)
         return pithp_fail(s, PITH_E_ARG, NULL, "%s: count is NULL", function);
     *count = 0;
-    if (!step || step->arity != 1 || !step->call)
-        return pithp_fail(s, PITH_E_ARG, NULL,
-                          "%s: step: expected a function of one tree, got %s", function,
-                          step ? "another one" : "NULL");
+    if (pithp_step_check(s, step, function) != PITH_OK)
+        return s->error.code;
     return pithp_tree_check(s, state, function, "state");
 }
 

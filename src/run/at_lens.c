@@ -49,10 +49,8 @@ const void *pith_at_lens_any(pith_scope *s,
                              const void *state) {
     if (!pithp_enter(s))
         return pithp_nil_for(state);
-    if (!function || !function->call || function->arity != 1) {
-        pithp_fail(s, PITH_E_ARG, NULL, "pith_at_lens: expected a function of one tree");
+    if (pithp_step_check(s, function, "pith_at_lens") != PITH_OK)
         return pithp_nil_for(state);
-    }
     pith_scope *work = pithp_work_open(s);
     if (!work)
         return pithp_nil_for(state);

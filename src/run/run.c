@@ -105,13 +105,8 @@ bool pithp_step_fits(pith_scope *s,
                      const pith_function *step,
                      const void *state,
                      const char *function) {
-    if (!step || step->arity != 1 || !step->call) {
-        pithp_fail(s, PITH_E_ARG, NULL,
-                   "%s: step: expected a function of one tree, got %s", function,
-                   step ? "another one" : "NULL");
-        return false;
-    }
-    if (pithp_tree_check(s, state, function, "state") != PITH_OK)
+    if (pithp_step_check(s, step, function) != PITH_OK ||
+        pithp_tree_check(s, state, function, "state") != PITH_OK)
         return false;
     if (type && pith_type_of(state) != type) {
         pithp_fail(s, PITH_E_TYPE, NULL, "%s: state: expected a %s", function,

@@ -30,38 +30,41 @@ static pith_status check_type(pith_scope *s,
                       got ? got->name : kinds[kind]);
 }
 
-static pith_status check_function(pith_scope *s,
-                                  const pith_function *f,
-                                  int count,
-                                  const void *const *arguments) {
-    if (!f || !f->name || !f->call || f->arity < 1 || f->arity > 4)
-        return pithp_fail(s, PITH_E_ARG, NULL, "pith_call: expected a function%s",
-                          f ? " made by PITH_FUNCTION" : ", got NULL");
+pith_status
+pithp_argument_check(pith_scope *s, const pith_function *f, int i, const void *tree) {
+    char what[32];
+    snprintf(what, sizeof what, "argument %d", i + 1);
+    if (pithp_tree_check(s, tree, f->name, what) != PITH_OK)
+        return s->error.code;
+    return check_type(s, f, what, type_of(f->parameters[i]), tree);
+}
+
+static pith_status check_arguments(pith_scope *s,
+                                   const pith_function *f,
+                                   int count,
+                                   const void *const *arguments) {
     if (count != f->arity)
         return pithp_fail(s, PITH_E_ARG, NULL, "%s: expected %d argument%s, got %d",
                           f->name, f->arity, f->arity == 1 ? "" : "s", count);
     if (!arguments)
         return pithp_fail(s, PITH_E_ARG, NULL, "%s: the arguments are NULL", f->name);
-    for (int i = 0; i < count; i++) {
-        char what[32];
-        snprintf(what, sizeof what, "argument %d", i + 1);
-        const pith_type *type = type_of(f->parameters[i]);
-        if (pithp_tree_check(s, arguments[i], f->name, what) != PITH_OK ||
-            check_type(s, f, what, type, arguments[i]) != PITH_OK)
-            return s->error.code;
-    }
-    return PITH_OK;
+    pith_status rc = PITH_OK;
+    for (int i = 0; i < count && rc == PITH_OK; i++)
+        rc = pithp_argument_check(s, f, i, arguments[i]);
+    return rc;
 }
 
 const void *pith_call(pith_scope *s,
                       const pith_function *function,
                       int count,
                       const void *const *arguments) {
-    const pith_type *type = function ? type_of(function->result) : NULL;
-    const void *nil = type && type != pith_array_pith_type() ? pithp_nil(type) : NULL;
-    if (!pithp_enter(s) || check_function(s, function, count, arguments) != PITH_OK)
+    if (!pithp_enter(s) || pithp_function_check(s, function, "pith_call") != PITH_OK)
+        return pithp_function_nil(function);
+    const pith_type *type = type_of(function->result);
+    const void *nil = pithp_function_nil(function);
+    if (check_arguments(s, function, count, arguments) != PITH_OK)
         return nil;
-    const void *result = function->call(s, arguments);
+    const void *result = function->call(function, s, arguments);
     if (s->error.code != PITH_OK)
         return nil;
     if (pithp_tree_check(s, result, function->name, "result") != PITH_OK ||

@@ -115,6 +115,21 @@ BOTH(fix, without_a_failure_the_root_is_given_back) {
     CLOSE;
 }
 
+BOTH(fix, a_partial_fix_lives_as_long_as_its_check) {
+    RUNTIME;
+    const State *in = start(s);
+    pith_collect_begin(s);
+    pith_scope *inner = pith_scope_open_in(s);
+    const pith_function *fix = pith_partial(inner, &append, pith_i64(inner, 7));
+    pith_check(inner, pith_bool(inner, false), "b", .fix = fix);
+    pith_scope_close(inner);
+    const pith_result *r = pith_collect_end(s, NULL);
+    const State *fixed = pith_result_fix_or_raise(s, r, in);
+    pt_ok(s, fixed);
+    cr_assert(fixed->a == 7);
+    CLOSE;
+}
+
 static const State *
 of_three(pith_scope *s, const State *a, const State *b, const State *c) {
     (void)s, (void)b, (void)c;

@@ -97,6 +97,7 @@ typedef struct {
 #define GOOD_modifier        get_root
 #define GOOD_pith_result     g->pith_result
 #define GOOD_pith_assertion  g->pith_assertion
+#define GOOD_pith_function   g->function
 #pragma GCC diagnostic ignored "-Wformat-security"
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 #include "bad_pointers.inc"

@@ -1,6 +1,7 @@
 /* Typed functions: calls check their arguments and results. */
 #include "nodes.h"
 #include "pith_test.h"
+#include "tree/tree_internal.h"
 
 #include <pith/tree.h>
 
@@ -115,7 +116,7 @@ Test(function, what_does_not_fit_is_named, .init = open_scope) {
     pt_says("mute: result: expected a tree, got NULL");
     pt_fails(PITH_E_ARG, s, pith_call(s, NULL, 1, (const void *[]){atoms}));
     pt_fails(PITH_E_ARG, s, pith_call(s, &drift_step, 1, NULL));
-    const pith_function empty = {"empty", NULL, 1, NULL, {NULL, NULL, NULL, NULL}};
+    const pith_function empty = {"empty", NULL, 1, NULL, {NULL, NULL, NULL, NULL}, NULL};
     pt_fails(PITH_E_ARG, s, pith_call(s, &empty, 1, (const void *[]){atoms}));
     close_scope();
 }
@@ -126,5 +127,103 @@ Test(function, a_result_of_an_inner_scope_is_kept, .init = open_scope) {
     pith_scope_close(elsewhere);
     double x[12];
     pt_ok(s, pith_read(s, next->position, x, sizeof x) && x[11] > 0.5);
+    close_scope();
+}
+
+/* ---- Partial application ---- */
+
+static const Atoms *
+kicked(pith_scope *in, const Atoms *atoms, const Config *config, const void *by) {
+    Atoms next = *atoms;
+    next.velocity =
+        pith_mul(in, pith_mul(in, atoms->velocity, by), pith_f64(in, config->tolerance));
+    return pith_freeze(in, Atoms, &next);
+}
+PITH_FUNCTION3(kicked_step, kicked, Atoms, Atoms, Config, void)
+
+static double first_velocity(const Atoms *atoms) {
+    double x[12] = {0};
+    pt_ok(s, pith_read(s, atoms->velocity, x, sizeof x));
+    return x[0];
+}
+
+Test(function, last_parameters_are_bound, .init = open_scope) {
+    const Atoms *atoms = some_atoms();
+    pith_scope *inner = pith_scope_open_in(s);
+    const Config *config = pith_freeze(inner, Config, (&(Config){.tolerance = 3}));
+    const pith_function *by = pith_partial(inner, &kicked_step, pith_f64(inner, 2));
+    pt_ok(inner, by && by->arity == 2 && !strcmp(by->name, "kicked"));
+    const pith_function *step = pith_partial(inner, by, config);
+    pt_ok(inner, step && step->arity == 1);
+    cr_assert(first_velocity(pith_call(inner, step, 1, (const void *[]){atoms})) == 6);
+    const pith_function *kept = pith_keep(s, step);
+    pt_ok(s, kept && kept != step && pith_keep(s, kept) == kept);
+    pith_scope_close(inner);
+    cr_assert(first_velocity(pith_call(s, kept, 1, (const void *[]){atoms})) == 6);
+    pt_fails(PITH_E_SCOPE, s, pith_call(s, step, 1, (const void *[]){atoms}));
+    pt_says("the scope of the function is closed");
+    close_scope();
+}
+
+Test(function, bound_trees_can_be_exchanged, .init = open_scope) {
+    const Atoms *atoms = some_atoms();
+    const Config *config = pith_freeze(s, Config, (&(Config){.tolerance = 3}));
+    const pith_array *two = pith_f64(s, 2);
+    const pith_function *step =
+        pith_partial(s, pith_partial(s, &kicked_step, two), config);
+    const void *bound[3] = {NULL};
+    cr_assert(pithp_function_bound(step, 3, bound) == 2);
+    cr_assert(bound[0] == config && bound[1] == two);
+    cr_assert(pithp_function_bound(&kicked_step, 3, bound) == 0);
+    bound[1] = pith_f64(s, 5);
+    const pith_function *other = pithp_function_rebind(s, step, bound);
+    cr_assert(first_velocity(pith_call(s, other, 1, (const void *[]){atoms})) == 15);
+    cr_assert(first_velocity(pith_call(s, step, 1, (const void *[]){atoms})) == 6);
+    cr_assert(pithp_function_rebind(s, &kicked_step, NULL) == &kicked_step);
+    close_scope();
+}
+
+Test(function, what_cannot_be_bound_is_refused, .init = open_scope) {
+    const Atoms *atoms = some_atoms();
+    pt_fails(PITH_E_ARG, s, pith_partial(s, NULL, atoms));
+    pt_fails(PITH_E_ARG, s, pith_partial(s, &drift_step, atoms));
+    pt_says("pith_partial: drift has one parameter: nothing would be left");
+    pt_fails(PITH_E_TYPE, s, pith_partial(s, &scaled_step, atoms));
+    pt_says("scaled: argument 2: expected an array, got a record of Atoms");
+    pt_fails(PITH_E_ARG, s, pith_partial(s, &scaled_step, NULL));
+    pith_runtime *others = pt_open();
+    pith_scope *there = pith_scope_open(others);
+    const pith_function *theirs = pith_partial(there, &scaled_step, pith_f64(there, 2));
+    pt_ok(there, theirs);
+    pt_fails(PITH_E_ARG, s, pith_call(s, theirs, 1, (const void *[]){atoms}));
+    pt_says("belongs to another runtime");
+    pith_scope_close(there);
+    pt_close(others);
+    close_scope();
+}
+
+Test(function, every_failure_of_memory_leaves_no_function, .init = open_scope) {
+    const Config *config = pith_freeze(s, Config, (&(Config){.tolerance = 3}));
+    bool failed = true;
+    for (long long at = 1; failed; at++) {
+        pith_scope *inner = pith_scope_open_in(s);
+        pith_scope *there = pith_scope_open_in(inner);
+        atomic_store(&pt_default_heap.fail_at,
+                     atomic_load(&pt_default_heap.allocations) + at);
+        const pith_function *f = pith_partial(there, &kicked_step, pith_f64(there, 2));
+        for (int k = 0; k < 200 && f; k++) {
+            f = pith_partial(there, f, config);
+            f = f ? pith_keep(inner, f) : NULL;
+            f = f ? pith_partial(there, &kicked_step, pith_f64(inner, 2)) : NULL;
+        }
+        failed = pith_failed(there) || pith_failed(inner);
+        cr_assert(failed == !f);
+        atomic_store(&pt_default_heap.fail_at, 0);
+        pith_clear(there);
+        pith_clear(inner);
+        pith_scope_close(inner);
+        failed |= pith_failed(s);
+        pith_clear(s);
+    }
     close_scope();
 }
