@@ -67,12 +67,16 @@ typedef struct {
 /* The command line; prints what is wrong with it, or the help, and exits. */
 Options melt_options(int argc, char **argv);
 
-/* ---- melt.c ---- */
+/* ---- step.c ---- */
 
 /* The state at step 0: lists and forces of these atoms (force and id are not looked at).
  */
 const Sim *
 melt_start(pith_scope *s, const Atoms *atoms, const pith_array *box, const Options *o);
+/* Lists and forces of the atoms as they are. */
+const Sim *melt_begin(pith_scope *s, const Sim *in);
+/* One step of velocity Verlet. */
+const Sim *melt_verlet(pith_scope *s, const Sim *in);
 
 /* ---- lattice.c, data.c: where atoms come from ---- */
 

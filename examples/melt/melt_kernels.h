@@ -163,12 +163,10 @@ melt_append(melt_row *row, const int32_t *entry, const float *r2, float limit) {
         row->found = pith_append_below(row->entries, row->found, entry, r2, limit);
         return;
     }
-    for (int q = 0; q < PITH_LANES; q++)
-        if (r2[q] < limit) {
-            if (row->found < row->room)
-                row->entries[row->found] = entry[q];
-            row->found++;
-        }
+    for (int64_t q = 0, at = row->found; q < PITH_LANES && at < row->room; q++)
+        if (r2[q] < limit)
+            row->entries[at++] = entry[q];
+    row->found += pith_count_below(r2, limit);
 }
 
 /* Fill the last group of an image up. */

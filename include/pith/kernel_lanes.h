@@ -211,6 +211,30 @@ PITH_HD int64_t pith_append_lanes(int32_t *to,
 #endif
 }
 
+#ifdef PITH_LANES_AVX_
+/* A bit for each lane whose value is below the limit. */
+PITH_INLINE_ unsigned pith_below_(const float *value, float limit) {
+    const __m256 values = _mm256_loadu_ps(value), limits = _mm256_set1_ps(limit);
+#    if PITH_KERNEL_PASS == PITH_PASS_V4
+    return _mm256_cmp_ps_mask(values, limits, _CMP_LT_OQ);
+#    else
+    return (unsigned)_mm256_movemask_ps(_mm256_cmp_ps(values, limits, _CMP_LT_OQ));
+#    endif
+}
+#endif
+
+/** How many lanes have a value below the limit; a NaN is not below. */
+PITH_HD int32_t pith_count_below(const float *value, float limit) {
+#ifdef PITH_LANES_AVX_
+    return __builtin_popcount(pith_below_(value, limit));
+#else
+    int32_t count = 0;
+    for (int q = 0; q < PITH_LANES; q++)
+        count += value[q] < limit;
+    return count;
+#endif
+}
+
 /**
  * Append the items of the lanes whose value is below the limit, as pith_append_lanes.
  *
@@ -222,13 +246,7 @@ PITH_HD int64_t pith_append_below(int32_t *to,
                                   const float *value,
                                   float limit) {
 #ifdef PITH_LANES_AVX_
-    const __m256 values = _mm256_loadu_ps(value), limits = _mm256_set1_ps(limit);
-#    if PITH_KERNEL_PASS == PITH_PASS_V4
-    const unsigned mask = _mm256_cmp_ps_mask(values, limits, _CMP_LT_OQ);
-#    else
-    const __m256 below = _mm256_cmp_ps(values, limits, _CMP_LT_OQ);
-    const unsigned mask = (unsigned)_mm256_movemask_ps(below);
-#    endif
+    const unsigned mask = pith_below_(value, limit);
     const __m256i items = _mm256_loadu_si256((const __m256i_u *)item);
     _mm256_storeu_si256((__m256i_u *)(to + at), pith_compress_(items, mask));
     return at + __builtin_popcount(mask);

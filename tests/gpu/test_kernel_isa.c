@@ -147,8 +147,9 @@ static size_t do_append_below(pith_scope *s, pith_dtype real, void *bytes) {
     const below_of_group_result r =
         pith_launch_as(s, real, below_of_group,
                        pith_array_copy(s, PITH_F32, PITH_SHAPE(256, 8), x), 1.0);
-    int32_t below[256 * 16], found[256];
+    int32_t below[256 * 16], found[256], counted[256];
     pt_ok(s, pith_read(s, r.below, below, sizeof below));
+    pt_ok(s, pith_read(s, r.counted, counted, sizeof counted));
     pt_ok(s, pith_read(s, r.found, found, sizeof found));
     for (int i = 0; i < 256; i++) {
         int at = i % 8;
@@ -156,6 +157,7 @@ static size_t do_append_below(pith_scope *s, pith_dtype real, void *bytes) {
             if (i >> q & 1)
                 cr_assert_eq(below[16 * i + at++], 8 * i + q);
         cr_assert_eq(found[i], at);
+        cr_assert_eq(counted[i], at - i % 8);
     }
     memcpy(bytes, found, sizeof found);
     return sizeof found;

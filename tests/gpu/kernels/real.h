@@ -107,11 +107,13 @@ PITH_KERNEL(below_of_group,
             in(f32, x, "[n,8]"),
             value(real, limit),
             out(i32, below, "[n,16]", -1),
-            out(i32, found, "[n]")) {
+            out(i32, found, "[n]"),
+            out(i32, counted, "[n]")) {
     int32_t item[PITH_LANES];
     pith_each_lane(q) item[q] = (int32_t)(8 * i + q);
     found[i] =
         (int32_t)pith_append_below(&below[16 * i], i % 8, item, &x[8 * i], (float)limit);
+    counted[i] = pith_count_below(&x[8 * i], (float)limit);
 }
 
 /* No array tells its real. */

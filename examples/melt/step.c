@@ -1,0 +1,116 @@
+/* The physics of the melt: lists of neighbours, forces and one step, as functions over
+ * the state. What is done for one atom is in melt_kernels.h. */
+#include "melt.h"
+
+/* The room that a static of the state names has to suffice for what is needed: else it
+ * grows and the step is done again, or the run ends. */
+static void require_room(pith_scope *s,
+                         const Sim *sim,
+                         const pith_lens *slot,
+                         int64_t room,
+                         const pith_array *need) {
+    const pith_capacity *capacity =
+        sim->fixed_capacity
+            ? pith_capacity_at(s, pith_fixed_capacity(s, room, "--fixed-capacity"), slot)
+            : pith_lens_capacity(s, slot, room, 2.0);
+    pith_capacity_require(s, capacity, need);
+}
+
+/* Lists of the neighbours of atoms in a box, which are folded into it and sorted by cells
+ * on the way. */
+static const Lists *
+build_lists(pith_scope *s, const Sim *sim, const pith_array *box, Atoms *atoms) {
+    const Lists *old = sim->lists;
+    const double reach = sim->cutoff + sim->skin;
+    const int64_t n = pith_array_spec(atoms->id)->count;
+    const melt_cells_result cells = pith_launch(s, melt_cells, box, reach, n);
+    const melt_fold_result fold =
+        pith_launch(s, melt_fold, atoms->position, box, cells.grid, old->max_cells);
+    const melt_sort_result sorted =
+        pith_launch(s, melt_sort, fold.cell, pith_argsort(s, fold.cell, 0, NULL),
+                    fold.folded, atoms->velocity, atoms->id, old->max_cells);
+    const melt_neighbours_result near =
+        pith_launch(s, melt_neighbours, sorted.start, sorted.axes, box, cells.grid, reach,
+                    old->max_neighbours);
+    require_room(s, sim, PITH_LENS(Sim, lists->max_cells), old->max_cells, cells.cells);
+    require_room(s, sim, PITH_LENS(Sim, lists->max_neighbours), old->max_neighbours,
+                 near.most);
+    Lists next = *old;
+    next.neighbour = near.neighbour;
+    next.count = near.count;
+    next.origin = atoms->position = sorted.position;
+    next.box = box;
+    atoms->velocity = sorted.sorted_velocity;
+    atoms->id = sorted.sorted_id;
+    return pith_freeze(s, Lists, &next);
+}
+
+/* The state with the forces on atoms, and their velocities after the second half of the
+ * kick of a step. */
+static const Sim *kick(pith_scope *s, Sim next, Atoms atoms, double dt) {
+    const melt_force_result result =
+        pith_launch(s, melt_force, atoms.position, atoms.velocity, next.lists->neighbour,
+                    next.lists->count, next.box, next.cutoff, dt);
+    atoms.velocity = result.kicked;
+    atoms.force = result.force;
+    next.atoms = pith_freeze(s, Atoms, &atoms);
+    return pith_freeze(s, Sim, &next);
+}
+
+const Sim *melt_verlet(pith_scope *s, const Sim *in) {
+    const Atoms *atoms = in->atoms;
+    const double scale = 1 - in->compression * in->dt;
+    Sim next = *in;
+    if (scale != 1)
+        next.box = pith_mul(s, in->box, pith_f64(s, scale));
+    const melt_drift_result drift = pith_launch(
+        s, melt_drift, atoms->position, atoms->velocity, atoms->force, in->lists->origin,
+        next.box, in->lists->box, in->dt, scale, in->cutoff, in->skin);
+    Atoms moved = {.position = drift.moved, .velocity = drift.kicked, .id = atoms->id};
+    if (pith_read_bool(s, drift.stale))
+        next.lists = build_lists(s, in, next.box, &moved);
+    next.step = pith_add(s, in->step, pith_i64(s, 1));
+    return kick(s, next, moved, in->dt);
+}
+
+const Sim *melt_begin(pith_scope *s, const Sim *in) {
+    Atoms atoms = *in->atoms;
+    Sim next = *in;
+    next.lists = build_lists(s, in, in->box, &atoms);
+    return kick(s, next, atoms, 0);
+}
+PITH_FUNCTION1(begin_step, melt_begin, Sim, Sim)
+
+const Sim *
+melt_start(pith_scope *s, const Atoms *atoms, const pith_array *box, const Options *o) {
+    double lengths[3];
+    if (!pith_read(s, box, lengths, sizeof lengths))
+        return NULL;
+    for (int d = 0; d < 3; d++)
+        if (o->cutoff + o->skin >= lengths[d]) {
+            pith_fail(s, PITH_E_ARG, NULL,
+                      "cutoff + skin is %g, expected less than the box, %g wide",
+                      o->cutoff + o->skin, lengths[d]);
+            return NULL;
+        }
+    const int64_t n = pith_array_spec(atoms->position)->shape[0];
+    Atoms start = *atoms;
+    start.id = pith_arange(s, PITH_I32, n);
+    Lists lists = pith_initial(Lists);
+    lists.max_neighbours = (o->initial_capacity + 7) / 8 * 8; /* whole groups */
+    lists.max_cells = o->initial_capacity;
+    Sim sim = pith_initial(Sim);
+    sim.atoms = pith_make(s, Atoms, &start, NULL);
+    lists.origin = start.position;
+    sim.lists = pith_make(s, Lists, &lists, NULL);
+    sim.box = box;
+    sim.step = pith_i64(s, 0);
+    sim.cutoff = o->cutoff;
+    sim.skin = o->skin;
+    sim.dt = o->dt;
+    sim.compression = o->compression;
+    sim.fixed_capacity = o->fixed_capacity;
+    return pith_propagate(
+        s, Sim, &begin_step, pith_freeze(s, Sim, &sim),
+        &((pith_propagate_options){.first_step = -1, .repaired = melt_repaired}));
+}
