@@ -6,16 +6,11 @@
 
 enum { MANY_OPERANDS = 16, SMALL_COUNT = 1024 };
 
-static bool same_spec(const pith_spec *a, const pith_spec *b) {
-    return a->dtype == b->dtype && a->rank == b->rank &&
-           memcmp(a->shape, b->shape, (size_t)a->rank * sizeof a->shape[0]) == 0;
-}
-
 /* The interned spec of a result: mostly that of an operand. */
 static const pith_spec *
 intern(pith_scope *s, const pithp_call *call, const pith_spec *result) {
     if (call->operand_count > 0 &&
-        same_spec(call->operands[call->operand_count - 1], result))
+        pithp_spec_same(call->operands[call->operand_count - 1], result))
         return call->operands[call->operand_count - 1];
     return pithp_spec(s, result->dtype, result->rank, result->shape);
 }
@@ -147,7 +142,7 @@ const pith_array *pithp_bind(pith_scope *s,
             specs[i] = pithp_array_spec(operands[i]);
             data[i] = operands[i]->data;
         }
-        const pithp_call call = {primitive, count, specs, params};
+        const pithp_call call = pithp_call_of(primitive, count, specs, params);
         result = apply(s, &call, data);
     } else {
         pithp_fail_memory(s, (size_t)count * sizeof *specs);

@@ -33,6 +33,7 @@ const pithp_row pithp_rows[PITHP_PRIMITIVE_COUNT] = {
                          .integer = #i},
 #define PITHP_STRUCTURAL(ENUM, text, operands, rule, bits)                               \
     [PITHP_OP_##ENUM] = {.name = text, .arity = operands, .flags = bits},
+#define PITHP_CONTROL PITHP_STRUCTURAL
 #include "program/primitives.def"
 };
 
@@ -45,12 +46,27 @@ static const struct {
                          const pith_spec *,
                          const pithp_memory *,
                          const pithp_sink *);
-} rules[PITHP_PRIMITIVE_COUNT - PITHP_ELEMENTWISE_COUNT] = {
+} rules[PITHP_LOWERED_COUNT - PITHP_ELEMENTWISE_COUNT] = {
 #define PITHP_STRUCTURAL(ENUM, text, operands, rule, ...)                                \
     [PITHP_OP_##ENUM - PITHP_ELEMENTWISE_COUNT] = {                                      \
         pithp_infer_##rule, pithp_temporary_##rule, pithp_lower_##rule},
 #include "program/primitives.def"
 };
+
+static const struct {
+    int (*count)(const pithp_call *);
+    pith_status (*infer)(const pithp_call *, pith_spec *, pithp_refusal *);
+} control[PITHP_PRIMITIVE_COUNT - PITHP_LOWERED_COUNT] = {
+#define PITHP_CONTROL(ENUM, text, operands, rule, ...)                                   \
+    [PITHP_OP_##ENUM - PITHP_LOWERED_COUNT] = {pithp_count_##rule, pithp_infer_##rule},
+#include "program/primitives.def"
+};
+
+int pithp_result_count(const pithp_call *call) {
+    return pithp_is_lowered(call->primitive)
+               ? 1
+               : control[call->primitive - PITHP_LOWERED_COUNT].count(call);
+}
 
 pith_status
 pithp_infer(const pithp_call *call, pith_spec *result, pithp_refusal *refusal) {
@@ -60,6 +76,9 @@ pithp_infer(const pithp_call *call, pith_spec *result, pithp_refusal *refusal) {
                             row->arity, call->operand_count);
     if (pithp_is_elementwise(call->primitive))
         return pithp_infer_elementwise(call, result, refusal);
+    if (!pithp_is_lowered(call->primitive))
+        return control[call->primitive - PITHP_LOWERED_COUNT].infer(call, result,
+                                                                    refusal);
     return rules[call->primitive - PITHP_ELEMENTWISE_COUNT].infer(call, result, refusal);
 }
 

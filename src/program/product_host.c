@@ -343,7 +343,7 @@ static pith_status emit_cast(const pith_spec *from,
                              void *result,
                              const pithp_sink *sink) {
     const pithp_cast_params params = {to->dtype};
-    const pithp_call cast = {PITHP_OP_CAST, 1, &from, &params};
+    const pithp_call cast = pithp_call_of(PITHP_OP_CAST, 1, &from, &params);
     return pithp_lower(&cast, to, &(pithp_memory){.operands = &data, .result = result},
                        sink);
 }
@@ -363,7 +363,7 @@ static pith_status lower_halves(const pithp_call *call,
         if (rc)
             return rc;
     }
-    const pithp_call wide = {call->primitive, 2, w.operands, call->params};
+    const pithp_call wide = pithp_call_of(call->primitive, 2, w.operands, call->params);
     const pith_status rc = lower(&wide, &w.specs[2],
                                  &(pithp_memory){.operands = data,
                                                  .result = temporary + w.at[2],

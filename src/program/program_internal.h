@@ -20,6 +20,10 @@ typedef enum pithp_primitive {
         PITHP_ELEMENTWISE_COUNT - 1, /* so that the next row is _COUNT */
 #define PITHP_STRUCTURAL(ENUM, ...) PITHP_OP_##ENUM,
 #include "program/primitives.def"
+    PITHP_LOWERED_COUNT, /* of rows that pithp_lower runs */
+    PITHP_LOWERED_LAST = PITHP_LOWERED_COUNT - 1,
+#define PITHP_CONTROL(ENUM, ...) PITHP_OP_##ENUM,
+#include "program/primitives.def"
     PITHP_PRIMITIVE_COUNT
 } pithp_primitive;
 
@@ -45,6 +49,21 @@ static inline bool pithp_is_elementwise(pithp_primitive p) {
     return (unsigned)p < PITHP_ELEMENTWISE_COUNT;
 }
 
+/* Whether a row has one result and is run by pithp_lower. */
+static inline bool pithp_is_lowered(pithp_primitive p) {
+    return (unsigned)p < PITHP_LOWERED_COUNT;
+}
+
+/* Equal specs, whether interned or not. */
+static inline bool pithp_spec_same(const pith_spec *a, const pith_spec *b) {
+    if (a == b)
+        return true;
+    bool same = a->dtype == b->dtype && a->rank == b->rank;
+    for (int d = 0; d < a->rank && same; d++)
+        same = a->shape[d] == b->shape[d];
+    return same;
+}
+
 /* The dtype both operands are cast to before an elementwise primitive, by the array API
  * standard; PITH_DTYPE_NONE where it leaves that undefined (kinds mix, f16 meets bf16).
  */
@@ -57,7 +76,20 @@ typedef struct pithp_call {
     int operand_count;
     const pith_spec *const *operands;
     const void *params; /* the row's struct below; NULL for rows without */
+    int program_count;  /* control flow: what it runs */
+    struct pithp_program *const *programs;
 } pithp_call;
+
+/* A call that runs no programs. */
+static inline pithp_call pithp_call_of(pithp_primitive primitive,
+                                       int operand_count,
+                                       const pith_spec *const *operands,
+                                       const void *params) {
+    return (pithp_call){.primitive = primitive,
+                        .operand_count = operand_count,
+                        .operands = operands,
+                        .params = params};
+}
 
 enum { PITHP_REFUSAL_BYTES = 480 };
 
@@ -67,7 +99,11 @@ typedef struct pithp_refusal {
     char text[PITHP_REFUSAL_BYTES];
 } pithp_refusal;
 
-/* The spec of the result, all fields filled (it is not the interned one).
+/* How many results a call has: 1 for all rows that pithp_lower runs. The call need not be
+ * one that pithp_infer accepts. */
+int pithp_result_count(const pithp_call *call);
+/* The specs of the results, all fields filled (they are not the interned ones); result
+ * has room for pithp_result_count.
  * Elementwise operands are of one dtype and broadcast against each other from the right.
  */
 pith_status
@@ -226,6 +262,12 @@ typedef struct pithp_random_params {
     uint64_t least,
         greatest; /* integers: both may be drawn; bits of the widened numbers */
 } pithp_random_params;
+
+/* ---- Control flow: operands and results of programs are in order ---- */
+
+/* cond(index [], operands...): programs[index](operands...), whose outputs are the
+ * results. The index is clamped to those there are; a bool chooses the second one where
+ * it is true. All programs take these operands and have outputs of the same specs. */
 
 /* ---- Host work ---- */
 

@@ -35,6 +35,13 @@ PITHP_RULE(dynamic)
 PITHP_RULE(threefry)
 PITHP_RULE(random)
 
+/* Two functions a rule of control flow; see pithp_result_count and pithp_infer. */
+#define PITHP_CONTROL_RULE(rule)                                                         \
+    int pithp_count_##rule(const pithp_call *call);                                      \
+    pith_status pithp_infer_##rule(const pithp_call *call, pith_spec *results,           \
+                                   pithp_refusal *refusal);
+PITHP_CONTROL_RULE(cond)
+
 /* The rule needs no temporary memory. */
 #define PITHP_NO_TEMPORARY(rule)                                                         \
     size_t pithp_temporary_##rule(const pithp_call *call, const pith_spec *result) {     \

@@ -100,7 +100,7 @@ static PT_UNUSED pith_status call_lower(call *c, const pithp_call *it) {
 
 /* Runs it; a refused call leaves its reason in c->refusal and out NULL. */
 static PT_UNUSED pith_status call_run(call *c) {
-    const pithp_call it = {c->primitive, c->count, c->specs, c->params};
+    const pithp_call it = pithp_call_of(c->primitive, c->count, c->specs, c->params);
     c->out = NULL;
     const pith_status rc = pithp_infer(&it, &c->result, &c->refusal);
     if (rc)

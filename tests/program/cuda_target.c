@@ -49,7 +49,7 @@ static void add_row(pithp_text *text, pithp_primitive p, const pith_spec *spec) 
     const pith_spec *operands[3] = {spec, spec, spec};
     if (p == PITHP_OP_WHERE)
         operands[0] = &condition;
-    const pithp_call call = {p, pithp_rows[p].arity, operands, NULL};
+    const pithp_call call = pithp_call_of(p, pithp_rows[p].arity, operands, NULL);
     pithp_text_add(text, "#undef LOAD\n#undef KEEP\n");
     for (int i = 0; i < PITHP_COUNT(renamed); i++)
         pithp_text_print(text, "#undef %s\n#define %s %s_%d\n", renamed[i], renamed[i],

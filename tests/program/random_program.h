@@ -89,7 +89,8 @@ static inline void recipe_compute(recipe *r, ingredient *x) {
         specs[k] = r->list[x->operands[k]].spec;
         data[k] = r->list[x->operands[k]].data;
     }
-    const pithp_call call = {x->primitive, x->operand_count, specs, x->params};
+    const pithp_call call =
+        pithp_call_of(x->primitive, x->operand_count, specs, x->params);
     const size_t bytes = pithp_temporary_bytes(&call, x->spec);
     void *temporary = bytes ? aligned_alloc(256, (bytes + 255) & ~(size_t)255) : NULL;
     const pithp_memory memory = {
@@ -108,7 +109,8 @@ static inline bool recipe_call(recipe *r, ingredient *x) {
     pithp_refusal refusal;
     for (int k = 0; k < x->operand_count; k++)
         specs[k] = r->list[x->operands[k]].spec;
-    const pithp_call call = {x->primitive, x->operand_count, specs, x->params};
+    const pithp_call call =
+        pithp_call_of(x->primitive, x->operand_count, specs, x->params);
     if (pithp_infer(&call, &result, &refusal) != PITH_OK || result.count > r->largest)
         return false;
     x->kind = RECIPE_CALL;

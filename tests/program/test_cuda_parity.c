@@ -167,7 +167,7 @@ static void reduce_all(const pith_spec *spec, const void *data, bool special) {
     for (int p = PITHP_OP_SUM; p <= PITHP_OP_ARGMAX; p++)
         for (uint32_t axes = 1; axes < 1u << spec->rank; axes++) {
             const pithp_reduce_params params = {.axes = axes};
-            const pithp_call call = {(pithp_primitive)p, 1, &spec, &params};
+            const pithp_call call = pithp_call_of((pithp_primitive)p, 1, &spec, &params);
             char what[64];
             snprintf(what, sizeof what, "axes %x, special %d", axes, special);
             compare(&call, &data, what);
@@ -204,7 +204,8 @@ static void scan_all(const pith_spec *spec, const void *data, bool special) {
         for (int axis = 0; axis < spec->rank; axis++)
             for (int reverse = 0; reverse < 2; reverse++) {
                 const pithp_scan_params params = {.axis = axis, .reverse = reverse};
-                const pithp_call call = {(pithp_primitive)p, 1, &spec, &params};
+                const pithp_call call =
+                    pithp_call_of((pithp_primitive)p, 1, &spec, &params);
                 compare(&call, &data, special ? "special" : "plain");
             }
 }
@@ -221,7 +222,8 @@ static void sort_all(const pith_spec *spec, const void *data, bool special) {
         for (int axis = 0; axis < spec->rank; axis++)
             for (int descending = 0; descending < 2; descending++) {
                 const pithp_sort_params params = {.axis = axis, .descending = descending};
-                const pithp_call call = {(pithp_primitive)p, 1, &spec, &params};
+                const pithp_call call =
+                    pithp_call_of((pithp_primitive)p, 1, &spec, &params);
                 compare(&call, &data, special ? "special" : "plain");
             }
 }

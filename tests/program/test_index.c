@@ -130,7 +130,7 @@ Test(index, gives_the_golden_values) {
         if (!read_case(g, one, &c, &params, &flat))
             continue;
         /* updates and indices that broadcast are work of the array room */
-        const pithp_call it = {c.primitive, c.count, c.specs, &params};
+        const pithp_call it = pithp_call_of(c.primitive, c.count, c.specs, &params);
         if (pithp_infer(&it, &c.result, &c.refusal) == PITH_E_SHAPE &&
             (strstr(c.refusal.text, "expected updates") ||
              strstr(c.refusal.text, "expected indices with")))

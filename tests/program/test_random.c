@@ -298,7 +298,7 @@ check_far(const wanted *w, int64_t at, int64_t radius, const int64_t *places) {
     const pith_spec key = {
         .dtype = PITH_U32, .rank = 1, .count = 2, .bytes = 8, .shape = {2}};
     const pith_spec *specs[] = {&key};
-    const pithp_call it = {w->primitive, 1, specs, w->params};
+    const pithp_call it = pithp_call_of(w->primitive, 1, specs, w->params);
     const void *operands[] = {key_words};
     pith_spec result;
     pithp_refusal refusal;

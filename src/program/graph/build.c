@@ -51,6 +51,9 @@ void pithp_program_release(pithp_program *p) {
     pith_runtime *rt = p->runtime;
     for (int64_t i = 0; i < p->constant_count; i++)
         pithp_buffer_release(p->constants[i].buffer, 1);
+    for (int64_t i = 0; i < p->instruction_count; i++)
+        for (int k = 0; k < p->instructions[i].program_count; k++)
+            pithp_program_release(p->instructions[i].programs[k]);
 #define RELEASE(list, room) pithp_release(rt, list, (size_t)(room) * sizeof *(list))
     RELEASE(p->values, p->value_room);
     RELEASE(p->inputs, p->input_room);
@@ -107,8 +110,8 @@ static pithp_value add_value(pithp_program *p, /* which has room */
 }
 
 /* Numbers of values are 32 bits wide. */
-static bool is_full(pith_scope *s, const pithp_program *p) {
-    if (PITHP_LIKELY(p->value_count < INT32_MAX))
+static bool is_full(pith_scope *s, const pithp_program *p, int64_t more) {
+    if (PITHP_LIKELY(p->value_count <= INT32_MAX - more))
         return false;
     pithp_fail(s, PITH_E_OVERFLOW, NULL, "a program of more than %d values", INT32_MAX);
     return true;
@@ -116,7 +119,7 @@ static bool is_full(pith_scope *s, const pithp_program *p) {
 
 pithp_value pithp_program_input(pith_scope *s, pithp_program *p, const pith_spec *spec) {
     PITH_ASSERT(p->value_count == p->input_count);
-    if (is_full(s, p))
+    if (is_full(s, p, 1))
         return -1;
     GROW(s, p, values, value_count, 1, value_room, -1);
     GROW(s, p, inputs, input_count, 1, input_room, -1);
@@ -130,7 +133,7 @@ static pithp_value add_constant(pith_scope *s,
                                 const pith_spec *spec,
                                 const void *data,
                                 pithp_buffer *buffer) {
-    if (is_full(s, p))
+    if (is_full(s, p, 1))
         return -1;
     GROW(s, p, values, value_count, 1, value_room, -1);
     GROW(s, p, constants, constant_count, 1, constant_room, -1);
@@ -167,56 +170,116 @@ pithp_call pithp_instruction_call(const pithp_program *p,
                                   const pith_spec **specs) {
     for (int k = 0; k < i->operand_count; k++)
         specs[k] = p->values[pithp_operands(p, i)[k]].spec;
-    return (pithp_call){i->primitive, i->operand_count, specs, i->params};
+    return (pithp_call){i->primitive, i->operand_count, specs,
+                        i->params,    i->program_count, i->programs};
 }
 
-static const pith_spec *infer(pith_scope *s, const pithp_call *call) {
-    pith_spec inferred;
-    pithp_refusal refusal;
-    if (PITHP_UNLIKELY(pithp_infer(call, &inferred, &refusal) != PITH_OK)) {
-        pithp_fail(s, refusal.code, NULL, "%s", refusal.text);
-        return NULL;
+bool pithp_has_effects(const pithp_instruction *i) {
+    const pithp_call call =
+        pithp_call_of(i->primitive, i->operand_count, NULL, i->params);
+    bool effects = !(pithp_rows[i->primitive].flags & PITHP_PURE) ||
+                   (pithp_is_lowered(i->primitive) && pithp_call_reports(&call));
+    for (int k = 0; k < i->program_count; k++)
+        effects |= i->programs[k]->has_effects;
+    return effects;
+}
+
+/* ---- Instructions ---- */
+
+enum { FEW_RESULTS = 8 };
+
+/* The instruction's lists, in memory of the program; false: error set. */
+static bool copy_lists(pith_scope *s,
+                       pithp_program *p,
+                       const pithp_call *call,
+                       pithp_instruction *i) {
+    const size_t bytes = pithp_params_bytes(call->primitive);
+    if (bytes) {
+        void *params = arena_take(s, p, bytes, 16);
+        if (!params)
+            return false;
+        pithp_params_copy(call, params);
+        i->params = params;
     }
-    return pithp_spec(s, inferred.dtype, inferred.rank, inferred.shape);
+    if (call->program_count) {
+        const size_t list = (size_t)call->program_count * sizeof *i->programs;
+        i->programs = arena_take(s, p, list, sizeof *i->programs);
+        if (!i->programs)
+            return false;
+        memcpy(i->programs, call->programs, list);
+    }
+    return true;
 }
 
-/* An instruction whose call was accepted; the lists have room. */
+/* An instruction whose call was accepted; the lists have room. specs: of its results. */
 static pithp_value append(pith_scope *s,
                           pithp_program *p,
                           const pithp_call *call,
-                          const pithp_value *operands,
-                          const pith_spec *spec,
-                          const char *site) {
+                          const pithp_new_instruction *given,
+                          int result_count,
+                          const pith_spec *specs) {
     pithp_instruction i = {.primitive = call->primitive,
                            .operand_count = call->operand_count,
                            .first_operand = p->operand_count,
-                           .site = site};
-    const size_t bytes = pithp_params_bytes(call->primitive);
-    void *params = bytes ? arena_take(s, p, bytes, 16) : NULL;
-    if (bytes && !params)
+                           .result_count = result_count,
+                           .result = (pithp_value)p->value_count,
+                           .program_count = call->program_count,
+                           .site = given->site};
+    for (int k = 0; k < result_count; k++) {
+        const pith_spec *spec =
+            pithp_spec(s, specs[k].dtype, specs[k].rank, specs[k].shape);
+        if (!spec) {
+            p->value_count = i.result;
+            return -1;
+        }
+        add_value(p, spec, PITHP_FROM_INSTRUCTION, p->instruction_count);
+    }
+    if (!copy_lists(s, p, call, &i)) {
+        p->value_count = i.result;
         return -1;
-    pithp_params_copy(call, params);
-    i.params = params;
+    }
     if (i.operand_count)
-        memcpy(p->operands + p->operand_count, operands,
-               (size_t)i.operand_count * sizeof *operands);
+        memcpy(p->operands + p->operand_count, given->operands,
+               (size_t)i.operand_count * sizeof *given->operands);
+    for (int k = 0; k < i.program_count; k++)
+        pithp_program_retain(i.programs[k]);
     p->operand_count += i.operand_count;
-    i.result = add_value(p, spec, PITHP_FROM_INSTRUCTION, p->instruction_count);
     p->instructions[p->instruction_count++] = i;
+    p->has_effects |= pithp_has_effects(&i);
     return i.result;
 }
 
-pithp_value pithp_program_add(pith_scope *s,
-                              pithp_program *p,
-                              pithp_primitive primitive,
-                              int count,
-                              const pithp_value *operands,
-                              const void *params,
-                              const char *site) {
-    const pith_spec *few[PITHP_FEW_OPERANDS], **specs = few;
-    if (is_full(s, p))
+/* An instruction whose operands' specs are known. */
+static pithp_value add_call(pith_scope *s,
+                            pithp_program *p,
+                            const pithp_call *call,
+                            const pithp_new_instruction *given) {
+    pith_spec few[FEW_RESULTS], *results = few;
+    pithp_refusal refusal;
+    const int count = pithp_result_count(call);
+    const size_t bytes = (size_t)count * sizeof *results;
+    if (is_full(s, p, count))
         return -1;
-    GROW(s, p, values, value_count, 1, value_room, -1);
+    GROW(s, p, values, value_count, count, value_room, -1);
+    if (count > FEW_RESULTS && !(results = pithp_allocate(p->runtime, bytes))) {
+        pithp_fail_memory(s, bytes);
+        return -1;
+    }
+    pithp_value v = -1;
+    if (PITHP_LIKELY(pithp_infer(call, results, &refusal) == PITH_OK))
+        v = append(s, p, call, given, count, results);
+    else
+        pithp_fail(s, refusal.code, NULL, "%s", refusal.text);
+    if (results != few)
+        pithp_release(p->runtime, results, bytes);
+    return v;
+}
+
+pithp_value pithp_program_add_many(pith_scope *s,
+                                   pithp_program *p,
+                                   const pithp_new_instruction *given) {
+    const pith_spec *few[PITHP_FEW_OPERANDS], **specs = few;
+    const int count = given->operand_count;
     GROW(s, p, instructions, instruction_count, 1, instruction_room, -1);
     GROW(s, p, operands, operand_count, count ? count : 1, operand_room, -1);
     if (count > PITHP_FEW_OPERANDS) {
@@ -227,13 +290,28 @@ pithp_value pithp_program_add(pith_scope *s,
         }
     }
     for (int k = 0; k < count; k++)
-        specs[k] = p->values[operands[k]].spec;
-    const pithp_call call = {primitive, count, specs, params};
-    const pith_spec *spec = infer(s, &call);
-    const pithp_value v = spec ? append(s, p, &call, operands, spec, site) : -1;
+        specs[k] = p->values[given->operands[k]].spec;
+    const pithp_call call = {given->primitive,     count,          specs, given->params,
+                             given->program_count, given->programs};
+    const pithp_value v = add_call(s, p, &call, given);
     if (specs != few)
         pithp_release(p->runtime, specs, (size_t)count * sizeof *specs);
     return v;
+}
+
+pithp_value pithp_program_add(pith_scope *s,
+                              pithp_program *p,
+                              pithp_primitive primitive,
+                              int count,
+                              const pithp_value *operands,
+                              const void *params,
+                              const char *site) {
+    const pithp_new_instruction given = {.primitive = primitive,
+                                         .operand_count = count,
+                                         .operands = operands,
+                                         .params = params,
+                                         .site = site};
+    return pithp_program_add_many(s, p, &given);
 }
 
 bool pithp_program_output(pith_scope *s, pithp_program *p, pithp_value value) {

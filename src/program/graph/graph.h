@@ -3,8 +3,12 @@
  * A program has values, numbered from 0: inputs, constants and results of instructions.
  * Instructions are primitives over values that were made before them, in an order in
  * which they can run. Every value has an interned spec; what an instruction's result is
- * follows from its operands and parameters alone (pithp_infer), and the verifier holds it
- * to that.
+ * follows from its operands, parameters and programs alone (pithp_infer), and the
+ * verifier holds it to that. Most instructions have one result; control flow and kernels
+ * have as many as they say, which are values beside each other.
+ *
+ * Control flow holds the programs that it runs. They see nothing of the program around
+ * them: what they read are their inputs, which the instruction hands them.
  *
  * A program is built by one thread and not changed once it is built; then any thread may
  * read it. Passes (program/pass) make new programs of old ones. */
@@ -41,8 +45,11 @@ typedef struct pithp_instruction {
     int32_t operand_count;
     int64_t first_operand; /* in the program's operands */
     const void *params;    /* canonical (pithp_params_copy), of the program; or NULL */
-    pithp_value result;
-    const char *site; /* of the call that made it; NULL: unknown */
+    int32_t result_count;
+    pithp_value result; /* the first one; where there are none, the value made next */
+    int32_t program_count;
+    struct pithp_program **programs; /* a reference each; of the program, or NULL */
+    const char *site;                /* of the call that made it; NULL: unknown */
 } pithp_instruction;
 
 typedef struct pithp_program {
@@ -58,7 +65,8 @@ typedef struct pithp_program {
         output_count;
     int64_t value_room, input_room, constant_room, instruction_room, operand_room,
         output_room;
-    struct pithp_arena *arena; /* parameters and literals */
+    struct pithp_arena *arena; /* parameters, literals and lists of programs */
+    bool has_effects; /* an instruction must run even if nobody wants its results */
 } pithp_program;
 
 static inline const pithp_value *pithp_operands(const pithp_program *p,
@@ -75,6 +83,31 @@ static inline const pithp_instruction *pithp_maker(const pithp_program *p,
                ? &p->instructions[p->values[v].at]
                : NULL;
 }
+
+/* Constants and instructions (and inputs before them) in the order in which they were
+ * made: also instructions without results, which no value tells of. */
+typedef struct pithp_walk {
+    const pithp_program *program;
+    int64_t value, instruction; /* the next ones; begin with {program} */
+} pithp_walk;
+
+/* False: that was the last one. *instruction: NULL where it is an input or a constant,
+ * which *value then is; else *value is the first result. */
+static inline bool pithp_walk_next(pithp_walk *w,
+                                   pithp_value *value,
+                                   const pithp_instruction **instruction) {
+    const pithp_program *p = w->program;
+    const pithp_instruction *i =
+        w->instruction < p->instruction_count ? &p->instructions[w->instruction] : NULL;
+    *value = (pithp_value)w->value;
+    *instruction = i && i->result == w->value ? i : NULL;
+    if (!*instruction)
+        return w->value++ < p->value_count;
+    w->value += i->result_count;
+    w->instruction++;
+    return true;
+}
+
 /* The elements of a literal; NULL: the value is none. */
 static inline const void *pithp_literal_of(const pithp_program *p, pithp_value v) {
     const pithp_node *n = &p->values[v];
@@ -110,6 +143,21 @@ pithp_value pithp_program_add(pith_scope *s,
                               const pithp_value *operands,
                               const void *params,
                               const char *site);
+/* An instruction with any number of results. */
+typedef struct pithp_new_instruction {
+    pithp_primitive primitive;
+    int operand_count;
+    const pithp_value *operands;
+    const void *params;
+    int program_count;
+    pithp_program *const *programs; /* of the same runtime; they are retained */
+    const char *site;               /* may be NULL */
+} pithp_new_instruction;
+/* The first result (the others follow it), or where there are none the value that will be
+ * made next. */
+pithp_value pithp_program_add_many(pith_scope *s,
+                                   pithp_program *p,
+                                   const pithp_new_instruction *instruction);
 bool pithp_program_output(pith_scope *s, pithp_program *p, pithp_value value);
 
 /* ---- Parameters ---- */
@@ -125,6 +173,10 @@ void pithp_params_text(const pithp_call *call, pithp_text *text);
 /* Whether running the call may leave an error (an index out of range in mode error), so
  * that it must run even if nobody wants its result. */
 bool pithp_call_reports(const pithp_call *call);
+
+/* Whether an instruction must run even if nobody wants its results: it reports, is not
+ * pure, or runs a program in which such a one is. */
+bool pithp_has_effects(const pithp_instruction *i);
 
 enum { PITHP_FEW_OPERANDS = 16 };
 /* The call that an instruction stands for; specs must have room for its operands. */
@@ -151,11 +203,13 @@ void pithp_program_must_verify(const pithp_program *p); /* asserts it */
  *       %2 = mul %0, %1 : f64[3]
  *       return %2
  *     }
+ * The programs of an instruction follow it, numbered and indented.
  */
 void pithp_program_text(const pithp_program *p, pithp_text *text);
 
 /* Equal: the same inputs, constants (literals by their bits, others the same memory),
- * instructions in the same order, and outputs; sites are not looked at. */
+ * instructions in the same order with equal programs, and outputs; sites are not looked
+ * at. */
 uint64_t pithp_program_hash(const pithp_program *p);
 bool pithp_program_equal(const pithp_program *a, const pithp_program *b);
 

@@ -125,10 +125,13 @@ typedef struct description {
 #define RULE_threefry                                                                    \
     { 0 }
 #define RULE_random DESCRIBED(random)
+#define RULE_cond                                                                        \
+    { 0 }
 
 static const description descriptions[PITHP_PRIMITIVE_COUNT - PITHP_ELEMENTWISE_COUNT] = {
 #define PITHP_STRUCTURAL(ENUM, text, operands, rule, ...)                                \
     [PITHP_OP_##ENUM - PITHP_ELEMENTWISE_COUNT] = RULE_##rule,
+#define PITHP_CONTROL PITHP_STRUCTURAL
 #include "program/primitives.def"
 };
 

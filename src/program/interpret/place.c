@@ -77,8 +77,9 @@ static bool place_step(workspace *w, int32_t number) {
                 return false;
         return true;
     }
-    if (!place_value(w, step->call->result))
-        return false;
+    for (int k = 0; k < step->call->result_count; k++)
+        if (!place_value(w, step->call->result + k))
+            return false;
     if (step->temporary_bytes) {
         step->temporary = take_piece(w, step->temporary_bytes, number);
         return step->temporary >= 0;

@@ -11,6 +11,11 @@ static bool describe_calls(pithp_planning *g) {
         if (!step->call)
             continue;
         const int count = step->call->operand_count;
+        if (!pithp_is_lowered(step->call->primitive)) {
+            pithp_fail(g->s, PITH_E_UNSUPPORTED, NULL, "%s has no plan yet",
+                       pithp_rows[step->call->primitive].name);
+            return false;
+        }
         if (count) {
             step->specs =
                 pithp_allocate(plan->runtime, (size_t)count * sizeof *step->specs);

@@ -79,7 +79,7 @@ typedef struct pithp_place {
 
 typedef struct pithp_step {
     const pithp_instruction *call; /* NULL: fused */
-    const pith_spec *spec;         /* call: of the result; fused: has the step's shape */
+    const pith_spec *spec;         /* call: of the first result; fused: has the shape */
     const pith_spec **specs;       /* call: of the operands */
     size_t temporary_bytes;
     int64_t temporary; /* offset in the workspace */

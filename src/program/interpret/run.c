@@ -46,7 +46,8 @@ static pith_status run_fused(const running *r, const pithp_step *step) {
 static pith_status run_call(const running *r, const pithp_step *step) {
     const pithp_instruction *i = step->call;
     pith_scope *s = r->s;
-    const pithp_call call = {i->primitive, i->operand_count, step->specs, i->params};
+    const pithp_call call =
+        pithp_call_of(i->primitive, i->operand_count, step->specs, i->params);
     for (int k = 0; k < i->operand_count; k++)
         r->operands[k] = address_of(r, pithp_operands(r->plan->program, i)[k]);
     pithp_memory memory = {

@@ -47,7 +47,7 @@ static void choose_views(pithp_planning *g) {
         g->is_virtual[p->outputs[k]] = false;
     for (int64_t k = p->instruction_count; k-- > 0;) {
         const pithp_instruction *i = &p->instructions[k];
-        if (pithp_can_fuse(i->primitive) || g->is_virtual[i->result])
+        if (pithp_can_fuse(i->primitive) || (i->result_count && g->is_virtual[i->result]))
             continue;
         for (int o = 0; o < i->operand_count; o++)
             g->is_virtual[pithp_operands(p, i)[o]] = false;
@@ -234,8 +234,9 @@ static bool place_call(pithp_planning *g, const pithp_instruction *i) {
     if (!step)
         return false;
     step->call = i;
-    step->spec = g->p->values[i->result].spec;
-    g->step[i->result] = (int32_t)g->plan->step_count - 1;
+    step->spec = i->result_count ? g->p->values[i->result].spec : NULL;
+    for (int k = 0; k < i->result_count; k++)
+        g->step[i->result + k] = (int32_t)g->plan->step_count - 1;
     return true;
 }
 
@@ -253,19 +254,28 @@ static void note_use(pithp_planning *g, pithp_value v, int32_t step, bool fused)
         g->last_use[base] = step;
 }
 
+/* Operands and results of an instruction that runs in a step. */
+static void
+note_instruction(pithp_planning *g, const pithp_instruction *i, int32_t step) {
+    const bool fused = !g->plan->steps[step].call;
+    for (int o = 0; o < i->operand_count; o++)
+        note_use(g, pithp_operands(g->p, i)[o], step, fused);
+    for (pithp_value v = i->result; v < i->result + i->result_count; v++) {
+        if (!fused)
+            g->in_memory[v] = true;
+        if (step > g->last_use[v])
+            g->last_use[v] = step;
+    }
+}
+
 static void note_uses(pithp_planning *g) {
     const pithp_program *p = g->p;
-    for (int64_t k = 0; k < p->instruction_count; k++) {
-        const pithp_instruction *i = &p->instructions[k];
-        if (g->is_virtual[i->result] || g->root[i->result] != i->result)
-            continue;
-        const int32_t step = g->step[i->result];
-        for (int o = 0; o < i->operand_count; o++)
-            note_use(g, pithp_operands(p, i)[o], step, !g->plan->steps[step].call);
-        if (g->plan->steps[step].call)
-            g->in_memory[i->result] = true;
-        if (step > g->last_use[i->result])
-            g->last_use[i->result] = step;
+    for (int32_t k = 0; k < g->plan->step_count; k++) {
+        const pithp_step *step = &g->plan->steps[k];
+        if (step->call)
+            note_instruction(g, step->call, k);
+        for (pithp_value v = step->first; !step->call && v >= 0; v = g->next[v])
+            note_instruction(g, pithp_maker(p, v), k);
     }
     for (int64_t k = 0; k < p->output_count; k++)
         g->in_memory[g->root[p->outputs[k]]] = true;
@@ -274,12 +284,16 @@ static void note_uses(pithp_planning *g) {
 bool pithp_plan_steps(pithp_planning *g) {
     const pithp_program *p = g->p;
     choose_views(g);
-    for (int64_t v = 0; v < p->value_count; v++) {
-        const pithp_instruction *i = pithp_maker(p, (pithp_value)v);
-        g->root[v] = (pithp_value)v;
+    pithp_walk walk = {.program = p};
+    const pithp_instruction *i;
+    pithp_value v;
+    for (v = 0; v < p->value_count; v++) {
+        g->root[v] = v;
         g->step[v] = g->last_use[v] = -1;
         g->in_memory[v] = false;
-        if (!i || g->is_virtual[v])
+    }
+    while (pithp_walk_next(&walk, &v, &i)) {
+        if (!i || (i->result_count && g->is_virtual[v]))
             continue;
         if (i->primitive == PITHP_OP_RESHAPE) {
             const pithp_value from = pithp_operands(p, i)[0];

@@ -52,7 +52,8 @@ pithp_value pithp_fold(pith_scope *s, pithp_program *p, const pithp_proposal *ca
         if (!operands[k])
             return -1;
     }
-    const pithp_call it = {call->primitive, call->count, specs, call->params};
+    const pithp_call it =
+        pithp_call_of(call->primitive, call->count, specs, call->params);
     if (pithp_call_reports(&it) ||
         compute(s, &it, call->spec, operands, result) != PITH_OK)
         return -1;

@@ -14,7 +14,8 @@ typedef enum pithp_pass {
 } pithp_pass;
 
 /* A new program with the same inputs and outputs that gives the same bits, after these
- * passes. Instructions that may report an error stay. NULL: the scope's error is set. */
+ * passes, which go into the programs of instructions too. Instructions that may report an
+ * error stay. NULL: the scope's error is set. */
 pithp_program *
 pithp_program_optimise(pith_scope *s, const pithp_program *p, unsigned passes);
 
@@ -28,7 +29,9 @@ typedef struct pithp_proposal {
     int count;
     const pithp_value *operands;
     const void *params;
-    const pith_spec *spec; /* of the result */
+    const pith_spec *spec; /* of the result; NULL: there is not one */
+    int program_count;
+    pithp_program *const *programs;
     /* Where a rule that changes the call keeps what it makes. */
     pithp_value new_operands[PITHP_RULE_OPERANDS];
     _Alignas(16) char new_params[PITHP_PARAMS_BYTES];

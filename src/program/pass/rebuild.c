@@ -22,11 +22,6 @@ typedef struct rebuild {
 
 /* ---- What is live ---- */
 
-static bool reports(const pithp_instruction *i) {
-    const pithp_call call = {i->primitive, i->operand_count, NULL, i->params};
-    return pithp_call_reports(&call);
-}
-
 static void mark(rebuild *r) {
     const pithp_program *p = r->from;
     if (!(r->passes & PITHP_PASS_DEAD)) {
@@ -38,9 +33,11 @@ static void mark(rebuild *r) {
         r->live[p->outputs[k]] = true;
     for (int64_t k = p->instruction_count; k-- > 0;) {
         const pithp_instruction *i = &p->instructions[k];
-        const bool wanted = r->live[i->result] || reports(i) ||
-                            !(pithp_rows[i->primitive].flags & PITHP_PURE);
-        r->live[i->result] = wanted;
+        bool wanted = pithp_has_effects(i);
+        for (int v = 0; v < i->result_count; v++)
+            wanted |= r->live[i->result + v];
+        for (int v = 0; v < i->result_count; v++)
+            r->live[i->result + v] = wanted;
         for (int o = 0; wanted && o < i->operand_count; o++)
             r->live[pithp_operands(p, i)[o]] = true;
     }
@@ -52,14 +49,26 @@ static uint64_t hash_call(const pithp_proposal *c, size_t params_bytes) {
     uint64_t hash = pithp_hash((uint64_t)c->primitive, &c->spec, sizeof c->spec);
     if (c->count)
         hash = pithp_hash(hash, c->operands, (size_t)c->count * sizeof *c->operands);
+    for (int k = 0; k < c->program_count; k++) {
+        const uint64_t inner = pithp_program_hash(c->programs[k]);
+        hash = pithp_hash(hash, &inner, sizeof inner);
+    }
     return params_bytes ? pithp_hash(hash, c->params, params_bytes) : hash;
+}
+
+static bool same_programs(const pithp_instruction *i, const pithp_proposal *c) {
+    bool same = i->program_count == c->program_count;
+    for (int k = 0; k < i->program_count && same; k++)
+        same = pithp_program_equal(i->programs[k], c->programs[k]);
+    return same;
 }
 
 static bool
 is_call(const pithp_program *p, pithp_value v, const pithp_proposal *c, size_t bytes) {
     const pithp_instruction *i = pithp_maker(p, v);
     return i && i->primitive == c->primitive && i->operand_count == c->count &&
-           p->values[v].spec == c->spec &&
+           i->result == v && (!c->spec || p->values[v].spec == c->spec) &&
+           same_programs(i, c) &&
            (!c->count || !memcmp(pithp_operands(p, i), c->operands,
                                  (size_t)c->count * sizeof *c->operands)) &&
            (!bytes || !memcmp(i->params, c->params, bytes));
@@ -138,6 +147,32 @@ static void order_operands(const rebuild *r, pithp_proposal *c) {
     c->operands = c->new_operands;
 }
 
+static bool may_be_shared(const pithp_proposal *c) {
+    bool pure = c->spec && (pithp_rows[c->primitive].flags & PITHP_PURE);
+    for (int k = 0; k < c->program_count; k++)
+        pure &= !c->programs[k]->has_effects;
+    return pure;
+}
+
+static pithp_value add(rebuild *r, pithp_proposal *c, const char *site) {
+    const pithp_new_instruction given = {.primitive = c->primitive,
+                                         .operand_count = c->count,
+                                         .operands = c->operands,
+                                         .params = c->params,
+                                         .program_count = c->program_count,
+                                         .programs = c->programs,
+                                         .site = site};
+    const bool shared = (r->passes & PITHP_PASS_COMMON) && may_be_shared(c);
+    pithp_value *slot = shared ? find_call(r, c) : NULL;
+    if (slot && *slot >= 0)
+        return *slot;
+    const pithp_value v = pithp_program_add_many(r->s, r->to, &given);
+    if (slot)
+        *slot = v;
+    return v;
+}
+
+/* A row that pithp_lower runs. */
 static pithp_value place(rebuild *r, pithp_proposal *c, const char *site) {
     pithp_value same = -1;
     while ((r->passes & PITHP_PASS_ALGEBRA) && pithp_simplify(r->to, c, &same))
@@ -151,13 +186,31 @@ static pithp_value place(rebuild *r, pithp_proposal *c, const char *site) {
             return -1;
     }
     order_operands(r, c);
-    pithp_value *slot = r->passes & PITHP_PASS_COMMON ? find_call(r, c) : NULL;
-    if (slot && *slot >= 0)
-        return *slot;
-    const pithp_value v = pithp_program_add(r->s, r->to, c->primitive, c->count,
-                                            c->operands, c->params, site);
-    if (slot)
-        *slot = v;
+    return add(r, c, site);
+}
+
+static pithp_program *walk(pith_scope *s, const pithp_program *p, unsigned passes);
+
+/* Control flow: the passes go through its programs first. */
+static pithp_value
+place_control(rebuild *r, const pithp_instruction *i, pithp_proposal *c) {
+    const size_t bytes = (size_t)i->program_count * sizeof *c->programs;
+    pithp_program **programs =
+        i->program_count ? pithp_allocate(r->s->runtime, bytes) : NULL;
+    if (i->program_count && !programs) {
+        pithp_fail_memory(r->s, bytes);
+        return -1;
+    }
+    int made = 0;
+    while (made < i->program_count &&
+           (programs[made] = walk(r->s, i->programs[made], r->passes)))
+        made++;
+    c->program_count = i->program_count;
+    c->programs = programs;
+    const pithp_value v = made == i->program_count ? add(r, c, i->site) : -1;
+    while (made > 0)
+        pithp_program_release(programs[--made]);
+    pithp_release(r->s->runtime, programs, bytes);
     return v;
 }
 
@@ -178,27 +231,40 @@ static pithp_value take_instruction(rebuild *r, const pithp_instruction *i) {
     c.count = i->operand_count;
     c.operands = operands;
     c.params = i->params;
-    c.spec = r->from->values[i->result].spec;
-    const pithp_value v = place(r, &c, i->site);
+    c.spec = i->result_count ? r->from->values[i->result].spec : NULL;
+    c.program_count = 0;
+    c.programs = NULL;
+    const pithp_value v =
+        pithp_is_lowered(i->primitive) ? place(r, &c, i->site) : place_control(r, i, &c);
     if (operands != few)
         pithp_release(r->s->runtime, operands, bytes);
     return v;
 }
 
+static bool is_live(const rebuild *r, const pithp_instruction *i) {
+    return i->result_count ? r->live[i->result]
+                           : !(r->passes & PITHP_PASS_DEAD) || pithp_has_effects(i);
+}
+
 static bool take_all(rebuild *r) {
     const pithp_program *p = r->from;
-    for (int64_t v = 0; v < p->value_count; v++) {
+    pithp_walk walk = {.program = p};
+    const pithp_instruction *i;
+    pithp_value v, name;
+    while (pithp_walk_next(&walk, &v, &i)) {
         const pithp_node *n = &p->values[v];
-        if (n->origin == PITHP_FROM_INPUT)
-            r->names[v] = pithp_program_input(r->s, r->to, n->spec);
-        else if (!r->live[v])
-            continue;
-        else if (n->origin == PITHP_FROM_CONSTANT)
-            r->names[v] = take_constant(r, &p->constants[n->at]);
+        if (i && is_live(r, i))
+            name = take_instruction(r, i);
+        else if (!i && n->origin == PITHP_FROM_INPUT)
+            name = pithp_program_input(r->s, r->to, n->spec);
+        else if (!i && r->live[v])
+            name = take_constant(r, &p->constants[n->at]);
         else
-            r->names[v] = take_instruction(r, &p->instructions[n->at]);
-        if (r->names[v] < 0)
+            continue;
+        if (name < 0)
             return false;
+        for (int k = 0; k < (i ? i->result_count : 1); k++)
+            r->names[v + k] = name + k;
     }
     for (int64_t k = 0; k < p->output_count; k++)
         if (!pithp_program_output(r->s, r->to, r->names[p->outputs[k]]))
