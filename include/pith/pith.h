@@ -12,6 +12,7 @@
 #include <pith/capacity.h>
 #include <pith/checkpoint.h>
 #include <pith/gpu.h>
+#include <pith/jit.h>
 #include <pith/kernel.h>
 #include <pith/lens.h>
 #include <pith/memory.h>
