@@ -86,16 +86,16 @@ static inline const pithp_instruction *pithp_maker(const pithp_program *p,
 
 /* Constants and instructions (and inputs before them) in the order in which they were
  * made: also instructions without results, which no value tells of. */
-typedef struct pithp_walk {
+typedef struct pithp_graph_walk {
     const pithp_program *program;
     int64_t value, instruction; /* the next ones; begin with {program} */
-} pithp_walk;
+} pithp_graph_walk;
 
 /* False: that was the last one. *instruction: NULL where it is an input or a constant,
  * which *value then is; else *value is the first result. */
-static inline bool pithp_walk_next(pithp_walk *w,
-                                   pithp_value *value,
-                                   const pithp_instruction **instruction) {
+static inline bool pithp_graph_next(pithp_graph_walk *w,
+                                    pithp_value *value,
+                                    const pithp_instruction **instruction) {
     const pithp_program *p = w->program;
     const pithp_instruction *i =
         w->instruction < p->instruction_count ? &p->instructions[w->instruction] : NULL;

@@ -69,11 +69,11 @@ add_instruction(const pithp_program *p, const pithp_instruction *i, pithp_text *
 }
 
 static void add_program(const pithp_program *p, int depth, pithp_text *text) {
-    pithp_walk walk = {.program = p};
+    pithp_graph_walk walk = {.program = p};
     const pithp_instruction *i;
     pithp_value v;
     add_inputs(p, text);
-    while (pithp_walk_next(&walk, &v, &i)) {
+    while (pithp_graph_next(&walk, &v, &i)) {
         if (!i && p->values[v].origin == PITHP_FROM_INPUT)
             continue;
         add_margin(depth + 1, text);

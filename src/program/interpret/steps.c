@@ -284,7 +284,7 @@ static void note_uses(pithp_planning *g) {
 bool pithp_plan_steps(pithp_planning *g) {
     const pithp_program *p = g->p;
     choose_views(g);
-    pithp_walk walk = {.program = p};
+    pithp_graph_walk walk = {.program = p};
     const pithp_instruction *i;
     pithp_value v;
     for (v = 0; v < p->value_count; v++) {
@@ -292,7 +292,7 @@ bool pithp_plan_steps(pithp_planning *g) {
         g->step[v] = g->last_use[v] = -1;
         g->in_memory[v] = false;
     }
-    while (pithp_walk_next(&walk, &v, &i)) {
+    while (pithp_graph_next(&walk, &v, &i)) {
         if (!i || (i->result_count && g->is_virtual[v]))
             continue;
         if (i->primitive == PITHP_OP_RESHAPE) {

@@ -248,10 +248,10 @@ static bool is_live(const rebuild *r, const pithp_instruction *i) {
 
 static bool take_all(rebuild *r) {
     const pithp_program *p = r->from;
-    pithp_walk walk = {.program = p};
+    pithp_graph_walk walk = {.program = p};
     const pithp_instruction *i;
     pithp_value v, name;
-    while (pithp_walk_next(&walk, &v, &i)) {
+    while (pithp_graph_next(&walk, &v, &i)) {
         const pithp_node *n = &p->values[v];
         if (i && is_live(r, i))
             name = take_instruction(r, i);
