@@ -228,8 +228,10 @@ static size_t go_to_field(const pithp_edit *e, pithp_spot *spot, const char *pat
 }
 
 /* The item or key of a step. */
-static int64_t
-child_at(const pithp_edit *e, int64_t row, const pithp_step *step, const char *name) {
+static int64_t child_at(const pithp_edit *e,
+                        int64_t row,
+                        const pithp_path_part *step,
+                        const char *name) {
     const pith_node_kind kind = e->d->nodes.rows[row].kind;
     const bool dict = kind == PITH_NODE_DICT && step->kind == PITHP_STEP_KEY;
     const bool list = (kind == PITH_NODE_LIST || kind == PITH_NODE_TUPLE) &&
@@ -243,8 +245,10 @@ child_at(const pithp_edit *e, int64_t row, const pithp_step *step, const char *n
 }
 
 /* One step down from spot->child. */
-static pith_status
-go_down(pithp_edit *e, pithp_spot *spot, const pithp_step *step, pithp_path_reader *r) {
+static pith_status go_down(pithp_edit *e,
+                           pithp_spot *spot,
+                           const pithp_path_part *step,
+                           pithp_path_reader *r) {
     const char *rest = r->path + step->begin, *name = NULL;
     *spot = (pithp_spot){.parent = spot->child, .child = -1, .value = -1};
     if (step->kind == PITHP_STEP_FIELD) {
@@ -274,7 +278,7 @@ pith_status
 pithp_edit_find(pithp_edit *e, int64_t base, const char *path, pithp_spot *spot) {
     pith_status rc = PITH_OK;
     pithp_path_reader r;
-    pithp_step step;
+    pithp_path_part step;
     *spot = (pithp_spot){.parent = -1, .child = base, .value = -1};
     pithp_path_read(&r, e->s->runtime, path);
     while (rc == PITH_OK && pithp_path_step(&r, &step)) {

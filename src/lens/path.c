@@ -212,7 +212,7 @@ static const char *copy_name(reading *r, const char *name) {
 }
 
 /* A step from what the types do not tell. */
-static pith_status read_any(reading *r, const pithp_step *from, size_t end) {
+static pith_status read_any(reading *r, const pithp_path_part *from, size_t end) {
     pithp_lens_step *step = add_step(r,
                                      from->kind == PITHP_STEP_FIELD   ? PITHP_LENS_NAME
                                      : from->kind == PITHP_STEP_INDEX ? PITHP_LENS_INDEX
@@ -246,7 +246,7 @@ static const char *const lacks[] = {[PITHP_STEP_FIELD] = "fields",
 
 /* The text of the step is from begin to end. */
 static pith_status
-read_step(reading *r, const pithp_step *step, size_t begin, size_t end) {
+read_step(reading *r, const pithp_path_part *step, size_t begin, size_t end) {
     if (r->name && step->kind != PITHP_STEP_FIELD) {
         const pith_status rc = end_group(r, begin);
         if (rc != PITH_OK)
@@ -276,7 +276,7 @@ static pith_status finish_reading(reading *r, size_t end) {
 
 pith_status pithp_lens_add_path(pithp_lens_draft *d, const char *path) {
     pithp_path_reader reader;
-    pithp_step step;
+    pithp_path_part step;
     pithp_text normal;
     pith_status rc = PITH_OK;
     reading r = {.draft = d, .end = d->lens.end, .type = d->lens.end_type};
@@ -334,7 +334,7 @@ pith_status pithp_lens_add_member(pithp_lens_draft *d, const char *member) {
     while (rc == PITH_OK && begin < length) {
         const size_t end = begin + 1 + strcspn(r.text + begin + 1, ".[");
         rc = r.text[begin] == '.'
-                 ? read_step(&r, &(pithp_step){.kind = PITHP_STEP_FIELD}, begin, end)
+                 ? read_step(&r, &(pithp_path_part){.kind = PITHP_STEP_FIELD}, begin, end)
                  : refuse(&r, length, "expected members alone");
         begin = end;
     }

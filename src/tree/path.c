@@ -156,7 +156,7 @@ static bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
-static bool read_field(pithp_path_reader *r, pithp_step *step, const char *p) {
+static bool read_field(pithp_path_reader *r, pithp_path_part *step, const char *p) {
     const char *name = ++p;
     if (!is_name_start(*p))
         return malformed(r, p, "expected a field's name after '.'");
@@ -168,7 +168,7 @@ static bool read_field(pithp_path_reader *r, pithp_step *step, const char *p) {
     return true;
 }
 
-static bool read_index(pithp_path_reader *r, pithp_step *step, const char *p) {
+static bool read_index(pithp_path_reader *r, pithp_path_part *step, const char *p) {
     const bool negative = *p == '-';
     const char *digits = p += negative;
     int64_t index = 0;
@@ -231,7 +231,7 @@ static const char *read_escape(pithp_text *t, const char *p) {
     return p + 2;
 }
 
-static bool read_key(pithp_path_reader *r, pithp_step *step, const char *p) {
+static bool read_key(pithp_path_reader *r, pithp_path_part *step, const char *p) {
     const char quote = *p++;
     while (*p && *p != quote) {
         if (*p == '\\') {
@@ -256,19 +256,19 @@ static bool read_key(pithp_path_reader *r, pithp_step *step, const char *p) {
     return true;
 }
 
-static bool read_each(pithp_path_reader *r, pithp_step *step, const char *p) {
+static bool read_each(pithp_path_reader *r, pithp_path_part *step, const char *p) {
     step->kind = PITHP_STEP_EACH;
     r->next = (size_t)(p + 3 - r->path);
     return true;
 }
 
-bool pithp_path_step(pithp_path_reader *r, pithp_step *step) {
+bool pithp_path_step(pithp_path_reader *r, pithp_path_part *step) {
     const char *p = r->path + r->next;
     if (!*p || r->error)
         return false;
     r->name.length = 0;
     pithp_text_add_n(&r->name, "", 0);
-    *step = (pithp_step){.begin = r->next};
+    *step = (pithp_path_part){.begin = r->next};
     bool read;
     if (*p == '.')
         read = read_field(r, step, p);
@@ -314,7 +314,7 @@ const char *pith_path_normal(pith_scope *s, const char *path) {
         return NULL;
     }
     pithp_path_reader r;
-    pithp_step step;
+    pithp_path_part step;
     pithp_text normal;
     pithp_path_read(&r, s->runtime, path);
     pithp_text_begin(&normal, s->runtime);
@@ -470,7 +470,7 @@ static int64_t slot_named(const pithp_shape *shape, const char *name, bool *begi
 static const void **find_field(const void *node,
                                const pithp_shape *shape,
                                pithp_path_reader *r,
-                               pithp_step *step,
+                               pithp_path_part *step,
                                pithp_text *why) {
     pithp_text name;
     bool begins;
@@ -491,7 +491,7 @@ static const void **find_field(const void *node,
 static const void **find_slot(const void *node,
                               const pithp_shape *shape,
                               pithp_path_reader *r,
-                              pithp_step *step,
+                              pithp_path_part *step,
                               pithp_text *why) {
     const bool items = shape->kind == PITHP_KIND_LIST || shape->kind == PITHP_KIND_TUPLE;
     if (step->kind == PITHP_STEP_FIELD && shape->kind == PITHP_KIND_RECORD)
@@ -526,7 +526,7 @@ const void *pith_tree_at(pith_scope *s, const void *tree, const char *path) {
         return NULL;
     }
     pithp_path_reader r;
-    pithp_step step;
+    pithp_path_part step;
     pithp_text why, to;
     pithp_path_read(&r, s->runtime, path);
     pithp_text_begin(&why, s->runtime);

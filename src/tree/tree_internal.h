@@ -642,12 +642,12 @@ typedef enum pithp_step_kind {
     PITHP_STEP_EACH /* "[*]", a pattern */
 } pithp_step_kind;
 
-typedef struct pithp_step {
+typedef struct pithp_path_part {
     pithp_step_kind kind;
     const char *name; /* field or key, unescaped, zero-terminated, until the next step */
     int64_t index;
     size_t begin, end; /* of its text in the path */
-} pithp_step;
+} pithp_path_part;
 
 /* Reads a path step by step. */
 typedef struct pithp_path_reader {
@@ -660,7 +660,7 @@ typedef struct pithp_path_reader {
 
 void pithp_path_read(pithp_path_reader *r, pith_runtime *rt, const char *path);
 /* The next step; false at the end, at an error, or when memory is short (name.failed). */
-bool pithp_path_step(pithp_path_reader *r, pithp_step *step);
+bool pithp_path_step(pithp_path_reader *r, pithp_path_part *step);
 void pithp_path_read_end(pithp_path_reader *r);
 /* Set PITH_E_PATH for a malformed path, or PITH_E_MEMORY. */
 pith_status pithp_path_fail(pith_scope *s, const pithp_path_reader *r);
