@@ -152,6 +152,9 @@ struct pithp_device {
     pithp_stream *streams, *idle; /* all; those without a scope */
     _Atomic(struct pithp_compiler *) compiler; /* src/gpu/compile; NULL until it is used,
                                                   closed by pithp_compiler_close */
+    _Atomic(struct pithp_later *) later;       /* of the same room: compiling in the
+                                                  background */
+    atomic_bool compiler_complained;           /* of what it lacks: once is enough */
 };
 
 /* A queue of work in order. Streams are pooled and live as long as the runtime. */

@@ -1,6 +1,6 @@
 /* Opening and closing runtimes: which backend computes, and what its device says. Where
  * opening fails, the runtime is there all the same and its scopes carry the reason. */
-#include "gpu/compile/compile_internal.h"
+#include "gpu/compile/later.h"
 #include "gpu/device.h"
 #include "gpu/gpu_internal.h"
 #include "gpu/memory/manager.h"
@@ -28,6 +28,7 @@ static bool backend_complete(const pithp_backend *b) {
 /* The last of the room's hooks: no scope is open, and the rooms above are closed. */
 static void runtime_closing(pith_runtime *rt) {
     pithp_device *d = pithp_runtime_device(rt);
+    pithp_compile_later_close(d);
     pithp_compiler_close(d);
     pithp_memory_close(d);
     pithp_streams_close(d);
@@ -37,10 +38,15 @@ static void runtime_closing(pith_runtime *rt) {
     rt->room[PITHP_ROOM_GPU] = NULL;
 }
 
+static void threads_joining(pith_runtime *rt) {
+    pithp_compile_later_join(pithp_runtime_device(rt));
+}
+
 static const pithp_room_hooks hooks = {
     .scope_opened = pithp_stream_attach,
     .scope_closing = pithp_stream_detach,
     .runtime_closing = runtime_closing,
+    .threads_joining = threads_joining,
 };
 
 /* Give the runtime a device of that backend. */

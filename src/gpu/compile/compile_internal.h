@@ -55,9 +55,17 @@ pith_status pithp_compile(pith_scope *s,
                           const char *text,
                           const pithp_compile_options *options,
                           pithp_module **module);
+/* The same for who has no scope; any thread. options must not be NULL. */
+pith_status pithp_compile_on(pithp_device *d,
+                             const char *text,
+                             const pithp_compile_options *options,
+                             pithp_module **module,
+                             pithp_error *e);
 /* Fills l->loops or l->cuda; PITH_E_COMPILE where the module has no such function. */
 pith_status
 pithp_module_find(pith_scope *s, pithp_module *m, const char *name, pithp_launch *l);
+pith_status
+pithp_module_search(pithp_module *m, const char *name, pithp_launch *l, pithp_error *e);
 void pithp_module_retain(pithp_module *m);
 /* The last one waits for the device's streams, whose work may run the code. */
 void pithp_module_release(pithp_module *m);

@@ -338,11 +338,11 @@ static pithp_module *insert(pithp_compiler *c, pithp_module *m) {
     return first;
 }
 
-static pith_status find_or_make(pithp_device *d,
-                                const char *text,
-                                const pithp_compile_options *options,
-                                pithp_module **module,
-                                pithp_error *e) {
+pith_status pithp_compile_on(pithp_device *d,
+                             const char *text,
+                             const pithp_compile_options *options,
+                             pithp_module **module,
+                             pithp_error *e) {
     pithp_compiler *c = compiler_of(d);
     if (!c) {
         pithp_error_set(e, PITH_E_MEMORY, NULL, NULL,
@@ -377,7 +377,7 @@ pith_status pithp_compile(pith_scope *s,
     if (!own.name)
         own.name = "program";
     *module = NULL;
-    if (find_or_make(pithp_scope_device(s), text, &own, module, &e) != PITH_OK)
+    if (pithp_compile_on(pithp_scope_device(s), text, &own, module, &e) != PITH_OK)
         return pithp_fail_device(s, &e);
     return PITH_OK;
 }
@@ -416,18 +416,24 @@ static pithp_function *add_function(pithp_module *m, const char *name, pithp_err
 }
 
 pith_status
-pithp_module_find(pith_scope *s, pithp_module *m, const char *name, pithp_launch *l) {
-    pithp_error e;
+pithp_module_search(pithp_module *m, const char *name, pithp_launch *l, pithp_error *e) {
     pthread_mutex_lock(&m->lock);
     pithp_function *f = find_function(m, name);
     if (!f)
-        f = add_function(m, name, &e);
+        f = add_function(m, name, e);
     pthread_mutex_unlock(&m->lock);
     if (!f)
-        return pithp_fail_device(s, &e);
+        return e->code;
     l->loops = f->loops;
     l->cuda = f->cuda;
     return PITH_OK;
+}
+
+pith_status
+pithp_module_find(pith_scope *s, pithp_module *m, const char *name, pithp_launch *l) {
+    pithp_error e;
+    return pithp_module_search(m, name, l, &e) == PITH_OK ? PITH_OK
+                                                          : pithp_fail_device(s, &e);
 }
 
 /* ---- Limits and the end ---- */

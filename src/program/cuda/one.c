@@ -1,41 +1,19 @@
 /* The text of a program of one elementwise operation: types of its operands, its row's
  * expression, and a kernel that applies it to every element. */
 #include "program/cuda/cuda.h"
-
-/* How a dtype is written in expressions; in the order of pith_dtype. */
-typedef struct spelling {
-    const char *storage, *type, *wrapping, *unsigned_type, *load, *store, *half;
-} spelling;
-
-static const spelling spellings[PITH_DTYPE_COUNT] = {
-    [PITH_BOOL] = {"b8", "b8", "u32", "u8", "x", "(b8)((x) & 1)", "M_HALF_NONE"},
-    [PITH_I8] = {"i8", "i8", "u32", "u8", "x", "(i8)(x)", "M_HALF_NONE"},
-    [PITH_I16] = {"i16", "i16", "u32", "u16", "x", "(i16)(x)", "M_HALF_NONE"},
-    [PITH_I32] = {"i32", "i32", "u32", "u32", "x", "(i32)(x)", "M_HALF_NONE"},
-    [PITH_I64] = {"i64", "i64", "u64", "u64", "x", "(i64)(x)", "M_HALF_NONE"},
-    [PITH_U8] = {"u8", "u8", "u32", "u8", "x", "(u8)(x)", "M_HALF_NONE"},
-    [PITH_U16] = {"u16", "u16", "u32", "u16", "x", "(u16)(x)", "M_HALF_NONE"},
-    [PITH_U32] = {"u32", "u32", "u32", "u32", "x", "(u32)(x)", "M_HALF_NONE"},
-    [PITH_U64] = {"u64", "u64", "u64", "u64", "x", "(u64)(x)", "M_HALF_NONE"},
-    [PITH_F16] = {"f16", "f32", "u32", "u16", "m_load_f16(x)", "m_store_f16(x)",
-                  "M_HALF_F16"},
-    [PITH_BF16] = {"bf16", "f32", "u32", "u16", "m_load_bf16(x)", "m_store_bf16(x)",
-                   "M_HALF_BF16"},
-    [PITH_F32] = {"f32", "f32", "u32", "u32", "x", "(x)", "M_HALF_NONE"},
-    [PITH_F64] = {"f64", "f64", "u64", "u64", "x", "(x)", "M_HALF_NONE"},
-};
+#include "program/emit/emit.h"
 
 /* Bits of a width, for where, which computes nothing. */
-static const spelling *moved_as(pith_dtype dtype) {
+static pith_dtype moved_as(pith_dtype dtype) {
     switch (pith_dtype_size(dtype)) {
         case 1:
-            return &spellings[PITH_U8];
+            return PITH_U8;
         case 2:
-            return &spellings[PITH_U16];
+            return PITH_U16;
         case 4:
-            return &spellings[PITH_U32];
+            return PITH_U32;
         default:
-            return &spellings[PITH_U64];
+            return PITH_U64;
     }
 }
 
@@ -58,14 +36,14 @@ void pithp_one_text(pithp_text *t, const pithp_call *call) {
     const pithp_row *row = &pithp_rows[call->primitive];
     const pith_dtype dtype = call->operands[call->operand_count - 1]->dtype;
     const bool where = call->primitive == PITHP_OP_WHERE;
-    const spelling *s = where ? moved_as(dtype) : &spellings[dtype];
+    const char *name = pithp_dtype_spelling(where ? moved_as(dtype) : dtype);
+    pithp_text_print(t, "typedef %s S;\n", name);
+    pithp_dtype_scope(t, "", where ? moved_as(dtype) : dtype);
     pithp_text_print(t,
-                     "typedef %s S;\ntypedef %s T;\ntypedef %s U;\ntypedef %s V;\n"
-                     "enum { HALF = %s };\ntypedef %s R;\n"
-                     "#define LOAD(x) %s\n#define KEEP(x) %s\n",
-                     s->storage, s->type, s->wrapping, s->unsigned_type, s->half,
-                     row->predicate ? "b8" : s->storage, s->load,
-                     row->predicate ? "(b8)(x)" : s->store);
+                     "typedef %s R;\n"
+                     "#define LOAD(x) LOAD_%s(x)\n#define KEEP(x) %s%s(x)\n",
+                     row->predicate ? "b8" : name, name,
+                     row->predicate ? "(b8)" : "STORE_", row->predicate ? "" : name);
     add_function(t, call, where || pith_dtype_is_float(dtype) ? row->real : row->integer);
     pithp_text_add(t, "M_KERNEL(pithp_one, m_one_args) {\n"
                       "    R result[M_EACH];\n"

@@ -20,6 +20,7 @@ typedef double f64;
 
 #define M_FN                   static inline __attribute__((always_inline, unused))
 #define M_NAME(function, type) function##_##type
+#define M_LOOP                 _Pragma("omp simd")
 
 /* One name for the forms of a function: by float type, and by integer type after
  * promotion. */

@@ -1,12 +1,12 @@
 /* Running fused steps: a block of elements goes through all instructions before the next
  * one is looked at. */
-#include "program/interpret/plan.h"
+#include "program/emit/emit.h"
 #include "program/rules.h"
 
 #include <string.h>
 
 /* Least elements worth a thread, of a step of one instruction and of many. */
-enum { GRAIN = 4096, LEAST_GRAIN = 512 };
+enum { GRAIN = 4096, LEAST_GRAIN = 512, COMPILED_GRAIN = 4096 };
 
 static inline bool is_staged(const pithp_external *e) {
     return e->access == PITHP_ACCESS_ONCE || e->access == PITHP_ACCESS_STRIDED;
@@ -26,6 +26,10 @@ static void begin_range(const pithp_fused_args *a,
         const pithp_external *x = &a->externals[e];
         if (!is_staged(x))
             continue;
+        if (a->code && pithp_is_uniform(a, x)) {
+            at[a->temporary_count + e] = x->data;
+            continue;
+        }
         at[a->temporary_count + e] = buffers;
         if (x->access == PITHP_ACCESS_ONCE)
             pithp_stage_view(buffers, x->data, x->size, a->rank, a->shape, x->stride,
@@ -60,25 +64,42 @@ static void begin_block(const pithp_fused_args *a, char **at, int64_t i, int64_t
     }
 }
 
+static void
+interpret(pithp_isa isa, const pithp_fused_args *a, char *const *at, int64_t n) {
+    for (int k = 0; k < a->op_count; k++) {
+        const pithp_fused_op *op = &a->ops[k];
+        const pithp_elementwise_table table =
+            op->cast ? pithp_cast_tables[isa] : pithp_elementwise_tables[isa];
+        table[op->row][op->column](at[op->to], at[op->from[0]], at[op->from[1]],
+                                   at[op->from[2]], n);
+    }
+}
+
+/* Elements at a time: compiled code needs no blocks but to stage what it reads. */
+static int64_t block_of(const pithp_fused_args *a, int64_t begin, int64_t end) {
+    for (int e = 0; e < a->external_count; e++)
+        if (is_staged(&a->externals[e]) && !pithp_is_uniform(a, &a->externals[e]))
+            return a->block;
+    return a->code ? end - begin : a->block;
+}
+
 static inline void fused(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
     const pithp_fused_args *a = args;
     _Alignas(64) char buffers[PITHP_FUSED_BYTES];
     char *at[UINT8_MAX + 1];
     at[UINT8_MAX] = NULL; /* of operands that are not used */
     begin_range(a, buffers, at, begin, end);
+    const int64_t block = block_of(a, begin, end);
     const int64_t row = a->shape[a->rank - 1];
     for (int64_t i = begin, n; i < end; i += n) {
-        n = end - i < a->block ? end - i : a->block;
+        n = end - i < block ? end - i : block;
         if (a->by_rows && row - i % row < n)
             n = row - i % row;
         begin_block(a, at, i, n);
-        for (int k = 0; k < a->op_count; k++) {
-            const pithp_fused_op *op = &a->ops[k];
-            const pithp_elementwise_table table =
-                op->cast ? pithp_cast_tables[isa] : pithp_elementwise_tables[isa];
-            table[op->row][op->column](at[op->to], at[op->from[0]], at[op->from[1]],
-                                       at[op->from[2]], n);
-        }
+        if (a->code)
+            a->code(at + a->temporary_count, 0, n);
+        else
+            interpret(isa, a, at, n);
     }
 }
 PITHP_LOOPS(fused)
@@ -92,7 +113,9 @@ pith_status pithp_fused_run(pith_scope *s, const pithp_fused_args *args, int64_t
         .args_bytes = offsetof(pithp_fused_args, externals) +
                       (size_t)args->external_count * sizeof args->externals[0],
         .count = count,
-        .grain = grain < LEAST_GRAIN ? LEAST_GRAIN : grain,
+        .grain = args->code            ? COMPILED_GRAIN
+                 : grain < LEAST_GRAIN ? LEAST_GRAIN
+                                       : grain,
     };
     return pithp_launch_run(s, &launch);
 }

@@ -1,6 +1,8 @@
 /* Making plans. */
 #include "program/interpret/plan.h"
 
+#include "program/emit/compiled.h"
+
 #include <string.h>
 
 /* Specs and temporaries of the steps that are calls. */
@@ -80,8 +82,10 @@ pithp_plan *pithp_plan_make(pith_scope *s, pithp_program *p, bool fuse) {
                      .runs_fused = fuse && pithp_scope_device(s)->backend->addressable};
     pithp_program_retain(p);
     pithp_planning g = {.s = s, .p = p, .plan = plan};
-    if (plan_all(&g))
+    if (plan_all(&g)) {
+        pithp_compiled_begin(plan);
         return plan;
+    }
     pithp_plan_free(plan);
     return NULL;
 }
@@ -90,6 +94,7 @@ void pithp_plan_free(pithp_plan *plan) {
     if (!plan)
         return;
     pith_runtime *rt = plan->runtime;
+    pithp_compiled_end(plan);
     for (int64_t k = 0; k < plan->step_count; k++) {
         pithp_step *step = &plan->steps[k];
         if (step->call)

@@ -50,7 +50,9 @@ typedef struct pithp_fused_args {
     int32_t block;       /* elements at a time */
     int32_t rank;        /* of the index space, neighbours merged */
     int64_t shape[PITH_MAX_RANK];
-    bool by_rows; /* a block ends where a row does */
+    bool by_rows;         /* a block ends where a row does */
+    pithp_host_loop code; /* compiled: does all ops, over the externals' addresses; or
+                             NULL */
     pithp_fused_op ops[PITHP_FUSED_OPS];
     pithp_external externals[PITHP_FUSED_EXTERNALS];
 } pithp_fused_args;
@@ -100,8 +102,10 @@ typedef struct pithp_plan {
     int64_t step_count, step_room;
     pithp_buffer *literals; /* NULL: there are none */
     size_t workspace_bytes;
-    int32_t most_operands; /* of a call */
-    bool runs_fused;       /* the device runs host loops */
+    int32_t most_operands;             /* of a call */
+    bool runs_fused;                   /* the device runs host loops */
+    struct pithp_compiling *compiling; /* of emit/compiled.h; NULL: it never is */
+    _Atomic(const struct pithp_compiled *) compiled;
 } pithp_plan;
 
 /* A plan for the scope's device; the program is retained. NULL: the scope's error is set.
@@ -120,9 +124,11 @@ pithp_place pithp_plan_output(const pithp_plan *plan, int64_t k);
  *
  * @param inputs Device addresses, readable on the stream.
  * @param outputs Memory for those outputs that are PITHP_IN_OUTPUT of their own number.
+ *
+ * Any thread; several at once.
  */
 pith_status pithp_plan_run(pith_scope *s,
-                           const pithp_plan *plan,
+                           pithp_plan *plan,
                            const void *const *inputs,
                            void *const *outputs);
 

@@ -1,11 +1,12 @@
 /* Running plans. */
-#include "program/interpret/plan.h"
+#include "program/emit/compiled.h"
 
 #include <string.h>
 
 typedef struct running {
     pith_scope *s;
     const pithp_plan *plan;
+    const pithp_compiled *code; /* NULL: interpreted */
     const void *const *inputs;
     void *const *outputs;
     char *workspace;
@@ -31,12 +32,13 @@ static void *address_of(const running *r, pithp_value v) {
     return NULL;
 }
 
-static pith_status run_fused(const running *r, const pithp_step *step) {
+static pith_status run_fused(const running *r, const pithp_step *step, int64_t k) {
     pithp_fused_args args;
     const int externals = step->fused->external_count;
     memcpy(&args, step->fused,
            offsetof(pithp_fused_args, externals) +
                (size_t)externals * sizeof args.externals[0]);
+    args.code = r->code ? r->code->steps[k] : NULL;
     for (int e = 0; e < externals; e++)
         args.externals[e].data = (char *)address_of(r, step->external[e]) +
                                  step->offset[e] * args.externals[e].size;
@@ -71,7 +73,7 @@ static pith_status run_steps(const running *r) {
     pith_status rc = PITH_OK;
     for (int64_t k = 0; k < r->plan->step_count && rc == PITH_OK; k++) {
         const pithp_step *step = &r->plan->steps[k];
-        rc = step->call ? run_call(r, step) : run_fused(r, step);
+        rc = step->call ? run_call(r, step) : run_fused(r, step, k);
     }
     return rc;
 }
@@ -86,11 +88,11 @@ static pith_status await(pith_scope *s, const pithp_plan *plan) {
 }
 
 pith_status pithp_plan_run(pith_scope *s,
-                           const pithp_plan *plan,
+                           pithp_plan *plan,
                            const void *const *inputs,
                            void *const *outputs) {
     const void *few[PITHP_FEW_OPERANDS];
-    running r = {s, plan, inputs, outputs, NULL, few};
+    running r = {s, plan, pithp_plan_code(s, plan), inputs, outputs, NULL, few};
     const size_t bytes = (size_t)plan->most_operands * sizeof *r.operands;
     pith_status rc = await(s, plan);
     if (rc != PITH_OK)

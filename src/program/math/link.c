@@ -107,7 +107,9 @@ void pithp_math_text(pithp_text *t) {
                      "void pith_math_link(const void *args, i64 begin, i64 end);\n"
                      "void pith_math_link(const void *args, i64 begin, i64 end) {\n"
                      "    for (i64 i = begin; i < end; i++)\n"
-                     "        pith_math_table[i] = ((void (*const *)(void))args)[i];\n"
+                     "        if (!pith_math_table[i])\n"
+                     "            pith_math_table[i] = ((void (*const "
+                     "*)(void))args)[i];\n"
                      "}\n",
                      PITHP_COUNT(addresses));
     if (FORMS > 1)
@@ -116,10 +118,19 @@ void pithp_math_text(pithp_text *t) {
         add_calls(t);
 }
 
-pith_status pithp_math_link(pith_scope *s, pithp_module *m) {
+pith_status pithp_math_link_module(pithp_module *m, pithp_error *e) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* modules are shared */
     pithp_launch launch = {.name = "pith_math_link"};
-    const pith_status rc = pithp_module_find(s, m, launch.name, &launch);
-    if (rc == PITH_OK)
-        launch.loops[0](addresses, 0, PITHP_COUNT(addresses));
-    return rc;
+    const pith_status rc = pithp_module_search(m, launch.name, &launch, e);
+    if (rc != PITH_OK)
+        return rc;
+    pthread_mutex_lock(&lock);
+    launch.loops[0](addresses, 0, PITHP_COUNT(addresses));
+    pthread_mutex_unlock(&lock);
+    return PITH_OK;
+}
+
+pith_status pithp_math_link(pith_scope *s, pithp_module *m) {
+    pithp_error e;
+    return pithp_math_link_module(m, &e) == PITH_OK ? PITH_OK : pithp_fail_device(s, &e);
 }

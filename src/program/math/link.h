@@ -8,5 +8,7 @@
 void pithp_math_text(pithp_text *t);
 /* Tell a module of such a text, once it is loaded, where the library's are. */
 pith_status pithp_math_link(pith_scope *s, pithp_module *m);
+/* The same for who has no scope; any thread, also while the code runs. */
+pith_status pithp_math_link_module(pithp_module *m, pithp_error *e);
 
 #endif

@@ -1,0 +1,194 @@
+/* Compiling in the background: texts wait in a line for one thread of the device's, which
+ * starts with the first of them and sleeps when there is none. */
+#include "gpu/compile/later.h"
+
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct pithp_later {
+    pthread_mutex_t lock; /* guards all below it */
+    pthread_cond_t wake;
+    pthread_t thread;
+    bool running, stop;
+    pid_t process; /* that started the thread */
+    pithp_code *first, **end;
+} pithp_later;
+
+/* ---- Code ---- */
+
+static pithp_code *make_code(pithp_device *d, const char *text, const char *name) {
+    pith_runtime *rt = d->runtime;
+    const size_t bytes = strlen(text) + 1;
+    pithp_code *code = pithp_allocate(rt, sizeof *code);
+    char *copy = pithp_allocate(rt, bytes);
+    if (!code || !copy) {
+        pithp_release(rt, code, sizeof *code);
+        pithp_release(rt, copy, bytes);
+        return NULL;
+    }
+    memset(code, 0, sizeof *code);
+    memcpy(copy, text, bytes);
+    atomic_init(&code->refs, 1);
+    atomic_init(&code->state, PITHP_CODE_WAITING);
+    code->device = d;
+    code->text = copy;
+    code->text_bytes = bytes;
+    code->name = name;
+    return code;
+}
+
+static void drop_text(pithp_code *code) {
+    pithp_release(code->device->runtime, code->text, code->text_bytes);
+    code->text = NULL;
+}
+
+void pithp_code_release(pithp_code *code) {
+    if (!code || atomic_fetch_sub_explicit(&code->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    pithp_module_release(code->module);
+    if (code->text)
+        drop_text(code);
+    pithp_release(code->device->runtime, code, sizeof *code);
+}
+
+/* Nobody waits for it any more but the line. */
+static bool is_given_up(const pithp_code *code) {
+    return atomic_load_explicit(&code->refs, memory_order_relaxed) == 1;
+}
+
+static void compile(pithp_code *code) {
+    const pithp_compile_options options = {.name = code->name};
+    const pith_status rc =
+        pithp_compile_on(code->device, code->text, &options, &code->module, &code->error);
+    drop_text(code);
+    atomic_store_explicit(&code->state,
+                          rc == PITH_OK ? PITHP_CODE_READY : PITHP_CODE_FAILED,
+                          memory_order_release);
+}
+
+/* ---- The line ---- */
+
+static pithp_code *take_first(pithp_later *l) {
+    pithp_code *code = l->first;
+    l->first = code->next;
+    if (!l->first)
+        l->end = &l->first;
+    return code;
+}
+
+static void *work(void *closure) {
+    pithp_later *l = closure;
+    pthread_mutex_lock(&l->lock);
+    for (;;) {
+        while (!l->first && !l->stop)
+            pthread_cond_wait(&l->wake, &l->lock);
+        if (l->stop)
+            break;
+        pithp_code *code = take_first(l);
+        pthread_mutex_unlock(&l->lock);
+        if (!is_given_up(code))
+            compile(code);
+        pithp_code_release(code);
+        pthread_mutex_lock(&l->lock);
+    }
+    pthread_mutex_unlock(&l->lock);
+    return NULL;
+}
+
+/* The device's, made when it is first used; NULL when memory is short. */
+static pithp_later *later_of(pithp_device *d) {
+    pithp_later *l = atomic_load(&d->later);
+    if (l)
+        return l;
+    pithp_later *made = pithp_allocate(d->runtime, sizeof *made);
+    if (!made)
+        return NULL;
+    memset(made, 0, sizeof *made);
+    made->end = &made->first;
+    if (pthread_mutex_init(&made->lock, NULL) != 0)
+        goto no_lock;
+    if (pthread_cond_init(&made->wake, NULL) != 0)
+        goto no_condition;
+    if (atomic_compare_exchange_strong(&d->later, &l, made))
+        return made;
+    pthread_cond_destroy(&made->wake); /* another thread was first */
+no_condition:
+    pthread_mutex_destroy(&made->lock);
+no_lock:
+    pithp_release(d->runtime, made, sizeof *made);
+    return l;
+}
+
+/* With the lock held; a child after fork() has no thread and starts its own. */
+static bool start(pithp_later *l) {
+    sigset_t all, before;
+    if (l->running && l->process == getpid())
+        return true;
+    sigfillset(&all); /* signals are for the program's threads */
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    l->running = pthread_create(&l->thread, NULL, work, l) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    l->process = getpid();
+    return l->running;
+}
+
+/* False: nobody would ever compile it. */
+static bool put_last(pithp_device *d, pithp_code *code) {
+    pithp_later *l = later_of(d);
+    if (!l)
+        return false;
+    pthread_mutex_lock(&l->lock);
+    const bool taken = !l->stop && start(l);
+    if (taken) {
+        atomic_fetch_add(&code->refs, 1);
+        *l->end = code;
+        l->end = &code->next;
+        pthread_cond_signal(&l->wake);
+    }
+    pthread_mutex_unlock(&l->lock);
+    return taken;
+}
+
+pithp_code *
+pithp_compile_later(pithp_device *d, const char *text, const char *name, bool wait) {
+    pithp_code *code = make_code(d, text, name);
+    if (!code)
+        return NULL;
+    if (wait) {
+        compile(code);
+    } else if (!put_last(d, code)) {
+        pithp_code_release(code);
+        code = NULL;
+    }
+    return code;
+}
+
+/* ---- The end ---- */
+
+void pithp_compile_later_join(pithp_device *d) {
+    pithp_later *l = atomic_load(&d->later);
+    if (!l)
+        return;
+    pthread_mutex_lock(&l->lock);
+    const bool running = l->running && l->process == getpid();
+    l->stop = true;
+    l->running = false;
+    pthread_cond_signal(&l->wake);
+    pthread_mutex_unlock(&l->lock);
+    if (running)
+        pthread_join(l->thread, NULL);
+    while (l->first)
+        pithp_code_release(take_first(l));
+}
+
+void pithp_compile_later_close(pithp_device *d) {
+    pithp_later *l = atomic_exchange(&d->later, NULL);
+    if (!l)
+        return;
+    if (l->process == getpid()) { /* else a thread of the parent may have been inside */
+        pthread_cond_destroy(&l->wake);
+        pthread_mutex_destroy(&l->lock);
+    }
+    pithp_release(d->runtime, l, sizeof *l);
+}

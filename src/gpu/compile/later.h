@@ -1,0 +1,46 @@
+/* Code that is asked for now and used when it is there. */
+#ifndef PITH_COMPILE_LATER_H
+#define PITH_COMPILE_LATER_H
+
+#include "gpu/compile/compile_internal.h"
+
+typedef enum pithp_code_state {
+    PITHP_CODE_WAITING,
+    PITHP_CODE_READY,
+    PITHP_CODE_FAILED,
+} pithp_code_state;
+
+/* Counted. */
+typedef struct pithp_code {
+    atomic_int refs;
+    atomic_int state;     /* pithp_code_state; what follows is constant once it has left
+                             PITHP_CODE_WAITING */
+    pithp_module *module; /* ready: one reference */
+    pithp_error error;    /* failed */
+    pithp_device *device;
+    char *text; /* NULL once it was compiled */
+    size_t text_bytes;
+    const char *name; /* a literal */
+    struct pithp_code *next;
+} pithp_code;
+
+/* Ask for the code of a text, which is copied. It is compiled on a thread of the
+ * device's, one text after the other, or, if `wait`, before this returns.
+ *
+ * @param name For messages; must outlive the runtime.
+ * @return One reference; NULL when memory is short (no error is set).
+ */
+pithp_code *
+pithp_compile_later(pithp_device *d, const char *text, const char *name, bool wait);
+void pithp_code_release(pithp_code *code); /* NULL does nothing */
+
+static inline pithp_code_state pithp_code_look(const pithp_code *code) {
+    return (pithp_code_state)atomic_load_explicit(&code->state, memory_order_acquire);
+}
+
+/* The thread comes to its end: texts that wait are given up. Called with scopes open. */
+void pithp_compile_later_join(pithp_device *d);
+/* After it. */
+void pithp_compile_later_close(pithp_device *d);
+
+#endif

@@ -1,0 +1,144 @@
+/* Getting a plan compiled, and swapping the code in. */
+#include "program/emit/compiled.h"
+
+#include "gpu/compile/later.h"
+#include "program/emit/emit.h"
+#include "program/math/link.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { RUNS_WORTH_COMPILING = 2 };
+
+typedef enum stage { COUNTING, ASKED, DONE } stage;
+
+/* Of a plan, as long as it may still be compiled. */
+struct pithp_compiling {
+    pthread_mutex_t lock; /* guards what follows, but for one that only polls */
+    atomic_int stage;     /* DONE: compiled, or never will be */
+    atomic_int runs;
+    bool wait;
+    bool maths;       /* the code calls functions of math.def */
+    pithp_code *code; /* ASKED: one reference; DONE: kept for its module */
+};
+
+static const pithp_compiled *compiled_of(const pithp_plan *plan) {
+    return atomic_load_explicit(&plan->compiled, memory_order_acquire);
+}
+
+static size_t bytes_of(int64_t steps) {
+    return sizeof(pithp_compiled) + (size_t)steps * sizeof(pithp_host_loop);
+}
+
+static bool has_fused_steps(const pithp_plan *plan) {
+    bool any = false;
+    for (int64_t k = 0; k < plan->step_count; k++)
+        any |= plan->steps[k].fused != NULL;
+    return any;
+}
+
+void pithp_compiled_begin(pithp_plan *plan) {
+    const char *when = getenv("PITH_JIT");
+    if ((when && strcmp(when, "off") == 0) || !has_fused_steps(plan))
+        return;
+    struct pithp_compiling *c = pithp_allocate(plan->runtime, sizeof *c);
+    if (!c)
+        return;
+    memset(c, 0, sizeof *c);
+    c->wait = when && strcmp(when, "wait") == 0;
+    if (pthread_mutex_init(&c->lock, NULL) == 0)
+        plan->compiling = c;
+    else
+        pithp_release(plan->runtime, c, sizeof *c);
+}
+
+void pithp_compiled_end(pithp_plan *plan) {
+    struct pithp_compiling *c = plan->compiling;
+    pithp_compiled *code = (pithp_compiled *)(uintptr_t)compiled_of(plan);
+    if (code)
+        pithp_release(plan->runtime, code, bytes_of(code->count));
+    if (!c)
+        return;
+    pithp_code_release(c->code);
+    pthread_mutex_destroy(&c->lock);
+    pithp_release(plan->runtime, c, sizeof *c);
+}
+
+/* ---- With the lock held ---- */
+
+static void ask(pith_scope *s, pithp_plan *plan) {
+    struct pithp_compiling *c = plan->compiling;
+    pithp_text text;
+    pithp_text_begin(&text, plan->runtime);
+    if (pithp_emit_host(&text, plan, &c->maths) && !text.failed)
+        c->code =
+            pithp_compile_later(pithp_scope_device(s), text.bytes, "a program", c->wait);
+    pithp_text_end(&text);
+    atomic_store(&c->stage, c->code ? ASKED : DONE);
+}
+
+/* The functions of a module that was loaded; NULL: e says why. */
+static pithp_compiled *
+find_functions(const pithp_plan *plan, pithp_module *m, pithp_error *e) {
+    pithp_compiled *code = pithp_allocate(plan->runtime, bytes_of(plan->step_count));
+    if (!code) {
+        pithp_error_set(e, PITH_E_MEMORY, NULL, NULL, "out of memory: no room for code");
+        return NULL;
+    }
+    code->count = plan->step_count;
+    for (int64_t k = 0; k < plan->step_count; k++) {
+        char name[PITHP_STEP_NAME_BYTES];
+        pithp_launch launch = {.loops = NULL};
+        pithp_step_name(name, k);
+        code->steps[k] = NULL;
+        if (!plan->steps[k].fused)
+            continue;
+        if (pithp_module_search(m, name, &launch, e) != PITH_OK) {
+            pithp_release(plan->runtime, code, bytes_of(plan->step_count));
+            return NULL;
+        }
+        code->steps[k] = launch.loops[0];
+    }
+    return code;
+}
+
+/* What is missing is said once a runtime: it will be missing for every plan. */
+static void complain(pithp_device *d, const pithp_error *e) {
+    if (!atomic_exchange(&d->compiler_complained, true))
+        pithp_log(d->runtime, PITH_LOG_WARNING, "programs stay with the interpreter: %s",
+                  e->text);
+}
+
+static void adopt(pithp_plan *plan) {
+    struct pithp_compiling *c = plan->compiling;
+    pithp_compiled *code = NULL;
+    pithp_error e = c->code->error;
+    if (pithp_code_look(c->code) == PITHP_CODE_READY &&
+        (!c->maths || pithp_math_link_module(c->code->module, &e) == PITH_OK))
+        code = find_functions(plan, c->code->module, &e);
+    if (!code)
+        complain(pithp_runtime_device(plan->runtime), &e);
+    atomic_store_explicit(&plan->compiled, code, memory_order_release);
+    atomic_store(&c->stage, DONE);
+}
+
+/* ---- All ---- */
+
+const pithp_compiled *pithp_compiled_poll(pith_scope *s, pithp_plan *plan) {
+    struct pithp_compiling *c = plan->compiling;
+    const int at = atomic_load_explicit(&c->stage, memory_order_acquire);
+    if (at == DONE || (at == COUNTING && !c->wait &&
+                       atomic_fetch_add_explicit(&c->runs, 1, memory_order_relaxed) + 1 <
+                           RUNS_WORTH_COMPILING))
+        return compiled_of(plan);
+    if (c->wait) /* others wait too */
+        pthread_mutex_lock(&c->lock);
+    else if (pthread_mutex_trylock(&c->lock) != 0)
+        return NULL;
+    if (atomic_load(&c->stage) == COUNTING)
+        ask(s, plan);
+    if (atomic_load(&c->stage) == ASKED && pithp_code_look(c->code) != PITHP_CODE_WAITING)
+        adopt(plan);
+    pthread_mutex_unlock(&c->lock);
+    return compiled_of(plan);
+}

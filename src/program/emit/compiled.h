@@ -1,0 +1,35 @@
+/* The compiled form of a plan: asked for when the plan has run often enough to be worth
+ * it, made in the background while the interpreter runs, and swapped in when it is ready.
+ *
+ * PITH_JIT says when: `async` (as above, the default), `wait` (with the first run) or
+ * `off`. Without a compiler, or where one fails, the interpreter goes on. */
+#ifndef PITH_PROGRAM_COMPILED_H
+#define PITH_PROGRAM_COMPILED_H
+
+#include "program/interpret/plan.h"
+
+/* Functions of a plan's steps; constant. */
+typedef struct pithp_compiled {
+    int64_t count;
+    pithp_host_loop steps[]; /* NULL: the step is a call */
+} pithp_compiled;
+
+/* What a plan has of it; all zero in the beginning. */
+struct pithp_compiling;
+
+/* The slow half of pithp_plan_code. */
+const pithp_compiled *pithp_compiled_poll(pith_scope *s, pithp_plan *plan);
+
+/* The compiled form if it is there; it stays as long as the plan. Called once a run. */
+static inline const pithp_compiled *pithp_plan_code(pith_scope *s, pithp_plan *plan) {
+    const pithp_compiled *code =
+        atomic_load_explicit(&plan->compiled, memory_order_acquire);
+    return code || !plan->compiling ? code : pithp_compiled_poll(s, plan);
+}
+
+/* Whether the runtime compiles plans at all; called when a plan was made. No error is
+ * set: a plan can do without. */
+void pithp_compiled_begin(pithp_plan *plan);
+void pithp_compiled_end(pithp_plan *plan);
+
+#endif

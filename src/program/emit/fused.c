@@ -1,0 +1,277 @@
+/* Text of fused steps: loops over elements whose body is the step's instructions.
+ *
+ * What does not depend on the number of elements is all that the text says, so that a
+ * step whose arrays grew has the same text. Literals are read from memory for the same
+ * reason. A row that compilers do not vectorise is a loop of its own, or all others would
+ * be scalar with it: the step is cut into segments, block by block, and what goes from
+ * one to the next lies in a buffer. */
+#include "program/emit/emit.h"
+
+#include <string.h>
+
+enum { SEGMENT_OPS = 24, BLOCK = 512 };
+
+/* ---- dtypes ---- */
+
+const char *pithp_dtype_spelling(pith_dtype dtype) {
+    return dtype == PITH_BOOL ? "b8" : pith_dtype_name(dtype);
+}
+
+void pithp_dtype_scope(pithp_text *t, const char *indent, pith_dtype dtype) {
+    const char *name = pithp_dtype_spelling(dtype);
+    pithp_text_print(t, "%stypedef T_%s T;\n%stypedef U_%s U;\n%stypedef V_%s V;\n",
+                     indent, name, indent, name, indent, name);
+    pithp_text_print(t, "%senum { HALF = HALF_%s };\n", indent, name);
+}
+
+/* ---- Rows ---- */
+
+static bool is_where(const pithp_fused_op *op) {
+    return !op->cast && op->row == PITHP_OP_WHERE;
+}
+
+static int arity_of(const pithp_fused_op *op) {
+    return op->cast ? 1 : pithp_rows[op->row].arity;
+}
+
+/* Of operand k, as it is stored. */
+static pith_dtype operand_dtype(const pithp_fused_op *op, int k) {
+    if (op->cast)
+        return (pith_dtype)op->row;
+    return is_where(op) && k == 0 ? PITH_BOOL : (pith_dtype)op->column;
+}
+
+static pith_dtype result_dtype(const pithp_fused_op *op) {
+    return !op->cast && pithp_rows[op->row].predicate ? PITH_BOOL
+                                                      : (pith_dtype)op->column;
+}
+
+static void add_function_name(pithp_text *t, const pithp_fused_op *op) {
+    const char *to = pithp_dtype_spelling((pith_dtype)op->column);
+    if (op->cast)
+        pithp_text_print(t, "cast_%s_%s", pithp_dtype_spelling((pith_dtype)op->row), to);
+    else
+        pithp_text_print(t, "row_%s_%s", pithp_rows[op->row].name, to);
+}
+
+static void add_row(pithp_text *t, const pithp_fused_op *op) {
+    const pith_dtype dtype = (pith_dtype)op->column;
+    const pithp_row *row = &pithp_rows[op->row];
+    const char *name = pithp_dtype_spelling(dtype);
+    pithp_text_print(t, "M_FN %s ", row->predicate ? "b8" : name);
+    add_function_name(t, op);
+    for (int k = 0; k < row->arity; k++)
+        pithp_text_print(t, "%s%s %c", k ? ", " : "(",
+                         pithp_dtype_spelling(operand_dtype(op, k)),
+                         (is_where(op) ? 'a' : 'x') + k);
+    if (is_where(op)) { /* moves bits */
+        pithp_text_print(t, ") {\n    return %s;\n}\n", row->real);
+        return;
+    }
+    pithp_text_add(t, ") {\n");
+    pithp_dtype_scope(t, "    ", dtype);
+    for (int k = 0; k < row->arity; k++)
+        pithp_text_print(t, "    const T %c = LOAD_%s(%c);\n", 'a' + k, name, 'x' + k);
+    pithp_text_print(t, row->predicate ? "    return (b8)%s(" : "    return STORE_%s((",
+                     row->predicate ? "" : name);
+    pithp_text_add(t, pith_dtype_is_float(dtype) ? row->real : row->integer);
+    pithp_text_add(t, row->predicate ? ");\n}\n" : "));\n}\n");
+}
+
+static void add_cast(pithp_text *t, const pithp_fused_op *op) {
+    const char *from = pithp_dtype_spelling((pith_dtype)op->row),
+               *to = pithp_dtype_spelling((pith_dtype)op->column);
+    pithp_text_print(t,
+                     "M_FN %s cast_%s_%s(%s x) {\n    return m_to_%s(LOAD_%s(x));\n}\n",
+                     to, from, to, from, to, from);
+}
+
+/* Whether a row's expression calls a function of math.def. */
+static bool calls_maths(const pithp_fused_op *op) {
+    if (op->cast || !pith_dtype_is_float((pith_dtype)op->column))
+        return false;
+    return op->row >= PITHP_OP_CBRT || op->row == PITHP_OP_POWER;
+}
+
+void pithp_emit_row_functions(pithp_text *t,
+                              pithp_emitted_rows *emitted,
+                              const pithp_fused_args *step) {
+    for (int k = 0; k < step->op_count; k++) {
+        const pithp_fused_op *op = &step->ops[k];
+        uint16_t *bits = op->cast ? &emitted->casts[op->row] : &emitted->rows[op->row];
+        const uint16_t bit = (uint16_t)(1u << op->column);
+        emitted->maths |= calls_maths(op);
+        if (*bits & bit)
+            continue;
+        *bits |= bit;
+        if (op->cast)
+            add_cast(t, op);
+        else
+            add_row(t, op);
+    }
+}
+
+/* ---- Steps ---- */
+
+typedef struct emitting {
+    pithp_text *t;
+    const pithp_fused_args *a;
+    int16_t writer[UINT8_MAX + 1];              /* of each slot: the last, or -1 */
+    int16_t operands[PITHP_FUSED_OPS][3];       /* op that made it, or -1: memory */
+    uint8_t segment[PITHP_FUSED_OPS], segments; /* of each op */
+    bool crosses[PITHP_FUSED_OPS];              /* lies in a buffer for others */
+    pith_dtype dtype[PITHP_FUSED_EXTERNALS];
+} emitting;
+
+bool pithp_is_uniform(const pithp_fused_args *step, const pithp_external *e) {
+    bool uniform = e->access == PITHP_ACCESS_ONCE;
+    for (int d = 0; d < step->rank; d++)
+        uniform &= e->stride[d] == 0;
+    return uniform;
+}
+
+/* The number of the external in a slot; negative: a temporary. */
+static int external_of(const emitting *x, uint8_t slot) {
+    return slot - (int)x->a->temporary_count;
+}
+
+/* Rows that gcc leaves scalar. */
+static bool is_scalar(const pithp_fused_op *op) {
+    if (op->cast)
+        return false;
+    const bool real = pith_dtype_is_float((pith_dtype)op->column);
+    switch ((int)op->row) {
+        case PITHP_OP_FLOOR_DIVIDE:
+        case PITHP_OP_REMAINDER:
+        case PITHP_OP_FMOD:
+            return true;
+        case PITHP_OP_DIV:
+        case PITHP_OP_POWER:
+            return !real;
+        default:
+            return false;
+    }
+}
+
+/* Who reads what, and where segments end. */
+static void begin(emitting *x, pithp_text *t, const pithp_fused_args *a) {
+    memset(x, 0, sizeof *x);
+    memset(x->writer, -1, sizeof x->writer);
+    x->t = t;
+    x->a = a;
+    int length = 0;
+    for (int k = 0; k < a->op_count; k++) {
+        const pithp_fused_op *op = &a->ops[k];
+        const bool alone = is_scalar(op);
+        const bool ends = k > 0 && (alone || is_scalar(op - 1) || length == SEGMENT_OPS);
+        length = ends ? 1 : length + 1;
+        x->segment[k] = (uint8_t)(k ? x->segment[k - 1] + ends : 0);
+        for (int o = 0; o < arity_of(op); o++) {
+            const int16_t from = x->writer[op->from[o]];
+            x->operands[k][o] = from;
+            if (from >= 0) {
+                x->crosses[from] |= x->segment[from] != x->segment[k];
+            } else {
+                x->dtype[external_of(x, op->from[o])] = operand_dtype(op, o);
+            }
+        }
+        x->writer[op->to] = (int16_t)k;
+        if (external_of(x, op->to) >= 0)
+            x->dtype[external_of(x, op->to)] = result_dtype(op);
+    }
+    x->segments = (uint8_t)(a->op_count ? x->segment[a->op_count - 1] + 1 : 0);
+}
+
+static void add_pointers(const emitting *x) {
+    for (int e = 0; e < x->a->external_count; e++) {
+        const char *type = pithp_dtype_spelling(x->dtype[e]);
+        if (pithp_is_uniform(x->a, &x->a->externals[e]))
+            pithp_text_print(x->t, "    const %s x%d = *(const %s *)at[%d];\n", type, e,
+                             type, e);
+        else
+            pithp_text_print(x->t, "    %s *const e%d = (%s *)at[%d];\n", type, e, type,
+                             e);
+    }
+    for (int k = 0; k < x->a->op_count; k++)
+        if (x->crosses[k])
+            pithp_text_print(x->t, "    %s b%d[%d];\n",
+                             pithp_dtype_spelling(result_dtype(&x->a->ops[k])), k, BLOCK);
+}
+
+/* What a segment reads, once each: memory first, then what others left. */
+static void add_loads(const emitting *x, int segment) {
+    bool loaded[PITHP_FUSED_EXTERNALS] = {false}, passed[PITHP_FUSED_OPS] = {false};
+    for (int k = 0; k < x->a->op_count; k++) {
+        const pithp_fused_op *op = &x->a->ops[k];
+        for (int o = 0; x->segment[k] == segment && o < arity_of(op); o++) {
+            const int from = x->operands[k][o], e = external_of(x, op->from[o]);
+            if (from < 0 && !loaded[e] && !pithp_is_uniform(x->a, &x->a->externals[e])) {
+                loaded[e] = true;
+                pithp_text_print(x->t, "        const %s x%d = e%d[i];\n",
+                                 pithp_dtype_spelling(x->dtype[e]), e, e);
+            } else if (from >= 0 && x->segment[from] != segment && !passed[from]) {
+                passed[from] = true;
+                pithp_text_print(x->t, "        const %s v%d = b%d[i - from];\n",
+                                 pithp_dtype_spelling(result_dtype(&x->a->ops[from])),
+                                 from, from);
+            }
+        }
+    }
+}
+
+static void add_op(const emitting *x, int k) {
+    const pithp_fused_op *op = &x->a->ops[k];
+    pithp_text_print(
+        x->t, "        const %s v%d = ", pithp_dtype_spelling(result_dtype(op)), k);
+    add_function_name(x->t, op);
+    for (int o = 0; o < arity_of(op); o++) {
+        const int from = x->operands[k][o];
+        pithp_text_print(x->t, "%s%c%d", o ? ", " : "(", from < 0 ? 'x' : 'v',
+                         from < 0 ? external_of(x, op->from[o]) : from);
+    }
+    pithp_text_add(x->t, ");\n");
+}
+
+/* The stores come last, since memory may be written in place. */
+static void add_stores(const emitting *x, int segment) {
+    for (int k = 0; k < x->a->op_count; k++) {
+        const int e = external_of(x, x->a->ops[k].to);
+        if (x->segment[k] != segment)
+            continue;
+        if (e >= 0)
+            pithp_text_print(x->t, "        e%d[i] = v%d;\n", e, k);
+        if (x->crosses[k])
+            pithp_text_print(x->t, "        b%d[i - from] = v%d;\n", k, k);
+    }
+}
+
+static void add_segment(const emitting *x, int segment) {
+    pithp_text_add(x->t, "    M_LOOP\n    for (i64 i = from; i < to; i++) {\n");
+    add_loads(x, segment);
+    for (int k = 0; k < x->a->op_count; k++)
+        if (x->segment[k] == segment)
+            add_op(x, k);
+    add_stores(x, segment);
+    pithp_text_add(x->t, "    }\n");
+}
+
+void pithp_emit_fused(pithp_text *t, const char *name, const pithp_fused_args *step) {
+    emitting x;
+    begin(&x, t, step);
+    pithp_text_print(t,
+                     "void %s(const void *args, i64 begin, i64 end);\n"
+                     "void %s(const void *args, i64 begin, i64 end) {\n"
+                     "    char *const *const at = (char *const *)args;\n",
+                     name, name);
+    add_pointers(&x);
+    if (x.segments == 1)
+        pithp_text_add(t, "    const i64 from = begin, to = end;\n");
+    else
+        pithp_text_print(t,
+                         "    for (i64 from = begin; from < end; from += %d) {\n"
+                         "    const i64 to = end - from < %d ? end : from + %d;\n",
+                         BLOCK, BLOCK, BLOCK);
+    for (int segment = 0; segment < x.segments; segment++)
+        add_segment(&x, segment);
+    pithp_text_add(t, x.segments == 1 ? "}\n" : "    }\n}\n");
+}

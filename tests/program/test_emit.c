@@ -1,0 +1,408 @@
+/* Compiled plans give the bits of interpreted ones: every row and dtype over values that
+ * tell, random programs, every way to walk memory; and they come and fail as they
+ * should. */
+#include "gpu/compile/compile_internal.h"
+#include "program/emit/compiled.h"
+#include "program/emit/emit.h"
+#include "program/pass/pass.h"
+#include "random_program.h"
+
+#include <unistd.h>
+
+/* ---- Programs of many outputs ---- */
+
+enum { MOST = 256 };
+
+typedef struct bench {
+    pith_runtime *rt;
+    pith_scope *s;
+    pithp_program *p;
+    const void *inputs[8];
+    int64_t input_count;
+} bench;
+
+static void use_cache(void) {
+    static char directory[320];
+    pt_folder(directory);
+    setenv("PITH_CACHE_DIR", directory, 1);
+}
+
+static char said[4096];
+static int times_said;
+
+static void hear(pith_log_level level, const char *text, void *closure) {
+    (void)closure, (void)level;
+    times_said++;
+    snprintf(said, sizeof said, "%s", text);
+}
+
+static bench begin(void) {
+    bench b = {.rt = pt_open()};
+    pith_set_log_hook(b.rt, hear, NULL);
+    times_said = 0;
+    said[0] = 0;
+    b.s = pith_scope_open(b.rt);
+    b.p = pithp_program_make(b.s);
+    return b;
+}
+
+static void end(bench *b) {
+    pithp_program_release(b->p);
+    pith_scope_close(b->s);
+    pt_close(b->rt);
+}
+
+static pithp_value
+input(bench *b, pith_dtype dtype, int rank, const int64_t *shape, const void *data) {
+    b->inputs[b->input_count++] = data;
+    return pithp_program_input(b->s, b->p, pithp_spec(b->s, dtype, rank, shape));
+}
+
+static pithp_value op(bench *b, pithp_primitive primitive, int count, ...) {
+    pithp_value operands[3];
+    va_list list;
+    va_start(list, count);
+    for (int k = 0; k < count; k++)
+        operands[k] = va_arg(list, pithp_value);
+    va_end(list);
+    const pithp_value v =
+        pithp_program_add(b->s, b->p, primitive, count, operands, NULL, NULL);
+    pt_ok(b->s);
+    return v;
+}
+
+static void run(const bench *b, pithp_plan *plan, void *const *outputs) {
+    pithp_plan_run(b->s, plan, b->inputs, outputs);
+    pt_ok(b->s);
+    pith_wait(b->s);
+}
+
+static void take_memory(const bench *b, void **outputs) {
+    for (int64_t k = 0; k < b->p->output_count; k++) {
+        const size_t bytes = pithp_value_spec(b->p, b->p->outputs[k])->bytes;
+        outputs[k] = aligned_alloc(64, (bytes + 64) & ~(size_t)63);
+        memset(outputs[k], 0xA5, bytes);
+    }
+}
+
+static pithp_plan *plan_of(const bench *b, const char *when) {
+    setenv("PITH_JIT", when, 1);
+    pithp_plan *plan = pithp_plan_make(b->s, b->p, true);
+    pt_ok(b->s, plan);
+    return plan;
+}
+
+/* Run both ways and compare all outputs. */
+static void expect_same(const bench *b, const char *what) {
+    void *want[MOST], *got[MOST];
+    pithp_plan *plain = plan_of(b, "off"), *compiled = plan_of(b, "wait");
+    cr_assert(b->p->output_count <= MOST);
+    take_memory(b, want);
+    take_memory(b, got);
+    run(b, plain, want);
+    run(b, compiled, got);
+    cr_assert(!plain->compiled && compiled->compiled, "%s: not compiled: %s", what, said);
+    for (int64_t k = 0; k < b->p->output_count; k++) {
+        const pith_spec *spec = pithp_value_spec(b->p, b->p->outputs[k]);
+        cr_assert(recipe_same(spec, want[k], got[k]), "%s: output %lld", what,
+                  (long long)k);
+        free(want[k]);
+        free(got[k]);
+    }
+    pithp_plan_free(plain);
+    pithp_plan_free(compiled);
+}
+
+/* ---- Rows ---- */
+
+/* Values that tell, and for small dtypes all there are. */
+static void fill(recipe *r, pith_dtype dtype, int64_t n, void *data) {
+    const pith_spec *spec = pithp_spec(r->s, dtype, 1, &n);
+    recipe_fill(r, spec, data);
+}
+
+static void every_row(pith_dtype dtype) {
+    enum { N = 3000 };
+    const int64_t n = N;
+    static double a[N], b_[N], c[N];
+    static uint8_t condition[N];
+    bench b = begin();
+    recipe r = {.s = b.s, .state = 77 + (uint64_t)dtype};
+    fill(&r, dtype, n, a);
+    fill(&r, dtype, n, b_);
+    fill(&r, dtype, n, c);
+    fill(&r, PITH_BOOL, n, condition);
+    const pithp_value x[3] = {input(&b, dtype, 1, &n, a), input(&b, dtype, 1, &n, b_),
+                              input(&b, dtype, 1, &n, c)};
+    const pithp_value when = input(&b, PITH_BOOL, 1, &n, condition);
+    for (int p = 0; p < PITHP_ELEMENTWISE_COUNT; p++)
+        if (pithp_rows[p].dtypes >> dtype & 1)
+            pithp_program_output(b.s, b.p,
+                                 op(&b, (pithp_primitive)p, pithp_rows[p].arity,
+                                    p == PITHP_OP_WHERE ? when : x[0], x[1], x[2]));
+    for (int to = PITH_BOOL; to < PITH_DTYPE_COUNT; to++) {
+        const pithp_cast_params params = {(pith_dtype)to};
+        if (to != (int)dtype)
+            pithp_program_output(
+                b.s, b.p,
+                pithp_program_add(b.s, b.p, PITHP_OP_CAST, 1, x, &params, NULL));
+    }
+    expect_same(&b, pith_dtype_name(dtype));
+    end(&b);
+}
+
+Test(emit, every_row_gives_the_bits_of_the_interpreter, .timeout = 300) {
+    use_cache();
+    for (int d = PITH_BOOL; d < PITH_DTYPE_COUNT; d++)
+        every_row((pith_dtype)d);
+}
+
+/* ---- Random programs ---- */
+
+static bool differs(const recipe *r, void *closure) {
+    pithp_program *p = recipe_program(r), *better = p;
+    if (closure)
+        better = pithp_program_optimise(r->s, p, PITHP_PASS_ALL);
+    bench b = {.s = r->s, .p = better};
+    void *outputs[RECIPE_MOST];
+    const void *inputs[RECIPE_MOST];
+    int count = 0;
+    for (int k = 0; k < r->count; k++)
+        if (r->list[k].kind == RECIPE_INPUT)
+            inputs[count++] = r->list[k].data;
+    pithp_plan *plan = plan_of(&b, "wait");
+    take_memory(&b, outputs);
+    pithp_plan_run(r->s, plan, inputs, outputs);
+    pt_ok(r->s);
+    pith_wait(r->s);
+    bool fused = false, wrong = false;
+    for (int64_t k = 0; k < plan->step_count; k++)
+        fused |= plan->steps[k].fused != NULL;
+    cr_assert(fused == (plan->compiled != NULL), "%s", said);
+    for (int k = 0; k < r->output_count; k++) {
+        const ingredient *x = &r->list[r->outputs[k]];
+        const pithp_place place = pithp_plan_output(plan, k);
+        if (place.store == PITHP_IN_OUTPUT)
+            wrong |= !recipe_same(x->spec, outputs[place.at], x->data);
+    }
+    pithp_plan_free(plan);
+    for (int k = 0; k < r->output_count; k++)
+        free(outputs[k]);
+    if (better != p)
+        pithp_program_release(better);
+    pithp_program_release(p);
+    return wrong;
+}
+
+Test(emit, random_programs_give_the_bits_of_their_calls, .timeout = 600) {
+    const char *asked = getenv("PITH_TEST_PROGRAMS");
+    const int64_t count = asked ? atoll(asked) : 24;
+    use_cache();
+    for (int64_t k = 0; k < count; k++) {
+        bench b = begin();
+        void *passes = k % 2 ? &b : NULL;
+        recipe *r = recipe_make(b.s, 31337 + (uint64_t)k, 10 + (int)(k % 45));
+        if (differs(r, passes)) {
+            recipe_shrink(r, differs, passes);
+            pithp_program *p = recipe_program(r);
+            pithp_text text;
+            pithp_text_begin(&text, b.rt);
+            pithp_program_text(p, &text);
+            cr_assert(false, "seed %lld:\n%s", (long long)k, text.bytes);
+        }
+        recipe_free(r);
+        end(&b);
+    }
+}
+
+/* ---- Walks ---- */
+
+/* x * row + column, reversed, and what repeats: each way to read memory, with rows from
+ * none to many elements, and enough of them for two threads. */
+Test(emit, every_walk_gives_the_bits_of_the_interpreter, .timeout = 300) {
+    static const int64_t shapes[][2] = {{0, 7},  {1, 1},   {5, 1},     {1, 500},
+                                        {40, 3}, {17, 64}, {300, 517}, {3, 5000}};
+    static double x[160000], row[5000], column[300], small[3];
+    use_cache();
+    for (int k = 0; k < 160000; k++)
+        x[k] = k * 0.25 - 100;
+    for (int k = 0; k < 5000; k++)
+        row[k] = 1.0 / (k + 1);
+    for (int k = 0; k < 300; k++)
+        column[k] = -k;
+    for (int k = 0; k < 3; k++)
+        small[k] = k + 0.5;
+    for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
+        bench b = begin();
+        const int64_t *n = shapes[k], upright[2] = {n[0], 1}, one = 1;
+        const pithp_value v = input(&b, PITH_F64, 2, n, x);
+        const pithp_value w = input(&b, PITH_F64, 1, &n[1], row);
+        const pithp_value u = input(&b, PITH_F64, 2, upright, column);
+        const pithp_value t = input(&b, PITH_F64, 1, &one, small);
+        const pithp_value mixed =
+            op(&b, PITHP_OP_ADD, 2,
+               op(&b, PITHP_OP_MUL, 2, op(&b, PITHP_OP_MUL, 2, v, w), t), u);
+        const pithp_reverse_params turned = {3};
+        const pithp_value back =
+            pithp_program_add(b.s, b.p, PITHP_OP_REVERSE, 1, &v, &turned, NULL);
+        pithp_program_output(b.s, b.p, mixed);
+        pithp_program_output(b.s, b.p, op(&b, PITHP_OP_SUB, 2, back, mixed));
+        pithp_program_output(b.s, b.p, op(&b, PITHP_OP_LT, 2, back, u));
+        pithp_program_output(b.s, b.p,
+                             op(&b, PITHP_OP_FMOD, 2, op(&b, PITHP_OP_EXP, 1, w), t));
+        expect_same(&b, "walk");
+        end(&b);
+    }
+}
+
+/* ---- Coming and failing ---- */
+
+static void small_program(bench *b, int64_t n, const double *x) {
+    const pithp_value v = input(b, PITH_F64, 1, &n, x);
+    pithp_program_output(b->s, b->p,
+                         op(b, PITHP_OP_EXP, 1, op(b, PITHP_OP_MUL, 2, v, v)));
+}
+
+static double numbers[4096], results[4096];
+
+Test(emit, code_is_swapped_in_while_the_interpreter_runs) {
+    void *const outputs[] = {results};
+    use_cache();
+    bench b = begin();
+    small_program(&b, 1000, numbers);
+    pithp_plan *plan = plan_of(&b, "async");
+    run(&b, plan, outputs);
+    cr_assert(pithp_compile_counted(b.rt).compiled == 0); /* once is not worth it */
+    int runs = 1;
+    for (; !plan->compiled && runs < 30000; runs++) {
+        memset(results, 0xA5, sizeof results);
+        run(&b, plan, outputs);
+        cr_assert(results[999] == 1.0);
+        usleep(200);
+    }
+    cr_assert(plan->compiled, "%s", said);
+    cr_assert(runs > 2 && pithp_compile_counted(b.rt).compiled == 1);
+    memset(results, 0xA5, sizeof results);
+    run(&b, plan, outputs);
+    cr_assert(results[0] == 1.0 && results[999] == 1.0 && times_said == 0);
+    pithp_plan_free(plan);
+    end(&b);
+}
+
+Test(emit, a_plan_may_go_before_its_code_comes) {
+    void *const outputs[] = {results};
+    use_cache();
+    for (int k = 0; k < 3; k++) {
+        bench b = begin();
+        small_program(&b, 100 + k, numbers);
+        pithp_plan *plan = plan_of(&b, "async"), *other = plan_of(&b, "async");
+        for (int again = 0; again < 2; again++) {
+            run(&b, plan, outputs);
+            run(&b, other, outputs);
+        }
+        pithp_plan_free(plan);
+        if (k == 1)
+            usleep(100000);
+        pithp_plan_free(other);
+        end(&b);
+    }
+}
+
+Test(emit, arrays_that_grew_need_no_compiler) {
+    void *const outputs[] = {results};
+    use_cache();
+    bench b = begin();
+    for (int64_t n = 1000; n < 4000; n += 1000) {
+        pithp_program_release(b.p);
+        b.p = pithp_program_make(b.s);
+        b.input_count = 0;
+        small_program(&b, n, numbers);
+        pithp_plan *plan = plan_of(&b, "wait");
+        run(&b, plan, outputs);
+        cr_assert(plan->compiled && results[n - 1] == 1.0, "%s", said);
+        pithp_plan_free(plan);
+    }
+    const pithp_compile_counts counts = pithp_compile_counted(b.rt);
+    cr_assert(counts.compiled == 1 && counts.in_memory == 2);
+    end(&b);
+}
+
+Test(emit, without_a_compiler_the_interpreter_runs_and_says_so_once) {
+    static const char *const compilers[] = {"/nowhere/cc", "/bin/false", "/bin/true"};
+    void *const outputs[] = {results};
+    use_cache();
+    for (size_t k = 0; k < sizeof compilers / sizeof *compilers; k++) {
+        setenv("PITH_CC", compilers[k], 1);
+        bench b = begin();
+        small_program(&b, 1000, numbers);
+        for (int plans = 0; plans < 3; plans++) {
+            pithp_plan *plan = plan_of(&b, "wait");
+            for (int again = 0; again < 3; again++) {
+                memset(results, 0xA5, sizeof results);
+                run(&b, plan, outputs);
+                cr_assert(!plan->compiled && results[999] == 1.0);
+            }
+            pithp_plan_free(plan);
+        }
+        cr_assert(times_said == 1 && strstr(said, "interpreter"), "%d: %s", times_said,
+                  said);
+        end(&b);
+    }
+    unsetenv("PITH_CC");
+}
+
+Test(emit, off_is_off) {
+    void *const outputs[] = {results};
+    use_cache();
+    bench b = begin();
+    small_program(&b, 1000, numbers);
+    pithp_plan *plan = plan_of(&b, "off");
+    for (int again = 0; again < 5; again++)
+        run(&b, plan, outputs);
+    cr_assert(!plan->compiling && !plan->compiled && results[999] == 1.0);
+    cr_assert(pithp_compile_counted(b.rt).compiled == 0);
+    pithp_plan_free(plan);
+    end(&b);
+}
+
+typedef struct caller {
+    pthread_t thread;
+    const bench *b;
+    pithp_plan *plan;
+    double results[1000];
+} caller;
+
+static void *call_often(void *closure) {
+    caller *c = closure;
+    pith_scope *s = pith_scope_open(c->b->rt);
+    void *const outputs[] = {c->results};
+    for (int k = 0; k < 2000; k++)
+        pithp_plan_run(s, c->plan, c->b->inputs, outputs);
+    pith_wait(s);
+    pt_ok(s);
+    pith_scope_close(s);
+    return NULL;
+}
+
+Test(emit, threads_share_a_plan_while_it_is_compiled) {
+    enum { CALLERS = 3 };
+    static caller callers[CALLERS];
+    use_cache();
+    static const char *const whens[] = {"async", "wait"};
+    for (int when = 0; when < 2; when++) {
+        bench b = begin();
+        small_program(&b, 1000, numbers);
+        pithp_plan *plan = plan_of(&b, whens[when]);
+        for (int k = 0; k < CALLERS; k++) {
+            callers[k].b = &b;
+            callers[k].plan = plan;
+            pthread_create(&callers[k].thread, NULL, call_often, &callers[k]);
+        }
+        for (int k = 0; k < CALLERS; k++) {
+            pthread_join(callers[k].thread, NULL);
+            cr_assert(callers[k].results[0] == 1.0 && callers[k].results[999] == 1.0);
+        }
+        pithp_plan_free(plan);
+        end(&b);
+    }
+}
