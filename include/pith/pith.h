@@ -18,6 +18,7 @@
 #include <pith/memory.h>
 #include <pith/memory_hint.h>
 #include <pith/run.h>
+#include <pith/run_chunked.h>
 #include <pith/run_log.h>
 #include <pith/tree.h>
 

@@ -240,6 +240,10 @@ static inline pith_status pithp_buffer_read(pith_scope *s, pithp_buffer *b) {
                                                             : pithp_buffer_await(s, b);
 }
 
+/* Bytes that buffers of an open scope can still take: of the device, and of its
+ * instance's cap (memory/share.c). */
+size_t pithp_memory_left(const pith_scope *s);
+
 /* ---- Work on the scope's stream ---- */
 
 pith_status pithp_copy_in(pith_scope *s, void *to, const void *host, size_t bytes);

@@ -44,7 +44,8 @@ static void end_attempt(attempt *t) {
 static bool run_one(const pithp_stepper *p, attempt *t, const void *state, bool alone) {
     pith_scope *work = alone ? t->scope : pith_scope_open_in(t->scope);
     pith_scope *holder = pith_scope_open_in(p->s);
-    const void *result = pith_call(work, p->step, 1, &state);
+    const void *result = p->call ? p->call(work, state, p->call_closure)
+                                 : pith_call(work, p->step, 1, &state);
     if (!pith_failed(work))
         result = pith_keep_any(holder, result);
     pithp_error_move(t->scope, holder);

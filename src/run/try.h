@@ -49,6 +49,9 @@ pith_status pithp_log_write(pith_scope *s,
 typedef struct pithp_stepper {
     pith_scope *s;
     const pith_function *step;
+    /* What runs a step where it is more than a call of the function; else NULL. */
+    const void *(*call)(pith_scope *s, const void *state, void *call_closure);
+    void *call_closure;
     int64_t max_repeats; /* of one step */
     pith_repair_callback report;
     void *closure;

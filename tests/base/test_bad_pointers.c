@@ -120,6 +120,7 @@ static const char *const may_be_null[] = {
     "pith_tree_transpose.inner",        /* the first tree's */
     "pith_run_as.type",                 /* any tree */
     "pith_propagate_as.type",           /* any tree */
+    "pith_run_chunked_as.type",         /* any tree */
     "pith_clip.low",                    /* no lower bound */
     "pith_clip.high",                   /* no upper bound */
     "pith_pad.value",                   /* 0 */

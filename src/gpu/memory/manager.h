@@ -6,6 +6,7 @@
 
 #include "gpu/gpu_internal.h"
 #include "gpu/memory/ledger.h"
+#include "gpu/memory/warning.h"
 
 enum { PITHP_NAME_BYTES = 64 };
 
@@ -74,20 +75,6 @@ pith_instance *pithp_instance_of_pointer(const pith_instance *i);
 void pithp_instance_retire(pithp_device *d, pithp_account *a);
 /* A root scope on it is about to close. */
 void pithp_instance_leave(pith_scope *s);
-
-/* ---- Warnings: collected under the lock, told without it ---- */
-
-typedef struct pithp_warnings {
-    int count;
-    struct {
-        pith_warning what;
-        char text[256];
-    } told[4];
-} pithp_warnings;
-
-void pithp_warning_add(pithp_warnings *w, pith_warning what, const char *format, ...)
-    PITH_FORMAT(3, 4);
-void pithp_warnings_tell(pithp_device *d, const pithp_warnings *w);
 
 /* ---- Proportions (share.c); the lock is held ---- */
 

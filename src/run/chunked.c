@@ -1,0 +1,258 @@
+/* Running a step over chunks of its runs: how many at a time, and what is done where
+ * memory is short all the same. */
+#include "run/chunked.h"
+
+#include "array/array_internal.h"
+#include "gpu/memory/warning.h"
+#include "run/run_internal.h"
+#include "run/try.h"
+
+typedef struct {
+    const pith_function *step;
+    const pith_chunked_options *options;
+    pithp_chunk_rule rule;
+    pith_chunks chunks;          /* of the last step: the longest one's length */
+    pithp_chunk_results results; /* of the last step */
+} chunked;
+
+/* The state of one step, and how it is split. */
+typedef struct {
+    const chunked *c;
+    pith_scope *s;
+    pithp_flat flat;
+    const pith_treedef *def;
+    int *axes;
+    int64_t runs;
+    const pith_array **leaves; /* of the chunk under way */
+} split;
+
+/* ---- How many runs at a time ---- */
+
+/* Bytes of what is split, and of the largest leaf of it, for one run; rounded up. */
+static void measure(const split *p, size_t *all, size_t *largest) {
+    *all = *largest = 0;
+    for (int64_t i = 0; i < p->flat.structure.item_count; i++) {
+        if (p->axes[i] == PITHP_CHUNK_WHOLE)
+            continue;
+        const size_t bytes = p->flat.structure.specs[i]->bytes, runs = (size_t)p->runs,
+                     one = bytes / runs + (bytes % runs != 0);
+        *all += one;
+        *largest = one > *largest ? one : *largest;
+    }
+}
+
+/* Runs of a chunk for which there should be room. Guesses that are too large are halved
+ * when they fail, so that 1 is not too few. */
+static int64_t guess_length(const split *p) {
+    const pith_memory_hint given = p->c->options->hint;
+    const size_t left = pithp_memory_left(p->s), runs = (size_t)p->runs;
+    size_t one, largest, result, need;
+    measure(p, &one, &largest);
+    const size_t work = given.per_sample || given.persistent ? given.per_sample : 2 * one;
+    if (pithp_mul_overflows(work + one, runs, &need) ||
+        pithp_mul_overflows(one + largest, runs, &result) ||
+        pithp_add_overflows(result, given.persistent, &result))
+        return 1;
+    if (need <= left && one * runs + given.persistent <= left - need)
+        return p->runs; /* nothing is sliced or joined */
+    if (result >= left || work + one == 0)
+        return 1;
+    const size_t fit = (left - result) / (work + one);
+    return fit < 1 ? 1 : fit < runs ? (int64_t)fit : p->runs;
+}
+
+/* So many runs that chunks are equal but for a short last one. */
+static int64_t even_out(int64_t runs, int64_t most) {
+    const int64_t count = (runs - 1) / most + 1;
+    return (runs - 1) / count + 1;
+}
+
+static void warn_shrunk(pith_scope *s, int64_t length, int64_t before) {
+    pithp_warnings w = {0};
+    pithp_warning_add(&w, PITH_WARNING_SHRUNK,
+                      "chunks of %lld runs instead of %lld: a step took more memory than "
+                      "there is",
+                      (long long)length, (long long)before);
+    pithp_warnings_tell(pithp_scope_device(s), &w);
+}
+
+/* ---- One chunk ---- */
+
+static const void *
+slice(const split *p, pith_scope *work, int64_t begin, int64_t length) {
+    for (int64_t i = 0; i < p->flat.structure.item_count; i++) {
+        const pith_array *leaf = p->flat.items[i];
+        pith_slice slices[PITH_MAX_RANK];
+        p->leaves[i] = leaf;
+        if (p->axes[i] == PITHP_CHUNK_WHOLE)
+            continue;
+        for (int d = 0; d < p->axes[i]; d++)
+            slices[d] = PITH_WHOLE;
+        slices[p->axes[i]] = (pith_slice){begin, begin + length, 1};
+        p->leaves[i] = pith_slice_array(work, leaf, p->axes[i] + 1, slices);
+        if (!p->leaves[i])
+            return NULL;
+    }
+    return pith_tree_unflatten(work, p->def, p->flat.structure.item_count, p->leaves);
+}
+
+/* false: p->s has the error. */
+static bool
+run_chunk(const split *p, pithp_chunk_results *results, int64_t begin, int64_t length) {
+    pith_scope *work = pithp_work_open(p->s);
+    if (!work)
+        return false;
+    const void *part = slice(p, work, begin, length);
+    const void *result = pith_failed(work) ? NULL : pith_call(work, p->c->step, 1, &part);
+    if (!pith_failed(work))
+        pithp_chunk_results_add(results, work, result, length);
+    pith_scope_close(work);
+    return !pith_failed(p->s);
+}
+
+/* ---- All chunks of a step ---- */
+
+static const void *run_all(const split *p, chunked *c, int64_t length) {
+    pith_scope *s = p->s;
+    c->chunks = (pith_chunks){.runs = p->runs};
+    pithp_chunk_results_begin(&c->results, s, &c->rule);
+    for (int64_t begin = 0; begin < p->runs;) {
+        const int64_t left = p->runs - begin, now = left < length ? left : length;
+        if (run_chunk(p, &c->results, begin, now)) {
+            begin += now;
+            c->chunks.count++;
+            c->chunks.length = now > c->chunks.length ? now : c->chunks.length;
+            continue;
+        }
+        if (pith_code(s) != PITH_E_MEMORY || now == 1) {
+            pithp_error_context(s, "runs %lld to %lld of %lld", (long long)begin,
+                                (long long)(begin + now - 1), (long long)p->runs);
+            return NULL;
+        }
+        pith_clear(s);
+        length = even_out(left, (now + 1) / 2);
+        warn_shrunk(s, length, now);
+    }
+    return pithp_chunk_results_join(&c->results);
+}
+
+/* The plain call; NULL without an error where memory does not do for it. */
+static const void *run_whole(const split *p, chunked *c, const void *state) {
+    pith_scope *work = pithp_work_open(p->s);
+    if (!work)
+        return NULL;
+    const void *result = pith_call(work, p->c->step, 1, &state);
+    if (!pith_failed(work))
+        result = pith_keep_any(p->s, result);
+    pith_scope_close(work);
+    if (pith_code(p->s) == PITH_E_MEMORY && p->runs > 1) {
+        pith_clear(p->s);
+        warn_shrunk(p->s, even_out(p->runs, (p->runs + 1) / 2), p->runs);
+        return NULL;
+    }
+    c->chunks = (pith_chunks){p->runs, 1, p->runs};
+    return result;
+}
+
+static const void *run_split(const split *p, chunked *c, const void *state) {
+    const int64_t most = c->options->length;
+    int64_t length = most > 0 && most < p->runs ? most : p->runs;
+    if (most == 0 && p->runs > 0)
+        length = guess_length(p);
+    if (length == p->runs) {
+        c->results.differs[0] = 0;
+        const void *result = run_whole(p, c, state);
+        if (result || pith_failed(p->s))
+            return result;
+        length = (p->runs + 1) / 2;
+    }
+    return run_all(p, c, even_out(p->runs, length));
+}
+
+/* How a state is split; an error is set on s. */
+static pith_status prepare(split *p) {
+    const pithp_structure *t = &p->flat.structure;
+    p->axes = pithp_chunk_axes(p->s, &p->c->rule, &p->flat);
+    p->def = p->axes ? pithp_treedef_make(p->s, t) : NULL;
+    p->leaves =
+        p->def
+            ? pithp_scope_allocate(p->s, ((size_t)t->item_count + 1) * sizeof *p->leaves)
+            : NULL;
+    if (!p->leaves)
+        return p->s->error.code;
+    p->runs = -1;
+    for (int64_t i = 0; i < t->item_count; i++) {
+        if (pithp_array_is_traced(p->flat.items[i]))
+            return pithp_item_fail(p->s, t, i, PITH_E_TRACED,
+                                   "pith_run_chunked: a traced leaf has no value yet");
+        if (p->runs < 0 && p->axes[i] != PITHP_CHUNK_WHOLE)
+            p->runs = t->specs[i]->shape[p->axes[i]];
+    }
+    if (p->runs < 0)
+        return pithp_fail(p->s, PITH_E_SHAPE, NULL,
+                          "pith_run_chunked: no leaf of the state has an axis %d that is "
+                          "split",
+                          p->c->rule.axis);
+    return pithp_chunk_runs_check(p->s, &p->flat, p->axes, p->runs, "state");
+}
+
+/* A step, as the stepper calls it. */
+static const void *call_step(pith_scope *s, const void *state, void *closure) {
+    chunked *c = closure;
+    split p = {.c = c, .s = s};
+    if (pithp_flat_make(s, &p.flat, state, NULL, NULL) != PITH_OK)
+        return NULL;
+    const void *result = prepare(&p) == PITH_OK ? run_split(&p, c, state) : NULL;
+    pithp_flat_end(&p.flat);
+    return result;
+}
+
+/* ---- Steps ---- */
+
+static bool options_fit(pith_scope *s, const pith_chunked_options *o) {
+    if (o->steps >= 0 && o->length >= 0)
+        return true;
+    pithp_fail(s, PITH_E_ARG, NULL,
+               "pith_run_chunked: steps and length must not be negative");
+    return false;
+}
+
+static bool run_steps(pithp_stepper *p, chunked *c, int64_t steps) {
+    for (int64_t i = 0; i < steps; i++) {
+        if (!pithp_stepper_advance(p, 1))
+            return false;
+        if (!c->results.differs[0])
+            continue;
+        pithp_fail(p->s, PITH_E_CHECK, c->results.differs,
+                   "pith_run_chunked: a leaf of the result that is whole differs between "
+                   "chunks: it depends on the runs");
+        return false;
+    }
+    return true;
+}
+
+const void *pith_run_chunked_as(pith_scope *s,
+                                const pith_type *type,
+                                const pith_function *step,
+                                const void *state,
+                                int axis,
+                                const pith_chunked_options *options) {
+    static const pith_chunked_options defaults;
+    const pith_chunked_options *o = options ? options : &defaults;
+    if (!pithp_enter(s) || !options_fit(s, o) ||
+        !pithp_step_fits(s, type, step, state, "pith_run_chunked"))
+        return type ? pithp_nil(type) : NULL;
+    chunked c = {.step = step, .options = o, .rule = {axis, o->whole, o->closure}};
+    pithp_stepper p = {.s = s,
+                       .call = call_step,
+                       .call_closure = &c,
+                       .max_repeats = pithp_repeats(o->max_tries),
+                       .state = state};
+    const bool fine = run_steps(&p, &c, o->steps ? o->steps : 1);
+    const void *final = fine ? pith_keep_any(s, p.state) : NULL;
+    if (p.holder)
+        pith_scope_close(p.holder);
+    if (final && o->chunks)
+        *o->chunks = c.chunks;
+    return final ? final : type ? pithp_nil(type) : NULL;
+}
