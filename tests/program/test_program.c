@@ -397,6 +397,25 @@ Test(program, a_chain_is_one_step_without_memory_between) {
     end(&b);
 }
 
+Test(program, what_meets_later_is_one_step_and_strangers_are_not) {
+    bench b = begin();
+    const pith_spec *large = line(&b, PITH_F64, 100000);
+    const pithp_value x = pithp_program_input(b.s, b.p, large),
+                      y = pithp_program_input(b.s, b.p, large),
+                      z = pithp_program_input(b.s, b.p, large);
+    const pithp_value root = op(&b, PITHP_OP_SQRT, x, -1, NULL),
+                      power = op(&b, PITHP_OP_EXP, y, -1, NULL),
+                      other = op(&b, PITHP_OP_NEG, z, -1, NULL);
+    pithp_program_output(b.s, b.p, op(&b, PITHP_OP_ADD, root, power, NULL));
+    pithp_program_output(b.s, b.p, op(&b, PITHP_OP_MUL, x, x, NULL));
+    pithp_program_output(b.s, b.p, other);
+    pithp_plan *plan = pithp_plan_make(b.s, b.p, true);
+    pt_ok(b.s, plan);
+    cr_assert(plan->step_count == 2 && plan->workspace_bytes == 0);
+    pithp_plan_free(plan);
+    end(&b);
+}
+
 Test(program, values_that_do_not_live_together_share_memory) {
     bench b = begin();
     pithp_value y = pithp_program_input(b.s, b.p, line(&b, PITH_F64, 1024));

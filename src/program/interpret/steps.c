@@ -154,6 +154,30 @@ static bool is_direct(const pithp_planning *g, pithp_value operand, const pith_s
            pithp_same_shape(g->p->values[operand].spec, to);
 }
 
+/* ---- Families: values of one shape that fused instructions read and make together, and
+ * so gain from being in one step; a forest in scratch ---- */
+
+static int32_t family_of(const pithp_planning *g, int32_t v) {
+    while (g->scratch[v] != v)
+        v = g->scratch[v] = g->scratch[g->scratch[v]];
+    return v;
+}
+
+static void find_families(pithp_planning *g) {
+    const pithp_program *p = g->p;
+    for (int64_t v = 0; v < p->value_count; v++)
+        g->scratch[v] = (int32_t)v;
+    for (int64_t k = 0; k < p->instruction_count; k++) {
+        const pithp_instruction *i = &p->instructions[k];
+        if (!pithp_can_fuse(i->primitive))
+            continue;
+        for (int o = 0; o < i->operand_count; o++)
+            if (is_direct(g, pithp_operands(p, i)[o], p->values[i->result].spec))
+                g->scratch[family_of(g, pithp_operands(p, i)[o])] =
+                    family_of(g, i->result);
+    }
+}
+
 /* The first step in which an instruction can run: *joins where that is with the operand
  * of the last step, element for element. */
 static int32_t
@@ -200,10 +224,10 @@ static int32_t find_step(const pithp_planning *g, const pithp_instruction *i) {
     if (joins && takes(g, i, first))
         return first;
     first += joins;
-    if (g->p->values[i->result].spec->count > SMALL_COUNT)
-        return -1;
+    const bool small = g->p->values[i->result].spec->count <= SMALL_COUNT;
     for (int32_t k = last; k >= first && k > last - LOOK_BACK; k--)
-        if (takes(g, i, k))
+        if (takes(g, i, k) &&
+            (small || family_of(g, g->plan->steps[k].first) == family_of(g, i->result)))
             return k;
     return -1;
 }
@@ -288,17 +312,19 @@ bool pithp_plan_steps(pithp_planning *g) {
     const pithp_instruction *i;
     pithp_value v;
     for (v = 0; v < p->value_count; v++) {
+        i = pithp_maker(p, v);
         g->root[v] = v;
+        if (i && !g->is_virtual[v] && i->primitive == PITHP_OP_RESHAPE)
+            g->root[v] = g->root[pithp_operands(p, i)[0]];
         g->step[v] = g->last_use[v] = -1;
         g->in_memory[v] = false;
     }
+    find_families(g);
     while (pithp_graph_next(&walk, &v, &i)) {
         if (!i || (i->result_count && g->is_virtual[v]))
             continue;
         if (i->primitive == PITHP_OP_RESHAPE) {
-            const pithp_value from = pithp_operands(p, i)[0];
-            g->root[v] = g->root[from];
-            g->step[v] = g->step[from];
+            g->step[v] = g->step[pithp_operands(p, i)[0]];
         } else if (!(g->plan->runs_fused && pithp_can_fuse(i->primitive)
                          ? place_fused(g, i)
                          : place_call(g, i))) {
