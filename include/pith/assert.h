@@ -68,6 +68,9 @@ typedef struct pith_check_options {
      * the step may pass; NULL: there is no such. */
     const pith_function *fix PITH_DEFAULT;
     const void *fix_args PITH_DEFAULT; /**< any tree; needed where fix takes two */
+    /** In loops of compiled functions: fix_args are the greatest of all iterations,
+     * element for element; else those of the first one that failed. */
+    bool fix_greatest PITH_DEFAULT;
 } pith_check_options;
 
 PITH_BEGIN

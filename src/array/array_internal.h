@@ -171,6 +171,8 @@ int pithp_axis(pith_scope *s, const char *function, int axis, int rank);
 typedef struct pithp_trace {
     struct pithp_program *program; /* being built; NULL: the trace has ended */
     pith_scope *handles;
+    void *checks; /* that were recorded (src/assert/record.h); NULL: none */
+    void (*drop_checks)(void *checks);
 } pithp_trace;
 
 /* The trace that calls on s are recorded in; NULL: they run. Child scopes have their
@@ -182,6 +184,12 @@ static inline pithp_trace *pithp_scope_trace(const pith_scope *s) {
 pithp_trace *pithp_trace_begin(pith_scope *s);
 /* The next input, a traced array. Inputs come before all else. NULL: error set. */
 const pith_array *pithp_trace_input(pith_scope *s, pithp_trace *t, const pith_spec *spec);
+/* A traced array of a value of the program. NULL: error set. */
+const pith_array *pithp_trace_array(pith_scope *s, pithp_trace *t, int32_t value);
+/* A scope for what belongs to a program; close it before the runtime, from any thread.
+ * NULL: error set. */
+pith_scope *pithp_trace_store_open(pith_scope *s);
+void pithp_trace_store_close(pith_runtime *rt, pith_scope *store);
 /* The number of a checked operand in the program: a concrete array becomes a constant.
  * -1: error set. */
 int32_t pithp_trace_value(pith_scope *s, pithp_trace *t, const pith_array *a);

@@ -106,6 +106,17 @@ static void bury(graveyard *g, pith_scope *handles) {
     close_handles(g, oldest);
 }
 
+pith_scope *pithp_trace_store_open(pith_scope *s) {
+    graveyard *g = graveyard_of(s);
+    return g ? open_handles(s, g) : NULL;
+}
+
+void pithp_trace_store_close(pith_runtime *rt, pith_scope *store) {
+    graveyard *g = rt->room[PITHP_ROOM_ARRAY]; /* NULL: the runtime closes its scopes */
+    if (g)
+        close_handles(g, store);
+}
+
 /* ---- Traces ---- */
 
 pithp_trace *pithp_trace_begin(pith_scope *s) {
@@ -130,6 +141,9 @@ pithp_program *pithp_trace_end(pith_scope *s, pithp_trace *t) {
     const pith_scope *parent = s->parent;
     s->room[PITHP_ROOM_TRACE] = parent ? pithp_scope_trace(parent) : NULL;
     t->program = NULL;
+    if (t->checks)
+        t->drop_checks(t->checks);
+    t->checks = NULL;
     bury(s->runtime->room[PITHP_ROOM_ARRAY], t->handles);
     return p;
 }
@@ -151,6 +165,10 @@ const pith_array *
 pithp_trace_input(pith_scope *s, pithp_trace *t, const pith_spec *spec) {
     const pithp_value v = pithp_program_input(s, t->program, spec);
     return v < 0 ? NULL : make_handle(s, t, v);
+}
+
+const pith_array *pithp_trace_array(pith_scope *s, pithp_trace *t, pithp_value value) {
+    return make_handle(s, t, value);
 }
 
 /* Small constants that would hold a block of others are copied. */

@@ -61,6 +61,13 @@ typedef struct pithp_rebase {
 pith_status
 pithp_collector_rebase(pith_scope *s, pithp_collector *c, int64_t first, pithp_rebase r);
 
+/* The same of one path and rebase, in memory of owner. */
+pith_status pithp_rebase_one(pith_scope *s,
+                             pith_scope *owner,
+                             const char **path_of,
+                             const pithp_rebase **rebase,
+                             const pithp_rebase *r);
+
 /* ---- Guards: fixes of pith_require_capacity in kernels (guard.c) ---- */
 
 /* Launches of a collector that find a size of that name too small have a fix, which is
@@ -72,6 +79,11 @@ typedef struct pithp_guard {
     const pithp_rebase *rebase;
     int64_t first; /* slots that were there before it */
 } pithp_guard;
+/* One by itself; texts are copied. NULL: the error of owner is set. */
+pithp_guard *pithp_guard_make(pith_scope *owner,
+                              const char *name,
+                              const char *path,
+                              const pithp_fix *fix);
 /* Nothing where nobody collects. Texts are copied. */
 pith_status
 pithp_guard_add(pith_scope *s, const char *name, const char *path, const pithp_fix *fix);
@@ -102,6 +114,7 @@ struct pith_assertion {
     int32_t arg_count, info_count;
     pithp_arg *args;
     pith_check_info *infos;
+    struct pithp_checks *from; /* of a recorded check: who holds its texts; a reference */
 };
 
 extern const char pithp_assertion_tag[]; /* the shape of these objects: its address */

@@ -2,6 +2,7 @@
  * nobody collects. */
 #include "array/array_internal.h"
 #include "assert/assert_internal.h"
+#include "assert/record.h"
 
 #include <string.h>
 
@@ -69,35 +70,50 @@ static pith_status check_fix(pith_scope *s, const pith_check_options *o) {
     return PITH_OK;
 }
 
-static pith_status check_given(pith_scope *s,
-                               const pith_array *predicate,
-                               const pith_check_options *o,
-                               int *args,
-                               int *infos) {
+/* What a check was given. */
+typedef struct {
+    const pith_check_options *o;
+    const pithp_fix *fix; /* of the library's own; NULL: that of o */
+    int args, infos;
+    const pith_array *values[1 + PITH_CHECK_ARGS]; /* the predicate, then the arguments */
+} given;
+
+static pith_status check_predicate(pith_scope *s, const pith_array *predicate) {
+    char text[PITHP_SPEC_TEXT_BYTES];
+    if (pithp_operand_check(s, predicate, "pith_check", "predicate") != PITH_OK)
+        return s->error.code;
+    if (!pith_dtype_is_float(pithp_array_spec(predicate)->dtype))
+        return PITH_OK;
+    return pithp_fail(s, PITH_E_DTYPE, NULL,
+                      "pith_check: expected a predicate of bool or integers, got %s",
+                      pithp_spec_print(pithp_array_spec(predicate), text));
+}
+
+/* Fills in what is left of g, whose options and predicate are set. */
+static pith_status check_given(pith_scope *s, given *g) {
+    const pith_check_options *o = g->o;
     if (!o || !o->message)
         return pithp_fail(s, PITH_E_ARG, NULL, "pith_check: %s",
                           o ? "the message is NULL" : "the options are NULL");
     if (o->code < PITH_OK || o->code > PITH_E_INTERNAL)
         return pithp_fail(s, PITH_E_ARG, NULL, "pith_check: no such code: %d",
                           (int)o->code);
-    if (pithp_array_check(s, predicate, "pith_check", "predicate") != PITH_OK)
+    if (check_predicate(s, g->values[0]) != PITH_OK)
         return s->error.code;
-    char text[PITHP_SPEC_TEXT_BYTES];
-    if (pith_dtype_is_float(pithp_array_spec(predicate)->dtype))
-        return pithp_fail(s, PITH_E_DTYPE, NULL,
-                          "pith_check: expected a predicate of bool or integers, got %s",
-                          pithp_spec_print(pithp_array_spec(predicate), text));
-    for (*args = 0; *args < PITH_CHECK_ARGS && o->args[*args].name; ++*args)
-        if (pithp_array_check(s, o->args[*args].value, "pith_check",
-                              o->args[*args].name) != PITH_OK)
+    for (g->args = 0; g->args < PITH_CHECK_ARGS && o->args[g->args].name; g->args++) {
+        const pith_check_arg *arg = &o->args[g->args];
+        if (pithp_operand_check(s, arg->value, "pith_check", arg->name) != PITH_OK)
             return s->error.code;
-    for (*infos = 0; *infos < PITH_CHECK_INFOS && o->info[*infos].name; ++*infos)
-        if (!o->info[*infos].text)
+        g->values[1 + g->args] = arg->value;
+    }
+    for (g->infos = 0; g->infos < PITH_CHECK_INFOS && o->info[g->infos].name; g->infos++)
+        if (!o->info[g->infos].text)
             return pithp_fail(s, PITH_E_ARG, NULL, "pith_check: the text of %s is NULL",
-                              o->info[*infos].name);
-    if (o->fix_args)
-        return pithp_tree_check(s, o->fix_args, "pith_check", "fix_args");
-    return PITH_OK;
+                              o->info[g->infos].name);
+    if (o->fix_args &&
+        pithp_tree_check(s, o->fix_args, "pith_check", "fix_args") != PITH_OK)
+        return s->error.code;
+    return g->fix ? PITH_OK : check_fix(s, o);
 }
 
 /* ---- What is kept: one piece of memory behind the assertion ---- */
@@ -106,33 +122,39 @@ typedef struct {
     size_t args, infos, path, closure, bytes; /* offsets in the piece, and its size */
 } layout;
 
-static layout
-lay_out(const pith_check_options *o, const pithp_fix *fix, int args, int infos) {
+static layout lay_out(const given *g) {
     layout l = {.args = (sizeof(pith_assertion) + 15) & ~(size_t)15};
-    l.infos = l.args + (size_t)args * sizeof(pithp_arg);
-    l.closure = l.infos + (size_t)infos * sizeof(pith_check_info);
+    l.infos = l.args + (size_t)g->args * sizeof(pithp_arg);
+    l.closure = l.infos + (size_t)g->infos * sizeof(pith_check_info);
     l.closure = (l.closure + 15) & ~(size_t)15;
-    l.path = l.closure + (fix ? fix->closure_bytes : 0);
-    l.bytes = l.path + (o->path ? strlen(o->path) + 1 : 0);
-    for (int i = 0; i < infos; i++)
-        l.bytes += strlen(o->info[i].text) + 1;
+    l.path = l.closure + (g->fix ? g->fix->closure_bytes : 0);
+    l.bytes = l.path + (g->o->path ? strlen(g->o->path) + 1 : 0);
+    for (int i = 0; i < g->infos; i++)
+        l.bytes += strlen(g->o->info[i].text) + 1;
     return l;
 }
 
-static void retain(pithp_arg *to, const pith_check_arg *from) {
-    *to = (pithp_arg){from->name, pithp_array_spec(from->value), from->value->data,
-                      pithp_array_buffer(from->value)};
-    pithp_buffer_retain(to->buffer, 1);
+/* Set the predicate's and the arguments' elements, and retain their buffers. */
+static void hold_values(pith_assertion *a, const pith_array *const *values) {
+    a->buffer = pithp_array_buffer(values[0]);
+    a->slot.data = values[0]->data;
+    pithp_buffer_retain(a->buffer, 1);
+    for (int32_t i = 0; i < a->arg_count; i++) {
+        a->args[i].data = values[1 + i]->data;
+        a->args[i].buffer = pithp_array_buffer(values[1 + i]);
+        pithp_buffer_retain(a->args[i].buffer, 1);
+    }
 }
 
-static void release_buffers(pith_assertion *a) {
+static void release_values(pith_assertion *a) {
     pithp_buffer_release(a->buffer, 1);
     for (int32_t i = 0; i < a->arg_count; i++)
         pithp_buffer_release(a->args[i].buffer, 1);
+    pithp_checks_release(a->from);
 }
 
 static void release_slot(pithp_check_slot *slot) {
-    release_buffers((pith_assertion *)(void *)slot);
+    release_values((pith_assertion *)(void *)slot);
 }
 
 static char *copy_text(char **to, const char *text) {
@@ -143,42 +165,35 @@ static char *copy_text(char **to, const char *text) {
     return copy;
 }
 
-/* Fill zeroed memory of that layout; buffers are retained. */
-static void fill(pith_assertion *a,
-                 const layout *l,
-                 const pith_array *predicate,
-                 const pith_check_options *o,
-                 const pithp_fix *fix,
-                 int args,
-                 int infos) {
+/* Fill zeroed memory of that layout, but for the values' elements. */
+static void fill(pith_assertion *a, const layout *l, const given *g) {
+    const pith_check_options *o = g->o;
     char *piece = (char *)a, *text = piece + l->path;
     a->of = &a->slot;
-    a->spec = pithp_array_spec(predicate);
-    a->buffer = pithp_array_buffer(predicate);
-    pithp_buffer_retain(a->buffer, 1);
-    a->slot.data = predicate->data;
+    a->spec = pithp_array_spec(g->values[0]);
     a->slot.count = a->spec->count;
     a->slot.width = (int32_t)pith_dtype_size(a->spec->dtype);
     a->message = o->message;
     a->path = o->path ? copy_text(&text, o->path) : "";
     a->level = o->level;
     a->code = o->code ? o->code : PITH_E_CHECK;
-    a->function = fix ? NULL : o->fix;
+    a->function = g->fix ? NULL : o->fix;
     a->fix_args = o->fix_args;
     a->args = (pithp_arg *)(void *)(piece + l->args);
     a->infos = (pith_check_info *)(void *)(piece + l->infos);
-    a->arg_count = args;
-    a->info_count = infos;
-    for (int i = 0; i < args; i++)
-        retain(&a->args[i], &o->args[i]);
-    for (int i = 0; i < infos; i++)
+    a->arg_count = g->args;
+    a->info_count = g->infos;
+    for (int i = 0; i < g->args; i++)
+        a->args[i] = (pithp_arg){.name = o->args[i].name,
+                                 .spec = pithp_array_spec(g->values[1 + i])};
+    for (int i = 0; i < g->infos; i++)
         a->infos[i] =
             (pith_check_info){o->info[i].name, copy_text(&text, o->info[i].text)};
-    if (fix) {
-        a->fix = *fix;
+    if (g->fix) {
+        a->fix = *g->fix;
         a->fix.closure = piece + l->closure;
-        if (fix->closure_bytes)
-            memcpy(piece + l->closure, fix->closure, fix->closure_bytes);
+        if (g->fix->closure_bytes)
+            memcpy(piece + l->closure, g->fix->closure, g->fix->closure_bytes);
     }
 }
 
@@ -188,6 +203,23 @@ static pith_status keep_closure(pith_scope *s, pith_scope *owner, pith_assertion
     if (rc != PITH_OK)
         pithp_error_move(s, owner);
     return rc;
+}
+
+/* Of a check that was recorded: what is written down once stays where it is. */
+static size_t again_bytes(const pith_assertion *recorded) {
+    return ((sizeof *recorded + 15) & ~(size_t)15) +
+           (size_t)recorded->arg_count * sizeof(pithp_arg);
+}
+
+static void
+fill_again(pith_assertion *a, pithp_checks *from, const pith_assertion *recorded) {
+    *a = *recorded;
+    a->of = &a->slot;
+    a->args = (pithp_arg *)(void *)((char *)a + ((sizeof *a + 15) & ~(size_t)15));
+    if (a->arg_count)
+        memcpy(a->args, recorded->args, (size_t)a->arg_count * sizeof *a->args);
+    pithp_checks_retain(from);
+    a->from = from;
 }
 
 /* ---- Checks that nobody collects ---- */
@@ -213,7 +245,7 @@ static void describe_lonely(const void *subject,
 
 static void release_lonely(const void *subject) {
     lonely *l = (lonely *)(uintptr_t)subject;
-    release_buffers(&l->assertion);
+    release_values(&l->assertion);
     pithp_release(l->rt, l, l->bytes);
 }
 
@@ -223,40 +255,54 @@ static pith_scope *root_of(pith_scope *s) {
     return s;
 }
 
-static void pend(pith_scope *s,
-                 const pith_array *predicate,
-                 const pith_check_options *o,
-                 const pithp_fix *fix,
-                 int args,
-                 int infos) {
+/* Whether it is known now that a predicate holds; else its first zero, -1 where that is
+ * not known yet. */
+static bool holds(pith_scope *s, const pith_array *predicate, int64_t *first) {
     const pith_spec *spec = pithp_array_spec(predicate);
-    const int32_t width = (int32_t)pith_dtype_size(spec->dtype);
-    int64_t first = -1;
-    if (pithp_scope_device(s)->immediate) {
-        first = pithp_first_zero(predicate->data, width, spec->count);
-        if (PITHP_LIKELY(first < 0))
-            return;
-    }
-    const layout l = lay_out(o, fix, args, infos);
-    const size_t bytes = offsetof(lonely, assertion) + l.bytes;
+    *first = -1;
+    if (pithp_scope_device(s)->immediate)
+        *first = pithp_first_zero(predicate->data, (int32_t)pith_dtype_size(spec->dtype),
+                                  spec->count);
+    return *first < 0 && pithp_scope_device(s)->immediate;
+}
+
+static lonely *make_lonely(pith_scope *s, size_t assertion_bytes) {
+    const size_t bytes = offsetof(lonely, assertion) + assertion_bytes;
     lonely *alone = pithp_allocate(s->runtime, bytes);
     if (!alone) {
         pithp_fail_memory(s, bytes);
-        return;
+        return NULL;
     }
-    memset(alone, 0, sizeof *alone);
+    memset(alone, 0, bytes);
     *alone = (lonely){.rt = s->runtime, .stream = pithp_scope_stream(s), .bytes = bytes};
-    fill(&alone->assertion, &l, predicate, o, fix, args, infos);
-    const pithp_pending pending = {
-        .describe = describe_lonely,
-        .subject = alone,
-        .release = release_lonely,
-        .first = ~(uint64_t)first,
-        .predicate = {.data = predicate->data, .count = spec->count, .width = width},
-        .evaluate = pithp_check_evaluate};
+    return alone;
+}
+
+static pith_status pend_lonely(pith_scope *s, lonely *alone, int64_t first) {
+    const pithp_check_slot *slot = &alone->assertion.slot;
+    return pithp_check_pend(s, &(pithp_pending){.describe = describe_lonely,
+                                                .subject = alone,
+                                                .release = release_lonely,
+                                                .first = ~(uint64_t)first,
+                                                .predicate = {.data = slot->data,
+                                                              .count = slot->count,
+                                                              .width = slot->width},
+                                                .evaluate = pithp_check_evaluate});
+}
+
+static void pend(pith_scope *s, const given *g) {
+    int64_t first;
+    if (PITHP_LIKELY(holds(s, g->values[0], &first)))
+        return;
+    const layout l = lay_out(g);
+    lonely *alone = make_lonely(s, l.bytes);
+    if (!alone)
+        return;
+    fill(&alone->assertion, &l, g);
+    hold_values(&alone->assertion, g->values);
     if (pithp_message_check(s, &alone->assertion) != PITH_OK ||
         keep_closure(s, root_of(s), &alone->assertion) != PITH_OK ||
-        pithp_check_pend(s, &pending) != PITH_OK)
+        pend_lonely(s, alone, first) != PITH_OK)
         release_lonely(alone);
 }
 
@@ -276,44 +322,94 @@ static pith_status keep(pith_scope *s, pith_scope *owner, pith_assertion *a) {
     return keep_closure(s, owner, a);
 }
 
-static void collect(pith_scope *s,
-                    pithp_collector *c,
-                    const pith_array *predicate,
-                    const pith_check_options *o,
-                    const pithp_fix *fix,
-                    int args,
-                    int infos) {
-    const layout l = lay_out(o, fix, args, infos);
+static void give_up(pith_assertion *a) {
+    release_values(a);
+    pithp_header_of(a)->kind = PITHP_KIND_FREE;
+}
+
+static void collect(pith_scope *s, pithp_collector *c, const given *g) {
+    const layout l = lay_out(g);
     pith_assertion *a = (pith_assertion *)(void *)pithp_check_slot_make(
         s, c, pithp_assertion_tag, l.bytes);
     if (!a)
         return;
-    fill(a, &l, predicate, o, fix, args, infos);
+    fill(a, &l, g);
+    hold_values(a, g->values);
     a->slot.site = s->site;
     a->slot.release = release_slot;
-    if (pithp_message_check(s, a) == PITH_OK &&
-        keep(s, pithp_collector_outermost(c)->scope, a) == PITH_OK &&
-        pithp_check_slot_collect(s, c, &a->slot) == PITH_OK)
+    if (pithp_message_check(s, a) != PITH_OK ||
+        keep(s, pithp_collector_outermost(c)->scope, a) != PITH_OK ||
+        pithp_check_slot_collect(s, c, &a->slot) != PITH_OK)
+        give_up(a);
+}
+
+/* ---- Checks of functions that are traced ---- */
+
+static void record(pith_scope *s, const given *g) {
+    const layout l = lay_out(g);
+    pithp_checks *list = pithp_checks_of(s);
+    pith_scope *store = list ? pithp_checks_store(list) : NULL;
+    pith_assertion *a = store ? pithp_scope_allocate(store, l.bytes) : NULL;
+    if (!a) {
+        if (store)
+            pithp_error_move(s, store);
         return;
-    release_buffers(a);
-    pithp_header_of(a)->kind = PITHP_KIND_FREE;
+    }
+    memset(a, 0, l.bytes);
+    fill(a, &l, g);
+    a->slot.site = s->site;
+    a->slot.release = release_slot;
+    if (pithp_message_check(s, a) == PITH_OK && keep_closure(s, store, a) == PITH_OK)
+        pithp_checks_record(s, a, g->values, g->o->fix_greatest);
+}
+
+void pithp_check_again(pith_scope *s,
+                       pithp_checks *from,
+                       const pith_assertion *recorded,
+                       const pith_array *const *values,
+                       const void *fix_args) {
+    pithp_collector *c = pithp_collector_of(s);
+    const size_t bytes = again_bytes(recorded);
+    int64_t first;
+    if (c) {
+        pith_assertion *a = (pith_assertion *)(void *)pithp_check_slot_make(
+            s, c, pithp_assertion_tag, bytes);
+        if (!a)
+            return;
+        fill_again(a, from, recorded);
+        hold_values(a, values);
+        a->fix_args = fix_args;
+        if (pithp_check_slot_collect(s, c, &a->slot) != PITH_OK)
+            give_up(a);
+        return;
+    }
+    if (!counts(s, recorded->level, NULL) || holds(s, values[0], &first))
+        return;
+    lonely *alone = make_lonely(s, bytes);
+    if (!alone)
+        return;
+    fill_again(&alone->assertion, from, recorded);
+    hold_values(&alone->assertion, values);
+    if (pend_lonely(s, alone, first) != PITH_OK)
+        release_lonely(alone);
 }
 
 void pithp_check(pith_scope *s,
                  const pith_array *predicate,
                  const pith_check_options *o,
                  const pithp_fix *fix) {
-    int args = 0, infos = 0;
     pithp_collector *c = pithp_collector_of(s);
     if (PITHP_LIKELY(o && !counts(s, o->level, c)))
         return;
-    if (check_given(s, predicate, o, &args, &infos) != PITH_OK ||
-        (!fix && check_fix(s, o) != PITH_OK))
+    given g = {.o = o, .fix = fix, .values = {predicate}};
+    if (check_given(s, &g) != PITH_OK)
         return;
-    if (c)
-        collect(s, c, predicate, o, fix, args, infos);
+    if (PITHP_UNLIKELY(pithp_scope_trace(s)))
+        record(s, &g);
+    else if (c)
+        collect(s, c, &g);
     else
-        pend(s, predicate, o, fix, args, infos);
+        pend(s, &g);
 }
 
 void(pith_check_as)(pith_scope *s,
@@ -333,6 +429,8 @@ static const pith_array *constant(pith_scope *s, bool value) {
 const pith_array *(pith_check_all)(pith_scope *s) {
     if (!pithp_enter(s))
         return NULL;
+    if (PITHP_UNLIKELY(pithp_scope_trace(s)))
+        return pithp_checks_so_far(s);
     pithp_collector *c = pithp_collector_of(s);
     if (!c)
         return constant(s, true);

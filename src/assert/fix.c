@@ -54,11 +54,11 @@ pithp_outcome_repair(pith_scope *s, const pithp_outcome *outcome, const void *ro
 
 /* ---- Parts of other roots ---- */
 
-static pith_status rebase_one(pith_scope *s,
-                              pith_scope *owner,
-                              const char **path_of,
-                              const pithp_rebase **rebase,
-                              const pithp_rebase *r) {
+pith_status pithp_rebase_one(pith_scope *s,
+                             pith_scope *owner,
+                             const char **path_of,
+                             const pithp_rebase **rebase,
+                             const pithp_rebase *r) {
     const size_t before = r->path ? strlen(r->path) : 0,
                  n = before + strlen(*path_of) + 1;
     pithp_rebase *mine = pithp_scope_allocate(owner, sizeof *mine);
@@ -82,10 +82,10 @@ pithp_collector_rebase(pith_scope *s, pithp_collector *c, int64_t first, pithp_r
     for (int64_t i = first; i < c->count && rc == PITH_OK; i++)
         if (pithp_slot_is_assertion(c->slots[i])) {
             pith_assertion *a = (pith_assertion *)(void *)c->slots[i];
-            rc = rebase_one(s, owner, &a->path, &a->rebase, &r);
+            rc = pithp_rebase_one(s, owner, &a->path, &a->rebase, &r);
         }
     for (pithp_guard *g = (pithp_guard *)(uintptr_t)c->guards;
          g && g->first >= first && rc == PITH_OK; g = (pithp_guard *)(uintptr_t)g->next)
-        rc = rebase_one(s, owner, &g->path, &g->rebase, &r);
+        rc = pithp_rebase_one(s, owner, &g->path, &g->rebase, &r);
     return rc;
 }

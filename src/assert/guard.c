@@ -1,31 +1,40 @@
 /* Guards: what repairs a launch in which pith_require_capacity found a size too small. */
-#include "array/array_internal.h"
-#include "assert/assert_internal.h"
+#include "assert/record.h"
 
 #include <string.h>
+
+pithp_guard *pithp_guard_make(pith_scope *owner,
+                              const char *name,
+                              const char *path,
+                              const pithp_fix *fix) {
+    const size_t n = strlen(name) + 1, m = strlen(path) + 1;
+    pithp_guard *g = pithp_scope_allocate(owner, sizeof *g + fix->closure_bytes + n + m);
+    if (!g)
+        return NULL;
+    char *closure = (char *)(g + 1), *texts = closure + fix->closure_bytes;
+    memcpy(closure, fix->closure, fix->closure_bytes);
+    *g = (pithp_guard){.fix = *fix};
+    g->fix.closure = closure;
+    g->name = memcpy(texts, name, n);
+    g->path = memcpy(texts + n, path, m);
+    return !g->fix.keep || g->fix.keep(owner, closure) == PITH_OK ? g : NULL;
+}
 
 pith_status
 pithp_guard_add(pith_scope *s, const char *name, const char *path, const pithp_fix *fix) {
     pithp_collector *c = pithp_collector_of(s);
     if (!c)
         return PITH_OK;
+    if (PITHP_UNLIKELY(pithp_scope_trace(s)))
+        return pithp_checks_record_guard(s, name, path, fix);
     pith_scope *owner = pithp_collector_outermost(c)->scope;
-    const size_t n = strlen(name) + 1, m = strlen(path) + 1;
-    pithp_guard *g = pithp_scope_allocate(owner, sizeof *g + fix->closure_bytes + n + m);
+    pithp_guard *g = pithp_guard_make(owner, name, path, fix);
     if (!g) {
         pithp_error_move(s, owner);
         return s->error.code;
     }
-    char *closure = (char *)(g + 1), *texts = closure + fix->closure_bytes;
-    memcpy(closure, fix->closure, fix->closure_bytes);
-    *g = (pithp_guard){.next = c->guards, .fix = *fix, .first = c->count};
-    g->fix.closure = closure;
-    g->name = memcpy(texts, name, n);
-    g->path = memcpy(texts + n, path, m);
-    if (g->fix.keep && g->fix.keep(owner, closure) != PITH_OK) {
-        pithp_error_move(s, owner);
-        return s->error.code;
-    }
+    g->next = c->guards;
+    g->first = c->count;
     c->guards = g;
     return PITH_OK;
 }

@@ -1,5 +1,5 @@
 /* Results: collections that have ended, and what came of them. */
-#include "assert/assert_internal.h"
+#include "assert/record.h"
 
 #include <string.h>
 
@@ -28,13 +28,23 @@ static pith_result *make_result(pith_scope *s, pithp_collector *c, const void *v
     return r;
 }
 
+/* NULL: error set. */
+static pithp_collector *begin(pith_scope *s) {
+    if (PITHP_LIKELY(!pithp_scope_trace(s)))
+        return pithp_collector_begin(s, false);
+    pithp_fail(s, PITH_E_TRACED, NULL,
+               "what comes of checks is not known while a function is traced: collect "
+               "them around the compiled call");
+    return NULL;
+}
+
 /* The function's checks as a result of s; NULL: error set. */
 static const pith_result *collect_call(pith_scope *s,
                                        const pith_function *function,
                                        int count,
                                        const void *const *arguments) {
     pithp_collector *before = s->collector;
-    pithp_collector *c = pithp_collector_begin(s, false);
+    pithp_collector *c = begin(s);
     if (!c)
         return NULL;
     pith_at(s, s->site); /* pith_call takes it */
@@ -73,7 +83,7 @@ const void *(pith_with_assertions)(pith_scope *s,
 void(pith_collect_begin)(pith_scope *s) {
     if (!pithp_enter(s))
         return;
-    pithp_collector *c = pithp_collector_begin(s, false);
+    pithp_collector *c = begin(s);
     if (!c)
         return;
     c->block = true;

@@ -1,4 +1,5 @@
 /* Functions on a part of a state. */
+#include "assert/record.h"
 #include "run/try.h"
 
 #include <string.h>
@@ -29,10 +30,13 @@ static pith_status rebase(pith_scope *s,
                           int64_t first,
                           const pith_lens *lens,
                           const char *path) {
-    pith_scope *owner = pithp_collector_outermost(c)->scope;
-    pithp_rebase r = {.apply = apply};
-    if (c->count == first)
+    const bool traces = pithp_scope_trace(s);
+    if ((traces ? pithp_checks_mark(s) : c ? c->count : 0) == first)
         return PITH_OK;
+    pithp_checks *recorded = traces ? pithp_checks_of(s) : NULL;
+    pith_scope *owner =
+        traces ? pithp_checks_store(recorded) : pithp_collector_outermost(c)->scope;
+    pithp_rebase r = {.apply = apply};
     r.closure = pith_keep_any(owner, lens);
     char *copy = r.closure ? pithp_scope_allocate(owner, strlen(path) + 1) : NULL;
     if (!copy) {
@@ -40,7 +44,8 @@ static pith_status rebase(pith_scope *s,
         return s->error.code;
     }
     r.path = strcpy(copy, path);
-    return pithp_collector_rebase(s, c, first, r);
+    return traces ? pithp_checks_rebase(s, first, r)
+                  : pithp_collector_rebase(s, c, first, r);
 }
 
 const void *pith_at_lens_any(pith_scope *s,
@@ -55,10 +60,12 @@ const void *pith_at_lens_any(pith_scope *s,
     if (!work)
         return pithp_nil_for(state);
     pithp_collector *c = pithp_collector_of(s);
-    const int64_t first = c ? pithp_collector_mark(c) : 0;
+    const int64_t first = pithp_scope_trace(s) ? pithp_checks_mark(s)
+                          : c                  ? pithp_collector_mark(c)
+                                               : 0;
     const void *result =
         pith_lens_apply_with(work, lens, state, call_on_part, &(call){function}, NULL);
-    if (c && !pith_failed(work))
+    if (!pith_failed(work))
         rebase(work, c, first, lens, pith_lens_text(work, lens));
     if (!pith_failed(work))
         pithp_keep_slots(s, 1, &result);

@@ -1,0 +1,419 @@
+/* Recording the checks of a trace, and making them again. */
+#include "assert/record.h"
+
+#include "program/graph/graph.h"
+
+#include <string.h>
+
+typedef enum recorded_kind {
+    RECORDED_CHECK,
+    RECORDED_REPORT,
+    RECORDED_GUARD
+} recorded_kind;
+
+/* One of a list, with its values in the list's. */
+typedef struct recorded {
+    recorded_kind kind;
+    bool merges; /* CHECK: its fix arguments are the greatest; REPORT: its words are */
+    int64_t first, count;
+    /* CHECK: values are the predicate, the arguments, the leaves of fix arguments. */
+    pith_assertion *check;         /* without values */
+    const pith_treedef *structure; /* of fix arguments; NULL: they are an array */
+    int64_t leaves;                /* of fix arguments */
+    /* REPORT */
+    pithp_check_describe describe;
+    const void *subject;
+    const char *site;
+    /* GUARD */
+    pithp_guard *guard;
+} recorded;
+
+struct pithp_checks {
+    atomic_int refs;
+    pith_runtime *rt;
+    pith_scope *store; /* of what the list points at */
+    recorded *list;
+    int32_t *values;      /* numbers in the program of the trace */
+    pithp_checks **inner; /* lists that were made again in this one: a reference each */
+    int64_t count, room, value_count, value_room, inner_count, inner_room;
+};
+
+/* ---- Lists ---- */
+
+static void drop_checks(void *checks) {
+    pithp_checks_release(checks);
+}
+
+pithp_checks *pithp_checks_of(pith_scope *s) {
+    pithp_trace *t = pithp_scope_trace(s);
+    if (t->checks)
+        return t->checks;
+    pithp_checks *c = pithp_allocate(s->runtime, sizeof *c);
+    pith_scope *store = c ? pithp_trace_store_open(s) : NULL;
+    if (!store) {
+        pithp_release(s->runtime, c, sizeof *c);
+        pithp_fail_memory(s, sizeof *c);
+        return NULL;
+    }
+    *c = (pithp_checks){.rt = s->runtime, .store = store};
+    atomic_init(&c->refs, 1);
+    t->checks = c;
+    t->drop_checks = drop_checks;
+    return c;
+}
+
+pith_scope *pithp_checks_store(const pithp_checks *c) {
+    return c->store;
+}
+
+int64_t pithp_checks_values(const pithp_checks *c) {
+    return c ? c->value_count : 0;
+}
+
+void pithp_checks_retain(pithp_checks *c) {
+    if (c)
+        atomic_fetch_add_explicit(&c->refs, 1, memory_order_relaxed);
+}
+
+void pithp_checks_release(pithp_checks *c) {
+    if (!c || atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) > 1)
+        return;
+    for (int64_t i = 0; i < c->inner_count; i++)
+        pithp_checks_release(c->inner[i]);
+    pithp_trace_store_close(c->rt, c->store);
+    pithp_release(c->rt, c->list, (size_t)c->room * sizeof *c->list);
+    pithp_release(c->rt, c->values, (size_t)c->value_room * sizeof *c->values);
+    pithp_release(c->rt, c->inner, (size_t)c->inner_room * sizeof(pithp_checks *));
+    pithp_release(c->rt, c, sizeof *c);
+}
+
+/* A list with room for `more`; NULL: error set, and it is as it was. */
+static void *grown(pith_scope *s,
+                   void *list,
+                   size_t each,
+                   int64_t count,
+                   int64_t more,
+                   int64_t *room) {
+    if (count + more <= *room)
+        return list;
+    const int64_t wanted = 2 * (count + more);
+    void *bigger =
+        pithp_reallocate(s->runtime, list, (size_t)*room * each, (size_t)wanted * each);
+    if (bigger)
+        *room = wanted;
+    else
+        pithp_fail_memory(s, (size_t)wanted * each);
+    return bigger;
+}
+
+/* The list's next entry, zeroed, which counts once it is written; NULL: error set. */
+static recorded *next_entry(pith_scope *s, pithp_checks *c) {
+    void *list = grown(s, c->list, sizeof *c->list, c->count, 1, &c->room);
+    if (!list)
+        return NULL;
+    c->list = list;
+    c->list[c->count] = (recorded){.first = c->value_count};
+    return &c->list[c->count];
+}
+
+static pith_status add_values(pith_scope *s,
+                              pithp_checks *c,
+                              int64_t count,
+                              const pith_array *const *arrays) {
+    void *values =
+        grown(s, c->values, sizeof *c->values, c->value_count, count, &c->value_room);
+    if (!values)
+        return s->error.code;
+    c->values = values;
+    for (int64_t i = 0; i < count; i++) {
+        const int32_t v = pithp_trace_value(s, pithp_scope_trace(s), arrays[i]);
+        if (v < 0)
+            return s->error.code;
+        c->values[c->value_count++] = v;
+    }
+    return PITH_OK;
+}
+
+/* It is complete, or what was added of it goes. */
+static pith_status finish(pithp_checks *c, recorded *r, pith_status rc) {
+    if (rc == PITH_OK) {
+        r->count = c->value_count - r->first;
+        c->count++;
+    } else {
+        c->value_count = r->first;
+    }
+    return rc;
+}
+
+bool pithp_checks_take(pith_scope *s, pithp_trace *t, pithp_checks **checks) {
+    pithp_checks *c = t->checks;
+    *checks = NULL;
+    for (int64_t i = 0; c && i < c->value_count; i++)
+        if (!pithp_program_output(s, t->program, c->values[i]))
+            return false;
+    *checks = c;
+    t->checks = NULL;
+    return true;
+}
+
+/* ---- Recording ---- */
+
+static pith_status
+record_fix_args(pith_scope *s, pithp_checks *c, recorded *r, const void *tree) {
+    const pith_array *const *leaves = (const pith_array *const *)&tree;
+    r->leaves = 1;
+    if (!pithp_kind_is_array(tree)) {
+        pith_at(s, s->site);
+        const pith_treedef *def = (pith_tree_flatten)(s, tree, &leaves);
+        r->structure = def ? pith_keep_any(c->store, def) : NULL;
+        if (!r->structure) {
+            pithp_error_move(s, c->store);
+            return s->error.code;
+        }
+        r->leaves = pith_treedef_num_leaves(def);
+    }
+    return add_values(s, c, r->leaves, leaves);
+}
+
+pith_status pithp_checks_record(pith_scope *s,
+                                pith_assertion *a,
+                                const pith_array *const *values,
+                                bool greatest) {
+    pithp_checks *c = pithp_checks_of(s);
+    recorded *r = c ? next_entry(s, c) : NULL;
+    if (!r)
+        return s->error.code;
+    r->kind = RECORDED_CHECK;
+    r->check = a;
+    r->merges = greatest;
+    pith_status rc = add_values(s, c, 1 + a->arg_count, values);
+    if (rc == PITH_OK && a->fix_args)
+        rc = record_fix_args(s, c, r, a->fix_args);
+    a->fix_args = NULL;
+    return finish(c, r, rc);
+}
+
+pith_status pithp_checks_record_report(pith_scope *s,
+                                       const pith_array *report,
+                                       pithp_check_describe describe,
+                                       const void *subject,
+                                       bool merges) {
+    pithp_checks *c = pithp_checks_of(s);
+    recorded *r = c ? next_entry(s, c) : NULL;
+    if (!r)
+        return s->error.code;
+    r->kind = RECORDED_REPORT;
+    r->describe = describe;
+    r->subject = subject;
+    r->site = s->site;
+    r->merges = merges;
+    return finish(c, r, add_values(s, c, 1, &report));
+}
+
+pith_status pithp_checks_record_guard(pith_scope *s,
+                                      const char *name,
+                                      const char *path,
+                                      const pithp_fix *fix) {
+    pithp_checks *c = pithp_checks_of(s);
+    recorded *r = c ? next_entry(s, c) : NULL;
+    pithp_guard *g = r ? pithp_guard_make(c->store, name, path, fix) : NULL;
+    if (r && !g)
+        pithp_error_move(s, c->store);
+    if (!g)
+        return s->error.code;
+    r->kind = RECORDED_GUARD;
+    r->guard = g;
+    return finish(c, r, PITH_OK);
+}
+
+/* ---- Parts of other roots ---- */
+
+int64_t pithp_checks_mark(pith_scope *s) {
+    const pithp_checks *c = pithp_scope_trace(s)->checks;
+    return c ? c->count : 0;
+}
+
+pith_status pithp_checks_rebase(pith_scope *s, int64_t first, pithp_rebase r) {
+    pithp_checks *c = pithp_scope_trace(s)->checks;
+    pith_status rc = PITH_OK;
+    for (int64_t i = first; c && i < c->count && rc == PITH_OK; i++) {
+        recorded *x = &c->list[i];
+        if (x->kind == RECORDED_CHECK)
+            rc = pithp_rebase_one(s, c->store, &x->check->path, &x->check->rebase, &r);
+        else if (x->kind == RECORDED_GUARD)
+            rc = pithp_rebase_one(s, c->store, &x->guard->path, &x->guard->rebase, &r);
+    }
+    return rc;
+}
+
+/* ---- Making them again: in another trace ---- */
+
+static pith_status copy_check(pith_scope *s, pithp_checks *to, recorded *r) {
+    pith_assertion *a = pithp_scope_allocate(to->store, sizeof *a);
+    if (!a) {
+        pithp_error_move(s, to->store);
+        return s->error.code;
+    }
+    *a = *r->check;
+    r->check = a;
+    return PITH_OK;
+}
+
+static pith_status copy_guard(pith_scope *s, pithp_checks *to, recorded *r) {
+    pithp_guard *g = pithp_scope_allocate(to->store, sizeof *g);
+    if (!g) {
+        pithp_error_move(s, to->store);
+        return s->error.code;
+    }
+    *g = *r->guard;
+    r->guard = g;
+    return PITH_OK;
+}
+
+static pith_status
+record_again(pith_scope *s, pithp_checks *from, const pith_array *const *values) {
+    pithp_checks *to = pithp_checks_of(s);
+    void *inner =
+        to ? grown(s, to->inner, sizeof *to->inner, to->inner_count, 1, &to->inner_room)
+           : NULL;
+    if (!inner)
+        return s->error.code;
+    to->inner = inner;
+    pithp_checks_retain(from);
+    to->inner[to->inner_count++] = from;
+    pith_status rc = PITH_OK;
+    for (int64_t i = 0; i < from->count && rc == PITH_OK; i++) {
+        recorded *r = next_entry(s, to);
+        if (!r)
+            return s->error.code;
+        const int64_t first = r->first;
+        *r = from->list[i];
+        r->first = first;
+        if (r->kind == RECORDED_CHECK)
+            rc = copy_check(s, to, r);
+        else if (r->kind == RECORDED_GUARD)
+            rc = copy_guard(s, to, r);
+        if (rc == PITH_OK)
+            rc = add_values(s, to, r->count, values + from->list[i].first);
+        finish(to, r, rc);
+    }
+    return rc;
+}
+
+/* ---- Making them again: after a run ---- */
+
+/* The fix arguments of a run, in the scope that the assertion lies in; NULL: there are
+ * none, or the error is set. */
+static const void *
+fix_args_of(pith_scope *s, const recorded *r, const pith_array *const *values) {
+    const pithp_collector *c = pithp_collector_of(s);
+    if (!c || (!r->structure && !r->leaves))
+        return NULL;
+    pith_scope *owner = pithp_collector_outermost((pithp_collector *)(uintptr_t)c)->scope;
+    const pith_array *const *given = values + r->count - r->leaves;
+    const size_t bytes = (size_t)(r->leaves ? r->leaves : 1) * sizeof *given;
+    const pith_array **leaves = pithp_scope_allocate(owner, bytes);
+    const void *tree = NULL;
+    bool fine = leaves != NULL;
+    for (int64_t i = 0; i < r->leaves && fine; i++) {
+        leaves[i] = pithp_array_view(owner, pithp_array_spec(given[i]),
+                                     pithp_array_buffer(given[i]), given[i]->data);
+        fine = leaves[i] != NULL;
+    }
+    if (fine && r->structure) {
+        pith_at(owner, s->site);
+        tree = (pith_tree_unflatten)(owner, r->structure, r->leaves, leaves);
+    } else if (fine) {
+        tree = leaves[0];
+    }
+    if (!tree)
+        pithp_error_move(s, owner);
+    return tree;
+}
+
+static pith_status
+report_again(pith_scope *s, const recorded *r, const pith_array *report) {
+    if (pithp_scope_device(s)->immediate &&
+        ((const pith_report *)report->data)->first == 0)
+        return PITH_OK;
+    pith_report *to = pithp_check_make(s, r->describe, r->subject);
+    return to ? pithp_copy(s, to, report->data, sizeof *to) : s->error.code;
+}
+
+static void release_held(pith_scope *s, void *checks) {
+    (void)s;
+    pithp_checks_release(checks);
+}
+
+/* What it points at is held as long as the collector's scope is open. */
+static pith_status guard_again(pith_scope *s, pithp_checks *from, const recorded *r) {
+    pithp_collector *c = pithp_collector_of(s);
+    if (!c)
+        return PITH_OK;
+    pith_scope *owner = pithp_collector_outermost(c)->scope;
+    pithp_guard *g = pithp_scope_allocate(owner, sizeof *g);
+    pithp_checks_retain(from);
+    if (!g || !pithp_scope_hold(owner, from, release_held)) {
+        pithp_checks_release(from);
+        pithp_error_move(s, owner);
+        return s->error.code;
+    }
+    *g = *r->guard;
+    g->next = c->guards;
+    g->first = c->count;
+    c->guards = g;
+    return PITH_OK;
+}
+
+pith_status
+pithp_checks_replay(pith_scope *s, pithp_checks *c, const pith_array *const *values) {
+    const char *site = s->site;
+    if (!c)
+        return PITH_OK;
+    if (pithp_scope_trace(s))
+        return record_again(s, c, values);
+    for (int64_t i = 0; i < c->count && s->error.code == PITH_OK; i++) {
+        const recorded *r = &c->list[i];
+        const pith_array *const *own = values + r->first;
+        s->site = r->kind == RECORDED_CHECK ? r->check->slot.site : r->site;
+        if (r->kind == RECORDED_REPORT) {
+            report_again(s, r, own[0]);
+        } else if (r->kind == RECORDED_GUARD) {
+            guard_again(s, c, r);
+        } else {
+            const void *fix_args = fix_args_of(s, r, own);
+            if (s->error.code == PITH_OK)
+                pithp_check_again(s, c, r->check, own, fix_args);
+        }
+    }
+    s->site = site;
+    return s->error.code;
+}
+
+/* ---- The conjunction so far ---- */
+
+static const pith_array *
+passed(pith_scope *s, const recorded *r, const pith_array *value) {
+    const pithp_slice_params word = {{0}, {1}, {1}};
+    const pithp_reduce_params all = {(1u << pithp_array_spec(value)->rank) - 1};
+    if (r->kind != RECORDED_REPORT)
+        return pithp_bind(s, PITHP_OP_ALL, 1, &value, &all);
+    const pith_array *first = pithp_bind(s, PITHP_OP_SLICE, 1, &value, &word);
+    first = first ? pithp_bind(s, PITHP_OP_LOGICAL_NOT, 1, &first, NULL) : NULL;
+    return first ? pithp_bind(s, PITHP_OP_ALL, 1, &first, &all) : NULL;
+}
+
+const pith_array *pithp_checks_so_far(pith_scope *s) {
+    pithp_trace *t = pithp_scope_trace(s);
+    const pithp_full_params yes = {.dtype = PITH_BOOL, .value = 1};
+    const pithp_checks *c = t->checks;
+    const pith_array *all = pithp_bind(s, PITHP_OP_FULL, 0, NULL, &yes);
+    for (int64_t i = 0; c && all && i < c->count; i++) {
+        if (c->list[i].kind == RECORDED_GUARD)
+            continue;
+        const pith_array *value = pithp_trace_array(s, t, c->values[c->list[i].first]);
+        const pith_array *both[2] = {all, value ? passed(s, &c->list[i], value) : NULL};
+        all = both[1] ? pithp_bind(s, PITHP_OP_LOGICAL_AND, 2, both, NULL) : NULL;
+    }
+    return all;
+}

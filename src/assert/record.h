@@ -1,0 +1,66 @@
+/* Checks of functions that are traced. A program has no checks: what they need (the
+ * predicate, the arguments, the leaves of fix arguments, the report of a launch) are more
+ * outputs of it. After a run the checks are made again of what came out, in order, as if
+ * the function had run call by call. */
+#ifndef PITH_ASSERT_RECORD_H
+#define PITH_ASSERT_RECORD_H
+
+#include "array/array_internal.h"
+#include "assert/assert_internal.h"
+
+/* The checks of a trace; once they are taken they do not change, and threads share them.
+ */
+typedef struct pithp_checks pithp_checks;
+
+/* ---- Around a trace ---- */
+
+/* Take what was recorded in t and make its values the next outputs of its program.
+ * *checks: NULL where there is nothing, else the caller's. False: error set. */
+bool pithp_checks_take(pith_scope *s, pithp_trace *t, pithp_checks **checks);
+/* How many outputs those are; NULL: 0. */
+int64_t pithp_checks_values(const pithp_checks *c);
+/* Make the checks of a run: concrete arrays of s, which may be dropped afterwards, or
+ * arrays of the trace of s, in which the checks are then recorded. */
+pith_status
+pithp_checks_replay(pith_scope *s, pithp_checks *c, const pith_array *const *values);
+void pithp_checks_retain(pithp_checks *c); /* NULL does nothing, here and below */
+void pithp_checks_release(pithp_checks *c);
+
+/* ---- Recording, in a scope that traces ---- */
+
+/* The list of the trace of s. NULL: error set. */
+pithp_checks *pithp_checks_of(pith_scope *s);
+/* Memory that lives as long as the list. */
+pith_scope *pithp_checks_store(const pithp_checks *c);
+/* A check that was written down in that memory: its predicate, then its arguments. Its
+ * fix arguments are replaced. */
+pith_status pithp_checks_record(pith_scope *s,
+                                pith_assertion *a,
+                                const pith_array *const *values,
+                                bool greatest);
+/* The report of an instruction, u64[4], which is 0 where nothing failed.
+ * merges: reports of several runs may be joined word by word, by the maximum. */
+pith_status pithp_checks_record_report(pith_scope *s,
+                                       const pith_array *report,
+                                       pithp_check_describe describe,
+                                       const void *subject,
+                                       bool merges);
+/* As pithp_guard_add. */
+pith_status pithp_checks_record_guard(pith_scope *s,
+                                      const char *name,
+                                      const char *path,
+                                      const pithp_fix *fix);
+/* How many there are, and pithp_collector_rebase of those from there on. */
+int64_t pithp_checks_mark(pith_scope *s);
+pith_status pithp_checks_rebase(pith_scope *s, int64_t first, pithp_rebase r);
+/* The conjunction of those recorded so far. NULL: error set. */
+const pith_array *pithp_checks_so_far(pith_scope *s);
+
+/* Make one that was recorded: collected, or pending where nobody collects. */
+void pithp_check_again(pith_scope *s,
+                       pithp_checks *from,
+                       const pith_assertion *recorded,
+                       const pith_array *const *values,
+                       const void *fix_args);
+
+#endif
