@@ -205,6 +205,15 @@ static pith_status keep_closure(pith_scope *s, pith_scope *owner, pith_assertion
     return rc;
 }
 
+/* The fix outlives owner. */
+static pith_status keep_fix(pith_scope *s, pith_scope *owner, pith_assertion *a) {
+    if (a->function && !(a->function = pithp_function_keep(owner, a->function))) {
+        pithp_error_move(s, owner);
+        return s->error.code;
+    }
+    return keep_closure(s, owner, a);
+}
+
 /* Of a check that was recorded: what is written down once stays where it is. */
 static size_t again_bytes(const pith_assertion *recorded) {
     return ((sizeof *recorded + 15) & ~(size_t)15) +
@@ -315,11 +324,7 @@ static pith_status keep(pith_scope *s, pith_scope *owner, pith_assertion *a) {
         pithp_error_move(s, owner);
         return s->error.code;
     }
-    if (a->function && !(a->function = pithp_function_keep(owner, a->function))) {
-        pithp_error_move(s, owner);
-        return s->error.code;
-    }
-    return keep_closure(s, owner, a);
+    return keep_fix(s, owner, a);
 }
 
 static void give_up(pith_assertion *a) {
@@ -359,7 +364,7 @@ static void record(pith_scope *s, const given *g) {
     fill(a, &l, g);
     a->slot.site = s->site;
     a->slot.release = release_slot;
-    if (pithp_message_check(s, a) == PITH_OK && keep_closure(s, store, a) == PITH_OK)
+    if (pithp_message_check(s, a) == PITH_OK && keep_fix(s, store, a) == PITH_OK)
         pithp_checks_record(s, a, g->values, g->o->fix_greatest);
 }
 

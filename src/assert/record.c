@@ -164,9 +164,10 @@ record_fix_args(pith_scope *s, pithp_checks *c, recorded *r, const void *tree) {
     r->leaves = 1;
     if (!pithp_kind_is_array(tree)) {
         pith_at(s, s->site);
+        pith_at(c->store, s->site);
         const pith_treedef *def = (pith_tree_flatten)(s, tree, &leaves);
-        r->structure = def ? pith_keep_any(c->store, def) : NULL;
-        if (!r->structure) {
+        r->structure = (pith_tree_structure)(c->store, tree);
+        if (!def || !r->structure) {
             pithp_error_move(s, c->store);
             return s->error.code;
         }

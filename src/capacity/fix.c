@@ -98,6 +98,7 @@ static bool arguments_fit(pith_scope *s,
                           const char *function) {
     return pithp_enter(s) &&
            pithp_capacity_check(s, capacity, function, "capacity") == PITH_OK &&
+           pithp_array_check(s, required, function, "required") == PITH_OK &&
            pithp_need_check(s, capacity, required, function) == PITH_OK;
 }
 

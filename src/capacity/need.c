@@ -12,12 +12,9 @@ pith_status pithp_need_check(pith_scope *s,
                              const pith_array *required,
                              const char *function) {
     char text[PITHP_SPEC_TEXT_BYTES];
-    if (pithp_array_check(s, required, function, "required") != PITH_OK)
+    if (pithp_operand_check(s, required, function, "required") != PITH_OK)
         return s->error.code;
     const pith_spec *spec = pithp_array_spec(required);
-    if (pithp_array_is_traced(required)) /* programs have no checks yet */
-        return pithp_fail(s, PITH_E_TRACED, NULL, "%s: required: a traced array",
-                          function);
     if (spec->dtype == PITH_BOOL)
         return pithp_fail(s, PITH_E_DTYPE, NULL,
                           "%s: required: expected integers or floats, got %s", function,

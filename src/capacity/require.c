@@ -105,6 +105,7 @@ static void collect(pith_scope *s,
                                       .level = PITH_CHECK_ALWAYS,
                                       .code = PITH_E_CAPACITY,
                                       .path = path.bytes,
+                                      .fix_greatest = true,
                                       .fix_args = required},
                 &fix);
     pithp_text_end(&path);
@@ -227,7 +228,7 @@ void pith_capacity_require(pith_scope *s,
         operands[1] ? pithp_bind(s, PITHP_OP_LE, 2, operands, NULL) : NULL;
     if (!predicate)
         return;
-    if (pithp_collector_of(s))
+    if (pithp_collector_of(s) || pithp_scope_trace(s))
         collect(s, capacity, predicate, required);
     else
         pend(s, capacity, predicate, required);
