@@ -77,10 +77,11 @@ Test(lens_trace, looks_at_each_item_as_at_once) {
 Test(lens_trace, a_static_takes_no_traced_value) {
     pith_runtime *rt = pt_open();
     pith_scope *s = pith_scope_open(rt);
-    pithp_trace *t = pithp_trace_begin(s);
     const pith_array *x = pith_zeros(s, PITH_F64, PITH_SHAPE(2, 3));
     const High *high = root(s, (const pith_array *const[]){x, x, x});
-    const pith_array *traced = pithp_trace_input(s, t, pith_array_spec(pith_i64(s, 1)));
+    const pith_spec *spec = pith_array_spec(pith_i64(s, 1));
+    pithp_trace *t = pithp_trace_begin(s);
+    const pith_array *traced = pithp_trace_input(s, t, spec);
     pt_fails(PITH_E_TRACED, s,
              pith_lens_set(s, PITH_LENS(High, low->steps), high, traced)->low);
     pithp_program_release(pithp_trace_end(s, t));
