@@ -1,13 +1,73 @@
 /**
  * @file
- * Functions over trees that are traced into programs.
+ * Functions over trees that are traced into programs, compiled and replayed.
+ *
+ * A compiled function is called like any other. The first call with a structure of its
+ * arguments (statics and leaf specs included) runs it with traced leaves, which records a
+ * program; later calls with the same structure run the program. What a step reads of a
+ * leaf's value while it is traced (pith_read and its like), or changes of pith's own
+ * state, is PITH_E_TRACED with the line that did it.
+ *
+ * Programs are kept by the runtime and found by what they depend on: the function with
+ * its bound trees, the options, structure and leaf specs of all arguments, whether checks
+ * are collected, and the level of checks. Functions are told apart by their address: call
+ * pith_jit_clear before a library that defines some is unloaded.
  */
 #ifndef PITH_JIT_H
 #define PITH_JIT_H
 
 #include <pith/tree.h>
 
+typedef const char *pith_path; /**< of a part of a tree, see tree.h */
+
+/** Argument i, counted from 0, in a set of them: PITH_ARGUMENT(0) | PITH_ARGUMENT(2). */
+#define PITH_ARGUMENT(i) (1u << (i))
+/** Paths of parts of arguments: PITH_PATHS("[0].atoms.force", "[1]"). */
+#define PITH_PATHS(...) PITH_ARRAY_(pith_path, __VA_ARGS__, NULL)
+
+/** Options of pith_jit; zero is the default. */
+typedef struct pith_jit_options {
+    /** Arguments whose leaves are constants of the program: the function may read them,
+     * and other values are another program. */
+    unsigned static_arguments PITH_DEFAULT;
+    /** Parts of arguments that are static, as "[i]" and a path in argument i; NULL at the
+     * end. */
+    const char *const *static_paths PITH_DEFAULT;
+    const char *device PITH_DEFAULT; /**< what the runtime must run on; NULL: anything */
+} pith_jit_options;
+
+/** What the programs of a runtime are and did. */
+typedef struct pith_jit_info {
+    int64_t programs;  /**< kept now */
+    size_t bytes;      /**< of host and device memory that they take, about */
+    int64_t hits;      /**< calls that found their program */
+    int64_t misses;    /**< calls that were traced */
+    int64_t evictions; /**< programs that made room for others */
+} pith_jit_info;
+
 PITH_BEGIN
+
+/**
+ * Compile a function: the same parameters and result, recorded once and replayed.
+ *
+ * The result's statics are those of the recorded call. A leaf of the result that is a
+ * leaf of an argument, or depends on no argument, is shared, not copied. Where a traced
+ * argument or scope calls it, it becomes a part of that program.
+ *
+ * Errors: PITH_E_ARG (no function, a path that is none), PITH_E_UNSUPPORTED (another
+ * device). Errors of calls: those of the function; PITH_E_TRACED where it needs a value.
+ * @param options NULL: the defaults; copied.
+ * @return The function, owned by @p s, or NULL.
+ */
+PITH_API const pith_function *
+pith_jit(pith_scope *s, const pith_function *function, const pith_jit_options *options);
+/** What the programs of @p rt did so far; zeros for what is no runtime. */
+PITH_API pith_jit_info pith_jit_get_info(pith_runtime *rt);
+/** Forget all programs of a runtime; those of calls under way end with them. */
+PITH_API void pith_jit_clear(pith_runtime *rt);
+/** Keep at most so many programs of so many bytes: the ones used longest ago go. 0: 1,024
+ * programs, 1 GiB. */
+PITH_API void pith_jit_set_limits(pith_runtime *rt, int64_t programs, size_t bytes);
 
 /**
  * The same function, refusing traced arrays: for one that reads values or talks to the
@@ -25,6 +85,7 @@ PITH_API const pith_function *pith_no_tracing(pith_scope *s,
 PITH_END
 
 #ifndef PITH_NO_SITES
+#    define pith_jit(s, ...)        pith_jit(PITH_AT(s), __VA_ARGS__)
 #    define pith_no_tracing(s, ...) pith_no_tracing(PITH_AT(s), __VA_ARGS__)
 #endif
 

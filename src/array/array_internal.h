@@ -133,6 +133,7 @@ typedef struct pithp_draw_watch {
 } pithp_draw_watch;
 /* Set the one of this thread, NULL: nobody; returns the one before. */
 pithp_draw_watch *pithp_watch_draws(pithp_draw_watch *w);
+bool pithp_draws_watched(void);
 
 /* a as dtype: itself where it has it. */
 const pith_array *pithp_cast(pith_scope *s, const pith_array *a, pith_dtype dtype);

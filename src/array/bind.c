@@ -23,6 +23,10 @@ pithp_draw_watch *pithp_watch_draws(pithp_draw_watch *w) {
     return before;
 }
 
+bool pithp_draws_watched(void) {
+    return draw_watch != NULL;
+}
+
 static void tell_draw(pith_scope *s, pithp_primitive primitive, const pith_spec *spec) {
     if (PITHP_UNLIKELY(draw_watch))
         draw_watch->seen(draw_watch, s, primitive, spec);

@@ -103,7 +103,8 @@ call_bound(const pith_function *self, pith_scope *s, const void *const *given) {
     return c->base->call(c->base, s, all);
 }
 
-static const pithp_closure_kind partial_kind = {"partial", sizeof(pithp_closure), NULL};
+static const pithp_closure_kind partial_kind = {.name = "partial",
+                                                .bytes = sizeof(pithp_closure)};
 
 /* What is made of a function with one parameter less. */
 static pith_function one_less(const pith_function *f) {

@@ -363,6 +363,16 @@ void pithp_structure_count(pithp_structure *t);
 /* Make s keep the shapes of a structure alive. */
 pith_status pithp_structure_hold(pith_scope *s, const pithp_structure *t);
 
+/* A copy in memory of the runtime that keeps its shapes alive, for as long as nobody
+ * releases it. On failure the error is set and there is nothing to release. */
+pith_status
+pithp_structure_copy(pith_scope *s, pithp_structure *to, const pithp_structure *from);
+void pithp_structure_release(pith_runtime *rt, pithp_structure *t); /* zeroed: nothing */
+size_t pithp_structure_bytes(const pithp_structure *t);             /* of such a copy */
+/* Whether structures are the same, leaf specs included, and a hash that goes with it. */
+bool pithp_structure_equal(const pithp_structure *a, const pithp_structure *b);
+uint64_t pithp_structure_hash(uint64_t seed, const pithp_structure *t);
+
 /* A structure that a user passed. NULL: error set (treedef.c). */
 const pithp_structure *pithp_treedef_check(pith_scope *s,
                                            const pith_treedef *def,
@@ -589,6 +599,8 @@ typedef struct pithp_closure_kind {
     /* A closure was copied into an object of s, its base and tree kept: what else it
      * points to must outlive s too. (optional) */
     pith_status (*made)(pith_scope *s, struct pithp_closure *closure);
+    /* Append what tells such functions apart, besides base and tree. (optional) */
+    void (*identity)(const struct pithp_closure *closure, pithp_text *text);
 } pithp_closure_kind;
 
 /* What a function that was made at run time is made of: pith_function.closure. */

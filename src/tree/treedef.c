@@ -281,25 +281,7 @@ bool pith_treedef_equal(const pith_treedef *a, const pith_treedef *b) {
     pithp_block *block = NULL;
     if (!is_treedef(a, &block) || !is_treedef(b, &block))
         return false;
-    const pithp_structure *x = &a->structure, *y = &b->structure;
-    return a == b ||
-           (pithp_structure_same(x, y) &&
-            memcmp(x->specs, y->specs, (size_t)x->item_count * sizeof(void *)) == 0);
-}
-
-/* Shapes count by value: one that was freed and made again has another address. Specs
- * live as long as the runtime. */
-static uint64_t hash_of(const pithp_structure *t) {
-    uint64_t h = (uint64_t)t->item_count;
-    for (int64_t i = 0; i < t->token_count; i++) {
-        const uintptr_t token = t->tokens[i];
-        const uint64_t word = pithp_token_kind(token) == PITHP_TOKEN_NODE
-                                  ? pithp_token_shape(token)->hash
-                                  : token;
-        h = (h ^ word) * 0x9e3779b97f4a7c15u;
-        h ^= h >> 32;
-    }
-    return pithp_hash(h, t->specs, (size_t)t->item_count * sizeof(void *));
+    return a == b || pithp_structure_equal(&a->structure, &b->structure);
 }
 
 uint64_t pith_treedef_hash(const pith_treedef *def) {
@@ -309,7 +291,7 @@ uint64_t pith_treedef_hash(const pith_treedef *def) {
     pith_treedef *writable = (pith_treedef *)(uintptr_t)def;
     uint64_t h = atomic_load_explicit(&writable->hash, memory_order_relaxed);
     if (h == 0) {
-        h = hash_of(&def->structure);
+        h = pithp_structure_hash(0, &def->structure);
         h += h == 0;
         atomic_store_explicit(&writable->hash, h, memory_order_relaxed);
     }

@@ -115,6 +115,9 @@ typedef struct pithp_plan {
 pithp_plan *pithp_plan_make(pith_scope *s, pithp_program *p, bool fuse);
 void pithp_plan_free(pithp_plan *plan); /* NULL does nothing */
 
+/* Bytes of memory that it takes with its program, about; its workspace is not counted. */
+size_t pithp_plan_bytes(const pithp_plan *plan);
+
 /* Where output k is: PITHP_IN_INPUT and PITHP_IN_CONSTANT name memory that is there
  * already, PITHP_IN_OUTPUT the output in whose memory it is written (k itself, or one
  * before it with the same elements). */

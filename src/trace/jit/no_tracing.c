@@ -41,7 +41,8 @@ call_untraced(const pith_function *self, pith_scope *s, const void *const *given
     return result;
 }
 
-static const pithp_closure_kind kind = {"no_tracing", sizeof(pithp_closure), NULL};
+static const pithp_closure_kind kind = {.name = "no_tracing",
+                                        .bytes = sizeof(pithp_closure)};
 
 const pith_function *pith_no_tracing(pith_scope *s, const pith_function *function) {
     if (!pithp_enter(s) ||

@@ -1,0 +1,18 @@
+/* What a plan takes. */
+#include "program/interpret/plan.h"
+
+size_t pithp_plan_bytes(const pithp_plan *plan) {
+    const pithp_program *p = plan->program;
+    size_t bytes = sizeof *plan + (size_t)p->value_count * sizeof *plan->places +
+                   (size_t)plan->step_room * sizeof *plan->steps +
+                   (plan->literals ? 2 * plan->literals->bytes : 0);
+    for (int64_t k = 0; k < plan->step_count; k++)
+        bytes += plan->steps[k].fused ? sizeof *plan->steps[k].fused : 0;
+    for (int64_t c = 0; c < p->constant_count; c++)
+        if (p->constants[c].buffer)
+            bytes += pithp_value_spec(p, p->constants[c].value)->bytes;
+    return bytes + sizeof *p + (size_t)p->value_room * sizeof *p->values +
+           (size_t)p->instruction_room * sizeof *p->instructions +
+           (size_t)p->operand_room * sizeof *p->operands +
+           (size_t)p->output_room * sizeof *p->outputs;
+}

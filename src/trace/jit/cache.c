@@ -1,0 +1,240 @@
+/* The programs of a runtime: found by what they were recorded for, and kept in the order
+ * of their last use within two bounds. */
+#include "trace/jit/jit_internal.h"
+
+#include <string.h>
+
+enum { BUCKETS = 1024, MOST_PROGRAMS = 1024 };
+static const size_t most_bytes = (size_t)1 << 30;
+
+/* rt->room[PITHP_ROOM_TRACE] */
+typedef struct jit_cache {
+    pthread_mutex_t lock;
+    pithp_jit_program *newest, *oldest;
+    int64_t most_programs;
+    size_t most_bytes;
+    pith_jit_info info;
+    pithp_jit_program *buckets[BUCKETS];
+} jit_cache;
+
+uint64_t pithp_jit_hash_mask = UINT64_MAX;
+
+/* ---- The room in runtimes ---- */
+
+static void throw_out(jit_cache *cache, pithp_jit_program *p);
+
+static void runtime_closing(pith_runtime *rt) {
+    jit_cache *cache = rt->room[PITHP_ROOM_TRACE];
+    while (cache->oldest)
+        throw_out(cache, cache->oldest);
+    pthread_mutex_destroy(&cache->lock);
+    pithp_release(rt, cache, sizeof *cache);
+    rt->room[PITHP_ROOM_TRACE] = NULL;
+}
+
+static jit_cache *make_cache(pith_runtime *rt) {
+    jit_cache *cache = pithp_allocate(rt, sizeof *cache);
+    if (!cache)
+        return NULL;
+    memset(cache, 0, sizeof *cache);
+    cache->most_programs = MOST_PROGRAMS;
+    cache->most_bytes = most_bytes;
+    if (pthread_mutex_init(&cache->lock, NULL) == 0)
+        return cache;
+    pithp_release(rt, cache, sizeof *cache);
+    return NULL;
+}
+
+static jit_cache *find_cache(pith_runtime *rt) {
+    return __atomic_load_n((jit_cache **)&rt->room[PITHP_ROOM_TRACE], __ATOMIC_ACQUIRE);
+}
+
+/* NULL: memory was short. */
+static jit_cache *cache_of(pith_runtime *rt) {
+    static const pithp_room_hooks hooks = {.runtime_closing = runtime_closing};
+    jit_cache *cache = find_cache(rt);
+    if (PITHP_LIKELY(cache != NULL))
+        return cache;
+    pthread_mutex_lock(&rt->lock);
+    cache = rt->room[PITHP_ROOM_TRACE];
+    if (!cache && (cache = make_cache(rt)) != NULL) {
+        pithp_room_hook(rt, PITHP_ROOM_TRACE, &hooks);
+        __atomic_store_n((jit_cache **)&rt->room[PITHP_ROOM_TRACE], cache,
+                         __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&rt->lock);
+    return cache;
+}
+
+/* ---- Order of use: all below with the lock ---- */
+
+static void unlink_use(jit_cache *cache, pithp_jit_program *p) {
+    *(p->newer ? &p->newer->older : &cache->newest) = p->older;
+    *(p->older ? &p->older->newer : &cache->oldest) = p->newer;
+}
+
+static void link_newest(jit_cache *cache, pithp_jit_program *p) {
+    p->newer = NULL;
+    p->older = cache->newest;
+    *(cache->newest ? &cache->newest->newer : &cache->oldest) = p;
+    cache->newest = p;
+}
+
+static pithp_jit_program **bucket_of(jit_cache *cache, uint64_t hash) {
+    return &cache->buckets[hash % BUCKETS];
+}
+
+static void throw_out(jit_cache *cache, pithp_jit_program *p) {
+    pithp_jit_program **link = bucket_of(cache, p->hash);
+    while (*link != p)
+        link = &(*link)->next;
+    *link = p->next;
+    unlink_use(cache, p);
+    cache->info.programs--;
+    cache->info.bytes -= p->bytes;
+    cache->info.evictions++;
+    pithp_jit_program_release(p);
+}
+
+/* The newest one stays, however large it is. */
+static void make_room(jit_cache *cache) {
+    while (cache->oldest != cache->newest &&
+           (cache->info.programs > cache->most_programs ||
+            cache->info.bytes > cache->most_bytes))
+        throw_out(cache, cache->oldest);
+}
+
+/* ---- Finding ---- */
+
+static bool same_trees(const pithp_jit_program *p, const pithp_jit_call *c) {
+    if (p->modes != c->modes || p->tree_count != c->tree_count ||
+        p->static_count != c->static_count || p->static_size != c->static_size)
+        return false;
+    for (int64_t t = 0; t < c->tree_count; t++)
+        if (!pithp_structure_equal(&p->trees[t], &c->flats[t].structure))
+            return false;
+    /* Of one structure and function, so the marks are of as many items. */
+    return (!c->static_count ||
+            memcmp(p->is_static, c->is_static, (size_t)c->item_count) == 0) &&
+           (!c->static_size ||
+            memcmp(p->static_bytes, c->static_bytes, c->static_size) == 0);
+}
+
+static bool same_call(const pithp_jit_program *p, const pithp_jit_call *c) {
+    const pithp_jit *jit = c->jit;
+    return p->hash == c->hash && p->identity_bytes == jit->identity_bytes &&
+           memcmp(p->identity, jit->identity, jit->identity_bytes) == 0 &&
+           same_trees(p, c);
+}
+
+static void hash_call(pithp_jit_call *c) {
+    uint64_t h = c->jit->identity_hash ^ c->modes;
+    for (int64_t t = 0; t < c->tree_count; t++)
+        h = pithp_structure_hash(h, &c->flats[t].structure);
+    if (c->static_size)
+        h = pithp_hash(h, c->static_bytes, c->static_size);
+    c->hash = h & pithp_jit_hash_mask;
+}
+
+static pithp_jit_program *look_up(jit_cache *cache, const pithp_jit_call *c) {
+    pithp_jit_program *p = *bucket_of(cache, c->hash);
+    while (p && !same_call(p, c))
+        p = p->next;
+    return p;
+}
+
+/* The program of the last call, unless it may be gone. */
+static pithp_jit_program *last_of(const jit_cache *cache, const pithp_jit *jit) {
+    return jit->last_evictions == cache->info.evictions ? jit->last : NULL;
+}
+
+static void note_use(jit_cache *cache, pithp_jit *jit, pithp_jit_program *p) {
+    jit->last = p;
+    jit->last_evictions = cache->info.evictions;
+    if (cache->newest != p) {
+        unlink_use(cache, p);
+        link_newest(cache, p);
+    }
+    atomic_fetch_add_explicit(&p->refs, 1, memory_order_relaxed);
+}
+
+pithp_jit_program *pithp_jit_find(pithp_jit_call *c) {
+    jit_cache *cache = cache_of(c->s->runtime);
+    if (!cache) {
+        pithp_fail_memory(c->s, sizeof *cache);
+        return NULL;
+    }
+    pthread_mutex_lock(&cache->lock);
+    pithp_jit_program *p = last_of(cache, c->jit);
+    if (!p || !same_trees(p, c)) {
+        hash_call(c);
+        p = look_up(cache, c);
+    }
+    if (p) {
+        cache->info.hits++;
+        note_use(cache, c->jit, p);
+    } else {
+        cache->info.misses++;
+    }
+    pthread_mutex_unlock(&cache->lock);
+    return p;
+}
+
+pithp_jit_program *pithp_jit_keep(const pithp_jit_call *c, pithp_jit_program *p) {
+    jit_cache *cache = cache_of(c->s->runtime);
+    pthread_mutex_lock(&cache->lock);
+    pithp_jit_program *kept = look_up(cache, c);
+    if (kept) {
+        pithp_jit_program_release(p);
+    } else {
+        pithp_jit_program **bucket = bucket_of(cache, p->hash);
+        kept = p; /* the caller's reference is the cache's */
+        p->next = *bucket;
+        *bucket = p;
+        link_newest(cache, p);
+        cache->info.programs++;
+        cache->info.bytes += p->bytes;
+        make_room(cache);
+    }
+    note_use(cache, c->jit, kept);
+    pthread_mutex_unlock(&cache->lock);
+    return kept;
+}
+
+/* ---- Public ---- */
+
+static jit_cache *enter(pith_runtime *rt) {
+    jit_cache *cache = pithp_runtime_valid(rt) ? cache_of(rt) : NULL;
+    if (cache)
+        pthread_mutex_lock(&cache->lock);
+    return cache;
+}
+
+pith_jit_info pith_jit_get_info(pith_runtime *rt) {
+    pith_jit_info info = {0};
+    jit_cache *cache = enter(rt);
+    if (!cache)
+        return info;
+    info = cache->info;
+    pthread_mutex_unlock(&cache->lock);
+    return info;
+}
+
+void pith_jit_clear(pith_runtime *rt) {
+    jit_cache *cache = enter(rt);
+    if (!cache)
+        return;
+    while (cache->oldest)
+        throw_out(cache, cache->oldest);
+    pthread_mutex_unlock(&cache->lock);
+}
+
+void pith_jit_set_limits(pith_runtime *rt, int64_t programs, size_t bytes) {
+    jit_cache *cache = enter(rt);
+    if (!cache)
+        return;
+    cache->most_programs = programs > 0 ? programs : MOST_PROGRAMS;
+    cache->most_bytes = bytes ? bytes : most_bytes;
+    make_room(cache);
+    pthread_mutex_unlock(&cache->lock);
+}

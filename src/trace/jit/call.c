@@ -1,0 +1,184 @@
+/* Calls of compiled functions taken apart: what their programs are found by. */
+#include "gpu/collect.h"
+#include "trace/jit/jit_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MODE_COLLECTED = 1, MODE_HOOKS = 2, MODE_LEVEL = 2 /* bits to the left */ };
+
+static uint32_t modes_of(pith_scope *s) {
+    return (pithp_collector_of(s) ? MODE_COLLECTED : 0u) |
+           (pithp_hooks_run(s) ? MODE_HOOKS : 0u) |
+           (uint32_t)s->check_level << MODE_LEVEL;
+}
+
+/* ---- Parts that are named ---- */
+
+/* Mark the leaves at and below a node of a tree. */
+static bool mark_below(pith_runtime *rt, const void *tree, const void *node, bool *mark) {
+    pithp_walk w;
+    pithp_visit visit;
+    int64_t item = 0, inside = 0;
+    pithp_walk_begin(&w, rt, tree);
+    while (pithp_walk_next(&w, &visit)) {
+        const bool it = w.node == node;
+        if (visit == PITHP_VISIT_ENTER)
+            inside += it;
+        else if (visit == PITHP_VISIT_LEAVE)
+            inside -= it;
+        else if (visit == PITHP_VISIT_LEAF)
+            mark[item++] |= inside > 0 || it;
+    }
+    const bool failed = w.failed;
+    pithp_walk_end(&w);
+    return !failed;
+}
+
+static pith_status mark_path(const pithp_jit_call *c, const char *path, bool *marks) {
+    char *rest = NULL;
+    const long i = path[0] == '[' ? strtol(path + 1, &rest, 10) : -1;
+    if (i < 0 || i >= c->argument_count || rest == path + 1 || *rest != ']')
+        return pithp_fail(c->s, PITH_E_PATH, NULL,
+                          "%s: the path '%s' names no argument: expected [0] to [%d], "
+                          "and a path in it",
+                          c->function->name, path, c->argument_count - 1);
+    for (long t = 0; t < i; t++)
+        marks += c->flats[t].structure.item_count;
+    const void *node = rest[1]
+                           ? pith_tree_at(pithp_on_behalf(c->s), c->trees[i], rest + 1)
+                           : c->trees[i];
+    if (node && !mark_below(c->s->runtime, c->trees[i], node, marks))
+        pithp_fail_memory(c->s, sizeof(pithp_frame));
+    return c->s->error.code;
+}
+
+int64_t pithp_jit_mark(const pithp_jit_call *c,
+                       unsigned arguments,
+                       char *const *paths,
+                       bool *marks) {
+    int64_t item = 0, count = 0;
+    for (int64_t t = 0; t < c->tree_count; t++)
+        for (int64_t k = 0; k < c->flats[t].structure.item_count; k++)
+            marks[item++] = t < c->argument_count && (arguments >> t & 1);
+    for (int p = 0; paths && paths[p]; p++)
+        if (mark_path(c, paths[p], marks) != PITH_OK)
+            return -1;
+    for (int64_t k = 0; k < c->item_count; k++)
+        count += marks[k];
+    return count;
+}
+
+/* ---- Static leaves ---- */
+
+static pith_status read_static(pithp_jit_call *c) {
+    pith_scope *s = c->s;
+    size_t at = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        at = 0;
+        for (int64_t k = 0, tree; k < c->item_count; k++) {
+            if (!c->is_static[k])
+                continue;
+            const pith_array *a = pithp_jit_item(c, k, &tree);
+            pith_status rc = pithp_array_check(s, a, c->function->name, "static leaf");
+            if (rc == PITH_OK && pass)
+                rc = pithp_array_read(s, a, c->static_bytes + at);
+            if (rc != PITH_OK)
+                return rc;
+            at += pithp_array_spec(a)->bytes;
+        }
+        if (pass == 0 && at && !(c->static_bytes = pithp_allocate(s->runtime, at)))
+            return pithp_fail_memory(s, at);
+        c->static_size = at;
+    }
+    return PITH_OK;
+}
+
+static pith_status find_static(pithp_jit_call *c) {
+    const pithp_jit *jit = c->jit;
+    if (PITHP_LIKELY(!jit->static_arguments && !jit->static_paths))
+        return PITH_OK;
+    c->is_static = pithp_allocate(c->s->runtime, (size_t)c->item_count + 1);
+    if (!c->is_static)
+        return pithp_fail_memory(c->s, (size_t)c->item_count + 1);
+    c->static_count =
+        pithp_jit_mark(c, jit->static_arguments, jit->static_paths, c->is_static);
+    return c->static_count < 0 ? c->s->error.code : read_static(c);
+}
+
+/* ---- Beginning and ending ---- */
+
+static void end_flats(pithp_jit_call *c, int64_t count) {
+    for (int64_t t = 0; t < count; t++)
+        pithp_flat_end(&c->flats[t]);
+    if (c->flats != c->few_flats)
+        pithp_release(c->s->runtime, c->flats, (size_t)c->tree_count * sizeof *c->flats);
+    if (c->trees != c->few_trees)
+        pithp_release(c->s->runtime, c->trees, (size_t)c->tree_count * sizeof *c->trees);
+}
+
+/* Arguments and bound trees, with room for their flat forms. */
+static pith_status list_trees(pithp_jit_call *c, const void *const *arguments) {
+    pith_runtime *rt = c->s->runtime;
+    c->tree_count = c->argument_count + pithp_function_bound(c->function, 0, NULL);
+    const size_t n = (size_t)c->tree_count;
+    if (c->tree_count > PITHP_JIT_TREES)
+        c->trees = pithp_allocate(rt, n * sizeof *c->trees);
+    if (c->tree_count > PITHP_COUNT(c->few_flats))
+        c->flats = pithp_allocate(rt, n * sizeof *c->flats);
+    if (!c->trees || !c->flats) {
+        if (c->trees && c->trees != c->few_trees)
+            pithp_release(rt, c->trees, n * sizeof *c->trees);
+        if (c->flats && c->flats != c->few_flats)
+            pithp_release(rt, c->flats, n * sizeof *c->flats);
+        return pithp_fail_memory(c->s, n * sizeof *c->flats);
+    }
+    memcpy(c->trees, arguments, (size_t)c->argument_count * sizeof *c->trees);
+    pithp_function_bound(c->function, c->tree_count - c->argument_count,
+                         c->trees + c->argument_count);
+    return PITH_OK;
+}
+
+static pith_status flatten(pithp_jit_call *c) {
+    c->item_count = 0;
+    for (int64_t t = 0; t < c->tree_count; t++) {
+        if (pithp_flat_make(c->s, &c->flats[t], c->trees[t], NULL, NULL) != PITH_OK) {
+            end_flats(c, t);
+            return c->s->error.code;
+        }
+        c->item_count += c->flats[t].structure.item_count;
+    }
+    return PITH_OK;
+}
+
+pith_status pithp_jit_call_begin(pithp_jit_call *c,
+                                 pith_scope *s,
+                                 const pithp_jit_closure *closure,
+                                 const void *const *arguments) {
+    c->s = s;
+    c->function = closure->closure.base;
+    c->jit = closure->jit;
+    c->argument_count = c->function->arity;
+    c->trees = c->few_trees;
+    c->flats = c->few_flats;
+    c->is_static = NULL;
+    c->static_bytes = NULL;
+    c->static_count = 0;
+    c->static_size = 0;
+    c->modes = modes_of(s);
+    pith_status rc = list_trees(c, arguments);
+    if (rc != PITH_OK || (rc = flatten(c)) != PITH_OK)
+        return rc;
+    rc = find_static(c);
+    if (rc != PITH_OK)
+        pithp_jit_call_end(c);
+    return rc;
+}
+
+void pithp_jit_call_end(pithp_jit_call *c) {
+    if (c->is_static)
+        pithp_release(c->s->runtime, c->is_static, (size_t)c->item_count + 1);
+    if (c->static_bytes)
+        pithp_release(c->s->runtime, c->static_bytes, c->static_size);
+    end_flats(c, c->tree_count);
+}

@@ -1,0 +1,231 @@
+/* Recording calls: the function runs once with traced leaves. */
+#include "program/pass/pass.h"
+#include "trace/jit/jit_internal.h"
+
+#include <string.h>
+
+/* ---- Arguments ---- */
+
+/* The trees of the call around traced leaves, and concrete ones where they are static. */
+static pith_status
+trace_trees(pith_scope *s, const pithp_jit_call *c, pithp_trace *t, const void **trees) {
+    const bool hooks = pithp_hooks_run(s);
+    int64_t item = 0;
+    pith_no_check(s, true); /* the trees were checked when they were made */
+    for (int64_t k = 0; k < c->tree_count && !pith_failed(s); k++) {
+        const pithp_flat *f = &c->flats[k];
+        const size_t bytes = (size_t)f->structure.item_count * sizeof *f->items;
+        const pith_array **traced = pithp_scope_allocate(s, bytes + 1);
+        for (int64_t i = 0; traced && i < f->structure.item_count; i++, item++)
+            traced[i] = c->is_static && c->is_static[item]
+                            ? f->items[i]
+                            : pithp_trace_input(s, t, f->structure.specs[i]);
+        if (!pith_failed(s))
+            trees[k] =
+                pithp_build_made(s, &f->structure, pithp_owner_of(c->trees[k]), traced);
+    }
+    pith_no_check(s, !hooks);
+    return s->error.code;
+}
+
+/* The function's result of traced arguments. NULL: error set. */
+static const void *call_traced(pith_scope *s, const pithp_jit_call *c, pithp_trace *t) {
+    const void **trees = pithp_scope_allocate(s, (size_t)c->tree_count * sizeof *trees);
+    if (!trees || trace_trees(s, c, t, trees) != PITH_OK)
+        return NULL;
+    const pith_function *f =
+        pithp_function_rebind(s, c->function, trees + c->argument_count);
+    if (!f)
+        return NULL;
+    const void *result = pith_call(pithp_on_behalf(s), f, c->argument_count, trees);
+    return pith_failed(s) ? NULL : result;
+}
+
+/* ---- Results ---- */
+
+/* Leaves of the result become outputs; concrete ones are constants. */
+static pith_status add_outputs(pith_scope *s,
+                               const pithp_jit_call *c,
+                               pithp_trace *t,
+                               const pithp_flat *result) {
+    for (int64_t k = 0; k < result->structure.item_count; k++) {
+        const pith_array *a = result->items[k];
+        if (pithp_operand_check(s, a, c->function->name, "result") != PITH_OK) {
+            pithp_item_prefix(s, &result->structure, k);
+            return s->error.code;
+        }
+        const pithp_value v = pithp_trace_value(s, t, a);
+        if (v < 0 || !pithp_program_output(s, t->program, v))
+            return s->error.code;
+    }
+    return PITH_OK;
+}
+
+/* Where the k-th output is after a run. */
+static pithp_jit_leaf
+leaf_of(const pithp_jit_program *p, const int64_t *made_as, int64_t k) {
+    const pithp_program *program = p->plan->program;
+    const pithp_place place = pithp_plan_output(p->plan, k);
+    pithp_jit_leaf leaf = {.at = place.at,
+                           .spec = pithp_value_spec(program, program->outputs[k])};
+    switch (place.store) {
+        case PITHP_IN_INPUT:
+            leaf.source = PITHP_LEAF_INPUT;
+            break;
+        case PITHP_IN_CONSTANT:
+            leaf.source = PITHP_LEAF_CONSTANT;
+            break;
+        case PITHP_IN_LITERALS:
+            leaf.source = PITHP_LEAF_LITERAL;
+            break;
+        case PITHP_IN_OUTPUT:
+            leaf.source = place.at == k ? PITHP_LEAF_MADE : PITHP_LEAF_SAME;
+            leaf.at = place.at == k ? made_as[k] : place.at;
+            break;
+        case PITHP_IN_WORKSPACE:
+        case PITHP_NOWHERE:
+            PITH_ASSERT(false);
+            break;
+    }
+    return leaf;
+}
+
+static pith_status list_leaves(pith_scope *s, pithp_jit_program *p) {
+    const size_t n = (size_t)p->leaf_count;
+    int64_t *made_as = pithp_allocate(s->runtime, (n + 1) * sizeof *made_as);
+    p->leaves = pithp_allocate(s->runtime, n * sizeof *p->leaves);
+    p->made = pithp_allocate(s->runtime, n * sizeof *p->made);
+    if (!made_as || (n && (!p->leaves || !p->made))) {
+        pithp_release(s->runtime, made_as, (n + 1) * sizeof *made_as);
+        return pithp_fail_memory(s, n * sizeof *p->leaves);
+    }
+    for (int64_t k = 0; k < p->leaf_count; k++) {
+        const pithp_place place = pithp_plan_output(p->plan, k);
+        if (place.store != PITHP_IN_OUTPUT || place.at != k)
+            continue;
+        const pithp_program *program = p->plan->program;
+        made_as[k] = p->made_count;
+        p->made[p->made_count++] = pithp_value_spec(program, program->outputs[k]);
+    }
+    for (int64_t k = 0; k < p->leaf_count; k++)
+        p->leaves[k] = leaf_of(p, made_as, k);
+    pithp_release(s->runtime, made_as, (n + 1) * sizeof *made_as);
+    return PITH_OK;
+}
+
+/* ---- What the program is found by ---- */
+
+static pith_status copy_bytes(pith_scope *s, char **to, const void *from, size_t bytes) {
+    if (!bytes)
+        return PITH_OK;
+    *to = pithp_allocate(s->runtime, bytes);
+    if (!*to)
+        return pithp_fail_memory(s, bytes);
+    memcpy(*to, from, bytes);
+    return PITH_OK;
+}
+
+static pith_status
+copy_key(pith_scope *s, const pithp_jit_call *c, pithp_jit_program *p) {
+    const size_t trees = (size_t)c->tree_count * sizeof *p->trees;
+    pith_status rc;
+    p->hash = c->hash;
+    p->modes = c->modes;
+    p->argument_count = c->argument_count;
+    p->item_count = c->item_count;
+    p->static_count = c->static_count;
+    PITH_TRY(copy_bytes(s, &p->identity, c->jit->identity, c->jit->identity_bytes));
+    p->identity_bytes = c->jit->identity_bytes;
+    PITH_TRY(copy_bytes(s, &p->static_bytes, c->static_bytes, c->static_size));
+    p->static_size = c->static_size;
+    if (c->is_static) {
+        char *marks = NULL;
+        PITH_TRY(copy_bytes(s, &marks, c->is_static, (size_t)c->item_count + 1));
+        p->is_static = (bool *)(void *)marks;
+    }
+    p->trees = pithp_allocate(s->runtime, trees);
+    if (!p->trees)
+        return pithp_fail_memory(s, trees);
+    memset(p->trees, 0, trees);
+    p->tree_count = c->tree_count;
+    for (int64_t t = 0; t < c->tree_count; t++)
+        PITH_TRY(pithp_structure_copy(s, &p->trees[t], &c->flats[t].structure));
+out:
+    return rc;
+}
+
+/* ---- Recording ---- */
+
+static pith_status
+plan_program(pith_scope *s, pithp_jit_program *p, const pithp_program *recorded) {
+    pithp_program *program = pithp_program_optimise(s, recorded, PITHP_PASS_ALL);
+    p->plan = program ? pithp_plan_make(s, program, true) : NULL;
+    pithp_program_release(program);
+    if (!p->plan)
+        return s->error.code;
+    p->bytes += pithp_plan_bytes(p->plan);
+    return list_leaves(s, p);
+}
+
+/* The program and the structure of its result; s traces and is closed afterwards. */
+static pith_status
+record_in(pith_scope *s, const pithp_jit_call *c, pithp_jit_program *p) {
+    pithp_trace *t = pithp_trace_begin(s);
+    if (!t)
+        return s->error.code;
+    const void *result = call_traced(s, c, t);
+    pithp_flat f;
+    pith_status rc = s->error.code;
+    if (result && (rc = pithp_flat_make(s, &f, result, NULL, NULL)) == PITH_OK) {
+        p->leaf_count = f.structure.item_count;
+        rc = add_outputs(s, c, t, &f);
+        if (rc == PITH_OK)
+            rc = pithp_structure_copy(s, &p->result, &f.structure);
+        p->result.hooks = false; /* they ran on the traced result, and see no values */
+        pithp_flat_end(&f);
+    }
+    pithp_program *recorded = pithp_trace_end(s, t);
+    if (rc == PITH_OK)
+        rc = plan_program(s, p, recorded);
+    pithp_program_release(recorded);
+    return rc;
+}
+
+pithp_jit_program *pithp_jit_record(const pithp_jit_call *c) {
+    pith_runtime *rt = c->s->runtime;
+    pithp_jit_program *p = pithp_allocate(rt, sizeof *p);
+    pith_scope *s = p ? pith_scope_open_in(c->s) : NULL;
+    if (!p || !pithp_scope_writable(s)) {
+        pithp_release(rt, p, sizeof *p);
+        pithp_fail_memory(c->s, sizeof *p);
+        return NULL;
+    }
+    *p = (pithp_jit_program){.runtime = rt, .bytes = sizeof *p};
+    atomic_init(&p->refs, 1);
+    if (copy_key(s, c, p) == PITH_OK && record_in(s, c, p) == PITH_OK)
+        for (int64_t t = 0; t < p->tree_count; t++)
+            p->bytes += pithp_structure_bytes(&p->trees[t]);
+    const bool failed = pith_failed(s);
+    pith_scope_close(s);
+    if (!failed && !pith_failed(c->s))
+        return p;
+    pithp_jit_program_release(p);
+    return NULL;
+}
+
+void pithp_jit_program_release(pithp_jit_program *p) {
+    if (!p || atomic_fetch_sub_explicit(&p->refs, 1, memory_order_acq_rel) > 1)
+        return;
+    pith_runtime *rt = p->runtime;
+    for (int64_t t = 0; t < p->tree_count; t++)
+        pithp_structure_release(rt, &p->trees[t]);
+    pithp_release(rt, p->trees, (size_t)p->tree_count * sizeof *p->trees);
+    pithp_release(rt, p->identity, p->identity_bytes);
+    pithp_release(rt, p->static_bytes, p->static_size);
+    pithp_release(rt, p->is_static, (size_t)p->item_count + 1);
+    pithp_release(rt, p->leaves, (size_t)p->leaf_count * sizeof *p->leaves);
+    pithp_release(rt, p->made, (size_t)p->leaf_count * sizeof *p->made);
+    pithp_structure_release(rt, &p->result);
+    pithp_plan_free(p->plan);
+    pithp_release(rt, p, sizeof *p);
+}
