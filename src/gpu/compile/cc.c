@@ -329,6 +329,9 @@ pith_status pithp_cc_compile(pith_runtime *rt,
     memcpy(last, libraries, sizeof last);
     snprintf(machine, sizeof machine, "%s", pithp_cc_machine(isa));
     add_words(arguments, &count, machine);
+    if (!strstr(cc->identity, "clang")) /* work that sinks into the branch that uses it
+                                           keeps a loop from being vectorised */
+        arguments[count++] = "-fno-tree-sink";
     arguments[count++] = options->contract ? "-ffp-contract=fast" : "-ffp-contract=off";
     add_words(arguments, &count, own);
     add_words(arguments, &count, last);

@@ -27,7 +27,7 @@ static const pithp_compiled *compiled_of(const pithp_plan *plan) {
 }
 
 static size_t bytes_of(int64_t steps) {
-    return sizeof(pithp_compiled) + (size_t)steps * sizeof(pithp_host_loop);
+    return sizeof(pithp_compiled) + (size_t)steps * sizeof(pithp_compiled_step);
 }
 
 static bool has_fused_steps(const pithp_plan *plan) {
@@ -77,6 +77,14 @@ static void ask(pith_scope *s, pithp_plan *plan) {
     atomic_store(&c->stage, c->code ? ASKED : DONE);
 }
 
+static bool is_direct(const pithp_fused_args *a) {
+    bool direct = true;
+    for (int e = 0; e < a->external_count; e++)
+        direct &= a->externals[e].access == PITHP_ACCESS_FLAT ||
+                  pithp_is_uniform(a, &a->externals[e]);
+    return direct;
+}
+
 /* The functions of a module that was loaded; NULL: e says why. */
 static pithp_compiled *
 find_functions(const pithp_plan *plan, pithp_module *m, pithp_error *e) {
@@ -85,19 +93,20 @@ find_functions(const pithp_plan *plan, pithp_module *m, pithp_error *e) {
         pithp_error_set(e, PITH_E_MEMORY, NULL, NULL, "out of memory: no room for code");
         return NULL;
     }
+    memset(code, 0, bytes_of(plan->step_count));
     code->count = plan->step_count;
     for (int64_t k = 0; k < plan->step_count; k++) {
         char name[PITHP_STEP_NAME_BYTES];
         pithp_launch launch = {.loops = NULL};
         pithp_step_name(name, k);
-        code->steps[k] = NULL;
         if (!plan->steps[k].fused)
             continue;
         if (pithp_module_search(m, name, &launch, e) != PITH_OK) {
             pithp_release(plan->runtime, code, bytes_of(plan->step_count));
             return NULL;
         }
-        code->steps[k] = launch.loops[0];
+        code->steps[k].loops[0] = launch.loops[0];
+        code->steps[k].direct = is_direct(plan->steps[k].fused);
     }
     return code;
 }

@@ -9,9 +9,14 @@
 #include "program/interpret/plan.h"
 
 /* Functions of a plan's steps; constant. */
+typedef struct pithp_compiled_step {
+    pithp_host_loop loops[PITHP_ISA_COUNT]; /* the first is set, unless it is a call */
+    bool direct; /* it reads memory where it lies: its addresses are a launch's arguments
+                  */
+} pithp_compiled_step;
 typedef struct pithp_compiled {
     int64_t count;
-    pithp_host_loop steps[]; /* NULL: the step is a call */
+    pithp_compiled_step steps[];
 } pithp_compiled;
 
 /* What a plan has of it; all zero in the beginning. */

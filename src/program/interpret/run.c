@@ -32,16 +32,38 @@ static void *address_of(const running *r, pithp_value v) {
     return NULL;
 }
 
+static void *external_of(const running *r, const pithp_step *step, int e) {
+    return (char *)address_of(r, step->external[e]) +
+           step->offset[e] * step->fused->externals[e].size;
+}
+
+/* A compiled step that needs nothing but addresses. */
+static pith_status
+run_direct(const running *r, const pithp_step *step, const pithp_compiled_step *code) {
+    const void *at[PITHP_FUSED_EXTERNALS];
+    const int externals = step->fused->external_count;
+    for (int e = 0; e < externals; e++)
+        at[e] = external_of(r, step, e);
+    const pithp_launch launch = {.name = "fused",
+                                 .loops = code->loops,
+                                 .args = at,
+                                 .args_bytes = (size_t)externals * sizeof *at,
+                                 .count = step->spec->count};
+    return pithp_launch_run(r->s, &launch);
+}
+
 static pith_status run_fused(const running *r, const pithp_step *step, int64_t k) {
     pithp_fused_args args;
     const int externals = step->fused->external_count;
+    const pithp_compiled_step *code = r->code ? &r->code->steps[k] : NULL;
+    if (code && code->direct)
+        return run_direct(r, step, code);
     memcpy(&args, step->fused,
            offsetof(pithp_fused_args, externals) +
                (size_t)externals * sizeof args.externals[0]);
-    args.code = r->code ? r->code->steps[k] : NULL;
+    args.code = code ? code->loops[0] : NULL;
     for (int e = 0; e < externals; e++)
-        args.externals[e].data = (char *)address_of(r, step->external[e]) +
-                                 step->offset[e] * args.externals[e].size;
+        args.externals[e].data = external_of(r, step, e);
     return pithp_fused_run(r->s, &args, step->spec->count);
 }
 
