@@ -4,6 +4,7 @@
 
 #include "pith/jit.h"
 
+#include "array/checks.h"
 #include "program/interpret/plan.h"
 #include "tree/tree_internal.h"
 
@@ -114,8 +115,9 @@ typedef struct pithp_jit_program {
     /* What it does. */
     pithp_plan *plan;
     pithp_structure result;
-    pithp_jit_leaf *leaves; /* of all outputs */
-    int64_t leaf_count;
+    pithp_checks *checks;   /* NULL: it makes none */
+    pithp_jit_leaf *leaves; /* of all outputs: the result's, then what checks need */
+    int64_t leaf_count, result_count;
     const pith_spec **made; /* of the arrays that a run makes */
     int64_t made_count;
 } pithp_jit_program;

@@ -177,8 +177,11 @@ record_in(pith_scope *s, const pithp_jit_call *c, pithp_jit_program *p) {
     pithp_flat f;
     pith_status rc = s->error.code;
     if (result && (rc = pithp_flat_make(s, &f, result, NULL, NULL)) == PITH_OK) {
-        p->leaf_count = f.structure.item_count;
+        p->result_count = f.structure.item_count;
         rc = add_outputs(s, c, t, &f);
+        if (rc == PITH_OK && !pithp_checks_take(s, t, &p->checks))
+            rc = s->error.code;
+        p->leaf_count = p->result_count + pithp_checks_values(p->checks);
         if (rc == PITH_OK)
             rc = pithp_structure_copy(s, &p->result, &f.structure);
         p->result.hooks = false; /* they ran on the traced result, and see no values */
@@ -225,6 +228,7 @@ void pithp_jit_program_release(pithp_jit_program *p) {
     pithp_release(rt, p->is_static, (size_t)p->item_count + 1);
     pithp_release(rt, p->leaves, (size_t)p->leaf_count * sizeof *p->leaves);
     pithp_release(rt, p->made, (size_t)p->leaf_count * sizeof *p->made);
+    pithp_checks_release(p->checks);
     pithp_structure_release(rt, &p->result);
     pithp_plan_free(p->plan);
     pithp_release(rt, p, sizeof *p);

@@ -12,7 +12,7 @@ typedef struct running {
     const void **addresses;    /* of inputs */
     const pith_array **made;
     void **outputs;           /* where those outputs are written that a run makes */
-    const pith_array **items; /* of the result */
+    const pith_array **items; /* all outputs */
     char *memory;
     size_t bytes;
     char few[8 * sizeof(void *) * PITHP_JIT_ITEMS];
@@ -111,6 +111,19 @@ static const pith_array *item_of(const running *r, const pithp_jit_leaf *leaf) {
     return NULL;
 }
 
+/* The checks of the run, whose values are of no use afterwards. */
+static pith_status make_checks(running *r) {
+    const pithp_jit_program *p = r->p;
+    pith_scope *s = r->c->s;
+    if (PITHP_LIKELY(!p->checks))
+        return PITH_OK;
+    const pith_status rc = pithp_checks_replay(s, p->checks, r->items + p->result_count);
+    for (int64_t k = p->result_count; k < p->leaf_count && rc == PITH_OK; k++)
+        if (p->leaves[k].source == PITHP_LEAF_MADE)
+            pithp_array_drop(s, r->items[k]);
+    return rc;
+}
+
 /* The result around the arrays of the run. NULL: error set. */
 static const void *build(running *r) {
     const pithp_jit_program *p = r->p;
@@ -118,6 +131,8 @@ static const void *build(running *r) {
     for (int64_t k = 0; k < p->leaf_count; k++)
         if (!(r->items[k] = item_of(r, &p->leaves[k])))
             return NULL;
+    if (make_checks(r) != PITH_OK)
+        return NULL;
     if (pithp_structure_hold(s, &p->result) != PITH_OK)
         return NULL;
     return pithp_build(s, &p->result, NULL, r->items);
@@ -133,7 +148,7 @@ const void *pithp_jit_run(const pithp_jit_call *c, const pithp_jit_program *p) {
     if (read_inputs(&r) == PITH_OK && make_arrays(&r) == PITH_OK) {
         if (pithp_plan_run(c->s, p->plan, r.addresses, r.outputs) == PITH_OK)
             result = build(&r);
-        if (!result)
+        else
             for (int64_t k = 0; k < p->made_count; k++)
                 pithp_array_drop(c->s, r.made[k]);
     }
