@@ -269,6 +269,24 @@ typedef struct pithp_random_params {
  * results. The index is clamped to those there are; a bool chooses the second one where
  * it is true. All programs take these operands and have outputs of the same specs. */
 
+/* while(cond operands..., body operands..., carries...): as long as programs[0](cond
+ * operands..., carries...) is true [], the carries are programs[1](body operands...,
+ * carries...). The results are the last carries. */
+typedef struct pithp_while_params {
+    int32_t cond_operands, body_operands;
+    bool stops; /* also when a check has failed */
+} pithp_while_params;
+
+/* scan(constants..., carries..., xs...): for i = 0, 1, ... length - 1, programs[0](
+ * constants..., carries..., xs[i]...) gives the next carries and the elements [i] of ys.
+ * The results are the last carries and ys, whose leading extent is the length. */
+typedef struct pithp_loop_params {
+    int64_t length;
+    int32_t constants, carries;
+    int32_t unroll; /* a hint: so many iterations may be laid out one after the other */
+    bool reverse;   /* i = length - 1, ... 0 */
+} pithp_loop_params;
+
 /* ---- Host work ---- */
 
 /* Takes launches in the order they must run; copies what it keeps of one. */

@@ -41,6 +41,8 @@ PITHP_RULE(random)
     pith_status pithp_infer_##rule(const pithp_call *call, pith_spec *results,           \
                                    pithp_refusal *refusal);
 PITHP_CONTROL_RULE(cond)
+PITHP_CONTROL_RULE(while)
+PITHP_CONTROL_RULE(loop)
 
 /* The rule needs no temporary memory. */
 #define PITHP_NO_TEMPORARY(rule)                                                         \

@@ -167,7 +167,7 @@ Test(control, branches_that_do_not_fit_are_refused) {
     turned->outputs[1] = turned->outputs[0];
     pt_fails(PITH_E_SHAPE, b.s,
              p = choice(&b, b.index, branch(&b, PITHP_OP_ADD), turned));
-    pt_says("result 1: branch 0 gives f64[], branch 1 f64[3]");
+    pt_says("array 1 of the result of branch 1: expected f64[], got f64[3]");
     cr_assert(p->instruction_count == 0 && p->value_count == 3);
     pithp_program_release(p);
 

@@ -94,6 +94,16 @@ FIELDS(random,
        FIELD(random, high, F64, ONE),
        FIELD(random, least, BITS, ONE),
        FIELD(random, greatest, BITS, ONE))
+FIELDS(while,
+       FIELD(while, cond_operands, I32, ONE),
+       FIELD(while, body_operands, I32, ONE),
+       FIELD(while, stops, BOOL, ONE))
+FIELDS(loop,
+       FIELD(loop, length, EXTENTS, ONE),
+       FIELD(loop, constants, I32, ONE),
+       FIELD(loop, carries, I32, ONE),
+       FIELD(loop, unroll, I32, ONE),
+       FIELD(loop, reverse, BOOL, ONE))
 
 typedef struct description {
     const field *fields;
@@ -125,6 +135,8 @@ typedef struct description {
 #define RULE_threefry                                                                    \
     { 0 }
 #define RULE_random DESCRIBED(random)
+#define RULE_while  DESCRIBED(while)
+#define RULE_loop   DESCRIBED(loop)
 #define RULE_cond                                                                        \
     { 0 }
 

@@ -6,8 +6,12 @@ size_t pithp_plan_bytes(const pithp_plan *plan) {
     size_t bytes = sizeof *plan + (size_t)p->value_count * sizeof *plan->places +
                    (size_t)plan->step_room * sizeof *plan->steps +
                    (plan->literals ? 2 * plan->literals->bytes : 0);
-    for (int64_t k = 0; k < plan->step_count; k++)
-        bytes += plan->steps[k].fused ? sizeof *plan->steps[k].fused : 0;
+    for (int64_t k = 0; k < plan->step_count; k++) {
+        const pithp_step *step = &plan->steps[k];
+        bytes += step->fused ? sizeof *step->fused : 0;
+        for (int i = 0; step->plans && i < step->call->program_count; i++)
+            bytes += pithp_plan_bytes(step->plans[i]);
+    }
     for (int64_t c = 0; c < p->constant_count; c++)
         if (p->constants[c].buffer)
             bytes += pithp_value_spec(p, p->constants[c].value)->bytes;

@@ -14,9 +14,9 @@ static bool describe_calls(pithp_planning *g) {
             continue;
         const int count = step->call->operand_count;
         if (!pithp_is_lowered(step->call->primitive)) {
-            pithp_fail(g->s, PITH_E_UNSUPPORTED, NULL, "%s has no plan yet",
-                       pithp_rows[step->call->primitive].name);
-            return false;
+            if (!pithp_plan_control(g, step))
+                return false;
+            continue;
         }
         if (count) {
             step->specs =
@@ -28,7 +28,8 @@ static bool describe_calls(pithp_planning *g) {
         }
         const pithp_call call = pithp_instruction_call(g->p, step->call, step->specs);
         step->temporary_bytes = pithp_temporary_bytes(&call, step->spec);
-        plan->most_operands = count > plan->most_operands ? count : plan->most_operands;
+        if ((size_t)count > plan->pointer_count)
+            plan->pointer_count = (size_t)count;
     }
     return true;
 }
@@ -100,6 +101,7 @@ void pithp_plan_free(pithp_plan *plan) {
         if (step->call)
             pithp_release(rt, step->specs,
                           (size_t)step->call->operand_count * sizeof *step->specs);
+        pithp_plan_control_free(rt, step);
         pithp_release(rt, step->fused, sizeof *step->fused);
     }
     pithp_release(rt, plan->steps, (size_t)plan->step_room * sizeof *plan->steps);

@@ -3,9 +3,9 @@
  * A plan is a list of steps. A fused step runs elementwise instructions of one shape, and
  * the moves of elements that only they read, block by block through the block functions:
  * what lies between them stays in the first cache. Every other instruction is a step of
- * its own, which pithp_lower runs. Values that outlive their step have memory: an
- * output's, or a part of one workspace, which values that do not live at the same time
- * share. */
+ * its own, which pithp_lower runs, or which runs the plans of its programs. Values that
+ * outlive their step have memory: an output's, or a part of one workspace, which values
+ * that do not live at the same time share. */
 #ifndef PITH_PROGRAM_PLAN_H
 #define PITH_PROGRAM_PLAN_H
 
@@ -85,6 +85,9 @@ typedef struct pithp_step {
     const pith_spec **specs;       /* call: of the operands */
     size_t temporary_bytes;
     int64_t temporary; /* offset in the workspace */
+    /* Control flow: */
+    struct pithp_plan **plans; /* of the call's programs */
+    size_t programs_bytes;     /* of the temporary that they work in */
     /* Fused: the arguments, whose externals lie at these places. */
     int32_t members, reads;  /* instructions; memory they touch, at most */
     pithp_value first, last; /* members; linked by pithp_planning.next */
@@ -102,8 +105,8 @@ typedef struct pithp_plan {
     int64_t step_count, step_room;
     pithp_buffer *literals; /* NULL: there are none */
     size_t workspace_bytes;
-    int32_t most_operands;             /* of a call */
-    bool runs_fused;                   /* the device runs host loops */
+    size_t pointer_count; /* addresses that a run writes down, those of programs too */
+    bool runs_fused;      /* the device runs host loops */
     struct pithp_compiling *compiling; /* of emit/compiled.h; NULL: it never is */
     _Atomic(const struct pithp_compiled *) compiled;
 } pithp_plan;
@@ -170,6 +173,43 @@ static inline bool pithp_same_shape(const pith_spec *a, const pith_spec *b) {
         same = a->shape[d] == b->shape[d];
     return same;
 }
+
+/* A plan that runs, as the program or as one within another. */
+typedef struct pithp_running {
+    pith_scope *s;
+    const pithp_plan *plan;
+    const struct pithp_compiled *code; /* NULL: interpreted */
+    const void *const *inputs;
+    void **outputs;
+    char *workspace;
+    const void **pointers; /* room for plan->pointer_count */
+} pithp_running;
+
+/* The device address of a value that has memory. */
+static inline void *pithp_address(const pithp_running *r, pithp_value v) {
+    const pithp_place place = r->plan->places[v];
+    switch (place.store) {
+        case PITHP_IN_INPUT:
+            return (void *)(uintptr_t)r->inputs[place.at];
+        case PITHP_IN_CONSTANT:
+            return (void *)(uintptr_t)r->plan->program->constants[place.at].data;
+        case PITHP_IN_LITERALS:
+            return (char *)r->plan->literals->data + place.at;
+        case PITHP_IN_WORKSPACE:
+            return r->workspace + place.at;
+        case PITHP_IN_OUTPUT:
+            return r->outputs[place.at];
+        case PITHP_NOWHERE:
+            break;
+    }
+    return NULL;
+}
+
+pith_status pithp_run_steps(const pithp_running *r);
+/* Control flow: plans of the programs, and what they need of the workspace. */
+bool pithp_plan_control(pithp_planning *g, pithp_step *step);
+void pithp_plan_control_free(pith_runtime *rt, pithp_step *step);
+pith_status pithp_run_control(const pithp_running *r, const pithp_step *step);
 
 /* Sort instructions into steps. */
 bool pithp_plan_steps(pithp_planning *g);

@@ -3,43 +3,15 @@
 
 #include <string.h>
 
-typedef struct running {
-    pith_scope *s;
-    const pithp_plan *plan;
-    const pithp_compiled *code; /* NULL: interpreted */
-    const void *const *inputs;
-    void *const *outputs;
-    char *workspace;
-    const void **operands; /* room for those of any call */
-} running;
-
-static void *address_of(const running *r, pithp_value v) {
-    const pithp_place place = r->plan->places[v];
-    switch (place.store) {
-        case PITHP_IN_INPUT:
-            return (void *)(uintptr_t)r->inputs[place.at];
-        case PITHP_IN_CONSTANT:
-            return (void *)(uintptr_t)r->plan->program->constants[place.at].data;
-        case PITHP_IN_LITERALS:
-            return (char *)r->plan->literals->data + place.at;
-        case PITHP_IN_WORKSPACE:
-            return r->workspace + place.at;
-        case PITHP_IN_OUTPUT:
-            return r->outputs[place.at];
-        case PITHP_NOWHERE:
-            break;
-    }
-    return NULL;
-}
-
-static void *external_of(const running *r, const pithp_step *step, int e) {
-    return (char *)address_of(r, step->external[e]) +
+static void *external_of(const pithp_running *r, const pithp_step *step, int e) {
+    return (char *)pithp_address(r, step->external[e]) +
            step->offset[e] * step->fused->externals[e].size;
 }
 
 /* A compiled step that needs nothing but addresses. */
-static pith_status
-run_direct(const running *r, const pithp_step *step, const pithp_compiled_step *code) {
+static pith_status run_direct(const pithp_running *r,
+                              const pithp_step *step,
+                              const pithp_compiled_step *code) {
     const void *at[PITHP_FUSED_EXTERNALS];
     const int externals = step->fused->external_count;
     for (int e = 0; e < externals; e++)
@@ -52,7 +24,7 @@ run_direct(const running *r, const pithp_step *step, const pithp_compiled_step *
     return pithp_launch_run(r->s, &launch);
 }
 
-static pith_status run_fused(const running *r, const pithp_step *step, int64_t k) {
+static pith_status run_fused(const pithp_running *r, const pithp_step *step, int64_t k) {
     pithp_fused_args args;
     const int externals = step->fused->external_count;
     const pithp_compiled_step *code = r->code ? &r->code->steps[k] : NULL;
@@ -67,16 +39,16 @@ static pith_status run_fused(const running *r, const pithp_step *step, int64_t k
     return pithp_fused_run(r->s, &args, step->spec->count);
 }
 
-static pith_status run_call(const running *r, const pithp_step *step) {
+static pith_status run_call(const pithp_running *r, const pithp_step *step) {
     const pithp_instruction *i = step->call;
     pith_scope *s = r->s;
     const pithp_call call =
         pithp_call_of(i->primitive, i->operand_count, step->specs, i->params);
     for (int k = 0; k < i->operand_count; k++)
-        r->operands[k] = address_of(r, pithp_operands(r->plan->program, i)[k]);
+        r->pointers[k] = pithp_address(r, pithp_operands(r->plan->program, i)[k]);
     pithp_memory memory = {
-        .operands = r->operands,
-        .result = address_of(r, i->result),
+        .operands = r->pointers,
+        .result = pithp_address(r, i->result),
         .temporary = step->temporary_bytes ? r->workspace + step->temporary : NULL,
     };
     const char *site = s->site;
@@ -91,11 +63,13 @@ static pith_status run_call(const running *r, const pithp_step *step) {
     return rc;
 }
 
-static pith_status run_steps(const running *r) {
+pith_status pithp_run_steps(const pithp_running *r) {
     pith_status rc = PITH_OK;
     for (int64_t k = 0; k < r->plan->step_count && rc == PITH_OK; k++) {
         const pithp_step *step = &r->plan->steps[k];
-        rc = step->call ? run_call(r, step) : run_fused(r, step, k);
+        rc = !step->call   ? run_fused(r, step, k)
+             : step->plans ? pithp_run_control(r, step)
+                           : run_call(r, step);
     }
     return rc;
 }
@@ -106,6 +80,12 @@ static pith_status await(pith_scope *s, const pithp_plan *plan) {
     for (int64_t c = 0; c < plan->program->constant_count && rc == PITH_OK; c++)
         if (plan->program->constants[c].buffer)
             rc = pithp_buffer_read(s, plan->program->constants[c].buffer);
+    for (int64_t k = 0; k < plan->step_count && rc == PITH_OK; k++) {
+        const pithp_step *step = &plan->steps[k];
+        for (int p = 0; step->plans && p < step->call->program_count && rc == PITH_OK;
+             p++)
+            rc = await(s, step->plans[p]);
+    }
     return rc;
 }
 
@@ -113,9 +93,14 @@ pith_status pithp_plan_run(pith_scope *s,
                            pithp_plan *plan,
                            const void *const *inputs,
                            void *const *outputs) {
-    const void *few[PITHP_FEW_OPERANDS];
-    running r = {s, plan, pithp_plan_code(s, plan), inputs, outputs, NULL, few};
-    const size_t bytes = (size_t)plan->most_operands * sizeof *r.operands;
+    const void *few[4 * PITHP_FEW_OPERANDS];
+    pithp_running r = {.s = s,
+                       .plan = plan,
+                       .code = pithp_plan_code(s, plan),
+                       .inputs = inputs,
+                       .outputs = (void **)(uintptr_t)outputs, /* only read here */
+                       .pointers = few};
+    const size_t bytes = plan->pointer_count * sizeof *r.pointers;
     pith_status rc = await(s, plan);
     if (rc != PITH_OK)
         return rc;
@@ -124,11 +109,11 @@ pith_status pithp_plan_run(pith_scope *s,
     if (plan->workspace_bytes && !workspace)
         return s->error.code;
     r.workspace = workspace ? workspace->data : NULL;
-    if (plan->most_operands > PITHP_FEW_OPERANDS)
-        r.operands = pithp_allocate(s->runtime, bytes);
-    rc = r.operands ? run_steps(&r) : pithp_fail_memory(s, bytes);
-    if (r.operands != few)
-        pithp_release(s->runtime, r.operands, bytes);
+    if (bytes > sizeof few)
+        r.pointers = pithp_allocate(s->runtime, bytes);
+    rc = r.pointers ? pithp_run_steps(&r) : pithp_fail_memory(s, bytes);
+    if (r.pointers != few)
+        pithp_release(s->runtime, r.pointers, bytes);
     pithp_buffer_release(workspace, 1);
     return rc;
 }

@@ -1,0 +1,336 @@
+/* Steps of control flow: their programs have plans of their own, made once, which run in
+ * a part of the workspace. Nothing is allocated while they run. */
+#include "gpu/collect.h"
+#include "program/check.h"
+#include "program/emit/compiled.h"
+#include "program/interpret/plan.h"
+
+#include <string.h>
+
+enum { FLAG_BYTES = PITHP_ALIGNMENT };
+
+static size_t aligned(size_t bytes) {
+    return (bytes + PITHP_ALIGNMENT - 1) & ~(size_t)(PITHP_ALIGNMENT - 1);
+}
+
+/* ---- Planning ---- */
+
+/* The carries of a loop: operands from `first` on, results from 0 on. */
+typedef struct carried {
+    int first, count;
+} carried;
+
+static carried carries_of(const pithp_instruction *i) {
+    if (i->primitive == PITHP_OP_WHILE) {
+        const pithp_while_params *w = i->params;
+        const int fixed = w->cond_operands + w->body_operands;
+        return (carried){fixed, i->operand_count - fixed};
+    }
+    if (i->primitive == PITHP_OP_SCAN) {
+        const pithp_loop_params *l = i->params;
+        return (carried){l->constants, l->carries};
+    }
+    return (carried){0, 0};
+}
+
+static bool make_plans(pithp_planning *g, pithp_step *step) {
+    const pithp_instruction *i = step->call;
+    const size_t bytes = (size_t)i->program_count * sizeof *step->plans;
+    step->plans = pithp_allocate(g->plan->runtime, bytes);
+    if (!step->plans) {
+        pithp_fail_memory(g->s, bytes);
+        return false;
+    }
+    memset(step->plans, 0, bytes);
+    for (int k = 0; k < i->program_count; k++) {
+        step->plans[k] = pithp_plan_make(g->s, i->programs[k], g->plan->runs_fused);
+        if (!step->plans[k])
+            return false;
+    }
+    return true;
+}
+
+/* The workspace is that of the programs (one of them runs at a time), then the flag of a
+ * condition, then the second buffers of carries. */
+static bool measure(pithp_planning *g, pithp_step *step) {
+    const pithp_instruction *i = step->call;
+    const carried c = carries_of(i);
+    size_t inner = 0, pointers = 0;
+    for (int k = 0; k < i->program_count; k++) {
+        const pithp_plan *plan = step->plans[k];
+        const size_t own = plan->pointer_count + (size_t)(plan->program->input_count +
+                                                          plan->program->output_count);
+        inner = plan->workspace_bytes > inner ? plan->workspace_bytes : inner;
+        pointers = own > pointers ? own : pointers;
+    }
+    step->programs_bytes =
+        aligned(inner) + (i->primitive == PITHP_OP_WHILE ? FLAG_BYTES : 0);
+    step->temporary_bytes = step->programs_bytes;
+    for (int k = 0; k < c.count; k++)
+        if (pithp_add_overflows(step->temporary_bytes,
+                                aligned(g->p->values[i->result + k].spec->bytes),
+                                &step->temporary_bytes)) {
+            pithp_fail(g->s, PITH_E_OVERFLOW, NULL, "the carries of %s are too large",
+                       pithp_rows[i->primitive].name);
+            return false;
+        }
+    pointers += (size_t)c.count;
+    if (pointers > g->plan->pointer_count)
+        g->plan->pointer_count = pointers;
+    return true;
+}
+
+bool pithp_plan_control(pithp_planning *g, pithp_step *step) {
+    return make_plans(g, step) && measure(g, step);
+}
+
+void pithp_plan_control_free(pith_runtime *rt, pithp_step *step) {
+    const int count = step->plans ? step->call->program_count : 0;
+    for (int k = 0; k < count; k++)
+        pithp_plan_free(step->plans[k]);
+    pithp_release(rt, step->plans, (size_t)count * sizeof *step->plans);
+}
+
+/* ---- Running ---- */
+
+/* A step that runs: its memory, and the addresses that its programs get. */
+typedef struct frame {
+    const pithp_running *outer;
+    const pithp_step *step;
+    const pithp_value *operands;
+    char *workspace;       /* of the step */
+    const void **current;  /* where the carries are */
+    const void **pointers; /* behind them */
+} frame;
+
+static frame open_frame(const pithp_running *r, const pithp_step *step) {
+    const carried c = carries_of(step->call);
+    return (frame){.outer = r,
+                   .step = step,
+                   .operands = pithp_operands(r->plan->program, step->call),
+                   .workspace =
+                       step->temporary_bytes ? r->workspace + step->temporary : NULL,
+                   .current = r->pointers,
+                   .pointers = r->pointers + c.count};
+}
+
+static void *operand_at(const frame *f, int k) {
+    return pithp_address(f->outer, f->operands[k]);
+}
+static void *result_at(const frame *f, int k) {
+    return pithp_address(f->outer, f->step->call->result + k);
+}
+static const pith_spec *result_spec(const frame *f, int k) {
+    return f->outer->plan->program->values[f->step->call->result + k].spec;
+}
+
+/* A program of the step: its inputs and outputs are to be filled in. */
+static pithp_running program_of(const frame *f, int k) {
+    pithp_plan *plan = f->step->plans[k];
+    const int64_t inputs = plan->program->input_count;
+    const int64_t outputs = plan->program->output_count;
+    return (pithp_running){.s = f->outer->s,
+                           .plan = plan,
+                           .code = pithp_plan_code(f->outer->s, plan),
+                           .inputs = f->pointers,
+                           .outputs = (void **)(f->pointers + inputs),
+                           .workspace = f->workspace,
+                           .pointers = f->pointers + inputs + outputs};
+}
+
+static void *output_at(const pithp_running *r, int64_t k) {
+    return pithp_address(r, r->plan->program->outputs[k]);
+}
+
+/* What is not written to its place yet, for it is an input, a constant or another output.
+ */
+static pith_status settle(const pithp_running *r, int64_t k) {
+    const void *at = output_at(r, k);
+    const pithp_program *p = r->plan->program;
+    const size_t bytes = pithp_value_spec(p, p->outputs[k])->bytes;
+    return at == r->outputs[k] || !bytes ? PITH_OK
+                                         : pithp_copy(r->s, r->outputs[k], at, bytes);
+}
+
+/* The value of an integer or bool of rank 0 on the device; waits. */
+static pith_status
+read_integer(pith_scope *s, pith_dtype dtype, const void *at, int64_t *value) {
+    uint64_t bits = 0;
+    pith_status rc = PITH_OK;
+    if (pithp_scope_device(s)->immediate)
+        memcpy(&bits, at, pith_dtype_size(dtype));
+    else
+        rc = pithp_copy_out(s, &bits, at, pith_dtype_size(dtype));
+    const int unused = 64 - 8 * (int)pith_dtype_size(dtype);
+    if (pithp_dtype_is_signed(dtype))
+        *value = (int64_t)(bits << unused) >> unused;
+    else
+        *value = bits > INT64_MAX ? INT64_MAX : (int64_t)bits;
+    return rc;
+}
+
+static pith_status run_cond(const frame *f) {
+    const pithp_instruction *i = f->step->call;
+    int64_t index;
+    const pith_dtype dtype =
+        pithp_value_spec(f->outer->plan->program, f->operands[0])->dtype;
+    pith_status rc = read_integer(f->outer->s, dtype, operand_at(f, 0), &index);
+    if (rc != PITH_OK)
+        return rc;
+    index = index < 0 ? 0 : index >= i->program_count ? i->program_count - 1 : index;
+    pithp_running r = program_of(f, (int)index);
+    for (int k = 1; k < i->operand_count; k++)
+        f->pointers[k - 1] = operand_at(f, k);
+    for (int k = 0; k < i->result_count; k++)
+        r.outputs[k] = result_at(f, k);
+    rc = pithp_run_steps(&r);
+    for (int k = 0; k < i->result_count && rc == PITH_OK; k++)
+        rc = settle(&r, k);
+    return rc;
+}
+
+/* ---- Loops ---- */
+
+/* The second buffer of each carry, one behind the other. */
+static void *next_spare(const frame *f, int k, size_t *offset) {
+    void *at = f->workspace + *offset;
+    *offset += aligned(result_spec(f, k)->bytes);
+    return at;
+}
+
+/* Carries are written to the result or to the second buffer, whichever is free. */
+static void choose_buffers(const frame *f, pithp_running *r, int count) {
+    size_t offset = f->step->programs_bytes;
+    for (int k = 0; k < count; k++) {
+        void *result = result_at(f, k), *spare = next_spare(f, k, &offset);
+        r->outputs[k] = f->current[k] == result ? spare : result;
+    }
+}
+
+/* The body ran: where the carries are now. One that it handed on stays. */
+static pith_status advance(const frame *f, const pithp_running *r, int first, int count) {
+    const pithp_program *p = r->plan->program;
+    pith_status rc = PITH_OK;
+    for (int k = 0; k < count && rc == PITH_OK; k++)
+        if (p->outputs[k] != p->inputs[first + k])
+            rc = settle(r, k);
+    for (int k = 0; k < count; k++)
+        if (p->outputs[k] != p->inputs[first + k])
+            f->current[k] = r->outputs[k];
+    return rc;
+}
+
+static pith_status finish(const frame *f, int count) {
+    pith_status rc = PITH_OK;
+    for (int k = 0; k < count && rc == PITH_OK; k++) {
+        const size_t bytes = result_spec(f, k)->bytes;
+        void *result = result_at(f, k);
+        if (f->current[k] != result && bytes)
+            rc = pithp_copy(f->outer->s, result, f->current[k], bytes);
+    }
+    return rc;
+}
+
+static void begin_carries(const frame *f, carried c) {
+    for (int k = 0; k < c.count; k++)
+        f->current[k] = operand_at(f, c.first + k);
+}
+
+/* Whether a check has failed; waits. */
+static pith_status look_at_checks(pith_scope *s, bool *failed) {
+    pithp_collector *c = pithp_collector_of(s);
+    bool pass = true;
+    const pith_status rc =
+        c ? pithp_collector_all_pass(s, c, &pass) : pithp_synchronise(s);
+    *failed = !pass;
+    return rc == PITH_OK ? s->error.code : rc;
+}
+
+static pith_status holds(const frame *f, carried c, bool *goes_on) {
+    const pithp_while_params *w = f->step->call->params;
+    pithp_running r = program_of(f, 0);
+    int64_t truth = 0;
+    for (int k = 0; k < w->cond_operands; k++)
+        f->pointers[k] = operand_at(f, k);
+    for (int k = 0; k < c.count; k++)
+        f->pointers[w->cond_operands + k] = f->current[k];
+    r.outputs[0] = f->workspace + f->step->programs_bytes - FLAG_BYTES;
+    pith_status rc = pithp_run_steps(&r);
+    if (rc == PITH_OK)
+        rc = read_integer(r.s, PITH_BOOL, output_at(&r, 0), &truth);
+    *goes_on = truth != 0;
+    if (rc == PITH_OK && truth && w->stops) {
+        bool failed;
+        rc = look_at_checks(r.s, &failed);
+        *goes_on = !failed;
+    }
+    return rc;
+}
+
+static pith_status run_while(const frame *f) {
+    const pithp_while_params *w = f->step->call->params;
+    const carried c = carries_of(f->step->call);
+    bool goes_on = true;
+    begin_carries(f, c);
+    pith_status rc = holds(f, c, &goes_on);
+    while (rc == PITH_OK && goes_on) {
+        pithp_running r = program_of(f, 1);
+        for (int k = 0; k < w->body_operands; k++)
+            f->pointers[k] = operand_at(f, w->cond_operands + k);
+        for (int k = 0; k < c.count; k++)
+            f->pointers[w->body_operands + k] = f->current[k];
+        choose_buffers(f, &r, c.count);
+        rc = pithp_run_steps(&r);
+        if (rc == PITH_OK)
+            rc = advance(f, &r, w->body_operands, c.count);
+        if (rc == PITH_OK)
+            rc = holds(f, c, &goes_on);
+    }
+    return rc == PITH_OK ? finish(f, c.count) : rc;
+}
+
+static pith_status run_scan(const frame *f) {
+    const pithp_instruction *i = f->step->call;
+    const pithp_loop_params *l = i->params;
+    const carried c = carries_of(i);
+    const int fixed = l->constants + l->carries;
+    pithp_running r = program_of(f, 0);
+    const pithp_program *p = r.plan->program;
+    pith_status rc = PITH_OK;
+    begin_carries(f, c);
+    for (int k = 0; k < l->constants; k++)
+        f->pointers[k] = operand_at(f, k);
+    for (int64_t t = 0; t < l->length && rc == PITH_OK; t++) {
+        const size_t at = (size_t)(l->reverse ? l->length - 1 - t : t);
+        for (int k = 0; k < c.count; k++)
+            f->pointers[l->constants + k] = f->current[k];
+        for (int k = fixed; k < i->operand_count; k++)
+            f->pointers[k] =
+                (char *)operand_at(f, k) + at * pithp_value_spec(p, p->inputs[k])->bytes;
+        choose_buffers(f, &r, c.count);
+        for (int k = c.count; k < i->result_count; k++)
+            r.outputs[k] =
+                (char *)result_at(f, k) + at * pithp_value_spec(p, p->outputs[k])->bytes;
+        rc = pithp_run_steps(&r);
+        for (int k = c.count; k < i->result_count && rc == PITH_OK; k++)
+            rc = settle(&r, k);
+        if (rc == PITH_OK)
+            rc = advance(f, &r, l->constants, c.count);
+    }
+    return rc == PITH_OK ? finish(f, c.count) : rc;
+}
+
+pith_status pithp_run_control(const pithp_running *r, const pithp_step *step) {
+    const frame f = open_frame(r, step);
+    switch ((int)step->call->primitive) {
+        case PITHP_OP_COND:
+            return run_cond(&f);
+        case PITHP_OP_WHILE:
+            return run_while(&f);
+        case PITHP_OP_SCAN:
+            return run_scan(&f);
+        default:
+            PITH_ASSERT(false);
+            return PITH_E_INTERNAL;
+    }
+}
