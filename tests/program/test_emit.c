@@ -327,6 +327,45 @@ Test(emit, arrays_that_grew_need_no_compiler) {
     end(&b);
 }
 
+/* Many small leaves with the same work: what is compiled does not grow with them. */
+Test(emit, steps_that_do_the_same_share_a_function) {
+    enum { LEAVES = 100, N = 64 };
+    static float leaves[LEAVES][2][N], results_of[LEAVES][N];
+    const int64_t n = N;
+    const void *inputs[2 * LEAVES];
+    void *outputs[LEAVES];
+    use_cache();
+    bench b = begin();
+    pithp_value names[2 * LEAVES];
+    for (int k = 0; k < 2 * LEAVES; k++) {
+        inputs[k] = leaves[k / 2][k % 2];
+        names[k] = pithp_program_input(b.s, b.p, pithp_spec(b.s, PITH_F32, 1, &n));
+    }
+    for (int k = 0; k < LEAVES; k++) {
+        const pithp_value x = names[2 * k], g = names[2 * k + 1];
+        const pithp_value y = op(&b, PITHP_OP_ADD, 2, op(&b, PITHP_OP_MUL, 2, g, g), x);
+        pithp_program_output(b.s, b.p, op(&b, PITHP_OP_SQRT, 1, y));
+        outputs[k] = results_of[k];
+        for (int j = 0; j < N; j++)
+            leaves[k][0][j] = (float)k, leaves[k][1][j] = (float)j;
+    }
+    pithp_plan *plan = plan_of(&b, "wait");
+    pithp_plan_run(b.s, plan, inputs, outputs);
+    pt_ok(b.s);
+    pith_wait(b.s);
+    const pithp_compiled *code = plan->compiled;
+    int different = 0;
+    for (int64_t k = 0; code && k < code->count; k++)
+        different += k == 0 || code->steps[k].loops[0] != code->steps[k - 1].loops[0];
+    cr_assert(plan->step_count > 5 && code && different <= 2, "%lld steps, %d functions",
+              (long long)plan->step_count, different);
+    for (int k = 0; k < LEAVES; k++)
+        for (int j = 0; j < N; j++)
+            cr_assert(results_of[k][j] == sqrtf((float)(j * j + k)));
+    pithp_plan_free(plan);
+    end(&b);
+}
+
 Test(emit, without_a_compiler_the_interpreter_runs_and_says_so_once) {
     static const char *const compilers[] = {"/nowhere/cc", "/bin/false", "/bin/true"};
     void *const outputs[] = {results};

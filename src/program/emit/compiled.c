@@ -18,8 +18,9 @@ struct pithp_compiling {
     atomic_int stage;     /* DONE: compiled, or never will be */
     atomic_int runs;
     bool wait;
-    bool maths;       /* the code calls functions of math.def */
-    pithp_code *code; /* ASKED: one reference; DONE: kept for its module */
+    bool maths;         /* the code calls functions of math.def */
+    int32_t *functions; /* number of each step's, as pithp_emit_host gives them */
+    pithp_code *code;   /* ASKED: one reference; DONE: kept for its module */
 };
 
 static const pithp_compiled *compiled_of(const pithp_plan *plan) {
@@ -28,6 +29,10 @@ static const pithp_compiled *compiled_of(const pithp_plan *plan) {
 
 static size_t bytes_of(int64_t steps) {
     return sizeof(pithp_compiled) + (size_t)steps * sizeof(pithp_compiled_step);
+}
+
+static size_t functions_bytes(const pithp_plan *plan) {
+    return (size_t)plan->step_count * sizeof(int32_t);
 }
 
 static bool has_fused_steps(const pithp_plan *plan) {
@@ -46,10 +51,13 @@ void pithp_compiled_begin(pithp_plan *plan) {
         return;
     memset(c, 0, sizeof *c);
     c->wait = when && strcmp(when, "wait") == 0;
-    if (pthread_mutex_init(&c->lock, NULL) == 0)
+    c->functions = pithp_allocate(plan->runtime, functions_bytes(plan));
+    if (c->functions && pthread_mutex_init(&c->lock, NULL) == 0) {
         plan->compiling = c;
-    else
-        pithp_release(plan->runtime, c, sizeof *c);
+        return;
+    }
+    pithp_release(plan->runtime, c->functions, functions_bytes(plan));
+    pithp_release(plan->runtime, c, sizeof *c);
 }
 
 void pithp_compiled_end(pithp_plan *plan) {
@@ -60,6 +68,7 @@ void pithp_compiled_end(pithp_plan *plan) {
     if (!c)
         return;
     pithp_code_release(c->code);
+    pithp_release(plan->runtime, c->functions, functions_bytes(plan));
     pthread_mutex_destroy(&c->lock);
     pithp_release(plan->runtime, c, sizeof *c);
 }
@@ -70,7 +79,7 @@ static void ask(pith_scope *s, pithp_plan *plan) {
     struct pithp_compiling *c = plan->compiling;
     pithp_text text;
     pithp_text_begin(&text, plan->runtime);
-    if (pithp_emit_host(&text, plan, &c->maths) && !text.failed)
+    if (pithp_emit_host(&text, plan, c->functions, &c->maths))
         c->code =
             pithp_compile_later(pithp_scope_device(s), text.bytes, "a program", c->wait);
     pithp_text_end(&text);
@@ -98,9 +107,9 @@ find_functions(const pithp_plan *plan, pithp_module *m, pithp_error *e) {
     for (int64_t k = 0; k < plan->step_count; k++) {
         char name[PITHP_STEP_NAME_BYTES];
         pithp_launch launch = {.loops = NULL};
-        pithp_step_name(name, k);
-        if (!plan->steps[k].fused)
+        if (plan->compiling->functions[k] < 0)
             continue;
+        pithp_step_name(name, plan->compiling->functions[k]);
         if (pithp_module_search(m, name, &launch, e) != PITH_OK) {
             pithp_release(plan->runtime, code, bytes_of(plan->step_count));
             return NULL;

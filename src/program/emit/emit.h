@@ -23,11 +23,11 @@ void pithp_emit_row_functions(pithp_text *t,
                               pithp_emitted_rows *emitted,
                               const pithp_fused_args *step);
 
-/* Define a function for a fused step, which must follow its rows:
- *     void NAME(const void *at, i64 begin, i64 end)
+/* The parameters and the body of a function for a fused step, which must follow its rows:
+ *     (const void *at, i64 begin, i64 end) { ... }
  * on elements begin to end of what lies at at[e], for external e: all side by side, but
  * uniform ones, of which the first element is read. */
-void pithp_emit_fused(pithp_text *t, const char *name, const pithp_fused_args *step);
+void pithp_emit_fused(pithp_text *t, const pithp_fused_args *step);
 
 /* An external that is one element for all. */
 bool pithp_is_uniform(const pithp_fused_args *step, const pithp_external *e);
@@ -36,10 +36,14 @@ bool pithp_is_uniform(const pithp_fused_args *step, const pithp_external *e);
 
 enum { PITHP_STEP_NAME_BYTES = 32 };
 /* "pith_step_3" */
-void pithp_step_name(char name[PITHP_STEP_NAME_BYTES], int64_t step);
+void pithp_step_name(char name[PITHP_STEP_NAME_BYTES], int64_t function);
 
-/* The whole text for the host of a plan's fused steps, by those names. maths: it has to
- * be linked with pithp_math_link_module. False: there is none. */
-bool pithp_emit_host(pithp_text *t, const pithp_plan *plan, bool *maths);
+/* The whole text for the host of a plan's fused steps. Steps that do the same work share
+ * a function: functions[k] is the number in the name of step k's, or -1 (a call). maths:
+ * it has to be linked with pithp_math_link_module. False: there is none, or no memory. */
+bool pithp_emit_host(pithp_text *t,
+                     const pithp_plan *plan,
+                     int32_t *functions,
+                     bool *maths);
 
 #endif

@@ -255,14 +255,11 @@ static void add_segment(const emitting *x, int segment) {
     pithp_text_add(x->t, "    }\n");
 }
 
-void pithp_emit_fused(pithp_text *t, const char *name, const pithp_fused_args *step) {
+void pithp_emit_fused(pithp_text *t, const pithp_fused_args *step) {
     emitting x;
     begin(&x, t, step);
-    pithp_text_print(t,
-                     "void %s(const void *args, i64 begin, i64 end);\n"
-                     "void %s(const void *args, i64 begin, i64 end) {\n"
-                     "    char *const *const at = (char *const *)args;\n",
-                     name, name);
+    pithp_text_add(t, "(const void *args, i64 begin, i64 end) {\n"
+                      "    char *const *const at = (char *const *)args;\n");
     add_pointers(&x);
     if (x.segments == 1)
         pithp_text_add(t, "    const i64 from = begin, to = end;\n");

@@ -44,7 +44,7 @@ static bool fuse_all(pithp_planning *g) {
 static bool plan_all(pithp_planning *g) {
     const size_t n = (size_t)g->p->value_count + 1;
     const size_t each = sizeof *g->step + sizeof *g->last_use + sizeof *g->root +
-                        sizeof *g->next + sizeof *g->scratch + sizeof *g->is_virtual +
+                        sizeof *g->next + 4 * sizeof *g->scratch + sizeof *g->is_virtual +
                         sizeof *g->in_memory + sizeof *g->slot;
     char *memory = pithp_allocate(g->s->runtime, n * each);
     if (!memory) {
@@ -56,7 +56,10 @@ static bool plan_all(pithp_planning *g) {
     g->root = g->last_use + n;
     g->next = g->root + n;
     g->scratch = g->next + n;
-    g->is_virtual = (bool *)(g->scratch + n);
+    g->family = g->scratch + n;
+    g->family_ops = g->family + n;
+    g->family_reads = g->family_ops + n;
+    g->is_virtual = (bool *)(g->family_reads + n);
     g->in_memory = g->is_virtual + n;
     g->slot = (uint8_t *)(g->in_memory + n);
     const bool planned =

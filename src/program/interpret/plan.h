@@ -159,7 +159,11 @@ typedef struct pithp_planning {
     pithp_value *root; /* whose memory it shares: a reshape's operand */
     pithp_value *next; /* member of its fused step, or -1 */
     int32_t *scratch;  /* of the function at work */
-    uint8_t *slot;     /* of a member of a fused step */
+    int32_t *family; /* values that fused instructions read and make together, and so gain
+                        from being in one step: a forest */
+    int32_t *family_ops, *family_reads; /* of its root: members and reads of a step of the
+                                           whole family */
+    uint8_t *slot;                      /* of a member of a fused step */
 } pithp_planning;
 
 static inline bool pithp_can_fuse(pithp_primitive primitive) {

@@ -154,28 +154,46 @@ static bool is_direct(const pithp_planning *g, pithp_value operand, const pith_s
            pithp_same_shape(g->p->values[operand].spec, to);
 }
 
-/* ---- Families: values of one shape that fused instructions read and make together, and
- * so gain from being in one step; a forest in scratch ---- */
+/* ---- Families ---- */
 
 static int32_t family_of(const pithp_planning *g, int32_t v) {
-    while (g->scratch[v] != v)
-        v = g->scratch[v] = g->scratch[g->scratch[v]];
+    while (g->family[v] != v)
+        v = g->family[v] = g->family[g->family[v]];
     return v;
+}
+
+static void join_families(pithp_planning *g, const pithp_instruction *i) {
+    for (int o = 0; o < i->operand_count; o++)
+        if (is_direct(g, pithp_operands(g->p, i)[o], g->p->values[i->result].spec))
+            g->family[family_of(g, pithp_operands(g->p, i)[o])] = family_of(g, i->result);
+}
+
+/* An instruction adds to its family what it would to a step of the whole of it. */
+static void count_member(pithp_planning *g, const pithp_instruction *i) {
+    const int32_t family = family_of(g, i->result);
+    g->family_ops[family]++;
+    g->family_reads[family]++; /* and perhaps its result */
+    for (int o = 0; o < i->operand_count; o++) {
+        const pithp_value v = pithp_operands(g->p, i)[o];
+        const pithp_instruction *maker = pithp_maker(g->p, v);
+        g->family_reads[family] += g->is_virtual[v] || !maker ||
+                                   !pithp_can_fuse(maker->primitive) ||
+                                   family_of(g, v) != family;
+    }
 }
 
 static void find_families(pithp_planning *g) {
     const pithp_program *p = g->p;
-    for (int64_t v = 0; v < p->value_count; v++)
-        g->scratch[v] = (int32_t)v;
-    for (int64_t k = 0; k < p->instruction_count; k++) {
-        const pithp_instruction *i = &p->instructions[k];
-        if (!pithp_can_fuse(i->primitive))
-            continue;
-        for (int o = 0; o < i->operand_count; o++)
-            if (is_direct(g, pithp_operands(p, i)[o], p->values[i->result].spec))
-                g->scratch[family_of(g, pithp_operands(p, i)[o])] =
-                    family_of(g, i->result);
+    for (int64_t v = 0; v < p->value_count; v++) {
+        g->family[v] = (int32_t)v;
+        g->family_ops[v] = g->family_reads[v] = 0;
     }
+    for (int64_t k = 0; k < p->instruction_count; k++)
+        if (pithp_can_fuse(p->instructions[k].primitive))
+            join_families(g, &p->instructions[k]);
+    for (int64_t k = 0; k < p->instruction_count; k++)
+        if (pithp_can_fuse(p->instructions[k].primitive))
+            count_member(g, &p->instructions[k]);
 }
 
 /* The first step in which an instruction can run: *joins where that is with the operand
@@ -216,6 +234,17 @@ static bool takes(const pithp_planning *g, const pithp_instruction *i, int32_t a
            pithp_same_shape(step->spec, g->p->values[i->result].spec);
 }
 
+/* A step is for one family, or, where there are few elements, for all that fit as a
+ * whole: cut in one way, equal families are equal work. */
+static bool suits(const pithp_planning *g, const pithp_instruction *i, int32_t at) {
+    const pithp_step *step = &g->plan->steps[at];
+    const int32_t family = family_of(g, i->result);
+    return family_of(g, step->first) == family || family_of(g, step->last) == family ||
+           (step->spec->count <= SMALL_COUNT &&
+            step->members + g->family_ops[family] <= PITHP_FUSED_OPS &&
+            step->reads + g->family_reads[family] + 3 <= PITHP_FUSED_EXTERNALS);
+}
+
 /* The step that an instruction fuses into; -1: a new one. */
 static int32_t find_step(const pithp_planning *g, const pithp_instruction *i) {
     bool joins;
@@ -224,10 +253,8 @@ static int32_t find_step(const pithp_planning *g, const pithp_instruction *i) {
     if (joins && takes(g, i, first))
         return first;
     first += joins;
-    const bool small = g->p->values[i->result].spec->count <= SMALL_COUNT;
     for (int32_t k = last; k >= first && k > last - LOOK_BACK; k--)
-        if (takes(g, i, k) &&
-            (small || family_of(g, g->plan->steps[k].first) == family_of(g, i->result)))
+        if (takes(g, i, k) && suits(g, i, k))
             return k;
     return -1;
 }
