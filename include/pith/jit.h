@@ -33,6 +33,15 @@ typedef struct pith_jit_options {
     /** Parts of arguments that are static, as "[i]" and a path in argument i; NULL at the
      * end. */
     const char *const *static_paths PITH_DEFAULT;
+    /** Arguments that the caller is done with: memory of their leaves that nobody else
+     * holds is given back when the call has read it, and using them is PITH_E_DONATED.
+     * What is refused stays as it was, and is counted: also everything where checks are
+     * made or collected, since the step may be repeated (pith_run gives states back by
+     * itself). */
+    unsigned donate_arguments PITH_DEFAULT;
+    const char *const *donate_paths PITH_DEFAULT; /**< parts that are, as static_paths */
+    /** Wait for leaves that the function does not read, too. */
+    bool keep_unused PITH_DEFAULT;
     const char *device PITH_DEFAULT; /**< what the runtime must run on; NULL: anything */
 } pith_jit_options;
 
@@ -43,6 +52,9 @@ typedef struct pith_jit_info {
     int64_t hits;      /**< calls that found their program */
     int64_t misses;    /**< calls that were traced */
     int64_t evictions; /**< programs that made room for others */
+    int64_t donated;   /**< leaves that gave their memory away */
+    int64_t refused;   /**< donations that were not granted: others hold the memory, it is
+                            the caller's own, or the result shares the leaf */
 } pith_jit_info;
 
 PITH_BEGIN
@@ -70,6 +82,15 @@ PITH_API void pith_jit_clear(pith_runtime *rt);
 PITH_API void pith_jit_set_limits(pith_runtime *rt, int64_t programs, size_t bytes);
 
 /**
+ * Why a compiled function was traced last: a line for each difference from its program
+ * that was used last, with path, old and new, such as "[0].width: was 4, is 8".
+ *
+ * @return Text owned by @p s; "" for a function that was not traced yet; NULL for one
+ * that pith_jit did not make (PITH_E_ARG).
+ */
+PITH_API const char *pith_explain_miss(pith_scope *s, const pith_function *function);
+
+/**
  * The same function, refusing traced arrays: for one that reads values or talks to the
  * world outside.
  *
@@ -85,8 +106,9 @@ PITH_API const pith_function *pith_no_tracing(pith_scope *s,
 PITH_END
 
 #ifndef PITH_NO_SITES
-#    define pith_jit(s, ...)        pith_jit(PITH_AT(s), __VA_ARGS__)
-#    define pith_no_tracing(s, ...) pith_no_tracing(PITH_AT(s), __VA_ARGS__)
+#    define pith_jit(s, ...)          pith_jit(PITH_AT(s), __VA_ARGS__)
+#    define pith_explain_miss(s, ...) pith_explain_miss(PITH_AT(s), __VA_ARGS__)
+#    define pith_no_tracing(s, ...)   pith_no_tracing(PITH_AT(s), __VA_ARGS__)
 #endif
 
 #endif

@@ -112,6 +112,8 @@ pith_status pithp_slice_plan(pith_scope *s,
                              struct pithp_move *move);
 /* Give back an array that s owns; a traced one stays with its trace. */
 void pithp_array_drop(pith_scope *s, const pith_array *a);
+/* A concrete array gives its memory away: what uses it from here on is PITH_E_DONATED. */
+void pithp_array_donate(const pith_array *a);
 /* The elements to the host; waits. */
 pith_status pithp_array_read(pith_scope *s, const pith_array *a, void *host);
 

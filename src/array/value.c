@@ -225,6 +225,19 @@ pithp_array_view(pith_scope *s, const pith_spec *spec, pithp_buffer *buffer, voi
     return a;
 }
 
+/* What donated handles point at: no memory, held by nobody. */
+static pithp_buffer no_buffer;
+static pithp_hold donated = {.thing = &no_buffer};
+
+void pithp_array_donate(const pith_array *a) {
+    pith_array *writable = (pith_array *)(uintptr_t)a;
+    pithp_header_of(a)->extra |= PITHP_ARRAY_DONATED;
+    pithp_hold *hold = writable->hold;
+    writable->hold = &donated;
+    writable->data = NULL;
+    pithp_hold_drop(pithp_owner_of(a), hold);
+}
+
 void pithp_array_drop(pith_scope *s, const pith_array *a) {
     pithp_header *h = pithp_header_of(a);
     if (PITHP_UNLIKELY(h->extra & PITHP_ARRAY_TRACED))
@@ -232,7 +245,8 @@ void pithp_array_drop(pith_scope *s, const pith_array *a) {
     pithp_hold *hold = a->hold;
     h->kind = PITHP_KIND_FREE;
     h->shape = NULL;
-    pithp_hold_drop(s, hold);
+    if (PITHP_LIKELY(hold != &donated))
+        pithp_hold_drop(s, hold);
     scope_arrays *arrays = s->room[PITHP_ROOM_ARRAY];
     if (!arrays) /* only made in slabs so far: the handle goes with its scope */
         return;

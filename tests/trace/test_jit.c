@@ -561,3 +561,86 @@ Test(jit, shapes_are_held_and_let_go, .init = open_scope) {
     cr_assert(pithp_shape_count(rt) <= before + 3);
     close_scope();
 }
+
+/* ---- Explanations ---- */
+
+#define EXPLAINS(f, text)                                                                \
+    do {                                                                                 \
+        const char *why_ = pith_explain_miss(s, f);                                      \
+        pt_ok(s, why_);                                                                  \
+        cr_assert_str_eq(why_, text);                                                    \
+    } while (0)
+
+Test(jit, misses_are_explained, .init = open_scope) {
+    const Sim *sim = some_sim(4);
+    const pith_function *f = pith_jit(s, &drift_step, NULL);
+    EXPLAINS(f, "");
+    CALL(f, sim);
+    EXPLAINS(f, "drift: there was no program of it");
+    CALL(f, with_width(sim, 8));
+    EXPLAINS(f, "[0].width: was 4, is 8");
+    CALL(f, sim);
+    EXPLAINS(f, "[0].width: was 4, is 8");
+    CALL(f, some_sim(5));
+    EXPLAINS(f, "[0].atoms.position: was f64[4,3], is f64[5,3]\n"
+                "[0].atoms.velocity: was f64[4,3], is f64[5,3]");
+    pith_no_check(s, true);
+    CALL(f, some_sim(5));
+    pith_no_check(s, false);
+    EXPLAINS(f, "hooks of records are suspended");
+    CALL(f, some_sim(5));
+    pith_as_result(s, f, 1, (const void *[]){some_sim(5)});
+    EXPLAINS(f, "checks are collected");
+    pith_jit_clear(rt);
+    CALL(f, sim);
+    EXPLAINS(f, "drift: there was no program of it");
+    pt_fails(PITH_E_ARG, s, pith_explain_miss(s, &drift_step));
+    pt_says("drift was not made by pith_jit");
+    close_scope();
+}
+
+Test(jit, misses_of_containers_and_static_leaves_are_explained, .init = open_scope) {
+    const pith_array *x = pith_f64(s, 2);
+    const pith_function *f = pith_jit(s, &none_function, NULL);
+    CALL(f, pith_list_make(s, PITH_ITEMS(x, x)));
+    CALL(f, pith_list_make(s, PITH_ITEMS(x, x, x)));
+    EXPLAINS(f, "[0]: was a list of 2, is a list of 3");
+    CALL(f, x);
+    EXPLAINS(f, "[0]: was a list of 3, is an array");
+    const pith_function *g = pith_jit(
+        s, &power_function, &(pith_jit_options){.static_arguments = PITH_ARGUMENT(1)});
+    CALL(g, x, pith_i64(s, 2));
+    CALL(g, x, pith_i64(s, 3));
+    EXPLAINS(g, "[1]: the static leaf was 2, is 3");
+    const pith_array *many[40];
+    for (int i = 0; i < 40; i++)
+        many[i] = x;
+    CALL(f, pith_list_make(s, 40, (const void *const *)many));
+    for (int i = 0; i < 40; i++)
+        many[i] = pith_i32(s, 1);
+    CALL(f, pith_list_make(s, 40, (const void *const *)many));
+    const char *why = pith_explain_miss(s, f);
+    cr_assert(strstr(why, "[0][7]: was f64[], is i32[]\nand 32 more"), "%s", why);
+    close_scope();
+}
+
+static const pith_array *
+first_of(pith_scope *in, const pith_array *x, const pith_array *y) {
+    (void)y;
+    return pith_neg(in, x);
+}
+PITH_FUNCTION2(first_function, first_of, pith_array, pith_array, pith_array)
+
+Test(jit, leaves_that_are_not_read_are_not_awaited, .init = open_scope) {
+    const pith_function *lazy = pith_jit(s, &first_function, NULL),
+                        *eager = pith_jit(s, &first_function,
+                                          &(pith_jit_options){.keep_unused = true});
+    pith_scope *other = pith_scope_open(rt); /* with a stream of its own */
+    const pith_array *x = pith_f64(s, 2), *y = pith_f64(other, 3);
+    cr_assert(pith_read_f64(s, CALL(lazy, x, y)) == -2);
+    cr_assert(pith_read_f64(s, CALL(lazy, y, x)) == -3);
+    cr_assert(pith_read_f64(s, CALL(eager, x, y)) == -2);
+    cr_assert(pith_jit_get_info(rt).programs == 2, "two options, two programs");
+    pith_scope_close(other);
+    close_scope();
+}

@@ -158,6 +158,37 @@ static void note_use(jit_cache *cache, pithp_jit *jit, pithp_jit_program *p) {
     atomic_fetch_add_explicit(&p->refs, 1, memory_order_relaxed);
 }
 
+/* The program of the function that was used last; NULL: it has none. */
+static pithp_jit_program *nearest(jit_cache *cache, const pithp_jit *jit) {
+    pithp_jit_program *p = last_of(cache, jit);
+    for (p = p ? p : cache->newest; p; p = p->older)
+        if (p->identity_bytes == jit->identity_bytes &&
+            memcmp(p->identity, jit->identity, jit->identity_bytes) == 0)
+            break;
+    return p;
+}
+
+/* Write down why the call is traced, for whoever asks. */
+static void explain(jit_cache *cache, const pithp_jit_call *c) {
+    pithp_jit *jit = c->jit;
+    const pithp_jit_program *old = nearest(cache, jit);
+    jit->why.length = 0;
+    pithp_text_add(&jit->why, "");
+    if (old)
+        pithp_jit_explain(&jit->why, old, c);
+    else
+        pithp_text_print(&jit->why, "%s: there was no program of it", c->function->name);
+}
+
+void pithp_jit_why(pithp_jit *jit, pithp_text *text) {
+    jit_cache *cache = find_cache(jit->runtime);
+    if (!cache)
+        return;
+    pthread_mutex_lock(&cache->lock);
+    pithp_text_add(text, jit->why.bytes);
+    pthread_mutex_unlock(&cache->lock);
+}
+
 pithp_jit_program *pithp_jit_find(pithp_jit_call *c) {
     jit_cache *cache = cache_of(c->s->runtime);
     if (!cache) {
@@ -175,6 +206,7 @@ pithp_jit_program *pithp_jit_find(pithp_jit_call *c) {
         note_use(cache, c->jit, p);
     } else {
         cache->info.misses++;
+        explain(cache, c);
     }
     pthread_mutex_unlock(&cache->lock);
     return p;
@@ -199,6 +231,14 @@ pithp_jit_program *pithp_jit_keep(const pithp_jit_call *c, pithp_jit_program *p)
     note_use(cache, c->jit, kept);
     pthread_mutex_unlock(&cache->lock);
     return kept;
+}
+
+void pithp_jit_note_donated(pith_runtime *rt, int64_t granted, int64_t refused) {
+    jit_cache *cache = find_cache(rt);
+    pthread_mutex_lock(&cache->lock);
+    cache->info.donated += granted;
+    cache->info.refused += refused;
+    pthread_mutex_unlock(&cache->lock);
 }
 
 /* ---- Public ---- */

@@ -5,12 +5,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MODE_COLLECTED = 1, MODE_HOOKS = 2, MODE_LEVEL = 2 /* bits to the left */ };
+enum { MODE_HOOKS = 2, MODE_LEVEL = 2 /* bits to the left */ };
 
 static uint32_t modes_of(pith_scope *s) {
-    return (pithp_collector_of(s) ? MODE_COLLECTED : 0u) |
+    return (pithp_collector_of(s) ? PITHP_JIT_COLLECTED : 0u) |
            (pithp_hooks_run(s) ? MODE_HOOKS : 0u) |
            (uint32_t)s->check_level << MODE_LEVEL;
+}
+
+void pithp_jit_explain_modes(pithp_text *text, uint32_t was, uint32_t is) {
+    static const char *const levels[] = {"debug", "always", "off"};
+    const uint32_t change = was ^ is;
+    if (change & PITHP_JIT_COLLECTED)
+        pithp_text_print(text, "%schecks %s collected", text->length ? "\n" : "",
+                         is & PITHP_JIT_COLLECTED ? "are" : "are not");
+    if (change & MODE_HOOKS)
+        pithp_text_print(text, "%shooks of records %s", text->length ? "\n" : "",
+                         is & MODE_HOOKS ? "run" : "are suspended");
+    if (change >> MODE_LEVEL)
+        pithp_text_print(text, "%sthe level of checks was %s, is %s",
+                         text->length ? "\n" : "", levels[(was >> MODE_LEVEL) % 3],
+                         levels[(is >> MODE_LEVEL) % 3]);
 }
 
 /* ---- Parts that are named ---- */

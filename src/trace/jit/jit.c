@@ -10,6 +10,7 @@ static void release_jit(pith_scope *s, void *thing) {
     pithp_jit *jit = thing;
     if (atomic_fetch_sub_explicit(&jit->refs, 1, memory_order_acq_rel) > 1)
         return;
+    pithp_text_end(&jit->why);
     pithp_release(jit->runtime, jit->memory, jit->memory_bytes);
     pithp_release(jit->runtime, jit, sizeof *jit);
 }
@@ -22,13 +23,17 @@ static pith_status share_jit(pith_scope *s, pithp_closure *closure) {
     return PITH_OK;
 }
 
+static void add_paths(pithp_text *text, const char *const *paths) {
+    for (int i = 0; paths && paths[i]; i++)
+        pithp_text_add_n(text, paths[i], strlen(paths[i]) + 1);
+    pithp_text_add_n(text, "", 1);
+}
+
 static void add_jit_identity(const pithp_closure *closure, pithp_text *text) {
     const pithp_jit *jit = ((const pithp_jit_closure *)(const void *)closure)->jit;
     pithp_text_add_n(text, (const char *)&jit->static_arguments,
                      sizeof jit->static_arguments);
-    for (int i = 0; jit->static_paths && jit->static_paths[i]; i++)
-        pithp_text_add_n(text, jit->static_paths[i], strlen(jit->static_paths[i]) + 1);
-    pithp_text_add_n(text, "", 1);
+    add_paths(text, (const char *const *)jit->static_paths);
 }
 
 static const pithp_closure_kind kind = {.name = "jit",
@@ -77,7 +82,10 @@ call_jitted(const pith_function *self, pith_scope *s, const void *const *given) 
     pithp_jit_program *p = pithp_jit_find(&c);
     if (!p && s->error.code == PITH_OK && (p = pithp_jit_record(&c)) != NULL)
         p = pithp_jit_keep(&c, p);
-    const void *result = p ? pithp_jit_run(&c, p) : NULL;
+    int64_t granted = 0;
+    const void *result = p ? pithp_jit_run(&c, p, &granted) : NULL;
+    if (result && p->donated_count)
+        pithp_jit_note_donated(s->runtime, granted, p->donated_count - granted);
     pithp_jit_program_release(p);
     pithp_jit_call_end(&c);
     return result;
@@ -85,28 +93,46 @@ call_jitted(const pith_function *self, pith_scope *s, const void *const *given) 
 
 /* ---- Making ---- */
 
+/* The list with its texts behind it; returns where it ends. */
+static char *copy_paths(char *at, const char *const *paths, char ***copy) {
+    size_t count = 0;
+    while (paths && paths[count])
+        count++;
+    *copy = count ? (char **)(void *)at : NULL;
+    if (!count)
+        return at;
+    at += (count + 1) * sizeof **copy;
+    for (size_t i = 0; i < count; i++) {
+        (*copy)[i] = at;
+        at += strlen(strcpy(at, paths[i])) + 1;
+    }
+    (*copy)[count] = NULL;
+    const uintptr_t aligned = ((uintptr_t)at + 7) & ~(uintptr_t)7;
+    return at + (aligned - (uintptr_t)at);
+}
+
+static size_t bytes_of_paths(const char *const *paths) {
+    size_t bytes = 2 * sizeof *paths;
+    for (int i = 0; paths && paths[i]; i++)
+        bytes += strlen(paths[i]) + 1 + sizeof *paths;
+    return bytes;
+}
+
 /* Paths and identity in one piece of memory. */
 static pith_status write_down(pith_scope *s,
                               pithp_jit *jit,
                               const pithp_text *identity,
                               const pith_jit_options *o) {
-    size_t count = 0, bytes = 0;
-    while (o->static_paths && o->static_paths[count])
-        bytes += strlen(o->static_paths[count++]) + 1;
-    jit->memory_bytes =
-        (count + 1) * sizeof *jit->static_paths + bytes + identity->length;
+    jit->memory_bytes = bytes_of_paths(o->static_paths) +
+                        bytes_of_paths(o->donate_paths) + identity->length;
     jit->memory = pithp_allocate(s->runtime, jit->memory_bytes);
     if (!jit->memory)
         return pithp_fail_memory(s, jit->memory_bytes);
-    char **paths = (char **)(void *)jit->memory;
-    char *at = (char *)(paths + count + 1);
-    for (size_t i = 0; i < count; i++) {
-        paths[i] = at;
-        at += strlen(strcpy(at, o->static_paths[i])) + 1;
-    }
-    paths[count] = NULL;
-    jit->static_paths = count ? paths : NULL;
+    char *at = copy_paths(jit->memory, o->static_paths, &jit->static_paths);
+    at = copy_paths(at, o->donate_paths, &jit->donate_paths);
     jit->static_arguments = o->static_arguments;
+    jit->donate_arguments = o->donate_arguments;
+    jit->keep_unused = o->keep_unused;
     memcpy(at, identity->bytes, identity->length);
     jit->identity = at;
     jit->identity_bytes = identity->length;
@@ -115,10 +141,10 @@ static pith_status write_down(pith_scope *s,
 }
 
 static void add_options(pithp_text *text, const pith_jit_options *o) {
-    pithp_text_add_n(text, (const char *)&o->static_arguments,
-                     sizeof o->static_arguments);
-    for (int i = 0; o->static_paths && o->static_paths[i]; i++)
-        pithp_text_add_n(text, o->static_paths[i], strlen(o->static_paths[i]) + 1);
+    const unsigned sets[] = {o->static_arguments, o->donate_arguments, o->keep_unused};
+    pithp_text_add_n(text, (const char *)sets, sizeof sets);
+    add_paths(text, o->static_paths);
+    add_paths(text, o->donate_paths);
 }
 
 static pithp_jit *
@@ -130,6 +156,7 @@ make_jit(pith_scope *s, const pith_function *function, const pith_jit_options *o
     }
     *jit = (pithp_jit){.runtime = s->runtime, .last_evictions = -1};
     atomic_init(&jit->refs, 1);
+    pithp_text_begin(&jit->why, s->runtime);
     pithp_text identity;
     pithp_text_begin(&identity, s->runtime);
     add_identity(function, &identity);
@@ -147,10 +174,9 @@ make_jit(pith_scope *s, const pith_function *function, const pith_jit_options *o
 static pith_status
 check_options(pith_scope *s, const pith_function *f, const pith_jit_options *o) {
     const char *on = pithp_scope_device(s)->backend->kind;
-    if (o->static_arguments >> f->arity)
+    if ((o->static_arguments | o->donate_arguments) >> f->arity)
         return pithp_fail(s, PITH_E_ARG, NULL,
-                          "pith_jit: %s has %d argument%s, and static_arguments names "
-                          "others",
+                          "pith_jit: %s has %d argument%s, and the options name others",
                           f->name, f->arity, f->arity == 1 ? "" : "s");
     if (o->device && strcmp(o->device, on) != 0)
         return pithp_fail(s, PITH_E_UNSUPPORTED, NULL,
@@ -177,4 +203,21 @@ pith_jit(pith_scope *s, const pith_function *function, const pith_jit_options *o
     const pithp_closure *made = pithp_function_make(s, &like, &closure.closure);
     release_jit(s, jit); /* the function has its own */
     return made ? made->function : NULL;
+}
+
+const char *pith_explain_miss(pith_scope *s, const pith_function *function) {
+    if (!pithp_enter(s) ||
+        pithp_function_check(s, function, "pith_explain_miss") != PITH_OK)
+        return NULL;
+    const pithp_closure *c = function->closure;
+    if (!c || c->kind != &kind) {
+        pithp_fail(s, PITH_E_ARG, NULL, "pith_explain_miss: %s was not made by pith_jit",
+                   function->name);
+        return NULL;
+    }
+    pithp_text text;
+    pithp_text_begin(&text, s->runtime);
+    pithp_jit_why(((const pithp_jit_closure *)(const void *)c)->jit, &text);
+    const char *copy = pithp_text_finish(s, &text);
+    return copy;
 }

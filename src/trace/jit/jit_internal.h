@@ -14,9 +14,10 @@
 typedef struct pithp_jit {
     atomic_int refs;
     pith_runtime *runtime;
-    unsigned static_arguments;
-    char **static_paths; /* "[0].force"; NULL at the end, or NULL */
-    char *memory;        /* of paths and identity */
+    unsigned static_arguments, donate_arguments;
+    char **static_paths, **donate_paths; /* "[0].force"; NULL at the end, or NULL */
+    bool keep_unused;
+    char *memory; /* of paths and identity */
     size_t memory_bytes;
     const char *identity; /* equal bytes: the same function and options */
     size_t identity_bytes;
@@ -24,6 +25,7 @@ typedef struct pithp_jit {
     /* The program of the last call. Guarded by the lock of the cache; good while nothing
      * was thrown out since. */
     struct pithp_jit_program *last;
+    pithp_text why; /* the last call was traced; guarded alike */
     int64_t last_evictions;
 } pithp_jit;
 
@@ -34,6 +36,7 @@ typedef struct pithp_jit_closure {
 
 /* ---- Calls ---- */
 
+enum { PITHP_JIT_COLLECTED = 1 }; /* of modes: checks are collected */
 enum { PITHP_JIT_TREES = 6, PITHP_JIT_ITEMS = 48 };
 
 /* One call: its arguments, then the trees that are bound in its function, taken apart. */
@@ -120,13 +123,35 @@ typedef struct pithp_jit_program {
     int64_t leaf_count, result_count;
     const pith_spec **made; /* of the arrays that a run makes */
     int64_t made_count;
+    int64_t *donated; /* inputs; of the room of all items and one */
+    int64_t donated_count;
+    bool *is_read; /* of each input; NULL: all are awaited */
 } pithp_jit_program;
 
 /* Record the call. NULL: error set; else one reference. */
 pithp_jit_program *pithp_jit_record(const pithp_jit_call *c);
 void pithp_jit_program_release(pithp_jit_program *p);
-/* The result of a call by its program. NULL: error set. */
-const void *pithp_jit_run(const pithp_jit_call *c, const pithp_jit_program *p);
+/* The result of a call by its program, and how many inputs were donated. NULL: error set.
+ */
+const void *
+pithp_jit_run(const pithp_jit_call *c, const pithp_jit_program *p, int64_t *granted);
+
+/* ---- Donation (donate.c) ---- */
+
+pith_status pithp_jit_list_donated(const pithp_jit_call *c, pithp_jit_program *p);
+/* After a run: give back the memory of donated inputs that nobody else uses; how many. */
+int64_t pithp_jit_donate(const pithp_jit_program *p, const pith_array *const *inputs);
+
+/* ---- Why a call was traced (explain.c) ---- */
+
+/* Append why the function was traced last. */
+void pithp_jit_why(pithp_jit *jit, pithp_text *text);
+/* The differences of modes (call.c). */
+void pithp_jit_explain_modes(pithp_text *text, uint32_t was, uint32_t is);
+/* How a call differs from one that a program was recorded for, a line a difference. */
+void pithp_jit_explain(pithp_text *text,
+                       const pithp_jit_program *old,
+                       const pithp_jit_call *c);
 
 /* ---- The cache (cache.c) ---- */
 
@@ -139,5 +164,7 @@ pithp_jit_program *pithp_jit_find(pithp_jit_call *c);
 /* Keep a program that was recorded for the call, or the one that another thread kept
  * meanwhile; the caller's reference goes over to what is returned. */
 pithp_jit_program *pithp_jit_keep(const pithp_jit_call *c, pithp_jit_program *p);
+/* Count donations that were granted and refused. */
+void pithp_jit_note_donated(pith_runtime *rt, int64_t granted, int64_t refused);
 
 #endif

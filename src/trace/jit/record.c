@@ -156,6 +156,25 @@ out:
 
 /* ---- Recording ---- */
 
+/* Which inputs the program reads; others need not be awaited. */
+static pith_status
+list_read(pith_scope *s, const pithp_jit_call *c, pithp_jit_program *p) {
+    const pithp_program *program = p->plan->program;
+    if (c->jit->keep_unused)
+        return PITH_OK;
+    p->is_read = pithp_allocate(s->runtime, (size_t)p->item_count + 1);
+    if (!p->is_read)
+        return pithp_fail_memory(s, (size_t)p->item_count + 1);
+    memset(p->is_read, 0, (size_t)p->item_count + 1);
+    for (int64_t k = 0; k < program->operand_count; k++)
+        if (program->operands[k] < program->input_count)
+            p->is_read[program->operands[k]] = true;
+    for (int64_t k = 0; k < program->output_count; k++)
+        if (program->outputs[k] < program->input_count)
+            p->is_read[program->outputs[k]] = true;
+    return PITH_OK;
+}
+
 static pith_status
 plan_program(pith_scope *s, pithp_jit_program *p, const pithp_program *recorded) {
     pithp_program *program = pithp_program_optimise(s, recorded, PITHP_PASS_ALL);
@@ -205,7 +224,8 @@ pithp_jit_program *pithp_jit_record(const pithp_jit_call *c) {
     }
     *p = (pithp_jit_program){.runtime = rt, .bytes = sizeof *p};
     atomic_init(&p->refs, 1);
-    if (copy_key(s, c, p) == PITH_OK && record_in(s, c, p) == PITH_OK)
+    if (copy_key(s, c, p) == PITH_OK && record_in(s, c, p) == PITH_OK &&
+        list_read(s, c, p) == PITH_OK && pithp_jit_list_donated(c, p) == PITH_OK)
         for (int64_t t = 0; t < p->tree_count; t++)
             p->bytes += pithp_structure_bytes(&p->trees[t]);
     const bool failed = pith_failed(s);
@@ -227,6 +247,8 @@ void pithp_jit_program_release(pithp_jit_program *p) {
     pithp_release(rt, p->static_bytes, p->static_size);
     pithp_release(rt, p->is_static, (size_t)p->item_count + 1);
     pithp_release(rt, p->leaves, (size_t)p->leaf_count * sizeof *p->leaves);
+    pithp_release(rt, p->is_read, (size_t)p->item_count + 1);
+    pithp_release(rt, p->donated, ((size_t)p->item_count + 1) * sizeof *p->donated);
     pithp_release(rt, p->made, (size_t)p->leaf_count * sizeof *p->made);
     pithp_checks_release(p->checks);
     pithp_structure_release(rt, &p->result);

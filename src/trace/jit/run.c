@@ -59,7 +59,8 @@ static pith_status read_inputs(running *r) {
             if (PITHP_UNLIKELY(c->is_static && c->is_static[item]))
                 continue;
             if (PITHP_UNLIKELY(pithp_header_of(a)->extra ||
-                               pithp_array_buffer(a)->stream != stream) &&
+                               (pithp_array_buffer(a)->stream != stream &&
+                                (!r->p->is_read || r->p->is_read[n]))) &&
                 await(c, t, k) != PITH_OK)
                 return c->s->error.code;
             r->inputs[n] = a;
@@ -138,7 +139,8 @@ static const void *build(running *r) {
     return pithp_build(s, &p->result, NULL, r->items);
 }
 
-const void *pithp_jit_run(const pithp_jit_call *c, const pithp_jit_program *p) {
+const void *
+pithp_jit_run(const pithp_jit_call *c, const pithp_jit_program *p, int64_t *granted) {
     running r;
     r.c = c;
     r.p = p;
@@ -152,6 +154,8 @@ const void *pithp_jit_run(const pithp_jit_call *c, const pithp_jit_program *p) {
             for (int64_t k = 0; k < p->made_count; k++)
                 pithp_array_drop(c->s, r.made[k]);
     }
+    if (result)
+        *granted = pithp_jit_donate(p, r.inputs);
     if (r.memory != r.few)
         pithp_scratch_release(c->s->runtime, r.memory, r.bytes);
     return result;

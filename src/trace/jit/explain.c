@@ -1,0 +1,178 @@
+/* Why a call was traced: how it differs from what a program was recorded for. */
+#include "trace/jit/jit_internal.h"
+
+#include <string.h>
+
+enum { MOST_LINES = 8 };
+
+typedef struct explanation {
+    pithp_text *text;
+    pith_runtime *rt;
+    int64_t lines; /* also those that are left out */
+} explanation;
+
+/* Begin a line: "[0].atoms" for a place in a tree; false where there are enough. */
+static bool
+begin_line(explanation *e, const pithp_jit_call *c, int64_t tree, const char *path) {
+    if (e->lines++ >= MOST_LINES)
+        return false;
+    pithp_text_add(e->text, e->lines > 1 ? "\n" : "");
+    if (tree < c->argument_count)
+        pithp_text_print(e->text, "[%lld]%s: ", (long long)tree, path);
+    else
+        pithp_text_print(
+            e->text, "bound tree %lld%s: ", (long long)(tree - c->argument_count), path);
+    return true;
+}
+
+static void add_change(explanation *e, const char *was, const char *is) {
+    pithp_text_print(e->text, "was %s, is %s", was, is);
+}
+
+/* ---- Nodes ---- */
+
+static void explain_statics(explanation *e,
+                            const pithp_jit_call *c,
+                            int64_t tree,
+                            const pithp_cursor *at,
+                            const pithp_shape *old) {
+    const pith_type *type = old->type;
+    for (int32_t i = 0; i < type->static_count; i++) {
+        const pithp_field *field = &type->fields[type->statics[i].field];
+        pithp_text was, is, path;
+        pithp_text_begin(&was, e->rt);
+        pithp_text_begin(&is, e->rt);
+        pithp_text_begin(&path, e->rt);
+        pithp_static_describe(&was, field, old->statics);
+        pithp_static_describe(&is, field, at->shape->statics);
+        if (strcmp(was.bytes, is.bytes) != 0) {
+            pithp_cursor_path(at, &path);
+            pithp_path_add_field(&path, field->declared.name);
+            if (begin_line(e, c, tree, path.bytes))
+                add_change(e, was.bytes, is.bytes);
+        }
+        pithp_text_end(&path);
+        pithp_text_end(&is);
+        pithp_text_end(&was);
+    }
+}
+
+/* "a list of 2", "an array", "nothing": what a place holds. */
+static void describe_place(pithp_text *t, const pithp_cursor *at) {
+    if (at->kind == PITHP_TOKEN_NODE)
+        pithp_shape_describe(t, at->shape);
+    else
+        pithp_text_add(t, at->kind == PITHP_TOKEN_ABSENT ? "nothing" : "an array");
+}
+
+static void explain_place(explanation *e,
+                          const pithp_jit_call *c,
+                          int64_t tree,
+                          const pithp_cursor *at,
+                          const pithp_cursor *old) {
+    pithp_text was, is, path;
+    pithp_text_begin(&was, e->rt);
+    pithp_text_begin(&is, e->rt);
+    pithp_text_begin(&path, e->rt);
+    describe_place(&was, old);
+    describe_place(&is, at);
+    pithp_cursor_path(at, &path);
+    if (begin_line(e, c, tree, path.bytes))
+        add_change(e, was.bytes, is.bytes);
+    pithp_text_end(&path);
+    pithp_text_end(&is);
+    pithp_text_end(&was);
+}
+
+/* Walk both structures side by side; false: they part, and leaves have no partners. */
+static bool explain_nodes(explanation *e,
+                          const pithp_jit_call *c,
+                          int64_t tree,
+                          const pithp_structure *old) {
+    pithp_cursor a, b;
+    pithp_cursor_begin(&a, e->rt, &c->flats[tree].structure);
+    pithp_cursor_begin(&b, e->rt, old);
+    bool same = true;
+    while (same && pithp_cursor_next(&a) && pithp_cursor_next(&b)) {
+        if (a.kind == b.kind && a.shape == b.shape)
+            continue;
+        if (a.kind == b.kind && a.shape->type && a.shape->type == b.shape->type) {
+            explain_statics(e, c, tree, &a, b.shape);
+        } else if (a.kind != b.kind || !pithp_shape_same_node(a.shape, b.shape)) {
+            explain_place(e, c, tree, &a, &b);
+            same = false;
+        }
+    }
+    pithp_cursor_end(&b);
+    pithp_cursor_end(&a);
+    return same;
+}
+
+/* ---- Leaves ---- */
+
+static void explain_specs(explanation *e,
+                          const pithp_jit_call *c,
+                          int64_t tree,
+                          const pithp_structure *old) {
+    const pithp_structure *now = &c->flats[tree].structure;
+    for (int64_t k = 0; k < now->item_count && k < old->item_count; k++) {
+        char was[PITHP_SPEC_TEXT_BYTES], is[PITHP_SPEC_TEXT_BYTES];
+        if (now->specs[k] == old->specs[k])
+            continue;
+        pithp_text path;
+        pithp_text_begin(&path, e->rt);
+        pithp_structure_path(e->rt, now, k, &path);
+        if (begin_line(e, c, tree, path.bytes))
+            add_change(e, pithp_spec_print(old->specs[k], was),
+                       pithp_spec_print(now->specs[k], is));
+        pithp_text_end(&path);
+    }
+}
+
+/* Static leaves of one structure: the first element of those that differ. */
+static void
+explain_values(explanation *e, const pithp_jit_call *c, const pithp_jit_program *old) {
+    size_t at = 0;
+    for (int64_t k = 0, first = 0, tree = 0; k < c->item_count; k++) {
+        while (k - first >= c->flats[tree].structure.item_count)
+            first += c->flats[tree++].structure.item_count;
+        if (!c->is_static[k])
+            continue;
+        const pithp_structure *t = &c->flats[tree].structure;
+        const pith_spec *spec = t->specs[k - first];
+        if (memcmp(c->static_bytes + at, old->static_bytes + at, spec->bytes) != 0) {
+            pithp_text path;
+            pithp_text_begin(&path, e->rt);
+            pithp_structure_path(e->rt, t, k - first, &path);
+            if (begin_line(e, c, tree, path.bytes))
+                pithp_text_print(e->text, "the static leaf was %g%s, is %g%s",
+                                 pithp_dtype_decode(spec->dtype, old->static_bytes + at),
+                                 spec->count > 1 ? ", ..." : "",
+                                 pithp_dtype_decode(spec->dtype, c->static_bytes + at),
+                                 spec->count > 1 ? ", ..." : "");
+            pithp_text_end(&path);
+        }
+        at += spec->bytes;
+    }
+}
+
+/* ---- All of it ---- */
+
+void pithp_jit_explain(pithp_text *text,
+                       const pithp_jit_program *old,
+                       const pithp_jit_call *c) {
+    explanation e = {.text = text, .rt = c->s->runtime};
+    bool same = old->tree_count == c->tree_count;
+    for (int64_t t = 0; t < c->tree_count && t < old->tree_count; t++)
+        if (explain_nodes(&e, c, t, &old->trees[t]))
+            explain_specs(&e, c, t, &old->trees[t]);
+        else
+            same = false;
+    if (same && c->static_size && c->static_size == old->static_size)
+        explain_values(&e, c, old);
+    if (e.lines > MOST_LINES)
+        pithp_text_print(text, "\nand %lld more", (long long)e.lines - MOST_LINES);
+    pithp_jit_explain_modes(text, old->modes, c->modes);
+    if (!text->length)
+        pithp_text_print(text, "%s: the program was thrown out", c->function->name);
+}

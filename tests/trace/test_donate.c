@@ -1,0 +1,205 @@
+/* Donated arguments: what is granted, what is refused, and what their handles answer. */
+#include "pith/pith.h"
+
+#include "array/array_internal.h"
+#include "pith_test.h"
+
+typedef struct {
+    const pith_array *x, *y, *count;
+} State;
+PITH_NODE(State,
+          PITH_LEAF(x, "f64[n]"),
+          PITH_LEAF(y, "f64[n]"),
+          PITH_LEAF(count, "i64[]"))
+
+enum { LARGE = 20000 };
+
+static pith_runtime *rt;
+static pith_scope *s;
+static const pith_function *step;
+
+static const State *advance(pith_scope *in, const State *state) {
+    State next = *state;
+    next.x = pith_add(in, state->x, state->y);
+    next.count = pith_add(in, state->count, pith_i64(in, 1));
+    return pith_freeze(in, State, &next);
+}
+PITH_FUNCTION1(advance_step, advance, State, State)
+
+static void begin(void) {
+    rt = pt_open();
+    s = pith_scope_open(rt);
+    step = pith_jit(s, &advance_step,
+                    &(pith_jit_options){.donate_arguments = PITH_ARGUMENT(0)});
+    pt_ok(s, step);
+}
+static void end(void) {
+    pt_ok(s);
+    pith_scope_close(s);
+    pt_close(rt);
+}
+static const State *make(pith_scope *in, int64_t n) {
+    State state = {.x = pith_zeros(in, PITH_F64, PITH_SHAPE(n)),
+                   .y = pith_ones(in, PITH_F64, PITH_SHAPE(n)),
+                   .count = pith_zeros(in, PITH_I64, PITH_SCALAR)};
+    return pith_freeze(in, State, &state);
+}
+static const State *call(const State *state) {
+    return pith_call(s, step, 1, (const void *[]){state});
+}
+static size_t owned(void) {
+    return atomic_load(&pithp_runtime_device(rt)->owned);
+}
+
+Test(donate, memory_of_the_last_reference_is_given_back, .init = begin) {
+    const State *state = call(make(s, LARGE));
+    pt_ok(s, state);
+    const size_t before = owned();
+    for (int k = 0; k < 20; k++) {
+        const State *next = call(state);
+        pt_ok(s, next);
+        pt_fails(PITH_E_DONATED, s, pith_neg(s, state->x));
+        cr_assert(next->y == state->y, "shared by the result");
+        pt_ok(s, pith_sum(s, next->y, PITH_ALL_AXES));
+        state = next;
+    }
+    cr_assert(owned() < before + LARGE * sizeof(double), "20 steps take no more");
+    cr_assert(pith_read_f64(s, pith_max(s, state->x, PITH_ALL_AXES)) == 21);
+    cr_assert(pith_read_i64(s, state->count) == 21);
+    const pith_jit_info info = pith_jit_get_info(rt);
+    cr_assert(info.donated >= 40 && info.donated + info.refused == 3 * 21);
+    cr_assert(info.refused >= 21, "what the result shares");
+    end();
+}
+
+Test(donate, handles_say_so_everywhere, .init = begin) {
+    const State *state = call(make(s, LARGE));
+    call(state);
+    pt_fails(PITH_E_DONATED, s, pith_save(s, state, "/nonexistent/never.json", NULL));
+    pt_says(".x");
+    pt_fails(PITH_E_DONATED, s, call(state));
+    pt_says(".x: advance: argument 1: the array was donated");
+    double x[3];
+    pt_fails(PITH_E_DONATED, s, pith_read(s, state->x, x, sizeof x));
+    pith_scope *inner = pith_scope_open(rt);
+    pt_fails(PITH_E_DONATED, inner, pith_keep(inner, state));
+    pith_scope_close(inner);
+    State next = *state;
+    pt_fails(PITH_E_DONATED, s, pith_freeze(s, State, &next));
+    const char *text = pith_tree_text(s, state, NULL);
+    pt_ok(s, text && strstr(text, "f64[20000]"));
+    pith_tree_bytes(state);
+    pith_drop(s, state->x);
+    pt_fails(PITH_E_ARG, s, pith_neg(s, state->x));
+    end();
+}
+
+Test(donate, what_others_hold_is_refused, .init = begin) {
+    const State *state = call(make(s, LARGE));
+    pith_scope *other = pith_scope_open(rt);
+    const State *kept = pith_keep(other, state);
+    pt_ok(other, kept);
+    const State *next = call(state);
+    pt_ok(s, next);
+    pt_ok(s, pith_neg(s, state->x));
+    cr_assert(pith_read_f64(other, pith_max(other, kept->x, PITH_ALL_AXES)) == 1);
+    pith_scope_close(other);
+    double *mine = calloc(LARGE, sizeof *mine);
+    State borrowed = *next;
+    borrowed.x = pith_array_borrow(s, PITH_F64, PITH_SHAPE(LARGE), mine);
+    const State *last = call(pith_freeze(s, State, &borrowed));
+    pt_ok(s, last);
+    pt_ok(s, pith_neg(s, borrowed.x));
+    State twice = *last; /* the same array in two places is donated once */
+    twice.y = last->x;
+    const State *doubled = call(pith_freeze(s, State, &twice));
+    pt_ok(s, doubled);
+    cr_assert(doubled->y == last->x &&
+              pith_read_f64(s, pith_sum(s, last->x, PITH_ALL_AXES)) > 0);
+    free(mine);
+    end();
+}
+
+Test(donate, a_call_that_fails_donates_nothing, .init = begin) {
+    const State *state = call(make(s, LARGE));
+    pith_scope *inner = pith_scope_open_in(s);
+    pith_fail(inner, PITH_E_ARG, NULL, "before");
+    pith_call(inner, step, 1, (const void *[]){state});
+    pith_clear(inner);
+    for (long long at = 1; at < 12; at++) {
+        atomic_store(&pt_default_heap.fail_at,
+                     atomic_load(&pt_default_heap.allocations) + at);
+        pith_call(inner, step, 1, (const void *[]){state});
+        atomic_store(&pt_default_heap.fail_at, 0);
+        if (!pith_failed(inner))
+            break;
+        pith_clear(inner);
+        pt_ok(s, pith_neg(s, state->x));
+    }
+    pith_scope_close(inner);
+    end();
+}
+
+static const pith_array *add_two(pith_scope *in, const State *a, const pith_array *b) {
+    return pith_add(in, a->x, b);
+}
+PITH_FUNCTION2(add_function, add_two, pith_array, State, pith_array)
+
+Test(donate, parts_are_named_by_paths, .init = begin) {
+    const pith_function *f =
+        pith_jit(s, &add_function,
+                 &(pith_jit_options){.donate_paths = PITH_PATHS("[0].x", "[1]")});
+    const State *state = call(make(s, LARGE));
+    const pith_array *b = pith_full(s, PITH_F64, PITH_SHAPE(LARGE), 2);
+    const pith_array *sum = pith_call(s, f, 2, (const void *[]){state, b});
+    pt_ok(s, sum);
+    cr_assert(pith_read_f64(s, pith_max(s, sum, PITH_ALL_AXES)) == 3);
+    pt_fails(PITH_E_DONATED, s, pith_neg(s, state->x));
+    pt_fails(PITH_E_DONATED, s, pith_neg(s, b));
+    pt_ok(s, pith_neg(s, state->y));
+    pt_ok(s, pith_neg(s, state->count));
+    end();
+}
+
+Test(donate, small_leaves_of_one_block_go_together, .init = begin) {
+    const State *state = call(make(s, 4));
+    const pith_jit_info before = pith_jit_get_info(rt);
+    const State *next = call(state); /* x and count lie in one block */
+    pt_ok(s, next);
+    pt_fails(PITH_E_DONATED, s, pith_neg(s, state->x));
+    pt_fails(PITH_E_DONATED, s, pith_neg(s, state->count));
+    cr_assert(pith_jit_get_info(rt).donated == before.donated + 2);
+    State half = *next;
+    half.count = pith_i64(s, 0);
+    call(pith_freeze(s, State, &half)); /* count of next still lies beside x */
+    pt_ok(s, pith_neg(s, next->x));
+    end();
+}
+
+static const State *bounded(pith_scope *in, const State *state) {
+    const State *next = pith_call(in, step, 1, (const void *[]){state});
+    pith_check(in, pith_less(in, next->count, pith_i64(in, 5)), "too far");
+    return next;
+}
+PITH_FUNCTION1(bounded_step, bounded, State, State)
+static const State *strict(pith_scope *in, const State *state) {
+    pith_check(in, pith_less(in, state->count, pith_i64(in, 5)), "too far",
+               .level = PITH_CHECK_ALWAYS);
+    return advance(in, state);
+}
+PITH_FUNCTION1(strict_step, strict, State, State)
+
+Test(donate, states_that_a_step_may_be_repeated_from_stay, .init = begin) {
+    const State *first = make(s, LARGE);
+    const State *last = pith_run(s, State, step, first, &(pith_run_options){.steps = 4});
+    pt_ok(s, last);
+    cr_assert(pith_read_f64(s, pith_max(s, last->x, PITH_ALL_AXES)) == 4);
+    pt_fails(PITH_E_CHECK, s, pith_propagate(s, State, &bounded_step, last, NULL));
+    pt_ok(s, pith_neg(s, last->x));
+    cr_assert(pith_jit_get_info(rt).donated == 0);
+    const pith_function *f = pith_jit(
+        s, &strict_step, &(pith_jit_options){.donate_arguments = PITH_ARGUMENT(0)});
+    pt_ok(s, pith_call(s, f, 1, (const void *[]){last}));
+    pt_ok(s, pith_neg(s, last->x));
+    end();
+}
