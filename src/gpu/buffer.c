@@ -3,6 +3,7 @@
 #include "gpu/device.h"
 #include "gpu/gpu_internal.h"
 #include "gpu/memory/cache.h"
+#include "gpu/memory/event.h"
 #include "gpu/memory/ladder.h"
 #include "gpu/memory/ledger.h"
 #include "gpu/memory/manager.h"
@@ -52,6 +53,8 @@ static pithp_buffer *refuse(pithp_shortage *why, pithp_charge charge) {
 static void begin(pithp_buffer *b, struct pithp_account *account, size_t bytes) {
     b->account = account;
     b->bytes = bytes;
+    pithp_site_set(b, NULL);
+    atomic_store_explicit(&pithp_buffer_record_of(b)->held, true, memory_order_relaxed);
     atomic_store_explicit(&b->refs, 1, memory_order_relaxed);
     atomic_store_explicit(&b->used_elsewhere, false, memory_order_relaxed);
     atomic_store_explicit(&b->content_state, PITHP_CONTENT_UNKNOWN, memory_order_relaxed);
@@ -88,6 +91,7 @@ pithp_buffer *pithp_buffer_try(pithp_stream *st,
         pithp_poison((char *)b->data + bytes, b->room - bytes);
     }
     begin(b, account, bytes);
+    pithp_event_note(d, PITHP_EVENT_ALLOCATE, b);
     return b;
 }
 
@@ -96,10 +100,11 @@ pithp_buffer *pithp_buffer_make(pith_scope *s, size_t bytes) {
     struct pith_instance *i = pithp_scope_instance(s);
     pithp_shortage why;
     pithp_buffer *b = pithp_buffer_try(st, i, bytes, &why);
+    if (PITHP_UNLIKELY(!b))
+        b = pithp_ladder_climb(st, i, bytes, &why);
     if (PITHP_LIKELY(b))
-        return b;
-    b = pithp_ladder_climb(st, i, bytes, &why);
-    if (!b)
+        pithp_site_set(b, s->site);
+    else
         pithp_fail_device(s, &why.error);
     return b;
 }
@@ -143,7 +148,9 @@ pithp_buffer *pithp_buffer_wrap(pith_scope *s,
     b->closure = closure;
     pithp_account *account = &pithp_scope_instance(s)->account;
     begin(b, account, bytes);
+    pithp_site_set(b, s->site);
     pithp_ledger_lend(st->device, account, bytes);
+    pithp_event_note(st->device, PITHP_EVENT_ALLOCATE, b);
     return b;
 }
 
@@ -179,6 +186,8 @@ static void destroy(pithp_buffer *b) {
     pithp_device *d = st->device;
     if (!d->immediate && atomic_load_explicit(&b->used_elsewhere, memory_order_relaxed))
         await_readers(d, st);
+    pithp_event_note(d, PITHP_EVENT_FREE, b);
+    atomic_store_explicit(&pithp_buffer_record_of(b)->held, false, memory_order_relaxed);
     if (PITHP_UNLIKELY(b->foreign)) {
         release_foreign(d, b);
         return;

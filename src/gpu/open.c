@@ -3,6 +3,7 @@
 #include "gpu/compile/later.h"
 #include "gpu/device.h"
 #include "gpu/gpu_internal.h"
+#include "gpu/memory/event.h"
 #include "gpu/memory/manager.h"
 
 #include <stdio.h>
@@ -30,6 +31,7 @@ static void runtime_closing(pith_runtime *rt) {
     pithp_device *d = pithp_runtime_device(rt);
     pithp_compile_later_close(d);
     pithp_compiler_close(d);
+    pithp_events_close(d);
     pithp_memory_close(d);
     pithp_streams_close(d);
     d->backend->close(d);

@@ -90,6 +90,7 @@ void pithp_stream_detach(pith_scope *s) {
     pithp_stream *st = pithp_scope_stream(s);
     if (!st)
         return;
+    pithp_memory_pop_all(s);
     if (s->parent) {
         pithp_checks_hand_over(st, s, s->parent);
         return;

@@ -119,6 +119,7 @@ static const char *const may_be_null[] = {
     "pith_tree_reduce.initial",         /* the first leaf */
     "pith_tree_transpose.inner",        /* the first tree's */
     "pith_run_as.type",                 /* any tree */
+    "pith_memory_log.path",             /* write no more */
     "pith_propagate_as.type",           /* any tree */
     "pith_run_chunked_as.type",         /* any tree */
     "pith_clip.low",                    /* no lower bound */

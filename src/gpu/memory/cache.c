@@ -3,6 +3,7 @@
 #include "gpu/memory/cache.h"
 
 #include "gpu/device.h"
+#include "gpu/memory/event.h"
 #include "gpu/memory/poison.h"
 #include "gpu/memory/size_class.h"
 
@@ -14,7 +15,7 @@ enum { PER_CHUNK = 31 };
 
 typedef struct chunk {
     struct chunk *next;
-    pithp_buffer buffers[PER_CHUNK];
+    pithp_buffer_record records[PER_CHUNK];
 } chunk;
 
 struct pithp_cache {
@@ -49,15 +50,16 @@ static bool add_chunk(pithp_stream *st) {
         return false;
     memset(made, 0, sizeof *made);
     for (int i = 0; i < PER_CHUNK; i++) {
-        made->buffers[i].stream = st;
-        made->buffers[i].next = i + 1 < PER_CHUNK ? &made->buffers[i + 1] : NULL;
+        pithp_buffer *b = &made->records[i].buffer;
+        b->stream = st;
+        b->next = i + 1 < PER_CHUNK ? &made->records[i + 1].buffer : NULL;
     }
     struct pithp_cache *c = st->cache;
     lock(c);
     made->next = c->chunks;
     c->chunks = made;
-    made->buffers[PER_CHUNK - 1].next = c->spare;
-    c->spare = made->buffers;
+    made->records[PER_CHUNK - 1].buffer.next = c->spare;
+    c->spare = &made->records[0].buffer;
     unlock(c);
     return true;
 }
@@ -113,6 +115,19 @@ bool pithp_cache_keep(pithp_buffer *b) {
     }
     unlock(c);
     return room;
+}
+
+void pithp_cache_each(pithp_stream *st,
+                      void (*see)(const pithp_buffer_record *r, void *closure),
+                      void *closure) {
+    struct pithp_cache *c = st->cache;
+    lock(c);
+    chunk *first = c->chunks;
+    unlock(c);
+    for (chunk *at = first; at; at = at->next)
+        for (int i = 0; i < PER_CHUNK; i++)
+            if (atomic_load_explicit(&at->records[i].held, memory_order_relaxed))
+                see(&at->records[i], closure);
 }
 
 void pithp_cache_trim(pithp_stream *st) {

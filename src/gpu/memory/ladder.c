@@ -36,7 +36,8 @@ static size_t trim(pithp_device *d) {
     return before > after ? before - after : 0;
 }
 
-static void refuse_cap(pith_instance *i, size_t bytes, pithp_error *e) {
+static void refuse_cap(pith_instance *part, size_t bytes, pithp_error *e) {
+    pith_instance *i = pithp_instance_named(part);
     const pithp_account now = pithp_account_read(&i->account);
     pithp_error_set(e, PITH_E_MEMORY, NULL, NULL,
                     "out of memory: %zu bytes asked for, and instance \"%s\" has %zu of "
@@ -52,7 +53,8 @@ typedef struct {
 } climbed;
 
 static void
-refuse(const pith_instance *i, size_t bytes, pithp_shortage *why, const climbed *c) {
+refuse(pith_instance *part, size_t bytes, pithp_shortage *why, const climbed *c) {
+    const pith_instance *i = pithp_instance_named(part);
     const pithp_device *d = i->device;
     const bool ledger = why->where == PITHP_SHORT_OF_DEVICE;
     char text[PITHP_MESSAGE_BYTES];

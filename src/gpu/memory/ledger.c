@@ -36,8 +36,11 @@ static void note_peak(pithp_device *d) {
 }
 
 /* The account's lock is held. */
-static void note_buffer(pithp_account *a) {
-    a->buffers++;
+static void note_buffer(pithp_account *a, size_t bytes) {
+    a->total += bytes;
+    a->total_buffers++;
+    if (++a->buffers > a->peak_buffers)
+        a->peak_buffers = a->buffers;
     if (a->owned + a->lent > a->peak)
         a->peak = a->owned + a->lent;
 }
@@ -46,22 +49,15 @@ static bool fits(const pithp_account *a, size_t bytes) {
     return bytes <= a->cap && a->owned <= a->cap - bytes;
 }
 
-pithp_charge pithp_ledger_charge(pithp_device *d, pithp_account *a, size_t bytes) {
-    if (PITHP_UNLIKELY(!add_owned(d, bytes)))
-        return PITHP_DEVICE_FULL;
+static bool add_to_account(pithp_account *a, size_t bytes) {
     lock(a);
     const bool fitting = fits(a, bytes);
     if (PITHP_LIKELY(fitting)) {
         a->owned += bytes;
-        note_buffer(a);
+        note_buffer(a, bytes);
     }
     unlock(a);
-    if (PITHP_UNLIKELY(!fitting)) {
-        atomic_fetch_sub_explicit(&d->owned, bytes, memory_order_relaxed);
-        return PITHP_CAP_REACHED;
-    }
-    note_peak(d);
-    return PITHP_CHARGED;
+    return fitting;
 }
 
 /* An instance that was closed goes with the last of its buffers. */
@@ -72,36 +68,70 @@ static void forget_buffer(pithp_device *d, pithp_account *a) {
         pithp_instance_retire(d, a);
 }
 
+static void take_from_accounts(pithp_device *d,
+                               pithp_account *first,
+                               const pithp_account *end,
+                               size_t bytes) {
+    while (first != end) {
+        pithp_account *next = first->part_of; /* it may go with its last buffer */
+        lock(first);
+        first->owned -= bytes;
+        forget_buffer(d, first);
+        first = next;
+    }
+}
+
+pithp_charge pithp_ledger_charge(pithp_device *d, pithp_account *a, size_t bytes) {
+    if (PITHP_UNLIKELY(!add_owned(d, bytes)))
+        return PITHP_DEVICE_FULL;
+    for (pithp_account *at = a; at; at = at->part_of)
+        if (PITHP_UNLIKELY(!add_to_account(at, bytes))) {
+            take_from_accounts(d, a, at, bytes);
+            atomic_fetch_sub_explicit(&d->owned, bytes, memory_order_relaxed);
+            return PITHP_CAP_REACHED;
+        }
+    note_peak(d);
+    return PITHP_CHARGED;
+}
+
 void pithp_ledger_credit(pithp_device *d, pithp_account *a, size_t bytes) {
     atomic_fetch_sub_explicit(&d->owned, bytes, memory_order_relaxed);
-    lock(a);
-    a->owned -= bytes;
-    forget_buffer(d, a);
+    take_from_accounts(d, a, NULL, bytes);
 }
 
 void pithp_ledger_lend(pithp_device *d, pithp_account *a, size_t bytes) {
     atomic_fetch_add_explicit(&d->lent, bytes, memory_order_relaxed);
-    lock(a);
-    a->lent += bytes;
-    note_buffer(a);
-    unlock(a);
+    for (; a; a = a->part_of) {
+        lock(a);
+        a->lent += bytes;
+        note_buffer(a, bytes);
+        unlock(a);
+    }
     note_peak(d);
 }
 
 void pithp_ledger_unlend(pithp_device *d, pithp_account *a, size_t bytes) {
     atomic_fetch_sub_explicit(&d->lent, bytes, memory_order_relaxed);
-    lock(a);
-    a->lent -= bytes;
-    forget_buffer(d, a);
+    while (a) {
+        pithp_account *next = a->part_of;
+        lock(a);
+        a->lent -= bytes;
+        forget_buffer(d, a);
+        a = next;
+    }
 }
 
 pithp_charge pithp_ledger_foresee(const pithp_device *d, pithp_account *a, size_t bytes) {
     if (bytes > pithp_ledger_left(d))
         return PITHP_DEVICE_FULL;
-    lock(a);
-    const bool fitting = fits(a, bytes);
-    unlock(a);
-    return fitting ? PITHP_CHARGED : PITHP_CAP_REACHED;
+    for (; a; a = a->part_of) {
+        lock(a);
+        const bool fitting = fits(a, bytes);
+        unlock(a);
+        if (!fitting)
+            return PITHP_CAP_REACHED;
+    }
+    return PITHP_CHARGED;
 }
 
 size_t pithp_ledger_left(const pithp_device *d) {
@@ -115,8 +145,11 @@ pithp_account pithp_account_read(pithp_account *a) {
                                 .owned = a->owned,
                                 .lent = a->lent,
                                 .peak = a->peak,
+                                .total = a->total,
                                 .cap = a->cap,
-                                .buffers = a->buffers};
+                                .buffers = a->buffers,
+                                .peak_buffers = a->peak_buffers,
+                                .total_buffers = a->total_buffers};
     unlock(a);
     return copy;
 }

@@ -12,8 +12,11 @@ typedef struct pithp_account {
     size_t owned;       /* bytes of its buffers in memory of the device's */
     size_t lent;        /* and in memory of the user's, which no cap counts */
     size_t peak;        /* the most that both ever were */
+    size_t total;       /* bytes ever counted */
     size_t cap;         /* owned may not grow beyond it */
-    int64_t buffers;
+    int64_t buffers, peak_buffers, total_buffers;
+    struct pithp_account *part_of; /* which counts the same buffers; NULL: none. Set
+                                      before the account is used */
 } pithp_account;
 
 typedef enum pithp_charge {

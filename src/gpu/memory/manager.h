@@ -28,6 +28,10 @@ struct pith_instance {
     bool open;
     bool retired; /* on the list of free ones */
     bool manual;
+    /* A part of another one, which counts what is made in a scope between a push and its
+     * pop; it has no name and is on no list. NULL: it is none. */
+    struct pith_instance *part_of;
+    const pith_scope *pushed; /* the scope */
     double proportion;
     pithp_group *group; /* NULL: "default" itself */
     int scopes;         /* roots that are open on it, and calls in progress */
@@ -49,11 +53,15 @@ typedef struct pithp_memory {
                                                what was closed is long known as such */
     pith_instance *standard;                /* "default" */
     pithp_group *groups;
-    uint64_t age;   /* resets of streams */
-    uint64_t clock; /* uses and calls, ever */
+    uint64_t age;      /* resets of streams */
+    uint64_t clock;    /* uses and calls, ever */
+    size_t gone_total; /* bytes and buffers ever counted for instances that are gone */
+    int64_t gone_buffers;
     size_t pinned, pinned_budget;
     bool budget_set;
     pith_limits limits;
+    _Atomic(struct pithp_events *) events; /* the log of buffers (event.c); or NULL */
+    pthread_mutex_t log_lock;              /* guards what it points at */
     pith_warning_hook warn;
     void *warn_closure;
 } pithp_memory;
@@ -75,6 +83,17 @@ pith_instance *pithp_instance_of_pointer(const pith_instance *i);
 void pithp_instance_retire(pithp_device *d, pithp_account *a);
 /* A root scope on it is about to close. */
 void pithp_instance_leave(pith_scope *s);
+/* The instance that has the name and the share. */
+static inline pith_instance *pithp_instance_named(pith_instance *i) {
+    while (i->part_of)
+        i = i->part_of;
+    return i;
+}
+/* A part of an instance for what a scope makes; NULL when memory is short. */
+pith_instance *pithp_part_open(pith_instance *of, const pith_scope *s);
+void pithp_part_close(pith_instance *part);
+/* Pop what a scope has pushed and not popped (statistics.c). */
+void pithp_memory_pop_all(pith_scope *s);
 
 /* ---- Proportions (share.c); the lock is held ---- */
 

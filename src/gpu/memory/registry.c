@@ -105,6 +105,8 @@ static pith_instance *take_slot(pithp_device *d, const char *name) {
     memcpy(i->name, name, strlen(name) + 1);
     i->open = true;
     i->retired = i->manual = false;
+    i->part_of = NULL;
+    i->pushed = NULL;
     i->proportion = 0;
     i->group = NULL;
     i->scopes = 0;
@@ -121,8 +123,14 @@ static pith_instance *take_slot(pithp_device *d, const char *name) {
 
 /* A closed instance without scopes and buffers may be used again. */
 static void retire_when_done(pithp_memory *m, pith_instance *i) {
-    if (!i->open && !i->retired && i->scopes == 0 && pithp_account_is_done(&i->account))
-        free_slot(m, i);
+    if (i->open || i->retired || i->scopes || !pithp_account_is_done(&i->account))
+        return;
+    if (!i->part_of) {
+        const pithp_account last = pithp_account_read(&i->account);
+        m->gone_total += last.total;
+        m->gone_buffers += last.total_buffers;
+    }
+    free_slot(m, i);
 }
 
 void pithp_instance_retire(pithp_device *d, pithp_account *a) {
@@ -137,7 +145,10 @@ pith_status pithp_memory_open(pithp_device *d, pithp_error *e) {
     pithp_memory *m = pithp_allocate(d->runtime, sizeof *m);
     if (m) {
         memset(m, 0, sizeof *m);
-        if (pthread_mutex_init(&m->lock, NULL) != 0) {
+        const bool lock = pthread_mutex_init(&m->lock, NULL) == 0;
+        if (!lock || pthread_mutex_init(&m->log_lock, NULL) != 0) {
+            if (lock)
+                pthread_mutex_destroy(&m->lock);
             pithp_release(d->runtime, m, sizeof *m);
             m = NULL;
         }
@@ -179,6 +190,7 @@ void pithp_memory_close(pithp_device *d) {
         pithp_block_free(d->runtime, (pithp_block *)(void *)c - 1);
     }
     pthread_mutex_destroy(&m->lock);
+    pthread_mutex_destroy(&m->log_lock);
     pithp_release(d->runtime, m, sizeof *m);
     d->memory = NULL;
 }
@@ -350,6 +362,31 @@ const char *pith_instance_name(const pith_instance *instance) {
     return i ? i->name : "";
 }
 
+/* ---- Parts ---- */
+
+pith_instance *pithp_part_open(pith_instance *of, const pith_scope *s) {
+    pithp_memory *m = of->device->memory;
+    pthread_mutex_lock(&m->lock);
+    pith_instance *part = take_slot(of->device, "");
+    if (part) {
+        part->part_of = of;
+        part->account.part_of = &of->account;
+        part->pushed = s;
+    }
+    pthread_mutex_unlock(&m->lock);
+    return part;
+}
+
+void pithp_part_close(pith_instance *part) {
+    pithp_memory *m = part->device->memory;
+    pthread_mutex_lock(&m->lock);
+    part->open = false;
+    pithp_header_of(part)->kind = PITHP_KIND_FREE;
+    pithp_account_close(&part->account);
+    retire_when_done(m, part);
+    pthread_mutex_unlock(&m->lock);
+}
+
 /* ---- Scopes ---- */
 
 /* One user more; false: it was closed meanwhile. */
@@ -416,5 +453,7 @@ pith_scope *pith_scope_open_on(pith_runtime *rt, pith_instance *instance) {
 }
 
 pith_instance *pith_scope_instance(const pith_scope *s) {
-    return pithp_scope_writable(s) ? pithp_scope_instance(s) : NULL;
+    return pithp_scope_writable(s) && pithp_scope_instance(s)
+               ? pithp_instance_named(pithp_scope_instance(s))
+               : NULL;
 }

@@ -303,7 +303,8 @@ size_t(pith_memory_available)(pith_scope *s, const char *group) {
 
 size_t pithp_memory_left(const pith_scope *s) {
     const pithp_device *d = pithp_scope_device(s);
-    const pithp_account now = pithp_account_read(&pithp_scope_instance(s)->account);
+    const pithp_account now =
+        pithp_account_read(&pithp_instance_named(pithp_scope_instance(s))->account);
     const size_t available = pith_memory(d->runtime).free,
                  capped = now.cap > now.owned ? now.cap - now.owned : 0;
     return capped < available ? capped : available;

@@ -1,0 +1,279 @@
+/* Statistics: what instances and scopes hold and held, as numbers, JSON and a table. */
+#include "gpu/device.h"
+#include "gpu/memory/manager.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- Numbers ---- */
+
+static pith_memory_statistics statistics_of(const pith_instance *i) {
+    const pithp_account now = pithp_account_read((pithp_account *)(uintptr_t)&i->account);
+    return (pith_memory_statistics){.current = now.owned + now.lent,
+                                    .peak = now.peak,
+                                    .total = now.total,
+                                    .current_count = now.buffers,
+                                    .peak_count = now.peak_buffers,
+                                    .total_count = now.total_buffers};
+}
+
+pith_memory_statistics pith_instance_statistics(const pith_instance *instance) {
+    const pith_instance *i = pithp_instance_of_pointer(instance);
+    return i ? statistics_of(i) : (pith_memory_statistics){0};
+}
+
+pith_memory_statistics pith_scope_statistics(const pith_scope *s) {
+    const pith_instance *i = pithp_scope_writable(s) ? pithp_scope_instance(s) : NULL;
+    return i ? statistics_of(i) : (pith_memory_statistics){0};
+}
+
+/* ---- Parts ---- */
+
+bool pith_memory_push(pith_scope *s) {
+    if (!pithp_enter(s))
+        return false;
+    pith_instance *part = pithp_part_open(pithp_scope_instance(s), s);
+    if (!part) {
+        pithp_fail_memory(s, sizeof *part);
+        return false;
+    }
+    s->room[PITHP_ROOM_MEMORY] = part;
+    return true;
+}
+
+/* Whether a scope or one in it counts for a part. */
+static bool counts_for(const pith_scope *s, const pith_instance *part) {
+    for (const pith_instance *i = pithp_scope_instance(s); i; i = i->part_of)
+        if (i == part)
+            return true;
+    return false;
+}
+
+pith_memory_statistics pith_memory_pop(pith_scope *s) {
+    if (!pithp_enter(s))
+        return (pith_memory_statistics){0};
+    pith_instance *part = pithp_scope_instance(s);
+    if (part->pushed != s) {
+        pithp_fail(s, PITH_E_ARG, NULL, "pith_memory_pop: nothing was pushed");
+        return (pith_memory_statistics){0};
+    }
+    for (const pith_scope *child = s->first_child; child; child = child->next_sibling)
+        if (counts_for(child, part)) {
+            pithp_fail(s, PITH_E_SCOPE, NULL,
+                       "pith_memory_pop: a child that was opened since the push is open");
+            return (pith_memory_statistics){0};
+        }
+    const pith_memory_statistics counted = statistics_of(part);
+    s->room[PITHP_ROOM_MEMORY] = part->part_of;
+    pithp_part_close(part);
+    return counted;
+}
+
+void pithp_memory_pop_all(pith_scope *s) {
+    pith_instance *i;
+    while ((i = pithp_scope_instance(s)) && i->pushed == s) {
+        s->room[PITHP_ROOM_MEMORY] = i->part_of;
+        pithp_part_close(i);
+    }
+}
+
+/* ---- Rows of reports ---- */
+
+typedef struct row {
+    char name[PITHP_NAME_BYTES], group[PITHP_NAME_BYTES];
+    bool manual;
+    double proportion;
+    size_t cap;
+    pith_memory_statistics numbers;
+} row;
+
+typedef struct report {
+    pith_memory_info device;
+    size_t pinned, total; /* bytes ever allocated, of closed instances too */
+    int64_t total_count;
+    bool active;
+    int64_t count;
+    row *rows;
+    size_t bytes;
+} report;
+
+static void read_row(pith_instance *i, row *r) {
+    memcpy(r->name, i->name, sizeof r->name);
+    memcpy(r->group, i->group ? i->group->name : (char[PITHP_NAME_BYTES]){0},
+           sizeof r->group);
+    r->manual = i->manual;
+    r->proportion = i->proportion;
+    r->cap = (size_t)(i->proportion * (double)i->device->total);
+    r->numbers = statistics_of(i);
+}
+
+static void read_rows(const pithp_memory *m, report *r, int64_t room) {
+    r->total = m->gone_total;
+    r->total_count = m->gone_buffers;
+    r->pinned = m->pinned;
+    r->active = m->limits == PITH_LIMITS_ACTIVE;
+    r->count = 0;
+    pith_instance *i = m->standard;
+    while (i && r->count < room) {
+        row *at = &r->rows[r->count++];
+        read_row(i, at);
+        r->total += at->numbers.total;
+        r->total_count += at->numbers.total_count;
+        i = i == m->standard ? m->first : i->next;
+    }
+}
+
+static int64_t count_instances(const pithp_memory *m) {
+    int64_t count = 1;
+    for (const pith_instance *i = m->first; i; i = i->next)
+        count++;
+    return count;
+}
+
+/* What there is at one moment; false where memory is short. */
+static bool report_begin(pithp_device *d, report *r) {
+    pithp_memory *m = d->memory;
+    pthread_mutex_lock(&m->lock);
+    const int64_t room = count_instances(m);
+    r->bytes = (size_t)room * sizeof *r->rows;
+    r->rows = pithp_allocate(d->runtime, r->bytes);
+    if (r->rows)
+        read_rows(m, r, room);
+    pthread_mutex_unlock(&m->lock);
+    r->device = pith_memory(d->runtime);
+    return r->rows != NULL;
+}
+
+static void report_end(pithp_device *d, report *r) {
+    pithp_release(d->runtime, r->rows, r->bytes);
+}
+
+/* ---- JSON ---- */
+
+static void add_string(pithp_text *t, const char *text) {
+    pithp_text_add(t, "\"");
+    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
+        if (*c == '"' || *c == '\\')
+            pithp_text_print(t, "\\%c", *c);
+        else if (*c < ' ')
+            pithp_text_print(t, "\\u%04x", *c);
+        else
+            pithp_text_add_n(t, (const char *)c, 1);
+    }
+    pithp_text_add(t, "\"");
+}
+
+/* A point for the decimals, whatever the locale says. */
+static void add_fraction(pithp_text *t, double value) {
+    char digits[40];
+    snprintf(digits, sizeof digits, "%.17g", value);
+    for (char *c = digits; *c; c++)
+        if (*c == ',')
+            *c = '.';
+    pithp_text_add(t, digits);
+}
+
+static void add_numbers(pithp_text *t, const pith_memory_statistics *n) {
+    pithp_text_print(t,
+                     "\"current\":%zu,\"peak\":%zu,\"total\":%zu,\"current_count\":%lld,"
+                     "\"peak_count\":%lld,\"total_count\":%lld}",
+                     n->current, n->peak, n->total, (long long)n->current_count,
+                     (long long)n->peak_count, (long long)n->total_count);
+}
+
+static void add_row(pithp_text *t, const row *r) {
+    pithp_text_add(t, "{\"name\":");
+    add_string(t, r->name);
+    pithp_text_add(t, ",\"group\":");
+    add_string(t, r->group);
+    pithp_text_print(t, ",\"manual\":%s,\"proportion\":", r->manual ? "true" : "false");
+    add_fraction(t, r->proportion);
+    pithp_text_print(t, ",\"cap\":%zu,", r->cap);
+    add_numbers(t, &r->numbers);
+}
+
+static void add_report(pithp_text *t, const pithp_device *d, const report *r) {
+    pithp_text_add(t, "{\"device\":");
+    add_string(t, d->name);
+    pithp_text_print(t,
+                     ",\"total\":%zu,\"free\":%zu,\"live\":%zu,\"peak\":%zu,\"pool\":%zu,"
+                     "\"pinned\":%zu,\"allocated\":%zu,\"allocated_count\":%lld,"
+                     "\"limits\":\"%s\",\"instances\":[",
+                     r->device.total, r->device.free, r->device.live, r->device.peak,
+                     r->device.pool, r->pinned, r->total, (long long)r->total_count,
+                     r->active ? "active" : "passive");
+    for (int64_t i = 0; i < r->count; i++) {
+        pithp_text_add(t, i ? "," : "");
+        add_row(t, &r->rows[i]);
+    }
+    pithp_text_add(t, "]}");
+}
+
+const char *pith_memory_json(pith_scope *s) {
+    if (!pithp_enter(s))
+        return NULL;
+    pithp_device *d = pithp_scope_device(s);
+    report r;
+    pithp_text t;
+    char *made = NULL;
+    if (!report_begin(d, &r)) {
+        pithp_fail_memory(s, r.bytes);
+        return NULL;
+    }
+    pithp_text_begin(&t, s->runtime);
+    add_report(&t, d, &r);
+    if (t.failed)
+        pithp_fail_memory(s, t.length);
+    else
+        made = pithp_scope_allocate(s, t.length + 1);
+    if (made)
+        memcpy(made, t.bytes, t.length + 1);
+    pithp_text_end(&t);
+    report_end(d, &r);
+    return made;
+}
+
+/* ---- The table ---- */
+
+static const char *print_bytes(size_t bytes, char text[24]) {
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    double value = (double)bytes;
+    int unit = 0;
+    while (value >= 1024 && unit + 1 < PITHP_COUNT(units)) {
+        value /= 1024;
+        unit++;
+    }
+    snprintf(text, 24, unit ? "%.2f %s" : "%.0f %s", value, units[unit]);
+    return text;
+}
+
+static void print_row(FILE *out, const row *r) {
+    char a[24], b[24], c[24], cap[24];
+    fprintf(out, "%-20.20s %5.1f%% %12s %12s %12s %12s %8lld %8lld %8lld\n", r->name,
+            100 * r->proportion, print_bytes(r->cap, cap),
+            print_bytes(r->numbers.current, a), print_bytes(r->numbers.peak, b),
+            print_bytes(r->numbers.total, c), (long long)r->numbers.current_count,
+            (long long)r->numbers.peak_count, (long long)r->numbers.total_count);
+}
+
+void pith_memory_print(const pith_runtime *rt, FILE *out) {
+    pithp_device *d = pithp_runtime_valid(rt) ? pithp_runtime_device(rt) : NULL;
+    report r;
+    char a[24], b[24], c[24], e[24];
+    out = out ? out : stdout;
+    if (!d || !report_begin(d, &r))
+        return;
+    fprintf(out, "%s: %s live, %s at most, %s kept for reuse, ", d->name,
+            print_bytes(r.device.live, a), print_bytes(r.device.peak, b),
+            print_bytes(r.device.pool, c));
+    fprintf(out, "%s free of %s\n", print_bytes(r.device.free, a),
+            print_bytes(r.device.total, b));
+    fprintf(out, "%s allocated ever, in %lld blocks; %s pinned; limits are %s\n",
+            print_bytes(r.total, c), (long long)r.total_count, print_bytes(r.pinned, e),
+            r.active ? "active" : "passive");
+    fprintf(out, "%-20s %6s %12s %12s %12s %12s %8s %8s %8s\n", "instance", "share",
+            "cap", "current", "peak", "total", "blocks", "peak", "total");
+    for (int64_t i = 0; i < r.count; i++)
+        print_row(out, &r.rows[i]);
+    report_end(d, &r);
+}
