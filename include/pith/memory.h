@@ -14,6 +14,7 @@
 #define PITH_MEMORY_H
 
 #include <pith/base.h>
+#include <pith/memory_allocator.h>
 #include <pith/memory_request.h>
 #include <pith/memory_statistics.h>
 

@@ -9,6 +9,7 @@
 #include "gpu/memory/manager.h"
 #include "gpu/memory/poison.h"
 #include "gpu/memory/size_class.h"
+#include "gpu/memory/source.h"
 
 _Static_assert(PITHP_CACHED_CLASSES == 8 + 8 * 5, "the classes up to 64 KiB");
 
@@ -24,7 +25,8 @@ make_uncached(pithp_stream *st, int class, size_t room, pithp_shortage *why) {
         why->where = PITHP_SHORT_OF_HOST;
         return NULL;
     }
-    b->data = st->device->backend->allocate(st, room, &why->error);
+    pithp_source **source = &pithp_buffer_record_of(b)->source;
+    b->data = pithp_source_take(st, room, source, &why->error);
     if (!b->data) {
         why->where = PITHP_SHORT_OF_BACKEND;
         pithp_cache_struct_back(b);
@@ -39,9 +41,12 @@ make_uncached(pithp_stream *st, int class, size_t room, pithp_shortage *why) {
 /* Its memory may be used again. */
 static void give_back(pithp_buffer *b) {
     pithp_stream *st = b->stream;
-    if (b->class >= 0 && pithp_cache_keep(b))
+    struct pithp_source *source = pithp_buffer_record_of(b)->source;
+    const bool current =
+        source == atomic_load_explicit(&st->device->memory->source, memory_order_relaxed);
+    if (b->class >= 0 && current && pithp_cache_keep(b))
         return;
-    st->device->backend->release(st, b->data, b->room);
+    pithp_source_give(st, source, b->data, b->room);
     pithp_cache_struct_back(b);
 }
 

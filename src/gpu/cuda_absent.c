@@ -1,4 +1,5 @@
 /* Built where CUDA is not: the library then has no such backend. */
-#include "gpu/gpu_internal.h"
+#include "gpu/memory/backend_pool.h"
 
 const pithp_backend *const pithp_backend_cuda = NULL;
+const pithp_pool_ops *const pithp_pool_ops_cuda = NULL;

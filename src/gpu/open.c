@@ -5,6 +5,7 @@
 #include "gpu/gpu_internal.h"
 #include "gpu/memory/event.h"
 #include "gpu/memory/manager.h"
+#include "gpu/memory/source.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -236,6 +237,7 @@ pith_memory_info pith_memory(const pith_runtime *rt) {
     if (!d)
         return info;
     d->backend->memory(d, &info);
+    pithp_source_info((pithp_device *)(uintptr_t)d, &info);
     const size_t owned = atomic_load(&d->owned), left = pithp_ledger_left(d);
     info.live = owned + atomic_load(&d->lent);
     info.peak = atomic_load(&d->peak);

@@ -104,38 +104,39 @@ typedef struct {
 
 /* Parameters that may be NULL; options and closures always may. */
 static const char *const may_be_null[] = {
-    "pith_at.site",                     /* a call whose line is unknown */
-    "pith_fail.path",                   /* an error of no place in the tree */
-    "pith_transpose.order",             /* reverse the axes */
-    "pith_print.out",                   /* standard output */
-    "pith_make_as.value",               /* the initial values */
-    "pith_make_as.extents",             /* none are given */
-    "pith_load_as.type",                /* any tree */
-    "pith_tree_flatten_where.items",    /* the structure alone */
-    "pith_index_make.kind",             /* the kind "" */
-    "pith_index_of.kind",               /* the kind "" */
-    "pith_bincount.weights",            /* ones */
-    "pith_histogram.weights",           /* ones */
-    "pith_tree_reduce.initial",         /* the first leaf */
-    "pith_tree_transpose.inner",        /* the first tree's */
-    "pith_run_as.type",                 /* any tree */
-    "pith_memory_log.path",             /* write no more */
-    "pith_propagate_as.type",           /* any tree */
-    "pith_run_chunked_as.type",         /* any tree */
-    "pith_clip.low",                    /* no lower bound */
-    "pith_clip.high",                   /* no upper bound */
-    "pith_pad.value",                   /* 0 */
-    "pith_tree_kahan_sum.compensate",   /* nothing was lost yet */
-    "pith_sample_of.x",                 /* not given */
-    "pith_sample_of.v",                 /* not given */
-    "pith_sample_of.mask",              /* not given */
-    "pith_hint_output_elements.sample", /* nothing is known */
-    "pith_hint_output_bytes.sample",    /* nothing is known */
-    "pith_hint_leaf.sample",            /* nothing is known */
-    "pith_hint_broadcast.sample",       /* nothing is known */
-    "pith_hint_operation.sample",       /* nothing is known */
-    "pith_tree_kahan_sum.compensation", /* not wanted */
-    "pith_lens_path.type",              /* any tree */
+    "pith_at.site",                        /* a call whose line is unknown */
+    "pith_fail.path",                      /* an error of no place in the tree */
+    "pith_transpose.order",                /* reverse the axes */
+    "pith_print.out",                      /* standard output */
+    "pith_make_as.value",                  /* the initial values */
+    "pith_make_as.extents",                /* none are given */
+    "pith_load_as.type",                   /* any tree */
+    "pith_tree_flatten_where.items",       /* the structure alone */
+    "pith_index_make.kind",                /* the kind "" */
+    "pith_index_of.kind",                  /* the kind "" */
+    "pith_bincount.weights",               /* ones */
+    "pith_histogram.weights",              /* ones */
+    "pith_tree_reduce.initial",            /* the first leaf */
+    "pith_tree_transpose.inner",           /* the first tree's */
+    "pith_run_as.type",                    /* any tree */
+    "pith_memory_set_allocator.allocator", /* the pool */
+    "pith_memory_log.path",                /* write no more */
+    "pith_propagate_as.type",              /* any tree */
+    "pith_run_chunked_as.type",            /* any tree */
+    "pith_clip.low",                       /* no lower bound */
+    "pith_clip.high",                      /* no upper bound */
+    "pith_pad.value",                      /* 0 */
+    "pith_tree_kahan_sum.compensate",      /* nothing was lost yet */
+    "pith_sample_of.x",                    /* not given */
+    "pith_sample_of.v",                    /* not given */
+    "pith_sample_of.mask",                 /* not given */
+    "pith_hint_output_elements.sample",    /* nothing is known */
+    "pith_hint_output_bytes.sample",       /* nothing is known */
+    "pith_hint_leaf.sample",               /* nothing is known */
+    "pith_hint_broadcast.sample",          /* nothing is known */
+    "pith_hint_operation.sample",          /* nothing is known */
+    "pith_tree_kahan_sum.compensation",    /* not wanted */
+    "pith_lens_path.type",                 /* any tree */
 
     "pith_fixed_capacity.message", /* none */
     "pith_fixed_capacity_sizes.message",

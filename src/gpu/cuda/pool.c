@@ -2,6 +2,7 @@
  * freeing are work in a stream like any other. What is freed stays in the pool until it
  * is trimmed. */
 #include "gpu/cuda/cuda_internal.h"
+#include "gpu/memory/backend_pool.h"
 
 #include <string.h>
 
@@ -146,3 +147,54 @@ void pithp_unpin_cuda(pithp_device *d, void *data, size_t bytes) {
     (void)cudaGetLastError();
     pithp_cuda_leave(d, previous);
 }
+
+/* ---- What users set ---- */
+
+static void set_pool_cuda(pithp_device *d, size_t keep, bool reproducible) {
+    const pithp_cuda_device *state = pithp_cuda_device_of(d);
+    pithp_error ignored;
+    int previous;
+    uint64_t most = keep ? keep : UINT64_MAX;
+    int reuse = !reproducible; /* of what the device happens to be done with */
+    if (pithp_cuda_enter(d, &previous, &ignored) != PITH_OK)
+        return;
+    (void)cudaMemPoolSetAttribute(state->pool, cudaMemPoolAttrReleaseThreshold, &most);
+    (void)cudaMemPoolSetAttribute(state->pool, cudaMemPoolReuseAllowOpportunistic,
+                                  &reuse);
+    (void)cudaMemPoolSetAttribute(state->pool, cudaMemPoolReuseAllowInternalDependencies,
+                                  &reuse);
+    (void)cudaGetLastError();
+    pithp_cuda_leave(d, previous);
+}
+
+static void *allocate_plain_cuda(pithp_device *d, size_t bytes, pithp_error *e) {
+    void *data = NULL;
+    int previous;
+    if (pithp_cuda_enter(d, &previous, e) != PITH_OK)
+        return NULL;
+    const cudaError_t code = cudaMalloc(&data, bytes);
+    if (code == cudaErrorMemoryAllocation) {
+        (void)cudaGetLastError();
+        say_short(d, bytes, e);
+    } else if (code != cudaSuccess) {
+        pithp_cuda_fail(d, code, e, "cannot allocate %zu bytes", bytes);
+    }
+    pithp_cuda_leave(d, previous);
+    return code == cudaSuccess ? data : NULL;
+}
+
+static void release_plain_cuda(pithp_device *d, void *data, size_t bytes) {
+    pithp_error ignored;
+    int previous;
+    (void)bytes;
+    if (pithp_cuda_enter(d, &previous, &ignored) != PITH_OK)
+        return;
+    (void)cudaFree(data);
+    (void)cudaGetLastError();
+    pithp_cuda_leave(d, previous);
+}
+
+static const pithp_pool_ops ops = {.set = set_pool_cuda,
+                                   .allocate_plain = allocate_plain_cuda,
+                                   .release_plain = release_plain_cuda};
+const pithp_pool_ops *const pithp_pool_ops_cuda = &ops;

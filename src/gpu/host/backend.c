@@ -3,6 +3,7 @@
 #include "gpu/compile/compile_internal.h"
 #include "gpu/gpu_internal.h"
 #include "gpu/host/host.h"
+#include "gpu/memory/backend_pool.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -168,6 +169,15 @@ static void trim_host(pithp_device *d) {
     const pithp_host *h = d->state;
     pithp_host_pool_trim(h->pool);
 }
+
+/* What the host reuses depends on the order of the program alone as it is. */
+static void set_pool_host(pithp_device *d, size_t keep, bool reproducible) {
+    const pithp_host *h = d->state;
+    (void)reproducible;
+    pithp_host_pool_set_keep(h->pool, keep ? keep : SIZE_MAX);
+}
+
+const pithp_pool_ops pithp_pool_ops_host = {.set = set_pool_host};
 
 /* ---- Work ---- */
 

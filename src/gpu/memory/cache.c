@@ -6,6 +6,7 @@
 #include "gpu/memory/event.h"
 #include "gpu/memory/poison.h"
 #include "gpu/memory/size_class.h"
+#include "gpu/memory/source.h"
 
 #include <sched.h>
 #include <string.h>
@@ -134,7 +135,7 @@ void pithp_cache_trim(pithp_stream *st) {
     for (int class = 0; class < PITHP_CACHED_CLASSES; class ++) {
         pithp_buffer *b;
         while ((b = pithp_cache_take(st, class))) {
-            st->device->backend->release(st, b->data, b->room);
+            pithp_source_give(st, pithp_buffer_record_of(b)->source, b->data, b->room);
             pithp_cache_struct_back(b);
         }
     }

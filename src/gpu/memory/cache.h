@@ -7,7 +7,8 @@
 /* What the manager alone knows of a buffer: every buffer is the first member of one. */
 typedef struct pithp_buffer_record {
     pithp_buffer buffer;
-    atomic_bool held; /* between its making and its end */
+    atomic_bool held;            /* between its making and its end */
+    struct pithp_source *source; /* of the data (source.h); NULL: the backend's pool */
 #ifndef NDEBUG
     _Atomic(const char *) site; /* of the call that made it; or NULL */
 #endif

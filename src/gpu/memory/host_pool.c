@@ -37,6 +37,7 @@ struct pithp_host_pool {
     size_t reserved;      /* bytes from the allocator */
     size_t kept;          /* of those, in large blocks that are free */
     size_t used, peak;    /* in large blocks that are taken, and at most */
+    size_t keep;          /* may be kept at most, as the user says */
     size_t taken, most;   /* asked for, in units of the alignment; with kept, at most */
     free_block *newest, *oldest;
     free_block *classes[PITHP_CLASS_COUNT];
@@ -49,6 +50,7 @@ pithp_host_pool *pithp_host_pool_make(pith_runtime *rt, size_t most) {
     memset(p, 0, sizeof *p);
     p->runtime = rt;
     p->most = most;
+    p->keep = SIZE_MAX;
     if (pthread_mutex_init(&p->lock, NULL) == 0)
         return p;
     pithp_release(rt, p, sizeof *p);
@@ -144,7 +146,8 @@ static void give_large(pithp_host_pool *p, void *data, int class, size_t room) {
     keep_large(p, data, class, room);
     const size_t most = p->peak > KEPT_LEAST ? p->peak : KEPT_LEAST,
                  left = p->most > p->taken ? p->most - p->taken : 0;
-    shrink(p, most < left ? most : left);
+    const size_t kept = most < left ? most : left;
+    shrink(p, kept < p->keep ? kept : p->keep);
 }
 
 /* ---- Small blocks ---- */
@@ -217,6 +220,14 @@ void pithp_host_pool_give(pithp_host_pool *p, void *data, size_t bytes) {
         give_small(p, data, class);
     else
         give_large(p, data, class, room);
+    pthread_mutex_unlock(&p->lock);
+}
+
+void pithp_host_pool_set_keep(pithp_host_pool *p, size_t keep) {
+    pthread_mutex_lock(&p->lock);
+    p->keep = keep;
+    if (p->kept > keep)
+        shrink(p, keep);
     pthread_mutex_unlock(&p->lock);
 }
 

@@ -14,6 +14,8 @@ void pithp_host_pool_free(pithp_host_pool *p);
  * the pool's own most would be exceeded, before it is. */
 void *pithp_host_pool_take(pithp_host_pool *p, size_t bytes);
 void pithp_host_pool_give(pithp_host_pool *p, void *data, size_t bytes);
+/* Keep so many bytes of large blocks at most; SIZE_MAX: no bound of the user's. */
+void pithp_host_pool_set_keep(pithp_host_pool *p, size_t keep);
 /* Give blocks kept for reuse back to the allocator, but for the smallest. */
 void pithp_host_pool_trim(pithp_host_pool *p);
 /* Bytes taken from the allocator, in use or not. */

@@ -21,9 +21,7 @@ static void wait_for_all(pithp_device *d) {
     pthread_mutex_unlock(&d->lock);
 }
 
-/* Everything that is kept for reuse goes back to the system, after the work that uses it;
- * the bytes that went. */
-static size_t trim(pithp_device *d) {
+size_t pithp_trim(pithp_device *d) {
     const size_t before = pool_of(d);
     pthread_mutex_lock(&d->lock);
     for (pithp_stream *st = d->streams; st; st = st->next)
@@ -83,7 +81,7 @@ pithp_buffer *pithp_ladder_climb(pithp_stream *st,
     climbed c = {0};
     if (hopeless(i, bytes, why))
         return NULL;
-    c.trimmed = trim(d);
+    c.trimmed = pithp_trim(d);
     pithp_buffer *b = pithp_buffer_try(st, i, bytes, why);
     const uint64_t clearing = pithp_clearing_begin(d);
     while (!b && !hopeless(i, bytes, why)) {
@@ -92,7 +90,7 @@ pithp_buffer *pithp_ladder_climb(pithp_stream *st,
             return NULL;
         }
         c.instances++;
-        c.trimmed_again += trim(d);
+        c.trimmed_again += pithp_trim(d);
         b = pithp_buffer_try(st, i, bytes, why);
     }
     return b;

@@ -20,6 +20,9 @@ pithp_buffer *pithp_buffer_try(pithp_stream *st,
                                struct pith_instance *i,
                                size_t bytes,
                                pithp_shortage *why);
+/* Everything that is kept for reuse goes back to the system, after the work that uses it;
+ * the bytes that went. */
+size_t pithp_trim(pithp_device *d);
 /* After a first try failed: make room step by step and try again. NULL: why->error says
  * how far that went. No lock is held. */
 pithp_buffer *pithp_ladder_climb(pithp_stream *st,

@@ -60,6 +60,9 @@ typedef struct pithp_memory {
     size_t pinned, pinned_budget;
     bool budget_set;
     pith_limits limits;
+    _Atomic(struct pithp_source *) source; /* of memory, where a user has set one */
+    struct pithp_source *sources; /* that one, and those whose blocks are out still */
+    pthread_mutex_t source_lock;  /* guards both; no other is taken under it */
     _Atomic(struct pithp_events *) events; /* the log of buffers (event.c); or NULL */
     pthread_mutex_t log_lock;              /* guards what it points at */
     pith_warning_hook warn;

@@ -2,6 +2,7 @@
  * runtime closes, so that a handle of a closed one is known as such. */
 #include "gpu/device.h"
 #include "gpu/memory/allocation.h"
+#include "gpu/memory/source.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -145,10 +146,13 @@ pith_status pithp_memory_open(pithp_device *d, pithp_error *e) {
     pithp_memory *m = pithp_allocate(d->runtime, sizeof *m);
     if (m) {
         memset(m, 0, sizeof *m);
-        const bool lock = pthread_mutex_init(&m->lock, NULL) == 0;
-        if (!lock || pthread_mutex_init(&m->log_lock, NULL) != 0) {
-            if (lock)
-                pthread_mutex_destroy(&m->lock);
+        pthread_mutex_t *const locks[] = {&m->lock, &m->log_lock, &m->source_lock};
+        int made = 0;
+        while (made < PITHP_COUNT(locks) && pthread_mutex_init(locks[made], NULL) == 0)
+            made++;
+        if (made < PITHP_COUNT(locks)) {
+            while (made)
+                pthread_mutex_destroy(locks[--made]);
             pithp_release(d->runtime, m, sizeof *m);
             m = NULL;
         }
@@ -184,6 +188,7 @@ void pithp_memory_close(pithp_device *d) {
         pithp_requests_free(d, pithp_queue_take(i));
         close_group(d, i->group);
     }
+    pithp_sources_close(d);
     while (m->chunks) {
         chunk *c = m->chunks;
         m->chunks = c->next;
@@ -191,6 +196,7 @@ void pithp_memory_close(pithp_device *d) {
     }
     pthread_mutex_destroy(&m->lock);
     pthread_mutex_destroy(&m->log_lock);
+    pthread_mutex_destroy(&m->source_lock);
     pithp_release(d->runtime, m, sizeof *m);
     d->memory = NULL;
 }

@@ -1,0 +1,265 @@
+/* An arena: one block of the device's, divided into pieces. A piece is found by best fit,
+ * the lowest address among equals; free neighbours are always joined. What is known of
+ * the pieces lies on the host.
+ *
+ * A free piece remembers on which stream the work that used it was enqueued: another
+ * stream that takes it waits for that one, the host does not. */
+#include "gpu/memory/source.h"
+
+#include <stdlib.h>
+
+enum { EVERY_BIN = 64 };
+
+typedef struct piece {
+    size_t offset, bytes;
+    bool free;
+    bool several;         /* work of several streams used it */
+    pithp_stream *stream; /* of a free one, unless several; NULL: nobody used it */
+    struct piece *lower, *higher;            /* neighbours */
+    struct piece *previous_free, *next_free; /* of its bin, or spare ones */
+    struct piece *next_in_table;
+} piece;
+
+struct pithp_arena {
+    pithp_device *device;
+    char *data;
+    size_t bytes;
+    pthread_mutex_t lock;
+    piece *bins[EVERY_BIN];   /* free pieces by the logarithm of their bytes */
+    piece *first;             /* at offset 0 */
+    piece **table;            /* pieces in use, by address */
+    size_t table_size, taken; /* taken: bytes */
+};
+
+static int bin_of(size_t bytes) {
+    return 63 - __builtin_clzll((unsigned long long)(bytes | 1));
+}
+
+/* ---- Bins ---- */
+
+static void put_in_bin(pithp_arena *a, piece *p) {
+    piece **bin = &a->bins[bin_of(p->bytes)];
+    p->free = true;
+    p->previous_free = NULL;
+    p->next_free = *bin;
+    if (*bin)
+        (*bin)->previous_free = p;
+    *bin = p;
+}
+
+static void take_from_bin(pithp_arena *a, piece *p) {
+    if (p->previous_free)
+        p->previous_free->next_free = p->next_free;
+    else
+        a->bins[bin_of(p->bytes)] = p->next_free;
+    if (p->next_free)
+        p->next_free->previous_free = p->previous_free;
+    p->free = false;
+}
+
+/* The smallest that is large enough; of equal ones the one at the lowest place. */
+static piece *best_fit(const pithp_arena *a, size_t bytes) {
+    piece *best = NULL;
+    for (int bin = bin_of(bytes); bin < EVERY_BIN && !best; bin++)
+        for (piece *p = a->bins[bin]; p; p = p->next_free)
+            if (p->bytes >= bytes &&
+                (!best || p->bytes < best->bytes ||
+                 (p->bytes == best->bytes && p->offset < best->offset)))
+                best = p;
+    return best;
+}
+
+static size_t largest(const pithp_arena *a) {
+    size_t most = 0;
+    for (int bin = EVERY_BIN - 1; bin >= 0 && !most; bin--)
+        for (const piece *p = a->bins[bin]; p; p = p->next_free)
+            most = p->bytes > most ? p->bytes : most;
+    return most;
+}
+
+/* ---- Pieces in use, by offset ---- */
+
+static piece **place_of(const pithp_arena *a, size_t offset) {
+    const uint64_t hash = (uint64_t)(offset / PITHP_ALIGNMENT) * 0x9e3779b97f4a7c15u;
+    return &a->table[(hash >> 32) % a->table_size];
+}
+
+static void enter(pithp_arena *a, piece *p) {
+    piece **at = place_of(a, p->offset);
+    p->next_in_table = *at;
+    *at = p;
+    a->taken += p->bytes;
+}
+
+static piece *leave(pithp_arena *a, size_t offset) {
+    piece **at = place_of(a, offset);
+    while (*at && (*at)->offset != offset)
+        at = &(*at)->next_in_table;
+    piece *p = *at;
+    if (p) {
+        *at = p->next_in_table;
+        a->taken -= p->bytes;
+    }
+    return p;
+}
+
+/* ---- Making ---- */
+
+pithp_arena *pithp_arena_make(pithp_device *d, size_t bytes, pithp_error *e) {
+    enum { TABLE = 4096 };
+    bytes = bytes / PITHP_ALIGNMENT * PITHP_ALIGNMENT;
+    pithp_arena *a = pithp_allocate(d->runtime, sizeof *a);
+    piece *whole = pithp_allocate(d->runtime, sizeof *whole);
+    piece **table = pithp_allocate(d->runtime, TABLE * sizeof(piece *));
+    char *data = bytes && a && whole && table ? pithp_plain_take(d, bytes, e) : NULL;
+    if (data) {
+        *a = (pithp_arena){.device = d,
+                           .data = data,
+                           .bytes = bytes,
+                           .table = table,
+                           .table_size = TABLE};
+        if (pthread_mutex_init(&a->lock, NULL) == 0) {
+            for (size_t i = 0; i < TABLE; i++)
+                table[i] = NULL;
+            *whole = (piece){.bytes = bytes};
+            a->first = whole;
+            put_in_bin(a, whole);
+            return a;
+        }
+        pithp_plain_give(d, data, bytes);
+    }
+    if (!data && bytes && a && whole && table)
+        ; /* e says why */
+    else
+        pithp_error_set(e, PITH_E_MEMORY, NULL, NULL, "no room for an arena of %zu bytes",
+                        bytes);
+    if (a)
+        pithp_release(d->runtime, a, sizeof *a);
+    if (whole)
+        pithp_release(d->runtime, whole, sizeof *whole);
+    if (table)
+        pithp_release(d->runtime, table, TABLE * sizeof(piece *));
+    return NULL;
+}
+
+void pithp_arena_free(pithp_arena *a) {
+    pithp_device *d = a->device;
+    while (a->first) {
+        piece *p = a->first;
+        a->first = p->higher;
+        pithp_release(d->runtime, p, sizeof *p);
+    }
+    pithp_plain_give(d, a->data, a->bytes);
+    pthread_mutex_destroy(&a->lock);
+    pithp_release(d->runtime, a->table, a->table_size * sizeof *a->table);
+    pithp_release(d->runtime, a, sizeof *a);
+}
+
+/* ---- Taking ---- */
+
+/* The rest of a piece becomes one of its own; false: no memory on the host. */
+static bool cut(pithp_arena *a, piece *p, size_t bytes) {
+    if (p->bytes == bytes)
+        return true;
+    piece *rest = pithp_allocate(a->device->runtime, sizeof *rest);
+    if (!rest)
+        return false;
+    *rest = (piece){.offset = p->offset + bytes,
+                    .bytes = p->bytes - bytes,
+                    .several = p->several,
+                    .stream = p->stream,
+                    .lower = p,
+                    .higher = p->higher};
+    if (rest->higher)
+        rest->higher->lower = rest;
+    p->higher = rest;
+    p->bytes = bytes;
+    put_in_bin(a, rest);
+    return true;
+}
+
+/* Work of st comes after the work that used the piece. */
+static pith_status order(pithp_stream *st, const piece *p, pithp_error *e) {
+    pithp_device *d = st->device;
+    pith_status rc = PITH_OK;
+    if (!p->several)
+        return p->stream && p->stream != st ? d->backend->wait_for(st, p->stream, e)
+                                            : PITH_OK;
+    pthread_mutex_lock(&d->lock);
+    for (pithp_stream *other = d->streams; other && rc == PITH_OK; other = other->next)
+        if (other != st)
+            rc = d->backend->wait_for(st, other, e);
+    pthread_mutex_unlock(&d->lock);
+    return rc;
+}
+
+void *pithp_arena_take(pithp_arena *a, pithp_stream *st, size_t bytes, pithp_error *e) {
+    const size_t units = bytes ? (bytes + PITHP_ALIGNMENT - 1) / PITHP_ALIGNMENT : 1,
+                 room = units * PITHP_ALIGNMENT;
+    pthread_mutex_lock(&a->lock);
+    piece *p = room <= a->bytes ? best_fit(a, room) : NULL;
+    const size_t most = p ? 0 : largest(a);
+    if (p) {
+        take_from_bin(a, p);
+        if (cut(a, p, room)) {
+            enter(a, p);
+        } else {
+            put_in_bin(a, p);
+            p = NULL;
+        }
+    }
+    pthread_mutex_unlock(&a->lock);
+    if (!p) {
+        pithp_error_set(
+            e, PITH_E_MEMORY, NULL, NULL,
+            "out of memory: %zu bytes asked for, and the largest free piece of "
+            "the arena of %zu has %zu",
+            room, a->bytes, most);
+        return NULL;
+    }
+    if (order(st, p, e) == PITH_OK)
+        return a->data + p->offset;
+    pithp_arena_give(a, st, a->data + p->offset);
+    return NULL;
+}
+
+/* ---- Giving back ---- */
+
+/* The lower one takes the higher one in. */
+static piece *join(pithp_arena *a, piece *lower, piece *higher) {
+    lower->bytes += higher->bytes;
+    if (higher->several || (higher->stream && lower->stream != higher->stream)) {
+        lower->several = lower->several || higher->several || lower->stream;
+        lower->stream = lower->several ? NULL : higher->stream;
+    }
+    lower->higher = higher->higher;
+    if (lower->higher)
+        lower->higher->lower = lower;
+    pithp_release(a->device->runtime, higher, sizeof *higher);
+    return lower;
+}
+
+void pithp_arena_give(pithp_arena *a, pithp_stream *st, void *data) {
+    pthread_mutex_lock(&a->lock);
+    piece *p = leave(a, (size_t)((char *)data - a->data));
+    PITH_ASSERT(p);
+    p->several = false;
+    p->stream = st;
+    if (p->higher && p->higher->free) {
+        take_from_bin(a, p->higher);
+        p = join(a, p, p->higher);
+    }
+    if (p->lower && p->lower->free) {
+        take_from_bin(a, p->lower);
+        p = join(a, p->lower, p);
+    }
+    put_in_bin(a, p);
+    pthread_mutex_unlock(&a->lock);
+}
+
+size_t pithp_arena_left(pithp_arena *a) {
+    pthread_mutex_lock(&a->lock);
+    const size_t left = a->bytes - a->taken;
+    pthread_mutex_unlock(&a->lock);
+    return left;
+}

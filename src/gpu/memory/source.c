@@ -1,0 +1,251 @@
+/* Allocators that users set: which one is used, and what goes back to which. */
+#include "gpu/memory/source.h"
+
+#include "gpu/device.h"
+#include "gpu/memory/backend_pool.h"
+#include "gpu/memory/cache.h"
+#include "gpu/memory/ladder.h"
+#include "gpu/memory/manager.h"
+#include "gpu/memory/poison.h"
+
+#include <string.h>
+
+/* ---- Memory past the pool ---- */
+
+void *pithp_plain_take(pithp_device *d, size_t bytes, pithp_error *e) {
+    const pithp_pool_ops *ops = pithp_pool_ops_of(d);
+    if (ops && ops->allocate_plain)
+        return ops->allocate_plain(d, bytes, e);
+    void *data = pithp_allocate_aligned(d->runtime, bytes, PITHP_ALIGNMENT);
+    if (!data)
+        pithp_error_set(e, PITH_E_MEMORY, NULL, NULL,
+                        "out of memory: %zu bytes of host memory", bytes);
+    return data;
+}
+
+void pithp_plain_give(pithp_device *d, void *data, size_t bytes) {
+    const pithp_pool_ops *ops = pithp_pool_ops_of(d);
+    if (ops && ops->release_plain)
+        ops->release_plain(d, data, bytes);
+    else
+        pithp_release_aligned(d->runtime, data, bytes, PITHP_ALIGNMENT);
+}
+
+/* ---- Sources ---- */
+
+static void free_source(pithp_source *s) {
+    if (s->arena)
+        pithp_arena_free(s->arena);
+    pithp_release(s->device->runtime, s, sizeof *s);
+}
+
+/* What is set now with one user more; NULL: the backend. */
+static pithp_source *enter(pithp_memory *m) {
+    if (PITHP_LIKELY(!atomic_load_explicit(&m->source, memory_order_acquire)))
+        return NULL;
+    pthread_mutex_lock(&m->source_lock);
+    pithp_source *s = atomic_load(&m->source);
+    if (s)
+        s->blocks++;
+    pthread_mutex_unlock(&m->source_lock);
+    return s;
+}
+
+static void leave(pithp_source *s) {
+    pithp_memory *m = s->device->memory;
+    pthread_mutex_lock(&m->source_lock);
+    const bool done = --s->blocks == 0 && s->replaced;
+    if (done) {
+        pithp_source **at = &m->sources;
+        while (*at != s)
+            at = &(*at)->next;
+        *at = s->next;
+    }
+    pthread_mutex_unlock(&m->source_lock);
+    if (done)
+        free_source(s);
+}
+
+static void *native_stream(pithp_stream *st) {
+    const pithp_backend *backend = st->device->backend;
+    return backend->native_stream ? backend->native_stream(st) : st;
+}
+
+static void *
+take_from_user(const pithp_source *s, pithp_stream *st, size_t bytes, pithp_error *e) {
+    const pith_memory_allocator *a = &s->given;
+    void *data = a->allocate(a->context, bytes, PITHP_ALIGNMENT, native_stream(st));
+    if (data && (uintptr_t)data % PITHP_ALIGNMENT == 0)
+        return data;
+    if (data) {
+        a->release(a->context, data, bytes, PITHP_ALIGNMENT, native_stream(st));
+        pithp_error_set(e, PITH_E_CALLBACK, NULL, NULL,
+                        "the allocator gave %p, which is no multiple of %d", data,
+                        PITHP_ALIGNMENT);
+    } else {
+        pithp_error_set(e, PITH_E_MEMORY, NULL, NULL,
+                        "out of memory: the allocator has no %zu bytes", bytes);
+    }
+    return NULL;
+}
+
+void *
+pithp_source_take(pithp_stream *st, size_t bytes, pithp_source **source, pithp_error *e) {
+    pithp_source *s = enter(st->device->memory);
+    void *data = NULL;
+    *source = s;
+    if (PITHP_LIKELY(!s))
+        return st->device->backend->allocate(st, bytes, e);
+    if (s->arena)
+        data = pithp_arena_take(s->arena, st, bytes, e);
+    else if (s->given.kind == PITH_ALLOCATOR_USER)
+        data = take_from_user(s, st, bytes ? bytes : 1, e);
+    else
+        data = pithp_plain_take(st->device, bytes ? bytes : 1, e);
+    if (!data)
+        leave(s);
+    return data;
+}
+
+void pithp_source_give(pithp_stream *st, pithp_source *s, void *data, size_t bytes) {
+    pithp_device *d = st->device;
+    pithp_error ignored; /* a dead device has nothing to wait for */
+    if (PITHP_LIKELY(!s)) {
+        d->backend->release(st, data, bytes);
+        return;
+    }
+    if (d->backend->addressable)
+        pithp_unpoison(data, bytes);
+    if (s->arena) {
+        pithp_arena_give(s->arena, st, data);
+    } else if (s->given.kind == PITH_ALLOCATOR_USER) {
+        s->given.release(s->given.context, data, bytes ? bytes : 1, PITHP_ALIGNMENT,
+                         native_stream(st));
+    } else {
+        if (!d->immediate)
+            d->backend->synchronise(st, &ignored);
+        pithp_plain_give(d, data, bytes ? bytes : 1);
+    }
+    leave(s);
+}
+
+void pithp_source_info(pithp_device *d, pith_memory_info *info) {
+    pithp_source *s = d->memory ? enter(d->memory) : NULL;
+    if (!s)
+        return;
+    if (s->arena) {
+        info->pool = pithp_arena_left(s->arena) + atomic_load(&d->owned);
+        info->free = 0; /* beyond it */
+    }
+    leave(s);
+}
+
+/* ---- Setting ---- */
+
+/* The new one is used from here on. */
+static void replace(pithp_device *d, pithp_source *fresh) {
+    pithp_memory *m = d->memory;
+    pthread_mutex_lock(&m->source_lock);
+    pithp_source *old = atomic_exchange(&m->source, fresh);
+    if (fresh) {
+        fresh->next = m->sources;
+        m->sources = fresh;
+    }
+    if (old) {
+        old->replaced = true;
+        old->blocks++;
+    }
+    pthread_mutex_unlock(&m->source_lock);
+    if (old)
+        leave(old);
+}
+
+static const char *mistake_in(const pith_memory_allocator *a) {
+    if (a->kind == PITH_ALLOCATOR_USER)
+        return a->allocate && a->release ? NULL : "a function is missing";
+    return a->kind == PITH_ALLOCATOR_POOL || a->kind == PITH_ALLOCATOR_PLAIN ||
+                   a->kind == PITH_ALLOCATOR_ARENA
+               ? NULL
+               : "no such kind of allocator";
+}
+
+/* NULL: the scope's error is set. */
+static pithp_source *make_source(pith_scope *s, const pith_memory_allocator *given) {
+    pithp_device *d = pithp_scope_device(s);
+    pithp_source *made = pithp_allocate(d->runtime, sizeof *made);
+    if (!made) {
+        pithp_fail_memory(s, sizeof *made);
+        return NULL;
+    }
+    *made = (pithp_source){.device = d, .given = *given};
+    if (given->kind != PITH_ALLOCATOR_ARENA)
+        return made;
+    pithp_error e;
+    const size_t bytes = given->arena ? given->arena : pith_memory(d->runtime).free;
+    if (bytes > d->total)
+        pithp_error_set(&e, PITH_E_MEMORY, NULL, NULL,
+                        "no room for an arena of %zu bytes on a device of %zu", bytes,
+                        d->total);
+    else
+        made->arena = pithp_arena_make(d, bytes, &e);
+    if (made->arena)
+        return made;
+    pithp_release(d->runtime, made, sizeof *made);
+    pithp_fail(s, e.code, NULL, "pith_memory_set_allocator: %s", e.text);
+    return NULL;
+}
+
+bool pith_memory_set_allocator(pith_scope *s, const pith_memory_allocator *allocator) {
+    static const pith_memory_allocator pool;
+    const pith_memory_allocator *given = allocator ? allocator : &pool;
+    if (!pithp_enter(s))
+        return false;
+    const char *mistake = mistake_in(given);
+    if (mistake) {
+        pithp_fail(s, PITH_E_ARG, NULL, "pith_memory_set_allocator: %s", mistake);
+        return false;
+    }
+    pithp_device *d = pithp_scope_device(s);
+    const pithp_pool_ops *ops = pithp_pool_ops_of(d);
+    const bool is_pool = given->kind == PITH_ALLOCATOR_POOL;
+    pithp_source *made = is_pool ? NULL : make_source(s, given);
+    if (!is_pool && !made)
+        return false;
+    pith_memory_invalidate_all(s->runtime);
+    if (is_pool && ops && ops->set)
+        ops->set(d, given->keep, given->reproducible);
+    replace(d, made);
+    pithp_trim(d);
+    return true;
+}
+
+pith_allocator_kind pith_memory_allocator_kind(const pith_runtime *rt) {
+    pithp_device *d = pithp_runtime_valid(rt) ? pithp_runtime_device(rt) : NULL;
+    pithp_source *s = d ? enter(d->memory) : NULL;
+    const pith_allocator_kind kind = s ? s->given.kind : PITH_ALLOCATOR_POOL;
+    if (s)
+        leave(s);
+    return kind;
+}
+
+size_t pith_memory_trim(pith_runtime *rt) {
+    pithp_device *d = pithp_runtime_valid(rt) ? pithp_runtime_device(rt) : NULL;
+    return d ? pithp_trim(d) : 0;
+}
+
+void pithp_sources_close(pithp_device *d) {
+    pithp_memory *m = d->memory;
+    if (!m->sources)
+        return;
+    replace(d, NULL);
+    for (pithp_stream *st = d->streams; st; st = st->next) {
+        pithp_error ignored;
+        d->backend->synchronise(st, &ignored);
+        pithp_cache_trim(st);
+    }
+    while (m->sources) { /* what nobody has given back */
+        pithp_source *s = m->sources;
+        m->sources = s->next;
+        free_source(s);
+    }
+}
