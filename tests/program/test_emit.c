@@ -255,6 +255,136 @@ Test(emit, every_walk_gives_the_bits_of_the_interpreter, .timeout = 300) {
     }
 }
 
+/* ---- Loops ---- */
+
+static pithp_value
+input_of(const bench *b, pithp_program *p, pith_dtype dtype, int64_t n) {
+    return pithp_program_input(b->s, p, pithp_spec(b->s, dtype, n > 0, &n));
+}
+
+static pithp_value
+op_in(const bench *b, pithp_program *p, pithp_primitive o, pithp_value x, pithp_value y) {
+    const pithp_value operands[2] = {x, y};
+    return pithp_program_add(b->s, p, o, 2, operands, NULL, NULL);
+}
+
+static pithp_value control(bench *b,
+                           pithp_primitive primitive,
+                           const void *params,
+                           int count,
+                           const pithp_value *operands,
+                           int program_count,
+                           pithp_program **programs) {
+    const pithp_new_instruction made = {.primitive = primitive,
+                                        .operand_count = count,
+                                        .operands = operands,
+                                        .params = params,
+                                        .program_count = program_count,
+                                        .programs = programs};
+    const pithp_value v = pithp_program_add_many(b->s, b->p, &made);
+    pt_ok(b->s, v >= 0);
+    for (int k = 0; k < program_count; k++)
+        pithp_program_release(programs[k]);
+    return v;
+}
+
+/* carries a [n] and i, which counts, with one that stays: a c + x, i + 1; ys: a c, i */
+static pithp_program *stepping(bench *b, int64_t n, bool scans) {
+    pithp_program *p = pithp_program_make(b->s);
+    const pithp_value c = input_of(b, p, PITH_F64, n), a = input_of(b, p, PITH_F64, n),
+                      i = input_of(b, p, PITH_I64, 0),
+                      stays = input_of(b, p, PITH_F64, n),
+                      x = scans ? input_of(b, p, PITH_F64, n) : stays;
+    const int64_t one = 1;
+    const pithp_value unit =
+        pithp_program_literal(b->s, p, pithp_spec(b->s, PITH_I64, 0, NULL), &one);
+    const pithp_value product = op_in(b, p, PITHP_OP_MUL, a, c);
+    const pithp_value next = op_in(b, p, PITHP_OP_ADD, product, x);
+    const pithp_value counted = op_in(b, p, PITHP_OP_ADD, i, unit);
+    pithp_program_output(b->s, p, next);
+    pithp_program_output(b->s, p, counted);
+    pithp_program_output(b->s, p, stays);
+    if (scans) {
+        pithp_program_output(b->s, p, product);
+        pithp_program_output(b->s, p, op_in(b, p, PITHP_OP_MUL, counted, counted));
+    }
+    pt_ok(b->s);
+    return p;
+}
+
+static void expect_compiled_loop(const bench *b) {
+    pithp_plan *plan = plan_of(b, "wait");
+    void *outputs[MOST];
+    take_memory(b, outputs);
+    run(b, plan, outputs);
+    bool loop = false;
+    const pithp_compiled *code = plan->compiled;
+    for (int64_t k = 0; code && k < code->count; k++)
+        loop |= plan->steps[k].plans && code->steps[k].loops[0];
+    cr_assert(loop, "the loop is not compiled: %s", said);
+    pithp_plan_free(plan);
+    for (int64_t k = 0; k < b->p->output_count; k++)
+        free(outputs[k]);
+    expect_same(b, "loop");
+}
+
+Test(emit, scans_of_small_steps_are_compiled_whole) {
+    static const int64_t lengths[] = {0, 1, 2, 7, 100}, extents[] = {0, 1, 5, 64};
+    static double c[64], a[64], stays[64], x[6400];
+    static const int64_t start = 40;
+    use_cache();
+    for (int k = 0; k < 6400; k++)
+        x[k] = k * 0.5;
+    for (int k = 0; k < 64; k++)
+        c[k] = 1.0 / (k + 2), a[k] = k, stays[k] = -k;
+    for (int turn = 0; turn < 40; turn++) {
+        const int64_t length = lengths[turn / 2 % 5], n = extents[turn / 10];
+        bench b = begin();
+        const int64_t rows[2] = {length, n};
+        const pithp_value in[5] = {
+            input(&b, PITH_F64, n > 0, &n, c), input(&b, PITH_F64, n > 0, &n, a),
+            input(&b, PITH_I64, 0, NULL, &start), input(&b, PITH_F64, n > 0, &n, stays),
+            input(&b, PITH_F64, 1 + (n > 0), rows, x)};
+        pithp_program *body = stepping(&b, n, true);
+        const pithp_loop_params params = {
+            .length = length, .constants = 1, .carries = 3, .reverse = turn & 1};
+        const pithp_value v = control(&b, PITHP_OP_SCAN, &params, 5, in, 1, &body);
+        for (int k = 0; k < 5; k++)
+            pithp_program_output(b.s, b.p, v + k);
+        expect_compiled_loop(&b);
+        end(&b);
+    }
+}
+
+Test(emit, whiles_of_small_steps_are_compiled_whole) {
+    static double c[64], a[64], stays[64];
+    int64_t start, limit = 40;
+    const int64_t n = 64;
+    use_cache();
+    for (int k = 0; k < 64; k++)
+        c[k] = 1.0 / (k + 2), a[k] = k, stays[k] = -k;
+    for (start = 41; start >= 0; start -= start > 35 ? 1 : 35) {
+        bench b = begin();
+        pithp_program *cond = pithp_program_make(b.s), *body = stepping(&b, n, false);
+        const pithp_value most = input_of(&b, cond, PITH_I64, 0);
+        input_of(&b, cond, PITH_F64, n);
+        const pithp_value at = input_of(&b, cond, PITH_I64, 0);
+        input_of(&b, cond, PITH_F64, n);
+        pithp_program_output(b.s, cond, op_in(&b, cond, PITHP_OP_LT, at, most));
+        pithp_program *programs[2] = {cond, body};
+        const pithp_value in[5] = {
+            input(&b, PITH_I64, 0, NULL, &limit), input(&b, PITH_F64, 1, &n, c),
+            input(&b, PITH_F64, 1, &n, a), input(&b, PITH_I64, 0, NULL, &start),
+            input(&b, PITH_F64, 1, &n, stays)};
+        const pithp_value v = control(
+            &b, PITHP_OP_WHILE, &(pithp_while_params){1, 1, false}, 5, in, 2, programs);
+        for (int k = 0; k < 3; k++)
+            pithp_program_output(b.s, b.p, v + k);
+        expect_compiled_loop(&b);
+        end(&b);
+    }
+}
+
 /* ---- Coming and failing ---- */
 
 static void small_program(bench *b, int64_t n, const double *x) {

@@ -3,6 +3,7 @@
 
 #include "gpu/compile/later.h"
 #include "program/emit/emit.h"
+#include "program/emit/loop.h"
 #include "program/math/link.h"
 
 #include <stdlib.h>
@@ -35,16 +36,16 @@ static size_t functions_bytes(const pithp_plan *plan) {
     return (size_t)plan->step_count * sizeof(int32_t);
 }
 
-static bool has_fused_steps(const pithp_plan *plan) {
+static bool has_work(const pithp_plan *plan) {
     bool any = false;
     for (int64_t k = 0; k < plan->step_count; k++)
-        any |= plan->steps[k].fused != NULL;
+        any |= plan->steps[k].fused || pithp_loop_fits(plan, &plan->steps[k]);
     return any;
 }
 
 void pithp_compiled_begin(pithp_plan *plan) {
     const char *when = getenv("PITH_JIT");
-    if ((when && strcmp(when, "off") == 0) || !has_fused_steps(plan))
+    if ((when && strcmp(when, "off") == 0) || !has_work(plan))
         return;
     struct pithp_compiling *c = pithp_allocate(plan->runtime, sizeof *c);
     if (!c)
@@ -86,14 +87,6 @@ static void ask(pith_scope *s, pithp_plan *plan) {
     atomic_store(&c->stage, c->code ? ASKED : DONE);
 }
 
-static bool is_direct(const pithp_fused_args *a) {
-    bool direct = true;
-    for (int e = 0; e < a->external_count; e++)
-        direct &= a->externals[e].access == PITHP_ACCESS_FLAT ||
-                  pithp_is_uniform(a, &a->externals[e]);
-    return direct;
-}
-
 /* The functions of a module that was loaded; NULL: e says why. */
 static pithp_compiled *
 find_functions(const pithp_plan *plan, pithp_module *m, pithp_error *e) {
@@ -115,7 +108,8 @@ find_functions(const pithp_plan *plan, pithp_module *m, pithp_error *e) {
             return NULL;
         }
         code->steps[k].loops[0] = launch.loops[0];
-        code->steps[k].direct = is_direct(plan->steps[k].fused);
+        code->steps[k].direct =
+            plan->steps[k].fused && pithp_is_direct(plan->steps[k].fused);
     }
     return code;
 }

@@ -29,6 +29,8 @@ void pithp_emit_row_functions(pithp_text *t,
  * uniform ones, of which the first element is read. */
 void pithp_emit_fused(pithp_text *t, const pithp_fused_args *step);
 
+/* Whether a step reads and writes all memory where it lies. */
+bool pithp_is_direct(const pithp_fused_args *step);
 /* An external that is one element for all. */
 bool pithp_is_uniform(const pithp_fused_args *step, const pithp_external *e);
 

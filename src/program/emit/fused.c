@@ -130,6 +130,14 @@ bool pithp_is_uniform(const pithp_fused_args *step, const pithp_external *e) {
     return uniform;
 }
 
+bool pithp_is_direct(const pithp_fused_args *step) {
+    bool direct = true;
+    for (int e = 0; e < step->external_count; e++)
+        direct &= step->externals[e].access == PITHP_ACCESS_FLAT ||
+                  pithp_is_uniform(step, &step->externals[e]);
+    return direct;
+}
+
 /* The number of the external in a slot; negative: a temporary. */
 static int external_of(const emitting *x, uint8_t slot) {
     return slot - (int)x->a->temporary_count;

@@ -2,6 +2,7 @@
  */
 #include "program/cuda/cuda.h"
 #include "program/emit/emit.h"
+#include "program/emit/loop.h"
 #include "program/math/link.h"
 
 #include <stdio.h>
@@ -34,39 +35,76 @@ static int32_t find_body(const emitting *x, const body *wanted) {
     return -1;
 }
 
-static int32_t add_step(emitting *x, const pithp_fused_args *step) {
-    pithp_text *t = x->t;
+/* A function is begun; its parameters and body come next. */
+static size_t begin_function(emitting *x, body *own) {
+    const size_t before = x->t->length;
     char name[PITHP_STEP_NAME_BYTES];
-    pithp_emit_row_functions(t, &x->rows, step);
-    const size_t before = t->length;
     pithp_step_name(name, x->count);
-    pithp_text_print(t, "void %s(const void *args, i64 begin, i64 end);\nvoid %s", name,
-                     name);
-    body own = {.at = t->length};
-    pithp_emit_fused(t, step);
-    own.length = t->length - own.at;
-    own.hash = pithp_hash(0, t->bytes + own.at, own.length);
-    const int32_t same = find_body(x, &own);
+    pithp_text_print(x->t, "void %s(const void *args, i64 begin, i64 end);\nvoid %s",
+                     name, name);
+    *own = (body){.at = x->t->length};
+    return before;
+}
+
+/* Its number; where there is one with its body, it is taken back. */
+static int32_t end_function(emitting *x, body *own, size_t before) {
+    pithp_text *t = x->t;
+    own->length = t->length - own->at;
+    own->hash = pithp_hash(0, t->bytes + own->at, own->length);
+    const int32_t same = find_body(x, own);
     if (same >= 0 && !t->failed) {
         t->length = before;
         t->bytes[before] = 0;
         return same;
     }
-    x->bodies[x->count] = own;
+    x->bodies[x->count] = *own;
     return x->count++;
+}
+
+static int32_t add_fused(emitting *x, const pithp_fused_args *step) {
+    body own;
+    pithp_emit_row_functions(x->t, &x->rows, step);
+    const size_t before = begin_function(x, &own);
+    pithp_emit_fused(x->t, step);
+    return end_function(x, &own, before);
+}
+
+/* The loop, behind the steps of its programs. */
+static int32_t add_loop(emitting *x, const pithp_step *step) {
+    int32_t functions[2 * PITHP_LOOP_STEPS], count = 0;
+    for (int p = 0; p < step->call->program_count; p++)
+        for (int64_t k = 0; k < step->plans[p]->step_count; k++)
+            functions[count++] = add_fused(x, step->plans[p]->steps[k].fused);
+    body own;
+    const size_t before = begin_function(x, &own);
+    pithp_emit_loop(x->t, step, functions);
+    return end_function(x, &own, before);
+}
+
+/* How many functions a plan may have. */
+static int64_t most_functions(const pithp_plan *plan) {
+    int64_t count = plan->step_count;
+    for (int64_t k = 0; k < plan->step_count; k++)
+        if (pithp_loop_fits(plan, &plan->steps[k]))
+            for (int p = 0; p < plan->steps[k].call->program_count; p++)
+                count += plan->steps[k].plans[p]->step_count;
+    return count;
 }
 
 bool pithp_emit_host(pithp_text *t,
                      const pithp_plan *plan,
                      int32_t *functions,
                      bool *maths) {
-    const size_t bytes = (size_t)plan->step_count * sizeof(body);
+    const size_t bytes = (size_t)most_functions(plan) * sizeof(body);
     emitting x = {.t = t, .bodies = pithp_allocate(t->rt, bytes)};
     if (!x.bodies)
         return false;
     pithp_text_add(t, pithp_text_host);
     for (int64_t k = 0; k < plan->step_count; k++)
-        functions[k] = plan->steps[k].fused ? add_step(&x, plan->steps[k].fused) : -1;
+        functions[k] = plan->steps[k].fused ? add_fused(&x, plan->steps[k].fused)
+                       : pithp_loop_fits(plan, &plan->steps[k])
+                           ? add_loop(&x, &plan->steps[k])
+                           : -1;
     if (x.rows.maths)
         pithp_math_text(t);
     *maths = x.rows.maths;

@@ -3,6 +3,7 @@
 #include "gpu/collect.h"
 #include "program/check.h"
 #include "program/emit/compiled.h"
+#include "program/emit/loop.h"
 #include "program/interpret/plan.h"
 
 #include <string.h>
@@ -14,24 +15,6 @@ static size_t aligned(size_t bytes) {
 }
 
 /* ---- Planning ---- */
-
-/* The carries of a loop: operands from `first` on, results from 0 on. */
-typedef struct carried {
-    int first, count;
-} carried;
-
-static carried carries_of(const pithp_instruction *i) {
-    if (i->primitive == PITHP_OP_WHILE) {
-        const pithp_while_params *w = i->params;
-        const int fixed = w->cond_operands + w->body_operands;
-        return (carried){fixed, i->operand_count - fixed};
-    }
-    if (i->primitive == PITHP_OP_SCAN) {
-        const pithp_loop_params *l = i->params;
-        return (carried){l->constants, l->carries};
-    }
-    return (carried){0, 0};
-}
 
 static bool make_plans(pithp_planning *g, pithp_step *step) {
     const pithp_instruction *i = step->call;
@@ -54,7 +37,7 @@ static bool make_plans(pithp_planning *g, pithp_step *step) {
  * condition, then the second buffers of carries. */
 static bool measure(pithp_planning *g, pithp_step *step) {
     const pithp_instruction *i = step->call;
-    const carried c = carries_of(i);
+    const pithp_carried c = pithp_carries_of(i);
     size_t inner = 0, pointers = 0;
     for (int k = 0; k < i->program_count; k++) {
         const pithp_plan *plan = step->plans[k];
@@ -74,6 +57,9 @@ static bool measure(pithp_planning *g, pithp_step *step) {
                        pithp_rows[i->primitive].name);
             return false;
         }
+    if (pithp_loop_fits(g->plan, step) &&
+        (size_t)pithp_loop_layout(step).count > pointers)
+        pointers = (size_t)pithp_loop_layout(step).count;
     pointers += (size_t)c.count;
     if (pointers > g->plan->pointer_count)
         g->plan->pointer_count = pointers;
@@ -104,7 +90,7 @@ typedef struct frame {
 } frame;
 
 static frame open_frame(const pithp_running *r, const pithp_step *step) {
-    const carried c = carries_of(step->call);
+    const pithp_carried c = pithp_carries_of(step->call);
     return (frame){.outer = r,
                    .step = step,
                    .operands = pithp_operands(r->plan->program, step->call),
@@ -231,9 +217,56 @@ static pith_status finish(const frame *f, int count) {
     return rc;
 }
 
-static void begin_carries(const frame *f, carried c) {
+static void begin_carries(const frame *f, pithp_carried c) {
     for (int k = 0; k < c.count; k++)
         f->current[k] = operand_at(f, c.first + k);
+}
+
+/* ---- Loops that are compiled as a whole ---- */
+
+/* NULL: there is none, or work runs later than it is enqueued. */
+static pithp_host_loop loop_of(const frame *f) {
+    const pithp_compiled *code = f->outer->code;
+    return code && pithp_scope_device(f->outer->s)->immediate
+               ? code->steps[f->step - f->outer->plan->steps].loops[0]
+               : NULL;
+}
+
+/* Where a program's memory begins; inputs and outputs are to be filled in. */
+static void fill_program(const frame *f, const pithp_loop_table *t, int k) {
+    const pithp_plan *plan = f->step->plans[k];
+    f->pointers[t->literals[k]] = plan->literals ? plan->literals->data : NULL;
+    for (int64_t c = 0; c < plan->program->constant_count; c++)
+        f->pointers[t->constants[k] + c] = plan->program->constants[c].data;
+}
+
+/* All iterations in one call; the carries must have begun. first: of the operands, the
+ * one that the body's first input is. */
+static pith_status
+run_compiled(const frame *f, pithp_host_loop loop, int first, int64_t length) {
+    const pithp_instruction *i = f->step->call;
+    const pithp_carried c = pithp_carries_of(i);
+    const pithp_loop_table t = pithp_loop_layout(f->step);
+    const int body = i->program_count - 1, at = t.inputs[body] + c.first - first;
+    size_t offset = f->step->programs_bytes;
+    for (int k = 0; k < i->program_count; k++)
+        fill_program(f, &t, k);
+    for (int k = 0; k < first;
+         k++) /* of cond; it looks for carries where the body does */
+        f->pointers[t.inputs[0] + k] = operand_at(f, k);
+    for (int k = first; k < i->operand_count; k++)
+        f->pointers[t.inputs[body] + k - first] = operand_at(f, k);
+    for (int k = 0; k < i->result_count; k++)
+        f->pointers[t.results + k] = result_at(f, k);
+    for (int k = 0; k < c.count; k++)
+        f->pointers[t.spare + k] = next_spare(f, k, &offset);
+    f->pointers[t.workspace] = f->workspace;
+    if (i->primitive == PITHP_OP_WHILE)
+        f->pointers[t.flag] = f->workspace + f->step->programs_bytes - FLAG_BYTES;
+    loop(f->pointers, 0, length);
+    for (int k = 0; k < c.count; k++)
+        f->current[k] = f->pointers[at + k];
+    return finish(f, c.count);
 }
 
 /* Whether a check has failed; waits. */
@@ -246,7 +279,7 @@ static pith_status look_at_checks(pith_scope *s, bool *failed) {
     return rc == PITH_OK ? s->error.code : rc;
 }
 
-static pith_status holds(const frame *f, carried c, bool *goes_on) {
+static pith_status holds(const frame *f, pithp_carried c, bool *goes_on) {
     const pithp_while_params *w = f->step->call->params;
     pithp_running r = program_of(f, 0);
     int64_t truth = 0;
@@ -269,9 +302,12 @@ static pith_status holds(const frame *f, carried c, bool *goes_on) {
 
 static pith_status run_while(const frame *f) {
     const pithp_while_params *w = f->step->call->params;
-    const carried c = carries_of(f->step->call);
+    const pithp_carried c = pithp_carries_of(f->step->call);
     bool goes_on = true;
     begin_carries(f, c);
+    const pithp_host_loop loop = loop_of(f);
+    if (loop)
+        return run_compiled(f, loop, w->cond_operands, 0);
     pith_status rc = holds(f, c, &goes_on);
     while (rc == PITH_OK && goes_on) {
         pithp_running r = program_of(f, 1);
@@ -292,12 +328,15 @@ static pith_status run_while(const frame *f) {
 static pith_status run_scan(const frame *f) {
     const pithp_instruction *i = f->step->call;
     const pithp_loop_params *l = i->params;
-    const carried c = carries_of(i);
+    const pithp_carried c = pithp_carries_of(i);
     const int fixed = l->constants + l->carries;
     pithp_running r = program_of(f, 0);
     const pithp_program *p = r.plan->program;
     pith_status rc = PITH_OK;
     begin_carries(f, c);
+    const pithp_host_loop loop = loop_of(f);
+    if (loop)
+        return run_compiled(f, loop, 0, l->length);
     for (int k = 0; k < l->constants; k++)
         f->pointers[k] = operand_at(f, k);
     for (int64_t t = 0; t < l->length && rc == PITH_OK; t++) {
