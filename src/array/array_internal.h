@@ -205,6 +205,13 @@ const pith_array *pithp_trace_bind(pith_scope *s,
                                    int count,
                                    const pith_array *const *operands,
                                    const void *params);
+/* An instruction with several results: `results` gets an array for each. */
+pith_status pithp_trace_bind_many(pith_scope *s,
+                                  pithp_primitive primitive,
+                                  int count,
+                                  const pith_array *const *operands,
+                                  const void *params,
+                                  const pith_array **results);
 /* Whether a traced array may be used on s: it is of the trace that s records in, and the
  * function takes such. Sets the error else. */
 pith_status pithp_trace_check(pith_scope *s,

@@ -1,6 +1,7 @@
 /* Applying primitives. Every operation of the room comes through pithp_bind: here a call
  * meets memory. */
 #include "array/array_internal.h"
+#include "program/graph/graph.h"
 
 #include <string.h>
 
@@ -113,9 +114,13 @@ static const pith_array *apply_small(pith_scope *s,
 }
 
 /* Whether a call is recorded. */
-static inline bool
-is_traced(const pith_scope *s, int count, const pith_array *const *operands) {
-    bool traced = count == 0 && pithp_scope_trace(s);
+static inline bool is_traced(const pith_scope *s,
+                             pithp_primitive primitive,
+                             int count,
+                             const pith_array *const *operands,
+                             const void *params) {
+    const pithp_call call = pithp_call_of(primitive, count, NULL, params);
+    bool traced = pithp_scope_trace(s) && (count == 0 || pithp_call_reports(&call));
     for (int i = 0; i < count; i++)
         traced |= pithp_array_is_traced(operands[i]);
     return traced;
@@ -126,7 +131,7 @@ const pith_array *pithp_bind(pith_scope *s,
                              int count,
                              const pith_array *const *operands,
                              const void *params) {
-    if (PITHP_UNLIKELY(is_traced(s, count, operands)))
+    if (PITHP_UNLIKELY(is_traced(s, primitive, count, operands, params)))
         return pithp_trace_bind(s, primitive, count, operands, params);
     if (PITHP_LIKELY(pithp_is_elementwise(primitive))) {
         bool done = false;

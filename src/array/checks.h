@@ -20,4 +20,32 @@ pithp_checks_replay(pith_scope *s, pithp_checks *c, const pith_array *const *val
 void pithp_checks_retain(pithp_checks *c); /* NULL does nothing, here and below */
 void pithp_checks_release(pithp_checks *c);
 
+/* The report of an instruction, u64[4], is one of its results: note that a run examines
+ * it. merges: reports of several runs may be joined word by word,
+ * by the maximum; else the first one that failed stays. */
+pith_status pithp_trace_report(pith_scope *s,
+                               const pith_array *report,
+                               pithp_check_describe describe,
+                               const void *subject,
+                               bool merges);
+
+/* ---- Checks of control flow: values of bodies and branches, in a scope that traces.
+ * Arrays are as many as pithp_checks_values. False and NULL: error set ---- */
+
+/* What passes: the values of a branch that is not taken, and before the first iteration.
+ */
+bool pithp_checks_neutral(pith_scope *s,
+                          const pithp_checks *c,
+                          const pith_array **values);
+/* What is kept after an iteration that gave `now`. */
+bool pithp_checks_merge(pith_scope *s,
+                        const pithp_checks *c,
+                        const pith_array *const *before,
+                        const pith_array *const *now,
+                        const pith_array **kept);
+/* Whether all pass: bool []. */
+const pith_array *pithp_checks_passed(pith_scope *s,
+                                      const pithp_checks *c,
+                                      const pith_array *const *values);
+
 #endif

@@ -1,5 +1,5 @@
 /* Traced arrays, and the recording of calls on them. */
-#include "array/array_internal.h"
+#include "array/checks.h"
 #include "program/graph/graph.h"
 
 #include <string.h>
@@ -193,28 +193,62 @@ pithp_value pithp_trace_value(pith_scope *s, pithp_trace *t, const pith_array *a
                                     : add_constant(s, t->program, a);
 }
 
-const pith_array *pithp_trace_bind(pith_scope *s,
-                                   pithp_primitive primitive,
-                                   int count,
-                                   const pith_array *const *operands,
-                                   const void *params) {
+pith_status pithp_trace_bind_many(pith_scope *s,
+                                  pithp_primitive primitive,
+                                  int count,
+                                  const pith_array *const *operands,
+                                  const void *params,
+                                  const pith_array **results) {
     pithp_trace *t = pithp_scope_trace(s);
-    pithp_value few[PITHP_FEW_OPERANDS], *values = few, result = -1;
+    pithp_value few[PITHP_FEW_OPERANDS], *values = few, first = -1;
     const size_t bytes = (size_t)count * sizeof *values;
-    if (count > PITHP_FEW_OPERANDS && !(values = pithp_allocate(s->runtime, bytes))) {
-        pithp_fail_memory(s, bytes);
-        return NULL;
-    }
+    if (count > PITHP_FEW_OPERANDS && !(values = pithp_allocate(s->runtime, bytes)))
+        return pithp_fail_memory(s, bytes);
     int known = 0;
     while (known < count &&
            (values[known] = pithp_trace_value(s, t, operands[known])) >= 0)
         known++;
     if (known == count)
-        result =
-            pithp_program_add(s, t->program, primitive, count, values, params, s->site);
+        first = pithp_program_add_many(
+            s, t->program,
+            &(pithp_new_instruction){primitive, count, values, params, 0, NULL, s->site});
     if (values != few)
         pithp_release(s->runtime, values, bytes);
-    return result < 0 ? NULL : make_handle(s, t, result);
+    const int64_t made = first < 0 ? 0 : t->program->value_count - first;
+    for (int64_t k = 0; k < made && s->error.code == PITH_OK; k++)
+        results[k] = make_handle(s, t, first + (pithp_value)k);
+    return s->error.code;
+}
+
+/* The instruction that makes a report too. */
+static const pith_array *bind_checked(pith_scope *s,
+                                      pithp_primitive primitive,
+                                      int count,
+                                      const pith_array *const *operands,
+                                      const void *params) {
+    const pithp_checked_params checked = {primitive, *(const pithp_index_params *)params};
+    const pith_array *made[2];
+    return pithp_trace_bind_many(s, PITHP_OP_CHECKED, count, operands, &checked, made) ==
+                       PITH_OK &&
+                   pithp_trace_report(s, made[1], pithp_index_describe,
+                                      &pithp_rows[primitive], false) == PITH_OK
+               ? made[0]
+               : NULL;
+}
+
+const pith_array *pithp_trace_bind(pith_scope *s,
+                                   pithp_primitive primitive,
+                                   int count,
+                                   const pith_array *const *operands,
+                                   const void *params) {
+    const pith_array *result;
+    const pithp_call call = pithp_call_of(primitive, count, NULL, params);
+    if (pithp_call_reports(&call))
+        return bind_checked(s, primitive, count, operands, params);
+    return pithp_trace_bind_many(s, primitive, count, operands, params, &result) ==
+                   PITH_OK
+               ? result
+               : NULL;
 }
 
 /* ---- Refusals ---- */

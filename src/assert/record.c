@@ -1,42 +1,8 @@
 /* Recording the checks of a trace, and making them again. */
-#include "assert/record.h"
-
+#include "assert/recorded.h"
 #include "program/graph/graph.h"
 
 #include <string.h>
-
-typedef enum recorded_kind {
-    RECORDED_CHECK,
-    RECORDED_REPORT,
-    RECORDED_GUARD
-} recorded_kind;
-
-/* One of a list, with its values in the list's. */
-typedef struct recorded {
-    recorded_kind kind;
-    bool merges; /* CHECK: its fix arguments are the greatest; REPORT: its words are */
-    int64_t first, count;
-    /* CHECK: values are the predicate, the arguments, the leaves of fix arguments. */
-    pith_assertion *check;         /* without values */
-    const pith_treedef *structure; /* of fix arguments; NULL: they are an array */
-    int64_t leaves;                /* of fix arguments */
-    /* REPORT */
-    pithp_check_describe describe;
-    const void *subject;
-    const char *site;
-    /* GUARD */
-    pithp_guard *guard;
-} recorded;
-
-struct pithp_checks {
-    atomic_int refs;
-    pith_runtime *rt;
-    pith_scope *store; /* of what the list points at */
-    recorded *list;
-    int32_t *values;      /* numbers in the program of the trace */
-    pithp_checks **inner; /* lists that were made again in this one: a reference each */
-    int64_t count, room, value_count, value_room, inner_count, inner_room;
-};
 
 /* ---- Lists ---- */
 
@@ -107,12 +73,12 @@ static void *grown(pith_scope *s,
 }
 
 /* The list's next entry, zeroed, which counts once it is written; NULL: error set. */
-static recorded *next_entry(pith_scope *s, pithp_checks *c) {
+static pithp_recorded *next_entry(pith_scope *s, pithp_checks *c) {
     void *list = grown(s, c->list, sizeof *c->list, c->count, 1, &c->room);
     if (!list)
         return NULL;
     c->list = list;
-    c->list[c->count] = (recorded){.first = c->value_count};
+    c->list[c->count] = (pithp_recorded){.first = c->value_count};
     return &c->list[c->count];
 }
 
@@ -129,13 +95,14 @@ static pith_status add_values(pith_scope *s,
         const int32_t v = pithp_trace_value(s, pithp_scope_trace(s), arrays[i]);
         if (v < 0)
             return s->error.code;
-        c->values[c->value_count++] = v;
+        c->values[c->value_count++] =
+            (pithp_recorded_value){v, pithp_array_spec(arrays[i])};
     }
     return PITH_OK;
 }
 
 /* It is complete, or what was added of it goes. */
-static pith_status finish(pithp_checks *c, recorded *r, pith_status rc) {
+static pith_status finish(pithp_checks *c, pithp_recorded *r, pith_status rc) {
     if (rc == PITH_OK) {
         r->count = c->value_count - r->first;
         c->count++;
@@ -149,7 +116,7 @@ bool pithp_checks_take(pith_scope *s, pithp_trace *t, pithp_checks **checks) {
     pithp_checks *c = t->checks;
     *checks = NULL;
     for (int64_t i = 0; c && i < c->value_count; i++)
-        if (!pithp_program_output(s, t->program, c->values[i]))
+        if (!pithp_program_output(s, t->program, c->values[i].value))
             return false;
     *checks = c;
     t->checks = NULL;
@@ -159,7 +126,7 @@ bool pithp_checks_take(pith_scope *s, pithp_trace *t, pithp_checks **checks) {
 /* ---- Recording ---- */
 
 static pith_status
-record_fix_args(pith_scope *s, pithp_checks *c, recorded *r, const void *tree) {
+record_fix_args(pith_scope *s, pithp_checks *c, pithp_recorded *r, const void *tree) {
     const pith_array *const *leaves = (const pith_array *const *)&tree;
     r->leaves = 1;
     if (!pithp_kind_is_array(tree)) {
@@ -181,10 +148,10 @@ pith_status pithp_checks_record(pith_scope *s,
                                 const pith_array *const *values,
                                 bool greatest) {
     pithp_checks *c = pithp_checks_of(s);
-    recorded *r = c ? next_entry(s, c) : NULL;
+    pithp_recorded *r = c ? next_entry(s, c) : NULL;
     if (!r)
         return s->error.code;
-    r->kind = RECORDED_CHECK;
+    r->kind = PITHP_RECORDED_CHECK;
     r->check = a;
     r->merges = greatest;
     pith_status rc = add_values(s, c, 1 + a->arg_count, values);
@@ -194,16 +161,16 @@ pith_status pithp_checks_record(pith_scope *s,
     return finish(c, r, rc);
 }
 
-pith_status pithp_checks_record_report(pith_scope *s,
-                                       const pith_array *report,
-                                       pithp_check_describe describe,
-                                       const void *subject,
-                                       bool merges) {
+pith_status pithp_trace_report(pith_scope *s,
+                               const pith_array *report,
+                               pithp_check_describe describe,
+                               const void *subject,
+                               bool merges) {
     pithp_checks *c = pithp_checks_of(s);
-    recorded *r = c ? next_entry(s, c) : NULL;
+    pithp_recorded *r = c ? next_entry(s, c) : NULL;
     if (!r)
         return s->error.code;
-    r->kind = RECORDED_REPORT;
+    r->kind = PITHP_RECORDED_REPORT;
     r->describe = describe;
     r->subject = subject;
     r->site = s->site;
@@ -216,13 +183,13 @@ pith_status pithp_checks_record_guard(pith_scope *s,
                                       const char *path,
                                       const pithp_fix *fix) {
     pithp_checks *c = pithp_checks_of(s);
-    recorded *r = c ? next_entry(s, c) : NULL;
+    pithp_recorded *r = c ? next_entry(s, c) : NULL;
     pithp_guard *g = r ? pithp_guard_make(c->store, name, path, fix) : NULL;
     if (r && !g)
         pithp_error_move(s, c->store);
     if (!g)
         return s->error.code;
-    r->kind = RECORDED_GUARD;
+    r->kind = PITHP_RECORDED_GUARD;
     r->guard = g;
     return finish(c, r, PITH_OK);
 }
@@ -238,10 +205,10 @@ pith_status pithp_checks_rebase(pith_scope *s, int64_t first, pithp_rebase r) {
     pithp_checks *c = pithp_scope_trace(s)->checks;
     pith_status rc = PITH_OK;
     for (int64_t i = first; c && i < c->count && rc == PITH_OK; i++) {
-        recorded *x = &c->list[i];
-        if (x->kind == RECORDED_CHECK)
+        pithp_recorded *x = &c->list[i];
+        if (x->kind == PITHP_RECORDED_CHECK)
             rc = pithp_rebase_one(s, c->store, &x->check->path, &x->check->rebase, &r);
-        else if (x->kind == RECORDED_GUARD)
+        else if (x->kind == PITHP_RECORDED_GUARD)
             rc = pithp_rebase_one(s, c->store, &x->guard->path, &x->guard->rebase, &r);
     }
     return rc;
@@ -249,7 +216,7 @@ pith_status pithp_checks_rebase(pith_scope *s, int64_t first, pithp_rebase r) {
 
 /* ---- Making them again: in another trace ---- */
 
-static pith_status copy_check(pith_scope *s, pithp_checks *to, recorded *r) {
+static pith_status copy_check(pith_scope *s, pithp_checks *to, pithp_recorded *r) {
     pith_assertion *a = pithp_scope_allocate(to->store, sizeof *a);
     if (!a) {
         pithp_error_move(s, to->store);
@@ -260,7 +227,7 @@ static pith_status copy_check(pith_scope *s, pithp_checks *to, recorded *r) {
     return PITH_OK;
 }
 
-static pith_status copy_guard(pith_scope *s, pithp_checks *to, recorded *r) {
+static pith_status copy_guard(pith_scope *s, pithp_checks *to, pithp_recorded *r) {
     pithp_guard *g = pithp_scope_allocate(to->store, sizeof *g);
     if (!g) {
         pithp_error_move(s, to->store);
@@ -284,15 +251,15 @@ record_again(pith_scope *s, pithp_checks *from, const pith_array *const *values)
     to->inner[to->inner_count++] = from;
     pith_status rc = PITH_OK;
     for (int64_t i = 0; i < from->count && rc == PITH_OK; i++) {
-        recorded *r = next_entry(s, to);
+        pithp_recorded *r = next_entry(s, to);
         if (!r)
             return s->error.code;
         const int64_t first = r->first;
         *r = from->list[i];
         r->first = first;
-        if (r->kind == RECORDED_CHECK)
+        if (r->kind == PITHP_RECORDED_CHECK)
             rc = copy_check(s, to, r);
-        else if (r->kind == RECORDED_GUARD)
+        else if (r->kind == PITHP_RECORDED_GUARD)
             rc = copy_guard(s, to, r);
         if (rc == PITH_OK)
             rc = add_values(s, to, r->count, values + from->list[i].first);
@@ -306,7 +273,7 @@ record_again(pith_scope *s, pithp_checks *from, const pith_array *const *values)
 /* The fix arguments of a run, in the scope that the assertion lies in; NULL: there are
  * none, or the error is set. */
 static const void *
-fix_args_of(pith_scope *s, const recorded *r, const pith_array *const *values) {
+fix_args_of(pith_scope *s, const pithp_recorded *r, const pith_array *const *values) {
     const pithp_collector *c = pithp_collector_of(s);
     if (!c || (!r->structure && !r->leaves))
         return NULL;
@@ -333,7 +300,7 @@ fix_args_of(pith_scope *s, const recorded *r, const pith_array *const *values) {
 }
 
 static pith_status
-report_again(pith_scope *s, const recorded *r, const pith_array *report) {
+report_again(pith_scope *s, const pithp_recorded *r, const pith_array *report) {
     if (pithp_scope_device(s)->immediate &&
         ((const pith_report *)report->data)->first == 0)
         return PITH_OK;
@@ -347,7 +314,8 @@ static void release_held(pith_scope *s, void *checks) {
 }
 
 /* What it points at is held as long as the collector's scope is open. */
-static pith_status guard_again(pith_scope *s, pithp_checks *from, const recorded *r) {
+static pith_status
+guard_again(pith_scope *s, pithp_checks *from, const pithp_recorded *r) {
     pithp_collector *c = pithp_collector_of(s);
     if (!c)
         return PITH_OK;
@@ -374,12 +342,12 @@ pithp_checks_replay(pith_scope *s, pithp_checks *c, const pith_array *const *val
     if (pithp_scope_trace(s))
         return record_again(s, c, values);
     for (int64_t i = 0; i < c->count && s->error.code == PITH_OK; i++) {
-        const recorded *r = &c->list[i];
+        const pithp_recorded *r = &c->list[i];
         const pith_array *const *own = values + r->first;
-        s->site = r->kind == RECORDED_CHECK ? r->check->slot.site : r->site;
-        if (r->kind == RECORDED_REPORT) {
+        s->site = r->kind == PITHP_RECORDED_CHECK ? r->check->slot.site : r->site;
+        if (r->kind == PITHP_RECORDED_REPORT) {
             report_again(s, r, own[0]);
-        } else if (r->kind == RECORDED_GUARD) {
+        } else if (r->kind == PITHP_RECORDED_GUARD) {
             guard_again(s, c, r);
         } else {
             const void *fix_args = fix_args_of(s, r, own);
@@ -389,32 +357,4 @@ pithp_checks_replay(pith_scope *s, pithp_checks *c, const pith_array *const *val
     }
     s->site = site;
     return s->error.code;
-}
-
-/* ---- The conjunction so far ---- */
-
-static const pith_array *
-passed(pith_scope *s, const recorded *r, const pith_array *value) {
-    const pithp_slice_params word = {{0}, {1}, {1}};
-    const pithp_reduce_params all = {(1u << pithp_array_spec(value)->rank) - 1};
-    if (r->kind != RECORDED_REPORT)
-        return pithp_bind(s, PITHP_OP_ALL, 1, &value, &all);
-    const pith_array *first = pithp_bind(s, PITHP_OP_SLICE, 1, &value, &word);
-    first = first ? pithp_bind(s, PITHP_OP_LOGICAL_NOT, 1, &first, NULL) : NULL;
-    return first ? pithp_bind(s, PITHP_OP_ALL, 1, &first, &all) : NULL;
-}
-
-const pith_array *pithp_checks_so_far(pith_scope *s) {
-    pithp_trace *t = pithp_scope_trace(s);
-    const pithp_full_params yes = {.dtype = PITH_BOOL, .value = 1};
-    const pithp_checks *c = t->checks;
-    const pith_array *all = pithp_bind(s, PITHP_OP_FULL, 0, NULL, &yes);
-    for (int64_t i = 0; c && all && i < c->count; i++) {
-        if (c->list[i].kind == RECORDED_GUARD)
-            continue;
-        const pith_array *value = pithp_trace_array(s, t, c->values[c->list[i].first]);
-        const pith_array *both[2] = {all, value ? passed(s, &c->list[i], value) : NULL};
-        all = both[1] ? pithp_bind(s, PITHP_OP_LOGICAL_AND, 2, both, NULL) : NULL;
-    }
-    return all;
 }

@@ -5,26 +5,8 @@
 #ifndef PITH_ASSERT_RECORD_H
 #define PITH_ASSERT_RECORD_H
 
-#include "array/array_internal.h"
+#include "array/checks.h"
 #include "assert/assert_internal.h"
-
-/* The checks of a trace; once they are taken they do not change, and threads share them.
- */
-typedef struct pithp_checks pithp_checks;
-
-/* ---- Around a trace ---- */
-
-/* Take what was recorded in t and make its values the next outputs of its program.
- * *checks: NULL where there is nothing, else the caller's. False: error set. */
-bool pithp_checks_take(pith_scope *s, pithp_trace *t, pithp_checks **checks);
-/* How many outputs those are; NULL: 0. */
-int64_t pithp_checks_values(const pithp_checks *c);
-/* Make the checks of a run: concrete arrays of s, which may be dropped afterwards, or
- * arrays of the trace of s, in which the checks are then recorded. */
-pith_status
-pithp_checks_replay(pith_scope *s, pithp_checks *c, const pith_array *const *values);
-void pithp_checks_retain(pithp_checks *c); /* NULL does nothing, here and below */
-void pithp_checks_release(pithp_checks *c);
 
 /* ---- Recording, in a scope that traces ---- */
 
@@ -38,13 +20,6 @@ pith_status pithp_checks_record(pith_scope *s,
                                 pith_assertion *a,
                                 const pith_array *const *values,
                                 bool greatest);
-/* The report of an instruction, u64[4], which is 0 where nothing failed.
- * merges: reports of several runs may be joined word by word, by the maximum. */
-pith_status pithp_checks_record_report(pith_scope *s,
-                                       const pith_array *report,
-                                       pithp_check_describe describe,
-                                       const void *subject,
-                                       bool merges);
 /* As pithp_guard_add. */
 pith_status pithp_checks_record_guard(pith_scope *s,
                                       const char *name,

@@ -287,6 +287,30 @@ typedef struct pithp_loop_params {
     bool reverse;   /* i = length - 1, ... 0 */
 } pithp_loop_params;
 
+/* ---- Instructions whose last result is a report, u64[4]: a pith_report that is 0 where
+ * nothing failed. Interpreters run them ---- */
+
+/* kernel(arrays...): the arrays that it is given, in order; results are the outs and
+ * inouts, in order, and the report. */
+typedef struct pithp_kernel_params {
+    const pith_kernel_variant *kernel;
+    uint64_t values[PITH_KERNEL_MAX_ARGS]; /* of arguments that are no arrays: the bits
+                                              of a double or an int64_t */
+} pithp_kernel_params;
+
+/* checked(operands...): the call of a row that takes indices, in mode error. */
+typedef struct pithp_checked_params {
+    pithp_primitive primitive;
+    pithp_index_params index;
+} pithp_checked_params;
+
+/* That call. */
+static inline pithp_call pithp_checked_call(const pithp_call *call) {
+    const pithp_checked_params *params = call->params;
+    return pithp_call_of(params->primitive, call->operand_count, call->operands,
+                         &params->index);
+}
+
 /* ---- Host work ---- */
 
 /* Takes launches in the order they must run; copies what it keeps of one. */

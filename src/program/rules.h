@@ -43,6 +43,8 @@ PITHP_RULE(random)
 PITHP_CONTROL_RULE(cond)
 PITHP_CONTROL_RULE(while)
 PITHP_CONTROL_RULE(loop)
+PITHP_CONTROL_RULE(kernel)
+PITHP_CONTROL_RULE(checked)
 
 /* The rule needs no temporary memory. */
 #define PITHP_NO_TEMPORARY(rule)                                                         \

@@ -160,86 +160,91 @@ const char *pithp_kernel_declared(const pithp_kernel_binding *b,
     return text;
 }
 
-static pith_status fail_declaration(pith_scope *s,
+/* Its value is the code. */
+#define REFUSE(e, code, ...) (pithp_error_set(e, code, NULL, NULL, __VA_ARGS__), (code))
+
+static pith_status fail_declaration(pithp_error *e,
                                     const pith_kernel_variant *k,
                                     const char *name,
                                     const char *text) {
-    return pithp_fail(
-        s, PITH_E_ARG, NULL,
-        "%s: %s: the declared extents \"%s\" are not understood, or use more "
-        "than %d names",
-        k->name, name, text, (int)PITHP_KERNEL_NAMES);
+    return REFUSE(e, PITH_E_ARG,
+                  "%s: %s: the declared extents \"%s\" are not understood, or use more "
+                  "than %d names",
+                  k->name, name, text, (int)PITHP_KERNEL_NAMES);
 }
 
 /* An array that was given against its declaration. */
-static pith_status bind_given(pith_scope *s, pithp_kernel_binding *b, int argument) {
+static pith_status bind_given(pithp_error *e, pithp_kernel_binding *b, int argument) {
     const pith_kernel_arg *arg = &b->kernel->args[argument];
     const pith_spec *spec = b->specs[argument];
     extent extents[PITH_MAX_RANK];
     const int rank = parse_extents(arg->extents, extents);
     if (rank < 0)
-        return fail_declaration(s, b->kernel, arg->name, arg->extents);
+        return fail_declaration(e, b->kernel, arg->name, arg->extents);
     bool fits = rank == spec->rank;
     for (int i = 0; fits && i < rank; i++)
         fits = match(b, &extents[i], argument, spec->shape[i]);
     if (fits && spec->dtype == arg->dtype)
         return PITH_OK;
     char expected[PITHP_SPEC_TEXT_BYTES], got[PITHP_SPEC_TEXT_BYTES];
-    return pithp_fail(s, fits ? PITH_E_DTYPE : PITH_E_SHAPE, NULL,
-                      "%s: %s: expected %s, got %s", b->kernel->name, arg->name,
-                      pithp_kernel_declared(b, argument, expected),
-                      pithp_spec_print(spec, got));
+    return REFUSE(e, fits ? PITH_E_DTYPE : PITH_E_SHAPE, "%s: %s: expected %s, got %s",
+                  b->kernel->name, arg->name,
+                  pithp_kernel_declared(b, argument, expected),
+                  pithp_spec_print(spec, got));
 }
 
 /* The spec of an array that the launch makes. */
-static pith_status bind_out(pith_scope *s, pithp_kernel_binding *b, int argument) {
+static pith_status bind_out(pithp_error *e, pithp_kernel_binding *b, int argument) {
     const pith_kernel_arg *arg = &b->kernel->args[argument];
     extent extents[PITH_MAX_RANK];
     int64_t shape[PITH_MAX_RANK];
     const int rank = parse_extents(arg->extents, extents);
     if (rank < 0)
-        return fail_declaration(s, b->kernel, arg->name, arg->extents);
+        return fail_declaration(e, b->kernel, arg->name, arg->extents);
     for (int i = 0; i < rank; i++) {
         if (extents[i].name && !find_name(b, extents[i].name, extents[i].length))
-            return pithp_fail(s, PITH_E_ARG, NULL,
-                              "%s: %s: no argument gives the extent %.*s of %s",
-                              b->kernel->name, arg->name, extents[i].length,
-                              extents[i].name, arg->extents);
+            return REFUSE(e, PITH_E_ARG,
+                          "%s: %s: no argument gives the extent %.*s of %s",
+                          b->kernel->name, arg->name, extents[i].length, extents[i].name,
+                          arg->extents);
         if (!evaluate(b, &extents[i], &shape[i]) || shape[i] < 0) {
             char declared[PITHP_SPEC_TEXT_BYTES];
-            return pithp_fail(s, PITH_E_SHAPE, NULL,
-                              "%s: %s: extent %d of %s is negative or overflows",
-                              b->kernel->name, arg->name, i,
-                              pithp_kernel_declared(b, argument, declared));
+            return REFUSE(e, PITH_E_SHAPE,
+                          "%s: %s: extent %d of %s is negative or overflows",
+                          b->kernel->name, arg->name, i,
+                          pithp_kernel_declared(b, argument, declared));
         }
     }
-    b->specs[argument] = pithp_spec(s, arg->dtype, rank, shape);
-    return b->specs[argument] ? PITH_OK : pith_code(s);
+    pith_spec *made = &b->made[argument];
+    *made = (pith_spec){.dtype = arg->dtype, .rank = rank};
+    memcpy(made->shape, shape, (size_t)rank * sizeof *shape);
+    b->specs[argument] = made;
+    return PITH_OK;
 }
 
-static pith_status bind_over(pith_scope *s, pithp_kernel_binding *b) {
+static pith_status bind_over(pithp_error *e, pithp_kernel_binding *b) {
     int64_t bounds[2] = {1, 1}, count = 0;
     for (int i = 0; i < 2 && b->kernel->over[i]; i++) {
         const char *text = b->kernel->over[i];
-        extent e;
-        const char *rest = parse_extent(text, &e);
+        extent x;
+        const char *rest = parse_extent(text, &x);
         if (!rest || *rest)
-            return fail_declaration(s, b->kernel, "over", text);
-        if (!evaluate(b, &e, &bounds[i]) || bounds[i] < 0)
-            return pithp_fail(s, PITH_E_ARG, NULL,
-                              "%s: over: no argument gives %s, or it is negative",
-                              b->kernel->name, text);
+            return fail_declaration(e, b->kernel, "over", text);
+        if (!evaluate(b, &x, &bounds[i]) || bounds[i] < 0)
+            return REFUSE(e, PITH_E_ARG,
+                          "%s: over: no argument gives %s, or it is negative",
+                          b->kernel->name, text);
     }
     if (__builtin_mul_overflow(bounds[0], bounds[1], &count))
-        return pithp_fail(s, PITH_E_OVERFLOW, NULL,
-                          "%s: over: %" PRId64 " times %" PRId64 " indices overflow",
-                          b->kernel->name, bounds[0], bounds[1]);
+        return REFUSE(e, PITH_E_OVERFLOW,
+                      "%s: over: %" PRId64 " times %" PRId64 " indices overflow",
+                      b->kernel->name, bounds[0], bounds[1]);
     b->n = bounds[0];
     b->m = bounds[1];
     return PITH_OK;
 }
 
-pith_status pithp_kernel_bind(pith_scope *s, pithp_kernel_binding *b) {
+pith_status pithp_kernel_bind(pithp_kernel_binding *b, pithp_error *e) {
     const pith_kernel_variant *k = b->kernel;
     pith_status rc = PITH_OK;
     b->name_count = 0;
@@ -249,23 +254,22 @@ pith_status pithp_kernel_bind(pith_scope *s, pithp_kernel_binding *b) {
         if (arg->role != PITH_ROLE_EXTENT)
             continue;
         if (value < 0)
-            return pithp_fail(s, PITH_E_ARG, NULL,
-                              "%s: %s: extent %" PRId64 " is negative", k->name,
-                              arg->name, value);
+            return REFUSE(e, PITH_E_ARG, "%s: %s: extent %" PRId64 " is negative",
+                          k->name, arg->name, value);
         if (!add_name(b, arg->name, (int)strlen(arg->name), i, value))
-            return fail_declaration(s, k, arg->name, arg->name);
+            return fail_declaration(e, k, arg->name, arg->name);
     }
     for (int i = 0; i < k->arg_count && rc == PITH_OK; i++)
         if (pithp_kernel_is_given(k->args[i].role))
-            rc = bind_given(s, b, i);
+            rc = bind_given(e, b, i);
     for (int i = 0; i < k->arg_count && rc == PITH_OK; i++) {
         const pith_kernel_arg *arg = &k->args[i];
         if (arg->role == PITH_ROLE_OUT)
-            rc = bind_out(s, b, i);
+            rc = bind_out(e, b, i);
         else if (arg->role == PITH_ROLE_SIZE &&
                  !find_name(b, arg->name, (int)strlen(arg->name)))
-            rc = pithp_fail(s, PITH_E_ARG, NULL, "%s: size(%s): no argument gives it",
-                            k->name, arg->name);
+            rc = REFUSE(e, PITH_E_ARG, "%s: size(%s): no argument gives it", k->name,
+                        arg->name);
     }
-    return rc == PITH_OK ? bind_over(s, b) : rc;
+    return rc == PITH_OK ? bind_over(e, b) : rc;
 }

@@ -23,6 +23,7 @@ typedef struct pithp_kernel_binding {
     const pith_kernel_variant *kernel;
     const pith_operand *operands;                 /* one an argument */
     const pith_spec *specs[PITH_KERNEL_MAX_ARGS]; /* of arrays, given or to be made */
+    pith_spec made[PITH_KERNEL_MAX_ARGS];         /* of outs: dtype, rank and shape */
     int64_t n, m;                                 /* indices run over */
     int name_count;
     pithp_kernel_name names[PITHP_KERNEL_NAMES];
@@ -41,12 +42,20 @@ const pith_kernel_variant *pithp_kernel_any(pith_scope *s, const pith_kernel *ke
 /* The variant for a real, which is PITH_DTYPE_NONE where no argument has one. */
 const pith_kernel_variant *
 pithp_kernel_choose(pith_scope *s, const pith_kernel *kernel, pith_dtype real);
-/* kernel, operands and the specs of given arrays are set by the caller; fills the rest.
- */
-pith_status pithp_kernel_bind(pith_scope *s, pithp_kernel_binding *b);
-/* Enqueue with data[i] the address of array argument i. */
-pith_status
-pithp_kernel_run(pith_scope *s, const pithp_kernel_binding *b, void *const *data);
+/* kernel, operands and the specs of given arrays are set by the caller; fills the rest,
+ * which points into b. */
+pith_status pithp_kernel_bind(pithp_kernel_binding *b, pithp_error *e);
+/* Enqueue with data[i] the address of array argument i; specs are whole.
+ * report: zeroed device memory; NULL: one from pithp_check_make. */
+pith_status pithp_kernel_run(pith_scope *s,
+                             const pithp_kernel_binding *b,
+                             void *const *data,
+                             pith_report *report);
+/* The error of a report that a launch left; subject: the pith_kernel_variant. */
+void pithp_kernel_describe(const void *subject,
+                           const pith_report *report,
+                           const char *site,
+                           pithp_error *e);
 
 /* "f64[n=256,3]": the declaration of an array argument, with the values of names that
  * other arguments gave. */

@@ -201,10 +201,10 @@ static const char *size_of(const pith_kernel_variant *k, const pith_report *repo
     return NULL;
 }
 
-static void describe(const void *subject,
-                     const pith_report *report,
-                     const char *site,
-                     pithp_error *e) {
+void pithp_kernel_describe(const void *subject,
+                           const pith_report *report,
+                           const char *site,
+                           pithp_error *e) {
     const pith_kernel_variant *k = subject;
     const uint64_t low = ((uint64_t)1 << PITH_REPORT_BITS_) - 1;
     const uint64_t first = ~report->first;
@@ -228,7 +228,7 @@ static void describe(const void *subject,
 }
 
 const char *pithp_kernel_lacks(const pithp_check_slot *slot, int64_t *need) {
-    if (slot->describe != describe)
+    if (slot->describe != pithp_kernel_describe)
         return NULL;
     *need = number_of(slot->seen.need);
     return size_of(slot->subject, &slot->seen);
@@ -236,8 +236,10 @@ const char *pithp_kernel_lacks(const pithp_check_slot *slot, int64_t *need) {
 
 /* ---- The launch ---- */
 
-pith_status
-pithp_kernel_run(pith_scope *s, const pithp_kernel_binding *b, void *const *data) {
+pith_status pithp_kernel_run(pith_scope *s,
+                             const pithp_kernel_binding *b,
+                             void *const *data,
+                             pith_report *report) {
     const pith_kernel_variant *k = b->kernel;
     const int64_t count = b->n * b->m;
     if ((size_t)k->args_bytes > PITHP_KERNEL_ARGS_BYTES)
@@ -263,7 +265,8 @@ pithp_kernel_run(pith_scope *s, const pithp_kernel_binding *b, void *const *data
                 "for other architectures than this device's",
                 k->name);
     }
-    const pith_kernel_frame frame = {b->n, b->m, pithp_check_make(s, describe, k)};
+    const pith_kernel_frame frame = {
+        b->n, b->m, report ? report : pithp_check_make(s, pithp_kernel_describe, k)};
     if (!frame.report)
         return pith_code(s);
     store(args, &frame, sizeof frame);

@@ -159,6 +159,13 @@ pithp_value pithp_program_add_many(pith_scope *s,
                                    pithp_program *p,
                                    const pithp_new_instruction *instruction);
 bool pithp_program_output(pith_scope *s, pithp_program *p, pithp_value value);
+/* The instructions of another program, whose inputs are values of `to`; sets what its
+ * outputs are there. False: error set. */
+bool pithp_program_inline(pith_scope *s,
+                          pithp_program *to,
+                          const pithp_program *from,
+                          const pithp_value *inputs,
+                          pithp_value *outputs);
 
 /* ---- Parameters ---- */
 

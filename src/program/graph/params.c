@@ -16,6 +16,8 @@ typedef enum field_kind {
     FIELD_EXTENTS,    /* int64_t each */
     FIELD_DIMENSIONS, /* int32_t each */
     FIELD_BYTES,      /* int8_t each */
+    FIELD_PRIMITIVE,
+    FIELD_KERNEL, /* const pith_kernel_variant * */
 } field_kind;
 
 /* How many elements an array has. */
@@ -25,6 +27,7 @@ typedef enum field_count {
     OPERAND_RANK, /* of the first operand */
     CONTRACTS,
     BATCHES,
+    KERNEL_ARGS,
 } field_count;
 
 typedef struct field {
@@ -105,6 +108,19 @@ FIELDS(loop,
        FIELD(loop, unroll, I32, ONE),
        FIELD(loop, reverse, BOOL, ONE))
 
+FIELDS(kernel,
+       FIELD(kernel, kernel, KERNEL, ONE),
+       FIELD(kernel, values, BITS, KERNEL_ARGS))
+FIELDS(checked,
+       FIELD(checked, primitive, PRIMITIVE, ONE),
+       FIELD(checked, index.axis, I32, ONE),
+       FIELD(checked, index.mode, MODE, ONE),
+       FIELD(checked, index.no_negative, BOOL, ONE),
+       FIELD(checked, index.fill, BITS, ONE),
+       FIELD(checked, index.unique, BOOL, ONE),
+       FIELD(checked, index.sorted, BOOL, ONE),
+       FIELD(checked, index.unordered, BOOL, ONE))
+
 typedef struct description {
     const field *fields;
     size_t bytes;
@@ -134,9 +150,11 @@ typedef struct description {
 #define RULE_dynamic     DESCRIBED(dynamic)
 #define RULE_threefry                                                                    \
     { 0 }
-#define RULE_random DESCRIBED(random)
 #define RULE_while  DESCRIBED(while)
 #define RULE_loop   DESCRIBED(loop)
+#define RULE_random  DESCRIBED(random)
+#define RULE_kernel  DESCRIBED(kernel)
+#define RULE_checked DESCRIBED(checked)
 #define RULE_cond                                                                        \
     { 0 }
 
@@ -182,6 +200,8 @@ static int count_of(const field *f, const pithp_call *call) {
             return integer_at(params, offsetof(pithp_dot_params, contracts));
         case BATCHES:
             return integer_at(params, offsetof(pithp_dot_params, batches));
+        case KERNEL_ARGS:
+            return ((const pithp_kernel_params *)call->params)->kernel->arg_count;
     }
     return 0;
 }
@@ -192,6 +212,10 @@ static size_t size_of(const field *f) {
             return sizeof(pith_dtype);
         case FIELD_MODE:
             return sizeof(pithp_index_mode);
+        case FIELD_PRIMITIVE:
+            return sizeof(pithp_primitive);
+        case FIELD_KERNEL:
+            return sizeof(const pith_kernel_variant *);
         case FIELD_I32:
         case FIELD_AXES:
         case FIELD_DIMENSIONS:
@@ -231,6 +255,15 @@ static void print_element(const field *f, const char *at, pithp_text *text) {
         case FIELD_MODE:
             pithp_text_add(text, modes[wide]);
             break;
+        case FIELD_PRIMITIVE:
+            pithp_text_add(text, pithp_rows[wide].name);
+            break;
+        case FIELD_KERNEL: {
+            const pith_kernel_variant *kernel;
+            memcpy(&kernel, at, sizeof kernel);
+            pithp_text_add(text, kernel->name);
+            break;
+        }
         case FIELD_BOOL:
             pithp_text_add(text, wide ? "true" : "false");
             break;

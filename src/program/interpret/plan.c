@@ -13,8 +13,10 @@ static bool describe_calls(pithp_planning *g) {
         if (!step->call)
             continue;
         const int count = step->call->operand_count;
-        if (!pithp_is_lowered(step->call->primitive)) {
-            if (!pithp_plan_control(g, step))
+        const pithp_primitive primitive = step->call->primitive;
+        if (!pithp_is_lowered(primitive) && primitive != PITHP_OP_CHECKED) {
+            if (!(primitive == PITHP_OP_KERNEL ? pithp_plan_kernel(g, step)
+                                               : pithp_plan_control(g, step)))
                 return false;
             continue;
         }
@@ -26,7 +28,9 @@ static bool describe_calls(pithp_planning *g) {
                 return false;
             }
         }
-        const pithp_call call = pithp_instruction_call(g->p, step->call, step->specs);
+        pithp_call call = pithp_instruction_call(g->p, step->call, step->specs);
+        if (primitive == PITHP_OP_CHECKED)
+            call = pithp_checked_call(&call);
         step->temporary_bytes = pithp_temporary_bytes(&call, step->spec);
         if ((size_t)count > plan->pointer_count)
             plan->pointer_count = (size_t)count;
@@ -105,6 +109,7 @@ void pithp_plan_free(pithp_plan *plan) {
             pithp_release(rt, step->specs,
                           (size_t)step->call->operand_count * sizeof *step->specs);
         pithp_plan_control_free(rt, step);
+        pithp_plan_kernel_free(rt, step);
         pithp_release(rt, step->fused, sizeof *step->fused);
     }
     pithp_release(rt, plan->steps, (size_t)plan->step_room * sizeof *plan->steps);

@@ -88,6 +88,7 @@ typedef struct pithp_step {
     /* Control flow: */
     struct pithp_plan **plans; /* of the call's programs */
     size_t programs_bytes;     /* of the temporary that they work in */
+    struct pithp_kernel_call *kernel; /* bound; NULL: it is no kernel call */
     /* Fused: the arguments, whose externals lie at these places. */
     int32_t members, reads;  /* instructions; memory they touch, at most */
     pithp_value first, last; /* members; linked by pithp_planning.next */
@@ -214,6 +215,13 @@ pith_status pithp_run_steps(const pithp_running *r);
 bool pithp_plan_control(pithp_planning *g, pithp_step *step);
 void pithp_plan_control_free(pith_runtime *rt, pithp_step *step);
 pith_status pithp_run_control(const pithp_running *r, const pithp_step *step);
+
+/* Kernel calls. */
+bool pithp_plan_kernel(pithp_planning *g, pithp_step *step);
+void pithp_plan_kernel_free(pith_runtime *rt, pithp_step *step);
+pith_status pithp_run_kernel(const pithp_running *r, const pithp_step *step);
+/* Before an instruction reports. */
+pith_status pithp_zero_report(pith_scope *s, pith_report *report);
 
 /* Sort instructions into steps. */
 bool pithp_plan_steps(pithp_planning *g);

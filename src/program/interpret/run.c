@@ -42,7 +42,7 @@ static pith_status run_fused(const pithp_running *r, const pithp_step *step, int
 static pith_status run_call(const pithp_running *r, const pithp_step *step) {
     const pithp_instruction *i = step->call;
     pith_scope *s = r->s;
-    const pithp_call call =
+    pithp_call call =
         pithp_call_of(i->primitive, i->operand_count, step->specs, i->params);
     for (int k = 0; k < i->operand_count; k++)
         r->pointers[k] = pithp_address(r, pithp_operands(r->plan->program, i)[k]);
@@ -53,7 +53,11 @@ static pith_status run_call(const pithp_running *r, const pithp_step *step) {
     };
     const char *site = s->site;
     s->site = i->site ? i->site : site; /* checks name the call that was traced */
-    if (pithp_call_reports(&call))
+    if (i->primitive == PITHP_OP_CHECKED) {
+        call = pithp_checked_call(&call);
+        memory.report = pithp_address(r, i->result + 1);
+        pithp_zero_report(s, memory.report);
+    } else if (pithp_call_reports(&call))
         memory.report =
             pithp_check_make(s, pithp_index_describe, &pithp_rows[i->primitive]);
     const pith_status rc = s->error.code == PITH_OK
@@ -69,6 +73,7 @@ pith_status pithp_run_steps(const pithp_running *r) {
         const pithp_step *step = &r->plan->steps[k];
         rc = !step->call   ? run_fused(r, step, k)
              : step->plans ? pithp_run_control(r, step)
+             : step->kernel ? pithp_run_kernel(r, step)
                            : run_call(r, step);
     }
     return rc;

@@ -1,0 +1,133 @@
+/* What recorded checks of control flow come to: those of a branch that is not taken pass;
+ * of the iterations of a loop the first one that failed counts, and the greatest of what
+ * is asked for so. */
+#include "assert/recorded.h"
+
+#include <math.h>
+#include <string.h>
+
+static const pith_array *filled(pith_scope *s, const pith_spec *spec, uint64_t bits) {
+    pithp_full_params params = {.dtype = spec->dtype, .rank = spec->rank, .value = bits};
+    memcpy(params.shape, spec->shape, (size_t)spec->rank * sizeof *spec->shape);
+    return pithp_bind(s, PITHP_OP_FULL, 0, NULL, &params);
+}
+
+/* The bits of what no element is less than. */
+static uint64_t least_of(pith_dtype dtype) {
+    const int bits = 8 * (int)pith_dtype_size(dtype);
+    uint64_t least = 0;
+    if (pith_dtype_is_float(dtype))
+        pithp_dtype_encode(dtype, -INFINITY, &least);
+    else if (pithp_dtype_is_signed(dtype))
+        least = (uint64_t)1 << (bits - 1);
+    return least;
+}
+
+/* Whether value k of an entry is a fix argument that grows. */
+static bool grows(const pithp_recorded *r, int64_t k, const pith_spec *spec) {
+    return r->kind == PITHP_RECORDED_CHECK && r->merges && k >= r->count - r->leaves &&
+           spec->dtype != PITH_BOOL;
+}
+
+bool pithp_checks_neutral(pith_scope *s,
+                          const pithp_checks *c,
+                          const pith_array **values) {
+    for (int64_t i = 0; c && i < c->count; i++) {
+        const pithp_recorded *r = &c->list[i];
+        for (int64_t k = 0; k < r->count; k++) {
+            const pith_spec *spec = c->values[r->first + k].spec;
+            uint64_t bits = 0;
+            if (r->kind == PITHP_RECORDED_CHECK && k == 0)
+                bits = 1;
+            else if (grows(r, k, spec))
+                bits = least_of(spec->dtype);
+            if (!(values[r->first + k] = filled(s, spec, bits)))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* Whether an entry passed: bool []. */
+static const pith_array *
+passed(pith_scope *s, const pithp_recorded *r, const pith_array *value) {
+    const pithp_slice_params word = {{0}, {1}, {1}};
+    const pithp_reduce_params all = {(1u << pithp_array_spec(value)->rank) - 1};
+    if (r->kind == PITHP_RECORDED_CHECK)
+        return pithp_bind(s, PITHP_OP_ALL, 1, &value, &all);
+    const pith_array *first = pithp_bind(s, PITHP_OP_SLICE, 1, &value, &word);
+    first = first ? pithp_bind(s, PITHP_OP_LOGICAL_NOT, 1, &first, NULL) : NULL;
+    return first ? pithp_bind(s, PITHP_OP_ALL, 1, &first, &all) : NULL;
+}
+
+static const pith_array *
+greater(pith_scope *s, const pith_array *before, const pith_array *now) {
+    const pith_array *both[] = {before, now};
+    return pithp_bind(s, PITHP_OP_MAX, 2, both, NULL);
+}
+
+static bool merge_entry(pith_scope *s,
+                        const pithp_checks *c,
+                        const pithp_recorded *r,
+                        const pith_array *const *before,
+                        const pith_array *const *now,
+                        const pith_array **kept) {
+    if (r->kind == PITHP_RECORDED_GUARD)
+        return true;
+    if (r->kind == PITHP_RECORDED_REPORT && r->merges)
+        return (kept[0] = greater(s, before[0], now[0]));
+    const pith_array *passes = passed(s, r, before[0]);
+    for (int64_t k = 0; passes && k < r->count; k++) {
+        const pith_array *either[] = {passes, now[k], before[k]};
+        kept[k] = grows(r, k, c->values[r->first + k].spec)
+                      ? greater(s, before[k], now[k])
+                      : pithp_bind(s, PITHP_OP_WHERE, 3, either, NULL);
+        if (!kept[k])
+            return false;
+    }
+    return passes;
+}
+
+bool pithp_checks_merge(pith_scope *s,
+                        const pithp_checks *c,
+                        const pith_array *const *before,
+                        const pith_array *const *now,
+                        const pith_array **kept) {
+    bool fine = true;
+    for (int64_t i = 0; c && i < c->count && fine; i++) {
+        const int64_t at = c->list[i].first;
+        fine = merge_entry(s, c, &c->list[i], before + at, now + at, kept + at);
+    }
+    return fine;
+}
+
+const pith_array *pithp_checks_passed(pith_scope *s,
+                                      const pithp_checks *c,
+                                      const pith_array *const *values) {
+    const pithp_full_params yes = {.dtype = PITH_BOOL, .value = 1};
+    const pith_array *all = pithp_bind(s, PITHP_OP_FULL, 0, NULL, &yes);
+    for (int64_t i = 0; c && all && i < c->count; i++) {
+        const pithp_recorded *r = &c->list[i];
+        if (r->kind == PITHP_RECORDED_GUARD)
+            continue;
+        const pith_array *both[] = {all, passed(s, r, values[r->first])};
+        all = both[1] ? pithp_bind(s, PITHP_OP_LOGICAL_AND, 2, both, NULL) : NULL;
+    }
+    return all;
+}
+
+const pith_array *pithp_checks_so_far(pith_scope *s) {
+    pithp_trace *t = pithp_scope_trace(s);
+    const pithp_checks *c = t->checks;
+    const int64_t count = pithp_checks_values(c);
+    const size_t bytes = (size_t)(count + 1) * sizeof(pith_array *);
+    const pith_array **values = pithp_allocate(s->runtime, bytes);
+    bool fine = values != NULL;
+    if (!values)
+        pithp_fail_memory(s, bytes);
+    for (int64_t k = 0; fine && k < count; k++)
+        fine = (values[k] = pithp_trace_array(s, t, c->values[k].value));
+    const pith_array *all = fine ? pithp_checks_passed(s, c, values) : NULL;
+    pithp_release(s->runtime, values, bytes);
+    return all;
+}

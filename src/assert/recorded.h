@@ -1,0 +1,45 @@
+/* Within assert: how the checks of a trace are kept. */
+#ifndef PITH_ASSERT_RECORDED_H
+#define PITH_ASSERT_RECORDED_H
+
+#include "assert/record.h"
+
+typedef enum pithp_recorded_kind {
+    PITHP_RECORDED_CHECK,
+    PITHP_RECORDED_REPORT,
+    PITHP_RECORDED_GUARD
+} pithp_recorded_kind;
+
+/* One of a list, with its values in the list's. */
+typedef struct pithp_recorded {
+    pithp_recorded_kind kind;
+    bool merges; /* CHECK: its fix arguments are the greatest; REPORT: its words are */
+    int64_t first, count;
+    /* CHECK: values are the predicate, the arguments, the leaves of fix arguments. */
+    pith_assertion *check;         /* without values */
+    const pith_treedef *structure; /* of fix arguments; NULL: they are an array */
+    int64_t leaves;                /* of fix arguments */
+    /* REPORT */
+    pithp_check_describe describe;
+    const void *subject;
+    const char *site;
+    /* GUARD */
+    pithp_guard *guard;
+} pithp_recorded;
+
+typedef struct pithp_recorded_value {
+    int32_t value; /* its number in the program of the trace */
+    const pith_spec *spec;
+} pithp_recorded_value;
+
+struct pithp_checks {
+    atomic_int refs;
+    pith_runtime *rt;
+    pith_scope *store; /* of what the list points at */
+    pithp_recorded *list;
+    pithp_recorded_value *values;
+    pithp_checks **inner; /* lists that were made again in this one: a reference each */
+    int64_t count, room, value_count, value_room, inner_count, inner_room;
+};
+
+#endif

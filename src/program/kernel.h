@@ -1,0 +1,21 @@
+/* Kernel calls of programs: users' kernels as instructions. */
+#ifndef PITH_PROGRAM_KERNEL_H
+#define PITH_PROGRAM_KERNEL_H
+
+#include "gpu/kernel/kernel_internal.h"
+#include "program/program_internal.h"
+
+/* A number of the caller's as it is kept in pithp_kernel_params. */
+uint64_t pithp_kernel_value(const pith_kernel_arg *arg, const pith_operand *operand);
+
+/* A call, bound: what the launch is given but for addresses. Points into itself. */
+typedef struct pithp_kernel_call {
+    pithp_kernel_binding binding;
+    pith_operand operands[PITH_KERNEL_MAX_ARGS]; /* the values */
+} pithp_kernel_call;
+
+/* The kind of array that arguments are; specs of outs are not whole. */
+pith_status
+pithp_kernel_call_bind(const pithp_call *call, pithp_kernel_call *k, pithp_error *e);
+
+#endif
