@@ -39,6 +39,8 @@ static PT_UNUSED rt_compiled rt_compile(pith_scope *s,
     pith_scope_close(inner);
     c.program = pithp_program_optimise(s, p, PITHP_PASS_ALL);
     pithp_program_release(p);
+    pithp_refusal why;
+    cr_assert(pithp_program_verify(c.program, &why) == PITH_OK, "%s", why.text);
     c.plan = pithp_plan_make(s, c.program, true);
     pt_ok(s, c.plan);
     return c;
@@ -64,10 +66,13 @@ static PT_UNUSED const pith_array *rt_output(pith_scope *s,
     return pithp_array_view(s, spec, pithp_array_buffer(from), from->data);
 }
 
-static PT_UNUSED const pith_array *
-rt_run(pith_scope *s, const rt_compiled *c, const pith_array *const *x) {
+/* Run it; the values of its checks, which belong to s; returns the result. */
+static PT_UNUSED const pith_array *rt_values(pith_scope *s,
+                                             const rt_compiled *c,
+                                             const pith_array *const *x,
+                                             const pith_array **values) {
     const int64_t outputs = c->program->output_count;
-    const pith_array *made[RT_MOST], *given[RT_MOST];
+    const pith_array *made[RT_MOST];
     const void *inputs[RT_MOST];
     void *data[RT_MOST] = {0};
     cr_assert(outputs <= RT_MOST && outputs == 1 + pithp_checks_values(c->checks));
@@ -79,15 +84,23 @@ rt_run(pith_scope *s, const rt_compiled *c, const pith_array *const *x) {
         data[k] = made[k]->data;
     }
     pithp_plan_run(s, c->plan, inputs, data);
-    for (int64_t k = 0; k < outputs; k++)
-        given[k] = rt_output(s, c, k, x, made);
-    pt_ok(s);
-    pithp_checks_replay(s, c->checks, given + 1);
+    const pith_array *result = rt_output(s, c, 0, x, made);
     for (int64_t k = 1; k < outputs; k++)
-        pithp_array_drop(s, given[k]);
+        values[k - 1] = rt_output(s, c, k, x, made);
+    pt_ok(s);
     for (int64_t k = 0; k < outputs; k++)
         pithp_array_drop(s, made[k]);
-    return given[0];
+    return result;
+}
+
+static PT_UNUSED const pith_array *
+rt_run(pith_scope *s, const rt_compiled *c, const pith_array *const *x) {
+    const pith_array *values[RT_MOST];
+    const pith_array *result = rt_values(s, c, x, values);
+    pithp_checks_replay(s, c->checks, values);
+    for (int64_t k = 0; k < pithp_checks_values(c->checks); k++)
+        pithp_array_drop(s, values[k]);
+    return result;
 }
 
 static PT_UNUSED void rt_free(rt_compiled *c) {

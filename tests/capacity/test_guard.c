@@ -65,6 +65,30 @@ Test(guard, repairs_what_a_kernel_finds_too_small) {
     close_all();
 }
 
+Test(guard, repairs_compiled_functions_too) {
+    open_all();
+    const Table *in = table();
+    const pith_function *f = pith_jit(s, &guarded_step, NULL);
+    for (int k = 0; k < 2; k++) { /* the second one is replayed */
+        const pith_result *want = collect(&guarded_step, in), *got = collect(f, in);
+        cr_assert(pith_result_count(s, got) == pith_result_count(s, want));
+        const pith_assertion *a = pith_result_get_failed(s, want, 0),
+                             *b = pith_result_get_failed(s, got, 0);
+        cr_assert_str_eq(pith_assertion_message(s, a), pith_assertion_message(s, b));
+        cr_assert_str_eq(pith_assertion_path(b), ".room");
+        const Table *out = pith_result_fix_or_raise(s, got, in);
+        pt_ok(s, out);
+        cr_assert(out->room == 8);
+    }
+    const Table *done = pith_propagate(s, Table, f, in, NULL);
+    const Table *same = pith_propagate(s, Table, &guarded_step, in, NULL);
+    pt_ok(s, done);
+    cr_assert(done->room == 8 && pith_tree_equal(s, done, same));
+    pt_fails(PITH_E_CAPACITY, s,
+             (pith_call(s, f, 1, (const void *[]){in}), pith_wait(s)));
+    close_all();
+}
+
 Test(guard, without_one_there_is_no_fix) {
     open_all();
     const Table *in = table();

@@ -150,8 +150,8 @@ typedef struct description {
 #define RULE_dynamic     DESCRIBED(dynamic)
 #define RULE_threefry                                                                    \
     { 0 }
-#define RULE_while  DESCRIBED(while)
-#define RULE_loop   DESCRIBED(loop)
+#define RULE_while   DESCRIBED(while)
+#define RULE_loop    DESCRIBED(loop)
 #define RULE_random  DESCRIBED(random)
 #define RULE_kernel  DESCRIBED(kernel)
 #define RULE_checked DESCRIBED(checked)

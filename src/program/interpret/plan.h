@@ -86,8 +86,8 @@ typedef struct pithp_step {
     size_t temporary_bytes;
     int64_t temporary; /* offset in the workspace */
     /* Control flow: */
-    struct pithp_plan **plans; /* of the call's programs */
-    size_t programs_bytes;     /* of the temporary that they work in */
+    struct pithp_plan **plans;        /* of the call's programs */
+    size_t programs_bytes;            /* of the temporary that they work in */
     struct pithp_kernel_call *kernel; /* bound; NULL: it is no kernel call */
     /* Fused: the arguments, whose externals lie at these places. */
     int32_t members, reads;  /* instructions; memory they touch, at most */

@@ -71,10 +71,10 @@ pith_status pithp_run_steps(const pithp_running *r) {
     pith_status rc = PITH_OK;
     for (int64_t k = 0; k < r->plan->step_count && rc == PITH_OK; k++) {
         const pithp_step *step = &r->plan->steps[k];
-        rc = !step->call   ? run_fused(r, step, k)
-             : step->plans ? pithp_run_control(r, step)
+        rc = !step->call    ? run_fused(r, step, k)
+             : step->plans  ? pithp_run_control(r, step)
              : step->kernel ? pithp_run_kernel(r, step)
-                           : run_call(r, step);
+                            : run_call(r, step);
     }
     return rc;
 }
