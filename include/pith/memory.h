@@ -15,6 +15,7 @@
 
 #include <pith/base.h>
 #include <pith/memory_allocator.h>
+#include <pith/memory_host.h>
 #include <pith/memory_request.h>
 #include <pith/memory_statistics.h>
 

@@ -19,6 +19,7 @@ BEGIN {
     room_of_header["kernel_macros"] = "gpu"
     room_of_header["memory"] = "gpu"
     room_of_header["memory_request"] = "gpu"
+    room_of_header["memory_host"] = "gpu"
     room_of_header["memory_allocator"] = "gpu"
     room_of_header["memory_statistics"] = "gpu"
     room_of_header["node"] = "tree" # declarations of nodes

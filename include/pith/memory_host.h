@@ -1,0 +1,70 @@
+/**
+ * @file
+ * Arrays in the host's memory: pinned within a budget, plain, or in a file where memory
+ * is short.
+ *
+ * Included by memory.h.
+ */
+#ifndef PITH_MEMORY_HOST_H
+#define PITH_MEMORY_HOST_H
+
+#include <pith/base.h>
+
+/** Where a host array lies, from the fastest to copy to the largest. */
+typedef enum pith_host_kind {
+    PITH_HOST_PINNED, /**< counted against the pinned budget (memory_request.h) */
+    PITH_HOST_PLAIN,  /**< memory as any; large ones in huge pages */
+    PITH_HOST_SPILLED /**< in a file that nobody else sees, mapped into memory */
+} pith_host_kind;
+
+/** How to make a host array; everything zero is the default. */
+typedef struct pith_host_options {
+    pith_host_kind kind PITH_DEFAULT; /**< the first one that is tried */
+    const void *like PITH_DEFAULT;    /**< data to copy; NULL: zeros */
+    /** Folder of the file, where it comes to that. NULL: it does not, and PITH_E_MEMORY
+     * it is. */
+    const char *spill PITH_DEFAULT;
+    /** The kind that was asked for or an error. */
+    bool only PITH_DEFAULT;
+} pith_host_options;
+
+/** An array in the host's memory. */
+typedef struct pith_host_array {
+    pith_host_kind kind; /**< what it became */
+    pith_dtype dtype;
+    pith_shape shape;
+    size_t bytes;
+    void *data; /**< aligned to 256 bytes; the caller's to read and write */
+} pith_host_array;
+
+PITH_BEGIN
+
+/**
+ * Make a host array, in C order.
+ *
+ * Where the pinned budget does not do, it becomes plain; where less memory is available
+ * (pith_host_available) than a plain one takes, it is spilled. The file goes when the
+ * array does, and when the program ends however it ends.
+ *
+ * Errors: PITH_E_ARG (dtype, shape or kind that is none), PITH_E_OVERFLOW, PITH_E_MEMORY
+ * with numbers; PITH_E_IO with the folder where a file cannot be made or has no room.
+ *
+ * @return The array, owned by @p s, or NULL.
+ */
+PITH_API const pith_host_array *pith_host_make(pith_scope *s,
+                                               pith_dtype dtype,
+                                               pith_shape shape,
+                                               const pith_host_options *options);
+
+/** Bytes of host memory that programs can still take without swapping: what is free and
+ * what the system gives up when asked (caches of files), or what is left of the memory of
+ * the control groups that the process is in, where that is less. 0: not known. */
+PITH_API size_t pith_host_available(void);
+
+PITH_END
+
+#ifndef PITH_NO_SITES
+#    define pith_host_make(s, ...) pith_host_make(PITH_AT(s), __VA_ARGS__)
+#endif
+
+#endif

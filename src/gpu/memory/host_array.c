@@ -1,0 +1,160 @@
+/* Arrays in the host's memory, of the first kind that there is room for. */
+#include "pith/memory_host.h"
+
+#include "gpu/memory/allocation.h"
+#include "gpu/memory/request.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define HUGE_BYTES ((size_t)2 << 20)
+
+/* ---- Each kind: NULL with e set ---- */
+
+static void *make_pinned(pithp_device *d, size_t bytes, pithp_error *e) {
+    void *mapped;
+    return pithp_pinned_take(d, bytes, &mapped, e);
+}
+
+static size_t alignment_of(size_t bytes) {
+    return bytes >= HUGE_BYTES ? HUGE_BYTES : PITHP_ALIGNMENT;
+}
+
+static void *make_plain(pithp_device *d, size_t bytes, pithp_error *e) {
+    const size_t available = pith_host_available();
+    void *data = NULL;
+    if (!available || bytes <= available)
+        data = pithp_allocate_aligned(d->runtime, bytes, alignment_of(bytes));
+    if (!data)
+        pithp_error_set(
+            e, PITH_E_MEMORY, NULL, NULL,
+            "out of memory: %zu bytes of host memory asked for, %zu available", bytes,
+            available);
+    else if (bytes >= HUGE_BYTES) /* a wish: small pages serve as well */
+        (void)madvise(data, bytes / HUGE_BYTES * HUGE_BYTES, MADV_HUGEPAGE);
+    return data;
+}
+
+/* A file without a name: it goes with the last who has it open. */
+static int open_unnamed(const char *folder) {
+    char path[4096];
+    int file = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (file >= 0)
+        return file;
+    if (snprintf(path, sizeof path, "%s/pith-XXXXXX", folder) >= (int)sizeof path) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    file = mkostemp(path, O_CLOEXEC);
+    if (file >= 0)
+        unlink(path);
+    return file;
+}
+
+/* Its room on the disk is taken at once: a write to the array never finds it full. */
+static void *make_spilled(const char *folder, size_t bytes, pithp_error *e) {
+    const int file = open_unnamed(folder);
+    const off_t length = (off_t)bytes;
+    void *data = MAP_FAILED;
+    int code = file < 0 ? errno : length < 0 ? EFBIG : posix_fallocate(file, 0, length);
+    if (code == 0) {
+        data = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+        code = data == MAP_FAILED ? errno : 0;
+    }
+    if (file >= 0)
+        close(file);
+    if (code == 0)
+        return data;
+    pithp_error_set(e, PITH_E_IO, NULL, NULL, "no file of %zu bytes in %s: %s", bytes,
+                    folder, strerror(code));
+    return NULL;
+}
+
+/* ---- The first that there is room for ---- */
+
+static void *make_data(pithp_device *d,
+                       const pith_host_options *o,
+                       size_t bytes,
+                       pith_host_kind *kind,
+                       pithp_error *e) {
+    void *data = NULL;
+    *kind = o->kind;
+    if (*kind == PITH_HOST_PINNED) {
+        data = make_pinned(d, bytes, e);
+        if (data || o->only)
+            return data;
+        *kind = PITH_HOST_PLAIN;
+    }
+    if (*kind == PITH_HOST_PLAIN) {
+        data = make_plain(d, bytes, e);
+        if (data || o->only || !o->spill)
+            return data;
+        *kind = PITH_HOST_SPILLED;
+    }
+    return make_spilled(o->spill, bytes, e);
+}
+
+static size_t room_of(const pith_host_array *a) {
+    return a->bytes ? a->bytes : 1;
+}
+
+static void release(pith_scope *s, void *thing) {
+    const pith_host_array *a = thing;
+    if (a->kind == PITH_HOST_PINNED)
+        pithp_pinned_give(pithp_runtime_device(s->runtime), a->data, room_of(a));
+    else if (a->kind == PITH_HOST_PLAIN)
+        pithp_release_aligned(s->runtime, a->data, room_of(a), alignment_of(room_of(a)));
+    else
+        munmap(a->data, room_of(a));
+}
+
+static bool options_fit(pith_scope *s, const pith_host_options *o) {
+    const char *why = NULL;
+    if (o->kind != PITH_HOST_PINNED && o->kind != PITH_HOST_PLAIN &&
+        o->kind != PITH_HOST_SPILLED)
+        why = "no such kind of memory";
+    else if (o->kind == PITH_HOST_SPILLED && !o->spill)
+        why = "no folder to spill to";
+    if (why)
+        pithp_fail(s, PITH_E_ARG, NULL, "pith_host_make: %s", why);
+    return !why;
+}
+
+const pith_host_array *pith_host_make(pith_scope *s,
+                                      pith_dtype dtype,
+                                      pith_shape shape,
+                                      const pith_host_options *options) {
+    const pith_host_options none = {0};
+    const pith_host_options *o = options ? options : &none;
+    const pith_request asked = {
+        .label = "host array", .dtype = dtype, .shape = shape, .unchunkable = true};
+    pithp_request r;
+    pithp_error e;
+    if (!pithp_enter(s) || !options_fit(s, o) ||
+        !pithp_request_check(s, &asked, &r, "pith_host_make"))
+        return NULL;
+    pith_host_array *a = pithp_scope_allocate(s, sizeof *a);
+    if (!a)
+        return NULL;
+    *a = (pith_host_array){
+        .dtype = dtype, .shape = shape, .bytes = pithp_request_bytes(&r, 0)};
+    a->data = make_data(pithp_scope_device(s), o, room_of(a), &a->kind, &e);
+    if (!a->data) {
+        pithp_fail(s, e.code, NULL, "pith_host_make: %s", e.text);
+        return NULL;
+    }
+    if (!pithp_scope_hold(s, a, release)) {
+        release(s, a);
+        return NULL;
+    }
+    if (o->like)
+        memcpy(a->data, o->like, a->bytes);
+    else if (a->kind != PITH_HOST_SPILLED) /* which is all zero */
+        memset(a->data, 0, a->bytes);
+    return a;
+}

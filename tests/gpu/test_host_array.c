@@ -1,0 +1,218 @@
+/* Arrays in the host's memory, and how much of it there is. */
+#include "fail_allocator.h"
+#include "gpu/host/available.h"
+#include "gpu_test.h"
+
+#include <dirent.h>
+#include <pith/memory.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int files_in(const char *folder) {
+    int count = 0;
+    DIR *d = opendir(folder);
+    for (struct dirent *f; (f = readdir(d));)
+        count += f->d_name[0] != '.';
+    closedir(d);
+    return count;
+}
+
+static void check(const pith_host_array *a, pith_host_kind kind, const int32_t *like) {
+    cr_assert(a->kind == kind && a->bytes == 4000 && (uintptr_t)a->data % 256 == 0);
+    for (int i = 0; i < 1000; i++)
+        cr_assert(((int32_t *)a->data)[i] == (like ? like[i] : 0));
+    memset(a->data, 7, a->bytes);
+}
+
+Test(host_array, is_of_the_first_kind_that_there_is_room_for) {
+    char folder[256];
+    int32_t like[1000];
+    for (int i = 0; i < 1000; i++)
+        like[i] = i;
+    pt_folder(folder);
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt), *t = pith_scope_open_in(s);
+    const pith_shape shape = PITH_SHAPE(10, 100);
+    pt_ok(s, pith_memory_set_pinned_budget(s, 10000));
+    check(pith_host_make(t, PITH_I32, shape, NULL), PITH_HOST_PINNED, NULL);
+    check(pith_host_make(t, PITH_I32, shape, &(pith_host_options){.like = like}),
+          PITH_HOST_PINNED, like);
+    cr_assert(pith_memory_pinned(rt) == 8000);
+    check(pith_host_make(t, PITH_I32, shape, &(pith_host_options){.like = like}),
+          PITH_HOST_PLAIN, like);
+    pt_fails(PITH_E_MEMORY, t,
+             pith_host_make(t, PITH_I32, shape, &(pith_host_options){.only = true}));
+    pt_says("8000 of the budget of 10000");
+    check(
+        pith_host_make(t, PITH_I32, shape, &(pith_host_options){.kind = PITH_HOST_PLAIN}),
+        PITH_HOST_PLAIN, NULL);
+    for (int k = 0; k < 2; k++)
+        check(pith_host_make(t, PITH_I32, shape,
+                             &(pith_host_options){.kind = PITH_HOST_SPILLED,
+                                                  .spill = folder,
+                                                  .like = k ? like : NULL}),
+              PITH_HOST_SPILLED, k ? like : NULL);
+    cr_assert(files_in(folder) == 0, "nobody else sees it");
+    pith_scope_close(t);
+    cr_assert(pith_memory_pinned(rt) == 0);
+    check(pith_host_make(s, PITH_I32, shape, NULL), PITH_HOST_PINNED, NULL);
+    pith_scope_close(s);
+    pt_close(rt);
+    rmdir(folder);
+}
+
+Test(host_array, more_than_there_is_is_spilled_or_refused_with_numbers) {
+    char folder[256];
+    pt_folder(folder);
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    const pith_shape shape = PITH_SHAPE(1 << 20, 1 << 24); /* 128 TiB */
+    pt_fails(PITH_E_MEMORY, s, pith_host_make(s, PITH_F64, shape, NULL));
+    pt_says("140737488355328 bytes of host memory asked for");
+    pt_fails(PITH_E_IO, s,
+             pith_host_make(s, PITH_F64, shape, &(pith_host_options){.spill = folder}));
+    pt_says(folder);
+    pt_fails(PITH_E_IO, s,
+             pith_host_make(s, PITH_F64, PITH_SHAPE(4),
+                            &(pith_host_options){.kind = PITH_HOST_SPILLED,
+                                                 .spill = "/nowhere/at/all"}));
+    pt_says("/nowhere/at/all");
+    pt_fails(PITH_E_ARG, s,
+             pith_host_make(s, PITH_F64, PITH_SHAPE(4),
+                            &(pith_host_options){.kind = PITH_HOST_SPILLED}));
+    pt_fails(PITH_E_ARG, s,
+             pith_host_make(s, PITH_F64, PITH_SHAPE(4),
+                            &(pith_host_options){.kind = (pith_host_kind)8}));
+    pt_fails(PITH_E_DTYPE, s, pith_host_make(s, (pith_dtype)99, PITH_SHAPE(4), NULL));
+    pt_fails(PITH_E_SHAPE, s, pith_host_make(s, PITH_F64, PITH_SHAPE(-4), NULL));
+    pt_fails(PITH_E_OVERFLOW, s,
+             pith_host_make(s, PITH_F64, PITH_SHAPE(INT64_MAX, 8), NULL));
+    const pith_host_array *none = pith_host_make(s, PITH_F64, PITH_SHAPE(0), NULL);
+    pt_ok(s, none && none->bytes == 0 && none->data);
+    cr_assert(files_in(folder) == 0);
+    pith_scope_close(s);
+    pt_close(rt);
+    rmdir(folder);
+}
+
+/* Lists of host arrays of every kind go to the device and come back. */
+Test(host_array, of_every_kind_is_copied_on_the_stream_of_an_instance) {
+    char folder[256];
+    pt_folder(folder);
+    enum { COUNT = 3000000 }; /* more than what is staged at a time */
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    pith_instance *i = pith_instance_open(s, "part", NULL);
+    const pith_host_array *in[3], *out[3];
+    const pith_allocation *there[3];
+    const void *from[3];
+    void *to[3];
+    for (int k = 0; k < 3; k++) {
+        const pith_host_options o = {.kind = (pith_host_kind)k, .spill = folder};
+        in[k] = pith_host_make(s, PITH_I32, PITH_SHAPE(COUNT), &o);
+        out[k] = pith_host_make(s, PITH_I32, PITH_SHAPE(COUNT), &o);
+        char label[2] = {(char)('a' + k), 0};
+        there[k] = pith_instance_allocate(s, i,
+                                          &(pith_request){.label = label,
+                                                          .dtype = PITH_I32,
+                                                          .shape = PITH_SHAPE(COUNT)});
+        pt_ok(s, in[k] && out[k] && there[k]);
+        for (int n = 0; n < COUNT; n++)
+            ((int32_t *)in[k]->data)[n] = n * 3 + k;
+        from[k] = in[k]->data;
+        to[k] = out[k]->data;
+    }
+    pt_ok(s, pith_instance_to_device(s, i, there, from, 3));
+    pt_ok(s, pith_instance_from_device(s, i, there, to, 3));
+    for (int k = 0; k < 3; k++)
+        cr_assert(memcmp(from[k], to[k], in[k]->bytes) == 0);
+    pith_scope_close(s);
+    pt_close(rt);
+    rmdir(folder);
+}
+
+static pith_status scenario(const pith_open_options *options) {
+    pith_runtime *rt = pith_open(options);
+    pith_scope *s = pith_scope_open(rt);
+    for (int k = 0; k < 3; k++)
+        pith_host_make(s, PITH_F64, PITH_SHAPE(10),
+                       &(pith_host_options){
+                           .kind = (pith_host_kind)k, .spill = P_tmpdir, .only = true});
+    const pith_status code = pith_code(s);
+    pith_scope_close(s);
+    pith_close(rt);
+    return code;
+}
+Test(host_array, every_allocation_may_fail) {
+    cr_assert(pt_fail_each(scenario).errors > 0);
+}
+
+/* ---- What is available ---- */
+
+static void put(const char *root, const char *path, const char *text) {
+    char full[600];
+    snprintf(full, sizeof full, "%s%s", root, path);
+    for (char *slash = full + strlen(root) + 1; (slash = strchr(slash, '/')); slash++) {
+        *slash = 0;
+        mkdir(full, 0700);
+        *slash = '/';
+    }
+    FILE *out = fopen(full, "w");
+    cr_assert(out, "%s", full);
+    fputs(text, out);
+    fclose(out);
+}
+
+static void clear(const char *root) {
+    char command[300];
+    snprintf(command, sizeof command, "rm -r '%s'", root);
+    cr_assert(system(command) == 0);
+}
+
+#define MEMINFO                                                                          \
+    "MemTotal:       1000000 kB\nMemFree:          10000 kB\n"                           \
+    "MemAvailable:    900000 kB\nBuffers:          20000 kB\nCached:          500000 kB\n"
+
+Test(available, caches_count_as_free) {
+    char root[256];
+    pt_folder(root);
+    cr_assert(pithp_available_read(root) == 0, "not known");
+    put(root, "/proc/meminfo", MEMINFO);
+    cr_assert(pithp_available_read(root) == (size_t)900000 * 1024);
+    put(root, "/proc/meminfo", "MemFree: 10 kB\nBuffers: 20 kB\nCached: 30 kB\n");
+    cr_assert(pithp_available_read(root) == (size_t)60 * 1024, "an old kernel");
+    clear(root);
+    cr_assert(pith_host_available() > 0);
+}
+
+Test(available, keeps_to_what_control_groups_leave) {
+    char root[256];
+    pt_folder(root);
+    put(root, "/proc/meminfo", MEMINFO);
+    put(root, "/proc/self/cgroup", "0::/a/b\n");
+    put(root, "/sys/fs/cgroup/a/b/memory.max", "max\n");
+    put(root, "/sys/fs/cgroup/a/b/memory.current", "5000\n");
+    cr_assert(pithp_available_read(root) == (size_t)900000 * 1024);
+    put(root, "/sys/fs/cgroup/a/memory.max", "100000\n");
+    put(root, "/sys/fs/cgroup/a/memory.current", "60000\n");
+    cr_assert(pithp_available_read(root) == 40000, "of the group around it");
+    put(root, "/sys/fs/cgroup/a/memory.stat",
+        "anon 20000\nfile 40000\nactive_file 10000\ninactive_file 30000\n");
+    cr_assert(pithp_available_read(root) == 70000, "caches of the group count as free");
+    put(root, "/sys/fs/cgroup/a/b/memory.max", "6000\n");
+    cr_assert(pithp_available_read(root) == 1000);
+    put(root, "/sys/fs/cgroup/a/b/memory.current", "7000\n");
+    cr_assert(pithp_available_read(root) == 0);
+    /* the older kind */
+    put(root, "/proc/self/cgroup", "7:cpu:/x\n4:hugetlb,memory:/c\n0::/nothing\n");
+    put(root, "/sys/fs/cgroup/memory/c/memory.limit_in_bytes", "50000\n");
+    put(root, "/sys/fs/cgroup/memory/c/memory.usage_in_bytes", "20000\n");
+    put(root, "/sys/fs/cgroup/memory/c/memory.stat", "total_inactive_file 5000\n");
+    cr_assert(pithp_available_read(root) == 35000);
+    /* inside a container the group is the root of what is seen */
+    put(root, "/proc/self/cgroup", "0::/\n");
+    put(root, "/sys/fs/cgroup/memory.max", "30000\n");
+    put(root, "/sys/fs/cgroup/memory.current", "10000\n");
+    cr_assert(pithp_available_read(root) == 20000);
+    clear(root);
+}
