@@ -18,6 +18,7 @@
 typedef struct pithp_compile_options {
     const char *name; /* for messages; NULL: "program" */
     bool contract;    /* a * b + c may be one rounding */
+    bool resources;   /* CUDA: the log lists each kernel's registers and spills */
 } pithp_compile_options;
 
 enum { PITHP_FUNCTION_NAME_BYTES = 128 };

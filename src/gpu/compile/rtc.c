@@ -210,12 +210,14 @@ pith_status pithp_rtc_compile(int arch,
         "--std=c++17",
         "--device-as-default-execution-space",
         options->contract ? "--fmad=true" : "--fmad=false",
+        "--ptxas-options=-v",
     };
+    const int flag_count = PITHP_COUNT(flags) - !options->resources;
     rtc_program program = NULL;
     int code = library.CreateProgram(&program, text, options->name, 0, NULL, NULL);
     if (code != 0)
         return fail(e, PITH_E_INTERNAL, options->name, "begin", code);
-    code = library.CompileProgram(program, PITHP_COUNT(flags), flags);
+    code = library.CompileProgram(program, flag_count, flags);
     add_log(program, log);
     pith_status rc = PITH_OK;
     if (code == RTC_COMPILATION) {

@@ -29,6 +29,33 @@ void pithp_emit_row_functions(pithp_text *t,
  * uniform ones, of which the first element is read. */
 void pithp_emit_fused(pithp_text *t, const pithp_fused_args *step);
 
+/* The same work for a device: the arguments of a kernel, which are those below, and its
+ * body, to follow a name:
+ *     M_KERNEL(NAME, NAME_args) { ... }
+ * Its threads are those of pithp_kernel_launch. */
+void pithp_emit_kernel(pithp_text *t, const char *name, const pithp_fused_args *step);
+
+/* Arguments of a kernel: this, then an address an external, then PITH_MAX_RANK strides of
+ * each that does not lie as the index space does. */
+typedef struct pithp_kernel_args {
+    int64_t count;
+    int32_t rank;
+    int64_t shape[PITH_MAX_RANK];
+} pithp_kernel_args;
+enum {
+    PITHP_KERNEL_BYTES = sizeof(pithp_kernel_args) +
+                         PITHP_FUSED_EXTERNALS * (1 + PITH_MAX_RANK) * sizeof(int64_t)
+};
+_Static_assert((int)PITHP_KERNEL_BYTES <= (int)PITHP_LAUNCH_ARGS,
+               "one launch takes them");
+
+/* Fill in arguments and the number of threads of a step's launch over `count` elements;
+ * the externals must have their data. memory: PITHP_KERNEL_BYTES, aligned to 8. */
+void pithp_kernel_launch(pithp_launch *launch,
+                         const pithp_fused_args *step,
+                         int64_t count,
+                         void *memory);
+
 /* Whether a step reads and writes all memory where it lies. */
 bool pithp_is_direct(const pithp_fused_args *step);
 /* An external that is one element for all. */
@@ -39,6 +66,15 @@ bool pithp_is_uniform(const pithp_fused_args *step, const pithp_external *e);
 enum { PITHP_STEP_NAME_BYTES = 32 };
 /* "pith_step_3" */
 void pithp_step_name(char name[PITHP_STEP_NAME_BYTES], int64_t function);
+
+/* The whole text of a plan's fused steps for a device, or, with another prologue, of the
+ * same kernels as loops on the host: PROLOGUE is pithp_text_cuda or pithp_text_host. As
+ * pithp_emit_host else. */
+bool pithp_emit_device(pithp_text *t,
+                       const char *prologue,
+                       const pithp_plan *plan,
+                       int32_t *functions,
+                       bool *maths);
 
 /* The whole text for the host of a plan's fused steps. Steps that do the same work share
  * a function: functions[k] is the number in the name of step k's, or -1 (a call). maths:

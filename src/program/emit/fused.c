@@ -6,6 +6,7 @@
  * be scalar with it: the step is cut into segments, block by block, and what goes from
  * one to the next lies in a buffer. */
 #include "program/emit/emit.h"
+#include "program/emit/shell.h"
 
 #include <string.h>
 
@@ -279,4 +280,115 @@ void pithp_emit_fused(pithp_text *t, const pithp_fused_args *step) {
     for (int segment = 0; segment < x.segments; segment++)
         add_segment(&x, segment);
     pithp_text_add(t, x.segments == 1 ? "}\n" : "    }\n}\n");
+}
+
+/* ---- Kernels ---- */
+
+/* Its number among those that have strides, or -1: it is one element, or lies flat. */
+static int walk_of(const pithp_fused_args *a, int external) {
+    int count = 0;
+    for (int e = 0; e < external; e++)
+        count += a->externals[e].access != PITHP_ACCESS_FLAT &&
+                 !pithp_is_uniform(a, &a->externals[e]);
+    const pithp_external *own = &a->externals[external];
+    return external == a->external_count      ? count
+           : own->access == PITHP_ACCESS_FLAT ? -1
+           : pithp_is_uniform(a, own)         ? -1
+                                              : count;
+}
+
+static int walks_of(const pithp_fused_args *a) {
+    return walk_of(a, a->external_count);
+}
+
+static void add_element(const emitting *x, int e) {
+    const char *type = pithp_dtype_spelling(x->dtype[e]);
+    const int walk = walk_of(x->a, e);
+    pithp_text_print(x->t, "((%s *)a->at[%d])", type, e);
+    if (pithp_is_uniform(x->a, &x->a->externals[e]))
+        pithp_text_add(x->t, "[0]");
+    else if (walk < 0)
+        pithp_text_add(x->t, "[i]");
+    else
+        pithp_text_print(x->t, "[place[%d]]", walk);
+}
+
+static void add_kernel_loads(const emitting *x) {
+    bool loaded[PITHP_FUSED_EXTERNALS] = {false};
+    for (int k = 0; k < x->a->op_count; k++) {
+        const pithp_fused_op *op = &x->a->ops[k];
+        for (int o = 0; o < arity_of(op); o++) {
+            const int e = external_of(x, op->from[o]);
+            if (x->operands[k][o] >= 0 || loaded[e])
+                continue;
+            loaded[e] = true;
+            pithp_text_print(
+                x->t, "        const %s x%d = ", pithp_dtype_spelling(x->dtype[e]), e);
+            add_element(x, e);
+            pithp_text_add(x->t, ";\n");
+        }
+    }
+}
+
+static void add_arguments(const emitting *x, const char *name) {
+    const int walks = walks_of(x->a);
+    pithp_text_print(x->t,
+                     "typedef struct %s_args {\n    i64 count;\n    i32 rank;\n"
+                     "    i64 shape[8];\n    void *at[%d];\n",
+                     name, x->a->external_count);
+    if (walks)
+        pithp_text_print(x->t, "    i64 stride[%d][8];\n", walks);
+    pithp_text_print(x->t, "} %s_args;\n", name);
+}
+
+void pithp_emit_kernel(pithp_text *t, const char *name, const pithp_fused_args *step) {
+    emitting x;
+    begin(&x, t, step);
+    const int walks = walks_of(step);
+    add_arguments(&x, name);
+    pithp_text_print(t,
+                     "M_KERNEL(%s, %s_args) {\n"
+                     "    for (i32 k = 0; k < M_EACH; k++) {\n"
+                     "        const i64 i = M_ELEMENT(t, k);\n"
+                     "        if (i >= a->count)\n"
+                     "            break;\n",
+                     name, name);
+    if (walks)
+        pithp_text_print(t,
+                         "        i64 place[%d];\n"
+                         "        m_walk(i, a->rank, a->shape, a->stride, %d, place);\n",
+                         walks, walks);
+    add_kernel_loads(&x);
+    for (int k = 0; k < step->op_count; k++)
+        add_op(&x, k);
+    for (int k = 0; k < step->op_count; k++)
+        if (external_of(&x, step->ops[k].to) >= 0) {
+            pithp_text_add(t, "        ");
+            add_element(&x, external_of(&x, step->ops[k].to));
+            pithp_text_print(t, " = v%d;\n", k);
+        }
+    pithp_text_add(t, "    }\n}\n");
+}
+
+void pithp_kernel_launch(pithp_launch *launch,
+                         const pithp_fused_args *step,
+                         int64_t count,
+                         void *memory) {
+    pithp_kernel_args *args = memory;
+    char **at = (char **)(void *)(args + 1);
+    int64_t(*stride)[PITH_MAX_RANK] =
+        (int64_t(*)[PITH_MAX_RANK])(void *)(at + step->external_count);
+    *args = (pithp_kernel_args){.count = count, .rank = step->rank};
+    memcpy(args->shape, step->shape, sizeof args->shape);
+    for (int e = 0; e < step->external_count; e++) {
+        const int walk = walk_of(step, e);
+        at[e] = step->externals[e].data;
+        if (walk >= 0)
+            memcpy(stride[walk], step->externals[e].stride, sizeof stride[walk]);
+    }
+    const int64_t block = M_BLOCK * M_EACH;
+    launch->name = "fused";
+    launch->args = memory;
+    launch->args_bytes = (size_t)((char *)(stride + walks_of(step)) - (char *)memory);
+    launch->count = (count / block + (count % block != 0)) * M_BLOCK;
 }

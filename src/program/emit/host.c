@@ -1,5 +1,4 @@
-/* The text of a plan for the host: all that is compiled of it, as one translation unit.
- */
+/* The text of a plan: all that is compiled of it, as one translation unit. */
 #include "program/cuda/cuda.h"
 #include "program/emit/emit.h"
 #include "program/emit/loop.h"
@@ -109,5 +108,28 @@ bool pithp_emit_host(pithp_text *t,
         pithp_math_text(t);
     *maths = x.rows.maths;
     pithp_release(t->rt, x.bodies, bytes);
+    return x.count > 0 && !t->failed;
+}
+
+/* ---- Devices ---- */
+
+static int32_t add_kernel(emitting *x, const pithp_fused_args *step) {
+    char name[PITHP_STEP_NAME_BYTES];
+    pithp_emit_row_functions(x->t, &x->rows, step);
+    pithp_step_name(name, x->count);
+    pithp_emit_kernel(x->t, name, step);
+    return x->count++;
+}
+
+bool pithp_emit_device(pithp_text *t,
+                       const char *prologue,
+                       const pithp_plan *plan,
+                       int32_t *functions,
+                       bool *maths) {
+    emitting x = {.t = t};
+    pithp_text_add(t, prologue);
+    for (int64_t k = 0; k < plan->step_count; k++)
+        functions[k] = plan->steps[k].fused ? add_kernel(&x, plan->steps[k].fused) : -1;
+    *maths = x.rows.maths;
     return x.count > 0 && !t->failed;
 }
