@@ -11,6 +11,7 @@
 #include <pith/base.h>
 #include <pith/capacity.h>
 #include <pith/checkpoint.h>
+#include <pith/control.h>
 #include <pith/gpu.h>
 #include <pith/jit.h>
 #include <pith/kernel.h>

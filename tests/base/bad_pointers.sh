@@ -63,7 +63,7 @@ function category(type, name) {
     if (type == "pith_runtime*") return "R"
     if (type == "void*") return name ~ /^(data|host|value|closure|bytes)$/ ? "N" : "O"
     if (type ~ /\*\*$/ && name ~ /^(exponent|compensation)$/) return "N" # set by the call
-    if (type == "pith_array**" && name == "sorted") return "N" # written, not read
+    if ((type == "pith_array**" && name == "sorted") || (type == "void**" && name == "outs")) return "N" # written, not read
     if (type == "pith_array**" || type == "void**" || type == "pith_lens**") return "I"
     if (base_of(type) in opaque || type == "pith_index*") return "O"
     return type ~ /\*$/ ? "N" : ""
@@ -77,6 +77,10 @@ function good(type, name, kind) {
     if (kind == "R") return "g->runtime"
     if (kind == "F") { return type ~ /_(leaf|fold)_function$/ || type ~ /_(getter|setter|modifier)$/ ? "GOOD_" substr(type, match(type, /(leaf|fold|getter|setter|modifier)/), RLENGTH) : "NULL" }
     if (kind == "I") return type == "pith_lens**" ? "g->lenses" : "g->items"
+    if (type == "pith_array*" && of ~ /^pith_(cond|switch|fori_between)$/) return of == "pith_cond" ? "g->flag" : "g->number"
+    if (type == "pith_function*" && name == "cond") return "g->test"
+    if (type == "pith_function*" && name == "body" && of != "pith_while") return "g->of_two"
+    if (type == "pith_function**") return "g->functions"
     # Integers where the parameter or the function wants them.
     if (type == "pith_array*" && (name ~ /^(index|at|starts|ids|data)$/ || takes_integers(of, name)))
         return "g->index"

@@ -18,6 +18,16 @@ static const pith_array *double_it(pith_scope *s, const pith_array *a) {
     return pith_add(s, a, a);
 }
 PITH_FUNCTION1(doubled, double_it, pith_array, pith_array)
+static const pith_array *stop(pith_scope *s, const void *tree) {
+    (void)tree;
+    return pith_bool(s, false);
+}
+PITH_FUNCTION1(no_more, stop, pith_array, void)
+static const void *second(pith_scope *s, const void *a, const void *b) {
+    (void)s, (void)a;
+    return b;
+}
+PITH_FUNCTION2(second_of_two, second, void, void, void)
 
 static const pith_array *
 first_leaf(pith_scope *s, const pith_array *const *leaves, void *closure) {
@@ -51,13 +61,14 @@ typedef struct {
     pith_runtime *runtime;
     /* f64, i32, bool, u32[2], another's */
     const pith_array *array, *index, *condition, *key, *foreign;
+    const pith_array *flag, *number; /* of rank 0: bool, i32 */
     const void *items[8];
     char bytes[4096];
     const char *text, *texts[8];
     FILE *file;
     const void *value; /* a struct that can be frozen as pith_type */
     const pith_type *pith_type;
-    const pith_function *function;
+    const pith_function *function, *test, *of_two, *functions[1];
     const pith_dict *pith_dict;
     const pith_treedef *pith_treedef;
     pith_shared *pith_shared;
@@ -340,6 +351,8 @@ Test(bad_pointers, are_errors_in_every_exported_function) {
     g.array = pith_array_copy(g.scope, PITH_F64, one, &number);
     g.index = pith_zeros(g.scope, PITH_I32, one);
     g.condition = pith_zeros(g.scope, PITH_BOOL, one);
+    g.flag = pith_bool(g.scope, false);
+    g.number = pith_i32(g.scope, 0);
     g.pith_index = pith_index_of(g.scope, "", 0, NULL);
     g.pith_capacity = pith_fixed_capacity(g.scope, 1, NULL);
     g.key = pith_random_key(g.scope, 1);
@@ -353,7 +366,9 @@ Test(bad_pointers, are_errors_in_every_exported_function) {
     }
     const Thing thing = {g.array};
     g.value = &thing;
-    g.function = &doubled;
+    g.function = g.functions[0] = &doubled;
+    g.test = &no_more;
+    g.of_two = &second_of_two;
     g.pith_type = Thing_pith_type();
     g.pith_dict = pith_dict_make(g.scope, 1, g.texts, g.items);
     g.pith_treedef = pith_tree_structure(g.scope, g.array);

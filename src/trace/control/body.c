@@ -1,0 +1,160 @@
+/* What branches and bodies of loops must be, and the state of loops that run. */
+#include "trace/control/control_internal.h"
+
+#include <string.h>
+
+pith_status pithp_body_check(pith_scope *s,
+                             const pith_function *f,
+                             int arity,
+                             const char *function,
+                             const char *name) {
+    if (pithp_function_check(s, f, function) != PITH_OK || f->arity == arity)
+        return s->error.code;
+    return pithp_fail(s, PITH_E_ARG, NULL,
+                      "%s: %s: expected a function of %d tree%s, got %s of %d", function,
+                      name, arity, arity == 1 ? "" : "s", f->name, f->arity);
+}
+
+/* ---- Carries ---- */
+
+static pith_status fail_leaf(pith_scope *s,
+                             const char *function,
+                             const char *name,
+                             const pithp_flat *wanted,
+                             const pithp_flat *got) {
+    for (int64_t k = 0; k < wanted->structure.item_count; k++) {
+        const pith_spec *a = wanted->structure.specs[k], *b = got->structure.specs[k];
+        char expected[PITHP_SPEC_TEXT_BYTES], text[PITHP_SPEC_TEXT_BYTES];
+        if (a != b)
+            return pithp_item_fail(s, &wanted->structure, k,
+                                   a->dtype == b->dtype ? PITH_E_SHAPE : PITH_E_DTYPE,
+                                   "%s: %s: expected %s, got %s", function, name,
+                                   pithp_spec_print(a, expected),
+                                   pithp_spec_print(b, text));
+    }
+    return PITH_OK;
+}
+
+pith_status pithp_carry_check(pith_scope *s,
+                              const char *function,
+                              const char *name,
+                              const void *expected,
+                              const pithp_flat *wanted,
+                              const void *got) {
+    pithp_flat f;
+    char of[120];
+    pith_status rc = pithp_flat_make(s, &f, got, NULL, NULL);
+    if (rc != PITH_OK)
+        return rc;
+    snprintf(of, sizeof of, "%s: %.80s", function, name);
+    rc = pithp_structure_same(&wanted->structure, &f.structure)
+             ? fail_leaf(s, function, name, wanted, &f)
+             : pithp_differences_fail(s, expected, got, of, NULL, NULL);
+    pithp_flat_end(&f);
+    return rc;
+}
+
+/* The tree in a record's member; NULL: it has none, or it is absent. */
+static const void *member(const void *record, const char *name) {
+    const pithp_shape *shape = pithp_shape_of(record);
+    const int64_t count = pith_child_count(record);
+    for (int64_t i = 0; i < count; i++)
+        if (!strcmp(pithp_slot_name(shape, i), name))
+            return *pithp_slot(record, shape, i);
+    return NULL;
+}
+
+pith_status pithp_scan_parts(pith_scope *s,
+                             const char *function,
+                             const void *result,
+                             const void *parts[2]) {
+    static const char *const names[2] = {"carry", "out"};
+    const bool record = pithp_kind_of(result) == PITHP_KIND_RECORD;
+    const void *found[2] = {NULL, NULL};
+    for (int k = 0; k < 2; k++)
+        if (!record || !(found[k] = member(result, names[k])))
+            return pithp_fail(
+                s, PITH_E_TYPE, NULL,
+                "%s: the body's result: expected a record with the members carry and "
+                "out, got %s%s",
+                function, record ? pithp_shape_of(result)->type->name : "another tree",
+                record ? k ? " without out" : " without carry" : "");
+    memcpy(parts, found, sizeof found);
+    return PITH_OK;
+}
+
+/* ---- Arrays that control ---- */
+
+pith_status pithp_scalar_check(pith_scope *s,
+                               const pith_array *a,
+                               bool integer,
+                               const char *function,
+                               const char *name) {
+    const pith_status rc = pithp_operand_check(s, a, function, name);
+    if (rc != PITH_OK)
+        return rc;
+    const pith_spec *spec = pithp_array_spec(a);
+    char got[PITHP_SPEC_TEXT_BYTES];
+    const bool fits = integer
+                          ? spec->dtype != PITH_BOOL && !pith_dtype_is_float(spec->dtype)
+                          : spec->dtype == PITH_BOOL;
+    if (fits && spec->rank == 0)
+        return PITH_OK;
+    return pithp_fail(s, PITH_E_ARG, NULL, "%s: %s: expected %s of rank 0, got %s",
+                      function, name, integer ? "an integer" : "a bool",
+                      pithp_spec_print(spec, got));
+}
+
+pith_status pithp_control_read(pith_scope *s,
+                               const pith_array *a,
+                               const char *function,
+                               const char *name,
+                               int64_t *value) {
+    uint64_t bits = 0;
+    pith_status rc = pithp_array_check(s, a, function, name);
+    if (rc == PITH_OK)
+        rc = pithp_array_read(s, a, &bits);
+    const pith_dtype dtype = pithp_array_spec(a)->dtype;
+    const int unused = 64 - 8 * (int)pith_dtype_size(dtype);
+    if (pithp_dtype_is_signed(dtype))
+        *value = (int64_t)(bits << unused) >> unused;
+    else
+        *value = bits > INT64_MAX ? INT64_MAX : (int64_t)bits;
+    return rc;
+}
+
+/* ---- Loops that run ---- */
+
+pith_scope *pithp_holder_next(pithp_holder *h) {
+    pith_scope *next = pith_scope_open_in(h->s);
+    if (pithp_scope_writable(next)) {
+        next->site = h->s->site;
+        return next;
+    }
+    pithp_fail_memory(h->s, PITHP_BLOCK_BYTES);
+    return NULL;
+}
+
+bool pithp_holder_step(pithp_holder *h, pith_scope *next, const void *state) {
+    const bool fine = state && next->error.code == PITH_OK &&
+                      pithp_keep_slots(next, 1, &state) == PITH_OK;
+    if (!fine) {
+        pith_scope_close(next); /* its error goes to the scope around it */
+        return false;
+    }
+    if (h->scope)
+        pith_scope_close(h->scope);
+    h->scope = next;
+    h->state = state;
+    return h->s->error.code == PITH_OK;
+}
+
+const void *pithp_holder_end(pithp_holder *h) {
+    const void *last = h->state;
+    const bool fine =
+        h->s->error.code == PITH_OK && pithp_keep_slots(h->s, 1, &last) == PITH_OK;
+    if (h->scope)
+        pith_scope_close(h->scope);
+    h->scope = NULL;
+    return fine && h->s->error.code == PITH_OK ? last : NULL;
+}

@@ -1,0 +1,208 @@
+/* Branches: one of several functions. */
+#include "trace/control/control_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct choice {
+    const char *function; /* of the user */
+    const pith_array *index;
+    int count;
+    const pith_function *const *branches;
+    const void *operand;
+} choice;
+
+/* ---- Checks: a branch that is not taken has values that pass ---- */
+
+/* An output that passes, whatever it is to a check: 1 where it may be a predicate (bool
+ * or an integer), and 0 where it is the report of a launch or instruction. */
+static bool add_passing(pith_scope *s, pithp_program *p, const pith_spec *spec) {
+    const bool report = spec->dtype == PITH_U64 && spec->rank == 1 && spec->shape[0] == 4;
+    pithp_full_params params = {.dtype = spec->dtype,
+                                .rank = spec->rank,
+                                .value = !report && !pith_dtype_is_float(spec->dtype)};
+    memcpy(params.shape, spec->shape, sizeof params.shape);
+    const pithp_value v =
+        pithp_program_add(s, p, PITHP_OP_FULL, 0, NULL, &params, s->site);
+    return v >= 0 && pithp_program_output(s, p, v);
+}
+
+/* All programs get the outputs of all checks, in the order of the branches. */
+static pith_status spread_checks(pith_scope *s, pithp_part *parts, int count) {
+    for (int b = 0; b < count; b++) {
+        pithp_program *p = parts[b].program;
+        const int64_t results = parts[b].flats[0].structure.item_count;
+        const int64_t own = pithp_checks_values(parts[b].checks);
+        pithp_value *values = pithp_scope_allocate(s, ((size_t)own + 1) * sizeof *values);
+        if (!values)
+            return s->error.code;
+        if (own)
+            memcpy(values, p->outputs + results, (size_t)own * sizeof *values);
+        parts[b].check_values = values;
+    }
+    for (int b = 0; b < count; b++) {
+        pithp_program *p = parts[b].program;
+        p->output_count = parts[b].flats[0].structure.item_count;
+        for (int o = 0; o < count; o++)
+            for (int64_t k = 0; k < pithp_checks_values(parts[o].checks); k++) {
+                const pithp_value v = parts[o].check_values[k];
+                if (o == b ? !pithp_program_output(s, p, v)
+                           : !add_passing(s, p, parts[o].program->values[v].spec))
+                    return s->error.code;
+            }
+    }
+    return PITH_OK;
+}
+
+static pith_status replay_checks(pith_scope *s,
+                                 const pithp_part *parts,
+                                 int count,
+                                 const pith_array **made) {
+    pith_status rc = PITH_OK;
+    made += parts[0].flats[0].structure.item_count;
+    for (int b = 0; b < count && rc == PITH_OK; b++) {
+        if (parts[b].checks)
+            rc = pithp_checks_replay(s, parts[b].checks, made);
+        made += pithp_checks_values(parts[b].checks);
+    }
+    return rc;
+}
+
+/* ---- Recording ---- */
+
+static pith_status record_branches(pith_scope *s,
+                                   const choice *c,
+                                   const pithp_flat *operand,
+                                   const pithp_captured *captured,
+                                   const int64_t *first,
+                                   pithp_part *parts,
+                                   int *made) {
+    pith_status rc = PITH_OK;
+    for (int b = 0; b < c->count && rc == PITH_OK; b++) {
+        const pithp_part_call call = {.function = c->function,
+                                      .body = c->branches[b],
+                                      .captured = captured,
+                                      .first_captured = first[b],
+                                      .argument_count = 1,
+                                      .arguments = {operand},
+                                      .takes_checks = true};
+        rc = pithp_part_record(s, &parts[(*made)++], &call);
+        char name[64];
+        snprintf(name, sizeof name, "the result of branch %d", b);
+        if (rc == PITH_OK && b)
+            rc = pithp_carry_check(parts[b].scope, c->function, name, parts[0].results[0],
+                                   &parts[0].flats[0], parts[b].results[0]);
+    }
+    return rc == PITH_OK ? spread_checks(s, parts, c->count) : rc;
+}
+
+/* The instruction, once the branches are recorded. NULL: error set. */
+static const void *add_choice(pith_scope *s,
+                              const choice *c,
+                              const pithp_flat *operand,
+                              const pithp_captured *captured,
+                              const pithp_part *parts) {
+    pithp_operand_list operands;
+    pithp_program **programs =
+        pithp_scope_allocate(s, (size_t)c->count * sizeof *programs);
+    const int64_t room = 1 + captured->count + operand->structure.item_count;
+    if (!programs || pithp_operands_begin(s, &operands, room) != PITH_OK)
+        return NULL;
+    pithp_operands_add(s, &operands, c->index, c->function, "index");
+    for (int64_t k = 0; k < captured->count; k++)
+        pithp_operands_add(s, &operands, captured->arrays[k], c->function, "bound tree");
+    if (s->error.code != PITH_OK ||
+        pithp_operands_add_all(s, &operands, operand, c->function, "operand") != PITH_OK)
+        return NULL;
+    for (int b = 0; b < c->count; b++)
+        programs[b] = parts[b].program;
+    const pithp_new_instruction cond = {.primitive = PITHP_OP_COND,
+                                        .operand_count = operands.count,
+                                        .operands = operands.values,
+                                        .program_count = c->count,
+                                        .programs = programs,
+                                        .site = s->site};
+    const pith_array **made = pithp_control_add(s, &cond);
+    if (!made || replay_checks(s, parts, c->count, made) != PITH_OK)
+        return NULL;
+    return pithp_control_build(s, &parts[0].flats[0], made);
+}
+
+static const void *record_choice(pith_scope *s, const choice *c) {
+    pithp_captured captured = {0};
+    pithp_flat operand;
+    pithp_part *parts = pithp_scope_allocate(s, (size_t)c->count * sizeof *parts);
+    int64_t *first = pithp_scope_allocate(s, (size_t)c->count * sizeof *first);
+    if (!parts || !first ||
+        pithp_flat_make(s, &operand, c->operand, NULL, NULL) != PITH_OK)
+        return NULL;
+    pith_status rc = PITH_OK;
+    for (int b = 0; b < c->count && rc == PITH_OK; b++) {
+        first[b] = captured.count;
+        rc = pithp_control_capture(s, &captured, c->branches[b]);
+    }
+    int made = 0;
+    if (rc == PITH_OK)
+        rc = record_branches(s, c, &operand, &captured, first, parts, &made);
+    const void *result =
+        rc == PITH_OK ? add_choice(s, c, &operand, &captured, parts) : NULL;
+    for (int b = 0; b < made; b++)
+        pithp_part_end(&parts[b]);
+    pithp_flat_end(&operand);
+    return result;
+}
+
+/* ---- Calls ---- */
+
+static const void *choose(pith_scope *s, const choice *c) {
+    if (pithp_tree_check(s, c->operand, c->function, "operand") != PITH_OK)
+        return NULL;
+    if (pithp_array_is_traced(c->index))
+        return record_choice(s, c);
+    int64_t index = 0;
+    if (pithp_control_read(s, c->index, c->function, "index", &index) != PITH_OK)
+        return NULL;
+    index = index < 0 ? 0 : index >= c->count ? c->count - 1 : index;
+    return pith_call(pithp_on_behalf(s), c->branches[index], 1, &c->operand);
+}
+
+const void *pith_cond(pith_scope *s,
+                      const pith_array *predicate,
+                      const pith_function *on_true,
+                      const pith_function *on_false,
+                      const void *operand) {
+    static const char *const name = "pith_cond";
+    const pith_function *const branches[2] = {on_false, on_true};
+    const choice c = {name, predicate, 2, branches, operand};
+    const bool fits =
+        pithp_enter(s) && pithp_body_check(s, on_true, 1, name, "on_true") == PITH_OK &&
+        pithp_body_check(s, on_false, 1, name, "on_false") == PITH_OK &&
+        pithp_scalar_check(s, predicate, false, name, "predicate") == PITH_OK;
+    const void *result = fits ? choose(s, &c) : NULL;
+    return result ? result : pithp_function_nil(on_true);
+}
+
+const void *pith_switch(pith_scope *s,
+                        const pith_array *index,
+                        int count,
+                        const pith_function *const *branches,
+                        const void *operand) {
+    static const char *const name = "pith_switch";
+    const choice c = {name, index, count, branches, operand};
+    bool fits = pithp_enter(s);
+    if (fits && (count < 1 || !branches)) {
+        pithp_fail(s, PITH_E_ARG, NULL, "%s: expected one branch or more, got %s", name,
+                   branches ? "none" : "NULL");
+        fits = false;
+    }
+    for (int b = 0; b < count && fits; b++) {
+        char which[32];
+        snprintf(which, sizeof which, "branch %d", b);
+        fits = pithp_body_check(s, branches[b], 1, name, which) == PITH_OK;
+    }
+    fits = fits && pithp_scalar_check(s, index, true, name, "index") == PITH_OK;
+    if (!fits)
+        return NULL;
+    const void *result = choose(s, &c);
+    return result ? result : pithp_function_nil(branches[0]);
+}

@@ -1,0 +1,131 @@
+/* Within src/trace/control: functions recorded into programs of their own, and loops that
+ * run call by call. */
+#ifndef PITH_CONTROL_INTERNAL_H
+#define PITH_CONTROL_INTERNAL_H
+
+#include "pith/control.h"
+
+#include "array/checks.h"
+#include "program/graph/graph.h"
+#include "tree/tree_internal.h"
+
+/* ---- Functions that a user passed ---- */
+
+/* A function of so many trees. */
+pith_status pithp_body_check(pith_scope *s,
+                             const pith_function *f,
+                             int arity,
+                             const char *function,
+                             const char *name);
+/* The trees `carry` and `out` of what a scan's body returned. */
+pith_status pithp_scan_parts(pith_scope *s,
+                             const char *function,
+                             const void *result,
+                             const void *parts[2]);
+/* What a body returned is like the carry it got: structure, statics, leaf specs. */
+pith_status pithp_carry_check(pith_scope *s,
+                              const char *function,
+                              const char *name,
+                              const void *expected,
+                              const pithp_flat *wanted,
+                              const void *got);
+
+/* ---- Recording ---- */
+
+/* Traced leaves of the trees that are bound in functions: what the functions read of the
+ * trace around them. */
+typedef struct pithp_captured {
+    const pith_array **arrays; /* in memory of the scope */
+    int64_t count, room;
+} pithp_captured;
+/* Add those of f. */
+pith_status
+pithp_control_capture(pith_scope *s, pithp_captured *captured, const pith_function *f);
+
+enum { PITHP_CONTROL_ARGUMENTS = 2, PITHP_CONTROL_RESULTS = 2 };
+
+/* What is to be recorded. */
+typedef struct pithp_part_call {
+    const char *function; /* of the user: "pith_scan" */
+    const pith_function *body;
+    const pithp_captured *captured; /* inputs of the program, before all else */
+    int64_t first_captured;         /* of the body's own */
+    int argument_count;
+    const pithp_flat *arguments[PITHP_CONTROL_ARGUMENTS];
+    const pith_spec **rows; /* specs of the second argument's leaves; NULL: its own */
+    bool counts; /* the first argument is an index: the first output is the next one */
+    bool scans;  /* the result is a record of carry and out */
+    bool takes_checks; /* else a body that makes some is refused */
+} pithp_part_call;
+
+/* A function recorded into a program: inputs are what was captured and the leaves of the
+ * arguments, outputs are the leaves of the results. */
+typedef struct pithp_part {
+    pith_scope *scope;      /* of the results; open until the end */
+    pithp_program *program; /* one reference */
+    pithp_checks *checks;   /* of the body, whose values are the last outputs; or NULL */
+    pithp_value *check_values; /* those outputs */
+    int result_count;
+    const void *results[PITHP_CONTROL_RESULTS];
+    pithp_flat flats[PITHP_CONTROL_RESULTS];
+} pithp_part;
+
+/* On failure the error is set; end it in any case. */
+pith_status
+pithp_part_record(pith_scope *s, pithp_part *part, const pithp_part_call *call);
+void pithp_part_end(pithp_part *part);
+
+/* Operands of an instruction, in memory of the scope. */
+typedef struct pithp_operand_list {
+    pithp_value *values;
+    int count;
+} pithp_operand_list;
+/* Room for so many. */
+pith_status pithp_operands_begin(pith_scope *s, pithp_operand_list *o, int64_t room);
+/* A checked operand; it must be usable in the trace of s. */
+pith_status pithp_operands_add(pith_scope *s,
+                               pithp_operand_list *o,
+                               const pith_array *a,
+                               const char *function,
+                               const char *name);
+pith_status pithp_operands_add_all(pith_scope *s,
+                                   pithp_operand_list *o,
+                                   const pithp_flat *f,
+                                   const char *function,
+                                   const char *name);
+/* The results of an instruction of the trace of s, in memory of s. NULL: error set. */
+const pith_array **pithp_control_add(pith_scope *s, const pithp_new_instruction *given);
+/* A tree of s around new leaves. NULL: error set. */
+const void *pithp_control_build(pith_scope *s,
+                                const pithp_flat *like,
+                                const pith_array *const *items);
+
+/* ---- Loops that run ---- */
+
+/* The state of a loop, in a scope of its own, which the next state replaces. */
+typedef struct pithp_holder {
+    pith_scope *s, *scope; /* scope NULL: the state is what the loop began with */
+    const void *state;
+} pithp_holder;
+
+/* Open the scope of the next iteration. NULL: error set. */
+pith_scope *pithp_holder_next(pithp_holder *h);
+/* The next state, made in that scope; NULL: it failed. */
+bool pithp_holder_step(pithp_holder *h, pith_scope *next, const void *state);
+/* The last state in the scope around; NULL: error set. */
+const void *pithp_holder_end(pithp_holder *h);
+
+/* An integer or bool of rank 0 on the host; waits. */
+pith_status pithp_control_read(pith_scope *s,
+                               const pith_array *a,
+                               const char *function,
+                               const char *name,
+                               int64_t *value);
+/* Whether a is an array of rank 0 of bool (or of an integer dtype); sets the error. */
+pith_status pithp_scalar_check(pith_scope *s,
+                               const pith_array *a,
+                               bool integer,
+                               const char *function,
+                               const char *name);
+
+#endif

@@ -1,0 +1,319 @@
+/* Loops that carry a tree: while a condition holds, and over a range of integers. */
+#include "trace/control/control_internal.h"
+
+#include <string.h>
+
+typedef struct loop {
+    const char *function;      /* of the user */
+    const pith_function *cond; /* NULL: an index runs from lower to upper */
+    const pith_function *body;
+    const pith_array *lower, *upper;
+    const void *init;
+    pithp_flat carry; /* of init */
+} loop;
+
+/* ---- Running ---- */
+
+/* The condition's value for a carry. False: it does not hold, or an error is set. */
+static bool holds(pith_scope *s, const loop *l, const void *carry) {
+    int64_t truth = 0;
+    pith_scope *work = pith_scope_open_in(s);
+    if (!pithp_scope_writable(work)) {
+        pithp_fail_memory(s, PITHP_BLOCK_BYTES);
+        return false;
+    }
+    work->site = s->site;
+    const pith_array *a = pith_call(pithp_on_behalf(work), l->cond, 1, &carry);
+    if (!pith_failed(work) &&
+        pithp_scalar_check(work, a, false, l->function, "the condition") == PITH_OK)
+        pithp_control_read(work, a, l->function, "the condition", &truth);
+    pith_scope_close(work); /* its error goes to s */
+    return s->error.code == PITH_OK && truth;
+}
+
+/* One iteration; i NULL: the body has no index. */
+static bool iterate(pithp_holder *h, const loop *l, const int64_t *i) {
+    pith_scope *next = pithp_holder_next(h);
+    if (!next)
+        return false;
+    const void *arguments[2] = {h->state, NULL};
+    if (i) {
+        arguments[1] = h->state;
+        arguments[0] = pith_array_copy(
+            pithp_on_behalf(next),
+            l->lower ? pithp_array_spec(l->lower)->dtype : PITH_I64, PITH_SCALAR, i);
+    }
+    const void *state = NULL;
+    if (arguments[0])
+        state = pith_call(pithp_on_behalf(next), l->body, i ? 2 : 1, arguments);
+    if (!pith_failed(next) && pithp_carry_check(next, l->function, "the body's result",
+                                                l->init, &l->carry, state) != PITH_OK)
+        state = NULL;
+    return pithp_holder_step(h, next, pith_failed(next) ? NULL : state);
+}
+
+static const void *run_while(pith_scope *s, const loop *l) {
+    pithp_holder h = {.s = s, .state = l->init};
+    while (holds(s, l, h.state) && iterate(&h, l, NULL))
+        ;
+    return pithp_holder_end(&h);
+}
+
+static const void *run_range(pith_scope *s, const loop *l, int64_t from, int64_t to) {
+    pithp_holder h = {.s = s, .state = l->init};
+    for (int64_t i = from; i < to && iterate(&h, l, &i); i++)
+        ;
+    return pithp_holder_end(&h);
+}
+
+/* ---- Recording ---- */
+
+/* The parts of a loop that is recorded. */
+typedef struct recorded {
+    pith_scope *s;
+    const loop *l;
+    pithp_captured of_cond, of_body;
+    pithp_part cond, body;
+    int made; /* 1: body; 2: also cond */
+    pithp_flat index;
+} recorded;
+
+static pith_status record_body(recorded *r) {
+    const loop *l = r->l;
+    const bool counts = !l->cond;
+    const pithp_part_call call = {
+        .function = l->function,
+        .body = l->body,
+        .captured = &r->of_body,
+        .argument_count = counts ? 2 : 1,
+        .arguments = {counts ? &r->index : &l->carry, counts ? &l->carry : NULL},
+        .counts = counts};
+    pith_status rc = pithp_control_capture(r->s, &r->of_body, l->body);
+    if (rc != PITH_OK)
+        return rc;
+    r->made = 1;
+    rc = pithp_part_record(r->s, &r->body, &call);
+    return rc == PITH_OK
+               ? pithp_carry_check(r->body.scope, l->function, "the body's result",
+                                   l->init, &l->carry, r->body.results[0])
+               : rc;
+}
+
+static pith_status record_cond(recorded *r) {
+    const pithp_part_call call = {.function = r->l->function,
+                                  .body = r->l->cond,
+                                  .captured = &r->of_cond,
+                                  .argument_count = 1,
+                                  .arguments = {&r->l->carry}};
+    pith_status rc = pithp_control_capture(r->s, &r->of_cond, r->l->cond);
+    if (rc != PITH_OK)
+        return rc;
+    r->made = 2;
+    rc = pithp_part_record(r->s, &r->cond, &call);
+    if (rc != PITH_OK)
+        return rc;
+    const pithp_structure *t = &r->cond.flats[0].structure;
+    char got[PITHP_SPEC_TEXT_BYTES];
+    if (t->item_count == 1 && t->node_count == 1 && t->specs[0]->dtype == PITH_BOOL &&
+        t->specs[0]->rank == 0)
+        return PITH_OK;
+    return pithp_fail(
+        r->cond.scope, PITH_E_ARG, NULL,
+        "%s: the condition: expected a bool of rank 0, got %s", r->l->function,
+        t->item_count == 1 && t->node_count == 1 ? pithp_spec_print(t->specs[0], got)
+                                                 : "another tree");
+}
+
+/* program(upper, index, carry...) -> index < upper. NULL: error set. */
+static pithp_program *below(pith_scope *s, const pithp_flat *carry, const pith_spec *i) {
+    pithp_program *p = pithp_program_make(s);
+    if (!p)
+        return NULL;
+    const pithp_value upper = pithp_program_input(s, p, i);
+    const pithp_value index = pithp_program_input(s, p, i);
+    const pithp_value operands[2] = {index, upper};
+    for (int64_t k = 0; k < carry->structure.item_count; k++)
+        pithp_program_input(s, p, carry->structure.specs[k]);
+    const pithp_value less =
+        s->error.code == PITH_OK
+            ? pithp_program_add(s, p, PITHP_OP_LT, 2, operands, NULL, s->site)
+            : -1;
+    if (less >= 0 && pithp_program_output(s, p, less))
+        return p;
+    pithp_program_release(p);
+    return NULL;
+}
+
+static pith_status add_captured(pith_scope *s,
+                                pithp_operand_list *o,
+                                const pithp_captured *c,
+                                const loop *l) {
+    pith_status rc = PITH_OK;
+    for (int64_t k = 0; k < c->count && rc == PITH_OK; k++)
+        rc = pithp_operands_add(s, o, c->arrays[k], l->function, "bound tree");
+    return rc;
+}
+
+/* The instruction; length < 0: a while. The results begin with the index where there is
+ * one. NULL: error set. */
+static const pith_array **
+add_loop(recorded *r, pithp_program *cond, const pith_array *index, int64_t length) {
+    const loop *l = r->l;
+    pith_scope *s = r->s;
+    pithp_operand_list o;
+    if (pithp_operands_begin(s, &o,
+                             r->of_cond.count + r->of_body.count + 2 +
+                                 l->carry.structure.item_count) != PITH_OK)
+        return NULL;
+    pith_status rc = add_captured(s, &o, &r->of_cond, l);
+    if (rc == PITH_OK && index && length < 0)
+        rc = pithp_operands_add(s, &o, l->upper, l->function, "upper");
+    const int cond_operands = o.count;
+    if (rc == PITH_OK)
+        rc = add_captured(s, &o, &r->of_body, l);
+    const int fixed = o.count;
+    if (rc == PITH_OK && index)
+        rc = pithp_operands_add(s, &o, index, l->function, "lower");
+    if (rc == PITH_OK)
+        rc = pithp_operands_add_all(s, &o, &l->carry, l->function, "init");
+    if (rc != PITH_OK)
+        return NULL;
+    pithp_program *programs[2] = {cond, r->body.program};
+    const pithp_while_params as_while = {.cond_operands = cond_operands,
+                                         .body_operands = fixed - cond_operands};
+    const pithp_loop_params as_scan = {
+        .length = length, .constants = fixed, .carries = o.count - fixed, .unroll = 1};
+    const bool scans = length >= 0;
+    const pithp_new_instruction given = {
+        .primitive = scans ? PITHP_OP_SCAN : PITHP_OP_WHILE,
+        .operand_count = o.count,
+        .operands = o.values,
+        .params = scans ? (const void *)&as_scan : (const void *)&as_while,
+        .program_count = scans ? 1 : 2,
+        .programs = scans ? programs + 1 : programs,
+        .site = s->site};
+    return pithp_control_add(s, &given);
+}
+
+static void end_parts(recorded *r) {
+    if (r->made > 1)
+        pithp_part_end(&r->cond);
+    if (r->made > 0)
+        pithp_part_end(&r->body);
+}
+
+static const void *record_while(pith_scope *s, const loop *l) {
+    recorded r = {.s = s, .l = l};
+    const void *result = NULL;
+    if (record_body(&r) == PITH_OK && record_cond(&r) == PITH_OK) {
+        const pith_array **made = add_loop(&r, r.cond.program, NULL, -1);
+        result = made ? pithp_control_build(s, &l->carry, made) : NULL;
+    }
+    end_parts(&r);
+    return result;
+}
+
+/* index: where it begins; length < 0: it ends at upper, which is traced or the index is.
+ */
+static const void *
+record_range(pith_scope *s, const loop *l, const pith_array *index, int64_t length) {
+    recorded r = {.s = s, .l = l};
+    const void *result = NULL;
+    if (pithp_flat_make(s, &r.index, index, NULL, NULL) != PITH_OK)
+        return NULL;
+    pithp_program *cond =
+        length < 0 ? below(s, &l->carry, pithp_array_spec(index)) : NULL;
+    if ((cond || length >= 0) && record_body(&r) == PITH_OK) {
+        const pith_array **made = add_loop(&r, cond, index, length);
+        result = made ? pithp_control_build(s, &l->carry, made + 1) : NULL;
+    }
+    end_parts(&r);
+    pithp_program_release(cond);
+    pithp_flat_end(&r.index);
+    return result;
+}
+
+/* ---- Calls ---- */
+
+static bool begin(pith_scope *s, loop *l, int arity) {
+    return pithp_enter(s) &&
+           pithp_body_check(s, l->body, arity, l->function, "body") == PITH_OK &&
+           (!l->cond ||
+            pithp_body_check(s, l->cond, 1, l->function, "cond") == PITH_OK) &&
+           pithp_tree_check(s, l->init, l->function, "init") == PITH_OK &&
+           pithp_flat_make(s, &l->carry, l->init, NULL, NULL) == PITH_OK;
+}
+
+static const void *end(loop *l, const void *result) {
+    pithp_flat_end(&l->carry);
+    return result ? result : pithp_nil_for(l->init);
+}
+
+const void *pith_while(pith_scope *s,
+                       const pith_function *cond,
+                       const pith_function *body,
+                       const void *init) {
+    loop l = {.function = "pith_while", .cond = cond, .body = body, .init = init};
+    if (!begin(s, &l, 1))
+        return pithp_nil_for(init);
+    if (!cond)
+        pithp_function_check(s, cond, l.function);
+    const void *result = !cond                  ? NULL
+                         : pithp_scope_trace(s) ? record_while(s, &l)
+                                                : run_while(s, &l);
+    return end(&l, result);
+}
+
+const void *pith_fori(pith_scope *s,
+                      int64_t lower,
+                      int64_t upper,
+                      const pith_function *body,
+                      const void *init) {
+    loop l = {.function = "pith_fori", .body = body, .init = init};
+    int64_t length;
+    if (!begin(s, &l, 2))
+        return pithp_nil_for(init);
+    if (lower >= upper)
+        length = 0;
+    else if (__builtin_sub_overflow(upper, lower, &length))
+        length = INT64_MAX;
+    if (!pithp_scope_trace(s))
+        return end(&l, run_range(s, &l, lower, upper));
+    const pith_array *index =
+        pith_array_copy(pithp_on_behalf(s), PITH_I64, PITH_SCALAR, &lower);
+    return end(&l, index ? record_range(s, &l, index, length) : NULL);
+}
+
+static bool bounds_fit(pith_scope *s, const loop *l) {
+    if (pithp_scalar_check(s, l->lower, true, l->function, "lower") != PITH_OK ||
+        pithp_scalar_check(s, l->upper, true, l->function, "upper") != PITH_OK)
+        return false;
+    const pith_spec *a = pithp_array_spec(l->lower), *b = pithp_array_spec(l->upper);
+    if (a != b)
+        pithp_fail(s, PITH_E_DTYPE, NULL, "%s: upper: expected %s as lower is, got %s",
+                   l->function, pith_dtype_name(a->dtype), pith_dtype_name(b->dtype));
+    return a == b;
+}
+
+const void *pith_fori_between(pith_scope *s,
+                              const pith_array *lower,
+                              const pith_array *upper,
+                              const pith_function *body,
+                              const void *init) {
+    loop l = {.function = "pith_fori_between",
+              .body = body,
+              .lower = lower,
+              .upper = upper,
+              .init = init};
+    int64_t from, to;
+    if (!begin(s, &l, 2))
+        return pithp_nil_for(init);
+    if (!bounds_fit(s, &l))
+        return end(&l, NULL);
+    if (pithp_scope_trace(s))
+        return end(&l, record_range(s, &l, lower, -1));
+    if (pithp_control_read(s, lower, l.function, "lower", &from) != PITH_OK ||
+        pithp_control_read(s, upper, l.function, "upper", &to) != PITH_OK)
+        return end(&l, NULL);
+    return end(&l, run_range(s, &l, from, to));
+}

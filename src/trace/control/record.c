@@ -1,0 +1,269 @@
+/* Functions recorded into programs of their own, in the trace of the scope around them.
+ */
+#include "trace/control/control_internal.h"
+
+#include <string.h>
+
+/* ---- What functions read of the trace around them ---- */
+
+static pith_status add_captured(pith_scope *s, pithp_captured *c, const pith_array *a) {
+    if (c->count == c->room) {
+        const int64_t room = c->room ? 2 * c->room : 16;
+        const pith_array **more = pithp_scope_allocate(s, (size_t)room * sizeof *more);
+        if (!more)
+            return s->error.code;
+        if (c->count)
+            memcpy(more, c->arrays, (size_t)c->count * sizeof *more);
+        c->arrays = more;
+        c->room = room;
+    }
+    c->arrays[c->count++] = a;
+    return PITH_OK;
+}
+
+/* The trees that are bound in f, in memory of s. NULL: error set. */
+static const void **bound_trees(pith_scope *s, const pith_function *f, int64_t *count) {
+    *count = pithp_function_bound(f, 0, NULL);
+    const void **trees = pithp_scope_allocate(s, ((size_t)*count + 1) * sizeof *trees);
+    if (trees)
+        pithp_function_bound(f, *count, trees);
+    return trees;
+}
+
+pith_status
+pithp_control_capture(pith_scope *s, pithp_captured *captured, const pith_function *f) {
+    int64_t count;
+    const void **trees = pithp_scope_trace(s) ? bound_trees(s, f, &count) : NULL;
+    if (!trees)
+        return s->error.code;
+    for (int64_t t = 0; t < count; t++) {
+        pithp_flat flat;
+        if (pithp_flat_make(s, &flat, trees[t], NULL, NULL) != PITH_OK)
+            return s->error.code;
+        for (int64_t k = 0; k < flat.structure.item_count; k++)
+            if (pithp_trace_has(s, flat.items[k]) &&
+                add_captured(s, captured, flat.items[k]) != PITH_OK)
+                break;
+        pithp_flat_end(&flat);
+    }
+    return s->error.code;
+}
+
+/* ---- The traced call ---- */
+
+/* A part that is being recorded. */
+typedef struct recording {
+    pith_scope *s; /* that traces */
+    const pith_scope *outer;
+    pithp_trace *trace;
+    const pithp_part_call *call;
+    const pith_array **captured; /* as inputs of the program */
+    const pith_array *index;     /* where it counts */
+    const void *arguments[PITHP_CONTROL_ARGUMENTS];
+} recording;
+
+static pith_status make_captured(recording *r) {
+    const pithp_captured *c = r->call->captured;
+    r->captured =
+        pithp_scope_allocate(r->s, ((size_t)c->count + 1) * sizeof *r->captured);
+    for (int64_t k = 0; r->captured && k < c->count; k++)
+        if (!(r->captured[k] =
+                  pithp_trace_input(r->s, r->trace, pithp_array_spec(c->arrays[k]))))
+            break;
+    return r->s->error.code;
+}
+
+static pith_status make_argument(recording *r, int a) {
+    const pithp_flat *f = r->call->arguments[a];
+    const int64_t count = f->structure.item_count;
+    const pith_spec *const *specs =
+        a == 1 && r->call->rows ? r->call->rows : f->structure.specs;
+    const pith_array **items =
+        pithp_scope_allocate(r->s, ((size_t)count + 1) * sizeof *items);
+    for (int64_t k = 0; items && k < count; k++)
+        if (!(items[k] = pithp_trace_input(r->s, r->trace, specs[k])))
+            return r->s->error.code;
+    if (items)
+        r->arguments[a] = pithp_control_build(r->s, f, items);
+    if (a == 0 && r->call->counts && items)
+        r->index = items[0];
+    return r->s->error.code;
+}
+
+/* The body with inputs in the places of what it captured. NULL: error set. */
+static const pith_function *rebound(recording *r) {
+    int64_t count, next = r->call->first_captured;
+    const pith_scope *outer = r->outer;
+    const void **trees = bound_trees(r->s, r->call->body, &count);
+    for (int64_t t = 0; trees && t < count; t++) {
+        pithp_flat f;
+        if (pithp_flat_make(r->s, &f, trees[t], NULL, NULL) != PITH_OK)
+            return NULL;
+        for (int64_t k = 0; k < f.structure.item_count; k++)
+            if (pithp_scope_trace(outer) && pithp_trace_has(outer, f.items[k]))
+                f.items[k] = r->captured[next++];
+        trees[t] = pithp_control_build(r->s, &f, f.items);
+        pithp_flat_end(&f);
+        if (!trees[t])
+            return NULL;
+    }
+    return trees ? pithp_function_rebind(r->s, r->call->body, trees) : NULL;
+}
+
+static const void *call_body(recording *r) {
+    const bool hooks = pithp_hooks_run(r->s);
+    const pith_function *f = NULL;
+    pith_no_check(r->s, true); /* the trees were checked when they were made */
+    pith_status rc = make_captured(r);
+    for (int a = 0; a < r->call->argument_count && rc == PITH_OK; a++)
+        rc = make_argument(r, a);
+    if (rc == PITH_OK)
+        f = rebound(r);
+    pith_no_check(r->s, !hooks);
+    if (!f)
+        return NULL;
+    const void *result =
+        pith_call(pithp_on_behalf(r->s), f, r->call->argument_count, r->arguments);
+    return pith_failed(r->s) ? NULL : result;
+}
+
+/* ---- What comes out ---- */
+
+static pith_status add_outputs(recording *r, const pithp_flat *f) {
+    for (int64_t k = 0; k < f->structure.item_count; k++) {
+        if (pithp_operand_check(r->s, f->items[k], r->call->body->name, "result") !=
+            PITH_OK) {
+            pithp_item_prefix(r->s, &f->structure, k);
+            return r->s->error.code;
+        }
+        const pithp_value v = pithp_trace_value(r->s, r->trace, f->items[k]);
+        if (v < 0 || !pithp_program_output(r->s, r->trace->program, v))
+            return r->s->error.code;
+    }
+    return PITH_OK;
+}
+
+/* The index of the next iteration. */
+static pith_status add_next_index(recording *r) {
+    pithp_program *p = r->trace->program;
+    const pith_spec *spec = pithp_array_spec(r->index);
+    uint64_t one = 0;
+    pithp_dtype_encode(spec->dtype, 1, &one);
+    const pithp_value i = pithp_trace_value(r->s, r->trace, r->index);
+    const pithp_value operands[2] = {i, pithp_program_literal(r->s, p, spec, &one)};
+    const pithp_value next =
+        operands[1] < 0
+            ? -1
+            : pithp_program_add(r->s, p, PITHP_OP_ADD, 2, operands, NULL, r->s->site);
+    if (next >= 0)
+        pithp_program_output(r->s, p, next);
+    return r->s->error.code;
+}
+
+static pith_status take_results(recording *r, pithp_part *part, const void *result) {
+    pith_status rc = r->call->counts ? add_next_index(r) : PITH_OK;
+    const int count = r->call->scans ? 2 : 1;
+    part->results[0] = result;
+    if (rc == PITH_OK && r->call->scans)
+        rc = pithp_scan_parts(r->s, r->call->function, result, part->results);
+    for (int k = 0; k < count && rc == PITH_OK; k++) {
+        rc = pithp_flat_make(r->s, &part->flats[k], part->results[k], NULL, NULL);
+        if (rc == PITH_OK) {
+            part->result_count++;
+            rc = add_outputs(r, &part->flats[k]);
+        }
+    }
+    if (rc == PITH_OK && r->call->takes_checks &&
+        !pithp_checks_take(r->s, r->trace, &part->checks))
+        return r->s->error.code;
+    if (rc == PITH_OK && r->trace->checks)
+        rc = pithp_fail(r->s, PITH_E_UNSUPPORTED, NULL,
+                        "%s: %s: checks in a loop that is traced are not supported",
+                        r->call->function, r->call->body->name);
+    return rc;
+}
+
+pith_status
+pithp_part_record(pith_scope *s, pithp_part *part, const pithp_part_call *call) {
+    memset(part->results, 0, sizeof part->results);
+    part->result_count = 0;
+    part->program = NULL;
+    part->checks = NULL;
+    part->scope = pith_scope_open_in(s);
+    if (!pithp_scope_writable(part->scope))
+        return pithp_fail_memory(s, PITHP_BLOCK_BYTES);
+    recording r = {.s = part->scope, .outer = s, .call = call};
+    r.s->site = s->site;
+    if (!(r.trace = pithp_trace_begin(r.s)))
+        return r.s->error.code;
+    const void *result = call_body(&r);
+    pith_status rc = result ? take_results(&r, part, result) : r.s->error.code;
+    part->program = pithp_trace_end(r.s, r.trace);
+    return rc;
+}
+
+void pithp_part_end(pithp_part *part) {
+    for (int k = 0; k < part->result_count; k++)
+        pithp_flat_end(&part->flats[k]);
+    pithp_program_release(part->program);
+    pithp_checks_release(part->checks);
+    pith_scope_close(part->scope); /* its error goes to the scope around it */
+}
+
+/* ---- Instructions of the trace around ---- */
+
+pith_status pithp_operands_begin(pith_scope *s, pithp_operand_list *o, int64_t room) {
+    o->count = 0;
+    o->values = pithp_scope_allocate(s, ((size_t)room + 1) * sizeof *o->values);
+    return s->error.code;
+}
+
+pith_status pithp_operands_add(pith_scope *s,
+                               pithp_operand_list *o,
+                               const pith_array *a,
+                               const char *function,
+                               const char *name) {
+    const pith_status rc = pithp_operand_check(s, a, function, name);
+    if (rc != PITH_OK)
+        return rc;
+    const pithp_value v = pithp_trace_value(s, pithp_scope_trace(s), a);
+    if (v >= 0)
+        o->values[o->count++] = v;
+    return s->error.code;
+}
+
+pith_status pithp_operands_add_all(pith_scope *s,
+                                   pithp_operand_list *o,
+                                   const pithp_flat *f,
+                                   const char *function,
+                                   const char *name) {
+    pith_status rc = PITH_OK;
+    for (int64_t k = 0; k < f->structure.item_count && rc == PITH_OK; k++) {
+        rc = pithp_operands_add(s, o, f->items[k], function, name);
+        if (rc != PITH_OK)
+            pithp_item_prefix(s, &f->structure, k);
+    }
+    return rc;
+}
+
+const pith_array **pithp_control_add(pith_scope *s, const pithp_new_instruction *given) {
+    pithp_trace *t = pithp_scope_trace(s);
+    const pithp_value first = pithp_program_add_many(s, t->program, given);
+    if (first < 0)
+        return NULL;
+    const int64_t count = t->program->value_count - first;
+    const pith_array **results =
+        pithp_scope_allocate(s, ((size_t)count + 1) * sizeof *results);
+    for (int64_t k = 0; results && k < count; k++)
+        if (!(results[k] = pithp_trace_array(s, t, (pithp_value)(first + k))))
+            return NULL;
+    return results;
+}
+
+const void *pithp_control_build(pith_scope *s,
+                                const pithp_flat *like,
+                                const pith_array *const *items) {
+    if (pithp_structure_hold(s, &like->structure) != PITH_OK)
+        return NULL;
+    return pithp_build(s, &like->structure, NULL, items);
+}

@@ -1,0 +1,268 @@
+/* Scans: a tree carried over the rows of another, and what comes out stacked. */
+#include "trace/control/control_internal.h"
+
+#include <string.h>
+
+static const char *const name = "pith_scan";
+
+typedef struct scan {
+    pith_scope *s;
+    const pith_function *body;
+    const void *init, *xs;
+    int64_t length;
+    bool reverse;
+    int unroll;
+    pithp_flat carry, rows; /* of init and xs */
+    const pith_spec **row_specs;
+    const void *outs; /* the result */
+} scan;
+
+/* ---- Rows ---- */
+
+/* The spec of a row of every leaf; their first extents are the length. */
+static pith_status find_rows(scan *c, int64_t wanted) {
+    const pithp_structure *t = &c->rows.structure;
+    c->row_specs =
+        pithp_scope_allocate(c->s, ((size_t)t->item_count + 1) * sizeof *c->row_specs);
+    c->length = wanted;
+    for (int64_t k = 0; c->row_specs && k < t->item_count; k++) {
+        const pith_spec *spec = t->specs[k];
+        char text[PITHP_SPEC_TEXT_BYTES];
+        if (spec->rank == 0)
+            return pithp_item_fail(c->s, t, k, PITH_E_SHAPE,
+                                   "%s: xs: expected rows, got %s", name,
+                                   pithp_spec_print(spec, text));
+        if (k == 0 && !wanted)
+            c->length = spec->shape[0];
+        if (spec->shape[0] != c->length)
+            return pithp_item_fail(c->s, t, k, PITH_E_SHAPE,
+                                   "%s: xs: expected %lld rows, got %s", name,
+                                   (long long)c->length, pithp_spec_print(spec, text));
+        c->row_specs[k] = pithp_spec(c->s, spec->dtype, spec->rank - 1, spec->shape + 1);
+        if (!c->row_specs[k])
+            break;
+    }
+    return c->s->error.code;
+}
+
+/* Row i of concrete xs, in s. NULL: error set. */
+static const void *row_at(pith_scope *s, const scan *c, int64_t i) {
+    const int64_t count = c->rows.structure.item_count;
+    const pith_array **items =
+        pithp_scope_allocate(s, ((size_t)count + 1) * sizeof *items);
+    for (int64_t k = 0; items && k < count; k++) {
+        const pith_array *a = c->rows.items[k];
+        const pith_spec *spec = c->row_specs[k];
+        if (pithp_array_check(s, a, name, "xs") != PITH_OK)
+            return NULL;
+        items[k] = pithp_array_view(s, spec, pithp_array_buffer(a),
+                                    (char *)a->data + (size_t)i * spec->bytes);
+        if (!items[k])
+            return NULL;
+    }
+    return items ? pithp_control_build(s, &c->rows, items) : NULL;
+}
+
+/* ---- Running ---- */
+
+/* One iteration; its `out` goes to the scope that holds them. */
+static bool
+iterate(pithp_holder *h, const scan *c, int64_t i, pith_scope *held, const void **out) {
+    pith_scope *next = pithp_holder_next(h);
+    if (!next)
+        return false;
+    const void *arguments[2] = {h->state, row_at(next, c, i)}, *parts[2] = {NULL, NULL};
+    const void *result = NULL;
+    if (arguments[1])
+        result = pith_call(pithp_on_behalf(next), c->body, 2, arguments);
+    if (result && !pith_failed(next) &&
+        pithp_scan_parts(next, name, result, parts) == PITH_OK &&
+        pithp_carry_check(next, name, "the body's carry", c->init, &c->carry, parts[0]) ==
+            PITH_OK) {
+        *out = parts[1];
+        if (pithp_keep_slots(held, 1, out) != PITH_OK)
+            pithp_error_move(next, held);
+    }
+    return pithp_holder_step(h, next, pith_failed(next) ? NULL : parts[0]);
+}
+
+/* Outputs of no iteration: their specs are those of the body that is recorded. */
+static const void *no_outs(scan *c) {
+    const pithp_captured nothing = {0};
+    const pithp_part_call call = {.function = name,
+                                  .body = c->body,
+                                  .captured = &nothing,
+                                  .argument_count = 2,
+                                  .arguments = {&c->carry, &c->rows},
+                                  .rows = c->row_specs,
+                                  .scans = true};
+    pithp_part part;
+    const void *outs = NULL;
+    if (pithp_part_record(c->s, &part, &call) == PITH_OK) {
+        const pithp_structure *t = &part.flats[1].structure;
+        const pith_array **items =
+            pithp_scope_allocate(c->s, ((size_t)t->item_count + 1) * sizeof *items);
+        bool made = items != NULL;
+        for (int64_t k = 0; k < t->item_count && made; k++) {
+            pith_shape shape = {.rank = t->specs[k]->rank + 1};
+            memcpy(shape.extents + 1, t->specs[k]->shape,
+                   (size_t)t->specs[k]->rank * sizeof *shape.extents);
+            items[k] = pith_zeros(pithp_on_behalf(c->s), t->specs[k]->dtype, shape);
+            made = items[k] != NULL;
+        }
+        outs = made ? pithp_control_build(c->s, &part.flats[1], items) : NULL;
+    }
+    pithp_part_end(&part);
+    return c->s->error.code == PITH_OK ? outs : NULL;
+}
+
+static const void *stack(pith_scope *s, const void **outs, int64_t count) {
+    pithp_flat f;
+    if (pithp_flat_make(s, &f, outs[0], NULL, NULL) != PITH_OK)
+        return NULL;
+    const bool empty = f.structure.item_count == 0;
+    pithp_flat_end(&f);
+    if (!empty)
+        return pith_tree_stack(pithp_on_behalf(s), count, outs);
+    const void *one = outs[0];
+    return pithp_keep_slots(s, 1, &one) == PITH_OK ? one : NULL;
+}
+
+static const void *run_scan(scan *c) {
+    pith_scope *s = c->s, *held = pith_scope_open_in(s);
+    const size_t bytes = (size_t)c->length * sizeof(void *);
+    const void **outs = NULL;
+    if (!pithp_scope_writable(held)) {
+        pithp_fail_memory(s, PITHP_BLOCK_BYTES);
+        return NULL;
+    }
+    if (c->length > INT64_MAX / 16)
+        pithp_fail(s, PITH_E_OVERFLOW, NULL, "%s: %lld iterations", name,
+                   (long long)c->length);
+    else if (c->length && !(outs = pithp_allocate(s->runtime, bytes)))
+        pithp_fail_memory(s, bytes);
+    pithp_holder h = {.s = s, .state = c->init};
+    for (int64_t t = 0; t < c->length && s->error.code == PITH_OK; t++) {
+        const int64_t i = c->reverse ? c->length - 1 - t : t;
+        if (!iterate(&h, c, i, held, &outs[i]))
+            break;
+    }
+    if (s->error.code == PITH_OK)
+        c->outs = c->length ? stack(s, outs, c->length) : no_outs(c);
+    pithp_release(s->runtime, outs, bytes);
+    const void *last = pithp_holder_end(&h);
+    pith_scope_close(held);
+    return c->outs ? last : NULL;
+}
+
+/* ---- Recording ---- */
+
+static const void *
+add_scan(scan *c, const pithp_captured *captured, const pithp_part *part) {
+    pith_scope *s = c->s;
+    pithp_operand_list o;
+    const int64_t carries = c->carry.structure.item_count;
+    if (pithp_operands_begin(
+            s, &o, captured->count + carries + c->rows.structure.item_count) != PITH_OK)
+        return NULL;
+    for (int64_t k = 0; k < captured->count && s->error.code == PITH_OK; k++)
+        pithp_operands_add(s, &o, captured->arrays[k], name, "bound tree");
+    if (s->error.code != PITH_OK ||
+        pithp_operands_add_all(s, &o, &c->carry, name, "init") != PITH_OK ||
+        pithp_operands_add_all(s, &o, &c->rows, name, "xs") != PITH_OK)
+        return NULL;
+    pithp_program *programs[1] = {part->program};
+    const pithp_loop_params params = {.length = c->length,
+                                      .constants = (int32_t)captured->count,
+                                      .carries = (int32_t)carries,
+                                      .unroll = c->unroll > 0 ? c->unroll : 1,
+                                      .reverse = c->reverse};
+    const pithp_new_instruction given = {.primitive = PITHP_OP_SCAN,
+                                         .operand_count = o.count,
+                                         .operands = o.values,
+                                         .params = &params,
+                                         .program_count = 1,
+                                         .programs = programs,
+                                         .site = s->site};
+    const pith_array **made = pithp_control_add(s, &given);
+    if (!made)
+        return NULL;
+    c->outs = pithp_control_build(s, &part->flats[1], made + carries);
+    return c->outs ? pithp_control_build(s, &c->carry, made) : NULL;
+}
+
+static const void *record_scan(scan *c) {
+    pithp_captured captured = {0};
+    const pithp_part_call call = {.function = name,
+                                  .body = c->body,
+                                  .captured = &captured,
+                                  .argument_count = 2,
+                                  .arguments = {&c->carry, &c->rows},
+                                  .rows = c->row_specs,
+                                  .scans = true};
+    pithp_part part;
+    const void *last = NULL;
+    if (pithp_control_capture(c->s, &captured, c->body) != PITH_OK)
+        return NULL;
+    if (pithp_part_record(c->s, &part, &call) == PITH_OK &&
+        pithp_carry_check(part.scope, name, "the body's carry", c->init, &c->carry,
+                          part.results[0]) == PITH_OK)
+        last = add_scan(c, &captured, &part);
+    pithp_part_end(&part);
+    return c->s->error.code == PITH_OK ? last : NULL;
+}
+
+/* ---- Calls ---- */
+
+static const void *scan_rows(scan *c, int64_t length) {
+    const void *last = NULL;
+    if (find_rows(c, length) == PITH_OK)
+        last = pithp_scope_trace(c->s) ? record_scan(c) : run_scan(c);
+    return last;
+}
+
+static const void *scan_trees(scan *c, int64_t length) {
+    pith_scope *s = c->s;
+    if (!c->xs && !(c->xs = pith_none_make(pithp_on_behalf(s))))
+        return NULL;
+    if (pithp_tree_check(s, c->init, name, "init") != PITH_OK ||
+        pithp_tree_check(s, c->xs, name, "xs") != PITH_OK ||
+        pithp_flat_make(s, &c->carry, c->init, NULL, NULL) != PITH_OK)
+        return NULL;
+    const void *last = NULL;
+    if (pithp_flat_make(s, &c->rows, c->xs, NULL, NULL) == PITH_OK) {
+        last = scan_rows(c, length);
+        pithp_flat_end(&c->rows);
+    }
+    pithp_flat_end(&c->carry);
+    return last;
+}
+
+const void *pith_scan(pith_scope *s,
+                      const pith_function *body,
+                      const void *init,
+                      const void *xs,
+                      const pith_loop_options *options,
+                      const void **outs) {
+    static const pith_loop_options defaults;
+    const pith_loop_options *o = options ? options : &defaults;
+    if (outs)
+        *outs = NULL;
+    if (!pithp_enter(s) || pithp_body_check(s, body, 2, name, "body") != PITH_OK)
+        return pithp_nil_for(init);
+    if (o->length < 0 || o->unroll < 0) {
+        pithp_fail(s, PITH_E_ARG, NULL, "%s: length and unroll must not be negative",
+                   name);
+        return pithp_nil_for(init);
+    }
+    scan c = {.s = s,
+              .body = body,
+              .init = init,
+              .xs = xs,
+              .reverse = o->reverse,
+              .unroll = o->unroll};
+    const void *last = scan_trees(&c, o->length);
+    if (last && outs)
+        *outs = c.outs;
+    return last ? last : pithp_nil_for(init);
+}
