@@ -447,15 +447,6 @@ Test(control, a_branch_makes_its_checks_where_it_is_taken, .init = open_scope) {
     close_scope();
 }
 
-Test(control, checks_in_recorded_loops_are_not_lost_in_silence, .init = open_scope) {
-    body = &checked_step;
-    const State *a = some_state(2);
-    const pith_function *f = pith_jit(s, &repeat_function, NULL);
-    pt_fails(PITH_E_UNSUPPORTED, s, pith_as_result(s, f, 1, (const void *[]){a}));
-    pt_says("checks in a loop that is traced are not supported");
-    close_scope();
-}
-
 /* ---- Memory ---- */
 
 static pith_status scenario(const pith_open_options *options) {

@@ -75,11 +75,26 @@ pith_status
 pithp_part_record(pith_scope *s, pithp_part *part, const pithp_part_call *call);
 void pithp_part_end(pithp_part *part);
 
+/* Let the body of a loop carry the values of its checks, behind its own carries: its
+ * inputs are so many fixed ones, the carries and others, its outputs the carries and
+ * others. The condition, if there is one, gets the values too. */
+pith_status pithp_part_carry_checks(pith_scope *s,
+                                    pithp_part *part,
+                                    int64_t fixed,
+                                    int64_t carries,
+                                    pithp_program **cond,
+                                    int64_t cond_fixed);
+
 /* Operands of an instruction, in memory of the scope. */
 typedef struct pithp_operand_list {
     pithp_value *values;
     int count;
 } pithp_operand_list;
+/* What the values of checks are before the first iteration. */
+pith_status pithp_operands_add_neutral(pith_scope *s,
+                                       pithp_operand_list *o,
+                                       const pithp_checks *checks,
+                                       const char *function);
 /* Room for so many. */
 pith_status pithp_operands_begin(pith_scope *s, pithp_operand_list *o, int64_t room);
 /* A checked operand; it must be usable in the trace of s. */

@@ -87,7 +87,8 @@ static pith_status record_body(recorded *r) {
         .captured = &r->of_body,
         .argument_count = counts ? 2 : 1,
         .arguments = {counts ? &r->index : &l->carry, counts ? &l->carry : NULL},
-        .counts = counts};
+        .counts = counts,
+        .takes_checks = true};
     pith_status rc = pithp_control_capture(r->s, &r->of_body, l->body);
     if (rc != PITH_OK)
         return rc;
@@ -157,13 +158,14 @@ static pith_status add_captured(pith_scope *s,
 /* The instruction; length < 0: a while. The results begin with the index where there is
  * one. NULL: error set. */
 static const pith_array **
-add_loop(recorded *r, pithp_program *cond, const pith_array *index, int64_t length) {
+add_loop(recorded *r, pithp_program **cond, const pith_array *index, int64_t length) {
     const loop *l = r->l;
     pith_scope *s = r->s;
     pithp_operand_list o;
     if (pithp_operands_begin(s, &o,
                              r->of_cond.count + r->of_body.count + 2 +
-                                 l->carry.structure.item_count) != PITH_OK)
+                                 l->carry.structure.item_count +
+                                 pithp_checks_values(r->body.checks)) != PITH_OK)
         return NULL;
     pith_status rc = add_captured(s, &o, &r->of_cond, l);
     if (rc == PITH_OK && index && length < 0)
@@ -176,9 +178,15 @@ add_loop(recorded *r, pithp_program *cond, const pith_array *index, int64_t leng
         rc = pithp_operands_add(s, &o, index, l->function, "lower");
     if (rc == PITH_OK)
         rc = pithp_operands_add_all(s, &o, &l->carry, l->function, "init");
+    const int carries = o.count - fixed;
+    if (rc == PITH_OK)
+        rc = pithp_operands_add_neutral(s, &o, r->body.checks, l->function);
+    if (rc == PITH_OK)
+        rc = pithp_part_carry_checks(s, &r->body, fixed - cond_operands, carries, cond,
+                                     cond_operands);
     if (rc != PITH_OK)
         return NULL;
-    pithp_program *programs[2] = {cond, r->body.program};
+    pithp_program *programs[2] = {cond ? *cond : NULL, r->body.program};
     const pithp_while_params as_while = {.cond_operands = cond_operands,
                                          .body_operands = fixed - cond_operands};
     const pithp_loop_params as_scan = {
@@ -192,7 +200,10 @@ add_loop(recorded *r, pithp_program *cond, const pith_array *index, int64_t leng
         .program_count = scans ? 1 : 2,
         .programs = scans ? programs + 1 : programs,
         .site = s->site};
-    return pithp_control_add(s, &given);
+    const pith_array **made = pithp_control_add(s, &given);
+    return made && pithp_checks_replay(s, r->body.checks, made + carries) == PITH_OK
+               ? made
+               : NULL;
 }
 
 static void end_parts(recorded *r) {
@@ -206,7 +217,7 @@ static const void *record_while(pith_scope *s, const loop *l) {
     recorded r = {.s = s, .l = l};
     const void *result = NULL;
     if (record_body(&r) == PITH_OK && record_cond(&r) == PITH_OK) {
-        const pith_array **made = add_loop(&r, r.cond.program, NULL, -1);
+        const pith_array **made = add_loop(&r, &r.cond.program, NULL, -1);
         result = made ? pithp_control_build(s, &l->carry, made) : NULL;
     }
     end_parts(&r);
@@ -224,7 +235,7 @@ record_range(pith_scope *s, const loop *l, const pith_array *index, int64_t leng
     pithp_program *cond =
         length < 0 ? below(s, &l->carry, pithp_array_spec(index)) : NULL;
     if ((cond || length >= 0) && record_body(&r) == PITH_OK) {
-        const pith_array **made = add_loop(&r, cond, index, length);
+        const pith_array **made = add_loop(&r, cond ? &cond : NULL, index, length);
         result = made ? pithp_control_build(s, &l->carry, made + 1) : NULL;
     }
     end_parts(&r);

@@ -178,7 +178,7 @@ static pith_status take_results(recording *r, pithp_part *part, const void *resu
         return r->s->error.code;
     if (rc == PITH_OK && r->trace->checks)
         rc = pithp_fail(r->s, PITH_E_UNSUPPORTED, NULL,
-                        "%s: %s: checks in a loop that is traced are not supported",
+                        "%s: %s: checks in a condition that is traced are not supported",
                         r->call->function, r->call->body->name);
     return rc;
 }

@@ -95,7 +95,8 @@ static const void *no_outs(scan *c) {
                                   .argument_count = 2,
                                   .arguments = {&c->carry, &c->rows},
                                   .rows = c->row_specs,
-                                  .scans = true};
+                                  .scans = true,
+                                  .takes_checks = true};
     pithp_part part;
     const void *outs = NULL;
     if (pithp_part_record(c->s, &part, &call) == PITH_OK) {
@@ -157,24 +158,27 @@ static const void *run_scan(scan *c) {
 
 /* ---- Recording ---- */
 
-static const void *
-add_scan(scan *c, const pithp_captured *captured, const pithp_part *part) {
+static const void *add_scan(scan *c, const pithp_captured *captured, pithp_part *part) {
     pith_scope *s = c->s;
     pithp_operand_list o;
     const int64_t carries = c->carry.structure.item_count;
+    const int64_t checked = pithp_checks_values(part->checks);
     if (pithp_operands_begin(
-            s, &o, captured->count + carries + c->rows.structure.item_count) != PITH_OK)
+            s, &o, captured->count + carries + checked + c->rows.structure.item_count) !=
+        PITH_OK)
         return NULL;
     for (int64_t k = 0; k < captured->count && s->error.code == PITH_OK; k++)
         pithp_operands_add(s, &o, captured->arrays[k], name, "bound tree");
     if (s->error.code != PITH_OK ||
         pithp_operands_add_all(s, &o, &c->carry, name, "init") != PITH_OK ||
+        pithp_operands_add_neutral(s, &o, part->checks, name) != PITH_OK ||
+        pithp_part_carry_checks(s, part, captured->count, carries, NULL, 0) != PITH_OK ||
         pithp_operands_add_all(s, &o, &c->rows, name, "xs") != PITH_OK)
         return NULL;
     pithp_program *programs[1] = {part->program};
     const pithp_loop_params params = {.length = c->length,
                                       .constants = (int32_t)captured->count,
-                                      .carries = (int32_t)carries,
+                                      .carries = (int32_t)(carries + checked),
                                       .unroll = c->unroll > 0 ? c->unroll : 1,
                                       .reverse = c->reverse};
     const pithp_new_instruction given = {.primitive = PITHP_OP_SCAN,
@@ -185,9 +189,9 @@ add_scan(scan *c, const pithp_captured *captured, const pithp_part *part) {
                                          .programs = programs,
                                          .site = s->site};
     const pith_array **made = pithp_control_add(s, &given);
-    if (!made)
+    if (!made || pithp_checks_replay(s, part->checks, made + carries) != PITH_OK)
         return NULL;
-    c->outs = pithp_control_build(s, &part->flats[1], made + carries);
+    c->outs = pithp_control_build(s, &part->flats[1], made + carries + checked);
     return c->outs ? pithp_control_build(s, &c->carry, made) : NULL;
 }
 
@@ -199,7 +203,8 @@ static const void *record_scan(scan *c) {
                                   .argument_count = 2,
                                   .arguments = {&c->carry, &c->rows},
                                   .rows = c->row_specs,
-                                  .scans = true};
+                                  .scans = true,
+                                  .takes_checks = true};
     pithp_part part;
     const void *last = NULL;
     if (pithp_control_capture(c->s, &captured, c->body) != PITH_OK)
