@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#define TEMPERATURE 1.44
 enum { CELLS = 10, ATOMS = 4 * CELLS * CELLS * CELLS };
 
 /* Numbers in [0, 1): xorshift64*, the same on every machine. */
@@ -52,7 +53,7 @@ const Sim *melt_lattice(pith_scope *s, const Options *o) {
                     position[i][1] = (y + basis[b][1]) * constant;
                     position[i][2] = (z + basis[b][2]) * constant;
                 }
-    draw_velocities(velocity, 1.44);
+    draw_velocities(velocity, TEMPERATURE);
     const double length = CELLS * constant;
     return melt_atoms(s, o, ATOMS, position[0], velocity[0],
                       (double[]){length, length, length});
@@ -62,6 +63,21 @@ const Sim *melt_read(pith_scope *s, const Options *o) {
     return o->data ? melt_data(s, o) : melt_lattice(s, o);
 }
 
+/* Velocities of a Maxwell-Boltzmann distribution for unit masses, without drift, and at
+ * exactly that temperature. */
+static const pith_array *
+draw_with_key(pith_scope *s, int64_t seed, int64_t count, double temperature) {
+    const pith_array *v = pith_random_normal(s, pith_random_key(s, seed), PITH_F64,
+                                             PITH_SHAPE(count, 3), NULL);
+    v = pith_sub(s, v, pith_mean(s, v, PITH_AXES_KEPT(0)));
+    const pith_array *square = pith_sum(s, pith_square(s, v), PITH_ALL_AXES);
+    const double freedom = count > 1 ? 3 * (double)count - 3 : 1;
+    const pith_array *wanted = pith_f64(s, temperature * freedom);
+    const pith_array *at_rest = pith_equal(s, square, pith_f64(s, 0)); /* one atom */
+    square = pith_where(s, at_rest, wanted, square);
+    return pith_mul(s, v, pith_sqrt(s, pith_div(s, wanted, square)));
+}
+
 const Sim *melt_atoms(pith_scope *s,
                       const Options *o,
                       int64_t count,
@@ -69,9 +85,12 @@ const Sim *melt_atoms(pith_scope *s,
                       const double *velocity,
                       const double lengths[3]) {
     const pith_shape shape = PITH_SHAPE(count, 3);
+    const pith_array *given = o->seed_given
+                                  ? draw_with_key(s, o->seed, count, TEMPERATURE)
+                                  : pith_array_copy(s, PITH_F64, shape, velocity);
     const Atoms atoms = {
         .position = pith_cast(s, pith_array_copy(s, PITH_F64, shape, position), o->real),
-        .velocity = pith_cast(s, pith_array_copy(s, PITH_F64, shape, velocity), o->real),
+        .velocity = pith_cast(s, given, o->real),
     };
     return melt_start(s, &atoms, pith_array_copy(s, PITH_F64, PITH_SHAPE(3), lengths), o);
 }

@@ -6,6 +6,42 @@
 
 PITH_FUNCTION1(verlet_step, melt_verlet, Sim, Sim)
 
+/* Several steps as one. */
+typedef struct {
+    int64_t steps;
+} Launch;
+PITH_NODE(Launch, PITH_STATIC(steps))
+
+static const Sim *one_of_them(pith_scope *s, const pith_array *i, const Sim *in) {
+    (void)i;
+    return melt_verlet(s, in);
+}
+PITH_FUNCTION2(one_of_them_step, one_of_them, Sim, pith_array, Sim)
+
+static const Sim *several(pith_scope *s, const Sim *in, const Launch *launch) {
+    return pith_fori(s, 0, launch->steps, &one_of_them_step, in);
+}
+PITH_FUNCTION2(several_steps, several, Sim, Sim, Launch)
+
+/* What a run repeats. */
+static const pith_function *step_of(pith_scope *s, const Options *o) {
+    const Launch launch = {.steps = o->steps_per_launch};
+    const pith_function *step = &verlet_step;
+    if (launch.steps > 1)
+        step = pith_partial(s, &several_steps, pith_freeze(s, Launch, &launch));
+    return o->jit && !pith_failed(s) ? pith_jit(s, step, NULL) : step;
+}
+
+/* Launches done before. */
+static int64_t first_launch(pith_scope *s, const Sim *sim, const Options *o) {
+    const int64_t step = melt_step(s, sim), n = o->steps_per_launch;
+    if (step % n && !pith_failed(s))
+        pith_fail(s, PITH_E_ARG, NULL,
+                  "--steps-per-launch: step %lld is no multiple of %lld", (long long)step,
+                  (long long)n);
+    return step / n;
+}
+
 /* A checkpoint's state, with what the options change of it. */
 static const Sim *resume(pith_scope *s, const Options *o) {
     const Sim *saved = pith_load(s, Sim, o->resume);
@@ -28,15 +64,16 @@ int main(int argc, char **argv) {
 
     Output output = {.options = &options};
     melt_open(s, sim, &output);
-    sim = pith_run(s, Sim, &verlet_step, sim,
-                   &((pith_run_options){.steps = options.steps,
-                                        .first_step = melt_step(s, sim),
+    const int64_t n = options.steps_per_launch, first = first_launch(s, sim, &options);
+    sim = pith_run(s, Sim, step_of(s, &options), sim,
+                   &((pith_run_options){.steps = options.steps / n,
+                                        .first_step = first,
                                         .save = options.save,
-                                        .save_every = options.save_every,
+                                        .save_every = options.save_every / n,
                                         .log = output.log,
                                         .progress = stderr,
                                         .each = melt_show,
-                                        .each_every = melt_show_every(&options),
+                                        .each_every = melt_show_every(&options) / n,
                                         .repaired = melt_repaired,
                                         .closure = &output,
                                         .seconds = &output.seconds}));

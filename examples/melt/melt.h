@@ -57,9 +57,10 @@ PITH_NODE(Sim,
 
 typedef struct {
     const char *data, *save, *resume, *dump, *log, *device;
-    int64_t steps, thermo, save_every, dump_every, initial_capacity;
+    int64_t steps, steps_per_launch, thermo, save_every, dump_every, initial_capacity;
     double dt, cutoff, skin, compression;
-    bool dt_given, compression_given, fixed_capacity;
+    int64_t seed;
+    bool dt_given, compression_given, fixed_capacity, seed_given, jit;
     int threads;
     pith_dtype real; /* PITH_F64 or PITH_F32 */
 } Options;
@@ -109,7 +110,8 @@ typedef struct {
 } Output;
 
 int64_t melt_step(pith_scope *s, const Sim *sim);
-/* Steps of which all that is shown are multiples. */
+/* Steps of which all that is shown are multiples. Where a launch is several steps, steps
+ * of a run are launches: the callbacks below take those. */
 int64_t melt_show_every(const Options *o);
 /* Open the files that the options ask for; a run that goes on cuts them back to its step.
  */

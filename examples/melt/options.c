@@ -16,6 +16,8 @@ static const char help[] =
     "  --resume FILE        go on from a checkpoint; --log and --dump files are cut back to\n"
     "                       its step and go on\n"
     "  --steps N            steps to run (400); further steps after --resume\n"
+    "  --steps-per-launch N run so many steps in one loop (1); all other numbers of steps\n"
+    "                       are multiples\n"
     "  --dt X               time step (0.005)\n"
     "  --cutoff X           of the potential (2.5)\n"
     "  --skin X             of the neighbour lists (0.3)\n"
@@ -25,6 +27,9 @@ static const char help[] =
     "                       not suffice grows, and the step is done again\n"
     "  --fixed-capacity     fail instead\n"
     "  --precision P        double or single (double)\n"
+    "  --seed N             draw velocities of a Maxwell-Boltzmann distribution at\n"
+    "                       temperature 1.44 with the key of N; other N, other velocities\n"
+    "  --jit on|off         run a step as one compiled function (off): the same bits\n"
     "  --thermo N           steps between rows of the table (100); the first and last are shown\n"
     "  --save FILE          save checkpoints there, the last one when the run ends\n"
     "  --save-every N       steps between them\n"
@@ -93,6 +98,7 @@ static bool is(const char *argument, const char *option) {
 
 Options melt_options(int argc, char **argv) {
     Options o = {.steps = 400,
+                 .steps_per_launch = 1,
                  .thermo = 100,
                  .initial_capacity = 8,
                  .dt = 0.005,
@@ -122,6 +128,8 @@ Options melt_options(int argc, char **argv) {
             o.log = name(option, value);
         else if (is(option, "--steps"))
             o.steps = whole(option, value, 0, MOST_STEPS);
+        else if (is(option, "--steps-per-launch"))
+            o.steps_per_launch = whole(option, value, 1, MOST_STEPS);
         else if (is(option, "--thermo"))
             o.thermo = whole(option, value, 1, MOST_STEPS);
         else if (is(option, "--save-every"))
@@ -141,6 +149,11 @@ Options melt_options(int argc, char **argv) {
             o.cutoff = positive(option, value), of_state = option;
         else if (is(option, "--skin"))
             o.skin = positive(option, value), of_state = option;
+        else if (is(option, "--seed"))
+            o.seed = whole(option, value, 0, INT64_MAX), o.seed_given = true,
+            of_state = option;
+        else if (is(option, "--jit"))
+            o.jit = is(one_of(option, value, "on", "off"), "on");
         else if (is(option, "--device"))
             o.device = one_of(option, value, "host", "cuda");
         else if (is(option, "--precision")) {
@@ -164,5 +177,9 @@ Options melt_options(int argc, char **argv) {
         refuse("--dump-every", "--dump FILE with it", "none");
     if (!o.dump_every)
         o.dump_every = 100;
+    const int64_t n = o.steps_per_launch;
+    if (o.steps % n || o.thermo % n || o.save_every % n || (o.dump && o.dump_every % n))
+        refuse("--steps-per-launch", "a divisor of all other numbers of steps",
+               "another number");
     return o;
 }

@@ -57,6 +57,22 @@ static const Sim *kick(pith_scope *s, Sim next, Atoms atoms, double dt) {
     return pith_freeze(s, Sim, &next);
 }
 
+/* The state with lists of its atoms as they are. */
+static const Sim *list_anew(pith_scope *s, const Sim *in) {
+    Atoms atoms = *in->atoms;
+    Sim next = *in;
+    next.lists = build_lists(s, in, in->box, &atoms);
+    next.atoms = pith_freeze(s, Atoms, &atoms);
+    return pith_freeze(s, Sim, &next);
+}
+PITH_FUNCTION1(list_anew_step, list_anew, Sim, Sim)
+
+static const Sim *leave(pith_scope *s, const Sim *in) {
+    (void)s;
+    return in;
+}
+PITH_FUNCTION1(leave_step, leave, Sim, Sim)
+
 const Sim *melt_verlet(pith_scope *s, const Sim *in) {
     const Atoms *atoms = in->atoms;
     const double scale = 1 - in->compression * in->dt;
@@ -66,18 +82,20 @@ const Sim *melt_verlet(pith_scope *s, const Sim *in) {
     const melt_drift_result drift = pith_launch(
         s, melt_drift, atoms->position, atoms->velocity, atoms->force, in->lists->origin,
         next.box, in->lists->box, in->dt, scale, in->cutoff, in->skin);
-    Atoms moved = {.position = drift.moved, .velocity = drift.kicked, .id = atoms->id};
-    if (pith_read_bool(s, drift.stale))
-        next.lists = build_lists(s, in, next.box, &moved);
+    Atoms moved = *atoms;
+    moved.position = drift.moved;
+    moved.velocity = drift.kicked;
+    next.atoms = pith_freeze(s, Atoms, &moved);
     next.step = pith_add(s, in->step, pith_i64(s, 1));
-    return kick(s, next, moved, in->dt);
+    const Sim *listed =
+        pith_cond(s, pith_cast(s, drift.stale, PITH_BOOL), &list_anew_step, &leave_step,
+                  pith_freeze(s, Sim, &next));
+    return kick(s, *listed, *listed->atoms, in->dt);
 }
 
 const Sim *melt_begin(pith_scope *s, const Sim *in) {
-    Atoms atoms = *in->atoms;
-    Sim next = *in;
-    next.lists = build_lists(s, in, in->box, &atoms);
-    return kick(s, next, atoms, 0);
+    const Sim *listed = list_anew(s, in);
+    return kick(s, *listed, *listed->atoms, 0);
 }
 PITH_FUNCTION1(begin_step, melt_begin, Sim, Sim)
 

@@ -217,6 +217,48 @@ fixed) # without growth an overflow is an error, never a wrong force, and what w
     refused "step 1: melt_fold: the check" "$melt" --dt 1e300 --steps 3 --initial-capacity 4096 --save no.json --device host # atoms are lost
     [ ! -e no.json ] || fail "a failed run left a checkpoint"
     ;;
+jit) # compiled or not, step by step or several at once: the same bits, also where lists grow
+    for options in '--thermo 50' '--compress 0.15 --precision single'; do
+        # shellcheck disable=SC2086
+        {
+            final 200 off.json $options --jit off 2>err-off
+            final 200 on.json $options --jit on 2>err-on
+            final 200 loop.json $options --jit on --steps-per-launch 20 --thermo 100 2>err-loop
+            final 200 eager.json $options --jit off --steps-per-launch 20 --thermo 100 2>err-eager
+        }
+        cmp err-off err-on || fail "other repairs: $(cat err-on)"
+        for way in on loop eager; do
+            "$pith" diff --bits off.json $way.json >diff.txt || fail "$way: $(cat diff.txt)"
+        done
+    done
+    grep -q 'max_neighbours' err-loop || fail "nothing grew in a loop"
+    [ "$(wc -l <err-loop)" -le "$(wc -l <err-off)" ] || fail "a loop is repaired more often: $(cat err-loop)"
+    # rows of the table are at the same steps
+    "$melt" --steps 200 --thermo 50 --device host >off.txt 2>err
+    "$melt" --steps 200 --thermo 50 --jit on --steps-per-launch 25 --device host >on.txt 2>err
+    same_table off.txt on.txt
+    final 50 part.json --jit on --steps-per-launch 10 --thermo 50 2>err
+    final 200 whole.json 2>err
+    "$melt" --resume part.json --steps 150 --steps-per-launch 50 --jit on --save resumed.json --device host >run.txt 2>err
+    "$pith" diff --bits whole.json resumed.json >diff.txt || fail "resumed: $(cat diff.txt)"
+    refused "--steps-per-launch: expected a divisor" "$melt" --steps 100 --steps-per-launch 3
+    refused "step 50 is no multiple of 40" "$melt" --resume part.json --steps 80 --thermo 40 --steps-per-launch 40 --device host
+    refused ".lists.max_neighbours: " "$melt" --jit on --compress 0.15 --steps 1000 --resume part.json --fixed-capacity --device host
+    ;;
+seed) # velocities drawn with keys
+    final 0 a.json --seed 7 2>err
+    final 0 b.json --seed 7 2>err
+    final 0 c.json --seed 8 2>err
+    "$pith" diff --bits a.json b.json >diff.txt || fail "$(cat diff.txt)"
+    ! "$pith" diff --bits a.json c.json >diff.txt || fail "another seed gives the same velocities"
+    "$melt" --seed 7 --steps 0 --device host >got.txt 2>err
+    awk '$1 == 0 { d = $2 - 1.44; exit !(d < 1e-12 && d > -1e-12) }' got.txt || fail "$(cat got.txt)"
+    small_data
+    "$melt" --data small.data --seed 1 --steps 0 --device host >got.txt 2>err
+    awk '$1 == 0 { d = $2 - 1.44; exit !(d < 1e-12 && d > -1e-12) }' got.txt || fail "$(cat got.txt)"
+    refused "--seed does not go with it" "$melt" --resume a.json --seed 1
+    refused "--seed: expected a whole number" "$melt" --seed -1
+    ;;
 data) # data files: what is read, and what is refused with its line
     { write_head '2 atoms' 6; printf 'Atoms\n\n2 1 1.5 0 0 0 0 0\n1 1 -0.5 0 0\n'; } >two.data
     "$melt" --data two.data --steps 0 --device host >got.txt
