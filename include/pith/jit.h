@@ -57,6 +57,18 @@ typedef struct pith_jit_info {
                             the caller's own, or the result shares the leaf */
 } pith_jit_info;
 
+/** What a call of a program costs. */
+typedef struct pith_program_costs {
+    int64_t instructions; /**< after the program was optimised */
+    int64_t launches;     /**< pieces of work that a call enqueues; those that come as one
+                               call of a library count as one */
+    int64_t operations;   /**< elements that elementwise instructions compute */
+    size_t input_bytes;   /**< of leaves that come in */
+    size_t output_bytes;  /**< of arrays that a call makes */
+    size_t workspace_bytes; /**< that a call needs while it runs */
+    size_t program_bytes;   /**< of the program itself with its constants, about */
+} pith_program_costs;
+
 PITH_BEGIN
 
 /**
@@ -91,6 +103,29 @@ PITH_API void pith_jit_set_limits(pith_runtime *rt, int64_t programs, size_t byt
 PITH_API const char *pith_explain_miss(pith_scope *s, const pith_function *function);
 
 /**
+ * The program of a call, which is recorded unless it is known: a line a value, after
+ * optimisation. Arguments are not read.
+ *
+ * @param function Compiled or not.
+ * @return Text owned by @p s, or NULL.
+ */
+PITH_API const char *pith_program_text(pith_scope *s,
+                                       const pith_function *function,
+                                       int count,
+                                       const void *const *arguments);
+/** Print pith_program_text. @p out NULL: stdout. Errors: PITH_E_IO. */
+PITH_API void pith_program_print(pith_scope *s,
+                                 const pith_function *function,
+                                 int count,
+                                 const void *const *arguments,
+                                 FILE *out);
+/** What a call of that program costs; zeros on failure. */
+PITH_API pith_program_costs pith_program_cost(pith_scope *s,
+                                              const pith_function *function,
+                                              int count,
+                                              const void *const *arguments);
+
+/**
  * The same function, refusing traced arrays: for one that reads values or talks to the
  * world outside.
  *
@@ -106,9 +141,12 @@ PITH_API const pith_function *pith_no_tracing(pith_scope *s,
 PITH_END
 
 #ifndef PITH_NO_SITES
-#    define pith_jit(s, ...)          pith_jit(PITH_AT(s), __VA_ARGS__)
-#    define pith_explain_miss(s, ...) pith_explain_miss(PITH_AT(s), __VA_ARGS__)
-#    define pith_no_tracing(s, ...)   pith_no_tracing(PITH_AT(s), __VA_ARGS__)
+#    define pith_jit(s, ...)           pith_jit(PITH_AT(s), __VA_ARGS__)
+#    define pith_explain_miss(s, ...)  pith_explain_miss(PITH_AT(s), __VA_ARGS__)
+#    define pith_program_text(s, ...)  pith_program_text(PITH_AT(s), __VA_ARGS__)
+#    define pith_program_print(s, ...) pith_program_print(PITH_AT(s), __VA_ARGS__)
+#    define pith_program_cost(s, ...)  pith_program_cost(PITH_AT(s), __VA_ARGS__)
+#    define pith_no_tracing(s, ...)    pith_no_tracing(PITH_AT(s), __VA_ARGS__)
 #endif
 
 #endif

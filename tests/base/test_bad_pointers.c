@@ -119,6 +119,7 @@ static const char *const may_be_null[] = {
     "pith_fail.path",                      /* an error of no place in the tree */
     "pith_transpose.order",                /* reverse the axes */
     "pith_print.out",                      /* standard output */
+    "pith_program_print.out",              /* standard output */
     "pith_make_as.value",                  /* the initial values */
     "pith_make_as.extents",                /* none are given */
     "pith_load_as.type",                   /* any tree */

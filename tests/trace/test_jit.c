@@ -644,3 +644,43 @@ Test(jit, leaves_that_are_not_read_are_not_awaited, .init = open_scope) {
     pith_scope_close(other);
     close_scope();
 }
+
+/* ---- Looking at programs ---- */
+
+static const pith_array *cube(pith_scope *in, const pith_array *x) {
+    const pith_array *unused = pith_exp(in, x);
+    (void)unused;
+    const pith_array *square = pith_mul(in, x, x);
+    return pith_mul(in, square, x);
+}
+PITH_FUNCTION1(cube_function, cube, pith_array, pith_array)
+
+Test(jit, programs_can_be_read_and_priced, .init = open_scope) {
+    const pith_array *x = pith_arange(s, PITH_F64, 100);
+    const void *given[] = {x};
+    const char *text = pith_program_text(s, &cube_function, 1, given);
+    pt_ok(s, text);
+    cr_assert_str_eq(text, "program(%0: f64[100]) {\n"
+                           "  %1 = mul %0, %0 : f64[100]\n"
+                           "  %2 = mul %1, %0 : f64[100]\n"
+                           "  return %2\n"
+                           "}\n");
+    const pith_function *f = pith_jit(s, &cube_function, NULL);
+    const pith_program_costs costs = pith_program_cost(s, f, 1, given);
+    pt_ok(s);
+    cr_assert(costs.instructions == 2 && costs.launches == 1 && costs.operations == 200);
+    cr_assert(costs.input_bytes == 800 && costs.output_bytes == 800);
+    cr_assert(costs.workspace_bytes == 0 && costs.program_bytes > 0);
+    FILE *out = tmpfile();
+    pith_program_print(s, f, 1, given, out);
+    pt_ok(s);
+    char line[64];
+    rewind(out);
+    cr_assert(fgets(line, sizeof line, out) &&
+              !strcmp(line, "program(%0: f64[100]) {\n"));
+    fclose(out);
+    cr_assert(pith_jit_get_info(rt).programs == 1, "one for all of them");
+    pt_fails(PITH_E_TYPE, s, pith_program_text(s, &drift_step, 1, given));
+    pt_fails(PITH_E_ARG, s, pith_program_text(s, f, 2, given));
+    close_scope();
+}

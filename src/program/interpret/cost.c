@@ -20,3 +20,16 @@ size_t pithp_plan_bytes(const pithp_plan *plan) {
            (size_t)p->operand_room * sizeof *p->operands +
            (size_t)p->output_room * sizeof *p->outputs;
 }
+
+int64_t pithp_program_operations(const pithp_program *p) {
+    int64_t count = 0, result;
+    for (int64_t k = 0; k < p->instruction_count; k++) {
+        const pithp_instruction *i = &p->instructions[k];
+        if (!pithp_is_elementwise(i->primitive))
+            continue;
+        result = pithp_value_spec(p, i->result)->count;
+        if (__builtin_add_overflow(count, result, &count))
+            return INT64_MAX;
+    }
+    return count;
+}

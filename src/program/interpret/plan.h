@@ -122,6 +122,9 @@ void pithp_plan_free(pithp_plan *plan); /* NULL does nothing */
 /* Bytes of memory that it takes with its program, about; its workspace is not counted. */
 size_t pithp_plan_bytes(const pithp_plan *plan);
 
+/* Elements that elementwise instructions make, those of sub-programs not counted. */
+int64_t pithp_program_operations(const pithp_program *p);
+
 /* Where output k is: PITHP_IN_INPUT and PITHP_IN_CONSTANT name memory that is there
  * already, PITHP_IN_OUTPUT the output in whose memory it is written (k itself, or one
  * before it with the same elements). */

@@ -71,6 +71,29 @@ call_inside(const pithp_jit_closure *closure, pith_scope *s, const void *const *
     return f->call(f, s, given);
 }
 
+static pithp_jit_program *find_or_record(pithp_jit_call *c) {
+    pithp_jit_program *p = pithp_jit_find(c);
+    if (!p && c->s->error.code == PITH_OK && (p = pithp_jit_record(c)) != NULL)
+        p = pithp_jit_keep(c, p);
+    return p;
+}
+
+const pithp_jit_closure *pithp_jit_closure_of(const pith_function *f) {
+    const pithp_closure *c = f ? f->closure : NULL;
+    return c && c->kind == &kind ? (const pithp_jit_closure *)(const void *)c : NULL;
+}
+
+pithp_jit_program *pithp_jit_program_of(pith_scope *s,
+                                        const pithp_jit_closure *closure,
+                                        const void *const *arguments) {
+    pithp_jit_call c;
+    if (pithp_jit_call_begin(&c, s, closure, arguments) != PITH_OK)
+        return NULL;
+    pithp_jit_program *p = find_or_record(&c);
+    pithp_jit_call_end(&c);
+    return p;
+}
+
 static const void *
 call_jitted(const pith_function *self, pith_scope *s, const void *const *given) {
     const pithp_jit_closure *closure = self->closure;
@@ -79,9 +102,7 @@ call_jitted(const pith_function *self, pith_scope *s, const void *const *given) 
     pithp_jit_call c;
     if (pithp_jit_call_begin(&c, s, closure, given) != PITH_OK)
         return NULL;
-    pithp_jit_program *p = pithp_jit_find(&c);
-    if (!p && s->error.code == PITH_OK && (p = pithp_jit_record(&c)) != NULL)
-        p = pithp_jit_keep(&c, p);
+    pithp_jit_program *p = find_or_record(&c);
     int64_t granted = 0;
     const void *result = p ? pithp_jit_run(&c, p, &granted) : NULL;
     if (result && p->donated_count)
@@ -209,15 +230,14 @@ const char *pith_explain_miss(pith_scope *s, const pith_function *function) {
     if (!pithp_enter(s) ||
         pithp_function_check(s, function, "pith_explain_miss") != PITH_OK)
         return NULL;
-    const pithp_closure *c = function->closure;
-    if (!c || c->kind != &kind) {
+    const pithp_jit_closure *c = pithp_jit_closure_of(function);
+    if (!c) {
         pithp_fail(s, PITH_E_ARG, NULL, "pith_explain_miss: %s was not made by pith_jit",
                    function->name);
         return NULL;
     }
     pithp_text text;
     pithp_text_begin(&text, s->runtime);
-    pithp_jit_why(((const pithp_jit_closure *)(const void *)c)->jit, &text);
-    const char *copy = pithp_text_finish(s, &text);
-    return copy;
+    pithp_jit_why(c->jit, &text);
+    return pithp_text_finish(s, &text);
 }

@@ -34,6 +34,14 @@ typedef struct pithp_jit_closure {
     pithp_jit *jit;
 } pithp_jit_closure;
 
+/* NULL: pith_jit did not make it, or it is NULL. */
+const pithp_jit_closure *pithp_jit_closure_of(const pith_function *f);
+/* The program of a call of it, recorded where there is none yet, with a reference for the
+ * caller. NULL: error set. */
+struct pithp_jit_program *pithp_jit_program_of(pith_scope *s,
+                                               const pithp_jit_closure *closure,
+                                               const void *const *arguments);
+
 /* ---- Calls ---- */
 
 enum { PITHP_JIT_COLLECTED = 1 }; /* of modes: checks are collected */

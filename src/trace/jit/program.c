@@ -1,0 +1,102 @@
+/* Looking at the program of a call. */
+#include "trace/jit/jit_internal.h"
+
+/* The program of a call, recorded where there is none yet, with a reference for the
+ * caller. NULL: error set. */
+static pithp_jit_program *program_of(pith_scope *s,
+                                     const pith_function *function,
+                                     int count,
+                                     const void *const *arguments,
+                                     const char *what) {
+    if (pithp_function_check(s, function, what) != PITH_OK)
+        return NULL;
+    if (pithp_scope_trace(s)) {
+        pithp_fail(s, PITH_E_TRACED, NULL, "%s: the scope records a program itself",
+                   what);
+        return NULL;
+    }
+    if (count != function->arity || !arguments) {
+        pithp_fail(s, PITH_E_ARG, NULL, "%s: %s: expected %d argument%s, got %d", what,
+                   function->name, function->arity, function->arity == 1 ? "" : "s",
+                   arguments ? count : 0);
+        return NULL;
+    }
+    for (int i = 0; i < count; i++)
+        if (pithp_argument_check(s, function, i, arguments[i]) != PITH_OK)
+            return NULL;
+    const pithp_jit_closure *closure = pithp_jit_closure_of(function);
+    if (!closure)
+        closure = pithp_jit_closure_of((pith_jit)(pithp_on_behalf(s), function, NULL));
+    return closure ? pithp_jit_program_of(s, closure, arguments) : NULL;
+}
+
+static void add_result(pithp_text *text, const pithp_jit_program *p) {
+    const int64_t checks = p->leaf_count - p->result_count;
+    if (checks)
+        pithp_text_print(text, "the last %lld results are for checks\n",
+                         (long long)checks);
+}
+
+const char *pith_program_text(pith_scope *s,
+                              const pith_function *function,
+                              int count,
+                              const void *const *arguments) {
+    pithp_jit_program *p =
+        pithp_enter(s) ? program_of(s, function, count, arguments, "pith_program_text")
+                       : NULL;
+    if (!p)
+        return NULL;
+    pithp_text text;
+    pithp_text_begin(&text, s->runtime);
+    pithp_program_text(p->plan->program, &text);
+    add_result(&text, p);
+    pithp_jit_program_release(p);
+    return pithp_text_finish(s, &text);
+}
+
+void pith_program_print(pith_scope *s,
+                        const pith_function *function,
+                        int count,
+                        const void *const *arguments,
+                        FILE *out) {
+    pithp_jit_program *p =
+        pithp_enter(s) ? program_of(s, function, count, arguments, "pith_program_print")
+                       : NULL;
+    if (!p)
+        return;
+    pithp_text text;
+    pithp_text_begin(&text, s->runtime);
+    pithp_program_text(p->plan->program, &text);
+    add_result(&text, p);
+    pithp_jit_program_release(p);
+    if (text.failed)
+        pithp_fail_memory(s, text.room);
+    else if (fputs(text.bytes, out ? out : stdout) < 0)
+        pithp_fail(s, PITH_E_IO, NULL, "pith_program_print: the text cannot be written");
+    pithp_text_end(&text);
+}
+
+pith_program_costs pith_program_cost(pith_scope *s,
+                                     const pith_function *function,
+                                     int count,
+                                     const void *const *arguments) {
+    pith_program_costs costs = {0};
+    pithp_jit_program *p =
+        pithp_enter(s) ? program_of(s, function, count, arguments, "pith_program_cost")
+                       : NULL;
+    if (!p)
+        return costs;
+    const pithp_plan *plan = p->plan;
+    const pithp_program *program = plan->program;
+    costs.instructions = program->instruction_count;
+    costs.launches = plan->step_count;
+    costs.workspace_bytes = plan->workspace_bytes;
+    for (int64_t k = 0; k < program->input_count; k++)
+        costs.input_bytes += pithp_value_spec(program, program->inputs[k])->bytes;
+    for (int64_t k = 0; k < p->made_count; k++)
+        costs.output_bytes += p->made[k]->bytes;
+    costs.operations = pithp_program_operations(program);
+    costs.program_bytes = p->bytes;
+    pithp_jit_program_release(p);
+    return costs;
+}
