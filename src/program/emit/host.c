@@ -11,61 +11,73 @@ void pithp_step_name(char name[PITHP_STEP_NAME_BYTES], int64_t function) {
     snprintf(name, PITHP_STEP_NAME_BYTES, "pith_step_%lld", (long long)function);
 }
 
-/* Where in the text a function's body is. */
-typedef struct body {
+/* A function of the text, and a step that it does; NULL: a loop's, which is not shared.
+ */
+typedef struct function {
     uint64_t hash;
-    size_t at, length;
-} body;
+    const pithp_fused_args *step;
+} function;
 
 typedef struct emitting {
     pithp_text *t;
     pithp_emitted_rows rows;
-    body *bodies; /* room for one a step */
+    function *functions; /* room for all that a plan may have */
     int32_t count;
 } emitting;
 
-/* A function with the same body, or -1. */
-static int32_t find_body(const emitting *x, const body *wanted) {
-    for (int32_t k = 0; k < x->count; k++)
-        if (x->bodies[k].hash == wanted->hash && x->bodies[k].length == wanted->length &&
-            memcmp(x->t->bytes + x->bodies[k].at, x->t->bytes + wanted->at,
-                   wanted->length) == 0)
+/* ---- Sharing ---- */
+
+/* How an external is read, as far as texts tell. */
+static uint8_t reading_of(const pithp_fused_args *a, const pithp_external *e) {
+    return (uint8_t)(pithp_is_uniform(a, e) ? 1 : e->access == PITHP_ACCESS_FLAT ? 2 : 0);
+}
+
+static uint64_t hash_of(const pithp_fused_args *a) {
+    uint8_t readings[PITHP_FUSED_EXTERNALS];
+    for (int e = 0; e < a->external_count; e++)
+        readings[e] = reading_of(a, &a->externals[e]);
+    const uint64_t hash = pithp_hash(a->temporary_count, readings, a->external_count);
+    return pithp_hash(hash, a->ops, a->op_count * sizeof a->ops[0]);
+}
+
+/* Whether two steps have the same text. */
+static bool are_alike(const pithp_fused_args *a, const pithp_fused_args *b) {
+    bool alike = a->op_count == b->op_count && a->external_count == b->external_count &&
+                 a->temporary_count == b->temporary_count &&
+                 memcmp(a->ops, b->ops, a->op_count * sizeof a->ops[0]) == 0;
+    for (int e = 0; e < a->external_count && alike; e++)
+        alike = reading_of(a, &a->externals[e]) == reading_of(b, &b->externals[e]);
+    return alike;
+}
+
+/* The number of a function that does the step, or -1: it gets the next one. */
+static int32_t find_function(emitting *x, const pithp_fused_args *step) {
+    const uint64_t hash = hash_of(step);
+    for (int32_t k = x->count; k-- > 0;)
+        if (x->functions[k].hash == hash && x->functions[k].step &&
+            are_alike(x->functions[k].step, step))
             return k;
+    x->functions[x->count] = (function){hash, step};
     return -1;
 }
 
-/* A function is begun; its parameters and body come next. */
-static size_t begin_function(emitting *x, body *own) {
-    const size_t before = x->t->length;
+/* ---- The host ---- */
+
+static void begin_function(const emitting *x) {
     char name[PITHP_STEP_NAME_BYTES];
     pithp_step_name(name, x->count);
     pithp_text_print(x->t, "void %s(const void *args, i64 begin, i64 end);\nvoid %s",
                      name, name);
-    *own = (body){.at = x->t->length};
-    return before;
-}
-
-/* Its number; where there is one with its body, it is taken back. */
-static int32_t end_function(emitting *x, body *own, size_t before) {
-    pithp_text *t = x->t;
-    own->length = t->length - own->at;
-    own->hash = pithp_hash(0, t->bytes + own->at, own->length);
-    const int32_t same = find_body(x, own);
-    if (same >= 0 && !t->failed) {
-        t->length = before;
-        t->bytes[before] = 0;
-        return same;
-    }
-    x->bodies[x->count] = *own;
-    return x->count++;
 }
 
 static int32_t add_fused(emitting *x, const pithp_fused_args *step) {
-    body own;
+    const int32_t same = find_function(x, step);
+    if (same >= 0)
+        return same;
     pithp_emit_row_functions(x->t, &x->rows, step);
-    const size_t before = begin_function(x, &own);
+    begin_function(x);
     pithp_emit_fused(x->t, step);
-    return end_function(x, &own, before);
+    return x->count++;
 }
 
 /* The loop, behind the steps of its programs. */
@@ -74,10 +86,10 @@ static int32_t add_loop(emitting *x, const pithp_step *step) {
     for (int p = 0; p < step->call->program_count; p++)
         for (int64_t k = 0; k < step->plans[p]->step_count; k++)
             functions[count++] = add_fused(x, step->plans[p]->steps[k].fused);
-    body own;
-    const size_t before = begin_function(x, &own);
+    x->functions[x->count] = (function){.step = NULL};
+    begin_function(x);
     pithp_emit_loop(x->t, step, functions);
-    return end_function(x, &own, before);
+    return x->count++;
 }
 
 /* How many functions a plan may have. */
@@ -94,9 +106,9 @@ bool pithp_emit_host(pithp_text *t,
                      const pithp_plan *plan,
                      int32_t *functions,
                      bool *maths) {
-    const size_t bytes = (size_t)most_functions(plan) * sizeof(body);
-    emitting x = {.t = t, .bodies = pithp_allocate(t->rt, bytes)};
-    if (!x.bodies)
+    const size_t bytes = (size_t)most_functions(plan) * sizeof(function);
+    emitting x = {.t = t, .functions = pithp_allocate(t->rt, bytes)};
+    if (!x.functions)
         return false;
     pithp_text_add(t, pithp_text_host);
     for (int64_t k = 0; k < plan->step_count; k++)
@@ -107,7 +119,7 @@ bool pithp_emit_host(pithp_text *t,
     if (x.rows.maths)
         pithp_math_text(t);
     *maths = x.rows.maths;
-    pithp_release(t->rt, x.bodies, bytes);
+    pithp_release(t->rt, x.functions, bytes);
     return x.count > 0 && !t->failed;
 }
 
@@ -115,6 +127,9 @@ bool pithp_emit_host(pithp_text *t,
 
 static int32_t add_kernel(emitting *x, const pithp_fused_args *step) {
     char name[PITHP_STEP_NAME_BYTES];
+    const int32_t same = find_function(x, step);
+    if (same >= 0)
+        return same;
     pithp_emit_row_functions(x->t, &x->rows, step);
     pithp_step_name(name, x->count);
     pithp_emit_kernel(x->t, name, step);
@@ -126,10 +141,14 @@ bool pithp_emit_device(pithp_text *t,
                        const pithp_plan *plan,
                        int32_t *functions,
                        bool *maths) {
-    emitting x = {.t = t};
+    const size_t bytes = (size_t)plan->step_count * sizeof(function);
+    emitting x = {.t = t, .functions = pithp_allocate(t->rt, bytes)};
+    if (!x.functions)
+        return false;
     pithp_text_add(t, prologue);
     for (int64_t k = 0; k < plan->step_count; k++)
         functions[k] = plan->steps[k].fused ? add_kernel(&x, plan->steps[k].fused) : -1;
     *maths = x.rows.maths;
+    pithp_release(t->rt, x.functions, bytes);
     return x.count > 0 && !t->failed;
 }
