@@ -32,6 +32,27 @@ static size_t bytes_of(int64_t steps) {
     return sizeof(pithp_compiled) + (size_t)steps * sizeof(pithp_compiled_step);
 }
 
+/* NULL when memory is short. */
+static pithp_compiled *make_code(pith_runtime *rt, int64_t steps, int64_t addresses) {
+    pithp_compiled *code = pithp_allocate(rt, bytes_of(steps));
+    if (!code)
+        return NULL;
+    memset(code, 0, bytes_of(steps));
+    code->count = steps;
+    code->address_count = addresses;
+    code->addresses = pithp_allocate(rt, (size_t)addresses * sizeof *code->addresses);
+    if (code->addresses || !addresses)
+        return code;
+    pithp_release(rt, code, bytes_of(steps));
+    return NULL;
+}
+
+static void free_code(pith_runtime *rt, pithp_compiled *code) {
+    pithp_release(rt, code->addresses,
+                  (size_t)code->address_count * sizeof *code->addresses);
+    pithp_release(rt, code, bytes_of(code->count));
+}
+
 static size_t functions_bytes(const pithp_plan *plan) {
     return (size_t)plan->step_count * sizeof(int32_t);
 }
@@ -65,7 +86,7 @@ void pithp_compiled_end(pithp_plan *plan) {
     struct pithp_compiling *c = plan->compiling;
     pithp_compiled *code = (pithp_compiled *)(uintptr_t)compiled_of(plan);
     if (code)
-        pithp_release(plan->runtime, code, bytes_of(code->count));
+        free_code(plan->runtime, code);
     if (!c)
         return;
     pithp_code_release(c->code);
@@ -87,29 +108,75 @@ static void ask(pith_scope *s, pithp_plan *plan) {
     atomic_store(&c->stage, c->code ? ASKED : DONE);
 }
 
-/* The functions of a module that was loaded; NULL: e says why. */
+static bool is_direct(const pithp_step *step) {
+    return step->fused && pithp_is_direct(step->fused);
+}
+
+static int64_t count_addresses(const pithp_plan *plan) {
+    int64_t count = 0;
+    for (int64_t k = 0; k < plan->step_count; k++)
+        if (is_direct(&plan->steps[k]))
+            count += plan->steps[k].fused->external_count;
+    return count;
+}
+
+static pithp_compiled_address
+address_of(const pithp_plan *plan, const pithp_step *step, int e) {
+    const pithp_place place = plan->places[step->external[e]];
+    const uintptr_t behind =
+        (uintptr_t)(step->offset[e] * step->fused->externals[e].size);
+    pithp_compiled_address a = {PITHP_TABLE_FIXED, PITHP_FIXED_NULL, behind};
+    switch (place.store) {
+        case PITHP_IN_INPUT:
+            a.table = PITHP_TABLE_INPUTS;
+            a.index = (int32_t)place.at;
+            break;
+        case PITHP_IN_OUTPUT:
+            a.table = PITHP_TABLE_OUTPUTS;
+            a.index = (int32_t)place.at;
+            break;
+        case PITHP_IN_WORKSPACE:
+            a.index = PITHP_FIXED_WORKSPACE;
+            a.offset += (uintptr_t)place.at;
+            break;
+        case PITHP_IN_CONSTANT:
+            a.offset += (uintptr_t)plan->program->constants[place.at].data;
+            break;
+        case PITHP_IN_LITERALS:
+            a.offset += (uintptr_t)plan->literals->data + (uintptr_t)place.at;
+            break;
+        case PITHP_NOWHERE:
+            PITH_ASSERT(false);
+    }
+    return a;
+}
+
+/* Functions and addresses of a module that was loaded; NULL: e says why. */
 static pithp_compiled *
 find_functions(const pithp_plan *plan, pithp_module *m, pithp_error *e) {
-    pithp_compiled *code = pithp_allocate(plan->runtime, bytes_of(plan->step_count));
+    pithp_compiled *code =
+        make_code(plan->runtime, plan->step_count, count_addresses(plan));
+    int64_t addresses = 0;
     if (!code) {
         pithp_error_set(e, PITH_E_MEMORY, NULL, NULL, "out of memory: no room for code");
         return NULL;
     }
-    memset(code, 0, bytes_of(plan->step_count));
-    code->count = plan->step_count;
     for (int64_t k = 0; k < plan->step_count; k++) {
+        const pithp_step *step = &plan->steps[k];
         char name[PITHP_STEP_NAME_BYTES];
         pithp_launch launch = {.loops = NULL};
         if (plan->compiling->functions[k] < 0)
             continue;
         pithp_step_name(name, plan->compiling->functions[k]);
         if (pithp_module_search(m, name, &launch, e) != PITH_OK) {
-            pithp_release(plan->runtime, code, bytes_of(plan->step_count));
+            free_code(plan->runtime, code);
             return NULL;
         }
         code->steps[k].loops[0] = launch.loops[0];
-        code->steps[k].direct =
-            plan->steps[k].fused && pithp_is_direct(plan->steps[k].fused);
+        code->steps[k].direct = is_direct(step);
+        code->steps[k].first_address = addresses;
+        for (int x = 0; is_direct(step) && x < step->fused->external_count; x++)
+            code->addresses[addresses++] = address_of(plan, step, x);
     }
     return code;
 }

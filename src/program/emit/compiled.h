@@ -11,11 +11,21 @@
 /* Functions of a plan's steps; constant. */
 typedef struct pithp_compiled_step {
     pithp_host_loop loops[PITHP_ISA_COUNT]; /* the first is set, unless it is a call */
-    bool direct; /* it reads memory where it lies: its addresses are a launch's arguments
-                  */
+    bool direct; /* memory is read where it lies: addresses are the launch's arguments */
+    int64_t first_address;
 } pithp_compiled_step;
+
+/* Where an external is: element `index` of a table, and so many bytes behind it. */
+enum { PITHP_TABLE_INPUTS, PITHP_TABLE_OUTPUTS, PITHP_TABLE_FIXED, PITHP_TABLE_COUNT };
+enum { PITHP_FIXED_WORKSPACE, PITHP_FIXED_NULL, PITHP_FIXED_COUNT };
+typedef struct pithp_compiled_address {
+    int32_t table, index;
+    uintptr_t offset; /* from null: the address */
+} pithp_compiled_address;
+
 typedef struct pithp_compiled {
-    int64_t count;
+    int64_t count, address_count;
+    pithp_compiled_address *addresses; /* of the externals of direct steps */
     pithp_compiled_step steps[];
 } pithp_compiled;
 

@@ -9,13 +9,18 @@ static void *external_of(const pithp_running *r, const pithp_step *step, int e) 
 }
 
 /* A compiled step that needs nothing but addresses. */
-static pith_status run_direct(const pithp_running *r,
-                              const pithp_step *step,
-                              const pithp_compiled_step *code) {
-    const void *at[PITHP_FUSED_EXTERNALS];
+static pith_status run_direct(const pithp_running *r, const pithp_step *step, int64_t k) {
+    const pithp_compiled_step *code = &r->code->steps[k];
+    const pithp_compiled_address *from = &r->code->addresses[code->first_address];
+    const void *const fixed[PITHP_FIXED_COUNT] = {[PITHP_FIXED_WORKSPACE] = r->workspace};
+    const void *const *const tables[PITHP_TABLE_COUNT] = {
+        [PITHP_TABLE_INPUTS] = r->inputs,
+        [PITHP_TABLE_OUTPUTS] = (const void *const *)r->outputs,
+        [PITHP_TABLE_FIXED] = fixed};
+    uintptr_t at[PITHP_FUSED_EXTERNALS];
     const int externals = step->fused->external_count;
     for (int e = 0; e < externals; e++)
-        at[e] = external_of(r, step, e);
+        at[e] = (uintptr_t)tables[from[e].table][from[e].index] + from[e].offset;
     const pithp_launch launch = {.name = "fused",
                                  .loops = code->loops,
                                  .args = at,
@@ -29,7 +34,7 @@ static pith_status run_fused(const pithp_running *r, const pithp_step *step, int
     const int externals = step->fused->external_count;
     const pithp_compiled_step *code = r->code ? &r->code->steps[k] : NULL;
     if (code && code->direct)
-        return run_direct(r, step, code);
+        return run_direct(r, step, k);
     memcpy(&args, step->fused,
            offsetof(pithp_fused_args, externals) +
                (size_t)externals * sizeof args.externals[0]);
