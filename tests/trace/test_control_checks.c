@@ -194,3 +194,27 @@ BOTH(control_checks, needs_of_all_iterations_are_repaired_at_once) {
     pt_says(".room: capacity is too small: have 10, need 50, new 64");
     CLOSE;
 }
+
+Test(control_checks, every_failure_of_memory_is_survived) {
+    RUNTIME;
+    bool failed = true;
+    for (long long at = 1; failed && at < 3000; at++) {
+        pith_scope *inner = pith_scope_open_in(s);
+        const pith_array *x = pith_i64(inner, 20);
+        pith_jit_clear(rt);
+        const long long now = atomic_load(&pt_default_heap.allocations);
+        atomic_store(&pt_default_heap.fail_at, now + at);
+        const pith_function *f = pith_jit(inner, &over_ten_function, NULL);
+        const pith_result *r =
+            f ? pith_as_result(inner, f, 1, (const void *[]){x}) : NULL;
+        const int64_t count = r ? pith_result_count(inner, r) : -1;
+        failed = pith_failed(inner);
+        cr_assert(failed || (count == 3 && !pith_result_all_pass(inner, r)));
+        atomic_store(&pt_default_heap.fail_at, 0);
+        pith_clear(inner);
+        pith_scope_close(inner);
+        pith_clear(s);
+    }
+    cr_assert(!failed);
+    CLOSE;
+}
