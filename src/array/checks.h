@@ -37,6 +37,8 @@ pith_status pithp_trace_report(pith_scope *s,
 bool pithp_checks_neutral(pith_scope *s,
                           const pithp_checks *c,
                           const pith_array **values);
+/* The same as the bits that every element of that value has. */
+uint64_t pithp_checks_neutral_bits(const pithp_checks *c, int64_t value);
 /* What is kept after an iteration that gave `now`. */
 bool pithp_checks_merge(pith_scope *s,
                         const pithp_checks *c,

@@ -29,6 +29,21 @@ static bool grows(const pithp_recorded *r, int64_t k, const pith_spec *spec) {
            spec->dtype != PITH_BOOL;
 }
 
+/* The bits of every element of value k of an entry that passes. */
+static uint64_t passing_bits(const pithp_checks *c, const pithp_recorded *r, int64_t k) {
+    const pith_spec *spec = c->values[r->first + k].spec;
+    if (r->kind == PITHP_RECORDED_CHECK && k == 0)
+        return 1;
+    return grows(r, k, spec) ? least_of(spec->dtype) : 0;
+}
+
+uint64_t pithp_checks_neutral_bits(const pithp_checks *c, int64_t value) {
+    int64_t i = c->count - 1;
+    while (c->list[i].first > value || !c->list[i].count)
+        i--;
+    return passing_bits(c, &c->list[i], value - c->list[i].first);
+}
+
 bool pithp_checks_neutral(pith_scope *s,
                           const pithp_checks *c,
                           const pith_array **values) {
@@ -36,12 +51,7 @@ bool pithp_checks_neutral(pith_scope *s,
         const pithp_recorded *r = &c->list[i];
         for (int64_t k = 0; k < r->count; k++) {
             const pith_spec *spec = c->values[r->first + k].spec;
-            uint64_t bits = 0;
-            if (r->kind == PITHP_RECORDED_CHECK && k == 0)
-                bits = 1;
-            else if (grows(r, k, spec))
-                bits = least_of(spec->dtype);
-            if (!(values[r->first + k] = filled(s, spec, bits)))
+            if (!(values[r->first + k] = filled(s, spec, passing_bits(c, r, k))))
                 return false;
         }
     }

@@ -89,6 +89,45 @@ Test(guard, repairs_compiled_functions_too) {
     close_all();
 }
 
+typedef struct {
+    const Table *left, *right;
+} Whole;
+PITH_NODE(Whole, PITH_CHILD(left, Table), PITH_CHILD(right, Table))
+
+static const Table *require_six(pith_scope *in, const Table *t) {
+    pith_capacity_require(in, of_room(in, t), pith_max(in, t->x, PITH_ALL_AXES));
+    return fill_rows(in, t);
+}
+PITH_FUNCTION1(require_step, require_six, Table, Table)
+
+static const Whole *on_right(pith_scope *in, const Whole *w) {
+    return pith_at_lens(in, PITH_LENS(Whole, right), &require_step, w);
+}
+PITH_FUNCTION1(on_right_step, on_right, Whole, Whole)
+
+Test(guard, of_a_part_repairs_the_whole_of_compiled_functions) {
+    open_all();
+    const Whole both = {.left = table(), .right = table()};
+    const Whole *w = pith_freeze(s, Whole, &both);
+    const pith_function *f = pith_jit(s, &on_right_step, NULL);
+    const pith_result *want = collect(&on_right_step, w), *got = collect(f, w);
+    cr_assert(pith_result_failed(s, want) == 2 && pith_result_failed(s, got) == 2);
+    for (int64_t i = 0; i < 2; i++) {
+        const pith_assertion *a = pith_result_get_failed(s, want, i),
+                             *b = pith_result_get_failed(s, got, i);
+        cr_assert_str_eq(pith_assertion_message(s, b), pith_assertion_message(s, a));
+        cr_assert_str_eq(pith_assertion_path(b), pith_assertion_path(a));
+        cr_assert_str_eq(pith_assertion_path(b), ".right.room");
+    }
+    const Whole *fixed = pith_result_fix_or_raise(s, got, w);
+    pt_ok(s, fixed);
+    cr_assert(fixed->left == w->left && fixed->right->room == 8);
+    const Whole *done = pith_propagate(s, Whole, f, w, NULL);
+    pt_ok(s, done);
+    cr_assert(done->right->room == 8 && done->left->room == 2);
+    close_all();
+}
+
 Test(guard, without_one_there_is_no_fix) {
     open_all();
     const Table *in = table();

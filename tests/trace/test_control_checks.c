@@ -145,6 +145,29 @@ BOTH(control_checks, of_branches_in_scans_are_those_of_what_was_taken) {
     CLOSE;
 }
 
+/* ---- Predicates of any spec ---- */
+
+static const pith_array *four_words(pith_scope *s, const pith_array *x) {
+    const pith_array *words = pith_cast(s, pith_arange(s, PITH_I64, 4), PITH_U64);
+    pith_check(s, pith_add(s, words, pith_cast(s, x, PITH_U64)), "a zero");
+    return x;
+}
+PITH_FUNCTION1(four_words_function, four_words, pith_array, pith_array)
+
+static const pith_array *perhaps(pith_scope *s, const pith_array *x) {
+    return pith_cond(s, pith_greater(s, x, pith_i64(s, 3)), &four_words_function,
+                     &even_function, x);
+}
+PITH_FUNCTION1(perhaps_function, perhaps, pith_array, pith_array)
+
+BOTH(control_checks, a_predicate_that_looks_like_a_report_passes_where_it_is_not_taken) {
+    RUNTIME;
+    const pith_function *f = pith_jit(s, &perhaps_function, NULL);
+    cr_assert(pith_result_all_pass(s, run(s, f, 2)));
+    cr_assert(pith_result_all_pass(s, run(s, f, 5)));
+    CLOSE;
+}
+
 /* ---- Capacities ---- */
 
 typedef struct {

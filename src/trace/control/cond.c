@@ -14,13 +14,15 @@ typedef struct choice {
 
 /* ---- Checks: a branch that is not taken has values that pass ---- */
 
-/* An output that passes, whatever it is to a check: 1 where it may be a predicate (bool
- * or an integer), and 0 where it is the report of a launch or instruction. */
-static bool add_passing(pith_scope *s, pithp_program *p, const pith_spec *spec) {
-    const bool report = spec->dtype == PITH_U64 && spec->rank == 1 && spec->shape[0] == 4;
+/* An output for a value of another branch's checks. */
+static bool add_passing(pith_scope *s,
+                        pithp_program *p,
+                        const pith_spec *spec,
+                        const pithp_checks *checks,
+                        int64_t value) {
     pithp_full_params params = {.dtype = spec->dtype,
                                 .rank = spec->rank,
-                                .value = !report && !pith_dtype_is_float(spec->dtype)};
+                                .value = pithp_checks_neutral_bits(checks, value)};
     memcpy(params.shape, spec->shape, sizeof params.shape);
     const pithp_value v =
         pithp_program_add(s, p, PITHP_OP_FULL, 0, NULL, &params, s->site);
@@ -47,7 +49,8 @@ static pith_status spread_checks(pith_scope *s, pithp_part *parts, int count) {
             for (int64_t k = 0; k < pithp_checks_values(parts[o].checks); k++) {
                 const pithp_value v = parts[o].check_values[k];
                 if (o == b ? !pithp_program_output(s, p, v)
-                           : !add_passing(s, p, parts[o].program->values[v].spec))
+                           : !add_passing(s, p, parts[o].program->values[v].spec,
+                                          parts[o].checks, k))
                     return s->error.code;
             }
     }
