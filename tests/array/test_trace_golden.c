@@ -80,7 +80,7 @@ static void call_traced(pith_scope *s, const oracle_row *row, oracle_call *call)
 
 static void run_family(const char *name) {
     static char text[TEXT_BYTES];
-    const oracle_mode traced = {"traced", call_traced};
+    const oracle_mode traced = {"traced", call_traced, NULL, NULL};
     pith_runtime *rt = pt_open();
     golden_family *g = golden_read(PITH_GOLDEN_DIR, name);
     cr_assert(g, "there is no golden family %s", name);

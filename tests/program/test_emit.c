@@ -520,6 +520,28 @@ Test(emit, without_a_compiler_the_interpreter_runs_and_says_so_once) {
     unsetenv("PITH_CC");
 }
 
+Test(emit, every_failure_of_memory_leaves_the_interpreter) {
+    void *const outputs[] = {results};
+    use_cache();
+    bench b = begin();
+    small_program(&b, 1000, numbers);
+    bool compiled = false;
+    for (long long at = 1; !compiled; at++) {
+        pithp_plan *plan = plan_of(&b, "wait");
+        memset(results, 0xA5, sizeof results);
+        atomic_store(&pt_default_heap.fail_at,
+                     atomic_load(&pt_default_heap.allocations) + at);
+        pithp_plan_run(b.s, plan, b.inputs, outputs);
+        atomic_store(&pt_default_heap.fail_at, 0);
+        pt_ok(b.s);
+        cr_assert(results[0] == 1.0 && results[999] == 1.0);
+        compiled = plan->compiled != NULL;
+        pithp_plan_free(plan);
+        cr_assert(at < 1000);
+    }
+    end(&b);
+}
+
 Test(emit, off_is_off) {
     void *const outputs[] = {results};
     use_cache();

@@ -93,13 +93,18 @@ int main(int argc, char **argv) {
         else if (argv[i][0] != '-' && !folder)
             folder = argv[i];
         else
-            trouble("usage: oracle [--mode eager] [--family NAME] [--device NAME] DIR",
+            trouble("usage: oracle [--mode eager|tier0|tier1|cuda] [--family NAME] "
+                    "[--device NAME] DIR",
                     "");
     }
     const oracle_mode *mode = oracle_mode_named(mode_name);
     if (!folder || !mode)
         trouble(folder ? "no such mode: " : "no folder is named",
                 folder ? mode_name : "");
+    if (mode->tier)
+        setenv("PITH_JIT", mode->tier, 1);
+    if (mode->device)
+        options.device = mode->device;
     char *names[MOST_FAMILIES];
     const int count = families_in(folder, names);
     pith_runtime *rt = pith_open(&options);

@@ -10,7 +10,44 @@ static void call_eager(pith_scope *s, const oracle_row *row, oracle_call *call) 
     row->run(s, row, call);
 }
 
-static const oracle_mode modes[] = {{"eager", call_eager}};
+/* ---- Compiled: the handler is traced ---- */
+
+/* What the function that is traced calls; there is one case at a time. */
+static struct {
+    const oracle_row *row;
+    oracle_call *call;
+} traced;
+
+static const void *run_traced(pith_scope *s, const void *operands) {
+    oracle_call *call = traced.call;
+    for (int k = 0; k < call->count; k++)
+        call->in[k] = pith_child(operands, k);
+    traced.row->run(s, traced.row, call);
+    if (call->trouble[0] || pith_failed(s))
+        return pith_tuple_make(s, 0, NULL);
+    return pith_tuple_make(s, call->results, (const void *const *)call->out);
+}
+PITH_FUNCTION1(traced_function, run_traced, void, void)
+
+/* The program has to give what the calls give, and the second run what the first gives.
+ */
+static void call_compiled(pith_scope *s, const oracle_row *row, oracle_call *call) {
+    traced.row = row;
+    traced.call = call;
+    pith_jit_clear(pith_scope_runtime(s)); /* another case is another function */
+    const pith_function *f = pith_jit(s, &traced_function, NULL);
+    const void *operands = pith_list_make(s, call->count, (const void *const *)call->in);
+    const void *results = NULL;
+    for (int run = 0; run < 2 && !pith_failed(s) && !call->trouble[0]; run++)
+        results = pith_call(s, f, 1, &operands);
+    for (int k = 0; k < call->results && results && !pith_failed(s); k++)
+        call->out[k] = pith_child(results, k);
+}
+
+static const oracle_mode modes[] = {{"eager", call_eager, NULL, NULL},
+                                    {"tier0", call_compiled, "off", NULL},
+                                    {"tier1", call_compiled, "wait", NULL},
+                                    {"cuda", call_compiled, "wait", "cuda"}};
 
 const oracle_mode *oracle_mode_named(const char *name) {
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)

@@ -86,6 +86,8 @@ int oracle_rank(const pith_array *a);
 typedef struct oracle_mode {
     const char *name;
     void (*call)(pith_scope *s, const oracle_row *row, oracle_call *call);
+    const char *tier;   /* of PITH_JIT; NULL: as the environment says */
+    const char *device; /* NULL: any */
 } oracle_mode;
 
 const oracle_mode *oracle_mode_named(const char *name); /* NULL: there is none */
