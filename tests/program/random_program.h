@@ -7,22 +7,32 @@
 #include "pith_test.h"
 #include "program/graph/graph.h"
 
-enum { RECIPE_MOST = 64, RECIPE_OPERANDS = 3 };
+enum { RECIPE_MOST = 64, RECIPE_OPERANDS = 3, RECIPE_DEEPEST = 2 };
+
+struct recipe;
 
 typedef struct ingredient {
-    enum { RECIPE_INPUT, RECIPE_LITERAL, RECIPE_CALL } kind;
+    enum { RECIPE_INPUT, RECIPE_LITERAL, RECIPE_CALL, RECIPE_CONTROL } kind;
     const pith_spec *spec;
     void *data; /* the value, with 64 bytes to spare */
     pithp_primitive primitive;
     int operand_count;
     int operands[RECIPE_OPERANDS];
     _Alignas(16) char params[256];
+    /* Control flow: of cond {index, a, b} and branches (a, b) -> a's; of scan {constant,
+     * carry} or, with rows, {carry, xs}; of while {carry, constant}, which counts to
+     * `length`. The value is the first result, or the second one of a scan. */
+    struct recipe *bodies[3];
+    int body_count, picks;
+    bool rows, reverse;
+    int64_t length;
 } ingredient;
 
 typedef struct recipe {
     pith_scope *s; /* specs are made in it */
     uint64_t state;
     int64_t largest; /* elements of a value */
+    int depth;       /* of bodies around */
     int count, output_count;
     ingredient list[RECIPE_MOST];
     int outputs[RECIPE_MOST];
@@ -81,8 +91,14 @@ static inline int recipe_add(recipe *r, ingredient *x) {
     return r->count++;
 }
 
+static inline void recipe_run(recipe *r, ingredient *x);
+
 /* Compute an ingredient from those before it. */
 static inline void recipe_compute(recipe *r, ingredient *x) {
+    if (x->kind == RECIPE_CONTROL) {
+        recipe_run(r, x);
+        return;
+    }
     const pith_spec *specs[RECIPE_OPERANDS];
     const void *data[RECIPE_OPERANDS];
     for (int k = 0; k < x->operand_count; k++) {
@@ -99,6 +115,57 @@ static inline void recipe_compute(recipe *r, ingredient *x) {
     pt_ok(r->s);
     pith_wait(r->s);
     free(temporary);
+}
+
+/* ---- Control flow, as loops of C over the calls of bodies ---- */
+
+/* The first two values of a body, which are its inputs, and then all others. */
+static inline void recipe_evaluate(recipe *body, const void *a, const void *b) {
+    const void *given[2] = {a, b};
+    for (int k = 0; k < body->count; k++) {
+        ingredient *x = &body->list[k];
+        if (k < 2)
+            memcpy(x->data, given[k], x->spec->bytes);
+        else if (x->kind >= RECIPE_CALL)
+            recipe_compute(body, x);
+    }
+}
+
+static inline const void *recipe_output(const recipe *body, int k) {
+    return body->list[body->outputs[k]].data;
+}
+
+static inline void recipe_run(recipe *r, ingredient *x) {
+    const ingredient *in[RECIPE_OPERANDS];
+    for (int k = 0; k < x->operand_count; k++)
+        in[k] = &r->list[x->operands[k]];
+    if (x->primitive == PITHP_OP_COND) {
+        int32_t index;
+        memcpy(&index, in[0]->data, sizeof index);
+        index = index < 0 ? 0 : index >= x->body_count ? x->body_count - 1 : index;
+        recipe_evaluate(x->bodies[index], in[1]->data, in[2]->data);
+        memcpy(x->data, recipe_output(x->bodies[index], 0), x->spec->bytes);
+        return;
+    }
+    recipe *body = x->bodies[0];
+    const bool first = x->rows || x->primitive == PITHP_OP_WHILE; /* is the carry */
+    const ingredient *start = in[first ? 0 : 1], *other = in[first ? 1 : 0];
+    const size_t bytes = start->spec->bytes, row = body->list[1].spec->bytes;
+    char *carry = malloc(bytes + 64);
+    memcpy(carry, start->data, bytes);
+    for (int64_t t = 0; t < x->length; t++) {
+        const size_t i = (size_t)(x->reverse ? x->length - 1 - t : t);
+        const char *with = (const char *)other->data + (x->rows ? i * row : 0);
+        recipe_evaluate(body, first ? carry : with, first ? with : carry);
+        if (x->picks) {
+            const size_t each = body->list[body->outputs[1]].spec->bytes;
+            memcpy((char *)x->data + i * each, recipe_output(body, 1), each);
+        }
+        memcpy(carry, recipe_output(body, 0), bytes);
+    }
+    if (!x->picks)
+        memcpy(x->data, carry, bytes);
+    free(carry);
 }
 
 /* ---- Calls ---- */
@@ -272,6 +339,8 @@ static inline void recipe_other(recipe *r, ingredient *x, const pith_spec *from)
     }
 }
 
+static inline bool recipe_control(recipe *r, int first);
+
 static inline void recipe_step(recipe *r) {
     ingredient x;
     memset(&x, 0, sizeof x);
@@ -281,6 +350,9 @@ static inline void recipe_step(recipe *r) {
                           ? recent + (int)recipe_random(r, (uint64_t)(r->count - recent))
                           : (int)recipe_random(r, (uint64_t)r->count);
     const pith_spec *from = r->list[first].spec;
+    if (r->depth < RECIPE_DEEPEST && recipe_random(r, 12) == 0 &&
+        recipe_control(r, first))
+        return;
     const uint64_t kind = recipe_random(r, 10);
     if (kind < 6)
         recipe_elementwise(r, &x);
@@ -330,6 +402,109 @@ static inline void recipe_leaf(recipe *r, bool literal) {
                    r->list[at].data, pith_dtype_size(x.spec->dtype));
 }
 
+/* A body of a few calls over two values; its first output has the spec of one of them. */
+static inline recipe *recipe_body(recipe *r,
+                                  const ingredient *a,
+                                  const ingredient *b,
+                                  const pith_spec *row,
+                                  bool second) {
+    recipe *body = calloc(1, sizeof *body);
+    body->s = r->s;
+    body->state = recipe_random(r, 1u << 30) * 0x9e3779b97f4a7c15u + 1;
+    body->largest = 2000;
+    body->depth = r->depth + 1;
+    for (int k = 0; k < 2; k++) {
+        ingredient x;
+        memset(&x, 0, sizeof x);
+        x.kind = RECIPE_INPUT;
+        x.spec = k ? (row ? row : b->spec) : a->spec;
+        const int at = recipe_add(body, &x);
+        memset(body->list[at].data, 0, x.spec->bytes);
+        if (!row || k == 0)
+            memcpy(body->list[at].data, k ? b->data : a->data, x.spec->bytes);
+    }
+    for (int k = 1 + (int)recipe_random(r, 6); k > 0; k--)
+        recipe_step(body);
+    const pith_spec *carry = body->list[second].spec;
+    int last = body->count - 1;
+    while (body->list[last].spec != carry)
+        last--;
+    body->outputs[0] = last;
+    body->outputs[1] = body->count - 1;
+    body->output_count = 1;
+    return body;
+}
+
+static inline int recipe_index(recipe *r) {
+    ingredient x;
+    memset(&x, 0, sizeof x);
+    x.kind = r->depth == 0 && recipe_random(r, 3) ? RECIPE_INPUT : RECIPE_LITERAL;
+    x.spec = pithp_spec(r->s, PITH_I32, 0, NULL);
+    const int32_t index = (int32_t)recipe_random(r, 5) - 1;
+    const int at = recipe_add(r, &x);
+    memcpy(r->list[at].data, &index, sizeof index);
+    return at;
+}
+
+/* Rows of a value that are worth a scan; NULL: there are none. */
+static inline const pith_spec *recipe_row(const recipe *r, const pith_spec *x) {
+    return x->rank > 0 && x->shape[0] <= 8
+               ? pithp_spec(r->s, x->dtype, x->rank - 1, x->shape + 1)
+               : NULL;
+}
+
+static inline bool recipe_control(recipe *r, int first) {
+    ingredient x;
+    memset(&x, 0, sizeof x);
+    const int second = (int)recipe_random(r, (uint64_t)r->count);
+    const ingredient *a = &r->list[first], *b = &r->list[second];
+    if (r->count + 2 > RECIPE_MOST || a->spec->count > 2000 || b->spec->count > 2000)
+        return false;
+    x.kind = RECIPE_CONTROL;
+    x.spec = a->spec;
+    x.length = (int64_t)recipe_random(r, 5);
+    x.operand_count = 2;
+    x.operands[0] = first;
+    x.operands[1] = second;
+    x.body_count = 1;
+    const uint64_t kind = recipe_random(r, 4);
+    const pith_spec *row = recipe_row(r, b->spec);
+    if (kind == 0) {
+        x.primitive = PITHP_OP_COND;
+        x.body_count = 1 + (int)recipe_random(r, 3);
+        for (int k = 0; k < x.body_count; k++)
+            x.bodies[k] = recipe_body(r, a, b, NULL, false);
+        x.operand_count = 3;
+        x.operands[2] = second;
+        x.operands[1] = first;
+        x.operands[0] = recipe_index(r);
+    } else if (kind == 1) {
+        x.primitive = PITHP_OP_WHILE;
+        x.bodies[0] = recipe_body(r, a, b, NULL, false);
+    } else {
+        x.primitive = PITHP_OP_SCAN;
+        x.reverse = recipe_random(r, 2);
+        x.rows = kind == 2 && row;
+        x.length = x.rows ? b->spec->shape[0] : x.length;
+        x.bodies[0] = recipe_body(r, a, b, x.rows ? row : NULL, !x.rows);
+        x.bodies[0]->output_count = 2;
+        x.picks = (int)recipe_random(r, 2);
+        const pith_spec *y = x.bodies[0]->list[x.bodies[0]->outputs[1]].spec;
+        x.picks &= y->rank < PITH_MAX_RANK;
+        int64_t shape[PITH_MAX_RANK] = {x.length};
+        if (y->rank == PITH_MAX_RANK)
+            x.bodies[0]->outputs[1] = x.bodies[0]->outputs[0];
+        else
+            memcpy(shape + 1, y->shape, (size_t)y->rank * sizeof *shape);
+        x.spec = x.picks  ? pithp_spec(r->s, y->dtype, y->rank + 1, shape)
+                 : x.rows ? a->spec
+                          : b->spec;
+    }
+    const int at = recipe_add(r, &x);
+    recipe_compute(r, &r->list[at]);
+    return true;
+}
+
 static inline recipe *recipe_make(pith_scope *s, uint64_t seed, int steps) {
     recipe *r = calloc(1, sizeof *r);
     r->s = s;
@@ -350,14 +525,82 @@ static inline recipe *recipe_make(pith_scope *s, uint64_t seed, int steps) {
 }
 
 static inline void recipe_free(recipe *r) {
-    for (int k = 0; k < r->count; k++)
+    for (int k = 0; k < r->count; k++) {
+        for (int b = 0; b < r->list[k].body_count; b++)
+            recipe_free(r->list[k].bodies[b]);
         free(r->list[k].data);
+    }
     free(r);
 }
 
+static inline pithp_program *recipe_build(const recipe *r, bool counts);
+
+/* program(i, carry, constant) -> i < length. */
+static inline pithp_program *recipe_below(const recipe *r, const ingredient *x) {
+    pithp_program *p = pithp_program_make(r->s);
+    const pith_spec *count = pithp_spec(r->s, PITH_I64, 0, NULL);
+    pithp_value operands[2] = {pithp_program_input(r->s, p, count), 0};
+    for (int k = 0; k < 2; k++)
+        pithp_program_input(r->s, p, x->bodies[0]->list[k].spec);
+    operands[1] = pithp_program_literal(r->s, p, count, &x->length);
+    pithp_program_output(
+        r->s, p, pithp_program_add(r->s, p, PITHP_OP_LT, 2, operands, NULL, "recipe:3"));
+    return p;
+}
+
+static inline pithp_value recipe_add_control(const recipe *r,
+                                             const ingredient *x,
+                                             pithp_program *p,
+                                             const pithp_value *in) {
+    pithp_program *programs[3];
+    pithp_value operands[RECIPE_OPERANDS + 1] = {in[0], in[1], in[2]};
+    const bool counts = x->primitive == PITHP_OP_WHILE;
+    const int64_t zero = 0;
+    int count = x->operand_count, program_count = 0;
+    if (counts) {
+        programs[program_count++] = recipe_below(r, x);
+        operands[0] =
+            pithp_program_literal(r->s, p, pithp_spec(r->s, PITH_I64, 0, NULL), &zero);
+        operands[1] = in[0];
+        operands[2] = in[1];
+        count = 3;
+    }
+    for (int k = 0; k < x->body_count; k++)
+        programs[program_count++] = recipe_build(x->bodies[k], counts);
+    const pithp_while_params as_while = {0};
+    const pithp_loop_params as_scan = {.length = x->length,
+                                       .constants = !x->rows,
+                                       .carries = 1,
+                                       .unroll = 1,
+                                       .reverse = x->reverse};
+    const pithp_new_instruction made = {.primitive = x->primitive,
+                                        .operand_count = count,
+                                        .operands = operands,
+                                        .params = counts ? (const void *)&as_while
+                                                  : x->primitive == PITHP_OP_SCAN
+                                                      ? (const void *)&as_scan
+                                                      : NULL,
+                                        .program_count = program_count,
+                                        .programs = programs,
+                                        .site = "recipe:2"};
+    const pithp_value v = pithp_program_add_many(r->s, p, &made);
+    for (int k = 0; k < program_count; k++)
+        pithp_program_release(programs[k]);
+    return v + (counts ? 1 : x->picks);
+}
+
 static inline pithp_program *recipe_program(const recipe *r) {
+    return recipe_build(r, false);
+}
+
+/* counts: a number comes in first, and one more goes out first; the second value of the
+ * recipe goes out last. */
+static inline pithp_program *recipe_build(const recipe *r, bool counts) {
     pithp_value names[RECIPE_MOST];
     pithp_program *p = pithp_program_make(r->s);
+    const pith_spec *count = pithp_spec(r->s, PITH_I64, 0, NULL);
+    if (counts)
+        pithp_program_input(r->s, p, count);
     for (int k = 0; k < r->count; k++)
         if (r->list[k].kind == RECIPE_INPUT)
             names[k] = pithp_program_input(r->s, p, r->list[k].spec);
@@ -371,9 +614,20 @@ static inline pithp_program *recipe_program(const recipe *r) {
         if (x->kind == RECIPE_CALL)
             names[k] = pithp_program_add(r->s, p, x->primitive, x->operand_count,
                                          operands, x->params, "recipe:1");
+        if (x->kind == RECIPE_CONTROL)
+            names[k] = recipe_add_control(r, x, p, operands);
+    }
+    if (counts) {
+        const int64_t one = 1;
+        const pithp_value operands[2] = {0, pithp_program_literal(r->s, p, count, &one)};
+        pithp_program_output(
+            r->s, p,
+            pithp_program_add(r->s, p, PITHP_OP_ADD, 2, operands, NULL, "recipe:4"));
     }
     for (int k = 0; k < r->output_count; k++)
         pithp_program_output(r->s, p, names[r->outputs[k]]);
+    if (counts)
+        pithp_program_output(r->s, p, names[1]);
     pt_ok(r->s);
     return p;
 }
@@ -394,7 +648,7 @@ recipe_shrink(recipe *r, bool (*fails)(const recipe *r, void *closure), void *cl
         const ingredient before = r->list[k];
         if (before.kind == RECIPE_INPUT)
             continue;
-        r->list[k].kind = RECIPE_INPUT;
+        r->list[k].kind = RECIPE_INPUT; /* bodies stay, to be freed */
         r->list[k].operand_count = 0;
         if (!fails(r, closure))
             r->list[k] = before;

@@ -97,13 +97,21 @@ static int64_t seeds(int64_t usual) {
 
 static void random_programs(int64_t count, int passes, uint64_t from) {
     pith_runtime *rt = pt_open();
+    int64_t controls[PITHP_PRIMITIVE_COUNT] = {0};
     for (int64_t k = 0; k < count; k++) {
         pith_scope *s = pith_scope_open(rt);
         recipe *r = recipe_make(s, from + (uint64_t)k, 6 + (int)(k % 50));
         expect_right(r, passes, from + (uint64_t)k);
+        for (int i = 0; i < r->count; i++)
+            controls[r->list[i].primitive] += r->list[i].kind == RECIPE_CONTROL;
         recipe_free(r);
         pith_scope_close(s);
     }
+    if (count >= 500)
+        cr_assert(controls[PITHP_OP_COND] > count / 50 &&
+                      controls[PITHP_OP_WHILE] > count / 50 &&
+                      controls[PITHP_OP_SCAN] > count / 50,
+                  "control flow is met too seldom");
     pt_close(rt);
 }
 
