@@ -447,6 +447,49 @@ Test(control, a_branch_makes_its_checks_where_it_is_taken, .init = open_scope) {
     close_scope();
 }
 
+/* Integers and reports count as predicates, too: a branch that is not taken passes them.
+ */
+static const State *odd_checked(pith_scope *in, const State *a) {
+    pith_check(in, a->count, "no count");
+    pith_check(in, pith_full(in, PITH_U64, PITH_SHAPE(4), 0), "four zeros");
+    State next = *a;
+    next.x = pith_add(
+        in, a->x,
+        pith_take(in, a->x, a->count, &(pith_take_options){.mode = PITH_INDEX_ERROR}));
+    return pith_freeze(in, State, &next);
+}
+PITH_FUNCTION1(odd_checked_step, odd_checked, State, State)
+
+Test(control, checks_of_every_kind_pass_in_branches_not_taken, .init = open_scope) {
+    body = &odd_checked_step;
+    const pith_function *f = pith_jit(s, &either_function, NULL);
+    const void *arguments[] = {state_of(s, pith_arange(s, PITH_F64, 2), pith_i64(s, 0))};
+    const pith_result *r = pith_as_result(s, f, 1, arguments);
+    pt_ok(s, r);
+    cr_assert(pith_result_all_pass(s, r), "none of them is made");
+    close_scope();
+}
+
+static const State *take_at(pith_scope *in, const pith_array *i, const State *a) {
+    State next = *a;
+    next.x = pith_add(
+        in, a->x, pith_take(in, a->x, i, &(pith_take_options){.mode = PITH_INDEX_ERROR}));
+    return pith_freeze(in, State, &next);
+}
+PITH_FUNCTION2(take_at_step, take_at, State, pith_array, State)
+static const void *take_five(pith_scope *in, const State *a) {
+    return pith_fori(in, 0, 5, &take_at_step, a);
+}
+PITH_FUNCTION1(take_five_function, take_five, void, State)
+
+Test(control, reports_of_iterations_are_errors, .init = open_scope) {
+    const pith_function *f = pith_jit(s, &take_five_function, NULL);
+    pt_fails(PITH_E_INDEX, s, (CALL(f, some_state(4)), pith_wait(s)));
+    pt_ok(s, CALL(f, some_state(5)));
+    pith_wait(s);
+    close_scope();
+}
+
 /* ---- Memory ---- */
 
 static pith_status scenario(const pith_open_options *options) {
