@@ -101,6 +101,32 @@ BOTH(record, without_a_collector_failures_are_errors_at_the_next_wait) {
     CLOSE;
 }
 
+static const pith_array *made_fix(pith_scope *s, const pith_array *const *x) {
+    const Bounds by = {.low = pith_f64(s, 0), .high = pith_f64(s, 2), .room = 5};
+    const pith_function *fix = pith_partial(s, &widen, pith_freeze(s, Bounds, &by));
+    pith_check(s, pith_less(s, x[0], pith_f64(s, 3)), "too much", .fix = fix);
+    return x[0];
+}
+
+BOTH(record, fixes_made_while_tracing_live_as_long_as_the_check) {
+    RUNTIME;
+    const pith_array *x = pith_f64(s, 9);
+    pith_collect_begin(s);
+    pith_scope *inner = pith_scope_open_in(s);
+    rt_compiled c = rt_compile(inner, made_fix, 1, &x);
+    pith_collect_end(s, NULL);
+    pith_collect_begin(s);
+    rt_run(s, &c, &x);
+    const pith_result *r = pith_collect_end(s, NULL);
+    rt_free(&c);
+    pith_scope_close(inner);
+    const Bounds start = {.low = pith_f64(s, 0), .high = pith_f64(s, 1), .room = 1};
+    const Bounds *fixed = pith_result_fix_or_raise(s, r, pith_freeze(s, Bounds, &start));
+    pt_ok(s, fixed);
+    cr_assert(fixed->room == 6 && pith_read_f64(s, fixed->high) == 3);
+    CLOSE;
+}
+
 /* A traced function that runs another program's body in its own trace. */
 static rt_compiled inner_program;
 static const pith_array *outer(pith_scope *s, const pith_array *const *x) {
