@@ -317,3 +317,41 @@ Test(control, an_instruction_without_results_keeps_its_place) {
     pithp_program_release(p);
     end(&b);
 }
+
+/* A cond over an index that a fold gives, clamped: the branch alone. */
+Test(control, a_known_index_leaves_its_branch) {
+    bench b = begin();
+    const int32_t numbers[] = {-4, 0, 1, 9};
+    for (int k = 0; k < 4; k++) {
+        pithp_program *p = pithp_program_make(b.s), *programs[2];
+        const pithp_value x = pithp_program_input(b.s, p, b.line);
+        const pithp_value y = pithp_program_input(b.s, p, b.number);
+        const pithp_value half = pithp_program_literal(b.s, p, b.index, &numbers[k]);
+        const pithp_value i = op(&b, p, PITHP_OP_ADD, half, half, NULL);
+        programs[0] = branch(&b, PITHP_OP_ADD);
+        programs[1] = branch(&b, PITHP_OP_MUL);
+        const pithp_new_instruction cond = {.primitive = PITHP_OP_COND,
+                                            .operand_count = 3,
+                                            .operands = (const pithp_value[]){i, x, y},
+                                            .program_count = 2,
+                                            .programs = programs};
+        const pithp_value made = pithp_program_add_many(b.s, p, &cond);
+        pithp_program_release(programs[0]);
+        pithp_program_release(programs[1]);
+        pithp_program_output(b.s, p, made + 1);
+        pithp_program_output(b.s, p, made);
+        pithp_program *better = pithp_program_optimise(b.s, p, PITHP_PASS_ALL);
+        pt_ok(b.s, better);
+        char wanted[400];
+        snprintf(wanted, sizeof wanted,
+                 "program(%%0: f64[3], %%1: f64[]) {\n"
+                 "  %%2 = %s %%0, %%1 : f64[3]\n"
+                 "  %%3 = sum %%0 {axes=[0]} : f64[]\n"
+                 "  return %%3, %%2\n}\n",
+                 numbers[k] > 0 ? "mul" : "add");
+        expect_text(text_of(better), wanted);
+        pithp_program_release(better);
+        pithp_program_release(p);
+    }
+    end(&b);
+}

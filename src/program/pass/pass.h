@@ -7,7 +7,8 @@
 typedef enum pithp_pass {
     PITHP_PASS_ALGEBRA = 1, /* rules that never change a bit: see algebra.c */
     PITHP_PASS_FOLD = 2,    /* what depends on literals alone is computed now, by the
-                               block functions that would compute it later */
+                               block functions that would compute it later; a cond whose
+                               index is known is its branch */
     PITHP_PASS_COMMON = 4,  /* equal calls of equal operands are made once */
     PITHP_PASS_DEAD = 8,    /* what nobody needs is left out */
     PITHP_PASS_ALL = 15,

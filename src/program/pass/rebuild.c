@@ -214,14 +214,41 @@ place_control(rebuild *r, const pithp_instruction *i, pithp_proposal *c) {
     return v;
 }
 
-static pithp_value take_instruction(rebuild *r, const pithp_instruction *i) {
+/* The branch of a cond whose index is known; NULL: it is not. */
+static const pithp_program *
+known_branch(const rebuild *r, const pithp_instruction *i, const pithp_value *operands) {
+    const void *index = i->primitive == PITHP_OP_COND && (r->passes & PITHP_PASS_FOLD)
+                            ? pithp_literal_of(r->to, operands[0])
+                            : NULL;
+    if (!index)
+        return NULL;
+    const double at =
+        pithp_dtype_decode(pithp_value_spec(r->to, operands[0])->dtype, index);
+    const int last = i->program_count - 1;
+    return i->programs[at <= 0 ? 0 : at >= last ? last : (int)at];
+}
+
+/* The branch in the place of the cond. */
+static bool take_branch(rebuild *r,
+                        const pithp_program *branch,
+                        const pithp_value *inputs,
+                        pithp_value *results) {
+    pithp_program *better = walk(r->s, branch, r->passes);
+    const bool taken =
+        better && pithp_program_inline(r->s, r->to, better, inputs, results);
+    pithp_program_release(better);
+    return taken;
+}
+
+/* Names its results. */
+static bool take_instruction(rebuild *r, const pithp_instruction *i) {
     pithp_value few[PITHP_FEW_OPERANDS], *operands = few;
     const size_t bytes = (size_t)i->operand_count * sizeof *operands;
     if (i->operand_count > PITHP_FEW_OPERANDS) {
         operands = pithp_allocate(r->s->runtime, bytes);
         if (!operands) {
             pithp_fail_memory(r->s, bytes);
-            return -1;
+            return false;
         }
     }
     for (int k = 0; k < i->operand_count; k++)
@@ -234,11 +261,17 @@ static pithp_value take_instruction(rebuild *r, const pithp_instruction *i) {
     c.spec = i->result_count ? r->from->values[i->result].spec : NULL;
     c.program_count = 0;
     c.programs = NULL;
-    const pithp_value v =
-        pithp_is_lowered(i->primitive) ? place(r, &c, i->site) : place_control(r, i, &c);
+    const pithp_program *branch = known_branch(r, i, operands);
+    const pithp_value v = branch                           ? -1
+                          : pithp_is_lowered(i->primitive) ? place(r, &c, i->site)
+                                                           : place_control(r, i, &c);
+    for (int k = 0; k < i->result_count; k++)
+        r->names[i->result + k] = v + k;
+    const bool taken =
+        branch ? take_branch(r, branch, operands + 1, r->names + i->result) : v >= 0;
     if (operands != few)
         pithp_release(r->s->runtime, operands, bytes);
-    return v;
+    return taken;
 }
 
 static bool is_live(const rebuild *r, const pithp_instruction *i) {
@@ -250,22 +283,19 @@ static bool take_all(rebuild *r) {
     const pithp_program *p = r->from;
     pithp_graph_walk walk = {.program = p};
     const pithp_instruction *i;
-    pithp_value v, name;
-    while (pithp_graph_next(&walk, &v, &i)) {
+    pithp_value v;
+    bool fine = true;
+    while (fine && pithp_graph_next(&walk, &v, &i)) {
         const pithp_node *n = &p->values[v];
         if (i && is_live(r, i))
-            name = take_instruction(r, i);
+            fine = take_instruction(r, i);
         else if (!i && n->origin == PITHP_FROM_INPUT)
-            name = pithp_program_input(r->s, r->to, n->spec);
+            fine = (r->names[v] = pithp_program_input(r->s, r->to, n->spec)) >= 0;
         else if (!i && r->live[v])
-            name = take_constant(r, &p->constants[n->at]);
-        else
-            continue;
-        if (name < 0)
-            return false;
-        for (int k = 0; k < (i ? i->result_count : 1); k++)
-            r->names[v + k] = name + k;
+            fine = (r->names[v] = take_constant(r, &p->constants[n->at])) >= 0;
     }
+    if (!fine)
+        return false;
     for (int64_t k = 0; k < p->output_count; k++)
         if (!pithp_program_output(r->s, r->to, r->names[p->outputs[k]]))
             return false;
