@@ -61,7 +61,8 @@ static bool is_right(const recipe *r,
                      const pithp_plan *plan,
                      pithp_module *m,
                      const int32_t *functions) {
-    const void *inputs[RECIPE_MOST], *pointers[64];
+    const void *inputs[RECIPE_MOST];
+    const void **pointers = malloc(plan->pointer_count * sizeof *pointers + 1);
     void *outputs[RECIPE_MOST];
     int count = 0;
     bool right = true;
@@ -80,6 +81,10 @@ static bool is_right(const recipe *r,
     for (int64_t k = 0; k < plan->step_count; k++)
         if (plan->steps[k].fused)
             run_kernel(&run, k, functions[k], m);
+        else if (plan->steps[k].plans)
+            pithp_run_control(&run, &plan->steps[k]);
+        else if (plan->steps[k].kernel)
+            pithp_run_kernel(&run, &plan->steps[k]);
         else
             run_call(&run, &plan->steps[k]);
     pt_ok(r->s);
@@ -93,6 +98,7 @@ static bool is_right(const recipe *r,
     for (int k = 0; k < r->output_count; k++)
         free(outputs[k]);
     free(run.workspace);
+    free(pointers);
     return right;
 }
 
