@@ -2,6 +2,8 @@
  * first, of bounded length. */
 #include "tree/map_cache.h"
 
+#include "gpu/memory/reclaim.h"
+
 #include <string.h>
 
 enum { MOST_ENTRIES = 64 };
@@ -46,6 +48,28 @@ static void free_entry(pith_runtime *rt, entry *e) {
     pithp_release(rt, e, sizeof *e + e->key_bytes);
 }
 
+/* Memory is short: what is used now stays until it was used. */
+static void reclaim(pith_runtime *rt) {
+    pithp_tree_room *room = rt->room[PITHP_ROOM_TREE];
+    pithp_map_cache *cache = room ? atomic_load(&room->map_cache) : NULL;
+    if (!cache)
+        return;
+    pthread_mutex_lock(&cache->lock);
+    entry *first = NULL;
+    while (cache->oldest) {
+        entry *e = cache->oldest;
+        unlink_entry(cache, e);
+        e->older = first;
+        first = e;
+    }
+    pthread_mutex_unlock(&cache->lock);
+    while (first) {
+        entry *e = first;
+        first = e->older;
+        free_entry(rt, e);
+    }
+}
+
 /* The cache of the runtime, made when it is first used. NULL: error set. */
 static pithp_map_cache *open_cache(pith_scope *s) {
     pithp_tree_room *room = pithp_tree_room_of(s);
@@ -61,6 +85,7 @@ static pithp_map_cache *open_cache(pith_scope *s) {
     }
     *made = (pithp_map_cache){0};
     pthread_mutex_init(&made->lock, NULL);
+    pithp_reclaimer_add(pithp_scope_device(s), reclaim);
     if (atomic_compare_exchange_strong(&room->map_cache, &cache, made))
         return made;
     pthread_mutex_destroy(&made->lock);

@@ -154,6 +154,27 @@ Test(allocator, frees_of_two_streams_in_turns_leave_no_fragments_deferred) {
     gt_reset();
 }
 
+/* What is replaced goes after the work that is queued for it. */
+Test(allocator, memory_outlives_the_work_that_is_queued_for_it) {
+    gt_reset();
+    setenv("PITH_HOST_ASYNC", "1", 1);
+    pith_runtime *rt = open_with(64 * MIB);
+    pith_scope *s = pith_scope_open(rt), *t = pith_scope_open(rt);
+    for (int k = 0; k < 4; k++) {
+        const int64_t pattern = -1;
+        pt_ok(s, set_arena(s, 32 * MIB));
+        pithp_buffer *b = pithp_buffer_make(t, 16 * MIB);
+        pt_ok(s, pith_memory_set_allocator(s, NULL));
+        cr_assert(pithp_fill(t, b->data, &pattern, 8, 1 << 21) == PITH_OK);
+        pithp_buffer_release(b, 1); /* the last of the arena */
+        pith_wait(t);
+    }
+    pith_scope_close(t);
+    pith_scope_close(s);
+    pt_close(rt);
+    gt_reset();
+}
+
 /* ---- Users' functions ---- */
 
 typedef struct {

@@ -8,7 +8,7 @@
 #include <pith/memory.h>
 #include <pthread.h>
 
-enum { THREADS = 4, BUFFERS = 24, ROUNDS = 25, TURNS = 2500 };
+enum { THREADS = 4, BUFFERS = 24, ROUNDS = 200, TURNS = 2500 };
 #define MIB ((size_t)1 << 20)
 
 typedef struct {
@@ -148,6 +148,40 @@ static void change_instance(worker *w) {
     }
 }
 
+/* What looks at memory, and where it comes from. */
+static void look(worker *w) {
+    static const pith_memory_allocator allocators[] = {
+        {.kind = PITH_ALLOCATOR_POOL},
+        {.kind = PITH_ALLOCATOR_POOL, .keep = 65536},
+        {.kind = PITH_ALLOCATOR_PLAIN},
+        {.kind = PITH_ALLOCATOR_ARENA, .arena = 512 << 10}};
+    switch (draw(w, 6)) {
+        case 0:
+            pith_memory_push(w->s);
+            break;
+        case 1:
+            if (pithp_scope_instance(w->s)->pushed == w->s)
+                pith_memory_pop(w->s);
+            break;
+        case 2:
+            if (pith_instance_statistics(w->instance).current >
+                pith_instance_statistics(w->instance).peak + 64 * MIB)
+                abort();
+            break;
+        case 3:
+            pith_memory_trim(w->rt);
+            break;
+        case 4:
+            (void)pith_scope_statistics(w->s);
+            break;
+        default:
+            if (draw(w, 20) == 0)
+                pith_memory_set_allocator(w->s, &allocators[draw(w, 4)]);
+            break;
+    }
+    excuse(w, w->s);
+}
+
 static void work(worker *w) {
     const uint64_t what = draw(w, 100);
     if (what < 80)
@@ -158,6 +192,8 @@ static void work(worker *w) {
         change_instance(w);
     else if (draw(w, 50) == 0)
         pith_memory_invalidate_all(w->rt);
+    else if (draw(w, 4) == 0)
+        look(w);
     else
         pith_memory_set_limits(w->s,
                                draw(w, 2) ? PITH_LIMITS_ACTIVE : PITH_LIMITS_PASSIVE);

@@ -388,6 +388,43 @@ Test(request, idle_instances_make_room_least_recently_used_first) {
     close_pair(p);
 }
 
+/* Memory runs out in the middle of several arrays: who is idle gives way, and what was
+ * allocated before stays as it was written. */
+Test(request, eviction_in_the_middle_of_several_arrays_keeps_the_first_ones) {
+    const pair p = open_small("10MiB");
+    listener l;
+    pith_instance *idle = listening(p, "idle", NULL, 0, &l),
+                  *busy = pith_instance_open(p.s, "busy", NULL);
+    const pith_request x = bytes_of("x", 4 * MIB),
+                       rs[4] = {bytes_of("a", 2 * MIB), bytes_of("b", 3 * MIB),
+                                bytes_of("c", 2 * MIB), bytes_of("d", 2 * MIB)};
+    pt_ok(p.s, pith_instance_allocate(p.s, idle, &x));
+    pithp_buffer *first = pithp_buffer_make(p.s, MIB / 2);
+    memset(first->data, 5, first->bytes);
+    pt_ok(p.s, pith_instance_allocate_all(p.s, busy, rs, 4));
+    cr_assert(l.invalidated == 1 && !pith_instance_find_allocation(idle, "x"));
+    for (int k = 0; k < 4; k++) {
+        const pith_allocation *a = pith_instance_find_allocation(busy, rs[k].label);
+        cr_assert(a);
+        memset(a->data, k + 1, a->bytes);
+    }
+    for (int k = 0; k < 4; k++) {
+        const unsigned char *data =
+            pith_instance_find_allocation(busy, rs[k].label)->data;
+        cr_assert(data[0] == k + 1 && data[2 * MIB - 1] == k + 1);
+    }
+    cr_assert(((unsigned char *)first->data)[MIB / 2 - 1] == 5);
+    /* Where nobody can give way the earlier ones go back: all or nothing. */
+    pith_instance_free_all(busy);
+    pithp_buffer *more = pithp_buffer_make(p.s, 4 * MIB);
+    const size_t live = pith_memory(p.rt).live;
+    pt_fails(PITH_E_MEMORY, p.s, pith_instance_allocate_all(p.s, busy, rs, 4));
+    cr_assert_eq(pith_memory(p.rt).live, live);
+    pithp_buffer_release(more, 1);
+    pithp_buffer_release(first, 1);
+    close_pair(p);
+}
+
 Test(request, one_that_cannot_fit_evicts_nobody) {
     const pair p = open_small("10MiB");
     listener l;

@@ -263,6 +263,25 @@ Test(map_expression, keeps_code) {
     close_all();
 }
 
+/* Code that nobody runs goes before memory is refused, and is made again. */
+Test(map_expression, gives_its_code_up_when_memory_is_short) {
+    open_all();
+    const void *x = pith_f64(s, 41);
+    pt_ok(s, map1("a + 1", x));
+    cr_assert(pithp_map_cache_count(s) == 1);
+    const int64_t total = (int64_t)pith_memory(rt).total;
+    pith_scope *t = pith_scope_open_in(s);
+    pt_fails(PITH_E_MEMORY, t, pith_zeros(t, PITH_U8, PITH_SHAPE(total)));
+    pt_says("2 caches of compiled code were cleared");
+    pith_scope_close(t);
+    cr_assert(pithp_map_cache_count(s) == 0);
+    cr_assert(pithp_compile_counted(rt).evicted == 1);
+    const pith_array *y = map1("a + 1", x);
+    pt_ok(s, y);
+    cr_assert(pith_read_f64(s, y) == 42);
+    close_all();
+}
+
 Test(map_expression, refuses_what_is_no_expression) {
     open_all();
     const pith_array *x = pith_f64(s, 1), *n = pith_i32(s, 1);

@@ -1,6 +1,7 @@
 /* Modules: compiled code that is loaded, kept in memory by how recently it was asked for,
  * and on disk. Looking a text up costs its hash; compiling runs outside every lock. */
 #include "gpu/compile/toolchain.h"
+#include "gpu/memory/reclaim.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -52,14 +53,20 @@ static void free_compiler(pithp_device *d, pithp_compiler *c) {
     pithp_release(d->runtime, c, sizeof *c);
 }
 
+static void reclaim(pith_runtime *rt);
+
 /* The one of the device, made when it is first used; NULL when memory is short. */
 static pithp_compiler *compiler_of(pithp_device *d) {
     pithp_compiler *c = atomic_load(&d->compiler);
     if (c)
         return c;
     pithp_compiler *made = make_compiler(d);
-    if (!made || atomic_compare_exchange_strong(&d->compiler, &c, made))
+    if (!made)
+        return NULL;
+    if (atomic_compare_exchange_strong(&d->compiler, &c, made)) {
+        pithp_reclaimer_add(d, reclaim);
         return made;
+    }
     free_compiler(d, made); /* another thread was first */
     return c;
 }
@@ -138,6 +145,27 @@ static void release_all(pithp_module *m) {
         pithp_module_release(m);
         m = next;
     }
+}
+
+/* Memory is short: modules that nobody else has a reference to go. They are found on the
+ * disk again. */
+static void reclaim(pith_runtime *rt) {
+    pithp_compiler *c = atomic_load(&pithp_runtime_device(rt)->compiler);
+    pithp_module *idle = NULL;
+    if (!c)
+        return;
+    pthread_mutex_lock(&c->lock);
+    for (pithp_module *m = c->oldest, *next; m; m = next) {
+        next = m->newer;
+        if (atomic_load_explicit(&m->refs, memory_order_acquire) != 1)
+            continue; /* others take a reference with the lock, or from their own */
+        unlink_module(c, m);
+        m->older = idle;
+        idle = m;
+        c->counts.evicted++;
+    }
+    pthread_mutex_unlock(&c->lock);
+    release_all(idle);
 }
 
 /* ---- Modules ---- */

@@ -2,6 +2,8 @@
  * says so. An array that a scope reaches never is. */
 #include "gpu/memory/allocation.h"
 
+#include <string.h>
+
 uint64_t pithp_clearing_begin(pithp_device *d) {
     pthread_mutex_lock(&d->memory->lock);
     const uint64_t clearing = ++d->memory->clock;
@@ -50,6 +52,36 @@ bool pithp_evict_one(pithp_device *d, uint64_t clearing, size_t *bytes) {
     pithp_instance_unuse(i);
     return true;
 }
+
+/* ---- The library's own caches ---- */
+
+void pithp_reclaimer_add(pithp_device *d, pithp_reclaimer reclaimer) {
+    pithp_memory *m = d->memory;
+    int k = 0;
+    pthread_mutex_lock(&m->lock);
+    while (k < PITHP_COUNT(m->reclaimers) && m->reclaimers[k] &&
+           m->reclaimers[k] != reclaimer)
+        k++;
+    PITH_ASSERT(k < PITHP_COUNT(m->reclaimers));
+    if (k < PITHP_COUNT(m->reclaimers))
+        m->reclaimers[k] = reclaimer;
+    pthread_mutex_unlock(&m->lock);
+}
+
+int pithp_reclaim(pithp_device *d) {
+    pithp_reclaimer all[PITHP_COUNT(d->memory->reclaimers)];
+    int count = 0;
+    pthread_mutex_lock(&d->memory->lock);
+    memcpy(all, d->memory->reclaimers, sizeof all);
+    pthread_mutex_unlock(&d->memory->lock);
+    /* Twice: what one lets go of may be the last that kept something of another's. */
+    for (int turn = 0; turn < 2; turn++)
+        for (count = 0; count < PITHP_COUNT(all) && all[count]; count++)
+            all[count](d->runtime);
+    return count;
+}
+
+/* ---- All ---- */
 
 /* The next instance of before `clearing`, in use; NULL: none. */
 static pith_instance *next_to_tell(pithp_memory *m, uint64_t clearing) {

@@ -4,6 +4,7 @@
 
 #include "gpu/memory/cache.h"
 #include "gpu/memory/manager.h"
+#include "gpu/memory/source.h"
 
 #include <stdio.h>
 
@@ -27,7 +28,9 @@ size_t pithp_trim(pithp_device *d) {
     for (pithp_stream *st = d->streams; st; st = st->next)
         pithp_cache_trim(st);
     pthread_mutex_unlock(&d->lock);
+    struct pithp_source *dead = pithp_sources_take_dead(d);
     wait_for_all(d);
+    pithp_sources_free(dead);
     if (d->backend->trim)
         d->backend->trim(d);
     const size_t after = pool_of(d);
@@ -47,7 +50,7 @@ static void refuse_cap(pith_instance *part, size_t bytes, pithp_error *e) {
 /* What the steps returned, in bytes. */
 typedef struct {
     size_t trimmed, evicted, trimmed_again;
-    int instances;
+    int instances, caches;
 } climbed;
 
 static void
@@ -57,12 +60,14 @@ refuse(pith_instance *part, size_t bytes, pithp_shortage *why, const climbed *c)
     const bool ledger = why->where == PITHP_SHORT_OF_DEVICE;
     char text[PITHP_MESSAGE_BYTES];
     snprintf(text, sizeof text, "%s", ledger ? "out of memory: " : why->error.text);
-    pithp_error_set(&why->error, PITH_E_MEMORY, NULL, NULL,
-                    "%.500s%s%zu bytes asked for by \"%s\", %zu bytes are in use of %zu; "
-                    "waiting and trimming returned %zu, evicting %d idle instances freed "
-                    "%zu, waiting and trimming again %zu",
-                    text, ledger ? "" : "; ", bytes, i->name, atomic_load(&d->owned),
-                    d->total, c->trimmed, c->instances, c->evicted, c->trimmed_again);
+    pithp_error_set(
+        &why->error, PITH_E_MEMORY, NULL, NULL,
+        "%.500s%s%zu bytes asked for by \"%s\", %zu bytes are in use of %zu; "
+        "waiting and trimming returned %zu, evicting %d idle instances freed "
+        "%zu, waiting and trimming again %zu; %d caches of compiled code were "
+        "cleared",
+        text, ledger ? "" : "; ", bytes, i->name, atomic_load(&d->owned), d->total,
+        c->trimmed, c->instances, c->evicted, c->trimmed_again, c->caches);
 }
 
 /* Whether no step can help against a shortage; its error is set then. */
@@ -79,17 +84,24 @@ pithp_buffer *pithp_ladder_climb(pithp_stream *st,
                                  pithp_shortage *why) {
     pithp_device *d = st->device;
     climbed c = {0};
+    bool cleared = false;
     if (hopeless(i, bytes, why))
         return NULL;
     c.trimmed = pithp_trim(d);
     pithp_buffer *b = pithp_buffer_try(st, i, bytes, why);
     const uint64_t clearing = pithp_clearing_begin(d);
     while (!b && !hopeless(i, bytes, why)) {
-        if (bytes > d->total || !pithp_evict_one(d, clearing, &c.evicted)) {
+        const bool evicted =
+            bytes <= d->total && pithp_evict_one(d, clearing, &c.evicted);
+        c.instances += evicted;
+        if (!evicted && (cleared || bytes > d->total)) {
             refuse(i, bytes, why, &c);
             return NULL;
         }
-        c.instances++;
+        if (!evicted) {
+            c.caches = pithp_reclaim(d);
+            cleared = true;
+        }
         c.trimmed_again += pithp_trim(d);
         b = pithp_buffer_try(st, i, bytes, why);
     }

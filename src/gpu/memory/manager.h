@@ -6,6 +6,7 @@
 
 #include "gpu/gpu_internal.h"
 #include "gpu/memory/ledger.h"
+#include "gpu/memory/reclaim.h"
 #include "gpu/memory/warning.h"
 
 enum { PITHP_NAME_BYTES = 64 };
@@ -60,9 +61,11 @@ typedef struct pithp_memory {
     size_t pinned, pinned_budget;
     bool budget_set;
     pith_limits limits;
+    pithp_reclaimer reclaimers[8];         /* NULL behind the last one */
     _Atomic(struct pithp_source *) source; /* of memory, where a user has set one */
     struct pithp_source *sources; /* that one, and those whose blocks are out still */
-    pthread_mutex_t source_lock;  /* guards both; no other is taken under it */
+    struct pithp_source *dead_sources;     /* whose blocks have come back */
+    pthread_mutex_t source_lock;           /* guards these; no other is taken under it */
     _Atomic(struct pithp_events *) events; /* the log of buffers (event.c); or NULL */
     pthread_mutex_t log_lock;              /* guards what it points at */
     pith_warning_hook warn;

@@ -60,10 +60,27 @@ static void leave(pithp_source *s) {
         while (*at != s)
             at = &(*at)->next;
         *at = s->next;
+        s->next = m->dead_sources;
+        m->dead_sources = s;
     }
     pthread_mutex_unlock(&m->source_lock);
-    if (done)
+}
+
+pithp_source *pithp_sources_take_dead(pithp_device *d) {
+    pithp_memory *m = d->memory;
+    pthread_mutex_lock(&m->source_lock);
+    pithp_source *first = m->dead_sources;
+    m->dead_sources = NULL;
+    pthread_mutex_unlock(&m->source_lock);
+    return first;
+}
+
+void pithp_sources_free(pithp_source *first) {
+    while (first) {
+        pithp_source *s = first;
+        first = s->next;
         free_source(s);
+    }
 }
 
 static void *native_stream(pithp_stream *st) {
@@ -119,6 +136,8 @@ void pithp_source_give(pithp_stream *st, pithp_source *s, void *data, size_t byt
     if (s->arena) {
         pithp_arena_give(s->arena, st, data);
     } else if (s->given.kind == PITH_ALLOCATOR_USER) {
+        if (d->backend->addressable && !d->immediate) /* a stream that users cannot ask */
+            d->backend->synchronise(st, &ignored);
         s->given.release(s->given.context, data, bytes ? bytes : 1, PITHP_ALIGNMENT,
                          native_stream(st));
     } else {
@@ -235,7 +254,7 @@ size_t pith_memory_trim(pith_runtime *rt) {
 
 void pithp_sources_close(pithp_device *d) {
     pithp_memory *m = d->memory;
-    if (!m->sources)
+    if (!m->sources && !m->dead_sources)
         return;
     replace(d, NULL);
     for (pithp_stream *st = d->streams; st; st = st->next) {
@@ -243,9 +262,7 @@ void pithp_sources_close(pithp_device *d) {
         d->backend->synchronise(st, &ignored);
         pithp_cache_trim(st);
     }
-    while (m->sources) { /* what nobody has given back */
-        pithp_source *s = m->sources;
-        m->sources = s->next;
-        free_source(s);
-    }
+    pithp_sources_free(pithp_sources_take_dead(d));
+    pithp_sources_free(m->sources); /* what nobody has given back */
+    m->sources = NULL;
 }

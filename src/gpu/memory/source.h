@@ -7,7 +7,7 @@
 #include "gpu/gpu_internal.h"
 
 /* An allocator that was set; NULL stands for the backend's pool. It lives until it is
- * replaced and its last block has come back. */
+ * replaced, its last block has come back, and all is trimmed once more. */
 typedef struct pithp_source {
     pithp_device *device;
     pith_memory_allocator given;
@@ -22,6 +22,10 @@ typedef struct pithp_source {
 void *
 pithp_source_take(pithp_stream *st, size_t bytes, pithp_source **source, pithp_error *e);
 void pithp_source_give(pithp_stream *st, pithp_source *source, void *data, size_t bytes);
+/* Those that were replaced and have all blocks back, linked; to be freed after the work
+ * that is enqueued now: it may still touch their memory. */
+pithp_source *pithp_sources_take_dead(pithp_device *d);
+void pithp_sources_free(pithp_source *first);
 /* What it changes about the backend's numbers. */
 void pithp_source_info(pithp_device *d, pith_memory_info *info);
 /* The runtime closes. */
