@@ -174,7 +174,10 @@ static inline pithp_pointer pithp_pointer_check(const void *object, pithp_block 
     const pithp_header *h = pithp_header_of(object);
     if (PITHP_UNLIKELY(h->magic != PITHP_OBJECT_MAGIC))
         return PITHP_POINTER_NO_OBJECT;
-    return h->kind == PITHP_KIND_FREE ? PITHP_POINTER_DROPPED : PITHP_POINTER_OK;
+    /* Another thread may be closing it (an instance of the memory manager). */
+    return __atomic_load_n(&h->kind, __ATOMIC_RELAXED) == PITHP_KIND_FREE
+               ? PITHP_POINTER_DROPPED
+               : PITHP_POINTER_OK;
 }
 /* Why a pointer is refused, for error messages: "not frozen or not an object", ... */
 const char *pithp_pointer_text(pithp_pointer verdict);

@@ -62,6 +62,11 @@ void pith_memory_set_warning_hook(pith_runtime *rt,
 
 /* ---- Slots; the lock is held ---- */
 
+/* Others may be asking what the pointer is. */
+static void set_kind(pith_instance *i, pithp_kind kind) {
+    __atomic_store_n(&pithp_header_of(i)->kind, (uint8_t)kind, __ATOMIC_RELAXED);
+}
+
 static void free_slot(pithp_memory *m, pith_instance *i) {
     i->retired = true;
     i->next = NULL;
@@ -118,7 +123,7 @@ static pith_instance *take_slot(pithp_device *d, const char *name) {
     i->ready = NULL;
     i->closure = NULL;
     i->next = NULL;
-    pithp_header_of(i)->kind = PITHP_KIND_OTHER;
+    set_kind(i, PITHP_KIND_OTHER);
     return i;
 }
 
@@ -206,7 +211,8 @@ void pithp_memory_close(pithp_device *d) {
 static bool is_instance(const pith_instance *i) {
     pithp_block *block = NULL;
     return pithp_pointer_check(i, &block) == PITHP_POINTER_OK &&
-           pithp_header_of(i)->kind == PITHP_KIND_OTHER &&
+           __atomic_load_n(&pithp_header_of(i)->kind, __ATOMIC_RELAXED) ==
+               PITHP_KIND_OTHER &&
            pithp_header_of(i)->shape == tag;
 }
 
@@ -336,7 +342,7 @@ void pith_instance_close(pith_instance *instance) {
         if (!i->next)
             m->last = at;
         i->open = false;
-        pithp_header_of(i)->kind = PITHP_KIND_FREE;
+        set_kind(i, PITHP_KIND_FREE);
         queued = pithp_queue_take(i);
         allocations = pithp_allocations_take(i);
         left = pithp_group_leave(d, i->group);
