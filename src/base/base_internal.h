@@ -338,6 +338,9 @@ struct pith_scope {
  * without error. Takes the call site. Where it returns false the caller returns its nil.
  */
 bool pithp_enter(pith_scope *s);
+/* The same of functions that change what lasts, or run work whose values they need: while
+ * calls on s are recorded they are PITH_E_TRACED. */
+bool pithp_enter_untraced(pith_scope *s, const char *function);
 bool pithp_scope_valid(const pith_scope *s);    /* open or static; safe for any pointer */
 bool pithp_scope_writable(const pith_scope *s); /* open; safe for any pointer */
 /* Nothing can compute for this scope: its error stays when the user clears it. */

@@ -78,6 +78,18 @@ bool pithp_enter(pith_scope *s) {
     return PITHP_LIKELY(s->error.code == PITH_OK);
 }
 
+bool pithp_enter_untraced(pith_scope *s, const char *function) {
+    if (!pithp_enter(s))
+        return false;
+    if (PITHP_LIKELY(!s->room[PITHP_ROOM_TRACE]))
+        return true;
+    pithp_fail(s, PITH_E_TRACED, NULL,
+               "%s: not while a function is traced (pith_no_tracing makes one that is "
+               "not)",
+               function);
+    return false;
+}
+
 pith_scope *pith_at(pith_scope *s, const char *site) {
     if (pithp_scope_writable(s)) {
         if (s->site_depth < PITHP_SITE_DEPTH)

@@ -185,7 +185,8 @@ const pith_capacity_gap *pith_capacity_audit(pith_scope *s,
                                              const pith_function *step,
                                              const void *state,
                                              int64_t *count) {
-    if (!pithp_enter(s) || arguments_fit(s, step, state, count) != PITH_OK)
+    if (!pithp_enter_untraced(s, "pith_capacity_audit") ||
+        arguments_fit(s, step, state, count) != PITH_OK)
         return NULL;
     audit a = {.s = s, .step = step, .state = state, .statics = {.s = s}};
     draw_list draws = {.count = 0};

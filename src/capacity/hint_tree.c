@@ -111,7 +111,7 @@ size_t pith_measure_peak(pith_scope *s,
                          const pith_function *function,
                          int count,
                          const void *const *arguments) {
-    if (!pithp_enter(s) || pithp_synchronise(s) != PITH_OK)
+    if (!pithp_enter_untraced(s, "pith_measure_peak") || pithp_synchronise(s) != PITH_OK)
         return SIZE_MAX;
     pithp_device *d = pithp_scope_device(s);
     const size_t before = atomic_load(&d->owned) + atomic_load(&d->lent);

@@ -155,7 +155,8 @@ bool pith_checkpoint_save(pith_scope *s,
                           const pith_save_options *options) {
     static const pith_save_options defaults;
     const pith_save_options *o = options ? options : &defaults;
-    if (!pithp_enter(s) || check(s, c, count, leaves, path, o) != PITH_OK ||
+    if (!pithp_enter_untraced(s, "pith_checkpoint_save") ||
+        check(s, c, count, leaves, path, o) != PITH_OK ||
         pithp_background_settle(s) != PITH_OK || pithp_synchronise(s) != PITH_OK)
         return false;
     const pithp_rebuilding from = {c, leaves};

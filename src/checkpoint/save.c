@@ -357,7 +357,8 @@ bool pith_save(pith_scope *s,
                const pith_save_options *options) {
     static const pith_save_options defaults;
     const pith_save_options *o = options ? options : &defaults;
-    if (!pithp_enter(s) || pithp_tree_check(s, tree, "pith_save", "tree") != PITH_OK)
+    if (!pithp_enter_untraced(s, "pith_save") ||
+        pithp_tree_check(s, tree, "pith_save", "tree") != PITH_OK)
         return false;
     const char *wrong = wrong_option(path, o);
     if (wrong) {

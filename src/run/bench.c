@@ -40,7 +40,7 @@ pith_bench_result pith_bench(pith_scope *s,
     static const pith_bench_options defaults;
     const pith_bench_options *o = options ? options : &defaults;
     pith_bench_result r = {0};
-    if (!pithp_enter(s))
+    if (!pithp_enter_untraced(s, "pith_bench"))
         return r;
     const int repeats = o->repeats ? o->repeats : REPEATS;
     if (!function || repeats < 1 || repeats > MOST_REPEATS) {

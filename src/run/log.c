@@ -144,7 +144,7 @@ pith_run_log *
 pith_run_log_open(pith_scope *s, const char *path, const pith_run_log_options *options) {
     static const pith_run_log_options defaults;
     const pith_run_log_options *o = options ? options : &defaults;
-    if (!pithp_enter(s))
+    if (!pithp_enter_untraced(s, "pith_run_log_open"))
         return NULL;
     if (!path || o->resume_step < 0) {
         pithp_fail(s, PITH_E_ARG, NULL, "pith_run_log_open: %s",
@@ -175,7 +175,7 @@ int64_t pith_run_log_last_step(const pith_run_log *log) {
 }
 
 static bool enter(pith_scope *s, const pith_run_log *log, const char *function) {
-    if (!pithp_enter(s))
+    if (!pithp_enter_untraced(s, function))
         return false;
     if (is_log(log))
         return true;

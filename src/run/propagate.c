@@ -307,7 +307,7 @@ const void *pith_propagate_as(pith_scope *s,
                               const pith_propagate_options *options) {
     static const pith_propagate_options defaults;
     const pith_propagate_options *o = options ? options : &defaults;
-    if (!pithp_enter(s) || !options_fit(s, o) ||
+    if (!pithp_enter_untraced(s, "pith_propagate") || !options_fit(s, o) ||
         !pithp_step_fits(s, type, step, state, "pith_propagate"))
         return type ? pithp_nil(type) : NULL;
     pithp_stepper p = {.s = s,

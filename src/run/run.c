@@ -145,7 +145,7 @@ const void *pith_run_as(pith_scope *s,
                         const pith_run_options *options) {
     static const pith_run_options defaults;
     const pith_run_options *o = options ? options : &defaults;
-    if (!pithp_enter(s) || !arguments_fit(s, type, step, state, o))
+    if (!pithp_enter_untraced(s, "pith_run") || !arguments_fit(s, type, step, state, o))
         return nil_of(type);
     run r = {.s = s,
              .options = o,

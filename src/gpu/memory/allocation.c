@@ -147,7 +147,7 @@ static bool allocate_whole(pith_scope *s,
                            const pith_request *requests,
                            int count,
                            const char *function) {
-    if (!pithp_enter(s))
+    if (!pithp_enter_untraced(s, function))
         return false;
     pith_instance *i = pithp_instance_use(s, instance, function);
     if (!i)
@@ -202,7 +202,7 @@ const pith_allocation *pith_instance_find_allocation(pith_instance *instance,
 
 bool(pith_instance_free)(pith_scope *s, pith_instance *instance, const char *label) {
     static const char function[] = "pith_instance_free";
-    if (!pithp_enter(s))
+    if (!pithp_enter_untraced(s, "pith_instance_free"))
         return false;
     pith_instance *i = pithp_instance_use(s, instance, function);
     if (!i)
@@ -284,7 +284,7 @@ static bool copy_all(pith_scope *s,
                      void *const *out,
                      int count,
                      const char *function) {
-    if (!pithp_enter(s))
+    if (!pithp_enter_untraced(s, function))
         return false;
     pith_instance *i = pithp_instance_use(s, instance, function);
     if (!i)

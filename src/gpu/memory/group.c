@@ -129,7 +129,7 @@ static bool order_streams(pith_scope *s, pith_instance *i, pithp_stream *old) {
 
 bool(pith_instance_set_group)(pith_scope *s, pith_instance *instance, const char *group) {
     static const char function[] = "pith_instance_set_group";
-    if (!pithp_enter(s))
+    if (!pithp_enter_untraced(s, "pith_instance_set_group"))
         return false;
     pith_instance *i = grouped_instance(s, instance, function);
     if (!i)
@@ -214,7 +214,7 @@ static pithp_stream *exchange(pithp_memory *m, uint64_t age, pithp_stream *fresh
 }
 
 bool(pith_memory_reset_streams)(pith_scope *s) {
-    if (!pithp_enter(s))
+    if (!pithp_enter_untraced(s, "pith_memory_reset_streams"))
         return false;
     pithp_device *d = pithp_scope_device(s);
     pithp_memory *m = d->memory;

@@ -62,7 +62,7 @@ void pithp_pinned_give(pithp_device *d, void *data, size_t bytes) {
 }
 
 bool(pith_memory_set_pinned_budget)(pith_scope *s, size_t bytes) {
-    if (!pithp_enter(s))
+    if (!pithp_enter_untraced(s, "pith_memory_set_pinned_budget"))
         return false;
     pithp_memory *m = pithp_scope_device(s)->memory;
     pthread_mutex_lock(&m->lock);

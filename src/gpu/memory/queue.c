@@ -47,7 +47,7 @@ bool(pith_instance_queue)(pith_scope *s,
                           const pith_request *requests,
                           int count) {
     static const char function[] = "pith_instance_queue";
-    if (!pithp_enter(s))
+    if (!pithp_enter_untraced(s, "pith_instance_queue"))
         return false;
     pith_instance *i = pithp_instance_use(s, instance, function);
     if (!i)
@@ -309,7 +309,7 @@ static bool serve_and_tell(pith_scope *s,
 }
 
 bool(pith_instance_allocate_queue)(pith_scope *s, pith_instance *instance) {
-    if (!pithp_enter(s))
+    if (!pithp_enter_untraced(s, "pith_instance_allocate_queue"))
         return false;
     pith_instance *i = pithp_instance_use(s, instance, "pith_instance_allocate_queue");
     if (!i)

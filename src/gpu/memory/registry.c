@@ -299,7 +299,7 @@ pith_instance *(pith_instance_open)(pith_scope *s,
                                     const pith_instance_options *options) {
     const pith_instance_options none = {0};
     options = options ? options : &none;
-    if (!pithp_enter(s))
+    if (!pithp_enter_untraced(s, "pith_instance_open"))
         return NULL;
     const char *mistake = pithp_name_mistake(name);
     if (!mistake && options->group)

@@ -165,7 +165,7 @@ pith_limits pith_memory_limits(const pith_runtime *rt) {
 }
 
 bool(pith_memory_set_limits)(pith_scope *s, pith_limits limits) {
-    if (!pithp_enter(s))
+    if (!pithp_enter_untraced(s, "pith_memory_set_limits"))
         return false;
     if (limits != PITH_LIMITS_PASSIVE && limits != PITH_LIMITS_ACTIVE) {
         pithp_fail(s, PITH_E_ARG, NULL,
@@ -212,7 +212,7 @@ static bool change_share(pith_scope *s,
                          change to,
                          double proportion,
                          const char *function) {
-    if (!pithp_enter(s))
+    if (!pithp_enter_untraced(s, function))
         return false;
     pith_instance *i = pithp_instance_check(s, instance, function);
     if (!i)

@@ -217,7 +217,7 @@ static pithp_source *make_source(pith_scope *s, const pith_memory_allocator *giv
 bool pith_memory_set_allocator(pith_scope *s, const pith_memory_allocator *allocator) {
     static const pith_memory_allocator pool;
     const pith_memory_allocator *given = allocator ? allocator : &pool;
-    if (!pithp_enter(s))
+    if (!pithp_enter_untraced(s, "pith_memory_set_allocator"))
         return false;
     const char *mistake = mistake_in(given);
     if (mistake) {

@@ -1,0 +1,101 @@
+/* What cannot be done while a function is traced: changing what lasts, and work whose
+ * values are needed at once. */
+#include "pith/pith.h"
+
+#include "pith_test.h"
+
+#include <unistd.h>
+
+static const pith_array *echo(pith_scope *s, const pith_array *x) {
+    (void)s;
+    return x;
+}
+PITH_FUNCTION1(echo_step, echo, pith_array, pith_array)
+
+static pith_run_log *open_log;
+static int which;
+
+/* One refused call after the other; `which` says which. False: there are no more. */
+static bool call_one(pith_scope *s, const pith_array *x, const pith_array *value) {
+    double room[3];
+    const void *given[] = {x};
+    int64_t count;
+    switch (which) {
+        case 0:
+            return pith_save(s, value, "never.json", NULL), true;
+        case 1:
+            return pith_save(s, x, "never.json", NULL), true;
+        case 2:
+            return pith_run(s, pith_array, &echo_step, value, NULL), true;
+        case 3:
+            return pith_propagate(s, pith_array, &echo_step, value, NULL), true;
+        case 4:
+            return pith_bench(s, &echo_step, 1, given, NULL), true;
+        case 5:
+            return pith_measure_peak(s, &echo_step, 1, given), true;
+        case 6:
+            return pith_capacity_audit(s, &echo_step, value, &count), true;
+        case 7:
+            return pith_run_log_open(s, "never.jsonl", NULL), true;
+        case 8:
+            return pith_run_log_sync(s, open_log), true;
+        case 9:
+            return pith_instance_open(s, "traced", NULL), true;
+        case 10:
+            return pith_memory_set_limits(s, PITH_LIMITS_ACTIVE), true;
+        case 11:
+            return pith_memory_set_pinned_budget(s, 0), true;
+        case 12:
+            return pith_read(s, x, room, sizeof room), true;
+        case 13:
+            return pith_read_bool(s, x), true;
+        case 14:
+            return pith_program_text(s, &echo_step, 1, given), true;
+        case 15:
+            return pith_share(s, x), true;
+        case 16:
+            return pith_tree_equal(s, x, value), true;
+        default:
+            return false;
+    }
+}
+
+static bool more;
+static const pith_array *calls_one(pith_scope *s, const pith_array *x) {
+    const double numbers[] = {1, 2, 3};
+    const pith_array *value = pith_array_copy(s, PITH_F64, PITH_SHAPE(3), numbers);
+    more = call_one(s, x, value);
+    return x;
+}
+PITH_FUNCTION1(calls_one_function, calls_one, pith_array, pith_array)
+
+Test(refused, while_tracing) {
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    char folder[256];
+    pt_folder(folder);
+    cr_assert(chdir(folder) == 0);
+    open_log = pith_run_log_open(s, "open.jsonl", NULL);
+    const pith_function *f = pith_jit(s, &calls_one_function, NULL);
+    const pith_array *x = pith_zeros(s, PITH_F64, PITH_SHAPE(3));
+    const void *given[] = {x};
+    pt_ok(s, open_log && f && x);
+    for (which = 0, more = true;; which++) {
+        pith_scope *inner = pith_scope_open_in(s);
+        pith_call(inner, f, 1, given);
+        if (!more)
+            pt_ok(inner);
+        cr_assert(!more || pith_code(inner) == PITH_E_TRACED, "call %d: %s: %s", which,
+                  pith_status_name(pith_code(inner)), pith_message(inner));
+        cr_assert(!more || strstr(pith_message(inner), "test_refused.c:"), "%s",
+                  pith_message(inner));
+        pith_clear(inner);
+        pith_scope_close(inner);
+        if (!more)
+            break;
+    }
+    cr_assert(access("never.json", F_OK) != 0 && access("never.jsonl", F_OK) != 0);
+    pith_scope_close(s);
+    cr_assert(unlink("open.jsonl") == 0 && chdir("/") == 0 && rmdir(folder) == 0);
+    pt_close(rt);
+}
