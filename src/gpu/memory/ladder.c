@@ -91,16 +91,16 @@ pithp_buffer *pithp_ladder_climb(pithp_stream *st,
     pithp_buffer *b = pithp_buffer_try(st, i, bytes, why);
     const uint64_t clearing = pithp_clearing_begin(d);
     while (!b && !hopeless(i, bytes, why)) {
-        const bool evicted =
-            bytes <= d->total && pithp_evict_one(d, clearing, &c.evicted);
-        c.instances += evicted;
-        if (!evicted && (cleared || bytes > d->total)) {
+        bool more = bytes <= d->total && pithp_evict_one(d, clearing, &c.evicted);
+        c.instances += more;
+        if (!more && !cleared && bytes <= d->total) {
+            c.caches = pithp_reclaim(d);
+            more = c.caches > 0;
+            cleared = true;
+        }
+        if (!more) {
             refuse(i, bytes, why, &c);
             return NULL;
-        }
-        if (!evicted) {
-            c.caches = pithp_reclaim(d);
-            cleared = true;
         }
         c.trimmed_again += pithp_trim(d);
         b = pithp_buffer_try(st, i, bytes, why);
