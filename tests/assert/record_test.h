@@ -54,7 +54,6 @@ static PT_UNUSED const pith_array *rt_output(pith_scope *s,
                                              const pith_array *const *made) {
     const pithp_place place = pithp_plan_output(c->plan, k);
     const pith_spec *spec = pithp_value_spec(c->program, c->program->outputs[k]);
-    const pith_array *from = place.store == PITHP_IN_INPUT ? x[place.at] : made[place.at];
     if (place.store == PITHP_IN_CONSTANT) {
         const pithp_constant *constant = &c->program->constants[place.at];
         return pithp_array_view(s, spec, constant->buffer,
@@ -63,6 +62,7 @@ static PT_UNUSED const pith_array *rt_output(pith_scope *s,
     if (place.store == PITHP_IN_LITERALS)
         return pithp_array_view(s, spec, c->plan->literals,
                                 (char *)c->plan->literals->data + place.at);
+    const pith_array *from = place.store == PITHP_IN_INPUT ? x[place.at] : made[place.at];
     return pithp_array_view(s, spec, pithp_array_buffer(from), from->data);
 }
 
