@@ -7,6 +7,7 @@
 #include "pith/kernel_macros.h"
 
 #include "base/base_internal.h"
+#include "gpu/isa.h"
 
 typedef struct pithp_device pithp_device;
 typedef struct pithp_stream pithp_stream;
@@ -19,14 +20,6 @@ enum {
     PITHP_CACHED_MOST = 65536,
     PITHP_CACHED_CLASSES = 48
 }; /* buffers kept by streams */
-
-/* Instruction sets that host loops are compiled for, weakest first. */
-typedef enum pithp_isa {
-    PITHP_ISA_BASE,
-    PITHP_ISA_V3,
-    PITHP_ISA_V4,
-    PITHP_ISA_COUNT
-} pithp_isa;
 
 /* Work on the indices begin..end of a launch. args is a plain struct of device addresses
  * and numbers. */

@@ -12,7 +12,7 @@
 #include "program/emit/helpers.h"
 #include "program/emit/dtypes.h"
 /* clang-format on */
-#include "program/program_internal.h"
+#include "program/table.h"
 
 #define PITHP_PASTE_(a, b) a##_##b
 #define PITHP_PASTE(a, b)  PITHP_PASTE_(a, b)

@@ -2,7 +2,7 @@
 #ifndef PITHP_INDEX_H
 #define PITHP_INDEX_H
 
-#include "program/program_internal.h"
+#include "program/params.h"
 
 /* One array of indices along a dimension of that extent. */
 typedef struct pithp_indexing {

@@ -8,7 +8,7 @@
 #ifndef PITHP_PRODUCT_H
 #define PITHP_PRODUCT_H
 
-#include "program/program_internal.h"
+#include "program/params.h"
 
 enum {
     PITHP_PRODUCT_SPAN = 256,

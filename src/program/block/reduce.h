@@ -2,7 +2,7 @@
 #ifndef PITHP_REDUCE_H
 #define PITHP_REDUCE_H
 
-#include "program/program_internal.h"
+#include "program/table.h"
 
 /* Elements of a block, lanes within it, and columns that are reduced side by side. */
 enum { PITHP_REDUCE_BLOCK = 4096, PITHP_REDUCE_LANES = 64, PITHP_REDUCE_TILE = 64 };
