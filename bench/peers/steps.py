@@ -1,0 +1,134 @@
+"""The rows of bench_steps.c by JAX, on one processor."""
+import os
+import sys
+
+os.environ["JAX_PLATFORMS"] = "cpu"
+os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:1])
+
+import bench
+
+TIMES, SMALL, ROWS = 1000, 64, 16
+
+FIRST = """
+import jax
+import jax.numpy as jnp
+jax.config.update("jax_enable_x64", True)
+a = jnp.arange(64000.0)
+b = jnp.sqrt(a)
+few = lambda x: x[:len(x) // 3 * 3].reshape(-1, 3)
+norms = jax.jit(lambda a, b: jnp.sqrt(((few(a) - few(b)) ** 2).sum(1)))
+assert float(norms(a, b).sum()) > 0
+"""
+
+
+def rows(jax, jnp):
+    """Name, side of the square (0: a loop), the number of places of indices (0: all), function."""
+    lax = jax.lax
+
+    def square(a):
+        side = round(len(a) ** 0.5)
+        return a.reshape(side, side)
+
+    def five(x, a, b, c, d):
+        return 0.5 * x + 0.125 * (((a + b) + c) + d)
+
+    def stencil(a, b, index):
+        a = square(a)
+        return five(a[1:-1, 1:-1], a[:-2, 1:-1], a[2:, 1:-1], a[1:-1, :-2], a[1:-1, 2:])
+
+    def roll(a, b, index):
+        a = square(a)
+        return five(a, jnp.roll(a, 1, 0), jnp.roll(a, -1, 0), jnp.roll(a, 1, 1), jnp.roll(a, -1, 1))
+
+    def squares(a, b):
+        return (a * b + 1) ** 2
+
+    def softmax(a, b, index):
+        a = square(a)
+        e = jnp.exp(a - a.max(1, keepdims=True))
+        return e / e.sum(1, keepdims=True)
+
+    def threes(a):
+        return a[:len(a) // 3 * 3].reshape(-1, 3)
+
+    def small_rows(a, b, index):
+        return threes(a) * b[:len(b) // 3, None] + b[:3]
+
+    def scan(a, b, index):
+        def body(c, x):
+            c = c * 0.999 + x
+            return c, c
+        return lax.scan(body, 0.0, a)[1]
+
+    def newton(a, b, index):
+        return lax.while_loop(lambda c: c[1] < TIMES, lambda c: (0.5 * (c[0] + 2 / c[0]), c[1] + 1), (a[0], 0))[0]
+
+    def loop(body, start, times=TIMES):
+        return lax.fori_loop(0, times, body, start)
+
+    def total(a, b, index):
+        return loop(lambda i, x: x * (1 / (1 + 1e-6 * (x * x).sum())), a[:SMALL])
+
+    def cond(a, b, index):
+        return loop(lambda i, x: lax.cond(x > 0.5, lambda x: x * 0.5, lambda x: x * x + 1, x), a[0])
+
+    def nested(a, b, index):
+        madd = lambda i, x: x * 0.999 + b[:ROWS]
+        return loop(lambda i, x: loop(madd, x, 10) + 1, a[:ROWS], TIMES // 10)
+
+    table = lambda a: a[:TIMES * SMALL].reshape(TIMES, SMALL)
+    return (
+        ("stencil", 2048, 0, stencil),
+        ("roll", 2048, 0, roll),
+        ("transposed", 1024, 0, lambda a, b, i: square(a) + square(b).T),
+        ("gather", 1000, 100000, lambda a, b, i: a[i] * b + 1),
+        ("scatter_add", 1000, 100000, lambda a, b, i: jnp.zeros(len(a) // 10).at[i].add(a * b)),
+        ("sum", 1000, 0, lambda a, b, i: squares(a, b).sum()),
+        ("sum_rows", 1000, 0, lambda a, b, i: squares(square(a), square(b)).sum(1)),
+        ("sum_columns", 1000, 0, lambda a, b, i: squares(square(a), square(b)).sum(0)),
+        ("softmax", 1000, 0, softmax),
+        ("small_rows", 1000, 0, small_rows),
+        ("norms", 1000, 0, lambda a, b, i: jnp.sqrt(((threes(a) - threes(b)) ** 2).sum(1))),
+        ("loop/scan", 0, 0, scan),
+        ("loop/while", 0, 0, newton),
+        ("loop/madd", 0, 0, lambda a, b, i: loop(lambda _, x: x * 0.999 + b[:SMALL], a[:SMALL])),
+        ("loop/broadcast", 0, 0, lambda a, b, i: loop(
+            lambda _, x: x * b[:ROWS, None] + b[:3], a[:3 * ROWS].reshape(ROWS, 3))),
+        ("loop/sum", 0, 0, total),
+        ("loop/cond", 0, 0, cond),
+        ("loop/take", 0, 0, lambda a, b, i: loop(lambda _, x: x[i[:SMALL] & (SMALL - 1)] * 0.5 + 1, a[:SMALL])),
+        ("loop/row", 0, 0, lambda a, b, i: loop(lambda t, x: x + table(a)[t], jnp.zeros(SMALL))),
+        ("loop/scatter", 0, 0, lambda a, b, i: loop(
+            lambda _, x: x.at[i[:ROWS] & (SMALL - 1)].add(b[:ROWS]), a[:SMALL])),
+        ("loop/nested", 0, 0, nested),
+    )
+
+
+def measure():
+    import numpy
+    import jax
+    import jax.numpy as jnp
+    jax.config.update("jax_enable_x64", True)
+    for name, side, places, function in rows(jax, jnp):
+        row = f"steps/{name}"
+        if not bench.wanted(row):
+            continue
+        n = side * side or (TIMES if name == "loop/scan" else TIMES * SMALL)
+        i = numpy.arange(n)
+        a, b = (jnp.asarray(0.25 + (i * by % 4096) / 8192) for by in (7919, 104729))
+        index = jnp.asarray(numpy.random.default_rng(1).integers(0, places or n, n, dtype=numpy.int32))
+        compiled = jax.jit(function)
+        seconds = bench.median_seconds(lambda: compiled(a, b, index).block_until_ready())
+        unit, scale = ("ns/element", 1e9 / n) if side else ("ns/iteration", 1e9 / TIMES)
+        bench.print_row(row, unit, {"jax": seconds * scale})
+
+
+def first():
+    import subprocess
+    if bench.wanted("steps/first"):
+        seconds = bench.median_seconds(lambda: subprocess.run([sys.executable, "-c", FIRST], check=True), 5)
+        bench.print_row("steps/first", "ms", {"jax": seconds * 1e3})
+
+
+measure()
+first()
