@@ -72,6 +72,39 @@ Test(donate, memory_of_the_last_reference_is_given_back, .init = begin) {
     end();
 }
 
+/* (state): x grows while the count is below 3, else the state stays as it is. */
+static const State *as_it_is(pith_scope *in, const State *state) {
+    (void)in;
+    return state;
+}
+PITH_FUNCTION1(stay_step, as_it_is, State, State)
+static const State *grow(pith_scope *in, const State *state) {
+    return pith_cond(in, pith_less(in, state->count, pith_i64(in, 3)), &advance_step,
+                     &stay_step, state);
+}
+PITH_FUNCTION1(grow_step, grow, State, State)
+
+Test(donate, what_a_branch_hands_on_is_the_argument_and_is_kept, .init = begin) {
+    const State *state = make(s, LARGE);
+    const pith_function *plain = pith_jit(s, &grow_step, NULL);
+    step = pith_jit(s, &grow_step,
+                    &(pith_jit_options){.donate_arguments = PITH_ARGUMENT(0)});
+    for (int k = 0; k < 6; k++) {
+        const State *next = k < 3 ? call(state) : pith_call(s, plain, PITH_ITEMS(state));
+        pt_ok(s, next);
+        if (pithp_scope_device(s)->backend->addressable) {
+            cr_assert((next->x == state->x) == (k >= 3), "call %d", k);
+            cr_assert(next->y == state->y, "the same in both branches");
+        }
+        state = next;
+    }
+    const State *next = call(state); /* nothing is given back that the result shares */
+    pt_ok(s, next);
+    cr_assert(pith_read_f64(s, pith_max(s, next->x, PITH_ALL_AXES)) == 3);
+    cr_assert(pith_read_i64(s, next->count) == 3);
+    end();
+}
+
 Test(donate, handles_say_so_everywhere, .init = begin) {
     const State *state = call(make(s, LARGE));
     call(state);

@@ -135,6 +135,10 @@ address_of(const pithp_plan *plan, const pithp_step *step, int e) {
             a.table = PITHP_TABLE_OUTPUTS;
             a.index = (int32_t)place.at;
             break;
+        case PITHP_IN_PASSED:
+            a.table = PITHP_TABLE_PASSED;
+            a.index = (int32_t)place.at;
+            break;
         case PITHP_IN_WORKSPACE:
             a.index = PITHP_FIXED_WORKSPACE;
             a.offset += (uintptr_t)place.at;

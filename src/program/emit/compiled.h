@@ -16,7 +16,13 @@ typedef struct pithp_compiled_step {
 } pithp_compiled_step;
 
 /* Where an external is: element `index` of a table, and so many bytes behind it. */
-enum { PITHP_TABLE_INPUTS, PITHP_TABLE_OUTPUTS, PITHP_TABLE_FIXED, PITHP_TABLE_COUNT };
+enum {
+    PITHP_TABLE_INPUTS,
+    PITHP_TABLE_OUTPUTS,
+    PITHP_TABLE_PASSED,
+    PITHP_TABLE_FIXED,
+    PITHP_TABLE_COUNT
+};
 enum { PITHP_FIXED_WORKSPACE, PITHP_FIXED_NULL, PITHP_FIXED_COUNT };
 typedef struct pithp_compiled_address {
     int32_t table, index;

@@ -151,6 +151,7 @@ static void add_address(const emitting *x, int program, pithp_value v) {
         case PITHP_IN_OUTPUT:
             add_output(x, program, place.at);
             break;
+        case PITHP_IN_PASSED: /* by control flow, of which such a program has none */
         case PITHP_NOWHERE:
             PITH_ASSERT(false);
     }

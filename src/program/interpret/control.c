@@ -103,8 +103,21 @@ static frame open_frame(const pithp_running *r, const pithp_step *step) {
 static void *operand_at(const frame *f, int k) {
     return pithp_address(f->outer, f->operands[k]);
 }
+/* Where a result is written; one that is passed gets its home. */
 static void *result_at(const frame *f, int k) {
-    return pithp_address(f->outer, f->step->call->result + k);
+    const pithp_plan *plan = f->outer->plan;
+    pithp_place place = plan->places[f->step->call->result + k];
+    if (place.store == PITHP_IN_PASSED)
+        place = plan->homes[place.at];
+    return pithp_place_address(f->outer, place);
+}
+static bool is_passed(const frame *f, int k) {
+    return f->outer->plan->places[f->step->call->result + k].store == PITHP_IN_PASSED;
+}
+/* Note where a result is. */
+static void pass(const frame *f, int k, const void *at) {
+    const pithp_place place = f->outer->plan->places[f->step->call->result + k];
+    f->outer->passed[place.at] = at;
 }
 static const pith_spec *result_spec(const frame *f, int k) {
     return f->outer->plan->program->values[f->step->call->result + k].spec;
@@ -121,21 +134,9 @@ static pithp_running program_of(const frame *f, int k) {
                            .inputs = f->pointers,
                            .outputs = (void **)(f->pointers + inputs),
                            .workspace = f->workspace,
-                           .pointers = f->pointers + inputs + outputs};
-}
-
-static void *output_at(const pithp_running *r, int64_t k) {
-    return pithp_address(r, r->plan->program->outputs[k]);
-}
-
-/* What is not written to its place yet, for it is an input, a constant or another output.
- */
-static pith_status settle(const pithp_running *r, int64_t k) {
-    const void *at = output_at(r, k);
-    const pithp_program *p = r->plan->program;
-    const size_t bytes = pithp_value_spec(p, p->outputs[k])->bytes;
-    return at == r->outputs[k] || !bytes ? PITH_OK
-                                         : pithp_copy(r->s, r->outputs[k], at, bytes);
+                           .passed = f->pointers + inputs + outputs,
+                           .pointers =
+                               f->pointers + inputs + outputs + plan->passed_count};
 }
 
 /* The value of an integer or bool of rank 0 on the device; waits. */
@@ -170,8 +171,13 @@ static pith_status run_cond(const frame *f) {
     for (int k = 0; k < i->result_count; k++)
         r.outputs[k] = result_at(f, k);
     rc = pithp_run_steps(&r);
-    for (int k = 0; k < i->result_count && rc == PITH_OK; k++)
-        rc = settle(&r, k);
+    for (int k = 0; k < i->result_count && rc == PITH_OK; k++) {
+        const bool stays = is_passed(f, k) && pithp_is_handed_on(&r, k);
+        if (!stays)
+            rc = pithp_settle(&r, k);
+        if (is_passed(f, k))
+            pass(f, k, stays ? pithp_output_address(&r, k) : r.outputs[k]);
+    }
     return rc;
 }
 
@@ -194,14 +200,13 @@ static void choose_buffers(const frame *f, pithp_running *r, int count) {
 }
 
 /* The body ran: where the carries are now. One that it handed on stays. */
-static pith_status advance(const frame *f, const pithp_running *r, int first, int count) {
-    const pithp_program *p = r->plan->program;
+static pith_status advance(const frame *f, const pithp_running *r, int count) {
     pith_status rc = PITH_OK;
     for (int k = 0; k < count && rc == PITH_OK; k++)
-        if (p->outputs[k] != p->inputs[first + k])
-            rc = settle(r, k);
+        if (pithp_output_address(r, k) != f->current[k])
+            rc = pithp_settle(r, k);
     for (int k = 0; k < count; k++)
-        if (p->outputs[k] != p->inputs[first + k])
+        if (pithp_output_address(r, k) != f->current[k])
             f->current[k] = r->outputs[k];
     return rc;
 }
@@ -211,7 +216,11 @@ static pith_status finish(const frame *f, int count) {
     for (int k = 0; k < count && rc == PITH_OK; k++) {
         const size_t bytes = result_spec(f, k)->bytes;
         void *result = result_at(f, k);
-        if (f->current[k] != result && bytes)
+        const pithp_carried c = pithp_carries_of(f->step->call);
+        const bool stays = is_passed(f, k) && f->current[k] == operand_at(f, c.first + k);
+        if (is_passed(f, k))
+            pass(f, k, stays ? f->current[k] : result);
+        if (!stays && f->current[k] != result && bytes)
             rc = pithp_copy(f->outer->s, result, f->current[k], bytes);
     }
     return rc;
@@ -290,7 +299,7 @@ static pith_status holds(const frame *f, pithp_carried c, bool *goes_on) {
     r.outputs[0] = f->workspace + f->step->programs_bytes - FLAG_BYTES;
     pith_status rc = pithp_run_steps(&r);
     if (rc == PITH_OK)
-        rc = read_integer(r.s, PITH_BOOL, output_at(&r, 0), &truth);
+        rc = read_integer(r.s, PITH_BOOL, pithp_output_address(&r, 0), &truth);
     *goes_on = truth != 0;
     if (rc == PITH_OK && truth && w->stops) {
         bool failed;
@@ -318,7 +327,7 @@ static pith_status run_while(const frame *f) {
         choose_buffers(f, &r, c.count);
         rc = pithp_run_steps(&r);
         if (rc == PITH_OK)
-            rc = advance(f, &r, w->body_operands, c.count);
+            rc = advance(f, &r, c.count);
         if (rc == PITH_OK)
             rc = holds(f, c, &goes_on);
     }
@@ -352,9 +361,9 @@ static pith_status run_scan(const frame *f) {
                 (char *)result_at(f, k) + at * pithp_value_spec(p, p->outputs[k])->bytes;
         rc = pithp_run_steps(&r);
         for (int k = c.count; k < i->result_count && rc == PITH_OK; k++)
-            rc = settle(&r, k);
+            rc = pithp_settle(&r, k);
         if (rc == PITH_OK)
-            rc = advance(f, &r, l->constants, c.count);
+            rc = advance(f, &r, c.count);
     }
     return rc == PITH_OK ? finish(f, c.count) : rc;
 }

@@ -5,7 +5,9 @@ size_t pithp_plan_bytes(const pithp_plan *plan) {
     const pithp_program *p = plan->program;
     size_t bytes = sizeof *plan + (size_t)p->value_count * sizeof *plan->places +
                    (size_t)plan->step_room * sizeof *plan->steps +
-                   (plan->literals ? 2 * plan->literals->bytes : 0);
+                   (plan->literals ? 2 * plan->literals->bytes : 0) +
+                   (size_t)plan->passed_count * sizeof *plan->homes +
+                   (plan->origins ? (size_t)p->output_count * sizeof *plan->origins : 0);
     for (int64_t k = 0; k < plan->step_count; k++) {
         const pithp_step *step = &plan->steps[k];
         bytes += step->fused ? sizeof *step->fused : 0;

@@ -169,6 +169,11 @@ bool pithp_plan_places(pithp_planning *g) {
     if (!place_literals(g) || !place_results(g))
         return false;
     for (int64_t v = 0; v < p->value_count; v++)
+        if (g->passed[v] >= 0) {
+            g->plan->homes[g->passed[v]] = places[v];
+            places[v] = (pithp_place){PITHP_IN_PASSED, g->passed[v]};
+        }
+    for (int64_t v = 0; v < p->value_count; v++)
         places[v] = places[g->root[v]];
     return true;
 }

@@ -48,7 +48,7 @@ static bool fuse_all(pithp_planning *g) {
 static bool plan_all(pithp_planning *g) {
     const size_t n = (size_t)g->p->value_count + 1;
     const size_t each = sizeof *g->step + sizeof *g->last_use + sizeof *g->root +
-                        sizeof *g->next + 4 * sizeof *g->scratch + sizeof *g->is_virtual +
+                        sizeof *g->next + 5 * sizeof *g->scratch + sizeof *g->is_virtual +
                         sizeof *g->in_memory + sizeof *g->slot;
     char *memory = pithp_allocate(g->s->runtime, n * each);
     if (!memory) {
@@ -63,11 +63,12 @@ static bool plan_all(pithp_planning *g) {
     g->family = g->scratch + n;
     g->family_ops = g->family + n;
     g->family_reads = g->family_ops + n;
-    g->is_virtual = (bool *)(g->family_reads + n);
+    g->passed = g->family_reads + n;
+    g->is_virtual = (bool *)(g->passed + n);
     g->in_memory = g->is_virtual + n;
     g->slot = (uint8_t *)(g->in_memory + n);
-    const bool planned =
-        pithp_plan_steps(g) && fuse_all(g) && describe_calls(g) && pithp_plan_places(g);
+    const bool planned = pithp_plan_steps(g) && fuse_all(g) && describe_calls(g) &&
+                         pithp_plan_passed(g) && pithp_plan_places(g);
     pithp_release(g->s->runtime, memory, n * each);
     return planned;
 }
@@ -88,6 +89,7 @@ pithp_plan *pithp_plan_make(pith_scope *s, pithp_program *p, bool fuse) {
                      .runtime = rt,
                      .places = places,
                      .runs_fused = fuse && pithp_scope_device(s)->backend->addressable};
+    plan->passes = plan->runs_fused;
     pithp_program_retain(p);
     pithp_planning g = {.s = s, .p = p, .plan = plan};
     if (plan_all(&g)) {
@@ -115,11 +117,16 @@ void pithp_plan_free(pithp_plan *plan) {
     pithp_release(rt, plan->steps, (size_t)plan->step_room * sizeof *plan->steps);
     pithp_release(rt, plan->places,
                   ((size_t)plan->program->value_count + 1) * sizeof *plan->places);
+    pithp_release(rt, plan->homes, (size_t)plan->passed_count * sizeof *plan->homes);
+    if (plan->origins)
+        pithp_release(rt, plan->origins,
+                      (size_t)plan->program->output_count * sizeof *plan->origins);
     pithp_buffer_release(plan->literals, 1);
     pithp_program_release(plan->program);
     pithp_release(rt, plan, sizeof *plan);
 }
 
 pithp_place pithp_plan_output(const pithp_plan *plan, int64_t k) {
-    return plan->places[plan->program->outputs[k]];
+    const pithp_place place = plan->places[plan->program->outputs[k]];
+    return place.store == PITHP_IN_PASSED ? plan->homes[place.at] : place;
 }

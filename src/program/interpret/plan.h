@@ -69,13 +69,25 @@ typedef enum pithp_store {
     PITHP_IN_LITERALS,  /* of the plan, at an offset */
     PITHP_IN_WORKSPACE, /* at an offset */
     PITHP_IN_OUTPUT,
-    PITHP_NOWHERE, /* read where it is made, or through others */
+    PITHP_IN_PASSED, /* where a run found it: see pithp_origins */
+    PITHP_NOWHERE,   /* read where it is made, or through others */
 } pithp_store;
 
 typedef struct pithp_place {
     pithp_store store;
     int64_t at; /* its number, or the offset in bytes */
 } pithp_place;
+
+/* A branch may hand on one of its operands, and a loop a carry that it began with: then
+ * nothing is copied, and the result is where the operand is. Such a result is passed: a
+ * run notes where it is, and its home is the memory that it is written to otherwise.
+ *
+ * What an output of a program may be so: some of its inputs. */
+enum { PITHP_ORIGINS = 4 }; /* further ones are copied */
+typedef struct pithp_origins {
+    int32_t count;
+    int32_t inputs[PITHP_ORIGINS];
+} pithp_origins;
 
 /* ---- Steps ---- */
 
@@ -108,6 +120,10 @@ typedef struct pithp_plan {
     size_t workspace_bytes;
     size_t pointer_count; /* addresses that a run writes down, those of programs too */
     bool runs_fused;      /* the device runs host loops */
+    bool passes;          /* results are passed: who runs it finds addresses on the way */
+    int64_t passed_count;
+    pithp_place *homes;                /* of what is passed */
+    pithp_origins *origins;            /* of each output; NULL: none is an input */
     struct pithp_compiling *compiling; /* of emit/compiled.h; NULL: it never is */
     _Atomic(const struct pithp_compiled *) compiled;
 } pithp_plan;
@@ -134,8 +150,15 @@ pithp_place pithp_plan_output(const pithp_plan *plan, int64_t k);
  *
  * @param inputs Device addresses, readable on the stream.
  * @param outputs Memory for those outputs that are PITHP_IN_OUTPUT of their own number.
+ * Set to the address of an input where an output is that input: nothing is written then.
  *
  * Any thread; several at once.
+ */
+pith_status pithp_plan_pass(pith_scope *s,
+                            pithp_plan *plan,
+                            const void *const *inputs,
+                            void **outputs);
+/* The same, but all outputs are written.
  */
 pith_status pithp_plan_run(pith_scope *s,
                            pithp_plan *plan,
@@ -168,6 +191,7 @@ typedef struct pithp_planning {
     int32_t *family_ops, *family_reads; /* of its root: members and reads of a step of the
                                            whole family */
     uint8_t *slot;                      /* of a member of a fused step */
+    int32_t *passed;                    /* its number; -1: it is not passed */
 } pithp_planning;
 
 static inline bool pithp_can_fuse(pithp_primitive primitive) {
@@ -190,12 +214,12 @@ typedef struct pithp_running {
     const void *const *inputs;
     void **outputs;
     char *workspace;
-    const void **pointers; /* room for plan->pointer_count */
+    const void **passed;   /* where that is, plan->passed_count */
+    const void **pointers; /* behind it: room for plan->pointer_count in all */
 } pithp_running;
 
-/* The device address of a value that has memory. */
-static inline void *pithp_address(const pithp_running *r, pithp_value v) {
-    const pithp_place place = r->plan->places[v];
+/* The device address of a place. */
+static inline void *pithp_place_address(const pithp_running *r, pithp_place place) {
     switch (place.store) {
         case PITHP_IN_INPUT:
             return (void *)(uintptr_t)r->inputs[place.at];
@@ -207,11 +231,26 @@ static inline void *pithp_address(const pithp_running *r, pithp_value v) {
             return r->workspace + place.at;
         case PITHP_IN_OUTPUT:
             return r->outputs[place.at];
+        case PITHP_IN_PASSED:
+            return (void *)(uintptr_t)r->passed[place.at];
         case PITHP_NOWHERE:
             break;
     }
     return NULL;
 }
+/* The device address of a value that has memory. */
+static inline void *pithp_address(const pithp_running *r, pithp_value v) {
+    return pithp_place_address(r, r->plan->places[v]);
+}
+/* Where output k is. */
+static inline void *pithp_output_address(const pithp_running *r, int64_t k) {
+    return pithp_address(r, r->plan->program->outputs[k]);
+}
+/* Whether that is where an input is that the output may be. */
+bool pithp_is_handed_on(const pithp_running *r, int64_t k);
+/* Copy output k to its memory where it is not there yet, for it is an input, a constant
+ * or another output. */
+pith_status pithp_settle(const pithp_running *r, int64_t k);
 
 pith_status pithp_run_steps(const pithp_running *r);
 /* Control flow: plans of the programs, and what they need of the workspace. */
@@ -232,6 +271,8 @@ bool pithp_plan_steps(pithp_planning *g);
 pithp_view pithp_plan_view(const pithp_planning *g, pithp_value v);
 /* Write the code of a fused step. */
 bool pithp_plan_fuse(pithp_planning *g, pithp_step *step);
+/* Find what is passed; what it may be lives as long as it does. */
+bool pithp_plan_passed(pithp_planning *g);
 /* Give every value that has memory a place. */
 bool pithp_plan_places(pithp_planning *g);
 

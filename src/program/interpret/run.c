@@ -16,6 +16,7 @@ static pith_status run_direct(const pithp_running *r, const pithp_step *step, in
     const void *const *const tables[PITHP_TABLE_COUNT] = {
         [PITHP_TABLE_INPUTS] = r->inputs,
         [PITHP_TABLE_OUTPUTS] = (const void *const *)r->outputs,
+        [PITHP_TABLE_PASSED] = r->passed,
         [PITHP_TABLE_FIXED] = fixed};
     uintptr_t at[PITHP_FUSED_EXTERNALS];
     const int externals = step->fused->external_count;
@@ -99,18 +100,34 @@ static pith_status await(pith_scope *s, const pithp_plan *plan) {
     return rc;
 }
 
-pith_status pithp_plan_run(pith_scope *s,
-                           pithp_plan *plan,
-                           const void *const *inputs,
-                           void *const *outputs) {
-    const void *few[4 * PITHP_FEW_OPERANDS];
+/* Outputs that were passed: the caller learns where they are, or they are copied. */
+static pith_status leave(const pithp_running *r, bool copies) {
+    const pithp_plan *plan = r->plan;
+    pith_status rc = PITH_OK;
+    for (int64_t k = 0; k < plan->program->output_count && rc == PITH_OK; k++) {
+        const pithp_place place = plan->places[plan->program->outputs[k]];
+        if (place.store != PITHP_IN_PASSED || plan->homes[place.at].at != k)
+            continue;
+        if (!copies && pithp_is_handed_on(r, k))
+            r->outputs[k] = pithp_output_address(r, k);
+        else
+            rc = pithp_settle(r, k);
+    }
+    return rc;
+}
+
+static pith_status run(pith_scope *s,
+                       pithp_plan *plan,
+                       const void *const *inputs,
+                       void **outputs,
+                       bool copies) {
+    const void *few[4 * PITHP_FEW_OPERANDS], **pointers = few;
     pithp_running r = {.s = s,
                        .plan = plan,
                        .code = pithp_plan_code(s, plan),
                        .inputs = inputs,
-                       .outputs = (void **)(uintptr_t)outputs, /* only read here */
-                       .pointers = few};
-    const size_t bytes = plan->pointer_count * sizeof *r.pointers;
+                       .outputs = outputs};
+    const size_t bytes = plan->pointer_count * sizeof *pointers;
     pith_status rc = await(s, plan);
     if (rc != PITH_OK)
         return rc;
@@ -120,10 +137,32 @@ pith_status pithp_plan_run(pith_scope *s,
         return s->error.code;
     r.workspace = workspace ? workspace->data : NULL;
     if (bytes > sizeof few)
-        r.pointers = pithp_allocate(s->runtime, bytes);
-    rc = r.pointers ? pithp_run_steps(&r) : pithp_fail_memory(s, bytes);
-    if (r.pointers != few)
-        pithp_release(s->runtime, r.pointers, bytes);
+        pointers = pithp_allocate(s->runtime, bytes);
+    if (pointers) {
+        r.passed = pointers;
+        r.pointers = pointers + plan->passed_count;
+        rc = pithp_run_steps(&r);
+        if (rc == PITH_OK && plan->passed_count)
+            rc = leave(&r, copies);
+    } else {
+        rc = pithp_fail_memory(s, bytes);
+    }
+    if (pointers != few)
+        pithp_release(s->runtime, pointers, bytes);
     pithp_buffer_release(workspace, 1);
     return rc;
+}
+
+pith_status pithp_plan_pass(pith_scope *s,
+                            pithp_plan *plan,
+                            const void *const *inputs,
+                            void **outputs) {
+    return run(s, plan, inputs, outputs, false);
+}
+
+pith_status pithp_plan_run(pith_scope *s,
+                           pithp_plan *plan,
+                           const void *const *inputs,
+                           void *const *outputs) {
+    return run(s, plan, inputs, (void **)(uintptr_t)outputs /* only read */, true);
 }

@@ -8,12 +8,15 @@
  */
 enum { RETURNED = 1 << 15 };
 
-static void
-mark_returned(const pithp_jit_program *p, const pith_array *const *inputs, bool on) {
+static void mark_returned(const pithp_jit_program *p,
+                          const pith_array *const *inputs,
+                          const pith_array *const *items,
+                          bool on) {
     for (int64_t k = 0; k < p->leaf_count; k++) {
-        if (p->leaves[k].source != PITHP_LEAF_INPUT)
-            continue;
-        pithp_header *h = pithp_header_of(inputs[p->leaves[k].at]);
+        const bool input = p->leaves[k].source == PITHP_LEAF_INPUT;
+        if (!input && (p->leaves[k].source != PITHP_LEAF_MADE || !p->plan->origins))
+            continue; /* what is made may have been handed on in its place */
+        pithp_header *h = pithp_header_of(input ? inputs[p->leaves[k].at] : items[k]);
         h->extra = (uint16_t)(on ? h->extra | RETURNED : h->extra & ~RETURNED);
     }
 }
@@ -61,15 +64,17 @@ static int64_t donate_run(const pithp_jit_program *p,
     return end - first;
 }
 
-int64_t pithp_jit_donate(const pithp_jit_program *p, const pith_array *const *inputs) {
+int64_t pithp_jit_donate(const pithp_jit_program *p,
+                         const pith_array *const *inputs,
+                         const pith_array *const *items) {
     int64_t granted = 0;
     /* Where a check may fail the step may be repeated from the state before it. */
     if (PITHP_LIKELY(!p->donated_count) || p->checks || p->modes & PITHP_JIT_COLLECTED)
         return 0;
-    mark_returned(p, inputs, true);
+    mark_returned(p, inputs, items, true);
     for (int64_t k = 0; k < p->donated_count;)
         k += donate_run(p, inputs, k, &granted);
-    mark_returned(p, inputs, false);
+    mark_returned(p, inputs, items, false);
     return granted;
 }
 

@@ -147,8 +147,11 @@ pithp_jit_run(const pithp_jit_call *c, const pithp_jit_program *p, int64_t *gran
 /* ---- Donation (donate.c) ---- */
 
 pith_status pithp_jit_list_donated(const pithp_jit_call *c, pithp_jit_program *p);
-/* After a run: give back the memory of donated inputs that nobody else uses; how many. */
-int64_t pithp_jit_donate(const pithp_jit_program *p, const pith_array *const *inputs);
+/* After a run that made the items: give back the memory of donated inputs that nobody
+ * else uses; how many. */
+int64_t pithp_jit_donate(const pithp_jit_program *p,
+                         const pith_array *const *inputs,
+                         const pith_array *const *items);
 
 /* ---- Why a call was traced (explain.c) ---- */
 

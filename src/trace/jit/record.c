@@ -83,6 +83,7 @@ leaf_of(const pithp_jit_program *p, const int64_t *made_as, int64_t k) {
             leaf.at = place.at == k ? made_as[k] : place.at;
             break;
         case PITHP_IN_WORKSPACE:
+        case PITHP_IN_PASSED:
         case PITHP_NOWHERE:
             PITH_ASSERT(false);
             break;

@@ -90,12 +90,26 @@ share(pith_scope *s, const pithp_jit_leaf *leaf, const pith_array *with) {
                : pithp_array_view(s, leaf->spec, pithp_array_buffer(with), with->data);
 }
 
-static const pith_array *item_of(const running *r, const pithp_jit_leaf *leaf) {
+/* The input that a run handed on as output k, in whose memory nothing was written. */
+static const pith_array *handed_on(const running *r, int64_t k) {
+    const pithp_jit_leaf *leaf = &r->p->leaves[k];
+    const pithp_origins *from = &r->p->plan->origins[k];
+    int o = 0;
+    while (o < from->count - 1 && r->addresses[from->inputs[o]] != r->outputs[k])
+        o++;
+    pithp_array_drop(r->c->s, r->made[leaf->at]);
+    return share(r->c->s, leaf, r->inputs[from->inputs[o]]);
+}
+
+static const pith_array *item_of(const running *r, int64_t k) {
     const pithp_plan *plan = r->p->plan;
+    const pithp_jit_leaf *leaf = &r->p->leaves[k];
     pith_scope *s = r->c->s;
     switch (leaf->source) {
         case PITHP_LEAF_MADE:
-            return r->made[leaf->at];
+            return PITHP_LIKELY(r->outputs[k] == r->made[leaf->at]->data)
+                       ? r->made[leaf->at]
+                       : handed_on(r, k);
         case PITHP_LEAF_SAME:
             return share(s, leaf, r->items[leaf->at]);
         case PITHP_LEAF_INPUT:
@@ -120,7 +134,8 @@ static pith_status make_checks(running *r) {
         return PITH_OK;
     const pith_status rc = pithp_checks_replay(s, p->checks, r->items + p->result_count);
     for (int64_t k = p->result_count; k < p->leaf_count && rc == PITH_OK; k++)
-        if (p->leaves[k].source == PITHP_LEAF_MADE)
+        if (p->leaves[k].source == PITHP_LEAF_MADE &&
+            r->items[k] == r->made[p->leaves[k].at])
             pithp_array_drop(s, r->items[k]);
     return rc;
 }
@@ -130,7 +145,7 @@ static const void *build(running *r) {
     const pithp_jit_program *p = r->p;
     pith_scope *s = r->c->s;
     for (int64_t k = 0; k < p->leaf_count; k++)
-        if (!(r->items[k] = item_of(r, &p->leaves[k])))
+        if (!(r->items[k] = item_of(r, k)))
             return NULL;
     if (make_checks(r) != PITH_OK)
         return NULL;
@@ -148,14 +163,14 @@ pithp_jit_run(const pithp_jit_call *c, const pithp_jit_program *p, int64_t *gran
         return NULL;
     const void *result = NULL;
     if (read_inputs(&r) == PITH_OK && make_arrays(&r) == PITH_OK) {
-        if (pithp_plan_run(c->s, p->plan, r.addresses, r.outputs) == PITH_OK)
+        if (pithp_plan_pass(c->s, p->plan, r.addresses, r.outputs) == PITH_OK)
             result = build(&r);
         else
             for (int64_t k = 0; k < p->made_count; k++)
                 pithp_array_drop(c->s, r.made[k]);
     }
     if (result)
-        *granted = pithp_jit_donate(p, r.inputs);
+        *granted = pithp_jit_donate(p, r.inputs, r.items);
     if (r.memory != r.few)
         pithp_scratch_release(c->s->runtime, r.memory, r.bytes);
     return result;
