@@ -29,7 +29,7 @@ static const char help[] =
     "  --precision P        double or single (double)\n"
     "  --seed N             draw velocities of a Maxwell-Boltzmann distribution at\n"
     "                       temperature 1.44 with the key of N; other N, other velocities\n"
-    "  --jit on|off         run a step as one compiled function (off): the same bits\n"
+    "  --jit on|off         run a step as one compiled function (on): the same bits\n"
     "  --thermo N           steps between rows of the table (100); the first and last are shown\n"
     "  --save FILE          save checkpoints there, the last one when the run ends\n"
     "  --save-every N       steps between them\n"
@@ -104,6 +104,7 @@ Options melt_options(int argc, char **argv) {
                  .dt = 0.005,
                  .cutoff = 2.5,
                  .skin = 0.3,
+                 .jit = true,
                  .real = PITH_F64};
     const char *of_state = NULL;
     for (int i = 1; i < argc; i++) {

@@ -223,22 +223,23 @@ jit) # compiled or not, step by step or several at once: the same bits, also whe
         {
             final 200 off.json $options --jit off 2>err-off
             final 200 on.json $options --jit on 2>err-on
+            final 200 default.json $options 2>err-default
             final 200 loop.json $options --jit on --steps-per-launch 20 --thermo 100 2>err-loop
             final 200 eager.json $options --jit off --steps-per-launch 20 --thermo 100 2>err-eager
         }
         cmp err-off err-on || fail "other repairs: $(cat err-on)"
-        for way in on loop eager; do
+        for way in on default loop eager; do
             "$pith" diff --bits off.json $way.json >diff.txt || fail "$way: $(cat diff.txt)"
         done
     done
     grep -q 'max_neighbours' err-loop || fail "nothing grew in a loop"
     [ "$(wc -l <err-loop)" -le "$(wc -l <err-off)" ] || fail "a loop is repaired more often: $(cat err-loop)"
     # rows of the table are at the same steps
-    "$melt" --steps 200 --thermo 50 --device host >off.txt 2>err
+    "$melt" --steps 200 --thermo 50 --jit off --device host >off.txt 2>err
     "$melt" --steps 200 --thermo 50 --jit on --steps-per-launch 25 --device host >on.txt 2>err
     same_table off.txt on.txt
     final 50 part.json --jit on --steps-per-launch 10 --thermo 50 2>err
-    final 200 whole.json 2>err
+    final 200 whole.json --jit off 2>err
     "$melt" --resume part.json --steps 150 --steps-per-launch 50 --jit on --save resumed.json --device host >run.txt 2>err
     "$pith" diff --bits whole.json resumed.json >diff.txt || fail "resumed: $(cat diff.txt)"
     refused "--steps-per-launch: expected a divisor" "$melt" --steps 100 --steps-per-launch 3
