@@ -2,10 +2,11 @@
  * all passed, and the way from an overflow to the repeated step.
  *
  * Peers within pith: "none" computes the same predicates and makes no checks, "unseen"
- * makes checks that nobody collects, "step" is one passing step. */
+ * makes checks that nobody collects, "step" is one passing step. Rows assert/step call it
+ * operation by operation, rows assert/compiled through pith_jit. */
 #include "bench.h"
 
-enum { LEAVES = 10, MANY = 1000 };
+enum { LEAVES = 10, MOST_CHECKS = 20, MANY = 1000 };
 
 typedef struct {
     pith_scope *s;
@@ -18,23 +19,56 @@ typedef struct {
 static int checks_made; /* by a step, and whether it makes them */
 static bool makes_checks;
 
-/* Ten leaves f32[64] and a size: every leaf becomes x * 0.999 + 0.001. */
-static const void *
-map_ten(const pith_function *self, pith_scope *s, const void *const *given) {
-    (void)self;
-    const void *next =
-        pith_tree_map_expression(s, "a * 0.999f + 0.001f", 1, given, 0, NULL);
+/* The greatest elements, as many as there are checks, each checked or only compared. */
+static const void *check_leaves(pith_scope *s, const void *next, int checks, bool makes) {
     const pith_array *limit = pith_f32(s, 1e6f);
-    for (int k = 0; k < checks_made; k++) {
+    const void *most[MOST_CHECKS];
+    for (int k = 0; k < checks; k++) {
         const pith_array *m = pith_max(s, pith_child(next, k % LEAVES), PITH_ALL_AXES);
         const pith_array *below = pith_less(s, m, limit);
-        if (makes_checks)
+        if (makes)
             pith_check(s, below, "the greatest is {m}", .args = {{"m", m}},
                        .fix_args = m);
+        most[k] = pith_where(s, below, m, limit);
     }
+    return pith_list_make(s, checks, most);
+}
+
+/* Ten leaves f32[64]: every leaf becomes x * 0.999 + 0.001. */
+static const void *map_ten(pith_scope *s, const void *state) {
+    const void *next =
+        pith_tree_map_expression(s, "a * 0.999f + 0.001f", 1, &state, 0, NULL);
+    check_leaves(s, next, checks_made, makes_checks);
     return next;
 }
-static const pith_function ten_step = {"map_ten", map_ten, 1, NULL, {NULL}, NULL};
+PITH_FUNCTION1(ten_step, map_ten, void, void)
+
+static const pith_array *
+scaled(pith_scope *s, const pith_array *const *leaves, void *closure) {
+    (void)closure;
+    const pith_array *by = pith_mul(s, leaves[0], pith_f32(s, 0.999f));
+    return pith_add(s, by, pith_f32(s, 0.001f));
+}
+/* The same of operations that are traced; what is checked is part of the program's key.
+ */
+typedef struct {
+    const void *leaves, *most;
+    int64_t checks;
+    bool makes;
+} Traced;
+PITH_NODE(Traced,
+          PITH_TREE(leaves),
+          PITH_TREE(most),
+          PITH_STATIC(checks),
+          PITH_STATIC(makes))
+
+static const Traced *map_traced(pith_scope *s, const Traced *in) {
+    Traced next = *in;
+    next.leaves = pith_tree_map(s, scaled, NULL, 1, &in->leaves, NULL);
+    next.most = check_leaves(s, next.leaves, (int)in->checks, in->makes);
+    return pith_freeze(s, Traced, &next);
+}
+PITH_FUNCTION1(traced_step, map_traced, Traced, Traced)
 
 static void run_checked(void *closure) {
     const Work *w = closure;
@@ -60,6 +94,40 @@ static void run_unchecked(void *closure) {
 }
 static void run_unseen(void *closure) {
     run_plain(closure, true);
+}
+
+/* ---- Compiled: programs with and without the checks ---- */
+
+typedef struct {
+    pith_scope *s;
+    const pith_function *step; /* compiled */
+    const void *state;
+} Compiled;
+
+static void run_compiled(void *closure) {
+    const Compiled *c = closure;
+    pith_scope *s = pith_scope_open_in(c->s);
+    const pith_result *r = pith_as_result(s, c->step, 1, &c->state);
+    if (!pith_result_all_pass(s, r))
+        bench_check(s);
+    pith_scope_close(s);
+}
+
+static Compiled compiled(const Work *w, int checks, bool makes) {
+    const Traced start = {w->state, pith_list_make(w->s, 0, NULL), checks, makes};
+    return (Compiled){w->s, pith_jit(w->s, &traced_step, NULL),
+                      pith_freeze(w->s, Traced, &start)};
+}
+
+static void compiled_row(const Work *w, int checks, const char *only) {
+    char row[64];
+    snprintf(row, sizeof row, "assert/compiled/%d", checks);
+    if (!bench_wanted(row, only))
+        return;
+    Compiled checked = compiled(w, checks, true), plain = compiled(w, checks, false);
+    bench_row(row, "us", 1e6, 2,
+              (const bench_entry[]){{"pith", run_compiled, &checked},
+                                    {"none", run_compiled, &plain}});
 }
 
 static volatile bool sink;
@@ -138,7 +206,11 @@ int main(int argc, char **argv) {
                                             {"unseen", run_unseen, &w}});
         bench_check(s);
     }
+    for (int i = 0; i < 4; i++)
+        compiled_row(&w, counts[i], only);
+    bench_check(s);
     makes_checks = true;
+    checks_made = 20;
     w.result = pith_as_result(s, &ten_step, 1, &w.state);
     if (bench_wanted("assert/all pass", only))
         bench_row("assert/all pass", "ns", 1e9 / MANY, 1,

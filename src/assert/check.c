@@ -368,29 +368,41 @@ static void record(pith_scope *s, const given *g) {
         pithp_checks_record(s, a, g->values, g->o->fix_greatest);
 }
 
+pith_assertion *pithp_assertion_again(pith_scope *s,
+                                      pith_scope *owner,
+                                      pithp_checks *from,
+                                      const pith_assertion *recorded,
+                                      const pith_array *const *values,
+                                      const void *fix_args) {
+    pith_assertion *a = pithp_object_make(owner, PITHP_KIND_OTHER, pithp_assertion_tag,
+                                          again_bytes(recorded));
+    if (!a) {
+        pithp_error_move(s, owner);
+        return NULL;
+    }
+    fill_again(a, from, recorded);
+    hold_values(a, values);
+    a->fix_args = fix_args;
+    return a;
+}
+
 void pithp_check_again(pith_scope *s,
                        pithp_checks *from,
                        const pith_assertion *recorded,
                        const pith_array *const *values,
                        const void *fix_args) {
     pithp_collector *c = pithp_collector_of(s);
-    const size_t bytes = again_bytes(recorded);
     int64_t first;
     if (c) {
-        pith_assertion *a = (pith_assertion *)(void *)pithp_check_slot_make(
-            s, c, pithp_assertion_tag, bytes);
-        if (!a)
-            return;
-        fill_again(a, from, recorded);
-        hold_values(a, values);
-        a->fix_args = fix_args;
-        if (pithp_check_slot_collect(s, c, &a->slot) != PITH_OK)
+        pith_assertion *a = pithp_assertion_again(s, pithp_collector_outermost(c)->scope,
+                                                  from, recorded, values, fix_args);
+        if (a && pithp_check_slot_collect(s, c, &a->slot) != PITH_OK)
             give_up(a);
         return;
     }
     if (!counts(s, recorded->level, NULL) || holds(s, values[0], &first))
         return;
-    lonely *alone = make_lonely(s, bytes);
+    lonely *alone = make_lonely(s, again_bytes(recorded));
     if (!alone)
         return;
     fill_again(&alone->assertion, from, recorded);

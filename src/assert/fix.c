@@ -1,6 +1,6 @@
 /* Fixes: functions of the root they were made for, also where that is a part of another
  * root by now. */
-#include "assert/assert_internal.h"
+#include "assert/passed.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -75,15 +75,30 @@ pith_status pithp_rebase_one(pith_scope *s,
     return PITH_OK;
 }
 
+/* All assertions that a slot stands for. */
+static pith_status rebase_slot(pith_scope *s,
+                               pith_scope *owner,
+                               pithp_check_slot *slot,
+                               const pithp_rebase *r) {
+    pithp_passed *passed = pithp_passed_of(slot);
+    pith_assertion *own = (pith_assertion *)(void *)slot, *const *list = &own;
+    int64_t count = pithp_slot_is_assertion(slot);
+    if (passed) {
+        list = pithp_passed_assertions(s, passed);
+        count = pithp_passed_count(passed);
+    }
+    pith_status rc = list ? PITH_OK : s->error.code;
+    for (int64_t i = 0; i < count && rc == PITH_OK; i++)
+        rc = pithp_rebase_one(s, owner, &list[i]->path, &list[i]->rebase, r);
+    return rc;
+}
+
 pith_status
 pithp_collector_rebase(pith_scope *s, pithp_collector *c, int64_t first, pithp_rebase r) {
     pith_scope *owner = pithp_collector_outermost(c)->scope;
     pith_status rc = PITH_OK;
     for (int64_t i = first; i < c->count && rc == PITH_OK; i++)
-        if (pithp_slot_is_assertion(c->slots[i])) {
-            pith_assertion *a = (pith_assertion *)(void *)c->slots[i];
-            rc = pithp_rebase_one(s, owner, &a->path, &a->rebase, &r);
-        }
+        rc = rebase_slot(s, owner, c->slots[i], &r);
     for (pithp_guard *g = (pithp_guard *)(uintptr_t)c->guards;
          g && g->first >= first && rc == PITH_OK; g = (pithp_guard *)(uintptr_t)g->next)
         rc = pithp_rebase_one(s, owner, &g->path, &g->rebase, &r);

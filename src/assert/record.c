@@ -1,4 +1,4 @@
-/* Recording the checks of a trace, and making them again. */
+/* Recording the checks of a trace, and again those of a program that is traced in it. */
 #include "assert/recorded.h"
 #include "program/graph/graph.h"
 
@@ -238,8 +238,9 @@ static pith_status copy_guard(pith_scope *s, pithp_checks *to, pithp_recorded *r
     return PITH_OK;
 }
 
-static pith_status
-record_again(pith_scope *s, pithp_checks *from, const pith_array *const *values) {
+pith_status pithp_checks_record_again(pith_scope *s,
+                                      pithp_checks *from,
+                                      const pith_array *const *values) {
     pithp_checks *to = pithp_checks_of(s);
     void *inner =
         to ? grown(s, to->inner, sizeof *to->inner, to->inner_count, 1, &to->inner_room)
@@ -266,95 +267,4 @@ record_again(pith_scope *s, pithp_checks *from, const pith_array *const *values)
         finish(to, r, rc);
     }
     return rc;
-}
-
-/* ---- Making them again: after a run ---- */
-
-/* The fix arguments of a run, in the scope that the assertion lies in; NULL: there are
- * none, or the error is set. */
-static const void *
-fix_args_of(pith_scope *s, const pithp_recorded *r, const pith_array *const *values) {
-    const pithp_collector *c = pithp_collector_of(s);
-    if (!c || (!r->structure && !r->leaves))
-        return NULL;
-    pith_scope *owner = pithp_collector_outermost((pithp_collector *)(uintptr_t)c)->scope;
-    const pith_array *const *given = values + r->count - r->leaves;
-    const size_t bytes = (size_t)(r->leaves ? r->leaves : 1) * sizeof *given;
-    const pith_array **leaves = pithp_scope_allocate(owner, bytes);
-    const void *tree = NULL;
-    bool fine = leaves != NULL;
-    for (int64_t i = 0; i < r->leaves && fine; i++) {
-        leaves[i] = pithp_array_view(owner, pithp_array_spec(given[i]),
-                                     pithp_array_buffer(given[i]), given[i]->data);
-        fine = leaves[i] != NULL;
-    }
-    if (fine && r->structure) {
-        pith_at(owner, s->site);
-        tree = (pith_tree_unflatten)(owner, r->structure, r->leaves, leaves);
-    } else if (fine) {
-        tree = leaves[0];
-    }
-    if (!tree)
-        pithp_error_move(s, owner);
-    return tree;
-}
-
-static pith_status
-report_again(pith_scope *s, const pithp_recorded *r, const pith_array *report) {
-    if (pithp_scope_device(s)->immediate &&
-        ((const pith_report *)report->data)->first == 0)
-        return PITH_OK;
-    pith_report *to = pithp_check_make(s, r->describe, r->subject);
-    return to ? pithp_copy(s, to, report->data, sizeof *to) : s->error.code;
-}
-
-static void release_held(pith_scope *s, void *checks) {
-    (void)s;
-    pithp_checks_release(checks);
-}
-
-/* What it points at is held as long as the collector's scope is open. */
-static pith_status
-guard_again(pith_scope *s, pithp_checks *from, const pithp_recorded *r) {
-    pithp_collector *c = pithp_collector_of(s);
-    if (!c)
-        return PITH_OK;
-    pith_scope *owner = pithp_collector_outermost(c)->scope;
-    pithp_guard *g = pithp_scope_allocate(owner, sizeof *g);
-    pithp_checks_retain(from);
-    if (!g || !pithp_scope_hold(owner, from, release_held)) {
-        pithp_checks_release(from);
-        pithp_error_move(s, owner);
-        return s->error.code;
-    }
-    *g = *r->guard;
-    g->next = c->guards;
-    g->first = c->count;
-    c->guards = g;
-    return PITH_OK;
-}
-
-pith_status
-pithp_checks_replay(pith_scope *s, pithp_checks *c, const pith_array *const *values) {
-    const char *site = s->site;
-    if (!c)
-        return PITH_OK;
-    if (pithp_scope_trace(s))
-        return record_again(s, c, values);
-    for (int64_t i = 0; i < c->count && s->error.code == PITH_OK; i++) {
-        const pithp_recorded *r = &c->list[i];
-        const pith_array *const *own = values + r->first;
-        s->site = r->kind == PITHP_RECORDED_CHECK ? r->check->slot.site : r->site;
-        if (r->kind == PITHP_RECORDED_REPORT) {
-            report_again(s, r, own[0]);
-        } else if (r->kind == PITHP_RECORDED_GUARD) {
-            guard_again(s, c, r);
-        } else {
-            const void *fix_args = fix_args_of(s, r, own);
-            if (s->error.code == PITH_OK)
-                pithp_check_again(s, c, r->check, own, fix_args);
-        }
-    }
-    s->site = site;
-    return s->error.code;
 }

@@ -31,6 +31,14 @@ pith_status pithp_checks_rebase(pith_scope *s, int64_t first, pithp_rebase r);
 /* The conjunction of those recorded so far. NULL: error set. */
 const pith_array *pithp_checks_so_far(pith_scope *s);
 
+/* One that was recorded, in memory of owner and part of no collector yet. NULL: error
+ * set. */
+pith_assertion *pithp_assertion_again(pith_scope *s,
+                                      pith_scope *owner,
+                                      pithp_checks *from,
+                                      const pith_assertion *recorded,
+                                      const pith_array *const *values,
+                                      const void *fix_args);
 /* Make one that was recorded: collected, or pending where nobody collects. */
 void pithp_check_again(pith_scope *s,
                        pithp_checks *from,

@@ -1,5 +1,5 @@
 /* Results: collections that have ended, and what came of them. */
-#include "assert/record.h"
+#include "assert/passed.h"
 
 #include <string.h>
 
@@ -132,6 +132,38 @@ const pithp_guard *pithp_result_guards(const pith_result *result) {
 
 /* ---- What came of it ---- */
 
+static int64_t assertions_in(pithp_check_slot *slot) {
+    const pithp_passed *p = pithp_passed_of(slot);
+    return p ? pithp_passed_count(p) : 1;
+}
+
+/* Append what a slot stands for; of launches, those that failed. */
+static pith_status list_slot(pith_scope *s,
+                             pith_scope *owner,
+                             pithp_check_slot *slot,
+                             pithp_outcome *outcome) {
+    const bool failed = slot->seen.first != 0;
+    pithp_passed *passed = pithp_passed_of(slot);
+    if (passed) {
+        pith_assertion *const *made = pithp_passed_assertions(s, passed);
+        for (int64_t k = 0; made && k < pithp_passed_count(passed); k++)
+            outcome->all[outcome->count++] = made[k];
+        return s->error.code;
+    }
+    const pith_assertion *a = (const pith_assertion *)(const void *)slot;
+    if (!pithp_slot_is_assertion(slot)) {
+        if (!failed)
+            return PITH_OK;
+        a = pithp_assertion_of_launch(s, owner, slot);
+    }
+    if (!a)
+        return s->error.code;
+    outcome->all[outcome->count++] = a;
+    if (failed)
+        outcome->failed[outcome->failed_count++] = a;
+    return PITH_OK;
+}
+
 pith_status pithp_outcome_read(pith_scope *s,
                                pith_scope *owner,
                                pithp_collector *c,
@@ -141,29 +173,19 @@ pith_status pithp_outcome_read(pith_scope *s,
     if (pithp_collector_conjoin(s, c) != PITH_OK || pithp_synchronise(s) != PITH_OK ||
         pithp_collector_read(s, c) != PITH_OK)
         return s->error.code;
-    const size_t bytes = (size_t)(count ? 2 * count : 1) * sizeof *outcome->all;
-    const pith_assertion **lists = pithp_scope_allocate(owner, bytes);
-    if (!lists) {
+    int64_t most = 0;
+    for (int64_t i = 0; i < count; i++)
+        most += assertions_in(c->slots[i]);
+    const size_t bytes = (size_t)(most ? 2 * most : 1) * sizeof *outcome->all;
+    outcome->all = pithp_scope_allocate(owner, bytes);
+    if (!outcome->all) {
         pithp_error_move(s, owner);
         return s->error.code;
     }
-    outcome->all = lists;
-    outcome->failed = lists + count;
-    for (int64_t i = 0; i < count; i++) {
-        pithp_check_slot *slot = c->slots[i];
-        const bool failed = slot->seen.first != 0;
-        const pith_assertion *a = (const pith_assertion *)(const void *)slot;
-        if (!pithp_slot_is_assertion(slot)) {
-            if (!failed)
-                continue;
-            a = pithp_assertion_of_launch(s, owner, slot);
-        }
-        if (!a)
+    outcome->failed = outcome->all + most;
+    for (int64_t i = 0; i < count; i++)
+        if (list_slot(s, owner, c->slots[i], outcome) != PITH_OK)
             return s->error.code;
-        outcome->all[outcome->count++] = a;
-        if (failed)
-            outcome->failed[outcome->failed_count++] = a;
-    }
     return PITH_OK;
 }
 

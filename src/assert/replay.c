@@ -1,0 +1,129 @@
+/* Making the checks of a program again after a run. Where it is known at once that all of
+ * them passed, nothing is made but a note of it (passed.c). */
+#include "assert/passed.h"
+#include "assert/recorded.h"
+
+const void *pithp_recorded_fix_args(pith_scope *s,
+                                    pith_scope *owner,
+                                    const pithp_recorded *r,
+                                    const pith_array *const *values) {
+    if (!r->structure && !r->leaves)
+        return NULL;
+    const pith_array *const *given = values + r->count - r->leaves;
+    const size_t bytes = (size_t)(r->leaves ? r->leaves : 1) * sizeof *given;
+    const pith_array **leaves = pithp_scope_allocate(owner, bytes);
+    const void *tree = NULL;
+    bool fine = leaves != NULL;
+    for (int64_t i = 0; i < r->leaves && fine; i++) {
+        leaves[i] = pithp_array_view(owner, pithp_array_spec(given[i]),
+                                     pithp_array_buffer(given[i]), given[i]->data);
+        fine = leaves[i] != NULL;
+    }
+    if (fine && r->structure) {
+        pith_at(owner, s->site);
+        tree = (pith_tree_unflatten)(owner, r->structure, r->leaves, leaves);
+    } else if (fine) {
+        tree = leaves[0];
+    }
+    if (!tree)
+        pithp_error_move(s, owner);
+    return tree;
+}
+
+static pith_status
+report_again(pith_scope *s, const pithp_recorded *r, const pith_array *report) {
+    if (pithp_scope_device(s)->immediate &&
+        ((const pith_report *)report->data)->first == 0)
+        return PITH_OK;
+    pith_report *to = pithp_check_make(s, r->describe, r->subject);
+    return to ? pithp_copy(s, to, report->data, sizeof *to) : s->error.code;
+}
+
+static void release_held(pith_scope *s, void *checks) {
+    (void)s;
+    pithp_checks_release(checks);
+}
+
+/* What it points at is held as long as the collector's scope is open. */
+static pith_status
+guard_again(pith_scope *s, pithp_checks *from, const pithp_recorded *r) {
+    pithp_collector *c = pithp_collector_of(s);
+    if (!c)
+        return PITH_OK;
+    pith_scope *owner = pithp_collector_outermost(c)->scope;
+    pithp_guard *g = pithp_scope_allocate(owner, sizeof *g);
+    pithp_checks_retain(from);
+    if (!g || !pithp_scope_hold(owner, from, release_held)) {
+        pithp_checks_release(from);
+        pithp_error_move(s, owner);
+        return s->error.code;
+    }
+    *g = *r->guard;
+    g->next = c->guards;
+    g->first = c->count;
+    c->guards = g;
+    return PITH_OK;
+}
+
+/* Every check of the run, as far as anybody sees it. */
+static pith_status
+make_all(pith_scope *s, pithp_checks *c, const pith_array *const *values) {
+    pithp_collector *to = pithp_collector_of(s);
+    pith_scope *owner = to ? pithp_collector_outermost(to)->scope : NULL;
+    for (int64_t i = 0; i < c->count && s->error.code == PITH_OK; i++) {
+        const pithp_recorded *r = &c->list[i];
+        const pith_array *const *own = values + r->first;
+        s->site = r->kind == PITHP_RECORDED_CHECK ? r->check->slot.site : r->site;
+        if (r->kind == PITHP_RECORDED_REPORT) {
+            report_again(s, r, own[0]);
+        } else if (r->kind == PITHP_RECORDED_GUARD) {
+            guard_again(s, c, r);
+        } else {
+            const void *fix_args =
+                owner ? pithp_recorded_fix_args(s, owner, r, own) : NULL;
+            if (s->error.code == PITH_OK)
+                pithp_check_again(s, c, r->check, own, fix_args);
+        }
+    }
+    return s->error.code;
+}
+
+/* ---- Where all passed ---- */
+
+static bool passed(const pithp_recorded *r, const pith_array *const *values) {
+    if (r->kind == PITHP_RECORDED_REPORT)
+        return ((const pith_report *)values[r->first]->data)->first == 0;
+    return r->kind == PITHP_RECORDED_GUARD ||
+           pithp_first_zero(values[r->first]->data, r->check->slot.width,
+                            r->check->slot.count) < 0;
+}
+
+static bool all_passed(const pithp_checks *c, const pith_array *const *values) {
+    for (int64_t i = 0; i < c->count; i++)
+        if (!passed(&c->list[i], values))
+            return false;
+    return true;
+}
+
+static pith_status
+note_passed(pith_scope *s, pithp_checks *c, const pith_array *const *values) {
+    for (int64_t i = 0; i < c->count && s->error.code == PITH_OK; i++)
+        if (c->list[i].kind == PITHP_RECORDED_GUARD)
+            guard_again(s, c, &c->list[i]);
+    return s->error.code == PITH_OK ? pithp_passed_collect(s, c, values) : s->error.code;
+}
+
+pith_status
+pithp_checks_replay(pith_scope *s, pithp_checks *c, const pith_array *const *values) {
+    if (!c)
+        return PITH_OK;
+    if (pithp_scope_trace(s))
+        return pithp_checks_record_again(s, c, values);
+    if (pithp_scope_device(s)->immediate && pithp_collector_of(s) &&
+        all_passed(c, values))
+        return note_passed(s, c, values);
+    const char *site = s->site;
+    const pith_status rc = make_all(s, c, values);
+    s->site = site;
+    return rc;
+}
