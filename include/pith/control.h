@@ -72,6 +72,19 @@ PITH_API const void *pith_while(pith_scope *s,
                                 const pith_function *body,
                                 const void *init);
 /**
+ * The same, but the loop ends also where a check has failed that cond or body make: after
+ * the iteration in which one fails no other one runs.
+ *
+ * Checks that nobody collects and that are of no account then (pith_check_level) end
+ * nothing.
+ *
+ * @return The carry after that iteration.
+ */
+PITH_API const void *pith_while_passing(pith_scope *s,
+                                        const pith_function *cond,
+                                        const pith_function *body,
+                                        const void *init);
+/**
  * Repeat a function for i = lower, lower + 1, ... upper - 1: carry = body(i, carry).
  *
  * @param body Takes i (i64, rank 0) and the carry.
@@ -118,12 +131,13 @@ PITH_API const void *pith_scan(pith_scope *s,
 PITH_END
 
 #ifndef PITH_NO_SITES
-#    define pith_cond(s, ...)         pith_cond(PITH_AT(s), __VA_ARGS__)
-#    define pith_switch(s, ...)       pith_switch(PITH_AT(s), __VA_ARGS__)
-#    define pith_while(s, ...)        pith_while(PITH_AT(s), __VA_ARGS__)
-#    define pith_fori(s, ...)         pith_fori(PITH_AT(s), __VA_ARGS__)
-#    define pith_fori_between(s, ...) pith_fori_between(PITH_AT(s), __VA_ARGS__)
-#    define pith_scan(s, ...)         pith_scan(PITH_AT(s), __VA_ARGS__)
+#    define pith_cond(s, ...)          pith_cond(PITH_AT(s), __VA_ARGS__)
+#    define pith_switch(s, ...)        pith_switch(PITH_AT(s), __VA_ARGS__)
+#    define pith_while(s, ...)         pith_while(PITH_AT(s), __VA_ARGS__)
+#    define pith_while_passing(s, ...) pith_while_passing(PITH_AT(s), __VA_ARGS__)
+#    define pith_fori(s, ...)          pith_fori(PITH_AT(s), __VA_ARGS__)
+#    define pith_fori_between(s, ...)  pith_fori_between(PITH_AT(s), __VA_ARGS__)
+#    define pith_scan(s, ...)          pith_scan(PITH_AT(s), __VA_ARGS__)
 #endif
 
 #endif

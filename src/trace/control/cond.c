@@ -87,8 +87,7 @@ static pith_status record_branches(pith_scope *s,
                                       .captured = captured,
                                       .first_captured = first[b],
                                       .argument_count = 1,
-                                      .arguments = {operand},
-                                      .takes_checks = true};
+                                      .arguments = {operand}};
         rc = pithp_part_record(s, &parts[(*made)++], &call);
         char name[64];
         snprintf(name, sizeof name, "the result of branch %d", b);

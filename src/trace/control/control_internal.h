@@ -55,7 +55,6 @@ typedef struct pithp_part_call {
     const pith_spec **rows; /* specs of the second argument's leaves; NULL: its own */
     bool counts; /* the first argument is an index: the first output is the next one */
     bool scans;  /* the result is a record of carry and out */
-    bool takes_checks; /* else a body that makes some is refused */
 } pithp_part_call;
 
 /* A function recorded into a program: inputs are what was captured and the leaves of the
@@ -114,6 +113,17 @@ const pith_array **pithp_control_add(pith_scope *s, const pithp_new_instruction 
 const void *pithp_control_build(pith_scope *s,
                                 const pithp_flat *like,
                                 const pith_array *const *items);
+
+/* A while whose condition makes checks, or that ends where a check fails. */
+typedef struct pithp_checked_while {
+    const char *function;
+    const pithp_captured *of_cond, *of_body;
+    const pithp_part *cond, *body;
+    const pithp_flat *carry;
+    bool stops;
+} pithp_checked_while;
+/* The last carry; its checks are noted in the trace of s. NULL: error set. */
+const pith_array **pithp_control_add_checked(pith_scope *s, const pithp_checked_while *w);
 
 /* ---- Loops that run ---- */
 

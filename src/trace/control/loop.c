@@ -1,4 +1,5 @@
 /* Loops that carry a tree: while a condition holds, and over a range of integers. */
+#include "program/check.h"
 #include "trace/control/control_internal.h"
 
 #include <string.h>
@@ -10,6 +11,9 @@ typedef struct loop {
     const pith_array *lower, *upper;
     const void *init;
     pithp_flat carry; /* of init */
+    bool stops;       /* where a check fails */
+    pithp_collector
+        *checks; /* of the loop, where it runs and stops; NULL: not collected */
 } loop;
 
 /* ---- Running ---- */
@@ -28,7 +32,10 @@ static bool holds(pith_scope *s, const loop *l, const void *carry) {
         pithp_scalar_check(work, a, false, l->function, "the condition") == PITH_OK)
         pithp_control_read(work, a, l->function, "the condition", &truth);
     pith_scope_close(work); /* its error goes to s */
-    return s->error.code == PITH_OK && truth;
+    bool passes = true;
+    if (l->checks && truth && s->error.code == PITH_OK)
+        pithp_collector_all_pass(s, l->checks, &passes);
+    return s->error.code == PITH_OK && truth && passes;
 }
 
 /* One iteration; i NULL: the body has no index. */
@@ -52,10 +59,17 @@ static bool iterate(pithp_holder *h, const loop *l, const int64_t *i) {
     return pithp_holder_step(h, next, pith_failed(next) ? NULL : state);
 }
 
-static const void *run_while(pith_scope *s, const loop *l) {
+static const void *run_while(pith_scope *s, loop *l) {
     pithp_holder h = {.s = s, .state = l->init};
+    pithp_collector *around = s->collector;
+    if (l->stops && pithp_collector_of(s) &&
+        !(l->checks = pithp_collector_begin(s, false)))
+        return NULL;
     while (holds(s, l, h.state) && iterate(&h, l, NULL))
         ;
+    if (l->checks)
+        pithp_collector_end(l->checks);
+    s->collector = around;
     return pithp_holder_end(&h);
 }
 
@@ -87,8 +101,7 @@ static pith_status record_body(recorded *r) {
         .captured = &r->of_body,
         .argument_count = counts ? 2 : 1,
         .arguments = {counts ? &r->index : &l->carry, counts ? &l->carry : NULL},
-        .counts = counts,
-        .takes_checks = true};
+        .counts = counts};
     pith_status rc = pithp_control_capture(r->s, &r->of_body, l->body);
     if (rc != PITH_OK)
         return rc;
@@ -217,7 +230,16 @@ static const void *record_while(pith_scope *s, const loop *l) {
     recorded r = {.s = s, .l = l};
     const void *result = NULL;
     if (record_body(&r) == PITH_OK && record_cond(&r) == PITH_OK) {
-        const pith_array **made = add_loop(&r, &r.cond.program, NULL, -1);
+        const pithp_checked_while w = {.function = l->function,
+                                       .of_cond = &r.of_cond,
+                                       .of_body = &r.of_body,
+                                       .cond = &r.cond,
+                                       .body = &r.body,
+                                       .carry = &l->carry,
+                                       .stops = l->stops};
+        const pith_array **made = r.cond.checks || (l->stops && r.body.checks)
+                                      ? pithp_control_add_checked(s, &w)
+                                      : add_loop(&r, &r.cond.program, NULL, -1);
         result = made ? pithp_control_build(s, &l->carry, made) : NULL;
     }
     end_parts(&r);
@@ -260,19 +282,34 @@ static const void *end(loop *l, const void *result) {
     return result ? result : pithp_nil_for(l->init);
 }
 
+static const void *repeat(pith_scope *s, loop *l) {
+    if (!begin(s, l, 1))
+        return pithp_nil_for(l->init);
+    if (!l->cond)
+        pithp_function_check(s, l->cond, l->function);
+    const void *result = !l->cond               ? NULL
+                         : pithp_scope_trace(s) ? record_while(s, l)
+                                                : run_while(s, l);
+    return end(l, result);
+}
+
 const void *pith_while(pith_scope *s,
                        const pith_function *cond,
                        const pith_function *body,
                        const void *init) {
-    loop l = {.function = "pith_while", .cond = cond, .body = body, .init = init};
-    if (!begin(s, &l, 1))
-        return pithp_nil_for(init);
-    if (!cond)
-        pithp_function_check(s, cond, l.function);
-    const void *result = !cond                  ? NULL
-                         : pithp_scope_trace(s) ? record_while(s, &l)
-                                                : run_while(s, &l);
-    return end(&l, result);
+    return repeat(
+        s, &(loop){.function = "pith_while", .cond = cond, .body = body, .init = init});
+}
+
+const void *pith_while_passing(pith_scope *s,
+                               const pith_function *cond,
+                               const pith_function *body,
+                               const void *init) {
+    return repeat(s, &(loop){.function = "pith_while_passing",
+                             .cond = cond,
+                             .body = body,
+                             .init = init,
+                             .stops = true});
 }
 
 const void *pith_fori(pith_scope *s,

@@ -173,13 +173,8 @@ static pith_status take_results(recording *r, pithp_part *part, const void *resu
             rc = add_outputs(r, &part->flats[k]);
         }
     }
-    if (rc == PITH_OK && r->call->takes_checks &&
-        !pithp_checks_take(r->s, r->trace, &part->checks))
+    if (rc == PITH_OK && !pithp_checks_take(r->s, r->trace, &part->checks))
         return r->s->error.code;
-    if (rc == PITH_OK && r->trace->checks)
-        rc = pithp_fail(r->s, PITH_E_UNSUPPORTED, NULL,
-                        "%s: %s: checks in a condition that is traced are not supported",
-                        r->call->function, r->call->body->name);
     return rc;
 }
 

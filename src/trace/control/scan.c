@@ -95,8 +95,7 @@ static const void *no_outs(scan *c) {
                                   .argument_count = 2,
                                   .arguments = {&c->carry, &c->rows},
                                   .rows = c->row_specs,
-                                  .scans = true,
-                                  .takes_checks = true};
+                                  .scans = true};
     pithp_part part;
     const void *outs = NULL;
     if (pithp_part_record(c->s, &part, &call) == PITH_OK) {
@@ -203,8 +202,7 @@ static const void *record_scan(scan *c) {
                                   .argument_count = 2,
                                   .arguments = {&c->carry, &c->rows},
                                   .rows = c->row_specs,
-                                  .scans = true,
-                                  .takes_checks = true};
+                                  .scans = true};
     pithp_part part;
     const void *last = NULL;
     if (pithp_control_capture(c->s, &captured, c->body) != PITH_OK)

@@ -1,0 +1,234 @@
+/* Whiles whose condition makes checks, and those that end where a check fails. They are
+ * recorded turned round: the condition is computed before the loop and at the end of the
+ * body, so that what its checks need is carried as that of the body's is, and the loop
+ * goes on as long as the truth that it carries says so. */
+#include "trace/control/control_internal.h"
+
+/* Carried: the truth, the carry, values of the body's checks and of the condition's. */
+typedef struct rotation {
+    pith_scope *s;
+    pithp_trace *trace;
+    const pithp_checked_while *w;
+    int64_t carries, body_values, cond_values;
+    /* Values of the trace: results of the two programs, behind each other's checks. */
+    pithp_value *inputs, *of_body, *of_cond;
+    const pith_array **before, **now, **kept;
+} rotation;
+
+static int64_t count_of(const rotation *r) {
+    return 1 + r->carries + r->body_values + r->cond_values;
+}
+
+static rotation rotation_of(pith_scope *s, pithp_trace *t, const pithp_checked_while *w) {
+    rotation r = {.s = s, .trace = t, .w = w};
+    r.carries = w->carry->structure.item_count;
+    r.body_values = pithp_checks_values(w->body->checks);
+    r.cond_values = pithp_checks_values(w->cond->checks);
+    const int64_t fixed = w->of_cond->count + w->of_body->count, all = count_of(&r);
+    const size_t n = (size_t)(fixed + all) + 1;
+    r.inputs = pithp_scope_allocate(s, n * sizeof *r.inputs);
+    r.of_body = pithp_scope_allocate(s, n * sizeof *r.of_body);
+    r.of_cond = pithp_scope_allocate(s, n * sizeof *r.of_cond);
+    r.before = pithp_scope_allocate(s, 3 * n * sizeof *r.before);
+    r.now = r.before ? r.before + n : NULL;
+    r.kept = r.now ? r.now + n : NULL;
+    return r;
+}
+
+static bool call(const rotation *r,
+                 const pithp_program *p,
+                 const pithp_value *fixed,
+                 const pithp_value *carries,
+                 pithp_value *results) {
+    const int64_t count = p->input_count - r->carries;
+    for (int64_t k = 0; k < p->input_count; k++)
+        r->inputs[k] = k < count ? fixed[k] : carries[k - count];
+    return pithp_program_inline(r->s, r->trace->program, p, r->inputs, results);
+}
+
+/* truth and that checks of these values pass; NULL: error set. */
+static const pith_array *
+and_passed(const rotation *r, const pith_array *truth, const pithp_checks *c) {
+    const pith_array *both[2] = {truth,
+                                 truth ? pithp_checks_passed(r->s, c, r->kept) : NULL};
+    if (!c || !r->w->stops)
+        return truth;
+    return both[1] ? pithp_bind(r->s, PITHP_OP_LOGICAL_AND, 2, both, NULL) : NULL;
+}
+
+static bool add_output(const rotation *r, const pith_array *a) {
+    const pithp_value v = a ? pithp_trace_value(r->s, r->trace, a) : -1;
+    return v >= 0 && pithp_program_output(r->s, r->trace->program, v);
+}
+
+static bool find_arrays(const rotation *r,
+                        int64_t count,
+                        const pithp_value *values,
+                        const pith_array **arrays) {
+    for (int64_t k = 0; k < count; k++)
+        if (!(arrays[k] = pithp_trace_array(r->s, r->trace, values[k])))
+            return false;
+    return true;
+}
+
+/* ---- The body ---- */
+
+/* Inputs of the trace, which are its first values; their numbers. */
+static pithp_value *add_inputs(const rotation *r) {
+    const pithp_checked_while *w = r->w;
+    const pithp_program *cond = w->cond->program, *body = w->body->program;
+    const int64_t of_cond = w->of_cond->count, of_body = w->of_body->count,
+                  all = of_cond + of_body + count_of(r);
+    pithp_value *values = pithp_scope_allocate(r->s, ((size_t)all + 1) * sizeof *values);
+    for (int64_t k = 0; values && k < all; k++) {
+        const int64_t at = k - of_cond - of_body - 1; /* of what is behind the truth */
+        const pith_spec *spec =
+            k < of_cond ? pithp_value_spec(cond, cond->inputs[k])
+            : at < -1   ? pithp_value_spec(body, body->inputs[k - of_cond])
+            : at == -1  ? pithp_value_spec(cond, cond->outputs[0])
+            : at < r->carries + r->body_values
+                ? pithp_value_spec(body, body->outputs[at])
+                : pithp_value_spec(cond,
+                                   cond->outputs[1 + at - r->carries - r->body_values]);
+        values[k] = pithp_program_input(r->s, r->trace->program, spec);
+        if (values[k] < 0)
+            return NULL;
+    }
+    return values;
+}
+
+/* Keep of the checks of one part what is to be carried: outputs, which wait in kept. */
+static bool keep(const rotation *r,
+                 const pithp_checks *c,
+                 const pithp_value *before,
+                 const pithp_value *now) {
+    const int64_t count = pithp_checks_values(c);
+    return find_arrays(r, count, before, r->before) &&
+           find_arrays(r, count, now, r->now) &&
+           pithp_checks_merge(r->s, c, r->before, r->now, r->kept);
+}
+
+/* The truth comes first among the outputs, but is known when all is kept. */
+static bool add_body(const rotation *r, const pithp_value *in) {
+    const pithp_checked_while *w = r->w;
+    const pithp_value *carry = in + w->of_cond->count + w->of_body->count + 1,
+                      *values = carry + r->carries;
+    if (!call(r, w->body->program, in + w->of_cond->count, carry, r->of_body) ||
+        !call(r, w->cond->program, in, r->of_body, r->of_cond))
+        return false;
+    pithp_program *p = r->trace->program;
+    const pith_array *truth = pithp_trace_array(r->s, r->trace, r->of_cond[0]);
+    const int64_t first = p->output_count;
+    bool fine = add_output(r, truth);
+    for (int64_t k = 0; k < r->carries && fine; k++)
+        fine = pithp_program_output(r->s, p, r->of_body[k]);
+    fine = fine && keep(r, w->body->checks, values, r->of_body + r->carries);
+    for (int64_t k = 0; k < r->body_values && fine; k++)
+        fine = add_output(r, r->kept[k]);
+    truth = fine ? and_passed(r, truth, w->body->checks) : NULL;
+    fine = truth && keep(r, w->cond->checks, values + r->body_values, r->of_cond + 1);
+    for (int64_t k = 0; k < r->cond_values && fine; k++)
+        fine = add_output(r, r->kept[k]);
+    truth = fine ? and_passed(r, truth, w->cond->checks) : NULL;
+    const pithp_value v = truth ? pithp_trace_value(r->s, r->trace, truth) : -1;
+    if (v >= 0)
+        p->outputs[first] = v;
+    return v >= 0;
+}
+
+/* NULL: error set. */
+static pithp_program *make_body(pith_scope *outer, const pithp_checked_while *w) {
+    pith_scope *s = pith_scope_open_in(outer);
+    if (!pithp_scope_writable(s)) {
+        pithp_fail_memory(outer, PITHP_BLOCK_BYTES);
+        return NULL;
+    }
+    s->site = outer->site;
+    pithp_trace *t = pithp_trace_begin(s);
+    pithp_program *made = NULL;
+    if (t) {
+        const rotation r = rotation_of(s, t, w);
+        const pithp_value *in = s->error.code == PITH_OK ? add_inputs(&r) : NULL;
+        const bool fine = in && add_body(&r, in);
+        made = pithp_trace_end(s, t);
+        if (!fine) {
+            pithp_program_release(made);
+            made = NULL;
+        }
+    }
+    pith_scope_close(s); /* its error goes to the scope around it */
+    return made;
+}
+
+/* program(truth, ...) -> truth. NULL: error set. */
+static pithp_program *make_cond(pith_scope *s, const pithp_program *body, int64_t fixed) {
+    pithp_program *p = pithp_program_make(s);
+    bool fine = p;
+    for (int64_t k = fixed; k < body->input_count && fine; k++)
+        fine = pithp_program_input(s, p, pithp_value_spec(body, body->inputs[k])) >= 0;
+    if (fine && pithp_program_output(s, p, 0))
+        return p;
+    pithp_program_release(p);
+    return NULL;
+}
+
+/* ---- The instruction ---- */
+
+/* Operands; in the trace of s, where the condition is computed for the first time. */
+static pith_status add_operands(const rotation *r, pithp_operand_list *o) {
+    const pithp_checked_while *w = r->w;
+    pith_scope *s = r->s;
+    const int64_t fixed = w->of_cond->count + w->of_body->count;
+    for (int64_t k = 0; k < fixed && s->error.code == PITH_OK; k++)
+        pithp_operands_add(s, o,
+                           k < w->of_cond->count
+                               ? w->of_cond->arrays[k]
+                               : w->of_body->arrays[k - w->of_cond->count],
+                           w->function, "bound tree");
+    const int truth_at = o->count++;
+    if (s->error.code != PITH_OK ||
+        pithp_operands_add_all(s, o, w->carry, w->function, "init") != PITH_OK ||
+        pithp_operands_add_neutral(s, o, w->body->checks, w->function) != PITH_OK ||
+        !call(r, w->cond->program, o->values, o->values + truth_at + 1, r->of_cond) ||
+        !find_arrays(r, r->cond_values, r->of_cond + 1, r->kept))
+        return s->error.code;
+    for (int64_t k = 0; k < r->cond_values; k++)
+        o->values[o->count++] = r->of_cond[1 + k];
+    const pith_array *truth =
+        and_passed(r, pithp_trace_array(s, r->trace, r->of_cond[0]), w->cond->checks);
+    o->values[truth_at] = truth ? pithp_trace_value(s, r->trace, truth) : -1;
+    return s->error.code;
+}
+
+const pith_array **pithp_control_add_checked(pith_scope *s,
+                                             const pithp_checked_while *w) {
+    const int64_t fixed = w->of_cond->count + w->of_body->count;
+    const rotation r = rotation_of(s, pithp_scope_trace(s), w);
+    pithp_operand_list o;
+    const pith_array **made = NULL;
+    if (s->error.code != PITH_OK ||
+        pithp_operands_begin(s, &o, fixed + count_of(&r)) != PITH_OK ||
+        add_operands(&r, &o) != PITH_OK)
+        return NULL;
+    pithp_program *programs[2] = {NULL, make_body(s, w)};
+    if (programs[1])
+        programs[0] = make_cond(s, programs[1], fixed);
+    if (programs[0]) {
+        const pithp_while_params params = {.body_operands = (int32_t)fixed};
+        const pithp_new_instruction given = {.primitive = PITHP_OP_WHILE,
+                                             .operand_count = o.count,
+                                             .operands = o.values,
+                                             .params = &params,
+                                             .program_count = 2,
+                                             .programs = programs,
+                                             .site = s->site};
+        made = pithp_control_add(s, &given);
+    }
+    pithp_program_release(programs[0]);
+    pithp_program_release(programs[1]);
+    const pith_array **values = made ? made + 1 + r.carries : NULL;
+    if (!values || pithp_checks_replay(s, w->body->checks, values) != PITH_OK ||
+        pithp_checks_replay(s, w->cond->checks, values + r.body_values) != PITH_OK)
+        return NULL;
+    return made + 1;
+}
