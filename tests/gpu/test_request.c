@@ -3,6 +3,7 @@
 #include "gpu_test.h"
 
 #include <pith/memory.h>
+#include <pthread.h>
 
 #define MIB ((size_t)1 << 20)
 
@@ -422,6 +423,36 @@ Test(request, eviction_in_the_middle_of_several_arrays_keeps_the_first_ones) {
     cr_assert_eq(pith_memory(p.rt).live, live);
     pithp_buffer_release(more, 1);
     pithp_buffer_release(first, 1);
+    close_pair(p);
+}
+
+static void *free_all(void *rt) {
+    pith_memory_invalidate_all(rt);
+    return NULL;
+}
+
+static void freed_meanwhile(pith_instance *i, const pith_response *r, void *closure) {
+    pthread_t thread;
+    (void)i;
+    cr_assert_eq(pthread_create(&thread, NULL, free_all, closure), 0);
+    pthread_join(thread, NULL);
+    for (int k = 0; k < r->count; k++) {
+        cr_assert_str_eq(r->allocations[k]->label, k ? "b" : "a");
+        memset(r->allocations[k]->data, k, r->allocations[k]->bytes);
+    }
+}
+
+/* Until the hook returns; afterwards it is gone. */
+Test(request, what_a_hook_is_told_of_stays_while_others_free_it) {
+    pair p = open_small("64MiB");
+    pith_instance *i = pith_instance_open(
+        p.s, "i", &(pith_instance_options){.ready = freed_meanwhile, .closure = p.rt});
+    const pith_request both[] = {bytes_of("a", 100000), bytes_of("b", 5000)};
+    pt_ok(p.s, pith_instance_queue(p.s, i, both, 2));
+    pt_ok(p.s, pith_instance_allocate_queue(p.s, i));
+    cr_assert_null(pith_instance_find_allocation(i, "a"));
+    cr_assert_eq(pith_memory(p.rt).live, 0);
+    cr_assert_eq(pith_memory(p.rt).peak, 105000);
     close_pair(p);
 }
 

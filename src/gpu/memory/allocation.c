@@ -21,10 +21,15 @@ static void free_one(pithp_device *d, pithp_allocation *a) {
     pithp_release(d->runtime, a, sizeof *a);
 }
 
+void pithp_allocation_release(pithp_device *d, pithp_allocation *a) {
+    if (atomic_fetch_sub_explicit(&a->refs, 1, memory_order_acq_rel) == 1)
+        free_one(d, a);
+}
+
 void pithp_allocations_free(pithp_device *d, pithp_allocation *first) {
     while (first) {
         pithp_allocation *next = first->next;
-        free_one(d, first);
+        pithp_allocation_release(d, first);
         first = next;
     }
 }
@@ -75,7 +80,7 @@ make_one(pithp_stream *st, const pithp_request *r, int64_t length, pithp_error *
                         "out of memory: %zu bytes of host memory", sizeof *a);
         return NULL;
     }
-    *a = (pithp_allocation){.stream = st};
+    *a = (pithp_allocation){.stream = st, .refs = 1};
     memcpy(a->label, r->label, sizeof a->label);
     a->given = (pith_allocation){.label = a->label,
                                  .memory = r->asked.memory,
@@ -246,18 +251,23 @@ int64_t pith_memory_free(pith_runtime *rt, const char *label) {
 
 /* ---- Copies ---- */
 
-/* A live allocation of the instance with memory on the device or the host. */
-static bool
-is_own(pith_instance *i, const pith_allocation *given, pith_allocation *copy) {
-    bool found = false;
+/* A live allocation of the instance, which stays until it is released; NULL: none. */
+static pithp_allocation *own(pith_instance *i, const pith_allocation *given) {
     pthread_mutex_lock(&i->device->memory->lock);
-    for (const pithp_allocation *a = i->allocations; a && !found; a = a->next) {
-        found = &a->given == given;
-        if (found)
-            *copy = a->given;
-    }
+    pithp_allocation *a = i->allocations;
+    while (a && &a->given != given)
+        a = a->next;
+    if (a)
+        pithp_allocation_retain(a);
     pthread_mutex_unlock(&i->device->memory->lock);
-    return found;
+    return a;
+}
+
+static bool is_own(pith_instance *i, const pith_allocation *given) {
+    pithp_allocation *a = own(i, given);
+    if (a)
+        pithp_allocation_release(i->device, a);
+    return a != NULL;
 }
 
 static pith_status copy_one(pithp_stream *st,
@@ -291,10 +301,8 @@ static bool copy_all(pith_scope *s,
         return false;
     pithp_stream *st = NULL;
     bool good = count >= 0 && given && (in || out);
-    for (int k = 0; good && k < count; k++) {
-        pith_allocation ignored;
-        good = (out ? out[k] : in[k]) && is_own(i, given[k], &ignored);
-    }
+    for (int k = 0; good && k < count; k++)
+        good = (out ? out[k] : in[k]) && is_own(i, given[k]);
     if (!good)
         pithp_fail(s, PITH_E_ARG, NULL,
                    "%s: NULL, or no live allocation of \"%s\", among what is copied",
@@ -302,12 +310,13 @@ static bool copy_all(pith_scope *s,
     else
         st = pithp_group_stream(s, i);
     for (int k = 0; st && good && k < count; k++) {
-        pith_allocation a;
         pithp_error e;
-        if (!is_own(i, given[k], &a) || !a.bytes)
-            continue; /* freed by another thread meanwhile, or nothing */
+        pithp_allocation *a = own(i, given[k]);
+        if (!a)
+            continue; /* freed by another thread meanwhile */
         void *host = out ? out[k] : (void *)(uintptr_t)in[k];
-        good = copy_one(st, &a, host, out, &e) == PITH_OK;
+        good = !a->given.bytes || copy_one(st, &a->given, host, out, &e) == PITH_OK;
+        pithp_allocation_release(i->device, a);
         if (!good)
             pithp_fail_device(s, &e);
     }

@@ -10,11 +10,18 @@ typedef struct pithp_allocation {
     pithp_buffer *buffer; /* of device memory */
     pithp_stream *stream; /* whose work uses it */
     uint64_t serial;      /* of the call that made it */
+    atomic_int refs;      /* of the instance's list, and of hooks that are being told */
     struct pithp_allocation *next;
 } pithp_allocation;
 
-/* Give an allocation back after the work that uses it; the lock is not held. */
+/* Give what was taken from a list back after the work that uses it, once no hook is being
+ * told of it; the lock is not held. */
 void pithp_allocations_free(pithp_device *d, pithp_allocation *first);
+/* One that hooks are told of stays until they have been. */
+static inline void pithp_allocation_retain(pithp_allocation *a) {
+    atomic_fetch_add_explicit(&a->refs, 1, memory_order_relaxed);
+}
+void pithp_allocation_release(pithp_device *d, pithp_allocation *a);
 /* The instance's list is the caller's from here on. The lock is held. */
 pithp_allocation *pithp_allocations_take(pith_instance *i);
 /* That of a label alone; NULL: none. The lock is held. */

@@ -212,17 +212,20 @@ static bool is_first_of_instance(const pithp_request *first, const pithp_request
     return first == r;
 }
 
-/* What this call made for an instance and nobody has freed since. The lock is held. */
+/* What this call made for an instance and nobody has freed since, to stay until the hook
+ * has been told of it. The lock is held. */
 static int gather(const pithp_request *first,
                   const pith_instance *i,
                   uint64_t serial,
                   const pith_allocation **into) {
     int count = 0;
     for (const pithp_request *r = first; r; r = r->next)
-        for (const pithp_allocation *a = r->instance == i ? i->allocations : NULL; a;
+        for (pithp_allocation *a = r->instance == i ? i->allocations : NULL; a;
              a = a->next)
-            if (a->serial == serial && strcmp(a->label, r->label) == 0)
+            if (a->serial == serial && strcmp(a->label, r->label) == 0) {
+                pithp_allocation_retain(a);
                 into[count++] = &a->given;
+            }
     return count;
 }
 
@@ -241,6 +244,8 @@ static void tell(pithp_device *d,
         const pith_response response = {count, into, chunks};
         if (i->ready && count)
             i->ready(i, &response, i->closure);
+        for (int k = 0; k < count; k++) /* `given` is the first member */
+            pithp_allocation_release(d, (pithp_allocation *)(uintptr_t)into[k]);
     }
 }
 
