@@ -70,11 +70,13 @@ PITH_API int pith_device_threads(const pith_runtime *rt);
 
 /** Memory of a runtime's device, in bytes. */
 typedef struct pith_memory_info {
-    size_t live;  /**< held by buffers of this runtime */
-    size_t peak;  /**< the most that was ever live */
-    size_t pool;  /**< kept by the pool for reuse, not live */
-    size_t free;  /**< that buffers can still take, the pool's included */
-    size_t total; /**< of the device, or what the runtime was granted of it */
+    size_t live;        /**< held by buffers of this runtime */
+    size_t peak;        /**< the most that was ever live */
+    size_t pool;        /**< kept by the pool for reuse, not live */
+    size_t free;        /**< that buffers can still take, the pool's included */
+    size_t total;       /**< of the device, or what the runtime was granted of it */
+    int64_t live_count; /**< blocks that the bytes in `live` are of */
+    int64_t peak_count; /**< the most blocks that were ever live */
 } pith_memory_info;
 
 /** What the runtime's memory is used for now. All zero for a runtime that could not be

@@ -2,6 +2,7 @@
 #include "pith/memory_hint.h"
 
 #include "capacity/capacity_internal.h"
+#include "gpu/memory/ledger.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -114,15 +115,13 @@ size_t pith_measure_peak(pith_scope *s,
     if (!pithp_enter_untraced(s, "pith_measure_peak") || pithp_synchronise(s) != PITH_OK)
         return SIZE_MAX;
     pithp_device *d = pithp_scope_device(s);
-    const size_t before = atomic_load(&d->owned) + atomic_load(&d->lent);
-    const size_t remembered = atomic_exchange(&d->peak, before);
+    const pithp_ledger now = pithp_ledger_read(d);
+    const size_t before = now.owned + now.lent, remembered = pithp_ledger_begin_peak(d);
     pith_scope *work = pith_scope_open_in(s);
     pith_call(work, function, count, arguments);
     if (!pith_failed(work))
         pithp_synchronise(work);
-    const size_t seen = atomic_load(&d->peak);
+    const size_t seen = pithp_ledger_end_peak(d, remembered);
     pith_scope_close(work);
-    if (seen < remembered)
-        atomic_store(&d->peak, remembered);
     return pith_failed(s) ? SIZE_MAX : seen - before;
 }

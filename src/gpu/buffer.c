@@ -11,43 +11,84 @@
 #include "gpu/memory/size_class.h"
 #include "gpu/memory/source.h"
 
-_Static_assert(PITHP_CACHED_CLASSES == 8 + 8 * 5, "the classes up to 64 KiB");
+/* ---- What is kept ---- */
+
+/* The class of a buffer that may be taken from what is kept, or be kept; -1: none may.
+ * *room gets what to take from the backend. */
+static inline int class_of(const pithp_device *d, size_t bytes, size_t *room) {
+    *room = bytes;
+    if (PITHP_LIKELY(bytes <= PITHP_CACHED_MOST))
+        return pithp_class_of(bytes, room);
+    size_t ignored; /* larger ones are the pool's, which rounds them by itself */
+    return d->immediate && bytes <= PITHP_CACHED_LARGE_MOST
+               ? pithp_class_of(bytes, &ignored)
+               : -1;
+}
+
+/* Whether the host can see what is written to memory that nobody may use now. */
+static inline bool guarded(const pithp_device *d) {
+    return d->immediate && d->backend->addressable;
+}
+
+/* Whether it may be kept with its data. The lock of the ledger is held, or need not be:
+ * what is kept of an allocator that was replaced meanwhile goes with the next trim. */
+static inline bool may_keep(const pithp_device *d, const pithp_buffer *b) {
+    const struct pithp_source *source = pithp_buffer_record_of(b)->source;
+    return b->class >= 0 &&
+           source == atomic_load_explicit(&d->memory->source, memory_order_relaxed) &&
+           (!source ||
+            (b->room <= PITHP_CACHED_MOST && source->given.kind != PITH_ALLOCATOR_PLAIN));
+}
+
+/* Its memory may be used again, but is not kept, or what is kept has no room for it. */
+static void give_back(pithp_buffer *b) {
+    pithp_device *d = b->stream->device;
+    pithp_buffer *others = NULL;
+    bool kept = false;
+    if (may_keep(d, b)) {
+        pithp_cache *c = b->stream->cache;
+        pithp_ledger_lock(d);
+        if (b->room > PITHP_CACHED_MOST && b->room <= c->large_most)
+            others = pithp_cache_take_large(c);
+        kept = pithp_cache_keep(c, b);
+        pithp_ledger_unlock(d);
+    }
+    if (!kept) {
+        b->next = NULL;
+        pithp_cache_give(b);
+    }
+    pithp_cache_give(others);
+}
 
 /* ---- Making ---- */
 
-/* Of a size that streams keep no buffers of. */
+static bool make_data(pithp_buffer *b, int class, size_t room, pithp_shortage *why) {
+    pithp_stream *st = b->stream;
+    struct pithp_source **source = &pithp_buffer_record_of(b)->source;
+    b->data = pithp_source_take(st, room, source, &why->error);
+    if (!b->data) {
+        why->where = PITHP_SHORT_OF_BACKEND;
+        return false;
+    }
+    b->class = class;
+    b->room = room;
+    b->foreign = false;
+    return true;
+}
+
+/* One that is not kept, not counted yet. */
 static pithp_buffer *
-make_uncached(pithp_stream *st, int class, size_t room, pithp_shortage *why) {
+make_fresh(pithp_stream *st, int class, size_t room, pithp_shortage *why) {
     pithp_buffer *b = pithp_cache_struct(st);
     if (!b) {
         pithp_error_set(&why->error, PITH_E_MEMORY, NULL, NULL,
                         "out of memory: %zu bytes of host memory", sizeof *b);
         why->where = PITHP_SHORT_OF_HOST;
-        return NULL;
-    }
-    pithp_source **source = &pithp_buffer_record_of(b)->source;
-    b->data = pithp_source_take(st, room, source, &why->error);
-    if (!b->data) {
-        why->where = PITHP_SHORT_OF_BACKEND;
+    } else if (!make_data(b, class, room, why)) {
         pithp_cache_struct_back(b);
-        return NULL;
+        b = NULL;
     }
-    b->class = class;
-    b->room = room;
-    b->foreign = false;
     return b;
-}
-
-/* Its memory may be used again. */
-static void give_back(pithp_buffer *b) {
-    pithp_stream *st = b->stream;
-    struct pithp_source *source = pithp_buffer_record_of(b)->source;
-    const bool current =
-        source == atomic_load_explicit(&st->device->memory->source, memory_order_relaxed);
-    if (b->class >= 0 && current && pithp_cache_keep(b))
-        return;
-    pithp_source_give(st, source, b->data, b->room);
-    pithp_cache_struct_back(b);
 }
 
 static pithp_buffer *refuse(pithp_shortage *why, pithp_charge charge) {
@@ -55,14 +96,44 @@ static pithp_buffer *refuse(pithp_shortage *why, pithp_charge charge) {
     return NULL;
 }
 
-static void begin(pithp_buffer *b, struct pithp_account *account, size_t bytes) {
+static inline void begin(pithp_buffer *b, struct pithp_account *account, size_t bytes) {
     b->account = account;
     b->bytes = bytes;
     pithp_site_set(b, NULL);
-    atomic_store_explicit(&pithp_buffer_record_of(b)->held, true, memory_order_relaxed);
     atomic_store_explicit(&b->refs, 1, memory_order_relaxed);
     atomic_store_explicit(&b->used_elsewhere, false, memory_order_relaxed);
     atomic_store_explicit(&b->content_state, PITHP_CONTENT_UNKNOWN, memory_order_relaxed);
+    atomic_store_explicit(&pithp_buffer_record_of(b)->held, true, memory_order_release);
+}
+
+static inline pithp_buffer *
+begin_counted(pithp_device *d, pithp_buffer *b, struct pithp_account *a, size_t bytes) {
+    if (guarded(d)) {
+        pithp_unpoison(b->data, bytes);
+        pithp_poison((char *)b->data + bytes, b->room - bytes);
+    }
+    begin(b, a, bytes);
+    pithp_event_note(d, PITHP_EVENT_ALLOCATE, b);
+    return b;
+}
+
+/* A kept one, counted; NULL where none is, or the ledger is against it. The lock is
+ * held. */
+static inline pithp_buffer *take_kept(pithp_stream *st,
+                                      pithp_account *account,
+                                      int class,
+                                      size_t bytes,
+                                      pithp_charge *charge) {
+    pithp_device *d = st->device;
+    *charge = pithp_ledger_foresee(d, account, bytes);
+    if (PITHP_UNLIKELY(*charge != PITHP_CHARGED || class < 0))
+        return NULL;
+    pithp_buffer *b = pithp_cache_take(st->cache, class, bytes);
+    if (PITHP_UNLIKELY(!b))
+        return NULL;
+    pithp_ledger_add(d, account, bytes, 0);
+    b->stream = st;
+    return b;
 }
 
 pithp_buffer *pithp_buffer_try(pithp_stream *st,
@@ -71,47 +142,86 @@ pithp_buffer *pithp_buffer_try(pithp_stream *st,
                                pithp_shortage *why) {
     pithp_device *d = st->device;
     pithp_account *account = &i->account;
-    pithp_buffer *b = NULL;
-    int class = -1;
-    size_t room = bytes;
-    if (PITHP_LIKELY(bytes <= PITHP_CACHED_MOST)) {
-        class = pithp_class_of(bytes, &room);
-        b = pithp_cache_take(st, class);
-    }
-    if (PITHP_UNLIKELY(!b)) {
-        const pithp_charge charge = pithp_ledger_foresee(d, account, bytes);
-        if (PITHP_UNLIKELY(charge != PITHP_CHARGED))
-            return refuse(why, charge);
-        b = make_uncached(st, class, room, why);
-        if (PITHP_UNLIKELY(!b))
-            return NULL;
-    }
-    const pithp_charge charge = pithp_ledger_charge(d, account, bytes);
-    if (PITHP_UNLIKELY(charge != PITHP_CHARGED)) {
-        give_back(b);
+    pithp_charge charge;
+    size_t room;
+    const int class = class_of(d, bytes, &room);
+    pithp_ledger_lock(d);
+    pithp_buffer *b = take_kept(st, account, class, bytes, &charge);
+    pithp_ledger_unlock(d);
+    if (PITHP_LIKELY(b))
+        return begin_counted(d, b, account, bytes);
+    if (charge != PITHP_CHARGED)
         return refuse(why, charge);
-    }
-    if (d->immediate && d->backend->addressable) {
-        pithp_unpoison(b->data, bytes);
-        pithp_poison((char *)b->data + bytes, b->room - bytes);
-    }
-    begin(b, account, bytes);
-    pithp_event_note(d, PITHP_EVENT_ALLOCATE, b);
-    return b;
+    b = make_fresh(st, class, room, why);
+    if (!b)
+        return NULL;
+    pithp_ledger_lock(d);
+    charge = pithp_ledger_charge(d, account, bytes);
+    pithp_ledger_unlock(d);
+    if (PITHP_LIKELY(charge == PITHP_CHARGED))
+        return begin_counted(d, b, account, bytes);
+    give_back(b);
+    return refuse(why, charge);
 }
 
-pithp_buffer *pithp_buffer_make(pith_scope *s, size_t bytes) {
+/* Where the first try failed, or was not made yet. */
+static pithp_buffer *make(pith_scope *s, size_t bytes) {
     pithp_stream *st = pithp_scope_stream(s);
     struct pith_instance *i = pithp_scope_instance(s);
     pithp_shortage why;
     pithp_buffer *b = pithp_buffer_try(st, i, bytes, &why);
+    b = PITHP_LIKELY(b) ? b : pithp_ladder_climb(st, i, bytes, &why);
     if (PITHP_UNLIKELY(!b))
-        b = pithp_ladder_climb(st, i, bytes, &why);
-    if (PITHP_LIKELY(b))
-        pithp_site_set(b, s->site);
-    else
         pithp_fail_device(s, &why.error);
     return b;
+}
+
+pithp_buffer *pithp_buffer_make(pith_scope *s, size_t bytes) {
+    pithp_buffer *b = make(s, bytes);
+    if (PITHP_LIKELY(b))
+        pithp_site_set(b, s->site);
+    return b;
+}
+
+/* Those that are kept, as many as can be had under one lock; NULL in the place of
+ * others. */
+static void
+take_all_kept(pith_scope *s, int64_t count, const size_t *bytes, pithp_buffer **buffers) {
+    pithp_stream *st = pithp_scope_stream(s);
+    pithp_device *d = st->device;
+    pithp_account *account = &pithp_scope_instance(s)->account;
+    pithp_charge ignored;
+    size_t room;
+    pithp_ledger_lock(d);
+    for (int64_t k = 0; k < count; k++)
+        buffers[k] =
+            take_kept(st, account, class_of(d, bytes[k], &room), bytes[k], &ignored);
+    pithp_ledger_unlock(d);
+    for (int64_t k = 0; k < count; k++)
+        if (buffers[k])
+            begin_counted(d, buffers[k], account, bytes[k]);
+}
+
+pith_status pithp_buffers_make(pith_scope *s,
+                               int64_t count,
+                               const size_t *bytes,
+                               pithp_buffer **buffers) {
+    enum { AT_ONCE = 32 }; /* others wait for the lock */
+    for (int64_t done = 0; done < count;) {
+        const int64_t left = count - done, now = left < AT_ONCE ? left : AT_ONCE;
+        take_all_kept(s, now, bytes + done, buffers + done);
+        for (const int64_t end = done + now; done < end; done++) {
+            buffers[done] = buffers[done] ? buffers[done] : make(s, bytes[done]);
+            if (PITHP_LIKELY(buffers[done])) {
+                pithp_site_set(buffers[done], s->site);
+                continue;
+            }
+            for (int64_t k = 0; k < end; k++) /* beyond it some that were kept */
+                pithp_buffer_release(buffers[k], 1);
+            return s->error.code;
+        }
+    }
+    return PITH_OK;
 }
 
 /* Where the host cannot lend its memory: a copy, after which the user's is not needed. */
@@ -154,7 +264,9 @@ pithp_buffer *pithp_buffer_wrap(pith_scope *s,
     pithp_account *account = &pithp_scope_instance(s)->account;
     begin(b, account, bytes);
     pithp_site_set(b, s->site);
-    pithp_ledger_lend(st->device, account, bytes);
+    pithp_ledger_lock(st->device);
+    pithp_ledger_add(st->device, account, 0, bytes);
+    pithp_ledger_unlock(st->device);
     pithp_event_note(st->device, PITHP_EVENT_ALLOCATE, b);
     return b;
 }
@@ -167,13 +279,11 @@ void pithp_buffer_retain(pithp_buffer *b, int count) {
 
 /* What is enqueued on st from here on runs after all that other streams have read. */
 static void await_readers(pithp_device *d, pithp_stream *st) {
-    pthread_mutex_lock(&d->lock);
-    for (pithp_stream *other = d->streams; other; other = other->next) {
+    for (pithp_stream *other = pithp_streams_first(d); other; other = other->next) {
         pithp_error e;
         if (other != st && d->backend->wait_for(st, other, &e) != PITH_OK)
             d->backend->synchronise(other, &e);
     }
-    pthread_mutex_unlock(&d->lock);
 }
 
 static void release_foreign(pithp_device *d, pithp_buffer *b) {
@@ -182,7 +292,9 @@ static void release_foreign(pithp_device *d, pithp_buffer *b) {
         d->backend->synchronise(b->stream, &e); /* enqueued work may still read it */
     if (b->release)
         b->release(b->closure, b->data);
-    pithp_ledger_unlend(d, b->account, b->bytes);
+    pithp_ledger_lock(d);
+    pithp_ledger_remove(d, b->account, 0, b->bytes);
+    pithp_ledger_unlock(d);
     pithp_cache_struct_back(b);
 }
 
@@ -197,13 +309,23 @@ static void destroy(pithp_buffer *b) {
         release_foreign(d, b);
         return;
     }
-    pithp_ledger_credit(d, b->account, b->bytes);
     if (PITHP_UNLIKELY(d->poison)) {
         const unsigned char pattern = 0xDB;
         pithp_error e;
         (void)d->backend->fill(st, b->data, &pattern, 1, (int64_t)b->bytes, &e);
     }
-    give_back(b);
+    if (guarded(d))
+        pithp_poison(b->data, b->room);
+    /* Another thread may have it as soon as it is kept. */
+    pithp_account *account = b->account;
+    const size_t bytes = b->bytes;
+    const bool may = may_keep(d, b);
+    pithp_ledger_lock(d);
+    const bool kept = may && pithp_cache_keep(st->cache, b);
+    pithp_ledger_remove(d, account, bytes, 0);
+    pithp_ledger_unlock(d);
+    if (PITHP_UNLIKELY(!kept))
+        give_back(b);
 }
 
 void pithp_buffer_release(pithp_buffer *b, int count) {

@@ -14,9 +14,13 @@ pithp_stream *pithp_stream_make(pith_scope *s, pithp_device *d); /* always a new
 void pithp_stream_add_user(pithp_stream *st);
 void pithp_stream_leave(pithp_stream *st); /* without users it is idle */
 
-/* Small buffers that a stream keeps: made with it, freed with it. */
-struct pithp_cache *pithp_cache_make(pith_runtime *rt); /* NULL when memory is short */
-void pithp_cache_free(pithp_stream *st);
+/* All streams there are now, by `next`: they stay until the runtime closes. */
+pithp_stream *pithp_streams_first(pithp_device *d);
+
+/* Buffers that are kept for reuse: by all streams of a device where work runs when it is
+ * enqueued, else by each. NULL when memory is short. */
+struct pithp_cache *pithp_cache_make(pithp_device *d);
+void pithp_cache_free(pithp_device *d, struct pithp_cache *c);
 
 /* Turn failed checks of a stream that has been synchronised into errors of the scopes
  * that enqueued them. */

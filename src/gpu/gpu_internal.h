@@ -15,11 +15,8 @@ typedef struct pithp_buffer pithp_buffer;
 typedef struct pithp_module pithp_module;
 typedef struct pithp_function pithp_function;
 
-enum { PITHP_ALIGNMENT = 256 }; /* of device memory, in bytes */
-enum {
-    PITHP_CACHED_MOST = 65536,
-    PITHP_CACHED_CLASSES = 48
-}; /* buffers kept by streams */
+enum { PITHP_ALIGNMENT = 256 };     /* of device memory, in bytes */
+enum { PITHP_CACHED_MOST = 65536 }; /* bytes of buffers that every device keeps */
 
 /* Work on the indices begin..end of a launch. args is a plain struct of device addresses
  * and numbers. */
@@ -124,6 +121,16 @@ extern const pithp_backend pithp_backend_host;
 /* NULL where the library was built without CUDA. */
 extern const pithp_backend *const pithp_backend_cuda;
 
+/* What buffers take of a device, exact at every moment. One lock guards it, the accounts
+ * of its instances and the buffers that are kept for reuse (memory/ledger.h): a buffer
+ * that is kept is taken, or kept again, and counted under one locked instruction. */
+typedef struct pithp_ledger {
+    atomic_flag locked; /* held for a few instructions */
+    size_t owned, lent; /* bytes in memory of the device's, and of the user's */
+    size_t peak;        /* the most that both ever were */
+    int64_t buffers, peak_buffers; /* how many, and the most that there ever were */
+} pithp_ledger;
+
 struct pithp_device {
     const pithp_backend *backend;
     pith_runtime *runtime;
@@ -137,9 +144,9 @@ struct pithp_device {
     bool poison;      /* freed memory is overwritten, in the order of the stream */
     atomic_bool dead; /* a sticky device error: every later call says so */
     size_t total;     /* bytes that buffers may take together */
-    atomic_size_t owned, lent;    /* the ledger: bytes of buffers in memory of the
-                                     device's, and in memory of the user's */
-    atomic_size_t peak;           /* the most that both ever were */
+    pithp_ledger ledger;
+    struct pithp_cache *cache;    /* of all streams where work runs when it is enqueued;
+                                     else NULL, and every stream has its own */
     struct pithp_memory *memory;  /* the manager: instances, groups */
     pthread_mutex_t lock;         /* guards the lists of streams and their users */
     pithp_stream *streams, *idle; /* all; those without a scope */
@@ -157,7 +164,7 @@ struct pithp_stream {
     pithp_stream *next, *next_idle;
     int users;                   /* root scopes and groups; idle without one */
     struct pithp_checks *checks; /* of kernels enqueued and not yet examined */
-    struct pithp_cache *cache;   /* small buffers kept for reuse */
+    struct pithp_cache *cache;   /* buffers kept for reuse */
 };
 
 /* Device memory, counted. Immutable contents once the work that writes it is enqueued. */
@@ -223,6 +230,12 @@ pithp_buffer *pithp_buffer_wrap(pith_scope *s,
                                 size_t bytes,
                                 void (*release)(void *closure, void *data),
                                 void *closure);
+/* As many buffers as there are sizes, with one reference each: all, or none with the
+ * scope's error set. */
+pith_status pithp_buffers_make(pith_scope *s,
+                               int64_t count,
+                               const size_t *bytes,
+                               pithp_buffer **buffers);
 void pithp_buffer_retain(pithp_buffer *b, int count);
 void pithp_buffer_release(pithp_buffer *b, int count); /* NULL does nothing */
 /* Work on the scope's stream is about to read b: wait for its writer where that is

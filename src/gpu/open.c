@@ -91,6 +91,15 @@ static pith_status open_device(pith_runtime *rt,
     backend->memory(d, &info);
     if (!d->total || d->total > info.total)
         d->total = info.total;
+    if (d->immediate && !(d->cache = pithp_cache_make(d))) {
+        pithp_memory_close(d);
+        pthread_mutex_destroy(&d->lock);
+        backend->close(d);
+        pithp_release(rt, d, sizeof *d);
+        pithp_error_set(e, PITH_E_MEMORY, NULL, NULL,
+                        "out of memory: no room for buffers kept for reuse");
+        return PITH_E_MEMORY;
+    }
     rt->room[PITHP_ROOM_GPU] = d;
     rt->hooks[PITHP_ROOM_GPU] = &hooks;
     return PITH_OK;
@@ -238,10 +247,13 @@ pith_memory_info pith_memory(const pith_runtime *rt) {
         return info;
     d->backend->memory(d, &info);
     pithp_source_info((pithp_device *)(uintptr_t)d, &info);
-    const size_t owned = atomic_load(&d->owned), left = pithp_ledger_left(d);
-    info.live = owned + atomic_load(&d->lent);
-    info.peak = atomic_load(&d->peak);
-    info.pool = info.pool > owned ? info.pool - owned : 0;
+    const pithp_ledger now = pithp_ledger_read(d);
+    const size_t left = now.owned < d->total ? d->total - now.owned : 0;
+    info.live = now.owned + now.lent;
+    info.peak = now.peak;
+    info.live_count = now.buffers;
+    info.peak_count = now.peak_buffers;
+    info.pool = info.pool > now.owned ? info.pool - now.owned : 0;
     info.free = info.free < SIZE_MAX - info.pool ? info.free + info.pool : SIZE_MAX;
     info.free = info.free < left ? info.free : left;
     info.total = d->total;

@@ -26,7 +26,7 @@ pithp_stream *pithp_stream_make(pith_scope *s, pithp_device *d) {
     }
     memset(st, 0, sizeof *st);
     st->device = d;
-    st->cache = pithp_cache_make(d->runtime);
+    st->cache = d->cache ? d->cache : pithp_cache_make(d);
     if (!st->cache) {
         pithp_fail(s, PITH_E_MEMORY, NULL, "out of memory: no room for a stream");
         goto no_cache;
@@ -43,10 +43,18 @@ pithp_stream *pithp_stream_make(pith_scope *s, pithp_device *d) {
     pthread_mutex_unlock(&d->lock);
     return st;
 no_stream:
-    pithp_cache_free(st);
+    if (!d->cache)
+        pithp_cache_free(d, st->cache);
 no_cache:
     pithp_release(d->runtime, st, sizeof *st);
     return NULL;
+}
+
+pithp_stream *pithp_streams_first(pithp_device *d) {
+    pthread_mutex_lock(&d->lock);
+    pithp_stream *first = d->streams;
+    pthread_mutex_unlock(&d->lock);
+    return first;
 }
 
 pithp_stream *pithp_stream_join(pith_scope *s, pithp_device *d) {
@@ -108,10 +116,13 @@ void pithp_streams_close(pithp_device *d) {
         d->backend->synchronise(st, &e); /* a dead device has said so already */
     for (pithp_stream *st = d->streams; st; st = st->next)
         pithp_checks_close(st);
+    if (d->cache)
+        pithp_cache_free(d, d->cache);
     while (d->streams) {
         pithp_stream *st = d->streams;
         d->streams = st->next;
-        pithp_cache_free(st);
+        if (!d->cache)
+            pithp_cache_free(d, st->cache);
         d->backend->stream_close(st);
         pithp_release(d->runtime, st, sizeof *st);
     }

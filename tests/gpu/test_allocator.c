@@ -312,6 +312,130 @@ Test(allocator, the_pool_keeps_as_much_as_it_may) {
     pt_close(rt);
 }
 
+/* Tools that look for memory errors see every block come and go. */
+Test(allocator, plain_blocks_of_every_size_go_straight_back) {
+    static const size_t sizes[] = {1, 1000, 65536, 100000, 3 * MIB};
+    pith_runtime *rt = open_with(64 * MIB);
+    pith_scope *s = pith_scope_open(rt);
+    pithp_buffer_release(pithp_buffer_make(s, 1000), 1);
+    pt_ok(s, pith_memory_set_allocator(
+                 s, &(pith_memory_allocator){.kind = PITH_ALLOCATOR_PLAIN}));
+    for (int i = 0; i < PITHP_COUNT(sizes); i++)
+        for (int turn = 0; turn < 3; turn++) {
+            const long long before = atomic_load(&pt_default_heap.allocations),
+                            bytes = atomic_load(&pt_default_heap.bytes);
+            pithp_buffer *b = pithp_buffer_make(s, sizes[i]);
+            pt_ok(s, b);
+            cr_assert_gt(atomic_load(&pt_default_heap.allocations), before);
+            pithp_buffer_release(b, 1);
+            cr_assert(turn == 0 || atomic_load(&pt_default_heap.bytes) == bytes, "%zu",
+                      sizes[i]);
+        }
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
+/* ---- No lock is held ---- */
+
+typedef struct {
+    pith_runtime *rt;
+    int releases;
+} from_within;
+
+static void *work_elsewhere(void *argument) {
+    pith_runtime *rt = argument;
+    pith_scope *s = pith_scope_open(rt); /* which takes a stream */
+    pithp_buffer *b = pithp_buffer_make(s, 100000);
+    const bool good = b && pith_memory(rt).live >= 100000 && !pith_failed(s);
+    pith_instance *i = pith_instance_open(s, "elsewhere", NULL);
+    (void)pith_memory_json(s);
+    pith_instance_close(i);
+    pithp_buffer_release(b, 1);
+    pith_scope_close(s);
+    return good ? rt : NULL;
+}
+
+/* Another thread is done with all that before a user's function returns. */
+static void call_back(pith_runtime *rt) {
+    pthread_t thread;
+    void *result = NULL;
+    cr_assert_eq(pthread_create(&thread, NULL, work_elsewhere, rt), 0);
+    pthread_join(thread, &result);
+    cr_assert(result);
+}
+
+static void *
+allocate_from_within(void *context, size_t bytes, size_t alignment, void *st) {
+    (void)context, (void)st;
+    return aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+}
+
+static void release_from_within(void *context,
+                                void *data,
+                                size_t bytes,
+                                size_t alignment,
+                                void *stream) {
+    from_within *w = context;
+    (void)bytes, (void)alignment, (void)stream;
+    free(data);
+    if (w->releases++ == 0)
+        call_back(w->rt);
+}
+
+Test(allocator, functions_of_users_run_without_a_lock) {
+    from_within w = {.rt = open_with(64 * MIB)};
+    pith_scope *s = pith_scope_open(w.rt);
+    pt_ok(s, pith_memory_set_allocator(
+                 s, &(pith_memory_allocator){.kind = PITH_ALLOCATOR_USER,
+                                             .allocate = allocate_from_within,
+                                             .release = release_from_within,
+                                             .context = &w}));
+    pithp_buffer_release(pithp_buffer_make(s, 1000), 1); /* kept for reuse */
+    cr_assert_eq(w.releases, 0);
+    pith_memory_trim(w.rt);
+    cr_assert_gt(w.releases, 0);
+    pith_scope_close(s);
+    pt_close(w.rt);
+}
+
+static void invalidate_from_within(pith_instance *i, void *closure) {
+    (void)i;
+    call_back(closure);
+}
+
+static void ready_from_within(pith_instance *i, const pith_response *r, void *closure) {
+    (void)i, (void)r;
+    call_back(closure);
+}
+
+static void warn_from_within(pith_warning warning, const char *message, void *closure) {
+    (void)warning, (void)message;
+    call_back(closure);
+}
+
+Test(allocator, hooks_run_without_a_lock) {
+    pith_runtime *rt = open_with(64 * MIB);
+    pith_scope *s = pith_scope_open(rt);
+    pith_instance *i =
+        pith_instance_open(s, "i",
+                           &(pith_instance_options){.group = "g",
+                                                    .invalidate = invalidate_from_within,
+                                                    .ready = ready_from_within,
+                                                    .closure = rt});
+    const pith_request r = {
+        .label = "x", .dtype = PITH_U8, .shape = PITH_SHAPE(8, 4 * (int64_t)MIB)};
+    pt_ok(s, pith_instance_queue(s, i, &r, 1));
+    pt_ok(s, pith_instance_allocate_queue(s, i));
+    pithp_buffer *b = pithp_buffer_make(s, 60 * MIB);
+    pt_ok(s, b); /* it was evicted */
+    pithp_buffer_release(b, 1);
+    pith_memory_set_warning_hook(rt, warn_from_within, rt);
+    pith_memory_invalidate_all(rt);
+    pt_ok(s, pith_instance_set_proportion(s, i, 0.97)); /* little is left */
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
 Test(allocator, mistakes_change_nothing) {
     counter c = {0};
     pith_runtime *rt = open_with(64 * MIB);

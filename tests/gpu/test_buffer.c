@@ -77,6 +77,89 @@ Test(buffer, a_large_one_a_step_costs_no_page_faults_after_the_first) {
     pt_close(rt);
 }
 
+/* All under one lock, where they are kept; else one by one. */
+Test(buffer, many_are_made_at_once) {
+    enum { COUNT = 1000 };
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    static size_t sizes[COUNT];
+    static pithp_buffer *all[COUNT];
+    size_t sum = 0;
+    for (int i = 0; i < COUNT; i++)
+        sum += sizes[i] = (size_t)(i * i) % 90001; /* small ones and large ones */
+    for (int turn = 0; turn < 3; turn++) {
+        pt_ok(s, pithp_buffers_make(s, COUNT, sizes, all) == PITH_OK);
+        cr_assert_eq(pith_memory(rt).live, sum);
+        cr_assert_eq(pith_memory(rt).live_count, COUNT);
+        for (int i = 0; i < COUNT; i++) {
+            cr_assert(all[i]->bytes == sizes[i] && all[i]->room >= sizes[i]);
+            memset(all[i]->data, i, sizes[i]);
+        }
+        for (int i = 0; i < COUNT; i++) {
+            for (size_t k = 0; k < sizes[i]; k++)
+                cr_assert_eq(((unsigned char *)all[i]->data)[k], (unsigned char)i);
+            pithp_buffer_release(all[i], 1);
+        }
+        cr_assert_eq(pith_memory(rt).live, 0);
+    }
+    pt_ok(s, pithp_buffers_make(s, 0, NULL, NULL) == PITH_OK);
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
+/* Where one does not fit none is made, and what it takes to try that is given up again.
+ */
+Test(buffer, many_are_all_made_or_none) {
+    static pith_allocator allocator;
+    allocator = pt_allocator(&pt_default_heap);
+    pith_runtime *rt = pith_open(&(pith_open_options){
+        .device = "host", .allocator = &allocator, .memory = 4 << 20});
+    pt_open_runtimes++;
+    pith_scope *s = pith_scope_open(rt);
+    static size_t sizes[100];
+    static pithp_buffer *all[100];
+    for (int kept = 0; kept < 2;
+         kept++) /* those before it are made, or kept from before */
+        for (int at = 0; at < 100; at += 9) {
+            for (int i = 0; i < 100; i++)
+                sizes[i] = i == at ? (4 << 20) - 50 * 1000 : 1000;
+            pt_fails(PITH_E_MEMORY, s,
+                     pithp_buffers_make(s, 100, sizes, all) != PITH_OK ? NULL : all);
+            cr_assert_eq(pith_memory(rt).live, 0, "at %d", at);
+            cr_assert_eq(pith_memory(rt).live_count, 0);
+            sizes[at] = 1000;
+            if (kept) {
+                pt_ok(s, pithp_buffers_make(s, 100, sizes, all) == PITH_OK);
+                for (int i = 0; i < 100; i++)
+                    pithp_buffer_release(all[i], 1);
+            }
+        }
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
+Test(buffer, the_most_at_one_time_is_counted_over_all_streams) {
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt), *t = pith_scope_open(rt);
+    for (int turn = 0; turn < 10; turn++) { /* in turns: never two of them at once */
+        pithp_buffer_release(gt_buffer(s, 1000), 1);
+        pithp_buffer_release(gt_buffer(t, 1000), 1);
+    }
+    cr_assert_eq(pith_memory(rt).peak, 8000);
+    cr_assert_eq(pith_memory(rt).peak_count, 1);
+    pithp_buffer *a = gt_buffer(s, 1000), *b = gt_buffer(t, 500);
+    cr_assert_eq(pith_memory(rt).peak, 12000);
+    cr_assert_eq(pith_memory(rt).peak_count, 2);
+    cr_assert_eq(pith_memory(rt).live_count, 2);
+    pithp_buffer_release(a, 1);
+    pithp_buffer_release(b, 1);
+    cr_assert_eq(pith_memory(rt).live_count, 0);
+    cr_assert_eq(pith_memory(rt).peak_count, 2);
+    pith_scope_close(s);
+    pith_scope_close(t);
+    pt_close(rt);
+}
+
 Test(buffer, live_ones_do_not_overlap) {
     enum { COUNT = 1000 };
     pith_runtime *rt = pt_open();

@@ -227,7 +227,7 @@ static void check_all(pith_runtime *rt) {
     bool equal = true;
     double share = -1;
     for (pith_instance *i = d->memory->first; i; i = i->next) {
-        const pithp_account a = pithp_account_read(&i->account);
+        const pithp_account a = pithp_account_read(d, &i->account);
         owned += a.owned;
         counted += a.buffers;
         *(i->manual ? &manual : &automatic) += i->proportion;
@@ -236,8 +236,10 @@ static void check_all(pith_runtime *rt) {
             share = i->proportion;
         }
     }
-    const pithp_account standard = pithp_account_read(&d->memory->standard->account);
+    const pithp_account standard = pithp_account_read(d, &d->memory->standard->account);
     cr_assert_eq(pith_memory(rt).live, held);
+    cr_assert_eq(pith_memory(rt).live_count, buffers);
+    cr_assert(pith_memory(rt).peak >= held && pith_memory(rt).peak_count >= buffers);
     cr_assert_leq(owned + standard.owned, held, "closed instances hold the rest");
     cr_assert_leq(counted + standard.buffers, buffers);
     cr_assert_leq(held, pith_memory(rt).total);

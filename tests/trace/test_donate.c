@@ -2,6 +2,7 @@
 #include "pith/pith.h"
 
 #include "array/array_internal.h"
+#include "gpu/memory/ledger.h"
 #include "pith_test.h"
 
 typedef struct {
@@ -48,7 +49,7 @@ static const State *call(const State *state) {
     return pith_call(s, step, 1, (const void *[]){state});
 }
 static size_t owned(void) {
-    return atomic_load(&pithp_runtime_device(rt)->owned);
+    return pithp_ledger_read(pithp_runtime_device(rt)).owned;
 }
 
 Test(donate, memory_of_the_last_reference_is_given_back, .init = begin) {

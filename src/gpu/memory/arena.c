@@ -4,6 +4,7 @@
  *
  * A free piece remembers on which stream the work that used it was enqueued: another
  * stream that takes it waits for that one, the host does not. */
+#include "gpu/device.h"
 #include "gpu/memory/source.h"
 
 #include <stdlib.h>
@@ -185,11 +186,10 @@ static pith_status order(pithp_stream *st, const piece *p, pithp_error *e) {
     if (!p->several)
         return p->stream && p->stream != st ? d->backend->wait_for(st, p->stream, e)
                                             : PITH_OK;
-    pthread_mutex_lock(&d->lock);
-    for (pithp_stream *other = d->streams; other && rc == PITH_OK; other = other->next)
+    for (pithp_stream *other = pithp_streams_first(d); other && rc == PITH_OK;
+         other = other->next)
         if (other != st)
             rc = d->backend->wait_for(st, other, e);
-    pthread_mutex_unlock(&d->lock);
     return rc;
 }
 

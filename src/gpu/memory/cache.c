@@ -1,153 +1,171 @@
-/* Small buffers are kept by the stream that wrote them, with their data: taking one again
- * needs no word with the backend, and the order of the stream makes reuse safe. */
+/* Buffers are kept with their data, so that taking one again needs no word with the
+ * backend. Where work runs when it is enqueued all streams share what is kept; elsewhere
+ * the stream that wrote a buffer keeps it, and the order of the stream makes reuse safe.
+ */
 #include "gpu/memory/cache.h"
 
 #include "gpu/device.h"
-#include "gpu/memory/event.h"
-#include "gpu/memory/poison.h"
-#include "gpu/memory/size_class.h"
+#include "gpu/memory/manager.h"
 #include "gpu/memory/source.h"
 
-#include <sched.h>
 #include <string.h>
 
 enum { PER_CHUNK = 31 };
-#define KEPT_MOST ((size_t)16 << 20) /* bytes of data that one stream keeps */
+#define SMALL_MOST ((size_t)16 << 20) /* bytes of data that are kept at most */
 
-typedef struct chunk {
-    struct chunk *next;
+typedef struct pithp_cache_chunk {
+    struct pithp_cache_chunk *next;
     pithp_buffer_record records[PER_CHUNK];
 } chunk;
 
-struct pithp_cache {
-    atomic_flag locked; /* buffers are released by any thread */
-    size_t kept;
-    pithp_buffer *spare; /* without data */
-    chunk *chunks;
-    pithp_buffer *classes[PITHP_CACHED_CLASSES];
-};
-
-/* Held for a few instructions; a holder that lost its core is yielded to. */
-static void lock(struct pithp_cache *c) {
-    while (atomic_flag_test_and_set_explicit(&c->locked, memory_order_acquire))
-        sched_yield();
-}
-static void unlock(struct pithp_cache *c) {
-    atomic_flag_clear_explicit(&c->locked, memory_order_release);
+static size_t least(size_t a, size_t b) {
+    return a < b ? a : b;
 }
 
-struct pithp_cache *pithp_cache_make(pith_runtime *rt) {
-    struct pithp_cache *c = pithp_allocate(rt, sizeof *c);
+/* How much it keeps. Blocks that are too many for it are the pool's to keep. */
+static void bound(pithp_device *d, pithp_cache *c) {
+    const size_t part = d->memory->keep / 4;
+    pithp_ledger_lock(d);
+    c->small_most = least(part, SMALL_MOST);
+    c->large_most =
+        d->immediate ? least(least(part, PITHP_CACHED_LARGE_MOST), d->total / 8) : 0;
+    pithp_ledger_unlock(d);
+}
+
+struct pithp_cache *pithp_cache_make(pithp_device *d) {
+    pithp_cache *c = pithp_allocate(d->runtime, sizeof *c);
     if (!c)
         return NULL;
     memset(c, 0, sizeof *c);
-    atomic_flag_clear(&c->locked);
+    bound(d, c);
     return c;
 }
 
+/* ---- Buffers without data ---- */
+
 static bool add_chunk(pithp_stream *st) {
-    chunk *made = pithp_allocate(st->device->runtime, sizeof *made);
+    pithp_device *d = st->device;
+    chunk *made = pithp_allocate(d->runtime, sizeof *made);
     if (!made)
         return false;
     memset(made, 0, sizeof *made);
-    for (int i = 0; i < PER_CHUNK; i++) {
-        pithp_buffer *b = &made->records[i].buffer;
-        b->stream = st;
-        b->next = i + 1 < PER_CHUNK ? &made->records[i + 1].buffer : NULL;
-    }
-    struct pithp_cache *c = st->cache;
-    lock(c);
+    for (int i = 0; i + 1 < PER_CHUNK; i++)
+        made->records[i].buffer.next = &made->records[i + 1].buffer;
+    pithp_cache *c = st->cache;
+    pithp_ledger_lock(d);
     made->next = c->chunks;
     c->chunks = made;
     made->records[PER_CHUNK - 1].buffer.next = c->spare;
     c->spare = &made->records[0].buffer;
-    unlock(c);
+    pithp_ledger_unlock(d);
     return true;
 }
 
 pithp_buffer *pithp_cache_struct(pithp_stream *st) {
-    struct pithp_cache *c = st->cache;
+    pithp_cache *c = st->cache;
     for (;;) {
-        lock(c);
+        pithp_ledger_lock(st->device);
         pithp_buffer *b = c->spare;
         if (b)
             c->spare = b->next;
-        unlock(c);
+        pithp_ledger_unlock(st->device);
+        if (b)
+            b->stream = st;
         if (b || !add_chunk(st))
             return b;
     }
 }
 
 void pithp_cache_struct_back(pithp_buffer *b) {
-    struct pithp_cache *c = b->stream->cache;
-    lock(c);
+    pithp_cache *c = b->stream->cache;
+    pithp_ledger_lock(b->stream->device);
     b->next = c->spare;
     c->spare = b;
-    unlock(c);
+    pithp_ledger_unlock(b->stream->device);
 }
 
-/* Memory of an immediate host that nobody may touch while it is kept. */
-static bool guarded(const pithp_stream *st) {
-    return st->device->immediate && st->device->backend->addressable;
+/* ---- Giving back ---- */
+
+/* All of classes from `class` on, linked. The lock is held. */
+static pithp_buffer *take_from(pithp_cache *c, int class) {
+    pithp_buffer *all = NULL;
+    for (; class < PITHP_CACHED_CLASSES; class ++)
+        for (pithp_buffer *b = c->classes[class]; b; b = c->classes[class]) {
+            c->classes[class] = b->next;
+            b->next = all;
+            all = b;
+        }
+    c->large = 0;
+    return all;
 }
 
-pithp_buffer *pithp_cache_take(pithp_stream *st, int class) {
-    struct pithp_cache *c = st->cache;
-    lock(c);
-    pithp_buffer *b = c->classes[class];
-    if (b) {
-        c->classes[class] = b->next;
-        c->kept -= b->room;
+pithp_buffer *pithp_cache_take_large(pithp_cache *c) {
+    size_t room;
+    return take_from(c, pithp_class_of(PITHP_CACHED_MOST, &room) + 1);
+}
+
+void pithp_cache_give(pithp_buffer *first) {
+    while (first) {
+        pithp_buffer *b = first;
+        first = b->next;
+        pithp_source_give(b->stream, pithp_buffer_record_of(b)->source, b->data, b->room);
+        pithp_cache_struct_back(b);
     }
-    unlock(c);
-    return b;
 }
 
-bool pithp_cache_keep(pithp_buffer *b) {
-    struct pithp_cache *c = b->stream->cache;
-    if (guarded(b->stream))
-        pithp_poison(b->data, b->room);
-    lock(c);
-    const bool room = c->kept + b->room <= KEPT_MOST;
-    if (room) {
-        b->next = c->classes[b->class];
-        c->classes[b->class] = b;
-        c->kept += b->room;
-    }
-    unlock(c);
-    return room;
+static void trim(pithp_device *d, pithp_cache *c) {
+    pithp_ledger_lock(d);
+    pithp_buffer *all = take_from(c, 0);
+    c->small = 0;
+    pithp_ledger_unlock(d);
+    pithp_cache_give(all);
 }
 
-void pithp_cache_each(pithp_stream *st,
+/* ---- All there are ---- */
+
+/* The cache of the device, or the next stream's; NULL: none is left. Both begin as NULL.
+ */
+static pithp_cache *
+next_cache(pithp_device *d, const pithp_cache *last, pithp_stream **st) {
+    if (d->cache)
+        return last ? NULL : d->cache;
+    *st = last ? (*st)->next : pithp_streams_first(d);
+    return *st ? (*st)->cache : NULL;
+}
+
+void pithp_caches_trim(pithp_device *d) {
+    pithp_stream *st = NULL;
+    for (pithp_cache *c = NULL; (c = next_cache(d, c, &st));)
+        trim(d, c);
+}
+
+void pithp_caches_bound(pithp_device *d) {
+    pithp_stream *st = NULL;
+    for (pithp_cache *c = NULL; (c = next_cache(d, c, &st));)
+        bound(d, c);
+}
+
+void pithp_cache_each(pithp_device *d,
                       void (*see)(const pithp_buffer_record *r, void *closure),
                       void *closure) {
-    struct pithp_cache *c = st->cache;
-    lock(c);
-    chunk *first = c->chunks;
-    unlock(c);
-    for (chunk *at = first; at; at = at->next)
-        for (int i = 0; i < PER_CHUNK; i++)
-            if (atomic_load_explicit(&at->records[i].held, memory_order_relaxed))
-                see(&at->records[i], closure);
-}
-
-void pithp_cache_trim(pithp_stream *st) {
-    for (int class = 0; class < PITHP_CACHED_CLASSES; class ++) {
-        pithp_buffer *b;
-        while ((b = pithp_cache_take(st, class))) {
-            pithp_source_give(st, pithp_buffer_record_of(b)->source, b->data, b->room);
-            pithp_cache_struct_back(b);
-        }
+    pithp_stream *st = NULL;
+    for (pithp_cache *c = NULL; (c = next_cache(d, c, &st));) {
+        pithp_ledger_lock(d);
+        const chunk *at = c->chunks;
+        pithp_ledger_unlock(d);
+        for (; at; at = at->next)
+            for (int i = 0; i < PER_CHUNK; i++)
+                if (atomic_load_explicit(&at->records[i].held, memory_order_acquire))
+                    see(&at->records[i], closure);
     }
 }
 
-void pithp_cache_free(pithp_stream *st) {
-    struct pithp_cache *c = st->cache;
-    pithp_cache_trim(st);
+void pithp_cache_free(pithp_device *d, struct pithp_cache *c) {
+    trim(d, c);
     while (c->chunks) {
         chunk *first = c->chunks;
         c->chunks = first->next;
-        pithp_release(st->device->runtime, first, sizeof *first);
+        pithp_release(d->runtime, first, sizeof *first);
     }
-    pithp_release(st->device->runtime, c, sizeof *c);
+    pithp_release(d->runtime, c, sizeof *c);
 }

@@ -30,7 +30,7 @@ static size_t need(const pithp_request *first, const pith_instance *of, int64_t 
 }
 
 static size_t left_of_cap(const pith_instance *i) {
-    const pithp_account now = pithp_account_read((pithp_account *)(uintptr_t)&i->account);
+    const pithp_account now = pithp_account_read(i->device, &i->account);
     const size_t owned = now.owned > i->replaced ? now.owned - i->replaced : 0;
     return owned < now.cap ? now.cap - owned : 0;
 }

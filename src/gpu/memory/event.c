@@ -38,8 +38,9 @@ static void print_field(FILE *out, const char *text) {
 
 void pithp_event_write(pithp_device *d, pithp_event what, const pithp_buffer *b) {
     const pith_instance *i = pithp_instance_named((pith_instance *)b->account);
+    const pithp_ledger now = pithp_ledger_read(d);
     const size_t gone = what == PITHP_EVENT_FREE ? b->bytes : 0, /* counted still */
-        live = atomic_load(&d->owned) + atomic_load(&d->lent) - gone;
+        live = now.owned + now.lent - gone;
     pthread_mutex_lock(&d->memory->log_lock);
     struct pithp_events *log =
         atomic_load_explicit(&d->memory->events, memory_order_relaxed);
@@ -141,10 +142,7 @@ static int by_bytes(const void *a, const void *b) {
 
 static void gather(pithp_device *d, held_list *l) {
     l->count = l->used = 0;
-    pthread_mutex_lock(&d->lock);
-    for (pithp_stream *st = d->streams; st; st = st->next)
-        pithp_cache_each(st, see, l);
-    pthread_mutex_unlock(&d->lock);
+    pithp_cache_each(d, see, l);
     qsort(l->sites, (size_t)l->used, sizeof *l->sites, by_bytes);
 }
 

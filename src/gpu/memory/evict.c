@@ -45,9 +45,9 @@ bool pithp_evict_one(pithp_device *d, uint64_t clearing, size_t *bytes) {
         return false;
     if (i->invalidate)
         i->invalidate(i, i->closure);
-    const size_t before = pithp_account_read(&i->account).owned;
+    const size_t before = pithp_account_read(d, &i->account).owned;
     pithp_instance_free_own(i);
-    const size_t after = pithp_account_read(&i->account).owned;
+    const size_t after = pithp_account_read(d, &i->account).owned;
     *bytes += before > after ? before - after : 0;
     pithp_instance_unuse(i);
     return true;

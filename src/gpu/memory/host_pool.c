@@ -15,7 +15,8 @@
 #define CHUNK_BYTES ((size_t)1 << 20)
 #define PAGE_BYTES  ((size_t)4096)
 #define HUGE_BYTES  ((size_t)2 << 20)
-#define KEPT_LEAST  ((size_t)256 << 20) /* bytes that may be kept in any case */
+/* Bytes that may be kept in any case, those that buffers keep themselves among them. */
+#define KEPT_LEAST ((size_t)256 << 20)
 
 /* In the first bytes of a free block. */
 typedef struct free_block {
@@ -144,7 +145,8 @@ static void *take_large(pithp_host_pool *p, int class, size_t room, size_t bytes
 static void give_large(pithp_host_pool *p, void *data, int class, size_t room) {
     p->used -= room;
     keep_large(p, data, class, room);
-    const size_t most = p->peak > KEPT_LEAST ? p->peak : KEPT_LEAST,
+    const size_t most = (p->peak > KEPT_LEAST ? p->peak : KEPT_LEAST) -
+                        PITHP_CACHED_LARGE_MOST,
                  left = p->most > p->taken ? p->most - p->taken : 0;
     const size_t kept = most < left ? most : left;
     shrink(p, kept < p->keep ? kept : p->keep);

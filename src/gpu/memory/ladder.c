@@ -2,6 +2,7 @@
  * waited for, and one last try is made. The error says what each step returned. */
 #include "gpu/memory/ladder.h"
 
+#include "gpu/device.h"
 #include "gpu/memory/cache.h"
 #include "gpu/memory/manager.h"
 #include "gpu/memory/source.h"
@@ -16,18 +17,14 @@ static size_t pool_of(const pithp_device *d) {
 
 static void wait_for_all(pithp_device *d) {
     pithp_error e;
-    pthread_mutex_lock(&d->lock);
-    for (pithp_stream *st = d->streams; st; st = st->next)
+    for (pithp_stream *st = pithp_streams_first(d); st; st = st->next)
         d->backend->synchronise(st, &e); /* a dead device is found by the next try */
-    pthread_mutex_unlock(&d->lock);
 }
 
+/* No lock is held: what goes back may be for functions of the user's. */
 size_t pithp_trim(pithp_device *d) {
     const size_t before = pool_of(d);
-    pthread_mutex_lock(&d->lock);
-    for (pithp_stream *st = d->streams; st; st = st->next)
-        pithp_cache_trim(st);
-    pthread_mutex_unlock(&d->lock);
+    pithp_caches_trim(d);
     struct pithp_source *dead = pithp_sources_take_dead(d);
     wait_for_all(d);
     pithp_sources_free(dead);
@@ -39,7 +36,7 @@ size_t pithp_trim(pithp_device *d) {
 
 static void refuse_cap(pith_instance *part, size_t bytes, pithp_error *e) {
     pith_instance *i = pithp_instance_named(part);
-    const pithp_account now = pithp_account_read(&i->account);
+    const pithp_account now = pithp_account_read(i->device, &i->account);
     pithp_error_set(e, PITH_E_MEMORY, NULL, NULL,
                     "out of memory: %zu bytes asked for, and instance \"%s\" has %zu of "
                     "its %zu bytes in use (%g of the device's %zu)",
@@ -66,7 +63,7 @@ refuse(pith_instance *part, size_t bytes, pithp_shortage *why, const climbed *c)
         "waiting and trimming returned %zu, evicting %d idle instances freed "
         "%zu, waiting and trimming again %zu; %d caches of compiled code were "
         "cleared",
-        text, ledger ? "" : "; ", bytes, i->name, atomic_load(&d->owned), d->total,
+        text, ledger ? "" : "; ", bytes, i->name, pithp_ledger_read(d).owned, d->total,
         c->trimmed, c->instances, c->evicted, c->trimmed_again, c->caches);
 }
 

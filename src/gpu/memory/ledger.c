@@ -6,168 +6,79 @@
 
 #include <sched.h>
 
-static void lock(pithp_account *a) {
-    while (PITHP_UNLIKELY(
-        atomic_flag_test_and_set_explicit(&a->locked, memory_order_acquire)))
-        sched_yield(); /* a holder that lost its core */
-}
-static void unlock(pithp_account *a) {
-    atomic_flag_clear_explicit(&a->locked, memory_order_release);
+void pithp_ledger_wait(pithp_ledger *l) {
+    do
+        sched_yield(); /* to a holder that lost its core */
+    while (atomic_flag_test_and_set_explicit(&l->locked, memory_order_acquire));
 }
 
-static bool add_owned(pithp_device *d, size_t bytes) {
-    size_t owned = atomic_load_explicit(&d->owned, memory_order_relaxed);
-    do {
-        if (PITHP_UNLIKELY(bytes > d->total || owned > d->total - bytes))
-            return false;
-    } while (PITHP_UNLIKELY(!atomic_compare_exchange_weak_explicit(
-        &d->owned, &owned, owned + bytes, memory_order_relaxed, memory_order_relaxed)));
-    return true;
+void pithp_ledger_retire(pithp_device *d, pithp_account *a) {
+    pithp_ledger_unlock(d);
+    pithp_instance_retire(d, a);
+    pithp_ledger_lock(d);
 }
 
-static void note_peak(pithp_device *d) {
-    const size_t live = atomic_load_explicit(&d->owned, memory_order_relaxed) +
-                        atomic_load_explicit(&d->lent, memory_order_relaxed);
-    size_t peak = atomic_load_explicit(&d->peak, memory_order_relaxed);
-    while (PITHP_UNLIKELY(live > peak) &&
-           !atomic_compare_exchange_weak_explicit(
-               &d->peak, &peak, live, memory_order_relaxed, memory_order_relaxed))
-        continue;
+static pithp_device *writable(const pithp_device *d) {
+    return (pithp_device *)(uintptr_t)d;
 }
 
-/* The account's lock is held. */
-static void note_buffer(pithp_account *a, size_t bytes) {
-    a->total += bytes;
-    a->total_buffers++;
-    if (++a->buffers > a->peak_buffers)
-        a->peak_buffers = a->buffers;
-    if (a->owned + a->lent > a->peak)
-        a->peak = a->owned + a->lent;
-}
-
-static bool fits(const pithp_account *a, size_t bytes) {
-    return bytes <= a->cap && a->owned <= a->cap - bytes;
-}
-
-static bool add_to_account(pithp_account *a, size_t bytes) {
-    lock(a);
-    const bool fitting = fits(a, bytes);
-    if (PITHP_LIKELY(fitting)) {
-        a->owned += bytes;
-        note_buffer(a, bytes);
-    }
-    unlock(a);
-    return fitting;
-}
-
-/* An instance that was closed goes with the last of its buffers. */
-static void forget_buffer(pithp_device *d, pithp_account *a) {
-    const bool done = --a->buffers == 0 && a->closed;
-    unlock(a);
-    if (PITHP_UNLIKELY(done))
-        pithp_instance_retire(d, a);
-}
-
-static void take_from_accounts(pithp_device *d,
-                               pithp_account *first,
-                               const pithp_account *end,
-                               size_t bytes) {
-    while (first != end) {
-        pithp_account *next = first->part_of; /* it may go with its last buffer */
-        lock(first);
-        first->owned -= bytes;
-        forget_buffer(d, first);
-        first = next;
-    }
-}
-
-pithp_charge pithp_ledger_charge(pithp_device *d, pithp_account *a, size_t bytes) {
-    if (PITHP_UNLIKELY(!add_owned(d, bytes)))
-        return PITHP_DEVICE_FULL;
-    for (pithp_account *at = a; at; at = at->part_of)
-        if (PITHP_UNLIKELY(!add_to_account(at, bytes))) {
-            take_from_accounts(d, a, at, bytes);
-            atomic_fetch_sub_explicit(&d->owned, bytes, memory_order_relaxed);
-            return PITHP_CAP_REACHED;
-        }
-    note_peak(d);
-    return PITHP_CHARGED;
-}
-
-void pithp_ledger_credit(pithp_device *d, pithp_account *a, size_t bytes) {
-    atomic_fetch_sub_explicit(&d->owned, bytes, memory_order_relaxed);
-    take_from_accounts(d, a, NULL, bytes);
-}
-
-void pithp_ledger_lend(pithp_device *d, pithp_account *a, size_t bytes) {
-    atomic_fetch_add_explicit(&d->lent, bytes, memory_order_relaxed);
-    for (; a; a = a->part_of) {
-        lock(a);
-        a->lent += bytes;
-        note_buffer(a, bytes);
-        unlock(a);
-    }
-    note_peak(d);
-}
-
-void pithp_ledger_unlend(pithp_device *d, pithp_account *a, size_t bytes) {
-    atomic_fetch_sub_explicit(&d->lent, bytes, memory_order_relaxed);
-    while (a) {
-        pithp_account *next = a->part_of;
-        lock(a);
-        a->lent -= bytes;
-        forget_buffer(d, a);
-        a = next;
-    }
-}
-
-pithp_charge pithp_ledger_foresee(const pithp_device *d, pithp_account *a, size_t bytes) {
-    if (bytes > pithp_ledger_left(d))
-        return PITHP_DEVICE_FULL;
-    for (; a; a = a->part_of) {
-        lock(a);
-        const bool fitting = fits(a, bytes);
-        unlock(a);
-        if (!fitting)
-            return PITHP_CAP_REACHED;
-    }
-    return PITHP_CHARGED;
-}
-
-size_t pithp_ledger_left(const pithp_device *d) {
-    const size_t owned = atomic_load_explicit(&d->owned, memory_order_relaxed);
-    return owned < d->total ? d->total - owned : 0;
-}
-
-pithp_account pithp_account_read(pithp_account *a) {
-    lock(a);
-    const pithp_account copy = {.closed = a->closed,
-                                .owned = a->owned,
-                                .lent = a->lent,
-                                .peak = a->peak,
-                                .total = a->total,
-                                .cap = a->cap,
-                                .buffers = a->buffers,
-                                .peak_buffers = a->peak_buffers,
-                                .total_buffers = a->total_buffers};
-    unlock(a);
+pithp_ledger pithp_ledger_read(const pithp_device *d) {
+    const pithp_ledger *l = &d->ledger;
+    pithp_ledger_lock(writable(d));
+    const pithp_ledger copy = {.owned = l->owned,
+                               .lent = l->lent,
+                               .peak = l->peak,
+                               .buffers = l->buffers,
+                               .peak_buffers = l->peak_buffers};
+    pithp_ledger_unlock(writable(d));
     return copy;
 }
 
-void pithp_account_set_cap(pithp_account *a, size_t cap) {
-    lock(a);
-    a->cap = cap;
-    unlock(a);
+size_t pithp_ledger_left(const pithp_device *d) {
+    const size_t owned = pithp_ledger_read(d).owned;
+    return owned < d->total ? d->total - owned : 0;
 }
 
-void pithp_account_close(pithp_account *a) {
-    lock(a);
+size_t pithp_ledger_begin_peak(pithp_device *d) {
+    pithp_ledger *l = &d->ledger;
+    pithp_ledger_lock(d);
+    const size_t before = l->peak;
+    l->peak = l->owned + l->lent;
+    pithp_ledger_unlock(d);
+    return before;
+}
+
+size_t pithp_ledger_end_peak(pithp_device *d, size_t before) {
+    pithp_ledger *l = &d->ledger;
+    pithp_ledger_lock(d);
+    const size_t seen = l->peak;
+    if (seen < before)
+        l->peak = before;
+    pithp_ledger_unlock(d);
+    return seen;
+}
+
+pithp_account pithp_account_read(const pithp_device *d, const pithp_account *a) {
+    pithp_ledger_lock(writable(d));
+    const pithp_account copy = *a;
+    pithp_ledger_unlock(writable(d));
+    return copy;
+}
+
+void pithp_account_set_cap(pithp_device *d, pithp_account *a, size_t cap) {
+    pithp_ledger_lock(d);
+    a->cap = cap;
+    pithp_ledger_unlock(d);
+}
+
+void pithp_account_close(pithp_device *d, pithp_account *a) {
+    pithp_ledger_lock(d);
     a->closed = true;
     a->cap = SIZE_MAX;
-    unlock(a);
+    pithp_ledger_unlock(d);
 }
 
-bool pithp_account_is_done(pithp_account *a) {
-    const pithp_account now = pithp_account_read(a);
+bool pithp_account_is_done(const pithp_device *d, const pithp_account *a) {
+    const pithp_account now = pithp_account_read(d, a);
     return now.closed && now.buffers == 0;
 }

@@ -58,6 +58,7 @@ typedef struct pithp_memory {
     uint64_t clock;    /* uses and calls, ever */
     size_t gone_total; /* bytes and buffers ever counted for instances that are gone */
     int64_t gone_buffers;
+    size_t keep; /* bytes that may be kept for reuse; SIZE_MAX: no bound of the user's */
     size_t pinned, pinned_budget;
     bool budget_set;
     pith_limits limits;

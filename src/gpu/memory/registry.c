@@ -90,7 +90,6 @@ static bool add_chunk(pithp_device *d) {
         slots[k].header = (pithp_header){
             .magic = PITHP_OBJECT_MAGIC, .kind = PITHP_KIND_FREE, .shape = tag};
         slots[k].instance.device = d;
-        atomic_flag_clear(&slots[k].instance.account.locked);
         free_slot(m, &slots[k].instance);
     }
     return true;
@@ -106,7 +105,6 @@ static pith_instance *take_slot(pithp_device *d, const char *name) {
     if (!m->free_first)
         m->free_last = &m->free_first;
     memset(&i->account, 0, sizeof i->account);
-    atomic_flag_clear(&i->account.locked);
     i->account.cap = SIZE_MAX;
     memcpy(i->name, name, strlen(name) + 1);
     i->open = true;
@@ -129,10 +127,11 @@ static pith_instance *take_slot(pithp_device *d, const char *name) {
 
 /* A closed instance without scopes and buffers may be used again. */
 static void retire_when_done(pithp_memory *m, pith_instance *i) {
-    if (i->open || i->retired || i->scopes || !pithp_account_is_done(&i->account))
+    if (i->open || i->retired || i->scopes ||
+        !pithp_account_is_done(i->device, &i->account))
         return;
     if (!i->part_of) {
-        const pithp_account last = pithp_account_read(&i->account);
+        const pithp_account last = pithp_account_read(i->device, &i->account);
         m->gone_total += last.total;
         m->gone_buffers += last.total_buffers;
     }
@@ -163,6 +162,7 @@ pith_status pithp_memory_open(pithp_device *d, pithp_error *e) {
         }
     }
     if (m) {
+        m->keep = SIZE_MAX;
         m->last = &m->first;
         m->free_last = &m->free_first;
         d->memory = m;
@@ -347,7 +347,7 @@ void pith_instance_close(pith_instance *instance) {
         allocations = pithp_allocations_take(i);
         left = pithp_group_leave(d, i->group);
         i->group = NULL;
-        pithp_account_close(&i->account);
+        pithp_account_close(d, &i->account);
         pithp_share_balance(d, &w);
         retire_when_done(m, i);
     }
@@ -394,7 +394,7 @@ void pithp_part_close(pith_instance *part) {
     pthread_mutex_lock(&m->lock);
     part->open = false;
     pithp_header_of(part)->kind = PITHP_KIND_FREE;
-    pithp_account_close(&part->account);
+    pithp_account_close(part->device, &part->account);
     retire_when_done(m, part);
     pthread_mutex_unlock(&m->lock);
 }

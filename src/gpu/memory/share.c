@@ -82,9 +82,9 @@ void pithp_share_balance(pithp_device *d, pithp_warnings *w) {
         if (!i->manual)
             i->proportion = (rest < 0 ? 0 : rest) / automatic;
         const size_t cap = bytes_of(d, i->proportion);
-        pithp_account_set_cap(&i->account,
+        pithp_account_set_cap(d, &i->account,
                               m->limits == PITH_LIMITS_ACTIVE ? cap : SIZE_MAX);
-        const size_t owned = pithp_account_read(&i->account).owned;
+        const size_t owned = pithp_account_read(d, &i->account).owned;
         if (!i->manual && owned > cap && !squeezed++) {
             one = i;
             held = owned;
@@ -263,7 +263,7 @@ static size_t left_of_caps(const pithp_device *d, const pithp_group *g, size_t *
         if (i->group != g)
             continue;
         const size_t cap = bytes_of(d, i->proportion),
-                     owned = pithp_account_read(&i->account).owned;
+                     owned = pithp_account_read(d, &i->account).owned;
         *caps += cap;
         left += owned < cap ? cap - owned : 0;
     }
@@ -304,7 +304,7 @@ size_t(pith_memory_available)(pith_scope *s, const char *group) {
 size_t pithp_memory_left(const pith_scope *s) {
     const pithp_device *d = pithp_scope_device(s);
     const pithp_account now =
-        pithp_account_read(&pithp_instance_named(pithp_scope_instance(s))->account);
+        pithp_account_read(d, &pithp_instance_named(pithp_scope_instance(s))->account);
     const size_t available = pith_memory(d->runtime).free,
                  capped = now.cap > now.owned ? now.cap - now.owned : 0;
     return capped < available ? capped : available;

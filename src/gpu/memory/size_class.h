@@ -7,6 +7,9 @@
 
 enum { PITHP_CLASS_COUNT = 8 + 8 * (48 - 11) };
 #define PITHP_CLASS_MOST ((size_t)1 << 47) /* bytes beyond it are never to be had */
+enum { PITHP_CACHED_CLASSES = 8 + 8 * (27 - 11) }; /* up to 128 MiB */
+/* Where large buffers are kept with their data too: bytes of one at most, and of all. */
+#define PITHP_CACHED_LARGE_MOST ((size_t)128 << 20)
 
 /* The class of a size of at most PITHP_CLASS_MOST; *room gets the bytes of its blocks. */
 static inline int pithp_class_of(size_t bytes, size_t *room) {

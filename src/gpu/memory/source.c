@@ -153,7 +153,7 @@ void pithp_source_info(pithp_device *d, pith_memory_info *info) {
     if (!s)
         return;
     if (s->arena) {
-        info->pool = pithp_arena_left(s->arena) + atomic_load(&d->owned);
+        info->pool = pithp_arena_left(s->arena) + pithp_ledger_read(d).owned;
         info->free = 0; /* beyond it */
     }
     leave(s);
@@ -231,9 +231,12 @@ bool pith_memory_set_allocator(pith_scope *s, const pith_memory_allocator *alloc
     if (!is_pool && !made)
         return false;
     pith_memory_invalidate_all(s->runtime);
-    if (is_pool && ops && ops->set)
-        ops->set(d, given->keep, given->reproducible);
+    if (is_pool)
+        d->memory->keep = given->keep ? given->keep : SIZE_MAX;
+    if (is_pool && ops && ops->set) /* half of it is for what lies before the pool */
+        ops->set(d, given->keep - given->keep / 2, given->reproducible);
     replace(d, made);
+    pithp_caches_bound(d);
     pithp_trim(d);
     return true;
 }
@@ -260,8 +263,8 @@ void pithp_sources_close(pithp_device *d) {
     for (pithp_stream *st = d->streams; st; st = st->next) {
         pithp_error ignored;
         d->backend->synchronise(st, &ignored);
-        pithp_cache_trim(st);
     }
+    pithp_caches_trim(d);
     pithp_sources_free(pithp_sources_take_dead(d));
     pithp_sources_free(m->sources); /* what nobody has given back */
     m->sources = NULL;

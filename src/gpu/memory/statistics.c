@@ -8,7 +8,7 @@
 /* ---- Numbers ---- */
 
 static pith_memory_statistics statistics_of(const pith_instance *i) {
-    const pithp_account now = pithp_account_read((pithp_account *)(uintptr_t)&i->account);
+    const pithp_account now = pithp_account_read(i->device, &i->account);
     return (pith_memory_statistics){.current = now.owned + now.lent,
                                     .peak = now.peak,
                                     .total = now.total,
@@ -195,13 +195,14 @@ static void add_row(pithp_text *t, const row *r) {
 static void add_report(pithp_text *t, const pithp_device *d, const report *r) {
     pithp_text_add(t, "{\"device\":");
     add_string(t, d->name);
-    pithp_text_print(t,
-                     ",\"total\":%zu,\"free\":%zu,\"live\":%zu,\"peak\":%zu,\"pool\":%zu,"
-                     "\"pinned\":%zu,\"allocated\":%zu,\"allocated_count\":%lld,"
-                     "\"limits\":\"%s\",\"instances\":[",
-                     r->device.total, r->device.free, r->device.live, r->device.peak,
-                     r->device.pool, r->pinned, r->total, (long long)r->total_count,
-                     r->active ? "active" : "passive");
+    pithp_text_print(
+        t,
+        ",\"total\":%zu,\"free\":%zu,\"live\":%zu,\"peak\":%zu,\"pool\":%zu,"
+        "\"live_count\":%lld,\"peak_count\":%lld,\"pinned\":%zu,\"allocated\":%zu,\"allocated_count\":%lld,"
+        "\"limits\":\"%s\",\"instances\":[",
+        r->device.total, r->device.free, r->device.live, r->device.peak, r->device.pool,
+        (long long)r->device.live_count, (long long)r->device.peak_count, r->pinned,
+        r->total, (long long)r->total_count, r->active ? "active" : "passive");
     for (int64_t i = 0; i < r->count; i++) {
         pithp_text_add(t, i ? "," : "");
         add_row(t, &r->rows[i]);
@@ -268,8 +269,10 @@ void pith_memory_print(const pith_runtime *rt, FILE *out) {
             print_bytes(r.device.pool, c));
     fprintf(out, "%s free of %s\n", print_bytes(r.device.free, a),
             print_bytes(r.device.total, b));
-    fprintf(out, "%s allocated ever, in %lld blocks; %s pinned; limits are %s\n",
-            print_bytes(r.total, c), (long long)r.total_count, print_bytes(r.pinned, e),
+    fprintf(out, "%lld blocks live, %lld at most; %s allocated ever, in %lld blocks; ",
+            (long long)r.device.live_count, (long long)r.device.peak_count,
+            print_bytes(r.total, c), (long long)r.total_count);
+    fprintf(out, "%s pinned; limits are %s\n", print_bytes(r.pinned, e),
             r.active ? "active" : "passive");
     fprintf(out, "%-20s %6s %12s %12s %12s %12s %8s %8s %8s\n", "instance", "share",
             "cap", "current", "peak", "total", "blocks", "peak", "total");
