@@ -1,117 +1,11 @@
 /* Compiled plans give the bits of interpreted ones: every row and dtype over values that
  * tell, random programs, every way to walk memory; and they come and fail as they
  * should. */
-#include "gpu/compile/compile_internal.h"
-#include "program/emit/compiled.h"
-#include "program/emit/emit.h"
+#include "emit_test.h"
+#include "program/emit/loop.h"
 #include "program/pass/pass.h"
-#include "random_program.h"
 
 #include <unistd.h>
-
-/* ---- Programs of many outputs ---- */
-
-enum { MOST = 256 };
-
-typedef struct bench {
-    pith_runtime *rt;
-    pith_scope *s;
-    pithp_program *p;
-    const void *inputs[8];
-    int64_t input_count;
-} bench;
-
-static void use_cache(void) {
-    static char directory[320];
-    pt_folder(directory);
-    setenv("PITH_CACHE_DIR", directory, 1);
-}
-
-static char said[4096];
-static int times_said;
-
-static void hear(pith_log_level level, const char *text, void *closure) {
-    (void)closure, (void)level;
-    times_said++;
-    snprintf(said, sizeof said, "%s", text);
-}
-
-static bench begin(void) {
-    bench b = {.rt = pt_open()};
-    pith_set_log_hook(b.rt, hear, NULL);
-    times_said = 0;
-    said[0] = 0;
-    b.s = pith_scope_open(b.rt);
-    b.p = pithp_program_make(b.s);
-    return b;
-}
-
-static void end(bench *b) {
-    pithp_program_release(b->p);
-    pith_scope_close(b->s);
-    pt_close(b->rt);
-}
-
-static pithp_value
-input(bench *b, pith_dtype dtype, int rank, const int64_t *shape, const void *data) {
-    b->inputs[b->input_count++] = data;
-    return pithp_program_input(b->s, b->p, pithp_spec(b->s, dtype, rank, shape));
-}
-
-static pithp_value op(bench *b, pithp_primitive primitive, int count, ...) {
-    pithp_value operands[3];
-    va_list list;
-    va_start(list, count);
-    for (int k = 0; k < count; k++)
-        operands[k] = va_arg(list, pithp_value);
-    va_end(list);
-    const pithp_value v =
-        pithp_program_add(b->s, b->p, primitive, count, operands, NULL, NULL);
-    pt_ok(b->s);
-    return v;
-}
-
-static void run(const bench *b, pithp_plan *plan, void *const *outputs) {
-    pithp_plan_run(b->s, plan, b->inputs, outputs);
-    pt_ok(b->s);
-    pith_wait(b->s);
-}
-
-static void take_memory(const bench *b, void **outputs) {
-    for (int64_t k = 0; k < b->p->output_count; k++) {
-        const size_t bytes = pithp_value_spec(b->p, b->p->outputs[k])->bytes;
-        outputs[k] = aligned_alloc(64, (bytes + 64) & ~(size_t)63);
-        memset(outputs[k], 0xA5, bytes);
-    }
-}
-
-static pithp_plan *plan_of(const bench *b, const char *when) {
-    setenv("PITH_JIT", when, 1);
-    pithp_plan *plan = pithp_plan_make(b->s, b->p, true);
-    pt_ok(b->s, plan);
-    return plan;
-}
-
-/* Run both ways and compare all outputs. */
-static void expect_same(const bench *b, const char *what) {
-    void *want[MOST], *got[MOST];
-    pithp_plan *plain = plan_of(b, "off"), *compiled = plan_of(b, "wait");
-    cr_assert(b->p->output_count <= MOST);
-    take_memory(b, want);
-    take_memory(b, got);
-    run(b, plain, want);
-    run(b, compiled, got);
-    cr_assert(!plain->compiled && compiled->compiled, "%s: not compiled: %s", what, said);
-    for (int64_t k = 0; k < b->p->output_count; k++) {
-        const pith_spec *spec = pithp_value_spec(b->p, b->p->outputs[k]);
-        cr_assert(recipe_same(spec, want[k], got[k]), "%s: output %lld", what,
-                  (long long)k);
-        free(want[k]);
-        free(got[k]);
-    }
-    pithp_plan_free(plain);
-    pithp_plan_free(compiled);
-}
 
 /* ---- Rows ---- */
 
@@ -177,7 +71,7 @@ static bool differs(const recipe *r, void *closure) {
     pith_wait(r->s);
     bool fused = false, wrong = false;
     for (int64_t k = 0; k < plan->step_count; k++)
-        fused |= plan->steps[k].fused != NULL;
+        fused |= plan->steps[k].fused || pithp_loop_fits(plan, &plan->steps[k]);
     cr_assert(fused == (plan->compiled != NULL), "%s", said);
     for (int k = 0; k < r->output_count; k++) {
         const ingredient *x = &r->list[r->outputs[k]];
@@ -257,37 +151,6 @@ Test(emit, every_walk_gives_the_bits_of_the_interpreter, .timeout = 300) {
 
 /* ---- Loops ---- */
 
-static pithp_value
-input_of(const bench *b, pithp_program *p, pith_dtype dtype, int64_t n) {
-    return pithp_program_input(b->s, p, pithp_spec(b->s, dtype, n > 0, &n));
-}
-
-static pithp_value
-op_in(const bench *b, pithp_program *p, pithp_primitive o, pithp_value x, pithp_value y) {
-    const pithp_value operands[2] = {x, y};
-    return pithp_program_add(b->s, p, o, 2, operands, NULL, NULL);
-}
-
-static pithp_value control(bench *b,
-                           pithp_primitive primitive,
-                           const void *params,
-                           int count,
-                           const pithp_value *operands,
-                           int program_count,
-                           pithp_program **programs) {
-    const pithp_new_instruction made = {.primitive = primitive,
-                                        .operand_count = count,
-                                        .operands = operands,
-                                        .params = params,
-                                        .program_count = program_count,
-                                        .programs = programs};
-    const pithp_value v = pithp_program_add_many(b->s, b->p, &made);
-    pt_ok(b->s, v >= 0);
-    for (int k = 0; k < program_count; k++)
-        pithp_program_release(programs[k]);
-    return v;
-}
-
 /* carries a [n] and i, which counts, with one that stays: a c + x, i + 1; ys: a c, i */
 static pithp_program *stepping(bench *b, int64_t n, bool scans) {
     pithp_program *p = pithp_program_make(b->s);
@@ -310,22 +173,6 @@ static pithp_program *stepping(bench *b, int64_t n, bool scans) {
     }
     pt_ok(b->s);
     return p;
-}
-
-static void expect_compiled_loop(const bench *b) {
-    pithp_plan *plan = plan_of(b, "wait");
-    void *outputs[MOST];
-    take_memory(b, outputs);
-    run(b, plan, outputs);
-    bool loop = false;
-    const pithp_compiled *code = plan->compiled;
-    for (int64_t k = 0; code && k < code->count; k++)
-        loop |= plan->steps[k].plans && code->steps[k].loops[0];
-    cr_assert(loop, "the loop is not compiled: %s", said);
-    pithp_plan_free(plan);
-    for (int64_t k = 0; k < b->p->output_count; k++)
-        free(outputs[k]);
-    expect_same(b, "loop");
 }
 
 Test(emit, scans_of_small_steps_are_compiled_whole) {

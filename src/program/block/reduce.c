@@ -6,6 +6,7 @@
 #include "program/block/reduce.h"
 
 #include "program/block/block.h"
+#include "program/emit/combine.h"
 
 #define LANES PITHP_REDUCE_LANES
 /* Rows that are fetched before they are needed: strips of rows defeat the hardware. */
@@ -195,93 +196,7 @@
             out[c] = name##_join(IDENTITY, lanes[c]);                                    \
     }
 
-/* ---- What is reduced, and how ---- */
-
-#define SUM(a, b)  ((a) + (b))
-#define PROD(a, b) ((a) * (b))
-/* narrow integers wrap in an unsigned type that does not promote to a signed one */
-#define SUM_8(a, b)    ((u8)((u32)(a) + (b)))
-#define SUM_16(a, b)   ((u16)((u32)(a) + (b)))
-#define PROD_8(a, b)   ((u8)((u32)(a) * (b)))
-#define PROD_16(a, b)  ((u16)((u32)(a) * (b)))
-#define MIN(a, b)      ((a) < (b) ? (a) : (b))
-#define MAX(a, b)      ((a) > (b) ? (a) : (b))
-#define MIN_REAL(a, b) (((a) < (b)) | ((a) != (a)) ? (a) : (b))
-#define MAX_REAL(a, b) (((a) > (b)) | ((a) != (a)) ? (a) : (b))
-#define ANY(a, b)      ((a) | (b))
-#define ALL(a, b)      ((a) & (b))
-
-#define SAME(x)      (x)
-#define AS_F64(x)    ((f64)(x))
-#define F16_F64(x)   ((f64)m_load_f16(x))
-#define BF_F64(x)    ((f64)m_load_bf16(x))
-#define TRUE_8(x)    ((u8)((x) != 0))
-#define TRUE_16(x)   ((u16)((x) != 0))
-#define TRUE_32(x)   ((u32)((x) != 0))
-#define TRUE_64(x)   ((u64)((x) != 0))
-#define TRUE_HALF(x) ((u16)(((x)&0x7FFF) != 0))
-#define INFINITE     __builtin_inf()
-#define INFINITEF    __builtin_inff()
-
-REDUCER(sum_u8, u8, u8, SAME, 0, SUM_8)
-REDUCER(sum_u16, u16, u16, SAME, 0, SUM_16)
-REDUCER(sum_u32, u32, u32, SAME, 0, SUM)
-REDUCER(sum_u64, u64, u64, SAME, 0, SUM)
-REDUCER(sum_f16, f16, f64, F16_F64, 0, SUM)
-REDUCER(sum_bf16, bf16, f64, BF_F64, 0, SUM)
-REDUCER(sum_f32, f32, f64, AS_F64, 0, SUM)
-REDUCER(sum_f64, f64, f64, SAME, 0, SUM)
-
-REDUCER(prod_u8, u8, u8, SAME, 1, PROD_8)
-REDUCER(prod_u16, u16, u16, SAME, 1, PROD_16)
-REDUCER(prod_u32, u32, u32, SAME, 1, PROD)
-REDUCER(prod_u64, u64, u64, SAME, 1, PROD)
-REDUCER(prod_f16, f16, f64, F16_F64, 1, PROD)
-REDUCER(prod_bf16, bf16, f64, BF_F64, 1, PROD)
-REDUCER(prod_f32, f32, f64, AS_F64, 1, PROD)
-REDUCER(prod_f64, f64, f64, SAME, 1, PROD)
-
-REDUCER(min_i8, i8, i8, SAME, INT8_MAX, MIN)
-REDUCER(min_i16, i16, i16, SAME, INT16_MAX, MIN)
-REDUCER(min_i32, i32, i32, SAME, INT32_MAX, MIN)
-REDUCER(min_i64, i64, i64, SAME, INT64_MAX, MIN)
-REDUCER(min_u8, u8, u8, SAME, UINT8_MAX, MIN)
-REDUCER(min_u16, u16, u16, SAME, UINT16_MAX, MIN)
-REDUCER(min_u32, u32, u32, SAME, UINT32_MAX, MIN)
-REDUCER(min_u64, u64, u64, SAME, UINT64_MAX, MIN)
-REDUCER(min_f16, f16, f32, m_load_f16, INFINITEF, MIN_REAL)
-REDUCER(min_bf16, bf16, f32, m_load_bf16, INFINITEF, MIN_REAL)
-REDUCER(min_f32, f32, f32, SAME, INFINITEF, MIN_REAL)
-REDUCER(min_f64, f64, f64, SAME, INFINITE, MIN_REAL)
-
-REDUCER(max_i8, i8, i8, SAME, INT8_MIN, MAX)
-REDUCER(max_i16, i16, i16, SAME, INT16_MIN, MAX)
-REDUCER(max_i32, i32, i32, SAME, INT32_MIN, MAX)
-REDUCER(max_i64, i64, i64, SAME, INT64_MIN, MAX)
-REDUCER(max_u8, u8, u8, SAME, 0, MAX)
-REDUCER(max_u16, u16, u16, SAME, 0, MAX)
-REDUCER(max_u32, u32, u32, SAME, 0, MAX)
-REDUCER(max_u64, u64, u64, SAME, 0, MAX)
-REDUCER(max_f16, f16, f32, m_load_f16, -INFINITEF, MAX_REAL)
-REDUCER(max_bf16, bf16, f32, m_load_bf16, -INFINITEF, MAX_REAL)
-REDUCER(max_f32, f32, f32, SAME, -INFINITEF, MAX_REAL)
-REDUCER(max_f64, f64, f64, SAME, -INFINITE, MAX_REAL)
-
-REDUCER(any_8, u8, u8, TRUE_8, 0, ANY)
-REDUCER(any_16, u16, u16, TRUE_16, 0, ANY)
-REDUCER(any_32, u32, u32, TRUE_32, 0, ANY)
-REDUCER(any_64, u64, u64, TRUE_64, 0, ANY)
-REDUCER(any_half, u16, u16, TRUE_HALF, 0, ANY)
-REDUCER(any_f32, f32, u32, TRUE_32, 0, ANY)
-REDUCER(any_f64, f64, u64, TRUE_64, 0, ANY)
-
-REDUCER(all_8, u8, u8, TRUE_8, 1, ALL)
-REDUCER(all_16, u16, u16, TRUE_16, 1, ALL)
-REDUCER(all_32, u32, u32, TRUE_32, 1, ALL)
-REDUCER(all_64, u64, u64, TRUE_64, 1, ALL)
-REDUCER(all_half, u16, u16, TRUE_HALF, 1, ALL)
-REDUCER(all_f32, f32, u32, TRUE_32, 1, ALL)
-REDUCER(all_f64, f64, u64, TRUE_64, 1, ALL)
+M_REDUCERS(REDUCER)
 
 /* ---- argmin, argmax ---- */
 
@@ -336,18 +251,18 @@ REDUCER(all_f64, f64, u64, TRUE_64, 1, ALL)
 #define FINDERS(dt, A, LOADED, BELOW, ABOVE)                                             \
     FINDER(argmin_##dt, dt, min_##dt, A, LOADED, BELOW)                                  \
     FINDER(argmax_##dt, dt, max_##dt, A, LOADED, ABOVE)
-FINDERS(i8, i8, SAME, LESS, GREATER)
-FINDERS(i16, i16, SAME, LESS, GREATER)
-FINDERS(i32, i32, SAME, LESS, GREATER)
-FINDERS(i64, i64, SAME, LESS, GREATER)
-FINDERS(u8, u8, SAME, LESS, GREATER)
-FINDERS(u16, u16, SAME, LESS, GREATER)
-FINDERS(u32, u32, SAME, LESS, GREATER)
-FINDERS(u64, u64, SAME, LESS, GREATER)
+FINDERS(i8, i8, M_SAME, LESS, GREATER)
+FINDERS(i16, i16, M_SAME, LESS, GREATER)
+FINDERS(i32, i32, M_SAME, LESS, GREATER)
+FINDERS(i64, i64, M_SAME, LESS, GREATER)
+FINDERS(u8, u8, M_SAME, LESS, GREATER)
+FINDERS(u16, u16, M_SAME, LESS, GREATER)
+FINDERS(u32, u32, M_SAME, LESS, GREATER)
+FINDERS(u64, u64, M_SAME, LESS, GREATER)
 FINDERS(f16, f32, m_load_f16, LESS_REAL, GREATER_REAL)
 FINDERS(bf16, f32, m_load_bf16, LESS_REAL, GREATER_REAL)
-FINDERS(f32, f32, SAME, LESS_REAL, GREATER_REAL)
-FINDERS(f64, f64, SAME, LESS_REAL, GREATER_REAL)
+FINDERS(f32, f32, M_SAME, LESS_REAL, GREATER_REAL)
+FINDERS(f64, f64, M_SAME, LESS_REAL, GREATER_REAL)
 
 /* ---- The table ---- */
 

@@ -17,7 +17,8 @@ void pithp_dtype_scope(pithp_text *t, const char *indent, pith_dtype dtype);
  * "add_f64(x, y)" over elements as they are stored. */
 typedef struct pithp_emitted_rows {
     uint16_t rows[PITHP_ELEMENTWISE_COUNT], casts[PITH_DTYPE_COUNT]; /* bits: dtypes */
-    bool maths; /* one of them calls a function of math.def */
+    uint64_t reducers; /* bits: those of inline_call.c */
+    bool maths;        /* one of them calls a function of math.def */
 } pithp_emitted_rows;
 void pithp_emit_row_functions(pithp_text *t,
                               pithp_emitted_rows *emitted,

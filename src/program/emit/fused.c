@@ -5,6 +5,8 @@
  * reason. A row that compilers do not vectorise is a loop of its own, or all others would
  * be scalar with it: the step is cut into segments, block by block, and what goes from
  * one to the next lies in a buffer. */
+#include "program/emit/fused.h"
+
 #include "program/emit/emit.h"
 #include "program/emit/shell.h"
 
@@ -94,35 +96,36 @@ static bool calls_maths(const pithp_fused_op *op) {
     return op->row >= PITHP_OP_CBRT || op->row == PITHP_OP_POWER;
 }
 
+static void
+add_function(pithp_text *t, pithp_emitted_rows *emitted, const pithp_fused_op *op) {
+    uint16_t *bits = op->cast ? &emitted->casts[op->row] : &emitted->rows[op->row];
+    const uint16_t bit = (uint16_t)(1u << op->column);
+    emitted->maths |= calls_maths(op);
+    if (*bits & bit)
+        return;
+    *bits |= bit;
+    if (op->cast)
+        add_cast(t, op);
+    else
+        add_row(t, op);
+}
+
 void pithp_emit_row_functions(pithp_text *t,
                               pithp_emitted_rows *emitted,
                               const pithp_fused_args *step) {
-    for (int k = 0; k < step->op_count; k++) {
-        const pithp_fused_op *op = &step->ops[k];
-        uint16_t *bits = op->cast ? &emitted->casts[op->row] : &emitted->rows[op->row];
-        const uint16_t bit = (uint16_t)(1u << op->column);
-        emitted->maths |= calls_maths(op);
-        if (*bits & bit)
-            continue;
-        *bits |= bit;
-        if (op->cast)
-            add_cast(t, op);
-        else
-            add_row(t, op);
-    }
+    for (int k = 0; k < step->op_count; k++)
+        add_function(t, emitted, &step->ops[k]);
+}
+
+void pithp_emit_row(pithp_text *t,
+                    pithp_emitted_rows *emitted,
+                    pithp_primitive row,
+                    pith_dtype dtype) {
+    add_function(t, emitted,
+                 &(pithp_fused_op){.row = (uint16_t)row, .column = (uint8_t)dtype});
 }
 
 /* ---- Steps ---- */
-
-typedef struct emitting {
-    pithp_text *t;
-    const pithp_fused_args *a;
-    int16_t writer[UINT8_MAX + 1];              /* of each slot: the last, or -1 */
-    int16_t operands[PITHP_FUSED_OPS][3];       /* op that made it, or -1: memory */
-    uint8_t segment[PITHP_FUSED_OPS], segments; /* of each op */
-    bool crosses[PITHP_FUSED_OPS];              /* lies in a buffer for others */
-    pith_dtype dtype[PITHP_FUSED_EXTERNALS];
-} emitting;
 
 bool pithp_is_uniform(const pithp_fused_args *step, const pithp_external *e) {
     bool uniform = e->access == PITHP_ACCESS_ONCE;
@@ -140,7 +143,7 @@ bool pithp_is_direct(const pithp_fused_args *step) {
 }
 
 /* The number of the external in a slot; negative: a temporary. */
-static int external_of(const emitting *x, uint8_t slot) {
+static int external_of(const pithp_step_text *x, uint8_t slot) {
     return slot - (int)x->a->temporary_count;
 }
 
@@ -163,7 +166,7 @@ static bool is_scalar(const pithp_fused_op *op) {
 }
 
 /* Who reads what, and where segments end. */
-static void begin(emitting *x, pithp_text *t, const pithp_fused_args *a) {
+void pithp_step_text_begin(pithp_step_text *x, pithp_text *t, const pithp_fused_args *a) {
     memset(x, 0, sizeof *x);
     memset(x->writer, -1, sizeof x->writer);
     x->t = t;
@@ -182,6 +185,7 @@ static void begin(emitting *x, pithp_text *t, const pithp_fused_args *a) {
                 x->crosses[from] |= x->segment[from] != x->segment[k];
             } else {
                 x->dtype[external_of(x, op->from[o])] = operand_dtype(op, o);
+                x->is_read[external_of(x, op->from[o])] = true;
             }
         }
         x->writer[op->to] = (int16_t)k;
@@ -191,7 +195,7 @@ static void begin(emitting *x, pithp_text *t, const pithp_fused_args *a) {
     x->segments = (uint8_t)(a->op_count ? x->segment[a->op_count - 1] + 1 : 0);
 }
 
-static void add_pointers(const emitting *x) {
+static void add_pointers(const pithp_step_text *x) {
     for (int e = 0; e < x->a->external_count; e++) {
         const char *type = pithp_dtype_spelling(x->dtype[e]);
         if (pithp_is_uniform(x->a, &x->a->externals[e]))
@@ -208,7 +212,7 @@ static void add_pointers(const emitting *x) {
 }
 
 /* What a segment reads, once each: memory first, then what others left. */
-static void add_loads(const emitting *x, int segment) {
+static void add_loads(const pithp_step_text *x, int segment) {
     bool loaded[PITHP_FUSED_EXTERNALS] = {false}, passed[PITHP_FUSED_OPS] = {false};
     for (int k = 0; k < x->a->op_count; k++) {
         const pithp_fused_op *op = &x->a->ops[k];
@@ -228,10 +232,9 @@ static void add_loads(const emitting *x, int segment) {
     }
 }
 
-static void add_op(const emitting *x, int k) {
+static void add_op(const pithp_step_text *x, int k) {
     const pithp_fused_op *op = &x->a->ops[k];
-    pithp_text_print(
-        x->t, "        const %s v%d = ", pithp_dtype_spelling(result_dtype(op)), k);
+    pithp_text_print(x->t, "const %s v%d = ", pithp_dtype_spelling(result_dtype(op)), k);
     add_function_name(x->t, op);
     for (int o = 0; o < arity_of(op); o++) {
         const int from = x->operands[k][o];
@@ -242,7 +245,7 @@ static void add_op(const emitting *x, int k) {
 }
 
 /* The stores come last, since memory may be written in place. */
-static void add_stores(const emitting *x, int segment) {
+static void add_stores(const pithp_step_text *x, int segment) {
     for (int k = 0; k < x->a->op_count; k++) {
         const int e = external_of(x, x->a->ops[k].to);
         if (x->segment[k] != segment)
@@ -254,19 +257,21 @@ static void add_stores(const emitting *x, int segment) {
     }
 }
 
-static void add_segment(const emitting *x, int segment) {
+static void add_segment(const pithp_step_text *x, int segment) {
     pithp_text_add(x->t, "    M_LOOP\n    for (i64 i = from; i < to; i++) {\n");
     add_loads(x, segment);
     for (int k = 0; k < x->a->op_count; k++)
-        if (x->segment[k] == segment)
+        if (x->segment[k] == segment) {
+            pithp_text_add(x->t, "        ");
             add_op(x, k);
+        }
     add_stores(x, segment);
     pithp_text_add(x->t, "    }\n");
 }
 
 void pithp_emit_fused(pithp_text *t, const pithp_fused_args *step) {
-    emitting x;
-    begin(&x, t, step);
+    pithp_step_text x;
+    pithp_step_text_begin(&x, t, step);
     pithp_text_add(t, "(const void *args, i64 begin, i64 end) {\n"
                       "    char *const *const at = (char *const *)args;\n");
     add_pointers(&x);
@@ -280,6 +285,29 @@ void pithp_emit_fused(pithp_text *t, const pithp_fused_args *step) {
     for (int segment = 0; segment < x.segments; segment++)
         add_segment(&x, segment);
     pithp_text_add(t, x.segments == 1 ? "}\n" : "    }\n}\n");
+}
+
+void pithp_step_text_index(const pithp_step_text *x,
+                           const char *indent,
+                           void (*element)(const void *closure, int external),
+                           const void *closure) {
+    for (int e = 0; e < x->a->external_count; e++)
+        if (x->is_read[e]) {
+            pithp_text_print(x->t, "%sconst %s x%d = ", indent,
+                             pithp_dtype_spelling(x->dtype[e]), e);
+            element(closure, e);
+            pithp_text_add(x->t, ";\n");
+        }
+    for (int k = 0; k < x->a->op_count; k++) {
+        pithp_text_add(x->t, indent);
+        add_op(x, k);
+    }
+    for (int k = 0; k < x->a->op_count; k++)
+        if (external_of(x, x->a->ops[k].to) >= 0) {
+            pithp_text_add(x->t, indent);
+            element(closure, external_of(x, x->a->ops[k].to));
+            pithp_text_print(x->t, " = v%d;\n", k);
+        }
 }
 
 /* ---- Kernels ---- */
@@ -301,7 +329,8 @@ static int walks_of(const pithp_fused_args *a) {
     return walk_of(a, a->external_count);
 }
 
-static void add_element(const emitting *x, int e) {
+static void add_element(const void *closure, int e) {
+    const pithp_step_text *x = closure;
     const char *type = pithp_dtype_spelling(x->dtype[e]);
     const int walk = walk_of(x->a, e);
     pithp_text_print(x->t, "((%s *)a->at[%d])", type, e);
@@ -313,24 +342,7 @@ static void add_element(const emitting *x, int e) {
         pithp_text_print(x->t, "[place[%d]]", walk);
 }
 
-static void add_kernel_loads(const emitting *x) {
-    bool loaded[PITHP_FUSED_EXTERNALS] = {false};
-    for (int k = 0; k < x->a->op_count; k++) {
-        const pithp_fused_op *op = &x->a->ops[k];
-        for (int o = 0; o < arity_of(op); o++) {
-            const int e = external_of(x, op->from[o]);
-            if (x->operands[k][o] >= 0 || loaded[e])
-                continue;
-            loaded[e] = true;
-            pithp_text_print(
-                x->t, "        const %s x%d = ", pithp_dtype_spelling(x->dtype[e]), e);
-            add_element(x, e);
-            pithp_text_add(x->t, ";\n");
-        }
-    }
-}
-
-static void add_arguments(const emitting *x, const char *name) {
+static void add_arguments(const pithp_step_text *x, const char *name) {
     const int walks = walks_of(x->a);
     pithp_text_print(x->t,
                      "typedef struct %s_args {\n    i64 count;\n    i32 rank;\n"
@@ -342,8 +354,8 @@ static void add_arguments(const emitting *x, const char *name) {
 }
 
 void pithp_emit_kernel(pithp_text *t, const char *name, const pithp_fused_args *step) {
-    emitting x;
-    begin(&x, t, step);
+    pithp_step_text x;
+    pithp_step_text_begin(&x, t, step);
     const int walks = walks_of(step);
     add_arguments(&x, name);
     pithp_text_print(t,
@@ -358,15 +370,7 @@ void pithp_emit_kernel(pithp_text *t, const char *name, const pithp_fused_args *
                          "        i64 place[%d];\n"
                          "        m_walk(i, a->rank, a->shape, a->stride, %d, place);\n",
                          walks, walks);
-    add_kernel_loads(&x);
-    for (int k = 0; k < step->op_count; k++)
-        add_op(&x, k);
-    for (int k = 0; k < step->op_count; k++)
-        if (external_of(&x, step->ops[k].to) >= 0) {
-            pithp_text_add(t, "        ");
-            add_element(&x, external_of(&x, step->ops[k].to));
-            pithp_text_print(t, " = v%d;\n", k);
-        }
+    pithp_step_text_index(&x, "        ", add_element, &x);
     pithp_text_add(t, "    }\n}\n");
 }
 

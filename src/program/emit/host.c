@@ -80,33 +80,19 @@ static int32_t add_fused(emitting *x, const pithp_fused_args *step) {
     return x->count++;
 }
 
-/* The loop, behind the steps of its programs. */
-static int32_t add_loop(emitting *x, const pithp_step *step) {
-    int32_t functions[2 * PITHP_LOOP_STEPS], count = 0;
-    for (int p = 0; p < step->call->program_count; p++)
-        for (int64_t k = 0; k < step->plans[p]->step_count; k++)
-            functions[count++] = add_fused(x, step->plans[p]->steps[k].fused);
+static int32_t add_loop(emitting *x, const pithp_plan *plan, const pithp_step *step) {
+    pithp_emit_loop_rows(x->t, &x->rows, step);
     x->functions[x->count] = (function){.step = NULL};
     begin_function(x);
-    pithp_emit_loop(x->t, step, functions);
+    pithp_emit_loop(x->t, plan, step);
     return x->count++;
-}
-
-/* How many functions a plan may have. */
-static int64_t most_functions(const pithp_plan *plan) {
-    int64_t count = plan->step_count;
-    for (int64_t k = 0; k < plan->step_count; k++)
-        if (pithp_loop_fits(plan, &plan->steps[k]))
-            for (int p = 0; p < plan->steps[k].call->program_count; p++)
-                count += plan->steps[k].plans[p]->step_count;
-    return count;
 }
 
 bool pithp_emit_host(pithp_text *t,
                      const pithp_plan *plan,
                      int32_t *functions,
                      bool *maths) {
-    const size_t bytes = (size_t)most_functions(plan) * sizeof(function);
+    const size_t bytes = (size_t)plan->step_count * sizeof(function);
     emitting x = {.t = t, .functions = pithp_allocate(t->rt, bytes)};
     if (!x.functions)
         return false;
@@ -114,7 +100,7 @@ bool pithp_emit_host(pithp_text *t,
     for (int64_t k = 0; k < plan->step_count; k++)
         functions[k] = plan->steps[k].fused ? add_fused(&x, plan->steps[k].fused)
                        : pithp_loop_fits(plan, &plan->steps[k])
-                           ? add_loop(&x, &plan->steps[k])
+                           ? add_loop(&x, plan, &plan->steps[k])
                            : -1;
     if (x.rows.maths)
         pithp_math_text(t);

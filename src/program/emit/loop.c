@@ -2,9 +2,7 @@
  * does best where it knows how short. */
 #include "program/emit/loop.h"
 
-#include "program/emit/emit.h"
-
-enum { MOST_ELEMENTS = 4096, MOST_ADDRESSES = 1024 };
+#include "program/emit/inline.h"
 
 pithp_carried pithp_carries_of(const pithp_instruction *i) {
     if (i->primitive == PITHP_OP_WHILE) {
@@ -19,208 +17,429 @@ pithp_carried pithp_carries_of(const pithp_instruction *i) {
     return (pithp_carried){0, 0};
 }
 
+int pithp_handed_on(const pithp_instruction *i, int result) {
+    const pithp_carried c = pithp_carries_of(i);
+    if (result >= c.count)
+        return -1;
+    const pithp_program *body = i->programs[i->program_count - 1];
+    const int first = i->primitive == PITHP_OP_WHILE
+                          ? ((const pithp_while_params *)i->params)->body_operands
+                          : c.first;
+    return body->outputs[result] == body->inputs[first + result] ? c.first + result : -1;
+}
+
 /* ---- Which loops ---- */
 
-static bool steps_fit(const pithp_plan *plan) {
-    bool fit = plan->step_count <= PITHP_LOOP_STEPS;
-    for (int64_t k = 0; k < plan->step_count && fit; k++)
-        fit = plan->steps[k].fused && plan->steps[k].spec->count <= MOST_ELEMENTS &&
-              pithp_is_direct(plan->steps[k].fused);
-    return fit;
-}
+static bool control_fits(const pithp_step *step, int *steps);
 
-/* The body's input that carry k is. */
-static int carry_input(const pithp_instruction *i, int k) {
-    return k + (i->primitive == PITHP_OP_WHILE
-                    ? ((const pithp_while_params *)i->params)->body_operands
-                    : pithp_carries_of(i).first);
-}
-
-static const pithp_plan *body_of(const pithp_step *step) {
-    return step->plans[step->call->primitive == PITHP_OP_WHILE];
-}
-
-static bool hands_on(const pithp_step *step, int k) {
-    const pithp_program *p = body_of(step)->program;
-    return p->outputs[k] == p->inputs[carry_input(step->call, k)];
-}
-
-/* Every output is written to its own memory, or is a carry that stays. */
-static bool outputs_fit(const pithp_step *step) {
-    const pithp_plan *body = body_of(step);
-    bool fit = true;
-    for (int k = 0; k < step->call->result_count && fit; k++) {
-        const pithp_place place = pithp_plan_output(body, k);
-        fit = (place.store == PITHP_IN_OUTPUT && place.at == k) ||
-              (k < pithp_carries_of(step->call).count && hands_on(step, k));
+static bool plan_fits(const pithp_plan *plan, int *steps) {
+    bool fits = true;
+    for (int64_t k = 0; k < plan->step_count && fits; k++) {
+        const pithp_step *step = &plan->steps[k];
+        fits = ++*steps <= PITHP_INLINE_STEPS &&
+               (step->fused   ? step->spec->count <= PITHP_INLINE_ELEMENTS
+                : step->plans ? control_fits(step, steps)
+                              : !step->kernel && pithp_inline_call_fits(plan, step));
     }
-    return fit;
+    return fits;
+}
+
+static bool control_fits(const pithp_step *step, int *steps) {
+    const pithp_instruction *i = step->call;
+    bool fits =
+        i->primitive != PITHP_OP_WHILE || !((const pithp_while_params *)i->params)->stops;
+    for (int k = 0; k < i->program_count && fits; k++)
+        fits = plan_fits(step->plans[k], steps);
+    return fits;
 }
 
 bool pithp_loop_fits(const pithp_plan *plan, const pithp_step *step) {
-    if (!plan->runs_fused || !step->plans ||
-        (step->call->primitive != PITHP_OP_SCAN &&
-         (step->call->primitive != PITHP_OP_WHILE ||
-          ((const pithp_while_params *)step->call->params)->stops)))
-        return false;
-    for (int k = 0; k < step->call->program_count; k++)
-        if (!steps_fit(step->plans[k]))
-            return false;
-    return outputs_fit(step) && pithp_loop_layout(step).count <= MOST_ADDRESSES;
+    int steps = 0;
+    return plan->runs_fused && step->plans && step->call->primitive != PITHP_OP_COND &&
+           control_fits(step, &steps) &&
+           pithp_loop_addresses(step) <= PITHP_INLINE_ADDRESSES;
 }
 
-/* ---- Addresses ---- */
+/* ---- The table ---- */
 
-pithp_loop_table pithp_loop_layout(const pithp_step *step) {
-    pithp_loop_table t = {.count = 0};
-    for (int k = 0; k < step->call->program_count; k++) {
-        const pithp_program *p = step->plans[k]->program;
-        t.inputs[k] = t.count;
-        t.literals[k] = t.inputs[k] + (int)p->input_count;
-        t.constants[k] = t.literals[k] + 1;
-        t.count = t.constants[k] + (int)p->constant_count;
+static int plans_addresses(const pithp_step *step) {
+    int count = 0;
+    for (int p = 0; p < step->call->program_count; p++) {
+        const pithp_plan *plan = step->plans[p];
+        count += 1 + (int)plan->program->constant_count;
+        for (int64_t k = 0; k < plan->step_count; k++)
+            if (plan->steps[k].plans)
+                count += plans_addresses(&plan->steps[k]);
     }
-    t.results = t.count;
-    t.spare = t.results + step->call->result_count;
-    t.workspace = t.spare + pithp_carries_of(step->call).count;
-    t.flag = t.workspace + 1;
-    t.count = t.flag + 1;
-    return t;
+    return count;
 }
 
-typedef struct emitting {
+static int first_slot(const pithp_step *step) {
+    return step->call->operand_count + step->call->result_count + 1;
+}
+
+int pithp_loop_addresses(const pithp_step *step) {
+    return first_slot(step) + plans_addresses(step);
+}
+
+static const void **fill_plans(const pithp_step *step, const void **next) {
+    for (int p = 0; p < step->call->program_count; p++) {
+        const pithp_plan *plan = step->plans[p];
+        *next++ = plan->literals ? plan->literals->data : NULL;
+        for (int64_t c = 0; c < plan->program->constant_count; c++)
+            *next++ = plan->program->constants[c].data;
+        for (int64_t k = 0; k < plan->step_count; k++)
+            if (plan->steps[k].plans)
+                next = fill_plans(&plan->steps[k], next);
+    }
+    return next;
+}
+
+void pithp_loop_fill(const pithp_step *step, const void **table) {
+    fill_plans(step, table + first_slot(step));
+}
+
+/* ---- What comes before the loops ---- */
+
+/* Numbers that are literals, by the slot of their plan; returns the next slot. */
+static int add_literals(pithp_text *t, const pithp_step *step, int slot) {
+    for (int p = 0; p < step->call->program_count; p++) {
+        const pithp_plan *plan = step->plans[p];
+        for (pithp_value v = 0; v < plan->program->value_count; v++) {
+            const pith_spec *spec = plan->program->values[v].spec;
+            const char *type = pithp_dtype_spelling(spec->dtype);
+            if (plan->places[v].store == PITHP_IN_LITERALS && spec->count > 0)
+                pithp_text_print(t, "    const %s q%d_%d = *(const %s *)(a%d + %lld);\n",
+                                 type, slot, (int)v, type, slot,
+                                 (long long)plan->places[v].at);
+        }
+        slot += 1 + (int)plan->program->constant_count;
+        for (int64_t k = 0; k < plan->step_count; k++)
+            if (plan->steps[k].plans)
+                slot = add_literals(t, &plan->steps[k], slot);
+    }
+    return slot;
+}
+
+static void define(pithp_inlining *x, const pithp_step *step) {
+    for (int p = 0; p < step->call->program_count; p++)
+        for (int64_t k = 0; k < step->plans[p]->step_count; k++) {
+            const pithp_step *inner = &step->plans[p]->steps[k];
+            if (inner->fused)
+                pithp_emit_row_functions(x->t, x->rows, inner->fused);
+            else if (inner->plans)
+                define(x, inner);
+            else
+                pithp_inline_call_define(x, step->plans[p], inner);
+        }
+}
+
+void pithp_emit_loop_rows(pithp_text *t,
+                          pithp_emitted_rows *rows,
+                          const pithp_step *step) {
+    pithp_inlining x = {.t = t, .rows = rows};
+    define(&x, step);
+}
+
+/* ---- Steps of control flow ---- */
+
+/* A step that is laid out: its operands and results are p<number>_<k> and r<number>_<k>,
+ * its workspace is s<number>. */
+typedef struct laying {
+    pithp_inlining *x;
     pithp_text *t;
+    const pithp_plan *plan; /* that the step is of */
     const pithp_step *step;
-    pithp_loop_table table;
+    int number;
     pithp_carried carried;
-} emitting;
+} laying;
 
-static bool is_while(const emitting *x) {
-    return x->step->call->primitive == PITHP_OP_WHILE;
+static const pith_spec *output_spec(const pithp_plan *plan, int64_t k) {
+    return pithp_value_spec(plan->program, plan->program->outputs[k]);
 }
 
-/* The carry that an input of program k is, or -1. */
-static int carry_of(const emitting *x, int program, int64_t input) {
-    const pithp_instruction *i = x->step->call;
-    const int first = is_while(x) && program == 0
-                          ? ((const pithp_while_params *)i->params)->cond_operands
-                          : carry_input(i, 0);
-    return input >= first && input < first + x->carried.count ? (int)(input - first) : -1;
+static const pithp_plan *body_of(const laying *l) {
+    return l->step->plans[l->step->call->primitive == PITHP_OP_WHILE];
 }
 
-static void add_input(const emitting *x, int program, int64_t input) {
-    const int carry = carry_of(x, program, input);
-    const pithp_program *p = x->step->plans[program]->program;
-    if (carry >= 0)
-        pithp_text_print(x->t, "c%d", carry);
-    else if (!is_while(x) && input >= x->carried.first + x->carried.count)
-        pithp_text_print(x->t, "p[%d] + t * %zu", x->table.inputs[0] + (int)input,
-                         pithp_value_spec(p, p->inputs[input])->bytes);
-    else
-        pithp_text_print(x->t, "p[%d]", x->table.inputs[program] + (int)input);
+static bool hands_on(const laying *l, int k) {
+    return pithp_handed_on(l->step->call, k) >= 0;
 }
 
-static void add_output(const emitting *x, int program, int64_t output) {
-    const pithp_program *p = x->step->plans[program]->program;
-    if (is_while(x) && program == 0)
-        pithp_text_print(x->t, "p[%d]", x->table.flag);
-    else if (output < x->carried.count)
-        pithp_text_print(x->t, "n%d", (int)output);
-    else
-        pithp_text_print(x->t, "p[%d] + t * %zu", x->table.results + (int)output,
-                         pithp_value_spec(p, p->outputs[output])->bytes);
+/* Whether a carry that is handed on is looked for where the operand is. */
+static bool is_passed(const laying *l, int k) {
+    return hands_on(l, k) &&
+           l->plan->places[l->step->call->result + k].store == PITHP_IN_PASSED;
 }
 
-static void add_address(const emitting *x, int program, pithp_value v) {
-    const pithp_place place = x->step->plans[program]->places[v];
-    switch (place.store) {
-        case PITHP_IN_INPUT:
-            add_input(x, program, place.at);
-            break;
-        case PITHP_IN_CONSTANT:
-            pithp_text_print(x->t, "p[%d]", x->table.constants[program] + (int)place.at);
-            break;
-        case PITHP_IN_LITERALS:
-            pithp_text_print(x->t, "p[%d] + %lld", x->table.literals[program],
-                             (long long)place.at);
-            break;
-        case PITHP_IN_WORKSPACE:
-            pithp_text_print(x->t, "p[%d] + %lld", x->table.workspace,
-                             (long long)place.at);
-            break;
-        case PITHP_IN_OUTPUT:
-            add_output(x, program, place.at);
-            break;
-        case PITHP_IN_PASSED: /* by control flow, of which such a program has none */
-        case PITHP_NOWHERE:
-            PITH_ASSERT(false);
+/* Carries of one element are variables v and n, what they are and become; others lie at
+ * c, in the result or in the second buffer. */
+static bool is_number(const laying *l, int k) {
+    return output_spec(body_of(l), k)->count == 1;
+}
+
+static const char *carry_type(const laying *l, int k) {
+    return pithp_dtype_spelling(output_spec(body_of(l), k)->dtype);
+}
+
+static void add_carry(const laying *l, int k) {
+    pithp_text_print(l->t, is_number(l, k) ? "(char *)&v%d_%d" : "c%d_%d", l->number, k);
+}
+
+static size_t aligned(size_t bytes) {
+    return (bytes + PITHP_ALIGNMENT - 1) & ~(size_t)(PITHP_ALIGNMENT - 1);
+}
+
+/* The second buffer of a carry in the step's workspace. */
+static size_t spare_of(const laying *l, int carry) {
+    size_t offset = l->step->programs_bytes;
+    for (int k = 0; k < carry; k++)
+        offset += aligned(output_spec(body_of(l), k)->bytes);
+    return offset;
+}
+
+static void begin_carries(const laying *l) {
+    for (int k = 0; k < l->carried.count; k++) {
+        const int from = l->carried.first + k;
+        if (is_number(l, k))
+            pithp_text_print(l->t, "        %s v%d_%d = *(const %s *)p%d_%d;\n",
+                             carry_type(l, k), l->number, k, carry_type(l, k), l->number,
+                             from);
+        else
+            pithp_text_print(l->t, "        char *c%d_%d = p%d_%d;\n", l->number, k,
+                             l->number, from);
     }
 }
 
-/* ---- Text ---- */
+/* Behind the last iteration. */
+static void finish_carries(const laying *l) {
+    for (int k = 0; k < l->carried.count; k++) {
+        const int n = l->number;
+        const size_t bytes = output_spec(body_of(l), k)->bytes;
+        if (is_passed(l, k))
+            continue;
+        if (is_number(l, k))
+            pithp_text_print(l->t, "        *(%s *)r%d_%d = v%d_%d;\n", carry_type(l, k),
+                             n, k, n, k);
+        else if (bytes)
+            pithp_text_print(l->t,
+                             "        if (c%d_%d != r%d_%d)\n"
+                             "            __builtin_memcpy(r%d_%d, c%d_%d, %zu);\n",
+                             n, k, n, k, n, k, n, k, bytes);
+    }
+}
 
-static void add_call(const emitting *x, int program, int64_t k, int32_t function) {
-    const pithp_step *step = &x->step->plans[program]->steps[k];
-    char name[PITHP_STEP_NAME_BYTES];
-    if (step->spec->count == 0)
+static void begin_frame(const laying *l, const pithp_frame *f) {
+    pithp_text_print(l->t, "        char *const w%d = s%d;\n        (void)w%d;\n",
+                     f->number, l->number, f->number);
+}
+
+/* Input `input` of a frame is operand `operand`. */
+static void add_fixed(const laying *l, const pithp_frame *f, int input, int operand) {
+    pithp_text_print(l->t, "        char *const i%d_%d = p%d_%d;\n", f->number, input,
+                     l->number, operand);
+}
+
+static void add_carried_inputs(const laying *l, const pithp_frame *f, int first) {
+    for (int k = 0; k < l->carried.count; k++) {
+        pithp_text_print(l->t, "        char *const i%d_%d = ", f->number, first + k);
+        add_carry(l, k);
+        pithp_text_add(l->t, ";\n");
+    }
+}
+
+/* What is not written to its place yet: it is an input, a constant or another output. */
+static void settle(const laying *l, const pithp_frame *f, int k) {
+    const pithp_place place = pithp_frame_place(f->plan, f->plan->program->outputs[k]);
+    const size_t bytes = output_spec(f->plan, k)->bytes;
+    if ((place.store == PITHP_IN_OUTPUT && place.at == k) || bytes == 0)
         return;
-    pithp_text_add(x->t, "        {\n            char *const at[] = {");
-    for (int e = 0; e < step->fused->external_count; e++) {
-        pithp_text_add(x->t, e ? ", " : "");
-        add_address(x, program, step->external[e]);
-        pithp_text_print(x->t, " + %lld",
-                         (long long)(step->offset[e] * step->fused->externals[e].size));
+    pithp_text_print(l->t, "        __builtin_memcpy(o%d_%d, ", f->number, k);
+    pithp_frame_address(f, f->plan->program->outputs[k]);
+    pithp_text_print(l->t, ", %zu);\n", bytes);
+}
+
+/* Where the body's carries go; those that are handed on stay. */
+static void add_carried_outputs(const laying *l, const pithp_frame *f) {
+    const int n = l->number;
+    for (int k = 0; k < l->carried.count; k++) {
+        if (hands_on(l, k))
+            continue;
+        if (is_number(l, k))
+            pithp_text_print(l->t,
+                             "        %s n%d_%d;\n"
+                             "        char *const o%d_%d = (char *)&n%d_%d;\n",
+                             carry_type(l, k), n, k, f->number, k, n, k);
+        else
+            pithp_text_print(l->t,
+                             "        char *const o%d_%d = c%d_%d == r%d_%d ? s%d + %zu "
+                             ": r%d_%d;\n",
+                             f->number, k, n, k, n, k, n, spare_of(l, k), n, k);
     }
-    pithp_step_name(name, function);
-    pithp_text_print(x->t, "};\n            %s(at, 0, %lld);\n        }\n", name,
-                     (long long)step->spec->count);
 }
 
-static void add_program(const emitting *x, int program, const int32_t *functions) {
-    for (int64_t k = 0; k < x->step->plans[program]->step_count; k++)
-        add_call(x, program, k, functions[k]);
+static void advance(const laying *l, const pithp_frame *f) {
+    for (int k = 0; k < l->carried.count; k++)
+        if (!hands_on(l, k))
+            settle(l, f, k);
+    for (int k = 0; k < l->carried.count; k++) {
+        if (hands_on(l, k))
+            continue;
+        if (is_number(l, k))
+            pithp_text_print(l->t, "        v%d_%d = n%d_%d;\n", l->number, k, l->number,
+                             k);
+        else
+            pithp_text_print(l->t, "        c%d_%d = o%d_%d;\n", l->number, k, f->number,
+                             k);
+    }
 }
 
-static void add_condition(const emitting *x) {
-    pithp_text_add(x->t, "        if (!*(const b8 *)(");
-    add_address(x, 0, x->step->plans[0]->program->outputs[0]);
-    pithp_text_add(x->t, "))\n            break;\n");
+static void lay_while(const laying *l) {
+    const pithp_while_params *w = l->step->call->params;
+    begin_carries(l);
+    pithp_text_add(l->t, "        for (;;) {\n        b8 goes_on;\n        {\n");
+    const pithp_frame cond = pithp_frame_open(l->x, l->step->plans[0]);
+    begin_frame(l, &cond);
+    for (int k = 0; k < w->cond_operands; k++)
+        add_fixed(l, &cond, k, k);
+    add_carried_inputs(l, &cond, w->cond_operands);
+    pithp_text_print(l->t, "        char *const o%d_0 = (char *)&goes_on;\n",
+                     cond.number);
+    pithp_frame_steps(&cond);
+    settle(l, &cond, 0);
+    pithp_text_add(l->t, "        }\n        if (!goes_on)\n            break;\n");
+    const pithp_frame body = pithp_frame_open(l->x, l->step->plans[1]);
+    begin_frame(l, &body);
+    for (int k = 0; k < w->body_operands; k++)
+        add_fixed(l, &body, k, w->cond_operands + k);
+    add_carried_inputs(l, &body, w->body_operands);
+    add_carried_outputs(l, &body);
+    pithp_frame_steps(&body);
+    advance(l, &body);
+    pithp_text_add(l->t, "        }\n");
+    finish_carries(l);
 }
 
-static void add_carries(const emitting *x) {
-    for (int k = 0; k < x->carried.count; k++)
-        if (!hands_on(x->step, k))
-            pithp_text_print(
-                x->t, "        char *const n%d = c%d == p[%d] ? p[%d] : p[%d];\n", k, k,
-                x->table.results + k, x->table.spare + k, x->table.results + k);
+static void lay_scan(const laying *l) {
+    const pithp_instruction *i = l->step->call;
+    const pithp_loop_params *params = i->params;
+    const int n = l->number, fixed = params->constants + params->carries;
+    begin_carries(l);
+    pithp_text_print(l->t,
+                     "        for (i64 t%d = 0; t%d < %lld; t%d++) {\n"
+                     "        const i64 row%d = %lld %s t%d;\n",
+                     n, n, (long long)params->length, n, n,
+                     params->reverse ? (long long)params->length - 1 : 0LL,
+                     params->reverse ? "-" : "+", n);
+    const pithp_frame f = pithp_frame_open(l->x, l->step->plans[0]);
+    begin_frame(l, &f);
+    for (int k = 0; k < params->constants; k++)
+        add_fixed(l, &f, k, k);
+    add_carried_inputs(l, &f, params->constants);
+    for (int k = fixed; k < i->operand_count; k++)
+        pithp_text_print(
+            l->t, "        char *const i%d_%d = p%d_%d + row%d * %zu;\n", f.number, k, n,
+            k, n, pithp_value_spec(f.plan->program, f.plan->program->inputs[k])->bytes);
+    add_carried_outputs(l, &f);
+    for (int k = l->carried.count; k < i->result_count; k++)
+        pithp_text_print(l->t, "        char *const o%d_%d = r%d_%d + row%d * %zu;\n",
+                         f.number, k, n, k, n, output_spec(f.plan, k)->bytes);
+    pithp_frame_steps(&f);
+    for (int k = l->carried.count; k < i->result_count; k++)
+        settle(l, &f, k);
+    advance(l, &f);
+    pithp_text_add(l->t, "        }\n");
+    finish_carries(l);
 }
 
-void pithp_emit_loop(pithp_text *t, const pithp_step *step, const int32_t *functions) {
-    const emitting x = {t, step, pithp_loop_layout(step), pithp_carries_of(step->call)};
-    const int body = is_while(&x), at = x.table.inputs[body] + carry_input(step->call, 0);
+static void lay_branch(const laying *l, int k) {
+    const pithp_instruction *i = l->step->call;
+    const pithp_frame f = pithp_frame_open(l->x, l->step->plans[k]);
+    begin_frame(l, &f);
+    for (int o = 1; o < i->operand_count; o++)
+        add_fixed(l, &f, o - 1, o);
+    for (int o = 0; o < i->result_count; o++)
+        pithp_text_print(l->t, "        char *const o%d_%d = r%d_%d;\n", f.number, o,
+                         l->number, o);
+    pithp_frame_steps(&f);
+    for (int o = 0; o < i->result_count; o++)
+        settle(l, &f, o);
+}
+
+static void lay_cond(const laying *l, pith_dtype index) {
+    const int branches = l->step->call->program_count;
+    pithp_text_print(l->t, "        const %s at%d = *(const %s *)p%d_0;\n",
+                     pithp_dtype_spelling(index), l->number, pithp_dtype_spelling(index),
+                     l->number);
+    for (int k = 0; k < branches; k++) { /* clamped */
+        if (k < branches - 1)
+            pithp_text_print(l->t, "        %sif (at%d <= %d) {\n", k ? "else " : "",
+                             l->number, k);
+        else
+            pithp_text_add(l->t, k ? "        else {\n" : "        {\n");
+        lay_branch(l, k);
+        pithp_text_add(l->t, "        }\n");
+    }
+}
+
+static void lay(const laying *l, pith_dtype index) {
+    switch ((int)l->step->call->primitive) {
+        case PITHP_OP_COND:
+            lay_cond(l, index);
+            break;
+        case PITHP_OP_WHILE:
+            lay_while(l);
+            break;
+        default:
+            lay_scan(l);
+    }
+}
+
+static laying
+laying_of(pithp_inlining *x, const pithp_plan *plan, const pithp_step *step) {
+    return (laying){x, x->t, plan, step, x->frames++, pithp_carries_of(step->call)};
+}
+
+void pithp_inline_control(const pithp_frame *f, const pithp_step *step) {
+    const laying l = laying_of(f->x, f->plan, step);
+    const pithp_program *p = f->plan->program;
+    pithp_text_add(l.t, "        {\n");
+    for (int k = 0; k < step->call->operand_count; k++) {
+        pithp_text_print(l.t, "        char *const p%d_%d = ", l.number, k);
+        pithp_frame_address(f, pithp_operands(p, step->call)[k]);
+        pithp_text_add(l.t, ";\n");
+    }
+    for (int k = 0; k < step->call->result_count; k++) {
+        pithp_text_print(l.t, "        char *const r%d_%d = ", l.number, k);
+        pithp_frame_address(f, step->call->result + k);
+        pithp_text_add(l.t, ";\n");
+    }
+    pithp_text_print(l.t, "        char *const s%d = w%d + %lld;\n        (void)s%d;\n",
+                     l.number, f->number, (long long)step->temporary, l.number);
+    lay(&l, step->call->operand_count
+                ? pithp_value_spec(p, pithp_operands(p, step->call)[0])->dtype
+                : PITH_I64);
+    pithp_text_add(l.t, "        }\n");
+}
+
+/* ---- The function ---- */
+
+void pithp_emit_loop(pithp_text *t, const pithp_plan *plan, const pithp_step *step) {
+    const pithp_instruction *i = step->call;
+    pithp_inlining x = {.t = t, .slot = first_slot(step)};
+    const laying l = laying_of(&x, plan, step);
+    const int results = i->operand_count, workspace = results + i->result_count;
     pithp_text_add(t, "(const void *args, i64 begin, i64 end) {\n"
-                      "    char **const p = (char **)args;\n");
-    for (int k = 0; k < x.carried.count; k++)
-        pithp_text_print(t, "    char *c%d = p[%d];\n", k, at + k);
-    if (is_while(&x)) {
-        pithp_text_add(t, "    for (;;) {\n");
-        add_program(&x, 0, functions);
-        add_condition(&x);
-    } else {
-        pithp_text_print(t,
-                         "    for (i64 i = begin; i < end; i++) {\n"
-                         "        const i64 t = %s;\n",
-                         ((const pithp_loop_params *)step->call->params)->reverse
-                             ? "end - 1 - i + begin"
-                             : "i");
-    }
-    add_carries(&x);
-    add_program(&x, body, functions + (body ? step->plans[0]->step_count : 0));
-    for (int k = 0; k < x.carried.count; k++)
-        if (!hands_on(step, k))
-            pithp_text_print(t, "        c%d = n%d;\n", k, k);
-    pithp_text_add(t, "    }\n");
-    for (int k = 0; k < x.carried.count; k++)
-        pithp_text_print(t, "    p[%d] = c%d;\n", at + k, k);
+                      "    char *const *const table = (char *const *)args;\n");
+    for (int k = first_slot(step); k < pithp_loop_addresses(step); k++)
+        pithp_text_print(t, "    char *const a%d = table[%d];\n", k, k);
+    for (int k = 0; k < i->operand_count; k++)
+        pithp_text_print(t, "    char *const p%d_%d = table[%d];\n", l.number, k, k);
+    for (int k = 0; k < i->result_count; k++)
+        pithp_text_print(t, "    char *const r%d_%d = table[%d];\n", l.number, k,
+                         results + k);
+    pithp_text_print(t, "    char *const s%d = table[%d];\n", l.number, workspace);
+    add_literals(t, step, first_slot(step));
+    lay(&l, PITH_I64);
     pithp_text_add(t, "}\n");
 }

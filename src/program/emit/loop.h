@@ -1,14 +1,9 @@
-/* Loops of small steps in compiled code: a scan or while all of whose programs' steps are
- * fused, walk memory as it lies and have few elements. One call runs all iterations. */
+/* Loops of small steps in compiled code: a scan or while whose steps, and those of the
+ * loops and branches in it, have few elements. One call runs all iterations. */
 #ifndef PITH_PROGRAM_LOOP_H
 #define PITH_PROGRAM_LOOP_H
 
-#include "program/interpret/plan.h"
-
-enum { PITHP_LOOP_STEPS = 64 }; /* of a program, at most */
-
-/* Whether a step of control flow is such a loop. */
-bool pithp_loop_fits(const pithp_plan *plan, const pithp_step *step);
+#include "program/emit/emit.h"
 
 /* The carries of a loop: operands from `first` on, results from 0 on. */
 typedef struct pithp_carried {
@@ -16,24 +11,27 @@ typedef struct pithp_carried {
 } pithp_carried;
 pithp_carried pithp_carries_of(const pithp_instruction *i);
 
-/* What its function gets is a table of addresses, for iteration 0, whose places these
- * are. Carries come back in it as those of the body's inputs. */
-typedef struct pithp_loop_table {
-    int inputs[2];      /* of program k (a while's cond and body; a scan's body) */
-    int literals[2];    /* one */
-    int constants[2];   /* of program k */
-    int results, spare; /* of the loop; the second buffers of carries */
-    int workspace;      /* of the programs: one */
-    int flag;           /* memory for cond's result: one */
-    int count;
-} pithp_loop_table;
-pithp_loop_table pithp_loop_layout(const pithp_step *step);
+/* The operand that a result of a loop always is, for it is carried and handed on; -1: it
+ * is made. */
+int pithp_handed_on(const pithp_instruction *i, int result);
 
-/* The parameters and the body of the function, as those of pithp_emit_fused; only a scan
- * looks at begin and end.
- *
- * @param functions For each program one after the other, of its steps: the number in the
- * name of what does it. */
-void pithp_emit_loop(pithp_text *t, const pithp_step *step, const int32_t *functions);
+/* Whether a step of control flow is such a loop. */
+bool pithp_loop_fits(const pithp_plan *plan, const pithp_step *step);
+
+/* What its function gets is a table of addresses: the operands, the results, the step's
+ * workspace, then of each plan in it (those of a step in order, each followed by those
+ * within it) the literals and the constants. It writes no result that is passed and
+ * handed on. */
+int pithp_loop_addresses(const pithp_step *step);
+
+/* Fill in what comes after the workspace. */
+void pithp_loop_fill(const pithp_step *step, const void **table);
+
+/* Define what the function needs, then its parameters and body, as those of
+ * pithp_emit_fused, which get a number for begin and end. */
+void pithp_emit_loop_rows(pithp_text *t,
+                          pithp_emitted_rows *rows,
+                          const pithp_step *step);
+void pithp_emit_loop(pithp_text *t, const pithp_plan *plan, const pithp_step *step);
 
 #endif

@@ -57,9 +57,8 @@ static bool measure(pithp_planning *g, pithp_step *step) {
                        pithp_rows[i->primitive].name);
             return false;
         }
-    if (pithp_loop_fits(g->plan, step) &&
-        (size_t)pithp_loop_layout(step).count > pointers)
-        pointers = (size_t)pithp_loop_layout(step).count;
+    if (pithp_loop_fits(g->plan, step) && (size_t)pithp_loop_addresses(step) > pointers)
+        pointers = (size_t)pithp_loop_addresses(step);
     pointers += (size_t)c.count;
     if (pointers > g->plan->pointer_count)
         g->plan->pointer_count = pointers;
@@ -241,41 +240,23 @@ static pithp_host_loop loop_of(const frame *f) {
                : NULL;
 }
 
-/* Where a program's memory begins; inputs and outputs are to be filled in. */
-static void fill_program(const frame *f, const pithp_loop_table *t, int k) {
-    const pithp_plan *plan = f->step->plans[k];
-    f->pointers[t->literals[k]] = plan->literals ? plan->literals->data : NULL;
-    for (int64_t c = 0; c < plan->program->constant_count; c++)
-        f->pointers[t->constants[k] + c] = plan->program->constants[c].data;
-}
-
-/* All iterations in one call; the carries must have begun. first: of the operands, the
- * one that the body's first input is. */
-static pith_status
-run_compiled(const frame *f, pithp_host_loop loop, int first, int64_t length) {
+/* All iterations in one call. */
+static pith_status run_compiled(const frame *f, pithp_host_loop loop) {
     const pithp_instruction *i = f->step->call;
-    const pithp_carried c = pithp_carries_of(i);
-    const pithp_loop_table t = pithp_loop_layout(f->step);
-    const int body = i->program_count - 1, at = t.inputs[body] + c.first - first;
-    size_t offset = f->step->programs_bytes;
-    for (int k = 0; k < i->program_count; k++)
-        fill_program(f, &t, k);
-    for (int k = 0; k < first;
-         k++) /* of cond; it looks for carries where the body does */
-        f->pointers[t.inputs[0] + k] = operand_at(f, k);
-    for (int k = first; k < i->operand_count; k++)
-        f->pointers[t.inputs[body] + k - first] = operand_at(f, k);
+    const void **at = f->pointers;
+    for (int k = 0; k < i->operand_count; k++)
+        *at++ = operand_at(f, k);
     for (int k = 0; k < i->result_count; k++)
-        f->pointers[t.results + k] = result_at(f, k);
-    for (int k = 0; k < c.count; k++)
-        f->pointers[t.spare + k] = next_spare(f, k, &offset);
-    f->pointers[t.workspace] = f->workspace;
-    if (i->primitive == PITHP_OP_WHILE)
-        f->pointers[t.flag] = f->workspace + f->step->programs_bytes - FLAG_BYTES;
-    loop(f->pointers, 0, length);
-    for (int k = 0; k < c.count; k++)
-        f->current[k] = f->pointers[at + k];
-    return finish(f, c.count);
+        *at++ = result_at(f, k);
+    *at = f->workspace;
+    pithp_loop_fill(f->step, f->pointers);
+    loop(f->pointers, 0, 1);
+    for (int k = 0; k < i->result_count; k++) {
+        const int operand = pithp_handed_on(i, k);
+        if (is_passed(f, k))
+            pass(f, k, operand < 0 ? result_at(f, k) : operand_at(f, operand));
+    }
+    return PITH_OK;
 }
 
 /* Whether a check has failed; waits. */
@@ -313,10 +294,10 @@ static pith_status run_while(const frame *f) {
     const pithp_while_params *w = f->step->call->params;
     const pithp_carried c = pithp_carries_of(f->step->call);
     bool goes_on = true;
-    begin_carries(f, c);
     const pithp_host_loop loop = loop_of(f);
     if (loop)
-        return run_compiled(f, loop, w->cond_operands, 0);
+        return run_compiled(f, loop);
+    begin_carries(f, c);
     pith_status rc = holds(f, c, &goes_on);
     while (rc == PITH_OK && goes_on) {
         pithp_running r = program_of(f, 1);
@@ -342,10 +323,10 @@ static pith_status run_scan(const frame *f) {
     pithp_running r = program_of(f, 0);
     const pithp_program *p = r.plan->program;
     pith_status rc = PITH_OK;
-    begin_carries(f, c);
     const pithp_host_loop loop = loop_of(f);
     if (loop)
-        return run_compiled(f, loop, 0, l->length);
+        return run_compiled(f, loop);
+    begin_carries(f, c);
     for (int k = 0; k < l->constants; k++)
         f->pointers[k] = operand_at(f, k);
     for (int64_t t = 0; t < l->length && rc == PITH_OK; t++) {

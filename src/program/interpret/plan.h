@@ -267,6 +267,11 @@ pith_status pithp_zero_report(pith_scope *s, pith_report *report);
 
 /* Sort instructions into steps. */
 bool pithp_plan_steps(pithp_planning *g);
+/* A view of a view: what a move of elements makes of one. */
+pithp_view pithp_view_through(const pithp_instruction *i,
+                              const pith_spec *inner_spec,
+                              const pithp_view *inner,
+                              const pith_spec *spec);
 /* What v is a view of, over its own shape. */
 pithp_view pithp_plan_view(const pithp_planning *g, pithp_value v);
 /* Write the code of a fused step. */

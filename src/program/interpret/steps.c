@@ -65,11 +65,10 @@ whole_view(const pithp_planning *g, pithp_value v, const pith_spec *spec) {
     return view;
 }
 
-/* A view of a view. */
-static pithp_view through(const pithp_instruction *i,
-                          const pith_spec *inner_spec,
-                          const pithp_view *inner,
-                          const pith_spec *spec) {
+pithp_view pithp_view_through(const pithp_instruction *i,
+                              const pith_spec *inner_spec,
+                              const pithp_view *inner,
+                              const pith_spec *spec) {
     pithp_view view = {.base = inner->base, .offset = inner->offset};
     const void *params = i->params;
     for (int d = 0; d < inner_spec->rank; d++) {
@@ -122,7 +121,7 @@ pithp_view pithp_plan_view(const pithp_planning *g, pithp_value v) {
     while (depth > 0) {
         const pith_spec *inner = p->values[v].spec;
         v = chain[--depth];
-        view = through(pithp_maker(p, v), inner, &view, p->values[v].spec);
+        view = pithp_view_through(pithp_maker(p, v), inner, &view, p->values[v].spec);
     }
     return view;
 }

@@ -1,0 +1,120 @@
+/* How elements are combined by reductions: one list for the loops over blocks, which fix
+ * the order of block/reduce.c, and for emitted text, which keeps it. After a prologue. */
+#ifndef PITHP_COMBINE_H
+#define PITHP_COMBINE_H
+
+#define M_SUM(a, b)  ((a) + (b))
+#define M_PROD(a, b) ((a) * (b))
+/* narrow integers wrap in an unsigned type that does not promote to a signed one */
+#define M_SUM_8(a, b)    ((u8)((u32)(a) + (b)))
+#define M_SUM_16(a, b)   ((u16)((u32)(a) + (b)))
+#define M_PROD_8(a, b)   ((u8)((u32)(a) * (b)))
+#define M_PROD_16(a, b)  ((u16)((u32)(a) * (b)))
+#define M_MIN(a, b)      ((a) < (b) ? (a) : (b))
+#define M_MAX(a, b)      ((a) > (b) ? (a) : (b))
+#define M_MIN_REAL(a, b) (((a) < (b)) | ((a) != (a)) ? (a) : (b))
+#define M_MAX_REAL(a, b) (((a) > (b)) | ((a) != (a)) ? (a) : (b))
+#define M_EITHER(a, b)   ((a) | (b))
+#define M_BOTH(a, b)     ((a) & (b))
+#define M_SAME(x)        (x)
+#define M_AS_F64(x)      ((f64)(x))
+#define M_F16_F64(x)     ((f64)m_load_f16(x))
+#define M_BF_F64(x)      ((f64)m_load_bf16(x))
+#define M_TRUE_8(x)      ((u8)((x) != 0))
+#define M_TRUE_16(x)     ((u16)((x) != 0))
+#define M_TRUE_32(x)     ((u32)((x) != 0))
+#define M_TRUE_64(x)     ((u64)((x) != 0))
+#define M_TRUE_HALF(x)   ((u16)(((x)&0x7FFF) != 0))
+
+/* X(name, element type, type of accumulators, what is accumulated of an element, the
+ *   identity, the function of two): name is operation_dtype, where signed and unsigned
+ *   integers or all of one size may share one. */
+#define M_REDUCERS(X)                                                                    \
+    X(sum_u8, u8, u8, M_SAME, 0, M_SUM_8)                                                \
+    X(sum_u16, u16, u16, M_SAME, 0, M_SUM_16)                                            \
+    X(sum_u32, u32, u32, M_SAME, 0, M_SUM)                                               \
+    X(sum_u64, u64, u64, M_SAME, 0, M_SUM)                                               \
+    X(sum_f16, f16, f64, M_F16_F64, 0, M_SUM)                                            \
+    X(sum_bf16, bf16, f64, M_BF_F64, 0, M_SUM)                                           \
+    X(sum_f32, f32, f64, M_AS_F64, 0, M_SUM)                                             \
+    X(sum_f64, f64, f64, M_SAME, 0, M_SUM)                                               \
+    X(prod_u8, u8, u8, M_SAME, 1, M_PROD_8)                                              \
+    X(prod_u16, u16, u16, M_SAME, 1, M_PROD_16)                                          \
+    X(prod_u32, u32, u32, M_SAME, 1, M_PROD)                                             \
+    X(prod_u64, u64, u64, M_SAME, 1, M_PROD)                                             \
+    X(prod_f16, f16, f64, M_F16_F64, 1, M_PROD)                                          \
+    X(prod_bf16, bf16, f64, M_BF_F64, 1, M_PROD)                                         \
+    X(prod_f32, f32, f64, M_AS_F64, 1, M_PROD)                                           \
+    X(prod_f64, f64, f64, M_SAME, 1, M_PROD)                                             \
+    X(min_i8, i8, i8, M_SAME, 0x7F, M_MIN)                                               \
+    X(min_i16, i16, i16, M_SAME, 0x7FFF, M_MIN)                                          \
+    X(min_i32, i32, i32, M_SAME, 0x7FFFFFFF, M_MIN)                                      \
+    X(min_i64, i64, i64, M_SAME, 0x7FFFFFFFFFFFFFFF, M_MIN)                              \
+    X(min_u8, u8, u8, M_SAME, 0xFF, M_MIN)                                               \
+    X(min_u16, u16, u16, M_SAME, 0xFFFF, M_MIN)                                          \
+    X(min_u32, u32, u32, M_SAME, 0xFFFFFFFF, M_MIN)                                      \
+    X(min_u64, u64, u64, M_SAME, 0xFFFFFFFFFFFFFFFF, M_MIN)                              \
+    X(min_f16, f16, f32, m_load_f16, __builtin_inff(), M_MIN_REAL)                       \
+    X(min_bf16, bf16, f32, m_load_bf16, __builtin_inff(), M_MIN_REAL)                    \
+    X(min_f32, f32, f32, M_SAME, __builtin_inff(), M_MIN_REAL)                           \
+    X(min_f64, f64, f64, M_SAME, __builtin_inf(), M_MIN_REAL)                            \
+    X(max_i8, i8, i8, M_SAME, -0x7F - 1, M_MAX)                                          \
+    X(max_i16, i16, i16, M_SAME, -0x7FFF - 1, M_MAX)                                     \
+    X(max_i32, i32, i32, M_SAME, -0x7FFFFFFF - 1, M_MAX)                                 \
+    X(max_i64, i64, i64, M_SAME, -0x7FFFFFFFFFFFFFFF - 1, M_MAX)                         \
+    X(max_u8, u8, u8, M_SAME, 0, M_MAX)                                                  \
+    X(max_u16, u16, u16, M_SAME, 0, M_MAX)                                               \
+    X(max_u32, u32, u32, M_SAME, 0, M_MAX)                                               \
+    X(max_u64, u64, u64, M_SAME, 0, M_MAX)                                               \
+    X(max_f16, f16, f32, m_load_f16, -__builtin_inff(), M_MAX_REAL)                      \
+    X(max_bf16, bf16, f32, m_load_bf16, -__builtin_inff(), M_MAX_REAL)                   \
+    X(max_f32, f32, f32, M_SAME, -__builtin_inff(), M_MAX_REAL)                          \
+    X(max_f64, f64, f64, M_SAME, -__builtin_inf(), M_MAX_REAL)                           \
+    X(any_8, u8, u8, M_TRUE_8, 0, M_EITHER)                                              \
+    X(any_16, u16, u16, M_TRUE_16, 0, M_EITHER)                                          \
+    X(any_32, u32, u32, M_TRUE_32, 0, M_EITHER)                                          \
+    X(any_64, u64, u64, M_TRUE_64, 0, M_EITHER)                                          \
+    X(any_half, u16, u16, M_TRUE_HALF, 0, M_EITHER)                                      \
+    X(any_f32, f32, u32, M_TRUE_32, 0, M_EITHER)                                         \
+    X(any_f64, f64, u64, M_TRUE_64, 0, M_EITHER)                                         \
+    X(all_8, u8, u8, M_TRUE_8, 1, M_BOTH)                                                \
+    X(all_16, u16, u16, M_TRUE_16, 1, M_BOTH)                                            \
+    X(all_32, u32, u32, M_TRUE_32, 1, M_BOTH)                                            \
+    X(all_64, u64, u64, M_TRUE_64, 1, M_BOTH)                                            \
+    X(all_half, u16, u16, M_TRUE_HALF, 1, M_BOTH)                                        \
+    X(all_f32, f32, u32, M_TRUE_32, 1, M_BOTH)                                           \
+    X(all_f64, f64, u64, M_TRUE_64, 1, M_BOTH)
+
+/* Elements x[0], x[stride], ... of one block, n at most 4,096: the order of
+ * block/reduce.c, all lanes side by side. */
+#define M_REDUCE(name, dt, A, LOADED, IDENTITY, COMBINE)                                 \
+    M_FN A reduce_##name(const dt *x, i64 stride, i64 n) {                               \
+        A lanes[64];                                                                     \
+        const i64 used = n < 64 ? n : 64;                                                \
+        if (n == 0)                                                                      \
+            return IDENTITY;                                                             \
+        for (i64 j = 0; j < used; j++)                                                   \
+            lanes[j] = LOADED(x[j * stride]);                                            \
+        i64 i = 64;                                                                      \
+        for (; i + 64 <= n; i += 64) {                                                   \
+            M_LOOP                                                                       \
+            for (i64 j = 0; j < 64; j++) {                                               \
+                const A next = LOADED(x[(i + j) * stride]);                              \
+                lanes[j] = COMBINE(lanes[j], next);                                      \
+            }                                                                            \
+        }                                                                                \
+        for (; i < n; i++) {                                                             \
+            const A next = LOADED(x[i * stride]);                                        \
+            lanes[i % 64] = COMBINE(lanes[i % 64], next);                                \
+        }                                                                                \
+        for (i64 count = used; count > 1; count = (count + 1) / 2) {                     \
+            for (i64 j = 0; j < count / 2; j++)                                          \
+                lanes[j] = COMBINE(lanes[2 * j], lanes[2 * j + 1]);                      \
+            if (count % 2)                                                               \
+                lanes[count / 2] = lanes[count - 1];                                     \
+        }                                                                                \
+        const A none = IDENTITY;                                                         \
+        return COMBINE(none, lanes[0]);                                                  \
+    }
+
+#endif

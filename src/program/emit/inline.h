@@ -1,0 +1,58 @@
+/* Within emit only: the steps of small plans, laid out one after the other in one
+ * function whose addresses and extents are in the text.
+ *
+ * A plan that is laid out is a frame: its inputs and outputs are variables i<frame>_<k>
+ * and o<frame>_<k>, its workspace is w<frame>. Values of one element that only steps of
+ * the frame see are variables of their own, so that they may stay in registers. */
+#ifndef PITH_PROGRAM_EMIT_INLINE_H
+#define PITH_PROGRAM_EMIT_INLINE_H
+
+#include "program/emit/fused.h"
+
+enum {
+    PITHP_INLINE_ELEMENTS = 4096,  /* that a step makes or reads, at most */
+    PITHP_INLINE_STEPS = 256,      /* of all frames */
+    PITHP_INLINE_ADDRESSES = 1024, /* of the table */
+};
+
+typedef struct pithp_inlining {
+    pithp_text *t;
+    pithp_emitted_rows *rows;
+    int frames, slot; /* numbers for the next ones */
+} pithp_inlining;
+
+typedef struct pithp_frame {
+    pithp_inlining *x;
+    const pithp_plan *plan;
+    int number;
+    int slot; /* of the literals in the table; constants follow */
+} pithp_frame;
+
+/* A frame of a plan, the next one in the order in which the table lists them. Declares
+ * its variables, but inputs, outputs and workspace. */
+pithp_frame pithp_frame_open(pithp_inlining *x, const pithp_plan *plan);
+/* Where a value is made or read; what control flow passes has its home, or is what is
+ * always handed on. */
+pithp_place pithp_frame_place(const pithp_plan *plan, pithp_value v);
+/* The address of a value, as an expression of type char *. */
+void pithp_frame_address(const pithp_frame *f, pithp_value v);
+/* All steps. */
+void pithp_frame_steps(const pithp_frame *f);
+
+/* A step that is control flow. */
+void pithp_inline_control(const pithp_frame *f, const pithp_step *step);
+
+/* Whether a step that is a call of one row can be laid out. */
+bool pithp_inline_call_fits(const pithp_plan *plan, const pithp_step *step);
+void pithp_inline_call(const pithp_frame *f, const pithp_step *step);
+/* What must be defined before the function in which the call is. */
+void pithp_inline_call_define(pithp_inlining *x,
+                              const pithp_plan *plan,
+                              const pithp_step *step);
+
+/* "for (i64 j0 = 0; j0 < 3; j0++)" for each axis, without a brace; and its index
+ * "j0 * 5 + j1 * 1", with these strides. */
+void pithp_inline_loops(pithp_text *t, int rank, const int64_t *shape, bool simd);
+void pithp_inline_index(pithp_text *t, int rank, const int64_t *stride);
+
+#endif

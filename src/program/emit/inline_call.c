@@ -1,0 +1,392 @@
+/* Calls of single rows, laid out: reductions, taking and scattering, boxes, and moves.
+ * What they compute is fixed by the files of program/ that lower them. */
+#include "program/emit/combine.h"
+#include "program/emit/inline.h"
+#include "program/index.h"
+#include "program/reduce.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A call with what its text is made of. */
+typedef struct calling {
+    const pithp_frame *f; /* NULL: only whether it fits is asked */
+    pithp_text *t;
+    const pithp_program *p;
+    const pithp_instruction *i;
+    pithp_call call;
+    const pith_spec *x, *result;
+} calling;
+
+static calling
+calling_of(const pithp_frame *f, const pithp_plan *plan, const pithp_step *step) {
+    const pithp_instruction *i = step->call;
+    return (calling){
+        .f = f,
+        .t = f ? f->x->t : NULL,
+        .p = plan->program,
+        .i = i,
+        .call = pithp_call_of(i->primitive, i->operand_count, step->specs, i->params),
+        .x = i->operand_count ? step->specs[0] : NULL,
+        .result = step->spec};
+}
+
+static const char *type_of(const pith_spec *spec) {
+    return pithp_dtype_spelling(spec->dtype);
+}
+
+static void add_operand(const calling *c, int k) {
+    pithp_frame_address(c->f, pithp_operands(c->p, c->i)[k]);
+}
+
+/* const T *const name = operand k; */
+static void add_from(const calling *c, const char *name, int k) {
+    const char *type = type_of(c->call.operands[k]);
+    pithp_text_print(c->t, "        const %s *const %s = (const %s *)(", type, name,
+                     type);
+    add_operand(c, k);
+    pithp_text_add(c->t, ");\n");
+}
+
+static void add_to(const calling *c) {
+    const char *type = type_of(c->result);
+    pithp_text_print(c->t, "        %s *const to = (%s *)(", type, type);
+    pithp_frame_address(c->f, c->i->result);
+    pithp_text_add(c->t, ");\n");
+}
+
+/* ---- Reductions ---- */
+
+typedef struct reducer {
+    const char *name, *type, *accumulator, *definition;
+} reducer;
+#define REDUCER(name, dt, A, LOADED, IDENTITY, COMBINE)                                  \
+    {#name, #dt, #A,                                                                     \
+     "M_REDUCE(" #name ", " #dt ", " #A ", " #LOADED ", " #IDENTITY ", " #COMBINE        \
+     ")\n"},
+static const reducer reducers[] = {M_REDUCERS(REDUCER)};
+_Static_assert(sizeof reducers / sizeof *reducers <= 64, "one bit each");
+
+static bool reduces(const pithp_instruction *i) {
+    return i->primitive >= PITHP_OP_SUM && i->primitive <= PITHP_OP_ALL;
+}
+
+/* Which one a call takes; -1: none. */
+static int reducer_of(const calling *c) {
+    static const char *const operations[] = {"sum", "prod", "min", "max", "any", "all"};
+    const int operation = (int)c->i->primitive - (int)PITHP_OP_SUM;
+    const pith_dtype dtype = c->x->dtype;
+    const int bits = 8 * (int)pith_dtype_size(dtype);
+    const bool real = pith_dtype_is_float(dtype);
+    char name[24];
+    if (operation >= PITHP_REDUCE_ANY && bits == 16 && real)
+        snprintf(name, sizeof name, "%s_half", operations[operation]);
+    else if (operation >= PITHP_REDUCE_ANY && !real)
+        snprintf(name, sizeof name, "%s_%d", operations[operation], bits);
+    else if (!real && (operation <= PITHP_REDUCE_PROD || dtype == PITH_BOOL))
+        snprintf(name, sizeof name, "%s_u%d", operations[operation], bits);
+    else
+        snprintf(name, sizeof name, "%s_%s", operations[operation],
+                 pithp_dtype_spelling(dtype));
+    for (int k = 0; k < PITHP_COUNT(reducers); k++)
+        if (strcmp(reducers[k].name, name) == 0)
+            return k;
+    return -1;
+}
+
+static void add_reduction(const calling *c) {
+    const pithp_reduce_view v = pithp_reduce_view_of(&c->call);
+    const reducer *r = &reducers[reducer_of(c)];
+    pithp_text_print(c->t, "        const %s *const x = (const %s *)(", r->type, r->type);
+    add_operand(c, 0);
+    pithp_text_add(c->t, ");\n");
+    add_to(c);
+    pithp_inline_loops(c->t, 2, (const int64_t[]){v.outer, v.inner}, false);
+    pithp_text_print(
+        c->t,
+        "            to[j0 * %lld + j1] = m_to_%s(LOAD_%s(reduce_%s(x + j0 * "
+        "%lld + j1, %lld, %lld)));\n",
+        (long long)v.inner, type_of(c->result), r->accumulator, r->name,
+        (long long)(v.length * v.inner), (long long)v.inner, (long long)v.length);
+}
+
+/* ---- Indices ---- */
+
+static bool scatters(const pithp_instruction *i) {
+    return i->primitive >= PITHP_OP_SCATTER_SET && i->primitive <= PITHP_OP_SCATTER_OR;
+}
+
+/* "at": the place in rows of position j, of all index arrays; -1: out of range. */
+static void add_place(const calling *c, const pithp_index_args *a) {
+    const int mode =
+        a->rule[0].mode == PITHP_INDEX_ERROR ? PITHP_INDEX_DROP : (int)a->rule[0].mode;
+    pithp_text_add(c->t, "            i64 at = 0, here;\n");
+    for (int k = 0; k < a->arrays; k++)
+        pithp_text_print(
+            c->t,
+            "            here = m_place((i64)index%d[j], %lld, %d, %d, %d);\n"
+            "            at = at < 0 || here < 0 ? -1 : at * %lld + here;\n",
+            k, (long long)a->rule[k].extent, mode, !a->rule[k].no_negative,
+            a->rule[k].unsigned64, (long long)a->rule[k].extent);
+}
+
+static void add_indices(const calling *c, const pithp_index_args *a) {
+    for (int k = 0; k < a->arrays; k++) {
+        char name[16];
+        snprintf(name, sizeof name, "index%d", k);
+        add_from(c, name, 1 + k);
+    }
+}
+
+/* The bits of an element as an expression; n is their dtype. */
+static void add_bits(pithp_text *t, pith_dtype dtype, uint64_t bits) {
+    const int unused = 64 - 8 * (int)pith_dtype_size(dtype);
+    const unsigned long long value = (unsigned long long)(bits << unused >> unused);
+    if (dtype == PITH_F32)
+        pithp_text_print(t, "m_from_bits_u32(0x%llxu)", value);
+    else if (dtype == PITH_F64)
+        pithp_text_print(t, "m_from_bits_u64(0x%llxu)", value);
+    else
+        pithp_text_print(t, "(%s)0x%llxu", pithp_dtype_spelling(dtype), value);
+}
+
+static pithp_index_args index_args(const calling *c, const void **operands) {
+    memset(operands, 0, (size_t)c->i->operand_count * sizeof *operands);
+    return pithp_index_args_of(&c->call, &(pithp_memory){.operands = operands},
+                               pithp_index_arrays(&c->call), c->call.operands[1]->count);
+}
+
+static void add_take(const calling *c) {
+    const void *operands[PITH_MAX_RANK + 2];
+    const pithp_index_args a = index_args(c, operands);
+    add_from(c, "x", 0);
+    add_indices(c, &a);
+    add_to(c);
+    pithp_text_print(c->t, "        for (i64 j = 0; j < %lld; j++) {\n",
+                     (long long)a.count);
+    add_place(c, &a);
+    pithp_inline_loops(c->t, 2, (const int64_t[]){a.outer, a.inner}, a.inner > 1);
+    pithp_text_print(c->t, "            to[(j0 * %lld + j) * %lld + j1] = at < 0 ? ",
+                     (long long)a.count, (long long)a.inner);
+    add_bits(c->t, c->result->dtype, a.fill);
+    pithp_text_print(c->t, " : x[j0 * %lld + at * %lld + j1];\n        }\n",
+                     (long long)a.pitch, (long long)a.inner);
+}
+
+static pithp_primitive combine_of(const pithp_instruction *i) {
+    static const pithp_primitive combines[] = {
+        PITHP_OP_WHERE, PITHP_OP_ADD,         PITHP_OP_MUL,       PITHP_OP_MIN,
+        PITHP_OP_MAX,   PITHP_OP_BITWISE_AND, PITHP_OP_BITWISE_OR};
+    return combines[i->primitive - PITHP_OP_SCATTER_SET];
+}
+
+static void add_scatter(const calling *c) {
+    const void *operands[PITH_MAX_RANK + 2];
+    const pithp_index_args a = index_args(c, operands);
+    const pithp_primitive combine = combine_of(c->i);
+    const char *type = type_of(c->result);
+    add_from(c, "x", 0);
+    add_from(c, "updates", c->i->operand_count - 1);
+    add_indices(c, &a);
+    add_to(c);
+    pithp_text_print(c->t,
+                     "        if (to != x)\n            __builtin_memcpy(to, x, %zu);\n"
+                     "        for (i64 j0 = 0; j0 < %lld; j0++)\n"
+                     "        for (i64 j = 0; j < %lld; j++) {\n",
+                     c->result->bytes, (long long)a.outer, (long long)a.count);
+    add_place(c, &a);
+    pithp_text_print(c->t,
+                     "            if (at < 0)\n                continue;\n"
+                     "            %s *const row = to + j0 * %lld + at * %lld;\n"
+                     "            const %s *const from = updates + (j0 * %lld + j) * "
+                     "%lld;\n",
+                     type, (long long)a.pitch, (long long)a.inner, type,
+                     (long long)a.count, (long long)a.inner);
+    pithp_text_print(c->t, "            for (i64 j1 = 0; j1 < %lld; j1++)\n",
+                     (long long)a.inner);
+    if (combine == PITHP_OP_WHERE)
+        pithp_text_add(c->t, "                row[j1] = from[j1];\n        }\n");
+    else
+        pithp_text_print(c->t,
+                         "                row[j1] = row_%s_%s(row[j1], from[j1]);\n"
+                         "        }\n",
+                         pithp_rows[combine].name, type);
+}
+
+/* dynamic_slice and dynamic_update_slice */
+static void add_box(const calling *c) {
+    const bool updates = c->i->primitive == PITHP_OP_DYNAMIC_UPDATE_SLICE;
+    const int last = c->i->operand_count - 1, rank = c->x->rank;
+    const pith_spec *box = updates ? c->call.operands[1] : c->result;
+    int64_t stride[PITH_MAX_RANK], step = 1, whole = 1;
+    for (int d = rank - 1; d >= 0; d--) {
+        stride[d] = step;
+        step *= box->shape[d];
+    }
+    add_from(c, "x", 0);
+    add_to(c);
+    if (updates) {
+        add_from(c, "box", 1);
+        pithp_text_print(c->t,
+                         "        if (to != x)\n"
+                         "            __builtin_memcpy(to, x, %zu);\n",
+                         c->result->bytes);
+    }
+    add_from(c, "starts", last);
+    pithp_text_add(c->t, "        (void)starts;\n        const i64 first = 0");
+    for (int d = rank - 1; d >= 0; d--) {
+        pithp_text_print(c->t, " + m_start((i64)starts[%d], %lld, %lld, %d) * %lld", d,
+                         (long long)c->x->shape[d], (long long)box->shape[d],
+                         c->call.operands[last]->dtype == PITH_U64, (long long)whole);
+        whole *= c->x->shape[d];
+    }
+    pithp_text_add(c->t, ";\n");
+    int64_t around[PITH_MAX_RANK];
+    for (int d = rank - 1, at = 1; d >= 0; d--) {
+        around[d] = at;
+        at *= (int)c->x->shape[d];
+    }
+    pithp_inline_loops(c->t, rank, box->shape, true);
+    pithp_text_add(c->t, updates ? "            to[first + " : "            to[");
+    pithp_inline_index(c->t, rank, updates ? around : stride);
+    pithp_text_add(c->t, updates ? "] = box[" : "] = x[first + ");
+    pithp_inline_index(c->t, rank, updates ? stride : around);
+    pithp_text_add(c->t, "];\n");
+}
+
+/* ---- Moves ---- */
+
+/* What is moved as a view of the operand, element for element of the result. */
+static void add_view(const calling *c,
+                     int operand,
+                     const char *into,
+                     const pithp_view *v,
+                     const pith_spec *spec,
+                     const int64_t *to_stride) {
+    add_from(c, "x", operand);
+    pithp_inline_loops(c->t, spec->rank, spec->shape, true);
+    pithp_text_print(c->t, "            %s[", into);
+    pithp_inline_index(c->t, spec->rank, to_stride);
+    pithp_text_print(c->t, "] = x[%lld + ", (long long)v->offset);
+    pithp_inline_index(c->t, spec->rank, v->stride);
+    pithp_text_add(c->t, "];\n");
+}
+
+static void whole_strides(const pith_spec *spec, int64_t *stride) {
+    int64_t step = 1;
+    for (int d = spec->rank - 1; d >= 0; d--) {
+        stride[d] = step;
+        step *= spec->shape[d];
+    }
+}
+
+static void add_move(const calling *c) {
+    int64_t stride[PITH_MAX_RANK];
+    pithp_view whole = {.base = 0};
+    whole_strides(c->x, whole.stride);
+    whole_strides(c->result, stride);
+    const pithp_view view = pithp_view_through(c->i, c->x, &whole, c->result);
+    add_to(c);
+    add_view(c, 0, "to", &view, c->result, stride);
+}
+
+static void add_concatenate(const calling *c) {
+    const pithp_concatenate_params *p = c->i->params;
+    int64_t stride[PITH_MAX_RANK], at = 0;
+    whole_strides(c->result, stride);
+    add_to(c);
+    for (int k = 0; k < c->i->operand_count; k++) {
+        const pith_spec *piece = c->call.operands[k];
+        pithp_view whole = {.base = 0};
+        whole_strides(piece, whole.stride);
+        if (piece->count > 0) {
+            pithp_text_print(c->t, "        {\n        %s *const part = to + %lld;\n",
+                             type_of(c->result), (long long)(at * stride[p->axis]));
+            add_view(c, k, "part", &whole, piece, stride);
+            pithp_text_add(c->t, "        }\n");
+        }
+        at += piece->shape[p->axis];
+    }
+}
+
+static void add_full(const calling *c) {
+    const pithp_full_params *p = c->i->params;
+    add_to(c);
+    pithp_inline_loops(c->t, 1, &c->result->count, true);
+    pithp_text_add(c->t, "            to[j0] = ");
+    add_bits(c->t, p->dtype, p->value);
+    pithp_text_add(c->t, ";\n");
+}
+
+/* ---- All ---- */
+
+typedef enum kind { NONE, REDUCTION, TAKE, SCATTER, BOX, MOVE, CONCATENATE, FULL } kind;
+
+static kind kind_of(const pithp_instruction *i) {
+    if (reduces(i))
+        return REDUCTION;
+    if (scatters(i))
+        return SCATTER;
+    switch ((int)i->primitive) {
+        case PITHP_OP_TAKE:
+            return TAKE;
+        case PITHP_OP_DYNAMIC_SLICE:
+        case PITHP_OP_DYNAMIC_UPDATE_SLICE:
+            return BOX;
+        case PITHP_OP_BROADCAST:
+        case PITHP_OP_TRANSPOSE:
+        case PITHP_OP_SLICE:
+        case PITHP_OP_REVERSE:
+            return MOVE;
+        case PITHP_OP_CONCATENATE:
+            return CONCATENATE;
+        case PITHP_OP_FULL:
+            return FULL;
+        default:
+            return NONE;
+    }
+}
+
+bool pithp_inline_call_fits(const pithp_plan *plan, const pithp_step *step) {
+    const calling c = calling_of(NULL, plan, step);
+    const kind k = kind_of(c.i);
+    if (k == NONE || c.i->primitive == PITHP_OP_CHECKED ||
+        c.result->count > PITHP_INLINE_ELEMENTS || pithp_call_reports(&c.call))
+        return false;
+    if (k == REDUCTION) {
+        const pithp_reduce_view v = pithp_reduce_view_of(&c.call);
+        return !v.moved && c.x->count <= PITHP_INLINE_ELEMENTS && reducer_of(&c) >= 0;
+    }
+    return k != SCATTER ||
+           c.call.operands[c.i->operand_count - 1]->count <= PITHP_INLINE_ELEMENTS;
+}
+
+void pithp_inline_call_define(pithp_inlining *x,
+                              const pithp_plan *plan,
+                              const pithp_step *step) {
+    const calling c = calling_of(NULL, plan, step);
+    if (reduces(c.i)) {
+        const int r = reducer_of(&c);
+        if (!(x->rows->reducers >> r & 1))
+            pithp_text_add(x->t, reducers[r].definition);
+        x->rows->reducers |= 1ull << r;
+    } else if (scatters(c.i) && combine_of(c.i) != PITHP_OP_WHERE) {
+        pithp_emit_row(x->t, x->rows, combine_of(c.i), c.x->dtype);
+    }
+}
+
+void pithp_inline_call(const pithp_frame *f, const pithp_step *step) {
+    static void (*const add[])(const calling *) = {[REDUCTION] = add_reduction,
+                                                   [TAKE] = add_take,
+                                                   [SCATTER] = add_scatter,
+                                                   [BOX] = add_box,
+                                                   [MOVE] = add_move,
+                                                   [CONCATENATE] = add_concatenate,
+                                                   [FULL] = add_full};
+    const calling c = calling_of(f, f->plan, step);
+    if (c.result->count == 0)
+        return;
+    pithp_text_add(c.t, "        {\n");
+    add[kind_of(c.i)](&c);
+    pithp_text_add(c.t, "        }\n");
+}

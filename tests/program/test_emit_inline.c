@@ -1,0 +1,349 @@
+/* Bodies of compiled loops give the bits of interpreted ones: each kind of step that is
+ * laid out in them, over dtypes, extents and special values. */
+#include "emit_test.h"
+
+/* ---- Bodies ---- */
+
+/* A body of a scan whose carry, a number, says how far it is; its constants are the
+ * operands of what is tested, whose results are stacked. */
+typedef struct body {
+    bench *b;
+    pithp_program *p;
+    pithp_value in[12];
+    int count;
+    pithp_value step; /* [] i64, 0 in the first iteration */
+} body;
+
+static body body_of(bench *b) {
+    body y = {.b = b, .p = pithp_program_make(b->s)};
+    return y;
+}
+
+static pithp_value
+body_input(body *y, pith_dtype dtype, int rank, const int64_t *shape, const void *data) {
+    y->in[y->count++] = input(y->b, dtype, rank, shape, data);
+    return pithp_program_input(y->b->s, y->p, pithp_spec(y->b->s, dtype, rank, shape));
+}
+
+static void body_begin(body *y) {
+    y->step = pithp_program_input(y->b->s, y->p, pithp_spec(y->b->s, PITH_I64, 0, NULL));
+}
+
+static pithp_value body_op(const body *y,
+                           pithp_primitive primitive,
+                           int count,
+                           const pithp_value *operands,
+                           const void *params) {
+    const pithp_value v =
+        pithp_program_add(y->b->s, y->p, primitive, count, operands, params, NULL);
+    pt_ok(y->b->s, v >= 0);
+    return v;
+}
+
+/* The loop of `outputs`, which are stacked; it must be compiled whole. */
+static void body_end(body *y, int count, const pithp_value *outputs) {
+    static const int64_t start = 0, one = 1;
+    bench *b = y->b;
+    const pithp_value unit =
+        pithp_program_literal(b->s, y->p, pithp_spec(b->s, PITH_I64, 0, NULL), &one);
+    pithp_program_output(b->s, y->p, op_in(b, y->p, PITHP_OP_ADD, y->step, unit));
+    for (int k = 0; k < count; k++)
+        pithp_program_output(b->s, y->p, outputs[k]);
+    y->in[y->count] = input(b, PITH_I64, 0, NULL, &start);
+    const pithp_loop_params params = {.length = 3, .constants = y->count, .carries = 1};
+    const pithp_value v =
+        control(b, PITHP_OP_SCAN, &params, y->count + 1, y->in, 1, &y->p);
+    for (int k = 0; k <= count; k++)
+        pithp_program_output(b->s, b->p, v + k);
+    expect_compiled_loop(b);
+}
+
+static void *values(bench *b, pith_dtype dtype, int64_t n, uint64_t seed) {
+    recipe r = {.s = b->s, .state = seed};
+    void *data = malloc((size_t)n * 8 + 64);
+    recipe_fill(&r, pithp_spec(b->s, dtype, 1, &n), data);
+    return data;
+}
+
+/* ---- Reductions ---- */
+
+/* All that a dtype has, in one program. */
+static void every_reduction(pith_dtype dtype) {
+    static const int64_t shapes[][3] = {{2, 3, 1},   {3, 7, 2}, {1, 64, 1},
+                                        {2, 130, 1}, {0, 2, 3}, {2, 0, 3}};
+    enum { SHAPES = sizeof shapes / sizeof *shapes };
+    bench b = begin();
+    body y = body_of(&b);
+    pithp_value x[SHAPES], outputs[24 * SHAPES];
+    void *data = values(&b, dtype, 1000, 5 + (uint64_t)dtype);
+    int count = 0;
+    for (int k = 0; k < SHAPES; k++)
+        x[k] = body_input(&y, dtype, 3, shapes[k], data);
+    body_begin(&y);
+    for (int k = 0; k < SHAPES; k++)
+        for (int p = PITHP_OP_SUM; p <= PITHP_OP_ALL; p++) {
+            const bool arithmetic = p == PITHP_OP_SUM || p == PITHP_OP_PROD;
+            const bool chooses = p == PITHP_OP_MIN_OF || p == PITHP_OP_MAX_OF;
+            if ((arithmetic && dtype == PITH_BOOL) || (chooses && k >= SHAPES - 2))
+                continue;
+            /* the middle one, and all of what there is little */
+            for (uint32_t axes = 2; axes < (k < 2 ? 8 : 3); axes += 5)
+                outputs[count++] = body_op(&y, (pithp_primitive)p, 1, &x[k],
+                                           &(pithp_reduce_params){axes});
+        }
+    body_end(&y, count, outputs);
+    free(data);
+    end(&b);
+}
+
+Test(emit_inline, reductions_keep_their_order, .timeout = 300) {
+    use_cache();
+    for (int d = PITH_BOOL; d < PITH_DTYPE_COUNT; d++)
+        every_reduction((pith_dtype)d);
+}
+
+/* ---- Indices ---- */
+
+static const pithp_index_mode modes[] = {PITHP_INDEX_DROP, PITHP_INDEX_CLIP,
+                                         PITHP_INDEX_WRAP, PITHP_INDEX_PROMISE};
+
+/* Indices in and out of range; from the end, where the dtype has negative numbers. */
+static void *indices(pith_dtype dtype, int64_t n) {
+    static const int64_t list[] = {0, 3, 1, 1, -1, 4, 5, -5, -6, 100, -100, 2, 0, 3};
+    char *data = malloc((size_t)n * 8 + 64);
+    for (int64_t k = 0; k < n; k++)
+        memcpy(data + k * (int64_t)pith_dtype_size(dtype), &list[k % 14],
+               pith_dtype_size(dtype));
+    return data;
+}
+
+static void every_mode(pith_dtype index_dtype, pith_dtype dtype) {
+    const int64_t shape[3] = {2, 5, 3}, places = 14, taken[3] = {2, 14, 3},
+                  no[2] = {0, 3};
+    bench b = begin();
+    body y = body_of(&b);
+    void *data = values(&b, dtype, 30, 11), *news = values(&b, dtype, 84, 12),
+         *at = indices(index_dtype, places);
+    const pithp_value x = body_input(&y, dtype, 3, shape, data);
+    const pithp_value index = body_input(&y, index_dtype, 1, &places, at);
+    const pithp_value update = body_input(&y, dtype, 3, taken, news);
+    const pithp_value nothing = body_input(&y, dtype, 2, no, data);
+    pithp_value outputs[80];
+    int count = 0;
+    body_begin(&y);
+    for (int m = 0; m < 8; m++) {
+        pithp_index_params params = {
+            .axis = 1, .mode = modes[m / 2], .no_negative = m % 2, .fill = 0x7};
+        outputs[count++] =
+            body_op(&y, PITHP_OP_TAKE, 2, (pithp_value[]){x, index}, &params);
+        for (int p = PITHP_OP_SCATTER_SET; p <= PITHP_OP_SCATTER_OR; p++) {
+            const bool adds = p == PITHP_OP_SCATTER_ADD || p == PITHP_OP_SCATTER_MUL;
+            if ((adds && dtype == PITH_BOOL) ||
+                (p >= PITHP_OP_SCATTER_AND && pith_dtype_is_float(dtype)))
+                continue;
+            params.fill = 0;
+            outputs[count++] = body_op(&y, (pithp_primitive)p, 3,
+                                       (pithp_value[]){x, index, update}, &params);
+        }
+    }
+    /* two arrays; none to take from */
+    const pithp_index_params both = {.axis = 0, .mode = PITHP_INDEX_CLIP},
+                             first = {.axis = 0, .mode = PITHP_INDEX_DROP};
+    outputs[count++] =
+        body_op(&y, PITHP_OP_TAKE, 3, (pithp_value[]){x, index, index}, &both);
+    outputs[count++] =
+        body_op(&y, PITHP_OP_TAKE, 2, (pithp_value[]){nothing, index}, &first);
+    body_end(&y, count, outputs);
+    free(data), free(news), free(at);
+    end(&b);
+}
+
+Test(emit_inline, indices_lead_where_they_do, .timeout = 300) {
+    use_cache();
+    static const pith_dtype index[] = {PITH_I8, PITH_I16, PITH_I32, PITH_I64,
+                                       PITH_U8, PITH_U16, PITH_U32, PITH_U64};
+    for (int d = PITH_BOOL; d < PITH_DTYPE_COUNT; d++)
+        every_mode(index[d % 8], (pith_dtype)d);
+}
+
+Test(emit_inline, boxes_fit_where_they_do, .timeout = 100) {
+    static const int64_t shape[2] = {5, 4}, box[2] = {2, 3}, two = 2;
+    static const int64_t starts[][2] = {{0, 0}, {1, 1}, {-1, -1}, {-9, 9}, {3, -3}};
+    use_cache();
+    for (int d = PITH_I8; d <= PITH_U64; d++) {
+        bench b = begin();
+        body y = body_of(&b);
+        void *data = values(&b, PITH_F32, 20, 3), *news = values(&b, PITH_F32, 6, 4);
+        char at[5][16];
+        pithp_value outputs[16];
+        int count = 0;
+        const pithp_value x = body_input(&y, PITH_F32, 2, shape, data);
+        const pithp_value update = body_input(&y, PITH_F32, 2, box, news);
+        const size_t size = pith_dtype_size((pith_dtype)d);
+        pithp_value from[5];
+        for (int k = 0; k < 5; k++) {
+            memcpy(at[k], &starts[k][0], size);
+            memcpy(at[k] + size, &starts[k][1], size);
+            from[k] = body_input(&y, (pith_dtype)d, 1, &two, at[k]);
+        }
+        body_begin(&y);
+        for (int k = 0; k < 5; k++) {
+            const pithp_dynamic_params params = {{2, 3}};
+            outputs[count++] = body_op(&y, PITHP_OP_DYNAMIC_SLICE, 2,
+                                       (pithp_value[]){x, from[k]}, &params);
+            outputs[count++] = body_op(&y, PITHP_OP_DYNAMIC_UPDATE_SLICE, 3,
+                                       (pithp_value[]){x, update, from[k]}, NULL);
+        }
+        body_end(&y, count, outputs);
+        free(data), free(news);
+        end(&b);
+    }
+}
+
+/* ---- Moves ---- */
+
+Test(emit_inline, moves_and_broadcasts_are_laid_out, .timeout = 100) {
+    static const pith_dtype dtypes[] = {PITH_BOOL, PITH_I16, PITH_BF16, PITH_F32,
+                                        PITH_F64};
+    const int64_t shape[3] = {4, 1, 3}, row[1] = {3}, wide[3] = {4, 5, 3};
+    use_cache();
+    for (int k = 0; k < 5; k++) {
+        bench b = begin();
+        body y = body_of(&b);
+        void *data = values(&b, dtypes[k], 60, 8);
+        const pithp_value x = body_input(&y, dtypes[k], 3, shape, data);
+        const pithp_value r = body_input(&y, dtypes[k], 1, row, data);
+        const pithp_value w = body_input(&y, dtypes[k], 3, wide, data);
+        pithp_value outputs[16];
+        int count = 0;
+        body_begin(&y);
+        const pithp_value whole =
+            body_op(&y, PITHP_OP_BROADCAST, 1, &x,
+                    &(pithp_broadcast_params){3, {4, 5, 3}, {0, 1, 2}});
+        outputs[count++] = whole;
+        outputs[count++] =
+            body_op(&y, PITHP_OP_TRANSPOSE, 1, &w, &(pithp_transpose_params){{2, 0, 1}});
+        outputs[count++] =
+            body_op(&y, PITHP_OP_REVERSE, 1, &w, &(pithp_reverse_params){5});
+        outputs[count++] =
+            body_op(&y, PITHP_OP_SLICE, 1, &w,
+                    &(pithp_slice_params){{3, 0, 2}, {-1, 5, 0}, {-1, 2, -1}});
+        outputs[count++] =
+            body_op(&y, PITHP_OP_CONCATENATE, 3, (pithp_value[]){w, whole, w},
+                    &(pithp_concatenate_params){1});
+        outputs[count++] =
+            body_op(&y, PITHP_OP_FULL, 0, NULL,
+                    &(pithp_full_params){
+                        dtypes[k], 2, {2, 7}, dtypes[k] == PITH_BOOL ? 1 : 0x42});
+        outputs[count++] = body_op(&y, PITHP_OP_MAX, 2, (pithp_value[]){x, r}, NULL);
+        outputs[count++] = body_op(&y, PITHP_OP_MIN, 2, (pithp_value[]){w, x}, NULL);
+        outputs[count++] = body_op(&y, PITHP_OP_EQ, 2, (pithp_value[]){w, r}, NULL);
+        body_end(&y, count, outputs);
+        free(data);
+        end(&b);
+    }
+}
+
+/* ---- Control flow in loops ---- */
+
+static pithp_value body_control(const body *y,
+                                pithp_primitive primitive,
+                                const void *params,
+                                int count,
+                                const pithp_value *operands,
+                                int program_count,
+                                pithp_program **programs) {
+    bench inner = *y->b;
+    inner.p = y->p;
+    return control(&inner, primitive, params, count, operands, program_count, programs);
+}
+
+/* x + x, x x, x itself, or a constant, by kind */
+static pithp_program *branch(bench *b, int64_t n, int kind) {
+    static const double constant[8] = {1, -0.0, 3};
+    pithp_program *p = pithp_program_make(b->s);
+    const pithp_value x = input_of(b, p, PITH_F64, n);
+    pithp_program_output(
+        b->s, p,
+        kind == 0   ? op_in(b, p, PITHP_OP_ADD, x, x)
+        : kind == 1 ? op_in(b, p, PITHP_OP_MUL, x, x)
+        : kind == 2 ? x
+                    : pithp_program_literal(
+                          b->s, p, pithp_spec(b->s, PITH_F64, n > 0, &n), constant));
+    return p;
+}
+
+/* The branch of each iteration is its number, beyond the last one too. */
+Test(emit_inline, branches_in_loops_are_taken, .timeout = 100) {
+    use_cache();
+    for (int64_t n = 0; n < 6; n += 5)
+        for (int branches = 1; branches <= 4; branches++) {
+            bench b = begin();
+            body y = body_of(&b);
+            void *data = values(&b, PITH_F64, 5, 21);
+            pithp_program *programs[4];
+            const pithp_value x = body_input(&y, PITH_F64, n > 0, &n, data);
+            body_begin(&y);
+            for (int k = 0; k < branches; k++)
+                programs[k] = branch(&b, n, k);
+            const pithp_value chosen =
+                body_control(&y, PITHP_OP_COND, NULL, 2, (const pithp_value[]){y.step, x},
+                             branches, programs);
+            const pithp_value outputs[] = {chosen,
+                                           op_in(&b, y.p, PITHP_OP_ADD, chosen, x), x};
+            body_end(&y, 3, outputs);
+            free(data);
+            end(&b);
+        }
+}
+
+/* Scans and whiles within a scan, whose carries are numbers and arrays, swapped and
+ * handed on. */
+Test(emit_inline, loops_in_loops_are_laid_out, .timeout = 100) {
+    use_cache();
+    for (int64_t n = 0; n < 8; n += 7) {
+        bench b = begin();
+        body y = body_of(&b);
+        void *data = values(&b, PITH_F64, 7, 22), *other = values(&b, PITH_F64, 7, 23);
+        const pithp_value first = body_input(&y, PITH_F64, n > 0, &n, data);
+        const pithp_value second = body_input(&y, PITH_F64, n > 0, &n, other);
+        body_begin(&y);
+        pithp_program *swap = pithp_program_make(b.s);
+        const pithp_value a = input_of(&b, swap, PITH_F64, n),
+                          c = input_of(&b, swap, PITH_F64, n);
+        pithp_program_output(b.s, swap, c); /* a and c change places, then a sum */
+        pithp_program_output(b.s, swap, a);
+        pithp_program_output(b.s, swap, op_in(&b, swap, PITHP_OP_SUB, a, c));
+        pithp_program_output(b.s, swap, a);
+        const pithp_loop_params swaps = {.length = 5, .carries = 2, .reverse = true};
+        const pithp_value swapped = body_control(
+            &y, PITHP_OP_SCAN, &swaps, 2, (const pithp_value[]){first, second}, 1, &swap);
+        /* as long as i is below the step: i + 1, x x, what stays */
+        pithp_program *below = pithp_program_make(b.s), *again = pithp_program_make(b.s);
+        const pithp_value most = input_of(&b, below, PITH_I64, 0),
+                          i = input_of(&b, below, PITH_I64, 0);
+        input_of(&b, below, PITH_F64, n);
+        input_of(&b, below, PITH_F64, n);
+        pithp_program_output(b.s, below, op_in(&b, below, PITHP_OP_LT, i, most));
+        const pithp_value unit = input_of(&b, again, PITH_I64, 0),
+                          j = input_of(&b, again, PITH_I64, 0),
+                          x = input_of(&b, again, PITH_F64, n),
+                          stays = input_of(&b, again, PITH_F64, n);
+        pithp_program_output(b.s, again, op_in(&b, again, PITHP_OP_ADD, j, unit));
+        pithp_program_output(b.s, again, op_in(&b, again, PITHP_OP_MUL, x, stays));
+        pithp_program_output(b.s, again, stays);
+        const int64_t zero = 0, one = 1;
+        const pith_spec *number = pithp_spec(b.s, PITH_I64, 0, NULL);
+        const pithp_value none = pithp_program_literal(b.s, y.p, number, &zero),
+                          some = pithp_program_literal(b.s, y.p, number, &one);
+        const pithp_value looped =
+            body_control(&y, PITHP_OP_WHILE, &(pithp_while_params){1, 1, false}, 5,
+                         (const pithp_value[]){y.step, some, none, swapped, second}, 2,
+                         (pithp_program *[]){below, again});
+        const pithp_value outputs[] = {swapped, swapped + 1, swapped + 2, swapped + 3,
+                                       looped,  looped + 1,  looped + 2};
+        body_end(&y, 7, outputs);
+        free(data), free(other);
+        end(&b);
+    }
+}
