@@ -179,7 +179,9 @@ Test(passed, branches_nest) {
     end();
 }
 
-/* scan(x, y; i): a branch of x, y or of x + y, y or of y, x in each iteration. */
+/* Loops that are compiled as a whole copy what is small and not always handed on.
+ *
+ * scan(x, y; i): a branch of x, y or of x + y, y or of y, x in each iteration. */
 Test(passed, loops_hand_on_carries) {
     begin();
     pithp_program *body = pithp_program_make(s), *p = pithp_program_make(s);
@@ -216,7 +218,7 @@ Test(passed, loops_hand_on_carries) {
             expect("first", got[0], a, k);
             expect("second", got[1], b, k);
         }
-        if (plan->runs_fused && turn < 2)
+        if (plan->runs_fused && !plan->compiled && turn < 2)
             cr_assert_eq(stayed, turn == 0 ? 3u : 2u, "turn %d: %x", (int)turn, stayed);
     }
     pithp_plan_free(plan);
@@ -260,7 +262,7 @@ Test(passed, a_while_hands_on_carries_that_stay) {
             expect("sum", got[0], xs[k] + (double)n * ys[k], k);
             expect("stays", got[1], ys[k], k);
         }
-        if (plan->runs_fused)
+        if (plan->runs_fused && !plan->compiled)
             cr_assert_eq(stayed, 4u, "%d iterations: %x", (int)n, stayed);
     }
     pithp_plan_free(plan);

@@ -132,7 +132,7 @@ static void add_place(const calling *c, const pithp_index_args *a) {
 
 static void add_indices(const calling *c, const pithp_index_args *a) {
     for (int k = 0; k < a->arrays; k++) {
-        char name[16];
+        char name[24];
         snprintf(name, sizeof name, "index%d", k);
         add_from(c, name, 1 + k);
     }
