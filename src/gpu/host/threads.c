@@ -75,14 +75,6 @@ struct pithp_threads {
     atomic_bool stop;
 };
 
-static void pause_briefly(void) {
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("yield");
-#endif
-}
-
 static int64_t now(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -143,7 +135,7 @@ static void *run_worker(void *closure) {
             atomic_fetch_sub_explicit(&t->word, 1, memory_order_release);
             deadline = now() + SPIN_NS;
         }
-        pause_briefly();
+        pithp_pause();
         if (turn % 64 == 0 && now() > deadline) {
             doze(t);
             deadline = now() + SPIN_NS;
@@ -278,7 +270,7 @@ static void close_job(pithp_threads *t) {
     for (int turn = 0; atomic_load_explicit(&t->word, memory_order_acquire) & INSIDE;
          turn++) {
         if (turn < 4096)
-            pause_briefly();
+            pithp_pause();
         else
             sched_yield();
     }

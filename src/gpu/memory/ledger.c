@@ -6,10 +6,17 @@
 
 #include <sched.h>
 
+/* A holder is done in a few instructions, unless it has lost its core. */
 void pithp_ledger_wait(pithp_ledger *l) {
-    do
-        sched_yield(); /* to a holder that lost its core */
-    while (atomic_flag_test_and_set_explicit(&l->locked, memory_order_acquire));
+    enum { LOOKS = 200 };
+    int looks = 0;
+    do {
+        while (atomic_load_explicit(&l->locked, memory_order_relaxed))
+            if (++looks < LOOKS)
+                pithp_pause();
+            else
+                sched_yield();
+    } while (atomic_exchange_explicit(&l->locked, true, memory_order_acquire));
 }
 
 void pithp_ledger_retire(pithp_device *d, pithp_account *a) {

@@ -29,11 +29,11 @@ typedef enum pithp_charge {
 void pithp_ledger_wait(pithp_ledger *l); /* until it was free, and has been taken */
 static inline void pithp_ledger_lock(pithp_device *d) {
     if (PITHP_UNLIKELY(
-            atomic_flag_test_and_set_explicit(&d->ledger.locked, memory_order_acquire)))
+            atomic_exchange_explicit(&d->ledger.locked, true, memory_order_acquire)))
         pithp_ledger_wait(&d->ledger);
 }
 static inline void pithp_ledger_unlock(pithp_device *d) {
-    atomic_flag_clear_explicit(&d->ledger.locked, memory_order_release);
+    atomic_store_explicit(&d->ledger.locked, false, memory_order_release);
 }
 
 /* ---- Counting; the lock is held ---- */
