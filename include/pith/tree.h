@@ -297,6 +297,9 @@ PITH_API const void *pith_tree_map(pith_scope *s,
  * their first argument (an integer: double). It is compiled once. The result is converted
  * to the dtype of the first tree's leaves as pith_cast does, and has their shape.
  * Integers divide with quotient(x, y) and rest(x, y), 0 where y is: "/" could trap.
+ * Of traced leaves it is recorded as primitives, with the same bits, and needs no
+ * compiler; it then has C's operators without effects (no assignments, comma, sizeof),
+ * casts to one-word types (float, int, u16, ...), numbers and these functions.
  * @param parameters The numbers p, or NULL.
  * Errors: PITH_E_ARG for what is no expression over these operands; PITH_E_COMPILE with
  * the compiler's first lines; PITH_E_STRUCTURE, PITH_E_SHAPE, PITH_E_DTYPE with the path;

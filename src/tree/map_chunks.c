@@ -41,27 +41,37 @@ static pithp_map_chunk *chunk_at(char *list, size_t bytes, int64_t i) {
 /* ---- What leaves must be ---- */
 
 static pith_status check_leaf(const chunking *c, int tree, int64_t i) {
-    const pith_array *leaf = c->leaves[tree][i];
-    const pith_status rc =
-        pithp_header_of(leaf)->extra & PITHP_ARRAY_TRACED
-            ? pithp_fail(c->s, PITH_E_TRACED, NULL, "a traced array in %s", function)
-            : pithp_array_check(c->s, leaf, function, "leaf");
+    const pith_status rc = pithp_array_check(c->s, c->leaves[tree][i], function, "leaf");
     if (rc != PITH_OK)
         pithp_item_prefix(c->s, c->structure, i);
     return rc;
 }
 
-static pith_status check_shape(const chunking *c, int tree, int64_t i) {
-    const pith_spec *first = c->specs[0], *spec = c->specs[tree];
+pith_status pithp_map_check_shape(pith_scope *s,
+                                  const pithp_structure *t,
+                                  int64_t i,
+                                  int tree,
+                                  const pith_spec *first,
+                                  const pith_spec *spec) {
     if (spec == first || (spec->rank == first->rank &&
                           memcmp(spec->shape, first->shape,
                                  (size_t)spec->rank * sizeof *spec->shape) == 0))
         return PITH_OK;
     char a[PITHP_SPEC_TEXT_BYTES], b[PITHP_SPEC_TEXT_BYTES];
-    return pithp_item_fail(c->s, c->structure, i, PITH_E_SHAPE,
-                           "expected shape %s, got %s in tree %d",
+    return pithp_item_fail(s, t, i, PITH_E_SHAPE, "expected shape %s, got %s in tree %d",
                            pithp_shape_print(first->rank, first->shape, a),
                            pithp_shape_print(spec->rank, spec->shape, b), tree);
+}
+
+pith_status pithp_map_check_division(pith_scope *s,
+                                     const pithp_structure *t,
+                                     int64_t i,
+                                     const char *expression) {
+    return pithp_expression_divides(expression)
+               ? pithp_item_fail(s, t, i, PITH_E_DTYPE,
+                                 "the expression divides, which integers do with "
+                                 "quotient(x, y) and rest(x, y)")
+               : PITH_OK;
 }
 
 /* The number of a tuple of dtypes; new ones get the next. */
@@ -79,11 +89,9 @@ static pith_status find_loop(chunking *c, int64_t i) {
     if (c->loop == PITHP_MAP_LOOPS)
         return pithp_item_fail(c->s, c->structure, i, PITH_E_UNSUPPORTED,
                                "more than %d combinations of dtypes", PITHP_MAP_LOOPS);
-    if (integers && pithp_expression_divides(text->expression))
-        return pithp_item_fail(
-            c->s, c->structure, i, PITH_E_DTYPE,
-            "the expression divides, which integers do with quotient(x, y) "
-            "and rest(x, y)");
+    if (integers &&
+        pithp_map_check_division(c->s, c->structure, i, text->expression) != PITH_OK)
+        return c->s->error.code;
     text->loops[text->loop_count++] = loop;
     return PITH_OK;
 }
@@ -126,7 +134,8 @@ static pith_status look(chunking *c, int64_t i) {
     if (same)
         return PITH_OK;
     for (int k = 1; k < c->text->trees; k++) {
-        const pith_status rc = check_shape(c, k, i);
+        const pith_status rc =
+            pithp_map_check_shape(c->s, c->structure, i, k, c->specs[0], c->specs[k]);
         if (rc != PITH_OK)
             return rc;
     }

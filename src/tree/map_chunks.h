@@ -24,4 +24,17 @@ pith_status pithp_map_chunks_make(pith_scope *s,
                                   pithp_map_chunks *chunks);
 void pithp_map_chunks_end(pith_scope *s, pithp_map_chunks *chunks);
 
+/* What is refused at a place, traced or not: leaves of another shape than the first
+ * tree's, and a division where one of them is of integers. */
+pith_status pithp_map_check_shape(pith_scope *s,
+                                  const pithp_structure *t,
+                                  int64_t item,
+                                  int tree,
+                                  const pith_spec *first,
+                                  const pith_spec *spec);
+pith_status pithp_map_check_division(pith_scope *s,
+                                     const pithp_structure *t,
+                                     int64_t item,
+                                     const char *expression);
+
 #endif

@@ -2,7 +2,7 @@
  * they are small; code is compiled once for an expression and the dtypes it meets. */
 #include "program/cuda/cuda.h"
 #include "program/math/link.h"
-#include "tree/expression.h"
+#include "tree/expression_tree.h"
 #include "tree/map_cache.h"
 #include "tree/map_chunks.h"
 
@@ -98,6 +98,60 @@ static pith_status make_results(call *c, const pith_array **results) {
     return rc;
 }
 
+/* ---- Traced leaves: the expression as primitives ---- */
+
+static bool any_traced(const call *c) {
+    const int64_t items = c->forest.first.structure.item_count;
+    if (PITHP_LIKELY(!pithp_scope_trace(c->s)))
+        return false;
+    for (int k = 0; k < c->text.trees; k++)
+        for (int64_t i = 0; i < items; i++)
+            if (pithp_header_of(pithp_forest_items(&c->forest, k)[i])->extra &
+                PITHP_ARRAY_TRACED)
+                return true;
+    return false;
+}
+
+static const pith_array *record_one(const call *c, const pithp_term *term, int64_t i) {
+    static const char *const function = "pith_tree_map_expression";
+    const pithp_structure *t = &c->forest.first.structure;
+    const pith_array *leaves[PITHP_MAP_TREES];
+    const pith_spec *specs[PITHP_MAP_TREES];
+    bool integers = false;
+    for (int k = 0; k < c->text.trees; k++) {
+        leaves[k] = pithp_forest_items(&c->forest, k)[i];
+        if (pithp_operand_check(c->s, leaves[k], function, "leaf") != PITH_OK) {
+            pithp_item_prefix(c->s, t, i);
+            return NULL;
+        }
+        specs[k] = pithp_array_spec(leaves[k]);
+        integers |= !pith_dtype_is_float(specs[k]->dtype);
+        if (pithp_map_check_shape(c->s, t, i, k, specs[0], specs[k]) != PITH_OK)
+            return NULL;
+    }
+    if (integers && pithp_map_check_division(c->s, t, i, c->expression) != PITH_OK)
+        return NULL;
+    const pith_array *made =
+        pithp_expression_bind(c->s, term, leaves, c->args.parameters);
+    if (!made)
+        pithp_item_prefix(c->s, t, i);
+    return made;
+}
+
+static pith_status record_all(const call *c, const pith_array **results) {
+    const pithp_term *term = pithp_expression_parse(c->s, c->expression);
+    for (int64_t i = 0; term && i < c->forest.first.structure.item_count; i++)
+        if (!(results[i] = record_one(c, term, i)))
+            break;
+    return c->s->error.code;
+}
+
+/* ---- All leaves ---- */
+
+static pith_status map_items(call *c, const pith_array **results) {
+    return any_traced(c) ? record_all(c, results) : make_results(c, results);
+}
+
 static const void *map_forest(call *c, const void *like) {
     const pithp_structure *t = &c->forest.first.structure;
     const size_t bytes = (size_t)t->item_count * sizeof(void *);
@@ -107,7 +161,7 @@ static const void *map_forest(call *c, const void *like) {
         return NULL;
     }
     const void *made = NULL;
-    if (t->item_count == 0 || make_results(c, results) == PITH_OK)
+    if (t->item_count == 0 || map_items(c, results) == PITH_OK)
         made = pithp_build_made(c->s, t, pithp_owner_of(like), results);
     pithp_scratch_release(c->s->runtime, results, bytes);
     return made;
