@@ -34,21 +34,18 @@ static const void *check_leaves(pith_scope *s, const void *next, int checks, boo
     return pith_list_make(s, checks, most);
 }
 
+static const void *scaled(pith_scope *s, const void *leaves) {
+    return pith_tree_map_expression(s, "a * 0.999f + 0.001f", 1, &leaves, 0, NULL);
+}
+
 /* Ten leaves f32[64]: every leaf becomes x * 0.999 + 0.001. */
 static const void *map_ten(pith_scope *s, const void *state) {
-    const void *next =
-        pith_tree_map_expression(s, "a * 0.999f + 0.001f", 1, &state, 0, NULL);
+    const void *next = scaled(s, state);
     check_leaves(s, next, checks_made, makes_checks);
     return next;
 }
 PITH_FUNCTION1(ten_step, map_ten, void, void)
 
-static const pith_array *
-scaled(pith_scope *s, const pith_array *const *leaves, void *closure) {
-    (void)closure;
-    const pith_array *by = pith_mul(s, leaves[0], pith_f32(s, 0.999f));
-    return pith_add(s, by, pith_f32(s, 0.001f));
-}
 /* The same of operations that are traced; what is checked is part of the program's key.
  */
 typedef struct {
@@ -64,7 +61,7 @@ PITH_NODE(Traced,
 
 static const Traced *map_traced(pith_scope *s, const Traced *in) {
     Traced next = *in;
-    next.leaves = pith_tree_map(s, scaled, NULL, 1, &in->leaves, NULL);
+    next.leaves = scaled(s, in->leaves);
     next.most = check_leaves(s, next.leaves, (int)in->checks, in->makes);
     return pith_freeze(s, Traced, &next);
 }
