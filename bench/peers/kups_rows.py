@@ -117,7 +117,7 @@ def assert_rows():
     state = ready(State(leaves=tuple(ramp + i for i in range(10)), cap=4))
     key = jax.random.key(0)
     for count in (0, 1, 5, 20):
-        row = f"assert/step/{count}"
+        row = f"assert/compiled/{count}"
         if not bench.wanted(row):
             continue
         plain = jax.jit(checked_step(count))  # without an interpreter the assertions are not there
