@@ -238,6 +238,72 @@ find_columns(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
 }
 PITHP_LOOPS(find_columns)
 
+/* ---- Rows that are made when they are reduced ---- */
+
+typedef struct made_args {
+    reduce_args reduce;
+    const void *(*make)(pithp_isa isa, void *state, int64_t begin, int64_t n, void *to);
+    size_t state_bytes;
+    _Alignas(16) char state[PITHP_SOURCE_BYTES];
+} made_args;
+_Static_assert(sizeof(made_args) <= PITHP_LAUNCH_ARGS, "one launch takes them");
+
+/* Indices are blocks of rows, which begin in rows of several. */
+static void reduce_made_blocks(pithp_isa isa,
+                               const made_args *m,
+                               char *state,
+                               int64_t begin,
+                               int64_t end) {
+    const reduce_args *a = &m->reduce;
+    const pithp_reducer *f = &tables[isa]->reducers[a->operation][a->dtype];
+    _Alignas(64) char buffer[BLOCK * WIDEST];
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t row = i / a->blocks, block = i % a->blocks;
+        const int64_t n = block_length(a, block);
+        const void *from =
+            m->make(isa, state, row * a->length + block * BLOCK, n, buffer);
+        f->rows(a->partial + i * a->accumulator_size, from, 0, n, 1);
+    }
+}
+
+/* Indices are rows of one block. */
+static void reduce_made_rows(pithp_isa isa,
+                             const made_args *m,
+                             char *state,
+                             int64_t begin,
+                             int64_t end) {
+    const reduce_args *a = &m->reduce;
+    const pithp_reducer *f = &tables[isa]->reducers[a->operation][a->dtype];
+    const pithp_block_function finish =
+        pithp_cast_block(isa, f->accumulator, a->to_dtype);
+    const int64_t at_once = BLOCK / a->length;
+    _Alignas(64) char buffer[BLOCK * WIDEST], some[TILE * WIDEST];
+    for (int64_t i = begin; i < end; i += at_once) {
+        const int64_t rows = end - i < at_once ? end - i : at_once;
+        const char *from = m->make(isa, state, i * a->length, rows * a->length, buffer);
+        for (int64_t k = 0; k < rows; k += TILE) {
+            const int64_t n = rows - k < TILE ? rows - k : TILE;
+            f->rows(some, from + k * a->length * a->size, a->length, a->length, n);
+            finish(a->to + (i + k) * a->to_size, some, NULL, NULL, n);
+        }
+    }
+}
+
+static inline void
+reduce_made(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
+    const made_args *m = args;
+    _Alignas(16) char state[PITHP_SOURCE_BYTES];
+    memcpy(state, m->state, m->state_bytes);
+    (m->reduce.partial ? reduce_made_blocks : reduce_made_rows)(isa, m, state, begin,
+                                                                end);
+}
+PITHP_LOOPS(reduce_made)
+
+bool pithp_reduce_takes_source(const pithp_call *call) {
+    const pithp_reduce_view v = pithp_reduce_view_of(call);
+    return !is_arg(call) && !v.moved && v.inner == 1 && v.length > 0 && v.outer > 0;
+}
+
 /* ---- Lowering ---- */
 
 pith_status pithp_reduce_emit_moving(const pithp_call *call,
@@ -263,10 +329,34 @@ pith_status pithp_reduce_emit_moving(const pithp_call *call,
     return pithp_emit_move(sink, pithp_rows[call->primitive].name, &m);
 }
 
+static pith_status emit_made(const char *name,
+                             const reduce_args *a,
+                             const pithp_source *source,
+                             const pithp_sink *sink,
+                             int64_t grain) {
+    made_args m;
+    PITH_ASSERT(source->bytes <= sizeof m.state);
+    m.reduce = *a;
+    m.make = source->make;
+    m.state_bytes = source->bytes;
+    memcpy(m.state, source->state, source->bytes);
+    return pithp_emit(sink, name, reduce_made_loops, &m,
+                      offsetof(made_args, state) + source->bytes, a->outer * a->blocks,
+                      grain);
+}
+
 pith_status pithp_lower_reduce(const pithp_call *call,
                                const pith_spec *result,
                                const pithp_memory *memory,
                                const pithp_sink *sink) {
+    return pithp_lower_reduce_of(call, result, memory, sink, NULL);
+}
+
+pith_status pithp_lower_reduce_of(const pithp_call *call,
+                                  const pith_spec *result,
+                                  const pithp_memory *memory,
+                                  const pithp_sink *sink,
+                                  const pithp_source *source) {
     const char *name = pithp_rows[call->primitive].name;
     const pith_spec *x = call->operands[0];
     const pithp_reduce_view v = pithp_reduce_view_of(call);
@@ -305,8 +395,9 @@ pith_status pithp_lower_reduce(const pithp_call *call,
         a.partial = (char *)memory->temporary + moved_bytes(call, &v);
     const int64_t grain = 16384 / ((v.blocks > 1 ? work / v.blocks : work) + 1) + 1;
     const pith_status rc =
-        pithp_emit(sink, name, rows ? reduce_rows_loops : reduce_columns_loops, &a,
-                   sizeof a, a.outer * a.blocks * a.tiles, grain);
+        source ? emit_made(name, &a, source, sink, grain)
+               : pithp_emit(sink, name, rows ? reduce_rows_loops : reduce_columns_loops,
+                            &a, sizeof a, a.outer * a.blocks * a.tiles, grain);
     if (rc || v.blocks == 1)
         return rc;
     return pithp_emit(sink, name, arg ? find_blocks_loops : reduce_blocks_loops, &a,

@@ -19,4 +19,25 @@ pith_status pithp_reduce_emit_moving(const pithp_call *call,
                                      const pithp_sink *sink,
                                      const pithp_memory *memory);
 
+/* Makes elements of an operand when they are needed: begin..begin + n, which lie where
+ * the function says, perhaps in `buffer`, which has room for them. */
+typedef struct pithp_source {
+    const void *(
+        *make)(pithp_isa isa, void *state, int64_t begin, int64_t n, void *buffer);
+    const void *state; /* of which each thread has a copy */
+    size_t bytes;
+} pithp_source;
+
+enum { PITHP_SOURCE_BYTES = PITHP_LAUNCH_ARGS - 256 };
+
+/* Whether a reduction can have such an operand. */
+bool pithp_reduce_takes_source(const pithp_call *call);
+
+/* As pithp_lower_reduce, with an operand that is made block by block. */
+pith_status pithp_lower_reduce_of(const pithp_call *call,
+                                  const pith_spec *result,
+                                  const pithp_memory *memory,
+                                  const pithp_sink *sink,
+                                  const pithp_source *source);
+
 #endif

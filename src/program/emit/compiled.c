@@ -109,7 +109,7 @@ static void ask(pith_scope *s, pithp_plan *plan) {
 }
 
 static bool is_direct(const pithp_step *step) {
-    return step->fused && pithp_is_direct(step->fused);
+    return step->fused && !step->is_source && pithp_is_direct(step->fused);
 }
 
 static int64_t count_addresses(const pithp_plan *plan) {

@@ -23,6 +23,13 @@ size_t pithp_plan_bytes(const pithp_plan *plan) {
            (size_t)p->output_room * sizeof *p->outputs;
 }
 
+int64_t pithp_plan_launches(const pithp_plan *plan) {
+    int64_t count = plan->step_count;
+    for (int64_t k = 0; k < plan->step_count; k++)
+        count -= plan->steps[k].is_source;
+    return count;
+}
+
 int64_t pithp_program_operations(const pithp_program *p) {
     int64_t count = 0, result;
     for (int64_t k = 0; k < p->instruction_count; k++) {

@@ -103,6 +103,8 @@ static inline void fused(pithp_isa isa, const void *args, int64_t begin, int64_t
     }
 }
 PITHP_LOOPS(fused)
+const pithp_host_loop pithp_fused_loops[PITHP_ISA_COUNT] = {fused_base, fused_v3,
+                                                            fused_v4};
 
 pith_status pithp_fused_run(pith_scope *s, const pithp_fused_args *args, int64_t count) {
     const int64_t grain = GRAIN / (args->op_count ? args->op_count : 1);

@@ -73,7 +73,7 @@ static bool place_step(workspace *w, int32_t number) {
     end_pieces(w, number);
     if (!step->call) {
         for (pithp_value v = step->first; v >= 0; v = w->g->next[v])
-            if (!place_value(w, v))
+            if (v != step->unplaced && !place_value(w, v))
                 return false;
         return true;
     }

@@ -60,6 +60,8 @@ typedef struct pithp_fused_args {
 _Static_assert(sizeof(pithp_fused_args) <= PITHP_LAUNCH_ARGS, "one launch takes them");
 
 pith_status pithp_fused_run(pith_scope *s, const pithp_fused_args *args, int64_t count);
+/* Elements begin..end in this thread. */
+extern const pithp_host_loop pithp_fused_loops[PITHP_ISA_COUNT];
 
 /* ---- Where values are ---- */
 
@@ -101,6 +103,11 @@ typedef struct pithp_step {
     struct pithp_plan **plans;        /* of the call's programs */
     size_t programs_bytes;            /* of the temporary that they work in */
     struct pithp_kernel_call *kernel; /* bound; NULL: it is no kernel call */
+    int32_t source; /* a reduction's: the fused step that makes its operand block by block
+                       and does not run on its own; or -1 */
+    pithp_value source_value; /* what that step makes for it */
+    bool is_source;
+    pithp_value unplaced; /* of a source: it has no memory, but is read as it is made */
     /* Fused: the arguments, whose externals lie at these places. */
     int32_t members, reads;  /* instructions; memory they touch, at most */
     pithp_value first, last; /* members; linked by pithp_planning.next */
@@ -134,6 +141,9 @@ typedef struct pithp_plan {
  * run host loops. */
 pithp_plan *pithp_plan_make(pith_scope *s, pithp_program *p, bool fuse);
 void pithp_plan_free(pithp_plan *plan); /* NULL does nothing */
+
+/* How many launches a run takes, about: those of control flow count once. */
+int64_t pithp_plan_launches(const pithp_plan *plan);
 
 /* Bytes of memory that it takes with its program, about; its workspace is not counted. */
 size_t pithp_plan_bytes(const pithp_plan *plan);
@@ -264,6 +274,21 @@ void pithp_plan_kernel_free(pith_runtime *rt, pithp_step *step);
 pith_status pithp_run_kernel(const pithp_running *r, const pithp_step *step);
 /* Before an instruction reports. */
 pith_status pithp_zero_report(pith_scope *s, pith_report *report);
+
+/* Arguments of a fused step with the addresses of a run; code: compiled, or NULL. Returns
+ * their bytes. */
+size_t pithp_fused_bind(const pithp_running *r,
+                        const pithp_step *step,
+                        pithp_host_loop code,
+                        pithp_fused_args *args);
+
+/* Reductions of what a fused step makes: which, once it is known who reads what; and to
+ * run one. */
+void pithp_plan_sources(pithp_planning *g);
+pith_status pithp_run_reduction(const pithp_running *r,
+                                const pithp_step *step,
+                                const pithp_call *call,
+                                const pithp_memory *memory);
 
 /* Sort instructions into steps. */
 bool pithp_plan_steps(pithp_planning *g);

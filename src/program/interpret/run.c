@@ -8,6 +8,21 @@ static void *external_of(const pithp_running *r, const pithp_step *step, int e) 
            step->offset[e] * step->fused->externals[e].size;
 }
 
+size_t pithp_fused_bind(const pithp_running *r,
+                        const pithp_step *step,
+                        pithp_host_loop code,
+                        pithp_fused_args *args) {
+    const int externals = step->fused->external_count;
+    const size_t bytes = offsetof(pithp_fused_args, externals) +
+                         (size_t)externals * sizeof args->externals[0];
+    memcpy(args, step->fused, bytes);
+    args->code = code;
+    for (int e = 0; e < externals; e++)
+        args->externals[e].data =
+            step->external[e] == step->unplaced ? NULL : external_of(r, step, e);
+    return bytes;
+}
+
 /* A compiled step that needs nothing but addresses. */
 static pith_status run_direct(const pithp_running *r, const pithp_step *step, int64_t k) {
     const pithp_compiled_step *code = &r->code->steps[k];
@@ -32,16 +47,10 @@ static pith_status run_direct(const pithp_running *r, const pithp_step *step, in
 
 static pith_status run_fused(const pithp_running *r, const pithp_step *step, int64_t k) {
     pithp_fused_args args;
-    const int externals = step->fused->external_count;
     const pithp_compiled_step *code = r->code ? &r->code->steps[k] : NULL;
     if (code && code->direct)
         return run_direct(r, step, k);
-    memcpy(&args, step->fused,
-           offsetof(pithp_fused_args, externals) +
-               (size_t)externals * sizeof args.externals[0]);
-    args.code = code ? code->loops[0] : NULL;
-    for (int e = 0; e < externals; e++)
-        args.externals[e].data = external_of(r, step, e);
+    pithp_fused_bind(r, step, code ? code->loops[0] : NULL, &args);
     return pithp_fused_run(r->s, &args, step->spec->count);
 }
 
@@ -66,9 +75,10 @@ static pith_status run_call(const pithp_running *r, const pithp_step *step) {
     } else if (pithp_call_reports(&call))
         memory.report =
             pithp_check_make(s, pithp_index_describe, &pithp_rows[i->primitive]);
-    const pith_status rc = s->error.code == PITH_OK
-                               ? pithp_run(s, &call, step->spec, &memory)
-                               : s->error.code;
+    const pith_status rc = s->error.code != PITH_OK ? s->error.code
+                           : step->source >= 0
+                               ? pithp_run_reduction(r, step, &call, &memory)
+                               : pithp_run(s, &call, step->spec, &memory);
     s->site = site;
     return rc;
 }
@@ -77,6 +87,8 @@ pith_status pithp_run_steps(const pithp_running *r) {
     pith_status rc = PITH_OK;
     for (int64_t k = 0; k < r->plan->step_count && rc == PITH_OK; k++) {
         const pithp_step *step = &r->plan->steps[k];
+        if (step->is_source)
+            continue;
         rc = !step->call    ? run_fused(r, step, k)
              : step->plans  ? pithp_run_control(r, step)
              : step->kernel ? pithp_run_kernel(r, step)

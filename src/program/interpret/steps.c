@@ -29,12 +29,35 @@ static bool is_cheap_view(const pithp_program *p, const pithp_instruction *i) {
     }
 }
 
+/* Whether a view's elements lie side by side, so that another shape of them is a view. */
+static bool is_contiguous(const pithp_view *view, const pith_spec *spec) {
+    int64_t step = 1;
+    bool side_by_side = true;
+    for (int d = spec->rank - 1; d >= 0; d--) {
+        side_by_side &= spec->shape[d] == 1 || view->stride[d] == step;
+        step *= spec->shape[d];
+    }
+    return side_by_side;
+}
+
+/* A reshape shares its operand's memory; where that is a view, it may be another one. */
+static bool is_reshaped_view(const pithp_planning *g, const pithp_instruction *i) {
+    if (i->primitive != PITHP_OP_RESHAPE)
+        return false;
+    const pithp_value from = pithp_operands(g->p, i)[0];
+    const pithp_view view = pithp_plan_view(g, from);
+    return g->is_virtual[from] && is_contiguous(&view, g->p->values[from].spec);
+}
+
 /* A value is virtual where everybody who reads it can read through it. */
 static void choose_views(pithp_planning *g) {
     const pithp_program *p = g->p;
+    for (int64_t v = 0; v < p->value_count; v++)
+        g->root[v] = (pithp_value)v;
     for (int64_t v = 0; v < p->value_count; v++) {
         const pithp_instruction *i = pithp_maker(p, (pithp_value)v);
-        g->is_virtual[v] = g->plan->runs_fused && i && is_cheap_view(p, i);
+        g->is_virtual[v] =
+            g->plan->runs_fused && i && (is_cheap_view(p, i) || is_reshaped_view(g, i));
         g->scratch[v] = 0; /* how deep a view it is */
         if (g->is_virtual[v] && i->operand_count)
             g->scratch[v] = g->scratch[pithp_operands(p, i)[0]] + 1;
@@ -71,6 +94,12 @@ pithp_view pithp_view_through(const pithp_instruction *i,
                               const pith_spec *spec) {
     pithp_view view = {.base = inner->base, .offset = inner->offset};
     const void *params = i->params;
+    if (i->primitive == PITHP_OP_RESHAPE) { /* of what lies side by side */
+        int64_t step = 1;
+        for (int d = spec->rank - 1; d >= 0; step *= spec->shape[d--])
+            view.stride[d] = step;
+        return view;
+    }
     for (int d = 0; d < inner_spec->rank; d++) {
         const int64_t stride = inner->stride[d];
         switch ((int)i->primitive) {
@@ -143,7 +172,7 @@ static pithp_step *add_step(pithp_planning *g) {
         plan->step_room = room;
     }
     pithp_step *step = &plan->steps[plan->step_count++];
-    *step = (pithp_step){.call = NULL};
+    *step = (pithp_step){.source = -1, .unplaced = -1};
     return step;
 }
 
@@ -358,5 +387,6 @@ bool pithp_plan_steps(pithp_planning *g) {
         }
     }
     note_uses(g);
+    pithp_plan_sources(g);
     return true;
 }

@@ -89,7 +89,7 @@ pith_program_costs pith_program_cost(pith_scope *s,
     const pithp_plan *plan = p->plan;
     const pithp_program *program = plan->program;
     costs.instructions = program->instruction_count;
-    costs.launches = plan->step_count;
+    costs.launches = pithp_plan_launches(plan);
     costs.workspace_bytes = plan->workspace_bytes;
     for (int64_t k = 0; k < program->input_count; k++)
         costs.input_bytes += pithp_value_spec(program, program->inputs[k])->bytes;

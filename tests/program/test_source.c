@@ -1,0 +1,178 @@
+/* Reductions of what fused steps make, block by block, give the bits of one call after
+ * the other, interpreted and compiled; and views that are reshaped stay views. */
+#include "emit_test.h"
+
+enum { ELEMENTS = 20000 };
+
+static char *x, *y;
+
+static void make_inputs(const bench *b, pith_dtype dtype) {
+    const int64_t n = ELEMENTS;
+    recipe r = {.s = b->s, .state = 99 + (uint64_t)dtype};
+    x = malloc(ELEMENTS * 8 + 64);
+    y = malloc(ELEMENTS * 8 + 64);
+    recipe_fill(&r, pithp_spec(b->s, dtype, 1, &n), x);
+    recipe_fill(&r, pithp_spec(b->s, dtype, 1, &n), y);
+}
+
+static void free_inputs(void) {
+    free(x);
+    free(y);
+}
+
+static int count_sources(const bench *b) {
+    pithp_plan *plan = plan_of(b, "off");
+    int count = 0;
+    for (int64_t k = 0; k < plan->step_count; k++)
+        count += plan->steps[k].is_source;
+    pithp_plan_free(plan);
+    return count;
+}
+
+/* Sources there are as many; every step on its own gives the same. */
+static void expect_sources(const bench *b, int sources) {
+    void *want[MOST], *got[MOST];
+    cr_assert_eq(count_sources(b), sources, "%d", count_sources(b));
+    expect_same(b, "compiled");
+    pithp_plan *apart = pithp_plan_make(b->s, b->p, false), *plan = plan_of(b, "off");
+    take_memory(b, want);
+    take_memory(b, got);
+    run(b, apart, want);
+    run(b, plan, got);
+    for (int64_t k = 0; k < b->p->output_count; k++) {
+        const pith_spec *spec = pithp_value_spec(b->p, b->p->outputs[k]);
+        cr_assert(recipe_same(spec, want[k], got[k]), "output %lld", (long long)k);
+        free(want[k]);
+        free(got[k]);
+    }
+    pithp_plan_free(apart);
+    pithp_plan_free(plan);
+}
+
+static pithp_value
+reduction(bench *b, pithp_primitive primitive, pithp_value v, uint32_t axes) {
+    const pithp_reduce_params params = {axes};
+    const pithp_value r = pithp_program_add(b->s, b->p, primitive, 1, &v, &params, NULL);
+    pt_ok(b->s, r >= 0);
+    return r;
+}
+
+static void every_shape(pith_dtype dtype) {
+    static const int64_t shapes[][2] = {{1, 5000}, {100, 60}, {4000, 3},
+                                        {2, 9000}, {1, 4096}, {64, 128}};
+    for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
+        bench b = begin();
+        make_inputs(&b, dtype);
+        const pithp_value v = input(&b, dtype, 2, shapes[k], x),
+                          w = input(&b, dtype, 2, shapes[k], y);
+        const bool large = shapes[k][0] * shapes[k][1] > 4096;
+        for (int p = PITHP_OP_SUM; p <= PITHP_OP_ALL; p++) {
+            if (dtype == PITH_BOOL && p < PITHP_OP_MIN_OF)
+                continue;
+            /* apart from those of the other reductions, which would be one step */
+            const pithp_value chain =
+                op(&b, p % 2 ? PITHP_OP_MIN : PITHP_OP_MAX, 2, v, w);
+            const pithp_value mine = reduction(&b, (pithp_primitive)p, chain, 2);
+            pithp_program_output(b.s, b.p, mine);
+        }
+        expect_sources(&b, large ? count_sources(&b) : 0);
+        cr_assert(!large || count_sources(&b) > 0);
+        free_inputs();
+        end(&b);
+    }
+}
+
+Test(source, reductions_of_chains_give_the_bits_of_calls, .timeout = 300) {
+    static const pith_dtype dtypes[] = {PITH_BOOL, PITH_I8,  PITH_I64,
+                                        PITH_BF16, PITH_F32, PITH_F64};
+    use_cache();
+    for (int d = 0; d < 6; d++)
+        every_shape(dtypes[d]);
+}
+
+/* x y + x, over all axes but those below. */
+static pithp_value chain(bench *b, int64_t rows, pithp_value *v) {
+    const int64_t shape[2] = {rows, ELEMENTS / rows};
+    *v = input(b, PITH_F64, 2, shape, x);
+    const pithp_value w = input(b, PITH_F64, 2, shape, y);
+    return op(b, PITHP_OP_ADD, 2, op(b, PITHP_OP_MUL, 2, *v, w), *v);
+}
+
+Test(source, what_others_read_is_written, .timeout = 300) {
+    use_cache();
+    for (int way = 0; way < 6; way++) {
+        bench b = begin();
+        make_inputs(&b, PITH_F64);
+        pithp_value v;
+        const pithp_value c = chain(&b, 40, &v);
+        pithp_value sum = reduction(&b, PITHP_OP_SUM, c, way == 5 ? 1 : way == 4 ? 3 : 2);
+        if (way == 1) /* an output */
+            pithp_program_output(b.s, b.p, c);
+        if (way == 2) { /* a later step */
+            const pithp_reshape_params shape = {2, {40, 1}};
+            const pithp_value up =
+                pithp_program_add(b.s, b.p, PITHP_OP_RESHAPE, 1, &sum, &shape, NULL);
+            pithp_program_output(b.s, b.p, op(&b, PITHP_OP_DIV, 2, c, up));
+        }
+        if (way == 3) { /* two of them */
+            pithp_program_output(b.s, b.p, reduction(&b, PITHP_OP_MAX_OF, c, 2));
+        }
+        pithp_program_output(b.s, b.p, sum);
+        expect_sources(&b, way == 5 ? 0 : 1); /* columns are reduced out of memory */
+        free_inputs();
+        end(&b);
+    }
+}
+
+/* A step that somebody reads before the reduction cannot wait for it. */
+Test(source, a_step_that_is_read_before_runs_before, .timeout = 100) {
+    use_cache();
+    bench b = begin();
+    make_inputs(&b, PITH_F64);
+    pithp_value v;
+    const pithp_value c = chain(&b, 40, &v);
+    const pithp_scan_params along = {.axis = 1};
+    const pithp_value sums =
+        pithp_program_add(b.s, b.p, PITHP_OP_CUMSUM, 1, &c, &along, NULL);
+    pithp_program_output(b.s, b.p, sums);
+    pithp_program_output(b.s, b.p, reduction(&b, PITHP_OP_SUM, c, 2));
+    pithp_program_output(b.s, b.p, reduction(&b, PITHP_OP_SUM, sums, 2));
+    expect_sources(&b, 0);
+    free_inputs();
+    end(&b);
+}
+
+/* Norms of rows of a part of a list: slices that are reshaped are read where they lie. */
+Test(source, reshaped_slices_are_views, .timeout = 100) {
+    use_cache();
+    bench b = begin();
+    make_inputs(&b, PITH_F64);
+    const int64_t n = ELEMENTS;
+    const pithp_value v = input(&b, PITH_F64, 1, &n, x),
+                      w = input(&b, PITH_F64, 1, &n, y);
+    const pithp_slice_params part = {{5}, {5 + 18000}, {1}}, every = {{0}, {18000}, {3}};
+    const pithp_reshape_params rows = {2, {6000, 3}}, few = {2, {2000, 3}};
+    const pithp_value in[] = {v, w};
+    pithp_value made[2], some[2];
+    for (int k = 0; k < 2; k++) {
+        made[k] = pithp_program_add(b.s, b.p, PITHP_OP_SLICE, 1, &in[k], &part, NULL);
+        made[k] = pithp_program_add(b.s, b.p, PITHP_OP_RESHAPE, 1, &made[k], &rows, NULL);
+        some[k] = pithp_program_add(b.s, b.p, PITHP_OP_SLICE, 1, &in[k], &every, NULL);
+        some[k] = pithp_program_add(b.s, b.p, PITHP_OP_RESHAPE, 1, &some[k], &few, NULL);
+    }
+    const pithp_value apart = op(&b, PITHP_OP_SUB, 2, made[0], made[1]);
+    const pithp_value sum =
+        reduction(&b, PITHP_OP_SUM, op(&b, PITHP_OP_MUL, 2, apart, apart), 2);
+    pithp_program_output(b.s, b.p, op(&b, PITHP_OP_SQRT, 1, sum));
+    pithp_program_output(b.s, b.p, op(&b, PITHP_OP_ADD, 2, some[0], some[1]));
+    pithp_program_output(b.s, b.p, made[0]); /* in memory, and read as a view of it */
+    pithp_plan *plan = plan_of(&b, "off");
+    int copies = 0;
+    for (int64_t k = 0; k < plan->step_count; k++)
+        copies += plan->steps[k].call && plan->steps[k].call->primitive == PITHP_OP_SLICE;
+    cr_assert(copies <= 3, "%d slices are copied", copies);
+    pithp_plan_free(plan);
+    expect_sources(&b, 1);
+    free_inputs();
+    end(&b);
+}
