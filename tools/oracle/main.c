@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TROUBLE = 2, MOST_FAMILIES = 256, REPORT_BYTES = 16384 };
+enum { TROUBLE = 2, MOST_FAMILIES = 256 };
 
 typedef struct {
     int64_t passed, failed, informative; /* the last: differences that do not count */
@@ -53,24 +53,34 @@ static void print(const golden_family *family, const golden_json *one, char *tex
                family->name, golden_text(one, "name"), golden_text(one, "op"), line);
 }
 
+static void
+count_case(const golden_family *g, const golden_json *one, char *text, tally *here) {
+    const golden_json *informative = golden_get(one, "informative");
+    const bool differs = text[0] != 0;
+    if (differs)
+        print(g, one, text);
+    if (informative && informative->kind == 't')
+        here->informative += differs;
+    else if (differs)
+        here->failed++;
+    else
+        here->passed++;
+}
+
 static void run_family(pith_runtime *rt,
                        const oracle_mode *mode,
                        const golden_family *g,
                        tally *sum) {
-    static char text[REPORT_BYTES];
+    static oracle_report reports[ORACLE_BATCH];
+    const golden_json *cases[ORACLE_BATCH], *one = golden_next(g, NULL);
     tally here = {0, 0, 0};
-    for (const golden_json *one = golden_next(g, NULL); one; one = golden_next(g, one)) {
-        const golden_json *informative = golden_get(one, "informative");
-        oracle_case(rt, mode, g, one, text, sizeof text);
-        const bool differs = text[0] != 0;
-        if (differs)
-            print(g, one, text);
-        if (informative && informative->kind == 't')
-            here.informative += differs;
-        else if (differs)
-            here.failed++;
-        else
-            here.passed++;
+    while (one) {
+        int count = 0;
+        for (; one && count < ORACLE_BATCH; one = golden_next(g, one))
+            cases[count++] = one;
+        oracle_cases(rt, mode, g, count, cases, reports);
+        for (int k = 0; k < count; k++)
+            count_case(g, cases[k], reports[k].text, &here);
     }
     printf("%s: %lld passed, %lld failed, %lld informative ones differ\n", g->name,
            (long long)here.passed, (long long)here.failed, (long long)here.informative);

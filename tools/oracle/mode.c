@@ -6,48 +6,64 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void call_eager(pith_scope *s, const oracle_row *row, oracle_call *call) {
-    row->run(s, row, call);
+static void call_eager(pith_scope *s, int count, const oracle_case_run *runs) {
+    for (int k = 0; k < count; k++)
+        runs[k].row->run(s, runs[k].row, runs[k].call);
 }
 
-/* ---- Compiled: the handler is traced ---- */
+/* ---- Compiled: the handlers of some cases are traced as one program ---- */
 
-/* What the function that is traced calls; there is one case at a time. */
+/* What the function that is traced calls; there is one batch at a time. */
 static struct {
-    const oracle_row *row;
-    oracle_call *call;
+    const oracle_case_run *runs;
+    int count;
 } traced;
 
 static const void *run_traced(pith_scope *s, const void *operands) {
-    oracle_call *call = traced.call;
-    for (int k = 0; k < call->count; k++)
-        call->in[k] = pith_child(operands, k);
-    traced.row->run(s, traced.row, call);
-    if (call->trouble[0] || pith_failed(s))
-        return pith_tuple_make(s, 0, NULL);
-    return pith_tuple_make(s, call->results, (const void *const *)call->out);
+    const void *results[ORACLE_BATCH];
+    for (int k = 0; k < traced.count; k++) {
+        const oracle_row *row = traced.runs[k].row;
+        oracle_call *call = traced.runs[k].call;
+        const void *mine = pith_child(operands, k);
+        for (int i = 0; i < call->count; i++)
+            call->in[i] = pith_child(mine, i);
+        row->run(s, row, call);
+        results[k] =
+            call->trouble[0] || pith_failed(s)
+                ? pith_tuple_make(s, 0, NULL)
+                : pith_tuple_make(s, call->results, (const void *const *)call->out);
+    }
+    return pith_tuple_make(s, traced.count, results);
 }
 PITH_FUNCTION1(traced_function, run_traced, void, void)
 
 /* The program has to give what the calls give, and the second run what the first gives.
  */
-static void call_compiled(pith_scope *s, const oracle_row *row, oracle_call *call) {
-    traced.row = row;
-    traced.call = call;
-    pith_jit_clear(pith_scope_runtime(s)); /* another case is another function */
+static void call_compiled(pith_scope *s, int count, const oracle_case_run *runs) {
+    const void *lists[ORACLE_BATCH], *results = NULL;
+    traced.runs = runs;
+    traced.count = count;
+    pith_jit_clear(pith_scope_runtime(s)); /* other cases are another function */
     const pith_function *f = pith_jit(s, &traced_function, NULL);
-    const void *operands = pith_list_make(s, call->count, (const void *const *)call->in);
-    const void *results = NULL;
-    for (int run = 0; run < 2 && !pith_failed(s) && !call->trouble[0]; run++)
+    for (int k = 0; k < count; k++)
+        lists[k] =
+            pith_list_make(s, runs[k].call->count, (const void *const *)runs[k].call->in);
+    const void *operands = pith_list_make(s, count, lists);
+    bool troubled = false;
+    for (int run = 0; run < 2 && !pith_failed(s) && !troubled; run++) {
         results = pith_call(s, f, 1, &operands);
-    for (int k = 0; k < call->results && results && !pith_failed(s); k++)
-        call->out[k] = pith_child(results, k);
+        for (int k = 0; k < count; k++)
+            troubled |= runs[k].call->trouble[0] != 0;
+    }
+    for (int k = 0; k < count && results && !pith_failed(s); k++)
+        for (int i = 0; i < runs[k].call->results; i++)
+            runs[k].call->out[i] = pith_child(pith_child(results, k), i);
 }
 
-static const oracle_mode modes[] = {{"eager", call_eager, NULL, NULL},
-                                    {"tier0", call_compiled, "off", NULL},
-                                    {"tier1", call_compiled, "wait", NULL},
-                                    {"cuda", call_compiled, "wait", "cuda"}};
+static const oracle_mode modes[] = {{"eager", call_eager, NULL, NULL, false},
+                                    {"tier0", call_compiled, "off", NULL, true},
+                                    {"tier1", call_compiled, "wait", NULL, true},
+                                    {"cuda", call_compiled, "wait", "cuda", true}};
 
 const oracle_mode *oracle_mode_named(const char *name) {
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
@@ -160,33 +176,80 @@ static void judge_arrays(pith_scope *s,
     }
 }
 
-void oracle_case(pith_runtime *rt,
-                 const oracle_mode *mode,
-                 const golden_family *family,
-                 const golden_json *one,
-                 char *text,
-                 size_t size) {
-    report r = {text, size};
-    oracle_call call = {.op = golden_text(one, "op"),
-                        .params = golden_get(one, "params")};
-    const oracle_row *row = oracle_find(family->name, call.op);
-    text[0] = 0;
-    if (!row) {
-        say(&r, "no such operation here\n");
-        return;
-    }
+/* Whether a case may be one of several in a program: those that are refused end a trace.
+ */
+static bool
+can_join(const oracle_mode *mode, const oracle_row *row, const golden_json *one) {
+    return mode->joins && row && !row->judge &&
+           strcmp(golden_text(one, "expect"), "error") != 0;
+}
+
+static bool
+judge_alone(pith_scope *s, const oracle_row *row, const golden_json *one, report *r) {
+    char why[ORACLE_TEXT_BYTES] = "";
+    if (!row)
+        say(r, "no such operation here\n");
+    else if (row->judge && !row->judge(s, one, why))
+        say(r, "%s\n", why);
+    return !row || row->judge;
+}
+
+/* Run cases as one; false: one of them is refused, and nothing was said. */
+static bool run_cases(pith_runtime *rt,
+                      const oracle_mode *mode,
+                      const golden_family *family,
+                      int count,
+                      const golden_json *const *cases,
+                      report *const *reports) {
+    static oracle_call calls[ORACLE_BATCH];
+    oracle_case_run runs[ORACLE_BATCH];
+    bool ran = true;
     pith_scope *s = pith_scope_open(rt);
-    if (row->judge) {
-        char why[ORACLE_TEXT_BYTES] = "";
-        if (!row->judge(s, one, why))
-            say(&r, "%s\n", why);
-    } else if (!take_operands(s, family, one, &call)) {
-        say(&r, "operands cannot be made: %s\n", pith_message(s));
-    } else {
-        mode->call(s, row, &call);
-        pith_wait(s);
-        judge_arrays(s, family, one, &call, &r);
+    for (int k = 0; k < count; k++) {
+        calls[k] = (oracle_call){.op = golden_text(cases[k], "op"),
+                                 .params = golden_get(cases[k], "params")};
+        runs[k] = (oracle_case_run){oracle_find(family->name, calls[k].op), &calls[k]};
+        if (ran && (count > 1 || !judge_alone(s, runs[k].row, cases[k], reports[k])))
+            ran = take_operands(s, family, cases[k], &calls[k]);
+        else
+            ran = false; /* judged */
     }
+    if (ran) {
+        mode->call(s, count, runs);
+        pith_wait(s);
+    } else if (count == 1 && runs[0].row && !runs[0].row->judge) {
+        say(reports[0], "operands cannot be made: %s\n", pith_message(s));
+    }
+    for (int k = 0; k < count && count > 1; k++)
+        ran &= !calls[k].trouble[0] && !pith_failed(s);
+    for (int k = 0; k < count && ran; k++)
+        judge_arrays(s, family, cases[k], &calls[k], reports[k]);
     pith_clear(s); /* an error that was expected is not the runtime's */
     pith_scope_close(s);
+    return ran || count == 1;
+}
+
+void oracle_cases(pith_runtime *rt,
+                  const oracle_mode *mode,
+                  const golden_family *family,
+                  int count,
+                  const golden_json *const *cases,
+                  oracle_report *texts) {
+    const golden_json *joined[ORACLE_BATCH];
+    report reports[ORACLE_BATCH], *of_joined[ORACLE_BATCH];
+    int joins = 0;
+    for (int k = 0; k < count; k++) {
+        const char *op = golden_text(cases[k], "op");
+        reports[k] = (report){texts[k].text, sizeof texts[k].text};
+        texts[k].text[0] = 0;
+        if (can_join(mode, oracle_find(family->name, op), cases[k])) {
+            joined[joins] = cases[k];
+            of_joined[joins++] = &reports[k];
+        } else {
+            run_cases(rt, mode, family, 1, &cases[k], &(report *){&reports[k]});
+        }
+    }
+    if (joins > 0 && !run_cases(rt, mode, family, joins, joined, of_joined))
+        for (int k = 0; k < joins; k++)
+            run_cases(rt, mode, family, 1, &joined[k], &of_joined[k]);
 }

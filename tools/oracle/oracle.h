@@ -83,23 +83,35 @@ int oracle_rank(const pith_array *a);
 
 /* ---- Modes ---- */
 
+enum { ORACLE_BATCH = 32, ORACLE_REPORT_BYTES = 16384 };
+
+typedef struct oracle_case_run {
+    const oracle_row *row;
+    oracle_call *call;
+} oracle_case_run;
+
 typedef struct oracle_mode {
     const char *name;
-    void (*call)(pith_scope *s, const oracle_row *row, oracle_call *call);
+    void (*call)(pith_scope *s, int count, const oracle_case_run *runs);
     const char *tier;   /* of PITH_JIT; NULL: as the environment says */
     const char *device; /* NULL: any */
+    bool joins; /* several cases may be one program, so that a compiler runs once */
 } oracle_mode;
+
+/* What differs, in one line or several; empty where nothing does. */
+typedef struct oracle_report {
+    char text[ORACLE_REPORT_BYTES];
+} oracle_report;
 
 const oracle_mode *oracle_mode_named(const char *name); /* NULL: there is none */
 
-/* Run a case in a scope of its own.
- *
- * @param text What differs, in one line or several; empty where nothing does. */
-void oracle_case(pith_runtime *rt,
-                 const oracle_mode *mode,
-                 const golden_family *family,
-                 const golden_json *one,
-                 char *text,
-                 size_t size);
+/* Run at most ORACLE_BATCH cases, each in a scope of its own, or those together that the
+ * mode joins. */
+void oracle_cases(pith_runtime *rt,
+                  const oracle_mode *mode,
+                  const golden_family *family,
+                  int count,
+                  const golden_json *const *cases,
+                  oracle_report *reports);
 
 #endif
