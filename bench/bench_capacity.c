@@ -1,5 +1,6 @@
 /* Capacities: what a step costs that requires one, and from an overflow to the finished
- * repeated step. Rows: capacity/... */
+ * repeated step. Peers within pith: "step" is one with room enough, "plain step" the same
+ * that requires nothing. Rows: capacity/... */
 #include "bench.h"
 
 enum { COUNT = 1024, SMALL = 64 };
@@ -111,9 +112,10 @@ int main(int argc, char **argv) {
     w.need = pith_i64(s, COUNT);
     bench_check(s);
     if (bench_wanted("capacity/overflow", only))
-        bench_row(
-            "capacity/overflow", "us", 1e6, 2,
-            (bench_entry[]){{"pith", run_overflow, &w}, {"plain step", run_bare, &w}});
+        bench_row("capacity/overflow", "us", 1e6, 3,
+                  (bench_entry[]){{"pith", run_overflow, &w},
+                                  {"step", run_checked, &w},
+                                  {"plain step", run_bare, &w}});
     if (bench_wanted("capacity/step", only))
         bench_row(
             "capacity/step", "us", 1e6, 2,
