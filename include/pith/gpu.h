@@ -70,10 +70,12 @@ PITH_API int pith_device_threads(const pith_runtime *rt);
 
 /** Memory of a runtime's device, in bytes. */
 typedef struct pith_memory_info {
-    size_t live;        /**< held by buffers of this runtime */
-    size_t peak;        /**< the most that was ever live */
-    size_t pool;        /**< kept by the pool for reuse, not live */
-    size_t free;        /**< that buffers can still take, the pool's included */
+    size_t live; /**< held by buffers of this runtime */
+    size_t peak; /**< the most that was ever live */
+    size_t pool; /**< kept by the pool for reuse, not live */
+    /** That buffers can still take, the pool's included. Where the host computes and
+     * nobody has said how much memory it has, what the system has available. */
+    size_t free;
     size_t total;       /**< of the device, or what the runtime was granted of it */
     int64_t live_count; /**< blocks that the bytes in `live` are of */
     int64_t peak_count; /**< the most blocks that were ever live */

@@ -5,6 +5,8 @@
 
 #include <dirent.h>
 #include <pith/memory.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -95,6 +97,133 @@ Test(host_array, more_than_there_is_is_spilled_or_refused_with_numbers) {
     rmdir(folder);
 }
 
+/* ---- Spilling ---- */
+
+static void write_all(const pith_host_array *a) {
+    memset(a->data, 0x5a, a->bytes);
+    for (size_t k = 0; k < a->bytes; k += 4093)
+        cr_assert(((unsigned char *)a->data)[k] == 0x5a);
+}
+
+static void *refuse_large(void *closure, size_t bytes, size_t alignment) {
+    (void)closure;
+    return bytes > 1 << 20 ? NULL
+                           : aligned_alloc(alignment, (bytes + alignment - 1) /
+                                                          alignment * alignment);
+}
+static void release_any(void *closure, void *memory, size_t bytes, size_t alignment) {
+    (void)closure, (void)bytes, (void)alignment;
+    free(memory);
+}
+
+Test(host_array, spills_where_the_allocator_has_nothing) {
+    char folder[256];
+    pt_folder(folder);
+    const pith_allocator allocator = {.allocate = refuse_large, .release = release_any};
+    pith_runtime *rt =
+        pith_open(&(pith_open_options){.device = "host", .allocator = &allocator});
+    pith_scope *s = pith_scope_open(rt);
+    const pith_shape shape = PITH_SHAPE(2 << 20);
+    for (int kind = PITH_HOST_PINNED; kind <= PITH_HOST_PLAIN; kind++) {
+        pith_host_options o = {.kind = (pith_host_kind)kind, .spill = folder};
+        const pith_host_array *a = pith_host_make(s, PITH_U8, shape, &o);
+        pt_ok(s, a && a->kind == PITH_HOST_SPILLED);
+        write_all(a);
+        o.only = true;
+        pt_fails(PITH_E_MEMORY, s, pith_host_make(s, PITH_U8, shape, &o));
+        o = (pith_host_options){.kind = (pith_host_kind)kind};
+        pt_fails(PITH_E_MEMORY, s, pith_host_make(s, PITH_U8, shape, &o));
+    }
+    pith_scope_close(s);
+    pith_close(rt);
+    rmdir(folder);
+}
+
+/* More than the system has: in a file, or, where the disk is full too, an error; never in
+ * memory, pinned or not. */
+Test(host_array, spills_what_the_system_has_no_memory_for) {
+    char folder[256];
+    pt_folder(folder);
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    const pith_shape shape = PITH_SHAPE((int64_t)pith_host_available() + (1 << 30));
+    pt_ok(s, pith_memory_set_pinned_budget(s, SIZE_MAX));
+    for (int kind = PITH_HOST_PINNED; kind <= PITH_HOST_PLAIN; kind++) {
+        pith_scope *t = pith_scope_open_in(s);
+        const pith_host_options o = {.kind = (pith_host_kind)kind, .spill = folder};
+        const pith_host_array *a = pith_host_make(t, PITH_U8, shape, &o);
+        if (a) {
+            cr_assert_eq(a->kind, PITH_HOST_SPILLED);
+            ((char *)a->data)[a->bytes - 1] = 1;
+        } else {
+            cr_assert(pith_code(s) == PITH_E_IO && strstr(pith_message(s), folder));
+            pith_clear(s);
+        }
+        pith_scope_close(t);
+        pt_fails(PITH_E_MEMORY, s,
+                 pith_host_make(s, PITH_U8, shape,
+                                &(pith_host_options){.kind = (pith_host_kind)kind}));
+        pt_says("available");
+    }
+    cr_assert_eq(pith_memory_pinned(rt), 0);
+    pith_scope_close(s);
+    pt_close(rt);
+    rmdir(folder);
+}
+
+/* Whoever may mount one fills a disk of a MiB; an array that was made can be written. */
+Test(host_array, a_full_disk_is_an_error_at_once) {
+    char folder[256];
+    pt_folder(folder);
+    if (unshare(CLONE_NEWNS) != 0 ||
+        mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+        mount("none", folder, "tmpfs", 0, "size=1m") != 0) {
+        rmdir(folder);
+        cr_skip_test("no file system of its own");
+    }
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    const pith_host_options o = {.kind = PITH_HOST_SPILLED, .spill = folder};
+    for (int round = 0; round < 5; round++) { /* nothing is left of those refused */
+        pith_scope *t = pith_scope_open_in(s);
+        const pith_host_array *a = pith_host_make(t, PITH_U8, PITH_SHAPE(700000), &o);
+        pt_ok(t, a);
+        write_all(a);
+        pt_fails(PITH_E_IO, t, pith_host_make(t, PITH_U8, PITH_SHAPE(700000), &o));
+        pt_says(folder);
+        pt_says("700000 bytes");
+        write_all(a);
+        pith_scope_close(t);
+    }
+    pith_scope_close(s);
+    pt_close(rt);
+    umount(folder);
+    rmdir(folder);
+}
+
+Test(host_array, a_folder_that_takes_no_files_is_an_error_that_names_it) {
+    char folder[256];
+    pt_folder(folder);
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    pith_host_options o = {.kind = PITH_HOST_SPILLED, .spill = folder};
+    const pith_host_array *a = pith_host_make(s, PITH_U8, PITH_SHAPE(100000), &o);
+    pt_ok(s, a);
+    rmdir(folder); /* the file has no name: nothing is in it */
+    write_all(a);
+    pt_fails(PITH_E_IO, s, pith_host_make(s, PITH_U8, PITH_SHAPE(10), &o));
+    pt_says(folder);
+    o.spill = "/proc"; /* even root cannot write there */
+    pt_fails(PITH_E_IO, s, pith_host_make(s, PITH_U8, PITH_SHAPE(10), &o));
+    pt_says("/proc");
+    o.spill = "/dev/null"; /* no folder */
+    pt_fails(PITH_E_IO, s, pith_host_make(s, PITH_U8, PITH_SHAPE(10), &o));
+    pt_says("/dev/null");
+    write_all(a);
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
 /* Lists of host arrays of every kind go to the device and come back. */
 Test(host_array, of_every_kind_is_copied_on_the_stream_of_an_instance) {
     char folder[256];
@@ -183,6 +312,36 @@ Test(available, caches_count_as_free) {
     cr_assert(pithp_available_read(root) == (size_t)60 * 1024, "an old kernel");
     clear(root);
     cr_assert(pith_host_available() > 0);
+}
+
+/* Unless so much was granted, which tests count on. */
+Test(available, is_what_the_host_has_free_as_a_device) {
+    unsetenv("PITH_HOST_MEMORY");
+    pith_runtime *rt = pt_open();
+    const size_t slack = (size_t)256 << 20, free = pith_memory(rt).free,
+                 now = pith_host_available();
+    cr_assert(free <= now + slack && now <= free + slack, "%zu, %zu", free, now);
+    cr_assert_eq(pith_memory(rt).total, pithp_installed_read(""));
+    pt_close(rt);
+    setenv("PITH_HOST_MEMORY", "3GiB", 1);
+    rt = pt_open();
+    cr_assert_eq(pith_memory(rt).free, (size_t)3 << 30);
+    pt_close(rt);
+    unsetenv("PITH_HOST_MEMORY");
+}
+
+Test(available, is_at_most_what_control_groups_allow) {
+    char root[256];
+    pt_folder(root);
+    put(root, "/proc/meminfo", MEMINFO);
+    cr_assert_eq(pithp_installed_read(root), (size_t)1000000 * 1024);
+    put(root, "/proc/self/cgroup", "0::/a/b\n");
+    put(root, "/sys/fs/cgroup/a/b/memory.max", "max\n");
+    cr_assert_eq(pithp_installed_read(root), (size_t)1000000 * 1024);
+    put(root, "/sys/fs/cgroup/a/memory.max", "100000\n");
+    put(root, "/sys/fs/cgroup/a/memory.current", "60000\n");
+    cr_assert_eq(pithp_installed_read(root), 100000);
+    clear(root);
 }
 
 Test(available, keeps_to_what_control_groups_leave) {

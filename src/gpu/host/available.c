@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { PATH_BYTES = 4096, LINE_BYTES = 4096 };
 
@@ -52,13 +53,17 @@ static const names version_1 = {"/sys/fs/cgroup/memory", "memory.limit_in_bytes"
 static const names version_2 = {"/sys/fs/cgroup", "memory.max", "memory.current",
                                 "inactive_file "};
 
-/* What a group leaves; UINT64_MAX where it has no limit. Caches count as free. */
-static uint64_t read_group(const char *root, const names *n, const char *group) {
+/* What a group leaves, or, `whole`, may take; UINT64_MAX where it has no limit. Caches
+ * count as free. */
+static uint64_t
+read_group(const char *root, const names *n, const char *group, bool whole) {
     char path[2 * PATH_BYTES];
     uint64_t limit, used, cache = 0;
     snprintf(path, sizeof path, "%s%s%s/%s", root, n->mount, group, n->limit);
     if (!read_field(path, "", &limit)) /* "max" */
         return UINT64_MAX;
+    if (whole)
+        return limit;
     snprintf(path, sizeof path, "%s%s%s/%s", root, n->mount, group, n->used);
     if (!read_field(path, "", &used))
         return UINT64_MAX;
@@ -69,12 +74,12 @@ static uint64_t read_group(const char *root, const names *n, const char *group) 
     return limit > used ? limit - used : 0;
 }
 
-/* The least that a group or one around it leaves. */
-static uint64_t read_groups(const char *root, const names *n, char *group) {
-    uint64_t least = read_group(root, n, strcmp(group, "/") == 0 ? "" : group);
+/* The least of that of a group and those around it. */
+static uint64_t read_groups(const char *root, const names *n, char *group, bool whole) {
+    uint64_t least = read_group(root, n, strcmp(group, "/") == 0 ? "" : group, whole);
     for (char *slash; (slash = strrchr(group, '/'));) {
         *slash = 0;
-        const uint64_t left = read_group(root, n, group);
+        const uint64_t left = read_group(root, n, group, whole);
         least = left < least ? left : least;
     }
     return least;
@@ -102,20 +107,37 @@ static char *group_of(char *line, const names **n) {
     return NULL;
 }
 
-size_t pithp_available_read(const char *root) {
+/* The system's number, within what control groups leave, or allow. */
+static size_t within_groups(const char *root, uint64_t least, bool whole) {
     char path[PATH_BYTES], line[LINE_BYTES];
-    uint64_t least = read_system(root);
     snprintf(path, sizeof path, "%s/proc/self/cgroup", root);
     FILE *in = fopen(path, "re");
     while (in && fgets(line, sizeof line, in)) {
         const names *n;
         char *group = group_of(line, &n);
-        const uint64_t left = group ? read_groups(root, n, group) : UINT64_MAX;
+        const uint64_t left = group ? read_groups(root, n, group, whole) : UINT64_MAX;
         least = left < least ? left : least;
     }
     if (in)
         fclose(in);
     return least < SIZE_MAX ? (size_t)least : SIZE_MAX;
+}
+
+size_t pithp_available_read(const char *root) {
+    return within_groups(root, read_system(root), false);
+}
+
+size_t pithp_installed_read(const char *root) {
+    char path[PATH_BYTES];
+    uint64_t kilobytes, all;
+    snprintf(path, sizeof path, "%s/proc/meminfo", root);
+    if (read_field(path, "MemTotal:", &kilobytes)) {
+        all = kilobytes * 1024;
+    } else {
+        const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+        all = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0;
+    }
+    return within_groups(root, all, true);
 }
 
 size_t pith_host_available(void) {

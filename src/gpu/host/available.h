@@ -6,5 +6,7 @@
 
 /* pith_host_available of a system whose files lie below `root`; "" for this one's. */
 size_t pithp_available_read(const char *root);
+/* All memory that the host has, or that control groups let the process use. */
+size_t pithp_installed_read(const char *root);
 
 #endif

@@ -2,12 +2,13 @@
  * or, with PITH_HOST_ASYNC=1, when somebody waits for it. */
 #include "gpu/compile/compile_internal.h"
 #include "gpu/gpu_internal.h"
+#include "gpu/host/available.h"
 #include "gpu/host/host.h"
 #include "gpu/memory/backend_pool.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
+#include <time.h>
 
 enum { COPY_GRAIN = 262144 }; /* bytes worth a thread of their own */
 
@@ -102,6 +103,7 @@ static pith_status open_host(pithp_device *d, int ordinal, int threads, pithp_er
     if (!d->total)
         d->total = settings.memory;
     h->memory = d->total;
+    h->installed = pithp_installed_read("");
     h->pool = pithp_host_pool_make(d->runtime, h->memory ? h->memory : SIZE_MAX);
     if (!h->threads || !h->pool) {
         close_host(d);
@@ -155,14 +157,32 @@ static void release_host(pithp_stream *st, void *data, size_t bytes) {
     pithp_host_pool_give(pithp_host_of(st)->pool, data, bytes);
 }
 
+/* What the system has available. Asking it takes longer than most steps, and its answer
+ * is old when it arrives: it holds for a while. */
+static size_t available(pithp_host *h) {
+    enum { MILLISECONDS = 20 };
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    const int64_t now = (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000 + 1,
+                  looked = atomic_load_explicit(&h->looked, memory_order_relaxed);
+    if (!looked || now - looked > MILLISECONDS) {
+        atomic_store_explicit(&h->available, pithp_available_read(""),
+                              memory_order_relaxed);
+        atomic_store_explicit(&h->looked, now, memory_order_release);
+    }
+    return atomic_load_explicit(&h->available, memory_order_relaxed);
+}
+
+/* What was granted is there; of all there is others may have a part. */
 static void memory_host(const pithp_device *d, pith_memory_info *info) {
-    const pithp_host *h = d->state;
-    const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    const size_t physical = pages > 0 && page > 0 ? (size_t)pages * (size_t)page : 0,
-                 held = pithp_host_pool_held(h->pool);
+    pithp_host *h = d->state;
+    const size_t held = pithp_host_pool_held(h->pool);
     info->pool = pithp_host_pool_reserved(h->pool);
-    info->total = h->memory ? h->memory : physical;
+    info->total = h->memory ? h->memory : h->installed;
     info->free = info->total > held ? info->total - held : 0;
+    const size_t left = h->memory ? 0 : available(h); /* 0: not known */
+    if (left && left < info->free)
+        info->free = left;
 }
 
 static void trim_host(pithp_device *d) {

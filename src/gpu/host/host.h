@@ -29,7 +29,10 @@ const char *pithp_host_isa_name(pithp_isa isa);
 typedef struct pithp_host {
     pithp_threads *threads;
     pithp_host_pool *pool;
-    size_t memory; /* granted; 0: all there is */
+    size_t memory;               /* granted; 0: all there is */
+    size_t installed;            /* all there is */
+    atomic_size_t available;     /* of it, when it was looked at last */
+    atomic_int_least64_t looked; /* in milliseconds; 0: not yet */
     bool asynchronous;
     pthread_mutex_t queues; /* guards the queues of all streams, and running them */
 } pithp_host;

@@ -16,9 +16,19 @@
 
 /* ---- Each kind: NULL with e set ---- */
 
+static bool is_there(size_t bytes, pithp_error *e) {
+    const size_t available = pith_host_available();
+    if (!available || bytes <= available) /* 0: not known */
+        return true;
+    pithp_error_set(e, PITH_E_MEMORY, NULL, NULL,
+                    "out of memory: %zu bytes of host memory asked for, %zu available",
+                    bytes, available);
+    return false;
+}
+
 static void *make_pinned(pithp_device *d, size_t bytes, pithp_error *e) {
     void *mapped;
-    return pithp_pinned_take(d, bytes, &mapped, e);
+    return is_there(bytes, e) ? pithp_pinned_take(d, bytes, &mapped, e) : NULL;
 }
 
 static size_t alignment_of(size_t bytes) {
@@ -26,15 +36,14 @@ static size_t alignment_of(size_t bytes) {
 }
 
 static void *make_plain(pithp_device *d, size_t bytes, pithp_error *e) {
-    const size_t available = pith_host_available();
-    void *data = NULL;
-    if (!available || bytes <= available)
-        data = pithp_allocate_aligned(d->runtime, bytes, alignment_of(bytes));
+    if (!is_there(bytes, e))
+        return NULL;
+    void *data = pithp_allocate_aligned(d->runtime, bytes, alignment_of(bytes));
     if (!data)
-        pithp_error_set(
-            e, PITH_E_MEMORY, NULL, NULL,
-            "out of memory: %zu bytes of host memory asked for, %zu available", bytes,
-            available);
+        pithp_error_set(e, PITH_E_MEMORY, NULL, NULL,
+                        "out of memory: %zu bytes of host memory asked for, which the "
+                        "allocator does not have",
+                        bytes);
     else if (bytes >= HUGE_BYTES) /* a wish: small pages serve as well */
         (void)madvise(data, bytes / HUGE_BYTES * HUGE_BYTES, MADV_HUGEPAGE);
     return data;

@@ -8,7 +8,7 @@
 
 /* A holder is done in a few instructions, unless it has lost its core. */
 void pithp_ledger_wait(pithp_ledger *l) {
-    enum { LOOKS = 200 };
+    enum { LOOKS = 20 };
     int looks = 0;
     do {
         while (atomic_load_explicit(&l->locked, memory_order_relaxed))

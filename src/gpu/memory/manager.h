@@ -60,7 +60,6 @@ typedef struct pithp_memory {
     int64_t gone_buffers;
     size_t keep; /* bytes that may be kept for reuse; SIZE_MAX: no bound of the user's */
     size_t pinned, pinned_budget;
-    bool budget_set;
     pith_limits limits;
     pithp_reclaimer reclaimers[8];         /* NULL behind the last one */
     _Atomic(struct pithp_source *) source; /* of memory, where a user has set one */

@@ -2,21 +2,9 @@
  * back. */
 #include "gpu/memory/allocation.h"
 
-#include <unistd.h>
-
-static size_t physical(void) {
-    const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    return pages > 0 && page > 0 ? (size_t)pages * (size_t)page : 0;
-}
-
-/* A quarter of the host's memory where nobody has said otherwise. The lock is held. */
-static size_t budget_of(const pithp_memory *m) {
-    return m->budget_set ? m->pinned_budget : physical() / 4;
-}
-
 static bool reserve(pithp_memory *m, size_t bytes, pithp_error *e) {
     pthread_mutex_lock(&m->lock);
-    const size_t budget = budget_of(m), pinned = m->pinned;
+    const size_t budget = m->pinned_budget, pinned = m->pinned;
     const bool fits = bytes <= budget && pinned <= budget - bytes;
     if (fits)
         m->pinned += bytes;
@@ -67,7 +55,6 @@ bool(pith_memory_set_pinned_budget)(pith_scope *s, size_t bytes) {
     pithp_memory *m = pithp_scope_device(s)->memory;
     pthread_mutex_lock(&m->lock);
     m->pinned_budget = bytes;
-    m->budget_set = true;
     pthread_mutex_unlock(&m->lock);
     return true;
 }

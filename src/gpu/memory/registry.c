@@ -1,6 +1,7 @@
 /* The registry of instances. An instance is an object in memory that stays until the
  * runtime closes, so that a handle of a closed one is known as such. */
 #include "gpu/device.h"
+#include "gpu/host/available.h"
 #include "gpu/memory/allocation.h"
 #include "gpu/memory/source.h"
 
@@ -163,6 +164,7 @@ pith_status pithp_memory_open(pithp_device *d, pithp_error *e) {
     }
     if (m) {
         m->keep = SIZE_MAX;
+        m->pinned_budget = pithp_installed_read("") / 4;
         m->last = &m->first;
         m->free_last = &m->free_first;
         d->memory = m;
