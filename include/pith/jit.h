@@ -33,11 +33,11 @@ typedef struct pith_jit_options {
     /** Parts of arguments that are static, as "[i]" and a path in argument i; NULL at the
      * end. */
     const char *const *static_paths PITH_DEFAULT;
-    /** Arguments that the caller is done with: memory of their leaves that nobody else
-     * holds is given back when the call has read it, and using them is PITH_E_DONATED.
-     * What is refused stays as it was, and is counted: also everything where checks are
-     * made or collected, since the step may be repeated (pith_run gives states back by
-     * itself). */
+    /** Arguments that the caller is done with: results are made in the memory of their
+     * leaves that nobody else holds, or it is given back when the call has read it, and
+     * using them is PITH_E_DONATED. What is refused stays as it was and is counted: also
+     * everything where checks are made or collected, since the step may be repeated
+     * (pith_run gives states back by itself). Else the log hook is told once a program. */
     unsigned donate_arguments PITH_DEFAULT;
     const char *const *donate_paths PITH_DEFAULT; /**< parts that are, as static_paths */
     /** Wait for leaves that the function does not read, too. */
@@ -55,6 +55,7 @@ typedef struct pith_jit_info {
     int64_t donated;   /**< leaves that gave their memory away */
     int64_t refused;   /**< donations that were not granted: others hold the memory, it is
                             the caller's own, or the result shares the leaf */
+    int64_t written;   /**< of those donated, leaves in whose memory results were made */
 } pith_jit_info;
 
 /** What a call of a program costs. */

@@ -95,6 +95,12 @@ pith_status pithp_arrays_make(pith_scope *s,
  * array). */
 pith_array *
 pithp_array_view(pith_scope *s, const pith_spec *spec, pithp_buffer *buffer, void *data);
+/* The same of several, each with the spec of the one it shares elements with. Nothing is
+ * made on failure. */
+pith_status pithp_arrays_view(pith_scope *s,
+                              int64_t count,
+                              const pith_array *const *of,
+                              const pith_array **arrays);
 /* The elements that a slice of an axis picks, as NumPy counts them; its step is neither 0
  * nor INT64_MIN. */
 typedef struct pithp_picked {
@@ -112,8 +118,11 @@ pith_status pithp_slice_plan(pith_scope *s,
                              struct pithp_move *move);
 /* Give back an array that s owns; a traced one stays with its trace. */
 void pithp_array_drop(pith_scope *s, const pith_array *a);
-/* A concrete array gives its memory away: what uses it from here on is PITH_E_DONATED. */
-void pithp_array_donate(const pith_array *a);
+/* A concrete array gives its memory away: what uses it from here on is PITH_E_DONATED,
+ * with the site (NULL: it is not known), which lasts. */
+void pithp_array_donate(const pith_array *a, const char *site);
+/* " at " and that site, or two empty texts. */
+const char *pithp_array_donated_at(const pith_array *a, const char **at);
 /* The elements to the host; waits. */
 pith_status pithp_array_read(pith_scope *s, const pith_array *a, void *host);
 

@@ -208,17 +208,51 @@ pith_status pithp_arrays_make(pith_scope *s,
     return s->error.code;
 }
 
-pith_array *
-pithp_array_view(pith_scope *s, const pith_spec *spec, pithp_buffer *buffer, void *data) {
+/* The hold of s on the buffer of an array, with a use for the caller. NULL: error set. */
+static pithp_hold *share_hold(pith_scope *s, pithp_buffer *buffer) {
     pithp_hold *hold = pithp_scope_last_hold(s);
     if (hold && hold->thing == buffer && hold->live) {
         hold->live++;
-    } else {
-        pithp_buffer_retain(buffer, 1);
-        hold = hold_buffer(s, buffer);
-        if (!hold)
-            return NULL;
+        return hold;
     }
+    pithp_buffer_retain(buffer, 1);
+    return hold_buffer(s, buffer);
+}
+
+pith_status pithp_arrays_view(pith_scope *s,
+                              int64_t count,
+                              const pith_array *const *of,
+                              const pith_array **arrays) {
+    char *slab = pithp_slab_make(s, (size_t)count * HANDLE_BYTES + 1);
+    if (!slab)
+        return PITH_E_MEMORY;
+    int64_t made = 0;
+    while (made < count) {
+        const pithp_hold *from = of[made]->hold;
+        pithp_hold *hold = share_hold(s, from->thing);
+        if (!hold)
+            break;
+        const int64_t first = made;
+        for (; made < count && of[made]->hold == from; made++) {
+            pithp_header *h =
+                (pithp_header *)(void *)(slab + (size_t)made * HANDLE_BYTES);
+            init_handle(h, pithp_array_spec(of[made]), hold, of[made]->data);
+            arrays[made] = (const pith_array *)(h + 1);
+        }
+        hold->live += (uint32_t)(made - first - 1);
+    }
+    if (made == count)
+        return PITH_OK;
+    for (int64_t i = 0; i < made; i++)
+        pithp_array_drop(s, arrays[i]);
+    return s->error.code;
+}
+
+pith_array *
+pithp_array_view(pith_scope *s, const pith_spec *spec, pithp_buffer *buffer, void *data) {
+    pithp_hold *hold = share_hold(s, buffer);
+    if (!hold)
+        return NULL;
     pith_array *a = make_handle(s, spec, hold, data);
     if (!a)
         pithp_hold_drop(s, hold);
@@ -229,13 +263,21 @@ pithp_array_view(pith_scope *s, const pith_spec *spec, pithp_buffer *buffer, voi
 static pithp_buffer no_buffer;
 static pithp_hold donated = {.thing = &no_buffer};
 
-void pithp_array_donate(const pith_array *a) {
+void pithp_array_donate(const pith_array *a, const char *site) {
     pith_array *writable = (pith_array *)(uintptr_t)a;
-    pithp_header_of(a)->extra |= PITHP_ARRAY_DONATED;
+    pithp_header_of(a)->extra = PITHP_ARRAY_DONATED;
     pithp_hold *hold = writable->hold;
     writable->hold = &donated;
-    writable->data = NULL;
-    pithp_hold_drop(pithp_owner_of(a), hold);
+    writable->data = (void *)(uintptr_t)site;
+    if (hold->live > 1) /* the last one releases it */
+        hold->live--;
+    else
+        pithp_hold_drop(pithp_owner_of(a), hold);
+}
+
+const char *pithp_array_donated_at(const pith_array *a, const char **at) {
+    *at = a->data ? a->data : "";
+    return a->data ? " at " : "";
 }
 
 void pithp_array_drop(pith_scope *s, const pith_array *a) {
@@ -284,9 +326,11 @@ static pith_status check_slow(pith_scope *s,
     if (block->runtime != s->runtime)
         return pithp_fail(s, PITH_E_ARG, NULL,
                           "%s: %s: the array belongs to another runtime", function, name);
-    if (h->extra & PITHP_ARRAY_DONATED)
-        return pithp_fail(s, PITH_E_DONATED, NULL, "%s: %s: the array was donated",
-                          function, name);
+    if (h->extra & PITHP_ARRAY_DONATED) {
+        const char *at, *where = pithp_array_donated_at(a, &at);
+        return pithp_fail(s, PITH_E_DONATED, NULL, "%s: %s: the array was donated%s%s",
+                          function, name, where, at);
+    }
     if (h->extra & PITHP_ARRAY_TRACED)
         return pithp_trace_check(s, a, function, name, takes_traced);
     return pithp_buffer_read(s, pithp_array_buffer(a));

@@ -158,7 +158,9 @@ refuse(pith_scope *s, const pithp_structure *t, int64_t i, const void *item) {
         if (block->runtime != s->runtime)
             return pithp_item_fail(s, t, i, PITH_E_ARG,
                                    "the leaf belongs to another runtime");
-        return pithp_item_fail(s, t, i, PITH_E_DONATED, "the leaf was donated");
+        const char *at, *where = pithp_array_donated_at(item, &at);
+        return pithp_item_fail(s, t, i, PITH_E_DONATED, "the leaf was donated%s%s", where,
+                               at);
     }
     pithp_text what;
     pithp_text_begin(&what, s->runtime);

@@ -32,11 +32,12 @@ static pith_status check_type(pith_scope *s,
 
 pith_status
 pithp_argument_check(pith_scope *s, const pith_function *f, int i, const void *tree) {
-    char what[32];
-    snprintf(what, sizeof what, "argument %d", i + 1);
-    if (pithp_tree_check(s, tree, f->name, what) != PITH_OK)
+    static const char *const what[] = {"argument 1", "argument 2", "argument 3",
+                                       "argument 4"};
+    _Static_assert(PITHP_COUNT(what) == PITHP_MOST_PARAMETERS, "each has a name");
+    if (pithp_tree_check(s, tree, f->name, what[i]) != PITH_OK)
         return s->error.code;
-    return check_type(s, f, what, type_of(f->parameters[i]), tree);
+    return check_type(s, f, what[i], type_of(f->parameters[i]), tree);
 }
 
 static pith_status check_arguments(pith_scope *s,

@@ -141,11 +141,15 @@ static pith_status check_leaf(moving *m, const pithp_walk *w) {
     pithp_text path;
     pithp_text_begin(&path, m->rt);
     pithp_walk_path(w, &path);
-    pithp_fail(m->outer, code, path.bytes, "%s",
+    const char *at = "", *where = "";
+    if (code == PITH_E_DONATED)
+        where = pithp_array_donated_at(w->node, &at);
+    pithp_fail(m->outer, code, path.bytes, "%s%s%s",
                dropped ? "the array was dropped"
                : code == PITH_E_DONATED
                    ? "the array was donated"
-                   : "a traced array cannot be moved out of its trace");
+                   : "a traced array cannot be moved out of its trace",
+               where, at);
     pithp_text_end(&path);
     return code;
 }
@@ -311,6 +315,8 @@ static void end(moving *m) {
 }
 
 pith_status pithp_keep_slots(pith_scope *outer, int64_t count, const void **slots) {
+    if (count == 1 && slots[0] && pithp_scope_reaches(outer, pithp_owner_of(slots[0])))
+        return PITH_OK;
     moving m = {.outer = outer, .rt = outer->runtime};
     pith_status rc = PITH_OK;
     for (int64_t i = 0; i < count && rc == PITH_OK; i++)

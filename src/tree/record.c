@@ -37,7 +37,8 @@ reason_against(pith_scope *s, const void *tree, char reason[PITHP_REASON_BYTES])
     } else if (block->runtime != s->runtime) {
         snprintf(reason, PITHP_REASON_BYTES, "it belongs to another runtime");
     } else if (array && (h->extra & PITHP_ARRAY_DONATED)) {
-        snprintf(reason, PITHP_REASON_BYTES, "the array was donated");
+        const char *at, *where = pithp_array_donated_at(tree, &at);
+        snprintf(reason, PITHP_REASON_BYTES, "the array was donated%s%s", where, at);
         return PITH_E_DONATED;
     } else {
         return PITH_OK;

@@ -1,4 +1,5 @@
-/* Structures that belong to no scope: what caches keep. */
+/* Structures that belong to no scope: what caches keep, and how trees are compared with
+ * them. */
 #include "tree/shape_internal.h"
 
 #include <string.h>
@@ -64,4 +65,105 @@ uint64_t pithp_structure_hash(uint64_t h, const pithp_structure *t) {
     for (int64_t i = 0; i < t->item_count; i++)
         h = ((h ^ (uintptr_t)t->specs[i]) * 0x9e3779b97f4a7c15u) ^ h >> 29;
     return h ^ h >> 32;
+}
+
+/* ---- Trees of a structure that is known ---- */
+
+/* What the leaves of one are read into. */
+typedef struct reading {
+    const pithp_stream *stream;
+    const pithp_hold *hold; /* of the last leaf, whose buffer was looked at */
+    const pith_spec *const *specs;
+    const pith_array **items;
+    const void **addresses;
+} reading;
+
+/* Leaves in slots from `first` on; false: one of them is another, or nothing is to be
+ * done with it before it has been looked at. */
+static bool read_run(reading *r,
+                     const void *node,
+                     const pithp_shape *shape,
+                     int64_t first,
+                     int64_t n) {
+    static const pithp_header plain = {.magic = PITHP_OBJECT_MAGIC,
+                                       .kind = PITHP_KIND_ARRAY};
+    for (int64_t i = 0; i < n; i++) {
+        const pith_array *a = *pithp_slot(node, shape, first + i);
+        if (PITHP_UNLIKELY(!a))
+            return false;
+        const pithp_header *h = pithp_header_of(a);
+        if (PITHP_UNLIKELY(memcmp(h, &plain, offsetof(pithp_header, shape)) != 0 ||
+                           h->shape != r->specs[i]))
+            return false;
+        if (PITHP_UNLIKELY(a->hold != r->hold)) {
+            r->hold = a->hold;
+            if (pithp_array_buffer(a)->stream != r->stream)
+                return false;
+        }
+        r->items[i] = a;
+        r->addresses[i] = a->data;
+    }
+    r->specs += n;
+    r->items += n;
+    r->addresses += n;
+    return true;
+}
+
+/* A run of leaves or absences in the innermost nodes. */
+static bool read_token(reading *r, pithp_walk *w, uintptr_t token) {
+    for (int64_t run = pithp_token_run(token); run;) {
+        pithp_frame *top = &w->frames[w->depth - 1];
+        const int64_t left = top->shape->slot_count - top->next;
+        const int64_t n = run < left ? run : left;
+        if (pithp_token_kind(token) == PITHP_TOKEN_LEAVES) {
+            if (!read_run(r, top->node, top->shape, top->next, n))
+                return false;
+        } else {
+            for (int64_t i = 0; i < n; i++)
+                if (*pithp_slot(top->node, top->shape, top->next + i))
+                    return false;
+        }
+        top->next += n;
+        run -= n;
+        w->depth -= n == left;
+    }
+    return true;
+}
+
+static bool read_node(pithp_walk *w, const void *node, const pithp_shape *shape) {
+    if (!node || pithp_kind_of(node) != shape->kind || pithp_shape_of(node) != shape)
+        return false;
+    if (w->depth) {
+        pithp_frame *top = &w->frames[w->depth - 1];
+        w->depth -= ++top->next == top->shape->slot_count;
+    }
+    return shape->slot_count == 0 || pithp_walk_enter(w, node, shape);
+}
+
+bool pithp_structure_read(pith_scope *s,
+                          const pithp_structure *t,
+                          const void *tree,
+                          const pith_array **items,
+                          const void **addresses) {
+    static const pithp_shape alone = {.slot_count = 1}; /* around a tree of one leaf */
+    reading r = {.stream = pithp_scope_stream(s),
+                 .specs = t->specs,
+                 .items = items,
+                 .addresses = addresses};
+    pithp_walk w;
+    bool same = !t->picked;
+    pithp_walk_begin(&w, s->runtime, tree);
+    pithp_walk_enter(&w, &tree, &alone);
+    for (int64_t i = 0; i < t->token_count && same; i++) {
+        const uintptr_t token = t->tokens[i];
+        if (pithp_token_kind(token) != PITHP_TOKEN_NODE) {
+            same = read_token(&r, &w, token);
+            continue;
+        }
+        const pithp_frame *top = &w.frames[w.depth - 1];
+        same = read_node(&w, *pithp_slot(top->node, top->shape, top->next),
+                         pithp_token_shape(token));
+    }
+    pithp_walk_end(&w);
+    return same;
 }

@@ -372,6 +372,14 @@ size_t pithp_structure_bytes(const pithp_structure *t);             /* of such a
 /* Whether structures are the same, leaf specs included, and a hash that goes with it. */
 bool pithp_structure_equal(const pithp_structure *a, const pithp_structure *b);
 uint64_t pithp_structure_hash(uint64_t seed, const pithp_structure *t);
+/* The leaves of a checked tree, and where their elements are, if it has that structure
+ * and work on the scope's stream can read all of them as they are. False: it has another,
+ * or a leaf has to be awaited or refused; no error is set. */
+bool pithp_structure_read(pith_scope *s,
+                          const pithp_structure *t,
+                          const void *tree,
+                          const pith_array **items,
+                          const void **addresses);
 
 /* A structure that a user passed. NULL: error set (treedef.c). */
 const pithp_structure *pithp_treedef_check(pith_scope *s,

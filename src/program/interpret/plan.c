@@ -122,6 +122,8 @@ void pithp_plan_free(pithp_plan *plan) {
         pithp_release(rt, plan->origins,
                       (size_t)plan->program->output_count * sizeof *plan->origins);
     pithp_buffer_release(plan->literals, 1);
+    pithp_release(rt, plan->reused,
+                  (size_t)plan->program->output_count * sizeof *plan->reused + 1);
     pithp_program_release(plan->program);
     pithp_release(rt, plan, sizeof *plan);
 }

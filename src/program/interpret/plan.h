@@ -129,8 +129,10 @@ typedef struct pithp_plan {
     bool runs_fused;      /* the device runs host loops */
     bool passes;          /* results are passed: who runs it finds addresses on the way */
     int64_t passed_count;
-    pithp_place *homes;                /* of what is passed */
-    pithp_origins *origins;            /* of each output; NULL: none is an input */
+    pithp_place *homes;     /* of what is passed */
+    pithp_origins *origins; /* of each output; NULL: none is an input */
+    int64_t *reused; /* of each output: the input in whose memory a run may make it, or
+                        -1; NULL: none */
     struct pithp_compiling *compiling; /* of emit/compiled.h; NULL: it never is */
     _Atomic(const struct pithp_compiled *) compiled;
 } pithp_plan;
@@ -155,6 +157,15 @@ int64_t pithp_program_operations(const pithp_program *p);
  * already, PITHP_IN_OUTPUT the output in whose memory it is written (k itself, or one
  * before it with the same elements). */
 pithp_place pithp_plan_output(const pithp_plan *plan, int64_t k);
+
+/* Choose, for inputs that may be overwritten, outputs of their spec that can be made in
+ * their memory: outputs[k] for inputs[k], or -1. Called once, before the plan runs; where
+ * memory is short the error is set. */
+void pithp_plan_reuse(pith_scope *s,
+                      pithp_plan *plan,
+                      const int64_t *inputs,
+                      int64_t count,
+                      int64_t *outputs);
 
 /* Run it on the scope's stream.
  *

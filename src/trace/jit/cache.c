@@ -13,6 +13,7 @@ typedef struct jit_cache {
     pithp_jit_program *newest, *oldest;
     int64_t most_programs;
     size_t most_bytes;
+    atomic_llong quick_hits; /* beside those of info: counted without the lock */
     pith_jit_info info;
     pithp_jit_program *buckets[BUCKETS];
 } jit_cache;
@@ -106,13 +107,22 @@ static void make_room(jit_cache *cache) {
 
 /* ---- Finding ---- */
 
+static bool same_structures(const pithp_jit_program *p, const pithp_jit_call *c) {
+    bool same = p->tree_count == c->tree_count;
+    for (int64_t t = 0; t < c->tree_count && same; t++)
+        same = pithp_structure_equal(&p->trees[t], &c->flats[t].structure);
+    return same;
+}
+
+static bool same_function(const pithp_jit_program *p, const pithp_jit *jit) {
+    return p->identity_bytes == jit->identity_bytes &&
+           memcmp(p->identity, jit->identity, jit->identity_bytes) == 0;
+}
+
 static bool same_trees(const pithp_jit_program *p, const pithp_jit_call *c) {
-    if (p->modes != c->modes || p->tree_count != c->tree_count ||
-        p->static_count != c->static_count || p->static_size != c->static_size)
+    if (p->modes != c->modes || p->static_count != c->static_count ||
+        p->static_size != c->static_size || !same_structures(p, c))
         return false;
-    for (int64_t t = 0; t < c->tree_count; t++)
-        if (!pithp_structure_equal(&p->trees[t], &c->flats[t].structure))
-            return false;
     /* Of one structure and function, so the marks are of as many items. */
     return (!c->static_count ||
             memcmp(p->is_static, c->is_static, (size_t)c->item_count) == 0) &&
@@ -121,10 +131,7 @@ static bool same_trees(const pithp_jit_program *p, const pithp_jit_call *c) {
 }
 
 static bool same_call(const pithp_jit_program *p, const pithp_jit_call *c) {
-    const pithp_jit *jit = c->jit;
-    return p->hash == c->hash && p->identity_bytes == jit->identity_bytes &&
-           memcmp(p->identity, jit->identity, jit->identity_bytes) == 0 &&
-           same_trees(p, c);
+    return p->hash == c->hash && same_function(p, c->jit) && same_trees(p, c);
 }
 
 static void hash_call(pithp_jit_call *c) {
@@ -162,8 +169,7 @@ static void note_use(jit_cache *cache, pithp_jit *jit, pithp_jit_program *p) {
 static pithp_jit_program *nearest(jit_cache *cache, const pithp_jit *jit) {
     pithp_jit_program *p = last_of(cache, jit);
     for (p = p ? p : cache->newest; p; p = p->older)
-        if (p->identity_bytes == jit->identity_bytes &&
-            memcmp(p->identity, jit->identity, jit->identity_bytes) == 0)
+        if (same_function(p, jit))
             break;
     return p;
 }
@@ -187,6 +193,40 @@ void pithp_jit_why(pithp_jit *jit, pithp_text *text) {
     pthread_mutex_lock(&cache->lock);
     pithp_text_add(text, jit->why.bytes);
     pthread_mutex_unlock(&cache->lock);
+}
+
+pithp_jit_program *pithp_jit_last(pithp_jit *jit) {
+    jit_cache *cache = find_cache(jit->runtime);
+    if (!cache)
+        return NULL;
+    pthread_mutex_lock(&cache->lock);
+    pithp_jit_program *p = last_of(cache, jit);
+    if (p)
+        note_use(cache, jit, p);
+    pthread_mutex_unlock(&cache->lock);
+    return p;
+}
+
+void pithp_jit_note_hit(pith_runtime *rt) {
+    atomic_fetch_add_explicit(&find_cache(rt)->quick_hits, 1, memory_order_relaxed);
+}
+
+/* Of the programs that were used last: there are as many as the function has structures
+ * at a time. */
+pithp_jit_program *pithp_jit_alike(const pithp_jit_call *c) {
+    enum { MOST_LOOKED_AT = 16 };
+    jit_cache *cache = find_cache(c->s->runtime);
+    if (!cache)
+        return NULL;
+    pthread_mutex_lock(&cache->lock);
+    pithp_jit_program *p = cache->newest, *found = NULL;
+    for (int k = 0; p && k < MOST_LOOKED_AT && !found; k++, p = p->older)
+        if (same_function(p, c->jit) && same_structures(p, c))
+            found = p;
+    if (found)
+        atomic_fetch_add_explicit(&found->refs, 1, memory_order_relaxed);
+    pthread_mutex_unlock(&cache->lock);
+    return found;
 }
 
 pithp_jit_program *pithp_jit_find(pithp_jit_call *c) {
@@ -233,11 +273,15 @@ pithp_jit_program *pithp_jit_keep(const pithp_jit_call *c, pithp_jit_program *p)
     return kept;
 }
 
-void pithp_jit_note_donated(pith_runtime *rt, int64_t granted, int64_t refused) {
+void pithp_jit_note_donated(pith_runtime *rt,
+                            int64_t granted,
+                            int64_t refused,
+                            int64_t written) {
     jit_cache *cache = find_cache(rt);
     pthread_mutex_lock(&cache->lock);
     cache->info.donated += granted;
     cache->info.refused += refused;
+    cache->info.written += written;
     pthread_mutex_unlock(&cache->lock);
 }
 
@@ -256,6 +300,7 @@ pith_jit_info pith_jit_get_info(pith_runtime *rt) {
     if (!cache)
         return info;
     info = cache->info;
+    info.hits += atomic_load_explicit(&cache->quick_hits, memory_order_relaxed);
     pthread_mutex_unlock(&cache->lock);
     return info;
 }

@@ -7,7 +7,7 @@
 
 enum { MODE_HOOKS = 2, MODE_LEVEL = 2 /* bits to the left */ };
 
-static uint32_t modes_of(pith_scope *s) {
+uint32_t pithp_jit_modes(pith_scope *s) {
     return (pithp_collector_of(s) ? PITHP_JIT_COLLECTED : 0u) |
            (pithp_hooks_run(s) ? MODE_HOOKS : 0u) |
            (uint32_t)s->check_level << MODE_LEVEL;
@@ -116,8 +116,16 @@ static pith_status find_static(pithp_jit_call *c) {
     c->is_static = pithp_allocate(c->s->runtime, (size_t)c->item_count + 1);
     if (!c->is_static)
         return pithp_fail_memory(c->s, (size_t)c->item_count + 1);
-    c->static_count =
-        pithp_jit_mark(c, jit->static_arguments, jit->static_paths, c->is_static);
+    pithp_jit_program *known = c->like ? NULL : pithp_jit_alike(c);
+    const pithp_jit_program *like = c->like ? c->like : known;
+    if (like && like->is_static) { /* the paths mean the same places */
+        memcpy(c->is_static, like->is_static, (size_t)c->item_count);
+        c->static_count = like->static_count;
+    } else {
+        c->static_count =
+            pithp_jit_mark(c, jit->static_arguments, jit->static_paths, c->is_static);
+    }
+    pithp_jit_program_release(known);
     return c->static_count < 0 ? c->s->error.code : read_static(c);
 }
 
@@ -180,7 +188,7 @@ pith_status pithp_jit_call_begin(pithp_jit_call *c,
     c->static_bytes = NULL;
     c->static_count = 0;
     c->static_size = 0;
-    c->modes = modes_of(s);
+    c->modes = pithp_jit_modes(s);
     pith_status rc = list_trees(c, arguments);
     if (rc != PITH_OK || (rc = flatten(c)) != PITH_OK)
         return rc;

@@ -63,6 +63,7 @@ static const void *
 call_inside(const pithp_jit_closure *closure, pith_scope *s, const void *const *given) {
     const pith_function *f = closure->closure.base;
     pithp_jit_call c;
+    c.like = NULL;
     if (closure->jit->static_arguments || closure->jit->static_paths) {
         if (pithp_jit_call_begin(&c, s, closure, given) != PITH_OK)
             return NULL; /* a static leaf is traced */
@@ -87,6 +88,7 @@ pithp_jit_program *pithp_jit_program_of(pith_scope *s,
                                         const pithp_jit_closure *closure,
                                         const void *const *arguments) {
     pithp_jit_call c;
+    c.like = NULL;
     if (pithp_jit_call_begin(&c, s, closure, arguments) != PITH_OK)
         return NULL;
     pithp_jit_program *p = find_or_record(&c);
@@ -94,21 +96,81 @@ pithp_jit_program *pithp_jit_program_of(pith_scope *s,
     return p;
 }
 
-static const void *
-call_jitted(const pith_function *self, pith_scope *s, const void *const *given) {
-    const pithp_jit_closure *closure = self->closure;
-    if (PITHP_UNLIKELY(pithp_scope_trace(s) || pithp_draws_watched()))
-        return call_inside(closure, s, given);
+static const void *run(pithp_jit_running *r) {
+    const void *result = pithp_jit_run(r);
+    pithp_jit_run_end(r);
+    return result;
+}
+
+/* The call by the program of the last one; false: it is not for it. *like: that program,
+ * where the structure is the same, with a reference for the caller. */
+static bool call_last(const pithp_jit_closure *closure,
+                      pith_scope *s,
+                      const void *const *given,
+                      const void **result,
+                      pithp_jit_program **like) {
+    const pith_function *f = closure->closure.base;
+    const void *trees[PITHP_JIT_TREES];
+    const int64_t count = f->arity + pithp_function_bound(f, 0, NULL);
+    pithp_jit_program *p = pithp_jit_last(closure->jit);
+    pithp_jit_running r;
+    bool same = false, alike = false;
+    *like = NULL;
+    if (!p)
+        return false;
+    if (count == p->tree_count && count <= PITHP_JIT_TREES &&
+        p->modes == pithp_jit_modes(s)) {
+        memcpy(trees, given, (size_t)f->arity * sizeof *trees);
+        pithp_function_bound(f, count - f->arity, trees + f->arity);
+        *result = NULL;
+        if (pithp_jit_run_begin(&r, s, p) != PITH_OK) {
+            same = true;
+        } else if ((same = pithp_jit_run_match(&r, trees, &alike))) {
+            pithp_jit_note_hit(s->runtime);
+            *result = run(&r);
+        } else {
+            pithp_jit_run_end(&r);
+        }
+    }
+    if (alike && !same)
+        *like = p;
+    else
+        pithp_jit_program_release(p);
+    return same || s->error.code != PITH_OK;
+}
+
+static const void *call_any(const pithp_jit_closure *closure,
+                            pith_scope *s,
+                            const void *const *given,
+                            pithp_jit_program *like) {
     pithp_jit_call c;
+    pithp_jit_running r;
+    const void *result = NULL;
+    c.like = like;
     if (pithp_jit_call_begin(&c, s, closure, given) != PITH_OK)
         return NULL;
     pithp_jit_program *p = find_or_record(&c);
-    int64_t granted = 0;
-    const void *result = p ? pithp_jit_run(&c, p, &granted) : NULL;
-    if (result && p->donated_count)
-        pithp_jit_note_donated(s->runtime, granted, p->donated_count - granted);
+    if (p && pithp_jit_run_begin(&r, s, p) == PITH_OK) {
+        if (pithp_jit_run_read(&r, &c) == PITH_OK)
+            result = pithp_jit_run(&r);
+        pithp_jit_run_end(&r);
+    }
     pithp_jit_program_release(p);
     pithp_jit_call_end(&c);
+    return result;
+}
+
+static const void *
+call_jitted(const pith_function *self, pith_scope *s, const void *const *given) {
+    const pithp_jit_closure *closure = self->closure;
+    const void *result = NULL;
+    pithp_jit_program *like;
+    if (PITHP_UNLIKELY(pithp_scope_trace(s) || pithp_draws_watched()))
+        return call_inside(closure, s, given);
+    if (call_last(closure, s, given, &result, &like))
+        return result;
+    result = call_any(closure, s, given, like);
+    pithp_jit_program_release(like);
     return result;
 }
 

@@ -45,7 +45,7 @@ struct pithp_jit_program *pithp_jit_program_of(pith_scope *s,
 /* ---- Calls ---- */
 
 enum { PITHP_JIT_COLLECTED = 1 }; /* of modes: checks are collected */
-enum { PITHP_JIT_TREES = 6, PITHP_JIT_ITEMS = 48 };
+enum { PITHP_JIT_TREES = 6 };
 
 /* One call: its arguments, then the trees that are bound in its function, taken apart. */
 typedef struct pithp_jit_call {
@@ -62,10 +62,13 @@ typedef struct pithp_jit_call {
     char *static_bytes; /* the elements of static items, one after the other */
     size_t static_size;
     uint64_t hash;
+    struct pithp_jit_program *like; /* its trees are alike, statics aside; or NULL */
     const void *few_trees[PITHP_JIT_TREES];
     pithp_flat few_flats[2];
 } pithp_jit_call;
 
+/* What of a scope matters to what is recorded. */
+uint32_t pithp_jit_modes(pith_scope *s);
 /* On failure the error is set and there is nothing to end. */
 pith_status pithp_jit_call_begin(pithp_jit_call *c,
                                  pith_scope *s,
@@ -133,25 +136,61 @@ typedef struct pithp_jit_program {
     int64_t made_count;
     int64_t *donated; /* inputs; of the room of all items and one */
     int64_t donated_count;
-    bool *is_read; /* of each input; NULL: all are awaited */
+    int64_t *written; /* of each of these: the array made in its memory, or -1 */
+    atomic_bool told; /* of donations that were refused */
+    bool *is_read;    /* of each input; NULL: all are awaited */
+    bool is_plain; /* every leaf of the result is an array that a run makes, in order */
+    size_t run_bytes;      /* of the lists of a run */
+    _Atomic(void *) spare; /* such lists of a run that is over; or NULL */
 } pithp_jit_program;
+
+/* ---- Runs ---- */
+
+/* Arrays of one run; all lists lie in `memory`. */
+typedef struct pithp_jit_running {
+    pith_scope *s;
+    pithp_jit_program *p;
+    const pith_array **inputs; /* leaves that are no constants of the program */
+    const void **addresses;    /* of inputs */
+    const pith_array **made;
+    void **outputs;           /* where those outputs are written that a run makes */
+    const pith_array **items; /* all outputs; for a plain result the same as made */
+    const void **lists;       /* room for three lists of what is made, to donate */
+    char *granted;            /* of each donated input */
+    void *memory;
+    char few[3072];
+} pithp_jit_running;
+
+size_t pithp_jit_run_bytes(const pithp_jit_program *p);
+/* Room for a run. On failure the error is set and there is nothing to end. */
+pith_status
+pithp_jit_run_begin(pithp_jit_running *r, pith_scope *s, pithp_jit_program *p);
+/* The inputs of trees, if the program is for them and none has to be awaited. */
+bool pithp_jit_run_match(pithp_jit_running *r, const void *const *trees, bool *alike);
+/* Those of a call that the program is for. */
+pith_status pithp_jit_run_read(pithp_jit_running *r, const pithp_jit_call *c);
+/* The result. NULL: error set. */
+const void *pithp_jit_run(pithp_jit_running *r);
+void pithp_jit_run_end(pithp_jit_running *r);
 
 /* Record the call. NULL: error set; else one reference. */
 pithp_jit_program *pithp_jit_record(const pithp_jit_call *c);
 void pithp_jit_program_release(pithp_jit_program *p);
-/* The result of a call by its program, and how many inputs were donated. NULL: error set.
- */
-const void *
-pithp_jit_run(const pithp_jit_call *c, const pithp_jit_program *p, int64_t *granted);
 
 /* ---- Donation (donate.c) ---- */
 
+/* Which inputs the options donate. */
 pith_status pithp_jit_list_donated(const pithp_jit_call *c, pithp_jit_program *p);
-/* After a run that made the items: give back the memory of donated inputs that nobody
- * else uses; how many. */
-int64_t pithp_jit_donate(const pithp_jit_program *p,
-                         const pith_array *const *inputs,
-                         const pith_array *const *items);
+/* Which arrays can be made in the memory of which of them, once there is a plan. */
+pith_status pithp_jit_list_written(pith_scope *s, pithp_jit_program *p);
+/* Before a run: which donations are granted, into r->granted. */
+void pithp_jit_grant(pithp_jit_running *r);
+enum { PITHP_JIT_REFUSED, PITHP_JIT_GRANTED, PITHP_JIT_WRITTEN };
+/* The arrays that a run makes, in the memory of granted inputs where they can be. */
+pith_status pithp_jit_make(pithp_jit_running *r);
+/* After a run: give back the memory of what was donated and is not in use; a run that
+ * failed keeps what it did not write to. */
+void pithp_jit_donate(pithp_jit_running *r, bool failed);
 
 /* ---- Why a call was traced (explain.c) ---- */
 
@@ -169,13 +208,22 @@ void pithp_jit_explain(pithp_text *text,
 /* Hashes are masked by it: tests set it to 0 so that all collide. */
 extern uint64_t pithp_jit_hash_mask;
 
+/* The program of the last call with a reference for the caller; NULL: it may be gone. */
+pithp_jit_program *pithp_jit_last(pithp_jit *jit);
+/* Count a call that found its program without pithp_jit_find. */
+void pithp_jit_note_hit(pith_runtime *rt);
+/* A program of the function for the same structures, with a reference for the caller. */
+pithp_jit_program *pithp_jit_alike(const pithp_jit_call *c);
 /* The program of a call with a reference for the caller; NULL: there is none yet, or the
  * error is set. */
 pithp_jit_program *pithp_jit_find(pithp_jit_call *c);
 /* Keep a program that was recorded for the call, or the one that another thread kept
  * meanwhile; the caller's reference goes over to what is returned. */
 pithp_jit_program *pithp_jit_keep(const pithp_jit_call *c, pithp_jit_program *p);
-/* Count donations that were granted and refused. */
-void pithp_jit_note_donated(pith_runtime *rt, int64_t granted, int64_t refused);
+/* Count donations that were granted, refused, and granted and written. */
+void pithp_jit_note_donated(pith_runtime *rt,
+                            int64_t granted,
+                            int64_t refused,
+                            int64_t written);
 
 #endif

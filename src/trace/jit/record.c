@@ -184,7 +184,12 @@ plan_program(pith_scope *s, pithp_jit_program *p, const pithp_program *recorded)
     if (!p->plan)
         return s->error.code;
     p->bytes += pithp_plan_bytes(p->plan);
-    return list_leaves(s, p);
+    if (list_leaves(s, p) != PITH_OK || pithp_jit_list_written(s, p) != PITH_OK)
+        return s->error.code;
+    p->is_plain = p->made_count == p->leaf_count && p->result_count == p->leaf_count &&
+                  !p->plan->origins;
+    p->run_bytes = pithp_jit_run_bytes(p);
+    return PITH_OK;
 }
 
 /* The program and the structure of its result; s traces and is closed afterwards. */
@@ -225,8 +230,8 @@ pithp_jit_program *pithp_jit_record(const pithp_jit_call *c) {
     }
     *p = (pithp_jit_program){.runtime = rt, .bytes = sizeof *p};
     atomic_init(&p->refs, 1);
-    if (copy_key(s, c, p) == PITH_OK && record_in(s, c, p) == PITH_OK &&
-        list_read(s, c, p) == PITH_OK && pithp_jit_list_donated(c, p) == PITH_OK)
+    if (copy_key(s, c, p) == PITH_OK && pithp_jit_list_donated(c, p) == PITH_OK &&
+        record_in(s, c, p) == PITH_OK && list_read(s, c, p) == PITH_OK)
         for (int64_t t = 0; t < p->tree_count; t++)
             p->bytes += pithp_structure_bytes(&p->trees[t]);
     const bool failed = pith_failed(s);
@@ -249,7 +254,8 @@ void pithp_jit_program_release(pithp_jit_program *p) {
     pithp_release(rt, p->is_static, (size_t)p->item_count + 1);
     pithp_release(rt, p->leaves, (size_t)p->leaf_count * sizeof *p->leaves);
     pithp_release(rt, p->is_read, (size_t)p->item_count + 1);
-    pithp_release(rt, p->donated, ((size_t)p->item_count + 1) * sizeof *p->donated);
+    pithp_release(rt, p->donated, 2 * ((size_t)p->item_count + 1) * sizeof *p->donated);
+    pithp_scratch_release(rt, p->spare, p->run_bytes);
     pithp_release(rt, p->made, (size_t)p->leaf_count * sizeof *p->made);
     pithp_checks_release(p->checks);
     pithp_structure_release(rt, &p->result);

@@ -4,36 +4,52 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Arrays of one run; all lists lie in `memory`. */
-typedef struct running {
-    const pithp_jit_call *c;
-    const pithp_jit_program *p;
-    const pith_array **inputs; /* leaves that are no constants of the program */
-    const void **addresses;    /* of inputs */
-    const pith_array **made;
-    void **outputs;           /* where those outputs are written that a run makes */
-    const pith_array **items; /* all outputs */
-    char *memory;
-    size_t bytes;
-    char few[8 * sizeof(void *) * PITHP_JIT_ITEMS];
-} running;
+/* ---- Room ---- */
 
-static pith_status lay_out(running *r) {
-    const size_t inputs = (size_t)(r->c->item_count - r->c->static_count),
-                 made = (size_t)r->p->made_count, leaves = (size_t)r->p->leaf_count;
-    r->bytes = (2 * inputs + made + 2 * leaves + 1) * sizeof(void *);
-    r->memory = r->bytes <= sizeof r->few
-                    ? r->few
-                    : pithp_scratch_allocate(r->c->s->runtime, r->bytes);
-    if (!r->memory)
-        return pithp_fail_memory(r->c->s, r->bytes);
-    r->inputs = (const pith_array **)(void *)r->memory;
-    r->addresses = (const void **)(r->inputs + inputs);
-    r->made = (const pith_array **)(r->addresses + inputs);
+size_t pithp_jit_run_bytes(const pithp_jit_program *p) {
+    const size_t items = (size_t)p->item_count, made = (size_t)p->made_count,
+                 leaves = (size_t)p->leaf_count, donated = (size_t)p->donated_count;
+    return (2 * items + made + 2 * leaves + 1 + (donated ? 3 * made : 0)) *
+               sizeof(void *) +
+           donated;
+}
+
+pith_status
+pithp_jit_run_begin(pithp_jit_running *r, pith_scope *s, pithp_jit_program *p) {
+    const size_t items = (size_t)p->item_count, made = (size_t)p->made_count;
+    void *memory = r->few;
+    if (p->run_bytes > sizeof r->few) {
+        memory = atomic_exchange_explicit(&p->spare, NULL, memory_order_acquire);
+        if (!memory)
+            memory = pithp_scratch_allocate(s->runtime, p->run_bytes);
+        if (!memory)
+            return pithp_fail_memory(s, p->run_bytes);
+    }
+    r->s = s;
+    r->p = p;
+    r->memory = memory;
+    r->inputs = memory;
+    r->addresses = (const void **)(r->inputs + items);
+    r->made = (const pith_array **)(r->addresses + items);
     r->outputs = (void **)(r->made + made);
-    r->items = (const pith_array **)(r->outputs + leaves);
+    r->items = (const pith_array **)(r->outputs + p->leaf_count);
+    r->lists = (const void **)(r->items + p->leaf_count);
+    r->granted = (char *)(r->lists + (p->donated_count ? 3 * made : 0));
+    if (p->is_plain)
+        r->items = r->made;
     return PITH_OK;
 }
+
+void pithp_jit_run_end(pithp_jit_running *r) {
+    if (r->memory == r->few)
+        return;
+    void *none = NULL;
+    if (!atomic_compare_exchange_strong_explicit(
+            &r->p->spare, &none, r->memory, memory_order_release, memory_order_relaxed))
+        pithp_scratch_release(r->s->runtime, r->memory, r->p->run_bytes);
+}
+
+/* ---- Inputs ---- */
 
 /* A leaf whose value cannot be read at once: awaited, or why it has none, at its path. */
 static pith_status await(const pithp_jit_call *c, int64_t tree, int64_t k) {
@@ -48,8 +64,7 @@ static pith_status await(const pithp_jit_call *c, int64_t tree, int64_t k) {
     return rc;
 }
 
-static pith_status read_inputs(running *r) {
-    const pithp_jit_call *c = r->c;
+pith_status pithp_jit_run_read(pithp_jit_running *r, const pithp_jit_call *c) {
     const pithp_stream *stream = pithp_scope_stream(c->s);
     int64_t item = 0, n = 0;
     for (int64_t t = 0; t < c->tree_count; t++) {
@@ -70,17 +85,45 @@ static pith_status read_inputs(running *r) {
     return PITH_OK;
 }
 
-static pith_status make_arrays(running *r) {
+/* Whether static leaves have the elements that the program is for; they leave the list.
+ */
+static bool match_statics(pithp_jit_running *r) {
     const pithp_jit_program *p = r->p;
-    if (p->made_count &&
-        pithp_arrays_make(r->c->s, p->made_count, p->made, r->made) != PITH_OK)
-        return r->c->s->error.code;
-    for (int64_t k = 0; k < p->leaf_count; k++)
-        r->outputs[k] = p->leaves[k].source == PITHP_LEAF_MADE
-                            ? r->made[p->leaves[k].at]->data
-                            : NULL;
-    return PITH_OK;
+    const pithp_device *d = pithp_scope_device(r->s);
+    size_t at = 0;
+    int64_t n = 0;
+    if (!d->immediate || !d->backend->addressable || pithp_synchronise(r->s) != PITH_OK)
+        return false;
+    for (int64_t k = 0; k < p->item_count; k++) {
+        const pith_array *a = r->inputs[k];
+        if (!p->is_static[k]) {
+            r->inputs[n] = a;
+            r->addresses[n++] = a->data;
+            continue;
+        }
+        const size_t bytes = pithp_array_spec(a)->bytes;
+        if (bytes && memcmp(a->data, p->static_bytes + at, bytes) != 0)
+            return false;
+        at += bytes;
+    }
+    return true;
 }
+
+bool pithp_jit_run_match(pithp_jit_running *r, const void *const *trees, bool *alike) {
+    const pithp_jit_program *p = r->p;
+    int64_t item = 0;
+    *alike = false;
+    for (int64_t t = 0; t < p->tree_count; t++) {
+        if (!pithp_structure_read(r->s, &p->trees[t], trees[t], r->inputs + item,
+                                  r->addresses + item))
+            return false;
+        item += p->trees[t].item_count;
+    }
+    *alike = true;
+    return PITHP_LIKELY(!p->static_count) || match_statics(r);
+}
+
+/* ---- Results ---- */
 
 /* An array with the spec of the leaf over the elements of another. */
 static const pith_array *
@@ -91,20 +134,20 @@ share(pith_scope *s, const pithp_jit_leaf *leaf, const pith_array *with) {
 }
 
 /* The input that a run handed on as output k, in whose memory nothing was written. */
-static const pith_array *handed_on(const running *r, int64_t k) {
+static const pith_array *handed_on(const pithp_jit_running *r, int64_t k) {
     const pithp_jit_leaf *leaf = &r->p->leaves[k];
     const pithp_origins *from = &r->p->plan->origins[k];
     int o = 0;
     while (o < from->count - 1 && r->addresses[from->inputs[o]] != r->outputs[k])
         o++;
-    pithp_array_drop(r->c->s, r->made[leaf->at]);
-    return share(r->c->s, leaf, r->inputs[from->inputs[o]]);
+    pithp_array_drop(r->s, r->made[leaf->at]);
+    return share(r->s, leaf, r->inputs[from->inputs[o]]);
 }
 
-static const pith_array *item_of(const running *r, int64_t k) {
+static const pith_array *item_of(const pithp_jit_running *r, int64_t k) {
     const pithp_plan *plan = r->p->plan;
     const pithp_jit_leaf *leaf = &r->p->leaves[k];
-    pith_scope *s = r->c->s;
+    pith_scope *s = r->s;
     switch (leaf->source) {
         case PITHP_LEAF_MADE:
             return PITHP_LIKELY(r->outputs[k] == r->made[leaf->at]->data)
@@ -127,51 +170,63 @@ static const pith_array *item_of(const running *r, int64_t k) {
 }
 
 /* The checks of the run, whose values are of no use afterwards. */
-static pith_status make_checks(running *r) {
+static pith_status make_checks(pithp_jit_running *r) {
     const pithp_jit_program *p = r->p;
-    pith_scope *s = r->c->s;
     if (PITHP_LIKELY(!p->checks))
         return PITH_OK;
-    const pith_status rc = pithp_checks_replay(s, p->checks, r->items + p->result_count);
+    const pith_status rc =
+        pithp_checks_replay(r->s, p->checks, r->items + p->result_count);
     for (int64_t k = p->result_count; k < p->leaf_count && rc == PITH_OK; k++)
         if (p->leaves[k].source == PITHP_LEAF_MADE &&
             r->items[k] == r->made[p->leaves[k].at])
-            pithp_array_drop(s, r->items[k]);
+            pithp_array_drop(r->s, r->items[k]);
     return rc;
 }
 
 /* The result around the arrays of the run. NULL: error set. */
-static const void *build(running *r) {
+static const void *build(pithp_jit_running *r) {
     const pithp_jit_program *p = r->p;
-    pith_scope *s = r->c->s;
+    pith_scope *s = r->s;
+    if (pithp_structure_hold(s, &p->result) != PITH_OK)
+        return NULL;
+    if (PITHP_LIKELY(p->is_plain))
+        return pithp_build_made(s, &p->result, NULL, r->made);
     for (int64_t k = 0; k < p->leaf_count; k++)
         if (!(r->items[k] = item_of(r, k)))
             return NULL;
-    if (make_checks(r) != PITH_OK)
-        return NULL;
-    if (pithp_structure_hold(s, &p->result) != PITH_OK)
-        return NULL;
-    return pithp_build(s, &p->result, NULL, r->items);
+    return make_checks(r) == PITH_OK ? pithp_build(s, &p->result, NULL, r->items) : NULL;
 }
 
-const void *
-pithp_jit_run(const pithp_jit_call *c, const pithp_jit_program *p, int64_t *granted) {
-    running r;
-    r.c = c;
-    r.p = p;
-    if (lay_out(&r) != PITH_OK)
-        return NULL;
-    const void *result = NULL;
-    if (read_inputs(&r) == PITH_OK && make_arrays(&r) == PITH_OK) {
-        if (pithp_plan_pass(c->s, p->plan, r.addresses, r.outputs) == PITH_OK)
-            result = build(&r);
-        else
-            for (int64_t k = 0; k < p->made_count; k++)
-                pithp_array_drop(c->s, r.made[k]);
+/* ---- Running ---- */
+
+/* Where outputs are written. */
+static void list_outputs(pithp_jit_running *r) {
+    const pithp_jit_program *p = r->p;
+    if (p->is_plain) {
+        for (int64_t k = 0; k < p->leaf_count; k++)
+            r->outputs[k] = r->made[k]->data;
+        return;
     }
-    if (result)
-        *granted = pithp_jit_donate(p, r.inputs, r.items);
-    if (r.memory != r.few)
-        pithp_scratch_release(c->s->runtime, r.memory, r.bytes);
+    for (int64_t k = 0; k < p->leaf_count; k++)
+        r->outputs[k] = p->leaves[k].source == PITHP_LEAF_MADE
+                            ? r->made[p->leaves[k].at]->data
+                            : NULL;
+}
+
+const void *pithp_jit_run(pithp_jit_running *r) {
+    const pithp_jit_program *p = r->p;
+    const void *result = NULL;
+    if (PITHP_UNLIKELY(p->donated_count > 0))
+        pithp_jit_grant(r);
+    if (pithp_jit_make(r) != PITH_OK)
+        return NULL;
+    list_outputs(r);
+    if (pithp_plan_pass(r->s, p->plan, r->addresses, r->outputs) == PITH_OK)
+        result = build(r);
+    else
+        for (int64_t k = 0; k < p->made_count; k++)
+            pithp_array_drop(r->s, r->made[k]);
+    if (PITHP_UNLIKELY(p->donated_count > 0))
+        pithp_jit_donate(r, !result);
     return result;
 }
