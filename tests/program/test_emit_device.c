@@ -29,7 +29,8 @@ static pithp_plan *plan_of(const recipe *r, bool passes) {
 static void
 run_kernel(const pithp_running *r, int64_t k, int32_t number, pithp_module *m) {
     const pithp_step *step = &r->plan->steps[k];
-    pithp_fused_args args = *step->fused;
+    pithp_fused_args args = {.op_count = 0};
+    memcpy(&args, step->fused, pithp_fused_bytes(step->fused));
     _Alignas(8) char memory[PITHP_KERNEL_BYTES];
     char name[PITHP_STEP_NAME_BYTES];
     for (int e = 0; e < args.external_count; e++)

@@ -2,6 +2,7 @@
 #include "program/emit/compiled.h"
 
 #include "gpu/compile/later.h"
+#include "program/emit/batch.h"
 #include "program/emit/emit.h"
 #include "program/emit/loop.h"
 #include "program/math/link.h"
@@ -48,6 +49,8 @@ static pithp_compiled *make_code(pith_runtime *rt, int64_t steps, int64_t addres
 }
 
 static void free_code(pith_runtime *rt, pithp_compiled *code) {
+    for (int64_t k = 0; k < code->count; k++)
+        pithp_batch_free(rt, code->steps[k].batch);
     pithp_release(rt, code->addresses,
                   (size_t)code->address_count * sizeof *code->addresses);
     pithp_release(rt, code, bytes_of(code->count));
@@ -182,6 +185,7 @@ find_functions(const pithp_plan *plan, pithp_module *m, pithp_error *e) {
         for (int x = 0; is_direct(step) && x < step->fused->external_count; x++)
             code->addresses[addresses++] = address_of(plan, step, x);
     }
+    pithp_batches_find(plan, code, plan->compiling->functions);
     return code;
 }
 

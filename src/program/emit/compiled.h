@@ -9,10 +9,12 @@
 #include "program/interpret/plan.h"
 
 /* Functions of a plan's steps; constant. */
+typedef struct pithp_batch pithp_batch;
 typedef struct pithp_compiled_step {
     pithp_host_loop loops[PITHP_ISA_COUNT]; /* the first is set, unless it is a call */
     bool direct; /* memory is read where it lies: addresses are the launch's arguments */
     int64_t first_address;
+    struct pithp_batch *batch; /* of this step and some behind it (batch.h); or NULL */
 } pithp_compiled_step;
 
 /* Where an external is: element `index` of a table, and so many bytes behind it. */

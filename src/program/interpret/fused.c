@@ -112,8 +112,7 @@ pith_status pithp_fused_run(pith_scope *s, const pithp_fused_args *args, int64_t
         .name = "fused",
         .loops = fused_loops,
         .args = args,
-        .args_bytes = offsetof(pithp_fused_args, externals) +
-                      (size_t)args->external_count * sizeof args->externals[0],
+        .args_bytes = pithp_fused_bytes(args),
         .count = count,
         .grain = args->code            ? COMPILED_GRAIN
                  : grain < LEAST_GRAIN ? LEAST_GRAIN

@@ -184,13 +184,7 @@ static void choose_access(pithp_fused_args *a) {
 }
 
 bool pithp_plan_fuse(pithp_planning *g, pithp_step *step) {
-    pithp_fused_args *a = pithp_allocate(g->plan->runtime, sizeof *a);
-    if (!a) {
-        pithp_fail_memory(g->s, sizeof *a);
-        return false;
-    }
-    memset(a, 0, sizeof *a);
-    step->fused = a;
+    pithp_fused_args all = {.op_count = 0}, *a = &all;
     fusing f = {.g = g, .step = step, .args = a};
     find_last_reads(&f);
     for (pithp_value v = step->first; v >= 0; v = g->next[v])
@@ -205,5 +199,10 @@ bool pithp_plan_fuse(pithp_planning *g, pithp_step *step) {
     }
     merge_dimensions(a, step->spec);
     choose_access(a);
-    return true;
+    step->fused = pithp_allocate(g->plan->runtime, pithp_fused_bytes(a));
+    if (step->fused)
+        memcpy(step->fused, a, pithp_fused_bytes(a));
+    else
+        pithp_fail_memory(g->s, pithp_fused_bytes(a));
+    return step->fused;
 }

@@ -18,6 +18,7 @@ static bool describe_calls(pithp_planning *g) {
             if (!(primitive == PITHP_OP_KERNEL ? pithp_plan_kernel(g, step)
                                                : pithp_plan_control(g, step)))
                 return false;
+            plan->has_plans |= step->plans != NULL;
             continue;
         }
         if (count) {
@@ -48,7 +49,7 @@ static bool fuse_all(pithp_planning *g) {
 static bool plan_all(pithp_planning *g) {
     const size_t n = (size_t)g->p->value_count + 1;
     const size_t each = sizeof *g->step + sizeof *g->last_use + sizeof *g->root +
-                        sizeof *g->next + 5 * sizeof *g->scratch + sizeof *g->is_virtual +
+                        sizeof *g->next + 6 * sizeof *g->scratch + sizeof *g->is_virtual +
                         sizeof *g->in_memory + sizeof *g->slot;
     char *memory = pithp_allocate(g->s->runtime, n * each);
     if (!memory) {
@@ -64,7 +65,8 @@ static bool plan_all(pithp_planning *g) {
     g->family_ops = g->family + n;
     g->family_reads = g->family_ops + n;
     g->passed = g->family_reads + n;
-    g->is_virtual = (bool *)(g->passed + n);
+    g->family_step = g->passed + n;
+    g->is_virtual = (bool *)(g->family_step + n);
     g->in_memory = g->is_virtual + n;
     g->slot = (uint8_t *)(g->in_memory + n);
     const bool planned = pithp_plan_steps(g) && fuse_all(g) && describe_calls(g) &&
@@ -112,7 +114,8 @@ void pithp_plan_free(pithp_plan *plan) {
                           (size_t)step->call->operand_count * sizeof *step->specs);
         pithp_plan_control_free(rt, step);
         pithp_plan_kernel_free(rt, step);
-        pithp_release(rt, step->fused, sizeof *step->fused);
+        if (step->fused)
+            pithp_release(rt, step->fused, pithp_fused_bytes(step->fused));
     }
     pithp_release(rt, plan->steps, (size_t)plan->step_room * sizeof *plan->steps);
     pithp_release(rt, plan->places,

@@ -59,6 +59,12 @@ typedef struct pithp_fused_args {
 
 _Static_assert(sizeof(pithp_fused_args) <= PITHP_LAUNCH_ARGS, "one launch takes them");
 
+/* Bytes up to the last external that is used: what plans keep. */
+static inline size_t pithp_fused_bytes(const pithp_fused_args *a) {
+    return offsetof(pithp_fused_args, externals) +
+           (size_t)a->external_count * sizeof a->externals[0];
+}
+
 pith_status pithp_fused_run(pith_scope *s, const pithp_fused_args *args, int64_t count);
 /* Elements begin..end in this thread. */
 extern const pithp_host_loop pithp_fused_loops[PITHP_ISA_COUNT];
@@ -131,6 +137,7 @@ typedef struct pithp_plan {
     int64_t passed_count;
     pithp_place *homes;     /* of what is passed */
     pithp_origins *origins; /* of each output; NULL: none is an input */
+    bool has_plans;         /* some step runs plans of its own */
     int64_t *reused; /* of each output: the input in whose memory a run may make it, or
                         -1; NULL: none */
     struct pithp_compiling *compiling; /* of emit/compiled.h; NULL: it never is */
@@ -211,8 +218,10 @@ typedef struct pithp_planning {
                         from being in one step: a forest */
     int32_t *family_ops, *family_reads; /* of its root: members and reads of a step of the
                                            whole family */
-    uint8_t *slot;                      /* of a member of a fused step */
     int32_t *passed;                    /* its number; -1: it is not passed */
+    int32_t *family_step; /* of its root: the last that has a member; or -1 */
+    bool apart;           /* families do not share steps */
+    uint8_t *slot;        /* of a member of a fused step */
 } pithp_planning;
 
 static inline bool pithp_can_fuse(pithp_primitive primitive) {

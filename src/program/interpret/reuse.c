@@ -22,9 +22,9 @@ static pithp_place place_of(const reusing *x, const pithp_step *step, int e) {
     return x->plan->places[step->external[e]];
 }
 
-/* Reads and writes of the ops of a fused step, in their order. */
-static void look_at_fused(const reusing *x, int32_t number) {
-    const pithp_step *step = &x->plan->steps[number];
+/* Reads and writes of the ops of a fused step, in their order, which runs as that step or
+ * within it. */
+static void look_at_fused(const reusing *x, const pithp_step *step, int32_t number) {
     const pithp_fused_args *a = step->fused;
     for (int32_t k = 0; k < a->op_count; k++) {
         for (int o = 0; o < 3; o++) {
@@ -37,7 +37,8 @@ static void look_at_fused(const reusing *x, int32_t number) {
             use *u = &x->uses[place.at];
             if (u->step == INT32_MAX)
                 continue;
-            const bool moved = a->externals[e].access != PITHP_ACCESS_FLAT;
+            const bool moved =
+                a->externals[e].access != PITHP_ACCESS_FLAT || step->is_source;
             *u = (use){number, k, moved || (u->step == number && u->moved)};
         }
         const int to = a->ops[k].to - a->temporary_count;
@@ -64,6 +65,17 @@ static void look_at_call(const reusing *x, int32_t number) {
         if (place.store == PITHP_IN_OUTPUT)
             x->made[place.at] = number;
     }
+}
+
+static void look_at(const reusing *x, const pithp_step *step, int32_t number) {
+    if (step->is_source) /* runs with the step that it is the source of */
+        return;
+    if (!step->call)
+        look_at_fused(x, step, number);
+    else
+        look_at_call(x, number);
+    if (step->call && step->source >= 0)
+        look_at_fused(x, &x->plan->steps[step->source], number);
 }
 
 static bool fits(const reusing *x, int64_t input, int64_t output) {
@@ -103,10 +115,7 @@ static int64_t find_output(const reusing *x, int64_t input, int64_t *cursor) {
 static void choose(const reusing *x, const int64_t *inputs, int64_t count, int64_t *to) {
     int64_t cursor = 0;
     for (int32_t k = 0; k < x->plan->step_count; k++)
-        if (x->plan->steps[k].call)
-            look_at_call(x, k);
-        else
-            look_at_fused(x, k);
+        look_at(x, &x->plan->steps[k], k);
     for (int64_t i = 0; i < count; i++) {
         to[i] = find_output(x, inputs[i], &cursor);
         if (to[i] >= 0) {

@@ -1,5 +1,5 @@
 /* Running plans. */
-#include "program/emit/compiled.h"
+#include "program/emit/batch.h"
 
 #include <string.h>
 
@@ -13,8 +13,7 @@ size_t pithp_fused_bind(const pithp_running *r,
                         pithp_host_loop code,
                         pithp_fused_args *args) {
     const int externals = step->fused->external_count;
-    const size_t bytes = offsetof(pithp_fused_args, externals) +
-                         (size_t)externals * sizeof args->externals[0];
+    const size_t bytes = pithp_fused_bytes(step->fused);
     memcpy(args, step->fused, bytes);
     args->code = code;
     for (int e = 0; e < externals; e++)
@@ -83,12 +82,24 @@ static pith_status run_call(const pithp_running *r, const pithp_step *step) {
     return rc;
 }
 
+/* Compiled steps that run as one; NULL: step k is none, or its first. */
+static const pithp_batch *batch_of(const pithp_running *r, int64_t k) {
+    return r->code && pithp_scope_device(r->s)->immediate ? r->code->steps[k].batch
+                                                          : NULL;
+}
+
 pith_status pithp_run_steps(const pithp_running *r) {
     pith_status rc = PITH_OK;
     for (int64_t k = 0; k < r->plan->step_count && rc == PITH_OK; k++) {
         const pithp_step *step = &r->plan->steps[k];
         if (step->is_source)
             continue;
+        const pithp_batch *batch = batch_of(r, k);
+        if (batch) {
+            rc = pithp_batch_run(r, batch);
+            k += batch->steps - 1;
+            continue;
+        }
         rc = !step->call    ? run_fused(r, step, k)
              : step->plans  ? pithp_run_control(r, step)
              : step->kernel ? pithp_run_kernel(r, step)
@@ -103,7 +114,7 @@ static pith_status await(pith_scope *s, const pithp_plan *plan) {
     for (int64_t c = 0; c < plan->program->constant_count && rc == PITH_OK; c++)
         if (plan->program->constants[c].buffer)
             rc = pithp_buffer_read(s, plan->program->constants[c].buffer);
-    for (int64_t k = 0; k < plan->step_count && rc == PITH_OK; k++) {
+    for (int64_t k = 0; plan->has_plans && k < plan->step_count && rc == PITH_OK; k++) {
         const pithp_step *step = &plan->steps[k];
         for (int p = 0; step->plans && p < step->call->program_count && rc == PITH_OK;
              p++)

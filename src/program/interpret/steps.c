@@ -8,6 +8,10 @@ enum { DEEPEST = 64 }; /* a view of views */
 /* Elementwise work on so few elements joins a step that it shares nothing with. */
 enum { SMALL_COUNT = 8192, LOOK_BACK = 16 };
 
+/* Where there are more small families each has steps of its own on the host: compiled,
+ * equal ones are one batch. */
+enum { MOST_PACKED = 24 };
+
 /* ---- Views: moves of elements that are done while reading ---- */
 
 /* Whether a view of rows keeps elements of a row beside each other: else moving them as a
@@ -215,6 +219,7 @@ static void find_families(pithp_planning *g) {
     for (int64_t v = 0; v < p->value_count; v++) {
         g->family[v] = (int32_t)v;
         g->family_ops[v] = g->family_reads[v] = 0;
+        g->family_step[v] = -1;
     }
     for (int64_t k = 0; k < p->instruction_count; k++)
         if (pithp_can_fuse(p->instructions[k].primitive))
@@ -222,6 +227,10 @@ static void find_families(pithp_planning *g) {
     for (int64_t k = 0; k < p->instruction_count; k++)
         if (pithp_can_fuse(p->instructions[k].primitive))
             count_member(g, &p->instructions[k]);
+    int64_t small = 0;
+    for (int64_t v = 0; v < p->value_count; v++)
+        small += g->family_ops[v] && p->values[v].spec->count <= SMALL_COUNT;
+    g->apart = small > MOST_PACKED && pithp_scope_device(g->s)->backend->addressable;
 }
 
 /* The first step in which an instruction can run: *joins where that is with the operand
@@ -268,7 +277,7 @@ static bool suits(const pithp_planning *g, const pithp_instruction *i, int32_t a
     const pithp_step *step = &g->plan->steps[at];
     const int32_t family = family_of(g, i->result);
     return family_of(g, step->first) == family || family_of(g, step->last) == family ||
-           (step->spec->count <= SMALL_COUNT &&
+           (!g->apart && step->spec->count <= SMALL_COUNT &&
             step->members + g->family_ops[family] <= PITHP_FUSED_OPS &&
             step->reads + g->family_reads[family] + 3 <= PITHP_FUSED_EXTERNALS);
 }
@@ -281,6 +290,9 @@ static int32_t find_step(const pithp_planning *g, const pithp_instruction *i) {
     if (joins && takes(g, i, first))
         return first;
     first += joins;
+    const int32_t own = g->family_step[family_of(g, i->result)];
+    if (own >= first && takes(g, i, own))
+        return own;
     for (int32_t k = last; k >= first && k > last - LOOK_BACK; k--)
         if (takes(g, i, k) && suits(g, i, k))
             return k;
@@ -305,6 +317,7 @@ static bool place_fused(pithp_planning *g, const pithp_instruction *i) {
     g->next[i->result] = -1;
     step->reads += new_reads(g, i, at) + 1; /* and perhaps its result */
     g->step[i->result] = at;
+    g->family_step[family_of(g, i->result)] = at;
     return true;
 }
 
