@@ -78,7 +78,8 @@ static bool is_right(const recipe *r,
                                .outputs = outputs,
                                .workspace =
                                    aligned_alloc(256, plan->workspace_bytes + 256),
-                               .pointers = pointers};
+                               .passed = pointers,
+                               .pointers = pointers + plan->passed_count};
     for (int64_t k = 0; k < plan->step_count; k++)
         if (plan->steps[k].fused)
             run_kernel(&run, k, functions[k], m);

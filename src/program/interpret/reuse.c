@@ -97,7 +97,7 @@ static int64_t find_output(const reusing *x, int64_t input, int64_t *cursor) {
     const pithp_plan *plan = x->plan;
     const int32_t last = x->uses[input].step;
     const pithp_step *step =
-        last < 0 || plan->steps[last].call ? NULL : &plan->steps[last];
+        last < 0 || last >= plan->step_count ? NULL : &plan->steps[last];
     for (int e = 0; step && !step->call && e < step->fused->external_count; e++) {
         const pithp_place place = place_of(x, step, e);
         if (place.store == PITHP_IN_OUTPUT && fits(x, input, place.at))
