@@ -93,6 +93,8 @@ static bool is_right(const recipe *r,
     pith_wait(r->s);
     for (int k = 0; k < r->output_count; k++) {
         const ingredient *x = &r->list[r->outputs[k]];
+        if (plan->places[plan->program->outputs[k]].store == PITHP_IN_PASSED)
+            pithp_settle(&run, k);
         const pithp_place place = pithp_plan_output(plan, k);
         if (place.store == PITHP_IN_OUTPUT)
             right &= recipe_same(x->spec, outputs[place.at], x->data);
