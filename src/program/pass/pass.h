@@ -5,13 +5,15 @@
 #include "program/graph/graph.h"
 
 typedef enum pithp_pass {
-    PITHP_PASS_ALGEBRA = 1, /* rules that never change a bit: see algebra.c */
-    PITHP_PASS_FOLD = 2,    /* what depends on literals alone is computed now, by the
-                               block functions that would compute it later; a cond whose
-                               index is known is its branch */
-    PITHP_PASS_COMMON = 4,  /* equal calls of equal operands are made once */
-    PITHP_PASS_DEAD = 8,    /* what nobody needs is left out */
-    PITHP_PASS_ALL = 15,
+    PITHP_PASS_ALGEBRA = 1,  /* rules that never change a bit: see algebra.c */
+    PITHP_PASS_FOLD = 2,     /* what depends on literals alone is computed now, by the
+                                block functions that would compute it later; a cond whose
+                                index is known is its branch */
+    PITHP_PASS_COMMON = 4,   /* equal calls of equal operands are made once */
+    PITHP_PASS_DEAD = 8,     /* what nobody needs is left out */
+    PITHP_PASS_CONTROL = 16, /* what control flow hands on, hands in as it is known, or
+                                computes in each iteration anew, is outside of it */
+    PITHP_PASS_ALL = 31,
 } pithp_pass;
 
 /* A new program with the same inputs and outputs that gives the same bits, after these

@@ -1,41 +1,29 @@
 /* The passes in one walk: each live instruction is taken over into a new program, with
- * its operands renamed, simplified, folded, or found to be there already. */
-#include "program/pass/pass.h"
+ * its operands renamed, simplified, folded, or found to be there already. Control flow is
+ * in control.c. */
+#include "program/pass/rebuild.h"
 
 #include <string.h>
 
-/* Values of the new program by what makes them; open addressing, -1: free. */
-typedef struct table {
-    pithp_value *slots;
-    uint64_t mask;
-} table;
-
-typedef struct rebuild {
-    pith_scope *s;
-    const pithp_program *from;
-    pithp_program *to;
-    unsigned passes;
-    bool *live;         /* values of `from` */
-    pithp_value *names; /* of those values in `to` */
-    table known;
-} rebuild;
-
 /* ---- What is live ---- */
 
-static void mark(rebuild *r) {
+static void mark(pithp_rebuild *r, int64_t count, const pithp_value *values) {
     const pithp_program *p = r->from;
-    if (!(r->passes & PITHP_PASS_DEAD)) {
-        memset(r->live, true, (size_t)p->value_count * sizeof *r->live);
+    const bool all = !(r->passes & PITHP_PASS_DEAD);
+    memset(r->live, all, (size_t)p->value_count * sizeof *r->live);
+    memset(r->wanted, all, (size_t)p->value_count * sizeof *r->wanted);
+    for (int64_t k = 0; k < count; k++)
+        r->live[values[k]] = true;
+    if (all)
         return;
-    }
-    memset(r->live, false, (size_t)p->value_count * sizeof *r->live);
-    for (int64_t k = 0; k < p->output_count; k++)
-        r->live[p->outputs[k]] = true;
     for (int64_t k = p->instruction_count; k-- > 0;) {
         const pithp_instruction *i = &p->instructions[k];
-        bool wanted = pithp_has_effects(i);
-        for (int v = 0; v < i->result_count; v++)
-            wanted |= r->live[i->result + v];
+        bool wanted = pithp_has_effects(i), known = i->result_count > 0;
+        for (int v = 0; v < i->result_count; v++) {
+            wanted |= r->wanted[i->result + v] = r->live[i->result + v];
+            known &= r->names[i->result + v] >= 0;
+        }
+        wanted &= !known;
         for (int v = 0; v < i->result_count; v++)
             r->live[i->result + v] = wanted;
         for (int o = 0; wanted && o < i->operand_count; o++)
@@ -75,7 +63,7 @@ is_call(const pithp_program *p, pithp_value v, const pithp_proposal *c, size_t b
 }
 
 /* The slot of an equal call, or the free one where it belongs. */
-static pithp_value *find_call(rebuild *r, const pithp_proposal *c) {
+static pithp_value *find_call(pithp_rebuild *r, const pithp_proposal *c) {
     const size_t bytes = pithp_params_bytes(c->primitive);
     uint64_t at = hash_call(c, bytes) & r->known.mask;
     while (r->known.slots[at] >= 0 && !is_call(r->to, r->known.slots[at], c, bytes))
@@ -97,7 +85,7 @@ static bool is_constant(const pithp_program *p,
 }
 
 static pithp_value *
-find_constant(rebuild *r, const pith_spec *spec, const pithp_constant *c) {
+find_constant(pithp_rebuild *r, const pith_spec *spec, const pithp_constant *c) {
     uint64_t hash = pithp_hash(1, &spec, sizeof spec);
     hash = c->buffer ? pithp_hash(hash, &c->data, sizeof c->data)
                      : pithp_hash(hash, c->data, spec->bytes);
@@ -109,7 +97,7 @@ find_constant(rebuild *r, const pith_spec *spec, const pithp_constant *c) {
 
 /* ---- Taking over ---- */
 
-static pithp_value take_constant(rebuild *r, const pithp_constant *c) {
+static pithp_value take_constant(pithp_rebuild *r, const pithp_constant *c) {
     const pith_spec *spec = r->from->values[c->value].spec;
     pithp_value *slot = r->passes & PITHP_PASS_COMMON ? find_constant(r, spec, c) : NULL;
     if (slot && *slot >= 0)
@@ -123,7 +111,7 @@ static pithp_value take_constant(rebuild *r, const pithp_constant *c) {
 }
 
 /* A new literal, or an equal one that was there. */
-static pithp_value known_literal(rebuild *r, pithp_value v) {
+pithp_value pithp_rebuild_literal(pithp_rebuild *r, pithp_value v) {
     if (!(r->passes & PITHP_PASS_COMMON))
         return v;
     const pithp_constant c = r->to->constants[r->to->values[v].at];
@@ -135,7 +123,7 @@ static pithp_value known_literal(rebuild *r, pithp_value v) {
 
 /* Exchanged operands are equal calls too, but where both are NaN the first one's bits are
  * the sum's: floats stay as they are. */
-static void order_operands(const rebuild *r, pithp_proposal *c) {
+static void order_operands(const pithp_rebuild *r, pithp_proposal *c) {
     if (!(r->passes & PITHP_PASS_COMMON) ||
         !(pithp_rows[c->primitive].flags & PITHP_COMMUTATIVE) ||
         pith_dtype_is_float(pithp_value_spec(r->to, c->operands[0])->dtype) ||
@@ -154,7 +142,7 @@ static bool may_be_shared(const pithp_proposal *c) {
     return pure;
 }
 
-static pithp_value add(rebuild *r, pithp_proposal *c, const char *site) {
+pithp_value pithp_rebuild_call(pithp_rebuild *r, pithp_proposal *c, const char *site) {
     const pithp_new_instruction given = {.primitive = c->primitive,
                                          .operand_count = c->count,
                                          .operands = c->operands,
@@ -173,7 +161,7 @@ static pithp_value add(rebuild *r, pithp_proposal *c, const char *site) {
 }
 
 /* A row that pithp_lower runs. */
-static pithp_value place(rebuild *r, pithp_proposal *c, const char *site) {
+static pithp_value place(pithp_rebuild *r, pithp_proposal *c, const char *site) {
     pithp_value same = -1;
     while ((r->passes & PITHP_PASS_ALGEBRA) && pithp_simplify(r->to, c, &same))
         if (same >= 0)
@@ -181,42 +169,18 @@ static pithp_value place(rebuild *r, pithp_proposal *c, const char *site) {
     if (r->passes & PITHP_PASS_FOLD) {
         same = pithp_fold(r->s, r->to, c);
         if (same >= 0)
-            return known_literal(r, same);
+            return pithp_rebuild_literal(r, same);
         if (r->s->error.code != PITH_OK)
             return -1;
     }
     order_operands(r, c);
-    return add(r, c, site);
-}
-
-static pithp_program *walk(pith_scope *s, const pithp_program *p, unsigned passes);
-
-/* Control flow: the passes go through its programs first. */
-static pithp_value
-place_control(rebuild *r, const pithp_instruction *i, pithp_proposal *c) {
-    const size_t bytes = (size_t)i->program_count * sizeof *c->programs;
-    pithp_program **programs =
-        i->program_count ? pithp_allocate(r->s->runtime, bytes) : NULL;
-    if (i->program_count && !programs) {
-        pithp_fail_memory(r->s, bytes);
-        return -1;
-    }
-    int made = 0;
-    while (made < i->program_count &&
-           (programs[made] = walk(r->s, i->programs[made], r->passes)))
-        made++;
-    c->program_count = i->program_count;
-    c->programs = programs;
-    const pithp_value v = made == i->program_count ? add(r, c, i->site) : -1;
-    while (made > 0)
-        pithp_program_release(programs[--made]);
-    pithp_release(r->s->runtime, programs, bytes);
-    return v;
+    return pithp_rebuild_call(r, c, site);
 }
 
 /* The branch of a cond whose index is known; NULL: it is not. */
-static const pithp_program *
-known_branch(const rebuild *r, const pithp_instruction *i, const pithp_value *operands) {
+static const pithp_program *known_branch(const pithp_rebuild *r,
+                                         const pithp_instruction *i,
+                                         const pithp_value *operands) {
     const void *index = i->primitive == PITHP_OP_COND && (r->passes & PITHP_PASS_FOLD)
                             ? pithp_literal_of(r->to, operands[0])
                             : NULL;
@@ -228,20 +192,37 @@ known_branch(const rebuild *r, const pithp_instruction *i, const pithp_value *op
     return i->programs[at <= 0 ? 0 : at >= last ? last : (int)at];
 }
 
-/* The branch in the place of the cond. */
-static bool take_branch(rebuild *r,
+/* The branch in the place of the cond: what it computes may be known already. */
+static bool take_branch(pithp_rebuild *r,
+                        const pithp_instruction *i,
                         const pithp_program *branch,
-                        const pithp_value *inputs,
-                        pithp_value *results) {
-    pithp_program *better = walk(r->s, branch, r->passes);
-    const bool taken =
-        better && pithp_program_inline(r->s, r->to, better, inputs, results);
-    pithp_program_release(better);
-    return taken;
+                        const pithp_value *inputs) {
+    const size_t values = (size_t)branch->value_count + 1;
+    const size_t outputs = (size_t)branch->output_count + 1;
+    pithp_rebuild inner = *r;
+    pithp_value *wanted = pithp_scope_allocate(r->s, outputs * sizeof *wanted);
+    inner.from = branch;
+    inner.names = pithp_scope_allocate(r->s, values * sizeof *inner.names);
+    inner.live = pithp_scope_allocate(r->s, 2 * values * sizeof *inner.live);
+    if (!wanted || !inner.names || !inner.live)
+        return false;
+    inner.wanted = inner.live + values;
+    memset(inner.names, -1, values * sizeof *inner.names);
+    for (int64_t k = 0; k < branch->input_count; k++)
+        inner.names[branch->inputs[k]] = inputs[k];
+    int64_t count = 0;
+    for (int k = 0; k < i->result_count; k++)
+        if (r->wanted[i->result + k])
+            wanted[count++] = branch->outputs[k];
+    if (!pithp_rebuild_values(&inner, count, wanted))
+        return false;
+    for (int k = 0; k < i->result_count; k++)
+        r->names[i->result + k] = inner.names[branch->outputs[k]];
+    return true;
 }
 
 /* Names its results. */
-static bool take_instruction(rebuild *r, const pithp_instruction *i) {
+static bool take_instruction(pithp_rebuild *r, const pithp_instruction *i) {
     pithp_value few[PITHP_FEW_OPERANDS], *operands = few;
     const size_t bytes = (size_t)i->operand_count * sizeof *operands;
     if (i->operand_count > PITHP_FEW_OPERANDS) {
@@ -262,31 +243,42 @@ static bool take_instruction(rebuild *r, const pithp_instruction *i) {
     c.program_count = 0;
     c.programs = NULL;
     const pithp_program *branch = known_branch(r, i, operands);
-    const pithp_value v = branch                           ? -1
-                          : pithp_is_lowered(i->primitive) ? place(r, &c, i->site)
-                                                           : place_control(r, i, &c);
-    for (int k = 0; k < i->result_count; k++)
-        r->names[i->result + k] = v + k;
-    const bool taken =
-        branch ? take_branch(r, branch, operands + 1, r->names + i->result) : v >= 0;
+    bool taken;
+    if (branch) {
+        taken = take_branch(r, i, branch, operands + 1);
+    } else if (i->program_count && !r->shallow) {
+        taken = pithp_rebuild_control(r, i, operands);
+    } else {
+        c.program_count = i->program_count;
+        c.programs = i->programs;
+        const pithp_value v = pithp_is_lowered(i->primitive)
+                                  ? place(r, &c, i->site)
+                                  : pithp_rebuild_call(r, &c, i->site);
+        for (int k = 0; k < i->result_count; k++)
+            r->names[i->result + k] = v + k;
+        taken = v >= 0;
+    }
     if (operands != few)
         pithp_release(r->s->runtime, operands, bytes);
     return taken;
 }
 
-static bool is_live(const rebuild *r, const pithp_instruction *i) {
+static bool is_live(const pithp_rebuild *r, const pithp_instruction *i) {
     return i->result_count ? r->live[i->result]
                            : !(r->passes & PITHP_PASS_DEAD) || pithp_has_effects(i);
 }
 
-static bool take_all(rebuild *r) {
+bool pithp_rebuild_values(pithp_rebuild *r, int64_t count, const pithp_value *values) {
     const pithp_program *p = r->from;
     pithp_graph_walk walk = {.program = p};
     const pithp_instruction *i;
     pithp_value v;
     bool fine = true;
+    mark(r, count, values);
     while (fine && pithp_graph_next(&walk, &v, &i)) {
         const pithp_node *n = &p->values[v];
+        if (i ? i->result_count && r->names[v] >= 0 : r->names[v] >= 0)
+            continue;
         if (i && is_live(r, i))
             fine = take_instruction(r, i);
         else if (!i && n->origin == PITHP_FROM_INPUT)
@@ -294,54 +286,80 @@ static bool take_all(rebuild *r) {
         else if (!i && r->live[v])
             fine = (r->names[v] = take_constant(r, &p->constants[n->at])) >= 0;
     }
-    if (!fine)
-        return false;
-    for (int64_t k = 0; k < p->output_count; k++)
-        if (!pithp_program_output(r->s, r->to, r->names[p->outputs[k]]))
-            return false;
-    return true;
+    return fine;
 }
 
-/* One walk; NULL: error set. */
-static pithp_program *walk(pith_scope *s, const pithp_program *p, unsigned passes) {
+/* All values of a program and of those that it may take in. */
+static uint64_t count_values(const pithp_program *p) {
+    uint64_t count = (uint64_t)p->value_count;
+    for (int64_t k = 0; k < p->instruction_count; k++)
+        for (int b = 0; b < p->instructions[k].program_count; b++)
+            count += count_values(p->instructions[k].programs[b]);
+    return count;
+}
+
+pithp_program *
+pithp_rebuild_program(pith_scope *s, const pithp_program *p, unsigned passes) {
     pith_runtime *rt = s->runtime;
-    rebuild r = {.s = s, .from = p, .passes = passes, .known.mask = 63};
-    while (r.known.mask < 2 * (uint64_t)p->value_count)
+    pithp_rebuild r = {.s = s, .from = p, .passes = passes, .known.mask = 63};
+    const uint64_t all = count_values(p);
+    while (r.known.mask < 2 * all)
         r.known.mask = 2 * r.known.mask + 1;
     const size_t values = (size_t)p->value_count + 1;
     const size_t slot_bytes = (r.known.mask + 1) * sizeof *r.known.slots;
-    const size_t bytes = slot_bytes + values * (sizeof *r.names + sizeof *r.live);
+    const size_t bytes = slot_bytes + values * (sizeof *r.names + 2 * sizeof *r.live);
     r.known.slots = pithp_allocate(rt, bytes);
     if (!r.known.slots) {
         pithp_fail_memory(s, bytes);
         return NULL;
     }
-    memset(r.known.slots, 0xFF, slot_bytes);
+    memset(r.known.slots, 0xFF, slot_bytes + values * sizeof *r.names);
     r.names = r.known.slots + r.known.mask + 1;
     r.live = (bool *)(r.names + values);
+    r.wanted = r.live + values;
     r.to = pithp_program_make(s);
-    if (r.to) {
-        mark(&r);
-        if (!take_all(&r)) {
-            pithp_program_release(r.to);
-            r.to = NULL;
-        }
-    }
+    bool fine = r.to && pithp_rebuild_values(&r, p->output_count, p->outputs);
+    for (int64_t k = 0; fine && k < p->output_count; k++)
+        fine = pithp_program_output(s, r.to, r.names[p->outputs[k]]);
     pithp_release(rt, r.known.slots, bytes);
-    if (r.to)
+    if (fine)
         PITHP_VERIFY(r.to);
-    return r.to;
+    else
+        pithp_program_release(r.to);
+    return fine ? r.to : NULL;
 }
+
+static bool has_programs(const pithp_program *p) {
+    bool any = false;
+    for (int64_t k = 0; k < p->instruction_count && !any; k++)
+        any = p->instructions[k].program_count > 0;
+    return any;
+}
+
+enum { MOST_ROUNDS = 3 };
 
 pithp_program *
 pithp_program_optimise(pith_scope *s, const pithp_program *p, unsigned passes) {
     PITHP_VERIFY(p);
-    pithp_program *better = walk(s, p, passes);
+    /* Equal control flow is found before results that nobody reads are left out of it. */
+    pithp_program *better =
+        pithp_rebuild_program(s, p, passes & ~(unsigned)PITHP_PASS_CONTROL);
+    /* What is left out of one body may leave out what others compute for it. */
+    for (int round = 0; better && passes & PITHP_PASS_CONTROL && round < MOST_ROUNDS &&
+                        has_programs(better);
+         round++) {
+        pithp_program *before = better;
+        better = pithp_rebuild_program(s, before, passes);
+        const bool same = better && pithp_program_equal(before, better);
+        pithp_program_release(before);
+        if (same)
+            break;
+    }
     /* Rules and folding leave operands behind that nobody needs any more. */
     if (!better || !(passes & PITHP_PASS_DEAD) ||
         better->instruction_count + better->constant_count == 0)
         return better;
-    pithp_program *clean = walk(s, better, PITHP_PASS_DEAD);
+    pithp_program *clean = pithp_rebuild_program(s, better, PITHP_PASS_DEAD);
     pithp_program_release(better);
     return clean;
 }
