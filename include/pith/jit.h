@@ -59,12 +59,20 @@ typedef struct pith_jit_info {
     int64_t written;   /**< of those donated, leaves in whose memory results were made */
 } pith_jit_info;
 
-/** What a call of a program costs. */
+/**
+ * What a call of a program costs.
+ *
+ * Launches and operations of a scan or fori count as often as it is long, and of a branch
+ * those of the larger one. How often a while runs is not known before: it counts once,
+ * and `whiles` says how many such loops there are.
+ */
 typedef struct pith_program_costs {
-    int64_t instructions; /**< after the program was optimised */
-    int64_t launches;     /**< pieces of work that a call enqueues; those that come as one
-                               call of a library count as one */
+    int64_t instructions; /**< after the program was optimised, each once, with those of
+                               loops and branches */
+    int64_t launches;     /**< pieces of work that a call enqueues where it is interpreted;
+                               those that come as one call of a library count as one */
     int64_t operations;   /**< elements that elementwise instructions compute */
+    int64_t whiles;       /**< loops that were counted as one iteration */
     size_t input_bytes;   /**< of leaves that come in */
     size_t output_bytes;  /**< of arrays that a call makes */
     size_t workspace_bytes; /**< that a call needs while it runs */

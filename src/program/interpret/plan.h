@@ -151,14 +151,18 @@ typedef struct pithp_plan {
 pithp_plan *pithp_plan_make(pith_scope *s, pithp_program *p, bool fuse);
 void pithp_plan_free(pithp_plan *plan); /* NULL does nothing */
 
-/* How many launches a run takes, about: those of control flow count once. */
+/* How many launches a run takes, about: a scan's as often as it is long, those of the
+ * larger branch, and of a while one iteration. */
 int64_t pithp_plan_launches(const pithp_plan *plan);
 
 /* Bytes of memory that it takes with its program, about; its workspace is not counted. */
 size_t pithp_plan_bytes(const pithp_plan *plan);
 
-/* Elements that elementwise instructions make, those of sub-programs not counted. */
+/* Elements that elementwise instructions make in a run, counted alike. */
 int64_t pithp_program_operations(const pithp_program *p);
+/* Instructions of a primitive (PITHP_PRIMITIVE_COUNT: all), those of programs inside it
+ * included, each once. */
+int64_t pithp_program_instructions(const pithp_program *p, pithp_primitive only);
 
 /* Where output k is: PITHP_IN_INPUT and PITHP_IN_CONSTANT name memory that is there
  * already, PITHP_IN_OUTPUT the output in whose memory it is written (k itself, or one

@@ -88,7 +88,8 @@ pith_program_costs pith_program_cost(pith_scope *s,
         return costs;
     const pithp_plan *plan = p->plan;
     const pithp_program *program = plan->program;
-    costs.instructions = program->instruction_count;
+    costs.instructions = pithp_program_instructions(program, PITHP_PRIMITIVE_COUNT);
+    costs.whiles = pithp_program_instructions(program, PITHP_OP_WHILE);
     costs.launches = pithp_plan_launches(plan);
     costs.workspace_bytes = plan->workspace_bytes;
     for (int64_t k = 0; k < program->input_count; k++)
