@@ -68,6 +68,22 @@ static bool parse_command(pithp_cc *cc, const char *command) {
 
 /* ---- Running it ---- */
 
+/* Of this thread; NULL: its compilers run to their end. */
+static _Thread_local pithp_cc_job *job;
+
+void pithp_cc_job_use(pithp_cc_job *used) {
+    job = used;
+}
+
+/* Compilers remove what they have written for a while when they are told to end. */
+void pithp_cc_job_cancel(pithp_cc_job *cancelled) {
+    pthread_mutex_lock(&cancelled->lock);
+    cancelled->cancelled = true;
+    if (cancelled->child > 0)
+        kill(-cancelled->child, SIGTERM);
+    pthread_mutex_unlock(&cancelled->lock);
+}
+
 static pith_status spawn(const char *const *arguments,
                          const char *directory,
                          int output,
@@ -80,6 +96,7 @@ static pith_status spawn(const char *const *arguments,
     sigemptyset(&usual);
     sigaddset(&usual, SIGCHLD); /* a program that ignores these would pass that on */
     sigaddset(&usual, SIGPIPE);
+    sigaddset(&usual, SIGTERM);
     if (posix_spawn_file_actions_init(&actions) != 0 ||
         posix_spawnattr_init(&attributes) != 0) {
         pithp_error_set(e, PITH_E_MEMORY, NULL, NULL, "out of memory");
@@ -91,9 +108,11 @@ static pith_status spawn(const char *const *arguments,
     code = code ? code : posix_spawn_file_actions_addchdir_np(&actions, directory);
     code = code ? code : posix_spawnattr_setsigmask(&attributes, &none);
     code = code ? code : posix_spawnattr_setsigdefault(&attributes, &usual);
-    code = code ? code
-                : posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK |
-                                                            POSIX_SPAWN_SETSIGDEF);
+    code = code
+               ? code
+               : posix_spawnattr_setflags(
+                     &attributes, (short)(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
+                                          (job ? POSIX_SPAWN_SETPGROUP : 0)));
     code = code ? code
                 : posix_spawn(child, arguments[0], &actions, &attributes,
                               (char *const *)(uintptr_t)arguments, environ);
@@ -105,6 +124,37 @@ static pith_status spawn(const char *const *arguments,
         return PITH_E_UNSUPPORTED;
     }
     return PITH_OK;
+}
+
+/* The same within the thread's job, which names the child while it runs, in a group of
+ * its own. */
+static pith_status spawn_in_job(const char *const *arguments,
+                                const char *directory,
+                                int output,
+                                pid_t *child,
+                                pithp_error *e) {
+    pith_status rc = PITH_E_UNSUPPORTED;
+    if (!job)
+        return spawn(arguments, directory, output, child, e);
+    pthread_mutex_lock(&job->lock);
+    if (job->cancelled)
+        pithp_error_set(e, rc, NULL, NULL, "compiling was cancelled");
+    else if ((rc = spawn(arguments, directory, output, child, e)) == PITH_OK)
+        job->child = *child;
+    pthread_mutex_unlock(&job->lock);
+    return rc;
+}
+
+/* Before the number of the child can become that of another process. */
+static void leave_job(pid_t child) {
+    siginfo_t ignored;
+    if (!job)
+        return;
+    while (waitid(P_PID, (id_t)child, &ignored, WEXITED | WNOWAIT) < 0 && errno == EINTR)
+        ;
+    pthread_mutex_lock(&job->lock);
+    job->child = 0;
+    pthread_mutex_unlock(&job->lock);
 }
 
 static void read_all(int file, pithp_text *log) {
@@ -143,10 +193,11 @@ static pith_status run(const char *const *arguments,
                         strerror(errno));
         return PITH_E_IO;
     }
-    const pith_status rc = spawn(arguments, directory, ends[1], &child, e);
+    const pith_status rc = spawn_in_job(arguments, directory, ends[1], &child, e);
     close(ends[1]);
     if (rc == PITH_OK) {
         read_all(ends[0], log);
+        leave_job(child);
         *succeeded = await_child(child);
     }
     close(ends[0]);

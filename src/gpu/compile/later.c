@@ -2,6 +2,8 @@
  * starts with the first of them and sleeps when there is none. */
 #include "gpu/compile/later.h"
 
+#include "gpu/compile/toolchain.h"
+
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,6 +15,7 @@ typedef struct pithp_later {
     bool running, stop;
     pid_t process; /* that started the thread */
     pithp_code *first, **end;
+    pithp_cc_job job; /* of the thread */
 } pithp_later;
 
 /* ---- Code ---- */
@@ -79,6 +82,7 @@ static pithp_code *take_first(pithp_later *l) {
 
 static void *work(void *closure) {
     pithp_later *l = closure;
+    pithp_cc_job_use(&l->job);
     pthread_mutex_lock(&l->lock);
     for (;;) {
         while (!l->first && !l->stop)
@@ -110,9 +114,13 @@ static pithp_later *later_of(pithp_device *d) {
         goto no_lock;
     if (pthread_cond_init(&made->wake, NULL) != 0)
         goto no_condition;
+    if (pthread_mutex_init(&made->job.lock, NULL) != 0)
+        goto no_job;
     if (atomic_compare_exchange_strong(&d->later, &l, made))
         return made;
-    pthread_cond_destroy(&made->wake); /* another thread was first */
+    pthread_mutex_destroy(&made->job.lock); /* another thread was first */
+no_job:
+    pthread_cond_destroy(&made->wake);
 no_condition:
     pthread_mutex_destroy(&made->lock);
 no_lock:
@@ -125,6 +133,8 @@ static bool start(pithp_later *l) {
     sigset_t all, before;
     if (l->running && l->process == getpid())
         return true;
+    if (l->process != getpid()) /* a thread of the parent may have been inside */
+        pthread_mutex_init(&l->job.lock, NULL);
     sigfillset(&all); /* signals are for the program's threads */
     pthread_sigmask(SIG_SETMASK, &all, &before);
     l->running = pthread_create(&l->thread, NULL, work, l) == 0;
@@ -176,8 +186,10 @@ void pithp_compile_later_join(pithp_device *d) {
     l->running = false;
     pthread_cond_signal(&l->wake);
     pthread_mutex_unlock(&l->lock);
-    if (running)
+    if (running) { /* nobody will use what it compiles */
+        pithp_cc_job_cancel(&l->job);
         pthread_join(l->thread, NULL);
+    }
     while (l->first)
         pithp_code_release(take_first(l));
 }
@@ -187,6 +199,7 @@ void pithp_compile_later_close(pithp_device *d) {
     if (!l)
         return;
     if (l->process == getpid()) { /* else a thread of the parent may have been inside */
+        pthread_mutex_destroy(&l->job.lock);
         pthread_cond_destroy(&l->wake);
         pthread_mutex_destroy(&l->lock);
     }

@@ -4,6 +4,8 @@
 
 #include "gpu/compile/compile_internal.h"
 
+#include <sys/types.h>
+
 enum { PITHP_IDENTITY_BYTES = 1024 };
 
 /* ---- cc: the system's C compiler, as a process ---- */
@@ -16,6 +18,17 @@ typedef struct pithp_cc {
     const char *words[PITHP_CC_WORDS + 1];
     char identity[PITHP_IDENTITY_BYTES]; /* file, version: what its output depends on */
 } pithp_cc;
+
+/* Compilers that one thread runs and another can end. */
+typedef struct pithp_cc_job {
+    pthread_mutex_t lock; /* guards what follows */
+    pid_t child;          /* that runs now, and leads a group of processes; or 0 */
+    bool cancelled;       /* none is started any more */
+} pithp_cc_job;
+/* From here on compilers of this thread run in the job; NULL: in none. */
+void pithp_cc_job_use(pithp_cc_job *job);
+/* End the one that runs, and start no other. Any thread. */
+void pithp_cc_job_cancel(pithp_cc_job *job);
 
 /* $PITH_CC, else cc, gcc or clang. PITH_E_UNSUPPORTED where there is none. */
 pith_status pithp_cc_open(pith_runtime *rt, pithp_cc *cc, pithp_error *e);

@@ -1,0 +1,83 @@
+/* A runtime that is closed while the compiler runs in the background: nobody waits. */
+#include "gpu/compile/later.h"
+#include "pith_test.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static char folder[256], compiler[400], note[400];
+
+/* A compiler that knows its version and then takes its time; it notes its process, and
+ * the one that it starts. */
+static void begin(void) {
+    pt_folder(folder);
+    snprintf(compiler, sizeof compiler, "%s/slow", folder);
+    snprintf(note, sizeof note, "%s/processes", folder);
+    FILE *file = fopen(compiler, "w");
+    fprintf(file,
+            "#!/bin/sh\n"
+            "if [ \"$1\" = --version ]; then echo slow 1; exit 0; fi\n"
+            "sleep 60 &\n"
+            "echo $$ $! > %s.new && mv %s.new %s\n"
+            "wait\n",
+            note, note, note);
+    fclose(file);
+    chmod(compiler, 0700);
+    setenv("PITH_CC", compiler, 1);
+    setenv("PITH_CACHE_DIR", folder, 1);
+}
+
+static bool is_gone(int process) {
+    for (int k = 0; k < 500; k++, usleep(10000)) {
+        char path[64], state = 0;
+        snprintf(path, sizeof path, "/proc/%d/stat", process);
+        FILE *file = fopen(path, "r");
+        if (!file)
+            return true;
+        const int read = fscanf(file, "%*d (%*[^)]) %c", &state);
+        fclose(file);
+        if (read == 1 && state == 'Z') /* whoever inherited it has not looked yet */
+            return true;
+    }
+    return false;
+}
+
+Test(compile_close, the_compiler_is_ended, .init = begin, .timeout = 50) {
+    pith_runtime *rt = pt_open();
+    pithp_code *code =
+        pithp_compile_later(pithp_runtime_device(rt), "int x;", "slow", false);
+    cr_assert(code);
+    FILE *file = NULL;
+    for (int k = 0; k < 2000 && !(file = fopen(note, "r")); k++)
+        usleep(5000);
+    int shell = 0, sleeper = 0;
+    cr_assert(file && fscanf(file, "%d %d", &shell, &sleeper) == 2);
+    fclose(file);
+    const double start = now();
+    pithp_code_release(code);
+    pt_close(rt);
+    cr_assert(now() - start < 20, "%g s", now() - start);
+    cr_assert(is_gone(shell) && is_gone(sleeper));
+}
+
+Test(compile_close, none_is_started_afterwards, .init = begin, .timeout = 50) {
+    pith_runtime *rt = pt_open();
+    for (int k = 0; k < 5; k++) {
+        char text[32];
+        snprintf(text, sizeof text, "int x%d;", k);
+        pithp_code_release(
+            pithp_compile_later(pithp_runtime_device(rt), text, "slow", false));
+    }
+    const double start = now();
+    pt_close(rt);
+    cr_assert(now() - start < 20, "%g s", now() - start);
+}
