@@ -69,12 +69,12 @@ typedef struct pith_jit_info {
 typedef struct pith_program_costs {
     int64_t instructions; /**< after the program was optimised, each once, with those of
                                loops and branches */
-    int64_t launches;     /**< pieces of work that a call enqueues where it is interpreted;
-                               those that come as one call of a library count as one */
-    int64_t operations;   /**< elements that elementwise instructions compute */
-    int64_t whiles;       /**< loops that were counted as one iteration */
-    size_t input_bytes;   /**< of leaves that come in */
-    size_t output_bytes;  /**< of arrays that a call makes */
+    int64_t launches;    /**< pieces of work that a call enqueues where it is interpreted;
+                              those that come as one call of a library count as one */
+    int64_t operations;  /**< elements that elementwise instructions compute */
+    int64_t whiles;      /**< loops that were counted as one iteration */
+    size_t input_bytes;  /**< of leaves that come in */
+    size_t output_bytes; /**< of arrays that a call makes */
     size_t workspace_bytes; /**< that a call needs while it runs */
     size_t program_bytes;   /**< of the program itself with its constants, about */
 } pith_program_costs;
