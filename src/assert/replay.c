@@ -90,12 +90,18 @@ make_all(pith_scope *s, pithp_checks *c, const pith_array *const *values) {
 
 /* ---- Where all passed ---- */
 
-static bool passed(const pithp_recorded *r, const pith_array *const *values) {
+/* Most predicates are one bool. */
+static inline bool holds(const pithp_check_slot *slot, const void *data) {
+    return PITHP_LIKELY(slot->count == 1 && slot->width == 1)
+               ? *(const char *)data != 0
+               : pithp_first_zero(data, slot->width, slot->count) < 0;
+}
+
+static inline bool passed(const pithp_recorded *r, const pith_array *const *values) {
     if (r->kind == PITHP_RECORDED_REPORT)
         return ((const pith_report *)values[r->first]->data)->first == 0;
     return r->kind == PITHP_RECORDED_GUARD ||
-           pithp_first_zero(values[r->first]->data, r->check->slot.width,
-                            r->check->slot.count) < 0;
+           holds(&r->check->slot, values[r->first]->data);
 }
 
 static bool all_passed(const pithp_checks *c, const pith_array *const *values) {

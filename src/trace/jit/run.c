@@ -144,15 +144,14 @@ static const pith_array *handed_on(const pithp_jit_running *r, int64_t k) {
     return share(r->s, leaf, r->inputs[from->inputs[o]]);
 }
 
-static const pith_array *item_of(const pithp_jit_running *r, int64_t k) {
+/* Output k where it is no array that a run has made for it, nor one before it. */
+static const pith_array *find_item(const pithp_jit_running *r, int64_t k) {
     const pithp_plan *plan = r->p->plan;
     const pithp_jit_leaf *leaf = &r->p->leaves[k];
     pith_scope *s = r->s;
     switch (leaf->source) {
         case PITHP_LEAF_MADE:
-            return PITHP_LIKELY(r->outputs[k] == r->made[leaf->at]->data)
-                       ? r->made[leaf->at]
-                       : handed_on(r, k);
+            return handed_on(r, k);
         case PITHP_LEAF_SAME:
             return share(s, leaf, r->items[leaf->at]);
         case PITHP_LEAF_INPUT:
@@ -167,6 +166,16 @@ static const pith_array *item_of(const pithp_jit_running *r, int64_t k) {
                                     (char *)plan->literals->data + leaf->at);
     }
     return NULL;
+}
+
+static inline const pith_array *item_of(const pithp_jit_running *r, int64_t k) {
+    const pithp_jit_leaf *leaf = &r->p->leaves[k];
+    if (leaf->source == PITHP_LEAF_MADE && r->outputs[k] == r->made[leaf->at]->data)
+        return r->made[leaf->at];
+    if (leaf->source == PITHP_LEAF_SAME &&
+        pithp_array_spec(r->items[leaf->at]) == leaf->spec)
+        return r->items[leaf->at];
+    return find_item(r, k);
 }
 
 /* The checks of the run, whose values are of no use afterwards. */
