@@ -20,6 +20,7 @@
 #include <pith/memory_hint.h>
 #include <pith/run.h>
 #include <pith/run_chunked.h>
+#include <pith/run_host.h>
 #include <pith/run_log.h>
 #include <pith/tree.h>
 

@@ -8,6 +8,7 @@
 #include <pith/assert.h>
 #include <pith/lens.h>
 #include <pith/run_chunked.h>
+#include <pith/run_host.h>
 #include <pith/run_log.h>
 #include <pith/tree.h>
 

@@ -61,13 +61,7 @@ static int64_t guess_length(const split *p) {
     return fit < 1 ? 1 : fit < runs ? (int64_t)fit : p->runs;
 }
 
-/* So many runs that chunks are equal but for a short last one. */
-static int64_t even_out(int64_t runs, int64_t most) {
-    const int64_t count = (runs - 1) / most + 1;
-    return (runs - 1) / count + 1;
-}
-
-static void warn_shrunk(pith_scope *s, int64_t length, int64_t before) {
+void pithp_chunk_warn(pith_scope *s, int64_t length, int64_t before) {
     pithp_warnings w = {0};
     pithp_warning_add(&w, PITH_WARNING_SHRUNK,
                       "chunks of %lld runs instead of %lld: a step took more memory than "
@@ -130,8 +124,8 @@ static const void *run_all(const split *p, chunked *c, int64_t length) {
             return NULL;
         }
         pith_clear(s);
-        length = even_out(left, (now + 1) / 2);
-        warn_shrunk(s, length, now);
+        length = pithp_chunk_even(left, (now + 1) / 2);
+        pithp_chunk_warn(s, length, now);
     }
     return pithp_chunk_results_join(&c->results);
 }
@@ -147,7 +141,7 @@ static const void *run_whole(const split *p, chunked *c, const void *state) {
     pith_scope_close(work);
     if (pith_code(p->s) == PITH_E_MEMORY && p->runs > 1) {
         pith_clear(p->s);
-        warn_shrunk(p->s, even_out(p->runs, (p->runs + 1) / 2), p->runs);
+        pithp_chunk_warn(p->s, pithp_chunk_even(p->runs, (p->runs + 1) / 2), p->runs);
         return NULL;
     }
     c->chunks = (pith_chunks){p->runs, 1, p->runs};
@@ -166,7 +160,7 @@ static const void *run_split(const split *p, chunked *c, const void *state) {
             return result;
         length = (p->runs + 1) / 2;
     }
-    return run_all(p, c, even_out(p->runs, length));
+    return run_all(p, c, pithp_chunk_even(p->runs, length));
 }
 
 /* How a state is split; an error is set on s. */
@@ -209,7 +203,7 @@ static const void *call_step(pith_scope *s, const void *state, void *closure) {
 
 /* ---- Steps ---- */
 
-static bool options_fit(pith_scope *s, const pith_chunked_options *o) {
+bool pithp_chunk_options_fit(pith_scope *s, const pith_chunked_options *o) {
     if (o->steps >= 0 && o->length >= 0)
         return true;
     pithp_fail(s, PITH_E_ARG, NULL,
@@ -239,7 +233,7 @@ const void *pith_run_chunked_as(pith_scope *s,
                                 const pith_chunked_options *options) {
     static const pith_chunked_options defaults;
     const pith_chunked_options *o = options ? options : &defaults;
-    if (!pithp_enter(s) || !options_fit(s, o) ||
+    if (!pithp_enter(s) || !pithp_chunk_options_fit(s, o) ||
         !pithp_step_fits(s, type, step, state, "pith_run_chunked"))
         return type ? pithp_nil(type) : NULL;
     chunked c = {.step = step, .options = o, .rule = {axis, o->whole, o->closure}};

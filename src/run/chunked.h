@@ -2,7 +2,7 @@
 #ifndef PITH_CHUNKED_H
 #define PITH_CHUNKED_H
 
-#include "pith/run_chunked.h"
+#include "pith/run_host.h"
 
 #include "tree/tree_internal.h"
 
@@ -15,10 +15,27 @@ typedef struct pithp_chunk_rule {
     void *closure;
 } pithp_chunk_rule;
 
-/* The axis of every leaf of a flat tree, in memory of s. NULL: error set. */
-int *pithp_chunk_axes(pith_scope *s,
-                      const pithp_chunk_rule *rule,
-                      const pithp_flat *tree);
+/* The axis of every leaf of a structure, whose ranks are those of a flat tree or of a
+ * host tree (one of them is NULL), in memory of s. NULL: error set. */
+int *pithp_chunk_axes_of(pith_scope *s,
+                         const pithp_chunk_rule *rule,
+                         const pithp_structure *structure,
+                         const pithp_flat *tree,
+                         const pith_host_tree *host);
+static inline int *
+pithp_chunk_axes(pith_scope *s, const pithp_chunk_rule *rule, const pithp_flat *tree) {
+    return pithp_chunk_axes_of(s, rule, &tree->structure, tree, NULL);
+}
+/* So many runs that chunks are equal but for a short last one. */
+static inline int64_t pithp_chunk_even(int64_t runs, int64_t most) {
+    if (runs < 1)
+        return 0;
+    const int64_t count = (runs - 1) / most + 1;
+    return (runs - 1) / count + 1;
+}
+/* Say that chunks are shorter than was planned. */
+void pithp_chunk_warn(pith_scope *s, int64_t length, int64_t before);
+bool pithp_chunk_options_fit(pith_scope *s, const pith_chunked_options *o);
 /* Set an error unless all leaves that are split have that many runs; `of` says of what
  * tree. */
 pith_status pithp_chunk_runs_check(pith_scope *s,

@@ -25,21 +25,23 @@ path_of(pith_scope *s, const pithp_structure *structure, int64_t item) {
     return copy;
 }
 
-int *pithp_chunk_axes(pith_scope *s,
-                      const pithp_chunk_rule *rule,
-                      const pithp_flat *tree) {
-    const int64_t count = tree->structure.item_count;
+int *pithp_chunk_axes_of(pith_scope *s,
+                         const pithp_chunk_rule *rule,
+                         const pithp_structure *structure,
+                         const pithp_flat *tree,
+                         const pith_host_tree *host) {
+    const int64_t count = structure->item_count;
     int *axes = pithp_scope_allocate(s, ((size_t)count + 1) * sizeof *axes);
     for (int64_t i = 0; axes && i < count; i++) {
-        const int rank = tree->structure.specs[i]->rank;
+        const int rank = tree ? structure->specs[i]->rank : host->leaves[i]->shape.rank;
         const int axis = rule->axis < 0 ? rule->axis + rank : rule->axis;
         axes[i] = axis >= 0 && axis < rank ? axis : PITHP_CHUNK_WHOLE;
         if (axes[i] == PITHP_CHUNK_WHOLE || !rule->whole)
             continue;
-        const char *path = path_of(s, &tree->structure, i);
+        const char *path = path_of(s, structure, i);
         if (!path)
             return NULL;
-        if (rule->whole(path, tree->items[i], rule->closure))
+        if (rule->whole(path, tree ? tree->items[i] : NULL, rule->closure))
             axes[i] = PITHP_CHUNK_WHOLE;
     }
     return axes;
