@@ -123,7 +123,9 @@ pith_status pithp_lower_dynamic(const pithp_call *call,
         .shape = {result->count},
         .to_stride = {size},
         .from_stride = {size}};
-    if (updates(call) || result->rank == 0) {
+    const bool in_place = /* where the plan says so: what is updated is there */
+        updates(call) && result->rank > 0 && memory->result == memory->operands[0];
+    if ((updates(call) || result->rank == 0) && !in_place) {
         const pith_status rc = pithp_emit_move(sink, name, &copy);
         if (rc || result->rank == 0)
             return rc;

@@ -255,7 +255,10 @@ pith_status pithp_lower_scatter(const pithp_call *call,
     a.combine = combines[call->primitive - PITHP_OP_SCATTER_SET];
     a.chunk = a.inner == 1 ? 1 : 1024;
     a.sorted = p->sorted && !p->unique;
-    pith_status rc = pithp_emit_move(sink, name, &copy);
+    /* where the plan says so, what is updated is there */
+    pith_status rc = memory->result == memory->operands[0]
+                         ? PITH_OK
+                         : pithp_emit_move(sink, name, &copy);
     if (rc || a.outer * a.count * a.inner == 0)
         return rc;
     const int64_t chunks = (a.inner + a.chunk - 1) / a.chunk;

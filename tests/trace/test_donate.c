@@ -106,6 +106,32 @@ Test(donate, what_a_branch_hands_on_is_the_argument_and_is_kept, .init = begin) 
     end();
 }
 
+/* One element grows. */
+static const State *bump(pith_scope *in, const State *state) {
+    State next = *state;
+    const pith_array *at = pith_reshape(in, state->count, PITH_SHAPE(1));
+    next.x =
+        pith_scatter_add(in, state->x, at, pith_ones(in, PITH_F64, PITH_SHAPE(1)), NULL);
+    return pith_freeze(in, State, &next);
+}
+PITH_FUNCTION1(bump_step, bump, State, State)
+
+Test(donate, an_update_of_what_is_donated_is_made_in_place, .init = begin) {
+    const State *state = make(s, LARGE);
+    step = pith_jit(s, &bump_step,
+                    &(pith_jit_options){.donate_arguments = PITH_ARGUMENT(0)});
+    for (int k = 0; k < 6; k++) {
+        const void *at = state->x->data;
+        state = call(state);
+        pt_ok(s, state);
+        if (pithp_scope_device(s)->backend->addressable)
+            cr_assert(state->x->data == at, "call %d", k);
+    }
+    cr_assert(pith_read_f64(s, pith_max(s, state->x, PITH_ALL_AXES)) == 6);
+    cr_assert(pith_read_f64(s, pith_sum(s, state->x, PITH_ALL_AXES)) == 6);
+    end();
+}
+
 Test(donate, handles_say_so_everywhere, .init = begin) {
     const State *state = call(make(s, LARGE));
     call(state);

@@ -194,7 +194,8 @@ static void choose_buffers(const frame *f, pithp_running *r, int count) {
     size_t offset = f->step->programs_bytes;
     for (int k = 0; k < count; k++) {
         void *result = result_at(f, k), *spare = next_spare(f, k, &offset);
-        r->outputs[k] = f->current[k] == result ? spare : result;
+        const bool stays = f->current[k] == result && !pithp_carry_in_place(f->step, k);
+        r->outputs[k] = stays ? spare : result;
     }
 }
 
@@ -225,9 +226,20 @@ static pith_status finish(const frame *f, int count) {
     return rc;
 }
 
-static void begin_carries(const frame *f, pithp_carried c) {
-    for (int k = 0; k < c.count; k++)
-        f->current[k] = operand_at(f, c.first + k);
+/* What the body updates in place is in the result from the beginning. */
+static pith_status begin_carries(const frame *f, pithp_carried c) {
+    pith_status rc = PITH_OK;
+    for (int k = 0; k < c.count && rc == PITH_OK; k++) {
+        const void *at = operand_at(f, c.first + k);
+        void *result = result_at(f, k);
+        f->current[k] = at;
+        if (!pithp_carry_in_place(f->step, k))
+            continue;
+        f->current[k] = result;
+        if (at != result && result_spec(f, k)->bytes)
+            rc = pithp_copy(f->outer->s, result, at, result_spec(f, k)->bytes);
+    }
+    return rc;
 }
 
 /* ---- Loops that are compiled as a whole ---- */
@@ -297,8 +309,9 @@ static pith_status run_while(const frame *f) {
     const pithp_host_loop loop = loop_of(f);
     if (loop)
         return run_compiled(f, loop);
-    begin_carries(f, c);
-    pith_status rc = holds(f, c, &goes_on);
+    pith_status rc = begin_carries(f, c);
+    if (rc == PITH_OK)
+        rc = holds(f, c, &goes_on);
     while (rc == PITH_OK && goes_on) {
         pithp_running r = program_of(f, 1);
         for (int k = 0; k < w->body_operands; k++)
@@ -322,11 +335,10 @@ static pith_status run_scan(const frame *f) {
     const int fixed = l->constants + l->carries;
     pithp_running r = program_of(f, 0);
     const pithp_program *p = r.plan->program;
-    pith_status rc = PITH_OK;
     const pithp_host_loop loop = loop_of(f);
     if (loop)
         return run_compiled(f, loop);
-    begin_carries(f, c);
+    pith_status rc = begin_carries(f, c);
     for (int k = 0; k < l->constants; k++)
         f->pointers[k] = operand_at(f, k);
     for (int64_t t = 0; t < l->length && rc == PITH_OK; t++) {

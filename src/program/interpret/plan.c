@@ -70,7 +70,8 @@ static bool plan_all(pithp_planning *g) {
     g->in_memory = g->is_virtual + n;
     g->slot = (uint8_t *)(g->in_memory + n);
     const bool planned = pithp_plan_steps(g) && fuse_all(g) && describe_calls(g) &&
-                         pithp_plan_passed(g) && pithp_plan_places(g);
+                         pithp_plan_passed(g) && pithp_plan_in_place(g) &&
+                         pithp_plan_places(g);
     pithp_release(g->s->runtime, memory, n * each);
     return planned;
 }
@@ -121,6 +122,9 @@ void pithp_plan_free(pithp_plan *plan) {
     pithp_release(rt, plan->places,
                   ((size_t)plan->program->value_count + 1) * sizeof *plan->places);
     pithp_release(rt, plan->homes, (size_t)plan->passed_count * sizeof *plan->homes);
+    if (plan->updates)
+        pithp_release(rt, plan->updates,
+                      (size_t)plan->program->output_count * sizeof *plan->updates);
     if (plan->origins)
         pithp_release(rt, plan->origins,
                       (size_t)plan->program->output_count * sizeof *plan->origins);

@@ -137,9 +137,11 @@ typedef struct pithp_plan {
     int64_t passed_count;
     pithp_place *homes;     /* of what is passed */
     pithp_origins *origins; /* of each output; NULL: none is an input */
-    bool has_plans;         /* some step runs plans of its own */
-    int64_t *reused; /* of each output: the input in whose memory a run may make it, or
-                        -1; NULL: none */
+    int32_t *updates; /* of each output: the input that it updates, in whose memory it may
+                         be written though the plan reads it; or -1. NULL: none */
+    bool has_plans;   /* some step runs plans of its own */
+    int64_t *reused;  /* of each output: the input in whose memory a run may make it, or
+                         -1; NULL: none */
     struct pithp_compiling *compiling; /* of emit/compiled.h; NULL: it never is */
     _Atomic(const struct pithp_compiled *) compiled;
 } pithp_plan;
@@ -327,6 +329,13 @@ pithp_view pithp_plan_view(const pithp_planning *g, pithp_value v);
 bool pithp_plan_fuse(pithp_planning *g, pithp_step *step);
 /* Find what is passed; what it may be lives as long as it does. */
 bool pithp_plan_passed(pithp_planning *g);
+/* Find what is updated in place. */
+bool pithp_plan_in_place(pithp_planning *g);
+/* The result of a call that an operand is updated to where both have one memory; -1:
+ * none. */
+int pithp_updated(const pithp_step *step, int operand);
+/* Whether the body of a loop updates a carry so. */
+bool pithp_carry_in_place(const pithp_step *step, int carry);
 /* Give every value that has memory a place. */
 bool pithp_plan_places(pithp_planning *g);
 

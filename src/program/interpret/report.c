@@ -48,7 +48,7 @@ pith_status pithp_run_kernel(const pithp_running *r, const pithp_step *step) {
             pithp_kernel_is_given(role) ? pithp_address(r, *operand++) : NULL;
         data[i] = pithp_kernel_is_made(role) ? pithp_address(r, result++)
                                              : (void *)(uintptr_t)given;
-        if (role == PITH_ROLE_INOUT && b->specs[i]->bytes)
+        if (role == PITH_ROLE_INOUT && b->specs[i]->bytes && data[i] != given)
             rc = pithp_copy(r->s, data[i], given, b->specs[i]->bytes);
     }
     pith_report *report = pithp_address(r, result);

@@ -52,18 +52,22 @@ static void look_at_fused(const reusing *x, const pithp_step *step, int32_t numb
 }
 
 static void look_at_call(const reusing *x, int32_t number) {
-    const pithp_instruction *i = x->plan->steps[number].call;
+    const pithp_step *step = &x->plan->steps[number];
+    const pithp_instruction *i = step->call;
     for (int o = 0; o < i->operand_count; o++) {
         const pithp_place place = x->plan->places[pithp_operands(x->plan->program, i)[o]];
-        if (place.store == PITHP_IN_INPUT && x->uses[place.at].step < INT32_MAX)
-            /* What a loop or branch hands on is read later. */
-            x->uses[place.at] =
-                (use){x->plan->steps[number].plans ? INT32_MAX : number, 0, true};
+        if (place.store != PITHP_IN_INPUT || x->uses[place.at].step == INT32_MAX)
+            continue;
+        /* What a loop or branch hands on is read later. */
+        use *u = &x->uses[place.at];
+        const bool again = u->step == number;
+        *u = (use){step->plans ? INT32_MAX : number, -1,
+                   again || pithp_updated(step, o) < 0};
     }
     for (int k = 0; k < i->result_count; k++) {
         const pithp_place place = x->plan->places[i->result + k];
-        if (place.store == PITHP_IN_OUTPUT)
-            x->made[place.at] = number;
+        if (place.store == PITHP_IN_OUTPUT && x->made[place.at] < 0)
+            x->made[place.at] = number; /* later ones update it in place */
     }
 }
 
