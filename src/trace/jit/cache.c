@@ -1,5 +1,6 @@
 /* The programs of a runtime: found by what they were recorded for, and kept in the order
  * of their last use within two bounds. */
+#include "gpu/memory/reclaim.h"
 #include "trace/jit/jit_internal.h"
 
 #include <string.h>
@@ -23,6 +24,7 @@ uint64_t pithp_jit_hash_mask = UINT64_MAX;
 /* ---- The room in runtimes ---- */
 
 static void throw_out(jit_cache *cache, pithp_jit_program *p);
+static void reclaim(pith_runtime *rt);
 
 static void runtime_closing(pith_runtime *rt) {
     jit_cache *cache = rt->room[PITHP_ROOM_TRACE];
@@ -64,6 +66,8 @@ static jit_cache *cache_of(pith_runtime *rt) {
                          __ATOMIC_RELEASE);
     }
     pthread_mutex_unlock(&rt->lock);
+    if (cache)
+        pithp_reclaimer_add(pithp_runtime_device(rt), reclaim);
     return cache;
 }
 
@@ -103,6 +107,19 @@ static void make_room(jit_cache *cache) {
            (cache->info.programs > cache->most_programs ||
             cache->info.bytes > cache->most_bytes))
         throw_out(cache, cache->oldest);
+}
+
+/* Memory of the device is short: programs that nobody runs give back their constants and
+ * their code. */
+static void reclaim(pith_runtime *rt) {
+    jit_cache *cache = find_cache(rt);
+    pthread_mutex_lock(&cache->lock);
+    for (pithp_jit_program *p = cache->oldest, *newer; p; p = newer) {
+        newer = p->newer;
+        if (atomic_load_explicit(&p->refs, memory_order_acquire) == 1)
+            throw_out(cache, p);
+    }
+    pthread_mutex_unlock(&cache->lock);
 }
 
 /* ---- Finding ---- */
