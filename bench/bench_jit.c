@@ -103,6 +103,7 @@ typedef struct {
     const void *tree;
     int64_t leaves, elements; /* of a leaf */
     float *plain[5];          /* leaves one after the other */
+    pith_scope *state;        /* of the tree, where a step replaces it; or NULL */
     int64_t tag;
 } work;
 
@@ -112,6 +113,16 @@ static void call(void *closure) {
     pith_call(s, w->step, 1, (const void *[]){w->tree});
     bench_check(s);
     pith_scope_close(s);
+}
+/* The tree becomes what the step makes of it. */
+static void replace(void *closure) {
+    work *w = closure;
+    pith_scope *s = pith_scope_open_in(w->s);
+    w->tree = pith_call(s, w->step, 1, (const void *[]){w->tree});
+    bench_check(s);
+    if (w->state)
+        pith_scope_close(w->state);
+    w->state = s;
 }
 /* Compile before anything is timed. */
 static void warm_up(work *w) {
@@ -237,6 +248,8 @@ static void loops(pith_scope *s, const char *only) {
 static void optimiser(pith_scope *s, const char *only) {
     static const int64_t sizes[][2] = {{MOST, LEAF}, {10, 1000000}};
     const pith_function *compiled = pith_jit(s, &adam_step, NULL);
+    const pith_function *donating = pith_jit(
+        s, &adam_step, &(pith_jit_options){.donate_arguments = PITH_ARGUMENT(0)});
     for (int k = 0; k < 2; k++) {
         char row[64];
         snprintf(row, sizeof row, "jit/adam/%lldx%lld", (long long)sizes[k][0],
@@ -249,6 +262,12 @@ static void optimiser(pith_scope *s, const char *only) {
         warm_up(&w);
         bench_row(row, "us", 1e6, 2,
                   (bench_entry[]){{"pith", call, &w}, {"c", plain_adam, &w}});
+        strcat(row, "/donated");
+        w.step = donating;
+        for (int i = 0; i < 3; i++)
+            replace(&w);
+        bench_row(row, "us", 1e6, 2,
+                  (bench_entry[]){{"pith", replace, &w}, {"c", plain_adam, &w}});
         free_work(&w);
         pith_scope_close(own);
     }

@@ -100,6 +100,119 @@ static int64_t grant_block(const pithp_jit_running *r, int64_t first) {
     return found.end;
 }
 
+/* ---- Granting where nothing is given twice ---- */
+
+/* Buffers of donated arrays; more of them are looked at array by array. */
+enum { MOST_BLOCKS = 64 };
+typedef struct blocks {
+    const pithp_hold *holds[MOST_BLOCKS];
+    int count;
+} blocks;
+
+static bool has_block(const blocks *b, const pithp_hold *hold) {
+    bool found = false;
+    for (int k = b->count; k-- > 0 && !found;)
+        found = b->holds[k] == hold;
+    return found;
+}
+
+/* As grant_block, where all arrays lie one behind the other, so that none is there twice;
+ * -1: they do not. */
+static int64_t grant_apart(const pithp_jit_running *r, int64_t first, blocks *seen) {
+    const pithp_jit_program *p = r->p;
+    const pithp_hold *hold = r->inputs[p->donated[first]]->hold;
+    pithp_buffer *b = hold->thing;
+    uintptr_t at = 0, behind = 0;
+    uint32_t handles = 0;
+    int64_t end = first;
+    if (seen->count == MOST_BLOCKS || has_block(seen, hold))
+        return -1;
+    seen->holds[seen->count++] = hold;
+    for (; end < p->donated_count; end++) {
+        const pith_array *a = r->inputs[p->donated[end]];
+        if (a->hold != hold) {
+            if (p->written[end] != RETURNED)
+                break;
+            continue;
+        }
+        if ((uintptr_t)a->data <= at || (uintptr_t)a->data < behind)
+            return -1;
+        at = (uintptr_t)a->data;
+        behind = at + pithp_array_spec(a)->bytes;
+        handles++;
+    }
+    const bool last = !b->foreign && hold->live == handles &&
+                      atomic_load_explicit(&b->refs, memory_order_acquire) == 1;
+    const bool writable = last && is_writable(r->s, b);
+    bool written = false;
+    for (int64_t i = first; i < end; i++) {
+        const int64_t to = p->written[i];
+        r->granted[i] = !last || to == RETURNED ? PITHP_JIT_REFUSED
+                        : writable && to >= 0   ? PITHP_JIT_WRITTEN
+                                                : PITHP_JIT_GRANTED;
+        written |= writable && to >= 0;
+    }
+    if (written)
+        atomic_store_explicit(&b->content_state, PITHP_CONTENT_UNKNOWN,
+                              memory_order_relaxed);
+    return end;
+}
+
+/* Whether no array of these buffers is given where it is not donated, or is returned. */
+static bool nobody_else_reads(const pithp_jit_running *r, const blocks *b) {
+    const pithp_jit_program *p = r->p;
+    const int64_t inputs = p->item_count - p->static_count;
+    const pithp_hold *known = NULL; /* not among them */
+    for (int64_t k = 0, i = 0; k < inputs; k++) {
+        const pithp_hold *hold = r->inputs[k]->hold;
+        if (i < p->donated_count && p->donated[i] == k) {
+            i++;
+            continue;
+        }
+        if (hold != known && has_block(b, hold))
+            return false;
+        known = hold;
+    }
+    return true;
+}
+
+/* Arrays that are returned and lie in other buffers than their neighbours in the list. */
+static bool returned_are_apart(const pithp_jit_running *r, const blocks *b) {
+    const pithp_jit_program *p = r->p;
+    const pithp_hold *known = NULL, *current = NULL;
+    for (int64_t i = 0; i < p->donated_count; i++) {
+        const pithp_hold *hold = r->inputs[p->donated[i]]->hold;
+        if (p->written[i] != RETURNED) {
+            current = hold;
+            continue;
+        }
+        if (hold == current || hold == known)
+            continue;
+        if (has_block(b, hold))
+            return false;
+        known = hold;
+    }
+    return true;
+}
+
+static bool grant_all_apart(const pithp_jit_running *r) {
+    const pithp_jit_program *p = r->p;
+    blocks seen;
+    seen.count = 0;
+    for (int64_t i = 0; i >= 0 && i < p->donated_count;) {
+        if (p->written[i] == RETURNED) { /* between others, or beside none */
+            r->granted[i++] = PITHP_JIT_REFUSED;
+            continue;
+        }
+        i = grant_apart(r, i, &seen);
+        if (i < 0)
+            return false;
+    }
+    return (p->donated_count == p->item_count - p->static_count ||
+            nobody_else_reads(r, &seen)) &&
+           returned_are_apart(r, &seen);
+}
+
 void pithp_jit_grant(pithp_jit_running *r) {
     const pithp_jit_program *p = r->p;
     /* Where a check may fail the step may be repeated from the state before it. */
@@ -107,6 +220,8 @@ void pithp_jit_grant(pithp_jit_running *r) {
         memset(r->granted, PITHP_JIT_REFUSED, (size_t)p->donated_count);
         return;
     }
+    if (grant_all_apart(r))
+        return;
     mark_handles(r);
     for (int64_t i = 0; i < p->donated_count;)
         i = grant_block(r, i);
@@ -197,7 +312,7 @@ static void warn(const pithp_jit_running *r) {
 /* Mark inputs that a run handed on as results in place of what was made, or not. */
 static void mark_handed_on(const pithp_jit_running *r, bool on) {
     const pithp_jit_program *p = r->p;
-    for (int64_t k = 0; p->plan->origins && k < p->leaf_count; k++) {
+    for (int64_t k = 0; p->may_hand_on && k < p->leaf_count; k++) {
         if (p->leaves[k].source != PITHP_LEAF_MADE)
             continue;
         const pithp_origins *from = &p->plan->origins[k];

@@ -140,6 +140,9 @@ typedef struct pithp_jit_program {
     atomic_bool told; /* of donations that were refused */
     bool *is_read;    /* of each input; NULL: all are awaited */
     bool is_plain; /* every leaf of the result is an array that a run makes, in order */
+    bool may_hand_on; /* a run may find that one it would make is an input */
+    int32_t *from; /* of each leaf: the made array, or, counted from made_count, the input
+                      that it is; NULL: leaves are other things too */
     size_t run_bytes;      /* of the lists of a run */
     _Atomic(void *) spare; /* such lists of a run that is over; or NULL */
 } pithp_jit_program;

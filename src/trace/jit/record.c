@@ -176,6 +176,29 @@ list_read(pith_scope *s, const pithp_jit_call *c, pithp_jit_program *p) {
     return PITH_OK;
 }
 
+/* What leaves are, where all are arrays that are made or come in as they are. */
+static pith_status list_from(pith_scope *s, pithp_jit_program *p) {
+    const pithp_program *program = p->plan->program;
+    bool simple = !p->is_plain && !p->may_hand_on && !p->checks &&
+                  p->made_count + p->item_count < INT32_MAX;
+    for (int64_t k = 0; k < p->leaf_count && simple; k++) {
+        const pithp_jit_leaf *leaf = &p->leaves[k];
+        simple = leaf->source == PITHP_LEAF_MADE ||
+                 (leaf->source == PITHP_LEAF_INPUT &&
+                  pithp_value_spec(program, program->inputs[leaf->at]) == leaf->spec);
+    }
+    if (!simple)
+        return PITH_OK;
+    p->from = pithp_allocate(s->runtime, (size_t)p->leaf_count * sizeof *p->from);
+    if (!p->from)
+        return pithp_fail_memory(s, (size_t)p->leaf_count * sizeof *p->from);
+    for (int64_t k = 0; k < p->leaf_count; k++)
+        p->from[k] =
+            (int32_t)(p->leaves[k].at +
+                      (p->leaves[k].source == PITHP_LEAF_INPUT ? p->made_count : 0));
+    return PITH_OK;
+}
+
 static pith_status
 plan_program(pith_scope *s, pithp_jit_program *p, const pithp_program *recorded) {
     pithp_program *program = pithp_program_optimise(s, recorded, PITHP_PASS_ALL);
@@ -189,7 +212,10 @@ plan_program(pith_scope *s, pithp_jit_program *p, const pithp_program *recorded)
     p->is_plain = p->made_count == p->leaf_count && p->result_count == p->leaf_count &&
                   !p->plan->origins;
     p->run_bytes = pithp_jit_run_bytes(p);
-    return PITH_OK;
+    for (int64_t k = 0; p->plan->origins && k < p->leaf_count; k++)
+        p->may_hand_on |=
+            p->leaves[k].source == PITHP_LEAF_MADE && p->plan->origins[k].count;
+    return list_from(s, p);
 }
 
 /* The program and the structure of its result; s traces and is closed afterwards. */
@@ -256,6 +282,7 @@ void pithp_jit_program_release(pithp_jit_program *p) {
     pithp_release(rt, p->is_read, (size_t)p->item_count + 1);
     pithp_release(rt, p->donated, 2 * ((size_t)p->item_count + 1) * sizeof *p->donated);
     pithp_scratch_release(rt, p->spare, p->run_bytes);
+    pithp_release(rt, p->from, (size_t)p->leaf_count * sizeof *p->from);
     pithp_release(rt, p->made, (size_t)p->leaf_count * sizeof *p->made);
     pithp_checks_release(p->checks);
     pithp_structure_release(rt, &p->result);
