@@ -170,8 +170,9 @@ pith_status pithp_shape_hold(pith_scope *s, const pithp_shape *shape) {
     scope_shapes *own = s->room[PITHP_ROOM_TREE];
     if (PITHP_LIKELY(own && own->last == shape))
         return PITH_OK;
-    if (own && is_held(s, shape)) {
-        own->last = shape;
+    if (is_held(s, shape)) {
+        if (own)
+            own->last = shape;
         return PITH_OK;
     }
     pithp_shape *counted = (pithp_shape *)(uintptr_t)shape;

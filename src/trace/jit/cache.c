@@ -14,7 +14,7 @@ typedef struct jit_cache {
     pithp_jit_program *newest, *oldest;
     int64_t most_programs;
     size_t most_bytes;
-    atomic_llong quick_hits; /* beside those of info: counted without the lock */
+    atomic_llong no_hits; /* of those of info, where the last program was another */
     pith_jit_info info;
     pithp_jit_program *buckets[BUCKETS];
 } jit_cache;
@@ -218,14 +218,16 @@ pithp_jit_program *pithp_jit_last(pithp_jit *jit) {
         return NULL;
     pthread_mutex_lock(&cache->lock);
     pithp_jit_program *p = last_of(cache, jit);
-    if (p)
+    if (p) {
+        cache->info.hits++;
         note_use(cache, jit, p);
+    }
     pthread_mutex_unlock(&cache->lock);
     return p;
 }
 
-void pithp_jit_note_hit(pith_runtime *rt) {
-    atomic_fetch_add_explicit(&find_cache(rt)->quick_hits, 1, memory_order_relaxed);
+void pithp_jit_note_other(pith_runtime *rt) {
+    atomic_fetch_add_explicit(&find_cache(rt)->no_hits, 1, memory_order_relaxed);
 }
 
 /* Of the programs that were used last: there are as many as the function has structures
@@ -317,7 +319,7 @@ pith_jit_info pith_jit_get_info(pith_runtime *rt) {
     if (!cache)
         return info;
     info = cache->info;
-    info.hits += atomic_load_explicit(&cache->quick_hits, memory_order_relaxed);
+    info.hits -= atomic_load_explicit(&cache->no_hits, memory_order_relaxed);
     pthread_mutex_unlock(&cache->lock);
     return info;
 }

@@ -126,12 +126,13 @@ static bool call_last(const pithp_jit_closure *closure,
         if (pithp_jit_run_begin(&r, s, p) != PITH_OK) {
             same = true;
         } else if ((same = pithp_jit_run_match(&r, trees, &alike))) {
-            pithp_jit_note_hit(s->runtime);
             *result = run(&r);
         } else {
             pithp_jit_run_end(&r);
         }
     }
+    if (!same)
+        pithp_jit_note_other(s->runtime);
     if (alike && !same)
         *like = p;
     else

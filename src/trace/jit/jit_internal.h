@@ -211,10 +211,11 @@ void pithp_jit_explain(pithp_text *text,
 /* Hashes are masked by it: tests set it to 0 so that all collide. */
 extern uint64_t pithp_jit_hash_mask;
 
-/* The program of the last call with a reference for the caller; NULL: it may be gone. */
+/* The program of the last call with a reference for the caller, which counts as found;
+ * NULL: it may be gone. */
 pithp_jit_program *pithp_jit_last(pithp_jit *jit);
-/* Count a call that found its program without pithp_jit_find. */
-void pithp_jit_note_hit(pith_runtime *rt);
+/* It was not that of the call. */
+void pithp_jit_note_other(pith_runtime *rt);
 /* A program of the function for the same structures, with a reference for the caller. */
 pithp_jit_program *pithp_jit_alike(const pithp_jit_call *c);
 /* The program of a call with a reference for the caller; NULL: there is none yet, or the
