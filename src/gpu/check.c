@@ -4,6 +4,8 @@
  * that made it. */
 #include "gpu/collect.h"
 #include "gpu/device.h"
+#include "gpu/memory/ladder.h"
+#include "gpu/memory/manager.h"
 
 #include <string.h>
 
@@ -20,6 +22,7 @@ typedef struct {
 
 typedef struct block {
     struct block *next;   /* made later */
+    pithp_buffer *buffer; /* of the reports; nobody's instance has made it */
     pith_report *reports; /* in device memory */
     int used;
     entry entries[SLOTS];
@@ -37,8 +40,17 @@ bool pithp_checks_pending(const pithp_stream *st) {
     return st->checks && st->checks->first && st->checks->first->used;
 }
 
+static pithp_buffer *make_buffer(pithp_stream *st, size_t bytes, pithp_error *e) {
+    struct pith_instance *standard = st->device->memory->standard;
+    pithp_shortage why;
+    pithp_buffer *made = pithp_buffer_try(st, standard, bytes, &why);
+    made = made ? made : pithp_ladder_climb(st, standard, bytes, &why);
+    if (!made)
+        *e = why.error;
+    return made;
+}
+
 static block *new_block(pith_scope *s, pithp_stream *st) {
-    const pithp_backend *backend = st->device->backend;
     block *b = pithp_allocate(s->runtime, sizeof *b);
     if (!b) {
         pithp_fail_memory(s, sizeof *b);
@@ -46,12 +58,12 @@ static block *new_block(pith_scope *s, pithp_stream *st) {
     }
     pithp_error e;
     memset(b, 0, sizeof *b);
-    b->reports = backend->allocate(st, sizeof b->image, &e);
-    if (b->reports &&
-        backend->copy_in(st, b->reports, b->image, sizeof b->image, &e) == PITH_OK)
+    b->buffer = make_buffer(st, sizeof b->image, &e);
+    b->reports = b->buffer ? b->buffer->data : NULL;
+    if (b->buffer && st->device->backend->copy_in(st, b->reports, b->image,
+                                                  sizeof b->image, &e) == PITH_OK)
         return b;
-    if (b->reports)
-        backend->release(st, b->reports, sizeof b->image);
+    pithp_buffer_release(b->buffer, 1);
     pithp_release(s->runtime, b, sizeof *b);
     pithp_fail_device(s, &e);
     return NULL;
@@ -243,7 +255,7 @@ void pithp_checks_close(pithp_stream *st) {
         for (int i = 0; i < b->used; i++)
             if (b->entries[i].release)
                 b->entries[i].release(b->entries[i].subject);
-        st->device->backend->release(st, b->reports, sizeof b->image);
+        pithp_buffer_release(b->buffer, 1);
         pithp_release(st->device->runtime, b, sizeof *b);
     }
     pithp_release(st->device->runtime, all, sizeof *all);

@@ -104,8 +104,8 @@ void pithp_stream_detach(pith_scope *s) {
         return;
     }
     pithp_synchronise(s);
-    if (pithp_checks_pending(st))
-        pithp_checks_close(st); /* the device could not be asked */
+    pithp_checks_close(
+        st); /* without pending ones, unless the device could not be asked */
     pithp_instance_leave(s);
     pithp_stream_leave(st);
 }
@@ -114,8 +114,6 @@ void pithp_streams_close(pithp_device *d) {
     pithp_error e;
     for (pithp_stream *st = d->streams; st; st = st->next)
         d->backend->synchronise(st, &e); /* a dead device has said so already */
-    for (pithp_stream *st = d->streams; st; st = st->next)
-        pithp_checks_close(st);
     if (d->cache)
         pithp_cache_free(d, d->cache);
     while (d->streams) {

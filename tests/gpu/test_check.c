@@ -2,6 +2,7 @@
 #include "gpu_test.h"
 
 #include <pith/gpu.h>
+#include <pith/memory.h>
 
 TestSuite(check, .init = gt_reset);
 
@@ -149,6 +150,66 @@ Test(check, blames_each_scope_for_its_own) {
     cr_assert(strstr(pith_message(other), "other at 8"));
     pith_clear(child);
     pith_clear(other);
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
+/* ---- Where reports lie ---- */
+
+static int taken, given;
+static void *take(void *context, size_t bytes, size_t alignment, void *stream) {
+    (void)context, (void)stream;
+    taken++;
+    return aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+}
+static void
+give(void *context, void *data, size_t bytes, size_t alignment, void *stream) {
+    (void)context, (void)bytes, (void)alignment, (void)stream;
+    given++;
+    free(data);
+}
+
+Test(check, reports_lie_in_memory_of_the_manager) {
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    taken = given = 0;
+    pt_ok(s, pith_memory_set_allocator(
+                 s, &(pith_memory_allocator){
+                        .kind = PITH_ALLOCATOR_USER, .allocate = take, .release = give}));
+    const int64_t before = pith_memory(rt).live_count;
+    launch(s, "good", NONE);
+    cr_assert_eq(pith_memory(rt).live_count, before + 1);
+    cr_assert_gt(pith_memory(rt).live, 0);
+    cr_assert_gt(taken, 0);
+    pith_wait(s);
+    pt_ok(s);
+    pith_scope_close(s);
+    cr_assert_eq(pith_memory(rt).live, 0, "they go with the root scope");
+    pith_memory_trim(rt);
+    cr_assert_eq(taken, given);
+    pt_close(rt);
+}
+
+static void give_up(pith_instance *i, void *closure) {
+    (void)i;
+    ++*(int *)closure;
+}
+
+Test(check, reports_are_made_room_for) {
+    setenv("PITH_HOST_MEMORY", "1MiB", 1);
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    int evicted = 0;
+    pith_instance *i = pith_instance_open(
+        s, "idle", &(pith_instance_options){.invalidate = give_up, .closure = &evicted});
+    pt_ok(s, pith_instance_allocate(s, i,
+                                    &(pith_request){.label = "x",
+                                                    .dtype = PITH_U8,
+                                                    .shape = PITH_SHAPE(1 << 20)}));
+    launch(s, "good", NONE);
+    pith_wait(s);
+    pt_ok(s);
+    cr_assert_eq(evicted, 1);
     pith_scope_close(s);
     pt_close(rt);
 }
