@@ -135,8 +135,63 @@ Test(program, what_nobody_needs_is_left_out) {
     random_programs(seeds(1000), PITHP_PASS_DEAD, 400000);
 }
 
+Test(program, control_flow_is_narrowed) {
+    random_programs(seeds(1500), PITHP_PASS_CONTROL, 600000);
+}
+
 Test(program, all_passes_together) {
     random_programs(seeds(3000), PITHP_PASS_ALL, 500000);
+}
+
+/* Calls of a primitive in a recipe and its bodies. */
+static int count_calls(const recipe *r, pithp_primitive primitive) {
+    int count = 0;
+    for (int k = 0; k < r->count; k++) {
+        const ingredient *x = &r->list[k];
+        count += x->kind >= RECIPE_CALL && x->primitive == primitive;
+        for (int b = 0; x->kind == RECIPE_CONTROL && b < x->body_count; b++)
+            count += count_calls(x->bodies[b], primitive);
+    }
+    return count;
+}
+static int count_all(const recipe *r) {
+    int count = 0;
+    for (int p = 0; p < PITHP_PRIMITIVE_COUNT; p++)
+        count += count_calls(r, (pithp_primitive)p);
+    return count;
+}
+/* "Fails" where a loop or branch has an update in its body, and its values are right. */
+static bool updates_in_a_body(const recipe *r, void *closure) {
+    int found = 0, none = NO_PASSES;
+    for (int k = 0; k < r->count; k++)
+        for (int b = 0; r->list[k].kind == RECIPE_CONTROL && b < r->list[k].body_count;
+             b++)
+            for (int p = PITHP_OP_SCATTER_SET; p <= PITHP_OP_SCATTER_MAX; p++)
+                found += count_calls(r->list[k].bodies[b], (pithp_primitive)p);
+    if (closure && found)
+        cr_assert(!is_wrong(r, &none), "values are not those of what is left");
+    return found > 0;
+}
+
+Test(program, a_failing_program_is_made_small_inside_its_bodies) {
+    pith_runtime *rt = pt_open();
+    int shrunk = 0;
+    for (uint64_t seed = 700000; shrunk < 10; seed++) {
+        pith_scope *s = pith_scope_open(rt);
+        recipe *r = recipe_make(s, seed, 40);
+        if (updates_in_a_body(r, NULL)) {
+            recipe_shrink(r, updates_in_a_body, rt);
+            int updates = 0;
+            for (int p = PITHP_OP_SCATTER_SET; p <= PITHP_OP_SCATTER_MAX; p++)
+                updates += count_calls(r, (pithp_primitive)p);
+            cr_assert(updates == 1 && count_all(r) <= 6, "seed %d: %d calls", (int)seed,
+                      count_all(r));
+            shrunk++;
+        }
+        recipe_free(r);
+        pith_scope_close(s);
+    }
+    pt_close(rt);
 }
 
 Test(program, plans_that_do_not_fuse_give_them_too) {
