@@ -1,7 +1,5 @@
 /* Instructions that run programs: built, verified, shown, compared and optimised. */
-#include "pith_test.h"
-#include "program/graph/graph.h"
-#include "program/pass/pass.h"
+#include "graph_test.h"
 
 typedef struct bench {
     pith_runtime *rt;
@@ -25,37 +23,14 @@ static void end(bench *b) {
     pt_close(b->rt);
 }
 
-static const char *text_of(const pithp_program *p) {
-    static char shown[8192];
-    pithp_text text;
-    pithp_text_begin(&text, p->runtime);
-    pithp_program_text(p, &text);
-    snprintf(shown, sizeof shown, "%s", text.bytes);
-    pithp_text_end(&text);
-    return shown;
-}
-#define expect_text(text, wanted)                                                        \
-    cr_assert(!strcmp((text), (wanted)), "expected\n%s, got\n%s", (wanted), (text))
-
-static pithp_value op(bench *b,
-                      pithp_program *p,
-                      pithp_primitive primitive,
-                      pithp_value x,
-                      pithp_value y,
-                      const void *params) {
-    const pithp_value operands[2] = {x, y};
-    return pithp_program_add(b->s, p, primitive, y >= 0 ? 2 : 1, operands, params,
-                             "here:1");
-}
-
 /* (f64[3], f64[]) -> (f64[3], f64[]): x op y, the sum of x. */
 static pithp_program *branch(bench *b, pithp_primitive primitive) {
     pithp_program *p = pithp_program_make(b->s);
     const pithp_value x = pithp_program_input(b->s, p, b->line);
     const pithp_value y = pithp_program_input(b->s, p, b->number);
-    pithp_program_output(b->s, p, op(b, p, primitive, x, y, NULL));
-    pithp_program_output(b->s, p,
-                         op(b, p, PITHP_OP_SUM, x, -1, &(pithp_reduce_params){1}));
+    pithp_program_output(b->s, p, graph_op(b->s, p, primitive, x, y, NULL));
+    pithp_program_output(
+        b->s, p, graph_op(b->s, p, PITHP_OP_SUM, x, -1, &(pithp_reduce_params){1}));
     return p;
 }
 
@@ -88,20 +63,20 @@ Test(control, text_shows_every_result_and_the_programs) {
         choice(&b, b.index, branch(&b, PITHP_OP_ADD), branch(&b, PITHP_OP_MUL));
     pithp_refusal why;
     cr_assert(pithp_program_verify(p, &why) == PITH_OK, "%s", why.text);
-    expect_text(text_of(p), "program(%0: i32[], %1: f64[3], %2: f64[]) {\n"
-                            "  %3, %4 = cond %0, %1, %2 : f64[3], f64[]\n"
-                            "    0: program(%0: f64[3], %1: f64[]) {\n"
-                            "      %2 = add %0, %1 : f64[3]\n"
-                            "      %3 = sum %0 {axes=[0]} : f64[]\n"
-                            "      return %2, %3\n"
-                            "    }\n"
-                            "    1: program(%0: f64[3], %1: f64[]) {\n"
-                            "      %2 = mul %0, %1 : f64[3]\n"
-                            "      %3 = sum %0 {axes=[0]} : f64[]\n"
-                            "      return %2, %3\n"
-                            "    }\n"
-                            "  return %3, %4\n"
-                            "}\n");
+    expect_text(graph_text(p), "program(%0: i32[], %1: f64[3], %2: f64[]) {\n"
+                               "  %3, %4 = cond %0, %1, %2 : f64[3], f64[]\n"
+                               "    0: program(%0: f64[3], %1: f64[]) {\n"
+                               "      %2 = add %0, %1 : f64[3]\n"
+                               "      %3 = sum %0 {axes=[0]} : f64[]\n"
+                               "      return %2, %3\n"
+                               "    }\n"
+                               "    1: program(%0: f64[3], %1: f64[]) {\n"
+                               "      %2 = mul %0, %1 : f64[3]\n"
+                               "      %3 = sum %0 {axes=[0]} : f64[]\n"
+                               "      return %2, %3\n"
+                               "    }\n"
+                               "  return %3, %4\n"
+                               "}\n");
     pithp_program_release(p);
     end(&b);
 }
@@ -193,9 +168,9 @@ Test(control, an_instruction_lives_as_long_as_one_of_its_results) {
     p->outputs[0] = 1;
     better = pithp_program_optimise(b.s, p, PITHP_PASS_DEAD);
     pt_ok(b.s, better);
-    expect_text(text_of(better), "program(%0: bool[], %1: f64[3], %2: f64[]) {\n"
-                                 "  return %1\n"
-                                 "}\n");
+    expect_text(graph_text(better), "program(%0: bool[], %1: f64[3], %2: f64[]) {\n"
+                                    "  return %1\n"
+                                    "}\n");
     pithp_program_release(better);
     pithp_program_release(p);
     end(&b);
@@ -208,7 +183,7 @@ static pithp_program *reporting(bench *b) {
     const pithp_value x = pithp_program_input(b->s, p, b->line);
     const pithp_value i = pithp_program_input(b->s, p, indices);
     const pithp_index_params params = {.mode = PITHP_INDEX_ERROR};
-    pithp_program_output(b->s, p, op(b, p, PITHP_OP_TAKE, x, i, &params));
+    pithp_program_output(b->s, p, graph_op(b->s, p, PITHP_OP_TAKE, x, i, &params));
     return p;
 }
 
@@ -244,8 +219,8 @@ Test(control, equal_instructions_are_made_once_and_passes_go_inside) {
     const pithp_value sum = silly->outputs[1];
     const double zero = -0.0;
     const pithp_value nil = pithp_program_literal(b.s, silly, b.number, &zero);
-    const pithp_value squared = op(&b, silly, PITHP_OP_SQUARE, sum, -1, NULL);
-    silly->outputs[1] = op(&b, silly, PITHP_OP_ADD, squared, nil, NULL);
+    const pithp_value squared = graph_op(b.s, silly, PITHP_OP_SQUARE, sum, -1, NULL);
+    silly->outputs[1] = graph_op(b.s, silly, PITHP_OP_ADD, squared, nil, NULL);
     pithp_program *p = choice(&b, b.flag, branch(&b, PITHP_OP_MUL), silly);
     const pithp_new_instruction again = {.primitive = PITHP_OP_COND,
                                          .operand_count = 3,
@@ -253,25 +228,25 @@ Test(control, equal_instructions_are_made_once_and_passes_go_inside) {
                                          .program_count = 2,
                                          .programs = p->instructions[0].programs};
     const pithp_value copy = pithp_program_add_many(b.s, p, &again);
-    pithp_program_output(b.s, p, op(&b, p, PITHP_OP_SUB, 3, copy, NULL));
+    pithp_program_output(b.s, p, graph_op(b.s, p, PITHP_OP_SUB, 3, copy, NULL));
     pithp_program *better = pithp_program_optimise(b.s, p, PITHP_PASS_ALL);
     pt_ok(b.s, better);
-    expect_text(text_of(better), "program(%0: bool[], %1: f64[3], %2: f64[]) {\n"
-                                 "  %3, %4 = cond %0, %1, %2 : f64[3], f64[]\n"
-                                 "    0: program(%0: f64[3], %1: f64[]) {\n"
-                                 "      %2 = mul %0, %1 : f64[3]\n"
-                                 "      %3 = sum %0 {axes=[0]} : f64[]\n"
-                                 "      return %2, %3\n"
-                                 "    }\n"
-                                 "    1: program(%0: f64[3], %1: f64[]) {\n"
-                                 "      %2 = add %0, %1 : f64[3]\n"
-                                 "      %3 = sum %0 {axes=[0]} : f64[]\n"
-                                 "      %4 = square %3 : f64[]\n"
-                                 "      return %2, %4\n"
-                                 "    }\n"
-                                 "  %5 = sub %3, %3 : f64[3]\n"
-                                 "  return %3, %4, %5\n"
-                                 "}\n");
+    expect_text(graph_text(better), "program(%0: bool[], %1: f64[3], %2: f64[]) {\n"
+                                    "  %3, %4 = cond %0, %1, %2 : f64[3], f64[]\n"
+                                    "    0: program(%0: f64[3], %1: f64[]) {\n"
+                                    "      %2 = mul %0, %1 : f64[3]\n"
+                                    "      %3 = sum %0 {axes=[0]} : f64[]\n"
+                                    "      return %2, %3\n"
+                                    "    }\n"
+                                    "    1: program(%0: f64[3], %1: f64[]) {\n"
+                                    "      %2 = add %0, %1 : f64[3]\n"
+                                    "      %3 = sum %0 {axes=[0]} : f64[]\n"
+                                    "      %4 = square %3 : f64[]\n"
+                                    "      return %2, %4\n"
+                                    "    }\n"
+                                    "  %5 = sub %3, %3 : f64[3]\n"
+                                    "  return %3, %4, %5\n"
+                                    "}\n");
     pithp_program_release(better);
     pithp_program_release(p);
     end(&b);
@@ -304,7 +279,7 @@ Test(control, an_instruction_without_results_keeps_its_place) {
                          "    1: program() {\n      return\n    }\n"
                          "  return %1\n"
                          "}\n";
-    expect_text(text_of(p), wanted);
+    expect_text(graph_text(p), wanted);
     pithp_program *copy = pithp_program_optimise(b.s, p, 0);
     pt_ok(b.s, copy);
     cr_assert(pithp_program_equal(p, copy));
@@ -327,7 +302,7 @@ Test(control, a_known_index_leaves_its_branch) {
         const pithp_value x = pithp_program_input(b.s, p, b.line);
         const pithp_value y = pithp_program_input(b.s, p, b.number);
         const pithp_value half = pithp_program_literal(b.s, p, b.index, &numbers[k]);
-        const pithp_value i = op(&b, p, PITHP_OP_ADD, half, half, NULL);
+        const pithp_value i = graph_op(b.s, p, PITHP_OP_ADD, half, half, NULL);
         programs[0] = branch(&b, PITHP_OP_ADD);
         programs[1] = branch(&b, PITHP_OP_MUL);
         const pithp_new_instruction cond = {.primitive = PITHP_OP_COND,
@@ -349,7 +324,7 @@ Test(control, a_known_index_leaves_its_branch) {
                  "  %%3 = sum %%0 {axes=[0]} : f64[]\n"
                  "  return %%3, %%2\n}\n",
                  numbers[k] > 0 ? "mul" : "add");
-        expect_text(text_of(better), wanted);
+        expect_text(graph_text(better), wanted);
         pithp_program_release(better);
         pithp_program_release(p);
     }

@@ -1,9 +1,5 @@
 /* Control flow run by plans: closed forms, carries that change places, nests, memory. */
-#include "pith_test.h"
-#include "program/interpret/plan.h"
-#include "program/pass/pass.h"
-
-enum { MOST = 8 };
+#include "graph_test.h"
 
 typedef struct bench {
     pith_runtime *rt;
@@ -25,82 +21,6 @@ static void end(bench *b) {
     pith_scope_close(b->s);
     pt_close(b->rt);
 }
-static const pith_spec *line(bench *b, pith_dtype dtype, int64_t n) {
-    return pithp_spec(b->s, dtype, 1, &n);
-}
-
-static pithp_value op2(bench *b, pithp_program *p, pithp_primitive o, int x, int y) {
-    const pithp_value operands[2] = {x, y};
-    return pithp_program_add(b->s, p, o, 2, operands, NULL, "here:1");
-}
-static pithp_value integer(bench *b, pithp_program *p, int64_t value) {
-    return pithp_program_literal(b->s, p, b->i64, &value);
-}
-static pithp_value control(bench *b,
-                           pithp_program *p,
-                           pithp_primitive primitive,
-                           const void *params,
-                           int count,
-                           const pithp_value *operands,
-                           int program_count,
-                           pithp_program **programs) {
-    const pithp_new_instruction made = {.primitive = primitive,
-                                        .operand_count = count,
-                                        .operands = operands,
-                                        .params = params,
-                                        .program_count = program_count,
-                                        .programs = programs,
-                                        .site = "here:2"};
-    const pithp_value v = pithp_program_add_many(b->s, p, &made);
-    pt_ok(b->s, v >= 0);
-    for (int k = 0; k < program_count; k++)
-        pithp_program_release(programs[k]);
-    return v;
-}
-
-/* Run p on copies of the inputs, after passes; what comes out is written to outputs. */
-static void run_after(bench *b,
-                      pithp_program *p,
-                      int passes,
-                      const void *const *inputs,
-                      void *const *outputs) {
-    pithp_program *q = passes < 0 ? p : pithp_program_optimise(b->s, p, (unsigned)passes);
-    pt_ok(b->s, q);
-    pithp_plan *plan = pithp_plan_make(b->s, q, true);
-    pt_ok(b->s, plan);
-    pithp_buffer *in[MOST], *out[MOST];
-    const void *from[MOST];
-    void *to[MOST];
-    for (int64_t k = 0; k < q->input_count; k++) {
-        const size_t bytes = q->values[q->inputs[k]].spec->bytes;
-        in[k] = pithp_buffer_make(b->s, bytes + 64);
-        from[k] = in[k]->data;
-        pithp_copy_in(b->s, in[k]->data, inputs[k], bytes);
-    }
-    for (int64_t k = 0; k < q->output_count; k++) {
-        out[k] = pithp_buffer_make(b->s, q->values[q->outputs[k]].spec->bytes + 64);
-        to[k] = out[k]->data;
-    }
-    pithp_plan_run(b->s, plan, from, to);
-    pt_ok(b->s);
-    for (int64_t k = 0; k < q->output_count; k++) {
-        const pithp_place place = pithp_plan_output(plan, k);
-        const void *at = place.store == PITHP_IN_INPUT ? from[place.at]
-                         : place.store == PITHP_IN_LITERALS
-                             ? (char *)plan->literals->data + place.at
-                             : to[place.at];
-        pithp_copy_out(b->s, outputs[k], at, q->values[q->outputs[k]].spec->bytes);
-    }
-    pt_ok(b->s);
-    for (int64_t k = 0; k < q->input_count; k++)
-        pithp_buffer_release(in[k], 1);
-    for (int64_t k = 0; k < q->output_count; k++)
-        pithp_buffer_release(out[k], 1);
-    pithp_plan_free(plan);
-    if (q != p)
-        pithp_program_release(q);
-}
-
 /* ---- cond ---- */
 
 /* program(index, x f64[], y f64[]): branches x + y; x * y; y, x + x. */
@@ -114,10 +34,11 @@ static pithp_program *three_ways(bench *b, const pith_spec *index, int ways) {
         const pithp_value x = pithp_program_input(b->s, q, b->f64);
         const pithp_value y = pithp_program_input(b->s, q, b->f64);
         const pithp_primitive how = k ? PITHP_OP_MUL : PITHP_OP_ADD;
-        pithp_program_output(b->s, q, k == 2 ? y : op2(b, q, how, x, y));
-        pithp_program_output(b->s, q, op2(b, q, PITHP_OP_ADD, x, x));
+        pithp_program_output(b->s, q, k == 2 ? y : graph_op2(b->s, q, how, x, y));
+        pithp_program_output(b->s, q, graph_op2(b->s, q, PITHP_OP_ADD, x, x));
     }
-    const pithp_value v = control(b, p, PITHP_OP_COND, NULL, 3, in, ways, programs);
+    const pithp_value v =
+        graph_control(b->s, p, PITHP_OP_COND, NULL, 3, in, ways, programs);
     pithp_program_output(b->s, p, v);
     pithp_program_output(b->s, p, v + 1);
     return p;
@@ -133,7 +54,7 @@ Test(control_run, cond_runs_one_branch_and_clamps) {
             const bool is_signed = pithp_dtype_is_signed(dtypes[d]);
             const int64_t way = index < 0 ? (is_signed ? 0 : 2) : index > 2 ? 2 : index;
             double sum, twice;
-            run_after(&b, p, -1, (const void *[]){&index, &x, &y},
+            graph_run(b.s, p, -1, (const void *[]){&index, &x, &y},
                       (void *[]){&sum, &twice});
             cr_assert(sum == wanted[way] && twice == 6, "index %d of %s: %g", (int)index,
                       pith_dtype_name(dtypes[d]), sum);
@@ -144,7 +65,7 @@ Test(control_run, cond_runs_one_branch_and_clamps) {
     for (int truth = 0; truth < 2; truth++) {
         const bool flag = truth;
         double sum, twice;
-        run_after(&b, p, PITHP_PASS_ALL, (const void *[]){&flag, &x, &y},
+        graph_run(b.s, p, PITHP_PASS_ALL, (const void *[]){&flag, &x, &y},
                   (void *[]){&sum, &twice});
         cr_assert(sum == wanted[truth] && twice == 6);
     }
@@ -160,7 +81,8 @@ static pithp_program *collatz(bench *b) {
     pithp_value n = pithp_program_input(b->s, cond, b->i64);
     pithp_program_input(b->s, cond, b->i64);
     pithp_program_input(b->s, cond, b->i64);
-    pithp_program_output(b->s, cond, op2(b, cond, PITHP_OP_NE, n, integer(b, cond, 1)));
+    pithp_program_output(
+        b->s, cond, graph_op2(b->s, cond, PITHP_OP_NE, n, graph_integer(b->s, cond, 1)));
 
     n = pithp_program_input(b->s, body, b->i64);
     const pithp_value steps = pithp_program_input(b->s, body, b->i64);
@@ -170,27 +92,32 @@ static pithp_program *collatz(bench *b) {
         pithp_program *q = ways[k] = pithp_program_make(b->s);
         const pithp_value m = pithp_program_input(b->s, q, b->i64);
         if (k == 0)
-            pithp_program_output(b->s, q, op2(b, q, PITHP_OP_DIV, m, integer(b, q, 2)));
+            pithp_program_output(
+                b->s, q, graph_op2(b->s, q, PITHP_OP_DIV, m, graph_integer(b->s, q, 2)));
         else
-            pithp_program_output(b->s, q,
-                                 op2(b, q, PITHP_OP_ADD,
-                                     op2(b, q, PITHP_OP_MUL, m, integer(b, q, 3)),
-                                     integer(b, q, 1)));
+            pithp_program_output(
+                b->s, q,
+                graph_op2(b->s, q, PITHP_OP_ADD,
+                          graph_op2(b->s, q, PITHP_OP_MUL, m, graph_integer(b->s, q, 3)),
+                          graph_integer(b->s, q, 1)));
     }
-    const pithp_value odd = op2(b, body, PITHP_OP_BITWISE_AND, n, integer(b, body, 1));
+    const pithp_value odd =
+        graph_op2(b->s, body, PITHP_OP_BITWISE_AND, n, graph_integer(b->s, body, 1));
     const pithp_value choose[2] = {odd, n};
-    const pithp_value next = control(b, body, PITHP_OP_COND, NULL, 2, choose, 2, ways);
+    const pithp_value next =
+        graph_control(b->s, body, PITHP_OP_COND, NULL, 2, choose, 2, ways);
     pithp_program_output(b->s, body, next);
-    pithp_program_output(b->s, body,
-                         op2(b, body, PITHP_OP_ADD, steps, integer(b, body, 1)));
-    pithp_program_output(b->s, body, op2(b, body, PITHP_OP_MAX, largest, next));
+    pithp_program_output(
+        b->s, body,
+        graph_op2(b->s, body, PITHP_OP_ADD, steps, graph_integer(b->s, body, 1)));
+    pithp_program_output(b->s, body, graph_op2(b->s, body, PITHP_OP_MAX, largest, next));
 
     pithp_program *p = pithp_program_make(b->s);
     const pithp_value start = pithp_program_input(b->s, p, b->i64);
-    const pithp_value in[3] = {start, integer(b, p, 0), start};
+    const pithp_value in[3] = {start, graph_integer(b->s, p, 0), start};
     pithp_program *programs[2] = {cond, body};
-    const pithp_value v =
-        control(b, p, PITHP_OP_WHILE, &(pithp_while_params){0}, 3, in, 2, programs);
+    const pithp_value v = graph_control(b->s, p, PITHP_OP_WHILE, &(pithp_while_params){0},
+                                        3, in, 2, programs);
     for (int k = 0; k < 3; k++)
         pithp_program_output(b->s, p, v + k);
     return p;
@@ -206,7 +133,7 @@ Test(control_run, while_follows_collatz) {
             at = at % 2 ? 3 * at + 1 : at / 2;
             largest = at > largest ? at : largest;
         }
-        run_after(&b, p, passes[n % 3], (const void *[]){&n},
+        graph_run(b.s, p, passes[n % 3], (const void *[]){&n},
                   (void *[]){&got[0], &got[1], &got[2]});
         cr_assert(got[0] == 1 && got[1] == steps && got[2] == largest, "%lld: %lld %lld",
                   (long long)n, (long long)got[1], (long long)got[2]);
@@ -226,18 +153,18 @@ static pithp_program *swapping(bench *b, int64_t n, bool reverse) {
         in[k] = pithp_program_input(b->s, body, b->f64);
     const double seven = 7;
     pithp_program_output(b->s, body, in[2]);
-    pithp_program_output(b->s, body, op2(b, body, PITHP_OP_ADD, in[1], in[5]));
+    pithp_program_output(b->s, body, graph_op2(b->s, body, PITHP_OP_ADD, in[1], in[5]));
     pithp_program_output(b->s, body, in[3]);
     pithp_program_output(b->s, body, pithp_program_literal(b->s, body, b->f64, &seven));
-    pithp_program_output(b->s, body, op2(b, body, PITHP_OP_ADD, in[5], in[0]));
+    pithp_program_output(b->s, body, graph_op2(b->s, body, PITHP_OP_ADD, in[5], in[0]));
     pithp_program_output(b->s, body, in[1]);
     pithp_program_output(b->s, body, in[0]);
     for (int k = 0; k < 5; k++)
         in[k] = pithp_program_input(b->s, p, b->f64);
-    in[5] = pithp_program_input(b->s, p, line(b, PITH_F64, n));
+    in[5] = pithp_program_input(b->s, p, graph_spec(b->s, PITH_F64, n));
     const pithp_loop_params params = {
         .length = n, .constants = 1, .carries = 4, .reverse = reverse};
-    const pithp_value v = control(b, p, PITHP_OP_SCAN, &params, 6, in, 1, &body);
+    const pithp_value v = graph_control(b->s, p, PITHP_OP_SCAN, &params, 6, in, 1, &body);
     for (int k = 0; k < 7; k++)
         pithp_program_output(b->s, p, v + k);
     return p;
@@ -261,7 +188,7 @@ Test(control_run, scan_carries_stacks_and_reverses) {
                 a = s;
                 s = sum;
             }
-            run_after(&b, p, way & 2 ? PITHP_PASS_ALL : -1,
+            graph_run(b.s, p, way & 2 ? PITHP_PASS_ALL : -1,
                       (const void *[]){&c, &first[0], &first[1], &first[2], &first[3], x},
                       (void *[]){&carry[0], &carry[1], &carry[2], &carry[3], ys[0], ys[1],
                                  ys[2]});
@@ -282,14 +209,15 @@ Test(control_run, scans_nest) {
     pithp_program *inner = pithp_program_make(b.s);
     const pithp_value c = pithp_program_input(b.s, inner, b.f64);
     const pithp_value sum =
-        op2(&b, inner, PITHP_OP_ADD, c, pithp_program_input(b.s, inner, b.f64));
+        graph_op2(b.s, inner, PITHP_OP_ADD, c, pithp_program_input(b.s, inner, b.f64));
     pithp_program_output(b.s, inner, sum);
     pithp_program_output(b.s, inner, sum);
     pithp_program *outer = pithp_program_make(b.s);
-    pithp_value in[2] = {pithp_program_input(b.s, outer, b.f64),
-                         pithp_program_input(b.s, outer, line(&b, PITH_F64, COLUMNS))};
+    pithp_value in[2] = {
+        pithp_program_input(b.s, outer, b.f64),
+        pithp_program_input(b.s, outer, graph_spec(b.s, PITH_F64, COLUMNS))};
     const pithp_loop_params across = {.length = COLUMNS, .carries = 1};
-    pithp_value v = control(&b, outer, PITHP_OP_SCAN, &across, 2, in, 1, &inner);
+    pithp_value v = graph_control(b.s, outer, PITHP_OP_SCAN, &across, 2, in, 1, &inner);
     pithp_program_output(b.s, outer, v);
     pithp_program_output(b.s, outer, v + 1);
     pithp_program *p = pithp_program_make(b.s);
@@ -297,13 +225,13 @@ Test(control_run, scans_nest) {
     in[0] = pithp_program_input(b.s, p, b.f64);
     in[1] = pithp_program_input(b.s, p, pithp_spec(b.s, PITH_F64, 2, shape));
     const pithp_loop_params down = {.length = ROWS, .carries = 1};
-    v = control(&b, p, PITHP_OP_SCAN, &down, 2, in, 1, &outer);
+    v = graph_control(b.s, p, PITHP_OP_SCAN, &down, 2, in, 1, &outer);
     pithp_program_output(b.s, p, v);
     pithp_program_output(b.s, p, v + 1);
     double x[ROWS * COLUMNS], got[ROWS * COLUMNS], all = 100, last;
     for (int k = 0; k < ROWS * COLUMNS; k++)
         x[k] = k;
-    run_after(&b, p, PITHP_PASS_ALL, (const void *[]){&all, x}, (void *[]){&last, got});
+    graph_run(b.s, p, PITHP_PASS_ALL, (const void *[]){&all, x}, (void *[]){&last, got});
     for (int k = 0; k < ROWS * COLUMNS; k++) {
         all += k;
         cr_assert(got[k] == all, "element %d", k);

@@ -86,16 +86,21 @@ iterate(pithp_holder *h, const scan *c, int64_t i, pith_scope *held, const void 
     return pithp_holder_step(h, next, pith_failed(next) ? NULL : parts[0]);
 }
 
+/* The body as it is recorded. */
+static pithp_part_call call_of(const scan *c, const pithp_captured *captured) {
+    return (pithp_part_call){.function = name,
+                             .body = c->body,
+                             .captured = captured,
+                             .argument_count = 2,
+                             .arguments = {&c->carry, &c->rows},
+                             .rows = c->row_specs,
+                             .scans = true};
+}
+
 /* Outputs of no iteration: their specs are those of the body that is recorded. */
 static const void *no_outs(scan *c) {
     const pithp_captured nothing = {0};
-    const pithp_part_call call = {.function = name,
-                                  .body = c->body,
-                                  .captured = &nothing,
-                                  .argument_count = 2,
-                                  .arguments = {&c->carry, &c->rows},
-                                  .rows = c->row_specs,
-                                  .scans = true};
+    const pithp_part_call call = call_of(c, &nothing);
     pithp_part part;
     const void *outs = NULL;
     if (pithp_part_record(c->s, &part, &call) == PITH_OK) {
@@ -196,13 +201,7 @@ static const void *add_scan(scan *c, const pithp_captured *captured, pithp_part 
 
 static const void *record_scan(scan *c) {
     pithp_captured captured = {0};
-    const pithp_part_call call = {.function = name,
-                                  .body = c->body,
-                                  .captured = &captured,
-                                  .argument_count = 2,
-                                  .arguments = {&c->carry, &c->rows},
-                                  .rows = c->row_specs,
-                                  .scans = true};
+    const pithp_part_call call = call_of(c, &captured);
     pithp_part part;
     const void *last = NULL;
     if (pithp_control_capture(c->s, &captured, c->body) != PITH_OK)
