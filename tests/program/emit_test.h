@@ -4,6 +4,7 @@
 #define PITH_EMIT_TEST_H
 
 #include "gpu/compile/compile_internal.h"
+#include "graph_test.h"
 #include "program/emit/compiled.h"
 #include "program/emit/emit.h"
 #include "random_program.h"
@@ -117,8 +118,7 @@ input_of(const bench *b, pithp_program *p, pith_dtype dtype, int64_t n) {
 
 static inline pithp_value
 op_in(const bench *b, pithp_program *p, pithp_primitive o, pithp_value x, pithp_value y) {
-    const pithp_value operands[2] = {x, y};
-    return pithp_program_add(b->s, p, o, 2, operands, NULL, NULL);
+    return graph_op2(b->s, p, o, x, y);
 }
 
 static inline pithp_value control(bench *b,
@@ -128,17 +128,8 @@ static inline pithp_value control(bench *b,
                                   const pithp_value *operands,
                                   int program_count,
                                   pithp_program **programs) {
-    const pithp_new_instruction made = {.primitive = primitive,
-                                        .operand_count = count,
-                                        .operands = operands,
-                                        .params = params,
-                                        .program_count = program_count,
-                                        .programs = programs};
-    const pithp_value v = pithp_program_add_many(b->s, b->p, &made);
-    pt_ok(b->s, v >= 0);
-    for (int k = 0; k < program_count; k++)
-        pithp_program_release(programs[k]);
-    return v;
+    return graph_control(b->s, b->p, primitive, params, count, operands, program_count,
+                         programs);
 }
 
 static inline void expect_compiled_loop(const bench *b) {
