@@ -184,7 +184,8 @@ static void choose_access(pithp_fused_args *a) {
 }
 
 bool pithp_plan_fuse(pithp_planning *g, pithp_step *step) {
-    pithp_fused_args all = {.op_count = 0}, *a = &all;
+    pithp_fused_args all, *a = &all;
+    memset(a, 0, offsetof(pithp_fused_args, ops)); /* the rest is written as it is used */
     fusing f = {.g = g, .step = step, .args = a};
     find_last_reads(&f);
     for (pithp_value v = step->first; v >= 0; v = g->next[v])

@@ -102,115 +102,109 @@ static int64_t grant_block(const pithp_jit_running *r, int64_t first) {
 
 /* ---- Granting where nothing is given twice ---- */
 
-/* Buffers of donated arrays; more of them are looked at array by array. */
+/* Buffers of donated arrays, and runs of arrays in one of them; where there are more,
+ * arrays are looked at one by one. */
 enum { MOST_BLOCKS = 64 };
-typedef struct blocks {
-    const pithp_hold *holds[MOST_BLOCKS];
-    int count;
-} blocks;
+typedef struct apart_block {
+    const pithp_hold *hold;
+    uintptr_t at, behind; /* the last array that was seen, and its end */
+    uint32_t handles;
+} apart_block;
+typedef struct apart {
+    int blocks, runs;
+    int run[MOST_BLOCKS];           /* the block of each run */
+    int64_t begin[MOST_BLOCKS + 1]; /* and where it begins in the list */
+    apart_block block[MOST_BLOCKS];
+} apart;
 
-static bool has_block(const blocks *b, const pithp_hold *hold) {
-    bool found = false;
-    for (int k = b->count; k-- > 0 && !found;)
-        found = b->holds[k] == hold;
-    return found;
+static int find_block(const apart *x, const pithp_hold *hold) {
+    int k = 0;
+    while (k < x->blocks && x->block[k].hold != hold)
+        k++;
+    return k;
 }
 
-/* As grant_block, where all arrays lie one behind the other, so that none is there twice;
- * -1: they do not. */
-static int64_t grant_apart(const pithp_jit_running *r, int64_t first, blocks *seen) {
+/* The block of a new run; NULL: there are too many. */
+static apart_block *begin_run(apart *x, const pithp_hold *hold, int64_t i) {
+    const int k = find_block(x, hold);
+    if (k == MOST_BLOCKS || x->runs == MOST_BLOCKS)
+        return NULL;
+    if (k == x->blocks)
+        x->block[x->blocks++] = (apart_block){.hold = hold};
+    x->begin[x->runs] = i;
+    x->run[x->runs++] = k;
+    return &x->block[k];
+}
+
+/* Sort donated arrays into blocks. False: some do not lie behind the one before, so that
+ * they may be the same. */
+static bool find_apart(const pithp_jit_running *r, apart *x) {
     const pithp_jit_program *p = r->p;
-    const pithp_hold *hold = r->inputs[p->donated[first]]->hold;
-    pithp_buffer *b = hold->thing;
-    uintptr_t at = 0, behind = 0;
-    uint32_t handles = 0;
-    int64_t end = first;
-    if (seen->count == MOST_BLOCKS || has_block(seen, hold))
-        return -1;
-    seen->holds[seen->count++] = hold;
-    for (; end < p->donated_count; end++) {
-        const pith_array *a = r->inputs[p->donated[end]];
-        if (a->hold != hold) {
-            if (p->written[end] != RETURNED)
-                break;
-            continue;
+    const pithp_hold *hold = NULL;
+    apart_block *b = NULL;
+    x->blocks = x->runs = 0;
+    for (int64_t i = 0; i < p->donated_count; i++) {
+        const int64_t k = p->donated[i];
+        const uintptr_t at = (uintptr_t)r->addresses[k];
+        if (r->inputs[k]->hold != hold) {
+            hold = r->inputs[k]->hold;
+            if (!(b = begin_run(x, hold, i)))
+                return false;
         }
-        if ((uintptr_t)a->data <= at || (uintptr_t)a->data < behind)
-            return -1;
-        at = (uintptr_t)a->data;
-        behind = at + pithp_array_spec(a)->bytes;
-        handles++;
+        if (at <= b->at || at < b->behind)
+            return false;
+        b->at = at;
+        b->behind = at + p->donated_bytes[i];
+        b->handles++;
     }
-    const bool last = !b->foreign && hold->live == handles &&
-                      atomic_load_explicit(&b->refs, memory_order_acquire) == 1;
-    const bool writable = last && is_writable(r->s, b);
-    bool written = false;
-    for (int64_t i = first; i < end; i++) {
-        const int64_t to = p->written[i];
-        r->granted[i] = !last || to == RETURNED ? PITHP_JIT_REFUSED
-                        : writable && to >= 0   ? PITHP_JIT_WRITTEN
-                                                : PITHP_JIT_GRANTED;
-        written |= writable && to >= 0;
-    }
-    if (written)
-        atomic_store_explicit(&b->content_state, PITHP_CONTENT_UNKNOWN,
-                              memory_order_relaxed);
-    return end;
+    x->begin[x->runs] = p->donated_count;
+    return true;
 }
 
-/* Whether no array of these buffers is given where it is not donated, or is returned. */
-static bool nobody_else_reads(const pithp_jit_running *r, const blocks *b) {
+/* Whether no array of these buffers is given where it is not donated. */
+static bool nobody_else_reads(const pithp_jit_running *r, const apart *x) {
     const pithp_jit_program *p = r->p;
     const int64_t inputs = p->item_count - p->static_count;
     const pithp_hold *known = NULL; /* not among them */
-    for (int64_t k = 0, i = 0; k < inputs; k++) {
+    for (int64_t k = 0, i = 0; k < inputs && p->donated_count < inputs; k++) {
         const pithp_hold *hold = r->inputs[k]->hold;
         if (i < p->donated_count && p->donated[i] == k) {
             i++;
-            continue;
+        } else if (hold != known) {
+            if (find_block(x, hold) < x->blocks)
+                return false;
+            known = hold;
         }
-        if (hold != known && has_block(b, hold))
-            return false;
-        known = hold;
     }
     return true;
 }
 
-/* Arrays that are returned and lie in other buffers than their neighbours in the list. */
-static bool returned_are_apart(const pithp_jit_running *r, const blocks *b) {
+static void
+grant_run(const pithp_jit_running *r, const apart_block *in, int64_t begin, int64_t end) {
     const pithp_jit_program *p = r->p;
-    const pithp_hold *known = NULL, *current = NULL;
-    for (int64_t i = 0; i < p->donated_count; i++) {
-        const pithp_hold *hold = r->inputs[p->donated[i]]->hold;
-        if (p->written[i] != RETURNED) {
-            current = hold;
-            continue;
-        }
-        if (hold == current || hold == known)
-            continue;
-        if (has_block(b, hold))
-            return false;
-        known = hold;
+    pithp_buffer *b = in->hold->thing;
+    const bool last = !b->foreign && in->hold->live == in->handles &&
+                      atomic_load_explicit(&b->refs, memory_order_acquire) == 1;
+    if (!last) {
+        memset(r->granted + begin, PITHP_JIT_REFUSED, (size_t)(end - begin));
+    } else if (is_writable(r->s, b)) {
+        memcpy(r->granted + begin, p->best + begin, (size_t)(end - begin));
+        atomic_store_explicit(&b->content_state, PITHP_CONTENT_UNKNOWN,
+                              memory_order_relaxed);
+    } else {
+        for (int64_t i = begin; i < end; i++)
+            r->granted[i] =
+                p->best[i] == PITHP_JIT_WRITTEN ? PITHP_JIT_GRANTED : p->best[i];
     }
-    return true;
 }
 
-static bool grant_all_apart(const pithp_jit_running *r) {
-    const pithp_jit_program *p = r->p;
-    blocks seen;
-    seen.count = 0;
-    for (int64_t i = 0; i >= 0 && i < p->donated_count;) {
-        if (p->written[i] == RETURNED) { /* between others, or beside none */
-            r->granted[i++] = PITHP_JIT_REFUSED;
-            continue;
-        }
-        i = grant_apart(r, i, &seen);
-        if (i < 0)
-            return false;
-    }
-    return (p->donated_count == p->item_count - p->static_count ||
-            nobody_else_reads(r, &seen)) &&
-           returned_are_apart(r, &seen);
+static bool grant_apart(const pithp_jit_running *r) {
+    apart x;
+    if (!find_apart(r, &x) || !nobody_else_reads(r, &x))
+        return false;
+    for (int k = 0; k < x.runs; k++)
+        grant_run(r, &x.block[x.run[k]], x.begin[k], x.begin[k + 1]);
+    return true;
 }
 
 void pithp_jit_grant(pithp_jit_running *r) {
@@ -220,7 +214,7 @@ void pithp_jit_grant(pithp_jit_running *r) {
         memset(r->granted, PITHP_JIT_REFUSED, (size_t)p->donated_count);
         return;
     }
-    if (grant_all_apart(r))
+    if (grant_apart(r))
         return;
     mark_handles(r);
     for (int64_t i = 0; i < p->donated_count;)
@@ -334,13 +328,13 @@ void pithp_jit_donate(pithp_jit_running *r, bool failed) {
         warn(r);
     for (int64_t i = 0; i < p->donated_count; i++) {
         const pith_array *a = r->inputs[p->donated[i]];
-        if (r->granted[i] == PITHP_JIT_REFUSED ||
-            (failed && r->granted[i] != PITHP_JIT_WRITTEN) ||
+        const char how = r->granted[i];
+        if (how == PITHP_JIT_REFUSED || (failed && how != PITHP_JIT_WRITTEN) ||
             pithp_header_of(a)->extra) /* given twice, or handed on */
             continue;
         pithp_array_donate(a, r->s->site);
         granted++;
-        written += r->granted[i] == PITHP_JIT_WRITTEN;
+        written += how == PITHP_JIT_WRITTEN;
     }
     mark_handed_on(r, false);
     if (!failed)
@@ -349,6 +343,11 @@ void pithp_jit_donate(pithp_jit_running *r, bool failed) {
 
 /* ---- Recording ---- */
 
+size_t pithp_jit_donated_bytes(const pithp_jit_program *p) {
+    const size_t n = (size_t)p->item_count + 1;
+    return n * (2 * sizeof *p->donated + sizeof *p->donated_bytes + 1);
+}
+
 pith_status pithp_jit_list_donated(const pithp_jit_call *c, pithp_jit_program *p) {
     const pithp_jit *jit = c->jit;
     pith_scope *s = c->s;
@@ -356,12 +355,14 @@ pith_status pithp_jit_list_donated(const pithp_jit_call *c, pithp_jit_program *p
         return PITH_OK;
     const size_t n = (size_t)c->item_count + 1;
     bool *marks = pithp_allocate(s->runtime, n);
-    p->donated = pithp_allocate(s->runtime, 2 * n * sizeof *p->donated);
+    p->donated = pithp_allocate(s->runtime, pithp_jit_donated_bytes(p));
     if (!marks || !p->donated) {
         pithp_release(s->runtime, marks, n);
-        return pithp_fail_memory(s, 2 * n * sizeof *p->donated);
+        return pithp_fail_memory(s, pithp_jit_donated_bytes(p));
     }
     p->written = p->donated + n;
+    p->donated_bytes = (size_t *)(p->written + n);
+    p->best = (char *)(p->donated_bytes + n);
     const int64_t count =
         pithp_jit_mark(c, jit->donate_arguments, jit->donate_paths, marks);
     for (int64_t k = 0, input = 0; count >= 0 && k < c->item_count; k++) {
@@ -393,6 +394,12 @@ pith_status pithp_jit_list_written(pith_scope *s, pithp_jit_program *p) {
         p->written[i] = returned[p->donated[i]] ? RETURNED
                         : output < 0            ? NOT_WRITTEN
                                                 : p->leaves[output].at;
+        p->best[i] = p->written[i] == RETURNED ? PITHP_JIT_REFUSED
+                     : p->written[i] >= 0      ? PITHP_JIT_WRITTEN
+                                               : PITHP_JIT_GRANTED;
+        p->donated_bytes[i] =
+            pithp_value_spec(p->plan->program, p->plan->program->inputs[p->donated[i]])
+                ->bytes;
     }
     pithp_release(s->runtime, returned, bytes);
     return s->error.code;

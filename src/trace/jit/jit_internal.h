@@ -136,9 +136,11 @@ typedef struct pithp_jit_program {
     int64_t made_count;
     int64_t *donated; /* inputs; of the room of all items and one */
     int64_t donated_count;
-    int64_t *written; /* of each of these: the array made in its memory, or -1 */
-    atomic_bool told; /* of donations that were refused */
-    bool *is_read;    /* of each input; NULL: all are awaited */
+    int64_t *written;      /* of each of these: the array made in its memory, or -1 */
+    size_t *donated_bytes; /* of each of these */
+    char *best;            /* what may be granted of them at best: PITHP_JIT_... */
+    atomic_bool told;      /* of donations that were refused */
+    bool *is_read;         /* of each input; NULL: all are awaited */
     bool is_plain; /* every leaf of the result is an array that a run makes, in order */
     bool may_hand_on; /* a run may find that one it would make is an input */
     int32_t *from; /* of each leaf: the made array, or, counted from made_count, the input
@@ -182,7 +184,8 @@ void pithp_jit_program_release(pithp_jit_program *p);
 
 /* ---- Donation (donate.c) ---- */
 
-/* Which inputs the options donate. */
+/* Which inputs the options donate; bytes of what p->donated is the first list of. */
+size_t pithp_jit_donated_bytes(const pithp_jit_program *p);
 pith_status pithp_jit_list_donated(const pithp_jit_call *c, pithp_jit_program *p);
 /* Which arrays can be made in the memory of which of them, once there is a plan. */
 pith_status pithp_jit_list_written(pith_scope *s, pithp_jit_program *p);

@@ -280,7 +280,7 @@ void pithp_jit_program_release(pithp_jit_program *p) {
     pithp_release(rt, p->is_static, (size_t)p->item_count + 1);
     pithp_release(rt, p->leaves, (size_t)p->leaf_count * sizeof *p->leaves);
     pithp_release(rt, p->is_read, (size_t)p->item_count + 1);
-    pithp_release(rt, p->donated, 2 * ((size_t)p->item_count + 1) * sizeof *p->donated);
+    pithp_release(rt, p->donated, pithp_jit_donated_bytes(p));
     pithp_scratch_release(rt, p->spare, p->run_bytes);
     pithp_release(rt, p->from, (size_t)p->leaf_count * sizeof *p->from);
     pithp_release(rt, p->made, (size_t)p->leaf_count * sizeof *p->made);
