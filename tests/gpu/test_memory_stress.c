@@ -28,6 +28,10 @@ typedef struct {
 } worker;
 
 static worker workers[THREADS];
+/* Buffers that pass from thread to thread: who takes one out releases it. */
+enum { SHARED = 16 };
+static _Atomic(pithp_buffer *) shared[SHARED];
+static bool immediate; /* the host may write to memory itself */
 static pthread_barrier_t barrier;
 static int rounds;
 static uint64_t size_bits;
@@ -80,15 +84,56 @@ static void open_instance(worker *w) {
     excuse(w, w->s);
 }
 
+/* Both ends of a buffer say whose it is: memory that two have would be overwritten. */
+static void mark(pithp_buffer *b) {
+    char *data = b->data;
+    if (!immediate || b->bytes < 2 * sizeof b)
+        return;
+    memcpy(data, &b, sizeof b);
+    memcpy(data + b->bytes - sizeof b, &b, sizeof b);
+}
+static void release(pithp_buffer *b) {
+    const char *data = b ? b->data : NULL;
+    if (b && immediate && b->bytes >= 2 * sizeof b &&
+        (memcmp(data, &b, sizeof b) != 0 ||
+         memcmp(data + b->bytes - sizeof b, &b, sizeof b) != 0)) {
+        fprintf(stderr, "memory of %zu bytes was somebody else's too\n", b->bytes);
+        abort();
+    }
+    pithp_buffer_release(b, 1);
+}
+
 static void toggle_buffer(worker *w) {
     pithp_buffer **b = &w->buffers[draw(w, BUFFERS)];
     if (*b) {
-        pithp_buffer_release(*b, 1);
+        if (draw(w, 4) == 0)
+            *b = atomic_exchange(&shared[draw(w, SHARED)], *b);
+        release(*b);
         *b = NULL;
         return;
     }
     pith_scope *s = w->on && draw(w, 2) ? w->on : w->s;
     *b = pithp_buffer_make(s, any_size(w));
+    if (*b)
+        mark(*b);
+    excuse(w, s);
+}
+
+/* Several at once, all or none, into the places that are free. */
+static void make_many(worker *w) {
+    pith_scope *s = w->on && draw(w, 2) ? w->on : w->s;
+    size_t sizes[BUFFERS];
+    pithp_buffer *made[BUFFERS];
+    int64_t count = 0, next = 0;
+    for (int k = 0; k < BUFFERS; k++)
+        if (!w->buffers[k])
+            sizes[count++] = any_size(w);
+    if (pithp_buffers_make(s, count, sizes, made) == PITH_OK)
+        for (int k = 0; k < BUFFERS; k++)
+            if (!w->buffers[k]) {
+                w->buffers[k] = made[next++];
+                mark(w->buffers[k]);
+            }
     excuse(w, s);
 }
 
@@ -189,8 +234,10 @@ static void look(worker *w) {
 
 static void work(worker *w) {
     const uint64_t what = draw(w, 100);
-    if (what < 80)
+    if (what < 79)
         toggle_buffer(w);
+    else if (what < 80)
+        make_many(w);
     else if (what < 96 && w->instance)
         use_instance(w);
     else if (what < 99)
@@ -214,6 +261,11 @@ static void check_all(pith_runtime *rt) {
                 held += workers[t].buffers[k]->bytes;
                 buffers++;
             }
+    for (int k = 0; k < SHARED; k++)
+        if (shared[k]) {
+            held += atomic_load(&shared[k])->bytes;
+            buffers++;
+        }
     static const char *const labels[] = {"x", "y", "z"};
     for (int t = 0; t < THREADS; t++)
         for (int k = 0; k < 3; k++) {
@@ -260,7 +312,7 @@ static void *run(void *argument) {
 
 static void finish(worker *w) {
     for (int k = 0; k < BUFFERS; k++)
-        pithp_buffer_release(w->buffers[k], 1);
+        release(w->buffers[k]);
     if (w->on)
         pith_scope_close(w->on);
     pith_instance_close(w->instance);
@@ -272,6 +324,7 @@ static void stress(const char *asynchronous, const char *memory, uint64_t bits) 
     const char *more = getenv("PITH_STRESS");
     rounds = ROUNDS * (more && atoi(more) > 0 ? atoi(more) : 1);
     size_bits = bits;
+    immediate = asynchronous[0] == '0';
     setenv("PITH_HOST_ASYNC", asynchronous, 1);
     setenv("PITH_HOST_MEMORY", memory, 1);
     setenv("PITH_THREADS", "1", 1);
@@ -296,6 +349,8 @@ static void stress(const char *asynchronous, const char *memory, uint64_t bits) 
         refused += workers[t].refused;
         hooks += workers[t].hooks;
     }
+    for (int k = 0; k < SHARED; k++)
+        release(atomic_exchange(&shared[k], NULL));
     pthread_barrier_destroy(&barrier);
     cr_assert(refused > 0 && hooks > 0, "the ways of being short were gone");
     cr_assert_eq(pith_memory(rt).live, 0);

@@ -24,8 +24,8 @@ static size_t least(size_t a, size_t b) {
 
 /* How much it keeps. Blocks that are too many for it are the pool's to keep. */
 static void bound(pithp_device *d, pithp_cache *c) {
-    const size_t part = d->memory->keep / 4;
     pithp_ledger_lock(d);
+    const size_t part = d->memory->keep / 4;
     c->small_most = least(part, SMALL_MOST);
     c->large_most =
         d->immediate ? least(least(part, PITHP_CACHED_LARGE_MOST), d->total / 8) : 0;
@@ -139,8 +139,11 @@ void pithp_caches_trim(pithp_device *d) {
         trim(d, c);
 }
 
-void pithp_caches_bound(pithp_device *d) {
+void pithp_caches_bound(pithp_device *d, size_t keep) {
     pithp_stream *st = NULL;
+    pithp_ledger_lock(d);
+    d->memory->keep = keep;
+    pithp_ledger_unlock(d);
     for (pithp_cache *c = NULL; (c = next_cache(d, c, &st));)
         bound(d, c);
 }

@@ -70,7 +70,8 @@ void pithp_cache_each(pithp_device *d,
                       void *closure);
 /* Give the data of all that is kept back to where it came from. Any thread. */
 void pithp_caches_trim(pithp_device *d);
-/* What the manager has been told to keep was changed. */
-void pithp_caches_bound(pithp_device *d);
+/* Keep so many bytes of the device for reuse at most, a part of which is the backend's
+ * pool's; SIZE_MAX: no bound of the user's. Any thread. */
+void pithp_caches_bound(pithp_device *d, size_t keep);
 
 #endif

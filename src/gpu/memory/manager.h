@@ -58,7 +58,8 @@ typedef struct pithp_memory {
     uint64_t clock;    /* uses and calls, ever */
     size_t gone_total; /* bytes and buffers ever counted for instances that are gone */
     int64_t gone_buffers;
-    size_t keep; /* bytes that may be kept for reuse; SIZE_MAX: no bound of the user's */
+    size_t keep; /* bytes that may be kept for reuse; SIZE_MAX: no bound of the user's;
+                    guarded by the ledger's lock */
     size_t pinned, pinned_budget;
     pith_limits limits;
     pithp_reclaimer reclaimers[8];         /* NULL behind the last one */

@@ -231,12 +231,11 @@ bool pith_memory_set_allocator(pith_scope *s, const pith_memory_allocator *alloc
     if (!is_pool && !made)
         return false;
     pith_memory_invalidate_all(s->runtime);
-    if (is_pool)
-        d->memory->keep = given->keep ? given->keep : SIZE_MAX;
     if (is_pool && ops && ops->set) /* half of it is for what lies before the pool */
         ops->set(d, given->keep - given->keep / 2, given->reproducible);
+    if (is_pool)
+        pithp_caches_bound(d, given->keep ? given->keep : SIZE_MAX);
     replace(d, made);
-    pithp_caches_bound(d);
     pithp_trim(d);
     return true;
 }
