@@ -162,6 +162,7 @@ typedef struct pithp_jit_running {
     const pith_array **items; /* all outputs; for a plain result the same as made */
     const void **lists;       /* room for three lists of what is made, to donate */
     char *granted;            /* of each donated input */
+    bool outlive;             /* inputs that are returned outlive the scope */
     void *memory;
     char few[3072];
 } pithp_jit_running;

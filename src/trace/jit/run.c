@@ -192,30 +192,6 @@ static pith_status make_checks(pithp_jit_running *r) {
     return rc;
 }
 
-/* Whether arrays that come in and are returned outlive the scope. */
-static bool inputs_outlive(const pithp_jit_running *r) {
-    const pithp_jit_program *p = r->p;
-    const pithp_hold *known = NULL; /* holds are their scope's own */
-    for (int64_t k = 0; k < p->leaf_count; k++) {
-        if (p->from[k] < p->made_count || r->items[k]->hold == known)
-            continue;
-        if (!pithp_scope_reaches(r->s, pithp_owner_of(r->items[k])))
-            return false;
-        known = r->items[k]->hold;
-    }
-    return true;
-}
-
-/* As build, of a result of arrays that were made, and of some that came in. */
-static const void *build_simple(pithp_jit_running *r) {
-    const pithp_jit_program *p = r->p;
-    for (int64_t k = 0; k < p->leaf_count; k++)
-        r->items[k] = p->from[k] < p->made_count ? r->made[p->from[k]]
-                                                 : r->inputs[p->from[k] - p->made_count];
-    return inputs_outlive(r) ? pithp_build_made(r->s, &p->result, NULL, r->items)
-                             : pithp_build(r->s, &p->result, NULL, r->items);
-}
-
 /* The result around the arrays of the run. NULL: error set. */
 static const void *build(pithp_jit_running *r) {
     const pithp_jit_program *p = r->p;
@@ -225,7 +201,8 @@ static const void *build(pithp_jit_running *r) {
     if (PITHP_LIKELY(p->is_plain))
         return pithp_build_made(s, &p->result, NULL, r->made);
     if (p->from)
-        return build_simple(r);
+        return r->outlive ? pithp_build_made(s, &p->result, NULL, r->items)
+                          : pithp_build(s, &p->result, NULL, r->items);
     for (int64_t k = 0; k < p->leaf_count; k++)
         if (!(r->items[k] = item_of(r, k)))
             return NULL;
@@ -233,6 +210,24 @@ static const void *build(pithp_jit_running *r) {
 }
 
 /* ---- Running ---- */
+
+/* Where outputs are written, and what the result has, where that is known before. */
+static void list_simple(pithp_jit_running *r) {
+    const pithp_jit_program *p = r->p;
+    const pithp_hold *known = NULL; /* holds are their scope's own */
+    r->outlive = true;
+    for (int64_t k = 0; k < p->leaf_count; k++) {
+        const int64_t from = p->from[k];
+        const bool made = from < p->made_count;
+        const pith_array *a = made ? r->made[from] : r->inputs[from - p->made_count];
+        r->items[k] = a;
+        r->outputs[k] = made ? a->data : NULL;
+        if (made || a->hold == known)
+            continue;
+        known = a->hold;
+        r->outlive &= pithp_scope_reaches(r->s, pithp_owner_of(a));
+    }
+}
 
 /* Where outputs are written. */
 static void list_outputs(pithp_jit_running *r) {
@@ -243,8 +238,7 @@ static void list_outputs(pithp_jit_running *r) {
         return;
     }
     if (p->from) {
-        for (int64_t k = 0; k < p->leaf_count; k++)
-            r->outputs[k] = p->from[k] < p->made_count ? r->made[p->from[k]]->data : NULL;
+        list_simple(r);
         return;
     }
     for (int64_t k = 0; k < p->leaf_count; k++)
