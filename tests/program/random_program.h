@@ -153,7 +153,7 @@ static inline pithp_value recipe_add_control(const recipe *r,
     const pithp_loop_params as_scan = {.length = x->length,
                                        .constants = !x->rows,
                                        .carries = 1,
-                                       .unroll = 1,
+                                       .unroll = 1 + (int32_t)(x->length % 5),
                                        .reverse = x->reverse};
     const pithp_new_instruction made = {.primitive = x->primitive,
                                         .operand_count = count,

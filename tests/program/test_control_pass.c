@@ -255,3 +255,41 @@ Test(control_pass, a_branch_taken_in_shares_what_is_computed) {
                     "}\n");
     end();
 }
+
+/* Unrolled or not, forward or in reverse: the same bits, in fewer iterations. */
+Test(control_pass, scans_are_unrolled_where_they_ask_for_it) {
+    begin();
+    static const int64_t lengths[] = {1, 2, 3, 4, 7, 12, 30},
+                         left[] = {1, 1, 1, 1, 7, 3, 10};
+    static double xs[30 * N];
+    const double c[N] = {1, 1.5, -2}, a[N] = {0, 0.25, 3};
+    for (int k = 0; k < 30 * N; k++)
+        xs[k] = 1.0 / (k + 1);
+    for (size_t turn = 0; turn < 2 * sizeof lengths / sizeof *lengths; turn++) {
+        const int64_t length = lengths[turn / 2], rows[2] = {length, N};
+        pithp_program *body = pithp_program_make(s), *p = pithp_program_make(s);
+        const pithp_value factor = vector(body), sum = vector(body), x = vector(body);
+        output(body, op2(body, PITHP_OP_ADD, op2(body, PITHP_OP_MUL, sum, factor), x));
+        const pithp_value in[3] = {
+            vector(p), vector(p),
+            pithp_program_input(s, p, pithp_spec(s, PITH_F64, 2, rows))};
+        const pithp_loop_params params = {.length = length,
+                                          .constants = 1,
+                                          .carries = 1,
+                                          .unroll = 4,
+                                          .reverse = turn & 1};
+        output(p, graph_control(s, p, PITHP_OP_SCAN, &params, 3, in, 1, &body));
+        double plain[N], got[N];
+        graph_run(s, p, -1, (const void *[]){c, a, xs}, (void *[]){plain});
+        graph_run(s, p, PITHP_PASS_ALL, (const void *[]){c, a, xs}, (void *[]){got});
+        cr_assert(!memcmp(plain, got, sizeof got), "%d rows", (int)length);
+        pithp_program *better = pithp_program_optimise(s, p, PITHP_PASS_ALL);
+        pt_ok(s, better);
+        char wanted[32];
+        snprintf(wanted, sizeof wanted, "{length=%d,", (int)left[turn / 2]);
+        cr_assert(strstr(graph_text(better), wanted), "%s", graph_text(better));
+        pithp_program_release(better);
+        pithp_program_release(p);
+    }
+    end();
+}

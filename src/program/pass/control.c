@@ -532,7 +532,8 @@ bool pithp_rebuild_control(pithp_rebuild *r,
         fine = take_nothing(&f, i) && name_results(&f, i);
     } else {
         fine = fine && (!narrows || pithp_flow_narrow(&f)) && optimise_programs(&f) &&
-               (!narrows || (pithp_flow_narrow(&f) && pithp_flow_hoist(&f))) &&
+               (!narrows || (pithp_flow_narrow(&f) && pithp_flow_hoist(&f) &&
+                             pithp_flow_unroll(&f))) &&
                name_results(&f, i);
     }
     while (f.program_count > 0)

@@ -71,6 +71,9 @@ int pithp_flow_input(const pithp_flow *f, int b, int operand);
 bool pithp_flow_narrow(pithp_flow *f);
 /* Compute before a loop what it would compute in each iteration. False: error set. */
 bool pithp_flow_hoist(pithp_flow *f);
+/* Lay out iterations of a scan one after the other where it asks for that. False: error
+ * set. */
+bool pithp_flow_unroll(pithp_flow *f);
 /* All of it: names of its results in r. False: error set. */
 bool pithp_rebuild_control(pithp_rebuild *r,
                            const pithp_instruction *i,
