@@ -290,6 +290,7 @@ static inline void take(pithp_isa isa, const void *args, int64_t begin, int64_t 
     }
 }
 PITHP_LOOPS(take)
+const pithp_host_loop pithp_take_loops[PITHP_ISA_COUNT] = {take_base, take_v3, take_v4};
 
 /* ---- take_along: indices are elements of the result ---- */
 

@@ -54,4 +54,7 @@ bool pithp_index_resolve(pithp_isa isa,
 pith_status
 pithp_index_explain(const char *name, const pithp_index_args *a, const pithp_sink *sink);
 
+/* Takes: arguments are pithp_index_args, indices are rows of the result. */
+extern const pithp_host_loop pithp_take_loops[PITHP_ISA_COUNT];
+
 #endif

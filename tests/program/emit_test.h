@@ -9,7 +9,7 @@
 #include "program/emit/emit.h"
 #include "random_program.h"
 
-enum { MOST = 256 };
+enum { MOST = 640 };
 
 typedef struct bench {
     pith_runtime *rt;
@@ -90,23 +90,43 @@ static inline pithp_plan *plan_of(const bench *b, const char *when) {
     return plan;
 }
 
-/* Run both ways and compare all outputs. */
+static inline void expect_outputs(const bench *b,
+                                  const char *what,
+                                  const char *how,
+                                  void *const *want,
+                                  void **got) {
+    for (int64_t k = 0; k < b->p->output_count; k++) {
+        const pith_spec *spec = pithp_value_spec(b->p, b->p->outputs[k]);
+        const pithp_instruction *i = pithp_maker(b->p, b->p->outputs[k]);
+        cr_assert(recipe_same(spec, want[k], got[k]), "%s, %s: output %lld (%s)", what,
+                  how, (long long)k,
+                  i ? pithp_rows[i->primitive].name : "no instruction");
+    }
+}
+
+/* Run call by call, fused and compiled, and compare all outputs. */
 static inline void expect_same(const bench *b, const char *what) {
     void *want[MOST], *got[MOST];
-    pithp_plan *plain = plan_of(b, "off"), *compiled = plan_of(b, "wait");
     cr_assert(b->p->output_count <= MOST);
     take_memory(b, want);
     take_memory(b, got);
-    run(b, plain, want);
+    setenv("PITH_JIT", "off", 1);
+    pithp_plan *calls = pithp_plan_make(b->s, b->p, false);
+    pt_ok(b->s, calls);
+    run(b, calls, want);
+    pithp_plan *plain = plan_of(b, "off"), *compiled = plan_of(b, "wait");
+    run(b, plain, got);
+    expect_outputs(b, what, "interpreted", want, got);
+    for (int64_t k = 0; k < b->p->output_count; k++)
+        memset(got[k], 0xA5, pithp_value_spec(b->p, b->p->outputs[k])->bytes);
     run(b, compiled, got);
     cr_assert(!plain->compiled && compiled->compiled, "%s: not compiled: %s", what, said);
+    expect_outputs(b, what, "compiled", want, got);
     for (int64_t k = 0; k < b->p->output_count; k++) {
-        const pith_spec *spec = pithp_value_spec(b->p, b->p->outputs[k]);
-        cr_assert(recipe_same(spec, want[k], got[k]), "%s: output %lld", what,
-                  (long long)k);
         free(want[k]);
         free(got[k]);
     }
+    pithp_plan_free(calls);
     pithp_plan_free(plain);
     pithp_plan_free(compiled);
 }

@@ -112,7 +112,8 @@ static void ask(pith_scope *s, pithp_plan *plan) {
 }
 
 static bool is_direct(const pithp_step *step) {
-    return step->fused && !step->is_source && pithp_is_direct(step->fused);
+    return step->fused && !step->is_source && !step->take_count &&
+           pithp_is_direct(step->fused);
 }
 
 static int64_t count_addresses(const pithp_plan *plan) {

@@ -78,7 +78,8 @@ static bool place_step(workspace *w, int32_t number) {
         return true;
     }
     for (int k = 0; k < step->call->result_count; k++)
-        if (!place_value(w, step->call->result + k))
+        if (step->call->result + k != step->unplaced &&
+            !place_value(w, step->call->result + k))
             return false;
     if (step->temporary_bytes) {
         step->temporary = take_piece(w, step->temporary_bytes, number);

@@ -99,6 +99,8 @@ typedef struct pithp_origins {
 
 /* ---- Steps ---- */
 
+enum { PITHP_TAKES = 2 };
+
 typedef struct pithp_step {
     const pithp_instruction *call; /* NULL: fused */
     const pith_spec *spec;         /* call: of the first result; fused: has the shape */
@@ -111,8 +113,11 @@ typedef struct pithp_step {
     struct pithp_kernel_call *kernel; /* bound; NULL: it is no kernel call */
     int32_t source; /* a reduction's: the fused step that makes its operand block by block
                        and does not run on its own; or -1 */
-    pithp_value source_value; /* what that step makes for it */
-    bool is_source;
+    pithp_value source_value;   /* what that step makes for it */
+    int32_t takes[PITHP_TAKES]; /* a fused step's: steps whose elements are taken when it
+                                   reads them, and which do not run on their own */
+    int32_t take_count;
+    bool is_source;       /* made when another step needs it */
     pithp_value unplaced; /* of a source: it has no memory, but is read as it is made */
     /* Fused: the arguments, whose externals lie at these places. */
     int32_t members, reads;  /* instructions; memory they touch, at most */
@@ -308,9 +313,11 @@ size_t pithp_fused_bind(const pithp_running *r,
                         pithp_host_loop code,
                         pithp_fused_args *args);
 
-/* Reductions of what a fused step makes: which, once it is known who reads what; and to
- * run one. */
+/* Reductions of what a fused step makes, and fused steps that read what is taken: which,
+ * once it is known who reads what; and to run one. */
 void pithp_plan_sources(pithp_planning *g);
+pith_status
+pithp_run_taking(const pithp_running *r, const pithp_step *step, pithp_host_loop code);
 pith_status pithp_run_reduction(const pithp_running *r,
                                 const pithp_step *step,
                                 const pithp_call *call,

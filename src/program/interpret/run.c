@@ -18,7 +18,9 @@ size_t pithp_fused_bind(const pithp_running *r,
     args->code = code;
     for (int e = 0; e < externals; e++)
         args->externals[e].data =
-            step->external[e] == step->unplaced ? NULL : external_of(r, step, e);
+            r->plan->places[step->external[e]].store == PITHP_NOWHERE
+                ? NULL /* it is made on the way */
+                : external_of(r, step, e);
     return bytes;
 }
 
@@ -49,6 +51,8 @@ static pith_status run_fused(const pithp_running *r, const pithp_step *step, int
     const pithp_compiled_step *code = r->code ? &r->code->steps[k] : NULL;
     if (code && code->direct)
         return run_direct(r, step, k);
+    if (step->take_count)
+        return pithp_run_taking(r, step, code ? code->loops[0] : NULL);
     pithp_fused_bind(r, step, code ? code->loops[0] : NULL, &args);
     return pithp_fused_run(r->s, &args, step->spec->count);
 }

@@ -1,7 +1,8 @@
-/* Reductions of what a fused step makes: the step runs block by block where the reduction
- * needs its elements, which then are in the first cache, and in no other memory unless
- * somebody else reads them too. */
+/* Steps that run block by block where another one needs their elements, which then are in
+ * the first cache, and in no other memory unless somebody else reads them too: fused
+ * steps whose result is reduced, and takes that a fused step reads. */
 #include "program/emit/compiled.h"
+#include "program/index.h"
 #include "program/interpret/plan.h"
 #include "program/reduce.h"
 
@@ -9,7 +10,13 @@
 
 /* What is smaller costs less than this saves; and loops that are compiled as a whole take
  * the steps as they are. */
-enum { LEAST_ELEMENTS = 4097, MOST_READS = PITHP_FUSED_EXTERNALS - 4 };
+enum {
+    LEAST_ELEMENTS = 4097,
+    MOST_READS = PITHP_FUSED_EXTERNALS - 4,
+    MOST_READS_TAKING = PITHP_FUSED_EXTERNALS - 12,
+    LONGEST_ROW = 64,
+    TAKEN_AT_ONCE = 2048 /* elements */
+};
 
 /* ---- Planning ---- */
 
@@ -83,29 +90,101 @@ static bool reduces(const pithp_planning *g, const pithp_instruction *i) {
     return specs[0]->count >= LEAST_ELEMENTS && pithp_reduce_takes_source(&call);
 }
 
+static void choose_reduced(const readers *r, int32_t k) {
+    const pithp_planning *g = r->g;
+    pithp_step *step = &g->plan->steps[k];
+    const pithp_value u = g->root[pithp_operands(g->p, step->call)[0]];
+    const pithp_instruction *maker = pithp_maker(g->p, u);
+    pithp_step *from = maker && g->step[u] >= 0 ? &g->plan->steps[g->step[u]] : NULL;
+    if (!from || from->call || !can_wait(r, from, u, k))
+        return;
+    step->source = g->step[u];
+    step->source_value = u;
+    from->is_source = true;
+    from->unplaced = r->count[u] == 1 ? u : -1;
+    prolong(r->g, from, k);
+}
+
+static bool is_output(const pithp_program *p, pithp_value v) {
+    for (int64_t k = 0; k < p->output_count; k++)
+        if (p->outputs[k] == v)
+            return true;
+    return false;
+}
+
+/* Elements of a row that a take copies; 0: it cannot be done block by block. */
+static int64_t taken_row(const pithp_planning *g, const pithp_instruction *i) {
+    const pith_spec *specs[PITH_MAX_RANK + 2];
+    if (i->primitive != PITHP_OP_TAKE || i->operand_count != 2)
+        return 0;
+    const pithp_call call = pithp_instruction_call(g->p, i, specs);
+    const pithp_index_params *p = i->params;
+    int64_t row = 1;
+    for (int d = p->axis + 1; d < specs[0]->rank; d++)
+        row *= specs[0]->shape[d];
+    return pithp_call_reports(&call) ||
+                   g->p->values[i->result].spec->count < LEAST_ELEMENTS ||
+                   row > LONGEST_ROW
+               ? 0
+               : row;
+}
+
+/* Whether only this step reads a value, element for element. */
+static bool is_read_flat(const readers *r, pithp_value u, int32_t k) {
+    const pithp_planning *g = r->g;
+    const pithp_step *step = &g->plan->steps[k];
+    bool flat = r->first[u] == k && g->last_use[u] == k && !is_output(g->p, u);
+    for (pithp_value v = step->first; v >= 0 && flat; v = g->next[v]) {
+        const pithp_instruction *i = pithp_maker(g->p, v);
+        for (int o = 0; o < i->operand_count && flat; o++) {
+            const pithp_value from = pithp_operands(g->p, i)[o];
+            flat = base_of(g, from) != u ||
+                   (from == u && pithp_same_shape(g->p->values[u].spec, step->spec));
+        }
+    }
+    return flat;
+}
+
+static void choose_taken(const readers *r, int32_t k) {
+    pithp_planning *g = r->g;
+    pithp_step *step = &g->plan->steps[k];
+    int64_t row = 0;
+    if (step->is_source || step->reads > MOST_READS_TAKING)
+        return;
+    for (int32_t n = 0; n < k && step->take_count < PITHP_TAKES; n++) {
+        pithp_step *from = &g->plan->steps[n];
+        const pithp_instruction *i = from->call;
+        const int64_t own = i ? taken_row(g, i) : 0;
+        if (!own || (row && own != row) || !is_read_flat(r, i->result, k))
+            continue;
+        row = own;
+        step->takes[step->take_count++] = n;
+        from->is_source = true;
+        from->unplaced = i->result;
+        for (int o = 0; o < i->operand_count; o++) {
+            int32_t *last = &g->last_use[base_of(g, pithp_operands(g->p, i)[o])];
+            *last = *last < k ? k : *last;
+        }
+    }
+}
+
 void pithp_plan_sources(pithp_planning *g) {
     pithp_plan *plan = g->plan;
-    bool any = false;
-    for (int64_t k = 0; k < plan->step_count && plan->runs_fused; k++)
-        any |= plan->steps[k].call && reduces(g, plan->steps[k].call);
-    if (!any)
+    bool reduced = false, taken = false;
+    for (int64_t k = 0; k < plan->step_count && plan->runs_fused; k++) {
+        const pithp_instruction *i = plan->steps[k].call;
+        reduced |= i && reduces(g, i);
+        taken |= i && taken_row(g, i) > 0;
+    }
+    if (!reduced && !taken)
         return;
     const readers r = find_readers(g);
-    for (int32_t k = 0; k < plan->step_count; k++) {
-        pithp_step *step = &plan->steps[k];
-        if (!step->call || !reduces(g, step->call))
-            continue;
-        const pithp_value u = g->root[pithp_operands(g->p, step->call)[0]];
-        const pithp_instruction *maker = pithp_maker(g->p, u);
-        pithp_step *from = maker && g->step[u] >= 0 ? &plan->steps[g->step[u]] : NULL;
-        if (!from || from->call || !can_wait(&r, from, u, k))
-            continue;
-        step->source = g->step[u];
-        step->source_value = u;
-        from->is_source = true;
-        from->unplaced = r.count[u] == 1 ? u : -1;
-        prolong(g, from, k);
-    }
+    for (int32_t k = 0; k < plan->step_count && reduced; k++)
+        if (plan->steps[k].call && reduces(g, plan->steps[k].call))
+            choose_reduced(&r, k);
+    for (int32_t k = 0; k < plan->step_count && taken; k++)
+        if (!plan->steps[k].call)
+            choose_taken(&r, k);
 }
 
 /* ---- Running ---- */
@@ -143,4 +222,82 @@ pith_status pithp_run_reduction(const pithp_running *r,
     const size_t bytes = pithp_fused_bind(r, from, code ? code->loops[0] : NULL, &s.args);
     const pithp_source made = {make, &s, offsetof(source, args) + bytes};
     return pithp_lower_reduce_of(call, step->spec, memory, &sink, &made);
+}
+
+/* ---- Fused steps that read what is taken ---- */
+
+typedef struct taking {
+    int32_t external; /* that reads it */
+    pithp_index_args args;
+} taking;
+
+typedef struct taken_args {
+    int32_t take_count;
+    taking takes[PITHP_TAKES];
+    pithp_fused_args fused;
+} taken_args;
+_Static_assert(offsetof(taken_args, fused) + offsetof(pithp_fused_args, externals) +
+                       MOST_READS_TAKING * sizeof(pithp_external) <=
+                   PITHP_LAUNCH_ARGS,
+               "one launch takes them");
+
+/* So that element `first` of it is the buffer's first. */
+static char *shifted(char *buffer, int64_t first, int64_t size) {
+    return (char *)((uintptr_t)buffer - (uintptr_t)(first * size));
+}
+
+/* Indices are rows. */
+static inline void
+take_and_fuse(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
+    const taken_args *given = args;
+    const int64_t inner = given->takes[0].args.inner, at_once = TAKEN_AT_ONCE / inner;
+    _Alignas(64) char buffers[PITHP_TAKES][TAKEN_AT_ONCE * sizeof(uint64_t)];
+    taken_args a;
+    memcpy(&a, given,
+           offsetof(taken_args, fused) + offsetof(pithp_fused_args, externals) +
+               given->fused.external_count * sizeof a.fused.externals[0]);
+    for (int64_t i = begin; i < end; i += at_once) {
+        const int64_t last = end - i < at_once ? end : i + at_once;
+        for (int k = 0; k < a.take_count; k++) {
+            taking *t = &a.takes[k];
+            t->args.to = shifted(buffers[k], i * inner, t->args.size);
+            a.fused.externals[t->external].data = t->args.to;
+            pithp_take_loops[isa](&t->args, i, last);
+        }
+        pithp_fused_loops[isa](&a.fused, i * inner, last * inner);
+    }
+}
+PITHP_LOOPS(take_and_fuse)
+
+static void bind_take(const pithp_running *r,
+                      const pithp_step *step,
+                      const pithp_step *from,
+                      taking *t) {
+    const pithp_instruction *i = from->call;
+    const pithp_call call =
+        pithp_call_of(i->primitive, i->operand_count, from->specs, i->params);
+    const void *operands[2];
+    for (int k = 0; k < 2; k++)
+        operands[k] = pithp_address(r, pithp_operands(r->plan->program, i)[k]);
+    t->args = pithp_index_args_of(&call, &(pithp_memory){.operands = operands}, 1,
+                                  call.operands[1]->count);
+    t->external = 0;
+    while (step->external[t->external] != i->result)
+        t->external++;
+}
+
+pith_status
+pithp_run_taking(const pithp_running *r, const pithp_step *step, pithp_host_loop code) {
+    taken_args a = {.take_count = step->take_count};
+    for (int k = 0; k < step->take_count; k++)
+        bind_take(r, step, &r->plan->steps[step->takes[k]], &a.takes[k]);
+    const size_t bytes = pithp_fused_bind(r, step, code, &a.fused);
+    const int64_t inner = a.takes[0].args.inner;
+    const pithp_launch launch = {.name = "fused",
+                                 .loops = take_and_fuse_loops,
+                                 .args = &a,
+                                 .args_bytes = offsetof(taken_args, fused) + bytes,
+                                 .count = step->spec->count / inner,
+                                 .grain = TAKEN_AT_ONCE / inner};
+    return pithp_launch_run(r->s, &launch);
 }
