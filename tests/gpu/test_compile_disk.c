@@ -3,6 +3,7 @@
 #include "compile_test.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 /* One runtime's life: compile a text that returns value, run it, tell what happened. */
@@ -215,5 +216,57 @@ Test(compile_disk, processes_share_a_directory) {
     cr_assert_eq(list(&c, names, TEXTS + 1), TEXTS);
     for (int value = 0; value < TEXTS; value++)
         cr_assert_eq(live_once(&c, value).on_disk, 1);
+    pt_code_remove(&c);
+}
+
+/* A user who may read the directory and not write it: what is there is found, and what is
+ * not is compiled. Root may write everywhere, and becomes somebody else for that. */
+Test(compile_disk, serves_where_it_cannot_be_written) {
+    enum { NOBODY = 65534 };
+    pt_code c;
+    char names[2][64], path[512];
+    pt_code_directory(&c);
+    live_once(&c, 7);
+    cr_assert_eq(list(&c, names, 2), 1);
+    path_of(&c, names[0], path);
+    if (geteuid() == 0)
+        cr_assert(chown(path, NOBODY, NOBODY) == 0 &&
+                  chown(c.directory, NOBODY, NOBODY) == 0);
+    cr_assert(chmod(path, 0400) == 0 && chmod(c.directory, 0500) == 0);
+    const pid_t child = fork();
+    cr_assert(child >= 0);
+    if (child == 0) {
+        if (geteuid() == 0 && (setegid(NOBODY) != 0 || seteuid(NOBODY) != 0))
+            _exit(1);
+        const bool found = live_once(&c, 7).on_disk == 1;
+        const bool made = live_once(&c, 8).compiled == 1;
+        _exit(found && made ? 42 : 1);
+    }
+    int status = 0;
+    cr_assert_eq(waitpid(child, &status, 0), child);
+    cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 42, "status %x", status);
+    cr_assert_eq(list(&c, names, 2), 1);
+    chmod(c.directory, 0700);
+    pt_code_remove(&c);
+}
+
+/* What a process left that was killed while it wrote goes, once it is old: others may be
+ * writing theirs now. */
+Test(compile_disk, leftovers_go_when_they_are_old) {
+    pt_code c;
+    char names[4][64], path[512];
+    const struct timespec old[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
+    pt_code_directory(&c);
+    for (int k = 0; k < 2; k++) {
+        path_of(&c, k ? ".new-1-2-3" : ".new-4-5-6", path);
+        const int file = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
+        cr_assert(file >= 0 && write(file, "half", 4) == 4);
+        cr_assert(k == 0 || futimens(file, old) == 0);
+        close(file);
+    }
+    live_once(&c, 9);
+    cr_assert_eq(list(&c, names, 4), 2);
+    path_of(&c, ".new-1-2-3", path);
+    cr_assert(access(path, F_OK) != 0, "%s is still there", path);
     pt_code_remove(&c);
 }
