@@ -207,9 +207,6 @@ void pithp_index_describe(const void *subject,
     static void gather_##type(void *to, const void *from, const int64_t *where,          \
                               int64_t n, int64_t words) {                                \
         switch (words) { /* the short ones unrolled */                                   \
-            case 1:                                                                      \
-                gather_words_##type(to, from, where, n, 1);                              \
-                break;                                                                   \
             case 2:                                                                      \
                 gather_words_##type(to, from, where, n, 2);                              \
                 break;                                                                   \
@@ -247,7 +244,8 @@ static void take_some(const pithp_index_args *a,
     }
 }
 
-static void take_rows(const pithp_index_args *a,
+static void take_rows(pithp_isa isa,
+                      const pithp_index_args *a,
                       char *to,
                       const char *from,
                       const int64_t *where,
@@ -255,6 +253,10 @@ static void take_rows(const pithp_index_args *a,
                       bool some) {
     if (some) {
         take_some(a, to, from, where, n);
+        return;
+    }
+    if (a->inner == 1) {
+        functions[isa]->gather[__builtin_ctz((unsigned)a->size)](to, from, where, n);
         return;
     }
     switch (a->size) {
@@ -284,8 +286,8 @@ static inline void take(pithp_isa isa, const void *args, int64_t begin, int64_t 
         n = n < PITHP_INDEX_BLOCK ? n : PITHP_INDEX_BLOCK;
         if (!once)
             some = pithp_index_resolve(isa, a, at, n, where);
-        take_rows(a, a->to + i * a->inner * a->size, a->x + outer * a->pitch * a->size,
-                  once ? where + at : where, n, some);
+        take_rows(isa, a, a->to + i * a->inner * a->size,
+                  a->x + outer * a->pitch * a->size, once ? where + at : where, n, some);
         i += n;
     }
 }

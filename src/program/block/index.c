@@ -123,5 +123,23 @@ static bool resolve_one(int64_t *where,
                            : EITHER(resolve_mixed, where, index, n, rule);
 }
 
-const pithp_index_functions PITHP_FOR_ISA(pithp_index) = {.resolve = resolve,
-                                                          .resolve_one = resolve_one};
+/* ---- Elements ---- */
+
+#define GATHER(type)                                                                     \
+    static void gather_##type(void *to, const void *from, const int64_t *where,          \
+                              int64_t n) {                                               \
+        type *out = to;                                                                  \
+        const type *x = from;                                                            \
+        PITHP_SIMD                                                                       \
+        for (int64_t i = 0; i < n; i++)                                                  \
+            out[i] = x[where[i]];                                                        \
+    }
+GATHER(u8)
+GATHER(u16)
+GATHER(u32)
+GATHER(u64)
+
+const pithp_index_functions PITHP_FOR_ISA(pithp_index) = {
+    .resolve = resolve,
+    .resolve_one = resolve_one,
+    .gather = {gather_u8, gather_u16, gather_u32, gather_u64}};

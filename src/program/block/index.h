@@ -30,6 +30,8 @@ typedef bool (*pithp_resolve_one)(int64_t *where,
 typedef struct pithp_index_functions {
     pithp_resolve resolve;
     pithp_resolve_one resolve_one;
+    /* n elements of 1, 2, 4 and 8 bytes from where they lie */
+    void (*gather[4])(void *to, const void *from, const int64_t *where, int64_t n);
 } pithp_index_functions;
 
 extern const pithp_index_functions pithp_index_base, pithp_index_v3, pithp_index_v4;

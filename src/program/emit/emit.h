@@ -27,7 +27,7 @@ void pithp_emit_row_functions(pithp_text *t,
 /* The parameters and the body of a function for a fused step, which must follow its rows:
  *     (const void *at, i64 begin, i64 end) { ... }
  * on elements begin to end of what lies at at[e], for external e: all side by side, but
- * uniform ones, of which the first element is read. */
+ * uniform ones and those that are one a row, of which the first element is read. */
 void pithp_emit_fused(pithp_text *t, const pithp_fused_args *step);
 
 /* The same work for a device: the arguments of a kernel, which are those below, and its
@@ -59,6 +59,9 @@ void pithp_kernel_launch(pithp_launch *launch,
 
 /* Whether a step reads and writes all memory where it lies. */
 bool pithp_is_direct(const pithp_fused_args *step);
+/* An external that is one element for each row, where blocks end with rows: one for all
+ * that a call of the function gets. */
+bool pithp_is_one_a_row(const pithp_fused_args *step, const pithp_external *e);
 /* An external that is one element for all. */
 bool pithp_is_uniform(const pithp_fused_args *step, const pithp_external *e);
 

@@ -134,6 +134,17 @@ bool pithp_is_uniform(const pithp_fused_args *step, const pithp_external *e) {
     return uniform;
 }
 
+bool pithp_is_one_a_row(const pithp_fused_args *step, const pithp_external *e) {
+    return step->by_rows && e->access == PITHP_ACCESS_STRIDED &&
+           e->stride[step->rank - 1] == 0;
+}
+
+/* One element for all that a call on the host gets. */
+static bool is_one(const pithp_step_text *x, int e) {
+    const pithp_external *external = &x->a->externals[e];
+    return pithp_is_uniform(x->a, external) || pithp_is_one_a_row(x->a, external);
+}
+
 bool pithp_is_direct(const pithp_fused_args *step) {
     bool direct = true;
     for (int e = 0; e < step->external_count; e++)
@@ -198,7 +209,7 @@ void pithp_step_text_begin(pithp_step_text *x, pithp_text *t, const pithp_fused_
 static void add_pointers(const pithp_step_text *x) {
     for (int e = 0; e < x->a->external_count; e++) {
         const char *type = pithp_dtype_spelling(x->dtype[e]);
-        if (pithp_is_uniform(x->a, &x->a->externals[e]))
+        if (is_one(x, e))
             pithp_text_print(x->t, "    const %s x%d = *(const %s *)at[%d];\n", type, e,
                              type, e);
         else
@@ -218,7 +229,7 @@ static void add_loads(const pithp_step_text *x, int segment) {
         const pithp_fused_op *op = &x->a->ops[k];
         for (int o = 0; x->segment[k] == segment && o < arity_of(op); o++) {
             const int from = x->operands[k][o], e = external_of(x, op->from[o]);
-            if (from < 0 && !loaded[e] && !pithp_is_uniform(x->a, &x->a->externals[e])) {
+            if (from < 0 && !loaded[e] && !is_one(x, e)) {
                 loaded[e] = true;
                 pithp_text_print(x->t, "        const %s x%d = e%d[i];\n",
                                  pithp_dtype_spelling(x->dtype[e]), e, e);

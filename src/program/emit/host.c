@@ -29,7 +29,10 @@ typedef struct emitting {
 
 /* How an external is read, as far as texts tell. */
 static uint8_t reading_of(const pithp_fused_args *a, const pithp_external *e) {
-    return (uint8_t)(pithp_is_uniform(a, e) ? 1 : e->access == PITHP_ACCESS_FLAT ? 2 : 0);
+    return (uint8_t)(pithp_is_uniform(a, e)           ? 1
+                     : e->access == PITHP_ACCESS_FLAT ? 2
+                     : pithp_is_one_a_row(a, e)       ? 3
+                                                      : 0);
 }
 
 static uint64_t hash_of(const pithp_fused_args *a) {

@@ -12,6 +12,11 @@ static inline bool is_staged(const pithp_external *e) {
     return e->access == PITHP_ACCESS_ONCE || e->access == PITHP_ACCESS_STRIDED;
 }
 
+/* Compiled code takes it from where it is. */
+static inline bool is_read_once(const pithp_fused_args *a, const pithp_external *x) {
+    return a->code && (pithp_is_uniform(a, x) || pithp_is_one_a_row(a, x));
+}
+
 /* Temporaries and what is staged have buffers; what does not change is staged here. */
 static void begin_range(const pithp_fused_args *a,
                         char *buffers,
@@ -26,7 +31,7 @@ static void begin_range(const pithp_fused_args *a,
         const pithp_external *x = &a->externals[e];
         if (!is_staged(x))
             continue;
-        if (a->code && pithp_is_uniform(a, x)) {
+        if (is_read_once(a, x)) {
             at[a->temporary_count + e] = x->data;
             continue;
         }
@@ -53,7 +58,8 @@ static void begin_block(const pithp_fused_args *a, char **at, int64_t i, int64_t
         char **slot = &at[a->temporary_count + e];
         if (x->access == PITHP_ACCESS_FLAT) {
             *slot = x->data + i * x->size;
-        } else if (x->access == PITHP_ACCESS_ROWS) {
+        } else if (x->access == PITHP_ACCESS_ROWS ||
+                   (x->access == PITHP_ACCESS_STRIDED && is_read_once(a, x))) {
             int64_t place = 0;
             for (int d = 0; d < a->rank; d++)
                 place += index[d] * x->stride[d];
@@ -78,7 +84,7 @@ interpret(pithp_isa isa, const pithp_fused_args *a, char *const *at, int64_t n) 
 /* Elements at a time: compiled code needs no blocks but to stage what it reads. */
 static int64_t block_of(const pithp_fused_args *a, int64_t begin, int64_t end) {
     for (int e = 0; e < a->external_count; e++)
-        if (is_staged(&a->externals[e]) && !pithp_is_uniform(a, &a->externals[e]))
+        if (is_staged(&a->externals[e]) && !is_read_once(a, &a->externals[e]))
             return a->block;
     return a->code ? end - begin : a->block;
 }
