@@ -1,0 +1,19 @@
+/* Kernels of the tests of compiled functions. */
+#ifndef PITH_TEST_TRACE_KERNELS_H
+#define PITH_TEST_TRACE_KERNELS_H
+
+#include <pith/kernel.h>
+
+/* Two arrays grow in place, and what they were is told. */
+PITH_KERNEL(grow,
+            over(i, n),
+            in(f64, by, "[n]"),
+            inout(f64, x, "[n]"),
+            out(f64, before, "[n]"),
+            inout(i64, count, "[n]")) {
+    before[i] = x[i];
+    x[i] += by[i];
+    count[i] += 1;
+}
+
+#endif

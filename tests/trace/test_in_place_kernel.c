@@ -1,0 +1,72 @@
+/* Kernels with inouts in loops that are compiled: what they update in place is what calls
+ * one by one give, also where the old arrays are read again or are one array. */
+#include "pith/pith.h"
+
+#include "array/array_internal.h"
+#include "kernels.h"
+#include "pith_test.h"
+
+typedef struct {
+    const pith_array *x, *count, *other;
+    int64_t way;
+} State;
+PITH_NODE(State,
+          PITH_LEAF(x, "f64[n]"),
+          PITH_LEAF(count, "i64[n]"),
+          PITH_LEAF(other, "f64[n]"),
+          PITH_STATIC(way))
+
+enum { N = 500, WAYS = 5 };
+
+/* way 1: the old x is read behind; 2: what it was becomes the other one; 3: x grows by
+ * itself; 4: twice. */
+static const State *advance(pith_scope *s, const pith_array *i, const State *state) {
+    State next = *state;
+    const pith_array *x = state->x,
+                     *by = state->way == 3
+                               ? x
+                               : pith_add(s, state->other, pith_cast(s, i, PITH_F64));
+    grow_result g = pith_launch(s, grow, by, x, state->count);
+    if (state->way == 4)
+        g = pith_launch(s, grow, by, g.x, g.count);
+    next.x = g.x;
+    next.count = g.count;
+    if (state->way == 1)
+        next.other = pith_sub(s, g.x, x);
+    if (state->way == 2)
+        next.other = g.before;
+    return pith_freeze(s, State, &next);
+}
+PITH_FUNCTION2(advance_body, advance, State, pith_array, State)
+
+static const State *repeat(pith_scope *s, const State *state) {
+    return pith_fori(s, 0, 6, &advance_body, state);
+}
+PITH_FUNCTION1(repeat_function, repeat, State, State)
+
+Test(in_place_kernel, loops_give_what_calls_give) {
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    for (int way = 0; way < WAYS; way++) {
+        State start = {.x = pith_arange(s, PITH_F64, N),
+                       .count = pith_zeros(s, PITH_I64, PITH_SHAPE(N)),
+                       .other = pith_ones(s, PITH_F64, PITH_SHAPE(N)),
+                       .way = way};
+        const State *from = pith_freeze(s, State, &start);
+        const State *slow = pith_call(s, &repeat_function, PITH_ITEMS(from));
+        const pith_function *fast = pith_jit(s, &repeat_function, NULL);
+        for (int again = 0; again < 2; again++) {
+            const State *got = pith_call(s, fast, PITH_ITEMS(from));
+            pt_ok(s, got);
+            cr_assert(pith_tree_equal(s, slow, got), "way %d", way);
+        }
+        cr_assert(pith_read_i64(s, pith_max(s, slow->count, PITH_ALL_AXES)) ==
+                  (way == 4 ? 12 : 6));
+        cr_assert(pith_read_f64(s, pith_max(s, from->x, PITH_ALL_AXES)) == N - 1);
+        cr_assert(pith_read_i64(s, pith_max(s, from->count, PITH_ALL_AXES)) == 0,
+                  "arguments stay as they are");
+    }
+    pt_ok(s);
+    pith_scope_close(s);
+    pt_close(rt);
+}
