@@ -223,6 +223,7 @@ typedef struct {
     const pith_host_tree *result;            /* NULL before the first chunk */
     const pithp_structure *result_structure; /* of it */
     int *result_axes;
+    bool no_room; /* of the host's, for the result: shorter chunks do not help */
 } stream;
 
 /* How the leaves of the state are split. */
@@ -293,6 +294,7 @@ static bool begin_result(stream *t, const pithp_flat *flat) {
         t->result
             ? pithp_treedef_check(t->s, t->result->def, "pith_run_chunked_host", "result")
             : NULL;
+    t->no_room = !t->result_structure;
     return t->result_structure != NULL;
 }
 
@@ -370,7 +372,7 @@ static bool run_all(stream *t, pith_chunks *chunks) {
             begin += now;
             chunks->count++;
             chunks->length = now > chunks->length ? now : chunks->length;
-        } else if (pith_code(t->s) != PITH_E_MEMORY || now <= 1) {
+        } else if (pith_code(t->s) != PITH_E_MEMORY || now <= 1 || t->no_room) {
             pithp_error_context(t->s, "runs %lld to %lld of %lld", (long long)begin,
                                 (long long)(begin + now - 1), (long long)t->runs);
             return false;

@@ -3,6 +3,8 @@
 #include "chunked_test.h"
 #include "fail_allocator.h"
 
+#include <unistd.h>
+
 /* Paths of the leaves that are tables. */
 typedef struct {
     const char *paths[200];
@@ -206,6 +208,34 @@ BOTH(chunked_host, mistakes_are_told_with_their_place) {
     pt_fails(PITH_E_ARG, s,
              pith_run_chunked_host(s, &odd_step, in, 0,
                                    &(pith_chunked_options){.steps = -1}, NULL));
+    CLOSE;
+}
+
+static void no_warning(pith_warning what, const char *message, void *closure) {
+    (void)what, (void)message;
+    ++*(int *)closure;
+}
+
+Test(chunked_host, where_the_host_has_no_room_for_the_result_nothing_is_split) {
+    int warnings = 0;
+    RUNTIME;
+    pith_memory_set_warning_hook(rt, no_warning, &warnings);
+    const pith_host_tree *in = ten_runs(s);
+    pt_ok(s, in && pith_memory_set_pinned_budget(s, 40));
+    trouble = 0;
+    pt_fails(PITH_E_MEMORY, s,
+             pith_run_chunked_host(s, &odd_step, in, 0, NULL,
+                                   &(pith_host_options){.only = true}));
+    pt_says("pinned memory");
+    cr_assert_eq(warnings, 0);
+    char folder[256];
+    pt_folder(folder);
+    const pith_host_tree *out = pith_run_chunked_host(
+        s, &odd_step, in, 0, &(pith_chunked_options){.length = 4},
+        &(pith_host_options){.kind = PITH_HOST_SPILLED, .spill = folder});
+    pt_ok(s, out && out->leaves[0]->kind == PITH_HOST_SPILLED);
+    cr_assert(memcmp(out->leaves[0]->data, in->leaves[0]->data, 80) == 0);
+    rmdir(folder);
     CLOSE;
 }
 
