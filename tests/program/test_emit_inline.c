@@ -128,7 +128,8 @@ static void every_mode(pith_dtype index_dtype, pith_dtype dtype) {
     const pithp_value index = body_input(&y, index_dtype, 1, &places, at);
     const pithp_value update = body_input(&y, dtype, 3, taken, news);
     const pithp_value nothing = body_input(&y, dtype, 2, no, data);
-    pithp_value outputs[80];
+    const pithp_value flat = body_input(&y, dtype, 1, &shape[1], data);
+    pithp_value outputs[96];
     int count = 0;
     body_begin(&y);
     for (int m = 0; m < 8; m++) {
@@ -136,6 +137,10 @@ static void every_mode(pith_dtype index_dtype, pith_dtype dtype) {
             .axis = 1, .mode = modes[m / 2], .no_negative = m % 2, .fill = 0x7};
         outputs[count++] =
             body_op(&y, PITHP_OP_TAKE, 2, (pithp_value[]){x, index}, &params);
+        params.axis = 0; /* elements, by vectors */
+        outputs[count++] =
+            body_op(&y, PITHP_OP_TAKE, 2, (pithp_value[]){flat, index}, &params);
+        params.axis = 1;
         for (int p = PITHP_OP_SCATTER_SET; p <= PITHP_OP_SCATTER_OR; p++) {
             const bool adds = p == PITHP_OP_SCATTER_ADD || p == PITHP_OP_SCATTER_MUL;
             if ((adds && dtype == PITH_BOOL) ||

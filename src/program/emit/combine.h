@@ -107,7 +107,13 @@
             const A next = LOADED(x[i * stride]);                                        \
             lanes[i % 64] = COMBINE(lanes[i % 64], next);                                \
         }                                                                                \
-        for (i64 count = used; count > 1; count = (count + 1) / 2) {                     \
+        if (n >= 64)                                                                     \
+            for (i64 left = 32; left; left /= 2) {                                       \
+                M_LOOP                                                                   \
+                for (i64 j = 0; j < left; j++)                                           \
+                    lanes[j] = COMBINE(lanes[2 * j], lanes[2 * j + 1]);                  \
+            }                                                                            \
+        for (i64 count = n < 64 ? n : 1; count > 1; count = (count + 1) / 2) {           \
             for (i64 j = 0; j < count / 2; j++)                                          \
                 lanes[j] = COMBINE(lanes[2 * j], lanes[2 * j + 1]);                      \
             if (count % 2)                                                               \

@@ -162,15 +162,23 @@ static void add_take(const calling *c) {
     add_from(c, "x", 0);
     add_indices(c, &a);
     add_to(c);
-    pithp_text_print(c->t, "        for (i64 j = 0; j < %lld; j++) {\n",
+    pithp_text_print(c->t, "%s        for (i64 j = 0; j < %lld; j++) {\n",
+                     a.outer * a.inner == 1 ? "        M_LOOP\n" : "",
                      (long long)a.count);
     add_place(c, &a);
-    pithp_inline_loops(c->t, 2, (const int64_t[]){a.outer, a.inner}, a.inner > 1);
-    pithp_text_print(c->t, "            to[(j0 * %lld + j) * %lld + j1] = at < 0 ? ",
-                     (long long)a.count, (long long)a.inner);
+    pithp_inline_loops(c->t, a.outer * a.inner == 1 ? 0 : 2,
+                       (const int64_t[]){a.outer, a.inner}, a.inner > 1);
+    if (a.outer * a.inner == 1)
+        pithp_text_add(c->t, "            to[j] = at < 0 ? ");
+    else
+        pithp_text_print(c->t, "            to[(j0 * %lld + j) * %lld + j1] = at < 0 ? ",
+                         (long long)a.count, (long long)a.inner);
     add_bits(c->t, c->result->dtype, a.fill);
-    pithp_text_print(c->t, " : x[j0 * %lld + at * %lld + j1];\n        }\n",
-                     (long long)a.pitch, (long long)a.inner);
+    if (a.outer * a.inner == 1)
+        pithp_text_add(c->t, " : x[at];\n        }\n");
+    else
+        pithp_text_print(c->t, " : x[j0 * %lld + at * %lld + j1];\n        }\n",
+                         (long long)a.pitch, (long long)a.inner);
 }
 
 static pithp_primitive combine_of(const pithp_instruction *i) {
