@@ -244,8 +244,9 @@ typedef struct pith_kernel_variant {
     int32_t arg_count;
     int32_t args_bytes;
     const char *over[2]; /* extents in the grammar of arguments; over[1] may be NULL */
-    pith_kernel_loop loops[3]; /* x86-64 (or the only one), v3, v4; NULL: not built */
-    const void *(*cuda)(void); /* the CUDA kernel; NULL: not built */
+    pith_kernel_loop loops[3];    /* x86-64 (or the only one), v3, v4; NULL: not built */
+    const void *(*cuda)(void);    /* the CUDA kernel; NULL: not built */
+    const void *(*cuda_at)(void); /* the same, which gets the address of its arguments */
 } pith_kernel_variant;
 
 /* What the name of a kernel stands for: its variants, NULL where not compiled. */
@@ -485,7 +486,15 @@ PITH_END
             const int64_t p_ = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;           \
             PITH_OVER_THREAD_##over_(name##_body, PITH_EACH_(PITH_PASS_, __VA_ARGS__))   \
         }                                                                                \
-        PITH_CUDA_ENTRY_(PITH_SYMBOL_(name, _cuda_entry), PITH_SYMBOL_(name, _cuda))
+        extern "C" __global__ void PITH_SYMBOL_(name, _cuda_at)(                         \
+            const name##_args *__restrict__ given_) {                                    \
+            typedef name##_args pith_args_;                                              \
+            const pith_args_ args_ = *given_;                                            \
+            const int64_t p_ = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;           \
+            PITH_OVER_THREAD_##over_(name##_body, PITH_EACH_(PITH_PASS_, __VA_ARGS__))   \
+        }                                                                                \
+        PITH_CUDA_ENTRY_(PITH_SYMBOL_(name, _cuda_entry), PITH_SYMBOL_(name, _cuda))     \
+        PITH_CUDA_ENTRY_(PITH_SYMBOL_(name, _cuda_at_entry), PITH_SYMBOL_(name, _cuda_at))
 #    ifdef __CUDACC_RTC__
 #        define PITH_CUDA_ENTRY_(entry, kernel)
 #    else
@@ -520,11 +529,14 @@ PITH_END
 #    ifdef PITH_KERNEL_WITH_CUDA
 #        define PITH_CUDA_DECLARATION_(name)                                             \
             PITH_C_LINKAGE_ PITH_HIDDEN_ const void *PITH_SYMBOL_(name,                  \
-                                                                  _cuda_entry)(void);
-#        define PITH_CUDA_REFERENCE_(name) PITH_SYMBOL_(name, _cuda_entry)
+                                                                  _cuda_entry)(void);    \
+            PITH_C_LINKAGE_ PITH_HIDDEN_ const void *PITH_SYMBOL_(name,                  \
+                                                                  _cuda_at_entry)(void);
+#        define PITH_CUDA_REFERENCES_(name)                                              \
+            PITH_SYMBOL_(name, _cuda_entry), PITH_SYMBOL_(name, _cuda_at_entry)
 #    else
 #        define PITH_CUDA_DECLARATION_(name)
-#        define PITH_CUDA_REFERENCE_(name) NULL
+#        define PITH_CUDA_REFERENCES_(name) NULL, NULL
 #    endif
 /* One of the passes over the reals also makes what the kernel's name stands for. */
 #    ifndef PITH_KERNEL_REALS
@@ -569,7 +581,7 @@ PITH_END
                 (int32_t)sizeof(pith_args_),                                             \
                 PITH_OVER_TEXT_##over_,                                                  \
                 {PITH_SYMBOL_(name, _base), PITH_X86_LOOPS_(name)},                      \
-                PITH_CUDA_REFERENCE_(name)};                                             \
+                PITH_CUDA_REFERENCES_(name)};                                            \
             return &variant_;                                                            \
         }                                                                                \
         PITH_KERNEL_OBJECT_(name)

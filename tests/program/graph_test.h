@@ -2,6 +2,9 @@
 #ifndef PITH_TESTS_GRAPH_H
 #define PITH_TESTS_GRAPH_H
 
+#ifdef RUN_SCHEDULED /* by the schedules that CUDA runs, on the host */
+#    include "schedule_run.h"
+#endif
 #include "pith_test.h"
 #include "program/interpret/plan.h"
 #include "program/pass/pass.h"
@@ -139,6 +142,26 @@ static PT_UNUSED void graph_run_plan(pith_scope *s,
         pithp_buffer_release(out[k], 1);
 }
 
+#ifdef RUN_SCHEDULED
+static PT_UNUSED void graph_run_scheduled(pith_scope *s,
+                                          pithp_program *p,
+                                          const void *const *inputs,
+                                          void *const *outputs) {
+    schedule_run run = schedule_open(s, p);
+    void *to[GRAPH_MOST];
+    for (int64_t k = 0; k < p->output_count; k++)
+        to[k] = aligned_alloc(256, (p->values[p->outputs[k]].spec->bytes + 511) &
+                                       ~(size_t)255);
+    schedule_inputs(&run, inputs, to);
+    for (int64_t k = 0; k < p->output_count; k++)
+        memcpy(outputs[k], graph_output(run.plan, k, inputs, to),
+               p->values[p->outputs[k]].spec->bytes);
+    for (int64_t k = 0; k < p->output_count; k++)
+        free(to[k]);
+    schedule_close(&run);
+}
+#endif
+
 /* The same with the program after passes; -1: as it is. */
 static PT_UNUSED void graph_run(pith_scope *s,
                                 pithp_program *p,
@@ -147,10 +170,14 @@ static PT_UNUSED void graph_run(pith_scope *s,
                                 void *const *outputs) {
     pithp_program *q = passes < 0 ? p : pithp_program_optimise(s, p, (unsigned)passes);
     pt_ok(s, q);
+#ifdef RUN_SCHEDULED
+    graph_run_scheduled(s, q, inputs, outputs);
+#else
     pithp_plan *plan = pithp_plan_make(s, q, true);
     pt_ok(s, plan);
     graph_run_plan(s, plan, false, inputs, outputs, NULL);
     pithp_plan_free(plan);
+#endif
     if (q != p)
         pithp_program_release(q);
 }

@@ -51,6 +51,19 @@ pith_status pithp_kernel_run(pith_scope *s,
                              const pithp_kernel_binding *b,
                              void *const *data,
                              pith_report *report);
+/* The parts of that for who enqueues on its own. The width of the pattern that array
+ * argument i has to be filled with before, 0: it has none (or the scope failed). */
+size_t pithp_kernel_fill(pith_scope *s,
+                         const pithp_kernel_binding *b,
+                         int argument,
+                         uint64_t *pattern);
+/* The launch, but for its CUDA kernel; args: PITHP_KERNEL_ARGS_BYTES, aligned to 16. */
+pith_status pithp_kernel_pack(const pithp_kernel_binding *b,
+                              void *const *data,
+                              pith_report *report,
+                              void *args,
+                              pithp_launch *launch,
+                              pithp_error *e);
 /* The error of a report that a launch left; subject: the pith_kernel_variant. */
 void pithp_kernel_describe(const void *subject,
                            const pith_report *report,

@@ -96,44 +96,52 @@ static bool fill_fits(pith_dtype dtype, double fill) {
            (bits == 64 ? fill <= limit : fill < limit) && (double)(int64_t)fill == fill;
 }
 
-/* Set an out to its declared fill before the kernel runs. */
-static pith_status fill_out(pith_scope *s,
-                            const char *kernel,
-                            const pith_kernel_arg *arg,
-                            const pith_spec *spec,
-                            void *data) {
+size_t pithp_kernel_fill(pith_scope *s,
+                         const pithp_kernel_binding *b,
+                         int argument,
+                         uint64_t *pattern) {
+    const pith_kernel_arg *arg = &b->kernel->args[argument];
     pith_operand operand = {NULL, 0, arg->fill};
-    uint64_t pattern = 0;
+    *pattern = 0;
+    if (arg->role != PITH_ROLE_OUT || !arg->filled || b->specs[argument]->count == 0)
+        return 0;
     if (arg->dtype == PITH_F16)
         operand.integer = pith_f16_store((float)arg->fill);
     else if (arg->dtype == PITH_BF16)
         operand.integer = pith_bf16_store((float)arg->fill);
     else if (!pith_dtype_is_float(arg->dtype)) {
-        if (!fill_fits(arg->dtype, arg->fill))
-            return pithp_fail(s, PITH_E_ARG, NULL,
-                              "%s: %s: the fill %g is no value of %s", kernel, arg->name,
-                              arg->fill, pith_dtype_name(arg->dtype));
+        if (!fill_fits(arg->dtype, arg->fill)) {
+            pithp_fail(s, PITH_E_ARG, NULL, "%s: %s: the fill %g is no value of %s",
+                       b->kernel->name, arg->name, arg->fill,
+                       pith_dtype_name(arg->dtype));
+            return 0;
+        }
         operand.integer = (int64_t)arg->fill;
     }
-    const size_t width = pack_value(&pattern, arg->dtype, &operand);
-    return pithp_fill(s, data, &pattern, width, spec->count);
+    return pack_value(pattern, arg->dtype, &operand);
 }
 
-static pith_status pack(pith_scope *s,
-                        const pithp_kernel_binding *b,
-                        void *const *data,
-                        unsigned char args[PITHP_KERNEL_ARGS_BYTES]) {
+/* Set outs to their declared fills before the kernel runs. */
+static pith_status
+fill_outs(pith_scope *s, const pithp_kernel_binding *b, void *const *data) {
+    for (int i = 0; i < b->kernel->arg_count && s->error.code == PITH_OK; i++) {
+        uint64_t pattern;
+        const size_t width = pithp_kernel_fill(s, b, i, &pattern);
+        if (width)
+            pithp_fill(s, data[i], &pattern, width, b->specs[i]->count);
+    }
+    return s->error.code;
+}
+
+static void pack(const pithp_kernel_binding *b,
+                 void *const *data,
+                 unsigned char args[PITHP_KERNEL_ARGS_BYTES]) {
     const pith_kernel_variant *k = b->kernel;
-    pith_status rc = PITH_OK;
-    for (int i = 0; i < k->arg_count && rc == PITH_OK; i++) {
+    for (int i = 0; i < k->arg_count; i++) {
         const pith_kernel_arg *arg = &k->args[i];
         unsigned char *to = args + arg->offset;
         switch (arg->role) {
             case PITH_ROLE_OUT:
-                if (arg->filled && b->specs[i]->count > 0)
-                    rc = fill_out(s, k->name, arg, b->specs[i], data[i]);
-                store(to, &data[i], sizeof data[i]);
-                break;
             case PITH_ROLE_IN:
             case PITH_ROLE_INOUT:
                 store(to, &data[i], sizeof data[i]);
@@ -147,7 +155,6 @@ static pith_status pack(pith_scope *s,
                 break;
         }
     }
-    return rc;
 }
 
 static int64_t grain_of(const pithp_kernel_binding *b, int64_t count) {
@@ -236,39 +243,54 @@ const char *pithp_kernel_lacks(const pithp_check_slot *slot, int64_t *need) {
 
 /* ---- The launch ---- */
 
+pith_status pithp_kernel_pack(const pithp_kernel_binding *b,
+                              void *const *data,
+                              pith_report *report,
+                              void *args,
+                              pithp_launch *launch,
+                              pithp_error *e) {
+    const pith_kernel_variant *k = b->kernel;
+    const int64_t count = b->n * b->m;
+    const pith_kernel_frame frame = {b->n, b->m, report};
+    if ((size_t)k->args_bytes > PITHP_KERNEL_ARGS_BYTES) {
+        pithp_error_set(e, PITH_E_INTERNAL, NULL, NULL, "%s: too many arguments",
+                        k->name);
+        return PITH_E_INTERNAL;
+    }
+    memset(args, 0, PITHP_KERNEL_ARGS_BYTES);
+    pack(b, data, args);
+    store(args, &frame, sizeof frame);
+    *launch = (pithp_launch){.name = k->name,
+                             .loops = k->loops,
+                             .args = args,
+                             .args_bytes = (size_t)k->args_bytes,
+                             .count = count,
+                             .grain = count ? grain_of(b, count) : 1};
+    return PITH_OK;
+}
+
 pith_status pithp_kernel_run(pith_scope *s,
                              const pithp_kernel_binding *b,
                              void *const *data,
                              pith_report *report) {
     const pith_kernel_variant *k = b->kernel;
-    const int64_t count = b->n * b->m;
-    if ((size_t)k->args_bytes > PITHP_KERNEL_ARGS_BYTES)
-        return pithp_fail(s, PITH_E_INTERNAL, NULL, "%s: too many arguments", k->name);
-    _Alignas(16) unsigned char args[PITHP_KERNEL_ARGS_BYTES] = {0};
-    pith_status rc = pack(s, b, data, args);
-    if (rc != PITH_OK || count == 0)
-        return rc;
-    pithp_launch launch = {.name = k->name,
-                           .loops = k->loops,
-                           .args = args,
-                           .args_bytes = (size_t)k->args_bytes,
-                           .count = count,
-                           .grain = grain_of(b, count)};
-    if (pithp_scope_device(s)->backend == pithp_backend_cuda) {
-        if (!k->cuda)
-            return pithp_fail(s, PITH_E_UNSUPPORTED, NULL, "%s: not compiled for CUDA",
-                              k->name);
-        if (!(launch.cuda = k->cuda()))
-            return pithp_fail(
-                s, PITH_E_DEVICE, NULL,
-                "%s: the CUDA runtime does not know the kernel: it was built "
-                "for other architectures than this device's",
-                k->name);
-    }
-    const pith_kernel_frame frame = {
-        b->n, b->m, report ? report : pithp_check_make(s, pithp_kernel_describe, k)};
-    if (!frame.report)
+    _Alignas(16) unsigned char args[PITHP_KERNEL_ARGS_BYTES];
+    pithp_launch launch;
+    pithp_error e;
+    if (fill_outs(s, b, data) != PITH_OK || b->n * b->m == 0)
+        return s->error.code;
+    const bool cuda = pithp_scope_device(s)->backend == pithp_backend_cuda;
+    if (cuda && !k->cuda)
+        return pithp_fail(s, PITH_E_UNSUPPORTED, NULL, "%s: not compiled for CUDA",
+                          k->name);
+    if (!report && !(report = pithp_check_make(s, pithp_kernel_describe, k)))
         return pith_code(s);
-    store(args, &frame, sizeof frame);
+    if (pithp_kernel_pack(b, data, report, args, &launch, &e) != PITH_OK)
+        return pithp_fail(s, e.code, NULL, "%s", e.text);
+    if (cuda && !(launch.cuda = k->cuda()))
+        return pithp_fail(s, PITH_E_DEVICE, NULL,
+                          "%s: the CUDA runtime does not know the kernel: it was built "
+                          "for other architectures than this device's",
+                          k->name);
     return pithp_launch_run(s, &launch);
 }

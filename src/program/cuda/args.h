@@ -1,4 +1,5 @@
-/* Arguments of the kernels that are built with the library, for C and CUDA alike. */
+/* Arguments of the kernels that are built with the library, for C and CUDA alike. They
+ * have no padding: equal arguments are equal bytes. */
 #ifndef PITH_PROGRAM_CUDA_ARGS_H
 #define PITH_PROGRAM_CUDA_ARGS_H
 
@@ -39,6 +40,7 @@ typedef struct pithp_cuda_fill_args {
     uint64_t value;
     int64_t count;
     int32_t size;
+    int32_t unused;
 } pithp_cuda_fill_args;
 
 /* dtypes are those of pith_dtype. */
@@ -54,6 +56,7 @@ typedef struct pithp_cuda_iota_args {
     int64_t count;
     int64_t extent, inner; /* of the axis; elements that share an index along it */
     int32_t dtype;
+    int32_t unused;
 } pithp_cuda_iota_args;
 
 /* Of [outer, length, inner], the middle one reduced. */
@@ -82,6 +85,7 @@ typedef struct pithp_cuda_scan_args {
     int32_t dtype;
     int32_t operation; /* 0 sum, 1 prod, 2 min, 3 max, 6 log of the sum of exp */
     int32_t reverse;
+    int32_t unused;
 } pithp_cuda_scan_args;
 
 /* Lines of [outer, length, inner] along the middle, side by side in keys and places. */
@@ -202,6 +206,7 @@ typedef struct pithp_cuda_random_args {
     int32_t dtype, size;              /* of an element */
     int32_t width;                    /* bits of a draw: 8, 16, 32 or 64 */
     int32_t original;                 /* layout: else element i counts i, in 64 bits */
+    int32_t unused;
 } pithp_cuda_random_args;
 
 /* Words of pairs of counts, or (counts NULL) of 0 and `data`, a key each. */
@@ -231,5 +236,25 @@ typedef struct pithp_cuda_conjunction_args {
     int64_t base, items, shift;
     pithp_cuda_predicate list[PITHP_CUDA_PREDICATES];
 } pithp_cuda_conjunction_args;
+
+/* A word of a schedule's memory that a bind writes; all name words. */
+enum {
+    PITHP_WRITE_ADDRESS, /* from + offset */
+    PITHP_WRITE_ELEMENT, /* from + offset + stride * other */
+    PITHP_WRITE_FREE,    /* of the buffers `from` and `third` the one that is not `other`,
+                            + offset */
+    PITHP_WRITE_UNLESS,  /* offset, but 0 where from and other are equal */
+};
+typedef struct pithp_cuda_write {
+    int32_t to, kind, from, other, third, unused;
+    int64_t offset, stride;
+} pithp_cuda_write;
+
+/* Index i is write i; they do not read what others write. */
+typedef struct pithp_cuda_bind_args {
+    uint64_t *words;
+    const pithp_cuda_write *list;
+    int64_t count;
+} pithp_cuda_bind_args;
 
 #endif

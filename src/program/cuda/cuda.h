@@ -5,6 +5,7 @@
 #ifndef PITH_PROGRAM_CUDA_H
 #define PITH_PROGRAM_CUDA_H
 
+#include "program/cuda/args.h"
 #include "program/move.h"
 #include "program/rules.h"
 
@@ -20,10 +21,15 @@ typedef enum pithp_cuda_kernel_id {
 struct pithp_cuda_target {
     pith_status (*builtin)(void *closure, pithp_cuda_kernel_id id, pithp_launch *launch);
     pith_status (*one)(void *closure, const pithp_call *call, pithp_launch *launch);
+    /* A power of two that an address is a multiple of. (optional, default the address's
+     * own) */
+    uint64_t (*alignment)(void *closure, const void *address);
 };
 
 /* Handle for cudaLaunchKernel; NULL where the library was built without CUDA. */
 const void *pithp_cuda_kernel(int id);
+/* The same work by a kernel whose one parameter is the address of its arguments. */
+const void *pithp_cuda_kernel_at(int id);
 
 /* pithp_lower for a sink for CUDA; `memory->temporary` has pithp_cuda_temporary_bytes. */
 pith_status pithp_lower_cuda(const pithp_call *call,
@@ -99,6 +105,8 @@ pith_status pithp_cuda_emit_fill(const pithp_sink *sink,
 
 /* Texts before the operation's own, for NVRTC and, with the same functions, for cc. */
 extern const char pithp_text_cuda[], pithp_text_host[];
+/* The kernel that decides for a graph, to follow pithp_text_cuda. */
+extern const char pithp_text_graph[];
 /* The operation of a call, to follow one of them; defines the kernel pithp_one. */
 void pithp_one_text(pithp_text *text, const pithp_call *call);
 

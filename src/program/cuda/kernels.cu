@@ -1,5 +1,6 @@
 /* The kernels built with the library, and their handles. */
 /* clang-format off */
+#define M_BOTH /* by value for eager calls, by address for graphs */
 #include "program/emit/prologue_cuda.h"
 #include "program/emit/helpers.h"
 #include "program/emit/shell.h"
@@ -10,6 +11,15 @@ static const void *const handles[] = {
 #define PITHP_CUDA_KERNEL(name) (const void *)pithp_k_##name,
 #include "program/cuda/kernels.def"
 };
+
+static const void *const handles_at[] = {
+#define PITHP_CUDA_KERNEL(name) (const void *)pithp_k_##name##_at,
+#include "program/cuda/kernels.def"
+};
+
+extern "C" const void *pithp_cuda_kernel_at(int id) {
+    return handles_at[id];
+}
 
 extern "C" const void *pithp_cuda_kernel(int id) {
     return handles[id];

@@ -7,6 +7,7 @@
 #define PITH_PROGRAM_CUDA_KERNELS_H
 
 #include "program/cuda/args.h"
+#include "program/emit/decide_args.h"
 
 /* clang-format off */
 #include "program/cuda/kernel/move.h"
@@ -17,6 +18,8 @@
 #include "program/cuda/kernel/product.h"
 #include "program/cuda/kernel/random.h"
 #include "program/cuda/kernel/check.h"
+#include "program/emit/decide.h"
+#include "program/cuda/kernel/control.h"
 /* clang-format on */
 
 #endif

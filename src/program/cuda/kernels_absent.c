@@ -5,3 +5,8 @@ const void *pithp_cuda_kernel(int id) {
     (void)id;
     return NULL;
 }
+
+const void *pithp_cuda_kernel_at(int id) {
+    (void)id;
+    return NULL;
+}

@@ -40,21 +40,25 @@ static int64_t threads_for(int64_t count) {
 /* ---- Moves ---- */
 
 /* Whether two neighbours along the last dimension can move as one element. */
-static bool can_widen(const pithp_cuda_move_args *m) {
+static bool can_widen(const pithp_cuda_move_args *m, uint64_t alignments) {
     const int last = m->rank - 1;
     const int64_t wide = 2 * (int64_t)m->size;
     if (m->size >= 16 || m->to_stride[last] != m->size ||
         m->from_stride[last] != m->size || m->shape[last] % 2)
         return false;
-    uint64_t all = (uintptr_t)m->to | (uintptr_t)m->from;
+    uint64_t all = alignments;
     for (int d = 0; d < last; d++)
         all |= (uint64_t)m->to_stride[d] | (uint64_t)m->from_stride[d];
     return all % (uint64_t)wide == 0;
 }
 
-static void widen(pithp_cuda_move_args *m) {
+static void widen(pithp_cuda_move_args *m, const pithp_sink *sink) {
     const int last = m->rank - 1;
-    while (can_widen(m)) {
+    uint64_t (*alignment)(void *, const void *) = sink->cuda->alignment;
+    const uint64_t both =
+        alignment ? alignment(sink->closure, m->to) | alignment(sink->closure, m->from)
+                  : (uintptr_t)m->to | (uintptr_t)m->from;
+    while (can_widen(m, both)) {
         m->size *= 2;
         m->count /= 2;
         m->shape[last] /= 2;
@@ -82,7 +86,7 @@ pith_status pithp_cuda_emit_move(const pithp_sink *sink,
         return pithp_cuda_emit(sink, PITHP_CUDA_tiles, name, &m, sizeof m,
                                count / (rows * columns) * tiles * TILE * TILE);
     }
-    widen(&m);
+    widen(&m, sink);
     return pithp_cuda_emit(sink, PITHP_CUDA_move, name, &m, sizeof m,
                            threads_for(m.count));
 }
@@ -93,7 +97,8 @@ pith_status pithp_cuda_emit_fill(const pithp_sink *sink,
                                  int32_t size,
                                  uint64_t value,
                                  int64_t count) {
-    const pithp_cuda_fill_args a = {to, value, count, size};
+    const pithp_cuda_fill_args a = {
+        .to = to, .value = value, .count = count, .size = size};
     return pithp_cuda_emit(sink, PITHP_CUDA_fill, name, &a, sizeof a, threads_for(count));
 }
 

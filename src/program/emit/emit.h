@@ -40,7 +40,7 @@ void pithp_emit_kernel(pithp_text *t, const char *name, const pithp_fused_args *
  * each that does not lie as the index space does. */
 typedef struct pithp_kernel_args {
     int64_t count;
-    int32_t rank;
+    int32_t rank, unused; /* without padding: equal arguments are equal bytes */
     int64_t shape[PITH_MAX_RANK];
 } pithp_kernel_args;
 enum {
@@ -65,20 +65,15 @@ bool pithp_is_one_a_row(const pithp_fused_args *step, const pithp_external *e);
 /* An external that is one element for all. */
 bool pithp_is_uniform(const pithp_fused_args *step, const pithp_external *e);
 
+/* Whether two steps have the same text; equal hashes where they do. */
+bool pithp_fused_alike(const pithp_fused_args *a, const pithp_fused_args *b);
+uint64_t pithp_fused_hash(const pithp_fused_args *a);
+
 /* ---- Plans ---- */
 
 enum { PITHP_STEP_NAME_BYTES = 32 };
 /* "pith_step_3" */
 void pithp_step_name(char name[PITHP_STEP_NAME_BYTES], int64_t function);
-
-/* The whole text of a plan's fused steps for a device, or, with another prologue, of the
- * same kernels as loops on the host: PROLOGUE is pithp_text_cuda or pithp_text_host. As
- * pithp_emit_host else. */
-bool pithp_emit_device(pithp_text *t,
-                       const char *prologue,
-                       const pithp_plan *plan,
-                       int32_t *functions,
-                       bool *maths);
 
 /* The whole text for the host of a plan's fused steps. Steps that do the same work share
  * a function: functions[k] is the number in the name of step k's, or -1 (a call). maths:

@@ -27,38 +27,12 @@ typedef struct emitting {
 
 /* ---- Sharing ---- */
 
-/* How an external is read, as far as texts tell. */
-static uint8_t reading_of(const pithp_fused_args *a, const pithp_external *e) {
-    return (uint8_t)(pithp_is_uniform(a, e)           ? 1
-                     : e->access == PITHP_ACCESS_FLAT ? 2
-                     : pithp_is_one_a_row(a, e)       ? 3
-                                                      : 0);
-}
-
-static uint64_t hash_of(const pithp_fused_args *a) {
-    uint8_t readings[PITHP_FUSED_EXTERNALS];
-    for (int e = 0; e < a->external_count; e++)
-        readings[e] = reading_of(a, &a->externals[e]);
-    const uint64_t hash = pithp_hash(a->temporary_count, readings, a->external_count);
-    return pithp_hash(hash, a->ops, a->op_count * sizeof a->ops[0]);
-}
-
-/* Whether two steps have the same text. */
-static bool are_alike(const pithp_fused_args *a, const pithp_fused_args *b) {
-    bool alike = a->op_count == b->op_count && a->external_count == b->external_count &&
-                 a->temporary_count == b->temporary_count &&
-                 memcmp(a->ops, b->ops, a->op_count * sizeof a->ops[0]) == 0;
-    for (int e = 0; e < a->external_count && alike; e++)
-        alike = reading_of(a, &a->externals[e]) == reading_of(b, &b->externals[e]);
-    return alike;
-}
-
 /* The number of a function that does the step, or -1: it gets the next one. */
 static int32_t find_function(emitting *x, const pithp_fused_args *step) {
-    const uint64_t hash = hash_of(step);
+    const uint64_t hash = pithp_fused_hash(step);
     for (int32_t k = x->count; k-- > 0;)
         if (x->functions[k].hash == hash && x->functions[k].step &&
-            are_alike(x->functions[k].step, step))
+            pithp_fused_alike(x->functions[k].step, step))
             return k;
     x->functions[x->count] = (function){hash, step};
     return -1;
@@ -107,36 +81,6 @@ bool pithp_emit_host(pithp_text *t,
                            : -1;
     if (x.rows.maths)
         pithp_math_text(t);
-    *maths = x.rows.maths;
-    pithp_release(t->rt, x.functions, bytes);
-    return x.count > 0 && !t->failed;
-}
-
-/* ---- Devices ---- */
-
-static int32_t add_kernel(emitting *x, const pithp_fused_args *step) {
-    char name[PITHP_STEP_NAME_BYTES];
-    const int32_t same = find_function(x, step);
-    if (same >= 0)
-        return same;
-    pithp_emit_row_functions(x->t, &x->rows, step);
-    pithp_step_name(name, x->count);
-    pithp_emit_kernel(x->t, name, step);
-    return x->count++;
-}
-
-bool pithp_emit_device(pithp_text *t,
-                       const char *prologue,
-                       const pithp_plan *plan,
-                       int32_t *functions,
-                       bool *maths) {
-    const size_t bytes = (size_t)plan->step_count * sizeof(function);
-    emitting x = {.t = t, .functions = pithp_allocate(t->rt, bytes)};
-    if (!x.functions)
-        return false;
-    pithp_text_add(t, prologue);
-    for (int64_t k = 0; k < plan->step_count; k++)
-        functions[k] = plan->steps[k].fused ? add_kernel(&x, plan->steps[k].fused) : -1;
     *maths = x.rows.maths;
     pithp_release(t->rt, x.functions, bytes);
     return x.count > 0 && !t->failed;

@@ -26,7 +26,10 @@ static bool make_plans(pithp_planning *g, pithp_step *step) {
     }
     memset(step->plans, 0, bytes);
     for (int k = 0; k < i->program_count; k++) {
-        step->plans[k] = pithp_plan_make(g->s, i->programs[k], g->plan->runs_fused);
+        step->plans[k] = pithp_plan_make_for(g->s, i->programs[k],
+                                             g->plan->scheduled    ? PITHP_PLAN_SCHEDULED
+                                             : g->plan->runs_fused ? PITHP_PLAN_FUSED
+                                                                   : PITHP_PLAN_CALLS);
         if (!step->plans[k])
             return false;
     }

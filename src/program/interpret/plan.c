@@ -1,6 +1,7 @@
 /* Making plans. */
 #include "program/interpret/plan.h"
 
+#include "program/cuda/cuda.h"
 #include "program/emit/compiled.h"
 
 #include <string.h>
@@ -32,7 +33,9 @@ static bool describe_calls(pithp_planning *g) {
         pithp_call call = pithp_instruction_call(g->p, step->call, step->specs);
         if (primitive == PITHP_OP_CHECKED)
             call = pithp_checked_call(&call);
-        step->temporary_bytes = pithp_temporary_bytes(&call, step->spec);
+        step->temporary_bytes = plan->scheduled
+                                    ? pithp_cuda_temporary_bytes(&call, step->spec)
+                                    : pithp_temporary_bytes(&call, step->spec);
         if ((size_t)count > plan->pointer_count)
             plan->pointer_count = (size_t)count;
     }
@@ -77,6 +80,12 @@ static bool plan_all(pithp_planning *g) {
 }
 
 pithp_plan *pithp_plan_make(pith_scope *s, pithp_program *p, bool fuse) {
+    const bool fused = fuse && pithp_scope_device(s)->backend->addressable;
+    return pithp_plan_make_for(s, p, fused ? PITHP_PLAN_FUSED : PITHP_PLAN_CALLS);
+}
+
+pithp_plan *
+pithp_plan_make_for(pith_scope *s, pithp_program *p, pithp_plan_purpose purpose) {
     pith_runtime *rt = s->runtime;
     const size_t place_bytes = ((size_t)p->value_count + 1) * sizeof(pithp_place);
     pithp_plan *plan = pithp_allocate(rt, sizeof *plan);
@@ -87,16 +96,17 @@ pithp_plan *pithp_plan_make(pith_scope *s, pithp_program *p, bool fuse) {
         pithp_fail_memory(s, sizeof *plan + place_bytes);
         return NULL;
     }
-    *plan =
-        (pithp_plan){.program = p,
-                     .runtime = rt,
-                     .places = places,
-                     .runs_fused = fuse && pithp_scope_device(s)->backend->addressable};
-    plan->passes = plan->runs_fused;
+    *plan = (pithp_plan){.program = p,
+                         .runtime = rt,
+                         .places = places,
+                         .runs_fused = purpose != PITHP_PLAN_CALLS,
+                         .passes = purpose == PITHP_PLAN_FUSED,
+                         .scheduled = purpose == PITHP_PLAN_SCHEDULED};
     pithp_program_retain(p);
     pithp_planning g = {.s = s, .p = p, .plan = plan};
     if (plan_all(&g)) {
-        pithp_compiled_begin(plan);
+        if (!plan->scheduled)
+            pithp_compiled_begin(plan);
         return plan;
     }
     pithp_plan_free(plan);

@@ -137,7 +137,8 @@ typedef struct pithp_plan {
     pithp_buffer *literals; /* NULL: there are none */
     size_t workspace_bytes;
     size_t pointer_count; /* addresses that a run writes down, those of programs too */
-    bool runs_fused;      /* the device runs host loops */
+    bool runs_fused;      /* elementwise instructions are fused */
+    bool scheduled;       /* for a schedule: calls are CUDA's launches */
     bool passes;          /* results are passed: who runs it finds addresses on the way */
     int64_t passed_count;
     pithp_place *homes;     /* of what is passed */
@@ -156,6 +157,14 @@ typedef struct pithp_plan {
  * @param fuse False: every instruction is a step of its own, as on devices that do not
  * run host loops. */
 pithp_plan *pithp_plan_make(pith_scope *s, pithp_program *p, bool fuse);
+/* The same by what it is for. A scheduled plan is run by its schedule alone. */
+typedef enum pithp_plan_purpose {
+    PITHP_PLAN_CALLS, /* every instruction a step */
+    PITHP_PLAN_FUSED,
+    PITHP_PLAN_SCHEDULED,
+} pithp_plan_purpose;
+pithp_plan *
+pithp_plan_make_for(pith_scope *s, pithp_program *p, pithp_plan_purpose purpose);
 void pithp_plan_free(pithp_plan *plan); /* NULL does nothing */
 
 /* How many launches a run takes, about: a scan's as often as it is long, those of the

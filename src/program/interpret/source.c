@@ -171,7 +171,8 @@ static void choose_taken(const readers *r, int32_t k) {
 void pithp_plan_sources(pithp_planning *g) {
     pithp_plan *plan = g->plan;
     bool reduced = false, taken = false;
-    for (int64_t k = 0; k < plan->step_count && plan->runs_fused; k++) {
+    for (int64_t k = 0; k < plan->step_count && plan->runs_fused && !plan->scheduled;
+         k++) {
         const pithp_instruction *i = plan->steps[k].call;
         reduced |= i && reduces(g, i);
         taken |= i && taken_row(g, i) > 0;

@@ -1,0 +1,441 @@
+/* Making schedules: the steps of a plan as tasks. */
+#include "program/emit/emit.h"
+#include "program/kernel.h"
+#include "program/schedule/making.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- What grows ---- */
+
+bool pithp_making_fail(pithp_scheduling *g, pith_status code, const char *format, ...) {
+    char text[PITHP_REFUSAL_BYTES];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    pithp_error_set(g->e, code, NULL, NULL, "%s", text);
+    return false;
+}
+
+bool pithp_making_grow(pithp_scheduling *g,
+                       void *list,
+                       int64_t count,
+                       int64_t more,
+                       int64_t *room,
+                       size_t each) {
+    void *old;
+    memcpy(&old, list, sizeof old); /* a pointer of any type */
+    if (count + more <= *room)
+        return true;
+    int64_t want = *room ? 2 * *room : 16;
+    want = want < count + more ? count + more : want;
+    void *grown =
+        pithp_reallocate(g->s->runtime, old, (size_t)*room * each, (size_t)want * each);
+    if (!grown)
+        return pithp_making_fail(g, PITH_E_MEMORY, "out of memory: %zu bytes",
+                                 (size_t)want * each);
+    memcpy(list, &grown, sizeof grown);
+    *room = want;
+    return true;
+}
+
+int32_t pithp_words(pithp_scheduling *g, int64_t count) {
+    pithp_schedule *to = g->to;
+    if (to->word_count + count > INT32_MAX) {
+        pithp_making_fail(g, PITH_E_UNSUPPORTED, "the program is too large");
+        return -1;
+    }
+    if (!pithp_making_grow(g, &to->words, to->word_count, count, &to->word_room,
+                           sizeof *to->words))
+        return -1;
+    memset(to->words + to->word_count, 0, (size_t)count * sizeof *to->words);
+    to->word_count += count;
+    return (int32_t)(to->word_count - count);
+}
+
+bool pithp_region_add(pithp_scheduling *g,
+                      int32_t word,
+                      uint64_t bytes,
+                      uint64_t alignment) {
+    enum { GAP = 8192 };
+    if (!pithp_making_grow(g, &g->regions, g->region_count, 1, &g->region_room,
+                           sizeof *g->regions))
+        return false;
+    const uint64_t begin = (g->space + GAP - 1) / GAP * GAP + GAP;
+    if (bytes > (uint64_t)1 << 56 || begin + bytes > (uint64_t)1 << 57)
+        return pithp_making_fail(g, PITH_E_UNSUPPORTED, "the program is too large");
+    g->regions[g->region_count++] = (pithp_region){begin, bytes, alignment, word};
+    g->space = begin + bytes;
+    return true;
+}
+
+bool pithp_write_add(pithp_scheduling *g, pithp_writes *to, pithp_cuda_write write) {
+    if (!pithp_making_grow(g, &to->list, to->count, 1, &to->room, sizeof *to->list))
+        return false;
+    to->list[to->count++] = write;
+    return true;
+}
+
+/* ---- What a step touches ---- */
+
+static void
+touch(const pithp_scheduling *g, pithp_making_frame *f, pithp_value v, bool writes) {
+    const pithp_store store = f->plan->places[v].store;
+    if (store == PITHP_IN_CONSTANT || store == PITHP_IN_LITERALS ||
+        store == PITHP_NOWHERE)
+        return;
+    const uint64_t begin = (uint64_t)(uintptr_t)pithp_false_address(g, f, v) - g->base;
+    const size_t bytes = pithp_value_spec(f->plan->program, v)->bytes;
+    pithp_order_touch(f, &(pithp_touch){begin, begin + bytes, 0, writes});
+}
+
+static void
+touch_call(const pithp_scheduling *g, pithp_making_frame *f, const pithp_step *step) {
+    const pithp_instruction *i = step->call;
+    const uint64_t workspace = g->regions[f->region].begin + (uint64_t)step->temporary;
+    for (int k = 0; k < i->operand_count; k++)
+        touch(g, f, pithp_operands(f->plan->program, i)[k], false);
+    for (int k = 0; k < i->result_count; k++)
+        touch(g, f, i->result + k, true);
+    pithp_order_touch(
+        f, &(pithp_touch){workspace, workspace + step->temporary_bytes, 0, true});
+}
+
+static void
+touch_fused(const pithp_scheduling *g, pithp_making_frame *f, const pithp_step *step) {
+    const pithp_fused_args *a = step->fused;
+    bool written[PITHP_FUSED_EXTERNALS] = {false};
+    for (int k = 0; k < a->op_count; k++)
+        if (a->ops[k].to >= a->temporary_count)
+            written[a->ops[k].to - a->temporary_count] = true;
+    for (int e = 0; e < a->external_count; e++)
+        touch(g, f, step->external[e], written[e]);
+}
+
+/* ---- Fused steps ---- */
+
+/* What emissions are of. */
+typedef struct work {
+    const pithp_making_frame *f;
+    const pithp_step *step;
+    int32_t number;
+} work;
+
+/* The number of the function that does a step. */
+static int32_t function_of(pithp_scheduling *g, const pithp_fused_args *step) {
+    pithp_schedule *to = g->to;
+    for (int64_t k = to->fused_count; k-- > 0;)
+        if (pithp_fused_alike(to->fused[k], step))
+            return (int32_t)k;
+    if (!pithp_making_grow(g, &to->fused, to->fused_count, 1, &to->fused_room,
+                           sizeof *to->fused))
+        return -1;
+    to->fused[to->fused_count++] = step;
+    return (int32_t)to->fused_count - 1;
+}
+
+static pith_status
+emit_fused(const pithp_scheduling *g, const pithp_sink *sink, const void *what) {
+    const work *w = what;
+    pithp_fused_args args;
+    memcpy(&args, w->step->fused, pithp_fused_bytes(w->step->fused));
+    _Alignas(8) char memory[PITHP_KERNEL_BYTES];
+    pithp_launch launch = {.name = NULL};
+    for (int e = 0; e < args.external_count; e++)
+        args.externals[e].data =
+            (char *)pithp_false_address(g, w->f, w->step->external[e]) +
+            w->step->offset[e] * args.externals[e].size;
+    pithp_kernel_launch(&launch, &args, w->step->spec->count, memory);
+    return pithp_record_launch(sink, PITHP_CODE_FUSED, w->number, NULL, &launch);
+}
+
+static bool
+schedule_fused(pithp_scheduling *g, pithp_making_frame *f, const pithp_step *step) {
+    const work w = {f, step, step->spec->count ? function_of(g, step->fused) : 0};
+    if (step->spec->count == 0)
+        return true;
+    touch_fused(g, f, step);
+    return w.number >= 0 && pithp_record(g, f, &f->writes, emit_fused, &w);
+}
+
+/* ---- Calls ---- */
+
+static pith_status zero_report(const pithp_sink *sink, void *report) {
+    return pithp_cuda_emit_fill(sink, "report", report, sizeof(uint64_t), 0,
+                                sizeof(pith_report) / sizeof(uint64_t));
+}
+
+static pith_status
+emit_call(const pithp_scheduling *g, const pithp_sink *sink, const void *what) {
+    const work *w = what;
+    const pithp_step *step = w->step;
+    const pithp_instruction *i = step->call;
+    const pithp_program *p = w->f->plan->program;
+    pithp_call call =
+        pithp_call_of(i->primitive, i->operand_count, step->specs, i->params);
+    const size_t bytes = ((size_t)i->operand_count + 1) * sizeof(void *);
+    const void **operands = pithp_allocate(g->s->runtime, bytes);
+    if (!operands)
+        return pithp_fail_memory(g->s, bytes);
+    for (int k = 0; k < i->operand_count; k++)
+        operands[k] = pithp_false_address(g, w->f, pithp_operands(p, i)[k]);
+    pithp_memory memory = {
+        .operands = operands,
+        .result = pithp_false_address(g, w->f, i->result),
+        .temporary = (void *)(uintptr_t)(g->base + g->regions[w->f->region].begin +
+                                         (uint64_t)step->temporary)};
+    pith_status rc = PITH_OK;
+    if (i->primitive == PITHP_OP_CHECKED) {
+        call = pithp_checked_call(&call);
+        memory.report = pithp_false_address(g, w->f, i->result + 1);
+        rc = zero_report(sink, memory.report);
+    }
+    if (rc == PITH_OK)
+        rc = pithp_lower_cuda(&call, step->spec, &memory, sink);
+    pithp_release(g->s->runtime, operands, bytes);
+    return rc;
+}
+
+static bool
+schedule_call(pithp_scheduling *g, pithp_making_frame *f, const pithp_step *step) {
+    const work w = {f, step, 0};
+    const pithp_call call =
+        pithp_call_of(step->call->primitive, step->call->operand_count, step->specs,
+                      step->call->params);
+    if (step->call->primitive != PITHP_OP_CHECKED && pithp_call_reports(&call))
+        return pithp_making_fail(g, PITH_E_UNSUPPORTED,
+                                 "%s reports to the scope that calls it",
+                                 pithp_rows[call.primitive].name);
+    touch_call(g, f, step);
+    return pithp_record(g, f, &f->writes, emit_call, &w);
+}
+
+/* ---- Users' kernels ---- */
+
+static pith_status
+copy_bytes(const pithp_sink *sink, void *to, const void *from, size_t n) {
+    const pithp_move move = {.to = to,
+                             .from = from,
+                             .size = 1,
+                             .rank = 1,
+                             .shape = {(int64_t)n},
+                             .to_stride = {1},
+                             .from_stride = {1}};
+    return n ? pithp_cuda_emit_move(sink, "copy", &move, (int64_t)n, false) : PITH_OK;
+}
+
+/* Outs are filled, inouts copied. */
+static pith_status prepare(const pithp_scheduling *g,
+                           const pithp_sink *sink,
+                           const pithp_kernel_binding *b,
+                           int argument,
+                           void *made,
+                           const void *given) {
+    const pith_spec *spec = b->specs[argument];
+    if (b->kernel->args[argument].role == PITH_ROLE_INOUT)
+        return copy_bytes(sink, made, given, spec->bytes);
+    uint64_t pattern;
+    const size_t width = pithp_kernel_fill(g->s, b, argument, &pattern);
+    return width ? pithp_cuda_emit_fill(sink, "fill", made, (int32_t)width, pattern,
+                                        spec->count)
+                 : g->s->error.code;
+}
+
+static pith_status
+emit_kernel(const pithp_scheduling *g, const pithp_sink *sink, const void *what) {
+    const work *w = what;
+    const pithp_kernel_binding *b = &w->step->kernel->binding;
+    const pithp_value *operand = pithp_operands(w->f->plan->program, w->step->call);
+    pithp_value result = w->step->call->result;
+    void *data[PITH_KERNEL_MAX_ARGS] = {0};
+    pith_status rc = PITH_OK;
+    for (int i = 0; i < b->kernel->arg_count && rc == PITH_OK; i++) {
+        const pith_role role = b->kernel->args[i].role;
+        void *given =
+            pithp_kernel_is_given(role) ? pithp_false_address(g, w->f, *operand++) : NULL;
+        data[i] =
+            pithp_kernel_is_made(role) ? pithp_false_address(g, w->f, result++) : given;
+        if (pithp_kernel_is_made(role))
+            rc = prepare(g, sink, b, i, data[i], given);
+    }
+    void *report = pithp_false_address(g, w->f, result);
+    _Alignas(16) unsigned char args[PITHP_KERNEL_ARGS_BYTES];
+    pithp_launch launch;
+    if (rc == PITH_OK)
+        rc = zero_report(sink, report);
+    if (rc == PITH_OK)
+        rc = pithp_kernel_pack(b, data, report, args, &launch, g->e);
+    return rc == PITH_OK
+               ? pithp_record_launch(sink, PITHP_CODE_USER, 0, b->kernel, &launch)
+               : rc;
+}
+
+static bool
+schedule_kernel(pithp_scheduling *g, pithp_making_frame *f, const pithp_step *step) {
+    const work w = {f, step, 0};
+    touch_call(g, f, step);
+    return pithp_record(g, f, &f->writes, emit_kernel, &w);
+}
+
+/* ---- Copies ---- */
+
+static pith_status
+emit_copy(const pithp_scheduling *g, const pithp_sink *sink, const void *what) {
+    const pithp_copying *c = what;
+    const void *from = c->value >= 0 ? pithp_false_address(g, c->f, c->value)
+                                     : (const void *)(uintptr_t)(g->base + c->from);
+    return copy_bytes(sink, (void *)(uintptr_t)(g->base + c->to), from, c->bytes);
+}
+
+bool pithp_schedule_copy(pithp_scheduling *g,
+                         pithp_making_frame *f,
+                         pithp_writes *writes,
+                         const pithp_copying *copying) {
+    return pithp_record(g, f, writes, emit_copy, copying);
+}
+
+/* ---- All ---- */
+
+bool pithp_schedule_steps(pithp_scheduling *g, pithp_making_frame *f) {
+    for (int64_t k = 0; k < f->plan->step_count; k++) {
+        const pithp_step *step = &f->plan->steps[k];
+        pithp_order_begin(f);
+        if (step->plans) {
+            if (!pithp_schedule_control(g, f, step))
+                return false;
+            continue;
+        }
+        const bool done = !step->call    ? schedule_fused(g, f, step)
+                          : step->kernel ? schedule_kernel(g, f, step)
+                                         : schedule_call(g, f, step);
+        if (!done || !pithp_order_end(g, f))
+            return false;
+    }
+    return true;
+}
+
+static void count_tasks(pithp_schedule *to, const pithp_tasks *tasks) {
+    to->task_count += tasks->count;
+    for (int64_t k = 0; k < tasks->count; k++) {
+        to->control_count += tasks->list[k].kind != PITHP_TASK_KERNEL;
+        for (int b = 0; b < tasks->list[k].body_count; b++)
+            count_tasks(to, &tasks->list[k].bodies[b]);
+    }
+}
+
+static bool make(pithp_scheduling *g, const pithp_plan *plan) {
+    const pithp_program *p = plan->program;
+    const int64_t count = pithp_making_slots(plan);
+    const size_t bytes = (size_t)count * sizeof(uint64_t);
+    uint64_t *alignments = pithp_allocate(g->s->runtime, bytes);
+    pithp_making_frame f;
+    if (!alignments || pithp_words(g, PITHP_WORD_WORKSPACE) < 0) {
+        pithp_release(g->s->runtime, alignments, bytes);
+        return pithp_making_fail(g, PITH_E_MEMORY, "out of memory: %zu bytes", bytes);
+    }
+    /* A leaf may be a part of another array. */
+    for (int64_t k = 0; k + 1 < count; k++)
+        alignments[k] = k < p->input_count
+                            ? pith_dtype_size(pithp_value_spec(p, p->inputs[k])->dtype)
+                            : PITHP_ALIGNMENT;
+    g->to->table_count = count;
+    const pithp_making_interface in = {.alignments = alignments};
+    bool done = pithp_making_open(g, &f, plan, &g->to->tasks, &in, NULL) &&
+                pithp_schedule_steps(g, &f);
+    done &= pithp_making_close(g, &f);
+    pithp_release(g->s->runtime, alignments, bytes);
+    count_tasks(g->to, &g->to->tasks);
+    return done;
+}
+
+pithp_schedule *
+pithp_schedule_make(pith_scope *s, const pithp_plan *plan, pithp_error *e) {
+    pith_runtime *rt = s->runtime;
+    pithp_schedule *to = pithp_allocate(rt, sizeof *to);
+    pithp_scheduling g = {.s = s, .to = to, .e = e, .base = (uint64_t)1 << 60};
+    e->code = PITH_OK;
+    if (!to) {
+        pithp_making_fail(&g, PITH_E_MEMORY, "out of memory: %zu bytes", sizeof *to);
+        return NULL;
+    }
+    memset(to, 0, sizeof *to);
+    to->runtime = rt;
+    const bool made = make(&g, plan);
+    pithp_release(rt, g.regions, (size_t)g.region_room * sizeof *g.regions);
+    if (made)
+        return to;
+    if (e->code == PITH_OK)
+        pithp_making_fail(&g, PITH_E_INTERNAL, "no schedule was made");
+    pithp_schedule_free(to);
+    return NULL;
+}
+
+void pithp_tasks_free(pith_runtime *rt, pithp_tasks *tasks) {
+    for (int64_t k = 0; k < tasks->count; k++) {
+        pithp_task *task = &tasks->list[k];
+        for (int b = 0; b < task->body_count; b++)
+            pithp_tasks_free(rt, &task->bodies[b]);
+        pithp_release(rt, task->bodies, (size_t)task->body_count * sizeof *task->bodies);
+    }
+    pithp_release(rt, tasks->list, (size_t)tasks->room * sizeof *tasks->list);
+    pithp_release(rt, tasks->edges, (size_t)tasks->edge_room * sizeof *tasks->edges);
+}
+
+void pithp_schedule_free(pithp_schedule *schedule) {
+    if (!schedule)
+        return;
+    pith_runtime *rt = schedule->runtime;
+    pithp_tasks_free(rt, &schedule->tasks);
+    pithp_release(rt, schedule->words,
+                  (size_t)schedule->word_room * sizeof *schedule->words);
+    pithp_release(rt, schedule->writes,
+                  (size_t)schedule->write_room * sizeof *schedule->writes);
+    pithp_release(rt, schedule->own, (size_t)schedule->own_room * sizeof *schedule->own);
+    pithp_release(rt, (void *)(uintptr_t)schedule->fused,
+                  (size_t)schedule->fused_room * sizeof *schedule->fused);
+    pithp_release(rt, schedule, sizeof *schedule);
+}
+
+/* ---- Its memory ---- */
+
+static size_t words_bytes(const pithp_schedule *schedule) {
+    return (size_t)schedule->word_count * sizeof *schedule->words;
+}
+
+size_t pithp_schedule_bytes(const pithp_schedule *schedule) {
+    return words_bytes(schedule) +
+           (size_t)schedule->write_count * sizeof *schedule->writes;
+}
+
+void pithp_schedule_image(const pithp_schedule *schedule,
+                          void *image,
+                          uintptr_t address) {
+    uint64_t *words = image;
+    const size_t bytes = words_bytes(schedule);
+    memcpy(words, schedule->words, bytes);
+    if (schedule->write_count)
+        memcpy((char *)image + bytes, schedule->writes,
+               pithp_schedule_bytes(schedule) - bytes);
+    for (int64_t k = 0; k < schedule->own_count; k++) {
+        const int32_t own = schedule->own[k];
+        words[own < 0 ? ~own : own] += address + (own < 0 ? bytes : 0);
+    }
+}
+
+void pithp_schedule_table(const pithp_schedule *schedule,
+                          const pithp_plan *plan,
+                          const void *workspace,
+                          const void *const *inputs,
+                          void *const *outputs,
+                          uint64_t *table) {
+    const int64_t count = plan->program->input_count;
+    table[0] = (uintptr_t)workspace;
+    for (int64_t k = 0; k < count; k++)
+        table[1 + k] = (uintptr_t)inputs[k];
+    for (int64_t k = 0; k < plan->program->output_count; k++)
+        table[1 + count + k] = (uintptr_t)outputs[k];
+    PITH_ASSERT(schedule->table_count == 1 + count + plan->program->output_count);
+    (void)schedule;
+}

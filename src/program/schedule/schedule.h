@@ -1,0 +1,125 @@
+/* Schedules: a plan as kernels in an order, for a device that runs all of them as one
+ * graph. Made once; a run only says where inputs, outputs and workspace are.
+ *
+ * Every kernel reads its arguments from memory of the schedule, of 64-bit words. A run
+ * fills in the first of them, the table of addresses; a kernel `bind` then writes the
+ * addresses into all other arguments. Loops and branches have lists of tasks of their
+ * own, which begin with a bind that writes what differs from one iteration to the next.
+ * So no task depends on where memory is, and nothing but the table comes from the host.
+ *
+ * What a schedule says is plain data. A device makes a graph of it (cuda/graph.c), and
+ * pithp_schedule_drive runs it task by task. */
+#ifndef PITH_PROGRAM_SCHEDULE_H
+#define PITH_PROGRAM_SCHEDULE_H
+
+#include "program/cuda/cuda.h"
+#include "program/interpret/plan.h"
+
+typedef enum pithp_task_kind {
+    PITHP_TASK_KERNEL,
+    PITHP_TASK_SWITCH, /* runs the body whose number the decision is */
+    PITHP_TASK_WHILE,  /* runs its body as long as the decision is not 0 */
+} pithp_task_kind;
+
+typedef enum pithp_code_source {
+    PITHP_CODE_BUILTIN, /* number: pithp_cuda_kernel_id */
+    PITHP_CODE_FUSED,   /* number: in the schedule's text, pithp_step_name */
+    PITHP_CODE_USER,    /* kernel */
+} pithp_code_source;
+
+typedef struct pithp_tasks pithp_tasks;
+
+typedef struct pithp_task {
+    pithp_task_kind kind;
+    const char *name; /* for messages; lives as long as the program */
+    /* Tasks of the same list that come before: */
+    int32_t first_after, after_count; /* in the list's edges; ascending */
+    /* Kernels: */
+    pithp_code_source source;
+    int32_t number;
+    const pith_kernel_variant *kernel;
+    int64_t threads;
+    int32_t args;    /* word where the arguments begin */
+    int32_t decides; /* word that it leaves a decision in; -1: it makes none */
+    /* Control: */
+    int32_t decision; /* word of the decision, which a task before has made (and, in a
+                         WHILE, one at the end of the body makes again) */
+    int32_t body_count;
+    pithp_tasks *bodies;
+} pithp_task;
+
+/* In an order in which they can run one by one. */
+struct pithp_tasks {
+    pithp_task *list;
+    int32_t *edges;
+    int64_t count, room, edge_count, edge_room;
+};
+
+typedef struct pithp_schedule {
+    pith_runtime *runtime;
+    pithp_tasks tasks;
+    /* The memory in the beginning: words, then the list of writes that binds do. Words
+     * whose number is in `own` are addresses within it: the word counts bytes from its
+     * beginning. */
+    uint64_t *words;
+    pithp_cuda_write *writes;
+    int32_t *own;
+    int64_t word_count, word_room, write_count, write_room, own_count, own_room;
+    /* Fused steps that differ, in the order of their numbers. */
+    const pithp_fused_args **fused;
+    int64_t fused_count, fused_room;
+    int64_t task_count;    /* of all lists */
+    int64_t control_count; /* tasks that are no kernels */
+    int64_t table_count; /* words that a run fills in, from word PITHP_WORD_WORKSPACE on:
+                            workspace, inputs, outputs */
+} pithp_schedule;
+
+enum { PITHP_WORD_NULL, PITHP_WORD_WORKSPACE };
+
+/* The schedule of a plan that was made for one (pithp_plan_make_for). It points into the
+ * plan. NULL: e says why, PITH_E_UNSUPPORTED where the plan has what no schedule can do.
+ */
+pithp_schedule *
+pithp_schedule_make(pith_scope *s, const pithp_plan *plan, pithp_error *e);
+void pithp_schedule_free(pithp_schedule *schedule); /* NULL does nothing */
+
+/* Bytes of its memory on a device. */
+size_t pithp_schedule_bytes(const pithp_schedule *schedule);
+/* What that memory is in the beginning where it lies at `address`; `image` has
+ * pithp_schedule_bytes. */
+void pithp_schedule_image(const pithp_schedule *schedule, void *image, uintptr_t address);
+/* The table of a run; `table` has table_count words, to be copied to word
+ * PITHP_WORD_WORKSPACE. */
+void pithp_schedule_table(const pithp_schedule *schedule,
+                          const pithp_plan *plan,
+                          const void *workspace,
+                          const void *const *inputs,
+                          void *const *outputs,
+                          uint64_t *table);
+
+/* The text of its fused steps behind a prologue (pithp_text_cuda, pithp_text_host);
+ * maths: as that of pithp_emit_host. False: there are none, or no memory. */
+bool pithp_schedule_text(pithp_text *t,
+                         const char *prologue,
+                         const pithp_schedule *schedule,
+                         bool *maths);
+
+/* The whole text of its module for CUDA: fused steps, and pith_decide where there is
+ * control flow. False: there is nothing to compile, or no memory. */
+bool pithp_schedule_cuda_text(pithp_text *t, const pithp_schedule *schedule);
+
+/* ---- Running it task by task ---- */
+
+typedef struct pithp_driver {
+    /* args: where the arguments are. */
+    pith_status (*launch)(void *closure, const pithp_task *task, void *args);
+    /* Read a word that a task left; may wait. */
+    pith_status (*read)(void *closure, const void *from, int64_t *word);
+    void *closure;
+} pithp_driver;
+/* memory: where the schedule's image lies, with the run's table. */
+pith_status pithp_schedule_drive(const pithp_schedule *schedule,
+                                 char *memory,
+                                 const pithp_driver *driver);
+
+#endif

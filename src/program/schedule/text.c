@@ -1,0 +1,29 @@
+/* The text of a schedule's fused steps. */
+#include "program/emit/emit.h"
+#include "program/math/link.h"
+#include "program/schedule/schedule.h"
+
+bool pithp_schedule_text(pithp_text *t,
+                         const char *prologue,
+                         const pithp_schedule *schedule,
+                         bool *maths) {
+    pithp_emitted_rows rows = {.maths = false};
+    char name[PITHP_STEP_NAME_BYTES];
+    pithp_text_add(t, prologue);
+    for (int64_t k = 0; k < schedule->fused_count; k++) {
+        pithp_emit_row_functions(t, &rows, schedule->fused[k]);
+        pithp_step_name(name, k);
+        pithp_emit_kernel(t, name, schedule->fused[k]);
+    }
+    *maths = rows.maths;
+    return schedule->fused_count > 0 && !t->failed;
+}
+
+bool pithp_schedule_cuda_text(pithp_text *t, const pithp_schedule *schedule) {
+    bool maths; /* the toolkit has them */
+    pithp_text_add(t, "#define M_INDIRECT\n");
+    pithp_schedule_text(t, pithp_text_cuda, schedule, &maths);
+    if (schedule->control_count)
+        pithp_text_add(t, pithp_text_graph);
+    return schedule->fused_count + schedule->control_count > 0 && !t->failed;
+}

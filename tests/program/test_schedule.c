@@ -1,0 +1,230 @@
+/* Schedules: what CUDA is told to run, run by the host, gives the bits of the calls;
+ * again with the same memory, and in every order that its edges leave open. */
+#include "gpu/compile/toolchain.h"
+#include "program/pass/pass.h"
+#include "random_program.h"
+#include "schedule_run.h"
+
+static pithp_program *program_of(const recipe *r, bool passes) {
+    pithp_program *p = recipe_program(r);
+    if (!passes)
+        return p;
+    pithp_program *better = pithp_program_optimise(r->s, p, PITHP_PASS_ALL);
+    pt_ok(r->s, better);
+    pithp_program_release(p);
+    return better;
+}
+
+/* Runs with outputs elsewhere each time. */
+static void run_recipe(schedule_run *run, const recipe *r, uint64_t seed) {
+    const void *inputs[RECIPE_MOST];
+    void *outputs[RECIPE_MOST];
+    int count = 0;
+    for (int k = 0; k < r->count; k++)
+        if (r->list[k].kind == RECIPE_INPUT)
+            inputs[count++] = r->list[k].data;
+    for (int k = 0; k < r->output_count; k++)
+        outputs[k] =
+            aligned_alloc(256, (r->list[r->outputs[k]].spec->bytes + 511) & ~(size_t)255);
+    schedule_inputs(run, inputs, outputs);
+    for (int k = 0; k < r->output_count; k++) {
+        const ingredient *x = &r->list[r->outputs[k]];
+        const pithp_place place = pithp_plan_output(run->plan, k);
+        if (place.store == PITHP_IN_OUTPUT)
+            cr_assert(recipe_same(x->spec, outputs[place.at], x->data),
+                      "seed %llu, output %d", (unsigned long long)seed, k);
+        else if (place.store == PITHP_IN_INPUT)
+            cr_assert(recipe_same(x->spec, inputs[place.at], x->data));
+    }
+    for (int k = 0; k < r->output_count; k++)
+        free(outputs[k]);
+}
+
+static int64_t programs_of(int64_t usual) {
+    const char *asked = getenv("PITH_TEST_PROGRAMS");
+    return asked ? atoll(asked) : usual;
+}
+
+Test(schedule, random_programs_give_the_bits_of_the_calls, .timeout = 600) {
+    static char directory[320];
+    pt_folder(directory);
+    setenv("PITH_CACHE_DIR", directory, 0);
+    pith_runtime *rt = pt_open();
+    const int64_t programs = programs_of(60);
+    int64_t fused = 0, control = 0;
+    const int64_t found[] = {550}; /* failed once: what is odd in memory moved as even */
+    for (int64_t n = 0; n < programs + PITHP_COUNT(found); n++) {
+        const int64_t seed = n < programs ? n : found[n - programs];
+        pith_scope *s = pith_scope_open(rt);
+        recipe *r = recipe_make(s, 777 + (uint64_t)seed, 12 + (int)(seed % 40));
+        pithp_program *p = program_of(r, seed % 2);
+        schedule_run run = schedule_open(s, p);
+        for (int k = 0; k < 4; k++) {
+            run.order = k < 2 ? 0 : (uint64_t)(17 * seed + k);
+            run_recipe(&run, r, 777 + (uint64_t)seed);
+        }
+        fused += run.schedule->fused_count > 0;
+        control += run.schedule->control_count > 0;
+        schedule_close(&run);
+        pithp_program_release(p);
+        recipe_free(r);
+        pith_scope_close(s);
+    }
+    cr_assert(fused > programs / 2 && control > programs / 4, "%lld, %lld",
+              (long long)fused, (long long)control);
+    pt_close(rt);
+}
+
+/* Independent work has no edges between, work on one memory has. */
+Test(schedule, edges_are_those_of_memory) {
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    const pith_spec *line = pithp_spec(s, PITH_F64, 1, (const int64_t[]){100});
+    pithp_program *p = pithp_program_make(s);
+    pithp_value in[2], sums[2];
+    for (int k = 0; k < 2; k++)
+        in[k] = pithp_program_input(s, p, line);
+    for (int k = 0; k < 2; k++)
+        sums[k] = pithp_program_add(s, p, PITHP_OP_CUMSUM, 1, &in[k],
+                                    &(pithp_scan_params){0}, "here:1");
+    const pithp_value again = pithp_program_add(s, p, PITHP_OP_CUMSUM, 1, &sums[0],
+                                                &(pithp_scan_params){0}, "here:1");
+    for (int k = 0; k < 2; k++)
+        pithp_program_output(s, p, sums[k]);
+    pithp_program_output(s, p, again);
+    schedule_run run = schedule_open(s, p);
+    const pithp_tasks *tasks = &run.schedule->tasks;
+    cr_assert(tasks->count == 4, "a bind and three scans: %lld", (long long)tasks->count);
+    const int32_t expected[4][2] = {{-1, -1}, {0, -1}, {0, -1}, {0, 1}};
+    for (int t = 0; t < 4; t++) {
+        const pithp_task *task = &tasks->list[t];
+        const int32_t count = (expected[t][0] >= 0) + (expected[t][1] >= 0);
+        cr_assert(task->after_count == count, "task %d: %d", t, (int)task->after_count);
+        for (int k = 0; k < count; k++)
+            cr_assert(tasks->edges[task->first_after + k] == expected[t][k]);
+    }
+    schedule_close(&run);
+    pithp_program_release(p);
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
+/* ---- Failures ---- */
+
+Test(schedule, what_asks_the_host_is_refused_with_the_reason) {
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    const pith_spec *line = pithp_spec(s, PITH_F64, 1, (const int64_t[]){5});
+    const pith_spec *index = pithp_spec(s, PITH_I64, 1, (const int64_t[]){3});
+    pithp_program *p = pithp_program_make(s);
+    const pithp_value in[2] = {pithp_program_input(s, p, line),
+                               pithp_program_input(s, p, index)};
+    pithp_program_output(
+        s, p,
+        pithp_program_add(s, p, PITHP_OP_TAKE, 2, in,
+                          &(pithp_index_params){.mode = PITHP_INDEX_ERROR}, "here:1"));
+    pithp_plan *plan = pithp_plan_make_for(s, p, PITHP_PLAN_SCHEDULED);
+    pithp_error e;
+    cr_assert(!pithp_schedule_make(s, plan, &e));
+    cr_assert(e.code == PITH_E_UNSUPPORTED);
+    cr_assert_str_eq(e.text, "take reports to the scope that calls it");
+    pt_ok(s);
+    pithp_plan_free(plan);
+    pithp_program_release(p);
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
+Test(schedule, every_failure_of_memory_is_survived) {
+    setenv("PITH_JIT", "off", 1);
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    recipe *r = recipe_make(s, 5, 40);
+    pithp_program *p = program_of(r, true);
+    pithp_plan *plan = pithp_plan_make_for(s, p, PITHP_PLAN_SCHEDULED);
+    pithp_schedule *schedule = NULL;
+    for (long long at = 1; !schedule; at++) {
+        pith_scope *inner = pith_scope_open_in(s);
+        pithp_error e;
+        atomic_store(&pt_default_heap.fail_at,
+                     atomic_load(&pt_default_heap.allocations) + at);
+        schedule = pithp_schedule_make(inner, plan, &e);
+        atomic_store(&pt_default_heap.fail_at, 0);
+        cr_assert(schedule || e.code == PITH_E_MEMORY, "%d: %s", e.code, e.text);
+        pith_clear(inner);
+        pith_scope_close(inner);
+        cr_assert(at < 10000);
+    }
+    pithp_schedule_free(schedule);
+    pithp_plan_free(plan);
+    pithp_program_release(p);
+    recipe_free(r);
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
+/* ---- NVRTC ---- */
+
+/* Bytes that registers spill, of which each kernel has its line "ptxas info : ... N bytes
+ * spill stores". */
+static long spilled(const char *log) {
+    long bytes = 0;
+    for (const char *at = strstr(log, " bytes spill stores"); at;
+         at = strstr(at + 1, " bytes spill stores")) {
+        const char *number = at;
+        while (number > log && number[-1] >= '0' && number[-1] <= '9')
+            number--;
+        bytes += strtol(number, NULL, 10);
+    }
+    return bytes;
+}
+
+static long compile(pith_runtime *rt, const char *text, int arch, bool resources) {
+    pithp_text image, log;
+    pithp_error e;
+    pithp_text_begin(&image, rt);
+    pithp_text_begin(&log, rt);
+    const pithp_compile_options options = {.name = "program", .resources = resources};
+    const pith_status rc = pithp_rtc_compile(arch, text, &options, &image, &log, &e);
+    cr_assert(rc == PITH_OK, "%s", rc ? e.text : "");
+    cr_assert(resources || log.length == 0, "for %d: %s", arch, log.bytes);
+    cr_assert(!strstr(log.bytes, "warning"), "for %d: %s", arch, log.bytes);
+    cr_assert(!resources || strstr(log.bytes, "spill stores"), "%s", log.bytes);
+    const long bytes = spilled(log.bytes);
+    pithp_text_end(&image);
+    pithp_text_end(&log);
+    return bytes;
+}
+
+Test(schedule, modules_compile_for_cuda_without_a_word, .timeout = 600) {
+    char identity[PITHP_IDENTITY_BYTES];
+    pithp_error e;
+    if (pithp_rtc_open(identity, &e) != PITH_OK)
+        cr_skip_test("%s", e.text);
+    pith_runtime *rt = pt_open();
+    const int64_t programs = programs_of(4);
+    int64_t control = 0;
+    long spills = 0;
+    for (int64_t seed = 0; seed < programs; seed++) {
+        pith_scope *s = pith_scope_open(rt);
+        recipe *r = recipe_make(s, 4242 + (uint64_t)seed, 24);
+        pithp_program *p = program_of(r, seed % 2);
+        pithp_plan *plan = pithp_plan_make_for(s, p, PITHP_PLAN_SCHEDULED);
+        pithp_schedule *schedule = pithp_schedule_make(s, plan, &e);
+        pithp_text text;
+        pithp_text_begin(&text, rt);
+        if (pithp_schedule_cuda_text(&text, schedule))
+            for (int arch = 75; arch <= 90; arch += 15)
+                spills += compile(rt, text.bytes, arch, arch == 90);
+        control += schedule->control_count > 0;
+        pithp_text_end(&text);
+        pithp_schedule_free(schedule);
+        pithp_plan_free(plan);
+        pithp_program_release(p);
+        recipe_free(r);
+        pith_scope_close(s);
+    }
+    cr_assert(control > 0);
+    cr_assert(spills == 0, "%ld bytes are spilled", spills);
+    pt_close(rt);
+}
