@@ -78,7 +78,6 @@ pithp_infer(const pithp_call *call, pith_spec *result, pithp_refusal *refusal);
  * carries...). The results are the last carries. */
 typedef struct pithp_while_params {
     int32_t cond_operands, body_operands;
-    bool stops; /* also when a check has failed */
 } pithp_while_params;
 
 /* scan(constants..., carries..., xs...): for i = 0, 1, ... length - 1, programs[0](

@@ -46,8 +46,7 @@ static bool plan_fits(const pithp_plan *plan, int *steps) {
 
 static bool control_fits(const pithp_step *step, int *steps) {
     const pithp_instruction *i = step->call;
-    bool fits =
-        i->primitive != PITHP_OP_WHILE || !((const pithp_while_params *)i->params)->stops;
+    bool fits = true;
     for (int k = 0; k < i->program_count && fits; k++)
         fits = plan_fits(step->plans[k], steps);
     return fits;

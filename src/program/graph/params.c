@@ -99,8 +99,7 @@ FIELDS(random,
        FIELD(random, greatest, BITS, ONE))
 FIELDS(while,
        FIELD(while, cond_operands, I32, ONE),
-       FIELD(while, body_operands, I32, ONE),
-       FIELD(while, stops, BOOL, ONE))
+       FIELD(while, body_operands, I32, ONE))
 FIELDS(loop,
        FIELD(loop, length, EXTENTS, ONE),
        FIELD(loop, constants, I32, ONE),

@@ -1,7 +1,5 @@
 /* Steps of control flow: their programs have plans of their own, made once, which run in
  * a part of the workspace. Nothing is allocated while they run. */
-#include "gpu/collect.h"
-#include "program/check.h"
 #include "program/emit/compiled.h"
 #include "program/emit/loop.h"
 #include "program/interpret/plan.h"
@@ -274,16 +272,6 @@ static pith_status run_compiled(const frame *f, pithp_host_loop loop) {
     return PITH_OK;
 }
 
-/* Whether a check has failed; waits. */
-static pith_status look_at_checks(pith_scope *s, bool *failed) {
-    pithp_collector *c = pithp_collector_of(s);
-    bool pass = true;
-    const pith_status rc =
-        c ? pithp_collector_all_pass(s, c, &pass) : pithp_synchronise(s);
-    *failed = !pass;
-    return rc == PITH_OK ? s->error.code : rc;
-}
-
 static pith_status holds(const frame *f, pithp_carried c, bool *goes_on) {
     const pithp_while_params *w = f->step->call->params;
     pithp_running r = program_of(f, 0);
@@ -297,11 +285,6 @@ static pith_status holds(const frame *f, pithp_carried c, bool *goes_on) {
     if (rc == PITH_OK)
         rc = read_integer(r.s, PITH_BOOL, pithp_output_address(&r, 0), &truth);
     *goes_on = truth != 0;
-    if (rc == PITH_OK && truth && w->stops) {
-        bool failed;
-        rc = look_at_checks(r.s, &failed);
-        *goes_on = !failed;
-    }
     return rc;
 }
 
