@@ -396,9 +396,6 @@ static bool schedule_while(looping *l) {
     const pithp_while_params *w = l->i->params;
     pithp_making_interface in;
     pithp_making_frame f;
-    if (w->stops)
-        return pithp_making_fail(g, PITH_E_UNSUPPORTED,
-                                 "a while that ends where a check fails asks the host");
     if (!begin_loop(l) || !schedule_condition(l, l->outer))
         return false;
     pithp_task *task = add_control(g, l->outer, PITHP_TASK_WHILE, 1);
