@@ -84,6 +84,8 @@ pithp_guard *pithp_guard_make(pith_scope *owner,
                               const char *name,
                               const char *path,
                               const pithp_fix *fix);
+/* It counts for launches of the collector from here on. */
+void pithp_guard_push(pithp_collector *c, pithp_guard *g);
 /* Nothing where nobody collects. Texts are copied. */
 pith_status
 pithp_guard_add(pith_scope *s, const char *name, const char *path, const pithp_fix *fix);

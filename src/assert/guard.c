@@ -20,6 +20,12 @@ pithp_guard *pithp_guard_make(pith_scope *owner,
     return !g->fix.keep || g->fix.keep(owner, closure) == PITH_OK ? g : NULL;
 }
 
+void pithp_guard_push(pithp_collector *c, pithp_guard *g) {
+    g->next = c->guards;
+    g->first = c->count;
+    c->guards = g;
+}
+
 pith_status
 pithp_guard_add(pith_scope *s, const char *name, const char *path, const pithp_fix *fix) {
     pithp_collector *c = pithp_collector_of(s);
@@ -33,9 +39,7 @@ pithp_guard_add(pith_scope *s, const char *name, const char *path, const pithp_f
         pithp_error_move(s, owner);
         return s->error.code;
     }
-    g->next = c->guards;
-    g->first = c->count;
-    c->guards = g;
+    pithp_guard_push(c, g);
     return PITH_OK;
 }
 

@@ -59,9 +59,7 @@ guard_again(pith_scope *s, pithp_checks *from, const pithp_recorded *r) {
         return s->error.code;
     }
     *g = *r->guard;
-    g->next = c->guards;
-    g->first = c->count;
-    c->guards = g;
+    pithp_guard_push(c, g);
     return PITH_OK;
 }
 

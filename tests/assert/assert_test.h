@@ -2,23 +2,9 @@
 #ifndef ASSERT_TEST_H
 #define ASSERT_TEST_H
 
-#include "pith_test.h"
+#include "both.h"
 
 #include <pith/pith.h>
-
-/* name() with work that runs when it is enqueued, and name_deferred with work that runs
- * when somebody waits. */
-#define BOTH(suite, name)                                                                \
-    static void suite##_##name(void);                                                    \
-    Test(suite, name) {                                                                  \
-        unsetenv("PITH_HOST_ASYNC");                                                     \
-        suite##_##name();                                                                \
-    }                                                                                    \
-    Test(suite, name##_deferred) {                                                       \
-        setenv("PITH_HOST_ASYNC", "1", 1);                                               \
-        suite##_##name();                                                                \
-    }                                                                                    \
-    static void suite##_##name(void)
 
 #define RUNTIME                                                                          \
     pith_runtime *rt = pt_open();                                                        \

@@ -2,19 +2,8 @@
  * kept, and the greatest of what is asked for so. */
 #include "pith/pith.h"
 
-#include "pith_test.h"
+#include "both.h"
 
-#define BOTH(suite, name)                                                                \
-    static void suite##_##name(void);                                                    \
-    Test(suite, name) {                                                                  \
-        unsetenv("PITH_HOST_ASYNC");                                                     \
-        suite##_##name();                                                                \
-    }                                                                                    \
-    Test(suite, name##_deferred) {                                                       \
-        setenv("PITH_HOST_ASYNC", "1", 1);                                               \
-        suite##_##name();                                                                \
-    }                                                                                    \
-    static void suite##_##name(void)
 #define RUNTIME                                                                          \
     pith_runtime *rt = pt_open();                                                        \
     pith_scope *s = pith_scope_open(rt)

@@ -2,19 +2,7 @@
  * call by call, compiled, and compiled within other loops. */
 #include "pith/pith.h"
 
-#include "pith_test.h"
-
-#define BOTH(suite, name)                                                                \
-    static void suite##_##name(void);                                                    \
-    Test(suite, name) {                                                                  \
-        unsetenv("PITH_HOST_ASYNC");                                                     \
-        suite##_##name();                                                                \
-    }                                                                                    \
-    Test(suite, name##_deferred) {                                                       \
-        setenv("PITH_HOST_ASYNC", "1", 1);                                               \
-        suite##_##name();                                                                \
-    }                                                                                    \
-    static void suite##_##name(void)
+#include "both.h"
 
 /* x counts to 20; checks fail from bounds on. */
 typedef struct {
