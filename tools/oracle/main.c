@@ -1,16 +1,29 @@
-/* oracle [--mode eager] [--family NAME] [--device NAME] DIR: every case of a golden
- * folder through pith's public functions. Status 0: all passed; 1: some did not; 2:
- * trouble. */
+/* Every case of a golden folder through pith's public functions, in one of the ways of
+ * `usage`. Status 0: all passed; 1: some did not; 2: trouble; 77: what the mode needs is
+ * not there. */
 #include "oracle.h"
 
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { TROUBLE = 2, MOST_FAMILIES = 256 };
+enum { TROUBLE = 2, SKIPPED = 77, MOST_FAMILIES = 256 };
+
+static const char usage[] =
+    "usage: oracle [--mode MODE] [--family NAME] [--device NAME] DIR\n"
+    "modes:\n"
+    "  eager      (default) every call at once\n"
+    "  tier0      as compiled functions, which the interpreter runs\n"
+    "  tier1      the same, compiled by the system's compiler\n"
+    "  cuda       as compiled functions on a CUDA device, call by call\n"
+    "  cuda-text  nothing runs: what a CUDA device would run as one graph is planned, and\n"
+    "             its kernels are compiled by NVRTC for sm_75 and sm_90; any warning fails\n"
+    "status: 0 all passed, 1 some did not, 2 trouble, 77 no device (cuda) or no NVRTC\n"
+    "(cuda-text)";
 
 typedef struct {
-    int64_t passed, failed, informative; /* the last: differences that do not count */
+    int64_t passed, failed, aside;
+    int64_t informative; /* differences that do not count */
 } tally;
 
 static _Noreturn void trouble(const char *why, const char *what) {
@@ -45,21 +58,26 @@ static int families_in(const char *folder, char *names[MOST_FAMILIES]) {
 }
 
 /* A difference of a case, each of its lines with the case's name in front. */
-static void print(const golden_family *family, const golden_json *one, char *text) {
+static void
+print(const golden_family *family, const golden_json *one, const char *mark, char *text) {
     const golden_json *informative = golden_get(one, "informative");
     for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
-        printf("%s%s: %s (%s): %s\n",
+        printf("%s%s%s: %s (%s): %s\n", mark,
                informative && informative->kind == 't' ? "informative: " : "",
                family->name, golden_text(one, "name"), golden_text(one, "op"), line);
 }
 
-static void
-count_case(const golden_family *g, const golden_json *one, char *text, tally *here) {
+static void count_case(const golden_family *g,
+                       const golden_json *one,
+                       oracle_report *report,
+                       tally *here) {
     const golden_json *informative = golden_get(one, "informative");
-    const bool differs = text[0] != 0;
+    const bool differs = report->text[0] != 0;
     if (differs)
-        print(g, one, text);
-    if (informative && informative->kind == 't')
+        print(g, one, report->aside ? "set aside: " : "", report->text);
+    if (report->aside)
+        here->aside++;
+    else if (informative && informative->kind == 't')
         here->informative += differs;
     else if (differs)
         here->failed++;
@@ -73,20 +91,40 @@ static void run_family(pith_runtime *rt,
                        tally *sum) {
     static oracle_report reports[ORACLE_BATCH];
     const golden_json *cases[ORACLE_BATCH], *one = golden_next(g, NULL);
-    tally here = {0, 0, 0};
+    tally here = {0, 0, 0, 0};
     while (one) {
         int count = 0;
         for (; one && count < ORACLE_BATCH; one = golden_next(g, one))
             cases[count++] = one;
         oracle_cases(rt, mode, g, count, cases, reports);
         for (int k = 0; k < count; k++)
-            count_case(g, cases[k], reports[k].text, &here);
+            count_case(g, cases[k], &reports[k], &here);
     }
-    printf("%s: %lld passed, %lld failed, %lld informative ones differ\n", g->name,
+    if (mode->texts)
+        here.failed += oracle_compile_texts(g->name);
+    printf("%s: %lld passed, %lld failed, %lld informative ones differ", g->name,
            (long long)here.passed, (long long)here.failed, (long long)here.informative);
+    if (mode->texts)
+        printf(", %lld set aside", (long long)here.aside);
+    putchar('\n');
     fflush(stdout);
     sum->passed += here.passed;
     sum->failed += here.failed;
+}
+
+/* End with status 77 where the mode has nothing to run on. */
+static void require_machine(pith_runtime *rt, const oracle_mode *mode) {
+    char why[ORACLE_TEXT_BYTES] = "";
+    bool there = pith_runtime_code(rt) == PITH_OK;
+    if (!there)
+        snprintf(why, sizeof why, "%s", pith_runtime_message(rt));
+    else if (mode->texts)
+        there = oracle_texts_begin(rt, why);
+    if (there)
+        return;
+    printf("skipped: mode %s: %s\n", mode->name, why);
+    pith_close(rt);
+    exit(SKIPPED);
 }
 
 int main(int argc, char **argv) {
@@ -103,9 +141,7 @@ int main(int argc, char **argv) {
         else if (argv[i][0] != '-' && !folder)
             folder = argv[i];
         else
-            trouble("usage: oracle [--mode eager|tier0|tier1|cuda] [--family NAME] "
-                    "[--device NAME] DIR",
-                    "");
+            trouble(usage, "");
     }
     const oracle_mode *mode = oracle_mode_named(mode_name);
     if (!folder || !mode)
@@ -118,7 +154,9 @@ int main(int argc, char **argv) {
     char *names[MOST_FAMILIES];
     const int count = families_in(folder, names);
     pith_runtime *rt = pith_open(&options);
-    tally sum = {0, 0, 0};
+    if (mode->texts || mode->device)
+        require_machine(rt, mode);
+    tally sum = {0, 0, 0, 0};
     int ran = 0;
     for (int i = 0; i < count; i++) {
         const golden_family *g = NULL;
@@ -131,9 +169,13 @@ int main(int argc, char **argv) {
         }
         free(names[i]);
     }
+    if (mode->texts)
+        oracle_texts_end();
     pith_close(rt);
     if (!ran)
         trouble("no family of cases in ", family ? family : folder);
+    if (mode->texts && !sum.passed && !sum.failed)
+        trouble("no case makes a program", "");
     printf("%lld passed, %lld failed\n", (long long)sum.passed, (long long)sum.failed);
     return sum.failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -37,18 +37,26 @@ static const void *run_traced(pith_scope *s, const void *operands) {
 }
 PITH_FUNCTION1(traced_function, run_traced, void, void)
 
-/* The program has to give what the calls give, and the second run what the first gives.
- */
-static void call_compiled(pith_scope *s, int count, const oracle_case_run *runs) {
-    const void *lists[ORACLE_BATCH], *results = NULL;
+const pith_function *oracle_compiled(pith_scope *s,
+                                     int count,
+                                     const oracle_case_run *runs,
+                                     const void **operands) {
+    const void *lists[ORACLE_BATCH];
     traced.runs = runs;
     traced.count = count;
     pith_jit_clear(pith_scope_runtime(s)); /* other cases are another function */
-    const pith_function *f = pith_jit(s, &traced_function, NULL);
     for (int k = 0; k < count; k++)
         lists[k] =
             pith_list_make(s, runs[k].call->count, (const void *const *)runs[k].call->in);
-    const void *operands = pith_list_make(s, count, lists);
+    *operands = pith_list_make(s, count, lists);
+    return pith_jit(s, &traced_function, NULL);
+}
+
+/* The program has to give what the calls give, and the second run what the first gives.
+ */
+static void call_compiled(pith_scope *s, int count, const oracle_case_run *runs) {
+    const void *operands, *results = NULL;
+    const pith_function *f = oracle_compiled(s, count, runs, &operands);
     bool troubled = false;
     for (int run = 0; run < 2 && !pith_failed(s) && !troubled; run++) {
         results = pith_call(s, f, 1, &operands);
@@ -60,10 +68,21 @@ static void call_compiled(pith_scope *s, int count, const oracle_case_run *runs)
             runs[k].call->out[i] = pith_child(pith_child(results, k), i);
 }
 
-static const oracle_mode modes[] = {{"eager", call_eager, NULL, NULL, false},
-                                    {"tier0", call_compiled, "off", NULL, true},
-                                    {"tier1", call_compiled, "wait", NULL, true},
-                                    {"cuda", call_compiled, "wait", "cuda", true}};
+static const oracle_mode modes[] = {
+    {.name = "eager", .call = call_eager},
+    {.name = "tier0", .call = call_compiled, .tier = "off", .joins = true},
+    {.name = "tier1", .call = call_compiled, .tier = "wait", .joins = true},
+    {.name = "cuda",
+     .call = call_compiled,
+     .tier = "wait",
+     .device = "cuda",
+     .joins = true},
+    {.name = "cuda-text",
+     .call = oracle_call_text,
+     .tier = "off",
+     .device = "host",
+     .texts = true},
+};
 
 const oracle_mode *oracle_mode_named(const char *name) {
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
@@ -77,6 +96,7 @@ const oracle_mode *oracle_mode_named(const char *name) {
 typedef struct {
     char *text;
     size_t size;
+    bool *aside;
 } report;
 
 static void say(report *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -176,6 +196,22 @@ static void judge_arrays(pith_scope *s,
     }
 }
 
+/* What became of a case of which nothing runs. What a call refuses for its values, a
+ * program is made of, with a check. */
+static void
+judge_text(pith_scope *s, const golden_json *one, const oracle_call *call, report *r) {
+    const bool refuses = !strcmp(golden_text(one, "expect"), "error");
+    *r->aside = call->aside[0] && !call->trouble[0];
+    if (call->trouble[0])
+        say(r, "%s\n", call->trouble);
+    else if (call->aside[0])
+        say(r, "%s\n", call->aside);
+    else if (refuses && !pith_failed(s) && !call->checked)
+        say(r, "expected to be refused, but was not\n");
+    else if (!refuses && pith_failed(s))
+        say(r, "refused: %s: %s\n", pith_status_name(pith_code(s)), pith_message(s));
+}
+
 /* Whether a case may be one of several in a program: those that are refused end a trace.
  */
 static bool
@@ -184,11 +220,16 @@ can_join(const oracle_mode *mode, const oracle_row *row, const golden_json *one)
            strcmp(golden_text(one, "expect"), "error") != 0;
 }
 
-static bool
-judge_alone(pith_scope *s, const oracle_row *row, const golden_json *one, report *r) {
+static bool judge_alone(pith_scope *s,
+                        const oracle_mode *mode,
+                        const oracle_row *row,
+                        const golden_json *one,
+                        report *r) {
     char why[ORACLE_TEXT_BYTES] = "";
     if (!row)
         say(r, "no such operation here\n");
+    else if (row->judge && mode->texts)
+        *r->aside = true; /* without arrays there is no program */
     else if (row->judge && !row->judge(s, one, why))
         say(r, "%s\n", why);
     return !row || row->judge;
@@ -207,9 +248,11 @@ static bool run_cases(pith_runtime *rt,
     pith_scope *s = pith_scope_open(rt);
     for (int k = 0; k < count; k++) {
         calls[k] = (oracle_call){.op = golden_text(cases[k], "op"),
+                                 .name = golden_text(cases[k], "name"),
                                  .params = golden_get(cases[k], "params")};
         runs[k] = (oracle_case_run){oracle_find(family->name, calls[k].op), &calls[k]};
-        if (ran && (count > 1 || !judge_alone(s, runs[k].row, cases[k], reports[k])))
+        if (ran &&
+            (count > 1 || !judge_alone(s, mode, runs[k].row, cases[k], reports[k])))
             ran = take_operands(s, family, cases[k], &calls[k]);
         else
             ran = false; /* judged */
@@ -223,7 +266,10 @@ static bool run_cases(pith_runtime *rt,
     for (int k = 0; k < count && count > 1; k++)
         ran &= !calls[k].trouble[0] && !pith_failed(s);
     for (int k = 0; k < count && ran; k++)
-        judge_arrays(s, family, cases[k], &calls[k], reports[k]);
+        if (mode->texts)
+            judge_text(s, cases[k], &calls[k], reports[k]);
+        else
+            judge_arrays(s, family, cases[k], &calls[k], reports[k]);
     pith_clear(s); /* an error that was expected is not the runtime's */
     pith_scope_close(s);
     return ran || count == 1;
@@ -240,8 +286,9 @@ void oracle_cases(pith_runtime *rt,
     int joins = 0;
     for (int k = 0; k < count; k++) {
         const char *op = golden_text(cases[k], "op");
-        reports[k] = (report){texts[k].text, sizeof texts[k].text};
+        reports[k] = (report){texts[k].text, sizeof texts[k].text, &texts[k].aside};
         texts[k].text[0] = 0;
+        texts[k].aside = false;
         if (can_join(mode, oracle_find(family->name, op), cases[k])) {
             joined[joins] = cases[k];
             of_joined[joins++] = &reports[k];

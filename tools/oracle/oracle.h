@@ -14,12 +14,14 @@ enum { ORACLE_OPERANDS = 64, ORACLE_RESULTS = 16, ORACLE_TEXT_BYTES = 1024 };
 
 /* One call of an operation. A handler sets results, or leaves an error on the scope. */
 typedef struct oracle_call {
-    const char *op;
+    const char *op, *name;
     const golden_json *params; /* NULL where the case has none */
     int count, results;
     const pith_array *in[ORACLE_OPERANDS], *out[ORACLE_RESULTS];
     char trouble[ORACLE_TEXT_BYTES]; /* set: the case asks for what the handler does not
                                         know; it has failed whatever was expected */
+    bool checked; /* its program makes checks, which the host looks at after a run */
+    char aside[ORACLE_TEXT_BYTES]; /* set: why the mode has nothing to do */
 } oracle_call;
 
 typedef const pith_array *(*oracle_unary)(pith_scope *s, const pith_array *a);
@@ -95,12 +97,14 @@ typedef struct oracle_mode {
     void (*call)(pith_scope *s, int count, const oracle_case_run *runs);
     const char *tier;   /* of PITH_JIT; NULL: as the environment says */
     const char *device; /* NULL: any */
+    bool texts;         /* nothing runs: kernels are compiled, a family's together */
     bool joins; /* several cases may be one program, so that a compiler runs once */
 } oracle_mode;
 
 /* What differs, in one line or several; empty where nothing does. */
 typedef struct oracle_report {
     char text[ORACLE_REPORT_BYTES];
+    bool aside; /* not counted; the text says why */
 } oracle_report;
 
 const oracle_mode *oracle_mode_named(const char *name); /* NULL: there is none */
@@ -113,5 +117,22 @@ void oracle_cases(pith_runtime *rt,
                   int count,
                   const golden_json *const *cases,
                   oracle_report *reports);
+
+/* The handlers of some cases as one compiled function, and what it is called with. */
+const pith_function *oracle_compiled(pith_scope *s,
+                                     int count,
+                                     const oracle_case_run *runs,
+                                     const void **operands);
+
+/* ---- Text for CUDA (cuda_text.c) ---- */
+
+/* False: there is no NVRTC, and why. */
+bool oracle_texts_begin(pith_runtime *rt, char why[ORACLE_TEXT_BYTES]);
+void oracle_texts_end(void);
+/* The call of the mode: keeps the kernels of the schedules. */
+void oracle_call_text(pith_scope *s, int count, const oracle_case_run *runs);
+/* Compile what was kept since the last time, and print how many kernels that are; returns
+ * how many failed. */
+int64_t oracle_compile_texts(const char *family);
 
 #endif

@@ -1,0 +1,91 @@
+#include "kernels.h"
+
+#include "gpu/compile/toolchain.h"
+#include "program/emit/emit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *need(void *memory) {
+    if (!memory) {
+        fputs("no memory\n", stderr);
+        abort();
+    }
+    return memory;
+}
+
+void kernels_begin(kernels *k, pith_runtime *rt) {
+    *k = (kernels){.rt = rt};
+}
+
+void kernels_end(kernels *k) {
+    for (int64_t n = 0; n < k->count; n++)
+        free(k->list[n].step);
+    free(k->list);
+    *k = (kernels){.rt = NULL};
+}
+
+static bool has(const kernels *k, const pithp_fused_args *step, uint64_t hash) {
+    for (int64_t n = 0; n < k->count; n++)
+        if (k->list[n].hash == hash && pithp_fused_alike(k->list[n].step, step))
+            return true;
+    return false;
+}
+
+void kernels_add(kernels *k, const pithp_schedule *schedule, const char *label) {
+    k->decides |= schedule->control_count > 0;
+    for (int64_t f = 0; f < schedule->fused_count; f++) {
+        const pithp_fused_args *step = schedule->fused[f];
+        const uint64_t hash = pithp_fused_hash(step);
+        if (has(k, step, hash))
+            continue;
+        if (k->count == k->room) {
+            k->room = k->room ? 2 * k->room : 64;
+            k->list = need(realloc(k->list, (size_t)k->room * sizeof *k->list));
+        }
+        kernels_one *to = &k->list[k->count++];
+        to->hash = hash;
+        to->step = need(malloc(sizeof *to->step));
+        memcpy(to->step, step, pithp_fused_bytes(step));
+        snprintf(to->label, sizeof to->label, "%s", label);
+    }
+}
+
+/* The text that a schedule with these steps has. */
+static bool
+text_of(const kernels *k, int64_t first, int64_t count, pith_runtime *rt, pithp_text *t) {
+    const pithp_fused_args **steps = need(calloc((size_t)count + 1, sizeof *steps));
+    for (int64_t n = 0; n < count; n++)
+        steps[n] = k->list[first + n].step;
+    const pithp_schedule schedule = {
+        .runtime = rt, .fused = steps, .fused_count = count, .control_count = k->decides};
+    const bool made = pithp_schedule_cuda_text(t, &schedule);
+    free(steps);
+    return made;
+}
+
+bool kernels_compile(const kernels *k,
+                     int64_t first,
+                     int64_t count,
+                     int arch,
+                     bool resources,
+                     pithp_text *log) {
+    pithp_text text, image;
+    pithp_error e = {.code = PITH_OK};
+    const pithp_compile_options options = {.name = "schedule", .resources = resources};
+    pithp_text_begin(&text, k->rt);
+    pithp_text_begin(&image, k->rt);
+    bool done = text_of(k, first, count, k->rt, &text);
+    if (!done) {
+        pithp_text_add(log, "there is no text");
+    } else if (pithp_rtc_compile(arch, text.bytes, &options, &image, log, &e)) {
+        pithp_text_add(log, e.text);
+        done = false;
+    } else {
+        done = resources ? !strstr(log->bytes, "warning") : log->length == 0;
+    }
+    pithp_text_end(&image);
+    pithp_text_end(&text);
+    return done;
+}
