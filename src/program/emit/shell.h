@@ -10,26 +10,26 @@
 
 #ifdef __CUDACC__
 #    define M_THREAD_ (blockIdx.x * (i64)blockDim.x + threadIdx.x)
-#    define M_BY_VALUE_(name, args)                                                      \
-        extern "C" __global__ void name(const __grid_constant__ args a) {                \
-            name##_thread(&a, M_THREAD_);                                                \
+#    define M_BY_VALUE_(kernel, thread, args)                                            \
+        extern "C" __global__ void kernel(const __grid_constant__ args a) {              \
+            thread(&a, M_THREAD_);                                                       \
         }
-#    define M_BY_ADDRESS_(kernel, name, args)                                            \
+#    define M_BY_ADDRESS_(kernel, thread, args)                                          \
         extern "C" __global__ void kernel(const args *__restrict__ a) {                  \
-            name##_thread(a, M_THREAD_);                                                 \
+            thread(a, M_THREAD_);                                                        \
         }
 #    if defined(M_INDIRECT) /* arguments lie in memory of the device */
-#        define M_SHELL_(name, args) M_BY_ADDRESS_(name, name, args)
+#        define M_SHELL_(name, at, thread, args) M_BY_ADDRESS_(name, thread, args)
 #    elif defined(M_BOTH) /* name by value, name_at by address */
-#        define M_SHELL_(name, args)                                                     \
-            M_BY_VALUE_(name, args)                                                      \
-            M_BY_ADDRESS_(name##_at, name, args)
+#        define M_SHELL_(name, at, thread, args)                                         \
+            M_BY_VALUE_(name, thread, args)                                              \
+            M_BY_ADDRESS_(at, thread, args)
 #    else
-#        define M_SHELL_(name, args) M_BY_VALUE_(name, args)
+#        define M_SHELL_(name, at, thread, args) M_BY_VALUE_(name, thread, args)
 #    endif
 #    define M_KERNEL(name, args)                                                         \
         M_FN void name##_thread(const args *a, i64 t);                                   \
-        M_SHELL_(name, args)                                                             \
+        M_SHELL_(name, name##_at, name##_thread, args)                                   \
         M_FN void name##_thread(const args *a, i64 t)
 #else
 #    ifndef M_LINKAGE /* `static` where the loops are for their own file */
