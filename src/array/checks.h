@@ -13,10 +13,17 @@ typedef struct pithp_checks pithp_checks;
 bool pithp_checks_take(pith_scope *s, pithp_trace *t, pithp_checks **checks);
 /* How many outputs those are; NULL: 0. */
 int64_t pithp_checks_values(const pithp_checks *c);
-/* Make the checks of a run: concrete arrays of s, which may be dropped afterwards, or
- * arrays of the trace of s, in which the checks are then recorded. */
+/* Record the checks of a program that is called in the trace of s: arrays of that trace.
+ */
 pith_status
 pithp_checks_replay(pith_scope *s, pithp_checks *c, const pith_array *const *values);
+/* A value that a run gave: where its elements lie, in a buffer that outlives the call. */
+typedef struct pithp_held {
+    void *data;
+    pithp_buffer *buffer;
+} pithp_held;
+/* Make the checks of a run. */
+pith_status pithp_checks_make(pith_scope *s, pithp_checks *c, const pithp_held *values);
 void pithp_checks_retain(pithp_checks *c); /* NULL does nothing, here and below */
 void pithp_checks_release(pithp_checks *c);
 

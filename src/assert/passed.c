@@ -3,10 +3,7 @@
 
 #include "assert/recorded.h"
 
-typedef struct {
-    void *data;
-    pithp_buffer *buffer;
-} held;
+#include <string.h>
 
 struct pithp_passed {
     pithp_check_slot slot;
@@ -14,7 +11,7 @@ struct pithp_passed {
     pith_scope *owner;
     pith_assertion **made; /* NULL until somebody asks */
     int64_t count;         /* of checks in the list */
-    held values[];         /* a reference to each buffer */
+    pithp_held values[];   /* a reference to each buffer */
 };
 
 static const char tag[] = "checks that passed"; /* the shape of these objects */
@@ -30,7 +27,7 @@ int64_t pithp_passed_count(const pithp_passed *p) {
 /* ---- Holding ---- */
 
 /* References to buffers, which lie behind one another where values share them. */
-static void retain(const held *values, int64_t count) {
+static void retain(const pithp_held *values, int64_t count) {
     for (int64_t i = 0, end; i < count; i = end) {
         for (end = i + 1; end < count && values[end].buffer == values[i].buffer;)
             end++;
@@ -38,7 +35,7 @@ static void retain(const held *values, int64_t count) {
     }
 }
 
-static void release(const held *values, int64_t count) {
+static void release(const pithp_held *values, int64_t count) {
     for (int64_t i = 0, end; i < count; i = end) {
         for (end = i + 1; end < count && values[end].buffer == values[i].buffer;)
             end++;
@@ -62,7 +59,7 @@ static int64_t count_checks(const pithp_checks *c) {
 }
 
 pith_status
-pithp_passed_collect(pith_scope *s, pithp_checks *from, const pith_array *const *values) {
+pithp_passed_collect(pith_scope *s, pithp_checks *from, const pithp_held *values) {
     pithp_collector *c = pithp_collector_of(s);
     const int64_t count = count_checks(from);
     if (count == 0)
@@ -76,8 +73,7 @@ pithp_passed_collect(pith_scope *s, pithp_checks *from, const pith_array *const 
     p->from = from;
     p->owner = pithp_collector_outermost(c)->scope;
     p->count = count;
-    for (int64_t i = 0; i < from->value_count; i++)
-        p->values[i] = (held){values[i]->data, pithp_array_buffer(values[i])};
+    memcpy(p->values, values, (size_t)from->value_count * sizeof *values);
     retain(p->values, from->value_count);
     pithp_checks_retain(from);
     const pith_status rc = pithp_check_slot_collect(s, c, &p->slot);

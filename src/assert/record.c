@@ -238,9 +238,10 @@ static pith_status copy_guard(pith_scope *s, pithp_checks *to, pithp_recorded *r
     return PITH_OK;
 }
 
-pith_status pithp_checks_record_again(pith_scope *s,
-                                      pithp_checks *from,
-                                      const pith_array *const *values) {
+pith_status
+pithp_checks_replay(pith_scope *s, pithp_checks *from, const pith_array *const *values) {
+    if (!from)
+        return PITH_OK;
     pithp_checks *to = pithp_checks_of(s);
     void *inner =
         to ? grown(s, to->inner, sizeof *to->inner, to->inner_count, 1, &to->inner_room)

@@ -42,10 +42,6 @@ struct pithp_checks {
     int64_t count, room, value_count, value_room, inner_count, inner_room;
 };
 
-/* Record the checks of a program that is called in a trace: pithp_checks_replay there. */
-pith_status pithp_checks_record_again(pith_scope *s,
-                                      pithp_checks *from,
-                                      const pith_array *const *values);
 /* The fix arguments that a run gave, in memory of owner; values are those of r. NULL:
  * there are none, or the error is set. */
 const void *pithp_recorded_fix_args(pith_scope *s,

@@ -95,39 +95,55 @@ static inline bool holds(const pithp_check_slot *slot, const void *data) {
                : pithp_first_zero(data, slot->width, slot->count) < 0;
 }
 
-static inline bool passed(const pithp_recorded *r, const pith_array *const *values) {
+static inline bool passed(const pithp_recorded *r, const pithp_held *values) {
     if (r->kind == PITHP_RECORDED_REPORT)
-        return ((const pith_report *)values[r->first]->data)->first == 0;
+        return ((const pith_report *)values[r->first].data)->first == 0;
     return r->kind == PITHP_RECORDED_GUARD ||
-           holds(&r->check->slot, values[r->first]->data);
+           holds(&r->check->slot, values[r->first].data);
 }
 
-static bool all_passed(const pithp_checks *c, const pith_array *const *values) {
+static bool all_passed(const pithp_checks *c, const pithp_held *values) {
     for (int64_t i = 0; i < c->count; i++)
         if (!passed(&c->list[i], values))
             return false;
     return true;
 }
 
-static pith_status
-note_passed(pith_scope *s, pithp_checks *c, const pith_array *const *values) {
+static pith_status note_passed(pith_scope *s, pithp_checks *c, const pithp_held *values) {
     for (int64_t i = 0; i < c->count && s->error.code == PITH_OK; i++)
         if (c->list[i].kind == PITHP_RECORDED_GUARD)
             guard_again(s, c, &c->list[i]);
     return s->error.code == PITH_OK ? pithp_passed_collect(s, c, values) : s->error.code;
 }
 
-pith_status
-pithp_checks_replay(pith_scope *s, pithp_checks *c, const pith_array *const *values) {
+/* ---- Where some failed, or may have ---- */
+
+/* The values as arrays of s, while the checks are made. */
+static pith_status make_arrays(pith_scope *s, pithp_checks *c, const pithp_held *values) {
+    const char *site = s->site;
+    const size_t bytes = (size_t)(c->value_count + 1) * sizeof(const pith_array *);
+    const pith_array **arrays = pithp_scratch_allocate(s->runtime, bytes);
+    int64_t made = 0;
+    if (!arrays)
+        return pithp_fail_memory(s, bytes);
+    for (; made < c->value_count; made++)
+        if (!(arrays[made] = pithp_array_view(s, c->values[made].spec,
+                                              values[made].buffer, values[made].data)))
+            break;
+    if (made == c->value_count)
+        make_all(s, c, arrays);
+    while (made)
+        pithp_array_drop(s, arrays[--made]);
+    pithp_scratch_release(s->runtime, arrays, bytes);
+    s->site = site;
+    return s->error.code;
+}
+
+pith_status pithp_checks_make(pith_scope *s, pithp_checks *c, const pithp_held *values) {
     if (!c)
         return PITH_OK;
-    if (pithp_scope_trace(s))
-        return pithp_checks_record_again(s, c, values);
-    if (pithp_scope_device(s)->immediate && pithp_collector_of(s) &&
-        all_passed(c, values))
-        return note_passed(s, c, values);
-    const char *site = s->site;
-    const pith_status rc = make_all(s, c, values);
-    s->site = site;
-    return rc;
+    return pithp_scope_device(s)->immediate && pithp_collector_of(s) &&
+                   all_passed(c, values)
+               ? note_passed(s, c, values)
+               : make_arrays(s, c, values);
 }

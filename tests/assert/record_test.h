@@ -93,11 +93,20 @@ static PT_UNUSED const pith_array *rt_values(pith_scope *s,
     return result;
 }
 
+/* The checks of values that a run gave. */
+static PT_UNUSED void
+rt_make_checks(pith_scope *s, const rt_compiled *c, const pith_array *const *values) {
+    pithp_held held[RT_MOST];
+    for (int64_t k = 0; k < pithp_checks_values(c->checks); k++)
+        held[k] = (pithp_held){values[k]->data, pithp_array_buffer(values[k])};
+    pithp_checks_make(s, c->checks, held);
+}
+
 static PT_UNUSED const pith_array *
 rt_run(pith_scope *s, const rt_compiled *c, const pith_array *const *x) {
     const pith_array *values[RT_MOST];
     const pith_array *result = rt_values(s, c, x, values);
-    pithp_checks_replay(s, c->checks, values);
+    rt_make_checks(s, c, values);
     for (int64_t k = 0; k < pithp_checks_values(c->checks); k++)
         pithp_array_drop(s, values[k]);
     return result;

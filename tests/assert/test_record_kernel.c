@@ -112,7 +112,7 @@ Test(record_kernel, the_first_iteration_that_failed_is_kept) {
         iterate(s, &c, count, kept, k ? 5 : 0, (const int32_t[]){1, 5, 9, 4, 2});
         cr_assert(pith_read_bool(s, pithp_checks_passed(s, c.checks, kept)) == (k == 0));
         pith_collect_begin(s);
-        pithp_checks_replay(s, c.checks, kept);
+        rt_make_checks(s, &c, kept);
         const pith_result *r = pith_collect_end(s, NULL);
         cr_assert(pith_result_failed(s, r) == (k ? 3 : 0));
         if (k == 0)

@@ -95,6 +95,7 @@ pithp_jit_item(const pithp_jit_call *c, int64_t item, int64_t *tree) {
 /* Where a leaf of the result comes from. */
 typedef enum pithp_jit_source {
     PITHP_LEAF_MADE,     /* the at-th array that a run makes */
+    PITHP_LEAF_HELD,     /* at that byte of the memory for what only checks need */
     PITHP_LEAF_SAME,     /* the at-th output: the same array, or a view of it */
     PITHP_LEAF_INPUT,    /* the at-th input: itself, or a view of it */
     PITHP_LEAF_CONSTANT, /* the at-th constant of the program */
@@ -134,7 +135,8 @@ typedef struct pithp_jit_program {
     int64_t leaf_count, result_count;
     const pith_spec **made; /* of the arrays that a run makes */
     int64_t made_count;
-    int64_t *donated; /* inputs; of the room of all items and one */
+    size_t held_bytes; /* for what only checks need, in one buffer */
+    int64_t *donated;  /* inputs; of the room of all items and one */
     int64_t donated_count;
     int64_t *written;      /* of each of these: the array made in its memory, or -1 */
     size_t *donated_bytes; /* of each of these */
@@ -162,6 +164,8 @@ typedef struct pithp_jit_running {
     const pith_array **items; /* all outputs; for a plain result the same as made */
     const void **lists;       /* room for three lists of what is made, to donate */
     char *granted;            /* of each donated input */
+    pithp_buffer *held;       /* of what only checks need; NULL: there is nothing */
+    pithp_held *values;       /* that checks need */
     bool outlive;             /* inputs that are returned outlive the scope */
     void *memory;
     char few[3072];
@@ -182,6 +186,15 @@ void pithp_jit_run_end(pithp_jit_running *r);
 /* Record the call. NULL: error set; else one reference. */
 pithp_jit_program *pithp_jit_record(const pithp_jit_call *c);
 void pithp_jit_program_release(pithp_jit_program *p);
+
+/* ---- What checks need (held.c) ---- */
+
+/* Before a run: memory for what only checks need; where it is written. */
+pith_status pithp_jit_hold(pithp_jit_running *r);
+/* After a run that has its items: make its checks. */
+pith_status pithp_jit_make_checks(pithp_jit_running *r);
+/* The input that a run handed on as output k. */
+const pith_array *pithp_jit_handed_on(const pithp_jit_running *r, int64_t k);
 
 /* ---- Donation (donate.c) ---- */
 

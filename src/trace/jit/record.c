@@ -79,7 +79,9 @@ leaf_of(const pithp_jit_program *p, const int64_t *made_as, int64_t k) {
             leaf.source = PITHP_LEAF_LITERAL;
             break;
         case PITHP_IN_OUTPUT:
-            leaf.source = place.at == k ? PITHP_LEAF_MADE : PITHP_LEAF_SAME;
+            leaf.source = place.at != k         ? PITHP_LEAF_SAME
+                          : k < p->result_count ? PITHP_LEAF_MADE
+                                                : PITHP_LEAF_HELD;
             leaf.at = place.at == k ? made_as[k] : place.at;
             break;
         case PITHP_IN_WORKSPACE:
@@ -105,8 +107,14 @@ static pith_status list_leaves(pith_scope *s, pithp_jit_program *p) {
         if (place.store != PITHP_IN_OUTPUT || place.at != k)
             continue;
         const pithp_program *program = p->plan->program;
-        made_as[k] = p->made_count;
-        p->made[p->made_count++] = pithp_value_spec(program, program->outputs[k]);
+        const pith_spec *spec = pithp_value_spec(program, program->outputs[k]);
+        if (k < p->result_count) {
+            made_as[k] = p->made_count;
+            p->made[p->made_count++] = spec;
+        } else {
+            made_as[k] = (int64_t)p->held_bytes;
+            p->held_bytes += pithp_array_step(spec);
+        }
     }
     for (int64_t k = 0; k < p->leaf_count; k++)
         p->leaves[k] = leaf_of(p, made_as, k);
@@ -179,9 +187,9 @@ list_read(pith_scope *s, const pithp_jit_call *c, pithp_jit_program *p) {
 /* What leaves are, where all are arrays that are made or come in as they are. */
 static pith_status list_from(pith_scope *s, pithp_jit_program *p) {
     const pithp_program *program = p->plan->program;
-    bool simple = !p->is_plain && !p->may_hand_on && !p->checks &&
-                  p->made_count + p->item_count < INT32_MAX;
-    for (int64_t k = 0; k < p->leaf_count && simple; k++) {
+    bool simple =
+        !p->is_plain && !p->may_hand_on && p->made_count + p->item_count < INT32_MAX;
+    for (int64_t k = 0; k < p->result_count && simple; k++) {
         const pithp_jit_leaf *leaf = &p->leaves[k];
         simple = leaf->source == PITHP_LEAF_MADE ||
                  (leaf->source == PITHP_LEAF_INPUT &&
@@ -192,7 +200,7 @@ static pith_status list_from(pith_scope *s, pithp_jit_program *p) {
     p->from = pithp_allocate(s->runtime, (size_t)p->leaf_count * sizeof *p->from);
     if (!p->from)
         return pithp_fail_memory(s, (size_t)p->leaf_count * sizeof *p->from);
-    for (int64_t k = 0; k < p->leaf_count; k++)
+    for (int64_t k = 0; k < p->result_count; k++)
         p->from[k] =
             (int32_t)(p->leaves[k].at +
                       (p->leaves[k].source == PITHP_LEAF_INPUT ? p->made_count : 0));
@@ -209,8 +217,7 @@ plan_program(pith_scope *s, pithp_jit_program *p, const pithp_program *recorded)
     p->bytes += pithp_plan_bytes(p->plan);
     if (list_leaves(s, p) != PITH_OK || pithp_jit_list_written(s, p) != PITH_OK)
         return s->error.code;
-    p->is_plain = p->made_count == p->leaf_count && p->result_count == p->leaf_count &&
-                  !p->plan->origins;
+    p->is_plain = p->made_count == p->result_count && !p->plan->origins;
     p->run_bytes = pithp_jit_run_bytes(p);
     for (int64_t k = 0; p->plan->origins && k < p->leaf_count; k++)
         p->may_hand_on |=

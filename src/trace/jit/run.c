@@ -9,9 +9,10 @@
 size_t pithp_jit_run_bytes(const pithp_jit_program *p) {
     const size_t items = (size_t)p->item_count, made = (size_t)p->made_count,
                  leaves = (size_t)p->leaf_count, donated = (size_t)p->donated_count;
+    const size_t values = leaves - (size_t)p->result_count;
     return (2 * items + made + 2 * leaves + 1 + (donated ? 3 * made : 0)) *
                sizeof(void *) +
-           donated;
+           values * sizeof(pithp_held) + donated;
 }
 
 pith_status
@@ -34,7 +35,9 @@ pithp_jit_run_begin(pithp_jit_running *r, pith_scope *s, pithp_jit_program *p) {
     r->outputs = (void **)(r->made + made);
     r->items = (const pith_array **)(r->outputs + p->leaf_count);
     r->lists = (const void **)(r->items + p->leaf_count);
-    r->granted = (char *)(r->lists + (p->donated_count ? 3 * made : 0));
+    r->values = (pithp_held *)(void *)(r->lists + (p->donated_count ? 3 * made : 0));
+    r->granted = (char *)(r->values + (p->leaf_count - p->result_count));
+    r->held = NULL;
     if (p->is_plain)
         r->items = r->made;
     return PITH_OK;
@@ -133,15 +136,11 @@ share(pith_scope *s, const pithp_jit_leaf *leaf, const pith_array *with) {
                : pithp_array_view(s, leaf->spec, pithp_array_buffer(with), with->data);
 }
 
-/* The input that a run handed on as output k, in whose memory nothing was written. */
+/* The same, in place of what was made for it, in which nothing was written. */
 static const pith_array *handed_on(const pithp_jit_running *r, int64_t k) {
     const pithp_jit_leaf *leaf = &r->p->leaves[k];
-    const pithp_origins *from = &r->p->plan->origins[k];
-    int o = 0;
-    while (o < from->count - 1 && r->addresses[from->inputs[o]] != r->outputs[k])
-        o++;
     pithp_array_drop(r->s, r->made[leaf->at]);
-    return share(r->s, leaf, r->inputs[from->inputs[o]]);
+    return share(r->s, leaf, pithp_jit_handed_on(r, k));
 }
 
 /* Output k where it is no array that a run has made for it, nor one before it. */
@@ -152,6 +151,8 @@ static const pith_array *find_item(const pithp_jit_running *r, int64_t k) {
     switch (leaf->source) {
         case PITHP_LEAF_MADE:
             return handed_on(r, k);
+        case PITHP_LEAF_HELD: /* of no result */
+            break;
         case PITHP_LEAF_SAME:
             return share(s, leaf, r->items[leaf->at]);
         case PITHP_LEAF_INPUT:
@@ -178,35 +179,20 @@ static inline const pith_array *item_of(const pithp_jit_running *r, int64_t k) {
     return find_item(r, k);
 }
 
-/* The checks of the run, whose values are of no use afterwards. */
-static pith_status make_checks(pithp_jit_running *r) {
-    const pithp_jit_program *p = r->p;
-    if (PITHP_LIKELY(!p->checks))
-        return PITH_OK;
-    const pith_status rc =
-        pithp_checks_replay(r->s, p->checks, r->items + p->result_count);
-    for (int64_t k = p->result_count; k < p->leaf_count && rc == PITH_OK; k++)
-        if (p->leaves[k].source == PITHP_LEAF_MADE &&
-            r->items[k] == r->made[p->leaves[k].at])
-            pithp_array_drop(r->s, r->items[k]);
-    return rc;
-}
-
 /* The result around the arrays of the run. NULL: error set. */
 static const void *build(pithp_jit_running *r) {
     const pithp_jit_program *p = r->p;
     pith_scope *s = r->s;
     if (pithp_structure_hold(s, &p->result) != PITH_OK)
         return NULL;
-    if (PITHP_LIKELY(p->is_plain))
-        return pithp_build_made(s, &p->result, NULL, r->made);
-    if (p->from)
-        return r->outlive ? pithp_build_made(s, &p->result, NULL, r->items)
-                          : pithp_build(s, &p->result, NULL, r->items);
-    for (int64_t k = 0; k < p->leaf_count; k++)
+    for (int64_t k = 0; !p->is_plain && !p->from && k < p->result_count; k++)
         if (!(r->items[k] = item_of(r, k)))
             return NULL;
-    return make_checks(r) == PITH_OK ? pithp_build(s, &p->result, NULL, r->items) : NULL;
+    if (PITHP_UNLIKELY(p->checks) && pithp_jit_make_checks(r) != PITH_OK)
+        return NULL;
+    return p->is_plain || (p->from && r->outlive)
+               ? pithp_build_made(s, &p->result, NULL, r->items)
+               : pithp_build(s, &p->result, NULL, r->items);
 }
 
 /* ---- Running ---- */
@@ -216,7 +202,7 @@ static void list_simple(pithp_jit_running *r) {
     const pithp_jit_program *p = r->p;
     const pithp_hold *known = NULL; /* holds are their scope's own */
     r->outlive = true;
-    for (int64_t k = 0; k < p->leaf_count; k++) {
+    for (int64_t k = 0; k < p->result_count; k++) {
         const int64_t from = p->from[k];
         const bool made = from < p->made_count;
         const pith_array *a = made ? r->made[from] : r->inputs[from - p->made_count];
@@ -233,7 +219,7 @@ static void list_simple(pithp_jit_running *r) {
 static void list_outputs(pithp_jit_running *r) {
     const pithp_jit_program *p = r->p;
     if (p->is_plain) {
-        for (int64_t k = 0; k < p->leaf_count; k++)
+        for (int64_t k = 0; k < p->result_count; k++)
             r->outputs[k] = r->made[k]->data;
         return;
     }
@@ -241,7 +227,7 @@ static void list_outputs(pithp_jit_running *r) {
         list_simple(r);
         return;
     }
-    for (int64_t k = 0; k < p->leaf_count; k++)
+    for (int64_t k = 0; k < p->result_count; k++)
         r->outputs[k] = p->leaves[k].source == PITHP_LEAF_MADE
                             ? r->made[p->leaves[k].at]->data
                             : NULL;
@@ -255,11 +241,14 @@ const void *pithp_jit_run(pithp_jit_running *r) {
     if (pithp_jit_make(r) != PITH_OK)
         return NULL;
     list_outputs(r);
-    if (pithp_plan_pass(r->s, p->plan, r->addresses, r->outputs) == PITH_OK)
+    if (PITHP_LIKELY(!p->checks || pithp_jit_hold(r) == PITH_OK) &&
+        pithp_plan_pass(r->s, p->plan, r->addresses, r->outputs) == PITH_OK)
         result = build(r);
     else
         for (int64_t k = 0; k < p->made_count; k++)
             pithp_array_drop(r->s, r->made[k]);
+    if (r->held)
+        pithp_buffer_release(r->held, 1);
     if (PITHP_UNLIKELY(p->donated_count > 0))
         pithp_jit_donate(r, !result);
     return result;
