@@ -1,39 +1,214 @@
-/* Every elementwise program compiles for CUDA, and the compiler has nothing to say about
- * it. Skipped where NVRTC is not installed. */
+/* Every elementwise row and every cast compiles for CUDA, and the compiler has nothing to
+ * say about it: as the program of one operation that a call is, and as the fused step
+ * that a graph has. Registers spill no more than cuda_spills.txt allows. Skipped where
+ * NVRTC is not installed. */
+#include "cuda_spills.h"
 #include "cuda_target.h"
 #include "gpu/compile/toolchain.h"
+#include "graph_test.h"
+#include "kernels.h"
 #include "pith_test.h"
 
-static void compile_rows(pith_runtime *rt, pith_dtype dtype, int arch) {
+static const char list[] = PITH_TEST_SOURCE "/cuda_spills.txt";
+static const int archs[] = {75, 90};
+
+static void need_nvrtc(void) {
+    char identity[PITHP_IDENTITY_BYTES];
+    pithp_error e;
+    if (pithp_rtc_open(identity, &e) != PITH_OK)
+        cr_skip_test("%s", e.text);
+}
+
+/* ---- Programs of one operation ---- */
+
+/* "pithp_one_12" of a dtype. */
+static void
+name_one(char to[SPILLS_NAME_BYTES], const char *function, const void *closure) {
+    const pith_dtype *dtype = closure;
+    int row = -1;
+    cr_assert(sscanf(function, "pithp_one_%d", &row) == 1, "%s", function);
+    cr_assert(row >= 0 && row < PITHP_ELEMENTWISE_COUNT);
+    snprintf(to, SPILLS_NAME_BYTES, "one_%s_%s", pithp_rows[row].name,
+             pith_dtype_name(*dtype));
+}
+
+static int compile_ones(pith_runtime *rt, pith_dtype dtype, int arch) {
     pithp_text text, image, log;
     pithp_error e;
+    int counted = 0;
     pithp_text_begin(&text, rt);
     pithp_text_begin(&image, rt);
     pithp_text_begin(&log, rt);
     pithp_text_add(&text, pithp_text_cuda);
     cuda_rows_text(&text, dtype);
-    const pithp_compile_options options = {.name = pith_dtype_name(dtype)};
+    const pithp_compile_options options = {.name = pith_dtype_name(dtype),
+                                           .resources = true};
     const pith_status rc =
         pithp_rtc_compile(arch, text.bytes, &options, &image, &log, &e);
     cr_assert_eq(rc, PITH_OK, "%s", rc ? e.text : "");
-    cr_assert_eq(log.length, 0u, "%s for %d: %s", pith_dtype_name(dtype), arch,
-                 log.bytes);
+    cr_assert(!strstr(log.bytes, "warning"), "%s for %d: %s", pith_dtype_name(dtype),
+              arch, log.bytes);
     cr_assert_gt(image.length, 5000u);
+    const int grown = spills_grown(log.bytes, list, arch, name_one, &dtype, &counted);
+    cr_assert_gt(counted, 5);
     pithp_text_end(&text);
     pithp_text_end(&image);
     pithp_text_end(&log);
+    return grown;
 }
 
+/* All dtypes take a minute and a half: bool and f32 here, each for one architecture, and
+ * all for both with PITH_TEST_ALL. */
 Test(cuda_text, every_row_and_dtype_compiles_without_a_word, .timeout = 600) {
-    char identity[PITHP_IDENTITY_BYTES];
-    pithp_error e;
-    if (pithp_rtc_open(identity, &e) != PITH_OK)
-        cr_skip_test("%s", e.text);
+    need_nvrtc();
     pith_runtime *rt = pt_open();
-    /* all of them take a minute */
-    static const pith_dtype some[] = {PITH_BOOL, PITH_F32};
-    const bool all = getenv("PITH_TEST_ALL") != NULL;
-    for (int d = all ? 1 : 0; d < (all ? PITH_DTYPE_COUNT : PITHP_COUNT(some)); d++)
-        compile_rows(rt, all ? (pith_dtype)d : some[d], d % 2 ? 75 : 90);
+    const bool whole = getenv("PITH_TEST_ALL") != NULL;
+    int grown = 0;
+    for (int d = PITH_DTYPE_NONE + 1; d < PITH_DTYPE_COUNT; d++)
+        for (int a = 0; a < PITHP_COUNT(archs); a++)
+            if (whole || d == (a ? PITH_BOOL : PITH_F32))
+                grown += compile_ones(rt, (pith_dtype)d, archs[a]);
+    cr_assert_eq(grown, 0, "%d kernels spill more than %s allows", grown, list);
     pt_close(rt);
+}
+
+/* ---- Fused steps ---- */
+
+static void keep_step(pith_scope *s,
+                      kernels *k,
+                      pithp_primitive primitive,
+                      pith_dtype dtype,
+                      const void *params,
+                      const char *label) {
+    const pith_spec *line = graph_spec(s, dtype, 1000);
+    pithp_value in[3];
+    pithp_error e = {.code = PITH_OK};
+    pithp_program *p = pithp_program_make(s);
+    const int count = pithp_rows[primitive].arity;
+    for (int i = 0; i < count; i++)
+        in[i] = pithp_program_input(s, p,
+                                    primitive == PITHP_OP_WHERE && i == 0
+                                        ? graph_spec(s, PITH_BOOL, 1000)
+                                        : line);
+    const pithp_value made =
+        pithp_program_add(s, p, primitive, count, in, params, "here:1");
+    cr_assert(made >= 0 && pithp_program_output(s, p, made), "%s: %s", label,
+              pith_message(s));
+    pithp_plan *plan = pithp_plan_make_for(s, p, PITHP_PLAN_SCHEDULED);
+    cr_assert(plan, "%s: %s", label, pith_message(s));
+    pithp_schedule *schedule = pithp_schedule_make(s, plan, &e);
+    cr_assert(schedule, "%s: %s", label, e.text);
+    cr_assert_eq(schedule->fused_count, 1, "%s", label);
+    kernels_add(k, schedule, label);
+    pithp_schedule_free(schedule);
+    pithp_plan_free(plan);
+    pithp_program_release(p);
+}
+
+/* "pith_step_12" of a text that begins with a kernel. */
+static void
+name_step(char to[SPILLS_NAME_BYTES], const char *function, const void *closure) {
+    const kernels_one *first = closure;
+    int n = -1;
+    cr_assert(sscanf(function, "pith_step_%d", &n) == 1 && n >= 0, "%s", function);
+    snprintf(to, SPILLS_NAME_BYTES, "%s", first[n].label);
+}
+
+static int compile_steps(const kernels *k, int arch) {
+    enum { KERNELS_A_TEXT = 128 };
+    int grown = 0, counted = 0;
+    for (int64_t first = 0; first < k->count; first += KERNELS_A_TEXT) {
+        const int64_t left = k->count - first;
+        pithp_text log;
+        pithp_text_begin(&log, k->rt);
+        cr_assert(kernels_compile(k, first, left < KERNELS_A_TEXT ? left : KERNELS_A_TEXT,
+                                  arch, true, &log),
+                  "%s and later, for %d: %s", k->list[first].label, arch, log.bytes);
+        grown +=
+            spills_grown(log.bytes, list, arch, name_step, &k->list[first], &counted);
+        pithp_text_end(&log);
+    }
+    cr_assert_eq(counted, k->count);
+    return grown;
+}
+
+Test(cuda_text, every_fused_row_and_cast_compiles_without_a_word, .timeout = 600) {
+    need_nvrtc();
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    kernels k;
+    char label[KERNELS_LABEL_BYTES];
+    kernels_begin(&k, rt);
+    for (int d = PITH_DTYPE_NONE + 1; d < PITH_DTYPE_COUNT; d++) {
+        for (int p = 0; p < PITHP_ELEMENTWISE_COUNT; p++) {
+            if (!(pithp_rows[p].dtypes >> d & 1))
+                continue;
+            snprintf(label, sizeof label, "%s_%s", pithp_rows[p].name,
+                     pith_dtype_name((pith_dtype)d));
+            keep_step(s, &k, (pithp_primitive)p, (pith_dtype)d, NULL, label);
+        }
+        for (int to = PITH_DTYPE_NONE + 1; to < PITH_DTYPE_COUNT; to++) {
+            snprintf(label, sizeof label, "cast_%s_%s", pith_dtype_name((pith_dtype)d),
+                     pith_dtype_name((pith_dtype)to));
+            const pithp_cast_params params = {(pith_dtype)to};
+            if (to != d)
+                keep_step(s, &k, PITHP_OP_CAST, (pith_dtype)d, &params, label);
+        }
+    }
+    cr_assert_gt(k.count, 500);
+    int grown = 0;
+    for (int a = 0; a < PITHP_COUNT(archs); a++)
+        grown += compile_steps(&k, archs[a]);
+    cr_assert_eq(grown, 0, "%d kernels spill more than %s allows", grown, list);
+    kernels_end(&k);
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
+/* ---- What the tests above look for ---- */
+
+Test(cuda_text, a_warning_is_heard) {
+    need_nvrtc();
+    pith_runtime *rt = pt_open();
+    for (int resources = 0; resources < 2; resources++) {
+        pithp_text image, log;
+        pithp_error e;
+        pithp_text_begin(&image, rt);
+        pithp_text_begin(&log, rt);
+        const pithp_compile_options options = {.name = "unused",
+                                               .resources = resources != 0};
+        const char text[] = "extern \"C\" __global__ void f() { int unused = 3; }";
+        cr_assert_eq(pithp_rtc_compile(90, text, &options, &image, &log, &e), PITH_OK);
+        cr_assert(strstr(log.bytes, "warning"), "%s", log.bytes);
+        pithp_text_end(&image);
+        pithp_text_end(&log);
+    }
+    pt_close(rt);
+}
+
+static void
+name_same(char to[SPILLS_NAME_BYTES], const char *function, const void *closure) {
+    (void)closure;
+    snprintf(to, SPILLS_NAME_BYTES, "%s", function);
+}
+
+Test(cuda_text, growth_of_spills_is_seen) {
+    static const char log[] =
+        "ptxas info    : Compiling entry function 'here' for 'sm_90'\n"
+        "    16 bytes stack frame, 24 bytes spill stores, 28 bytes spill loads\n"
+        "ptxas info    : Compiling entry function 'unlisted' for 'sm_90'\n"
+        "    16 bytes stack frame, 8 bytes spill stores, 8 bytes spill loads\n"
+        "ptxas info    : Compiling entry function 'fine' for 'sm_90'\n"
+        "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n";
+    char own[400];
+    pt_folder(own);
+    strcat(own, "/list.txt");
+    FILE *file = fopen(own, "w");
+    cr_assert(file);
+    fputs("# a comment\nhere sm_75 20\nhere sm_90 24\n", file);
+    fclose(file);
+    int counted = 0;
+    cr_assert_eq(spills_grown(log, own, 90, name_same, NULL, &counted), 1);
+    cr_assert_eq(counted, 3);
+    cr_assert_eq(spills_grown(log, own, 75, name_same, NULL, &counted), 2);
 }
