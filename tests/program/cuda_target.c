@@ -41,8 +41,8 @@ static const char maths[] =
 #include "program/math/math.def"
     "#define M_SCALAR_MATH\n";
 
-static const char *const renamed[] = {"S", "T",    "U",     "V",
-                                      "R", "HALF", "apply", "pithp_one"};
+static const char *const renamed[] = {
+    "S", "T", "U", "V", "R", "HALF", "apply", "pithp_one", "pithp_one_thread"};
 
 static void add_row(pithp_text *text, pithp_primitive p, const pith_spec *spec) {
     const pith_spec condition = {.dtype = PITH_BOOL};
@@ -54,11 +54,6 @@ static void add_row(pithp_text *text, pithp_primitive p, const pith_spec *spec) 
     for (int i = 0; i < PITHP_COUNT(renamed); i++)
         pithp_text_print(text, "#undef %s\n#define %s %s_%d\n", renamed[i], renamed[i],
                          renamed[i], (int)p);
-    /* what a shell makes of the name, before it is replaced or after */
-    pithp_text_print(text,
-                     "#undef pithp_one_thread\n"
-                     "#define pithp_one_thread pithp_one_%d_thread\n",
-                     (int)p);
     pithp_one_text(text, &call);
 }
 
