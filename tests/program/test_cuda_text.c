@@ -57,7 +57,7 @@ static int compile_ones(pith_runtime *rt, pith_dtype dtype, int arch) {
     return grown;
 }
 
-/* All dtypes take a minute and a half: bool and f32 here, each for one architecture, and
+/* All dtypes take some minutes: bool and f32 here, each for one architecture, and
  * all for both with PITH_TEST_ALL. */
 Test(cuda_text, every_row_and_dtype_compiles_without_a_word, .timeout = 600) {
     need_nvrtc();
