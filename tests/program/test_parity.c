@@ -71,15 +71,19 @@ static void open_operands(operands *o, bench *b, pith_dtype dtype) {
         memcpy(kept, first, size), memcpy(first, last, size), memcpy(last, kept, size);
     }
     o->number = input(b, dtype, 0, NULL, o->data[0]);
-    o->none = made(b, input(b, dtype, 2, none, o->data[0]));
-    o->list = made(b, input(b, dtype, 1, &list, o->data[0]));
-    o->cube = made(b, input(b, dtype, 3, cube, o->data[2]));
-    o->other = made(b, input(b, dtype, 1, &list, o->data[1]));
+    o->none = input(b, dtype, 2, none, o->data[0]);
+    o->list = input(b, dtype, 1, &list, o->data[0]);
+    o->cube = input(b, dtype, 3, cube, o->data[2]);
+    o->other = input(b, dtype, 1, &list, o->data[1]);
     o->condition = input(b, PITH_BOOL, 1, &list, condition);
     o->key = input(b, PITH_U32, 1, &two, key);
     o->places = input(b, PITH_I32, 1, &few, places);
     o->along = input(b, PITH_I32, 3, cube, along);
     o->starts = input(b, PITH_I32, 1, &few, starts);
+    o->none = made(b, o->none);
+    o->list = made(b, o->list);
+    o->cube = made(b, o->cube);
+    o->other = made(b, o->other);
 }
 
 static void close_operands(operands *o) {
