@@ -7,7 +7,7 @@
  * own, which begin with a bind that writes what differs from one iteration to the next.
  * So no task depends on where memory is, and nothing but the table comes from the host.
  *
- * What a schedule says is plain data. A device makes a graph of it (cuda/graph.c), and
+ * What a schedule says is plain data, of which a device can make a graph.
  * pithp_schedule_drive runs it task by task. */
 #ifndef PITH_PROGRAM_SCHEDULE_H
 #define PITH_PROGRAM_SCHEDULE_H
