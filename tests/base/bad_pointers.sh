@@ -79,7 +79,8 @@ function good(type, name, kind) {
     if (kind == "I") return type == "pith_lens**" ? "g->lenses" : "g->items"
     if (type == "pith_array*" && of ~ /^pith_(cond|switch|fori_between)$/) return of == "pith_cond" ? "g->flag" : "g->number"
     if (type == "pith_function*" && name == "cond") return "g->test"
-    if (type == "pith_function*" && name == "body" && of != "pith_while") return "g->of_two"
+    if (type == "pith_function*" && name == "body" && of !~ /^pith_while/) return "g->of_two"
+    if (type == "pith_function*" && of == "pith_partial") return "g->of_two"
     if (type == "pith_function**") return "g->functions"
     # Integers where the parameter or the function wants them.
     if (type == "pith_array*" && (name ~ /^(index|at|starts|ids|data)$/ || takes_integers(of, name)))

@@ -337,7 +337,7 @@ static void try_good(good *g) {
         g->scope = root;
     }
     cr_assert_gt(calls, 50);
-    cr_assert_gt(5 * fine, 4 * calls, "%d of %d calls with good arguments succeed", fine,
+    cr_assert_gt(6 * fine, 5 * calls, "%d of %d calls with good arguments succeed", fine,
                  calls);
 }
 
