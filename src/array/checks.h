@@ -17,13 +17,25 @@ int64_t pithp_checks_values(const pithp_checks *c);
  */
 pith_status
 pithp_checks_replay(pith_scope *s, pithp_checks *c, const pith_array *const *values);
-/* A value that a run gave: where its elements lie, in a buffer that outlives the call. */
+/* Whether a value is a predicate of one bool: a flag. */
+bool pithp_checks_is_flag(const pithp_checks *c, int64_t value);
+/* Say where the values of every run will lie: at those bytes of one buffer, or apart from
+ * it (negative). Only flags lie in its first `flags` bytes, without gaps. Before this all
+ * are apart. */
+void pithp_checks_lay_out(pithp_checks *c, const int64_t *places, int64_t flags);
+/* Where elements lie, in a buffer that outlives the call. */
 typedef struct pithp_held {
     void *data;
     pithp_buffer *buffer;
 } pithp_held;
+/* The values that a run gave. */
+typedef struct pithp_run_values {
+    pithp_buffer *buffer;    /* NULL: all are apart */
+    const pithp_held *apart; /* those that are, in order */
+} pithp_run_values;
 /* Make the checks of a run. */
-pith_status pithp_checks_make(pith_scope *s, pithp_checks *c, const pithp_held *values);
+pith_status
+pithp_checks_make(pith_scope *s, pithp_checks *c, const pithp_run_values *values);
 void pithp_checks_retain(pithp_checks *c); /* NULL does nothing, here and below */
 void pithp_checks_release(pithp_checks *c);
 

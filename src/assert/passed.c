@@ -10,8 +10,8 @@ struct pithp_passed {
     pithp_checks *from; /* a reference */
     pith_scope *owner;
     pith_assertion **made; /* NULL until somebody asks */
-    int64_t count;         /* of checks in the list */
-    pithp_held values[];   /* a reference to each buffer */
+    pithp_buffer *buffer;  /* of most values: a reference, or NULL */
+    pithp_held apart[];    /* the other ones: a reference to each buffer */
 };
 
 static const char tag[] = "checks that passed"; /* the shape of these objects */
@@ -21,61 +21,53 @@ pithp_passed *pithp_passed_of(pithp_check_slot *slot) {
 }
 
 int64_t pithp_passed_count(const pithp_passed *p) {
-    return p->count;
+    return p->from->check_count;
 }
 
 /* ---- Holding ---- */
 
-/* References to buffers, which lie behind one another where values share them. */
-static void retain(const pithp_held *values, int64_t count) {
-    for (int64_t i = 0, end; i < count; i = end) {
-        for (end = i + 1; end < count && values[end].buffer == values[i].buffer;)
-            end++;
-        pithp_buffer_retain(values[i].buffer, (int)(end - i));
-    }
+static void retain(const pithp_passed *p) {
+    if (p->buffer)
+        pithp_buffer_retain(p->buffer, 1);
+    for (int64_t i = 0; i < p->from->apart_count; i++)
+        pithp_buffer_retain(p->apart[i].buffer, 1);
+    pithp_checks_retain(p->from);
 }
 
-static void release(const pithp_held *values, int64_t count) {
-    for (int64_t i = 0, end; i < count; i = end) {
-        for (end = i + 1; end < count && values[end].buffer == values[i].buffer;)
-            end++;
-        pithp_buffer_release(values[i].buffer, (int)(end - i));
-    }
+static void release(const pithp_passed *p) {
+    if (p->buffer)
+        pithp_buffer_release(p->buffer, 1);
+    for (int64_t i = 0; i < p->from->apart_count; i++)
+        pithp_buffer_release(p->apart[i].buffer, 1);
+    pithp_checks_release(p->from);
 }
 
 static void release_slot(pithp_check_slot *slot) {
     pithp_passed *p = (pithp_passed *)(void *)slot;
-    for (int64_t i = 0; p->made && i < p->count; i++)
+    for (int64_t i = 0; p->made && i < pithp_passed_count(p); i++)
         p->made[i]->slot.release(&p->made[i]->slot);
-    release(p->values, p->from->value_count);
-    pithp_checks_release(p->from);
-}
-
-static int64_t count_checks(const pithp_checks *c) {
-    int64_t count = 0;
-    for (int64_t i = 0; i < c->count; i++)
-        count += c->list[i].kind == PITHP_RECORDED_CHECK;
-    return count;
+    release(p);
 }
 
 pith_status
-pithp_passed_collect(pith_scope *s, pithp_checks *from, const pithp_held *values) {
+pithp_passed_collect(pith_scope *s, pithp_checks *from, const pithp_run_values *values) {
     pithp_collector *c = pithp_collector_of(s);
-    const int64_t count = count_checks(from);
-    if (count == 0)
+    if (from->check_count == 0)
         return PITH_OK;
-    pithp_passed *p = (pithp_passed *)(void *)pithp_check_slot_make(
-        s, c, tag, sizeof *p + (size_t)from->value_count * sizeof *p->values);
+    const size_t apart = (size_t)from->apart_count * sizeof(pithp_held);
+    pithp_passed *p =
+        (pithp_passed *)(void *)pithp_check_slot_make(s, c, tag, sizeof *p + apart);
     if (!p)
         return s->error.code;
     p->slot.width = 1; /* a predicate, of which no element is zero */
+    p->slot.known = true;
     p->slot.release = release_slot;
     p->from = from;
     p->owner = pithp_collector_outermost(c)->scope;
-    p->count = count;
-    memcpy(p->values, values, (size_t)from->value_count * sizeof *values);
-    retain(p->values, from->value_count);
-    pithp_checks_retain(from);
+    p->buffer = values->buffer;
+    if (apart)
+        memcpy(p->apart, values->apart, apart);
+    retain(p);
     const pith_status rc = pithp_check_slot_collect(s, c, &p->slot);
     if (rc != PITH_OK) {
         release_slot(&p->slot);
@@ -104,9 +96,11 @@ static pith_assertion *make_one(pith_scope *s,
 
 static bool make_all(pith_scope *s, pithp_passed *p, const pith_array **values) {
     const pithp_checks *from = p->from;
+    const pithp_run_values run = {p->buffer, p->apart};
     for (int64_t i = 0; i < from->value_count; i++) {
-        values[i] = pithp_array_view(p->owner, from->values[i].spec, p->values[i].buffer,
-                                     p->values[i].data);
+        const pithp_held held = pithp_recorded_held(from, &run, i);
+        values[i] =
+            pithp_array_view(p->owner, from->values[i].spec, held.buffer, held.data);
         if (!values[i]) {
             pithp_error_move(s, p->owner);
             return false;
@@ -123,7 +117,7 @@ static bool make_all(pith_scope *s, pithp_passed *p, const pith_array **values) 
         else
             break;
     }
-    if (made < p->count)
+    if (made < from->check_count)
         while (made)
             p->made[made - 1]->slot.release(&p->made[made - 1]->slot), made--;
     return made > 0;
@@ -132,7 +126,7 @@ static bool make_all(pith_scope *s, pithp_passed *p, const pith_array **values) 
 pith_assertion *const *pithp_passed_assertions(pith_scope *s, pithp_passed *p) {
     if (p->made)
         return p->made;
-    const size_t made = (size_t)p->count * sizeof *p->made,
+    const size_t made = (size_t)p->from->check_count * sizeof *p->made,
                  bytes = made + (size_t)p->from->value_count * sizeof(pith_array *);
     char *memory = pithp_scope_allocate(p->owner, bytes);
     if (!memory) {

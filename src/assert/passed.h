@@ -11,7 +11,7 @@ typedef struct pithp_passed pithp_passed;
 /* Give the collector of s one slot for all checks of a run, which are known to have
  * passed; values as for pithp_checks_make. */
 pith_status
-pithp_passed_collect(pith_scope *s, pithp_checks *from, const pithp_held *values);
+pithp_passed_collect(pith_scope *s, pithp_checks *from, const pithp_run_values *values);
 /* The run that a slot stands for; NULL: it stands for itself. */
 pithp_passed *pithp_passed_of(pithp_check_slot *slot);
 int64_t pithp_passed_count(const pithp_passed *p);

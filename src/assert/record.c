@@ -95,8 +95,9 @@ static pith_status add_values(pith_scope *s,
         const int32_t v = pithp_trace_value(s, pithp_scope_trace(s), arrays[i]);
         if (v < 0)
             return s->error.code;
-        c->values[c->value_count++] =
-            (pithp_recorded_value){v, pithp_array_spec(arrays[i])};
+        c->values[c->value_count] = (pithp_recorded_value){
+            .value = v, .spec = pithp_array_spec(arrays[i]), .place = ~c->value_count};
+        c->value_count++;
     }
     return PITH_OK;
 }
@@ -106,9 +107,13 @@ static pith_status finish(pithp_checks *c, pithp_recorded *r, pith_status rc) {
     if (rc == PITH_OK) {
         r->count = c->value_count - r->first;
         c->count++;
+        c->check_count += r->kind == PITHP_RECORDED_CHECK;
+        c->guard_count += r->kind == PITHP_RECORDED_GUARD;
     } else {
         c->value_count = r->first;
     }
+    c->apart_count = c->value_count;
+    c->unflagged = c->count - c->guard_count;
     return rc;
 }
 
@@ -121,6 +126,28 @@ bool pithp_checks_take(pith_scope *s, pithp_trace *t, pithp_checks **checks) {
     *checks = c;
     t->checks = NULL;
     return true;
+}
+
+/* ---- Where the values of runs lie ---- */
+
+bool pithp_checks_is_flag(const pithp_checks *c, int64_t value) {
+    const pith_spec *spec = c->values[value].spec;
+    bool is_predicate = false;
+    for (int64_t i = 0; i < c->count && !is_predicate; i++)
+        is_predicate =
+            c->list[i].kind == PITHP_RECORDED_CHECK && c->list[i].first == value;
+    return is_predicate && spec->dtype == PITH_BOOL && spec->count == 1;
+}
+
+void pithp_checks_lay_out(pithp_checks *c, const int64_t *places, int64_t flags) {
+    c->apart_count = 0;
+    for (int64_t k = 0; k < c->value_count; k++)
+        c->values[k].place = places[k] < 0 ? ~c->apart_count++ : places[k];
+    c->flags = flags;
+    c->unflagged = 0;
+    for (int64_t i = 0; i < c->count; i++)
+        c->unflagged += c->list[i].kind != PITHP_RECORDED_GUARD &&
+                        !pithp_recorded_is_flagged(c, &c->list[i]);
 }
 
 /* ---- Recording ---- */

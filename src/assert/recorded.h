@@ -30,6 +30,7 @@ typedef struct pithp_recorded {
 typedef struct pithp_recorded_value {
     int32_t value; /* its number in the program of the trace */
     const pith_spec *spec;
+    int64_t place; /* byte in the buffer of a run, or ~ its number among those apart */
 } pithp_recorded_value;
 
 struct pithp_checks {
@@ -40,7 +41,29 @@ struct pithp_checks {
     pithp_recorded_value *values;
     pithp_checks **inner; /* lists that were made again in this one: a reference each */
     int64_t count, room, value_count, value_room, inner_count, inner_room;
+    int64_t check_count, guard_count; /* of the list */
+    int64_t flags;       /* predicates of one bool each, in the first bytes of a run's
+                            buffer: whether all are true is seen at once */
+    int64_t unflagged;   /* of the list, that have to be looked at one by one */
+    int64_t apart_count; /* values that are not in a run's buffer */
 };
+
+static inline bool pithp_recorded_is_flagged(const pithp_checks *c,
+                                             const pithp_recorded *r) {
+    if (r->kind != PITHP_RECORDED_CHECK)
+        return false;
+    const int64_t place = c->values[r->first].place;
+    return place >= 0 && place < c->flags;
+}
+
+/* Where a value of a run is. */
+static inline pithp_held pithp_recorded_held(const pithp_checks *c,
+                                             const pithp_run_values *values,
+                                             int64_t value) {
+    const int64_t place = c->values[value].place;
+    return place < 0 ? values->apart[~place]
+                     : (pithp_held){(char *)values->buffer->data + place, values->buffer};
+}
 
 /* The fix arguments that a run gave, in memory of owner; values are those of r. NULL:
  * there are none, or the error is set. */

@@ -95,22 +95,27 @@ static inline bool holds(const pithp_check_slot *slot, const void *data) {
                : pithp_first_zero(data, slot->width, slot->count) < 0;
 }
 
-static inline bool passed(const pithp_recorded *r, const pithp_held *values) {
-    if (r->kind == PITHP_RECORDED_REPORT)
-        return ((const pith_report *)values[r->first].data)->first == 0;
-    return r->kind == PITHP_RECORDED_GUARD ||
-           holds(&r->check->slot, values[r->first].data);
+static bool
+passed(const pithp_checks *c, const pithp_recorded *r, const pithp_run_values *values) {
+    if (r->kind == PITHP_RECORDED_GUARD || pithp_recorded_is_flagged(c, r))
+        return true;
+    const void *data = pithp_recorded_held(c, values, r->first).data;
+    return r->kind == PITHP_RECORDED_REPORT ? ((const pith_report *)data)->first == 0
+                                            : holds(&r->check->slot, data);
 }
 
-static bool all_passed(const pithp_checks *c, const pithp_held *values) {
-    for (int64_t i = 0; i < c->count; i++)
-        if (!passed(&c->list[i], values))
+static bool all_passed(const pithp_checks *c, const pithp_run_values *values) {
+    if (c->flags && pithp_first_zero(values->buffer->data, 1, c->flags) >= 0)
+        return false;
+    for (int64_t i = 0; c->unflagged && i < c->count; i++)
+        if (!passed(c, &c->list[i], values))
             return false;
     return true;
 }
 
-static pith_status note_passed(pith_scope *s, pithp_checks *c, const pithp_held *values) {
-    for (int64_t i = 0; i < c->count && s->error.code == PITH_OK; i++)
+static pith_status
+note_passed(pith_scope *s, pithp_checks *c, const pithp_run_values *values) {
+    for (int64_t i = 0; c->guard_count && i < c->count && s->error.code == PITH_OK; i++)
         if (c->list[i].kind == PITHP_RECORDED_GUARD)
             guard_again(s, c, &c->list[i]);
     return s->error.code == PITH_OK ? pithp_passed_collect(s, c, values) : s->error.code;
@@ -119,17 +124,20 @@ static pith_status note_passed(pith_scope *s, pithp_checks *c, const pithp_held 
 /* ---- Where some failed, or may have ---- */
 
 /* The values as arrays of s, while the checks are made. */
-static pith_status make_arrays(pith_scope *s, pithp_checks *c, const pithp_held *values) {
+static pith_status
+make_arrays(pith_scope *s, pithp_checks *c, const pithp_run_values *values) {
     const char *site = s->site;
     const size_t bytes = (size_t)(c->value_count + 1) * sizeof(const pith_array *);
     const pith_array **arrays = pithp_scratch_allocate(s->runtime, bytes);
     int64_t made = 0;
     if (!arrays)
         return pithp_fail_memory(s, bytes);
-    for (; made < c->value_count; made++)
-        if (!(arrays[made] = pithp_array_view(s, c->values[made].spec,
-                                              values[made].buffer, values[made].data)))
+    for (; made < c->value_count; made++) {
+        const pithp_held held = pithp_recorded_held(c, values, made);
+        if (!(arrays[made] =
+                  pithp_array_view(s, c->values[made].spec, held.buffer, held.data)))
             break;
+    }
     if (made == c->value_count)
         make_all(s, c, arrays);
     while (made)
@@ -139,7 +147,8 @@ static pith_status make_arrays(pith_scope *s, pithp_checks *c, const pithp_held 
     return s->error.code;
 }
 
-pith_status pithp_checks_make(pith_scope *s, pithp_checks *c, const pithp_held *values) {
+pith_status
+pithp_checks_make(pith_scope *s, pithp_checks *c, const pithp_run_values *values) {
     if (!c)
         return PITH_OK;
     return pithp_scope_device(s)->immediate && pithp_collector_of(s) &&

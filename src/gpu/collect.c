@@ -124,7 +124,9 @@ int64_t pithp_first_zero(const void *data, int32_t width, int64_t count) {
 
 pith_status
 pithp_check_slot_collect(pith_scope *s, pithp_collector *c, pithp_check_slot *slot) {
-    if (pithp_scope_device(s)->immediate) {
+    if (slot->known) {
+        /* nothing is to be learnt */
+    } else if (pithp_scope_device(s)->immediate) {
         if (slot->width == 0) {
             slot->report = &slot->seen; /* host memory is the device's */
         } else {

@@ -69,8 +69,8 @@ static inline pithp_collector *pithp_collector_outermost(pithp_collector *c) {
  */
 pithp_check_slot *
 pithp_check_slot_make(pith_scope *s, pithp_collector *c, const void *shape, size_t bytes);
-/* Give a slot to c and to those around it. A predicate is looked at where that can be
- * done now; otherwise its buffer must be held until its release. */
+/* Give a slot to c and to those around it. A predicate that is not known is looked at
+ * where that can be done now; otherwise its buffer must be held until its release. */
 pith_status
 pithp_check_slot_collect(pith_scope *s, pithp_collector *c, pithp_check_slot *slot);
 /* Zeroed reports in device memory. NULL: error set. */

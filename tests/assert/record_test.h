@@ -99,7 +99,7 @@ rt_make_checks(pith_scope *s, const rt_compiled *c, const pith_array *const *val
     pithp_held held[RT_MOST];
     for (int64_t k = 0; k < pithp_checks_values(c->checks); k++)
         held[k] = (pithp_held){values[k]->data, pithp_array_buffer(values[k])};
-    pithp_checks_make(s, c->checks, held);
+    pithp_checks_make(s, c->checks, &(pithp_run_values){.apart = held});
 }
 
 static PT_UNUSED const pith_array *

@@ -2,14 +2,97 @@
  * arrays are made. */
 #include "trace/jit/jit_internal.h"
 
+/* ---- The buffer of every run ---- */
+
+static bool is_written(const pithp_jit_program *p, int64_t k) {
+    const pithp_place place = pithp_plan_output(p->plan, k);
+    return place.store == PITHP_IN_OUTPUT && place.at == k;
+}
+
+static bool may_be_handed_on(const pithp_jit_program *p, int64_t k) {
+    return p->plan->origins && p->plan->origins[k].count;
+}
+
+/* Flags are together, as bytes that can be looked at as one. */
+static bool is_flag(const pithp_jit_program *p, int64_t k) {
+    return is_written(p, k) && !may_be_handed_on(p, k) &&
+           pithp_checks_is_flag(p->checks, k - p->result_count);
+}
+
+static int64_t take(pithp_jit_program *p, int64_t k) {
+    const pithp_program *program = p->plan->program;
+    const pith_spec *spec = pithp_value_spec(program, program->outputs[k]);
+    const size_t alignment = spec->count == 1 ? spec->bytes : PITHP_ALIGNMENT;
+    const size_t at = (p->held_bytes + alignment - 1) & ~(alignment - 1);
+    p->held_bytes = at + spec->bytes;
+    return (int64_t)at;
+}
+
+pith_status pithp_jit_place_held(pith_scope *s, pithp_jit_program *p) {
+    const int64_t first = p->result_count, count = p->leaf_count - first;
+    const size_t bytes = (size_t)count * sizeof *p->held_at;
+    if (!count)
+        return PITH_OK;
+    if (!(p->held_at = pithp_allocate(s->runtime, bytes)))
+        return pithp_fail_memory(s, bytes);
+    for (int64_t k = 0; k < count; k++)
+        p->held_at[k] = is_flag(p, first + k) ? take(p, first + k) : 0;
+    p->flag_count = (int64_t)p->held_bytes;
+    for (int64_t k = 0; k < count; k++)
+        if (is_written(p, first + k) && !is_flag(p, first + k))
+            p->held_at[k] = take(p, first + k);
+    return PITH_OK;
+}
+
+/* The output in the buffer that output k is; -1: it is, or may be, elsewhere. */
+static int64_t held_as(const pithp_jit_program *p, int64_t k) {
+    const pithp_jit_leaf *leaf = &p->leaves[k];
+    if (leaf->source == PITHP_LEAF_SAME)
+        k = leaf->at;
+    return p->leaves[k].source == PITHP_LEAF_HELD && !may_be_handed_on(p, k) ? k : -1;
+}
+
+pith_status pithp_jit_lay_out(pith_scope *s, pithp_jit_program *p) {
+    const int64_t first = p->result_count, count = p->leaf_count - first;
+    const size_t bytes = (size_t)count * sizeof(int64_t);
+    if (!count)
+        return PITH_OK;
+    int64_t *places = pithp_allocate(s->runtime, bytes);
+    p->apart = pithp_allocate(s->runtime, bytes);
+    if (places && p->apart) {
+        for (int64_t k = first; k < p->leaf_count; k++) {
+            const int64_t held = held_as(p, k);
+            places[k - first] = held < 0 ? -1 : p->held_at[held - first];
+            if (held < 0)
+                p->apart[p->apart_count++] = k;
+        }
+        pithp_checks_lay_out(p->checks, places, p->flag_count);
+    } else {
+        pithp_fail_memory(s, bytes);
+    }
+    pithp_release(s->runtime, places, bytes);
+    return s->error.code;
+}
+
+void pithp_jit_release_held(pithp_jit_program *p) {
+    const size_t bytes = (size_t)(p->leaf_count - p->result_count) * sizeof(int64_t);
+    pithp_release(p->runtime, p->held_at, bytes);
+    pithp_release(p->runtime, p->apart, bytes);
+}
+
+/* ---- Runs ---- */
+
 pith_status pithp_jit_hold(pithp_jit_running *r) {
     const pithp_jit_program *p = r->p;
-    if (p->held_bytes && !(r->held = pithp_buffer_make(r->s, p->held_bytes)))
+    if (!p->held_bytes)
+        return PITH_OK;
+    if (!(r->held = pithp_buffer_make(r->s, p->held_bytes)))
         return r->s->error.code;
-    for (int64_t k = p->result_count; k < p->leaf_count; k++)
-        r->outputs[k] = p->leaves[k].source == PITHP_LEAF_HELD
-                            ? (char *)r->held->data + p->leaves[k].at
-                            : NULL;
+    char **const outputs = (char **)r->outputs + p->result_count;
+    char *const data = r->held->data;
+    const int64_t *const at = p->held_at, count = p->leaf_count - p->result_count;
+    for (int64_t k = 0; k < count; k++)
+        outputs[k] = data + at[k];
     return PITH_OK;
 }
 
@@ -25,27 +108,31 @@ static pithp_held of_array(const pith_array *a) {
     return (pithp_held){a->data, pithp_array_buffer(a)};
 }
 
-/* Output k, which is a value that checks need. */
-static inline pithp_held value_of(const pithp_jit_running *r, int64_t k) {
+/* Output k, which is a value that checks need and not always in the buffer. */
+static pithp_held value_apart(const pithp_jit_running *r, int64_t k) {
     const pithp_jit_program *p = r->p;
     const pithp_plan *plan = p->plan;
     const pithp_jit_leaf *leaf = &p->leaves[k];
+    if (leaf->source == PITHP_LEAF_SAME) {
+        k = leaf->at;
+        if (k < p->result_count)
+            return of_array(r->items[k]);
+        leaf = &p->leaves[k];
+    }
     switch (leaf->source) {
         case PITHP_LEAF_HELD:
             return r->outputs[k] == (char *)r->held->data + leaf->at
                        ? (pithp_held){r->outputs[k], r->held}
                        : of_array(pithp_jit_handed_on(r, k));
-        case PITHP_LEAF_SAME:
-            return leaf->at < p->result_count ? of_array(r->items[leaf->at])
-                                              : r->values[leaf->at - p->result_count];
         case PITHP_LEAF_INPUT:
             return of_array(r->inputs[leaf->at]);
-        case PITHP_LEAF_CONSTANT:
-            return (pithp_held){
-                (void *)(uintptr_t)plan->program->constants[leaf->at].data,
-                plan->program->constants[leaf->at].buffer};
+        case PITHP_LEAF_CONSTANT: {
+            const pithp_constant *constant = &plan->program->constants[leaf->at];
+            return (pithp_held){(void *)(uintptr_t)constant->data, constant->buffer};
+        }
         case PITHP_LEAF_LITERAL:
             return (pithp_held){(char *)plan->literals->data + leaf->at, plan->literals};
+        case PITHP_LEAF_SAME: /* leads to another kind */
         case PITHP_LEAF_MADE: /* of results */
             break;
     }
@@ -54,7 +141,8 @@ static inline pithp_held value_of(const pithp_jit_running *r, int64_t k) {
 
 pith_status pithp_jit_make_checks(pithp_jit_running *r) {
     const pithp_jit_program *p = r->p;
-    for (int64_t k = p->result_count; k < p->leaf_count; k++)
-        r->values[k - p->result_count] = value_of(r, k);
-    return pithp_checks_make(r->s, p->checks, r->values);
+    for (int64_t k = 0; k < p->apart_count; k++)
+        r->apart[k] = value_apart(r, p->apart[k]);
+    return pithp_checks_make(r->s, p->checks,
+                             &(pithp_run_values){.buffer = r->held, .apart = r->apart});
 }

@@ -135,8 +135,13 @@ typedef struct pithp_jit_program {
     int64_t leaf_count, result_count;
     const pith_spec **made; /* of the arrays that a run makes */
     int64_t made_count;
-    size_t held_bytes; /* for what only checks need, in one buffer */
-    int64_t *donated;  /* inputs; of the room of all items and one */
+    size_t held_bytes;  /* for what only checks need, in one buffer: */
+    int64_t flag_count; /* its first bytes: predicates of one bool each */
+    int64_t
+        *held_at;   /* of each output for checks: its first byte there; 0: it has none */
+    int64_t *apart; /* outputs for checks that are not, or not always, in it */
+    int64_t apart_count;
+    int64_t *donated; /* inputs; of the room of all items and one */
     int64_t donated_count;
     int64_t *written;      /* of each of these: the array made in its memory, or -1 */
     size_t *donated_bytes; /* of each of these */
@@ -165,7 +170,7 @@ typedef struct pithp_jit_running {
     const void **lists;       /* room for three lists of what is made, to donate */
     char *granted;            /* of each donated input */
     pithp_buffer *held;       /* of what only checks need; NULL: there is nothing */
-    pithp_held *values;       /* that checks need */
+    pithp_held *apart;        /* values that checks need and that are not in it */
     bool outlive;             /* inputs that are returned outlive the scope */
     void *memory;
     char few[3072];
@@ -189,6 +194,11 @@ void pithp_jit_program_release(pithp_jit_program *p);
 
 /* ---- What checks need (held.c) ---- */
 
+/* Of a program that has a plan: where in the buffer each output lies that is written. */
+pith_status pithp_jit_place_held(pith_scope *s, pithp_jit_program *p);
+/* Once its leaves are known: tell the checks where their values lie. */
+pith_status pithp_jit_lay_out(pith_scope *s, pithp_jit_program *p);
+void pithp_jit_release_held(pithp_jit_program *p);
 /* Before a run: memory for what only checks need; where it is written. */
 pith_status pithp_jit_hold(pithp_jit_running *r);
 /* After a run that has its items: make its checks. */

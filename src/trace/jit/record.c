@@ -82,7 +82,9 @@ leaf_of(const pithp_jit_program *p, const int64_t *made_as, int64_t k) {
             leaf.source = place.at != k         ? PITHP_LEAF_SAME
                           : k < p->result_count ? PITHP_LEAF_MADE
                                                 : PITHP_LEAF_HELD;
-            leaf.at = place.at == k ? made_as[k] : place.at;
+            if (place.at == k)
+                leaf.at =
+                    k < p->result_count ? made_as[k] : p->held_at[k - p->result_count];
             break;
         case PITHP_IN_WORKSPACE:
         case PITHP_IN_PASSED:
@@ -102,19 +104,14 @@ static pith_status list_leaves(pith_scope *s, pithp_jit_program *p) {
         pithp_release(s->runtime, made_as, (n + 1) * sizeof *made_as);
         return pithp_fail_memory(s, n * sizeof *p->leaves);
     }
-    for (int64_t k = 0; k < p->leaf_count; k++) {
+    for (int64_t k = 0; k < p->result_count; k++) {
         const pithp_place place = pithp_plan_output(p->plan, k);
         if (place.store != PITHP_IN_OUTPUT || place.at != k)
             continue;
         const pithp_program *program = p->plan->program;
         const pith_spec *spec = pithp_value_spec(program, program->outputs[k]);
-        if (k < p->result_count) {
-            made_as[k] = p->made_count;
-            p->made[p->made_count++] = spec;
-        } else {
-            made_as[k] = (int64_t)p->held_bytes;
-            p->held_bytes += pithp_array_step(spec);
-        }
+        made_as[k] = p->made_count;
+        p->made[p->made_count++] = spec;
     }
     for (int64_t k = 0; k < p->leaf_count; k++)
         p->leaves[k] = leaf_of(p, made_as, k);
@@ -215,7 +212,8 @@ plan_program(pith_scope *s, pithp_jit_program *p, const pithp_program *recorded)
     if (!p->plan)
         return s->error.code;
     p->bytes += pithp_plan_bytes(p->plan);
-    if (list_leaves(s, p) != PITH_OK || pithp_jit_list_written(s, p) != PITH_OK)
+    if (pithp_jit_place_held(s, p) != PITH_OK || list_leaves(s, p) != PITH_OK ||
+        pithp_jit_lay_out(s, p) != PITH_OK || pithp_jit_list_written(s, p) != PITH_OK)
         return s->error.code;
     p->is_plain = p->made_count == p->result_count && !p->plan->origins;
     p->run_bytes = pithp_jit_run_bytes(p);
@@ -291,6 +289,7 @@ void pithp_jit_program_release(pithp_jit_program *p) {
     pithp_scratch_release(rt, p->spare, p->run_bytes);
     pithp_release(rt, p->from, (size_t)p->leaf_count * sizeof *p->from);
     pithp_release(rt, p->made, (size_t)p->leaf_count * sizeof *p->made);
+    pithp_jit_release_held(p);
     pithp_checks_release(p->checks);
     pithp_structure_release(rt, &p->result);
     pithp_plan_free(p->plan);

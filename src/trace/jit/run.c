@@ -9,10 +9,10 @@
 size_t pithp_jit_run_bytes(const pithp_jit_program *p) {
     const size_t items = (size_t)p->item_count, made = (size_t)p->made_count,
                  leaves = (size_t)p->leaf_count, donated = (size_t)p->donated_count;
-    const size_t values = leaves - (size_t)p->result_count;
+    const size_t apart = (size_t)p->apart_count;
     return (2 * items + made + 2 * leaves + 1 + (donated ? 3 * made : 0)) *
                sizeof(void *) +
-           values * sizeof(pithp_held) + donated;
+           apart * sizeof(pithp_held) + donated;
 }
 
 pith_status
@@ -35,8 +35,8 @@ pithp_jit_run_begin(pithp_jit_running *r, pith_scope *s, pithp_jit_program *p) {
     r->outputs = (void **)(r->made + made);
     r->items = (const pith_array **)(r->outputs + p->leaf_count);
     r->lists = (const void **)(r->items + p->leaf_count);
-    r->values = (pithp_held *)(void *)(r->lists + (p->donated_count ? 3 * made : 0));
-    r->granted = (char *)(r->values + (p->leaf_count - p->result_count));
+    r->apart = (pithp_held *)(void *)(r->lists + (p->donated_count ? 3 * made : 0));
+    r->granted = (char *)(r->apart + p->apart_count);
     r->held = NULL;
     if (p->is_plain)
         r->items = r->made;
