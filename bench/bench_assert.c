@@ -3,10 +3,11 @@
  *
  * Peers within pith: "none" computes the same predicates and makes no checks, "unseen"
  * makes checks that nobody collects, "step" is one passing step. Rows assert/step call it
- * operation by operation, rows assert/compiled through pith_jit. */
+ * operation by operation, rows assert/compiled through pith_jit, rows assert/large with
+ * leaves so large that a step takes some 10 us or more. */
 #include "bench.h"
 
-enum { LEAVES = 10, MOST_CHECKS = 20, MANY = 1000 };
+enum { LEAVES = 10, SMALL = 64, LARGE = 8192, MOST_CHECKS = 20, MANY = 1000 };
 
 typedef struct {
     pith_scope *s;
@@ -38,7 +39,7 @@ static const void *scaled(pith_scope *s, const void *leaves) {
     return pith_tree_map_expression(s, "a * 0.999f + 0.001f", 1, &leaves, 0, NULL);
 }
 
-/* Ten leaves f32[64]: every leaf becomes x * 0.999 + 0.001. */
+/* Ten leaves f32[]: every leaf becomes x * 0.999 + 0.001. */
 static const void *map_ten(pith_scope *s, const void *state) {
     const void *next = scaled(s, state);
     check_leaves(s, next, checks_made, makes_checks);
@@ -116,9 +117,9 @@ static Compiled compiled(const Work *w, int checks, bool makes) {
                       pith_freeze(w->s, Traced, &start)};
 }
 
-static void compiled_row(const Work *w, int checks, const char *only) {
+static void compiled_row(const Work *w, const char *name, int checks, const char *only) {
     char row[64];
-    snprintf(row, sizeof row, "assert/compiled/%d", checks);
+    snprintf(row, sizeof row, "assert/%s/%d", name, checks);
     if (!bench_wanted(row, only))
         return;
     Compiled checked = compiled(w, checks, true), plain = compiled(w, checks, false);
@@ -183,15 +184,20 @@ static const Small *small(pith_scope *s, int64_t cap) {
     return pith_make(s, Small, &start, NULL);
 }
 
+static const void *ten_leaves(pith_scope *s, int64_t count) {
+    const void *leaves[LEAVES];
+    for (int i = 0; i < LEAVES; i++)
+        leaves[i] = pith_full(s, PITH_F32, PITH_SHAPE(count), i + 0.5);
+    return pith_list_make(s, LEAVES, leaves);
+}
+
 int main(int argc, char **argv) {
     const char *only = bench_only(argc, argv);
     pith_runtime *rt = pith_open(&(pith_open_options){.device = "host", .threads = 1});
     pith_scope *s = pith_scope_open(rt);
     static const int counts[] = {0, 1, 5, 20};
-    const void *leaves[LEAVES];
-    for (int i = 0; i < LEAVES; i++)
-        leaves[i] = pith_full(s, PITH_F32, PITH_SHAPE(64), i + 0.5);
-    Work w = {.s = s, .state = pith_list_make(s, LEAVES, leaves)};
+    Work w = {.s = s, .state = ten_leaves(s, SMALL)},
+         large = {.s = s, .state = ten_leaves(s, LARGE)};
     for (int i = 0; i < 4; i++) {
         char row[64];
         snprintf(row, sizeof row, "assert/step/%d", counts[i]);
@@ -204,7 +210,9 @@ int main(int argc, char **argv) {
         bench_check(s);
     }
     for (int i = 0; i < 4; i++)
-        compiled_row(&w, counts[i], only);
+        compiled_row(&w, "compiled", counts[i], only);
+    for (int i = 0; i < 4; i++)
+        compiled_row(&large, "large", counts[i], only);
     bench_check(s);
     makes_checks = true;
     checks_made = 20;
