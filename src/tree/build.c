@@ -388,7 +388,7 @@ static const void *build_kept(pith_scope *s,
     }
     memcpy(kept, items, bytes);
     const void *made = NULL;
-    if (pithp_keep_slots(s, t->item_count, (const void **)kept) == PITH_OK)
+    if (pithp_keep_leaves(s, t->item_count, kept) == PITH_OK)
         made = build_slab(s, t, owner, kept);
     pithp_scratch_release(s->runtime, kept, bytes);
     return made;

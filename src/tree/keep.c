@@ -89,11 +89,6 @@ reserve(pith_runtime *rt, void **array, int64_t count, int64_t *room, size_t eac
     return true;
 }
 
-static size_t block_bytes(const pith_array *a) {
-    const size_t bytes = pithp_array_spec(a)->bytes;
-    return (bytes + PITHP_ALIGNMENT - 1) & ~(size_t)(PITHP_ALIGNMENT - 1);
-}
-
 static bool note_buffer(moving *m, const pith_array *a) {
     table_entry *e = enter(m->rt, &m->buffers, pithp_array_buffer(a));
     if (!e)
@@ -106,7 +101,7 @@ static bool note_buffer(moving *m, const pith_array *a) {
         e->value = m->use_count;
         m->uses[m->use_count++] = (use){.buffer = pithp_array_buffer(a)};
     }
-    m->uses[e->value].bytes += block_bytes(a);
+    m->uses[e->value].bytes += pithp_array_step(pithp_array_spec(a));
     return true;
 }
 
@@ -182,14 +177,13 @@ static pith_status gather(moving *m, const void *tree) {
 
 /* ---- Copying ---- */
 
-/* Arrays of which the kept part of a buffer is less than half of it. */
 static void choose_compact(moving *m) {
     for (int64_t i = 0; i < m->count; i++) {
         if (!m->list[i].array)
             continue;
         const pith_array *a = m->list[i].from;
         const use *u = &m->uses[find(&m->buffers, pithp_array_buffer(a))->value];
-        m->list[i].compact = u->bytes < pithp_array_buffer(a)->bytes / 2;
+        m->list[i].compact = pithp_keep_copies(pithp_array_buffer(a), u->bytes);
         m->compact_count += m->list[i].compact;
     }
 }

@@ -26,6 +26,14 @@ typedef struct pithp_spec_reader {
 /* Parse "f64[n,3]". False: the reason says what is wrong. */
 bool pithp_leaf_spec_parse(pithp_spec_reader *r, const char *text, pithp_leaf_spec *spec);
 
+/* ---- Lifetimes (keep.c) ---- */
+
+/* Whether arrays that take so many bytes of a buffer are copied when they are kept: they
+ * would hold more than twice of what they are. */
+static inline bool pithp_keep_copies(const pithp_buffer *buffer, size_t bytes) {
+    return bytes < buffer->bytes / 2;
+}
+
 /* ---- Fitting leaves to declared specs (fit.c) ---- */
 
 /* What is known of one record's extents while its leaves are fitted. */

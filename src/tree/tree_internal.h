@@ -238,6 +238,10 @@ bool pithp_hooks_run(const pith_scope *s);
 /* Replace `*slot`, a checked tree, and `count - 1` more behind it, by what outlives outer
  * (keep.c). On failure the error is set and nothing is replaced. */
 pith_status pithp_keep_slots(pith_scope *outer, int64_t count, const void **slots);
+/* The same of live arrays with values, or traced ones of the trace of outer; on failure
+ * the list is of no use (keep_leaves.c). */
+pith_status
+pithp_keep_leaves(pith_scope *outer, int64_t count, const pith_array **leaves);
 
 /* What the room keeps for a runtime, in rt->room[PITHP_ROOM_TREE] (scope_shapes.c makes
  * and frees it; runtime_closing calls pithp_map_cache_close before the device goes). */
