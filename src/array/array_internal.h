@@ -91,6 +91,30 @@ pith_status pithp_arrays_make(pith_scope *s,
                               int64_t count,
                               const pith_spec *const *specs,
                               const pith_array **arrays);
+/* What is made each time that something is done: a list of arrays, some places of which
+ * stay free. */
+typedef struct pithp_array_run { /* neighbours of one spec */
+    const pith_spec *spec;
+    int64_t count, at; /* the place of the first */
+} pithp_array_run;
+typedef struct pithp_layout {
+    int64_t count, run_count;
+    size_t shared; /* bytes of the block of small ones; or */
+    pithp_array_run *runs;
+} pithp_layout;
+#define PITHP_NONE_SHARES SIZE_MAX
+/* specs: of each place; NULL: it is free. Release it also on failure, with its error set.
+ */
+pith_status pithp_layout_make(pith_scope *s,
+                              pithp_layout *l,
+                              int64_t count,
+                              const pith_spec *const *specs);
+void pithp_layout_release(pith_runtime *rt, const pithp_layout *l);
+/* As pithp_arrays_make; data gets their addresses. */
+pith_status pithp_arrays_lay_out(pith_scope *s,
+                                 const pithp_layout *l,
+                                 const pith_array **arrays,
+                                 void **data);
 /* Another handle in s over elements of a buffer that outlives this call (a view, a kept
  * array). */
 pith_array *
@@ -121,6 +145,9 @@ void pithp_array_drop(pith_scope *s, const pith_array *a);
 /* A concrete array gives its memory away: what uses it from here on is PITH_E_DONATED,
  * with the site (NULL: it is not known), which lasts. */
 void pithp_array_donate(const pith_array *a, const char *site);
+void pithp_arrays_donate(int64_t count,
+                         const pith_array *const *arrays,
+                         const char *site);
 /* " at " and that site, or two empty texts. */
 const char *pithp_array_donated_at(const pith_array *a, const char **at);
 /* The elements to the host; waits. */

@@ -1,5 +1,5 @@
 /* Array values: handles over buffers, and how they enter, leave and end. */
-#include "array/array_internal.h"
+#include "array/handle.h"
 
 #include <string.h>
 
@@ -18,34 +18,6 @@ typedef struct {
     pithp_header *dropped_first, *dropped_last; /* linked by `shape` */
     int dropped_count;
 } scope_arrays;
-
-static void release_buffer(pith_scope *s, void *thing) {
-    (void)s;
-    pithp_buffer_release(thing, 1);
-}
-
-/* The scope's hold on a buffer of which the caller has one reference, which goes into the
- * hold or is released. */
-static pithp_hold *hold_buffer(pith_scope *s, pithp_buffer *buffer) {
-    pithp_hold *hold = pithp_scope_hold(s, buffer, release_buffer);
-    if (!hold)
-        pithp_buffer_release(buffer, 1);
-    return hold;
-}
-
-#define HANDLE_BYTES (sizeof(pithp_header) + sizeof(pith_array))
-
-static inline void
-init_handle(pithp_header *h, const pith_spec *spec, pithp_hold *hold, void *data) {
-    /* Field by field: a literal would be cleared first and then written. */
-    static const pithp_header head = {.magic = PITHP_OBJECT_MAGIC,
-                                      .kind = PITHP_KIND_ARRAY};
-    memcpy(h, &head, offsetof(pithp_header, shape));
-    h->shape = spec;
-    pith_array *a = (pith_array *)(h + 1);
-    a->data = data;
-    a->hold = hold;
-}
 
 static scope_arrays *arrays_of(pith_scope *s) {
     scope_arrays *arrays = s->room[PITHP_ROOM_ARRAY];
@@ -72,10 +44,10 @@ make_handle(pith_scope *s, const pith_spec *spec, pithp_hold *hold, void *data) 
         return NULL;
     pithp_header *h = arrays->dropped_count > QUARANTINE
                           ? reused_handle(arrays)
-                          : pithp_slab_make(s, HANDLE_BYTES);
+                          : pithp_slab_make(s, PITHP_HANDLE_BYTES);
     if (!h)
         return NULL;
-    init_handle(h, spec, hold, data);
+    pithp_handle_init(h, spec, hold, data);
     return (pith_array *)(h + 1);
 }
 
@@ -88,7 +60,7 @@ static scope_arrays *small_block(pith_scope *s, size_t bytes) {
     pithp_buffer *buffer = pithp_buffer_make(s, SMALL_BLOCK_BYTES);
     if (!buffer)
         return NULL;
-    pithp_hold *hold = hold_buffer(s, buffer);
+    pithp_hold *hold = pithp_hold_buffer(s, buffer);
     if (!hold)
         return NULL;
     if (arrays->hold)
@@ -116,7 +88,7 @@ pith_array *pithp_array_make(pith_scope *s, const pith_spec *spec) {
     pithp_buffer *buffer = pithp_buffer_make(s, spec->bytes);
     if (!buffer)
         return NULL;
-    pithp_hold *hold = hold_buffer(s, buffer);
+    pithp_hold *hold = pithp_hold_buffer(s, buffer);
     if (!hold)
         return NULL;
     pith_array *a = make_handle(s, spec, hold, buffer->data);
@@ -125,132 +97,9 @@ pith_array *pithp_array_make(pith_scope *s, const pith_spec *spec) {
     return a;
 }
 
-/* Bytes of the block that arrays share; false: they overflow. */
-static bool shared_bytes(int64_t count, const pith_spec *const *specs, size_t *bytes) {
-    const pith_spec *last = NULL; /* most have the spec of the one before */
-    size_t step = 0, sum = 0;
-    bool fits = true;
-    for (int64_t i = 0; i < count; i++) {
-        if (PITHP_UNLIKELY(specs[i] != last)) {
-            last = specs[i];
-            step = pithp_array_shares(last) ? pithp_array_step(last) : 0;
-        }
-        fits &= !pithp_add_overflows(sum, step, &sum);
-    }
-    *bytes = sum;
-    return fits;
-}
-
-/* Handles of as many arrays as have the spec of the first and share the hold's buffer;
- * their number. */
-static int64_t share(char *slab,
-                     int64_t count,
-                     const pith_spec *const *specs,
-                     pithp_hold *hold,
-                     char *data,
-                     const pith_array **arrays) {
-    const pith_spec *spec = specs[0];
-    const size_t step = pithp_array_step(spec);
-    int64_t made = 0;
-    for (; made < count && specs[made] == spec; made++) {
-        pithp_header *h = (pithp_header *)(void *)slab;
-        init_handle(h, spec, hold, data);
-        arrays[made] = (const pith_array *)(h + 1);
-        slab += HANDLE_BYTES;
-        data += step;
-    }
-    return made;
-}
-
-pith_status pithp_arrays_make(pith_scope *s,
-                              int64_t count,
-                              const pith_spec *const *specs,
-                              const pith_array **arrays) {
-    size_t bytes, slab_bytes;
-    if (!shared_bytes(count, specs, &bytes) ||
-        pithp_mul_overflows((size_t)count, HANDLE_BYTES, &slab_bytes))
-        return pithp_fail(s, PITH_E_OVERFLOW, NULL, "the size of %lld arrays overflows",
-                          (long long)count);
-    char *slab = pithp_slab_make(s, slab_bytes ? slab_bytes : 1);
-    if (!slab)
-        return PITH_E_MEMORY;
-    pithp_buffer *shared = pithp_buffer_make(s, bytes ? bytes : 1);
-    if (!shared)
-        return s->error.code;
-    pithp_hold *shared_hold = hold_buffer(s, shared);
-    if (!shared_hold)
-        return PITH_E_MEMORY;
-    char *cursor = shared->data;
-    int64_t made = 0;
-    while (made < count) {
-        const pith_spec *spec = specs[made];
-        char *at = slab + (size_t)made * HANDLE_BYTES;
-        if (pithp_array_shares(spec)) {
-            const int64_t more =
-                share(at, count - made, specs + made, shared_hold, cursor, arrays + made);
-            cursor += (size_t)more * pithp_array_step(spec);
-            shared_hold->live += (uint32_t)more;
-            made += more;
-            continue;
-        }
-        pithp_buffer *buffer = pithp_buffer_make(s, spec->bytes);
-        pithp_hold *hold = buffer ? hold_buffer(s, buffer) : NULL;
-        if (!hold)
-            break;
-        init_handle((pithp_header *)(void *)at, spec, hold, buffer->data);
-        arrays[made++] = (const pith_array *)(void *)(at + sizeof(pithp_header));
-    }
-    pithp_hold_drop(s, shared_hold); /* this function's own use */
-    if (made == count)
-        return PITH_OK;
-    for (int64_t i = 0; i < made; i++)
-        pithp_array_drop(s, arrays[i]);
-    return s->error.code;
-}
-
-/* The hold of s on the buffer of an array, with a use for the caller. NULL: error set. */
-static pithp_hold *share_hold(pith_scope *s, pithp_buffer *buffer) {
-    pithp_hold *hold = pithp_scope_last_hold(s);
-    if (hold && hold->thing == buffer && hold->live) {
-        hold->live++;
-        return hold;
-    }
-    pithp_buffer_retain(buffer, 1);
-    return hold_buffer(s, buffer);
-}
-
-pith_status pithp_arrays_view(pith_scope *s,
-                              int64_t count,
-                              const pith_array *const *of,
-                              const pith_array **arrays) {
-    char *slab = pithp_slab_make(s, (size_t)count * HANDLE_BYTES + 1);
-    if (!slab)
-        return PITH_E_MEMORY;
-    int64_t made = 0;
-    while (made < count) {
-        const pithp_hold *from = of[made]->hold;
-        pithp_hold *hold = share_hold(s, from->thing);
-        if (!hold)
-            break;
-        const int64_t first = made;
-        for (; made < count && of[made]->hold == from; made++) {
-            pithp_header *h =
-                (pithp_header *)(void *)(slab + (size_t)made * HANDLE_BYTES);
-            init_handle(h, pithp_array_spec(of[made]), hold, of[made]->data);
-            arrays[made] = (const pith_array *)(h + 1);
-        }
-        hold->live += (uint32_t)(made - first - 1);
-    }
-    if (made == count)
-        return PITH_OK;
-    for (int64_t i = 0; i < made; i++)
-        pithp_array_drop(s, arrays[i]);
-    return s->error.code;
-}
-
 pith_array *
 pithp_array_view(pith_scope *s, const pith_spec *spec, pithp_buffer *buffer, void *data) {
-    pithp_hold *hold = share_hold(s, buffer);
+    pithp_hold *hold = pithp_share_hold(s, buffer);
     if (!hold)
         return NULL;
     pith_array *a = make_handle(s, spec, hold, data);
@@ -264,15 +113,25 @@ static pithp_buffer no_buffer;
 static pithp_hold donated = {.thing = &no_buffer};
 
 void pithp_array_donate(const pith_array *a, const char *site) {
-    pith_array *writable = (pith_array *)(uintptr_t)a;
-    pithp_header_of(a)->extra = PITHP_ARRAY_DONATED;
-    pithp_hold *hold = writable->hold;
-    writable->hold = &donated;
-    writable->data = (void *)(uintptr_t)site;
-    if (hold->live > 1) /* the last one releases it */
-        hold->live--;
-    else
-        pithp_hold_drop(pithp_owner_of(a), hold);
+    pithp_arrays_donate(1, &a, site);
+}
+
+void pithp_arrays_donate(int64_t count,
+                         const pith_array *const *arrays,
+                         const char *site) {
+    for (int64_t k = 0; k < count;) {
+        pithp_hold *hold = arrays[k]->hold;
+        pith_scope *owner = pithp_owner_of(arrays[k]);
+        uint32_t given = 0;
+        for (; k < count && arrays[k]->hold == hold; k++, given++) {
+            pith_array *a = (pith_array *)(uintptr_t)arrays[k];
+            pithp_header_of(a)->extra = PITHP_ARRAY_DONATED;
+            a->hold = &donated;
+            a->data = (void *)(uintptr_t)site;
+        }
+        hold->live -= given - 1;
+        pithp_hold_drop(owner, hold);
+    }
 }
 
 const char *pithp_array_donated_at(const pith_array *a, const char **at) {
@@ -396,7 +255,7 @@ pith_array_borrow(pith_scope *s, pith_dtype dtype, pith_shape shape, const void 
         return copy_of(s, spec, data);
     pithp_buffer *buffer =
         pithp_buffer_wrap(s, (void *)(uintptr_t)data, spec->bytes, NULL, NULL);
-    pithp_hold *hold = buffer ? hold_buffer(s, buffer) : NULL;
+    pithp_hold *hold = buffer ? pithp_hold_buffer(s, buffer) : NULL;
     return hold ? make_handle(s, spec, hold, buffer->data) : NULL;
 }
 
@@ -420,7 +279,7 @@ const pith_array *pith_array_own(pith_scope *s,
     if (!buffer)
         goto release_now;
     pithp_hold *hold =
-        hold_buffer(s, buffer); /* from here on the buffer releases the data */
+        pithp_hold_buffer(s, buffer); /* from here on the buffer releases the data */
     return hold ? make_handle(s, spec, hold, buffer->data) : NULL;
 release_now:
     if (release)

@@ -1,274 +1,102 @@
 /* Donated arguments: results are made in memory that nobody else uses, and what no result
  * takes is given back as soon as the call has read it, so that the next arrays take it.
  */
-#include "trace/jit/jit_internal.h"
+#include "trace/jit/donate.h"
 
 #include <string.h>
 
-/* On handles while donations are decided; beside the bits of array_internal.h. */
-enum { SEEN = 1 << 15, TWICE = 1 << 14, SHARED = 1 << 13, COUNTED = 1 << 12 };
+/* ---- Making ---- */
 
-/* In pithp_jit_program.written. */
-enum { NOT_WRITTEN = -1, RETURNED = -2 };
-
-static pithp_header *donated_header(const pithp_jit_running *r, int64_t i) {
-    return pithp_header_of(r->inputs[r->p->donated[i]]);
-}
-
-/* ---- Granting ---- */
-
-/* Mark handles that are given more than once, and those that are returned. */
-static void mark_handles(const pithp_jit_running *r) {
-    const pithp_jit_program *p = r->p;
-    const int64_t inputs = p->item_count - p->static_count;
-    for (int64_t i = 0; i < p->donated_count; i++) {
-        pithp_header *h = donated_header(r, i);
-        h->extra = (uint16_t)(h->extra | (h->extra & SEEN ? TWICE : SEEN) |
-                              (p->written[i] == RETURNED ? SHARED : 0));
-    }
-    if (p->donated_count == inputs)
-        return;
-    for (int64_t k = 0, i = 0; k < inputs; k++) {
-        pithp_header *h = pithp_header_of(r->inputs[k]);
-        if (i < p->donated_count && p->donated[i] == k)
-            i++;
-        else if (h->extra & SEEN)
-            h->extra |= SHARED;
-    }
-}
-
-/* What is known of donated arrays in one buffer, side by side in the list but for those
- * that are returned. */
-typedef struct block {
-    int64_t end;      /* behind the last of them in the list */
-    uint32_t handles; /* each counted once */
-    bool apart;       /* they lie one behind the other */
-    bool last;        /* they are all that holds the memory */
-} block;
-
-static block look_at(const pithp_jit_running *r, int64_t first) {
-    const pith_array *const *inputs = r->inputs;
-    const int64_t *donated = r->p->donated;
-    const pithp_hold *hold = inputs[donated[first]]->hold;
-    const pithp_buffer *b = hold->thing;
-    block found = {.end = first, .apart = true};
-    const char *behind = NULL;
-    for (; found.end < r->p->donated_count; found.end++) {
-        const pith_array *a = inputs[donated[found.end]];
-        pithp_header *h = pithp_header_of(a);
-        const char *data = a->data;
-        if (a->hold != hold) {
-            if (r->p->written[found.end] != RETURNED)
-                break;
-            continue;
-        }
-        found.handles += !(h->extra & COUNTED);
-        h->extra |= COUNTED;
-        found.apart &= data >= behind;
-        behind = data + pithp_array_spec(a)->bytes;
-    }
-    found.last = !b->foreign && hold->live == found.handles &&
-                 atomic_load_explicit(&b->refs, memory_order_acquire) == 1;
-    return found;
-}
-
-/* Whether work on the scope's stream may write to the buffer at once. */
-static bool is_writable(const pith_scope *s, const pithp_buffer *b) {
-    return b->stream == pithp_scope_stream(s) &&
-           (pithp_scope_device(s)->immediate ||
-            !atomic_load_explicit(&b->used_elsewhere, memory_order_relaxed));
-}
-
-static int64_t grant_block(const pithp_jit_running *r, int64_t first) {
-    const pithp_jit_program *p = r->p;
-    const block found = look_at(r, first);
-    pithp_buffer *b = pithp_array_buffer(r->inputs[p->donated[first]]);
-    const bool writable = found.apart && is_writable(r->s, b);
-    bool written = false;
-    for (int64_t i = first; i < found.end; i++) {
-        const uint16_t marks = donated_header(r, i)->extra;
-        const bool granted = found.last && p->written[i] != RETURNED && !(marks & SHARED);
-        const bool writes = granted && writable && p->written[i] >= 0 && !(marks & TWICE);
-        r->granted[i] = writes    ? PITHP_JIT_WRITTEN
-                        : granted ? PITHP_JIT_GRANTED
-                                  : PITHP_JIT_REFUSED;
-        written |= writes;
-    }
-    if (written) /* a hash of what it held is of no use */
-        atomic_store_explicit(&b->content_state, PITHP_CONTENT_UNKNOWN,
-                              memory_order_relaxed);
-    return found.end;
-}
-
-/* ---- Granting where nothing is given twice ---- */
-
-/* Buffers of donated arrays, and runs of arrays in one of them; where there are more,
- * arrays are looked at one by one. */
-enum { MOST_BLOCKS = 64 };
-typedef struct apart_block {
-    const pithp_hold *hold;
-    uintptr_t at, behind; /* the last array that was seen, and its end */
-    uint32_t handles;
-} apart_block;
-typedef struct apart {
-    int blocks, runs;
-    int run[MOST_BLOCKS];           /* the block of each run */
-    int64_t begin[MOST_BLOCKS + 1]; /* and where it begins in the list */
-    apart_block block[MOST_BLOCKS];
-} apart;
-
-static int find_block(const apart *x, const pithp_hold *hold) {
-    int k = 0;
-    while (k < x->blocks && x->block[k].hold != hold)
-        k++;
-    return k;
-}
-
-/* The block of a new run; NULL: there are too many. */
-static apart_block *begin_run(apart *x, const pithp_hold *hold, int64_t i) {
-    const int k = find_block(x, hold);
-    if (k == MOST_BLOCKS || x->runs == MOST_BLOCKS)
-        return NULL;
-    if (k == x->blocks)
-        x->block[x->blocks++] = (apart_block){.hold = hold};
-    x->begin[x->runs] = i;
-    x->run[x->runs++] = k;
-    return &x->block[k];
-}
-
-/* Sort donated arrays into blocks. False: some do not lie behind the one before, so that
- * they may be the same. */
-static bool find_apart(const pithp_jit_running *r, apart *x) {
-    const pithp_jit_program *p = r->p;
-    const pithp_hold *hold = NULL;
-    apart_block *b = NULL;
-    x->blocks = x->runs = 0;
-    for (int64_t i = 0; i < p->donated_count; i++) {
-        const int64_t k = p->donated[i];
-        const uintptr_t at = (uintptr_t)r->addresses[k];
-        if (r->inputs[k]->hold != hold) {
-            hold = r->inputs[k]->hold;
-            if (!(b = begin_run(x, hold, i)))
-                return false;
-        }
-        if (at <= b->at || at < b->behind)
-            return false;
-        b->at = at;
-        b->behind = at + p->donated_bytes[i];
-        b->handles++;
-    }
-    x->begin[x->runs] = p->donated_count;
-    return true;
-}
-
-/* Whether no array of these buffers is given where it is not donated. */
-static bool nobody_else_reads(const pithp_jit_running *r, const apart *x) {
-    const pithp_jit_program *p = r->p;
-    const int64_t inputs = p->item_count - p->static_count;
-    const pithp_hold *known = NULL; /* not among them */
-    for (int64_t k = 0, i = 0; k < inputs && p->donated_count < inputs; k++) {
-        const pithp_hold *hold = r->inputs[k]->hold;
-        if (i < p->donated_count && p->donated[i] == k) {
-            i++;
-        } else if (hold != known) {
-            if (find_block(x, hold) < x->blocks)
-                return false;
-            known = hold;
-        }
-    }
-    return true;
+static bool is_made(const pithp_jit_program *p, int64_t leaf) {
+    return p->leaves[leaf].source == PITHP_LEAF_MADE;
 }
 
 static void
-grant_run(const pithp_jit_running *r, const apart_block *in, int64_t begin, int64_t end) {
+drop_made(const pithp_jit_running *r, const pithp_layout *l, const pith_array **items) {
+    for (const pithp_array_run *run = l->runs; run < l->runs + l->run_count; run++)
+        for (int64_t k = run->at; k < run->at + run->count; k++)
+            pithp_array_drop(r->s, items[k]);
+}
+
+void pithp_jit_unmake(pithp_jit_running *r) {
+    drop_made(r, &r->p->made, r->items);
+}
+
+/* Leaves in the memory of gifts, all of which are granted; how many gifts were used. */
+static int64_t take_gifts(pithp_jit_running *r) {
     const pithp_jit_program *p = r->p;
-    pithp_buffer *b = in->hold->thing;
-    const bool last = !b->foreign && in->hold->live == in->handles &&
-                      atomic_load_explicit(&b->refs, memory_order_acquire) == 1;
-    if (!last) {
-        memset(r->granted + begin, PITHP_JIT_REFUSED, (size_t)(end - begin));
-    } else if (is_writable(r->s, b)) {
-        memcpy(r->granted + begin, p->best + begin, (size_t)(end - begin));
-        atomic_store_explicit(&b->content_state, PITHP_CONTENT_UNKNOWN,
-                              memory_order_relaxed);
-    } else {
-        for (int64_t i = begin; i < end; i++)
-            r->granted[i] =
-                p->best[i] == PITHP_JIT_WRITTEN ? PITHP_JIT_GRANTED : p->best[i];
+    int64_t k = 0;
+    for (; k < p->gift_count; k++) {
+        const pithp_jit_gift *g = &p->gifts[k];
+        if (g->best != PITHP_JIT_WRITTEN)
+            continue;
+        if (pithp_arrays_view(r->s, g->count, r->inputs + g->input, r->items + g->leaf) !=
+            PITH_OK)
+            break;
+        memcpy(r->outputs + g->leaf, r->addresses + g->input,
+               (size_t)g->count * sizeof *r->outputs);
     }
+    return k;
 }
 
-static bool grant_apart(const pithp_jit_running *r) {
-    apart x;
-    if (!find_apart(r, &x) || !nobody_else_reads(r, &x))
-        return false;
-    for (int k = 0; k < x.runs; k++)
-        grant_run(r, &x.block[x.run[k]], x.begin[k], x.begin[k + 1]);
-    return true;
-}
-
-void pithp_jit_grant(pithp_jit_running *r) {
+static pith_status make_at_best(pithp_jit_running *r) {
     const pithp_jit_program *p = r->p;
-    /* Where a check may fail the step may be repeated from the state before it. */
-    if (p->checks || p->modes & PITHP_JIT_COLLECTED) {
-        memset(r->granted, PITHP_JIT_REFUSED, (size_t)p->donated_count);
-        return;
-    }
-    if (grant_apart(r))
-        return;
-    mark_handles(r);
-    for (int64_t i = 0; i < p->donated_count;)
-        i = grant_block(r, i);
-    for (int64_t i = 0; i < p->donated_count; i++)
-        donated_header(r, i)->extra = 0;
+    const int64_t taken = take_gifts(r);
+    if (taken == p->gift_count &&
+        pithp_arrays_lay_out(r->s, &p->made_at_best, r->items, r->outputs) == PITH_OK)
+        return PITH_OK;
+    for (const pithp_jit_gift *g = p->gifts; g < p->gifts + taken; g++)
+        for (int64_t k = 0; g->best == PITHP_JIT_WRITTEN && k < g->count; k++)
+            pithp_array_drop(r->s, r->items[g->leaf + k]);
+    return r->s->error.code;
 }
 
-/* ---- Making ---- */
-
-/* Arrays in the memory of from[k], and new ones where that is NULL. */
+/* Arrays in the memory of from[k], and new ones where that is NULL, of leaves k. */
 static pith_status make_mixed(pithp_jit_running *r, const pith_array **from, int64_t w) {
     const pithp_jit_program *p = r->p;
-    const pith_array **some = from + p->made_count;
-    const pith_spec **specs = (const pith_spec **)(r->lists + 2 * p->made_count);
+    const pith_array **some = from + p->leaf_count;
+    const pith_spec **specs = (const pith_spec **)(some + p->leaf_count);
     int64_t n = 0;
-    for (int64_t k = 0; k < p->made_count; k++)
+    for (int64_t k = 0; k < p->result_count; k++)
         if (from[k])
             some[n++] = from[k];
     if (pithp_arrays_view(r->s, w, some, some) != PITH_OK)
         return r->s->error.code;
     n = 0;
-    for (int64_t k = 0; k < p->made_count; k++)
+    for (int64_t k = 0; k < p->result_count; k++)
         if (from[k])
-            r->made[k] = some[n++];
+            r->items[k] = some[n++];
     n = 0;
-    for (int64_t k = 0; k < p->made_count; k++)
-        if (!from[k])
-            specs[n++] = p->made[k];
+    for (int64_t k = 0; k < p->result_count; k++)
+        if (is_made(p, k) && !from[k])
+            specs[n++] = p->leaves[k].spec;
     const pith_status rc = pithp_arrays_make(r->s, n, specs, some);
     n = 0;
-    for (int64_t k = 0; k < p->made_count; k++)
-        if (!from[k] && rc == PITH_OK)
-            r->made[k] = some[n++];
+    for (int64_t k = 0; k < p->result_count; k++)
+        if (is_made(p, k) && !from[k] && rc == PITH_OK)
+            r->items[k] = some[n++];
         else if (from[k] && rc != PITH_OK)
-            pithp_array_drop(r->s, r->made[k]);
+            pithp_array_drop(r->s, r->items[k]);
+    for (int64_t k = 0; k < p->result_count && rc == PITH_OK; k++)
+        if (is_made(p, k))
+            r->outputs[k] = r->items[k]->data;
     return rc;
 }
 
 pith_status pithp_jit_make(pithp_jit_running *r) {
     const pithp_jit_program *p = r->p;
     int64_t written = 0;
-    const pith_array **from = (const pith_array **)r->lists;
-    for (int64_t i = 0; i < p->donated_count; i++)
+    if (r->best && p->best_written)
+        return make_at_best(r);
+    for (int64_t i = 0; i < p->donated_count && !r->best; i++)
         written += r->granted[i] == PITHP_JIT_WRITTEN;
-    if (!written)
-        return p->made_count ? pithp_arrays_make(r->s, p->made_count, p->made, r->made)
-                             : PITH_OK;
-    memset(from, 0, (size_t)p->made_count * sizeof *from);
+    if (PITHP_LIKELY(!written))
+        return pithp_arrays_lay_out(r->s, &p->made, r->items, r->outputs);
+    const pith_array **from = (const pith_array **)r->lists;
+    memset(from, 0, (size_t)p->leaf_count * sizeof *from);
     for (int64_t i = 0; i < p->donated_count; i++)
         if (r->granted[i] == PITHP_JIT_WRITTEN)
             from[p->written[i]] = r->inputs[p->donated[i]];
-    if (written == p->made_count)
-        return pithp_arrays_view(r->s, written, from, r->made);
     return make_mixed(r, from, written);
 }
 
@@ -280,7 +108,7 @@ static void warn(const pithp_jit_running *r) {
     pithp_jit_program *p = r->p;
     int64_t count = 0, first = -1;
     for (int64_t i = 0; i < p->donated_count; i++)
-        if (r->granted[i] == PITHP_JIT_REFUSED && p->written[i] != RETURNED) {
+        if (r->granted[i] == PITHP_JIT_REFUSED && p->written[i] != PITHP_RETURNED) {
             first = count++ ? first : i;
         }
     if (!count || p->checks || p->modes & PITHP_JIT_COLLECTED ||
@@ -313,22 +141,36 @@ static void mark_handed_on(const pithp_jit_running *r, bool on) {
         for (int o = 0; o < from->count; o++) {
             pithp_header *h = pithp_header_of(r->inputs[from->inputs[o]]);
             if (on && r->addresses[from->inputs[o]] == r->outputs[k])
-                h->extra |= SHARED;
+                h->extra |= PITHP_GIVEN_SHARED;
             else if (!on)
-                h->extra = (uint16_t)(h->extra & ~SHARED);
+                h->extra = (uint16_t)(h->extra & ~PITHP_GIVEN_SHARED);
         }
     }
+}
+
+/* All that could be was granted, and nothing else came of it. */
+static void donate_best(const pithp_jit_running *r) {
+    const pithp_jit_program *p = r->p;
+    for (const pithp_jit_gift *g = p->gifts; g < p->gifts + p->gift_count; g++)
+        if (g->best != PITHP_JIT_REFUSED)
+            pithp_arrays_donate(g->count, r->inputs + g->input, r->s->site);
+    pithp_jit_note_donated(p->runtime, p->best_granted,
+                           p->donated_count - p->best_granted, p->best_written);
 }
 
 void pithp_jit_donate(pithp_jit_running *r, bool failed) {
     const pithp_jit_program *p = r->p;
     int64_t granted = 0, written = 0;
+    if (r->best && !failed && !p->may_hand_on) {
+        donate_best(r);
+        return;
+    }
     mark_handed_on(r, true);
-    if (PITHP_UNLIKELY(!failed && !p->told))
+    if (PITHP_UNLIKELY(!failed && !p->told && !r->best))
         warn(r);
     for (int64_t i = 0; i < p->donated_count; i++) {
         const pith_array *a = r->inputs[p->donated[i]];
-        const char how = r->granted[i];
+        const char how = r->best ? p->best[i] : r->granted[i];
         if (how == PITHP_JIT_REFUSED || (failed && how != PITHP_JIT_WRITTEN) ||
             pithp_header_of(a)->extra) /* given twice, or handed on */
             continue;
@@ -375,6 +217,58 @@ pith_status pithp_jit_list_donated(const pithp_jit_call *c, pithp_jit_program *p
     return s->error.code;
 }
 
+/* Whether the same is done with donated input i as with the one before, at its side. */
+static bool goes_on(const pithp_jit_program *p, int64_t i) {
+    return i > 0 && p->donated[i] == p->donated[i - 1] + 1 &&
+           p->best[i] == p->best[i - 1] &&
+           (p->best[i] != PITHP_JIT_WRITTEN || p->written[i] == p->written[i - 1] + 1);
+}
+
+static pith_status list_gifts(pith_scope *s, pithp_jit_program *p) {
+    for (int64_t i = 0; i < p->donated_count; i++) {
+        p->gift_count += !goes_on(p, i);
+        p->best_granted += p->best[i] != PITHP_JIT_REFUSED;
+        p->best_written += p->best[i] == PITHP_JIT_WRITTEN;
+    }
+    const size_t bytes = (size_t)p->gift_count * sizeof *p->gifts;
+    p->gifts = pithp_allocate(s->runtime, bytes);
+    if (!p->gifts)
+        return pithp_fail_memory(s, bytes);
+    pithp_jit_gift *g = p->gifts - 1;
+    for (int64_t i = 0; i < p->donated_count; i++) {
+        if (!goes_on(p, i))
+            *++g = (pithp_jit_gift){.donated = i,
+                                    .input = p->donated[i],
+                                    .leaf = p->written[i],
+                                    .best = p->best[i]};
+        g->count++;
+    }
+    return PITH_OK;
+}
+
+/* What is left to be made where all gifts are granted. */
+static pith_status lay_out_at_best(pith_scope *s, pithp_jit_program *p) {
+    const size_t n = (size_t)p->result_count, bytes = (n + 1) * sizeof(pith_spec *);
+    const pith_spec **specs = pithp_allocate(s->runtime, bytes);
+    if (!specs)
+        return pithp_fail_memory(s, bytes);
+    for (int64_t k = 0; k < p->result_count; k++)
+        specs[k] = is_made(p, k) ? p->leaves[k].spec : NULL;
+    for (int64_t i = 0; i < p->donated_count; i++)
+        if (p->best[i] == PITHP_JIT_WRITTEN)
+            specs[p->written[i]] = NULL;
+    const pith_status rc = pithp_layout_make(s, &p->made_at_best, p->result_count, specs);
+    pithp_release(s->runtime, specs, bytes);
+    return rc;
+}
+
+void pithp_jit_gifts_release(pithp_jit_program *p) {
+    pith_runtime *rt = p->runtime;
+    pithp_release(rt, p->donated, pithp_jit_donated_bytes(p));
+    pithp_release(rt, p->gifts, (size_t)p->gift_count * sizeof *p->gifts);
+    pithp_layout_release(rt, &p->made_at_best);
+}
+
 pith_status pithp_jit_list_written(pith_scope *s, pithp_jit_program *p) {
     if (!p->donated_count)
         return PITH_OK;
@@ -391,16 +285,18 @@ pith_status pithp_jit_list_written(pith_scope *s, pithp_jit_program *p) {
         pithp_plan_reuse(s, p->plan, p->donated, p->donated_count, p->written);
     for (int64_t i = 0; i < p->donated_count; i++) {
         const int64_t output = p->checks ? -1 : p->written[i];
-        p->written[i] = returned[p->donated[i]] ? RETURNED
-                        : output < 0            ? NOT_WRITTEN
-                                                : p->leaves[output].at;
-        p->best[i] = p->written[i] == RETURNED ? PITHP_JIT_REFUSED
-                     : p->written[i] >= 0      ? PITHP_JIT_WRITTEN
-                                               : PITHP_JIT_GRANTED;
+        p->written[i] = returned[p->donated[i]] ? PITHP_RETURNED
+                        : output < 0            ? PITHP_NOT_WRITTEN
+                                                : output;
+        p->best[i] = p->written[i] == PITHP_RETURNED ? PITHP_JIT_REFUSED
+                     : p->written[i] >= 0            ? PITHP_JIT_WRITTEN
+                                                     : PITHP_JIT_GRANTED;
         p->donated_bytes[i] =
             pithp_value_spec(p->plan->program, p->plan->program->inputs[p->donated[i]])
                 ->bytes;
     }
     pithp_release(s->runtime, returned, bytes);
-    return s->error.code;
+    if (s->error.code != PITH_OK || list_gifts(s, p) != PITH_OK)
+        return s->error.code;
+    return lay_out_at_best(s, p);
 }

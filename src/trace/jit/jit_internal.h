@@ -94,7 +94,7 @@ pithp_jit_item(const pithp_jit_call *c, int64_t item, int64_t *tree) {
 
 /* Where a leaf of the result comes from. */
 typedef enum pithp_jit_source {
-    PITHP_LEAF_MADE,     /* the at-th array that a run makes */
+    PITHP_LEAF_MADE,     /* an array that a run makes */
     PITHP_LEAF_HELD,     /* at that byte of the memory for what only checks need */
     PITHP_LEAF_SAME,     /* the at-th output: the same array, or a view of it */
     PITHP_LEAF_INPUT,    /* the at-th input: itself, or a view of it */
@@ -107,6 +107,21 @@ typedef struct pithp_jit_leaf {
     int64_t at;
     const pith_spec *spec;
 } pithp_jit_leaf;
+
+/* Neighbours among the leaves of a result that are inputs as they are, side by side, or
+ * else have to be looked at one by one. */
+typedef struct pithp_jit_rest {
+    int64_t leaf, count;
+    int64_t input; /* the first; -1: one by one */
+    bool made;     /* a run makes them: it may find that they are others */
+} pithp_jit_rest;
+
+/* Neighbours among donated inputs with which the same is done. */
+typedef struct pithp_jit_gift {
+    int64_t donated, count; /* in the list of donated inputs */
+    int64_t input, leaf;    /* the first; leaves made in their memory, or -1 */
+    char best;              /* PITHP_JIT_... */
+} pithp_jit_gift;
 
 /* A program and what it was recorded for. */
 typedef struct pithp_jit_program {
@@ -133,8 +148,9 @@ typedef struct pithp_jit_program {
     pithp_checks *checks;   /* NULL: it makes none */
     pithp_jit_leaf *leaves; /* of all outputs: the result's, then what checks need */
     int64_t leaf_count, result_count;
-    const pith_spec **made; /* of the arrays that a run makes */
-    int64_t made_count;
+    pithp_layout made;    /* of leaves that a run makes */
+    pithp_jit_rest *rest; /* leaves of the result that may be others, in order */
+    int64_t rest_runs, rest_count;
     size_t held_bytes;  /* for what only checks need, in one buffer: */
     int64_t flag_count; /* its first bytes: predicates of one bool each */
     int64_t
@@ -143,17 +159,19 @@ typedef struct pithp_jit_program {
     int64_t apart_count;
     int64_t *donated; /* inputs; of the room of all items and one */
     int64_t donated_count;
-    int64_t *written;      /* of each of these: the array made in its memory, or -1 */
+    int64_t *written;      /* of each of these: the leaf made in its memory, or -1 */
     size_t *donated_bytes; /* of each of these */
     char *best;            /* what may be granted of them at best: PITHP_JIT_... */
-    atomic_bool told;      /* of donations that were refused */
-    bool *is_read;         /* of each input; NULL: all are awaited */
-    bool is_plain; /* every leaf of the result is an array that a run makes, in order */
-    bool may_hand_on; /* a run may find that one it would make is an input */
-    int32_t *from; /* of each leaf: the made array, or, counted from made_count, the input
-                      that it is; NULL: leaves are other things too */
-    size_t run_bytes;      /* of the lists of a run */
-    _Atomic(void *) spare; /* such lists of a run that is over; or NULL */
+    pithp_jit_gift *gifts; /* the same as runs; NULL: nothing is donated */
+    int64_t gift_count;
+    int64_t best_granted, best_written;
+    pithp_layout made_at_best; /* of leaves that are not made in the memory of gifts */
+    atomic_bool told;          /* of donations that were refused */
+    bool *is_read;             /* of each input; NULL: all are awaited */
+    bool may_hand_on;          /* a run may find that one it would make is an input */
+    bool returns;              /* some leaf of the result is an input */
+    size_t run_bytes;          /* of the lists of a run */
+    _Atomic(void *) spare;     /* such lists of a run that is over; or NULL */
 } pithp_jit_program;
 
 /* ---- Runs ---- */
@@ -164,14 +182,14 @@ typedef struct pithp_jit_running {
     pithp_jit_program *p;
     const pith_array **inputs; /* leaves that are no constants of the program */
     const void **addresses;    /* of inputs */
-    const pith_array **made;
-    void **outputs;           /* where those outputs are written that a run makes */
-    const pith_array **items; /* all outputs; for a plain result the same as made */
-    const void **lists;       /* room for three lists of what is made, to donate */
-    char *granted;            /* of each donated input */
-    pithp_buffer *held;       /* of what only checks need; NULL: there is nothing */
-    pithp_held *apart;        /* values that checks need and that are not in it */
-    bool outlive;             /* inputs that are returned outlive the scope */
+    void **outputs;            /* where those outputs are written that a run makes */
+    const pith_array **items;  /* all outputs */
+    const void **lists;        /* room for what of the result is no array of the run, and
+                                  for three lists of what is made, to donate */
+    char *granted;             /* of each donated input */
+    bool best;                 /* all that could be is granted; `granted` says nothing */
+    pithp_buffer *held;        /* of what only checks need; NULL: there is nothing */
+    pithp_held *apart;         /* values that checks need and that are not in it */
     void *memory;
     char few[3072];
 } pithp_jit_running;
@@ -206,18 +224,22 @@ pith_status pithp_jit_make_checks(pithp_jit_running *r);
 /* The input that a run handed on as output k. */
 const pith_array *pithp_jit_handed_on(const pithp_jit_running *r, int64_t k);
 
-/* ---- Donation (donate.c) ---- */
+/* ---- Donation (grant.c, donate.c) ---- */
 
 /* Which inputs the options donate; bytes of what p->donated is the first list of. */
 size_t pithp_jit_donated_bytes(const pithp_jit_program *p);
 pith_status pithp_jit_list_donated(const pithp_jit_call *c, pithp_jit_program *p);
 /* Which arrays can be made in the memory of which of them, once there is a plan. */
 pith_status pithp_jit_list_written(pith_scope *s, pithp_jit_program *p);
+void pithp_jit_gifts_release(pithp_jit_program *p);
 /* Before a run: which donations are granted, into r->granted. */
 void pithp_jit_grant(pithp_jit_running *r);
 enum { PITHP_JIT_REFUSED, PITHP_JIT_GRANTED, PITHP_JIT_WRITTEN };
-/* The arrays that a run makes, in the memory of granted inputs where they can be. */
+/* The arrays that a run makes, in the memory of granted inputs where they can be, and
+ * where they are written. */
 pith_status pithp_jit_make(pithp_jit_running *r);
+/* Where a run could not be made: what was made for it goes. */
+void pithp_jit_unmake(pithp_jit_running *r);
 /* After a run: give back the memory of what was donated and is not in use; a run that
  * failed keeps what it did not write to. */
 void pithp_jit_donate(pithp_jit_running *r, bool failed);

@@ -94,10 +94,9 @@ pith_program_costs pith_program_cost(pith_scope *s,
     costs.workspace_bytes = plan->workspace_bytes;
     for (int64_t k = 0; k < program->input_count; k++)
         costs.input_bytes += pithp_value_spec(program, program->inputs[k])->bytes;
-    for (int64_t k = 0; k < p->made_count; k++)
-        costs.output_bytes += p->made[k]->bytes;
-    for (int64_t k = p->result_count; k < p->leaf_count; k++)
-        if (p->leaves[k].source == PITHP_LEAF_HELD)
+    for (int64_t k = 0; k < p->leaf_count; k++)
+        if (p->leaves[k].source == PITHP_LEAF_MADE ||
+            p->leaves[k].source == PITHP_LEAF_HELD)
             costs.output_bytes += p->leaves[k].spec->bytes;
     costs.operations = pithp_program_operations(program);
     costs.program_bytes = p->bytes;

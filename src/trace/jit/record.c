@@ -62,8 +62,7 @@ static pith_status add_outputs(pith_scope *s,
 }
 
 /* Where the k-th output is after a run. */
-static pithp_jit_leaf
-leaf_of(const pithp_jit_program *p, const int64_t *made_as, int64_t k) {
+static pithp_jit_leaf leaf_of(const pithp_jit_program *p, int64_t k) {
     const pithp_program *program = p->plan->program;
     const pithp_place place = pithp_plan_output(p->plan, k);
     pithp_jit_leaf leaf = {.at = place.at,
@@ -79,12 +78,14 @@ leaf_of(const pithp_jit_program *p, const int64_t *made_as, int64_t k) {
             leaf.source = PITHP_LEAF_LITERAL;
             break;
         case PITHP_IN_OUTPUT:
-            leaf.source = place.at != k         ? PITHP_LEAF_SAME
-                          : k < p->result_count ? PITHP_LEAF_MADE
-                                                : PITHP_LEAF_HELD;
-            if (place.at == k)
-                leaf.at =
-                    k < p->result_count ? made_as[k] : p->held_at[k - p->result_count];
+            if (place.at != k) {
+                leaf.source = PITHP_LEAF_SAME;
+            } else if (k < p->result_count) {
+                leaf.source = PITHP_LEAF_MADE;
+            } else {
+                leaf.source = PITHP_LEAF_HELD;
+                leaf.at = p->held_at[k - p->result_count];
+            }
             break;
         case PITHP_IN_WORKSPACE:
         case PITHP_IN_PASSED:
@@ -96,26 +97,86 @@ leaf_of(const pithp_jit_program *p, const int64_t *made_as, int64_t k) {
 }
 
 static pith_status list_leaves(pith_scope *s, pithp_jit_program *p) {
-    const size_t n = (size_t)p->leaf_count;
-    int64_t *made_as = pithp_allocate(s->runtime, (n + 1) * sizeof *made_as);
-    p->leaves = pithp_allocate(s->runtime, n * sizeof *p->leaves);
-    p->made = pithp_allocate(s->runtime, n * sizeof *p->made);
-    if (!made_as || (n && (!p->leaves || !p->made))) {
-        pithp_release(s->runtime, made_as, (n + 1) * sizeof *made_as);
-        return pithp_fail_memory(s, n * sizeof *p->leaves);
-    }
-    for (int64_t k = 0; k < p->result_count; k++) {
-        const pithp_place place = pithp_plan_output(p->plan, k);
-        if (place.store != PITHP_IN_OUTPUT || place.at != k)
-            continue;
-        const pithp_program *program = p->plan->program;
-        const pith_spec *spec = pithp_value_spec(program, program->outputs[k]);
-        made_as[k] = p->made_count;
-        p->made[p->made_count++] = spec;
-    }
+    const size_t bytes = (size_t)p->leaf_count * sizeof *p->leaves;
+    p->leaves = pithp_allocate(s->runtime, bytes);
+    if (bytes && !p->leaves)
+        return pithp_fail_memory(s, bytes);
     for (int64_t k = 0; k < p->leaf_count; k++)
-        p->leaves[k] = leaf_of(p, made_as, k);
-    pithp_release(s->runtime, made_as, (n + 1) * sizeof *made_as);
+        p->leaves[k] = leaf_of(p, k);
+    return PITH_OK;
+}
+
+static pith_status lay_out_made(pith_scope *s, pithp_jit_program *p) {
+    const size_t bytes = ((size_t)p->result_count + 1) * sizeof(pith_spec *);
+    const pith_spec **specs = pithp_allocate(s->runtime, bytes);
+    if (!specs)
+        return pithp_fail_memory(s, bytes);
+    for (int64_t k = 0; k < p->result_count; k++)
+        specs[k] = p->leaves[k].source == PITHP_LEAF_MADE ? p->leaves[k].spec : NULL;
+    const pith_status rc = pithp_layout_make(s, &p->made, p->result_count, specs);
+    pithp_release(s->runtime, specs, bytes);
+    return rc;
+}
+
+/* ---- Leaves that no run makes, or may not make ---- */
+
+/* A run of leaf k alone; of no leaf where a run makes it. */
+static pithp_jit_rest rest_of(const pithp_jit_program *p, int64_t k) {
+    const pithp_plan *plan = p->plan;
+    const pithp_jit_leaf *leaf = &p->leaves[k];
+    const bool made = leaf->source == PITHP_LEAF_MADE,
+               may = made && plan->origins && plan->origins[k].count,
+               as_it_is = leaf->source == PITHP_LEAF_INPUT &&
+                          pithp_value_spec(plan->program,
+                                           plan->program->inputs[leaf->at]) == leaf->spec;
+    return (pithp_jit_rest){.leaf = k,
+                            .count = !made || may,
+                            .input = as_it_is ? leaf->at : -1,
+                            .made = made};
+}
+
+/* Whether a leaf continues the run. */
+static bool continues(const pithp_jit_rest *run, const pithp_jit_rest *next) {
+    return run->leaf + run->count == next->leaf && run->made == next->made &&
+           next->input == (run->input < 0 ? -1 : run->input + run->count);
+}
+
+/* Runs of the rest into `runs` (NULL: they are counted); how many. */
+static int64_t find_rest(const pithp_jit_program *p, pithp_jit_rest *runs) {
+    pithp_jit_rest last = {0};
+    int64_t count = 0;
+    for (int64_t k = 0; k < p->result_count; k++) {
+        const pithp_jit_rest next = rest_of(p, k);
+        if (!next.count)
+            continue;
+        if (count && continues(&last, &next)) {
+            last.count++;
+        } else {
+            last = next;
+            count++;
+        }
+        if (runs)
+            runs[count - 1] = last;
+    }
+    return count;
+}
+
+static pith_status list_rest(pith_scope *s, pithp_jit_program *p) {
+    p->rest_runs = find_rest(p, NULL);
+    const size_t bytes = (size_t)p->rest_runs * sizeof *p->rest;
+    if (!bytes)
+        return PITH_OK;
+    p->rest = pithp_allocate(s->runtime, bytes);
+    if (!p->rest)
+        return pithp_fail_memory(s, bytes);
+    find_rest(p, p->rest);
+    for (int64_t k = 0; k < p->rest_runs; k++) {
+        p->rest_count += p->rest[k].count;
+        p->may_hand_on |= p->rest[k].made;
+    }
+    for (int64_t k = 0; k < p->result_count; k++)
+        p->returns |= p->leaves[k].source == PITHP_LEAF_INPUT;
+    p->returns |= p->may_hand_on;
     return PITH_OK;
 }
 
@@ -181,29 +242,6 @@ list_read(pith_scope *s, const pithp_jit_call *c, pithp_jit_program *p) {
     return PITH_OK;
 }
 
-/* What leaves are, where all are arrays that are made or come in as they are. */
-static pith_status list_from(pith_scope *s, pithp_jit_program *p) {
-    const pithp_program *program = p->plan->program;
-    bool simple =
-        !p->is_plain && !p->may_hand_on && p->made_count + p->item_count < INT32_MAX;
-    for (int64_t k = 0; k < p->result_count && simple; k++) {
-        const pithp_jit_leaf *leaf = &p->leaves[k];
-        simple = leaf->source == PITHP_LEAF_MADE ||
-                 (leaf->source == PITHP_LEAF_INPUT &&
-                  pithp_value_spec(program, program->inputs[leaf->at]) == leaf->spec);
-    }
-    if (!simple)
-        return PITH_OK;
-    p->from = pithp_allocate(s->runtime, (size_t)p->leaf_count * sizeof *p->from);
-    if (!p->from)
-        return pithp_fail_memory(s, (size_t)p->leaf_count * sizeof *p->from);
-    for (int64_t k = 0; k < p->result_count; k++)
-        p->from[k] =
-            (int32_t)(p->leaves[k].at +
-                      (p->leaves[k].source == PITHP_LEAF_INPUT ? p->made_count : 0));
-    return PITH_OK;
-}
-
 static pith_status
 plan_program(pith_scope *s, pithp_jit_program *p, const pithp_program *recorded) {
     pithp_program *program = pithp_program_optimise(s, recorded, PITHP_PASS_ALL);
@@ -212,15 +250,16 @@ plan_program(pith_scope *s, pithp_jit_program *p, const pithp_program *recorded)
     if (!p->plan)
         return s->error.code;
     p->bytes += pithp_plan_bytes(p->plan);
-    if (pithp_jit_place_held(s, p) != PITH_OK || list_leaves(s, p) != PITH_OK ||
-        pithp_jit_lay_out(s, p) != PITH_OK || pithp_jit_list_written(s, p) != PITH_OK)
-        return s->error.code;
-    p->is_plain = p->made_count == p->result_count && !p->plan->origins;
+    pith_status rc;
+    PITH_TRY(pithp_jit_place_held(s, p));
+    PITH_TRY(list_leaves(s, p));
+    PITH_TRY(pithp_jit_lay_out(s, p));
+    PITH_TRY(lay_out_made(s, p));
+    PITH_TRY(list_rest(s, p));
+    PITH_TRY(pithp_jit_list_written(s, p));
     p->run_bytes = pithp_jit_run_bytes(p);
-    for (int64_t k = 0; p->plan->origins && k < p->leaf_count; k++)
-        p->may_hand_on |=
-            p->leaves[k].source == PITHP_LEAF_MADE && p->plan->origins[k].count;
-    return list_from(s, p);
+out:
+    return rc;
 }
 
 /* The program and the structure of its result; s traces and is closed afterwards. */
@@ -285,10 +324,10 @@ void pithp_jit_program_release(pithp_jit_program *p) {
     pithp_release(rt, p->is_static, (size_t)p->item_count + 1);
     pithp_release(rt, p->leaves, (size_t)p->leaf_count * sizeof *p->leaves);
     pithp_release(rt, p->is_read, (size_t)p->item_count + 1);
-    pithp_release(rt, p->donated, pithp_jit_donated_bytes(p));
+    pithp_jit_gifts_release(p);
     pithp_scratch_release(rt, p->spare, p->run_bytes);
-    pithp_release(rt, p->from, (size_t)p->leaf_count * sizeof *p->from);
-    pithp_release(rt, p->made, (size_t)p->leaf_count * sizeof *p->made);
+    pithp_release(rt, p->rest, (size_t)p->rest_runs * sizeof *p->rest);
+    pithp_layout_release(rt, &p->made);
     pithp_jit_release_held(p);
     pithp_checks_release(p->checks);
     pithp_structure_release(rt, &p->result);

@@ -7,17 +7,17 @@
 /* ---- Room ---- */
 
 size_t pithp_jit_run_bytes(const pithp_jit_program *p) {
-    const size_t items = (size_t)p->item_count, made = (size_t)p->made_count,
-                 leaves = (size_t)p->leaf_count, donated = (size_t)p->donated_count;
+    const size_t items = (size_t)p->item_count, leaves = (size_t)p->leaf_count,
+                 rest = (size_t)p->rest_count, donated = (size_t)p->donated_count;
     const size_t apart = (size_t)p->apart_count;
-    return (2 * items + made + 2 * leaves + 1 + (donated ? 3 * made : 0)) *
+    return (2 * items + 2 * leaves + 1 + rest + (donated ? 3 * leaves : 0)) *
                sizeof(void *) +
            apart * sizeof(pithp_held) + donated;
 }
 
 pith_status
 pithp_jit_run_begin(pithp_jit_running *r, pith_scope *s, pithp_jit_program *p) {
-    const size_t items = (size_t)p->item_count, made = (size_t)p->made_count;
+    const int64_t items = p->item_count, leaves = p->leaf_count;
     void *memory = r->few;
     if (p->run_bytes > sizeof r->few) {
         memory = atomic_exchange_explicit(&p->spare, NULL, memory_order_acquire);
@@ -31,15 +31,14 @@ pithp_jit_run_begin(pithp_jit_running *r, pith_scope *s, pithp_jit_program *p) {
     r->memory = memory;
     r->inputs = memory;
     r->addresses = (const void **)(r->inputs + items);
-    r->made = (const pith_array **)(r->addresses + items);
-    r->outputs = (void **)(r->made + made);
-    r->items = (const pith_array **)(r->outputs + p->leaf_count);
-    r->lists = (const void **)(r->items + p->leaf_count);
-    r->apart = (pithp_held *)(void *)(r->lists + (p->donated_count ? 3 * made : 0));
+    r->outputs = (void **)(r->addresses + items);
+    r->items = (const pith_array **)(r->outputs + leaves);
+    r->lists = (const void **)(r->items + leaves);
+    r->apart = (pithp_held *)(void *)(r->lists + p->rest_count +
+                                      (p->donated_count ? 3 * leaves : 0));
     r->granted = (char *)(r->apart + p->apart_count);
+    r->best = false;
     r->held = NULL;
-    if (p->is_plain)
-        r->items = r->made;
     return PITH_OK;
 }
 
@@ -136,21 +135,23 @@ share(pith_scope *s, const pithp_jit_leaf *leaf, const pith_array *with) {
                : pithp_array_view(s, leaf->spec, pithp_array_buffer(with), with->data);
 }
 
-/* The same, in place of what was made for it, in which nothing was written. */
-static const pith_array *handed_on(const pithp_jit_running *r, int64_t k) {
-    const pithp_jit_leaf *leaf = &r->p->leaves[k];
-    pithp_array_drop(r->s, r->made[leaf->at]);
-    return share(r->s, leaf, pithp_jit_handed_on(r, k));
+/* Output k, that a run was to make: an input where the run handed that on. */
+static const pith_array *made_or_handed_on(const pithp_jit_running *r, int64_t k) {
+    const pith_array *made = r->items[k];
+    if (r->outputs[k] == made->data)
+        return made;
+    pithp_array_drop(r->s, made); /* nothing was written to it */
+    return share(r->s, &r->p->leaves[k], pithp_jit_handed_on(r, k));
 }
 
-/* Output k where it is no array that a run has made for it, nor one before it. */
+/* Output k of the rest. */
 static const pith_array *find_item(const pithp_jit_running *r, int64_t k) {
     const pithp_plan *plan = r->p->plan;
     const pithp_jit_leaf *leaf = &r->p->leaves[k];
     pith_scope *s = r->s;
     switch (leaf->source) {
         case PITHP_LEAF_MADE:
-            return handed_on(r, k);
+            return made_or_handed_on(r, k);
         case PITHP_LEAF_HELD: /* of no result */
             break;
         case PITHP_LEAF_SAME:
@@ -169,69 +170,48 @@ static const pith_array *find_item(const pithp_jit_running *r, int64_t k) {
     return NULL;
 }
 
-static inline const pith_array *item_of(const pithp_jit_running *r, int64_t k) {
-    const pithp_jit_leaf *leaf = &r->p->leaves[k];
-    if (leaf->source == PITHP_LEAF_MADE && r->outputs[k] == r->made[leaf->at]->data)
-        return r->made[leaf->at];
-    if (leaf->source == PITHP_LEAF_SAME &&
-        pithp_array_spec(r->items[leaf->at]) == leaf->spec)
-        return r->items[leaf->at];
-    return find_item(r, k);
+/* Inputs that are returned may lie in scopes that close before the result's. */
+static pith_status keep_rest(pithp_jit_running *r) {
+    const pithp_jit_program *p = r->p;
+    const pith_array **list = (const pith_array **)r->lists;
+    int64_t n = 0;
+    for (const pithp_jit_rest *x = p->rest; x < p->rest + p->rest_runs; n += x++->count)
+        memcpy(list + n, r->items + x->leaf, (size_t)x->count * sizeof *list);
+    if (pithp_keep_leaves(r->s, n, list) != PITH_OK)
+        return r->s->error.code;
+    n = 0;
+    for (const pithp_jit_rest *x = p->rest; x < p->rest + p->rest_runs; n += x++->count)
+        memcpy(r->items + x->leaf, list + n, (size_t)x->count * sizeof *list);
+    return PITH_OK;
+}
+
+/* Leaves of the result that are no arrays of the run. */
+static pith_status find_rest(pithp_jit_running *r) {
+    const pithp_jit_program *p = r->p;
+    for (const pithp_jit_rest *x = p->rest; x < p->rest + p->rest_runs; x++) {
+        if (x->input >= 0)
+            memcpy(r->items + x->leaf, r->inputs + x->input,
+                   (size_t)x->count * sizeof *r->items);
+        for (int64_t k = x->leaf; x->input < 0 && k < x->leaf + x->count; k++)
+            if (!(r->items[k] = find_item(r, k)))
+                return r->s->error.code;
+    }
+    return p->returns ? keep_rest(r) : PITH_OK;
 }
 
 /* The result around the arrays of the run. NULL: error set. */
 static const void *build(pithp_jit_running *r) {
     const pithp_jit_program *p = r->p;
-    pith_scope *s = r->s;
-    if (pithp_structure_hold(s, &p->result) != PITH_OK)
+    if (pithp_structure_hold(r->s, &p->result) != PITH_OK)
         return NULL;
-    for (int64_t k = 0; !p->is_plain && !p->from && k < p->result_count; k++)
-        if (!(r->items[k] = item_of(r, k)))
-            return NULL;
+    if (p->rest_count && find_rest(r) != PITH_OK)
+        return NULL;
     if (PITHP_UNLIKELY(p->checks) && pithp_jit_make_checks(r) != PITH_OK)
         return NULL;
-    return p->is_plain || (p->from && r->outlive)
-               ? pithp_build_made(s, &p->result, NULL, r->items)
-               : pithp_build(s, &p->result, NULL, r->items);
+    return pithp_build_made(r->s, &p->result, NULL, r->items);
 }
 
 /* ---- Running ---- */
-
-/* Where outputs are written, and what the result has, where that is known before. */
-static void list_simple(pithp_jit_running *r) {
-    const pithp_jit_program *p = r->p;
-    const pithp_hold *known = NULL; /* holds are their scope's own */
-    r->outlive = true;
-    for (int64_t k = 0; k < p->result_count; k++) {
-        const int64_t from = p->from[k];
-        const bool made = from < p->made_count;
-        const pith_array *a = made ? r->made[from] : r->inputs[from - p->made_count];
-        r->items[k] = a;
-        r->outputs[k] = made ? a->data : NULL;
-        if (made || a->hold == known)
-            continue;
-        known = a->hold;
-        r->outlive &= pithp_scope_reaches(r->s, pithp_owner_of(a));
-    }
-}
-
-/* Where outputs are written. */
-static void list_outputs(pithp_jit_running *r) {
-    const pithp_jit_program *p = r->p;
-    if (p->is_plain) {
-        for (int64_t k = 0; k < p->result_count; k++)
-            r->outputs[k] = r->made[k]->data;
-        return;
-    }
-    if (p->from) {
-        list_simple(r);
-        return;
-    }
-    for (int64_t k = 0; k < p->result_count; k++)
-        r->outputs[k] = p->leaves[k].source == PITHP_LEAF_MADE
-                            ? r->made[p->leaves[k].at]->data
-                            : NULL;
-}
 
 const void *pithp_jit_run(pithp_jit_running *r) {
     const pithp_jit_program *p = r->p;
@@ -240,13 +220,14 @@ const void *pithp_jit_run(pithp_jit_running *r) {
         pithp_jit_grant(r);
     if (pithp_jit_make(r) != PITH_OK)
         return NULL;
-    list_outputs(r);
+    for (const pithp_jit_rest *x = p->rest; x < p->rest + p->rest_runs; x++)
+        if (!x->made)
+            memset(r->outputs + x->leaf, 0, (size_t)x->count * sizeof *r->outputs);
     if (PITHP_LIKELY(!p->checks || pithp_jit_hold(r) == PITH_OK) &&
         pithp_plan_pass(r->s, p->plan, r->addresses, r->outputs) == PITH_OK)
         result = build(r);
     else
-        for (int64_t k = 0; k < p->made_count; k++)
-            pithp_array_drop(r->s, r->made[k]);
+        pithp_jit_unmake(r);
     if (r->held)
         pithp_buffer_release(r->held, 1);
     if (PITHP_UNLIKELY(p->donated_count > 0))
