@@ -1,4 +1,4 @@
-/* Frames: where values are, fused steps as loops, and the order of all steps. */
+/* Frames: where values are, and the order of all steps. */
 #include "program/emit/inline.h"
 
 #include "program/emit/loop.h"
@@ -7,13 +7,16 @@
 
 enum { SHORTEST_VECTOR = 4 };
 
+void pithp_inline_loop(pithp_text *t, int axis, int64_t begin, int64_t end, bool simd) {
+    if (simd && end - begin >= SHORTEST_VECTOR)
+        pithp_text_add(t, "        M_LOOP\n");
+    pithp_text_print(t, "        for (i64 j%d = %lld; j%d < %lld; j%d++)\n", axis,
+                     (long long)begin, axis, (long long)end, axis);
+}
+
 void pithp_inline_loops(pithp_text *t, int rank, const int64_t *shape, bool simd) {
-    for (int d = 0; d < rank; d++) {
-        if (d == rank - 1 && simd && shape[d] >= SHORTEST_VECTOR)
-            pithp_text_add(t, "        M_LOOP\n");
-        pithp_text_print(t, "        for (i64 j%d = 0; j%d < %lld; j%d++)\n", d, d,
-                         (long long)shape[d], d);
-    }
+    for (int d = 0; d < rank; d++)
+        pithp_inline_loop(t, d, 0, shape[d], simd && d == rank - 1);
 }
 
 void pithp_inline_index(pithp_text *t, int rank, const int64_t *stride) {
@@ -112,60 +115,13 @@ void pithp_frame_address(const pithp_frame *f, pithp_value v) {
     }
 }
 
-/* ---- Fused steps ---- */
-
-typedef struct fusing {
-    pithp_text *t;
-    const pithp_step *step;
-    const pithp_frame *f;
-} fusing;
-
-/* Literals are hoisted out of all loops: stores could be to them, for all that the
- * compiler knows. */
-static bool is_literal(const fusing *x, int e) {
-    return x->f->plan->places[x->step->external[e]].store == PITHP_IN_LITERALS &&
-           pithp_is_uniform(x->step->fused, &x->step->fused->externals[e]) &&
-           x->step->offset[e] == 0;
-}
-
-static void add_element(const void *closure, int e) {
-    const fusing *x = closure;
-    const pithp_external *external = &x->step->fused->externals[e];
-    if (is_literal(x, e)) {
-        pithp_text_print(x->t, "q%d_%d", x->f->slot, (int)x->step->external[e]);
-        return;
-    }
-    pithp_text_print(x->t, "e%d[", e);
-    pithp_inline_index(x->t, x->step->fused->rank, external->stride);
-    pithp_text_add(x->t, "]");
-}
-
-static void add_fused(const pithp_frame *f, const pithp_step *step) {
-    pithp_step_text s;
-    const fusing x = {f->x->t, step, f};
-    if (step->spec->count == 0)
-        return;
-    pithp_step_text_begin(&s, x.t, step->fused);
-    pithp_text_add(x.t, "        {\n");
-    for (int e = 0; e < step->fused->external_count; e++) {
-        const char *type = pithp_dtype_spelling(s.dtype[e]);
-        if (is_literal(&x, e))
-            continue;
-        pithp_text_print(x.t, "        %s *const e%d = (%s *)(", type, e, type);
-        pithp_frame_address(f, step->external[e]);
-        pithp_text_print(x.t, ") + %lld;\n", (long long)step->offset[e]);
-    }
-    pithp_inline_loops(x.t, step->fused->rank, step->fused->shape, true);
-    pithp_text_add(x.t, "        {\n");
-    pithp_step_text_index(&s, "            ", add_element, &x);
-    pithp_text_add(x.t, "        }\n        }\n");
-}
+/* ---- Steps ---- */
 
 void pithp_frame_steps(const pithp_frame *f) {
     for (int64_t k = 0; k < f->plan->step_count; k++) {
         const pithp_step *step = &f->plan->steps[k];
         if (step->fused)
-            add_fused(f, step);
+            pithp_inline_fused(f, step);
         else if (step->plans)
             pithp_inline_control(f, step);
         else

@@ -39,6 +39,9 @@ void pithp_frame_address(const pithp_frame *f, pithp_value v);
 /* All steps. */
 void pithp_frame_steps(const pithp_frame *f);
 
+/* A step of elementwise instructions. */
+void pithp_inline_fused(const pithp_frame *f, const pithp_step *step);
+
 /* A step that is control flow. */
 void pithp_inline_control(const pithp_frame *f, const pithp_step *step);
 
@@ -50,6 +53,9 @@ void pithp_inline_call_define(pithp_inlining *x,
                               const pithp_plan *plan,
                               const pithp_step *step);
 
+/* "for (i64 j1 = 2; j1 < 3; j1++)", of axis 1, without a brace; simd: its iterations are
+ * independent. */
+void pithp_inline_loop(pithp_text *t, int axis, int64_t begin, int64_t end, bool simd);
 /* "for (i64 j0 = 0; j0 < 3; j0++)" for each axis, without a brace; and its index
  * "j0 * 5 + j1 * 1", with these strides. */
 void pithp_inline_loops(pithp_text *t, int rank, const int64_t *shape, bool simd);

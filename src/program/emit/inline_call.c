@@ -326,9 +326,51 @@ static void add_full(const calling *c) {
     pithp_text_add(c->t, ";\n");
 }
 
+/* What is between the ends is copied, where negative padding leaves it. */
+static void add_pad(const calling *c) {
+    const pithp_pad_params *p = c->i->params;
+    const int rank = c->result->rank;
+    pithp_view from = {.base = 0}, to = {.base = 0};
+    int64_t some[PITH_MAX_RANK];
+    whole_strides(c->x, from.stride);
+    whole_strides(c->result, to.stride);
+    for (int d = 0; d < rank; d++) {
+        const int64_t by = p->interior[d] + 1;
+        const int64_t first = p->low[d] >= 0 ? 0 : (-p->low[d] + by - 1) / by;
+        const int64_t room = c->result->shape[d] - 1 - p->low[d];
+        const int64_t end = room < 0 ? 0 : room / by + 1;
+        some[d] = (end < c->x->shape[d] ? end : c->x->shape[d]) - first;
+        some[d] = some[d] > 0 ? some[d] : 0;
+        from.offset += first * from.stride[d];
+        to.offset += (p->low[d] + first * by) * to.stride[d];
+        to.stride[d] *= by;
+    }
+    add_from(c, "x", 0);
+    add_from(c, "fill", 1);
+    add_to(c);
+    pithp_inline_loops(c->t, 1, &c->result->count, true);
+    pithp_text_add(c->t, "            to[j0] = fill[0];\n");
+    pithp_inline_loops(c->t, rank, some, true);
+    pithp_text_print(c->t, "            to[%lld + ", (long long)to.offset);
+    pithp_inline_index(c->t, rank, to.stride);
+    pithp_text_print(c->t, "] = x[%lld + ", (long long)from.offset);
+    pithp_inline_index(c->t, rank, from.stride);
+    pithp_text_add(c->t, "];\n");
+}
+
 /* ---- All ---- */
 
-typedef enum kind { NONE, REDUCTION, TAKE, SCATTER, BOX, MOVE, CONCATENATE, FULL } kind;
+typedef enum kind {
+    NONE,
+    REDUCTION,
+    TAKE,
+    SCATTER,
+    BOX,
+    MOVE,
+    CONCATENATE,
+    PAD,
+    FULL
+} kind;
 
 static kind kind_of(const pithp_instruction *i) {
     if (reduces(i))
@@ -348,6 +390,8 @@ static kind kind_of(const pithp_instruction *i) {
             return MOVE;
         case PITHP_OP_CONCATENATE:
             return CONCATENATE;
+        case PITHP_OP_PAD:
+            return PAD;
         case PITHP_OP_FULL:
             return FULL;
         default:
@@ -390,6 +434,7 @@ void pithp_inline_call(const pithp_frame *f, const pithp_step *step) {
                                                    [BOX] = add_box,
                                                    [MOVE] = add_move,
                                                    [CONCATENATE] = add_concatenate,
+                                                   [PAD] = add_pad,
                                                    [FULL] = add_full};
     const calling c = calling_of(f, f->plan, step);
     if (c.result->count == 0)

@@ -10,12 +10,22 @@ enum { NONE = UINT8_MAX, EXTERNAL = 128 };
 
 enum { SHORTEST_ROW = 64, LONGEST_PERIOD = 64, LEAST_BLOCK = 64 };
 
+/* The pieces of all externals. */
+typedef struct pieces {
+    int count;
+    pithp_value base[PITHP_FUSED_EXTERNALS];
+    int64_t offset[PITHP_FUSED_EXTERNALS];
+    pithp_external external[PITHP_FUSED_EXTERNALS];
+    pithp_box box[PITHP_FUSED_EXTERNALS];
+} pieces;
+
 typedef struct fusing {
     pithp_planning *g;
     pithp_step *step;
     pithp_fused_args *args;
     uint8_t free_slots[PITHP_FUSED_OPS]; /* temporaries given back */
     int free_count;
+    pieces *pieces;
 } fusing;
 
 /* ---- Externals ---- */
@@ -38,13 +48,67 @@ static uint8_t find_external(fusing *f, const pithp_view *view, size_t size) {
     return (uint8_t)(EXTERNAL + e);
 }
 
-/* A value in memory, broadcast to the step's shape from the right. */
+/* Broadcast to the step's shape from the right. */
+static pithp_view
+broadcast_view(const fusing *f, const pithp_view *own, const pith_spec *spec) {
+    const int more = f->step->spec->rank - spec->rank;
+    pithp_view view = {.base = own->base, .offset = own->offset};
+    for (int d = 0; d < spec->rank; d++)
+        view.stride[more + d] = spec->shape[d] == 1 ? 0 : own->stride[d];
+    return view;
+}
+static pithp_box
+broadcast_box(const fusing *f, const pithp_box *own, const pith_spec *spec) {
+    const pith_spec *to = f->step->spec;
+    pithp_box box = {{0}, {0}};
+    for (int d = 0, from = spec->rank - to->rank; d < to->rank; d++, from++) {
+        const bool whole = from < 0 || spec->shape[from] == 1;
+        box.begin[d] = whole ? 0 : own->begin[from];
+        box.end[d] = whole ? to->shape[d] : own->end[from];
+    }
+    return box;
+}
+
+static void add_piece(fusing *f, const pithp_view_piece *x, const pith_spec *spec) {
+    pieces *all = f->pieces;
+    const int k = all->count++;
+    const pithp_view view = broadcast_view(f, &x->view, spec);
+    PITH_ASSERT(k < PITHP_FUSED_EXTERNALS);
+    all->base[k] = view.base;
+    all->offset[k] = view.offset;
+    all->external[k] = (pithp_external){.size = (uint8_t)pith_dtype_size(spec->dtype)};
+    memcpy(all->external[k].stride, view.stride, sizeof view.stride);
+    all->box[k] = broadcast_box(f, &x->box, spec);
+}
+
+/* An external that is of pieces: its base is the value itself, which has no memory. */
+static uint8_t pieced_slot(fusing *f, pithp_value v) {
+    const pith_spec *spec = f->g->p->values[v].spec;
+    const pithp_view none = {.base = v};
+    pithp_view_pieces made;
+    pithp_plan_pieces(f->g, v, &made);
+    if (made.count == 1) {
+        const pithp_view view = broadcast_view(f, &made.list[0].view, spec);
+        return find_external(f, &view, pith_dtype_size(spec->dtype));
+    }
+    const uint8_t slot = find_external(f, &none, pith_dtype_size(spec->dtype));
+    pithp_external *x = &f->args->externals[slot - EXTERNAL];
+    if (x->pieces)
+        return slot;
+    x->access = PITHP_ACCESS_PIECES;
+    x->first_piece = (uint8_t)f->pieces->count;
+    x->pieces = (uint8_t)made.count;
+    for (int k = 0; k < made.count; k++)
+        add_piece(f, &made.list[k], spec);
+    return slot;
+}
+
 static uint8_t memory_slot(fusing *f, pithp_value v) {
-    const pith_spec *spec = f->g->p->values[v].spec, *to = f->step->spec;
+    const pith_spec *spec = f->g->p->values[v].spec;
+    if (f->g->is_pieced[v])
+        return pieced_slot(f, v);
     const pithp_view own = pithp_plan_view(f->g, v);
-    pithp_view view = {.base = own.base, .offset = own.offset};
-    for (int d = 0, at = to->rank - spec->rank; d < spec->rank; d++, at++)
-        view.stride[at] = spec->shape[d] == 1 ? 0 : own.stride[d];
+    const pithp_view view = broadcast_view(f, &own, spec);
     return find_external(f, &view, pith_dtype_size(spec->dtype));
 }
 
@@ -117,25 +181,47 @@ static void add_op(fusing *f, const pithp_instruction *i) {
 
 /* ---- How externals are walked ---- */
 
+/* Whether no piece ends within an axis. */
+static bool is_uncut(const fusing *f, int axis) {
+    bool uncut = true;
+    for (int k = 0; k < f->pieces->count; k++)
+        uncut &= f->pieces->box[k].begin[axis] == 0 &&
+                 f->pieces->box[k].end[axis] == f->step->spec->shape[axis];
+    return uncut;
+}
+
+/* Axis d of the boxes becomes axis `at`, or, by its extent, a part of it. */
+static void move_boxes(const fusing *f, int d, int at, int64_t extent) {
+    for (int k = 0; k < f->pieces->count; k++) {
+        pithp_box *box = &f->pieces->box[k];
+        box->begin[at] = extent ? box->begin[at] * extent : box->begin[d];
+        box->end[at] = extent ? box->end[at] * extent : box->end[d];
+    }
+}
+
 /* Drop extents of 1 and merge neighbours that every external walks as one. */
-static void merge_dimensions(pithp_fused_args *a, const pith_spec *spec) {
+static void merge_dimensions(const fusing *f) {
+    pithp_fused_args *a = f->args;
+    const pith_spec *spec = f->step->spec;
+    const int externals = a->external_count + a->piece_count;
     int rank = 0;
     for (int d = 0; d < spec->rank; d++) {
         const int64_t extent = spec->shape[d];
         if (extent == 1)
             continue;
-        bool joins = rank > 0;
-        for (int e = 0; e < a->external_count && joins; e++)
+        bool joins = rank > 0 && is_uncut(f, d);
+        for (int e = 0; e < externals && joins; e++)
             joins =
                 a->externals[e].stride[rank - 1] == a->externals[e].stride[d] * extent;
         const int at = joins ? rank - 1 : rank++;
         a->shape[at] = joins ? a->shape[at] * extent : extent;
-        for (int e = 0; e < a->external_count; e++)
+        for (int e = 0; e < externals; e++)
             a->externals[e].stride[at] = a->externals[e].stride[d];
+        move_boxes(f, d, at, joins ? extent : 0);
     }
     if (rank == 0) {
         a->shape[rank++] = 1;
-        for (int e = 0; e < a->external_count; e++)
+        for (int e = 0; e < externals; e++)
             a->externals[e].stride[0] = 0;
     }
     a->rank = rank;
@@ -155,24 +241,44 @@ static int64_t period_of(const pithp_fused_args *a, const pithp_external *e) {
     return pithp_period(a->rank, a->shape, e->stride);
 }
 
+static bool is_pieced(const pithp_external *e) {
+    return e->access == PITHP_ACCESS_PIECES;
+}
+
+/* Rows of it lie in several places. */
+static bool has_rows(const pithp_fused_args *a, const pithp_external *e) {
+    return is_pieced(e) || (!is_flat(a, e) && period_of(a, e) != 1);
+}
+
+static uint8_t access_by_row(const pithp_fused_args *a, const pithp_external *e) {
+    return a->by_rows && e->stride[a->rank - 1] == 1 ? PITHP_ACCESS_ROWS
+                                                     : PITHP_ACCESS_STRIDED;
+}
+
 /* Choose how each external is read, and the length of blocks. */
 static void choose_access(pithp_fused_args *a) {
-    const int last = a->rank - 1;
     int64_t period = 1;
     int buffers = a->temporary_count;
     for (int e = 0; e < a->external_count; e++)
-        a->by_rows |= a->shape[last] >= SHORTEST_ROW && !is_flat(a, &a->externals[e]) &&
-                      period_of(a, &a->externals[e]) != 1;
+        a->by_rows |=
+            a->shape[a->rank - 1] >= SHORTEST_ROW && has_rows(a, &a->externals[e]);
+    for (int p = 0; p < a->piece_count; p++) {
+        pithp_external *x = &a->externals[a->external_count + p];
+        x->access = access_by_row(a, x);
+    }
     for (int e = 0; e < a->external_count; e++) {
         pithp_external *x = &a->externals[e];
         const int64_t own = period_of(a, x);
+        if (is_pieced(x)) {
+            buffers++;
+            continue;
+        }
         if (is_flat(a, x))
             x->access = PITHP_ACCESS_FLAT;
         else if (own == 1 || (own && !a->by_rows && own <= LONGEST_PERIOD))
             x->access = PITHP_ACCESS_ONCE;
         else
-            x->access = a->by_rows && x->stride[last] == 1 ? PITHP_ACCESS_ROWS
-                                                           : PITHP_ACCESS_STRIDED;
+            x->access = access_by_row(a, x);
         if (x->access == PITHP_ACCESS_ONCE && own > period)
             period = own; /* shorter ones divide it */
         buffers += x->access == PITHP_ACCESS_ONCE || x->access == PITHP_ACCESS_STRIDED;
@@ -183,10 +289,36 @@ static void choose_access(pithp_fused_args *a) {
     a->block = (int32_t)(block / period * period);
 }
 
+/* The pieces follow the externals that ops name. False: error set. */
+static bool add_pieces(fusing *f) {
+    pithp_fused_args *a = f->args;
+    a->piece_count = (uint16_t)f->pieces->count;
+    for (int k = 0; k < f->pieces->count; k++) {
+        const int e = a->external_count + k;
+        PITH_ASSERT(e < PITHP_FUSED_EXTERNALS);
+        f->step->external[e] = f->pieces->base[k];
+        f->step->offset[e] = f->pieces->offset[k];
+        a->externals[e] = f->pieces->external[k];
+    }
+    merge_dimensions(f);
+    const size_t bytes = a->piece_count * sizeof *f->step->boxes;
+    f->step->boxes = bytes ? pithp_allocate(f->g->plan->runtime, bytes) : NULL;
+    if (bytes && !f->step->boxes) {
+        pithp_fail_memory(f->g->s, bytes);
+        return false;
+    }
+    if (bytes)
+        memcpy(f->step->boxes, f->pieces->box, bytes);
+    a->boxes = f->step->boxes;
+    return true;
+}
+
 bool pithp_plan_fuse(pithp_planning *g, pithp_step *step) {
     pithp_fused_args all, *a = &all;
+    pieces cut;
+    cut.count = 0;
     memset(a, 0, offsetof(pithp_fused_args, ops)); /* the rest is written as it is used */
-    fusing f = {.g = g, .step = step, .args = a};
+    fusing f = {.g = g, .step = step, .args = a, .pieces = &cut};
     find_last_reads(&f);
     for (pithp_value v = step->first; v >= 0; v = g->next[v])
         add_op(&f, pithp_maker(g->p, v));
@@ -198,12 +330,16 @@ bool pithp_plan_fuse(pithp_planning *g, pithp_step *step) {
         if (op->to >= EXTERNAL)
             op->to = (uint8_t)(op->to - EXTERNAL + a->temporary_count);
     }
-    merge_dimensions(a, step->spec);
+    if (!add_pieces(&f))
+        return false;
     choose_access(a);
     step->fused = pithp_allocate(g->plan->runtime, pithp_fused_bytes(a));
-    if (step->fused)
+    if (step->fused) {
         memcpy(step->fused, a, pithp_fused_bytes(a));
-    else
-        pithp_fail_memory(g->s, pithp_fused_bytes(a));
-    return step->fused;
+        return true;
+    }
+    pithp_release(g->plan->runtime, step->boxes, a->piece_count * sizeof *step->boxes);
+    step->boxes = NULL;
+    pithp_fail_memory(g->s, pithp_fused_bytes(a));
+    return false;
 }

@@ -53,7 +53,7 @@ static bool plan_all(pithp_planning *g) {
     const size_t n = (size_t)g->p->value_count + 1;
     const size_t each = sizeof *g->step + sizeof *g->last_use + sizeof *g->root +
                         sizeof *g->next + 6 * sizeof *g->scratch + sizeof *g->is_virtual +
-                        sizeof *g->in_memory + sizeof *g->slot;
+                        sizeof *g->is_pieced + sizeof *g->in_memory + sizeof *g->slot;
     char *memory = pithp_allocate(g->s->runtime, n * each);
     if (!memory) {
         pithp_fail_memory(g->s, n * each);
@@ -70,7 +70,8 @@ static bool plan_all(pithp_planning *g) {
     g->passed = g->family_reads + n;
     g->family_step = g->passed + n;
     g->is_virtual = (bool *)(g->family_step + n);
-    g->in_memory = g->is_virtual + n;
+    g->is_pieced = g->is_virtual + n;
+    g->in_memory = g->is_pieced + n;
     g->slot = (uint8_t *)(g->in_memory + n);
     const bool planned = pithp_plan_steps(g) && fuse_all(g) && describe_calls(g) &&
                          pithp_plan_passed(g) && pithp_plan_in_place(g) &&
@@ -125,8 +126,11 @@ void pithp_plan_free(pithp_plan *plan) {
                           (size_t)step->call->operand_count * sizeof *step->specs);
         pithp_plan_control_free(rt, step);
         pithp_plan_kernel_free(rt, step);
-        if (step->fused)
+        if (step->fused) {
+            pithp_release(rt, step->boxes,
+                          step->fused->piece_count * sizeof *step->boxes);
             pithp_release(rt, step->fused, pithp_fused_bytes(step->fused));
+        }
     }
     pithp_release(rt, plan->steps, (size_t)plan->step_room * sizeof *plan->steps);
     pithp_release(rt, plan->places,

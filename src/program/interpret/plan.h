@@ -34,25 +34,34 @@ typedef enum pithp_access {
     PITHP_ACCESS_ONCE,    /* the same for every block: staged once */
     PITHP_ACCESS_STRIDED, /* staged block by block */
     PITHP_ACCESS_ROWS,    /* rows lie as the index space's do */
+    PITHP_ACCESS_PIECES,  /* each piece lies in another way */
 } pithp_access;
+
+/* A part of an index space, its ends not included. */
+typedef struct pithp_box {
+    int64_t begin[PITH_MAX_RANK], end[PITH_MAX_RANK];
+} pithp_box;
 
 typedef struct pithp_external {
     char *data; /* where index 0 is */
     uint8_t size, access;
+    uint8_t first_piece, pieces;   /* of what is made of pieces: numbers of those */
     int64_t stride[PITH_MAX_RANK]; /* in elements, over the merged index space */
 } pithp_external;
 
-/* The arguments of a launch; only the externals that are used are passed. */
+/* The arguments of a launch; only the externals that are used are passed. Pieces of
+ * externals are externals behind the others, which no op names. */
 typedef struct pithp_fused_args {
-    uint16_t op_count, external_count;
+    uint16_t op_count, external_count, piece_count;
     uint16_t
         temporary_count; /* the first slots; external e is slot temporary_count + e */
     int32_t block;       /* elements at a time */
     int32_t rank;        /* of the index space, neighbours merged */
     int64_t shape[PITH_MAX_RANK];
-    bool by_rows;         /* a block ends where a row does */
-    pithp_host_loop code; /* compiled: does all ops, over the externals' addresses; or
-                             NULL */
+    bool by_rows;           /* a block ends where a row does */
+    pithp_host_loop code;   /* compiled: does all ops, over the externals' addresses; or
+                               NULL */
+    const pithp_box *boxes; /* of the pieces; the plan's */
     pithp_fused_op ops[PITHP_FUSED_OPS];
     pithp_external externals[PITHP_FUSED_EXTERNALS];
 } pithp_fused_args;
@@ -62,7 +71,10 @@ _Static_assert(sizeof(pithp_fused_args) <= PITHP_LAUNCH_ARGS, "one launch takes 
 /* Bytes up to the last external that is used: what plans keep. */
 static inline size_t pithp_fused_bytes(const pithp_fused_args *a) {
     return offsetof(pithp_fused_args, externals) +
-           (size_t)a->external_count * sizeof a->externals[0];
+           (size_t)(a->external_count + a->piece_count) * sizeof a->externals[0];
+}
+static inline const pithp_external *pithp_piece_of(const pithp_fused_args *a, int piece) {
+    return &a->externals[a->external_count + piece];
 }
 
 pith_status pithp_fused_run(pith_scope *s, const pithp_fused_args *args, int64_t count);
@@ -123,6 +135,7 @@ typedef struct pithp_step {
     int32_t members, reads;  /* instructions; memory they touch, at most */
     pithp_value first, last; /* members; linked by pithp_planning.next */
     pithp_fused_args *fused;
+    pithp_box *boxes; /* of its pieces */
     pithp_value external[PITHP_FUSED_EXTERNALS];
     int64_t
         offset[PITHP_FUSED_EXTERNALS]; /* elements from the value's first to index 0 */
@@ -222,12 +235,29 @@ typedef struct pithp_view {
     int64_t stride[PITH_MAX_RANK]; /* over the value's own shape, in elements */
 } pithp_view;
 
+/* What is joined of others is a view a piece. */
+typedef struct pithp_view_piece {
+    pithp_view view; /* over the whole shape, of which it is meant in the box alone */
+    pithp_box box;
+} pithp_view_piece;
+enum { PITHP_PIECES = 12 }; /* an instruction may read three such values */
+_Static_assert(3 * (PITHP_PIECES + 1) + 1 <= PITHP_FUSED_EXTERNALS, "and write one");
+typedef struct pithp_view_pieces {
+    int32_t count;
+    pithp_view_piece list[PITHP_PIECES];
+} pithp_view_pieces;
+typedef struct pithp_bases {
+    int32_t count;
+    pithp_value list[PITHP_PIECES];
+} pithp_bases;
+
 typedef struct pithp_planning {
     pith_scope *s;
     const pithp_program *p;
     pithp_plan *plan;
     /* Of each value: */
     bool *is_virtual; /* only read through a view, or made where it is read */
+    bool *is_pieced;  /* that view is of pieces */
     bool *in_memory;
     int32_t *step;     /* that makes it; -1: it is there from the beginning */
     int32_t *last_use; /* step */
@@ -339,8 +369,17 @@ pithp_view pithp_view_through(const pithp_instruction *i,
                               const pith_spec *inner_spec,
                               const pithp_view *inner,
                               const pith_spec *spec);
-/* What v is a view of, over its own shape. */
+/* Choose what is virtual. */
+void pithp_plan_views(pithp_planning *g);
+/* What v, which is not pieced, is a view of, over its own shape. */
 pithp_view pithp_plan_view(const pithp_planning *g, pithp_value v);
+/* The pieces of v, one where it is not pieced, which cover its shape. False: there are
+ * too many for a virtual value. */
+bool pithp_plan_pieces(const pithp_planning *g, pithp_value v, pithp_view_pieces *pieces);
+/* The values whose memory is read where v is. */
+pithp_bases pithp_plan_bases(const pithp_planning *g, pithp_value v);
+/* How many externals a fused step has for v. */
+int pithp_plan_reads(const pithp_planning *g, pithp_value v);
 /* Write the code of a fused step. */
 bool pithp_plan_fuse(pithp_planning *g, pithp_step *step);
 /* Find what is passed; what it may be lives as long as it does. */

@@ -22,6 +22,23 @@ static pithp_place place_of(const reusing *x, const pithp_step *step, int e) {
     return x->plan->places[step->external[e]];
 }
 
+/* External e is read by op k of step `number`. */
+static void
+note_read(const reusing *x, const pithp_step *step, int32_t number, int32_t k, int e) {
+    const pithp_fused_args *a = step->fused;
+    const pithp_external *external = &a->externals[e];
+    if (external->access == PITHP_ACCESS_PIECES)
+        for (int p = 0; p < external->pieces; p++)
+            note_read(x, step, number, k, a->external_count + external->first_piece + p);
+    const pithp_place place = place_of(x, step, e);
+    if (place.store != PITHP_IN_INPUT || x->uses[place.at].step == INT32_MAX)
+        return;
+    use *u = &x->uses[place.at];
+    const bool moved = external->access != PITHP_ACCESS_FLAT || e >= a->external_count ||
+                       step->is_source;
+    *u = (use){number, k, moved || (u->step == number && u->moved)};
+}
+
 /* Reads and writes of the ops of a fused step, in their order, which runs as that step or
  * within it. */
 static void look_at_fused(const reusing *x, const pithp_step *step, int32_t number) {
@@ -29,17 +46,8 @@ static void look_at_fused(const reusing *x, const pithp_step *step, int32_t numb
     for (int32_t k = 0; k < a->op_count; k++) {
         for (int o = 0; o < 3; o++) {
             const int e = a->ops[k].from[o] - a->temporary_count;
-            if (a->ops[k].from[o] == UINT8_MAX || e < 0)
-                continue;
-            const pithp_place place = place_of(x, step, e);
-            if (place.store != PITHP_IN_INPUT)
-                continue;
-            use *u = &x->uses[place.at];
-            if (u->step == INT32_MAX)
-                continue;
-            const bool moved =
-                a->externals[e].access != PITHP_ACCESS_FLAT || step->is_source;
-            *u = (use){number, k, moved || (u->step == number && u->moved)};
+            if (a->ops[k].from[o] != UINT8_MAX && e >= 0)
+                note_read(x, step, number, k, e);
         }
         const int to = a->ops[k].to - a->temporary_count;
         const pithp_place place =

@@ -12,7 +12,7 @@ size_t pithp_fused_bind(const pithp_running *r,
                         const pithp_step *step,
                         pithp_host_loop code,
                         pithp_fused_args *args) {
-    const int externals = step->fused->external_count;
+    const int externals = step->fused->external_count + step->fused->piece_count;
     const size_t bytes = pithp_fused_bytes(step->fused);
     memcpy(args, step->fused, bytes);
     args->code = code;

@@ -27,18 +27,17 @@ typedef struct readers {
     int32_t *count, *first;
 } readers;
 
-static pithp_value base_of(const pithp_planning *g, pithp_value v) {
-    return g->is_virtual[v] ? pithp_plan_view(g, v).base : g->root[v];
-}
-
 static void note_reader(readers *r, const pithp_instruction *i, int32_t step) {
     const pithp_planning *g = r->g;
     for (int o = 0; o < i->operand_count; o++) {
-        const pithp_value base = base_of(g, pithp_operands(g->p, i)[o]);
-        if (g->step[base] == step && !g->plan->steps[step].call)
-            continue;
-        r->count[base]++;
-        r->first[base] = step < r->first[base] ? step : r->first[base];
+        const pithp_bases from = pithp_plan_bases(g, pithp_operands(g->p, i)[o]);
+        for (int b = 0; b < from.count; b++) {
+            const pithp_value base = from.list[b];
+            if (g->step[base] == step && !g->plan->steps[step].call)
+                continue;
+            r->count[base]++;
+            r->first[base] = step < r->first[base] ? step : r->first[base];
+        }
     }
 }
 
@@ -70,16 +69,20 @@ can_wait(const readers *r, const pithp_step *step, pithp_value u, int32_t until)
     return waits && r->first[u] == until;
 }
 
-/* What it reads has to be there until then. */
-static void prolong(pithp_planning *g, const pithp_step *step, int32_t until) {
-    for (pithp_value v = step->first; v >= 0; v = g->next[v]) {
-        const pithp_instruction *i = pithp_maker(g->p, v);
-        for (int o = 0; o < i->operand_count; o++) {
-            const pithp_value base = base_of(g, pithp_operands(g->p, i)[o]);
-            if (g->last_use[base] < until)
-                g->last_use[base] = until;
-        }
+/* What an instruction reads has to be there until then. */
+static void
+prolong_operands(pithp_planning *g, const pithp_instruction *i, int32_t until) {
+    for (int o = 0; o < i->operand_count; o++) {
+        const pithp_bases from = pithp_plan_bases(g, pithp_operands(g->p, i)[o]);
+        for (int b = 0; b < from.count; b++)
+            if (g->last_use[from.list[b]] < until)
+                g->last_use[from.list[b]] = until;
     }
+}
+
+static void prolong(pithp_planning *g, const pithp_step *step, int32_t until) {
+    for (pithp_value v = step->first; v >= 0; v = g->next[v])
+        prolong_operands(g, pithp_maker(g->p, v), until);
 }
 
 static bool reduces(const pithp_planning *g, const pithp_instruction *i) {
@@ -129,6 +132,14 @@ static int64_t taken_row(const pithp_planning *g, const pithp_instruction *i) {
                : row;
 }
 
+static bool has_base(const pithp_planning *g, pithp_value v, pithp_value base) {
+    const pithp_bases from = pithp_plan_bases(g, v);
+    for (int b = 0; b < from.count; b++)
+        if (from.list[b] == base)
+            return true;
+    return false;
+}
+
 /* Whether only this step reads a value, element for element. */
 static bool is_read_flat(const readers *r, pithp_value u, int32_t k) {
     const pithp_planning *g = r->g;
@@ -138,7 +149,7 @@ static bool is_read_flat(const readers *r, pithp_value u, int32_t k) {
         const pithp_instruction *i = pithp_maker(g->p, v);
         for (int o = 0; o < i->operand_count && flat; o++) {
             const pithp_value from = pithp_operands(g->p, i)[o];
-            flat = base_of(g, from) != u ||
+            flat = !has_base(g, from, u) ||
                    (from == u && pithp_same_shape(g->p->values[u].spec, step->spec));
         }
     }
@@ -161,10 +172,7 @@ static void choose_taken(const readers *r, int32_t k) {
         step->takes[step->take_count++] = n;
         from->is_source = true;
         from->unplaced = i->result;
-        for (int o = 0; o < i->operand_count; o++) {
-            int32_t *last = &g->last_use[base_of(g, pithp_operands(g->p, i)[o])];
-            *last = *last < k ? k : *last;
-        }
+        prolong_operands(g, i, k);
     }
 }
 
@@ -254,9 +262,7 @@ take_and_fuse(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
     const int64_t inner = given->takes[0].args.inner, at_once = TAKEN_AT_ONCE / inner;
     _Alignas(64) char buffers[PITHP_TAKES][TAKEN_AT_ONCE * sizeof(uint64_t)];
     taken_args a;
-    memcpy(&a, given,
-           offsetof(taken_args, fused) + offsetof(pithp_fused_args, externals) +
-               given->fused.external_count * sizeof a.fused.externals[0]);
+    memcpy(&a, given, offsetof(taken_args, fused) + pithp_fused_bytes(&given->fused));
     for (int64_t i = begin; i < end; i += at_once) {
         const int64_t last = end - i < at_once ? end : i + at_once;
         for (int k = 0; k < a.take_count; k++) {

@@ -3,161 +3,12 @@
 
 #include <string.h>
 
-enum { DEEPEST = 64 }; /* a view of views */
-
 /* Elementwise work on so few elements joins a step that it shares nothing with. */
 enum { SMALL_COUNT = 8192, LOOK_BACK = 16 };
 
 /* Where there are more small families each has steps of its own on the host: compiled,
  * equal ones are one batch. */
 enum { MOST_PACKED = 24 };
-
-/* ---- Views: moves of elements that are done while reading ---- */
-
-/* Whether a view of rows keeps elements of a row beside each other: else moving them as a
- * whole is faster. */
-static bool is_cheap_view(const pithp_program *p, const pithp_instruction *i) {
-    const int rank = p->values[i->result].spec->rank;
-    switch ((int)i->primitive) {
-        case PITHP_OP_FULL:
-        case PITHP_OP_BROADCAST:
-        case PITHP_OP_SLICE:
-        case PITHP_OP_REVERSE:
-            return true;
-        case PITHP_OP_TRANSPOSE: {
-            const pithp_transpose_params *t = i->params;
-            return rank == 0 || t->permutation[rank - 1] == rank - 1;
-        }
-        default:
-            return false;
-    }
-}
-
-/* Whether a view's elements lie side by side, so that another shape of them is a view. */
-static bool is_contiguous(const pithp_view *view, const pith_spec *spec) {
-    int64_t step = 1;
-    bool side_by_side = true;
-    for (int d = spec->rank - 1; d >= 0; d--) {
-        side_by_side &= spec->shape[d] == 1 || view->stride[d] == step;
-        step *= spec->shape[d];
-    }
-    return side_by_side;
-}
-
-/* A reshape shares its operand's memory; where that is a view, it may be another one. */
-static bool is_reshaped_view(const pithp_planning *g, const pithp_instruction *i) {
-    if (i->primitive != PITHP_OP_RESHAPE)
-        return false;
-    const pithp_value from = pithp_operands(g->p, i)[0];
-    const pithp_view view = pithp_plan_view(g, from);
-    return g->is_virtual[from] && is_contiguous(&view, g->p->values[from].spec);
-}
-
-/* A value is virtual where everybody who reads it can read through it. */
-static void choose_views(pithp_planning *g) {
-    const pithp_program *p = g->p;
-    for (int64_t v = 0; v < p->value_count; v++)
-        g->root[v] = (pithp_value)v;
-    for (int64_t v = 0; v < p->value_count; v++) {
-        const pithp_instruction *i = pithp_maker(p, (pithp_value)v);
-        g->is_virtual[v] =
-            g->plan->runs_fused && i && (is_cheap_view(p, i) || is_reshaped_view(g, i));
-        g->scratch[v] = 0; /* how deep a view it is */
-        if (g->is_virtual[v] && i->operand_count)
-            g->scratch[v] = g->scratch[pithp_operands(p, i)[0]] + 1;
-        if (g->scratch[v] == DEEPEST) {
-            g->is_virtual[v] = false;
-            g->scratch[v] = 0;
-        }
-    }
-    for (int64_t k = 0; k < p->output_count; k++)
-        g->is_virtual[p->outputs[k]] = false;
-    for (int64_t k = p->instruction_count; k-- > 0;) {
-        const pithp_instruction *i = &p->instructions[k];
-        if (pithp_can_fuse(i->primitive) || (i->result_count && g->is_virtual[i->result]))
-            continue;
-        for (int o = 0; o < i->operand_count; o++)
-            g->is_virtual[pithp_operands(p, i)[o]] = false;
-    }
-}
-
-static pithp_view
-whole_view(const pithp_planning *g, pithp_value v, const pith_spec *spec) {
-    pithp_view view = {.base = g->root[v]};
-    int64_t step = 1;
-    for (int d = spec->rank - 1; d >= 0; d--) {
-        view.stride[d] = step;
-        step *= spec->shape[d];
-    }
-    return view;
-}
-
-pithp_view pithp_view_through(const pithp_instruction *i,
-                              const pith_spec *inner_spec,
-                              const pithp_view *inner,
-                              const pith_spec *spec) {
-    pithp_view view = {.base = inner->base, .offset = inner->offset};
-    const void *params = i->params;
-    if (i->primitive == PITHP_OP_RESHAPE) { /* of what lies side by side */
-        int64_t step = 1;
-        for (int d = spec->rank - 1; d >= 0; step *= spec->shape[d--])
-            view.stride[d] = step;
-        return view;
-    }
-    for (int d = 0; d < inner_spec->rank; d++) {
-        const int64_t stride = inner->stride[d];
-        switch ((int)i->primitive) {
-            case PITHP_OP_BROADCAST: {
-                const int to = ((const pithp_broadcast_params *)params)->dimensions[d];
-                view.stride[to] = inner_spec->shape[d] == 1 ? 0 : stride;
-                break;
-            }
-            case PITHP_OP_SLICE: {
-                const pithp_slice_params *slice = params;
-                if (spec->count)
-                    view.offset += slice->start[d] * stride;
-                view.stride[d] = slice->step[d] * stride;
-                break;
-            }
-            case PITHP_OP_REVERSE: {
-                const bool turned = ((const pithp_reverse_params *)params)->axes >> d & 1;
-                if (turned && spec->count)
-                    view.offset += (spec->shape[d] - 1) * stride;
-                view.stride[d] = turned ? -stride : stride;
-                break;
-            }
-            default: { /* transpose */
-                const int32_t *permutation =
-                    ((const pithp_transpose_params *)params)->permutation;
-                for (int to = 0; to < spec->rank; to++)
-                    if (permutation[to] == d)
-                        view.stride[to] = stride;
-            }
-        }
-    }
-    return view;
-}
-
-pithp_view pithp_plan_view(const pithp_planning *g, pithp_value v) {
-    /* Inner ones come first in the program: go down, then up again. */
-    const pithp_program *p = g->p;
-    pithp_value chain[DEEPEST];
-    int depth = 0;
-    while (g->is_virtual[v] && pithp_maker(p, v)->operand_count) {
-        PITH_ASSERT(depth < DEEPEST);
-        chain[depth++] = v;
-        v = pithp_operands(p, pithp_maker(p, v))[0];
-    }
-    pithp_view view = whole_view(g, v, p->values[v].spec);
-    if (g->is_virtual[v]) /* full: one element for all */
-        memset(view.stride, 0, sizeof view.stride);
-    while (depth > 0) {
-        const pith_spec *inner = p->values[v].spec;
-        v = chain[--depth];
-        view = pithp_view_through(pithp_maker(p, v), inner, &view, p->values[v].spec);
-    }
-    return view;
-}
 
 /* ---- Steps ---- */
 
@@ -208,9 +59,9 @@ static void count_member(pithp_planning *g, const pithp_instruction *i) {
     for (int o = 0; o < i->operand_count; o++) {
         const pithp_value v = pithp_operands(g->p, i)[o];
         const pithp_instruction *maker = pithp_maker(g->p, v);
-        g->family_reads[family] += g->is_virtual[v] || !maker ||
-                                   !pithp_can_fuse(maker->primitive) ||
-                                   family_of(g, v) != family;
+        if (g->is_virtual[v] || !maker || !pithp_can_fuse(maker->primitive) ||
+            family_of(g, v) != family)
+            g->family_reads[family] += pithp_plan_reads(g, v);
     }
 }
 
@@ -241,18 +92,15 @@ earliest(const pithp_planning *g, const pithp_instruction *i, bool *joins) {
     int32_t direct = -1, before = -1; /* last steps of those */
     for (int o = 0; o < i->operand_count; o++) {
         const pithp_value v = pithp_operands(g->p, i)[o];
-        const pithp_value from = g->is_virtual[v] ? pithp_plan_view(g, v).base : v;
-        const int32_t step = g->is_virtual[from] ? -1 : g->step[from];
         int32_t *last = is_direct(g, v, spec) ? &direct : &before;
-        *last = step > *last ? step : *last;
+        const pithp_bases from = pithp_plan_bases(g, v);
+        for (int b = 0; b < from.count; b++) {
+            const int32_t step = g->is_virtual[from.list[b]] ? -1 : g->step[from.list[b]];
+            *last = step > *last ? step : *last;
+        }
     }
     *joins = direct > before;
     return direct > before ? direct : before + 1;
-}
-
-/* Room for one more instruction with its operands, whatever they turn out to be. */
-static bool has_room(const pithp_step *step) {
-    return step->members < PITHP_FUSED_OPS && step->reads + 4 <= PITHP_FUSED_EXTERNALS;
 }
 
 /* How many operands of i come from outside that the step does not read yet: a bound. */
@@ -260,14 +108,16 @@ static int new_reads(const pithp_planning *g, const pithp_instruction *i, int32_
     int count = 0;
     for (int o = 0; o < i->operand_count; o++) {
         const pithp_value v = pithp_operands(g->p, i)[o];
-        count += g->is_virtual[v] || g->step[v] != step;
+        if (g->is_virtual[v] || g->step[v] != step)
+            count += pithp_plan_reads(g, v);
     }
     return count;
 }
 
 static bool takes(const pithp_planning *g, const pithp_instruction *i, int32_t at) {
     const pithp_step *step = &g->plan->steps[at];
-    return !step->call && has_room(step) &&
+    return !step->call && step->members < PITHP_FUSED_OPS &&
+           step->reads + new_reads(g, i, at) + 1 <= PITHP_FUSED_EXTERNALS &&
            pithp_same_shape(step->spec, g->p->values[i->result].spec);
 }
 
@@ -337,13 +187,16 @@ static bool place_call(pithp_planning *g, const pithp_instruction *i) {
 /* A value is read in a step; view: not element for element. */
 static void note_use(pithp_planning *g, pithp_value v, int32_t step, bool fused) {
     const bool seen = g->is_virtual[v];
-    const pithp_value base = seen ? pithp_plan_view(g, v).base : g->root[v];
-    if (g->is_virtual[base])
-        return; /* full: a literal of the plan */
-    if (!fused || seen || g->root[v] != v || g->step[base] != step)
-        g->in_memory[base] = true;
-    if (step > g->last_use[base])
-        g->last_use[base] = step;
+    const pithp_bases from = pithp_plan_bases(g, v);
+    for (int b = 0; b < from.count; b++) {
+        const pithp_value base = from.list[b];
+        if (g->is_virtual[base])
+            continue; /* full: a literal of the plan */
+        if (!fused || seen || g->root[v] != v || g->step[base] != step)
+            g->in_memory[base] = true;
+        if (step > g->last_use[base])
+            g->last_use[base] = step;
+    }
 }
 
 /* Operands and results of an instruction that runs in a step. */
@@ -375,7 +228,7 @@ static void note_uses(pithp_planning *g) {
 
 bool pithp_plan_steps(pithp_planning *g) {
     const pithp_program *p = g->p;
-    choose_views(g);
+    pithp_plan_views(g);
     pithp_graph_walk walk = {.program = p};
     const pithp_instruction *i;
     pithp_value v;

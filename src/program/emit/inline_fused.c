@@ -1,0 +1,181 @@
+/* Fused steps, laid out as loops over all axes. What is read in pieces cuts the loop over
+ * the last axis where one ends, and the index of the other axes chooses among those that
+ * are left. */
+#include "program/emit/inline.h"
+
+typedef struct fusing {
+    pithp_text *t;
+    const pithp_frame *f;
+    const pithp_step *step;
+    const pithp_fused_args *a;
+    pithp_step_text s;
+    int64_t begin, end; /* of the last axis: the segment that is laid out */
+} fusing;
+
+/* ---- Elements ---- */
+
+/* Literals are hoisted out of all loops: stores could be to them, for all that the
+ * compiler knows. */
+static bool is_literal(const fusing *x, int e) {
+    return x->f->plan->places[x->step->external[e]].store == PITHP_IN_LITERALS &&
+           pithp_is_uniform(x->a, &x->a->externals[e]) && x->step->offset[e] == 0;
+}
+
+static bool is_pieced(const fusing *x, int e) {
+    return x->a->externals[e].access == PITHP_ACCESS_PIECES;
+}
+
+static void add_element(const void *closure, int e) {
+    const fusing *x = closure;
+    if (is_literal(x, e)) {
+        pithp_text_print(x->t, "q%d_%d", x->f->slot, (int)x->step->external[e]);
+    } else if (is_pieced(x, e)) {
+        pithp_text_print(x->t, "p%d[first%d + j%d * step%d]", e, e, x->a->rank - 1, e);
+    } else {
+        pithp_text_print(x->t, "e%d[", e);
+        pithp_inline_index(x->t, x->a->rank, x->a->externals[e].stride);
+        pithp_text_add(x->t, "]");
+    }
+}
+
+/* Where external e, or a piece of one, begins; p names it. */
+static void add_pointer(const fusing *x, int e, pith_dtype dtype) {
+    const char *type = pithp_dtype_spelling(dtype);
+    pithp_text_print(x->t, "        %s *const e%d = (%s *)(", type, e, type);
+    pithp_frame_address(x->f, x->step->external[e]);
+    pithp_text_add(x->t, ")");
+    if (e < x->a->external_count) /* that of a piece is within its box alone */
+        pithp_text_print(x->t, " + %lld", (long long)x->step->offset[e]);
+    pithp_text_add(x->t, ";\n");
+}
+
+static void add_pointers(const fusing *x) {
+    for (int e = 0; e < x->a->external_count; e++) {
+        const pithp_external *external = &x->a->externals[e];
+        if (!is_literal(x, e) && !is_pieced(x, e))
+            add_pointer(x, e, x->s.dtype[e]);
+        for (int p = 0; is_pieced(x, e) && p < external->pieces; p++)
+            add_pointer(x, x->a->external_count + external->first_piece + p,
+                        x->s.dtype[e]);
+    }
+}
+
+/* ---- Pieces ---- */
+
+static bool is_in_segment(const fusing *x, int piece) {
+    const pithp_box *box = &x->a->boxes[piece];
+    const int last = x->a->rank - 1;
+    return box->begin[last] <= x->begin && box->end[last] >= x->end;
+}
+
+/* "j0 >= 1 && j0 < 5 && 1" */
+static void add_condition(const fusing *x, int piece) {
+    const pithp_box *box = &x->a->boxes[piece];
+    for (int d = 0; d < x->a->rank - 1; d++) {
+        if (box->begin[d] > 0)
+            pithp_text_print(x->t, "j%d >= %lld && ", d, (long long)box->begin[d]);
+        if (box->end[d] < x->a->shape[d])
+            pithp_text_print(x->t, "j%d < %lld && ", d, (long long)box->end[d]);
+    }
+    pithp_text_add(x->t, "1");
+}
+
+static void add_choice_pointer(const fusing *x, int piece) {
+    pithp_text_print(x->t, "e%d", x->a->external_count + piece);
+}
+static void add_choice_first(const fusing *x, int piece) {
+    const int e = x->a->external_count + piece;
+    pithp_text_print(x->t, "%lld + ", (long long)x->step->offset[e]);
+    pithp_inline_index(x->t, x->a->rank - 1, x->a->externals[e].stride);
+}
+static void add_choice_step(const fusing *x, int piece) {
+    pithp_text_print(x->t, "%lld",
+                     (long long)pithp_piece_of(x->a, piece)->stride[x->a->rank - 1]);
+}
+
+/* What `add` says of the piece of external e that an index of the other axes is in. */
+static void add_choice(const fusing *x, int e, void (*add)(const fusing *x, int piece)) {
+    const pithp_external *external = &x->a->externals[e];
+    int before = -1; /* the last one is what remains */
+    for (int p = external->first_piece; p < external->first_piece + external->pieces;
+         p++) {
+        if (!is_in_segment(x, p))
+            continue;
+        if (before >= 0) {
+            add_condition(x, before);
+            pithp_text_add(x->t, " ? ");
+            add(x, before);
+            pithp_text_add(x->t, " : ");
+        }
+        before = p;
+    }
+    add(x, before);
+    pithp_text_add(x->t, ";\n");
+}
+
+static void add_choices(const fusing *x) {
+    for (int e = 0; e < x->a->external_count; e++) {
+        if (!is_pieced(x, e))
+            continue;
+        pithp_text_print(x->t, "        const %s *const p%d = ",
+                         pithp_dtype_spelling(x->s.dtype[e]), e);
+        add_choice(x, e, add_choice_pointer);
+        pithp_text_print(x->t, "        const i64 first%d = ", e);
+        add_choice(x, e, add_choice_first);
+        pithp_text_print(x->t, "        const i64 step%d = ", e);
+        add_choice(x, e, add_choice_step);
+    }
+}
+
+/* The next end of a piece in the last axis behind a place. */
+static int64_t next_cut(const fusing *x, int64_t from) {
+    const int last = x->a->rank - 1;
+    int64_t cut = x->a->shape[last];
+    for (int p = 0; p < x->a->piece_count; p++) {
+        const pithp_box *box = &x->a->boxes[p];
+        if (box->begin[last] > from && box->begin[last] < cut)
+            cut = box->begin[last];
+        if (box->end[last] > from && box->end[last] < cut)
+            cut = box->end[last];
+    }
+    return cut;
+}
+
+/* ---- Steps ---- */
+
+static void add_body(const fusing *x) {
+    pithp_text_add(x->t, "        {\n");
+    pithp_step_text_index(&x->s, "            ", add_element, x);
+    pithp_text_add(x->t, "        }\n");
+}
+
+static void add_segments(fusing *x) {
+    const int last = x->a->rank - 1;
+    pithp_inline_loops(x->t, last, x->a->shape, false);
+    pithp_text_add(x->t, "        {\n");
+    for (x->begin = 0; x->begin < x->a->shape[last]; x->begin = x->end) {
+        x->end = next_cut(x, x->begin);
+        pithp_text_add(x->t, "        {\n");
+        add_choices(x);
+        pithp_inline_loop(x->t, last, x->begin, x->end, true);
+        add_body(x);
+        pithp_text_add(x->t, "        }\n");
+    }
+    pithp_text_add(x->t, "        }\n");
+}
+
+void pithp_inline_fused(const pithp_frame *f, const pithp_step *step) {
+    fusing x = {.t = f->x->t, .f = f, .step = step, .a = step->fused};
+    if (step->spec->count == 0)
+        return;
+    pithp_step_text_begin(&x.s, x.t, x.a);
+    pithp_text_add(x.t, "        {\n");
+    add_pointers(&x);
+    if (x.a->piece_count) {
+        add_segments(&x);
+    } else {
+        pithp_inline_loops(x.t, x.a->rank, x.a->shape, true);
+        add_body(&x);
+    }
+    pithp_text_add(x.t, "        }\n");
+}
