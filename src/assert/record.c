@@ -107,7 +107,12 @@ static pith_status finish(pithp_checks *c, pithp_recorded *r, pith_status rc) {
     if (rc == PITH_OK) {
         r->count = c->value_count - r->first;
         c->count++;
-        c->check_count += r->kind == PITHP_RECORDED_CHECK;
+        if (r->kind == PITHP_RECORDED_CHECK) {
+            pithp_recorded_value *predicate = &c->values[r->first];
+            predicate->is_flag =
+                predicate->spec->dtype == PITH_BOOL && predicate->spec->count == 1;
+            c->check_count++;
+        }
         c->guard_count += r->kind == PITHP_RECORDED_GUARD;
     } else {
         c->value_count = r->first;
@@ -131,12 +136,7 @@ bool pithp_checks_take(pith_scope *s, pithp_trace *t, pithp_checks **checks) {
 /* ---- Where the values of runs lie ---- */
 
 bool pithp_checks_is_flag(const pithp_checks *c, int64_t value) {
-    const pith_spec *spec = c->values[value].spec;
-    bool is_predicate = false;
-    for (int64_t i = 0; i < c->count && !is_predicate; i++)
-        is_predicate =
-            c->list[i].kind == PITHP_RECORDED_CHECK && c->list[i].first == value;
-    return is_predicate && spec->dtype == PITH_BOOL && spec->count == 1;
+    return c->values[value].is_flag;
 }
 
 void pithp_checks_lay_out(pithp_checks *c, const int64_t *places, int64_t flags) {

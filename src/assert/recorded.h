@@ -29,6 +29,7 @@ typedef struct pithp_recorded {
 
 typedef struct pithp_recorded_value {
     int32_t value; /* its number in the program of the trace */
+    bool is_flag;  /* a predicate of one bool */
     const pith_spec *spec;
     int64_t place; /* byte in the buffer of a run, or ~ its number among those apart */
 } pithp_recorded_value;
