@@ -230,3 +230,48 @@ const pithp_compiled *pithp_compiled_poll(pith_scope *s, pithp_plan *plan) {
     pthread_mutex_unlock(&c->lock);
     return compiled_of(plan);
 }
+
+/* ---- Several at once ---- */
+
+static pithp_code *compile_together(pith_scope *s,
+                                    pithp_plan *const *plans,
+                                    int64_t count,
+                                    int32_t **functions) {
+    pithp_text text;
+    pithp_code *code = NULL;
+    bool maths;
+    pithp_text_begin(&text, s->runtime);
+    for (int64_t k = 0; k < count; k++)
+        functions[k] = plans[k]->compiling->functions;
+    if (pithp_emit_host_all(&text, plans, count, functions, &maths))
+        code = pithp_compile_later(pithp_scope_device(s), text.bytes, "programs", true);
+    for (int64_t k = 0; code && k < count; k++)
+        plans[k]->compiling->maths = maths;
+    pithp_text_end(&text);
+    return code;
+}
+
+bool pithp_compiled_together(pith_scope *s, pithp_plan *const *plans, int64_t count) {
+    const size_t bytes = (size_t)count * (sizeof(pithp_plan *) + sizeof(int32_t *));
+    char *memory = pithp_allocate(s->runtime, bytes);
+    pithp_plan **some = (void *)memory;
+    int64_t some_count = 0;
+    if (!memory)
+        return false;
+    for (int64_t k = 0; k < count; k++)
+        if (plans[k]->compiling)
+            some[some_count++] = plans[k];
+    pithp_code *code =
+        some_count ? compile_together(s, some, some_count, (void *)(some + some_count))
+                   : NULL;
+    bool all = code || !some_count;
+    for (int64_t k = 0; code && k < some_count; k++) {
+        atomic_fetch_add(&code->refs, 1);
+        some[k]->compiling->code = code;
+        adopt(some[k]);
+        all &= compiled_of(some[k]) != NULL;
+    }
+    pithp_code_release(code);
+    pithp_release(s->runtime, memory, bytes);
+    return all;
+}

@@ -50,6 +50,10 @@ static inline const pithp_compiled *pithp_plan_code(pith_scope *s, pithp_plan *p
     return code || !plan->compiling ? code : pithp_compiled_poll(s, plan);
 }
 
+/* Compile plans that have not run yet, which no other thread knows, by one run of the
+ * compiler, and wait for it. False: some have code to compile and did not get it. */
+bool pithp_compiled_together(pith_scope *s, pithp_plan *const *plans, int64_t count);
+
 /* Whether the runtime compiles plans at all; called when a plan was made. No error is
  * set: a plan can do without. */
 void pithp_compiled_begin(pithp_plan *plan);

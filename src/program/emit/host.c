@@ -65,23 +65,35 @@ static int32_t add_loop(emitting *x, const pithp_plan *plan, const pithp_step *s
     return x->count++;
 }
 
-bool pithp_emit_host(pithp_text *t,
-                     const pithp_plan *plan,
-                     int32_t *functions,
-                     bool *maths) {
-    const size_t bytes = (size_t)plan->step_count * sizeof(function);
+static void add_plan(emitting *x, const pithp_plan *plan, int32_t *functions) {
+    for (int64_t k = 0; k < plan->step_count; k++)
+        functions[k] = plan->steps[k].fused ? add_fused(x, plan->steps[k].fused)
+                       : pithp_loop_fits(plan, &plan->steps[k])
+                           ? add_loop(x, plan, &plan->steps[k])
+                           : -1;
+}
+
+bool pithp_emit_host_all(pithp_text *t,
+                         pithp_plan *const *plans,
+                         int64_t count,
+                         int32_t *const *functions,
+                         bool *maths) {
+    size_t bytes = 0;
+    for (int64_t k = 0; k < count; k++)
+        bytes += (size_t)plans[k]->step_count * sizeof(function);
     emitting x = {.t = t, .functions = pithp_allocate(t->rt, bytes)};
     if (!x.functions)
         return false;
     pithp_text_add(t, pithp_text_host);
-    for (int64_t k = 0; k < plan->step_count; k++)
-        functions[k] = plan->steps[k].fused ? add_fused(&x, plan->steps[k].fused)
-                       : pithp_loop_fits(plan, &plan->steps[k])
-                           ? add_loop(&x, plan, &plan->steps[k])
-                           : -1;
+    for (int64_t k = 0; k < count; k++)
+        add_plan(&x, plans[k], functions[k]);
     if (x.rows.maths)
         pithp_math_text(t);
     *maths = x.rows.maths;
     pithp_release(t->rt, x.functions, bytes);
     return x.count > 0 && !t->failed;
+}
+
+bool pithp_emit_host(pithp_text *t, pithp_plan *plan, int32_t *functions, bool *maths) {
+    return pithp_emit_host_all(t, &plan, 1, &functions, maths);
 }
