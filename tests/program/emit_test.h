@@ -7,7 +7,7 @@
 #include "graph_test.h"
 #include "program/emit/compiled.h"
 #include "program/emit/emit.h"
-#include "random_program.h"
+#include "random_value.h"
 
 enum { MOST = 640 };
 

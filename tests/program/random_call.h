@@ -5,11 +5,12 @@
 #include "random_value.h"
 
 static inline void recipe_run(recipe *r, ingredient *x);
+static inline void recipe_run_many(recipe *r, ingredient *x);
 
 /* Compute an ingredient from those before it. */
 static inline void recipe_compute(recipe *r, ingredient *x) {
-    if (x->kind == RECIPE_CONTROL) {
-        recipe_run(r, x);
+    if (x->kind == RECIPE_CONTROL || x->kind == RECIPE_MANY) {
+        (x->kind == RECIPE_MANY ? recipe_run_many : recipe_run)(r, x);
         return;
     }
     const pith_spec *specs[RECIPE_OPERANDS];
@@ -150,9 +151,18 @@ static inline void recipe_shape(recipe *r, ingredient *x, const pith_spec *from)
     }
 }
 
+/* A mode in which nothing is reported, and what goes with it. */
+static inline void
+recipe_index_params(recipe *r, pithp_index_params *p, pith_dtype dtype) {
+    p->mode = (pithp_index_mode)recipe_random(r, 4);
+    p->no_negative = recipe_random(r, 4) == 0;
+    if (recipe_random(r, 2))
+        pithp_dtype_encode(dtype, 1, &p->fill);
+}
+
 static inline void recipe_other(recipe *r, ingredient *x, const pith_spec *from) {
     x->operand_count = 1;
-    switch (recipe_random(r, 6)) {
+    switch (recipe_random(r, 7)) {
         case 0:
             x->primitive = PITHP_OP_CAST;
             ((pithp_cast_params *)(void *)x->params)->dtype =
@@ -186,52 +196,26 @@ static inline void recipe_other(recipe *r, ingredient *x, const pith_spec *from)
             break;
         case 4: {
             pithp_scan_params *p = (void *)x->params;
-            x->primitive = (pithp_primitive)(PITHP_OP_CUMSUM + (int)recipe_random(r, 4));
+            x->primitive = (pithp_primitive)(PITHP_OP_CUMSUM + (int)recipe_random(r, 5));
             p->axis = from->rank ? (int32_t)recipe_random(r, (uint64_t)from->rank) : 0;
             p->reverse = recipe_random(r, 2);
             break;
         }
+        case 5: {
+            pithp_sort_params *p = (void *)x->params;
+            x->primitive = recipe_random(r, 2) ? PITHP_OP_SORT : PITHP_OP_ARGSORT;
+            p->axis = from->rank ? (int32_t)recipe_random(r, (uint64_t)from->rank) : 0;
+            p->descending = recipe_random(r, 2);
+            break;
+        }
         default: {
             pithp_index_params *p = (void *)x->params;
-            x->primitive = PITHP_OP_TAKE;
+            x->primitive = recipe_random(r, 3) ? PITHP_OP_TAKE : PITHP_OP_TAKE_ALONG;
             x->operand_count = 2;
-            p->mode = (pithp_index_mode)recipe_random(r, 3);
             p->axis = from->rank ? (int32_t)recipe_random(r, (uint64_t)from->rank) : 0;
+            recipe_index_params(r, p, from->dtype);
         }
     }
-}
-
-/* Rows of the value are replaced or added to, at places that repeat or are out of range.
- */
-static inline bool recipe_update(recipe *r, int first) {
-    const pith_spec *from = r->list[first].spec;
-    const int64_t rows = 1 + (int64_t)recipe_random(r, 3);
-    int64_t shape[PITH_MAX_RANK] = {rows};
-    if (from->rank == 0 || from->shape[0] == 0 || r->count + 3 > RECIPE_MOST)
-        return false;
-    for (int d = 1; d < from->rank; d++)
-        shape[d] = from->shape[d];
-    ingredient at = {.kind = RECIPE_LITERAL,
-                     .spec = pithp_spec(r->s, PITH_I32, 1, &rows)};
-    ingredient with = {.kind = RECIPE_LITERAL,
-                       .spec = pithp_spec(r->s, from->dtype, from->rank, shape)};
-    if (with.spec->bytes > PITHP_LITERAL_BYTES)
-        return false;
-    ingredient x;
-    memset(&x, 0, sizeof x);
-    x.operand_count = 3;
-    x.operands[0] = first;
-    x.operands[1] = recipe_add(r, &at);
-    x.operands[2] = recipe_add(r, &with);
-    for (int64_t k = 0; k < rows; k++) {
-        const int32_t place = (int32_t)recipe_random(r, (uint64_t)from->shape[0] + 2) - 1;
-        memcpy((char *)r->list[x.operands[1]].data + k * 4, &place, sizeof place);
-    }
-    recipe_fill(r, with.spec, r->list[x.operands[2]].data);
-    x.primitive = (pithp_primitive)(PITHP_OP_SCATTER_SET + (int)recipe_random(r, 5));
-    ((pithp_index_params *)(void *)x.params)->mode =
-        (pithp_index_mode)recipe_random(r, 3);
-    return recipe_call(r, &x);
 }
 
 #endif

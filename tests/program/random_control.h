@@ -3,7 +3,7 @@
 #ifndef PITH_TESTS_RANDOM_CONTROL_H
 #define PITH_TESTS_RANDOM_CONTROL_H
 
-#include "random_call.h"
+#include "random_many.h"
 
 /* ---- Control flow, as loops of C over the calls of bodies ---- */
 
@@ -80,6 +80,7 @@ static inline recipe *recipe_body(recipe *r,
     body->state = recipe_random(r, 1u << 30) * 0x9e3779b97f4a7c15u + 1;
     body->largest = 2000;
     body->depth = r->depth + 1;
+    body->device = r->device;
     for (int k = 0; k < 2; k++) {
         ingredient x;
         memset(&x, 0, sizeof x);
@@ -120,12 +121,44 @@ static inline const pith_spec *recipe_row(const recipe *r, const pith_spec *x) {
                : NULL;
 }
 
+/* The value of the least rank: what comes in, mostly. */
+static inline int recipe_plainest(const recipe *body) {
+    int plainest = 0;
+    for (int k = 1; k < body->count; k++)
+        if (body->list[k].spec->rank < body->list[plainest].spec->rank)
+            plainest = k;
+    return plainest;
+}
+
+/* The last carry, or what is made in each iteration. */
+static inline const pith_spec *recipe_scan_spec(const recipe *r, const ingredient *x) {
+    const recipe *body = x->bodies[0];
+    const pith_spec *y = body->list[body->outputs[1]].spec;
+    int64_t shape[PITH_MAX_RANK] = {x->length};
+    if (!x->picks)
+        return body->list[x->rows ? 0 : 1].spec;
+    for (int d = 0; d < y->rank && d + 1 < PITH_MAX_RANK; d++)
+        shape[d + 1] = y->shape[d];
+    return pithp_spec(r->s, y->dtype, y->rank + 1, shape);
+}
+
+static inline void recipe_other_result(recipe *r, int at) {
+    ingredient x = r->list[at];
+    if (r->count + 1 > RECIPE_MOST)
+        return;
+    x.picks = !x.picks;
+    x.sibling = 1 + at;
+    x.spec = recipe_scan_spec(r, &x);
+    recipe_compute(r, &r->list[recipe_add(r, &x)]);
+}
+
 static inline bool recipe_control(recipe *r, int first) {
     ingredient x;
     memset(&x, 0, sizeof x);
     const int second = (int)recipe_random(r, (uint64_t)r->count);
     const ingredient *a = &r->list[first], *b = &r->list[second];
-    if (r->count + 2 > RECIPE_MOST || a->spec->count > 2000 || b->spec->count > 2000)
+    if (r->count + 2 > RECIPE_MOST || a->spec->count > 2000 || b->spec->count > 2000 ||
+        a->spec->rank == PITH_MAX_RANK || b->spec->rank == PITH_MAX_RANK)
         return false;
     x.kind = RECIPE_CONTROL;
     x.spec = a->spec;
@@ -156,20 +189,15 @@ static inline bool recipe_control(recipe *r, int first) {
         x.length = x.rows ? b->spec->shape[0] : x.length;
         x.bodies[0] = recipe_body(r, a, b, x.rows ? row : NULL, !x.rows);
         x.bodies[0]->output_count = 2;
+        if (x.bodies[0]->list[x.bodies[0]->outputs[1]].spec->rank == PITH_MAX_RANK)
+            x.bodies[0]->outputs[1] = recipe_plainest(x.bodies[0]);
         x.picks = (int)recipe_random(r, 2);
-        const pith_spec *y = x.bodies[0]->list[x.bodies[0]->outputs[1]].spec;
-        x.picks &= y->rank < PITH_MAX_RANK;
-        int64_t shape[PITH_MAX_RANK] = {x.length};
-        if (y->rank == PITH_MAX_RANK)
-            x.bodies[0]->outputs[1] = x.bodies[0]->outputs[0];
-        else
-            memcpy(shape + 1, y->shape, (size_t)y->rank * sizeof *shape);
-        x.spec = x.picks  ? pithp_spec(r->s, y->dtype, y->rank + 1, shape)
-                 : x.rows ? a->spec
-                          : b->spec;
+        x.spec = recipe_scan_spec(r, &x);
     }
     const int at = recipe_add(r, &x);
     recipe_compute(r, &r->list[at]);
+    if (x.primitive == PITHP_OP_SCAN && recipe_random(r, 2))
+        recipe_other_result(r, at);
     return true;
 }
 

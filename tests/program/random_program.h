@@ -6,9 +6,31 @@
 
 #include "random_control.h"
 
+/* A call whose operands have to fit; false: it was none. */
+static inline bool recipe_fitting(recipe *r, int first) {
+    switch (recipe_random(r, r->depth ? 12 : 24)) {
+        case 0:
+        case 1:
+            return recipe_update(r, first);
+        case 2:
+            return recipe_dynamic(r, first);
+        case 3:
+            return recipe_product(r, first);
+        case 4:
+            return recipe_search(r, first);
+        case 5:
+            return recipe_draw(r);
+        case 6:
+            return recipe_launch(r, first);
+        case 7:
+            return recipe_check_places(r, first);
+        default:
+            return false;
+    }
+}
+
 static inline void recipe_step(recipe *r) {
-    ingredient x;
-    memset(&x, 0, sizeof x);
+    ingredient x = recipe_blank((pithp_primitive)0, 0);
     /* what was made last is used more often, so that chains grow */
     const int recent = r->count > 8 ? r->count - 8 : 0;
     const int first = (int)recipe_random(r, 2)
@@ -18,7 +40,7 @@ static inline void recipe_step(recipe *r) {
     if (r->depth < RECIPE_DEEPEST && recipe_random(r, 12) == 0 &&
         recipe_control(r, first))
         return;
-    if (recipe_random(r, r->depth ? 5 : 12) == 0 && recipe_update(r, first))
+    if (recipe_fitting(r, first))
         return;
     const uint64_t kind = recipe_random(r, 10);
     if (kind < 6)
@@ -44,20 +66,20 @@ static inline void recipe_step(recipe *r) {
 static const struct {
     int rank;
     int64_t shape[4];
-} recipe_shapes[] = {{0, {0}},         {1, {1}},          {1, {5}},      {2, {3, 5}},
-                     {2, {1, 5}},      {2, {3, 1}},       {1, {70}},     {2, {7, 70}},
-                     {2, {0, 4}},      {3, {2, 3, 5}},    {2, {3, 130}}, {1, {130}},
-                     {3, {2, 1, 130}}, {2, {40, 3}},      {1, {3}},      {1, {2000}},
-                     {2, {20, 100}},   {3, {4, 10, 100}}, {2, {2, 4000}}};
+} recipe_shapes[] = {{0, {0}},     {1, {0}},         {1, {1}},          {1, {5}},
+                     {2, {3, 5}},  {2, {1, 5}},      {2, {3, 1}},       {1, {70}},
+                     {2, {7, 70}}, {2, {0, 4}},      {3, {2, 3, 5}},    {2, {3, 130}},
+                     {1, {130}},   {3, {2, 1, 130}}, {2, {40, 3}},      {1, {3}},
+                     {1, {2000}},  {2, {20, 100}},   {3, {4, 10, 100}}, {2, {2, 4000}}};
 
 static inline void recipe_leaf(recipe *r, bool literal) {
-    static const pith_dtype dtypes[] = {PITH_F64,  PITH_F64, PITH_F32,  PITH_F32,
-                                        PITH_I32,  PITH_I64, PITH_U8,   PITH_I8,
-                                        PITH_BOOL, PITH_F16, PITH_BF16, PITH_U32};
+    static const pith_dtype dtypes[] = {
+        PITH_F64,  PITH_F64, PITH_F32,  PITH_F32, PITH_I32, PITH_I64, PITH_U8, PITH_I8,
+        PITH_BOOL, PITH_F16, PITH_BF16, PITH_U32, PITH_I16, PITH_U16, PITH_U64};
     const int shape = (int)recipe_random(r, sizeof recipe_shapes / sizeof *recipe_shapes);
     ingredient x;
     memset(&x, 0, sizeof x);
-    x.spec = pithp_spec(r->s, dtypes[recipe_random(r, 12)], recipe_shapes[shape].rank,
+    x.spec = pithp_spec(r->s, dtypes[recipe_random(r, 15)], recipe_shapes[shape].rank,
                         recipe_shapes[shape].shape);
     literal &= x.spec->bytes <= PITHP_LITERAL_BYTES;
     x.kind = literal ? RECIPE_LITERAL : RECIPE_INPUT;
@@ -69,9 +91,11 @@ static inline void recipe_leaf(recipe *r, bool literal) {
                    r->list[at].data, pith_dtype_size(x.spec->dtype));
 }
 
-static inline recipe *recipe_make(pith_scope *s, uint64_t seed, int steps) {
+static inline recipe *
+recipe_make_for(pith_scope *s, uint64_t seed, int steps, bool device) {
     recipe *r = calloc(1, sizeof *r);
     r->s = s;
+    r->device = device;
     r->state = seed * 0x9e3779b97f4a7c15u + 1;
     r->largest = 20000;
     const int inputs = 1 + (int)recipe_random(r, 4);
@@ -88,9 +112,13 @@ static inline recipe *recipe_make(pith_scope *s, uint64_t seed, int steps) {
     return r;
 }
 
+static inline recipe *recipe_make(pith_scope *s, uint64_t seed, int steps) {
+    return recipe_make_for(s, seed, steps, false);
+}
+
 static inline void recipe_free(recipe *r) {
     for (int k = 0; k < r->count; k++) {
-        for (int b = 0; b < r->list[k].body_count; b++)
+        for (int b = 0; !r->list[k].sibling && b < r->list[k].body_count; b++)
             recipe_free(r->list[k].bodies[b]);
         free(r->list[k].data);
     }
@@ -168,7 +196,21 @@ static inline pithp_value recipe_add_control(const recipe *r,
     const pithp_value v = pithp_program_add_many(r->s, p, &made);
     for (int k = 0; k < program_count; k++)
         pithp_program_release(programs[k]);
-    return v + (counts ? 1 : x->picks);
+    return counts ? v + 1 : v;
+}
+
+/* Also of those that compute one result after another: its first one. */
+static inline pithp_value recipe_add_many(const recipe *r,
+                                          const ingredient *x,
+                                          pithp_program *p,
+                                          const pithp_value *in) {
+    const pithp_new_instruction made = {.primitive = x->primitive,
+                                        .operand_count = x->operand_count,
+                                        .operands = in,
+                                        .params = x->params,
+                                        .site = "recipe:8"};
+    return x->kind == RECIPE_CONTROL ? recipe_add_control(r, x, p, in)
+                                     : pithp_program_add_many(r->s, p, &made);
 }
 
 static inline pithp_program *recipe_program(const recipe *r) {
@@ -178,7 +220,7 @@ static inline pithp_program *recipe_program(const recipe *r) {
 /* counts: a number comes in first, and one more goes out first; the second value of the
  * recipe goes out last. */
 static inline pithp_program *recipe_build(const recipe *r, bool counts) {
-    pithp_value names[RECIPE_MOST];
+    pithp_value names[RECIPE_MOST], firsts[RECIPE_MOST];
     pithp_program *p = pithp_program_make(r->s);
     const pith_spec *count = pithp_spec(r->s, PITH_I64, 0, NULL);
     if (counts)
@@ -196,8 +238,13 @@ static inline pithp_program *recipe_build(const recipe *r, bool counts) {
         if (x->kind == RECIPE_CALL)
             names[k] = pithp_program_add(r->s, p, x->primitive, x->operand_count,
                                          operands, x->params, "recipe:1");
-        if (x->kind == RECIPE_CONTROL)
-            names[k] = recipe_add_control(r, x, p, operands);
+        if (x->kind == RECIPE_CONTROL || x->kind == RECIPE_MANY) {
+            const int sibling = x->sibling - 1;
+            firsts[k] = sibling >= 0 && r->list[sibling].kind == x->kind
+                            ? firsts[sibling]
+                            : recipe_add_many(r, x, p, operands);
+            names[k] = firsts[k] + x->picks;
+        }
     }
     if (counts) {
         const int64_t one = 1;
@@ -212,6 +259,33 @@ static inline pithp_program *recipe_build(const recipe *r, bool counts) {
         pithp_program_output(r->s, p, names[1]);
     pt_ok(r->s);
     return p;
+}
+
+/* ---- Running ---- */
+
+/* Where the program's inputs are; returns how many. */
+static inline int recipe_inputs(const recipe *r, const void **inputs) {
+    int count = 0;
+    for (int k = 0; k < r->count; k++)
+        if (r->list[k].kind == RECIPE_INPUT)
+            inputs[count++] = r->list[k].data;
+    return count;
+}
+
+/* Memory for its outputs, with 64 bytes to spare; freed by the caller. */
+static inline void recipe_outputs(const recipe *r, void **outputs) {
+    for (int k = 0; k < r->output_count; k++) {
+        const size_t bytes =
+            (r->list[r->outputs[k]].spec->bytes + 64 + 255) & ~(size_t)255;
+        outputs[k] = aligned_alloc(256, bytes);
+        memset(outputs[k], 0xA5, bytes);
+    }
+}
+
+/* Whether output k has these elements. */
+static inline bool recipe_is(const recipe *r, int k, const void *elements) {
+    const ingredient *x = &r->list[r->outputs[k]];
+    return recipe_same(x->spec, elements, x->data);
 }
 
 /* ---- Shrinking ---- */
@@ -256,6 +330,55 @@ static inline void recipe_shrink_body(const recipe_shrinking *x, recipe *body) {
     recipe_still_fails(x, true); /* values are those of what is left */
 }
 
+static inline bool recipe_is_used(const recipe *r, int at) {
+    bool used = r->list[at].kind >= RECIPE_CALL;
+    for (int k = 0; k < r->output_count; k++)
+        used |= r->outputs[k] == at;
+    for (int k = at; k < r->count; k++)
+        for (int o = 0; o < r->list[k].operand_count; o++)
+            used |= r->list[k].operands[o] == at;
+    return used;
+}
+
+/* What has become an input gives its bodies to the next of its siblings. */
+static inline void recipe_give_bodies(recipe *r, int from) {
+    ingredient *x = &r->list[from];
+    int heir = -1;
+    for (int k = from + 1; k < r->count; k++) {
+        if (r->list[k].sibling != from + 1)
+            continue;
+        r->list[k].sibling = heir < 0 ? 0 : heir + 1;
+        heir = heir < 0 ? k : heir;
+    }
+    for (int b = 0; heir < 0 && !x->sibling && b < x->body_count; b++)
+        recipe_free(x->bodies[b]);
+    x->body_count = x->sibling = 0;
+}
+
+/* Leave out inputs and literals that nothing reads. */
+static inline void recipe_compact(recipe *r) {
+    int to[RECIPE_MOST], count = 0;
+    for (int k = 0; k < r->count; k++)
+        if (r->list[k].kind < RECIPE_CALL)
+            recipe_give_bodies(r, k);
+    for (int k = 0; k < r->count; k++) {
+        to[k] = count;
+        if (recipe_is_used(r, k))
+            r->list[count++] = r->list[k];
+        else
+            free(r->list[k].data);
+    }
+    for (int k = 0; k < count; k++) {
+        ingredient *x = &r->list[k];
+        for (int o = 0; o < x->operand_count; o++)
+            x->operands[o] = to[x->operands[o]];
+        x->sibling = x->sibling ? 1 + to[x->sibling - 1] : 0;
+    }
+    for (int k = 0; k < r->output_count; k++)
+        r->outputs[k] = to[r->outputs[k]];
+    r->count = count;
+}
+
 /* Make a failing recipe smaller, as long as `fails` says that it fails: outputs go, then
  * calls become inputs with the values they had, then bodies become shorter. */
 static inline void
@@ -282,6 +405,7 @@ recipe_shrink(recipe *r, bool (*fails)(const recipe *r, void *closure), void *cl
         for (int b = 0; r->list[k].kind == RECIPE_CONTROL && b < r->list[k].body_count;
              b++)
             recipe_shrink_body(&x, r->list[k].bodies[b]);
+    recipe_compact(r);
 }
 
 #endif

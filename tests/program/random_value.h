@@ -6,12 +6,18 @@
 #include "pith_test.h"
 #include "program/graph/graph.h"
 
-enum { RECIPE_MOST = 64, RECIPE_OPERANDS = 3, RECIPE_DEEPEST = 2 };
+enum { RECIPE_MOST = 80, RECIPE_OPERANDS = 4, RECIPE_DEEPEST = 2 };
 
 struct recipe;
 
 typedef struct ingredient {
-    enum { RECIPE_INPUT, RECIPE_LITERAL, RECIPE_CALL, RECIPE_CONTROL } kind;
+    enum {
+        RECIPE_INPUT,
+        RECIPE_LITERAL,
+        RECIPE_CALL,
+        RECIPE_CONTROL,
+        RECIPE_MANY /* a kernel or a checked call: `picks` is the result's number */
+    } kind;
     const pith_spec *spec;
     void *data; /* the value, with 64 bytes to spare */
     pithp_primitive primitive;
@@ -24,6 +30,7 @@ typedef struct ingredient {
      * result, or the second one of a scan. */
     struct recipe *bodies[3];
     int body_count, picks;
+    int sibling; /* 1 + the number of the one before whose other result this is; or 0 */
     bool rows, reverse, ends;
     int64_t length;
 } ingredient;
@@ -33,6 +40,7 @@ typedef struct recipe {
     uint64_t state;
     int64_t largest; /* elements of a value */
     int depth;       /* of bodies around */
+    bool device;     /* it runs where products of floats are added up in another order */
     int count, output_count;
     ingredient list[RECIPE_MOST];
     int outputs[RECIPE_MOST];
@@ -85,10 +93,45 @@ static inline bool recipe_same(const pith_spec *spec, const char *a, const char 
     return true;
 }
 
+/* With the parameters that the row has, all zero. */
+static inline ingredient recipe_blank(pithp_primitive primitive, int operand_count) {
+    ingredient x;
+    memset(&x, 0, sizeof x);
+    x.kind = RECIPE_CALL;
+    x.primitive = primitive;
+    x.operand_count = operand_count;
+    return x;
+}
+
 static inline int recipe_add(recipe *r, ingredient *x) {
     x->data = malloc(x->spec->bytes + 64);
     r->list[r->count] = *x;
     return r->count++;
+}
+
+/* A literal, or what comes in from outside; its elements are to be filled. */
+static inline int
+recipe_given(recipe *r, pith_dtype dtype, int rank, const int64_t *shape) {
+    ingredient x = recipe_blank((pithp_primitive)0, 0);
+    x.spec = pithp_spec(r->s, dtype, rank, shape);
+    x.kind = r->depth == 0 && recipe_random(r, 3) ? RECIPE_INPUT : RECIPE_LITERAL;
+    return recipe_add(r, &x);
+}
+
+/* Integers from `least` on. */
+static inline int recipe_integers(recipe *r,
+                                  pith_dtype dtype,
+                                  int rank,
+                                  const int64_t *shape,
+                                  int64_t least,
+                                  int64_t count) {
+    const int at = recipe_given(r, dtype, rank, shape);
+    const size_t size = pith_dtype_size(dtype);
+    for (int64_t k = 0; k < r->list[at].spec->count; k++) {
+        const int64_t drawn = least + (int64_t)recipe_random(r, (uint64_t)count);
+        memcpy((char *)r->list[at].data + (size_t)k * size, &drawn, size);
+    }
+    return at;
 }
 
 #endif

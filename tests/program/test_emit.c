@@ -51,64 +51,6 @@ Test(emit, every_row_gives_the_bits_of_the_interpreter, .timeout = 300) {
         every_row((pith_dtype)d);
 }
 
-/* ---- Random programs ---- */
-
-static bool differs(const recipe *r, void *closure) {
-    pithp_program *p = recipe_program(r), *better = p;
-    if (closure)
-        better = pithp_program_optimise(r->s, p, PITHP_PASS_ALL);
-    bench b = {.s = r->s, .p = better};
-    void *outputs[RECIPE_MOST];
-    const void *inputs[RECIPE_MOST];
-    int count = 0;
-    for (int k = 0; k < r->count; k++)
-        if (r->list[k].kind == RECIPE_INPUT)
-            inputs[count++] = r->list[k].data;
-    pithp_plan *plan = plan_of(&b, "wait");
-    take_memory(&b, outputs);
-    pithp_plan_run(r->s, plan, inputs, outputs);
-    pt_ok(r->s);
-    pith_wait(r->s);
-    bool fused = false, wrong = false;
-    for (int64_t k = 0; k < plan->step_count; k++)
-        fused |= plan->steps[k].fused || pithp_loop_fits(plan, &plan->steps[k]);
-    cr_assert(fused == (plan->compiled != NULL), "%s", said);
-    for (int k = 0; k < r->output_count; k++) {
-        const ingredient *x = &r->list[r->outputs[k]];
-        const pithp_place place = pithp_plan_output(plan, k);
-        if (place.store == PITHP_IN_OUTPUT)
-            wrong |= !recipe_same(x->spec, outputs[place.at], x->data);
-    }
-    pithp_plan_free(plan);
-    for (int k = 0; k < r->output_count; k++)
-        free(outputs[k]);
-    if (better != p)
-        pithp_program_release(better);
-    pithp_program_release(p);
-    return wrong;
-}
-
-Test(emit, random_programs_give_the_bits_of_their_calls, .timeout = 600) {
-    const char *asked = getenv("PITH_TEST_PROGRAMS");
-    const int64_t count = asked ? atoll(asked) : 24;
-    use_cache();
-    for (int64_t k = 0; k < count; k++) {
-        bench b = begin();
-        void *passes = k % 2 ? &b : NULL;
-        recipe *r = recipe_make(b.s, 31337 + (uint64_t)k, 10 + (int)(k % 45));
-        if (differs(r, passes)) {
-            recipe_shrink(r, differs, passes);
-            pithp_program *p = recipe_program(r);
-            pithp_text text;
-            pithp_text_begin(&text, b.rt);
-            pithp_program_text(p, &text);
-            cr_assert(false, "seed %lld:\n%s", (long long)k, text.bytes);
-        }
-        recipe_free(r);
-        end(&b);
-    }
-}
-
 /* ---- Walks ---- */
 
 /* x * row + column, reversed, and what repeats: each way to read memory, with rows from

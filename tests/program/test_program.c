@@ -2,7 +2,7 @@
  * call by call gives. */
 #include "program/interpret/plan.h"
 #include "program/pass/pass.h"
-#include "random_program.h"
+#include "random_file.h"
 
 static char text_of_result[1 << 16];
 
@@ -20,15 +20,9 @@ static int run_plan(const recipe *r, pithp_program *p, bool fuse) {
     pith_scope *s = pith_scope_open_in(r->s);
     const void *inputs[RECIPE_MOST];
     void *outputs[RECIPE_MOST];
-    int count = 0, wrong = -1;
-    for (int k = 0; k < r->count; k++)
-        if (r->list[k].kind == RECIPE_INPUT)
-            inputs[count++] = r->list[k].data;
-    for (int k = 0; k < r->output_count; k++) {
-        const size_t bytes = r->list[r->outputs[k]].spec->bytes;
-        outputs[k] = malloc(bytes + 64);
-        memset(outputs[k], 0xA5, bytes + 64);
-    }
+    int wrong = -1;
+    recipe_inputs(r, inputs);
+    recipe_outputs(r, outputs);
     pithp_plan *plan = pithp_plan_make(s, p, fuse);
     pt_ok(s);
     pithp_plan_run(s, plan, inputs, outputs);
@@ -41,7 +35,7 @@ static int run_plan(const recipe *r, pithp_program *p, bool fuse) {
                           : place.store == PITHP_IN_LITERALS
                               ? (char *)plan->literals->data + place.at
                               : outputs[place.at];
-        if (wrong < 0 && !recipe_same(x->spec, got, x->data))
+        if (wrong < 0 && !recipe_is(r, k, got))
             wrong = k;
         uint64_t guard;
         memcpy(&guard, (char *)outputs[k] + x->spec->bytes, 8);
@@ -74,20 +68,27 @@ static bool is_wrong(const recipe *r, void *closure) {
     return wrong;
 }
 
+static const char *passes_text(int passes, uint64_t seed) {
+    static char text[64];
+    snprintf(text, sizeof text, "seed %llu, passes %d", (unsigned long long)seed, passes);
+    return text;
+}
+
 static void expect_right(recipe *r, int passes, uint64_t seed) {
     if (!is_wrong(r, &passes))
         return;
     recipe_shrink(r, is_wrong, &passes);
-    pithp_program *p = recipe_program(r);
-    fprintf(stderr, "seed %llu, passes %d:\n%s", (unsigned long long)seed, passes,
-            text_of(p));
-    if (passes >= 0) {
-        pithp_program *better = pithp_program_optimise(r->s, p, (unsigned)passes);
-        fprintf(stderr, "became\n%s", text_of(better));
-        pithp_program_release(better);
+    recipe_fail(r, passes_text(passes, seed));
+}
+
+/* Add to each primitive its calls in a recipe and its bodies. */
+static void count_calls(const recipe *r, int64_t *met) {
+    for (int k = 0; k < r->count; k++) {
+        const ingredient *x = &r->list[k];
+        met[x->primitive] += x->kind >= RECIPE_CALL;
+        for (int b = 0; x->kind == RECIPE_CONTROL && b < x->body_count; b++)
+            count_calls(x->bodies[b], met);
     }
-    pithp_program_release(p);
-    cr_assert(false, "a program gives other bits than its calls");
 }
 
 /* Compiled, each program costs a run of the compiler: one of fifty is taken. */
@@ -97,23 +98,29 @@ static int64_t seeds(int64_t usual) {
     return asked ? atoll(asked) : compiles ? (usual + 49) / 50 : usual;
 }
 
+/* Every row is met, but those that look at the sign of a NaN. */
+static void expect_all_rows(const int64_t *met, int64_t programs) {
+    for (int p = 0; p < PITHP_PRIMITIVE_COUNT; p++)
+        cr_assert(met[p] > 0 || p == PITHP_OP_SIGNBIT || p == PITHP_OP_COPYSIGN,
+                  "no program of %lld has %s", (long long)programs, pithp_rows[p].name);
+    for (int p = PITHP_OP_COND; p < PITHP_PRIMITIVE_COUNT; p++)
+        cr_assert(met[p] > programs / 50, "%s is met too seldom: %lld",
+                  pithp_rows[p].name, (long long)met[p]);
+}
+
 static void random_programs(int64_t count, int passes, uint64_t from) {
     pith_runtime *rt = pt_open();
-    int64_t controls[PITHP_PRIMITIVE_COUNT] = {0};
+    int64_t met[PITHP_PRIMITIVE_COUNT] = {0};
     for (int64_t k = 0; k < count; k++) {
         pith_scope *s = pith_scope_open(rt);
         recipe *r = recipe_make(s, from + (uint64_t)k, 6 + (int)(k % 50));
         expect_right(r, passes, from + (uint64_t)k);
-        for (int i = 0; i < r->count; i++)
-            controls[r->list[i].primitive] += r->list[i].kind == RECIPE_CONTROL;
+        count_calls(r, met);
         recipe_free(r);
         pith_scope_close(s);
     }
-    if (count >= 500)
-        cr_assert(controls[PITHP_OP_COND] > count / 50 &&
-                      controls[PITHP_OP_WHILE] > count / 50 &&
-                      controls[PITHP_OP_SCAN] > count / 50,
-                  "control flow is met too seldom");
+    if (count >= 1000)
+        expect_all_rows(met, count);
     pt_close(rt);
 }
 
@@ -145,31 +152,24 @@ Test(program, all_passes_together) {
     random_programs(seeds(3000), PITHP_PASS_ALL, 500000);
 }
 
-/* Calls of a primitive in a recipe and its bodies. */
-static int count_calls(const recipe *r, pithp_primitive primitive) {
-    int count = 0;
-    for (int k = 0; k < r->count; k++) {
-        const ingredient *x = &r->list[k];
-        count += x->kind >= RECIPE_CALL && x->primitive == primitive;
-        for (int b = 0; x->kind == RECIPE_CONTROL && b < x->body_count; b++)
-            count += count_calls(x->bodies[b], primitive);
+static int64_t count_updates(const recipe *r, int64_t *all) {
+    int64_t met[PITHP_PRIMITIVE_COUNT] = {0}, updates = 0;
+    count_calls(r, met);
+    for (int p = 0; p < PITHP_PRIMITIVE_COUNT; p++) {
+        updates += p >= PITHP_OP_SCATTER_SET && p <= PITHP_OP_SCATTER_MAX ? met[p] : 0;
+        *all += met[p];
     }
-    return count;
+    return updates;
 }
-static int count_all(const recipe *r) {
-    int count = 0;
-    for (int p = 0; p < PITHP_PRIMITIVE_COUNT; p++)
-        count += count_calls(r, (pithp_primitive)p);
-    return count;
-}
+
 /* "Fails" where a loop or branch has an update in its body, and its values are right. */
 static bool updates_in_a_body(const recipe *r, void *closure) {
-    int found = 0, none = NO_PASSES;
+    int none = NO_PASSES;
+    int64_t found = 0, all = 0;
     for (int k = 0; k < r->count; k++)
         for (int b = 0; r->list[k].kind == RECIPE_CONTROL && b < r->list[k].body_count;
              b++)
-            for (int p = PITHP_OP_SCATTER_SET; p <= PITHP_OP_SCATTER_MAX; p++)
-                found += count_calls(r->list[k].bodies[b], (pithp_primitive)p);
+            found += count_updates(r->list[k].bodies[b], &all);
     if (closure && found)
         cr_assert(!is_wrong(r, &none), "values are not those of what is left");
     return found > 0;
@@ -183,11 +183,11 @@ Test(program, a_failing_program_is_made_small_inside_its_bodies) {
         recipe *r = recipe_make(s, seed, 40);
         if (updates_in_a_body(r, NULL)) {
             recipe_shrink(r, updates_in_a_body, rt);
-            int updates = 0;
-            for (int p = PITHP_OP_SCATTER_SET; p <= PITHP_OP_SCATTER_MAX; p++)
-                updates += count_calls(r, (pithp_primitive)p);
-            cr_assert(updates == 1 && count_all(r) <= 6, "seed %d: %d calls", (int)seed,
-                      count_all(r));
+            int none = NO_PASSES;
+            int64_t all = 0;
+            cr_assert(!is_wrong(r, &none), "seed %d: values are others now", (int)seed);
+            const int64_t updates = count_updates(r, &all);
+            cr_assert(updates == 1 && all <= 6, "seed %d: %d calls", (int)seed, (int)all);
             shrunk++;
         }
         recipe_free(r);
@@ -198,6 +198,50 @@ Test(program, a_failing_program_is_made_small_inside_its_bodies) {
 
 Test(program, plans_that_do_not_fuse_give_them_too) {
     random_programs(seeds(500), NOT_FUSED, 600000);
+}
+
+Test(program, those_that_failed_once_give_them) {
+    static const int ways[] = {NO_PASSES,          NOT_FUSED,       PITHP_PASS_ALL,
+                               PITHP_PASS_ALGEBRA, PITHP_PASS_FOLD, PITHP_PASS_COMMON,
+                               PITHP_PASS_CONTROL, PITHP_PASS_DEAD};
+    pith_runtime *rt = pt_open();
+    for (recipe_files files = recipe_files_open(); recipe_files_next(&files);) {
+        pith_scope *s = pith_scope_open(rt);
+        recipe *r = recipe_read(s, files.path);
+        for (size_t k = 0; k < PITHP_COUNT(ways); k++)
+            cr_assert(!is_wrong(r, (void *)(uintptr_t)&ways[k]), "%s, passes %d",
+                      files.path, ways[k]);
+        recipe_free(r);
+        pith_scope_close(s);
+    }
+    pt_close(rt);
+}
+
+/* What a file holds is the program that was written. */
+Test(program, files_keep_programs) {
+    pith_runtime *rt = pt_open();
+    char path[320];
+    pt_folder(path);
+    strcat(path, "/one.recipe");
+    for (uint64_t seed = 0; seed < 200; seed++) {
+        pith_scope *s = pith_scope_open(rt);
+        recipe *r = recipe_make(s, 800000 + seed, 20);
+        FILE *f = fopen(path, "w");
+        cr_assert(f);
+        recipe_write_list(f, r);
+        fclose(f);
+        recipe *read = recipe_read(s, path);
+        pithp_program *p = recipe_program(r), *q = recipe_program(read);
+        cr_assert(pithp_program_equal(p, q), "seed %d", (int)seed);
+        for (int k = 0; k < r->output_count; k++)
+            cr_assert(recipe_is(r, k, read->list[read->outputs[k]].data));
+        pithp_program_release(p);
+        pithp_program_release(q);
+        recipe_free(r);
+        recipe_free(read);
+        pith_scope_close(s);
+    }
+    pt_close(rt);
 }
 
 /* ---- What passes and plans make of programs that are written out ---- */

@@ -1,0 +1,119 @@
+/* Random programs, compiled, give the bits of their calls: a few as users get them, and
+ * many by a compiler that optimises little, which takes them by the dozen. */
+#include "emit_test.h"
+#include "program/emit/loop.h"
+#include "program/pass/pass.h"
+#include "random_file.h"
+
+typedef struct compiled_recipe {
+    recipe *r;
+    pithp_plan *plan;
+} compiled_recipe;
+
+static pithp_plan *compiled_plan_of(const recipe *r, bool passes) {
+    pithp_program *p = recipe_program(r);
+    if (passes) {
+        pithp_program *better = pithp_program_optimise(r->s, p, PITHP_PASS_ALL);
+        pt_ok(r->s, better);
+        pithp_program_release(p);
+        p = better;
+    }
+    setenv("PITH_JIT", "wait", 1);
+    pithp_plan *plan = pithp_plan_make(r->s, p, true);
+    pt_ok(r->s, plan);
+    pithp_program_release(p);
+    return plan;
+}
+
+/* Whether a run of its plan gives other bits. */
+static bool run_differs(const recipe *r, pithp_plan *plan) {
+    const void *inputs[RECIPE_MOST];
+    void *outputs[RECIPE_MOST];
+    bool fused = false, wrong = false;
+    recipe_inputs(r, inputs);
+    recipe_outputs(r, outputs);
+    pithp_plan_run(r->s, plan, inputs, outputs);
+    pt_ok(r->s);
+    pith_wait(r->s);
+    for (int64_t k = 0; k < plan->step_count; k++)
+        fused |= plan->steps[k].fused || pithp_loop_fits(plan, &plan->steps[k]);
+    cr_assert(fused == (plan->compiled != NULL), "%s", said);
+    for (int k = 0; k < r->output_count; k++) {
+        const pithp_place place = pithp_plan_output(plan, k);
+        if (place.store == PITHP_IN_OUTPUT)
+            wrong |= !recipe_is(r, k, outputs[place.at]);
+    }
+    for (int k = 0; k < r->output_count; k++)
+        free(outputs[k]);
+    return wrong;
+}
+
+static bool differs(const recipe *r, void *closure) {
+    pithp_plan *plan = compiled_plan_of(r, closure != NULL);
+    const bool wrong = run_differs(r, plan);
+    pithp_plan_free(plan);
+    return wrong;
+}
+
+static void expect_same_bits(recipe *r, pithp_plan *plan, bool passes) {
+    if (!run_differs(r, plan))
+        return;
+    recipe_shrink(r, differs, passes ? r : NULL);
+    recipe_fail(r, "compiled");
+}
+
+static int64_t programs_of(int64_t usual) {
+    const char *asked = getenv("PITH_TEST_PROGRAMS");
+    return asked ? atoll(asked) : usual;
+}
+
+Test(emit_random, programs_give_the_bits_of_their_calls, .timeout = 600) {
+    const int64_t count = programs_of(500) / 20;
+    use_cache();
+    for (int64_t k = 0; k < count; k++) {
+        bench b = begin();
+        recipe *r = recipe_make(b.s, 31337 + (uint64_t)k, 10 + (int)(k % 45));
+        pithp_plan *plan = compiled_plan_of(r, k % 2);
+        expect_same_bits(r, plan, k % 2);
+        pithp_plan_free(plan);
+        recipe_free(r);
+        end(&b);
+    }
+}
+
+/* One translation unit for each batch. */
+Test(emit_random, many_programs_give_the_bits_of_their_calls, .timeout = 3600) {
+    enum { BATCH = 25 };
+    const int64_t count = programs_of(500);
+    use_cache();
+    setenv("PITH_CC", PITH_TEST_SOURCE "/cc_quick", 1);
+    for (int64_t first = 0; first < count; first += BATCH) {
+        bench b = begin();
+        recipe *recipes[BATCH];
+        pithp_plan *plans[BATCH];
+        for (int k = 0; k < BATCH; k++) {
+            recipes[k] = recipe_make(b.s, 900000 + (uint64_t)(first + k),
+                                     4 + (int)(first + k) % 30);
+            plans[k] = compiled_plan_of(recipes[k], k % 2);
+        }
+        cr_assert(pithp_compiled_together(b.s, plans, BATCH), "%s", said);
+        for (int k = 0; k < BATCH; k++) {
+            expect_same_bits(recipes[k], plans[k], k % 2);
+            pithp_plan_free(plans[k]);
+            recipe_free(recipes[k]);
+        }
+        end(&b);
+    }
+}
+
+Test(emit_random, those_that_failed_once_give_them, .timeout = 300) {
+    use_cache();
+    for (recipe_files files = recipe_files_open(); recipe_files_next(&files);) {
+        bench b = begin();
+        recipe *r = recipe_read(b.s, files.path);
+        for (int passes = 0; passes < 2; passes++)
+            cr_assert(!differs(r, passes ? r : NULL), "%s", files.path);
+        recipe_free(r);
+        end(&b);
+    }
+}
