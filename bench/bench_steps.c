@@ -3,6 +3,7 @@
  * steps, in ns an iteration; and the first result of a fresh process, in ms. The peer
  * "tier0" is the interpreter, "c" peers/steps.c. Rows: steps/... */
 #include "bench.h"
+#include "bench_steps_kernels.h"
 #include "peers/steps.h"
 
 #include <spawn.h>
@@ -273,6 +274,50 @@ static const pith_array *loop_nested(pith_scope *s, const Data *d) {
     return end->x;
 }
 
+/* A check of all elements in each iteration, and in the first one that fails what they
+ * were at most. */
+static const pith_array *
+checked(pith_scope *s, const pith_array *x, const pith_array *b) {
+    const pith_array *next = pith_add(s, pith_mul(s, x, number(s, 0.999)), b);
+    pith_check(s, pith_less(s, next, number(s, 1e6)), "{most} is too much",
+               .level = PITH_CHECK_ALWAYS,
+               .args = {{"most", pith_max(s, next, PITH_ALL_AXES)}});
+    return next;
+}
+LOOP(check,
+     STEPS_SMALL,
+     few(s, d->a, STEPS_SMALL),
+     few(s, d->b, STEPS_SMALL),
+     checked(s, c->x, c->b))
+
+static const pith_array *drawn(pith_scope *s, const pith_array *i, const pith_array *x) {
+    const pith_array *key = pith_random_fold_in(s, pith_random_key(s, 1), i);
+    const pith_array *noise =
+        pith_random_uniform(s, key, PITH_F64, PITH_SHAPE(STEPS_SMALL), -1, 1, NULL);
+    return pith_add(s, pith_mul(s, x, number(s, 0.999)), noise);
+}
+LOOP(draw, 1, few(s, d->a, STEPS_SMALL), few(s, d->b, 1), drawn(s, i, c->x))
+
+LOOP(product,
+     1,
+     few(s, d->a, STEPS_ROWS),
+     pith_reshape(s,
+                  few(s, d->b, STEPS_ROWS *STEPS_ROWS),
+                  PITH_SHAPE(STEPS_ROWS, STEPS_ROWS)),
+     pith_add(s, pith_mul(s, pith_matmul(s, c->b, c->x), number(s, 0.05)), number(s, 1)))
+
+LOOP(kernel,
+     1,
+     few(s, d->a, STEPS_SMALL),
+     few(s, d->b, STEPS_SMALL),
+     pith_launch(s, relax, c->x, c->b).next)
+
+LOOP(sort,
+     1,
+     few(s, d->a, STEPS_SMALL),
+     few(s, d->b, STEPS_SMALL),
+     pith_sort(s, pith_add(s, pith_mul(s, c->x, number(s, -0.999)), c->b), 0, NULL))
+
 /* ---- Rows ---- */
 
 #define STEP(name) PITH_FUNCTION1(name##_function, name, pith_array, Data)
@@ -297,6 +342,11 @@ STEP(loop_take)
 STEP(loop_row)
 STEP(loop_scatter)
 STEP(loop_nested)
+STEP(loop_check)
+STEP(loop_draw)
+STEP(loop_product)
+STEP(loop_kernel)
+STEP(loop_sort)
 
 static const struct {
     const char *name;
@@ -326,6 +376,11 @@ static const struct {
     {"loop/row", &loop_row_function, steps_loop_row, 0, 0},
     {"loop/scatter", &loop_scatter_function, steps_loop_scatter, 0, 0},
     {"loop/nested", &loop_nested_function, steps_loop_nested, 0, 0},
+    {"loop/check", &loop_check_function, steps_loop_check, 0, 0},
+    {"loop/draw", &loop_draw_function, steps_loop_draw, 0, 0},
+    {"loop/product", &loop_product_function, steps_loop_product, 0, 0},
+    {"loop/kernel", &loop_kernel_function, steps_loop_kernel, 0, 0},
+    {"loop/sort", &loop_sort_function, steps_loop_sort, 0, 0},
 };
 
 typedef struct {

@@ -233,3 +233,115 @@ void steps_loop_nested(const steps_data *d) {
             v[j] = v[j] + 1;
     }
 }
+
+/* A flag for all elements, and of the first iteration that fails the greatest. */
+void steps_loop_check(const steps_data *d) {
+    double *v = d->to, worst = 0;
+    int failed = 0;
+    memcpy(v, d->a, STEPS_SMALL * sizeof *v);
+    for (int t = 0; t < STEPS_TIMES; t++) {
+        double most = -INFINITY;
+        int fine = 1;
+        for (int j = 0; j < STEPS_SMALL; j++) {
+            v[j] = v[j] * 0.999 + d->b[j];
+            fine &= v[j] < 1e6;
+            most = v[j] > most ? v[j] : most;
+        }
+        if (!fine && !failed) {
+            failed = 1;
+            worst = most;
+        }
+        BARRIER(v);
+    }
+    d->work[0] = worst;
+}
+
+/* Threefry-2x32, 20 rounds */
+static inline void threefry(uint32_t k0, uint32_t k1, uint32_t *a, uint32_t *b) {
+    static const int rotations[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
+    const uint32_t keys[3] = {k0, k1, k0 ^ k1 ^ 0x1BD11BDAu};
+    uint32_t x = *a + keys[0], y = *b + keys[1];
+    for (int five = 0; five < 5; five++) {
+        for (int r = 0; r < 4; r++) {
+            const int by = rotations[five % 2][r];
+            x += y;
+            y = (y << by | y >> (32 - by)) ^ x;
+        }
+        x += keys[(five + 1) % 3];
+        y += keys[(five + 2) % 3] + (uint32_t)five + 1;
+    }
+    *a = x;
+    *b = y;
+}
+
+/* Numbers in [-1, 1) of a key of each iteration. */
+void steps_loop_draw(const steps_data *d) {
+    double *v = d->to;
+    memcpy(v, d->a, STEPS_SMALL * sizeof *v);
+    for (int t = 0; t < STEPS_TIMES; t++) {
+        uint32_t k0 = 0, k1 = (uint32_t)t;
+        threefry(0, 1, &k0, &k1);
+        for (int j = 0; j < STEPS_SMALL; j++) {
+            uint32_t high = 0, low = (uint32_t)j;
+            threefry(k0, k1, &high, &low);
+            const uint64_t bits = (uint64_t)high << 32 | low;
+            v[j] = v[j] * 0.999 + ((double)(bits >> 12) * 0x1p-52 * 2 - 1);
+        }
+        BARRIER(v);
+    }
+}
+
+void steps_loop_product(const steps_data *d) {
+    double *v = d->to, *next = d->work;
+    memcpy(v, d->a, STEPS_ROWS * sizeof *v);
+    for (int t = 0; t < STEPS_TIMES; t++) {
+        for (int i = 0; i < STEPS_ROWS; i++) {
+            double sum = 0;
+            for (int j = 0; j < STEPS_ROWS; j++)
+                sum += d->b[i * STEPS_ROWS + j] * v[j];
+            next[i] = sum * 0.05 + 1;
+        }
+        double *free = v;
+        v = next;
+        next = free;
+        BARRIER(v);
+    }
+}
+
+void steps_loop_kernel(const steps_data *d) {
+    double *v = d->to, *next = d->work;
+    int64_t failed = INT64_MAX;
+    memcpy(v, d->a, STEPS_SMALL * sizeof *v);
+    for (int t = 0; t < STEPS_TIMES; t++) {
+        for (int64_t i = 0; i < STEPS_SMALL; i++) {
+            const double left = v[i > 0 ? i - 1 : 0],
+                         right = v[i < STEPS_SMALL - 1 ? i + 1 : STEPS_SMALL - 1];
+            if (!(v[i] < 1e6) && i < failed)
+                failed = i;
+            next[i] = 0.25 * left + 0.5 * v[i] + 0.25 * right + 0.001 * d->b[i];
+        }
+        double *free = v;
+        v = next;
+        next = free;
+        BARRIER(v);
+    }
+    d->work[STEPS_SMALL] = (double)failed;
+}
+
+/* by insertion */
+void steps_loop_sort(const steps_data *d) {
+    double *v = d->to;
+    memcpy(v, d->a, STEPS_SMALL * sizeof *v);
+    for (int t = 0; t < STEPS_TIMES; t++) {
+        for (int j = 0; j < STEPS_SMALL; j++)
+            v[j] = v[j] * -0.999 + d->b[j];
+        for (int j = 1; j < STEPS_SMALL; j++) {
+            const double x = v[j];
+            int at = j;
+            for (; at > 0 && v[at - 1] > x; at--)
+                v[at] = v[at - 1];
+            v[at] = x;
+        }
+        BARRIER(v);
+    }
+}

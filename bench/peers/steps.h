@@ -38,5 +38,10 @@ void steps_loop_take(const steps_data *d);
 void steps_loop_row(const steps_data *d);
 void steps_loop_scatter(const steps_data *d);
 void steps_loop_nested(const steps_data *d);
+void steps_loop_check(const steps_data *d);
+void steps_loop_draw(const steps_data *d);
+void steps_loop_product(const steps_data *d);
+void steps_loop_kernel(const steps_data *d);
+void steps_loop_sort(const steps_data *d);
 
 #endif

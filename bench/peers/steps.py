@@ -76,6 +76,33 @@ def rows(jax, jnp):
         madd = lambda i, x: x * 0.999 + b[:ROWS]
         return loop(lambda i, x: loop(madd, x, 10) + 1, a[:ROWS], TIMES // 10)
 
+    def check(a, b, index):
+        """As checkify does: the first failing iteration's argument is carried."""
+        def body(i, c):
+            x, failed, worst = c
+            x = x * 0.999 + b[:SMALL]
+            fails = ~(x < 1e6).all()
+            worst = jnp.where(fails & ~failed, x.max(), worst)
+            return x, failed | fails, worst
+        return loop(body, (a[:SMALL], False, 0.0))[0]
+
+    def draw(a, b, index):
+        key = jax.random.PRNGKey(1)
+        return loop(lambda i, x: x * 0.999 + jax.random.uniform(jax.random.fold_in(key, i), (SMALL,), minval=-1.0),
+                    a[:SMALL])
+
+    def product(a, b, index):
+        m = b[:ROWS * ROWS].reshape(ROWS, ROWS)
+        return loop(lambda i, x: (m @ x) * 0.05 + 1, a[:ROWS])
+
+    def kernel(a, b, index):
+        def body(i, c):
+            x, failed = c
+            failed = jnp.minimum(failed, jnp.where(x < 1e6, SMALL, jnp.arange(SMALL)).min())
+            ends = jnp.concatenate([x[:1], x, x[-1:]])
+            return 0.25 * ends[:-2] + 0.5 * x + 0.25 * ends[2:] + 0.001 * b[:SMALL], failed
+        return loop(body, (a[:SMALL], SMALL))[0]
+
     table = lambda a: a[:TIMES * SMALL].reshape(TIMES, SMALL)
     return (
         ("stencil", 2048, 0, stencil),
@@ -101,6 +128,11 @@ def rows(jax, jnp):
         ("loop/scatter", 0, 0, lambda a, b, i: loop(
             lambda _, x: x.at[i[:ROWS] & (SMALL - 1)].add(b[:ROWS]), a[:SMALL])),
         ("loop/nested", 0, 0, nested),
+        ("loop/check", 0, 0, check),
+        ("loop/draw", 0, 0, draw),
+        ("loop/product", 0, 0, product),
+        ("loop/kernel", 0, 0, kernel),
+        ("loop/sort", 0, 0, lambda a, b, i: loop(lambda _, x: jnp.sort(x * -0.999 + b[:SMALL]), a[:SMALL])),
     )
 
 

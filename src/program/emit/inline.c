@@ -124,6 +124,8 @@ void pithp_frame_steps(const pithp_frame *f) {
             pithp_inline_fused(f, step);
         else if (step->plans)
             pithp_inline_control(f, step);
+        else if (pithp_inline_library_fits(f->plan, step))
+            pithp_inline_library(f, step);
         else
             pithp_inline_call(f, step);
     }

@@ -45,6 +45,10 @@ void pithp_inline_fused(const pithp_frame *f, const pithp_step *step);
 /* A step that is control flow. */
 void pithp_inline_control(const pithp_frame *f, const pithp_step *step);
 
+/* A step that is a call of the library; it takes the next slot of the table. */
+bool pithp_inline_library_fits(const pithp_plan *plan, const pithp_step *step);
+void pithp_inline_library(const pithp_frame *f, const pithp_step *step);
+
 /* Whether a step that is a call of one row can be laid out. */
 bool pithp_inline_call_fits(const pithp_plan *plan, const pithp_step *step);
 void pithp_inline_call(const pithp_frame *f, const pithp_step *step);

@@ -39,7 +39,8 @@ static bool plan_fits(const pithp_plan *plan, int *steps) {
         fits = ++*steps <= PITHP_INLINE_STEPS &&
                (step->fused   ? step->spec->count <= PITHP_INLINE_ELEMENTS
                 : step->plans ? control_fits(step, steps)
-                              : !step->kernel && pithp_inline_call_fits(plan, step));
+                              : pithp_inline_library_fits(plan, step) ||
+                                    pithp_inline_call_fits(plan, step));
     }
     return fits;
 }
@@ -69,12 +70,18 @@ static int plans_addresses(const pithp_step *step) {
         for (int64_t k = 0; k < plan->step_count; k++)
             if (plan->steps[k].plans)
                 count += plans_addresses(&plan->steps[k]);
+            else
+                count += pithp_inline_library_fits(plan, &plan->steps[k]);
     }
     return count;
 }
 
-static int first_slot(const pithp_step *step) {
+/* Behind the addresses that a run fills in: the scope and what calls the library. */
+static int scope_slot(const pithp_step *step) {
     return step->call->operand_count + step->call->result_count + 1;
+}
+static int first_slot(const pithp_step *step) {
+    return scope_slot(step) + 2;
 }
 
 int pithp_loop_addresses(const pithp_step *step) {
@@ -90,11 +97,15 @@ static const void **fill_plans(const pithp_step *step, const void **next) {
         for (int64_t k = 0; k < plan->step_count; k++)
             if (plan->steps[k].plans)
                 next = fill_plans(&plan->steps[k], next);
+            else if (pithp_inline_library_fits(plan, &plan->steps[k]))
+                *next++ = &plan->steps[k];
     }
     return next;
 }
 
-void pithp_loop_fill(const pithp_step *step, const void **table) {
+void pithp_loop_fill(pith_scope *s, const pithp_step *step, const void **table) {
+    table[scope_slot(step)] = s;
+    table[scope_slot(step) + 1] = (const void *)(uintptr_t)pithp_step_call;
     fill_plans(step, table + first_slot(step));
 }
 
@@ -116,6 +127,8 @@ static int add_literals(pithp_text *t, const pithp_step *step, int slot) {
         for (int64_t k = 0; k < plan->step_count; k++)
             if (plan->steps[k].plans)
                 slot = add_literals(t, &plan->steps[k], slot);
+            else
+                slot += pithp_inline_library_fits(plan, &plan->steps[k]);
     }
     return slot;
 }
@@ -128,7 +141,7 @@ static void define(pithp_inlining *x, const pithp_step *step) {
                 pithp_emit_row_functions(x->t, x->rows, inner->fused);
             else if (inner->plans)
                 define(x, inner);
-            else
+            else if (!pithp_inline_library_fits(step->plans[p], inner))
                 pithp_inline_call_define(x, step->plans[p], inner);
         }
 }
@@ -437,7 +450,13 @@ void pithp_emit_loop(pithp_text *t, const pithp_plan *plan, const pithp_step *st
     for (int k = 0; k < i->result_count; k++)
         pithp_text_print(t, "    char *const r%d_%d = table[%d];\n", l.number, k,
                          results + k);
-    pithp_text_print(t, "    char *const s%d = table[%d];\n", l.number, workspace);
+    pithp_text_print(t,
+                     "    char *const s%d = table[%d];\n"
+                     "    void *const scope = table[%d];\n"
+                     "    i32 (*const call)(void *, const void *, char *const *) =\n"
+                     "        (i32 (*)(void *, const void *, char *const *))table[%d];\n"
+                     "    (void)scope;\n    (void)call;\n",
+                     l.number, workspace, scope_slot(step), scope_slot(step) + 1);
     add_literals(t, step, first_slot(step));
     lay(&l, PITH_I64);
     pithp_text_add(t, "}\n");

@@ -19,13 +19,14 @@ int pithp_handed_on(const pithp_instruction *i, int result);
 bool pithp_loop_fits(const pithp_plan *plan, const pithp_step *step);
 
 /* What its function gets is a table of addresses: the operands, the results, the step's
- * workspace, then of each plan in it (those of a step in order, each followed by those
- * within it) the literals and the constants. It writes no result that is passed and
- * handed on. */
+ * workspace, the scope, pithp_step_call, then of each plan in it (those of a step in
+ * order, each followed by those within it) the literals, the constants, and the steps
+ * that are called. It writes no result that is passed and handed on, and ends at once
+ * where a call fails: the scope has the error. */
 int pithp_loop_addresses(const pithp_step *step);
 
 /* Fill in what comes after the workspace. */
-void pithp_loop_fill(const pithp_step *step, const void **table);
+void pithp_loop_fill(pith_scope *s, const pithp_step *step, const void **table);
 
 /* Define what the function needs, then its parameters and body, as those of
  * pithp_emit_fused, which get a number for begin and end. */

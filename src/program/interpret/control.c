@@ -262,8 +262,10 @@ static pith_status run_compiled(const frame *f, pithp_host_loop loop) {
     for (int k = 0; k < i->result_count; k++)
         *at++ = result_at(f, k);
     *at = f->workspace;
-    pithp_loop_fill(f->step, f->pointers);
+    pithp_loop_fill(f->outer->s, f->step, f->pointers);
     loop(f->pointers, 0, 1);
+    if (f->outer->s->error.code != PITH_OK)
+        return f->outer->s->error.code;
     for (int k = 0; k < i->result_count; k++) {
         const int operand = pithp_handed_on(i, k);
         if (is_passed(f, k))

@@ -19,6 +19,8 @@ static bool describe_calls(pithp_planning *g) {
             if (!(primitive == PITHP_OP_KERNEL ? pithp_plan_kernel(g, step)
                                                : pithp_plan_control(g, step)))
                 return false;
+            if ((size_t)count > plan->pointer_count)
+                plan->pointer_count = (size_t)count;
             plan->has_plans |= step->plans != NULL;
             continue;
         }

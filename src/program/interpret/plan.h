@@ -333,6 +333,10 @@ bool pithp_is_handed_on(const pithp_running *r, int64_t k);
 pith_status pithp_settle(const pithp_running *r, int64_t k);
 
 pith_status pithp_run_steps(const pithp_running *r);
+/* Run a step that is a call of one row or a kernel, and no reduction of another step, on
+ * these addresses: the operands, the results, the temporary memory. Not 0: the scope's
+ * error is set. */
+int32_t pithp_step_call(pith_scope *s, const pithp_step *step, char *const *at);
 /* Control flow: plans of the programs, and what they need of the workspace. */
 bool pithp_plan_control(pithp_planning *g, pithp_step *step);
 void pithp_plan_control_free(pith_runtime *rt, pithp_step *step);
@@ -341,7 +345,11 @@ pith_status pithp_run_control(const pithp_running *r, const pithp_step *step);
 /* Kernel calls. */
 bool pithp_plan_kernel(pithp_planning *g, pithp_step *step);
 void pithp_plan_kernel_free(pith_runtime *rt, pithp_step *step);
-pith_status pithp_run_kernel(const pithp_running *r, const pithp_step *step);
+/* The addresses of its results are followed by that of the report. */
+pith_status pithp_run_kernel(pith_scope *s,
+                             const pithp_step *step,
+                             const void *const *operands,
+                             void *const *results);
 /* Before an instruction reports. */
 pith_status pithp_zero_report(pith_scope *s, pith_report *report);
 

@@ -36,23 +36,21 @@ pith_status pithp_zero_report(pith_scope *s, pith_report *report) {
     return pithp_fill(s, report, &zero, sizeof zero, sizeof *report / sizeof zero);
 }
 
-pith_status pithp_run_kernel(const pithp_running *r, const pithp_step *step) {
+pith_status pithp_run_kernel(pith_scope *s,
+                             const pithp_step *step,
+                             const void *const *operands,
+                             void *const *results) {
     const pithp_kernel_binding *b = &step->kernel->binding;
-    const pithp_value *operand = pithp_operands(r->plan->program, step->call);
-    pithp_value result = step->call->result;
     void *data[PITH_KERNEL_MAX_ARGS] = {0};
     pith_status rc = PITH_OK;
     for (int i = 0; i < b->kernel->arg_count && rc == PITH_OK; i++) {
         const pith_role role = b->kernel->args[i].role;
-        const void *given =
-            pithp_kernel_is_given(role) ? pithp_address(r, *operand++) : NULL;
-        data[i] = pithp_kernel_is_made(role) ? pithp_address(r, result++)
-                                             : (void *)(uintptr_t)given;
+        const void *given = pithp_kernel_is_given(role) ? *operands++ : NULL;
+        data[i] = pithp_kernel_is_made(role) ? *results++ : (void *)(uintptr_t)given;
         if (role == PITH_ROLE_INOUT && b->specs[i]->bytes && data[i] != given)
-            rc = pithp_copy(r->s, data[i], given, b->specs[i]->bytes);
+            rc = pithp_copy(s, data[i], given, b->specs[i]->bytes);
     }
-    pith_report *report = pithp_address(r, result);
     if (rc == PITH_OK)
-        rc = pithp_zero_report(r->s, report);
-    return rc == PITH_OK ? pithp_kernel_run(r->s, b, data, report) : rc;
+        rc = pithp_zero_report(s, *results);
+    return rc == PITH_OK ? pithp_kernel_run(s, b, data, *results) : rc;
 }

@@ -57,33 +57,61 @@ static pith_status run_fused(const pithp_running *r, const pithp_step *step, int
     return pithp_fused_run(r->s, &args, step->spec->count);
 }
 
-static pith_status run_call(const pithp_running *r, const pithp_step *step) {
+/* report: of what is checked. */
+static pith_status run_row(pith_scope *s,
+                           const pithp_step *step,
+                           pithp_memory *memory,
+                           pith_report *report,
+                           const pithp_running *r) {
     const pithp_instruction *i = step->call;
-    pith_scope *s = r->s;
     pithp_call call =
         pithp_call_of(i->primitive, i->operand_count, step->specs, i->params);
-    for (int k = 0; k < i->operand_count; k++)
-        r->pointers[k] = pithp_address(r, pithp_operands(r->plan->program, i)[k]);
-    pithp_memory memory = {
-        .operands = r->pointers,
-        .result = pithp_address(r, i->result),
-        .temporary = step->temporary_bytes ? r->workspace + step->temporary : NULL,
-    };
     const char *site = s->site;
     s->site = i->site ? i->site : site; /* checks name the call that was traced */
     if (i->primitive == PITHP_OP_CHECKED) {
         call = pithp_checked_call(&call);
-        memory.report = pithp_address(r, i->result + 1);
-        pithp_zero_report(s, memory.report);
-    } else if (pithp_call_reports(&call))
-        memory.report =
+        memory->report = report;
+        pithp_zero_report(s, report);
+    } else if (pithp_call_reports(&call)) {
+        memory->report =
             pithp_check_make(s, pithp_index_describe, &pithp_rows[i->primitive]);
+    }
     const pith_status rc = s->error.code != PITH_OK ? s->error.code
                            : step->source >= 0
-                               ? pithp_run_reduction(r, step, &call, &memory)
-                               : pithp_run(s, &call, step->spec, &memory);
+                               ? pithp_run_reduction(r, step, &call, memory)
+                               : pithp_run(s, &call, step->spec, memory);
     s->site = site;
     return rc;
+}
+
+static pith_status run_call(const pithp_running *r, const pithp_step *step) {
+    const pithp_instruction *i = step->call;
+    void *results[PITH_KERNEL_MAX_ARGS + 1];
+    for (int k = 0; k < i->operand_count; k++)
+        r->pointers[k] = pithp_address(r, pithp_operands(r->plan->program, i)[k]);
+    for (int k = 0; k < i->result_count; k++)
+        results[k] = pithp_address(r, i->result + k);
+    if (step->kernel)
+        return pithp_run_kernel(r->s, step, r->pointers, results);
+    pithp_memory memory = {
+        .operands = r->pointers,
+        .result = results[0],
+        .temporary = step->temporary_bytes ? r->workspace + step->temporary : NULL,
+    };
+    return run_row(r->s, step, &memory, i->result_count > 1 ? results[1] : NULL, r);
+}
+
+int32_t pithp_step_call(pith_scope *s, const pithp_step *step, char *const *at) {
+    const pithp_instruction *i = step->call;
+    char *const *results = at + i->operand_count, *const *end = results + i->result_count;
+    const void *const *operands = (const void *const *)at;
+    if (step->kernel)
+        return pithp_run_kernel(s, step, operands, (void *const *)results);
+    pithp_memory memory = {.operands = operands,
+                           .result = results[0],
+                           .temporary = step->temporary_bytes ? *end : NULL};
+    return run_row(s, step, &memory, (pith_report *)(void *)results[i->result_count - 1],
+                   NULL);
 }
 
 /* Compiled steps that run as one; NULL: step k is none, or its first. */
@@ -104,10 +132,9 @@ pith_status pithp_run_steps(const pithp_running *r) {
             k += batch->steps - 1;
             continue;
         }
-        rc = !step->call    ? run_fused(r, step, k)
-             : step->plans  ? pithp_run_control(r, step)
-             : step->kernel ? pithp_run_kernel(r, step)
-                            : run_call(r, step);
+        rc = !step->call   ? run_fused(r, step, k)
+             : step->plans ? pithp_run_control(r, step)
+                           : run_call(r, step);
     }
     return rc;
 }
