@@ -39,6 +39,51 @@ Test(emit_inline, reductions_keep_their_order, .timeout = 300) {
         every_reduction((pith_dtype)d);
 }
 
+/* ---- Products ---- */
+
+/* [2, m, terms] by [2, terms, n], each with its last two axes one way or the other, and
+ * of vectors. */
+static void every_product(pith_dtype dtype, int64_t m, int64_t n, int64_t terms) {
+    bench b = begin();
+    body y = body_of(&b);
+    void *left = values(&b, dtype, 2 * m * terms, 3 + (uint64_t)terms),
+         *right = values(&b, dtype, 2 * n * terms, 4 + (uint64_t)terms);
+    const int64_t shapes[5][3] = {
+        {2, m, terms}, {2, terms, m}, {2, terms, n}, {2, n, terms}, {terms}};
+    pithp_value x[5], outputs[12];
+    int count = 0;
+    for (int k = 0; k < 5; k++)
+        x[k] = body_input(&y, dtype, k < 4 ? 3 : 1, shapes[k], k < 2 ? left : right);
+    body_begin(&y);
+    for (int way = 0; way < 4; way++) {
+        const pithp_value both[] = {x[way & 1], x[2 + way / 2]};
+        const pithp_dot_params batched = {
+            1, 1, {{way & 1 ? 1 : 2}, {way / 2 ? 2 : 1}}, {{0}, {0}}};
+        outputs[count++] = body_op(&y, PITHP_OP_DOT_GENERAL, 2, both, &batched);
+        const pithp_dot_params vector = {
+            1, 0, {{way == 1 || way == 2 ? 1 : 2}, {0}}, {{0}}};
+        outputs[count++] =
+            body_op(&y, PITHP_OP_DOT_GENERAL, 2, (pithp_value[]){x[way], x[4]}, &vector);
+    }
+    const pithp_dot_params one = {1, 0, {{0}, {0}}, {{0}}};
+    outputs[count++] =
+        body_op(&y, PITHP_OP_DOT_GENERAL, 2, (pithp_value[]){x[4], x[4]}, &one);
+    body_end(&y, count, outputs);
+    free(left);
+    free(right);
+    end(&b);
+}
+
+Test(emit_inline, products_keep_their_order, .timeout = 300) {
+    static const int64_t sizes[][3] = {{1, 1, 1},   {3, 3, 3},  {2, 7, 4},  {5, 1, 16},
+                                       {1, 6, 17},  {4, 4, 33}, {3, 5, 64}, {1, 2, 65},
+                                       {2, 2, 256}, {2, 3, 257}};
+    use_cache();
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
+        for (int d = 0; d < 2; d++)
+            every_product(d ? PITH_F32 : PITH_F64, sizes[k][0], sizes[k][1], sizes[k][2]);
+}
+
 /* ---- Indices ---- */
 
 static const pithp_index_mode modes[] = {PITHP_INDEX_DROP, PITHP_INDEX_CLIP,

@@ -18,6 +18,7 @@ void pithp_dtype_scope(pithp_text *t, const char *indent, pith_dtype dtype);
 typedef struct pithp_emitted_rows {
     uint16_t rows[PITHP_ELEMENTWISE_COUNT], casts[PITH_DTYPE_COUNT]; /* bits: dtypes */
     uint64_t reducers; /* bits: those of inline_call.c */
+    uint8_t dots;      /* bits: products of vectors of f32 and f64 */
     bool maths;        /* one of them calls a function of math.def */
 } pithp_emitted_rows;
 void pithp_emit_row_functions(pithp_text *t,

@@ -57,6 +57,11 @@ void pithp_inline_call_define(pithp_inlining *x,
                               const pithp_plan *plan,
                               const pithp_step *step);
 
+/* Whether a call is a product that is laid out; the functions it needs; and the call. */
+bool pithp_inline_product_fits(const pithp_step *step);
+void pithp_inline_product_define(pithp_inlining *x, const pithp_step *step);
+void pithp_inline_product(const pithp_frame *f, const pithp_step *step);
+
 /* "for (i64 j1 = 2; j1 < 3; j1++)", of axis 1, without a brace; simd: its iterations are
  * independent. */
 void pithp_inline_loop(pithp_text *t, int axis, int64_t begin, int64_t end, bool simd);

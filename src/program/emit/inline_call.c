@@ -369,7 +369,8 @@ typedef enum kind {
     MOVE,
     CONCATENATE,
     PAD,
-    FULL
+    FULL,
+    PRODUCT
 } kind;
 
 static kind kind_of(const pithp_instruction *i) {
@@ -392,6 +393,8 @@ static kind kind_of(const pithp_instruction *i) {
             return CONCATENATE;
         case PITHP_OP_PAD:
             return PAD;
+        case PITHP_OP_DOT_GENERAL:
+            return PRODUCT;
         case PITHP_OP_FULL:
             return FULL;
         default:
@@ -402,6 +405,8 @@ static kind kind_of(const pithp_instruction *i) {
 bool pithp_inline_call_fits(const pithp_plan *plan, const pithp_step *step) {
     const calling c = calling_of(NULL, plan, step);
     const kind k = step->kernel ? NONE : kind_of(c.i);
+    if (k == PRODUCT)
+        return pithp_inline_product_fits(step);
     if (k == NONE || c.i->primitive == PITHP_OP_CHECKED ||
         c.result->count > PITHP_INLINE_ELEMENTS || pithp_call_reports(&c.call))
         return false;
@@ -417,7 +422,9 @@ void pithp_inline_call_define(pithp_inlining *x,
                               const pithp_plan *plan,
                               const pithp_step *step) {
     const calling c = calling_of(NULL, plan, step);
-    if (reduces(c.i)) {
+    if (kind_of(c.i) == PRODUCT) {
+        pithp_inline_product_define(x, step);
+    } else if (reduces(c.i)) {
         const int r = reducer_of(&c);
         if (!(x->rows->reducers >> r & 1))
             pithp_text_add(x->t, reducers[r].definition);
@@ -439,6 +446,10 @@ void pithp_inline_call(const pithp_frame *f, const pithp_step *step) {
     const calling c = calling_of(f, f->plan, step);
     if (c.result->count == 0)
         return;
+    if (kind_of(c.i) == PRODUCT) {
+        pithp_inline_product(f, step);
+        return;
+    }
     pithp_text_add(c.t, "        {\n");
     add[kind_of(c.i)](&c);
     pithp_text_add(c.t, "        }\n");
