@@ -19,6 +19,21 @@ static const struct {
     {"product", oracle_product},
 };
 
+/* Families of what pith does not do yet, and what that is. */
+static const struct {
+    const char *family, *what;
+} absent[] = {
+    {"autodiff", "derivatives (pith_jvp, pith_vjp, pith_grad)"},
+    {"batch", "batching (pith_vmap, pith_vectorize)"},
+};
+
+const char *oracle_absent(const char *family) {
+    for (size_t i = 0; i < sizeof absent / sizeof *absent; i++)
+        if (!strcmp(absent[i].family, family))
+            return absent[i].what;
+    return NULL;
+}
+
 const oracle_row *oracle_find(const char *family, const char *op) {
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         if (!strcmp(tables[i].family, family))

@@ -50,6 +50,10 @@ extern const oracle_row oracle_reduce[];
 extern const oracle_row oracle_shape[];
 extern const oracle_row oracle_tree[];
 
+/* What pith would need for a family that it has no operations for, whose cases are left
+ * out; NULL: it serves the family. */
+const char *oracle_absent(const char *family);
+
 /* The row of a family's operation; NULL where there is none. */
 const oracle_row *oracle_find(const char *family, const char *op);
 
