@@ -106,8 +106,9 @@ static pith_scope *open_scope(pith_runtime *rt, pith_scope *parent) {
     if (!block)
         return &no_memory;
     pith_scope *s = (pith_scope *)((char *)block + sizeof *block);
-    /* The message buffers are left as they are: only their first bytes count. */
-    memset(s, 0, offsetof(pith_scope, error));
+    /* Texts and sites are left as they are: only so many of their bytes count. */
+    memset(s, 0, offsetof(pith_scope, sites));
+    s->cleared_site[0] = 0;
     s->error.code = PITH_OK;
     s->error.path[0] = s->error.message[0] = s->error.site[0] = s->error.text[0] = 0;
     s->error_read = true;

@@ -7,6 +7,23 @@ static const pith_type *type_of(const pith_type *(*get)(void)) {
     return get ? get() : NULL;
 }
 
+/* Whether a pointer is a tree that s may use, of the type: the usual case, seen at once.
+ */
+static inline bool is_tree_of(const pith_scope *s,
+                              const pith_type *type,
+                              const void *tree,
+                              pithp_block **in) {
+    if (PITHP_UNLIKELY(pithp_pointer_check(tree, in) != PITHP_POINTER_OK ||
+                       (*in)->runtime != s->runtime))
+        return false;
+    const pithp_header *h = pithp_header_of(tree);
+    if (h->kind == PITHP_KIND_ARRAY)
+        return !(h->extra & PITHP_ARRAY_DONATED) &&
+               (!type || type == pith_array_pith_type());
+    return h->kind <= PITHP_KIND_NONE && !(h->flags & PITHP_FLAG_NIL) &&
+           (!type || pithp_shape_of(tree)->type == type);
+}
+
 /* Whether a checked tree is of a type; what is wrong is set. */
 static pith_status check_type(pith_scope *s,
                               const pith_function *f,
@@ -35,9 +52,13 @@ pithp_argument_check(pith_scope *s, const pith_function *f, int i, const void *t
     static const char *const what[] = {"argument 1", "argument 2", "argument 3",
                                        "argument 4"};
     _Static_assert(PITHP_COUNT(what) == PITHP_MOST_PARAMETERS, "each has a name");
+    const pith_type *type = type_of(f->parameters[i]);
+    pithp_block *block = NULL;
+    if (PITHP_LIKELY(is_tree_of(s, type, tree, &block)))
+        return PITH_OK;
     if (pithp_tree_check(s, tree, f->name, what[i]) != PITH_OK)
         return s->error.code;
-    return check_type(s, f, what[i], type_of(f->parameters[i]), tree);
+    return check_type(s, f, what[i], type, tree);
 }
 
 static pith_status check_arguments(pith_scope *s,
@@ -55,21 +76,28 @@ static pith_status check_arguments(pith_scope *s,
     return rc;
 }
 
+/* A result as what the caller gets. NULL: error set. */
+static const void *
+take_result(pith_scope *s, const pith_function *f, const void *result) {
+    const pith_type *type = type_of(f->result);
+    pithp_block *block = NULL;
+    if (PITHP_LIKELY(is_tree_of(s, type, result, &block) && block->owner == s))
+        return result;
+    if (pithp_tree_check(s, result, f->name, "result") != PITH_OK ||
+        check_type(s, f, "result", type, result) != PITH_OK)
+        return NULL;
+    return pithp_keep_slots(s, 1, &result) == PITH_OK ? result : NULL;
+}
+
 const void *pith_call(pith_scope *s,
                       const pith_function *function,
                       int count,
                       const void *const *arguments) {
-    if (!pithp_enter(s) || pithp_function_check(s, function, "pith_call") != PITH_OK)
+    if (!pithp_enter(s) || pithp_function_check(s, function, "pith_call") != PITH_OK ||
+        check_arguments(s, function, count, arguments) != PITH_OK)
         return pithp_function_nil(function);
-    const pith_type *type = type_of(function->result);
-    const void *nil = pithp_function_nil(function);
-    if (check_arguments(s, function, count, arguments) != PITH_OK)
-        return nil;
     const void *result = function->call(function, s, arguments);
-    if (s->error.code != PITH_OK)
-        return nil;
-    if (pithp_tree_check(s, result, function->name, "result") != PITH_OK ||
-        check_type(s, function, "result", type, result) != PITH_OK)
-        return nil;
-    return pithp_keep_slots(s, 1, &result) == PITH_OK ? result : nil;
+    if (PITHP_LIKELY(s->error.code == PITH_OK))
+        result = take_result(s, function, result);
+    return PITHP_LIKELY(s->error.code == PITH_OK) ? result : pithp_function_nil(function);
 }

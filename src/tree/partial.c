@@ -22,6 +22,10 @@ static bool is_made(const pith_function *f) {
 pith_status
 pithp_function_check(pith_scope *s, const pith_function *f, const char *function) {
     pithp_block *block = NULL;
+    if (PITHP_LIKELY(pithp_pointer_check(f, &block) == PITHP_POINTER_OK &&
+                     pithp_header_of(f)->shape == &function_class &&
+                     block->runtime == s->runtime))
+        return PITH_OK;
     if (!f)
         return pithp_fail(s, PITH_E_ARG, NULL, "%s: expected a function, got NULL",
                           function);

@@ -80,29 +80,40 @@ typedef struct reading {
 
 /* Leaves in slots from `first` on; false: one of them is another, or nothing is to be
  * done with it before it has been looked at. */
-static bool read_run(reading *r,
-                     const void *node,
-                     const pithp_shape *shape,
-                     int64_t first,
-                     int64_t n) {
+static inline bool read_run(reading *r,
+                            const void *node,
+                            const pithp_shape *shape,
+                            int64_t first,
+                            int64_t n) {
     static const pithp_header plain = {.magic = PITHP_OBJECT_MAGIC,
                                        .kind = PITHP_KIND_ARRAY};
+    const char *payload = node;
+    const uint32_t *offsets = shape->slot_offsets;
+    const pith_spec *const *specs = r->specs;
+    const pith_array **items = r->items;
+    const void **addresses = r->addresses;
+    const pithp_hold *hold = r->hold;
     for (int64_t i = 0; i < n; i++) {
-        const pith_array *a = *pithp_slot(node, shape, first + i);
+        const pith_array *a =
+            *(const pith_array *const *)(const void *)(payload +
+                                                       (offsets ? offsets[first + i]
+                                                                : (size_t)(first + i) *
+                                                                      sizeof a));
         if (PITHP_UNLIKELY(!a))
             return false;
         const pithp_header *h = pithp_header_of(a);
         if (PITHP_UNLIKELY(memcmp(h, &plain, offsetof(pithp_header, shape)) != 0 ||
-                           h->shape != r->specs[i]))
+                           h->shape != specs[i]))
             return false;
-        if (PITHP_UNLIKELY(a->hold != r->hold)) {
-            r->hold = a->hold;
+        if (PITHP_UNLIKELY(a->hold != hold)) {
+            hold = a->hold;
             if (pithp_array_buffer(a)->stream != r->stream)
                 return false;
         }
-        r->items[i] = a;
-        r->addresses[i] = a->data;
+        items[i] = a;
+        addresses[i] = a->data;
     }
+    r->hold = hold;
     r->specs += n;
     r->items += n;
     r->addresses += n;
@@ -140,24 +151,19 @@ static bool read_node(pithp_walk *w, const void *node, const pithp_shape *shape)
     return shape->slot_count == 0 || pithp_walk_enter(w, node, shape);
 }
 
-bool pithp_structure_read(pith_scope *s,
-                          const pithp_structure *t,
-                          const void *tree,
-                          const pith_array **items,
-                          const void **addresses) {
-    static const pithp_shape alone = {.slot_count = 1}; /* around a tree of one leaf */
-    reading r = {.stream = pithp_scope_stream(s),
-                 .specs = t->specs,
-                 .items = items,
-                 .addresses = addresses};
+static const pithp_shape alone = {.slot_count = 1}; /* around a tree of one leaf */
+
+/* A tree with nodes. */
+static bool
+read_nodes(reading *r, pith_runtime *rt, const pithp_structure *t, const void *tree) {
     pithp_walk w;
     bool same = !t->picked;
-    pithp_walk_begin(&w, s->runtime, tree);
+    pithp_walk_begin(&w, rt, tree);
     pithp_walk_enter(&w, &tree, &alone);
     for (int64_t i = 0; i < t->token_count && same; i++) {
         const uintptr_t token = t->tokens[i];
         if (pithp_token_kind(token) != PITHP_TOKEN_NODE) {
-            same = read_token(&r, &w, token);
+            same = read_token(r, &w, token);
             continue;
         }
         const pithp_frame *top = &w.frames[w.depth - 1];
@@ -166,4 +172,18 @@ bool pithp_structure_read(pith_scope *s,
     }
     pithp_walk_end(&w);
     return same;
+}
+
+bool pithp_structure_read(pith_scope *s,
+                          const pithp_structure *t,
+                          const void *tree,
+                          const pith_array **items,
+                          const void **addresses) {
+    reading r = {.stream = pithp_scope_stream(s),
+                 .specs = t->specs,
+                 .items = items,
+                 .addresses = addresses};
+    return pithp_token_kind(t->tokens[0]) == PITHP_TOKEN_LEAVES
+               ? read_run(&r, &tree, &alone, 0, 1)
+               : read_nodes(&r, s->runtime, t, tree);
 }
