@@ -182,7 +182,7 @@ static pith_status run(pith_scope *s,
                        .inputs = inputs,
                        .outputs = outputs};
     const size_t bytes = plan->pointer_count * sizeof *pointers;
-    pith_status rc = await(s, plan);
+    pith_status rc = pithp_scope_device(s)->immediate ? PITH_OK : await(s, plan);
     if (rc != PITH_OK)
         return rc;
     pithp_buffer *workspace =

@@ -11,10 +11,13 @@ static const size_t most_bytes = (size_t)1 << 30;
 /* rt->room[PITHP_ROOM_TRACE] */
 typedef struct jit_cache {
     pthread_mutex_t lock;
-    pithp_jit_program *newest, *oldest;
+    _Atomic(pithp_jit_program *) newest; /* read without the lock */
+    pithp_jit_program *oldest;
+    pithp_jit *functions; /* that may be called */
     int64_t most_programs;
     size_t most_bytes;
-    atomic_llong no_hits; /* of those of info, where the last program was another */
+    atomic_llong hits;       /* but for those that functions count */
+    atomic_llong thrown_out; /* programs; ever */
     pith_jit_info info;
     pithp_jit_program *buckets[BUCKETS];
 } jit_cache;
@@ -73,20 +76,45 @@ static jit_cache *cache_of(pith_runtime *rt) {
 
 /* ---- Order of use: all below with the lock ---- */
 
+static pithp_jit_program *newest_of(jit_cache *cache) {
+    return atomic_load_explicit(&cache->newest, memory_order_relaxed);
+}
+
+static void set_newest(jit_cache *cache, pithp_jit_program *p) {
+    atomic_store_explicit(&cache->newest, p, memory_order_relaxed);
+}
+
 static void unlink_use(jit_cache *cache, pithp_jit_program *p) {
-    *(p->newer ? &p->newer->older : &cache->newest) = p->older;
+    if (p->newer)
+        p->newer->older = p->older;
+    else
+        set_newest(cache, p->older);
     *(p->older ? &p->older->newer : &cache->oldest) = p->newer;
 }
 
 static void link_newest(jit_cache *cache, pithp_jit_program *p) {
+    pithp_jit_program *older = newest_of(cache);
     p->newer = NULL;
-    p->older = cache->newest;
-    *(cache->newest ? &cache->newest->newer : &cache->oldest) = p;
-    cache->newest = p;
+    p->older = older;
+    *(older ? &older->newer : &cache->oldest) = p;
+    set_newest(cache, p);
+}
+
+static void make_newest(jit_cache *cache, pithp_jit_program *p) {
+    if (newest_of(cache) != p) {
+        unlink_use(cache, p);
+        link_newest(cache, p);
+    }
 }
 
 static pithp_jit_program **bucket_of(jit_cache *cache, uint64_t hash) {
     return &cache->buckets[hash % BUCKETS];
+}
+
+/* A program of a function, if it is seated, is not there any more. */
+static void unseat(pithp_jit *jit, pithp_jit_program *p) {
+    if (atomic_compare_exchange_strong(&jit->seat, &(pithp_jit_program *){p}, NULL))
+        pithp_jit_program_release(p);
 }
 
 static void throw_out(jit_cache *cache, pithp_jit_program *p) {
@@ -98,12 +126,16 @@ static void throw_out(jit_cache *cache, pithp_jit_program *p) {
     cache->info.programs--;
     cache->info.bytes -= p->bytes;
     cache->info.evictions++;
+    atomic_store(&p->thrown_out, true);
+    atomic_fetch_add(&cache->thrown_out, 1);
+    for (pithp_jit *jit = cache->functions; jit; jit = jit->next)
+        unseat(jit, p);
     pithp_jit_program_release(p);
 }
 
 /* The newest one stays, however large it is. */
 static void make_room(jit_cache *cache) {
-    while (cache->oldest != cache->newest &&
+    while (cache->oldest != newest_of(cache) &&
            (cache->info.programs > cache->most_programs ||
             cache->info.bytes > cache->most_bytes))
         throw_out(cache, cache->oldest);
@@ -114,6 +146,8 @@ static void make_room(jit_cache *cache) {
 static void reclaim(pith_runtime *rt) {
     jit_cache *cache = find_cache(rt);
     pthread_mutex_lock(&cache->lock);
+    for (pithp_jit *jit = cache->functions; jit; jit = jit->next)
+        pithp_jit_program_release(atomic_exchange(&jit->seat, NULL));
     for (pithp_jit_program *p = cache->oldest, *newer; p; p = newer) {
         newer = p->newer;
         if (atomic_load_explicit(&p->refs, memory_order_acquire) == 1)
@@ -175,17 +209,14 @@ static pithp_jit_program *last_of(const jit_cache *cache, const pithp_jit *jit) 
 static void note_use(jit_cache *cache, pithp_jit *jit, pithp_jit_program *p) {
     jit->last = p;
     jit->last_evictions = cache->info.evictions;
-    if (cache->newest != p) {
-        unlink_use(cache, p);
-        link_newest(cache, p);
-    }
+    make_newest(cache, p);
     atomic_fetch_add_explicit(&p->refs, 1, memory_order_relaxed);
 }
 
 /* The program of the function that was used last; NULL: it has none. */
 static pithp_jit_program *nearest(jit_cache *cache, const pithp_jit *jit) {
     pithp_jit_program *p = last_of(cache, jit);
-    for (p = p ? p : cache->newest; p; p = p->older)
+    for (p = p ? p : newest_of(cache); p; p = p->older)
         if (same_function(p, jit))
             break;
     return p;
@@ -212,23 +243,88 @@ void pithp_jit_why(pithp_jit *jit, pithp_text *text) {
     pthread_mutex_unlock(&cache->lock);
 }
 
-pithp_jit_program *pithp_jit_last(pithp_jit *jit) {
-    jit_cache *cache = find_cache(jit->runtime);
+/* ---- Functions and their seats ---- */
+
+pith_status pithp_jit_enrol(pith_scope *s, pithp_jit *jit) {
+    jit_cache *cache = cache_of(s->runtime);
     if (!cache)
-        return NULL;
+        return pithp_fail_memory(s, sizeof *cache);
+    pthread_mutex_lock(&cache->lock);
+    jit->next = cache->functions;
+    if (jit->next)
+        jit->next->previous = jit;
+    cache->functions = jit;
+    pthread_mutex_unlock(&cache->lock);
+    return PITH_OK;
+}
+
+void pithp_jit_leave(pithp_jit *jit) {
+    jit_cache *cache = find_cache(jit->runtime);
+    pthread_mutex_lock(&cache->lock);
+    *(jit->previous ? &jit->previous->next : &cache->functions) = jit->next;
+    if (jit->next)
+        jit->next->previous = jit->previous;
+    atomic_fetch_add_explicit(&cache->hits, jit->hits, memory_order_relaxed);
+    pthread_mutex_unlock(&cache->lock);
+    pithp_jit_program_release(atomic_exchange(&jit->seat, NULL));
+}
+
+/* The program of the last call where the seat was empty. */
+static pithp_jit_program *take_last(jit_cache *cache, pithp_jit *jit) {
     pthread_mutex_lock(&cache->lock);
     pithp_jit_program *p = last_of(cache, jit);
-    if (p) {
-        cache->info.hits++;
+    if (p)
         note_use(cache, jit, p);
-    }
     pthread_mutex_unlock(&cache->lock);
     return p;
 }
 
-void pithp_jit_note_other(pith_runtime *rt) {
-    atomic_fetch_add_explicit(&find_cache(rt)->no_hits, 1, memory_order_relaxed);
+/* A program that was seated, and not as the one that was used last of all; false: it was
+ * thrown out. */
+static bool use_again(jit_cache *cache, pithp_jit_program *p) {
+    pthread_mutex_lock(&cache->lock);
+    const bool there = !atomic_load(&p->thrown_out);
+    if (there)
+        make_newest(cache, p);
+    pthread_mutex_unlock(&cache->lock);
+    return there;
 }
+
+pithp_jit_program *pithp_jit_take(pithp_jit *jit, pithp_jit_turn *turn) {
+    jit_cache *cache = find_cache(jit->runtime);
+    turn->thrown_out = atomic_load(&cache->thrown_out);
+    pithp_jit_program *p = atomic_exchange(&jit->seat, NULL);
+    turn->seated = p != NULL;
+    if (!p)
+        return take_last(cache, jit);
+    if (PITHP_LIKELY(newest_of(cache) == p) || use_again(cache, p))
+        return p;
+    pithp_jit_program_release(p);
+    return NULL;
+}
+
+void pithp_jit_note_hit(pithp_jit *jit, const pithp_jit_turn *turn) {
+    if (turn->seated)
+        atomic_store_explicit(&jit->hits,
+                              atomic_load_explicit(&jit->hits, memory_order_relaxed) + 1,
+                              memory_order_relaxed);
+    else
+        atomic_fetch_add_explicit(&find_cache(jit->runtime)->hits, 1,
+                                  memory_order_relaxed);
+}
+
+/* Either this sees that some program was thrown out meanwhile, or who throws this one out
+ * sees it in the seat; once it is there the reference is no longer the caller's, so that
+ * nothing is read of it. */
+void pithp_jit_seat(pithp_jit *jit, pithp_jit_program *p, const pithp_jit_turn *turn) {
+    const jit_cache *cache = find_cache(jit->runtime);
+    if (!atomic_compare_exchange_strong(&jit->seat, &(pithp_jit_program *){NULL}, p))
+        pithp_jit_program_release(p);
+    else if (PITHP_UNLIKELY(atomic_load(&cache->thrown_out) != turn->thrown_out))
+        unseat(jit, p);
+}
+
+/* ---- Finding others ---- */
 
 /* Of the programs that were used last: there are as many as the function has structures
  * at a time. */
@@ -238,7 +334,7 @@ pithp_jit_program *pithp_jit_alike(const pithp_jit_call *c) {
     if (!cache)
         return NULL;
     pthread_mutex_lock(&cache->lock);
-    pithp_jit_program *p = cache->newest, *found = NULL;
+    pithp_jit_program *p = newest_of(cache), *found = NULL;
     for (int k = 0; p && k < MOST_LOOKED_AT && !found; k++, p = p->older)
         if (same_function(p, c->jit) && same_structures(p, c))
             found = p;
@@ -261,7 +357,7 @@ pithp_jit_program *pithp_jit_find(pithp_jit_call *c) {
         p = look_up(cache, c);
     }
     if (p) {
-        cache->info.hits++;
+        atomic_fetch_add_explicit(&cache->hits, 1, memory_order_relaxed);
         note_use(cache, c->jit, p);
     } else {
         cache->info.misses++;
@@ -319,7 +415,9 @@ pith_jit_info pith_jit_get_info(pith_runtime *rt) {
     if (!cache)
         return info;
     info = cache->info;
-    info.hits -= atomic_load_explicit(&cache->no_hits, memory_order_relaxed);
+    info.hits = atomic_load_explicit(&cache->hits, memory_order_relaxed);
+    for (pithp_jit *jit = cache->functions; jit; jit = jit->next)
+        info.hits += atomic_load_explicit(&jit->hits, memory_order_relaxed);
     pthread_mutex_unlock(&cache->lock);
     return info;
 }

@@ -5,14 +5,19 @@
 
 /* ---- What a compiled function shares with its copies ---- */
 
+static void free_jit(pithp_jit *jit) {
+    pithp_text_end(&jit->why);
+    pithp_release(jit->runtime, jit->memory, jit->memory_bytes);
+    pithp_release(jit->runtime, jit, sizeof *jit);
+}
+
 static void release_jit(pith_scope *s, void *thing) {
     (void)s;
     pithp_jit *jit = thing;
     if (atomic_fetch_sub_explicit(&jit->refs, 1, memory_order_acq_rel) > 1)
         return;
-    pithp_text_end(&jit->why);
-    pithp_release(jit->runtime, jit->memory, jit->memory_bytes);
-    pithp_release(jit->runtime, jit, sizeof *jit);
+    pithp_jit_leave(jit);
+    free_jit(jit);
 }
 
 static pith_status share_jit(pith_scope *s, pithp_closure *closure) {
@@ -96,10 +101,22 @@ pithp_jit_program *pithp_jit_program_of(pith_scope *s,
     return p;
 }
 
-static const void *run(pithp_jit_running *r) {
-    const void *result = pithp_jit_run(r);
-    pithp_jit_run_end(r);
-    return result;
+/* Run a program on trees; false: it is not for them. *alike: but for values of static
+ * leaves it were. */
+static bool try_program(pithp_jit_program *p,
+                        pith_scope *s,
+                        const void *const *trees,
+                        const void **result,
+                        bool *alike) {
+    pithp_jit_running r;
+    *result = NULL;
+    if (pithp_jit_run_begin(&r, s, p) != PITH_OK)
+        return true;
+    const bool same = pithp_jit_run_match(&r, trees, alike);
+    if (PITHP_LIKELY(same))
+        *result = pithp_jit_run(&r);
+    pithp_jit_run_end(&r);
+    return same;
 }
 
 /* The call by the program of the last one; false: it is not for it. *like: that program,
@@ -108,41 +125,39 @@ static bool call_last(const pithp_jit_closure *closure,
                       pith_scope *s,
                       const void *const *given,
                       const void **result,
+                      pithp_jit_turn *turn,
                       pithp_jit_program **like) {
     const pith_function *f = closure->closure.base;
     const void *trees[PITHP_JIT_TREES];
-    const int64_t count = f->arity + pithp_function_bound(f, 0, NULL);
-    pithp_jit_program *p = pithp_jit_last(closure->jit);
-    pithp_jit_running r;
-    bool same = false, alike = false;
+    const int64_t bound = pithp_function_bound(f, 0, NULL), count = f->arity + bound;
+    bool alike = false;
+    pithp_jit_program *p = pithp_jit_take(closure->jit, turn);
     *like = NULL;
     if (!p)
         return false;
-    if (count == p->tree_count && count <= PITHP_JIT_TREES &&
-        p->modes == pithp_jit_modes(s)) {
-        memcpy(trees, given, (size_t)f->arity * sizeof *trees);
-        pithp_function_bound(f, count - f->arity, trees + f->arity);
-        *result = NULL;
-        if (pithp_jit_run_begin(&r, s, p) != PITH_OK) {
-            same = true;
-        } else if ((same = pithp_jit_run_match(&r, trees, &alike))) {
-            *result = run(&r);
-        } else {
-            pithp_jit_run_end(&r);
+    if (PITHP_LIKELY(count == p->tree_count && count <= PITHP_JIT_TREES &&
+                     p->modes == pithp_jit_modes(s))) {
+        if (PITHP_UNLIKELY(bound)) {
+            memcpy(trees, given, (size_t)f->arity * sizeof *trees);
+            pithp_function_bound(f, bound, trees + f->arity);
+        }
+        if (PITHP_LIKELY(try_program(p, s, bound ? trees : given, result, &alike))) {
+            pithp_jit_note_hit(closure->jit, turn);
+            pithp_jit_seat(closure->jit, p, turn);
+            return true;
         }
     }
-    if (!same)
-        pithp_jit_note_other(s->runtime);
-    if (alike && !same)
+    if (alike)
         *like = p;
     else
         pithp_jit_program_release(p);
-    return same || s->error.code != PITH_OK;
+    return s->error.code != PITH_OK;
 }
 
 static const void *call_any(const pithp_jit_closure *closure,
                             pith_scope *s,
                             const void *const *given,
+                            const pithp_jit_turn *turn,
                             pithp_jit_program *like) {
     pithp_jit_call c;
     pithp_jit_running r;
@@ -156,7 +171,8 @@ static const void *call_any(const pithp_jit_closure *closure,
             result = pithp_jit_run(&r);
         pithp_jit_run_end(&r);
     }
-    pithp_jit_program_release(p);
+    if (p)
+        pithp_jit_seat(closure->jit, p, turn);
     pithp_jit_call_end(&c);
     return result;
 }
@@ -165,12 +181,13 @@ static const void *
 call_jitted(const pith_function *self, pith_scope *s, const void *const *given) {
     const pithp_jit_closure *closure = self->closure;
     const void *result = NULL;
+    pithp_jit_turn turn;
     pithp_jit_program *like;
     if (PITHP_UNLIKELY(pithp_scope_trace(s) || pithp_draws_watched()))
         return call_inside(closure, s, given);
-    if (call_last(closure, s, given, &result, &like))
+    if (call_last(closure, s, given, &result, &turn, &like))
         return result;
-    result = call_any(closure, s, given, like);
+    result = call_any(closure, s, given, &turn, like);
     pithp_jit_program_release(like);
     return result;
 }
@@ -247,11 +264,12 @@ make_jit(pith_scope *s, const pith_function *function, const pith_jit_options *o
     add_options(&identity, o);
     if (identity.failed)
         pithp_fail_memory(s, identity.room);
-    const bool done = !identity.failed && write_down(s, jit, &identity, o) == PITH_OK;
+    const bool done = !identity.failed && write_down(s, jit, &identity, o) == PITH_OK &&
+                      pithp_jit_enrol(s, jit) == PITH_OK;
     pithp_text_end(&identity);
     if (done)
         return jit;
-    release_jit(s, jit);
+    free_jit(jit);
     return NULL;
 }
 

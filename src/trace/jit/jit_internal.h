@@ -22,11 +22,15 @@ typedef struct pithp_jit {
     const char *identity; /* equal bytes: the same function and options */
     size_t identity_bytes;
     uint64_t identity_hash;
-    /* The program of the last call. Guarded by the lock of the cache; good while nothing
-     * was thrown out since. */
-    struct pithp_jit_program *last;
-    pithp_text why; /* the last call was traced; guarded alike */
+    /* The program of the last call, with a reference, where the next one finds it without
+     * a lock; NULL: it is in use, or gone. */
+    _Atomic(struct pithp_jit_program *) seat;
+    atomic_llong hits; /* by it; written by the call that has it */
+    /* Guarded by the lock of the cache: */
+    struct pithp_jit *next, *previous;
+    struct pithp_jit_program *last; /* good while nothing was thrown out since */
     int64_t last_evictions;
+    pithp_text why; /* the last call was traced */
 } pithp_jit;
 
 typedef struct pithp_jit_closure {
@@ -126,6 +130,7 @@ typedef struct pithp_jit_gift {
 /* A program and what it was recorded for. */
 typedef struct pithp_jit_program {
     atomic_int refs;
+    atomic_bool thrown_out; /* of the cache */
     pith_runtime *runtime;
     struct pithp_jit_program *next;          /* in its bucket */
     struct pithp_jit_program *newer, *older; /* by last use */
@@ -260,11 +265,23 @@ void pithp_jit_explain(pithp_text *text,
 /* Hashes are masked by it: tests set it to 0 so that all collide. */
 extern uint64_t pithp_jit_hash_mask;
 
-/* The program of the last call with a reference for the caller, which counts as found;
- * NULL: it may be gone. */
-pithp_jit_program *pithp_jit_last(pithp_jit *jit);
-/* It was not that of the call. */
-void pithp_jit_note_other(pith_runtime *rt);
+/* A function is called from now on, and no longer. */
+pith_status pithp_jit_enrol(pith_scope *s, pithp_jit *jit);
+void pithp_jit_leave(pithp_jit *jit);
+
+/* How a call came by a program. */
+typedef struct pithp_jit_turn {
+    bool seated;        /* it was free to take */
+    int64_t thrown_out; /* programs of the cache, before it was taken */
+} pithp_jit_turn;
+/* The program of the last call with a reference for the caller, as the one that was used
+ * last; NULL: it may be gone. */
+pithp_jit_program *pithp_jit_take(pithp_jit *jit, pithp_jit_turn *turn);
+/* It was that of the call. */
+void pithp_jit_note_hit(pithp_jit *jit, const pithp_jit_turn *turn);
+/* After a call: the caller's reference, got in that turn, goes to where the next call
+ * finds it. */
+void pithp_jit_seat(pithp_jit *jit, pithp_jit_program *p, const pithp_jit_turn *turn);
 /* A program of the function for the same structures, with a reference for the caller. */
 pithp_jit_program *pithp_jit_alike(const pithp_jit_call *c);
 /* The program of a call with a reference for the caller; NULL: there is none yet, or the
