@@ -1,7 +1,7 @@
 /* Compiled steps: the host work of a call by number of leaves, the next result after a
- * static field changed, loops inside a program, and an optimiser over many leaves. The
- * peer "eager" calls the same function uncompiled; "c" is a plain loop over plain arrays.
- * Rows: jit/... */
+ * static field changed or changed back, loops inside a program, and an optimiser over
+ * many leaves. The peer "eager" calls the same function uncompiled; "c" is a plain loop
+ * over plain arrays. Rows: jit/... */
 #include "bench.h"
 
 #include <math.h>
@@ -176,6 +176,18 @@ static void retrace_adam(void *closure) {
     pith_scope_close(s);
 }
 
+/* A call with a static field that it has had before, and not the last time. */
+static void return_ten(void *closure) {
+    work *w = closure;
+    retrace_ten(w);
+    w->tag %= 2;
+}
+static void return_adam(void *closure) {
+    work *w = closure;
+    retrace_adam(w);
+    w->tag %= 2;
+}
+
 /* ---- Trees ---- */
 
 static const void *list_of(pith_scope *s, int64_t leaves, int64_t elements, float value) {
@@ -273,23 +285,31 @@ static void optimiser(pith_scope *s, const char *only) {
     }
 }
 
+static void static_rows(const char *of,
+                        work *w,
+                        void (*retrace)(void *),
+                        void (*go_back)(void *),
+                        const char *only) {
+    char row[64];
+    snprintf(row, sizeof row, "jit/retrace/%s", of);
+    if (bench_wanted(row, only))
+        bench_row(row, "ms", 1e3, 1, (bench_entry[]){{"pith", retrace, w}});
+    snprintf(row, sizeof row, "jit/return/%s", of);
+    w->tag = 0;
+    if (bench_wanted(row, only))
+        bench_row(row, "ms", 1e3, 1, (bench_entry[]){{"pith", go_back, w}});
+    free_work(w);
+}
+
 static void retraces(pith_scope *s, const char *only) {
-    if (bench_wanted("jit/retrace/10 operations", only)) {
-        const Pair pair = {.x = pith_ones(s, PITH_F32, PITH_SHAPE(LEAF)),
-                           .y = pith_ones(s, PITH_F32, PITH_SHAPE(LEAF))};
-        work w = work_of(s, pith_jit(s, &ten_step, NULL), pith_freeze(s, Pair, &pair), 2,
-                         LEAF);
-        bench_row("jit/retrace/10 operations", "ms", 1e3, 1,
-                  (bench_entry[]){{"pith", retrace_ten, &w}});
-        free_work(&w);
-    }
-    if (bench_wanted("jit/retrace/adam/1000x64", only)) {
-        work w =
-            work_of(s, pith_jit(s, &adam_step, NULL), adam_of(s, MOST, LEAF), MOST, LEAF);
-        bench_row("jit/retrace/adam/1000x64", "ms", 1e3, 1,
-                  (bench_entry[]){{"pith", retrace_adam, &w}});
-        free_work(&w);
-    }
+    const Pair pair = {.x = pith_ones(s, PITH_F32, PITH_SHAPE(LEAF)),
+                       .y = pith_ones(s, PITH_F32, PITH_SHAPE(LEAF))};
+    work small =
+        work_of(s, pith_jit(s, &ten_step, NULL), pith_freeze(s, Pair, &pair), 2, LEAF);
+    static_rows("10 operations", &small, retrace_ten, return_ten, only);
+    work large =
+        work_of(s, pith_jit(s, &adam_step, NULL), adam_of(s, MOST, LEAF), MOST, LEAF);
+    static_rows("adam/1000x64", &large, retrace_adam, return_adam, only);
 }
 
 /* Open a runtime whose steps are compiled as PITH_JIT says, for some rows. */

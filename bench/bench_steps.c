@@ -318,6 +318,20 @@ LOOP(sort,
      few(s, d->b, STEPS_SMALL),
      pith_sort(s, pith_add(s, pith_mul(s, c->x, number(s, -0.999)), c->b), 0, NULL))
 
+static const pith_array *mixed(pith_scope *s, const Data *d) {
+    return pith_add(s, pith_mul(s, d->a, pith_cast(s, d->index, PITH_F64)), d->b);
+}
+static const pith_array *sort(pith_scope *s, const Data *d) {
+    return pith_mul(s, pith_sort(s, mixed(s, d), 0, NULL), number(s, 2));
+}
+static const pith_array *argsort(pith_scope *s, const Data *d) {
+    return pith_add(s, pith_argsort(s, mixed(s, d), 0, NULL), pith_i64(s, 1));
+}
+static const pith_array *matmul(pith_scope *s, const Data *d) {
+    const pith_array *product = pith_matmul(s, square_of(s, d->a), square_of(s, d->b));
+    return pith_maximum(s, pith_sub(s, product, number(s, 128)), number(s, 0));
+}
+
 /* ---- Rows ---- */
 
 #define STEP(name) PITH_FUNCTION1(name##_function, name, pith_array, Data)
@@ -332,6 +346,9 @@ STEP(sum_columns)
 STEP(softmax)
 STEP(small_rows)
 STEP(norms)
+STEP(sort)
+STEP(argsort)
+STEP(matmul)
 STEP(loop_scan)
 STEP(loop_while)
 STEP(loop_madd)
@@ -366,6 +383,9 @@ static const struct {
     {"softmax", &softmax_function, steps_softmax, 1000, 0},
     {"small_rows", &small_rows_function, steps_small_rows, 1000, 0},
     {"norms", &norms_function, steps_norms, 1000, 0},
+    {"sort", &sort_function, steps_sort, 1000, 99999},
+    {"argsort", &argsort_function, steps_argsort, 1000, 99999},
+    {"matmul", &matmul_function, steps_matmul, 512, 0},
     {"loop/scan", &loop_scan_function, steps_loop_scan, 0, 0},
     {"loop/while", &loop_while_function, steps_loop_while, 0, 0},
     {"loop/madd", &loop_madd_function, steps_loop_madd, 0, 0},
@@ -425,7 +445,8 @@ static steps_data make_data(size_t row) {
     const int64_t side = rows[row].side, n = side ? side * side : loop;
     const int64_t places = rows[row].most ? rows[row].most + 1 : n;
     double *a = malloc((size_t)n * sizeof *a), *b = malloc((size_t)n * sizeof *b),
-           *to = malloc((size_t)n * sizeof *to), *work = malloc((size_t)n * sizeof *work);
+           *to = malloc((size_t)n * sizeof *to),
+           *work = malloc((size_t)n * 4 * sizeof *work);
     int32_t *index = malloc((size_t)n * sizeof *index);
     uint64_t state = 1;
     for (int64_t i = 0; i < n; i++) {
@@ -433,8 +454,9 @@ static steps_data make_data(size_t row) {
         a[i] = 0.25 + (double)(i * 7919 % 4096) / 8192;
         b[i] = 0.25 + (double)(i * 104729 % 4096) / 8192;
         index[i] = (int32_t)((state >> 33) % (uint64_t)places);
-        to[i] = work[i] = 0;
+        to[i] = 0;
     }
+    memset(work, 0, (size_t)n * 4 * sizeof *work);
     return (steps_data){a, b, index, to, work, n, side};
 }
 

@@ -1,4 +1,5 @@
 """The rows of bench_jit.c by JAX, on one processor."""
+import itertools
 import os
 
 os.environ["JAX_PLATFORMS"] = "cpu"
@@ -49,9 +50,12 @@ def row(name, unit, scale, work, repeats=7):
 
 
 def retrace(name, function, argument, repeats):
+    """A call with a static argument that is new, and one with a static argument that it has had before."""
     compiled = jax.jit(function, static_argnums=1)
-    tags = iter(range(1, 10 ** 6))
-    row(name, "ms", 1e3, lambda: jax.block_until_ready(compiled(argument, next(tags))), repeats)
+    for prefix, tags in (("retrace", range(1, 10 ** 6)), ("return", itertools.cycle((1, 2)))):
+        tags = iter(tags)
+        if bench.wanted(f"jit/{prefix}/{name}"):
+            row(f"jit/{prefix}/{name}", "ms", 1e3, lambda: jax.block_until_ready(compiled(argument, next(tags))), repeats)
 
 
 def measure():
@@ -68,10 +72,8 @@ def measure():
         if bench.wanted(f"jit/adam/{count}x{elements}"):
             state, step = adam_state(count, elements), jax.jit(adam)
             row(f"jit/adam/{count}x{elements}", "us", 1e6, lambda: jax.block_until_ready(step(state)))
-    if bench.wanted("jit/retrace/10 operations"):
-        retrace("jit/retrace/10 operations", ten, tuple(leaves(2, LEAF, 1)), 7)
-    if bench.wanted("jit/retrace/adam/1000x64"):
-        retrace("jit/retrace/adam/1000x64", adam, adam_state(1000, LEAF), 2)
+    retrace("10 operations", ten, tuple(leaves(2, LEAF, 1)), 7)
+    retrace("adam/1000x64", adam, adam_state(1000, LEAF), 2)
 
 
 if jax:

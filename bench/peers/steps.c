@@ -1,6 +1,8 @@
 /* Compiled for this machine with fast arithmetic, so that sums vectorise. */
 #include "steps.h"
 
+#include "order.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -123,6 +125,50 @@ void steps_norms(const steps_data *d) {
 }
 
 /* ---- Loops ---- */
+
+static void mix(const steps_data *d) {
+    for (int64_t i = 0; i < d->n; i++)
+        d->to[i] = d->a[i] * d->index[i] + d->b[i];
+}
+
+void steps_sort(const steps_data *d) {
+    mix(d);
+    sort_f64(d->to, d->to, d->n, d->work);
+    for (int64_t i = 0; i < d->n; i++)
+        d->to[i] *= 2;
+}
+
+void steps_argsort(const steps_data *d) {
+    mix(d);
+    int64_t *to = (void *)d->to;
+    argsort_f64(to, d->to, d->n, d->work);
+    for (int64_t i = 0; i < d->n; i++)
+        to[i] += 1;
+}
+
+/* Four rows at a time, over tiles of b that stay in the first cache. */
+void steps_matmul(const steps_data *d) {
+    enum { DEEP = 32, WIDE = 128 };
+    const int64_t n = d->side;
+    memset(d->to, 0, (size_t)d->n * sizeof *d->to);
+    for (int64_t k0 = 0; k0 < n; k0 += DEEP)
+        for (int64_t j0 = 0; j0 < n; j0 += WIDE)
+            for (int64_t i = 0; i < n; i += 4)
+                for (int64_t k = k0; k < k0 + DEEP; k++) {
+                    const double *a = d->a + i * n + k;
+                    const double x[4] = {a[0], a[n], a[2 * n], a[3 * n]};
+                    const double *restrict b = d->b + k * n + j0;
+                    double *restrict to = d->to + i * n + j0;
+                    for (int64_t j = 0; j < WIDE; j++) {
+                        to[j] += x[0] * b[j];
+                        to[n + j] += x[1] * b[j];
+                        to[2 * n + j] += x[2] * b[j];
+                        to[3 * n + j] += x[3] * b[j];
+                    }
+                }
+    for (int64_t i = 0; i < d->n; i++)
+        d->to[i] = d->to[i] > 128 ? d->to[i] - 128 : 0;
+}
 
 void steps_loop_scan(const steps_data *d) {
     double c = 0;

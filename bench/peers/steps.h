@@ -8,7 +8,7 @@
 typedef struct {
     const double *a, *b;
     const int32_t *index;
-    double *to, *work;
+    double *to, *work; /* n, and 4 n */
     int64_t n;
     int64_t side; /* of the square that n is */
 } steps_data;
@@ -26,6 +26,9 @@ void steps_sum_columns(const steps_data *d);
 void steps_softmax(const steps_data *d);
 void steps_small_rows(const steps_data *d);
 void steps_norms(const steps_data *d);
+void steps_sort(const steps_data *d);
+void steps_argsort(const steps_data *d);
+void steps_matmul(const steps_data *d);
 
 /* STEPS_TIMES iterations each, from `a` on. */
 void steps_loop_scan(const steps_data *d);

@@ -54,6 +54,9 @@ def rows(jax, jnp):
     def small_rows(a, b, index):
         return threes(a) * b[:len(b) // 3, None] + b[:3]
 
+    def mixed(a, b, index):
+        return a * index + b
+
     def scan(a, b, index):
         def body(c, x):
             c = c * 0.999 + x
@@ -116,6 +119,9 @@ def rows(jax, jnp):
         ("softmax", 1000, 0, softmax),
         ("small_rows", 1000, 0, small_rows),
         ("norms", 1000, 0, lambda a, b, i: jnp.sqrt(((threes(a) - threes(b)) ** 2).sum(1))),
+        ("sort", 1000, 100000, lambda a, b, i: jnp.sort(mixed(a, b, i)) * 2),
+        ("argsort", 1000, 100000, lambda a, b, i: jnp.argsort(mixed(a, b, i)) + 1),
+        ("matmul", 512, 0, lambda a, b, i: jnp.maximum(square(a) @ square(b) - 128, 0)),
         ("loop/scan", 0, 0, scan),
         ("loop/while", 0, 0, newton),
         ("loop/madd", 0, 0, lambda a, b, i: loop(lambda _, x: x * 0.999 + b[:SMALL], a[:SMALL])),
