@@ -1,29 +1,35 @@
 /* Which fused steps have the same text, and so share a function. */
-#include "program/emit/emit.h"
+#include "program/emit/fused.h"
 
 #include <string.h>
 
-/* How an external is read, as far as texts tell. */
-static uint8_t reading_of(const pithp_fused_args *a, const pithp_external *e) {
-    return (uint8_t)(pithp_is_uniform(a, e)           ? 1
-                     : e->access == PITHP_ACCESS_FLAT ? 2
-                     : pithp_is_one_a_row(a, e)       ? 3
-                                                      : 0);
+/* How memory is read, as far as texts tell; bytes: room for a reading each and a nest.
+ */
+enum { READING_BYTES = PITHP_FUSED_EXTERNALS + PITHP_NEST_BYTES };
+
+static int describe(const pithp_fused_args *a, int8_t bytes[READING_BYTES]) {
+    for (int e = 0; e < a->external_count; e++)
+        bytes[e] = pithp_is_uniform(a, &a->externals[e])           ? 1
+                   : a->externals[e].access == PITHP_ACCESS_FLAT   ? 2
+                   : a->externals[e].access == PITHP_ACCESS_PIECES ? 3
+                                                                   : 0;
+    return a->external_count +
+           (pithp_is_direct(a) ? 0 : pithp_nest_describe(a, bytes + a->external_count));
 }
 
 uint64_t pithp_fused_hash(const pithp_fused_args *a) {
-    uint8_t readings[PITHP_FUSED_EXTERNALS];
-    for (int e = 0; e < a->external_count; e++)
-        readings[e] = reading_of(a, &a->externals[e]);
-    const uint64_t hash = pithp_hash(a->temporary_count, readings, a->external_count);
+    int8_t bytes[READING_BYTES];
+    const int count = describe(a, bytes);
+    const uint64_t hash = pithp_hash(a->temporary_count, bytes, (size_t)count);
     return pithp_hash(hash, a->ops, a->op_count * sizeof a->ops[0]);
 }
 
 bool pithp_fused_alike(const pithp_fused_args *a, const pithp_fused_args *b) {
-    bool alike = a->op_count == b->op_count && a->external_count == b->external_count &&
-                 a->temporary_count == b->temporary_count &&
-                 memcmp(a->ops, b->ops, a->op_count * sizeof a->ops[0]) == 0;
-    for (int e = 0; e < a->external_count && alike; e++)
-        alike = reading_of(a, &a->externals[e]) == reading_of(b, &b->externals[e]);
-    return alike;
+    int8_t of_a[READING_BYTES], of_b[READING_BYTES];
+    if (a->op_count != b->op_count || a->external_count != b->external_count ||
+        a->temporary_count != b->temporary_count ||
+        memcmp(a->ops, b->ops, a->op_count * sizeof a->ops[0]) != 0)
+        return false;
+    const int count = describe(a, of_a);
+    return count == describe(b, of_b) && memcmp(of_a, of_b, (size_t)count) == 0;
 }

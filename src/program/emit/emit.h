@@ -25,11 +25,11 @@ void pithp_emit_row_functions(pithp_text *t,
                               pithp_emitted_rows *emitted,
                               const pithp_fused_args *step);
 
-/* The parameters and the body of a function for a fused step, which must follow its rows:
- *     (const void *at, i64 begin, i64 end) { ... }
- * on elements begin to end of what lies at at[e], for external e: all side by side, but
- * uniform ones and those that are one a row, of which the first element is read. */
-void pithp_emit_fused(pithp_text *t, const pithp_fused_args *step);
+/* A function for a fused step, which must follow its rows:
+ *     void NAME(const void *args, i64 begin, i64 end) { ... }
+ * on elements begin to end of the index space. A direct step gets the addresses of its
+ * externals, the others what a kernel gets. */
+void pithp_emit_fused(pithp_text *t, const char *name, const pithp_fused_args *step);
 
 /* The same work for a device: the arguments of a kernel, which are those below, and its
  * body, to follow a name:
@@ -51,8 +51,10 @@ enum {
 _Static_assert((int)PITHP_KERNEL_BYTES <= (int)PITHP_LAUNCH_ARGS,
                "one launch takes them");
 
-/* Fill in arguments and the number of threads of a step's launch over `count` elements;
- * the externals must have their data. memory: PITHP_KERNEL_BYTES, aligned to 8. */
+/* Fill in arguments of a step on `count` elements, whose externals must have their data;
+ * returns their bytes. memory: PITHP_KERNEL_BYTES, aligned to 8. */
+size_t pithp_kernel_arguments(const pithp_fused_args *step, int64_t count, void *memory);
+/* Fill in arguments and the number of threads of its launch. */
 void pithp_kernel_launch(pithp_launch *launch,
                          const pithp_fused_args *step,
                          int64_t count,
@@ -60,9 +62,6 @@ void pithp_kernel_launch(pithp_launch *launch,
 
 /* Whether a step reads and writes all memory where it lies. */
 bool pithp_is_direct(const pithp_fused_args *step);
-/* An external that is one element for each row, where blocks end with rows: one for all
- * that a call of the function gets. */
-bool pithp_is_one_a_row(const pithp_fused_args *step, const pithp_external *e);
 /* An external that is one element for all. */
 bool pithp_is_uniform(const pithp_fused_args *step, const pithp_external *e);
 

@@ -7,12 +7,10 @@
  * one to the next lies in a buffer. */
 #include "program/emit/fused.h"
 
-#include "program/emit/emit.h"
-#include "program/emit/shell.h"
-
 #include <string.h>
 
 enum { SEGMENT_OPS = 24, BLOCK = 512 };
+#define INDENT "            "
 
 /* ---- dtypes ---- */
 
@@ -134,17 +132,6 @@ bool pithp_is_uniform(const pithp_fused_args *step, const pithp_external *e) {
     return uniform;
 }
 
-bool pithp_is_one_a_row(const pithp_fused_args *step, const pithp_external *e) {
-    return step->by_rows && e->access == PITHP_ACCESS_STRIDED &&
-           e->stride[step->rank - 1] == 0;
-}
-
-/* One element for all that a call on the host gets. */
-static bool is_one(const pithp_step_text *x, int e) {
-    const pithp_external *external = &x->a->externals[e];
-    return pithp_is_uniform(x->a, external) || pithp_is_one_a_row(x->a, external);
-}
-
 bool pithp_is_direct(const pithp_fused_args *step) {
     bool direct = true;
     for (int e = 0; e < step->external_count; e++)
@@ -206,36 +193,38 @@ void pithp_step_text_begin(pithp_step_text *x, pithp_text *t, const pithp_fused_
     x->segments = (uint8_t)(a->op_count ? x->segment[a->op_count - 1] + 1 : 0);
 }
 
-static void add_pointers(const pithp_step_text *x) {
-    for (int e = 0; e < x->a->external_count; e++) {
-        const char *type = pithp_dtype_spelling(x->dtype[e]);
-        if (is_one(x, e))
-            pithp_text_print(x->t, "    const %s x%d = *(const %s *)at[%d];\n", type, e,
-                             type, e);
-        else
-            pithp_text_print(x->t, "    %s *const e%d = (%s *)at[%d];\n", type, e, type,
-                             e);
-    }
-    for (int k = 0; k < x->a->op_count; k++)
-        if (x->crosses[k])
-            pithp_text_print(x->t, "    %s b%d[%d];\n",
-                             pithp_dtype_spelling(result_dtype(&x->a->ops[k])), k, BLOCK);
+static void
+add_load(const pithp_step_text *x, const char *indent, int e, const pithp_elements *m) {
+    pithp_text_print(x->t, "%sconst %s x%d = ", indent, pithp_dtype_spelling(x->dtype[e]),
+                     e);
+    m->add(m->closure, e);
+    pithp_text_add(x->t, ";\n");
+}
+
+static void add_store(const pithp_step_text *x,
+                      const char *indent,
+                      int e,
+                      int op,
+                      const pithp_elements *m) {
+    pithp_text_add(x->t, indent);
+    m->add(m->closure, e);
+    pithp_text_print(x->t, " = v%d;\n", op);
 }
 
 /* What a segment reads, once each: memory first, then what others left. */
-static void add_loads(const pithp_step_text *x, int segment) {
+static void
+add_loads(const pithp_step_text *x, int segment, const pithp_elements *memory) {
     bool loaded[PITHP_FUSED_EXTERNALS] = {false}, passed[PITHP_FUSED_OPS] = {false};
     for (int k = 0; k < x->a->op_count; k++) {
         const pithp_fused_op *op = &x->a->ops[k];
         for (int o = 0; x->segment[k] == segment && o < arity_of(op); o++) {
             const int from = x->operands[k][o], e = external_of(x, op->from[o]);
-            if (from < 0 && !loaded[e] && !is_one(x, e)) {
+            if (from < 0 && !loaded[e] && !x->is_one[e]) {
                 loaded[e] = true;
-                pithp_text_print(x->t, "        const %s x%d = e%d[i];\n",
-                                 pithp_dtype_spelling(x->dtype[e]), e, e);
+                add_load(x, INDENT, e, memory);
             } else if (from >= 0 && x->segment[from] != segment && !passed[from]) {
                 passed[from] = true;
-                pithp_text_print(x->t, "        const %s v%d = b%d[i - from];\n",
+                pithp_text_print(x->t, INDENT "const %s v%d = b%d[i - from];\n",
                                  pithp_dtype_spelling(result_dtype(&x->a->ops[from])),
                                  from, from);
             }
@@ -256,154 +245,96 @@ static void add_op(const pithp_step_text *x, int k) {
 }
 
 /* The stores come last, since memory may be written in place. */
-static void add_stores(const pithp_step_text *x, int segment) {
+static void
+add_stores(const pithp_step_text *x, int segment, const pithp_elements *memory) {
     for (int k = 0; k < x->a->op_count; k++) {
         const int e = external_of(x, x->a->ops[k].to);
         if (x->segment[k] != segment)
             continue;
         if (e >= 0)
-            pithp_text_print(x->t, "        e%d[i] = v%d;\n", e, k);
+            add_store(x, INDENT, e, k, memory);
         if (x->crosses[k])
-            pithp_text_print(x->t, "        b%d[i - from] = v%d;\n", k, k);
+            pithp_text_print(x->t, INDENT "b%d[i - from] = v%d;\n", k, k);
     }
 }
 
-static void add_segment(const pithp_step_text *x, int segment) {
-    pithp_text_add(x->t, "    M_LOOP\n    for (i64 i = from; i < to; i++) {\n");
-    add_loads(x, segment);
+static void
+add_segment(const pithp_step_text *x, int segment, const pithp_elements *memory) {
+    pithp_text_add(x->t, "        M_LOOP\n        for (i64 i = from; i < to; i++) {\n");
+    add_loads(x, segment, memory);
     for (int k = 0; k < x->a->op_count; k++)
         if (x->segment[k] == segment) {
-            pithp_text_add(x->t, "        ");
+            pithp_text_add(x->t, INDENT);
             add_op(x, k);
         }
-    add_stores(x, segment);
-    pithp_text_add(x->t, "    }\n");
+    add_stores(x, segment, memory);
+    pithp_text_add(x->t, "        }\n");
 }
 
-void pithp_emit_fused(pithp_text *t, const pithp_fused_args *step) {
-    pithp_step_text x;
-    pithp_step_text_begin(&x, t, step);
-    pithp_text_add(t, "(const void *args, i64 begin, i64 end) {\n"
-                      "    char *const *const at = (char *const *)args;\n");
-    add_pointers(&x);
-    if (x.segments == 1)
-        pithp_text_add(t, "    const i64 from = begin, to = end;\n");
+void pithp_step_text_loops(const pithp_step_text *x,
+                           const char *begin,
+                           const char *end,
+                           const pithp_elements *memory) {
+    for (int k = 0; k < x->a->op_count; k++)
+        if (x->crosses[k])
+            pithp_text_print(x->t, "        %s b%d[%d];\n",
+                             pithp_dtype_spelling(result_dtype(&x->a->ops[k])), k, BLOCK);
+    if (x->segments == 1)
+        pithp_text_print(x->t, "        const i64 from = %s, to = %s;\n", begin, end);
     else
-        pithp_text_print(t,
-                         "    for (i64 from = begin; from < end; from += %d) {\n"
-                         "    const i64 to = end - from < %d ? end : from + %d;\n",
-                         BLOCK, BLOCK, BLOCK);
-    for (int segment = 0; segment < x.segments; segment++)
-        add_segment(&x, segment);
-    pithp_text_add(t, x.segments == 1 ? "}\n" : "    }\n}\n");
+        pithp_text_print(x->t,
+                         "        for (i64 from = %s; from < %s; from += %d) {\n"
+                         "        const i64 to = %s - from < %d ? %s : from + %d;\n",
+                         begin, end, BLOCK, end, BLOCK, end, BLOCK);
+    for (int segment = 0; segment < x->segments; segment++)
+        add_segment(x, segment, memory);
+    pithp_text_add(x->t, x->segments == 1 ? "" : "        }\n");
 }
 
 void pithp_step_text_index(const pithp_step_text *x,
                            const char *indent,
-                           void (*element)(const void *closure, int external),
-                           const void *closure) {
+                           const pithp_elements *memory) {
     for (int e = 0; e < x->a->external_count; e++)
-        if (x->is_read[e]) {
-            pithp_text_print(x->t, "%sconst %s x%d = ", indent,
-                             pithp_dtype_spelling(x->dtype[e]), e);
-            element(closure, e);
-            pithp_text_add(x->t, ";\n");
-        }
+        if (x->is_read[e] && !x->is_one[e])
+            add_load(x, indent, e, memory);
     for (int k = 0; k < x->a->op_count; k++) {
         pithp_text_add(x->t, indent);
         add_op(x, k);
     }
     for (int k = 0; k < x->a->op_count; k++)
-        if (external_of(x, x->a->ops[k].to) >= 0) {
-            pithp_text_add(x->t, indent);
-            element(closure, external_of(x, x->a->ops[k].to));
-            pithp_text_print(x->t, " = v%d;\n", k);
-        }
+        if (external_of(x, x->a->ops[k].to) >= 0)
+            add_store(x, indent, external_of(x, x->a->ops[k].to), k, memory);
 }
 
-/* ---- Kernels ---- */
+/* ---- Steps that read and write memory where it lies ---- */
 
-/* Its number among those that have strides, or -1: it is one element, or lies flat. */
-static int walk_of(const pithp_fused_args *a, int external) {
-    int count = 0;
-    for (int e = 0; e < external; e++)
-        count += a->externals[e].access != PITHP_ACCESS_FLAT &&
-                 !pithp_is_uniform(a, &a->externals[e]);
-    const pithp_external *own = &a->externals[external];
-    return external == a->external_count      ? count
-           : own->access == PITHP_ACCESS_FLAT ? -1
-           : pithp_is_uniform(a, own)         ? -1
-                                              : count;
-}
-
-static int walks_of(const pithp_fused_args *a) {
-    return walk_of(a, a->external_count);
-}
-
-static void add_element(const void *closure, int e) {
+static void add_flat(const void *closure, int e) {
     const pithp_step_text *x = closure;
-    const char *type = pithp_dtype_spelling(x->dtype[e]);
-    const int walk = walk_of(x->a, e);
-    pithp_text_print(x->t, "((%s *)a->at[%d])", type, e);
-    if (pithp_is_uniform(x->a, &x->a->externals[e]))
-        pithp_text_add(x->t, "[0]");
-    else if (walk < 0)
-        pithp_text_add(x->t, "[i]");
-    else
-        pithp_text_print(x->t, "[place[%d]]", walk);
+    pithp_text_print(x->t, "e%d[i]", e);
 }
 
-static void add_arguments(const pithp_step_text *x, const char *name) {
-    const int walks = walks_of(x->a);
-    pithp_text_print(x->t,
-                     "typedef struct %s_args {\n    i64 count;\n    i32 rank;\n"
-                     "    i64 shape[8];\n    void *at[%d];\n",
-                     name, x->a->external_count);
-    if (walks)
-        pithp_text_print(x->t, "    i64 stride[%d][8];\n", walks);
-    pithp_text_print(x->t, "} %s_args;\n", name);
+static void emit_direct(pithp_step_text *x) {
+    pithp_text_add(x->t, "(const void *args, i64 begin, i64 end) {\n"
+                         "    char *const *const at = (char *const *)args;\n");
+    for (int e = 0; e < x->a->external_count; e++) {
+        const char *type = pithp_dtype_spelling(x->dtype[e]);
+        x->is_one[e] = pithp_is_uniform(x->a, &x->a->externals[e]);
+        pithp_text_print(x->t,
+                         x->is_one[e] ? "    const %s x%d = *(const %s *)at[%d];\n"
+                                      : "    %s *const e%d = (%s *)at[%d];\n",
+                         type, e, type, e);
+    }
+    pithp_step_text_loops(x, "begin", "end", &(pithp_elements){add_flat, x});
+    pithp_text_add(x->t, "}\n");
 }
 
-void pithp_emit_kernel(pithp_text *t, const char *name, const pithp_fused_args *step) {
+void pithp_emit_fused(pithp_text *t, const char *name, const pithp_fused_args *step) {
     pithp_step_text x;
     pithp_step_text_begin(&x, t, step);
-    const int walks = walks_of(step);
-    add_arguments(&x, name);
-    pithp_text_print(t,
-                     "M_KERNEL(%s, %s_args) {\n"
-                     "    for (i32 k = 0; k < M_EACH; k++) {\n"
-                     "        const i64 i = M_ELEMENT(t, k);\n"
-                     "        if (i >= a->count)\n"
-                     "            break;\n",
-                     name, name);
-    if (walks)
-        pithp_text_print(t,
-                         "        i64 place[%d];\n"
-                         "        m_walk(i, a->rank, a->shape, a->stride, %d, place);\n",
-                         walks, walks);
-    pithp_step_text_index(&x, "        ", add_element, &x);
-    pithp_text_add(t, "    }\n}\n");
-}
-
-void pithp_kernel_launch(pithp_launch *launch,
-                         const pithp_fused_args *step,
-                         int64_t count,
-                         void *memory) {
-    pithp_kernel_args *args = memory;
-    char **at = (char **)(void *)(args + 1);
-    int64_t(*stride)[PITH_MAX_RANK] =
-        (int64_t(*)[PITH_MAX_RANK])(void *)(at + step->external_count);
-    *args = (pithp_kernel_args){.count = count, .rank = step->rank};
-    memcpy(args->shape, step->shape, sizeof args->shape);
-    for (int e = 0; e < step->external_count; e++) {
-        const int walk = walk_of(step, e);
-        at[e] = step->externals[e].data;
-        if (walk >= 0)
-            memcpy(stride[walk], step->externals[e].stride, sizeof stride[walk]);
+    if (!pithp_is_direct(step)) {
+        pithp_emit_nest(&x, name);
+        return;
     }
-    const int64_t block = M_BLOCK * M_EACH;
-    launch->name = "fused";
-    launch->args = memory;
-    launch->args_bytes = (size_t)((char *)(stride + walks_of(step)) - (char *)memory);
-    launch->count = (count / block + (count % block != 0)) * M_BLOCK;
+    pithp_text_print(t, "void %s", name);
+    emit_direct(&x);
 }

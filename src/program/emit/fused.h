@@ -13,20 +13,47 @@ typedef struct pithp_step_text {
     uint8_t segment[PITHP_FUSED_OPS], segments; /* of each op */
     bool crosses[PITHP_FUSED_OPS];              /* lies in a buffer for others */
     bool is_read[PITHP_FUSED_EXTERNALS];
+    bool is_one[PITHP_FUSED_EXTERNALS]; /* x<external> is declared before the loops */
     pith_dtype dtype[PITHP_FUSED_EXTERNALS];
 } pithp_step_text;
 
 void pithp_step_text_begin(pithp_step_text *x, pithp_text *t, const pithp_fused_args *a);
 
+/* How an element of an external at the index at hand is written: an expression that may
+ * be assigned to. */
+typedef struct pithp_elements {
+    void (*add)(const void *closure, int external);
+    const void *closure;
+} pithp_elements;
+
 /* One index of the step's space, as statements: what it reads, all instructions, what it
- * writes.
- *
- * @param element Adds an external's element at that index: an expression that may be
- * assigned to. */
+ * writes. */
 void pithp_step_text_index(const pithp_step_text *x,
                            const char *indent,
-                           void (*element)(const void *closure, int external),
-                           const void *closure);
+                           const pithp_elements *memory);
+
+/* Loops over `i` from begin to end, both expressions, that do the same. */
+void pithp_step_text_loops(const pithp_step_text *x,
+                           const char *begin,
+                           const char *end,
+                           const pithp_elements *memory);
+
+/* The arguments that a kernel gets, and what one thread does for index i of them, a. */
+void pithp_kernel_text_arguments(const pithp_step_text *x, const char *name);
+void pithp_kernel_text_index(const pithp_step_text *x, const char *indent);
+/* How many of the externals before one are walked: have strides, for they do not lie as
+ * the index space does. And the number of one among those, or -1: it lies flat, is one
+ * element, or is of pieces, which lie flat while a part of the index space runs. */
+int pithp_kernel_walks(const pithp_fused_args *a, int before);
+int pithp_kernel_walk(const pithp_fused_args *a, int external);
+
+/* What its text depends on beside instructions, and what lies flat or is one element, as
+ * bytes; returns their number. */
+enum { PITHP_NEST_BYTES = (PITHP_FUSED_EXTERNALS + 1) * PITH_MAX_RANK };
+int pithp_nest_describe(const pithp_fused_args *a, int8_t bytes[PITHP_NEST_BYTES]);
+
+/* The function of a step that is not direct. */
+void pithp_emit_nest(pithp_step_text *x, const char *name);
 
 /* Define the function of one elementwise row, if it is not there yet: its name is
  * row_<row>_<dtype>. */

@@ -40,27 +40,29 @@ static int32_t find_function(emitting *x, const pithp_fused_args *step) {
 
 /* ---- The host ---- */
 
-static void begin_function(const emitting *x) {
-    char name[PITHP_STEP_NAME_BYTES];
+/* Declare the next function. */
+static void declare(const emitting *x, char name[PITHP_STEP_NAME_BYTES]) {
     pithp_step_name(name, x->count);
-    pithp_text_print(x->t, "void %s(const void *args, i64 begin, i64 end);\nvoid %s",
-                     name, name);
+    pithp_text_print(x->t, "void %s(const void *args, i64 begin, i64 end);\n", name);
 }
 
 static int32_t add_fused(emitting *x, const pithp_fused_args *step) {
+    char name[PITHP_STEP_NAME_BYTES];
     const int32_t same = find_function(x, step);
     if (same >= 0)
         return same;
     pithp_emit_row_functions(x->t, &x->rows, step);
-    begin_function(x);
-    pithp_emit_fused(x->t, step);
+    declare(x, name);
+    pithp_emit_fused(x->t, name, step);
     return x->count++;
 }
 
 static int32_t add_loop(emitting *x, const pithp_plan *plan, const pithp_step *step) {
+    char name[PITHP_STEP_NAME_BYTES];
     pithp_emit_loop_rows(x->t, &x->rows, step);
     x->functions[x->count] = (function){.step = NULL};
-    begin_function(x);
+    declare(x, name);
+    pithp_text_print(x->t, "void %s", name);
     pithp_emit_loop(x->t, plan, step);
     return x->count++;
 }

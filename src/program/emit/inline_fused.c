@@ -145,7 +145,7 @@ static int64_t next_cut(const fusing *x, int64_t from) {
 
 static void add_body(const fusing *x) {
     pithp_text_add(x->t, "        {\n");
-    pithp_step_text_index(&x->s, "            ", add_element, x);
+    pithp_step_text_index(&x->s, "            ", &(pithp_elements){add_element, x});
     pithp_text_add(x->t, "        }\n");
 }
 

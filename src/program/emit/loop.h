@@ -28,8 +28,9 @@ int pithp_loop_addresses(const pithp_step *step);
 /* Fill in what comes after the workspace. */
 void pithp_loop_fill(pith_scope *s, const pithp_step *step, const void **table);
 
-/* Define what the function needs, then its parameters and body, as those of
- * pithp_emit_fused, which get a number for begin and end. */
+/* Define what the function needs, then, to follow its name, its parameters and body:
+ *     (const void *args, i64 begin, i64 end) { ... }
+ * whatever begin and end are. */
 void pithp_emit_loop_rows(pithp_text *t,
                           pithp_emitted_rows *rows,
                           const pithp_step *step);

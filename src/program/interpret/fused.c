@@ -13,9 +13,19 @@ static inline bool is_staged(const pithp_external *e) {
     return e->access == PITHP_ACCESS_ONCE || e->access == PITHP_ACCESS_STRIDED;
 }
 
-/* Compiled code takes it from where it is. */
-static inline bool is_read_once(const pithp_fused_args *a, const pithp_external *x) {
-    return a->code && (pithp_is_uniform(a, x) || pithp_is_one_a_row(a, x));
+/* The first period from where it lies, the others from those before them. */
+static void stage_once(const pithp_fused_args *a,
+                       const pithp_external *x,
+                       char *to,
+                       int64_t begin,
+                       int64_t n) {
+    const int64_t period = pithp_period(a->rank, a->shape, x->stride);
+    int64_t staged = period < n ? period : n;
+    pithp_stage_view(to, x->data, x->size, a->rank, a->shape, x->stride, begin, staged);
+    for (int64_t more; staged < n; staged += more) {
+        more = n - staged < staged ? n - staged : staged;
+        memcpy(to + staged * x->size, to, (size_t)(more * x->size));
+    }
 }
 
 /* A range that runs: where slots are, and where externals are staged. */
@@ -37,14 +47,9 @@ static void begin_range(range *r, char *buffers, int64_t begin, int64_t end) {
         const pithp_external *x = &a->externals[e];
         if (!is_staged(x) && x->access != PITHP_ACCESS_PIECES)
             continue;
-        if (is_read_once(a, x)) {
-            r->at[a->temporary_count + e] = x->data;
-            continue;
-        }
         r->at[a->temporary_count + e] = r->staging[e] = buffers;
         if (x->access == PITHP_ACCESS_ONCE)
-            pithp_stage_view(buffers, x->data, x->size, a->rank, a->shape, x->stride,
-                             begin, n);
+            stage_once(a, x, buffers, begin, n);
         buffers += bytes;
     }
 }
@@ -57,37 +62,57 @@ element_at(const pithp_fused_args *a, const pithp_external *x, const int64_t *in
     return x->data + place * x->size;
 }
 
-/* Where the externals are for elements i to i + n, or for fewer: as many as are in the
- * same pieces, of which the number is returned. */
+/* Where pieces are for elements i to i + n, of a row if the step goes by rows: where they
+ * lie, or in staging. */
+static void begin_pieces(range *r, int64_t i, int64_t n, const int64_t *index) {
+    const pithp_fused_args *a = r->a;
+    for (int e = 0; e < a->external_count; e++) {
+        const pithp_external *x = &a->externals[e];
+        char **slot = &r->at[a->temporary_count + e];
+        if (x->access != PITHP_ACCESS_PIECES)
+            continue;
+        if (!a->by_rows) {
+            pithp_stage_pieces(r->staging[e], a, x, i, n);
+            continue;
+        }
+        const pithp_external *piece = pithp_piece_at(a, x, index);
+        *slot = piece->access == PITHP_ACCESS_ROWS ? element_at(a, piece, index)
+                                                   : r->staging[e];
+        if (piece->access != PITHP_ACCESS_ROWS)
+            pithp_stage_view(*slot, piece->data, x->size, a->rank, a->shape,
+                             piece->stride, i, n);
+    }
+}
+
+/* How many of n elements are done at once: of a row, and of the same pieces, if the step
+ * goes by rows, whose index is found. */
+static int64_t block_at(const pithp_fused_args *a, int64_t i, int64_t n, int64_t *index) {
+    const int last = a->rank - 1;
+    if (!a->by_rows)
+        return n;
+    pithp_index_of(a, i, index);
+    n = a->shape[last] - index[last] < n ? a->shape[last] - index[last] : n;
+    return a->piece_count ? pithp_pieces_length(a, index, n) : n;
+}
+
+/* Where the externals are for elements i to i + n, or for fewer: the number is returned.
+ */
 static int64_t begin_block(range *r, int64_t i, int64_t n) {
     const pithp_fused_args *a = r->a;
-    const int last = a->rank - 1;
     int64_t index[PITH_MAX_RANK];
-    if (a->by_rows) {
-        pithp_index_of(a, i, index);
-        n = a->shape[last] - index[last] < n ? a->shape[last] - index[last] : n;
-        n = a->piece_count ? pithp_pieces_length(a, index, n) : n;
-    }
+    n = block_at(a, i, n, index);
     for (int e = 0; e < a->external_count; e++) {
         const pithp_external *x = &a->externals[e];
         char **slot = &r->at[a->temporary_count + e];
         if (x->access == PITHP_ACCESS_FLAT)
             *slot = x->data + i * x->size;
-        else if (x->access == PITHP_ACCESS_PIECES && !a->by_rows)
-            pithp_stage_pieces(*slot, a, x, i, n);
-        else if (x->access == PITHP_ACCESS_PIECES) {
-            const pithp_external *piece = pithp_piece_at(a, x, index);
-            *slot = piece->access == PITHP_ACCESS_ROWS ? element_at(a, piece, index)
-                                                       : r->staging[e];
-            if (piece->access != PITHP_ACCESS_ROWS)
-                pithp_stage_view(*slot, piece->data, x->size, a->rank, a->shape,
-                                 piece->stride, i, n);
-        } else if (x->access == PITHP_ACCESS_ROWS ||
-                   (x->access == PITHP_ACCESS_STRIDED && is_read_once(a, x)))
+        else if (x->access == PITHP_ACCESS_ROWS)
             *slot = element_at(a, x, index);
         else if (x->access == PITHP_ACCESS_STRIDED)
             pithp_stage_view(*slot, x->data, x->size, a->rank, a->shape, x->stride, i, n);
     }
+    if (a->piece_count)
+        begin_pieces(r, i, n, index);
     return n;
 }
 
@@ -102,31 +127,66 @@ interpret(pithp_isa isa, const pithp_fused_args *a, char *const *at, int64_t n) 
     }
 }
 
-/* Elements at a time: compiled code needs no blocks but to stage what it reads. */
-static int64_t block_of(const pithp_fused_args *a, int64_t begin, int64_t end) {
-    for (int e = 0; e < a->external_count; e++) {
-        const pithp_external *x = &a->externals[e];
-        if ((is_staged(x) && !is_read_once(a, x)) ||
-            (x->access == PITHP_ACCESS_PIECES && !a->by_rows))
-            return a->block;
+/* ---- Compiled code ---- */
+
+/* For the code, pieces lie as the index space does, but only some elements of it at once.
+ */
+static void run_pieces(const pithp_fused_args *a, int64_t begin, int64_t end) {
+    _Alignas(64) char buffers[PITHP_FUSED_BYTES];
+    _Alignas(8) char memory[PITHP_KERNEL_BYTES];
+    int64_t index[PITH_MAX_RANK];
+    range r;
+    r.a = a;
+    begin_range(&r, buffers, begin, end);
+    pithp_kernel_arguments(a, end, memory);
+    char **at = (char **)(void *)(memory + sizeof(pithp_kernel_args));
+    for (int64_t i = begin, n; i < end; i += n) {
+        n = end - i < a->block || a->by_rows ? end - i : a->block;
+        n = block_at(a, i, n, index);
+        begin_pieces(&r, i, n, index);
+        for (int e = 0; e < a->external_count; e++)
+            if (a->externals[e].access == PITHP_ACCESS_PIECES)
+                at[e] = (char *)((uintptr_t)r.at[a->temporary_count + e] -
+                                 (uintptr_t)(i * a->externals[e].size));
+        a->code(memory, i, i + n);
     }
-    return a->code ? end - begin : a->block;
+}
+
+static void run_code(const pithp_fused_args *a, int64_t begin, int64_t end) {
+    _Alignas(8) char memory[PITHP_KERNEL_BYTES];
+    char *at[PITHP_FUSED_EXTERNALS];
+    if (!pithp_is_direct(a)) {
+        pithp_kernel_arguments(a, end, memory);
+        a->code(memory, begin, end);
+        return;
+    }
+    for (int e = 0; e < a->external_count; e++)
+        at[e] = a->externals[e].data;
+    a->code(at, begin, end);
+}
+
+/* ---- Both ---- */
+
+static void
+run_blocks(pithp_isa isa, const pithp_fused_args *a, int64_t begin, int64_t end) {
+    _Alignas(64) char buffers[PITHP_FUSED_BYTES];
+    range r;
+    r.a = a;
+    begin_range(&r, buffers, begin, end);
+    for (int64_t i = begin, n; i < end; i += n) {
+        n = begin_block(&r, i, end - i < a->block ? end - i : a->block);
+        interpret(isa, a, r.at, n);
+    }
 }
 
 static inline void fused(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
     const pithp_fused_args *a = args;
-    range r;
-    r.a = a;
-    _Alignas(64) char buffers[PITHP_FUSED_BYTES];
-    begin_range(&r, buffers, begin, end);
-    const int64_t block = block_of(a, begin, end);
-    for (int64_t i = begin, n; i < end; i += n) {
-        n = begin_block(&r, i, end - i < block ? end - i : block);
-        if (a->code)
-            a->code(r.at + a->temporary_count, 0, n);
-        else
-            interpret(isa, a, r.at, n);
-    }
+    if (!a->code)
+        run_blocks(isa, a, begin, end);
+    else if (a->piece_count)
+        run_pieces(a, begin, end);
+    else
+        run_code(a, begin, end);
 }
 PITHP_LOOPS(fused)
 const pithp_host_loop pithp_fused_loops[PITHP_ISA_COUNT] = {fused_base, fused_v3,

@@ -1,0 +1,98 @@
+/* Fused steps as kernels of a device: a thread finds where its elements lie. */
+#include "program/emit/fused.h"
+#include "program/emit/shell.h"
+
+#include <string.h>
+
+static bool is_walked(const pithp_fused_args *a, const pithp_external *x) {
+    return x->access != PITHP_ACCESS_FLAT && x->access != PITHP_ACCESS_PIECES &&
+           !pithp_is_uniform(a, x);
+}
+
+int pithp_kernel_walks(const pithp_fused_args *a, int before) {
+    int count = 0;
+    for (int e = 0; e < before; e++)
+        count += is_walked(a, &a->externals[e]);
+    return count;
+}
+
+int pithp_kernel_walk(const pithp_fused_args *a, int external) {
+    return is_walked(a, &a->externals[external]) ? pithp_kernel_walks(a, external) : -1;
+}
+
+static void add_element(const void *closure, int e) {
+    const pithp_step_text *x = closure;
+    const char *type = pithp_dtype_spelling(x->dtype[e]);
+    const int walk = pithp_kernel_walk(x->a, e);
+    pithp_text_print(x->t, "((%s *)a->at[%d])", type, e);
+    if (pithp_is_uniform(x->a, &x->a->externals[e]))
+        pithp_text_add(x->t, "[0]");
+    else if (walk < 0)
+        pithp_text_add(x->t, "[i]");
+    else
+        pithp_text_print(x->t, "[place[%d]]", walk);
+}
+
+void pithp_kernel_text_arguments(const pithp_step_text *x, const char *name) {
+    const int walks = pithp_kernel_walks(x->a, x->a->external_count);
+    pithp_text_print(x->t,
+                     "typedef struct %s_args {\n    i64 count;\n    i32 rank;\n"
+                     "    i64 shape[8];\n    void *at[%d];\n",
+                     name, x->a->external_count);
+    if (walks)
+        pithp_text_print(x->t, "    i64 stride[%d][8];\n", walks);
+    pithp_text_print(x->t, "} %s_args;\n", name);
+}
+
+void pithp_kernel_text_index(const pithp_step_text *x, const char *indent) {
+    const int walks = pithp_kernel_walks(x->a, x->a->external_count);
+    if (walks)
+        pithp_text_print(x->t,
+                         "%si64 place[%d];\n"
+                         "%sm_walk(i, a->rank, a->shape, a->stride, %d, place);\n",
+                         indent, walks, indent, walks);
+    pithp_step_text_index(x, indent, &(pithp_elements){add_element, x});
+}
+
+void pithp_emit_kernel(pithp_text *t, const char *name, const pithp_fused_args *step) {
+    pithp_step_text x;
+    pithp_step_text_begin(&x, t, step);
+    pithp_kernel_text_arguments(&x, name);
+    pithp_text_print(t,
+                     "M_KERNEL(%s, %s_args) {\n"
+                     "    for (i32 k = 0; k < M_EACH; k++) {\n"
+                     "        const i64 i = M_ELEMENT(t, k);\n"
+                     "        if (i >= a->count)\n"
+                     "            break;\n",
+                     name, name);
+    pithp_kernel_text_index(&x, "        ");
+    pithp_text_add(t, "    }\n}\n");
+}
+
+size_t pithp_kernel_arguments(const pithp_fused_args *step, int64_t count, void *memory) {
+    pithp_kernel_args *args = memory;
+    char **at = (char **)(void *)(args + 1);
+    int64_t(*stride)[PITH_MAX_RANK] =
+        (int64_t(*)[PITH_MAX_RANK])(void *)(at + step->external_count);
+    *args = (pithp_kernel_args){.count = count, .rank = step->rank};
+    memcpy(args->shape, step->shape, sizeof args->shape);
+    for (int e = 0; e < step->external_count; e++) {
+        const int walk = pithp_kernel_walk(step, e);
+        at[e] = step->externals[e].data;
+        if (walk >= 0)
+            memcpy(stride[walk], step->externals[e].stride, sizeof stride[walk]);
+    }
+    return (size_t)((char *)(stride + pithp_kernel_walks(step, step->external_count)) -
+                    (char *)memory);
+}
+
+void pithp_kernel_launch(pithp_launch *launch,
+                         const pithp_fused_args *step,
+                         int64_t count,
+                         void *memory) {
+    const int64_t block = M_BLOCK * M_EACH;
+    launch->name = "fused";
+    launch->args = memory;
+    launch->args_bytes = pithp_kernel_arguments(step, count, memory);
+    launch->count = (count / block + (count % block != 0)) * M_BLOCK;
+}

@@ -1,0 +1,250 @@
+/* Fused steps that read memory in other ways than element for element, on the host: a
+ * nest of loops that knows where everything lies.
+ *
+ * The innermost loop, the run, is along the last dimension. Where that is short, it is
+ * laid out, with those before it while they are: they make a cell, whose extents are in
+ * the text, and the run is along the dimension before, cell by cell. Strides of 0, 1 and
+ * -1 are in the text, others are arguments. What begins or ends within a cell is done
+ * index by index, as a thread of a device does. */
+#include "program/emit/fused.h"
+
+#include <stdio.h>
+
+enum { CELL_ELEMENTS = 16, CELL_OPS = 256 };
+
+typedef struct nest {
+    pithp_step_text *x;
+    const pithp_fused_args *a;
+    int run;                      /* dimension */
+    int64_t cell;                 /* elements */
+    int64_t index[PITH_MAX_RANK]; /* of the element of the cell that is written down */
+    int64_t element;              /* its number */
+} nest;
+
+static nest nest_of(const pithp_fused_args *a) {
+    nest n = {.a = a, .run = a->rank - 1, .cell = 1};
+    for (; n.run > 0; n.run--) {
+        const int64_t cell = n.cell * a->shape[n.run];
+        if (cell == 0 || cell > CELL_ELEMENTS || cell * a->op_count > CELL_OPS)
+            break;
+        n.cell = cell;
+    }
+    return n;
+}
+
+/* ---- Strides ---- */
+
+enum { OF_ARGUMENTS = 2 };
+
+/* A stride of the text, or that it is an argument. */
+static int stride_of(const nest *n, int e, int d) {
+    const int64_t stride = n->a->externals[e].stride[d];
+    return stride >= -1 && stride <= 1 ? (int)stride : OF_ARGUMENTS;
+}
+
+static bool is_walked(const nest *n, int e) {
+    return pithp_kernel_walk(n->a, e) >= 0;
+}
+
+int pithp_nest_describe(const pithp_fused_args *a, int8_t bytes[PITHP_NEST_BYTES]) {
+    const nest n = nest_of(a);
+    int count = 0;
+    for (int d = n.run + 1; d < a->rank; d++)
+        bytes[count++] = (int8_t)a->shape[d];
+    for (int e = 0; e < a->external_count; e++)
+        for (int d = n.run; is_walked(&n, e) && d < a->rank; d++)
+            bytes[count++] = (int8_t)stride_of(&n, e, d);
+    return count;
+}
+
+/* Dimensions are counted from the last one: texts say nothing of those before the run. */
+static void add_stride(const nest *n, int e, int d) {
+    pithp_text_print(n->x->t, "s%d_%d", e, n->a->rank - d);
+}
+
+static void declare_strides(const nest *n, int e) {
+    for (int d = n->run; d < n->a->rank; d++) {
+        if (stride_of(n, e, d) != OF_ARGUMENTS)
+            continue;
+        pithp_text_add(n->x->t, "    const i64 ");
+        add_stride(n, e, d);
+        pithp_text_print(n->x->t, " = a->stride[%d][a->rank - %d];\n",
+                         pithp_kernel_walk(n->a, e), n->a->rank - d);
+    }
+}
+
+/* " + 2 * s1_1" */
+static void add_term(const nest *n, const char *times, int e, int d) {
+    const int stride = stride_of(n, e, d);
+    if (stride == 0)
+        return;
+    pithp_text_print(n->x->t, stride == -1 ? " - %s" : " + %s", times);
+    if (stride != OF_ARGUMENTS)
+        return;
+    pithp_text_add(n->x->t, " * ");
+    add_stride(n, e, d);
+}
+
+/* Where an element of the cell is: " + 1 * s1_1 + 2". */
+static void add_within(const nest *n, int e) {
+    char times[24];
+    for (int d = n->run + 1; d < n->a->rank; d++) {
+        snprintf(times, sizeof times, "%lld", (long long)n->index[d]);
+        if (n->index[d])
+            add_term(n, times, e, d);
+    }
+}
+
+/* ---- Elements ---- */
+
+/* What the run does not move is read before it. */
+static bool is_still(const nest *n, int e) {
+    return n->x->is_read[e] && (pithp_is_uniform(n->a, &n->a->externals[e]) ||
+                                (is_walked(n, e) && stride_of(n, e, n->run) == 0));
+}
+
+static void add_element(const void *closure, int e) {
+    const nest *n = closure;
+    if (is_still(n, e)) {
+        pithp_text_print(n->x->t, "h%d_%lld", e, (long long)n->element);
+    } else if (is_walked(n, e)) {
+        pithp_text_print(n->x->t, "e%d[0", e);
+        add_term(n, "i", e, n->run);
+        add_within(n, e);
+        pithp_text_add(n->x->t, "]");
+    } else if (n->cell == 1) {
+        pithp_text_print(n->x->t, "e%d[i]", e);
+    } else {
+        pithp_text_print(n->x->t, "e%d[i * %lld + %lld]", e, (long long)n->cell,
+                         (long long)n->element);
+    }
+}
+
+/* Go on to an element of the cell. */
+static void turn_to(nest *n, int64_t element) {
+    int64_t rest = n->element = element;
+    for (int d = n->a->rank - 1; d > n->run; d--) {
+        n->index[d] = rest % n->a->shape[d];
+        rest /= n->a->shape[d];
+    }
+}
+
+static void declare_still(const nest *n, int e) {
+    const char *type = pithp_dtype_spelling(n->x->dtype[e]);
+    if (n->cell == 1)
+        pithp_text_print(n->x->t, "        const %s x%d = e%d[0", type, e, e);
+    else
+        pithp_text_print(n->x->t, "        const %s h%d_%lld = e%d[0", type, e,
+                         (long long)n->element, e);
+    if (is_walked(n, e))
+        add_within(n, e);
+    pithp_text_add(n->x->t, "];\n");
+}
+
+/* ---- The function ---- */
+
+static void declare_externals(const nest *n) {
+    for (int e = 0; e < n->a->external_count; e++) {
+        const char *type = pithp_dtype_spelling(n->x->dtype[e]);
+        pithp_text_print(n->x->t, "        %s *const e%d = (%s *)a->at[%d]", type, e,
+                         type, e);
+        if (is_walked(n, e))
+            pithp_text_print(n->x->t, " + place[%d];\n", pithp_kernel_walk(n->a, e));
+        else
+            pithp_text_add(n->x->t, pithp_is_uniform(n->a, &n->a->externals[e])
+                                        ? ";\n"
+                                        : " + first;\n");
+    }
+}
+
+/* The loop over elements of a row. */
+static void add_run(nest *n) {
+    for (int e = 0; e < n->a->external_count; e++) {
+        n->x->is_one[e] = is_still(n, e);
+        if (n->x->is_one[e])
+            declare_still(n, e);
+    }
+    pithp_step_text_loops(n->x, "0", "n", &(pithp_elements){add_element, n});
+}
+
+/* The loop over cells. */
+static void add_cells(nest *n) {
+    for (int64_t k = 0; k < n->cell; k++) {
+        turn_to(n, k);
+        for (int e = 0; e < n->a->external_count; e++)
+            if (is_still(n, e))
+                declare_still(n, e);
+    }
+    pithp_text_print(n->x->t,
+                     "        M_LOOP\n"
+                     "        for (i64 i = 0; i < n / %lld; i++) {\n",
+                     (long long)n->cell);
+    for (int64_t k = 0; k < n->cell; k++) {
+        turn_to(n, k);
+        pithp_text_add(n->x->t, "            {\n");
+        pithp_step_text_index(n->x, "                ",
+                              &(pithp_elements){add_element, n});
+        pithp_text_add(n->x->t, "            }\n");
+    }
+    pithp_text_add(n->x->t, "        }\n");
+}
+
+/* What is no whole cell, element by element. */
+static void add_ends(const nest *n, const char *name) {
+    pithp_text_print(n->x->t,
+                     "        if (first %% %lld || end - first < %lld) {\n"
+                     "            %s_index(a, first);\n"
+                     "            n = 1;\n"
+                     "            continue;\n"
+                     "        }\n",
+                     (long long)n->cell, (long long)n->cell, name);
+}
+
+static void add_index_function(const nest *n, const char *name) {
+    pithp_text_print(n->x->t, "static void %s_index(const %s_args *a, i64 i) {\n", name,
+                     name);
+    pithp_kernel_text_index(n->x, "    ");
+    pithp_text_add(n->x->t, "}\n");
+}
+
+/* The ends of a run, and where it begins in each memory. */
+static void begin_run(const nest *n) {
+    const int walks = pithp_kernel_walks(n->a, n->a->external_count);
+    pithp_text_print(n->x->t,
+                     "        const i64 row = a->shape[a->rank - %d] * %lld;\n"
+                     "        const i64 left = row - first %% row, asked = end - first;\n"
+                     "        n = (asked < left ? asked : left) / %lld * %lld;\n",
+                     n->a->rank - n->run, (long long)n->cell, (long long)n->cell,
+                     (long long)n->cell);
+    if (walks) /* else nothing but pieces */
+        pithp_text_print(
+            n->x->t,
+            "        i64 place[%d];\n"
+            "        m_walk(first, a->rank, a->shape, a->stride, %d, place);\n",
+            walks, walks);
+    declare_externals(n);
+}
+
+void pithp_emit_nest(pithp_step_text *x, const char *name) {
+    nest n = nest_of(x->a);
+    n.x = x;
+    pithp_kernel_text_arguments(x, name);
+    if (n.cell > 1)
+        add_index_function(&n, name);
+    pithp_text_print(x->t,
+                     "void %s(const void *args, i64 begin, i64 end) {\n"
+                     "    const %s_args *const a = (const %s_args *)args;\n",
+                     name, name, name);
+    for (int e = 0; e < x->a->external_count; e++)
+        if (is_walked(&n, e))
+            declare_strides(&n, e);
+    pithp_text_add(x->t, "    for (i64 first = begin, n; first < end; first += n) {\n");
+    if (n.cell > 1)
+        add_ends(&n, name);
+    begin_run(&n);
+    if (n.cell > 1)
+        add_cells(&n);
+    else
+        add_run(&n);
+    pithp_text_add(x->t, "    }\n}\n");
+}
