@@ -108,19 +108,7 @@ size_t pithp_temporary_reduce(const pithp_call *call, const pith_spec *result) {
 
 /* ---- Loops ---- */
 
-typedef struct reduce_args {
-    const char *from;
-    char *to;
-    char
-        *partial; /* accumulators [outer, blocks, inner]; NULL where there is one block */
-    int32_t size, to_size, accumulator_size;
-    pith_dtype dtype, to_dtype;
-    int operation; /* pithp_reduction */
-    int finder;    /* 0 for argmin, 1 for argmax */
-    int64_t outer, length, inner, blocks, tiles;
-} reduce_args;
-
-static int64_t block_length(const reduce_args *a, int64_t block) {
+static int64_t block_length(const pithp_reduce_args *a, int64_t block) {
     const int64_t left = a->length - block * BLOCK;
     return left < BLOCK ? left : BLOCK;
 }
@@ -128,7 +116,7 @@ static int64_t block_length(const reduce_args *a, int64_t block) {
 /* Inner extent 1. Indices are rows; where these have several blocks, blocks of rows. */
 static inline void
 reduce_rows(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
-    const reduce_args *a = args;
+    const pithp_reduce_args *a = args;
     const pithp_reducer *f = &tables[isa]->reducers[a->operation][a->dtype];
     if (a->partial) {
         for (int64_t i = begin; i < end; i++) {
@@ -149,11 +137,13 @@ reduce_rows(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
     }
 }
 PITHP_LOOPS(reduce_rows)
+const pithp_host_loop pithp_reduce_row_loops[PITHP_ISA_COUNT] = {
+    reduce_rows_base, reduce_rows_v3, reduce_rows_v4};
 
 /* Indices are tiles of columns within blocks within outer indices. */
 static inline void
 reduce_columns(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
-    const reduce_args *a = args;
+    const pithp_reduce_args *a = args;
     const pithp_reducer *f = &tables[isa]->reducers[a->operation][a->dtype];
     const pithp_block_function finish =
         pithp_cast_block(isa, f->accumulator, a->to_dtype);
@@ -178,7 +168,7 @@ PITHP_LOOPS(reduce_columns)
 /* The tree over blocks. Indices are tiles of columns within outer indices. */
 static inline void
 reduce_blocks(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
-    const reduce_args *a = args;
+    const pithp_reduce_args *a = args;
     const pithp_reducer *f = &tables[isa]->reducers[a->operation][a->dtype];
     const pithp_block_function finish =
         pithp_cast_block(isa, f->accumulator, a->to_dtype);
@@ -198,7 +188,7 @@ PITHP_LOOPS(reduce_blocks)
  * that has the best, and the first place of it there. */
 static inline void
 find_blocks(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
-    const reduce_args *a = args;
+    const pithp_reduce_args *a = args;
     const pithp_finder *finders = tables[isa]->finders[a->finder];
     const pith_dtype of_extremes =
         tables[isa]->reducers[a->operation][a->dtype].accumulator;
@@ -216,7 +206,7 @@ PITHP_LOOPS(find_blocks)
 /* argmin and argmax: indices as reduce_columns has them, or rows. */
 static inline void
 find_rows(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
-    const reduce_args *a = args;
+    const pithp_reduce_args *a = args;
     const pithp_finder *f = &tables[isa]->finders[a->finder][a->dtype];
     int64_t *to = (int64_t *)(void *)a->to;
     for (int64_t i = begin; i < end; i++)
@@ -226,7 +216,7 @@ PITHP_LOOPS(find_rows)
 
 static inline void
 find_columns(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
-    const reduce_args *a = args;
+    const pithp_reduce_args *a = args;
     const pithp_finder *f = &tables[isa]->finders[a->finder][a->dtype];
     for (int64_t i = begin; i < end; i++) {
         const int64_t column = i % a->tiles * TILE, outer = i / a->tiles;
@@ -241,7 +231,7 @@ PITHP_LOOPS(find_columns)
 /* ---- Rows that are made when they are reduced ---- */
 
 typedef struct made_args {
-    reduce_args reduce;
+    pithp_reduce_args reduce;
     const void *(*make)(pithp_isa isa, void *state, int64_t begin, int64_t n, void *to);
     size_t state_bytes;
     _Alignas(16) char state[PITHP_SOURCE_BYTES];
@@ -254,7 +244,7 @@ static void reduce_made_blocks(pithp_isa isa,
                                char *state,
                                int64_t begin,
                                int64_t end) {
-    const reduce_args *a = &m->reduce;
+    const pithp_reduce_args *a = &m->reduce;
     const pithp_reducer *f = &tables[isa]->reducers[a->operation][a->dtype];
     _Alignas(64) char buffer[BLOCK * WIDEST];
     for (int64_t i = begin; i < end; i++) {
@@ -272,7 +262,7 @@ static void reduce_made_rows(pithp_isa isa,
                              char *state,
                              int64_t begin,
                              int64_t end) {
-    const reduce_args *a = &m->reduce;
+    const pithp_reduce_args *a = &m->reduce;
     const pithp_reducer *f = &tables[isa]->reducers[a->operation][a->dtype];
     const pithp_block_function finish =
         pithp_cast_block(isa, f->accumulator, a->to_dtype);
@@ -330,7 +320,7 @@ pith_status pithp_reduce_emit_moving(const pithp_call *call,
 }
 
 static pith_status emit_made(const char *name,
-                             const reduce_args *a,
+                             const pithp_reduce_args *a,
                              const pithp_source *source,
                              const pithp_sink *sink,
                              int64_t grain) {
@@ -352,25 +342,40 @@ pith_status pithp_lower_reduce(const pithp_call *call,
     return pithp_lower_reduce_of(call, result, memory, sink, NULL);
 }
 
+pithp_reduce_args pithp_reduce_args_of(const pithp_call *call,
+                                       const pith_spec *result,
+                                       const pithp_memory *memory,
+                                       const pithp_reduce_view *v) {
+    const pith_spec *x = call->operands[0];
+    const bool arg = is_arg(call);
+    pithp_reduce_args a = {.from = memory->operands[0],
+                           .to = memory->result,
+                           .size = (int32_t)pith_dtype_size(x->dtype),
+                           .to_size = (int32_t)pith_dtype_size(result->dtype),
+                           .dtype = x->dtype,
+                           .to_dtype = result->dtype,
+                           .finder = call->primitive == PITHP_OP_ARGMAX,
+                           .outer = v->outer,
+                           .length = v->length,
+                           .inner = v->inner,
+                           .blocks = v->blocks,
+                           .tiles = (v->inner + TILE - 1) / TILE};
+    a.operation = !arg       ? (int)reduction_of(call)
+                  : a.finder ? PITHP_REDUCE_MAX
+                             : PITHP_REDUCE_MIN;
+    a.accumulator_size = (int32_t)pith_dtype_size(
+        pithp_reduce_base.reducers[a.operation][x->dtype].accumulator);
+    return a;
+}
+
 pith_status pithp_lower_reduce_of(const pithp_call *call,
                                   const pith_spec *result,
                                   const pithp_memory *memory,
                                   const pithp_sink *sink,
                                   const pithp_source *source) {
     const char *name = pithp_rows[call->primitive].name;
-    const pith_spec *x = call->operands[0];
     const pithp_reduce_view v = pithp_reduce_view_of(call);
-    reduce_args a = {.from = memory->operands[0],
-                     .to = memory->result,
-                     .size = (int32_t)pith_dtype_size(x->dtype),
-                     .to_size = (int32_t)pith_dtype_size(result->dtype),
-                     .dtype = x->dtype,
-                     .to_dtype = result->dtype,
-                     .outer = v.outer,
-                     .length = v.length,
-                     .inner = v.inner,
-                     .blocks = v.blocks,
-                     .tiles = (v.inner + TILE - 1) / TILE};
+    pithp_reduce_args a = pithp_reduce_args_of(call, result, memory, &v);
     if (result->count == 0)
         return PITH_OK;
     if (v.moved) {
@@ -382,15 +387,9 @@ pith_status pithp_lower_reduce_of(const pithp_call *call,
     }
     const int64_t work = v.length * (v.inner < TILE ? v.inner : TILE);
     const bool rows = v.inner == 1, arg = is_arg(call);
-    a.finder = call->primitive == PITHP_OP_ARGMAX;
     if (arg && !in_blocks(call, &v))
         return pithp_emit(sink, name, rows ? find_rows_loops : find_columns_loops, &a,
                           sizeof a, a.outer * a.tiles, 16384 / (work + 1) + 1);
-    a.operation = !arg       ? (int)reduction_of(call)
-                  : a.finder ? PITHP_REDUCE_MAX
-                             : PITHP_REDUCE_MIN;
-    a.accumulator_size = (int32_t)pith_dtype_size(
-        pithp_reduce_base.reducers[a.operation][x->dtype].accumulator);
     if (v.blocks > 1)
         a.partial = (char *)memory->temporary + moved_bytes(call, &v);
     const int64_t grain = 16384 / ((v.blocks > 1 ? work / v.blocks : work) + 1) + 1;

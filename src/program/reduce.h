@@ -13,6 +13,26 @@ typedef struct pithp_reduce_view {
 
 pithp_reduce_view pithp_reduce_view_of(const pithp_call *call);
 
+/* Arguments of the loops of reductions. */
+typedef struct pithp_reduce_args {
+    const char *from;
+    char *to;
+    char
+        *partial; /* accumulators [outer, blocks, inner]; NULL where there is one block */
+    int32_t size, to_size, accumulator_size;
+    pith_dtype dtype, to_dtype;
+    int operation; /* pithp_reduction */
+    int finder;    /* 0 for argmin, 1 for argmax */
+    int64_t outer, length, inner, blocks, tiles;
+} pithp_reduce_args;
+pithp_reduce_args pithp_reduce_args_of(const pithp_call *call,
+                                       const pith_spec *result,
+                                       const pithp_memory *memory,
+                                       const pithp_reduce_view *v);
+
+/* Where the inner extent is 1 and there is one block: indices are rows. */
+extern const pithp_host_loop pithp_reduce_row_loops[PITHP_ISA_COUNT];
+
 /* Copy the operand with its kept axes first and its reduced ones last. */
 pith_status pithp_reduce_emit_moving(const pithp_call *call,
                                      void *to,

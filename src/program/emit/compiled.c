@@ -112,7 +112,7 @@ static void ask(pith_scope *s, pithp_plan *plan) {
 }
 
 static bool is_direct(const pithp_step *step) {
-    return step->fused && !step->is_source && !step->take_count &&
+    return step->fused && !step->is_source && !step->band && !step->take_count &&
            pithp_is_direct(step->fused);
 }
 

@@ -48,15 +48,16 @@ static uint8_t find_external(fusing *f, const pithp_view *view, size_t size) {
     return (uint8_t)(EXTERNAL + e);
 }
 
-/* Broadcast to the step's shape from the right. */
-static pithp_view
-broadcast_view(const fusing *f, const pithp_view *own, const pith_spec *spec) {
-    const int more = f->step->spec->rank - spec->rank;
+pithp_view
+pithp_view_broadcast(const pithp_view *own, const pith_spec *spec, const pith_spec *to) {
+    const int more = to->rank - spec->rank;
     pithp_view view = {.base = own->base, .offset = own->offset};
     for (int d = 0; d < spec->rank; d++)
         view.stride[more + d] = spec->shape[d] == 1 ? 0 : own->stride[d];
     return view;
 }
+
+/* The same of a box. */
 static pithp_box
 broadcast_box(const fusing *f, const pithp_box *own, const pith_spec *spec) {
     const pith_spec *to = f->step->spec;
@@ -72,7 +73,7 @@ broadcast_box(const fusing *f, const pithp_box *own, const pith_spec *spec) {
 static void add_piece(fusing *f, const pithp_view_piece *x, const pith_spec *spec) {
     pieces *all = f->pieces;
     const int k = all->count++;
-    const pithp_view view = broadcast_view(f, &x->view, spec);
+    const pithp_view view = pithp_view_broadcast(&x->view, spec, f->step->spec);
     PITH_ASSERT(k < PITHP_FUSED_EXTERNALS);
     all->base[k] = view.base;
     all->offset[k] = view.offset;
@@ -88,7 +89,8 @@ static uint8_t pieced_slot(fusing *f, pithp_value v) {
     pithp_view_pieces made;
     pithp_plan_pieces(f->g, v, &made);
     if (made.count == 1) {
-        const pithp_view view = broadcast_view(f, &made.list[0].view, spec);
+        const pithp_view view =
+            pithp_view_broadcast(&made.list[0].view, spec, f->step->spec);
         return find_external(f, &view, pith_dtype_size(spec->dtype));
     }
     const uint8_t slot = find_external(f, &none, pith_dtype_size(spec->dtype));
@@ -108,7 +110,7 @@ static uint8_t memory_slot(fusing *f, pithp_value v) {
     if (f->g->is_pieced[v])
         return pieced_slot(f, v);
     const pithp_view own = pithp_plan_view(f->g, v);
-    const pithp_view view = broadcast_view(f, &own, spec);
+    const pithp_view view = pithp_view_broadcast(&own, spec, f->step->spec);
     return find_external(f, &view, pith_dtype_size(spec->dtype));
 }
 

@@ -125,12 +125,16 @@ typedef struct pithp_step {
     struct pithp_kernel_call *kernel; /* bound; NULL: it is no kernel call */
     int32_t source; /* a reduction's: the fused step that makes its operand block by block
                        and does not run on its own; or -1 */
-    pithp_value source_value;   /* what that step makes for it */
+    pithp_value
+        source_value; /* what that step makes for it; in a band: what it reduces */
     int32_t takes[PITHP_TAKES]; /* a fused step's: steps whose elements are taken when it
                                    reads them, and which do not run on their own */
     int32_t take_count;
     bool is_source;       /* made when another step needs it */
-    pithp_value unplaced; /* of a source: it has no memory, but is read as it is made */
+    pithp_value unplaced; /* of a source, or in a band: it has no memory, but is read as
+                             it is made */
+    int32_t band; /* of a band's first step: how many steps it has; the others are sources
+                     of sorts, which do not run on their own */
     /* Fused: the arguments, whose externals lie at these places. */
     int32_t members, reads;  /* instructions; memory they touch, at most */
     pithp_value first, last; /* members; linked by pithp_planning.next */
@@ -370,6 +374,11 @@ pith_status pithp_run_reduction(const pithp_running *r,
                                 const pithp_call *call,
                                 const pithp_memory *memory);
 
+/* Bands: neighbouring steps that work row by row, reductions of rows among them, run a
+ * few rows at a time, all of them, while these are in cache. */
+void pithp_plan_bands(pithp_planning *g);
+pith_status pithp_run_band(const pithp_running *r, int64_t first);
+
 /* Sort instructions into steps. */
 bool pithp_plan_steps(pithp_planning *g);
 /* A view of a view: what a move of elements makes of one. */
@@ -386,8 +395,13 @@ pithp_view pithp_plan_view(const pithp_planning *g, pithp_value v);
 bool pithp_plan_pieces(const pithp_planning *g, pithp_value v, pithp_view_pieces *pieces);
 /* The values whose memory is read where v is. */
 pithp_bases pithp_plan_bases(const pithp_planning *g, pithp_value v);
+/* What an instruction reads has to be there until a step has run. */
+void pithp_prolong_operands(pithp_planning *g, const pithp_instruction *i, int32_t until);
 /* How many externals a fused step has for v. */
 int pithp_plan_reads(const pithp_planning *g, pithp_value v);
+/* A view of what has that spec, over a shape to which it is broadcast from the right. */
+pithp_view
+pithp_view_broadcast(const pithp_view *own, const pith_spec *spec, const pith_spec *to);
 /* Write the code of a fused step. */
 bool pithp_plan_fuse(pithp_planning *g, pithp_step *step);
 /* Find what is passed; what it may be lives as long as it does. */

@@ -22,32 +22,43 @@ static pithp_place place_of(const reusing *x, const pithp_step *step, int e) {
     return x->plan->places[step->external[e]];
 }
 
-/* External e is read by op k of step `number`. */
-static void
-note_read(const reusing *x, const pithp_step *step, int32_t number, int32_t k, int e) {
+/* External e is read by op k of step `number`; see below. */
+static void note_read(const reusing *x,
+                      const pithp_step *step,
+                      int32_t number,
+                      int32_t k,
+                      int e,
+                      int32_t band_end) {
     const pithp_fused_args *a = step->fused;
     const pithp_external *external = &a->externals[e];
     if (external->access == PITHP_ACCESS_PIECES)
         for (int p = 0; p < external->pieces; p++)
-            note_read(x, step, number, k, a->external_count + external->first_piece + p);
+            note_read(x, step, number, k, a->external_count + external->first_piece + p,
+                      band_end);
     const pithp_place place = place_of(x, step, e);
-    if (place.store != PITHP_IN_INPUT || x->uses[place.at].step == INT32_MAX)
+    if (place.store != PITHP_IN_INPUT)
         return;
     use *u = &x->uses[place.at];
     const bool moved = external->access != PITHP_ACCESS_FLAT || e >= a->external_count ||
-                       step->is_source;
-    *u = (use){number, k, moved || (u->step == number && u->moved)};
+                       (step->is_source && band_end < 0);
+    const int32_t last = moved && band_end > number ? band_end : number;
+    if (u->step <= last)
+        *u = (use){last, k, moved || (u->step == last && u->moved)};
 }
 
 /* Reads and writes of the ops of a fused step, in their order, which runs as that step or
- * within it. */
-static void look_at_fused(const reusing *x, const pithp_step *step, int32_t number) {
+ * within it. In a band, whose last step that is or -1, it may read until then what it
+ * does not read element for element. */
+static void look_at_fused(const reusing *x,
+                          const pithp_step *step,
+                          int32_t number,
+                          int32_t band_end) {
     const pithp_fused_args *a = step->fused;
     for (int32_t k = 0; k < a->op_count; k++) {
         for (int o = 0; o < 3; o++) {
             const int e = a->ops[k].from[o] - a->temporary_count;
             if (a->ops[k].from[o] != UINT8_MAX && e >= 0)
-                note_read(x, step, number, k, e);
+                note_read(x, step, number, k, e, band_end);
         }
         const int to = a->ops[k].to - a->temporary_count;
         const pithp_place place =
@@ -64,7 +75,7 @@ static void look_at_call(const reusing *x, int32_t number) {
     const pithp_instruction *i = step->call;
     for (int o = 0; o < i->operand_count; o++) {
         const pithp_place place = x->plan->places[pithp_operands(x->plan->program, i)[o]];
-        if (place.store != PITHP_IN_INPUT || x->uses[place.at].step == INT32_MAX)
+        if (place.store != PITHP_IN_INPUT || x->uses[place.at].step > number)
             continue;
         /* What a loop or branch hands on is read later. */
         use *u = &x->uses[place.at];
@@ -79,15 +90,16 @@ static void look_at_call(const reusing *x, int32_t number) {
     }
 }
 
-static void look_at(const reusing *x, const pithp_step *step, int32_t number) {
-    if (step->is_source) /* runs with the step that it is the source of */
+static void look_at(const reusing *x, int32_t number, int32_t band_end) {
+    const pithp_step *step = &x->plan->steps[number];
+    if (step->is_source && band_end < 0) /* runs with the step that it is the source of */
         return;
     if (!step->call)
-        look_at_fused(x, step, number);
+        look_at_fused(x, step, number, band_end);
     else
         look_at_call(x, number);
     if (step->call && step->source >= 0)
-        look_at_fused(x, &x->plan->steps[step->source], number);
+        look_at_fused(x, &x->plan->steps[step->source], number, -1);
 }
 
 static bool fits(const reusing *x, int64_t input, int64_t output) {
@@ -126,8 +138,12 @@ static int64_t find_output(const reusing *x, int64_t input, int64_t *cursor) {
 
 static void choose(const reusing *x, const int64_t *inputs, int64_t count, int64_t *to) {
     int64_t cursor = 0;
-    for (int32_t k = 0; k < x->plan->step_count; k++)
-        look_at(x, &x->plan->steps[k], k);
+    int32_t band_end = -1;
+    for (int32_t k = 0; k < x->plan->step_count; k++) {
+        if (x->plan->steps[k].band)
+            band_end = k + x->plan->steps[k].band - 1;
+        look_at(x, k, k <= band_end ? band_end : -1);
+    }
     for (int64_t i = 0; i < count; i++) {
         to[i] = find_output(x, inputs[i], &cursor);
         if (to[i] >= 0) {

@@ -132,7 +132,8 @@ pith_status pithp_run_steps(const pithp_running *r) {
             k += batch->steps - 1;
             continue;
         }
-        rc = !step->call   ? run_fused(r, step, k)
+        rc = step->band    ? pithp_run_band(r, k)
+             : !step->call ? run_fused(r, step, k)
              : step->plans ? pithp_run_control(r, step)
                            : run_call(r, step);
     }

@@ -63,15 +63,15 @@ static readers find_readers(pithp_planning *g) {
 /* Whether a fused step may run as late as step `until`, which reads its value u. */
 static bool
 can_wait(const readers *r, const pithp_step *step, pithp_value u, int32_t until) {
-    bool waits = !step->is_source && step->reads <= MOST_READS;
+    bool waits = !step->is_source && !step->band && step->reads <= MOST_READS;
     for (pithp_value v = step->first; v >= 0 && waits; v = r->g->next[v])
         waits = !r->g->in_memory[v] || r->first[v] > until || v == u;
     return waits && r->first[u] == until;
 }
 
-/* What an instruction reads has to be there until then. */
-static void
-prolong_operands(pithp_planning *g, const pithp_instruction *i, int32_t until) {
+void pithp_prolong_operands(pithp_planning *g,
+                            const pithp_instruction *i,
+                            int32_t until) {
     for (int o = 0; o < i->operand_count; o++) {
         const pithp_bases from = pithp_plan_bases(g, pithp_operands(g->p, i)[o]);
         for (int b = 0; b < from.count; b++)
@@ -82,7 +82,7 @@ prolong_operands(pithp_planning *g, const pithp_instruction *i, int32_t until) {
 
 static void prolong(pithp_planning *g, const pithp_step *step, int32_t until) {
     for (pithp_value v = step->first; v >= 0; v = g->next[v])
-        prolong_operands(g, pithp_maker(g->p, v), until);
+        pithp_prolong_operands(g, pithp_maker(g->p, v), until);
 }
 
 static bool reduces(const pithp_planning *g, const pithp_instruction *i) {
@@ -99,7 +99,7 @@ static void choose_reduced(const readers *r, int32_t k) {
     const pithp_value u = g->root[pithp_operands(g->p, step->call)[0]];
     const pithp_instruction *maker = pithp_maker(g->p, u);
     pithp_step *from = maker && g->step[u] >= 0 ? &g->plan->steps[g->step[u]] : NULL;
-    if (!from || from->call || !can_wait(r, from, u, k))
+    if (step->band || step->is_source || !from || from->call || !can_wait(r, from, u, k))
         return;
     step->source = g->step[u];
     step->source_value = u;
@@ -160,7 +160,7 @@ static void choose_taken(const readers *r, int32_t k) {
     pithp_planning *g = r->g;
     pithp_step *step = &g->plan->steps[k];
     int64_t row = 0;
-    if (step->is_source || step->reads > MOST_READS_TAKING)
+    if (step->is_source || step->band || step->reads > MOST_READS_TAKING)
         return;
     for (int32_t n = 0; n < k && step->take_count < PITHP_TAKES; n++) {
         pithp_step *from = &g->plan->steps[n];
@@ -172,7 +172,7 @@ static void choose_taken(const readers *r, int32_t k) {
         step->takes[step->take_count++] = n;
         from->is_source = true;
         from->unplaced = i->result;
-        prolong_operands(g, i, k);
+        pithp_prolong_operands(g, i, k);
     }
 }
 

@@ -253,6 +253,7 @@ bool pithp_plan_steps(pithp_planning *g) {
         }
     }
     note_uses(g);
+    pithp_plan_bands(g);
     pithp_plan_sources(g);
     return true;
 }

@@ -1,0 +1,238 @@
+/* Steps that work row by row run band by band, with the bits of one call after the
+ * other: softmaxes, norms and variances, whatever rows they have, and what must not be in
+ * a band. Inputs are overwritten only where no row that is still to come needs them. */
+#include "emit_test.h"
+
+enum { ROOM = 30000 };
+
+static char *x, *y;
+
+static void make_memory(const bench *b, pith_dtype dtype) {
+    const int64_t n = ROOM;
+    recipe r = {.s = b->s, .state = 5 + (uint64_t)dtype};
+    x = malloc(ROOM * 8 + 64);
+    y = malloc(ROOM * 8 + 64);
+    recipe_fill(&r, pithp_spec(b->s, dtype, 1, &n), x);
+    recipe_fill(&r, pithp_spec(b->s, dtype, 1, &n), y);
+}
+
+static void free_memory(void) {
+    free(x);
+    free(y);
+}
+
+/* Steps of bands, and bands. */
+static void
+expect_bands(const bench *b, const char *what, int64_t bands, int64_t members) {
+    pithp_plan *plan = plan_of(b, "off");
+    int64_t found = 0, steps = 0;
+    for (int64_t k = 0; k < plan->step_count; k++) {
+        found += plan->steps[k].band > 0;
+        steps += plan->steps[k].band;
+    }
+    pithp_plan_free(plan);
+    cr_assert(found == bands && steps == members, "%s: %lld bands of %lld steps", what,
+              (long long)found, (long long)steps);
+    expect_same(b, what);
+}
+
+/* A reduction over the last axes, which are kept as 1. */
+static pithp_value kept(bench *b,
+                        pithp_primitive primitive,
+                        pithp_value v,
+                        int axes,
+                        int rank,
+                        const int64_t *shape) {
+    const pithp_reduce_params params = {((1u << axes) - 1) << (rank - axes)};
+    pithp_reshape_params up = {.rank = rank};
+    for (int d = 0; d < rank; d++)
+        up.shape[d] = d < rank - axes ? shape[d] : 1;
+    const pithp_value r = pithp_program_add(b->s, b->p, primitive, 1, &v, &params, NULL);
+    pt_ok(b->s, r >= 0);
+    return pithp_program_add(b->s, b->p, PITHP_OP_RESHAPE, 1, &r, &up, NULL);
+}
+
+static const struct {
+    int rank, axes;
+    int64_t shape[3];
+} shapes[] = {
+    {2, 1, {2, 4096}},   {2, 1, {5000, 3}},   {2, 1, {17, 300}},    {2, 1, {4097, 2}},
+    {3, 2, {90, 5, 12}}, {3, 1, {7, 11, 64}}, {3, 1, {300, 1, 16}}, {2, 1, {5, 1025}},
+};
+
+/* Softmax, and what comes before and after it. */
+static void softmax(pith_dtype dtype, int k, bool outputs) {
+    const int rank = shapes[k].rank, axes = shapes[k].axes;
+    const int64_t *shape = shapes[k].shape;
+    bench b = begin();
+    make_memory(&b, dtype);
+    const pithp_value v = input(&b, dtype, rank, shape, x);
+    const pithp_value most = kept(&b, PITHP_OP_MAX_OF, v, axes, rank, shape);
+    const pithp_value apart = op(&b, PITHP_OP_SUB, 2, v, most);
+    const pithp_value e = pith_dtype_is_float(dtype) ? op(&b, PITHP_OP_EXP, 1, apart)
+                                                     : op(&b, PITHP_OP_NEG, 1, apart);
+    const pithp_value sum = kept(&b, PITHP_OP_SUM, e, axes, rank, shape);
+    pithp_program_output(b.s, b.p, op(&b, PITHP_OP_DIV, 2, e, sum));
+    if (outputs) {
+        pithp_program_output(b.s, b.p, most);
+        pithp_program_output(b.s, b.p, e);
+        pithp_program_output(b.s, b.p, op(&b, PITHP_OP_ADD, 2, most, sum));
+    }
+    expect_same(&b, "softmax");
+    free_memory();
+    end(&b);
+}
+
+Test(band, softmaxes_give_the_bits_of_calls, .timeout = 300) {
+    static const pith_dtype dtypes[] = {PITH_I8, PITH_I64, PITH_F16, PITH_BF16, PITH_F32};
+    use_cache();
+    for (int k = 0; k < (int)(sizeof shapes / sizeof *shapes); k++)
+        for (int outputs = 0; outputs < 2; outputs++)
+            softmax(PITH_F64, k, outputs);
+    for (int d = 0; d < 5; d++)
+        softmax(dtypes[d], 1 + d % 3, d % 2);
+}
+
+/* A mean and a variance of each row, normalised: seven steps. */
+Test(band, rows_are_normalised_in_one_band, .timeout = 100) {
+    use_cache();
+    bench b = begin();
+    make_memory(&b, PITH_F32);
+    const int64_t shape[2] = {60, 200};
+    const pithp_value v = input(&b, PITH_F32, 2, shape, x),
+                      by = input(&b, PITH_F32, 1, &shape[1], y);
+    const pithp_value mean = kept(&b, PITHP_OP_SUM, v, 1, 2, shape);
+    const pithp_value apart = op(&b, PITHP_OP_SUB, 2, v, mean);
+    const pithp_value squares = op(&b, PITHP_OP_MUL, 2, apart, apart);
+    const pithp_value variance = kept(&b, PITHP_OP_SUM, squares, 1, 2, shape);
+    const pithp_value root = op(&b, PITHP_OP_SQRT, 1, variance);
+    const pithp_value normal = op(&b, PITHP_OP_DIV, 2, apart, root);
+    pithp_program_output(b.s, b.p, op(&b, PITHP_OP_MUL, 2, normal, by));
+    expect_bands(&b, "normalised", 1, 5);
+    free_memory();
+    end(&b);
+}
+
+/* What reads other rows than the one at hand waits for all of them. */
+Test(band, what_reads_other_rows_is_in_no_band, .timeout = 100) {
+    use_cache();
+    for (int way = 0; way < 4; way++) {
+        bench b = begin();
+        make_memory(&b, PITH_F64);
+        const int64_t shape[2] = {80, 80};
+        const pithp_value v = input(&b, PITH_F64, 2, shape, x);
+        const pithp_value most = kept(&b, PITHP_OP_MAX_OF, v, 1, 2, shape);
+        const pithp_value apart = op(&b, PITHP_OP_SUB, 2, v, most);
+        pithp_program_output(b.s, b.p, apart);
+        pithp_value other = most;
+        if (way == 0) { /* of a column: the rows' maxima across */
+            const pithp_reshape_params across = {2, {1, 80}};
+            other =
+                pithp_program_add(b.s, b.p, PITHP_OP_RESHAPE, 1, &most, &across, NULL);
+        } else if (way == 1) {
+            const pithp_reverse_params turned = {1};
+            other =
+                pithp_program_add(b.s, b.p, PITHP_OP_REVERSE, 1, &apart, &turned, NULL);
+        } else if (way == 2) {
+            const pithp_reverse_params turned = {1};
+            other =
+                pithp_program_add(b.s, b.p, PITHP_OP_REVERSE, 1, &most, &turned, NULL);
+        } else { /* within the row, but not as it lies */
+            const pithp_reverse_params turned = {2};
+            other =
+                pithp_program_add(b.s, b.p, PITHP_OP_REVERSE, 1, &apart, &turned, NULL);
+        }
+        pithp_program_output(b.s, b.p, op(&b, PITHP_OP_MUL, 2, v, other));
+        const bool apart_step = way % 2; /* else one step reads it both ways */
+        expect_bands(&b, "other rows", apart_step, apart_step ? 2 : 0);
+        free_memory();
+        end(&b);
+    }
+}
+
+/* Two reductions of one operand are a band, of different ones not; and short loops are
+ * compiled as a whole. */
+Test(band, reductions_meet_on_what_they_reduce, .timeout = 100) {
+    use_cache();
+    for (int way = 0; way < 3; way++) {
+        bench b = begin();
+        make_memory(&b, PITH_F64);
+        const int64_t shape[2] = {way == 2 ? 40 : 80, 80};
+        const pithp_value v = input(&b, PITH_F64, 2, shape, x),
+                          w = input(&b, PITH_F64, 2, shape, y);
+        pithp_program_output(b.s, b.p, op(&b, PITHP_OP_MUL, 2, w, w)); /* compiled */
+        pithp_program_output(b.s, b.p, kept(&b, PITHP_OP_MAX_OF, v, 1, 2, shape));
+        pithp_program_output(b.s, b.p,
+                             kept(&b, PITHP_OP_SUM, way == 1 ? w : v, 1, 2, shape));
+        expect_bands(&b, "reductions", way == 0, way == 0 ? 2 : 0);
+        free_memory();
+        end(&b);
+    }
+}
+
+/* ---- Inputs that may be overwritten ---- */
+
+/* Run with input 0 as memory of what the plan chooses, and compare. */
+static void overwrite(const bench *b, const char *when, int64_t expected) {
+    const int64_t input = 0;
+    int64_t chosen = -1;
+    void *want[MOST], *got[MOST];
+    take_memory(b, want);
+    take_memory(b, got);
+    pithp_plan *plan = plan_of(b, when), *plain = plan_of(b, "off");
+    pithp_plan_reuse(b->s, plan, &input, 1, &chosen);
+    pt_ok(b->s);
+    cr_assert_eq(chosen, expected, "%lld", (long long)chosen);
+    run(b, plain, want);
+    void *const own = chosen >= 0 ? got[chosen] : NULL;
+    if (chosen >= 0)
+        got[chosen] = (void *)(uintptr_t)b->inputs[0];
+    run(b, plan, got);
+    expect_outputs(b, "overwritten", when, want, got);
+    if (chosen >= 0)
+        got[chosen] = own;
+    for (int64_t k = 0; k < b->p->output_count; k++) {
+        free(want[k]);
+        free(got[k]);
+    }
+    pithp_plan_free(plan);
+    pithp_plan_free(plain);
+}
+
+/* way 0: the rows are read no more; 1: a later step of the band reads them; 2: a row is
+ * read by all of them. */
+Test(band, inputs_are_overwritten_where_no_row_needs_them, .timeout = 100) {
+    static const int64_t expected[] = {0, -1, -1};
+    use_cache();
+    for (int way = 0; way < 3; way++)
+        for (int compiled = 0; compiled < 2; compiled++) {
+            bench b = begin();
+            make_memory(&b, PITH_F64);
+            const int64_t shape[2] = {90, 90}, *column = way == 2 ? &shape[1] : shape;
+            const pithp_value a = input(&b, PITH_F64, way == 2 ? 1 : 2, column, x),
+                              v = input(&b, PITH_F64, 2, shape, y);
+            const pithp_value first = way == 2 ? v : a;
+            const pithp_value most = kept(&b, PITHP_OP_MAX_OF, first, 1, 2, shape);
+            const pithp_value apart = op(&b, PITHP_OP_SUB, 2, first, most);
+            const pithp_value scaled = op(&b, PITHP_OP_MUL, 2, apart, way == 2 ? a : v);
+            const pithp_value sum = kept(&b, PITHP_OP_SUM, scaled, 1, 2, shape);
+            if (way == 2) { /* [90] of the band, while its rows read a [90] */
+                const pithp_reshape_params flat = {1, {90}};
+                pithp_program_output(
+                    b.s, b.p,
+                    pithp_program_add(b.s, b.p, PITHP_OP_RESHAPE, 1, &sum, &flat, NULL));
+            } else {
+                if (way == 1)
+                    pithp_program_output(b.s, b.p, scaled);
+                const pithp_value quotient = op(&b, PITHP_OP_DIV, 2, scaled, sum);
+                pithp_program_output(b.s, b.p,
+                                     way == 1 ? kept(&b, PITHP_OP_MIN_OF,
+                                                     op(&b, PITHP_OP_ADD, 2, quotient, a),
+                                                     1, 2, shape)
+                                              : quotient);
+            }
+            overwrite(&b, compiled ? "wait" : "off", expected[way]);
+            free_memory();
+            end(&b);
+        }
+}
