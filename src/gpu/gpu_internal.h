@@ -14,6 +14,8 @@ typedef struct pithp_stream pithp_stream;
 typedef struct pithp_buffer pithp_buffer;
 typedef struct pithp_module pithp_module;
 typedef struct pithp_function pithp_function;
+struct pithp_graph_plan; /* of gpu/graph.h */
+struct pithp_graph;
 
 enum { PITHP_ALIGNMENT = 256 };     /* of device memory, in bytes */
 enum { PITHP_CACHED_MOST = 65536 }; /* bytes of buffers that every device keeps */
@@ -113,6 +115,17 @@ typedef struct pithp_backend {
                                const char *name,
                                pithp_function *f,
                                pithp_error *e);
+    /* Tasks that run as one launch (gpu/graph.h). graph_make: ready to be launched on any
+     * stream, by one thread at a time; launches wait for each other. graph_free: what is
+     * under way ends first. (optional, all or none) */
+    pith_status (*graph_make)(pithp_stream *st,
+                              const struct pithp_graph_plan *plan,
+                              struct pithp_graph **graph,
+                              pithp_error *e);
+    pith_status (*graph_launch)(pithp_stream *st,
+                                struct pithp_graph *graph,
+                                pithp_error *e);
+    void (*graph_free)(pithp_device *d, struct pithp_graph *graph);
 } pithp_backend;
 
 enum { PITHP_BACKEND_VERSION = 1 };

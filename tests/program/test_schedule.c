@@ -226,7 +226,7 @@ Test(schedule, modules_compile_for_cuda_without_a_word, .timeout = 600) {
         pithp_schedule *schedule = pithp_schedule_make(s, plan, &e);
         pithp_text text;
         pithp_text_begin(&text, rt);
-        if (pithp_schedule_cuda_text(&text, schedule))
+        if (pithp_schedule_cuda_text(&text, schedule, true))
             for (int arch = 75; arch <= 90; arch += 15)
                 spills += compile(rt, text.bytes, arch, arch == 90);
         control += schedule->control_count > 0;

@@ -60,7 +60,7 @@ text_of(const kernels *k, int64_t first, int64_t count, pith_runtime *rt, pithp_
         steps[n] = k->list[first + n].step;
     const pithp_schedule schedule = {
         .runtime = rt, .fused = steps, .fused_count = count, .control_count = k->decides};
-    const bool made = pithp_schedule_cuda_text(t, &schedule);
+    const bool made = pithp_schedule_cuda_text(t, &schedule, true);
     free(steps);
     return made;
 }

@@ -102,4 +102,12 @@ pith_status pithp_module_find_cuda(pithp_device *d,
                                    pithp_function *f,
                                    pithp_error *e);
 
+pith_status pithp_graph_make_cuda(pithp_stream *st,
+                                  const struct pithp_graph_plan *plan,
+                                  struct pithp_graph **graph,
+                                  pithp_error *e);
+pith_status
+pithp_graph_launch_cuda(pithp_stream *st, struct pithp_graph *graph, pithp_error *e);
+void pithp_graph_free_cuda(pithp_device *d, struct pithp_graph *graph);
+
 #endif

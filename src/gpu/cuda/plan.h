@@ -35,6 +35,7 @@ bool pithp_cuda_refused(const pithp_cuda_machine *machine,
     X(InvalidValue, 1, PITH_E_INTERNAL)                                                  \
     X(MemoryAllocation, 2, PITH_E_MEMORY)                                                \
     X(InvalidConfiguration, 9, PITH_E_INTERNAL)                                          \
+    X(CallRequiresNewerDriver, 36, PITH_E_UNSUPPORTED)                                   \
     X(InvalidDeviceFunction, 98, PITH_E_UNSUPPORTED)                                     \
     X(InvalidKernelImage, 200, PITH_E_COMPILE)                                           \
     X(NoKernelImageForDevice, 209, PITH_E_UNSUPPORTED)                                   \
@@ -42,6 +43,8 @@ bool pithp_cuda_refused(const pithp_cuda_machine *machine,
     X(JitCompilerNotFound, 221, PITH_E_UNSUPPORTED)                                      \
     X(UnsupportedPtxVersion, 222, PITH_E_UNSUPPORTED)                                    \
     X(JitCompilationDisabled, 223, PITH_E_UNSUPPORTED)                                   \
+    X(SharedObjectSymbolNotFound, 302, PITH_E_COMPILE)                                   \
+    X(SharedObjectInitFailed, 303, PITH_E_COMPILE)                                       \
     X(InvalidResourceHandle, 400, PITH_E_INTERNAL)                                       \
     X(SymbolNotFound, 500, PITH_E_COMPILE)                                               \
     X(LaunchOutOfResources, 701, PITH_E_UNSUPPORTED)                                     \

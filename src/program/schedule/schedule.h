@@ -12,48 +12,9 @@
 #ifndef PITH_PROGRAM_SCHEDULE_H
 #define PITH_PROGRAM_SCHEDULE_H
 
+#include "gpu/graph.h"
 #include "program/cuda/cuda.h"
 #include "program/interpret/plan.h"
-
-typedef enum pithp_task_kind {
-    PITHP_TASK_KERNEL,
-    PITHP_TASK_SWITCH, /* runs the body whose number the decision is */
-    PITHP_TASK_WHILE,  /* runs its body as long as the decision is not 0 */
-} pithp_task_kind;
-
-typedef enum pithp_code_source {
-    PITHP_CODE_BUILTIN, /* number: pithp_cuda_kernel_id */
-    PITHP_CODE_FUSED,   /* number: in the schedule's text, pithp_step_name */
-    PITHP_CODE_USER,    /* kernel */
-} pithp_code_source;
-
-typedef struct pithp_tasks pithp_tasks;
-
-typedef struct pithp_task {
-    pithp_task_kind kind;
-    const char *name; /* for messages; lives as long as the program */
-    /* Tasks of the same list that come before: */
-    int32_t first_after, after_count; /* in the list's edges; ascending */
-    /* Kernels: */
-    pithp_code_source source;
-    int32_t number;
-    const pith_kernel_variant *kernel;
-    int64_t threads;
-    int32_t args;    /* word where the arguments begin */
-    int32_t decides; /* word that it leaves a decision in; -1: it makes none */
-    /* Control: */
-    int32_t decision; /* word of the decision, which a task before has made (and, in a
-                         WHILE, one at the end of the body makes again) */
-    int32_t body_count;
-    pithp_tasks *bodies;
-} pithp_task;
-
-/* In an order in which they can run one by one. */
-struct pithp_tasks {
-    pithp_task *list;
-    int32_t *edges;
-    int64_t count, room, edge_count, edge_room;
-};
 
 typedef struct pithp_schedule {
     pith_runtime *runtime;
@@ -104,9 +65,10 @@ bool pithp_schedule_text(pithp_text *t,
                          const pithp_schedule *schedule,
                          bool *maths);
 
-/* The whole text of its module for CUDA: fused steps, and pith_decide where there is
- * control flow. False: there is nothing to compile, or no memory. */
-bool pithp_schedule_cuda_text(pithp_text *t, const pithp_schedule *schedule);
+/* The whole text of its module for CUDA: fused steps, and, for a graph with control flow,
+ * pith_decide, which takes the place of the built-in kernel that leaves a decision in
+ * memory. False: there is nothing to compile, or no memory. */
+bool pithp_schedule_cuda_text(pithp_text *t, const pithp_schedule *schedule, bool graph);
 
 /* ---- Running it task by task ---- */
 

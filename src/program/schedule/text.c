@@ -19,11 +19,12 @@ bool pithp_schedule_text(pithp_text *t,
     return schedule->fused_count > 0 && !t->failed;
 }
 
-bool pithp_schedule_cuda_text(pithp_text *t, const pithp_schedule *schedule) {
+bool pithp_schedule_cuda_text(pithp_text *t, const pithp_schedule *schedule, bool graph) {
+    const bool decides = graph && schedule->control_count;
     bool maths; /* the toolkit has them */
     pithp_text_add(t, "#define M_INDIRECT\n");
     pithp_schedule_text(t, pithp_text_cuda, schedule, &maths);
-    if (schedule->control_count)
+    if (decides)
         pithp_text_add(t, pithp_text_graph);
-    return schedule->fused_count + schedule->control_count > 0 && !t->failed;
+    return (schedule->fused_count || decides) && !t->failed;
 }

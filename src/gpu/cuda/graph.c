@@ -1,0 +1,305 @@
+/* Tasks as a CUDA graph of explicit nodes: one for each, in bodies of conditional nodes
+ * those of branches and loops. Nothing is captured, and nothing allocated by the graph:
+ * conditional nodes allow neither. */
+#include "gpu/graph.h"
+
+#include "gpu/cuda/cuda_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { WORD = sizeof(uint64_t) };
+
+struct pithp_graph {
+    cudaGraph_t graph; /* lives as long as what is made of it: it owns the conditions */
+    cudaGraphExec_t exec;
+};
+
+/* What a node of a list decides, for the kernels that decide it. */
+typedef struct condition {
+    int32_t word;
+    cudaGraphConditionalHandle handle;
+} condition;
+
+/* A list of tasks that is being made. */
+typedef struct list {
+    const struct list *outer;
+    const pithp_tasks *tasks;
+    int64_t at; /* the task at work */
+    int body;   /* of the outer list's task */
+    cudaGraph_t graph;
+    cudaGraphNode_t *nodes; /* of the tasks before */
+    cudaGraphNode_t *after; /* room for those that one waits for */
+    condition *conditions;  /* of the tasks that are no kernels */
+    int64_t condition_count;
+    void *memory;
+    size_t bytes;
+} list;
+
+typedef struct making {
+    pithp_device *device;
+    const pithp_graph_plan *plan;
+    pithp_error *e;
+} making;
+
+/* ---- Errors ---- */
+
+/* "task 2 (while), body 0, task 5 (add)" */
+static size_t place(const list *l, char *text, size_t room) {
+    const pithp_task *task = &l->tasks->list[l->at];
+    size_t used = 0;
+    if (l->outer) {
+        used = place(l->outer, text, room);
+        used += (size_t)snprintf(text + used, room - used, ", body %d, ", l->body);
+    }
+    if (used < room)
+        used += (size_t)snprintf(text + used, room - used, "task %lld (%s)",
+                                 (long long)l->at, task->name ? task->name : "?");
+    return used < room ? used : room - 1;
+}
+
+static bool fail(const making *m, const list *l, cudaError_t code, const char *what) {
+    char where[160];
+    place(l, where, sizeof where);
+    pithp_cuda_fail(m->device, code, m->e, "a graph: %s: cannot %s", where, what);
+    return false;
+}
+
+/* ---- Nodes ---- */
+
+static cudaError_t add_node(cudaGraphNode_t *node,
+                            cudaGraph_t graph,
+                            const cudaGraphNode_t *after,
+                            size_t count,
+                            struct cudaGraphNodeParams *params) {
+#if CUDART_VERSION >= 13000
+    return cudaGraphAddNode(node, graph, after, NULL, count, params);
+#else
+    return cudaGraphAddNode(node, graph, after, count, params);
+#endif
+}
+
+/* Those that the task waits for, into l->after. */
+static size_t gather(const list *l, const pithp_task *task) {
+    for (int32_t k = 0; k < task->after_count; k++) {
+        const int32_t before = l->tasks->edges[task->first_after + k];
+        PITH_ASSERT(before >= 0 && before < l->at);
+        l->after[k] = l->nodes[before];
+    }
+    return (size_t)task->after_count;
+}
+
+/* The condition on a word, of this list or one around it. */
+static bool find_condition(const making *m,
+                           const list *l,
+                           int32_t word,
+                           cudaGraphConditionalHandle *handle) {
+    for (const list *at = l; at; at = at->outer)
+        for (int64_t k = at->condition_count; k-- > 0;)
+            if (at->conditions[k].word == word) {
+                *handle = at->conditions[k].handle;
+                return true;
+            }
+    pithp_error_set(m->e, PITH_E_INTERNAL, NULL, NULL,
+                    "a graph: task %lld decides what no task asks", (long long)l->at);
+    return false;
+}
+
+static bool add_kernel(const making *m, const list *l, const pithp_task *task) {
+    pithp_cuda_grid grid;
+    void *args = m->plan->memory + (size_t)task->args * WORD;
+    cudaGraphConditionalHandle handle = 0;
+    void *parameters[] = {&args, &handle};
+    const void *kernel = m->plan->kernel(m->plan->closure, task, m->e);
+    if (!kernel || (task->decides >= 0 && !find_condition(m, l, task->decides, &handle)))
+        return false;
+    if (!pithp_cuda_grid_for(task->threads, &grid)) {
+        pithp_error_set(m->e, PITH_E_UNSUPPORTED, NULL, NULL,
+                        "%s: %lld indices are more than one launch has threads",
+                        task->name, (long long)task->threads);
+        return false;
+    }
+    struct cudaKernelNodeParams params;
+    memset(&params, 0, sizeof params);
+    params.func = (void *)(uintptr_t)kernel;
+    params.gridDim = (dim3){grid.blocks, 1, 1};
+    params.blockDim = (dim3){grid.threads, 1, 1};
+    params.kernelParams = parameters; /* copied */
+    const cudaError_t code = cudaGraphAddKernelNode(&l->nodes[l->at], l->graph, l->after,
+                                                    gather(l, task), &params);
+    return code == cudaSuccess || fail(m, l, code, "add a kernel");
+}
+
+static bool add_list(const making *m, const list *l);
+
+static bool add_control(const making *m, const list *l, const pithp_task *task) {
+    struct cudaGraphNodeParams params;
+    memset(&params, 0, sizeof params); /* reserved members must be zero */
+    params.type = cudaGraphNodeTypeConditional;
+    params.conditional.type =
+        task->kind == PITHP_TASK_WHILE ? cudaGraphCondTypeWhile : cudaGraphCondTypeSwitch;
+    params.conditional.size = (unsigned)task->body_count;
+    if (!find_condition(m, l, task->decision, &params.conditional.handle))
+        return false;
+    const cudaError_t code =
+        add_node(&l->nodes[l->at], l->graph, l->after, gather(l, task), &params);
+    if (code != cudaSuccess)
+        return fail(m, l, code, "add a conditional node");
+    for (int b = 0; b < task->body_count; b++) {
+        const list body = {.outer = l,
+                           .tasks = &task->bodies[b],
+                           .body = b,
+                           .graph = params.conditional.phGraph_out[b]};
+        if (!add_list(m, &body))
+            return false;
+    }
+    return true;
+}
+
+static bool add_task(const making *m, const list *l, const pithp_task *task) {
+    if (task->kind != PITHP_TASK_KERNEL)
+        return add_control(m, l, task);
+    if (task->threads)
+        return add_kernel(m, l, task);
+    const cudaError_t code =
+        cudaGraphAddEmptyNode(&l->nodes[l->at], l->graph, l->after, gather(l, task));
+    return code == cudaSuccess || fail(m, l, code, "add an empty node");
+}
+
+/* Conditions come first: kernels before a node decide for it. Until they have, a loop is
+ * over and a branch is none. */
+static bool add_conditions(const making *m, list *l) {
+    for (l->at = 0; l->at < l->tasks->count; l->at++) {
+        const pithp_task *task = &l->tasks->list[l->at];
+        if (task->kind == PITHP_TASK_KERNEL)
+            continue;
+        condition *c = &l->conditions[l->condition_count];
+        const unsigned none =
+            task->kind == PITHP_TASK_WHILE ? 0 : (unsigned)task->body_count;
+        c->word = task->decision;
+        const cudaError_t code = cudaGraphConditionalHandleCreate(
+            &c->handle, l->graph, none, cudaGraphCondAssignDefault);
+        if (code != cudaSuccess)
+            return fail(m, l, code, "make a condition");
+        l->condition_count++;
+    }
+    return true;
+}
+
+static bool open_list(const making *m, list *l) {
+    int64_t controls = 0, most = 0;
+    for (int64_t k = 0; k < l->tasks->count; k++) {
+        const pithp_task *task = &l->tasks->list[k];
+        controls += task->kind != PITHP_TASK_KERNEL;
+        most = task->after_count > most ? task->after_count : most;
+    }
+    const size_t nodes = (size_t)(l->tasks->count + most);
+    l->bytes = nodes * sizeof *l->nodes + (size_t)controls * sizeof *l->conditions + 1;
+    l->memory = pithp_allocate(m->device->runtime, l->bytes);
+    if (!l->memory) {
+        pithp_error_set(m->e, PITH_E_MEMORY, NULL, NULL,
+                        "out of memory: %zu bytes of host memory", l->bytes);
+        return false;
+    }
+    _Static_assert(_Alignof(cudaGraphNode_t) >= _Alignof(condition), "conditions follow");
+    l->nodes = l->memory;
+    l->after = l->nodes + l->tasks->count;
+    l->conditions = (condition *)(void *)(l->nodes + nodes);
+    return true;
+}
+
+static bool add_list(const making *m, const list *given) {
+    list l = *given;
+    if (!open_list(m, &l))
+        return false;
+    bool added = add_conditions(m, &l);
+    for (l.at = 0; l.at < l.tasks->count && added; l.at++)
+        added = add_task(m, &l, &l.tasks->list[l.at]);
+    pithp_release(m->device->runtime, l.memory, l.bytes);
+    return added;
+}
+
+/* ---- Graphs ---- */
+
+static void destroy(struct pithp_graph *g) {
+    if (g->exec)
+        (void)cudaGraphExecDestroy(g->exec);
+    if (g->graph)
+        (void)cudaGraphDestroy(g->graph);
+    (void)cudaGetLastError();
+}
+
+static pith_status make(const making *m, pithp_stream *st, struct pithp_graph *g) {
+    const list all = {.tasks = m->plan->tasks};
+    cudaError_t code = cudaGraphCreate(&g->graph, 0);
+    if (code != cudaSuccess)
+        return pithp_cuda_fail(m->device, code, m->e, "cannot begin a graph");
+    list top = all;
+    top.graph = g->graph;
+    m->e->code = PITH_OK;
+    if (!add_list(m, &top))
+        return m->e->code;
+    code = cudaGraphInstantiate(&g->exec, g->graph, 0);
+    if (code != cudaSuccess)
+        return pithp_cuda_fail(m->device, code, m->e,
+                               "cannot instantiate a graph of %lld tasks",
+                               (long long)m->plan->tasks->count);
+    /* not with the first launch, which somebody times */
+    code = cudaGraphUpload(g->exec, pithp_cuda_stream_of(st)->queue);
+    return code == cudaSuccess
+               ? PITH_OK
+               : pithp_cuda_fail(m->device, code, m->e, "cannot upload a graph");
+}
+
+pith_status pithp_graph_make_cuda(pithp_stream *st,
+                                  const pithp_graph_plan *plan,
+                                  struct pithp_graph **graph,
+                                  pithp_error *e) {
+    pithp_device *d = st->device;
+    int previous;
+    pith_status rc = pithp_cuda_enter(d, &previous, e);
+    if (rc != PITH_OK)
+        return rc;
+    struct pithp_graph *g = pithp_allocate(d->runtime, sizeof *g);
+    if (g) {
+        const making m = {.device = d, .plan = plan, .e = e};
+        *g = (struct pithp_graph){.graph = NULL};
+        rc = make(&m, st, g);
+        if (rc != PITH_OK) {
+            destroy(g);
+            pithp_release(d->runtime, g, sizeof *g);
+        }
+    } else {
+        pithp_error_set(e, PITH_E_MEMORY, NULL, NULL,
+                        "out of memory: %zu bytes of host memory", sizeof *g);
+        rc = PITH_E_MEMORY;
+    }
+    if (rc == PITH_OK)
+        *graph = g;
+    pithp_cuda_leave(d, previous);
+    return rc;
+}
+
+pith_status
+pithp_graph_launch_cuda(pithp_stream *st, struct pithp_graph *graph, pithp_error *e) {
+    int previous;
+    pith_status rc = pithp_cuda_enter(st->device, &previous, e);
+    if (rc != PITH_OK)
+        return rc;
+    const cudaError_t code =
+        cudaGraphLaunch(graph->exec, pithp_cuda_stream_of(st)->queue);
+    if (code != cudaSuccess)
+        rc = pithp_cuda_fail(st->device, code, e, "cannot launch a graph");
+    pithp_cuda_leave(st->device, previous);
+    return rc;
+}
+
+void pithp_graph_free_cuda(pithp_device *d, struct pithp_graph *graph) {
+    pithp_error ignored; /* a dead device holds no graphs */
+    int previous;
+    if (pithp_cuda_enter(d, &previous, &ignored) == PITH_OK) {
+        destroy(graph);
+        pithp_cuda_leave(d, previous);
+    }
+    pithp_release(d->runtime, graph, sizeof *graph);
+}
