@@ -3,6 +3,7 @@
 
 #include "program/cuda/cuda.h"
 #include "program/emit/compiled.h"
+#include "program/schedule/replay.h"
 
 #include <string.h>
 
@@ -83,8 +84,12 @@ static bool plan_all(pithp_planning *g) {
 }
 
 pithp_plan *pithp_plan_make(pith_scope *s, pithp_program *p, bool fuse) {
-    const bool fused = fuse && pithp_scope_device(s)->backend->addressable;
-    return pithp_plan_make_for(s, p, fused ? PITHP_PLAN_FUSED : PITHP_PLAN_CALLS);
+    const bool on_host = pithp_scope_device(s)->backend->addressable;
+    pithp_plan *plan =
+        pithp_plan_make_for(s, p, fuse && on_host ? PITHP_PLAN_FUSED : PITHP_PLAN_CALLS);
+    if (plan && fuse && !on_host)
+        pithp_replay_begin(plan);
+    return plan;
 }
 
 pithp_plan *
@@ -121,6 +126,7 @@ void pithp_plan_free(pithp_plan *plan) {
         return;
     pith_runtime *rt = plan->runtime;
     pithp_compiled_end(plan);
+    pithp_replay_end(plan);
     for (int64_t k = 0; k < plan->step_count; k++) {
         pithp_step *step = &plan->steps[k];
         if (step->call)

@@ -166,6 +166,7 @@ typedef struct pithp_plan {
     int64_t *reused;  /* of each output: the input in whose memory a run may make it, or
                          -1; NULL: none */
     struct pithp_compiling *compiling; /* of emit/compiled.h; NULL: it never is */
+    struct pithp_replay *replay;       /* of schedule/replay.h; NULL: it never is */
     _Atomic(const struct pithp_compiled *) compiled;
 } pithp_plan;
 
@@ -210,6 +211,13 @@ void pithp_plan_reuse(pith_scope *s,
                       const int64_t *inputs,
                       int64_t count,
                       int64_t *outputs);
+
+/* What another plan of the program reuses, if this one can: false, or memory is short. */
+bool pithp_plan_reuse_as(pith_scope *s, pithp_plan *plan, const pithp_plan *other);
+
+/* Work on the scope's stream is about to run the plan: wait for who wrote what it reads
+ * beside its inputs. */
+pith_status pithp_plan_await(pith_scope *s, const pithp_plan *plan);
 
 /* Run it on the scope's stream.
  *

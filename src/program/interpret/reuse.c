@@ -153,12 +153,27 @@ static void choose(const reusing *x, const int64_t *inputs, int64_t count, int64
     }
 }
 
-void pithp_plan_reuse(pith_scope *s,
-                      pithp_plan *plan,
-                      const int64_t *inputs,
-                      int64_t count,
-                      int64_t *outputs) {
+/* An input that this plan reads later than it writes the output is none to reuse. */
+static bool choose_as(const reusing *x, const int64_t *reused) {
+    bool all = true;
+    for (int32_t k = 0; k < x->plan->step_count; k++)
+        look_at(x, &x->plan->steps[k], k);
+    for (int64_t k = 0; k < x->plan->program->output_count && all; k++) {
+        all = reused[k] < 0 || fits(x, reused[k], k);
+        x->plan->reused[k] = reused[k];
+    }
+    return all;
+}
+
+/* Choose, or (other not NULL) look whether the other's choice will do. */
+static bool reuse(pith_scope *s,
+                  pithp_plan *plan,
+                  const pithp_plan *other,
+                  const int64_t *inputs,
+                  int64_t count,
+                  int64_t *outputs) {
     const pithp_program *p = plan->program;
+    bool done = true;
     const size_t in = (size_t)p->input_count, out = (size_t)p->output_count;
     const size_t bytes = in * sizeof(use) + out * (2 * sizeof(int32_t) + 1) + 1;
     char *memory = pithp_allocate(s->runtime, bytes);
@@ -173,9 +188,26 @@ void pithp_plan_reuse(pith_scope *s,
         for (size_t k = 0; k < out; k++)
             plan->reused[k] = x.made[k] = x.made_by[k] = -1;
         memset(x.taken, 0, out);
-        choose(&x, inputs, count, outputs);
+        if (other)
+            done = choose_as(&x, other->reused);
+        else
+            choose(&x, inputs, count, outputs);
     } else {
         pithp_fail_memory(s, bytes);
+        done = false;
     }
     pithp_release(s->runtime, memory, bytes);
+    return done;
+}
+
+void pithp_plan_reuse(pith_scope *s,
+                      pithp_plan *plan,
+                      const int64_t *inputs,
+                      int64_t count,
+                      int64_t *outputs) {
+    reuse(s, plan, NULL, inputs, count, outputs);
+}
+
+bool pithp_plan_reuse_as(pith_scope *s, pithp_plan *plan, const pithp_plan *other) {
+    return !other->reused || reuse(s, plan, other, NULL, 0, NULL);
 }

@@ -1,5 +1,6 @@
 /* Running plans. */
 #include "program/emit/batch.h"
+#include "program/schedule/replay.h"
 
 #include <string.h>
 
@@ -141,7 +142,7 @@ pith_status pithp_run_steps(const pithp_running *r) {
 }
 
 /* What the plan reads and others wrote. */
-static pith_status await(pith_scope *s, const pithp_plan *plan) {
+pith_status pithp_plan_await(pith_scope *s, const pithp_plan *plan) {
     pith_status rc = plan->literals ? pithp_buffer_read(s, plan->literals) : PITH_OK;
     for (int64_t c = 0; c < plan->program->constant_count && rc == PITH_OK; c++)
         if (plan->program->constants[c].buffer)
@@ -150,7 +151,7 @@ static pith_status await(pith_scope *s, const pithp_plan *plan) {
         const pithp_step *step = &plan->steps[k];
         for (int p = 0; step->plans && p < step->call->program_count && rc == PITH_OK;
              p++)
-            rc = await(s, step->plans[p]);
+            rc = pithp_plan_await(s, step->plans[p]);
     }
     return rc;
 }
@@ -183,7 +184,10 @@ static pith_status run(pith_scope *s,
                        .inputs = inputs,
                        .outputs = outputs};
     const size_t bytes = plan->pointer_count * sizeof *pointers;
-    pith_status rc = pithp_scope_device(s)->immediate ? PITH_OK : await(s, plan);
+    pith_status rc;
+    if (plan->replay && pithp_replay_run(s, plan, inputs, outputs, &rc))
+        return rc;
+    rc = pithp_scope_device(s)->immediate ? PITH_OK : pithp_plan_await(s, plan);
     if (rc != PITH_OK)
         return rc;
     pithp_buffer *workspace =

@@ -86,7 +86,11 @@ touch(const pithp_scheduling *g, pithp_making_frame *f, pithp_value v, bool writ
     if (store == PITHP_IN_CONSTANT || store == PITHP_IN_LITERALS ||
         store == PITHP_NOWHERE)
         return;
-    const uint64_t begin = (uint64_t)(uintptr_t)pithp_false_address(g, f, v) - g->base;
+    uint64_t begin = (uint64_t)(uintptr_t)pithp_false_address(g, f, v) - g->base;
+    const int64_t *reused = f->plan->reused;
+    if (store == PITHP_IN_OUTPUT && reused && reused[f->plan->places[v].at] >= 0)
+        /* a run may make it in the memory of that input */
+        begin = g->regions[f->region + 1 + reused[f->plan->places[v].at]].begin;
     const size_t bytes = pithp_value_spec(f->plan->program, v)->bytes;
     pithp_order_touch(f, &(pithp_touch){begin, begin + bytes, 0, writes});
 }

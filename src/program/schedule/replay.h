@@ -1,0 +1,38 @@
+/* A plan on a device that runs calls one by one, run as its schedule instead: made when
+ * the plan has run often enough to be worth it, compiled in the background while calls
+ * run, and swapped in when it is ready. Then a run is one copy, of the table of
+ * addresses, and one launch of a graph.
+ *
+ * PITH_JIT says when, as for compiled code of the host. PITH_CUDA_GRAPH says how: `on`
+ * (the default), `drive` (task by task, decisions read by the host, which waits after
+ * each task, so that an error names it) or `off`. Where a device refuses the graph, tasks
+ * go one by one, which is said in the log; without NVRTC, calls do. */
+#ifndef PITH_PROGRAM_REPLAY_H
+#define PITH_PROGRAM_REPLAY_H
+
+#include "program/schedule/schedule.h"
+
+typedef struct pithp_replay pithp_replay;
+
+/* Whether the plan may ever be replayed; called when it was made. No error is set: a plan
+ * can do without. */
+void pithp_replay_begin(pithp_plan *plan);
+void pithp_replay_end(pithp_plan *plan);
+
+/* A run of the plan by its schedule; as pithp_plan_run. False: there is none (yet), and
+ * nothing was done. */
+bool pithp_replay_run(pith_scope *s,
+                      pithp_plan *plan,
+                      const void *const *inputs,
+                      void *const *outputs,
+                      pith_status *status);
+
+/* How it runs now, for tests. */
+typedef enum pithp_replay_mode {
+    PITHP_REPLAY_CALLS, /* not (yet) by its schedule */
+    PITHP_REPLAY_GRAPH,
+    PITHP_REPLAY_DRIVEN,
+} pithp_replay_mode;
+pithp_replay_mode pithp_replay_look(const pithp_plan *plan);
+
+#endif
