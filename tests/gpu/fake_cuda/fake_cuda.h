@@ -1,0 +1,79 @@
+/* A CUDA device made of host memory: the functions that src/gpu/cuda calls, with checks
+ * of what they are given, and kernels run by the host when they are launched. Programs of
+ * tests that have these files and those of src/gpu/cuda have it as the device "cuda":
+ * built-in kernels run by the bodies that CUDA has (program/cuda_target.c), compiled ones
+ * by their text behind the host's prologue. Graphs run in an order that their edges leave
+ * open, chosen by a seed.
+ *
+ * An argument that CUDA forbids ends the program with a message. */
+#ifndef PITH_TESTS_FAKE_CUDA_H
+#define PITH_TESTS_FAKE_CUDA_H
+
+#include "gpu/gpu_internal.h"
+
+#include <pthread.h>
+
+#include <cuda_runtime_api.h>
+
+/* ---- What tests set and look at ---- */
+
+typedef struct fake_cuda_state {
+    /* The call of that number fails, counted by `calls`; 0: none does. Calls that only
+     * give back or ask do not count. */
+    long long calls, fail_at;
+    cudaError_t fail_with;
+    const char *failed;    /* the call that did */
+    long long fail_launch; /* after so many more launches one is not supported; 0: none */
+    bool no_conditions;    /* conditional nodes are not supported */
+    bool no_decisions;     /* modules that decide do not load */
+    uint64_t seed;         /* of the order of graphs; 0: that in which they were made */
+    long long launches;    /* kernels, of graphs and others */
+    long long graph_launches, graphs_made;
+    int pools, streams, events, libraries, graphs, execs, pinned, allocations; /* alive */
+} fake_cuda_state;
+extern fake_cuda_state fake_cuda;
+
+/* All of what is alive. */
+int fake_cuda_alive(void);
+
+/* ---- What the files of this folder share ---- */
+
+typedef struct CUkern_st {
+    uint32_t magic;
+    bool by_address; /* its one parameter is the address of its arguments */
+    bool decides;
+    pithp_host_loop loop;
+    const char *name;
+    struct CUkern_st *next;
+} fake_kernel;
+
+enum { FAKE_KERNEL = 0x6b65726e };
+
+extern pthread_mutex_t fake_cuda_lock; /* recursive; every call holds it */
+/* Whether this call is to fail. */
+bool fake_cuda_fails(const char *call);
+_Noreturn void fake_cuda_abort(const char *call, const char *what);
+/* Whether bytes from there on lie in memory of the device that is not freed. */
+bool fake_cuda_is_device(const void *at, size_t bytes);
+/* A kernel by its handle, or the end of the program. */
+const fake_kernel *fake_cuda_kernel(const char *call, const void *handle);
+void fake_cuda_check_grid(const char *call, dim3 grid, dim3 block);
+
+/* Every call is
+ *     cudaError_t cudaX(...) { FAKE_BEGIN("X"); ...; return fake_cuda_end(code); } */
+#define FAKE_SURE(call)                                                                  \
+    static const char call_name[] = call;                                                \
+    (void)call_name;                                                                     \
+    pthread_mutex_lock(&fake_cuda_lock)
+#define FAKE_BEGIN(call)                                                                 \
+    FAKE_SURE(call);                                                                     \
+    if (fake_cuda_fails(call))                                                           \
+    return fake_cuda_end(fake_cuda.fail_with)
+#define FAKE_CHECK(condition, what)                                                      \
+    do {                                                                                 \
+        if (!(condition))                                                                \
+            fake_cuda_abort(call_name, what);                                            \
+    } while (0)
+cudaError_t fake_cuda_end(cudaError_t code);
+
+#endif

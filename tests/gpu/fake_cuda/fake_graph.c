@@ -1,0 +1,324 @@
+/* Graphs of the fake: every argument is checked, and a launch runs the nodes in one of
+ * the orders that their edges leave open. */
+#include "fake_cuda.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef int32_t i32;
+typedef int64_t i64;
+typedef uint64_t u64;
+typedef uint32_t u32;
+typedef uint8_t u8;
+typedef uint16_t u16;
+typedef int8_t i8;
+typedef int16_t i16;
+#define M_FN static
+/* clang-format off */
+#include "program/emit/decide_args.h"
+#include "program/emit/decide.h"
+/* clang-format on */
+
+struct CUgraphNode_st {
+    cudaGraph_t graph;
+    enum cudaGraphNodeType type;
+    cudaGraphNode_t next;
+    cudaGraphNode_t *after;
+    size_t after_count;
+    bool done; /* in the launch at work */
+    const fake_kernel *kernel;
+    const void *args;
+    int64_t threads;
+    cudaGraphConditionalHandle handle; /* that it decides, or asks */
+    bool is_while;
+    cudaGraph_t *bodies;
+    unsigned body_count;
+};
+
+struct CUgraph_st {
+    cudaGraph_t outer; /* of a body */
+    cudaGraphNode_t first, *last;
+    long long count;
+    bool instantiated;
+};
+
+struct CUgraphExec_st {
+    cudaGraph_t graph;
+};
+
+/* ---- Conditions ---- */
+
+typedef struct condition {
+    cudaGraph_t graph; /* NULL: it is gone */
+    cudaGraphNode_t asks;
+    unsigned usual, value;
+} condition;
+
+enum { MOST_CONDITIONS = 65536 };
+static condition conditions[MOST_CONDITIONS];
+
+static condition *condition_of(const char *call_name, cudaGraphConditionalHandle handle) {
+    FAKE_CHECK(handle && handle < MOST_CONDITIONS && conditions[handle].graph,
+               "no condition");
+    return &conditions[handle];
+}
+
+cudaError_t cudaGraphConditionalHandleCreate(cudaGraphConditionalHandle *handle,
+                                             cudaGraph_t graph,
+                                             unsigned value,
+                                             unsigned flags) {
+    FAKE_BEGIN("GraphConditionalHandleCreate");
+    FAKE_CHECK(graph && flags == cudaGraphCondAssignDefault, "no graph, or no default");
+    if (fake_cuda.no_conditions)
+        return fake_cuda_end(cudaErrorNotSupported);
+    unsigned free_one = 1;
+    while (free_one < MOST_CONDITIONS && conditions[free_one].graph)
+        free_one++;
+    FAKE_CHECK(free_one < MOST_CONDITIONS, "too many conditions");
+    conditions[free_one] = (condition){.graph = graph, .usual = value};
+    *handle = free_one;
+    return fake_cuda_end(cudaSuccess);
+}
+
+/* ---- Nodes ---- */
+
+static cudaGraphNode_t add(const char *call_name,
+                           cudaGraph_t graph,
+                           const cudaGraphNode_t *after,
+                           size_t count,
+                           enum cudaGraphNodeType type) {
+    FAKE_CHECK(graph && !graph->instantiated, "no graph, or one that was made");
+    for (size_t k = 0; k < count; k++) {
+        FAKE_CHECK(after[k] && after[k]->graph == graph, "waits for no node of its own");
+        for (size_t j = 0; j < k; j++)
+            FAKE_CHECK(after[j] != after[k], "waits for a node twice");
+    }
+    cudaGraphNode_t node = calloc(1, sizeof *node);
+    node->graph = graph;
+    node->type = type;
+    node->after = calloc(count + 1, sizeof *node->after);
+    node->after_count = count;
+    if (count)
+        memcpy(node->after, after, count * sizeof *after);
+    *graph->last = node;
+    graph->last = &node->next;
+    graph->count++;
+    return node;
+}
+
+cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t *node,
+                                  cudaGraph_t graph,
+                                  const cudaGraphNode_t *after,
+                                  size_t count) {
+    FAKE_BEGIN("GraphAddEmptyNode");
+    *node = add(call_name, graph, after, count, cudaGraphNodeTypeEmpty);
+    return fake_cuda_end(cudaSuccess);
+}
+
+static bool is_around(cudaGraph_t outer, cudaGraph_t graph) {
+    while (graph && graph != outer)
+        graph = graph->outer;
+    return graph != NULL;
+}
+
+cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t *node,
+                                   cudaGraph_t graph,
+                                   const cudaGraphNode_t *after,
+                                   size_t count,
+                                   const struct cudaKernelNodeParams *params) {
+    FAKE_BEGIN("GraphAddKernelNode");
+    const fake_kernel *kernel = fake_cuda_kernel(call_name, params->func);
+    FAKE_CHECK(kernel->by_address, "arguments by value");
+    FAKE_CHECK(!params->extra && !params->sharedMemBytes, "extra parameters");
+    fake_cuda_check_grid(call_name, params->gridDim, params->blockDim);
+    cudaGraphNode_t added = add(call_name, graph, after, count, cudaGraphNodeTypeKernel);
+    added->kernel = kernel;
+    memcpy(&added->args, params->kernelParams[0], sizeof added->args);
+    FAKE_CHECK(fake_cuda_is_device(added->args, 8), "arguments outside of the device");
+    added->threads = (int64_t)params->gridDim.x * params->blockDim.x;
+    if (kernel->decides) {
+        memcpy(&added->handle, params->kernelParams[1], sizeof added->handle);
+        FAKE_CHECK(is_around(condition_of(call_name, added->handle)->graph, graph),
+                   "decides for a graph that is not around it");
+    }
+    *node = added;
+    return fake_cuda_end(cudaSuccess);
+}
+
+static cudaGraph_t new_graph(cudaGraph_t outer) {
+    cudaGraph_t graph = calloc(1, sizeof *graph);
+    graph->outer = outer;
+    graph->last = &graph->first;
+    fake_cuda.graphs++;
+    return graph;
+}
+
+cudaError_t cudaGraphAddNode(cudaGraphNode_t *node,
+                             cudaGraph_t graph,
+                             const cudaGraphNode_t *after,
+                             const cudaGraphEdgeData *edges,
+                             size_t count,
+                             struct cudaGraphNodeParams *params) {
+    FAKE_BEGIN("GraphAddNode");
+    const struct cudaConditionalNodeParams *given = &params->conditional;
+    static const struct cudaGraphNodeParams zero;
+    FAKE_CHECK(params->type == cudaGraphNodeTypeConditional && !edges, "another node");
+    FAKE_CHECK(!memcmp(params->reserved0, zero.reserved0, sizeof zero.reserved0) &&
+                   !params->reserved2 && !given->phGraph_out,
+               "what is reserved is not zero");
+    FAKE_CHECK(given->type == cudaGraphCondTypeWhile
+                   ? given->size == 1
+                   : given->type == cudaGraphCondTypeSwitch && given->size > 0,
+               "a number of bodies");
+    condition *c = condition_of(call_name, given->handle);
+    FAKE_CHECK(c->graph == graph, "asks a condition of another graph");
+    FAKE_CHECK(!c->asks, "asks a condition that another node asks");
+    cudaGraphNode_t added =
+        add(call_name, graph, after, count, cudaGraphNodeTypeConditional);
+    c->asks = added;
+    added->handle = given->handle;
+    added->is_while = given->type == cudaGraphCondTypeWhile;
+    added->body_count = given->size;
+    added->bodies = calloc(given->size, sizeof *added->bodies);
+    for (unsigned b = 0; b < given->size; b++)
+        added->bodies[b] = new_graph(graph);
+    params->conditional.phGraph_out = added->bodies;
+    *node = added;
+    return fake_cuda_end(cudaSuccess);
+}
+
+/* ---- Graphs ---- */
+
+cudaError_t cudaGraphCreate(cudaGraph_t *graph, unsigned flags) {
+    FAKE_BEGIN("GraphCreate");
+    FAKE_CHECK(!flags, "flags");
+    *graph = new_graph(NULL);
+    return fake_cuda_end(cudaSuccess);
+}
+
+static void destroy(cudaGraph_t graph) {
+    for (cudaGraphNode_t node = graph->first, next; node; node = next) {
+        next = node->next;
+        for (unsigned b = 0; b < node->body_count; b++)
+            destroy(node->bodies[b]);
+        free(node->bodies);
+        free(node->after);
+        free(node);
+    }
+    for (int k = 1; k < MOST_CONDITIONS; k++)
+        if (conditions[k].graph == graph)
+            conditions[k].graph = NULL;
+    free(graph);
+    fake_cuda.graphs--;
+}
+
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+    FAKE_SURE("GraphDestroy");
+    FAKE_CHECK(graph && !graph->outer, "a body");
+    destroy(graph);
+    return fake_cuda_end(cudaSuccess);
+}
+
+static void check_whole(const char *call_name, cudaGraph_t graph) {
+    FAKE_CHECK(graph->count, "a graph without a node");
+    graph->instantiated = true;
+    for (cudaGraphNode_t node = graph->first; node; node = node->next)
+        for (unsigned b = 0; b < node->body_count; b++)
+            check_whole(call_name, node->bodies[b]);
+    for (int k = 1; k < MOST_CONDITIONS; k++)
+        FAKE_CHECK(conditions[k].graph != graph || conditions[k].asks,
+                   "a condition that no node asks");
+}
+
+cudaError_t
+cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long long flags) {
+    FAKE_BEGIN("GraphInstantiate");
+    FAKE_CHECK(graph && !graph->outer && !graph->instantiated && !flags,
+               "a body, or a second time");
+    check_whole(call_name, graph);
+    *exec = calloc(1, sizeof **exec);
+    (*exec)->graph = graph;
+    fake_cuda.execs++;
+    fake_cuda.graphs_made++;
+    return fake_cuda_end(cudaSuccess);
+}
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
+    FAKE_SURE("GraphExecDestroy");
+    free(exec);
+    fake_cuda.execs--;
+    return fake_cuda_end(cudaSuccess);
+}
+cudaError_t cudaGraphUpload(cudaGraphExec_t exec, cudaStream_t stream) {
+    FAKE_BEGIN("GraphUpload");
+    FAKE_CHECK(exec && stream, "no graph, or no stream");
+    return fake_cuda_end(cudaSuccess);
+}
+
+/* ---- Running ---- */
+
+static void run(const char *call_name, cudaGraph_t graph);
+
+static void run_node(const char *call_name, cudaGraphNode_t node) {
+    if (node->type == cudaGraphNodeTypeConditional) {
+        const unsigned *value = &conditions[node->handle].value;
+        if (node->is_while)
+            while (*value)
+                run(call_name, node->bodies[0]);
+        else if (*value < node->body_count)
+            run(call_name, node->bodies[*value]);
+    } else if (node->type == cudaGraphNodeTypeKernel) {
+        FAKE_CHECK(fake_cuda_is_device(node->args, 8), "arguments that were freed");
+        fake_cuda.launches++;
+        if (node->kernel->decides)
+            conditions[node->handle].value = (unsigned)m_decide(node->args);
+        else
+            node->kernel->loop(node->args, 0, node->threads);
+    }
+}
+
+static bool is_ready(cudaGraphNode_t node) {
+    for (size_t k = 0; k < node->after_count; k++)
+        if (!node->after[k]->done)
+            return false;
+    return !node->done;
+}
+
+static void run(const char *call_name, cudaGraph_t graph) {
+    for (cudaGraphNode_t node = graph->first; node; node = node->next)
+        node->done = false;
+    for (long long n = 0; n < graph->count; n++) {
+        cudaGraphNode_t chosen = NULL;
+        uint64_t ready = 0;
+        for (cudaGraphNode_t node = graph->first; node; node = node->next) {
+            if (!is_ready(node))
+                continue;
+            ready++;
+            fake_cuda.seed *= 6364136223846793005u;
+            fake_cuda.seed += fake_cuda.seed ? 1442695040888963407u : 0;
+            if (!chosen || (fake_cuda.seed >> 33) % ready == ready - 1)
+                chosen = fake_cuda.seed || !chosen ? node : chosen;
+        }
+        FAKE_CHECK(chosen, "nodes wait for each other");
+        run_node(call_name, chosen);
+        chosen->done = true;
+    }
+}
+
+static void set_usual(cudaGraph_t graph) {
+    for (cudaGraphNode_t node = graph->first; node; node = node->next) {
+        if (node->type != cudaGraphNodeTypeConditional)
+            continue;
+        conditions[node->handle].value = conditions[node->handle].usual;
+        for (unsigned b = 0; b < node->body_count; b++)
+            set_usual(node->bodies[b]);
+    }
+}
+
+cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
+    FAKE_BEGIN("GraphLaunch");
+    FAKE_CHECK(exec && stream, "no graph, or no stream");
+    fake_cuda.graph_launches++;
+    set_usual(exec->graph);
+    run(call_name, exec->graph);
+    return fake_cuda_end(cudaSuccess);
+}

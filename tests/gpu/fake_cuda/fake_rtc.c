@@ -1,0 +1,84 @@
+/* In the place of NVRTC: the text for CUDA behind the host's prologue, compiled by the
+ * system's compiler. An image is 'A' or 'V' (arguments by address or by value), 'D' where
+ * it decides, the bytes of a shared library, and those. */
+#include "gpu/compile/toolchain.h"
+#include "program/cuda/cuda.h"
+#include "program/math/link.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void fake_rtc_link(void (*link)(const void *args, int64_t begin, int64_t end));
+
+pith_status pithp_rtc_open(char identity[PITHP_IDENTITY_BYTES], pithp_error *e) {
+    (void)e;
+    const pithp_code_key sum = pithp_code_sum(pithp_text_host, strlen(pithp_text_host));
+    snprintf(identity, PITHP_IDENTITY_BYTES, "a fake of NVRTC %llx",
+             (unsigned long long)sum.low);
+    return PITH_OK;
+}
+
+bool pithp_rtc_target_for(int arch,
+                          const int *known,
+                          int count,
+                          pithp_rtc_target *target) {
+    (void)known, (void)count;
+    snprintf(target->name, sizeof target->name, "sm_%d", arch);
+    target->ptx = false;
+    return true;
+}
+
+/* The same text for the host. */
+static void translate(pithp_text *to, const char *text, bool *decides) {
+    const char *prologue = strstr(text, pithp_text_cuda);
+    const char *rest = prologue + strlen(pithp_text_cuda);
+    const size_t length = strlen(rest), graph = strlen(pithp_text_graph);
+    *decides = length >= graph && strcmp(rest + length - graph, pithp_text_graph) == 0;
+    pithp_text_add(to, pithp_text_host);
+    pithp_math_text(to);
+    pithp_text_add_n(to, rest, length - (*decides ? graph : 0));
+}
+
+pith_status pithp_rtc_compile(int arch,
+                              const char *text,
+                              const pithp_compile_options *options,
+                              pithp_text *image,
+                              pithp_text *log,
+                              pithp_error *e) {
+    (void)arch, (void)log;
+    pithp_cc cc;
+    pithp_text host, library;
+    bool decides;
+    if (!strstr(text, pithp_text_cuda)) {
+        pithp_error_set(e, PITH_E_UNSUPPORTED, NULL, NULL,
+                        "the fake compiles what follows pith's prologue");
+        return PITH_E_UNSUPPORTED;
+    }
+    pith_status rc = pithp_cc_open(image->rt, &cc, e);
+    if (rc != PITH_OK)
+        return rc;
+    pithp_text_begin(&host, image->rt);
+    pithp_text_begin(&library, image->rt);
+    translate(&host, text, &decides);
+    rc = pithp_cc_compile(image->rt, &cc, (pithp_isa)0, host.bytes, options, &library, e);
+    if (rc == PITH_OK) {
+        const uint64_t bytes = library.length;
+        const char kinds[2] = {strstr(text, "#define M_INDIRECT") ? 'A' : 'V',
+                               decides ? 'D' : '-'};
+        pithp_text_add_n(image, kinds, sizeof kinds);
+        pithp_text_add_n(image, (const char *)&bytes, sizeof bytes);
+        pithp_text_add_n(image, library.bytes, library.length);
+    }
+    pithp_text_end(&host);
+    pithp_text_end(&library);
+    return rc;
+}
+
+void fake_rtc_link(void (*link)(const void *args, int64_t begin, int64_t end)) {
+    pithp_function function = {.name = "pith_math_link", .loops = {link}};
+    pithp_module module = {.functions = &function};
+    pithp_error e;
+    pthread_mutex_init(&module.lock, NULL);
+    pithp_math_link_module(&module, &e);
+    pthread_mutex_destroy(&module.lock);
+}

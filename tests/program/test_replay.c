@@ -1,0 +1,322 @@
+/* Programs as graphs of a CUDA device that is made of host memory (gpu/fake_cuda): the
+ * bits of the calls in every order that edges leave open, new memory without a new graph,
+ * and what happens where a device refuses. */
+#include "../gpu/fake_cuda/fake_cuda.h"
+#include "program/pass/pass.h"
+#include "program/schedule/replay.h"
+#include "random_program.h"
+
+#include <pith/gpu.h>
+#include <unistd.h>
+
+typedef struct bench {
+    pith_runtime *host, *device;
+    pith_scope *s, *on; /* of the host, of the device */
+} bench;
+
+static bench begin(const char *when, const char *how) {
+    static char directory[320];
+    bench b;
+    pt_folder(directory);
+    setenv("PITH_CACHE_DIR", directory, 0);
+    setenv("PITH_JIT", when, 1);
+    setenv("PITH_CUDA_GRAPH", how, 1);
+    memset(&fake_cuda, 0, sizeof fake_cuda);
+    b.host = pith_open(&(pith_open_options){.device = "host"});
+    b.device = pith_open(&(pith_open_options){.device = "cuda"});
+    b.s = pith_scope_open(b.host);
+    b.on = pith_scope_open(b.device);
+    pt_ok(b.on);
+    cr_assert_str_eq(pith_device_name(b.device), "a fake");
+    return b;
+}
+
+static void end(bench *b) {
+    pt_ok(b->s);
+    pith_scope_close(b->s);
+    pith_scope_close(b->on);
+    pith_close(b->host);
+    pith_close(b->device);
+    cr_assert_eq(fake_cuda_alive(), 0, "%d things are left", fake_cuda_alive());
+}
+
+/* ---- Random programs ---- */
+
+/* The program of a recipe: of the host's specs, and with no memory of either. */
+static pithp_program *program_of(const bench *b, const recipe *r, bool passes) {
+    pithp_program *p = recipe_program(r);
+    if (!passes)
+        return p;
+    pithp_program *better = pithp_program_optimise(b->s, p, PITHP_PASS_ALL);
+    pt_ok(b->s, better);
+    pithp_program_release(p);
+    return better;
+}
+
+/* A run in memory of its own; the code of the device's scope. */
+static pith_status
+run_plan(const bench *b, const recipe *r, pithp_plan *plan, bool compares) {
+    const void *inputs[RECIPE_MOST];
+    void *outputs[RECIPE_MOST];
+    pithp_buffer *in[RECIPE_MOST], *out[RECIPE_MOST];
+    int count = 0;
+    pith_scope *s = pith_scope_open_in(b->on);
+    for (int k = 0; k < r->count; k++) {
+        const ingredient *x = &r->list[k];
+        if (x->kind != RECIPE_INPUT)
+            continue;
+        in[count] = pithp_buffer_make(s, x->spec->bytes + 1);
+        if (in[count])
+            pithp_copy_in(s, in[count]->data, x->data, x->spec->bytes);
+        inputs[count] = in[count] ? in[count]->data : NULL;
+        count++;
+    }
+    for (int k = 0; k < r->output_count; k++) {
+        out[k] = pithp_buffer_make(s, r->list[r->outputs[k]].spec->bytes + 1);
+        outputs[k] = out[k] ? out[k]->data : NULL;
+    }
+    pith_status rc = pith_code(s);
+    if (rc == PITH_OK)
+        rc = pithp_plan_run(s, plan, inputs, outputs);
+    for (int k = 0; k < r->output_count && rc == PITH_OK; k++) {
+        const ingredient *x = &r->list[r->outputs[k]];
+        const pithp_place place = pithp_plan_output(plan, k);
+        const void *at = place.store == PITHP_IN_OUTPUT  ? outputs[place.at]
+                         : place.store == PITHP_IN_INPUT ? inputs[place.at]
+                                                         : NULL;
+        if (!at)
+            continue;
+        void *copy = malloc(x->spec->bytes + 1);
+        rc = pithp_copy_out(s, copy, at, x->spec->bytes);
+        if (rc == PITH_OK && compares)
+            cr_assert(recipe_same(x->spec, copy, x->data), "output %d", k);
+        free(copy);
+    }
+    for (int k = 0; k < count; k++)
+        pithp_buffer_release(in[k], 1);
+    for (int k = 0; k < r->output_count; k++)
+        pithp_buffer_release(out[k], 1);
+    pith_clear(s);
+    pith_scope_close(s);
+    return rc;
+}
+
+static int64_t programs_of(int64_t usual) {
+    const char *asked = getenv("PITH_TEST_PROGRAMS");
+    return asked ? atoll(asked) : usual;
+}
+
+/* How many of the programs had control flow. */
+static int64_t run_programs(bench *b, int64_t programs, pithp_replay_mode mode) {
+    int64_t control = 0;
+    for (int64_t n = 0; n < programs; n++) {
+        recipe *r = recipe_make(b->s, 5150 + (uint64_t)n, 12 + (int)(n % 40));
+        pithp_program *p = program_of(b, r, n % 2);
+        pithp_plan *plan = pithp_plan_make(b->on, p, true);
+        pt_ok(b->on, plan);
+        bool any = false;
+        for (int64_t k = 0; k < plan->step_count; k++)
+            any |= plan->steps[k].plans != NULL;
+        control += any;
+        const long long made = fake_cuda.graphs_made, launched = fake_cuda.graph_launches;
+        for (int k = 0; k < 4; k++) {
+            fake_cuda.seed = k ? (uint64_t)(31 * n + k) : 0;
+            cr_assert(run_plan(b, r, plan, true) == PITH_OK, "program %lld: %s",
+                      (long long)n, pith_message(b->on));
+        }
+        cr_assert_eq(pithp_replay_look(plan), mode, "program %lld", (long long)n);
+        const bool graph = mode == PITHP_REPLAY_GRAPH;
+        cr_assert_eq(fake_cuda.graphs_made - made, graph);
+        cr_assert_eq(fake_cuda.graph_launches - launched, graph ? 4 : 0);
+        pithp_plan_free(plan);
+        pithp_program_release(p);
+        recipe_free(r);
+    }
+    return control;
+}
+
+Test(replay, random_programs_give_the_bits_of_the_calls, .timeout = 600) {
+    bench b = begin("wait", "on");
+    const int64_t programs = programs_of(30);
+    const int64_t control = run_programs(&b, programs, PITHP_REPLAY_GRAPH);
+    cr_assert_gt(control, programs / 4);
+    end(&b);
+}
+
+Test(replay, tasks_that_the_host_drives_give_them_too, .timeout = 600) {
+    bench b = begin("wait", "drive");
+    run_programs(&b, programs_of(6), PITHP_REPLAY_DRIVEN);
+    end(&b);
+}
+
+/* ---- One program with a loop or a branch ---- */
+
+typedef struct sample {
+    recipe *r;
+    pithp_program *p;
+} sample;
+
+static sample sample_make(const bench *b) {
+    for (uint64_t seed = 0;; seed++) {
+        sample x = {.r = recipe_make(b->s, 90 + seed, 14)};
+        x.p = program_of(b, x.r, true);
+        pithp_error e;
+        pithp_plan *plan = pithp_plan_make_for(b->on, x.p, PITHP_PLAN_SCHEDULED);
+        pithp_schedule *schedule = pithp_schedule_make(b->on, plan, &e);
+        cr_assert(schedule, "%s", e.text);
+        const bool fits = schedule->control_count && schedule->fused_count;
+        pithp_schedule_free(schedule);
+        pithp_plan_free(plan);
+        if (fits)
+            return x;
+        pithp_program_release(x.p);
+        recipe_free(x.r);
+    }
+}
+
+static void sample_free(sample *x) {
+    pithp_program_release(x->p);
+    recipe_free(x->r);
+}
+
+Test(replay, a_run_is_a_copy_and_a_launch) {
+    bench b = begin("wait", "on");
+    sample x = sample_make(&b);
+    pithp_plan *plan = pithp_plan_make(b.on, x.p, true);
+    cr_assert(run_plan(&b, x.r, plan, true) == PITH_OK);
+    enum { MOST = 8 };
+    const void *inputs[RECIPE_MOST] = {NULL};
+    void *outputs[RECIPE_MOST] = {NULL};
+    pithp_buffer *all = pithp_buffer_make(b.on, (size_t)4 << 20);
+    for (int k = 0; k < RECIPE_MOST; k++) {
+        inputs[k] = (char *)all->data;
+        outputs[k] = (char *)all->data + ((size_t)k + 1) * 65536;
+    }
+    long long fewest = INT64_MAX;
+    for (int k = 0; k < 3; k++) { /* the first may take memory for the workspace */
+        const long long before = fake_cuda.calls;
+        cr_assert(pithp_plan_run(b.on, plan, inputs, outputs) == PITH_OK);
+        const long long calls = fake_cuda.calls - before;
+        fewest = calls < fewest ? calls : fewest;
+    }
+    /* each asks for the current device; the workspace may be taken from a pool */
+    cr_assert_leq(fewest, MOST, "%lld calls", fewest);
+    pithp_buffer_release(all, 1);
+    pithp_plan_free(plan);
+    sample_free(&x);
+    end(&b);
+}
+
+static char said[1024];
+
+static void hear(pith_log_level level, const char *text, void *closure) {
+    (void)closure;
+    if (level >= PITH_LOG_WARNING)
+        snprintf(said, sizeof said, "%s", text);
+}
+
+/* A device that refuses says so in the log, and the tasks go one by one. */
+static void refuse(bool conditions, bool decisions, const char *word) {
+    bench b = begin("wait", "on");
+    pith_set_log_hook(b.device, hear, NULL);
+    fake_cuda.no_conditions = conditions;
+    fake_cuda.no_decisions = decisions;
+    sample x = sample_make(&b);
+    pithp_plan *plan = pithp_plan_make(b.on, x.p, true);
+    said[0] = 0;
+    for (int k = 0; k < 3; k++)
+        cr_assert(run_plan(&b, x.r, plan, true) == PITH_OK);
+    cr_assert_eq(pithp_replay_look(plan), PITHP_REPLAY_DRIVEN);
+    cr_assert(strstr(said, "task by task") && strstr(said, word), "%s", said);
+    pithp_plan_free(plan);
+    sample_free(&x);
+    end(&b);
+}
+
+Test(replay, a_device_without_conditional_nodes_runs_task_by_task) {
+    refuse(true, false, "make a condition: cudaErrorNotSupported");
+}
+Test(replay, so_does_one_that_cannot_load_decisions) {
+    refuse(false, true, "compiled code");
+}
+
+/* ---- Failures ---- */
+
+/* Every call that can fail does, with every kind of error: the run gives the bits, or
+ * says why not, and nothing is left. */
+static void fail_each(cudaError_t with, bool is_fatal) {
+    for (long long at = 1;; at++) {
+        bench b = begin("wait", "on");
+        sample x = sample_make(&b);
+        pithp_plan *plan = pithp_plan_make(b.on, x.p, true);
+        pt_ok(b.on, plan);
+        fake_cuda.fail_with = with;
+        fake_cuda.failed = NULL;
+        fake_cuda.fail_at = fake_cuda.calls + at;
+        const pith_status first = run_plan(&b, x.r, plan, true);
+        const bool failed = fake_cuda.failed != NULL;
+        fake_cuda.fail_at = 0;
+        const bool dead = pith_runtime_code(b.device) != PITH_OK;
+        cr_assert(failed || first == PITH_OK, "%s", pith_message(b.on));
+        cr_assert(is_fatal || !dead || strstr(fake_cuda.failed, "Synchronize") ||
+                      strstr(fake_cuda.failed, "Memcpy") ||
+                      strstr(fake_cuda.failed, "Event"),
+                  "%s ended the runtime", fake_cuda.failed);
+        if (!dead)
+            cr_assert(run_plan(&b, x.r, plan, true) == PITH_OK, "after %s: %s",
+                      fake_cuda.failed, pith_message(b.on));
+        pithp_plan_free(plan);
+        sample_free(&x);
+        pt_ok(b.s);
+        pith_scope_close(b.s);
+        pith_scope_close(b.on);
+        pith_close(b.host);
+        pith_close(b.device);
+        if (!dead) /* what a dead device has cannot be given back */
+            cr_assert_eq(fake_cuda_alive(), 0, "%s left %d things", fake_cuda.failed,
+                         fake_cuda_alive());
+        if (!failed)
+            break;
+    }
+}
+
+Test(replay, every_refusal_of_a_call_is_survived, .timeout = 600) {
+    fail_each(cudaErrorNotSupported, false);
+}
+Test(replay, every_lack_of_memory_is_survived, .timeout = 600) {
+    fail_each(cudaErrorMemoryAllocation, false);
+}
+Test(replay, a_device_that_dies_anywhere_is_told_of, .timeout = 600) {
+    fail_each(cudaErrorIllegalAddress, true);
+}
+
+/* ---- When it is made ---- */
+
+Test(replay, calls_run_until_the_graph_is_ready, .timeout = 600) {
+    bench b = begin("async", "on");
+    sample x = sample_make(&b);
+    pithp_plan *plan = pithp_plan_make(b.on, x.p, true);
+    cr_assert(run_plan(&b, x.r, plan, true) == PITH_OK, "%s", pith_message(b.on));
+    cr_assert_eq(pithp_replay_look(plan), PITHP_REPLAY_CALLS);
+    for (int k = 0; k < 3000 && pithp_replay_look(plan) == PITHP_REPLAY_CALLS; k++) {
+        cr_assert(run_plan(&b, x.r, plan, true) == PITH_OK);
+        usleep(10000);
+    }
+    cr_assert_eq(pithp_replay_look(plan), PITHP_REPLAY_GRAPH);
+    cr_assert(run_plan(&b, x.r, plan, true) == PITH_OK);
+    pithp_plan_free(plan);
+    sample_free(&x);
+    end(&b);
+}
+
+Test(replay, it_is_not_made_where_that_is_asked_for) {
+    for (int k = 0; k < 2; k++) {
+        bench b = begin(k ? "off" : "wait", k ? "on" : "off");
+        sample x = sample_make(&b);
+        pithp_plan *plan = pithp_plan_make(b.on, x.p, true);
+        cr_assert(plan && !plan->replay);
+        pithp_plan_free(plan);
+        sample_free(&x);
+        end(&b);
+    }
+}

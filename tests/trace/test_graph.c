@@ -1,0 +1,189 @@
+/* Compiled functions on a CUDA device that is made of host memory (gpu/fake_cuda): a call
+ * is one launch, whatever loops are in it, with the bits of the host. */
+#include "pith/pith.h"
+
+#include "../gpu/fake_cuda/fake_cuda.h"
+#include "pith_test.h"
+
+typedef struct {
+    const pith_array *x, *v, *count;
+} State;
+PITH_NODE(State,
+          PITH_LEAF(x, "f64[n,3]"),
+          PITH_LEAF(v, "f64[n,3]"),
+          PITH_LEAF(count, "i64[]"))
+
+/* Force, velocity, position; every third step turns around. */
+enum { ROWS = 40, BYTES = 3 * ROWS * sizeof(double) };
+
+static const State *turn(pith_scope *in, const State *a) {
+    State next = *a;
+    next.v = pith_neg(in, a->v);
+    return pith_freeze(in, State, &next);
+}
+static const State *stay(pith_scope *in, const State *a) {
+    (void)in;
+    return a;
+}
+PITH_FUNCTION1(turn_function, turn, State, State)
+PITH_FUNCTION1(stay_function, stay, State, State)
+
+static const State *move(pith_scope *in, const State *a) {
+    State next = *a;
+    const pith_array *rate = pith_f64(in, 0.01);
+    const pith_array *centre = pith_mean(in, a->x, PITH_AXES(0));
+    next.v = pith_sub(in, a->v, pith_mul(in, rate, pith_sub(in, a->x, centre)));
+    next.x = pith_add(in, a->x, pith_mul(in, rate, next.v));
+    next.count = pith_add(in, a->count, pith_i64(in, 1));
+    const pith_array *third =
+        pith_equal(in, pith_remainder(in, next.count, pith_i64(in, 3)), pith_i64(in, 0));
+    return pith_cond(in, third, &turn_function, &stay_function,
+                     pith_freeze(in, State, &next));
+}
+static const State *step(pith_scope *in, const pith_array *i, const State *a) {
+    (void)i;
+    return move(in, a);
+}
+PITH_FUNCTION2(step_function, step, State, pith_array, State)
+static const State *many(pith_scope *in, const State *a) {
+    return pith_fori(in, 0, 7, &step_function, a);
+}
+PITH_FUNCTION1(many_function, many, State, State)
+PITH_FUNCTION1(move_function, move, State, State)
+
+typedef struct {
+    double x[3 * ROWS], v[3 * ROWS];
+    int64_t count;
+} numbers;
+
+static const State *begin_state(pith_scope *s) {
+    const pith_array *range = pith_arange(s, PITH_F64, 3 * ROWS);
+    State state = {.x = pith_reshape(s, range, PITH_SHAPE(ROWS, 3)),
+                   .v = pith_zeros(s, PITH_F64, PITH_SHAPE(ROWS, 3)),
+                   .count = pith_zeros(s, PITH_I64, PITH_SCALAR)};
+    return pith_freeze(s, State, &state);
+}
+
+static numbers read_state(pith_scope *s, const State *state) {
+    numbers n;
+    cr_assert(pith_read(s, state->x, n.x, BYTES) && pith_read(s, state->v, n.v, BYTES) &&
+                  pith_read(s, state->count, &n.count, sizeof n.count),
+              "%s", pith_message(s));
+    return n;
+}
+
+/* Calls from the beginning, each on what the last one made. */
+static numbers run(const char *device,
+                   const pith_function *f,
+                   int calls,
+                   const pith_jit_options *options,
+                   pith_jit_info *info) {
+    pith_runtime *rt = pt_open_on(device);
+    pith_scope *s = pith_scope_open(rt);
+    const pith_function *fast = pith_jit(s, f, options);
+    const State *state = begin_state(s);
+    for (int k = 0; k < calls; k++)
+        state = pith_call(s, fast, 1, (const void *[]){state});
+    pt_ok(s, state);
+    const numbers n = read_state(s, state);
+    *info = pith_jit_get_info(rt);
+    pith_scope_close(s);
+    pt_close(rt);
+    return n;
+}
+
+static void set(const char *how) {
+    static char directory[320];
+    if (!directory[0])
+        pt_folder(directory);
+    setenv("PITH_CACHE_DIR", directory, 0);
+    setenv("PITH_JIT", "wait", 1);
+    setenv("PITH_CUDA_GRAPH", how, 1);
+    memset(&fake_cuda, 0, sizeof fake_cuda);
+}
+
+Test(graph, a_call_is_one_launch_whatever_loops_are_in_it) {
+    set("on");
+    pith_jit_info info;
+    const numbers want = run("host", &many_function, 4, NULL, &info);
+    fake_cuda.seed = 77;
+    const numbers got = run("cuda", &many_function, 4, NULL, &info);
+    cr_assert(want.count == 28 && !memcmp(&want, &got, sizeof want));
+    cr_assert_eq(fake_cuda.graphs_made, 1);
+    cr_assert_eq(fake_cuda.graph_launches, 4);
+    cr_assert_eq(fake_cuda_alive(), 0);
+}
+
+/* What is donated is written where it lies, by tasks in another order. */
+Test(graph, donated_memory_is_written) {
+    set("on");
+    const pith_jit_options donate = {.donate_arguments = PITH_ARGUMENT(0)};
+    pith_jit_info info;
+    const numbers want = run("host", &move_function, 9, NULL, &info);
+    for (uint64_t seed = 1; seed < 20; seed++) {
+        fake_cuda.seed = seed;
+        const numbers got = run("cuda", &move_function, 9, &donate, &info);
+        cr_assert(want.count == 9 && !memcmp(&want, &got, sizeof want), "seed %d",
+                  (int)seed);
+        cr_assert(info.donated > 9 && info.written > 0);
+    }
+    cr_assert_eq(fake_cuda.graph_launches, 19 * 9);
+}
+
+/* x is made where x was read, by work that shares nothing with the reader. */
+static const State *exchange(pith_scope *in, const State *a) {
+    State next = *a;
+    next.v = pith_cumsum(in, a->x, 0, NULL);
+    next.x = pith_add(in, a->v, pith_f64(in, 1));
+    return pith_freeze(in, State, &next);
+}
+PITH_FUNCTION1(exchange_function, exchange, State, State)
+
+Test(graph, memory_that_is_written_is_read_before) {
+    set("on");
+    const pith_jit_options donate = {.donate_arguments = PITH_ARGUMENT(0)};
+    pith_jit_info info;
+    const numbers want = run("host", &exchange_function, 5, NULL, &info);
+    for (uint64_t seed = 1; seed < 40; seed++) {
+        fake_cuda.seed = seed;
+        const numbers got = run("cuda", &exchange_function, 5, &donate, &info);
+        cr_assert(!memcmp(&want, &got, sizeof want), "seed %d", (int)seed);
+    }
+    cr_assert_gt(info.written, 0, "nothing was written");
+}
+
+/* Two streams share the memory of a graph. */
+Test(graph, scopes_take_turns) {
+    set("on");
+    pith_jit_info info;
+    const numbers want = run("host", &many_function, 3, NULL, &info);
+    pith_runtime *rt = pt_open_on("cuda");
+    pith_scope *s[2] = {pith_scope_open(rt), pith_scope_open(rt)};
+    const State *state[2] = {begin_state(s[0]), begin_state(s[1])};
+    for (int k = 0; k < 6; k++)
+        state[k % 2] = pith_call(s[k % 2], pith_jit(s[k % 2], &many_function, NULL), 1,
+                                 (const void *[]){state[k % 2]});
+    for (int k = 0; k < 2; k++) {
+        const numbers got = read_state(s[k], state[k]);
+        cr_assert(!memcmp(&want, &got, sizeof want));
+        pith_scope_close(s[k]);
+    }
+    cr_assert_eq(fake_cuda.graphs_made, 1);
+    pt_close(rt);
+    cr_assert_eq(fake_cuda_alive(), 0);
+}
+
+/* An error of a task that the host drives names it. */
+Test(graph, what_fails_task_by_task_says_which) {
+    set("drive");
+    pith_runtime *rt = pt_open_on("cuda");
+    pith_scope *s = pith_scope_open(rt);
+    const pith_function *fast = pith_jit(s, &move_function, NULL);
+    const State *state = begin_state(s);
+    pt_ok(s, pith_call(s, fast, 1, (const void *[]){state}));
+    fake_cuda.fail_launch = 3;
+    pt_fails(PITH_E_UNSUPPORTED, s, pith_call(s, fast, 1, (const void *[]){state}));
+    pt_says("task ");
+    pith_scope_close(s);
+    pt_close(rt);
+}
