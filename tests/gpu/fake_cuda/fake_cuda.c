@@ -3,6 +3,7 @@
 #include "fake_cuda.h"
 
 #include "../../program/cuda_target.h"
+#include "fake_kernels.h"
 #include "gpu/cuda/fill.h"
 
 #include <dlfcn.h>
@@ -364,11 +365,37 @@ const void *pithp_cuda_kernel_at(int id) {
     return builtin(id, true);
 }
 
+const void *fake_cuda_user(const pith_kernel_variant *kernel, bool by_address) {
+    static struct {
+        const pith_kernel_variant *of;
+        fake_kernel kernels[2];
+    } known[64];
+    pthread_mutex_lock(&fake_cuda_lock);
+    int k = 0;
+    while (known[k].of && known[k].of != kernel && k < PITHP_COUNT(known) - 1)
+        k++;
+    known[k].of = kernel;
+    known[k].kernels[by_address] = (fake_kernel){.magic = FAKE_KERNEL,
+                                                 .by_address = by_address,
+                                                 .is_user = true,
+                                                 .loop = kernel->loops[0],
+                                                 .name = kernel->name};
+    pthread_mutex_unlock(&fake_cuda_lock);
+    return &known[k].kernels[by_address];
+}
+
 const fake_kernel *fake_cuda_kernel(const char *call, const void *handle) {
     const fake_kernel *kernel = handle;
     if (!kernel || kernel->magic != FAKE_KERNEL)
         fake_cuda_abort(call, "not a kernel");
     return kernel;
+}
+
+void fake_cuda_run(const fake_kernel *kernel, const void *args, int64_t threads) {
+    const pith_kernel_frame *frame = args;
+    const int64_t all = kernel->is_user ? frame->n * frame->m : threads;
+    fake_cuda.launches++;
+    kernel->loop(args, 0, all < threads ? all : threads);
 }
 
 void fake_cuda_check_grid(const char *call, dim3 grid, dim3 block) {
@@ -395,8 +422,7 @@ cudaError_t cudaLaunchKernel(const void *handle,
     }
     if (fake_cuda.fail_launch && --fake_cuda.fail_launch == 0)
         return fake_cuda_end(cudaErrorNotSupported);
-    fake_cuda.launches++;
-    kernel->loop(args, 0, (int64_t)grid.x * block.x);
+    fake_cuda_run(kernel, args, (int64_t)grid.x * block.x);
     return fake_cuda_end(cudaSuccess);
 }
 

@@ -42,6 +42,7 @@ typedef struct CUkern_st {
     uint32_t magic;
     bool by_address; /* its one parameter is the address of its arguments */
     bool decides;
+    bool is_user; /* a host's loop, which does not look whether an index is one of all */
     pithp_host_loop loop;
     const char *name;
     struct CUkern_st *next;
@@ -57,6 +58,7 @@ _Noreturn void fake_cuda_abort(const char *call, const char *what);
 bool fake_cuda_is_device(const void *at, size_t bytes);
 /* A kernel by its handle, or the end of the program. */
 const fake_kernel *fake_cuda_kernel(const char *call, const void *handle);
+void fake_cuda_run(const fake_kernel *kernel, const void *args, int64_t threads);
 void fake_cuda_check_grid(const char *call, dim3 grid, dim3 block);
 
 /* Every call is

@@ -268,11 +268,10 @@ static void run_node(const char *call_name, cudaGraphNode_t node) {
             run(call_name, node->bodies[*value]);
     } else if (node->type == cudaGraphNodeTypeKernel) {
         FAKE_CHECK(fake_cuda_is_device(node->args, 8), "arguments that were freed");
-        fake_cuda.launches++;
         if (node->kernel->decides)
             conditions[node->handle].value = (unsigned)m_decide(node->args);
         else
-            node->kernel->loop(node->args, 0, node->threads);
+            fake_cuda_run(node->kernel, node->args, node->threads);
     }
 }
 
