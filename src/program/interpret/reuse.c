@@ -136,14 +136,18 @@ static int64_t find_output(const reusing *x, int64_t input, int64_t *cursor) {
     return -1;
 }
 
-static void choose(const reusing *x, const int64_t *inputs, int64_t count, int64_t *to) {
-    int64_t cursor = 0;
+static void look_at_all(const reusing *x) {
     int32_t band_end = -1;
     for (int32_t k = 0; k < x->plan->step_count; k++) {
         if (x->plan->steps[k].band)
             band_end = k + x->plan->steps[k].band - 1;
         look_at(x, k, k <= band_end ? band_end : -1);
     }
+}
+
+static void choose(const reusing *x, const int64_t *inputs, int64_t count, int64_t *to) {
+    int64_t cursor = 0;
+    look_at_all(x);
     for (int64_t i = 0; i < count; i++) {
         to[i] = find_output(x, inputs[i], &cursor);
         if (to[i] >= 0) {
@@ -156,8 +160,7 @@ static void choose(const reusing *x, const int64_t *inputs, int64_t count, int64
 /* An input that this plan reads later than it writes the output is none to reuse. */
 static bool choose_as(const reusing *x, const int64_t *reused) {
     bool all = true;
-    for (int32_t k = 0; k < x->plan->step_count; k++)
-        look_at(x, &x->plan->steps[k], k);
+    look_at_all(x);
     for (int64_t k = 0; k < x->plan->program->output_count && all; k++) {
         all = reused[k] < 0 || fits(x, reused[k], k);
         x->plan->reused[k] = reused[k];
