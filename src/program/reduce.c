@@ -8,7 +8,13 @@
 
 #include <string.h>
 
-enum { BLOCK = PITHP_REDUCE_BLOCK, TILE = PITHP_REDUCE_TILE, WIDEST = 8 };
+enum {
+    BLOCK = PITHP_REDUCE_BLOCK,
+    TILE = PITHP_REDUCE_TILE,
+    WIDEST = 8,
+    MADE_TILE = 256,  /* columns that are made, and whose lanes then are in cache */
+    LEAST_MADE = 1024 /* elements of a tile, or calls cost more than memory */
+};
 
 static const pithp_reduce_table *const tables[PITHP_ISA_COUNT] = {&pithp_reduce_base,
 #ifdef __x86_64__
@@ -228,7 +234,7 @@ find_columns(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
 }
 PITHP_LOOPS(find_columns)
 
-/* ---- Rows that are made when they are reduced ---- */
+/* ---- Rows and columns that are made when they are reduced ---- */
 
 typedef struct made_args {
     pithp_reduce_args reduce;
@@ -279,19 +285,65 @@ static void reduce_made_rows(pithp_isa isa,
     }
 }
 
+/* How many rows of columns are made at once, whole rows where these are short: as many
+ * as lanes, so that they are one long row of these. */
+static int64_t rows_made(const pithp_reduce_args *a) {
+    const int64_t rows = a->inner > MADE_TILE ? 1 : BLOCK / a->inner;
+    return rows < PITHP_REDUCE_LANES ? rows : rows & ~(int64_t)(PITHP_REDUCE_LANES - 1);
+}
+
+/* Indices are tiles of columns within blocks within outer indices. */
+static void reduce_made_columns(pithp_isa isa,
+                                const made_args *m,
+                                char *state,
+                                int64_t begin,
+                                int64_t end) {
+    const pithp_reduce_args *a = &m->reduce;
+    const pithp_reducer *f = &tables[isa]->reducers[a->operation][a->dtype];
+    const pithp_block_function finish =
+        pithp_cast_block(isa, f->accumulator, a->to_dtype);
+    const int64_t at_once = rows_made(a);
+    _Alignas(64) char lanes[PITHP_REDUCE_LANES * MADE_TILE * WIDEST],
+        buffer[BLOCK * WIDEST], some[MADE_TILE * WIDEST];
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t column = i % a->tiles * MADE_TILE, at = i / a->tiles;
+        const int64_t block = at % a->blocks, outer = at / a->blocks;
+        const int64_t left = a->inner - column,
+                      width = left < MADE_TILE ? left : MADE_TILE;
+        const int64_t rows = block_length(a, block), to = outer * a->inner + column;
+        for (int64_t r = 0, n; r < rows; r += n) {
+            n = rows - r < at_once ? rows - r : at_once;
+            const int64_t first = outer * a->length + block * BLOCK + r;
+            f->fold(lanes,
+                    m->make(isa, state, first * a->inner + column, n * width, buffer),
+                    width, r, n, width);
+        }
+        char *partial = a->partial
+                            ? a->partial + (at * a->inner + column) * a->accumulator_size
+                            : some;
+        f->finish(partial, lanes, rows < PITHP_REDUCE_LANES ? rows : PITHP_REDUCE_LANES,
+                  width);
+        if (!a->partial)
+            finish(a->to + to * a->to_size, some, NULL, NULL, width);
+    }
+}
+
 static inline void
 reduce_made(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
     const made_args *m = args;
     _Alignas(16) char state[PITHP_SOURCE_BYTES];
     memcpy(state, m->state, m->state_bytes);
-    (m->reduce.partial ? reduce_made_blocks : reduce_made_rows)(isa, m, state, begin,
-                                                                end);
+    (m->reduce.inner > 1 ? reduce_made_columns
+     : m->reduce.partial ? reduce_made_blocks
+                         : reduce_made_rows)(isa, m, state, begin, end);
 }
 PITHP_LOOPS(reduce_made)
 
 bool pithp_reduce_takes_source(const pithp_call *call) {
     const pithp_reduce_view v = pithp_reduce_view_of(call);
-    return !is_arg(call) && !v.moved && v.inner == 1 && v.length > 0 && v.outer > 0;
+    const int64_t tile = v.inner < MADE_TILE ? v.inner : MADE_TILE;
+    return !is_arg(call) && !v.moved && v.length > 0 && v.outer > 0 && v.inner > 0 &&
+           (v.inner == 1 || v.length * tile >= LEAST_MADE);
 }
 
 /* ---- Lowering ---- */
@@ -330,9 +382,10 @@ static pith_status emit_made(const char *name,
     m.make = source->make;
     m.state_bytes = source->bytes;
     memcpy(m.state, source->state, source->bytes);
+    m.reduce.tiles = (a->inner + MADE_TILE - 1) / MADE_TILE;
     return pithp_emit(sink, name, reduce_made_loops, &m,
-                      offsetof(made_args, state) + source->bytes, a->outer * a->blocks,
-                      grain);
+                      offsetof(made_args, state) + source->bytes,
+                      a->outer * a->blocks * m.reduce.tiles, grain);
 }
 
 pith_status pithp_lower_reduce(const pithp_call *call,

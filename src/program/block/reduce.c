@@ -141,59 +141,59 @@
             for (int64_t c = 0; c < width; c++)                                          \
                 lanes[used / 2 * width + c] = LOADED(x[(used - 1) * pitch + c]);         \
     }                                                                                    \
-    /* Combine `n` columns of rows LANES.. into the lanes that hold rows 0..LANES.       \
-     * Columns that fill their rows are walked as one long row of lanes. */              \
-    static void name##_fold(A *lanes, const dt *x, int64_t pitch, int64_t length,        \
-                            int64_t width) {                                             \
-        const int64_t at_once = pitch == width ? LANES : 1, n = at_once * width;         \
-        int64_t next = 0;                                                                \
-        for (; next < LANES; next += at_once) {                                          \
-            A *lane = lanes + next * width;                                              \
-            const dt *row = x + next * pitch;                                            \
-            PITHP_SIMD                                                                   \
-            for (int64_t c = 0; c < n; c++)                                              \
-                lane[c] = LOADED(row[c]);                                                \
-        }                                                                                \
-        for (; next + at_once <= length; next += at_once) {                              \
-            A *lane = lanes + next % LANES * width;                                      \
-            const dt *row = x + next * pitch;                                            \
+    /* Rows `first` on go to their lanes, which hold the rows before them. Columns that  \
+     * fill their rows are walked as one long row of lanes. */                           \
+    static void name##_fold(void *into, const void *from, int64_t pitch, int64_t first,  \
+                            int64_t count, int64_t width) {                              \
+        const bool wide = pitch == width && first % LANES == 0 && count >= LANES;        \
+        int64_t n = 0, at_once = wide ? LANES : 1;                                       \
+        while (n < count) {                                                              \
+            A *lane = (A *)into + (first + n) % LANES * width;                           \
+            const dt *row = (const dt *)from + n * pitch;                                \
             const char *ahead =                                                          \
                 (const char *)((uintptr_t)row + (size_t)(AHEAD * pitch) * sizeof(dt));   \
-            for (int64_t c = 0; c < width * (int64_t)sizeof(dt); c += 64)                \
+            for (int64_t c = 0; !wide && c < width * (int64_t)sizeof(dt); c += 64)       \
                 __builtin_prefetch(ahead + c);                                           \
-            PITHP_SIMD                                                                   \
-            for (int64_t c = 0; c < n; c++)                                              \
-                lane[c] = name##_join(lane[c], LOADED(row[c]));                          \
+            if (first + n < LANES) {                                                     \
+                PITHP_SIMD                                                               \
+                for (int64_t c = 0; c < at_once * width; c++)                            \
+                    lane[c] = LOADED(row[c]);                                            \
+            } else {                                                                     \
+                PITHP_SIMD                                                               \
+                for (int64_t c = 0; c < at_once * width; c++)                            \
+                    lane[c] = name##_join(lane[c], LOADED(row[c]));                      \
+            }                                                                            \
+            n += at_once;                                                                \
+            at_once = count - n < at_once ? 1 : at_once;                                 \
         }                                                                                \
-        for (; next < length; next++) {                                                  \
-            A *lane = lanes + next % LANES * width;                                      \
-            const dt *row = x + next * pitch;                                            \
-            for (int64_t c = 0; c < width; c++)                                          \
-                lane[c] = name##_join(lane[c], LOADED(row[c]));                          \
-        }                                                                                \
+    }                                                                                    \
+    /* The lanes that rows are in meet. */                                               \
+    static void name##_finish(void *to, void *lanes, int64_t used, int64_t width) {      \
+        A *out = to, *all = lanes;                                                       \
+        if (width == 3) /* unrolled: vectors in space */                                 \
+            name##_meet(all, 3, used, 3);                                                \
+        else                                                                             \
+            name##_tree(all, width, used, width);                                        \
+        for (int64_t c = 0; c < width; c++)                                              \
+            out[c] = name##_join(IDENTITY, all[c]);                                      \
     }                                                                                    \
     static void name##_columns(void *to, const void *from, int64_t pitch,                \
                                int64_t length, int64_t width, void *scratch) {           \
-        A *out = to, *lanes = scratch;                                                   \
+        A *lanes = scratch;                                                              \
         int64_t used = length < LANES ? length : LANES;                                  \
         if (length == 0)                                                                 \
             for (int64_t c = 0; c < width; c++)                                          \
                 lanes[c] = IDENTITY;                                                     \
         if (length > LANES) {                                                            \
-            name##_fold(lanes, from, pitch, length, width);                              \
+            name##_fold(lanes, from, pitch, 0, length, width);                           \
         } else {                                                                         \
-            if (width == 3) /* unrolled: vectors in space */                             \
+            if (width == 3)                                                              \
                 name##_first(lanes, from, pitch, used, 3);                               \
             else                                                                         \
                 name##_first(lanes, from, pitch, used, width);                           \
             used = (used + 1) / 2;                                                       \
         }                                                                                \
-        if (width == 3)                                                                  \
-            name##_meet(lanes, 3, used, 3);                                              \
-        else                                                                             \
-            name##_tree(lanes, width, used, width);                                      \
-        for (int64_t c = 0; c < width; c++)                                              \
-            out[c] = name##_join(IDENTITY, lanes[c]);                                    \
+        name##_finish(to, lanes, used, width);                                           \
     }
 
 M_REDUCERS(REDUCER)
@@ -267,7 +267,7 @@ FINDERS(f64, f64, M_SAME, LESS_REAL, GREATER_REAL)
 /* ---- The table ---- */
 
 #define USE(name, A)                                                                     \
-    { DTYPE_##A, name##_rows, name##_columns, name##_tree }
+    { DTYPE_##A, name##_rows, name##_columns, name##_fold, name##_finish, name##_tree }
 #define ARITHMETIC(op)                                                                   \
     [PITH_I8] = USE(op##_u8, u8), [PITH_I16] = USE(op##_u16, u16),                       \
     [PITH_I32] = USE(op##_u32, u32), [PITH_I64] = USE(op##_u64, u64),                    \

@@ -33,6 +33,15 @@ typedef struct pithp_reducer {
                     int64_t length,
                     int64_t width,
                     void *scratch);
+    /* The same in parts: rows first..first + count of the block go to their lanes,
+     * [lanes, width]; then those that rows are in, at most all, make to[c]. */
+    void (*fold)(void *lanes,
+                 const void *from,
+                 int64_t pitch,
+                 int64_t first,
+                 int64_t count,
+                 int64_t width);
+    void (*finish)(void *to, void *lanes, int64_t used, int64_t width);
     /* blocks[0][c]: the tree over `count` blocks, `pitch` apart; all are overwritten */
     void (*tree)(void *blocks, int64_t pitch, int64_t count, int64_t width);
 } pithp_reducer;

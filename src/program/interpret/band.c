@@ -110,8 +110,8 @@ reduces_rows(const pithp_planning *g, int32_t k, int64_t *rows, int64_t *length)
     const pithp_reduce_view v = pithp_reduce_view_of(&call);
     *rows = v.outer;
     *length = v.length;
-    return specs[0]->count >= LEAST_ELEMENTS && v.blocks == 1 && v.length > 1 &&
-           v.outer > 1 && pithp_reduce_takes_source(&call);
+    return specs[0]->count >= LEAST_ELEMENTS && v.blocks == 1 && v.inner == 1 &&
+           v.length > 1 && v.outer > 1 && pithp_reduce_takes_source(&call);
 }
 
 static size_t bytes_of(const pithp_step *step) {
