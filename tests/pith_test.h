@@ -129,11 +129,20 @@ static inline pith_runtime *pt_open_on(const char *device) {
     pt_open_runtimes++;
     return rt;
 }
-#ifndef PT_USUAL_DEVICE /* set where tests for the host run on another */
-#    define PT_USUAL_DEVICE "host"
-#endif
+/* Of the host, or where a test is built for another device, of that one; compiled
+ * functions wait for their code then. A test whose device is not there is skipped. */
 static inline pith_runtime *pt_open(void) {
+#ifdef PT_USUAL_DEVICE
+    pith_runtime *rt = pith_open(&(pith_open_options){.device = PT_USUAL_DEVICE});
+    const bool absent = pith_runtime_code(rt) == PITH_E_UNSUPPORTED;
+    pith_close(rt);
+    if (absent)
+        cr_skip_test("there is no device " PT_USUAL_DEVICE);
+    setenv("PITH_JIT", "wait", 0);
     return pt_open_on(PT_USUAL_DEVICE);
+#else
+    return pt_open_on("host");
+#endif
 }
 /* Close it, and require that nothing is left once the last one is closed. */
 static inline void pt_close(pith_runtime *rt) {

@@ -2,17 +2,9 @@
  * bits of the calls in every order that edges leave open, new memory without a new graph,
  * and what happens where a device refuses. */
 #include "../gpu/fake_cuda/fake_cuda.h"
-#include "program/pass/pass.h"
-#include "program/schedule/replay.h"
-#include "random_file.h"
+#include "replay_run.h"
 
-#include <pith/gpu.h>
 #include <unistd.h>
-
-typedef struct bench {
-    pith_runtime *host, *device;
-    pith_scope *s, *on; /* of the host, of the device */
-} bench;
 
 static bench begin(const char *when, const char *how) {
     static char directory[320];
@@ -42,70 +34,27 @@ static void end(bench *b) {
 
 /* ---- Random programs ---- */
 
-/* The program of a recipe: of the host's specs, and with no memory of either. */
-static pithp_program *program_of(const bench *b, const recipe *r, bool passes) {
-    pithp_program *p = recipe_program(r);
-    if (!passes)
-        return p;
-    pithp_program *better = pithp_program_optimise(b->s, p, PITHP_PASS_ALL);
-    pt_ok(b->s, better);
-    pithp_program_release(p);
-    return better;
-}
-
 /* A run in memory of its own; whether the outputs are right, or the code of the error. */
 static pith_status
 run_plan(const bench *b, const recipe *r, pithp_plan *plan, bool *same) {
-    const void *inputs[RECIPE_MOST];
-    void *outputs[RECIPE_MOST];
-    pithp_buffer *in[RECIPE_MOST], *out[RECIPE_MOST];
-    int count = 0;
-    pith_scope *s = pith_scope_open_in(b->on);
-    for (int k = 0; k < r->count; k++) {
-        const ingredient *x = &r->list[k];
-        if (x->kind != RECIPE_INPUT)
-            continue;
-        in[count] = pithp_buffer_make(s, x->spec->bytes + 1);
-        if (in[count])
-            pithp_copy_in(s, in[count]->data, x->data, x->spec->bytes);
-        inputs[count] = in[count] ? in[count]->data : NULL;
-        count++;
-    }
-    for (int k = 0; k < r->output_count; k++) {
-        out[k] = pithp_buffer_make(s, r->list[r->outputs[k]].spec->bytes + 1);
-        outputs[k] = out[k] ? out[k]->data : NULL;
-    }
+    void *results[RECIPE_MOST];
+    recipe_outputs(r, results);
+    for (int k = 0; k < r->output_count; k++) /* of one that is a constant */
+        memcpy(results[k], r->list[r->outputs[k]].data,
+               r->list[r->outputs[k]].spec->bytes);
+    const pith_status rc = run_copied(b, r, plan, results);
     *same = true;
-    pith_status rc = pith_code(s);
-    if (rc == PITH_OK)
-        rc = pithp_plan_run(s, plan, inputs, outputs);
-    for (int k = 0; k < r->output_count && rc == PITH_OK; k++) {
-        const size_t bytes = r->list[r->outputs[k]].spec->bytes;
-        const pithp_place place = pithp_plan_output(plan, k);
-        const void *at = place.store == PITHP_IN_OUTPUT  ? outputs[place.at]
-                         : place.store == PITHP_IN_INPUT ? inputs[place.at]
-                                                         : NULL;
-        if (!at)
-            continue;
-        void *copy = malloc(bytes + 1);
-        rc = pithp_copy_out(s, copy, at, bytes);
-        if (rc == PITH_OK)
-            *same &= recipe_is(r, k, copy);
-        free(copy);
+    for (int k = 0; k < r->output_count; k++) {
+        *same &= rc != PITH_OK || recipe_is(r, k, results[k]);
+        free(results[k]);
     }
-    for (int k = 0; k < count; k++)
-        pithp_buffer_release(in[k], 1);
-    for (int k = 0; k < r->output_count; k++)
-        pithp_buffer_release(out[k], 1);
-    pith_clear(s);
-    pith_scope_close(s);
     return rc;
 }
 
 /* A run that must go well. */
 static void run_well(const bench *b, const recipe *r, pithp_plan *plan) {
     bool same;
-    cr_assert(run_plan(b, r, plan, &same) == PITH_OK, "%s", pith_message(b->on));
+    cr_assert(run_plan(b, r, plan, &same) == PITH_OK, "%s", run_message);
     cr_assert(same);
 }
 
@@ -133,7 +82,7 @@ static bool replay_differs(const recipe *r, void *closure) {
     uint64_t runs = 0;
     for (; runs < 4 && same; runs++) {
         fake_cuda.seed = runs ? 31 + runs : 0;
-        cr_assert(run_plan(b, r, plan, &same) == PITH_OK, "%s", pith_message(b->on));
+        cr_assert(run_plan(b, r, plan, &same) == PITH_OK, "%s", run_message);
     }
     cr_assert_eq(pithp_replay_look(plan), w->mode);
     const bool graph = w->mode == PITHP_REPLAY_GRAPH;
