@@ -86,7 +86,8 @@
     X(all_f64, f64, u64, M_TRUE_64, 1, M_BOTH)
 
 /* Elements x[0], x[stride], ... of one block, n at most 4,096: the order of
- * block/reduce.c, all lanes side by side. */
+ * block/reduce.c, all lanes side by side. With constant extents each level of the tree is
+ * a loop that the compiler lays out in registers. */
 #define M_REDUCE(name, dt, A, LOADED, IDENTITY, COMBINE)                                 \
     M_FN A reduce_##name(const dt *x, i64 stride, i64 n) {                               \
         A lanes[64];                                                                     \
@@ -107,13 +108,13 @@
             const A next = LOADED(x[i * stride]);                                        \
             lanes[i % 64] = COMBINE(lanes[i % 64], next);                                \
         }                                                                                \
-        if (n >= 64)                                                                     \
-            for (i64 left = 32; left; left /= 2) {                                       \
-                M_LOOP                                                                   \
-                for (i64 j = 0; j < left; j++)                                           \
-                    lanes[j] = COMBINE(lanes[2 * j], lanes[2 * j + 1]);                  \
-            }                                                                            \
-        for (i64 count = n < 64 ? n : 1; count > 1; count = (count + 1) / 2) {           \
+        i64 count = used;                                                                \
+        M_HALVE(64, COMBINE)                                                             \
+        M_HALVE(32, COMBINE)                                                             \
+        M_HALVE(16, COMBINE)                                                             \
+        M_HALVE(8, COMBINE)                                                              \
+        M_HALVE(4, COMBINE)                                                              \
+        for (; count > 1; count = (count + 1) / 2) {                                     \
             for (i64 j = 0; j < count / 2; j++)                                          \
                 lanes[j] = COMBINE(lanes[2 * j], lanes[2 * j + 1]);                      \
             if (count % 2)                                                               \
@@ -121,6 +122,22 @@
         }                                                                                \
         const A none = IDENTITY;                                                         \
         return COMBINE(none, lanes[0]);                                                  \
+    }
+#define M_HALVE(whole, COMBINE)                                                          \
+    if (count == whole) {                                                                \
+        M_LOOP                                                                           \
+        for (i64 j = 0; j < whole / 2; j++)                                              \
+            lanes[j] = COMBINE(lanes[2 * j], lanes[2 * j + 1]);                          \
+        count = whole / 2;                                                               \
+    }
+
+/* The same where the order makes no difference: integers. */
+#define M_REDUCE_FREELY(name, dt, A, LOADED, IDENTITY, COMBINE)                          \
+    M_FN A reduce_##name(const dt *x, i64 stride, i64 n) {                               \
+        A all = IDENTITY;                                                                \
+        for (i64 i = 0; i < n; i++)                                                      \
+            all = (A)COMBINE(all, LOADED(x[i * stride]));                                \
+        return all;                                                                      \
     }
 
 #endif

@@ -57,13 +57,12 @@ static void add_to(const calling *c) {
 
 /* ---- Reductions ---- */
 
+/* arguments: those of M_REDUCE, or, for integers, of M_REDUCE_FREELY */
 typedef struct reducer {
-    const char *name, *type, *accumulator, *definition;
+    const char *name, *type, *accumulator, *arguments;
 } reducer;
 #define REDUCER(name, dt, A, LOADED, IDENTITY, COMBINE)                                  \
-    {#name, #dt, #A,                                                                     \
-     "M_REDUCE(" #name ", " #dt ", " #A ", " #LOADED ", " #IDENTITY ", " #COMBINE        \
-     ")\n"},
+    {#name, #dt, #A, #name ", " #dt ", " #A ", " #LOADED ", " #IDENTITY ", " #COMBINE},
 static const reducer reducers[] = {M_REDUCERS(REDUCER)};
 _Static_assert(sizeof reducers / sizeof *reducers <= 64, "one bit each");
 
@@ -427,7 +426,9 @@ void pithp_inline_call_define(pithp_inlining *x,
     } else if (reduces(c.i)) {
         const int r = reducer_of(&c);
         if (!(x->rows->reducers >> r & 1))
-            pithp_text_add(x->t, reducers[r].definition);
+            pithp_text_print(x->t, "M_REDUCE%s(%s)\n",
+                             reducers[r].accumulator[0] == 'f' ? "" : "_FREELY",
+                             reducers[r].arguments);
         x->rows->reducers |= 1ull << r;
     } else if (scatters(c.i) && combine_of(c.i) != PITHP_OP_WHERE) {
         pithp_emit_row(x->t, x->rows, combine_of(c.i), c.x->dtype);
