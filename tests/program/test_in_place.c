@@ -121,7 +121,8 @@ static pithp_program *body_of(int way) {
     return p;
 }
 
-static void expect_scan(int way) {
+/* Returns the bytes of the workspace. */
+static size_t expect_scan(int way) {
     pithp_program *p = pithp_program_make(s), *body = body_of(way);
     pithp_value in[4];
     int count = 0;
@@ -164,14 +165,143 @@ static void expect_scan(int way) {
     if (plan->passes)
         cr_assert((inner->updates && inner->updates[1] == 1) == (way == 0), "way %d",
                   way);
+    const size_t bytes = plan->workspace_bytes;
+    pithp_plan_free(plan);
+    pithp_program_release(p);
+    return bytes;
+}
+
+Test(in_place, carries_stay_where_they_are_unless_they_are_read) {
+    size_t bytes[5];
+    begin();
+    for (int way = 0; way < 5; way++)
+        bytes[way] = expect_scan(way);
+    if (pithp_scope_device(s)->backend->addressable) /* and have no second buffer */
+        cr_assert(bytes[0] + N * sizeof(double) <= bytes[4], "%zu and %zu bytes",
+                  bytes[0], bytes[4]);
+    end();
+}
+
+/* ---- Branches ---- */
+
+/* x with a number at an index, or as it was; way 1: the other branch computes another; 2:
+ * both update. */
+static pithp_program *branch_of(int branch, int way) {
+    pithp_program *p = pithp_program_make(s);
+    const pithp_value x = graph_input(s, p, PITH_F64, N),
+                      i = graph_input(s, p, PITH_I64, -1);
+    if (branch == 0)
+        pithp_program_output(s, p, put(p, x, i, graph_number(s, p, -7)));
+    else if (way == 1)
+        pithp_program_output(s, p, graph_op2(s, p, PITHP_OP_ADD, x, x));
+    else if (way == 2)
+        pithp_program_output(s, p, add_at(p, x, i, graph_number(s, p, 1)));
+    else
+        pithp_program_output(s, p, x);
+    return p;
+}
+
+static void branch_in_c(int branch, int way, int64_t at, double *x) {
+    if (branch == 0)
+        x[at] = -7;
+    else if (way == 2)
+        x[at] += 1;
+    for (int k = 0; k < N && branch && way == 1; k++)
+        x[k] += x[k];
+}
+
+/* A scan whose body is a cond; way 3: the old x is read behind it, 4: and goes out. */
+static void expect_branches(int way) {
+    pithp_program *p = pithp_program_make(s), *body = pithp_program_make(s),
+                  *branches[2] = {branch_of(0, way), branch_of(1, way)};
+    const pithp_value x = graph_input(s, body, PITH_F64, N),
+                      i = graph_input(s, body, PITH_I64, -1);
+    const pithp_value bit =
+        graph_op2(s, body, PITHP_OP_BITWISE_AND, i, graph_integer(s, body, 1));
+    const pithp_value in[3] = {bit, x, i};
+    const pithp_value v = graph_control(s, body, PITHP_OP_COND, NULL, 3, in, 2, branches);
+    pithp_program_output(s, body, v);
+    pithp_program_output(s, body,
+                         graph_op2(s, body, PITHP_OP_ADD, last_of(body, v),
+                                   last_of(body, way == 3 ? x : v)));
+    if (way == 4)
+        pithp_program_output(s, body, x);
+    const pithp_value operands[2] = {graph_input(s, p, PITH_F64, N),
+                                     graph_input(s, p, PITH_I64, T)};
+    const pithp_loop_params params = {.length = T, .carries = 1};
+    const pithp_value first =
+        graph_control(s, p, PITHP_OP_SCAN, &params, 2, operands, 1, &body);
+    for (int k = 0; k < (way == 4 ? 3 : 2); k++)
+        pithp_program_output(s, p, first + k);
+    const int64_t order[T] = {0, 5, 63, 8, 7, 1, 62, 2, 9, 63};
+    static double wanted[N], sums[T], old[T][N], got[N], got_sums[T], got_old[T][N];
+    memcpy(wanted, xs, sizeof wanted);
+    for (int t = 0; t < T; t++) {
+        memcpy(old[t], wanted, sizeof wanted);
+        branch_in_c((int)(order[t] & 1), way, order[t], wanted);
+        sums[t] = wanted[N - 1] + (way == 3 ? old[t][N - 1] : wanted[N - 1]);
+    }
+    pithp_plan *plan = plan_of(p);
+    graph_run_plan(s, plan, false, (const void *[]){xs, order},
+                   (void *[]){got, got_sums, got_old}, NULL);
+    cr_assert(!memcmp(got, wanted, sizeof got), "way %d", way);
+    cr_assert(!memcmp(got_sums, sums, sizeof sums), "way %d", way);
+    cr_assert(way != 4 || !memcmp(got_old, old, sizeof old));
+    const pithp_plan *inner = plan->steps[0].plans[0];
+    if (plan->passes)
+        cr_assert((inner->updates && inner->updates[0] == 0) == (way == 0 || way == 2),
+                  "way %d", way);
     pithp_plan_free(plan);
     pithp_program_release(p);
 }
 
-Test(in_place, carries_stay_where_they_are_unless_they_are_read) {
+Test(in_place, branches_update_what_they_hand_on) {
     begin();
     for (int way = 0; way < 5; way++)
-        expect_scan(way);
+        expect_branches(way);
+    end();
+}
+
+/* Branches of what a cumsum makes, one behind the other: one piece of memory, unless the
+ * first result is read later. */
+Test(in_place, branches_behind_branches_are_one_in_memory) {
+    size_t bytes[2];
+    begin();
+    for (int read = 0; read < 2; read++) {
+        pithp_program *p = pithp_program_make(s);
+        const pithp_scan_params along = {0};
+        const pithp_value x = graph_input(s, p, PITH_F64, N),
+                          i = graph_input(s, p, PITH_I64, -1);
+        pithp_value v[3] = {graph_op(s, p, PITHP_OP_CUMSUM, x, -1, &along)};
+        for (int k = 0; k < 2; k++) {
+            pithp_program *branches[2] = {branch_of(k, 0), branch_of(!k, 0)};
+            const pithp_value in[3] = {i, v[k], graph_integer(s, p, 11 + k)};
+            v[k + 1] = graph_control(s, p, PITHP_OP_COND, NULL, 3, in, 2, branches);
+        }
+        const pithp_value all = graph_op(s, p, PITHP_OP_CUMSUM, v[2], -1, &along);
+        pithp_program_output(s, p, all);
+        pithp_program_output(s, p, last_of(p, read ? v[1] : x));
+        pithp_plan *plan = plan_of(p);
+        bytes[read] = plan->workspace_bytes;
+        for (int64_t index = 0; index < 2; index++) {
+            double got[N], last, sum = 0, sums[N], total = 0;
+            graph_run_plan(s, plan, false, (const void *[]){xs, &index},
+                           (void *[]){got, &last}, NULL);
+            for (int k = 0; k < N; k++)
+                sums[k] = sum += xs[k];
+            cr_assert(last == (read ? sum : xs[N - 1]));
+            sums[11 + index] = -7;
+            for (int k = 0; k < N; k++) {
+                total += sums[k];
+                cr_assert(got[k] == total, "%d, element %d: %g", read, k, got[k]);
+            }
+        }
+        pithp_plan_free(plan);
+        pithp_program_release(p);
+    }
+    if (pithp_scope_device(s)->backend->addressable)
+        cr_assert(bytes[0] + N * sizeof(double) <= bytes[1], "%zu and %zu bytes",
+                  bytes[0], bytes[1]);
     end();
 }
 

@@ -28,6 +28,19 @@ int pithp_handed_on(const pithp_instruction *i, int result) {
     return body->outputs[result] == body->inputs[first + result] ? c.first + result : -1;
 }
 
+static size_t aligned(size_t bytes) {
+    return (bytes + PITHP_ALIGNMENT - 1) & ~(size_t)(PITHP_ALIGNMENT - 1);
+}
+
+size_t pithp_spare_offset(const pithp_step *step, int carry) {
+    const pithp_program *body = step->call->programs[step->call->program_count - 1];
+    size_t offset = step->programs_bytes;
+    for (int k = 0; k < carry; k++)
+        if (!pithp_carry_in_place(step, k))
+            offset += aligned(pithp_value_spec(body, body->outputs[k])->bytes);
+    return offset;
+}
+
 /* ---- Which loops ---- */
 
 static bool control_fits(const pithp_step *step, int *steps);
@@ -198,16 +211,9 @@ static void add_carry(const laying *l, int k) {
     pithp_text_print(l->t, is_number(l, k) ? "(char *)&v%d_%d" : "c%d_%d", l->number, k);
 }
 
-static size_t aligned(size_t bytes) {
-    return (bytes + PITHP_ALIGNMENT - 1) & ~(size_t)(PITHP_ALIGNMENT - 1);
-}
-
-/* The second buffer of a carry in the step's workspace. */
-static size_t spare_of(const laying *l, int carry) {
-    size_t offset = l->step->programs_bytes;
-    for (int k = 0; k < carry; k++)
-        offset += aligned(output_spec(body_of(l), k)->bytes);
-    return offset;
+/* Whether a carry is in the result from the beginning, where the body updates it. */
+static bool is_in_place(const laying *l, int k) {
+    return !is_number(l, k) && pithp_carry_in_place(l->step, k);
 }
 
 static void begin_carries(const laying *l) {
@@ -217,6 +223,14 @@ static void begin_carries(const laying *l) {
             pithp_text_print(l->t, "        %s v%d_%d = *(const %s *)p%d_%d;\n",
                              carry_type(l, k), l->number, k, carry_type(l, k), l->number,
                              from);
+        else if (is_in_place(l, k))
+            pithp_text_print(l->t,
+                             "        char *const c%d_%d = r%d_%d;\n"
+                             "        if (p%d_%d != c%d_%d)\n"
+                             "            __builtin_memcpy(c%d_%d, p%d_%d, %zu);\n",
+                             l->number, k, l->number, k, l->number, from, l->number, k,
+                             l->number, k, l->number, from,
+                             output_spec(body_of(l), k)->bytes);
         else
             pithp_text_print(l->t, "        char *c%d_%d = p%d_%d;\n", l->number, k,
                              l->number, from);
@@ -228,7 +242,7 @@ static void finish_carries(const laying *l) {
     for (int k = 0; k < l->carried.count; k++) {
         const int n = l->number;
         const size_t bytes = output_spec(body_of(l), k)->bytes;
-        if (is_passed(l, k))
+        if (is_passed(l, k) || is_in_place(l, k))
             continue;
         if (is_number(l, k))
             pithp_text_print(l->t, "        *(%s *)r%d_%d = v%d_%d;\n", carry_type(l, k),
@@ -260,13 +274,16 @@ static void add_carried_inputs(const laying *l, const pithp_frame *f, int first)
     }
 }
 
-/* What is not written to its place yet: it is an input, a constant or another output. */
+/* What is not written to its place yet: it is an input, whose memory the output may have,
+ * a constant or another output. */
 static void settle(const laying *l, const pithp_frame *f, int k) {
     const pithp_place place = pithp_frame_place(f->plan, f->plan->program->outputs[k]);
     const size_t bytes = output_spec(f->plan, k)->bytes;
     if ((place.store == PITHP_IN_OUTPUT && place.at == k) || bytes == 0)
         return;
-    pithp_text_print(l->t, "        __builtin_memcpy(o%d_%d, ", f->number, k);
+    pithp_text_print(l->t, "        if (o%d_%d != ", f->number, k);
+    pithp_frame_address(f, f->plan->program->outputs[k]);
+    pithp_text_print(l->t, ")\n            __builtin_memcpy(o%d_%d, ", f->number, k);
     pithp_frame_address(f, f->plan->program->outputs[k]);
     pithp_text_print(l->t, ", %zu);\n", bytes);
 }
@@ -282,11 +299,15 @@ static void add_carried_outputs(const laying *l, const pithp_frame *f) {
                              "        %s n%d_%d;\n"
                              "        char *const o%d_%d = (char *)&n%d_%d;\n",
                              carry_type(l, k), n, k, f->number, k, n, k);
+        else if (is_in_place(l, k))
+            pithp_text_print(l->t, "        char *const o%d_%d = c%d_%d;\n", f->number, k,
+                             n, k);
         else
             pithp_text_print(l->t,
                              "        char *const o%d_%d = c%d_%d == r%d_%d ? s%d + %zu "
                              ": r%d_%d;\n",
-                             f->number, k, n, k, n, k, n, spare_of(l, k), n, k);
+                             f->number, k, n, k, n, k, n, pithp_spare_offset(l->step, k),
+                             n, k);
     }
 }
 
@@ -300,7 +321,7 @@ static void advance(const laying *l, const pithp_frame *f) {
         if (is_number(l, k))
             pithp_text_print(l->t, "        v%d_%d = n%d_%d;\n", l->number, k, l->number,
                              k);
-        else
+        else if (!is_in_place(l, k))
             pithp_text_print(l->t, "        c%d_%d = o%d_%d;\n", l->number, k, f->number,
                              k);
     }

@@ -15,6 +15,10 @@ pithp_carried pithp_carries_of(const pithp_instruction *i);
  * is made. */
 int pithp_handed_on(const pithp_instruction *i, int result);
 
+/* Where the second buffer of a carry is in the step's workspace, which ends where that of
+ * the carry behind the last one would be. A carry that is updated in place has none. */
+size_t pithp_spare_offset(const pithp_step *step, int carry);
+
 /* Whether a step of control flow is such a loop. */
 bool pithp_loop_fits(const pithp_plan *plan, const pithp_step *step);
 

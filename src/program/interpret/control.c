@@ -49,15 +49,15 @@ static bool measure(pithp_planning *g, pithp_step *step) {
     }
     step->programs_bytes =
         aligned(inner) + (i->primitive == PITHP_OP_WHILE ? FLAG_BYTES : 0);
-    step->temporary_bytes = step->programs_bytes;
+    size_t most = step->programs_bytes;
     for (int k = 0; k < c.count; k++)
-        if (pithp_add_overflows(step->temporary_bytes,
-                                aligned(g->p->values[i->result + k].spec->bytes),
-                                &step->temporary_bytes)) {
+        if (pithp_add_overflows(most, aligned(g->p->values[i->result + k].spec->bytes),
+                                &most)) {
             pithp_fail(g->s, PITH_E_OVERFLOW, NULL, "the carries of %s are too large",
                        pithp_rows[i->primitive].name);
             return false;
         }
+    step->temporary_bytes = pithp_spare_offset(step, c.count);
     if (pithp_loop_fits(g->plan, step) && (size_t)pithp_loop_addresses(step) > pointers)
         pointers = (size_t)pithp_loop_addresses(step);
     pointers += (size_t)c.count;
@@ -183,20 +183,15 @@ static pith_status run_cond(const frame *f) {
 
 /* ---- Loops ---- */
 
-/* The second buffer of each carry, one behind the other. */
-static void *next_spare(const frame *f, int k, size_t *offset) {
-    void *at = f->workspace + *offset;
-    *offset += aligned(result_spec(f, k)->bytes);
-    return at;
-}
-
 /* Carries are written to the result or to the second buffer, whichever is free. */
 static void choose_buffers(const frame *f, pithp_running *r, int count) {
-    size_t offset = f->step->programs_bytes;
+    char *spare = f->workspace + f->step->programs_bytes;
     for (int k = 0; k < count; k++) {
-        void *result = result_at(f, k), *spare = next_spare(f, k, &offset);
-        const bool stays = f->current[k] == result && !pithp_carry_in_place(f->step, k);
-        r->outputs[k] = stays ? spare : result;
+        const bool in_place = pithp_carry_in_place(f->step, k);
+        void *result = result_at(f, k);
+        r->outputs[k] = f->current[k] == result && !in_place ? spare : result;
+        if (!in_place) /* as pithp_spare_offset counts them */
+            spare += aligned(result_spec(f, k)->bytes);
     }
 }
 

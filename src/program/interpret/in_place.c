@@ -1,7 +1,8 @@
 /* Updates in place: a scatter, a dynamic_update_slice, an inout of a kernel or a loop's
  * carry is written where the array lies that it updates, if nobody reads that afterwards.
  * Such values are one in memory. A body that updates an input so says so, and a loop
- * hands it the memory of the carry itself. */
+ * hands it the memory of the carry itself. So does a branch, where all others update or
+ * hand on the same operand. */
 #include "program/emit/loop.h"
 #include "program/interpret/plan.h"
 
@@ -28,6 +29,25 @@ static bool is_update(pithp_primitive primitive) {
            primitive == PITHP_OP_DYNAMIC_UPDATE_SLICE;
 }
 
+/* The result that every branch makes of an operand by an update of it or hands it on as,
+ * and one at least updates; or -1. */
+static int branches_update(const pithp_step *step, int operand) {
+    const pithp_instruction *i = step->call;
+    for (int k = 0; k < i->result_count && operand > 0; k++) {
+        bool all = true, any = false;
+        for (int b = 0; b < i->program_count; b++) {
+            const pithp_plan *plan = step->plans[b];
+            const bool updates = plan->updates && plan->updates[k] == operand - 1;
+            all &= updates ||
+                   i->programs[b]->outputs[k] == i->programs[b]->inputs[operand - 1];
+            any |= updates;
+        }
+        if (all && any)
+            return k;
+    }
+    return -1;
+}
+
 int pithp_updated(const pithp_step *step, int operand) {
     const pithp_instruction *i = step->call;
     int result = -1;
@@ -36,6 +56,8 @@ int pithp_updated(const pithp_step *step, int operand) {
     } else if (i->primitive == PITHP_OP_CHECKED) {
         const pithp_checked_params *p = i->params;
         result = operand == 0 && is_update(p->primitive) ? 0 : -1;
+    } else if (i->primitive == PITHP_OP_COND) {
+        result = branches_update(step, operand);
     } else if (step->plans) {
         const pithp_carried c = pithp_carries_of(i);
         const bool carry = operand >= c.first && operand < c.first + c.count;
@@ -66,14 +88,56 @@ static pithp_value top_of(const pithp_planning *g, pithp_value v) {
     return v;
 }
 
-/* Whether an operand is read for the last time by that step, and once. */
+static bool reads(const pithp_planning *g, const pithp_instruction *i, pithp_value top) {
+    for (int o = 0; o < i->operand_count; o++) {
+        const pithp_bases from = pithp_plan_bases(g, pithp_operands(g->p, i)[o]);
+        for (int b = 0; b < from.count; b++)
+            if (top_of(g, from.list[b]) == top)
+                return true;
+    }
+    return false;
+}
+
+/* Whether results of a step may be what it reads. */
+static bool hands_on(const pithp_planning *g, const pithp_step *step) {
+    for (int k = 0; step->plans && k < step->call->result_count; k++)
+        if (g->passed[step->call->result + k] >= 0)
+            return true;
+    return false;
+}
+
+/* What a branch may hand on lives as long as the result, so that is not asked here, but
+ * whether others than the branches read it, behind that step or whenever they run, or
+ * hand it on. */
+static bool
+is_left_to_branches(const pithp_planning *g, int32_t number, pithp_value top) {
+    bool left = true;
+    for (int32_t n = 0; n < g->plan->step_count && left; n++) {
+        const pithp_step *step = &g->plan->steps[n];
+        if (n == number || (n < number && !step->is_source && !hands_on(g, step)))
+            continue;
+        if (step->call)
+            left = !reads(g, step->call, top);
+        for (pithp_value v = step->first; !step->call && v >= 0 && left; v = g->next[v])
+            left = !reads(g, pithp_maker(g->p, v), top);
+    }
+    return left;
+}
+
+/* Whether an operand is read for the last time by that step, and once: also not as what
+ * was handed on. */
 static bool is_last_read(const pithp_planning *g, int32_t number, int operand) {
     const pithp_instruction *i = g->plan->steps[number].call;
     const pithp_value *operands = pithp_operands(g->p, i);
     const pithp_value top = top_of(g, operands[operand]);
-    bool last = g->last_use[top] == number && g->passed[top] < 0 && !g->scratch[top];
-    for (int o = 0; o < i->operand_count && last; o++)
-        last = o == operand || top_of(g, operands[o]) != top;
+    bool last = g->passed[top] < 0 && !g->scratch[top] &&
+                (i->primitive == PITHP_OP_COND ? is_left_to_branches(g, number, top)
+                                               : g->last_use[top] == number);
+    for (int o = 0; o < i->operand_count && last; o++) {
+        const pithp_value other = top_of(g, operands[o]);
+        const bool may_be = i->primitive != PITHP_OP_COND && g->passed[other] >= 0;
+        last = o == operand || (other != top && !may_be);
+    }
     return last;
 }
 
@@ -83,13 +147,16 @@ static void join(pithp_planning *g, int32_t number, int operand, pithp_value res
     const pithp_value top =
         top_of(g, pithp_operands(g->p, g->plan->steps[number].call)[operand]);
     const pithp_node *n = &g->p->values[top];
-    if (g->passed[result] >= 0 || g->root[result] != result ||
+    const bool chosen =
+        g->plan->steps[number].call->primitive == PITHP_OP_COND; /* passed, mostly */
+    if ((g->passed[result] >= 0 && !chosen) || g->root[result] != result ||
         g->p->values[result].spec->bytes != n->spec->bytes ||
         !is_last_read(g, number, operand))
         return;
     if (n->origin == PITHP_FROM_INPUT) {
         g->family[result] = n->at;
     } else if (n->origin == PITHP_FROM_INSTRUCTION && g->in_memory[top]) {
+        g->passed[result] = -1;
         g->root[result] = top;
         g->in_memory[result] = false;
         g->scratch[top] |= g->scratch[result];
