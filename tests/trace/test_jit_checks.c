@@ -46,6 +46,13 @@ static void same_checks(pith_scope *s, const pith_function *f, const pith_array 
               pith_result_failed(s, want));
 }
 
+static const pith_array *nothing(pith_scope *s, const pith_array *x) {
+    const pith_array *y = pith_add(s, x, x);
+    pith_check(s, pith_equal(s, y, y), "{y} is not itself", .args = {{"y", y}});
+    return y;
+}
+PITH_FUNCTION1(nothing_function, nothing, pith_array, pith_array)
+
 BOTH(jit_checks, are_those_of_the_function) {
     RUNTIME;
     const pith_function *f = pith_jit(s, &root_function, NULL);
@@ -58,6 +65,19 @@ BOTH(jit_checks, are_those_of_the_function) {
     pith_wait(s);
     pt_ok(s, y); /* nobody collects, and the level is debug */
     cr_assert(runs == 6, "another program, without checks");
+    CLOSE;
+}
+
+/* All that its checks need has no elements. */
+BOTH(jit_checks, of_nothing_pass) {
+    RUNTIME;
+    const pith_function *f = pith_jit(s, &nothing_function, NULL);
+    const pith_array *none = pith_zeros(s, PITH_F64, PITH_SHAPE(3, 0));
+    for (int again = 0; again < 2; again++) {
+        const pith_result *got = pith_as_result(s, f, 1, (const void *[]){none});
+        pt_ok(s, got);
+        cr_assert(pith_result_count(s, got) == 1 && pith_result_all_pass(s, got));
+    }
     CLOSE;
 }
 

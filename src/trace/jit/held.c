@@ -38,9 +38,14 @@ pith_status pithp_jit_place_held(pith_scope *s, pithp_jit_program *p) {
     for (int64_t k = 0; k < count; k++)
         p->held_at[k] = is_flag(p, first + k) ? take(p, first + k) : 0;
     p->flag_count = (int64_t)p->held_bytes;
+    bool any = p->flag_count > 0;
     for (int64_t k = 0; k < count; k++)
-        if (is_written(p, first + k) && !is_flag(p, first + k))
+        if (is_written(p, first + k) && !is_flag(p, first + k)) {
             p->held_at[k] = take(p, first + k);
+            any = true;
+        }
+    if (any && !p->held_bytes) /* all are without elements, but have an address */
+        p->held_bytes = 1;
     return PITH_OK;
 }
 
