@@ -56,7 +56,8 @@ static bool is_variable(const pithp_plan *plan, pithp_value v) {
 
 /* The name says where in the workspace it would be: what shares memory shares it. */
 static void add_variable(const pithp_frame *f, pithp_value v) {
-    pithp_text_print(f->x->t, "l%d_%lld_%s", f->number, (long long)f->plan->places[v].at,
+    pithp_text_print(f->x->t, "l%d_%lld_%s", f->number,
+                     (long long)pithp_frame_place(f->plan, v).at,
                      pithp_dtype_spelling(f->plan->program->values[v].spec->dtype));
 }
 
