@@ -81,6 +81,7 @@ static inline recipe *recipe_body(recipe *r,
     body->largest = 2000;
     body->depth = r->depth + 1;
     body->device = r->device;
+    body->values = r->values;
     for (int k = 0; k < 2; k++) {
         ingredient x;
         memset(&x, 0, sizeof x);

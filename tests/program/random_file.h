@@ -15,6 +15,8 @@
 #include <inttypes.h>
 #include <unistd.h>
 
+#define RECIPE_KEPT PITH_TEST_SOURCE "/../program/kept"
+
 static const char *const recipe_kinds[] = {"input", "literal", "call", "control", "many"};
 
 /* ---- Writing ---- */
@@ -200,7 +202,7 @@ typedef struct recipe_files {
 } recipe_files;
 
 static inline recipe_files recipe_files_open(void) {
-    return (recipe_files){.folder = opendir(PITH_TEST_SOURCE "/kept")};
+    return (recipe_files){.folder = opendir(RECIPE_KEPT)};
 }
 
 /* False: there are no more, and the folder is closed. */
@@ -210,8 +212,7 @@ static inline bool recipe_files_next(recipe_files *files) {
         const char *end = strrchr(entry->d_name, '.');
         if (!end || strcmp(end, ".recipe") != 0)
             continue;
-        snprintf(files->path, sizeof files->path, "%s/kept/%s", PITH_TEST_SOURCE,
-                 entry->d_name);
+        snprintf(files->path, sizeof files->path, "%s/%s", RECIPE_KEPT, entry->d_name);
         return true;
     }
     if (files->folder)

@@ -90,7 +90,7 @@ static inline bool recipe_many(recipe *r, ingredient *x) {
     pith_spec results[RECIPE_RESULTS];
     pithp_refusal refusal;
     const pithp_call call = recipe_call_of(r, x, specs);
-    const int count = pithp_result_count(&call);
+    const int count = pithp_result_count(&call) - r->values;
     x->kind = RECIPE_MANY;
     if (pithp_infer(&call, results, &refusal) != PITH_OK)
         return false;

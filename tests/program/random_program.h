@@ -91,11 +91,17 @@ static inline void recipe_leaf(recipe *r, bool literal) {
                    r->list[at].data, pith_dtype_size(x.spec->dtype));
 }
 
+/* What it is for; zero is the default. */
+typedef struct recipe_options {
+    bool device, values; /* as in the recipe */
+} recipe_options;
+
 static inline recipe *
-recipe_make_for(pith_scope *s, uint64_t seed, int steps, bool device) {
+recipe_make_for(pith_scope *s, uint64_t seed, int steps, recipe_options options) {
     recipe *r = calloc(1, sizeof *r);
     r->s = s;
-    r->device = device;
+    r->device = options.device;
+    r->values = options.values;
     r->state = seed * 0x9e3779b97f4a7c15u + 1;
     r->largest = 20000;
     const int inputs = 1 + (int)recipe_random(r, 4);
@@ -113,7 +119,7 @@ recipe_make_for(pith_scope *s, uint64_t seed, int steps, bool device) {
 }
 
 static inline recipe *recipe_make(pith_scope *s, uint64_t seed, int steps) {
-    return recipe_make_for(s, seed, steps, false);
+    return recipe_make_for(s, seed, steps, (recipe_options){.device = false});
 }
 
 static inline void recipe_free(recipe *r) {
@@ -262,6 +268,17 @@ static inline pithp_program *recipe_build(const recipe *r, bool counts) {
 }
 
 /* ---- Running ---- */
+
+/* How many programs a test takes, and the number of the first one: so many as usual, or
+ * what $PITH_TEST_PROGRAMS and $PITH_TEST_FIRST say, for longer runs. */
+static inline int64_t recipe_programs(int64_t usual) {
+    const char *asked = getenv("PITH_TEST_PROGRAMS");
+    return asked ? atoll(asked) : usual;
+}
+static inline uint64_t recipe_first(uint64_t usual) {
+    const char *asked = getenv("PITH_TEST_FIRST");
+    return usual + (asked ? (uint64_t)atoll(asked) : 0);
+}
 
 /* Where the program's inputs are; returns how many. */
 static inline int recipe_inputs(const recipe *r, const void **inputs) {

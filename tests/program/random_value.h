@@ -40,6 +40,7 @@ typedef struct recipe {
     uint64_t state;
     int64_t largest; /* elements of a value */
     int depth;       /* of bodies around */
+    bool values;     /* reports of what failed are no values of it */
     bool device;     /* it runs where products of floats are added up in another order */
     int count, output_count;
     ingredient list[RECIPE_MOST];
