@@ -136,6 +136,23 @@ PITH_API pith_program_costs pith_program_cost(pith_scope *s,
                                               const void *const *arguments);
 
 /**
+ * The CUDA C of a call's program, which is recorded unless it is known: the module that a
+ * CUDA device loads for it, as NVRTC takes it. It has a kernel for each fused step and,
+ * where there are loops or branches, the one that decides for the graph; the rest is done
+ * by kernels built with the library. Needs no device.
+ *
+ * Errors: PITH_E_UNSUPPORTED (a call of the program reports to the scope around it: such
+ * a program runs call by call).
+ *
+ * @param function Compiled or not.
+ * @return Text owned by @p s, "" where there is nothing to compile; or NULL.
+ */
+PITH_API const char *pith_program_cuda_text(pith_scope *s,
+                                            const pith_function *function,
+                                            int count,
+                                            const void *const *arguments);
+
+/**
  * The same function, refusing traced arrays: for one that reads values or talks to the
  * world outside.
  *
@@ -151,12 +168,13 @@ PITH_API const pith_function *pith_no_tracing(pith_scope *s,
 PITH_END
 
 #ifndef PITH_NO_SITES
-#    define pith_jit(s, ...)           pith_jit(PITH_AT(s), __VA_ARGS__)
-#    define pith_explain_miss(s, ...)  pith_explain_miss(PITH_AT(s), __VA_ARGS__)
-#    define pith_program_text(s, ...)  pith_program_text(PITH_AT(s), __VA_ARGS__)
-#    define pith_program_print(s, ...) pith_program_print(PITH_AT(s), __VA_ARGS__)
-#    define pith_program_cost(s, ...)  pith_program_cost(PITH_AT(s), __VA_ARGS__)
-#    define pith_no_tracing(s, ...)    pith_no_tracing(PITH_AT(s), __VA_ARGS__)
+#    define pith_jit(s, ...)               pith_jit(PITH_AT(s), __VA_ARGS__)
+#    define pith_explain_miss(s, ...)      pith_explain_miss(PITH_AT(s), __VA_ARGS__)
+#    define pith_program_text(s, ...)      pith_program_text(PITH_AT(s), __VA_ARGS__)
+#    define pith_program_print(s, ...)     pith_program_print(PITH_AT(s), __VA_ARGS__)
+#    define pith_program_cuda_text(s, ...) pith_program_cuda_text(PITH_AT(s), __VA_ARGS__)
+#    define pith_program_cost(s, ...)      pith_program_cost(PITH_AT(s), __VA_ARGS__)
+#    define pith_no_tracing(s, ...)        pith_no_tracing(PITH_AT(s), __VA_ARGS__)
 #endif
 
 #endif

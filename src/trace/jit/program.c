@@ -1,4 +1,5 @@
 /* Looking at the program of a call. */
+#include "program/schedule/schedule.h"
 #include "trace/jit/jit_internal.h"
 
 /* The program of a call, recorded where there is none yet, with a reference for the
@@ -102,4 +103,33 @@ pith_program_costs pith_program_cost(pith_scope *s,
     costs.program_bytes = p->bytes;
     pithp_jit_program_release(p);
     return costs;
+}
+
+const char *pith_program_cuda_text(pith_scope *s,
+                                   const pith_function *function,
+                                   int count,
+                                   const void *const *arguments) {
+    pithp_jit_program *p = pithp_enter(s) ? program_of(s, function, count, arguments,
+                                                       "pith_program_cuda_text")
+                                          : NULL;
+    if (!p)
+        return NULL;
+    pithp_error e = {.code = PITH_OK};
+    pithp_text text;
+    pithp_plan *plan = pithp_plan_make_for(s, p->plan->program, PITHP_PLAN_SCHEDULED);
+    pithp_schedule *schedule = plan ? pithp_schedule_make(s, plan, &e) : NULL;
+    const char *shown = NULL;
+    if (schedule) {
+        pithp_text_begin(&text, s->runtime);
+        if (schedule->fused_count || schedule->control_count)
+            pithp_schedule_cuda_text(&text, schedule, true);
+        shown = pithp_text_finish(s, &text);
+    } else if (plan) {
+        pithp_fail(s, e.code, NULL, "pith_program_cuda_text: %s: %s", function->name,
+                   e.text);
+    }
+    pithp_schedule_free(schedule);
+    pithp_plan_free(plan);
+    pithp_jit_program_release(p);
+    return shown;
 }
