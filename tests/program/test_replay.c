@@ -99,8 +99,8 @@ static bool replay_differs(const recipe *r, void *closure) {
 
 static void run_programs(way *w, int64_t programs) {
     for (int64_t n = 0; n < programs; n++) {
-        recipe *r =
-            recipe_make_for(w->b->s, 5150 + (uint64_t)n, 12 + (int)(n % 40), true);
+        recipe *r = recipe_make_for(w->b->s, 5150 + (uint64_t)n, 12 + (int)(n % 40),
+                                    (recipe_options){.device = true});
         w->passes = n % 2;
         if (replay_differs(r, w)) {
             recipe_shrink(r, replay_differs, w);
@@ -135,7 +135,8 @@ typedef struct sample {
 
 static sample sample_make(const bench *b) {
     for (uint64_t seed = 0;; seed++) {
-        sample x = {.r = recipe_make_for(b->s, 90 + seed, 14, true)};
+        sample x = {
+            .r = recipe_make_for(b->s, 90 + seed, 14, (recipe_options){.device = true})};
         x.p = program_of(b, x.r, true);
         pithp_error e;
         pithp_plan *plan = pithp_plan_make_for(b->on, x.p, PITHP_PLAN_SCHEDULED);

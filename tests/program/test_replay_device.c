@@ -62,7 +62,8 @@ static void run_programs(const char *how, pithp_replay_mode mode, int64_t usual)
     b.on = pith_scope_open(b.device);
     for (int64_t n = 0; n < programs; n++) {
         way w = {.b = &b, .passes = n % 2, .mode = mode};
-        recipe *r = recipe_make_for(b.s, 31337 + (uint64_t)n, 12 + (int)(n % 40), true);
+        recipe *r = recipe_make_for(b.s, 31337 + (uint64_t)n, 12 + (int)(n % 40),
+                                    (recipe_options){.device = true});
         if (device_differs(r, &w)) {
             recipe_shrink(r, device_differs, &w);
             recipe_fail(r, how);
