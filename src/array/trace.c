@@ -209,9 +209,12 @@ pith_status pithp_trace_bind_many(pith_scope *s,
            (values[known] = pithp_trace_value(s, t, operands[known])) >= 0)
         known++;
     if (known == count)
-        first = pithp_program_add_many(
-            s, t->program,
-            &(pithp_new_instruction){primitive, count, values, params, 0, NULL, s->site});
+        first = pithp_program_add_many(s, t->program,
+                                       &(pithp_new_instruction){.primitive = primitive,
+                                                                .operand_count = count,
+                                                                .operands = values,
+                                                                .params = params,
+                                                                .site = s->site});
     if (values != few)
         pithp_release(s->runtime, values, bytes);
     const int64_t made = first < 0 ? 0 : t->program->value_count - first;

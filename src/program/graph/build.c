@@ -101,6 +101,23 @@ static void *grown(pith_scope *s,
         (p)->list = list_;                                                               \
     } while (0)
 
+/* The same for as many as another program has. */
+#define GROW_LIKE(s, p, like, list, count, room)                                         \
+    do {                                                                                 \
+        if ((like)->count)                                                               \
+            GROW(s, p, list, count, (like)->count, room, false);                         \
+    } while (0)
+
+bool pithp_program_reserve(pith_scope *s, pithp_program *p, const pithp_program *like) {
+    GROW_LIKE(s, p, like, values, value_count, value_room);
+    GROW_LIKE(s, p, like, inputs, input_count, input_room);
+    GROW_LIKE(s, p, like, constants, constant_count, constant_room);
+    GROW_LIKE(s, p, like, instructions, instruction_count, instruction_room);
+    GROW_LIKE(s, p, like, operands, operand_count, operand_room);
+    GROW_LIKE(s, p, like, outputs, output_count, output_room);
+    return true;
+}
+
 static pithp_value add_value(pithp_program *p, /* which has room */
                              const pith_spec *spec,
                              pithp_origin origin,
@@ -211,7 +228,19 @@ static bool copy_lists(pith_scope *s,
     return true;
 }
 
-/* An instruction whose call was accepted; the lists have room. specs: of its results. */
+/* The interned spec of a result, which mostly is that of an operand too. */
+static const pith_spec *
+result_spec(pith_scope *s, const pithp_call *call, const pith_spec *result) {
+    const pith_spec *first = call->operand_count ? call->operands[0] : NULL;
+    return first && first->dtype == result->dtype && first->rank == result->rank &&
+                   !memcmp(first->shape, result->shape,
+                           (size_t)first->rank * sizeof *first->shape)
+               ? first
+               : pithp_spec(s, result->dtype, result->rank, result->shape);
+}
+
+/* An instruction whose call was accepted; the lists have room. specs: of its results,
+ * where they are not given. */
 static pithp_value append(pith_scope *s,
                           pithp_program *p,
                           const pithp_call *call,
@@ -227,7 +256,7 @@ static pithp_value append(pith_scope *s,
                            .site = given->site};
     for (int k = 0; k < result_count; k++) {
         const pith_spec *spec =
-            pithp_spec(s, specs[k].dtype, specs[k].rank, specs[k].shape);
+            given->spec ? given->spec : result_spec(s, call, &specs[k]);
         if (!spec) {
             p->value_count = i.result;
             return -1;
@@ -266,7 +295,7 @@ static pithp_value add_call(pith_scope *s,
         return -1;
     }
     pithp_value v = -1;
-    if (PITHP_LIKELY(pithp_infer(call, results, &refusal) == PITH_OK))
+    if (PITHP_LIKELY(given->spec || pithp_infer(call, results, &refusal) == PITH_OK))
         v = append(s, p, call, given, count, results);
     else
         pithp_fail(s, refusal.code, NULL, "%s", refusal.text);

@@ -120,6 +120,8 @@ static inline const void *pithp_literal_of(const pithp_program *p, pithp_value v
 
 /* An empty program with one reference. */
 pithp_program *pithp_program_make(pith_scope *s);
+/* Make room for as much as another has. False: error set. */
+bool pithp_program_reserve(pith_scope *s, pithp_program *p, const pithp_program *like);
 void pithp_program_retain(pithp_program *p);
 void pithp_program_release(pithp_program *p); /* NULL does nothing */
 /* Inputs come before every other value. */
@@ -152,6 +154,8 @@ typedef struct pithp_new_instruction {
     int program_count;
     pithp_program *const *programs; /* of the same runtime; they are retained */
     const char *site;               /* may be NULL */
+    const pith_spec *spec; /* of its one result, of a call that is known to be right;
+                              NULL: it is checked */
 } pithp_new_instruction;
 /* The first result (the others follow it), or where there are none the value that will be
  * made next. */

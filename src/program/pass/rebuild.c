@@ -142,6 +142,11 @@ static bool may_be_shared(const pithp_proposal *c) {
     return pure;
 }
 
+/* Whether the spec says all of what the call makes. */
+static bool is_alone(const pithp_proposal *c) {
+    return c->spec && pithp_is_lowered(c->primitive);
+}
+
 pithp_value pithp_rebuild_call(pithp_rebuild *r, pithp_proposal *c, const char *site) {
     const pithp_new_instruction given = {.primitive = c->primitive,
                                          .operand_count = c->count,
@@ -149,7 +154,8 @@ pithp_value pithp_rebuild_call(pithp_rebuild *r, pithp_proposal *c, const char *
                                          .params = c->params,
                                          .program_count = c->program_count,
                                          .programs = c->programs,
-                                         .site = site};
+                                         .site = site,
+                                         .spec = is_alone(c) ? c->spec : NULL};
     const bool shared = (r->passes & PITHP_PASS_COMMON) && may_be_shared(c);
     pithp_value *slot = shared ? find_call(r, c) : NULL;
     if (slot && *slot >= 0)
@@ -318,7 +324,8 @@ pithp_rebuild_program(pith_scope *s, const pithp_program *p, unsigned passes) {
     r.live = (bool *)(r.names + values);
     r.wanted = r.live + values;
     r.to = pithp_program_make(s);
-    bool fine = r.to && pithp_rebuild_values(&r, p->output_count, p->outputs);
+    bool fine = r.to && pithp_program_reserve(s, r.to, p) &&
+                pithp_rebuild_values(&r, p->output_count, p->outputs);
     for (int64_t k = 0; fine && k < p->output_count; k++)
         fine = pithp_program_output(s, r.to, r.names[p->outputs[k]]);
     pithp_release(rt, r.known.slots, bytes);
@@ -334,6 +341,30 @@ static bool has_programs(const pithp_program *p) {
     for (int64_t k = 0; k < p->instruction_count && !any; k++)
         any = p->instructions[k].program_count > 0;
     return any;
+}
+
+/* Whether some value, or an instruction without one, is of no use; of a program without
+ * programs. -1: error set. */
+static int has_dead(pith_scope *s, const pithp_program *p) {
+    const size_t values = (size_t)p->value_count + 1,
+                 bytes = values * (2 * sizeof(bool) + sizeof(pithp_value));
+    pithp_rebuild r = {.s = s, .from = p, .passes = PITHP_PASS_DEAD};
+    r.names = pithp_allocate(s->runtime, bytes);
+    if (!r.names) {
+        pithp_fail_memory(s, bytes);
+        return -1;
+    }
+    memset(r.names, 0xFF, values * sizeof *r.names);
+    r.live = (bool *)(r.names + values);
+    r.wanted = r.live + values;
+    mark(&r, p->output_count, p->outputs);
+    bool dead = false;
+    for (int64_t k = 0; k < p->instruction_count && !dead; k++)
+        dead = !is_live(&r, &p->instructions[k]);
+    for (int64_t k = 0; k < p->constant_count && !dead; k++)
+        dead = !r.live[p->constants[k].value];
+    pithp_release(s->runtime, r.names, bytes);
+    return dead;
 }
 
 enum { MOST_ROUNDS = 3 };
@@ -356,9 +387,15 @@ pithp_program_optimise(pith_scope *s, const pithp_program *p, unsigned passes) {
             break;
     }
     /* Rules and folding leave operands behind that nobody needs any more. */
-    if (!better || !(passes & PITHP_PASS_DEAD) ||
-        better->instruction_count + better->constant_count == 0)
+    if (!better || !(passes & PITHP_PASS_DEAD))
         return better;
+    if (!has_programs(better)) {
+        const int dead = has_dead(s, better);
+        if (dead < 0)
+            pithp_program_release(better);
+        if (dead <= 0)
+            return dead ? NULL : better;
+    }
     pithp_program *clean = pithp_rebuild_program(s, better, PITHP_PASS_DEAD);
     pithp_program_release(better);
     return clean;
