@@ -260,3 +260,50 @@ Test(source, what_is_taken_is_read_where_it_is_needed, .timeout = 300) {
     taken(1, PITH_F32, 1, 1);
     taken(3, PITH_F32, 2, 1);
 }
+
+/* take(v, index) w + column over [90, 100]: indices in range and beyond it on both sides.
+ */
+static void taken_by(pith_dtype dtype,
+                     pith_dtype index_dtype,
+                     int mode,
+                     bool no_negative,
+                     int64_t rows) {
+    static char index[9000 * 8];
+    const size_t size = pith_dtype_size(index_dtype);
+    const int64_t shape[2] = {90, 100}, upright[2] = {90, 1};
+    bench b = begin();
+    make_inputs(&b, dtype);
+    for (int64_t k = 0; k < 9000; k++) {
+        const int64_t i = (k * 7919) % (2 * rows + 40) - rows / 2 - 20;
+        memcpy(index + (size_t)k * size, &i, size); /* its low bytes */
+    }
+    const pithp_value v = input(&b, dtype, 1, &rows, x),
+                      at = input(&b, index_dtype, 2, shape, index),
+                      w = input(&b, dtype, 2, shape, y),
+                      column = input(&b, dtype, 2, upright, x);
+    const pithp_index_params params = {.mode = (pithp_index_mode)mode,
+                                       .no_negative = no_negative,
+                                       .fill = 0x4041424344454601u};
+    const pithp_value in[2] = {v, at};
+    const pithp_value got =
+        pithp_program_add(b.s, b.p, PITHP_OP_TAKE, 2, in, &params, NULL);
+    pt_ok(b.s, got >= 0);
+    pithp_program_output(
+        b.s, b.p, op(&b, PITHP_OP_MAX, 2, op(&b, PITHP_OP_MIN, 2, got, w), column));
+    expect_sources(&b, 1);
+    free_inputs();
+    end(&b);
+}
+
+Test(source, indices_of_all_kinds_are_taken_by, .timeout = 300) {
+    static const pith_dtype dtypes[] = {PITH_BOOL, PITH_I8,  PITH_U16, PITH_F16,
+                                        PITH_BF16, PITH_I32, PITH_F32, PITH_U64},
+                            indices[] = {PITH_I8,  PITH_U8,  PITH_I16, PITH_U16,
+                                         PITH_I32, PITH_U32, PITH_I64, PITH_U64};
+    use_cache();
+    for (int k = 0; k < 8; k++)
+        for (int mode = PITHP_INDEX_DROP; mode < PITHP_INDEX_ERROR; mode++)
+            taken_by(dtypes[(k + mode) % 8], indices[k], mode, k % 2, 50 + k * 1000);
+    taken_by(PITH_F64, PITH_I32, PITHP_INDEX_DROP, false, 1);
+    taken_by(PITH_F64, PITH_I32, PITHP_INDEX_DROP, false, 0);
+}

@@ -3,9 +3,12 @@
 
 #include <string.h>
 
-/* How memory is read, as far as texts tell; bytes: room for a reading each and a nest.
- */
-enum { READING_BYTES = PITHP_FUSED_EXTERNALS + PITHP_NEST_BYTES };
+/* How memory is read, as far as texts tell; bytes: room for a reading each, for what is
+ * taken, and for a nest. */
+enum {
+    TAKEN_BYTES = PITHP_TAKES * sizeof(pithp_taken),
+    READING_BYTES = PITHP_FUSED_EXTERNALS + TAKEN_BYTES + PITHP_NEST_BYTES
+};
 
 static int describe(const pithp_fused_args *a, int8_t bytes[READING_BYTES]) {
     for (int e = 0; e < a->external_count; e++)
@@ -13,8 +16,10 @@ static int describe(const pithp_fused_args *a, int8_t bytes[READING_BYTES]) {
                    : a->externals[e].access == PITHP_ACCESS_FLAT   ? 2
                    : a->externals[e].access == PITHP_ACCESS_PIECES ? 3
                                                                    : 0;
-    return a->external_count +
-           (pithp_is_direct(a) ? 0 : pithp_nest_describe(a, bytes + a->external_count));
+    const int taken = a->taken_count * (int)sizeof a->taken[0];
+    const int count = a->external_count + taken;
+    memcpy(bytes + a->external_count, a->taken, (size_t)taken);
+    return count + (pithp_is_direct(a) ? 0 : pithp_nest_describe(a, bytes + count));
 }
 
 uint64_t pithp_fused_hash(const pithp_fused_args *a) {
@@ -27,7 +32,7 @@ uint64_t pithp_fused_hash(const pithp_fused_args *a) {
 bool pithp_fused_alike(const pithp_fused_args *a, const pithp_fused_args *b) {
     int8_t of_a[READING_BYTES], of_b[READING_BYTES];
     if (a->op_count != b->op_count || a->external_count != b->external_count ||
-        a->temporary_count != b->temporary_count ||
+        a->temporary_count != b->temporary_count || a->taken_count != b->taken_count ||
         memcmp(a->ops, b->ops, a->op_count * sizeof a->ops[0]) != 0)
         return false;
     const int count = describe(a, of_a);

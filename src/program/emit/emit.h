@@ -38,7 +38,7 @@ void pithp_emit_fused(pithp_text *t, const char *name, const pithp_fused_args *s
 void pithp_emit_kernel(pithp_text *t, const char *name, const pithp_fused_args *step);
 
 /* Arguments of a kernel: this, then an address an external, then PITH_MAX_RANK strides of
- * each that does not lie as the index space does. */
+ * each that does not lie as the index space does, then what is taken. */
 typedef struct pithp_kernel_args {
     int64_t count;
     int32_t rank, unused; /* without padding: equal arguments are equal bytes */
@@ -46,7 +46,8 @@ typedef struct pithp_kernel_args {
 } pithp_kernel_args;
 enum {
     PITHP_KERNEL_BYTES = sizeof(pithp_kernel_args) +
-                         PITHP_FUSED_EXTERNALS * (1 + PITH_MAX_RANK) * sizeof(int64_t)
+                         PITHP_FUSED_EXTERNALS * (1 + PITH_MAX_RANK) * sizeof(int64_t) +
+                         PITHP_TAKES * sizeof(pithp_taken_from)
 };
 _Static_assert((int)PITHP_KERNEL_BYTES <= (int)PITHP_LAUNCH_ARGS,
                "one launch takes them");

@@ -41,6 +41,11 @@ void pithp_kernel_text_arguments(const pithp_step_text *x, const char *name) {
                      name, x->a->external_count);
     if (walks)
         pithp_text_print(x->t, "    i64 stride[%d][8];\n", walks);
+    if (x->a->taken_count)
+        pithp_text_print(x->t,
+                         "    struct {\n        const void *index;\n"
+                         "        i64 extent;\n        u64 fill;\n    } taken[%d];\n",
+                         x->a->taken_count);
     pithp_text_print(x->t, "} %s_args;\n", name);
 }
 
@@ -82,8 +87,10 @@ size_t pithp_kernel_arguments(const pithp_fused_args *step, int64_t count, void 
         if (walk >= 0)
             memcpy(stride[walk], step->externals[e].stride, sizeof stride[walk]);
     }
-    return (size_t)((char *)(stride + pithp_kernel_walks(step, step->external_count)) -
-                    (char *)memory);
+    char *end = (char *)(stride + pithp_kernel_walks(step, step->external_count));
+    const size_t taken_bytes = step->taken_count * sizeof step->taken_from[0];
+    memcpy(end, step->taken_from, taken_bytes);
+    return (size_t)(end - (char *)memory) + taken_bytes;
 }
 
 void pithp_kernel_launch(pithp_launch *launch,

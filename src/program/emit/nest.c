@@ -23,7 +23,7 @@ typedef struct nest {
 
 static nest nest_of(const pithp_fused_args *a) {
     nest n = {.a = a, .run = a->rank - 1, .cell = 1};
-    for (; n.run > 0; n.run--) {
+    for (; n.run > 0 && !a->taken_count; n.run--) {
         const int64_t cell = n.cell * a->shape[n.run];
         if (cell == 0 || cell > CELL_ELEMENTS || cell * a->op_count > CELL_OPS)
             break;
@@ -103,9 +103,36 @@ static bool is_still(const nest *n, int e) {
                                 (is_walked(n, e) && stride_of(n, e, n->run) == 0));
 }
 
+/* The number of an external among those that are taken; -1: it is not. */
+static int taken_of(const nest *n, int e) {
+    for (int k = 0; k < n->a->taken_count; k++)
+        if (n->a->taken[k].external == e)
+            return k;
+    return -1;
+}
+
+/* Where an index leads; out of range it is the fill, unless the mode moves it. */
+static void add_taken(const nest *n, int e, const pithp_taken *taken) {
+    const bool drops = taken->mode == PITHP_INDEX_DROP;
+    if (drops)
+        pithp_text_print(n->x->t, "m_taken_%s(e%d, ",
+                         pithp_dtype_spelling(n->x->dtype[e]), e);
+    else
+        pithp_text_print(n->x->t, "e%d[", e);
+    pithp_text_print(n->x->t, "m_place((i64)t%d[i], extent%d, %d, %d, %d)", e, e,
+                     taken->mode, !taken->no_negative, taken->index_dtype == PITH_U64);
+    if (drops)
+        pithp_text_print(n->x->t, ", fill%d)", e);
+    else
+        pithp_text_add(n->x->t, "]");
+}
+
 static void add_element(const void *closure, int e) {
     const nest *n = closure;
-    if (is_still(n, e)) {
+    const int taken = taken_of(n, e);
+    if (taken >= 0) {
+        add_taken(n, e, &n->a->taken[taken]);
+    } else if (is_still(n, e)) {
         pithp_text_print(n->x->t, "h%d_%lld", e, (long long)n->element);
     } else if (is_walked(n, e)) {
         pithp_text_print(n->x->t, "e%d[0", e);
@@ -143,9 +170,27 @@ static void declare_still(const nest *n, int e) {
 
 /* ---- The function ---- */
 
+/* The index array of what is taken, and what else says where it leads. */
+static void declare_taken(const nest *n, int e, int k) {
+    const char *type = pithp_dtype_spelling(n->x->dtype[e]),
+               *index = pithp_dtype_spelling((pith_dtype)n->a->taken[k].index_dtype);
+    pithp_text_print(
+        n->x->t,
+        "        %s *const e%d = (%s *)a->at[%d];\n"
+        "        const %s *const t%d = (const %s *)a->taken[%d].index + first;\n"
+        "        const i64 extent%d = a->taken[%d].extent;\n"
+        "        %s fill%d;\n"
+        "        __builtin_memcpy(&fill%d, &a->taken[%d].fill, sizeof fill%d);\n",
+        type, e, type, e, index, e, index, k, e, k, type, e, e, k, e);
+}
+
 static void declare_externals(const nest *n) {
     for (int e = 0; e < n->a->external_count; e++) {
         const char *type = pithp_dtype_spelling(n->x->dtype[e]);
+        if (taken_of(n, e) >= 0) {
+            declare_taken(n, e, taken_of(n, e));
+            continue;
+        }
         pithp_text_print(n->x->t, "        %s *const e%d = (%s *)a->at[%d]", type, e,
                          type, e);
         if (is_walked(n, e))

@@ -26,6 +26,26 @@ M_FN i64 m_place(i64 given, i64 extent, i32 mode, b8 from_end, b8 wide) {
     return low < 0 ? 0 : low >= extent ? extent - 1 : low;
 }
 
+/* What is taken from a place, or the fill; x has an element. */
+#define M_TAKEN(type)                                                                    \
+    M_FN type m_taken_##type(const type *x, i64 at, type fill) {                         \
+        const type taken = x[at < 0 ? 0 : at];                                           \
+        return at < 0 ? fill : taken;                                                    \
+    }
+M_TAKEN(b8)
+M_TAKEN(i8)
+M_TAKEN(i16)
+M_TAKEN(i32)
+M_TAKEN(i64)
+M_TAKEN(u8)
+M_TAKEN(u16)
+M_TAKEN(u32)
+M_TAKEN(u64)
+M_TAKEN(f16)
+M_TAKEN(bf16)
+M_TAKEN(f32)
+M_TAKEN(f64)
+
 /* Where a box begins that starts at an index and fits. */
 M_FN i64 m_start(i64 given, i64 whole, i64 box, b8 wide) {
     const i64 most = whole - box, x = given < 0 ? given + whole : given;

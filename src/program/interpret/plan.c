@@ -46,9 +46,13 @@ static bool describe_calls(pithp_planning *g) {
 }
 
 static bool fuse_all(pithp_planning *g) {
-    for (int64_t k = 0; k < g->plan->step_count; k++)
-        if (!g->plan->steps[k].call && !pithp_plan_fuse(g, &g->plan->steps[k]))
+    for (int64_t k = 0; k < g->plan->step_count; k++) {
+        pithp_step *step = &g->plan->steps[k];
+        if (!step->call && !pithp_plan_fuse(g, step))
             return false;
+        if (step->take_count)
+            pithp_plan_taken(g, step);
+    }
     return true;
 }
 

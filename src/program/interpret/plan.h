@@ -15,6 +15,7 @@
 /* ---- Fused steps ---- */
 
 enum {
+    PITHP_TAKES = 2,            /* by a step, at most */
     PITHP_FUSED_OPS = 40,       /* at most in a step, and so many temporaries */
     PITHP_FUSED_EXTERNALS = 42, /* memory that a step reads or writes */
     PITHP_FUSED_BYTES = 43008,  /* of all temporaries: they stay in the first cache */
@@ -49,6 +50,18 @@ typedef struct pithp_external {
     int64_t stride[PITH_MAX_RANK]; /* in elements, over the merged index space */
 } pithp_external;
 
+/* How compiled code takes the elements of an external, which lies flat otherwise, from
+ * where an index array says. */
+typedef struct pithp_taken {
+    uint8_t external, index_dtype, mode, no_negative;
+} pithp_taken;
+typedef struct pithp_taken_from {
+    const char
+        *index;     /* where the array is; the external's data is where index 0 leads */
+    int64_t extent; /* not 0 */
+    uint64_t fill;
+} pithp_taken_from;
+
 /* The arguments of a launch; only the externals that are used are passed. Pieces of
  * externals are externals behind the others, which no op names. */
 typedef struct pithp_fused_args {
@@ -58,7 +71,10 @@ typedef struct pithp_fused_args {
     int32_t block;       /* elements at a time */
     int32_t rank;        /* of the index space, neighbours merged */
     int64_t shape[PITH_MAX_RANK];
-    bool by_rows;           /* a block ends where a row does */
+    bool by_rows; /* a block ends where a row does */
+    uint8_t taken_count;
+    pithp_taken taken[PITHP_TAKES];
+    pithp_taken_from taken_from[PITHP_TAKES];
     pithp_host_loop code;   /* compiled: does all ops, over the externals' addresses; or
                                NULL */
     const pithp_box *boxes; /* of the pieces; the plan's */
@@ -110,8 +126,6 @@ typedef struct pithp_origins {
 } pithp_origins;
 
 /* ---- Steps ---- */
-
-enum { PITHP_TAKES = 2 };
 
 typedef struct pithp_step {
     const pithp_instruction *call; /* NULL: fused */
@@ -410,6 +424,8 @@ int pithp_plan_reads(const pithp_planning *g, pithp_value v);
 /* A view of what has that spec, over a shape to which it is broadcast from the right. */
 pithp_view
 pithp_view_broadcast(const pithp_view *own, const pith_spec *spec, const pith_spec *to);
+/* Have compiled code of a fused step take what it reads, where it can. */
+void pithp_plan_taken(const pithp_planning *g, pithp_step *step);
 /* Write the code of a fused step. */
 bool pithp_plan_fuse(pithp_planning *g, pithp_step *step);
 /* Find what is passed; what it may be lives as long as it does. */

@@ -15,7 +15,7 @@ enum {
     MOST_READS = PITHP_FUSED_EXTERNALS - 4,
     MOST_READS_TAKING = PITHP_FUSED_EXTERNALS - 12,
     LONGEST_ROW = 64,
-    TAKEN_AT_ONCE = 2048 /* elements */
+    TAKEN_AT_ONCE = 512 /* elements */
 };
 
 /* ---- Planning ---- */
@@ -176,6 +176,32 @@ static void choose_taken(const readers *r, int32_t k) {
     }
 }
 
+static int external_of(const pithp_step *step, pithp_value v) {
+    int e = 0;
+    while (step->external[e] != v)
+        e++;
+    return e;
+}
+
+void pithp_plan_taken(const pithp_planning *g, pithp_step *step) {
+    pithp_fused_args *a = step->fused;
+    for (int k = 0; k < step->take_count; k++) {
+        const pithp_instruction *i = g->plan->steps[step->takes[k]].call;
+        const pith_spec *specs[2];
+        const pithp_call call = pithp_instruction_call(g->p, i, specs);
+        const pithp_index_args of = pithp_index_args_of(
+            &call, &(pithp_memory){.operands = (const void *[2]){0}}, 1, specs[1]->count);
+        if (of.outer != 1 || of.inner != 1 || of.rule[0].extent == 0)
+            return;
+        a->taken[k] =
+            (pithp_taken){(uint8_t)external_of(step, i->result), (uint8_t)of.index_dtype,
+                          (uint8_t)of.rule[0].mode, of.rule[0].no_negative};
+        a->taken_from[k] =
+            (pithp_taken_from){.extent = of.rule[0].extent, .fill = of.fill};
+    }
+    a->taken_count = (uint8_t)step->take_count;
+}
+
 void pithp_plan_sources(pithp_planning *g) {
     pithp_plan *plan = g->plan;
     bool reduced = false, taken = false;
@@ -226,8 +252,7 @@ pith_status pithp_run_reduction(const pithp_running *r,
     const pithp_compiled_step *code = r->code ? &r->code->steps[step->source] : NULL;
     const pithp_sink sink = pithp_scope_sink(r->s);
     source s = {.buffered = from->unplaced >= 0};
-    while (from->external[s.external] != step->source_value)
-        s.external++;
+    s.external = external_of(from, step->source_value);
     const size_t bytes = pithp_fused_bind(r, from, code ? code->loops[0] : NULL, &s.args);
     const pithp_source made = {make, &s, offsetof(source, args) + bytes};
     return pithp_lower_reduce_of(call, step->spec, memory, &sink, &made);
@@ -288,13 +313,27 @@ static void bind_take(const pithp_running *r,
         operands[k] = pithp_address(r, pithp_operands(r->plan->program, i)[k]);
     t->args = pithp_index_args_of(&call, &(pithp_memory){.operands = operands}, 1,
                                   call.operands[1]->count);
-    t->external = 0;
-    while (step->external[t->external] != i->result)
-        t->external++;
+    t->external = external_of(step, i->result);
+}
+
+/* Compiled code that takes them itself. */
+static pith_status
+run_code(const pithp_running *r, const pithp_step *step, pithp_host_loop code) {
+    pithp_fused_args args;
+    pithp_fused_bind(r, step, code, &args);
+    for (int k = 0; k < args.taken_count; k++) {
+        const pithp_value *operands =
+            pithp_operands(r->plan->program, r->plan->steps[step->takes[k]].call);
+        args.externals[args.taken[k].external].data = pithp_address(r, operands[0]);
+        args.taken_from[k].index = pithp_address(r, operands[1]);
+    }
+    return pithp_fused_run(r->s, &args, step->spec->count);
 }
 
 pith_status
 pithp_run_taking(const pithp_running *r, const pithp_step *step, pithp_host_loop code) {
+    if (code && step->fused->taken_count)
+        return run_code(r, step, code);
     taken_args a = {.take_count = step->take_count};
     for (int k = 0; k < step->take_count; k++)
         bind_take(r, step, &r->plan->steps[step->takes[k]], &a.takes[k]);
