@@ -373,6 +373,11 @@ Test(jit, what_cannot_be_compiled_is_refused, .init = open_scope) {
              pith_jit(s, &drift_step,
                       &(pith_jit_options){.static_arguments = PITH_ARGUMENT(1)}));
     pt_says("drift has 1 argument");
+    pt_fails(PITH_E_ARG, s,
+             pith_jit(s, &drift_step,
+                      &(pith_jit_options){.static_arguments = PITH_ARGUMENT(0),
+                                          .donate_arguments = PITH_ARGUMENT(0)}));
+    pt_says("drift: an argument is static and donated");
     pt_fails(PITH_E_UNSUPPORTED, s,
              pith_jit(s, &drift_step, &(pith_jit_options){.device = "abacus"}));
     const pith_array *x = pith_f64(s, 2);
@@ -590,6 +595,8 @@ Test(jit, misses_are_explained, .init = open_scope) {
     EXPLAINS(f, "hooks of records are suspended");
     CALL(f, some_sim(5));
     pith_as_result(s, f, 1, (const void *[]){some_sim(5)});
+    EXPLAINS(f, "checks are collected");
+    pith_as_result(s, f, 1, (const void *[]){sim}); /* was called uncollected, long ago */
     EXPLAINS(f, "checks are collected");
     pith_jit_clear(rt);
     CALL(f, sim);

@@ -213,25 +213,40 @@ static void note_use(jit_cache *cache, pithp_jit *jit, pithp_jit_program *p) {
     atomic_fetch_add_explicit(&p->refs, 1, memory_order_relaxed);
 }
 
-/* The program of the function that was used last; NULL: it has none. */
-static pithp_jit_program *nearest(jit_cache *cache, const pithp_jit *jit) {
-    pithp_jit_program *p = last_of(cache, jit);
-    for (p = p ? p : newest_of(cache); p; p = p->older)
-        if (same_function(p, jit))
-            break;
-    return p;
+enum { MOST_EXPLAINED = 4 };
+
+/* Explain by this program where it is nearer than *least. */
+static void
+explain_by(const pithp_jit_program *p, const pithp_jit_call *c, int64_t *least) {
+    pithp_jit *jit = c->jit;
+    pithp_text text;
+    pithp_text_begin(&text, jit->runtime);
+    const int64_t apart = pithp_jit_explain(&text, p, c);
+    if (apart < *least && !text.failed) {
+        *least = apart;
+        jit->why.length = 0;
+        pithp_text_add(&jit->why, text.bytes);
+    }
+    pithp_text_end(&text);
 }
 
-/* Write down why the call is traced, for whoever asks. */
+/* Write down why the call is traced, for whoever asks: how it differs from the nearest of
+ * the function's programs, that of its last call where others are as near. */
 static void explain(jit_cache *cache, const pithp_jit_call *c) {
-    pithp_jit *jit = c->jit;
-    const pithp_jit_program *old = nearest(cache, jit);
-    jit->why.length = 0;
-    pithp_text_add(&jit->why, "");
-    if (old)
-        pithp_jit_explain(&jit->why, old, c);
-    else
-        pithp_text_print(&jit->why, "%s: there was no program of it", c->function->name);
+    int64_t least = INT64_MAX;
+    const pithp_jit_program *last = last_of(cache, c->jit), *p = newest_of(cache);
+    c->jit->why.length = 0;
+    pithp_text_add(&c->jit->why, "");
+    if (last)
+        explain_by(last, c, &least);
+    for (int k = 0; p && k < MOST_EXPLAINED; p = p->older)
+        if (p != last && same_function(p, c->jit)) {
+            explain_by(p, c, &least);
+            k++;
+        }
+    if (least == INT64_MAX)
+        pithp_text_print(&c->jit->why, "%s: there was no program of it",
+                         c->function->name);
 }
 
 void pithp_jit_why(pithp_jit *jit, pithp_text *text) {

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { MOST_LINES = 8 };
+enum { MOST_LINES = 8, ANOTHER_TREE = 1 << 20 };
 
 typedef struct explanation {
     pithp_text *text;
@@ -158,9 +158,16 @@ explain_values(explanation *e, const pithp_jit_call *c, const pithp_jit_program 
 
 /* ---- All of it ---- */
 
-void pithp_jit_explain(pithp_text *text,
-                       const pithp_jit_program *old,
-                       const pithp_jit_call *c) {
+static int64_t count_modes(uint32_t was, uint32_t is) {
+    int64_t count = 0;
+    for (uint32_t change = was ^ is; change; change &= change - 1)
+        count++;
+    return count;
+}
+
+int64_t pithp_jit_explain(pithp_text *text,
+                          const pithp_jit_program *old,
+                          const pithp_jit_call *c) {
     explanation e = {.text = text, .rt = c->s->runtime};
     bool same = old->tree_count == c->tree_count;
     for (int64_t t = 0; t < c->tree_count && t < old->tree_count; t++)
@@ -175,4 +182,5 @@ void pithp_jit_explain(pithp_text *text,
     pithp_jit_explain_modes(text, old->modes, c->modes);
     if (!text->length)
         pithp_text_print(text, "%s: the program was thrown out", c->function->name);
+    return e.lines + count_modes(old->modes, c->modes) + (same ? 0 : ANOTHER_TREE);
 }

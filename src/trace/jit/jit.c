@@ -280,6 +280,9 @@ check_options(pith_scope *s, const pith_function *f, const pith_jit_options *o) 
         return pithp_fail(s, PITH_E_ARG, NULL,
                           "pith_jit: %s has %d argument%s, and the options name others",
                           f->name, f->arity, f->arity == 1 ? "" : "s");
+    if (o->static_arguments & o->donate_arguments)
+        return pithp_fail(s, PITH_E_ARG, NULL,
+                          "pith_jit: %s: an argument is static and donated", f->name);
     if (o->device && strcmp(o->device, on) != 0)
         return pithp_fail(s, PITH_E_UNSUPPORTED, NULL,
                           "pith_jit: %s: expected the device %s, and the runtime is on "

@@ -255,10 +255,11 @@ void pithp_jit_donate(pithp_jit_running *r, bool failed);
 void pithp_jit_why(pithp_jit *jit, pithp_text *text);
 /* The differences of modes (call.c). */
 void pithp_jit_explain_modes(pithp_text *text, uint32_t was, uint32_t is);
-/* How a call differs from one that a program was recorded for, a line a difference. */
-void pithp_jit_explain(pithp_text *text,
-                       const pithp_jit_program *old,
-                       const pithp_jit_call *c);
+/* How a call differs from one that a program was recorded for, a line a difference.
+ * Returns how far they are from each other. */
+int64_t pithp_jit_explain(pithp_text *text,
+                          const pithp_jit_program *old,
+                          const pithp_jit_call *c);
 
 /* ---- The cache (cache.c) ---- */
 
