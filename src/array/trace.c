@@ -270,5 +270,6 @@ pith_status pithp_trace_check(pith_scope *s,
                       name, site ? " at " : "", site ? site : "",
                       !t->program ? "has no value: its trace has ended"
                       : here      ? "has no value yet"
-                                  : "belongs to another trace");
+                                  : "belongs to another trace: make it an argument, or "
+                                    "bind it with pith_partial");
 }

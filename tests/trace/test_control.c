@@ -341,6 +341,7 @@ Test(control, what_is_carried_keeps_its_structure, .init = open_scope) {
         pt_says(rows[k].says);
         pt_fails(rows[k].code, s, CALL(pith_jit(s, &either_function, NULL), a));
         pt_says(rows[k].says);
+        pt_says("on_true's result, beside on_false's");
     }
     close_scope();
 }

@@ -10,6 +10,7 @@ typedef struct choice {
     int count;
     const pith_function *const *branches;
     const void *operand;
+    bool is_cond; /* branches are on_false and on_true */
 } choice;
 
 /* ---- Checks: a branch that is not taken has values that pass ---- */
@@ -89,8 +90,9 @@ static pith_status record_branches(pith_scope *s,
                                       .argument_count = 1,
                                       .arguments = {operand}};
         rc = pithp_part_record(s, &parts[(*made)++], &call);
-        char name[64];
-        snprintf(name, sizeof name, "the result of branch %d", b);
+        char name[64] = "on_true's result, beside on_false's";
+        if (!c->is_cond)
+            snprintf(name, sizeof name, "the result of branch %d", b);
         if (rc == PITH_OK && b)
             rc = pithp_carry_check(parts[b].scope, c->function, name, parts[0].results[0],
                                    &parts[0].flats[0], parts[b].results[0]);
@@ -175,7 +177,7 @@ const void *pith_cond(pith_scope *s,
                       const void *operand) {
     static const char *const name = "pith_cond";
     const pith_function *const branches[2] = {on_false, on_true};
-    const choice c = {name, predicate, 2, branches, operand};
+    const choice c = {name, predicate, 2, branches, operand, true};
     const bool fits =
         pithp_enter(s) && pithp_body_check(s, on_true, 1, name, "on_true") == PITH_OK &&
         pithp_body_check(s, on_false, 1, name, "on_false") == PITH_OK &&
@@ -190,7 +192,7 @@ const void *pith_switch(pith_scope *s,
                         const pith_function *const *branches,
                         const void *operand) {
     static const char *const name = "pith_switch";
-    const choice c = {name, index, count, branches, operand};
+    const choice c = {name, index, count, branches, operand, false};
     bool fits = pithp_enter(s);
     if (fits && (count < 1 || !branches)) {
         pithp_fail(s, PITH_E_ARG, NULL, "%s: expected one branch or more, got %s", name,

@@ -1,0 +1,162 @@
+/* What goes wrong in the first hour with pith_jit and control flow: the message says
+ * which part of which tree differs, what was expected and what came, eagerly and
+ * compiled. */
+#include "pith/pith.h"
+
+#include "pith_test.h"
+
+static pith_runtime *rt;
+static pith_scope *s;
+
+static void open_scope(void) {
+    rt = pt_open();
+    s = pith_scope_open(rt);
+}
+static void close_scope(void) {
+    pt_ok(s);
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
+/* ---- What a body makes of a list of two ---- */
+
+static int way;
+static const void *other_list(pith_scope *in, const void *list) {
+    const void *x = pith_child(list, 0);
+    switch (way) {
+        case 0:
+            return pith_list_make(in, PITH_ITEMS(x));
+        case 1:
+            return pith_tuple_make(in, PITH_ITEMS(x, x));
+        case 2:
+            return pith_list_make(in, PITH_ITEMS(x, pith_none_make(in)));
+        case 3:
+            return pith_list_make(in, PITH_ITEMS(x, pith_list_make(in, PITH_ITEMS(x))));
+        case 4:
+            return x;
+        case 5:
+            return pith_list_make(in, PITH_ITEMS(x, pith_cast(in, x, PITH_F32)));
+        default:
+            return NULL;
+    }
+}
+static const pith_array *always(pith_scope *in, const void *list) {
+    (void)list;
+    return pith_bool(in, true);
+}
+static const void *same(pith_scope *in, const void *list) {
+    (void)in;
+    return list;
+}
+PITH_FUNCTION1(other_list_step, other_list, void, void)
+PITH_FUNCTION1(always_test, always, pith_array, void)
+PITH_FUNCTION1(same_step, same, void, void)
+
+static const void *loop(pith_scope *in, const void *list) {
+    return pith_while(in, &always_test, &other_list_step, list);
+}
+static const void *choose(pith_scope *in, const void *list) {
+    const pith_array *sum = pith_sum(in, pith_child(list, 0), PITH_ALL_AXES);
+    return pith_cond(in, pith_greater(in, sum, pith_f64(in, 0)), &other_list_step,
+                     &same_step, list);
+}
+PITH_FUNCTION1(loop_function, loop, void, void)
+PITH_FUNCTION1(choose_function, choose, void, void)
+
+Test(misuse, a_body_that_makes_another_tree_is_told_which_part, .init = open_scope) {
+    static const struct {
+        pith_status code;
+        const char *says;
+    } wanted[] = {
+        {PITH_E_STRUCTURE, "expected a list of 2, got a list of 1"},
+        {PITH_E_STRUCTURE, "expected a list of 2, got a tuple of 2"},
+        {PITH_E_STRUCTURE, "[1]: expected f64[4], got none"},
+        {PITH_E_STRUCTURE, "[1]: expected f64[4], got a list of 1"},
+        {PITH_E_STRUCTURE, "expected a list of 2, got f64[4]"},
+        {PITH_E_DTYPE, "expected f64[4], got f32[4]"},
+        {PITH_E_ARG, "other_list: result: expected a tree, got NULL"},
+    };
+    const pith_array *x = pith_ones(s, PITH_F64, PITH_SHAPE(4));
+    const void *list = pith_list_make(s, PITH_ITEMS(x, x));
+    const pith_function *ways[] = {&loop_function, pith_jit(s, &loop_function, NULL),
+                                   pith_jit(s, &choose_function, NULL)};
+    for (way = 0; way < 7; way++)
+        for (int k = 0; k < 3; k++) {
+            pt_fails(wanted[way].code, s, pith_call(s, ways[k], PITH_ITEMS(list)));
+            pt_says(wanted[way].says);
+            pt_says("test_misuse.c:");
+        }
+    close_scope();
+}
+
+/* ---- Functions that do not fit ---- */
+
+typedef struct {
+    const pith_array *x;
+} Point;
+PITH_NODE(Point, PITH_LEAF(x, "f64[n]"))
+
+static const Point *swapped(pith_scope *in, const Point *p, const pith_array *i) {
+    (void)in, (void)i;
+    return p;
+}
+PITH_FUNCTION2(swapped_step, swapped, Point, Point, pith_array)
+
+Test(misuse, functions_that_do_not_fit_are_named, .init = open_scope) {
+    const pith_array *x = pith_ones(s, PITH_F64, PITH_SHAPE(4));
+    const void *list =
+        pith_list_make(s, PITH_ITEMS(x, pith_ones(s, PITH_F64, PITH_SHAPE(3))));
+    const Point *p = pith_freeze(s, Point, &(Point){.x = x});
+    pt_fails(PITH_E_TYPE, s, pith_fori(s, 0, 3, &swapped_step, p));
+    pt_says("swapped: argument 1: expected Point, got an array");
+    pt_fails(PITH_E_ARG, s, pith_fori(s, 0, 3, &same_step, list));
+    pt_says("pith_fori: body: expected a function of 2 trees, got same of 1");
+    pt_fails(PITH_E_SHAPE, s, pith_scan(s, &swapped_step, p, list, NULL, NULL));
+    pt_says("[1]: pith_scan: xs: expected 4 rows, got f64[3]");
+    pt_fails(PITH_E_ARG, s,
+             pith_cond(s, pith_greater(s, x, x), &same_step, &same_step, list));
+    pt_says("pith_cond: predicate: expected a bool of rank 0, got bool[4]");
+    pt_fails(PITH_E_ARG, s,
+             pith_call(s, pith_jit(s, &swapped_step, NULL), PITH_ITEMS(x)));
+    pt_says("swapped: expected 2 arguments, got 1");
+    close_scope();
+}
+
+/* ---- Arrays that get out of their trace ---- */
+
+static const pith_array *kept;
+static const pith_array *makes(pith_scope *in, const pith_array *x) {
+    kept = pith_add(in, x, x);
+    return x;
+}
+static const pith_array *uses(pith_scope *in, const pith_array *x) {
+    return pith_add(in, x, kept);
+}
+PITH_FUNCTION1(makes_function, makes, pith_array, pith_array)
+PITH_FUNCTION1(uses_function, uses, pith_array, pith_array)
+
+static bool branches;
+static const pith_array *outer(pith_scope *in, const pith_array *x) {
+    kept = pith_mul(in, x, x);
+    return branches ? pith_cond(in, pith_all(in, pith_equal(in, x, x), PITH_ALL_AXES),
+                                &uses_function, &uses_function, x)
+                    : pith_call(in, pith_jit(in, &uses_function, NULL), PITH_ITEMS(x));
+}
+PITH_FUNCTION1(outer_function, outer, pith_array, pith_array)
+
+/* Compiled functions within are a part of the trace around them; branches and bodies of
+ * loops have traces of their own. */
+Test(misuse, what_is_around_a_branch_has_to_be_bound, .init = open_scope) {
+    const pith_array *x = pith_full(s, PITH_F64, PITH_SHAPE(4), 3);
+    branches = false;
+    const pith_array *y = pith_call(s, pith_jit(s, &outer_function, NULL), PITH_ITEMS(x));
+    pt_ok(s, y);
+    cr_assert(pith_read_f64(s, pith_max(s, y, PITH_ALL_AXES)) == 3 + 9);
+    branches = true;
+    pith_jit_clear(rt);
+    pt_fails(PITH_E_TRACED, s,
+             pith_call(s, pith_jit(s, &outer_function, NULL), PITH_ITEMS(x)));
+    pt_says(
+        "belongs to another trace: make it an argument, or bind it with pith_partial");
+    close_scope();
+}
