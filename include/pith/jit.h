@@ -88,8 +88,7 @@ PITH_BEGIN
  * leaf of an argument, or depends on no argument, is shared, not copied. Where a traced
  * argument or scope calls it, it becomes a part of that program.
  *
- * Errors: PITH_E_ARG (no function, an argument that it has not, one that is static and
- * donated), PITH_E_UNSUPPORTED (another
+ * Errors: PITH_E_ARG (no function, options that do not fit), PITH_E_UNSUPPORTED (another
  * device). Errors of calls: those of the function; PITH_E_TRACED where it needs a value.
  * @param options NULL: the defaults; copied.
  * @return The function, owned by @p s, or NULL.
@@ -105,8 +104,8 @@ PITH_API void pith_jit_clear(pith_runtime *rt);
 PITH_API void pith_jit_set_limits(pith_runtime *rt, int64_t programs, size_t bytes);
 
 /**
- * Why a compiled function was traced last: a line for each difference from the
- * nearest of its programs (of those used last), with path, old and new, such as "[0].width: was 4, is 8".
+ * Why a compiled function was traced last: a line for each difference from the nearest
+ * of its programs, with path, old and new, such as "[0].width: was 4, is 8".
  *
  * @return Text owned by @p s; "" for a function that was not traced yet; NULL for one
  * that pith_jit did not make (PITH_E_ARG).
