@@ -135,8 +135,9 @@ void pithp_arrays_donate(int64_t count,
 }
 
 const char *pithp_array_donated_at(const pith_array *a, const char **at) {
-    *at = a->data ? a->data : "";
-    return a->data ? " at " : "";
+    const char *site = a->data, *slash = site ? strrchr(site, '/') : NULL;
+    *at = slash ? slash + 1 : site ? site : "";
+    return site ? " at " : "";
 }
 
 void pithp_array_drop(pith_scope *s, const pith_array *a) {
