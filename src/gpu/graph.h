@@ -31,6 +31,7 @@ typedef struct pithp_task {
     /* Kernels: */
     pithp_code_source source;
     int32_t number;
+    bool many; /* fused: of the function's other kernel, for the work of many */
     const pith_kernel_variant *kernel;
     int64_t threads; /* 0: it does nothing */
     int32_t args;    /* word where the arguments begin */

@@ -30,7 +30,10 @@ schedule_launch(void *closure, const pithp_task *task, void *args) {
             call_cuda_target.builtin(NULL, (pithp_cuda_kernel_id)task->number, &launch);
             break;
         case PITHP_CODE_FUSED:
-            pithp_step_name(name, task->number);
+            if (task->many)
+                pithp_many_name(name, task->number);
+            else
+                pithp_step_name(name, task->number);
             pithp_module_find(r->s, r->module, name, &launch);
             pt_ok(r->s);
             break;

@@ -119,6 +119,67 @@ Test(schedule, edges_are_those_of_memory) {
     pt_close(rt);
 }
 
+/* Equal work on many leaves is one launch, whatever their sizes; work that needs what
+ * comes before it is another. */
+Test(schedule, equal_steps_are_one_task, .timeout = 300) {
+    enum { LEAVES = 60, LARGEST = 5000 };
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    pithp_program *p = pithp_program_make(s);
+    const void *inputs[LEAVES];
+    void *outputs[LEAVES + 1];
+    pithp_value in[LEAVES], made[LEAVES];
+    for (int k = 0; k < LEAVES; k++) {
+        const int64_t n = k % 7 == 3 ? LARGEST - k : 1 + k;
+        double *data = malloc((size_t)n * sizeof *data);
+        for (int64_t i = 0; i < n; i++)
+            data[i] = (double)(k * 1000 + i) / 7;
+        inputs[k] = data;
+        outputs[k] = aligned_alloc(256, (LARGEST * sizeof(double) + 255) / 256 * 256);
+        in[k] =
+            pithp_program_input(s, p, pithp_spec(s, PITH_F64, 1, (const int64_t[]){n}));
+    }
+    for (int k = 0; k < LEAVES; k++) {
+        const pithp_value twice[2] = {in[k], in[k]};
+        const pithp_value square =
+            pithp_program_add(s, p, PITHP_OP_MUL, 2, twice, NULL, "here:1");
+        const pithp_value both[2] = {square, in[k]};
+        made[k] = pithp_program_add(s, p, PITHP_OP_ADD, 2, both, NULL, "here:2");
+        pithp_program_output(s, p, made[k]);
+    }
+    const pithp_value last = pithp_program_add(s, p, PITHP_OP_CUMSUM, 1, &made[9],
+                                               &(pithp_scan_params){0}, "here:3");
+    pithp_program_output(s, p, last);
+    outputs[LEAVES] = aligned_alloc(256, 4096);
+    schedule_run run = schedule_open(s, p);
+    const pithp_tasks *tasks = &run.schedule->tasks;
+    cr_assert(tasks->count == 3, "a bind, the leaves and a sum: %lld",
+              (long long)tasks->count);
+    cr_assert(tasks->list[1].many && run.schedule->many_count == 1);
+    for (uint64_t order = 0; order < 3; order++) {
+        run.order = order;
+        schedule_inputs(&run, inputs, outputs);
+        double sum = 0;
+        for (int k = 0; k < LEAVES; k++)
+            for (int64_t i = 0; i < (k % 7 == 3 ? LARGEST - k : 1 + k); i++) {
+                const double x = ((const double *)inputs[k])[i];
+                cr_assert(((double *)outputs[k])[i] == x * x + x, "leaf %d, %d", k,
+                          (int)i);
+                sum += k == 9 ? x * x + x : 0;
+            }
+        cr_assert_float_eq(((double *)outputs[LEAVES])[9], sum, 1e-6 * sum);
+    }
+    schedule_close(&run);
+    for (int k = 0; k < LEAVES; k++) {
+        free((void *)(uintptr_t)inputs[k]);
+        free(outputs[k]);
+    }
+    free(outputs[LEAVES]);
+    pithp_program_release(p);
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
 /* ---- Failures ---- */
 
 Test(schedule, what_asks_the_host_is_refused_with_the_reason) {

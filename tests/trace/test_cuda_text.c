@@ -92,6 +92,22 @@ static const State *checked(pith_scope *s, const State *a) {
 }
 PITH_FUNCTION1(checked_step, checked, State, State)
 
+/* Equal steps, which are one launch. */
+typedef struct {
+    const void *x; /* a list */
+} Leaves;
+PITH_NODE(Leaves, PITH_TREE(x))
+enum { LEAVES = 40 };
+
+static const Leaves *decay(pith_scope *s, const Leaves *a) {
+    const void *x[LEAVES];
+    const pith_array *const *old = a->x;
+    for (int k = 0; k < LEAVES; k++)
+        x[k] = pith_mul(s, old[k], pith_exp(s, pith_neg(s, old[k])));
+    return pith_freeze(s, Leaves, &(Leaves){.x = pith_list_make(s, LEAVES, x)});
+}
+PITH_FUNCTION1(decay_step, decay, Leaves, Leaves)
+
 /* ---- Texts ---- */
 
 static pith_runtime *rt;
@@ -113,6 +129,15 @@ static const char *text_of(const pith_function *f) {
                          .count = pith_i32(s, 0)};
     return pith_program_cuda_text(s, f, 1,
                                   (const void *[]){pith_freeze(s, State, &state)});
+}
+
+static const char *text_of_leaves(void) {
+    const void *x[LEAVES];
+    for (int k = 0; k < LEAVES; k++)
+        x[k] = pith_ones(s, PITH_F64, PITH_SHAPE(k + 3));
+    const Leaves leaves = {.x = pith_list_make(s, LEAVES, x)};
+    return pith_program_cuda_text(s, &decay_step, 1,
+                                  (const void *[]){pith_freeze(s, Leaves, &leaves)});
 }
 
 /* "program_adam_step_2" */
@@ -161,6 +186,10 @@ Test(cuda_text, whole_programs_compile_without_a_word, .timeout = 300) {
         pt_ok(s, text);
         compile(all[k].label, text);
     }
+    const char *leaves = text_of_leaves();
+    pt_ok(s, leaves);
+    cr_assert(strstr(leaves, "pith_step_0_many") && !strstr(leaves, "pith_step_1"));
+    compile("leaves", leaves);
     end();
 }
 

@@ -152,6 +152,71 @@ Test(graph, memory_that_is_written_is_read_before) {
     cr_assert_gt(info.written, 0, "nothing was written");
 }
 
+/* ---- Many leaves ---- */
+
+typedef struct {
+    const void *x, *y; /* lists */
+} Leaves;
+PITH_NODE(Leaves, PITH_TREE(x), PITH_TREE(y))
+
+enum { LEAVES = 50 };
+
+static const Leaves *decay(pith_scope *in, const Leaves *a) {
+    const void *x[LEAVES], *y[LEAVES];
+    const pith_array *const *old_x = a->x, *const *old_y = a->y;
+    for (int k = 0; k < LEAVES; k++) {
+        y[k] = pith_sub(in, pith_mul(in, old_y[k], pith_f64(in, 0.9)), old_x[k]);
+        x[k] = pith_add(in, old_x[k], pith_mul(in, pith_f64(in, 0.1), y[k]));
+    }
+    const Leaves next = {.x = pith_list_make(in, LEAVES, x),
+                         .y = pith_list_make(in, LEAVES, y)};
+    return pith_freeze(in, Leaves, &next);
+}
+PITH_FUNCTION1(decay_function, decay, Leaves, Leaves)
+
+/* What all leaves sum up to, after some calls that donate. */
+static double sum_leaves(const char *device) {
+    const pith_jit_options donate = {.donate_arguments = PITH_ARGUMENT(0)};
+    const void *x[LEAVES], *y[LEAVES];
+    pith_runtime *rt = pt_open_on(device);
+    pith_scope *s = pith_scope_open(rt);
+    for (int k = 0; k < LEAVES; k++) {
+        x[k] = pith_arange(s, PITH_F64, 1 + 37 * k);
+        y[k] = pith_ones(s, PITH_F64, PITH_SHAPE(1 + 37 * k));
+    }
+    const Leaves first = {.x = pith_list_make(s, LEAVES, x),
+                          .y = pith_list_make(s, LEAVES, y)};
+    const Leaves *state = pith_freeze(s, Leaves, &first);
+    const pith_function *fast = pith_jit(s, &decay_function, &donate);
+    for (int k = 0; k < 5; k++) {
+        const long long before = fake_cuda.launches;
+        state = pith_call(s, fast, 1, (const void *[]){state});
+        if (strcmp(device, "cuda") == 0)
+            cr_assert_leq(fake_cuda.launches - before, 3, "%lld launches",
+                          fake_cuda.launches - before);
+    }
+    pt_ok(s, state);
+    double sum = 0, values[1 + 37 * LEAVES];
+    for (int k = 0; k < LEAVES; k++) {
+        const pith_array *a = ((const pith_array *const *)state->x)[k];
+        cr_assert(pith_read(s, a, values, pith_array_spec(a)->bytes));
+        for (int64_t i = 0; i < pith_array_spec(a)->count; i++)
+            sum += values[i];
+    }
+    pith_scope_close(s);
+    pt_close(rt);
+    return sum;
+}
+
+Test(graph, equal_leaves_are_one_launch) {
+    set("on");
+    const double want = sum_leaves("host");
+    for (uint64_t seed = 0; seed < 5; seed++) {
+        fake_cuda.seed = seed;
+        cr_assert_eq(sum_leaves("cuda"), want);
+    }
+}
+
 /* Two streams share the memory of a graph. */
 Test(graph, scopes_take_turns) {
     set("on");

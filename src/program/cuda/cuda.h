@@ -107,6 +107,8 @@ pith_status pithp_cuda_emit_fill(const pithp_sink *sink,
 extern const char pithp_text_cuda[], pithp_text_host[];
 /* The kernel that decides for a graph, to follow pithp_text_cuda. */
 extern const char pithp_text_graph[];
+/* What kernels that do the work of many need, to follow one of the first two. */
+extern const char pithp_text_many[];
 /* The operation of a call, to follow one of them; defines the kernel pithp_one. */
 void pithp_one_text(pithp_text *text, const pithp_call *call);
 

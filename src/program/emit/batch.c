@@ -8,16 +8,11 @@ enum { LEAST_STEPS = 4 };
 
 /* ---- Finding ---- */
 
-/* Who read and wrote a piece of memory last, steps counted from 1. */
-typedef struct stamps {
-    int32_t read, written;
-} stamps;
-
 typedef struct finding {
     const pithp_plan *plan;
     pithp_compiled *code;
     const int32_t *functions;
-    stamps *memory; /* inputs, then outputs */
+    pithp_stamps *memory;
 } finding;
 
 static bool is_written(const pithp_fused_args *a, int external) {
@@ -29,32 +24,34 @@ static bool is_written(const pithp_fused_args *a, int external) {
 
 /* The memory behind an external: two pieces where an output may lie in an input's. False:
  * steps share it as they see fit. */
-static bool memory_of(const finding *f,
+static bool memory_of(const pithp_plan *plan,
+                      pithp_stamps *memory,
                       const pithp_step *step,
                       int e,
-                      stamps *pieces[2],
+                      pithp_stamps *pieces[2],
                       int *count) {
-    const pithp_plan *plan = f->plan;
     const pithp_place place = plan->places[step->external[e]];
     *count = 0;
     if (place.store == PITHP_IN_INPUT) {
-        pieces[(*count)++] = &f->memory[place.at];
+        pieces[(*count)++] = &memory[place.at];
     } else if (place.store == PITHP_IN_OUTPUT) {
-        pieces[(*count)++] = &f->memory[plan->program->input_count + place.at];
+        pieces[(*count)++] = &memory[plan->program->input_count + place.at];
         if (plan->reused && plan->reused[place.at] >= 0)
-            pieces[(*count)++] = &f->memory[plan->reused[place.at]];
+            pieces[(*count)++] = &memory[plan->reused[place.at]];
     }
     return place.store != PITHP_IN_WORKSPACE || !is_written(step->fused, e);
 }
 
-/* Whether a step may run at the same time as those from `first` on. */
-static bool is_independent(const finding *f, int64_t first, int64_t number) {
-    const pithp_step *step = &f->plan->steps[number];
+bool pithp_step_is_independent(const pithp_plan *plan,
+                               pithp_stamps *memory,
+                               int64_t first,
+                               int64_t number) {
+    const pithp_step *step = &plan->steps[number];
     for (int e = 0; e < step->fused->external_count; e++) {
-        stamps *pieces[2];
+        pithp_stamps *pieces[2];
         int count;
         const bool written = is_written(step->fused, e);
-        if (!memory_of(f, step, e, pieces, &count))
+        if (!memory_of(plan, memory, step, e, pieces, &count))
             return false;
         for (int p = 0; p < count; p++)
             if (pieces[p]->written > first || (written && pieces[p]->read > first))
@@ -63,13 +60,13 @@ static bool is_independent(const finding *f, int64_t first, int64_t number) {
     return true;
 }
 
-static void stamp(const finding *f, int64_t number) {
-    const pithp_step *step = &f->plan->steps[number];
+void pithp_step_stamp(const pithp_plan *plan, pithp_stamps *memory, int64_t number) {
+    const pithp_step *step = &plan->steps[number];
     for (int e = 0; e < step->fused->external_count; e++) {
-        stamps *pieces[2];
+        pithp_stamps *pieces[2];
         int count;
         const bool written = is_written(step->fused, e);
-        memory_of(f, step, e, pieces, &count);
+        memory_of(plan, memory, step, e, pieces, &count);
         for (int p = 0; p < count; p++)
             *(written ? &pieces[p]->written : &pieces[p]->read) = (int32_t)number + 1;
     }
@@ -79,8 +76,9 @@ static void stamp(const finding *f, int64_t number) {
 static int64_t count_steps(const finding *f, int64_t first) {
     int64_t end = first;
     while (end < f->plan->step_count && f->code->steps[end].direct &&
-           f->functions[end] == f->functions[first] && is_independent(f, first, end))
-        stamp(f, end++);
+           f->functions[end] == f->functions[first] &&
+           pithp_step_is_independent(f->plan, f->memory, first, end))
+        pithp_step_stamp(f->plan, f->memory, end++);
     return end - first;
 }
 
@@ -185,7 +183,7 @@ void pithp_batches_find(const pithp_plan *plan,
                         const int32_t *functions) {
     const size_t pieces =
         (size_t)(plan->program->input_count + plan->program->output_count);
-    const size_t bytes = (pieces + 1) * sizeof(stamps);
+    const size_t bytes = (pieces + 1) * sizeof(pithp_stamps);
     if (plan->step_count < LEAST_STEPS)
         return;
     finding f = {plan, code, functions, pithp_allocate(plan->runtime, bytes)};

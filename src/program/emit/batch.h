@@ -23,6 +23,18 @@ struct pithp_batch {
     pithp_batch_part parts[];             /* and one behind, for the end */
 };
 
+/* Who read and wrote a piece of memory last: steps, counted from 1. */
+typedef struct pithp_stamps {
+    int32_t read, written;
+} pithp_stamps;
+/* Whether a fused step may run at the same time as those from `first` on, all of which
+ * were stamped. memory: of the plan's inputs, then its outputs; zero in the beginning. */
+bool pithp_step_is_independent(const pithp_plan *plan,
+                               pithp_stamps *memory,
+                               int64_t first,
+                               int64_t number);
+void pithp_step_stamp(const pithp_plan *plan, pithp_stamps *memory, int64_t number);
+
 /* Find batches among the direct steps of compiled code; step k calls functions[k]. */
 void pithp_batches_find(const pithp_plan *plan,
                         pithp_compiled *code,

@@ -6,8 +6,8 @@
 /* Elementwise work on so few elements joins a step that it shares nothing with. */
 enum { SMALL_COUNT = 8192, LOOK_BACK = 16 };
 
-/* Where there are more small families each has steps of its own on the host: compiled,
- * equal ones are one batch. */
+/* Where there are more small families each has steps of its own on the host and in
+ * schedules: equal ones are one batch. */
 enum { MOST_PACKED = 24 };
 
 /* ---- Steps ---- */
@@ -81,7 +81,8 @@ static void find_families(pithp_planning *g) {
     int64_t small = 0;
     for (int64_t v = 0; v < p->value_count; v++)
         small += g->family_ops[v] && p->values[v].spec->count <= SMALL_COUNT;
-    g->apart = small > MOST_PACKED && pithp_scope_device(g->s)->backend->addressable;
+    g->apart = small > MOST_PACKED &&
+               (g->plan->scheduled || pithp_scope_device(g->s)->backend->addressable);
 }
 
 /* The first step in which an instruction can run: *joins where that is with the operand

@@ -164,6 +164,16 @@ schedule_fused(pithp_scheduling *g, pithp_making_frame *f, const pithp_step *ste
     return w.number >= 0 && pithp_record(g, f, &f->writes, emit_fused, &w);
 }
 
+/* Equal ones, as one task. */
+static bool
+schedule_many(pithp_scheduling *g, pithp_making_frame *f, int64_t first, int64_t count) {
+    const int64_t task = f->tasks->count;
+    for (int64_t k = first; k < first + count; k++)
+        if (!schedule_fused(g, f, &f->plan->steps[k]))
+            return false;
+    return pithp_many_join(g, f, task);
+}
+
 /* ---- Calls ---- */
 
 static pith_status zero_report(const pithp_sink *sink, void *report) {
@@ -303,15 +313,17 @@ bool pithp_schedule_copy(pithp_scheduling *g,
 /* ---- All ---- */
 
 bool pithp_schedule_steps(pithp_scheduling *g, pithp_making_frame *f) {
-    for (int64_t k = 0; k < f->plan->step_count; k++) {
+    for (int64_t k = 0, steps; k < f->plan->step_count; k += steps) {
         const pithp_step *step = &f->plan->steps[k];
+        steps = pithp_many_steps(g, f->plan, k);
         pithp_order_begin(f);
         if (step->plans) {
             if (!pithp_schedule_control(g, f, step))
                 return false;
             continue;
         }
-        const bool done = !step->call    ? schedule_fused(g, f, step)
+        const bool done = steps > 1      ? schedule_many(g, f, k, steps)
+                          : !step->call  ? schedule_fused(g, f, step)
                           : step->kernel ? schedule_kernel(g, f, step)
                                          : schedule_call(g, f, step);
         if (!done || !pithp_order_end(g, f))

@@ -143,6 +143,14 @@ bool pithp_bind_fill(pithp_scheduling *g, pithp_task *task, const pithp_writes *
 /* A word that is the address of another one of the schedule's memory. */
 bool pithp_own_address(pithp_scheduling *g, int32_t word, int32_t of);
 
+/* ---- Work of many ---- */
+
+/* How many steps from `first` on are equal work that nothing puts in order; 1: it is not
+ * worth a task of its own kind. */
+int64_t pithp_many_steps(pithp_scheduling *g, const pithp_plan *plan, int64_t first);
+/* The tasks of such steps, from number `first` to the end of the list, become one. */
+bool pithp_many_join(pithp_scheduling *g, pithp_making_frame *f, int64_t first);
+
 /* ---- Order ---- */
 
 void pithp_order_begin(pithp_making_frame *f); /* a step's tasks follow */

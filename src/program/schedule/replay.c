@@ -27,7 +27,8 @@ struct pithp_replay {
     pithp_code *code; /* NULL: it needs none */
     /* READY: */
     pithp_buffer *memory; /* the schedule's, on the device */
-    const void **fused;   /* its kernels; behind them the decision's */
+    const void **fused; /* its kernels; those for the work of many, or NULL, behind them,
+                           and the decision's */
     struct pithp_graph *graph;
     uint64_t *table; /* of the run at work */
     pithp_stream *last;
@@ -38,7 +39,7 @@ static pithp_replay *replay_of(const pithp_plan *plan) {
 }
 
 static size_t fused_bytes(const pithp_replay *r) {
-    return ((size_t)r->schedule->fused_count + 1) * sizeof *r->fused;
+    return (2 * (size_t)r->schedule->fused_count + 1) * sizeof *r->fused;
 }
 static size_t table_bytes(const pithp_replay *r) {
     return (size_t)r->schedule->table_count * sizeof *r->table;
@@ -180,11 +181,16 @@ static bool find_kernels(pith_runtime *rt, pithp_replay *r, pithp_error *e) {
                         fused_bytes(r));
         return false;
     }
-    for (int64_t k = 0; k < count + decides; k++) {
+    for (int64_t k = 0; k < 2 * count + decides; k++) {
         char name[PITHP_STEP_NAME_BYTES] = "pith_decide";
         pithp_launch launch = {.cuda = NULL};
         if (k < count)
             pithp_step_name(name, k);
+        else if (k < 2 * count)
+            pithp_many_name(name, k - count);
+        r->fused[k] = NULL;
+        if (k >= count && k < 2 * count && !r->schedule->many_count)
+            continue;
         if (pithp_module_search(r->code->module, name, &launch, e) != PITH_OK)
             return false;
         r->fused[k] = launch.cuda;
@@ -198,11 +204,11 @@ static const void *kernel_of(void *replay, const pithp_task *task, pithp_error *
     switch (task->source) {
         case PITHP_CODE_BUILTIN:
             kernel = task->decides >= 0 && r->how == AS_GRAPH
-                         ? r->fused[r->schedule->fused_count]
+                         ? r->fused[2 * r->schedule->fused_count]
                          : pithp_cuda_kernel_at(task->number);
             break;
         case PITHP_CODE_FUSED:
-            kernel = r->fused[task->number];
+            kernel = r->fused[task->number + (task->many ? r->schedule->fused_count : 0)];
             break;
         case PITHP_CODE_USER:
             kernel = task->kernel->cuda_at ? task->kernel->cuda_at() : NULL;

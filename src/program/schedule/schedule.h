@@ -14,6 +14,7 @@
 
 #include "gpu/graph.h"
 #include "program/cuda/cuda.h"
+#include "program/emit/emit.h"
 #include "program/interpret/plan.h"
 
 typedef struct pithp_schedule {
@@ -29,6 +30,7 @@ typedef struct pithp_schedule {
     /* Fused steps that differ, in the order of their numbers. */
     const pithp_fused_args **fused;
     int64_t fused_count, fused_room;
+    int64_t many_count;    /* tasks that do the work of many equal steps */
     int64_t task_count;    /* of all lists */
     int64_t control_count; /* tasks that are no kernels */
     int64_t table_count; /* words that a run fills in, from word PITHP_WORD_WORKSPACE on:
@@ -64,6 +66,9 @@ bool pithp_schedule_text(pithp_text *t,
                          const char *prologue,
                          const pithp_schedule *schedule,
                          bool *maths);
+
+/* "pith_step_3_many": the name of a fused function's kernel for the work of many. */
+void pithp_many_name(char name[PITHP_STEP_NAME_BYTES], int64_t function);
 
 /* The whole text of its module for CUDA: fused steps, and, for a graph with control flow,
  * pith_decide, which takes the place of the built-in kernel that leaves a decision in

@@ -3,6 +3,24 @@
 #include "program/math/link.h"
 #include "program/schedule/schedule.h"
 
+#include <stdio.h>
+
+/* The kernel of a function for the work of many. */
+static void add_many(pithp_text *t, const char *name) {
+    pithp_text_print(t,
+                     "M_KERNEL(%s_many, m_many_args) {\n"
+                     "    const u32 *at = a->blocks + 2 * (t / M_BLOCK);\n"
+                     "    %s_thread((const %s_args *)(const void *)(a->first + at[0] * "
+                     "a->stride), (i64)at[1] * M_BLOCK + t %% M_BLOCK);\n}\n",
+                     name, name, name);
+}
+
+void pithp_many_name(char name[PITHP_STEP_NAME_BYTES], int64_t function) {
+    char step[PITHP_STEP_NAME_BYTES];
+    pithp_step_name(step, function);
+    snprintf(name, PITHP_STEP_NAME_BYTES, "%.25s_many", step);
+}
+
 bool pithp_schedule_text(pithp_text *t,
                          const char *prologue,
                          const pithp_schedule *schedule,
@@ -10,10 +28,14 @@ bool pithp_schedule_text(pithp_text *t,
     pithp_emitted_rows rows = {.maths = false};
     char name[PITHP_STEP_NAME_BYTES];
     pithp_text_add(t, prologue);
+    if (schedule->many_count)
+        pithp_text_add(t, pithp_text_many);
     for (int64_t k = 0; k < schedule->fused_count; k++) {
         pithp_emit_row_functions(t, &rows, schedule->fused[k]);
         pithp_step_name(name, k);
         pithp_emit_kernel(t, name, schedule->fused[k]);
+        if (schedule->many_count)
+            add_many(t, name);
     }
     *maths = rows.maths;
     return schedule->fused_count > 0 && !t->failed;
