@@ -1,0 +1,250 @@
+/* Programs of compiled functions: how long they are kept, who shares them, why there is a
+ * new one, and what they look like. */
+#include "jit_test.h"
+
+/* ---- Bounds ---- */
+
+Test(programs, the_programs_used_longest_ago_go_first, .init = open_scope) {
+    const Sim *sim = some_sim(2);
+    const pith_function *f = pith_jit(s, &drift_step, NULL);
+    pith_jit_set_limits(rt, 3, 0);
+    for (int64_t w = 1; w <= 3; w++)
+        CALL(f, with_width(sim, w));
+    CALL(f, with_width(sim, 1)); /* 2 is the oldest now */
+    CALL(f, with_width(sim, 4));
+    pith_jit_info info = pith_jit_get_info(rt);
+    cr_assert(runs == 4 && info.programs == 3 && info.evictions == 1);
+    CALL(f, with_width(sim, 1));
+    CALL(f, with_width(sim, 3));
+    CALL(f, with_width(sim, 4));
+    cr_assert(runs == 4);
+    CALL(f, with_width(sim, 2));
+    cr_assert(runs == 5);
+    pith_jit_set_limits(rt, 0, 1);
+    info = pith_jit_get_info(rt);
+    cr_assert(info.programs == 1, "the newest one stays");
+    cr_assert(element(((const Sim *)CALL(f, with_width(sim, 2)))->atoms->position, 0) ==
+              1);
+    cr_assert(runs == 5);
+    pith_jit_set_limits(rt, 0, 0);
+    for (int64_t w = 1; w <= 20; w++)
+        CALL(f, with_width(sim, w));
+    cr_assert(pith_jit_get_info(rt).programs == 20);
+    close_scope();
+}
+
+Test(programs, a_compiled_function_can_be_kept, .init = open_scope) {
+    const Sim *sim = some_sim(2);
+    pith_scope *inner = pith_scope_open_in(s);
+    const pith_function *f = pith_keep(
+        s, pith_jit(inner, pith_partial(inner, &power_function, pith_i64(inner, 2)),
+                    &(pith_jit_options){.static_paths = PITH_PATHS("[0]")}));
+    const pith_function *g = pith_keep(s, pith_jit(inner, &drift_step, NULL));
+    pt_ok(s, f && g);
+    pith_scope_close(inner);
+    CALL(g, sim);
+    CALL(g, sim);
+    cr_assert(runs == 1);
+    pt_fails(PITH_E_TRACED, s, CALL(f, pith_f64(s, 2)));
+    close_scope();
+}
+
+/* ---- Memory and threads ---- */
+
+Test(programs, every_failure_of_memory_is_survived, .init = open_scope) {
+    const Sim *sim = some_sim(2);
+    bool failed = true;
+    for (long long at = 1; failed; at++) {
+        pith_scope *inner = pith_scope_open_in(s);
+        atomic_store(&pt_default_heap.fail_at,
+                     atomic_load(&pt_default_heap.allocations) + at);
+        const pith_function *f = pith_jit(inner, &drift_step, NULL);
+        const Sim *next = f ? pith_call(inner, f, 1, (const void *[]){sim}) : NULL;
+        if (f && next && next->atoms)
+            next = pith_call(inner, f, 1, (const void *[]){next});
+        failed = pith_failed(inner);
+        cr_assert(!failed || pith_code(inner) == PITH_E_MEMORY, "%s",
+                  pith_message(inner));
+        atomic_store(&pt_default_heap.fail_at, 0);
+        if (!failed)
+            cr_assert(element(next->atoms->position, 0) == 4);
+        pith_clear(inner);
+        pith_scope_close(inner);
+        failed |= pith_failed(s);
+        pith_clear(s);
+        pith_jit_clear(rt);
+    }
+    close_scope();
+}
+
+typedef struct {
+    pith_runtime *rt;
+    int k;
+    bool good;
+} worker;
+
+static const pith_array *poly(pith_scope *in, const pith_array *x, const Sim *sim) {
+    return pith_add(in, pith_mul(in, x, x), pith_f64(in, (double)sim->width));
+}
+PITH_FUNCTION2(poly_function, poly, pith_array, pith_array, Sim)
+
+static void *work(void *closure) {
+    worker *w = closure;
+    pith_scope *in = pith_scope_open(w->rt);
+    const pith_function *f = pith_jit(in, &poly_function, NULL);
+    w->good = true;
+    for (int k = 0; k < 300 && w->good; k++) {
+        pith_scope *inner = pith_scope_open_in(in);
+        Sim sim = pith_initial(Sim);
+        sim.width = (k + w->k) % 7;
+        sim.count = pith_i32(inner, 0);
+        sim.atoms = pith_make(inner, Atoms, NULL, PITH_EXTENTS({"n", 1}));
+        const void *given[] = {pith_f64(inner, k), pith_freeze(inner, Sim, &sim)};
+        const pith_array *y = pith_call(inner, f, 2, given);
+        w->good = pith_read_f64(inner, y) == (double)(k * k + sim.width);
+        if (k % 50 == 49)
+            pith_jit_clear(w->rt);
+        w->good &= !pith_failed(inner);
+        pith_scope_close(inner);
+    }
+    pith_scope_close(in);
+    return NULL;
+}
+
+Test(programs, threads_share_programs, .init = open_scope) {
+    pith_jit_set_limits(rt, 5, 0);
+    pthread_t threads[4];
+    worker workers[4];
+    for (int k = 0; k < 4; k++) {
+        workers[k] = (worker){.rt = rt, .k = k};
+        cr_assert(pthread_create(&threads[k], NULL, work, &workers[k]) == 0);
+    }
+    for (int k = 0; k < 4; k++) {
+        pthread_join(threads[k], NULL);
+        cr_assert(workers[k].good);
+    }
+    close_scope();
+}
+
+Test(programs, shapes_are_held_and_let_go, .init = open_scope) {
+    const pith_function *f = pith_jit(s, &drift_step, NULL);
+    const int64_t before = pithp_shape_count(rt);
+    for (int64_t w = 100; w < 120; w++) {
+        pith_scope *inner = pith_scope_open_in(s);
+        Sim sim = pith_initial(Sim);
+        sim.width = w;
+        sim.count = pith_i32(inner, 0);
+        sim.atoms = pith_make(inner, Atoms, NULL, PITH_EXTENTS({"n", 1}));
+        pith_call(inner, f, 1, (const void *[]){pith_freeze(inner, Sim, &sim)});
+        pt_ok(inner);
+        pith_scope_close(inner);
+    }
+    cr_assert(pithp_shape_count(rt) >= before + 20);
+    pith_jit_clear(rt);
+    cr_assert(pithp_shape_count(rt) <= before + 3);
+    close_scope();
+}
+
+/* ---- Explanations ---- */
+
+#define EXPLAINS(f, text)                                                                \
+    do {                                                                                 \
+        const char *why_ = pith_explain_miss(s, f);                                      \
+        pt_ok(s, why_);                                                                  \
+        cr_assert_str_eq(why_, text);                                                    \
+    } while (0)
+
+Test(programs, misses_are_explained, .init = open_scope) {
+    const Sim *sim = some_sim(4);
+    const pith_function *f = pith_jit(s, &drift_step, NULL);
+    EXPLAINS(f, "");
+    CALL(f, sim);
+    EXPLAINS(f, "drift: there was no program of it");
+    CALL(f, with_width(sim, 8));
+    EXPLAINS(f, "[0].width: was 4, is 8");
+    CALL(f, sim);
+    EXPLAINS(f, "[0].width: was 4, is 8");
+    CALL(f, some_sim(5));
+    EXPLAINS(f, "[0].atoms.position: was f64[4,3], is f64[5,3]\n"
+                "[0].atoms.velocity: was f64[4,3], is f64[5,3]");
+    pith_no_check(s, true);
+    CALL(f, some_sim(5));
+    pith_no_check(s, false);
+    EXPLAINS(f, "hooks of records are suspended");
+    CALL(f, some_sim(5));
+    pith_as_result(s, f, 1, (const void *[]){some_sim(5)});
+    EXPLAINS(f, "checks are collected");
+    pith_as_result(s, f, 1, (const void *[]){sim}); /* was called uncollected, long ago */
+    EXPLAINS(f, "checks are collected");
+    pith_jit_clear(rt);
+    CALL(f, sim);
+    EXPLAINS(f, "drift: there was no program of it");
+    pt_fails(PITH_E_ARG, s, pith_explain_miss(s, &drift_step));
+    pt_says("drift was not made by pith_jit");
+    close_scope();
+}
+
+Test(programs, misses_of_containers_and_static_leaves_are_explained, .init = open_scope) {
+    const pith_array *x = pith_f64(s, 2);
+    const pith_function *f = pith_jit(s, &none_function, NULL);
+    CALL(f, pith_list_make(s, PITH_ITEMS(x, x)));
+    CALL(f, pith_list_make(s, PITH_ITEMS(x, x, x)));
+    EXPLAINS(f, "[0]: was a list of 2, is a list of 3");
+    CALL(f, x);
+    EXPLAINS(f, "[0]: was a list of 3, is an array");
+    const pith_function *g = pith_jit(
+        s, &power_function, &(pith_jit_options){.static_arguments = PITH_ARGUMENT(1)});
+    CALL(g, x, pith_i64(s, 2));
+    CALL(g, x, pith_i64(s, 3));
+    EXPLAINS(g, "[1]: the static leaf was 2, is 3");
+    const pith_array *many[40];
+    for (int i = 0; i < 40; i++)
+        many[i] = x;
+    CALL(f, pith_list_make(s, 40, (const void *const *)many));
+    for (int i = 0; i < 40; i++)
+        many[i] = pith_i32(s, 1);
+    CALL(f, pith_list_make(s, 40, (const void *const *)many));
+    const char *why = pith_explain_miss(s, f);
+    cr_assert(strstr(why, "[0][7]: was f64[], is i32[]\nand 32 more"), "%s", why);
+    close_scope();
+}
+
+/* ---- Looking at programs ---- */
+
+static const pith_array *cube(pith_scope *in, const pith_array *x) {
+    const pith_array *unused = pith_exp(in, x);
+    (void)unused;
+    const pith_array *square = pith_mul(in, x, x);
+    return pith_mul(in, square, x);
+}
+PITH_FUNCTION1(cube_function, cube, pith_array, pith_array)
+
+Test(programs, programs_can_be_read_and_priced, .init = open_scope) {
+    const pith_array *x = pith_arange(s, PITH_F64, 100);
+    const void *given[] = {x};
+    const char *text = pith_program_text(s, &cube_function, 1, given);
+    pt_ok(s, text);
+    cr_assert_str_eq(text, "program(%0: f64[100]) {\n"
+                           "  %1 = mul %0, %0 : f64[100]\n"
+                           "  %2 = mul %1, %0 : f64[100]\n"
+                           "  return %2\n"
+                           "}\n");
+    const pith_function *f = pith_jit(s, &cube_function, NULL);
+    const pith_program_costs costs = pith_program_cost(s, f, 1, given);
+    pt_ok(s);
+    cr_assert(costs.instructions == 2 && costs.launches == 1 && costs.operations == 200);
+    cr_assert(costs.input_bytes == 800 && costs.output_bytes == 800);
+    cr_assert(costs.workspace_bytes == 0 && costs.program_bytes > 0);
+    FILE *out = tmpfile();
+    pith_program_print(s, f, 1, given, out);
+    pt_ok(s);
+    char line[64];
+    rewind(out);
+    cr_assert(fgets(line, sizeof line, out) &&
+              !strcmp(line, "program(%0: f64[100]) {\n"));
+    fclose(out);
+    cr_assert(pith_jit_get_info(rt).programs == 1, "one for all of them");
+    pt_fails(PITH_E_TYPE, s, pith_program_text(s, &drift_step, 1, given));
+    pt_fails(PITH_E_ARG, s, pith_program_text(s, f, 2, given));
+    close_scope();
+}
