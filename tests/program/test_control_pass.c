@@ -1,19 +1,7 @@
 /* What passes make of control flow: what it takes and gives is what is needed, and what
  * does not change is outside of it. */
 #include "graph_test.h"
-
-static pith_runtime *rt;
-static pith_scope *s;
-
-static void begin(void) {
-    rt = pt_open();
-    s = pith_scope_open(rt);
-}
-static void end(void) {
-    pt_ok(s);
-    pith_scope_close(s);
-    pt_close(rt);
-}
+#include "scope_test.h"
 
 enum { N = 3 };
 
@@ -41,7 +29,7 @@ static void expect_after(pithp_program *p, const char *wanted) {
 
 /* Results: x in both; y or z; 7 in both; x + y twice; x + x, which nobody reads. */
 Test(control_pass, a_cond_gives_what_differs_and_is_read) {
-    begin();
+    open_scope();
     pithp_program *p = pithp_program_make(s), *branches[2];
     for (int b = 0; b < 2; b++) {
         pithp_program *q = branches[b] = pithp_program_make(s);
@@ -73,13 +61,13 @@ Test(control_pass, a_cond_gives_what_differs_and_is_read) {
                     "    }\n"
                     "  return %1, %5, %4, %6, %6\n"
                     "}\n");
-    end();
+    close_scope();
 }
 
 /* Equal operands are one, literals are within, and what both branches hand on needs no
  * cond. */
 Test(control_pass, operands_are_what_branches_read) {
-    begin();
+    open_scope();
     pithp_program *p = pithp_program_make(s), *branches[2];
     for (int b = 0; b < 2; b++) {
         pithp_program *q = branches[b] = pithp_program_make(s);
@@ -107,13 +95,13 @@ Test(control_pass, operands_are_what_branches_read) {
                     "    }\n"
                     "  return %2\n"
                     "}\n");
-    end();
+    close_scope();
 }
 
 /* A while over n: a grows by b, which a cond hands on in both branches; c counts, and
  * nobody reads it. */
 Test(control_pass, carries_that_stay_are_constants_and_dead_ones_go) {
-    begin();
+    open_scope();
     pithp_program *cond = pithp_program_make(s), *body = pithp_program_make(s);
     pithp_program *branches[2];
     pithp_value n = graph_input(s, cond, PITH_I64, -1);
@@ -166,7 +154,7 @@ Test(control_pass, carries_that_stay_are_constants_and_dead_ones_go) {
                     "    }\n"
                     "  return %4, %5, %2\n"
                     "}\n");
-    end();
+    close_scope();
 }
 
 /* (c, d, a, k; xs, zs): a + sum(sqrt(c) * d * x); k is a literal that stays; ys: a, and x
@@ -203,7 +191,7 @@ static pithp_program *scanning(int64_t length) {
 }
 
 Test(control_pass, scans_compute_what_changes) {
-    begin();
+    open_scope();
     expect_after(
         scanning(4),
         "program(%0: f64[3], %1: f64[3], %2: f64[3], %3: f64[4,3], %4: f64[4,3]) {\n"
@@ -220,11 +208,11 @@ Test(control_pass, scans_compute_what_changes) {
         "    }\n"
         "  return %8, %5, %9, %10\n"
         "}\n");
-    end();
+    close_scope();
 }
 
 Test(control_pass, a_scan_of_no_rows_is_what_it_begins_with) {
-    begin();
+    open_scope();
     expect_after(
         scanning(0),
         "program(%0: f64[3], %1: f64[3], %2: f64[3], %3: f64[0,3], %4: f64[0,3]) {\n"
@@ -232,12 +220,12 @@ Test(control_pass, a_scan_of_no_rows_is_what_it_begins_with) {
         "  %6 = full {dtype=f64, shape=[0,3]} : f64[0,3]\n"
         "  return %2, %5, %6, %6\n"
         "}\n");
-    end();
+    close_scope();
 }
 
 /* What a known branch computes may be there already. */
 Test(control_pass, a_branch_taken_in_shares_what_is_computed) {
-    begin();
+    open_scope();
     pithp_program *p = pithp_program_make(s), *branches[2];
     for (int b = 0; b < 2; b++) {
         pithp_program *q = branches[b] = pithp_program_make(s);
@@ -253,12 +241,12 @@ Test(control_pass, a_branch_taken_in_shares_what_is_computed) {
                     "  %3 = sub %2, %0 : f64[3]\n"
                     "  return %2, %3\n"
                     "}\n");
-    end();
+    close_scope();
 }
 
 /* Unrolled or not, forward or in reverse: the same bits, in fewer iterations. */
 Test(control_pass, scans_are_unrolled_where_they_ask_for_it) {
-    begin();
+    open_scope();
     static const int64_t lengths[] = {1, 2, 3, 4, 7, 12, 30},
                          left[] = {1, 1, 1, 1, 7, 3, 10};
     static double xs[30 * N];
@@ -291,5 +279,5 @@ Test(control_pass, scans_are_unrolled_where_they_ask_for_it) {
         pithp_program_release(better);
         pithp_program_release(p);
     }
-    end();
+    close_scope();
 }

@@ -2,6 +2,7 @@
 #include "pith/pith.h"
 
 #include "fail_allocator.h"
+#include "scope_test.h"
 
 typedef struct {
     const pith_array *x, *count;
@@ -22,18 +23,6 @@ typedef struct {
 } Total;
 PITH_NODE(Total, PITH_CHILD(carry, State), PITH_LEAF(out, "f64[]"))
 
-static pith_runtime *rt;
-static pith_scope *s;
-
-static void open_scope(void) {
-    rt = pt_open();
-    s = pith_scope_open(rt);
-}
-static void close_scope(void) {
-    pt_ok(s);
-    pith_scope_close(s);
-    pt_close(rt);
-}
 #define CALL(f, ...)                                                                     \
     pith_call(s, f, (int)PITH_COUNT_ITEMS_(__VA_ARGS__), (const void *[]){__VA_ARGS__})
 

@@ -1,26 +1,12 @@
 /* What programs cost, loops and branches included: against what can be counted by hand.
  */
-#include "pith/pith.h"
-
-#include "pith_test.h"
+#include "scope_test.h"
 
 typedef struct {
     const pith_array *carry, *out;
 } Step;
 PITH_NODE(Step, PITH_LEAF(carry, "f64[n]"), PITH_LEAF(out, "f64[n]"))
 
-static pith_runtime *rt;
-static pith_scope *s;
-
-static void begin(void) {
-    rt = pt_open();
-    s = pith_scope_open(rt);
-}
-static void end(void) {
-    pt_ok(s);
-    pith_scope_close(s);
-    pt_close(rt);
-}
 static pith_program_costs cost(const pith_function *f, const pith_array *x) {
     const pith_program_costs c = pith_program_cost(s, f, 1, (const void *[]){x});
     pt_ok(s);
@@ -47,14 +33,14 @@ static const pith_array *twice(pith_scope *in, const pith_array *x) {
 }
 PITH_FUNCTION1(twice_function, twice, pith_array, pith_array)
 
-Test(cost, a_scan_counts_as_often_as_it_is_long, .init = begin) {
+Test(cost, a_scan_counts_as_often_as_it_is_long, .init = open_scope) {
     const pith_array *x = pith_arange(s, PITH_F64, N);
     const pith_program_costs c = cost(&scan_function, x), more = cost(&twice_function, x);
     cr_assert(c.operations == 2 * N * LENGTH, "%lld", (long long)c.operations);
     cr_assert(more.operations == c.operations + 2 * N);
     cr_assert(more.instructions == c.instructions + 2);
     cr_assert(c.launches >= LENGTH && c.whiles == 0);
-    end();
+    close_scope();
 }
 
 static const pith_array *one(pith_scope *in, const pith_array *x) {
@@ -74,11 +60,11 @@ static const pith_array *chosen(pith_scope *in, const pith_array *x) {
 }
 PITH_FUNCTION1(chosen_function, chosen, pith_array, pith_array)
 
-Test(cost, a_branch_counts_as_its_larger_side, .init = begin) {
+Test(cost, a_branch_counts_as_its_larger_side, .init = open_scope) {
     const pith_program_costs c = cost(&chosen_function, pith_arange(s, PITH_F64, N));
     cr_assert(c.operations == 3 * N + 1, "%lld", (long long)c.operations);
     cr_assert(c.whiles == 0);
-    end();
+    close_scope();
 }
 
 static const pith_array *is_small(pith_scope *in, const pith_array *x) {
@@ -90,11 +76,11 @@ static const pith_array *looped(pith_scope *in, const pith_array *x) {
 }
 PITH_FUNCTION1(looped_function, looped, pith_array, pith_array)
 
-Test(cost, a_while_counts_once_and_says_so, .init = begin) {
+Test(cost, a_while_counts_once_and_says_so, .init = open_scope) {
     const pith_program_costs c = cost(&looped_function, pith_arange(s, PITH_F64, N));
     cr_assert(c.operations == 4 * N, "%lld", (long long)c.operations);
     cr_assert(c.whiles == 1);
-    end();
+    close_scope();
 }
 
 static const pith_array *outer(pith_scope *in, const pith_array *i, const pith_array *x) {
@@ -107,11 +93,11 @@ static const pith_array *nested(pith_scope *in, const pith_array *x) {
 }
 PITH_FUNCTION1(nested_function, nested, pith_array, pith_array)
 
-Test(cost, loops_nest, .init = begin) {
+Test(cost, loops_nest, .init = open_scope) {
     const pith_array *x = pith_arange(s, PITH_F64, N);
     const int64_t inner = cost(&scan_function, x).operations;
     const int64_t all = cost(&nested_function, x).operations;
     cr_assert(all >= 11 * inner && all <= 11 * (inner + 4), "%lld of %lld",
               (long long)all, (long long)inner);
-    end();
+    close_scope();
 }

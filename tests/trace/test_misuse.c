@@ -1,22 +1,7 @@
 /* What goes wrong in the first hour with pith_jit and control flow: the message says
  * which part of which tree differs, what was expected and what came, eagerly and
  * compiled. */
-#include "pith/pith.h"
-
-#include "pith_test.h"
-
-static pith_runtime *rt;
-static pith_scope *s;
-
-static void open_scope(void) {
-    rt = pt_open();
-    s = pith_scope_open(rt);
-}
-static void close_scope(void) {
-    pt_ok(s);
-    pith_scope_close(s);
-    pt_close(rt);
-}
+#include "scope_test.h"
 
 /* ---- What a body makes of a list of two ---- */
 

@@ -1,19 +1,7 @@
 /* Equality and closeness of trees: special values, integers exactly, structure, layout.
  */
+#include "scope_test.h"
 #include "tree_types.h"
-
-static pith_runtime *rt;
-static pith_scope *s;
-
-static void open_all(void) {
-    rt = pt_open();
-    s = pith_scope_open(rt);
-}
-static void close_all(void) {
-    pt_ok(s);
-    pith_scope_close(s);
-    pt_close(rt);
-}
 
 static bool equal(double a, double b) {
     const bool same = pith_tree_equal(s, pith_f64(s, a), pith_f64(s, b));
@@ -22,16 +10,16 @@ static bool equal(double a, double b) {
 }
 
 Test(tree_equal, knows_special_values) {
-    open_all();
+    open_scope();
     cr_assert(equal(1, 1) && !equal(1, 2));
     cr_assert(equal(NAN, NAN) && equal(NAN, -NAN) && !equal(NAN, 1) && !equal(1, NAN));
     cr_assert(equal(0.0, -0.0));
     cr_assert(equal(INFINITY, INFINITY) && !equal(INFINITY, -INFINITY));
-    close_all();
+    close_scope();
 }
 
 Test(tree_equal, looks_at_every_element_and_leaf) {
-    open_all();
+    open_scope();
     enum { LEAVES = 50 };
     const void *a[LEAVES], *b[LEAVES];
     for (int i = 0; i < LEAVES; i++)
@@ -50,12 +38,12 @@ Test(tree_equal, looks_at_every_element_and_leaf) {
         }
         b[i] = a[i];
     }
-    close_all();
+    close_scope();
 }
 
 /* Leaves that lie side by side are compared as one. */
 Test(tree_equal, sees_differences_in_blocks) {
-    open_all();
+    open_scope();
     enum { LEAVES = 20 };
     const void *items[LEAVES];
     for (int i = 0; i < LEAVES; i++)
@@ -69,11 +57,11 @@ Test(tree_equal, sees_differences_in_blocks) {
         items[i] = pith_child(list, i);
         cr_assert(!pith_tree_equal(s, a, pith_list_make(s, LEAVES, items)));
     }
-    close_all();
+    close_scope();
 }
 
 Test(tree_equal, compares_structure_and_specs) {
-    open_all();
+    open_scope();
     const pith_array *x = pith_f64(s, 1);
     cr_assert(!pith_tree_equal(s, x, pith_f32(s, 1)));
     cr_assert(!pith_tree_equal(s, x, pt_array(s, PITH_SHAPE(1), 1)));
@@ -85,7 +73,7 @@ Test(tree_equal, compares_structure_and_specs) {
     cr_assert(pith_tree_equal(s, x, x));
     pt_fails(PITH_E_ARG, s, pith_tree_equal(s, x, NULL));
     pt_says("pith_tree_equal: b");
-    close_all();
+    close_scope();
 }
 
 static bool close_f64(double a, double b, double rtol, double atol) {
@@ -96,7 +84,7 @@ static bool close_i64(int64_t a, int64_t b, double rtol, double atol) {
 }
 
 Test(tree_all_close, keeps_to_the_tolerances) {
-    open_all();
+    open_scope();
     cr_assert(close_f64(1, 1.1, 0.1, 0) && !close_f64(1, 1.2, 0.1, 0));
     cr_assert(close_f64(1, 1.1, 0, 0.11) && !close_f64(1, 1.1, 0, 0.09));
     cr_assert(close_f64(NAN, NAN, 0, 0) && !close_f64(NAN, 1, 1, 1));
@@ -111,12 +99,12 @@ Test(tree_all_close, keeps_to_the_tolerances) {
     cr_assert(!pith_tree_all_close(s, pt_sim(s, 2, 4, 0), pt_sim(s, 2, 4, 0.5), 0, 0.3));
     pt_fails(PITH_E_ARG, s, close_f64(1, 1, -1, 0));
     pt_fails(PITH_E_ARG, s, close_f64(1, 1, 0, NAN));
-    close_all();
+    close_scope();
 }
 
 /* Integers that are one number as f64 differ still. */
 Test(tree_all_close, takes_integers_exactly) {
-    open_all();
+    open_scope();
     const int64_t big = (int64_t)1 << 53;
     cr_assert(!close_i64(big, big + 1, 0, 0) && close_i64(big, big + 1, 0, 1));
     cr_assert(!close_i64(INT64_MIN, INT64_MAX, 0.5, 1e3));
@@ -134,7 +122,7 @@ Test(tree_all_close, takes_integers_exactly) {
     cr_assert(!pith_tree_all_close(s, a, b, 0, 0.5) &&
               pith_tree_all_close(s, a, b, 0, 1));
     cr_assert(!pith_tree_all_close(s, pith_bool(s, true), pith_bool(s, false), 0, 0.5));
-    close_all();
+    close_scope();
 }
 
 /* ---- Differences ---- */
@@ -155,7 +143,7 @@ diff(const void *a, const void *b, double atol, int64_t expected) {
     } while (0)
 
 Test(tree_diff, names_every_place) {
-    open_all();
+    open_scope();
     const Sim *sim = pt_sim(s, 3, 4, 10), *other = pt_sim(s, 3, 4, 10);
     diff(sim, sim, 0, 0);
     diff(sim, other, 0, 0);
@@ -201,5 +189,5 @@ Test(tree_diff, names_every_place) {
     pt_fails(PITH_E_ARG, s, pith_tree_diff(s, x, NULL, NULL, &count));
     pt_fails(PITH_E_ARG, s,
              pith_tree_diff(s, x, x, &(pith_diff_options){.rtol = -1}, &count));
-    close_all();
+    close_scope();
 }

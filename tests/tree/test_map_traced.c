@@ -1,8 +1,6 @@
 /* Expressions over traced leaves: recorded as primitives, they give the bits that the
  * compiled text gives. */
-#include "pith/pith.h"
-
-#include "pith_test.h"
+#include "scope_test.h"
 
 #include <float.h>
 #include <math.h>
@@ -11,25 +9,12 @@ enum { COUNT = 24 };
 
 static const char *expression; /* of the step below */
 
-static const void *mapped(pith_scope *s, const void *a, const void *b) {
+static const void *mapped(pith_scope *in, const void *a, const void *b) {
     static const double p[] = {0.1, -3};
     const void *trees[] = {a, b};
-    return pith_tree_map_expression(s, expression, 2, trees, 2, p);
+    return pith_tree_map_expression(in, expression, 2, trees, 2, p);
 }
 PITH_FUNCTION2(mapped_step, mapped, void, void, void)
-
-static pith_runtime *rt;
-static pith_scope *s;
-
-static void open_all(void) {
-    rt = pt_open();
-    s = pith_scope_open(rt);
-}
-static void close_all(void) {
-    pt_ok(s);
-    pith_scope_close(s);
-    pt_close(rt);
-}
 
 /* Edge cases and ordinary numbers; integers are cut to size by the cast. */
 static const pith_array *values(pith_dtype dtype, int from) {
@@ -154,23 +139,23 @@ all_same(const char *const *texts, size_t count, bool integers, bool reals, int 
 
 Test(map_traced, over_every_dtype) {
     setenv("PITH_JIT", "off", 1);
-    open_all();
+    open_scope();
     ALL_SAME(of_all, true, true, 0);
     ALL_SAME(of_integers, true, false, 0);
     ALL_SAME(of_reals, false, true, 0);
-    close_all();
+    close_scope();
 }
 
 Test(map_traced, over_trees_of_two_dtypes) {
     setenv("PITH_JIT", "off", 1);
-    open_all();
+    open_scope();
     static const char *const texts[] = {
         "a + b",    "a < b ? a : b", "b * 2 - a", "fmax(b, a) + pow(fabs(a), fabs(b))",
         "p[0] * b", "a == b",        "!b + a"};
     for (int turn = 1; turn < PITH_DTYPE_COUNT - 1; turn += 5)
         ALL_SAME(texts, true, true, turn);
     ALL_SAME(of_integers, true, false, 4);
-    close_all();
+    close_scope();
 }
 
 /* ---- What is refused ---- */
@@ -183,7 +168,7 @@ static void refused(const char *text, const void *a, const void *b, pith_status 
 }
 
 Test(map_traced, refuses_what_has_no_value_or_effects) {
-    open_all();
+    open_scope();
     const void *x =
         pith_list_make(s, PITH_ITEMS(values(PITH_F64, 0), values(PITH_F32, 0)));
     const void *n = pith_list_make(s, PITH_ITEMS(values(PITH_I32, 0)));
@@ -216,5 +201,5 @@ Test(map_traced, refuses_what_has_no_value_or_effects) {
     deep[801] = 0;
     refused(deep, x, x, PITH_E_ARG);
     pt_says("fewer operators");
-    close_all();
+    close_scope();
 }

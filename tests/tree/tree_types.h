@@ -43,7 +43,7 @@ typedef struct Chain {
 } Chain;
 PITH_NODE(Chain, PITH_LEAF(leaf, "any[...]"), PITH_CHILD(next, Chain, .optional = true))
 
-static inline const pith_array *pt_array(pith_scope *s, pith_shape shape, double first) {
+static inline const pith_array *pt_array(pith_scope *in, pith_shape shape, double first) {
     double values[256];
     int64_t count = 1;
     for (int i = 0; i < shape.rank; i++)
@@ -51,37 +51,38 @@ static inline const pith_array *pt_array(pith_scope *s, pith_shape shape, double
     cr_assert(count <= 256);
     for (int64_t i = 0; i < count; i++)
         values[i] = first + (double)i;
-    return pith_array_copy(s, PITH_F64, shape, values);
+    return pith_array_copy(in, PITH_F64, shape, values);
 }
 
-static inline const Atoms *pt_atoms(pith_scope *s, int64_t n, double first) {
-    return pith_freeze(s, Atoms,
-                       &((Atoms){pt_array(s, PITH_SHAPE(n, 3), first),
-                                 pt_array(s, PITH_SHAPE(n, 3), first + 100),
-                                 pt_array(s, PITH_SHAPE(n, 3), first + 200)}));
+static inline const Atoms *pt_atoms(pith_scope *in, int64_t n, double first) {
+    return pith_freeze(in, Atoms,
+                       &((Atoms){pt_array(in, PITH_SHAPE(n, 3), first),
+                                 pt_array(in, PITH_SHAPE(n, 3), first + 100),
+                                 pt_array(in, PITH_SHAPE(n, 3), first + 200)}));
 }
 
-static inline const Sim *pt_sim(pith_scope *s, int64_t n, int64_t width, double first) {
+static inline const Sim *pt_sim(pith_scope *in, int64_t n, int64_t width, double first) {
     int32_t values[256];
     for (int i = 0; i < 256; i++)
         values[i] = i;
     const pith_array *neighbour =
-        pith_array_copy(s, PITH_I32, PITH_SHAPE(n, width), values);
-    return pith_freeze(s, Sim, &((Sim){pt_atoms(s, n, first), neighbour, width, 2.5}));
+        pith_array_copy(in, PITH_I32, PITH_SHAPE(n, width), values);
+    return pith_freeze(in, Sim, &((Sim){pt_atoms(in, n, first), neighbour, width, 2.5}));
 }
 
 /* A chain of that many levels, made from its end. */
-static inline const Chain *pt_chain(pith_scope *s, int64_t levels) {
-    const pith_array *leaf = pith_f64(s, 1);
+static inline const Chain *pt_chain(pith_scope *in, int64_t levels) {
+    const pith_array *leaf = pith_f64(in, 1);
     const Chain *chain = NULL;
-    for (int64_t i = 0; i < levels && !pith_failed(s); i++)
-        chain = pith_freeze(s, Chain, &((Chain){leaf, chain}));
+    for (int64_t i = 0; i < levels && !pith_failed(in); i++)
+        chain = pith_freeze(in, Chain, &((Chain){leaf, chain}));
     return chain;
 }
 
-static inline double pt_first(pith_scope *s, const pith_array *a) {
+static inline double pt_first(pith_scope *in, const pith_array *a) {
     double values[256] = {0};
-    cr_assert(pith_read(s, a, values, pith_array_spec(a)->bytes), "%s", pith_message(s));
+    cr_assert(pith_read(in, a, values, pith_array_spec(a)->bytes), "%s",
+              pith_message(in));
     return values[0];
 }
 
