@@ -172,4 +172,21 @@ static const void *random_state(pith_scope *s,
     }
 }
 
+/* A small tree at random, and what some steps over all of its runs make of it. */
+typedef struct {
+    const void *state, *whole;
+    int64_t runs, steps;
+    int axis;
+} whole_run;
+
+static PT_UNUSED whole_run run_whole(pith_scope *s, uint64_t seed) {
+    whole_run w = {.steps = 1 + (int64_t)(seed % 3), .axis = (int)(seed % 4) - 1};
+    size_t bytes;
+    w.state = random_state(s, seed, w.axis, 40, &w.runs, &bytes);
+    w.whole = pith_propagate_as(s, NULL, &advance_step, w.state,
+                                &(pith_propagate_options){.steps = w.steps});
+    pt_ok(s, w.whole);
+    return w;
+}
+
 #endif

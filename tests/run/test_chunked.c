@@ -8,33 +8,28 @@ BOTH(chunked, is_the_same_bit_for_bit_for_any_tree_and_split) {
     RUNTIME;
     for (uint64_t seed = 1; seed <= 120; seed++) {
         pith_scope *work = pith_scope_open_in(s);
-        int64_t runs;
-        size_t bytes;
-        const int axis = (int)(seed % 4) - 1;
-        const void *state = random_state(work, seed, axis, 40, &runs, &bytes);
-        const int64_t steps = 1 + (int64_t)(seed % 3);
-        const void *whole = pith_propagate_as(work, NULL, &advance_step, state,
-                                              &(pith_propagate_options){.steps = steps});
-        pt_ok(work, whole);
+        const whole_run w = run_whole(work, seed);
+        const int64_t runs = w.runs;
         const int64_t lengths[] = {
             0, 1, 2, runs / 2 + 1, runs - 1 > 0 ? runs - 1 : 1, runs, runs + 5};
         for (int i = 0; i < 7; i++) {
             pith_chunks chunks = {0};
-            const pith_chunked_options o = {.steps = steps,
+            const pith_chunked_options o = {.steps = w.steps,
                                             .length = lengths[i],
                                             .whole = is_table,
                                             .chunks = &chunks};
             const void *out =
-                pith_run_chunked_as(work, NULL, &advance_step, state, axis, &o);
+                pith_run_chunked_as(work, NULL, &advance_step, w.state, w.axis, &o);
             pt_ok(work, out);
-            same_bits(work, whole, work, out);
+            same_bits(work, w.whole, work, out);
             const int64_t most = lengths[i] && lengths[i] < runs ? lengths[i] : runs;
             cr_assert(chunks.runs == runs && chunks.length <= most &&
                       chunks.count == (runs + most - 1) / most);
             split_cases += chunks.count > 1;
             /* again, with all that the first run has left in caches */
-            same_bits(work, whole, work,
-                      pith_run_chunked_as(work, NULL, &advance_step, state, axis, &o));
+            same_bits(
+                work, w.whole, work,
+                pith_run_chunked_as(work, NULL, &advance_step, w.state, w.axis, &o));
         }
         pith_scope_close(work);
     }

@@ -37,35 +37,30 @@ BOTH(chunked_host, is_the_same_bit_for_bit_for_any_tree_and_split) {
     RUNTIME;
     for (uint64_t seed = 1; seed <= 80; seed++) {
         pith_scope *work = pith_scope_open_in(s);
-        int64_t runs;
-        size_t bytes;
-        const int axis = (int)(seed % 4) - 1;
-        const void *state = random_state(work, seed, axis, 40, &runs, &bytes);
-        const int64_t steps = 1 + (int64_t)(seed % 3);
-        const void *whole = pith_propagate_as(work, NULL, &advance_step, state,
-                                              &(pith_propagate_options){.steps = steps});
-        tables t = tables_of(work, state);
-        const pith_host_tree *on_host = pith_host_tree_copy(work, state, NULL);
-        pt_ok(work, whole && on_host);
-        same_bits(work, state, work, pith_host_tree_load(work, on_host));
+        const whole_run w = run_whole(work, seed);
+        const int64_t runs = w.runs;
+        tables t = tables_of(work, w.state);
+        const pith_host_tree *on_host = pith_host_tree_copy(work, w.state, NULL);
+        pt_ok(work, on_host);
+        same_bits(work, w.state, work, pith_host_tree_load(work, on_host));
         const int64_t lengths[] = {0, 1, 2, runs / 2 + 1, runs + 5};
         for (int i = 0; i < 5; i++) {
             pith_chunks chunks = {0};
-            const pith_chunked_options o = {.steps = steps,
+            const pith_chunked_options o = {.steps = w.steps,
                                             .length = lengths[i],
                                             .whole = is_among,
                                             .closure = &t,
                                             .chunks = &chunks};
             for (int again = 0; again < 2; again++) {
                 const pith_host_tree *out =
-                    pith_run_chunked_host(work, &advance_step, on_host, axis, &o, NULL);
+                    pith_run_chunked_host(work, &advance_step, on_host, w.axis, &o, NULL);
                 pt_ok(work, out);
-                same_bits(work, whole, work, pith_host_tree_load(work, out));
+                same_bits(work, w.whole, work, pith_host_tree_load(work, out));
             }
             cr_assert(chunks.runs == runs);
             split_cases += chunks.count > 1;
         }
-        same_bits(work, state, work, pith_host_tree_load(work, on_host));
+        same_bits(work, w.state, work, pith_host_tree_load(work, on_host));
         pith_scope_close(work);
     }
     cr_assert(split_cases > 150, "%lld", (long long)split_cases);
