@@ -91,24 +91,35 @@
 #define M_REDUCE(name, dt, A, LOADED, IDENTITY, COMBINE)                                 \
     M_FN A reduce_##name(const dt *x, i64 stride, i64 n) {                               \
         A lanes[64];                                                                     \
-        const i64 used = n < 64 ? n : 64;                                                \
+        i64 count = 64;                                                                  \
         if (n == 0)                                                                      \
             return IDENTITY;                                                             \
-        for (i64 j = 0; j < used; j++)                                                   \
-            lanes[j] = LOADED(x[j * stride]);                                            \
-        i64 i = 64;                                                                      \
-        for (; i + 64 <= n; i += 64) {                                                   \
+        if (n <= 64) { /* the lowest level as it is loaded */                            \
+            count = (n + 1) / 2;                                                         \
             M_LOOP                                                                       \
-            for (i64 j = 0; j < 64; j++) {                                               \
-                const A next = LOADED(x[(i + j) * stride]);                              \
-                lanes[j] = COMBINE(lanes[j], next);                                      \
+            for (i64 j = 0; j < n / 2; j++) {                                            \
+                const A left = LOADED(x[2 * j * stride]),                                \
+                        right = LOADED(x[(2 * j + 1) * stride]);                         \
+                lanes[j] = COMBINE(left, right);                                         \
+            }                                                                            \
+            if (n % 2)                                                                   \
+                lanes[n / 2] = LOADED(x[(n - 1) * stride]);                              \
+        } else {                                                                         \
+            i64 i = 64;                                                                  \
+            for (i64 j = 0; j < 64; j++)                                                 \
+                lanes[j] = LOADED(x[j * stride]);                                        \
+            for (; i + 64 <= n; i += 64) {                                               \
+                M_LOOP                                                                   \
+                for (i64 j = 0; j < 64; j++) {                                           \
+                    const A next = LOADED(x[(i + j) * stride]);                          \
+                    lanes[j] = COMBINE(lanes[j], next);                                  \
+                }                                                                        \
+            }                                                                            \
+            for (; i < n; i++) {                                                         \
+                const A next = LOADED(x[i * stride]);                                    \
+                lanes[i % 64] = COMBINE(lanes[i % 64], next);                            \
             }                                                                            \
         }                                                                                \
-        for (; i < n; i++) {                                                             \
-            const A next = LOADED(x[i * stride]);                                        \
-            lanes[i % 64] = COMBINE(lanes[i % 64], next);                                \
-        }                                                                                \
-        i64 count = used;                                                                \
         M_HALVE(64, COMBINE)                                                             \
         M_HALVE(32, COMBINE)                                                             \
         M_HALVE(16, COMBINE)                                                             \
