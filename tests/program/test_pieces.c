@@ -330,3 +330,24 @@ Test(pieces, are_no_memory_for_results, .timeout = 100) {
     pithp_plan_free(plan);
     end(&b);
 }
+
+/* Work that is enqueued reads where pieces are when the plan is gone. */
+Test(pieces, outlive_their_plan, .timeout = 100) {
+    enum { N = 5000 };
+    static double got[N];
+    setenv("PITH_HOST_ASYNC", "1", 1);
+    bench b = begin();
+    building x = {&b, b.p, {.state = 1}, 0};
+    const int64_t n = N;
+    const pithp_value v = input(&b, PITH_F64, 1, &n, memory), rolled = roll(&x, v, 0, 3);
+    for (int64_t k = 0; k < N; k++)
+        memcpy(memory + k * 8, &(double){(double)k}, 8);
+    pithp_program_output(b.s, b.p, add(&x, PITHP_OP_NEG, 1, &rolled, NULL));
+    pithp_plan *plan = plan_of(&b, "off");
+    pithp_plan_run(b.s, plan, b.inputs, (void *[]){got});
+    pithp_plan_free(plan);
+    pith_wait(b.s);
+    for (int64_t k = 0; k < N; k++)
+        cr_assert(got[k] == -(double)((k + N - 3) % N), "element %d", (int)k);
+    end(&b);
+}

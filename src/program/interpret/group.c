@@ -311,7 +311,6 @@ static bool add_pieces(fusing *f) {
     }
     if (bytes)
         memcpy(f->step->boxes, f->pieces->box, bytes);
-    a->boxes = f->step->boxes;
     return true;
 }
 

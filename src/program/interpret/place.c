@@ -121,15 +121,43 @@ static const void *literal_of(const pithp_planning *g, pithp_value v, size_t *by
     return &((const pithp_full_params *)i->params)->value;
 }
 
-/* All literals side by side, in memory of the device. */
-static bool place_literals(pithp_planning *g) {
-    pith_scope *s = g->s;
+/* Gives each literal its offset, from 0 on; returns their bytes. */
+static size_t lay_literals(const pithp_planning *g) {
     size_t all = 0, bytes;
     for (int64_t v = 0; v < g->p->value_count; v++)
         if (literal_of(g, (pithp_value)v, &bytes)) {
             g->plan->places[v] = (pithp_place){PITHP_IN_LITERALS, (int64_t)all};
             all += literal_bytes(bytes);
         }
+    return all;
+}
+
+static size_t boxes_bytes(const pithp_step *step) {
+    return step->boxes ? step->fused->piece_count * sizeof *step->boxes : 0;
+}
+
+/* Write the boxes of all steps one behind the other, to where they are read at `at`. */
+static void write_boxes(const pithp_planning *g, char *to, const char *at) {
+    for (int64_t k = 0; k < g->plan->step_count; k++) {
+        const pithp_step *step = &g->plan->steps[k];
+        const size_t bytes = boxes_bytes(step);
+        if (!bytes)
+            continue;
+        memcpy(to, step->boxes, bytes);
+        step->fused->boxes = (const pithp_box *)(const void *)at;
+        to += bytes;
+        at += bytes;
+    }
+}
+
+/* All literals side by side, and the boxes of pieces, in memory of the device: work that
+ * is enqueued may read them when the plan is gone. */
+static bool place_literals(pithp_planning *g) {
+    pith_scope *s = g->s;
+    const size_t literals = lay_literals(g);
+    size_t all = literals, bytes;
+    for (int64_t k = 0; k < g->plan->step_count; k++)
+        all += boxes_bytes(&g->plan->steps[k]);
     if (!all)
         return true;
     char *staging = pithp_allocate(s->runtime, all);
@@ -144,6 +172,9 @@ static bool place_literals(pithp_planning *g) {
             memcpy(staging + g->plan->places[v].at, literal, bytes);
     }
     g->plan->literals = pithp_buffer_make(s, all);
+    if (g->plan->literals)
+        write_boxes(g, staging + literals,
+                    (const char *)g->plan->literals->data + literals);
     const bool copied = g->plan->literals && pithp_copy_in(s, g->plan->literals->data,
                                                            staging, all) == PITH_OK;
     pithp_release(s->runtime, staging, all);
