@@ -301,6 +301,53 @@ static int64_t source_of(pith_extension extension, int64_t place, int64_t n) {
     return extension == PITH_EXTEND_SYMMETRIC ? 2 * n - 1 - at : 2 * n - 2 - at;
 }
 
+enum { MOST_RUNS = 5 }; /* of neighbours: more are taken one by one */
+
+/* `count` elements of an axis from one on: step 0, it again and again; 1 or -1, its
+ * neighbours. */
+static const pith_array *run_of(pith_scope *s,
+                                const pith_array *a,
+                                int axis,
+                                int64_t from,
+                                int step,
+                                int64_t count) {
+    const int64_t many = step ? count : 1, low = step < 0 ? from - count + 1 : from;
+    const pith_array *part = part_of(s, a, axis, low, low + many);
+    if (!part || step > 0 || count == 1)
+        return part;
+    if (step < 0)
+        return pith_flip(s, part, PITH_AXES((int8_t)axis));
+    pith_shape shape = {.rank = pithp_array_spec(part)->rank};
+    memcpy(shape.extents, pithp_array_spec(part)->shape, sizeof shape.extents);
+    shape.extents[axis] = count;
+    return pith_broadcast_to(s, part, shape);
+}
+
+/* Elements at places of an axis, as runs of neighbours; *result stays where there are too
+ * many. False: error set. */
+static bool joined(pith_scope *s,
+                   const pith_array *a,
+                   int axis,
+                   int64_t total,
+                   const int64_t *places,
+                   const pith_array **result) {
+    const pith_array *runs[MOST_RUNS];
+    int count = 0;
+    for (int64_t i = 0, end; i < total; i = end) {
+        const int64_t step = i + 1 < total ? places[i + 1] - places[i] : 1;
+        const bool alone = step < -1 || step > 1;
+        for (end = i + 1; !alone && end < total && places[end] - places[end - 1] == step;)
+            end++;
+        if (count == MOST_RUNS)
+            return true;
+        runs[count] = run_of(s, a, axis, places[i], alone ? 1 : (int)step, end - i);
+        if (!runs[count++])
+            return false;
+    }
+    *result = pith_concatenate(s, count, runs, axis);
+    return *result;
+}
+
 static const pith_array *extended(pith_scope *s,
                                   const pith_array *a,
                                   pith_extension extension,
@@ -330,7 +377,9 @@ static const pith_array *extended(pith_scope *s,
     }
     for (int64_t i = 0; i < total; i++)
         places[i] = source_of(extension, i - by.low, n);
-    const pith_array *result = taken(s, a, axis, total, places);
+    const pith_array *result = NULL;
+    if (joined(s, a, axis, total, places, &result) && !result)
+        result = taken(s, a, axis, total, places);
     pithp_release(s->runtime, places, bytes);
     return result;
 }

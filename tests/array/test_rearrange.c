@@ -275,6 +275,41 @@ Test(rearrange, extends_beyond_the_ends) {
     pt_close(rt);
 }
 
+/* Rows of [20, 3] and columns of [2, 20], in runs of neighbours. */
+Test(rearrange, extensions_by_less_than_the_extent) {
+    enum { N = 20, LOW = 4, HIGH = 3, ALL = LOW + N + HIGH };
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    const pith_array *tall = pith_reshape(s, pith_arange(s, PITH_I64, 3 * N),
+                                          PITH_SHAPE(N, 3)),
+                     *wide = pith_reshape(s, pith_arange(s, PITH_I64, 2 * N),
+                                          PITH_SHAPE(2, N));
+    for (int e = PITH_EXTEND_EDGE; e <= PITH_EXTEND_WRAP; e++) {
+        const pith_padding by[2] = {{.low = LOW, .high = HIGH}, {0}},
+                           across[2] = {{0}, {.low = LOW, .high = HIGH}};
+        int64_t rows[ALL][3], columns[2][ALL];
+        pt_ok(s, pith_read(s, pith_extend(s, tall, (pith_extension)e, 2, by), rows,
+                           sizeof rows));
+        pt_ok(s, pith_read(s, pith_extend(s, wide, (pith_extension)e, 2, across), columns,
+                           sizeof columns));
+        for (int64_t i = 0; i < ALL; i++) {
+            const int64_t x = i - LOW, off = x < 0 ? -x : x - (N - 1);
+            const bool within = x >= 0 && x < N;
+            const int64_t in = e == PITH_EXTEND_EDGE        ? 0
+                               : e == PITH_EXTEND_REFLECT   ? off
+                               : e == PITH_EXTEND_SYMMETRIC ? off - 1
+                                                            : N - off;
+            const int64_t at = within ? x : x < 0 ? in : N - 1 - in;
+            for (int64_t j = 0; j < 3; j++)
+                cr_assert_eq(rows[i][j], 3 * at + j, "%d, row %d", e, (int)i);
+            for (int64_t j = 0; j < 2; j++)
+                cr_assert_eq(columns[j][i], N * j + at, "%d, column %d", e, (int)i);
+        }
+    }
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
 Test(rearrange, refuses_what_does_not_fit) {
     pith_runtime *rt = pt_open();
     pith_scope *s = pith_scope_open(rt);
