@@ -180,6 +180,61 @@ Test(schedule, equal_steps_are_one_task, .timeout = 300) {
     pt_close(rt);
 }
 
+/* The last iteration of a loop whose length is known writes where the result is. */
+Test(schedule, carries_of_counted_loops_are_not_copied) {
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    const pith_spec *line = pithp_spec(s, PITH_F64, 1, (const int64_t[]){5});
+    for (int64_t length = 0; length < 6; length++) {
+        pithp_program *body = pithp_program_make(s), *p = pithp_program_make(s);
+        pithp_value in[2];
+        for (int k = 0; k < 2; k++)
+            in[k] = pithp_program_input(s, body, line);
+        pithp_program_output(
+            s, body, pithp_program_add(s, body, PITHP_OP_ADD, 2, in, NULL, "here:1"));
+        pithp_program_output(s, body, in[0]);
+        for (int k = 0; k < 2; k++)
+            in[k] = pithp_program_input(s, p, line);
+        const pithp_loop_params params = {.length = length, .carries = 2, .unroll = 1};
+        const pithp_new_instruction made = {.primitive = PITHP_OP_SCAN,
+                                            .operand_count = 2,
+                                            .operands = in,
+                                            .params = &params,
+                                            .program_count = 1,
+                                            .programs = &body,
+                                            .site = "here:2"};
+        const pithp_value v = pithp_program_add_many(s, p, &made);
+        pithp_program_release(body);
+        pithp_program_output(s, p, v);
+        pithp_program_output(s, p, v + 1);
+        schedule_run run = schedule_open(s, p);
+        const pithp_tasks *tasks = &run.schedule->tasks;
+        if (length)
+            cr_assert(tasks->list[tasks->count - 1].kind == PITHP_TASK_WHILE,
+                      "%lld: something follows the loop", (long long)length);
+        const double a[5] = {1, 2, 3, 4, 5}, b[5] = {3, 1, 4, 1, 5};
+        double x[5], y[5], want[2][5];
+        memcpy(want[0], a, sizeof a);
+        memcpy(want[1], b, sizeof b);
+        for (int64_t n = 0; n < length; n++)
+            for (int i = 0; i < 5; i++) {
+                const double sum = want[0][i] + want[1][i];
+                want[1][i] = want[0][i];
+                want[0][i] = sum;
+            }
+        for (uint64_t order = 0; order < 4; order++) {
+            run.order = order;
+            schedule_inputs(&run, (const void *[]){a, b}, (void *[]){x, y});
+            cr_assert(!memcmp(x, want[0], sizeof x) && !memcmp(y, want[1], sizeof y),
+                      "%lld iterations", (long long)length);
+        }
+        schedule_close(&run);
+        pithp_program_release(p);
+    }
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
 /* ---- Failures ---- */
 
 Test(schedule, what_asks_the_host_is_refused_with_the_reason) {

@@ -3,7 +3,9 @@
  * each iteration, the words of a loop know.
  *
  *     loop:  current[k]          where carry k is
- *            result[k] spare[k]  the two buffers that it is written to in turn
+ *            result[k] spare[k]  the two buffers that it is written to in turn: where the
+ *                                number of iterations is known, so that the last one
+ *                                writes to the result
  *            counter             the iteration */
 #include "program/emit/loop.h"
 #include "program/schedule/making.h"
@@ -25,6 +27,7 @@ typedef struct looping {
     int32_t current, result, spare; /* words of the first carry */
     int64_t regions;                /* of current, result, spare of the first, ... */
     int32_t counter, decision;
+    int64_t length; /* iterations, where the plan knows: else 0 */
 } looping;
 
 /* ---- Decisions ---- */
@@ -289,13 +292,22 @@ static uint64_t result_region(const looping *l, int k) {
 /* Input `slot` is where carry k is; output `slot` is where it goes. */
 static void
 pass_carry(const looping *l, pithp_making_interface *in, int64_t slot, int k, bool out) {
+    const bool spare_first = l->length && l->length % 2 == 0;
+    const int32_t result = l->result + k, spare = l->spare + k;
     in->slots[1 + slot] =
         out ? (pithp_cuda_write){.kind = PITHP_WRITE_FREE,
-                                 .from = l->result + k,
+                                 .from = spare_first ? spare : result,
                                  .other = l->current + k,
-                                 .third = l->spare + k}
+                                 .third = spare_first ? result : spare}
             : (pithp_cuda_write){.kind = PITHP_WRITE_ADDRESS, .from = l->current + k};
     in->alignments[slot] = l->g->regions[l->regions + 2 * k + out].alignment;
+}
+
+/* Whether carry k is in the result behind the loop, whatever it began as. */
+static bool ends_in_result(const looping *l, int k) {
+    const pithp_plan *body = l->step->plans[l->i->program_count - 1];
+    const int first = l->carries.first;
+    return l->length && body->program->outputs[k] != body->program->inputs[first + k];
 }
 
 /* The end of an iteration: what was written is what the next one reads. */
@@ -332,6 +344,11 @@ static bool finish(const looping *l) {
     pithp_making_frame *f = l->outer;
     pithp_writes writes = {.list = NULL};
     const int32_t count_word = (int32_t)offsetof(pithp_cuda_move_args, count) / WORD;
+    bool all = true;
+    for (int k = 0; k < l->carries.count; k++)
+        all &= ends_in_result(l, k);
+    if (all)
+        return true;
     pithp_order_begin(f);
     /* the bind comes first, and what it writes is known last */
     if (!pithp_bind_add(g, f))
@@ -340,6 +357,8 @@ static bool finish(const looping *l) {
     bool done = true;
     for (int k = 0; k < l->carries.count && done; k++) {
         const int64_t before = f->tasks->count;
+        if (ends_in_result(l, k))
+            continue;
         done = pithp_schedule_copy(g, f, &writes,
                                    &(pithp_copying){.value = -1,
                                                     .from = current_region(l, k),
@@ -481,6 +500,7 @@ bool pithp_schedule_control(pithp_scheduling *g,
             return schedule_while(&l);
         case PITHP_OP_SCAN:
             l.carries = pithp_carries_of(step->call);
+            l.length = ((const pithp_loop_params *)step->call->params)->length;
             return schedule_scan(&l);
         default:
             return pithp_making_fail(g, PITH_E_UNSUPPORTED, "%s has no schedule",
