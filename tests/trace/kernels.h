@@ -16,4 +16,14 @@ PITH_KERNEL(grow,
     count[i] += 1;
 }
 
+/* None may be too large; what each one is. */
+PITH_KERNEL(bound,
+            over(i, n),
+            in(f64, x, "[n]"),
+            out(f64, next, "[n]"),
+            value(f64, most)) {
+    pith_require(x[i] < most, x[i]);
+    next[i] = 1.5 * x[i];
+}
+
 #endif

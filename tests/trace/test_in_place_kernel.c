@@ -70,3 +70,55 @@ Test(in_place_kernel, loops_give_what_calls_give) {
     pith_scope_close(s);
     pt_close(rt);
 }
+
+/* ---- What kernels in loops report ---- */
+
+static const pith_array *
+grow_on(pith_scope *s, const pith_array *i, const pith_array *x) {
+    (void)i;
+    return pith_launch(s, bound, x, 100.0).next;
+}
+PITH_FUNCTION2(grow_on_body, grow_on, pith_array, pith_array, pith_array)
+
+static const pith_array *grow_often(pith_scope *s, const pith_array *x) {
+    return pith_fori(s, 0, 20, &grow_on_body, x);
+}
+PITH_FUNCTION1(grow_often_function, grow_often, pith_array, pith_array)
+
+/* The message of the loop's check, recorded anew; "": it passes. */
+static void
+message_of(pith_scope *s, const char *when, const pith_array *x, char text[256]) {
+    setenv("PITH_JIT", when, 1);
+    pith_jit_clear(s->runtime);
+    const pith_function *f = pith_jit(s, &grow_often_function, NULL);
+    text[0] = 0;
+    for (int again = 0; again < 3; again++) {
+        const pith_result *r = pith_as_result(s, f, 1, (const void *[]){x});
+        pt_ok(s, r);
+        if (pith_result_failed(s, r))
+            snprintf(text, 256, "%s",
+                     pith_assertion_message(s, pith_result_get_failed(s, r, 0)));
+    }
+}
+
+/* The least index and the greatest need of all iterations, interpreted and compiled. */
+Test(in_place_kernel, of_what_kernels_in_loops_report_the_least_index_is_kept) {
+    static const char *const wanted[] = {"", "index 1, greatest need 136",
+                                         "index 1, greatest need 136"};
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    for (int first = 0; first < 3; first++) { /* 0: none grows too large */
+        const pith_array *x =
+            pith_mul(s, pith_cast(s, pith_arange(s, PITH_I64, 9), PITH_F64),
+                     pith_f64(s, first ? first : 1e-3));
+        char interpreted[256], compiled[256];
+        message_of(s, "off", x, interpreted);
+        message_of(s, "wait", x, compiled);
+        cr_assert(strstr(interpreted, wanted[first]) && !interpreted[0] == !first, "%s",
+                  interpreted);
+        cr_assert_str_eq(compiled, interpreted);
+    }
+    pt_ok(s);
+    pith_scope_close(s);
+    pt_close(rt);
+}
