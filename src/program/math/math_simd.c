@@ -10,13 +10,22 @@
 #include <immintrin.h>
 #include <string.h>
 
-/* A vector of `lanes` numbers from SLEEF's vectors of that or twice the size. */
-#define UNARY(vector, isa, lanes, name, type, call, mend)                                \
+/* A vector of `lanes` numbers from SLEEF's vectors of that or twice the size. What is not
+ * for SLEEF is found before the call, which then is the last thing to do and needs no
+ * frame, or mended after it. */
+#define UNARY(vector, isa, lanes, name, type, call, check, mend)                         \
+    static __attribute__((noinline, cold, unused))                                       \
+    vector each_##isa##_##name##_##type(vector x) {                                      \
+        for (int i = 0; i < lanes; i++)                                                  \
+            x[i] = pith_math_##name##_##type(x[i]);                                      \
+        return x;                                                                        \
+    }                                                                                    \
     vector unary_##isa##_##name##_##type(vector x) __asm__(                              \
         "_ZGV" #isa "N" #lanes "v_pith_math_" #name "_" #type);                          \
     vector unary_##isa##_##name##_##type(vector x) {                                     \
+        check(lanes, name, each_##isa##_##name##_##type);                                \
         vector y = call;                                                                 \
-        mend;                                                                            \
+        mend(lanes, name);                                                               \
         return y;                                                                        \
     }
 #define BINARY(vector, isa, lanes, name, type, call, mend)                               \
@@ -79,13 +88,13 @@
 #    define BELOW_f648(x, limit)                                                         \
         _mm512_cmp_pd_mask(_mm512_abs_pd(x), _mm512_set1_pd(limit), _CMP_LT_OQ)
 
-#    define FORMS1(name, sleef, bound, mend32, mend64)                                   \
+#    define FORMS1(name, sleef, bound, check32, check64, mend64)                         \
         extern __m512 Sleef_finz_##sleef##f16_##bound##avx512f(__m512);                  \
         extern __m512d Sleef_finz_##sleef##d8_##bound##avx512f(__m512d);                 \
         UNARY(__m512, e, 16, name, f32, (Sleef_finz_##sleef##f16_##bound##avx512f(x)),   \
-              mend32(16, name))                                                          \
+              check32, NO_MEND)                                                          \
         UNARY(__m512d, e, 8, name, f64, (Sleef_finz_##sleef##d8_##bound##avx512f(x)),    \
-              mend64(8, name))
+              check64, mend64)
 #    define FORMS2_F32(name, sleef, bound)                                               \
         extern __m512 Sleef_finz_##sleef##f16_##bound##avx512f(__m512, __m512);          \
         BINARY(__m512, e, 16, name, f32,                                                 \
@@ -120,21 +129,21 @@
 
 /* d: 256 bits, AVX2; c: 256 bits, AVX; b: 128 bits. gcc takes what fits a loop's width.
  */
-#    define FORMS1(name, sleef, bound, mend32, mend64)                                   \
+#    define FORMS1(name, sleef, bound, check32, check64, mend64)                         \
         extern __m256 Sleef_finz_##sleef##f8_##bound##avx2(__m256);                      \
         extern __m256d Sleef_finz_##sleef##d4_##bound##avx2(__m256d);                    \
         UNARY(__m256, d, 8, name, f32, (Sleef_finz_##sleef##f8_##bound##avx2(x)),        \
-              mend32(8, name))                                                           \
+              check32, NO_MEND)                                                          \
         UNARY(__m256d, d, 4, name, f64, (Sleef_finz_##sleef##d4_##bound##avx2(x)),       \
-              mend64(4, name))                                                           \
+              check64, mend64)                                                           \
         UNARY(__m256, c, 8, name, f32, (Sleef_finz_##sleef##f8_##bound##avx2(x)),        \
-              mend32(8, name))                                                           \
+              check32, NO_MEND)                                                          \
         UNARY(__m256d, c, 4, name, f64, (Sleef_finz_##sleef##d4_##bound##avx2(x)),       \
-              mend64(4, name))                                                           \
+              check64, mend64)                                                           \
         UNARY(__m128, b, 4, name, f32,                                                   \
-              LOW32(Sleef_finz_##sleef##f8_##bound##avx2(WIDE32(x))), mend32(4, name))   \
+              LOW32(Sleef_finz_##sleef##f8_##bound##avx2(WIDE32(x))), check32, NO_MEND)  \
         UNARY(__m128d, b, 2, name, f64,                                                  \
-              LOW64(Sleef_finz_##sleef##d4_##bound##avx2(WIDE64(x))), mend64(2, name))
+              LOW64(Sleef_finz_##sleef##d4_##bound##avx2(WIDE64(x))), check64, mend64)
 #    define FORMS2_F32(name, sleef, bound)                                               \
         extern __m256 Sleef_finz_##sleef##f8_##bound##avx2(__m256, __m256);              \
         BINARY(__m256, d, 8, name, f32, (Sleef_finz_##sleef##f8_##bound##avx2(x, z)),    \
@@ -167,11 +176,14 @@
 
 #endif
 
-#define NO_MEND(lanes, name) (void)0
-#define MEND_ARGUMENT32(lanes, name)                                                     \
-    MEND(lanes, f32, x, limit32_##name, pith_math_##name##_f32(x[i]))
-#define MEND_ARGUMENT64(lanes, name)                                                     \
-    MEND(lanes, f64, x, limit64_##name, pith_math_##name##_f64(x[i]))
+#define NO_CHECK(lanes, name, each) (void)0
+#define NO_MEND(lanes, name)        (void)0
+#define CHECK32(lanes, name, each)                                                       \
+    if (__builtin_expect(BEYOND_f32##lanes(x, limit32_##name), 0))                       \
+    return each(x)
+#define CHECK64(lanes, name, each)                                                       \
+    if (__builtin_expect(BEYOND_f64##lanes(x, limit64_##name), 0))                       \
+    return each(x)
 #define MEND_RESULT64(lanes, name)                                                       \
     MEND(lanes, f64, y, GREATEST_f64, pith_math_##name##_f64(x[i], z[i]))
 
@@ -184,18 +196,19 @@
         for (int i = 0; i < lanes; i++)                                                  \
     y[i] = pith_math_##name##_f64(x[i])
 
-#define PITHP_MATH1(name, sleef, bound) FORMS1(name, sleef, bound, NO_MEND, NO_MEND)
-#define PITHP_MATH1_OWN(name, bound)    OWN_FORMS1(name)
+#define PITHP_MATH1(name, sleef, bound)                                                  \
+    FORMS1(name, sleef, bound, NO_CHECK, NO_CHECK, NO_MEND)
+#define PITHP_MATH1_OWN(name, bound) OWN_FORMS1(name)
 #define PITHP_MATH2(name, sleef, bound)                                                  \
     FORMS2_F32(name, sleef, bound)                                                       \
     FORMS2_F64(name, sleef, bound, NO_MEND)
 #define PITHP_MATH1_MENDED(name, sleef, bound, limit32, limit64)                         \
     static const f32 limit32_##name = limit32;                                           \
     static const f64 limit64_##name = limit64;                                           \
-    FORMS1(name, sleef, bound, MEND_ARGUMENT32, MEND_ARGUMENT64)
+    FORMS1(name, sleef, bound, CHECK32, CHECK64, NO_MEND)
 #define PITHP_MATH2_MENDED(name, sleef, bound)                                           \
     OWN_FORMS2(name)                                                                     \
     FORMS2_F64(name, sleef, bound, MEND_RESULT64)
 #define PITHP_MATH1_ANGLE(name, sleef, bound)                                            \
-    FORMS1(name, sleef, bound, NO_MEND, MEND_ANGLE)
+    FORMS1(name, sleef, bound, NO_CHECK, NO_CHECK, MEND_ANGLE)
 #include "program/math/math.def"
