@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { FEW = 48, MOST_DIGITS = 8, MOST_BUCKETS = 2048, MANY = 8192 };
+enum { FEW = 64, MOST_DIGITS = 8, MOST_BUCKETS = 2048, MANY = 8192 };
 
 typedef struct {
     const char *from;
