@@ -435,7 +435,7 @@ struct CUlib_st {
 };
 
 static void *load(const char *image) {
-    char path[] = "/tmp/pith_fake_cuda_XXXXXX";
+    char path[] = P_tmpdir "/pith_fake_cuda_XXXXXX";
     uint64_t bytes;
     memcpy(&bytes, image + 2, sizeof bytes);
     const int file = mkstemp(path);
