@@ -37,6 +37,12 @@ run_copied(const bench *b, const recipe *r, pithp_plan *plan, void *const *resul
     pithp_buffer *in[RECIPE_MOST], *out[RECIPE_MOST];
     int count = 0;
     pith_scope *s = pith_scope_open_in(b->on);
+    if (!pithp_scope_writable(s)) { /* memory is short */
+        const pith_status code = pith_code(s);
+        pith_scope_close(s);
+        pith_clear(b->on);
+        return code;
+    }
     for (int k = 0; k < r->count; k++) {
         const ingredient *x = &r->list[k];
         if (x->kind != RECIPE_INPUT)

@@ -269,6 +269,40 @@ Test(replay, a_device_that_dies_anywhere_is_told_of, .timeout = 600) {
     fail_each(cudaErrorIllegalAddress, true);
 }
 
+/* Each allocation of the host in a first run fails in turn: it gives the bits, perhaps
+ * call by call, or says that memory is short, and nothing is left. */
+Test(replay, every_failure_of_host_memory_is_survived, .timeout = 600) {
+    bench b = begin("wait", "on");
+    sample x = sample_make(&b);
+    pith_scope_close(b.on);
+    pith_close(b.device);
+    bool reached = true;
+    for (long long at = 1; reached; at += 1 + at / 100) {
+        b.device = pt_open_on("cuda");
+        b.on = pith_scope_open(b.device);
+        pithp_plan *plan = pithp_plan_make(b.on, x.p, true);
+        pt_ok(b.on, plan);
+        bool same;
+        const long long limit = atomic_load(&pt_default_heap.allocations) + at;
+        atomic_store(&pt_default_heap.fail_at, limit);
+        const pith_status rc = run_plan(&b, x.r, plan, &same);
+        atomic_store(&pt_default_heap.fail_at, 0);
+        reached = atomic_load(&pt_default_heap.allocations) >= limit;
+        cr_assert(rc == PITH_OK ? same : rc == PITH_E_MEMORY, "%d: %s", (int)rc,
+                  run_message);
+        cr_assert(reached || rc == PITH_OK);
+        run_well(&b, x.r, plan);
+        pithp_plan_free(plan);
+        pith_scope_close(b.on);
+        pt_close(b.device);
+        cr_assert_eq(fake_cuda_alive(), 0, "%lld: %d things are left", at,
+                     fake_cuda_alive());
+    }
+    sample_free(&x);
+    pith_scope_close(b.s);
+    pith_close(b.host);
+}
+
 /* ---- When it is made ---- */
 
 Test(replay, calls_run_until_the_graph_is_ready, .timeout = 600) {

@@ -162,9 +162,10 @@ bool pithp_record(pithp_scheduling *g,
         g->base = bases[pass];
         const pith_status rc = emit(g, &sink, what);
         g->base = bases[0];
+        if (rc != PITH_OK && g->e->code == PITH_OK)
+            pithp_making_fail(g, rc, "%s", pith_message(g->s));
         if (rc != PITH_OK)
-            return g->e->code != PITH_OK ||
-                   pithp_making_fail(g, rc, "%s", pith_message(g->s));
+            return false;
     }
     return r.next == f->tasks->count ||
            pithp_making_fail(g, PITH_E_INTERNAL, "launches depend on addresses");
