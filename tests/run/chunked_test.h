@@ -5,14 +5,6 @@
 
 #include "../assert/assert_test.h"
 
-/* Of so many random trees tests take one: under the thread sanitizer each takes twenty
- * times as long. */
-#ifdef __SANITIZE_THREAD__
-enum { ONE_OF = 5 };
-#else
-enum { ONE_OF = 1 };
-#endif
-
 /* ---- Random trees, and a step over any of them ---- */
 
 /* Leaves of u16 are tables: whole, though they may have the axis. */
