@@ -1,0 +1,141 @@
+/* Files and folders, and the members of a series in them. */
+#ifndef PITHP_CHECKPOINT_FILE_H
+#define PITHP_CHECKPOINT_FILE_H
+
+#include "checkpoint/document.h"
+
+#include <dirent.h>
+
+/* ---- Files (file.c, folder.c) ---- */
+
+enum { PITHP_TEMPORARY_NAME = 64 };
+/* A name that no other writer has: ".pith-<process>-<number>.tmp". */
+void pithp_temporary_name(char name[PITHP_TEMPORARY_NAME]);
+
+/* Writes to a temporary file of a folder, which it locks as long as it is open. */
+typedef struct pithp_writer {
+    pith_runtime *rt;
+    int folder, file;                /* -1: not open */
+    char name[PITHP_TEMPORARY_NAME]; /* of the temporary file; "" once it has its own */
+    unsigned char *buffer;
+    size_t used;
+    size_t written, started; /* bytes given to the system; and begun to go to the disk */
+    struct pithp_direct *direct; /* takes all bytes in place of the buffer; NULL */
+    int error;                   /* errno of the first failure; 0 */
+    const char *failed_call;     /* what failed, such as "write" */
+} pithp_writer;
+
+/* A folder and a name in it, symbolic links of the file itself resolved. */
+typedef struct pithp_place {
+    int folder;        /* descriptor; -1 */
+    char name[256];    /* of the file in it */
+    unsigned mode;     /* permissions of the file that is there; 0: there is none */
+    const char *shown; /* the path as the user gave it, for messages */
+} pithp_place;
+
+pith_status pithp_place_open(pith_scope *s, const char *path, pithp_place *place);
+void pithp_place_close(pithp_place *place);
+
+/* expected: bytes that will be written, so that a full disk is found early */
+void pithp_writer_open(pithp_writer *w,
+                       pith_runtime *rt,
+                       const pithp_place *at,
+                       size_t expected);
+void pithp_writer_add(pithp_writer *w, const void *bytes, size_t n);
+/* Large data goes from where it lies, hashed on the way. */
+void pithp_writer_add_hashed(pithp_writer *w,
+                             const void *bytes,
+                             size_t n,
+                             pithp_hasher *h);
+/* Replace bytes at the start of what was added. */
+void pithp_writer_put_first(pithp_writer *w, const void *bytes, size_t n);
+/* Everything is on the disk. */
+void pithp_writer_sync(pithp_writer *w);
+/* Give the file its name, in place of an older one. */
+void pithp_writer_rename(pithp_writer *w, const char *name);
+/* Close; a file that has not got its name goes away. */
+void pithp_writer_close(pithp_writer *w);
+/* PITH_OK, or the scope's error is set from the writer's. */
+pith_status pithp_writer_status(pith_scope *s, const pithp_writer *w, const char *shown);
+
+/* One writer at a time commits in a folder, and nobody while a reader holds the lock;
+ * waits for others, up to a minute. */
+pith_status pithp_folder_lock(pith_scope *s, const pithp_place *place);
+void pithp_folder_unlock(const pithp_place *place);
+int pithp_folder_sync(const pithp_place *place); /* 0, or errno */
+/* The folder's files; NULL with errno. */
+DIR *pithp_folder_list(int folder);
+/* Whether a file of that name and size is there. */
+bool pithp_sidecar_is_there(int folder, const pithp_doc_sidecar *sidecar);
+/* Whether its header, or a leaf in it, is what the document says, which has format 2;
+ * also false where it cannot be read (sound.c). */
+bool pithp_sidecar_is_sound(pith_runtime *rt,
+                            int folder,
+                            const pithp_doc_sidecar *sidecar,
+                            const pithp_doc_leaf *leaf);
+/* Remove those sidecars that no document of the folder names, the file `except` aside.
+ * Only with the folder locked: a document that is being renamed could be missed. False:
+ * one may be there for nobody; the document `except` has to stay, for whoever sweeps
+ * next. */
+bool pithp_folder_drop_sidecars(int folder,
+                                const pithp_names *sidecars,
+                                const char *except);
+/* Whether a sidecar may be called so: it stays in its folder, and is not hidden. */
+bool pithp_is_file_name(const char *name);
+/* The beginning of a document, which names its sidecars. 0, errno, or -1 where the file
+ * ended before. */
+enum { PITHP_HEAD_BYTES = 16384 };
+int pithp_head_read(int file, size_t bytes, char head[PITHP_HEAD_BYTES + 1]);
+bool pithp_head_is_checkpoint(const char *head);
+/* What is no checkpoint, or one so damaged that nobody will ever load it, names none.
+ * False: they cannot be told. */
+bool pithp_head_sidecars(const char *head, pithp_names *sidecars);
+/* The sidecars that the document `name` of a folder names. False: the file is there and
+ * cannot be read. */
+bool pithp_folder_sidecars_of(int folder, const char *name, pithp_names *sidecars);
+/* Remove temporary files whose writers are dead, and sidecars that only those name. Only
+ * with the folder locked. */
+void pithp_folder_sweep(int folder);
+
+/* Write all of n bytes, in as many calls as it takes; 0, or errno. */
+int pithp_file_write(int file, const void *bytes, size_t n);
+
+/* Open a regular file to read; never waits, follows no link. -1 with errno; EINVAL: what
+ * is there is no regular file. */
+int pithp_file_open(int folder, const char *name, size_t *bytes);
+/* Read exactly n bytes; 0, errno, or -1 where the file ended before. */
+int pithp_file_read(int file, void *to, size_t n, size_t offset);
+
+/* ---- Series (series.c) ---- */
+
+/* Numbers of the members, the newest first. */
+typedef struct pithp_series {
+    int64_t *numbers, count, room;
+} pithp_series;
+
+/* Bytes of a file's name before ".json", all where it does not end so. */
+size_t pithp_stem(const char *name);
+/* "melt.000017.json" of "melt.json" and 17. False: it is too long for a file. */
+bool pithp_series_name(const char *series, int64_t number, char name[256]);
+/* 0, or errno. */
+int pithp_series_list(pith_runtime *rt,
+                      int folder,
+                      const char *series,
+                      pithp_series *members);
+void pithp_series_end(pith_runtime *rt, pithp_series *members);
+/* Turn a place of the series into that of its next member. Only with the folder locked,
+ * as the next one. */
+pith_status pithp_series_next(pith_scope *s, pithp_place *place);
+/* Remove all but the newest members, with their sidecars. */
+void pithp_series_prune(pith_runtime *rt, int folder, const char *series, int64_t keep);
+/* Sees an open checkpoint; leaves an error in s where it could not be read. */
+typedef void pithp_series_visit(pith_scope *s, pith_checkpoint *c, void *closure);
+/* Let the newest member be visited, and, as long as the error is that what was visited is
+ * damaged, the one before it. What was passed over is told and logged. */
+void pithp_series_newest(pith_scope *s,
+                         const char *path,
+                         const pith_load_options *options,
+                         pithp_series_visit *visit,
+                         void *closure);
+
+#endif

@@ -1,0 +1,69 @@
+/* An open checkpoint, and reading leaves from it (open.c). */
+#ifndef PITHP_CHECKPOINT_OPEN_H
+#define PITHP_CHECKPOINT_OPEN_H
+
+#include "checkpoint/saving.h"
+#include "checkpoint/sidecar.h"
+
+/* A sidecar of an open checkpoint, or why it cannot be read. */
+typedef struct pithp_open_sidecar {
+    int file;            /* descriptor; -1 */
+    pith_status trouble; /* PITH_OK: there is none */
+    char text[512];
+    int64_t leaf_count; /* of the checkpoint that lie in it */
+    size_t leaf_bytes;  /* that they take there */
+} pithp_open_sidecar;
+
+struct pith_checkpoint {
+    pithp_document document;
+    pith_checkpoint_info info;
+    pithp_hold *hold; /* of the scope that owns it */
+    pithp_open_sidecar sidecars[PITHP_SIDECARS];
+    int64_t *order; /* leaves in sidecars, by sidecar and place */
+    int64_t order_count;
+    pithp_unpacker *unpacker; /* NULL: no leaf is compressed */
+    char shown[256];          /* path as the user gave it, cut where it is long */
+};
+
+/* Whether a pointer is an open checkpoint; safe for any. */
+bool pithp_checkpoint_valid(const pith_checkpoint *c);
+/* Open a checkpoint, owned by s. NULL: the scope's error is set. */
+pith_checkpoint *pithp_checkpoint_open(pith_scope *s, const char *path);
+pith_checkpoint *pithp_checkpoint_open_at(pith_scope *s, const pithp_place *place);
+/* A document that needs no sidecar, from memory. */
+pith_checkpoint *pithp_checkpoint_parse(pith_scope *s, const char *text, size_t bytes);
+/* Close it before its scope does. */
+void pithp_checkpoint_close(pith_scope *s, pith_checkpoint *c);
+/* PITH_OK, or the scope's error is why a leaf (NULL: any of them) cannot be read. To be
+ * asked before memory is: only a document claims the leaves. */
+pith_status pithp_checkpoint_trouble(pith_scope *s,
+                                     const pith_checkpoint *c,
+                                     const pithp_doc_leaf *leaf);
+/* Bytes of a leaf; the checksum is not looked at. */
+pith_status pithp_leaf_part(pith_scope *s,
+                            const pith_checkpoint *c,
+                            const pithp_doc_leaf *leaf,
+                            size_t offset,
+                            void *to,
+                            size_t n);
+/* Fill an array with a leaf, verified; staging: PITHP_CHUNK_BYTES, NULL where the
+ * device's memory can be written as it is (part.c). */
+pith_status pithp_leaf_fill(pith_scope *s,
+                            const pith_checkpoint *c,
+                            int64_t leaf,
+                            const pith_array *array,
+                            void *staging);
+/* A leaf as an array of s, verified; NULL: the scope's error is set (part.c). */
+const pith_array *pithp_leaf_load(pith_scope *s, const pith_checkpoint *c, int64_t leaf);
+/* Read a leaf and verify its checksum: to `to`, if that is not NULL, else piece by piece
+ * through `staging` of PITHP_CHUNK_BYTES; every piece goes to `sink`, if that is not
+ * NULL. */
+pith_status pithp_leaf_read(pith_scope *s,
+                            const pith_checkpoint *c,
+                            int64_t leaf,
+                            void *to,
+                            void *staging,
+                            pithp_leaf_sink sink,
+                            void *closure);
+
+#endif
