@@ -50,6 +50,10 @@ pith_status pithp_cuda_fail(pithp_device *d,
  * no result of the device can be trusted, whatever the code. */
 pith_status pithp_cuda_fail_waiting(pithp_device *d, cudaError_t code, pithp_error *e);
 
+/* Until nothing is under way that uses code or graphs about to be given back: CUDA does
+ * not keep them for it. The device is current. */
+void pithp_cuda_wait_for_all(pithp_device *d);
+
 /* ---- Slots of the table, one file a group ---- */
 
 pith_status pithp_stream_open_cuda(pithp_stream *st, pithp_error *e);

@@ -298,6 +298,7 @@ void pithp_graph_free_cuda(pithp_device *d, struct pithp_graph *graph) {
     pithp_error ignored; /* a dead device holds no graphs */
     int previous;
     if (pithp_cuda_enter(d, &previous, &ignored) == PITH_OK) {
+        pithp_cuda_wait_for_all(d);
         destroy(graph);
         pithp_cuda_leave(d, previous);
     }

@@ -64,6 +64,7 @@ void pithp_module_unload_cuda(pithp_device *d, pithp_module *m) {
     int previous;
     if (!m->handle || pithp_cuda_enter(d, &previous, &ignored) != PITH_OK)
         return;
+    pithp_cuda_wait_for_all(d);
     (void)cudaLibraryUnload(m->handle);
     (void)cudaGetLastError();
     m->handle = NULL;

@@ -1,6 +1,7 @@
 /* Streams of a CUDA device and waiting: for a stream's end, and of one stream for
  * another's present end. */
 #include "gpu/cuda/cuda_internal.h"
+#include "gpu/device.h"
 
 #include <string.h>
 
@@ -71,6 +72,12 @@ pith_status pithp_synchronise_cuda(pithp_stream *st, pithp_error *e) {
         rc = pithp_cuda_fail_waiting(st->device, code, e);
     pithp_cuda_leave(st->device, previous);
     return rc;
+}
+
+void pithp_cuda_wait_for_all(pithp_device *d) {
+    for (pithp_stream *st = pithp_streams_first(d); st; st = st->next)
+        (void)cudaStreamSynchronize(pithp_cuda_stream_of(st)->queue);
+    (void)cudaGetLastError(); /* whoever waits next is told */
 }
 
 /* One mark a stream serves all threads: where two record it at once, each waits for the
