@@ -27,6 +27,7 @@ typedef enum cudaError {
     cudaErrorSharedObjectInitFailed = 303,
     cudaErrorInvalidResourceHandle = 400,
     cudaErrorSymbolNotFound = 500,
+    cudaErrorNotReady = 600,
     cudaErrorIllegalAddress = 700,
     cudaErrorLaunchOutOfResources = 701,
     cudaErrorNotPermitted = 800,
@@ -148,6 +149,7 @@ enum cudaLibraryOption { cudaLibraryFake };
 #define cudaEventCreateWithFlags         fake_cudaEventCreateWithFlags
 #define cudaEventRecord                  fake_cudaEventRecord
 #define cudaEventSynchronize             fake_cudaEventSynchronize
+#define cudaEventQuery                   fake_cudaEventQuery
 #define cudaMemcpyAsync                  fake_cudaMemcpyAsync
 #define cudaMemsetAsync                  fake_cudaMemsetAsync
 #define cudaLaunchKernel                 fake_cudaLaunchKernel
@@ -202,6 +204,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags);
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
 cudaError_t cudaEventSynchronize(cudaEvent_t event);
+cudaError_t cudaEventQuery(cudaEvent_t event);
 cudaError_t cudaMemcpyAsync(void *to,
                             const void *from,
                             size_t bytes,

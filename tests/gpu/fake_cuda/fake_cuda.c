@@ -1,15 +1,16 @@
-/* Devices, streams, memory, copies, launches and libraries of the fake. Work runs when it
- * is enqueued. */
+/* The machine, kernels and libraries of the fake. */
 #include "fake_cuda.h"
 
 #include "../../program/cuda_target.h"
 #include "fake_kernels.h"
+#include "fake_queue.h"
 #include "gpu/cuda/fill.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 fake_cuda_state fake_cuda;
@@ -19,6 +20,8 @@ static cudaError_t last_error;
 static _Thread_local int current_device;
 
 int fake_cuda_alive(void) {
+    fake_queue_finish();
+    fake_memory_check();
     return fake_cuda.pools + fake_cuda.streams + fake_cuda.events + fake_cuda.libraries +
            fake_cuda.graphs + fake_cuda.execs + fake_cuda.pinned + fake_cuda.allocations;
 }
@@ -32,6 +35,8 @@ bool fake_cuda_fails(const char *call) {
     if (++fake_cuda.calls != fake_cuda.fail_at)
         return false;
     fake_cuda.failed = call;
+    if (fake_cuda.fail_with == cudaErrorIllegalAddress || strstr(call, "Synchronize"))
+        fake_queue_drop(); /* the device is lost */
     return true;
 }
 
@@ -108,223 +113,6 @@ cudaError_t cudaSetDevice(int device) {
     return fake_cuda_end(cudaSuccess);
 }
 
-/* ---- Memory ---- */
-
-typedef struct allocation {
-    char *data;
-    size_t bytes;
-    struct allocation *next;
-} allocation;
-static allocation *blocks;
-static size_t in_use;
-
-bool fake_cuda_is_device(const void *at, size_t bytes) {
-    const uintptr_t from = (uintptr_t)at;
-    for (const allocation *b = blocks; b; b = b->next)
-        if (from >= (uintptr_t)b->data && from + bytes <= (uintptr_t)b->data + b->bytes)
-            return true;
-    return false;
-}
-
-static cudaError_t take(void **data, size_t bytes) {
-    allocation *b = bytes > (size_t)1 << 32 ? NULL : malloc(sizeof *b);
-    void *taken = b ? aligned_alloc(256, (bytes + 511) & ~(size_t)255) : NULL;
-    if (!taken) {
-        free(b);
-        return cudaErrorMemoryAllocation;
-    }
-    memset(taken, 0xcd, bytes);
-    *b = (allocation){taken, bytes, blocks};
-    blocks = b;
-    in_use += bytes;
-    fake_cuda.allocations++;
-    *data = taken;
-    return cudaSuccess;
-}
-
-static void give(const char *call, void *data) {
-    allocation **at = &blocks;
-    while (*at && (*at)->data != data)
-        at = &(*at)->next;
-    if (!*at)
-        fake_cuda_abort(call, "not memory of the device");
-    allocation *gone = *at;
-    *at = gone->next;
-    in_use -= gone->bytes;
-    fake_cuda.allocations--;
-    free(gone->data);
-    free(gone);
-}
-
-struct CUmemPoolHandle_st {
-    int unused;
-};
-
-cudaError_t cudaMemPoolCreate(cudaMemPool_t *pool, const struct cudaMemPoolProps *props) {
-    static const unsigned char zero[sizeof props->reserved];
-    FAKE_BEGIN("MemPoolCreate");
-    FAKE_CHECK(!memcmp(props->reserved, zero, sizeof zero), "reserved is not zero");
-    *pool = calloc(1, sizeof **pool);
-    fake_cuda.pools++;
-    return fake_cuda_end(cudaSuccess);
-}
-cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool) {
-    FAKE_SURE("MemPoolDestroy");
-    free(pool);
-    fake_cuda.pools--;
-    return fake_cuda_end(cudaSuccess);
-}
-cudaError_t
-cudaMemPoolSetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr which, void *value) {
-    FAKE_BEGIN("MemPoolSetAttribute");
-    FAKE_CHECK(pool && value, "nothing was given");
-    (void)which;
-    return fake_cuda_end(cudaSuccess);
-}
-cudaError_t
-cudaMemPoolGetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr which, void *value) {
-    FAKE_SURE("MemPoolGetAttribute");
-    FAKE_CHECK(pool && which == cudaMemPoolAttrReservedMemCurrent, "not asked for here");
-    memcpy(value, &(uint64_t){in_use}, sizeof(uint64_t));
-    return fake_cuda_end(cudaSuccess);
-}
-cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t bytes) {
-    (void)pool, (void)bytes;
-    return cudaSuccess;
-}
-cudaError_t cudaDeviceGraphMemTrim(int device) {
-    (void)device;
-    return cudaSuccess;
-}
-cudaError_t cudaMemGetInfo(size_t *available, size_t *total) {
-    FAKE_SURE("MemGetInfo");
-    *total = (size_t)4 << 30;
-    *available = *total - in_use;
-    return fake_cuda_end(cudaSuccess);
-}
-cudaError_t cudaMallocFromPoolAsync(void **data,
-                                    size_t bytes,
-                                    cudaMemPool_t pool,
-                                    cudaStream_t stream) {
-    FAKE_BEGIN("MallocFromPoolAsync");
-    FAKE_CHECK(pool && stream, "no pool, or no stream");
-    return fake_cuda_end(take(data, bytes));
-}
-cudaError_t cudaFreeAsync(void *data, cudaStream_t stream) {
-    FAKE_SURE("FreeAsync");
-    FAKE_CHECK(stream, "no stream");
-    give(call_name, data);
-    return fake_cuda_end(cudaSuccess);
-}
-cudaError_t cudaMalloc(void **data, size_t bytes) {
-    FAKE_BEGIN("Malloc");
-    return fake_cuda_end(take(data, bytes));
-}
-cudaError_t cudaFree(void *data) {
-    FAKE_SURE("Free");
-    if (data)
-        give(call_name, data);
-    return fake_cuda_end(cudaSuccess);
-}
-cudaError_t cudaHostAlloc(void **data, size_t bytes, unsigned flags) {
-    FAKE_BEGIN("HostAlloc");
-    (void)flags;
-    *data = malloc(bytes);
-    fake_cuda.pinned++;
-    return fake_cuda_end(cudaSuccess);
-}
-cudaError_t cudaHostGetDevicePointer(void **mapped, void *data, unsigned flags) {
-    FAKE_BEGIN("HostGetDevicePointer");
-    (void)flags;
-    *mapped = data;
-    return fake_cuda_end(cudaSuccess);
-}
-cudaError_t cudaFreeHost(void *data) {
-    FAKE_SURE("FreeHost");
-    fake_cuda.pinned -= data != NULL;
-    free(data);
-    return fake_cuda_end(cudaSuccess);
-}
-
-/* ---- Streams and events: all has run already ---- */
-
-struct CUstream_st {
-    int unused;
-};
-struct CUevent_st {
-    int unused;
-};
-
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags) {
-    FAKE_BEGIN("StreamCreateWithFlags");
-    FAKE_CHECK(flags == cudaStreamNonBlocking, "a stream that blocks");
-    *stream = calloc(1, sizeof **stream);
-    fake_cuda.streams++;
-    return fake_cuda_end(cudaSuccess);
-}
-cudaError_t cudaStreamDestroy(cudaStream_t stream) {
-    FAKE_SURE("StreamDestroy");
-    free(stream);
-    fake_cuda.streams--;
-    return fake_cuda_end(cudaSuccess);
-}
-cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
-    FAKE_BEGIN("StreamSynchronize");
-    FAKE_CHECK(stream, "no stream");
-    return fake_cuda_end(cudaSuccess);
-}
-cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags) {
-    FAKE_BEGIN("StreamWaitEvent");
-    FAKE_CHECK(stream && event && !flags, "no stream, or no event");
-    return fake_cuda_end(cudaSuccess);
-}
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags) {
-    FAKE_BEGIN("EventCreateWithFlags");
-    FAKE_CHECK(flags == cudaEventDisableTiming, "an event with a time");
-    *event = calloc(1, sizeof **event);
-    fake_cuda.events++;
-    return fake_cuda_end(cudaSuccess);
-}
-cudaError_t cudaEventDestroy(cudaEvent_t event) {
-    FAKE_SURE("EventDestroy");
-    free(event);
-    fake_cuda.events -= event != NULL;
-    return fake_cuda_end(cudaSuccess);
-}
-cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
-    FAKE_BEGIN("EventRecord");
-    FAKE_CHECK(event && stream, "no event, or no stream");
-    return fake_cuda_end(cudaSuccess);
-}
-cudaError_t cudaEventSynchronize(cudaEvent_t event) {
-    FAKE_BEGIN("EventSynchronize");
-    FAKE_CHECK(event, "no event");
-    return fake_cuda_end(cudaSuccess);
-}
-
-/* ---- Copies ---- */
-
-cudaError_t cudaMemcpyAsync(void *to,
-                            const void *from,
-                            size_t bytes,
-                            enum cudaMemcpyKind kind,
-                            cudaStream_t stream) {
-    FAKE_BEGIN("MemcpyAsync");
-    FAKE_CHECK(stream, "no stream");
-    FAKE_CHECK(kind == cudaMemcpyDeviceToHost || fake_cuda_is_device(to, bytes),
-               "not to memory of the device");
-    FAKE_CHECK(kind == cudaMemcpyHostToDevice || fake_cuda_is_device(from, bytes),
-               "not from memory of the device");
-    memmove(to, from, bytes);
-    return fake_cuda_end(cudaSuccess);
-}
-cudaError_t cudaMemsetAsync(void *to, int byte, size_t bytes, cudaStream_t stream) {
-    FAKE_BEGIN("MemsetAsync");
-    FAKE_CHECK(stream && fake_cuda_is_device(to, bytes), "not memory of the device");
-    memset(to, byte, bytes);
-    return fake_cuda_end(cudaSuccess);
-}
-
 /* ---- Kernels ---- */
 
 static void fill_loop(const void *args, int64_t begin, int64_t end) {
@@ -398,10 +186,55 @@ void fake_cuda_run(const fake_kernel *kernel, const void *args, int64_t threads)
     kernel->loop(args, 0, all < threads ? all : threads);
 }
 
-void fake_cuda_check_grid(const char *call, dim3 grid, dim3 block) {
-    if (!grid.x || grid.x > 2147483647u || grid.y != 1 || grid.z != 1 || !block.x ||
-        block.x > 1024 || block.y != 1 || block.z != 1)
-        fake_cuda_abort(call, "a grid that cannot be launched");
+fake_launch fake_cuda_launch_of(const char *call_name,
+                                const void *handle,
+                                dim3 grid,
+                                dim3 block,
+                                void **parameters,
+                                size_t shared) {
+    fake_launch l = {.kernel = fake_cuda_kernel(call_name, handle)};
+    FAKE_CHECK(grid.x && grid.x <= 2147483647u && grid.y == 1 && grid.z == 1 && block.x &&
+                   block.x <= 1024 && block.y == 1 && block.z == 1,
+               "a grid that cannot be launched");
+    FAKE_CHECK(!shared, "shared memory");
+    l.threads = (int64_t)grid.x * block.x;
+    l.args = parameters[0];
+    if (l.kernel->by_address) {
+        memcpy(&l.args, parameters[0], sizeof l.args);
+        FAKE_CHECK(fake_cuda_is_device(l.args, 8), "arguments outside of the device");
+    }
+    return l;
+}
+
+/* A launch that waits. */
+typedef struct launching {
+    fake_launch launch;
+    _Alignas(16) uint64_t args[PITHP_LAUNCH_ARGS / sizeof(uint64_t)]; /* by value */
+} launching;
+
+static void run_launch(const char *call_name, const void *closure) {
+    const launching *l = closure;
+    const bool by_address = l->launch.kernel->by_address;
+    FAKE_CHECK(!by_address || fake_memory_lives(l->launch.args, 8),
+               "arguments that were freed");
+    fake_cuda_run(l->launch.kernel, by_address ? l->launch.args : l->args,
+                  l->launch.threads);
+}
+
+/* Only a kernel knows how many bytes its arguments have: as many as there may be, up to
+ * the end of the memory that they lie in. */
+__attribute__((no_sanitize("address", "thread", "undefined"))) static void
+take_args(uint64_t *to, const void *from) {
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    const uintptr_t next = ((uintptr_t)from + page) & ~(uintptr_t)(page - 1);
+    const size_t left = next - (uintptr_t)from;
+    unsigned char unused;
+    const bool beyond = mincore((void *)next, 1, &unused) == 0;
+    const size_t bytes = left < PITHP_LAUNCH_ARGS && !beyond ? left : PITHP_LAUNCH_ARGS;
+    const volatile unsigned char *bytes_from = from;
+    volatile unsigned char *bytes_to = (unsigned char *)to;
+    for (size_t k = 0; k < bytes; k++)
+        bytes_to[k] = bytes_from[k];
 }
 
 cudaError_t cudaLaunchKernel(const void *handle,
@@ -411,18 +244,14 @@ cudaError_t cudaLaunchKernel(const void *handle,
                              size_t shared,
                              cudaStream_t stream) {
     FAKE_BEGIN("LaunchKernel");
-    const fake_kernel *kernel = fake_cuda_kernel(call_name, handle);
-    FAKE_CHECK(stream && !shared, "no stream, or shared memory");
-    FAKE_CHECK(!kernel->decides, "decides outside of a graph");
-    fake_cuda_check_grid(call_name, grid, block);
-    const void *args = parameters[0];
-    if (kernel->by_address) {
-        memcpy(&args, parameters[0], sizeof args);
-        FAKE_CHECK(fake_cuda_is_device(args, 8), "arguments outside of the device");
-    }
+    launching l = {.launch = fake_cuda_launch_of(call_name, handle, grid, block,
+                                                 parameters, shared)};
+    FAKE_CHECK(!l.launch.kernel->decides, "decides outside of a graph");
+    if (!l.launch.kernel->by_address)
+        take_args(l.args, l.launch.args);
     if (fake_cuda.fail_launch && --fake_cuda.fail_launch == 0)
         return fake_cuda_end(cudaErrorNotSupported);
-    fake_cuda_run(kernel, args, (int64_t)grid.x * block.x);
+    fake_queue_add(call_name, stream, run_launch, &l, sizeof l);
     return fake_cuda_end(cudaSuccess);
 }
 
@@ -483,8 +312,15 @@ cudaError_t cudaLibraryLoadData(cudaLibrary_t *library,
     return fake_cuda_end(cudaSuccess);
 }
 
+static bool is_of(const void *closure, const void *library) {
+    return ((const launching *)closure)->launch.kernel->library == library;
+}
+
+/* CUDA does not say what becomes of kernels that have yet to run. */
 cudaError_t cudaLibraryUnload(cudaLibrary_t library) {
     FAKE_SURE("LibraryUnload");
+    FAKE_CHECK(!fake_queue_has(run_launch, is_of, library) && !fake_graph_needs(library),
+               "work that has yet to run needs its code");
     while (library->kernels) {
         fake_kernel *gone = library->kernels;
         library->kernels = gone->next;
@@ -503,6 +339,7 @@ cudaLibraryGetKernel(cudaKernel_t *kernel, cudaLibrary_t library, const char *na
                          .by_address = library->by_address,
                          .decides = library->decides && strcmp(name, "pith_decide") == 0,
                          .name = "compiled",
+                         .library = library,
                          .next = library->kernels};
     void *symbol = find(library->handle, name);
     memcpy(&found.loop, &symbol, sizeof found.loop);

@@ -1,9 +1,9 @@
 /* A CUDA device made of host memory: the functions that src/gpu/cuda calls, with checks
- * of what they are given, and kernels run by the host when they are launched. Programs of
- * tests that have these files and those of src/gpu/cuda have it as the device "cuda":
- * built-in kernels run by the bodies that CUDA has (program/cuda_target.c), compiled ones
- * by their text behind the host's prologue. Graphs run in an order that their edges leave
- * open, chosen by a seed.
+ * of what they are given, queues of streams (fake_queue.c), and kernels run by the host.
+ * Programs of tests that have these files and those of src/gpu/cuda have it as the device
+ * "cuda": built-in kernels run by the bodies that CUDA has (program/cuda_target.c),
+ * compiled ones by their text behind the host's prologue. Streams and graphs run in an
+ * order that events and edges leave open, chosen by a seed.
  *
  * An argument that CUDA forbids ends the program with a message. */
 #ifndef PITH_TESTS_FAKE_CUDA_H
@@ -33,7 +33,13 @@ typedef struct fake_cuda_state {
 } fake_cuda_state;
 extern fake_cuda_state fake_cuda;
 
-/* All of what is alive. */
+/* Work of streams waits in queues until a call must not return before it has run. Then it
+ * runs in one of the orders that streams and events allow, which the seed chooses; 0: it
+ * runs when it is enqueued. Without this call FAKE_CUDA_SEED is the seed, and 1 without
+ * that. */
+void fake_cuda_order(uint64_t seed);
+
+/* All of what is alive, once all work has run. */
 int fake_cuda_alive(void);
 
 /* ---- What the files of this folder share ---- */
@@ -43,6 +49,7 @@ typedef struct CUkern_st {
     bool by_address; /* its one parameter is the address of its arguments */
     bool decides;
     bool is_user; /* a host's loop, which does not look whether an index is one of all */
+    cudaLibrary_t library; /* that it was found in, or NULL */
     pithp_host_loop loop;
     const char *name;
     struct CUkern_st *next;
@@ -59,7 +66,22 @@ bool fake_cuda_is_device(const void *at, size_t bytes);
 /* A kernel by its handle, or the end of the program. */
 const fake_kernel *fake_cuda_kernel(const char *call, const void *handle);
 void fake_cuda_run(const fake_kernel *kernel, const void *args, int64_t threads);
-void fake_cuda_check_grid(const char *call, dim3 grid, dim3 block);
+
+/* What every launch is given, of a stream or in a graph, looked at: or the end of the
+ * program. */
+typedef struct fake_launch {
+    const fake_kernel *kernel;
+    const void *args; /* where they are; by address: in memory of the device */
+    int64_t threads;
+} fake_launch;
+fake_launch fake_cuda_launch_of(const char *call,
+                                const void *handle,
+                                dim3 grid,
+                                dim3 block,
+                                void **parameters,
+                                size_t shared);
+/* Whether the launch of a graph that has yet to run needs code of the library. */
+bool fake_graph_needs(cudaLibrary_t library);
 
 /* Every call is
  *     cudaError_t cudaX(...) { FAKE_BEGIN("X"); ...; return fake_cuda_end(code); } */

@@ -1,6 +1,6 @@
 /* Graphs of the fake: every argument is checked, and a launch runs the nodes in one of
  * the orders that their edges leave open. */
-#include "fake_cuda.h"
+#include "fake_queue.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,9 +26,7 @@ struct CUgraphNode_st {
     cudaGraphNode_t *after;
     size_t after_count;
     bool done; /* in the launch at work */
-    const fake_kernel *kernel;
-    const void *args;
-    int64_t threads;
+    fake_launch launch;
     cudaGraphConditionalHandle handle; /* that it decides, or asks */
     bool is_while;
     cudaGraph_t *bodies;
@@ -44,6 +42,7 @@ struct CUgraph_st {
 
 struct CUgraphExec_st {
     cudaGraph_t graph;
+    cudaStream_t last; /* that it was launched on; NULL: it never was */
 };
 
 /* ---- Conditions ---- */
@@ -127,16 +126,14 @@ cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t *node,
                                    size_t count,
                                    const struct cudaKernelNodeParams *params) {
     FAKE_BEGIN("GraphAddKernelNode");
-    const fake_kernel *kernel = fake_cuda_kernel(call_name, params->func);
-    FAKE_CHECK(kernel->by_address, "arguments by value");
-    FAKE_CHECK(!params->extra && !params->sharedMemBytes, "extra parameters");
-    fake_cuda_check_grid(call_name, params->gridDim, params->blockDim);
+    const fake_launch launch =
+        fake_cuda_launch_of(call_name, params->func, params->gridDim, params->blockDim,
+                            params->kernelParams, params->sharedMemBytes);
+    FAKE_CHECK(launch.kernel->by_address, "arguments by value");
+    FAKE_CHECK(!params->extra, "extra parameters");
     cudaGraphNode_t added = add(call_name, graph, after, count, cudaGraphNodeTypeKernel);
-    added->kernel = kernel;
-    memcpy(&added->args, params->kernelParams[0], sizeof added->args);
-    FAKE_CHECK(fake_cuda_is_device(added->args, 8), "arguments outside of the device");
-    added->threads = (int64_t)params->gridDim.x * params->blockDim.x;
-    if (kernel->decides) {
+    added->launch = launch;
+    if (launch.kernel->decides) {
         memcpy(&added->handle, params->kernelParams[1], sizeof added->handle);
         FAKE_CHECK(is_around(condition_of(call_name, added->handle)->graph, graph),
                    "decides for a graph that is not around it");
@@ -212,13 +209,6 @@ static void destroy(cudaGraph_t graph) {
     fake_cuda.graphs--;
 }
 
-cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
-    FAKE_SURE("GraphDestroy");
-    FAKE_CHECK(graph && !graph->outer, "a body");
-    destroy(graph);
-    return fake_cuda_end(cudaSuccess);
-}
-
 static void check_whole(const char *call_name, cudaGraph_t graph) {
     FAKE_CHECK(graph->count, "a graph without a node");
     graph->instantiated = true;
@@ -242,18 +232,6 @@ cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long lon
     fake_cuda.graphs_made++;
     return fake_cuda_end(cudaSuccess);
 }
-cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
-    FAKE_SURE("GraphExecDestroy");
-    free(exec);
-    fake_cuda.execs--;
-    return fake_cuda_end(cudaSuccess);
-}
-cudaError_t cudaGraphUpload(cudaGraphExec_t exec, cudaStream_t stream) {
-    FAKE_BEGIN("GraphUpload");
-    FAKE_CHECK(exec && stream, "no graph, or no stream");
-    return fake_cuda_end(cudaSuccess);
-}
-
 /* ---- Running ---- */
 
 static void run(const char *call_name, cudaGraph_t graph);
@@ -267,11 +245,12 @@ static void run_node(const char *call_name, cudaGraphNode_t node) {
         else if (*value < node->body_count)
             run(call_name, node->bodies[*value]);
     } else if (node->type == cudaGraphNodeTypeKernel) {
-        FAKE_CHECK(fake_cuda_is_device(node->args, 8), "arguments that were freed");
-        if (node->kernel->decides)
-            conditions[node->handle].value = (unsigned)m_decide(node->args);
+        const fake_launch *l = &node->launch;
+        FAKE_CHECK(fake_memory_lives(l->args, 8), "arguments that were freed");
+        if (l->kernel->decides)
+            conditions[node->handle].value = (unsigned)m_decide(l->args);
         else
-            fake_cuda_run(node->kernel, node->args, node->threads);
+            fake_cuda_run(l->kernel, l->args, l->threads);
     }
 }
 
@@ -300,6 +279,7 @@ static void run(const char *call_name, cudaGraph_t graph) {
         FAKE_CHECK(chosen, "nodes wait for each other");
         run_node(call_name, chosen);
         chosen->done = true;
+        fake_queue_between();
     }
 }
 
@@ -313,11 +293,81 @@ static void set_usual(cudaGraph_t graph) {
     }
 }
 
-cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
-    FAKE_BEGIN("GraphLaunch");
-    FAKE_CHECK(exec && stream, "no graph, or no stream");
-    fake_cuda.graph_launches++;
+static void run_launch(const char *call_name, const void *closure) {
+    cudaGraphExec_t exec;
+    memcpy(&exec, closure, sizeof exec);
     set_usual(exec->graph);
     run(call_name, exec->graph);
+}
+
+/* Launches of the same graph wait for each other. */
+static void follow(const char *call_name, cudaGraphExec_t exec, cudaStream_t stream) {
+    FAKE_CHECK(exec && stream, "no graph, or no stream");
+    if (exec->last)
+        fake_queue_wait(call_name, stream, exec->last);
+    exec->last = stream;
+}
+
+cudaError_t cudaGraphUpload(cudaGraphExec_t exec, cudaStream_t stream) {
+    FAKE_BEGIN("GraphUpload");
+    follow(call_name, exec, stream);
+    return fake_cuda_end(cudaSuccess);
+}
+
+cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
+    FAKE_BEGIN("GraphLaunch");
+    follow(call_name, exec, stream);
+    fake_cuda.graph_launches++;
+    fake_queue_add(call_name, stream, run_launch, &exec, sizeof exec);
+    return fake_cuda_end(cudaSuccess);
+}
+
+/* ---- The end ---- */
+
+static bool is_exec(const void *closure, const void *exec) {
+    return memcmp(closure, &exec, sizeof exec) == 0;
+}
+
+static bool is_graph(const void *closure, const void *graph) {
+    cudaGraphExec_t exec;
+    memcpy(&exec, closure, sizeof exec);
+    return exec->graph == graph;
+}
+
+static bool graph_uses(const struct CUgraph_st *graph, const void *library) {
+    bool uses = false;
+    for (const struct CUgraphNode_st *node = graph->first; node; node = node->next) {
+        uses |= node->launch.kernel && node->launch.kernel->library == library;
+        for (unsigned b = 0; b < node->body_count; b++)
+            uses |= graph_uses(node->bodies[b], library);
+    }
+    return uses;
+}
+
+static bool uses(const void *closure, const void *library) {
+    cudaGraphExec_t exec;
+    memcpy(&exec, closure, sizeof exec);
+    return graph_uses(exec->graph, library);
+}
+
+bool fake_graph_needs(cudaLibrary_t library) {
+    return fake_queue_has(run_launch, uses, library);
+}
+
+/* CUDA frees what is under way when it has run, and does not say whether the conditions
+ * of its graph live as long. */
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
+    FAKE_SURE("GraphExecDestroy");
+    FAKE_CHECK(!fake_queue_has(run_launch, is_exec, exec), "it has yet to run");
+    free(exec);
+    fake_cuda.execs--;
+    return fake_cuda_end(cudaSuccess);
+}
+
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+    FAKE_SURE("GraphDestroy");
+    FAKE_CHECK(graph && !graph->outer, "a body");
+    FAKE_CHECK(!fake_queue_has(run_launch, is_graph, graph), "it has yet to run");
+    destroy(graph);
     return fake_cuda_end(cudaSuccess);
 }

@@ -1,0 +1,278 @@
+/* Streams and events of the fake, and the order in which their work runs. */
+#include "fake_queue.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct work {
+    struct work *next;
+    const char *call;
+    fake_task task;         /* NULL: it waits */
+    cudaStream_t waits_for; /* until so much of it has run */
+    uint64_t until;
+    max_align_t closure[];
+} work;
+
+/* Streams stay when they are destroyed: events may tell of them. */
+struct CUstream_st {
+    cudaStream_t next;
+    work *first, **last;
+    uint64_t enqueued, done; /* how many */
+    uint64_t needed;         /* how many of them the call at work waits for */
+    uint64_t rank;           /* in the call at work */
+    bool at_work, destroyed;
+};
+
+struct CUevent_st {
+    cudaStream_t stream; /* NULL: it was never recorded */
+    uint64_t at;
+};
+
+static cudaStream_t streams;
+
+/* ---- Chance ---- */
+
+static uint64_t chances;
+static bool at_once, chosen;
+
+void fake_cuda_order(uint64_t seed) {
+    chances = seed * 0x9e3779b97f4a7c15u;
+    at_once = !seed;
+    chosen = true;
+}
+
+static bool runs_at_once(void) {
+    const char *asked = chosen ? NULL : getenv("FAKE_CUDA_SEED");
+    if (!chosen)
+        fake_cuda_order(asked ? strtoull(asked, NULL, 10) : 1);
+    return at_once;
+}
+
+uint64_t fake_queue_chance(uint64_t count) {
+    if (runs_at_once())
+        return 0;
+    chances = chances * 6364136223846793005u + 1442695040888963407u;
+    return (chances >> 33) % count;
+}
+
+/* ---- Running ---- */
+
+static bool is_ready(const struct CUstream_st *stream) {
+    const work *w = stream->first;
+    return w && !stream->at_work && (!w->waits_for || w->waits_for->done >= w->until);
+}
+
+static void step(cudaStream_t stream) {
+    work *w = stream->first;
+    stream->at_work = true;
+    if (w->task)
+        w->task(w->call, w->closure);
+    stream->at_work = false;
+    stream->first = w->next;
+    if (!stream->first)
+        stream->last = &stream->first;
+    stream->done++;
+    free(w);
+}
+
+/* One that is ready: any, or the first by rank. */
+static cudaStream_t choose(bool needed, bool by_rank) {
+    cudaStream_t best = NULL;
+    uint64_t ready = 0;
+    for (cudaStream_t s = streams; s; s = s->next) {
+        if (!is_ready(s) || (needed && s->done >= s->needed))
+            continue;
+        ready++;
+        if (!best ||
+            (by_rank ? s->rank > best->rank : fake_queue_chance(ready) == ready - 1))
+            best = s;
+    }
+    return best;
+}
+
+static void need(cudaStream_t stream, uint64_t until) {
+    if (until <= stream->done || until <= stream->needed)
+        return;
+    stream->needed = until;
+    uint64_t at = stream->done;
+    for (const work *w = stream->first; w && at < until; w = w->next, at++)
+        if (w->waits_for)
+            need(w->waits_for, w->until);
+}
+
+/* What is needed alone, or with all else that could run as well. */
+static void run_until(const char *call_name, cudaStream_t stream, uint64_t until) {
+    for (cudaStream_t s = streams; s; s = s->next) {
+        s->needed = 0;
+        s->rank = fake_queue_chance(1 << 20);
+    }
+    need(stream, until);
+    const bool needed = fake_queue_chance(2), by_rank = fake_queue_chance(2);
+    while (stream->done < until) {
+        cudaStream_t next = choose(needed, by_rank);
+        FAKE_CHECK(next, "work that waits for itself");
+        step(next);
+    }
+}
+
+void fake_queue_run(const char *call, cudaStream_t stream) {
+    run_until(call, stream, stream->enqueued);
+}
+
+void fake_queue_between(void) {
+    if (fake_queue_chance(4) == 1) {
+        cudaStream_t other = choose(false, false);
+        if (other)
+            step(other);
+    }
+}
+
+/* The device may be quick. */
+static void run_some(void) {
+    for (uint64_t more = fake_queue_chance(8) == 1 ? fake_queue_chance(16) : 0; more;
+         more--) {
+        cudaStream_t next = choose(false, false);
+        if (!next)
+            return;
+        step(next);
+    }
+}
+
+/* ---- What waits ---- */
+
+static work *append(const char *call, cudaStream_t stream, size_t bytes) {
+    work *w = calloc(1, sizeof *w + bytes);
+    w->call = call;
+    *stream->last = w;
+    stream->last = &w->next;
+    stream->enqueued++;
+    return w;
+}
+
+void fake_queue_add(const char *call_name,
+                    cudaStream_t stream,
+                    fake_task task,
+                    const void *closure,
+                    size_t bytes) {
+    FAKE_CHECK(stream && !stream->destroyed, "no stream");
+    work *w = append(call_name, stream, bytes);
+    w->task = task;
+    memcpy(w->closure, closure, bytes);
+    if (runs_at_once())
+        fake_queue_run(call_name, stream);
+    else
+        run_some();
+}
+
+static void wait_until(const char *call_name,
+                       cudaStream_t stream,
+                       cudaStream_t other,
+                       uint64_t until) {
+    FAKE_CHECK(stream && !stream->destroyed, "no stream");
+    if (other == stream || other->done >= until)
+        return;
+    work *w = append(call_name, stream, 0);
+    w->waits_for = other;
+    w->until = until;
+}
+
+void fake_queue_wait(const char *call, cudaStream_t stream, cudaStream_t other) {
+    wait_until(call, stream, other, other->enqueued);
+}
+
+bool fake_queue_has(fake_task task,
+                    bool (*fits)(const void *closure, const void *what),
+                    const void *what) {
+    for (cudaStream_t s = streams; s; s = s->next)
+        for (const work *w = s->first; w; w = w->next)
+            if (w->task == task && fits(w->closure, what))
+                return true;
+    return false;
+}
+
+void fake_queue_drop(void) {
+    for (cudaStream_t s = streams; s; s = s->next) {
+        while (s->first) {
+            work *gone = s->first;
+            s->first = gone->next;
+            free(gone);
+        }
+        s->last = &s->first;
+        s->done = s->enqueued;
+    }
+}
+
+void fake_queue_finish(void) {
+    for (cudaStream_t s = streams; s; s = s->next)
+        fake_queue_run("DeviceSynchronize", s);
+}
+
+/* ---- Streams ---- */
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags) {
+    FAKE_BEGIN("StreamCreateWithFlags");
+    FAKE_CHECK(flags == cudaStreamNonBlocking, "a stream that blocks");
+    *stream = calloc(1, sizeof **stream);
+    (*stream)->last = &(*stream)->first;
+    (*stream)->next = streams;
+    streams = *stream;
+    fake_cuda.streams++;
+    return fake_cuda_end(cudaSuccess);
+}
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+    FAKE_SURE("StreamDestroy");
+    FAKE_CHECK(stream && !stream->destroyed, "no stream");
+    stream->destroyed = true; /* what waits will still run */
+    fake_cuda.streams--;
+    return fake_cuda_end(cudaSuccess);
+}
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+    FAKE_BEGIN("StreamSynchronize");
+    FAKE_CHECK(stream && !stream->destroyed, "no stream");
+    fake_queue_run(call_name, stream);
+    return fake_cuda_end(cudaSuccess);
+}
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags) {
+    FAKE_BEGIN("StreamWaitEvent");
+    FAKE_CHECK(stream && event && !flags, "no stream, or no event");
+    if (event->stream)
+        wait_until(call_name, stream, event->stream, event->at);
+    return fake_cuda_end(cudaSuccess);
+}
+
+/* ---- Events ---- */
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags) {
+    FAKE_BEGIN("EventCreateWithFlags");
+    FAKE_CHECK(flags == cudaEventDisableTiming, "an event with a time");
+    *event = calloc(1, sizeof **event);
+    fake_cuda.events++;
+    return fake_cuda_end(cudaSuccess);
+}
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+    FAKE_SURE("EventDestroy");
+    free(event);
+    fake_cuda.events -= event != NULL;
+    return fake_cuda_end(cudaSuccess);
+}
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+    FAKE_BEGIN("EventRecord");
+    FAKE_CHECK(event && stream && !stream->destroyed, "no event, or no stream");
+    *event = (struct CUevent_st){stream, stream->enqueued};
+    return fake_cuda_end(cudaSuccess);
+}
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+    FAKE_BEGIN("EventSynchronize");
+    FAKE_CHECK(event, "no event");
+    if (event->stream)
+        run_until(call_name, event->stream, event->at);
+    return fake_cuda_end(cudaSuccess);
+}
+cudaError_t cudaEventQuery(cudaEvent_t event) {
+    FAKE_BEGIN("EventQuery");
+    FAKE_CHECK(event, "no event");
+    run_some();
+    const bool ready = !event->stream || event->stream->done >= event->at;
+    return fake_cuda_end(ready ? cudaSuccess : cudaErrorNotReady);
+}
