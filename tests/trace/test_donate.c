@@ -221,6 +221,28 @@ Test(donate, parts_are_named_by_paths, .init = begin) {
     end();
 }
 
+static const pith_array *first_and_last(pith_scope *in, const void *pair) {
+    const State *first = pith_child(pair, 0), *last = pith_child(pair, 1);
+    return pith_add(in, first->x, last->x);
+}
+PITH_FUNCTION1(pair_function, first_and_last, pith_array, void)
+
+/* A path names a place: where the same array, or the same node, is at another one, too,
+ * that one is not meant, in this call and in later ones. */
+Test(donate, a_path_names_one_of_the_places_of_an_array, .init = begin) {
+    const pith_function *list = pith_jit(
+        s, &pair_function, &(pith_jit_options){.donate_paths = PITH_PATHS("[0][1]")});
+    const State *one = make(s, LARGE), *other = make(s, LARGE);
+    pt_ok(s, pith_call(s, list, PITH_ITEMS(pith_list_make(s, PITH_ITEMS(one, one)))));
+    pt_ok(s, pith_neg(s, one->x));
+    cr_assert(pith_jit_get_info(rt).donated == 0, "it is not donated at [0][0]");
+    pt_ok(s, pith_call(s, list, PITH_ITEMS(pith_list_make(s, PITH_ITEMS(one, other)))));
+    pt_ok(s, pith_neg(s, one->x));
+    pt_fails(PITH_E_DONATED, s, pith_neg(s, other->x));
+    cr_assert(pith_jit_get_info(rt).misses == 1);
+    end();
+}
+
 Test(donate, small_leaves_of_one_block_go_together, .init = begin) {
     const State *state = call(make(s, 4));
     const pith_jit_info before = pith_jit_get_info(rt);

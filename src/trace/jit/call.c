@@ -30,14 +30,32 @@ void pithp_jit_explain_modes(pithp_text *text, uint32_t was, uint32_t is) {
 
 /* ---- Parts that are named ---- */
 
-/* Mark the leaves at and below a node of a tree. */
-static bool mark_below(pith_runtime *rt, const void *tree, const void *node, bool *mark) {
+/* Whether what was visited last is at a path, where it is that node: one may be at
+ * several places, of which a path names one. */
+static bool
+is_at(const pithp_walk *w, const void *node, const char *path, pithp_text *here) {
+    if (w->node != node)
+        return false;
+    pithp_text_end(here);
+    pithp_text_begin(here, w->rt);
+    pithp_walk_path(w, here);
+    return !here->failed && strcmp(here->bytes, path) == 0;
+}
+
+/* Mark the leaves at and below a node of a tree, at that path. */
+static bool mark_below(pith_runtime *rt,
+                       const void *tree,
+                       const void *node,
+                       const char *path,
+                       bool *mark) {
     pithp_walk w;
     pithp_visit visit;
+    pithp_text here;
     int64_t item = 0, inside = 0;
+    pithp_text_begin(&here, rt);
     pithp_walk_begin(&w, rt, tree);
     while (pithp_walk_next(&w, &visit)) {
-        const bool it = w.node == node;
+        const bool it = is_at(&w, node, path, &here);
         if (visit == PITHP_VISIT_ENTER)
             inside += it;
         else if (visit == PITHP_VISIT_LEAVE)
@@ -45,8 +63,9 @@ static bool mark_below(pith_runtime *rt, const void *tree, const void *node, boo
         else if (visit == PITHP_VISIT_LEAF)
             mark[item++] |= inside > 0 || it;
     }
-    const bool failed = w.failed;
+    const bool failed = w.failed || here.failed;
     pithp_walk_end(&w);
+    pithp_text_end(&here);
     return !failed;
 }
 
@@ -60,10 +79,10 @@ static pith_status mark_path(const pithp_jit_call *c, const char *path, bool *ma
                           c->function->name, path, c->argument_count - 1);
     for (long t = 0; t < i; t++)
         marks += c->flats[t].structure.item_count;
-    const void *node = rest[1]
-                           ? pith_tree_at(pithp_on_behalf(c->s), c->trees[i], rest + 1)
-                           : c->trees[i];
-    if (node && !mark_below(c->s->runtime, c->trees[i], node, marks))
+    pith_scope *s = pithp_on_behalf(c->s);
+    const void *node = rest[1] ? pith_tree_at(s, c->trees[i], rest + 1) : c->trees[i];
+    const char *normal = node ? pith_path_normal(s, rest + 1) : NULL;
+    if (normal && !mark_below(c->s->runtime, c->trees[i], node, normal, marks))
         pithp_fail_memory(c->s, sizeof(pithp_frame));
     return c->s->error.code;
 }
