@@ -184,6 +184,13 @@ Test(programs, misses_are_explained, .init = open_scope) {
     close_scope();
 }
 
+static const pith_array *last_of(pith_scope *in, const void *list) {
+    (void)in;
+    runs++;
+    return pith_child(list, pith_child_count(list) - 1);
+}
+PITH_FUNCTION1(last_function, last_of, pith_array, void)
+
 Test(programs, misses_of_containers_and_static_leaves_are_explained, .init = open_scope) {
     const pith_array *x = pith_f64(s, 2);
     const pith_function *f = pith_jit(s, &none_function, NULL);
@@ -197,6 +204,18 @@ Test(programs, misses_of_containers_and_static_leaves_are_explained, .init = ope
     CALL(g, x, pith_i64(s, 2));
     CALL(g, x, pith_i64(s, 3));
     EXPLAINS(g, "[1]: the static leaf was 2, is 3");
+    const pith_function *last = pith_jit(
+        s, &last_function, &(pith_jit_options){.static_paths = PITH_PATHS("[0][1]")});
+    const double zeros[2][3] = {{1, 0.0, 2}, {1, -0.0, 2}};
+    const pith_array *v[2];
+    for (int i = 0; i < 2; i++)
+        v[i] = pith_array_copy(s, PITH_F64, PITH_SHAPE(3), zeros[i]);
+    runs = 0;
+    CALL(last, pith_list_make(s, PITH_ITEMS(v[0], v[0])));
+    CALL(last, pith_list_make(s, PITH_ITEMS(v[1], v[0])));
+    cr_assert(runs == 1, "the array at [0][0] is not static where it is that at [0][1]");
+    CALL(last, pith_list_make(s, PITH_ITEMS(v[1], v[1])));
+    EXPLAINS(last, "[0][1]: the static leaf's element 1 was 0, is -0");
     const pith_array *many[40];
     for (int i = 0; i < 40; i++)
         many[i] = x;

@@ -129,7 +129,22 @@ static void explain_specs(explanation *e,
     }
 }
 
-/* Static leaves of one structure: the first element of those that differ. */
+/* The first element that differs, with its index where there are several. */
+static void
+add_value(explanation *e, const pith_spec *spec, const char *was, const char *is) {
+    const size_t size = pith_dtype_size(spec->dtype);
+    size_t i = 0;
+    while (memcmp(was + i * size, is + i * size, size) == 0)
+        i++;
+    pithp_text_add(e->text, "the static leaf");
+    if (spec->count > 1)
+        pithp_text_print(e->text, "'s element %zu", i);
+    const double before = pithp_dtype_decode(spec->dtype, was + i * size);
+    const double now = pithp_dtype_decode(spec->dtype, is + i * size);
+    pithp_text_print(e->text, " was %.17g, is %.17g", before, now);
+}
+
+/* Static leaves of one structure. */
 static void
 explain_values(explanation *e, const pithp_jit_call *c, const pithp_jit_program *old) {
     size_t at = 0;
@@ -140,16 +155,13 @@ explain_values(explanation *e, const pithp_jit_call *c, const pithp_jit_program 
             continue;
         const pithp_structure *t = &c->flats[tree].structure;
         const pith_spec *spec = t->specs[k - first];
-        if (memcmp(c->static_bytes + at, old->static_bytes + at, spec->bytes) != 0) {
+        const char *was = old->static_bytes + at, *is = c->static_bytes + at;
+        if (memcmp(was, is, spec->bytes) != 0) {
             pithp_text path;
             pithp_text_begin(&path, e->rt);
             pithp_structure_path(e->rt, t, k - first, &path);
             if (begin_line(e, c, tree, path.bytes))
-                pithp_text_print(e->text, "the static leaf was %g%s, is %g%s",
-                                 pithp_dtype_decode(spec->dtype, old->static_bytes + at),
-                                 spec->count > 1 ? ", ..." : "",
-                                 pithp_dtype_decode(spec->dtype, c->static_bytes + at),
-                                 spec->count > 1 ? ", ..." : "");
+                add_value(e, spec, was, is);
             pithp_text_end(&path);
         }
         at += spec->bytes;
