@@ -12,6 +12,9 @@ uint64_t pithp_kernel_value(const pith_kernel_arg *arg, const pith_operand *oper
 typedef struct pithp_kernel_call {
     pithp_kernel_binding binding;
     pith_operand operands[PITH_KERNEL_MAX_ARGS]; /* the values */
+    bool is_small; /* of a plan: one thread runs all, and nothing is filled before */
+    _Alignas(
+        16) unsigned char args[PITHP_KERNEL_ARGS_BYTES]; /* then; without addresses */
 } pithp_kernel_call;
 
 /* The kind of array that arguments are; specs of outs are not whole. */

@@ -16,7 +16,7 @@ PITH_NODE(State,
           PITH_LEAF(other, "f64[n]"),
           PITH_STATIC(way))
 
-enum { N = 500, WAYS = 5 };
+enum { SIZES = 4, WAYS = 5 };
 
 /* way 1: the old x is read behind; 2: what it was becomes the other one; 3: x grows by
  * itself; 4: twice. */
@@ -44,28 +44,37 @@ static const State *repeat(pith_scope *s, const State *state) {
 }
 PITH_FUNCTION1(repeat_function, repeat, State, State)
 
-Test(in_place_kernel, loops_give_what_calls_give) {
+static void compare(pith_scope *s, int64_t n, int way) {
+    State start = {.x = pith_arange(s, PITH_F64, n),
+                   .count = pith_zeros(s, PITH_I64, PITH_SHAPE(n)),
+                   .other = pith_ones(s, PITH_F64, PITH_SHAPE(n)),
+                   .way = way};
+    const State *from = pith_freeze(s, State, &start);
+    const State *slow = pith_call(s, &repeat_function, PITH_ITEMS(from));
+    const pith_function *fast = pith_jit(s, &repeat_function, NULL);
+    for (int again = 0; again < 2; again++) {
+        const State *got = pith_call(s, fast, PITH_ITEMS(from));
+        pt_ok(s, got);
+        cr_assert(pith_tree_equal(s, slow, got), "way %d of %lld", way, (long long)n);
+    }
+    if (n == 0)
+        return;
+    cr_assert(pith_read_i64(s, pith_max(s, slow->count, PITH_ALL_AXES)) ==
+              (way == 4 ? 12 : 6));
+    cr_assert(pith_read_f64(s, pith_max(s, from->x, PITH_ALL_AXES)) == (double)(n - 1));
+    cr_assert(pith_read_i64(s, pith_max(s, from->count, PITH_ALL_AXES)) == 0,
+              "arguments stay as they are");
+}
+
+/* The last size takes threads. */
+Test(in_place_kernel, loops_give_what_calls_give, .timeout = 100) {
+    static const int64_t sizes[SIZES] = {0, 1, 500, 20000};
+    setenv("PITH_JIT", "wait", 1);
     pith_runtime *rt = pt_open();
     pith_scope *s = pith_scope_open(rt);
-    for (int way = 0; way < WAYS; way++) {
-        State start = {.x = pith_arange(s, PITH_F64, N),
-                       .count = pith_zeros(s, PITH_I64, PITH_SHAPE(N)),
-                       .other = pith_ones(s, PITH_F64, PITH_SHAPE(N)),
-                       .way = way};
-        const State *from = pith_freeze(s, State, &start);
-        const State *slow = pith_call(s, &repeat_function, PITH_ITEMS(from));
-        const pith_function *fast = pith_jit(s, &repeat_function, NULL);
-        for (int again = 0; again < 2; again++) {
-            const State *got = pith_call(s, fast, PITH_ITEMS(from));
-            pt_ok(s, got);
-            cr_assert(pith_tree_equal(s, slow, got), "way %d", way);
-        }
-        cr_assert(pith_read_i64(s, pith_max(s, slow->count, PITH_ALL_AXES)) ==
-                  (way == 4 ? 12 : 6));
-        cr_assert(pith_read_f64(s, pith_max(s, from->x, PITH_ALL_AXES)) == N - 1);
-        cr_assert(pith_read_i64(s, pith_max(s, from->count, PITH_ALL_AXES)) == 0,
-                  "arguments stay as they are");
-    }
+    for (int k = 0; k < SIZES; k++)
+        for (int way = 0; way < WAYS; way++)
+            compare(s, sizes[k], way);
     pt_ok(s);
     pith_scope_close(s);
     pt_close(rt);

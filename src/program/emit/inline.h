@@ -45,8 +45,14 @@ void pithp_inline_fused(const pithp_frame *f, const pithp_step *step);
 /* A step that is control flow. */
 void pithp_inline_control(const pithp_frame *f, const pithp_step *step);
 
-/* A step that is a call of the library; it takes the next slot of the table. */
+/* A step that is a call of the library or of a kernel; how many slots of the table a step
+ * takes for that; and what is in them. */
 bool pithp_inline_library_fits(const pithp_plan *plan, const pithp_step *step);
+int pithp_inline_library_slots(const pithp_plan *plan, const pithp_step *step);
+const void **pithp_inline_library_fill(pith_scope *s,
+                                       const pithp_plan *plan,
+                                       const pithp_step *step,
+                                       const void **next);
 void pithp_inline_library(const pithp_frame *f, const pithp_step *step);
 
 /* Whether a step that is a call of one row can be laid out. */

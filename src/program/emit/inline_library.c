@@ -1,11 +1,40 @@
-/* Steps that are laid out as calls of the library: sorts, products, draws, kernels of
- * users, and whatever else has no text of its own or many elements. One function, whose
- * address the table has, runs any step on addresses. */
+/* Steps that are laid out as calls. Of the library: sorts, products, draws, and whatever
+ * else has no text of its own or many elements; one function, whose address the table
+ * has, runs any step on addresses. And of users' kernels, whose arguments the table has
+ * but for addresses: those that take threads or are filled go through the library. */
 #include "program/emit/inline.h"
+#include "program/kernel.h"
+
+#include <stddef.h>
 
 bool pithp_inline_library_fits(const pithp_plan *plan, const pithp_step *step) {
     return step->call && !step->plans && !step->is_source && step->source < 0 &&
            (step->kernel || !pithp_inline_call_fits(plan, step));
+}
+
+static bool is_kernel(const pithp_step *step) {
+    return step->kernel && step->kernel->is_small;
+}
+
+int pithp_inline_library_slots(const pithp_plan *plan, const pithp_step *step) {
+    return pithp_inline_library_fits(plan, step) ? 1 + is_kernel(step) : 0;
+}
+
+const void **pithp_inline_library_fill(pith_scope *s,
+                                       const pithp_plan *plan,
+                                       const pithp_step *step,
+                                       const void **next) {
+    if (!pithp_inline_library_fits(plan, step))
+        return next;
+    if (!is_kernel(step)) {
+        *next++ = step;
+        return next;
+    }
+    const pithp_launch launch = {.loops = step->kernel->binding.kernel->loops};
+    *next++ = step->kernel->args;
+    *next++ =
+        (const void *)(uintptr_t)pithp_loop_for(&launch, pithp_scope_device(s)->isa);
+    return next;
 }
 
 static void add_address(const pithp_frame *f, pithp_value v) {
@@ -13,17 +42,71 @@ static void add_address(const pithp_frame *f, pithp_value v) {
     pithp_text_add(f->x->t, ", ");
 }
 
-void pithp_inline_library(const pithp_frame *f, const pithp_step *step) {
+static void add_call(const pithp_frame *f, const pithp_step *step) {
     const pithp_instruction *i = step->call;
     pithp_text *t = f->x->t;
-    pithp_text_add(t, "        {\n        char *const at[] = {");
+    pithp_text_add(t, "        char *const at[] = {");
     for (int k = 0; k < i->operand_count; k++)
         add_address(f, pithp_operands(f->plan->program, i)[k]);
     for (int k = 0; k < i->result_count; k++)
         add_address(f, i->result + k);
     pithp_text_print(t,
                      "w%d + %lld};\n"
-                     "        if (call(scope, a%d, at))\n            return;\n"
-                     "        }\n",
+                     "        if (call(scope, a%d, at))\n            return;\n",
                      f->number, (long long)step->temporary, f->x->slot++);
+}
+
+/* ---- Kernels ---- */
+
+/* Write an address into the arguments. */
+static void add_argument(const pithp_frame *f, pithp_value v, size_t offset) {
+    pithp_text_add(f->x->t, "        at = ");
+    pithp_frame_address(f, v);
+    pithp_text_print(
+        f->x->t, ";\n        __builtin_memcpy(args + %zu, &at, sizeof at);\n", offset);
+}
+
+static void add_copy(const pithp_frame *f, pithp_value from, size_t bytes) {
+    pithp_text_add(f->x->t, "        if (at != ");
+    pithp_frame_address(f, from);
+    pithp_text_add(f->x->t, ")\n            __builtin_memcpy(at, ");
+    pithp_frame_address(f, from);
+    pithp_text_print(f->x->t, ", %zu);\n", bytes);
+}
+
+static void add_kernel(const pithp_frame *f, const pithp_step *step) {
+    const pithp_kernel_binding *b = &step->kernel->binding;
+    const pithp_value *given = pithp_operands(f->plan->program, step->call);
+    pithp_value made = step->call->result;
+    pithp_text *t = f->x->t;
+    pithp_text_print(t,
+                     "        _Alignas(16) char args[%d];\n"
+                     "        char *at;\n"
+                     "        __builtin_memcpy(args, a%d, sizeof args);\n",
+                     (int)b->kernel->args_bytes, f->x->slot);
+    for (int k = 0; k < b->kernel->arg_count; k++) {
+        const pith_kernel_arg *arg = &b->kernel->args[k];
+        const pithp_value from = pithp_kernel_is_given(arg->role) ? *given++ : -1;
+        const pithp_value at = pithp_kernel_is_made(arg->role) ? made++ : from;
+        if (at < 0)
+            continue;
+        add_argument(f, at, (size_t)arg->offset);
+        if (at != from && from >= 0 && b->specs[k]->bytes)
+            add_copy(f, from, b->specs[k]->bytes);
+    }
+    add_argument(f, made, offsetof(pith_kernel_frame, report));
+    pithp_text_print(t,
+                     "        __builtin_memset(at, 0, %zu);\n"
+                     "        ((void (*)(const void *, i64, i64))a%d)(args, 0, %lld);\n",
+                     sizeof(pith_report), f->x->slot + 1, (long long)(b->n * b->m));
+    f->x->slot += 2;
+}
+
+void pithp_inline_library(const pithp_frame *f, const pithp_step *step) {
+    pithp_text_add(f->x->t, "        {\n");
+    if (is_kernel(step))
+        add_kernel(f, step);
+    else
+        add_call(f, step);
+    pithp_text_add(f->x->t, "        }\n");
 }

@@ -84,7 +84,7 @@ static int plans_addresses(const pithp_step *step) {
             if (plan->steps[k].plans)
                 count += plans_addresses(&plan->steps[k]);
             else
-                count += pithp_inline_library_fits(plan, &plan->steps[k]);
+                count += pithp_inline_library_slots(plan, &plan->steps[k]);
     }
     return count;
 }
@@ -101,7 +101,7 @@ int pithp_loop_addresses(const pithp_step *step) {
     return first_slot(step) + plans_addresses(step);
 }
 
-static const void **fill_plans(const pithp_step *step, const void **next) {
+static const void **fill_plans(pith_scope *s, const pithp_step *step, const void **next) {
     for (int p = 0; p < step->call->program_count; p++) {
         const pithp_plan *plan = step->plans[p];
         *next++ = plan->literals ? plan->literals->data : NULL;
@@ -109,9 +109,9 @@ static const void **fill_plans(const pithp_step *step, const void **next) {
             *next++ = plan->program->constants[c].data;
         for (int64_t k = 0; k < plan->step_count; k++)
             if (plan->steps[k].plans)
-                next = fill_plans(&plan->steps[k], next);
-            else if (pithp_inline_library_fits(plan, &plan->steps[k]))
-                *next++ = &plan->steps[k];
+                next = fill_plans(s, &plan->steps[k], next);
+            else
+                next = pithp_inline_library_fill(s, plan, &plan->steps[k], next);
     }
     return next;
 }
@@ -119,7 +119,7 @@ static const void **fill_plans(const pithp_step *step, const void **next) {
 void pithp_loop_fill(pith_scope *s, const pithp_step *step, const void **table) {
     table[scope_slot(step)] = s;
     table[scope_slot(step) + 1] = (const void *)(uintptr_t)pithp_step_call;
-    fill_plans(step, table + first_slot(step));
+    fill_plans(s, step, table + first_slot(step));
 }
 
 /* ---- What comes before the loops ---- */
@@ -141,7 +141,7 @@ static int add_literals(pithp_text *t, const pithp_step *step, int slot) {
             if (plan->steps[k].plans)
                 slot = add_literals(t, &plan->steps[k], slot);
             else
-                slot += pithp_inline_library_fits(plan, &plan->steps[k]);
+                slot += pithp_inline_library_slots(plan, &plan->steps[k]);
     }
     return slot;
 }

@@ -316,11 +316,11 @@ static pith_status run_scan(const frame *f) {
     const pithp_loop_params *l = i->params;
     const pithp_carried c = pithp_carries_of(i);
     const int fixed = l->constants + l->carries;
-    pithp_running r = program_of(f, 0);
-    const pithp_program *p = r.plan->program;
     const pithp_host_loop loop = loop_of(f);
     if (loop)
         return run_compiled(f, loop);
+    pithp_running r = program_of(f, 0);
+    const pithp_program *p = r.plan->program;
     pith_status rc = begin_carries(f, c);
     for (int k = 0; k < l->constants; k++)
         f->pointers[k] = operand_at(f, k);

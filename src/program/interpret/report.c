@@ -2,6 +2,19 @@
 #include "program/interpret/plan.h"
 #include "program/kernel.h"
 
+/* For compiled loops, which call the kernel themselves. */
+static void pack(pithp_kernel_call *k) {
+    void *const nowhere[PITH_KERNEL_MAX_ARGS] = {0};
+    const pith_kernel_variant *kernel = k->binding.kernel;
+    pithp_launch launch;
+    pithp_error e;
+    k->is_small =
+        pithp_kernel_pack(&k->binding, nowhere, NULL, k->args, &launch, &e) == PITH_OK &&
+        launch.count <= launch.grain;
+    for (int i = 0; i < kernel->arg_count; i++)
+        k->is_small &= !kernel->args[i].filled;
+}
+
 /* Outs get whole specs. */
 static bool bind(pithp_planning *g, pithp_step *step) {
     const pith_spec *specs[PITH_KERNEL_MAX_ARGS];
@@ -16,6 +29,7 @@ static bool bind(pithp_planning *g, pithp_step *step) {
     for (int i = 0; i < k->binding.kernel->arg_count; i++)
         if (pithp_kernel_is_made(k->binding.kernel->args[i].role))
             k->binding.specs[i] = g->p->values[result++].spec;
+    pack(k);
     return true;
 }
 
