@@ -34,6 +34,13 @@ typedef struct {
     uint64_t pattern;
 } fill_args;
 
+static void fill_loop_8(const void *args, int64_t begin, int64_t end) {
+    const fill_args *a = args;
+    unsigned char pattern;
+    memcpy(&pattern, &a->pattern, sizeof pattern);
+    memset((char *)a->to + begin, pattern, (size_t)(end - begin));
+}
+
 #define FILL_LOOP(bits)                                                                  \
     static void fill_loop_##bits(const void *args, int64_t begin, int64_t end) {         \
         const fill_args *a = args;                                                       \
@@ -42,7 +49,6 @@ typedef struct {
         for (int64_t i = begin; i < end; i++)                                            \
             to[i] = pattern;                                                             \
     }
-FILL_LOOP(8)
 FILL_LOOP(16)
 FILL_LOOP(32)
 FILL_LOOP(64)
