@@ -33,6 +33,50 @@ static void every_reduction(pith_dtype dtype) {
     end(&b);
 }
 
+/* Zeros of both signs and nans that can be told apart, among which the order of the
+ * reduction chooses, and numbers. */
+static void fill_extremes(pith_dtype dtype, int64_t rows, int64_t length, void *to) {
+    for (int64_t i = 0; i < rows * length; i++) {
+        const int64_t row = i / length, j = i % length;
+        const bool odd = (j * 7 + row) % 3 == 1;
+        const uint64_t nan = 0x7FF8000000000000 | (uint64_t)(j + 1) << 32;
+        double x = odd ? -0.0 : 0.0;
+        if (odd && (row == 2 || row == 3))
+            x = (row == 2 ? -1.5 : 1.5) * (double)(j % 11);
+        if (row >= 4 && j % (row == 4 ? 5 : 64) == 3)
+            memcpy(&x, &nan, sizeof x);
+        if (dtype == PITH_F64)
+            ((double *)to)[i] = x;
+        else
+            ((float *)to)[i] = (float)x;
+    }
+}
+
+static void extremes(pith_dtype dtype) {
+    enum { ROWS = 6, LENGTHS = 10 };
+    static const int64_t lengths[LENGTHS] = {1, 2, 3, 8, 31, 63, 64, 65, 130, 600};
+    static double data[LENGTHS][ROWS * 600];
+    bench b = begin();
+    body y = body_of(&b);
+    pithp_value x[LENGTHS], outputs[2 * LENGTHS];
+    for (int k = 0; k < LENGTHS; k++) {
+        fill_extremes(dtype, ROWS, lengths[k], data[k]);
+        x[k] = body_input(&y, dtype, 2, (const int64_t[]){ROWS, lengths[k]}, data[k]);
+    }
+    body_begin(&y);
+    for (int k = 0; k < 2 * LENGTHS; k++)
+        outputs[k] = body_op(&y, k % 2 ? PITHP_OP_MAX_OF : PITHP_OP_MIN_OF, 1, &x[k / 2],
+                             &(pithp_reduce_params){2});
+    body_end(&y, 2 * LENGTHS, outputs);
+    end(&b);
+}
+
+Test(emit_inline, the_least_and_the_greatest_are_those_of_the_order, .timeout = 300) {
+    use_cache();
+    extremes(PITH_F64);
+    extremes(PITH_F32);
+}
+
 Test(emit_inline, reductions_keep_their_order, .timeout = 300) {
     use_cache();
     for (int d = PITH_BOOL; d < PITH_DTYPE_COUNT; d++)

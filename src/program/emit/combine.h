@@ -89,7 +89,9 @@
  * block/reduce.c, all lanes side by side. With constant extents each level of the tree is
  * a loop that the compiler lays out in registers. */
 #define M_REDUCE(name, dt, A, LOADED, IDENTITY, COMBINE)                                 \
-    M_FN A reduce_##name(const dt *x, i64 stride, i64 n) {                               \
+    M_REDUCE_IN_ORDER(M_FN, reduce_##name, dt, A, LOADED, IDENTITY, COMBINE)
+#define M_REDUCE_IN_ORDER(FN, name, dt, A, LOADED, IDENTITY, COMBINE)                    \
+    FN A name(const dt *x, i64 stride, i64 n) {                                          \
         A lanes[64];                                                                     \
         i64 count = 64;                                                                  \
         if (n == 0)                                                                      \
@@ -149,6 +151,48 @@
         for (i64 i = 0; i < n; i++)                                                      \
             all = (A)COMBINE(all, LOADED(x[i * stride]));                                \
         return all;                                                                      \
+    }
+
+/* Of numbers that are no nan. */
+#define M_MIN_REAL_NUMBER M_MIN
+#define M_MAX_REAL_NUMBER M_MAX
+
+/* The least or greatest of floats: the order chooses among nans and zeros, and nothing
+ * else, so that the processor's own minimum finds it if it is neither. */
+#define M_REDUCE_EXTREME(name, dt, A, LOADED, IDENTITY, COMBINE)                         \
+    M_REDUCE_IN_ORDER(static __attribute__((noinline, cold, unused)),                    \
+                      reduce_in_order_##name, dt, A, LOADED, IDENTITY, COMBINE)          \
+    M_FN A reduce_##name(const dt *x, i64 stride, i64 n) {                               \
+        A lanes[64];                                                                     \
+        i64 count = n < 64 ? n : 64, nans = 0;                                           \
+        M_LOOP                                                                           \
+        for (i64 j = 0; j < count; j++)                                                  \
+            lanes[j] = LOADED(x[j * stride]);                                            \
+        _Pragma("omp simd reduction(| : nans)") for (i64 j = 0; j < n; j++) nans |=      \
+            LOADED(x[j * stride]) != LOADED(x[j * stride]);                              \
+        for (i64 i = 64; i < n; i += 64) {                                               \
+            M_LOOP                                                                       \
+            for (i64 j = 0; j < (n - i < 64 ? n - i : 64); j++) {                        \
+                const A next = LOADED(x[(i + j) * stride]);                              \
+                lanes[j] = COMBINE##_NUMBER(lanes[j], next);                             \
+            }                                                                            \
+        }                                                                                \
+        M_FOLD(64, COMBINE##_NUMBER)                                                     \
+        M_FOLD(32, COMBINE##_NUMBER)                                                     \
+        M_FOLD(16, COMBINE##_NUMBER)                                                     \
+        M_FOLD(8, COMBINE##_NUMBER)                                                      \
+        M_FOLD(4, COMBINE##_NUMBER)                                                      \
+        M_FOLD(2, COMBINE##_NUMBER)                                                      \
+        return nans || n == 0 || lanes[0] == 0 ? reduce_in_order_##name(x, stride, n)    \
+                                               : lanes[0];                               \
+    }
+#define M_FOLD(most, COMBINE)                                                            \
+    if (count > most / 2) {                                                              \
+        const i64 kept = (count + 1) / 2;                                                \
+        M_LOOP                                                                           \
+        for (i64 j = 0; j < count / 2; j++)                                              \
+            lanes[j] = COMBINE(lanes[j], lanes[kept + j]);                               \
+        count = kept;                                                                    \
     }
 
 #endif

@@ -57,7 +57,8 @@ static void add_to(const calling *c) {
 
 /* ---- Reductions ---- */
 
-/* arguments: those of M_REDUCE, or, for integers, of M_REDUCE_FREELY */
+/* arguments: those of M_REDUCE, or, for integers, of M_REDUCE_FREELY, or, for the least
+ * and the greatest of floats, of M_REDUCE_EXTREME */
 typedef struct reducer {
     const char *name, *type, *accumulator, *arguments;
 } reducer;
@@ -91,6 +92,13 @@ static int reducer_of(const calling *c) {
         if (strcmp(reducers[k].name, name) == 0)
             return k;
     return -1;
+}
+
+/* What the order of its elements makes a difference for. */
+static const char *way_of(const reducer *r) {
+    if (r->accumulator[0] != 'f')
+        return "_FREELY";
+    return r->name[0] == 'm' ? "_EXTREME" : "";
 }
 
 static void add_reduction(const calling *c) {
@@ -426,8 +434,7 @@ void pithp_inline_call_define(pithp_inlining *x,
     } else if (reduces(c.i)) {
         const int r = reducer_of(&c);
         if (!(x->rows->reducers >> r & 1))
-            pithp_text_print(x->t, "M_REDUCE%s(%s)\n",
-                             reducers[r].accumulator[0] == 'f' ? "" : "_FREELY",
+            pithp_text_print(x->t, "M_REDUCE%s(%s)\n", way_of(&reducers[r]),
                              reducers[r].arguments);
         x->rows->reducers |= 1ull << r;
     } else if (scatters(c.i) && combine_of(c.i) != PITHP_OP_WHERE) {
