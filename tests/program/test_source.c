@@ -261,8 +261,16 @@ Test(source, what_is_taken_is_read_where_it_is_needed, .timeout = 300) {
     taken(3, PITH_F32, 2, 1);
 }
 
-/* take(v, index) w + column over [90, 100]: indices in range and beyond it on both sides.
- */
+/* In range, in every third line of 100 all of them or all but the last, and beyond it on
+ * both sides. */
+static int64_t some_index(int64_t k, int64_t rows) {
+    const int64_t line = k / 100;
+    if (line % 3 || rows == 0)
+        return (k * 7919) % (2 * rows + 40) - rows / 2 - 20;
+    return line % 2 && k % 100 == 99 ? rows : (k * 7919) % rows;
+}
+
+/* take(v, index) w + column over [90, 100] */
 static void taken_by(pith_dtype dtype,
                      pith_dtype index_dtype,
                      int mode,
@@ -274,7 +282,7 @@ static void taken_by(pith_dtype dtype,
     bench b = begin();
     make_inputs(&b, dtype);
     for (int64_t k = 0; k < 9000; k++) {
-        const int64_t i = (k * 7919) % (2 * rows + 40) - rows / 2 - 20;
+        const int64_t i = some_index(k, rows);
         memcpy(index + (size_t)k * size, &i, size); /* its low bytes */
     }
     const pithp_value v = input(&b, dtype, 1, &rows, x),

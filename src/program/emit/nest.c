@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-enum { CELL_ELEMENTS = 16, CELL_OPS = 256 };
+enum { CELL_ELEMENTS = 16, CELL_OPS = 256, TAKEN_BLOCK = 512 };
 
 typedef struct nest {
     pithp_step_text *x;
@@ -19,6 +19,7 @@ typedef struct nest {
     int64_t cell;                 /* elements */
     int64_t index[PITH_MAX_RANK]; /* of the element of the cell that is written down */
     int64_t element;              /* its number */
+    bool is_inside;               /* what is taken is where its index says */
 } nest;
 
 static nest nest_of(const pithp_fused_args *a) {
@@ -114,6 +115,10 @@ static int taken_of(const nest *n, int e) {
 /* Where an index leads; out of range it is the fill, unless the mode moves it. */
 static void add_taken(const nest *n, int e, const pithp_taken *taken) {
     const bool drops = taken->mode == PITHP_INDEX_DROP;
+    if (n->is_inside) {
+        pithp_text_print(n->x->t, "e%d[t%d[i]]", e, e);
+        return;
+    }
     if (drops)
         pithp_text_print(n->x->t, "m_taken_%s(e%d, ",
                          pithp_dtype_spelling(n->x->dtype[e]), e);
@@ -202,6 +207,30 @@ static void declare_externals(const nest *n) {
     }
 }
 
+/* Indices are looked at before, block by block: as a rule none is negative or out of
+ * range, and then the loop is that of plain C. */
+static void add_taking(nest *n) {
+    pithp_text *t = n->x->t;
+    pithp_text_print(t,
+                     "        for (i64 block = 0; block < n; block += %d) {\n"
+                     "        const i64 stop = n - block < %d ? n : block + %d;\n"
+                     "        b8 inside = 1;\n",
+                     TAKEN_BLOCK, TAKEN_BLOCK, TAKEN_BLOCK);
+    for (int k = 0; k < n->a->taken_count; k++) {
+        const pithp_taken *taken = &n->a->taken[k];
+        pithp_text_print(
+            t, "        inside &= m_inside_%s(t%d + block, stop - block, extent%d);\n",
+            pithp_dtype_spelling((pith_dtype)taken->index_dtype), taken->external,
+            taken->external);
+    }
+    for (int inside = 1; inside >= 0; inside--) {
+        pithp_text_add(t, inside ? "        if (inside) {\n" : "        } else {\n");
+        n->is_inside = inside;
+        pithp_step_text_loops(n->x, "block", "stop", &(pithp_elements){add_element, n});
+    }
+    pithp_text_add(t, "        }\n        }\n");
+}
+
 /* The loop over elements of a row. */
 static void add_run(nest *n) {
     for (int e = 0; e < n->a->external_count; e++) {
@@ -209,7 +238,10 @@ static void add_run(nest *n) {
         if (n->x->is_one[e])
             declare_still(n, e);
     }
-    pithp_step_text_loops(n->x, "0", "n", &(pithp_elements){add_element, n});
+    if (n->a->taken_count)
+        add_taking(n);
+    else
+        pithp_step_text_loops(n->x, "0", "n", &(pithp_elements){add_element, n});
 }
 
 /* The loop over cells. */

@@ -26,6 +26,26 @@ M_FN i64 m_place(i64 given, i64 extent, i32 mode, b8 from_end, b8 wide) {
     return low < 0 ? 0 : low >= extent ? extent - 1 : low;
 }
 
+/* Whether n indices all lead to where they say, whatever the mode: neither they nor what
+ * is left of the extent behind them has the highest bit. */
+#define M_INSIDE(type)                                                                   \
+    M_FN b8 m_inside_##type(const type *x, i64 n, i64 extent) {                          \
+        i64 outside = 0;                                                                 \
+        _Pragma("omp simd reduction(| : outside)") for (i64 i = 0; i < n; i++) {         \
+            const u64 at = (u64)(i64)x[i];                                               \
+            outside |= (i64)(at | ((u64)extent - 1 - at));                               \
+        }                                                                                \
+        return outside >= 0;                                                             \
+    }
+M_INSIDE(i8)
+M_INSIDE(i16)
+M_INSIDE(i32)
+M_INSIDE(i64)
+M_INSIDE(u8)
+M_INSIDE(u16)
+M_INSIDE(u32)
+M_INSIDE(u64)
+
 /* What is taken from a place, or the fill; x has an element. */
 #define M_TAKEN(type)                                                                    \
     M_FN type m_taken_##type(const type *x, i64 at, type fill) {                         \
