@@ -91,22 +91,26 @@ M_TO_INTEGER(u16, 0x0p0, 0x1p16, 0, 65535)
 M_TO_INTEGER(u32, 0x0p0, 0x1p32, 0, 4294967295u)
 M_TO_INTEGER(u64, 0x0p0, 0x1p64, 0, 18446744073709551615u)
 
-#define M_TO_FLOAT(X)                                                                    \
+#define M_TO_FLOAT(X, ZERO)                                                              \
     M_FN b8 M_NAME(m_to_b8, X)(X x) {                                                    \
         return (b8)(x != 0);                                                             \
     }                                                                                    \
     M_FN f32 M_NAME(m_to_f32, X)(X x) {                                                  \
-        return (f32)x;                                                                   \
+        const f32 y = (f32)x;                                                            \
+        return y ZERO;                                                                   \
     }                                                                                    \
     M_FN f64 M_NAME(m_to_f64, X)(X x) {                                                  \
-        return (f64)x;                                                                   \
+        const f64 y = (f64)x;                                                            \
+        return y ZERO;                                                                   \
     }
-M_TO_FLOAT(f32)
-M_TO_FLOAT(f64)
-M_TO_FLOAT(i32)
-M_TO_FLOAT(u32)
-M_TO_FLOAT(i64)
-M_TO_FLOAT(u64)
+M_TO_FLOAT(f32, )
+M_TO_FLOAT(f64, )
+/* Without trapping mathematics gcc takes (f64)(i32)x for x cut to an integer, which is -0
+ * from -1 to -0; adding 0 to that gives 0. */
+M_TO_FLOAT(i32, +0)
+M_TO_FLOAT(u32, +0)
+M_TO_FLOAT(i64, +0)
+M_TO_FLOAT(u64, +0)
 
 #define M_TO_HALF(H)                                                                     \
     M_FN H M_NAME(m_to_##H, f32)(f32 x) {                                                \
@@ -116,10 +120,10 @@ M_TO_FLOAT(u64)
         return m_store_##H(m_round_to_odd(x));                                           \
     }                                                                                    \
     M_FN H M_NAME(m_to_##H, i32)(i32 x) {                                                \
-        return m_store_##H(m_round_to_odd((f64)x));                                      \
+        return m_store_##H(m_round_to_odd(M_NAME(m_to_f64, i32)(x)));                    \
     }                                                                                    \
     M_FN H M_NAME(m_to_##H, u32)(u32 x) {                                                \
-        return m_store_##H(m_round_to_odd((f64)x));                                      \
+        return m_store_##H(m_round_to_odd(M_NAME(m_to_f64, u32)(x)));                    \
     }                                                                                    \
     M_FN H M_NAME(m_to_##H, i64)(i64 x) {                                                \
         return m_store_##H(m_round_to_odd(m_odd_i64(x)));                                \
