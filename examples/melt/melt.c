@@ -32,14 +32,14 @@ static const pith_function *step_of(pith_scope *s, const Options *o) {
     return o->jit && !pith_failed(s) ? pith_jit(s, step, NULL) : step;
 }
 
-/* Launches done before. */
-static int64_t first_launch(pith_scope *s, const Sim *sim, const Options *o) {
+/* Steps done before. */
+static int64_t first_step(pith_scope *s, const Sim *sim, const Options *o) {
     const int64_t step = melt_step(s, sim), n = o->steps_per_launch;
     if (step % n && !pith_failed(s))
         pith_fail(s, PITH_E_ARG, NULL,
                   "--steps-per-launch: step %lld is no multiple of %lld", (long long)step,
                   (long long)n);
-    return step / n;
+    return step;
 }
 
 /* A checkpoint's state, with what the options change of it. */
@@ -64,16 +64,16 @@ int main(int argc, char **argv) {
 
     Output output = {.options = &options};
     melt_open(s, sim, &output);
-    const int64_t n = options.steps_per_launch, first = first_launch(s, sim, &options);
     sim = pith_run(s, Sim, step_of(s, &options), sim,
-                   &((pith_run_options){.steps = options.steps / n,
-                                        .first_step = first,
+                   &((pith_run_options){.steps = options.steps,
+                                        .steps_per_call = options.steps_per_launch,
+                                        .first_step = first_step(s, sim, &options),
                                         .save = options.save,
-                                        .save_every = options.save_every / n,
+                                        .save_every = options.save_every,
                                         .log = output.log,
                                         .progress = stderr,
                                         .each = melt_show,
-                                        .each_every = melt_show_every(&options) / n,
+                                        .each_every = melt_show_every(&options),
                                         .repaired = melt_repaired,
                                         .closure = &output,
                                         .seconds = &output.seconds}));

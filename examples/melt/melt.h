@@ -110,8 +110,7 @@ typedef struct {
 } Output;
 
 int64_t melt_step(pith_scope *s, const Sim *sim);
-/* Steps of which all that is shown are multiples. Where a launch is several steps, steps
- * of a run are launches: the callbacks below take those. */
+/* Steps of which all that is shown are multiples. */
 int64_t melt_show_every(const Options *o);
 /* Open the files that the options ask for; a run that goes on cuts them back to its step.
  */

@@ -17,7 +17,7 @@ static const char help[] =
     "                       its step and go on\n"
     "  --steps N            steps to run (400); further steps after --resume\n"
     "  --steps-per-launch N run so many steps in one loop (1); all other numbers of steps\n"
-    "                       are multiples\n"
+    "                       must be multiples, and are by themselves\n"
     "  --dt X               time step (0.005)\n"
     "  --cutoff X           of the potential (2.5)\n"
     "  --skin X             of the neighbour lists (0.3)\n"
@@ -92,6 +92,28 @@ static const char *name(const char *option, const char *text) {
     return text;
 }
 
+/* All numbers of steps are multiples of those of a launch; by themselves they are 100, or
+ * the next multiple. */
+static void fit_launches(Options *o) {
+    const int64_t n = o->steps_per_launch, usual = (99 / n + 1) * n;
+    o->thermo = o->thermo ? o->thermo : usual;
+    o->dump_every = o->dump_every ? o->dump_every : usual;
+    const struct {
+        const char *option;
+        int64_t steps;
+    } all[] = {{"--steps", o->steps},
+               {"--thermo", o->thermo},
+               {"--save-every", o->save_every},
+               {"--dump-every", o->dump_every}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i].steps % n) {
+            char got[120];
+            snprintf(got, sizeof got, "%lld, and %s is %lld", (long long)n, all[i].option,
+                     (long long)all[i].steps);
+            refuse("--steps-per-launch", "a divisor of all other numbers of steps", got);
+        }
+}
+
 static bool is(const char *argument, const char *option) {
     return strcmp(argument, option) == 0;
 }
@@ -99,7 +121,6 @@ static bool is(const char *argument, const char *option) {
 Options melt_options(int argc, char **argv) {
     Options o = {.steps = 400,
                  .steps_per_launch = 1,
-                 .thermo = 100,
                  .initial_capacity = 8,
                  .dt = 0.005,
                  .cutoff = 2.5,
@@ -176,11 +197,6 @@ Options melt_options(int argc, char **argv) {
         refuse("--save-every", "--save FILE with it", "none");
     if (o.dump_every && !o.dump)
         refuse("--dump-every", "--dump FILE with it", "none");
-    if (!o.dump_every)
-        o.dump_every = 100;
-    const int64_t n = o.steps_per_launch;
-    if (o.steps % n || o.thermo % n || o.save_every % n || (o.dump && o.dump_every % n))
-        refuse("--steps-per-launch", "a divisor of all other numbers of steps",
-               "another number");
+    fit_launches(&o);
     return o;
 }

@@ -75,10 +75,9 @@ static bool due(int64_t step, int64_t first, int64_t last, int64_t every) {
     return step == first || step == last || step % every == 0;
 }
 
-void melt_show(pith_scope *s, const void *state, int64_t launches, void *closure) {
+void melt_show(pith_scope *s, const void *state, int64_t step, void *closure) {
     Output *output = closure;
     const Options *o = output->options;
-    const int64_t step = launches * o->steps_per_launch;
     if (!output->started)
         output->first = step, output->started = true;
     const int64_t last = output->first + o->steps;
@@ -92,10 +91,9 @@ void melt_show(pith_scope *s, const void *state, int64_t launches, void *closure
 
 void melt_repaired(pith_scope *s, const pith_repair *repair, void *closure) {
     const char *message = pith_assertion_message(s, repair->assertion);
-    const Output *output = closure; /* NULL: before the first step */
-    const int64_t n = output ? output->options->steps_per_launch : 1;
+    (void)closure;
     if (message)
-        fprintf(stderr, "melt: step %" PRId64 ": %s%s%s\n", (repair->step - 1) * n + 1,
+        fprintf(stderr, "melt: step %" PRId64 ": %s%s%s\n", repair->step,
                 pith_assertion_path(repair->assertion),
                 *pith_assertion_path(repair->assertion) ? ": " : "", message);
 }

@@ -29,7 +29,7 @@ typedef struct pith_repair {
     const void *before; /**< the state that its fix was given */
     const void *after;  /**< what the fix made of it */
     int64_t step;       /**< number of the step that failed: 1 is the first of a run whose
-                           first_step is 0 */
+                           first_step is 0; of several in one call, the first */
     int64_t repeat;     /**< which repeat of the step follows: 1 is the first */
 } pith_repair;
 /** Sees a repair. What fails in @p s ends the run. */
@@ -40,6 +40,9 @@ typedef void (*pith_repair_callback)(pith_scope *s,
 /** How to run; everything zero is the default. */
 typedef struct pith_run_options {
     int64_t steps PITH_DEFAULT; /**< how many; 0: none */
+    /** Steps that one call of the step does, as one with a pith_fori in it: steps,
+     * save_every and each_every are multiples of it. 0: 1. */
+    int64_t steps_per_call PITH_DEFAULT;
     int64_t first_step
         PITH_DEFAULT;              /**< steps done before, for what is shown and saved */
     const char *save PITH_DEFAULT; /**< checkpoint file; NULL: none */

@@ -138,6 +138,10 @@ try_steps(const pithp_stepper *p, attempt *t, const void *state, int64_t count) 
 
 /* ---- Committing ---- */
 
+static int64_t stride_of(const pithp_stepper *p) {
+    return p->stride ? p->stride : 1;
+}
+
 /* What passed lasts. false: s has the error of writing its rows. */
 static bool commit(pithp_stepper *p, attempt *t) {
     if (pithp_try_log_commit(t->scope, &t->log) != PITH_OK)
@@ -149,7 +153,7 @@ static bool commit(pithp_stepper *p, attempt *t) {
             pith_scope_close(p->holder);
         p->holder = t->holder;
         p->state = t->result;
-        p->number += t->ran;
+        p->number += t->ran * stride_of(p);
         t->holder = NULL;
     }
     end_attempt(t);
@@ -269,12 +273,12 @@ static bool recover(pithp_stepper *p, attempt *t, candidate *c) {
 }
 
 bool pithp_stepper_advance(pithp_stepper *p, int64_t count) {
-    const int64_t end = p->number + count;
+    const int64_t end = p->number + count * stride_of(p);
     candidate c = {.state = p->state};
     bool fine = true;
     while (fine && p->number < end) {
         attempt t;
-        fine = try_steps(p, &t, c.state, end - p->number);
+        fine = try_steps(p, &t, c.state, (end - p->number) / stride_of(p));
         if (!fine)
             break;
         if (t.failing < 0) {

@@ -12,6 +12,10 @@ typedef struct {
     double seconds; /* of steps */
 } run;
 
+static int64_t stride_of(const pith_run_options *o) {
+    return o->steps_per_call ? o->steps_per_call : 1;
+}
+
 static bool shown_at(const pith_run_options *o, int64_t done) {
     const int64_t every = o->each_every > 0 ? o->each_every : 1;
     return o->each &&
@@ -67,12 +71,13 @@ static bool can_save(const run *r) {
     return rc == PITH_OK;
 }
 
-/* How many steps from `done` on run without anybody looking at a state. */
+/* How many calls from the step `done` on run without anybody looking at a state. */
 static int64_t window(const pith_run_options *o, int64_t done) {
-    const int64_t every = o->check_every > 0 ? o->check_every : 1;
+    const int64_t every = o->check_every > 0 ? o->check_every : 1, stride = stride_of(o);
     int64_t count = 1;
-    while (count < every && done + count < o->steps && !shown_at(o, done + count) &&
-           !saved_at(o, done + count))
+    for (done += stride;
+         count < every && done < o->steps && !shown_at(o, done) && !saved_at(o, done);
+         done += stride)
         count++;
     return count;
 }
@@ -88,7 +93,7 @@ static bool run_steps(run *r) {
         r->seconds += pithp_seconds() - started;
         if (!fine)
             return false;
-        done += count;
+        done += count * stride_of(o);
         pithp_progress_step(&r->progress, done);
         if (!report(r, done))
             return false;
@@ -122,10 +127,20 @@ static bool arguments_fit(pith_scope *s,
                           const void *state,
                           const pith_run_options *o) {
     if (o->steps < 0 || o->save_every < 0 || o->each_every < 0 || o->keep < 0 ||
-        o->check_every < 0) {
+        o->check_every < 0 || o->steps_per_call < 0) {
         pithp_fail(s, PITH_E_ARG, NULL,
-                   "pith_run: steps, save_every, each_every, keep and check_every must "
-                   "not be negative");
+                   "pith_run: steps, save_every, each_every, keep, check_every and "
+                   "steps_per_call must not be negative");
+        return false;
+    }
+    const int64_t stride = stride_of(o);
+    if (o->steps % stride || o->save_every % stride || o->each_every % stride) {
+        pithp_fail(
+            s, PITH_E_ARG, NULL,
+            "pith_run: expected steps, save_every and each_every to be multiples of "
+            "steps_per_call, got %lld, %lld and %lld of %lld",
+            (long long)o->steps, (long long)o->save_every, (long long)o->each_every,
+            (long long)stride);
         return false;
     }
     if ((o->incremental && !o->keep) || o->compress > PITHP_PACK_LEVELS) {
@@ -155,7 +170,8 @@ const void *pith_run_as(pith_scope *s,
                          .report = o->repaired ? show_repair : NULL,
                          .closure = &r,
                          .state = state,
-                         .number = o->first_step}};
+                         .number = o->first_step,
+                         .stride = stride_of(o)}};
     pithp_progress_begin(&r.progress, o->progress, o->steps);
     const bool fine = run_steps(&r);
     pithp_progress_end(&r.progress);

@@ -58,10 +58,12 @@ typedef struct pithp_stepper {
     pith_scope *holder; /* of the committed state; NULL: the caller */
     const void *state;  /* committed */
     int64_t number;     /* of steps that were committed, for messages and reports */
+    int64_t stride;     /* steps of a call; 0: 1 */
 } pithp_stepper;
 
-/* Commit that many steps, of which all are checked by one wait where they pass. On
- * failure s carries the error, and those before the failing one are committed. */
+/* Commit that many calls of the step, of which all are checked by one wait where they
+ * pass. On failure s carries the error, and those before the failing one are committed.
+ */
 bool pithp_stepper_advance(pithp_stepper *p, int64_t count);
 /* Repeats of a step that max_tries of the options allows. */
 static inline int64_t pithp_repeats(int64_t max_tries) {

@@ -242,7 +242,10 @@ jit) # compiled or not, step by step or several at once: the same bits, also whe
     final 200 whole.json --jit off 2>err
     "$melt" --resume part.json --steps 150 --steps-per-launch 50 --jit on --save resumed.json --device host >run.txt 2>err
     "$pith" diff --bits whole.json resumed.json >diff.txt || fail "resumed: $(cat diff.txt)"
-    refused "--steps-per-launch: expected a divisor" "$melt" --steps 100 --steps-per-launch 3
+    grep -q '^"step":50,' part.json || fail "the step of a checkpoint counts launches"
+    refused "--steps-per-launch: expected a divisor of all other numbers of steps, got 3, and --steps is 100" "$melt" --steps 100 --steps-per-launch 3
+    refused "got 7, and --thermo is 10" "$melt" --steps 70 --steps-per-launch 7 --thermo 10
+    "$melt" --steps 120 --steps-per-launch 120 --device host >run.txt 2>err || fail "by itself --thermo is a multiple: $(cat err)"
     refused "step 50 is no multiple of 40" "$melt" --resume part.json --steps 80 --thermo 40 --steps-per-launch 40 --device host
     refused ".lists.max_neighbours: " "$melt" --jit on --compress 0.15 --steps 1000 --resume part.json --fixed-capacity --device host
     ;;

@@ -124,6 +124,52 @@ Test(run, shows_the_same_steps_when_it_goes_on) {
     pt_close(rt);
 }
 
+/* Calls that do two steps each: what is counted are steps. */
+Test(run, calls_of_several_steps_count_as_so_many) {
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    char path[300];
+    pt_folder(path);
+    strcat(path, "/state.json");
+    for (int64_t every = 0; every < 3; every += 2) {
+        Seen seen = {.fail_at = -1};
+        const State *end = pith_run(s, State, &advance_step, start(s, -1),
+                                    &((pith_run_options){.steps = 8,
+                                                         .steps_per_call = 2,
+                                                         .first_step = 100,
+                                                         .each = note,
+                                                         .each_every = 4,
+                                                         .check_every = every,
+                                                         .save = path,
+                                                         .save_every = 6,
+                                                         .closure = &seen}));
+        pt_ok(s, end);
+        cr_assert(pith_read_i64(s, end->count) == 4, "calls");
+        const int64_t expected[] = {100, 104, 108};
+        cr_assert(seen.count == 3 && memcmp(seen.steps, expected, sizeof expected) == 0);
+        const pith_checkpoint *saved = pith_checkpoint_open(s, path);
+        pt_ok(s, saved);
+        cr_assert(pith_checkpoint_about(saved)->step == 108);
+    }
+    pt_fails(PITH_E_CALLBACK, s,
+             pith_run(s, State, &advance_step, start(s, 2),
+                      &((pith_run_options){.steps = 8, .steps_per_call = 2})));
+    pt_says("step 3: ");
+    const pith_run_options wrong[] = {
+        {.steps = 7, .steps_per_call = 2},
+        {.steps = 8, .steps_per_call = 2, .save_every = 3},
+        {.steps = 8, .steps_per_call = 2, .each_every = 1},
+        {.steps = 8, .steps_per_call = -2},
+    };
+    for (int k = 0; k < 4; k++) {
+        pt_fails(PITH_E_ARG, s,
+                 pith_run(s, State, &advance_step, start(s, -1), &wrong[k]));
+        pt_says("steps_per_call");
+    }
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
 Test(run, a_failing_step_leaves_the_state_before_it) {
     pith_runtime *rt = pt_open();
     pith_scope *s = pith_scope_open(rt);
