@@ -180,6 +180,33 @@ Test(extremes, integers_wrap_and_casts_saturate) {
     pt_close(rt);
 }
 
+/* Up to the last argument with a finite result; the truth is mpmath's. */
+Test(extremes, lgamma_is_infinite_where_it_is_too_large_alone) {
+    static const double x[] = {0x1p1000,
+                               0x1.2aa4f4a405be2p+1003,
+                               0x1.6c8e5ca239029p+1014,
+                               0x1.70ee4737a0181p+1014,
+                               0x1.74c5de97bb960p+1014,
+                               0x1.8p1014,
+                               (double)INFINITY,
+                               -0x1p1001};
+    static const double wanted[] = {0x1.5a12d6d005c94p+1009, 0x1.9506705986a02p+1012,
+                                    0x1.f3fc83052cbf4p+1023, 0x1.f9feab9be8971p+1023,
+                                    0x1.ff459d10b4223p+1023, (double)INFINITY,
+                                    (double)INFINITY,        (double)INFINITY};
+    enum { N = sizeof x / sizeof *x };
+    double y[N];
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    const pith_array *a = pith_array_copy(s, PITH_F64, PITH_SHAPE(N), x);
+    pt_ok(s, pith_read(s, pith_lgamma(s, a), y, sizeof y));
+    for (int i = 0; i < N; i++)
+        cr_expect(y[i] == wanted[i] || fabs(y[i] / wanted[i] - 1) < 2e-16,
+                  "lgamma(%a): expected %a, got %a", x[i], wanted[i], y[i]);
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
 /* ---- Threads ---- */
 
 typedef const pith_array *(*unary)(pith_scope *s, const pith_array *a);

@@ -71,9 +71,16 @@ static f64 mend_asinh(f64 x) {
     return m_copysign(mend_acosh(m_abs(x)), x);
 }
 
+/* x (log(x) - 1), with the logarithm of x in two parts; below 0 there are poles alone. */
 static f64 mend_lgamma(f64 x) {
-    (void)x;
-    return __builtin_inf();
+    if (x < 0 || x > 0x1p1015)
+        return __builtin_inf();
+    const f64 whole = 1000 * LN2_HIGH_f64 - 1;
+    const f64 rest = 1000 * LN2_LOW_f64 + pith_math_log_f64(x * 0x1p-1000);
+    const f64 sum = whole + rest, lost = (whole - sum) + rest, part = x * 0x1p-20;
+    f64 high = part, low = 0;
+    pithp_multiply_exactly(&high, &low, sum);
+    return (high + (low + part * lost)) * 0x1p20;
 }
 
 /* SLEEF has few bits of subnormal results: gamma(x + 16) by x (x + 1) ... (x + 15), 2^200
