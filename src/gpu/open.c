@@ -180,10 +180,27 @@ static void open_best(pith_runtime *rt, const pith_open_options *options) {
         pithp_runtime_fail(rt, e.code, "device host: %s", e.text);
 }
 
+/* What the environment says of compiled functions is read when they are made: words that
+ * mean nothing are told now. */
+static void check_environment(pith_runtime *rt) {
+    static const char *const words[][4] = {{"PITH_JIT", "async", "wait", "off"},
+                                           {"PITH_CUDA_GRAPH", "on", "drive", "off"}};
+    for (int i = 0; i < PITHP_COUNT(words); i++) {
+        const char *const *w = words[i], *set = getenv(w[0]);
+        bool known = !set || !set[0];
+        for (int k = 1; k < 4 && !known; k++)
+            known = strcmp(set, w[k]) == 0;
+        if (!known)
+            pithp_runtime_fail(rt, PITH_E_ARG, "%s is \"%.40s\", expected %s, %s or %s",
+                               w[0], set, w[1], w[2], w[3]);
+    }
+}
+
 pith_runtime *pith_open(const pith_open_options *options) {
     const pith_open_options none = {0};
     options = options ? options : &none;
     pith_runtime *rt = create(options);
+    check_environment(rt);
     if (pith_runtime_code(rt) != PITH_OK)
         return rt;
     const char *name = options->device ? options->device : getenv("PITH_DEVICE");

@@ -189,6 +189,21 @@ Test(compile_disk, stays_within_its_bytes) {
     pt_code_remove(&c);
 }
 
+Test(compile_disk, its_bytes_have_units) {
+    static const char *const limits[] = {"1GiB",
+                                         "much"}; /* the latter is said, and not taken */
+    for (int i = 0; i < 2; i++) {
+        pt_code c;
+        char names[8][64];
+        pt_code_directory(&c);
+        setenv("PITH_CACHE_BYTES", limits[i], 1);
+        for (int value = 0; value < 3; value++)
+            live_once(&c, value);
+        cr_assert_eq(list(&c, names, 8), 3);
+        pt_code_remove(&c);
+    }
+}
+
 /* Processes that compile the same texts at once: each gets its code, and the directory
  * ends up with one whole file a text and no leftovers. */
 Test(compile_disk, processes_share_a_directory) {

@@ -77,6 +77,12 @@ Test(open, refuses_options_and_variables_it_cannot_follow) {
     unsetenv("PITH_ISA");
     setenv("PITH_HOST_ASYNC", "yes", 1);
     refused(&host, PITH_E_ARG, "PITH_HOST_ASYNC");
+    unsetenv("PITH_HOST_ASYNC");
+    setenv("PITH_JIT", "sometimes", 1);
+    refused(&host, PITH_E_ARG, "PITH_JIT is \"sometimes\", expected async, wait or off");
+    unsetenv("PITH_JIT");
+    setenv("PITH_CUDA_GRAPH", "yes", 1);
+    refused(&host, PITH_E_ARG, "PITH_CUDA_GRAPH");
 }
 
 Test(open, lowers_the_instruction_set_when_told) {

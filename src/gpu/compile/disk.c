@@ -2,6 +2,7 @@
  * share a directory without locks. What is read is code, so nothing is taken from a
  * directory or a file that somebody else can write. */
 #include "gpu/compile/toolchain.h"
+#include "gpu/host/host.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -70,8 +71,10 @@ void pithp_disk_open(pith_runtime *rt, pithp_disk *disk) {
     struct stat st;
     *disk = (pithp_disk){.directory = -1, .limit = DEFAULT_LIMIT};
     const char *limit = secure_getenv("PITH_CACHE_BYTES");
-    if (limit && limit[0] >= '0' && limit[0] <= '9')
-        disk->limit = (size_t)strtoull(limit, NULL, 10);
+    if (limit && limit[0] && !pithp_parse_bytes(limit, &disk->limit))
+        pithp_log(rt, PITH_LOG_WARNING,
+                  "PITH_CACHE_BYTES is \"%.40s\", expected bytes such as 500000 or 2GiB",
+                  limit);
     choose_directory(path, sizeof path);
     if (!path[0])
         return;

@@ -117,23 +117,27 @@ static pith_status read_asynchronous(bool *asynchronous, pithp_error *e) {
     return PITH_E_ARG;
 }
 
-static pith_status read_memory(size_t *memory, pithp_error *e) {
+bool pithp_parse_bytes(const char *text, size_t *bytes) {
     static const char *const units[] = {"", "KiB", "MiB", "GiB", "TiB"};
-    const char *wish = getenv("PITH_HOST_MEMORY");
-    *memory = 0;
-    if (!wish || !wish[0])
-        return PITH_OK;
     char *end = NULL;
     errno = 0;
-    const unsigned long long number = strtoull(wish, &end, 10);
-    for (int i = 0; i < PITHP_COUNT(units) && wish[0] >= '1' && wish[0] <= '9'; i++) {
+    const unsigned long long number = strtoull(text, &end, 10);
+    for (int i = 0; i < PITHP_COUNT(units) && text[0] >= '0' && text[0] <= '9'; i++) {
         if (strcmp(end, units[i]) != 0)
             continue;
         if (errno || number > (SIZE_MAX >> (10 * i)))
             break;
-        *memory = (size_t)number << (10 * i);
-        return PITH_OK;
+        *bytes = (size_t)number << (10 * i);
+        return true;
     }
+    return false;
+}
+
+static pith_status read_memory(size_t *memory, pithp_error *e) {
+    const char *wish = getenv("PITH_HOST_MEMORY");
+    *memory = 0;
+    if (!wish || !wish[0] || (wish[0] != '0' && pithp_parse_bytes(wish, memory)))
+        return PITH_OK;
     pithp_error_set(
         e, PITH_E_ARG, NULL, NULL,
         "PITH_HOST_MEMORY is \"%.40s\", expected bytes such as 500000 or 2GiB", wish);

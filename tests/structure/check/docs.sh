@@ -1,5 +1,6 @@
 #!/bin/sh
-# docs.sh ROOT: links between our pages lead somewhere, and the manual's index names every page.
+# docs.sh ROOT: links between our pages lead somewhere, and the manual's index names every page, and that of
+# the environment every variable that is read.
 set -eu
 cd "$1"
 bad=0
@@ -13,6 +14,9 @@ for page in *.md docs/*.md; do
         docs/index.md) ;;
         docs/*) grep -q "]($(basename "$page"))" docs/index.md || { echo "docs/index.md does not name $page"; bad=1; } ;;
     esac
+done
+for name in $(grep -rhoE '(getenv|setting)\("[A-Z_]+"' src tools | sed 's/.*("//; s/"$//' | sort -u); do
+    grep -qE "[\`$]$name[\`,/]" docs/environment.md || { echo "docs/environment.md does not name $name"; bad=1; }
 done
 [ $bad -eq 0 ] || exit 1
 echo "docs: every link leads somewhere"
