@@ -24,10 +24,6 @@ typedef struct graveyard {
     int next;
 } graveyard;
 
-static void inherit(pith_scope *s, pith_scope *parent) {
-    s->room[PITHP_ROOM_TRACE] = parent ? pithp_scope_trace(parent) : NULL;
-}
-
 static void forget(pith_runtime *rt) { /* the scopes are closed with the runtime */
     graveyard *g = rt->room[PITHP_ROOM_ARRAY];
     pthread_mutex_destroy(&g->lock);
@@ -50,8 +46,7 @@ static graveyard *make_graveyard(pith_runtime *rt) {
 }
 
 static graveyard *graveyard_of(pith_scope *s) {
-    static const pithp_room_hooks hooks = {.scope_opened = inherit,
-                                           .runtime_closing = forget};
+    static const pithp_room_hooks hooks = {.runtime_closing = forget};
     pith_runtime *rt = s->runtime;
     pthread_mutex_lock(&rt->lock);
     graveyard *g = rt->room[PITHP_ROOM_ARRAY];

@@ -26,6 +26,32 @@
             goto out;                                                                    \
     } while (0)
 
+/* ---- Brief locks ---- */
+
+/* Held for a few instructions: no other lock is taken under it, and nothing of a user's
+ * is called. */
+typedef struct pithp_brief {
+    atomic_bool locked;
+} pithp_brief;
+
+/* Between looks at what another thread is about to change. */
+static inline void pithp_pause(void) {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+void pithp_brief_wait(pithp_brief *b); /* until it was free, and has been taken */
+static inline void pithp_brief_lock(pithp_brief *b) {
+    if (PITHP_UNLIKELY(atomic_exchange_explicit(&b->locked, true, memory_order_acquire)))
+        pithp_brief_wait(b);
+}
+static inline void pithp_brief_unlock(pithp_brief *b) {
+    atomic_store_explicit(&b->locked, false, memory_order_release);
+}
+
 /* ---- Memory: the runtime's allocator, with its bytes counted ---- */
 
 void *pithp_allocate(pith_runtime *rt,
@@ -119,20 +145,27 @@ typedef struct pithp_block_leaf {
 } pithp_block_leaf;
 extern _Atomic(pithp_block_leaf *) pithp_block_table[1 << PITHP_BLOCK_TOP_BITS];
 
-/* The region that holds an address and its state. Lock-free; safe for any pointer value.
- */
-static inline pithp_block_state pithp_block_find(const void *address,
-                                                 pithp_block **block) {
+enum { PITHP_BLOCK_FIRST_LIVE = 1 << 1 | 1 }; /* entry of a live region's first block */
+
+/* The entry of the block that holds an address. Lock-free; safe for any pointer value. */
+static inline uint32_t pithp_block_entry(const void *address) {
     const uintptr_t index = (uintptr_t)address >> PITHP_BLOCK_BITS;
     const uintptr_t top = index >> PITHP_BLOCK_LEAF_BITS;
     if (PITHP_UNLIKELY(top >> PITHP_BLOCK_TOP_BITS))
-        return PITHP_BLOCK_NONE;
+        return 0;
     pithp_block_leaf *leaf =
         atomic_load_explicit(&pithp_block_table[top], memory_order_acquire);
     if (PITHP_UNLIKELY(!leaf))
-        return PITHP_BLOCK_NONE;
-    const uint32_t entry = atomic_load_explicit(
-        &leaf->entry[index & ((1u << PITHP_BLOCK_LEAF_BITS) - 1)], memory_order_acquire);
+        return 0;
+    return atomic_load_explicit(&leaf->entry[index & ((1u << PITHP_BLOCK_LEAF_BITS) - 1)],
+                                memory_order_acquire);
+}
+
+/* The region that holds an address and its state, as safe. */
+static inline pithp_block_state pithp_block_find(const void *address,
+                                                 pithp_block **block) {
+    const uintptr_t index = (uintptr_t)address >> PITHP_BLOCK_BITS;
+    const uint32_t entry = pithp_block_entry(address);
     if (PITHP_UNLIKELY(!entry))
         return PITHP_BLOCK_NONE;
     *block = (pithp_block *)((index - ((entry >> 1) - 1)) << PITHP_BLOCK_BITS);
@@ -198,9 +231,8 @@ typedef enum pithp_room {
 } pithp_room;
 
 typedef struct pithp_room_hooks {
-    /* A scope was opened; state may be inherited from its parent (NULL for a root).
-     * (optional) */
-    void (*scope_opened)(pith_scope *s, pith_scope *parent);
+    /* A scope without a parent was opened. (optional) */
+    void (*root_opened)(pith_scope *s);
     /* A scope is about to close; its objects still live. Called from the top room down.
      * (optional) */
     void (*scope_closing)(pith_scope *s);
@@ -220,6 +252,7 @@ enum { PITHP_PATH_BYTES = 512, PITHP_MESSAGE_BYTES = 1024, PITHP_SITE_BYTES = 16
 
 typedef struct pithp_error {
     pith_status code;
+    /* Nothing is to be read of what follows where the code is PITH_OK. */
     char path[PITHP_PATH_BYTES];
     char message[PITHP_MESSAGE_BYTES]; /* "path: text (site)", one line */
     char site[PITHP_SITE_BYTES];
@@ -270,10 +303,11 @@ struct pith_runtime {
     bool open;
     pith_allocator allocator;
     atomic_size_t bytes_allocated;
-    pthread_mutex_t lock; /* guards the block cache, the scope list and spec insertion */
-    pithp_block *cached_first,
-        *cached_last; /* free single blocks, reused first in, first out */
+    pithp_brief blocks; /* guards free single blocks, reused first in, first out: */
+    pithp_block *cached_first; /* linked by next */
+    pithp_block *cached_last;
     int cached_count;
+    pthread_mutex_t lock; /* guards free regions, the scope list and spec insertion */
     pithp_block *region_first, *region_last; /* free regions of several, the same way */
     int region_count;
     size_t region_bytes; /* of those */
@@ -283,6 +317,7 @@ struct pith_runtime {
     bool silent_checks; /* checks of level always are seen by collectors alone */
     _Atomic(struct pithp_spec_table *) specs;
     _Atomic(const pithp_room_hooks *) hooks[PITHP_ROOM_COUNT];
+    atomic_uint told_opened, told_closing; /* a bit for each room with that hook */
     void *room[PITHP_ROOM_COUNT];
     atomic_bool failed; /* `error` is set and stays */
     pithp_error error;  /* why it could not be opened, or died */
@@ -308,29 +343,30 @@ typedef struct pithp_hold {
 } pithp_hold;
 
 enum { PITHP_SITE_DEPTH = 16 };
+#define PITHP_SCOPE_MAGIC 0x53636f70u /* of one that is open, or static */
 
 struct pith_scope {
     uint32_t magic;
-    bool open;
-    bool broken;   /* its error cannot be cleared: nothing computes for it */
-    int32_t depth; /* 0 for a root */
+    int32_t depth;       /* 0 for a root */
+    int site_depth;      /* how many of `sites` count */
+    bool broken;         /* its error cannot be cleared: nothing computes for it */
+    bool error_read;     /* the user has seen the error */
+    bool no_hooks;       /* hooks of records are suspended; in children too */
+    uint8_t check_level; /* the least level of checks that counts; of children too */
     pith_runtime *runtime;
     pith_scope *parent, *first_child, *next_sibling, *previous_sibling;
     char *cursor, *limit; /* free part of the current block */
     pithp_block *blocks;  /* all regions, the first one (which holds this struct) last */
     size_t bytes;
     struct pithp_hold_chunk *holds;
-    pithp_hold *free_holds; /* given back early; linked by `thing` */
-    void *room[PITHP_ROOM_COUNT];
-    struct pithp_collector *collector; /* of the checks made here and in children, see
-                                          gpu/collect.h; NULL: none */
-    uint8_t check_level;               /* the least level that counts; of children too */
-    const char *site;                  /* of the call being made */
-    int site_depth;
+    pithp_hold *free_holds;       /* given back early; linked by `thing` */
+    void *room[PITHP_ROOM_COUNT]; /* children begin with those of GPU, MEMORY and TRACE */
+    struct pithp_collector *collector;   /* of the checks made here and in children, see
+                                            gpu/collect.h; NULL: none */
+    const char *site;                    /* of the call being made */
+    char cleared_site[PITHP_SITE_BYTES]; /* of the error that was cleared last */
     const char
         *sites[PITHP_SITE_DEPTH]; /* of calls whose arguments are being evaluated */
-    bool error_read;              /* the user has seen the error */
-    char cleared_site[PITHP_SITE_BYTES]; /* of the error that was cleared last */
     pithp_error error;
 };
 
@@ -341,8 +377,13 @@ bool pithp_enter(pith_scope *s);
 /* The same of functions that change what lasts, or run work whose values they need: while
  * calls on s are recorded they are PITH_E_TRACED. */
 bool pithp_enter_untraced(pith_scope *s, const char *function);
-bool pithp_scope_valid(const pith_scope *s);    /* open or static; safe for any pointer */
-bool pithp_scope_writable(const pith_scope *s); /* open; safe for any pointer */
+bool pithp_scope_valid(const pith_scope *s); /* open or static; safe for any pointer */
+/* Open; safe for any pointer: a scope lies at the start of its own first block. */
+static inline bool pithp_scope_writable(const pith_scope *s) {
+    return PITHP_LIKELY((uintptr_t)s % PITHP_BLOCK_BYTES == sizeof(pithp_block) &&
+                        pithp_block_entry(s) == PITHP_BLOCK_FIRST_LIVE) &&
+           s->magic == PITHP_SCOPE_MAGIC;
+}
 /* Nothing can compute for this scope: its error stays when the user clears it. */
 void pithp_scope_break(pith_scope *s);
 
@@ -357,7 +398,14 @@ void *pithp_object_make(pith_scope *s,
                         size_t payload_bytes);
 /* Raw memory for several objects of one slab, headers written by the caller. NULL sets
  * the error. */
-void *pithp_slab_make(pith_scope *s, size_t bytes);
+static inline void *pithp_slab_make(pith_scope *s, size_t bytes) {
+    const size_t rounded = (bytes + 15) & ~(size_t)15;
+    if (PITHP_UNLIKELY(rounded < bytes || rounded > (size_t)(s->limit - s->cursor)))
+        return pithp_scope_allocate(s, bytes);
+    void *memory = s->cursor;
+    s->cursor += rounded;
+    return memory;
+}
 /* Own one reference to thing until the scope closes. NULL sets the error (thing is not
  * released then). */
 pithp_hold *

@@ -51,30 +51,30 @@ static bool ensure_leaves(uintptr_t first, size_t count) {
     return true;
 }
 
-static void mark(const pithp_block *block, pithp_block_state state) {
+static inline void mark_one(uintptr_t block, uint32_t entry) {
+    atomic_store_explicit(
+        &leaf_of(block)->entry[block & (((uintptr_t)1 << LEAF_BITS) - 1)], entry,
+        memory_order_release);
+}
+
+static inline void mark(const pithp_block *block, pithp_block_state state) {
     const uintptr_t first = (uintptr_t)block >> BLOCK_BITS;
-    const size_t count = block->bytes / PITHP_BLOCK_BYTES;
-    for (size_t i = 0; i < count; i++) {
-        const uint32_t entry = state == PITHP_BLOCK_NONE
-                                   ? 0
-                                   : ((uint32_t)i + 1) << 1 | (state == PITHP_BLOCK_LIVE);
-        atomic_store_explicit(
-            &leaf_of(first + i)->entry[(first + i) & ((1u << LEAF_BITS) - 1)], entry,
-            memory_order_release);
-    }
+    const uint32_t live = state == PITHP_BLOCK_LIVE;
+    mark_one(first, state == PITHP_BLOCK_NONE ? 0 : 1u << 1 | live);
+    for (size_t i = 1; i < block->bytes / PITHP_BLOCK_BYTES; i++)
+        mark_one(first + i,
+                 state == PITHP_BLOCK_NONE ? 0 : ((uint32_t)i + 1) << 1 | live);
 }
 
 static pithp_block *take_cached(pith_runtime *rt) {
     pithp_block *block = NULL;
-    pthread_mutex_lock(&rt->lock);
+    pithp_brief_lock(&rt->blocks);
     if (rt->cached_count > CACHE_LEAST) {
         block = rt->cached_first;
-        rt->cached_first = block->next;
-        if (!rt->cached_first)
-            rt->cached_last = NULL;
+        rt->cached_first = block->next; /* others are left */
         rt->cached_count--;
     }
-    pthread_mutex_unlock(&rt->lock);
+    pithp_brief_unlock(&rt->blocks);
     return block;
 }
 
@@ -113,10 +113,11 @@ pithp_block *pithp_block_acquire(pith_runtime *rt, size_t bytes) {
             pithp_release_aligned(rt, block, rounded, PITHP_BLOCK_BYTES);
             return NULL;
         }
+        *block = (pithp_block){.runtime = rt, .bytes = rounded};
     } else {
-        rounded = block->bytes;
+        block->owner = NULL;
+        block->next = NULL;
     }
-    *block = (pithp_block){.runtime = rt, .bytes = rounded};
     mark(block, PITHP_BLOCK_LIVE);
     return block;
 }
@@ -164,18 +165,15 @@ void pithp_block_free(pith_runtime *rt, pithp_block *block) {
     mark(block, PITHP_BLOCK_FREED);
     block->next = NULL;
     pithp_block *surplus = NULL;
-    pthread_mutex_lock(&rt->lock);
-    if (rt->cached_last)
-        rt->cached_last->next = block;
-    else
-        rt->cached_first = block;
+    pithp_brief_lock(&rt->blocks);
+    *(rt->cached_count++ ? &rt->cached_last->next : &rt->cached_first) = block;
     rt->cached_last = block;
-    if (++rt->cached_count > CACHE_MOST) {
+    if (PITHP_UNLIKELY(rt->cached_count > CACHE_MOST)) {
         surplus = rt->cached_first;
         rt->cached_first = surplus->next;
         rt->cached_count--;
     }
-    pthread_mutex_unlock(&rt->lock);
+    pithp_brief_unlock(&rt->blocks);
     if (surplus)
         release(rt, surplus);
 }
@@ -186,7 +184,6 @@ void pithp_block_cache_free(pith_runtime *rt) {
         rt->cached_first = block->next;
         release(rt, block);
     }
-    rt->cached_last = NULL;
     rt->cached_count = 0;
     while (rt->region_first) {
         pithp_block *block = rt->region_first;

@@ -186,11 +186,11 @@ const char *pith_message(const pith_scope *s) {
 }
 
 const char *pith_error_path(const pith_scope *s) {
-    return pithp_scope_valid(s) ? s->error.path : "";
+    return pithp_scope_valid(s) && s->error.code != PITH_OK ? s->error.path : "";
 }
 
 const char *pith_error_site(const pith_scope *s) {
-    return pithp_scope_valid(s) ? s->error.site : "";
+    return pithp_scope_valid(s) && s->error.code != PITH_OK ? s->error.site : "";
 }
 
 void pith_clear(pith_scope *s) {
@@ -199,7 +199,6 @@ void pith_clear(pith_scope *s) {
     if (s->error.code != PITH_OK)
         memcpy(s->cleared_site, s->error.site, sizeof s->cleared_site);
     s->error.code = PITH_OK;
-    s->error.path[0] = s->error.message[0] = s->error.site[0] = s->error.text[0] = 0;
 }
 
 void pith_fail(pith_scope *s,

@@ -67,6 +67,10 @@ void pithp_runtime_fail(pith_runtime *rt, pith_status code, const char *format, 
 
 void pithp_room_hook(pith_runtime *rt, pithp_room room, const pithp_room_hooks *hooks) {
     atomic_store_explicit(&rt->hooks[room], hooks, memory_order_release);
+    if (hooks->root_opened)
+        atomic_fetch_or_explicit(&rt->told_opened, 1u << room, memory_order_release);
+    if (hooks->scope_closing)
+        atomic_fetch_or_explicit(&rt->told_closing, 1u << room, memory_order_release);
 }
 
 static const pithp_room_hooks *hooks_of(const pith_runtime *rt, int room) {

@@ -35,13 +35,6 @@ static bool is_static(const pith_scope *s) {
     return s == &no_memory || s == &no_runtime || s == &no_parent;
 }
 
-bool pithp_scope_writable(const pith_scope *s) {
-    pithp_block *block = NULL;
-    return s && pithp_block_find(s, &block) == PITHP_BLOCK_LIVE &&
-           (const char *)s == (const char *)block + sizeof(pithp_block) &&
-           s->magic == PITHP_SCOPE_MAGIC && s->open;
-}
-
 bool pithp_scope_valid(const pith_scope *s) {
     return pithp_scope_writable(s) || is_static(s);
 }
@@ -101,26 +94,34 @@ pith_scope *pith_at(pith_scope *s, const char *site) {
 
 /* ---- Opening and closing ---- */
 
-static pith_scope *open_scope(pith_runtime *rt, pith_scope *parent) {
+/* NULL when memory is short. What is not written here does not count in the beginning;
+ * field by field, for this is done for every call. */
+static inline pith_scope *open_scope(pith_runtime *rt, pith_scope *parent) {
     pithp_block *block = pithp_block_acquire(rt, PITHP_BLOCK_BYTES);
-    if (!block)
-        return &no_memory;
+    if (PITHP_UNLIKELY(!block))
+        return NULL;
     pith_scope *s = (pith_scope *)((char *)block + sizeof *block);
-    /* Texts and sites are left as they are: only so many of their bytes count. */
-    memset(s, 0, offsetof(pith_scope, sites));
-    s->cleared_site[0] = 0;
-    s->error.code = PITH_OK;
-    s->error.path[0] = s->error.message[0] = s->error.site[0] = s->error.text[0] = 0;
-    s->error_read = true;
     s->magic = PITHP_SCOPE_MAGIC;
-    s->open = true;
+    s->depth = parent ? parent->depth + 1 : 0;
+    s->site_depth = 0;
+    s->broken = false;
+    s->error_read = true;
+    s->no_hooks = false;
+    s->check_level = 0;
     s->runtime = rt;
     s->parent = parent;
-    s->depth = parent ? parent->depth + 1 : 0;
+    s->first_child = s->previous_sibling = NULL;
     s->blocks = block;
     s->bytes = block->bytes;
     s->cursor = (char *)block + ((sizeof *block + sizeof *s + 15) & ~(size_t)15);
     s->limit = (char *)block + block->bytes;
+    s->holds = NULL;
+    s->free_holds = NULL;
+    memset(s->room, 0, sizeof s->room);
+    s->collector = NULL;
+    s->site = NULL;
+    s->cleared_site[0] = 0;
+    s->error.code = PITH_OK;
     block->owner = s;
     return s;
 }
@@ -141,12 +142,26 @@ static void unlink_scope(pith_scope *s, pith_scope **first) {
         s->next_sibling->previous_sibling = s->previous_sibling;
 }
 
+static const pithp_room_hooks *hooks_of(pith_runtime *rt, int room) {
+    return atomic_load_explicit(&rt->hooks[room], memory_order_relaxed);
+}
+
+/* From the bottom room up. */
 static void tell_rooms_opened(pith_scope *s) {
-    for (int i = 0; i < PITHP_ROOM_COUNT; i++) {
-        const pithp_room_hooks *hooks =
-            atomic_load_explicit(&s->runtime->hooks[i], memory_order_acquire);
-        if (hooks && hooks->scope_opened)
-            hooks->scope_opened(s, s->parent);
+    pith_runtime *rt = s->runtime;
+    for (unsigned rooms = atomic_load_explicit(&rt->told_opened, memory_order_acquire);
+         rooms; rooms &= rooms - 1)
+        hooks_of(rt, __builtin_ctz(rooms))->root_opened(s);
+}
+
+/* From the top room down. */
+static void tell_rooms_closing(pith_scope *s) {
+    pith_runtime *rt = s->runtime;
+    unsigned rooms = atomic_load_explicit(&rt->told_closing, memory_order_acquire);
+    while (rooms) {
+        const int room = 31 - __builtin_clz(rooms);
+        hooks_of(rt, room)->scope_closing(s);
+        rooms &= ~(1u << room);
     }
 }
 
@@ -156,8 +171,8 @@ pith_scope *pith_scope_open(pith_runtime *rt) {
     if (pithp_runtime_is_static(rt))
         return &no_memory;
     pith_scope *s = open_scope(rt, NULL);
-    if (is_static(s))
-        return s;
+    if (!s)
+        return &no_memory;
     pthread_mutex_lock(&rt->lock);
     link_scope(s, &rt->scopes);
     if (rt->error.code != PITH_OK) {
@@ -173,19 +188,21 @@ pith_scope *pith_scope_open_in(pith_scope *parent) {
     if (!pithp_scope_writable(parent))
         return is_static(parent) ? parent : &no_parent;
     pith_scope *s = open_scope(parent->runtime, parent);
-    if (is_static(s)) { /* it cannot hand its error over when it is closed */
+    if (PITHP_UNLIKELY(!s)) { /* it could not hand its error over when it is closed */
         pithp_fail_memory(parent, PITHP_BLOCK_BYTES);
-        return s;
+        return &no_memory;
     }
     link_scope(s, &parent->first_child);
-    if (parent->error.code != PITH_OK)
+    if (PITHP_UNLIKELY(parent->error.code != PITH_OK))
         s->error = parent->error; /* nothing is made under a failed parent */
+    s->room[PITHP_ROOM_GPU] = parent->room[PITHP_ROOM_GPU];
+    s->room[PITHP_ROOM_MEMORY] = parent->room[PITHP_ROOM_MEMORY];
+    s->room[PITHP_ROOM_TRACE] = parent->room[PITHP_ROOM_TRACE];
     s->broken = parent->broken;
-    s->error_read = true;
+    s->no_hooks = parent->no_hooks;
     s->site = parent->site;
     s->collector = parent->collector;
     s->check_level = parent->check_level;
-    tell_rooms_opened(s);
     return s;
 }
 
@@ -211,12 +228,7 @@ static void hand_over_error(const pith_scope *s) {
 
 static void close_one(pith_scope *s) {
     pith_runtime *rt = s->runtime;
-    for (int i = PITHP_ROOM_COUNT; i-- > 0;) {
-        const pithp_room_hooks *hooks =
-            atomic_load_explicit(&rt->hooks[i], memory_order_acquire);
-        if (hooks && hooks->scope_closing)
-            hooks->scope_closing(s);
-    }
+    tell_rooms_closing(s);
     release_holds(s);
     hand_over_error(s);
     if (s->parent) {
@@ -226,7 +238,6 @@ static void close_one(pith_scope *s) {
         unlink_scope(s, &rt->scopes);
         pthread_mutex_unlock(&rt->lock);
     }
-    s->open = false;
     s->magic = 0;
     for (pithp_block *block = s->blocks; block;) {
         pithp_block *next = block->next;
@@ -312,10 +323,6 @@ void *pithp_scope_allocate(pith_scope *s, size_t bytes) {
     return memory;
 }
 
-void *pithp_slab_make(pith_scope *s, size_t bytes) {
-    return pithp_scope_allocate(s, bytes);
-}
-
 void *pithp_object_make(pith_scope *s,
                         pithp_kind kind,
                         const void *shape,
@@ -334,26 +341,31 @@ void *pithp_object_make(pith_scope *s,
     return h + 1;
 }
 
-pithp_hold *pithp_scope_hold(pith_scope *s,
-                             void *thing,
-                             void (*release)(pith_scope *s, void *thing)) {
-    if (s->free_holds) {
-        pithp_hold *hold = s->free_holds;
-        s->free_holds = hold->thing;
-        *hold = (pithp_hold){.thing = thing, .release = release, .live = 1};
-        return hold;
-    }
+/* NULL: error set. */
+static pithp_hold *next_hold(pith_scope *s) {
     pithp_hold_chunk *chunk = s->holds;
-    if (!chunk || chunk->count == HOLDS_PER_CHUNK) {
-        chunk = pithp_scope_allocate(s, sizeof *chunk);
+    if (PITHP_UNLIKELY(!chunk || chunk->count == HOLDS_PER_CHUNK)) {
+        chunk = pithp_slab_make(s, sizeof *chunk);
         if (!chunk)
             return NULL;
         chunk->next = s->holds;
         chunk->count = 0;
         s->holds = chunk;
     }
-    pithp_hold *hold = &chunk->holds[chunk->count++];
-    *hold = (pithp_hold){.thing = thing, .release = release, .live = 1};
+    return &chunk->holds[chunk->count++];
+}
+
+pithp_hold *pithp_scope_hold(pith_scope *s,
+                             void *thing,
+                             void (*release)(pith_scope *s, void *thing)) {
+    pithp_hold *hold = s->free_holds;
+    if (hold)
+        s->free_holds = hold->thing;
+    else if (PITHP_UNLIKELY(!(hold = next_hold(s))))
+        return NULL;
+    hold->thing = thing;
+    hold->release = release;
+    hold->live = 1;
     return hold;
 }
 

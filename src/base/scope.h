@@ -12,7 +12,6 @@ extern const pith_allocator pithp_libc_allocator;
 /* The static runtime that pithp_runtime_create returns when memory is short. */
 bool pithp_runtime_is_static(const pith_runtime *rt);
 
-#define PITHP_SCOPE_MAGIC   0x53636f70u
 #define PITHP_RUNTIME_MAGIC 0x52756e74u
 
 #endif

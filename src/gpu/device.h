@@ -5,7 +5,7 @@
 #include "gpu/gpu_internal.h"
 
 /* Hooks of scopes: a root takes a stream of its own, children share it. */
-void pithp_stream_attach(pith_scope *s, pith_scope *parent);
+void pithp_stream_attach(pith_scope *s);
 void pithp_stream_detach(pith_scope *s);
 void pithp_streams_close(pithp_device *d);
 /* A stream that is idle, or a new one, with the caller as its user; NULL: error set. */

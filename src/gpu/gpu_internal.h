@@ -134,20 +134,11 @@ extern const pithp_backend pithp_backend_host;
 /* NULL where the library was built without CUDA. */
 extern const pithp_backend *const pithp_backend_cuda;
 
-/* Between looks at what another thread is about to change. */
-static inline void pithp_pause(void) {
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("yield");
-#endif
-}
-
 /* What buffers take of a device, exact at every moment. One lock guards it, the accounts
  * of its instances and the buffers that are kept for reuse (memory/ledger.h): a buffer
  * that is kept is taken, or kept again, and counted under one locked instruction. */
 typedef struct pithp_ledger {
-    atomic_bool locked; /* held for a few instructions */
+    pithp_brief lock;
     size_t owned, lent; /* bytes in memory of the device's, and of the user's */
     size_t peak;        /* the most that both ever were */
     int64_t buffers, peak_buffers; /* how many, and the most that there ever were */

@@ -46,7 +46,7 @@ static void threads_joining(pith_runtime *rt) {
 }
 
 static const pithp_room_hooks hooks = {
-    .scope_opened = pithp_stream_attach,
+    .root_opened = pithp_stream_attach,
     .scope_closing = pithp_stream_detach,
     .runtime_closing = runtime_closing,
     .threads_joining = threads_joining,
@@ -101,7 +101,7 @@ static pith_status open_device(pith_runtime *rt,
         return PITH_E_MEMORY;
     }
     rt->room[PITHP_ROOM_GPU] = d;
-    rt->hooks[PITHP_ROOM_GPU] = &hooks;
+    pithp_room_hook(rt, PITHP_ROOM_GPU, &hooks);
     return PITH_OK;
 }
 

@@ -78,12 +78,7 @@ void pithp_stream_leave(pithp_stream *st) {
     pthread_mutex_unlock(&d->lock);
 }
 
-void pithp_stream_attach(pith_scope *s, pith_scope *parent) {
-    if (parent) {
-        s->room[PITHP_ROOM_GPU] = parent->room[PITHP_ROOM_GPU];
-        s->room[PITHP_ROOM_MEMORY] = parent->room[PITHP_ROOM_MEMORY];
-        return;
-    }
+void pithp_stream_attach(pith_scope *s) {
     pithp_device *d = pithp_runtime_device(s->runtime);
     pithp_stream *st = pithp_stream_join(s, d);
     s->room[PITHP_ROOM_GPU] = st;

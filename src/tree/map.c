@@ -17,7 +17,7 @@ static const void *apply(pith_scope *s,
     const char *name = picked ? "result of whole" : "result of function";
     const void *made = picked ? m->whole(s, (const void *const *)leaf, m->closure)
                               : (const void *)m->function(s, leaf, m->closure);
-    if (PITHP_UNLIKELY(s->error.code != PITH_OK || !s->open))
+    if (PITHP_UNLIKELY(s->error.code != PITH_OK || !pithp_scope_writable(s)))
         return NULL;
     if (PITHP_UNLIKELY(!made)) {
         pithp_fail(s, PITH_E_CALLBACK, NULL, "%s returned NULL without an error",

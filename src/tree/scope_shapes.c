@@ -1,4 +1,4 @@
-/* What the room keeps for runtimes and scopes: whether checks run, which shapes a scope
+/* What the room keeps for runtimes and scopes: which shapes a scope
  * holds, and what it made last, so that a node like an earlier one of its own or of a
  * scope around it finds its shape without a lock. */
 #include "tree/shape_internal.h"
@@ -9,7 +9,6 @@ enum { RECENTS = 16, FIRST_HELD = 16 };
 
 /* What the room keeps for a scope. */
 typedef struct {
-    bool no_check;
     const pithp_shape *last;           /* held by this scope or one around it */
     const pithp_shape *last_container; /* alike */
     const pithp_shape **held;          /* by this scope: open addressing, NULL is free */
@@ -20,7 +19,6 @@ typedef struct {
 
 /* ---- The room in runtimes and scopes ---- */
 
-static void scope_opened(pith_scope *s, pith_scope *parent);
 static void scope_closing(pith_scope *s);
 
 static void runtime_closing(pith_runtime *rt) {
@@ -31,8 +29,7 @@ static void runtime_closing(pith_runtime *rt) {
     rt->room[PITHP_ROOM_TREE] = NULL;
 }
 
-static const pithp_room_hooks hooks = {.scope_opened = scope_opened,
-                                       .scope_closing = scope_closing,
+static const pithp_room_hooks hooks = {.scope_closing = scope_closing,
                                        .runtime_closing = runtime_closing};
 
 static pithp_tree_room *make_room(pith_runtime *rt) {
@@ -81,26 +78,10 @@ static scope_shapes *shapes_of(pith_scope *s) {
     return own;
 }
 
-static void scope_opened(pith_scope *s, pith_scope *parent) {
-    if (!parent || pithp_hooks_run(parent))
-        return;
-    scope_shapes *own = shapes_of(s);
-    if (own)
-        own->no_check = true;
-}
-
-bool pithp_hooks_run(const pith_scope *s) {
-    const scope_shapes *own = s->room[PITHP_ROOM_TREE];
-    return !own || !own->no_check;
-}
-
 void pith_no_check(pith_scope *s, bool suspend) {
     (void)pithp_enter(s);
-    if (!pithp_scope_writable(s)) /* a failed scope too gets its checks back */
-        return;
-    scope_shapes *own = shapes_of(s);
-    if (own)
-        own->no_check = suspend;
+    if (pithp_scope_writable(s)) /* a failed scope too gets its checks back */
+        s->no_hooks = suspend;
 }
 
 /* ---- Holding ---- */

@@ -112,7 +112,9 @@ const void *pithp_freeze(pith_scope *s, const pith_type *type, const void *value
  * object any more. */
 pith_status pithp_record_check(pith_scope *s, const void *record);
 /* Whether check hooks run for records made in s. */
-bool pithp_hooks_run(const pith_scope *s);
+static inline bool pithp_hooks_run(const pith_scope *s) {
+    return !s->no_hooks;
+}
 
 /* Replace `*slot`, a checked tree, and `count - 1` more behind it, by what outlives outer
  * (keep.c). On failure the error is set and nothing is replaced. */

@@ -175,11 +175,11 @@ Test(scope, reuses_the_room_of_holds_that_were_dropped) {
 }
 
 static int opened, closing;
-static void *inherited;
-static void on_open(pith_scope *s, pith_scope *parent) {
+static void on_open(pith_scope *s) {
     opened++;
-    s->room[PITHP_ROOM_RUN] = parent ? parent->room[PITHP_ROOM_RUN] : &opened;
-    inherited = s->room[PITHP_ROOM_RUN];
+    cr_assert_null(s->parent);
+    s->room[PITHP_ROOM_TRACE] = &opened;
+    s->room[PITHP_ROOM_RUN] = &opened;
 }
 static void on_close(pith_scope *s) {
     cr_assert(pithp_scope_valid(s));
@@ -187,15 +187,18 @@ static void on_close(pith_scope *s) {
 }
 
 Test(scope, tells_rooms_of_its_life) {
-    static const pithp_room_hooks hooks = {.scope_opened = on_open,
+    static const pithp_room_hooks hooks = {.root_opened = on_open,
                                            .scope_closing = on_close};
     opened = closing = 0;
     pith_runtime *rt = pt_open();
-    rt->hooks[PITHP_ROOM_RUN] = &hooks;
+    pithp_room_hook(rt, PITHP_ROOM_RUN, &hooks);
     pith_scope *s = pith_scope_open(rt);
-    pith_scope_open_in(pith_scope_open_in(s));
-    cr_assert_eq(opened, 3);
-    cr_assert_eq(inherited, (void *)&opened);
+    const pith_scope *inner = pith_scope_open_in(pith_scope_open_in(s));
+    cr_assert_eq(opened, 1);
+    cr_assert_eq(inner->room[PITHP_ROOM_TRACE], (void *)&opened);
+    cr_assert_null(inner->room[PITHP_ROOM_RUN]);
+    cr_assert_eq(inner->room[PITHP_ROOM_GPU], s->room[PITHP_ROOM_GPU]);
+    s->room[PITHP_ROOM_TRACE] = NULL; /* it is no trace */
     pith_scope_close(s);
     cr_assert_eq(closing, 3);
     pt_close(rt);

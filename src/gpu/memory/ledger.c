@@ -4,21 +4,6 @@
 
 #include "gpu/memory/manager.h"
 
-#include <sched.h>
-
-/* A holder is done in a few instructions, unless it has lost its core. */
-void pithp_ledger_wait(pithp_ledger *l) {
-    enum { LOOKS = 20 };
-    int looks = 0;
-    do {
-        while (atomic_load_explicit(&l->locked, memory_order_relaxed))
-            if (++looks < LOOKS)
-                pithp_pause();
-            else
-                sched_yield();
-    } while (atomic_exchange_explicit(&l->locked, true, memory_order_acquire));
-}
-
 void pithp_ledger_retire(pithp_device *d, pithp_account *a) {
     pithp_ledger_unlock(d);
     pithp_instance_retire(d, a);

@@ -26,14 +26,11 @@ typedef enum pithp_charge {
 
 /* ---- The lock: no other is taken under it, and nothing of a user's is called ---- */
 
-void pithp_ledger_wait(pithp_ledger *l); /* until it was free, and has been taken */
 static inline void pithp_ledger_lock(pithp_device *d) {
-    if (PITHP_UNLIKELY(
-            atomic_exchange_explicit(&d->ledger.locked, true, memory_order_acquire)))
-        pithp_ledger_wait(&d->ledger);
+    pithp_brief_lock(&d->ledger.lock);
 }
 static inline void pithp_ledger_unlock(pithp_device *d) {
-    atomic_store_explicit(&d->ledger.locked, false, memory_order_release);
+    pithp_brief_unlock(&d->ledger.lock);
 }
 
 /* ---- Counting; the lock is held ---- */

@@ -35,7 +35,7 @@ static programs *programs_of(pith_scope *s) {
         memset(all, 0, sizeof *all);
         if (pthread_mutex_init(&all->lock, NULL) == 0) {
             rt->room[PITHP_ROOM_PROGRAM] = all;
-            rt->hooks[PITHP_ROOM_PROGRAM] = &hooks;
+            pithp_room_hook(rt, PITHP_ROOM_PROGRAM, &hooks);
         } else {
             pithp_release(rt, all, sizeof *all);
             all = NULL;
