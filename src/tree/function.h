@@ -16,6 +16,12 @@ typedef struct pithp_closure_kind {
     pith_status (*made)(pith_scope *s, struct pithp_closure *closure);
     /* Append what tells such functions apart, besides base and tree. (optional) */
     void (*identity)(const struct pithp_closure *closure, pithp_text *text);
+    /* What pith_call does with a function of the kind: nobody has looked at the trees, of
+     * which there are as many as parameters, nor will at the result. NULL: error set.
+     * (optional) */
+    const void *(*call)(const struct pithp_closure *closure,
+                        pith_scope *s,
+                        const void *const *given);
 } pithp_closure_kind;
 
 /* What a function that was made at run time is made of: pith_function.closure. */
@@ -27,12 +33,42 @@ typedef struct pithp_closure {
 } pithp_closure;
 
 /* A function that a user passed: made by PITH_FUNCTION, or live and of this runtime. */
+extern const pithp_class pithp_function_class;
 pith_status
-pithp_function_check(pith_scope *s, const pith_function *f, const char *function);
+pithp_function_check_slow(pith_scope *s, const pith_function *f, const char *function);
+static inline pith_status
+pithp_function_check(pith_scope *s, const pith_function *f, const char *function) {
+    pithp_block *block = NULL;
+    return PITHP_LIKELY(pithp_pointer_check(f, &block) == PITHP_POINTER_OK &&
+                        pithp_header_of(f)->shape == &pithp_function_class &&
+                        block->runtime == s->runtime)
+               ? PITH_OK
+               : pithp_function_check_slow(s, f, function);
+}
 /* The same of one that takes one tree. */
 pith_status pithp_step_check(pith_scope *s, const pith_function *f, const char *function);
 /* What a call of it returns where it fails; safe for pointers to no function. */
 const void *pithp_function_nil(const pith_function *f);
+/* Trees that are to be its arguments, one a parameter. */
+pith_status
+pithp_arguments_check(pith_scope *s, const pith_function *f, const void *const *trees);
+/* What it returned as what the caller gets: a tree of its type, of s. NULL: error set. */
+const void *
+pithp_result_take(pith_scope *s, const pith_function *f, const void *result);
+/* Whether a live tree is of the type of its results. */
+bool pithp_result_fits(const pith_function *f, const void *tree);
+/* Whether a pointer is a live tree that s may use: all is well, or pithp_tree_check says
+ * what is not. */
+static inline bool
+pithp_tree_is_usable(const pith_scope *s, const void *tree, pithp_block **in) {
+    if (PITHP_UNLIKELY(pithp_pointer_check(tree, in) != PITHP_POINTER_OK ||
+                       (*in)->runtime != s->runtime))
+        return false;
+    const pithp_header *h = pithp_header_of(tree);
+    return h->kind == PITHP_KIND_ARRAY
+               ? !(h->extra & PITHP_ARRAY_DONATED)
+               : h->kind <= PITHP_KIND_NONE && !(h->flags & PITHP_FLAG_NIL);
+}
 /* A tree that is to be argument i of a checked function: a tree of its type. */
 pith_status
 pithp_argument_check(pith_scope *s, const pith_function *f, int i, const void *tree);

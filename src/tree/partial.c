@@ -11,21 +11,17 @@ typedef struct made_function {
 } made_function;
 
 static const void *keep_function(pith_scope *outer, const void *object);
-static const pithp_class function_class = {"a function", keep_function};
+const pithp_class pithp_function_class = {"a function", keep_function};
 
 static bool is_made(const pith_function *f) {
     pithp_block *block = NULL;
     return pithp_pointer_check(f, &block) == PITHP_POINTER_OK &&
-           pithp_header_of(f)->shape == &function_class;
+           pithp_header_of(f)->shape == &pithp_function_class;
 }
 
 pith_status
-pithp_function_check(pith_scope *s, const pith_function *f, const char *function) {
+pithp_function_check_slow(pith_scope *s, const pith_function *f, const char *function) {
     pithp_block *block = NULL;
-    if (PITHP_LIKELY(pithp_pointer_check(f, &block) == PITHP_POINTER_OK &&
-                     pithp_header_of(f)->shape == &function_class &&
-                     block->runtime == s->runtime))
-        return PITH_OK;
     if (!f)
         return pithp_fail(s, PITH_E_ARG, NULL, "%s: expected a function, got NULL",
                           function);
@@ -66,8 +62,8 @@ pithp_closure *pithp_function_make(pith_scope *s,
                                    const pith_function *like,
                                    const pithp_closure *closure) {
     const size_t bytes = closure->kind->bytes;
-    made_function *made =
-        pithp_object_make(s, PITHP_KIND_CLASS, &function_class, sizeof *made + bytes);
+    made_function *made = pithp_object_make(s, PITHP_KIND_CLASS, &pithp_function_class,
+                                            sizeof *made + bytes);
     if (!made)
         return NULL;
     memcpy(made->closure, closure, bytes);

@@ -41,6 +41,7 @@ static pithp_compiled *make_code(pith_runtime *rt, int64_t steps, int64_t addres
     memset(code, 0, bytes_of(steps));
     code->count = steps;
     code->address_count = addresses;
+    code->alone = -1;
     code->addresses = pithp_allocate(rt, (size_t)addresses * sizeof *code->addresses);
     if (code->addresses || !addresses)
         return code;
@@ -159,6 +160,21 @@ address_of(const pithp_plan *plan, const pithp_step *step, int e) {
     return a;
 }
 
+/* The step that is all there is to do, of code that is direct; -1: there is more. */
+static int64_t find_alone(const pithp_plan *plan, const pithp_compiled *code) {
+    int64_t alone = -1;
+    if (plan->workspace_bytes || plan->passed_count)
+        return -1;
+    for (int64_t k = 0; k < plan->step_count; k++) {
+        if (plan->steps[k].is_source)
+            continue;
+        if (alone >= 0 || !code->steps[k].direct)
+            return -1;
+        alone = k;
+    }
+    return alone;
+}
+
 /* Functions and addresses of a module that was loaded; NULL: e says why. */
 static pithp_compiled *
 find_functions(const pithp_plan *plan, pithp_module *m, pithp_error *e) {
@@ -187,6 +203,7 @@ find_functions(const pithp_plan *plan, pithp_module *m, pithp_error *e) {
             code->addresses[addresses++] = address_of(plan, step, x);
     }
     pithp_batches_find(plan, code, plan->compiling->functions);
+    code->alone = find_alone(plan, code);
     return code;
 }
 

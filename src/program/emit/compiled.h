@@ -33,6 +33,9 @@ typedef struct pithp_compiled_address {
 
 typedef struct pithp_compiled {
     int64_t count, address_count;
+    /* The one step of a plan that needs no memory but inputs, outputs and what lasts; -1:
+     * there are others. */
+    int64_t alone;
     pithp_compiled_address *addresses; /* of the externals of direct steps */
     pithp_compiled_step steps[];
 } pithp_compiled;

@@ -25,33 +25,61 @@ size_t pithp_fused_bind(const pithp_running *r,
     return bytes;
 }
 
-/* A compiled step that needs nothing but addresses. */
-static pith_status run_direct(const pithp_running *r, const pithp_step *step, int64_t k) {
-    const pithp_compiled_step *code = &r->code->steps[k];
-    const pithp_compiled_address *from = &r->code->addresses[code->first_address];
+/* Run a compiled step that needs nothing but addresses. */
+static inline pith_status launch_direct(pith_scope *s,
+                                        const pithp_plan *plan,
+                                        const pithp_compiled *code,
+                                        int64_t k,
+                                        const void *const *const *tables) {
+    const pithp_step *step = &plan->steps[k];
+    const pithp_compiled_address *from = &code->addresses[code->steps[k].first_address];
+    const size_t externals = (size_t)step->fused->external_count;
+    uintptr_t at[PITHP_FUSED_EXTERNALS];
+    for (size_t e = 0; e < externals; e++)
+        at[e] = (uintptr_t)tables[from[e].table][from[e].index] + from[e].offset;
+    const int64_t count = step->spec->count;
+    if (PITHP_LIKELY(count <= PITHP_GRAIN && pithp_scope_device(s)->immediate)) {
+        if (count > 0)
+            code->steps[k].loops[0](at, 0, count);
+        return PITH_OK;
+    }
+    const pithp_launch launch = {.name = "fused",
+                                 .loops = code->steps[k].loops,
+                                 .args = at,
+                                 .args_bytes = externals * sizeof *at,
+                                 .count = count};
+    return pithp_launch_run(s, &launch);
+}
+
+static pith_status run_direct(const pithp_running *r, int64_t k) {
     const void *const fixed[PITHP_FIXED_COUNT] = {[PITHP_FIXED_WORKSPACE] = r->workspace};
     const void *const *const tables[PITHP_TABLE_COUNT] = {
         [PITHP_TABLE_INPUTS] = r->inputs,
         [PITHP_TABLE_OUTPUTS] = (const void *const *)r->outputs,
         [PITHP_TABLE_PASSED] = r->passed,
         [PITHP_TABLE_FIXED] = fixed};
-    uintptr_t at[PITHP_FUSED_EXTERNALS];
-    const int externals = step->fused->external_count;
-    for (int e = 0; e < externals; e++)
-        at[e] = (uintptr_t)tables[from[e].table][from[e].index] + from[e].offset;
-    const pithp_launch launch = {.name = "fused",
-                                 .loops = code->loops,
-                                 .args = at,
-                                 .args_bytes = (size_t)externals * sizeof *at,
-                                 .count = step->spec->count};
-    return pithp_launch_run(r->s, &launch);
+    return launch_direct(r->s, r->plan, r->code, k, tables);
+}
+
+/* The one step of a plan. */
+static pith_status run_alone(pith_scope *s,
+                             const pithp_plan *plan,
+                             const pithp_compiled *code,
+                             const void *const *inputs,
+                             void *const *outputs) {
+    static const void *const fixed[PITHP_FIXED_COUNT];
+    const void *const *const tables[PITHP_TABLE_COUNT] = {
+        [PITHP_TABLE_INPUTS] = inputs,
+        [PITHP_TABLE_OUTPUTS] = (const void *const *)outputs,
+        [PITHP_TABLE_FIXED] = fixed};
+    return launch_direct(s, plan, code, code->alone, tables);
 }
 
 static pith_status run_fused(const pithp_running *r, const pithp_step *step, int64_t k) {
     pithp_fused_args args;
     const pithp_compiled_step *code = r->code ? &r->code->steps[k] : NULL;
     if (code && code->direct)
-        return run_direct(r, step, k);
+        return run_direct(r, k);
     if (step->take_count)
         return pithp_run_taking(r, step, code ? code->loops[0] : NULL);
     pithp_fused_bind(r, step, code ? code->loops[0] : NULL, &args);
@@ -172,17 +200,15 @@ static pith_status leave(const pithp_running *r, bool copies) {
     return rc;
 }
 
-static pith_status run(pith_scope *s,
-                       pithp_plan *plan,
-                       const void *const *inputs,
-                       void **outputs,
-                       bool copies) {
+static pith_status run_all(pith_scope *s,
+                           pithp_plan *plan,
+                           const pithp_compiled *code,
+                           const void *const *inputs,
+                           void **outputs,
+                           bool copies) {
     const void *few[4 * PITHP_FEW_OPERANDS], **pointers = few;
-    pithp_running r = {.s = s,
-                       .plan = plan,
-                       .code = pithp_plan_code(s, plan),
-                       .inputs = inputs,
-                       .outputs = outputs};
+    pithp_running r = {
+        .s = s, .plan = plan, .code = code, .inputs = inputs, .outputs = outputs};
     const size_t bytes = plan->pointer_count * sizeof *pointers;
     pith_status rc;
     if (plan->replay && pithp_replay_run(s, plan, inputs, outputs, &rc))
@@ -210,6 +236,17 @@ static pith_status run(pith_scope *s,
         pithp_release(s->runtime, pointers, bytes);
     pithp_buffer_release(workspace, 1);
     return rc;
+}
+
+static pith_status run(pith_scope *s,
+                       pithp_plan *plan,
+                       const void *const *inputs,
+                       void **outputs,
+                       bool copies) {
+    const pithp_compiled *code = pithp_plan_code(s, plan);
+    return code && code->alone >= 0 && !plan->replay && pithp_scope_device(s)->immediate
+               ? run_alone(s, plan, code, inputs, outputs)
+               : run_all(s, plan, code, inputs, outputs, copies);
 }
 
 pith_status pithp_plan_pass(pith_scope *s,

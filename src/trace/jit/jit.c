@@ -41,10 +41,13 @@ static void add_jit_identity(const pithp_closure *closure, pithp_text *text) {
     add_paths(text, (const char *const *)jit->static_paths);
 }
 
+static const void *
+call_unseen(const pithp_closure *closure, pith_scope *s, const void *const *given);
 static const pithp_closure_kind kind = {.name = "jit",
                                         .bytes = sizeof(pithp_jit_closure),
                                         .made = share_jit,
-                                        .identity = add_jit_identity};
+                                        .identity = add_jit_identity,
+                                        .call = call_unseen};
 
 /* Equal bytes for functions that do the same: what they are made of, bound trees aside.
  */
@@ -142,6 +145,8 @@ static bool call_last(const pithp_jit_closure *closure,
             pithp_function_bound(f, bound, trees + f->arity);
         }
         if (PITHP_LIKELY(try_program(p, s, bound ? trees : given, result, &alike))) {
+            if (PITHP_UNLIKELY(!p->fits))
+                *result = pithp_result_take(s, f, *result);
             pithp_jit_note_hit(closure->jit, turn);
             pithp_jit_seat(closure->jit, p, turn);
             return true;
@@ -188,6 +193,28 @@ call_jitted(const pith_function *self, pith_scope *s, const void *const *given) 
     if (call_last(closure, s, given, &result, &turn, &like))
         return result;
     result = call_any(closure, s, given, &turn, like);
+    pithp_jit_program_release(like);
+    return result;
+}
+
+static const void *
+call_unseen(const pithp_closure *c, pith_scope *s, const void *const *given) {
+    const pithp_jit_closure *closure = (const pithp_jit_closure *)(const void *)c;
+    const pith_function *f = c->function;
+    const void *result = NULL;
+    pithp_jit_turn turn;
+    pithp_jit_program *like = NULL;
+    pithp_block *block = NULL;
+    bool usable = !pithp_scope_trace(s) && !pithp_draws_watched();
+    for (int i = 0; i < f->arity; i++)
+        usable = usable && pithp_tree_is_usable(s, given[i], &block);
+    /* A program is for trees of the types that it was recorded with. */
+    if (PITHP_LIKELY(usable) && call_last(closure, s, given, &result, &turn, &like))
+        return result;
+    if (pithp_arguments_check(s, f, given) == PITH_OK)
+        result = pithp_result_take(s, f,
+                                   usable ? call_any(closure, s, given, &turn, like)
+                                          : f->call(f, s, given));
     pithp_jit_program_release(like);
     return result;
 }

@@ -175,6 +175,9 @@ typedef struct pithp_jit_program {
     bool *is_read;             /* of each input; NULL: all are awaited */
     bool may_hand_on;          /* a run may find that one it would make is an input */
     bool returns;              /* some leaf of the result is an input */
+    bool fits;                 /* the result is of the type that the function names */
+    bool plain;                /* all leaves of the result are made, and nothing else is
+                                  done: neither donations nor checks */
     size_t run_bytes;          /* of the lists of a run */
     _Atomic(void *) spare;     /* such lists of a run that is over; or NULL */
 } pithp_jit_program;

@@ -258,6 +258,7 @@ plan_program(pith_scope *s, pithp_jit_program *p, const pithp_program *recorded)
     PITH_TRY(list_rest(s, p));
     PITH_TRY(pithp_jit_list_written(s, p));
     p->run_bytes = pithp_jit_run_bytes(p);
+    p->plain = !p->checks && !p->donated_count && !p->rest_runs;
 out:
     return rc;
 }
@@ -273,6 +274,7 @@ record_in(pith_scope *s, const pithp_jit_call *c, pithp_jit_program *p) {
     pith_status rc = s->error.code;
     if (result && (rc = pithp_flat_make(s, &f, result, NULL, NULL)) == PITH_OK) {
         p->result_count = f.structure.item_count;
+        p->fits = pithp_result_fits(c->function, result);
         rc = add_outputs(s, c, t, &f);
         if (rc == PITH_OK && !pithp_checks_take(s, t, &p->checks))
             rc = s->error.code;

@@ -33,6 +33,8 @@ pithp_jit_run_begin(pithp_jit_running *r, pith_scope *s, pithp_jit_program *p) {
     r->addresses = (const void **)(r->inputs + items);
     r->outputs = (void **)(r->addresses + items);
     r->items = (const pith_array **)(r->outputs + leaves);
+    if (PITHP_LIKELY(p->plain))
+        return PITH_OK;
     r->lists = (const void **)(r->items + leaves);
     r->apart = (pithp_held *)(void *)(r->lists + p->rest_count +
                                       (p->donated_count ? 3 * leaves : 0));
@@ -213,9 +215,23 @@ static const void *build(pithp_jit_running *r) {
 
 /* ---- Running ---- */
 
+static const void *run_plain(pithp_jit_running *r) {
+    const pithp_jit_program *p = r->p;
+    if (pithp_arrays_lay_out(r->s, &p->made, r->items, r->outputs) != PITH_OK)
+        return NULL;
+    if (pithp_plan_pass(r->s, p->plan, r->addresses, r->outputs) == PITH_OK)
+        return pithp_structure_hold(r->s, &p->result) == PITH_OK
+                   ? pithp_build_made(r->s, &p->result, NULL, r->items)
+                   : NULL;
+    pithp_jit_unmake(r);
+    return NULL;
+}
+
 const void *pithp_jit_run(pithp_jit_running *r) {
     const pithp_jit_program *p = r->p;
     const void *result = NULL;
+    if (PITHP_LIKELY(p->plain))
+        return run_plain(r);
     if (PITHP_UNLIKELY(p->donated_count > 0))
         pithp_jit_grant(r);
     if (pithp_jit_make(r) != PITH_OK)
