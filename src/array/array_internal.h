@@ -125,6 +125,13 @@ pith_status pithp_arrays_view(pith_scope *s,
                               int64_t count,
                               const pith_array *const *of,
                               const pith_array **arrays);
+/* The same of some with one spec, whose elements all lie in the buffer of a hold. */
+pith_status pithp_arrays_over(pith_scope *s,
+                              const pith_spec *spec,
+                              const pithp_hold *from,
+                              int64_t count,
+                              const void *const *data,
+                              const pith_array **arrays);
 /* The elements that a slice of an axis picks, as NumPy counts them; its step is neither 0
  * nor INT64_MIN. */
 typedef struct pithp_picked {

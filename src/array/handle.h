@@ -20,6 +20,22 @@ pithp_handle_init(pithp_header *h, const pith_spec *spec, pithp_hold *hold, void
     a->hold = hold;
 }
 
+/* The words of a handle, two at a time: many are written with half the stores. */
+typedef uint64_t pithp_words
+    __attribute__((vector_size(16), may_alias)); /* handles are 16-byte aligned */
+_Static_assert(PITHP_HANDLE_BYTES == 2 * sizeof(pithp_words) &&
+                   offsetof(pithp_header, shape) == sizeof(uint64_t) &&
+                   offsetof(pith_array, hold) == sizeof(uint64_t),
+               "a handle is a head, a spec, an address and a hold");
+/* The first two words of all handles of a spec. */
+static inline pithp_words pithp_handle_head(const pith_spec *spec) {
+    static const pithp_header head = {.magic = PITHP_OBJECT_MAGIC,
+                                      .kind = PITHP_KIND_ARRAY};
+    uint64_t first;
+    memcpy(&first, &head, sizeof first);
+    return (pithp_words){first, (uintptr_t)spec};
+}
+
 /* The scope's hold on a buffer of which the caller has one reference, which goes into the
  * hold or is released. NULL: error set. */
 pithp_hold *pithp_hold_buffer(pith_scope *s, pithp_buffer *buffer);

@@ -61,20 +61,19 @@ static pith_status begin(making *m, pith_scope *s, int64_t count, size_t shared)
 static void
 share(making *m, const pith_spec *spec, int64_t count, const pith_array **a, void **at) {
     const size_t step = pithp_array_step(spec);
-    pithp_hold *hold = m->shared;
-    char *handle = m->handle, *data = m->cursor;
-    for (int64_t k = 0; k < count; k++) {
-        pithp_header *h = (pithp_header *)(void *)handle;
-        pithp_handle_init(h, spec, hold, data);
-        a[k] = (const pith_array *)(h + 1);
-        if (at)
-            at[k] = data;
-        handle += PITHP_HANDLE_BYTES;
-        data += step;
+    const pithp_words head = pithp_handle_head(spec), next = {step, 0};
+    pithp_words body = {(uintptr_t)m->cursor, (uintptr_t)m->shared};
+    pithp_words *handle = (pithp_words *)(void *)m->handle;
+    for (int64_t k = 0; k < count; k++, body += next, handle += 2) {
+        handle[0] = head;
+        handle[1] = body;
+        a[k] = (const pith_array *)(const void *)(handle + 1);
     }
-    hold->live += (uint32_t)count;
-    m->handle = handle;
-    m->cursor = data;
+    for (int64_t k = 0; at && k < count; k++)
+        at[k] = m->cursor + (size_t)k * step;
+    m->shared->live += (uint32_t)count;
+    m->handle = (char *)handle;
+    m->cursor += (size_t)count * step;
 }
 
 /* Some of a spec with memory of their own; how many could be made. */
@@ -191,11 +190,33 @@ void pithp_layout_release(pith_runtime *rt, const pithp_layout *l) {
     pithp_release(rt, l->runs, (size_t)l->run_count * sizeof *l->runs);
 }
 
+/* One array, which most functions return. */
+static pith_status lay_out_one(pith_scope *s,
+                               const pithp_layout *l,
+                               const pith_array **arrays,
+                               void **data) {
+    const pithp_array_run *run = l->runs;
+    const size_t bytes = l->shared == PITHP_NONE_SHARES ? run->spec->bytes : l->shared;
+    pithp_header *h = pithp_slab_make(s, PITHP_HANDLE_BYTES);
+    if (PITHP_UNLIKELY(!h))
+        return PITH_E_MEMORY;
+    pithp_buffer *buffer = pithp_buffer_make(s, bytes ? bytes : 1);
+    pithp_hold *hold = buffer ? pithp_hold_buffer(s, buffer) : NULL;
+    if (PITHP_UNLIKELY(!hold))
+        return s->error.code;
+    pithp_handle_init(h, run->spec, hold, buffer->data);
+    arrays[run->at] = (const pith_array *)(h + 1);
+    data[run->at] = buffer->data;
+    return PITH_OK;
+}
+
 pith_status pithp_arrays_lay_out(pith_scope *s,
                                  const pithp_layout *l,
                                  const pith_array **arrays,
                                  void **data) {
     making m;
+    if (l->count == 1)
+        return lay_out_one(s, l, arrays, data);
     if (!l->count)
         return PITH_OK;
     if (begin(&m, s, l->count, l->shared) != PITH_OK)
@@ -219,6 +240,26 @@ pith_status pithp_arrays_lay_out(pith_scope *s,
 }
 
 /* ---- Further handles ---- */
+
+pith_status pithp_arrays_over(pith_scope *s,
+                              const pith_spec *spec,
+                              const pithp_hold *from,
+                              int64_t count,
+                              const void *const *data,
+                              const pith_array **arrays) {
+    const pithp_words head = pithp_handle_head(spec);
+    pithp_words *handle = pithp_slab_make(s, (size_t)count * PITHP_HANDLE_BYTES + 1);
+    pithp_hold *hold = handle ? pithp_share_hold(s, from->thing) : NULL;
+    if (!hold)
+        return s->error.code;
+    for (int64_t k = 0; k < count; k++, handle += 2) {
+        handle[0] = head;
+        handle[1] = (pithp_words){(uintptr_t)data[k], (uintptr_t)hold};
+        arrays[k] = (const pith_array *)(const void *)(handle + 1);
+    }
+    hold->live += (uint32_t)(count - 1);
+    return PITH_OK;
+}
 
 pith_status pithp_arrays_view(pith_scope *s,
                               int64_t count,

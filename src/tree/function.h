@@ -53,8 +53,7 @@ const void *pithp_function_nil(const pith_function *f);
 pith_status
 pithp_arguments_check(pith_scope *s, const pith_function *f, const void *const *trees);
 /* What it returned as what the caller gets: a tree of its type, of s. NULL: error set. */
-const void *
-pithp_result_take(pith_scope *s, const pith_function *f, const void *result);
+const void *pithp_result_take(pith_scope *s, const pith_function *f, const void *result);
 /* Whether a live tree is of the type of its results. */
 bool pithp_result_fits(const pith_function *f, const void *tree);
 /* Whether a pointer is a live tree that s may use: all is well, or pithp_tree_check says
