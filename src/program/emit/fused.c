@@ -232,15 +232,33 @@ add_loads(const pithp_step_text *x, int segment, const pithp_elements *memory) {
     }
 }
 
+/* Whether an op divides memory by what is one element for all. */
+static bool divides(const pithp_step_text *x, int k) {
+    const pithp_fused_op *op = &x->a->ops[k];
+    if (op->cast || op->row != PITHP_OP_DIV || x->operands[k][0] >= 0 ||
+        x->operands[k][1] >= 0)
+        return false;
+    return (op->column == PITH_F32 || op->column == PITH_F64) &&
+           !x->is_one[external_of(x, op->from[0])] &&
+           x->is_one[external_of(x, op->from[1])];
+}
+
 static void add_op(const pithp_step_text *x, int k) {
     const pithp_fused_op *op = &x->a->ops[k];
+    const bool inverse = x->multiplies && divides(x, k);
     pithp_text_print(x->t, "const %s v%d = ", pithp_dtype_spelling(result_dtype(op)), k);
-    add_function_name(x->t, op);
+    if (inverse)
+        pithp_text_print(x->t, "m_divided_%s",
+                         pithp_dtype_spelling((pith_dtype)op->column));
+    else
+        add_function_name(x->t, op);
     for (int o = 0; o < arity_of(op); o++) {
         const int from = x->operands[k][o];
         pithp_text_print(x->t, "%s%c%d", o ? ", " : "(", from < 0 ? 'x' : 'v',
                          from < 0 ? external_of(x, op->from[o]) : from);
     }
+    if (inverse)
+        pithp_text_print(x->t, ", inverse%d", k);
     pithp_text_add(x->t, ");\n");
 }
 
@@ -271,10 +289,81 @@ add_segment(const pithp_step_text *x, int segment, const pithp_elements *memory)
     pithp_text_add(x->t, "        }\n");
 }
 
+static void begin_blocks(const pithp_step_text *x, const char *begin, const char *end) {
+    pithp_text_print(x->t,
+                     "        for (i64 from = %s; from < %s; from += %d) {\n"
+                     "        const i64 to = %s - from < %d ? %s : from + %d;\n",
+                     begin, end, BLOCK, end, BLOCK, end, BLOCK);
+}
+
+/* ---- Divisions by one number ---- */
+
+static bool divides_by_one(const pithp_step_text *x) {
+    bool any = false;
+    for (int k = 0; k < x->a->op_count; k++)
+        any |= divides(x, k);
+    return any && x->segments == 1;
+}
+
+/* The inverses, and whether they serve for block from..to: "beyond" says that they do
+ * not.
+ */
+static void add_inverses(const pithp_step_text *x) {
+    pithp_text_add(x->t, "        b8 fit = 1;\n");
+    for (int k = 0; k < x->a->op_count; k++) {
+        const pithp_fused_op *op = &x->a->ops[k];
+        const char *type = pithp_dtype_spelling((pith_dtype)op->column);
+        const int by = external_of(x, op->from[1]);
+        if (divides(x, k))
+            pithp_text_print(x->t,
+                             "        const %s inverse%d = 1 / x%d;\n"
+                             "        fit &= m_divides_%s(x%d);\n",
+                             type, k, by, type, by);
+    }
+}
+
+static void add_look(const pithp_step_text *x, int k, const pithp_elements *memory) {
+    const pithp_fused_op *op = &x->a->ops[k];
+    const char *type = pithp_dtype_spelling((pith_dtype)op->column);
+    pithp_text_print(x->t,
+                     "        if (!beyond) {\n"
+                     "        %s any = 0;\n"
+                     "#pragma omp simd reduction(| : any)\n"
+                     "        for (i64 i = from; i < to; i++)\n"
+                     "            any |= m_beyond_%s(",
+                     op->column == PITH_F32 ? "u32" : "u64", type);
+    memory->add(memory->closure, external_of(x, op->from[0]));
+    pithp_text_add(x->t, ");\n        beyond = any != 0;\n        }\n");
+}
+
+/* Each block by the inverses, if they serve for it, or by dividing. */
+static void add_dividing(const pithp_step_text *x,
+                         const char *begin,
+                         const char *end,
+                         const pithp_elements *memory) {
+    pithp_step_text quick = *x;
+    quick.multiplies = true;
+    add_inverses(x);
+    begin_blocks(x, begin, end);
+    pithp_text_add(x->t, "        b8 beyond = !fit;\n");
+    for (int k = 0; k < x->a->op_count; k++)
+        if (divides(x, k))
+            add_look(x, k, memory);
+    pithp_text_add(x->t, "        if (!beyond) {\n");
+    add_segment(&quick, 0, memory);
+    pithp_text_add(x->t, "        } else {\n");
+    add_segment(x, 0, memory);
+    pithp_text_add(x->t, "        }\n        }\n");
+}
+
 void pithp_step_text_loops(const pithp_step_text *x,
                            const char *begin,
                            const char *end,
                            const pithp_elements *memory) {
+    if (divides_by_one(x)) {
+        add_dividing(x, begin, end, memory);
+        return;
+    }
     for (int k = 0; k < x->a->op_count; k++)
         if (x->crosses[k])
             pithp_text_print(x->t, "        %s b%d[%d];\n",
@@ -282,10 +371,7 @@ void pithp_step_text_loops(const pithp_step_text *x,
     if (x->segments == 1)
         pithp_text_print(x->t, "        const i64 from = %s, to = %s;\n", begin, end);
     else
-        pithp_text_print(x->t,
-                         "        for (i64 from = %s; from < %s; from += %d) {\n"
-                         "        const i64 to = %s - from < %d ? %s : from + %d;\n",
-                         begin, end, BLOCK, end, BLOCK, end, BLOCK);
+        begin_blocks(x, begin, end);
     for (int segment = 0; segment < x->segments; segment++)
         add_segment(x, segment, memory);
     pithp_text_add(x->t, x->segments == 1 ? "" : "        }\n");

@@ -14,6 +14,7 @@ typedef struct pithp_step_text {
     bool crosses[PITHP_FUSED_OPS];              /* lies in a buffer for others */
     bool is_read[PITHP_FUSED_EXTERNALS];
     bool is_one[PITHP_FUSED_EXTERNALS]; /* x<external> is declared before the loops */
+    bool multiplies; /* divisions by those are done by their inverses (divide.h) */
     pith_dtype dtype[PITHP_FUSED_EXTERNALS];
 } pithp_step_text;
 
