@@ -218,11 +218,12 @@ static const pithp_host_loop random_loops[PITHP_ISA_COUNT] = {pithp_random_base,
 #endif
 };
 
+enum { GRAIN = 1024, THREEFRY_GRAIN = 512 };
+
 pith_status pithp_lower_random(const pithp_call *call,
                                const pith_spec *result,
                                const pithp_memory *memory,
                                const pithp_sink *sink) {
-    enum { GRAIN = 1024 };
     if (result->count == 0)
         return PITH_OK;
     const pithp_cuda_random_args a = pithp_random_args_of(call, result, memory);
@@ -261,8 +262,50 @@ pith_status pithp_lower_threefry(const pithp_call *call,
                                  const pith_spec *result,
                                  const pithp_memory *memory,
                                  const pithp_sink *sink) {
-    enum { GRAIN = 512 };
     const pithp_cuda_threefry_args a = pithp_threefry_args_of(call, result, memory);
     return pithp_emit(sink, pithp_rows[call->primitive].name, threefry_loops, &a,
-                      sizeof a, a.count, GRAIN);
+                      sizeof a, a.count, THREEFRY_GRAIN);
 }
+
+/* ---- Loops for who calls them himself ---- */
+
+static pithp_draw_loop threefry_loop(const pithp_call *call,
+                                     const pith_spec *result,
+                                     const pithp_memory *nowhere) {
+    const pithp_cuda_threefry_args a = pithp_threefry_args_of(call, result, nowhere);
+    pithp_draw_loop loop = {.loops = threefry_loops,
+                            .count = a.count,
+                            .grain = THREEFRY_GRAIN,
+                            .bytes = sizeof a,
+                            .operands = {offsetof(pithp_cuda_threefry_args, key)},
+                            .result = offsetof(pithp_cuda_threefry_args, to)};
+    loop.operands[1] = call->primitive == PITHP_OP_THREEFRY
+                           ? offsetof(pithp_cuda_threefry_args, counts)
+                           : offsetof(pithp_cuda_threefry_args, data);
+    memcpy(loop.args, &a, sizeof a);
+    return loop;
+}
+
+pithp_draw_loop pithp_draw_loop_of(const pithp_call *call, const pith_spec *result) {
+    const void *operands[2] = {NULL, NULL};
+    const pithp_memory nowhere = {.operands = operands};
+    if (result->count == 0)
+        return (pithp_draw_loop){.loops = NULL};
+    if (call->primitive == PITHP_OP_THREEFRY || call->primitive == PITHP_OP_FOLD_IN)
+        return threefry_loop(call, result, &nowhere);
+    if (call->primitive < PITHP_OP_RANDOM_SPLIT ||
+        call->primitive > PITHP_OP_RANDOM_INTEGERS)
+        return (pithp_draw_loop){.loops = NULL};
+    const pithp_cuda_random_args a = pithp_random_args_of(call, result, &nowhere);
+    pithp_draw_loop loop = {.loops = random_loops,
+                            .count = a.keys * a.pairs,
+                            .grain = GRAIN,
+                            .bytes = sizeof a,
+                            .operands = {offsetof(pithp_cuda_random_args, key)},
+                            .result = offsetof(pithp_cuda_random_args, to)};
+    memcpy(loop.args, &a, sizeof a);
+    return loop;
+}
+_Static_assert(sizeof(pithp_cuda_random_args) <= PITHP_DRAW_BYTES &&
+                   sizeof(pithp_cuda_threefry_args) <= PITHP_DRAW_BYTES,
+               "there is room for the arguments");

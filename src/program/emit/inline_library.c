@@ -1,11 +1,14 @@
-/* Steps that are laid out as calls. Of the library: sorts, products, draws, and whatever
- * else has no text of its own or many elements; one function, whose address the table
- * has, runs any step on addresses. And of users' kernels, whose arguments the table has
- * but for addresses: those that take threads or are filled go through the library. */
+/* Steps that are laid out as calls. Of the library: sorts, products, and whatever else
+ * has no text of its own or many elements; one function, whose address the table has,
+ * runs any step on addresses. Of loops that draw, whose arguments are in the text, and of
+ * users' kernels, whose arguments the table has, but for addresses: those that take
+ * threads, and kernels whose arrays are filled before, go through the library. */
 #include "program/emit/inline.h"
 #include "program/kernel.h"
+#include "program/random.h"
 
 #include <stddef.h>
+#include <string.h>
 
 bool pithp_inline_library_fits(const pithp_plan *plan, const pithp_step *step) {
     return step->call && !step->plans && !step->is_source && step->source < 0 &&
@@ -14,6 +17,18 @@ bool pithp_inline_library_fits(const pithp_plan *plan, const pithp_step *step) {
 
 static bool is_kernel(const pithp_step *step) {
     return step->kernel && step->kernel->is_small;
+}
+
+static pithp_draw_loop draw_of(const pithp_step *step) {
+    const pithp_instruction *i = step->call;
+    if (step->kernel)
+        return (pithp_draw_loop){.loops = NULL};
+    const pithp_call call =
+        pithp_call_of(i->primitive, i->operand_count, step->specs, i->params);
+    pithp_draw_loop loop = pithp_draw_loop_of(&call, step->spec);
+    if (loop.count > loop.grain)
+        loop.loops = NULL;
+    return loop;
 }
 
 int pithp_inline_library_slots(const pithp_plan *plan, const pithp_step *step) {
@@ -26,14 +41,15 @@ const void **pithp_inline_library_fill(pith_scope *s,
                                        const void **next) {
     if (!pithp_inline_library_fits(plan, step))
         return next;
-    if (!is_kernel(step)) {
+    const pithp_host_loop *loops =
+        is_kernel(step) ? step->kernel->binding.kernel->loops : draw_of(step).loops;
+    if (is_kernel(step))
+        *next++ = step->kernel->args;
+    if (!loops)
         *next++ = step;
-        return next;
-    }
-    const pithp_launch launch = {.loops = step->kernel->binding.kernel->loops};
-    *next++ = step->kernel->args;
-    *next++ =
-        (const void *)(uintptr_t)pithp_loop_for(&launch, pithp_scope_device(s)->isa);
+    else
+        *next++ = (const void *)(uintptr_t)pithp_loop_for(&(pithp_launch){.loops = loops},
+                                                          pithp_scope_device(s)->isa);
     return next;
 }
 
@@ -56,7 +72,7 @@ static void add_call(const pithp_frame *f, const pithp_step *step) {
                      f->number, (long long)step->temporary, f->x->slot++);
 }
 
-/* ---- Kernels ---- */
+/* ---- Loops that are called with arguments ---- */
 
 /* Write an address into the arguments. */
 static void add_argument(const pithp_frame *f, pithp_value v, size_t offset) {
@@ -72,6 +88,12 @@ static void add_copy(const pithp_frame *f, pithp_value from, size_t bytes) {
     pithp_text_add(f->x->t, ")\n            __builtin_memcpy(at, ");
     pithp_frame_address(f, from);
     pithp_text_print(f->x->t, ", %zu);\n", bytes);
+}
+
+static void add_loop(const pithp_frame *f, int64_t count) {
+    pithp_text_print(f->x->t,
+                     "        ((void (*)(const void *, i64, i64))a%d)(args, 0, %lld);\n",
+                     f->x->slot++, (long long)count);
 }
 
 static void add_kernel(const pithp_frame *f, const pithp_step *step) {
@@ -95,17 +117,37 @@ static void add_kernel(const pithp_frame *f, const pithp_step *step) {
             add_copy(f, from, b->specs[k]->bytes);
     }
     add_argument(f, made, offsetof(pith_kernel_frame, report));
-    pithp_text_print(t,
-                     "        __builtin_memset(at, 0, %zu);\n"
-                     "        ((void (*)(const void *, i64, i64))a%d)(args, 0, %lld);\n",
-                     sizeof(pith_report), f->x->slot + 1, (long long)(b->n * b->m));
-    f->x->slot += 2;
+    pithp_text_print(t, "        __builtin_memset(at, 0, %zu);\n", sizeof(pith_report));
+    f->x->slot++;
+    add_loop(f, b->n * b->m);
+}
+
+static void add_draw(const pithp_frame *f, const pithp_step *step) {
+    const pithp_draw_loop loop = draw_of(step);
+    pithp_text *t = f->x->t;
+    pithp_text_add(t, "        static const u64 packed[] = {");
+    for (size_t k = 0; k < loop.bytes; k += sizeof(uint64_t)) {
+        uint64_t word;
+        memcpy(&word, loop.args + k, sizeof word);
+        pithp_text_print(t, "%s%lluu", k ? ", " : "", (unsigned long long)word);
+    }
+    pithp_text_add(t, "};\n"
+                      "        _Alignas(8) char args[sizeof packed];\n"
+                      "        char *at;\n"
+                      "        __builtin_memcpy(args, packed, sizeof args);\n");
+    for (int k = 0; k < step->call->operand_count; k++)
+        add_argument(f, pithp_operands(f->plan->program, step->call)[k],
+                     loop.operands[k]);
+    add_argument(f, step->call->result, loop.result);
+    add_loop(f, loop.count);
 }
 
 void pithp_inline_library(const pithp_frame *f, const pithp_step *step) {
     pithp_text_add(f->x->t, "        {\n");
     if (is_kernel(step))
         add_kernel(f, step);
+    else if (draw_of(step).loops)
+        add_draw(f, step);
     else
         add_call(f, step);
     pithp_text_add(f->x->t, "        }\n");
