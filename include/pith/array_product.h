@@ -12,7 +12,9 @@
  * never on the number of threads, nor on what else is in a batch. Processors without
  * fused multiply-adds round each product as well. f16 and bf16 are multiplied and added
  * in f32 and rounded once. An element with NaN, or 0 times infinity, among its terms is
- * NaN.
+ * NaN. On CUDA large products of floats are cuBLAS's: within a span it adds in an order
+ * of its own, which may be another one for a batch than for one of its matrices alone;
+ * the bound is the same.
  */
 #ifndef PITH_ARRAY_PRODUCT_H
 #define PITH_ARRAY_PRODUCT_H

@@ -16,6 +16,7 @@ typedef struct pithp_module pithp_module;
 typedef struct pithp_function pithp_function;
 struct pithp_graph_plan; /* of gpu/graph.h */
 struct pithp_graph;
+struct pithp_gemm; /* of gpu/gemm.h */
 
 enum { PITHP_ALIGNMENT = 256 };     /* of device memory, in bytes */
 enum { PITHP_CACHED_MOST = 65536 }; /* bytes of buffers that every device keeps */
@@ -126,6 +127,14 @@ typedef struct pithp_backend {
                                 struct pithp_graph *graph,
                                 pithp_error *e);
     void (*graph_free)(pithp_device *d, struct pithp_graph *graph);
+    /* Products by a library (gpu/gemm.h). gemm_use: a pithp_gemm_use; opens it. gemm:
+     * PITH_E_UNSUPPORTED where the library refuses, which it is not asked again then;
+     * `memory` as the product says, until the work has run. (optional, both or none) */
+    int (*gemm_use)(pithp_device *d);
+    pith_status (*gemm)(pithp_stream *st,
+                        const struct pithp_gemm *gemm,
+                        void *memory,
+                        pithp_error *e);
 } pithp_backend;
 
 enum { PITHP_BACKEND_VERSION = 1 };

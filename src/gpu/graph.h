@@ -6,10 +6,11 @@
 #ifndef PITH_GPU_GRAPH_H
 #define PITH_GPU_GRAPH_H
 
-#include "gpu/gpu_internal.h"
+#include "gpu/gemm.h"
 
 typedef enum pithp_task_kind {
     PITHP_TASK_KERNEL,
+    PITHP_TASK_GEMM,   /* a product by a library, in the plan's memory for it */
     PITHP_TASK_SWITCH, /* runs the body whose number the decision is */
     PITHP_TASK_WHILE,  /* runs its body as long as the decision is not 0 */
 } pithp_task_kind;
@@ -33,15 +34,20 @@ typedef struct pithp_task {
     int32_t number;
     bool many; /* fused: of the function's other kernel, for the work of many */
     const pith_kernel_variant *kernel;
-    int64_t threads; /* 0: it does nothing */
-    int32_t args;    /* word where the arguments begin */
-    int32_t decides; /* word that it leaves a decision in; -1: it makes none */
+    int64_t threads;  /* 0: it does nothing */
+    int32_t args;     /* word where the arguments begin */
+    int32_t decides;  /* word that it leaves a decision in; -1: it makes none */
+    pithp_gemm *gemm; /* GEMM: the task's own; the pointers are there when it runs */
     /* Control: */
     int32_t decision; /* word of the decision, which a task before has made (and, in a
                          WHILE, one at the end of the body makes again) */
     int32_t body_count;
     pithp_tasks *bodies;
 } pithp_task;
+
+static inline bool pithp_task_controls(const pithp_task *task) {
+    return task->kind == PITHP_TASK_SWITCH || task->kind == PITHP_TASK_WHILE;
+}
 
 /* In an order in which they can run one by one. */
 struct pithp_tasks {
@@ -55,6 +61,8 @@ struct pithp_tasks {
 typedef struct pithp_graph_plan {
     const pithp_tasks *tasks;
     char *memory;
+    void *gemm; /* memory of all products, none of which run at once; NULL: there are none
+                 */
     /* The kernel of a task, which gets the address of its arguments; of one that decides,
      * also the handle of what it decides, 64 bits, for cudaGraphSetConditional. NULL: e
      * says why. */

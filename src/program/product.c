@@ -225,7 +225,12 @@ static void fold_batch(pithp_product_view *v) {
     }
 }
 
-pithp_product_view pithp_product_view_of(const pithp_call *call) {
+/* Whether neither the rows nor the columns of the matrices lie side by side. */
+static bool is_scattered(const pithp_factor *f, int64_t extent, int64_t terms) {
+    return extent > 1 && terms > 1 && f->free != 1 && f->term != 1;
+}
+
+static pithp_product_view view_of(const pithp_call *call, bool side_by_side) {
     pithp_product_view v = {.a = {.operand = 0}, .b = {.operand = 1}, .batches = 1};
     look(call, &v, &v.a, &v.m);
     look(call, &v, &v.b, &v.n);
@@ -242,14 +247,24 @@ pithp_product_view pithp_product_view_of(const pithp_call *call) {
     v.small = few && v.n <= PITHP_PRODUCT_SMALL;
     v.dots = !v.small && v.m == 1 && v.terms > 1 &&
              (v.n == 1 || (v.b.term == 1 && !v.b.moved));
-    if (v.a.moved || (v.dots && v.a.term != 1))
+    if (v.a.moved || (v.dots && v.a.term != 1) ||
+        (side_by_side && is_scattered(&v.a, v.m, v.terms)))
         move(call, &v, &v.a, true, v.m);
-    if (v.b.moved || (v.dots && v.b.term != 1))
+    if (v.b.moved || (v.dots && v.b.term != 1) ||
+        (side_by_side && is_scattered(&v.b, v.n, v.terms)))
         move(call, &v, &v.b, v.dots, v.n);
     fold_batch(&v);
     for (int d = 0; d < v.rank; d++)
         v.batches *= v.batch[d];
     return v;
+}
+
+pithp_product_view pithp_product_view_of(const pithp_call *call) {
+    return view_of(call, false);
+}
+
+pithp_product_view pithp_product_view_side_by_side(const pithp_call *call) {
+    return view_of(call, true);
 }
 
 pith_status pithp_product_emit_moving(const pithp_call *call,

@@ -25,6 +25,9 @@ typedef struct pithp_product_view {
 } pithp_product_view;
 
 pithp_product_view pithp_product_view_of(const pithp_call *call);
+/* The same for who wants matrices whose rows or columns lie side by side: a factor with
+ * neither is moved as well. */
+pithp_product_view pithp_product_view_side_by_side(const pithp_call *call);
 
 /* Copy a factor's operand to where its strides hold; `size` bytes an element. */
 pith_status pithp_product_emit_moving(const pithp_call *call,

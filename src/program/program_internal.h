@@ -131,6 +131,8 @@ typedef struct pithp_memory {
     void *temporary;     /* pithp_temporary_bytes of it; NULL where that is 0 */
     pith_report *report; /* mode error: from pithp_check_make(s, pithp_index_describe,
                             &pithp_rows[primitive]); else NULL */
+    void *gemm;          /* on CUDA, where a library makes the product: what it needs
+                            (pithp_cuda_gemm_bytes); else NULL */
 } pithp_memory;
 
 /* Memory that the launches of an accepted call need besides operands and result. */

@@ -15,6 +15,9 @@ static PT_UNUSED pith_scope *device_scope(void) {
     static pith_runtime *rt;
     static pith_scope *s;
     if (!rt) {
+#ifdef CALL_CUBLAS /* what PITH_CUBLAS is */
+        setenv("PITH_CUBLAS", CALL_CUBLAS, 1);
+#endif
         rt = pith_open(&(pith_open_options){.device = CALL_DEVICE});
         s = pith_scope_open(rt);
     }

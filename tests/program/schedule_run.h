@@ -60,7 +60,7 @@ static inline schedule_run schedule_open(pith_scope *s, pithp_program *p) {
     bool maths;
     r.plan = pithp_plan_make_for(s, p, PITHP_PLAN_SCHEDULED);
     pt_ok(s, r.plan);
-    r.schedule = pithp_schedule_make(s, r.plan, &e);
+    r.schedule = pithp_schedule_make(s, r.plan, PITHP_GEMM_NONE, &e);
     cr_assert(r.schedule, "%s", e.text);
     pithp_text_begin(&text, s->runtime);
     if (pithp_schedule_text(&text, pithp_text_host, r.schedule, &maths)) {
@@ -135,7 +135,8 @@ schedule_inputs(schedule_run *r, const void *const *inputs, void *const *outputs
     memset(workspace, 0xab, bytes);
     pithp_schedule_table(r->schedule, r->plan, workspace, inputs, outputs,
                          (uint64_t *)(void *)r->memory + PITHP_WORD_WORKSPACE);
-    const pithp_driver driver = {schedule_launch, schedule_read, r};
+    const pithp_driver driver = {
+        .launch = schedule_launch, .read = schedule_read, .closure = r};
     if (r->order)
         shuffled(r, &r->schedule->tasks);
     else

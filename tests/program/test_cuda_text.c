@@ -96,7 +96,7 @@ static void keep_step(pith_scope *s,
               pith_message(s));
     pithp_plan *plan = pithp_plan_make_for(s, p, PITHP_PLAN_SCHEDULED);
     cr_assert(plan, "%s: %s", label, pith_message(s));
-    pithp_schedule *schedule = pithp_schedule_make(s, plan, &e);
+    pithp_schedule *schedule = pithp_schedule_make(s, plan, PITHP_GEMM_NONE, &e);
     cr_assert(schedule, "%s: %s", label, e.text);
     cr_assert_eq(schedule->fused_count, 1, "%s", label);
     kernels_add(k, schedule, label);

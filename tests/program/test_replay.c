@@ -140,7 +140,7 @@ static sample sample_make(const bench *b) {
         x.p = program_of(b, x.r, true);
         pithp_error e;
         pithp_plan *plan = pithp_plan_make_for(b->on, x.p, PITHP_PLAN_SCHEDULED);
-        pithp_schedule *schedule = pithp_schedule_make(b->on, plan, &e);
+        pithp_schedule *schedule = pithp_schedule_make(b->on, plan, PITHP_GEMM_NONE, &e);
         cr_assert(schedule, "%s", e.text);
         const bool fits = schedule->control_count && schedule->fused_count;
         pithp_schedule_free(schedule);

@@ -251,7 +251,7 @@ Test(schedule, what_asks_the_host_is_refused_with_the_reason) {
                           &(pithp_index_params){.mode = PITHP_INDEX_ERROR}, "here:1"));
     pithp_plan *plan = pithp_plan_make_for(s, p, PITHP_PLAN_SCHEDULED);
     pithp_error e;
-    cr_assert(!pithp_schedule_make(s, plan, &e));
+    cr_assert(!pithp_schedule_make(s, plan, PITHP_GEMM_NONE, &e));
     cr_assert(e.code == PITH_E_UNSUPPORTED);
     cr_assert_str_eq(e.text, "take reports to the scope that calls it");
     pt_ok(s);
@@ -274,7 +274,7 @@ Test(schedule, every_failure_of_memory_is_survived) {
         pithp_error e;
         atomic_store(&pt_default_heap.fail_at,
                      atomic_load(&pt_default_heap.allocations) + at);
-        schedule = pithp_schedule_make(inner, plan, &e);
+        schedule = pithp_schedule_make(inner, plan, PITHP_GEMM_NONE, &e);
         atomic_store(&pt_default_heap.fail_at, 0);
         cr_assert(schedule || e.code == PITH_E_MEMORY, "%d: %s", e.code, e.text);
         pith_clear(inner);
@@ -337,7 +337,7 @@ Test(schedule, modules_compile_for_cuda_without_a_word, .timeout = 600) {
                                     (recipe_options){.device = true});
         pithp_program *p = program_of(r, seed % 2);
         pithp_plan *plan = pithp_plan_make_for(s, p, PITHP_PLAN_SCHEDULED);
-        pithp_schedule *schedule = pithp_schedule_make(s, plan, &e);
+        pithp_schedule *schedule = pithp_schedule_make(s, plan, PITHP_GEMM_NONE, &e);
         pithp_text text;
         pithp_text_begin(&text, rt);
         if (pithp_schedule_cuda_text(&text, schedule, true))

@@ -34,7 +34,8 @@ static bool is_documented(const pithp_error *e) {
 static void schedule(pith_scope *s, pithp_program *p, oracle_call *call) {
     pithp_error e = {.code = PITH_OK};
     pithp_plan *plan = pithp_plan_make_for(s, p, PITHP_PLAN_SCHEDULED);
-    pithp_schedule *made = plan ? pithp_schedule_make(s, plan, &e) : NULL;
+    pithp_schedule *made =
+        plan ? pithp_schedule_make(s, plan, PITHP_GEMM_NONE, &e) : NULL;
     if (made)
         kernels_add(&all, made, call->name);
     else if (!plan)

@@ -103,7 +103,12 @@ static pith_status open_cuda(pithp_device *d, int ordinal, int threads, pithp_er
     memset(state, 0, sizeof *state);
     state->ordinal = ordinal;
     d->state = state;
-    const pith_status rc = open_on(d, e);
+    pith_status rc = pithp_gemm_open_cuda(d);
+    if (rc != PITH_OK) {
+        pithp_error_set(e, rc, NULL, NULL, "out of memory: no lock can be made");
+    } else if ((rc = open_on(d, e)) != PITH_OK) {
+        pithp_gemm_close_cuda(d);
+    }
     if (rc != PITH_OK) {
         d->state = NULL;
         pithp_release(d->runtime, state, sizeof *state);
@@ -115,6 +120,7 @@ static void close_cuda(pithp_device *d) {
     pithp_cuda_device *state = pithp_cuda_device_of(d);
     if (!state)
         return;
+    pithp_gemm_close_cuda(d);
     pithp_pool_close_cuda(d);
     d->state = NULL;
     pithp_release(d->runtime, state, sizeof *state);
@@ -148,6 +154,8 @@ static const pithp_backend table = {
     .graph_make = pithp_graph_make_cuda,
     .graph_launch = pithp_graph_launch_cuda,
     .graph_free = pithp_graph_free_cuda,
+    .gemm_use = pithp_gemm_use_cuda,
+    .gemm = pithp_gemm_cuda,
 };
 
 const pithp_backend *const pithp_backend_cuda = &table;

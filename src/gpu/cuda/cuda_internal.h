@@ -3,7 +3,9 @@
 #define PITH_CUDA_INTERNAL_H
 
 #include "gpu/compile/compile_internal.h"
+#include "gpu/cuda/cublas.h"
 #include "gpu/cuda/plan.h"
+#include "gpu/gemm.h"
 #include "gpu/gpu_internal.h"
 
 #include <cuda_runtime_api.h>
@@ -12,10 +14,20 @@
 #    error "pith needs CUDA 12.8 or later"
 #endif
 
+/* cuBLAS on a device. */
+typedef struct pithp_cuda_gemm {
+    atomic_int use; /* pithp_gemm_use; -1: nobody asked yet. What follows is then NULL */
+    const pithp_cublas *library;
+    pthread_mutex_t lock; /* guards what follows, for captures */
+    cudaStream_t queue;
+    pithp_cublas_handle handle;
+} pithp_cuda_gemm;
+
 typedef struct pithp_cuda_device {
     int ordinal;
     size_t total;
     cudaMemPool_t pool;
+    pithp_cuda_gemm gemm;
 } pithp_cuda_device;
 
 typedef struct pithp_cuda_stream {
@@ -24,6 +36,7 @@ typedef struct pithp_cuda_stream {
     char *pinned;     /* the segments of staging; NULL until a copy needs them */
     pithp_staging staging;
     cudaEvent_t drained[PITHP_STAGING_SEGMENTS]; /* copies of the segment have run */
+    pithp_cublas_handle gemm;                    /* NULL until a product needs it */
 } pithp_cuda_stream;
 
 static inline pithp_cuda_device *pithp_cuda_device_of(const pithp_device *d) {
@@ -113,5 +126,22 @@ pith_status pithp_graph_make_cuda(pithp_stream *st,
 pith_status
 pithp_graph_launch_cuda(pithp_stream *st, struct pithp_graph *graph, pithp_error *e);
 void pithp_graph_free_cuda(pithp_device *d, struct pithp_graph *graph);
+
+int pithp_gemm_use_cuda(pithp_device *d);
+pith_status pithp_gemm_cuda(pithp_stream *st,
+                            const struct pithp_gemm *g,
+                            void *memory,
+                            pithp_error *e);
+/* Of a device that is opened or closed, and of a stream that is closed. */
+pith_status pithp_gemm_open_cuda(pithp_device *d);
+void pithp_gemm_close_cuda(pithp_device *d);
+void pithp_gemm_leave_cuda(pithp_device *d, pithp_cuda_stream *state);
+/* A product as a graph of the caller's. PITH_E_UNSUPPORTED where cuBLAS or the graph
+ * refuses. */
+pith_status pithp_gemm_capture_cuda(pithp_device *d,
+                                    const pithp_gemm *g,
+                                    void *memory,
+                                    cudaGraph_t *graph,
+                                    pithp_error *e);
 
 #endif

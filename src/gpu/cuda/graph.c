@@ -1,6 +1,7 @@
 /* Tasks as a CUDA graph of explicit nodes: one for each, in bodies of conditional nodes
- * those of branches and loops. Nothing is captured, and nothing allocated by the graph:
- * conditional nodes allow neither. */
+ * those of branches and loops. Calls of libraries are captured, each as a graph of its
+ * own that becomes a node. Nothing is allocated by the graph: conditional nodes do not
+ * allow it. */
 #include "gpu/graph.h"
 
 #include "gpu/cuda/cuda_internal.h"
@@ -30,7 +31,7 @@ typedef struct list {
     cudaGraph_t graph;
     cudaGraphNode_t *nodes; /* of the tasks before */
     cudaGraphNode_t *after; /* room for those that one waits for */
-    condition *conditions;  /* of the tasks that are no kernels */
+    condition *conditions;  /* of the tasks that branch or loop */
     int64_t condition_count;
     void *memory;
     size_t bytes;
@@ -130,6 +131,19 @@ static bool add_kernel(const making *m, const list *l, const pithp_task *task) {
     return code == cudaSuccess || fail(m, l, code, "add a kernel");
 }
 
+/* A graph of its own: what cuBLAS makes of a call can be looked at before it is part of
+ * the whole. */
+static bool add_gemm(const making *m, const list *l, const pithp_task *task) {
+    cudaGraph_t child;
+    PITH_ASSERT(m->plan->gemm);
+    if (pithp_gemm_capture_cuda(m->device, task->gemm, m->plan->gemm, &child, m->e))
+        return false;
+    const cudaError_t code = cudaGraphAddChildGraphNode(&l->nodes[l->at], l->graph,
+                                                        l->after, gather(l, task), child);
+    (void)cudaGraphDestroy(child); /* the node has a copy */
+    return code == cudaSuccess || fail(m, l, code, "add a product");
+}
+
 static bool add_list(const making *m, const list *l);
 
 static bool add_control(const making *m, const list *l, const pithp_task *task) {
@@ -157,8 +171,10 @@ static bool add_control(const making *m, const list *l, const pithp_task *task) 
 }
 
 static bool add_task(const making *m, const list *l, const pithp_task *task) {
-    if (task->kind != PITHP_TASK_KERNEL)
+    if (pithp_task_controls(task))
         return add_control(m, l, task);
+    if (task->kind == PITHP_TASK_GEMM)
+        return add_gemm(m, l, task);
     if (task->threads)
         return add_kernel(m, l, task);
     const cudaError_t code =
@@ -171,7 +187,7 @@ static bool add_task(const making *m, const list *l, const pithp_task *task) {
 static bool add_conditions(const making *m, list *l) {
     for (l->at = 0; l->at < l->tasks->count; l->at++) {
         const pithp_task *task = &l->tasks->list[l->at];
-        if (task->kind == PITHP_TASK_KERNEL)
+        if (!pithp_task_controls(task))
             continue;
         condition *c = &l->conditions[l->condition_count];
         const unsigned none =
@@ -190,7 +206,7 @@ static bool open_list(const making *m, list *l) {
     int64_t controls = 0, most = 0;
     for (int64_t k = 0; k < l->tasks->count; k++) {
         const pithp_task *task = &l->tasks->list[k];
-        controls += task->kind != PITHP_TASK_KERNEL;
+        controls += pithp_task_controls(task);
         most = task->after_count > most ? task->after_count : most;
     }
     const size_t nodes = (size_t)(l->tasks->count + most);

@@ -54,6 +54,11 @@ bool pithp_cuda_refused(const pithp_cuda_machine *machine,
 /* The status of a code other than 0; PITH_E_DEVICE where the device is lost. */
 pith_status pithp_cuda_status(int code);
 
+/* Whether a code only says that what was done cannot be captured: a refusal. */
+static inline bool pithp_cuda_is_capture(int code) {
+    return code >= 900 && code <= 908; /* cudaErrorStreamCaptureUnsupported and on */
+}
+
 /* ---- How many threads ---- */
 
 typedef struct pithp_cuda_grid {

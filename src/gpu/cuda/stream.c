@@ -45,6 +45,7 @@ void pithp_stream_close_cuda(pithp_stream *st) {
         return;
     if (pithp_cuda_enter(d, &previous, &ignored) == PITH_OK) {
         (void)cudaStreamSynchronize(state->queue);
+        pithp_gemm_leave_cuda(d, state);
         for (int i = 0; i < PITHP_STAGING_SEGMENTS; i++)
             if (state->drained[i])
                 (void)cudaEventDestroy(state->drained[i]);

@@ -120,6 +120,30 @@ typedef struct pithp_cuda_product_args {
     int32_t dtype;
 } pithp_cuda_product_args;
 
+/* Thread t writes the pointers of entry t = span * batches + batch, for a library: to[t],
+ * to[count + t] and to[2 count + t], of matrices where a span of terms begins; strides in
+ * elements. */
+typedef struct pithp_cuda_pointers_args {
+    const void **to;
+    const char *a, *b;
+    char *c;
+    int64_t count, batches;
+    int64_t a_span, b_span, c_span; /* from a span to the next */
+    int64_t c_batch;
+    int64_t batch[PITHP_CUDA_RANK], a_batch[PITHP_CUDA_RANK], b_batch[PITHP_CUDA_RANK];
+    int32_t rank; /* of the batch */
+    int32_t size; /* bytes of an element */
+} pithp_cuda_pointers_args;
+
+/* Sums of the spans, [spans, count], added in order and rounded to the result's dtype. */
+typedef struct pithp_cuda_spans_args {
+    const void *from;
+    void *to;
+    int64_t spans, count;
+    int32_t to_dtype; /* the spans are f64 where it is, else f32 */
+    int32_t unused;
+} pithp_cuda_spans_args;
+
 /* What an index out of range leaves (pith_report of kernel.h). */
 typedef struct pithp_cuda_report {
     uint64_t first; /* ~position of the first one */

@@ -5,6 +5,7 @@
 #ifndef PITH_PROGRAM_CUDA_H
 #define PITH_PROGRAM_CUDA_H
 
+#include "gpu/gemm.h"
 #include "program/cuda/args.h"
 #include "program/move.h"
 #include "program/rules.h"
@@ -24,6 +25,11 @@ struct pithp_cuda_target {
     /* A power of two that an address is a multiple of. (optional, default the address's
      * own) */
     uint64_t (*alignment)(void *closure, const void *address);
+    /* A product by a library; called where a call has memory for it. (optional) */
+    pith_status (*gemm)(void *closure,
+                        const char *name,
+                        const pithp_gemm *gemm,
+                        void *memory);
 };
 
 /* Handle for cudaLaunchKernel; NULL where the library was built without CUDA. */
@@ -37,6 +43,15 @@ pith_status pithp_lower_cuda(const pithp_call *call,
                              const pithp_memory *memory,
                              const pithp_sink *sink);
 size_t pithp_cuda_temporary_bytes(const pithp_call *call, const pith_spec *result);
+/* What `memory->gemm` has where a library is to make the call's product; 0: it cannot, or
+ * would not be quicker. use: that of the device. */
+size_t pithp_cuda_gemm_bytes(const pithp_call *call, pithp_gemm_use use);
+/* The two above for such a product. */
+pith_status pithp_cuda_lower_gemm(const pithp_call *call,
+                                  const pith_spec *result,
+                                  const pithp_memory *memory,
+                                  const pithp_sink *sink);
+size_t pithp_cuda_temporary_gemm(const pithp_call *call);
 
 /* What a sink on a scope of a CUDA device has. */
 extern const struct pithp_cuda_target pithp_cuda_on_scope;

@@ -1,4 +1,4 @@
-/* Products on CUDA: a thread an element. */
+/* Products on CUDA: a thread an element, where no library is quicker (gemm.c). */
 #include "program/product.h"
 
 #include "program/cuda/args.h"
@@ -12,9 +12,11 @@ static size_t aligned(size_t bytes) {
 
 size_t pithp_cuda_temporary_product(const pithp_call *call, const pith_spec *result) {
     const pithp_product_view v = pithp_product_view_of(call);
+    const size_t own = (v.a.moved ? aligned(call->operands[v.a.operand]->bytes) : 0) +
+                       (v.b.moved ? call->operands[v.b.operand]->bytes : 0),
+                 library = pithp_cuda_temporary_gemm(call);
     (void)result;
-    return (v.a.moved ? aligned(call->operands[v.a.operand]->bytes) : 0) +
-           (v.b.moved ? call->operands[v.b.operand]->bytes : 0);
+    return own > library ? own : library; /* which of the two is decided later */
 }
 
 pith_status pithp_cuda_lower_product(const pithp_call *call,
@@ -28,6 +30,8 @@ pith_status pithp_cuda_lower_product(const pithp_call *call,
     char *temporary = memory->temporary;
     if (result->count == 0)
         return PITH_OK;
+    if (memory->gemm)
+        return pithp_cuda_lower_gemm(call, result, memory, sink);
     for (int k = 0; k < 2; k++) {
         data[k] = memory->operands[factors[k]->operand];
         if (!factors[k]->moved)

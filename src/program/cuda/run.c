@@ -102,8 +102,27 @@ static pith_status take_on_scope(void *scope, const pithp_launch *launch) {
     return pithp_launch_enqueue(scope, launch);
 }
 
+/* A refusal is no error of the scope: the call is made in another way. */
+static pith_status
+gemm_on_scope(void *scope, const char *name, const pithp_gemm *gemm, void *memory) {
+    pithp_stream *st = pithp_scope_stream(scope);
+    pithp_error e;
+    const pith_status rc = st->device->backend->gemm(st, gemm, memory, &e);
+    (void)name;
+    return rc == PITH_OK || rc == PITH_E_UNSUPPORTED ? rc : pithp_fail_device(scope, &e);
+}
+
 const struct pithp_cuda_target pithp_cuda_on_scope = {.builtin = builtin_on_scope,
-                                                      .one = one_on_scope};
+                                                      .one = one_on_scope,
+                                                      .gemm = gemm_on_scope};
+
+/* What the device's library needs to make the call's product; 0: it does not. */
+static size_t gemm_bytes(pith_scope *s, const pithp_call *call) {
+    pithp_device *d = pithp_scope_device(s);
+    return call->primitive == PITHP_OP_DOT_GENERAL && d->backend->gemm
+               ? pithp_cuda_gemm_bytes(call, (pithp_gemm_use)d->backend->gemm_use(d))
+               : 0;
+}
 
 pith_status pithp_run_cuda(pith_scope *s,
                            const pithp_call *call,
@@ -111,16 +130,22 @@ pith_status pithp_run_cuda(pith_scope *s,
                            const pithp_memory *memory) {
     const pithp_sink sink = {
         .take = take_on_scope, .closure = s, .cuda = &pithp_cuda_on_scope};
-    const size_t bytes = pithp_cuda_temporary_bytes(call, result);
+    const size_t plain = (pithp_cuda_temporary_bytes(call, result) + 255) / 256 * 256,
+                 gemm = gemm_bytes(s, call);
     pithp_memory own = *memory;
     pithp_buffer *temporary = NULL;
-    if (bytes) {
-        temporary = pithp_buffer_make(s, bytes);
+    if (plain + gemm) {
+        temporary = pithp_buffer_make(s, plain + gemm);
         if (!temporary)
             return s->error.code;
         own.temporary = temporary->data;
+        own.gemm = gemm ? (char *)temporary->data + plain : NULL;
     }
-    const pith_status rc = pithp_lower_cuda(call, result, &own, &sink);
+    pith_status rc = pithp_lower_cuda(call, result, &own, &sink);
+    if (rc == PITH_E_UNSUPPORTED && own.gemm && s->error.code == PITH_OK) {
+        own.gemm = NULL; /* the library refused: the whole again, by our own kernels */
+        rc = pithp_lower_cuda(call, result, &own, &sink);
+    }
     if (temporary)
         pithp_buffer_release(temporary, 1); /* in the order of the stream */
     return rc;

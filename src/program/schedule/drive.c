@@ -3,6 +3,7 @@
 
 typedef struct driving {
     char *memory;
+    void *gemm; /* memory of products */
     const pithp_driver *driver;
 } driving;
 
@@ -41,6 +42,9 @@ static pith_status drive_list(const driving *d, const pithp_tasks *tasks) {
                                            d->memory +
                                                (size_t)task->args * sizeof(uint64_t));
                 break;
+            case PITHP_TASK_GEMM:
+                rc = d->driver->gemm(d->driver->closure, task, d->gemm);
+                break;
             case PITHP_TASK_SWITCH:
                 rc = drive_switch(d, task);
                 break;
@@ -55,6 +59,8 @@ static pith_status drive_list(const driving *d, const pithp_tasks *tasks) {
 pith_status pithp_schedule_drive(const pithp_schedule *schedule,
                                  char *memory,
                                  const pithp_driver *driver) {
-    const driving d = {.memory = memory, .driver = driver};
+    const driving d = {.memory = memory,
+                       .gemm = pithp_schedule_gemm(schedule, memory),
+                       .driver = driver};
     return drive_list(&d, &schedule->tasks);
 }

@@ -95,16 +95,43 @@ touch(const pithp_scheduling *g, pithp_making_frame *f, pithp_value v, bool writ
     pithp_order_touch(f, &(pithp_touch){begin, begin + bytes, 0, writes});
 }
 
+/* What a library needs to make the step's product; 0: it does not. */
+static size_t step_gemm_bytes(const pithp_scheduling *g, const pithp_step *step) {
+    if (step->call->primitive != PITHP_OP_DOT_GENERAL)
+        return 0;
+    const pithp_call call =
+        pithp_call_of(step->call->primitive, step->call->operand_count, step->specs,
+                      step->call->params);
+    return pithp_cuda_gemm_bytes(&call, g->gemm);
+}
+
+/* The memory of all such products: a region, and the word that will have its address. */
+static bool need_gemm(pithp_scheduling *g, size_t bytes) {
+    pithp_schedule *to = g->to;
+    to->gemm_bytes = bytes > to->gemm_bytes ? bytes : to->gemm_bytes;
+    if (bytes == 0 || g->gemm_region >= 0)
+        return true;
+    to->gemm_word = pithp_words(g, 1);
+    g->gemm_region = g->region_count;
+    return to->gemm_word >= 0 &&
+           pithp_region_add(g, to->gemm_word, (uint64_t)1 << 40, PITHP_ALIGNMENT);
+}
+
 static void
 touch_call(const pithp_scheduling *g, pithp_making_frame *f, const pithp_step *step) {
     const pithp_instruction *i = step->call;
     const uint64_t workspace = g->regions[f->region].begin + (uint64_t)step->temporary;
+    const pithp_region *gemm =
+        step_gemm_bytes(g, step) ? &g->regions[g->gemm_region] : NULL;
     for (int k = 0; k < i->operand_count; k++)
         touch(g, f, pithp_operands(f->plan->program, i)[k], false);
     for (int k = 0; k < i->result_count; k++)
         touch(g, f, i->result + k, true);
     pithp_order_touch(
         f, &(pithp_touch){workspace, workspace + step->temporary_bytes, 0, true});
+    if (gemm) /* one workspace: products by the library are in order */
+        pithp_order_touch(
+            f, &(pithp_touch){gemm->begin, gemm->begin + gemm->bytes, 0, true});
 }
 
 static void
@@ -201,6 +228,8 @@ emit_call(const pithp_scheduling *g, const pithp_sink *sink, const void *what) {
         .temporary = (void *)(uintptr_t)(g->base + g->regions[w->f->region].begin +
                                          (uint64_t)step->temporary)};
     pith_status rc = PITH_OK;
+    if (step_gemm_bytes(g, step))
+        memory.gemm = (void *)(uintptr_t)(g->base + g->regions[g->gemm_region].begin);
     if (i->primitive == PITHP_OP_CHECKED) {
         call = pithp_checked_call(&call);
         memory.report = pithp_false_address(g, w->f, i->result + 1);
@@ -222,6 +251,8 @@ schedule_call(pithp_scheduling *g, pithp_making_frame *f, const pithp_step *step
         return pithp_making_fail(g, PITH_E_UNSUPPORTED,
                                  "%s reports to the scope that calls it",
                                  pithp_rows[call.primitive].name);
+    if (!need_gemm(g, step_gemm_bytes(g, step)))
+        return false;
     touch_call(g, f, step);
     return pithp_record(g, f, &f->writes, emit_call, &w);
 }
@@ -335,7 +366,8 @@ bool pithp_schedule_steps(pithp_scheduling *g, pithp_making_frame *f) {
 static void count_tasks(pithp_schedule *to, const pithp_tasks *tasks) {
     to->task_count += tasks->count;
     for (int64_t k = 0; k < tasks->count; k++) {
-        to->control_count += tasks->list[k].kind != PITHP_TASK_KERNEL;
+        to->control_count += pithp_task_controls(&tasks->list[k]);
+        to->gemm_count += tasks->list[k].kind == PITHP_TASK_GEMM;
         for (int b = 0; b < tasks->list[k].body_count; b++)
             count_tasks(to, &tasks->list[k].bodies[b]);
     }
@@ -366,11 +398,18 @@ static bool make(pithp_scheduling *g, const pithp_plan *plan) {
     return done;
 }
 
-pithp_schedule *
-pithp_schedule_make(pith_scope *s, const pithp_plan *plan, pithp_error *e) {
+pithp_schedule *pithp_schedule_make(pith_scope *s,
+                                    const pithp_plan *plan,
+                                    pithp_gemm_use gemm,
+                                    pithp_error *e) {
     pith_runtime *rt = s->runtime;
     pithp_schedule *to = pithp_allocate(rt, sizeof *to);
-    pithp_scheduling g = {.s = s, .to = to, .e = e, .base = (uint64_t)1 << 60};
+    pithp_scheduling g = {.s = s,
+                          .to = to,
+                          .e = e,
+                          .base = (uint64_t)1 << 60,
+                          .gemm = gemm,
+                          .gemm_region = -1};
     e->code = PITH_OK;
     if (!to) {
         pithp_making_fail(&g, PITH_E_MEMORY, "out of memory: %zu bytes", sizeof *to);
@@ -393,6 +432,7 @@ void pithp_tasks_free(pith_runtime *rt, pithp_tasks *tasks) {
         pithp_task *task = &tasks->list[k];
         for (int b = 0; b < task->body_count; b++)
             pithp_tasks_free(rt, &task->bodies[b]);
+        pithp_release(rt, task->gemm, sizeof *task->gemm);
         pithp_release(rt, task->bodies, (size_t)task->body_count * sizeof *task->bodies);
     }
     pithp_release(rt, tasks->list, (size_t)tasks->room * sizeof *tasks->list);
@@ -420,9 +460,23 @@ static size_t words_bytes(const pithp_schedule *schedule) {
     return (size_t)schedule->word_count * sizeof *schedule->words;
 }
 
-size_t pithp_schedule_bytes(const pithp_schedule *schedule) {
+size_t pithp_schedule_image_bytes(const pithp_schedule *schedule) {
     return words_bytes(schedule) +
            (size_t)schedule->write_count * sizeof *schedule->writes;
+}
+
+static size_t gemm_offset(const pithp_schedule *schedule) {
+    return (pithp_schedule_image_bytes(schedule) + PITHP_ALIGNMENT - 1) /
+           PITHP_ALIGNMENT * PITHP_ALIGNMENT;
+}
+
+size_t pithp_schedule_bytes(const pithp_schedule *schedule) {
+    return schedule->gemm_bytes ? gemm_offset(schedule) + schedule->gemm_bytes
+                                : pithp_schedule_image_bytes(schedule);
+}
+
+void *pithp_schedule_gemm(const pithp_schedule *schedule, void *memory) {
+    return schedule->gemm_bytes ? (char *)memory + gemm_offset(schedule) : NULL;
 }
 
 void pithp_schedule_image(const pithp_schedule *schedule,
@@ -433,7 +487,9 @@ void pithp_schedule_image(const pithp_schedule *schedule,
     memcpy(words, schedule->words, bytes);
     if (schedule->write_count)
         memcpy((char *)image + bytes, schedule->writes,
-               pithp_schedule_bytes(schedule) - bytes);
+               pithp_schedule_image_bytes(schedule) - bytes);
+    if (schedule->gemm_bytes)
+        words[schedule->gemm_word] = address + gemm_offset(schedule);
     for (int64_t k = 0; k < schedule->own_count; k++) {
         const int32_t own = schedule->own[k];
         words[own < 0 ? ~own : own] += address + (own < 0 ? bytes : 0);

@@ -62,6 +62,8 @@ typedef struct pithp_scheduling {
     uint64_t space; /* bytes of it in use */
     pithp_region *regions;
     int64_t region_count, region_room;
+    pithp_gemm_use gemm;
+    int64_t gemm_region; /* what products by a library work in; -1: none does yet */
 } pithp_scheduling;
 
 /* All functions here that answer bool set e where they answer false. */

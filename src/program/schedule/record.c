@@ -139,9 +139,34 @@ static uint64_t alignment(void *closure, const void *address) {
     return pithp_false_alignment(((recorder *)closure)->g, address);
 }
 
+/* The second time there is nothing to compare: pointers have their own launch. */
+static pith_status
+gemm(void *closure, const char *name, const pithp_gemm *given, void *memory) {
+    recorder *r = closure;
+    pithp_tasks *tasks = r->f->tasks;
+    (void)memory; /* one for all */
+    if (r->second) {
+        r->next++;
+        return PITH_OK;
+    }
+    if (!pithp_making_grow(r->g, &tasks->list, tasks->count, 1, &tasks->room,
+                           sizeof *tasks->list))
+        return r->g->e->code;
+    pithp_gemm *own = pithp_allocate(r->g->s->runtime, sizeof *own);
+    if (!own) {
+        pithp_making_fail(r->g, PITH_E_MEMORY, "out of memory: %zu bytes", sizeof *own);
+        return PITH_E_MEMORY;
+    }
+    *own = *given;
+    tasks->list[tasks->count++] = (pithp_task){
+        .kind = PITHP_TASK_GEMM, .name = name, .threads = 1, .decides = -1, .gemm = own};
+    return PITH_OK;
+}
+
 static const struct pithp_cuda_target target = {.builtin = builtin,
                                                 .one = one,
-                                                .alignment = alignment};
+                                                .alignment = alignment,
+                                                .gemm = gemm};
 
 static pith_status take(void *closure, const pithp_launch *launch) {
     recorder *r = closure;

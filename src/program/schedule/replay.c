@@ -142,13 +142,17 @@ static bool has_text(const pithp_replay *r) {
     return r->schedule->fused_count || (r->how == AS_GRAPH && r->schedule->control_count);
 }
 
+static pithp_gemm_use gemm_use(pithp_device *d) {
+    return d->backend->gemm ? (pithp_gemm_use)d->backend->gemm_use(d) : PITHP_GEMM_NONE;
+}
+
 static bool make_schedule(pith_scope *s, pithp_plan *plan, pithp_replay *r) {
     pithp_error e = {.code = PITH_OK};
     r->plan = pithp_plan_make_for(s, plan->program, PITHP_PLAN_SCHEDULED);
     if (!r->plan || !same_outputs(plan, r->plan) ||
         !pithp_plan_reuse_as(s, r->plan, plan))
         return false;
-    r->schedule = pithp_schedule_make(s, r->plan, &e);
+    r->schedule = pithp_schedule_make(s, r->plan, gemm_use(pithp_scope_device(s)), &e);
     if (!r->schedule)
         pithp_log(plan->runtime, PITH_LOG_DEBUG, "a program runs call by call: %s",
                   e.text);
@@ -224,9 +228,9 @@ static const void *kernel_of(void *replay, const pithp_task *task, pithp_error *
 /* The schedule's memory as it is in the beginning. */
 static bool make_memory(pith_scope *s, pithp_replay *r) {
     pith_runtime *rt = s->runtime;
-    const size_t bytes = pithp_schedule_bytes(r->schedule);
+    const size_t bytes = pithp_schedule_image_bytes(r->schedule);
     if (!r->memory)
-        r->memory = pithp_buffer_make(s, bytes);
+        r->memory = pithp_buffer_make(s, pithp_schedule_bytes(r->schedule));
     if (!r->table)
         r->table = pithp_allocate(rt, table_bytes(r));
     void *image = pithp_allocate(rt, bytes);
@@ -242,6 +246,8 @@ static bool make_memory(pith_scope *s, pithp_replay *r) {
 static bool make_graph(pith_scope *s, pithp_replay *r, pithp_error *e) {
     const pithp_graph_plan plan = {.tasks = &r->schedule->tasks,
                                    .memory = r->memory->data,
+                                   .gemm =
+                                       pithp_schedule_gemm(r->schedule, r->memory->data),
                                    .kernel = kernel_of,
                                    .closure = r};
     pithp_stream *st = pithp_scope_stream(s);
@@ -257,6 +263,28 @@ static void fall_back(pithp_device *d, pithp_replay *r, const char *reason) {
     r->code = compile(d, r);
     if (!r->code && has_text(r))
         never(d->runtime, r);
+}
+
+/* A schedule of the same steps, all by our own kernels; false: there is none. */
+static bool leave_library(pith_scope *s, pithp_replay *r) {
+    pithp_error e = {.code = PITH_OK};
+    pithp_device *d = pithp_scope_device(s);
+    pith_scope *own = pith_scope_open_in(s);
+    pithp_schedule *made = pithp_scope_writable(own)
+                               ? pithp_schedule_make(own, r->plan, PITHP_GEMM_NONE, &e)
+                               : NULL;
+    if (made) {
+        if (r->graph)
+            d->backend->graph_free(d, r->graph);
+        pithp_schedule_free(r->schedule);
+        pithp_buffer_release(r->memory, 1);
+        r->graph = NULL;
+        r->memory = NULL;
+        r->schedule = made;
+    }
+    pith_clear(own);
+    pith_scope_close(own);
+    return made != NULL;
 }
 
 /* What may go well without a graph. */
@@ -282,6 +310,9 @@ static void get_ready(pith_scope *s, pithp_replay *r) {
     pith_scope_close(own);
     if (ready) {
         atomic_store_explicit(&r->stage, READY, memory_order_release);
+    } else if (loaded && r->schedule->gemm_count && is_refusal(&e) &&
+               leave_library(s, r)) {
+        get_ready(s, r); /* without it there is nothing left to refuse */
     } else if (r->how == AS_GRAPH && is_refusal(&e) &&
                (loaded || r->schedule->control_count)) {
         fall_back(d, r, e.text);
@@ -308,6 +339,15 @@ static bool lock_ready(pith_scope *s, pithp_plan *plan, pithp_replay *r) {
         ask(s, plan, r);
     if (atomic_load(&r->stage) == ASKED)
         get_ready(s, r);
+    if (atomic_load(&r->stage) == READY && !r->graph && r->schedule->gemm_count &&
+        gemm_use(pithp_scope_device(s)) == PITHP_GEMM_NONE) {
+        /* the library refused in a run that the host drove */
+        atomic_store(&r->stage, ASKED);
+        if (leave_library(s, r))
+            get_ready(s, r);
+        else
+            never(plan->runtime, r);
+    }
     if (atomic_load(&r->stage) == READY)
         return true;
     pthread_mutex_unlock(&r->lock);
@@ -339,6 +379,20 @@ static pith_status launch_task(void *closure, const pithp_task *task, void *args
     return rc;
 }
 
+static pith_status gemm_task(void *closure, const pithp_task *task, void *memory) {
+    const driving *d = closure;
+    pithp_stream *st = pithp_scope_stream(d->s);
+    pithp_error e;
+    pith_status rc = st->device->backend->gemm(st, task->gemm, memory, &e);
+    if (rc != PITH_OK)
+        rc = pithp_fail_device(d->s, &e);
+    else if (d->replay->how == STEPPED)
+        rc = pithp_synchronise(d->s);
+    if (rc != PITH_OK)
+        pithp_error_context(d->s, "task %s", task->name);
+    return rc;
+}
+
 static pith_status read_word(void *closure, const void *from, int64_t *word) {
     const driving *d = closure;
     return pithp_copy_out(d->s, word, from, sizeof *word);
@@ -354,7 +408,8 @@ static pith_status start(pith_scope *s, pithp_replay *r) {
         return rc == PITH_OK ? PITH_OK : pithp_fail_device(s, &e);
     }
     driving d = {s, r};
-    const pithp_driver driver = {launch_task, read_word, &d};
+    const pithp_driver driver = {
+        .launch = launch_task, .gemm = gemm_task, .read = read_word, .closure = &d};
     return pithp_schedule_drive(r->schedule, r->memory->data, &driver);
 }
 

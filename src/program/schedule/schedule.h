@@ -32,7 +32,10 @@ typedef struct pithp_schedule {
     int64_t fused_count, fused_room;
     int64_t many_count;    /* tasks that do the work of many equal steps */
     int64_t task_count;    /* of all lists */
-    int64_t control_count; /* tasks that are no kernels */
+    int64_t control_count; /* tasks that branch or loop */
+    int64_t gemm_count;    /* products by a library */
+    int32_t gemm_word;     /* holds the address of the memory that all of them work in */
+    size_t gemm_bytes;     /* of that memory; 0: there are none */
     int64_t table_count; /* words that a run fills in, from word PITHP_WORD_WORKSPACE on:
                             workspace, inputs, outputs */
 } pithp_schedule;
@@ -40,16 +43,22 @@ typedef struct pithp_schedule {
 enum { PITHP_WORD_NULL, PITHP_WORD_WORKSPACE };
 
 /* The schedule of a plan that was made for one (pithp_plan_make_for). It points into the
- * plan. NULL: e says why, PITH_E_UNSUPPORTED where the plan has what no schedule can do.
+ * plan. gemm: which products are tasks for a library. NULL: e says why,
+ * PITH_E_UNSUPPORTED where the plan has what no schedule can do.
  */
-pithp_schedule *
-pithp_schedule_make(pith_scope *s, const pithp_plan *plan, pithp_error *e);
+pithp_schedule *pithp_schedule_make(pith_scope *s,
+                                    const pithp_plan *plan,
+                                    pithp_gemm_use gemm,
+                                    pithp_error *e);
 void pithp_schedule_free(pithp_schedule *schedule); /* NULL does nothing */
 
-/* Bytes of its memory on a device. */
+/* Bytes of its memory on a device, PITHP_ALIGNMENT aligned: the image, then what products
+ * by a library work in (pithp_schedule_gemm; NULL: there are none). */
 size_t pithp_schedule_bytes(const pithp_schedule *schedule);
+size_t pithp_schedule_image_bytes(const pithp_schedule *schedule);
+void *pithp_schedule_gemm(const pithp_schedule *schedule, void *memory);
 /* What that memory is in the beginning where it lies at `address`; `image` has
- * pithp_schedule_bytes. */
+ * pithp_schedule_image_bytes. */
 void pithp_schedule_image(const pithp_schedule *schedule, void *image, uintptr_t address);
 /* The table of a run; `table` has table_count words, to be copied to word
  * PITHP_WORD_WORKSPACE. */
@@ -80,6 +89,8 @@ bool pithp_schedule_cuda_text(pithp_text *t, const pithp_schedule *schedule, boo
 typedef struct pithp_driver {
     /* args: where the arguments are. */
     pith_status (*launch)(void *closure, const pithp_task *task, void *args);
+    /* A product by a library, in memory of the schedule. */
+    pith_status (*gemm)(void *closure, const pithp_task *task, void *memory);
     /* Read a word that a task left; may wait. */
     pith_status (*read)(void *closure, const void *from, int64_t *word);
     void *closure;

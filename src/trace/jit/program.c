@@ -117,7 +117,8 @@ const char *pith_program_cuda_text(pith_scope *s,
     pithp_error e = {.code = PITH_OK};
     pithp_text text;
     pithp_plan *plan = pithp_plan_make_for(s, p->plan->program, PITHP_PLAN_SCHEDULED);
-    pithp_schedule *schedule = plan ? pithp_schedule_make(s, plan, &e) : NULL;
+    pithp_schedule *schedule =
+        plan ? pithp_schedule_make(s, plan, PITHP_GEMM_NONE, &e) : NULL;
     const char *shown = NULL;
     if (schedule) {
         pithp_text_begin(&text, s->runtime);

@@ -113,8 +113,17 @@ struct cudaConditionalNodeParams {
 };
 enum cudaGraphNodeType {
     cudaGraphNodeTypeKernel = 0,
+    cudaGraphNodeTypeMemcpy = 1,
+    cudaGraphNodeTypeMemset = 2,
+    cudaGraphNodeTypeGraph = 4,
     cudaGraphNodeTypeEmpty = 5,
+    cudaGraphNodeTypeMemAlloc = 10,
     cudaGraphNodeTypeConditional = 13,
+};
+enum cudaStreamCaptureMode {
+    cudaStreamCaptureModeGlobal = 0,
+    cudaStreamCaptureModeThreadLocal = 1,
+    cudaStreamCaptureModeRelaxed = 2,
 };
 struct cudaGraphNodeParams {
     enum cudaGraphNodeType type;
@@ -163,6 +172,12 @@ enum cudaLibraryOption { cudaLibraryFake };
 #define cudaGraphInstantiate             fake_cudaGraphInstantiate
 #define cudaGraphUpload                  fake_cudaGraphUpload
 #define cudaGraphLaunch                  fake_cudaGraphLaunch
+#define cudaGraphAddChildGraphNode       fake_cudaGraphAddChildGraphNode
+#define cudaGraphGetNodes                fake_cudaGraphGetNodes
+#define cudaGraphNodeGetType             fake_cudaGraphNodeGetType
+#define cudaStreamQuery                  fake_cudaStreamQuery
+#define cudaStreamBeginCapture           fake_cudaStreamBeginCapture
+#define cudaStreamEndCapture             fake_cudaStreamEndCapture
 #define cudaDriverGetVersion             fake_cudaDriverGetVersion
 #define cudaRuntimeGetVersion            fake_cudaRuntimeGetVersion
 #define cudaGetDeviceCount               fake_cudaGetDeviceCount
@@ -247,6 +262,16 @@ cudaError_t cudaGraphAddNode(cudaGraphNode_t *node,
                              const cudaGraphEdgeData *edges,
                              size_t count,
                              struct cudaGraphNodeParams *params);
+cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t *node,
+                                       cudaGraph_t graph,
+                                       const cudaGraphNode_t *after,
+                                       size_t count,
+                                       cudaGraph_t child);
+cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count);
+cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, enum cudaGraphNodeType *type);
+cudaError_t cudaStreamQuery(cudaStream_t stream);
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode);
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph);
 cudaError_t
 cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long long flags);
 cudaError_t cudaGraphUpload(cudaGraphExec_t exec, cudaStream_t stream);

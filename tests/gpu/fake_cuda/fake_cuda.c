@@ -23,7 +23,8 @@ int fake_cuda_alive(void) {
     fake_queue_finish();
     fake_memory_check();
     return fake_cuda.pools + fake_cuda.streams + fake_cuda.events + fake_cuda.libraries +
-           fake_cuda.graphs + fake_cuda.execs + fake_cuda.pinned + fake_cuda.allocations;
+           fake_cuda.graphs + fake_cuda.execs + fake_cuda.pinned + fake_cuda.allocations +
+           fake_cuda.handles;
 }
 
 void fake_cuda_abort(const char *call, const char *what) {

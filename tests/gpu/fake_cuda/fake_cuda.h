@@ -26,6 +26,10 @@ typedef struct fake_cuda_state {
     long long fail_launch; /* after so many more launches one is not supported; 0: none */
     bool no_conditions;    /* conditional nodes are not supported */
     bool no_decisions;     /* modules that decide do not load */
+    bool no_cublas;        /* there is none to open */
+    bool gemm_allocates;   /* what it captures takes memory */
+    long long gemms;       /* calls of it that multiplied, or were captured */
+    int handles;           /* of it, alive */
     uint64_t seed;         /* of the order of graphs; 0: that in which they were made */
     long long launches;    /* kernels, of graphs and others */
     long long graph_launches, graphs_made;

@@ -27,6 +27,9 @@ struct CUgraphNode_st {
     size_t after_count;
     bool done; /* in the launch at work */
     fake_launch launch;
+    fake_task task; /* in the place of the launch: of a library */
+    void *closure;
+    size_t closure_bytes;
     cudaGraphConditionalHandle handle; /* that it decides, or asks */
     bool is_while;
     cudaGraph_t *bodies;
@@ -150,6 +153,71 @@ static cudaGraph_t new_graph(cudaGraph_t outer) {
     return graph;
 }
 
+/* ---- Captured work, and graphs as nodes ---- */
+
+cudaGraph_t fake_graph_new(void) {
+    return new_graph(NULL);
+}
+
+void fake_graph_add_work(const char *call_name,
+                         cudaGraph_t graph,
+                         enum cudaGraphNodeType type,
+                         fake_task task,
+                         const void *closure,
+                         size_t bytes) {
+    cudaGraphNode_t before = graph->first;
+    while (before && before->next)
+        before = before->next;
+    cudaGraphNode_t added = add(call_name, graph, &before, before != NULL, type);
+    added->task = task;
+    added->closure = malloc(bytes);
+    added->closure_bytes = bytes;
+    memcpy(added->closure, closure, bytes);
+}
+
+/* Its nodes, which are work in a line. */
+static void copy_nodes(const char *call_name, cudaGraph_t to, cudaGraph_t from) {
+    for (cudaGraphNode_t node = from->first; node; node = node->next) {
+        FAKE_CHECK(node->task, "a graph that was not captured");
+        fake_graph_add_work(call_name, to, node->type, node->task, node->closure,
+                            node->closure_bytes);
+    }
+}
+
+cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t *node,
+                                       cudaGraph_t graph,
+                                       const cudaGraphNode_t *after,
+                                       size_t count,
+                                       cudaGraph_t child) {
+    FAKE_BEGIN("GraphAddChildGraphNode");
+    FAKE_CHECK(child && !child->outer && child->count, "no graph");
+    for (cudaGraphNode_t in = child->first; in; in = in->next)
+        FAKE_CHECK(in->type == cudaGraphNodeTypeKernel,
+                   "what bodies of conditional nodes do not hold");
+    cudaGraphNode_t added = add(call_name, graph, after, count, cudaGraphNodeTypeGraph);
+    added->bodies = calloc(1, sizeof *added->bodies);
+    added->body_count = 1;
+    added->bodies[0] = new_graph(graph);
+    copy_nodes(call_name, added->bodies[0], child);
+    *node = added;
+    return fake_cuda_end(cudaSuccess);
+}
+
+cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count) {
+    FAKE_BEGIN("GraphGetNodes");
+    size_t found = 0;
+    for (cudaGraphNode_t node = graph->first; node && found < *count; node = node->next)
+        nodes[found++] = node;
+    *count = found;
+    return fake_cuda_end(cudaSuccess);
+}
+
+cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, enum cudaGraphNodeType *type) {
+    FAKE_BEGIN("GraphNodeGetType");
+    *type = node->type;
+    return fake_cuda_end(cudaSuccess);
+}
+
 cudaError_t cudaGraphAddNode(cudaGraphNode_t *node,
                              cudaGraph_t graph,
                              const cudaGraphNode_t *after,
@@ -199,6 +267,7 @@ static void destroy(cudaGraph_t graph) {
         for (unsigned b = 0; b < node->body_count; b++)
             destroy(node->bodies[b]);
         free(node->bodies);
+        free(node->closure);
         free(node->after);
         free(node);
     }
@@ -244,6 +313,10 @@ static void run_node(const char *call_name, cudaGraphNode_t node) {
                 run(call_name, node->bodies[0]);
         else if (*value < node->body_count)
             run(call_name, node->bodies[*value]);
+    } else if (node->type == cudaGraphNodeTypeGraph) {
+        run(call_name, node->bodies[0]);
+    } else if (node->task) {
+        node->task(call_name, node->closure);
     } else if (node->type == cudaGraphNodeTypeKernel) {
         const fake_launch *l = &node->launch;
         FAKE_CHECK(fake_memory_lives(l->args, 8), "arguments that were freed");

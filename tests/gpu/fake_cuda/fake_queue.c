@@ -22,6 +22,7 @@ struct CUstream_st {
     uint64_t needed;         /* how many of them the call at work waits for */
     uint64_t rank;           /* in the call at work */
     bool at_work, destroyed;
+    cudaGraph_t capture; /* that its work becomes; NULL: none */
 };
 
 struct CUevent_st {
@@ -155,7 +156,7 @@ void fake_queue_add(const char *call_name,
                     fake_task task,
                     const void *closure,
                     size_t bytes) {
-    FAKE_CHECK(stream && !stream->destroyed, "no stream");
+    FAKE_CHECK(stream && !stream->destroyed && !stream->capture, "no stream");
     work *w = append(call_name, stream, bytes);
     w->task = task;
     memcpy(w->closure, closure, bytes);
@@ -165,11 +166,25 @@ void fake_queue_add(const char *call_name,
         run_some();
 }
 
+void fake_queue_capture(const char *call_name,
+                        cudaStream_t stream,
+                        fake_task task,
+                        const void *closure,
+                        size_t bytes) {
+    if (!stream->capture)
+        fake_queue_add(call_name, stream, task, closure, bytes);
+    else
+        fake_graph_add_work(call_name, stream->capture,
+                            fake_cuda.gemm_allocates ? cudaGraphNodeTypeMemAlloc
+                                                     : cudaGraphNodeTypeKernel,
+                            task, closure, bytes);
+}
+
 static void wait_until(const char *call_name,
                        cudaStream_t stream,
                        cudaStream_t other,
                        uint64_t until) {
-    FAKE_CHECK(stream && !stream->destroyed, "no stream");
+    FAKE_CHECK(stream && !stream->destroyed && !stream->capture, "no stream");
     if (other == stream || other->done >= until)
         return;
     work *w = append(call_name, stream, 0);
@@ -222,16 +237,21 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags) {
 }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
     FAKE_SURE("StreamDestroy");
-    FAKE_CHECK(stream && !stream->destroyed, "no stream");
+    FAKE_CHECK(stream && !stream->destroyed && !stream->capture, "no stream");
     stream->destroyed = true; /* what waits will still run */
     fake_cuda.streams--;
     return fake_cuda_end(cudaSuccess);
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
     FAKE_BEGIN("StreamSynchronize");
-    FAKE_CHECK(stream && !stream->destroyed, "no stream");
+    FAKE_CHECK(stream && !stream->destroyed && !stream->capture, "no stream");
     fake_queue_run(call_name, stream);
     return fake_cuda_end(cudaSuccess);
+}
+cudaError_t cudaStreamQuery(cudaStream_t stream) {
+    FAKE_BEGIN("StreamQuery");
+    FAKE_CHECK(stream && !stream->destroyed && !stream->capture, "no stream");
+    return fake_cuda_end(stream->first ? cudaErrorNotReady : cudaSuccess);
 }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags) {
     FAKE_BEGIN("StreamWaitEvent");
@@ -239,6 +259,30 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
     if (event->stream)
         wait_until(call_name, stream, event->stream, event->at);
     return fake_cuda_end(cudaSuccess);
+}
+
+/* ---- Captures ---- */
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode) {
+    FAKE_BEGIN("StreamBeginCapture");
+    FAKE_CHECK(stream && !stream->destroyed && !stream->capture,
+               "no stream, or one that is captured");
+    FAKE_CHECK(mode == cudaStreamCaptureModeThreadLocal,
+               "other threads could not allocate");
+    stream->capture = fake_graph_new();
+    return fake_cuda_end(cudaSuccess);
+}
+/* A failure ends the capture too. */
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph) {
+    FAKE_SURE("StreamEndCapture");
+    FAKE_CHECK(stream && stream->capture, "a stream that is not captured");
+    *graph = stream->capture;
+    stream->capture = NULL;
+    if (!fake_cuda_fails("StreamEndCapture"))
+        return fake_cuda_end(cudaSuccess);
+    (void)cudaGraphDestroy(*graph);
+    *graph = NULL;
+    return fake_cuda_end(fake_cuda.fail_with);
 }
 
 /* ---- Events ---- */

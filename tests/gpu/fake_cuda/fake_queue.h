@@ -15,6 +15,12 @@ void fake_queue_add(const char *call,
                     fake_task task,
                     const void *closure,
                     size_t bytes);
+/* The same, or, where the stream is captured, a node of its graph. */
+void fake_queue_capture(const char *call,
+                        cudaStream_t stream,
+                        fake_task task,
+                        const void *closure,
+                        size_t bytes);
 /* The stream goes on when the other has come to where it is now. */
 void fake_queue_wait(const char *call, cudaStream_t stream, cudaStream_t other);
 /* Run what was enqueued on the stream, and what that waits for. */
@@ -31,6 +37,17 @@ void fake_queue_finish(void);
 void fake_queue_drop(void);
 /* A number below `count`; 0 in the at-once order. */
 uint64_t fake_queue_chance(uint64_t count);
+
+/* ---- Graphs (fake_graph.c) ---- */
+
+cudaGraph_t fake_graph_new(void);
+/* A node behind the last one, of a kind that CUDA says such work has. */
+void fake_graph_add_work(const char *call,
+                         cudaGraph_t graph,
+                         enum cudaGraphNodeType type,
+                         fake_task task,
+                         const void *closure,
+                         size_t bytes);
 
 /* ---- Memory (fake_memory.c) ---- */
 

@@ -61,4 +61,45 @@ M_KERNEL(pithp_k_product, pithp_cuda_product_args) {
     }
 }
 
+/* What a library multiplies (cuda/gemm.c). */
+M_KERNEL(pithp_k_pointers, pithp_cuda_pointers_args) {
+    if (t >= a->count)
+        return;
+    const i64 span = t / a->batches, batch = t % a->batches;
+    i64 left = batch, from_a = span * a->a_span, from_b = span * a->b_span;
+    for (i32 d = a->rank - 1; d >= 0; d--) {
+        from_a += left % a->batch[d] * a->a_batch[d];
+        from_b += left % a->batch[d] * a->b_batch[d];
+        left /= a->batch[d];
+    }
+    a->to[t] = a->a + from_a * a->size;
+    a->to[a->count + t] = a->b + from_b * a->size;
+    a->to[2 * a->count + t] = a->c + (span * a->c_span + batch * a->c_batch) * a->size;
+}
+
+#define M_SPANS(type, to_type, store)                                                    \
+    {                                                                                    \
+        const type *x = (const type *)a->from + t;                                       \
+        type all = x[0];                                                                 \
+        for (i64 k = 1; k < a->spans; k++)                                               \
+            all = all + x[k * a->count];                                                 \
+        ((to_type *)a->to)[t] = (to_type)store(all);                                     \
+        break;                                                                           \
+    }
+
+M_KERNEL(pithp_k_spans, pithp_cuda_spans_args) {
+    if (t >= a->count)
+        return;
+    switch (a->to_dtype) {
+        case 10:
+            M_SPANS(f32, f16, m_store_f16)
+        case 11:
+            M_SPANS(f32, bf16, m_store_bf16)
+        case 12:
+            M_SPANS(f32, f32, M_SAME)
+        default:
+            M_SPANS(f64, f64, M_SAME)
+    }
+}
+
 #endif

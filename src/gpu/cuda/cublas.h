@@ -1,0 +1,45 @@
+/* What is used of cuBLAS, declared here: it is opened at run time, so a library built
+ * where it is not can use it where it is. cublas_check.c compares with its header. */
+#ifndef PITH_CUDA_CUBLAS_H
+#define PITH_CUDA_CUBLAS_H
+
+#include "gpu/gpu_internal.h"
+
+#include <cuda_runtime_api.h>
+
+typedef void *pithp_cublas_handle;
+
+enum {
+    PITHP_CUBLAS_OK = 0,
+    PITHP_CUBLAS_N = 0,
+    PITHP_CUBLAS_T = 1,
+    PITHP_CUBLAS_R_32F = 0,
+    PITHP_CUBLAS_R_64F = 1,
+    PITHP_CUBLAS_COMPUTE_32F_PEDANTIC = 69,
+    PITHP_CUBLAS_COMPUTE_64F = 70,
+    PITHP_CUBLAS_GEMM_DEFAULT = -1,
+};
+
+/* X(name, arguments): functions that return a status. */
+#define PITHP_CUBLAS_FUNCTIONS(X)                                                        \
+    X(Create_v2, (pithp_cublas_handle * handle))                                         \
+    X(Destroy_v2, (pithp_cublas_handle handle))                                          \
+    X(SetStream_v2, (pithp_cublas_handle handle, cudaStream_t stream))                   \
+    X(SetWorkspace_v2, (pithp_cublas_handle handle, void *memory, size_t bytes))         \
+    X(GemmBatchedEx,                                                                     \
+      (pithp_cublas_handle handle, int a_operation, int b_operation, int m, int n,       \
+       int k, const void *alpha, const void *const *a, int a_type, int lda,              \
+       const void *const *b, int b_type, int ldb, const void *beta, void *const *c,      \
+       int c_type, int ldc, int count, int compute, int algorithm))
+
+typedef struct pithp_cublas {
+#define PITHP_CUBLAS_MEMBER(name, arguments) int(*name) arguments;
+    PITHP_CUBLAS_FUNCTIONS(PITHP_CUBLAS_MEMBER)
+#undef PITHP_CUBLAS_MEMBER
+    const char *(*GetStatusName)(int status);
+} pithp_cublas;
+
+/* The library, opened once a process and never closed; NULL: e says why not. */
+const pithp_cublas *pithp_cublas_open(pithp_error *e);
+
+#endif
