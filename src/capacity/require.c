@@ -62,8 +62,11 @@ static pith_status print(pithp_stream *st,
                          const void *closure,
                          pithp_text *t,
                          pithp_error *e) {
-    return pithp_required_describe(st, capacity_of(closure), a->args[0].spec,
-                                   a->args[0].data, t, e);
+    /* what the fix is given: of a loop the greatest of all iterations */
+    const pith_array *required = a->fix_args;
+    const pith_spec *spec = required ? pithp_array_spec(required) : a->args[0].spec;
+    const void *data = required ? required->data : a->args[0].data;
+    return pithp_required_describe(st, capacity_of(closure), spec, data, t, e);
 }
 
 static const void *

@@ -187,8 +187,10 @@ PITH_FUNCTION1(needs_step, three_needs, Table, Table)
 
 static int repairs;
 static void count_repairs(pith_scope *s, const pith_repair *repair, void *closure) {
-    (void)s, (void)repair, (void)closure;
+    (void)closure;
     repairs++;
+    cr_assert_str_eq(pith_assertion_message(s, repair->assertion),
+                     "capacity is too small: have 10, need 1000, new 1024");
 }
 
 BOTH(control_checks, needs_of_all_iterations_are_repaired_at_once) {
