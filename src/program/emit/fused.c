@@ -224,7 +224,7 @@ add_loads(const pithp_step_text *x, int segment, const pithp_elements *memory) {
                 add_load(x, INDENT, e, memory);
             } else if (from >= 0 && x->segment[from] != segment && !passed[from]) {
                 passed[from] = true;
-                pithp_text_print(x->t, INDENT "const %s v%d = b%d[i - from];\n",
+                pithp_text_print(x->t, INDENT "const %s v%d = kept%d[i - from];\n",
                                  pithp_dtype_spelling(result_dtype(&x->a->ops[from])),
                                  from, from);
             }
@@ -272,7 +272,7 @@ add_stores(const pithp_step_text *x, int segment, const pithp_elements *memory) 
         if (e >= 0)
             add_store(x, INDENT, e, k, memory);
         if (x->crosses[k])
-            pithp_text_print(x->t, INDENT "b%d[i - from] = v%d;\n", k, k);
+            pithp_text_print(x->t, INDENT "kept%d[i - from] = v%d;\n", k, k);
     }
 }
 
@@ -366,7 +366,7 @@ void pithp_step_text_loops(const pithp_step_text *x,
     }
     for (int k = 0; k < x->a->op_count; k++)
         if (x->crosses[k])
-            pithp_text_print(x->t, "        %s b%d[%d];\n",
+            pithp_text_print(x->t, "        %s kept%d[%d];\n",
                              pithp_dtype_spelling(result_dtype(&x->a->ops[k])), k, BLOCK);
     if (x->segments == 1)
         pithp_text_print(x->t, "        const i64 from = %s, to = %s;\n", begin, end);
