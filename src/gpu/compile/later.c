@@ -1,5 +1,5 @@
-/* Compiling in the background: texts wait in a line for one thread of the device's, which
- * starts with the first of them and sleeps when there is none. */
+/* Compiling in the background: texts, and other work, wait in a line for one thread of
+ * the device's, which starts with the first of them and sleeps when there is none. */
 #include "gpu/compile/later.h"
 
 #include "gpu/compile/toolchain.h"
@@ -14,7 +14,7 @@ typedef struct pithp_later {
     pthread_t thread;
     bool running, stop;
     pid_t process; /* that started the thread */
-    pithp_code *first, **end;
+    pithp_later_work *first, **end;
     pithp_cc_job job; /* of the thread */
 } pithp_later;
 
@@ -72,12 +72,12 @@ static void compile(pithp_code *code) {
 
 /* ---- The line ---- */
 
-static pithp_code *take_first(pithp_later *l) {
-    pithp_code *code = l->first;
-    l->first = code->next;
+static pithp_later_work *take_first(pithp_later *l) {
+    pithp_later_work *work = l->first;
+    l->first = work->next;
     if (!l->first)
         l->end = &l->first;
-    return code;
+    return work;
 }
 
 static void *work(void *closure) {
@@ -89,11 +89,9 @@ static void *work(void *closure) {
             pthread_cond_wait(&l->wake, &l->lock);
         if (l->stop)
             break;
-        pithp_code *code = take_first(l);
+        pithp_later_work *next = take_first(l);
         pthread_mutex_unlock(&l->lock);
-        if (!is_given_up(code))
-            compile(code);
-        pithp_code_release(code);
+        next->run(next, false);
         pthread_mutex_lock(&l->lock);
     }
     pthread_mutex_unlock(&l->lock);
@@ -143,21 +141,46 @@ static bool start(pithp_later *l) {
     return l->running;
 }
 
-/* False: nobody would ever compile it. */
-static bool put_last(pithp_device *d, pithp_code *code) {
+bool pithp_later_do(pithp_device *d, pithp_later_work *work) {
     pithp_later *l = later_of(d);
     if (!l)
         return false;
+    work->next = NULL;
     pthread_mutex_lock(&l->lock);
     const bool taken = !l->stop && start(l);
     if (taken) {
-        atomic_fetch_add(&code->refs, 1);
-        *l->end = code;
-        l->end = &code->next;
+        *l->end = work;
+        l->end = &work->next;
         pthread_cond_signal(&l->wake);
     }
     pthread_mutex_unlock(&l->lock);
     return taken;
+}
+
+bool pithp_later_ends(pithp_device *d) {
+    pithp_later *l = atomic_load(&d->later);
+    if (!l)
+        return false;
+    pthread_mutex_lock(&l->lock);
+    const bool ends = l->stop;
+    pthread_mutex_unlock(&l->lock);
+    return ends;
+}
+
+static void compile_next(pithp_later_work *work, bool given_up) {
+    pithp_code *code = (pithp_code *)(void *)((char *)work - offsetof(pithp_code, work));
+    if (!given_up && !is_given_up(code))
+        compile(code);
+    pithp_code_release(code);
+}
+
+static bool put_last(pithp_device *d, pithp_code *code) {
+    code->work.run = compile_next;
+    atomic_fetch_add(&code->refs, 1);
+    if (pithp_later_do(d, &code->work))
+        return true;
+    atomic_fetch_sub(&code->refs, 1);
+    return false;
 }
 
 pithp_code *
@@ -190,8 +213,10 @@ void pithp_compile_later_join(pithp_device *d) {
         pithp_cc_job_cancel(&l->job);
         pthread_join(l->thread, NULL);
     }
-    while (l->first)
-        pithp_code_release(take_first(l));
+    while (l->first) {
+        pithp_later_work *next = take_first(l);
+        next->run(next, true);
+    }
 }
 
 void pithp_compile_later_close(pithp_device *d) {

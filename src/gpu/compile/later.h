@@ -1,8 +1,21 @@
-/* Code that is asked for now and used when it is there. */
+/* Code that is asked for now and used when it is there, and other work for the thread
+ * that compiles it. */
 #ifndef PITH_COMPILE_LATER_H
 #define PITH_COMPILE_LATER_H
 
 #include "gpu/compile/compile_internal.h"
+
+/* Something for the device's thread to do, one after the other. */
+typedef struct pithp_later_work {
+    /* Called once. given_up: the runtime closes, and it is not to be done. */
+    void (*run)(struct pithp_later_work *work, bool given_up);
+    struct pithp_later_work *next;
+} pithp_later_work;
+
+/* False: nobody will ever do it. */
+bool pithp_later_do(pithp_device *d, pithp_later_work *work);
+/* Whether the thread is to come to its end; asked by what it does. */
+bool pithp_later_ends(pithp_device *d);
 
 typedef enum pithp_code_state {
     PITHP_CODE_WAITING,
@@ -21,7 +34,7 @@ typedef struct pithp_code {
     char *text; /* NULL once it was compiled */
     size_t text_bytes;
     const char *name; /* a literal */
-    struct pithp_code *next;
+    pithp_later_work work;
 } pithp_code;
 
 /* Ask for the code of a text, which is copied. It is compiled on a thread of the
@@ -38,7 +51,7 @@ static inline pithp_code_state pithp_code_look(const pithp_code *code) {
     return (pithp_code_state)atomic_load_explicit(&code->state, memory_order_acquire);
 }
 
-/* The thread comes to its end: texts that wait are given up. Called with scopes open. */
+/* The thread comes to its end: what waits is given up. Called with scopes open. */
 void pithp_compile_later_join(pithp_device *d);
 /* After it. */
 void pithp_compile_later_close(pithp_device *d);
