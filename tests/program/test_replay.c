@@ -1,62 +1,11 @@
 /* Programs as graphs of a CUDA device that is made of host memory (gpu/fake_cuda): the
  * bits of the calls in every order that edges leave open, new memory without a new graph,
  * and what happens where a device refuses. */
-#include "../gpu/fake_cuda/fake_cuda.h"
-#include "replay_run.h"
+#include "replay_fake.h"
 
 #include <unistd.h>
 
-static bench begin(const char *when, const char *how) {
-    static char directory[320];
-    bench b;
-    pt_folder(directory);
-    setenv("PITH_CACHE_DIR", directory, 0);
-    setenv("PITH_JIT", when, 1);
-    setenv("PITH_CUDA_GRAPH", how, 1);
-    memset(&fake_cuda, 0, sizeof fake_cuda);
-    b.host = pith_open(&(pith_open_options){.device = "host"});
-    b.device = pith_open(&(pith_open_options){.device = "cuda"});
-    b.s = pith_scope_open(b.host);
-    b.on = pith_scope_open(b.device);
-    pt_ok(b.on);
-    cr_assert_str_eq(pith_device_name(b.device), "a fake");
-    return b;
-}
-
-static void end(bench *b) {
-    pt_ok(b->s);
-    pith_scope_close(b->s);
-    pith_scope_close(b->on);
-    pith_close(b->host);
-    pith_close(b->device);
-    cr_assert_eq(fake_cuda_alive(), 0, "%d things are left", fake_cuda_alive());
-}
-
 /* ---- Random programs ---- */
-
-/* A run in memory of its own; whether the outputs are right, or the code of the error. */
-static pith_status
-run_plan(const bench *b, const recipe *r, pithp_plan *plan, bool *same) {
-    void *results[RECIPE_MOST];
-    recipe_outputs(r, results);
-    for (int k = 0; k < r->output_count; k++) /* of one that is a constant */
-        memcpy(results[k], r->list[r->outputs[k]].data,
-               r->list[r->outputs[k]].spec->bytes);
-    const pith_status rc = run_copied(b, r, plan, results);
-    *same = true;
-    for (int k = 0; k < r->output_count; k++) {
-        *same &= rc != PITH_OK || recipe_is(r, k, results[k]);
-        free(results[k]);
-    }
-    return rc;
-}
-
-/* A run that must go well. */
-static void run_well(const bench *b, const recipe *r, pithp_plan *plan) {
-    bool same;
-    cr_assert(run_plan(b, r, plan, &same) == PITH_OK, "%s", run_message);
-    cr_assert(same);
-}
 
 static int64_t programs_of(int64_t usual) {
     const char *asked = getenv("PITH_TEST_PROGRAMS");
@@ -127,35 +76,6 @@ Test(replay, tasks_that_the_host_drives_give_them_too, .timeout = 600) {
 }
 
 /* ---- One program with a loop or a branch ---- */
-
-typedef struct sample {
-    recipe *r;
-    pithp_program *p;
-} sample;
-
-static sample sample_make(const bench *b) {
-    for (uint64_t seed = 0;; seed++) {
-        sample x = {
-            .r = recipe_make_for(b->s, 90 + seed, 14, (recipe_options){.device = true})};
-        x.p = program_of(b, x.r, true);
-        pithp_error e;
-        pithp_plan *plan = pithp_plan_make_for(b->on, x.p, PITHP_PLAN_SCHEDULED);
-        pithp_schedule *schedule = pithp_schedule_make(b->on, plan, PITHP_GEMM_NONE, &e);
-        cr_assert(schedule, "%s", e.text);
-        const bool fits = schedule->control_count && schedule->fused_count;
-        pithp_schedule_free(schedule);
-        pithp_plan_free(plan);
-        if (fits)
-            return x;
-        pithp_program_release(x.p);
-        recipe_free(x.r);
-    }
-}
-
-static void sample_free(sample *x) {
-    pithp_program_release(x->p);
-    recipe_free(x->r);
-}
 
 Test(replay, a_run_is_a_copy_and_a_launch) {
     bench b = begin("wait", "on");

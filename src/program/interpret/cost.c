@@ -1,7 +1,22 @@
 /* What a plan takes. */
 #include "program/interpret/plan.h"
+#include "program/schedule/replay.h"
 
-size_t pithp_plan_bytes(const pithp_plan *plan) {
+static size_t program_bytes(const pithp_program *p) {
+    size_t bytes = sizeof *p + (size_t)p->value_room * sizeof *p->values +
+                   (size_t)p->instruction_room * sizeof *p->instructions +
+                   (size_t)p->operand_room * sizeof *p->operands +
+                   (size_t)p->output_room * sizeof *p->outputs;
+    for (int64_t c = 0; c < p->constant_count; c++)
+        if (p->constants[c].buffer)
+            bytes += pithp_value_spec(p, p->constants[c].value)->bytes;
+    for (int64_t k = 0; k < p->instruction_count; k++)
+        for (int b = 0; b < p->instructions[k].program_count; b++)
+            bytes += program_bytes(p->instructions[k].programs[b]);
+    return bytes;
+}
+
+size_t pithp_plan_own_bytes(const pithp_plan *plan) {
     const pithp_program *p = plan->program;
     size_t bytes = sizeof *plan + (size_t)p->value_count * sizeof *plan->places +
                    (size_t)plan->step_room * sizeof *plan->steps +
@@ -12,15 +27,13 @@ size_t pithp_plan_bytes(const pithp_plan *plan) {
         const pithp_step *step = &plan->steps[k];
         bytes += step->fused ? pithp_fused_bytes(step->fused) : 0;
         for (int i = 0; step->plans && i < step->call->program_count; i++)
-            bytes += pithp_plan_bytes(step->plans[i]);
+            bytes += pithp_plan_own_bytes(step->plans[i]);
     }
-    for (int64_t c = 0; c < p->constant_count; c++)
-        if (p->constants[c].buffer)
-            bytes += pithp_value_spec(p, p->constants[c].value)->bytes;
-    return bytes + sizeof *p + (size_t)p->value_room * sizeof *p->values +
-           (size_t)p->instruction_room * sizeof *p->instructions +
-           (size_t)p->operand_room * sizeof *p->operands +
-           (size_t)p->output_room * sizeof *p->outputs;
+    return bytes + pithp_replay_bytes(plan);
+}
+
+size_t pithp_plan_bytes(const pithp_plan *plan) {
+    return pithp_plan_own_bytes(plan) + program_bytes(plan->program);
 }
 
 /* ---- What a run does ---- */

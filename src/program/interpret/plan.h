@@ -203,8 +203,10 @@ void pithp_plan_free(pithp_plan *plan); /* NULL does nothing */
  * larger branch, and of a while one iteration. */
 int64_t pithp_plan_launches(const pithp_plan *plan);
 
-/* Bytes of memory that it takes with its program, about; its workspace is not counted. */
+/* Bytes of memory that it takes with its program, about; its workspace is not counted.
+ * What a device keeps to replay it is, from when that is made. */
 size_t pithp_plan_bytes(const pithp_plan *plan);
+size_t pithp_plan_own_bytes(const pithp_plan *plan); /* without its program */
 
 /* Elements that elementwise instructions make in a run, counted alike. */
 int64_t pithp_program_operations(const pithp_program *p);
@@ -226,8 +228,10 @@ void pithp_plan_reuse(pith_scope *s,
                       int64_t count,
                       int64_t *outputs);
 
-/* What another plan of the program reuses, if this one can: false, or memory is short. */
-bool pithp_plan_reuse_as(pith_scope *s, pithp_plan *plan, const pithp_plan *other);
+/* What another plan of the program reuses, if this one can: false, or memory is short.
+ *
+ * @param reused That of the other, of each output; NULL: nothing. */
+bool pithp_plan_reuse_as(pith_scope *s, pithp_plan *plan, const int64_t *reused);
 
 /* Work on the scope's stream is about to run the plan: wait for who wrote what it reads
  * beside its inputs. */

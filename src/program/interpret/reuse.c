@@ -168,10 +168,10 @@ static bool choose_as(const reusing *x, const int64_t *reused) {
     return all;
 }
 
-/* Choose, or (other not NULL) look whether the other's choice will do. */
+/* Choose, or (other not NULL) look whether that choice will do. */
 static bool reuse(pith_scope *s,
                   pithp_plan *plan,
-                  const pithp_plan *other,
+                  const int64_t *other,
                   const int64_t *inputs,
                   int64_t count,
                   int64_t *outputs) {
@@ -192,7 +192,7 @@ static bool reuse(pith_scope *s,
             plan->reused[k] = x.made[k] = x.made_by[k] = -1;
         memset(x.taken, 0, out);
         if (other)
-            done = choose_as(&x, other->reused);
+            done = choose_as(&x, other);
         else
             choose(&x, inputs, count, outputs);
     } else {
@@ -211,6 +211,6 @@ void pithp_plan_reuse(pith_scope *s,
     reuse(s, plan, NULL, inputs, count, outputs);
 }
 
-bool pithp_plan_reuse_as(pith_scope *s, pithp_plan *plan, const pithp_plan *other) {
-    return !other->reused || reuse(s, plan, other, NULL, 0, NULL);
+bool pithp_plan_reuse_as(pith_scope *s, pithp_plan *plan, const int64_t *reused) {
+    return !reused || reuse(s, plan, reused, NULL, 0, NULL);
 }

@@ -9,23 +9,34 @@
 
 enum { RUNS_WORTH_COMPILING = 2 };
 
-typedef enum stage { COUNTING, ASKED, READY, NEVER } stage;
+typedef enum stage { COUNTING, MAKING, READY, NEVER } stage;
 typedef enum way {
     AS_GRAPH,
     DRIVEN,
     STEPPED
 } way; /* stepped: with a wait for each task */
 
+/* Whoever makes it has it for himself; then it belongs to those with the lock. */
 struct pithp_replay {
-    pthread_mutex_t lock; /* guards what follows, but for one that only polls */
+    pith_runtime *runtime;
+    atomic_int refs;       /* of the plan, and of who makes it */
+    atomic_bool abandoned; /* the plan is gone */
+    pthread_mutex_t lock;  /* of runs; where they wait for it, also of making it */
+    pithp_later_work work; /* to make it */
     atomic_int stage;
     atomic_int runs;
+    atomic_size_t bytes; /* 0 before it is READY */
     bool wait;
     way how;
+    /* Of the plan that makes calls, for who makes the other: */
+    pithp_program *program; /* one reference */
+    pithp_place *outputs;
+    int64_t *reused; /* behind them; NULL: nothing is */
+    size_t wanted_bytes;
+    /* READY: */
     pithp_plan *plan; /* for the schedule */
     pithp_schedule *schedule;
-    pithp_code *code; /* NULL: it needs none */
-    /* READY: */
+    pithp_code *code;     /* NULL: it needs none */
     pithp_buffer *memory; /* the schedule's, on the device */
     const void **fused; /* its kernels; those for the work of many, or NULL, behind them,
                            and the decision's */
@@ -59,6 +70,8 @@ void pithp_replay_begin(pithp_plan *plan) {
     if (!r)
         return;
     memset(r, 0, sizeof *r);
+    r->runtime = plan->runtime;
+    atomic_init(&r->refs, 1);
     r->wait = strcmp(when, "wait") == 0;
     r->how = strcmp(how, "drive") == 0 ? STEPPED : AS_GRAPH;
     if (pthread_mutex_init(&r->lock, NULL) == 0)
@@ -88,13 +101,35 @@ static void drop(pith_runtime *rt, pithp_replay *r) {
     r->plan = NULL;
 }
 
+static void forget_wanted(pithp_replay *r) {
+    pithp_program_release(r->program);
+    pithp_release(r->runtime, r->outputs, r->wanted_bytes);
+    r->program = NULL;
+    r->outputs = NULL;
+}
+
+static void release(pithp_replay *r) {
+    if (atomic_fetch_sub_explicit(&r->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    drop(r->runtime, r);
+    forget_wanted(r);
+    pthread_mutex_destroy(&r->lock);
+    pithp_release(r->runtime, r, sizeof *r);
+}
+
+/* Who makes it ends by himself: nobody may wait for him here, where locks may be held
+ * that he needs to make room in memory. */
 void pithp_replay_end(pithp_plan *plan) {
     pithp_replay *r = replay_of(plan);
     if (!r)
         return;
-    drop(plan->runtime, r);
-    pthread_mutex_destroy(&r->lock);
-    pithp_release(plan->runtime, r, sizeof *r);
+    atomic_store(&r->abandoned, true);
+    release(r);
+}
+
+size_t pithp_replay_bytes(const pithp_plan *plan) {
+    const pithp_replay *r = replay_of(plan);
+    return r ? atomic_load_explicit(&r->bytes, memory_order_relaxed) : 0;
 }
 
 pithp_replay_mode pithp_replay_look(const pithp_plan *plan) {
@@ -104,10 +139,10 @@ pithp_replay_mode pithp_replay_look(const pithp_plan *plan) {
     return r->graph ? PITHP_REPLAY_GRAPH : PITHP_REPLAY_DRIVEN;
 }
 
-/* ---- With the lock held: asking ---- */
+/* ---- Making it: the schedule ---- */
 
-static void never(pith_runtime *rt, pithp_replay *r) {
-    drop(rt, r);
+static void never(pithp_replay *r) {
+    drop(r->runtime, r);
     atomic_store_explicit(&r->stage, NEVER, memory_order_release);
 }
 
@@ -119,13 +154,34 @@ static void complain(pithp_device *d, const char *text) {
 
 /* The caller knows outputs by the plan that makes calls: those of the other must be
  * where it thinks they are. */
-static bool same_outputs(const pithp_plan *a, const pithp_plan *b) {
-    for (int64_t k = 0; k < a->program->output_count; k++) {
-        const pithp_place x = pithp_plan_output(a, k), y = pithp_plan_output(b, k);
+static bool same_outputs(const pithp_replay *r) {
+    for (int64_t k = 0; k < r->program->output_count; k++) {
+        const pithp_place x = r->outputs[k], y = pithp_plan_output(r->plan, k);
         if (x.store != y.store || (x.store != PITHP_IN_LITERALS && x.at != y.at))
             return false;
     }
     return true;
+}
+
+static pithp_gemm_use gemm_use(pithp_device *d) {
+    return d->backend->gemm ? (pithp_gemm_use)d->backend->gemm_use(d) : PITHP_GEMM_NONE;
+}
+
+static bool make_schedule(pith_scope *s, pithp_replay *r) {
+    pithp_error e = {.code = PITH_OK};
+    r->plan = pithp_plan_make_for(s, r->program, PITHP_PLAN_SCHEDULED);
+    if (!r->plan || !same_outputs(r) || !pithp_plan_reuse_as(s, r->plan, r->reused))
+        return false;
+    r->schedule = pithp_schedule_make(s, r->plan, gemm_use(pithp_scope_device(s)), &e);
+    if (!r->schedule)
+        pithp_log(r->runtime, PITH_LOG_DEBUG, "a program runs call by call: %s", e.text);
+    return r->schedule != NULL;
+}
+
+/* ---- Its kernels, memory and graph ---- */
+
+static bool has_text(const pithp_replay *r) {
+    return r->schedule->fused_count || (r->how == AS_GRAPH && r->schedule->control_count);
 }
 
 static pithp_code *compile(pithp_device *d, const pithp_replay *r) {
@@ -133,49 +189,10 @@ static pithp_code *compile(pithp_device *d, const pithp_replay *r) {
     pithp_code *code = NULL;
     pithp_text_begin(&text, d->runtime);
     if (pithp_schedule_cuda_text(&text, r->schedule, r->how == AS_GRAPH))
-        code = pithp_compile_later(d, text.bytes, "a program", r->wait);
+        code = pithp_compile_later(d, text.bytes, "a program", true);
     pithp_text_end(&text);
     return code;
 }
-
-static bool has_text(const pithp_replay *r) {
-    return r->schedule->fused_count || (r->how == AS_GRAPH && r->schedule->control_count);
-}
-
-static pithp_gemm_use gemm_use(pithp_device *d) {
-    return d->backend->gemm ? (pithp_gemm_use)d->backend->gemm_use(d) : PITHP_GEMM_NONE;
-}
-
-static bool make_schedule(pith_scope *s, pithp_plan *plan, pithp_replay *r) {
-    pithp_error e = {.code = PITH_OK};
-    r->plan = pithp_plan_make_for(s, plan->program, PITHP_PLAN_SCHEDULED);
-    if (!r->plan || !same_outputs(plan, r->plan) ||
-        !pithp_plan_reuse_as(s, r->plan, plan))
-        return false;
-    r->schedule = pithp_schedule_make(s, r->plan, gemm_use(pithp_scope_device(s)), &e);
-    if (!r->schedule)
-        pithp_log(plan->runtime, PITH_LOG_DEBUG, "a program runs call by call: %s",
-                  e.text);
-    return r->schedule != NULL;
-}
-
-static void ask(pith_scope *s, pithp_plan *plan, pithp_replay *r) {
-    pithp_device *d = pithp_scope_device(s);
-    pith_scope *own = pith_scope_open_in(s); /* its errors are nobody's */
-    if (!d->backend->graph_make && r->how == AS_GRAPH)
-        r->how = DRIVEN;
-    const bool made = pithp_scope_writable(own) && make_schedule(own, plan, r);
-    if (made)
-        r->code = compile(d, r);
-    if (made && (r->code || !has_text(r)))
-        atomic_store(&r->stage, ASKED);
-    else
-        never(plan->runtime, r);
-    pith_clear(own);
-    pith_scope_close(own);
-}
-
-/* ---- With the lock held: getting ready ---- */
 
 static bool find_kernels(pith_runtime *rt, pithp_replay *r, pithp_error *e) {
     const int64_t count = r->schedule->fused_count;
@@ -254,104 +271,196 @@ static bool make_graph(pith_scope *s, pithp_replay *r, pithp_error *e) {
     return st->device->backend->graph_make(st, &plan, &r->graph, e) == PITH_OK;
 }
 
-/* No graph: its tasks run one by one, with other text if some of them decide. */
-static void fall_back(pithp_device *d, pithp_replay *r, const char *reason) {
-    pithp_log(d->runtime, PITH_LOG_WARNING,
-              "a program runs without a graph, task by task: %s", reason);
-    pithp_code_release(r->code);
-    r->how = DRIVEN;
-    r->code = compile(d, r);
-    if (!r->code && has_text(r))
-        never(d->runtime, r);
-}
-
-/* A schedule of the same steps, all by our own kernels; false: there is none. */
-static bool leave_library(pith_scope *s, pithp_replay *r) {
-    pithp_error e = {.code = PITH_OK};
-    pithp_device *d = pithp_scope_device(s);
-    pith_scope *own = pith_scope_open_in(s);
-    pithp_schedule *made = pithp_scope_writable(own)
-                               ? pithp_schedule_make(own, r->plan, PITHP_GEMM_NONE, &e)
-                               : NULL;
-    if (made) {
-        if (r->graph)
-            d->backend->graph_free(d, r->graph);
-        pithp_schedule_free(r->schedule);
-        pithp_buffer_release(r->memory, 1);
-        r->graph = NULL;
-        r->memory = NULL;
-        r->schedule = made;
-    }
-    pith_clear(own);
-    pith_scope_close(own);
-    return made != NULL;
-}
-
 /* What may go well without a graph. */
 static bool is_refusal(const pithp_error *e) {
     return e->code == PITH_E_UNSUPPORTED || e->code == PITH_E_INTERNAL ||
            e->code == PITH_E_COMPILE;
 }
 
-static void get_ready(pith_scope *s, pithp_replay *r) {
+/* False: e says why, or memory is short. Runs on any stream find all that was written
+ * here: it is waited for. */
+static bool get_ready(pith_scope *s, pithp_replay *r, bool *loaded, pithp_error *e) {
     pithp_device *d = pithp_scope_device(s);
+    *loaded = false;
+    if (has_text(r) && !(r->code = compile(d, r)))
+        return false;
+    if (r->code && pithp_code_look(r->code) != PITHP_CODE_READY) {
+        *e = r->code->error;
+        return false;
+    }
+    if (r->code && !find_kernels(r->runtime, r, e))
+        return false;
+    *loaded = true;
+    return !atomic_load(&r->abandoned) && make_memory(s, r) &&
+           (r->how != AS_GRAPH || make_graph(s, r, e)) &&
+           d->backend->synchronise(pithp_scope_stream(s), e) == PITH_OK;
+}
+
+/* A schedule of the same steps, all by our own kernels; false: there is none. */
+static bool leave_library(pith_scope *s, pithp_replay *r, pithp_error *e) {
+    pithp_device *d = pithp_scope_device(s);
+    pithp_error ignored = {.code = PITH_OK};
+    pithp_schedule *made = pithp_schedule_make(s, r->plan, PITHP_GEMM_NONE, &ignored);
+    bool loaded;
+    if (!made)
+        return false;
+    if (r->graph)
+        d->backend->graph_free(d, r->graph);
+    pithp_release(r->runtime, (void *)(uintptr_t)r->fused, r->fused ? fused_bytes(r) : 0);
+    pithp_release(r->runtime, r->table, r->table ? table_bytes(r) : 0);
+    pithp_schedule_free(r->schedule);
+    pithp_buffer_release(r->memory, 1);
+    pithp_code_release(r->code);
+    r->graph = NULL;
+    r->fused = NULL;
+    r->table = NULL;
+    r->memory = NULL;
+    r->code = NULL;
+    r->schedule = made;
+    e->code = PITH_OK;
+    return get_ready(s, r, &loaded, e);
+}
+
+/* Without a graph tasks run one by one, with other text if some of them decide. */
+static bool fall_back(pith_scope *s, pithp_replay *r, pithp_error *e) {
+    bool loaded;
+    pithp_log(r->runtime, PITH_LOG_WARNING,
+              "a program runs without a graph, task by task: %s", e->text);
+    pithp_code_release(r->code);
+    r->code = NULL;
+    r->how = DRIVEN;
+    e->code = PITH_OK;
+    return get_ready(s, r, &loaded, e);
+}
+
+/* Nothing that reads its memory, or the plan's, is known to their streams. */
+static void settle(pithp_replay *r) {
+    enum { NODE_BYTES = 1024 }; /* of the device's and its driver's, about */
+    const pithp_schedule *x = r->schedule;
+    atomic_store(&r->memory->used_elsewhere, true);
+    if (r->plan->literals)
+        atomic_store(&r->plan->literals->used_elsewhere, true);
+    size_t bytes = pithp_plan_own_bytes(r->plan) + 2 * pithp_schedule_bytes(x) +
+                   fused_bytes(r) + table_bytes(r) +
+                   (size_t)x->task_count * sizeof(pithp_task);
+    bytes += r->graph ? (size_t)x->task_count * NODE_BYTES : 0;
+    atomic_store_explicit(&r->bytes, bytes, memory_order_relaxed);
+}
+
+/* Once, by one thread. The scope is its own. */
+static void make(pith_scope *s, pithp_replay *r) {
     pithp_error e = {.code = PITH_OK};
-    if (r->code && pithp_code_look(r->code) == PITHP_CODE_WAITING)
-        return;
-    bool ready = !r->code || pithp_code_look(r->code) == PITHP_CODE_READY;
-    if (!ready)
-        e = r->code->error;
-    ready = ready && (!r->code || find_kernels(d->runtime, r, &e));
-    const bool loaded = ready;
-    pith_scope *own = pith_scope_open_in(s);
-    ready = ready && pithp_scope_writable(own) && make_memory(own, r) &&
-            (r->how != AS_GRAPH || make_graph(own, r, &e));
-    pith_clear(own);
-    pith_scope_close(own);
+    bool ready = false, loaded;
+    if (pithp_scope_writable(s) && s->error.code == PITH_OK && make_schedule(s, r)) {
+        ready = get_ready(s, r, &loaded, &e);
+        if (!ready && loaded && r->schedule->gemm_count && is_refusal(&e))
+            ready = leave_library(s, r, &e); /* our own kernels have less to refuse */
+        if (!ready && r->how == AS_GRAPH && is_refusal(&e) &&
+            (loaded || r->schedule->control_count) && !atomic_load(&r->abandoned))
+            ready = fall_back(s, r, &e);
+        if (!ready && !atomic_load(&r->abandoned) &&
+            !pithp_later_ends(pithp_runtime_device(r->runtime)))
+            complain(pithp_runtime_device(r->runtime),
+                     e.code == PITH_OK ? "memory is short" : e.text);
+    }
+    forget_wanted(r);
     if (ready) {
+        settle(r);
         atomic_store_explicit(&r->stage, READY, memory_order_release);
-    } else if (loaded && r->schedule->gemm_count && is_refusal(&e) &&
-               leave_library(s, r)) {
-        get_ready(s, r); /* without it there is nothing left to refuse */
-    } else if (r->how == AS_GRAPH && is_refusal(&e) &&
-               (loaded || r->schedule->control_count)) {
-        fall_back(d, r, e.text);
-        if (atomic_load(&r->stage) == ASKED)
-            get_ready(s, r);
     } else {
-        complain(d, e.code == PITH_OK ? "memory is short" : e.text);
-        never(d->runtime, r);
+        never(r);
+    }
+    pith_clear(s);
+    pith_scope_close(s);
+}
+
+/* ---- Asking for it ---- */
+
+/* What the plan says, which may go while it is made. */
+static bool note_wanted(pithp_plan *plan, pithp_replay *r) {
+    const size_t outputs = (size_t)plan->program->output_count;
+    r->wanted_bytes = outputs * (sizeof *r->outputs + sizeof *r->reused) + 1;
+    r->outputs = pithp_allocate(r->runtime, r->wanted_bytes);
+    if (!r->outputs)
+        return false;
+    for (size_t k = 0; k < outputs; k++)
+        r->outputs[k] = pithp_plan_output(plan, (int64_t)k);
+    r->reused = plan->reused ? (int64_t *)(void *)(r->outputs + outputs) : NULL;
+    for (size_t k = 0; r->reused && k < outputs; k++)
+        r->reused[k] = plan->reused[k];
+    pithp_program_retain(plan->program);
+    r->program = plan->program;
+    return true;
+}
+
+static void make_later(pithp_later_work *work, bool given_up) {
+    pithp_replay *r =
+        (pithp_replay *)(void *)((char *)work - offsetof(pithp_replay, work));
+    if (!given_up && !atomic_load(&r->abandoned))
+        make(pith_scope_open(r->runtime), r);
+    release(r);
+}
+
+/* Only who takes the stage from COUNTING. */
+static void ask(pith_scope *s, pithp_plan *plan, pithp_replay *r) {
+    pithp_device *d = pithp_scope_device(s);
+    if (!d->backend->graph_make && r->how == AS_GRAPH)
+        r->how = DRIVEN;
+    if (!note_wanted(plan, r)) {
+        never(r);
+    } else if (r->wait) {
+        make(pith_scope_open_in(s), r);
+    } else {
+        r->work.run = make_later;
+        atomic_fetch_add(&r->refs, 1);
+        if (!pithp_later_do(d, &r->work)) {
+            atomic_fetch_sub(&r->refs, 1);
+            never(r);
+        }
     }
 }
 
-/* The stage now; READY: the lock is held. */
+static bool take_stage(pithp_replay *r) {
+    int counting = COUNTING;
+    return atomic_compare_exchange_strong(&r->stage, &counting, MAKING);
+}
+
+/* The library refused in a run that the host drove. */
+static stage make_again(pith_scope *s, pithp_replay *r) {
+    pithp_error e = {.code = PITH_OK};
+    pith_scope *own = pith_scope_open_in(s);
+    const bool ready = pithp_scope_writable(own) && leave_library(own, r, &e);
+    if (ready)
+        settle(r);
+    else
+        never(r);
+    pith_clear(own);
+    pith_scope_close(own);
+    return ready ? READY : NEVER;
+}
+
+/* Whether it is READY; then the lock is held. */
 static bool lock_ready(pith_scope *s, pithp_plan *plan, pithp_replay *r) {
-    const int at = atomic_load_explicit(&r->stage, memory_order_acquire);
-    if (at == NEVER || (at == COUNTING && !r->wait &&
-                        atomic_fetch_add_explicit(&r->runs, 1, memory_order_relaxed) + 1 <
-                            RUNS_WORTH_COMPILING))
+    int at = atomic_load_explicit(&r->stage, memory_order_acquire);
+    if (at == NEVER)
         return false;
-    if (r->wait || at == READY) /* others wait too */
-        pthread_mutex_lock(&r->lock);
-    else if (pthread_mutex_trylock(&r->lock) != 0)
-        return false;
-    if (atomic_load(&r->stage) == COUNTING)
+    if (!r->wait && at == COUNTING &&
+        atomic_fetch_add_explicit(&r->runs, 1, memory_order_relaxed) + 1 >=
+            RUNS_WORTH_COMPILING &&
+        take_stage(r))
         ask(s, plan, r);
-    if (atomic_load(&r->stage) == ASKED)
-        get_ready(s, r);
-    if (atomic_load(&r->stage) == READY && !r->graph && r->schedule->gemm_count &&
-        gemm_use(pithp_scope_device(s)) == PITHP_GEMM_NONE) {
-        /* the library refused in a run that the host drove */
-        atomic_store(&r->stage, ASKED);
-        if (leave_library(s, r))
-            get_ready(s, r);
-        else
-            never(plan->runtime, r);
-    }
-    if (atomic_load(&r->stage) == READY)
-        return true;
-    pthread_mutex_unlock(&r->lock);
-    return false;
+    if (!r->wait && at != READY)
+        return false;
+    pthread_mutex_lock(&r->lock);
+    if (r->wait && take_stage(r))
+        ask(s, plan, r);
+    at = atomic_load(&r->stage);
+    if (at == READY && !r->graph && r->schedule->gemm_count &&
+        gemm_use(pithp_scope_device(s)) == PITHP_GEMM_NONE)
+        at = make_again(s, r);
+    if (at != READY)
+        pthread_mutex_unlock(&r->lock);
+    return at == READY;
 }
 
 /* ---- Task by task ---- */
@@ -420,7 +529,7 @@ static pith_status take_turn(pith_scope *s, pithp_replay *r) {
     if (r->last && r->last != st && st->device->backend->wait_for(st, r->last, &e))
         return pithp_fail_device(s, &e);
     r->last = st;
-    return pithp_buffer_read(s, r->memory);
+    return PITH_OK;
 }
 
 bool pithp_replay_run(pith_scope *s,
@@ -433,7 +542,8 @@ bool pithp_replay_run(pith_scope *s,
         return false;
     const size_t bytes = r->plan->workspace_bytes;
     pithp_buffer *workspace = bytes ? pithp_buffer_make(s, bytes) : NULL;
-    pith_status rc = bytes && !workspace ? s->error.code : pithp_plan_await(s, r->plan);
+    /* of this plan, but for literals, that one has the same to wait for */
+    pith_status rc = bytes && !workspace ? s->error.code : pithp_plan_await(s, plan);
     if (rc == PITH_OK)
         rc = take_turn(s, r);
     if (rc == PITH_OK) {

@@ -1,6 +1,6 @@
-/* A plan on a device that runs calls one by one, run as its schedule instead: made when
- * the plan has run often enough to be worth it, compiled in the background while calls
- * run, and swapped in when it is ready. Then a run is one copy, of the table of
+/* A plan on a device that runs calls one by one, run as its schedule instead: made and
+ * compiled in the background when the plan has run often enough to be worth it, while
+ * calls run, and swapped in when it is ready. Then a run is one copy, of the table of
  * addresses, and one launch of a graph.
  *
  * PITH_JIT says when, as for compiled code of the host. PITH_CUDA_GRAPH says how: `on`
@@ -26,6 +26,10 @@ bool pithp_replay_run(pith_scope *s,
                       const void *const *inputs,
                       void *const *outputs,
                       pith_status *status);
+
+/* Bytes that the schedule, its memory on the device and its graph take, about; 0 where
+ * there is none (yet). */
+size_t pithp_replay_bytes(const pithp_plan *plan);
 
 /* How it runs now, for tests. */
 typedef enum pithp_replay_mode {

@@ -60,14 +60,20 @@ pith_status pithp_rtc_compile(int arch,
     pithp_text_begin(&host, image->rt);
     pithp_text_begin(&library, image->rt);
     translate(&host, text, &decides);
-    rc = pithp_cc_compile(image->rt, &cc, (pithp_isa)0, host.bytes, options, &library, e);
-    if (rc == PITH_OK) {
+    if (!host.failed)
+        rc = pithp_cc_compile(image->rt, &cc, (pithp_isa)0, host.bytes, options, &library,
+                              e);
+    if (rc == PITH_OK && library.length) {
         const uint64_t bytes = library.length;
         const char kinds[2] = {strstr(text, "#define M_INDIRECT") ? 'A' : 'V',
                                decides ? 'D' : '-'};
         pithp_text_add_n(image, kinds, sizeof kinds);
         pithp_text_add_n(image, (const char *)&bytes, sizeof bytes);
         pithp_text_add_n(image, library.bytes, library.length);
+    }
+    if (rc == PITH_OK && (host.failed || library.failed || image->failed)) {
+        pithp_error_set(e, PITH_E_MEMORY, NULL, NULL, "out of memory: no room for code");
+        rc = PITH_E_MEMORY;
     }
     pithp_text_end(&host);
     pithp_text_end(&library);

@@ -1,0 +1,91 @@
+/* Plans of random programs on a CUDA device that is made of host memory. */
+#ifndef PITH_TESTS_REPLAY_FAKE_H
+#define PITH_TESTS_REPLAY_FAKE_H
+
+#include "../gpu/fake_cuda/fake_cuda.h"
+#include "replay_run.h"
+
+static PT_UNUSED bench begin(const char *when, const char *how) {
+    static char directory[320];
+    bench b;
+    pt_folder(directory);
+    setenv("PITH_CACHE_DIR", directory, 0);
+    setenv("PITH_JIT", when, 1);
+    setenv("PITH_CUDA_GRAPH", how, 1);
+    memset(&fake_cuda, 0, sizeof fake_cuda);
+    b.host = pith_open(&(pith_open_options){.device = "host"});
+    b.device = pith_open(&(pith_open_options){.device = "cuda"});
+    b.s = pith_scope_open(b.host);
+    b.on = pith_scope_open(b.device);
+    pt_ok(b.on);
+    cr_assert_str_eq(pith_device_name(b.device), "a fake");
+    return b;
+}
+
+static PT_UNUSED void end(bench *b) {
+    pt_ok(b->s);
+    pith_scope_close(b->s);
+    pith_scope_close(b->on);
+    pith_close(b->device);
+    pith_close(b->host);
+    cr_assert_eq(fake_cuda_alive(), 0, "%d things are left", fake_cuda_alive());
+}
+
+/* A run in memory of its own; whether the outputs are right, or the code of the error. */
+static PT_UNUSED pith_status run_plan(const bench *b,
+                                      const recipe *r,
+                                      pithp_plan *plan,
+                                      bool *same) {
+    void *results[RECIPE_MOST];
+    recipe_outputs(r, results);
+    for (int k = 0; k < r->output_count; k++) /* of one that is a constant */
+        memcpy(results[k], r->list[r->outputs[k]].data,
+               r->list[r->outputs[k]].spec->bytes);
+    const pith_status rc = run_copied(b, r, plan, results);
+    *same = true;
+    for (int k = 0; k < r->output_count; k++) {
+        *same &= rc != PITH_OK || recipe_is(r, k, results[k]);
+        free(results[k]);
+    }
+    return rc;
+}
+
+/* A run that must go well. */
+static PT_UNUSED void run_well(const bench *b, const recipe *r, pithp_plan *plan) {
+    bool same;
+    cr_assert(run_plan(b, r, plan, &same) == PITH_OK, "%s", run_message);
+    cr_assert(same);
+}
+
+/* ---- One program with a loop or a branch ---- */
+
+typedef struct sample {
+    recipe *r;
+    pithp_program *p;
+} sample;
+
+static PT_UNUSED sample sample_make(const bench *b) {
+    for (uint64_t seed = 0;; seed++) {
+        sample x = {
+            .r = recipe_make_for(b->s, 90 + seed, 14, (recipe_options){.device = true})};
+        x.p = program_of(b, x.r, true);
+        pithp_error e;
+        pithp_plan *plan = pithp_plan_make_for(b->on, x.p, PITHP_PLAN_SCHEDULED);
+        pithp_schedule *schedule = pithp_schedule_make(b->on, plan, PITHP_GEMM_NONE, &e);
+        cr_assert(schedule, "%s", e.text);
+        const bool fits = schedule->control_count && schedule->fused_count;
+        pithp_schedule_free(schedule);
+        pithp_plan_free(plan);
+        if (fits)
+            return x;
+        pithp_program_release(x.p);
+        recipe_free(x.r);
+    }
+}
+
+static PT_UNUSED void sample_free(sample *x) {
+    pithp_program_release(x->p);
+    recipe_free(x->r);
+}
+
+#endif

@@ -1,0 +1,145 @@
+/* Graphs that are made on a thread of their own: callers do none of it, and plans, memory
+ * and the runtime may go meanwhile. */
+#include "gpu/compile/later.h"
+#include "replay_fake.h"
+
+#include <unistd.h>
+
+static bench begin_counted(void) {
+    bench b = begin("async", "on");
+    pith_scope_close(b.on);
+    pith_close(b.device);
+    b.device = pt_open_on("cuda");
+    b.on = pith_scope_open(b.device);
+    return b;
+}
+
+/* Runs until its graph is made, or never will be. */
+static pith_status run_until_made(const bench *b, const sample *x, pithp_plan *plan) {
+    bool same = true;
+    pith_status rc = PITH_OK;
+    for (int k = 0; k < 40 && rc == PITH_OK && same; k++) {
+        rc = run_plan(b, x->r, plan, &same);
+        if (k >= 2 && pithp_replay_look(plan) != PITHP_REPLAY_CALLS)
+            break;
+        usleep(k < 10 ? 2000 : 10000);
+    }
+    cr_assert(same);
+    return rc;
+}
+
+/* ---- What the caller does ---- */
+
+typedef struct blocker {
+    pithp_later_work work;
+    atomic_bool go, gone;
+} blocker;
+
+static void block(pithp_later_work *work, bool given_up) {
+    blocker *x = (blocker *)(void *)work;
+    (void)given_up;
+    while (!atomic_load(&x->go))
+        usleep(1000);
+    atomic_store(&x->gone, true);
+}
+
+static long long allocations_of_a_run(const bench *b, const sample *x, pithp_plan *plan) {
+    const long long before = atomic_load(&pt_default_heap.allocations);
+    run_well(b, x->r, plan);
+    return atomic_load(&pt_default_heap.allocations) - before;
+}
+
+Test(replay_later, the_caller_makes_nothing, .timeout = 600) {
+    bench b = begin_counted();
+    sample x = sample_make(&b);
+    pithp_plan *warm = pithp_plan_make(b.on, x.p, true),
+               *plan = pithp_plan_make(b.on, x.p, true);
+    blocker line = {.work.run = block};
+    run_well(&b, x.r, warm); /* compiles the calls */
+    cr_assert(pithp_later_do(pithp_runtime_device(b.device), &line.work));
+    run_well(&b, x.r, plan);
+    const long long asks = allocations_of_a_run(&b, &x, plan);
+    const long long usual = allocations_of_a_run(&b, &x, plan);
+    cr_assert_leq(asks, usual + 20, "%lld allocations, and %lld in the next run", asks,
+                  usual);
+    cr_assert_eq(pithp_replay_look(plan), PITHP_REPLAY_CALLS);
+    cr_assert_eq(pithp_replay_bytes(plan), 0u);
+    const size_t before = pithp_plan_bytes(plan);
+    atomic_store(&line.go, true);
+    cr_assert(run_until_made(&b, &x, plan) == PITH_OK, "%s", run_message);
+    cr_assert_eq(pithp_replay_look(plan), PITHP_REPLAY_GRAPH);
+    cr_assert_gt(pithp_plan_bytes(plan), before);
+    cr_assert(atomic_load(&line.gone));
+    pithp_plan_free(warm);
+    pithp_plan_free(plan);
+    sample_free(&x);
+    end(&b);
+}
+
+/* ---- What goes meanwhile ---- */
+
+Test(replay_later, plans_go_while_their_graphs_are_made, .timeout = 600) {
+    bench b = begin("async", "on");
+    sample x = sample_make(&b);
+    for (useconds_t k = 0; k < 60; k++) {
+        pithp_plan *plan = pithp_plan_make(b.on, x.p, true);
+        run_well(&b, x.r, plan);
+        run_well(&b, x.r, plan);
+        usleep(k * k * 10);
+        if (k % 2)
+            run_well(&b, x.r, plan);
+        pithp_plan_free(plan);
+    }
+    sample_free(&x);
+    end(&b);
+}
+
+Test(replay_later, the_runtime_closes_while_graphs_are_made, .timeout = 600) {
+    for (useconds_t k = 0; k < 12; k++) {
+        bench b = begin("async", "on");
+        sample x = sample_make(&b);
+        pithp_plan *plans[4];
+        for (int n = 0; n < 4; n++) {
+            plans[n] = pithp_plan_make(b.on, x.p, true);
+            run_well(&b, x.r, plans[n]);
+            run_well(&b, x.r, plans[n]);
+        }
+        usleep(k * k * 100);
+        for (int n = 0; n < 4; n++)
+            pithp_plan_free(plans[n]);
+        sample_free(&x);
+        end(&b);
+    }
+}
+
+/* ---- Memory ---- */
+
+Test(replay_later, every_failure_of_host_memory_is_survived, .timeout = 600) {
+    bench b = begin_counted();
+    sample x = sample_make(&b);
+    pith_scope_close(b.on);
+    pith_close(b.device);
+    bool reached = true;
+    for (long long at = 1; reached; at += 1 + at / 30) {
+        b.device = pt_open_on("cuda");
+        b.on = pith_scope_open(b.device);
+        pithp_plan *plan = pithp_plan_make(b.on, x.p, true);
+        run_well(&b, x.r, plan);
+        const long long limit = atomic_load(&pt_default_heap.allocations) + at;
+        atomic_store(&pt_default_heap.fail_at, limit);
+        const pith_status rc = run_until_made(&b, &x, plan);
+        atomic_store(&pt_default_heap.fail_at, 0);
+        reached = atomic_load(&pt_default_heap.allocations) >= limit;
+        cr_assert(rc == PITH_OK || rc == PITH_E_MEMORY, "%d: %s", (int)rc, run_message);
+        cr_assert(reached || pithp_replay_look(plan) == PITHP_REPLAY_GRAPH);
+        run_well(&b, x.r, plan);
+        pithp_plan_free(plan);
+        pith_scope_close(b.on);
+        pt_close(b.device);
+        cr_assert_eq(fake_cuda_alive(), 0, "%lld: %d things are left", at,
+                     fake_cuda_alive());
+    }
+    sample_free(&x);
+    pith_scope_close(b.s);
+    pith_close(b.host);
+}
