@@ -70,7 +70,9 @@ typedef struct pith_program_costs {
     int64_t instructions; /**< after the program was optimised, each once, with those of
                                loops and branches */
     int64_t launches;    /**< pieces of work that a call enqueues where it is interpreted;
-                              those that come as one call of a library count as one */
+                              those that come as one call of a library count as one. On
+                              CUDA, of the graph that a call is there: its kernels and
+                              calls of libraries, and the copy that comes before it */
     int64_t operations;  /**< elements that elementwise instructions compute */
     int64_t whiles;      /**< loops that were counted as one iteration */
     size_t input_bytes;  /**< of leaves that come in */

@@ -43,6 +43,7 @@ typedef struct pithp_task {
                          WHILE, one at the end of the body makes again) */
     int32_t body_count;
     pithp_tasks *bodies;
+    int64_t repeats; /* WHILE: how often it runs; -1: nobody knows before */
 } pithp_task;
 
 static inline bool pithp_task_controls(const pithp_task *task) {

@@ -219,6 +219,62 @@ Test(graph, equal_leaves_are_one_launch) {
     }
 }
 
+/* ---- What it costs ---- */
+
+static const State *drift(pith_scope *in, const pith_array *i, const State *a) {
+    State next = *a;
+    (void)i;
+    next.x = pith_add(in, a->x, pith_cumsum(in, a->v, 0, NULL));
+    next.v = pith_sub(in, a->v, pith_mean(in, next.x, PITH_AXES(0)));
+    return pith_freeze(in, State, &next);
+}
+PITH_FUNCTION2(drift_function, drift, State, pith_array, State)
+static const State *drifts(pith_scope *in, const State *a) {
+    return pith_fori(in, 0, 11, &drift_function, a);
+}
+PITH_FUNCTION1(drifts_function, drifts, State, State)
+
+/* What a call launches by what pith_program_cost says, and as the device counts. */
+static pith_program_costs count_launches(const pith_function *f, long long *counted) {
+    pith_runtime *rt = pt_open_on("cuda");
+    pith_scope *s = pith_scope_open(rt);
+    const pith_function *fast = pith_jit(s, f, NULL);
+    const State *state = begin_state(s);
+    const pith_program_costs before =
+        pith_program_cost(s, fast, 1, (const void *[]){state});
+    const size_t bytes = pith_jit_get_info(rt).bytes;
+    pt_ok(s, pith_call(s, fast, 1, (const void *[]){state}));
+    const pith_program_costs c = pith_program_cost(s, fast, 1, (const void *[]){state});
+    cr_assert(memcmp(&c, &before, sizeof c) == 0, "what was not made yet costs the same");
+    cr_assert_gt(pith_jit_get_info(rt).bytes, bytes,
+                 "the cache counts it when it is made");
+    pith_wait(s);
+    *counted = -fake_cuda.launches;
+    pt_ok(s, pith_call(s, fast, 1, (const void *[]){state}));
+    pith_wait(s);
+    *counted += fake_cuda.launches;
+    pith_jit_set_limits(rt, 0, pith_jit_get_info(rt).bytes - 1);
+    pt_ok(s, pith_call(s, pith_jit(s, &turn_function, NULL), 1, (const void *[]){state}));
+    cr_assert_eq(pith_jit_get_info(rt).evictions, 1);
+    cr_assert_eq(pith_jit_get_info(rt).programs, 1);
+    pith_scope_close(s);
+    pt_close(rt);
+    cr_assert_eq(fake_cuda_alive(), 0);
+    return c;
+}
+
+Test(graph, costs_are_what_a_call_launches) {
+    long long counted;
+    set("on");
+    pith_program_costs c = count_launches(&drifts_function, &counted);
+    cr_assert(c.launches == counted + 1 && c.whiles == 0, "%lld, not %lld",
+              (long long)c.launches, counted + 1);
+    c = count_launches(&many_function,
+                       &counted); /* with branches, of which one is none */
+    cr_assert(c.launches >= counted + 1 && c.launches <= 2 * counted, "%lld, not %lld",
+              (long long)c.launches, counted + 1);
+}
+
 /* Two streams share the memory of a graph. */
 Test(graph, scopes_take_turns) {
     set("on");

@@ -421,6 +421,7 @@ static bool schedule_while(looping *l) {
     if (!task || !open_interface(g, l->outer, l->step, 1, &in))
         return false;
     task->name = "while";
+    task->repeats = -1;
     task->decision = l->decision;
     for (int k = 0; k < w->body_operands; k++)
         pass_value(g, &in, k, l->outer, operand_of(l, w->cond_operands + k));
@@ -475,6 +476,7 @@ static bool schedule_scan(looping *l) {
     if (!task || !open_interface(g, l->outer, l->step, 0, &in))
         return false;
     task->name = "scan";
+    task->repeats = params->length;
     task->decision = l->decision;
     pass_scanned(l, &in);
     bool done =

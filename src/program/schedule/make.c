@@ -454,6 +454,30 @@ void pithp_schedule_free(pithp_schedule *schedule) {
     pithp_release(rt, schedule, sizeof *schedule);
 }
 
+/* ---- What it takes ---- */
+
+static int64_t launches_of(const pithp_tasks *tasks) {
+    int64_t count = 0;
+    for (int64_t k = 0; k < tasks->count; k++) {
+        const pithp_task *task = &tasks->list[k];
+        int64_t own = !pithp_task_controls(task) &&
+                      (task->kind != PITHP_TASK_KERNEL || task->threads > 0);
+        for (int b = 0; b < task->body_count; b++) {
+            const int64_t body = launches_of(&task->bodies[b]);
+            own = body > own ? body : own;
+        }
+        if (task->kind == PITHP_TASK_WHILE && task->repeats >= 0 &&
+            __builtin_mul_overflow(own, task->repeats, &own))
+            own = INT64_MAX;
+        count = count > INT64_MAX - own ? INT64_MAX : count + own;
+    }
+    return count;
+}
+
+int64_t pithp_schedule_launches(const pithp_schedule *schedule) {
+    return launches_of(&schedule->tasks);
+}
+
 /* ---- Its memory ---- */
 
 static size_t words_bytes(const pithp_schedule *schedule) {

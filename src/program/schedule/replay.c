@@ -333,18 +333,23 @@ static bool fall_back(pith_scope *s, pithp_replay *r, pithp_error *e) {
     return get_ready(s, r, &loaded, e);
 }
 
+static size_t
+bytes_of(const pithp_schedule *schedule, const pithp_plan *plan, bool graph) {
+    enum { NODE_BYTES = 1024 }; /* of the device's and its driver's, about */
+    const size_t tasks = (size_t)schedule->task_count;
+    return pithp_plan_own_bytes(plan) + 2 * pithp_schedule_bytes(schedule) +
+           (size_t)schedule->fused_count * 2 * sizeof(void *) +
+           (size_t)schedule->table_count * sizeof(uint64_t) + tasks * sizeof(pithp_task) +
+           (graph ? tasks * NODE_BYTES : 0);
+}
+
 /* Nothing that reads its memory, or the plan's, is known to their streams. */
 static void settle(pithp_replay *r) {
-    enum { NODE_BYTES = 1024 }; /* of the device's and its driver's, about */
-    const pithp_schedule *x = r->schedule;
     atomic_store(&r->memory->used_elsewhere, true);
     if (r->plan->literals)
         atomic_store(&r->plan->literals->used_elsewhere, true);
-    size_t bytes = pithp_plan_own_bytes(r->plan) + 2 * pithp_schedule_bytes(x) +
-                   fused_bytes(r) + table_bytes(r) +
-                   (size_t)x->task_count * sizeof(pithp_task);
-    bytes += r->graph ? (size_t)x->task_count * NODE_BYTES : 0;
-    atomic_store_explicit(&r->bytes, bytes, memory_order_relaxed);
+    atomic_store_explicit(&r->bytes, bytes_of(r->schedule, r->plan, r->graph),
+                          memory_order_relaxed);
 }
 
 /* Once, by one thread. The scope is its own. */
@@ -461,6 +466,32 @@ static bool lock_ready(pith_scope *s, pithp_plan *plan, pithp_replay *r) {
     if (at != READY)
         pthread_mutex_unlock(&r->lock);
     return at == READY;
+}
+
+bool pithp_replay_cost(pith_scope *s, const pithp_plan *plan, pithp_replay_costs *costs) {
+    const pithp_replay *r = replay_of(plan);
+    if (!r || atomic_load_explicit(&r->stage, memory_order_acquire) == NEVER)
+        return false;
+    pithp_error e = {.code = PITH_OK};
+    pithp_device *d = pithp_scope_device(s);
+    pith_scope *own = pith_scope_open_in(s); /* its errors are nobody's */
+    pithp_plan *scheduled =
+        pithp_scope_writable(own)
+            ? pithp_plan_make_for(own, plan->program, PITHP_PLAN_SCHEDULED)
+            : NULL;
+    pithp_schedule *schedule =
+        scheduled ? pithp_schedule_make(own, scheduled, gemm_use(d), &e) : NULL;
+    if (schedule)
+        *costs = (pithp_replay_costs){
+            .launches = pithp_schedule_launches(schedule) + 1,
+            .workspace_bytes = scheduled->workspace_bytes,
+            .bytes = bytes_of(schedule, scheduled, d->backend->graph_make)};
+    const bool made = schedule != NULL;
+    pithp_schedule_free(schedule);
+    pithp_plan_free(scheduled);
+    pith_clear(own);
+    pith_scope_close(own);
+    return made;
 }
 
 /* ---- Task by task ---- */

@@ -27,6 +27,15 @@ bool pithp_replay_run(pith_scope *s,
                       void *const *outputs,
                       pith_status *status);
 
+/* What a run takes by its schedule, which is made anew to be looked at. */
+typedef struct pithp_replay_costs {
+    int64_t launches;       /* kernels, calls of libraries, and the copy of the table */
+    size_t workspace_bytes; /* of a run */
+    size_t bytes;           /* as pithp_replay_bytes, also where that is not made yet */
+} pithp_replay_costs;
+/* False: it is run call by call, or memory is short. */
+bool pithp_replay_cost(pith_scope *s, const pithp_plan *plan, pithp_replay_costs *costs);
+
 /* Bytes that the schedule, its memory on the device and its graph take, about; 0 where
  * there is none (yet). */
 size_t pithp_replay_bytes(const pithp_plan *plan);

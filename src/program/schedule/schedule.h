@@ -60,6 +60,10 @@ void *pithp_schedule_gemm(const pithp_schedule *schedule, void *memory);
 /* What that memory is in the beginning where it lies at `address`; `image` has
  * pithp_schedule_image_bytes. */
 void pithp_schedule_image(const pithp_schedule *schedule, void *image, uintptr_t address);
+/* Kernels and calls of libraries that a run takes: a loop's as often as it is known to
+ * run, else once, and those of the larger branch. */
+int64_t pithp_schedule_launches(const pithp_schedule *schedule);
+
 /* The table of a run; `table` has table_count words, to be copied to word
  * PITHP_WORD_WORKSPACE. */
 void pithp_schedule_table(const pithp_schedule *schedule,

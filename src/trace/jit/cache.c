@@ -1,6 +1,7 @@
 /* The programs of a runtime: found by what they were recorded for, and kept in the order
  * of their last use within two bounds. */
 #include "gpu/memory/reclaim.h"
+#include "program/schedule/replay.h"
 #include "trace/jit/jit_internal.h"
 
 #include <string.h>
@@ -124,7 +125,7 @@ static void throw_out(jit_cache *cache, pithp_jit_program *p) {
     *link = p->next;
     unlink_use(cache, p);
     cache->info.programs--;
-    cache->info.bytes -= p->bytes;
+    cache->info.bytes -= p->bytes + p->replay_bytes;
     cache->info.evictions++;
     atomic_store(&p->thrown_out, true);
     atomic_fetch_add(&cache->thrown_out, 1);
@@ -133,8 +134,18 @@ static void throw_out(jit_cache *cache, pithp_jit_program *p) {
     pithp_jit_program_release(p);
 }
 
+/* What a device keeps to replay a program is made while it is in the cache. */
+static void count_replays(jit_cache *cache) {
+    for (pithp_jit_program *p = cache->oldest; p; p = p->newer) {
+        const size_t bytes = pithp_replay_bytes(p->plan);
+        cache->info.bytes += bytes - p->replay_bytes;
+        p->replay_bytes = bytes;
+    }
+}
+
 /* The newest one stays, however large it is. */
 static void make_room(jit_cache *cache) {
+    count_replays(cache);
     while (cache->oldest != newest_of(cache) &&
            (cache->info.programs > cache->most_programs ||
             cache->info.bytes > cache->most_bytes))
@@ -429,6 +440,7 @@ pith_jit_info pith_jit_get_info(pith_runtime *rt) {
     jit_cache *cache = enter(rt);
     if (!cache)
         return info;
+    count_replays(cache);
     info = cache->info;
     info.hits = atomic_load_explicit(&cache->hits, memory_order_relaxed);
     for (pithp_jit *jit = cache->functions; jit; jit = jit->next)

@@ -1,5 +1,5 @@
 /* Looking at the program of a call. */
-#include "program/schedule/schedule.h"
+#include "program/schedule/replay.h"
 #include "trace/jit/jit_internal.h"
 
 /* The program of a call, recorded where there is none yet, with a reference for the
@@ -101,6 +101,12 @@ pith_program_costs pith_program_cost(pith_scope *s,
             costs.output_bytes += p->leaves[k].spec->bytes;
     costs.operations = pithp_program_operations(program);
     costs.program_bytes = p->bytes;
+    pithp_replay_costs replayed;
+    if (pithp_replay_cost(s, plan, &replayed)) {
+        costs.launches = replayed.launches;
+        costs.workspace_bytes = replayed.workspace_bytes;
+        costs.program_bytes += replayed.bytes;
+    }
     pithp_jit_program_release(p);
     return costs;
 }

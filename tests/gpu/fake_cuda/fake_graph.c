@@ -320,6 +320,7 @@ static void run_node(const char *call_name, cudaGraphNode_t node) {
     } else if (node->type == cudaGraphNodeTypeKernel) {
         const fake_launch *l = &node->launch;
         FAKE_CHECK(fake_memory_lives(l->args, 8), "arguments that were freed");
+        fake_cuda.launches += l->kernel->decides;
         if (l->kernel->decides)
             conditions[node->handle].value = (unsigned)m_decide(l->args);
         else
