@@ -4,9 +4,17 @@
  * and puts zeros and NaNs back as they were given. */
 #include "program/sort.h"
 
+#include "program/block/rank.h"
+
 #include <string.h>
 
-enum { FEW = 64, MOST_DIGITS = 8, MOST_BUCKETS = 2048, MANY = 8192 };
+enum {
+    FEW = PITHP_RANK_MOST,
+    LEAST_RANKED = 12,
+    MOST_DIGITS = 8,
+    MOST_BUCKETS = 2048,
+    MANY = 8192
+};
 
 typedef struct {
     const char *from;
@@ -42,6 +50,15 @@ size_t pithp_temporary_sort(const pithp_call *call, const pith_spec *result) {
                 : 0);
 }
 
+/* Those of processors that compare many keys at a time. */
+#ifdef __x86_64__
+#    define RANK_V3(K) pithp_rank_##K##_v3
+#    define RANK_V4(K) pithp_rank_##K##_v4
+#else
+#    define RANK_V3(K) pithp_rank_##K##_base
+#    define RANK_V4(K) pithp_rank_##K##_base
+#endif
+
 /* Everything for keys of one width. Passes run over digits of `bits` bits; counts of all
  * digits are made in one pass over the keys, and a digit that all keys share moves
  * nothing. */
@@ -60,6 +77,17 @@ size_t pithp_temporary_sort(const pithp_call *call, const pith_spec *result) {
             if (places)                                                                  \
                 places[j] = place;                                                       \
         }                                                                                \
+    }                                                                                    \
+    /* By ranks. places: what they are before, or NULL. */                               \
+    static void rank_##K(pithp_isa isa, K *keys, int64_t *places, int64_t n) {           \
+        K from[FEW];                                                                     \
+        uint8_t ranks[FEW];                                                              \
+        memcpy(from, keys, (size_t)n * sizeof *keys);                                    \
+        (isa == PITHP_ISA_V4 ? RANK_V4(K) : RANK_V3(K))(from, n, ranks);                 \
+        for (int64_t i = 0; i < n; i++)                                                  \
+            keys[ranks[i]] = from[i];                                                    \
+        for (int64_t i = 0; places && i < n; i++)                                        \
+            places[ranks[i]] = i;                                                        \
     }                                                                                    \
     /* Sorts *keys, and *places with them, swapping each with its spare as passes go. */ \
     static void radix_##K(K **keys, K **spare, int64_t **places, int64_t **spare_places, \
@@ -122,7 +150,8 @@ size_t pithp_temporary_sort(const pithp_call *call, const pith_spec *result) {
                 to[nans++ * a->inner] = x;                                               \
         }                                                                                \
     }                                                                                    \
-    static void line_##K(const sort_args *a, int64_t line, bool argsort) {               \
+    static void line_##K(pithp_isa isa, const sort_args *a, int64_t line,                \
+                         bool argsort) {                                                 \
         const int64_t n = a->extent,                                                     \
                       base = line / a->inner * n * a->inner + line % a->inner;           \
         const K *from = (const K *)(const void *)a->from + base;                         \
@@ -146,7 +175,9 @@ size_t pithp_temporary_sort(const pithp_call *call, const pith_spec *result) {
         }                                                                                \
         for (int64_t i = 0; argsort && i < n; i++)                                       \
             places[i] = i;                                                               \
-        if (n <= FEW)                                                                    \
+        if (n <= FEW && n >= LEAST_RANKED && isa != PITHP_ISA_BASE)                      \
+            rank_##K(isa, keys, argsort ? places : NULL, n);                             \
+        else if (n <= FEW)                                                               \
             insert_##K(keys, argsort ? places : NULL, n);                                \
         else                                                                             \
             radix_##K(&keys, &spare, argsort ? &places : NULL, &spare_places, n);        \
@@ -162,16 +193,17 @@ size_t pithp_temporary_sort(const pithp_call *call, const pith_spec *result) {
         if (special)                                                                     \
             restore_##K(a, from, to, keys, infinity);                                    \
     }                                                                                    \
-    static void sort_##K(const void *args, int64_t begin, int64_t end) {                 \
+    static void sort_##K(pithp_isa isa, const void *args, int64_t begin, int64_t end) {  \
         for (int64_t line = begin; line < end; line++)                                   \
-            line_##K(args, line, false);                                                 \
+            line_##K(isa, args, line, false);                                            \
     }                                                                                    \
-    static void argsort_##K(const void *args, int64_t begin, int64_t end) {              \
+    static void argsort_##K(pithp_isa isa, const void *args, int64_t begin,              \
+                            int64_t end) {                                               \
         for (int64_t line = begin; line < end; line++)                                   \
-            line_##K(args, line, true);                                                  \
+            line_##K(isa, args, line, true);                                             \
     }                                                                                    \
-    static const pithp_host_loop sort_##K##_loops[PITHP_ISA_COUNT] = {sort_##K};         \
-    static const pithp_host_loop argsort_##K##_loops[PITHP_ISA_COUNT] = {argsort_##K};
+    PITHP_LOOPS(sort_##K)                                                                \
+    PITHP_LOOPS(argsort_##K)
 
 WIDTH(uint8_t, 8)
 WIDTH(uint16_t, 16)

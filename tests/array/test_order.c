@@ -71,9 +71,10 @@ static void check_line(pith_dtype dtype,
 Test(order, sorts_every_dtype_stably_along_any_axis) {
     pith_runtime *rt = pt_open();
     pith_scope *outer = pith_scope_open(rt);
-    static const int64_t shapes[][3] = {{1, 1, 1},  {1, 7, 1},    {3, 48, 2},
-                                        {2, 49, 5}, {4, 1000, 1}, {1, MOST, 1},
-                                        {0, 5, 1},  {5, 0, 2}};
+    static const int64_t shapes[][3] = {
+        {1, 1, 1},    {1, 7, 1},    {9, 12, 1}, {5, 17, 3}, {4, 63, 1},
+        {3, 64, 2},   {1, 65, 1},   {3, 16, 1}, {3, 48, 2}, {2, 49, 5},
+        {4, 1000, 1}, {1, MOST, 1}, {0, 5, 1},  {5, 0, 2}};
     for (int dtype = PITH_BOOL; dtype < PITH_DTYPE_COUNT; dtype++)
         for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
             const int64_t *e = shapes[k];
