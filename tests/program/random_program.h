@@ -5,6 +5,7 @@
 #define PITH_TESTS_RANDOM_PROGRAM_H
 
 #include "random_control.h"
+#include "random_motif.h"
 
 /* A call whose operands have to fit; false: it was none. */
 static inline bool recipe_fitting(recipe *r, int first) {
@@ -24,6 +25,8 @@ static inline bool recipe_fitting(recipe *r, int first) {
             return recipe_launch(r, first);
         case 7:
             return recipe_check_places(r, first);
+        case 8:
+            return recipe_motif(r, first);
         default:
             return false;
     }
