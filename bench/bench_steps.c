@@ -442,7 +442,12 @@ static Work prepare(pith_runtime *rt, const char *when, size_t row, const steps_
 
 /* Memory in large pages, as arrays have, so that all may read the same: copies for each
  * would drive one another out of the cache, where a peer in a process of its own has one.
- */
+ * Parts of it begin at different places of their pages, or a processor would take reads
+ * of one for those of what was just written to another. */
+enum { PAGE = 4096, APART = 13 * 64 };
+static size_t part_bytes(size_t bytes) {
+    return (bytes + PAGE - 1) / PAGE * PAGE + APART;
+}
 static void *huge(size_t bytes) {
     const size_t page = (size_t)1 << 21, whole = (bytes + page - 1) / page * page;
     void *memory = aligned_alloc(page, whole);
@@ -455,9 +460,11 @@ static steps_data make_data(size_t row) {
         rows[row].step == &loop_scan_function ? STEPS_TIMES : STEPS_TIMES * STEPS_SMALL;
     const int64_t side = rows[row].side, n = side ? side * side : loop;
     const int64_t places = rows[row].most ? rows[row].most + 1 : n;
-    double *a = huge((size_t)n * sizeof *a), *b = huge((size_t)n * sizeof *b),
-           *to = huge((size_t)n * sizeof *to), *work = huge((size_t)n * 4 * sizeof *work);
-    int32_t *index = huge((size_t)n * sizeof *index);
+    const size_t each = part_bytes((size_t)n * sizeof(double));
+    char *memory = huge(4 * each + (size_t)n * 4 * sizeof(double));
+    double *a = (void *)memory, *b = (void *)(memory + each),
+           *to = (void *)(memory + 2 * each), *work = (void *)(memory + 4 * each);
+    int32_t *index = (void *)(memory + 3 * each);
     uint64_t state = 1;
     for (int64_t i = 0; i < n; i++) {
         state = state * 6364136223846793005u + 1442695040888963407u;
@@ -471,11 +478,7 @@ static steps_data make_data(size_t row) {
 }
 
 static void free_data(const steps_data *c) {
-    free((void *)(uintptr_t)c->a);
-    free((void *)(uintptr_t)c->b);
-    free((void *)(uintptr_t)c->index);
-    free(c->to);
-    free(c->work);
+    free((void *)(uintptr_t)c->a); /* all of it */
 }
 
 static void measure(const char *text, size_t row) {
