@@ -220,3 +220,31 @@ Test(cuda_order, scopes_exchange_arrays_in_every_order, .timeout = 300) {
         cr_assert_eq(fake_cuda_alive(), 0);
     }
 }
+
+/* The stream that dropped memory takes it again while another has yet to read it. */
+Test(cuda_order, memory_is_taken_again_after_its_readers, .timeout = 300) {
+    static char directory[320];
+    pt_folder(directory);
+    setenv("PITH_CACHE_DIR", directory, 0);
+    setenv("PITH_JIT", "wait", 1);
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        double values[N];
+        fake_cuda_order(seed);
+        pith_runtime *rt = pt_open_on("cuda");
+        pith_scope *a = pith_scope_open(rt), *b = pith_scope_open(rt);
+        for (int k = 0; k < 4; k++) {
+            const pith_array *x = pith_full(a, PITH_F64, PITH_SHAPE(N), k);
+            const pith_array *y = pith_add(b, x, pith_f64(b, 1));
+            pith_drop(a, x);
+            const pith_array *z = pith_full(a, PITH_F64, PITH_SHAPE(N), -1);
+            pith_wait(a);
+            cr_assert(pith_read(b, y, values, sizeof values));
+            for (int i = 0; i < N; i++)
+                cr_assert_eq(values[i], k + 1, "seed %d", (int)seed);
+            pith_drop(a, z);
+        }
+        pith_scope_close(a);
+        pith_scope_close(b);
+        pt_close(rt);
+    }
+}
