@@ -74,9 +74,27 @@ typedef struct reading {
     const pithp_stream *stream;
     const pithp_hold *hold; /* of the last leaf, whose buffer was looked at */
     const pith_spec *const *specs;
-    const pith_array **items;
+    const pith_array **items, **first; /* the next place, and the list */
     const void **addresses;
+    pithp_held_runs *runs;
 } reading;
+
+/* A leaf has another hold than the one before: whether it can be read. Not for the loop,
+ * which has enough to keep in registers. */
+__attribute__((noinline)) static bool
+change_hold(const reading *r, const pith_array *a, int64_t i) {
+    pithp_held_runs *runs = r->runs;
+    if (pithp_array_buffer(a)->stream != r->stream)
+        return false;
+    if (!runs)
+        return true;
+    if (runs->count < PITHP_HELD_RUNS) {
+        runs->run[runs->count].hold = a->hold;
+        runs->run[runs->count].first = r->items - r->first + i;
+    }
+    runs->count += runs->count <= PITHP_HELD_RUNS;
+    return true;
+}
 
 /* Leaves in slots from `first` on; false: one of them is another, or nothing is to be
  * done with it before it has been looked at. */
@@ -107,7 +125,7 @@ static inline bool read_run(reading *r,
             return false;
         if (PITHP_UNLIKELY(a->hold != hold)) {
             hold = a->hold;
-            if (pithp_array_buffer(a)->stream != r->stream)
+            if (!change_hold(r, a, i))
                 return false;
         }
         items[i] = a;
@@ -177,12 +195,16 @@ read_nodes(reading *r, pith_runtime *rt, const pithp_structure *t, const void *t
 bool pithp_structure_read(pith_scope *s,
                           const pithp_structure *t,
                           const void *tree,
+                          int64_t at,
                           const pith_array **items,
-                          const void **addresses) {
+                          const void **addresses,
+                          pithp_held_runs *runs) {
     reading r = {.stream = pithp_scope_stream(s),
                  .specs = t->specs,
-                 .items = items,
-                 .addresses = addresses};
+                 .items = items + at,
+                 .first = items,
+                 .addresses = addresses + at,
+                 .runs = runs};
     return pithp_token_kind(t->tokens[0]) == PITHP_TOKEN_LEAVES
                ? read_run(&r, &tree, &alone, 0, 1)
                : read_nodes(&r, s->runtime, t, tree);

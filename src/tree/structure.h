@@ -88,14 +88,26 @@ size_t pithp_structure_bytes(const pithp_structure *t);             /* of such a
 /* Whether structures are the same, leaf specs included, and a hash that goes with it. */
 bool pithp_structure_equal(const pithp_structure *a, const pithp_structure *b);
 uint64_t pithp_structure_hash(uint64_t seed, const pithp_structure *t);
+/* Neighbours among leaves that were read, kept by one hold: from place `first` on. */
+enum { PITHP_HELD_RUNS = 64 };
+typedef struct pithp_held_runs {
+    int count; /* beyond PITHP_HELD_RUNS: there are others that are not listed */
+    struct {
+        const pithp_hold *hold;
+        int64_t first;
+    } run[PITHP_HELD_RUNS];
+} pithp_held_runs;
 /* The leaves of a checked tree, and where their elements are, if it has that structure
  * and work on the scope's stream can read all of them as they are. False: it has another,
- * or a leaf has to be awaited or refused; no error is set. */
+ * or a leaf has to be awaited or refused; no error is set. Lists are written from place
+ * `at` on; what is found of holds is added to `runs` (NULL: nobody asks). */
 bool pithp_structure_read(pith_scope *s,
                           const pithp_structure *t,
                           const void *tree,
+                          int64_t at,
                           const pith_array **items,
-                          const void **addresses);
+                          const void **addresses,
+                          pithp_held_runs *runs);
 
 /* A structure that a user passed. NULL: error set (treedef.c). */
 const pithp_structure *pithp_treedef_check(pith_scope *s,

@@ -22,32 +22,31 @@ void pithp_jit_unmake(pithp_jit_running *r) {
     drop_made(r, &r->p->made, r->items);
 }
 
-/* Leaves in the memory of gifts, all of which are granted; how many gifts were used. */
-static int64_t take_gifts(pithp_jit_running *r) {
-    const pithp_jit_program *p = r->p;
-    int64_t k = 0;
-    for (; k < p->gift_count; k++) {
-        const pithp_jit_gift *g = &p->gifts[k];
+/* Leaves in the memory of gifts, all of which are granted; how many parts were used. */
+static int take_gifts(pithp_jit_running *r) {
+    int k = 0;
+    for (; k < r->part_count; k++) {
+        const pithp_jit_part *part = &r->parts[k];
+        const pithp_jit_gift *g = part->gift;
+        const void **from = r->addresses + g->input + part->at;
         if (g->best != PITHP_JIT_WRITTEN)
             continue;
-        if (pithp_arrays_view(r->s, g->count, r->inputs + g->input, r->items + g->leaf) !=
-            PITH_OK)
+        if (pithp_arrays_over(r->s, g->spec, part->hold, part->count, from,
+                              r->items + g->leaf + part->at) != PITH_OK)
             break;
-        memcpy(r->outputs + g->leaf, r->addresses + g->input,
-               (size_t)g->count * sizeof *r->outputs);
+        memcpy(r->outputs + g->leaf + part->at, from, (size_t)part->count * sizeof *from);
     }
     return k;
 }
 
 static pith_status make_at_best(pithp_jit_running *r) {
-    const pithp_jit_program *p = r->p;
-    const int64_t taken = take_gifts(r);
-    if (taken == p->gift_count &&
-        pithp_arrays_lay_out(r->s, &p->made_at_best, r->items, r->outputs) == PITH_OK)
+    const int taken = take_gifts(r);
+    if (taken == r->part_count &&
+        pithp_arrays_lay_out(r->s, &r->p->made_at_best, r->items, r->outputs) == PITH_OK)
         return PITH_OK;
-    for (const pithp_jit_gift *g = p->gifts; g < p->gifts + taken; g++)
-        for (int64_t k = 0; g->best == PITHP_JIT_WRITTEN && k < g->count; k++)
-            pithp_array_drop(r->s, r->items[g->leaf + k]);
+    for (const pithp_jit_part *part = r->parts; part < r->parts + taken; part++)
+        for (int64_t k = 0; part->gift->best == PITHP_JIT_WRITTEN && k < part->count; k++)
+            pithp_array_drop(r->s, r->items[part->gift->leaf + part->at + k]);
     return r->s->error.code;
 }
 
@@ -187,7 +186,7 @@ void pithp_jit_donate(pithp_jit_running *r, bool failed) {
 
 size_t pithp_jit_donated_bytes(const pithp_jit_program *p) {
     const size_t n = (size_t)p->item_count + 1;
-    return n * (2 * sizeof *p->donated + sizeof *p->donated_bytes + 1);
+    return n * (2 * sizeof *p->donated + 1);
 }
 
 pith_status pithp_jit_list_donated(const pithp_jit_call *c, pithp_jit_program *p) {
@@ -203,8 +202,7 @@ pith_status pithp_jit_list_donated(const pithp_jit_call *c, pithp_jit_program *p
         return pithp_fail_memory(s, pithp_jit_donated_bytes(p));
     }
     p->written = p->donated + n;
-    p->donated_bytes = (size_t *)(p->written + n);
-    p->best = (char *)(p->donated_bytes + n);
+    p->best = (char *)(p->written + n);
     const int64_t count =
         pithp_jit_mark(c, jit->donate_arguments, jit->donate_paths, marks);
     for (int64_t k = 0, input = 0; count >= 0 && k < c->item_count; k++) {
@@ -217,10 +215,15 @@ pith_status pithp_jit_list_donated(const pithp_jit_call *c, pithp_jit_program *p
     return s->error.code;
 }
 
+static const pith_spec *donated_spec(const pithp_jit_program *p, int64_t i) {
+    const pithp_program *program = p->plan->program;
+    return pithp_value_spec(program, program->inputs[p->donated[i]]);
+}
+
 /* Whether the same is done with donated input i as with the one before, at its side. */
 static bool goes_on(const pithp_jit_program *p, int64_t i) {
     return i > 0 && p->donated[i] == p->donated[i - 1] + 1 &&
-           p->best[i] == p->best[i - 1] &&
+           donated_spec(p, i) == donated_spec(p, i - 1) && p->best[i] == p->best[i - 1] &&
            (p->best[i] != PITHP_JIT_WRITTEN || p->written[i] == p->written[i - 1] + 1);
 }
 
@@ -240,6 +243,7 @@ static pith_status list_gifts(pith_scope *s, pithp_jit_program *p) {
             *++g = (pithp_jit_gift){.donated = i,
                                     .input = p->donated[i],
                                     .leaf = p->written[i],
+                                    .spec = donated_spec(p, i),
                                     .best = p->best[i]};
         g->count++;
     }
@@ -291,9 +295,6 @@ pith_status pithp_jit_list_written(pith_scope *s, pithp_jit_program *p) {
         p->best[i] = p->written[i] == PITHP_RETURNED ? PITHP_JIT_REFUSED
                      : p->written[i] >= 0            ? PITHP_JIT_WRITTEN
                                                      : PITHP_JIT_GRANTED;
-        p->donated_bytes[i] =
-            pithp_value_spec(p->plan->program, p->plan->program->inputs[p->donated[i]])
-                ->bytes;
     }
     pithp_release(s->runtime, returned, bytes);
     if (s->error.code != PITH_OK || list_gifts(s, p) != PITH_OK)

@@ -102,20 +102,21 @@ static int64_t grant_block(const pithp_jit_running *r, int64_t first) {
 
 /* ---- Granting where nothing is given twice ---- */
 
-/* Buffers of donated arrays, and runs of arrays in one of them; where there are more,
- * arrays are looked at one by one. */
-enum { MOST_BLOCKS = 64 };
+/* What is known of donated arrays of one hold. */
 typedef struct apart_block {
     const pithp_hold *hold;
-    uintptr_t at, behind; /* the last array that was seen, and its end */
+    uintptr_t behind; /* where the last array that was seen ends */
     uint32_t handles;
     bool wanted; /* something is granted at best */
 } apart_block;
+/* The parts of gifts are the run's; where there are too many, arrays are looked at one by
+ * one. */
 typedef struct apart {
-    int blocks, runs;
-    int run[MOST_BLOCKS];           /* the block of each run */
-    int64_t begin[MOST_BLOCKS + 1]; /* and where it begins in the list */
-    apart_block block[MOST_BLOCKS];
+    int blocks;
+    int block_of[PITHP_JIT_PARTS]; /* of each part */
+    apart_block block[PITHP_HELD_RUNS];
+    const pithp_hold *others[PITHP_HELD_RUNS]; /* of arrays that are not donated */
+    int other_count;
 } apart;
 
 static int find_block(const apart *x, const pithp_hold *hold) {
@@ -125,77 +126,71 @@ static int find_block(const apart *x, const pithp_hold *hold) {
     return k;
 }
 
-/* The block of a new run; NULL: there are too many. */
-static apart_block *begin_run(apart *x, const pithp_hold *hold, int64_t i) {
-    const int k = find_block(x, hold);
-    if (k == MOST_BLOCKS || x->runs == MOST_BLOCKS)
-        return NULL;
-    if (k == x->blocks)
-        x->block[x->blocks++] = (apart_block){.hold = hold};
-    x->begin[x->runs] = i;
-    x->run[x->runs++] = k;
-    return &x->block[k];
+/* Whether arrays lie one behind the other, and behind those of the block so far. */
+static bool extend(apart_block *b, const void *const *at, int64_t count, size_t bytes) {
+    const size_t step = bytes ? bytes : 1; /* empty ones at one address are given twice */
+    uintptr_t before = 0; /* its sign, without branches: it is done in vectors */
+    if ((uintptr_t)at[0] < b->behind)
+        return false;
+    for (int64_t k = 1; k < count; k++)
+        before |= (uintptr_t)at[k] - (uintptr_t)at[k - 1] - step;
+    b->behind = (uintptr_t)at[count - 1] + step;
+    b->handles += (uint32_t)count;
+    return (intptr_t)before >= 0;
 }
 
-/* The arrays of a gift from the k-th on that lie in the block, each behind the one
- * before; how many. */
-static int64_t extend_run(const pithp_jit_running *r,
-                          const pithp_jit_gift *gift,
-                          int64_t k,
-                          apart_block *b) {
-    const pith_array *const *inputs = r->inputs + gift->input;
-    const void *const *addresses = r->addresses + gift->input;
-    const size_t *bytes = r->p->donated_bytes + gift->donated;
-    const int64_t first = k;
-    uintptr_t last = b->at, behind = b->behind;
-    for (; k < gift->count && inputs[k]->hold == b->hold; k++) {
-        const uintptr_t at = (uintptr_t)addresses[k];
-        if (at <= last || at < behind)
-            break;
-        last = at;
-        behind = at + bytes[k];
-    }
-    b->at = last;
-    b->behind = behind;
-    b->handles += (uint32_t)(k - first);
-    b->wanted |= gift->best != PITHP_JIT_REFUSED;
-    return k - first;
+/* Places of a gift, from `at` on. */
+static bool add_part(pithp_jit_running *r, apart *x, int in, pithp_jit_part part) {
+    const pithp_jit_gift *g = part.gift;
+    if (r->part_count == PITHP_JIT_PARTS)
+        return false;
+    x->block_of[r->part_count] = in;
+    r->parts[r->part_count++] = part;
+    x->block[in].wanted |= g->best != PITHP_JIT_REFUSED;
+    return extend(&x->block[in], r->addresses + g->input + part.at, part.count,
+                  g->spec->bytes);
+}
+
+static int64_t least(int64_t a, int64_t b) {
+    return a < b ? a : b;
 }
 
 /* Sort donated arrays into blocks. False: some do not lie behind the one before, so that
  * they may be the same. */
-static bool find_apart(const pithp_jit_running *r, apart *x) {
+static bool find_apart(pithp_jit_running *r, apart *x) {
     const pithp_jit_program *p = r->p;
-    apart_block *b = NULL;
-    x->blocks = x->runs = 0;
-    for (const pithp_jit_gift *g = p->gifts; g < p->gifts + p->gift_count; g++)
-        for (int64_t k = 0, more; k < g->count; k += more) {
-            const pithp_hold *hold = r->inputs[g->input + k]->hold;
-            if ((!b || b->hold != hold) && !(b = begin_run(x, hold, g->donated + k)))
+    const pithp_held_runs *runs = &r->runs;
+    const pithp_jit_gift *g = p->gifts, *last = g + p->gift_count;
+    x->blocks = x->other_count = r->part_count = 0;
+    for (int k = 0; k < runs->count; k++) {
+        const pithp_hold *hold = runs->run[k].hold;
+        const int64_t end = k + 1 < runs->count ? runs->run[k + 1].first
+                                                : p->item_count - p->static_count;
+        int64_t place = runs->run[k].first, rest = end - place;
+        const int in = find_block(x, hold);
+        for (; g < last && g->input < end; g++) {
+            const int64_t at = place > g->input ? place - g->input : 0;
+            const int64_t count = least(g->count, end - g->input) - at;
+            if (in == x->blocks)
+                x->block[x->blocks++] = (apart_block){.hold = hold};
+            if (!add_part(r, x, in, (pithp_jit_part){g, hold, at, count}))
                 return false;
-            if (!(more = extend_run(r, g, k, b)))
-                return false;
+            rest -= count;
+            if (at + count < g->count)
+                break; /* the next run has more of it */
         }
-    x->begin[x->runs] = p->donated_count;
+        if (rest)
+            x->others[x->other_count++] = hold;
+    }
     return true;
 }
 
 /* Whether no array of these buffers is given where it is not donated. */
-static bool nobody_else_reads(const pithp_jit_running *r, const apart *x) {
-    const pithp_jit_program *p = r->p;
-    const int64_t inputs = p->item_count - p->static_count;
-    const pithp_hold *known = NULL; /* not among them */
-    for (int64_t k = 0, i = 0; k < inputs && p->donated_count < inputs; k++) {
-        const pithp_hold *hold = r->inputs[k]->hold;
-        if (i < p->donated_count && p->donated[i] == k) {
-            i++;
-        } else if (hold != known) {
-            if (find_block(x, hold) < x->blocks)
-                return false;
-            known = hold;
-        }
-    }
-    return true;
+static bool nobody_else_reads(const apart *x) {
+    bool others = false;
+    for (int k = 0; k < x->other_count; k++)
+        others |= find_block(x, x->others[k]) < x->blocks;
+    return !others;
 }
 
 /* Whether the arrays seen are all that holds the memory. */
@@ -235,11 +230,14 @@ static bool grant_all(const pithp_jit_running *r, const apart *x) {
 
 static bool grant_apart(pithp_jit_running *r) {
     apart x;
-    if (!find_apart(r, &x) || !nobody_else_reads(r, &x))
+    if (r->runs.count > PITHP_HELD_RUNS || !find_apart(r, &x) || !nobody_else_reads(&x))
         return false;
     r->best = grant_all(r, &x);
-    for (int k = 0; k < x.runs && !r->best; k++)
-        grant_run(r, &x.block[x.run[k]], x.begin[k], x.begin[k + 1]);
+    for (int k = 0; k < r->part_count && !r->best; k++) {
+        const pithp_jit_part *part = &r->parts[k];
+        const int64_t first = part->gift->donated + part->at;
+        grant_run(r, &x.block[x.block_of[k]], first, first + part->count);
+    }
     return true;
 }
 

@@ -120,12 +120,21 @@ typedef struct pithp_jit_rest {
     bool made;     /* a run makes them: it may find that they are others */
 } pithp_jit_rest;
 
-/* Neighbours among donated inputs with which the same is done. */
+/* Neighbours among donated inputs of one spec with which the same is done. */
 typedef struct pithp_jit_gift {
     int64_t donated, count; /* in the list of donated inputs */
     int64_t input, leaf;    /* the first; leaves made in their memory, or -1 */
-    char best;              /* PITHP_JIT_... */
+    const pith_spec *spec;
+    char best; /* PITHP_JIT_... */
 } pithp_jit_gift;
+
+/* Those of a gift that one hold keeps. */
+enum { PITHP_JIT_PARTS = 128 };
+typedef struct pithp_jit_part {
+    const pithp_jit_gift *gift;
+    const pithp_hold *hold;
+    int64_t at, count; /* of the gift: from there on */
+} pithp_jit_part;
 
 /* A program and what it was recorded for. */
 typedef struct pithp_jit_program {
@@ -167,7 +176,6 @@ typedef struct pithp_jit_program {
     int64_t *donated; /* inputs; of the room of all items and one */
     int64_t donated_count;
     int64_t *written;      /* of each of these: the leaf made in its memory, or -1 */
-    size_t *donated_bytes; /* of each of these */
     char *best;            /* what may be granted of them at best: PITHP_JIT_... */
     pithp_jit_gift *gifts; /* the same as runs; NULL: nothing is donated */
     int64_t gift_count;
@@ -198,8 +206,11 @@ typedef struct pithp_jit_running {
                                   for three lists of what is made, to donate */
     char *granted;             /* of each donated input */
     bool best;                 /* all that could be is granted; `granted` says nothing */
-    pithp_buffer *held;        /* of what only checks need; NULL: there is nothing */
-    pithp_held *apart;         /* values that checks need and that are not in it */
+    int part_count;            /* of gifts, where all is granted: */
+    pithp_jit_part parts[PITHP_JIT_PARTS];
+    pithp_held_runs runs; /* of inputs */
+    pithp_buffer *held;   /* of what only checks need; NULL: there is nothing */
+    pithp_held *apart;    /* values that checks need and that are not in it */
     void *memory;
     char few[3072];
 } pithp_jit_running;

@@ -40,6 +40,7 @@ pithp_jit_run_begin(pithp_jit_running *r, pith_scope *s, pithp_jit_program *p) {
                                       (p->donated_count ? 3 * leaves : 0));
     r->granted = (char *)(r->apart + p->apart_count);
     r->best = false;
+    r->runs.count = 0;
     r->held = NULL;
     return PITH_OK;
 }
@@ -71,6 +72,7 @@ static pith_status await(const pithp_jit_call *c, int64_t tree, int64_t k) {
 pith_status pithp_jit_run_read(pithp_jit_running *r, const pithp_jit_call *c) {
     const pithp_stream *stream = pithp_scope_stream(c->s);
     int64_t item = 0, n = 0;
+    r->runs.count = PITHP_HELD_RUNS + 1; /* they are not looked for */
     for (int64_t t = 0; t < c->tree_count; t++) {
         const pithp_flat *f = &c->flats[t];
         for (int64_t k = 0; k < f->structure.item_count; k++, item++) {
@@ -96,6 +98,7 @@ static bool match_statics(pithp_jit_running *r) {
     const pithp_device *d = pithp_scope_device(r->s);
     size_t at = 0;
     int64_t n = 0;
+    r->runs.count = PITHP_HELD_RUNS + 1; /* places change */
     if (!d->immediate || !d->backend->addressable || pithp_synchronise(r->s) != PITH_OK)
         return false;
     for (int64_t k = 0; k < p->item_count; k++) {
@@ -115,11 +118,12 @@ static bool match_statics(pithp_jit_running *r) {
 
 bool pithp_jit_run_match(pithp_jit_running *r, const void *const *trees, bool *alike) {
     const pithp_jit_program *p = r->p;
+    pithp_held_runs *runs = PITHP_LIKELY(p->plain) ? NULL : &r->runs;
     int64_t item = 0;
     *alike = false;
     for (int64_t t = 0; t < p->tree_count; t++) {
-        if (!pithp_structure_read(r->s, &p->trees[t], trees[t], r->inputs + item,
-                                  r->addresses + item))
+        if (!pithp_structure_read(r->s, &p->trees[t], trees[t], item, r->inputs,
+                                  r->addresses, runs))
             return false;
         item += p->trees[t].item_count;
     }
