@@ -16,7 +16,6 @@
 
 #include "base/base_internal.h"
 
-#include <fenv.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
@@ -28,6 +27,7 @@ enum {
     WAKE_WORK = 32,         /* grains of work (2 us each) worth waking a thread for */
     SUCCESSION_NS = 200000, /* launches no further apart than this count together */
     PIECES = 16,            /* of a share, at most */
+    LEAST_PART = 2,         /* a piece is no less than this part of a grain */
     LINE = 64,              /* bytes of a cache line */
 };
 
@@ -35,6 +35,39 @@ enum {
 #define INSIDE     UINT64_C(0xffff)
 #define OPEN       UINT64_C(0x10000)
 #define NUMBER_ONE UINT64_C(0x20000)
+
+/* Floating-point modes: how results are rounded, and what becomes of tiny ones. Read and
+ * set for every launch, for which fegetenv takes too long where there is a quicker way.
+ */
+#if defined(__x86_64__)
+typedef struct {
+    uint32_t vector; /* MXCSR without its sticky flags */
+    uint16_t x87;
+} modes;
+static inline modes modes_get(void) {
+    modes m = {.vector = __builtin_ia32_stmxcsr() & ~UINT32_C(0x3f)};
+    __asm__ volatile("fnstcw %0" : "=m"(m.x87));
+    return m;
+}
+static inline void modes_set(modes m) {
+    const modes now = modes_get();
+    if (now.vector != m.vector)
+        __builtin_ia32_ldmxcsr(m.vector);
+    if (now.x87 != m.x87)
+        __asm__ volatile("fldcw %0" : : "m"(m.x87));
+}
+#else
+#    include <fenv.h>
+typedef fenv_t modes;
+static inline modes modes_get(void) {
+    modes m;
+    fegetenv(&m);
+    return m;
+}
+static inline void modes_set(modes m) {
+    fesetenv(&m);
+}
+#endif
 
 typedef struct {
     _Alignas(LINE) atomic_llong next; /* piece */
@@ -65,7 +98,7 @@ struct pithp_threads {
     const void *args;
     int64_t count_of_job, piece;
     int shared;      /* shares that hold pieces */
-    fenv_t rounding; /* floating-point mode of the caller: workers take it over */
+    modes of_caller; /* workers take them over */
     _Alignas(LINE) atomic_uint_least64_t word;
 
     _Alignas(LINE) pthread_mutex_t lock; /* of what follows */
@@ -130,7 +163,7 @@ static void *run_worker(void *closure) {
     for (unsigned turn = 1; !atomic_load_explicit(&t->stop, memory_order_relaxed);
          turn++) {
         if (enter(t, &seen)) {
-            fesetenv(&t->rounding);
+            modes_set(t->of_caller);
             work(t, me->number);
             atomic_fetch_sub_explicit(&t->word, 1, memory_order_release);
             deadline = now() + SPIN_NS;
@@ -239,12 +272,13 @@ static void wake(pithp_threads *t, int64_t wanted) {
     pthread_mutex_unlock(&t->lock);
 }
 
-/* Pieces of at least a grain; where indices are many, whole cache lines of them. */
+/* As many pieces for each, so that all are done at once; where indices are many, of whole
+ * cache lines of them. */
 static void cut(pithp_threads *t, int64_t threads, int64_t count, int64_t grain) {
     const int64_t unit = grain >= LINE ? LINE : 1;
-    int64_t piece = count / (threads * PIECES);
-    if (piece < grain)
-        piece = grain;
+    int64_t rounds = LEAST_PART * count / (threads * grain);
+    rounds = rounds < 1 ? 1 : rounds > PIECES ? PIECES : rounds;
+    int64_t piece = (count + threads * rounds - 1) / (threads * rounds);
     piece = (piece + unit - 1) / unit * unit;
     const int64_t pieces = count / piece + (count % piece != 0);
     const int64_t each = (pieces + threads - 1) / threads;
@@ -259,7 +293,7 @@ static void cut(pithp_threads *t, int64_t threads, int64_t count, int64_t grain)
 }
 
 static void open_job(pithp_threads *t) {
-    fegetenv(&t->rounding);
+    t->of_caller = modes_get();
     const uint64_t number =
         atomic_load_explicit(&t->word, memory_order_relaxed) / NUMBER_ONE + 1;
     atomic_store_explicit(&t->word, number * NUMBER_ONE | OPEN, memory_order_release);
