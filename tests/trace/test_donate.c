@@ -285,3 +285,83 @@ Test(donate, states_that_a_step_may_be_repeated_from_stay, .init = begin) {
     pt_ok(s, pith_neg(s, last->x));
     end();
 }
+
+/* ---- However leaves lie ---- */
+
+enum { LEAVES = 100 };
+
+static const pith_array *plus(pith_scope *in, const pith_array *const *leaf, void *by) {
+    return pith_add(in, leaf[0], by);
+}
+static const void *shift(pith_scope *in, const void *list, const pith_array *by) {
+    return pith_tree_map(in, plus, (void *)(uintptr_t)by, 1, &list, NULL);
+}
+PITH_FUNCTION2(shift_step, shift, void, void, pith_array)
+
+/* Donate a list of leaves k, k + stride, ... with values k, and then, made of what the
+ * call returned, the next one. How many of one of these were made in the memory of the
+ * last. */
+static int64_t shifted(int64_t elements, int64_t stride) {
+    const pith_function *f = pith_jit(
+        s, &shift_step, &(pith_jit_options){.donate_arguments = PITH_ARGUMENT(0)});
+    const pith_array *by = pith_f64(s, 0.5);
+    const void *leaves[LEAVES], *given[LEAVES];
+    double value[LEAVES], before[LEAVES];
+    pith_jit_info info = {0}, last = {0};
+    for (int64_t k = 0; k < LEAVES; k++) {
+        leaves[k] = pith_full(s, PITH_F64, PITH_SHAPE(elements), (double)k);
+        value[k] = (double)k;
+    }
+    for (int round = 0; round < 3; round++) {
+        memcpy(before, value, sizeof value);
+        for (int64_t k = 0; k < LEAVES; k++) {
+            given[k] = leaves[k * stride % LEAVES];
+            value[k] = before[k * stride % LEAVES] + 0.5;
+        }
+        const void *list = pith_list_make(s, LEAVES, given);
+        last = pith_jit_get_info(rt);
+        const void *next = pith_call(s, f, 2, (const void *[]){list, by});
+        info = pith_jit_get_info(rt);
+        pt_ok(s, next);
+        for (int64_t k = 0; k < LEAVES; k++) {
+            leaves[k] = pith_child(next, k);
+            cr_assert(pith_read_f64(s, pith_max(s, leaves[k], PITH_ALL_AXES)) ==
+                      value[k]);
+        }
+    }
+    cr_assert_eq(info.donated - last.donated, LEAVES);
+    pt_fails(PITH_E_DONATED, s, pith_neg(s, given[0]));
+    pt_fails(PITH_E_DONATED, s, pith_neg(s, given[LEAVES - 1]));
+    return info.written - last.written;
+}
+
+Test(donate, leaves_side_by_side_are_written, .init = begin) {
+    cr_assert_eq(shifted(8, 1), LEAVES);
+    end();
+}
+Test(donate, leaves_of_one_block_in_any_order_are_given_back, .init = begin) {
+    cr_assert_eq(shifted(8, 37), 0);
+    end();
+}
+Test(donate, leaves_with_memory_of_their_own_are_written, .init = begin) {
+    cr_assert_eq(shifted(LARGE, 1), LEAVES);
+    cr_assert_eq(shifted(LARGE, 37), LEAVES);
+    end();
+}
+
+Test(donate, a_block_that_is_also_given_elsewhere_is_not_written, .init = begin) {
+    const pith_function *f = pith_jit(
+        s, &shift_step, &(pith_jit_options){.donate_arguments = PITH_ARGUMENT(0)});
+    for (int round = 0; round < 2; round++) { /* recorded, and replayed */
+        const void *items[] = {pith_f64(s, 1), pith_f64(s, 2)}; /* in one block */
+        const pith_jit_info before = pith_jit_get_info(rt);
+        const void *next =
+            pith_call(s, f, 2, (const void *[]){pith_list_make(s, 2, items), items[1]});
+        pt_ok(s, next);
+        cr_assert_eq(pith_jit_get_info(rt).donated, before.donated);
+        cr_assert(pith_read_f64(s, pith_child(next, 0)) == 3 &&
+                  pith_read_f64(s, pith_child(next, 1)) == 4 &&
+                  pith_read_f64(s, items[0]) == 1);
+    }
+    end();
+}

@@ -78,6 +78,20 @@ Test(wrong_calls, wrong_arguments_are_named, .init = begin) {
     end();
 }
 
+static const Ball *swap(pith_scope *in, const Ball *b) {
+    const Bat bat = {b->v, b->x};
+    return (const void *)pith_freeze(in, Bat, &bat);
+}
+PITH_FUNCTION1(swap_step, swap, Ball, Ball)
+
+Test(wrong_calls, a_result_of_another_type_is_refused_each_time, .init = begin) {
+    const pith_function *wrong = pith_jit(s, &swap_step, NULL);
+    for (int round = 0; round < 3; round++)
+        SAYS(PITH_E_TYPE, pith_call(s, wrong, 1, (const void *[]){ball}),
+             "swap: result: expected Ball, got a record of Bat");
+    end();
+}
+
 Test(wrong_calls, what_is_gone_is_noticed, .init = begin) {
     pith_scope *in = pith_scope_open_in(s);
     const Ball *gone = make(in);
