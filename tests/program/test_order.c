@@ -207,3 +207,39 @@ Test(order, sorts_lines_for_many_threads) {
         call_free(&c);
     }
 }
+
+/* Lines of [3, length, 2], around the lengths at which work is cut in another way. */
+Test(order, sorts_lines_beside_each_other) {
+    static const int64_t lengths[] = {511, 512, 513, 2047, 2048, 2049, 4096, 6001};
+    static float x[3 * 6001 * 2];
+    for (int k = 0; k < 2 * PITHP_COUNT(lengths); k++) {
+        const int64_t n = lengths[k / 2], count = 6 * n;
+        const pithp_sort_params p = {1, k % 2};
+        const pith_spec spec = {PITH_F32, 3, {3, n, 2}, count, (size_t)count * sizeof *x};
+        for (int64_t i = 0; i < count; i++)
+            x[i] = noise() % 60 ? (float)(noise() % 300) - 150 : NAN;
+        call c = {.primitive = PITHP_OP_ARGSORT,
+                  .count = 1,
+                  .specs = {&spec},
+                  .data = {x},
+                  .params = &p,
+                  .split = 7};
+        cr_assert(call_run(&c) == PITH_OK);
+        const int64_t *at = c.out;
+        for (int64_t i = 0; i < count; i++) {
+            const int64_t along = i / 2 % n, first = i - 2 * along;
+            cr_assert(at[i] >= 0 && at[i] < n);
+            if (along == 0)
+                continue;
+            const float a = x[first + 2 * at[i - 2]], b = x[first + 2 * at[i]];
+            const bool equal = a == b || (isnan(a) && isnan(b));
+            const bool less = isnan(b) ? !isnan(a) : a < b;
+            const bool greater = isnan(a) ? !isnan(b) : a > b;
+            cr_assert(equal          ? at[i - 2] < at[i]
+                      : p.descending ? greater
+                                     : less,
+                      "length %lld, element %lld", (long long)n, (long long)i);
+        }
+        call_free(&c);
+    }
+}

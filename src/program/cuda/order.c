@@ -1,10 +1,16 @@
 /* Scans and sorts on CUDA. A scan goes by blocks in the order of scan.c. A sort makes
- * runs of 16 and merges them; what is sorted is places, so that results are elements as
- * they were given. */
+ * runs of 16, or, of long lines, tiles by CUB (kernel/sort_cub.h), and merges them; what
+ * is sorted is places, so that results are elements as they were given. */
 #include "program/cuda/args.h"
 #include "program/cuda/cuda.h"
 
-enum { RUN = 16, SCANNED = 480 };
+enum {
+    RUN = 16,
+    TILE = 2048,
+    TILE_THREADS = 256,
+    LONG = 512, /* a line of which a tile has enough to do: an estimate, not measured */
+    SCANNED = 480
+};
 
 /* [outer, length, inner] around an axis. */
 static void
@@ -86,9 +92,13 @@ static void set_temporary(pithp_cuda_sort_args *a, void *temporary, int64_t coun
 static pith_status
 emit_sorting(pithp_cuda_sort_args *a, const char *name, const pithp_sink *sink) {
     const int64_t lines = a->outer * a->inner;
-    pith_status rc = pithp_cuda_emit(sink, PITHP_CUDA_sort_runs, name, a, sizeof *a,
-                                     lines * ((a->length + RUN - 1) / RUN));
-    for (a->run = RUN; !rc && a->run < a->length; a->run *= 2) {
+    const bool tiles = a->length >= LONG && pithp_cuda_sorts_tiles();
+    pith_status rc =
+        tiles ? pithp_cuda_emit(sink, PITHP_CUDA_sort_tiles, name, a, sizeof *a,
+                                lines * ((a->length + TILE - 1) / TILE) * TILE_THREADS)
+              : pithp_cuda_emit(sink, PITHP_CUDA_sort_runs, name, a, sizeof *a,
+                                lines * ((a->length + RUN - 1) / RUN));
+    for (a->run = tiles ? TILE : RUN; !rc && a->run < a->length; a->run *= 2) {
         rc = pithp_cuda_emit(sink, PITHP_CUDA_sort_merge, name, a, sizeof *a,
                              lines * a->length);
         const pithp_cuda_sort_args merged = *a;

@@ -75,7 +75,8 @@ M_KERNEL(pithp_k_scan, pithp_cuda_scan_args) {
     }
 }
 
-/* ---- Sorting: runs of 16, then merges in which every element looks up its place ---- */
+/* ---- Sorting: runs of 16, or tiles of 2,048 that a block of threads sorts together,
+ * then merges in which every element looks up its place ---- */
 
 #define M_RUN 16
 
@@ -123,6 +124,39 @@ M_KERNEL(pithp_k_sort_runs, pithp_cuda_sort_args) {
         a->keys[line * a->length + first + i] = keys[i];
         a->places[line * a->length + first + i] = places[i];
     }
+}
+
+#define M_SORT_TILE 2048
+
+#ifdef M_WITH_CUB
+#    include "program/cuda/kernel/sort_cub.h"
+#else /* what stands for a block where threads run one after the other */
+M_FN void
+m_sort_tile(const pithp_cuda_sort_args *a, i64 line, i64 first, i32 n, i32 thread) {
+    u64 *keys = a->keys + line * a->length + first;
+    i64 *places = a->places + line * a->length + first;
+    for (i32 i = 0; i < n && thread == 0; i++) {
+        const u64 key = m_sort_key(a->from, a->dtype, m_line_element(a, line, first + i),
+                                   a->descending);
+        i32 j = i;
+        for (; j > 0 && keys[j - 1] > key; j--) {
+            keys[j] = keys[j - 1];
+            places[j] = places[j - 1];
+        }
+        keys[j] = key;
+        places[j] = first + i;
+    }
+}
+#endif
+
+/* A block of threads a tile. */
+M_KERNEL(pithp_k_sort_tiles, pithp_cuda_sort_args) {
+    const i64 tiles = (a->length + M_SORT_TILE - 1) / M_SORT_TILE,
+              line = t / M_BLOCK / tiles, first = t / M_BLOCK % tiles * M_SORT_TILE,
+              left = a->length - first;
+    if (line < a->outer * a->inner) /* alike for all threads of a block: they may meet */
+        m_sort_tile(a, line, first, (i32)(left < M_SORT_TILE ? left : M_SORT_TILE),
+                    (i32)(t % M_BLOCK));
 }
 
 /* How many of n sorted keys go before key: those that are less, or not greater. */
