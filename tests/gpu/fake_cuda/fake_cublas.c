@@ -206,6 +206,7 @@ static int gemm_batched(pithp_cublas_handle handle,
                        .workspace = h->workspace,
                        .workspace_bytes = h->bytes};
     fake_cuda.gemms++;
+    fake_cuda.gemm_sums += p.adds;
     fake_queue_capture(call_name, h->stream, run_product, &p, sizeof p);
     return end(PITHP_CUBLAS_OK);
 }

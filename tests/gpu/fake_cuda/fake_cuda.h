@@ -29,6 +29,7 @@ typedef struct fake_cuda_state {
     bool no_cublas;        /* there is none to open */
     bool gemm_allocates;   /* what it captures takes memory */
     long long gemms;       /* calls of it that multiplied, or were captured */
+    long long gemm_sums;   /* of these, that added to what was there */
     int handles;           /* of it, alive */
     uint64_t seed;         /* of the order of graphs; 0: that in which they were made */
     long long launches;    /* kernels, of graphs and others */
