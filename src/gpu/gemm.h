@@ -43,4 +43,7 @@ typedef enum pithp_gemm_use {
     PITHP_GEMM_ALL,   /* all that it can */
 } pithp_gemm_use;
 
+/* What PITH_CUBLAS says; nobody opens the library for it. */
+pithp_gemm_use pithp_gemm_asked(void);
+
 #endif

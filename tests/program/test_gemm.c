@@ -509,7 +509,8 @@ Test(gemm, without_the_library_own_kernels_run, .timeout = 300) {
             pithp_plan_free(plan);
         }
         pithp_program_release(p);
-        cr_assert_eq(count_of(said, "cuBLAS is not there"), 1, "%s", said);
+        /* nobody looks for it where no product is large */
+        cr_assert_eq(count_of(said, "cuBLAS is not there"), on, "%s", said);
         cr_assert_eq(fake_cuda.gemms, 0);
         end(&b);
     }

@@ -10,18 +10,9 @@
 
 #include "gpu/cuda/cuda_internal.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- Whether ---- */
-
-static pithp_gemm_use asked_use(void) {
-    const char *asked = getenv("PITH_CUBLAS");
-    return !asked                      ? PITHP_GEMM_LARGE
-           : strcmp(asked, "off") == 0 ? PITHP_GEMM_NONE
-           : strcmp(asked, "on") == 0  ? PITHP_GEMM_ALL
-                                       : PITHP_GEMM_LARGE;
-}
 
 pith_status pithp_gemm_open_cuda(pithp_device *d) {
     pithp_cuda_gemm *state = &pithp_cuda_device_of(d)->gemm;
@@ -38,7 +29,7 @@ int pithp_gemm_use_cuda(pithp_device *d) {
     use = atomic_load(&state->use);
     if (use < 0) {
         pithp_error e;
-        use = (int)asked_use();
+        use = (int)pithp_gemm_asked();
         state->library = use == PITHP_GEMM_NONE ? NULL : pithp_cublas_open(&e);
         if (use != PITHP_GEMM_NONE && !state->library) {
             pithp_log(d->runtime,
@@ -193,9 +184,8 @@ static pith_status capture(pithp_device *d,
         state->library->SetWorkspace_v2(state->handle, memory, PITHP_GEMM_WORKSPACE);
     if (status != PITHP_CUBLAS_OK)
         return refuse(d, state->queue, status, e, "take its workspace");
-    /* of this thread alone: others may allocate meanwhile, cuBLAS may not */
-    cudaError_t code =
-        cudaStreamBeginCapture(state->queue, cudaStreamCaptureModeThreadLocal);
+    /* relaxed: cuBLAS loads a kernel when it first needs it, other threads allocate */
+    cudaError_t code = cudaStreamBeginCapture(state->queue, cudaStreamCaptureModeRelaxed);
     if (code != cudaSuccess)
         return pithp_cuda_fail(d, code, e, "cannot begin a capture");
     bool only_work = false;

@@ -2,8 +2,11 @@
  * launch is, how copies share pinned memory. */
 #include "gpu/cuda/plan.h"
 
+#include "gpu/gemm.h"
+
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -62,6 +65,14 @@ bool pithp_cuda_grid_for(int64_t count, pithp_cuda_grid *grid) {
     const int64_t blocks = (count - 1) / THREADS + 1;
     *grid = (pithp_cuda_grid){(unsigned)blocks, THREADS};
     return blocks <= INT_MAX;
+}
+
+pithp_gemm_use pithp_gemm_asked(void) {
+    const char *asked = getenv("PITH_CUBLAS");
+    return !asked                      ? PITHP_GEMM_LARGE
+           : strcmp(asked, "off") == 0 ? PITHP_GEMM_NONE
+           : strcmp(asked, "on") == 0  ? PITHP_GEMM_ALL
+                                       : PITHP_GEMM_LARGE;
 }
 
 pithp_staging_piece pithp_staging_next(pithp_staging *staging, size_t bytes) {

@@ -119,9 +119,10 @@ const struct pithp_cuda_target pithp_cuda_on_scope = {.builtin = builtin_on_scop
 /* What the device's library needs to make the call's product; 0: it does not. */
 static size_t gemm_bytes(pith_scope *s, const pithp_call *call) {
     pithp_device *d = pithp_scope_device(s);
-    return call->primitive == PITHP_OP_DOT_GENERAL && d->backend->gemm
-               ? pithp_cuda_gemm_bytes(call, (pithp_gemm_use)d->backend->gemm_use(d))
-               : 0;
+    if (call->primitive != PITHP_OP_DOT_GENERAL || !d->backend->gemm)
+        return 0;
+    const size_t bytes = pithp_cuda_gemm_bytes(call, pithp_gemm_asked());
+    return bytes && d->backend->gemm_use(d) != PITHP_GEMM_NONE ? bytes : 0;
 }
 
 pith_status pithp_run_cuda(pith_scope *s,

@@ -167,12 +167,25 @@ static pithp_gemm_use gemm_use(pithp_device *d) {
     return d->backend->gemm ? (pithp_gemm_use)d->backend->gemm_use(d) : PITHP_GEMM_NONE;
 }
 
+/* Products that are worth a library are its tasks, where it is there: nobody opens it for
+ * programs without them. */
+static pithp_schedule *
+schedule_of(pith_scope *s, const pithp_plan *plan, pithp_error *e) {
+    pithp_device *d = pithp_scope_device(s);
+    pithp_schedule *made = pithp_schedule_make(
+        s, plan, d->backend->gemm ? pithp_gemm_asked() : PITHP_GEMM_NONE, e);
+    if (!made || !made->gemm_count || gemm_use(d) != PITHP_GEMM_NONE)
+        return made;
+    pithp_schedule_free(made);
+    return pithp_schedule_make(s, plan, PITHP_GEMM_NONE, e);
+}
+
 static bool make_schedule(pith_scope *s, pithp_replay *r) {
     pithp_error e = {.code = PITH_OK};
     r->plan = pithp_plan_make_for(s, r->program, PITHP_PLAN_SCHEDULED);
     if (!r->plan || !same_outputs(r) || !pithp_plan_reuse_as(s, r->plan, r->reused))
         return false;
-    r->schedule = pithp_schedule_make(s, r->plan, gemm_use(pithp_scope_device(s)), &e);
+    r->schedule = schedule_of(s, r->plan, &e);
     if (!r->schedule)
         pithp_log(r->runtime, PITH_LOG_DEBUG, "a program runs call by call: %s", e.text);
     return r->schedule != NULL;
@@ -479,8 +492,7 @@ bool pithp_replay_cost(pith_scope *s, const pithp_plan *plan, pithp_replay_costs
         pithp_scope_writable(own)
             ? pithp_plan_make_for(own, plan->program, PITHP_PLAN_SCHEDULED)
             : NULL;
-    pithp_schedule *schedule =
-        scheduled ? pithp_schedule_make(own, scheduled, gemm_use(d), &e) : NULL;
+    pithp_schedule *schedule = scheduled ? schedule_of(own, scheduled, &e) : NULL;
     if (schedule)
         *costs = (pithp_replay_costs){
             .launches = pithp_schedule_launches(schedule) + 1,
