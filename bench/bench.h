@@ -56,6 +56,20 @@ static inline void bench_print(const char *row,
     fflush(stdout);
 }
 
+/* Threads of a peer may look for work for some time after their last, on a core that the
+ * next entry needs: so many milliseconds, before each sample. Set by who has such peers.
+ */
+static int bench_rest_ms = 0;
+
+static inline void bench_rest(const bench_entry *e, int64_t calls) {
+    if (!bench_rest_ms)
+        return;
+    const struct timespec rest = {.tv_nsec = bench_rest_ms * 1000000L};
+    nanosleep(&rest, NULL);
+    for (int64_t k = 0; k < calls / 4 + 1; k++) /* threads of its own are awake again */
+        e->run(e->closure);
+}
+
 /* Time entries in turn, the first of which is pith's, and print seconds times `scale` (or
  * its inverse where the unit is a rate: scale negative) as one row. Each sample is
  * repeated until it takes 5 ms. */
@@ -81,6 +95,7 @@ static inline void bench_row(const char *row,
         for (int i = 0; i < count; i++) {
             if (calls[i] < 8) /* else the others' memory would be in the cache */
                 entries[i].run(entries[i].closure);
+            bench_rest(&entries[i], calls[i]);
             const double start = bench_seconds();
             for (int64_t k = 0; k < calls[i]; k++)
                 entries[i].run(entries[i].closure);

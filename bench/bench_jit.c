@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-enum { LEAF = 64, MOST = 1000, TIMES = 1000 };
+enum { LEAF = 64, MOST = 1000, TIMES = 1000, PLAIN = 7 };
 
 typedef struct {
     const void *params, *mean, *variance, *gradient; /* trees of one structure */
@@ -102,7 +102,7 @@ typedef struct {
     const pith_function *step;
     const void *tree;
     int64_t leaves, elements; /* of a leaf */
-    float *plain[5];          /* leaves one after the other */
+    float *plain[PLAIN];      /* leaves one after the other */
     pith_scope *state;        /* of the tree, where a step replaces it; or NULL */
     int64_t tag;
 } work;
@@ -146,13 +146,17 @@ static void plain_loop(void *closure) {
 }
 static void plain_adam(void *closure) {
     const work *w = closure;
-    float *p = w->plain[0], *m = w->plain[1], *v = w->plain[2], *out = w->plain[4];
-    const float *g = w->plain[3];
+    const float *p = w->plain[0], *m = w->plain[1], *v = w->plain[2], *g = w->plain[3];
+    /* In place where the step that is measured may do so too. */
+    float *out = w->state ? w->plain[0] : w->plain[4];
+    float *next_m = w->state ? w->plain[1] : w->plain[5];
+    float *next_v = w->state ? w->plain[2] : w->plain[6];
     const float first = 1 - powf(0.9f, 5), second = 1 - powf(0.999f, 5);
+#pragma GCC ivdep /* the memory is the same, or another */
     for (int64_t i = 0; i < w->leaves * w->elements; i++) {
-        m[i] = m[i] * 0.9f + g[i] * 0.1f;
-        v[i] = v[i] * 0.999f + g[i] * g[i] * 0.001f;
-        out[i] = p[i] - m[i] / first / (sqrtf(v[i] / second) + 1e-8f) * 1e-3f;
+        next_m[i] = m[i] * 0.9f + g[i] * 0.1f;
+        next_v[i] = v[i] * 0.999f + g[i] * g[i] * 0.001f;
+        out[i] = p[i] - next_m[i] / first / (sqrtf(next_v[i] / second) + 1e-8f) * 1e-3f;
     }
     __asm__ volatile("" : : "r"(out) : "memory");
 }
@@ -212,7 +216,7 @@ static work work_of(pith_scope *s,
                     int64_t leaves,
                     int64_t elements) {
     work w = {.s = s, .step = step, .tree = tree, .leaves = leaves, .elements = elements};
-    for (int k = 0; k < 5; k++) {
+    for (int k = 0; k < PLAIN; k++) {
         const size_t count = (size_t)(leaves * elements);
         w.plain[k] = malloc(count * sizeof(float));
         for (size_t i = 0; i < count; i++)
@@ -222,7 +226,7 @@ static work work_of(pith_scope *s,
     return w;
 }
 static void free_work(const work *w) {
-    for (int k = 0; k < 5; k++)
+    for (int k = 0; k < PLAIN; k++)
         free(w->plain[k]);
 }
 

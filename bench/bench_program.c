@@ -97,6 +97,7 @@ static void measure(const char *text, size_t row, int64_t n, int threads) {
     Work c = {.loop = rows[row].loop, .from = from, .to = to, .n = n, .threads = threads};
     Work compiled = prepare(compiling, "wait", row, &c),
          interpreted = prepare(interpreting, "off", row, &c);
+    bench_rest_ms = threads > 1 ? 20 : 0;
     bench_row(text, "ns/element", 1e9 / (double)n, 4,
               (const bench_entry[]){{"pith", run_pith, &compiled},
                                     {"tier0", run_pith, &interpreted},
