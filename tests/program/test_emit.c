@@ -186,7 +186,7 @@ static double numbers[4096], results[4096];
 
 Test(emit, code_is_swapped_in_while_the_interpreter_runs) {
     void *const outputs[] = {results};
-    use_cache();
+    use_fresh_cache();
     bench b = begin();
     small_program(&b, 1000, numbers);
     pithp_plan *plan = plan_of(&b, "async");
@@ -210,7 +210,7 @@ Test(emit, code_is_swapped_in_while_the_interpreter_runs) {
 
 Test(emit, a_plan_may_go_before_its_code_comes) {
     void *const outputs[] = {results};
-    use_cache();
+    use_fresh_cache();
     for (int k = 0; k < 3; k++) {
         bench b = begin();
         small_program(&b, 100 + k, numbers);
@@ -229,7 +229,7 @@ Test(emit, a_plan_may_go_before_its_code_comes) {
 
 Test(emit, arrays_that_grew_need_no_compiler) {
     void *const outputs[] = {results};
-    use_cache();
+    use_fresh_cache();
     bench b = begin();
     for (int64_t n = 1000; n < 4000; n += 1000) {
         pithp_program_release(b.p);
@@ -288,7 +288,7 @@ Test(emit, steps_that_do_the_same_share_a_function) {
 Test(emit, without_a_compiler_the_interpreter_runs_and_says_so_once) {
     static const char *const compilers[] = {"/nowhere/cc", "/bin/false", "/bin/true"};
     void *const outputs[] = {results};
-    use_cache();
+    use_fresh_cache();
     for (size_t k = 0; k < sizeof compilers / sizeof *compilers; k++) {
         setenv("PITH_CC", compilers[k], 1);
         bench b = begin();
@@ -311,7 +311,7 @@ Test(emit, without_a_compiler_the_interpreter_runs_and_says_so_once) {
 
 Test(emit, every_failure_of_memory_leaves_the_interpreter) {
     void *const outputs[] = {results};
-    use_cache();
+    use_fresh_cache();
     bench b = begin();
     small_program(&b, 1000, numbers);
     bool compiled = false;
@@ -333,7 +333,7 @@ Test(emit, every_failure_of_memory_leaves_the_interpreter) {
 
 Test(emit, off_is_off) {
     void *const outputs[] = {results};
-    use_cache();
+    use_fresh_cache();
     bench b = begin();
     small_program(&b, 1000, numbers);
     pithp_plan *plan = plan_of(&b, "off");
@@ -367,7 +367,7 @@ static void *call_often(void *closure) {
 Test(emit, threads_share_a_plan_while_it_is_compiled) {
     enum { CALLERS = 3 };
     static caller callers[CALLERS];
-    use_cache();
+    use_fresh_cache();
     static const char *const whens[] = {"async", "wait"};
     for (int when = 0; when < 2; when++) {
         bench b = begin();

@@ -137,7 +137,7 @@ Test(emit_nest, rows_of_all_kinds_give_the_bits_of_the_interpreter, .timeout = 6
 /* Strides and extents of long rows are arguments: an array that grew, and a slice of
  * another one, run the same code. */
 Test(emit_nest, other_extents_need_no_compiler, .timeout = 100) {
-    use_cache();
+    use_fresh_cache();
     bench b = begin();
     make_memory(&b, PITH_F64);
     for (int64_t n = 100; n < 300; n += 100) {
