@@ -52,8 +52,8 @@ typedef struct pith_open_options {
  */
 PITH_API pith_runtime *pith_open(const pith_open_options *options);
 
-/** Close a runtime: its open scopes are closed, its memory is returned. NULL does
- * nothing. */
+/** Close a runtime and its scopes; NULL does nothing. While a thread is in a call of it
+ * the runtime stays open, and the log hook is told of which: see docs/jit.md. */
 PITH_API void pith_close(pith_runtime *rt);
 
 /** Why a runtime cannot be used; PITH_OK for one that can. */

@@ -1,5 +1,6 @@
 /* Array values: handles over buffers, and how they enter, leave and end. */
 #include "array/handle.h"
+#include "base/under_way.h"
 
 #include <string.h>
 
@@ -354,6 +355,7 @@ pith_status pithp_array_read(pith_scope *s, const pith_array *a, void *host) {
 }
 
 bool pith_read(pith_scope *s, const pith_array *a, void *host, size_t bytes) {
+    PITHP_UNDER_WAY(s, "pith_read");
     if (!pithp_enter(s) || pithp_array_check(s, a, "pith_read", "array") != PITH_OK)
         return false;
     const pith_spec *spec = pithp_array_spec(a);
@@ -374,6 +376,7 @@ static bool read_element(pith_scope *s,
                          const char *function,
                          pith_dtype *dtype,
                          uint64_t *element) {
+    PITHP_UNDER_WAY(s, function);
     if (!pithp_enter(s) || pithp_array_check(s, a, function, "array") != PITH_OK)
         return false;
     const pith_spec *spec = pithp_array_spec(a);

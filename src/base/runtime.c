@@ -2,6 +2,7 @@
  * device. */
 #include "base/base_internal.h"
 #include "base/scope.h"
+#include "base/under_way.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -77,14 +78,8 @@ static const pithp_room_hooks *hooks_of(const pith_runtime *rt, int room) {
     return atomic_load_explicit(&rt->hooks[room], memory_order_acquire);
 }
 
-void pithp_runtime_destroy(pith_runtime *rt) {
-    if (!pithp_runtime_valid(rt) || pithp_runtime_is_static(rt))
-        return;
-    for (int i = PITHP_ROOM_COUNT; i-- > 0;) {
-        const pithp_room_hooks *hooks = hooks_of(rt, i);
-        if (hooks && hooks->threads_joining)
-            hooks->threads_joining(rt);
-    }
+/* What is left once no other thread works for it. */
+static void take_away(pith_runtime *rt) {
     while (rt->scopes)
         pith_scope_close(rt->scopes);
     for (int i = PITHP_ROOM_COUNT; i-- > 0;) {
@@ -104,4 +99,25 @@ void pithp_runtime_destroy(pith_runtime *rt) {
     pithp_block_free(&last, (pithp_block *)((char *)rt - sizeof(pithp_block)));
     pithp_block_cache_free(&last);
     pthread_mutex_destroy(&last.lock);
+}
+
+void pithp_runtime_destroy(pith_runtime *rt) {
+    if (!pithp_runtime_valid(rt) || pithp_runtime_is_static(rt))
+        return;
+    pithp_closing closing;
+    const char *call = NULL;
+    if (!pithp_closing_begin(&closing, rt, &call)) {
+        if (call)
+            pithp_log(rt, PITH_LOG_ERROR,
+                      "pith_close: a thread is in %s: the runtime stays open", call);
+        return;
+    }
+    for (int i = PITHP_ROOM_COUNT; i-- > 0;) {
+        const pithp_room_hooks *hooks = hooks_of(rt, i);
+        if (hooks && hooks->threads_joining)
+            hooks->threads_joining(rt);
+    }
+    pithp_closing_lock();
+    take_away(rt);
+    pithp_closing_end(&closing);
 }

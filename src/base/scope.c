@@ -3,6 +3,7 @@
 #include "base/scope.h"
 
 #include "base/base_internal.h"
+#include "base/under_way.h"
 
 #include <string.h>
 
@@ -84,6 +85,8 @@ bool pithp_enter_untraced(pith_scope *s, const char *function) {
 }
 
 pith_scope *pith_at(pith_scope *s, const char *site) {
+    if (PITHP_UNLIKELY(pithp_any_closing()))
+        pithp_wait_for_close(s);
     if (pithp_scope_writable(s)) {
         if (s->site_depth < PITHP_SITE_DEPTH)
             s->sites[s->site_depth] = site;

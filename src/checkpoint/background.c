@@ -1,6 +1,7 @@
 /* Saves in the background: a tree is captured in a scope that only the writing thread
  * sees, where its arrays, which nothing changes, stay as long as they are written. One
  * save at a time is written for a runtime, so one state at most is held. */
+#include "base/under_way.h"
 #include "checkpoint/checkpoint_internal.h"
 
 #include <pthread.h>
@@ -20,6 +21,7 @@ typedef struct background {
 } background;
 
 static void *run(void *closure) {
+    pithp_closing_helper();
     const background *b = closure;
     pithp_saving_write(b->saving);
     return NULL;
@@ -164,5 +166,6 @@ pith_status pithp_background_settle(pith_scope *s) {
 }
 
 bool pith_save_wait(pith_scope *s) {
+    PITHP_UNDER_WAY(s, "pith_save_wait");
     return pithp_enter(s) && pithp_background_settle(s) == PITH_OK;
 }

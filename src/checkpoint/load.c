@@ -1,5 +1,6 @@
 /* pith_load: compare the document with the program, make arrays and nodes bottom up, fill
  * the arrays from the file, and let the check hooks see the result. */
+#include "base/under_way.h"
 #include "checkpoint/edit_internal.h"
 
 #include <stdio.h>
@@ -375,6 +376,7 @@ const void *pith_load_as(pith_scope *s,
                          const pith_type *type,
                          const char *path,
                          const pith_load_options *options) {
+    PITHP_UNDER_WAY(s, "pith_load");
     static const pith_load_options defaults;
     const bool record = type && type != pith_array_pith_type();
     request r = {type, options ? options : &defaults, record ? pithp_nil(type) : NULL};

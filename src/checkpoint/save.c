@@ -1,5 +1,6 @@
 /* pith_save: capture the tree, write its large leaves and then its document to files that
  * have no name yet, and give both their names, the document last. */
+#include "base/under_way.h"
 #include "checkpoint/save_internal.h"
 
 #include <errno.h>
@@ -355,6 +356,7 @@ bool pith_save(pith_scope *s,
                const void *tree,
                const char *path,
                const pith_save_options *options) {
+    PITHP_UNDER_WAY(s, "pith_save");
     static const pith_save_options defaults;
     const pith_save_options *o = options ? options : &defaults;
     if (!pithp_enter_untraced(s, "pith_save") ||

@@ -1,6 +1,7 @@
 /* Streams: each root scope has one, its children share it, and so do the scopes of a
  * group of instances. They are pooled by the device, so that opening a scope opens no
  * stream of the backend's once a few were made. */
+#include "base/under_way.h"
 #include "gpu/device.h"
 #include "gpu/gpu_internal.h"
 #include "gpu/memory/manager.h"
@@ -141,6 +142,7 @@ pith_status pithp_synchronise(pith_scope *s) {
 /* Waits also where the scope has failed before: the caller may be about to free what
  * enqueued work reads. */
 void pith_wait(pith_scope *s) {
+    PITHP_UNDER_WAY(s, "pith_wait");
     if (!pithp_enter(s) && (!pithp_scope_writable(s) || !pithp_scope_stream(s)))
         return;
     pithp_synchronise(s);

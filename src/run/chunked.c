@@ -3,6 +3,7 @@
 #include "run/chunked.h"
 
 #include "array/array_internal.h"
+#include "base/under_way.h"
 #include "gpu/memory/warning.h"
 #include "run/run_internal.h"
 #include "run/try.h"
@@ -231,6 +232,7 @@ const void *pith_run_chunked_as(pith_scope *s,
                                 const void *state,
                                 int axis,
                                 const pith_chunked_options *options) {
+    PITHP_UNDER_WAY(s, "pith_run_chunked");
     static const pith_chunked_options defaults;
     const pith_chunked_options *o = options ? options : &defaults;
     if (!pithp_enter(s) || !pithp_chunk_options_fit(s, o) ||

@@ -3,6 +3,7 @@
  *
  * A try of several steps looks at their checks once. Where one fails, the steps before it
  * are done again and committed, and what is left begins with the failing one. */
+#include "base/under_way.h"
 #include "run/run_internal.h"
 #include "run/try.h"
 
@@ -309,6 +310,7 @@ const void *pith_propagate_as(pith_scope *s,
                               const pith_function *step,
                               const void *state,
                               const pith_propagate_options *options) {
+    PITHP_UNDER_WAY(s, "pith_propagate");
     static const pith_propagate_options defaults;
     const pith_propagate_options *o = options ? options : &defaults;
     if (!pithp_enter_untraced(s, "pith_propagate") || !options_fit(s, o) ||

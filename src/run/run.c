@@ -1,5 +1,6 @@
 /* Running a step many times: what is shown and saved between steps, and the windows of
  * steps whose checks are looked at together. */
+#include "base/under_way.h"
 #include "checkpoint/checkpoint_internal.h"
 #include "run/run_internal.h"
 #include "run/try.h"
@@ -158,6 +159,7 @@ const void *pith_run_as(pith_scope *s,
                         const pith_function *step,
                         const void *state,
                         const pith_run_options *options) {
+    PITHP_UNDER_WAY(s, "pith_run");
     static const pith_run_options defaults;
     const pith_run_options *o = options ? options : &defaults;
     if (!pithp_enter_untraced(s, "pith_run") || !arguments_fit(s, type, step, state, o))

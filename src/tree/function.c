@@ -1,4 +1,5 @@
 /* Typed functions over trees. */
+#include "base/under_way.h"
 #include "tree/node_internal.h"
 
 #include <stdio.h>
@@ -101,6 +102,7 @@ const void *pith_call(pith_scope *s,
                       const pith_function *function,
                       int count,
                       const void *const *arguments) {
+    PITHP_UNDER_WAY(s, "pith_call");
     if (!pithp_enter(s) || pithp_function_check(s, function, "pith_call") != PITH_OK ||
         check_count(s, function, count, arguments) != PITH_OK)
         return pithp_function_nil(function);

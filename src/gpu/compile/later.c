@@ -2,6 +2,7 @@
  * the device's, which starts with the first of them and sleeps when there is none. */
 #include "gpu/compile/later.h"
 
+#include "base/under_way.h"
 #include "gpu/compile/toolchain.h"
 
 #include <signal.h>
@@ -82,6 +83,7 @@ static pithp_later_work *take_first(pithp_later *l) {
 
 static void *work(void *closure) {
     pithp_later *l = closure;
+    pithp_closing_helper();
     pithp_cc_job_use(&l->job);
     pthread_mutex_lock(&l->lock);
     for (;;) {

@@ -1,4 +1,5 @@
 /* Loops that carry a tree: while a condition holds, and over a range of integers. */
+#include "base/under_way.h"
 #include "program/check.h"
 #include "trace/control/control_internal.h"
 
@@ -297,6 +298,7 @@ const void *pith_while(pith_scope *s,
                        const pith_function *cond,
                        const pith_function *body,
                        const void *init) {
+    PITHP_UNDER_WAY(s, "pith_while");
     return repeat(
         s, &(loop){.function = "pith_while", .cond = cond, .body = body, .init = init});
 }
@@ -305,6 +307,7 @@ const void *pith_while_passing(pith_scope *s,
                                const pith_function *cond,
                                const pith_function *body,
                                const void *init) {
+    PITHP_UNDER_WAY(s, "pith_while_passing");
     return repeat(s, &(loop){.function = "pith_while_passing",
                              .cond = cond,
                              .body = body,
@@ -317,6 +320,7 @@ const void *pith_fori(pith_scope *s,
                       int64_t upper,
                       const pith_function *body,
                       const void *init) {
+    PITHP_UNDER_WAY(s, "pith_fori");
     loop l = {.function = "pith_fori", .body = body, .init = init};
     int64_t length;
     if (!begin(s, &l, 2))
@@ -348,6 +352,7 @@ const void *pith_fori_between(pith_scope *s,
                               const pith_array *upper,
                               const pith_function *body,
                               const void *init) {
+    PITHP_UNDER_WAY(s, "pith_fori_between");
     loop l = {.function = "pith_fori_between",
               .body = body,
               .lower = lower,

@@ -1,4 +1,5 @@
 /* Scans: a tree carried over the rows of another, and what comes out stacked. */
+#include "base/under_way.h"
 #include "trace/control/control_internal.h"
 
 #include <string.h>
@@ -246,6 +247,7 @@ const void *pith_scan(pith_scope *s,
                       const void *xs,
                       const pith_loop_options *options,
                       const void **outs) {
+    PITHP_UNDER_WAY(s, "pith_scan");
     static const pith_loop_options defaults;
     const pith_loop_options *o = options ? options : &defaults;
     if (outs)

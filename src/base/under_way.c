@@ -1,0 +1,223 @@
+/* Calls under way, and closing a runtime beside them. A thread notes the scope of a call
+ * where it can be seen by others, and then looks whether some runtime is being closed;
+ * who closes one says so, and then looks at the notes. Between the two of the first there
+ * is no fence: the second makes all threads pass one (membarrier), so that a call costs a
+ * few plain stores. */
+#include "base/under_way.h"
+
+#include <linux/membarrier.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Calls deeper than that are of a runtime that one above them is of, or unseen. */
+enum { DEPTH = 12 };
+
+typedef struct thread_calls {
+    _Atomic(const pith_scope *) scopes[DEPTH];     /* NULL: none */
+    _Atomic(const pith_runtime *) runtimes[DEPTH]; /* theirs; NULL: not known yet */
+    _Atomic(const char *) names[DEPTH];
+    int depth;
+    bool listed;
+    int closes; /* runtimes that it is closing: their hooks may call what it is to call */
+    int locks;  /* and may close others */
+    struct thread_calls *next, *previous;
+} thread_calls;
+
+static _Thread_local thread_calls mine;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t closed = PTHREAD_COND_INITIALIZER;
+static const pith_runtime none;
+static thread_calls *threads;  /* guarded by lock */
+static pithp_closing *closing; /* guarded by lock */
+atomic_int pithp_closing_count;
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_key_t at_exit;
+static bool has_key;
+static atomic_bool fences; /* the system has no membarrier: each call has a fence */
+
+static void take_lock(void) {
+    if (mine.locks++ == 0)
+        pthread_mutex_lock(&lock);
+}
+
+static void give_lock(void) {
+    if (--mine.locks == 0)
+        pthread_mutex_unlock(&lock);
+}
+
+/* ---- Threads ---- */
+
+static void unlist(void *thread) {
+    thread_calls *t = thread;
+    take_lock();
+    if (t->previous)
+        t->previous->next = t->next;
+    else
+        threads = t->next;
+    if (t->next)
+        t->next->previous = t->previous;
+    t->listed = false;
+    give_lock();
+}
+
+/* A child of fork() has one thread, whatever calls the others were in. */
+static void forget_others(void) {
+    pthread_mutex_init(&lock, NULL);
+    pthread_cond_init(&closed, NULL);
+    mine.locks = mine.closes = 0;
+    threads = NULL;
+    closing = NULL;
+    atomic_store(&pithp_closing_count, 0);
+    mine.listed = false;
+}
+
+static void prepare(void) {
+    has_key = pthread_key_create(&at_exit, unlist) == 0;
+    pthread_atfork(NULL, NULL, forget_others);
+    if (syscall(__NR_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) != 0)
+        atomic_store(&fences, true);
+}
+
+static void list(thread_calls *t) {
+    pthread_once(&once, prepare);
+    if (!has_key || pthread_setspecific(at_exit, t) != 0)
+        return; /* memory is short: this call goes unseen */
+    take_lock();
+    t->previous = NULL;
+    t->next = threads;
+    if (threads)
+        threads->previous = t;
+    threads = t;
+    t->listed = true;
+    give_lock();
+}
+
+/* ---- Calls ---- */
+
+static bool is_closing(const pith_runtime *rt) {
+    const pithp_closing *c = closing;
+    while (c && c->rt != rt)
+        c = c->next;
+    return c != NULL;
+}
+
+void pithp_wait_for_close(const pith_scope *s) {
+    if (mine.closes > 0)
+        return;
+    pthread_mutex_lock(&lock);
+    while (pithp_scope_writable(s) && is_closing(s->runtime))
+        pthread_cond_wait(&closed, &lock);
+    pthread_mutex_unlock(&lock);
+}
+
+pithp_under_way pithp_under_way_begin(const pith_scope *s, const char *name) {
+    thread_calls *t = &mine;
+    if (PITHP_UNLIKELY(!t->listed))
+        list(t);
+    const int at = t->depth++;
+    if (PITHP_UNLIKELY(at >= DEPTH))
+        return (pithp_under_way){t->listed};
+    atomic_store_explicit(&t->runtimes[at], NULL, memory_order_relaxed);
+    atomic_store_explicit(&t->names[at], name, memory_order_relaxed);
+    atomic_store_explicit(&t->scopes[at], s, memory_order_release);
+    atomic_signal_fence(memory_order_seq_cst);
+    if (PITHP_UNLIKELY(atomic_load_explicit(&fences, memory_order_relaxed)))
+        atomic_thread_fence(memory_order_seq_cst);
+    if (PITHP_UNLIKELY(pithp_any_closing()))
+        pithp_wait_for_close(s);
+    atomic_store_explicit(&t->runtimes[at], pithp_scope_writable(s) ? s->runtime : &none,
+                          memory_order_release);
+    return (pithp_under_way){t->listed};
+}
+
+void pithp_under_way_end(const pithp_under_way *call) {
+    (void)call;
+    thread_calls *t = &mine;
+    const int at = --t->depth;
+    if (PITHP_LIKELY(at < DEPTH))
+        atomic_store_explicit(&t->scopes[at], NULL, memory_order_release);
+}
+
+/* ---- Closing ---- */
+
+typedef enum { NO_CALL, CALL, UNKNOWN } sight;
+
+/* Whether a thread is in a call of the runtime, and of what. */
+static sight look_at(thread_calls *t, const pith_runtime *rt, const char **name) {
+    sight seen = NO_CALL;
+    for (int i = 0; i < DEPTH && seen != CALL; i++) {
+        if (!atomic_load_explicit(&t->scopes[i], memory_order_acquire))
+            continue;
+        const pith_runtime *of =
+            atomic_load_explicit(&t->runtimes[i], memory_order_acquire);
+        if (of && of != rt)
+            continue;
+        seen = of ? CALL : UNKNOWN;
+        *name = atomic_load_explicit(&t->names[i], memory_order_relaxed);
+    }
+    return seen;
+}
+
+static sight look_around(const pith_runtime *rt, const char **name) {
+    sight seen = NO_CALL;
+    for (thread_calls *t = threads; t && seen != CALL; t = t->next) {
+        const sight at = look_at(t, rt, name);
+        seen = at == NO_CALL ? seen : at;
+    }
+    return seen;
+}
+
+bool pithp_closing_begin(pithp_closing *c, pith_runtime *rt, const char **name) {
+    enum { PATIENCE = 10000 };
+    sight seen = UNKNOWN;
+    *name = NULL;
+    pthread_once(&once, prepare);
+    take_lock();
+    atomic_fetch_add(&pithp_closing_count, 1);
+    if (!atomic_load(&fences))
+        syscall(__NR_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+    atomic_thread_fence(memory_order_seq_cst);
+    for (int i = 0; i < PATIENCE && seen == UNKNOWN && !is_closing(rt); i++) {
+        if (i > 0) { /* who is about to say it may wait for the lock */
+            give_lock();
+            sched_yield();
+            take_lock();
+        }
+        seen = look_around(rt, name);
+    }
+    const bool closes = seen == NO_CALL && !is_closing(rt);
+    if (closes) {
+        *c = (pithp_closing){.rt = rt, .next = closing};
+        closing = c;
+        mine.closes++;
+    } else {
+        atomic_fetch_sub(&pithp_closing_count, 1);
+        if (is_closing(rt)) /* by somebody else */
+            *name = NULL;
+    }
+    give_lock();
+    return closes;
+}
+
+void pithp_closing_helper(void) {
+    mine.closes = 1;
+    mine.depth = DEPTH; /* its calls go unseen */
+}
+
+void pithp_closing_lock(void) {
+    take_lock();
+}
+
+void pithp_closing_end(pithp_closing *c) {
+    pithp_closing **at = &closing;
+    while (*at != c)
+        at = &(*at)->next;
+    *at = c->next;
+    atomic_fetch_sub(&pithp_closing_count, 1);
+    pthread_cond_broadcast(&closed);
+    mine.closes--;
+    give_lock();
+}

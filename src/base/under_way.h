@@ -1,0 +1,47 @@
+/* Calls under way: a runtime is not closed under a thread that is in one of them. */
+#ifndef PITH_BASE_UNDER_WAY_H
+#define PITH_BASE_UNDER_WAY_H
+
+#include "base/base_internal.h"
+
+typedef struct pithp_under_way {
+    bool listed;
+} pithp_under_way;
+
+/* First in a public function that may take long, as it runs a function, waits, or moves
+ * many bytes: its runtime stays open until it returns. Where the runtime is being closed
+ * it waits, and then pithp_enter finds the scope closed. */
+#define PITHP_UNDER_WAY(s, name)                                                         \
+    const pithp_under_way under_way_                                                     \
+        __attribute__((cleanup(pithp_under_way_end), unused)) =                          \
+            pithp_under_way_begin(s, name)
+
+pithp_under_way pithp_under_way_begin(const pith_scope *s, const char *name);
+void pithp_under_way_end(const pithp_under_way *call);
+
+/* How many runtimes are being closed. */
+extern atomic_int pithp_closing_count;
+static inline bool pithp_any_closing(void) {
+    return atomic_load_explicit(&pithp_closing_count, memory_order_relaxed) != 0;
+}
+/* Where s is of one of them, its objects may go at any time: wait until they have, and it
+ * is found closed. */
+void pithp_wait_for_close(const pith_scope *s);
+/* This thread works for a runtime, and who closes that waits for it. */
+void pithp_closing_helper(void);
+
+/* A runtime that is being closed, on the stack of who closes it. */
+typedef struct pithp_closing {
+    pith_runtime *rt;
+    struct pithp_closing *next;
+} pithp_closing;
+
+/* From here on calls on scopes of rt wait for the end. False: there is one under way,
+ * whose name is in *name, or another thread closes it, *name NULL, and nothing has
+ * changed. */
+bool pithp_closing_begin(pithp_closing *c, pith_runtime *rt, const char **name);
+/* Around what takes the scopes of rt away: no other thread looks at them. */
+void pithp_closing_lock(void);
+void pithp_closing_end(pithp_closing *c);
+
+#endif
