@@ -52,6 +52,7 @@ Test(programs, a_compiled_function_can_be_kept, .init = open_scope) {
 /* ---- Memory and threads ---- */
 
 Test(programs, every_failure_of_memory_is_survived, .init = open_scope) {
+    setenv("PITH_JIT", "off", 0); /* a compiler in the background allocates, too */
     const Sim *sim = some_sim(2);
     bool failed = true;
     for (long long at = 1; failed; at++) {
