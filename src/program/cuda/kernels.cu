@@ -1,9 +1,6 @@
 /* The kernels built with the library, and their handles. */
 /* clang-format off */
-#if __has_include(<cub/block/block_radix_sort.cuh>)
-#    include <cub/block/block_radix_sort.cuh>
-#    define M_WITH_CUB
-#endif
+#include "gpu/cuda/cub.h"
 #define M_BOTH /* by value for eager calls, by address for graphs */
 #include "program/emit/prologue_cuda.h"
 #include "program/emit/helpers.h"
@@ -22,7 +19,7 @@ static const void *const handles_at[] = {
 };
 
 extern "C" bool pithp_cuda_sorts_tiles(void) {
-#ifdef M_WITH_CUB
+#ifdef PITHP_HAVE_CUB
     return true;
 #else
     return false;

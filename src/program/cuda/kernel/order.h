@@ -128,7 +128,7 @@ M_KERNEL(pithp_k_sort_runs, pithp_cuda_sort_args) {
 
 #define M_SORT_TILE 2048
 
-#ifdef M_WITH_CUB
+#ifdef PITHP_HAVE_CUB
 #    include "program/cuda/kernel/sort_cub.h"
 #else /* what stands for a block where threads run one after the other */
 M_FN void
