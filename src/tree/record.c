@@ -178,8 +178,7 @@ look_at_slots(pith_scope *s, const pithp_recent *r, const void *node, slots_seen
             if (PITHP_UNLIKELY(h->kind != PITHP_KIND_ARRAY ||
                                (h->extra & PITHP_ARRAY_DONATED)))
                 return refuse_slot(s, type, i, child);
-            if (PITHP_UNLIKELY(h->shape != r->specs[i]))
-                seen->same_specs = false;
+            seen->same_specs = seen->same_specs && h->shape == r->specs[i];
             continue;
         }
         const bool is_node = h->kind >= PITHP_KIND_RECORD && h->kind <= PITHP_KIND_NONE;
