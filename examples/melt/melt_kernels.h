@@ -203,7 +203,11 @@ typedef struct melt_search {
 /* Append to the lists of the cell's atoms what is near, and take the candidates away. The
  * last group is filled up with what is far. */
 PITH_HD void melt_test(const melt_search *s, melt_candidates *c) {
-    pith_each_lane(q) c->x[c->count + q] = 1e30f;
+    pith_each_lane(q) {
+        c->x[c->count + q] = 1e30f;
+        c->y[c->count + q] = c->z[c->count + q] = 0;
+        c->entry[c->count + q] = 0;
+    }
     for (int64_t k = s->first; k < s->end; k++) {
         const float x = s->x[k], y = s->y[k], z = s->z[k];
         melt_row row = {&s->neighbour[k * s->room], s->count[k], s->room};
