@@ -54,7 +54,8 @@ static bool is_gone(int process) {
 Test(compile_close, the_compiler_is_ended, .init = begin, .timeout = 50) {
     pith_runtime *rt = pt_open();
     pithp_code *code =
-        pithp_compile_later(pithp_runtime_device(rt), "int x;", "slow", false);
+        pithp_compile_later(pithp_runtime_device(rt), "int x;",
+                            &(pithp_compile_options){.name = "slow"}, false);
     cr_assert(code);
     FILE *file = NULL;
     for (int k = 0; k < 2000 && !(file = fopen(note, "r")); k++)
@@ -74,8 +75,9 @@ Test(compile_close, none_is_started_afterwards, .init = begin, .timeout = 50) {
     for (int k = 0; k < 5; k++) {
         char text[32];
         snprintf(text, sizeof text, "int x%d;", k);
-        pithp_code_release(
-            pithp_compile_later(pithp_runtime_device(rt), text, "slow", false));
+        pithp_code_release(pithp_compile_later(pithp_runtime_device(rt), text,
+                                               &(pithp_compile_options){.name = "slow"},
+                                               false));
     }
     const double start = now();
     pt_close(rt);

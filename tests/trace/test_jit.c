@@ -270,10 +270,14 @@ Test(jit, static_parts_are_named_by_paths, .init = open_scope) {
     const pith_function *bad = pith_jit(
         s, &counted_function, &(pith_jit_options){.static_paths = PITH_PATHS("[0].no")});
     pt_fails(PITH_E_PATH, s, CALL(bad, sim));
-    bad = pith_jit(s, &counted_function,
-                   &(pith_jit_options){.static_paths = PITH_PATHS("count")});
-    pt_fails(PITH_E_PATH, s, CALL(bad, sim));
+    pt_fails(PITH_E_PATH, s,
+             pith_jit(s, &counted_function,
+                      &(pith_jit_options){.static_paths = PITH_PATHS("count")}));
     pt_says("counted: the path 'count' names no argument: expected [0] to [0]");
+    pt_fails(PITH_E_PATH, s,
+             pith_jit(s, &counted_function,
+                      &(pith_jit_options){.donate_paths = PITH_PATHS("[0]", "[1].x")}));
+    pt_says("counted: the path '[1].x' names no argument: expected [0] to [0]");
     close_scope();
 }
 

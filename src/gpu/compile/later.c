@@ -21,7 +21,8 @@ typedef struct pithp_later {
 
 /* ---- Code ---- */
 
-static pithp_code *make_code(pithp_device *d, const char *text, const char *name) {
+static pithp_code *
+make_code(pithp_device *d, const char *text, const pithp_compile_options *options) {
     pith_runtime *rt = d->runtime;
     const size_t bytes = strlen(text) + 1;
     pithp_code *code = pithp_allocate(rt, sizeof *code);
@@ -38,7 +39,7 @@ static pithp_code *make_code(pithp_device *d, const char *text, const char *name
     code->device = d;
     code->text = copy;
     code->text_bytes = bytes;
-    code->name = name;
+    code->options = *options;
     return code;
 }
 
@@ -62,9 +63,8 @@ static bool is_given_up(const pithp_code *code) {
 }
 
 static void compile(pithp_code *code) {
-    const pithp_compile_options options = {.name = code->name};
-    const pith_status rc =
-        pithp_compile_on(code->device, code->text, &options, &code->module, &code->error);
+    const pith_status rc = pithp_compile_on(code->device, code->text, &code->options,
+                                            &code->module, &code->error);
     drop_text(code);
     atomic_store_explicit(&code->state,
                           rc == PITH_OK ? PITHP_CODE_READY : PITHP_CODE_FAILED,
@@ -185,9 +185,11 @@ static bool put_last(pithp_device *d, pithp_code *code) {
     return false;
 }
 
-pithp_code *
-pithp_compile_later(pithp_device *d, const char *text, const char *name, bool wait) {
-    pithp_code *code = make_code(d, text, name);
+pithp_code *pithp_compile_later(pithp_device *d,
+                                const char *text,
+                                const pithp_compile_options *options,
+                                bool wait) {
+    pithp_code *code = make_code(d, text, options);
     if (!code)
         return NULL;
     if (wait) {

@@ -33,18 +33,20 @@ typedef struct pithp_code {
     pithp_device *device;
     char *text; /* NULL once it was compiled */
     size_t text_bytes;
-    const char *name; /* a literal */
+    pithp_compile_options options;
     pithp_later_work work;
 } pithp_code;
 
 /* Ask for the code of a text, which is copied. It is compiled on a thread of the
  * device's, one text after the other, or, if `wait`, before this returns.
  *
- * @param name For messages; must outlive the runtime.
+ * @param options Copied; its name must outlive the runtime.
  * @return One reference; NULL when memory is short (no error is set).
  */
-pithp_code *
-pithp_compile_later(pithp_device *d, const char *text, const char *name, bool wait);
+pithp_code *pithp_compile_later(pithp_device *d,
+                                const char *text,
+                                const pithp_compile_options *options,
+                                bool wait);
 void pithp_code_release(pithp_code *code); /* NULL does nothing */
 
 static inline pithp_code_state pithp_code_look(const pithp_code *code) {

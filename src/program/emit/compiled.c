@@ -103,11 +103,13 @@ void pithp_compiled_end(pithp_plan *plan) {
 
 static void ask(pith_scope *s, pithp_plan *plan) {
     struct pithp_compiling *c = plan->compiling;
+    const pithp_compile_options options = {.name = "a program",
+                                           .contract = plan->program->contracts};
     pithp_text text;
     pithp_text_begin(&text, plan->runtime);
     if (pithp_emit_host(&text, plan, c->functions, &c->maths))
         c->code =
-            pithp_compile_later(pithp_scope_device(s), text.bytes, "a program", c->wait);
+            pithp_compile_later(pithp_scope_device(s), text.bytes, &options, c->wait);
     pithp_text_end(&text);
     atomic_store(&c->stage, c->code ? ASKED : DONE);
 }
@@ -261,7 +263,8 @@ static pithp_code *compile_together(pith_scope *s,
     for (int64_t k = 0; k < count; k++)
         functions[k] = plans[k]->compiling->functions;
     if (pithp_emit_host_all(&text, plans, count, functions, &maths))
-        code = pithp_compile_later(pithp_scope_device(s), text.bytes, "programs", true);
+        code = pithp_compile_later(pithp_scope_device(s), text.bytes,
+                                   &(pithp_compile_options){.name = "programs"}, true);
     for (int64_t k = 0; code && k < count; k++)
         plans[k]->compiling->maths = maths;
     pithp_text_end(&text);

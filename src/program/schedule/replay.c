@@ -198,11 +198,13 @@ static bool has_text(const pithp_replay *r) {
 }
 
 static pithp_code *compile(pithp_device *d, const pithp_replay *r) {
+    const pithp_compile_options options = {.name = "a program",
+                                           .contract = r->program->contracts};
     pithp_text text;
     pithp_code *code = NULL;
     pithp_text_begin(&text, d->runtime);
     if (pithp_schedule_cuda_text(&text, r->schedule, r->how == AS_GRAPH))
-        code = pithp_compile_later(d, text.bytes, "a program", true);
+        code = pithp_compile_later(d, text.bytes, &options, true);
     pithp_text_end(&text);
     return code;
 }

@@ -69,19 +69,24 @@ static bool mark_below(pith_runtime *rt,
     return !failed;
 }
 
-static pith_status mark_path(const pithp_jit_call *c, const char *path, bool *marks) {
+const char *pithp_jit_path(const char *path, int arguments, int *argument) {
     char *rest = NULL;
     const long i = path[0] == '[' ? strtol(path + 1, &rest, 10) : -1;
-    if (i < 0 || i >= c->argument_count || rest == path + 1 || *rest != ']')
-        return pithp_fail(c->s, PITH_E_PATH, NULL,
-                          "%s: the path '%s' names no argument: expected [0] to [%d], "
-                          "and a path in it",
-                          c->function->name, path, c->argument_count - 1);
-    for (long t = 0; t < i; t++)
+    if (i < 0 || i >= arguments || rest == path + 1 || *rest != ']')
+        return NULL;
+    *argument = (int)i;
+    return rest + 1;
+}
+
+static pith_status mark_path(const pithp_jit_call *c, const char *path, bool *marks) {
+    int i;
+    const char *inside = pithp_jit_path(path, c->argument_count, &i);
+    PITH_ASSERT(inside); /* pith_jit has looked */
+    for (int t = 0; t < i; t++)
         marks += c->flats[t].structure.item_count;
     pith_scope *s = pithp_on_behalf(c->s);
-    const void *node = rest[1] ? pith_tree_at(s, c->trees[i], rest + 1) : c->trees[i];
-    const char *normal = node ? pith_path_normal(s, rest + 1) : NULL;
+    const void *node = *inside ? pith_tree_at(s, c->trees[i], inside) : c->trees[i];
+    const char *normal = node ? pith_path_normal(s, inside) : NULL;
     if (normal && !mark_below(c->s->runtime, c->trees[i], node, normal, marks))
         pithp_fail_memory(c->s, sizeof(pithp_frame));
     return c->s->error.code;

@@ -261,6 +261,7 @@ static pith_status write_down(pith_scope *s,
     jit->static_arguments = o->static_arguments;
     jit->donate_arguments = o->donate_arguments;
     jit->keep_unused = o->keep_unused;
+    jit->fast_maths = o->fast_maths;
     memcpy(at, identity->bytes, identity->length);
     jit->identity = at;
     jit->identity_bytes = identity->length;
@@ -269,7 +270,8 @@ static pith_status write_down(pith_scope *s,
 }
 
 static void add_options(pithp_text *text, const pith_jit_options *o) {
-    const unsigned sets[] = {o->static_arguments, o->donate_arguments, o->keep_unused};
+    const unsigned sets[] = {o->static_arguments, o->donate_arguments, o->keep_unused,
+                             o->fast_maths};
     pithp_text_add_n(text, (const char *)sets, sizeof sets);
     add_paths(text, o->static_paths);
     add_paths(text, o->donate_paths);
@@ -301,8 +303,22 @@ make_jit(pith_scope *s, const pith_function *function, const pith_jit_options *o
 }
 
 static pith_status
+check_paths(pith_scope *s, const pith_function *f, const char *const *paths) {
+    for (int i = 0, argument; paths && paths[i]; i++)
+        if (!pithp_jit_path(paths[i], f->arity, &argument))
+            return pithp_fail(s, PITH_E_PATH, NULL,
+                              "pith_jit: %s: the path '%s' names no argument: expected "
+                              "[0] to [%d], and a path in it",
+                              f->name, paths[i], f->arity - 1);
+    return PITH_OK;
+}
+
+static pith_status
 check_options(pith_scope *s, const pith_function *f, const pith_jit_options *o) {
     const char *on = pithp_scope_device(s)->backend->kind;
+    if (check_paths(s, f, o->static_paths) != PITH_OK ||
+        check_paths(s, f, o->donate_paths) != PITH_OK)
+        return s->error.code;
     if ((o->static_arguments | o->donate_arguments) >> f->arity)
         return pithp_fail(s, PITH_E_ARG, NULL,
                           "pith_jit: %s has %d argument%s, and the options name others",

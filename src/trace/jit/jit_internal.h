@@ -16,7 +16,7 @@ typedef struct pithp_jit {
     pith_runtime *runtime;
     unsigned static_arguments, donate_arguments;
     char **static_paths, **donate_paths; /* "[0].force"; NULL at the end, or NULL */
-    bool keep_unused;
+    bool keep_unused, fast_maths;
     char *memory; /* of paths and identity */
     size_t memory_bytes;
     const char *identity; /* equal bytes: the same function and options */
@@ -79,6 +79,9 @@ pith_status pithp_jit_call_begin(pithp_jit_call *c,
                                  const pithp_jit_closure *closure,
                                  const void *const *arguments);
 void pithp_jit_call_end(pithp_jit_call *c);
+/* The path of an option: its argument, and the rest, a path in that. NULL: it names none.
+ */
+const char *pithp_jit_path(const char *path, int arguments, int *argument);
 /* Which items of a call its options name (NULL: no others than the arguments of a mask):
  * `marks` gets one bool an item; returns how many. -1: error set. */
 int64_t pithp_jit_mark(const pithp_jit_call *c,

@@ -242,9 +242,13 @@ list_read(pith_scope *s, const pithp_jit_call *c, pithp_jit_program *p) {
     return PITH_OK;
 }
 
-static pith_status
-plan_program(pith_scope *s, pithp_jit_program *p, const pithp_program *recorded) {
+static pith_status plan_program(pith_scope *s,
+                                const pithp_jit_call *c,
+                                pithp_jit_program *p,
+                                const pithp_program *recorded) {
     pithp_program *program = pithp_program_optimise(s, recorded, PITHP_PASS_ALL);
+    if (program)
+        program->contracts = c->jit->fast_maths;
     p->plan = program ? pithp_plan_make(s, program, true) : NULL;
     pithp_program_release(program);
     if (!p->plan)
@@ -286,7 +290,7 @@ record_in(pith_scope *s, const pithp_jit_call *c, pithp_jit_program *p) {
     }
     pithp_program *recorded = pithp_trace_end(s, t);
     if (rc == PITH_OK)
-        rc = plan_program(s, p, recorded);
+        rc = plan_program(s, c, p, recorded);
     pithp_program_release(recorded);
     return rc;
 }
