@@ -2,10 +2,10 @@
  * driver, so what is compiled for CUDA can be checked on every machine that has it. Its
  * interface is declared here, so that a library built without CUDA can do so too. */
 #include "gpu/compile/toolchain.h"
+#include "gpu/toolkit.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -45,29 +45,6 @@ static rtc_library library;
 
 /* ---- Opening ---- */
 
-static void *open_library(void) {
-    static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12"};
-    const char *own = secure_getenv("PITH_NVRTC");
-    const char *const toolkits[] = {secure_getenv("CUDA_HOME"),
-                                    secure_getenv("CUDA_PATH"), "/usr/local/cuda"};
-    if (own && own[0])
-        return dlopen(own, RTLD_NOW | RTLD_LOCAL);
-    for (int i = 0; i < PITHP_COUNT(names); i++) {
-        void *handle = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-        if (handle)
-            return handle;
-    }
-    for (int t = 0; t < PITHP_COUNT(toolkits); t++)
-        for (int i = 0; toolkits[t] && i < PITHP_COUNT(names); i++) {
-            char path[4096];
-            snprintf(path, sizeof path, "%s/lib64/%s", toolkits[t], names[i]);
-            void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-            if (handle)
-                return handle;
-        }
-    return NULL;
-}
-
 /* The name of a function that is missing; NULL when all are there. */
 static const char *bind(void *handle, rtc_library *to) {
     void *symbol;
@@ -95,7 +72,8 @@ static void identify(rtc_library *of, void *handle, int major, int minor) {
 static pith_status open_once(pithp_error *e) {
     rtc_library found = {.arch_count = 0};
     int major = 0, minor = 0;
-    void *handle = open_library();
+    static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12"};
+    void *handle = pithp_toolkit_open("PITH_NVRTC", names, PITHP_COUNT(names));
     if (!handle) {
         pithp_error_set(e, PITH_E_UNSUPPORTED, NULL, NULL,
                         "NVRTC, which compiles for CUDA at run time, is not there: %s",

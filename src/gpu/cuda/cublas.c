@@ -2,38 +2,14 @@
  * neither a device nor a driver to be opened. */
 #include "gpu/cuda/cublas.h"
 
+#include "gpu/toolkit.h"
+
 #include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool is_open; /* guarded by lock; library is constant once it is set */
 static pithp_cublas library;
-
-static void *open_library(void) {
-    static const char *const names[] = {"libcublas.so.13", "libcublas.so.12",
-                                        "libcublas.so"};
-    const char *own = secure_getenv("PITH_CUBLAS_LIBRARY");
-    const char *const toolkits[] = {secure_getenv("CUDA_HOME"),
-                                    secure_getenv("CUDA_PATH"), "/usr/local/cuda"};
-    if (own && own[0])
-        return dlopen(own, RTLD_NOW | RTLD_LOCAL);
-    for (int i = 0; i < PITHP_COUNT(names); i++) {
-        void *handle = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-        if (handle)
-            return handle;
-    }
-    for (int t = 0; t < PITHP_COUNT(toolkits); t++)
-        for (int i = 0; toolkits[t] && i < PITHP_COUNT(names); i++) {
-            char path[4096];
-            snprintf(path, sizeof path, "%s/lib64/%s", toolkits[t], names[i]);
-            void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-            if (handle)
-                return handle;
-        }
-    return NULL;
-}
 
 /* The name of a function that is missing; NULL when all are there. */
 static const char *bind(void *handle, pithp_cublas *to) {
@@ -50,7 +26,9 @@ static const char *bind(void *handle, pithp_cublas *to) {
 }
 
 static bool open_once(pithp_error *e) {
-    void *handle = open_library();
+    static const char *const names[] = {"libcublas.so.13", "libcublas.so.12",
+                                        "libcublas.so"};
+    void *handle = pithp_toolkit_open("PITH_CUBLAS_LIBRARY", names, PITHP_COUNT(names));
     if (!handle) {
         const char *reason = dlerror();
         pithp_error_set(e, PITH_E_UNSUPPORTED, NULL, NULL, "cuBLAS is not there: %s",
