@@ -101,14 +101,13 @@ M_FN i64 m_line_element(const pithp_cuda_sort_args *a, i64 line, i64 i) {
     return (line / a->inner * a->length + i) * a->inner + line % a->inner;
 }
 
-M_KERNEL(pithp_k_sort_runs, pithp_cuda_sort_args) {
-    const i64 runs = (a->length + M_RUN - 1) / M_RUN, line = t / runs,
-              first = t % runs * M_RUN, left = a->length - first;
-    const i64 n = left < M_RUN ? left : M_RUN;
-    if (line >= a->outer * a->inner)
-        return;
-    u64 keys[M_RUN];
-    i64 places[M_RUN];
+/* Sort n elements of a line from `first` on, one by one. */
+M_FN void m_insert_all(const pithp_cuda_sort_args *a,
+                       i64 line,
+                       i64 first,
+                       i64 n,
+                       u64 *keys,
+                       i64 *places) {
     for (i64 i = 0; i < n; i++) {
         const u64 key = m_sort_key(a->from, a->dtype, m_line_element(a, line, first + i),
                                    a->descending);
@@ -120,6 +119,17 @@ M_KERNEL(pithp_k_sort_runs, pithp_cuda_sort_args) {
         keys[j] = key;
         places[j] = first + i;
     }
+}
+
+M_KERNEL(pithp_k_sort_runs, pithp_cuda_sort_args) {
+    const i64 runs = (a->length + M_RUN - 1) / M_RUN, line = t / runs,
+              first = t % runs * M_RUN, left = a->length - first;
+    const i64 n = left < M_RUN ? left : M_RUN;
+    if (line >= a->outer * a->inner)
+        return;
+    u64 keys[M_RUN];
+    i64 places[M_RUN];
+    m_insert_all(a, line, first, n, keys, places);
     for (i64 i = 0; i < n; i++) {
         a->keys[line * a->length + first + i] = keys[i];
         a->places[line * a->length + first + i] = places[i];
@@ -133,19 +143,9 @@ M_KERNEL(pithp_k_sort_runs, pithp_cuda_sort_args) {
 #else /* what stands for a block where threads run one after the other */
 M_FN void
 m_sort_tile(const pithp_cuda_sort_args *a, i64 line, i64 first, i32 n, i32 thread) {
-    u64 *keys = a->keys + line * a->length + first;
-    i64 *places = a->places + line * a->length + first;
-    for (i32 i = 0; i < n && thread == 0; i++) {
-        const u64 key = m_sort_key(a->from, a->dtype, m_line_element(a, line, first + i),
-                                   a->descending);
-        i32 j = i;
-        for (; j > 0 && keys[j - 1] > key; j--) {
-            keys[j] = keys[j - 1];
-            places[j] = places[j - 1];
-        }
-        keys[j] = key;
-        places[j] = first + i;
-    }
+    if (thread == 0)
+        m_insert_all(a, line, first, n, a->keys + line * a->length + first,
+                     a->places + line * a->length + first);
 }
 #endif
 
