@@ -2,6 +2,7 @@
  * last parameter bound to a tree. */
 #include "tree/node_internal.h"
 
+#include <dlfcn.h>
 #include <string.h>
 
 /* A function and its closure are one object. */
@@ -41,9 +42,17 @@ pithp_function_check_slow(pith_scope *s, const pith_function *f, const char *fun
     return PITH_OK;
 }
 
+/* Whether a function that lies in no block is one of PITH_FUNCTION: of a runtime that is
+ * gone nothing is known, and what lay in its memory must not be read. */
+static bool is_static(const pith_function *f) {
+    Dl_info where;
+    return dladdr(f, &where) != 0;
+}
+
 const void *pithp_function_nil(const pith_function *f) {
     pithp_block *block = NULL;
-    if (!f || (pithp_block_find(f, &block) != PITHP_BLOCK_NONE && !is_made(f)))
+    if (!f ||
+        !(pithp_block_find(f, &block) == PITHP_BLOCK_NONE ? is_static(f) : is_made(f)))
         return NULL;
     const pith_type *type = f->result ? f->result() : NULL;
     return type && type != pith_array_pith_type() ? pithp_nil(type) : NULL;
