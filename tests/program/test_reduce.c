@@ -227,3 +227,81 @@ Test(reduce, sums_single_precision_in_double) {
     cr_assert(memcmp(c.out, &want, 4) == 0);
     call_free(&c);
 }
+
+/* ---- The least and the greatest ---- */
+
+static double extreme_of(double a, double b, bool greatest) {
+    return (greatest ? a > b : a < b) || isnan(a) ? a : b;
+}
+
+/* Of at most a block, in the same order, which chooses among zeros. */
+static double stated_extreme(const double *x, int64_t n, bool greatest) {
+    const double none = greatest ? -INFINITY : INFINITY;
+    double lanes[64];
+    for (int j = 0; j < 64; j++)
+        lanes[j] = none;
+    for (int64_t i = 0; i < n; i++)
+        lanes[i % 64] = i < 64 ? x[i] : extreme_of(lanes[i % 64], x[i], greatest);
+    for (int left = 32; left; left /= 2)
+        for (int j = 0; j < left; j++)
+            lanes[j] = extreme_of(lanes[2 * j], lanes[2 * j + 1], greatest);
+    return lanes[0];
+}
+
+/* Rows of n elements of a kind: negative ones and zeros of both signs, among which zero
+ * is the greatest; positive ones and those zeros; both, with infinities; with a nan. */
+static void fill_rows(double *x, int64_t rows, int64_t n, int kind) {
+    for (int64_t i = 0; i < rows * n; i++) {
+        const double value = noise(), size = fabs(value);
+        x[i] = kind == 0 ? -size : kind == 1 ? size : value;
+        if (kind < 2 && seed >> 61 == 0)
+            x[i] = seed >> 60 & 1 ? 0.0 : -0.0;
+        if (kind == 2 && seed >> 59 == 3)
+            x[i] = seed >> 58 & 1 ? INFINITY : -INFINITY;
+    }
+    for (int64_t i = 0; kind == 3 && i < rows; i++)
+        x[i * n + (int64_t)(fabs(noise()) * (double)n) % n] = NAN;
+}
+
+static void check_extremes(int64_t rows, int64_t n, int kind, pithp_isa isa) {
+    static double x[8 * 4096];
+    static float narrow[8 * 4096];
+    fill_rows(x, rows, n, kind);
+    for (int64_t i = 0; i < rows * n; i++)
+        x[i] = narrow[i] = (float)x[i];
+    for (int k = 0; k < 4; k++) {
+        const bool greatest = k & 1, wide = k & 2;
+        const size_t size = wide ? sizeof *x : sizeof *narrow;
+        const pith_spec spec = {wide ? PITH_F64 : PITH_F32,
+                                2,
+                                {rows, n},
+                                rows * n,
+                                (size_t)(rows * n) * size};
+        const pithp_reduce_params last = {2};
+        call c = {.primitive = greatest ? PITHP_OP_MAX_OF : PITHP_OP_MIN_OF,
+                  .count = 1,
+                  .specs = {&spec},
+                  .data = {wide ? (const void *)x : narrow},
+                  .params = &last,
+                  .isa = isa};
+        cr_assert(call_run(&c) == PITH_OK);
+        for (int64_t i = 0; i < rows; i++) {
+            const double want = stated_extreme(x + i * n, n, greatest),
+                         got = wide ? ((double *)c.out)[i] : (double)((float *)c.out)[i];
+            cr_assert(isnan(want) ? isnan(got) : memcmp(&got, &want, 8) == 0,
+                      "%s of %lld, kind %d, isa %d: %a, want %a",
+                      greatest ? "max" : "min", (long long)n, kind, (int)isa, got, want);
+        }
+        call_free(&c);
+    }
+}
+
+Test(reduce, extremes_of_rows_in_the_stated_order) {
+    for (int isa = 0; isa < PITHP_ISA_COUNT; isa++)
+        for (int kind = 0; kind < 4 && call_isa_runs((pithp_isa)isa); kind++) {
+            for (int64_t n = 1; n < 270; n++)
+                check_extremes(8, n, kind, (pithp_isa)isa);
+            check_extremes(5, 1000, kind, (pithp_isa)isa);
+            check_extremes(5, 4096, kind, (pithp_isa)isa);
+        }
+}

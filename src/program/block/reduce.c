@@ -15,16 +15,16 @@
 /* Lanes whose accumulators stay in registers; more passes over a block read other lines.
  */
 #if defined(__AVX512F__)
-#    define LANES_AT_ONCE 64
+#    define AT_ONCE 64
 #elif defined(__AVX2__)
-#    define LANES_AT_ONCE 32
+#    define AT_ONCE 32
 #else
-#    define LANES_AT_ONCE 16
+#    define AT_ONCE 16
 #endif
 
 /* ---- One reducer: A accumulates what LOADED makes of a dt, by COMBINE(a, b) ---- */
 
-#define REDUCER(name, dt, A, LOADED, IDENTITY, COMBINE)                                  \
+#define LANES_OF(name, dt, A, LOADED, IDENTITY, COMBINE)                                 \
     static inline __attribute__((always_inline)) A name##_join(A a, A b) {               \
         return COMBINE(a, b);                                                            \
     }                                                                                    \
@@ -83,22 +83,23 @@
         }                                                                                \
         return some;                                                                     \
     }                                                                                    \
-    static __attribute__((noinline)) A name##_row(const dt *x, int64_t length) {         \
+    static __attribute__((noinline))                                                     \
+    A name##_row_in_order(const dt *x, int64_t length) {                                 \
         A lanes[LANES];                                                                  \
         const int64_t whole = length / LANES * LANES;                                    \
         if (length < LANES)                                                              \
             return name##_join(IDENTITY, name##_few(x, length));                         \
-        for (int first = 0; first < LANES; first += LANES_AT_ONCE) {                     \
-            A some[LANES_AT_ONCE];                                                       \
+        for (int first = 0; first < LANES; first += AT_ONCE) {                           \
+            A some[AT_ONCE];                                                             \
             PITHP_SIMD                                                                   \
-            for (int j = 0; j < LANES_AT_ONCE; j++)                                      \
+            for (int j = 0; j < AT_ONCE; j++)                                            \
                 some[j] = LOADED(x[first + j]);                                          \
             for (int64_t i = LANES; i < whole; i += LANES) {                             \
                 PITHP_SIMD                                                               \
-                for (int j = 0; j < LANES_AT_ONCE; j++)                                  \
+                for (int j = 0; j < AT_ONCE; j++)                                        \
                     some[j] = name##_join(some[j], LOADED(x[i + first + j]));            \
             }                                                                            \
-            for (int j = 0; j < LANES_AT_ONCE; j++)                                      \
+            for (int j = 0; j < AT_ONCE; j++)                                            \
                 lanes[first + j] = some[j];                                              \
         }                                                                                \
         for (int64_t j = 0; j < length - whole; j++)                                     \
@@ -109,7 +110,50 @@
                 lanes[j] = name##_join(lanes[2 * j], lanes[2 * j + 1]);                  \
         }                                                                                \
         return name##_join(IDENTITY, lanes[0]);                                          \
+    }
+
+#define ROW_IN_ORDER(name, dt, A)                                                        \
+    static A name##_row(const dt *x, int64_t length) {                                   \
+        return name##_row_in_order(x, length);                                           \
+    }
+
+#define NUMBERS (AT_ONCE / 2)
+/* Of the least and the greatest the order chooses among nans and zeros, and nothing else,
+ * so that the processor's own minimum finds what is neither. */
+#define ROW_OF_NUMBERS(name, dt, A, LOADED, COMBINE)                                     \
+    static inline __attribute__((always_inline)) void name##_meet_numbers(               \
+        A *some, A *nans, const dt *x) {                                                 \
+        PITHP_SIMD                                                                       \
+        for (int j = 0; j < NUMBERS; j++) {                                              \
+            const A one = LOADED(x[j]);                                                  \
+            nans[j] = __builtin_isunordered(some[j], one) ? 1 : nans[j];                 \
+            some[j] = COMBINE##_NUMBER(some[j], one);                                    \
+        }                                                                                \
     }                                                                                    \
+    static A name##_row(const dt *x, int64_t length) {                                   \
+        A some[NUMBERS], nans[NUMBERS]; /* 1: met one */                                 \
+        if (length < 2 * NUMBERS)                                                        \
+            return name##_row_in_order(x, length);                                       \
+        PITHP_SIMD                                                                       \
+        for (int j = 0; j < NUMBERS; j++) {                                              \
+            some[j] = LOADED(x[j]);                                                      \
+            nans[j] = 0;                                                                 \
+        }                                                                                \
+        for (int64_t i = NUMBERS; i + NUMBERS <= length; i += NUMBERS)                   \
+            name##_meet_numbers(some, nans, x + i);                                      \
+        /* some once more rather than fewer */                                           \
+        name##_meet_numbers(some, nans, x + length - NUMBERS);                           \
+        for (int left = NUMBERS / 2; left; left /= 2) {                                  \
+            PITHP_SIMD                                                                   \
+            for (int j = 0; j < left; j++) {                                             \
+                nans[j] += nans[left + j];                                               \
+                some[j] = COMBINE##_NUMBER(some[j], some[left + j]);                     \
+            }                                                                            \
+        }                                                                                \
+        return nans[0] > 0 || some[0] == 0 ? name##_row_in_order(x, length) : some[0];   \
+    }
+
+#define BLOCKS_OF(name, dt, A, LOADED, IDENTITY, COMBINE)                                \
     static void name##_rows(void *to, const void *from, int64_t pitch, int64_t length,   \
                             int64_t count) {                                             \
         A *out = to;                                                                     \
@@ -196,7 +240,16 @@
         name##_finish(to, lanes, used, width);                                           \
     }
 
-M_REDUCERS(REDUCER)
+#define REDUCER(name, dt, A, LOADED, IDENTITY, COMBINE)                                  \
+    LANES_OF(name, dt, A, LOADED, IDENTITY, COMBINE)                                     \
+    ROW_IN_ORDER(name, dt, A)                                                            \
+    BLOCKS_OF(name, dt, A, LOADED, IDENTITY, COMBINE)
+#define EXTREME_REDUCER(name, dt, A, LOADED, IDENTITY, COMBINE)                          \
+    LANES_OF(name, dt, A, LOADED, IDENTITY, COMBINE)                                     \
+    ROW_OF_NUMBERS(name, dt, A, LOADED, COMBINE)                                         \
+    BLOCKS_OF(name, dt, A, LOADED, IDENTITY, COMBINE)
+M_REDUCERS_OF_OTHERS(REDUCER)
+M_REDUCERS_OF_EXTREMES(EXTREME_REDUCER)
 
 /* ---- argmin, argmax ---- */
 

@@ -29,7 +29,18 @@
 /* X(name, element type, type of accumulators, what is accumulated of an element, the
  *   identity, the function of two): name is operation_dtype, where signed and unsigned
  *   integers or all of one size may share one. */
-#define M_REDUCERS(X)                                                                    \
+#define M_REDUCERS(X) M_REDUCERS_OF_EXTREMES(X) M_REDUCERS_OF_OTHERS(X)
+/* the least or greatest of floats */
+#define M_REDUCERS_OF_EXTREMES(X)                                                        \
+    X(min_f16, f16, f32, m_load_f16, __builtin_inff(), M_MIN_REAL)                       \
+    X(min_bf16, bf16, f32, m_load_bf16, __builtin_inff(), M_MIN_REAL)                    \
+    X(min_f32, f32, f32, M_SAME, __builtin_inff(), M_MIN_REAL)                           \
+    X(min_f64, f64, f64, M_SAME, __builtin_inf(), M_MIN_REAL)                            \
+    X(max_f16, f16, f32, m_load_f16, -__builtin_inff(), M_MAX_REAL)                      \
+    X(max_bf16, bf16, f32, m_load_bf16, -__builtin_inff(), M_MAX_REAL)                   \
+    X(max_f32, f32, f32, M_SAME, -__builtin_inff(), M_MAX_REAL)                          \
+    X(max_f64, f64, f64, M_SAME, -__builtin_inf(), M_MAX_REAL)
+#define M_REDUCERS_OF_OTHERS(X)                                                          \
     X(sum_u8, u8, u8, M_SAME, 0, M_SUM_8)                                                \
     X(sum_u16, u16, u16, M_SAME, 0, M_SUM_16)                                            \
     X(sum_u32, u32, u32, M_SAME, 0, M_SUM)                                               \
@@ -54,10 +65,6 @@
     X(min_u16, u16, u16, M_SAME, 0xFFFF, M_MIN)                                          \
     X(min_u32, u32, u32, M_SAME, 0xFFFFFFFF, M_MIN)                                      \
     X(min_u64, u64, u64, M_SAME, 0xFFFFFFFFFFFFFFFF, M_MIN)                              \
-    X(min_f16, f16, f32, m_load_f16, __builtin_inff(), M_MIN_REAL)                       \
-    X(min_bf16, bf16, f32, m_load_bf16, __builtin_inff(), M_MIN_REAL)                    \
-    X(min_f32, f32, f32, M_SAME, __builtin_inff(), M_MIN_REAL)                           \
-    X(min_f64, f64, f64, M_SAME, __builtin_inf(), M_MIN_REAL)                            \
     X(max_i8, i8, i8, M_SAME, -0x7F - 1, M_MAX)                                          \
     X(max_i16, i16, i16, M_SAME, -0x7FFF - 1, M_MAX)                                     \
     X(max_i32, i32, i32, M_SAME, -0x7FFFFFFF - 1, M_MAX)                                 \
@@ -66,10 +73,6 @@
     X(max_u16, u16, u16, M_SAME, 0, M_MAX)                                               \
     X(max_u32, u32, u32, M_SAME, 0, M_MAX)                                               \
     X(max_u64, u64, u64, M_SAME, 0, M_MAX)                                               \
-    X(max_f16, f16, f32, m_load_f16, -__builtin_inff(), M_MAX_REAL)                      \
-    X(max_bf16, bf16, f32, m_load_bf16, -__builtin_inff(), M_MAX_REAL)                   \
-    X(max_f32, f32, f32, M_SAME, -__builtin_inff(), M_MAX_REAL)                          \
-    X(max_f64, f64, f64, M_SAME, -__builtin_inf(), M_MAX_REAL)                           \
     X(any_8, u8, u8, M_TRUE_8, 0, M_EITHER)                                              \
     X(any_16, u16, u16, M_TRUE_16, 0, M_EITHER)                                          \
     X(any_32, u32, u32, M_TRUE_32, 0, M_EITHER)                                          \
