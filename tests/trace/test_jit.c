@@ -270,6 +270,7 @@ Test(jit, static_parts_are_named_by_paths, .init = open_scope) {
     const pith_function *bad = pith_jit(
         s, &counted_function, &(pith_jit_options){.static_paths = PITH_PATHS("[0].no")});
     pt_fails(PITH_E_PATH, s, CALL(bad, sim));
+    pt_says("[0].no: Sim has no field 'no'");
     pt_fails(PITH_E_PATH, s,
              pith_jit(s, &counted_function,
                       &(pith_jit_options){.static_paths = PITH_PATHS("count")}));

@@ -87,8 +87,13 @@ static pith_status mark_path(const pithp_jit_call *c, const char *path, bool *ma
     pith_scope *s = pithp_on_behalf(c->s);
     const void *node = *inside ? pith_tree_at(s, c->trees[i], inside) : c->trees[i];
     const char *normal = node ? pith_path_normal(s, inside) : NULL;
-    if (normal && !mark_below(c->s->runtime, c->trees[i], node, normal, marks))
+    if (!normal) {
+        char argument[16];
+        snprintf(argument, sizeof argument, "[%d]", i);
+        pithp_error_prefix(s, argument);
+    } else if (!mark_below(c->s->runtime, c->trees[i], node, normal, marks)) {
         pithp_fail_memory(c->s, sizeof(pithp_frame));
+    }
     return c->s->error.code;
 }
 
