@@ -181,6 +181,36 @@ Test(control, fori_counts, .init = open_scope) {
     close_scope();
 }
 
+/* Bounds at the ends of their dtype: nothing that counts goes past one. */
+Test(control, fori_counts_to_the_ends_of_every_dtype, .init = open_scope) {
+    static const struct {
+        pith_dtype dtype;
+        uint64_t least, greatest;
+    } ends[] = {{PITH_I8, 0x80, 0x7f},
+                {PITH_U8, 0, 0xff},
+                {PITH_I32, 0x80000000, 0x7fffffff},
+                {PITH_U32, 0, 0xffffffff},
+                {PITH_I64, 1ull << 63, INT64_MAX},
+                {PITH_U64, 0, UINT64_MAX}};
+    const State *a = some_state(1);
+    for (size_t d = 0; d < sizeof ends / sizeof *ends; d++) {
+        const uint64_t near_end = ends[d].greatest - 3;
+        const pith_array *least =
+            pith_array_copy(s, ends[d].dtype, PITH_SCALAR, &ends[d].least);
+        const pith_array *greatest =
+            pith_array_copy(s, ends[d].dtype, PITH_SCALAR, &ends[d].greatest);
+        const pith_array *from =
+            pith_array_copy(s, ends[d].dtype, PITH_SCALAR, &near_end);
+        const State *b = BOTH(&between_step, a, from, greatest);
+        cr_assert(pith_read_i64(s, b->count) == (int64_t)(3 * near_end + 3),
+                  "three steps of %s", pith_dtype_name(ends[d].dtype));
+        b = BOTH(&between_step, a, greatest, least);
+        cr_assert(pith_read_i64(s, b->count) == 0, "none of %s",
+                  pith_dtype_name(ends[d].dtype));
+    }
+    close_scope();
+}
+
 /* ---- Scans ---- */
 
 static const Step *running(pith_scope *in, const State *a, const pith_array *row) {
@@ -343,6 +373,7 @@ Test(control, bad_arguments_are_refused, .init = open_scope) {
     pt_fails(PITH_E_ARG, s, pith_cond(s, flag, &up_step, &scaled_step, a));
     pt_says("on_false: expected a function of 1 tree, got scaled of 2");
     pt_fails(PITH_E_ARG, s, pith_cond(s, flag, NULL, &down_step, a));
+    pt_says("pith_cond: on_true: expected a function, got NULL");
     pt_fails(PITH_E_ARG, s, pith_cond(s, flag, &up_step, &down_step, NULL));
     pt_fails(PITH_E_ARG, s,
              pith_switch(s, flag, 1, PITH_ARRAY_(const pith_function *, &up_step), a));
@@ -351,6 +382,7 @@ Test(control, bad_arguments_are_refused, .init = open_scope) {
     pt_fails(PITH_E_ARG, s, pith_while(s, &up_step, &up_step, a));
     pt_says("the condition");
     pt_fails(PITH_E_ARG, s, pith_while(s, NULL, &up_step, a));
+    pt_says("pith_while: cond: expected a function, got NULL");
     pt_fails(PITH_E_ARG, s, pith_fori(s, 0, 3, &up_step, a));
     pt_says("pith_fori: body: expected a function of 2 trees");
     pt_fails(PITH_E_DTYPE, s,

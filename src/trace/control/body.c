@@ -8,6 +8,9 @@ pith_status pithp_body_check(pith_scope *s,
                              int arity,
                              const char *function,
                              const char *name) {
+    if (!f)
+        return pithp_fail(s, PITH_E_ARG, NULL, "%s: %s: expected a function, got NULL",
+                          function, name);
     if (pithp_function_check(s, f, function) != PITH_OK || f->arity == arity)
         return s->error.code;
     return pithp_fail(s, PITH_E_ARG, NULL,
@@ -116,10 +119,8 @@ pith_status pithp_control_read(pith_scope *s,
         rc = pithp_array_read(s, a, &bits);
     const pith_dtype dtype = pithp_array_spec(a)->dtype;
     const int unused = 64 - 8 * (int)pith_dtype_size(dtype);
-    if (pithp_dtype_is_signed(dtype))
-        *value = (int64_t)(bits << unused) >> unused;
-    else
-        *value = bits > INT64_MAX ? INT64_MAX : (int64_t)bits;
+    *value = pithp_dtype_is_signed(dtype) ? (int64_t)(bits << unused) >> unused
+                                          : (int64_t)bits;
     return rc;
 }
 

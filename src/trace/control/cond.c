@@ -167,8 +167,13 @@ static const void *choose(pith_scope *s, const choice *c) {
     int64_t index = 0;
     if (pithp_control_read(s, c->index, c->function, "index", &index) != PITH_OK)
         return NULL;
-    index = index < 0 ? 0 : index >= c->count ? c->count - 1 : index;
-    return pith_call(pithp_on_behalf(s), c->branches[index], 1, &c->operand);
+    const bool negative =
+        index < 0 && pithp_dtype_is_signed(pithp_array_spec(c->index)->dtype);
+    const uint64_t last = (uint64_t)c->count - 1;
+    const uint64_t chosen = negative                 ? 0
+                            : (uint64_t)index < last ? (uint64_t)index
+                                                     : last;
+    return pith_call(pithp_on_behalf(s), c->branches[chosen], 1, &c->operand);
 }
 
 const void *pith_cond(pith_scope *s,

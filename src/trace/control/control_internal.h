@@ -140,7 +140,7 @@ bool pithp_holder_step(pithp_holder *h, pith_scope *next, const void *state);
 /* The last state in the scope around; NULL: error set. */
 const void *pithp_holder_end(pithp_holder *h);
 
-/* An integer or bool of rank 0 on the host; waits. */
+/* An integer or bool of rank 0 on the host, a u64 as its bits; waits. */
 pith_status pithp_control_read(pith_scope *s,
                                const pith_array *a,
                                const char *function,

@@ -74,10 +74,20 @@ static const void *run_while(pith_scope *s, loop *l) {
     return pithp_holder_end(&h);
 }
 
-static const void *run_range(pith_scope *s, const loop *l, int64_t from, int64_t to) {
+/* How many integers of a dtype lie from one to below another. */
+static uint64_t count_between(pith_dtype dtype, int64_t from, int64_t to) {
+    const bool rises =
+        pithp_dtype_is_signed(dtype) ? from < to : (uint64_t)from < (uint64_t)to;
+    return rises ? (uint64_t)to - (uint64_t)from : 0;
+}
+
+static const void *run_range(pith_scope *s, const loop *l, int64_t from, uint64_t count) {
     pithp_holder h = {.s = s, .state = l->init};
-    for (int64_t i = from; i < to && iterate(&h, l, &i); i++)
-        ;
+    for (uint64_t k = 0; k < count; k++) {
+        const int64_t i = (int64_t)((uint64_t)from + k);
+        if (!iterate(&h, l, &i))
+            break;
+    }
     return pithp_holder_end(&h);
 }
 
@@ -287,7 +297,7 @@ static const void *repeat(pith_scope *s, loop *l) {
     if (!begin(s, l, 1))
         return pithp_nil_for(l->init);
     if (!l->cond)
-        pithp_function_check(s, l->cond, l->function);
+        pithp_body_check(s, NULL, 1, l->function, "cond");
     const void *result = !l->cond               ? NULL
                          : pithp_scope_trace(s) ? record_while(s, l)
                                                 : run_while(s, l);
@@ -322,15 +332,12 @@ const void *pith_fori(pith_scope *s,
                       const void *init) {
     PITHP_UNDER_WAY(s, "pith_fori");
     loop l = {.function = "pith_fori", .body = body, .init = init};
-    int64_t length;
     if (!begin(s, &l, 2))
         return pithp_nil_for(init);
-    if (lower >= upper)
-        length = 0;
-    else if (__builtin_sub_overflow(upper, lower, &length))
-        length = INT64_MAX;
+    const uint64_t count = count_between(PITH_I64, lower, upper);
     if (!pithp_scope_trace(s))
-        return end(&l, run_range(s, &l, lower, upper));
+        return end(&l, run_range(s, &l, lower, count));
+    const int64_t length = count < INT64_MAX ? (int64_t)count : INT64_MAX;
     const pith_array *index =
         pith_array_copy(pithp_on_behalf(s), PITH_I64, PITH_SCALAR, &lower);
     return end(&l, index ? record_range(s, &l, index, length) : NULL);
@@ -368,5 +375,6 @@ const void *pith_fori_between(pith_scope *s,
     if (pithp_control_read(s, lower, l.function, "lower", &from) != PITH_OK ||
         pithp_control_read(s, upper, l.function, "upper", &to) != PITH_OK)
         return end(&l, NULL);
-    return end(&l, run_range(s, &l, from, to));
+    const pith_dtype dtype = pithp_array_spec(lower)->dtype;
+    return end(&l, run_range(s, &l, from, count_between(dtype, from, to)));
 }
