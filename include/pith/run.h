@@ -44,7 +44,7 @@ typedef struct pith_run_options {
      * save_every and each_every are multiples of it. 0: 1. */
     int64_t steps_per_call PITH_DEFAULT;
     int64_t first_step
-        PITH_DEFAULT;              /**< steps done before, for what is shown and saved */
+        PITH_DEFAULT; /**< steps done before, 0 or more, for what is shown and saved */
     const char *save PITH_DEFAULT; /**< checkpoint file; NULL: none */
     int64_t keep
         PITH_DEFAULT; /**< save a series and keep so many (pith_save_options.keep);

@@ -299,7 +299,8 @@ bool pithp_stepper_advance(pithp_stepper *p, int64_t count) {
 
 static bool options_fit(pith_scope *s, const pith_propagate_options *o) {
     if (o->steps >= 0 && o->check_every >= 0)
-        return true;
+        return pithp_step_numbers_fit(s, o->first_step, o->steps ? o->steps : 1,
+                                      "pith_propagate");
     pithp_fail(s, PITH_E_ARG, NULL,
                "pith_propagate: steps and check_every must not be negative");
     return false;

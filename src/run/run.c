@@ -122,6 +122,21 @@ bool pithp_step_fits(pith_scope *s,
     return true;
 }
 
+bool pithp_step_numbers_fit(pith_scope *s,
+                            int64_t first,
+                            int64_t steps,
+                            const char *function) {
+    int64_t last;
+    if (first < 0)
+        pithp_fail(s, PITH_E_ARG, NULL, "%s: first_step: expected 0 or more, got %lld",
+                   function, (long long)first);
+    else if (__builtin_add_overflow(first, steps, &last))
+        pithp_fail(s, PITH_E_OVERFLOW, NULL,
+                   "%s: first_step: %lld plus %lld steps overflows", function,
+                   (long long)first, (long long)steps);
+    return s->error.code == PITH_OK;
+}
+
 static bool arguments_fit(pith_scope *s,
                           const pith_type *type,
                           const pith_function *step,
@@ -134,6 +149,8 @@ static bool arguments_fit(pith_scope *s,
                    "steps_per_call must not be negative");
         return false;
     }
+    if (!pithp_step_numbers_fit(s, o->first_step, o->steps, "pith_run"))
+        return false;
     const int64_t stride = stride_of(o);
     if (o->steps % stride || o->save_every % stride || o->each_every % stride) {
         pithp_fail(

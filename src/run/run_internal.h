@@ -16,6 +16,12 @@ bool pithp_step_fits(pith_scope *s,
                      const void *state,
                      const char *function);
 
+/* Whether steps after the first can be numbered; else the error is set. */
+bool pithp_step_numbers_fit(pith_scope *s,
+                            int64_t first,
+                            int64_t steps,
+                            const char *function);
+
 /* A bar on a terminal: "melt  42% [=====>     ] 420/1000  8.1 k steps/s  0:07 left". */
 typedef struct pithp_progress {
     FILE *out; /* NULL: nothing is shown */

@@ -218,6 +218,10 @@ BOTH(propagate, max_tries_counts_repeats) {
     pt_fails(PITH_E_ARG, s,
              pith_propagate(s, State, &advance_step, in,
                             &((pith_propagate_options){.steps = -1})));
+    pt_fails(PITH_E_OVERFLOW, s,
+             pith_propagate(s, State, &advance_step, in,
+                            &((pith_propagate_options){.first_step = INT64_MAX})));
+    pt_says("first_step: 9223372036854775807 plus 1 steps overflows");
     CLOSE;
 }
 

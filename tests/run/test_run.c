@@ -166,6 +166,13 @@ Test(run, calls_of_several_steps_count_as_so_many) {
                  pith_run(s, State, &advance_step, start(s, -1), &wrong[k]));
         pt_says("steps_per_call");
     }
+    pith_run_options numbers = {.steps = 8, .first_step = INT64_MAX - 7};
+    pt_fails(PITH_E_OVERFLOW, s,
+             pith_run(s, State, &advance_step, start(s, -1), &numbers));
+    pt_says("first_step: 9223372036854775800 plus 8 steps overflows");
+    numbers.first_step = -1;
+    pt_fails(PITH_E_ARG, s, pith_run(s, State, &advance_step, start(s, -1), &numbers));
+    pt_says("first_step: expected 0 or more, got -1");
     pith_scope_close(s);
     pt_close(rt);
 }
