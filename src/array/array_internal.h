@@ -217,6 +217,7 @@ int pithp_axis(pith_scope *s, const char *function, int axis, int rank);
 typedef struct pithp_trace {
     struct pithp_program *program; /* being built; NULL: the trace has ended */
     pith_scope *handles;
+    int depth;    /* of traces: 1 more than the one around has */
     void *checks; /* that were recorded (src/assert/record.h); NULL: none */
     void (*drop_checks)(void *checks);
 } pithp_trace;

@@ -126,7 +126,9 @@ pithp_trace *pithp_trace_begin(pith_scope *s) {
         close_handles(g, handles);
         return NULL;
     }
-    *t = (pithp_trace){.program = p, .handles = handles};
+    const pithp_trace *around = pithp_scope_trace(s);
+    *t = (pithp_trace){
+        .program = p, .handles = handles, .depth = around ? around->depth + 1 : 1};
     s->room[PITHP_ROOM_TRACE] = t;
     return t;
 }

@@ -145,3 +145,33 @@ Test(misuse, what_is_around_a_branch_has_to_be_bound, .init = open_scope) {
         "belongs to another trace: make it an argument, or bind it with pith_partial");
     close_scope();
 }
+
+/* ---- A function that calls itself ---- */
+
+static const pith_array *halve_until_one(pith_scope *in, const pith_array *x);
+static const pith_array *halve_again(pith_scope *in, const pith_array *x) {
+    return halve_until_one(in, pith_mul(in, x, pith_f64(in, 0.5)));
+}
+static const pith_array *as_it_is(pith_scope *in, const pith_array *x) {
+    (void)in;
+    return x;
+}
+PITH_FUNCTION1(halve_again_step, halve_again, pith_array, pith_array)
+PITH_FUNCTION1(as_it_is_step, as_it_is, pith_array, pith_array)
+static const pith_array *halve_until_one(pith_scope *in, const pith_array *x) {
+    return pith_cond(in, pith_greater(in, x, pith_f64(in, 1)), &halve_again_step,
+                     &as_it_is_step, x);
+}
+PITH_FUNCTION1(halve_until_one_function, halve_until_one, pith_array, pith_array)
+
+Test(misuse,
+     a_recursion_in_a_branch_ends_eagerly_and_is_refused_in_a_trace,
+     .init = open_scope) {
+    const pith_array *x = pith_f64(s, 12);
+    const pith_array *half = pith_call(s, &halve_until_one_function, PITH_ITEMS(x));
+    cr_assert(pith_read_f64(s, half) == 0.75);
+    const pith_function *fast = pith_jit(s, &halve_until_one_function, NULL);
+    pt_fails(PITH_E_TRACED, s, pith_call(s, fast, PITH_ITEMS(x)));
+    pt_says("pith_cond: recorded inside of 256 others");
+    close_scope();
+}
