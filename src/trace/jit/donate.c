@@ -123,9 +123,9 @@ static void warn(const pithp_jit_running *r) {
     pithp_text_begin(&path, p->runtime);
     pithp_structure_path(p->runtime, &p->trees[tree], item, &path);
     pithp_log(p->runtime, PITH_LOG_WARNING,
-              "%lld of %lld donated leaves are kept: [%lld]%s%s lies in memory that %s",
+              "%lld of %lld donated leaves are kept: [%lld]%s%s in memory that %s",
               (long long)count, (long long)p->donated_count, (long long)tree, path.bytes,
-              count > 1 ? " and others" : "",
+              count > 1 ? " and others lie" : " lies",
               b->foreign ? "is the caller's own" : "other arrays use");
     pithp_text_end(&path);
 }
