@@ -1,12 +1,18 @@
 #!/bin/sh
 # cross.sh ROOT CMAKE CC JOBS: the library compiles for aarch64 where that cross compiler is. No
-# foreign libraries are needed, since nothing is linked: the headers of ours are lent to it.
+# foreign libraries but its C library are needed, since none is linked: the headers of ours are lent to it.
 set -eu
 root=$1 cmake=$2 cc=$3 jobs=$4
 cross=aarch64-linux-gnu-gcc
 command -v $cross >/dev/null || { echo "cross: SKIPPED, no $cross here"; exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+# The compiler comes without a C library, whose headers ours includes and which CMake tries it with.
+printf '#include <stdio.h>\nint main(void) { return puts("") < 0; }\n' |
+    $cross -x c -o "$work/hello" - 2>/dev/null || {
+    echo "cross: SKIPPED, no C library for $cross here (libc6-dev-arm64-cross has one)"
+    exit 77
+}
 
 mkdir "$work/include"
 for header in jansson.h xxhash.h zstd.h sleef.h; do
