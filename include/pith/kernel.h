@@ -37,7 +37,8 @@
  * dtype: bool, i8 to i64, u8 to u64, f16, bf16, f32, f64, or real, which is pith_real in
  * the body: the file is compiled once per dtype of its real, and a launch takes the one
  * of its first real array. An extent is a number, a name, k*name, name+k, name-k or
- * k*name+k; a name has one value in a launch. A body has 1 to 24 arguments.
+ * k*name+k; a name has one value in a launch; "[]" is rank 0. A body has 1 to 24
+ * arguments.
  *
  * Rules for a body. It runs once per index, in any order, on any thread, so it writes
  * only elements that belong to its index, and every element of an out without a fill.
@@ -63,7 +64,8 @@
  *
  * Errors name the kernel and the argument. PITH_E_ARG: NULL or foreign array, a negative
  * extent, mixed runtimes. PITH_E_DTYPE, PITH_E_SHAPE: an array does not fit its
- * declaration. PITH_E_UNSUPPORTED: the file was not compiled for this real or device.
+ * declaration, or the file was not compiled for this real. PITH_E_UNSUPPORTED: it was not
+ * compiled for this device.
  * PITH_E_CHECK and PITH_E_CAPACITY: a check of the body failed; this comes with the next
  * call that synchronises (a value read, a save, a wait), as an error of the scope.
  */
