@@ -133,6 +133,27 @@ BOTH(while_checks, all_ways_are_the_same) {
     pt_close(rt);
 }
 
+/* Both fail in one iteration, whose condition was looked at first. */
+BOTH(while_checks, those_of_the_condition_come_before_those_of_the_body) {
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    Count c = *start(s, 0, 7, 7, false);
+    c.always = true;
+    const void *const arguments[] = {pith_freeze(s, Count, &c)};
+    for (int way = 0; way < 2; way++) {
+        const pith_function *f =
+            way ? pith_jit(s, &count_function, NULL) : &count_function;
+        const pith_result *r = pith_as_result(s, f, 1, arguments);
+        pt_ok(s, r);
+        pt_fails(PITH_E_CHECK, s, pith_result_raise(s, r));
+        pt_says("condition at 7");
+        pt_fails(PITH_E_CHECK, s, (pith_call(s, f, 1, arguments), pith_wait(s)));
+        pt_says("condition at 7");
+    }
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
 /* A collector around counts what failed before the loop, which ends none. */
 BOTH(while_checks, a_loop_ends_for_its_own_checks_alone) {
     pith_runtime *rt = pt_open();

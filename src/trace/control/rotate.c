@@ -227,8 +227,9 @@ const pith_array **pithp_control_add_checked(pith_scope *s,
     pithp_program_release(programs[0]);
     pithp_program_release(programs[1]);
     const pith_array **values = made ? made + 1 + r.carries : NULL;
-    if (!values || pithp_checks_replay(s, w->body->checks, values) != PITH_OK ||
-        pithp_checks_replay(s, w->cond->checks, values + r.body_values) != PITH_OK)
-        return NULL;
+    if (!values ||
+        pithp_checks_replay(s, w->cond->checks, values + r.body_values) != PITH_OK ||
+        pithp_checks_replay(s, w->body->checks, values) != PITH_OK)
+        return NULL; /* in the order of the first iteration, as call by call */
     return made + 1;
 }
