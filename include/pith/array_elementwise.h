@@ -114,7 +114,7 @@ PITH_API const pith_array *pith_nan_to_num(pith_scope *s, const pith_array *a);
  */
 PITH_API const pith_array *
 pith_frexp(pith_scope *s, const pith_array *a, const pith_array **exponent);
-/** Whether a is false, of bool. */
+/** Whether a is false (0), of any dtype; bool. */
 PITH_API const pith_array *pith_logical_not(pith_scope *s, const pith_array *a);
 /** Every bit flipped; bool: not. */
 PITH_API const pith_array *pith_bitwise_not(pith_scope *s, const pith_array *a);
@@ -198,13 +198,13 @@ pith_greater(pith_scope *s, const pith_array *a, const pith_array *b);
 /** a >= b; bool. */
 PITH_API const pith_array *
 pith_greater_equal(pith_scope *s, const pith_array *a, const pith_array *b);
-/** a and b, of bool. */
+/** a and b: of any dtype, what is not 0 is true; bool. */
 PITH_API const pith_array *
 pith_logical_and(pith_scope *s, const pith_array *a, const pith_array *b);
-/** a or b, of bool. */
+/** a or b: of any dtype, what is not 0 is true; bool. */
 PITH_API const pith_array *
 pith_logical_or(pith_scope *s, const pith_array *a, const pith_array *b);
-/** a xor b, of bool. */
+/** a xor b: of any dtype, what is not 0 is true; bool. */
 PITH_API const pith_array *
 pith_logical_xor(pith_scope *s, const pith_array *a, const pith_array *b);
 /** Bits of both, integers or bool. */
