@@ -5,6 +5,7 @@
 #include <fenv.h>
 #include <pith/gpu.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -82,6 +83,65 @@ Test(launch, runs_on_several_threads_at_once) {
                                         .count = 64,
                                         .grain = 1});
     cr_assert_geq(atomic_load(&waiting), 2);
+    pith_scope_close(s);
+    pith_close(rt);
+}
+
+static double seconds(clockid_t of) {
+    struct timespec t;
+    clock_gettime(of, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void nothing(const void *args, int64_t begin, int64_t end) {
+    (void)args, (void)begin, (void)end;
+}
+static const pithp_host_loop nothing_loops[PITHP_ISA_COUNT] = {nothing};
+
+typedef struct {
+    atomic_int inside; /* threads in the loop now */
+    atomic_bool met;
+} meeting;
+
+static void meet_briefly(const void *args, int64_t begin, int64_t end) {
+    meeting *m = *(meeting *const *)args;
+    const double start = seconds(CLOCK_MONOTONIC);
+    (void)begin, (void)end;
+    if (atomic_fetch_add(&m->inside, 1) > 0)
+        atomic_store(&m->met, true);
+    while (!atomic_load(&m->met) && seconds(CLOCK_MONOTONIC) < start + 0.02)
+        sched_yield();
+    atomic_fetch_sub(&m->inside, 1);
+}
+static const pithp_host_loop brief_loops[PITHP_ISA_COUNT] = {meet_briefly};
+
+static void launch_many(pith_scope *s, const pithp_host_loop *loops, meeting *m, int n) {
+    pithp_launch_run(s, &(pithp_launch){.name = "many",
+                                        .loops = loops,
+                                        .args = &m,
+                                        .args_bytes = sizeof m,
+                                        .count = n,
+                                        .grain = 1});
+}
+
+/* A worker that is told to wake takes its time. What is launched meanwhile is small, and
+ * would be its caller's alone if all workers slept. */
+Test(launch, a_worker_on_its_way_joins_what_comes_next) {
+    enum { TURNS = 20 };
+    pith_runtime *rt = open_with(2);
+    pith_scope *s = pith_scope_open(rt);
+    const struct timespec rest = {.tv_nsec = 2000000};
+    int meetings = 0;
+    meeting m = {0};
+    launch_many(s, nothing_loops, &m, 1024); /* starts the worker */
+    for (int turn = 0; turn < TURNS; turn++) {
+        nanosleep(&rest, NULL); /* the worker sleeps */
+        atomic_store(&m.met, false);
+        launch_many(s, nothing_loops, &m, 1024);
+        launch_many(s, brief_loops, &m, 4);
+        meetings += atomic_load(&m.met);
+    }
+    cr_assert_geq(meetings, TURNS / 4); /* the others: where the caller lost its core */
     pith_scope_close(s);
     pith_close(rt);
 }
@@ -165,21 +225,15 @@ Test(launch, serves_several_threads_of_the_user) {
     pt_close(rt);
 }
 
-static double cpu_seconds(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 Test(launch, idle_workers_burn_no_core) {
     pith_runtime *rt = open_with(4);
     pith_scope *s = pith_scope_open(rt);
     pithp_buffer *b = gt_buffer(s, 1000000);
     gt_launch(s, NULL, b->data, 1000000);
     const struct timespec rest = {.tv_nsec = 300000000};
-    const double before = cpu_seconds();
+    const double before = seconds(CLOCK_PROCESS_CPUTIME_ID);
     nanosleep(&rest, NULL);
-    cr_assert_lt(cpu_seconds() - before, 0.05);
+    cr_assert_lt(seconds(CLOCK_PROCESS_CPUTIME_ID) - before, 0.05);
     pithp_buffer_release(b, 1);
     pith_scope_close(s);
     pith_close(rt);

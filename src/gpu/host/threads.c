@@ -103,8 +103,8 @@ struct pithp_threads {
 
     _Alignas(LINE) pthread_mutex_t lock; /* of what follows */
     pthread_cond_t wake;
-    atomic_int asleep;
-    int tickets; /* sleepers told to wake */
+    atomic_int asleep; /* and not told to wake */
+    int tickets;       /* sleepers told to, and not up yet */
     atomic_bool stop;
 };
 
@@ -151,7 +151,6 @@ static void doze(pithp_threads *t) {
         pthread_cond_wait(&t->wake, &t->lock);
     if (t->tickets > 0)
         t->tickets--;
-    atomic_fetch_sub(&t->asleep, 1);
     pthread_mutex_unlock(&t->lock);
 }
 
@@ -256,6 +255,8 @@ static int64_t threads_for(pithp_threads *t, int64_t grains) {
     return wanted;
 }
 
+/* Those told to wake count as awake from then on: they are not told again, and what is
+ * launched before they are up is open to them. */
 static void wake(pithp_threads *t, int64_t wanted) {
     const int asleep = atomic_load_explicit(&t->asleep, memory_order_relaxed);
     int64_t more = wanted - 1 - (t->started - asleep);
@@ -263,11 +264,13 @@ static void wake(pithp_threads *t, int64_t wanted) {
         return;
     pthread_mutex_lock(&t->lock);
     const int sleepers = atomic_load(&t->asleep);
-    t->tickets = more < sleepers ? (int)more : sleepers;
-    if (t->tickets == sleepers)
+    const int told = more < sleepers ? (int)more : sleepers;
+    t->tickets += told;
+    atomic_fetch_sub(&t->asleep, told);
+    if (told == sleepers)
         pthread_cond_broadcast(&t->wake);
     else
-        for (int i = 0; i < t->tickets; i++)
+        for (int i = 0; i < told; i++)
             pthread_cond_signal(&t->wake);
     pthread_mutex_unlock(&t->lock);
 }
