@@ -74,6 +74,20 @@ Test(cuda_text, every_row_and_dtype_compiles_without_a_word, .timeout = 600) {
 
 /* ---- Fused steps ---- */
 
+/* The kernel of a program of one fused step, which is released. */
+static void keep_program(pith_scope *s, kernels *k, pithp_program *p, const char *label) {
+    pithp_error e = {.code = PITH_OK};
+    pithp_plan *plan = pithp_plan_make_for(s, p, PITHP_PLAN_SCHEDULED);
+    cr_assert(plan, "%s: %s", label, pith_message(s));
+    pithp_schedule *schedule = pithp_schedule_make(s, plan, PITHP_GEMM_NONE, &e);
+    cr_assert(schedule, "%s: %s", label, e.text);
+    cr_assert_eq(schedule->fused_count, 1, "%s", label);
+    kernels_add(k, schedule, label);
+    pithp_schedule_free(schedule);
+    pithp_plan_free(plan);
+    pithp_program_release(p);
+}
+
 static void keep_step(pith_scope *s,
                       kernels *k,
                       pithp_primitive primitive,
@@ -82,7 +96,6 @@ static void keep_step(pith_scope *s,
                       const char *label) {
     const pith_spec *line = graph_spec(s, dtype, 1000);
     pithp_value in[3];
-    pithp_error e = {.code = PITH_OK};
     pithp_program *p = pithp_program_make(s);
     const int count = pithp_rows[primitive].arity;
     for (int i = 0; i < count; i++)
@@ -94,15 +107,7 @@ static void keep_step(pith_scope *s,
         pithp_program_add(s, p, primitive, count, in, params, "here:1");
     cr_assert(made >= 0 && pithp_program_output(s, p, made), "%s: %s", label,
               pith_message(s));
-    pithp_plan *plan = pithp_plan_make_for(s, p, PITHP_PLAN_SCHEDULED);
-    cr_assert(plan, "%s: %s", label, pith_message(s));
-    pithp_schedule *schedule = pithp_schedule_make(s, plan, PITHP_GEMM_NONE, &e);
-    cr_assert(schedule, "%s: %s", label, e.text);
-    cr_assert_eq(schedule->fused_count, 1, "%s", label);
-    kernels_add(k, schedule, label);
-    pithp_schedule_free(schedule);
-    pithp_plan_free(plan);
-    pithp_program_release(p);
+    keep_program(s, k, p, label);
 }
 
 /* "pith_step_12" of a text that begins with a kernel. */
@@ -156,6 +161,61 @@ Test(cuda_text, every_fused_row_and_cast_compiles_without_a_word, .timeout = 600
         }
     }
     cr_assert_gt(k.count, 500);
+    int grown = 0;
+    for (int a = 0; a < PITHP_COUNT(archs); a++)
+        grown += compile_steps(&k, archs[a]);
+    cr_assert_eq(grown, 0, "%d kernels spill more than %s allows", grown, list);
+    kernels_end(&k);
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
+/* ---- Pieces ---- */
+
+/* x[by:] and x[:by] along an axis, side by side. */
+static pithp_value
+rolled(pith_scope *s, pithp_program *p, pithp_value x, int axis, int64_t by) {
+    const pith_spec *spec = pithp_value_spec(p, x);
+    const pithp_concatenate_params along = {axis};
+    pithp_value parts[2];
+    for (int k = 0; k < 2; k++) {
+        pithp_slice_params part = {{0}, {0}, {0}};
+        for (int d = 0; d < spec->rank; d++) {
+            part.limit[d] = spec->shape[d];
+            part.step[d] = 1;
+        }
+        *(k ? &part.limit[axis] : &part.start[axis]) = by;
+        parts[k] = pithp_program_add(s, p, PITHP_OP_SLICE, 1, &x, &part, NULL);
+    }
+    return pithp_program_add(s, p, PITHP_OP_CONCATENATE, 2, parts, &along, NULL);
+}
+
+/* Rolls along each axis, and along the first and the last. */
+static void keep_stencil(pith_scope *s, kernels *k, pith_dtype dtype, int rank) {
+    static const int64_t shape[PITH_MAX_RANK] = {3, 4, 5, 3, 2, 3, 2, 3};
+    char label[KERNELS_LABEL_BYTES];
+    pithp_program *p = pithp_program_make(s);
+    const pithp_value x = pithp_program_input(s, p, pithp_spec(s, dtype, rank, shape));
+    pithp_value sum = rolled(s, p, rolled(s, p, x, 0, 1), rank - 1, 2 % shape[rank - 1]);
+    for (int d = 0; d < rank; d++) {
+        const pithp_value both[] = {sum, rolled(s, p, x, d, 1)};
+        sum = pithp_program_add(s, p, PITHP_OP_MAX, 2, both, NULL, NULL);
+    }
+    cr_assert(sum >= 0 && pithp_program_output(s, p, sum), "%s", pith_message(s));
+    snprintf(label, sizeof label, "stencil_%d_%s", rank, pith_dtype_name(dtype));
+    keep_program(s, k, p, label);
+}
+
+Test(cuda_text, stencils_of_pieces_compile_without_a_word, .timeout = 300) {
+    need_nvrtc();
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    kernels k;
+    kernels_begin(&k, rt);
+    for (int rank = 1; rank <= PITH_MAX_RANK; rank++) {
+        keep_stencil(s, &k, PITH_F32, rank);
+        keep_stencil(s, &k, PITH_I8, rank);
+    }
     int grown = 0;
     for (int a = 0; a < PITHP_COUNT(archs); a++)
         grown += compile_steps(&k, archs[a]);

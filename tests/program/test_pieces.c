@@ -1,7 +1,8 @@
 /* Concatenations and paddings that fused steps read piece by piece give the bits of
- * copied ones, interpreted and compiled, in loops and outside of them; and none of those
- * that are worth it is copied. */
+ * copied ones, interpreted, compiled and as CUDA reads them, in loops and outside of
+ * them; and none of those that are worth it is copied. */
 #include "emit_test.h"
+#include "schedule_run.h"
 
 /* A program that is being filled: the whole one, or a loop's body. */
 typedef struct building {
@@ -56,14 +57,32 @@ static pithp_value roll(const building *x, pithp_value v, int axis, int64_t by) 
     return join(x, part(x, v, axis, n - by, n), part(x, v, axis, 0, n - by), axis);
 }
 
+static pithp_value filling(const building *x, pith_dtype dtype) {
+    uint64_t bits = 0;
+    pithp_dtype_encode(dtype, dtype == PITH_BOOL ? 1 : 2.5, &bits);
+    return pithp_program_literal(x->b->s, x->p, pithp_spec(x->b->s, dtype, 0, NULL),
+                                 &bits);
+}
+
+/* Values before, behind and between the elements of an axis. */
+static pithp_value pad_axis(const building *x,
+                            pithp_value v,
+                            int axis,
+                            int64_t low,
+                            int64_t high,
+                            int64_t between) {
+    pithp_pad_params params = {{0}, {0}, {0}};
+    params.low[axis] = low;
+    params.high[axis] = high;
+    params.interior[axis] = between;
+    const pithp_value operands[] = {v, filling(x, spec_of(x, v)->dtype)};
+    return add(x, PITHP_OP_PAD, 2, operands, &params);
+}
+
 /* Values before and behind, of some negative: elements are cut off. */
 static pithp_value pad(building *x, pithp_value v, int64_t low, int64_t high) {
     const pith_spec *spec = spec_of(x, v);
-    static const double number = 2.5;
-    uint64_t bits = 0;
-    pithp_dtype_encode(spec->dtype, number, &bits);
-    const pithp_value fill = pithp_program_literal(
-        x->b->s, x->p, pithp_spec(x->b->s, spec->dtype, 0, NULL), &bits);
+    const pithp_value fill = filling(x, spec->dtype);
     pithp_pad_params params = {{0}, {0}, {0}};
     for (int d = 0; d < spec->rank; d++)
         if (pick(x, 0, 2) && spec->shape[d] + low + high >= 0) {
@@ -178,6 +197,35 @@ static void fill_memory(building *x, const pith_spec *spec) {
     recipe_fill(&x->r, spec, memory);
 }
 
+/* ---- As CUDA reads them ---- */
+
+/* What CUDA is told to run gives the bits of the calls, in the order of its list and in
+ * another that its edges leave open; returns how many of its kernels choose pieces. */
+static int expect_scheduled(const bench *b, const char *what) {
+    void *want[MOST], *got[MOST];
+    int choose = 0;
+    take_memory(b, want);
+    take_memory(b, got);
+    pithp_plan *calls = pithp_plan_make(b->s, b->p, false);
+    pt_ok(b->s, calls);
+    run(b, calls, want);
+    schedule_run scheduled = schedule_open(b->s, b->p);
+    for (uint64_t order = 0; order < 2; order++) {
+        scheduled.order = order;
+        schedule_inputs(&scheduled, b->inputs, got);
+        expect_outputs(b, what, "scheduled", want, got);
+    }
+    for (int64_t k = 0; k < scheduled.schedule->fused_count; k++)
+        choose += scheduled.schedule->fused[k]->piece_count > 0;
+    for (int64_t k = 0; k < b->p->output_count; k++) {
+        free(want[k]);
+        free(got[k]);
+    }
+    schedule_close(&scheduled);
+    pithp_plan_free(calls);
+    return choose;
+}
+
 /* ---- Outside of loops ---- */
 
 static void random_views(uint64_t seed) {
@@ -200,6 +248,7 @@ static void random_views(uint64_t seed) {
     char name[40];
     snprintf(name, sizeof name, "seed %llu", (unsigned long long)seed);
     expect_same(&b, name);
+    expect_scheduled(&b, name);
     end(&b);
 }
 
@@ -243,6 +292,7 @@ static void random_loop(uint64_t seed) {
     for (int k = 0; k <= made; k++)
         pithp_program_output(b.s, b.p, first + k);
     expect_compiled_loop(&b);
+    expect_scheduled(&b, "loop");
     end(&b);
 }
 
@@ -292,8 +342,67 @@ Test(pieces, of_periodic_stencils_are_not_copied, .timeout = 100) {
         pithp_program_output(b.s, b.p, add(&x, PITHP_OP_NEG, 1, &diagonal, NULL));
         cr_expect_eq(count_copies(&b), 0, "%d copies", count_copies(&b));
         expect_same(&b, "stencil");
+        cr_expect_gt(expect_scheduled(&b, "stencil"), 0);
         end(&b);
     }
+}
+
+/* Of every dtype, with what is nested, empty, cut off or padded between: the last is
+ * copied, and so is no other. */
+Test(pieces, of_every_dtype_are_chosen_on_a_device, .timeout = 300) {
+    static const int64_t shape[] = {6, 5};
+    use_cache();
+    bench b = begin();
+    building x = {&b, b.p, {.state = 3}, 1000};
+    const pithp_value given = input(&b, PITH_F64, 2, shape, memory);
+    fill_memory(&x, spec_of(&x, given));
+    const pithp_value which =
+        add(&x, PITHP_OP_LT, 2, (pithp_value[]){given, roll(&x, given, 0, 2)}, NULL);
+    for (int d = PITH_DTYPE_NONE + 1; d < PITH_DTYPE_COUNT; d++) {
+        const pithp_cast_params to = {(pith_dtype)d};
+        const pithp_value v =
+            d == PITH_F64 ? given : add(&x, PITHP_OP_CAST, 1, &given, &to);
+        const pithp_value none = part(&x, v, 0, 2, 2);
+        const pithp_value padded = pad_axis(&x, part(&x, v, 0, 1, 4), 0, 2, -1, 0);
+        const pithp_value joined =
+            join(&x, join(&x, padded, none, 0),
+                 pad_axis(&x, part(&x, v, 0, 0, 1), 0, 0, 1, 0), 0);
+        const pithp_value corners = roll(&x, roll(&x, v, 0, 1), 1, 4);
+        const pithp_value spread = pad_axis(&x, part(&x, v, 1, 1, 4), 1, -1, 1, 1);
+        const pithp_value pairs[][2] = {{joined, corners}, {v, corners}, {v, spread}};
+        for (int k = 0; k < 3; k++)
+            pithp_program_output(b.s, b.p,
+                                 add(&x, PITHP_OP_WHERE, 3,
+                                     (pithp_value[]){which, pairs[k][0], pairs[k][1]},
+                                     NULL));
+    }
+    cr_assert_gt(expect_scheduled(&b, "dtypes"), 3);
+    end(&b);
+}
+
+/* Equal work on many leaves is one launch of a device where their pieces are cut alike,
+ * and only there; what one of them made is not read before. */
+Test(pieces, of_leaves_that_are_cut_alike_are_one_task, .timeout = 100) {
+    enum { LEAVES = 8, LAST = LEAVES - 1 };
+    use_cache();
+    bench b = begin();
+    building x = {&b, b.p, {.state = 5}, 0};
+    pithp_value leaves[LEAVES], made = -1;
+    for (int k = 0; k < LEAVES; k++)
+        leaves[k] = input(&b, PITH_F64, 1, (const int64_t[]){20 + k}, memory + 512 * k);
+    for (int k = 0; k < LEAVES; k++) {
+        const int64_t n = 20 + k;
+        const pithp_value v = leaves[k];
+        const pithp_value moved =
+            k == 3      ? pad_axis(&x, v, 0, 1, -1, 0)
+            : k == LAST ? join(&x, part(&x, made, 0, 1, n - 1), part(&x, v, 0, 0, 2), 0)
+                        : roll(&x, v, 0, 1 + k);
+        made = add(&x, PITHP_OP_MAX, 2, (pithp_value[]){v, moved}, NULL);
+        pithp_program_output(b.s, b.p, made);
+    }
+    fill_memory(&x, pithp_spec(b.s, PITH_F64, 1, (const int64_t[]){512 * LEAVES / 8}));
+    expect_scheduled(&b, "leaves");
+    end(&b);
 }
 
 /* What has short rows, what others than fused steps read, and what is an output. */
@@ -312,6 +421,7 @@ Test(pieces, that_cost_more_than_a_copy_are_copied, .timeout = 100) {
     pithp_program_output(b.s, b.p, add(&x, PITHP_OP_CUMSUM, 1, &made[2], &along));
     cr_expect_eq(count_copies(&b), 3, "%d copies", count_copies(&b));
     expect_same(&b, "copied");
+    expect_scheduled(&b, "copied");
     end(&b);
 }
 

@@ -275,6 +275,32 @@ Test(graph, costs_are_what_a_call_launches) {
               (long long)c.launches, counted + 1);
 }
 
+static const State *neighbours(pith_scope *in, const State *a, bool rolled) {
+    State next = *a;
+    for (int way = -1; way <= 1; way += 2)
+        next.x = pith_add(in, next.x, rolled ? pith_roll(in, a->v, way, 0) : a->v);
+    return pith_freeze(in, State, &next);
+}
+static const State *stencil(pith_scope *in, const State *a) {
+    return neighbours(in, a, true);
+}
+static const State *flat(pith_scope *in, const State *a) {
+    return neighbours(in, a, false);
+}
+PITH_FUNCTION1(stencil_function, stencil, State, State)
+PITH_FUNCTION1(flat_function, flat, State, State)
+
+/* A roll is read where its operand is: it is no launch, and takes no memory. */
+Test(graph, a_stencil_costs_what_its_sum_does) {
+    long long counted;
+    set("on");
+    const pith_program_costs want = count_launches(&flat_function, &counted);
+    const pith_program_costs got = count_launches(&stencil_function, &counted);
+    cr_assert_eq(got.launches, counted + 1);
+    cr_assert_eq(got.launches, want.launches);
+    cr_assert_eq(got.workspace_bytes, want.workspace_bytes);
+}
+
 /* Two streams share the memory of a graph. */
 Test(graph, scopes_take_turns) {
     set("on");

@@ -22,6 +22,11 @@ static bool is_written(const pithp_fused_args *a, int external) {
     return written;
 }
 
+/* Externals, and the pieces of them. */
+static int memories_of(const pithp_step *step) {
+    return step->fused->external_count + step->fused->piece_count;
+}
+
 /* The memory behind an external: two pieces where an output may lie in an input's. False:
  * steps share it as they see fit. */
 static bool memory_of(const pithp_plan *plan,
@@ -47,7 +52,7 @@ bool pithp_step_is_independent(const pithp_plan *plan,
                                int64_t first,
                                int64_t number) {
     const pithp_step *step = &plan->steps[number];
-    for (int e = 0; e < step->fused->external_count; e++) {
+    for (int e = 0; e < memories_of(step); e++) {
         pithp_stamps *pieces[2];
         int count;
         const bool written = is_written(step->fused, e);
@@ -62,7 +67,7 @@ bool pithp_step_is_independent(const pithp_plan *plan,
 
 void pithp_step_stamp(const pithp_plan *plan, pithp_stamps *memory, int64_t number) {
     const pithp_step *step = &plan->steps[number];
-    for (int e = 0; e < step->fused->external_count; e++) {
+    for (int e = 0; e < memories_of(step); e++) {
         pithp_stamps *pieces[2];
         int count;
         const bool written = is_written(step->fused, e);

@@ -52,10 +52,23 @@ enum {
 _Static_assert((int)PITHP_KERNEL_BYTES <= (int)PITHP_LAUNCH_ARGS,
                "one launch takes them");
 
+/* Arguments of a device's kernel end with this of each piece of an external: it is
+ * m_piece of walk.h. They lie in memory, so that no launch limits them. */
+typedef struct pithp_kernel_piece {
+    const void *at; /* where the first element of the box is */
+    int64_t begin[PITH_MAX_RANK], end[PITH_MAX_RANK]; /* the box */
+    int64_t stride[PITH_MAX_RANK];
+} pithp_kernel_piece;
+enum {
+    PITHP_KERNEL_LAUNCH_BYTES =
+        PITHP_KERNEL_BYTES + PITHP_FUSED_EXTERNALS * sizeof(pithp_kernel_piece)
+};
+
 /* Fill in arguments of a step on `count` elements, whose externals must have their data;
  * returns their bytes. memory: PITHP_KERNEL_BYTES, aligned to 8. */
 size_t pithp_kernel_arguments(const pithp_fused_args *step, int64_t count, void *memory);
-/* Fill in arguments and the number of threads of its launch. */
+/* Fill in arguments and the number of threads of its launch; memory:
+ * PITHP_KERNEL_LAUNCH_BYTES, aligned to 8. */
 void pithp_kernel_launch(pithp_launch *launch,
                          const pithp_fused_args *step,
                          int64_t count,
@@ -69,6 +82,8 @@ bool pithp_is_uniform(const pithp_fused_args *step, const pithp_external *e);
 /* Whether two steps have the same text; equal hashes where they do. */
 bool pithp_fused_alike(const pithp_fused_args *a, const pithp_fused_args *b);
 uint64_t pithp_fused_hash(const pithp_fused_args *a);
+/* The same of their kernels, which choose pieces. */
+bool pithp_kernel_alike(const pithp_fused_args *a, const pithp_fused_args *b);
 
 /* ---- Plans ---- */
 

@@ -15,6 +15,7 @@ typedef struct pithp_step_text {
     bool is_read[PITHP_FUSED_EXTERNALS];
     bool is_one[PITHP_FUSED_EXTERNALS]; /* x<external> is declared before the loops */
     bool multiplies; /* divisions by those are done by their inverses (divide.h) */
+    bool chooses;    /* the piece of each element; else pieces lie flat for a while */
     pith_dtype dtype[PITHP_FUSED_EXTERNALS];
 } pithp_step_text;
 
@@ -44,7 +45,7 @@ void pithp_kernel_text_arguments(const pithp_step_text *x, const char *name);
 void pithp_kernel_text_index(const pithp_step_text *x, const char *indent);
 /* How many of the externals before one are walked: have strides, for they do not lie as
  * the index space does. And the number of one among those, or -1: it lies flat, is one
- * element, or is of pieces, which lie flat while a part of the index space runs. */
+ * element, or is of pieces. */
 int pithp_kernel_walks(const pithp_fused_args *a, int before);
 int pithp_kernel_walk(const pithp_fused_args *a, int external);
 

@@ -20,10 +20,79 @@ int pithp_kernel_walk(const pithp_fused_args *a, int external) {
     return is_walked(a, &a->externals[external]) ? pithp_kernel_walks(a, external) : -1;
 }
 
+/* ---- Pieces ---- */
+
+static bool is_chosen(const pithp_step_text *x, int e) {
+    return x->chooses && x->a->externals[e].access == PITHP_ACCESS_PIECES;
+}
+
+/* Which ends of a piece are within an axis: 1, the first; 2, the last. */
+static int cuts_of(const pithp_fused_args *a, int piece, int axis) {
+    const pithp_box *box = &a->boxes[piece];
+    return (box->begin[axis] > 0) + 2 * (box->end[axis] < a->shape[axis]);
+}
+
+/* "index[0] >= a->piece[1].begin[0] && index[0] < a->piece[1].end[0]" */
+static void add_condition(const pithp_step_text *x, int piece) {
+    const char *glue = "";
+    for (int d = 0; d < x->a->rank; d++) {
+        const int cuts = cuts_of(x->a, piece, d);
+        if (cuts & 1)
+            pithp_text_print(x->t, "%sindex[%d] >= a->piece[%d].begin[%d]", glue, d,
+                             piece, d);
+        glue = cuts & 1 ? " && " : glue;
+        if (cuts & 2)
+            pithp_text_print(x->t, "%sindex[%d] < a->piece[%d].end[%d]", glue, d, piece,
+                             d);
+        glue = cuts & 2 ? " && " : glue;
+    }
+}
+
+/* p<external>: the piece that has the element. What no other one has is the last's. */
+static void add_choice(const pithp_step_text *x, const char *indent, int e) {
+    const pithp_external *external = &x->a->externals[e];
+    const int last = external->first_piece + external->pieces - 1;
+    pithp_text_print(x->t, "%sconst m_piece *const p%d = &a->piece[", indent, e);
+    for (int piece = external->first_piece; piece < last; piece++) {
+        add_condition(x, piece);
+        pithp_text_print(x->t, " ? %d : ", piece);
+    }
+    pithp_text_print(x->t, "%d];\n", last);
+}
+
+static void add_choices(const pithp_step_text *x, const char *indent) {
+    pithp_text_print(x->t,
+                     "%si64 index[%d];\n"
+                     "%sm_index(i, %d, a->shape, index);\n",
+                     indent, x->a->rank, indent, x->a->rank);
+    for (int e = 0; e < x->a->external_count; e++)
+        if (is_chosen(x, e))
+            add_choice(x, indent, e);
+}
+
+bool pithp_kernel_alike(const pithp_fused_args *a, const pithp_fused_args *b) {
+    bool alike = pithp_fused_alike(a, b) && a->piece_count == b->piece_count &&
+                 (a->piece_count == 0 || a->rank == b->rank);
+    for (int e = 0; alike && e < a->external_count; e++)
+        alike = a->externals[e].pieces == b->externals[e].pieces &&
+                a->externals[e].first_piece == b->externals[e].first_piece;
+    for (int p = 0; alike && p < a->piece_count; p++)
+        for (int d = 0; d < a->rank; d++)
+            alike &= cuts_of(a, p, d) == cuts_of(b, p, d);
+    return alike;
+}
+
+/* ---- Text ---- */
+
 static void add_element(const void *closure, int e) {
     const pithp_step_text *x = closure;
     const char *type = pithp_dtype_spelling(x->dtype[e]);
     const int walk = pithp_kernel_walk(x->a, e);
+    if (is_chosen(x, e)) {
+        pithp_text_print(x->t, "((const %s *)p%d->at)[m_within(p%d, %d, index)]", type, e,
+                         e, x->a->rank);
+        return;
+    }
     pithp_text_print(x->t, "((%s *)a->at[%d])", type, e);
     if (pithp_is_uniform(x->a, &x->a->externals[e]))
         pithp_text_add(x->t, "[0]");
@@ -46,6 +115,8 @@ void pithp_kernel_text_arguments(const pithp_step_text *x, const char *name) {
                          "    struct {\n        const void *index;\n"
                          "        i64 extent;\n        u64 fill;\n    } taken[%d];\n",
                          x->a->taken_count);
+    if (x->chooses)
+        pithp_text_print(x->t, "    m_piece piece[%d];\n", x->a->piece_count);
     pithp_text_print(x->t, "} %s_args;\n", name);
 }
 
@@ -56,12 +127,15 @@ void pithp_kernel_text_index(const pithp_step_text *x, const char *indent) {
                          "%si64 place[%d];\n"
                          "%sm_walk(i, a->rank, a->shape, a->stride, %d, place);\n",
                          indent, walks, indent, walks);
+    if (x->chooses)
+        add_choices(x, indent);
     pithp_step_text_index(x, indent, &(pithp_elements){add_element, x});
 }
 
 void pithp_emit_kernel(pithp_text *t, const char *name, const pithp_fused_args *step) {
     pithp_step_text x;
     pithp_step_text_begin(&x, t, step);
+    x.chooses = step->piece_count > 0;
     pithp_kernel_text_arguments(&x, name);
     pithp_text_print(t,
                      "M_KERNEL(%s, %s_args) {\n"
@@ -73,6 +147,8 @@ void pithp_emit_kernel(pithp_text *t, const char *name, const pithp_fused_args *
     pithp_kernel_text_index(&x, "        ");
     pithp_text_add(t, "    }\n}\n");
 }
+
+/* ---- Arguments ---- */
 
 size_t pithp_kernel_arguments(const pithp_fused_args *step, int64_t count, void *memory) {
     pithp_kernel_args *args = memory;
@@ -93,6 +169,21 @@ size_t pithp_kernel_arguments(const pithp_fused_args *step, int64_t count, void 
     return (size_t)(end - (char *)memory) + taken_bytes;
 }
 
+static pithp_kernel_piece piece_argument(const pithp_fused_args *step, int piece) {
+    const pithp_external *x = pithp_piece_of(step, piece);
+    const pithp_box *box = &step->boxes[piece];
+    pithp_kernel_piece p = {.at = NULL};
+    int64_t first = 0;
+    memcpy(p.stride, x->stride, sizeof p.stride);
+    for (int d = 0; d < step->rank; d++) {
+        p.begin[d] = box->begin[d];
+        p.end[d] = box->end[d];
+        first += box->begin[d] * x->stride[d];
+    }
+    p.at = x->data + first * x->size;
+    return p;
+}
+
 void pithp_kernel_launch(pithp_launch *launch,
                          const pithp_fused_args *step,
                          int64_t count,
@@ -101,5 +192,10 @@ void pithp_kernel_launch(pithp_launch *launch,
     launch->name = "fused";
     launch->args = memory;
     launch->args_bytes = pithp_kernel_arguments(step, count, memory);
+    for (int p = 0; p < step->piece_count; p++) {
+        const pithp_kernel_piece piece = piece_argument(step, p);
+        memcpy((char *)memory + launch->args_bytes, &piece, sizeof piece);
+        launch->args_bytes += sizeof piece;
+    }
     launch->count = (count / block + (count % block != 0)) * M_BLOCK;
 }

@@ -1,5 +1,5 @@
-/* Where an element of an index space lies in memory that is walked in another way: part
- * of the texts of fused kernels, after a prologue. */
+/* Where an element of an index space lies in memory that is walked in another way, or in
+ * pieces: part of the texts of fused kernels, after a prologue. */
 #ifndef PITHP_WALK_H
 #define PITHP_WALK_H
 
@@ -22,6 +22,40 @@ m_walk(i64 i, i32 rank, const i64 *shape, const i64 (*stride)[8], i32 count, i64
     } else {
         M_WALK(u32)
     }
+}
+
+/* ---- Pieces ---- */
+
+/* A part of an index space whose elements lie in one memory; its end is not included. */
+typedef struct m_piece {
+    const void *at; /* where the first of them is */
+    i64 begin[8], end[8], stride[8];
+} m_piece;
+
+#define M_INDEX(type)                                                                    \
+    type rest = (type)i;                                                                 \
+    for (i32 d = rank - 1; d > 0; d--) {                                                 \
+        index[d] = (i64)(rest % (type)shape[d]);                                         \
+        rest /= (type)shape[d];                                                          \
+    }                                                                                    \
+    index[0] = (i64)rest;
+
+/* Where element i is along each axis. Texts give a rank that is a constant, or registers
+ * could not hold that. */
+M_FN void m_index(i64 i, i32 rank, const i64 *shape, i64 *index) {
+    if (i >> 32) {
+        M_INDEX(u64)
+    } else {
+        M_INDEX(u32)
+    }
+}
+
+/* The place of an element behind the piece's first. */
+M_FN i64 m_within(const m_piece *piece, i32 rank, const i64 *index) {
+    i64 place = 0;
+    for (i32 d = 0; d < rank; d++)
+        place += (index[d] - piece->begin[d]) * piece->stride[d];
+    return place;
 }
 
 #endif

@@ -337,6 +337,7 @@ bool pithp_plan_fuse(pithp_planning *g, pithp_step *step) {
     step->fused = pithp_allocate(g->plan->runtime, pithp_fused_bytes(a));
     if (step->fused) {
         memcpy(step->fused, a, pithp_fused_bytes(a));
+        step->fused->boxes = step->boxes;
         return true;
     }
     pithp_release(g->plan->runtime, step->boxes, a->piece_count * sizeof *step->boxes);

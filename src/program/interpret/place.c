@@ -132,15 +132,18 @@ static size_t lay_literals(const pithp_planning *g) {
     return all;
 }
 
-static size_t boxes_bytes(const pithp_step *step) {
-    return step->boxes ? step->fused->piece_count * sizeof *step->boxes : 0;
+/* Launches of a schedule have them in their arguments. */
+static size_t boxes_bytes(const pithp_planning *g, const pithp_step *step) {
+    return step->boxes && !g->plan->scheduled
+               ? step->fused->piece_count * sizeof *step->boxes
+               : 0;
 }
 
 /* Write the boxes of all steps one behind the other, to where they are read at `at`. */
 static void write_boxes(const pithp_planning *g, char *to, const char *at) {
     for (int64_t k = 0; k < g->plan->step_count; k++) {
         const pithp_step *step = &g->plan->steps[k];
-        const size_t bytes = boxes_bytes(step);
+        const size_t bytes = boxes_bytes(g, step);
         if (!bytes)
             continue;
         memcpy(to, step->boxes, bytes);
@@ -157,7 +160,7 @@ static bool place_literals(pithp_planning *g) {
     const size_t literals = lay_literals(g);
     size_t all = literals, bytes;
     for (int64_t k = 0; k < g->plan->step_count; k++)
-        all += boxes_bytes(&g->plan->steps[k]);
+        all += boxes_bytes(g, &g->plan->steps[k]);
     if (!all)
         return true;
     char *staging = pithp_allocate(s->runtime, all);

@@ -77,7 +77,8 @@ typedef struct pithp_fused_args {
     pithp_taken_from taken_from[PITHP_TAKES];
     pithp_host_loop code;   /* compiled: does all ops, over the externals' addresses; or
                                NULL */
-    const pithp_box *boxes; /* of the pieces; in memory of the device */
+    const pithp_box *boxes; /* of the pieces; where they run on the host, in memory of the
+                               device */
     pithp_fused_op ops[PITHP_FUSED_OPS];
     pithp_external externals[PITHP_FUSED_EXTERNALS];
 } pithp_fused_args;
@@ -153,7 +154,8 @@ typedef struct pithp_step {
     int32_t members, reads;  /* instructions; memory they touch, at most */
     pithp_value first, last; /* members; linked by pithp_planning.next */
     pithp_fused_args *fused;
-    pithp_box *boxes; /* of its pieces; a run reads them behind the literals */
+    pithp_box
+        *boxes; /* of its pieces; a run on the host reads them behind the literals */
     pithp_value external[PITHP_FUSED_EXTERNALS];
     int64_t
         offset[PITHP_FUSED_EXTERNALS]; /* elements from the value's first to index 0 */

@@ -339,7 +339,7 @@ static int64_t run_of(const pith_spec *spec, int axis) {
 static bool is_worth_pieces(const pithp_planning *g, const pithp_instruction *i) {
     const pith_spec *spec = g->p->values[i->result].spec;
     int last = 0; /* axis that is cut */
-    if (g->plan->scheduled || spec->count == 0)
+    if (spec->count == 0)
         return false;
     if (i->primitive == PITHP_OP_CONCATENATE)
         last = ((const pithp_concatenate_params *)i->params)->axis;
@@ -349,7 +349,9 @@ static bool is_worth_pieces(const pithp_planning *g, const pithp_instruction *i)
             return false;
         last = p->low[d] || p->high[d] ? d : last;
     }
-    return spec->count <= SMALL_COUNT || run_of(spec, last) >= SHORTEST_RUN;
+    /* a thread of a device finds its piece, however short the run */
+    return g->plan->scheduled || spec->count <= SMALL_COUNT ||
+           run_of(spec, last) >= SHORTEST_RUN;
 }
 
 /* Whether a value is made of pieces, so far as is known what its operands are. */

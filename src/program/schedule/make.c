@@ -141,7 +141,7 @@ touch_fused(const pithp_scheduling *g, pithp_making_frame *f, const pithp_step *
     for (int k = 0; k < a->op_count; k++)
         if (a->ops[k].to >= a->temporary_count)
             written[a->ops[k].to - a->temporary_count] = true;
-    for (int e = 0; e < a->external_count; e++)
+    for (int e = 0; e < a->external_count + a->piece_count; e++)
         touch(g, f, step->external[e], written[e]);
 }
 
@@ -158,7 +158,7 @@ typedef struct work {
 static int32_t function_of(pithp_scheduling *g, const pithp_fused_args *step) {
     pithp_schedule *to = g->to;
     for (int64_t k = to->fused_count; k-- > 0;)
-        if (pithp_fused_alike(to->fused[k], step))
+        if (pithp_kernel_alike(to->fused[k], step))
             return (int32_t)k;
     if (!pithp_making_grow(g, &to->fused, to->fused_count, 1, &to->fused_room,
                            sizeof *to->fused))
@@ -172,12 +172,13 @@ emit_fused(const pithp_scheduling *g, const pithp_sink *sink, const void *what) 
     const work *w = what;
     pithp_fused_args args;
     memcpy(&args, w->step->fused, pithp_fused_bytes(w->step->fused));
-    _Alignas(8) char memory[PITHP_KERNEL_BYTES];
+    _Alignas(8) char memory[PITHP_KERNEL_LAUNCH_BYTES];
     pithp_launch launch = {.name = NULL};
-    for (int e = 0; e < args.external_count; e++)
-        args.externals[e].data =
-            (char *)pithp_false_address(g, w->f, w->step->external[e]) +
-            w->step->offset[e] * args.externals[e].size;
+    for (int e = 0; e < args.external_count + args.piece_count; e++)
+        if (args.externals[e].access != PITHP_ACCESS_PIECES)
+            args.externals[e].data =
+                (char *)pithp_false_address(g, w->f, w->step->external[e]) +
+                w->step->offset[e] * args.externals[e].size;
     pithp_kernel_launch(&launch, &args, w->step->spec->count, memory);
     return pithp_record_launch(sink, PITHP_CODE_FUSED, w->number, NULL, &launch);
 }

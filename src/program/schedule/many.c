@@ -22,7 +22,7 @@ int64_t pithp_many_steps(pithp_scheduling *g, const pithp_plan *plan, int64_t fi
     int64_t end = first + 1;
     if (!is_candidate(&steps[first]) || end >= plan->step_count ||
         !is_candidate(&steps[end]) ||
-        !pithp_fused_alike(steps[first].fused, steps[end].fused))
+        !pithp_kernel_alike(steps[first].fused, steps[end].fused))
         return 1;
     const size_t bytes =
         (size_t)(plan->program->input_count + plan->program->output_count + 1) *
@@ -32,7 +32,7 @@ int64_t pithp_many_steps(pithp_scheduling *g, const pithp_plan *plan, int64_t fi
         return 1; /* they run one by one */
     memset(memory, 0, bytes);
     for (end = first; end < plan->step_count && is_candidate(&steps[end]) &&
-                      pithp_fused_alike(steps[first].fused, steps[end].fused) &&
+                      pithp_kernel_alike(steps[first].fused, steps[end].fused) &&
                       pithp_step_is_independent(plan, memory, first, end);
          end++)
         pithp_step_stamp(plan, memory, end);

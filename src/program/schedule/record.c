@@ -61,6 +61,14 @@ static int64_t words_of(const pithp_launch *launch) {
     return (int64_t)((launch->args_bytes + WORD - 1) / WORD);
 }
 
+/* What is missing of the last one is zero. */
+static uint64_t word_of(const pithp_launch *launch, int64_t k) {
+    const size_t at = (size_t)k * WORD, rest = launch->args_bytes - at;
+    uint64_t word = 0;
+    memcpy(&word, (const char *)launch->args + at, rest < WORD ? rest : WORD);
+    return word;
+}
+
 static bool add_task(recorder *r,
                      pithp_code_source source,
                      int32_t number,
@@ -89,16 +97,14 @@ static bool add_task(recorder *r,
 static bool compare_task(recorder *r, const pithp_launch *launch) {
     const pithp_task *task = &r->f->tasks->list[r->next++];
     const uint64_t distance = bases[1] - bases[0];
-    uint64_t words[PITHP_LAUNCH_ARGS / WORD + 1] = {0};
     if (r->next > r->f->tasks->count || task->threads != launch->count)
         return pithp_making_fail(r->g, PITH_E_INTERNAL,
                                  "%s: its launches depend on addresses", launch->name);
-    memcpy(words, launch->args, launch->args_bytes);
     for (int64_t k = 0; k < words_of(launch); k++) {
-        const uint64_t before = r->g->to->words[task->args + k];
-        if (words[k] == before)
+        const uint64_t before = r->g->to->words[task->args + k], now = word_of(launch, k);
+        if (now == before)
             continue;
-        if (words[k] - before != distance)
+        if (now - before != distance)
             return pithp_making_fail(r->g, PITH_E_INTERNAL,
                                      "%s: an argument depends on addresses",
                                      launch->name);
