@@ -75,14 +75,21 @@ void *pithp_allocate_cuda(pithp_stream *st, size_t bytes, pithp_error *e) {
     return code == cudaSuccess ? data : NULL;
 }
 
+/* Memory and streams say which device they are of: what is given back is, though that
+ * does not become current. False: a dead device has no memory to give back. */
+static bool enter_to_release(pithp_device *d, int *previous) {
+    pithp_error ignored;
+    if (pithp_cuda_enter(d, previous, &ignored) != PITH_OK)
+        *previous = pithp_cuda_device_of(d)->ordinal; /* nothing to leave */
+    return !atomic_load(&d->dead);
+}
+
 void pithp_release_cuda(pithp_stream *st, void *data, size_t bytes) {
     pithp_device *d = st->device;
     pithp_error e;
     int previous;
-    if (!data)
+    if (!data || !enter_to_release(d, &previous))
         return;
-    if (pithp_cuda_enter(d, &previous, &e) != PITH_OK)
-        return; /* a dead device has no memory to give back */
     const cudaError_t code = cudaFreeAsync(data, pithp_cuda_stream_of(st)->queue);
     if (code != cudaSuccess) {
         pithp_cuda_fail(d, code, &e, "cannot free %zu bytes", bytes);
@@ -138,10 +145,9 @@ void *pithp_pin_cuda(pithp_device *d, size_t bytes, void **mapped, pithp_error *
 }
 
 void pithp_unpin_cuda(pithp_device *d, void *data, size_t bytes) {
-    pithp_error ignored; /* a dead device has nothing to give back */
     int previous;
     (void)bytes;
-    if (pithp_cuda_enter(d, &previous, &ignored) != PITH_OK)
+    if (!enter_to_release(d, &previous))
         return;
     (void)cudaFreeHost(data);
     (void)cudaGetLastError();
@@ -184,10 +190,9 @@ static void *allocate_plain_cuda(pithp_device *d, size_t bytes, pithp_error *e) 
 }
 
 static void release_plain_cuda(pithp_device *d, void *data, size_t bytes) {
-    pithp_error ignored;
     int previous;
     (void)bytes;
-    if (pithp_cuda_enter(d, &previous, &ignored) != PITH_OK)
+    if (!enter_to_release(d, &previous))
         return;
     (void)cudaFree(data);
     (void)cudaGetLastError();
