@@ -146,6 +146,72 @@ Test(launch, a_worker_on_its_way_joins_what_comes_next) {
     pith_close(rt);
 }
 
+typedef struct {
+    pthread_t caller;
+    atomic_int pieces;  /* of others than the caller */
+    atomic_int strayed; /* that may not run where the caller may */
+    cpu_set_t allowed;
+} parting;
+
+static void work_apart(const void *args, int64_t begin, int64_t end) {
+    parting *p = *(parting *const *)args;
+    cpu_set_t allowed;
+    const double start = seconds(CLOCK_MONOTONIC);
+    (void)begin, (void)end;
+    if (!pthread_equal(pthread_self(), p->caller)) {
+        atomic_fetch_add(&p->pieces, 1);
+        if (sched_getaffinity(0, sizeof allowed, &allowed) != 0 ||
+            !CPU_EQUAL(&allowed, &p->allowed))
+            atomic_fetch_add(&p->strayed, 1);
+    }
+    while (seconds(CLOCK_MONOTONIC) < start + 5e-5)
+        ;
+}
+static const pithp_host_loop apart_loops[PITHP_ISA_COUNT] = {work_apart};
+
+/* Of launches after a rest, those in which a worker took part. */
+static int joined_after_rests(int turns) {
+    pith_runtime *rt = open_with(2);
+    pith_scope *s = pith_scope_open(rt);
+    const struct timespec rest = {.tv_nsec = 5000000};
+    parting p = {.caller = pthread_self()}, *const args = &p;
+    int joined = 0;
+    cr_assert(sched_getaffinity(0, sizeof p.allowed, &p.allowed) == 0);
+    for (int turn = 0; turn <= turns; turn++) {
+        nanosleep(&rest, NULL);
+        atomic_store(&p.pieces, 0);
+        pithp_launch_run(s, &(pithp_launch){.name = "apart",
+                                            .loops = apart_loops,
+                                            .args = &args,
+                                            .args_bytes = sizeof args,
+                                            .count = 32,
+                                            .grain = 1});
+        joined += turn > 0 && atomic_load(&p.pieces) > 0; /* the first one starts it */
+    }
+    cr_assert_eq(atomic_load(&p.strayed), 0);
+    pith_scope_close(s);
+    pith_close(rt);
+    return joined;
+}
+
+/* A launch of 2 ms. Woken on its caller's processor, a worker waits longer than that. */
+Test(launch, workers_wake_where_their_caller_is_not) {
+    enum { TURNS = 40 };
+    cpu_set_t allowed;
+    cr_assert(sched_getaffinity(0, sizeof allowed, &allowed) == 0);
+    const int joined = joined_after_rests(TURNS);
+    if (CPU_COUNT(&allowed) > 1) /* the others: all processors had other work */
+        cr_assert_geq(joined, TURNS / 4);
+}
+
+Test(launch, workers_stay_on_the_only_processor) {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET((size_t)sched_getcpu(), &one);
+    cr_assert(sched_setaffinity(0, sizeof one, &one) == 0);
+    joined_after_rests(5);
+}
+
 static void read_rounding(const void *args, int64_t begin, int64_t end) {
     int *out = *(int *const *)args;
     for (int64_t i = begin; i < end; i++)

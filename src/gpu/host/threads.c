@@ -77,7 +77,10 @@ typedef struct {
 typedef struct {
     pithp_threads *pool;
     pthread_t thread;
-    int number; /* its share; 0 is the caller's */
+    int number;  /* its share; 0 is the caller's */
+    bool asleep; /* this and what follows under the pool's lock */
+    bool placed; /* where it may run is `allowed`, less its waker's processor */
+    cpu_set_t allowed;
 } worker;
 
 struct pithp_threads {
@@ -144,18 +147,26 @@ static bool enter(pithp_threads *t, uint64_t *seen) {
     return false;
 }
 
-static void doze(pithp_threads *t) {
+static void doze(worker *me) {
+    pithp_threads *t = me->pool;
     pthread_mutex_lock(&t->lock);
+    me->asleep = true;
     atomic_fetch_add(&t->asleep, 1);
     while (t->tickets == 0 && !atomic_load(&t->stop))
         pthread_cond_wait(&t->wake, &t->lock);
     if (t->tickets > 0)
         t->tickets--;
+    me->asleep = false;
+    const bool placed = me->placed;
+    const cpu_set_t allowed = me->allowed;
+    me->placed = false;
     pthread_mutex_unlock(&t->lock);
+    if (placed)
+        sched_setaffinity(0, sizeof allowed, &allowed);
 }
 
 static void *run_worker(void *closure) {
-    const worker *me = closure;
+    worker *me = closure;
     pithp_threads *t = me->pool;
     uint64_t seen = 0;
     int64_t deadline = now() + SPIN_NS;
@@ -169,7 +180,7 @@ static void *run_worker(void *closure) {
         }
         pithp_pause();
         if (turn % 64 == 0 && now() > deadline) {
-            doze(t);
+            doze(me);
             deadline = now() + SPIN_NS;
         }
     }
@@ -255,6 +266,19 @@ static int64_t threads_for(pithp_threads *t, int64_t grains) {
     return wanted;
 }
 
+/* Have a worker wake on another processor than its waker's, where it may. Left alone, the
+ * kernel may queue it behind its waker, and takes some milliseconds to part the two. */
+static void place(worker *w) {
+    const int processor = sched_getcpu();
+    if (!w->asleep || w->placed || processor < 0 ||
+        pthread_getaffinity_np(w->thread, sizeof w->allowed, &w->allowed) != 0)
+        return;
+    cpu_set_t others = w->allowed;
+    CPU_CLR((size_t)processor, &others);
+    w->placed = CPU_COUNT(&others) > 0 &&
+                pthread_setaffinity_np(w->thread, sizeof others, &others) == 0;
+}
+
 /* Those told to wake count as awake from then on: they are not told again, and what is
  * launched before they are up is open to them. */
 static void wake(pithp_threads *t, int64_t wanted) {
@@ -265,6 +289,8 @@ static void wake(pithp_threads *t, int64_t wanted) {
     pthread_mutex_lock(&t->lock);
     const int sleepers = atomic_load(&t->asleep);
     const int told = more < sleepers ? (int)more : sleepers;
+    for (int i = 0; i < t->started && told == sleepers; i++)
+        place(&t->workers[i]);
     t->tickets += told;
     atomic_fetch_sub(&t->asleep, told);
     if (told == sleepers)
