@@ -328,4 +328,30 @@ Test(launch, a_forked_child_computes_alone) {
     pith_scope_close(s);
     pith_close(rt);
 }
+
+/* Workers on their way as the process forks hold what they sleep by in the child, too. */
+Test(launch, a_forked_child_wakes_nobody, .timeout = 60) {
+    enum { COUNT = 400000, TURNS = 20 };
+    pith_runtime *rt = open_with(4);
+    pith_scope *s = pith_scope_open(rt);
+    pithp_buffer *b = gt_buffer(s, COUNT);
+    const struct timespec rest = {.tv_nsec = 2000000};
+    for (int turn = 0; turn < TURNS; turn++) {
+        gt_launch(s, NULL, b->data, COUNT);
+        nanosleep(&rest, NULL); /* they sleep */
+        gt_launch(s, NULL, b->data, COUNT);
+        const pid_t child = fork();
+        if (child == 0) {
+            for (int again = 0; again < 3; again++)
+                gt_launch(s, NULL, b->data, COUNT);
+            _exit(42);
+        }
+        int status = 0;
+        cr_assert_eq(waitpid(child, &status, 0), child);
+        cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 42, "status %d", status);
+    }
+    pithp_buffer_release(b, 1);
+    pith_scope_close(s);
+    pith_close(rt);
+}
 #endif

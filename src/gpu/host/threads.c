@@ -284,7 +284,7 @@ static void place(worker *w) {
 static void wake(pithp_threads *t, int64_t wanted) {
     const int asleep = atomic_load_explicit(&t->asleep, memory_order_relaxed);
     int64_t more = wanted - 1 - (t->started - asleep);
-    if (asleep == 0 || more <= 0)
+    if (asleep == 0 || more <= 0 || t->process != getpid()) /* they are the parent's */
         return;
     pthread_mutex_lock(&t->lock);
     const int sleepers = atomic_load(&t->asleep);
