@@ -102,7 +102,8 @@ PITH_API const void *pith_run_as(pith_scope *s,
 /** How to propagate; everything zero is the default. */
 typedef struct pith_propagate_options {
     int64_t steps PITH_DEFAULT;       /**< how many; 0: 1 */
-    int64_t first_step PITH_DEFAULT;  /**< steps done before, for messages and repairs */
+    int64_t first_step PITH_DEFAULT;  /**< steps done before, for messages and
+                                         repairs; -1: the next one prepares step 0 */
     int64_t max_tries PITH_DEFAULT;   /**< how often one step is repeated at most; 0: 10;
                                          negative: never */
     int64_t check_every PITH_DEFAULT; /**< look at the checks of so many steps at once; 0:

@@ -127,10 +127,7 @@ bool pithp_step_numbers_fit(pith_scope *s,
                             int64_t steps,
                             const char *function) {
     int64_t last;
-    if (first < 0)
-        pithp_fail(s, PITH_E_ARG, NULL, "%s: first_step: expected 0 or more, got %lld",
-                   function, (long long)first);
-    else if (__builtin_add_overflow(first, steps, &last))
+    if (__builtin_add_overflow(first, steps, &last))
         pithp_fail(s, PITH_E_OVERFLOW, NULL,
                    "%s: first_step: %lld plus %lld steps overflows", function,
                    (long long)first, (long long)steps);
@@ -147,6 +144,12 @@ static bool arguments_fit(pith_scope *s,
         pithp_fail(s, PITH_E_ARG, NULL,
                    "pith_run: steps, save_every, each_every, keep, check_every and "
                    "steps_per_call must not be negative");
+        return false;
+    }
+    if (o->first_step < 0) {
+        pithp_fail(s, PITH_E_ARG, NULL,
+                   "pith_run: first_step: expected 0 or more, got %lld",
+                   (long long)o->first_step);
         return false;
     }
     if (!pithp_step_numbers_fit(s, o->first_step, o->steps, "pith_run"))

@@ -211,6 +211,10 @@ BOTH(propagate, max_tries_counts_repeats) {
     pt_says(".room: step 1: need 3 (test_propagate.c:");
     cr_assert(!out->count && calls == 3 && fixes == 1);
     in = start(s, 4, FIX_DOES_NOT_HELP);
+    o = (pith_propagate_options){.first_step = -1, .max_tries = 2, .steps = 3};
+    pt_fails(PITH_E_CAPACITY, s, pith_propagate(s, State, &advance_step, in, &o));
+    pt_says("step 2: it still fails after 2 repeats: need 9");
+    fixes = calls = 0;
     o = (pith_propagate_options){.max_tries = 2, .steps = 3};
     pt_fails(PITH_E_CAPACITY, s, pith_propagate(s, State, &advance_step, in, &o));
     pt_says("step 3: it still fails after 2 repeats: need 9");
