@@ -20,17 +20,29 @@ void kernels_begin(kernels *k, pith_runtime *rt) {
 }
 
 void kernels_end(kernels *k) {
-    for (int64_t n = 0; n < k->count; n++)
+    for (int64_t n = 0; n < k->count; n++) {
+        free((void *)k->list[n].step->boxes);
         free(k->list[n].step);
+    }
     free(k->list);
     *k = (kernels){.rt = NULL};
 }
 
 static bool has(const kernels *k, const pithp_fused_args *step, uint64_t hash) {
     for (int64_t n = 0; n < k->count; n++)
-        if (k->list[n].hash == hash && pithp_fused_alike(k->list[n].step, step))
+        if (k->list[n].hash == hash && pithp_kernel_alike(k->list[n].step, step))
             return true;
     return false;
+}
+
+/* Plans go before their steps' kernels are compiled. */
+static pithp_fused_args *copy_of(const pithp_fused_args *step) {
+    const size_t bytes = pithp_fused_bytes(step),
+                 of_boxes = step->piece_count * sizeof *step->boxes;
+    pithp_fused_args *to = need(malloc(bytes));
+    memcpy(to, step, bytes);
+    to->boxes = of_boxes ? memcpy(need(malloc(of_boxes)), step->boxes, of_boxes) : NULL;
+    return to;
 }
 
 void kernels_add(kernels *k, const pithp_schedule *schedule, const char *label) {
@@ -46,8 +58,7 @@ void kernels_add(kernels *k, const pithp_schedule *schedule, const char *label) 
         }
         kernels_one *to = &k->list[k->count++];
         to->hash = hash;
-        to->step = need(malloc(sizeof *to->step));
-        memcpy(to->step, step, pithp_fused_bytes(step));
+        to->step = copy_of(step);
         snprintf(to->label, sizeof to->label, "%s", label);
     }
 }
