@@ -146,6 +146,42 @@ Test(launch, a_worker_on_its_way_joins_what_comes_next) {
     pith_close(rt);
 }
 
+/* Work counts by the time it took: what was over at once wakes nobody, whatever its
+ * launches said it would be, and what takes long in small launches does. */
+static int met_after(int launches, const pithp_host_loop *loops, int turns) {
+    pith_runtime *rt = open_with(2);
+    pith_scope *s = pith_scope_open(rt);
+    const struct timespec rest = {.tv_nsec = 2000000};
+    int meetings = 0;
+    meeting m = {0};
+    launch_many(s, nothing_loops, &m, 1024); /* starts the worker */
+    for (int turn = 0; turn < turns; turn++) {
+        nanosleep(&rest, NULL); /* the worker sleeps */
+        for (int i = 0; i < launches; i++)
+            launch_many(s, loops, &m, 31);
+        atomic_store(&m.met, false);
+        launch_many(s, brief_loops, &m, 4);
+        meetings += atomic_load(&m.met);
+    }
+    pith_scope_close(s);
+    pith_close(rt);
+    return meetings;
+}
+
+static void take_a_while(const void *args, int64_t begin, int64_t end) {
+    const double start = seconds(CLOCK_MONOTONIC);
+    (void)args, (void)begin, (void)end;
+    while (seconds(CLOCK_MONOTONIC) < start + 1e-4)
+        ;
+}
+static const pithp_host_loop long_loops[PITHP_ISA_COUNT] = {take_a_while};
+
+Test(launch, small_launches_wake_a_worker_when_they_have_taken_long) {
+    enum { TURNS = 20 };
+    cr_assert_leq(met_after(4, nothing_loops, TURNS), TURNS / 2);
+    cr_assert_geq(met_after(4, long_loops, TURNS), 1); /* where cores are taken, few */
+}
+
 typedef struct {
     pthread_t caller;
     atomic_int pieces;  /* of others than the caller */

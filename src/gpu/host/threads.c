@@ -6,9 +6,9 @@
  * Which thread runs which piece is left open. Loops are over independent indices, so
  * results do not depend on it.
  *
- * Workers spin for 20 us after their last piece and then sleep. A sleeping one costs 40
- * us to wake: less work than that is done by the caller alone, unless much of it comes in
- * quick succession.
+ * Workers spin for 20 us after their last piece and then sleep. A sleeping one takes 40
+ * us to wake, and its waker up to 20: less work than that is done by the caller alone,
+ * unless so much of it has come in quick succession that waking would have paid.
  *
  * After fork() the child has no workers and its launches run on the caller alone; it may
  * close the runtime. That holds where no launch was running while the process forked. */
@@ -25,6 +25,7 @@
 enum {
     SPIN_NS = 20000,
     WAKE_WORK = 32,         /* grains of work (2 us each) worth waking a thread for */
+    WAKE_NS = 64000,        /* what was done alone in quick succession, as well */
     SUCCESSION_NS = 200000, /* launches no further apart than this count together */
     PIECES = 16,            /* of a share, at most */
     LEAST_PART = 2,         /* a piece is no less than this part of a grain */
@@ -85,13 +86,14 @@ typedef struct {
 
 struct pithp_threads {
     pith_runtime *runtime;
-    size_t bytes;  /* of this struct with its arrays */
-    int count;     /* threads, the caller's included */
-    int started;   /* workers that run */
-    bool tried;    /* to start them */
-    pid_t process; /* that started them */
-    int64_t debt;  /* grains done alone in quick succession while all slept */
-    int64_t debt_time;
+    size_t bytes;        /* of this struct with its arrays */
+    int count;           /* threads, the caller's included */
+    int started;         /* workers that run */
+    bool tried;          /* to start them */
+    pid_t process;       /* that started them */
+    int64_t alone_ns;    /* spent alone in quick succession while all slept */
+    int64_t alone_since; /* the last such launch: from here */
+    int64_t alone_until; /* to here */
     worker *workers;
     share *shares; /* one a thread */
 
@@ -256,13 +258,13 @@ static int64_t threads_for(pithp_threads *t, int64_t grains) {
     if (!sleeping)
         return wanted;
     if (grains < WAKE_WORK) {
-        const int64_t time = now();
-        t->debt = time - t->debt_time < SUCCESSION_NS ? t->debt + grains : grains;
-        t->debt_time = time;
-        if (t->debt < WAKE_WORK)
+        t->alone_since = now();
+        if (t->alone_since - t->alone_until >= SUCCESSION_NS)
+            t->alone_ns = 0;
+        if (t->alone_ns < WAKE_NS)
             return 1;
     }
-    t->debt = 0;
+    t->alone_ns = 0;
     return wanted;
 }
 
@@ -353,7 +355,8 @@ void pithp_threads_run(pithp_threads *t,
     const int64_t threads = threads_for(t, grains);
     if (threads == 1) {
         loop(args, 0, count);
-        t->debt_time = now();
+        t->alone_until = now();
+        t->alone_ns += t->alone_until - t->alone_since;
     } else {
         if (!t->tried)
             start(t);
