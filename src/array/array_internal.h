@@ -271,8 +271,9 @@ static inline bool pithp_trace_has(const pith_scope *s, const pith_array *a) {
 /* ---- Operations made of others ---- */
 
 /* A scope for what lies between operands and results, with the call site of s. In it
- * public functions may be called: in s they would take the sites of calls whose arguments
- * are being evaluated. NULL: the error of s is set. */
+ * public functions may be called, and what they refuse is said of the function that was
+ * entered in s: in s they would take the sites of calls whose arguments are being
+ * evaluated. NULL: the error of s is set. */
 pith_scope *pithp_work_open(pith_scope *s);
 /* A result of the work in s. NULL stays NULL. */
 const pith_array *pithp_work_keep(pith_scope *s, const pith_array *result);

@@ -70,7 +70,7 @@ apply(pith_scope *s, const pithp_call *call, const void *const *operands) {
     pith_spec inferred;
     pithp_refusal refusal;
     if (PITHP_UNLIKELY(pithp_infer(call, &inferred, &refusal) != PITH_OK)) {
-        pithp_fail(s, refusal.code, NULL, "%s", refusal.text);
+        pithp_fail_function(s, refusal.code, refusal.row, "%s", refusal.text);
         return NULL;
     }
     const pith_spec *spec = intern(s, call, &inferred);

@@ -5,7 +5,8 @@ static const pith_array *unary(pith_scope *s,
                                pithp_primitive primitive,
                                const char *function,
                                const pith_array *a) {
-    if (!pithp_enter(s) || pithp_operand_check(s, a, function, "a") != PITH_OK)
+    if (!pithp_enter_as(s, function) ||
+        pithp_operand_check(s, a, function, "a") != PITH_OK)
         return NULL;
     return pithp_bind(s, primitive, 1, &a, NULL);
 }
@@ -42,7 +43,8 @@ static const pith_array *binary(pith_scope *s,
                                 const char *function,
                                 const pith_array *a,
                                 const pith_array *b) {
-    if (!pithp_enter(s) || pithp_operand_check(s, a, function, "a") != PITH_OK ||
+    if (!pithp_enter_as(s, function) ||
+        pithp_operand_check(s, a, function, "a") != PITH_OK ||
         pithp_operand_check(s, b, function, "b") != PITH_OK)
         return NULL;
     const pith_array *operands[] = {a, b};

@@ -197,7 +197,8 @@ static const pith_array *scatter(pith_scope *s,
                                  const pith_array *value,
                                  const pith_scatter_options *options) {
     pithp_index_params params;
-    if (!pithp_enter(s) || pithp_operand_check(s, into, function, "into") != PITH_OK ||
+    if (!pithp_enter_as(s, function) ||
+        pithp_operand_check(s, into, function, "into") != PITH_OK ||
         !pithp_index_check(s, function, "index", index) ||
         pithp_operand_check(s, value, function, "value") != PITH_OK ||
         !pithp_scatter_params(s, function, options, &params))

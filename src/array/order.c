@@ -7,7 +7,8 @@
 
 /* The axis of a checked array; -1 with the error set. */
 static int enter(pith_scope *s, const char *function, const pith_array *a, int axis) {
-    if (!pithp_enter(s) || pithp_operand_check(s, a, function, "a") != PITH_OK)
+    if (!pithp_enter_as(s, function) ||
+        pithp_operand_check(s, a, function, "a") != PITH_OK)
         return -1;
     return pithp_axis(s, function, axis, pithp_array_spec(a)->rank);
 }
@@ -107,7 +108,7 @@ static int enter_all(pith_scope *s,
                      int count,
                      const pith_array *const *arrays,
                      int axis) {
-    if (!pithp_enter(s))
+    if (!pithp_enter_as(s, function))
         return -1;
     if (count < 1 || !arrays) {
         pithp_fail(s, PITH_E_ARG, NULL, "%s: expected one array or more, got %s",

@@ -6,7 +6,7 @@
 
 /* Two operands checked and of one dtype. */
 static bool enter(pith_scope *s, const char *function, const pith_array *operands[2]) {
-    return pithp_enter(s) &&
+    return pithp_enter_as(s, function) &&
            pithp_operand_check(s, operands[0], function, "a") == PITH_OK &&
            pithp_operand_check(s, operands[1], function, "b") == PITH_OK &&
            pithp_promote_all(s, function, 2, operands) == PITH_OK;

@@ -90,7 +90,7 @@ static int enter_along(pith_scope *s,
                        int axis,
                        const pith_random_options *options,
                        bool *original) {
-    if (!pithp_enter(s) ||
+    if (!pithp_enter_as(s, name) ||
         !enter_choice(s, name, key, pithp_layout_of(options), original) ||
         pithp_operand_check(s, a, name, argument) != PITH_OK)
         return -1;

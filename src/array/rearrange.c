@@ -5,7 +5,8 @@
 #include <string.h>
 
 static bool enter(pith_scope *s, const char *function, const pith_array *a) {
-    return pithp_enter(s) && pithp_operand_check(s, a, function, "a") == PITH_OK;
+    return pithp_enter_as(s, function) &&
+           pithp_operand_check(s, a, function, "a") == PITH_OK;
 }
 
 /* The axis counted from the first of an array that is checked here; -1: error set. */

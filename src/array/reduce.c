@@ -30,7 +30,8 @@ static const pith_array *reduce(pith_scope *s,
 }
 
 static bool enter(pith_scope *s, const char *function, const pith_array *a) {
-    return pithp_enter(s) && pithp_operand_check(s, a, function, "a") == PITH_OK;
+    return pithp_enter_as(s, function) &&
+           pithp_operand_check(s, a, function, "a") == PITH_OK;
 }
 
 /* bool is counted in i64. */

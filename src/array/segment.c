@@ -51,7 +51,8 @@ static const pith_array *segment(pith_scope *s,
                                  const pith_array *ids,
                                  int64_t segments,
                                  const pith_segment_options *options) {
-    if (!pithp_enter(s) || pithp_operand_check(s, data, function, "data") != PITH_OK ||
+    if (!pithp_enter_as(s, function) ||
+        pithp_operand_check(s, data, function, "data") != PITH_OK ||
         !pithp_index_check(s, function, "ids", ids) ||
         !ids_fit(s, function, pithp_array_spec(data), pithp_array_spec(ids), segments))
         return NULL;

@@ -6,7 +6,8 @@
 #include <string.h>
 
 static bool enter(pith_scope *s, const char *function, const pith_array *a) {
-    return pithp_enter(s) && pithp_operand_check(s, a, function, "a") == PITH_OK;
+    return pithp_enter_as(s, function) &&
+           pithp_operand_check(s, a, function, "a") == PITH_OK;
 }
 
 static bool enter_float(pith_scope *s, const char *function, const pith_array *a) {

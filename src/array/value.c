@@ -289,32 +289,33 @@ release_now:
     return a;
 }
 
-static const pith_array *scalar_of(pith_scope *s, pith_dtype dtype, const void *element) {
-    if (!pithp_enter(s))
+static const pith_array *
+scalar_of(pith_scope *s, const char *function, pith_dtype dtype, const void *element) {
+    if (!pithp_enter_as(s, function))
         return NULL;
     const pith_spec *spec = spec_of(s, dtype, PITH_SCALAR);
     return spec ? copy_of(s, spec, element) : NULL;
 }
 
 const pith_array *pith_f64(pith_scope *s, double value) {
-    return scalar_of(s, PITH_F64, &value);
+    return scalar_of(s, __func__, PITH_F64, &value);
 }
 
 const pith_array *pith_f32(pith_scope *s, float value) {
-    return scalar_of(s, PITH_F32, &value);
+    return scalar_of(s, __func__, PITH_F32, &value);
 }
 
 const pith_array *pith_i64(pith_scope *s, int64_t value) {
-    return scalar_of(s, PITH_I64, &value);
+    return scalar_of(s, __func__, PITH_I64, &value);
 }
 
 const pith_array *pith_i32(pith_scope *s, int32_t value) {
-    return scalar_of(s, PITH_I32, &value);
+    return scalar_of(s, __func__, PITH_I32, &value);
 }
 
 const pith_array *pith_bool(pith_scope *s, bool value) {
     const uint8_t element = value;
-    return scalar_of(s, PITH_BOOL, &element);
+    return scalar_of(s, __func__, PITH_BOOL, &element);
 }
 
 const pith_array *pith_like(pith_scope *s, const pith_array *like, double value) {
@@ -377,7 +378,8 @@ static bool read_element(pith_scope *s,
                          pith_dtype *dtype,
                          uint64_t *element) {
     PITHP_UNDER_WAY(s, function);
-    if (!pithp_enter(s) || pithp_array_check(s, a, function, "array") != PITH_OK)
+    if (!pithp_enter_as(s, function) ||
+        pithp_array_check(s, a, function, "array") != PITH_OK)
         return false;
     const pith_spec *spec = pithp_array_spec(a);
     if (spec->count != 1) {

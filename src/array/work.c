@@ -5,8 +5,10 @@ enum { SMALL_BYTES = 4096 };
 
 pith_scope *pithp_work_open(pith_scope *s) {
     pith_scope *work = pith_scope_open_in(s);
-    if (pithp_scope_writable(work))
+    if (pithp_scope_writable(work)) {
+        work->caller = s->caller ? s->caller : s->function;
         return work;
+    }
     pithp_fail_memory(s, PITHP_BLOCK_BYTES);
     return NULL;
 }

@@ -51,7 +51,7 @@ pith_status pithp_assertion_raise(pith_scope *s, const pith_assertion *a) {
 /* ---- Questions ---- */
 
 static bool enter(pith_scope *s, const pith_assertion *a, const char *function) {
-    return pithp_enter(s) && pithp_assertion_check(s, a, function);
+    return pithp_enter_as(s, function) && pithp_assertion_check(s, a, function);
 }
 
 static bool is_assertion(const pith_assertion *a) {

@@ -202,7 +202,7 @@ static bool is_result(const pith_result *r, pithp_pointer *verdict, pithp_block 
 static pith_result *enter(pith_scope *s, const pith_result *r, const char *function) {
     pithp_pointer verdict;
     pithp_block *block = NULL;
-    if (!pithp_enter(s))
+    if (!pithp_enter_as(s, function))
         return NULL;
     if (!is_result(r, &verdict, &block)) {
         const bool other = verdict == PITHP_POINTER_OK;

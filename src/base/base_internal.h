@@ -264,6 +264,13 @@ typedef struct pithp_error {
 pith_status
 pithp_fail(pith_scope *s, pith_status code, const char *path, const char *format, ...)
     PITH_FORMAT(4, 5);
+/* As pithp_fail, for what many functions share: the text begins with the name of the one
+ * that was entered, or where none was with `otherwise` (NULL: neither). */
+pith_status pithp_fail_function(pith_scope *s,
+                                pith_status code,
+                                const char *otherwise,
+                                const char *format,
+                                ...) PITH_FORMAT(4, 5);
 pith_status pithp_fail_v(pith_scope *s,
                          pith_status code,
                          const char *path,
@@ -361,9 +368,12 @@ struct pith_scope {
     struct pithp_hold_chunk *holds;
     pithp_hold *free_holds;       /* given back early; linked by `thing` */
     void *room[PITHP_ROOM_COUNT]; /* children begin with those of GPU, MEMORY and TRACE */
-    struct pithp_collector *collector;   /* of the checks made here and in children, see
-                                            gpu/collect.h; NULL: none */
-    const char *site;                    /* of the call being made */
+    struct pithp_collector *collector; /* of the checks made here and in children, see
+                                          gpu/collect.h; NULL: none */
+    const char *site;                  /* of the call being made */
+    const char *function;              /* its name; NULL: none was entered yet */
+    const char *caller; /* the function that this scope works for: errors name it
+                           and not those that it calls; NULL: none */
     char cleared_site[PITHP_SITE_BYTES]; /* of the error that was cleared last */
     const char
         *sites[PITHP_SITE_DEPTH]; /* of calls whose arguments are being evaluated */
@@ -371,9 +381,11 @@ struct pith_scope {
 };
 
 /* Begins every exported function that makes something: the scope is valid, open and
- * without error. Takes the call site. Where it returns false the caller returns its nil.
- */
-bool pithp_enter(pith_scope *s);
+ * without error. Takes the call site and the function's name (in a function that several
+ * exported ones share, that of the one being called). Where it returns false the caller
+ * returns its nil. */
+bool pithp_enter_as(pith_scope *s, const char *function);
+#define pithp_enter(s) pithp_enter_as((s), __func__)
 /* The same of functions that change what lasts, or run work whose values they need: while
  * calls on s are recorded they are PITH_E_TRACED. */
 bool pithp_enter_untraced(pith_scope *s, const char *function);

@@ -103,6 +103,21 @@ pithp_fail(pith_scope *s, pith_status code, const char *path, const char *format
     return code;
 }
 
+pith_status pithp_fail_function(pith_scope *s,
+                                pith_status code,
+                                const char *otherwise,
+                                const char *format,
+                                ...) {
+    char text[PITHP_MESSAGE_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    print_line(text, format, arguments);
+    va_end(arguments);
+    const char *entered = s->caller ? s->caller : s->function;
+    const char *name = entered ? entered : otherwise;
+    return pithp_fail(s, code, NULL, "%s%s%s", name ? name : "", name ? ": " : "", text);
+}
+
 pith_status pithp_fail_at(pith_scope *s,
                           pith_status code,
                           const char *path,

@@ -60,9 +60,11 @@ static bool enter_failed_runtime(pith_scope *s) {
     return false;
 }
 
-bool pithp_enter(pith_scope *s) {
+bool pithp_enter_as(pith_scope *s, const char *function) {
+    PITH_ASSERT(strncmp(function, "pith_", 5) == 0);
     if (PITHP_UNLIKELY(!pithp_scope_writable(s)))
         return false;
+    s->function = function;
     if (s->site_depth > 0) {
         s->site_depth--;
         s->site = s->site_depth < PITHP_SITE_DEPTH ? s->sites[s->site_depth] : NULL;
@@ -73,7 +75,7 @@ bool pithp_enter(pith_scope *s) {
 }
 
 bool pithp_enter_untraced(pith_scope *s, const char *function) {
-    if (!pithp_enter(s))
+    if (!pithp_enter_as(s, function))
         return false;
     if (PITHP_LIKELY(!s->room[PITHP_ROOM_TRACE]))
         return true;
@@ -123,6 +125,7 @@ static inline pith_scope *open_scope(pith_runtime *rt, pith_scope *parent) {
     memset(s->room, 0, sizeof s->room);
     s->collector = NULL;
     s->site = NULL;
+    s->function = s->caller = NULL;
     s->cleared_site[0] = 0;
     s->error.code = PITH_OK;
     block->owner = s;

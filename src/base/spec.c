@@ -85,12 +85,13 @@ out:
 const pith_spec *
 pithp_spec(pith_scope *s, pith_dtype dtype, int rank, const int64_t *shape) {
     if (pith_dtype_size(dtype) == 0) {
-        pithp_fail(s, PITH_E_DTYPE, NULL, "no dtype has the number %d", (int)dtype);
+        pithp_fail_function(s, PITH_E_DTYPE, NULL, "no dtype has the number %d",
+                            (int)dtype);
         return NULL;
     }
     if (rank < 0 || rank > PITH_MAX_RANK) {
-        pithp_fail(s, PITH_E_SHAPE, NULL, "rank %d, expected 0 to %d", rank,
-                   PITH_MAX_RANK);
+        pithp_fail_function(s, PITH_E_SHAPE, NULL, "rank %d, expected 0 to %d", rank,
+                            PITH_MAX_RANK);
         return NULL;
     }
     pith_spec key = {.dtype = dtype, .rank = rank, .count = 1};
@@ -98,8 +99,9 @@ pithp_spec(pith_scope *s, pith_dtype dtype, int rank, const int64_t *shape) {
         1; /* of the extents that are not 0: an empty array may not hide an overflow */
     for (int i = 0; i < rank; i++) {
         if (shape[i] < 0) {
-            pithp_fail(s, PITH_E_SHAPE, NULL, "extent %lld of axis %d is negative",
-                       (long long)shape[i], i);
+            pithp_fail_function(s, PITH_E_SHAPE, NULL,
+                                "extent %lld of axis %d is negative", (long long)shape[i],
+                                i);
             return NULL;
         }
         key.shape[i] = shape[i];
@@ -111,8 +113,8 @@ pithp_spec(pith_scope *s, pith_dtype dtype, int rank, const int64_t *shape) {
     if (span == SIZE_MAX || pithp_mul_overflows(span, pith_dtype_size(dtype), &bytes) ||
         bytes > PTRDIFF_MAX) {
         char text[PITHP_SPEC_TEXT_BYTES];
-        pithp_fail(s, PITH_E_OVERFLOW, NULL, "the size of %s%s overflows",
-                   pith_dtype_name(dtype), pithp_shape_print(rank, shape, text));
+        pithp_fail_function(s, PITH_E_OVERFLOW, NULL, "the size of %s%s overflows",
+                            pith_dtype_name(dtype), pithp_shape_print(rank, shape, text));
         return NULL;
     }
     if (key.count) {

@@ -156,7 +156,8 @@ static struct pith_capacity *from(pith_scope *s, source *g) {
 
 static const pith_capacity *
 through_lens(pith_scope *s, source g, const pith_lens *lens, double base) {
-    if (!pithp_enter(s) || pithp_lens_check(s, lens, g.function, "lens") != PITH_OK)
+    if (!pithp_enter_as(s, g.function) ||
+        pithp_lens_check(s, lens, g.function, "lens") != PITH_OK)
         return NULL;
     if (!isfinite(base)) {
         pithp_fail(s, PITH_E_ARG, NULL, "%s: expected a base that is a number, got %g",
@@ -197,7 +198,7 @@ const pith_capacity *pith_lens_capacity_tree(pith_scope *s,
 }
 
 static const pith_capacity *fixed(pith_scope *s, source g, const char *message) {
-    struct pith_capacity *c = pithp_enter(s) ? from(s, &g) : NULL;
+    struct pith_capacity *c = pithp_enter_as(s, g.function) ? from(s, &g) : NULL;
     if (!c)
         return NULL;
     c->message = copy_text(s, message ? message : "", "");
@@ -224,7 +225,7 @@ pith_fixed_capacity_tree(pith_scope *s, const void *sizes, const char *message) 
 
 static const pith_capacity *
 of_user(pith_scope *s, source g, const pith_capacity_kind *kind, void *closure) {
-    if (!pithp_enter(s))
+    if (!pithp_enter_as(s, g.function))
         return NULL;
     if (!kind) {
         pithp_fail(s, PITH_E_ARG, NULL, "%s: kind is NULL", g.function);

@@ -96,7 +96,7 @@ static bool arguments_fit(pith_scope *s,
                           const pith_capacity *capacity,
                           const pith_array *required,
                           const char *function) {
-    return pithp_enter(s) &&
+    return pithp_enter_as(s, function) &&
            pithp_capacity_check(s, capacity, function, "capacity") == PITH_OK &&
            pithp_array_check(s, required, function, "required") == PITH_OK &&
            pithp_need_check(s, capacity, required, function) == PITH_OK;

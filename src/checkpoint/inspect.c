@@ -101,7 +101,7 @@ bool pith_checkpoint_get_sidecar(const pith_checkpoint *c,
 /* ---- Leaves ---- */
 
 static bool enter(pith_scope *s, const pith_checkpoint *c, const char *function) {
-    if (!pithp_enter(s))
+    if (!pithp_enter_as(s, function))
         return false;
     if (pithp_checkpoint_valid(c))
         return true;

@@ -380,7 +380,7 @@ const void *pith_load_as(pith_scope *s,
     static const pith_load_options defaults;
     const bool record = type && type != pith_array_pith_type();
     request r = {type, options ? options : &defaults, record ? pithp_nil(type) : NULL};
-    if (!pithp_enter(s))
+    if (!pithp_enter_as(s, "pith_load"))
         return r.root;
     if (!path || (record && (!pithp_type_valid(type) || type->error))) {
         pithp_fail(s, path ? PITH_E_TYPE : PITH_E_ARG, NULL, "pith_load: %s",

@@ -29,7 +29,7 @@ static bool enter(pith_scope *s,
                   const char *function,
                   const char *path,
                   pithp_spot *spot) {
-    if (!pithp_enter(s))
+    if (!pithp_enter_as(s, function))
         return false;
     if (!path || !is_upgrade(s, u)) {
         pithp_fail(s, PITH_E_ARG, NULL, "%s: %s", function,

@@ -34,7 +34,7 @@ static bool is_bound(const void *object, pithp_block **block) {
 
 static bool enter(pith_scope *s, const char *function, const pith_bound *bound) {
     pithp_block *block = NULL;
-    if (!pithp_enter(s))
+    if (!pithp_enter_as(s, function))
         return false;
     if (is_bound(bound, &block) && block->runtime == s->runtime)
         return true;

@@ -313,7 +313,7 @@ static const void *set(pith_scope *s,
 /* A lens, and a root that it looks into. */
 static bool
 enter(pith_scope *s, const char *function, const pith_lens *lens, const void *root) {
-    return PITHP_LIKELY(pithp_enter(s)) &&
+    return PITHP_LIKELY(pithp_enter_as(s, function)) &&
            (PITHP_LIKELY(pithp_lens_is_direct(s, lens, root)) ||
             (pithp_lens_check(s, lens, function, "lens") == PITH_OK &&
              pithp_lens_check_root(s, lens, root, function) == PITH_OK));

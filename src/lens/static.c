@@ -193,7 +193,8 @@ static bool find_number(pith_scope *s,
                         const void *root,
                         const char *function,
                         pithp_lens_place *place) {
-    if (!pithp_enter(s) || pithp_lens_check(s, lens, function, "lens") != PITH_OK ||
+    if (!pithp_enter_as(s, function) ||
+        pithp_lens_check(s, lens, function, "lens") != PITH_OK ||
         pithp_lens_check_root(s, lens, root, function) != PITH_OK)
         return false;
     *place = (pithp_lens_place){0};

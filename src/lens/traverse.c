@@ -172,7 +172,8 @@ static const pith_lens *extend(pith_scope *s,
                                const char *function,
                                const pith_lens *lens,
                                const pithp_lens_part *part) {
-    return pithp_enter(s) && pithp_lens_check(s, lens, function, "lens") == PITH_OK &&
+    return pithp_enter_as(s, function) &&
+                   pithp_lens_check(s, lens, function, "lens") == PITH_OK &&
                    pithp_lens_check_open(s, lens, function) == PITH_OK
                ? pithp_lens_extend(s, lens, part)
                : NULL;

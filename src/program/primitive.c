@@ -127,10 +127,9 @@ pith_status pithp_refuse(const pithp_call *call,
                          ...) {
     va_list arguments;
     refusal->code = code;
-    const int n = snprintf(refusal->text, sizeof refusal->text,
-                           "%s: ", pithp_rows[call->primitive].name);
+    refusal->row = pithp_rows[call->primitive].name;
     va_start(arguments, format);
-    vsnprintf(refusal->text + n, sizeof refusal->text - (size_t)n, format, arguments);
+    vsnprintf(refusal->text, sizeof refusal->text, format, arguments);
     va_end(arguments);
     return code;
 }

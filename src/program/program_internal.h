@@ -51,9 +51,10 @@ static inline pithp_call pithp_call_of(pithp_primitive primitive,
 
 enum { PITHP_REFUSAL_BYTES = 480 };
 
-/* Why a call is refused: "add: expected operands of one dtype, got f32[3] and f64[3]". */
+/* Why a call is refused: "expected operands of one dtype, got f32[3] and f64[3]". */
 typedef struct pithp_refusal {
     pith_status code;
+    const char *row; /* the name of the call's */
     char text[PITHP_REFUSAL_BYTES];
 } pithp_refusal;
 

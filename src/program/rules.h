@@ -53,7 +53,7 @@ PITHP_CONTROL_RULE(checked)
         return 0;                                                                        \
     }
 
-/* Fills the refusal with "<row>: text" and returns its code. */
+/* Fills the refusal and returns its code. */
 pith_status pithp_refuse(const pithp_call *call,
                          pithp_refusal *refusal,
                          pith_status code,

@@ -52,7 +52,7 @@ const void *pith_at_lens_any(pith_scope *s,
                              const pith_lens *lens,
                              const pith_function *function,
                              const void *state) {
-    if (!pithp_enter(s))
+    if (!pithp_enter_as(s, "pith_at_lens"))
         return pithp_nil_for(state);
     if (pithp_step_check(s, function, "pith_at_lens") != PITH_OK)
         return pithp_nil_for(state);

@@ -235,7 +235,7 @@ const void *pith_run_chunked_as(pith_scope *s,
     PITHP_UNDER_WAY(s, "pith_run_chunked");
     static const pith_chunked_options defaults;
     const pith_chunked_options *o = options ? options : &defaults;
-    if (!pithp_enter(s) || !pithp_chunk_options_fit(s, o) ||
+    if (!pithp_enter_as(s, "pith_run_chunked") || !pithp_chunk_options_fit(s, o) ||
         !pithp_step_fits(s, type, step, state, "pith_run_chunked"))
         return type ? pithp_nil(type) : NULL;
     chunked c = {.step = step, .options = o, .rule = {axis, o->whole, o->closure}};

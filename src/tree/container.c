@@ -112,7 +112,7 @@ static bool enter(pith_scope *s,
                   int64_t count,
                   const void *first,
                   const void *items) {
-    if (!pithp_enter(s))
+    if (!pithp_enter_as(s, function))
         return false;
     if (count < 0 || (size_t)count > (SIZE_MAX >> 8) / sizeof(void *)) {
         pithp_fail(s, PITH_E_ARG, NULL, "%s: a count of %lld", function,

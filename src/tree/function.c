@@ -94,7 +94,7 @@ check_count(pith_scope *s, const pith_function *f, int count, const void *const 
 static const void *
 call_plain(pith_scope *s, const pith_function *f, const void *const *trees) {
     return pithp_arguments_check(s, f, trees) == PITH_OK
-               ? pithp_result_take(s, f, f->call(f, s, trees))
+               ? pithp_result_take(s, f, pithp_function_run(f, s, trees))
                : NULL;
 }
 

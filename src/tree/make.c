@@ -248,7 +248,8 @@ const void *pith_make_as(pith_scope *s,
                          const pith_type *type,
                          const void *value,
                          const pith_extent *extents) {
-    if (!pithp_enter(s) || pithp_type_check(s, type, "pith_make") != PITH_OK)
+    if (!pithp_enter_as(s, "pith_make") ||
+        pithp_type_check(s, type, "pith_make") != PITH_OK)
         return pithp_nil(type);
     request q = {s, extents};
     if (check_extents(&q, type, value) != PITH_OK)

@@ -311,7 +311,7 @@ pith_status pithp_type_check(pith_scope *s, const pith_type *type, const char *f
 }
 
 const void *pith_freeze_as(pith_scope *s, const pith_type *type, const void *value) {
-    if (PITHP_UNLIKELY(!pithp_enter(s)) ||
+    if (PITHP_UNLIKELY(!pithp_enter_as(s, "pith_freeze")) ||
         PITHP_UNLIKELY(pithp_type_check(s, type, "pith_freeze") != PITH_OK))
         return pithp_nil(type);
     if (PITHP_UNLIKELY(!value)) {

@@ -153,7 +153,7 @@ static const pithp_structure *enter_unflatten(pith_scope *s,
                                               const void *items,
                                               const char *function,
                                               const char *name) {
-    if (!pithp_enter(s))
+    if (!pithp_enter_as(s, function))
         return NULL;
     const pithp_structure *t = pithp_treedef_check(s, def, function, "def");
     if (!t || (count == t->item_count && (!count || items)))

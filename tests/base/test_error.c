@@ -28,13 +28,13 @@ Test(error, the_first_one_stays_until_it_is_cleared) {
     cr_assert_eq(pith_code(s), PITH_E_SHAPE);
     cr_assert_str_eq(pith_error_path(s), ".atoms.position");
     cr_assert(strstr(pith_message(s), ".atoms.position: expected f64[3], got f32[3]"));
-    cr_assert_not(pithp_enter(s));
+    cr_assert_not(pithp_enter_as(s, "pith_test"));
     pith_clear(s);
     cr_assert_eq(pith_code(s), PITH_OK);
     cr_assert_str_eq(pith_message(s), "");
     cr_assert_str_eq(pith_error_path(s), "");
     cr_assert_str_eq(pith_error_site(s), "");
-    cr_assert(pithp_enter(s));
+    cr_assert(pithp_enter_as(s, "pith_test"));
     finish();
 }
 
@@ -51,7 +51,7 @@ Test(error, names_the_line_of_the_call) {
 /* As makers of the library: a function that takes the site of its call. */
 static const char *site_of(pith_scope *scope, const char *argument) {
     (void)argument;
-    return pithp_enter(scope) ? scope->site : NULL;
+    return pithp_enter_as(scope, "pith_test") ? scope->site : NULL;
 }
 
 Test(error, calls_inside_arguments_keep_their_own_lines) {
@@ -73,7 +73,7 @@ Test(error, calls_inside_arguments_may_go_deeper_than_is_remembered) {
         pith_at(s, names[i]);
     }
     for (int i = PITHP_COUNT(names); i-- > 0;) {
-        pithp_enter(s);
+        pithp_enter_as(s, "pith_test");
         if (i < PITHP_SITE_DEPTH)
             cr_assert_str_eq(s->site, names[i]);
         else

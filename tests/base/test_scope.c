@@ -31,7 +31,7 @@ Test(scope, what_is_no_scope_is_refused) {
     for (int i = 0; i < PITHP_COUNT(odd); i++) {
         cr_assert_eq(pith_code(odd[i]), PITH_E_SCOPE);
         cr_assert(pith_failed(odd[i]));
-        cr_assert_not(pithp_enter(odd[i]));
+        cr_assert_not(pithp_enter_as(odd[i], "pith_test"));
         pith_scope *child = pith_scope_open_in(odd[i]);
         cr_assert_eq(pith_code(child), PITH_E_SCOPE);
         cr_assert(strstr(pith_message(child), "parent"));

@@ -124,9 +124,9 @@ Test(backend, that_cannot_open_is_a_failed_runtime) {
     cr_assert_eq(pith_runtime_code(rt), PITH_E_UNSUPPORTED);
     pith_scope *s = pith_scope_open(rt);
     cr_assert_eq(pith_code(s), PITH_E_UNSUPPORTED);
-    cr_assert_not(pithp_enter(s));
+    cr_assert_not(pithp_enter_as(s, "pith_test"));
     pith_clear(s);
-    cr_assert_not(pithp_enter(s));
+    cr_assert_not(pithp_enter_as(s, "pith_test"));
     pt_close(rt);
 }
 

@@ -48,10 +48,10 @@ static void surfaces(void) {
     pith_wait(s);
     pt_ok(s);
     pith_at(s, "melt.c:12");
-    pt_ok(s, pithp_enter(s));
+    pt_ok(s, pithp_enter_as(s, "pith_test"));
     launch(s, "bad", 17);
     pith_at(s, "melt.c:13");
-    pt_ok(s, pithp_enter(s));
+    pt_ok(s, pithp_enter_as(s, "pith_test"));
     launch(s, "worse", 3);
     cr_assert(!pith_failed(s), "asking does not wait");
     pt_fails(PITH_E_CHECK, s, pith_wait(s));

@@ -280,7 +280,7 @@ record_range(pith_scope *s, const loop *l, const pith_array *index, int64_t leng
 /* ---- Calls ---- */
 
 static bool begin(pith_scope *s, loop *l, int arity) {
-    return pithp_enter(s) &&
+    return pithp_enter_as(s, l->function) &&
            pithp_body_check(s, l->body, arity, l->function, "body") == PITH_OK &&
            (!l->cond ||
             pithp_body_check(s, l->cond, 1, l->function, "cond") == PITH_OK) &&

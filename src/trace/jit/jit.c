@@ -77,7 +77,7 @@ call_inside(const pithp_jit_closure *closure, pith_scope *s, const void *const *
             return NULL; /* a static leaf is traced */
         pithp_jit_call_end(&c);
     }
-    return f->call(f, s, given);
+    return pithp_function_run(f, s, given);
 }
 
 static pithp_jit_program *find_or_record(pithp_jit_call *c) {
@@ -214,7 +214,7 @@ call_unseen(const pithp_closure *c, pith_scope *s, const void *const *given) {
     if (pithp_arguments_check(s, f, given) == PITH_OK)
         result = pithp_result_take(s, f,
                                    usable ? call_any(closure, s, given, &turn, like)
-                                          : f->call(f, s, given));
+                                          : pithp_function_run(f, s, given));
     pithp_jit_program_release(like);
     return result;
 }

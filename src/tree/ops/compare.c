@@ -263,7 +263,8 @@ static bool compare_trees(pith_scope *s,
                           double rtol,
                           double atol,
                           const char *function) {
-    if (!pithp_enter(s) || pithp_tree_check(s, a, function, "a") != PITH_OK ||
+    if (!pithp_enter_as(s, function) ||
+        pithp_tree_check(s, a, function, "a") != PITH_OK ||
         pithp_tree_check(s, b, function, "b") != PITH_OK)
         return false;
     if (near && !(rtol >= 0 && atol >= 0)) {

@@ -349,7 +349,8 @@ pith_index_of(pith_scope *s, const char *kind, int64_t count, const int64_t *val
 
 /* An index that a user passed. */
 static bool is_index(pith_scope *s, const pith_index *index, const char *function) {
-    if (!pithp_enter(s) || pithp_tree_check(s, index, function, "index") != PITH_OK)
+    if (!pithp_enter_as(s, function) ||
+        pithp_tree_check(s, index, function, "index") != PITH_OK)
         return false;
     if (pith_type_of(index) == pith_index_pith_type())
         return true;

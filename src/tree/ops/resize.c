@@ -471,7 +471,7 @@ const void *pith_tree_resize_as(pith_scope *s,
                                 const void *value,
                                 const pith_resize_options *options) {
     const void *nil = pithp_nil(type);
-    if (!pithp_enter(s))
+    if (!pithp_enter_as(s, "pith_tree_resize"))
         return nil;
     if (!pithp_type_valid(type) || type->error || !value) {
         const bool bad = !pithp_type_valid(type) || type->error;
