@@ -45,7 +45,8 @@ typedef struct pith_run_options {
     int64_t steps_per_call PITH_DEFAULT;
     int64_t first_step
         PITH_DEFAULT; /**< steps done before, 0 or more, for what is shown and saved */
-    const char *save PITH_DEFAULT; /**< checkpoint file; NULL: none */
+    const char *save PITH_DEFAULT; /**< checkpoint file; NULL: none, and no keep,
+                                       incremental, compress or background */
     int64_t keep
         PITH_DEFAULT; /**< save a series and keep so many (pith_save_options.keep);
                          0: one checkpoint that is replaced */

@@ -171,6 +171,14 @@ static bool arguments_fit(pith_scope *s,
             PITHP_PACK_LEVELS);
         return false;
     }
+    if (!o->save && (o->keep || o->compress || o->background)) {
+        pithp_fail(s, PITH_E_ARG, NULL,
+                   "pith_run: %s needs save, the name of the checkpoint",
+                   o->keep       ? "keep"
+                   : o->compress ? "compress"
+                                 : "background");
+        return false;
+    }
     return pithp_step_fits(s, type, step, state, "pith_run");
 }
 

@@ -279,6 +279,10 @@ Test(run, saves_a_series_and_goes_on_from_its_newest_member) {
         pith_run(s, State, &advance_step, start(s, -1),
                  &((pith_run_options){.steps = 2, .save = path, .incremental = true})));
     pt_says("incremental needs keep");
+    pt_fails(PITH_E_ARG, s,
+             pith_run(s, State, &advance_step, start(s, -1),
+                      &((pith_run_options){.steps = 2, .keep = 2})));
+    pt_says("pith_run: keep needs save");
     pt_ok(s, pith_run(s, State, &advance_step, start(s, -1),
                       &((pith_run_options){.steps = 4,
                                            .save = path,
