@@ -3,6 +3,8 @@
 #include "compile_test.h"
 
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -162,6 +164,61 @@ Test(compile_disk, is_not_needed) {
     pt_code_remove(&c);
     c.directory[n] = 0;
     pt_code_remove(&c);
+}
+
+/* What the log hook was told of the cache. */
+typedef struct told {
+    int count;
+    char last[256];
+} told;
+
+static void hear(pith_log_level level, const char *line, void *closure) {
+    told *t = closure;
+    if (level != PITH_LOG_WARNING || !strstr(line, "compiled code is not kept"))
+        return;
+    t->count++;
+    snprintf(t->last, sizeof t->last, "%.255s", line);
+}
+
+Test(compile_disk, says_once_that_there_is_no_directory) {
+    pt_code c;
+    told t = {0};
+    pt_code_directory(&c);
+    setenv("PITH_CACHE_DIR", "/dev/null/below", 1);
+    pt_code_open(&c);
+    pith_set_log_hook(c.rt, hear, &t);
+    for (int value = 0; value < 2; value++) {
+        char text[128];
+        pithp_module *m = NULL;
+        pt_return_text(text, sizeof text, value);
+        pt_ok(c.s, pithp_compile(c.s, text, NULL, &m) == PITH_OK);
+        cr_assert_eq(pt_run_return(c.s, m), value);
+        pithp_module_release(m);
+    }
+    cr_assert_eq(t.count, 1);
+    cr_assert(strstr(t.last, "/dev/null/below: Not a directory"), "%s", t.last);
+    pt_code_end(&c);
+}
+
+Test(compile_disk, says_once_that_the_disk_is_full) {
+    static const char image[100000];
+    const struct rlimit most = {sizeof image / 2, RLIM_INFINITY};
+    pt_code c;
+    told t = {0};
+    char names[2][64];
+    pithp_disk disk;
+    pt_code_begin(&c);
+    pith_set_log_hook(c.rt, hear, &t);
+    signal(SIGXFSZ, SIG_IGN);
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &most), 0); /* stands for a disk that is full */
+    pithp_disk_open(c.rt, &disk);
+    for (uint64_t k = 0; k < 2; k++)
+        pithp_disk_write(c.rt, &disk, (pithp_code_key){k, k}, image, sizeof image);
+    pithp_disk_close(&disk);
+    cr_assert_eq(t.count, 1);
+    cr_assert(strstr(t.last, "File too large"), "%s", t.last);
+    cr_assert_eq(list(&c, names, 2), 0, "nothing stays of what was written in part");
+    pt_code_end(&c);
 }
 
 Test(compile_disk, stays_within_its_bytes) {

@@ -81,7 +81,7 @@ void pithp_disk_open(pith_runtime *rt, pithp_disk *disk) {
     make_directories(path);
     disk->directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (disk->directory < 0) {
-        pithp_log(rt, PITH_LOG_INFO, "compiled code is not kept: %s: %s", path,
+        pithp_log(rt, PITH_LOG_WARNING, "compiled code is not kept: %s: %s", path,
                   strerror(errno));
         return;
     }
@@ -253,16 +253,12 @@ static bool write_exactly(int file, const void *from, size_t bytes) {
     return true;
 }
 
-void pithp_disk_write(pith_runtime *rt,
-                      const pithp_disk *disk,
-                      pithp_code_key key,
-                      const char *image,
-                      size_t bytes) {
+/* An entry, written aside and renamed. 0, or what errno says. */
+static int
+write_entry(const pithp_disk *disk, pithp_code_key key, const char *image, size_t bytes) {
     static atomic_uint number;
     char aside[96], name[NAME_BYTES];
     struct timespec now = {0};
-    if (disk->directory < 0 || bytes > disk->limit)
-        return;
     clock_gettime(CLOCK_REALTIME, &now);
     snprintf(aside, sizeof aside, ".new-%ld-%u-%lx", (long)getpid(),
              atomic_fetch_add(&number, 1), now.tv_nsec);
@@ -270,14 +266,30 @@ void pithp_disk_write(pith_runtime *rt,
     const int file = openat(disk->directory, aside,
                             O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (file < 0)
-        return;
+        return errno;
     const entry_head head = {magic, key, bytes, pithp_code_sum(image, bytes)};
-    const bool written =
-        write_exactly(file, &head, sizeof head) && write_exactly(file, image, bytes);
-    if (close(file) != 0 || !written ||
-        renameat(disk->directory, aside, disk->directory, name) != 0) {
+    int why = write_exactly(file, &head, sizeof head) && write_exactly(file, image, bytes)
+                  ? 0
+                  : errno;
+    if (close(file) != 0 && !why)
+        why = errno;
+    if (!why && renameat(disk->directory, aside, disk->directory, name) != 0)
+        why = errno;
+    if (why)
         (void)unlinkat(disk->directory, aside, 0);
+    return why;
+}
+
+void pithp_disk_write(pith_runtime *rt,
+                      pithp_disk *disk,
+                      pithp_code_key key,
+                      const char *image,
+                      size_t bytes) {
+    if (disk->directory < 0 || bytes > disk->limit)
         return;
-    }
-    keep_within(rt, disk);
+    const int why = write_entry(disk, key, image, bytes);
+    if (!why)
+        keep_within(rt, disk);
+    else if (!atomic_exchange(&disk->told, true))
+        pithp_log(rt, PITH_LOG_WARNING, "compiled code is not kept: %s", strerror(why));
 }

@@ -4,6 +4,7 @@
 
 #include "gpu/compile/compile_internal.h"
 
+#include <stdatomic.h>
 #include <sys/types.h>
 
 enum { PITHP_IDENTITY_BYTES = 1024 };
@@ -75,8 +76,9 @@ void pithp_log_digest(const char *log, char *line, size_t room);
 /* ---- disk: images in files, one a key ---- */
 
 typedef struct pithp_disk {
-    int directory; /* -1: there is none that may be used */
-    size_t limit;  /* bytes of all files; beyond it the oldest go */
+    int directory;    /* -1: there is none that may be used */
+    size_t limit;     /* bytes of all files; beyond it the oldest go */
+    atomic_bool told; /* the log: that nothing can be written */
 } pithp_disk;
 
 typedef enum pithp_disk_answer {
@@ -91,9 +93,10 @@ void pithp_disk_open(pith_runtime *rt, pithp_disk *disk);
 void pithp_disk_close(pithp_disk *disk);
 pithp_disk_answer
 pithp_disk_read(const pithp_disk *disk, pithp_code_key key, pithp_text *image);
-/* Whoever reads sees all or nothing of it. Failure is silent: it is only a cache. */
+/* Whoever reads sees all or nothing of it. It is only a cache: failure is said in the
+ * log, once. */
 void pithp_disk_write(pith_runtime *rt,
-                      const pithp_disk *disk,
+                      pithp_disk *disk,
                       pithp_code_key key,
                       const char *image,
                       size_t bytes);
