@@ -217,7 +217,7 @@ int pithp_axis(pith_scope *s, const char *function, int axis, int rank);
 typedef struct pithp_trace {
     struct pithp_program *program; /* being built; NULL: the trace has ended */
     pith_scope *handles;
-    int depth;    /* of traces: 1 more than the one around has */
+    int depth;    /* of traces and the functions recorded in them: 1 more than around */
     void *checks; /* that were recorded (src/assert/record.h); NULL: none */
     void (*drop_checks)(void *checks);
 } pithp_trace;
@@ -229,6 +229,9 @@ static inline pithp_trace *pithp_scope_trace(const pith_scope *s) {
 }
 /* Calls on s and on scopes opened in it from now on are recorded. NULL: error set. */
 pithp_trace *pithp_trace_begin(pith_scope *s);
+/* Whether `name` may be recorded on s inside of what is being recorded: the error is set
+ * where this goes too deep. */
+pith_status pithp_trace_check_depth(pith_scope *s, const char *name);
 /* The next input, a traced array. Inputs come before all else. NULL: error set. */
 const pith_array *pithp_trace_input(pith_scope *s, pithp_trace *t, const pith_spec *spec);
 /* A traced array of a value of the program. NULL: error set. */

@@ -145,6 +145,20 @@ pithp_program *pithp_trace_end(pith_scope *s, pithp_trace *t) {
     return p;
 }
 
+/* A function that calls itself is recorded without end, as no predicate has a value that
+ * could stop it: the stack would overflow. */
+enum { MOST_DEPTH = 256 };
+
+pith_status pithp_trace_check_depth(pith_scope *s, const char *name) {
+    const pithp_trace *around = pithp_scope_trace(s);
+    if (!around || around->depth < MOST_DEPTH)
+        return PITH_OK;
+    return pithp_fail(s, PITH_E_TRACED, NULL,
+                      "%s: recorded inside of %d others: a recursion that a traced "
+                      "predicate is to end needs its value; pith_while does not",
+                      name, MOST_DEPTH);
+}
+
 static const pith_array *make_handle(pith_scope *s, pithp_trace *t, pithp_value value) {
     traced_array *a = pithp_object_make(t->handles, PITHP_KIND_ARRAY,
                                         pithp_value_spec(t->program, value), sizeof *a);

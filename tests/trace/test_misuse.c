@@ -175,3 +175,65 @@ Test(misuse,
     pt_says("pith_cond: recorded inside of 256 others");
     close_scope();
 }
+
+static const pith_function *again; /* the compiled one itself */
+static const pith_array *call_again(pith_scope *in, const pith_array *x) {
+    return pith_call(in, again, PITH_ITEMS(pith_add(in, x, pith_f64(in, 1))));
+}
+PITH_FUNCTION1(call_again_function, call_again, pith_array, pith_array)
+
+/* So deep and no deeper: what ends by itself is recorded. */
+static int left;
+static const pith_array *add_left(pith_scope *in, const pith_array *x) {
+    return left-- > 0 ? call_again(in, x) : x;
+}
+PITH_FUNCTION1(add_left_function, add_left, pith_array, pith_array)
+
+Test(misuse, a_compiled_function_that_calls_itself_ends, .init = open_scope) {
+    const pith_array *x = pith_f64(s, 1);
+    again = pith_jit(s, &call_again_function, NULL);
+    pt_fails(PITH_E_TRACED, s, pith_call(s, again, PITH_ITEMS(x)));
+    pt_says("call_again: recorded inside of 256 others");
+    again = pith_jit(s, &add_left_function, NULL);
+    left = 200;
+    const pith_array *sum = pith_call(s, again, PITH_ITEMS(x));
+    pt_ok(s, sum);
+    cr_assert(pith_read_f64(s, sum) == 201);
+    close_scope();
+}
+
+/* ---- What comes out of a scan ---- */
+
+typedef struct {
+    const void *carry, *out;
+} Row;
+PITH_NODE(Row, PITH_TREE(carry), PITH_TREE(out))
+
+static int rows_before; /* of one structure */
+static const Row *
+changing_out(pith_scope *in, const pith_array *sum, const pith_array *x) {
+    const bool same = rows_before-- > 0;
+    const Row r = {
+        sum, pith_list_make(
+                 in, PITH_ITEMS(x, pith_zeros(in, PITH_F64, PITH_SHAPE(same ? 2 : 3))))};
+    return pith_freeze(in, Row, &r);
+}
+static const Row *other_out(pith_scope *in, const pith_array *sum, const pith_array *x) {
+    const Row r = {
+        sum, rows_before-- > 0 ? (const void *)pith_list_make(in, PITH_ITEMS(x)) : x};
+    return pith_freeze(in, Row, &r);
+}
+PITH_FUNCTION2(changing_out_step, changing_out, Row, pith_array, pith_array)
+PITH_FUNCTION2(other_out_step, other_out, Row, pith_array, pith_array)
+
+Test(misuse, an_out_that_changes_is_told_with_its_path, .init = open_scope) {
+    const pith_array *xs = pith_arange(s, PITH_F64, 4), *zero = pith_f64(s, 0);
+    const void *outs;
+    rows_before = 2;
+    pt_fails(PITH_E_SHAPE, s, pith_scan(s, &changing_out_step, zero, xs, NULL, &outs));
+    pt_says("[1]: pith_scan: the body's out: expected f64[2], got f64[3]");
+    rows_before = 1;
+    pt_fails(PITH_E_STRUCTURE, s, pith_scan(s, &other_out_step, zero, xs, NULL, &outs));
+    pt_says("expected a list of 1, got f64[] (pith_scan: the body's out)");
+    close_scope();
+}

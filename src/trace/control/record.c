@@ -178,20 +178,6 @@ static pith_status take_results(recording *r, pithp_part *part, const void *resu
     return rc;
 }
 
-/* A function that calls itself in a branch is recorded without end, as no predicate has a
- * value that could stop it: the stack would overflow. */
-enum { MOST_TRACES = 256 };
-
-static pith_status check_depth(pith_scope *s, const pithp_part_call *call) {
-    const pithp_trace *around = pithp_scope_trace(s);
-    if (!around || around->depth < MOST_TRACES)
-        return PITH_OK;
-    return pithp_fail(s, PITH_E_TRACED, NULL,
-                      "%s: recorded inside of %d others: a recursion that a traced "
-                      "predicate is to end needs its value; pith_while does not",
-                      call->function, MOST_TRACES);
-}
-
 pith_status
 pithp_part_record(pith_scope *s, pithp_part *part, const pithp_part_call *call) {
     memset(part->results, 0, sizeof part->results);
@@ -203,7 +189,8 @@ pithp_part_record(pith_scope *s, pithp_part *part, const pithp_part_call *call) 
         return pithp_fail_memory(s, PITHP_BLOCK_BYTES);
     recording r = {.s = part->scope, .outer = s, .call = call};
     r.s->site = s->site;
-    if (check_depth(r.s, call) != PITH_OK || !(r.trace = pithp_trace_begin(r.s)))
+    if (pithp_trace_check_depth(r.s, call->function) != PITH_OK ||
+        !(r.trace = pithp_trace_begin(r.s)))
         return r.s->error.code;
     const void *result = call_body(&r);
     pith_status rc = result ? take_results(&r, part, result) : r.s->error.code;

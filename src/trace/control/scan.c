@@ -14,6 +14,8 @@ typedef struct scan {
     bool reverse;
     int unroll;
     pithp_flat carry, rows; /* of init and xs */
+    const void *first_out;  /* of a scan that runs; NULL: there was no iteration yet */
+    pithp_flat out;         /* of first_out */
     const pith_spec **row_specs;
     const void *outs; /* the result */
 } scan;
@@ -66,9 +68,26 @@ static const void *row_at(pith_scope *s, const scan *c, int64_t i) {
 
 /* ---- Running ---- */
 
-/* One iteration; its `out` goes to the scope that holds them. */
+/* `out` of an iteration goes to the scope that holds them: all have one structure. */
+static pith_status
+hold_out(pith_scope *s, scan *c, const void *out, pith_scope *held, const void **place) {
+    if (c->first_out && pithp_carry_check(s, name, "the body's out", c->first_out,
+                                          &c->out, out) != PITH_OK)
+        return s->error.code;
+    *place = out;
+    if (pithp_keep_slots(held, 1, place) != PITH_OK ||
+        (!c->first_out &&
+         pithp_flat_make(held, &c->out, *place, NULL, NULL) != PITH_OK)) {
+        pithp_error_move(s, held);
+        return s->error.code;
+    }
+    if (!c->first_out)
+        c->first_out = *place;
+    return PITH_OK;
+}
+
 static bool
-iterate(pithp_holder *h, const scan *c, int64_t i, pith_scope *held, const void **out) {
+iterate(pithp_holder *h, scan *c, int64_t i, pith_scope *held, const void **out) {
     pith_scope *next = pithp_holder_next(h);
     if (!next)
         return false;
@@ -79,11 +98,8 @@ iterate(pithp_holder *h, const scan *c, int64_t i, pith_scope *held, const void 
     if (result && !pith_failed(next) &&
         pithp_scan_parts(next, name, result, parts) == PITH_OK &&
         pithp_carry_check(next, name, "the body's carry", c->init, &c->carry, parts[0]) ==
-            PITH_OK) {
-        *out = parts[1];
-        if (pithp_keep_slots(held, 1, out) != PITH_OK)
-            pithp_error_move(next, held);
-    }
+            PITH_OK)
+        hold_out(next, c, parts[1], held, out);
     return pithp_holder_step(h, next, pith_failed(next) ? NULL : parts[0]);
 }
 
@@ -122,14 +138,10 @@ static const void *no_outs(scan *c) {
     return c->s->error.code == PITH_OK ? outs : NULL;
 }
 
-static const void *stack(pith_scope *s, const void **outs, int64_t count) {
-    pithp_flat f;
-    if (pithp_flat_make(s, &f, outs[0], NULL, NULL) != PITH_OK)
-        return NULL;
-    const bool empty = f.structure.item_count == 0;
-    pithp_flat_end(&f);
-    if (!empty)
-        return pith_tree_stack(pithp_on_behalf(s), count, outs);
+static const void *stack(const scan *c, const void **outs) {
+    pith_scope *s = c->s;
+    if (c->out.structure.item_count > 0)
+        return pith_tree_stack(pithp_on_behalf(s), c->length, outs);
     const void *one = outs[0];
     return pithp_keep_slots(s, 1, &one) == PITH_OK ? one : NULL;
 }
@@ -154,9 +166,11 @@ static const void *run_scan(scan *c) {
             break;
     }
     if (s->error.code == PITH_OK)
-        c->outs = c->length ? stack(s, outs, c->length) : no_outs(c);
+        c->outs = c->length ? stack(c, outs) : no_outs(c);
     pithp_release(s->runtime, outs, bytes);
     const void *last = pithp_holder_end(&h);
+    if (c->first_out)
+        pithp_flat_end(&c->out);
     pith_scope_close(held);
     return c->outs ? last : NULL;
 }

@@ -77,7 +77,15 @@ call_inside(const pithp_jit_closure *closure, pith_scope *s, const void *const *
             return NULL; /* a static leaf is traced */
         pithp_jit_call_end(&c);
     }
-    return pithp_function_run(f, s, given);
+    pithp_trace *around = pithp_scope_trace(s); /* NULL: draws are watched */
+    if (pithp_trace_check_depth(s, f->name) != PITH_OK)
+        return NULL;
+    if (around)
+        around->depth++;
+    const void *result = pithp_function_run(f, s, given);
+    if (around)
+        around->depth--;
+    return result;
 }
 
 static pithp_jit_program *find_or_record(pithp_jit_call *c) {
@@ -319,13 +327,18 @@ check_options(pith_scope *s, const pith_function *f, const pith_jit_options *o) 
     if (check_paths(s, f, o->static_paths) != PITH_OK ||
         check_paths(s, f, o->donate_paths) != PITH_OK)
         return s->error.code;
-    if ((o->static_arguments | o->donate_arguments) >> f->arity)
+    const unsigned named = o->static_arguments | o->donate_arguments;
+    const unsigned both = o->static_arguments & o->donate_arguments;
+    if (named >> f->arity)
         return pithp_fail(s, PITH_E_ARG, NULL,
-                          "pith_jit: %s has %d argument%s, and the options name others",
-                          f->name, f->arity, f->arity == 1 ? "" : "s");
-    if (o->static_arguments & o->donate_arguments)
+                          "pith_jit: %s: the options name argument [%d]: expected [0] to "
+                          "[%d]",
+                          f->name, f->arity + __builtin_ctz(named >> f->arity),
+                          f->arity - 1);
+    if (both)
         return pithp_fail(s, PITH_E_ARG, NULL,
-                          "pith_jit: %s: an argument is static and donated", f->name);
+                          "pith_jit: %s: argument [%d] is static and donated", f->name,
+                          __builtin_ctz(both));
     if (o->device && strcmp(o->device, on) != 0)
         return pithp_fail(s, PITH_E_UNSUPPORTED, NULL,
                           "pith_jit: %s: expected the device %s, and the runtime is on "
