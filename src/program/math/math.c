@@ -46,8 +46,8 @@
 
 DECLARE1_ALL(exp, u10)
 static f64 mend_exp(f64 x) { /* x - 1 is exact there */
-    return x > 0 ? CALL(exp, d1, u10, x - 1) * 0x1.5bf0a8b145769p1
-                 : CALL(exp, d1, u10, x);
+    return x > 709 ? CALL(exp, d1, u10, x - 1) * 0x1.5bf0a8b145769p1
+                   : CALL(exp, d1, u10, x);
 }
 
 static f64 mend_cosh(f64 x) { /* e^-|x| is nothing there */
@@ -130,6 +130,18 @@ static f64 mend_pow(f64 x, f64 y, f64 infinite) {
     }                                                                                    \
     f64 pith_math_##name##_f64(f64 x) {                                                  \
         return m_abs(x) > limit64 ? mend_##name(x) : CALL(sleef, d1, bound, x);          \
+    }
+#define PITHP_MATH1_WITHIN(name, sleef, bound, limit32, limit64)                         \
+    DECLARE1_ALL(sleef, bound)                                                           \
+    FUSED f64 fused_##name##_f64(f64 x) {                                                \
+        return own_##name##_f64(x);                                                      \
+    }                                                                                    \
+    f32 pith_math_##name##_f32(f32 x) {                                                  \
+        return m_abs(x) > limit32 ? (f32)pith_math_##name##_f64((f64)x)                  \
+                                  : CALL(sleef, f1, bound, x);                           \
+    }                                                                                    \
+    f64 pith_math_##name##_f64(f64 x) {                                                  \
+        return HAS_FMA && m_abs(x) <= limit64 ? fused_##name##_f64(x) : mend_##name(x);  \
     }
 #define PITHP_MATH1_OWN(name, bound)                                                     \
     FUSED f32 fused_##name##_f32(f32 x) {                                                \

@@ -38,16 +38,46 @@
     }
 
 /* Own functions, lane by lane in loops that gcc vectorises. */
-#define OWN1(vector, isa, lanes, name, type)                                             \
-    vector unary_##isa##_##name##_##type(vector x) __asm__(                              \
-        "_ZGV" #isa "N" #lanes "v_pith_math_" #name "_" #type);                          \
-    vector unary_##isa##_##name##_##type(vector x) {                                     \
+#define OWN_LANES(vector, isa, lanes, name, type)                                        \
+    static inline __attribute__((always_inline))                                         \
+    vector own_##isa##_##name##_##type(vector x) {                                       \
         type a[lanes];                                                                   \
         memcpy(a, &x, sizeof a);                                                         \
         _Pragma("omp simd") for (int i = 0; i < lanes; i++) a[i] =                       \
             own_##name##_##type(a[i]);                                                   \
         memcpy(&x, a, sizeof x);                                                         \
         return x;                                                                        \
+    }
+#define OWN1(vector, isa, lanes, name, type)                                             \
+    OWN_LANES(vector, isa, lanes, name, type)                                            \
+    vector unary_##isa##_##name##_##type(vector x) __asm__(                              \
+        "_ZGV" #isa "N" #lanes "v_pith_math_" #name "_" #type);                          \
+    vector unary_##isa##_##name##_##type(vector x) {                                     \
+        return own_##isa##_##name##_##type(x);                                           \
+    }
+/* f64 where every lane is within the limit. Else only those that are, beside SLEEF's,
+ * and the scalar form, where that overflows too early: lanes of -inf are common. */
+#define OWN_WITHIN(vector, isa, lanes, name, call)                                       \
+    OWN_LANES(vector, isa, lanes, name, f64)                                             \
+    static __attribute__((noinline)) vector beyond_##isa##_##name(vector x) {            \
+        f64 a[lanes], y[lanes];                                                          \
+        const vector sleef = call;                                                       \
+        memcpy(a, &x, sizeof a);                                                         \
+        memcpy(y, &sleef, sizeof y);                                                     \
+        _Pragma("omp simd") for (int i = 0; i < lanes; i++) y[i] =                       \
+            m_abs(a[i]) <= limit64_##name ? own_##name##_f64(a[i]) : y[i];               \
+        for (int i = 0; i < lanes; i++)                                                  \
+            if (a[i] > limit64_##name)                                                   \
+                y[i] = pith_math_##name##_f64(a[i]);                                     \
+        memcpy(&x, y, sizeof x);                                                         \
+        return x;                                                                        \
+    }                                                                                    \
+    vector unary_##isa##_##name##_f64(vector x) __asm__("_ZGV" #isa "N" #lanes           \
+                                                        "v_pith_math_" #name "_f64");    \
+    vector unary_##isa##_##name##_f64(vector x) {                                        \
+        return __builtin_expect(NOT_WITHIN_f64##lanes(x, limit64_##name), 0)             \
+                   ? beyond_##isa##_##name(x)                                            \
+                   : own_##isa##_##name##_f64(x);                                        \
     }
 /* f32 of two arguments: lanes that are not for it take the scalar form. */
 #define OWN2(vector, isa, lanes, name)                                                   \
@@ -88,13 +118,20 @@
 #    define BELOW_f648(x, limit)                                                         \
         _mm512_cmp_pd_mask(_mm512_abs_pd(x), _mm512_set1_pd(limit), _CMP_LT_OQ)
 
-#    define FORMS1(name, sleef, bound, check32, check64, mend64)                         \
+#    define NOT_WITHIN_f648(x, limit)                                                    \
+        _mm512_cmp_pd_mask(_mm512_abs_pd(x), _mm512_set1_pd(limit), _CMP_NLE_UQ)
+
+#    define FORMS1_F32(name, sleef, bound, check32)                                      \
         extern __m512 Sleef_finz_##sleef##f16_##bound##avx512f(__m512);                  \
-        extern __m512d Sleef_finz_##sleef##d8_##bound##avx512f(__m512d);                 \
         UNARY(__m512, e, 16, name, f32, (Sleef_finz_##sleef##f16_##bound##avx512f(x)),   \
-              check32, NO_MEND)                                                          \
+              check32, NO_MEND)
+#    define FORMS1_F64(name, sleef, bound, check64, mend64)                              \
+        extern __m512d Sleef_finz_##sleef##d8_##bound##avx512f(__m512d);                 \
         UNARY(__m512d, e, 8, name, f64, (Sleef_finz_##sleef##d8_##bound##avx512f(x)),    \
               check64, mend64)
+#    define WITHIN_F64(name, sleef, bound)                                               \
+        extern __m512d Sleef_finz_##sleef##d8_##bound##avx512f(__m512d);                 \
+        OWN_WITHIN(__m512d, e, 8, name, (Sleef_finz_##sleef##d8_##bound##avx512f(x)))
 #    define FORMS2_F32(name, sleef, bound)                                               \
         extern __m512 Sleef_finz_##sleef##f16_##bound##avx512f(__m512, __m512);          \
         BINARY(__m512, e, 16, name, f32,                                                 \
@@ -123,27 +160,37 @@
         _mm256_movemask_pd(_mm256_cmp_pd(ABS64(x), _mm256_set1_pd(limit), _CMP_GT_OQ))
 #    define BELOW_f644(x, limit)                                                         \
         _mm256_movemask_pd(_mm256_cmp_pd(ABS64(x), _mm256_set1_pd(limit), _CMP_LT_OQ))
-#    define BELOW_f642(x, limit)  (BELOW_f644(WIDE64(x), limit) & 3)
-#    define BEYOND_f324(x, limit) BEYOND_f328(WIDE32(x), limit)
-#    define BEYOND_f642(x, limit) BEYOND_f644(WIDE64(x), limit)
+#    define BELOW_f642(x, limit) (BELOW_f644(WIDE64(x), limit) & 3)
+#    define NOT_WITHIN_f644(x, limit)                                                    \
+        _mm256_movemask_pd(_mm256_cmp_pd(ABS64(x), _mm256_set1_pd(limit), _CMP_NLE_UQ))
+#    define NOT_WITHIN_f642(x, limit) NOT_WITHIN_f644(WIDE64(x), limit)
+#    define BEYOND_f324(x, limit)     BEYOND_f328(WIDE32(x), limit)
+#    define BEYOND_f642(x, limit)     BEYOND_f644(WIDE64(x), limit)
 
 /* d: 256 bits, AVX2; c: 256 bits, AVX; b: 128 bits. gcc takes what fits a loop's width.
  */
-#    define FORMS1(name, sleef, bound, check32, check64, mend64)                         \
+#    define FORMS1_F32(name, sleef, bound, check32)                                      \
         extern __m256 Sleef_finz_##sleef##f8_##bound##avx2(__m256);                      \
-        extern __m256d Sleef_finz_##sleef##d4_##bound##avx2(__m256d);                    \
         UNARY(__m256, d, 8, name, f32, (Sleef_finz_##sleef##f8_##bound##avx2(x)),        \
               check32, NO_MEND)                                                          \
-        UNARY(__m256d, d, 4, name, f64, (Sleef_finz_##sleef##d4_##bound##avx2(x)),       \
-              check64, mend64)                                                           \
         UNARY(__m256, c, 8, name, f32, (Sleef_finz_##sleef##f8_##bound##avx2(x)),        \
               check32, NO_MEND)                                                          \
+        UNARY(__m128, b, 4, name, f32,                                                   \
+              LOW32(Sleef_finz_##sleef##f8_##bound##avx2(WIDE32(x))), check32, NO_MEND)
+#    define FORMS1_F64(name, sleef, bound, check64, mend64)                              \
+        extern __m256d Sleef_finz_##sleef##d4_##bound##avx2(__m256d);                    \
+        UNARY(__m256d, d, 4, name, f64, (Sleef_finz_##sleef##d4_##bound##avx2(x)),       \
+              check64, mend64)                                                           \
         UNARY(__m256d, c, 4, name, f64, (Sleef_finz_##sleef##d4_##bound##avx2(x)),       \
               check64, mend64)                                                           \
-        UNARY(__m128, b, 4, name, f32,                                                   \
-              LOW32(Sleef_finz_##sleef##f8_##bound##avx2(WIDE32(x))), check32, NO_MEND)  \
         UNARY(__m128d, b, 2, name, f64,                                                  \
               LOW64(Sleef_finz_##sleef##d4_##bound##avx2(WIDE64(x))), check64, mend64)
+#    define WITHIN_F64(name, sleef, bound)                                               \
+        extern __m256d Sleef_finz_##sleef##d4_##bound##avx2(__m256d);                    \
+        OWN_WITHIN(__m256d, d, 4, name, (Sleef_finz_##sleef##d4_##bound##avx2(x)))       \
+        OWN_WITHIN(__m256d, c, 4, name, (Sleef_finz_##sleef##d4_##bound##avx2(x)))       \
+        OWN_WITHIN(__m128d, b, 2, name,                                                  \
+                   LOW64(Sleef_finz_##sleef##d4_##bound##avx2(WIDE64(x))))
 #    define FORMS2_F32(name, sleef, bound)                                               \
         extern __m256 Sleef_finz_##sleef##f8_##bound##avx2(__m256, __m256);              \
         BINARY(__m256, d, 8, name, f32, (Sleef_finz_##sleef##f8_##bound##avx2(x, z)),    \
@@ -196,6 +243,10 @@
         for (int i = 0; i < lanes; i++)                                                  \
     y[i] = pith_math_##name##_f64(x[i])
 
+#define FORMS1(name, sleef, bound, check32, check64, mend64)                             \
+    FORMS1_F32(name, sleef, bound, check32)                                              \
+    FORMS1_F64(name, sleef, bound, check64, mend64)
+
 #define PITHP_MATH1(name, sleef, bound)                                                  \
     FORMS1(name, sleef, bound, NO_CHECK, NO_CHECK, NO_MEND)
 #define PITHP_MATH1_OWN(name, bound) OWN_FORMS1(name)
@@ -206,6 +257,11 @@
     static const f32 limit32_##name = limit32;                                           \
     static const f64 limit64_##name = limit64;                                           \
     FORMS1(name, sleef, bound, CHECK32, CHECK64, NO_MEND)
+#define PITHP_MATH1_WITHIN(name, sleef, bound, limit32, limit64)                         \
+    static const f32 limit32_##name = limit32;                                           \
+    static const f64 limit64_##name = limit64;                                           \
+    FORMS1_F32(name, sleef, bound, CHECK32)                                              \
+    WITHIN_F64(name, sleef, bound)
 #define PITHP_MATH2_MENDED(name, sleef, bound)                                           \
     OWN_FORMS2(name)                                                                     \
     FORMS2_F64(name, sleef, bound, MEND_RESULT64)
