@@ -168,16 +168,16 @@ pith_copysign(pith_scope *s, const pith_array *a, const pith_array *b);
 /** The value after a towards b. */
 PITH_API const pith_array *
 pith_nextafter(pith_scope *s, const pith_array *a, const pith_array *b);
-/** The smaller; NaN if either is. */
+/** The smaller; NaN if either is; of equals, which 0 and -0 are, b. */
 PITH_API const pith_array *
 pith_minimum(pith_scope *s, const pith_array *a, const pith_array *b);
-/** The larger; NaN if either is. */
+/** The larger; NaN if either is; of equals, which 0 and -0 are, b. */
 PITH_API const pith_array *
 pith_maximum(pith_scope *s, const pith_array *a, const pith_array *b);
-/** The smaller, NaN only if both are. */
+/** The smaller, NaN only if both are; of equals b. */
 PITH_API const pith_array *
 pith_fmin(pith_scope *s, const pith_array *a, const pith_array *b);
-/** The larger, NaN only if both are. */
+/** The larger, NaN only if both are; of equals b. */
 PITH_API const pith_array *
 pith_fmax(pith_scope *s, const pith_array *a, const pith_array *b);
 /** a == b; bool. */

@@ -164,6 +164,28 @@ Test(extremes, zeros_keep_their_signs) {
         expect_bits(s, pith_cast(s, F64((double)NAN), DTYPE), &none, 15);                \
     }
 
+Test(extremes, of_two_zeros_the_second_is_the_extreme) {
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    typedef const pith_array *(*extreme)(pith_scope *, const pith_array *,
+                                         const pith_array *);
+    static const extreme extremes[] = {(pith_minimum), (pith_maximum), (pith_fmin),
+                                       (pith_fmax)};
+    const double minus = -0.0, plus = 0.0;
+    const float minus_f32 = -0.0f, plus_f32 = 0.0f;
+    for (int i = 0; i < 4; i++) {
+        expect_bits(s, extremes[i](s, F64(minus), F64(plus)), &plus, i);
+        expect_bits(s, extremes[i](s, F64(plus), F64(minus)), &minus, i);
+        expect_bits(s, extremes[i](s, F32(minus), F32(plus)), &plus_f32, i);
+        expect_bits(s, extremes[i](s, F32(plus), F32(minus)), &minus_f32, i);
+    }
+    const pith_array *one = pith_f64(s, 1), *less = pith_f64(s, -1);
+    expect_bits(s, pith_clip(s, F64(minus), pith_f64(s, plus), one), &plus, 0);
+    expect_bits(s, pith_clip(s, F64(plus), less, pith_f64(s, minus)), &minus, 1);
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
 Test(extremes, integers_wrap_and_casts_saturate) {
     pith_runtime *rt = pt_open();
     pith_scope *s = pith_scope_open(rt);
