@@ -342,6 +342,14 @@ Test(launch, idle_workers_burn_no_core) {
 }
 
 #if !defined(__SANITIZE_THREAD__) /* which does not follow forks of threads */
+enum { CHILD_IS_RIGHT = 42 };
+static void expect_right(pid_t child) {
+    int status = 0;
+    cr_assert_eq(waitpid(child, &status, 0), child);
+    cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == CHILD_IS_RIGHT, "status %d",
+              status);
+}
+
 Test(launch, a_forked_child_computes_alone) {
     enum { COUNT = 400000 };
     pith_runtime *rt = open_with(4);
@@ -355,11 +363,9 @@ Test(launch, a_forked_child_computes_alone) {
         const bool right = ((int64_t *)b->data)[COUNT - 1] == COUNT - 1;
         pithp_buffer_release(b, 1);
         pith_close(rt);
-        _exit(right ? 42 : 1);
+        _exit(right ? CHILD_IS_RIGHT : 1);
     }
-    int status = 0;
-    cr_assert_eq(waitpid(child, &status, 0), child);
-    cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 42, "status %d", status);
+    expect_right(child);
     pithp_buffer_release(b, 1);
     pith_scope_close(s);
     pith_close(rt);
@@ -380,11 +386,9 @@ Test(launch, a_forked_child_wakes_nobody, .timeout = 60) {
         if (child == 0) {
             for (int again = 0; again < 3; again++)
                 gt_launch(s, NULL, b->data, COUNT);
-            _exit(42);
+            _exit(CHILD_IS_RIGHT);
         }
-        int status = 0;
-        cr_assert_eq(waitpid(child, &status, 0), child);
-        cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 42, "status %d", status);
+        expect_right(child);
     }
     pithp_buffer_release(b, 1);
     pith_scope_close(s);

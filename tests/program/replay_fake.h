@@ -31,6 +31,17 @@ static PT_UNUSED void end(bench *b) {
     cr_assert_eq(fake_cuda_alive(), 0, "%d things are left", fake_cuda_alive());
 }
 
+/* The device anew, its allocations counted; and closed with nothing left. */
+static PT_UNUSED void device_open(bench *b) {
+    b->device = pt_open_on("cuda");
+    b->on = pith_scope_open(b->device);
+}
+static PT_UNUSED void device_close(bench *b) {
+    pith_scope_close(b->on);
+    pt_close(b->device);
+    cr_assert_eq(fake_cuda_alive(), 0, "%d things are left", fake_cuda_alive());
+}
+
 /* A run in memory of its own; whether the outputs are right, or the code of the error. */
 static PT_UNUSED pith_status run_plan(const bench *b,
                                       const recipe *r,

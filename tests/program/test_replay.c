@@ -198,8 +198,7 @@ Test(replay, every_failure_of_host_memory_is_survived, .timeout = 600) {
     pith_close(b.device);
     bool reached = true;
     for (long long at = 1; reached; at += 1 + at / 100) {
-        b.device = pt_open_on("cuda");
-        b.on = pith_scope_open(b.device);
+        device_open(&b);
         pithp_plan *plan = pithp_plan_make(b.on, x.p, true);
         pt_ok(b.on, plan);
         bool same;
@@ -213,10 +212,7 @@ Test(replay, every_failure_of_host_memory_is_survived, .timeout = 600) {
         cr_assert(reached || rc == PITH_OK);
         run_well(&b, x.r, plan);
         pithp_plan_free(plan);
-        pith_scope_close(b.on);
-        pt_close(b.device);
-        cr_assert_eq(fake_cuda_alive(), 0, "%lld: %d things are left", at,
-                     fake_cuda_alive());
+        device_close(&b);
     }
     sample_free(&x);
     pith_scope_close(b.s);

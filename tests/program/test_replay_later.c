@@ -9,8 +9,7 @@ static bench begin_counted(void) {
     bench b = begin("async", "on");
     pith_scope_close(b.on);
     pith_close(b.device);
-    b.device = pt_open_on("cuda");
-    b.on = pith_scope_open(b.device);
+    device_open(&b);
     return b;
 }
 
@@ -123,8 +122,7 @@ Test(replay_later, every_failure_of_host_memory_is_survived, .timeout = 600) {
     pith_close(b.device);
     bool reached = true;
     for (long long at = 1; reached; at += 1 + at / 30) {
-        b.device = pt_open_on("cuda");
-        b.on = pith_scope_open(b.device);
+        device_open(&b);
         pithp_plan *plan = pithp_plan_make(b.on, x.p, true);
         run_well(&b, x.r, plan);
         const long long limit = atomic_load(&pt_default_heap.allocations) + at;
@@ -138,10 +136,7 @@ Test(replay_later, every_failure_of_host_memory_is_survived, .timeout = 600) {
         cr_assert(reached || pithp_replay_look(plan) == PITHP_REPLAY_GRAPH);
         run_well(&b, x.r, plan);
         pithp_plan_free(plan);
-        pith_scope_close(b.on);
-        pt_close(b.device);
-        cr_assert_eq(fake_cuda_alive(), 0, "%lld: %d things are left", at,
-                     fake_cuda_alive());
+        device_close(&b);
     }
     sample_free(&x);
     pith_scope_close(b.s);

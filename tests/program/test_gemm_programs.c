@@ -1,0 +1,311 @@
+/* Programs whose products cuBLAS makes on a CUDA device that is made of host memory, by
+ * graphs and by tasks that the host drives: the bits are those of pith's own kernels,
+ * which take over where it is not there or refuses. */
+#include "gemm_fake.h"
+
+/* ---- Random programs ---- */
+
+typedef struct way {
+    const char *how;
+    pithp_replay_mode mode;
+    int64_t gemms, inside; /* tasks met, and those in bodies of loops and branches */
+} way;
+
+static int64_t count_gemms(const pithp_tasks *tasks) {
+    int64_t count = 0;
+    for (int64_t k = 0; k < tasks->count; k++) {
+        count += tasks->list[k].kind == PITHP_TASK_GEMM;
+        for (int n = 0; n < tasks->list[k].body_count; n++)
+            count += count_gemms(&tasks->list[k].bodies[n]);
+    }
+    return count;
+}
+
+/* Products that the program's schedule leaves to the library. */
+static int64_t gemms_of(const bench *b, pithp_program *p, way *w) {
+    pithp_error e;
+    pithp_plan *plan = pithp_plan_make_for(b->on, p, PITHP_PLAN_SCHEDULED);
+    pithp_schedule *schedule = pithp_schedule_make(b->on, plan, PITHP_GEMM_ALL, &e);
+    cr_assert(schedule, "%s", e.text);
+    const int64_t all = schedule->gemm_count;
+    cr_assert_eq(all, count_gemms(&schedule->tasks));
+    w->gemms += all;
+    w->inside += all;
+    for (int64_t k = 0; k < schedule->tasks.count; k++)
+        w->inside -= schedule->tasks.list[k].kind == PITHP_TASK_GEMM;
+    pithp_schedule_free(schedule);
+    pithp_plan_free(plan);
+    return all;
+}
+
+static void
+run_copies(const bench *b, const recipe *r, pithp_plan *plan, void **results) {
+    for (int k = 0; k < r->output_count; k++) /* of one that is a constant */
+        memcpy(results[k], r->list[r->outputs[k]].data,
+               r->list[r->outputs[k]].spec->bytes);
+    cr_assert(run_copied(b, r, plan, results) == PITH_OK, "%s", run_message);
+}
+
+/* The replay of a recipe by the library, in several orders, and by the own kernels. */
+static bool gemm_differs(const recipe *r, void *closure) {
+    way *w = closure;
+    void *want[RECIPE_MOST], *got[RECIPE_MOST];
+    bool same = true;
+    recipe_outputs(r, want);
+    recipe_outputs(r, got);
+    for (int on = 0; on < 2; on++) {
+        bench b = begin(w->how, on ? "on" : "off");
+        pithp_program *p = program_of(&b, r, true);
+        pithp_plan *plan = pithp_plan_make(b.on, p, true);
+        const long long before = fake_cuda.gemms;
+        const int64_t gemms = on ? gemms_of(&b, p, w) : 0;
+        pt_ok(b.on, plan);
+        for (uint64_t runs = 0; runs < (on ? 3 : 1) && same; runs++) {
+            fake_cuda.seed = runs ? 77 + runs : 0;
+            run_copies(&b, r, plan, on ? got : want);
+            for (int k = 0; k < r->output_count && on; k++)
+                same &= recipe_same(r->list[r->outputs[k]].spec, got[k], want[k]);
+        }
+        cr_assert_eq((int)pithp_replay_look(plan), (int)w->mode);
+        if (w->mode == PITHP_REPLAY_GRAPH) /* each was captured once */
+            cr_assert_eq(fake_cuda.gemms - before, gemms);
+        pithp_plan_free(plan);
+        pithp_program_release(p);
+        end(&b);
+    }
+    for (int k = 0; k < r->output_count; k++) {
+        free(want[k]);
+        free(got[k]);
+    }
+    return !same;
+}
+
+static bool has_product(const recipe *r) {
+    bool has = false;
+    for (int k = 0; k < r->count; k++) {
+        const ingredient *x = &r->list[k];
+        has |= x->kind >= RECIPE_CALL && x->primitive == PITHP_OP_DOT_GENERAL &&
+               pith_dtype_is_float(x->spec->dtype);
+        for (int b = 0; x->kind == RECIPE_CONTROL && b < x->body_count; b++)
+            has |= has_product(x->bodies[b]);
+    }
+    return has;
+}
+
+/* Whether its schedule has what is looked for. */
+static bool fits(const recipe *r, bool inside) {
+    way found = {.how = "on"};
+    if (!has_product(r))
+        return false;
+    bench b = begin("on", "off");
+    pithp_program *p = program_of(&b, r, true);
+    gemms_of(&b, p, &found);
+    pithp_program_release(p);
+    end(&b);
+    return inside ? found.inside > 0 : found.gemms > found.inside;
+}
+
+static recipe *find(pith_scope *s, uint64_t *seed, int steps, bool inside) {
+    recipe *r = recipe_make(s, (*seed)++, steps);
+    while (!fits(r, inside)) {
+        recipe_free(r);
+        r = recipe_make(s, (*seed)++, steps);
+    }
+    return r;
+}
+
+/* Programs with products, every other one with one in a body. */
+static void run_programs(way *w, int64_t usual) {
+    const char *asked = getenv("PITH_TEST_PROGRAMS");
+    const int64_t programs = asked ? atoll(asked) : usual;
+    uint64_t seed = 8080;
+    reset();
+    pith_runtime *rt = pith_open(&(pith_open_options){.device = "host"});
+    pith_scope *s = pith_scope_open(rt);
+    for (int64_t n = 0; n < programs; n++) {
+        recipe *r = find(s, &seed, 20, n % 2 == 0);
+        if (gemm_differs(r, w)) {
+            recipe_shrink(r, gemm_differs, w);
+            recipe_fail(r, "multiplied");
+        }
+        recipe_free(r);
+    }
+    pith_scope_close(s);
+    pith_close(rt);
+}
+
+Test(gemm_programs, graphs_of_random_programs_give_the_bits, .timeout = 600) {
+    way w = {.how = "on", .mode = PITHP_REPLAY_GRAPH};
+    run_programs(&w, 4);
+    cr_assert(w.gemms > 2 && w.inside > 0, "%lld products, %lld in bodies",
+              (long long)w.gemms, (long long)w.inside);
+}
+
+Test(gemm_programs, tasks_that_the_host_drives_give_them_too, .timeout = 600) {
+    way w = {.how = "drive", .mode = PITHP_REPLAY_DRIVEN};
+    run_programs(&w, 2);
+    cr_assert(w.gemms > 0);
+}
+
+/* ---- Where there is no library, or it refuses ---- */
+
+/* A program with a product outside of bodies, or with one in a body, and its results by
+ * the own kernels. */
+typedef struct sample {
+    recipe *r;
+    void *want[RECIPE_MOST], *got[RECIPE_MOST];
+    pith_runtime *rt;
+    pith_scope *s;
+} sample;
+
+static sample sample_make(bool inside) {
+    sample x;
+    uint64_t seed = 4000;
+    reset();
+    x.rt = pith_open(&(pith_open_options){.device = "host"});
+    x.s = pith_scope_open(x.rt);
+    x.r = find(x.s, &seed, 8, inside);
+    recipe_outputs(x.r, x.want);
+    recipe_outputs(x.r, x.got);
+    bench b = begin("on", "off");
+    pithp_program *p = program_of(&b, x.r, true);
+    pithp_plan *plan = pithp_plan_make(b.on, p, true);
+    run_copies(&b, x.r, plan, x.want);
+    pithp_plan_free(plan);
+    pithp_program_release(p);
+    end(&b);
+    reset();
+    return x;
+}
+
+static void sample_free(sample *x) {
+    for (int k = 0; k < x->r->output_count; k++) {
+        free(x->want[k]);
+        free(x->got[k]);
+    }
+    recipe_free(x->r);
+    pith_scope_close(x->s);
+    pith_close(x->rt);
+}
+
+/* A run of the sample: its code; the results, where there are any, are right. */
+static pith_status run_sample(const bench *b, sample *x, pithp_plan *plan) {
+    for (int k = 0; k < x->r->output_count; k++)
+        memcpy(x->got[k], x->r->list[x->r->outputs[k]].data,
+               x->r->list[x->r->outputs[k]].spec->bytes);
+    const pith_status rc = run_copied(b, x->r, plan, x->got);
+    for (int k = 0; k < x->r->output_count && rc == PITH_OK; k++)
+        cr_assert(recipe_same(x->r->list[x->r->outputs[k]].spec, x->got[k], x->want[k]));
+    return rc;
+}
+
+static int count_of(const char *text, const char *part) {
+    int count = 0;
+    for (const char *at = text; (at = strstr(at, part)); at++)
+        count++;
+    return count;
+}
+
+Test(gemm_programs, without_the_library_own_kernels_run, .timeout = 300) {
+    sample x = sample_make(true);
+    for (int on = 0; on < 2; on++) {
+        fake_cuda.no_cublas = true;
+        bench b = begin("on", on ? "on" : NULL);
+        pithp_program *p = program_of(&b, x.r, true);
+        for (int k = 0; k < 2; k++) {
+            pithp_plan *plan = pithp_plan_make(b.on, p, true);
+            cr_assert(run_sample(&b, &x, plan) == PITH_OK, "%s", run_message);
+            cr_assert_eq((int)pithp_replay_look(plan), (int)PITHP_REPLAY_GRAPH);
+            pithp_plan_free(plan);
+        }
+        pithp_program_release(p);
+        /* nobody looks for it where no product is large */
+        cr_assert_eq(count_of(said, "cuBLAS is not there"), on, "%s", said);
+        cr_assert_eq(fake_cuda.gemms, 0);
+        end(&b);
+    }
+    sample_free(&x);
+}
+
+/* A capture that takes memory is no node of a body, nor one that a body might need. */
+Test(gemm_programs, what_a_graph_cannot_hold_own_kernels_do, .timeout = 300) {
+    for (int inside = 0; inside < 2; inside++) {
+        sample x = sample_make(inside);
+        fake_cuda.gemm_allocates = true;
+        bench b = begin("on", "on");
+        pithp_program *p = program_of(&b, x.r, true);
+        pithp_plan *plan = pithp_plan_make(b.on, p, true);
+        for (int k = 0; k < 2; k++)
+            cr_assert(run_sample(&b, &x, plan) == PITH_OK, "%s", run_message);
+        cr_assert_eq((int)pithp_replay_look(plan), (int)PITHP_REPLAY_GRAPH);
+        cr_assert_eq(count_of(said, "own kernels from here on"), 1, "%s", said);
+        pithp_plan_free(plan);
+        pithp_program_release(p);
+        end(&b);
+        sample_free(&x);
+    }
+}
+
+/* The workspace and the pointers are memory of the runtime's, counted, and go with the
+ * program. */
+Test(gemm_programs, its_memory_is_counted, .timeout = 300) {
+    sample x = sample_make(false);
+    bench b = begin("on", "on");
+    pithp_program *p = program_of(&b, x.r, true);
+    const size_t before = pith_memory(b.device).live;
+    pithp_plan *plan = pithp_plan_make(b.on, p, true);
+    cr_assert(run_sample(&b, &x, plan) == PITH_OK);
+    cr_assert_geq(pith_memory(b.device).live, before + PITHP_GEMM_WORKSPACE);
+    pithp_plan_free(plan);
+    cr_assert_lt(pith_memory(b.device).live, before + PITHP_GEMM_WORKSPACE);
+    pithp_program_release(p);
+    end(&b);
+    sample_free(&x);
+}
+
+/* Each call that can fail does: the run gives the bits or says why not, the next one
+ * gives them, and nothing is left. */
+static void fail_each(const char *how, cudaError_t with) {
+    sample x = sample_make(true);
+    bool failed = true;
+    for (long long at = 1; failed; at++) {
+        bench b = begin(how, "on");
+        pithp_program *p = program_of(&b, x.r, true);
+        pithp_plan *plan = pithp_plan_make(b.on, p, true);
+        pt_ok(b.on, plan);
+        fake_cuda.fail_with = with;
+        fake_cuda.failed = NULL;
+        fake_cuda.fail_at = fake_cuda.calls + at;
+        const pith_status rc = run_sample(&b, &x, plan);
+        failed = fake_cuda.failed != NULL;
+        fake_cuda.fail_at = 0;
+        cr_assert(failed || rc == PITH_OK, "%s", run_message);
+        const bool dead = pith_runtime_code(b.device) != PITH_OK;
+        cr_assert(!dead || rc != PITH_OK);
+        if (!dead)
+            cr_assert(run_sample(&b, &x, plan) == PITH_OK, "%s: %s", fake_cuda.failed,
+                      run_message);
+        pithp_plan_free(plan);
+        pithp_program_release(p);
+        pith_scope_close(b.s);
+        pith_scope_close(b.on);
+        pith_close(b.host);
+        pith_close(b.device);
+        if (!dead) /* what a dead device has cannot be given back */
+            cr_assert_eq(fake_cuda_alive(), 0, "%s left %d things", fake_cuda.failed,
+                         fake_cuda_alive());
+        else
+            reset();
+    }
+    sample_free(&x);
+}
+
+Test(gemm_programs, every_refusal_of_a_call_is_survived, .timeout = 600) {
+    fail_each("on", cudaErrorNotSupported);
+}
+Test(gemm_programs, also_where_the_host_drives, .timeout = 600) {
+    fail_each("drive", cudaErrorNotSupported);
+}
+Test(gemm_programs, a_device_that_dies_anywhere_is_told_of, .timeout = 600) {
+    fail_each("on", cudaErrorIllegalAddress);
+}
