@@ -59,22 +59,6 @@ typedef struct pithp_cuda_iota_args {
     int32_t unused;
 } pithp_cuda_iota_args;
 
-/* Of [outer, length, inner], the middle one reduced. */
-typedef struct pithp_cuda_reduce_args {
-    const void *from;
-    void *to;
-    int64_t outer, length, inner;
-    int64_t blocks;        /* of 4,096 elements of the length */
-    int64_t count;         /* fold, find: what is left of the length */
-    uint64_t *partial;     /* lanes writes it, fold reads it */
-    uint64_t *folded;      /* fold: what is left after it */
-    const int64_t *places; /* find: candidates; NULL: every element */
-    int64_t *found;        /* find: what is left after it */
-    int32_t dtype, to_dtype;
-    int32_t operation; /* pithp_reduction; find: 0 least, 1 greatest */
-    int32_t lanes;     /* fold: partial results are lanes */
-} pithp_cuda_reduce_args;
-
 /* Of [outer, length, inner], along the middle. */
 typedef struct pithp_cuda_scan_args {
     const void *from;

@@ -8,8 +8,11 @@
 
 #include "program/cuda/args.h"
 #include "program/emit/decide_args.h"
+#include "program/emit/reduce_args.h"
 
 /* clang-format off */
+#include "program/emit/any.h"
+#include "program/emit/reduce.h"
 #include "program/cuda/kernel/move.h"
 #include "program/cuda/kernel/cast.h"
 #include "program/cuda/kernel/reduce.h"

@@ -2,8 +2,12 @@
  * of a short length are one launch. */
 #include "program/reduce.h"
 
-#include "program/cuda/args.h"
 #include "program/cuda/cuda.h"
+
+typedef int32_t i32;
+typedef int64_t i64;
+typedef uint64_t u64;
+#include "program/emit/reduce_args.h"
 
 enum { TREE = 64, LANES = PITHP_REDUCE_LANES };
 
@@ -49,7 +53,7 @@ size_t pithp_cuda_temporary_reduce(const pithp_call *call, const pith_spec *resu
 
 /* Launches that each leave one entry of 64, until the last stores the results. The
  * entries go from one array to the other and back. */
-static pith_status fold(pithp_cuda_reduce_args *a,
+static pith_status fold(m_reduce_args *a,
                         const char *name,
                         const pithp_sink *sink,
                         uint64_t *first,
@@ -68,7 +72,7 @@ static pith_status fold(pithp_cuda_reduce_args *a,
     }
 }
 
-static pith_status find(pithp_cuda_reduce_args *a,
+static pith_status find(m_reduce_args *a,
                         const char *name,
                         const pithp_sink *sink,
                         int64_t *first,
@@ -96,15 +100,15 @@ pith_status pithp_cuda_lower_reduce(const pithp_call *call,
     const pith_spec *x = call->operands[0];
     const pithp_reduce_view v = pithp_reduce_view_of(call);
     char *temporary = memory->temporary;
-    pithp_cuda_reduce_args a = {.from = memory->operands[0],
-                                .to = memory->result,
-                                .outer = v.outer,
-                                .length = v.length,
-                                .inner = v.inner,
-                                .blocks = v.blocks,
-                                .dtype = (int32_t)x->dtype,
-                                .to_dtype = (int32_t)result->dtype,
-                                .operation = (int32_t)(call->primitive - PITHP_OP_SUM)};
+    m_reduce_args a = {.from = memory->operands[0],
+                       .to = memory->result,
+                       .outer = v.outer,
+                       .length = v.length,
+                       .inner = v.inner,
+                       .blocks = v.blocks,
+                       .dtype = (int32_t)x->dtype,
+                       .to_dtype = (int32_t)result->dtype,
+                       .operation = (int32_t)(call->primitive - PITHP_OP_SUM)};
     if (result->count == 0)
         return PITH_OK;
     if (v.moved) {

@@ -1,39 +1,10 @@
-/* Kernels that convert numbers, and how any dtype is loaded and stored. */
+/* Kernels that convert numbers. */
 #ifndef PITH_PROGRAM_CUDA_CAST_H
 #define PITH_PROGRAM_CUDA_CAST_H
 
 /* X(dtype, storage type) of the integers. */
 #define M_EACH_SIGNED(X)   X(2, i8) X(3, i16) X(4, i32) X(5, i64)
 #define M_EACH_UNSIGNED(X) X(1, b8) X(6, u8) X(7, u16) X(8, u32) X(9, u64)
-
-/* Store x, of a type that holds it exactly, as element i of the dtype. */
-#define M_STORE_AS(dtype, type)                                                          \
-    case dtype:                                                                          \
-        ((type *)to)[i] = m_to_##type(x);                                                \
-        break;
-#define M_STORE_ANY(name, from)                                                          \
-    M_FN void m_store_any_##name(void *to, i64 i, i32 dtype, from x) {                   \
-        switch (dtype) {                                                                 \
-            M_STORE_AS(1, b8)                                                            \
-            M_STORE_AS(2, i8)                                                            \
-            M_STORE_AS(3, i16)                                                           \
-            M_STORE_AS(4, i32)                                                           \
-            M_STORE_AS(5, i64)                                                           \
-            M_STORE_AS(6, u8)                                                            \
-            M_STORE_AS(7, u16)                                                           \
-            M_STORE_AS(8, u32)                                                           \
-            M_STORE_AS(9, u64)                                                           \
-            M_STORE_AS(10, f16)                                                          \
-            M_STORE_AS(11, bf16)                                                         \
-            M_STORE_AS(12, f32)                                                          \
-            default:                                                                     \
-                ((f64 *)to)[i] = m_to_f64(x);                                            \
-        }                                                                                \
-    }
-M_STORE_ANY(signed, i64)
-M_STORE_ANY(unsigned, u64)
-M_STORE_ANY(real, f64)
-M_STORE_ANY(single, f32)
 
 #define M_LOAD_SIGNED(dtype, type)                                                       \
     case dtype:                                                                          \
