@@ -60,4 +60,20 @@ pith_status pithp_lower_reduce_of(const pithp_call *call,
                                   const pithp_sink *sink,
                                   const pithp_source *source);
 
+/* ---- On CUDA ---- */
+
+/* What the first kernel of a reduction leaves of the length. One of a program's own may
+ * make the elements that it reduces. */
+typedef enum pithp_reducing {
+    PITHP_REDUCING_NOTHING, /* it is no reduction */
+    PITHP_REDUCING_LINES,   /* results: lines are short */
+    PITHP_REDUCING_LANES,
+    PITHP_REDUCING_SEARCH, /* places of the best */
+} pithp_reducing;
+pithp_reducing pithp_reducing_of(const pithp_call *call);
+
+/* Whether such a kernel can make the elements: there are some, in the order in which
+ * they are reduced. */
+bool pithp_reducing_makes(const pithp_call *call);
+
 #endif

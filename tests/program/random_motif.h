@@ -84,7 +84,8 @@ static inline bool recipe_stencil(recipe *r, int first, int axis) {
     return true;
 }
 
-/* What is at one end of an axis goes to the other, and is joined with what was there. */
+/* What is at one end of an axis goes to the other, and is joined with what was there, or
+ * reduced. */
 static inline bool recipe_roll(recipe *r, int first, int axis) {
     const int64_t n = r->list[first].spec->shape[axis];
     if (n < 2)
@@ -101,6 +102,10 @@ static inline bool recipe_roll(recipe *r, int first, int axis) {
     y.operands[1] = recipe_last(r);
     if (!recipe_call(r, &y))
         return false;
+    if (recipe_random(r, 3) == 0)
+        return recipe_reduce(r,
+                             (pithp_primitive)(PITHP_OP_SUM + (int)recipe_random(r, 8)),
+                             recipe_last(r), 1u << recipe_random(r, (uint64_t)axis + 1));
     return recipe_join(r, recipe_last(r), recipe_random(r, 2) ? x : first);
 }
 

@@ -110,6 +110,21 @@ static void keep_step(pith_scope *s,
     keep_program(s, k, p, label);
 }
 
+/* A program of one kernel that reduces. */
+static void keep_reduction(pith_scope *s,
+                           kernels *k,
+                           pithp_program *p,
+                           pithp_value v,
+                           pithp_primitive primitive,
+                           uint32_t axes,
+                           const char *label) {
+    const pithp_reduce_params over = {axes};
+    const pithp_value made = pithp_program_add(s, p, primitive, 1, &v, &over, "here:1");
+    cr_assert(made >= 0 && pithp_program_output(s, p, made), "%s: %s", label,
+              pith_message(s));
+    keep_program(s, k, p, label);
+}
+
 /* "pith_step_12" of a text that begins with a kernel. */
 static void
 name_step(char to[SPILLS_NAME_BYTES], const char *function, const void *closure) {
@@ -216,6 +231,54 @@ Test(cuda_text, stencils_of_pieces_compile_without_a_word, .timeout = 300) {
         keep_stencil(s, &k, PITH_F32, rank);
         keep_stencil(s, &k, PITH_I8, rank);
     }
+    int grown = 0;
+    for (int a = 0; a < PITHP_COUNT(archs); a++)
+        grown += compile_steps(&k, archs[a]);
+    cr_assert_eq(grown, 0, "%d kernels spill more than %s allows", grown, list);
+    kernels_end(&k);
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
+/* ---- Reductions ---- */
+
+static bool reduces(pithp_primitive primitive, const pith_spec *x) {
+    const pithp_reduce_params over = {1};
+    const pithp_call call = pithp_call_of(primitive, 1, &x, &over);
+    pith_spec result;
+    pithp_refusal refusal;
+    return pithp_infer(&call, &result, &refusal) == PITH_OK;
+}
+
+/* Of a roll, by itself or where a step reads it, along lines that are short or long. */
+static void
+keep_reductions(pith_scope *s, kernels *k, pith_dtype dtype, pithp_primitive primitive) {
+    static const int64_t shape[] = {30, 100};
+    const pith_spec *x = pithp_spec(s, dtype, 2, shape);
+    char label[KERNELS_LABEL_BYTES];
+    for (int made = 0; made < 4 && reduces(primitive, x); made++) {
+        pithp_program *p = pithp_program_make(s);
+        const pithp_value v = pithp_program_input(s, p, x);
+        pithp_value read = rolled(s, p, v, 0, 3);
+        if (made % 2)
+            read = pithp_program_add(s, p, PITHP_OP_MAX, 2, (pithp_value[]){v, read},
+                                     NULL, NULL);
+        snprintf(label, sizeof label, "%s_%s_%d", pithp_rows[primitive].name,
+                 pith_dtype_name(dtype), made);
+        keep_reduction(s, k, p, read, primitive, made < 2 ? 1 : 2, label);
+    }
+}
+
+Test(cuda_text, reductions_of_what_is_made_compile_without_a_word, .timeout = 600) {
+    need_nvrtc();
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    kernels k;
+    kernels_begin(&k, rt);
+    for (int d = PITH_DTYPE_NONE + 1; d < PITH_DTYPE_COUNT; d++)
+        for (int p = PITHP_OP_SUM; p <= PITHP_OP_ARGMAX; p++)
+            keep_reductions(s, &k, (pith_dtype)d, (pithp_primitive)p);
+    cr_assert_gt(k.count, 300);
     int grown = 0;
     for (int a = 0; a < PITHP_COUNT(archs); a++)
         grown += compile_steps(&k, archs[a]);

@@ -1,83 +1,9 @@
 /* Concatenations and paddings that fused steps read piece by piece give the bits of
  * copied ones, interpreted, compiled and as CUDA reads them, in loops and outside of
  * them; and none of those that are worth it is copied. */
-#include "emit_test.h"
-#include "schedule_run.h"
-
-/* A program that is being filled: the whole one, or a loop's body. */
-typedef struct building {
-    bench *b;
-    pithp_program *p;
-    recipe r;     /* for its random numbers */
-    int64_t most; /* elements */
-} building;
-
-static pithp_value add(const building *x,
-                       pithp_primitive primitive,
-                       int count,
-                       const pithp_value *operands,
-                       const void *params) {
-    const pithp_value v =
-        pithp_program_add(x->b->s, x->p, primitive, count, operands, params, NULL);
-    pt_ok(x->b->s, v >= 0);
-    return v;
-}
-
-static const pith_spec *spec_of(const building *x, pithp_value v) {
-    return pithp_value_spec(x->p, v);
-}
-
-static int64_t pick(building *x, int64_t low, int64_t high) {
-    return low + (int64_t)recipe_random(&x->r, (uint64_t)(high - low + 1));
-}
+#include "pieces_test.h"
 
 /* ---- Moves ---- */
-
-static pithp_value
-part(const building *x, pithp_value v, int axis, int64_t begin, int64_t end) {
-    const pith_spec *spec = spec_of(x, v);
-    pithp_slice_params params = {{0}, {0}, {0}};
-    for (int d = 0; d < spec->rank; d++) {
-        params.limit[d] = spec->shape[d];
-        params.step[d] = 1;
-    }
-    params.start[axis] = begin;
-    params.limit[axis] = end;
-    return add(x, PITHP_OP_SLICE, 1, &v, &params);
-}
-
-static pithp_value join(const building *x, pithp_value v, pithp_value w, int axis) {
-    const pithp_concatenate_params params = {axis};
-    return add(x, PITHP_OP_CONCATENATE, 2, (pithp_value[]){v, w}, &params);
-}
-
-/* by: from 0 to the extent */
-static pithp_value roll(const building *x, pithp_value v, int axis, int64_t by) {
-    const int64_t n = spec_of(x, v)->shape[axis];
-    return join(x, part(x, v, axis, n - by, n), part(x, v, axis, 0, n - by), axis);
-}
-
-static pithp_value filling(const building *x, pith_dtype dtype) {
-    uint64_t bits = 0;
-    pithp_dtype_encode(dtype, dtype == PITH_BOOL ? 1 : 2.5, &bits);
-    return pithp_program_literal(x->b->s, x->p, pithp_spec(x->b->s, dtype, 0, NULL),
-                                 &bits);
-}
-
-/* Values before, behind and between the elements of an axis. */
-static pithp_value pad_axis(const building *x,
-                            pithp_value v,
-                            int axis,
-                            int64_t low,
-                            int64_t high,
-                            int64_t between) {
-    pithp_pad_params params = {{0}, {0}, {0}};
-    params.low[axis] = low;
-    params.high[axis] = high;
-    params.interior[axis] = between;
-    const pithp_value operands[] = {v, filling(x, spec_of(x, v)->dtype)};
-    return add(x, PITHP_OP_PAD, 2, operands, &params);
-}
 
 /* Values before and behind, of some negative: elements are cut off. */
 static pithp_value pad(building *x, pithp_value v, int64_t low, int64_t high) {
@@ -190,47 +116,6 @@ static const int64_t shapes[][4] = {/* rank, extents */
                                     {2, 70, 1},   {2, 5, 3},    {2, 30, 100}, {2, 400, 4},
                                     {3, 4, 5, 6}, {3, 3, 6, 80}};
 static const pith_dtype dtypes[] = {PITH_F64, PITH_I16, PITH_F32, PITH_U8};
-static char memory[64000];
-
-static void fill_memory(building *x, const pith_spec *spec) {
-    cr_assert(spec->bytes <= sizeof memory);
-    recipe_fill(&x->r, spec, memory);
-}
-
-/* ---- As CUDA reads them ---- */
-
-/* What CUDA is told to run gives the bits of the calls, in the order of its list and in
- * another that its edges leave open. */
-typedef struct {
-    int choose;   /* kernels that choose pieces */
-    int64_t many; /* tasks that are one for many leaves */
-} kernels;
-static kernels expect_scheduled(const bench *b, const char *what) {
-    void *want[MOST], *got[MOST];
-    kernels found = {0};
-    take_memory(b, want);
-    take_memory(b, got);
-    pithp_plan *calls = pithp_plan_make(b->s, b->p, false);
-    pt_ok(b->s, calls);
-    run(b, calls, want);
-    schedule_run scheduled = schedule_open(b->s, b->p);
-    for (uint64_t order = 0; order < 2; order++) {
-        scheduled.order = order;
-        schedule_inputs(&scheduled, b->inputs, got);
-        expect_outputs(b, what, "scheduled", want, got);
-    }
-    for (int64_t k = 0; k < scheduled.schedule->fused_count; k++)
-        found.choose += scheduled.schedule->fused[k]->piece_count > 0;
-    found.many = scheduled.schedule->many_count;
-    for (int64_t k = 0; k < b->p->output_count; k++) {
-        free(want[k]);
-        free(got[k]);
-    }
-    schedule_close(&scheduled);
-    pithp_plan_free(calls);
-    return found;
-}
-
 /* ---- Outside of loops ---- */
 
 static void random_views(uint64_t seed) {

@@ -35,12 +35,31 @@ static bool run_recipe(schedule_run *run, const recipe *r) {
     return same;
 }
 
+/* Programs in which kernels chose pieces, and reduced what they made. */
+static struct { int choose, reduce, both; } reached;
+
+static void note_reached(const pithp_schedule *schedule) {
+    bool choose = false, reduce = false, both = false;
+    for (int64_t k = 0; k < schedule->fused_count; k++) {
+        const pithp_kernel_work *work = &schedule->fused[k];
+        const bool chooses = work->step->piece_count > 0,
+                   reduces = work->reduction.kind != PITHP_REDUCING_NOTHING;
+        choose |= chooses;
+        reduce |= reduces;
+        both |= chooses && reduces;
+    }
+    reached.choose += choose;
+    reached.reduce += reduce;
+    reached.both += both;
+}
+
 /* In the order of the list, again with the same memory, and in two others; closure: not
  * NULL where passes run first. */
 static bool schedule_differs(const recipe *r, void *closure) {
     pithp_program *p = program_of(r, closure != NULL);
     schedule_run run = schedule_open(r->s, p);
     bool same = true;
+    note_reached(run.schedule);
     for (uint64_t k = 0; k < 4 && same; k++) {
         run.order = k < 2 ? 0 : 17 + k;
         same = run_recipe(&run, r);
@@ -69,6 +88,10 @@ Test(schedule, random_programs_give_the_bits_of_the_calls, .timeout = 600) {
         recipe_free(r);
         pith_scope_close(s);
     }
+    if (programs >= 60)
+        cr_assert(reached.choose && reached.reduce && reached.both,
+                  "%d choose pieces, %d reduce what they make, %d both", reached.choose,
+                  reached.reduce, reached.both);
     pt_close(rt);
 }
 

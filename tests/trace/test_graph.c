@@ -301,6 +301,33 @@ Test(graph, a_stencil_costs_what_its_sum_does) {
     cr_assert_eq(got.workspace_bytes, want.workspace_bytes);
 }
 
+/* x plus the sum of v, or of the products of its neighbours. */
+static const State *summed(pith_scope *in, const State *a, bool rolled) {
+    State next = *a;
+    const pith_array *of = rolled ? pith_mul(in, pith_roll(in, a->v, 1, 0), a->v) : a->v;
+    next.x = pith_add(in, next.x, pith_sum(in, of, PITH_ALL_AXES));
+    return pith_freeze(in, State, &next);
+}
+static const State *products(pith_scope *in, const State *a) {
+    return summed(in, a, true);
+}
+static const State *plain(pith_scope *in, const State *a) {
+    return summed(in, a, false);
+}
+PITH_FUNCTION1(products_function, products, State, State)
+PITH_FUNCTION1(plain_function, plain, State, State)
+
+/* What is summed is made where it is: it is no launch, and takes no memory. */
+Test(graph, a_sum_of_products_costs_what_a_sum_does) {
+    long long counted;
+    set("on");
+    const pith_program_costs want = count_launches(&plain_function, &counted);
+    const pith_program_costs got = count_launches(&products_function, &counted);
+    cr_assert_eq(got.launches, counted + 1);
+    cr_assert_eq(got.launches, want.launches);
+    cr_assert_eq(got.workspace_bytes, want.workspace_bytes);
+}
+
 /* Two streams share the memory of a graph. */
 Test(graph, scopes_take_turns) {
     set("on");

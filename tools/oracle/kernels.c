@@ -21,16 +21,16 @@ void kernels_begin(kernels *k, pith_runtime *rt) {
 
 void kernels_end(kernels *k) {
     for (int64_t n = 0; n < k->count; n++) {
-        free((void *)k->list[n].step->boxes);
-        free(k->list[n].step);
+        free((void *)k->list[n].work.step->boxes);
+        free((void *)k->list[n].work.step);
     }
     free(k->list);
     *k = (kernels){.rt = NULL};
 }
 
-static bool has(const kernels *k, const pithp_fused_args *step, uint64_t hash) {
+static bool has(const kernels *k, const pithp_kernel_work *work, uint64_t hash) {
     for (int64_t n = 0; n < k->count; n++)
-        if (k->list[n].hash == hash && pithp_kernel_alike(k->list[n].step, step))
+        if (k->list[n].hash == hash && pithp_kernel_alike(&k->list[n].work, work))
             return true;
     return false;
 }
@@ -47,10 +47,11 @@ static pithp_fused_args *copy_of(const pithp_fused_args *step) {
 
 void kernels_add(kernels *k, const pithp_schedule *schedule, const char *label) {
     k->decides |= schedule->control_count > 0;
+    k->reduces |= schedule->reduces;
     for (int64_t f = 0; f < schedule->fused_count; f++) {
-        const pithp_fused_args *step = schedule->fused[f];
-        const uint64_t hash = pithp_fused_hash(step);
-        if (has(k, step, hash))
+        const pithp_kernel_work *work = &schedule->fused[f];
+        const uint64_t hash = pithp_fused_hash(work->step);
+        if (has(k, work, hash))
             continue;
         if (k->count == k->room) {
             k->room = k->room ? 2 * k->room : 64;
@@ -58,21 +59,25 @@ void kernels_add(kernels *k, const pithp_schedule *schedule, const char *label) 
         }
         kernels_one *to = &k->list[k->count++];
         to->hash = hash;
-        to->step = copy_of(step);
+        to->work = *work;
+        to->work.step = copy_of(work->step);
         snprintf(to->label, sizeof to->label, "%s", label);
     }
 }
 
-/* The text that a schedule with these steps has. */
+/* The text that a schedule with this work has. */
 static bool
 text_of(const kernels *k, int64_t first, int64_t count, pith_runtime *rt, pithp_text *t) {
-    const pithp_fused_args **steps = need(calloc((size_t)count + 1, sizeof *steps));
+    pithp_kernel_work *work = need(calloc((size_t)count + 1, sizeof *work));
     for (int64_t n = 0; n < count; n++)
-        steps[n] = k->list[first + n].step;
-    const pithp_schedule schedule = {
-        .runtime = rt, .fused = steps, .fused_count = count, .control_count = k->decides};
+        work[n] = k->list[first + n].work;
+    const pithp_schedule schedule = {.runtime = rt,
+                                     .fused = work,
+                                     .reduces = k->reduces,
+                                     .fused_count = count,
+                                     .control_count = k->decides};
     const bool made = pithp_schedule_cuda_text(t, &schedule, true);
-    free(steps);
+    free(work);
     return made;
 }
 

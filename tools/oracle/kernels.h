@@ -9,7 +9,7 @@ enum { KERNELS_LABEL_BYTES = 128 };
 
 typedef struct kernels_one {
     uint64_t hash;
-    pithp_fused_args *step;
+    pithp_kernel_work work;          /* its step is the list's own */
     char label[KERNELS_LABEL_BYTES]; /* of what had it first */
 } kernels_one;
 
@@ -18,6 +18,7 @@ typedef struct kernels {
     kernels_one *list;
     int64_t count, room;
     bool decides; /* some schedule has control flow */
+    bool reduces;
 } kernels;
 
 void kernels_begin(kernels *k, pith_runtime *rt);

@@ -90,6 +90,26 @@ PITHP_CUDA_RULE(scatter)
 PITHP_CUDA_RULE(threefry)
 PITHP_CUDA_RULE(random)
 
+/* Launches kernels of a reduction that make the elements which they reduce. */
+struct m_reduce_args;
+typedef struct pithp_cuda_maker {
+    pith_status (*launch)(const void *closure,
+                          const pithp_sink *sink,
+                          const char *name,
+                          const struct m_reduce_args *args,
+                          int64_t threads);
+    const void *closure;
+} pithp_cuda_maker;
+/* Its number in m_reduce_args. */
+int32_t pithp_cuda_reduction(const pithp_call *call);
+/* As pithp_cuda_lower_reduce, of an operand that has no memory but is made
+ * (pithp_reducing_makes); NULL: it has. */
+pith_status pithp_cuda_lower_reduce_of(const pithp_call *call,
+                                       const pith_spec *result,
+                                       const pithp_memory *memory,
+                                       const pithp_sink *sink,
+                                       const pithp_cuda_maker *maker);
+
 /* The launches of a sort of one line of u64 keys: *keys and *places are sorted in the
  * end. temporary: 32 bytes a key. */
 pith_status pithp_cuda_emit_sort(const pithp_sink *sink,
@@ -127,6 +147,8 @@ extern const char pithp_text_cuda[], pithp_text_host[];
 extern const char pithp_text_graph[];
 /* What kernels that do the work of many need, to follow one of the first two. */
 extern const char pithp_text_many[];
+/* What kernels need that reduce what they make, likewise. */
+extern const char pithp_text_reduce[];
 /* The operation of a call, to follow one of them; defines the kernel pithp_one. */
 void pithp_one_text(pithp_text *text, const pithp_call *call);
 

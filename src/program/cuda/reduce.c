@@ -26,6 +26,24 @@ static int64_t trees_for(int64_t count) {
     return (count + TREE - 1) / TREE;
 }
 
+pithp_reducing pithp_reducing_of(const pithp_call *call) {
+    if (call->primitive < PITHP_OP_SUM || call->primitive > PITHP_OP_ARGMAX)
+        return PITHP_REDUCING_NOTHING;
+    return is_arg(call)                                ? PITHP_REDUCING_SEARCH
+           : pithp_reduce_view_of(call).length <= TREE ? PITHP_REDUCING_LINES
+                                                       : PITHP_REDUCING_LANES;
+}
+
+int32_t pithp_cuda_reduction(const pithp_call *call) {
+    return is_arg(call) ? call->primitive == PITHP_OP_ARGMAX
+                        : (int32_t)(call->primitive - PITHP_OP_SUM);
+}
+
+bool pithp_reducing_makes(const pithp_call *call) {
+    return pithp_reducing_of(call) != PITHP_REDUCING_NOTHING &&
+           call->operands[0]->count > 0 && !pithp_reduce_view_of(call).moved;
+}
+
 static size_t aligned(size_t bytes) {
     return (bytes + 255) / 256 * 256;
 }
@@ -72,17 +90,30 @@ static pith_status fold(m_reduce_args *a,
     }
 }
 
+/* The first kernel: one that makes the elements, or the library's. */
+static pith_status emit_first(const m_reduce_args *a,
+                              const char *name,
+                              pithp_cuda_kernel_id id,
+                              const pithp_sink *sink,
+                              const pithp_cuda_maker *maker,
+                              int64_t threads) {
+    return maker ? maker->launch(maker->closure, sink, name, a, threads)
+                 : pithp_cuda_emit(sink, id, name, a, sizeof *a, threads);
+}
+
+/* Candidates are looked at again, so all launches are of the first kernel. */
 static pith_status find(m_reduce_args *a,
                         const char *name,
                         const pithp_sink *sink,
+                        const pithp_cuda_maker *maker,
                         int64_t *first,
                         int64_t *second) {
     a->count = a->length;
     for (;;) {
         const int64_t groups = trees_for(a->count);
         a->found = first;
-        const pith_status rc = pithp_cuda_emit(sink, PITHP_CUDA_find, name, a, sizeof *a,
-                                               a->outer * groups * a->inner);
+        const pith_status rc = emit_first(a, name, PITHP_CUDA_find, sink, maker,
+                                          a->outer * groups * a->inner);
         if (rc || groups == 1)
             return rc;
         a->count = groups;
@@ -96,6 +127,14 @@ pith_status pithp_cuda_lower_reduce(const pithp_call *call,
                                     const pith_spec *result,
                                     const pithp_memory *memory,
                                     const pithp_sink *sink) {
+    return pithp_cuda_lower_reduce_of(call, result, memory, sink, NULL);
+}
+
+pith_status pithp_cuda_lower_reduce_of(const pithp_call *call,
+                                       const pith_spec *result,
+                                       const pithp_memory *memory,
+                                       const pithp_sink *sink,
+                                       const pithp_cuda_maker *maker) {
     const char *name = pithp_rows[call->primitive].name;
     const pith_spec *x = call->operands[0];
     const pithp_reduce_view v = pithp_reduce_view_of(call);
@@ -108,7 +147,7 @@ pith_status pithp_cuda_lower_reduce(const pithp_call *call,
                        .blocks = v.blocks,
                        .dtype = (int32_t)x->dtype,
                        .to_dtype = (int32_t)result->dtype,
-                       .operation = (int32_t)(call->primitive - PITHP_OP_SUM)};
+                       .operation = pithp_cuda_reduction(call)};
     if (result->count == 0)
         return PITH_OK;
     if (v.moved) {
@@ -123,16 +162,13 @@ pith_status pithp_cuda_lower_reduce(const pithp_call *call,
          *second = n.first ? temporary + aligned((size_t)(n.first * result->count) *
                                                  sizeof(uint64_t))
                            : NULL;
-    if (is_arg(call)) {
-        a.operation = call->primitive == PITHP_OP_ARGMAX;
-        return find(&a, name, sink, first, second);
-    }
+    if (is_arg(call))
+        return find(&a, name, sink, maker, first, second);
     if (v.length <= TREE)
-        return pithp_cuda_emit(sink, PITHP_CUDA_reduce_short, name, &a, sizeof a,
-                               result->count);
+        return emit_first(&a, name, PITHP_CUDA_reduce_short, sink, maker, result->count);
     a.count = v.blocks * LANES;
     a.partial = first;
-    const pith_status rc = pithp_cuda_emit(sink, PITHP_CUDA_reduce_lanes, name, &a,
-                                           sizeof a, result->count * a.count);
+    const pith_status rc = emit_first(&a, name, PITHP_CUDA_reduce_lanes, sink, maker,
+                                      result->count * a.count);
     return rc ? rc : fold(&a, name, sink, first, second);
 }

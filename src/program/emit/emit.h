@@ -3,6 +3,7 @@
 #define PITH_PROGRAM_EMIT_H
 
 #include "program/interpret/plan.h"
+#include "program/reduce.h"
 
 /* How a dtype is called in texts: "b8", "f64". */
 const char *pithp_dtype_spelling(pith_dtype dtype);
@@ -31,11 +32,25 @@ void pithp_emit_row_functions(pithp_text *t,
  * externals, the others what a kernel gets. */
 void pithp_emit_fused(pithp_text *t, const char *name, const pithp_fused_args *step);
 
-/* The same work for a device: the arguments of a kernel, which are those below, and its
- * body, to follow a name:
+/* What a kernel reduces: an external of its step, whose elements it makes. */
+typedef struct pithp_kernel_reduction {
+    uint8_t kind; /* pithp_reducing */
+    uint8_t external;
+    uint8_t dtype, to_dtype;
+    uint8_t operation; /* as in m_reduce_args */
+} pithp_kernel_reduction;
+
+/* The work of a kernel for a device: a fused step's, or the first of a reduction's. */
+typedef struct pithp_kernel_work {
+    const pithp_fused_args *step;
+    pithp_kernel_reduction reduction; /* kind PITHP_REDUCING_NOTHING: there is none */
+} pithp_kernel_work;
+
+/* The arguments of a kernel, which are those below, and its body, to follow a name:
  *     M_KERNEL(NAME, NAME_args) { ... }
- * Its threads are those of pithp_kernel_launch. */
-void pithp_emit_kernel(pithp_text *t, const char *name, const pithp_fused_args *step);
+ * Its threads are those of pithp_kernel_launch, or of the reduction; those arguments then
+ * follow a m_reduce_args. */
+void pithp_emit_kernel(pithp_text *t, const char *name, const pithp_kernel_work *work);
 
 /* Arguments of a kernel: this, then an address an external, then PITH_MAX_RANK strides of
  * each that does not lie as the index space does, then what is taken. */
@@ -83,7 +98,7 @@ bool pithp_is_uniform(const pithp_fused_args *step, const pithp_external *e);
 bool pithp_fused_alike(const pithp_fused_args *a, const pithp_fused_args *b);
 uint64_t pithp_fused_hash(const pithp_fused_args *a);
 /* The same of their kernels, which choose pieces. */
-bool pithp_kernel_alike(const pithp_fused_args *a, const pithp_fused_args *b);
+bool pithp_kernel_alike(const pithp_kernel_work *a, const pithp_kernel_work *b);
 
 /* ---- Plans ---- */
 

@@ -7,6 +7,7 @@
  * one to the next lies in a buffer. */
 #include "program/emit/fused.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { SEGMENT_OPS = 24, BLOCK = 512 };
@@ -377,9 +378,9 @@ void pithp_step_text_loops(const pithp_step_text *x,
     pithp_text_add(x->t, x->segments == 1 ? "" : "        }\n");
 }
 
-void pithp_step_text_index(const pithp_step_text *x,
-                           const char *indent,
-                           const pithp_elements *memory) {
+void pithp_step_text_values(const pithp_step_text *x,
+                            const char *indent,
+                            const pithp_elements *memory) {
     for (int e = 0; e < x->a->external_count; e++)
         if (x->is_read[e] && !x->is_one[e])
             add_load(x, indent, e, memory);
@@ -387,9 +388,23 @@ void pithp_step_text_index(const pithp_step_text *x,
         pithp_text_add(x->t, indent);
         add_op(x, k);
     }
+}
+
+void pithp_step_text_index(const pithp_step_text *x,
+                           const char *indent,
+                           const pithp_elements *memory) {
+    pithp_step_text_values(x, indent, memory);
     for (int k = 0; k < x->a->op_count; k++)
         if (external_of(x, x->a->ops[k].to) >= 0)
             add_store(x, indent, external_of(x, x->a->ops[k].to), k, memory);
+}
+
+void pithp_step_text_element(const pithp_step_text *x,
+                             int external,
+                             char name[PITHP_ELEMENT_NAME_BYTES]) {
+    const int op = x->writer[x->a->temporary_count + external];
+    snprintf(name, PITHP_ELEMENT_NAME_BYTES, "%c%d", op < 0 ? 'x' : 'v',
+             op < 0 ? external : op);
 }
 
 /* ---- Steps that read and write memory where it lies ---- */

@@ -28,11 +28,20 @@ typedef struct pithp_elements {
     const void *closure;
 } pithp_elements;
 
-/* One index of the step's space, as statements: what it reads, all instructions, what it
- * writes. */
+/* One index of the step's space, as statements: what it reads, all instructions. */
+void pithp_step_text_values(const pithp_step_text *x,
+                            const char *indent,
+                            const pithp_elements *memory);
+/* The same, then what it writes. */
 void pithp_step_text_index(const pithp_step_text *x,
                            const char *indent,
                            const pithp_elements *memory);
+/* What those statements name the element of an external: "x3", or "v5" where they make
+ * it. */
+enum { PITHP_ELEMENT_NAME_BYTES = 16 };
+void pithp_step_text_element(const pithp_step_text *x,
+                             int external,
+                             char name[PITHP_ELEMENT_NAME_BYTES]);
 
 /* Loops over `i` from begin to end, both expressions, that do the same. */
 void pithp_step_text_loops(const pithp_step_text *x,
@@ -43,6 +52,12 @@ void pithp_step_text_loops(const pithp_step_text *x,
 /* The arguments that a kernel gets, and what one thread does for index i of them, a. */
 void pithp_kernel_text_arguments(const pithp_step_text *x, const char *name);
 void pithp_kernel_text_index(const pithp_step_text *x, const char *indent);
+/* The function of what a kernel reduces, and the kernel. */
+void pithp_kernel_text_reduction(pithp_step_text *x,
+                                 const char *name,
+                                 const pithp_kernel_reduction *reduction);
+/* The function's statements for index i of arguments a, which write nothing. */
+void pithp_kernel_text_values(const pithp_step_text *x, const char *indent);
 /* How many of the externals before one are walked: have strides, for they do not lie as
  * the index space does. And the number of one among those, or -1: it lies flat, is one
  * element, or is of pieces. */

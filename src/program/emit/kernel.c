@@ -70,9 +70,10 @@ static void add_choices(const pithp_step_text *x, const char *indent) {
             add_choice(x, indent, e);
 }
 
-bool pithp_kernel_alike(const pithp_fused_args *a, const pithp_fused_args *b) {
-    bool alike = pithp_fused_alike(a, b) && a->piece_count == b->piece_count &&
-                 (a->piece_count == 0 || a->rank == b->rank);
+/* Whether pieces are chosen alike. */
+static bool choose_alike(const pithp_fused_args *a, const pithp_fused_args *b) {
+    bool alike =
+        a->piece_count == b->piece_count && (a->piece_count == 0 || a->rank == b->rank);
     for (int e = 0; alike && e < a->external_count; e++)
         alike = a->externals[e].pieces == b->externals[e].pieces &&
                 a->externals[e].first_piece == b->externals[e].first_piece;
@@ -80,6 +81,11 @@ bool pithp_kernel_alike(const pithp_fused_args *a, const pithp_fused_args *b) {
         for (int d = 0; d < a->rank; d++)
             alike &= cuts_of(a, p, d) == cuts_of(b, p, d);
     return alike;
+}
+
+bool pithp_kernel_alike(const pithp_kernel_work *a, const pithp_kernel_work *b) {
+    return memcmp(&a->reduction, &b->reduction, sizeof a->reduction) == 0 &&
+           pithp_fused_alike(a->step, b->step) && choose_alike(a->step, b->step);
 }
 
 /* ---- Text ---- */
@@ -120,7 +126,8 @@ void pithp_kernel_text_arguments(const pithp_step_text *x, const char *name) {
     pithp_text_print(x->t, "} %s_args;\n", name);
 }
 
-void pithp_kernel_text_index(const pithp_step_text *x, const char *indent) {
+/* Where elements are: what the index of each comes from. */
+static void add_places(const pithp_step_text *x, const char *indent) {
     const int walks = pithp_kernel_walks(x->a, x->a->external_count);
     if (walks)
         pithp_text_print(x->t,
@@ -129,13 +136,26 @@ void pithp_kernel_text_index(const pithp_step_text *x, const char *indent) {
                          indent, walks, indent, walks);
     if (x->chooses)
         add_choices(x, indent);
+}
+
+void pithp_kernel_text_index(const pithp_step_text *x, const char *indent) {
+    add_places(x, indent);
     pithp_step_text_index(x, indent, &(pithp_elements){add_element, x});
 }
 
-void pithp_emit_kernel(pithp_text *t, const char *name, const pithp_fused_args *step) {
+void pithp_kernel_text_values(const pithp_step_text *x, const char *indent) {
+    add_places(x, indent);
+    pithp_step_text_values(x, indent, &(pithp_elements){add_element, x});
+}
+
+void pithp_emit_kernel(pithp_text *t, const char *name, const pithp_kernel_work *work) {
     pithp_step_text x;
-    pithp_step_text_begin(&x, t, step);
-    x.chooses = step->piece_count > 0;
+    pithp_step_text_begin(&x, t, work->step);
+    x.chooses = work->step->piece_count > 0;
+    if (work->reduction.kind != PITHP_REDUCING_NOTHING) {
+        pithp_kernel_text_reduction(&x, name, &work->reduction);
+        return;
+    }
     pithp_kernel_text_arguments(&x, name);
     pithp_text_print(t,
                      "M_KERNEL(%s, %s_args) {\n"

@@ -323,6 +323,8 @@ bool pithp_plan_fuse(pithp_planning *g, pithp_step *step) {
     find_last_reads(&f);
     for (pithp_value v = step->first; v >= 0; v = g->next[v])
         add_op(&f, pithp_maker(g->p, v));
+    if (!step->members)
+        memory_slot(&f, step->unplaced);
     for (int k = 0; k < a->op_count; k++) {
         pithp_fused_op *op = &a->ops[k];
         for (int o = 0; o < 3; o++)

@@ -138,8 +138,9 @@ typedef struct pithp_step {
     struct pithp_plan **plans;        /* of the call's programs */
     size_t programs_bytes;            /* of the temporary that they work in */
     struct pithp_kernel_call *kernel; /* bound; NULL: it is no kernel call */
-    int32_t source; /* a reduction's: the fused step that makes its operand block by block
-                       and does not run on its own; or -1 */
+    int32_t source; /* a reduction's: the fused step that makes its operand, block by
+                       block or, in a schedule, each element when it is reduced, and does
+                       not run on its own; or -1 */
     pithp_value
         source_value; /* what that step makes for it; in a band: what it reduces */
     int32_t takes[PITHP_TAKES]; /* a fused step's: steps whose elements are taken when it
@@ -150,7 +151,8 @@ typedef struct pithp_step {
                              it is made */
     int32_t band; /* of a band's first step: how many steps it has; the others are sources
                      of sorts, which do not run on their own */
-    /* Fused: the arguments, whose externals lie at these places. */
+    /* Fused: the arguments, whose externals lie at these places. One without members
+       reads the value `unplaced` through views, as its external 0. */
     int32_t members, reads;  /* instructions; memory they touch, at most */
     pithp_value first, last; /* members; linked by pithp_planning.next */
     pithp_fused_args *fused;
@@ -395,6 +397,10 @@ size_t pithp_fused_bind(const pithp_running *r,
 /* Reductions of what a fused step makes, and fused steps that read what is taken: which,
  * once it is known who reads what; and to run one. */
 void pithp_plan_sources(pithp_planning *g);
+/* Whether an instruction is a reduction in a schedule, whose operand may be made. */
+bool pithp_plan_makes_reduced(const pithp_planning *g, const pithp_instruction *i);
+/* The external of a step that a value is. */
+int pithp_plan_external(const pithp_step *step, pithp_value v);
 pith_status
 pithp_run_taking(const pithp_running *r, const pithp_step *step, pithp_host_loop code);
 pith_status pithp_run_reduction(const pithp_running *r,

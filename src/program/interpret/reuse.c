@@ -54,6 +54,8 @@ static void look_at_fused(const reusing *x,
                           int32_t number,
                           int32_t band_end) {
     const pithp_fused_args *a = step->fused;
+    if (!step->members)
+        note_read(x, step, number, -1, 0, band_end);
     for (int32_t k = 0; k < a->op_count; k++) {
         for (int o = 0; o < 3; o++) {
             const int e = a->ops[k].from[o] - a->temporary_count;

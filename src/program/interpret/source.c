@@ -60,12 +60,15 @@ static readers find_readers(pithp_planning *g) {
     return r;
 }
 
-/* Whether a fused step may run as late as step `until`, which reads its value u. */
+/* Whether a fused step may run as late as step `until`, which reads its value u. In a
+ * schedule nothing else keeps what it makes. */
 static bool
 can_wait(const readers *r, const pithp_step *step, pithp_value u, int32_t until) {
-    bool waits = !step->is_source && !step->band && step->reads <= MOST_READS;
+    const bool scheduled = r->g->plan->scheduled;
+    bool waits = !step->is_source && !step->band &&
+                 (scheduled ? r->count[u] == 1 : step->reads <= MOST_READS);
     for (pithp_value v = step->first; v >= 0 && waits; v = r->g->next[v])
-        waits = !r->g->in_memory[v] || r->first[v] > until || v == u;
+        waits = !r->g->in_memory[v] || (!scheduled && r->first[v] > until) || v == u;
     return waits && r->first[u] == until;
 }
 
@@ -85,8 +88,19 @@ static void prolong(pithp_planning *g, const pithp_step *step, int32_t until) {
         pithp_prolong_operands(g, pithp_maker(g->p, v), until);
 }
 
+bool pithp_plan_makes_reduced(const pithp_planning *g, const pithp_instruction *i) {
+    const pith_spec *specs[1];
+    if (!g->plan->scheduled || i->primitive < PITHP_OP_SUM ||
+        i->primitive > PITHP_OP_ARGMAX)
+        return false;
+    const pithp_call call = pithp_instruction_call(g->p, i, specs);
+    return pithp_reducing_makes(&call);
+}
+
 static bool reduces(const pithp_planning *g, const pithp_instruction *i) {
     const pith_spec *specs[1];
+    if (g->plan->scheduled)
+        return pithp_plan_makes_reduced(g, i);
     if (i->primitive < PITHP_OP_SUM || i->primitive > PITHP_OP_ALL)
         return false;
     const pithp_call call = pithp_instruction_call(g->p, i, specs);
@@ -99,7 +113,8 @@ static void choose_reduced(const readers *r, int32_t k) {
     const pithp_value u = g->root[pithp_operands(g->p, step->call)[0]];
     const pithp_instruction *maker = pithp_maker(g->p, u);
     pithp_step *from = maker && g->step[u] >= 0 ? &g->plan->steps[g->step[u]] : NULL;
-    if (step->band || step->is_source || !from || from->call || !can_wait(r, from, u, k))
+    if (step->band || step->is_source || step->source >= 0 || !from || from->call ||
+        !can_wait(r, from, u, k))
         return;
     step->source = g->step[u];
     step->source_value = u;
@@ -176,9 +191,9 @@ static void choose_taken(const readers *r, int32_t k) {
     }
 }
 
-static int external_of(const pithp_step *step, pithp_value v) {
+int pithp_plan_external(const pithp_step *step, pithp_value v) {
     int e = 0;
-    while (step->external[e] != v)
+    while (step->members && step->external[e] != v)
         e++;
     return e;
 }
@@ -193,9 +208,9 @@ void pithp_plan_taken(const pithp_planning *g, pithp_step *step) {
             &call, &(pithp_memory){.operands = (const void *[2]){0}}, 1, specs[1]->count);
         if (of.outer != 1 || of.inner != 1 || of.rule[0].extent == 0)
             return;
-        a->taken[k] =
-            (pithp_taken){(uint8_t)external_of(step, i->result), (uint8_t)of.index_dtype,
-                          (uint8_t)of.rule[0].mode, of.rule[0].no_negative};
+        a->taken[k] = (pithp_taken){(uint8_t)pithp_plan_external(step, i->result),
+                                    (uint8_t)of.index_dtype, (uint8_t)of.rule[0].mode,
+                                    of.rule[0].no_negative};
         a->taken_from[k] =
             (pithp_taken_from){.extent = of.rule[0].extent, .fill = of.fill};
     }
@@ -205,11 +220,10 @@ void pithp_plan_taken(const pithp_planning *g, pithp_step *step) {
 void pithp_plan_sources(pithp_planning *g) {
     pithp_plan *plan = g->plan;
     bool reduced = false, taken = false;
-    for (int64_t k = 0; k < plan->step_count && plan->runs_fused && !plan->scheduled;
-         k++) {
+    for (int64_t k = 0; k < plan->step_count && plan->runs_fused; k++) {
         const pithp_instruction *i = plan->steps[k].call;
         reduced |= i && reduces(g, i);
-        taken |= i && taken_row(g, i) > 0;
+        taken |= i && !plan->scheduled && taken_row(g, i) > 0;
     }
     if (!reduced && !taken)
         return;
@@ -252,7 +266,7 @@ pith_status pithp_run_reduction(const pithp_running *r,
     const pithp_compiled_step *code = r->code ? &r->code->steps[step->source] : NULL;
     const pithp_sink sink = pithp_scope_sink(r->s);
     source s = {.buffered = from->unplaced >= 0};
-    s.external = external_of(from, step->source_value);
+    s.external = pithp_plan_external(from, step->source_value);
     const size_t bytes = pithp_fused_bind(r, from, code ? code->loops[0] : NULL, &s.args);
     const pithp_source made = {make, &s, offsetof(source, args) + bytes};
     return pithp_lower_reduce_of(call, step->spec, memory, &sink, &made);
@@ -313,7 +327,7 @@ static void bind_take(const pithp_running *r,
         operands[k] = pithp_address(r, pithp_operands(r->plan->program, i)[k]);
     t->args = pithp_index_args_of(&call, &(pithp_memory){.operands = operands}, 1,
                                   call.operands[1]->count);
-    t->external = external_of(step, i->result);
+    t->external = pithp_plan_external(step, i->result);
 }
 
 /* Compiled code that takes them itself. */

@@ -117,7 +117,7 @@ static int new_reads(const pithp_planning *g, const pithp_instruction *i, int32_
 
 static bool takes(const pithp_planning *g, const pithp_instruction *i, int32_t at) {
     const pithp_step *step = &g->plan->steps[at];
-    return !step->call && step->members < PITHP_FUSED_OPS &&
+    return step->members && step->members < PITHP_FUSED_OPS &&
            step->reads + new_reads(g, i, at) + 1 <= PITHP_FUSED_EXTERNALS &&
            pithp_same_shape(step->spec, g->p->values[i->result].spec);
 }
@@ -172,10 +172,30 @@ static bool place_fused(pithp_planning *g, const pithp_instruction *i) {
     return true;
 }
 
-static bool place_call(pithp_planning *g, const pithp_instruction *i) {
+/* A step without members for what a reduction reads through views: it makes that. */
+static bool place_reader(pithp_planning *g, pithp_value v) {
     pithp_step *step = add_step(g);
     if (!step)
         return false;
+    step->spec = g->p->values[v].spec;
+    step->first = step->last = -1;
+    step->is_source = true;
+    step->unplaced = v;
+    return true;
+}
+
+static bool place_call(pithp_planning *g, const pithp_instruction *i) {
+    const pithp_value read = i->operand_count ? pithp_operands(g->p, i)[0] : -1;
+    const bool views = pithp_plan_makes_reduced(g, i) && g->is_virtual[read];
+    if (views && !place_reader(g, read))
+        return false;
+    pithp_step *step = add_step(g);
+    if (!step)
+        return false;
+    if (views) {
+        step->source = (int32_t)g->plan->step_count - 2;
+        step->source_value = read;
+    }
     step->call = i;
     step->spec = i->result_count ? g->p->values[i->result].spec : NULL;
     for (int k = 0; k < i->result_count; k++)

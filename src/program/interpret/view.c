@@ -390,7 +390,8 @@ void pithp_plan_views(pithp_planning *g) {
         g->is_virtual[p->outputs[k]] = false;
     for (int64_t k = p->instruction_count; k-- > 0;) {
         const pithp_instruction *i = &p->instructions[k];
-        if (pithp_can_fuse(i->primitive) || (i->result_count && g->is_virtual[i->result]))
+        if (pithp_can_fuse(i->primitive) || pithp_plan_makes_reduced(g, i) ||
+            (i->result_count && g->is_virtual[i->result]))
             continue;
         for (int o = 0; o < i->operand_count; o++)
             g->is_virtual[pithp_operands(p, i)[o]] = false;

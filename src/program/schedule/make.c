@@ -80,8 +80,10 @@ bool pithp_write_add(pithp_scheduling *g, pithp_writes *to, pithp_cuda_write wri
 
 /* ---- What a step touches ---- */
 
-static void
-touch(const pithp_scheduling *g, pithp_making_frame *f, pithp_value v, bool writes) {
+void pithp_touch_value(const pithp_scheduling *g,
+                       pithp_making_frame *f,
+                       pithp_value v,
+                       bool writes) {
     const pithp_store store = f->plan->places[v].store;
     if (store == PITHP_IN_CONSTANT || store == PITHP_IN_LITERALS ||
         store == PITHP_NOWHERE)
@@ -93,6 +95,13 @@ touch(const pithp_scheduling *g, pithp_making_frame *f, pithp_value v, bool writ
         begin = g->regions[f->region + 1 + reused[f->plan->places[v].at]].begin;
     const size_t bytes = pithp_value_spec(f->plan->program, v)->bytes;
     pithp_order_touch(f, &(pithp_touch){begin, begin + bytes, 0, writes});
+}
+
+void pithp_touch_temporary(const pithp_scheduling *g,
+                           pithp_making_frame *f,
+                           const pithp_step *step) {
+    const uint64_t begin = g->regions[f->region].begin + (uint64_t)step->temporary;
+    pithp_order_touch(f, &(pithp_touch){begin, begin + step->temporary_bytes, 0, true});
 }
 
 /* What a library needs to make the step's product; 0: it does not. */
@@ -120,89 +129,37 @@ static bool need_gemm(pithp_scheduling *g, size_t bytes) {
 static void
 touch_call(const pithp_scheduling *g, pithp_making_frame *f, const pithp_step *step) {
     const pithp_instruction *i = step->call;
-    const uint64_t workspace = g->regions[f->region].begin + (uint64_t)step->temporary;
     const pithp_region *gemm =
         step_gemm_bytes(g, step) ? &g->regions[g->gemm_region] : NULL;
     for (int k = 0; k < i->operand_count; k++)
-        touch(g, f, pithp_operands(f->plan->program, i)[k], false);
+        pithp_touch_value(g, f, pithp_operands(f->plan->program, i)[k], false);
     for (int k = 0; k < i->result_count; k++)
-        touch(g, f, i->result + k, true);
-    pithp_order_touch(
-        f, &(pithp_touch){workspace, workspace + step->temporary_bytes, 0, true});
+        pithp_touch_value(g, f, i->result + k, true);
+    pithp_touch_temporary(g, f, step);
     if (gemm) /* one workspace: products by the library are in order */
         pithp_order_touch(
             f, &(pithp_touch){gemm->begin, gemm->begin + gemm->bytes, 0, true});
 }
 
-static void
-touch_fused(const pithp_scheduling *g, pithp_making_frame *f, const pithp_step *step) {
-    const pithp_fused_args *a = step->fused;
-    bool written[PITHP_FUSED_EXTERNALS] = {false};
-    for (int k = 0; k < a->op_count; k++)
-        if (a->ops[k].to >= a->temporary_count)
-            written[a->ops[k].to - a->temporary_count] = true;
-    for (int e = 0; e < a->external_count + a->piece_count; e++)
-        touch(g, f, step->external[e], written[e]);
-}
-
 /* ---- Fused steps ---- */
-
-/* What emissions are of. */
-typedef struct work {
-    const pithp_making_frame *f;
-    const pithp_step *step;
-    int32_t number;
-} work;
-
-/* The number of the function that does a step. */
-static int32_t function_of(pithp_scheduling *g, const pithp_fused_args *step) {
-    pithp_schedule *to = g->to;
-    for (int64_t k = to->fused_count; k-- > 0;)
-        if (pithp_kernel_alike(to->fused[k], step))
-            return (int32_t)k;
-    if (!pithp_making_grow(g, &to->fused, to->fused_count, 1, &to->fused_room,
-                           sizeof *to->fused))
-        return -1;
-    to->fused[to->fused_count++] = step;
-    return (int32_t)to->fused_count - 1;
-}
-
-static pith_status
-emit_fused(const pithp_scheduling *g, const pithp_sink *sink, const void *what) {
-    const work *w = what;
-    pithp_fused_args args;
-    memcpy(&args, w->step->fused, pithp_fused_bytes(w->step->fused));
-    _Alignas(8) char memory[PITHP_KERNEL_LAUNCH_BYTES];
-    pithp_launch launch = {.name = NULL};
-    for (int e = 0; e < args.external_count + args.piece_count; e++)
-        if (args.externals[e].access != PITHP_ACCESS_PIECES)
-            args.externals[e].data =
-                (char *)pithp_false_address(g, w->f, w->step->external[e]) +
-                w->step->offset[e] * args.externals[e].size;
-    pithp_kernel_launch(&launch, &args, w->step->spec->count, memory);
-    return pithp_record_launch(sink, PITHP_CODE_FUSED, w->number, NULL, &launch);
-}
-
-static bool
-schedule_fused(pithp_scheduling *g, pithp_making_frame *f, const pithp_step *step) {
-    const work w = {f, step, step->spec->count ? function_of(g, step->fused) : 0};
-    if (step->spec->count == 0)
-        return true;
-    touch_fused(g, f, step);
-    return w.number >= 0 && pithp_record(g, f, &f->writes, emit_fused, &w);
-}
 
 /* Equal ones, as one task. */
 static bool
 schedule_many(pithp_scheduling *g, pithp_making_frame *f, int64_t first, int64_t count) {
     const int64_t task = f->tasks->count;
     for (int64_t k = first; k < first + count; k++)
-        if (!schedule_fused(g, f, &f->plan->steps[k]))
+        if (!pithp_schedule_fused(g, f, &f->plan->steps[k]))
             return false;
     return pithp_many_join(g, f, task);
 }
 
 /* ---- Calls ---- */
+
+/* What emissions are of. */
+typedef struct work {
+    const pithp_making_frame *f;
+    const pithp_step *step;
+} work;
 
 static pith_status zero_report(const pithp_sink *sink, void *report) {
     return pithp_cuda_emit_fill(sink, "report", report, sizeof(uint64_t), 0,
@@ -244,7 +201,7 @@ emit_call(const pithp_scheduling *g, const pithp_sink *sink, const void *what) {
 
 static bool
 schedule_call(pithp_scheduling *g, pithp_making_frame *f, const pithp_step *step) {
-    const work w = {f, step, 0};
+    const work w = {f, step};
     const pithp_call call =
         pithp_call_of(step->call->primitive, step->call->operand_count, step->specs,
                       step->call->params);
@@ -320,7 +277,7 @@ emit_kernel(const pithp_scheduling *g, const pithp_sink *sink, const void *what)
 
 static bool
 schedule_kernel(pithp_scheduling *g, pithp_making_frame *f, const pithp_step *step) {
-    const work w = {f, step, 0};
+    const work w = {f, step};
     touch_call(g, f, step);
     return pithp_record(g, f, &f->writes, emit_kernel, &w);
 }
@@ -348,16 +305,19 @@ bool pithp_schedule_steps(pithp_scheduling *g, pithp_making_frame *f) {
     for (int64_t k = 0, steps; k < f->plan->step_count; k += steps) {
         const pithp_step *step = &f->plan->steps[k];
         steps = pithp_many_steps(g, f->plan, k);
+        if (step->is_source)
+            continue;
         pithp_order_begin(f);
         if (step->plans) {
             if (!pithp_schedule_control(g, f, step))
                 return false;
             continue;
         }
-        const bool done = steps > 1      ? schedule_many(g, f, k, steps)
-                          : !step->call  ? schedule_fused(g, f, step)
-                          : step->kernel ? schedule_kernel(g, f, step)
-                                         : schedule_call(g, f, step);
+        const bool done = steps > 1           ? schedule_many(g, f, k, steps)
+                          : !step->call       ? pithp_schedule_fused(g, f, step)
+                          : step->source >= 0 ? pithp_schedule_reduction(g, f, step)
+                          : step->kernel      ? schedule_kernel(g, f, step)
+                                              : schedule_call(g, f, step);
         if (!done || !pithp_order_end(g, f))
             return false;
     }

@@ -161,10 +161,26 @@ bool pithp_order_end(pithp_scheduling *g, pithp_making_frame *f);
 /* The tasks since pithp_order_begin run one by one after all others, and before them. */
 bool pithp_order_barrier(pithp_scheduling *g, pithp_making_frame *f);
 
+/* What a step reads or writes, where it has memory; and what it works in. */
+void pithp_touch_value(const pithp_scheduling *g,
+                       pithp_making_frame *f,
+                       pithp_value v,
+                       bool writes);
+void pithp_touch_temporary(const pithp_scheduling *g,
+                           pithp_making_frame *f,
+                           const pithp_step *step);
+
 /* ---- Steps ---- */
 
 /* All steps of the frame's plan. */
 bool pithp_schedule_steps(pithp_scheduling *g, pithp_making_frame *f);
+/* One fused step; a reduction with a source. */
+bool pithp_schedule_fused(pithp_scheduling *g,
+                          pithp_making_frame *f,
+                          const pithp_step *step);
+bool pithp_schedule_reduction(pithp_scheduling *g,
+                              pithp_making_frame *f,
+                              const pithp_step *step);
 bool pithp_schedule_control(pithp_scheduling *g,
                             pithp_making_frame *f,
                             const pithp_step *step);

@@ -13,6 +13,11 @@ typedef uint32_t u32;
 
 enum { LEAST_STEPS = 4, WORD = sizeof(uint64_t) };
 
+static bool are_alike(const pithp_step *a, const pithp_step *b) {
+    return pithp_kernel_alike(&(pithp_kernel_work){.step = a->fused},
+                              &(pithp_kernel_work){.step = b->fused});
+}
+
 static bool is_candidate(const pithp_step *step) {
     return !step->call && !step->is_source && step->spec->count > 0;
 }
@@ -21,8 +26,7 @@ int64_t pithp_many_steps(pithp_scheduling *g, const pithp_plan *plan, int64_t fi
     const pithp_step *steps = plan->steps;
     int64_t end = first + 1;
     if (!is_candidate(&steps[first]) || end >= plan->step_count ||
-        !is_candidate(&steps[end]) ||
-        !pithp_kernel_alike(steps[first].fused, steps[end].fused))
+        !is_candidate(&steps[end]) || !are_alike(&steps[first], &steps[end]))
         return 1;
     const size_t bytes =
         (size_t)(plan->program->input_count + plan->program->output_count + 1) *
@@ -32,7 +36,7 @@ int64_t pithp_many_steps(pithp_scheduling *g, const pithp_plan *plan, int64_t fi
         return 1; /* they run one by one */
     memset(memory, 0, bytes);
     for (end = first; end < plan->step_count && is_candidate(&steps[end]) &&
-                      pithp_kernel_alike(steps[first].fused, steps[end].fused) &&
+                      are_alike(&steps[first], &steps[end]) &&
                       pithp_step_is_independent(plan, memory, first, end);
          end++)
         pithp_step_stamp(plan, memory, end);

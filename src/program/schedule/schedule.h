@@ -27,8 +27,10 @@ typedef struct pithp_schedule {
     pithp_cuda_write *writes;
     int32_t *own;
     int64_t word_count, word_room, write_count, write_room, own_count, own_room;
-    /* Fused steps that differ, in the order of their numbers. */
-    const pithp_fused_args **fused;
+    /* Fused steps, and reductions of what they make, that differ, in the order of their
+       numbers. */
+    pithp_kernel_work *fused;
+    bool reduces; /* some are reductions */
     int64_t fused_count, fused_room;
     int64_t many_count;    /* tasks that do the work of many equal steps */
     int64_t task_count;    /* of all lists */

@@ -30,10 +30,12 @@ bool pithp_schedule_text(pithp_text *t,
     pithp_text_add(t, prologue);
     if (schedule->many_count)
         pithp_text_add(t, pithp_text_many);
+    if (schedule->reduces)
+        pithp_text_add(t, pithp_text_reduce);
     for (int64_t k = 0; k < schedule->fused_count; k++) {
-        pithp_emit_row_functions(t, &rows, schedule->fused[k]);
+        pithp_emit_row_functions(t, &rows, schedule->fused[k].step);
         pithp_step_name(name, k);
-        pithp_emit_kernel(t, name, schedule->fused[k]);
+        pithp_emit_kernel(t, name, &schedule->fused[k]);
         if (schedule->many_count)
             add_many(t, name);
     }

@@ -1,0 +1,46 @@
+/* Reductions whose first kernel makes the elements that it reduces, by the bodies that
+ * read them from memory (emit/reduce.h). */
+#include "program/emit/fused.h"
+
+#include <stdio.h>
+
+/* M_FN u64 NAME_element(const NAME_args *args, i64 i): element i, as an accumulator. */
+static void
+add_element(pithp_step_text *x, const char *name, const pithp_kernel_reduction *r) {
+    char element[PITHP_ELEMENT_NAME_BYTES];
+    pithp_text_print(x->t,
+                     "M_FN u64 %s_element(const %s_args *args, i64 i) {\n"
+                     "    const %s_step_args *const a = &args->step;\n",
+                     name, name, name);
+    pithp_kernel_text_values(x, "    ");
+    pithp_step_text_element(x, r->external, element);
+    if (r->kind == PITHP_REDUCING_SEARCH)
+        pithp_text_print(x->t, "    return m_load_number(&%s, %d, 0);\n}\n", element,
+                         r->dtype);
+    else
+        pithp_text_print(x->t, "    return m_load_operand(&%s, %d, 0, %d);\n}\n", element,
+                         r->dtype, r->operation);
+}
+
+void pithp_kernel_text_reduction(pithp_step_text *x,
+                                 const char *name,
+                                 const pithp_kernel_reduction *r) {
+    static const char *const bodies[] = {[PITHP_REDUCING_LINES] = "LINES",
+                                         [PITHP_REDUCING_LANES] = "LANES",
+                                         [PITHP_REDUCING_SEARCH] = "SEARCH"};
+    char step[PITHP_STEP_NAME_BYTES + sizeof "_step"];
+    snprintf(step, sizeof step, "%s_step", name);
+    if (x->a->op_count == 0) { /* nothing else says what is read */
+        x->is_read[r->external] = true;
+        x->dtype[r->external] = (pith_dtype)r->dtype;
+    }
+    pithp_kernel_text_arguments(x, step);
+    pithp_text_print(x->t,
+                     "typedef struct %s_args {\n    m_reduce_args reduce;\n"
+                     "    %s_args step;\n} %s_args;\n",
+                     name, step, name);
+    add_element(x, name, r);
+    pithp_text_print(x->t, "M_REDUCE_%s(%s, %s_args, %s_element, %d, %d, %d)\n",
+                     bodies[r->kind], name, name, name, r->operation, r->dtype,
+                     r->to_dtype);
+}
