@@ -471,6 +471,8 @@ void pithp_text_begin(pithp_text *t, pith_runtime *rt);
 void pithp_text_add(pithp_text *t, const char *text);
 void pithp_text_add_n(pithp_text *t, const char *text, size_t n);
 void pithp_text_print(pithp_text *t, const char *format, ...) PITH_FORMAT(2, 3);
+/* The number that an element is, so that it reads back as the same bits. */
+void pithp_text_add_element(pithp_text *t, pith_dtype dtype, const void *element);
 void pithp_text_end(pithp_text *t);
 
 /* 64-bit hash of bytes, for tables in memory (FNV-1a folded by a finaliser; never written

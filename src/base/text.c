@@ -2,6 +2,7 @@
  * that. */
 #include "base/base_internal.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -57,6 +58,21 @@ void pithp_text_print(pithp_text *t, const char *format, ...) {
     vsnprintf(t->bytes + t->length, (size_t)n + 1, format, arguments);
     va_end(arguments);
     t->length += (size_t)n;
+}
+
+/* 64-bit integers beyond 2^53 are no doubles. */
+void pithp_text_add_element(pithp_text *t, pith_dtype dtype, const void *element) {
+    int64_t i;
+    uint64_t u;
+    if (dtype == PITH_I64) {
+        memcpy(&i, element, sizeof i);
+        pithp_text_print(t, "%" PRId64, i);
+    } else if (dtype == PITH_U64) {
+        memcpy(&u, element, sizeof u);
+        pithp_text_print(t, "%" PRIu64, u);
+    } else {
+        pithp_text_print(t, "%.17g", pithp_dtype_decode(dtype, element));
+    }
 }
 
 void pithp_text_end(pithp_text *t) {

@@ -141,36 +141,12 @@ void pithp_static_describe(pithp_text *t, const pithp_field *field, const void *
 /* ---- Elements ---- */
 
 static void add_element(pithp_text *t, pith_dtype dtype, const void *element) {
-    int64_t i;
-    uint64_t u;
-    switch (dtype) {
-        case PITH_BOOL:
-            pithp_text_add(t, *(const uint8_t *)element ? "true" : "false");
-            return;
-        case PITH_I64:
-            memcpy(&i, element, sizeof i);
-            pithp_text_print(t, "%lld", (long long)i);
-            return;
-        case PITH_U64:
-            memcpy(&u, element, sizeof u);
-            pithp_text_print(t, "%llu", (unsigned long long)u);
-            return;
-        case PITH_DTYPE_NONE:
-        case PITH_I8:
-        case PITH_I16:
-        case PITH_I32:
-        case PITH_U8:
-        case PITH_U16:
-        case PITH_U32:
-            pithp_text_print(t, "%.0f", pithp_dtype_decode(dtype, element));
-            return;
-        case PITH_F16:
-        case PITH_BF16:
-        case PITH_F32:
-        case PITH_F64:
-            pithp_text_print(t, "%.6g", pithp_dtype_decode(dtype, element));
-            return;
-    }
+    if (dtype == PITH_BOOL)
+        pithp_text_add(t, *(const uint8_t *)element ? "true" : "false");
+    else if (pith_dtype_is_float(dtype))
+        pithp_text_print(t, "%.6g", pithp_dtype_decode(dtype, element));
+    else
+        pithp_text_add_element(t, dtype, element);
 }
 
 pith_status pithp_describe_elements(pith_scope *s, pithp_text *t, const pith_array *a) {

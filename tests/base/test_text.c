@@ -23,6 +23,27 @@ Test(text, grows_and_stays_terminated) {
     pt_close(rt);
 }
 
+Test(text, shows_elements_exactly) {
+    pith_runtime *rt = pt_open();
+    pithp_text t;
+    pithp_text_begin(&t, rt);
+    const int64_t i = -(((int64_t)1 << 53) + 1);
+    const uint64_t u = UINT64_MAX;
+    const int8_t small = -7;
+    const float f = 0.1f;
+    pithp_text_add_element(&t, PITH_I64, &i);
+    pithp_text_add(&t, " ");
+    pithp_text_add_element(&t, PITH_U64, &u);
+    pithp_text_add(&t, " ");
+    pithp_text_add_element(&t, PITH_I8, &small);
+    pithp_text_add(&t, " ");
+    pithp_text_add_element(&t, PITH_F32, &f);
+    cr_assert_str_eq(t.bytes,
+                     "-9007199254740993 18446744073709551615 -7 0.10000000149011612");
+    pithp_text_end(&t);
+    pt_close(rt);
+}
+
 Test(text, keeps_what_it_has_when_memory_is_short) {
     pith_runtime *rt = pt_open();
     pithp_text t;

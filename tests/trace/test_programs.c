@@ -205,6 +205,10 @@ Test(programs, misses_of_containers_and_static_leaves_are_explained, .init = ope
     CALL(g, x, pith_i64(s, 2));
     CALL(g, x, pith_i64(s, 3));
     EXPLAINS(g, "[1]: the static leaf was 2, is 3");
+    const int64_t large = (int64_t)1 << 53;
+    CALL(g, x, pith_i64(s, -large));
+    CALL(g, x, pith_i64(s, -large - 1));
+    EXPLAINS(g, "[1]: the static leaf was -9007199254740992, is -9007199254740993");
     const pith_function *last = pith_jit(
         s, &last_function, &(pith_jit_options){.static_paths = PITH_PATHS("[0][1]")});
     const double zeros[2][3] = {{1, 0.0, 2}, {1, -0.0, 2}};
@@ -238,6 +242,19 @@ static const pith_array *cube(pith_scope *in, const pith_array *x) {
     return pith_mul(in, square, x);
 }
 PITH_FUNCTION1(cube_function, cube, pith_array, pith_array)
+
+static const pith_array *add_large(pith_scope *in, const pith_array *x) {
+    return pith_add(in, x, pith_i64(in, ((int64_t)1 << 53) + 1));
+}
+PITH_FUNCTION1(add_large_function, add_large, pith_array, pith_array)
+
+Test(programs, integers_are_shown_exactly, .init = open_scope) {
+    const pith_array *x = pith_i64(s, 0);
+    const char *text = pith_program_text(s, &add_large_function, 1, (const void *[]){x});
+    pt_ok(s, text);
+    cr_assert(strstr(text, "constant i64[] 9007199254740993\n"), "%s", text);
+    close_scope();
+}
 
 Test(programs, programs_can_be_read_and_priced, .init = open_scope) {
     const pith_array *x = pith_arange(s, PITH_F64, 100);

@@ -24,11 +24,11 @@ static void add_inputs(const pithp_program *p, pithp_text *text) {
 /* The first elements of a literal, so that they read back as the same bits. */
 static void add_literal(const pith_spec *spec, const char *data, pithp_text *text) {
     const int64_t shown = spec->count < MOST_ELEMENTS ? spec->count : MOST_ELEMENTS;
-    for (int64_t i = 0; i < shown; i++)
-        pithp_text_print(
-            text, "%s%.17g", i ? ", " : " ",
-            pithp_dtype_decode(spec->dtype,
-                               data + (size_t)i * pith_dtype_size(spec->dtype)));
+    for (int64_t i = 0; i < shown; i++) {
+        pithp_text_add(text, i ? ", " : " ");
+        pithp_text_add_element(text, spec->dtype,
+                               data + (size_t)i * pith_dtype_size(spec->dtype));
+    }
     if (spec->count > shown)
         pithp_text_add(text, ", ...");
 }

@@ -139,9 +139,10 @@ add_value(explanation *e, const pith_spec *spec, const char *was, const char *is
     pithp_text_add(e->text, "the static leaf");
     if (spec->count > 1)
         pithp_text_print(e->text, "'s element %zu", i);
-    const double before = pithp_dtype_decode(spec->dtype, was + i * size);
-    const double now = pithp_dtype_decode(spec->dtype, is + i * size);
-    pithp_text_print(e->text, " was %.17g, is %.17g", before, now);
+    pithp_text_add(e->text, " was ");
+    pithp_text_add_element(e->text, spec->dtype, was + i * size);
+    pithp_text_add(e->text, ", is ");
+    pithp_text_add_element(e->text, spec->dtype, is + i * size);
 }
 
 /* Static leaves of one structure. */

@@ -10,19 +10,12 @@ typedef struct difference {
 } difference;
 
 static void add_element(pithp_text *t, pith_dtype dtype, const void *element) {
-    int64_t i;
-    uint64_t u;
-    memcpy(&i, element, sizeof i);
-    memcpy(&u, element, sizeof u);
     if (dtype == PITH_BOOL)
         pithp_text_add(t, *(const uint8_t *)element ? "true" : "false");
-    else if (dtype == PITH_I64)
-        pithp_text_print(t, "%" PRId64, i);
-    else if (dtype == PITH_U64)
-        pithp_text_print(t, "%" PRIu64, u);
+    else if (pith_dtype_is_float(dtype) && dtype != PITH_F64)
+        pithp_text_print(t, "%.9g", pithp_dtype_decode(dtype, element));
     else
-        pithp_text_print(t, dtype == PITH_F64 ? "%.17g" : "%.9g",
-                         pithp_dtype_decode(dtype, element));
+        pithp_text_add_element(t, dtype, element);
 }
 
 /* The element of a flat array in one place, to the host. */
