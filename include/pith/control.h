@@ -118,6 +118,7 @@ PITH_API const void *pith_fori_between(pith_scope *s,
  * an error; NULL: not wanted.
  *
  * Errors: PITH_E_SHAPE (leaves of xs with another first extent, or a rank of 0),
+ * PITH_E_ARG (neither leaves in xs nor options),
  * PITH_E_TYPE (the body returns no record with carry and out), and those of loops.
  * @return The last carry, owned by @p s; after an error the nil of init's type.
  */

@@ -400,6 +400,9 @@ Test(control, bad_arguments_are_refused, .init = open_scope) {
     pt_fails(
         PITH_E_ARG, s,
         pith_scan(s, &halve_step, a, NULL, &(pith_loop_options){.length = -1}, NULL));
+    pt_fails(PITH_E_ARG, s, pith_scan(s, &halve_step, a, NULL, NULL, NULL));
+    pt_says("pith_scan: xs has no leaves: expected a length in the options");
+    pt_ok(s, pith_scan(s, &halve_step, a, NULL, &(pith_loop_options){0}, NULL));
     close_scope();
 }
 

@@ -222,6 +222,19 @@ Test(donate, parts_are_named_by_paths, .init = begin) {
     end();
 }
 
+Test(donate, static_parts_of_what_is_donated_stay, .init = begin) {
+    const pith_function *f =
+        pith_jit(s, &advance_step,
+                 &(pith_jit_options){.static_paths = PITH_PATHS("[0].count"),
+                                     .donate_arguments = PITH_ARGUMENT(0)});
+    const State *state = make(s, LARGE);
+    const State *next = pith_call(s, f, PITH_ITEMS(state));
+    pt_ok(s, next);
+    cr_assert(pith_read_i64(s, next->count) == 1 && pith_read_i64(s, state->count) == 0);
+    pt_fails(PITH_E_DONATED, s, pith_neg(s, state->x));
+    end();
+}
+
 static const pith_array *first_and_last(pith_scope *in, const void *pair) {
     const State *first = pith_child(pair, 0), *last = pith_child(pair, 1);
     return pith_add(in, first->x, last->x);

@@ -13,6 +13,7 @@ typedef struct scan {
     int64_t length;
     bool reverse;
     int unroll;
+    bool counts;            /* its options say how long it is where xs does not */
     pithp_flat carry, rows; /* of init and xs */
     const void *first_out;  /* of a scan that runs; NULL: there was no iteration yet */
     pithp_flat out;         /* of first_out */
@@ -25,6 +26,9 @@ typedef struct scan {
 /* The spec of a row of every leaf; their first extents are the length. */
 static pith_status find_rows(scan *c, int64_t wanted) {
     const pithp_structure *t = &c->rows.structure;
+    if (!t->item_count && !c->counts)
+        return pithp_fail(c->s, PITH_E_ARG, NULL,
+                          "%s: xs has no leaves: expected a length in the options", name);
     c->row_specs =
         pithp_scope_allocate(c->s, ((size_t)t->item_count + 1) * sizeof *c->row_specs);
     c->length = wanted;
@@ -278,7 +282,8 @@ const void *pith_scan(pith_scope *s,
               .init = init,
               .xs = xs,
               .reverse = o->reverse,
-              .unroll = o->unroll};
+              .unroll = o->unroll,
+              .counts = options != NULL};
     const void *last = scan_trees(&c, o->length);
     if (last && outs)
         *outs = c.outs;
