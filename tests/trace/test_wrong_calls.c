@@ -139,6 +139,15 @@ Test(wrong_calls, runtimes_are_not_mixed, .init = begin) {
     end();
 }
 
+Test(wrong_calls, a_runtime_that_could_not_be_opened_has_no_programs) {
+    pith_runtime *none = pith_open(&(pith_open_options){.device = "abacus"});
+    cr_assert(pith_runtime_code(none) != PITH_OK);
+    pith_jit_clear(none);
+    pith_jit_set_limits(none, 1, 1);
+    cr_assert(pith_jit_get_info(none).programs == 0);
+    pith_close(none);
+}
+
 Test(wrong_calls, a_runtime_closes_with_functions_that_were_kept, .init = begin) {
     pith_scope *in = pith_scope_open(rt);
     const pith_function *kept = pith_keep(in, f);

@@ -428,8 +428,10 @@ void pithp_jit_note_donated(pith_runtime *rt,
 
 /* ---- Public ---- */
 
+/* NULL: no runtime, or one that could not be opened. */
 static jit_cache *enter(pith_runtime *rt) {
-    jit_cache *cache = pithp_runtime_valid(rt) ? cache_of(rt) : NULL;
+    const bool open = pithp_runtime_valid(rt) && pithp_runtime_device(rt);
+    jit_cache *cache = open ? cache_of(rt) : NULL;
     if (cache)
         pthread_mutex_lock(&cache->lock);
     return cache;
