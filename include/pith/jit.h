@@ -104,10 +104,12 @@ PITH_API const pith_function *
 pith_jit(pith_scope *s, const pith_function *function, const pith_jit_options *options);
 /** What the programs of @p rt did so far; zeros for what is no runtime. */
 PITH_API pith_jit_info pith_jit_get_info(pith_runtime *rt);
-/** Forget all programs of a runtime; those of calls under way end with them. */
+/** Forget all programs of a runtime and their code; those of calls under way end with
+ * them. */
 PITH_API void pith_jit_clear(pith_runtime *rt);
 /** Keep at most so many programs of so many bytes: the ones used longest ago go. 0: 1,024
- * programs, 1 GiB. */
+ * programs, 1 GiB. Machine code is kept apart, since programs share it: that of the 256
+ * last texts, and 64 MiB. */
 PITH_API void pith_jit_set_limits(pith_runtime *rt, int64_t programs, size_t bytes);
 
 /**

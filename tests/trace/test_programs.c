@@ -1,5 +1,6 @@
 /* Programs of compiled functions: how long they are kept, who shares them, why there is a
  * new one, and what they look like. */
+#include "gpu/compile/compile_internal.h"
 #include "jit_test.h"
 
 /* ---- Bounds ---- */
@@ -30,6 +31,17 @@ Test(programs, the_programs_used_longest_ago_go_first, .init = open_scope) {
     for (int64_t w = 1; w <= 20; w++)
         CALL(f, with_width(sim, w));
     cr_assert(pith_jit_get_info(rt).programs == 20);
+    close_scope();
+}
+
+Test(programs, code_goes_with_what_is_cleared) {
+    setenv("PITH_JIT", "wait", 1);
+    open_scope();
+    const Sim *sim = some_sim(2);
+    CALL(pith_jit(s, &drift_step, NULL), sim);
+    cr_assert(pithp_compile_counted(rt).evicted == 0);
+    pith_jit_clear(rt);
+    cr_assert(pithp_compile_counted(rt).evicted == 1);
     close_scope();
 }
 

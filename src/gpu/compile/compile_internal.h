@@ -78,6 +78,9 @@ typedef struct pithp_compile_counts {
 pithp_compile_counts pithp_compile_counted(const pith_runtime *rt);
 /* How much code the cache in memory keeps; 0: the default, 256 modules of 64 MiB. */
 void pithp_compile_limit(pith_runtime *rt, int modules, size_t bytes);
+/* Modules that nobody has a reference to go, also where memory is short; they are found
+ * on the disk again. */
+void pithp_compile_clear(pith_runtime *rt);
 
 /* Called by the device when it closes, before its backend does: by then every module has
  * been released but by the cache. */

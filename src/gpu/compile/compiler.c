@@ -53,8 +53,6 @@ static void free_compiler(pithp_device *d, pithp_compiler *c) {
     pithp_release(d->runtime, c, sizeof *c);
 }
 
-static void reclaim(pith_runtime *rt);
-
 /* The one of the device, made when it is first used; NULL when memory is short. */
 static pithp_compiler *compiler_of(pithp_device *d) {
     pithp_compiler *c = atomic_load(&d->compiler);
@@ -64,7 +62,7 @@ static pithp_compiler *compiler_of(pithp_device *d) {
     if (!made)
         return NULL;
     if (atomic_compare_exchange_strong(&d->compiler, &c, made)) {
-        pithp_reclaimer_add(d, reclaim);
+        pithp_reclaimer_add(d, pithp_compile_clear);
         return made;
     }
     free_compiler(d, made); /* another thread was first */
@@ -147,9 +145,7 @@ static void release_all(pithp_module *m) {
     }
 }
 
-/* Memory is short: modules that nobody else has a reference to go. They are found on the
- * disk again. */
-static void reclaim(pith_runtime *rt) {
+void pithp_compile_clear(pith_runtime *rt) {
     pithp_compiler *c = atomic_load(&pithp_runtime_device(rt)->compiler);
     pithp_module *idle = NULL;
     if (!c)

@@ -1,5 +1,6 @@
 /* The programs of a runtime: found by what they were recorded for, and kept in the order
  * of their last use within two bounds. */
+#include "gpu/compile/compile_internal.h"
 #include "gpu/memory/reclaim.h"
 #include "program/schedule/replay.h"
 #include "trace/jit/jit_internal.h"
@@ -458,6 +459,7 @@ void pith_jit_clear(pith_runtime *rt) {
     while (cache->oldest)
         throw_out(cache, cache->oldest);
     pthread_mutex_unlock(&cache->lock);
+    pithp_compile_clear(rt);
 }
 
 void pith_jit_set_limits(pith_runtime *rt, int64_t programs, size_t bytes) {
