@@ -108,8 +108,7 @@ PITH_API pith_jit_info pith_jit_get_info(pith_runtime *rt);
  * them. */
 PITH_API void pith_jit_clear(pith_runtime *rt);
 /** Keep at most so many programs of so many bytes: the ones used longest ago go. 0: 1,024
- * programs, 1 GiB. Machine code is kept apart, since programs share it: that of the 256
- * last texts, and 64 MiB. */
+ * programs, 1 GiB. Their code goes with them, unless another program has the same. */
 PITH_API void pith_jit_set_limits(pith_runtime *rt, int64_t programs, size_t bytes);
 
 /**

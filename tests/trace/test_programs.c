@@ -45,6 +45,26 @@ Test(programs, code_goes_with_what_is_cleared) {
     close_scope();
 }
 
+Test(programs, code_goes_with_what_is_thrown_out) {
+    setenv("PITH_JIT", "wait", 1);
+    open_scope();
+    const pith_array *x = pith_f64(s, 2);
+    const pith_function *f = pith_jit(
+        s, &power_function, &(pith_jit_options){.static_arguments = PITH_ARGUMENT(1)});
+    size_t bytes[2];
+    pith_jit_set_limits(rt, 2, 0);
+    for (int k = 1; k <= 6; k++) { /* each of another text */
+        cr_assert(element(CALL(f, x, pith_i64(s, k)), 0) == 1 << k);
+        bytes[k > 1] = pith_jit_get_info(rt).bytes;
+        cr_assert_eq(pithp_compile_counted(rt).evicted, k > 2 ? k - 2 : 0);
+    }
+    cr_assert_gt(bytes[1], bytes[0] + 4096, "that of two modules");
+    pith_jit_set_limits(rt, 1, 0);
+    cr_assert_eq(pithp_compile_counted(rt).evicted, 5);
+    cr_assert(element(CALL(f, x, pith_i64(s, 1)), 0) == 2, "it is found on the disk");
+    close_scope();
+}
+
 Test(programs, a_compiled_function_can_be_kept, .init = open_scope) {
     const Sim *sim = some_sim(2);
     pith_scope *inner = pith_scope_open_in(s);

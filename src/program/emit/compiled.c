@@ -99,6 +99,10 @@ void pithp_compiled_end(pithp_plan *plan) {
     pithp_release(plan->runtime, c, sizeof *c);
 }
 
+size_t pithp_compiled_bytes(const pithp_plan *plan) {
+    return compiled_of(plan) ? plan->compiling->code->module->bytes : 0;
+}
+
 /* ---- With the lock held ---- */
 
 static void ask(pith_scope *s, pithp_plan *plan) {

@@ -61,5 +61,7 @@ bool pithp_compiled_together(pith_scope *s, pithp_plan *const *plans, int64_t co
  * set: a plan can do without. */
 void pithp_compiled_begin(pithp_plan *plan);
 void pithp_compiled_end(pithp_plan *plan);
+/* Bytes of its code, which plans of the same text share; 0 where there is none (yet). */
+size_t pithp_compiled_bytes(const pithp_plan *plan);
 
 #endif

@@ -2,6 +2,7 @@
  * of their last use within two bounds. */
 #include "gpu/compile/compile_internal.h"
 #include "gpu/memory/reclaim.h"
+#include "program/emit/compiled.h"
 #include "program/schedule/replay.h"
 #include "trace/jit/jit_internal.h"
 
@@ -126,7 +127,7 @@ static void throw_out(jit_cache *cache, pithp_jit_program *p) {
     *link = p->next;
     unlink_use(cache, p);
     cache->info.programs--;
-    cache->info.bytes -= p->bytes + p->replay_bytes;
+    cache->info.bytes -= p->bytes + p->code_bytes;
     cache->info.evictions++;
     atomic_store(&p->thrown_out, true);
     atomic_fetch_add(&cache->thrown_out, 1);
@@ -135,22 +136,26 @@ static void throw_out(jit_cache *cache, pithp_jit_program *p) {
     pithp_jit_program_release(p);
 }
 
-/* What a device keeps to replay a program is made while it is in the cache. */
-static void count_replays(jit_cache *cache) {
+/* Machine code, and what a device keeps to replay a program, are made while it is in the
+ * cache. */
+static void count_code(jit_cache *cache) {
     for (pithp_jit_program *p = cache->oldest; p; p = p->newer) {
-        const size_t bytes = pithp_replay_bytes(p->plan);
-        cache->info.bytes += bytes - p->replay_bytes;
-        p->replay_bytes = bytes;
+        const size_t bytes = pithp_compiled_bytes(p->plan) + pithp_replay_bytes(p->plan);
+        cache->info.bytes += bytes - p->code_bytes;
+        p->code_bytes = bytes;
     }
 }
 
-/* The newest one stays, however large it is. */
-static void make_room(jit_cache *cache) {
-    count_replays(cache);
+/* The newest one stays, however large it is. True: others went, and the code that they
+ * leave is to be cleared without the lock. */
+static bool make_room(jit_cache *cache) {
+    const int64_t before = cache->info.evictions;
+    count_code(cache);
     while (cache->oldest != newest_of(cache) &&
            (cache->info.programs > cache->most_programs ||
             cache->info.bytes > cache->most_bytes))
         throw_out(cache, cache->oldest);
+    return cache->info.evictions > before;
 }
 
 /* Memory of the device is short: programs that nobody runs give back their constants and
@@ -396,6 +401,7 @@ pithp_jit_program *pithp_jit_find(pithp_jit_call *c) {
 
 pithp_jit_program *pithp_jit_keep(const pithp_jit_call *c, pithp_jit_program *p) {
     jit_cache *cache = cache_of(c->s->runtime);
+    bool cleared = false;
     pthread_mutex_lock(&cache->lock);
     pithp_jit_program *kept = look_up(cache, c);
     if (kept) {
@@ -408,10 +414,12 @@ pithp_jit_program *pithp_jit_keep(const pithp_jit_call *c, pithp_jit_program *p)
         link_newest(cache, p);
         cache->info.programs++;
         cache->info.bytes += p->bytes;
-        make_room(cache);
+        cleared = make_room(cache);
     }
     note_use(cache, c->jit, kept);
     pthread_mutex_unlock(&cache->lock);
+    if (cleared)
+        pithp_compile_clear(c->s->runtime);
     return kept;
 }
 
@@ -443,7 +451,7 @@ pith_jit_info pith_jit_get_info(pith_runtime *rt) {
     jit_cache *cache = enter(rt);
     if (!cache)
         return info;
-    count_replays(cache);
+    count_code(cache);
     info = cache->info;
     info.hits = atomic_load_explicit(&cache->hits, memory_order_relaxed);
     for (pithp_jit *jit = cache->functions; jit; jit = jit->next)
@@ -468,6 +476,8 @@ void pith_jit_set_limits(pith_runtime *rt, int64_t programs, size_t bytes) {
         return;
     cache->most_programs = programs > 0 ? programs : MOST_PROGRAMS;
     cache->most_bytes = bytes ? bytes : most_bytes;
-    make_room(cache);
+    const bool cleared = make_room(cache);
     pthread_mutex_unlock(&cache->lock);
+    if (cleared)
+        pithp_compile_clear(rt);
 }

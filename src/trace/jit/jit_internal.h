@@ -147,8 +147,8 @@ typedef struct pithp_jit_program {
     struct pithp_jit_program *next;          /* in its bucket */
     struct pithp_jit_program *newer, *older; /* by last use */
     size_t bytes;
-    size_t replay_bytes; /* beyond those, what a device keeps to replay it, as the cache
-                            has counted it, whose lock guards it */
+    size_t code_bytes; /* beyond those, machine code and what a device keeps to replay it,
+                          as the cache has counted it, whose lock guards it */
     /* What it was recorded for. */
     uint64_t hash;
     char *identity;
