@@ -288,8 +288,12 @@ void pithp_disk_write(pith_runtime *rt,
     if (disk->directory < 0 || bytes > disk->limit)
         return;
     const int why = write_entry(disk, key, image, bytes);
-    if (!why)
+    if (!why) {
         keep_within(rt, disk);
-    else if (!atomic_exchange(&disk->told, true))
-        pithp_log(rt, PITH_LOG_WARNING, "compiled code is not kept: %s", strerror(why));
+    } else if (!atomic_exchange(&disk->told, true)) {
+        char path[4096];
+        choose_directory(path, sizeof path);
+        pithp_log(rt, PITH_LOG_WARNING, "compiled code is not kept: %s: %s", path,
+                  strerror(why));
+    }
 }
