@@ -278,9 +278,12 @@ pith_status pithp_trace_check(pith_scope *s,
     if (here && takes_traced)
         return PITH_OK;
     return pithp_fail(s, PITH_E_TRACED, NULL, "%s: %s: the array traced%s%s %s", function,
-                      name, site ? " at " : "", site ? site : "",
+                      name, site ? " at " : "", site ? pithp_site_name(site) : "",
                       !t->program ? "has no value: its trace has ended"
                       : here      ? "has no value yet"
-                                  : "belongs to another trace: make it an argument, or "
-                                    "bind it with pith_partial");
+                      : !pithp_scope_trace(s)
+                          ? "is used on a scope outside of its trace: "
+                            "use the one that the function is given"
+                          : "belongs to another trace: make it an argument, or "
+                            "bind it with pith_partial");
 }

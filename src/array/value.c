@@ -136,8 +136,8 @@ void pithp_arrays_donate(int64_t count,
 }
 
 const char *pithp_array_donated_at(const pith_array *a, const char **at) {
-    const char *site = a->data, *slash = site ? strrchr(site, '/') : NULL;
-    *at = slash ? slash + 1 : site ? site : "";
+    const char *site = a->data;
+    *at = site ? pithp_site_name(site) : "";
     return site ? " at " : "";
 }
 

@@ -292,6 +292,8 @@ void pithp_error_set(pithp_error *e,
                      const char *site,
                      const char *format,
                      ...) PITH_FORMAT(5, 6);
+/* A call site without its folders, as errors show it. */
+const char *pithp_site_name(const char *site);
 /* The error of another scope, if it has one, becomes that of `to`, unless that has one.
  */
 void pithp_error_move(pith_scope *to, pith_scope *from);

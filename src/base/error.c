@@ -20,7 +20,7 @@ static void copy_line(char *to, size_t room, const char *from) {
         memcpy(to + room - 4, "...", 3);
 }
 
-static const char *base_name(const char *site) {
+const char *pithp_site_name(const char *site) {
     const char *slash = strrchr(site, '/');
     return slash ? slash + 1 : site;
 }
@@ -63,7 +63,7 @@ static void set(pithp_error *e,
                 va_list arguments) {
     print_line(e->text, format, arguments);
     copy_line(e->path, sizeof e->path, path ? path : "");
-    copy_line(e->site, sizeof e->site, site ? base_name(site) : "");
+    copy_line(e->site, sizeof e->site, site ? pithp_site_name(site) : "");
     e->code = code;
     compose(e);
 }

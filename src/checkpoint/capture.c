@@ -145,9 +145,6 @@ static pith_status add_leaf(capture *c,
                             const pith_field_options *options) {
     const char *unit = options->unit;
     char path[PITHP_PATH_BYTES];
-    if (pithp_array_is_traced(a))
-        return pithp_fail(c->s, PITH_E_TRACED, pithp_document_error_path(c->d, row, path),
-                          "a traced array has no value to save");
     if (pithp_array_check(c->s, a, "pith_save", "leaf") != PITH_OK) {
         pithp_error_prefix(c->s, pithp_document_error_path(c->d, row, path));
         return pith_code(c->s);

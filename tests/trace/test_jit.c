@@ -292,7 +292,15 @@ Test(jit, what_cannot_be_compiled_is_refused, .init = open_scope) {
              pith_jit(s, &drift_step,
                       &(pith_jit_options){.static_arguments = PITH_ARGUMENT(0),
                                           .donate_arguments = PITH_ARGUMENT(0)}));
-    pt_says("drift: argument [0] is static and donated");
+    pt_says("drift: [0] is static and donated");
+    pt_fails(PITH_E_ARG, s,
+             pith_jit(s, &drift_step,
+                      &(pith_jit_options){.static_paths = PITH_PATHS("[0].rate"),
+                                          .donate_paths = PITH_PATHS("[0].rate[1]")}));
+    pt_says("drift: [0].rate[1] is static and donated");
+    pt_ok(s, pith_jit(s, &drift_step,
+                      &(pith_jit_options){.static_paths = PITH_PATHS("[0].rate"),
+                                          .donate_paths = PITH_PATHS("[0].rates")}));
     pt_fails(PITH_E_UNSUPPORTED, s,
              pith_jit(s, &drift_step, &(pith_jit_options){.device = "abacus"}));
     const pith_array *x = pith_f64(s, 2);

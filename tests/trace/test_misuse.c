@@ -237,3 +237,21 @@ Test(misuse, an_out_that_changes_is_told_with_its_path, .init = open_scope) {
     pt_says("expected a list of 1, got f64[] (pith_scan: the body's out)");
     close_scope();
 }
+
+/* ---- What leaks out of a trace ---- */
+
+static const pith_array *leaked;
+static const pith_array *leak(pith_scope *in, const pith_array *x) {
+    leaked = x;
+    return pith_neg(in, x);
+}
+PITH_FUNCTION1(leak_function, leak, pith_array, pith_array)
+
+Test(misuse, what_has_leaked_is_not_saved, .init = open_scope) {
+    const pith_function *fast = pith_jit(s, &leak_function, NULL);
+    pt_ok(s, pith_call(s, fast, PITH_ITEMS(pith_f64(s, 1))));
+    pt_fails(PITH_E_TRACED, s, pith_save(s, leaked, "/dev/null/never", NULL));
+    pt_says("pith_save: leaf: the array traced at test_misuse.c:");
+    pt_says("its trace has ended");
+    close_scope();
+}

@@ -321,6 +321,40 @@ check_paths(pith_scope *s, const pith_function *f, const char *const *paths) {
     return PITH_OK;
 }
 
+/* Whether a part of an argument, or what it is in, is static. */
+static bool
+is_static(const pith_jit_options *o, int arity, int argument, const char *inside) {
+    bool found = o->static_arguments >> argument & 1;
+    for (int i = 0, of; o->static_paths && o->static_paths[i]; i++) {
+        const char *part = pithp_jit_path(o->static_paths[i], arity, &of);
+        const size_t n = strlen(part);
+        found |= of == argument && strncmp(inside, part, n) == 0 &&
+                 (!inside[n] || inside[n] == '.' || inside[n] == '[');
+    }
+    return found;
+}
+
+/* No part is static and donated. */
+static pith_status
+check_donated(pith_scope *s, const pith_function *f, const pith_jit_options *o) {
+    int argument = -1;
+    const char *inside = NULL;
+    for (int i = 0; i < f->arity && !inside; i++)
+        if (o->donate_arguments >> i & 1 && is_static(o, f->arity, i, "")) {
+            argument = i;
+            inside = "";
+        }
+    for (int i = 0; o->donate_paths && o->donate_paths[i] && !inside; i++) {
+        const char *part = pithp_jit_path(o->donate_paths[i], f->arity, &argument);
+        if (is_static(o, f->arity, argument, part))
+            inside = part;
+    }
+    return inside ? pithp_fail(s, PITH_E_ARG, NULL,
+                               "pith_jit: %s: [%d]%s is static and donated", f->name,
+                               argument, inside)
+                  : PITH_OK;
+}
+
 static pith_status
 check_options(pith_scope *s, const pith_function *f, const pith_jit_options *o) {
     const char *on = pithp_scope_device(s)->backend->kind;
@@ -328,17 +362,14 @@ check_options(pith_scope *s, const pith_function *f, const pith_jit_options *o) 
         check_paths(s, f, o->donate_paths) != PITH_OK)
         return s->error.code;
     const unsigned named = o->static_arguments | o->donate_arguments;
-    const unsigned both = o->static_arguments & o->donate_arguments;
     if (named >> f->arity)
         return pithp_fail(s, PITH_E_ARG, NULL,
                           "pith_jit: %s: the options name argument [%d]: expected [0] to "
                           "[%d]",
                           f->name, f->arity + __builtin_ctz(named >> f->arity),
                           f->arity - 1);
-    if (both)
-        return pithp_fail(s, PITH_E_ARG, NULL,
-                          "pith_jit: %s: argument [%d] is static and donated", f->name,
-                          __builtin_ctz(both));
+    if (check_donated(s, f, o) != PITH_OK)
+        return s->error.code;
     if (o->device && strcmp(o->device, on) != 0)
         return pithp_fail(s, PITH_E_UNSUPPORTED, NULL,
                           "pith_jit: %s: expected the device %s, and the runtime is on "
