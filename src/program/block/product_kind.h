@@ -100,18 +100,25 @@ TILES(tile_packed, ROWS, 1, ROWS)
 TILES(tile_direct, ROWS, a_row, a_step)
 TILES(tile_row, 1, 0, a_step)
 
-static void NAME(pack)(void *to,
-                       const void *from,
-                       int64_t width,
-                       int64_t stride,
-                       int64_t term_stride,
-                       int64_t count,
-                       int64_t terms) {
-    T *panel = to;
-    const T *x = from;
+/* width is a constant wherever it is inlined, so that whole rows of a panel are moved by
+ * vectors, and ROWS of them interleaved. */
+static inline __attribute__((always_inline)) void NAME(pack_wide)(const int64_t width,
+                                                                  T *restrict panel,
+                                                                  const T *restrict x,
+                                                                  int64_t stride,
+                                                                  int64_t term_stride,
+                                                                  int64_t count,
+                                                                  int64_t terms) {
     if (stride == 1 && count == width) {
-        for (int64_t k = 0; k < terms; k++)
-            memcpy(panel + k * width, x + k * term_stride, (size_t)width * sizeof(T));
+        for (int64_t t = 0; t < terms; t++)
+            memcpy(panel + t * width, x + t * term_stride, (size_t)width * sizeof(T));
+        return;
+    }
+    if (width == ROWS && term_stride == 1 && count == width) {
+        for (int64_t t = 0; t < terms; t++)
+            EACH(i, ROWS) {
+                panel[t * ROWS + i] = x[i * stride + t];
+            }
         return;
     }
     /* few terms at a time: the panel's part stays in the first cache */
@@ -121,6 +128,20 @@ static void NAME(pack)(void *to,
             for (int64_t t = k; t < end; t++)
                 panel[t * width + i] = i < count ? x[i * stride + t * term_stride] : (T)0;
     }
+}
+
+/* width: ROWS or COLUMNS */
+static void NAME(pack)(void *to,
+                       const void *from,
+                       int64_t width,
+                       int64_t stride,
+                       int64_t term_stride,
+                       int64_t count,
+                       int64_t terms) {
+    if (width == ROWS)
+        NAME(pack_wide)(ROWS, to, from, stride, term_stride, count, terms);
+    else
+        NAME(pack_wide)(NAME(COLUMNS), to, from, stride, term_stride, count, terms);
 }
 
 static void NAME(packed)(void *c,
