@@ -160,9 +160,9 @@ static inline bool recipe_take_computed(recipe *r, int first, int axis) {
         return false;
     pithp_index_params *q = (void *)y.params;
     q->axis = axis;
-    recipe_index_params(r, q, r->list[first].spec->dtype);
     y.operands[1] = recipe_last(r);
-    y.operands[0] = recipe_turned(r, first);
+    y.operands[0] = recipe_turned(r, first); /* its dtype may be another */
+    recipe_index_params(r, q, r->list[y.operands[0]].spec->dtype);
     if (!recipe_call(r, &y))
         return false;
     const int taken = recipe_last(r);
