@@ -72,8 +72,11 @@ typedef enum pithp_reducing {
 } pithp_reducing;
 pithp_reducing pithp_reducing_of(const pithp_call *call);
 
-/* Whether such a kernel can make the elements: there are some, in the order in which
- * they are reduced. */
+/* Whether such a kernel can make the elements: there are some, and those side by side
+ * are reduced side by side. */
 bool pithp_reducing_makes(const pithp_call *call);
+/* The axes that come last in the order of such elements: the reduced ones, where they are
+ * no neighbours; else none. */
+uint32_t pithp_reducing_last(const pithp_call *call);
 
 #endif

@@ -206,19 +206,33 @@ rolled(pith_scope *s, pithp_program *p, pithp_value x, int axis, int64_t by) {
 }
 
 /* Rolls along each axis, and along the first and the last. */
-static void keep_stencil(pith_scope *s, kernels *k, pith_dtype dtype, int rank) {
+static pithp_value stencil(pith_scope *s, pithp_program *p, pith_dtype dtype, int rank) {
     static const int64_t shape[PITH_MAX_RANK] = {3, 4, 5, 3, 2, 3, 2, 3};
-    char label[KERNELS_LABEL_BYTES];
-    pithp_program *p = pithp_program_make(s);
     const pithp_value x = pithp_program_input(s, p, pithp_spec(s, dtype, rank, shape));
     pithp_value sum = rolled(s, p, rolled(s, p, x, 0, 1), rank - 1, 2 % shape[rank - 1]);
     for (int d = 0; d < rank; d++) {
         const pithp_value both[] = {sum, rolled(s, p, x, d, 1)};
         sum = pithp_program_add(s, p, PITHP_OP_MAX, 2, both, NULL, NULL);
     }
+    return sum;
+}
+
+static void keep_stencil(pith_scope *s, kernels *k, pith_dtype dtype, int rank) {
+    char label[KERNELS_LABEL_BYTES];
+    pithp_program *p = pithp_program_make(s);
+    const pithp_value sum = stencil(s, p, dtype, rank);
     cr_assert(sum >= 0 && pithp_program_output(s, p, sum), "%s", pith_message(s));
     snprintf(label, sizeof label, "stencil_%d_%s", rank, pith_dtype_name(dtype));
     keep_program(s, k, p, label);
+}
+
+/* Reduced along the first axis and the last. */
+static void keep_reduced_stencil(pith_scope *s, kernels *k, pith_dtype dtype, int rank) {
+    char label[KERNELS_LABEL_BYTES];
+    pithp_program *p = pithp_program_make(s);
+    const pithp_value sum = stencil(s, p, dtype, rank);
+    snprintf(label, sizeof label, "reduced_stencil_%d_%s", rank, pith_dtype_name(dtype));
+    keep_reduction(s, k, p, sum, PITHP_OP_SUM, 1 | 1u << (rank - 1), label);
 }
 
 Test(cuda_text, stencils_of_pieces_compile_without_a_word, .timeout = 300) {
@@ -230,6 +244,7 @@ Test(cuda_text, stencils_of_pieces_compile_without_a_word, .timeout = 300) {
     for (int rank = 1; rank <= PITH_MAX_RANK; rank++) {
         keep_stencil(s, &k, PITH_F32, rank);
         keep_stencil(s, &k, PITH_I8, rank);
+        keep_reduced_stencil(s, &k, PITH_F32, rank);
     }
     int grown = 0;
     for (int a = 0; a < PITHP_COUNT(archs); a++)

@@ -22,27 +22,30 @@ static int moves_of(const building *x, pithp_value v, pithp_value moved[4]) {
     const int rank = spec_of(x, v)->rank, last = rank - 1;
     const int64_t n = spec_of(x, v)->shape[0];
     pithp_value corners = v;
-    for (int d = 0; d < rank; d++)
-        corners = roll(x, corners, d, 1);
+    for (int d = rank > 3; d < rank; d++) /* at most 8 pieces */
+        if (spec_of(x, v)->shape[d] > 1)
+            corners = roll(x, corners, d, 1);
     moved[0] = corners;
     moved[1] = join(x, join(x, part(x, v, 0, n / 2, n), part(x, v, 0, 1, 1), 0),
                     part(x, v, 0, 0, n - 1), 0);
     moved[2] = pad_axis(x, pad_axis(x, v, 0, 2, -1, 0), last, -1, 1, 0);
-    moved[3] = pad_axis(x, roll(x, v, last, 2), 0, 1, 0, 0);
+    moved[3] = pad_axis(x, roll(x, v, last, spec_of(x, v)->shape[last] - 1), 0, 1, 0, 0);
     return 4;
 }
 
-/* Short and long lines, of several blocks, whole arrays, rows, columns and what lies
- * between; reduced axes that are no neighbours are moved together, which is a copy. */
+/* Short and long lines, of several blocks, whole arrays, rows, columns, what lies
+ * between, and axes that are no neighbours: these are moved together, which is a copy,
+ * where what lies side by side is not reduced. */
 static const struct {
-    int64_t shape[4]; /* rank, extents */
+    int64_t shape[5]; /* rank, extents */
     uint32_t axes;
     bool copied;
-} cases[] = {{{1, 40}, 1, false},        {{1, 5000}, 1, false},
-             {{2, 6, 5}, 2, false},      {{2, 6, 5}, 1, false},
-             {{2, 70, 71}, 1, false},    {{2, 3, 1500}, 2, false},
-             {{3, 4, 300, 3}, 2, false}, {{3, 5, 6, 7}, 7, false},
-             {{3, 3, 100, 4}, 6, false}, {{3, 3, 100, 4}, 5, true}};
+} cases[] = {
+    {{1, 40}, 1, false},         {{1, 5000}, 1, false},        {{2, 6, 5}, 2, false},
+    {{2, 6, 5}, 1, false},       {{2, 70, 71}, 1, false},      {{2, 3, 1500}, 2, false},
+    {{3, 4, 300, 3}, 2, false},  {{3, 5, 6, 7}, 7, false},     {{3, 3, 100, 4}, 6, false},
+    {{3, 3, 100, 4}, 5, false},  {{4, 6, 3, 20, 1}, 5, false}, {{4, 3, 7, 5, 6}, 5, true},
+    {{4, 3, 7, 5, 6}, 10, false}};
 
 /* Half of the cases for each dtype. */
 static void reduce_moves(pith_dtype dtype) {
@@ -72,12 +75,6 @@ Test(pieces_reduce, of_every_dtype_are_read_where_they_lie, .timeout = 600) {
         reduce_moves((pith_dtype)d);
 }
 
-/* Others are moved together. */
-static bool are_neighbours(uint32_t axes) {
-    const uint32_t carried = axes + (axes & (~axes + 1));
-    return (carried & axes) == 0;
-}
-
 /* Slices, reversals, transposes of rows, broadcasts, reshapes and one element for all. */
 Test(pieces_reduce, views_are_read_where_they_lie, .timeout = 300) {
     static const int64_t shape[] = {9, 8, 30};
@@ -103,8 +100,7 @@ Test(pieces_reduce, views_are_read_where_they_lie, .timeout = 300) {
                                  add(&x, PITHP_OP_REVERSE, 1, &rolled, &back)};
     for (int k = 0; k < PITHP_COUNT(views); k++)
         for (uint32_t axes = 0; !(axes >> spec_of(&x, views[k])->rank); axes++)
-            if (are_neighbours(axes))
-                reduce_all_ways(&x, views[k], axes);
+            reduce_all_ways(&x, views[k], axes);
     cr_assert_gt(expect_scheduled(&b, "views").both, 0);
     end(&b);
 }
@@ -146,7 +142,7 @@ Test(pieces_reduce, products_are_made_where_they_are_summed, .timeout = 300) {
                 input(&plain, dtypes[d], (int)shape[0], shape + 1, memory);
             building y = {&plain, plain.p, {.state = 1}, 0};
             pithp_program_output(plain.s, plain.p, add(&y, PITHP_OP_SUM, 1, &w, &over));
-            cr_assert_eq(launches_of(&b), launches_of(&plain));
+            cr_assert(launches_of(&b) <= launches_of(&plain));
             end(&plain);
             end(&b);
         }

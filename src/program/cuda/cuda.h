@@ -109,6 +109,7 @@ pith_status pithp_cuda_lower_reduce_of(const pithp_call *call,
                                        const pithp_memory *memory,
                                        const pithp_sink *sink,
                                        const pithp_cuda_maker *maker);
+size_t pithp_cuda_temporary_reduce_of(const pithp_call *call, const pith_spec *result);
 
 /* The launches of a sort of one line of u64 keys: *keys and *places are sorted in the
  * end. temporary: 32 bytes a key. */

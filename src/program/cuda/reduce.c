@@ -39,9 +39,20 @@ int32_t pithp_cuda_reduction(const pithp_call *call) {
                         : (int32_t)(call->primitive - PITHP_OP_SUM);
 }
 
+uint32_t pithp_reducing_last(const pithp_call *call) {
+    const pithp_reduce_params *p = call->params;
+    return pithp_reduce_view_of(call).moved ? p->axes : 0;
+}
+
 bool pithp_reducing_makes(const pithp_call *call) {
-    return pithp_reducing_of(call) != PITHP_REDUCING_NOTHING &&
-           call->operands[0]->count > 0 && !pithp_reduce_view_of(call).moved;
+    if (pithp_reducing_of(call) == PITHP_REDUCING_NOTHING)
+        return false;
+    const pith_spec *x = call->operands[0];
+    const uint32_t last = pithp_reducing_last(call);
+    int d = x->rank - 1; /* the last axis that is one */
+    while (d > 0 && x->shape[d] == 1)
+        d--;
+    return x->count > 0 && (!last || last >> d & 1);
 }
 
 static size_t aligned(size_t bytes) {
@@ -62,11 +73,16 @@ static steps steps_of(const pithp_call *call, const pithp_reduce_view *v) {
 }
 
 size_t pithp_cuda_temporary_reduce(const pithp_call *call, const pith_spec *result) {
+    const bool moved = pithp_reduce_view_of(call).moved;
+    return aligned(moved ? call->operands[0]->bytes : 0) +
+           pithp_cuda_temporary_reduce_of(call, result);
+}
+
+size_t pithp_cuda_temporary_reduce_of(const pithp_call *call, const pith_spec *result) {
     const pithp_reduce_view v = pithp_reduce_view_of(call);
     const steps n = steps_of(call, &v);
     const size_t results = (size_t)result->count * sizeof(uint64_t);
-    return aligned(v.moved ? call->operands[0]->bytes : 0) +
-           aligned(results * (size_t)n.first) + results * (size_t)n.second;
+    return aligned(results * (size_t)n.first) + results * (size_t)n.second;
 }
 
 /* Launches that each leave one entry of 64, until the last stores the results. The
@@ -150,7 +166,7 @@ pith_status pithp_cuda_lower_reduce_of(const pithp_call *call,
                        .operation = pithp_cuda_reduction(call)};
     if (result->count == 0)
         return PITH_OK;
-    if (v.moved) {
+    if (v.moved && !maker) {
         const pith_status rc = pithp_reduce_emit_moving(call, temporary, sink, memory);
         if (rc)
             return rc;

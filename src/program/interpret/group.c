@@ -26,6 +26,7 @@ typedef struct fusing {
     uint8_t free_slots[PITHP_FUSED_OPS]; /* temporaries given back */
     int free_count;
     pieces *pieces;
+    int64_t shape[PITH_MAX_RANK]; /* of the index space, its axes in order */
 } fusing;
 
 /* ---- Externals ---- */
@@ -188,8 +189,34 @@ static bool is_uncut(const fusing *f, int axis) {
     bool uncut = true;
     for (int k = 0; k < f->pieces->count; k++)
         uncut &= f->pieces->box[k].begin[axis] == 0 &&
-                 f->pieces->box[k].end[axis] == f->step->spec->shape[axis];
+                 f->pieces->box[k].end[axis] == f->shape[axis];
     return uncut;
+}
+
+static void reorder(int64_t *x, const int *order, int rank) {
+    int64_t old[PITH_MAX_RANK];
+    memcpy(old, x, sizeof old);
+    for (int d = 0; d < rank; d++)
+        x[d] = old[order[d]];
+}
+
+/* The axes that are to be last go there. */
+static void order_axes(fusing *f) {
+    pithp_fused_args *a = f->args;
+    const int rank = f->step->spec->rank;
+    int order[PITH_MAX_RANK], count = 0;
+    for (uint32_t last = 0; last < 2; last++)
+        for (int d = 0; d < rank; d++)
+            if ((f->step->last_axes >> d & 1) == last)
+                order[count++] = d;
+    memcpy(f->shape, f->step->spec->shape, sizeof f->shape);
+    reorder(f->shape, order, rank);
+    for (int e = 0; e < a->external_count + a->piece_count; e++)
+        reorder(a->externals[e].stride, order, rank);
+    for (int k = 0; k < f->pieces->count; k++) {
+        reorder(f->pieces->box[k].begin, order, rank);
+        reorder(f->pieces->box[k].end, order, rank);
+    }
 }
 
 /* Axis d of the boxes becomes axis `at`, or, by its extent, a part of it. */
@@ -204,11 +231,10 @@ static void move_boxes(const fusing *f, int d, int at, int64_t extent) {
 /* Drop extents of 1 and merge neighbours that every external walks as one. */
 static void merge_dimensions(const fusing *f) {
     pithp_fused_args *a = f->args;
-    const pith_spec *spec = f->step->spec;
     const int externals = a->external_count + a->piece_count;
     int rank = 0;
-    for (int d = 0; d < spec->rank; d++) {
-        const int64_t extent = spec->shape[d];
+    for (int d = 0; d < f->step->spec->rank; d++) {
+        const int64_t extent = f->shape[d];
         if (extent == 1)
             continue;
         bool joins = rank > 0 && is_uncut(f, d);
@@ -302,6 +328,7 @@ static bool add_pieces(fusing *f) {
         f->step->offset[e] = f->pieces->offset[k];
         a->externals[e] = f->pieces->external[k];
     }
+    order_axes(f);
     merge_dimensions(f);
     const size_t bytes = a->piece_count * sizeof *f->step->boxes;
     f->step->boxes = bytes ? pithp_allocate(f->g->plan->runtime, bytes) : NULL;

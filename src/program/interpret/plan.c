@@ -36,9 +36,10 @@ static bool describe_calls(pithp_planning *g) {
         pithp_call call = pithp_instruction_call(g->p, step->call, step->specs);
         if (primitive == PITHP_OP_CHECKED)
             call = pithp_checked_call(&call);
-        step->temporary_bytes = plan->scheduled
-                                    ? pithp_cuda_temporary_bytes(&call, step->spec)
-                                    : pithp_temporary_bytes(&call, step->spec);
+        step->temporary_bytes =
+            !plan->scheduled    ? pithp_temporary_bytes(&call, step->spec)
+            : step->source >= 0 ? pithp_cuda_temporary_reduce_of(&call, step->spec)
+                                : pithp_cuda_temporary_bytes(&call, step->spec);
         if ((size_t)count > plan->pointer_count)
             plan->pointer_count = (size_t)count;
     }

@@ -147,6 +147,7 @@ typedef struct pithp_step {
                                    reads them, and which do not run on their own */
     int32_t take_count;
     bool is_source;       /* made when another step needs it */
+    uint32_t last_axes;   /* of a source: those that come last in its index space */
     pithp_value unplaced; /* of a source, or in a band: it has no memory, but is read as
                              it is made */
     int32_t band; /* of a band's first step: how many steps it has; the others are sources
@@ -399,6 +400,8 @@ size_t pithp_fused_bind(const pithp_running *r,
 void pithp_plan_sources(pithp_planning *g);
 /* Whether an instruction is a reduction in a schedule, whose operand may be made. */
 bool pithp_plan_makes_reduced(const pithp_planning *g, const pithp_instruction *i);
+/* What makes it has these axes last (pithp_reducing_last). */
+uint32_t pithp_plan_last_axes(const pithp_planning *g, const pithp_instruction *i);
 /* The external of a step that a value is. */
 int pithp_plan_external(const pithp_step *step, pithp_value v);
 pith_status

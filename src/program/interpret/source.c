@@ -97,6 +97,12 @@ bool pithp_plan_makes_reduced(const pithp_planning *g, const pithp_instruction *
     return pithp_reducing_makes(&call);
 }
 
+uint32_t pithp_plan_last_axes(const pithp_planning *g, const pithp_instruction *i) {
+    const pith_spec *specs[1];
+    const pithp_call call = pithp_instruction_call(g->p, i, specs);
+    return pithp_reducing_last(&call);
+}
+
 static bool reduces(const pithp_planning *g, const pithp_instruction *i) {
     const pith_spec *specs[1];
     if (g->plan->scheduled)
@@ -110,12 +116,16 @@ static bool reduces(const pithp_planning *g, const pithp_instruction *i) {
 static void choose_reduced(const readers *r, int32_t k) {
     const pithp_planning *g = r->g;
     pithp_step *step = &g->plan->steps[k];
-    const pithp_value u = g->root[pithp_operands(g->p, step->call)[0]];
+    const pithp_value read = pithp_operands(g->p, step->call)[0], u = g->root[read];
     const pithp_instruction *maker = pithp_maker(g->p, u);
     pithp_step *from = maker && g->step[u] >= 0 ? &g->plan->steps[g->step[u]] : NULL;
+    const uint32_t last = pithp_plan_last_axes(g, step->call);
+    const bool fits =
+        !last || pithp_same_shape(g->p->values[read].spec, g->p->values[u].spec);
     if (step->band || step->is_source || step->source >= 0 || !from || from->call ||
-        !can_wait(r, from, u, k))
+        !fits || !can_wait(r, from, u, k))
         return;
+    from->last_axes = last;
     step->source = g->step[u];
     step->source_value = u;
     from->is_source = true;

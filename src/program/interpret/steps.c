@@ -173,10 +173,12 @@ static bool place_fused(pithp_planning *g, const pithp_instruction *i) {
 }
 
 /* A step without members for what a reduction reads through views: it makes that. */
-static bool place_reader(pithp_planning *g, pithp_value v) {
+static bool
+place_reader(pithp_planning *g, const pithp_instruction *reduction, pithp_value v) {
     pithp_step *step = add_step(g);
     if (!step)
         return false;
+    step->last_axes = pithp_plan_last_axes(g, reduction);
     step->spec = g->p->values[v].spec;
     step->first = step->last = -1;
     step->is_source = true;
@@ -187,7 +189,7 @@ static bool place_reader(pithp_planning *g, pithp_value v) {
 static bool place_call(pithp_planning *g, const pithp_instruction *i) {
     const pithp_value read = i->operand_count ? pithp_operands(g->p, i)[0] : -1;
     const bool views = pithp_plan_makes_reduced(g, i) && g->is_virtual[read];
-    if (views && !place_reader(g, read))
+    if (views && !place_reader(g, i, read))
         return false;
     pithp_step *step = add_step(g);
     if (!step)
