@@ -13,18 +13,20 @@
 /* Calls deeper than that are of a runtime that one above them is of, or unseen. */
 enum { DEPTH = 12 };
 
-typedef struct thread_calls {
+typedef struct pithp_thread_calls {
     _Atomic(const pith_scope *) scopes[DEPTH];     /* NULL: none */
     _Atomic(const pith_runtime *) runtimes[DEPTH]; /* theirs; NULL: not known yet */
     _Atomic(const char *) names[DEPTH];
     int depth;
-    bool listed;
     int closes; /* runtimes that it is closing: their hooks may call what it is to call */
     int locks;  /* and may close others */
-    struct thread_calls *next, *previous;
+    struct pithp_thread_calls *next, *previous;
 } thread_calls;
 
 static _Thread_local thread_calls mine;
+/* That, once it is listed; NULL before. A pointer, for in a shared library each look at
+ * what belongs to the thread is a call. */
+static _Thread_local thread_calls *listed;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t closed = PTHREAD_COND_INITIALIZER;
@@ -59,7 +61,7 @@ static void unlist(void *thread) {
         threads = t->next;
     if (t->next)
         t->next->previous = t->previous;
-    t->listed = false;
+    listed = NULL;
     give_lock();
 }
 
@@ -71,7 +73,7 @@ static void forget_others(void) {
     threads = NULL;
     closing = NULL;
     atomic_store(&pithp_closing_count, 0);
-    mine.listed = false;
+    listed = NULL;
 }
 
 static void prepare(void) {
@@ -81,18 +83,21 @@ static void prepare(void) {
         atomic_store(&fences, true);
 }
 
-static void list(thread_calls *t) {
+/* The notes of this thread, seen by others unless memory is short. */
+static thread_calls *list(void) {
+    thread_calls *t = &mine;
     pthread_once(&once, prepare);
     if (!has_key || pthread_setspecific(at_exit, t) != 0)
-        return; /* memory is short: this call goes unseen */
+        return t;
     take_lock();
     t->previous = NULL;
     t->next = threads;
     if (threads)
         threads->previous = t;
     threads = t;
-    t->listed = true;
+    listed = t;
     give_lock();
+    return t;
 }
 
 /* ---- Calls ---- */
@@ -114,12 +119,10 @@ void pithp_wait_for_close(const pith_scope *s) {
 }
 
 pithp_under_way pithp_under_way_begin(const pith_scope *s, const char *name) {
-    thread_calls *t = &mine;
-    if (PITHP_UNLIKELY(!t->listed))
-        list(t);
+    thread_calls *t = PITHP_LIKELY(listed) ? listed : list();
     const int at = t->depth++;
     if (PITHP_UNLIKELY(at >= DEPTH))
-        return (pithp_under_way){t->listed};
+        return (pithp_under_way){t};
     atomic_store_explicit(&t->runtimes[at], NULL, memory_order_relaxed);
     atomic_store_explicit(&t->names[at], name, memory_order_relaxed);
     atomic_store_explicit(&t->scopes[at], s, memory_order_release);
@@ -130,12 +133,11 @@ pithp_under_way pithp_under_way_begin(const pith_scope *s, const char *name) {
         pithp_wait_for_close(s);
     atomic_store_explicit(&t->runtimes[at], pithp_scope_writable(s) ? s->runtime : &none,
                           memory_order_release);
-    return (pithp_under_way){t->listed};
+    return (pithp_under_way){t};
 }
 
 void pithp_under_way_end(const pithp_under_way *call) {
-    (void)call;
-    thread_calls *t = &mine;
+    thread_calls *t = call->thread;
     const int at = --t->depth;
     if (PITHP_LIKELY(at < DEPTH))
         atomic_store_explicit(&t->scopes[at], NULL, memory_order_release);

@@ -4,8 +4,10 @@
 
 #include "base/base_internal.h"
 
+/* A call that was begun: the notes of its thread, which its end need not look up again.
+ */
 typedef struct pithp_under_way {
-    bool listed;
+    struct pithp_thread_calls *thread;
 } pithp_under_way;
 
 /* First in a public function that may take long, as it runs a function, waits, or moves
