@@ -143,6 +143,14 @@ void pithp_under_way_end(const pithp_under_way *call) {
         atomic_store_explicit(&t->scopes[at], NULL, memory_order_release);
 }
 
+pith_scope *pithp_scope_under_way(const pith_runtime *rt) {
+    const pith_scope *s = NULL;
+    for (int i = mine.depth < DEPTH ? mine.depth : DEPTH; i > 0 && !s; i--)
+        if (atomic_load_explicit(&mine.runtimes[i - 1], memory_order_relaxed) == rt)
+            s = atomic_load_explicit(&mine.scopes[i - 1], memory_order_relaxed);
+    return (pith_scope *)(uintptr_t)s;
+}
+
 /* ---- Closing ---- */
 
 typedef enum { NO_CALL, CALL, UNKNOWN } sight;

@@ -21,6 +21,9 @@ typedef struct pithp_under_way {
 pithp_under_way pithp_under_way_begin(const pith_scope *s, const char *name);
 void pithp_under_way_end(const pithp_under_way *call);
 
+/* The scope of the call of rt that this thread is in, the innermost one; NULL: none. */
+pith_scope *pithp_scope_under_way(const pith_runtime *rt);
+
 /* How many runtimes are being closed. */
 extern atomic_int pithp_closing_count;
 static inline bool pithp_any_closing(void) {

@@ -12,6 +12,7 @@ static const pith_array *echo(pith_scope *s, const pith_array *x) {
 }
 PITH_FUNCTION1(echo_step, echo, pith_array, pith_array)
 
+static pith_runtime *rt;
 static pith_run_log *open_log;
 static int which;
 
@@ -55,6 +56,10 @@ static bool call_one(pith_scope *s, const pith_array *x, const pith_array *value
             return pith_share(s, x), true;
         case 16:
             return pith_tree_equal(s, x, value), true;
+        case 17:
+            return pith_jit_clear(rt), true;
+        case 18:
+            return pith_jit_set_limits(rt, 1, 0), true;
         default:
             return false;
     }
@@ -70,7 +75,7 @@ static const pith_array *calls_one(pith_scope *s, const pith_array *x) {
 PITH_FUNCTION1(calls_one_function, calls_one, pith_array, pith_array)
 
 Test(refused, while_tracing) {
-    pith_runtime *rt = pt_open();
+    rt = pt_open();
     pith_scope *s = pith_scope_open(rt);
     char folder[256];
     pt_folder(folder);

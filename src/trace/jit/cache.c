@@ -1,5 +1,6 @@
 /* The programs of a runtime: found by what they were recorded for, and kept in the order
  * of their last use within two bounds. */
+#include "base/under_way.h"
 #include "gpu/compile/compile_internal.h"
 #include "gpu/memory/reclaim.h"
 #include "program/emit/compiled.h"
@@ -446,6 +447,15 @@ static jit_cache *enter(pith_runtime *rt) {
     return cache;
 }
 
+/* To change what is kept, which a function that is traced may not. */
+static jit_cache *enter_to_change(pith_runtime *rt, const char *function) {
+    pith_scope *s = pithp_scope_under_way(rt);
+    if (!s || !pithp_scope_trace(s))
+        return enter(rt);
+    pithp_fail(s, PITH_E_TRACED, NULL, "%s: not while a function is traced", function);
+    return NULL;
+}
+
 pith_jit_info pith_jit_get_info(pith_runtime *rt) {
     pith_jit_info info = {0};
     jit_cache *cache = enter(rt);
@@ -461,7 +471,7 @@ pith_jit_info pith_jit_get_info(pith_runtime *rt) {
 }
 
 void pith_jit_clear(pith_runtime *rt) {
-    jit_cache *cache = enter(rt);
+    jit_cache *cache = enter_to_change(rt, __func__);
     if (!cache)
         return;
     while (cache->oldest)
@@ -471,7 +481,7 @@ void pith_jit_clear(pith_runtime *rt) {
 }
 
 void pith_jit_set_limits(pith_runtime *rt, int64_t programs, size_t bytes) {
-    jit_cache *cache = enter(rt);
+    jit_cache *cache = enter_to_change(rt, __func__);
     if (!cache)
         return;
     cache->most_programs = programs > 0 ? programs : MOST_PROGRAMS;
