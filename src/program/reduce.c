@@ -128,7 +128,7 @@ reduce_rows(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; i++) {
             const int64_t row = i / a->blocks, block = i % a->blocks;
             f->rows(a->partial + i * a->accumulator_size,
-                    a->from + (row * a->length + block * BLOCK) * a->size, 0,
+                    a->from + (row * a->length + block * BLOCK) * a->size,
                     block_length(a, block), 1);
         }
         return;
@@ -138,7 +138,7 @@ reduce_rows(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
     _Alignas(64) char some[TILE * WIDEST];
     for (int64_t i = begin; i < end; i += TILE) {
         const int64_t n = end - i < TILE ? end - i : TILE;
-        f->rows(some, a->from + i * a->length * a->size, a->length, a->length, n);
+        f->rows(some, a->from + i * a->length * a->size, a->length, n);
         finish(a->to + i * a->to_size, some, NULL, NULL, n);
     }
 }
@@ -258,7 +258,7 @@ static void reduce_made_blocks(pithp_isa isa,
         const int64_t n = block_length(a, block);
         const void *from =
             m->make(isa, state, row * a->length + block * BLOCK, n, buffer);
-        f->rows(a->partial + i * a->accumulator_size, from, 0, n, 1);
+        f->rows(a->partial + i * a->accumulator_size, from, n, 1);
     }
 }
 
@@ -279,7 +279,7 @@ static void reduce_made_rows(pithp_isa isa,
         const char *from = m->make(isa, state, i * a->length, rows * a->length, buffer);
         for (int64_t k = 0; k < rows; k += TILE) {
             const int64_t n = rows - k < TILE ? rows - k : TILE;
-            f->rows(some, from + k * a->length * a->size, a->length, a->length, n);
+            f->rows(some, from + k * a->length * a->size, a->length, n);
             finish(a->to + (i + k) * a->to_size, some, NULL, NULL, n);
         }
     }

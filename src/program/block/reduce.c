@@ -154,22 +154,25 @@
     }
 
 #define BLOCKS_OF(name, dt, A, LOADED, IDENTITY, COMBINE)                                \
-    static void name##_rows(void *to, const void *from, int64_t pitch, int64_t length,   \
-                            int64_t count) {                                             \
+    static void name##_rows(void *to, const void *from, int64_t length, int64_t count) { \
         A *out = to;                                                                     \
         const dt *x = from;                                                              \
-        if (length == 2)                                                                 \
-            for (int64_t i = 0; i < count; i++, x += pitch)                              \
-                out[i] = name##_join(IDENTITY, name##_2(x));                             \
-        else if (length == 3)                                                            \
-            for (int64_t i = 0; i < count; i++, x += pitch)                              \
-                out[i] = name##_join(IDENTITY, name##_join(name##_2(x), LOADED(x[2])));  \
-        else if (length < 16)                                                            \
-            for (int64_t i = 0; i < count; i++, x += pitch)                              \
+        if (length == 2) {                                                               \
+            PITHP_SIMD                                                                   \
+            for (int64_t i = 0; i < count; i++)                                          \
+                out[i] = name##_join(IDENTITY, name##_2(x + 2 * i));                     \
+        } else if (length == 3) {                                                        \
+            PITHP_SIMD                                                                   \
+            for (int64_t i = 0; i < count; i++)                                          \
+                out[i] = name##_join(                                                    \
+                    IDENTITY, name##_join(name##_2(x + 3 * i), LOADED(x[3 * i + 2])));   \
+        } else if (length < 16) {                                                        \
+            for (int64_t i = 0; i < count; i++, x += length)                             \
                 out[i] = name##_join(IDENTITY, name##_few(x, length));                   \
-        else                                                                             \
-            for (int64_t i = 0; i < count; i++, x += pitch)                              \
+        } else {                                                                         \
+            for (int64_t i = 0; i < count; i++, x += length)                             \
                 out[i] = name##_row(x, length);                                          \
+        }                                                                                \
     }                                                                                    \
     /* The first meeting of `used` rows, straight from where they lie. */                \
     static inline __attribute__((always_inline)) void name##_first(                      \

@@ -21,10 +21,9 @@ typedef enum pithp_reduction {
 typedef struct pithp_reducer {
     pith_dtype accumulator; /* a dtype of the accumulator's bits: its cast to the result's
                                dtype finishes a reduction */
-    /* to[i]: of `length` elements side by side, at most a block, from `from + i * pitch`
+    /* to[i]: of `length` elements side by side, at most a block; rows follow each other
      */
-    void (
-        *rows)(void *to, const void *from, int64_t pitch, int64_t length, int64_t count);
+    void (*rows)(void *to, const void *from, int64_t length, int64_t count);
     /* to[c]: of `length` elements, at most a block, from `from + c` on, `pitch` apart;
      * width is at most a tile. scratch holds lanes * tile accumulators. */
     void (*columns)(void *to,
