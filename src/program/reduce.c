@@ -12,8 +12,12 @@ enum {
     BLOCK = PITHP_REDUCE_BLOCK,
     TILE = PITHP_REDUCE_TILE,
     WIDEST = 8,
-    MADE_TILE = 256,  /* columns that are made, and whose lanes then are in cache */
-    LEAST_MADE = 1024 /* elements of a tile, or calls cost more than memory */
+    LANES = PITHP_REDUCE_LANES,
+    MOST_TREES = 7,      /* of 32, 16, ... lanes, and a lane */
+    MADE_AT_ONCE = 2048, /* elements, as a rule */
+    MADE_TILE = 512,     /* columns that are made at once */
+    LEAST_WIDE = 256,    /* columns whose lanes are made one by one */
+    LEAST_MADE = 1024    /* elements of a tile, or calls cost more than memory */
 };
 
 static const pithp_reduce_table *const tables[PITHP_ISA_COUNT] = {&pithp_reduce_base,
@@ -244,24 +248,6 @@ typedef struct made_args {
 } made_args;
 _Static_assert(sizeof(made_args) <= PITHP_LAUNCH_ARGS, "one launch takes them");
 
-/* Indices are blocks of rows, which begin in rows of several. */
-static void reduce_made_blocks(pithp_isa isa,
-                               const made_args *m,
-                               char *state,
-                               int64_t begin,
-                               int64_t end) {
-    const pithp_reduce_args *a = &m->reduce;
-    const pithp_reducer *f = &tables[isa]->reducers[a->operation][a->dtype];
-    _Alignas(64) char buffer[BLOCK * WIDEST];
-    for (int64_t i = begin; i < end; i++) {
-        const int64_t row = i / a->blocks, block = i % a->blocks;
-        const int64_t n = block_length(a, block);
-        const void *from =
-            m->make(isa, state, row * a->length + block * BLOCK, n, buffer);
-        f->rows(a->partial + i * a->accumulator_size, from, n, 1);
-    }
-}
-
 /* Indices are rows of one block. */
 static void reduce_made_rows(pithp_isa isa,
                              const made_args *m,
@@ -272,7 +258,7 @@ static void reduce_made_rows(pithp_isa isa,
     const pithp_reducer *f = &tables[isa]->reducers[a->operation][a->dtype];
     const pithp_block_function finish =
         pithp_cast_block(isa, f->accumulator, a->to_dtype);
-    const int64_t at_once = BLOCK / a->length;
+    const int64_t at_once = a->length < MADE_AT_ONCE ? MADE_AT_ONCE / a->length : 1;
     _Alignas(64) char buffer[BLOCK * WIDEST], some[TILE * WIDEST];
     for (int64_t i = begin; i < end; i += at_once) {
         const int64_t rows = end - i < at_once ? end - i : at_once;
@@ -285,57 +271,107 @@ static void reduce_made_rows(pithp_isa isa,
     }
 }
 
-/* How many rows of columns are made at once, whole rows where these are short: as many
- * as lanes, so that they are one long row of these. */
-static int64_t rows_made(const pithp_reduce_args *a) {
-    const int64_t rows = a->inner > MADE_TILE ? 1 : BLOCK / a->inner;
-    return rows < PITHP_REDUCE_LANES ? rows : rows & ~(int64_t)(PITHP_REDUCE_LANES - 1);
+/* Columns that are reduced side by side: all tiles have so many, but for the last. */
+static int64_t tile_width(const pithp_reduce_args *a) {
+    return ((a->inner + a->tiles - 1) / a->tiles + 15) / 16 * 16;
 }
 
-/* Indices are tiles of columns within blocks within outer indices. */
-static void reduce_made_columns(pithp_isa isa,
-                                const made_args *m,
-                                char *state,
-                                int64_t begin,
-                                int64_t end) {
+/* A tile of columns within a block within an outer index. */
+typedef struct made_tile {
+    int64_t first, width; /* elements of the operand, columns */
+    int64_t rows;
+    int64_t to; /* of the block's results */
+} made_tile;
+
+static made_tile tile_at(const pithp_reduce_args *a, int64_t i) {
+    const int64_t most = tile_width(a), column = i % a->tiles * most, at = i / a->tiles;
+    const int64_t block = at % a->blocks, outer = at / a->blocks;
+    const int64_t left = a->inner - column;
+    return (made_tile){.first = (outer * a->length + block * BLOCK) * a->inner + column,
+                       .width = left < most ? left : most,
+                       .rows = block_length(a, block),
+                       .to = at * a->inner + column};
+}
+
+/* Make a tile's results of lanes that rows are in: those of the only block are cast. */
+static void finish_tile(const pithp_reduce_args *a,
+                        pithp_isa isa,
+                        const made_tile *t,
+                        void *lanes,
+                        int64_t used) {
+    const pithp_reducer *f = &tables[isa]->reducers[a->operation][a->dtype];
+    _Alignas(64) char some[MADE_TILE * WIDEST];
+    f->finish(a->partial ? a->partial + t->to * a->accumulator_size : some, lanes, used,
+              t->width);
+    if (!a->partial)
+        pithp_cast_block(isa, f->accumulator, a->to_dtype)(a->to + t->to * a->to_size,
+                                                           some, NULL, NULL, t->width);
+}
+
+/* How many rows of a tile are made at once: as few as stay in the first cache beside what
+ * they are made of, but, if they can be, as many as lanes, so that they are one long row
+ * of these. */
+static int64_t rows_made(int64_t width) {
+    const int64_t rows = MADE_AT_ONCE / width;
+    return rows >= LANES            ? rows / LANES * LANES
+           : width * LANES <= BLOCK ? LANES
+                                    : BLOCK / width;
+}
+
+/* Rows in their order, over all lanes of the tile. */
+static void
+reduce_made_tile(pithp_isa isa, const made_args *m, char *state, const made_tile *t) {
     const pithp_reduce_args *a = &m->reduce;
     const pithp_reducer *f = &tables[isa]->reducers[a->operation][a->dtype];
-    const pithp_block_function finish =
-        pithp_cast_block(isa, f->accumulator, a->to_dtype);
-    const int64_t at_once = rows_made(a);
-    _Alignas(64) char lanes[PITHP_REDUCE_LANES * MADE_TILE * WIDEST],
-        buffer[BLOCK * WIDEST], some[MADE_TILE * WIDEST];
-    for (int64_t i = begin; i < end; i++) {
-        const int64_t column = i % a->tiles * MADE_TILE, at = i / a->tiles;
-        const int64_t block = at % a->blocks, outer = at / a->blocks;
-        const int64_t left = a->inner - column,
-                      width = left < MADE_TILE ? left : MADE_TILE;
-        const int64_t rows = block_length(a, block), to = outer * a->inner + column;
-        for (int64_t r = 0, n; r < rows; r += n) {
-            n = rows - r < at_once ? rows - r : at_once;
-            const int64_t first = outer * a->length + block * BLOCK + r;
-            f->fold(lanes,
-                    m->make(isa, state, first * a->inner + column, n * width, buffer),
-                    width, r, n, width);
-        }
-        char *partial = a->partial
-                            ? a->partial + (at * a->inner + column) * a->accumulator_size
-                            : some;
-        f->finish(partial, lanes, rows < PITHP_REDUCE_LANES ? rows : PITHP_REDUCE_LANES,
-                  width);
-        if (!a->partial)
-            finish(a->to + to * a->to_size, some, NULL, NULL, width);
+    const int64_t at_once = rows_made(t->width);
+    _Alignas(64) char lanes[LANES * LEAST_WIDE * WIDEST], buffer[BLOCK * WIDEST];
+    for (int64_t r = 0, n; r < t->rows; r += n) {
+        n = t->rows - r < at_once ? t->rows - r : at_once;
+        const void *from =
+            m->make(isa, state, t->first + r * a->inner, n * t->width, buffer);
+        f->fold(lanes, from, t->width, r, n, t->width);
     }
+    finish_tile(a, isa, t, lanes, t->rows < LANES ? t->rows : LANES);
+}
+
+/* Lane by lane, each over all of its rows, whose accumulators so stay in the first cache:
+ * a lane's rows are folded as if they were all that there is. Trees of lanes wait until
+ * there is one of as many lanes to join. */
+static void
+reduce_made_wide(pithp_isa isa, const made_args *m, char *state, const made_tile *t) {
+    const pithp_reduce_args *a = &m->reduce;
+    const pithp_reducer *f = &tables[isa]->reducers[a->operation][a->dtype];
+    const int64_t bytes = t->width * a->accumulator_size;
+    _Alignas(64) char trees[MOST_TREES * MADE_TILE * WIDEST], buffer[MADE_TILE * WIDEST];
+    int waiting = 0;
+    for (int64_t lane = 0; lane < LANES && lane < t->rows; lane++) {
+        for (int64_t r = lane; r < t->rows; r += LANES)
+            f->fold(trees + waiting * bytes,
+                    m->make(isa, state, t->first + r * a->inner, t->width, buffer),
+                    t->width, r - lane, 1, t->width);
+        waiting++;
+        for (int64_t joined = lane; joined & 1; joined >>= 1, waiting--)
+            f->tree(trees + (waiting - 2) * bytes, t->width, 2, t->width);
+    }
+    for (; waiting > 1; waiting--)
+        f->tree(trees + (waiting - 2) * bytes, t->width, 2, t->width);
+    finish_tile(a, isa, t, trees, 1);
 }
 
 static inline void
 reduce_made(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
     const made_args *m = args;
+    const pithp_reduce_args *a = &m->reduce;
     _Alignas(16) char state[PITHP_SOURCE_BYTES];
     memcpy(state, m->state, m->state_bytes);
-    (m->reduce.inner > 1 ? reduce_made_columns
-     : m->reduce.partial ? reduce_made_blocks
-                         : reduce_made_rows)(isa, m, state, begin, end);
+    if (a->inner == 1 && !a->partial)
+        reduce_made_rows(isa, m, state, begin, end);
+    else
+        for (int64_t i = begin; i < end; i++) {
+            const made_tile t = tile_at(a, i);
+            (a->inner < LEAST_WIDE ? reduce_made_tile : reduce_made_wide)(isa, m, state,
+                                                                          &t);
+        }
 }
 PITHP_LOOPS(reduce_made)
 

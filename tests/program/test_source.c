@@ -6,13 +6,16 @@ enum { ELEMENTS = 20000 };
 
 static char *x, *y;
 
-static void make_inputs(const bench *b, pith_dtype dtype) {
-    const int64_t n = ELEMENTS;
+static void make_elements(const bench *b, pith_dtype dtype, int64_t n) {
     recipe r = {.s = b->s, .state = 99 + (uint64_t)dtype};
-    x = malloc(ELEMENTS * 8 + 64);
-    y = malloc(ELEMENTS * 8 + 64);
+    x = malloc((size_t)n * 8 + 64);
+    y = malloc((size_t)n * 8 + 64);
     recipe_fill(&r, pithp_spec(b->s, dtype, 1, &n), x);
     recipe_fill(&r, pithp_spec(b->s, dtype, 1, &n), y);
+}
+
+static void make_inputs(const bench *b, pith_dtype dtype) {
+    make_elements(b, dtype, ELEMENTS);
 }
 
 static void free_inputs(void) {
@@ -44,8 +47,8 @@ reduction(bench *b, pithp_primitive primitive, pithp_value v, uint32_t axes) {
 }
 
 static void every_shape(pith_dtype dtype) {
-    static const int64_t shapes[][2] = {{1, 5000}, {100, 60}, {4000, 3},
-                                        {2, 9000}, {1, 4096}, {64, 128}};
+    static const int64_t shapes[][2] = {{1, 5000}, {100, 60}, {4000, 3}, {5000, 2},
+                                        {2, 9000}, {1, 4096}, {64, 128}, {3, 6174}};
     for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
         bench b = begin();
         make_inputs(&b, dtype);
@@ -80,7 +83,8 @@ Test(source, reductions_of_chains_give_the_bits_of_calls, .timeout = 300) {
 static void every_column(pith_dtype dtype) {
     static const int64_t shapes[][3] = {{1, 9000, 2},  {1, 40, 500}, {4, 300, 10},
                                         {2, 65, 130},  {1, 5000, 3}, {3, 2000, 3},
-                                        {1, 17, 1000}, {2, 64, 64},  {9, 1999, 1}};
+                                        {1, 17, 1000}, {2, 64, 64},  {9, 1999, 1},
+                                        {1, 70, 280},  {2, 9, 1025}, {1, 33, 600}};
     for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
         bench b = begin();
         make_inputs(&b, dtype);
@@ -106,6 +110,23 @@ Test(source, columns_of_chains_give_the_bits_of_calls, .timeout = 300) {
     use_cache();
     for (int d = 0; d < 6; d++)
         every_column(dtypes[d]);
+}
+
+Test(source, wide_columns_of_several_blocks_give_the_bits_of_calls, .timeout = 300) {
+    static const pith_dtype dtypes[] = {PITH_BF16, PITH_F64};
+    const int64_t shape[2] = {4096 + 67, 290};
+    use_cache();
+    for (int d = 0; d < 2; d++) {
+        bench b = begin();
+        make_elements(&b, dtypes[d], shape[0] * shape[1]);
+        const pithp_value v = input(&b, dtypes[d], 2, shape, x),
+                          w = input(&b, dtypes[d], 2, shape, y);
+        const pithp_value chain = op(&b, PITHP_OP_ADD, 2, v, w);
+        pithp_program_output(b.s, b.p, reduction(&b, PITHP_OP_SUM, chain, 1));
+        expect_sources(&b, 1);
+        free_inputs();
+        end(&b);
+    }
 }
 
 /* What has no columns, or no rows, is no source. */

@@ -83,18 +83,17 @@
         }                                                                                \
         return some;                                                                     \
     }                                                                                    \
-    static __attribute__((noinline))                                                     \
-    A name##_row_in_order(const dt *x, int64_t length) {                                 \
-        A lanes[LANES];                                                                  \
+    /* Elements go to their lanes, which hold those before them, or, where it `begins`,  \
+     * nothing. */                                                                       \
+    static inline __attribute__((always_inline)) void name##_to_lanes(                   \
+        A *lanes, const dt *x, int64_t length, bool begins) {                            \
         const int64_t whole = length / LANES * LANES;                                    \
-        if (length < LANES)                                                              \
-            return name##_join(IDENTITY, name##_few(x, length));                         \
         for (int first = 0; first < LANES; first += AT_ONCE) {                           \
             A some[AT_ONCE];                                                             \
             PITHP_SIMD                                                                   \
             for (int j = 0; j < AT_ONCE; j++)                                            \
-                some[j] = LOADED(x[first + j]);                                          \
-            for (int64_t i = LANES; i < whole; i += LANES) {                             \
+                some[j] = begins ? LOADED(x[first + j]) : lanes[first + j];              \
+            for (int64_t i = begins ? LANES : 0; i < whole; i += LANES) {                \
                 PITHP_SIMD                                                               \
                 for (int j = 0; j < AT_ONCE; j++)                                        \
                     some[j] = name##_join(some[j], LOADED(x[i + first + j]));            \
@@ -104,12 +103,22 @@
         }                                                                                \
         for (int64_t j = 0; j < length - whole; j++)                                     \
             lanes[j] = name##_join(lanes[j], LOADED(x[whole + j]));                      \
+    }                                                                                    \
+    static inline __attribute__((always_inline)) A name##_of_lanes(A *lanes) {           \
         for (int left = LANES / 2; left; left /= 2) {                                    \
             PITHP_SIMD                                                                   \
             for (int j = 0; j < left; j++)                                               \
                 lanes[j] = name##_join(lanes[2 * j], lanes[2 * j + 1]);                  \
         }                                                                                \
         return name##_join(IDENTITY, lanes[0]);                                          \
+    }                                                                                    \
+    static __attribute__((noinline))                                                     \
+    A name##_row_in_order(const dt *x, int64_t length) {                                 \
+        A lanes[LANES];                                                                  \
+        if (length < LANES)                                                              \
+            return name##_join(IDENTITY, name##_few(x, length));                         \
+        name##_to_lanes(lanes, x, length, true);                                         \
+        return name##_of_lanes(lanes);                                                   \
     }
 
 #define ROW_IN_ORDER(name, dt, A)                                                        \
@@ -194,12 +203,17 @@
                             int64_t count, int64_t width) {                              \
         const bool wide = pitch == width && first % LANES == 0 && count >= LANES;        \
         int64_t n = 0, at_once = wide ? LANES : 1;                                       \
+        if (wide && width == 1) {                                                        \
+            name##_to_lanes(into, from, count, first == 0);                              \
+            return;                                                                      \
+        }                                                                                \
         while (n < count) {                                                              \
             A *lane = (A *)into + (first + n) % LANES * width;                           \
             const dt *row = (const dt *)from + n * pitch;                                \
             const char *ahead =                                                          \
                 (const char *)((uintptr_t)row + (size_t)(AHEAD * pitch) * sizeof(dt));   \
-            for (int64_t c = 0; !wide && c < width * (int64_t)sizeof(dt); c += 64)       \
+            for (int64_t c = 0; n + AHEAD < count && c < width * (int64_t)sizeof(dt);    \
+                 c += 64)                                                                \
                 __builtin_prefetch(ahead + c);                                           \
             if (first + n < LANES) {                                                     \
                 PITHP_SIMD                                                               \
@@ -217,6 +231,10 @@
     /* The lanes that rows are in meet. */                                               \
     static void name##_finish(void *to, void *lanes, int64_t used, int64_t width) {      \
         A *out = to, *all = lanes;                                                       \
+        if (width == 1 && used == LANES) {                                               \
+            out[0] = name##_of_lanes(all);                                               \
+            return;                                                                      \
+        }                                                                                \
         if (width == 3) /* unrolled: vectors in space */                                 \
             name##_meet(all, 3, used, 3);                                                \
         else                                                                             \
