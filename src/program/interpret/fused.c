@@ -155,7 +155,7 @@ static void run_pieces(const pithp_fused_args *a, int64_t begin, int64_t end) {
 static void run_code(const pithp_fused_args *a, int64_t begin, int64_t end) {
     _Alignas(8) char memory[PITHP_KERNEL_BYTES];
     char *at[PITHP_FUSED_EXTERNALS];
-    if (!pithp_is_direct(a)) {
+    if (!a->is_direct) {
         pithp_kernel_arguments(a, end, memory);
         a->code(memory, begin, end);
         return;

@@ -77,6 +77,7 @@ typedef struct pithp_fused_args {
     pithp_taken_from taken_from[PITHP_TAKES];
     pithp_host_loop code;   /* compiled: does all ops, over the externals' addresses; or
                                NULL */
+    bool is_direct;         /* of code: whether it takes no more than these */
     const pithp_box *boxes; /* of the pieces; where they run on the host, in memory of the
                                device */
     pithp_fused_op ops[PITHP_FUSED_OPS];

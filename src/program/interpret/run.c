@@ -17,6 +17,7 @@ size_t pithp_fused_bind(const pithp_running *r,
     const size_t bytes = pithp_fused_bytes(step->fused);
     memcpy(args, step->fused, bytes);
     args->code = code;
+    args->is_direct = code && pithp_is_direct(args);
     for (int e = 0; e < externals; e++)
         args->externals[e].data =
             r->plan->places[step->external[e]].store == PITHP_NOWHERE
