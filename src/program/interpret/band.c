@@ -12,8 +12,9 @@
 
 enum {
     LEAST_ELEMENTS = 4097, /* loops that are compiled as a whole take steps as they are */
-    AT_ONCE = 1024,        /* elements, or one row */
-    BUFFERS = 8,           /* values that have no other memory */
+    AT_ONCE = 2048,        /* elements, or one row */
+    ALIGNED = 64, /* rows of them begin where the first does in a line of cache */
+    BUFFERS = 8,  /* values that have no other memory */
     BUFFER_BYTES = 3 * PITHP_REDUCE_BLOCK * sizeof(uint64_t) /* of all */
 };
 
@@ -53,7 +54,8 @@ _Static_assert(sizeof(band_args) <= PITHP_LAUNCH_ARGS, "one launch takes them");
 
 /* Rows at once, and the memory that a buffer takes. */
 static int64_t rows_at_once(int64_t length) {
-    return length < AT_ONCE ? AT_ONCE / length : 1;
+    const int64_t rows = length < AT_ONCE ? AT_ONCE / length : 1;
+    return rows > ALIGNED ? rows / ALIGNED * ALIGNED : rows;
 }
 static int64_t buffer_bytes(int64_t at_once, int64_t row_bytes) {
     return (at_once * row_bytes + 63) / 64 * 64;
