@@ -134,6 +134,39 @@ Test(emit_nest, rows_of_all_kinds_give_the_bits_of_the_interpreter, .timeout = 6
     }
 }
 
+static pithp_value
+neighbours(bench *b, pithp_value v, int64_t n, int64_t row, int64_t at) {
+    const pithp_slice_params part = {
+        .start = {row, at}, .limit = {n - 2 + row, n - 2 + at}, .step = {1, 1}};
+    return pithp_program_add(b->s, b->p, PITHP_OP_SLICE, 1, &v, &part, NULL);
+}
+
+/* Results of some bytes and of many, which have loops of their own. */
+Test(emit_nest, stencils_near_and_far_give_the_bits_of_the_interpreter, .timeout = 600) {
+    static const int64_t sizes[] = {5, 100, 1300};
+    static const pith_dtype dtypes[] = {PITH_F64, PITH_F32, PITH_I32};
+    use_cache();
+    for (int k = 0; k < 9; k++) {
+        bench b = begin();
+        const int64_t n = sizes[k % 3], shape[2] = {n, n};
+        const pith_dtype dtype = dtypes[k / 3];
+        const pith_spec *spec = pithp_spec(b.s, dtype, 2, shape);
+        recipe r = {.s = b.s, .state = (uint64_t)k};
+        char *all = malloc(spec->bytes);
+        recipe_fill(&r, spec, all);
+        const pithp_value v = input(&b, dtype, 2, shape, all);
+        pithp_value sum = neighbours(&b, v, n, 1, 1);
+        for (int64_t at = 0; at <= 2; at += 2) {
+            sum = op(&b, PITHP_OP_ADD, 2, sum, neighbours(&b, v, n, at, 1));
+            sum = op(&b, PITHP_OP_MUL, 2, neighbours(&b, v, n, 1, at), sum);
+        }
+        pithp_program_output(b.s, b.p, sum);
+        expect_same(&b, "stencil");
+        free(all);
+        end(&b);
+    }
+}
+
 /* Strides and extents of long rows are arguments: an array that grew, and a slice of
  * another one, run the same code. */
 Test(emit_nest, other_extents_need_no_compiler, .timeout = 100) {

@@ -88,8 +88,7 @@ static void add_cast(pithp_text *t, const pithp_fused_op *op) {
                      to, from, to, from, to, from);
 }
 
-/* Whether a row's expression calls a function of math.def. */
-static bool calls_maths(const pithp_fused_op *op) {
+bool pithp_op_calls_maths(const pithp_fused_op *op) {
     if (op->cast || !pith_dtype_is_float((pith_dtype)op->column))
         return false;
     return op->row >= PITHP_OP_CBRT || op->row == PITHP_OP_POWER;
@@ -99,7 +98,7 @@ static void
 add_function(pithp_text *t, pithp_emitted_rows *emitted, const pithp_fused_op *op) {
     uint16_t *bits = op->cast ? &emitted->casts[op->row] : &emitted->rows[op->row];
     const uint16_t bit = (uint16_t)(1u << op->column);
-    emitted->maths |= calls_maths(op);
+    emitted->maths |= pithp_op_calls_maths(op);
     if (*bits & bit)
         return;
     *bits |= bit;

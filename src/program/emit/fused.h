@@ -21,6 +21,9 @@ typedef struct pithp_step_text {
 
 void pithp_step_text_begin(pithp_step_text *x, pithp_text *t, const pithp_fused_args *a);
 
+/* Whether an op calls a function of math.def. */
+bool pithp_op_calls_maths(const pithp_fused_op *op);
+
 /* How an element of an external at the index at hand is written: an expression that may
  * be assigned to. */
 typedef struct pithp_elements {

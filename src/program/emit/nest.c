@@ -302,16 +302,33 @@ static void begin_run(const nest *n) {
     declare_externals(n);
 }
 
+/* The bytes of an element of which it reads several, unaligned ones of what memory holds
+ * in order, as a stencil does; 0: it does not, or calls maths, which take longer. */
+static int neighbour_bytes(const nest *n) {
+    int shifted = 0, bytes = 0;
+    for (int e = 0; e < n->a->external_count; e++)
+        if (n->x->is_read[e] && is_walked(n, e) && stride_of(n, e, n->run) == 1) {
+            shifted++;
+            bytes = (int)pith_dtype_size(n->x->dtype[e]);
+        }
+    bool quick = n->cell == 1 && !n->a->taken_count;
+    for (int k = 0; k < n->a->op_count; k++)
+        quick &= !pithp_op_calls_maths(&n->a->ops[k]);
+    return quick && shifted > 1 ? bytes : 0;
+}
+
 void pithp_emit_nest(pithp_step_text *x, const char *name) {
     nest n = nest_of(x->a);
     n.x = x;
+    const int neighbour = neighbour_bytes(&n);
     pithp_kernel_text_arguments(x, name);
     if (n.cell > 1)
         add_index_function(&n, name);
     pithp_text_print(x->t,
-                     "void %s(const void *args, i64 begin, i64 end) {\n"
+                     "%svoid %s%s(const void *args, i64 begin, i64 end) {\n"
                      "    const %s_args *const a = (const %s_args *)args;\n",
-                     name, name, name);
+                     neighbour ? "M_FN " : "", name, neighbour ? "_rows" : "", name,
+                     name);
     for (int e = 0; e < x->a->external_count; e++)
         if (is_walked(&n, e))
             declare_strides(&n, e);
@@ -324,4 +341,6 @@ void pithp_emit_nest(pithp_step_text *x, const char *name) {
     else
         add_run(&n);
     pithp_text_add(x->t, "    }\n}\n");
+    if (neighbour)
+        pithp_text_print(x->t, "M_BY_SIZE(%s, %d)\n", name, neighbour);
 }

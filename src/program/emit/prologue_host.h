@@ -22,6 +22,31 @@ typedef double f64;
 #define M_NAME(function, type) function##_##type
 #define M_LOOP                 _Pragma("omp simd")
 
+/* A step that reads neighbours, of NAME_rows. Of unaligned loads of 512 bits each crosses
+ * a line of the cache, of those of 256 every other one: the wider ones are faster as long
+ * as what is read stays near, and slower beyond. */
+#if defined(__AVX512F__) && !defined(__clang__)
+#    define M_NEAR ((i64)6 << 20) /* bytes of a result */
+#    define M_BY_SIZE(name, size)                                                        \
+        static __attribute__((                                                           \
+            noinline,                                                                    \
+            target("prefer-vector-width=256"))) void name##_far(const void *args,        \
+                                                                i64 begin, i64 end) {    \
+            name##_rows(args, begin, end);                                               \
+        }                                                                                \
+        void name(const void *args, i64 begin, i64 end) {                                \
+            if (((const name##_args *)args)->count * (size) > M_NEAR)                    \
+                name##_far(args, begin, end);                                            \
+            else                                                                         \
+                name##_rows(args, begin, end);                                           \
+        }
+#else
+#    define M_BY_SIZE(name, size)                                                        \
+        void name(const void *args, i64 begin, i64 end) {                                \
+            name##_rows(args, begin, end);                                               \
+        }
+#endif
+
 /* One name for the forms of a function: by float type, and by integer type after
  * promotion. */
 #define M_REAL(function, x) _Generic((x), f32 : function##_f32, f64 : function##_f64)
