@@ -93,9 +93,10 @@ OWN_TANH(f64, 20, own_tanh_terms_f64, own_power_of_two_f64, own_exp_terms_f64)
 
 /* ---- exp of f64, where it is a normal number ---- */
 
-/* SLEEF's with FMA, operation by operation, so that the bits are the same, but without
- * what it does for results that are no normal numbers: |x| is at most 708. The sum with
- * 1.5 2^52 rounds to a whole number and has it in its low bits. */
+/* SLEEF's with FMA (its coefficients; Boost Software License 1.0), operation by
+ * operation, so that the bits are the same, but without what it does for results that are
+ * no normal numbers: |x| is at most 708. The sum with 1.5 2^52 rounds to a whole number
+ * and has it in its low bits. */
 M_FN f64 own_exp_f64(f64 x) {
     const f64 sum = x * LOG2_E_f64 + 0x1.8p52, n = sum - 0x1.8p52;
     const f64 r = m_fused_f64(-n, LN2_LOW_f64, m_fused_f64(-n, LN2_HIGH_f64, x));
