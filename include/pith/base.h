@@ -243,7 +243,9 @@ PITH_API const char *pith_error_site(const pith_scope *s);
 /**
  * Forget the scope's error; makers work again.
  *
- * The error of a scope that has no working device stays.
+ * The error of a scope that has no working device stays. A function that is traced may
+ * clear PITH_E_TRACED and go on, but the compiled call fails with it all the same: what
+ * was recorded after it may not be what the function does with values.
  */
 PITH_API void pith_clear(pith_scope *s);
 /**

@@ -6,7 +6,8 @@
  * arguments (statics and leaf specs included) runs it with traced leaves, which records a
  * program; later calls with the same structure run the program. What a step reads of a
  * leaf's value while it is traced (pith_read and its like), or changes of pith's own
- * state, is PITH_E_TRACED with the line that did it.
+ * state, is PITH_E_TRACED with the line that did it; the call fails with that error also
+ * where the function clears it.
  *
  * Programs are kept by the runtime and found by what they depend on: the function with
  * its bound trees, the options, structure and leaf specs of all arguments, whether checks

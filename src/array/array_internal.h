@@ -217,8 +217,10 @@ int pithp_axis(pith_scope *s, const char *function, int axis, int rank);
 typedef struct pithp_trace {
     struct pithp_program *program; /* being built; NULL: the trace has ended */
     pith_scope *handles;
-    int depth;    /* of traces and the functions recorded in them: 1 more than around */
-    void *checks; /* that were recorded (src/assert/record.h); NULL: none */
+    int depth; /* of traces and the functions recorded in them: 1 more than around */
+    pithp_error refused; /* the first PITH_E_TRACED that was cleared, or that a scope
+                            outside has; or PITH_OK */
+    void *checks;        /* that were recorded (src/assert/record.h); NULL: none */
     void (*drop_checks)(void *checks);
 } pithp_trace;
 
@@ -243,6 +245,10 @@ void pithp_trace_store_close(pith_runtime *rt, pith_scope *store);
 /* The number of a checked operand in the program: a concrete array becomes a constant.
  * -1: error set. */
 int32_t pithp_trace_value(pith_scope *s, pithp_trace *t, const pith_array *a);
+/* Where the function that was recorded went on after PITH_E_TRACED, the program may be of
+ * another way than its calls would have gone, so that this is the error of s, which began
+ * the trace. */
+pith_status pithp_trace_settle(pith_scope *s, const pithp_trace *t);
 /* No more calls are recorded on s, which began it; its arrays are of no use any more. The
  * program is the caller's. */
 struct pithp_program *pithp_trace_end(pith_scope *s, pithp_trace *t);

@@ -45,8 +45,21 @@ static graveyard *make_graveyard(pith_runtime *rt) {
     return NULL;
 }
 
+/* A function that is traced goes on without what it was refused. */
+static void note_refused(pithp_trace *t, const pith_scope *s) {
+    if (t->program && t->refused.code == PITH_OK)
+        t->refused = s->error;
+}
+
+static void note_cleared(pith_scope *s) {
+    pithp_trace *t = pithp_scope_trace(s);
+    if (t && s->error.code == PITH_E_TRACED)
+        note_refused(t, s);
+}
+
 static graveyard *graveyard_of(pith_scope *s) {
-    static const pithp_room_hooks hooks = {.runtime_closing = forget};
+    static const pithp_room_hooks hooks = {.runtime_closing = forget,
+                                           .error_clearing = note_cleared};
     pith_runtime *rt = s->runtime;
     pthread_mutex_lock(&rt->lock);
     graveyard *g = rt->room[PITHP_ROOM_ARRAY];
@@ -131,6 +144,10 @@ pithp_trace *pithp_trace_begin(pith_scope *s) {
         .program = p, .handles = handles, .depth = around ? around->depth + 1 : 1};
     s->room[PITHP_ROOM_TRACE] = t;
     return t;
+}
+
+pith_status pithp_trace_settle(pith_scope *s, const pithp_trace *t) {
+    return pithp_fail_as(s, &t->refused);
 }
 
 pithp_program *pithp_trace_end(pith_scope *s, pithp_trace *t) {
@@ -272,18 +289,21 @@ pith_status pithp_trace_check(pith_scope *s,
                               const char *function,
                               const char *name,
                               bool takes_traced) {
-    const pithp_trace *t = a->data;
+    pithp_trace *t = a->data;
     const char *site = ((const traced_array *)a)->site;
     const bool here = t == pithp_scope_trace(s);
     if (here && takes_traced)
         return PITH_OK;
-    return pithp_fail(s, PITH_E_TRACED, NULL, "%s: %s: the array traced%s%s %s", function,
-                      name, site ? " at " : "", site ? pithp_site_name(site) : "",
-                      !t->program ? "has no value: its trace has ended"
-                      : here      ? "has no value yet"
-                      : !pithp_scope_trace(s)
-                          ? "is used on a scope outside of its trace: "
-                            "use the one that the function is given"
-                          : "belongs to another trace: make it an argument, or "
-                            "bind it with pith_partial");
+    pithp_fail(s, PITH_E_TRACED, NULL, "%s: %s: the array traced%s%s %s", function, name,
+               site ? " at " : "", site ? pithp_site_name(site) : "",
+               !t->program ? "has no value: its trace has ended"
+               : here      ? "has no value yet"
+               : !pithp_scope_trace(s)
+                   ? "is used on a scope outside of its trace: "
+                     "use the one that the function is given"
+                   : "belongs to another trace: make it an argument, or "
+                     "bind it with pith_partial");
+    if (!here) /* nobody may look at that scope's error while the trace goes on */
+        note_refused(t, s);
+    return PITH_E_TRACED;
 }

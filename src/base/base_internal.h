@@ -236,6 +236,8 @@ typedef struct pithp_room_hooks {
     /* A scope is about to close; its objects still live. Called from the top room down.
      * (optional) */
     void (*scope_closing)(pith_scope *s);
+    /* The user is about to clear the error of a scope. (optional) */
+    void (*error_clearing)(pith_scope *s);
     /* The runtime is about to close; called from the top room down. (optional) */
     void (*runtime_closing)(pith_runtime *rt);
     /* Before that, with all scopes open: threads of the room come to their end.
@@ -294,8 +296,9 @@ void pithp_error_set(pithp_error *e,
                      ...) PITH_FORMAT(5, 6);
 /* A call site without its folders, as errors show it. */
 const char *pithp_site_name(const char *site);
-/* The error of another scope, if it has one, becomes that of `to`, unless that has one.
- */
+/* An error of elsewhere, if there is one, becomes the scope's, unless it has one. */
+pith_status pithp_fail_as(pith_scope *s, const pithp_error *e);
+/* The same of the error of another scope, which has none then. */
 void pithp_error_move(pith_scope *to, pith_scope *from);
 /* Put a path segment in front of the path of the scope's error, as upper levels see more.
  */

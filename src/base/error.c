@@ -131,13 +131,18 @@ pith_status pithp_fail_at(pith_scope *s,
     return code;
 }
 
+pith_status pithp_fail_as(pith_scope *s, const pithp_error *e) {
+    if (s->error.code == PITH_OK && e->code != PITH_OK) {
+        s->error = *e;
+        s->error_read = false;
+    }
+    return s->error.code;
+}
+
 void pithp_error_move(pith_scope *to, pith_scope *from) {
     if (to == from || from->error.code == PITH_OK)
         return;
-    if (to->error.code == PITH_OK) {
-        to->error = from->error;
-        to->error_read = false;
-    }
+    pithp_fail_as(to, &from->error);
     if (pithp_scope_writable(from) && !from->broken) /* those that are static stay */
         from->error.code = PITH_OK;
 }
@@ -211,8 +216,10 @@ const char *pith_error_site(const pith_scope *s) {
 void pith_clear(pith_scope *s) {
     if (!pithp_scope_writable(s) || s->broken)
         return;
-    if (s->error.code != PITH_OK)
-        memcpy(s->cleared_site, s->error.site, sizeof s->cleared_site);
+    if (s->error.code == PITH_OK)
+        return;
+    pithp_tell_rooms_clearing(s);
+    memcpy(s->cleared_site, s->error.site, sizeof s->cleared_site);
     s->error.code = PITH_OK;
 }
 

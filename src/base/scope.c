@@ -171,6 +171,14 @@ static void tell_rooms_closing(pith_scope *s) {
     }
 }
 
+void pithp_tell_rooms_clearing(pith_scope *s) {
+    for (int room = 0; room < PITHP_ROOM_COUNT; room++) {
+        const pithp_room_hooks *hooks = hooks_of(s->runtime, room);
+        if (hooks && hooks->error_clearing)
+            hooks->error_clearing(s);
+    }
+}
+
 pith_scope *pith_scope_open(pith_runtime *rt) {
     if (!pithp_runtime_valid(rt))
         return &no_runtime;
@@ -223,10 +231,7 @@ static void hand_over_error(const pith_scope *s) {
     if (s->error.code == PITH_OK)
         return;
     if (s->parent) {
-        if (s->parent->error.code == PITH_OK) {
-            s->parent->error = s->error;
-            s->parent->error_read = false;
-        }
+        pithp_fail_as(s->parent, &s->error);
     } else if (!s->error_read) {
         pithp_log(s->runtime, PITH_LOG_ERROR, "%s", s->error.message);
     }

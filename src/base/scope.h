@@ -6,6 +6,8 @@
 
 /* The user has seen the error: closing the scope need not report it. */
 void pithp_scope_mark_read(const pith_scope *s);
+/* They ask to be told of errors that are cleared. */
+void pithp_tell_rooms_clearing(pith_scope *s);
 void pithp_block_cache_free(pith_runtime *rt);
 void pithp_specs_free(pith_runtime *rt);
 extern const pith_allocator pithp_libc_allocator;

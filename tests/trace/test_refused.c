@@ -65,17 +65,27 @@ static bool call_one(pith_scope *s, const pith_array *x, const pith_array *value
     }
 }
 
+/* What a function does about the error of such a call. */
+static enum { LEAVES_IT, CLEARS_IT, CLEARS_IT_BELOW, ASKS_OUTSIDE, ways } way;
+
 static bool more;
 static const pith_array *calls_one(pith_scope *s, const pith_array *x) {
     const double numbers[] = {1, 2, 3};
     const pith_array *value = pith_array_copy(s, PITH_F64, PITH_SHAPE(3), numbers);
-    more = call_one(s, x, value);
+    pith_scope *used = way == CLEARS_IT_BELOW ? pith_scope_open_in(s)
+                       : way == ASKS_OUTSIDE  ? pith_scope_open(rt)
+                                              : s;
+    more = call_one(used, x, value);
+    if (way != LEAVES_IT)
+        pith_clear(used);
+    if (used != s)
+        pith_scope_close(used);
     return x;
 }
 PITH_FUNCTION1(calls_one_function, calls_one, pith_array, pith_array)
 
-Test(refused, while_tracing) {
-    rt = pt_open();
+/* The error of every call is that of the compiled function around it. */
+static void refuses_all(bool (*counts)(int call)) {
     pith_scope *s = pith_scope_open(rt);
     char folder[256];
     pt_folder(folder);
@@ -86,6 +96,8 @@ Test(refused, while_tracing) {
     const void *given[] = {x};
     pt_ok(s, open_log && f && x);
     for (which = 0, more = true;; which++) {
+        if (!counts(which))
+            continue;
         pith_scope *inner = pith_scope_open_in(s);
         pith_call(inner, f, 1, given);
         if (!more)
@@ -99,8 +111,67 @@ Test(refused, while_tracing) {
         if (!more)
             break;
     }
+    pith_jit_clear(rt); /* of the function that calls nothing more */
     cr_assert(access("never.json", F_OK) != 0 && access("never.jsonl", F_OK) != 0);
     pith_scope_close(s);
     cr_assert(unlink("open.jsonl") == 0 && chdir("/") == 0 && rmdir(folder) == 0);
+}
+
+static bool any(int call) {
+    return call >= 0;
+}
+/* Calls that need the elements of a traced array, whatever their scope. */
+static bool is_read(int call) {
+    return call == 12 || call == 13 || call == 16 || call > 18;
+}
+
+Test(refused, while_tracing) {
+    rt = pt_open();
+    for (way = 0; way < ways; way++)
+        refuses_all(way == ASKS_OUTSIDE ? is_read : any);
+    pt_close(rt);
+}
+
+/* ---- In bodies ---- */
+
+static bool reads_in_body;
+static const pith_array *halve(pith_scope *s, const pith_array *x) {
+    double value = 0;
+    if (reads_in_body) {
+        value = pith_read_f64(s, x);
+        pith_clear(s);
+    }
+    return pith_mul(s, x, pith_f64(s, value > 0 ? 0.25 : 0.5));
+}
+static const pith_array *is_large(pith_scope *s, const pith_array *x) {
+    return pith_greater(s, x, pith_f64(s, 1));
+}
+PITH_FUNCTION1(halve_step, halve, pith_array, pith_array)
+PITH_FUNCTION1(is_large_test, is_large, pith_array, pith_array)
+
+/* What comes of the loop is cleared, too. */
+static const pith_array *halves(pith_scope *s, const pith_array *x) {
+    const pith_array *y = pith_while(s, &is_large_test, &halve_step, x);
+    if (!pith_failed(s))
+        return y;
+    pith_clear(s);
+    return x;
+}
+PITH_FUNCTION1(halves_function, halves, pith_array, pith_array)
+
+Test(refused, errors_that_bodies_clear_fail_the_call) {
+    rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    const void *given[] = {pith_f64(s, 5)};
+    const pith_function *f = pith_jit(s, &halves_function, NULL);
+    reads_in_body = true;
+    pt_fails(PITH_E_TRACED, s, pith_call(s, f, 1, given));
+    pt_says("pith_read_f64");
+    pt_says("has no value yet");
+    pt_says("test_refused.c:");
+    reads_in_body = false;
+    cr_assert(pith_read_f64(s, pith_call(s, f, 1, given)) == 0.625);
+    pt_ok(s);
+    pith_scope_close(s);
     pt_close(rt);
 }

@@ -124,7 +124,7 @@ static const void *call_body(recording *r) {
         return NULL;
     const void *result =
         pith_call(pithp_on_behalf(r->s), f, r->call->argument_count, r->arguments);
-    return pith_failed(r->s) ? NULL : result;
+    return pithp_trace_settle(r->s, r->trace) == PITH_OK ? result : NULL;
 }
 
 /* ---- What comes out ---- */

@@ -38,7 +38,7 @@ static const void *call_traced(pith_scope *s, const pithp_jit_call *c, pithp_tra
     if (!f)
         return NULL;
     const void *result = pith_call(pithp_on_behalf(s), f, c->argument_count, trees);
-    return pith_failed(s) ? NULL : result;
+    return pithp_trace_settle(s, t) == PITH_OK ? result : NULL;
 }
 
 /* ---- Results ---- */

@@ -156,9 +156,6 @@ static bool follows(const pith_array *a, const pith_array *b) {
 }
 
 static pith_status check_leaf(comparison *c, const pithp_flat *f, int64_t i) {
-    if (pithp_array_is_traced(f->items[i]))
-        return pithp_item_fail(c->s, &f->structure, i, PITH_E_TRACED,
-                               "a traced array has no value to compare");
     const pith_status rc = pithp_array_check(c->s, f->items[i], "comparison", "leaf");
     if (rc != PITH_OK)
         pithp_item_prefix(c->s, &f->structure, i);
