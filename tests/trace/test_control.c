@@ -360,7 +360,8 @@ Test(control, what_is_carried_keeps_its_structure, .init = open_scope) {
         pt_says(rows[k].says);
         pt_fails(rows[k].code, s, CALL(pith_jit(s, &either_function, NULL), a));
         pt_says(rows[k].says);
-        pt_says("on_true's result, beside on_false's");
+        pt_says("pith_cond: on_true ");
+        pt_says("'s result, beside on_false's");
     }
     close_scope();
 }
@@ -380,7 +381,7 @@ Test(control, bad_arguments_are_refused, .init = open_scope) {
     pt_says("pith_switch: index: expected an integer of rank 0, got bool[]");
     pt_fails(PITH_E_ARG, s, pith_switch(s, a->count, 0, NULL, a));
     pt_fails(PITH_E_ARG, s, pith_while(s, &up_step, &up_step, a));
-    pt_says("the condition");
+    pt_says("pith_while: cond up's result: expected");
     pt_fails(PITH_E_ARG, s, pith_while(s, NULL, &up_step, a));
     pt_says("pith_while: cond: expected a function, got NULL");
     pt_fails(PITH_E_ARG, s, pith_fori(s, 0, 3, &up_step, a));

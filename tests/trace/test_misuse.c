@@ -3,6 +3,13 @@
  * compiled. */
 #include "scope_test.h"
 
+/* The error is that of a call in this line of this file. */
+static void says_line(int line) {
+    char site[40];
+    snprintf(site, sizeof site, "(test_misuse.c:%d)", line);
+    pt_says(site);
+}
+
 /* ---- What a body makes of a list of two ---- */
 
 static int way;
@@ -37,13 +44,16 @@ PITH_FUNCTION1(other_list_step, other_list, void, void)
 PITH_FUNCTION1(always_test, always, pith_array, void)
 PITH_FUNCTION1(same_step, same, void, void)
 
+static int line; /* of the call that gets the body */
 static const void *loop(pith_scope *in, const void *list) {
+    line = __LINE__ + 1;
     return pith_while(in, &always_test, &other_list_step, list);
 }
 static const void *choose(pith_scope *in, const void *list) {
     const pith_array *sum = pith_sum(in, pith_child(list, 0), PITH_ALL_AXES);
-    return pith_cond(in, pith_greater(in, sum, pith_f64(in, 0)), &other_list_step,
-                     &same_step, list);
+    const pith_array *positive = pith_greater(in, sum, pith_f64(in, 0));
+    line = __LINE__ + 1;
+    return pith_cond(in, positive, &other_list_step, &same_step, list);
 }
 PITH_FUNCTION1(loop_function, loop, void, void)
 PITH_FUNCTION1(choose_function, choose, void, void)
@@ -69,7 +79,8 @@ Test(misuse, a_body_that_makes_another_tree_is_told_which_part, .init = open_sco
         for (int k = 0; k < 3; k++) {
             pt_fails(wanted[way].code, s, pith_call(s, ways[k], PITH_ITEMS(list)));
             pt_says(wanted[way].says);
-            pt_says("test_misuse.c:");
+            pt_says("other_list");
+            says_line(line);
         }
     close_scope();
 }
@@ -231,10 +242,11 @@ Test(misuse, an_out_that_changes_is_told_with_its_path, .init = open_scope) {
     const void *outs;
     rows_before = 2;
     pt_fails(PITH_E_SHAPE, s, pith_scan(s, &changing_out_step, zero, xs, NULL, &outs));
-    pt_says("[1]: pith_scan: the body's out: expected f64[2], got f64[3]");
+    pt_says("[1]: pith_scan: body changing_out's out: expected f64[2], got f64[3]");
+    says_line(__LINE__ - 2);
     rows_before = 1;
     pt_fails(PITH_E_STRUCTURE, s, pith_scan(s, &other_out_step, zero, xs, NULL, &outs));
-    pt_says("expected a list of 1, got f64[] (pith_scan: the body's out)");
+    pt_says("expected a list of 1, got f64[] (pith_scan: body other_out's out)");
     close_scope();
 }
 

@@ -1,6 +1,7 @@
 /* What branches and bodies of loops must be, and the state of loops that run. */
 #include "trace/control/control_internal.h"
 
+#include <stdio.h>
 #include <string.h>
 
 pith_status pithp_body_check(pith_scope *s,
@@ -20,9 +21,13 @@ pith_status pithp_body_check(pith_scope *s,
 
 /* ---- Carries ---- */
 
+void pithp_returned_print(char text[PITHP_RETURNED_BYTES], const pithp_returned *r) {
+    snprintf(text, PITHP_RETURNED_BYTES, "%s: %s %.100s's %s", r->function, r->role,
+             r->f->name, r->part);
+}
+
 static pith_status fail_leaf(pith_scope *s,
-                             const char *function,
-                             const char *name,
+                             const char *what,
                              const pithp_flat *wanted,
                              const pithp_flat *got) {
     for (int64_t k = 0; k < wanted->structure.item_count; k++) {
@@ -31,7 +36,7 @@ static pith_status fail_leaf(pith_scope *s,
         if (a != b)
             return pithp_item_fail(s, &wanted->structure, k,
                                    a->dtype == b->dtype ? PITH_E_SHAPE : PITH_E_DTYPE,
-                                   "%s: %s: expected %s, got %s", function, name,
+                                   "%s: expected %s, got %s", what,
                                    pithp_spec_print(a, expected),
                                    pithp_spec_print(b, text));
     }
@@ -39,20 +44,21 @@ static pith_status fail_leaf(pith_scope *s,
 }
 
 pith_status pithp_carry_check(pith_scope *s,
-                              const char *function,
-                              const char *name,
+                              const pithp_returned *r,
                               const void *expected,
                               const pithp_flat *wanted,
                               const void *got) {
     pithp_flat f;
-    char of[120];
+    char what[PITHP_RETURNED_BYTES];
     pith_status rc = pithp_flat_make(s, &f, got, NULL, NULL);
     if (rc != PITH_OK)
         return rc;
-    snprintf(of, sizeof of, "%s: %.80s", function, name);
-    rc = pithp_structure_same(&wanted->structure, &f.structure)
-             ? fail_leaf(s, function, name, wanted, &f)
-             : pithp_differences_fail(s, expected, got, of, NULL, NULL);
+    if (!pithp_structure_equal(&wanted->structure, &f.structure)) {
+        pithp_returned_print(what, r);
+        rc = pithp_structure_same(&wanted->structure, &f.structure)
+                 ? fail_leaf(s, what, wanted, &f)
+                 : pithp_differences_fail(s, expected, got, what, NULL, NULL);
+    }
     pithp_flat_end(&f);
     return rc;
 }
@@ -69,6 +75,7 @@ static const void *member(const void *record, const char *name) {
 
 pith_status pithp_scan_parts(pith_scope *s,
                              const char *function,
+                             const pith_function *body,
                              const void *result,
                              const void *parts[2]) {
     static const char *const names[2] = {"carry", "out"};
@@ -78,9 +85,10 @@ pith_status pithp_scan_parts(pith_scope *s,
         if (!record || !(found[k] = member(result, names[k])))
             return pithp_fail(
                 s, PITH_E_TYPE, NULL,
-                "%s: the body's result: expected a record with the members carry and "
+                "%s: body %s's result: expected a record with the members carry and "
                 "out, got %s%s",
-                function, record ? pithp_shape_of(result)->type->name : "another tree",
+                function, body->name,
+                record ? pithp_shape_of(result)->type->name : "another tree",
                 record ? k ? " without out" : " without carry" : "");
     memcpy(parts, found, sizeof found);
     return PITH_OK;

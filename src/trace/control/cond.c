@@ -75,6 +75,19 @@ static pith_status replay_checks(pith_scope *s,
 
 /* ---- Recording ---- */
 
+/* A branch's result is like that of the first one. */
+static pith_status check_branch(const choice *c, const pithp_part *parts, int b) {
+    char branch[32];
+    snprintf(branch, sizeof branch, "branch %d", b);
+    const pithp_returned r = {.function = c->function,
+                              .role = c->is_cond ? "on_true" : branch,
+                              .f = c->branches[b],
+                              .part = c->is_cond ? "result, beside on_false's"
+                                                 : "result, beside branch 0's"};
+    return pithp_carry_check(parts[b].scope, &r, parts[0].results[0], &parts[0].flats[0],
+                             parts[b].results[0]);
+}
+
 static pith_status record_branches(pith_scope *s,
                                    const choice *c,
                                    const pithp_flat *operand,
@@ -91,12 +104,8 @@ static pith_status record_branches(pith_scope *s,
                                       .argument_count = 1,
                                       .arguments = {operand}};
         rc = pithp_part_record(s, &parts[(*made)++], &call);
-        char name[64] = "on_true's result, beside on_false's";
-        if (!c->is_cond)
-            snprintf(name, sizeof name, "the result of branch %d", b);
         if (rc == PITH_OK && b)
-            rc = pithp_carry_check(parts[b].scope, c->function, name, parts[0].results[0],
-                                   &parts[0].flats[0], parts[b].results[0]);
+            rc = check_branch(c, parts, b);
     }
     return rc == PITH_OK ? spread_checks(s, parts, c->count) : rc;
 }

@@ -17,15 +17,24 @@ pith_status pithp_body_check(pith_scope *s,
                              int arity,
                              const char *function,
                              const char *name);
+/* A tree that a function returned, as errors name it: "pith_scan: body f's out". */
+typedef struct pithp_returned {
+    const char *function;   /* of the user: "pith_scan" */
+    const char *role;       /* of the body in it: "body", "on_true", "branch 2" */
+    const pith_function *f; /* that body */
+    const char *part;       /* "result", or the member of it */
+} pithp_returned;
+enum { PITHP_RETURNED_BYTES = 200 };
+void pithp_returned_print(char text[PITHP_RETURNED_BYTES], const pithp_returned *r);
 /* The trees `carry` and `out` of what a scan's body returned. */
 pith_status pithp_scan_parts(pith_scope *s,
                              const char *function,
+                             const pith_function *body,
                              const void *result,
                              const void *parts[2]);
-/* What a body returned is like the carry it got: structure, statics, leaf specs. */
+/* It is like the carry that the body got: structure, statics, leaf specs. */
 pith_status pithp_carry_check(pith_scope *s,
-                              const char *function,
-                              const char *name,
+                              const pithp_returned *r,
                               const void *expected,
                               const pithp_flat *wanted,
                               const void *got);

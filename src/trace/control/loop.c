@@ -3,11 +3,12 @@
 #include "program/check.h"
 #include "trace/control/control_internal.h"
 
-#include <string.h>
+#include <stdio.h>
 
 typedef struct loop {
     const char *function;      /* of the user */
     const pith_function *cond; /* NULL: an index runs from lower to upper */
+    char truth[120];           /* what cond returns, as errors name it */
     const pith_function *body;
     const pith_array *lower, *upper;
     const void *init;
@@ -16,6 +17,12 @@ typedef struct loop {
     pithp_collector
         *checks; /* of the loop, where it runs and stops; NULL: not collected */
 } loop;
+
+/* What the body returned is like what it got. */
+static pith_status check_result(pith_scope *s, const loop *l, const void *result) {
+    const pithp_returned r = {l->function, "body", l->body, "result"};
+    return pithp_carry_check(s, &r, l->init, &l->carry, result);
+}
 
 /* ---- Running ---- */
 
@@ -30,8 +37,8 @@ static bool holds(pith_scope *s, const loop *l, const void *carry) {
     work->site = s->site;
     const pith_array *a = pith_call(pithp_on_behalf(work), l->cond, 1, &carry);
     if (!pith_failed(work) &&
-        pithp_scalar_check(work, a, false, l->function, "the condition") == PITH_OK)
-        pithp_control_read(work, a, l->function, "the condition", &truth);
+        pithp_scalar_check(work, a, false, l->function, l->truth) == PITH_OK)
+        pithp_control_read(work, a, l->function, l->truth, &truth);
     pith_scope_close(work); /* its error goes to s */
     bool passes = true;
     if (l->checks && truth && s->error.code == PITH_OK)
@@ -54,8 +61,7 @@ static bool iterate(pithp_holder *h, const loop *l, const int64_t *i) {
     const void *state = NULL;
     if (arguments[0])
         state = pith_call(pithp_on_behalf(next), l->body, i ? 2 : 1, arguments);
-    if (!pith_failed(next) && pithp_carry_check(next, l->function, "the body's result",
-                                                l->init, &l->carry, state) != PITH_OK)
+    if (!pith_failed(next) && check_result(next, l, state) != PITH_OK)
         state = NULL;
     return pithp_holder_step(h, next, pith_failed(next) ? NULL : state);
 }
@@ -118,10 +124,7 @@ static pith_status record_body(recorded *r) {
         return rc;
     r->made = 1;
     rc = pithp_part_record(r->s, &r->body, &call);
-    return rc == PITH_OK
-               ? pithp_carry_check(r->body.scope, l->function, "the body's result",
-                                   l->init, &l->carry, r->body.results[0])
-               : rc;
+    return rc == PITH_OK ? check_result(r->body.scope, l, r->body.results[0]) : rc;
 }
 
 static pith_status record_cond(recorded *r) {
@@ -143,8 +146,8 @@ static pith_status record_cond(recorded *r) {
         t->specs[0]->rank == 0)
         return PITH_OK;
     return pithp_fail(
-        r->cond.scope, PITH_E_ARG, NULL,
-        "%s: the condition: expected a bool of rank 0, got %s", r->l->function,
+        r->cond.scope, PITH_E_ARG, NULL, "%s: %s: expected a bool of rank 0, got %s",
+        r->l->function, r->l->truth,
         t->item_count == 1 && t->node_count == 1 ? pithp_spec_print(t->specs[0], got)
                                                  : "another tree");
 }
@@ -296,7 +299,9 @@ static const void *end(loop *l, const void *result) {
 static const void *repeat(pith_scope *s, loop *l) {
     if (!begin(s, l, 1))
         return pithp_nil_for(l->init);
-    if (!l->cond)
+    if (l->cond)
+        snprintf(l->truth, sizeof l->truth, "cond %.80s's result", l->cond->name);
+    else
         pithp_body_check(s, NULL, 1, l->function, "cond");
     const void *result = !l->cond               ? NULL
                          : pithp_scope_trace(s) ? record_while(s, l)

@@ -165,7 +165,8 @@ static pith_status take_results(recording *r, pithp_part *part, const void *resu
     const int count = r->call->scans ? 2 : 1;
     part->results[0] = result;
     if (rc == PITH_OK && r->call->scans)
-        rc = pithp_scan_parts(r->s, r->call->function, result, part->results);
+        rc = pithp_scan_parts(r->s, r->call->function, r->call->body, result,
+                              part->results);
     for (int k = 0; k < count && rc == PITH_OK; k++) {
         rc = pithp_flat_make(r->s, &part->flats[k], part->results[k], NULL, NULL);
         if (rc == PITH_OK) {

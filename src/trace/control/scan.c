@@ -72,11 +72,18 @@ static const void *row_at(pith_scope *s, const scan *c, int64_t i) {
 
 /* ---- Running ---- */
 
+/* The next carry is like the first. */
+static pith_status check_carry(pith_scope *s, const scan *c, const void *carry) {
+    const pithp_returned r = {name, "body", c->body, "carry"};
+    return pithp_carry_check(s, &r, c->init, &c->carry, carry);
+}
+
 /* `out` of an iteration goes to the scope that holds them: all have one structure. */
 static pith_status
 hold_out(pith_scope *s, scan *c, const void *out, pith_scope *held, const void **place) {
-    if (c->first_out && pithp_carry_check(s, name, "the body's out", c->first_out,
-                                          &c->out, out) != PITH_OK)
+    const pithp_returned returned = {name, "body", c->body, "out"};
+    if (c->first_out &&
+        pithp_carry_check(s, &returned, c->first_out, &c->out, out) != PITH_OK)
         return s->error.code;
     *place = out;
     if (pithp_keep_slots(held, 1, place) != PITH_OK ||
@@ -100,9 +107,8 @@ iterate(pithp_holder *h, scan *c, int64_t i, pith_scope *held, const void **out)
     if (arguments[1])
         result = pith_call(pithp_on_behalf(next), c->body, 2, arguments);
     if (result && !pith_failed(next) &&
-        pithp_scan_parts(next, name, result, parts) == PITH_OK &&
-        pithp_carry_check(next, name, "the body's carry", c->init, &c->carry, parts[0]) ==
-            PITH_OK)
+        pithp_scan_parts(next, name, c->body, result, parts) == PITH_OK &&
+        check_carry(next, c, parts[0]) == PITH_OK)
         hold_out(next, c, parts[1], held, out);
     return pithp_holder_step(h, next, pith_failed(next) ? NULL : parts[0]);
 }
@@ -226,8 +232,7 @@ static const void *record_scan(scan *c) {
     if (pithp_control_capture(c->s, &captured, c->body) != PITH_OK)
         return NULL;
     if (pithp_part_record(c->s, &part, &call) == PITH_OK &&
-        pithp_carry_check(part.scope, name, "the body's carry", c->init, &c->carry,
-                          part.results[0]) == PITH_OK)
+        check_carry(part.scope, c, part.results[0]) == PITH_OK)
         last = add_scan(c, &captured, &part);
     pithp_part_end(&part);
     return c->s->error.code == PITH_OK ? last : NULL;
