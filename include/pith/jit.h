@@ -162,6 +162,26 @@ PITH_API const char *pith_program_cuda_text(pith_scope *s,
                                             const void *const *arguments);
 
 /**
+ * What a call would return, without its values: the structure of the result with the
+ * dtypes and shapes of its leaves (pith_treedef_leaf_spec).
+ *
+ * The function is traced; nothing that depends on an argument is computed, no memory is
+ * taken for it, and no program is kept. The call may be made while another function is
+ * traced.
+ *
+ * @param function Compiled or not. Leaves that are static in a compiled one are
+ * PITH_E_TRACED, as all that needs values.
+ * @param arguments Trees, which are not read, or structures in the place of trees: those
+ * of pith_tree_structure, or what this function returned.
+ * Errors: those of the function.
+ * @return The structure, owned by @p s, or NULL.
+ */
+PITH_API const pith_treedef *pith_eval_shape(pith_scope *s,
+                                             const pith_function *function,
+                                             int count,
+                                             const void *const *arguments);
+
+/**
  * The same function, refusing traced arrays: for one that reads values or talks to the
  * world outside.
  *
@@ -183,6 +203,7 @@ PITH_END
 #    define pith_program_print(s, ...)     pith_program_print(PITH_AT(s), __VA_ARGS__)
 #    define pith_program_cuda_text(s, ...) pith_program_cuda_text(PITH_AT(s), __VA_ARGS__)
 #    define pith_program_cost(s, ...)      pith_program_cost(PITH_AT(s), __VA_ARGS__)
+#    define pith_eval_shape(s, ...)        pith_eval_shape(PITH_AT(s), __VA_ARGS__)
 #    define pith_no_tracing(s, ...)        pith_no_tracing(PITH_AT(s), __VA_ARGS__)
 #endif
 

@@ -232,6 +232,9 @@ PITH_API int64_t pith_tree_num_leaves(const void *tree);
 PITH_API int64_t pith_treedef_num_leaves(const pith_treedef *def);
 /** Nodes of a structure, leaves and absent places included. */
 PITH_API int64_t pith_treedef_num_nodes(const pith_treedef *def);
+/** Dtype and shape of the i-th leaf; NULL where there is none, or where the structure has
+ * a place for any tree. They live as long as the runtime. */
+PITH_API const pith_spec *pith_treedef_leaf_spec(const pith_treedef *def, int64_t leaf);
 /** Equality by value: structure and leaf specs. */
 PITH_API bool pith_treedef_equal(const pith_treedef *a, const pith_treedef *b);
 /** A hash by value, equal for equal structures of a runtime; not for files. */

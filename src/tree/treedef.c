@@ -277,6 +277,13 @@ int64_t pith_treedef_num_nodes(const pith_treedef *def) {
     return is_treedef(def, &block) ? def->structure.node_count : 0;
 }
 
+const pith_spec *pith_treedef_leaf_spec(const pith_treedef *def, int64_t leaf) {
+    pithp_block *block = NULL;
+    return is_treedef(def, &block) && leaf >= 0 && leaf < def->structure.item_count
+               ? def->structure.specs[leaf]
+               : NULL;
+}
+
 bool pith_treedef_equal(const pith_treedef *a, const pith_treedef *b) {
     pithp_block *block = NULL;
     if (!is_treedef(a, &block) || !is_treedef(b, &block))

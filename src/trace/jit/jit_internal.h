@@ -48,6 +48,13 @@ struct pithp_jit_program *pithp_jit_program_of(pith_scope *s,
 
 /* ---- Calls ---- */
 
+/* A function that a user passed, with as many arguments as it takes. */
+pith_status pithp_jit_check_count(pith_scope *s,
+                                  const pith_function *f,
+                                  int count,
+                                  const void *const *arguments,
+                                  const char *what);
+
 enum { PITHP_JIT_COLLECTED = 1 }; /* of modes: checks are collected */
 enum { PITHP_JIT_TREES = 6 };
 

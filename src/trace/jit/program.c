@@ -2,6 +2,17 @@
 #include "program/schedule/replay.h"
 #include "trace/jit/jit_internal.h"
 
+pith_status pithp_jit_check_count(pith_scope *s,
+                                  const pith_function *f,
+                                  int count,
+                                  const void *const *arguments,
+                                  const char *what) {
+    if (pithp_function_check(s, f, what) != PITH_OK || (count == f->arity && arguments))
+        return s->error.code;
+    return pithp_fail(s, PITH_E_ARG, NULL, "%s: %s: expected %d argument%s, got %d", what,
+                      f->name, f->arity, f->arity == 1 ? "" : "s", arguments ? count : 0);
+}
+
 /* The program of a call, recorded where there is none yet, with a reference for the
  * caller. NULL: error set. */
 static pithp_jit_program *program_of(pith_scope *s,
@@ -9,19 +20,13 @@ static pithp_jit_program *program_of(pith_scope *s,
                                      int count,
                                      const void *const *arguments,
                                      const char *what) {
-    if (pithp_function_check(s, function, what) != PITH_OK)
-        return NULL;
     if (pithp_scope_trace(s)) {
         pithp_fail(s, PITH_E_TRACED, NULL, "%s: the scope records a program itself",
                    what);
         return NULL;
     }
-    if (count != function->arity || !arguments) {
-        pithp_fail(s, PITH_E_ARG, NULL, "%s: %s: expected %d argument%s, got %d", what,
-                   function->name, function->arity, function->arity == 1 ? "" : "s",
-                   arguments ? count : 0);
+    if (pithp_jit_check_count(s, function, count, arguments, what) != PITH_OK)
         return NULL;
-    }
     for (int i = 0; i < count; i++)
         if (pithp_argument_check(s, function, i, arguments[i]) != PITH_OK)
             return NULL;
