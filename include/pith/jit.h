@@ -13,6 +13,9 @@
  * its bound trees, the options, structure and leaf specs of all arguments, whether checks
  * are collected, and the level of checks. Functions are told apart by their address: call
  * pith_jit_clear before a library that defines some is unloaded.
+ *
+ * For debugging, PITH_JIT=eager in the environment has compiled functions run as others
+ * do: call by call, with values that can be printed, and without donation.
  */
 #ifndef PITH_JIT_H
 #define PITH_JIT_H

@@ -183,16 +183,20 @@ static void open_best(pith_runtime *rt, const pith_open_options *options) {
 /* What the environment says of compiled functions is read when they are made: words that
  * mean nothing are told now. */
 static void check_environment(pith_runtime *rt) {
-    static const char *const words[][4] = {{"PITH_JIT", "async", "wait", "off"},
-                                           {"PITH_CUDA_GRAPH", "on", "drive", "off"}};
-    for (int i = 0; i < PITHP_COUNT(words); i++) {
-        const char *const *w = words[i], *set = getenv(w[0]);
+    static const struct {
+        const char *variable, *words[4], *expected;
+    } rows[] = {
+        {"PITH_JIT", {"async", "wait", "off", "eager"}, "async, wait, off or eager"},
+        {"PITH_CUDA_GRAPH", {"on", "drive", "off"}, "on, drive or off"},
+    };
+    for (int i = 0; i < PITHP_COUNT(rows); i++) {
+        const char *set = getenv(rows[i].variable);
         bool known = !set || !set[0];
-        for (int k = 1; k < 4 && !known; k++)
-            known = strcmp(set, w[k]) == 0;
+        for (int k = 0; k < PITHP_COUNT(rows[i].words) && !known; k++)
+            known = rows[i].words[k] && strcmp(set, rows[i].words[k]) == 0;
         if (!known)
-            pithp_runtime_fail(rt, PITH_E_ARG, "%s is \"%.40s\", expected %s, %s or %s",
-                               w[0], set, w[1], w[2], w[3]);
+            pithp_runtime_fail(rt, PITH_E_ARG, "%s is \"%.40s\", expected %s",
+                               rows[i].variable, set, rows[i].expected);
     }
 }
 

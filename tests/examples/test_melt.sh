@@ -226,9 +226,10 @@ jit) # compiled or not, step by step or several at once: the same bits, also whe
             final 200 default.json $options 2>err-default
             final 200 loop.json $options --jit on --steps-per-launch 20 --thermo 100 2>err-loop
             final 200 eager.json $options --jit off --steps-per-launch 20 --thermo 100 2>err-eager
+            (export PITH_JIT=eager && final 200 debug.json $options --jit on 2>err-debug)
         }
         cmp err-off err-on || fail "other repairs: $(cat err-on)"
-        for way in on default loop eager; do
+        for way in on default loop eager debug; do
             "$pith" diff --bits off.json $way.json >diff.txt || fail "$way: $(cat diff.txt)"
         done
     done

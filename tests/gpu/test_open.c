@@ -79,7 +79,8 @@ Test(open, refuses_options_and_variables_it_cannot_follow) {
     refused(&host, PITH_E_ARG, "PITH_HOST_ASYNC");
     unsetenv("PITH_HOST_ASYNC");
     setenv("PITH_JIT", "sometimes", 1);
-    refused(&host, PITH_E_ARG, "PITH_JIT is \"sometimes\", expected async, wait or off");
+    refused(&host, PITH_E_ARG,
+            "PITH_JIT is \"sometimes\", expected async, wait, off or eager");
     unsetenv("PITH_JIT");
     setenv("PITH_CUDA_GRAPH", "yes", 1);
     refused(&host, PITH_E_ARG, "PITH_CUDA_GRAPH");

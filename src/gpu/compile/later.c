@@ -6,6 +6,7 @@
 #include "gpu/compile/toolchain.h"
 
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -20,6 +21,17 @@ typedef struct pithp_later {
 } pithp_later;
 
 /* ---- Code ---- */
+
+pithp_code_when pithp_code_when_set(void) {
+    static const char *const words[] = {[PITHP_CODE_WAIT] = "wait",
+                                        [PITHP_CODE_OFF] = "off",
+                                        [PITHP_CODE_EAGER] = "eager"};
+    const char *set = getenv("PITH_JIT");
+    for (int k = PITHP_CODE_WAIT; set && k < PITHP_COUNT(words); k++)
+        if (strcmp(set, words[k]) == 0)
+            return (pithp_code_when)k;
+    return PITHP_CODE_ASYNC; /* pith_open refuses other words */
+}
 
 static pithp_code *
 make_code(pithp_device *d, const char *text, const pithp_compile_options *options) {

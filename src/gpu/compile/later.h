@@ -17,6 +17,15 @@ bool pithp_later_do(pithp_device *d, pithp_later_work *work);
 /* Whether the thread is to come to its end; asked by what it does. */
 bool pithp_later_ends(pithp_device *d);
 
+/* What PITH_JIT says of functions and programs that are made now. */
+typedef enum pithp_code_when {
+    PITHP_CODE_ASYNC, /* code is made in the background */
+    PITHP_CODE_WAIT,  /* the first run waits for it */
+    PITHP_CODE_OFF,   /* there is none: programs are interpreted */
+    PITHP_CODE_EAGER, /* nor is there a program of a function: its calls run one by one */
+} pithp_code_when;
+pithp_code_when pithp_code_when_set(void);
+
 typedef enum pithp_code_state {
     PITHP_CODE_WAITING,
     PITHP_CODE_READY,

@@ -7,7 +7,6 @@
 #include "program/emit/loop.h"
 #include "program/math/link.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { RUNS_WORTH_COMPILING = 2 };
@@ -69,14 +68,14 @@ static bool has_work(const pithp_plan *plan) {
 }
 
 void pithp_compiled_begin(pithp_plan *plan) {
-    const char *when = getenv("PITH_JIT");
-    if ((when && strcmp(when, "off") == 0) || !has_work(plan))
+    const pithp_code_when when = pithp_code_when_set();
+    if (when >= PITHP_CODE_OFF || !has_work(plan))
         return;
     struct pithp_compiling *c = pithp_allocate(plan->runtime, sizeof *c);
     if (!c)
         return;
     memset(c, 0, sizeof *c);
-    c->wait = when && strcmp(when, "wait") == 0;
+    c->wait = when == PITHP_CODE_WAIT;
     c->functions = pithp_allocate(plan->runtime, functions_bytes(plan));
     if (c->functions && pthread_mutex_init(&c->lock, NULL) == 0) {
         plan->compiling = c;

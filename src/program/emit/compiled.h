@@ -1,8 +1,8 @@
 /* The compiled form of a plan: asked for when the plan has run often enough to be worth
  * it, made in the background while the interpreter runs, and swapped in when it is ready.
  *
- * PITH_JIT says when: `async` (as above, the default), `wait` (with the first run) or
- * `off`. Without a compiler, or where one fails, the interpreter goes on. */
+ * PITH_JIT says when (pithp_code_when). Without a compiler, or where one fails, the
+ * interpreter goes on. */
 #ifndef PITH_PROGRAM_COMPILED_H
 #define PITH_PROGRAM_COMPILED_H
 

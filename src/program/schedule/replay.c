@@ -10,15 +10,10 @@ static pithp_replay *replay_of(const pithp_plan *plan) {
     return plan->replay;
 }
 
-static const char *setting(const char *name, const char *usual) {
-    const char *set = getenv(name);
-    return set && set[0] ? set : usual;
-}
-
 void pithp_replay_begin(pithp_plan *plan) {
-    const char *when = setting("PITH_JIT", "async");
-    const char *how = setting("PITH_CUDA_GRAPH", "on");
-    if (strcmp(when, "off") == 0 || strcmp(how, "off") == 0)
+    const pithp_code_when when = pithp_code_when_set();
+    const char *set = getenv("PITH_CUDA_GRAPH"), *how = set ? set : "on";
+    if (when >= PITHP_CODE_OFF || strcmp(how, "off") == 0)
         return;
     pithp_replay *r = pithp_allocate(plan->runtime, sizeof *r);
     if (!r)
@@ -26,7 +21,7 @@ void pithp_replay_begin(pithp_plan *plan) {
     memset(r, 0, sizeof *r);
     r->runtime = plan->runtime;
     atomic_init(&r->refs, 1);
-    r->wait = strcmp(when, "wait") == 0;
+    r->wait = when == PITHP_CODE_WAIT;
     r->how = strcmp(how, "drive") == 0 ? STEPPED : AS_GRAPH;
     if (pthread_mutex_init(&r->lock, NULL) == 0)
         plan->replay = r;

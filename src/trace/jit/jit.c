@@ -1,4 +1,5 @@
 /* Compiled functions as objects, and their calls. */
+#include "gpu/compile/later.h"
 #include "trace/jit/jit_internal.h"
 
 #include <string.h>
@@ -48,6 +49,11 @@ static const pithp_closure_kind kind = {.name = "jit",
                                         .made = share_jit,
                                         .identity = add_jit_identity,
                                         .call = call_unseen};
+/* Made while PITH_JIT says `eager`: calls have no programs. */
+static const pithp_closure_kind eager_kind = {.name = "jit",
+                                              .bytes = sizeof(pithp_jit_closure),
+                                              .made = share_jit,
+                                              .identity = add_jit_identity};
 
 /* Equal bytes for functions that do the same: what they are made of, bound trees aside.
  */
@@ -66,17 +72,25 @@ static void add_identity(const pith_function *f, pithp_text *text) {
 
 /* ---- Calls ---- */
 
+/* Where there is no program to find: what is to be static is there and has a value. */
+static pith_status
+check_static(const pithp_jit_closure *closure, pith_scope *s, const void *const *given) {
+    if (!closure->jit->static_arguments && !closure->jit->static_paths)
+        return PITH_OK;
+    pithp_jit_call c;
+    c.like = NULL;
+    const pith_status rc = pithp_jit_call_begin(&c, s, closure, given);
+    if (rc == PITH_OK)
+        pithp_jit_call_end(&c);
+    return rc;
+}
+
 /* In a trace the function becomes a part of its program. */
 static const void *
 call_inside(const pithp_jit_closure *closure, pith_scope *s, const void *const *given) {
     const pith_function *f = closure->closure.base;
-    pithp_jit_call c;
-    c.like = NULL;
-    if (closure->jit->static_arguments || closure->jit->static_paths) {
-        if (pithp_jit_call_begin(&c, s, closure, given) != PITH_OK)
-            return NULL; /* a static leaf is traced */
-        pithp_jit_call_end(&c);
-    }
+    if (check_static(closure, s, given) != PITH_OK)
+        return NULL;
     pithp_trace *around = pithp_scope_trace(s); /* NULL: draws are watched */
     if (pithp_trace_check_depth(s, f->name) != PITH_OK)
         return NULL;
@@ -97,7 +111,9 @@ static pithp_jit_program *find_or_record(pithp_jit_call *c) {
 
 const pithp_jit_closure *pithp_jit_closure_of(const pith_function *f) {
     const pithp_closure *c = f ? f->closure : NULL;
-    return c && c->kind == &kind ? (const pithp_jit_closure *)(const void *)c : NULL;
+    return c && (c->kind == &kind || c->kind == &eager_kind)
+               ? (const pithp_jit_closure *)(const void *)c
+               : NULL;
 }
 
 pithp_jit_program *pithp_jit_program_of(pith_scope *s,
@@ -225,6 +241,17 @@ call_unseen(const pithp_closure *c, pith_scope *s, const void *const *given) {
                                           : pithp_function_run(f, s, given));
     pithp_jit_program_release(like);
     return result;
+}
+
+/* Temporaries do not outlive the call, as those of a program do not. */
+static const void *
+call_eager(const pith_function *self, pith_scope *s, const void *const *given) {
+    const pithp_jit_closure *closure = self->closure;
+    if (pithp_scope_trace(s) || pithp_draws_watched())
+        return call_inside(closure, s, given);
+    return check_static(closure, s, given) == PITH_OK
+               ? pithp_jit_run_apart(closure->closure.base, s, given)
+               : NULL;
 }
 
 /* ---- Making ---- */
@@ -388,10 +415,11 @@ pith_jit(pith_scope *s, const pith_function *function, const pith_jit_options *o
     pithp_jit *jit = make_jit(s, function, o);
     if (!jit)
         return NULL;
+    const bool eager = pithp_code_when_set() == PITHP_CODE_EAGER;
     pith_function like = *function;
-    like.call = call_jitted;
-    const pithp_jit_closure closure = {.closure = {.kind = &kind, .base = function},
-                                       .jit = jit};
+    like.call = eager ? call_eager : call_jitted;
+    const pithp_jit_closure closure = {
+        .closure = {.kind = eager ? &eager_kind : &kind, .base = function}, .jit = jit};
     const pithp_closure *made = pithp_function_make(s, &like, &closure.closure);
     release_jit(s, jit); /* the function has its own */
     return made ? made->function : NULL;

@@ -104,6 +104,11 @@ pithp_jit_item(const pithp_jit_call *c, int64_t item, int64_t *tree) {
     return c->flats[t].items[item];
 }
 
+/* The function's result at once, in s; what it makes beside that is given back, and none
+ * of it is recorded. NULL: error set (no_tracing.c). */
+const void *
+pithp_jit_run_apart(const pith_function *f, pith_scope *s, const void *const *given);
+
 /* ---- Programs ---- */
 
 /* Where a leaf of the result comes from. */

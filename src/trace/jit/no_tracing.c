@@ -1,7 +1,5 @@
 /* Functions that are never traced: they want values. */
-#include "pith/jit.h"
-
-#include "tree/tree_internal.h"
+#include "trace/jit/jit_internal.h"
 
 /* Set PITH_E_TRACED at the first leaf of an argument that is traced. */
 static pith_status
@@ -20,25 +18,29 @@ refuse_traced(pith_scope *s, const pith_function *f, int i, const void *tree) {
     return rc;
 }
 
+const void *
+pithp_jit_run_apart(const pith_function *f, pith_scope *s, const void *const *given) {
+    pith_scope *work = pith_scope_open_in(s);
+    if (!pithp_scope_writable(work))
+        return NULL;
+    work->room[PITHP_ROOM_TRACE] = NULL;
+    const void *result = f->call(f, work, given);
+    if (!pith_failed(work) &&
+        (pithp_tree_check(work, result, f->name, "result") != PITH_OK ||
+         pithp_keep_slots(s, 1, &result) != PITH_OK))
+        result = NULL;
+    pith_scope_close(work);
+    return result;
+}
+
 static const void *
 call_untraced(const pith_function *self, pith_scope *s, const void *const *given) {
     const pith_function *base = ((const pithp_closure *)self->closure)->base;
     for (int i = 0; i < self->arity; i++)
         if (refuse_traced(s, self, i, given[i]) != PITH_OK)
             return NULL;
-    if (!pithp_scope_trace(s))
-        return base->call(base, s, given);
-    pith_scope *work = pith_scope_open_in(s);
-    if (!pithp_scope_writable(work))
-        return NULL;
-    work->room[PITHP_ROOM_TRACE] = NULL;
-    const void *result = base->call(base, work, given);
-    if (!pith_failed(work) &&
-        (pithp_tree_check(work, result, base->name, "result") != PITH_OK ||
-         pithp_keep_slots(s, 1, &result) != PITH_OK))
-        result = NULL;
-    pith_scope_close(work);
-    return result;
+    return pithp_scope_trace(s) ? pithp_jit_run_apart(base, s, given)
+                                : base->call(base, s, given);
 }
 
 static const pithp_closure_kind kind = {.name = "no_tracing",
