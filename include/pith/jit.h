@@ -119,6 +119,9 @@ PITH_API void pith_jit_set_limits(pith_runtime *rt, int64_t programs, size_t byt
  * Why a compiled function was traced last: a line for each difference from the nearest
  * of its programs, with path, old and new, such as "[0].width: was 4, is 8".
  *
+ * The log hook is told the same of every trace, with the time that it took, at level
+ * PITH_LOG_DEBUG.
+ *
  * @return Text owned by @p s; "" for a function that was not traced yet; NULL for one
  * that pith_jit did not make (PITH_E_ARG).
  */

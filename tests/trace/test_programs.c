@@ -187,6 +187,31 @@ Test(programs, shapes_are_held_and_let_go, .init = open_scope) {
         cr_assert_str_eq(why_, text);                                                    \
     } while (0)
 
+static int traces_heard;
+static char heard[256];
+static void hear_traces(pith_log_level level, const char *line, void *closure) {
+    (void)closure;
+    if (level != PITH_LOG_DEBUG || !strstr(line, " was traced in "))
+        return;
+    traces_heard++;
+    snprintf(heard, sizeof heard, "%.255s", line);
+}
+
+Test(programs, the_log_hook_is_told_of_traces, .init = open_scope) {
+    const Sim *sim = some_sim(4);
+    const pith_function *f = pith_jit(s, &drift_step, NULL);
+    CALL(f, sim);
+    pith_set_log_hook(rt, hear_traces, NULL);
+    CALL(f, sim);
+    cr_assert(traces_heard == 0);
+    CALL(f, with_width(sim, 8));
+    cr_assert(traces_heard == 1 && !strncmp(heard, "drift was traced in ", 20), "%s",
+              heard);
+    cr_assert(strstr(heard, " ms: [0].width: was 4, is 8"), "%s", heard);
+    pith_set_log_hook(rt, NULL, NULL);
+    close_scope();
+}
+
 Test(programs, misses_are_explained, .init = open_scope) {
     const Sim *sim = some_sim(4);
     const pith_function *f = pith_jit(s, &drift_step, NULL);

@@ -2,6 +2,7 @@
 #include "trace/jit/jit_internal.h"
 
 #include <string.h>
+#include <time.h>
 
 enum { MOST_LINES = 8, ANOTHER_TREE = 1 << 20 };
 
@@ -196,4 +197,19 @@ int64_t pithp_jit_explain(pithp_text *text,
     if (!text->length)
         pithp_text_print(text, "%s: the program was thrown out", c->function->name);
     return e.lines + count_modes(old->modes, c->modes) + (same ? 0 : ANOTHER_TREE);
+}
+
+/* ---- The log ---- */
+
+void pithp_jit_log_miss(const pithp_jit_call *c, const struct timespec *start) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    const double ms = 1e3 * (double)(now.tv_sec - start->tv_sec) +
+                      1e-6 * (double)(now.tv_nsec - start->tv_nsec);
+    pithp_text why;
+    pithp_text_begin(&why, c->s->runtime);
+    pithp_jit_why(c->jit, &why);
+    pithp_log(c->s->runtime, PITH_LOG_DEBUG, "%s was traced in %.1f ms: %s",
+              c->function->name, ms, why.bytes);
+    pithp_text_end(&why);
 }

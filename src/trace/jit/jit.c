@@ -3,6 +3,7 @@
 #include "trace/jit/jit_internal.h"
 
 #include <string.h>
+#include <time.h>
 
 /* ---- What a compiled function shares with its copies ---- */
 
@@ -102,9 +103,18 @@ call_inside(const pithp_jit_closure *closure, pith_scope *s, const void *const *
     return result;
 }
 
+static pithp_jit_program *record(const pithp_jit_call *c) {
+    struct timespec start;
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    pithp_jit_program *p = pithp_jit_record(c);
+    if (p && c->s->runtime->log_hook)
+        pithp_jit_log_miss(c, &start);
+    return p;
+}
+
 static pithp_jit_program *find_or_record(pithp_jit_call *c) {
     pithp_jit_program *p = pithp_jit_find(c);
-    if (!p && c->s->error.code == PITH_OK && (p = pithp_jit_record(c)) != NULL)
+    if (!p && c->s->error.code == PITH_OK && (p = record(c)) != NULL)
         p = pithp_jit_keep(c, p);
     return p;
 }

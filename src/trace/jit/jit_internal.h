@@ -284,6 +284,8 @@ void pithp_jit_donate(pithp_jit_running *r, bool failed);
 
 /* Append why the function was traced last. */
 void pithp_jit_why(pithp_jit *jit, pithp_text *text);
+/* Tell the log hook that a call was traced, since then, and why. */
+void pithp_jit_log_miss(const pithp_jit_call *c, const struct timespec *start);
 /* The differences of modes (call.c). */
 void pithp_jit_explain_modes(pithp_text *text, uint32_t was, uint32_t is);
 /* How a call differs from one that a program was recorded for, a line a difference.
