@@ -180,23 +180,44 @@ static void hear(pith_log_level level, const char *line, void *closure) {
     snprintf(t->last, sizeof t->last, "%.255s", line);
 }
 
+/* Two texts are compiled and run by a runtime whose directory is gone or never was: the
+ * second one is told of no more. */
+static void is_told_once(pt_code *c, const char *says, told *t) {
+    pith_set_log_hook(c->rt, hear, t);
+    for (int value = 0; value < 2; value++) {
+        char text[128];
+        pithp_module *m = NULL;
+        pt_return_text(text, sizeof text, value);
+        pt_ok(c->s, pithp_compile(c->s, text, NULL, &m) == PITH_OK);
+        cr_assert_eq(pt_run_return(c->s, m), value);
+        pithp_module_release(m);
+    }
+    cr_assert_eq(t->count, 1);
+    cr_assert(strstr(t->last, says), "%s", t->last);
+}
+
 Test(compile_disk, says_once_that_there_is_no_directory) {
     pt_code c;
     told t = {0};
     pt_code_directory(&c);
     setenv("PITH_CACHE_DIR", "/dev/null/below", 1);
     pt_code_open(&c);
-    pith_set_log_hook(c.rt, hear, &t);
-    for (int value = 0; value < 2; value++) {
-        char text[128];
-        pithp_module *m = NULL;
-        pt_return_text(text, sizeof text, value);
-        pt_ok(c.s, pithp_compile(c.s, text, NULL, &m) == PITH_OK);
-        cr_assert_eq(pt_run_return(c.s, m), value);
-        pithp_module_release(m);
-    }
-    cr_assert_eq(t.count, 1);
-    cr_assert(strstr(t.last, "/dev/null/below: Not a directory"), "%s", t.last);
+    is_told_once(&c, "/dev/null/below: Not a directory", &t);
+    pt_code_end(&c);
+}
+
+Test(compile_disk, says_once_that_nothing_can_be_written) {
+    pt_code c;
+    told t = {0};
+    char says[400];
+    pt_code_begin(&c);
+    pithp_module *m = NULL;
+    pt_ok(c.s, pithp_compile(c.s, PT_RETURN("7"), NULL, &m) == PITH_OK);
+    pithp_module_release(m);
+    pt_code_remove(&c);
+    snprintf(says, sizeof says, "compiled code is not kept: %s: No such file",
+             c.directory);
+    is_told_once(&c, says, &t);
     pt_code_end(&c);
 }
 
