@@ -106,7 +106,7 @@ Test(graph, a_call_is_one_launch_whatever_loops_are_in_it) {
     set("on");
     pith_jit_info info;
     const numbers want = run("host", &many_function, 4, NULL, &info);
-    fake_cuda.seed = 77;
+    fake_cuda_order(77);
     const numbers got = run("cuda", &many_function, 4, NULL, &info);
     cr_assert(want.count == 28 && !memcmp(&want, &got, sizeof want));
     cr_assert_eq(fake_cuda.graphs_made, 1);
@@ -121,7 +121,7 @@ Test(graph, donated_memory_is_written) {
     pith_jit_info info;
     const numbers want = run("host", &move_function, 9, NULL, &info);
     for (uint64_t seed = 1; seed < 20; seed++) {
-        fake_cuda.seed = seed;
+        fake_cuda_order(seed);
         const numbers got = run("cuda", &move_function, 9, &donate, &info);
         cr_assert(want.count == 9 && !memcmp(&want, &got, sizeof want), "seed %d",
                   (int)seed);
@@ -145,7 +145,7 @@ Test(graph, memory_that_is_written_is_read_before) {
     pith_jit_info info;
     const numbers want = run("host", &exchange_function, 5, NULL, &info);
     for (uint64_t seed = 1; seed < 40; seed++) {
-        fake_cuda.seed = seed;
+        fake_cuda_order(seed);
         const numbers got = run("cuda", &exchange_function, 5, &donate, &info);
         cr_assert(!memcmp(&want, &got, sizeof want), "seed %d", (int)seed);
     }
@@ -214,7 +214,7 @@ Test(graph, equal_leaves_are_one_launch) {
     set("on");
     const double want = sum_leaves("host");
     for (uint64_t seed = 0; seed < 5; seed++) {
-        fake_cuda.seed = seed;
+        fake_cuda_order(seed);
         cr_assert_eq(sum_leaves("cuda"), want);
     }
 }

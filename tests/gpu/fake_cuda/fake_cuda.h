@@ -31,7 +31,6 @@ typedef struct fake_cuda_state {
     long long gemms;       /* calls of it that multiplied, or were captured */
     long long gemm_sums;   /* of these, that added to what was there */
     int handles;           /* of it, alive */
-    uint64_t seed;         /* of the order of graphs; 0: that in which they were made */
     long long launches;    /* kernels, of graphs and others */
     long long graph_launches, graphs_made;
     int pools, streams, events, libraries, graphs, execs, pinned, allocations; /* alive */
@@ -39,8 +38,9 @@ typedef struct fake_cuda_state {
 extern fake_cuda_state fake_cuda;
 
 /* Work of streams waits in queues until a call must not return before it has run. Then it
- * runs in one of the orders that streams and events allow, which the seed chooses; 0: it
- * runs when it is enqueued. Without this call FAKE_CUDA_SEED is the seed, and 1 without
+ * runs in one of the orders that streams and events allow, and nodes of a graph in one
+ * that its edges allow, which the seed chooses; 0: work runs when it is enqueued, and
+ * nodes as they were made. Without this call FAKE_CUDA_SEED is the seed, and 1 without
  * that. */
 void fake_cuda_order(uint64_t seed);
 

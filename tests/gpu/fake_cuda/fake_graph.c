@@ -345,10 +345,8 @@ static void run(const char *call_name, cudaGraph_t graph) {
             if (!is_ready(node))
                 continue;
             ready++;
-            fake_cuda.seed *= 6364136223846793005u;
-            fake_cuda.seed += fake_cuda.seed ? 1442695040888963407u : 0;
-            if (!chosen || (fake_cuda.seed >> 33) % ready == ready - 1)
-                chosen = fake_cuda.seed || !chosen ? node : chosen;
+            if (fake_queue_chance(ready) == ready - 1)
+                chosen = node;
         }
         FAKE_CHECK(chosen, "nodes wait for each other");
         run_node(call_name, chosen);

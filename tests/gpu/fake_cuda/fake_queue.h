@@ -35,7 +35,7 @@ bool fake_queue_has(fake_task task,
 void fake_queue_finish(void);
 /* All that waits will never run: the device is lost. */
 void fake_queue_drop(void);
-/* A number below `count`; 0 in the at-once order. */
+/* A number below `count`; 0 where all runs at once. */
 uint64_t fake_queue_chance(uint64_t count);
 
 /* ---- Graphs (fake_graph.c) ---- */
