@@ -102,6 +102,29 @@ BOTH(jit_checks, of_level_always_are_errors_at_the_next_wait) {
     CLOSE;
 }
 
+/* A check that fails shows a value of a compiled call. */
+static const pith_array *shows(pith_scope *s, const pith_array *x) {
+    const pith_array *force = pith_mul(s, x, pith_f64(s, 0.5));
+    pith_check(s, pith_bool(s, false), "the force is {f:.3f}", .args = {{"f", force}});
+    return pith_add(s, x, force);
+}
+PITH_FUNCTION1(shows_function, shows, pith_array, pith_array)
+
+BOTH(jit_checks, show_values_to_those_who_collect) {
+    RUNTIME;
+    const pith_function *f = pith_jit(s, &shows_function, NULL);
+    const pith_array *x = pith_f64(s, 3);
+    for (int call = 0; call < 2; call++) {
+        const pith_result *r = pith_as_result(s, f, 1, (const void *[]){x});
+        pt_ok(s, r);
+        cr_assert_str_eq(pith_assertion_message(s, pith_result_get_failed(s, r, 0)),
+                         "the force is 1.500");
+        cr_assert(pith_read_f64(s, pith_result_value(r)) == 4.5);
+    }
+    cr_assert(pith_read_f64(s, pith_call(s, f, 1, (const void *[]){x})) == 4.5);
+    CLOSE;
+}
+
 /* ---- Steps that grow ---- */
 
 typedef struct {
