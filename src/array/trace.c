@@ -289,7 +289,7 @@ pith_status pithp_trace_check(pith_scope *s,
                               const char *function,
                               const char *name,
                               bool takes_traced) {
-    pithp_trace *t = a->data;
+    const pithp_trace *t = a->data;
     const char *site = ((const traced_array *)a)->site;
     const bool here = t == pithp_scope_trace(s);
     if (here && takes_traced)
@@ -303,7 +303,12 @@ pith_status pithp_trace_check(pith_scope *s,
                      "use the one that the function is given"
                    : "belongs to another trace: make it an argument, or "
                      "bind it with pith_partial");
-    if (!here) /* nobody may look at that scope's error while the trace goes on */
+    return pithp_trace_refuse(s, a);
+}
+
+pith_status pithp_trace_refuse(const pith_scope *s, const pith_array *a) {
+    pithp_trace *t = a->data;
+    if (t != pithp_scope_trace(s)) /* else it is noted where the error is cleared */
         note_refused(t, s);
     return PITH_E_TRACED;
 }

@@ -75,6 +75,7 @@ static bool distinct_bytes(pith_scope *s,
         if (pithp_array_is_traced(leaves[i])) {
             pithp_fail(s, PITH_E_TRACED, NULL,
                        "pith_tree_device_bytes: a traced leaf lies nowhere yet");
+            pithp_trace_refuse(s, leaves[i]);
             return false;
         }
         buffers[i] = pithp_array_buffer(leaves[i]);

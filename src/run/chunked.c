@@ -177,9 +177,11 @@ static pith_status prepare(split *p) {
         return p->s->error.code;
     p->runs = -1;
     for (int64_t i = 0; i < t->item_count; i++) {
-        if (pithp_array_is_traced(p->flat.items[i]))
-            return pithp_item_fail(p->s, t, i, PITH_E_TRACED,
-                                   "pith_run_chunked: a traced leaf has no value yet");
+        if (pithp_array_is_traced(p->flat.items[i])) {
+            pithp_item_fail(p->s, t, i, PITH_E_TRACED,
+                            "pith_run_chunked: a traced leaf has no value yet");
+            return pithp_trace_refuse(p->s, p->flat.items[i]);
+        }
         if (p->runs < 0 && p->axes[i] != PITHP_CHUNK_WHOLE)
             p->runs = t->specs[i]->shape[p->axes[i]];
     }

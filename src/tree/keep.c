@@ -146,7 +146,7 @@ static pith_status check_leaf(moving *m, const pithp_walk *w) {
                    : "a traced array cannot be moved out of its trace",
                where, at);
     pithp_text_end(&path);
-    return code;
+    return code == PITH_E_TRACED ? pithp_trace_refuse(m->outer, w->node) : code;
 }
 
 /* Note all that a tree reaches and that does not outlive the outer scope. */
@@ -403,8 +403,10 @@ pith_shared *pith_share(pith_scope *s, const void *tree) {
         return NULL;
     pith_scope *hidden = pith_scope_open(s->runtime);
     pith_shared *shared = NULL;
-    if (pithp_scope_writable(hidden) && hidden->error.code == PITH_OK)
+    if (pithp_scope_writable(hidden) && hidden->error.code == PITH_OK) {
+        hidden->site = s->site;
         shared = pithp_object_make(hidden, PITHP_KIND_OTHER, shared_tag, sizeof *shared);
+    }
     if (shared) {
         *shared = (pith_shared){hidden, tree};
         if (pithp_keep_slots(hidden, 1, &shared->tree) == PITH_OK)

@@ -60,6 +60,8 @@ static bool call_one(pith_scope *s, const pith_array *x, const pith_array *value
             return pith_jit_clear(rt), true;
         case 18:
             return pith_jit_set_limits(rt, 1, 0), true;
+        case 19:
+            return pith_tree_device_bytes(s, x), true;
         default:
             return false;
     }
@@ -129,6 +131,47 @@ Test(refused, while_tracing) {
     rt = pt_open();
     for (way = 0; way < ways; way++)
         refuses_all(way == ASKS_OUTSIDE ? is_read : any);
+    pt_close(rt);
+}
+
+/* ---- On scopes outside ---- */
+
+/* What comes of a traced array on a scope that does not trace: nil, whose statics are 0.
+ */
+static const void *(*gets)(pith_scope *outside, const pith_array *x);
+static const pith_array *looks_outside(pith_scope *s, const pith_array *x) {
+    pith_scope *outside = pith_scope_open(rt);
+    gets(outside, x);
+    pith_clear(outside);
+    pith_scope_close(outside);
+    return pith_neg(s, x);
+}
+PITH_FUNCTION1(looks_outside_function, looks_outside, pith_array, pith_array)
+
+static const void *by_keeping(pith_scope *outside, const pith_array *x) {
+    return pith_keep(outside, x);
+}
+static const void *by_calling(pith_scope *outside, const pith_array *x) {
+    const pith_function *f = pith_no_tracing(outside, &echo_step);
+    return pith_call(outside, f, 1, (const void *[]){x});
+}
+static const void *by_running(pith_scope *outside, const pith_array *x) {
+    return pith_run_chunked_as(outside, NULL, &echo_step, x, 0, NULL);
+}
+
+Test(refused, errors_on_scopes_outside_fail_the_call) {
+    const void *(*const all[])(pith_scope *,
+                               const pith_array *) = {by_keeping, by_calling, by_running};
+    rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    const void *given[] = {pith_ones(s, PITH_F64, PITH_SHAPE(3))};
+    for (int k = 0; k < 3; k++) {
+        gets = all[k];
+        pt_fails(PITH_E_TRACED, s,
+                 pith_call(s, pith_jit(s, &looks_outside_function, NULL), 1, given));
+        pt_says("test_refused.c:");
+    }
+    pith_scope_close(s);
     pt_close(rt);
 }
 

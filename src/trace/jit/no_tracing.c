@@ -9,11 +9,13 @@ refuse_traced(pith_scope *s, const pith_function *f, int i, const void *tree) {
     if (rc != PITH_OK)
         return rc;
     for (int64_t k = 0; k < flat.structure.item_count && rc == PITH_OK; k++)
-        if (pithp_array_is_traced(flat.items[k]))
-            rc = pithp_item_fail(s, &flat.structure, k, PITH_E_TRACED,
-                                 "%s: argument %d: the array is traced, and this "
-                                 "function is not (pith_no_tracing)",
-                                 f->name, i + 1);
+        if (pithp_array_is_traced(flat.items[k])) {
+            pithp_item_fail(s, &flat.structure, k, PITH_E_TRACED,
+                            "%s: argument %d: the array is traced, and this function is "
+                            "not (pith_no_tracing)",
+                            f->name, i + 1);
+            rc = pithp_trace_refuse(s, flat.items[k]);
+        }
     pithp_flat_end(&flat);
     return rc;
 }
