@@ -1,11 +1,25 @@
 /* Products on the host: a batch of matrices is cut into pieces of the result, which any
- * thread multiplies. Large matrices are packed into panels before, in a launch of their
- * own. */
+ * thread multiplies. Columns of large matrices are packed into panels before, in a launch
+ * of their own; rows too, where their terms do not lie side by side. */
 #include "program/block/product.h"
 #include "program/move.h"
 #include "program/product.h"
 
 #include <string.h>
+
+enum {
+    DIRECT_BYTES = 524288, /* of a matrix that stays near while it is read again */
+    PIECE_ROWS = 128,
+    TALL_ROWS = 256, /* of a span, which stay in the second cache */
+    PIECE_COLUMNS = 768,
+    PIECE_WORK = 65536, /* multiplications worth a thread */
+};
+
+static const char name[] = "dot_general";
+
+static int64_t smaller(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
 
 /* ---- Loops ---- */
 
@@ -19,59 +33,75 @@ static const pithp_product *const tables[PITHP_ISA_COUNT] = {pithp_product_base,
 #endif
 };
 
-/* One launch of many pieces: batch, then rows of pieces, then columns of pieces. */
+/* A factor of a batch of products: its rows (of the first) or columns (of the second)
+ * are what is free. */
+typedef struct side {
+    const char *data;
+    char *panels; /* of all the terms; NULL where it is read as it lies */
+    int64_t batch[PITH_MAX_RANK], extent, free, term;
+    int64_t group, groups; /* of panels: what a group holds, and how many there are */
+} side;
+
+/* One launch of many pieces: batch, then columns of pieces, then rows of pieces. */
 typedef struct product_args {
     char *c;
-    const char *a, *b;
-    char *panels_a, *panels_b; /* of all the terms; NULL where matrices lie as they are */
+    side a, b;
     int32_t size, rank;
     pithp_product_kind kind;
-    int64_t batch[PITH_MAX_RANK], a_batch[PITH_MAX_RANK], b_batch[PITH_MAX_RANK];
-    int64_t m, n, terms, a_free, a_term, b_free, b_term;
+    int64_t batch[PITH_MAX_RANK];
+    int64_t terms;
     int64_t rows, columns;             /* of a piece */
     int64_t row_pieces, column_pieces; /* of a matrix */
-    int64_t a_groups, b_groups;        /* of a matrix's panels */
 } product_args;
 
-/* The matrices of a batch index. */
-static void
-find_batch(const product_args *p, int64_t index, pithp_matrix *a, pithp_matrix *b) {
-    int64_t at_a = 0, at_b = 0;
-    for (int d = p->rank - 1; d >= 0; d--) {
-        const int64_t i = d > 0 ? index % p->batch[d] : index;
-        if (d > 0)
-            index /= p->batch[d];
-        at_a += i * p->a_batch[d];
-        at_b += i * p->b_batch[d];
+/* A matrix of a batch. */
+static const char *matrix_of(const product_args *p, const side *x, int64_t index) {
+    int64_t at = 0;
+    for (int d = p->rank - 1; d > 0; d--) {
+        at += index % p->batch[d] * x->batch[d];
+        index /= p->batch[d];
     }
-    *a = (pithp_matrix){p->a + at_a * p->size, p->a_free, p->a_term};
-    *b = (pithp_matrix){p->b + at_b * p->size, p->b_term, p->b_free};
+    if (p->rank > 0)
+        at += index * x->batch[0];
+    return x->data + at * p->size;
 }
 
+/* Where a matrix's rows or columns begin that are `first` and those after it. */
+static const char *
+part_of(const product_args *p, const side *x, int64_t index, int64_t first) {
+    if (x->panels)
+        return x->panels + (index * x->groups * x->group + first) * p->terms * p->size;
+    return matrix_of(p, x, index) + first * x->free * p->size;
+}
+
+/* What is multiplied at once: pieces of neighbouring rows among those that a thread was
+ * given, so that what is loaded of b serves them all. */
 typedef struct piece {
-    int64_t batch, i, j, m, n;
+    int64_t pieces, batch, i, j, m, n;
     char *c;
+    pithp_matrix a, b;
 } piece;
 
-static piece piece_of(const product_args *p, int64_t index) {
-    piece it = {.batch = index};
-    if (p->row_pieces > 1 || p->column_pieces > 1) {
-        it.j = index % p->column_pieces * p->columns;
-        it.i = index / p->column_pieces % p->row_pieces * p->rows;
-        it.batch = index / p->column_pieces / p->row_pieces;
-    }
-    it.m = p->m - it.i < p->rows ? p->m - it.i : p->rows;
-    it.n = p->n - it.j < p->columns ? p->n - it.j : p->columns;
-    it.c = p->c + ((it.batch * p->m + it.i) * p->n + it.j) * p->size;
-    return it;
+static void find_place(const product_args *p, int64_t index, int64_t end, piece *it) {
+    const int64_t row = index % p->row_pieces, tall = TALL_ROWS / p->rows;
+    it->i = row * p->rows;
+    it->j = index / p->row_pieces % p->column_pieces * p->columns;
+    it->batch = index / p->row_pieces / p->column_pieces;
+    it->pieces = smaller(end - index, smaller(p->row_pieces - row, tall));
 }
 
-/* The piece's matrices as they lie. */
-static void
-find_piece(const product_args *p, piece *it, pithp_matrix *a, pithp_matrix *b) {
-    find_batch(p, it->batch, a, b);
-    a->data = (const char *)a->data + it->i * a->row * p->size;
-    b->data = (const char *)b->data + it->j * b->column * p->size;
+static piece piece_of(const product_args *p, int64_t index, int64_t end) {
+    piece it = {.pieces = 1, .batch = index};
+    if (p->row_pieces > 1 || p->column_pieces > 1)
+        find_place(p, index, end, &it);
+    it.m = smaller(p->a.extent - it.i, it.pieces * p->rows);
+    it.n = smaller(p->b.extent - it.j, p->columns);
+    it.c = p->c + ((it.batch * p->a.extent + it.i) * p->b.extent + it.j) * p->size;
+    it.a = (pithp_matrix){part_of(p, &p->a, it.batch, it.i), p->a.free, p->a.term,
+                          p->a.panels != NULL};
+    it.b = (pithp_matrix){part_of(p, &p->b, it.batch, it.j), p->b.term, p->b.free,
+                          p->b.panels != NULL};
+    return it;
 }
 
 #define PIECES(name, work)                                                               \
@@ -79,88 +109,53 @@ find_piece(const product_args *p, piece *it, pithp_matrix *a, pithp_matrix *b) {
                             int64_t end) {                                               \
         const product_args *p = args;                                                    \
         const pithp_product *f = &tables[isa][p->kind];                                  \
-        for (int64_t index = begin; index < end; index++) {                              \
-            piece it = piece_of(p, index);                                               \
-            pithp_matrix a, b;                                                           \
-            find_piece(p, &it, &a, &b);                                                  \
+        piece it;                                                                        \
+        for (int64_t index = begin; index < end; index += it.pieces) {                   \
+            it = piece_of(p, index, end);                                                \
             work;                                                                        \
         }                                                                                \
     }                                                                                    \
     PITHP_LOOPS(name)
-PIECES(multiply_small, f->small(it.c, p->n, it.m, it.n, p->terms, &a, &b))
-PIECES(multiply_direct, f->direct(it.c, p->n, it.m, it.n, p->terms, &a, &b))
-PIECES(multiply_dots, f->dots(it.c, 1, b.data, b.column, it.n, a.data, p->terms))
+PIECES(multiply_small, f->small(it.c, p->b.extent, it.m, it.n, p->terms, &it.a, &it.b))
+PIECES(multiply_tiles, f->tiles(it.c, p->b.extent, it.m, it.n, p->terms, &it.a, &it.b))
+PIECES(multiply_dots, f->dots(it.c, 1, it.b.data, it.b.column, it.n, it.a.data, p->terms))
 
-/* Panels in groups that hold whole tiles of every instruction set: the launch is cut
- * before that is chosen. */
-static int64_t group_columns(const product_args *p) {
-    return PITHP_PRODUCT_ROW_BYTES / p->size;
-}
-
-static inline void
-multiply_packed(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
-    const product_args *p = args;
-    const pithp_product *f = &tables[isa][p->kind];
-    for (int64_t index = begin; index < end; index++) {
-        const piece it = piece_of(p, index);
-        const int64_t row = it.batch * p->a_groups * PITHP_PRODUCT_ROWS + it.i,
-                      column = it.batch * p->b_groups * group_columns(p) + it.j;
-        f->packed(it.c, p->n, it.m, it.n, p->terms,
-                  p->panels_a + row * p->terms * p->size,
-                  p->panels_b + column * p->terms * p->size);
-    }
-}
-PITHP_LOOPS(multiply_packed)
-
-/* One group of a matrix with `count` rows (or columns), its panels `width` wide. */
+/* One group of a matrix's rows or columns, its panels `width` wide. */
 static void pack_group(const product_args *p,
                        const pithp_product *f,
-                       const pithp_matrix *x,
-                       bool second,
+                       const side *x,
+                       int64_t width,
+                       const char *matrix,
                        int64_t first,
                        char *to) {
-    const int64_t group = second ? group_columns(p) : PITHP_PRODUCT_ROWS,
-                  width = second ? f->columns : f->rows, count = second ? p->n : p->m,
-                  stride = second ? x->column : x->row,
-                  step = second ? x->row : x->column;
-    const char *from = x->data;
-    for (int64_t i = first; i < first + group; i += width) {
-        const int64_t left = count - i > 0 ? count - i : 0;
+    for (int64_t i = first; i < first + x->group; i += width) {
+        const int64_t left = x->extent - i > 0 ? x->extent - i : 0;
         f->pack(to + (i - first) * p->terms * p->size,
-                left ? from + i * stride * p->size : from, width, stride, step,
-                left < width ? left : width, p->terms);
+                left ? matrix + i * x->free * p->size : matrix, width, x->free, x->term,
+                smaller(left, width), p->terms);
     }
 }
 
-/* Groups of a matrix's rows, then of its columns. */
+/* For each matrix: groups of the first factor's rows, then of the second's columns. */
 static inline void
 pack_panels(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
     const product_args *p = args;
     const pithp_product *f = &tables[isa][p->kind];
-    const int64_t each = p->a_groups + p->b_groups;
+    const int64_t of_a = p->a.panels ? p->a.groups : 0, each = of_a + p->b.groups;
     for (int64_t index = begin; index < end; index++) {
         const int64_t batch = index / each, place = index % each;
-        const bool second = place >= p->a_groups;
-        const int64_t group = second ? group_columns(p) : PITHP_PRODUCT_ROWS,
-                      here = second ? place - p->a_groups : place,
-                      groups = second ? p->b_groups : p->a_groups;
-        pithp_matrix a, b;
-        find_batch(p, batch, &a, &b);
-        pack_group(p, f, second ? &b : &a, second, here * group,
-                   (second ? p->panels_b : p->panels_a) +
-                       (batch * groups + here) * group * p->terms * p->size);
+        const bool first = place < of_a;
+        const side *x = first ? &p->a : &p->b;
+        const int64_t group = first ? place : place - of_a;
+        pack_group(p, f, x, first ? f->rows : f->columns, matrix_of(p, x, batch),
+                   group * x->group,
+                   x->panels +
+                       (batch * x->groups + group) * x->group * p->terms * p->size);
     }
 }
 PITHP_LOOPS(pack_panels)
 
 /* ---- Memory and pieces ---- */
-
-enum {
-    DIRECT_BYTES = 524288, /* of a matrix that stays near while it is read again */
-    PIECE_ROWS = 96,       /* of panels that stay in the second cache */
-    PIECE_COLUMNS = 768,
-    PIECE_WORK = 65536, /* multiplications worth a thread */
-};
 
 static pithp_product_kind kind_of(pith_dtype dtype) {
     static const pithp_product_kind kinds[PITH_DTYPE_COUNT] = {
@@ -195,79 +190,89 @@ static bool packs(const pithp_product_view *v, int64_t size) {
                                                v->m * v->terms * size > DIRECT_BYTES));
 }
 
-/* Where the parts of the temporary memory begin. */
+/* What of a and b is packed, and where the parts of the temporary memory begin. */
 typedef struct layout {
-    size_t moved[2], panels[2], bytes; /* by a and b of the view */
+    bool packed[2];
+    size_t moved[2], panels[2], bytes;
 } layout;
 
+/* Rows or columns of a group of panels. */
+static int64_t group_of(int factor, int64_t size) {
+    return factor == 0 ? PITHP_PRODUCT_ROWS : PITHP_PRODUCT_ROW_BYTES / size;
+}
+
+/* Rows whose terms lie side by side are read as they lie. */
 static layout
 layout_of(const pithp_call *call, const pithp_product_view *v, int64_t size) {
-    layout l = {.bytes = 0};
+    const bool packed = packs(v, size);
+    layout l = {.packed = {packed && v->a.term != 1, packed}};
     const pithp_factor *factors[] = {&v->a, &v->b};
+    const int64_t extents[] = {v->m, v->n};
     for (int k = 0; k < 2; k++) {
+        const int64_t group = group_of(k, size);
         l.moved[k] = l.bytes;
         if (factors[k]->moved)
             l.bytes += aligned(call->operands[factors[k]->operand]->count * size);
-    }
-    if (packs(v, size)) {
-        const int64_t columns = PITHP_PRODUCT_ROW_BYTES / size,
-                      a = pieces(v->m, PITHP_PRODUCT_ROWS) * PITHP_PRODUCT_ROWS,
-                      b = pieces(v->n, columns) * columns;
-        l.panels[0] = l.bytes;
-        l.bytes += aligned(v->batches * a * v->terms * size);
-        l.panels[1] = l.bytes;
-        l.bytes += aligned(v->batches * b * v->terms * size);
+        l.panels[k] = l.bytes;
+        if (l.packed[k])
+            l.bytes +=
+                aligned(v->batches * pieces(extents[k], group) * group * v->terms * size);
     }
     return l;
 }
 
 /* How long a piece is, so that there are enough of them for threads. */
-static void cut(product_args *p, bool dots, bool packed) {
-    const int64_t unit = group_columns(p);
+static void cut(product_args *p, bool dots) {
     if (dots) {
         p->rows = 1;
         p->columns = PIECE_WORK / (p->terms + 1) / 8 * 8 + 8;
     } else {
-        const int64_t some = pieces(pieces(p->m, 16), PITHP_PRODUCT_ROWS);
-        p->rows = some < 4 ? 32 : some * PITHP_PRODUCT_ROWS;
-        if (p->rows > PIECE_ROWS)
-            p->rows = packed ? PIECE_ROWS : p->m > PIECE_ROWS * 16 ? 256 : PIECE_ROWS;
-        p->columns = PIECE_COLUMNS / unit * unit;
-        if (p->columns < unit)
-            p->columns = unit;
+        const int64_t some = pieces(p->a.extent, 16 * PITHP_PRODUCT_ROWS);
+        p->rows = smaller(some < 4 ? 32 : some * PITHP_PRODUCT_ROWS, PIECE_ROWS);
+        p->columns = PIECE_COLUMNS / p->b.group * p->b.group;
     }
-    p->row_pieces = pieces(p->m, p->rows);
-    p->column_pieces = pieces(p->n, p->columns);
+    p->row_pieces = pieces(p->a.extent, p->rows);
+    p->column_pieces = pieces(p->b.extent, p->columns);
 }
 
-static pith_status emit_pieces(const pithp_product_view *v,
-                               product_args *p,
-                               int64_t batches,
-                               const pithp_sink *sink) {
-    static const char name[] = "dot_general";
-    const bool packed = p->panels_a != NULL;
-    cut(p, v->dots, packed);
-    const int64_t rows = p->m < p->rows ? p->m : p->rows,
-                  columns = p->n < p->columns ? p->n : p->columns,
+static pith_status
+emit_packing(const product_args *p, int64_t batches, const pithp_sink *sink) {
+    const int64_t groups = (p->a.panels ? p->a.groups : 0) + p->b.groups;
+    return pithp_emit(sink, name, pack_panels_loops, p, sizeof *p, batches * groups,
+                      4096 / (p->terms * 8) + 1);
+}
+
+static pith_status
+emit_pieces(const pithp_product_view *v, product_args *p, const pithp_sink *sink) {
+    cut(p, v->dots);
+    const int64_t rows = smaller(p->a.extent, p->rows),
+                  columns = smaller(p->b.extent, p->columns),
                   grain = PIECE_WORK / (rows * columns * p->terms + 1) + 1;
-    const pithp_host_loop *loops = v->small  ? multiply_small_loops
-                                   : v->dots ? multiply_dots_loops
-                                   : packed  ? multiply_packed_loops
-                                             : multiply_direct_loops;
-    if (packed) {
-        p->a_groups = pieces(p->m, PITHP_PRODUCT_ROWS);
-        p->b_groups = pieces(p->n, group_columns(p));
-        const pith_status rc =
-            pithp_emit(sink, name, pack_panels_loops, p, sizeof *p,
-                       batches * (p->a_groups + p->b_groups), 4096 / (p->terms * 8) + 1);
-        if (rc)
-            return rc;
-    }
-    return pithp_emit(sink, name, loops, p, sizeof *p,
-                      batches * p->row_pieces * p->column_pieces, grain);
+    return pithp_emit(sink, name,
+                      v->small  ? multiply_small_loops
+                      : v->dots ? multiply_dots_loops
+                                : multiply_tiles_loops,
+                      p, sizeof *p, v->batches * p->row_pieces * p->column_pieces, grain);
 }
 
 /* ---- Lowering ---- */
+
+/* A factor as the launches see it; what must be moved is. */
+static pith_status lower_side(const pithp_call *call,
+                              const pithp_factor *f,
+                              const pithp_memory *memory,
+                              int64_t size,
+                              char *moved,
+                              side *to,
+                              const pithp_sink *sink) {
+    const char *data = memory->operands[f->operand];
+    to->data = f->moved ? moved : data;
+    to->free = f->free;
+    to->term = f->term;
+    memcpy(to->batch, f->batch, sizeof to->batch);
+    return f->moved ? pithp_product_emit_moving(call, f, size, data, moved, sink)
+                    : PITH_OK;
+}
 
 /* Of a call whose elements are none of the halves. */
 static pith_status lower(const pithp_call *call,
@@ -276,44 +281,32 @@ static pith_status lower(const pithp_call *call,
                          const pithp_sink *sink) {
     const pithp_product_view v = pithp_product_view_of(call);
     const int64_t size = (int64_t)pith_dtype_size(result->dtype);
-    const layout l = layout_of(call, &v, size);
-    const pithp_factor *factors[] = {&v.a, &v.b};
-    const char *data[2];
-    char *temporary = memory->temporary;
     if (v.terms == 0)
-        return pithp_emit_fill(sink, "dot_general", memory->result, (int32_t)size, 0,
+        return pithp_emit_fill(sink, name, memory->result, (int32_t)size, 0,
                                result->count);
-    for (int k = 0; k < 2; k++) {
-        data[k] = memory->operands[factors[k]->operand];
-        if (!factors[k]->moved)
-            continue;
-        const pith_status rc = pithp_product_emit_moving(call, factors[k], size, data[k],
-                                                         temporary + l.moved[k], sink);
-        if (rc)
-            return rc;
-        data[k] = temporary + l.moved[k];
-    }
     product_args p = {.c = memory->result,
-                      .a = data[0],
-                      .b = data[1],
+                      .a.extent = v.m,
+                      .b.extent = v.n,
                       .size = (int32_t)size,
                       .rank = v.rank,
                       .kind = kind_of(result->dtype),
-                      .m = v.m,
-                      .n = v.n,
-                      .terms = v.terms,
-                      .a_free = v.a.free,
-                      .a_term = v.a.term,
-                      .b_free = v.b.free,
-                      .b_term = v.b.term};
+                      .terms = v.terms};
     memcpy(p.batch, v.batch, sizeof p.batch);
-    memcpy(p.a_batch, v.a.batch, sizeof p.a_batch);
-    memcpy(p.b_batch, v.b.batch, sizeof p.b_batch);
-    if (packs(&v, size)) {
-        p.panels_a = temporary + l.panels[0];
-        p.panels_b = temporary + l.panels[1];
+    const layout l = layout_of(call, &v, size);
+    const pithp_factor *factors[] = {&v.a, &v.b};
+    side *sides[] = {&p.a, &p.b};
+    pith_status rc = PITH_OK;
+    for (int k = 0; k < 2 && !rc; k++) {
+        char *temporary = memory->temporary;
+        sides[k]->group = group_of(k, size);
+        sides[k]->groups = pieces(sides[k]->extent, sides[k]->group);
+        sides[k]->panels = l.packed[k] ? temporary + l.panels[k] : NULL;
+        rc = lower_side(call, factors[k], memory, size, temporary + l.moved[k], sides[k],
+                        sink);
     }
-    return emit_pieces(&v, &p, v.batches, sink);
+    if (!rc && p.b.panels)
+        rc = emit_packing(&p, v.batches, sink);
+    return rc ? rc : emit_pieces(&v, &p, sink);
 }
 
 /* Halves are multiplied as f32: what they are cast to, and the result before it is

@@ -90,6 +90,20 @@ matrices(pith_dtype dtype, int64_t m, int64_t terms, int64_t n, bool ta, bool tb
     return p;
 }
 
+/* As many plain products side by side. */
+static problem
+batch(pith_dtype dtype, int64_t count, int64_t m, int64_t terms, int64_t n) {
+    problem p = {.batches = 1,
+                 .contracts = 1,
+                 .own = {1, 1},
+                 .extent = {count, terms, m, n},
+                 .one = {-1, -1}};
+    add(&p, 0, 0), add(&p, 0, 2), add(&p, 0, 1);
+    add(&p, 1, 0), add(&p, 1, 1), add(&p, 1, 3);
+    finish(&p, dtype);
+    return p;
+}
+
 /* ---- Values ---- */
 
 /* Integers of any bits; floats of which all sums are exact. */
@@ -257,6 +271,19 @@ Test(product, of_matrices_is_the_sum_written_out, .timeout = 300) {
     check_against_sums(&large, 1);
     const problem larger = matrices(PITH_F32, 100, 513, 300, false, false);
     check_against_sums(&larger, 0);
+}
+
+/* Pieces of rows that a thread multiplies at once: more of them than it may, up to the
+ * end of a column of pieces and of a matrix, however they are handed out. */
+Test(product, of_many_pieces_is_the_sum_written_out, .timeout = 300) {
+    for (int64_t split = 0; split < 4; split++) {
+        const problem wide = matrices(PITH_F64, 300, 100, 800, split & 1, split >> 1),
+                      several = batch(PITH_F64, 3, 41, 100, 800),
+                      unpacked = batch(PITH_U8, 2, 300, 9, 30);
+        check_against_sums(&wide, split);
+        check_against_sums(&several, split);
+        check_against_sums(&unpacked, split);
+    }
 }
 
 /* ---- Rounding ---- */

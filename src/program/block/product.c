@@ -91,8 +91,7 @@ _Static_assert(PITHP_PRODUCT_ROWS % ROWS == 0 &&
 #define USE(kind)                                                                        \
     {                                                                                    \
         .rows = ROWS, .columns = COLUMNS_##kind, .pack = pack_##kind,                    \
-        .packed = packed_##kind, .direct = direct_##kind, .small = small_##kind,         \
-        .dots = dots_##kind                                                              \
+        .tiles = tiles_##kind, .small = small_##kind, .dots = dots_##kind                \
     }
 
 const pithp_product PITHP_FOR_ISA(pithp_product)[PITHP_PRODUCT_KINDS] = {

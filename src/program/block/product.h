@@ -31,10 +31,12 @@ typedef enum pithp_product_kind {
     PITHP_PRODUCT_KINDS
 } pithp_product_kind;
 
-/* Elements of a matrix, `row` and `column` elements apart. */
+/* Elements of a matrix, `row` and `column` elements apart, or panels of a tile's rows (of
+ * the first factor) or columns (of the second), each of all the terms. */
 typedef struct pithp_matrix {
     const void *data;
     int64_t row, column;
+    bool panels;
 } pithp_matrix;
 
 typedef struct pithp_product {
@@ -48,24 +50,16 @@ typedef struct pithp_product {
                  int64_t term_stride,
                  int64_t count,
                  int64_t terms);
-    /* c[m, n], its rows `pitch` apart: a product of panels of `rows` and of `columns`,
-     * each of all the terms. */
-    void (*packed)(void *c,
-                   int64_t pitch,
-                   int64_t m,
-                   int64_t n,
-                   int64_t terms,
-                   const void *a,
-                   const void *b);
-    /* The same of matrices as they lie, the second with its columns side by side. */
-    void (*direct)(void *c,
-                   int64_t pitch,
-                   int64_t m,
-                   int64_t n,
-                   int64_t terms,
-                   const pithp_matrix *a,
-                   const pithp_matrix *b);
-    /* The same of at most PITHP_PRODUCT_SMALL columns and terms. */
+    /* c[m, n], its rows `pitch` apart, by tiles. Where b is in no panels its columns lie
+     * side by side. */
+    void (*tiles)(void *c,
+                  int64_t pitch,
+                  int64_t m,
+                  int64_t n,
+                  int64_t terms,
+                  const pithp_matrix *a,
+                  const pithp_matrix *b);
+    /* The same of at most PITHP_PRODUCT_SMALL columns and terms, in no panels. */
     void (*small)(void *c,
                   int64_t pitch,
                   int64_t m,

@@ -144,68 +144,107 @@ static void NAME(pack)(void *to,
         NAME(pack_wide)(NAME(COLUMNS), to, from, stride, term_stride, count, terms);
 }
 
-static void NAME(packed)(void *c,
-                         int64_t pitch,
-                         int64_t m,
-                         int64_t n,
-                         int64_t terms,
-                         const void *a,
-                         const void *b) {
-    for (int64_t k = 0; k < terms; k += PITHP_PRODUCT_SPAN) {
-        const int64_t left = terms - k,
-                      span = left < PITHP_PRODUCT_SPAN ? left : PITHP_PRODUCT_SPAN;
-        for (int64_t j = 0; j < n; j += NAME(COLUMNS)) {
-            const T *right = (const T *)b + j * terms + k * NAME(COLUMNS);
-            const int64_t columns = n - j < NAME(COLUMNS) ? n - j : NAME(COLUMNS);
-            for (int64_t i = 0; i < m; i += ROWS)
-                NAME(tile_packed)
-            (span, (const T *)a + i * terms + k * ROWS, 1, ROWS, right, NAME(COLUMNS),
-             (T *)c + i * pitch + j, pitch, m - i < ROWS ? m - i : ROWS, columns, k > 0);
+/* Rows of a in one span: those of whole tiles, and the rest in a panel. */
+typedef struct NAME(left) {
+    const T *data, *rest;
+    int64_t rows, whole;
+    int64_t next, row, column; /* elements between tiles' rows, rows, and terms */
+    bool packed;
+} NAME(left);
+
+/* Rows that fill no tile are copied to `rest` with zeros behind them. */
+static NAME(left) NAME(left_of)(const pithp_matrix *a,
+                                int64_t m,
+                                int64_t terms,
+                                int64_t k,
+                                int64_t span,
+                                T *rest) {
+    const T *data = a->data;
+    if (a->panels)
+        return (NAME(left)){data + k * ROWS, NULL, m, m, terms, 1, ROWS, true};
+    const int64_t whole = m / ROWS * ROWS;
+    data += k * a->column;
+    if (whole < m && m > 1) {
+        NAME(pack)(rest, data + whole * a->row, ROWS, a->row, a->column, m - whole, span);
+    }
+    return (NAME(left)){data, rest, m, whole, a->row, a->row, a->column, false};
+}
+
+/* Columns of b in one span, the terms `*step` apart; those that fill no vector are copied
+ * to `edge` with zeros behind them. */
+static const T *NAME(right_of)(const pithp_matrix *b,
+                               int64_t terms,
+                               int64_t k,
+                               int64_t span,
+                               int64_t j,
+                               int64_t columns,
+                               T *edge,
+                               int64_t *step) {
+    const T *data = b->data;
+    *step = NAME(COLUMNS);
+    if (b->panels)
+        return data + j * terms + k * NAME(COLUMNS);
+    data += k * b->row + j;
+    if (columns % NAME(LANES)) {
+        NAME(pack)(edge, data, NAME(COLUMNS), 1, b->row, columns, span);
+        return edge;
+    }
+    *step = b->row;
+    return data;
+}
+
+/* All the rows by the columns of one tile. */
+static void NAME(tile_column)(const NAME(left) * a,
+                              int64_t span,
+                              const T *b,
+                              int64_t step,
+                              T *c,
+                              int64_t pitch,
+                              int64_t columns,
+                              bool add) {
+    const int64_t m = a->rows;
+    if (m == 1 && !a->packed) {
+        NAME(tile_row)(span, a->data, 0, a->column, b, step, c, pitch, 1, columns, add);
+        return;
+    }
+    for (int64_t i = 0; i < a->whole; i += ROWS) {
+        const int64_t rows = m - i < ROWS ? m - i : ROWS;
+        const T *x = a->data + i * a->next;
+        if (a->packed) {
+            NAME(tile_packed)
+            (span, x, 1, ROWS, b, step, c + i * pitch, pitch, rows, columns, add);
+        } else {
+            NAME(tile_direct)
+            (span, x, a->row, a->column, b, step, c + i * pitch, pitch, rows, columns,
+             add);
         }
+    }
+    if (a->whole < m) {
+        NAME(tile_packed)
+        (span, a->rest, 1, ROWS, b, step, c + a->whole * pitch, pitch, m - a->whole,
+         columns, add);
     }
 }
 
-/* Columns that fill no vector are copied with zeros behind them, rows that fill no tile
- * likewise: nothing is read beyond a matrix. */
-static void NAME(direct)(void *c,
-                         int64_t pitch,
-                         int64_t m,
-                         int64_t n,
-                         int64_t terms,
-                         const pithp_matrix *a,
-                         const pithp_matrix *b) {
+/* Nothing is read beyond a matrix. */
+static void NAME(tiles)(void *c,
+                        int64_t pitch,
+                        int64_t m,
+                        int64_t n,
+                        int64_t terms,
+                        const pithp_matrix *a,
+                        const pithp_matrix *b) {
     T edge[PITHP_PRODUCT_SPAN * NAME(COLUMNS)], rest[PITHP_PRODUCT_SPAN * ROWS];
-    const int64_t whole = m / ROWS * ROWS;
     for (int64_t k = 0; k < terms; k += PITHP_PRODUCT_SPAN) {
-        const int64_t left = terms - k,
-                      span = left < PITHP_PRODUCT_SPAN ? left : PITHP_PRODUCT_SPAN;
-        const T *x = (const T *)a->data + k * a->column;
-        if (whole < m && m > 1)
-            NAME(pack)
-        (rest, x + whole * a->row, ROWS, a->row, a->column, m - whole, span);
+        const int64_t rests = terms - k,
+                      span = rests < PITHP_PRODUCT_SPAN ? rests : PITHP_PRODUCT_SPAN;
+        const NAME(left) left = NAME(left_of)(a, m, terms, k, span, rest);
         for (int64_t j = 0; j < n; j += NAME(COLUMNS)) {
-            const T *right = (const T *)b->data + k * b->row + j;
             const int64_t columns = n - j < NAME(COLUMNS) ? n - j : NAME(COLUMNS);
-            int64_t step = b->row;
-            if (columns % NAME(LANES)) {
-                NAME(pack)(edge, right, NAME(COLUMNS), 1, step, columns, span);
-                right = edge;
-                step = NAME(COLUMNS);
-            }
-            T *to = (T *)c + j;
-            if (m == 1) {
-                NAME(tile_row)
-                (span, x, 0, a->column, right, step, to, pitch, 1, columns, k > 0);
-                continue;
-            }
-            for (int64_t i = 0; i < whole; i += ROWS)
-                NAME(tile_direct)
-            (span, x + i * a->row, a->row, a->column, right, step, to + i * pitch, pitch,
-             ROWS, columns, k > 0);
-            if (whole < m)
-                NAME(tile_packed)
-            (span, rest, 1, ROWS, right, step, to + whole * pitch, pitch, m - whole,
-             columns, k > 0);
+            int64_t step;
+            const T *right = NAME(right_of)(b, terms, k, span, j, columns, edge, &step);
+            NAME(tile_column)
+            (&left, span, right, step, (T *)c + j, pitch, columns, k > 0);
         }
     }
 }
