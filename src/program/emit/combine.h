@@ -88,57 +88,62 @@
     X(all_f32, f32, u32, M_TRUE_32, 1, M_BOTH)                                           \
     X(all_f64, f64, u64, M_TRUE_64, 1, M_BOTH)
 
-/* Elements x[0], x[stride], ... of one block, n at most 4,096: the order of
- * block/reduce.c, all lanes side by side. With constant extents each level of the tree is
- * a loop that the compiler lays out in registers. */
+/* Elements x[0], x[stride], ... of one block, n at most 4,096. */
 #define M_REDUCE(name, dt, A, LOADED, IDENTITY, COMBINE)                                 \
     M_REDUCE_IN_ORDER(M_FN, reduce_##name, dt, A, LOADED, IDENTITY, COMBINE)
 #define M_REDUCE_IN_ORDER(FN, name, dt, A, LOADED, IDENTITY, COMBINE)                    \
     FN A name(const dt *x, i64 stride, i64 n) {                                          \
-        A lanes[64];                                                                     \
-        i64 count = 64;                                                                  \
-        if (n == 0)                                                                      \
-            return IDENTITY;                                                             \
-        if (n <= 64) { /* the lowest level as it is loaded */                            \
-            count = (n + 1) / 2;                                                         \
-            M_LOOP                                                                       \
-            for (i64 j = 0; j < n / 2; j++) {                                            \
-                const A left = LOADED(x[2 * j * stride]),                                \
-                        right = LOADED(x[(2 * j + 1) * stride]);                         \
-                lanes[j] = COMBINE(left, right);                                         \
-            }                                                                            \
-            if (n % 2)                                                                   \
-                lanes[n / 2] = LOADED(x[(n - 1) * stride]);                              \
-        } else {                                                                         \
-            i64 i = 64;                                                                  \
-            for (i64 j = 0; j < 64; j++)                                                 \
-                lanes[j] = LOADED(x[j * stride]);                                        \
-            for (; i + 64 <= n; i += 64) {                                               \
-                M_LOOP                                                                   \
-                for (i64 j = 0; j < 64; j++) {                                           \
-                    const A next = LOADED(x[(i + j) * stride]);                          \
-                    lanes[j] = COMBINE(lanes[j], next);                                  \
-                }                                                                        \
-            }                                                                            \
-            for (; i < n; i++) {                                                         \
-                const A next = LOADED(x[i * stride]);                                    \
-                lanes[i % 64] = COMBINE(lanes[i % 64], next);                            \
-            }                                                                            \
-        }                                                                                \
-        M_HALVE(64, COMBINE)                                                             \
-        M_HALVE(32, COMBINE)                                                             \
-        M_HALVE(16, COMBINE)                                                             \
-        M_HALVE(8, COMBINE)                                                              \
-        M_HALVE(4, COMBINE)                                                              \
-        for (; count > 1; count = (count + 1) / 2) {                                     \
-            for (i64 j = 0; j < count / 2; j++)                                          \
-                lanes[j] = COMBINE(lanes[2 * j], lanes[2 * j + 1]);                      \
-            if (count % 2)                                                               \
-                lanes[count / 2] = lanes[count - 1];                                     \
-        }                                                                                \
-        const A none = IDENTITY;                                                         \
-        return COMBINE(none, lanes[0]);                                                  \
+        M_IN_ORDER(A, M_STRIDED, LOADED, IDENTITY, COMBINE)                              \
     }
+#define M_STRIDED(LOADED, i) LOADED(x[(i)*stride])
+
+/* Returns what n elements, AT(HOW, i) each, come to in the order of block/reduce.c,
+ * all lanes side by side. With constant extents each level of the tree is a loop that the
+ * compiler lays out in registers. */
+#define M_IN_ORDER(A, AT, HOW, IDENTITY, COMBINE)                                        \
+    A lanes[64];                                                                         \
+    i64 count = 64;                                                                      \
+    if (n == 0)                                                                          \
+        return IDENTITY;                                                                 \
+    if (n <= 64) { /* the lowest level as it is loaded */                                \
+        count = (n + 1) / 2;                                                             \
+        M_LOOP                                                                           \
+        for (i64 j = 0; j < n / 2; j++) {                                                \
+            const A left = AT(HOW, 2 * j), right = AT(HOW, 2 * j + 1);                   \
+            lanes[j] = COMBINE(left, right);                                             \
+        }                                                                                \
+        if (n % 2)                                                                       \
+            lanes[n / 2] = AT(HOW, n - 1);                                               \
+    } else {                                                                             \
+        i64 i = 64;                                                                      \
+        M_LOOP                                                                           \
+        for (i64 j = 0; j < 64; j++)                                                     \
+            lanes[j] = AT(HOW, j);                                                       \
+        for (; i + 64 <= n; i += 64) {                                                   \
+            M_LOOP                                                                       \
+            for (i64 j = 0; j < 64; j++) {                                               \
+                const A next = AT(HOW, i + j);                                           \
+                lanes[j] = COMBINE(lanes[j], next);                                      \
+            }                                                                            \
+        }                                                                                \
+        for (i64 j = 0; j < n - i; j++) {                                                \
+            const A next = AT(HOW, i + j);                                               \
+            lanes[j] = COMBINE(lanes[j], next);                                          \
+        }                                                                                \
+    }                                                                                    \
+    M_HALVE(64, COMBINE)                                                                 \
+    M_HALVE(32, COMBINE)                                                                 \
+    M_HALVE(16, COMBINE)                                                                 \
+    M_HALVE(8, COMBINE)                                                                  \
+    M_HALVE(4, COMBINE)                                                                  \
+    for (; count > 1; count = (count + 1) / 2) {                                         \
+        for (i64 j = 0; j < count / 2; j++)                                              \
+            lanes[j] = COMBINE(lanes[2 * j], lanes[2 * j + 1]);                          \
+        if (count % 2)                                                                   \
+            lanes[count / 2] = lanes[count - 1];                                         \
+    }                                                                                    \
+    const A none = IDENTITY;                                                             \
+    return COMBINE(none, lanes[0]);
 #define M_HALVE(whole, COMBINE)                                                          \
     if (count == whole) {                                                                \
         M_LOOP                                                                           \

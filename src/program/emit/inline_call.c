@@ -1,7 +1,7 @@
 /* Calls of single rows, laid out: reductions, taking and scattering, boxes, and moves.
  * What they compute is fixed by the files of program/ that lower them. */
-#include "program/emit/combine.h"
 #include "program/emit/inline.h"
+#include "program/emit/reducers.h"
 #include "program/index.h"
 #include "program/reduce.h"
 
@@ -57,53 +57,33 @@ static void add_to(const calling *c) {
 
 /* ---- Reductions ---- */
 
-/* arguments: those of M_REDUCE, or, for integers, of M_REDUCE_FREELY, or, for the least
- * and the greatest of floats, of M_REDUCE_EXTREME */
-typedef struct reducer {
-    const char *name, *type, *accumulator, *arguments;
-} reducer;
-#define REDUCER(name, dt, A, LOADED, IDENTITY, COMBINE)                                  \
-    {#name, #dt, #A, #name ", " #dt ", " #A ", " #LOADED ", " #IDENTITY ", " #COMBINE},
-static const reducer reducers[] = {M_REDUCERS(REDUCER)};
-_Static_assert(sizeof reducers / sizeof *reducers <= 64, "one bit each");
-
 static bool reduces(const pithp_instruction *i) {
     return i->primitive >= PITHP_OP_SUM && i->primitive <= PITHP_OP_ALL;
 }
 
-/* Which one a call takes; -1: none. */
 static int reducer_of(const calling *c) {
-    static const char *const operations[] = {"sum", "prod", "min", "max", "any", "all"};
-    const int operation = (int)c->i->primitive - (int)PITHP_OP_SUM;
-    const pith_dtype dtype = c->x->dtype;
-    const int bits = 8 * (int)pith_dtype_size(dtype);
-    const bool real = pith_dtype_is_float(dtype);
-    char name[24];
-    if (operation >= PITHP_REDUCE_ANY && bits == 16 && real)
-        snprintf(name, sizeof name, "%s_half", operations[operation]);
-    else if (operation >= PITHP_REDUCE_ANY && !real)
-        snprintf(name, sizeof name, "%s_%d", operations[operation], bits);
-    else if (!real && (operation <= PITHP_REDUCE_PROD || dtype == PITH_BOOL))
-        snprintf(name, sizeof name, "%s_u%d", operations[operation], bits);
-    else
-        snprintf(name, sizeof name, "%s_%s", operations[operation],
-                 pithp_dtype_spelling(dtype));
-    for (int k = 0; k < PITHP_COUNT(reducers); k++)
-        if (strcmp(reducers[k].name, name) == 0)
-            return k;
-    return -1;
+    return pithp_text_reducer_of((pithp_primitive)c->i->primitive, c->x->dtype);
 }
 
 /* What the order of its elements makes a difference for. */
-static const char *way_of(const reducer *r) {
-    if (r->accumulator[0] != 'f')
-        return "_FREELY";
-    return r->name[0] == 'm' ? "_EXTREME" : "";
+static const char *way_of(const pithp_text_reducer *r) {
+    return !pithp_text_reducer_is_ordered(r) ? "_FREELY"
+           : pithp_text_reducer_chooses(r)   ? "_EXTREME"
+                                             : "";
+}
+
+static void define_reduction(pithp_inlining *x, const calling *c) {
+    const int k = reducer_of(c);
+    const pithp_text_reducer *r = &pithp_text_reducers[k];
+    if (!(x->rows->reducers >> k & 1))
+        pithp_text_print(x->t, "M_REDUCE%s(%s, %s, %s, %s, %s, %s)\n", way_of(r), r->name,
+                         r->type, r->accumulator, r->loaded, r->identity, r->combine);
+    x->rows->reducers |= 1ull << k;
 }
 
 static void add_reduction(const calling *c) {
     const pithp_reduce_view v = pithp_reduce_view_of(&c->call);
-    const reducer *r = &reducers[reducer_of(c)];
+    const pithp_text_reducer *r = &pithp_text_reducers[reducer_of(c)];
     pithp_text_print(c->t, "        const %s *const x = (const %s *)(", r->type, r->type);
     add_operand(c, 0);
     pithp_text_add(c->t, ");\n");
@@ -432,11 +412,7 @@ void pithp_inline_call_define(pithp_inlining *x,
     if (kind_of(c.i) == PRODUCT) {
         pithp_inline_product_define(x, step);
     } else if (reduces(c.i)) {
-        const int r = reducer_of(&c);
-        if (!(x->rows->reducers >> r & 1))
-            pithp_text_print(x->t, "M_REDUCE%s(%s)\n", way_of(&reducers[r]),
-                             reducers[r].arguments);
-        x->rows->reducers |= 1ull << r;
+        define_reduction(x, &c);
     } else if (scatters(c.i) && combine_of(c.i) != PITHP_OP_WHERE) {
         pithp_emit_row(x->t, x->rows, combine_of(c.i), c.x->dtype);
     }
