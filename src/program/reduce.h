@@ -40,15 +40,29 @@ pith_status pithp_reduce_emit_moving(const pithp_call *call,
                                      const pithp_memory *memory);
 
 /* Makes elements of an operand when they are needed: begin..begin + n, which lie where
- * the function says, perhaps in `buffer`, which has room for them. */
+ * the function says, perhaps in `buffer`, which has room for them. Or compiled code makes
+ * and reduces them: it gets m_fold_args, whose addresses are the state. */
 typedef struct pithp_source {
     const void *(
         *make)(pithp_isa isa, void *state, int64_t begin, int64_t n, void *buffer);
-    const void *state; /* of which each thread has a copy */
+    pithp_host_loop fold; /* NULL: make */
+    const void *state;    /* of which each thread has a copy */
     size_t bytes;
 } pithp_source;
 
 enum { PITHP_SOURCE_BYTES = PITHP_LAUNCH_ARGS - 256 };
+
+/* The arguments of the loops of such a reduction; what of the state is used is passed. */
+typedef struct pithp_made_args {
+    pithp_reduce_args reduce;
+    const void *(*make)(pithp_isa isa, void *state, int64_t begin, int64_t n, void *to);
+    pithp_host_loop fold;
+    size_t state_bytes;
+    _Alignas(16) char state[PITHP_SOURCE_BYTES];
+} pithp_made_args;
+_Static_assert(sizeof(pithp_made_args) <= PITHP_LAUNCH_ARGS, "one launch takes them");
+/* Where the inner extent is 1 and there is one block: indices are rows. */
+extern const pithp_host_loop pithp_reduce_made_loops[PITHP_ISA_COUNT];
 
 /* Whether a reduction can have such an operand. */
 bool pithp_reduce_takes_source(const pithp_call *call);

@@ -179,6 +179,57 @@ Test(source, what_others_read_is_written, .timeout = 300) {
     }
 }
 
+static int count_folds(const bench *b) {
+    pithp_plan *plan = plan_of(b, "off");
+    int count = 0;
+    for (int64_t k = 0; k < plan->step_count; k++)
+        count +=
+            plan->steps[k].fused && pithp_folding_of(plan, &plan->steps[k]).reducer >= 0;
+    pithp_plan_free(plan);
+    return count;
+}
+
+/* way 0: nothing else; 1: the chain is an output; 2: a root follows, in a band; 3: the
+ * chain calls a function; 4: the order of rows does not matter; 5: columns of that */
+static void folded(pith_dtype dtype, int64_t rows, uint32_t axes, int way, int folds) {
+    const int64_t shape[2] = {rows, ELEMENTS / rows};
+    bench b = begin();
+    make_inputs(&b, dtype);
+    const pithp_value v = input(&b, dtype, 2, shape, x),
+                      w = input(&b, dtype, 2, shape, y),
+                      by = input(&b, dtype, 0, NULL, x);
+    pithp_value c = op(&b, PITHP_OP_SUB, 2, op(&b, PITHP_OP_MUL, 2, v, by), w);
+    if (way == 3)
+        c = op(&b, PITHP_OP_SIN, 1, c);
+    if (way == 1)
+        pithp_program_output(b.s, b.p, c);
+    pithp_value r = reduction(&b, way >= 4 ? PITHP_OP_MAX_OF : PITHP_OP_SUM, c, axes);
+    if (way == 2)
+        r = op(&b, PITHP_OP_SQRT, 1, r);
+    pithp_program_output(b.s, b.p, r);
+    cr_assert_eq(count_folds(&b), folds, "way %d, axes %u: %d", way, axes,
+                 count_folds(&b));
+    expect_same(&b, "folded");
+    free_inputs();
+    end(&b);
+}
+
+Test(source, compiled_code_makes_and_reduces_in_one_loop, .timeout = 300) {
+    static const pith_dtype dtypes[] = {PITH_F16, PITH_F32, PITH_F64};
+    use_cache();
+    for (int d = 0; d < 3; d++) {
+        for (uint32_t axes = 1; axes <= 3; axes++)
+            folded(dtypes[d], 40, axes, 0, 1);
+        folded(dtypes[d], 5000, 2, 0, 1);
+        folded(dtypes[d], 5000, 2, 2, 1);
+        folded(dtypes[d], ELEMENTS / 70, 1, 0, 1);
+        folded(dtypes[d], 40, 1, 1, 0);
+        folded(dtypes[d], 40, 2, 3, 0);
+        folded(dtypes[d], 40, 2, 4, 0);
+        folded(dtypes[d], 40, 1, 5, 1);
+    }
+}
+
 /* A step that somebody reads before the reduction cannot wait for it. */
 Test(source, a_step_that_is_read_before_runs_before, .timeout = 100) {
     use_cache();

@@ -203,6 +203,7 @@ find_functions(const pithp_plan *plan, pithp_module *m, pithp_error *e) {
         }
         code->steps[k].loops[0] = launch.loops[0];
         code->steps[k].direct = is_direct(step);
+        code->steps[k].folds = step->fused && pithp_folding_of(plan, step).reducer >= 0;
         code->steps[k].first_address = addresses;
         for (int x = 0; is_direct(step) && x < step->fused->external_count; x++)
             code->addresses[addresses++] = address_of(plan, step, x);

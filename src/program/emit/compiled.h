@@ -13,6 +13,7 @@ typedef struct pithp_batch pithp_batch;
 typedef struct pithp_compiled_step {
     pithp_host_loop loops[PITHP_ISA_COUNT]; /* the first is set, unless it is a call */
     bool direct; /* memory is read where it lies: addresses are the launch's arguments */
+    bool folds;  /* the loop gets m_fold_args: it reduces what the step makes */
     int64_t first_address;
     struct pithp_batch *batch; /* of this step and some behind it (batch.h); or NULL */
 } pithp_compiled_step;

@@ -32,6 +32,19 @@ void pithp_emit_row_functions(pithp_text *t,
  * externals, the others what a kernel gets. */
 void pithp_emit_fused(pithp_text *t, const char *name, const pithp_fused_args *step);
 
+/* How compiled code makes what a source makes (or the first steps of a band) and reduces
+ * it in one loop, where only one reduction reads it: as rows or as columns of fold.h. */
+typedef struct pithp_folding {
+    int reducer; /* of reducers.h; -1: it does not */
+    bool rows;
+} pithp_folding;
+pithp_folding pithp_folding_of(const pithp_plan *plan, const pithp_step *step);
+/* The function, which gets m_fold_args. */
+void pithp_emit_folding(pithp_text *t,
+                        const char *name,
+                        const pithp_fused_args *step,
+                        pithp_folding fold);
+
 /* What a kernel reduces: an external of its step, whose elements it makes. */
 typedef struct pithp_kernel_reduction {
     uint8_t kind; /* pithp_reducing */

@@ -356,6 +356,10 @@ static void add_dividing(const pithp_step_text *x,
     pithp_text_add(x->t, "        }\n        }\n");
 }
 
+bool pithp_step_text_is_plain(const pithp_step_text *x) {
+    return x->segments == 1 && !divides_by_one(x);
+}
+
 void pithp_step_text_loops(const pithp_step_text *x,
                            const char *begin,
                            const char *end,

@@ -46,6 +46,10 @@ void pithp_step_text_element(const pithp_step_text *x,
                              int external,
                              char name[PITHP_ELEMENT_NAME_BYTES]);
 
+/* Whether the index is enough for all that a step does: no part of it has loops of its
+ * own. */
+bool pithp_step_text_is_plain(const pithp_step_text *x);
+
 /* Loops over `i` from begin to end, both expressions, that do the same. */
 void pithp_step_text_loops(const pithp_step_text *x,
                            const char *begin,

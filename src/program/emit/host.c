@@ -11,11 +11,12 @@ void pithp_step_name(char name[PITHP_STEP_NAME_BYTES], int64_t function) {
     snprintf(name, PITHP_STEP_NAME_BYTES, "pith_step_%lld", (long long)function);
 }
 
-/* A function of the text, and a step that it does; NULL: a loop's, which is not shared.
- */
+/* A function of the text, and a step that it does, perhaps with the reduction of what
+ * that makes; NULL: a loop's, which is not shared. */
 typedef struct function {
     uint64_t hash;
     const pithp_fused_args *step;
+    pithp_folding fold;
 } function;
 
 typedef struct emitting {
@@ -28,13 +29,16 @@ typedef struct emitting {
 /* ---- Sharing ---- */
 
 /* The number of a function that does the step, or -1: it gets the next one. */
-static int32_t find_function(emitting *x, const pithp_fused_args *step) {
+static int32_t
+find_function(emitting *x, const pithp_fused_args *step, pithp_folding fold) {
     const uint64_t hash = pithp_fused_hash(step);
-    for (int32_t k = x->count; k-- > 0;)
-        if (x->functions[k].hash == hash && x->functions[k].step &&
-            pithp_fused_alike(x->functions[k].step, step))
+    for (int32_t k = x->count; k-- > 0;) {
+        const function *f = &x->functions[k];
+        if (f->hash == hash && f->step && f->fold.reducer == fold.reducer &&
+            f->fold.rows == fold.rows && pithp_fused_alike(f->step, step))
             return k;
-    x->functions[x->count] = (function){hash, step};
+    }
+    x->functions[x->count] = (function){hash, step, fold};
     return -1;
 }
 
@@ -46,14 +50,19 @@ static void declare(const emitting *x, char name[PITHP_STEP_NAME_BYTES]) {
     pithp_text_print(x->t, "void %s(const void *args, i64 begin, i64 end);\n", name);
 }
 
-static int32_t add_fused(emitting *x, const pithp_fused_args *step) {
+static int32_t add_fused(emitting *x, const pithp_plan *plan, const pithp_step *whole) {
     char name[PITHP_STEP_NAME_BYTES];
-    const int32_t same = find_function(x, step);
+    const pithp_fused_args *step = whole->fused;
+    const pithp_folding fold = pithp_folding_of(plan, whole);
+    const int32_t same = find_function(x, step, fold);
     if (same >= 0)
         return same;
     pithp_emit_row_functions(x->t, &x->rows, step);
     declare(x, name);
-    pithp_emit_fused(x->t, name, step);
+    if (fold.reducer >= 0)
+        pithp_emit_folding(x->t, name, step, fold);
+    else
+        pithp_emit_fused(x->t, name, step);
     return x->count++;
 }
 
@@ -69,7 +78,7 @@ static int32_t add_loop(emitting *x, const pithp_plan *plan, const pithp_step *s
 
 static void add_plan(emitting *x, const pithp_plan *plan, int32_t *functions) {
     for (int64_t k = 0; k < plan->step_count; k++)
-        functions[k] = plan->steps[k].fused ? add_fused(x, plan->steps[k].fused)
+        functions[k] = plan->steps[k].fused ? add_fused(x, plan, &plan->steps[k])
                        : pithp_loop_fits(plan, &plan->steps[k])
                            ? add_loop(x, plan, &plan->steps[k])
                            : -1;

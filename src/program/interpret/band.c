@@ -26,20 +26,27 @@ typedef struct band {
 } band;
 
 /* An operand or result that lies in a buffer: an external of a fused step; of a reduction
- * 0 the operand and 1 the result. */
+ * 0 the operand and 1 the result; of both in one the externals and, behind them, the
+ * result. */
 typedef struct buffered {
     uint8_t external, buffer;
 } buffered;
 
-/* A step of a band in the arguments of a launch; those of its loops follow. */
+/* A step of a band in the arguments of a launch, or two of them: compiled code FOLDS what
+ * the first makes, and the second, a reduction, alone reads. Those of its loops follow.
+ */
+typedef enum doing { FUSES, REDUCES, FOLDS } doing;
 typedef struct member {
     size_t bytes; /* all */
     int64_t each; /* indices of its loops in a row */
-    bool reduces;
+    doing doing;
     uint8_t buffered_count;
     buffered buffered[PITHP_FUSED_EXTERNALS];
 } member;
-enum { MEMBER_BYTES = (sizeof(member) + 7) / 8 * 8 };
+enum {
+    MEMBER_ALIGN = 16,
+    MEMBER_BYTES = (sizeof(member) + MEMBER_ALIGN - 1) / MEMBER_ALIGN * MEMBER_ALIGN
+};
 
 typedef struct band_args {
     int64_t at_once; /* rows */
@@ -48,9 +55,13 @@ typedef struct band_args {
     } buffers[BUFFERS];
     size_t bytes; /* of the members */
     int32_t member_count;
-    _Alignas(8) char members[PITHP_LAUNCH_ARGS - 256];
+    _Alignas(MEMBER_ALIGN) char members[PITHP_LAUNCH_ARGS - 256];
 } band_args;
 _Static_assert(sizeof(band_args) <= PITHP_LAUNCH_ARGS, "one launch takes them");
+
+static size_t aligned(size_t bytes) {
+    return (bytes + MEMBER_ALIGN - 1) / MEMBER_ALIGN * MEMBER_ALIGN;
+}
 
 /* Rows at once, and the memory that a buffer takes. */
 static int64_t rows_at_once(int64_t length) {
@@ -117,7 +128,8 @@ reduces_rows(const pithp_planning *g, int32_t k, int64_t *rows, int64_t *length)
 }
 
 static size_t bytes_of(const pithp_step *step) {
-    return MEMBER_BYTES + (step->call ? sizeof(pithp_reduce_args)
+    return MEMBER_BYTES + aligned(step->call
+                                      ? sizeof(pithp_reduce_args)
                                       : offsetof(pithp_fused_args, externals) +
                                             (size_t)step->reads * sizeof(pithp_external));
 }
@@ -209,6 +221,31 @@ static void prolong_all(const band *b, const pithp_instruction *i) {
     prolong(b, i->result);
 }
 
+static bool reads(const band *b, const pithp_instruction *i, pithp_value v) {
+    bool any = false;
+    for (int o = 0; o < i->operand_count; o++) {
+        const pithp_bases from = pithp_plan_bases(b->g, pithp_operands(b->g->p, i)[o]);
+        for (int n = 0; n < from.count; n++)
+            any |= from.list[n] == v;
+    }
+    return any;
+}
+
+/* Whether a reduction alone reads what the step before it makes for the band. */
+static bool folds(const band *b, int32_t k) {
+    const pithp_planning *g = b->g;
+    const pithp_value made = k > b->first ? g->plan->steps[k - 1].unplaced : -1;
+    bool alone = made >= 0 && g->plan->steps[k].call && !g->plan->steps[k - 1].call &&
+                 reduced_by(b, k) == made;
+    for (int32_t n = k + 1; n < b->end && alone; n++) {
+        const pithp_step *step = &g->plan->steps[n];
+        alone = !step->call || !reads(b, step->call, made);
+        for (pithp_value v = step->first; !step->call && v >= 0 && alone; v = g->next[v])
+            alone = !reads(b, pithp_maker(g->p, v), made);
+    }
+    return alone;
+}
+
 static void make_band(const band *b) {
     pithp_planning *g = b->g;
     choose_buffers(b);
@@ -216,6 +253,8 @@ static void make_band(const band *b) {
     for (int32_t k = b->first; k < b->end; k++) {
         pithp_step *step = &g->plan->steps[k];
         step->is_source = k > b->first;
+        if (folds(b, k))
+            step[-1].folded = k;
         if (step->call) {
             prolong_all(b, step->call);
             step->source_value = g->root[pithp_operands(g->p, step->call)[0]];
@@ -261,14 +300,27 @@ static void *loop_args(member *m) {
 
 static char **data_of(member *m, int external) {
     pithp_fused_args *fused = loop_args(m);
+    pithp_made_args *made = loop_args(m);
     pithp_reduce_args *reduce = loop_args(m);
-    return !m->reduces ? &fused->externals[external].data
-           : external  ? &reduce->to
-                       : (char **)(void *)&reduce->from;
+    switch (m->doing) {
+        case FUSES:
+            return &fused->externals[external].data;
+        case REDUCES:
+            return external ? &reduce->to : (char **)(void *)&reduce->from;
+        case FOLDS:
+            break;
+    }
+    char **at = (char **)(void *)made->state;
+    return at + external < (char **)(void *)(made->state + made->state_bytes)
+               ? at + external
+               : &made->reduce.to;
 }
 
 /* Indices are rows. */
 static inline void run_rows(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
+    static const pithp_host_loop *const loops[] = {[FUSES] = pithp_fused_loops,
+                                                   [REDUCES] = pithp_reduce_row_loops,
+                                                   [FOLDS] = pithp_reduce_made_loops};
     band_args a;
     _Alignas(64) char buffers[BUFFER_BYTES];
     memcpy(&a, args, offsetof(band_args, members) + ((const band_args *)args)->bytes);
@@ -285,8 +337,7 @@ static inline void run_rows(pithp_isa isa, const void *args, int64_t begin, int6
                              (uintptr_t)(a.buffers[x.buffer].offset -
                                          i * a.buffers[x.buffer].row_bytes));
             }
-            (m->reduces ? pithp_reduce_row_loops : pithp_fused_loops)[isa](
-                loop_args(m), i * m->each, (i + n) * m->each);
+            loops[m->doing][isa](loop_args(m), i * m->each, (i + n) * m->each);
         }
     }
 }
@@ -335,22 +386,41 @@ static size_t bind_fused(const binding *x, member *m, int64_t k) {
                             loop_args(m));
 }
 
-static size_t bind_reduction(const binding *x, member *m, int64_t k) {
-    const pithp_step *step = &x->r->plan->steps[k];
+static pithp_reduce_args reduction_of(const binding *x, const pithp_step *step) {
     const pithp_instruction *i = step->call;
-    const pithp_value operand = pithp_operands(x->r->plan->program, i)[0];
     const pithp_call call = pithp_call_of(i->primitive, 1, step->specs, i->params);
-    const void *from = pithp_address(x->r, operand);
+    const void *from = pithp_address(x->r, step->source_value);
     const pithp_memory memory = {.operands = &from,
                                  .result = pithp_address(x->r, i->result)};
-    const pithp_reduce_args args =
-        pithp_reduce_args_of(&call, step->spec, &memory, &x->view);
-    memcpy(loop_args(m), &args, sizeof args);
-    m->reduces = true;
+    return pithp_reduce_args_of(&call, step->spec, &memory, &x->view);
+}
+
+static size_t bind_reduction(const binding *x, member *m, int64_t k) {
+    const pithp_step *step = &x->r->plan->steps[k];
+    pithp_reduce_args *args = loop_args(m);
+    *args = reduction_of(x, step);
+    m->doing = REDUCES;
     m->each = 1;
     note_buffer(x, m, 0, step->source_value);
-    note_buffer(x, m, 1, i->result);
-    return sizeof args;
+    note_buffer(x, m, 1, step->call->result);
+    return sizeof *args;
+}
+
+/* A fused step and the reduction behind it, in one loop of compiled code. */
+static size_t bind_fold(const binding *x, member *m, int64_t k) {
+    const pithp_step *step = &x->r->plan->steps[k], *reduction = step + 1;
+    const int externals = step->fused->external_count;
+    pithp_made_args *args = loop_args(m);
+    args->reduce = reduction_of(x, reduction);
+    args->fold = x->r->code->steps[k].loops[0];
+    args->state_bytes = pithp_fold_bind(x->r, step, (char **)(void *)args->state);
+    m->doing = FOLDS;
+    m->each = 1;
+    for (int e = 0; e < externals; e++)
+        if (step->external[e] != step->unplaced)
+            note_buffer(x, m, e, step->external[e]);
+    note_buffer(x, m, externals, reduction->call->result);
+    return offsetof(pithp_made_args, state) + args->state_bytes;
 }
 
 /* That of the first reduction, which is the first step or the second. */
@@ -371,11 +441,14 @@ pith_status pithp_run_band(const pithp_running *r, int64_t first) {
     lay_out(&x);
     for (int64_t k = first; k < x.end; k++) {
         member *m = (member *)(void *)(x.args.members + x.args.bytes);
-        *m = (member){.reduces = false};
-        m->bytes = MEMBER_BYTES +
-                   (steps[k].call ? bind_reduction(&x, m, k) : bind_fused(&x, m, k));
+        const bool folds = r->code && r->code->steps[k].folds;
+        *m = (member){.doing = FUSES};
+        m->bytes = MEMBER_BYTES + aligned(steps[k].call ? bind_reduction(&x, m, k)
+                                          : folds       ? bind_fold(&x, m, k)
+                                                        : bind_fused(&x, m, k));
         x.args.bytes += m->bytes;
         x.args.member_count++;
+        k += folds; /* which does the reduction, too */
     }
     const pithp_launch launch = {.name = "band",
                                  .loops = run_rows_loops,

@@ -147,6 +147,8 @@ typedef struct pithp_step {
     int32_t takes[PITHP_TAKES]; /* a fused step's: steps whose elements are taken when it
                                    reads them, and which do not run on their own */
     int32_t take_count;
+    int32_t folded;       /* the reduction that alone reads what a source, or a step in a
+                             band, makes: compiled code may do both in one loop; or -1 */
     bool is_source;       /* made when another step needs it */
     uint32_t last_axes;   /* of a source: those that come last in its index space */
     pithp_value unplaced; /* of a source, or in a band: it has no memory, but is read as
@@ -395,6 +397,9 @@ size_t pithp_fused_bind(const pithp_running *r,
                         const pithp_step *step,
                         pithp_host_loop code,
                         pithp_fused_args *args);
+/* The addresses of its externals for code that folds; returns their bytes. at: room for
+ * PITHP_FUSED_EXTERNALS. */
+size_t pithp_fold_bind(const pithp_running *r, const pithp_step *step, char **at);
 
 /* Reductions of what a fused step makes, and fused steps that read what is taken: which,
  * once it is known who reads what; and to run one. */

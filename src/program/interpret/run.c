@@ -4,9 +4,10 @@
 
 #include <string.h>
 
-static void *external_of(const pithp_running *r, const pithp_step *step, int e) {
-    return (char *)pithp_address(r, step->external[e]) +
-           step->offset[e] * step->fused->externals[e].size;
+/* NULL: it is made on the way. */
+static char *external_of(const pithp_running *r, const pithp_step *step, int e) {
+    char *address = pithp_address(r, step->external[e]);
+    return address ? address + step->offset[e] * step->fused->externals[e].size : NULL;
 }
 
 size_t pithp_fused_bind(const pithp_running *r,
@@ -19,11 +20,14 @@ size_t pithp_fused_bind(const pithp_running *r,
     args->code = code;
     args->is_direct = code && pithp_is_direct(args);
     for (int e = 0; e < externals; e++)
-        args->externals[e].data =
-            r->plan->places[step->external[e]].store == PITHP_NOWHERE
-                ? NULL /* it is made on the way */
-                : external_of(r, step, e);
+        args->externals[e].data = external_of(r, step, e);
     return bytes;
+}
+
+size_t pithp_fold_bind(const pithp_running *r, const pithp_step *step, char **at) {
+    for (int e = 0; e < step->fused->external_count; e++)
+        at[e] = external_of(r, step, e);
+    return (size_t)step->fused->external_count * sizeof *at;
 }
 
 /* Run a compiled step that needs nothing but addresses. */

@@ -130,6 +130,7 @@ static void choose_reduced(const readers *r, int32_t k) {
     step->source_value = u;
     from->is_source = true;
     from->unplaced = r->count[u] == 1 ? u : -1;
+    from->folded = from->unplaced >= 0 ? k : -1;
     prolong(r->g, from, k);
 }
 
@@ -275,10 +276,17 @@ pith_status pithp_run_reduction(const pithp_running *r,
     const pithp_step *from = &r->plan->steps[step->source];
     const pithp_compiled_step *code = r->code ? &r->code->steps[step->source] : NULL;
     const pithp_sink sink = pithp_scope_sink(r->s);
+    char *at[PITHP_FUSED_EXTERNALS];
     source s = {.buffered = from->unplaced >= 0};
-    s.external = pithp_plan_external(from, step->source_value);
-    const size_t bytes = pithp_fused_bind(r, from, code ? code->loops[0] : NULL, &s.args);
-    const pithp_source made = {make, &s, offsetof(source, args) + bytes};
+    pithp_source made = {.make = make, .state = &s};
+    if (code && code->folds) {
+        made = (pithp_source){.fold = code->loops[0], .state = at};
+        made.bytes = pithp_fold_bind(r, from, at);
+    } else {
+        s.external = pithp_plan_external(from, step->source_value);
+        made.bytes = offsetof(source, args) +
+                     pithp_fused_bind(r, from, code ? code->loops[0] : NULL, &s.args);
+    }
     return pithp_lower_reduce_of(call, step->spec, memory, &sink, &made);
 }
 

@@ -27,7 +27,7 @@ static pithp_step *add_step(pithp_planning *g) {
         plan->step_room = room;
     }
     pithp_step *step = &plan->steps[plan->step_count++];
-    *step = (pithp_step){.source = -1, .unplaced = -1};
+    *step = (pithp_step){.source = -1, .folded = -1, .unplaced = -1};
     return step;
 }
 

@@ -1,0 +1,95 @@
+/* Fused steps whose elements are reduced as they are made (emit/fold.h). */
+#include "program/emit/fused.h"
+#include "program/emit/reducers.h"
+
+#include <string.h>
+
+/* Whether a step makes nothing but what is reduced, element by element, of what lies
+ * flat. Functions of math.def would take the registers of the lanes. */
+static bool makes_elements(const pithp_fused_args *a) {
+    pithp_step_text x;
+    int written = 0;
+    bool calls = false;
+    pithp_step_text_begin(&x, NULL, a);
+    for (int e = 0; e < a->external_count; e++)
+        x.is_one[e] = pithp_is_uniform(a, &a->externals[e]);
+    for (int k = 0; k < a->op_count; k++) {
+        written += a->ops[k].to >= a->temporary_count;
+        calls |= pithp_op_calls_maths(&a->ops[k]);
+    }
+    return pithp_is_direct(a) && pithp_step_text_is_plain(&x) && written == 1 && !calls;
+}
+
+pithp_folding pithp_folding_of(const pithp_plan *plan, const pithp_step *step) {
+    pithp_folding fold = {.reducer = -1};
+    if (step->folded < 0 || !makes_elements(step->fused))
+        return fold;
+    const pithp_step *reduction = &plan->steps[step->folded];
+    const pithp_call call = pithp_call_of(reduction->call->primitive, 1, reduction->specs,
+                                          reduction->call->params);
+    fold.rows = pithp_reduce_view_of(&call).inner == 1;
+    fold.reducer = pithp_text_reducer_of(call.primitive, reduction->specs[0]->dtype);
+    /* where order does not matter but for what is rare, rows are quicker without it */
+    if (fold.rows && pithp_text_reducer_chooses(&pithp_text_reducers[fold.reducer]))
+        fold.reducer = -1;
+    return fold;
+}
+
+static int written_by(const pithp_fused_args *a) {
+    int external = -1;
+    for (int k = 0; k < a->op_count && external < 0; k++)
+        external = a->ops[k].to - (int)a->temporary_count;
+    return external;
+}
+
+static void add_from(const void *closure, int e) {
+    const pithp_step_text *x = closure;
+    pithp_text_print(x->t, x->is_one[e] ? "from.x%d" : "from.x%d[i]", e);
+}
+
+/* NAME_from and NAME_open. */
+static void add_open(const pithp_step_text *x, const char *name) {
+    pithp_text_print(x->t, "typedef struct %s_from {\n", name);
+    for (int e = 0; e < x->a->external_count; e++)
+        if (x->is_read[e])
+            pithp_text_print(x->t,
+                             x->is_one[e] ? "    %s x%d;\n" : "    const %s *x%d;\n",
+                             pithp_dtype_spelling(x->dtype[e]), e);
+    pithp_text_print(x->t,
+                     "} %s_from;\n"
+                     "M_FN %s_from %s_open(char *const *at) {\n    %s_from from;\n",
+                     name, name, name, name);
+    for (int e = 0; e < x->a->external_count; e++)
+        if (x->is_read[e])
+            pithp_text_print(x->t, "    from.x%d = %s(const %s *)at[%d];\n", e,
+                             x->is_one[e] ? "*" : "", pithp_dtype_spelling(x->dtype[e]),
+                             e);
+    pithp_text_add(x->t, "    return from;\n}\n");
+}
+
+static void
+add_element(const pithp_step_text *x, const char *name, const pithp_text_reducer *r) {
+    char element[PITHP_ELEMENT_NAME_BYTES];
+    pithp_step_text inner = *x; /* where nothing is declared yet */
+    memset(inner.is_one, 0, sizeof inner.is_one);
+    pithp_text_print(x->t, "M_FN %s %s_element(const %s_from from, i64 i) {\n",
+                     r->accumulator, name, name);
+    pithp_step_text_values(&inner, "    ", &(pithp_elements){add_from, x});
+    pithp_step_text_element(x, written_by(x->a), element);
+    pithp_text_print(x->t, "    return %s(%s);\n}\n", r->loaded, element);
+}
+
+void pithp_emit_folding(pithp_text *t,
+                        const char *name,
+                        const pithp_fused_args *step,
+                        pithp_folding fold) {
+    const pithp_text_reducer *r = &pithp_text_reducers[fold.reducer];
+    pithp_step_text x;
+    pithp_step_text_begin(&x, t, step);
+    for (int e = 0; e < step->external_count; e++)
+        x.is_one[e] = pithp_is_uniform(step, &step->externals[e]);
+    add_open(&x, name);
+    add_element(&x, name, r);
+    pithp_text_print(t, "M_FOLD_%s(%s, %s, %s, %s)\n", fold.rows ? "ROWS" : "COLUMNS",
+                     name, r->accumulator, r->identity, r->combine);
+}
