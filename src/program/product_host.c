@@ -97,10 +97,11 @@ static piece piece_of(const product_args *p, int64_t index, int64_t end) {
     it.m = smaller(p->a.extent - it.i, it.pieces * p->rows);
     it.n = smaller(p->b.extent - it.j, p->columns);
     it.c = p->c + ((it.batch * p->a.extent + it.i) * p->b.extent + it.j) * p->size;
+    const int last = p->rank > 0 ? p->rank - 1 : 0;
     it.a = (pithp_matrix){part_of(p, &p->a, it.batch, it.i), p->a.free, p->a.term,
-                          p->a.panels != NULL};
+                          p->a.batch[last], p->a.panels != NULL};
     it.b = (pithp_matrix){part_of(p, &p->b, it.batch, it.j), p->b.term, p->b.free,
-                          p->b.panels != NULL};
+                          p->b.batch[last], p->b.panels != NULL};
     return it;
 }
 
@@ -116,9 +117,27 @@ static piece piece_of(const product_args *p, int64_t index, int64_t end) {
         }                                                                                \
     }                                                                                    \
     PITHP_LOOPS(name)
-PIECES(multiply_small, f->small(it.c, p->b.extent, it.m, it.n, p->terms, &it.a, &it.b))
 PIECES(multiply_tiles, f->tiles(it.c, p->b.extent, it.m, it.n, p->terms, &it.a, &it.b))
 PIECES(multiply_dots, f->dots(it.c, 1, it.b.data, it.b.column, it.n, it.a.data, p->terms))
+
+/* How many matrices from one on lie alike, before `end`. */
+static int64_t alike(const product_args *p, int64_t index, int64_t end) {
+    const int64_t last = p->rank > 0 ? p->batch[p->rank - 1] : 1;
+    return smaller(end - index, last - index % last);
+}
+
+static inline void
+multiply_small(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
+    const product_args *p = args;
+    const bool whole = p->row_pieces == 1;
+    for (int64_t index = begin; index < end;) {
+        const piece it = piece_of(p, index, end);
+        const int64_t count = whole ? alike(p, index, end) : 1;
+        tables[isa][p->kind].small(it.c, count, it.m, it.n, p->terms, &it.a, &it.b);
+        index += whole ? count : it.pieces;
+    }
+}
+PITHP_LOOPS(multiply_small)
 
 /* One group of a matrix's rows or columns, its panels `width` wide. */
 static void pack_group(const product_args *p,

@@ -279,10 +279,14 @@ Test(product, of_many_pieces_is_the_sum_written_out, .timeout = 300) {
     for (int64_t split = 0; split < 4; split++) {
         const problem wide = matrices(PITH_F64, 300, 100, 800, split & 1, split >> 1),
                       several = batch(PITH_F64, 3, 41, 100, 800),
-                      unpacked = batch(PITH_U8, 2, 300, 9, 30);
+                      unpacked = batch(PITH_U8, 2, 300, 9, 30),
+                      small = batch(PITH_F32, 700, 3, 2, 4),
+                      tall = batch(PITH_I16, 3, 400, 3, 2);
         check_against_sums(&wide, split);
         check_against_sums(&several, split);
         check_against_sums(&unpacked, split);
+        check_against_sums(&small, split);
+        check_against_sums(&tall, split);
     }
 }
 

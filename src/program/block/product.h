@@ -31,11 +31,11 @@ typedef enum pithp_product_kind {
     PITHP_PRODUCT_KINDS
 } pithp_product_kind;
 
-/* Elements of a matrix, `row` and `column` elements apart, or panels of a tile's rows (of
- * the first factor) or columns (of the second), each of all the terms. */
+/* Elements of a matrix, or panels of a tile's rows (of the first factor) or columns (of
+ * the second), each of all the terms. */
 typedef struct pithp_matrix {
     const void *data;
-    int64_t row, column;
+    int64_t row, column, next; /* elements between rows, columns, and matrices */
     bool panels;
 } pithp_matrix;
 
@@ -59,9 +59,10 @@ typedef struct pithp_product {
                   int64_t terms,
                   const pithp_matrix *a,
                   const pithp_matrix *b);
-    /* The same of at most PITHP_PRODUCT_SMALL columns and terms, in no panels. */
+    /* c[count, m, n] of as many pairs of matrices, of at most PITHP_PRODUCT_SMALL columns
+     * and terms and in no panels. */
     void (*small)(void *c,
-                  int64_t pitch,
+                  int64_t count,
                   int64_t m,
                   int64_t n,
                   int64_t terms,

@@ -250,7 +250,6 @@ static void NAME(tiles)(void *c,
 }
 
 static inline __attribute__((always_inline)) void NAME(small_of)(T *c,
-                                                                 int64_t pitch,
                                                                  int64_t m,
                                                                  const int n,
                                                                  const int terms,
@@ -265,7 +264,7 @@ static inline __attribute__((always_inline)) void NAME(small_of)(T *c,
     }
     /* Rows are loaded whole before any of the result is stored: large arrays begin at
      * the same place of a page, and the processor would take the stores for theirs. */
-    for (int64_t i = 0; i < m; i++, x += a->row, c += pitch) {
+    for (int64_t i = 0; i < m; i++, x += a->row, c += n) {
         T left[PITHP_PRODUCT_SMALL], sum[PITHP_PRODUCT_SMALL];
         EACH(k, terms) {
             left[k] = x[k * a->column];
@@ -283,15 +282,21 @@ static inline __attribute__((always_inline)) void NAME(small_of)(T *c,
 }
 
 static void NAME(small)(void *c,
-                        int64_t pitch,
+                        int64_t count,
                         int64_t m,
                         int64_t n,
                         int64_t terms,
                         const pithp_matrix *a,
                         const pithp_matrix *b) {
-#define SMALL(columns, count)                                                            \
-    case columns * 8 + count:                                                            \
-        NAME(small_of)(c, pitch, m, columns, count, a, b);                               \
+    pithp_matrix x = *a, y = *b;
+    T *to = c;
+#define SMALL(columns, terms)                                                            \
+    case columns * 8 + terms:                                                            \
+        for (int64_t i = 0; i < count; i++, to += m * columns) {                         \
+            x.data = (const T *)a->data + i * a->next;                                   \
+            y.data = (const T *)b->data + i * b->next;                                   \
+            NAME(small_of)(to, m, columns, terms, &x, &y);                               \
+        }                                                                                \
         return;
 #define SMALL_ROW(columns)                                                               \
     SMALL(columns, 1) SMALL(columns, 2) SMALL(columns, 3) SMALL(columns, 4)
