@@ -70,6 +70,22 @@ void pithp_program_release(pithp_program *p) {
     pithp_release(rt, p, sizeof *p);
 }
 
+size_t pithp_program_bytes(const pithp_program *p) {
+    size_t bytes = sizeof *p + (size_t)p->value_room * sizeof *p->values +
+                   (size_t)p->instruction_room * sizeof *p->instructions +
+                   (size_t)p->operand_room * sizeof *p->operands +
+                   (size_t)p->output_room * sizeof *p->outputs;
+    for (const pithp_arena *a = p->arena; a; a = a->next)
+        bytes += sizeof *a + a->bytes;
+    for (int64_t c = 0; c < p->constant_count; c++)
+        if (p->constants[c].buffer)
+            bytes += pithp_value_spec(p, p->constants[c].value)->bytes;
+    for (int64_t k = 0; k < p->instruction_count; k++)
+        for (int b = 0; b < p->instructions[k].program_count; b++)
+            bytes += pithp_program_bytes(p->instructions[k].programs[b]);
+    return bytes;
+}
+
 /* The list with room for `more` beyond count; NULL: error set, and the list is as it was.
  */
 static void *grown(pith_scope *s,

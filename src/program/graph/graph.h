@@ -171,6 +171,15 @@ bool pithp_program_inline(pith_scope *s,
                           const pithp_program *from,
                           const pithp_value *inputs,
                           pithp_value *outputs);
+/* The other way round: what was added to a program since the walk stood at its end, as a
+ * program of its own, whose inputs are values made before that. NULL: it reads others of
+ * those, or the error is set. */
+pithp_program *pithp_program_extract(pith_scope *s,
+                                     pithp_graph_walk since,
+                                     int64_t input_count,
+                                     const pithp_value *inputs,
+                                     int64_t output_count,
+                                     const pithp_value *outputs);
 
 /* ---- Parameters ---- */
 
@@ -197,6 +206,9 @@ pithp_call pithp_instruction_call(const pithp_program *p,
                                   const pith_spec **specs);
 
 /* ---- Looking at programs ---- */
+
+/* Memory of the program, of what it holds and of the programs that it runs. */
+size_t pithp_program_bytes(const pithp_program *p);
 
 /* PITH_OK, or PITH_E_INTERNAL with what is wrong in `why`: operands are made before they
  * are used, specs are what pithp_infer says and interned, parameters are canonical, every

@@ -1,6 +1,9 @@
-/* A program as a part of another. */
+/* A program as a part of another, and a part of one as a program. */
 #include "program/graph/graph.h"
 
+#include <string.h>
+
+/* A copy of an instruction: what it infers was inferred once. */
 static bool take_instruction(pith_scope *s,
                              pithp_program *to,
                              const pithp_program *from,
@@ -15,15 +18,16 @@ static bool take_instruction(pith_scope *s,
     }
     for (int k = 0; k < i->operand_count; k++)
         operands[k] = names[pithp_operands(from, i)[k]];
-    const pithp_value first =
-        pithp_program_add_many(s, to,
-                               &(pithp_new_instruction){.primitive = i->primitive,
-                                                        .operand_count = i->operand_count,
-                                                        .operands = operands,
-                                                        .params = i->params,
-                                                        .program_count = i->program_count,
-                                                        .programs = i->programs,
-                                                        .site = i->site});
+    const pithp_new_instruction copy = {
+        .primitive = i->primitive,
+        .operand_count = i->operand_count,
+        .operands = operands,
+        .params = i->params,
+        .program_count = i->program_count,
+        .programs = i->programs,
+        .site = i->site,
+        .spec = i->result_count == 1 ? pithp_value_spec(from, i->result) : NULL};
+    const pithp_value first = pithp_program_add_many(s, to, &copy);
     for (int k = 0; k < i->result_count; k++)
         names[i->result + k] = first + k;
     if (operands != few)
@@ -68,4 +72,56 @@ bool pithp_program_inline(pith_scope *s,
         outputs[k] = names[from->outputs[k]];
     pithp_release(s->runtime, names, bytes);
     return fine;
+}
+
+/* ---- Parts as programs ---- */
+
+/* Whether all operands have names. */
+static bool knows_operands(const pithp_program *p,
+                           const pithp_instruction *i,
+                           const pithp_value *names) {
+    bool known = true;
+    for (int k = 0; k < i->operand_count; k++)
+        known &= names[pithp_operands(p, i)[k]] >= 0;
+    return known;
+}
+
+static bool
+add_part(pith_scope *s, pithp_program *to, pithp_graph_walk w, pithp_value *names) {
+    pithp_value v;
+    const pithp_instruction *i;
+    while (pithp_graph_next(&w, &v, &i))
+        if (i ? !knows_operands(w.program, i, names) ||
+                    !take_instruction(s, to, w.program, i, names)
+              : (names[v] = take_constant(s, to, w.program, v)) < 0)
+            return false;
+    return true;
+}
+
+pithp_program *pithp_program_extract(pith_scope *s,
+                                     pithp_graph_walk since,
+                                     int64_t input_count,
+                                     const pithp_value *inputs,
+                                     int64_t output_count,
+                                     const pithp_value *outputs) {
+    const pithp_program *from = since.program;
+    const size_t bytes = ((size_t)from->value_count + 1) * sizeof(pithp_value);
+    pithp_program *to = pithp_program_make(s);
+    pithp_value *names = to ? pithp_allocate(s->runtime, bytes) : NULL;
+    bool fine = names != NULL;
+    if (to && !names)
+        pithp_fail_memory(s, bytes);
+    if (names)
+        memset(names, 0xff, bytes); /* -1: no name */
+    for (int64_t k = 0; k < input_count && fine; k++)
+        fine = (names[inputs[k]] =
+                    pithp_program_input(s, to, pithp_value_spec(from, inputs[k]))) >= 0;
+    fine = fine && add_part(s, to, since, names);
+    for (int64_t k = 0; k < output_count && fine; k++)
+        fine = names[outputs[k]] >= 0 && pithp_program_output(s, to, names[outputs[k]]);
+    pithp_release(s->runtime, names, bytes);
+    if (fine)
+        return to;
+    pithp_program_release(to);
+    return NULL;
 }

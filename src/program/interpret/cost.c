@@ -2,20 +2,6 @@
 #include "program/interpret/plan.h"
 #include "program/schedule/replay.h"
 
-static size_t program_bytes(const pithp_program *p) {
-    size_t bytes = sizeof *p + (size_t)p->value_room * sizeof *p->values +
-                   (size_t)p->instruction_room * sizeof *p->instructions +
-                   (size_t)p->operand_room * sizeof *p->operands +
-                   (size_t)p->output_room * sizeof *p->outputs;
-    for (int64_t c = 0; c < p->constant_count; c++)
-        if (p->constants[c].buffer)
-            bytes += pithp_value_spec(p, p->constants[c].value)->bytes;
-    for (int64_t k = 0; k < p->instruction_count; k++)
-        for (int b = 0; b < p->instructions[k].program_count; b++)
-            bytes += program_bytes(p->instructions[k].programs[b]);
-    return bytes;
-}
-
 size_t pithp_plan_own_bytes(const pithp_plan *plan) {
     const pithp_program *p = plan->program;
     size_t bytes = sizeof *plan + (size_t)p->value_count * sizeof *plan->places +
@@ -33,7 +19,7 @@ size_t pithp_plan_own_bytes(const pithp_plan *plan) {
 }
 
 size_t pithp_plan_bytes(const pithp_plan *plan) {
-    return pithp_plan_own_bytes(plan) + program_bytes(plan->program);
+    return pithp_plan_own_bytes(plan) + pithp_program_bytes(plan->program);
 }
 
 /* ---- What a run does ---- */
