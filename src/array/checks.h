@@ -13,6 +13,13 @@ typedef struct pithp_checks pithp_checks;
 bool pithp_checks_take(pith_scope *s, pithp_trace *t, pithp_checks **checks);
 /* How many outputs those are; NULL: 0. */
 int64_t pithp_checks_values(const pithp_checks *c);
+/* Record what comes in the trace of s in a list of its own. False: error set. */
+bool pithp_checks_begin(pith_scope *s);
+/* Up to here: the list, which the trace has not made its own, or NULL. *asked: what was
+ * recorded asks for the checks before it. */
+pithp_checks *pithp_checks_end(pithp_trace *t, bool *asked);
+/* The value in the program of the trace that it was recorded in. */
+int32_t pithp_checks_value(const pithp_checks *c, int64_t value);
 /* Record the checks of a program that is called in the trace of s: arrays of that trace.
  */
 pith_status

@@ -111,11 +111,11 @@ bool pithp_checks_merge(pith_scope *s,
     return fine;
 }
 
-const pith_array *pithp_checks_passed(pith_scope *s,
-                                      const pithp_checks *c,
-                                      const pith_array *const *values) {
-    const pithp_full_params yes = {.dtype = PITH_BOOL, .value = 1};
-    const pith_array *all = pithp_bind(s, PITHP_OP_FULL, 0, NULL, &yes);
+/* `all`, and those: bool []. NULL stays NULL. */
+static const pith_array *conjoin(pith_scope *s,
+                                 const pith_array *all,
+                                 const pithp_checks *c,
+                                 const pith_array *const *values) {
     for (int64_t i = 0; c && all && i < c->count; i++) {
         const pithp_recorded *r = &c->list[i];
         if (r->kind == PITHP_RECORDED_GUARD)
@@ -126,18 +126,36 @@ const pith_array *pithp_checks_passed(pith_scope *s,
     return all;
 }
 
-const pith_array *pithp_checks_so_far(pith_scope *s) {
-    pithp_trace *t = pithp_scope_trace(s);
-    const pithp_checks *c = t->checks;
+static const pith_array *yes(pith_scope *s) {
+    const pithp_full_params params = {.dtype = PITH_BOOL, .value = 1};
+    return pithp_bind(s, PITHP_OP_FULL, 0, NULL, &params);
+}
+
+const pith_array *pithp_checks_passed(pith_scope *s,
+                                      const pithp_checks *c,
+                                      const pith_array *const *values) {
+    return conjoin(s, yes(s), c, values);
+}
+
+/* Those of a list that is being recorded, after those around it. */
+static const pith_array *so_far(pith_scope *s, pithp_trace *t, pithp_checks *c) {
+    const pith_array *all = c && c->around ? so_far(s, t, c->around) : yes(s);
     const int64_t count = pithp_checks_values(c);
     const size_t bytes = (size_t)(count + 1) * sizeof(pith_array *);
     const pith_array **values = pithp_allocate(s->runtime, bytes);
     bool fine = values != NULL;
     if (!values)
         pithp_fail_memory(s, bytes);
+    if (c)
+        c->asked = true;
     for (int64_t k = 0; fine && k < count; k++)
         fine = (values[k] = pithp_trace_array(s, t, c->values[k].value));
-    const pith_array *all = fine ? pithp_checks_passed(s, c, values) : NULL;
+    all = fine ? conjoin(s, all, c, values) : NULL;
     pithp_release(s->runtime, values, bytes);
     return all;
+}
+
+const pith_array *pithp_checks_so_far(pith_scope *s) {
+    pithp_trace *t = pithp_scope_trace(s);
+    return so_far(s, t, t->checks);
 }

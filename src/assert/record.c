@@ -32,6 +32,33 @@ pith_scope *pithp_checks_store(const pithp_checks *c) {
     return c->store;
 }
 
+bool pithp_checks_begin(pith_scope *s) {
+    pithp_trace *t = pithp_scope_trace(s);
+    pithp_checks *around = t->checks;
+    t->checks = NULL;
+    pithp_checks *c = pithp_checks_of(s);
+    if (c)
+        c->around = around;
+    else
+        t->checks = around;
+    return c != NULL;
+}
+
+pithp_checks *pithp_checks_end(pithp_trace *t, bool *asked) {
+    pithp_checks *c = t->checks;
+    *asked = c->asked;
+    t->checks = c->around;
+    c->around = NULL;
+    if (c->count)
+        return c;
+    pithp_checks_release(c);
+    return NULL;
+}
+
+int32_t pithp_checks_value(const pithp_checks *c, int64_t value) {
+    return c->values[value].value;
+}
+
 int64_t pithp_checks_values(const pithp_checks *c) {
     return c ? c->value_count : 0;
 }

@@ -40,6 +40,8 @@ struct pithp_checks {
     pith_scope *store; /* of what the list points at */
     pithp_recorded *list;
     pithp_recorded_value *values;
+    pithp_checks *around; /* while a part of its trace is recorded: that of the trace */
+    bool asked;           /* somebody wanted to know what they came to so far */
     pithp_checks **inner; /* lists that were made again in this one: a reference each */
     int64_t count, room, value_count, value_room, inner_count, inner_room;
     int64_t check_count, guard_count; /* of the list */
