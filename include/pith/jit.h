@@ -57,15 +57,18 @@ typedef struct pith_jit_options {
 
 /** What the programs of a runtime are and did. */
 typedef struct pith_jit_info {
-    int64_t programs;  /**< kept now */
-    size_t bytes;      /**< of host and device memory that they take, about */
-    int64_t hits;      /**< calls that found their program */
-    int64_t misses;    /**< calls that were traced */
-    int64_t evictions; /**< programs that made room for others */
+    int64_t programs; /**< kept now */
+    size_t bytes;   /**< of host and device memory that they and the parts take, about */
+    int64_t hits;   /**< calls that found their program */
+    int64_t misses; /**< calls that were traced */
+    int64_t evictions; /**< programs and parts that made room for others */
     int64_t donated;   /**< leaves that gave their memory away */
     int64_t refused;   /**< donations that were not granted: others hold the memory, it is
                             the caller's own, or the result shares the leaf */
     int64_t written;   /**< of those donated, leaves in whose memory results were made */
+    int64_t parts;     /**< kept now: what calls inside of traced functions recorded */
+    int64_t part_hits; /**< such calls that found theirs, and ran nothing */
+    int64_t part_misses; /**< such calls that were traced */
 } pith_jit_info;
 
 /**
@@ -96,8 +99,10 @@ PITH_BEGIN
  * Compile a function: the same parameters and result, recorded once and replayed.
  *
  * The result's statics are those of the recorded call. A leaf of the result that is a
- * leaf of an argument, or depends on no argument, is shared, not copied. Where a traced
- * argument or scope calls it, it becomes a part of that program.
+ * leaf of an argument, or depends on no argument, is shared, not copied. Where it is
+ * called while another function is traced it becomes a part of that one's program: what
+ * it records then is kept, as programs are, and the function does not run again where a
+ * trace calls it with leaves of the same specs.
  *
  * Errors: PITH_E_ARG (no function, options that do not fit), PITH_E_UNSUPPORTED (another
  * device). Errors of calls: those of the function; PITH_E_TRACED where it needs a value.
@@ -108,16 +113,18 @@ PITH_API const pith_function *
 pith_jit(pith_scope *s, const pith_function *function, const pith_jit_options *options);
 /** What the programs of @p rt did so far; zeros for what is no runtime. */
 PITH_API pith_jit_info pith_jit_get_info(pith_runtime *rt);
-/** Forget all programs of a runtime and their code; those of calls under way end with
- * them. */
+/** Forget all programs and parts of a runtime and their code; those of calls under way
+ * end with them. */
 PITH_API void pith_jit_clear(pith_runtime *rt);
-/** Keep at most so many programs of so many bytes: the ones used longest ago go. 0: 1,024
- * programs, 1 GiB. Their code goes with them, unless another program has the same. */
+/** Keep at most so many programs and parts of so many bytes: the ones used longest ago
+ * go. 0: 1,024 of them, 1 GiB. Their code goes with them, unless another program has the
+ * same. */
 PITH_API void pith_jit_set_limits(pith_runtime *rt, int64_t programs, size_t bytes);
 
 /**
  * Why a compiled function was traced last: a line for each difference from the nearest
- * of its programs, with path, old and new, such as "[0].width: was 4, is 8".
+ * of its programs, with path, old and new, such as "[0].width: was 4, is 8". Where it was
+ * called while another was traced, from the nearest of its parts.
  *
  * The log hook is told the same of every trace, with the time that it took, at level
  * PITH_LOG_DEBUG.

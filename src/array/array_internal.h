@@ -245,6 +245,8 @@ void pithp_trace_store_close(pith_runtime *rt, pith_scope *store);
 /* The number of a checked operand in the program: a concrete array becomes a constant.
  * -1: error set. */
 int32_t pithp_trace_value(pith_scope *s, pithp_trace *t, const pith_array *a);
+/* A constant of a program with the elements of a checked array. -1: error set. */
+int32_t pithp_trace_constant(pith_scope *s, struct pithp_program *p, const pith_array *a);
 /* Where the function that was recorded went on after PITH_E_TRACED, the program may be of
  * another way than its calls would have gone, so that this is the error of s, which began
  * the trace. */

@@ -200,7 +200,7 @@ const pith_array *pithp_trace_array(pith_scope *s, pithp_trace *t, pithp_value v
 }
 
 /* Small constants that would hold a block of others are copied. */
-static pithp_value add_constant(pith_scope *s, pithp_program *p, const pith_array *a) {
+pithp_value pithp_trace_constant(pith_scope *s, pithp_program *p, const pith_array *a) {
     const pith_spec *spec = pithp_array_spec(a);
     if (spec->bytes > PITHP_LITERAL_BYTES)
         return pithp_program_constant(s, p, spec, pithp_array_buffer(a), a->data);
@@ -218,7 +218,7 @@ static pithp_value add_constant(pith_scope *s, pithp_program *p, const pith_arra
 
 pithp_value pithp_trace_value(pith_scope *s, pithp_trace *t, const pith_array *a) {
     return pithp_array_is_traced(a) ? (pithp_value)a->value
-                                    : add_constant(s, t->program, a);
+                                    : pithp_trace_constant(s, t->program, a);
 }
 
 pith_status pithp_trace_bind_many(pith_scope *s,

@@ -52,6 +52,7 @@ static char *failures(pith_scope *s, const pith_result *result) {
 
 static const char *wrong_ways;   /* which way was wrong */
 static int64_t passing, failing; /* functions whose checks do */
+static int64_t put_in;           /* parts that were recorded for another program */
 
 static bool collected_differs(pith_scope *s,
                               const recipe *r,
@@ -69,6 +70,34 @@ static bool collected_differs(pith_scope *s,
     if (!same || !same_values(s, r, pith_result_value(result), way))
         return true;
     return false;
+}
+
+/* As a part of another compiled function: recorded for one, put in for the next, whose
+ * options are others. */
+static bool part_differs(pith_scope *s,
+                         const recipe *r,
+                         const pith_function *f,
+                         const void *arguments,
+                         int64_t way,
+                         const char *wanted) {
+    const pith_function *compiled = pith_jit(s, f, NULL);
+    const pith_function *first = pith_jit(s, compiled, NULL),
+                        *next = pith_jit(s, compiled,
+                                         &(pith_jit_options){.keep_unused = true});
+    wrong_ways = "within another compiled function";
+    if (collected_differs(s, r, first, arguments, way, wanted))
+        return true;
+    const int64_t hits = pith_jit_get_info(r->s->runtime).part_hits;
+    wrong_ways = "put into another compiled function";
+    if (collected_differs(s, r, next, arguments, way, wanted))
+        return true;
+    put_in += pith_jit_get_info(r->s->runtime).part_hits - hits;
+    const char *plain = pith_program_text(s, f, PITH_ITEMS(arguments)),
+               *recorded = pith_program_text(s, first, PITH_ITEMS(arguments)),
+               *put = pith_program_text(s, next, PITH_ITEMS(arguments));
+    pt_ok(s, plain && recorded && put);
+    wrong_ways = "another program within another compiled function";
+    return strcmp(recorded, plain) != 0 || strcmp(put, plain) != 0;
 }
 
 static bool
@@ -101,10 +130,8 @@ way_differs(pith_scope *s, const recipe *r, const pith_function *f, int64_t way)
         pt_ok(s, got);
         differs = !same_values(s, r, got, way);
     }
-    if (!differs) {
-        wrong_ways = "within another compiled function";
-        differs = collected_differs(s, r, pith_jit(s, compiled, NULL), a, way, wanted);
-    }
+    if (!differs)
+        differs = part_differs(s, r, f, a, way, wanted);
     free(wanted);
     return differs;
 }
@@ -138,6 +165,7 @@ static void random_functions(int64_t first, int64_t count) {
         pith_scope_close(s);
     }
     cr_assert(count < 100 || (passing > count / 4 && failing > count / 4));
+    cr_assert(count < 100 || put_in > count, "of three ways, two are new programs");
     pt_close(rt);
 }
 

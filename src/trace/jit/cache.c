@@ -1,5 +1,5 @@
-/* The programs of a runtime: found by what they were recorded for, and kept in the order
- * of their last use within two bounds. */
+/* The programs of a runtime, and the parts of programs to come: found by what they were
+ * recorded for, and kept in the order of their last use within two bounds. */
 #include "base/under_way.h"
 #include "gpu/compile/compile_internal.h"
 #include "gpu/memory/reclaim.h"
@@ -121,13 +121,17 @@ static void unseat(pithp_jit *jit, pithp_jit_program *p) {
         pithp_jit_program_release(p);
 }
 
+static int64_t *count_of(jit_cache *cache, const pithp_jit_program *p) {
+    return p->part ? &cache->info.parts : &cache->info.programs;
+}
+
 static void throw_out(jit_cache *cache, pithp_jit_program *p) {
     pithp_jit_program **link = bucket_of(cache, p->hash);
     while (*link != p)
         link = &(*link)->next;
     *link = p->next;
     unlink_use(cache, p);
-    cache->info.programs--;
+    --*count_of(cache, p);
     cache->info.bytes -= p->bytes + p->code_bytes;
     cache->info.evictions++;
     atomic_store(&p->thrown_out, true);
@@ -141,6 +145,8 @@ static void throw_out(jit_cache *cache, pithp_jit_program *p) {
  * cache. */
 static void count_code(jit_cache *cache) {
     for (pithp_jit_program *p = cache->oldest; p; p = p->newer) {
+        if (p->part)
+            continue;
         const size_t bytes = pithp_compiled_bytes(p->plan) + pithp_replay_bytes(p->plan);
         cache->info.bytes += bytes - p->code_bytes;
         p->code_bytes = bytes;
@@ -153,7 +159,7 @@ static bool make_room(jit_cache *cache) {
     const int64_t before = cache->info.evictions;
     count_code(cache);
     while (cache->oldest != newest_of(cache) &&
-           (cache->info.programs > cache->most_programs ||
+           (cache->info.programs + cache->info.parts > cache->most_programs ||
             cache->info.bytes > cache->most_bytes))
         throw_out(cache, cache->oldest);
     return cache->info.evictions > before;
@@ -188,6 +194,17 @@ static bool same_function(const pithp_jit_program *p, const pithp_jit *jit) {
            memcmp(p->identity, jit->identity, jit->identity_bytes) == 0;
 }
 
+/* Whether it is what the call looks for: a program or a part. */
+static bool same_kind(const pithp_jit_program *p, const pithp_jit_call *c) {
+    return !p->part == !c->inside;
+}
+
+static bool same_repeats(const pithp_jit_program *p, const pithp_jit_call *c) {
+    return !p->repeats == !c->repeats &&
+           (!c->repeats || memcmp(p->repeats, c->repeats,
+                                  (size_t)c->item_count * sizeof *c->repeats) == 0);
+}
+
 static bool same_trees(const pithp_jit_program *p, const pithp_jit_call *c) {
     if (p->modes != c->modes || p->static_count != c->static_count ||
         p->static_size != c->static_size || !same_structures(p, c))
@@ -196,7 +213,8 @@ static bool same_trees(const pithp_jit_program *p, const pithp_jit_call *c) {
     return (!c->static_count ||
             memcmp(p->is_static, c->is_static, (size_t)c->item_count) == 0) &&
            (!c->static_size ||
-            memcmp(p->static_bytes, c->static_bytes, c->static_size) == 0);
+            memcmp(p->static_bytes, c->static_bytes, c->static_size) == 0) &&
+           same_repeats(p, c);
 }
 
 static bool same_call(const pithp_jit_program *p, const pithp_jit_call *c) {
@@ -209,6 +227,8 @@ static void hash_call(pithp_jit_call *c) {
         h = pithp_structure_hash(h, &c->flats[t].structure);
     if (c->static_size)
         h = pithp_hash(h, c->static_bytes, c->static_size);
+    if (c->repeats)
+        h = pithp_hash(h, c->repeats, (size_t)c->item_count * sizeof *c->repeats);
     c->hash = h & pithp_jit_hash_mask;
 }
 
@@ -225,8 +245,10 @@ static pithp_jit_program *last_of(const jit_cache *cache, const pithp_jit *jit) 
 }
 
 static void note_use(jit_cache *cache, pithp_jit *jit, pithp_jit_program *p) {
-    jit->last = p;
-    jit->last_evictions = cache->info.evictions;
+    if (!p->part) {
+        jit->last = p;
+        jit->last_evictions = cache->info.evictions;
+    }
     make_newest(cache, p);
     atomic_fetch_add_explicit(&p->refs, 1, memory_order_relaxed);
 }
@@ -252,19 +274,24 @@ explain_by(const pithp_jit_program *p, const pithp_jit_call *c, int64_t *least) 
  * the function's programs, that of its last call where others are as near. */
 static void explain(jit_cache *cache, const pithp_jit_call *c) {
     int64_t least = INT64_MAX;
-    const pithp_jit_program *last = last_of(cache, c->jit), *p = newest_of(cache);
+    const pithp_jit_program *last = c->inside ? NULL : last_of(cache, c->jit),
+                            *p = newest_of(cache);
     c->jit->why.length = 0;
     pithp_text_add(&c->jit->why, "");
+    if (c->unknown) {
+        pithp_text_print(&c->jit->why, "%s: %s", c->function->name, c->unknown);
+        return;
+    }
     if (last)
         explain_by(last, c, &least);
     for (int k = 0; p && k < MOST_EXPLAINED; p = p->older)
-        if (p != last && same_function(p, c->jit)) {
+        if (p != last && same_kind(p, c) && same_function(p, c->jit)) {
             explain_by(p, c, &least);
             k++;
         }
     if (least == INT64_MAX)
-        pithp_text_print(&c->jit->why, "%s: there was no program of it",
-                         c->function->name);
+        pithp_text_print(&c->jit->why, "%s: there was no %s of it", c->function->name,
+                         c->inside ? "part" : "program");
 }
 
 void pithp_jit_why(pithp_jit *jit, pithp_text *text) {
@@ -369,12 +396,29 @@ pithp_jit_program *pithp_jit_alike(const pithp_jit_call *c) {
     pthread_mutex_lock(&cache->lock);
     pithp_jit_program *p = newest_of(cache), *found = NULL;
     for (int k = 0; p && k < MOST_LOOKED_AT && !found; k++, p = p->older)
-        if (same_function(p, c->jit) && same_structures(p, c))
+        if (same_kind(p, c) && same_function(p, c->jit) && same_structures(p, c))
             found = p;
     if (found)
         atomic_fetch_add_explicit(&found->refs, 1, memory_order_relaxed);
     pthread_mutex_unlock(&cache->lock);
     return found;
+}
+
+static pithp_jit_program *look(jit_cache *cache, pithp_jit_call *c) {
+    pithp_jit_program *last = last_of(cache, c->jit);
+    if (last && same_trees(last, c))
+        return last;
+    hash_call(c);
+    return look_up(cache, c);
+}
+
+static void note_found(jit_cache *cache, const pithp_jit_call *c, bool found) {
+    if (c->inside)
+        ++*(found ? &cache->info.part_hits : &cache->info.part_misses);
+    else if (found)
+        atomic_fetch_add_explicit(&cache->hits, 1, memory_order_relaxed);
+    else
+        cache->info.misses++;
 }
 
 pithp_jit_program *pithp_jit_find(pithp_jit_call *c) {
@@ -384,20 +428,22 @@ pithp_jit_program *pithp_jit_find(pithp_jit_call *c) {
         return NULL;
     }
     pthread_mutex_lock(&cache->lock);
-    pithp_jit_program *p = last_of(cache, c->jit);
-    if (!p || !same_trees(p, c)) {
-        hash_call(c);
-        p = look_up(cache, c);
-    }
-    if (p) {
-        atomic_fetch_add_explicit(&cache->hits, 1, memory_order_relaxed);
+    pithp_jit_program *p = c->unknown ? NULL : look(cache, c);
+    if (p)
         note_use(cache, c->jit, p);
-    } else {
-        cache->info.misses++;
+    else
         explain(cache, c);
-    }
+    note_found(cache, c, p != NULL);
     pthread_mutex_unlock(&cache->lock);
     return p;
+}
+
+void pithp_jit_refuse(const pithp_jit_call *c, const char *why) {
+    jit_cache *cache = find_cache(c->s->runtime);
+    pthread_mutex_lock(&cache->lock);
+    c->jit->why.length = 0;
+    pithp_text_print(&c->jit->why, "%s: %s", c->function->name, why);
+    pthread_mutex_unlock(&cache->lock);
 }
 
 pithp_jit_program *pithp_jit_keep(const pithp_jit_call *c, pithp_jit_program *p) {
@@ -413,7 +459,7 @@ pithp_jit_program *pithp_jit_keep(const pithp_jit_call *c, pithp_jit_program *p)
         p->next = *bucket;
         *bucket = p;
         link_newest(cache, p);
-        cache->info.programs++;
+        ++*count_of(cache, p);
         cache->info.bytes += p->bytes;
         cleared = make_room(cache);
     }

@@ -140,12 +140,12 @@ static pith_status read_static(pithp_jit_call *c) {
 
 static pith_status find_static(pithp_jit_call *c) {
     const pithp_jit *jit = c->jit;
-    if (PITHP_LIKELY(!jit->static_arguments && !jit->static_paths))
+    if (PITHP_LIKELY(!jit->static_arguments && !jit->static_paths && !c->inside))
         return PITH_OK;
     c->is_static = pithp_allocate(c->s->runtime, (size_t)c->item_count + 1);
     if (!c->is_static)
         return pithp_fail_memory(c->s, (size_t)c->item_count + 1);
-    pithp_jit_program *known = c->like ? NULL : pithp_jit_alike(c);
+    pithp_jit_program *known = c->like || c->inside ? NULL : pithp_jit_alike(c);
     const pithp_jit_program *like = c->like ? c->like : known;
     if (like && like->is_static) { /* the paths mean the same places */
         memcpy(c->is_static, like->is_static, (size_t)c->item_count);
@@ -155,7 +155,11 @@ static pith_status find_static(pithp_jit_call *c) {
             pithp_jit_mark(c, jit->static_arguments, jit->static_paths, c->is_static);
     }
     pithp_jit_program_release(known);
-    return c->static_count < 0 ? c->s->error.code : read_static(c);
+    if (c->static_count < 0)
+        return c->s->error.code;
+    if (c->inside)
+        pithp_jit_mark_constants(c);
+    return read_static(c);
 }
 
 /* ---- Beginning and ending ---- */
@@ -164,9 +168,9 @@ static void end_flats(pithp_jit_call *c, int64_t count) {
     for (int64_t t = 0; t < count; t++)
         pithp_flat_end(&c->flats[t]);
     if (c->flats != c->few_flats)
-        pithp_release(c->s->runtime, c->flats, (size_t)c->tree_count * sizeof *c->flats);
+        pithp_release(c->rt, c->flats, (size_t)c->tree_count * sizeof *c->flats);
     if (c->trees != c->few_trees)
-        pithp_release(c->s->runtime, c->trees, (size_t)c->tree_count * sizeof *c->trees);
+        pithp_release(c->rt, c->trees, (size_t)c->tree_count * sizeof *c->trees);
 }
 
 /* Arguments and bound trees, with room for their flat forms. */
@@ -208,6 +212,7 @@ pith_status pithp_jit_call_begin(pithp_jit_call *c,
                                  const pithp_jit_closure *closure,
                                  const void *const *arguments) {
     c->s = s;
+    c->rt = s->runtime;
     c->function = closure->closure.base;
     c->jit = closure->jit;
     c->argument_count = c->function->arity;
@@ -217,7 +222,9 @@ pith_status pithp_jit_call_begin(pithp_jit_call *c,
     c->static_bytes = NULL;
     c->static_count = 0;
     c->static_size = 0;
-    c->modes = pithp_jit_modes(s);
+    c->modes = pithp_jit_modes(s) | (c->inside ? PITHP_JIT_PART : 0u);
+    c->unknown = NULL;
+    c->repeats = NULL;
     pith_status rc = list_trees(c, arguments);
     if (rc != PITH_OK || (rc = flatten(c)) != PITH_OK)
         return rc;
@@ -229,8 +236,10 @@ pith_status pithp_jit_call_begin(pithp_jit_call *c,
 
 void pithp_jit_call_end(pithp_jit_call *c) {
     if (c->is_static)
-        pithp_release(c->s->runtime, c->is_static, (size_t)c->item_count + 1);
+        pithp_release(c->rt, c->is_static, (size_t)c->item_count + 1);
     if (c->static_bytes)
-        pithp_release(c->s->runtime, c->static_bytes, c->static_size);
+        pithp_release(c->rt, c->static_bytes, c->static_size);
+    if (c->repeats)
+        pithp_release(c->rt, c->repeats, (size_t)c->item_count * sizeof *c->repeats);
     end_flats(c, c->tree_count);
 }

@@ -1,5 +1,5 @@
 /* What a function returns, dtypes and shapes alone: it is recorded, and nothing is kept
- * of what was. */
+ * of what was, but parts of compiled functions that it calls. */
 #include "base/under_way.h"
 #include "trace/jit/jit_internal.h"
 

@@ -131,13 +131,16 @@ static void explain_specs(explanation *e,
 }
 
 /* The first element that differs, with its index where there are several. */
-static void
-add_value(explanation *e, const pith_spec *spec, const char *was, const char *is) {
+static void add_value(explanation *e,
+                      const pith_spec *spec,
+                      bool is_part,
+                      const char *was,
+                      const char *is) {
     const size_t size = pith_dtype_size(spec->dtype);
     size_t i = 0;
     while (memcmp(was + i * size, is + i * size, size) == 0)
         i++;
-    pithp_text_add(e->text, "the static leaf");
+    pithp_text_add(e->text, is_part ? "the constant" : "the static leaf");
     if (spec->count > 1)
         pithp_text_print(e->text, "'s element %zu", i);
     pithp_text_add(e->text, " was ");
@@ -146,28 +149,67 @@ add_value(explanation *e, const pith_spec *spec, const char *was, const char *is
     pithp_text_add_element(e->text, spec->dtype, is + i * size);
 }
 
+/* Begin a line about an item of a call, which is given by its number among all. */
+static bool begin_item(explanation *e, const pithp_jit_call *c, int64_t item) {
+    int64_t tree = 0;
+    while (item >= c->flats[tree].structure.item_count)
+        item -= c->flats[tree++].structure.item_count;
+    pithp_text path;
+    pithp_text_begin(&path, e->rt);
+    pithp_structure_path(e->rt, &c->flats[tree].structure, item, &path);
+    const bool begun = begin_line(e, c, tree, path.bytes);
+    pithp_text_end(&path);
+    return begun;
+}
+
 /* Static leaves of one structure. */
 static void
 explain_values(explanation *e, const pithp_jit_call *c, const pithp_jit_program *old) {
     size_t at = 0;
-    for (int64_t k = 0, first = 0, tree = 0; k < c->item_count; k++) {
-        while (k - first >= c->flats[tree].structure.item_count)
-            first += c->flats[tree++].structure.item_count;
+    for (int64_t k = 0, tree; k < c->item_count; k++) {
         if (!c->is_static[k])
             continue;
-        const pithp_structure *t = &c->flats[tree].structure;
-        const pith_spec *spec = t->specs[k - first];
+        const pith_spec *spec = pithp_array_spec(pithp_jit_item(c, k, &tree));
         const char *was = old->static_bytes + at, *is = c->static_bytes + at;
-        if (memcmp(was, is, spec->bytes) != 0) {
-            pithp_text path;
-            pithp_text_begin(&path, e->rt);
-            pithp_structure_path(e->rt, t, k - first, &path);
-            if (begin_line(e, c, tree, path.bytes))
-                add_value(e, spec, was, is);
-            pithp_text_end(&path);
-        }
+        if (memcmp(was, is, spec->bytes) != 0 && begin_item(e, c, k))
+            add_value(e, spec, c->inside, was, is);
         at += spec->bytes;
     }
+}
+
+/* ---- Calls inside of a trace ---- */
+
+/* Leaves of one structure that have values now and had none, or the other way round. */
+static void
+explain_constants(explanation *e, const pithp_jit_call *c, const pithp_jit_program *old) {
+    for (int64_t k = 0; k < c->item_count; k++)
+        if (c->is_static[k] != old->is_static[k] && begin_item(e, c, k))
+            add_change(e, old->is_static[k] ? "a constant" : "traced",
+                       c->is_static[k] ? "a constant" : "traced");
+}
+
+/* Leaves that are arrays which are given before them, too, and were not, or were others.
+ */
+static void
+explain_repeats(explanation *e, const pithp_jit_call *c, const pithp_jit_program *old) {
+    for (int64_t k = 0; k < c->item_count; k++) {
+        const int64_t was = old->repeats ? old->repeats[k] : k,
+                      is = c->repeats ? c->repeats[k] : k;
+        if (was != is && begin_item(e, c, k))
+            add_change(e, was == k ? "an array of its own" : "that of another leaf",
+                       is == k ? "an array of its own" : "that of another leaf");
+    }
+}
+
+static void
+explain_leaves(explanation *e, const pithp_jit_call *c, const pithp_jit_program *old) {
+    if (c->inside) {
+        explain_constants(e, c, old);
+        explain_repeats(e, c, old);
+    }
+    if (c->static_size && c->static_size == old->static_size &&
+        memcmp(c->is_static, old->is_static, (size_t)c->item_count) == 0)
+        explain_values(e, c, old);
 }
 
 /* ---- All of it ---- */
@@ -189,13 +231,14 @@ int64_t pithp_jit_explain(pithp_text *text,
             explain_specs(&e, c, t, &old->trees[t]);
         else
             same = false;
-    if (same && c->static_size && c->static_size == old->static_size)
-        explain_values(&e, c, old);
+    if (same)
+        explain_leaves(&e, c, old);
     if (e.lines > MOST_LINES)
         pithp_text_print(text, "\nand %lld more", (long long)e.lines - MOST_LINES);
     pithp_jit_explain_modes(text, old->modes, c->modes);
     if (!text->length)
-        pithp_text_print(text, "%s: the program was thrown out", c->function->name);
+        pithp_text_print(text, "%s: the %s was thrown out", c->function->name,
+                         c->inside ? "part" : "program");
     return e.lines + count_modes(old->modes, c->modes) + (same ? 0 : ANOTHER_TREE);
 }
 

@@ -80,27 +80,11 @@ check_static(const pithp_jit_closure *closure, pith_scope *s, const void *const 
         return PITH_OK;
     pithp_jit_call c;
     c.like = NULL;
+    c.inside = NULL;
     const pith_status rc = pithp_jit_call_begin(&c, s, closure, given);
     if (rc == PITH_OK)
         pithp_jit_call_end(&c);
     return rc;
-}
-
-/* In a trace the function becomes a part of its program. */
-static const void *
-call_inside(const pithp_jit_closure *closure, pith_scope *s, const void *const *given) {
-    const pith_function *f = closure->closure.base;
-    if (check_static(closure, s, given) != PITH_OK)
-        return NULL;
-    pithp_trace *around = pithp_scope_trace(s); /* NULL: draws are watched */
-    if (pithp_trace_check_depth(s, f->name) != PITH_OK)
-        return NULL;
-    if (around)
-        around->depth++;
-    const void *result = pithp_function_run(f, s, given);
-    if (around)
-        around->depth--;
-    return result;
 }
 
 static pithp_jit_program *record(const pithp_jit_call *c) {
@@ -131,6 +115,7 @@ pithp_jit_program *pithp_jit_program_of(pith_scope *s,
                                         const void *const *arguments) {
     pithp_jit_call c;
     c.like = NULL;
+    c.inside = NULL;
     if (pithp_jit_call_begin(&c, s, closure, arguments) != PITH_OK)
         return NULL;
     pithp_jit_program *p = find_or_record(&c);
@@ -202,6 +187,7 @@ static const void *call_any(const pithp_jit_closure *closure,
     pithp_jit_running r;
     const void *result = NULL;
     c.like = like;
+    c.inside = NULL;
     if (pithp_jit_call_begin(&c, s, closure, given) != PITH_OK)
         return NULL;
     pithp_jit_program *p = find_or_record(&c);
@@ -223,7 +209,7 @@ call_jitted(const pith_function *self, pith_scope *s, const void *const *given) 
     pithp_jit_turn turn;
     pithp_jit_program *like;
     if (PITHP_UNLIKELY(pithp_scope_trace(s) || pithp_draws_watched()))
-        return call_inside(closure, s, given);
+        return pithp_jit_call_inside(closure, s, given);
     if (call_last(closure, s, given, &result, &turn, &like))
         return result;
     result = call_any(closure, s, given, &turn, like);
@@ -258,7 +244,7 @@ static const void *
 call_eager(const pith_function *self, pith_scope *s, const void *const *given) {
     const pithp_jit_closure *closure = self->closure;
     if (pithp_scope_trace(s) || pithp_draws_watched())
-        return call_inside(closure, s, given);
+        return pithp_jit_call_inside(closure, s, given);
     return check_static(closure, s, given) == PITH_OK
                ? pithp_jit_run_apart(closure->closure.base, s, given)
                : NULL;

@@ -55,12 +55,14 @@ pith_status pithp_jit_check_count(pith_scope *s,
                                   const void *const *arguments,
                                   const char *what);
 
-enum { PITHP_JIT_COLLECTED = 1 }; /* of modes: checks are collected */
+/* Of modes: checks are collected; the call is made while another function is traced. */
+enum { PITHP_JIT_COLLECTED = 1, PITHP_JIT_PART = 1 << 8 };
 enum { PITHP_JIT_TREES = 6 };
 
 /* One call: its arguments, then the trees that are bound in its function, taken apart. */
 typedef struct pithp_jit_call {
     pith_scope *s;
+    pith_runtime *rt;              /* of s, which a function that is called may close */
     const pith_function *function; /* that is compiled */
     pithp_jit *jit;
     int64_t tree_count, item_count; /* items: of all trees */
@@ -74,6 +76,10 @@ typedef struct pithp_jit_call {
     size_t static_size;
     uint64_t hash;
     struct pithp_jit_program *like; /* its trees are alike, statics aside; or NULL */
+    pithp_trace *inside;            /* the trace that it is made in; NULL: it runs */
+    const char *unknown;            /* inside: why no part can be for it; NULL: one may */
+    int64_t *repeats;               /* inside: of each item the first one that is the same
+                                       traced array; NULL: all are others */
     const void *few_trees[PITHP_JIT_TREES];
     pithp_flat few_flats[2];
 } pithp_jit_call;
@@ -151,7 +157,8 @@ typedef struct pithp_jit_part {
     int64_t at, count; /* of the gift: from there on */
 } pithp_jit_part;
 
-/* A program and what it was recorded for. */
+/* A program, or what a call inside of a trace recorded: a part of programs to come. And
+ * what it was recorded for. */
 typedef struct pithp_jit_program {
     atomic_int refs;
     atomic_bool thrown_out; /* of the cache */
@@ -173,12 +180,15 @@ typedef struct pithp_jit_program {
     int64_t item_count, static_count;
     char *static_bytes;
     size_t static_size;
+    int64_t *repeats;
     /* What it does. */
-    pithp_plan *plan;
+    pithp_program *part; /* as it was recorded, of traced items; NULL: it is a program,
+                            and what is below a part has not */
     pithp_structure result;
     pithp_checks *checks;   /* NULL: it makes none */
     pithp_jit_leaf *leaves; /* of all outputs: the result's, then what checks need */
     int64_t leaf_count, result_count;
+    pithp_plan *plan;
     pithp_layout made;    /* of leaves that a run makes */
     pithp_jit_rest *rest; /* leaves of the result that may be others, in order */
     int64_t rest_runs, rest_count;
@@ -242,9 +252,24 @@ pith_status pithp_jit_run_read(pithp_jit_running *r, const pithp_jit_call *c);
 const void *pithp_jit_run(pithp_jit_running *r);
 void pithp_jit_run_end(pithp_jit_running *r);
 
+/* One for the call that does nothing yet, with a reference. NULL: the error of s is set.
+ */
+pithp_jit_program *pithp_jit_program_make(pith_scope *s, const pithp_jit_call *c);
 /* Record the call. NULL: error set; else one reference. */
 pithp_jit_program *pithp_jit_record(const pithp_jit_call *c);
 void pithp_jit_program_release(pithp_jit_program *p);
+
+/* ---- Calls inside of a trace (part.c) ---- */
+
+/* Leaves that have values are static there, too, or no part can be for the call. */
+void pithp_jit_mark_constants(pithp_jit_call *c);
+
+/* What the function returns of traced arrays, recorded in the trace of s. NULL: error
+ * set.
+ */
+const void *pithp_jit_call_inside(const pithp_jit_closure *closure,
+                                  pith_scope *s,
+                                  const void *const *arguments);
 
 /* ---- What checks need (held.c) ---- */
 
@@ -318,11 +343,13 @@ void pithp_jit_note_hit(pithp_jit *jit, const pithp_jit_turn *turn);
 void pithp_jit_seat(pithp_jit *jit, pithp_jit_program *p, const pithp_jit_turn *turn);
 /* A program of the function for the same structures, with a reference for the caller. */
 pithp_jit_program *pithp_jit_alike(const pithp_jit_call *c);
-/* The program of a call with a reference for the caller; NULL: there is none yet, or the
- * error is set. */
+/* The program or part of a call with a reference for the caller; NULL: there is none yet,
+ * or the error is set. */
 pithp_jit_program *pithp_jit_find(pithp_jit_call *c);
-/* Keep a program that was recorded for the call, or the one that another thread kept
- * meanwhile; the caller's reference goes over to what is returned. */
+/* What a call recorded cannot be kept: why. */
+void pithp_jit_refuse(const pithp_jit_call *c, const char *why);
+/* Keep a program or part that was recorded for the call, or the one that another thread
+ * kept meanwhile; the caller's reference goes over to what is returned. */
 pithp_jit_program *pithp_jit_keep(const pithp_jit_call *c, pithp_jit_program *p);
 /* Count donations that were granted, refused, and granted and written. */
 void pithp_jit_note_donated(pith_runtime *rt,

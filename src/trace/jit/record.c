@@ -210,6 +210,12 @@ copy_key(pith_scope *s, const pithp_jit_call *c, pithp_jit_program *p) {
         PITH_TRY(copy_bytes(s, &marks, c->is_static, (size_t)c->item_count + 1));
         p->is_static = (bool *)(void *)marks;
     }
+    if (c->repeats) {
+        char *copy = NULL;
+        PITH_TRY(
+            copy_bytes(s, &copy, c->repeats, (size_t)c->item_count * sizeof *c->repeats));
+        p->repeats = (int64_t *)(void *)copy;
+    }
     p->trees = pithp_allocate(s->runtime, trees);
     if (!p->trees)
         return pithp_fail_memory(s, trees);
@@ -295,22 +301,34 @@ record_in(pith_scope *s, const pithp_jit_call *c, pithp_jit_program *p) {
     return rc;
 }
 
-pithp_jit_program *pithp_jit_record(const pithp_jit_call *c) {
-    pith_runtime *rt = c->s->runtime;
-    pithp_jit_program *p = pithp_allocate(rt, sizeof *p);
-    pith_scope *s = p ? pith_scope_open_in(c->s) : NULL;
-    if (!p || !pithp_scope_writable(s)) {
-        pithp_release(rt, p, sizeof *p);
-        pithp_fail_memory(c->s, sizeof *p);
+pithp_jit_program *pithp_jit_program_make(pith_scope *s, const pithp_jit_call *c) {
+    pithp_jit_program *p = pithp_allocate(s->runtime, sizeof *p);
+    if (!p) {
+        pithp_fail_memory(s, sizeof *p);
         return NULL;
     }
-    *p = (pithp_jit_program){.runtime = rt, .bytes = sizeof *p};
+    *p = (pithp_jit_program){.runtime = s->runtime, .bytes = sizeof *p};
     atomic_init(&p->refs, 1);
-    if (copy_key(s, c, p) == PITH_OK && pithp_jit_list_donated(c, p) == PITH_OK &&
-        record_in(s, c, p) == PITH_OK && list_read(s, c, p) == PITH_OK)
-        for (int64_t t = 0; t < p->tree_count; t++)
-            p->bytes += pithp_structure_bytes(&p->trees[t]);
-    const bool failed = pith_failed(s);
+    if (copy_key(s, c, p) != PITH_OK) {
+        pithp_jit_program_release(p);
+        return NULL;
+    }
+    p->bytes += p->identity_bytes + p->static_size;
+    for (int64_t t = 0; t < p->tree_count; t++)
+        p->bytes += pithp_structure_bytes(&p->trees[t]);
+    return p;
+}
+
+pithp_jit_program *pithp_jit_record(const pithp_jit_call *c) {
+    pith_scope *s = pith_scope_open_in(c->s);
+    if (!pithp_scope_writable(s)) {
+        pithp_fail_memory(c->s, PITHP_BLOCK_BYTES);
+        return NULL;
+    }
+    pithp_jit_program *p = pithp_jit_program_make(s, c);
+    const bool done = p && pithp_jit_list_donated(c, p) == PITH_OK &&
+                      record_in(s, c, p) == PITH_OK && list_read(s, c, p) == PITH_OK;
+    const bool failed = !done || pith_failed(s);
     pith_scope_close(s);
     if (!failed && !pith_failed(c->s))
         return p;
@@ -327,6 +345,7 @@ void pithp_jit_program_release(pithp_jit_program *p) {
     pithp_release(rt, p->trees, (size_t)p->tree_count * sizeof *p->trees);
     pithp_release(rt, p->identity, p->identity_bytes);
     pithp_release(rt, p->static_bytes, p->static_size);
+    pithp_release(rt, p->repeats, (size_t)p->item_count * sizeof *p->repeats);
     pithp_release(rt, p->is_static, (size_t)p->item_count + 1);
     pithp_release(rt, p->leaves, (size_t)p->leaf_count * sizeof *p->leaves);
     pithp_release(rt, p->is_read, (size_t)p->item_count + 1);
@@ -337,6 +356,7 @@ void pithp_jit_program_release(pithp_jit_program *p) {
     pithp_jit_release_held(p);
     pithp_checks_release(p->checks);
     pithp_structure_release(rt, &p->result);
+    pithp_program_release(p->part);
     pithp_plan_free(p->plan);
     pithp_release(rt, p, sizeof *p);
 }

@@ -1,0 +1,383 @@
+/* Calls of compiled functions while others are traced. What such a call records is kept
+ * as a part: where a trace calls the function again with leaves of the same specs the
+ * part is put in, and the function does not run.
+ *
+ * A call records in the trace around it, part or not. What it added to that program is
+ * taken out afterwards, so that a program is the same with parts and without. */
+#include "trace/jit/jit_internal.h"
+
+#include <string.h>
+#include <time.h>
+
+enum { MOST_CONSTANT_BYTES = 4096 };
+
+/* A call inside of a trace. */
+typedef struct inside {
+    pithp_jit_call call;
+    pith_scope *s;
+    pithp_trace *t;
+    int64_t count;            /* leaves that are traced, in order: */
+    const pith_array **items; /* in memory for so many as the call has */
+    pithp_value *values;
+} inside;
+
+/* ---- Leaves ---- */
+
+/* An array that has elements. */
+static bool has_values(const pith_scope *s, const pith_array *a) {
+    pithp_block *block = NULL;
+    return pithp_pointer_check(a, &block) == PITHP_POINTER_OK &&
+           pithp_header_of(a)->kind == PITHP_KIND_ARRAY && !pithp_header_of(a)->extra &&
+           block->runtime == s->runtime;
+}
+
+void pithp_jit_mark_constants(pithp_jit_call *c) {
+    size_t bytes = 0;
+    for (int64_t k = 0, tree; k < c->item_count; k++) {
+        const pith_array *a = pithp_jit_item(c, k, &tree);
+        const bool constant = has_values(c->s, a);
+        if (!constant && !pithp_trace_has(c->s, a))
+            c->unknown = "a leaf belongs to another trace, or has been donated";
+        else if (constant && !c->is_static[k])
+            bytes += pithp_array_spec(a)->bytes;
+    }
+    if (bytes > MOST_CONSTANT_BYTES)
+        c->unknown = "its constants are of more than 4096 bytes, and are not compared";
+    for (int64_t k = 0, tree; k < c->item_count && !c->unknown; k++)
+        if (!c->is_static[k] && !pithp_trace_has(c->s, pithp_jit_item(c, k, &tree))) {
+            c->is_static[k] = true;
+            c->static_count++;
+        }
+}
+
+/* Which leaves are the same traced array: a part is for all that share so. */
+static pith_status find_repeats(inside *x) {
+    pithp_jit_call *c = &x->call;
+    int64_t room = 2, n = 0;
+    while (room < 2 * c->item_count)
+        room *= 2;
+    const size_t bytes = (size_t)room * sizeof(int64_t),
+                 list_bytes = (size_t)c->item_count * sizeof *c->repeats;
+    int64_t *table = pithp_allocate(x->s->runtime, bytes); /* items by value; -1: none */
+    int64_t *repeats = table ? pithp_allocate(x->s->runtime, list_bytes) : NULL;
+    if (!repeats) {
+        pithp_release(x->s->runtime, table, bytes);
+        return pithp_fail_memory(x->s, bytes);
+    }
+    memset(table, 0xff, bytes);
+    bool any = false;
+    for (int64_t k = 0, tree; k < c->item_count; k++) {
+        repeats[k] = k;
+        if (c->is_static[k])
+            continue;
+        const pithp_value v = x->values[n++];
+        int64_t at = v & (room - 1);
+        while (table[at] >= 0 && pithp_jit_item(c, table[at], &tree)->value != v)
+            at = (at + 1) & (room - 1);
+        if (table[at] < 0)
+            table[at] = k;
+        repeats[k] = table[at];
+        any |= repeats[k] != k;
+    }
+    pithp_release(x->s->runtime, table, bytes);
+    if (any)
+        c->repeats = repeats;
+    else
+        pithp_release(x->s->runtime, repeats, list_bytes);
+    return PITH_OK;
+}
+
+static pith_status list_traced(inside *x) {
+    const pithp_jit_call *c = &x->call;
+    const size_t count = (size_t)c->item_count;
+    x->items = pithp_allocate(x->s->runtime, count * sizeof *x->items + 1);
+    x->values = pithp_allocate(x->s->runtime, count * sizeof *x->values + 1);
+    if (!x->items || !x->values)
+        return pithp_fail_memory(x->s, count * sizeof *x->items);
+    for (int64_t k = 0, tree; k < c->item_count; k++) {
+        const pith_array *a = pithp_jit_item(c, k, &tree);
+        if (pithp_trace_has(x->s, a)) {
+            x->values[x->count] = (pithp_value)a->value;
+            x->items[x->count++] = a;
+        }
+    }
+    return PITH_OK;
+}
+
+static void release_lists(inside *x) {
+    const size_t count = (size_t)x->call.item_count;
+    pithp_release(x->call.rt, x->items, count * sizeof *x->items + 1);
+    pithp_release(x->call.rt, x->values, count * sizeof *x->values + 1);
+}
+
+/* ---- Putting a part in ---- */
+
+/* The checks of a call become those of the trace. */
+static pith_status
+replay_checks(inside *x, pithp_checks *checks, const pithp_value *values) {
+    const int64_t count = pithp_checks_values(checks);
+    const size_t bytes = ((size_t)count + 1) * sizeof(const pith_array *);
+    const pith_array **arrays = pithp_allocate(x->s->runtime, bytes);
+    if (!arrays)
+        return pithp_fail_memory(x->s, bytes);
+    bool fine = true;
+    for (int64_t k = 0; k < count && fine; k++)
+        fine = (arrays[k] = pithp_trace_array(x->s, x->t, values[k]));
+    if (fine)
+        pithp_checks_replay(x->s, checks, arrays);
+    pithp_release(x->s->runtime, arrays, bytes);
+    return x->s->error.code;
+}
+
+/* A new array with the elements of a constant. */
+static const pith_array *
+make_constant(pith_scope *s, const pithp_constant *constant, const pith_spec *spec) {
+    if (constant->buffer)
+        return pithp_array_view(s, spec, constant->buffer,
+                                (void *)(uintptr_t)constant->data);
+    pith_array *a = pithp_array_make(s, spec);
+    return a && pithp_copy_in(s, a->data, constant->data, spec->bytes) == PITH_OK ? a
+                                                                                  : NULL;
+}
+
+/* Leaf k of the result; outputs: values of the part's outputs in the trace. */
+static const pith_array *
+put_leaf(inside *x, const pithp_jit_program *p, int64_t k, const pithp_value *outputs) {
+    const pithp_jit_leaf *leaf = &p->leaves[k];
+    if (leaf->source == PITHP_LEAF_INPUT)
+        return x->items[leaf->at];
+    if (leaf->source == PITHP_LEAF_CONSTANT)
+        return make_constant(x->s, &p->part->constants[leaf->at], leaf->spec);
+    const pithp_instruction *maker = pithp_maker(p->part, p->part->outputs[leaf->at]);
+    const char *site = x->s->site;
+    if (maker)
+        x->s->site = maker->site; /* where the array was made */
+    const pith_array *made = pithp_trace_array(x->s, x->t, outputs[leaf->at]);
+    x->s->site = site;
+    return made;
+}
+
+static const void *
+put_result(inside *x, const pithp_jit_program *p, const pithp_value *outputs) {
+    const pith_array **items =
+        pithp_scope_allocate(x->s, ((size_t)p->result_count + 1) * sizeof *items);
+    if (!items || pithp_structure_hold(x->s, &p->result) != PITH_OK)
+        return NULL;
+    for (int64_t k = 0; k < p->result_count; k++)
+        if (!(items[k] = put_leaf(x, p, k, outputs)))
+            return NULL;
+    return pithp_build_made(x->s, &p->result, NULL, items);
+}
+
+/* The result of the call. NULL: error set. */
+static const void *put_in(inside *x, const pithp_jit_program *p) {
+    const int64_t made = p->part->output_count - pithp_checks_values(p->checks);
+    const size_t bytes = ((size_t)p->part->output_count + 1) * sizeof(pithp_value);
+    pithp_value *outputs = pithp_allocate(x->s->runtime, bytes);
+    const void *result = NULL;
+    if (!outputs)
+        pithp_fail_memory(x->s, bytes);
+    else if (pithp_program_inline(x->s, x->t->program, p->part, x->values, outputs) &&
+             replay_checks(x, p->checks, outputs + made) == PITH_OK)
+        result = put_result(x, p, outputs);
+    pithp_release(x->s->runtime, outputs, bytes);
+    return result;
+}
+
+/* ---- Keeping what a call recorded ---- */
+
+/* Where the leaves of the result come from, as far as it is known before there is a
+ * program; outputs of that, in memory of the scope. NULL: error set. */
+static pithp_value *list_outputs(inside *x,
+                                 pithp_jit_program *p,
+                                 const pithp_flat *result,
+                                 const pithp_checks *checks,
+                                 int64_t *count) {
+    const int64_t leaves = result->structure.item_count,
+                  values = pithp_checks_values(checks);
+    pithp_value *outputs =
+        pithp_scope_allocate(x->s, (size_t)(leaves + values + 1) * sizeof *outputs);
+    p->leaves = pithp_allocate(x->s->runtime, (size_t)leaves * sizeof *p->leaves);
+    p->leaf_count = p->result_count = p->leaves ? leaves : 0;
+    if (!outputs || (leaves && !p->leaves)) {
+        pithp_fail_memory(x->s, (size_t)leaves * sizeof *p->leaves);
+        return NULL;
+    }
+    *count = 0;
+    for (int64_t k = 0; k < leaves; k++) {
+        const bool traced = pithp_array_is_traced(result->items[k]);
+        p->leaves[k] =
+            (pithp_jit_leaf){.source = traced ? PITHP_LEAF_MADE : PITHP_LEAF_CONSTANT,
+                             .at = *count,
+                             .spec = result->structure.specs[k]};
+        if (traced)
+            outputs[(*count)++] = (pithp_value)result->items[k]->value;
+    }
+    for (int64_t k = 0; k < values; k++)
+        outputs[(*count)++] = pithp_checks_value(checks, k);
+    return outputs;
+}
+
+/* Leaves that are inputs of the part, and those that are none of the trace. */
+static pith_status
+place_leaves(inside *x, pithp_jit_program *p, const pithp_flat *result) {
+    for (int64_t k = 0; k < p->result_count; k++) {
+        pithp_jit_leaf *leaf = &p->leaves[k];
+        if (leaf->source == PITHP_LEAF_CONSTANT) {
+            const pithp_value v = pithp_trace_constant(x->s, p->part, result->items[k]);
+            if (v < 0)
+                return x->s->error.code;
+            leaf->at = p->part->values[v].at;
+        } else if (p->part->outputs[leaf->at] < p->part->input_count) {
+            leaf->source = PITHP_LEAF_INPUT;
+            leaf->at = p->part->outputs[leaf->at];
+        }
+    }
+    return PITH_OK;
+}
+
+/* What was recorded since, as a part with a reference. NULL: it is none, or the error is
+ * set. */
+static pithp_jit_program *make_part(inside *x,
+                                    pithp_graph_walk since,
+                                    pithp_checks *checks,
+                                    const pithp_flat *result) {
+    int64_t count = 0;
+    pithp_jit_program *p = pithp_jit_program_make(x->s, &x->call);
+    const pithp_value *outputs = p ? list_outputs(x, p, result, checks, &count) : NULL;
+    if (outputs)
+        p->part = pithp_program_extract(x->s, since, x->count, x->values, count, outputs);
+    if (outputs && !p->part && x->s->error.code == PITH_OK)
+        pithp_jit_refuse(&x->call, "it reads traced arrays that it is not given");
+    if (!outputs || !p->part || place_leaves(x, p, result) != PITH_OK ||
+        pithp_structure_copy(x->s, &p->result, &result->structure) != PITH_OK) {
+        pithp_jit_program_release(p);
+        return NULL;
+    }
+    p->result.hooks = false; /* they ran on the traced result */
+    p->checks = checks;
+    pithp_checks_retain(checks);
+    p->bytes += pithp_program_bytes(p->part) + pithp_structure_bytes(&p->result);
+    return p;
+}
+
+/* Whether the leaves of a result are of this trace or have values. */
+static bool is_whole(const inside *x, const pithp_flat *result) {
+    bool whole = true;
+    for (int64_t k = 0; k < result->structure.item_count; k++) {
+        const pith_array *a = result->items[k];
+        whole &= pithp_trace_has(x->s, a) ||
+                 (has_values(x->s, a) &&
+                  pithp_array_check(x->s, a, "pith_jit", "result") == PITH_OK);
+    }
+    return whole;
+}
+
+static void
+keep(inside *x, pithp_graph_walk since, pithp_checks *checks, const void *result) {
+    const pith_function *f = x->call.function;
+    pithp_block *block = NULL;
+    pithp_flat flat;
+    pithp_jit_program *p = NULL;
+    if (!pithp_tree_is_usable(x->s, result, &block) || !pithp_result_fits(f, result) ||
+        pithp_flat_make(x->s, &flat, result, NULL, NULL) != PITH_OK)
+        return;
+    if (is_whole(x, &flat))
+        p = make_part(x, since, checks, &flat);
+    pithp_flat_end(&flat);
+    if (p)
+        pithp_jit_program_release(pithp_jit_keep(&x->call, p));
+}
+
+/* ---- Calls ---- */
+
+static const void *run(inside *x, const void *const *given) {
+    const pith_function *f = x->call.function;
+    pithp_trace *around = x->t; /* NULL: draws are watched */
+    if (pithp_trace_check_depth(x->s, f->name) != PITH_OK)
+        return NULL;
+    if (around)
+        around->depth++;
+    const void *result = pithp_function_run(f, x->s, given);
+    if (around)
+        around->depth--;
+    return result;
+}
+
+/* Checks that were recorded apart are those of the trace, also where the call failed: who
+ * clears the error goes on after them. */
+static void take_checks(inside *x, pithp_checks *checks) {
+    const int64_t count = pithp_checks_values(checks);
+    pithp_value *values =
+        pithp_scope_allocate(x->s, ((size_t)count + 1) * sizeof *values);
+    for (int64_t k = 0; values && k < count; k++)
+        values[k] = pithp_checks_value(checks, k);
+    if (values)
+        replay_checks(x, checks, values);
+}
+
+static const void *record(inside *x, const void *const *given) {
+    pith_scope *s = x->s;
+    const pithp_program *program = x->t->program;
+    const pithp_graph_walk since = {program, program->value_count,
+                                    program->instruction_count};
+    bool asked;
+    if (!pithp_checks_begin(s))
+        return NULL;
+    const void *result = run(x, given);
+    pithp_checks *checks = pithp_checks_end(x->t, &asked);
+    if (pithp_scope_writable(s)) {
+        if (checks)
+            take_checks(x, checks);
+        if (asked)
+            pithp_jit_refuse(&x->call, "it asks what was checked before it");
+        else if (result && s->error.code == PITH_OK && x->t->refused.code == PITH_OK &&
+                 (pithp_jit_modes(s) | PITHP_JIT_PART) == x->call.modes)
+            keep(x, since, checks, result);
+        if (s->error.code != PITH_OK)
+            result = NULL;
+    }
+    pithp_checks_release(checks);
+    return result;
+}
+
+/* The function runs, and the log hook is told. */
+static const void *trace(inside *x, const void *const *given) {
+    struct timespec start;
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    const void *result = x->call.unknown ? run(x, given) : record(x, given);
+    if (result && pithp_scope_writable(x->s) && x->call.rt->log_hook)
+        pithp_jit_log_miss(&x->call, &start);
+    return result;
+}
+
+/* Of a call that has traced leaves. */
+static const void *find_or_record(inside *x, const void *const *given) {
+    if (!x->call.unknown && find_repeats(x) != PITH_OK)
+        return NULL;
+    pithp_jit_program *p = pithp_jit_find(&x->call);
+    if (!p)
+        return x->s->error.code == PITH_OK ? trace(x, given) : NULL;
+    const void *result = put_in(x, p);
+    pithp_jit_program_release(p);
+    return result;
+}
+
+const void *pithp_jit_call_inside(const pithp_jit_closure *closure,
+                                  pith_scope *s,
+                                  const void *const *arguments) {
+    inside x;
+    x.s = s;
+    x.t = x.call.inside = pithp_scope_trace(s);
+    x.count = 0;
+    x.call.like = NULL;
+    if (pithp_jit_call_begin(&x.call, s, closure, arguments) != PITH_OK)
+        return NULL; /* a static leaf is traced */
+    const void *result = NULL;
+    if (list_traced(&x) == PITH_OK)
+        result = x.count && !pithp_draws_watched() ? find_or_record(&x, arguments)
+                                                   : run(&x, arguments);
+    release_lists(&x);
+    pithp_jit_call_end(&x.call);
+    return result;
+}
