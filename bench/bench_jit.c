@@ -49,6 +49,19 @@ static const Pair *ten(pith_scope *s, const Pair *in) {
 }
 PITH_FUNCTION1(ten_step, ten, Pair, Pair)
 
+/* A hundred calls of that, which do not see the tag. */
+static const pith_function *called;
+static const Pair *hundred(pith_scope *s, const Pair *in) {
+    Pair next = {.x = in->x, .y = in->y};
+    const Pair *state = pith_freeze(s, Pair, &next);
+    for (int i = 0; i < 100; i++)
+        state = pith_call(s, called, 1, (const void *[]){state});
+    next = *state;
+    next.tag = in->tag;
+    return pith_freeze(s, Pair, &next);
+}
+PITH_FUNCTION1(hundred_step, hundred, Pair, Pair)
+
 static const pith_array *
 mean_of(pith_scope *s, const pith_array *const *l, void *closure) {
     (void)closure;
@@ -105,6 +118,7 @@ typedef struct {
     float *plain[PLAIN];      /* leaves one after the other */
     pith_scope *state;        /* of the tree, where a step replaces it; or NULL */
     int64_t tag;
+    const pith_function *inner; /* that the step calls */
 } work;
 
 static void call(void *closure) {
@@ -305,6 +319,31 @@ static void static_rows(const char *of,
     free_work(w);
 }
 
+static void retrace_recorded(void *closure) {
+    const work *w = closure;
+    called = w->inner;
+    retrace_ten(closure);
+}
+
+/* A function that calls another a hundred times, compiled and not. */
+static void retraces_of_calls(pith_scope *s, const char *only) {
+    static const char *const row = "jit/retrace/100 calls of 10 operations";
+    if (!bench_wanted(row, only))
+        return;
+    const Pair pair = {.x = pith_ones(s, PITH_F32, PITH_SHAPE(LEAF)),
+                       .y = pith_ones(s, PITH_F32, PITH_SHAPE(LEAF))};
+    work w = work_of(s, pith_jit(s, &hundred_step, NULL), pith_freeze(s, Pair, &pair), 2,
+                     LEAF);
+    work plain = w;
+    w.inner = pith_jit(s, &ten_step, NULL);
+    plain.inner = &ten_step;
+    plain.tag = INT64_MAX / 2; /* a program of its own at each call */
+    bench_row(row, "ms", 1e3, 2,
+              (bench_entry[]){{"pith", retrace_recorded, &w},
+                              {"not compiled", retrace_recorded, &plain}});
+    free_work(&w);
+}
+
 static void retraces(pith_scope *s, const char *only) {
     const Pair pair = {.x = pith_ones(s, PITH_F32, PITH_SHAPE(LEAF)),
                        .y = pith_ones(s, PITH_F32, PITH_SHAPE(LEAF))};
@@ -314,6 +353,7 @@ static void retraces(pith_scope *s, const char *only) {
     work large =
         work_of(s, pith_jit(s, &adam_step, NULL), adam_of(s, MOST, LEAF), MOST, LEAF);
     static_rows("adam/1000x64", &large, retrace_adam, return_adam, only);
+    retraces_of_calls(s, only);
 }
 
 /* Open a runtime whose steps are compiled as PITH_JIT says, for some rows. */
