@@ -1,14 +1,13 @@
 /* Calls under way, and closing a runtime beside them. A thread notes the scope of a call
  * where it can be seen by others, and then looks whether some runtime is being closed;
  * who closes one says so, and then looks at the notes. Between the two of the first there
- * is no fence: the second makes all threads pass one (membarrier), so that a call costs a
- * few plain stores. */
+ * is no fence: the second makes all threads pass one, so that a call costs a few plain
+ * stores. */
 #include "base/under_way.h"
 
-#include <linux/membarrier.h>
+#include "base/fence.h"
+
 #include <sched.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 /* Calls deeper than that are of a runtime that one above them is of, or unseen. */
 enum { DEPTH = 12 };
@@ -38,7 +37,7 @@ atomic_int pithp_closing_count;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t at_exit;
 static bool has_key;
-static atomic_bool fences; /* the system has no membarrier: each call has a fence */
+static atomic_bool fences; /* who closes cannot have them: each call has one */
 
 static void take_lock(void) {
     if (mine.locks++ == 0)
@@ -79,7 +78,7 @@ static void forget_others(void) {
 static void prepare(void) {
     has_key = pthread_key_create(&at_exit, unlist) == 0;
     pthread_atfork(NULL, NULL, forget_others);
-    if (syscall(__NR_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) != 0)
+    if (!pithp_fence_possible())
         atomic_store(&fences, true);
 }
 
@@ -187,9 +186,7 @@ bool pithp_closing_begin(pithp_closing *c, pith_runtime *rt, const char **name) 
     pthread_once(&once, prepare);
     take_lock();
     atomic_fetch_add(&pithp_closing_count, 1);
-    if (!atomic_load(&fences))
-        syscall(__NR_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
-    atomic_thread_fence(memory_order_seq_cst);
+    pithp_fence_all();
     for (int i = 0; i < PATIENCE && seen == UNKNOWN && !is_closing(rt); i++) {
         if (i > 0) { /* who is about to say it may wait for the lock */
             give_lock();

@@ -1,0 +1,27 @@
+/* Fences in all threads of the process, by the system (membarrier). */
+#include "base/fence.h"
+
+#include <linux/membarrier.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static bool possible;
+
+static void prepare(void) {
+    possible =
+        syscall(__NR_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+}
+
+bool pithp_fence_possible(void) {
+    pthread_once(&once, prepare);
+    return possible;
+}
+
+void pithp_fence_all(void) {
+    if (pithp_fence_possible())
+        syscall(__NR_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+    atomic_thread_fence(memory_order_seq_cst);
+}
