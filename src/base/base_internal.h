@@ -29,10 +29,21 @@
 /* ---- Brief locks ---- */
 
 /* Held for a few instructions: no other lock is taken under it, and nothing of a user's
- * is called. */
+ * is called. The thread that takes it first owns it and takes it by plain stores, until
+ * another one wants it; from then on all take it by an exchange. Zero is a free one. */
 typedef struct pithp_brief {
-    atomic_bool locked;
+    atomic_uintptr_t owner; /* a thread, or PITHP_BRIEF_... */
+    atomic_bool held;       /* by the owner, which alone writes it */
+    atomic_bool locked;     /* by any thread, once it is shared */
 } pithp_brief;
+
+enum { PITHP_BRIEF_NEW, PITHP_BRIEF_CHANGING, PITHP_BRIEF_SHARED }; /* no threads */
+
+/* Of each thread, for its address. It is found without a call in a shared library too. */
+extern _Thread_local char pithp_thread_mark __attribute__((tls_model("initial-exec")));
+static inline uintptr_t pithp_thread_self(void) {
+    return (uintptr_t)&pithp_thread_mark;
+}
 
 /* Between looks at what another thread is about to change. */
 static inline void pithp_pause(void) {
@@ -44,12 +55,25 @@ static inline void pithp_pause(void) {
 }
 
 void pithp_brief_wait(pithp_brief *b); /* until it was free, and has been taken */
+static inline bool pithp_brief_is_own(const pithp_brief *b) {
+    return PITHP_LIKELY(atomic_load_explicit(&b->owner, memory_order_acquire) ==
+                        pithp_thread_self());
+}
 static inline void pithp_brief_lock(pithp_brief *b) {
-    if (PITHP_UNLIKELY(atomic_exchange_explicit(&b->locked, true, memory_order_acquire)))
-        pithp_brief_wait(b);
+    if (pithp_brief_is_own(b)) {
+        atomic_store_explicit(&b->held, true, memory_order_relaxed);
+        atomic_signal_fence(memory_order_seq_cst);
+        if (pithp_brief_is_own(b)) /* who takes that away waits while it is held */
+            return;
+        atomic_store_explicit(&b->held, false, memory_order_release);
+    }
+    pithp_brief_wait(b);
 }
 static inline void pithp_brief_unlock(pithp_brief *b) {
-    atomic_store_explicit(&b->locked, false, memory_order_release);
+    const bool shared =
+        atomic_load_explicit(&b->owner, memory_order_relaxed) == PITHP_BRIEF_SHARED;
+    atomic_store_explicit(PITHP_UNLIKELY(shared) ? &b->locked : &b->held, false,
+                          memory_order_release);
 }
 
 /* ---- Memory: the runtime's allocator, with its bytes counted ---- */

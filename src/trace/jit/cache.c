@@ -115,9 +115,22 @@ static pithp_jit_program **bucket_of(jit_cache *cache, uint64_t hash) {
     return &cache->buckets[hash % BUCKETS];
 }
 
+/* What is seated, with its reference; NULL: nothing. */
+static pithp_jit_program *take_seated(pithp_jit *jit) {
+    pithp_brief_lock(&jit->seat_lock);
+    pithp_jit_program *p = jit->seat;
+    jit->seat = NULL;
+    pithp_brief_unlock(&jit->seat_lock);
+    return p;
+}
+
 /* A program of a function, if it is seated, is not there any more. */
 static void unseat(pithp_jit *jit, pithp_jit_program *p) {
-    if (atomic_compare_exchange_strong(&jit->seat, &(pithp_jit_program *){p}, NULL))
+    pithp_brief_lock(&jit->seat_lock);
+    const bool seated = jit->seat == p;
+    jit->seat = seated ? NULL : jit->seat;
+    pithp_brief_unlock(&jit->seat_lock);
+    if (seated)
         pithp_jit_program_release(p);
 }
 
@@ -171,7 +184,7 @@ static void reclaim(pith_runtime *rt) {
     jit_cache *cache = find_cache(rt);
     pthread_mutex_lock(&cache->lock);
     for (pithp_jit *jit = cache->functions; jit; jit = jit->next)
-        pithp_jit_program_release(atomic_exchange(&jit->seat, NULL));
+        pithp_jit_program_release(take_seated(jit));
     for (pithp_jit_program *p = cache->oldest, *newer; p; p = newer) {
         newer = p->newer;
         if (atomic_load_explicit(&p->refs, memory_order_acquire) == 1)
@@ -326,7 +339,7 @@ void pithp_jit_leave(pithp_jit *jit) {
         jit->next->previous = jit->previous;
     atomic_fetch_add_explicit(&cache->hits, jit->hits, memory_order_relaxed);
     pthread_mutex_unlock(&cache->lock);
-    pithp_jit_program_release(atomic_exchange(&jit->seat, NULL));
+    pithp_jit_program_release(take_seated(jit));
 }
 
 /* The program of the last call where the seat was empty. */
@@ -353,7 +366,7 @@ static bool use_again(jit_cache *cache, pithp_jit_program *p) {
 pithp_jit_program *pithp_jit_take(pithp_jit *jit, pithp_jit_turn *turn) {
     jit_cache *cache = find_cache(jit->runtime);
     turn->thrown_out = atomic_load(&cache->thrown_out);
-    pithp_jit_program *p = atomic_exchange(&jit->seat, NULL);
+    pithp_jit_program *p = take_seated(jit);
     turn->seated = p != NULL;
     if (!p)
         return take_last(cache, jit);
@@ -374,14 +387,17 @@ void pithp_jit_note_hit(pithp_jit *jit, const pithp_jit_turn *turn) {
 }
 
 /* Either this sees that some program was thrown out meanwhile, or who throws this one out
- * sees it in the seat; once it is there the reference is no longer the caller's, so that
- * nothing is read of it. */
+ * sees it in the seat. */
 void pithp_jit_seat(pithp_jit *jit, pithp_jit_program *p, const pithp_jit_turn *turn) {
-    const jit_cache *cache = find_cache(jit->runtime);
-    if (!atomic_compare_exchange_strong(&jit->seat, &(pithp_jit_program *){NULL}, p))
+    jit_cache *cache = find_cache(jit->runtime);
+    pithp_brief_lock(&jit->seat_lock);
+    const bool seated =
+        !jit->seat && atomic_load_explicit(&cache->thrown_out, memory_order_relaxed) ==
+                          turn->thrown_out;
+    jit->seat = seated ? p : jit->seat;
+    pithp_brief_unlock(&jit->seat_lock);
+    if (!seated)
         pithp_jit_program_release(p);
-    else if (PITHP_UNLIKELY(atomic_load(&cache->thrown_out) != turn->thrown_out))
-        unseat(jit, p);
 }
 
 /* ---- Finding others ---- */

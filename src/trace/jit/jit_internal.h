@@ -22,10 +22,11 @@ typedef struct pithp_jit {
     const char *identity; /* equal bytes: the same function and options */
     size_t identity_bytes;
     uint64_t identity_hash;
+    pithp_brief seat_lock;
     /* The program of the last call, with a reference, where the next one finds it without
-     * a lock; NULL: it is in use, or gone. */
-    _Atomic(struct pithp_jit_program *) seat;
-    atomic_llong hits; /* by it; written by the call that has it */
+     * the lock of the cache; NULL: it is in use, or gone. */
+    struct pithp_jit_program *seat; /* guarded by seat_lock */
+    atomic_llong hits;              /* by it; written by the call that has it */
     /* Guarded by the lock of the cache: */
     struct pithp_jit *next, *previous;
     struct pithp_jit_program *last; /* good while nothing was thrown out since */
