@@ -1,4 +1,6 @@
-"""The rows of bench_arrays.c by NumPy, torch and JAX; NumPy on one thread."""
+"""The rows of bench_arrays.c by NumPy, torch and JAX; NumPy on one thread.
+
+"jax" is JAX operation by operation, "jax_jit" one compiled function of them, beside both rows."""
 import bench
 
 SIZES = (1_000_000, 10_000_000)
@@ -31,11 +33,9 @@ def jax_operations(a, b):
         "pow": (lambda x, y: x ** y, a, b), "sum": (jnp.sum, grid), "sum_rows": (lambda x: x.sum(0), grid),
         "sum_columns": (lambda x: x.sum(1), grid), "argmax": (jnp.argmax, a), "stencil": (lambda x: (x[:-2] + x[2:]) * 0.5, a),
     }
-    work = {}
-    for name, (function, *arguments) in functions.items():
-        compiled = jax.jit(function)
-        work[name] = lambda f=compiled, x=tuple(arguments): f(*x).block_until_ready()
-    return work
+    return [{name: lambda f=how(function), x=tuple(arguments): f(*x).block_until_ready()
+             for name, (function, *arguments) in functions.items()}
+            for how in (lambda f: f, jax.jit)]
 
 
 def measure(threads):
@@ -47,21 +47,26 @@ def measure(threads):
     torch.set_num_threads(threads)
     for n in SIZES:
         for dtype in ("f32", "f64"):
-            if not any(bench.wanted(row_of(name, dtype, n, threads)) for name in NAMES):
+            rows = [row_of(name, dtype, n, threads) for name in NAMES]
+            if not any(bench.wanted(row) or bench.wanted(row + "/jit") for row in rows):
                 continue
             real = numpy.float32 if dtype == "f32" else numpy.float64
             place = numpy.arange(n)
             a = (0.25 + (place * 7919 % 4096) / 2048).astype(real)
             b = (0.5 + (place * 104729 % 1024) / 512).astype(real)
+            jax_called, jax_compiled = jax_operations(jax.numpy.asarray(a), jax.numpy.asarray(b))
             peers = {"torch": operations(torch, torch.from_numpy(a), torch.from_numpy(b)),
-                     "jax": jax_operations(jax.numpy.asarray(a), jax.numpy.asarray(b))}
+                     "jax": jax_called, "jax_jit": jax_compiled}
             if threads == 1:
                 peers["numpy"] = operations(numpy, a, b)
-            for name in NAMES:
-                row = row_of(name, dtype, n, threads)
+            for name, row in zip(NAMES, rows):
+                times = {}
                 if bench.wanted(row):
-                    bench.print_row(row, "ns/element", {peer: bench.median_seconds(work[name]) / n * 1e9
-                                                        for peer, work in peers.items()})
+                    times = {peer: bench.median_seconds(work[name]) / n * 1e9 for peer, work in peers.items()}
+                    bench.print_row(row, "ns/element", times)
+                if bench.wanted(row + "/jit"):
+                    compiled = times.get("jax_jit") or bench.median_seconds(jax_compiled[name]) / n * 1e9
+                    bench.print_row(row + "/jit", "ns/element", {"jax_jit": compiled})
 
 
 bench.by_threads(measure)
