@@ -72,7 +72,7 @@ PITH_API const pith_array *pith_atan(pith_scope *s, const pith_array *a);
 PITH_API const pith_array *pith_sinh(pith_scope *s, const pith_array *a);
 /** Hyperbolic cosine. Within 1.1 ulp (f32), 1.1 ulp (f64). */
 PITH_API const pith_array *pith_cosh(pith_scope *s, const pith_array *a);
-/** Hyperbolic tangent. Within 0.8 ulp (f32), 0.9 ulp (f64). */
+/** Hyperbolic tangent. Within 0.7 ulp (f32), 0.7 ulp (f64). */
 PITH_API const pith_array *pith_tanh(pith_scope *s, const pith_array *a);
 /** Inverse hyperbolic sine. Within 1.1 ulp (f32), 1.1 ulp (f64). */
 PITH_API const pith_array *pith_asinh(pith_scope *s, const pith_array *a);

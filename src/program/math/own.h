@@ -7,25 +7,34 @@
 
 /* ---- tanh ---- */
 
-/* size + size^3 P(size^2) below 0.7. Above it 1 - 2 / (e^(2 size) + 1), where
- * e^(2 size) = scale (1 + t), scale being a power of two, and what the sum and the
- * quotient lose is put back. tanh is 1 beyond `most`. */
-#define OWN_TANH(F, most, small, scale_of, exponential)                                  \
+/* With |x| = n log(2) / 2 + r and 2^n = scale, by the addition theorem,
+ *
+ *     tanh |x| = (scale - 1 + (scale + 1) w) / (scale + 1 + (scale - 1) w)
+ *
+ * where w = tanh(r) = r + r^3 P(r^2), and n such that no sum is below half of its larger
+ * part. Both sums are taken of r alone first; what they and r lose goes with the rest of
+ * w, and mends them and the quotient: also the ones, where they are lost in a large scale
+ * and the quotient is next to 1. tanh is 1 beyond `most`. */
+#define OWN_TANH(F, most, terms, power_of_two)                                           \
     M_FN F own_tanh_##F(F x) {                                                           \
-        const F size = m_abs(x), z = size * size;                                        \
-        const F near = m_fused_##F(size, z * small(z), size);                            \
-        const F y = size < most ? 2 * size : 2 * most; /* and of nan */                  \
-        const F n = m_rint(y * LOG2_E_##F);                                              \
-        const F r = m_fused_##F(-n, LN2_LOW_##F, m_fused_##F(-n, LN2_HIGH_##F, y));      \
-        const F t = m_fused_##F(r * r, exponential(r), r), scale = scale_of(n);          \
-        const F whole = scale + 1, d = m_fused_##F(scale, t, whole),                     \
-                d_low = m_fused_##F(scale, t, whole - d);                                \
-        const F quotient = 2 / d,                                                        \
-                rest = m_fused_##F(-quotient, d_low, m_fused_##F(-quotient, d, 2));      \
-        const F less = 1 - quotient, low = (1 - less) - quotient;                        \
-        const F far = less + m_fused_##F((F)-0.5 * quotient, rest, low);                 \
-        const F result = size < (F)0.7 ? near : far;                                     \
-        return m_copysign(x != x ? x : result, x);                                       \
+        const F size = m_abs(x);                                                         \
+        const F n = m_rint(m_fused_##F(size, 2 * LOG2_E_##F, (F)-0.04));                 \
+        const F above = m_fused_##F(-n, LN2_HIGH_##F / 2, size);                         \
+        const F r = m_fused_##F(-n, LN2_LOW_##F / 2, above);                             \
+        const F r_low = m_fused_##F(-n, LN2_LOW_##F / 2, above - r);                     \
+        const F z = r * r, rest = m_fused_##F(r * z, terms(z), r_low);                   \
+        const F scale = power_of_two(n), less = scale - 1, more = scale + 1;             \
+        const F top = m_fused_##F(more, r, less), bottom = m_fused_##F(less, r, more);   \
+        const F top_loss = less - top + (more - less - 2);                               \
+        const F top_low = m_fused_##F(more, rest, m_fused_##F(more, r, top_loss));       \
+        const F bottom_low =                                                             \
+            m_fused_##F(less, rest, m_fused_##F(less, r, more - bottom));                \
+        const F inverse = 1 / (bottom + bottom_low);                                     \
+        const F quotient = (top + top_low) * inverse;                                    \
+        const F left = m_fused_##F(-quotient, bottom, top) +                             \
+                       m_fused_##F(-quotient, bottom_low, top_low);                      \
+        const F result = m_fused_##F(left, inverse, quotient);                           \
+        return m_copysign(size > most ? 1 : result, x);                                  \
     }
 
 #define LOG2_E_f32   0x1.715476p+0f
@@ -35,48 +44,19 @@
 #define LN2_HIGH_f64 0x1.62e42fefa3000p-1
 #define LN2_LOW_f64  0x1.3de6af278ece6p-42
 
+/* (tanh r - r) / r^3 of z = r^2, for |r| up to 0.27 log(2) */
 M_FN f32 own_tanh_terms_f32(f32 z) {
-    f32 p = 0x1.f0e840p-10f;
-    p = m_fused_f32(p, z, -0x1.0250b2p-7f);
-    p = m_fused_f32(p, z, 0x1.616b44p-6f);
-    p = m_fused_f32(p, z, -0x1.b9b868p-5f);
-    p = m_fused_f32(p, z, 0x1.110f3cp-3f);
-    return m_fused_f32(p, z, -0x1.55555p-2f);
+    f32 p = -0x1.b0d3acp-5f;
+    p = m_fused_f32(p, z, 0x1.11094ap-3f);
+    return m_fused_f32(p, z, -0x1.555554p-2f);
 }
 M_FN f64 own_tanh_terms_f64(f64 z) {
-    f64 p = 0x1.5f79713fd6304p-18;
-    p = m_fused_f64(p, z, -0x1.db3186df8eb70p-16);
-    p = m_fused_f64(p, z, 0x1.783a40bf11fb0p-14);
-    p = m_fused_f64(p, z, -0x1.eedc5fb596ca5p-13);
-    p = m_fused_f64(p, z, 0x1.34da5f17f2400p-11);
-    p = m_fused_f64(p, z, -0x1.7d96c83ab07b5p-10);
-    p = m_fused_f64(p, z, 0x1.d6d2f9f4ec68ep-9);
-    p = m_fused_f64(p, z, -0x1.226e30ce60518p-7);
-    p = m_fused_f64(p, z, 0x1.664f48655da00p-6);
-    p = m_fused_f64(p, z, -0x1.ba1ba1b9b980dp-5);
-    p = m_fused_f64(p, z, 0x1.1111111110d0bp-3);
-    return m_fused_f64(p, z, -0x1.5555555555554p-2);
-}
-
-/* (e^r - 1 - r) / r^2 for |r| up to log(2) / 2 */
-M_FN f32 own_exp_terms_f32(f32 r) {
-    f32 q = 0x1.6a234ep-10f;
-    q = m_fused_f32(q, r, 0x1.123a6cp-7f);
-    q = m_fused_f32(q, r, 0x1.5558f4p-5f);
-    q = m_fused_f32(q, r, 0x1.55549p-3f);
-    return m_fused_f32(q, r, 0x1.fffffcp-2f);
-}
-M_FN f64 own_exp_terms_f64(f64 r) {
-    f64 q = 0x1.af38a9b0ec855p-26;
-    q = m_fused_f64(q, r, 0x1.289185613a3d6p-22);
-    q = m_fused_f64(q, r, 0x1.71de0dae63bb3p-19);
-    q = m_fused_f64(q, r, 0x1.a019b90d2ae7ap-16);
-    q = m_fused_f64(q, r, 0x1.a01a01a7c41d5p-13);
-    q = m_fused_f64(q, r, 0x1.6c16c1788bd90p-10);
-    q = m_fused_f64(q, r, 0x1.11111111109b3p-7);
-    q = m_fused_f64(q, r, 0x1.5555555553d63p-5);
-    q = m_fused_f64(q, r, 0x1.5555555555556p-3);
-    return m_fused_f64(q, r, 0x1.0000000000001p-1);
+    const f64 z2 = z * z;
+    const f64 p0 = m_fused_f64(z, 0x1.1111111110f4dp-3, -0x1.5555555555555p-2),
+              p2 = m_fused_f64(z, 0x1.664f47755e377p-6, -0x1.ba1ba1b952459p-5),
+              p4 = m_fused_f64(z, 0x1.d663143467286p-9, -0x1.226d898f2f79fp-7);
+    const f64 high = m_fused_f64(z2, -0x1.6b33f0f0a740ep-10, p4);
+    return m_fused_f64(z2, m_fused_f64(z2, high, p2), p0);
 }
 
 /* 2^n of a whole number in the range of exponents. The sum with 1.5 2^23 (2^52) has it in
@@ -88,8 +68,8 @@ M_FN f64 own_power_of_two_f64(f64 n) {
     return m_from_bits_u64((m_bits_f64(n + 0x1.8p52) + 1023u) << 52);
 }
 
-OWN_TANH(f32, 10, own_tanh_terms_f32, own_power_of_two_f32, own_exp_terms_f32)
-OWN_TANH(f64, 20, own_tanh_terms_f64, own_power_of_two_f64, own_exp_terms_f64)
+OWN_TANH(f32, 10, own_tanh_terms_f32, own_power_of_two_f32)
+OWN_TANH(f64, 20, own_tanh_terms_f64, own_power_of_two_f64)
 
 /* ---- exp of f64, where it is a normal number ---- */
 
