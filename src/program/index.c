@@ -119,8 +119,7 @@ PITHP_NO_TEMPORARY(take_along)
 
 /* ---- Offsets ---- */
 
-/* Whether there is one index array that is read as it lies. */
-static bool is_plain(const pithp_index_args *a) {
+bool pithp_index_is_direct(const pithp_index_args *a) {
     return a->arrays == 1 && a->rule[0].mode != PITHP_INDEX_WRAP &&
            (a->index_dtype == PITH_I32 || a->index_dtype == PITH_I64);
 }
@@ -131,7 +130,7 @@ bool pithp_index_resolve(pithp_isa isa,
                          int64_t n,
                          int64_t *where) {
     bool fails = false;
-    if (is_plain(a)) {
+    if (pithp_index_is_direct(a)) {
         fails = functions[isa]->resolve_one(where, a->index[0] + at * a->index_size,
                                             a->index_size == 8, n, &a->rule[0]);
     } else {
@@ -274,20 +273,53 @@ static void take_rows(pithp_isa isa,
     }
 }
 
+/* Single elements of one outer index, those at..at + n. Indices that are no offsets are
+ * made some, a block at a time. */
+static void take_points(pithp_isa isa,
+                        const pithp_index_args *a,
+                        char *to,
+                        const char *from,
+                        int64_t at,
+                        int64_t n) {
+    const pithp_gather_direct direct =
+        functions[isa]
+            ->gather_direct[a->index_size == 8][__builtin_ctz((unsigned)a->size)];
+    int64_t where[PITHP_INDEX_BLOCK];
+    for (int64_t done = 0; done < n;) {
+        done +=
+            direct(to + done * a->size, from, a->index[0] + (at + done) * a->index_size,
+                   n - done, a->rule[0].extent);
+        const int64_t left = n - done,
+                      rows = left < PITHP_INDEX_BLOCK ? left : PITHP_INDEX_BLOCK;
+        if (rows == 0)
+            return;
+        const bool some = pithp_index_resolve(isa, a, at + done, rows, where);
+        take_rows(isa, a, to + done * a->size, from, where, rows, some);
+        done += rows;
+    }
+}
+
 /* Indices are rows of the result. */
 static inline void take(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
     const pithp_index_args *a = args;
+    const bool direct = a->inner == 1 && pithp_index_is_direct(a);
     int64_t where[PITHP_INDEX_BLOCK];
-    const bool once = a->count <= PITHP_INDEX_BLOCK; /* offsets serve every outer index */
+    /* offsets serve every outer index */
+    const bool once = !direct && a->count <= PITHP_INDEX_BLOCK;
     bool some = once && pithp_index_resolve(isa, a, 0, a->count, where);
     for (int64_t i = begin; i < end;) {
         const int64_t outer = i / a->count, at = i % a->count;
         int64_t n = a->count - at < end - i ? a->count - at : end - i;
-        n = n < PITHP_INDEX_BLOCK ? n : PITHP_INDEX_BLOCK;
-        if (!once)
-            some = pithp_index_resolve(isa, a, at, n, where);
-        take_rows(isa, a, a->to + i * a->inner * a->size,
-                  a->x + outer * a->pitch * a->size, once ? where + at : where, n, some);
+        char *to = a->to + i * a->inner * a->size;
+        const char *from = a->x + outer * a->pitch * a->size;
+        if (direct) {
+            take_points(isa, a, to, from, at, n);
+        } else {
+            n = n < PITHP_INDEX_BLOCK ? n : PITHP_INDEX_BLOCK;
+            if (!once)
+                some = pithp_index_resolve(isa, a, at, n, where);
+            take_rows(isa, a, to, from, once ? where + at : where, n, some);
+        }
         i += n;
     }
 }

@@ -42,6 +42,10 @@ pithp_index_args pithp_index_args_of(const pithp_call *call,
                                      int arrays,
                                      int64_t count);
 
+/* Whether there is one index array that is read as it lies, i32 or i64: what is neither
+ * negative nor out of range is an offset. */
+bool pithp_index_is_direct(const pithp_index_args *a);
+
 /* Offsets, in rows of `inner`, of the indices at..at + n; n is at most a block. Those out
  * of range are -1, and mode error reports them. Whether any is. */
 bool pithp_index_resolve(pithp_isa isa,

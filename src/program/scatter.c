@@ -41,29 +41,37 @@ PITHP_NO_TEMPORARY(scatter)
 
 /* ---- scatter ---- */
 
-/* Single elements, in order. */
-#define POINTS(name, dt, expression)                                                     \
-    static void name##_##dt(void *to, const void *from, const int64_t *where,            \
-                            int64_t n) {                                                 \
+/* Single elements, in order, up to the first index that is negative or beyond the extent.
+ * How many they were. */
+typedef int64_t (*points_function)(void *to,
+                                   const void *from,
+                                   const void *index,
+                                   int64_t n,
+                                   int64_t extent);
+
+#define POINTS_OF(name, dt, I, expression)                                               \
+    static int64_t name##_##dt##_##I(void *to, const void *from, const void *index,      \
+                                     int64_t n, int64_t extent) {                        \
         dt *d = to;                                                                      \
         const dt *x = from;                                                              \
-        for (int64_t i = 0; i < n; i++) {                                                \
-            if (where[i] < 0)                                                            \
-                continue;                                                                \
-            const T_##dt a = LOAD_##dt(d[where[i]]), b = LOAD_##dt(x[i]);                \
-            d[where[i]] = STORE_##dt(expression);                                        \
+        _Pragma("GCC unroll 4") for (int64_t i = 0; i < n; i++) {                        \
+            const int64_t at = ((const I *)index)[i];                                    \
+            if ((uint64_t)at >= (uint64_t)extent)                                        \
+                return i;                                                                \
+            const T_##dt a = LOAD_##dt(d[at]), b = LOAD_##dt(x[i]);                      \
+            (void)a;                                                                     \
+            d[at] = STORE_##dt(expression);                                              \
         }                                                                                \
+        return n;                                                                        \
     }
-#define SET(dt)                                                                          \
-    static void set_##dt(void *to, const void *from, const int64_t *where, int64_t n) {  \
-        for (int64_t i = 0; i < n; i++)                                                  \
-            if (where[i] >= 0)                                                           \
-                ((dt *)to)[where[i]] = ((const dt *)from)[i];                            \
-    }
-SET(u8)
-SET(u16)
-SET(u32)
-SET(u64)
+#define POINTS(name, dt, expression)                                                     \
+    POINTS_OF(name, dt, i32, expression)                                                 \
+    POINTS_OF(name, dt, i64, expression)
+
+POINTS(set, u8, b)
+POINTS(set, u16, b)
+POINTS(set, u32, b)
+POINTS(set, u64, b)
 
 #define ARITHMETIC(name, op)                                                             \
     POINTS(name, u8, (u32)a op b)                                                        \
@@ -102,35 +110,70 @@ LOGIC(or, |)
 EXTREMES(min, <)
 EXTREMES(max, >)
 
-typedef void (*points_function)(void *to,
-                                const void *from,
-                                const int64_t *where,
-                                int64_t n);
-
+#define EITHER(name, dt)                                                                 \
+    { name##_##dt##_i32, name##_##dt##_i64 }
 #define SIZES(name)                                                                      \
-    [PITH_I8] = name##_u8, [PITH_U8] = name##_u8, [PITH_I16] = name##_u16,               \
-    [PITH_U16] = name##_u16, [PITH_I32] = name##_u32, [PITH_U32] = name##_u32,           \
-    [PITH_I64] = name##_u64, [PITH_U64] = name##_u64
+    [PITH_I8] = EITHER(name, u8), [PITH_U8] = EITHER(name, u8),                          \
+    [PITH_I16] = EITHER(name, u16), [PITH_U16] = EITHER(name, u16),                      \
+    [PITH_I32] = EITHER(name, u32), [PITH_U32] = EITHER(name, u32),                      \
+    [PITH_I64] = EITHER(name, u64), [PITH_U64] = EITHER(name, u64)
 #define REALS(name)                                                                      \
-    [PITH_F16] = name##_f16, [PITH_BF16] = name##_bf16, [PITH_F32] = name##_f32,         \
-    [PITH_F64] = name##_f64
+    [PITH_F16] = EITHER(name, f16), [PITH_BF16] = EITHER(name, bf16),                    \
+    [PITH_F32] = EITHER(name, f32), [PITH_F64] = EITHER(name, f64)
 #define SIGNS(name)                                                                      \
-    [PITH_BOOL] = name##_b8, [PITH_I8] = name##_i8, [PITH_I16] = name##_i16,             \
-    [PITH_I32] = name##_i32, [PITH_I64] = name##_i64, [PITH_U8] = name##_u8,             \
-    [PITH_U16] = name##_u16, [PITH_U32] = name##_u32, [PITH_U64] = name##_u64
+    [PITH_BOOL] = EITHER(name, b8), [PITH_I8] = EITHER(name, i8),                        \
+    [PITH_I16] = EITHER(name, i16), [PITH_I32] = EITHER(name, i32),                      \
+    [PITH_I64] = EITHER(name, i64), [PITH_U8] = EITHER(name, u8),                        \
+    [PITH_U16] = EITHER(name, u16), [PITH_U32] = EITHER(name, u32),                      \
+    [PITH_U64] = EITHER(name, u64)
 
-/* By the row that combines, WHERE being set. */
-static const points_function points[PITHP_ELEMENTWISE_COUNT][PITH_DTYPE_COUNT] = {
-    [PITHP_OP_WHERE] =
-        {SIZES(set), [PITH_BOOL] = set_u8, [PITH_F16] = set_u16, [PITH_BF16] = set_u16,
-         [PITH_F32] = set_u32, [PITH_F64] = set_u64},
+/* By the row that combines, WHERE being set, and whether indices are i64. */
+static const points_function points[PITHP_ELEMENTWISE_COUNT][PITH_DTYPE_COUNT][2] = {
+    [PITHP_OP_WHERE] = {SIZES(set), [PITH_BOOL] = EITHER(set, u8),
+                        [PITH_F16] = EITHER(set, u16), [PITH_BF16] = EITHER(set, u16),
+                        [PITH_F32] = EITHER(set, u32), [PITH_F64] = EITHER(set, u64)},
     [PITHP_OP_ADD] = {SIZES(add), REALS(add)},
     [PITHP_OP_MUL] = {SIZES(mul), REALS(mul)},
     [PITHP_OP_MIN] = {SIGNS(min), REALS(min)},
     [PITHP_OP_MAX] = {SIGNS(max), REALS(max)},
-    [PITHP_OP_BITWISE_AND] = {SIZES(and), [PITH_BOOL] = and_u8},
-    [PITHP_OP_BITWISE_OR] = {SIZES(or), [PITH_BOOL] = or_u8},
+    [PITHP_OP_BITWISE_AND] = {SIZES(and), [PITH_BOOL] = EITHER(and, u8)},
+    [PITHP_OP_BITWISE_OR] = {SIZES(or), [PITH_BOOL] = EITHER(or, u8)},
 };
+
+/* n elements to those of `where` that are not -1. */
+static void scatter_points(const pithp_index_args *a,
+                           char *to,
+                           const char *from,
+                           const int64_t *where,
+                           int64_t n) {
+    const points_function add = points[a->combine][a->dtype][true];
+    for (int64_t i = 0; i < n; i++)
+        i += add(to, from + i * a->size, where + i, n - i, INT64_MAX);
+}
+
+/* Single elements, those at..at + n. Indices that are no offsets are made some, a block
+ * at a time. */
+static void scatter_direct(pithp_isa isa,
+                           const pithp_index_args *a,
+                           char *to,
+                           const char *from,
+                           int64_t at,
+                           int64_t n) {
+    const points_function direct = points[a->combine][a->dtype][a->index_size == 8];
+    int64_t where[PITHP_INDEX_BLOCK];
+    for (int64_t done = 0; done < n;) {
+        done +=
+            direct(to, from + done * a->size, a->index[0] + (at + done) * a->index_size,
+                   n - done, a->rule[0].extent);
+        const int64_t left = n - done,
+                      rows = left < PITHP_INDEX_BLOCK ? left : PITHP_INDEX_BLOCK;
+        if (rows == 0)
+            return;
+        pithp_index_resolve(isa, a, at + done, rows, where);
+        scatter_points(a, to, from + done * a->size, where, rows);
+        done += rows;
+    }
+}
 
 /* n rows of `width` elements, `inner` apart on both sides. */
 static void scatter_rows(pithp_isa isa,
@@ -142,7 +185,7 @@ static void scatter_rows(pithp_isa isa,
                          int64_t width) {
     const int64_t bytes = a->inner * a->size;
     if (a->inner == 1) {
-        points[a->combine][a->dtype](to, from, where, n);
+        scatter_points(a, to, from, where, n);
     } else if (a->combine == PITHP_OP_WHERE) {
         for (int64_t i = 0; i < n; i++)
             if (where[i] >= 0)
@@ -159,12 +202,44 @@ static void scatter_rows(pithp_isa isa,
     }
 }
 
+/* The updates at..at + n of one outer index, `width` of the elements of each. Indices
+ * become offsets a block at a time. */
+static void scatter_run(pithp_isa isa,
+                        const pithp_index_args *a,
+                        char *to,
+                        const char *from,
+                        int64_t at,
+                        int64_t n,
+                        int64_t width) {
+    int64_t where[PITHP_INDEX_BLOCK];
+    for (int64_t rows; n > 0; n -= rows, at += rows) {
+        rows = n < PITHP_INDEX_BLOCK ? n : PITHP_INDEX_BLOCK;
+        pithp_index_resolve(isa, a, at, rows, where);
+        scatter_rows(isa, a, to, from, where, rows, width);
+        from += rows * a->inner * a->size;
+    }
+}
+
+static void scatter_some(pithp_isa isa,
+                         const pithp_index_args *a,
+                         char *to,
+                         const char *from,
+                         int64_t at,
+                         int64_t n,
+                         int64_t width) {
+    if (a->inner == 1 && pithp_index_is_direct(a))
+        scatter_direct(isa, a, to, from, at, n);
+    else
+        scatter_run(isa, a, to, from, at, n, width);
+}
+
 /* Indices are chunks of inner within outer indices; each does all updates of its part. */
 static inline void scatter(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
     const pithp_index_args *a = args;
     const int64_t chunks = (a->inner + a->chunk - 1) / a->chunk;
     int64_t where[PITHP_INDEX_BLOCK];
-    const bool once = a->count <= PITHP_INDEX_BLOCK;
+    /* offsets serve every part */
+    const bool once = a->count <= PITHP_INDEX_BLOCK && end - begin > 1;
     if (once)
         pithp_index_resolve(isa, a, 0, a->count, where);
     for (int64_t i = begin; i < end; i++) {
@@ -172,13 +247,10 @@ static inline void scatter(pithp_isa isa, const void *args, int64_t begin, int64
         const int64_t left = a->inner - first, width = left < a->chunk ? left : a->chunk;
         char *to = a->to + (outer * a->pitch + first) * a->size;
         const char *from = a->updates + (outer * a->count * a->inner + first) * a->size;
-        for (int64_t at = 0; at < a->count; at += PITHP_INDEX_BLOCK) {
-            const int64_t rows =
-                a->count - at < PITHP_INDEX_BLOCK ? a->count - at : PITHP_INDEX_BLOCK;
-            if (!once)
-                pithp_index_resolve(isa, a, at, rows, where);
-            scatter_rows(isa, a, to, from + at * a->inner * a->size, where, rows, width);
-        }
+        if (once)
+            scatter_rows(isa, a, to, from, where, a->count, width);
+        else
+            scatter_some(isa, a, to, from, 0, a->count, width);
     }
 }
 PITHP_LOOPS(scatter)
@@ -210,7 +282,6 @@ static inline void
 scatter_parts(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
     const pithp_index_args *a = args;
     const int64_t parts = (a->count + PART - 1) / PART;
-    int64_t where[PITHP_INDEX_BLOCK];
     for (int64_t i = begin; i < end; i++) {
         const int64_t outer = i / parts;
         int64_t at = i % parts * PART;
@@ -219,13 +290,10 @@ scatter_parts(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
             at = after_equals(isa, a, at - 1, at);
         if (a->sorted && at < last)
             last = after_equals(isa, a, last - 1, last);
-        const int64_t row = a->inner * a->size;
-        for (int64_t n; at < last; at += n) {
-            n = last - at < PITHP_INDEX_BLOCK ? last - at : PITHP_INDEX_BLOCK;
-            pithp_index_resolve(isa, a, at, n, where);
-            scatter_rows(isa, a, a->to + outer * a->pitch * a->size,
-                         a->updates + (outer * a->count + at) * row, where, n, a->inner);
-        }
+        if (at < last)
+            scatter_some(isa, a, a->to + outer * a->pitch * a->size,
+                         a->updates + (outer * a->count + at) * a->inner * a->size, at,
+                         last - at, a->inner);
     }
 }
 PITHP_LOOPS(scatter_parts)

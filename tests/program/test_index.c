@@ -191,6 +191,73 @@ Test(index, combines_repeated_indices_in_order) {
     }
 }
 
+/* The place of an index by the meaning of its mode; -1: none. */
+static int64_t place_of(int64_t index, int64_t extent, const pithp_index_params *p) {
+    if (p->mode == PITHP_INDEX_WRAP)
+        return (index % extent + extent) % extent;
+    const int64_t place = index < 0 && !p->no_negative ? index + extent : index;
+    if (place >= 0 && place < extent)
+        return place;
+    return p->mode == PITHP_INDEX_CLIP ? (place < 0 ? 0 : extent - 1) : -1;
+}
+
+/* Single elements, over several blocks of indices: runs of plain ones, cut by some that
+ * count from the end or are out of range. */
+Test(index, moves_single_elements_as_rows) {
+    enum { N = 700, M = 5000 };
+    static double x[N], updates[M], taken[M], sum[N];
+    static int32_t narrow[M];
+    static int64_t wide[M];
+    const pith_spec xs = {PITH_F64, 1, {N}, N, sizeof x},
+                    us = {PITH_F64, 1, {M}, M, sizeof updates},
+                    is[] = {{PITH_I32, 1, {M}, M, sizeof narrow},
+                            {PITH_I64, 1, {M}, M, sizeof wide}};
+    static const int places[] = {0, 1, 300, 511, 512, 513, 1024, 1600, 1601, M - 1};
+    static const pithp_index_mode modes[] = {PITHP_INDEX_DROP, PITHP_INDEX_CLIP,
+                                             PITHP_INDEX_WRAP, PITHP_INDEX_ERROR};
+    for (int i = 0; i < M; i++)
+        narrow[i] = (i >= 2000 && i < 3000 ? -1 : 1) * (i * 7919 % N);
+    for (int k = 0; k < PITHP_COUNT(places); k++)
+        narrow[places[k]] = k % 3 == 0 ? -N - 3 - k : k % 3 == 1 ? -1 - k : N + k;
+    for (int i = 0; i < M; i++)
+        wide[i] = narrow[i], updates[i] = sin(i) * (i % 5 ? 1 : 1e6);
+    for (int kind = 0; kind < 2 * 2 * PITHP_COUNT(modes); kind++) {
+        const pithp_index_params params = {
+            .mode = modes[kind / 4], .no_negative = kind & 2, .fill = 0};
+        for (int i = 0; i < N; i++)
+            sum[i] = x[i] = i * 0.1;
+        int first = -1;
+        for (int i = 0; i < M; i++) {
+            const int64_t place = place_of(wide[i], N, &params);
+            first = place < 0 && first < 0 ? i : first;
+            taken[i] = place < 0 ? 0 : x[place];
+            if (place >= 0)
+                sum[place] += updates[i];
+        }
+        for (int isa = 0; isa < 2 * PITHP_ISA_COUNT; isa++) {
+            const bool add = isa % 2;
+            pith_report report = {0};
+            call c = {.primitive = add ? PITHP_OP_SCATTER_ADD : PITHP_OP_TAKE,
+                      .count = add ? 3 : 2,
+                      .specs = {&xs, &is[kind & 1], &us},
+                      .data = {x, kind & 1 ? (const void *)wide : narrow, updates},
+                      .params = &params,
+                      .report = &report,
+                      .split = add ? 0 : 777,
+                      .isa = (pithp_isa)(isa / 2)};
+            if (!call_isa_runs(c.isa))
+                continue;
+            cr_assert(call_run(&c) == PITH_OK, "%s", c.refusal.text);
+            cr_expect(
+                memcmp(c.out, add ? sum : taken, add ? sizeof sum : sizeof taken) == 0,
+                "%s, mode %d, kind %d", pithp_rows[c.primitive].name, params.mode, kind);
+            if (params.mode == PITHP_INDEX_ERROR)
+                cr_expect(report.first == ~(uint64_t)first);
+            call_free(&c);
+        }
+    }
+}
+
 /* Dynamic slices and updates are golden cases of their own form. */
 Test(index, places_boxes_as_the_golden_values_do) {
     const golden_family *g = golden_open("index");
