@@ -17,6 +17,7 @@ enum {
     TILE = PITHP_REDUCE_TILE,
     WIDEST = 8,
     LANES = PITHP_REDUCE_LANES,
+    LANE_BYTES = 4096,    /* of a lane, at most: all stay in the second cache */
     MOST_TREES = 7,       /* of 32, 16, ... lanes, and a lane */
     MADE_AT_ONCE = 2048,  /* elements, as a rule */
     FOLDED_AT_ONCE = 512, /* rows */
@@ -138,7 +139,7 @@ reduce_rows(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
             const int64_t row = i / a->blocks, block = i % a->blocks;
             f->rows(a->partial + i * a->accumulator_size,
                     a->from + (row * a->length + block * BLOCK) * a->size,
-                    block_length(a, block), 1);
+                    block_length(a, block), 1, (end - i - 1) * BLOCK);
         }
         return;
     }
@@ -147,7 +148,8 @@ reduce_rows(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
     _Alignas(64) char some[TILE * WIDEST];
     for (int64_t i = begin; i < end; i += TILE) {
         const int64_t n = end - i < TILE ? end - i : TILE;
-        f->rows(some, a->from + i * a->length * a->size, a->length, n);
+        f->rows(some, a->from + i * a->length * a->size, a->length, n,
+                (end - i - n) * a->length);
         finish(a->to + i * a->to_size, some, NULL, NULL, n);
     }
 }
@@ -155,18 +157,23 @@ PITHP_LOOPS(reduce_rows)
 const pithp_host_loop pithp_reduce_row_loops[PITHP_ISA_COUNT] = {
     reduce_rows_base, reduce_rows_v3, reduce_rows_v4};
 
-/* Indices are tiles of columns within blocks within outer indices. */
+/* Indices are tiles of columns within blocks within outer indices. Neighbours go
+ * together, as far as lanes have room: the longer pieces of rows are, the better the
+ * hardware fetches them. */
 static inline void
 reduce_columns(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
     const pithp_reduce_args *a = args;
     const pithp_reducer *f = &tables[isa]->reducers[a->operation][a->dtype];
     const pithp_block_function finish =
         pithp_cast_block(isa, f->accumulator, a->to_dtype);
-    _Alignas(64) char lanes[PITHP_REDUCE_LANES * TILE * WIDEST], some[TILE * WIDEST];
-    for (int64_t i = begin; i < end; i++) {
-        const int64_t column = i % a->tiles * TILE, at = i / a->tiles;
+    const int64_t most = LANE_BYTES / a->accumulator_size / TILE;
+    _Alignas(64) char lanes[LANES * LANE_BYTES], some[LANE_BYTES];
+    for (int64_t i = begin, n; i < end; i += n) {
+        const int64_t first = i % a->tiles, column = first * TILE, at = i / a->tiles;
         const int64_t block = at % a->blocks, outer = at / a->blocks;
-        const int64_t left = a->inner - column, width = left < TILE ? left : TILE;
+        n = end - i < a->tiles - first ? end - i : a->tiles - first;
+        n = n < most ? n : most;
+        const int64_t left = a->inner - column, width = left < n * TILE ? left : n * TILE;
         const char *from =
             a->from + ((outer * a->length + block * BLOCK) * a->inner + column) * a->size;
         char *partial = a->partial
@@ -262,7 +269,7 @@ static void reduce_made_rows(pithp_isa isa,
         const char *from = m->make(isa, state, i * a->length, rows * a->length, buffer);
         for (int64_t k = 0; k < rows; k += TILE) {
             const int64_t n = rows - k < TILE ? rows - k : TILE;
-            f->rows(some, from + k * a->length * a->size, a->length, n);
+            f->rows(some, from + k * a->length * a->size, a->length, n, 0);
             finish(a->to + (i + k) * a->to_size, some, NULL, NULL, n);
         }
     }

@@ -112,9 +112,9 @@ static double noise(void) {
     return ldexp((double)(int64_t)seed, -63) * ldexp(1, (int)(seed >> 59) - 16);
 }
 
-static const int64_t lengths[] = {0,    1,    2,    3,    4,     5,    7,   31,
-                                  63,   64,   65,   66,   97,    127,  128, 1000,
-                                  4095, 4096, 4097, 4160, 10000, 70001};
+static const int64_t lengths[] = {0,   1,    2,    3,    4,    5,    7,     31,
+                                  63,  64,   65,   66,   97,   127,  128,   191,
+                                  450, 1000, 4095, 4096, 4097, 4160, 10000, 70001};
 
 Test(reduce, sums_in_the_stated_order) {
     enum { MOST = 70001 };
@@ -148,7 +148,7 @@ Test(reduce, sums_in_the_stated_order) {
 }
 
 Test(reduce, sums_columns_in_the_same_order) {
-    static const int64_t widths[] = {2, 3, 5, 16, 64, 65, 200};
+    static const int64_t widths[] = {2, 3, 5, 16, 64, 65, 200, 600};
     for (int k = 1; k < PITHP_COUNT(lengths) - 1; k++) {
         for (int w = 0; w < PITHP_COUNT(widths); w++) {
             const int64_t n = lengths[k], m = widths[w], outer = n < 100 ? 3 : 1;

@@ -11,6 +11,9 @@
 #define LANES PITHP_REDUCE_LANES
 /* Rows that are fetched before they are needed: strips of rows defeat the hardware. */
 #define AHEAD 8
+/* Bytes that are fetched ahead of long rows. */
+#define FAR   12288
+#define PIECE 64 /* columns whose lanes stay in the first cache */
 
 /* Lanes whose accumulators stay in registers; more passes over a block read other lines.
  */
@@ -84,16 +87,19 @@
         return some;                                                                     \
     }                                                                                    \
     /* Elements go to their lanes, which hold those before them, or, where it `begins`,  \
-     * nothing. */                                                                       \
+     * nothing. `more` elements that follow are fetched with them. */                    \
     static inline __attribute__((always_inline)) void name##_to_lanes(                   \
-        A *lanes, const dt *x, int64_t length, bool begins) {                            \
+        A *lanes, const dt *x, int64_t length, bool begins, int64_t more) {              \
         const int64_t whole = length / LANES * LANES;                                    \
+        const int64_t fetched = length + more - FAR / (int64_t)sizeof(dt);               \
         for (int first = 0; first < LANES; first += AT_ONCE) {                           \
             A some[AT_ONCE];                                                             \
             PITHP_SIMD                                                                   \
             for (int j = 0; j < AT_ONCE; j++)                                            \
                 some[j] = begins ? LOADED(x[first + j]) : lanes[first + j];              \
             for (int64_t i = begins ? LANES : 0; i < whole; i += LANES) {                \
+                for (int j = 0; i < fetched && j < AT_ONCE; j += 64 / (int)sizeof(dt))   \
+                    __builtin_prefetch((const char *)(x + i + first + j) + FAR);         \
                 PITHP_SIMD                                                               \
                 for (int j = 0; j < AT_ONCE; j++)                                        \
                     some[j] = name##_join(some[j], LOADED(x[i + first + j]));            \
@@ -104,26 +110,32 @@
         for (int64_t j = 0; j < length - whole; j++)                                     \
             lanes[j] = name##_join(lanes[j], LOADED(x[whole + j]));                      \
     }                                                                                    \
+    static inline __attribute__((always_inline)) void name##_halve(A *lanes, int left) { \
+        PITHP_SIMD                                                                       \
+        for (int j = 0; j < left; j++)                                                   \
+            lanes[j] = name##_join(lanes[2 * j], lanes[2 * j + 1]);                      \
+    }                                                                                    \
+    /* No loop: so the lanes stay in registers. */                                       \
     static inline __attribute__((always_inline)) A name##_of_lanes(A *lanes) {           \
-        for (int left = LANES / 2; left; left /= 2) {                                    \
-            PITHP_SIMD                                                                   \
-            for (int j = 0; j < left; j++)                                               \
-                lanes[j] = name##_join(lanes[2 * j], lanes[2 * j + 1]);                  \
-        }                                                                                \
-        return name##_join(IDENTITY, lanes[0]);                                          \
+        name##_halve(lanes, 32);                                                         \
+        name##_halve(lanes, 16);                                                         \
+        name##_halve(lanes, 8);                                                          \
+        name##_halve(lanes, 4);                                                          \
+        name##_halve(lanes, 2);                                                          \
+        return name##_join(IDENTITY, name##_join(lanes[0], lanes[1]));                   \
     }                                                                                    \
     static __attribute__((noinline))                                                     \
-    A name##_row_in_order(const dt *x, int64_t length) {                                 \
+    A name##_row_in_order(const dt *x, int64_t length, int64_t more) {                   \
         A lanes[LANES];                                                                  \
         if (length < LANES)                                                              \
             return name##_join(IDENTITY, name##_few(x, length));                         \
-        name##_to_lanes(lanes, x, length, true);                                         \
+        name##_to_lanes(lanes, x, length, true, more);                                   \
         return name##_of_lanes(lanes);                                                   \
     }
 
 #define ROW_IN_ORDER(name, dt, A)                                                        \
-    static A name##_row(const dt *x, int64_t length) {                                   \
-        return name##_row_in_order(x, length);                                           \
+    static A name##_row(const dt *x, int64_t length, int64_t more) {                     \
+        return name##_row_in_order(x, length, more);                                     \
     }
 
 #define NUMBERS (AT_ONCE / 2)
@@ -139,10 +151,10 @@
             some[j] = COMBINE##_NUMBER(some[j], one);                                    \
         }                                                                                \
     }                                                                                    \
-    static A name##_row(const dt *x, int64_t length) {                                   \
+    static A name##_row(const dt *x, int64_t length, int64_t more) {                     \
         A some[NUMBERS], nans[NUMBERS]; /* 1: met one */                                 \
         if (length < 2 * NUMBERS)                                                        \
-            return name##_row_in_order(x, length);                                       \
+            return name##_row_in_order(x, length, more);                                 \
         PITHP_SIMD                                                                       \
         for (int j = 0; j < NUMBERS; j++) {                                              \
             some[j] = LOADED(x[j]);                                                      \
@@ -159,11 +171,13 @@
                 some[j] = COMBINE##_NUMBER(some[j], some[left + j]);                     \
             }                                                                            \
         }                                                                                \
-        return nans[0] > 0 || some[0] == 0 ? name##_row_in_order(x, length) : some[0];   \
+        return nans[0] > 0 || some[0] == 0 ? name##_row_in_order(x, length, more)        \
+                                           : some[0];                                    \
     }
 
 #define BLOCKS_OF(name, dt, A, LOADED, IDENTITY, COMBINE)                                \
-    static void name##_rows(void *to, const void *from, int64_t length, int64_t count) { \
+    static void name##_rows(void *to, const void *from, int64_t length, int64_t count,   \
+                            int64_t more) {                                              \
         A *out = to;                                                                     \
         const dt *x = from;                                                              \
         if (length == 2) {                                                               \
@@ -180,7 +194,7 @@
                 out[i] = name##_join(IDENTITY, name##_few(x, length));                   \
         } else {                                                                         \
             for (int64_t i = 0; i < count; i++, x += length)                             \
-                out[i] = name##_row(x, length);                                          \
+                out[i] = name##_row(x, length, (count - 1 - i) * length + more);         \
         }                                                                                \
     }                                                                                    \
     /* The first meeting of `used` rows, straight from where they lie. */                \
@@ -197,19 +211,62 @@
             for (int64_t c = 0; c < width; c++)                                          \
                 lanes[used / 2 * width + c] = LOADED(x[(used - 1) * pitch + c]);         \
     }                                                                                    \
-    /* Rows `first` on go to their lanes, which hold the rows before them. Columns that  \
-     * fill their rows are walked as one long row of lanes. */                           \
-    static void name##_fold(void *into, const void *from, int64_t pitch, int64_t first,  \
-                            int64_t count, int64_t width) {                              \
-        const bool wide = pitch == width && first % LANES == 0 && count >= LANES;        \
-        int64_t n = 0, at_once = wide ? LANES : 1;                                       \
-        if (wide && width == 1) {                                                        \
-            name##_to_lanes(into, from, count, first == 0);                              \
-            return;                                                                      \
+    /* Each lane takes its rows of `groups` times as many rows as lanes, in turn: it is  \
+     * read and written once, and rows are read as so many streams. Where it `begins`,   \
+     * lanes hold nothing. */                                                            \
+    static inline __attribute__((always_inline)) void name##_piece(                      \
+        A *lane, const dt *row, int64_t group, int64_t n, int groups, bool begins) {     \
+        PITHP_SIMD                                                                       \
+        for (int64_t c = 0; c < n; c++) {                                                \
+            A some = begins ? LOADED(row[c]) : lane[c];                                  \
+            for (int g = begins; g < groups; g++)                                        \
+                some = name##_join(some, LOADED(row[g * group + c]));                    \
+            lane[c] = some;                                                              \
         }                                                                                \
-        while (n < count) {                                                              \
-            A *lane = (A *)into + (first + n) % LANES * width;                           \
-            const dt *row = (const dt *)from + n * pitch;                                \
+    }                                                                                    \
+    /* `at_once` lanes are one long row. */                                              \
+    static inline __attribute__((always_inline)) void name##_groups(                     \
+        A *lanes, const dt *x, int64_t pitch, int64_t width, int64_t at_once,            \
+        int groups, bool begins) {                                                       \
+        const int64_t group = LANES * pitch, n = at_once * width;                        \
+        for (int64_t i = 0; i < LANES; i += at_once) {                                   \
+            A *lane = lanes + i * width;                                                 \
+            const dt *row = x + i * pitch;                                               \
+            int64_t c = 0;                                                               \
+            for (; c + PIECE <= n; c += PIECE) {                                         \
+                for (int g = 0; g < groups; g++)                                         \
+                    for (int k = 0; k < PIECE; k += 64 / (int)sizeof(dt))                \
+                        __builtin_prefetch(row + pitch + g * group + c + k);             \
+                name##_piece(lane + c, row + c, group, PIECE, groups, begins);           \
+            }                                                                            \
+            name##_piece(lane + c, row + c, group, n - c, groups, begins);               \
+        }                                                                                \
+    }                                                                                    \
+    /* As many groups of rows as there are; how many rows they were. */                  \
+    static inline __attribute__((always_inline))                                         \
+    int64_t name##_all_groups(A *lanes, const dt *x, int64_t pitch, int64_t count,       \
+                              int64_t width, bool begins) {                              \
+        const int64_t at_once = pitch == width ? LANES : 1, group = LANES * pitch;       \
+        int64_t n = 0;                                                                   \
+        if (begins)                                                                      \
+            name##_groups(lanes, x, pitch, width, at_once, 1, true), n++;                \
+        for (; (n + 4) * LANES <= count; n += 4)                                         \
+            name##_groups(lanes, x + n * group, pitch, width, at_once, 4, false);        \
+        if ((n + 2) * LANES <= count) {                                                  \
+            name##_groups(lanes, x + n * group, pitch, width, at_once, 2, false);        \
+            n += 2;                                                                      \
+        }                                                                                \
+        if ((n + 1) * LANES <= count)                                                    \
+            name##_groups(lanes, x + n++ * group, pitch, width, at_once, 1, false);      \
+        return n * LANES;                                                                \
+    }                                                                                    \
+    /* Rows first..first + count, one after the other. */                                \
+    static inline __attribute__((always_inline)) void name##_each(                       \
+        A *lanes, const dt *x, int64_t pitch, int64_t first, int64_t count,              \
+        int64_t width) {                                                                 \
+        for (int64_t n = 0; n < count; n++) {                                            \
+            A *lane = lanes + (first + n) % LANES * width;                               \
+            const dt *row = x + n * pitch;                                               \
             const char *ahead =                                                          \
                 (const char *)((uintptr_t)row + (size_t)(AHEAD * pitch) * sizeof(dt));   \
             for (int64_t c = 0; n + AHEAD < count && c < width * (int64_t)sizeof(dt);    \
@@ -217,16 +274,28 @@
                 __builtin_prefetch(ahead + c);                                           \
             if (first + n < LANES) {                                                     \
                 PITHP_SIMD                                                               \
-                for (int64_t c = 0; c < at_once * width; c++)                            \
+                for (int64_t c = 0; c < width; c++)                                      \
                     lane[c] = LOADED(row[c]);                                            \
             } else {                                                                     \
                 PITHP_SIMD                                                               \
-                for (int64_t c = 0; c < at_once * width; c++)                            \
+                for (int64_t c = 0; c < width; c++)                                      \
                     lane[c] = name##_join(lane[c], LOADED(row[c]));                      \
             }                                                                            \
-            n += at_once;                                                                \
-            at_once = count - n < at_once ? 1 : at_once;                                 \
         }                                                                                \
+    }                                                                                    \
+    /* Rows `first` on go to their lanes, which hold the rows before them. Columns that  \
+     * fill their rows are walked as one long row of lanes. */                           \
+    static void name##_fold(void *into, const void *from, int64_t pitch, int64_t first,  \
+                            int64_t count, int64_t width) {                              \
+        const bool whole = first % LANES == 0 && count >= LANES;                         \
+        if (whole && pitch == 1 && width == 1) {                                         \
+            name##_to_lanes(into, from, count, first == 0, 0);                           \
+            return;                                                                      \
+        }                                                                                \
+        const dt *x = from;                                                              \
+        const int64_t n =                                                                \
+            whole ? name##_all_groups(into, x, pitch, count, width, first == 0) : 0;     \
+        name##_each(into, x + n * pitch, pitch, first + n, count - n, width);            \
     }                                                                                    \
     /* The lanes that rows are in meet. */                                               \
     static void name##_finish(void *to, void *lanes, int64_t used, int64_t width) {      \
@@ -238,7 +307,9 @@
         if (width == 3) /* unrolled: vectors in space */                                 \
             name##_meet(all, 3, used, 3);                                                \
         else                                                                             \
-            name##_tree(all, width, used, width);                                        \
+            for (int64_t c = 0; c < width; c += PIECE)                                   \
+                name##_tree(all + c, width, used,                                        \
+                            width - c < PIECE ? width - c : PIECE);                      \
         for (int64_t c = 0; c < width; c++)                                              \
             out[c] = name##_join(IDENTITY, all[c]);                                      \
     }                                                                                    \
@@ -285,7 +356,7 @@ M_REDUCERS_OF_EXTREMES(EXTREME_REDUCER)
         for (int64_t i = 0; i < length; i += PITHP_REDUCE_BLOCK) {                       \
             const int64_t left = length - i,                                             \
                           n = left < PITHP_REDUCE_BLOCK ? left : PITHP_REDUCE_BLOCK;     \
-            const A here = extreme##_row(x + i, n);                                      \
+            const A here = extreme##_row(x + i, n, left - n);                            \
             if (BEATS(here, best)) {                                                     \
                 best = here;                                                             \
                 block = x + i;                                                           \

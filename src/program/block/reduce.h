@@ -5,7 +5,7 @@
 #include "program/table.h"
 
 /* Elements of a block, lanes within it, and columns that are reduced side by side. */
-enum { PITHP_REDUCE_BLOCK = 4096, PITHP_REDUCE_LANES = 64, PITHP_REDUCE_TILE = 64 };
+enum { PITHP_REDUCE_BLOCK = 4096, PITHP_REDUCE_LANES = 64, PITHP_REDUCE_TILE = 128 };
 
 typedef enum pithp_reduction {
     PITHP_REDUCE_SUM,
@@ -21,11 +21,11 @@ typedef enum pithp_reduction {
 typedef struct pithp_reducer {
     pith_dtype accumulator; /* a dtype of the accumulator's bits: its cast to the result's
                                dtype finishes a reduction */
-    /* to[i]: of `length` elements side by side, at most a block; rows follow each other
-     */
-    void (*rows)(void *to, const void *from, int64_t length, int64_t count);
-    /* to[c]: of `length` elements, at most a block, from `from + c` on, `pitch` apart;
-     * width is at most a tile. scratch holds lanes * tile accumulators. */
+    /* to[i]: of `length` elements side by side, at most a block; rows follow each other,
+     * and `more` elements that will be wanted follow them */
+    void (*rows)(void *to, const void *from, int64_t length, int64_t count, int64_t more);
+    /* to[c]: of `length` elements, at most a block, from `from + c` on, `pitch` apart.
+     * scratch holds lanes * width accumulators. */
     void (*columns)(void *to,
                     const void *from,
                     int64_t pitch,
