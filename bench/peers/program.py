@@ -1,4 +1,9 @@
-"""The rows of bench_program.c by JAX: a fresh result each time, and one in donated memory."""
+"""The rows of bench_program.c by JAX: a fresh result each time, and one in donated memory; and, called from here, by the
+same plain C loops as there ("c_ctypes"), where short ones cannot overlap."""
+import ctypes
+import os
+import pathlib
+
 import bench
 
 SIZES = tuple(10 ** k for k in range(3, 9))
@@ -31,6 +36,19 @@ def donated(function, x):
     return work
 
 
+def c_loop(name, x, threads):
+    """The plain C loop, from memory to memory that it has already; None without a build."""
+    import numpy
+    path = pathlib.Path(os.environ.get("BENCH_BUILD", "")) / "lib/libbench_fused.so"
+    if not path.exists():
+        return None
+    loop = getattr(ctypes.CDLL(str(path)), f"fused_{name}")
+    given, result = numpy.array(x), numpy.zeros(x.shape)
+    arguments = (ctypes.c_void_p(result.ctypes.data), ctypes.c_void_p(given.ctypes.data), ctypes.c_int64(len(x)),
+                 ctypes.c_int(threads))
+    return lambda held=(given, result): loop(*arguments)
+
+
 def measure(threads):
     """JAX in this process, which runs on as many processors as the rows have threads."""
     import numpy
@@ -45,6 +63,8 @@ def measure(threads):
             function = functions()[name]
             compiled = jax.jit(function)
             work = {"jax": lambda: compiled(x).block_until_ready(), "jax_donated": donated(function, x)}
+            if plain := c_loop(name, x, threads):
+                work["c_ctypes"] = plain
             bench.print_row(row_of(name, n, threads), "ns/element",
                             {peer: bench.median_seconds(call) / n * 1e9 for peer, call in work.items()})
 
