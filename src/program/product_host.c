@@ -12,7 +12,9 @@ enum {
     PIECE_ROWS = 128,
     TALL_ROWS = 256, /* of a span, which stay in the second cache */
     PIECE_COLUMNS = 768,
-    PIECE_WORK = 65536, /* multiplications worth a thread */
+    PIECE_WORK = 65536,     /* multiplications worth a thread */
+    FETCHED_BYTES = 4096,   /* of a matrix that is fetched before it is needed, at most */
+    CACHED_BYTES = 1 << 25, /* of a batch that may lie in the last cache */
 };
 
 static const char name[] = "dot_general";
@@ -119,6 +121,30 @@ static piece piece_of(const product_args *p, int64_t index, int64_t end) {
     PITHP_LOOPS(name)
 PIECES(multiply_tiles, f->tiles(it.c, p->b.extent, it.m, it.n, p->terms, &it.a, &it.b))
 PIECES(multiply_dots, f->dots(it.c, 1, it.b.data, it.b.column, it.n, it.a.data, p->terms))
+
+/* Inlined, or the compiler drops a call that does nothing but fetch. */
+static inline __attribute__((always_inline)) void
+fetch(const product_args *p, const side *x, int64_t index) {
+    const char *matrix = matrix_of(p, x, index);
+    for (int64_t i = 0; i < x->extent * p->terms * p->size; i += 64)
+        __builtin_prefetch(matrix + i);
+}
+
+/* Whole matrices, the next one fetched meanwhile: they are read in another order than
+ * they lie in, so that the hardware foresees nothing. */
+static inline void
+multiply_distant(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
+    const product_args *p = args;
+    for (int64_t index = begin; index < end; index++) {
+        const piece it = piece_of(p, index, end);
+        if (index + 1 < end) {
+            fetch(p, &p->a, index + 1);
+            fetch(p, &p->b, index + 1);
+        }
+        tables[isa][p->kind].tiles(it.c, p->b.extent, it.m, it.n, p->terms, &it.a, &it.b);
+    }
+}
+PITHP_LOOPS(multiply_distant)
 
 /* How many matrices from one on lie alike, before `end`. */
 static int64_t alike(const product_args *p, int64_t index, int64_t end) {
@@ -261,6 +287,15 @@ emit_packing(const product_args *p, int64_t batches, const pithp_sink *sink) {
                       4096 / (p->terms * 8) + 1);
 }
 
+/* Whether matrices come one by one from memory. */
+static bool is_distant(const pithp_product_view *v, const product_args *p) {
+    const int64_t a = v->m * v->terms * p->size, b = v->terms * v->n * p->size,
+                  c = v->m * v->n * p->size;
+    return p->row_pieces == 1 && p->column_pieces == 1 && !p->a.panels && !p->b.panels &&
+           a <= FETCHED_BYTES && b <= FETCHED_BYTES &&
+           v->batches > CACHED_BYTES / (a + b + c);
+}
+
 static pith_status
 emit_pieces(const pithp_product_view *v, product_args *p, const pithp_sink *sink) {
     cut(p, v->dots);
@@ -268,9 +303,10 @@ emit_pieces(const pithp_product_view *v, product_args *p, const pithp_sink *sink
                   columns = smaller(p->b.extent, p->columns),
                   grain = PIECE_WORK / (rows * columns * p->terms + 1) + 1;
     return pithp_emit(sink, name,
-                      v->small  ? multiply_small_loops
-                      : v->dots ? multiply_dots_loops
-                                : multiply_tiles_loops,
+                      v->small           ? multiply_small_loops
+                      : v->dots          ? multiply_dots_loops
+                      : is_distant(v, p) ? multiply_distant_loops
+                                         : multiply_tiles_loops,
                       p, sizeof *p, v->batches * p->row_pieces * p->column_pieces, grain);
 }
 

@@ -290,6 +290,14 @@ Test(product, of_many_pieces_is_the_sum_written_out, .timeout = 300) {
     }
 }
 
+/* Matrices that are fetched while others are multiplied: no cache holds all of them. */
+Test(product, of_many_matrices_is_the_sum_written_out, .timeout = 300) {
+    const problem even = batch(PITH_F64, 5600, 16, 16, 16),
+                  odd = batch(PITH_F32, 12600, 15, 17, 13);
+    check_against_sums(&even, 0);
+    check_against_sums(&odd, 1000);
+}
+
 /* ---- Rounding ---- */
 
 static double noise(void) {
