@@ -159,6 +159,7 @@ int main(int argc, char **argv) {
     const char *only = bench_only(argc, argv);
     setenv("PITH_JIT", "wait", 1);
     for (int threads = 1; threads <= 2; threads++) {
+        bench_rest_ms = threads > 1 ? 20 : 0;
         pith_runtime *rt =
             pith_open(&(pith_open_options){.device = "host", .threads = threads});
         for (int64_t n = 1000000; n <= 10000000; n *= 10)
