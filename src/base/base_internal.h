@@ -39,10 +39,17 @@ typedef struct pithp_brief {
 
 enum { PITHP_BRIEF_NEW, PITHP_BRIEF_CHANGING, PITHP_BRIEF_SHARED }; /* no threads */
 
-/* Of each thread, for its address. It is found without a call in a shared library too. */
-extern _Thread_local char pithp_thread_mark __attribute__((tls_model("initial-exec")));
+/* What no other thread has: its thread pointer. A variable of each thread would be found
+ * by a call in a shared library, or lie where a running program that opens the library
+ * has no room for it. */
 static inline uintptr_t pithp_thread_self(void) {
-    return (uintptr_t)&pithp_thread_mark;
+#if defined(__x86_64__)
+    uintptr_t self;
+    __asm__("mov %%fs:0, %0" : "=r"(self));
+    return self;
+#else
+    return (uintptr_t)__builtin_thread_pointer();
+#endif
 }
 
 /* Between looks at what another thread is about to change. */

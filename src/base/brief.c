@@ -4,8 +4,6 @@
 
 #include <sched.h>
 
-_Thread_local char pithp_thread_mark;
-
 /* A holder is done in a few instructions, unless it has lost its core. */
 static inline void wait_a_little(int *looks) {
     enum { LOOKS = 20 };
