@@ -147,7 +147,8 @@ pith_remainder(pith_scope *s, const pith_array *a, const pith_array *b);
 /** The remainder of truncated division, the sign of a. */
 PITH_API const pith_array *
 pith_fmod(pith_scope *s, const pith_array *a, const pith_array *b);
-/** a to the power b. Within 0.6 ulp (f32), 1.0 ulp (f64). */
+/** a to the power b. Within 0.6 ulp (f32), 1.0 ulp (f64), or 2.0 (f64) where the result
+ * is within 2 parts in a million of overflow. */
 PITH_API const pith_array *
 pith_pow(pith_scope *s, const pith_array *a, const pith_array *b);
 /** a * 2^b for integers b, rounded once. */

@@ -157,6 +157,18 @@ Test(elementwise, splits_and_scales_by_powers_of_two) {
     pt_close(rt);
 }
 
+Test(elementwise, takes_the_least_powers_of_what_is_not_finite) {
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    const double x[] = {INFINITY, -INFINITY, 0, -0.0};
+    const pith_array *a = vector(s, PITH_F64, 4, x), *least = pith_f64(s, 0x1p-1074);
+    expect(s, pith_pow(s, a, least), 4, (double[]){INFINITY, INFINITY, 0, 0});
+    expect(s, pith_pow(s, a, pith_neg(s, least)), 4,
+           (double[]){0, 0, INFINITY, INFINITY});
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
 Test(elementwise, leaves_integers_to_their_operations) {
     pith_runtime *rt = pt_open();
     pith_scope *s = pith_scope_open(rt);

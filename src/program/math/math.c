@@ -99,7 +99,9 @@ static f64 mend_tgamma(f64 x) {
 }
 
 DECLARE2_ALL(pow, u10)
-static f64 mend_pow(f64 x, f64 y, f64 infinite) {
+static f64 mend_pow(f64 x, f64 y, f64 infinite) { /* y / 2 may be 0 */
+    if (x == 0 || m_abs(x) == __builtin_inf())
+        return infinite;
     const f64 root = CALL(pow, d1, u10, m_abs(x), y / 2);
     return m_copysign(root * root, infinite);
 }
