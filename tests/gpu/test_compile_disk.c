@@ -134,6 +134,20 @@ Test(compile_disk, code_that_others_can_write_is_not_used) {
     pt_code_remove(&c);
 }
 
+Test(compile_disk, what_is_no_file_is_not_waited_for, .timeout = 60) {
+    pt_code c;
+    char names[2][64], path[512];
+    pt_code_directory(&c);
+    live_once(&c, 5);
+    cr_assert_eq(list(&c, names, 2), 1);
+    path_of(&c, names[0], path);
+    cr_assert_eq(unlink(path), 0);
+    cr_assert_eq(mkfifo(path, 0600), 0);
+    cr_assert_eq(live_once(&c, 5).compiled, 1); /* and put in its place */
+    cr_assert_eq(live_once(&c, 5).on_disk, 1);
+    pt_code_remove(&c);
+}
+
 Test(compile_disk, is_not_needed) {
     pt_code c;
     char names[2][64];

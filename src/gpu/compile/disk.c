@@ -144,7 +144,9 @@ pithp_disk_read(const pithp_disk *disk, pithp_code_key key, pithp_text *image) {
     if (disk->directory < 0)
         return PITHP_DISK_NONE;
     name_of(key, name);
-    const int file = openat(disk->directory, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    /* O_NONBLOCK: a pipe of that name has nobody who writes */
+    const int file =
+        openat(disk->directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (file < 0)
         return PITHP_DISK_NONE;
     pithp_disk_answer answer = PITHP_DISK_NONE;
