@@ -507,6 +507,8 @@ void pithp_text_begin(pithp_text *t, pith_runtime *rt);
 void pithp_text_add(pithp_text *t, const char *text);
 void pithp_text_add_n(pithp_text *t, const char *text, size_t n);
 void pithp_text_print(pithp_text *t, const char *format, ...) PITH_FORMAT(2, 3);
+/* As "%.*g", with a decimal point in every locale. */
+void pithp_text_add_number(pithp_text *t, int digits, double value);
 /* The number that an element is, so that it reads back as the same bits. */
 void pithp_text_add_element(pithp_text *t, pith_dtype dtype, const void *element);
 void pithp_text_end(pithp_text *t);

@@ -3,6 +3,7 @@
 #include "base/base_internal.h"
 
 #include <inttypes.h>
+#include <locale.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -60,6 +61,17 @@ void pithp_text_print(pithp_text *t, const char *format, ...) {
     t->length += (size_t)n;
 }
 
+void pithp_text_add_number(pithp_text *t, int digits, double value) {
+    char number[32];
+    snprintf(number, sizeof number, "%.*g", digits, value);
+    const char *point = localeconv()->decimal_point, *at = strstr(number, point);
+    pithp_text_add_n(t, number, at ? (size_t)(at - number) : strlen(number));
+    if (at) {
+        pithp_text_add(t, ".");
+        pithp_text_add(t, at + strlen(point));
+    }
+}
+
 /* 64-bit integers beyond 2^53 are no doubles. */
 void pithp_text_add_element(pithp_text *t, pith_dtype dtype, const void *element) {
     int64_t i;
@@ -71,7 +83,7 @@ void pithp_text_add_element(pithp_text *t, pith_dtype dtype, const void *element
         memcpy(&u, element, sizeof u);
         pithp_text_print(t, "%" PRIu64, u);
     } else {
-        pithp_text_print(t, "%.17g", pithp_dtype_decode(dtype, element));
+        pithp_text_add_number(t, 17, pithp_dtype_decode(dtype, element));
     }
 }
 

@@ -9,15 +9,16 @@
 
 enum { MOST_TEXT = 60, MOST_NESTED = 3, MOST_VALUES = 6 };
 
+/* The shortest decimal that reads back as the same number. */
 void pithp_describe_f64(pithp_text *t, double value) {
     char text[32];
-    /* the shortest decimal that reads back as the same number */
-    for (int digits = 6; digits <= 17; digits++) {
+    int digits = 6;
+    for (; digits < 17; digits++) {
         snprintf(text, sizeof text, "%.*g", digits, value);
         if (strtod(text, NULL) == value || isnan(value))
             break;
     }
-    pithp_text_add(t, text);
+    pithp_text_add_number(t, digits, value);
 }
 
 void pithp_describe_bytes(pithp_text *t, size_t bytes) {
@@ -30,20 +31,8 @@ void pithp_describe_bytes(pithp_text *t, size_t bytes) {
     int unit = 1;
     for (; size >= 999.5 && unit + 1 < PITHP_COUNT(units); unit++)
         size /= 1024;
-    char number[32];
-    snprintf(number, sizeof number, "%.*f",
-             size < 9.995   ? 2
-             : size < 99.95 ? 1
-                            : 0,
-             size);
-    if (strchr(number, '.')) { /* 1.50 is 1.5, 2.0 is 2 */
-        size_t n = strlen(number);
-        while (number[n - 1] == '0')
-            number[--n] = 0;
-        if (number[n - 1] == '.')
-            number[n - 1] = 0;
-    }
-    pithp_text_print(t, "%s %s", number, units[unit]);
+    pithp_text_add_number(t, size < 1 ? 2 : 3, size);
+    pithp_text_print(t, " %s", units[unit]);
 }
 
 /* Quoted and escaped as a key of a path; long texts lose their end. */
@@ -144,7 +133,7 @@ static void add_element(pithp_text *t, pith_dtype dtype, const void *element) {
     if (dtype == PITH_BOOL)
         pithp_text_add(t, *(const uint8_t *)element ? "true" : "false");
     else if (pith_dtype_is_float(dtype))
-        pithp_text_print(t, "%.6g", pithp_dtype_decode(dtype, element));
+        pithp_text_add_number(t, 6, pithp_dtype_decode(dtype, element));
     else
         pithp_text_add_element(t, dtype, element);
 }

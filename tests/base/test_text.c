@@ -1,6 +1,6 @@
 /* The string buffer, and memory that is counted. */
 #include "base/base_internal.h"
-#include "pith_test.h"
+#include "comma_test.h"
 
 #include <pith/gpu.h>
 
@@ -40,6 +40,23 @@ Test(text, shows_elements_exactly) {
     pithp_text_add_element(&t, PITH_F32, &f);
     cr_assert_str_eq(t.bytes,
                      "-9007199254740993 18446744073709551615 -7 0.10000000149011612");
+    pithp_text_end(&t);
+    pt_close(rt);
+}
+
+Test(text, numbers_do_not_depend_on_the_decimal_point_of_the_locale) {
+    if (!pt_use_comma())
+        cr_skip("localedef made no locale");
+    pith_runtime *rt = pt_open();
+    pithp_text t;
+    pithp_text_begin(&t, rt);
+    const double numbers[] = {3.25, -0x1.8p-40, 7, INFINITY};
+    for (int i = 0; i < PITHP_COUNT(numbers); i++) {
+        pithp_text_add_element(&t, PITH_F64, &numbers[i]);
+        pithp_text_add(&t, " ");
+    }
+    pithp_text_add_number(&t, 2, 0.125);
+    cr_assert_str_eq(t.bytes, "3.25 -1.3642420526593924e-12 7 inf 0.12");
     pithp_text_end(&t);
     pt_close(rt);
 }

@@ -1,10 +1,9 @@
 /* Elements as JSON text and back: every bit, whatever the locale. */
 #include "checkpoint/checkpoint_internal.h"
-#include "pith_test.h"
+#include "comma_test.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
-#include <locale.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -152,30 +151,9 @@ Test(number, refuses_what_is_no_element) {
     cr_assert(!pithp_number_from_text(PITH_I64, "9223372036854775808", &e));
 }
 
-/* A locale with a decimal comma, made by localedef, which every Debian has. */
-static bool use_comma(void) {
-    static const char source[] = "comment_char %\nescape_char /\nLC_NUMERIC\n"
-                                 "decimal_point \"<U002C>\"\nthousands_sep \"<U002E>\"\n"
-                                 "grouping 3;3\nEND LC_NUMERIC\n";
-    char folder[256], command[800];
-    pt_folder(folder);
-    snprintf(command, sizeof command, "%s/source", folder);
-    FILE *out = fopen(command, "w");
-    if (!out || fputs(source, out) < 0 || fclose(out) != 0)
-        return false;
-    snprintf(command, sizeof command,
-             "localedef --no-archive -c -i %s/source %s/xx_XX >/dev/null 2>&1", folder,
-             folder);
-    const int status = system(command); /* warns of the categories that are not there */
-    setenv("LOCPATH", folder, 1);
-    const bool set = status != 127 && setlocale(LC_NUMERIC, "xx_XX") != NULL;
-    snprintf(command, sizeof command, "rm -r %s", folder);
-    return system(command) == 0 && set;
-}
-
 Test(number, does_not_depend_on_the_decimal_point_of_the_locale) {
     uint64_t again = 0;
-    if (!use_comma())
+    if (!pt_use_comma())
         cr_skip("localedef made no locale");
     cr_assert(localeconv()->decimal_point[0] == ',');
     cr_assert_str_eq(print_f64(0.1), "0.1");

@@ -1,4 +1,5 @@
 /* Drawings of trees, as a person sees them. */
+#include "comma_test.h"
 #include "tree_types.h"
 
 static pith_runtime *rt;
@@ -177,6 +178,19 @@ Test(print, cuts_what_is_deep) {
           "Chain  1000 leaves, 7.81 KiB\n"
           "├─ .leaf  f64[]  8 B\n"
           "...\n");
+    close_all();
+}
+
+Test(print, does_not_depend_on_the_decimal_point_of_the_locale) {
+    if (!pt_use_comma())
+        cr_skip("localedef made no locale");
+    open_all();
+    const double x[192] = {0.5, -2.25};
+    draws(pith_array_copy(s, PITH_F64, PITH_SHAPE(192), x),
+          &(pith_print_options){.values = true},
+          "f64[192]  1.5 KiB  0.5 -2.25 0 0 0 0 ...\n");
+    draws(pith_freeze(s, Rule, (&(Rule){.weight = 0.1})), NULL,
+          "Rule  0 leaves, 0 B\n├─ .order   = 0\n└─ .weight  = 0.1\n");
     close_all();
 }
 

@@ -163,16 +163,6 @@ static void add_string(pithp_text *t, const char *text) {
     pithp_text_add(t, "\"");
 }
 
-/* A point for the decimals, whatever the locale says. */
-static void add_fraction(pithp_text *t, double value) {
-    char digits[40];
-    snprintf(digits, sizeof digits, "%.17g", value);
-    for (char *c = digits; *c; c++)
-        if (*c == ',')
-            *c = '.';
-    pithp_text_add(t, digits);
-}
-
 static void add_numbers(pithp_text *t, const pith_memory_statistics *n) {
     pithp_text_print(t,
                      "\"current\":%zu,\"peak\":%zu,\"total\":%zu,\"current_count\":%lld,"
@@ -187,7 +177,7 @@ static void add_row(pithp_text *t, const row *r) {
     pithp_text_add(t, ",\"group\":");
     add_string(t, r->group);
     pithp_text_print(t, ",\"manual\":%s,\"proportion\":", r->manual ? "true" : "false");
-    add_fraction(t, r->proportion);
+    pithp_text_add_number(t, 17, r->proportion);
     pithp_text_print(t, ",\"cap\":%zu,", r->cap);
     add_numbers(t, &r->numbers);
 }

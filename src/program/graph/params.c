@@ -282,7 +282,7 @@ static void print_element(const field *f, const char *at, pithp_text *text) {
         case FIELD_F64: {
             double value;
             memcpy(&value, at, sizeof value);
-            pithp_text_print(text, "%.17g", value);
+            pithp_text_add_number(text, 17, value);
             break;
         }
         case FIELD_AXES: {

@@ -13,7 +13,7 @@ static void add_element(pithp_text *t, pith_dtype dtype, const void *element) {
     if (dtype == PITH_BOOL)
         pithp_text_add(t, *(const uint8_t *)element ? "true" : "false");
     else if (pith_dtype_is_float(dtype) && dtype != PITH_F64)
-        pithp_text_print(t, "%.9g", pithp_dtype_decode(dtype, element));
+        pithp_text_add_number(t, 9, pithp_dtype_decode(dtype, element));
     else
         pithp_text_add_element(t, dtype, element);
 }
