@@ -82,6 +82,12 @@ static void prepare(void) {
         atomic_store(&fences, true);
 }
 
+/* A plugin with the archive in it may be unloaded: threads that end then call nothing. */
+static __attribute__((destructor)) void forget_key(void) {
+    if (has_key)
+        pthread_key_delete(at_exit);
+}
+
 /* The notes of this thread, seen by others unless memory is short. */
 static thread_calls *list(void) {
     thread_calls *t = &mine;
