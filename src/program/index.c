@@ -5,6 +5,7 @@
 #include "pith/kernel.h"
 
 #include "program/block/block.h"
+#include "program/block/fetch.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -193,6 +194,42 @@ void pithp_index_describe(const void *subject,
                     row->name, value, ~report->first, report->have);
 }
 
+/* ---- Single elements ---- */
+
+enum {
+    CACHED_BYTES = 1 << 24, /* of indices and what lies beside them: they may be near */
+    FAR_BYTES = 8192,       /* how far ahead they are fetched else */
+    RUN = 64,               /* elements between fetches */
+};
+
+void pithp_index_move(pithp_isa isa,
+                      const pithp_index_args *a,
+                      const pithp_index_points *points,
+                      char *to,
+                      const char *from,
+                      int64_t at,
+                      int64_t n) {
+    /* places at random hide from the hardware what is read in order */
+    const bool far = a->count * (a->index_size + points->from_step) > CACHED_BYTES;
+    int64_t where[PITHP_INDEX_BLOCK];
+    for (int64_t moved; n > 0; n -= moved, at += moved) {
+        const int64_t run = far && n > RUN ? RUN : n;
+        const char *index = a->index[0] + at * a->index_size;
+        if (far) {
+            pithp_fetch(index, FAR_BYTES, run * a->index_size);
+            pithp_fetch(from, FAR_BYTES, run * points->from_step);
+        }
+        moved = points->direct(to, from, index, run, a->rule[0].extent);
+        if (moved == 0) { /* no offset: those of a block are made some */
+            moved = n < PITHP_INDEX_BLOCK ? n : PITHP_INDEX_BLOCK;
+            const bool some = pithp_index_resolve(isa, a, at, moved, where);
+            points->by_offset(isa, a, to, from, where, moved, some);
+        }
+        to += moved * points->to_step;
+        from += moved * points->from_step;
+    }
+}
+
 /* ---- take ---- */
 
 /* Rows of `words` elements of one type from where they lie. */
@@ -273,36 +310,13 @@ static void take_rows(pithp_isa isa,
     }
 }
 
-/* Single elements of one outer index, those at..at + n. Indices that are no offsets are
- * made some, a block at a time. */
-static void take_points(pithp_isa isa,
-                        const pithp_index_args *a,
-                        char *to,
-                        const char *from,
-                        int64_t at,
-                        int64_t n) {
-    const pithp_gather_direct direct =
-        functions[isa]
-            ->gather_direct[a->index_size == 8][__builtin_ctz((unsigned)a->size)];
-    int64_t where[PITHP_INDEX_BLOCK];
-    for (int64_t done = 0; done < n;) {
-        done +=
-            direct(to + done * a->size, from, a->index[0] + (at + done) * a->index_size,
-                   n - done, a->rule[0].extent);
-        const int64_t left = n - done,
-                      rows = left < PITHP_INDEX_BLOCK ? left : PITHP_INDEX_BLOCK;
-        if (rows == 0)
-            return;
-        const bool some = pithp_index_resolve(isa, a, at + done, rows, where);
-        take_rows(isa, a, to + done * a->size, from, where, rows, some);
-        done += rows;
-    }
-}
-
 /* Indices are rows of the result. */
 static inline void take(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
     const pithp_index_args *a = args;
     const bool direct = a->inner == 1 && pithp_index_is_direct(a);
+    const int size = __builtin_ctz((unsigned)a->size);
+    const pithp_index_points points = {
+        functions[isa]->gather_direct[a->index_size == 8][size], take_rows, a->size, 0};
     int64_t where[PITHP_INDEX_BLOCK];
     /* offsets serve every outer index */
     const bool once = !direct && a->count <= PITHP_INDEX_BLOCK;
@@ -313,7 +327,7 @@ static inline void take(pithp_isa isa, const void *args, int64_t begin, int64_t 
         char *to = a->to + i * a->inner * a->size;
         const char *from = a->x + outer * a->pitch * a->size;
         if (direct) {
-            take_points(isa, a, to, from, at, n);
+            pithp_index_move(isa, a, &points, to, from, at, n);
         } else {
             n = n < PITHP_INDEX_BLOCK ? n : PITHP_INDEX_BLOCK;
             if (!once)

@@ -54,6 +54,30 @@ bool pithp_index_resolve(pithp_isa isa,
                          int64_t n,
                          int64_t *where);
 
+/* How single elements are moved. */
+typedef struct pithp_index_points {
+    /* those whose indices are offsets as they lie, up to the first that is not */
+    pithp_direct direct;
+    /* n of them by offsets, -1 where there is none, which `some` are */
+    void (*by_offset)(pithp_isa isa,
+                      const pithp_index_args *a,
+                      char *to,
+                      const char *from,
+                      const int64_t *where,
+                      int64_t n,
+                      bool some);
+    int32_t to_step, from_step; /* bytes from one to the next; 0 where indices say */
+} pithp_index_points;
+
+/* Moves the single elements at..at + n of direct indices, in order. */
+void pithp_index_move(pithp_isa isa,
+                      const pithp_index_args *a,
+                      const pithp_index_points *points,
+                      char *to,
+                      const char *from,
+                      int64_t at,
+                      int64_t n);
+
 /* After the work: what the first failing index was, where mode error asks. */
 pith_status
 pithp_index_explain(const char *name, const pithp_index_args *a, const pithp_sink *sink);

@@ -1,6 +1,7 @@
 /* Products on the host: a batch of matrices is cut into pieces of the result, which any
  * thread multiplies. Columns of large matrices are packed into panels before, in a launch
  * of their own; rows too, where their terms do not lie side by side. */
+#include "program/block/fetch.h"
 #include "program/block/product.h"
 #include "program/move.h"
 #include "program/product.h"
@@ -122,14 +123,6 @@ static piece piece_of(const product_args *p, int64_t index, int64_t end) {
 PIECES(multiply_tiles, f->tiles(it.c, p->b.extent, it.m, it.n, p->terms, &it.a, &it.b))
 PIECES(multiply_dots, f->dots(it.c, 1, it.b.data, it.b.column, it.n, it.a.data, p->terms))
 
-/* Inlined, or the compiler drops a call that does nothing but fetch. */
-static inline __attribute__((always_inline)) void
-fetch(const product_args *p, const side *x, int64_t index) {
-    const char *matrix = matrix_of(p, x, index);
-    for (int64_t i = 0; i < x->extent * p->terms * p->size; i += 64)
-        __builtin_prefetch(matrix + i);
-}
-
 /* Whole matrices, the next one fetched meanwhile: they are read in another order than
  * they lie in, so that the hardware foresees nothing. */
 static inline void
@@ -137,9 +130,10 @@ multiply_distant(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
     const product_args *p = args;
     for (int64_t index = begin; index < end; index++) {
         const piece it = piece_of(p, index, end);
-        if (index + 1 < end) {
-            fetch(p, &p->a, index + 1);
-            fetch(p, &p->b, index + 1);
+        for (int which = 0; which < 2 && index + 1 < end; which++) {
+            const side *next = which ? &p->b : &p->a;
+            pithp_fetch(matrix_of(p, next, index + 1), 0,
+                        next->extent * p->terms * p->size);
         }
         tables[isa][p->kind].tiles(it.c, p->b.extent, it.m, it.n, p->terms, &it.a, &it.b);
     }

@@ -41,14 +41,6 @@ PITHP_NO_TEMPORARY(scatter)
 
 /* ---- scatter ---- */
 
-/* Single elements, in order, up to the first index that is negative or beyond the extent.
- * How many they were. */
-typedef int64_t (*points_function)(void *to,
-                                   const void *from,
-                                   const void *index,
-                                   int64_t n,
-                                   int64_t extent);
-
 #define POINTS_OF(name, dt, I, expression)                                               \
     static int64_t name##_##dt##_##I(void *to, const void *from, const void *index,      \
                                      int64_t n, int64_t extent) {                        \
@@ -128,7 +120,7 @@ EXTREMES(max, >)
     [PITH_U64] = EITHER(name, u64)
 
 /* By the row that combines, WHERE being set, and whether indices are i64. */
-static const points_function points[PITHP_ELEMENTWISE_COUNT][PITH_DTYPE_COUNT][2] = {
+static const pithp_direct points[PITHP_ELEMENTWISE_COUNT][PITH_DTYPE_COUNT][2] = {
     [PITHP_OP_WHERE] = {SIZES(set), [PITH_BOOL] = EITHER(set, u8),
                         [PITH_F16] = EITHER(set, u16), [PITH_BF16] = EITHER(set, u16),
                         [PITH_F32] = EITHER(set, u32), [PITH_F64] = EITHER(set, u64)},
@@ -141,38 +133,17 @@ static const points_function points[PITHP_ELEMENTWISE_COUNT][PITH_DTYPE_COUNT][2
 };
 
 /* n elements to those of `where` that are not -1. */
-static void scatter_points(const pithp_index_args *a,
-                           char *to,
-                           const char *from,
-                           const int64_t *where,
-                           int64_t n) {
-    const points_function add = points[a->combine][a->dtype][true];
-    for (int64_t i = 0; i < n; i++)
-        i += add(to, from + i * a->size, where + i, n - i, INT64_MAX);
-}
-
-/* Single elements, those at..at + n. Indices that are no offsets are made some, a block
- * at a time. */
-static void scatter_direct(pithp_isa isa,
+static void scatter_points(pithp_isa isa,
                            const pithp_index_args *a,
                            char *to,
                            const char *from,
-                           int64_t at,
-                           int64_t n) {
-    const points_function direct = points[a->combine][a->dtype][a->index_size == 8];
-    int64_t where[PITHP_INDEX_BLOCK];
-    for (int64_t done = 0; done < n;) {
-        done +=
-            direct(to, from + done * a->size, a->index[0] + (at + done) * a->index_size,
-                   n - done, a->rule[0].extent);
-        const int64_t left = n - done,
-                      rows = left < PITHP_INDEX_BLOCK ? left : PITHP_INDEX_BLOCK;
-        if (rows == 0)
-            return;
-        pithp_index_resolve(isa, a, at + done, rows, where);
-        scatter_points(a, to, from + done * a->size, where, rows);
-        done += rows;
-    }
+                           const int64_t *where,
+                           int64_t n,
+                           bool some) {
+    (void)isa, (void)some;
+    const pithp_direct add = points[a->combine][a->dtype][true];
+    for (int64_t i = 0; i < n; i++)
+        i += add(to, from + i * a->size, where + i, n - i, INT64_MAX);
 }
 
 /* n rows of `width` elements, `inner` apart on both sides. */
@@ -185,7 +156,7 @@ static void scatter_rows(pithp_isa isa,
                          int64_t width) {
     const int64_t bytes = a->inner * a->size;
     if (a->inner == 1) {
-        scatter_points(a, to, from, where, n);
+        scatter_points(isa, a, to, from, where, n, true);
     } else if (a->combine == PITHP_OP_WHERE) {
         for (int64_t i = 0; i < n; i++)
             if (where[i] >= 0)
@@ -202,8 +173,7 @@ static void scatter_rows(pithp_isa isa,
     }
 }
 
-/* The updates at..at + n of one outer index, `width` of the elements of each. Indices
- * become offsets a block at a time. */
+/* The updates at..at + n of one outer index, `width` of the elements of each. */
 static void scatter_run(pithp_isa isa,
                         const pithp_index_args *a,
                         char *to,
@@ -212,25 +182,18 @@ static void scatter_run(pithp_isa isa,
                         int64_t n,
                         int64_t width) {
     int64_t where[PITHP_INDEX_BLOCK];
+    if (a->inner == 1 && pithp_index_is_direct(a)) {
+        const pithp_index_points single = {
+            points[a->combine][a->dtype][a->index_size == 8], scatter_points, 0, a->size};
+        pithp_index_move(isa, a, &single, to, from, at, n);
+        return;
+    }
     for (int64_t rows; n > 0; n -= rows, at += rows) {
         rows = n < PITHP_INDEX_BLOCK ? n : PITHP_INDEX_BLOCK;
         pithp_index_resolve(isa, a, at, rows, where);
         scatter_rows(isa, a, to, from, where, rows, width);
         from += rows * a->inner * a->size;
     }
-}
-
-static void scatter_some(pithp_isa isa,
-                         const pithp_index_args *a,
-                         char *to,
-                         const char *from,
-                         int64_t at,
-                         int64_t n,
-                         int64_t width) {
-    if (a->inner == 1 && pithp_index_is_direct(a))
-        scatter_direct(isa, a, to, from, at, n);
-    else
-        scatter_run(isa, a, to, from, at, n, width);
 }
 
 /* Indices are chunks of inner within outer indices; each does all updates of its part. */
@@ -250,7 +213,7 @@ static inline void scatter(pithp_isa isa, const void *args, int64_t begin, int64
         if (once)
             scatter_rows(isa, a, to, from, where, a->count, width);
         else
-            scatter_some(isa, a, to, from, 0, a->count, width);
+            scatter_run(isa, a, to, from, 0, a->count, width);
     }
 }
 PITHP_LOOPS(scatter)
@@ -291,9 +254,9 @@ scatter_parts(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
         if (a->sorted && at < last)
             last = after_equals(isa, a, last - 1, last);
         if (at < last)
-            scatter_some(isa, a, a->to + outer * a->pitch * a->size,
-                         a->updates + (outer * a->count + at) * a->inner * a->size, at,
-                         last - at, a->inner);
+            scatter_run(isa, a, a->to + outer * a->pitch * a->size,
+                        a->updates + (outer * a->count + at) * a->inner * a->size, at,
+                        last - at, a->inner);
     }
 }
 PITHP_LOOPS(scatter_parts)

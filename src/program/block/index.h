@@ -27,20 +27,20 @@ typedef bool (*pithp_resolve_one)(int64_t *where,
                                   int64_t n,
                                   const pithp_indexing *rule);
 
-/* Elements from where one array of i32 or i64 indices says, up to the first index that is
- * negative or beyond the extent. How many they were. */
-typedef int64_t (*pithp_gather_direct)(void *to,
-                                       const void *from,
-                                       const void *index,
-                                       int64_t n,
-                                       int64_t extent);
+/* Elements from or to where one array of i32 or i64 indices says, up to the first index
+ * that is negative or beyond the extent. How many they were. */
+typedef int64_t (*pithp_direct)(void *to,
+                                const void *from,
+                                const void *index,
+                                int64_t n,
+                                int64_t extent);
 
 typedef struct pithp_index_functions {
     pithp_resolve resolve;
     pithp_resolve_one resolve_one;
     /* n elements of 1, 2, 4 and 8 bytes from where they lie */
     void (*gather[4])(void *to, const void *from, const int64_t *where, int64_t n);
-    pithp_gather_direct gather_direct[2][4]; /* of i32 and of i64 indices */
+    pithp_direct gather_direct[2][4]; /* of i32 and of i64 indices */
 } pithp_index_functions;
 
 extern const pithp_index_functions pithp_index_base, pithp_index_v3, pithp_index_v4;

@@ -6,6 +6,7 @@
 #include "program/block/reduce.h"
 
 #include "program/block/block.h"
+#include "program/block/fetch.h"
 #include "program/emit/combine.h"
 
 #define LANES PITHP_REDUCE_LANES
@@ -98,8 +99,8 @@
             for (int j = 0; j < AT_ONCE; j++)                                            \
                 some[j] = begins ? LOADED(x[first + j]) : lanes[first + j];              \
             for (int64_t i = begins ? LANES : 0; i < whole; i += LANES) {                \
-                for (int j = 0; i < fetched && j < AT_ONCE; j += 64 / (int)sizeof(dt))   \
-                    __builtin_prefetch((const char *)(x + i + first + j) + FAR);         \
+                if (i < fetched)                                                         \
+                    pithp_fetch(x + i + first, FAR, AT_ONCE * (int64_t)sizeof(dt));      \
                 PITHP_SIMD                                                               \
                 for (int j = 0; j < AT_ONCE; j++)                                        \
                     some[j] = name##_join(some[j], LOADED(x[i + first + j]));            \
@@ -235,8 +236,8 @@
             int64_t c = 0;                                                               \
             for (; c + PIECE <= n; c += PIECE) {                                         \
                 for (int g = 0; g < groups; g++)                                         \
-                    for (int k = 0; k < PIECE; k += 64 / (int)sizeof(dt))                \
-                        __builtin_prefetch(row + pitch + g * group + c + k);             \
+                    pithp_fetch(row + g * group + c, pitch * (int64_t)sizeof(dt),        \
+                                PIECE * (int64_t)sizeof(dt));                            \
                 name##_piece(lane + c, row + c, group, PIECE, groups, begins);           \
             }                                                                            \
             name##_piece(lane + c, row + c, group, n - c, groups, begins);               \
@@ -267,11 +268,9 @@
         for (int64_t n = 0; n < count; n++) {                                            \
             A *lane = lanes + (first + n) % LANES * width;                               \
             const dt *row = x + n * pitch;                                               \
-            const char *ahead =                                                          \
-                (const char *)((uintptr_t)row + (size_t)(AHEAD * pitch) * sizeof(dt));   \
-            for (int64_t c = 0; n + AHEAD < count && c < width * (int64_t)sizeof(dt);    \
-                 c += 64)                                                                \
-                __builtin_prefetch(ahead + c);                                           \
+            if (n + AHEAD < count)                                                       \
+                pithp_fetch(row, AHEAD *pitch *(int64_t)sizeof(dt),                      \
+                            width *(int64_t)sizeof(dt));                                 \
             if (first + n < LANES) {                                                     \
                 PITHP_SIMD                                                               \
                 for (int64_t c = 0; c < width; c++)                                      \
