@@ -169,6 +169,13 @@ const pith_array *pithp_bind(pith_scope *s,
                              int count,
                              const pith_array *const *operands,
                              const void *params);
+/* The same of an update of the first operand, which the caller made and nobody else has:
+ * it becomes the result where it lies. */
+const pith_array *pithp_bind_in_place(pith_scope *s,
+                                      pithp_primitive primitive,
+                                      int count,
+                                      const pith_array *const *operands,
+                                      const void *params);
 /* Who is told of the random numbers that a thread draws. */
 typedef struct pithp_draw_watch {
     void (*seen)(struct pithp_draw_watch *w,

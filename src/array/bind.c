@@ -41,7 +41,7 @@ static bool may_report(const pithp_call *call) {
 static pith_status run(pith_scope *s,
                        const pithp_call *call,
                        const pith_spec *spec,
-                       pith_array *result,
+                       void *result,
                        const void *const *operands) {
     const size_t temporary_bytes = pithp_temporary_bytes(call, spec);
     pithp_buffer *temporary = NULL;
@@ -52,7 +52,7 @@ static pith_status run(pith_scope *s,
     }
     pithp_memory memory = {
         .operands = operands,
-        .result = result->data,
+        .result = result,
         .temporary = temporary ? temporary->data : NULL,
     };
     if (PITHP_UNLIKELY(may_report(call)))
@@ -65,8 +65,11 @@ static pith_status run(pith_scope *s,
     return rc;
 }
 
-static const pith_array *
-apply(pith_scope *s, const pithp_call *call, const void *const *operands) {
+/* Into the memory of `there`, or of an array that is made. */
+static const pith_array *apply(pith_scope *s,
+                               const pithp_call *call,
+                               const void *const *operands,
+                               const pith_array *there) {
     pith_spec inferred;
     pithp_refusal refusal;
     if (PITHP_UNLIKELY(pithp_infer(call, &inferred, &refusal) != PITH_OK)) {
@@ -74,11 +77,13 @@ apply(pith_scope *s, const pithp_call *call, const void *const *operands) {
         return NULL;
     }
     const pith_spec *spec = intern(s, call, &inferred);
-    pith_array *result = spec ? pithp_array_make(s, spec) : NULL;
+    pith_array *made = spec && !there ? pithp_array_make(s, spec) : NULL;
+    const pith_array *result = spec && there ? there : made;
     if (!result)
         return NULL;
-    if (PITHP_UNLIKELY(run(s, call, spec, result, operands) != PITH_OK)) {
-        pithp_array_drop(s, result);
+    if (PITHP_UNLIKELY(run(s, call, spec, result->data, operands) != PITH_OK)) {
+        if (made)
+            pithp_array_drop(s, made);
         return NULL;
     }
     if (call->primitive >= PITHP_OP_THREEFRY &&
@@ -152,7 +157,7 @@ const pith_array *pithp_bind(pith_scope *s,
             data[i] = operands[i]->data;
         }
         const pithp_call call = pithp_call_of(primitive, count, specs, params);
-        result = apply(s, &call, data);
+        result = apply(s, &call, data, NULL);
     } else {
         pithp_fail_memory(s, (size_t)count * sizeof *specs);
     }
@@ -161,6 +166,24 @@ const pith_array *pithp_bind(pith_scope *s,
     if (data != few_data)
         pithp_release(s->runtime, data, (size_t)count * sizeof *data);
     return result;
+}
+
+const pith_array *pithp_bind_in_place(pith_scope *s,
+                                      pithp_primitive primitive,
+                                      int count,
+                                      const pith_array *const *operands,
+                                      const void *params) {
+    if (is_traced(s, primitive, count, operands, params))
+        return pithp_trace_bind(s, primitive, count, operands, params);
+    _Static_assert(PITH_MAX_RANK + 2 <= MANY_OPERANDS, "a scatter by all dimensions");
+    const pith_spec *specs[MANY_OPERANDS];
+    const void *data[MANY_OPERANDS];
+    for (int i = 0; i < count; i++) {
+        specs[i] = pithp_array_spec(operands[i]);
+        data[i] = operands[i]->data;
+    }
+    const pithp_call call = pithp_call_of(primitive, count, specs, params);
+    return apply(s, &call, data, operands[0]);
 }
 
 const pith_array *pithp_cast(pith_scope *s, const pith_array *a, pith_dtype dtype) {

@@ -74,7 +74,8 @@ static const pith_array *segment(pith_scope *s,
                                        .unordered = options && options->unordered};
     const pith_array *operands[] = {into, ids, rows};
     return pithp_work_close(
-        s, work, into ? pithp_bind(work, primitive, 3, operands, &params) : NULL);
+        s, work,
+        into ? pithp_bind_in_place(work, primitive, 3, operands, &params) : NULL);
 }
 
 #define SEGMENT(name, PRIMITIVE)                                                         \

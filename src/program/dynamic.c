@@ -113,25 +113,14 @@ pith_status pithp_lower_dynamic(const pithp_call *call,
                                 const pithp_sink *sink) {
     const pith_spec *box = updates(call) ? call->operands[1] : result;
     const char *name = pithp_rows[call->primitive].name;
-    const int64_t size = (int64_t)pith_dtype_size(result->dtype);
-    const pithp_move copy = {
-        .to = memory->result,
-        /* rank 0 has one box: all of it */
-        .from = memory->operands[updates(call) && result->rank == 0 ? 1 : 0],
-        .size = (int32_t)size,
-        .rank = 1,
-        .shape = {result->count},
-        .to_stride = {size},
-        .from_stride = {size}};
-    const bool in_place = /* where the plan says so: what is updated is there */
-        updates(call) && result->rank > 0 && memory->result == memory->operands[0];
-    if ((updates(call) || result->rank == 0) && !in_place) {
-        const pith_status rc = pithp_emit_move(sink, name, &copy);
-        if (rc || result->rank == 0)
-            return rc;
-    }
-    if (box->count == 0)
-        return PITH_OK;
+    /* rank 0 has one box: all of it */
+    const int whole = updates(call) && result->rank == 0;
+    pith_status rc = PITH_OK;
+    if (updates(call) || result->rank == 0)
+        rc = pithp_emit_copy(sink, name, memory->result, memory->operands[whole],
+                             (int32_t)pith_dtype_size(result->dtype), result->count);
+    if (rc || result->rank == 0 || box->count == 0)
+        return rc;
     return sink->cuda ? pithp_cuda_emit_box(call, box, memory, sink)
                       : emit_box(call, box, memory, sink);
 }

@@ -300,6 +300,22 @@ pithp_emit_move(const pithp_sink *sink, const char *name, const pithp_move *move
     return pithp_emit(sink, name, tiles_loops, &m, sizeof m, bands, grain);
 }
 
+pith_status pithp_emit_copy(const pithp_sink *sink,
+                            const char *name,
+                            void *to,
+                            const void *from,
+                            int32_t size,
+                            int64_t count) {
+    const pithp_move m = {.to = to,
+                          .from = from,
+                          .size = size,
+                          .rank = 1,
+                          .shape = {count},
+                          .to_stride = {size},
+                          .from_stride = {size}};
+    return to == from ? PITH_OK : pithp_emit_move(sink, name, &m);
+}
+
 pith_status pithp_emit_fill(const pithp_sink *sink,
                             const char *name,
                             void *to,

@@ -30,6 +30,15 @@ pithp_c_strides(int rank, const int64_t *shape, int64_t size, int64_t *stride) {
 pith_status
 pithp_emit_move(const pithp_sink *sink, const char *name, const pithp_move *move);
 
+/* Move `count` elements that lie side by side, unless they are there already: what is
+ * updated in place. */
+pith_status pithp_emit_copy(const pithp_sink *sink,
+                            const char *name,
+                            void *to,
+                            const void *from,
+                            int32_t size,
+                            int64_t count);
+
 /* Write `count` copies of an element. */
 pith_status pithp_emit_fill(const pithp_sink *sink,
                             const char *name,

@@ -275,21 +275,12 @@ pith_status pithp_lower_scatter(const pithp_call *call,
     const int last = call->operand_count - 1;
     pithp_index_args a = pithp_index_args_of(call, memory, pithp_index_arrays(call),
                                              call->operands[1]->count);
-    pithp_move copy = {.to = memory->result,
-                       .from = memory->operands[0],
-                       .size = a.size,
-                       .rank = 1,
-                       .shape = {result->count},
-                       .to_stride = {a.size},
-                       .from_stride = {a.size}};
     a.updates = memory->operands[last];
     a.combine = combines[call->primitive - PITHP_OP_SCATTER_SET];
     a.chunk = a.inner == 1 ? 1 : 1024;
     a.sorted = p->sorted && !p->unique;
-    /* where the plan says so, what is updated is there */
-    pith_status rc = memory->result == memory->operands[0]
-                         ? PITH_OK
-                         : pithp_emit_move(sink, name, &copy);
+    pith_status rc = pithp_emit_copy(sink, name, memory->result, memory->operands[0],
+                                     a.size, result->count);
     if (rc || a.outer * a.count * a.inner == 0)
         return rc;
     const int64_t chunks = (a.inner + a.chunk - 1) / a.chunk;

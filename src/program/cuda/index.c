@@ -141,14 +141,8 @@ pith_status pithp_cuda_lower_scatter(const pithp_call *call,
     const int last = call->operand_count - 1;
     pithp_cuda_index_args a =
         args_of(call, memory, call->operand_count - 2, call->operands[1]->count);
-    const pithp_move copy = {.to = memory->result,
-                             .from = memory->operands[0],
-                             .size = a.size,
-                             .rank = 1,
-                             .shape = {result->count},
-                             .to_stride = {a.size},
-                             .from_stride = {a.size}};
-    pith_status rc = pithp_emit_move(sink, name, &copy);
+    pith_status rc = pithp_emit_copy(sink, name, memory->result, memory->operands[0],
+                                     a.size, result->count);
     if (rc || a.outer * a.count * a.inner == 0)
         return rc;
     const way how = way_of(call);
