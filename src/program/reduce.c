@@ -8,39 +8,24 @@
 
 #include <string.h>
 
-typedef uint8_t b8;
-typedef int64_t i64;
-#include "program/emit/fold_args.h"
-
 enum {
     BLOCK = PITHP_REDUCE_BLOCK,
     TILE = PITHP_REDUCE_TILE,
-    WIDEST = 8,
+    WIDEST = PITHP_REDUCE_WIDEST,
     LANES = PITHP_REDUCE_LANES,
-    LANE_BYTES = 4096,    /* of a lane, at most: all stay in the second cache */
-    MOST_TREES = 7,       /* of 32, 16, ... lanes, and a lane */
-    MADE_AT_ONCE = 2048,  /* elements, as a rule */
-    FOLDED_AT_ONCE = 512, /* rows */
-    MADE_TILE = 512,      /* columns that are made at once */
-    LEAST_WIDE = 256,     /* columns whose lanes are made one by one */
-    LEAST_MADE = 1024     /* elements of a tile, or calls cost more than memory */
+    LANE_BYTES = 4096 /* of a lane, at most: all stay in the second cache */
 };
 
-static const pithp_reduce_table *const tables[PITHP_ISA_COUNT] = {&pithp_reduce_base,
+const pithp_reduce_table *const pithp_reduce_tables[PITHP_ISA_COUNT] = {
+    &pithp_reduce_base,
 #ifdef __x86_64__
-                                                                  &pithp_reduce_v3,
-                                                                  &pithp_reduce_v4
+    &pithp_reduce_v3, &pithp_reduce_v4
 #else
-                                                                  &pithp_reduce_base,
-                                                                  &pithp_reduce_base
+    &pithp_reduce_base, &pithp_reduce_base
 #endif
 };
 
 /* ---- Specs ---- */
-
-static bool is_arg(const pithp_call *call) {
-    return call->primitive == PITHP_OP_ARGMIN || call->primitive == PITHP_OP_ARGMAX;
-}
 
 static pithp_reduction reduction_of(const pithp_call *call) {
     return (pithp_reduction)(call->primitive - PITHP_OP_SUM);
@@ -56,7 +41,8 @@ pithp_infer_reduce(const pithp_call *call, pith_spec *result, pithp_refusal *ref
     char text[PITHP_SPEC_TEXT_BYTES];
     if (p->axes >> x->rank)
         return pithp_refuse(call, refusal, PITH_E_ARG, "axes beyond rank %d", x->rank);
-    if (!is_arg(call) && !pithp_reduce_base.reducers[reduction_of(call)][x->dtype].rows)
+    if (!pithp_reduce_is_arg(call) &&
+        !pithp_reduce_base.reducers[reduction_of(call)][x->dtype].rows)
         return pithp_refuse(call, refusal, PITH_E_DTYPE, "expected numbers, got %s",
                             pithp_spec_print(x, text));
     int64_t shape[PITH_MAX_RANK] = {0}, length = 1;
@@ -70,10 +56,12 @@ pithp_infer_reduce(const pithp_call *call, pith_spec *result, pithp_refusal *ref
     const bool logical =
         call->primitive == PITHP_OP_ANY || call->primitive == PITHP_OP_ALL;
     const bool sums = call->primitive == PITHP_OP_SUM || call->primitive == PITHP_OP_PROD;
-    const pith_dtype dtype = is_arg(call) ? PITH_I64 : logical ? PITH_BOOL : x->dtype;
+    const pith_dtype dtype = pithp_reduce_is_arg(call) ? PITH_I64
+                             : logical                 ? PITH_BOOL
+                                                       : x->dtype;
     const pith_status rc = pithp_spec_fill(call, refusal, result, dtype, rank, shape);
     if (rc == PITH_OK && length == 0 && !sums && !logical &&
-        (result->count > 0 || is_arg(call)))
+        (result->count > 0 || pithp_reduce_is_arg(call)))
         return pithp_refuse(call, refusal, PITH_E_SHAPE, "nothing to choose from in %s",
                             pithp_spec_print(x, text));
     return rc;
@@ -111,7 +99,7 @@ static size_t moved_bytes(const pithp_call *call, const pithp_reduce_view *v) {
 
 /* Whether blocks are reduced first, and then joined. */
 static bool in_blocks(const pithp_call *call, const pithp_reduce_view *v) {
-    return v->blocks > 1 && (v->inner == 1 || !is_arg(call));
+    return v->blocks > 1 && (v->inner == 1 || !pithp_reduce_is_arg(call));
 }
 
 size_t pithp_temporary_reduce(const pithp_call *call, const pith_spec *result) {
@@ -124,22 +112,17 @@ size_t pithp_temporary_reduce(const pithp_call *call, const pith_spec *result) {
 
 /* ---- Loops ---- */
 
-static int64_t block_length(const pithp_reduce_args *a, int64_t block) {
-    const int64_t left = a->length - block * BLOCK;
-    return left < BLOCK ? left : BLOCK;
-}
-
 /* Inner extent 1. Indices are rows; where these have several blocks, blocks of rows. */
 static inline void
 reduce_rows(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
     const pithp_reduce_args *a = args;
-    const pithp_reducer *f = &tables[isa]->reducers[a->operation][a->dtype];
+    const pithp_reducer *f = &pithp_reduce_tables[isa]->reducers[a->operation][a->dtype];
     if (a->partial) {
         for (int64_t i = begin; i < end; i++) {
             const int64_t row = i / a->blocks, block = i % a->blocks;
             f->rows(a->partial + i * a->accumulator_size,
                     a->from + (row * a->length + block * BLOCK) * a->size,
-                    block_length(a, block), 1, (end - i - 1) * BLOCK);
+                    pithp_reduce_block_length(a, block), 1, (end - i - 1) * BLOCK);
         }
         return;
     }
@@ -163,7 +146,7 @@ const pithp_host_loop pithp_reduce_row_loops[PITHP_ISA_COUNT] = {
 static inline void
 reduce_columns(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
     const pithp_reduce_args *a = args;
-    const pithp_reducer *f = &tables[isa]->reducers[a->operation][a->dtype];
+    const pithp_reducer *f = &pithp_reduce_tables[isa]->reducers[a->operation][a->dtype];
     const pithp_block_function finish =
         pithp_cast_block(isa, f->accumulator, a->to_dtype);
     const int64_t most = LANE_BYTES / a->accumulator_size / TILE;
@@ -179,7 +162,8 @@ reduce_columns(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
         char *partial = a->partial
                             ? a->partial + (at * a->inner + column) * a->accumulator_size
                             : some;
-        f->columns(partial, from, a->inner, block_length(a, block), width, lanes);
+        f->columns(partial, from, a->inner, pithp_reduce_block_length(a, block), width,
+                   lanes);
         if (!a->partial)
             finish(a->to + (outer * a->inner + column) * a->to_size, some, NULL, NULL,
                    width);
@@ -191,7 +175,7 @@ PITHP_LOOPS(reduce_columns)
 static inline void
 reduce_blocks(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
     const pithp_reduce_args *a = args;
-    const pithp_reducer *f = &tables[isa]->reducers[a->operation][a->dtype];
+    const pithp_reducer *f = &pithp_reduce_tables[isa]->reducers[a->operation][a->dtype];
     const pithp_block_function finish =
         pithp_cast_block(isa, f->accumulator, a->to_dtype);
     for (int64_t i = begin; i < end; i++) {
@@ -211,16 +195,16 @@ PITHP_LOOPS(reduce_blocks)
 static inline void
 find_blocks(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
     const pithp_reduce_args *a = args;
-    const pithp_finder *finders = tables[isa]->finders[a->finder];
+    const pithp_finder *finders = pithp_reduce_tables[isa]->finders[a->finder];
     const pith_dtype of_extremes =
-        tables[isa]->reducers[a->operation][a->dtype].accumulator;
+        pithp_reduce_tables[isa]->reducers[a->operation][a->dtype].accumulator;
     int64_t *to = (int64_t *)(void *)a->to;
     for (int64_t i = begin; i < end; i++) {
         const int64_t block = finders[of_extremes].row(
             a->partial + i * a->blocks * a->accumulator_size, a->blocks);
         const int64_t first = block * BLOCK;
         to[i] = first + finders[a->dtype].row(a->from + (i * a->length + first) * a->size,
-                                              block_length(a, block));
+                                              pithp_reduce_block_length(a, block));
     }
 }
 PITHP_LOOPS(find_blocks)
@@ -229,7 +213,7 @@ PITHP_LOOPS(find_blocks)
 static inline void
 find_rows(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
     const pithp_reduce_args *a = args;
-    const pithp_finder *f = &tables[isa]->finders[a->finder][a->dtype];
+    const pithp_finder *f = &pithp_reduce_tables[isa]->finders[a->finder][a->dtype];
     int64_t *to = (int64_t *)(void *)a->to;
     for (int64_t i = begin; i < end; i++)
         to[i] = f->row(a->from + i * a->length * a->size, a->length);
@@ -239,7 +223,7 @@ PITHP_LOOPS(find_rows)
 static inline void
 find_columns(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
     const pithp_reduce_args *a = args;
-    const pithp_finder *f = &tables[isa]->finders[a->finder][a->dtype];
+    const pithp_finder *f = &pithp_reduce_tables[isa]->finders[a->finder][a->dtype];
     for (int64_t i = begin; i < end; i++) {
         const int64_t column = i % a->tiles * TILE, outer = i / a->tiles;
         const int64_t left = a->inner - column, width = left < TILE ? left : TILE;
@@ -249,205 +233,6 @@ find_columns(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
     }
 }
 PITHP_LOOPS(find_columns)
-
-/* ---- Rows and columns that are made when they are reduced ---- */
-
-/* Indices are rows of one block. */
-static void reduce_made_rows(pithp_isa isa,
-                             const pithp_made_args *m,
-                             char *state,
-                             int64_t begin,
-                             int64_t end) {
-    const pithp_reduce_args *a = &m->reduce;
-    const pithp_reducer *f = &tables[isa]->reducers[a->operation][a->dtype];
-    const pithp_block_function finish =
-        pithp_cast_block(isa, f->accumulator, a->to_dtype);
-    const int64_t at_once = a->length < MADE_AT_ONCE ? MADE_AT_ONCE / a->length : 1;
-    _Alignas(64) char buffer[BLOCK * WIDEST], some[TILE * WIDEST];
-    for (int64_t i = begin; i < end; i += at_once) {
-        const int64_t rows = end - i < at_once ? end - i : at_once;
-        const char *from = m->make(isa, state, i * a->length, rows * a->length, buffer);
-        for (int64_t k = 0; k < rows; k += TILE) {
-            const int64_t n = rows - k < TILE ? rows - k : TILE;
-            f->rows(some, from + k * a->length * a->size, a->length, n, 0);
-            finish(a->to + (i + k) * a->to_size, some, NULL, NULL, n);
-        }
-    }
-}
-
-/* The same by compiled code; or the indices are blocks of rows. */
-static void fold_rows(pithp_isa isa,
-                      const pithp_made_args *m,
-                      char *state,
-                      int64_t begin,
-                      int64_t end) {
-    const pithp_reduce_args *a = &m->reduce;
-    const pithp_reducer *f = &tables[isa]->reducers[a->operation][a->dtype];
-    const pithp_block_function finish =
-        pithp_cast_block(isa, f->accumulator, a->to_dtype);
-    _Alignas(64) char some[FOLDED_AT_ONCE * WIDEST];
-    const m_fold_args args = {
-        .at = (char *const *)(const void *)state, .to = some, .length = a->length};
-    for (int64_t i = begin, n; i < end; i += n) {
-        n = end - i < FOLDED_AT_ONCE ? end - i : FOLDED_AT_ONCE;
-        m->fold(&args, i, i + n);
-        finish(a->to + i * a->to_size, some, NULL, NULL, n);
-    }
-}
-
-static void
-fold_blocks(const pithp_made_args *m, const char *state, int64_t begin, int64_t end) {
-    const pithp_reduce_args *a = &m->reduce;
-    for (int64_t i = begin; i < end; i++) {
-        const int64_t block = i % a->blocks;
-        const m_fold_args args = {.at = (char *const *)(const void *)state,
-                                  .to = a->partial + i * a->accumulator_size,
-                                  .first = i / a->blocks * a->length + block * BLOCK,
-                                  .length = block_length(a, block)};
-        m->fold(&args, 0, 1);
-    }
-}
-
-/* Columns that are reduced side by side: all tiles have so many, but for the last. */
-static int64_t tile_width(const pithp_reduce_args *a) {
-    return ((a->inner + a->tiles - 1) / a->tiles + 15) / 16 * 16;
-}
-
-/* A tile of columns within a block within an outer index. */
-typedef struct made_tile {
-    int64_t first, width; /* elements of the operand, columns */
-    int64_t rows;
-    int64_t to; /* of the block's results */
-} made_tile;
-
-static made_tile tile_at(const pithp_reduce_args *a, int64_t i) {
-    const int64_t most = tile_width(a), column = i % a->tiles * most, at = i / a->tiles;
-    const int64_t block = at % a->blocks, outer = at / a->blocks;
-    const int64_t left = a->inner - column;
-    return (made_tile){.first = (outer * a->length + block * BLOCK) * a->inner + column,
-                       .width = left < most ? left : most,
-                       .rows = block_length(a, block),
-                       .to = at * a->inner + column};
-}
-
-/* Make a tile's results of lanes that rows are in: those of the only block are cast. */
-static void finish_tile(const pithp_reduce_args *a,
-                        pithp_isa isa,
-                        const made_tile *t,
-                        void *lanes,
-                        int64_t used) {
-    const pithp_reducer *f = &tables[isa]->reducers[a->operation][a->dtype];
-    _Alignas(64) char some[MADE_TILE * WIDEST];
-    f->finish(a->partial ? a->partial + t->to * a->accumulator_size : some, lanes, used,
-              t->width);
-    if (!a->partial)
-        pithp_cast_block(isa, f->accumulator, a->to_dtype)(a->to + t->to * a->to_size,
-                                                           some, NULL, NULL, t->width);
-}
-
-/* How many rows of a tile are made at once: as few as stay in the first cache beside what
- * they are made of, but, if they can be, as many as lanes, so that they are one long row
- * of these. */
-static int64_t rows_made(int64_t width) {
-    const int64_t rows = MADE_AT_ONCE / width;
-    return rows >= LANES            ? rows / LANES * LANES
-           : width * LANES <= BLOCK ? LANES
-                                    : BLOCK / width;
-}
-
-/* Compiled code adds rows r to r + n of a tile to accumulators that hold those before,
- * or, where it `begins`, nothing. */
-static void fold_columns(const pithp_made_args *m,
-                         const char *state,
-                         const made_tile *t,
-                         int64_t r,
-                         int64_t n,
-                         bool begins,
-                         void *to) {
-    const int64_t first = t->first + r * m->reduce.inner;
-    const m_fold_args args = {
-        .at = (char *const *)(const void *)state, .to = to, .begins = begins};
-    m->fold(&args, first, first + n * t->width);
-}
-
-/* Rows in their order, over all lanes of the tile. */
-static void reduce_made_tile(pithp_isa isa,
-                             const pithp_made_args *m,
-                             char *state,
-                             const made_tile *t) {
-    const pithp_reduce_args *a = &m->reduce;
-    const pithp_reducer *f = &tables[isa]->reducers[a->operation][a->dtype];
-    const int64_t at_once = m->fold ? LANES : rows_made(t->width);
-    _Alignas(64) char lanes[LANES * LEAST_WIDE * WIDEST], buffer[BLOCK * WIDEST];
-    for (int64_t r = 0, n; r < t->rows; r += n) {
-        n = t->rows - r < at_once ? t->rows - r : at_once;
-        if (m->fold)
-            fold_columns(m, state, t, r, n, r == 0, lanes);
-        else
-            f->fold(lanes,
-                    m->make(isa, state, t->first + r * a->inner, n * t->width, buffer),
-                    t->width, r, n, t->width);
-    }
-    finish_tile(a, isa, t, lanes, t->rows < LANES ? t->rows : LANES);
-}
-
-/* Lane by lane, each over all of its rows, whose accumulators so stay in the first cache:
- * a lane's rows are folded as if they were all that there is. Trees of lanes wait until
- * there is one of as many lanes to join. */
-static void reduce_made_wide(pithp_isa isa,
-                             const pithp_made_args *m,
-                             char *state,
-                             const made_tile *t) {
-    const pithp_reduce_args *a = &m->reduce;
-    const pithp_reducer *f = &tables[isa]->reducers[a->operation][a->dtype];
-    const int64_t bytes = t->width * a->accumulator_size;
-    _Alignas(64) char trees[MOST_TREES * MADE_TILE * WIDEST], buffer[MADE_TILE * WIDEST];
-    int waiting = 0;
-    for (int64_t lane = 0; lane < LANES && lane < t->rows; lane++) {
-        char *tree = trees + waiting * bytes;
-        for (int64_t r = lane; r < t->rows; r += LANES)
-            if (m->fold)
-                fold_columns(m, state, t, r, 1, r == lane, tree);
-            else
-                f->fold(tree,
-                        m->make(isa, state, t->first + r * a->inner, t->width, buffer),
-                        t->width, r - lane, 1, t->width);
-        waiting++;
-        for (int64_t joined = lane; joined & 1; joined >>= 1, waiting--)
-            f->tree(trees + (waiting - 2) * bytes, t->width, 2, t->width);
-    }
-    for (; waiting > 1; waiting--)
-        f->tree(trees + (waiting - 2) * bytes, t->width, 2, t->width);
-    finish_tile(a, isa, t, trees, 1);
-}
-
-static inline void
-reduce_made(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
-    const pithp_made_args *m = args;
-    const pithp_reduce_args *a = &m->reduce;
-    _Alignas(16) char state[PITHP_SOURCE_BYTES];
-    memcpy(state, m->state, m->state_bytes);
-    if (a->inner == 1 && m->fold && a->partial)
-        fold_blocks(m, state, begin, end);
-    else if (a->inner == 1 && !a->partial)
-        (m->fold ? fold_rows : reduce_made_rows)(isa, m, state, begin, end);
-    else
-        for (int64_t i = begin; i < end; i++) {
-            const made_tile t = tile_at(a, i);
-            (a->inner < LEAST_WIDE ? reduce_made_tile : reduce_made_wide)(isa, m, state,
-                                                                          &t);
-        }
-}
-PITHP_LOOPS(reduce_made)
-const pithp_host_loop pithp_reduce_made_loops[PITHP_ISA_COUNT] = {
-    reduce_made_base, reduce_made_v3, reduce_made_v4};
-
-bool pithp_reduce_takes_source(const pithp_call *call) {
-    const pithp_reduce_view v = pithp_reduce_view_of(call);
-    const int64_t tile = v.inner < MADE_TILE ? v.inner : MADE_TILE;
-    return !is_arg(call) && !v.moved && v.length > 0 && v.outer > 0 && v.inner > 0 &&
-           (v.inner == 1 || v.length * tile >= LEAST_MADE);
-}
 
 /* ---- Lowering ---- */
 
@@ -474,24 +259,6 @@ pith_status pithp_reduce_emit_moving(const pithp_call *call,
     return pithp_emit_move(sink, pithp_rows[call->primitive].name, &m);
 }
 
-static pith_status emit_made(const char *name,
-                             const pithp_reduce_args *a,
-                             const pithp_source *source,
-                             const pithp_sink *sink,
-                             int64_t grain) {
-    pithp_made_args m;
-    PITH_ASSERT(source->bytes <= sizeof m.state);
-    m.reduce = *a;
-    m.make = source->make;
-    m.fold = source->fold;
-    m.state_bytes = source->bytes;
-    memcpy(m.state, source->state, source->bytes);
-    m.reduce.tiles = (a->inner + MADE_TILE - 1) / MADE_TILE;
-    return pithp_emit(sink, name, reduce_made_loops, &m,
-                      offsetof(pithp_made_args, state) + source->bytes,
-                      a->outer * a->blocks * m.reduce.tiles, grain);
-}
-
 pith_status pithp_lower_reduce(const pithp_call *call,
                                const pith_spec *result,
                                const pithp_memory *memory,
@@ -504,7 +271,7 @@ pithp_reduce_args pithp_reduce_args_of(const pithp_call *call,
                                        const pithp_memory *memory,
                                        const pithp_reduce_view *v) {
     const pith_spec *x = call->operands[0];
-    const bool arg = is_arg(call);
+    const bool arg = pithp_reduce_is_arg(call);
     pithp_reduce_args a = {.from = memory->operands[0],
                            .to = memory->result,
                            .size = (int32_t)pith_dtype_size(x->dtype),
@@ -543,7 +310,7 @@ pith_status pithp_lower_reduce_of(const pithp_call *call,
         a.from = memory->temporary;
     }
     const int64_t work = v.length * (v.inner < TILE ? v.inner : TILE);
-    const bool rows = v.inner == 1, arg = is_arg(call);
+    const bool rows = v.inner == 1, arg = pithp_reduce_is_arg(call);
     if (arg && !in_blocks(call, &v))
         return pithp_emit(sink, name, rows ? find_rows_loops : find_columns_loops, &a,
                           sizeof a, a.outer * a.tiles, 16384 / (work + 1) + 1);
@@ -551,7 +318,7 @@ pith_status pithp_lower_reduce_of(const pithp_call *call,
         a.partial = (char *)memory->temporary + moved_bytes(call, &v);
     const int64_t grain = 16384 / ((v.blocks > 1 ? work / v.blocks : work) + 1) + 1;
     const pith_status rc =
-        source ? emit_made(name, &a, source, sink, grain)
+        source ? pithp_reduce_emit_made(name, &a, source, sink, grain)
                : pithp_emit(sink, name, rows ? reduce_rows_loops : reduce_columns_loops,
                             &a, sizeof a, a.outer * a.blocks * a.tiles, grain);
     if (rc || v.blocks == 1)

@@ -30,6 +30,22 @@ pithp_reduce_args pithp_reduce_args_of(const pithp_call *call,
                                        const pithp_memory *memory,
                                        const pithp_reduce_view *v);
 
+enum { PITHP_REDUCE_WIDEST = 8 }; /* bytes of an accumulator */
+
+/* Whether it is argmin or argmax. */
+static inline bool pithp_reduce_is_arg(const pithp_call *call) {
+    return call->primitive == PITHP_OP_ARGMIN || call->primitive == PITHP_OP_ARGMAX;
+}
+
+/* The length of a block: less than others' where it is the last. */
+static inline int64_t pithp_reduce_block_length(const pithp_reduce_args *a,
+                                                int64_t block) {
+    const int64_t left = a->length - block * PITHP_REDUCE_BLOCK;
+    return left < PITHP_REDUCE_BLOCK ? left : PITHP_REDUCE_BLOCK;
+}
+
+extern const pithp_reduce_table *const pithp_reduce_tables[PITHP_ISA_COUNT];
+
 /* Where the inner extent is 1 and there is one block: indices are rows. */
 extern const pithp_host_loop pithp_reduce_row_loops[PITHP_ISA_COUNT];
 
@@ -66,6 +82,13 @@ extern const pithp_host_loop pithp_reduce_made_loops[PITHP_ISA_COUNT];
 
 /* Whether a reduction can have such an operand. */
 bool pithp_reduce_takes_source(const pithp_call *call);
+
+/* Emits the launch that reduces blocks of such an operand. */
+pith_status pithp_reduce_emit_made(const char *name,
+                                   const pithp_reduce_args *a,
+                                   const pithp_source *source,
+                                   const pithp_sink *sink,
+                                   int64_t grain);
 
 /* As pithp_lower_reduce, with an operand that is made block by block. */
 pith_status pithp_lower_reduce_of(const pithp_call *call,

@@ -18,10 +18,6 @@ _Static_assert(PITHP_REDUCE_SUM == 0 && PITHP_REDUCE_PROD == 1 && PITHP_REDUCE_M
                    PITHP_REDUCE_ALL == 5,
                "kernels know the operations by number");
 
-static bool is_arg(const pithp_call *call) {
-    return call->primitive == PITHP_OP_ARGMIN || call->primitive == PITHP_OP_ARGMAX;
-}
-
 static int64_t trees_for(int64_t count) {
     return (count + TREE - 1) / TREE;
 }
@@ -29,14 +25,14 @@ static int64_t trees_for(int64_t count) {
 pithp_reducing pithp_reducing_of(const pithp_call *call) {
     if (call->primitive < PITHP_OP_SUM || call->primitive > PITHP_OP_ARGMAX)
         return PITHP_REDUCING_NOTHING;
-    return is_arg(call)                                ? PITHP_REDUCING_SEARCH
+    return pithp_reduce_is_arg(call)                   ? PITHP_REDUCING_SEARCH
            : pithp_reduce_view_of(call).length <= TREE ? PITHP_REDUCING_LINES
                                                        : PITHP_REDUCING_LANES;
 }
 
 int32_t pithp_cuda_reduction(const pithp_call *call) {
-    return is_arg(call) ? call->primitive == PITHP_OP_ARGMAX
-                        : (int32_t)(call->primitive - PITHP_OP_SUM);
+    return pithp_reduce_is_arg(call) ? call->primitive == PITHP_OP_ARGMAX
+                                     : (int32_t)(call->primitive - PITHP_OP_SUM);
 }
 
 uint32_t pithp_reducing_last(const pithp_call *call) {
@@ -67,7 +63,7 @@ typedef struct steps {
 static steps steps_of(const pithp_call *call, const pithp_reduce_view *v) {
     if (v->length <= TREE)
         return (steps){0, 0};
-    if (is_arg(call))
+    if (pithp_reduce_is_arg(call))
         return (steps){trees_for(v->length), trees_for(trees_for(v->length))};
     return (steps){v->blocks * LANES, v->blocks};
 }
@@ -178,7 +174,7 @@ pith_status pithp_cuda_lower_reduce_of(const pithp_call *call,
          *second = n.first ? temporary + aligned((size_t)(n.first * result->count) *
                                                  sizeof(uint64_t))
                            : NULL;
-    if (is_arg(call))
+    if (pithp_reduce_is_arg(call))
         return find(&a, name, sink, maker, first, second);
     if (v.length <= TREE)
         return emit_first(&a, name, PITHP_CUDA_reduce_short, sink, maker, result->count);
