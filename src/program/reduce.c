@@ -1,7 +1,7 @@
 /* Reductions over a set of axes. The operand is seen as [outer, length, inner], the
  * middle one reduced, after moving its elements where the axes are not neighbours. A
- * first launch reduces blocks of the length, a second one the blocks, where there are
- * several. */
+ * first launch reduces blocks of the length, or parts of these, a second one joins them,
+ * where there are several. */
 #include "program/reduce.h"
 
 #include "program/move.h"
@@ -13,7 +13,13 @@ enum {
     TILE = PITHP_REDUCE_TILE,
     WIDEST = PITHP_REDUCE_WIDEST,
     LANES = PITHP_REDUCE_LANES,
-    LANE_BYTES = 4096 /* of a lane, at most: all stay in the second cache */
+    LANE_BYTES = 1024,  /* of a lane, at most: all stay in the second cache */
+    PARTS = 8,          /* of the lanes, where they are computed one by one, */
+    PART_TREES = 4,     /* of 4, 2 and 1 lanes, and a lane, */
+    PIECE_BYTES = 4096, /* of columns side by side, at most: four rows of these, and */
+    WIDE_BYTES = 8192,  /* of their accumulators, at most, stay in the first cache, */
+    LEAST_WIDE = 256,   /* and at least, */
+    LEAST_LONG = 256    /* of so many rows */
 };
 
 const pithp_reduce_table *const pithp_reduce_tables[PITHP_ISA_COUNT] = {
@@ -102,11 +108,18 @@ static bool in_blocks(const pithp_call *call, const pithp_reduce_view *v) {
     return v->blocks > 1 && (v->inner == 1 || !pithp_reduce_is_arg(call));
 }
 
+/* Whether lanes of long rows are computed one by one. */
+static bool is_wide(const pithp_call *call, const pithp_reduce_view *v) {
+    return !pithp_reduce_is_arg(call) && v->inner >= LEAST_WIDE &&
+           v->length >= LEAST_LONG;
+}
+
 size_t pithp_temporary_reduce(const pithp_call *call, const pith_spec *result) {
     const pithp_reduce_view v = pithp_reduce_view_of(call);
     size_t bytes = moved_bytes(call, &v);
-    if (in_blocks(call, &v))
-        bytes += (size_t)(v.blocks * result->count) * WIDEST;
+    if (in_blocks(call, &v) || is_wide(call, &v))
+        bytes +=
+            (size_t)(v.blocks * (is_wide(call, &v) ? PARTS : 1) * result->count) * WIDEST;
     return bytes;
 }
 
@@ -170,6 +183,56 @@ reduce_columns(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
     }
 }
 PITHP_LOOPS(reduce_columns)
+
+/* ---- Lanes one by one ---- */
+
+void pithp_add_lane(pithp_lane_trees *t) {
+    t->waiting++;
+    for (int joined = t->lanes++; joined & 1; joined >>= 1, t->waiting--)
+        t->reducer->tree(t->trees + (t->waiting - 2) * t->bytes, t->width, 2, t->width);
+}
+
+void pithp_join_lanes(pithp_lane_trees *t) {
+    for (; t->waiting > 1; t->waiting--)
+        t->reducer->tree(t->trees + (t->waiting - 2) * t->bytes, t->width, 2, t->width);
+}
+
+/* Long rows: those of a lane are read one after the other, and its accumulators stay in
+ * the first cache. Indices are tiles of columns within parts of lanes within blocks
+ * within outer indices. A part without rows is the identity. */
+static inline void
+reduce_lanes(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
+    const pithp_reduce_args *a = args;
+    const pithp_reducer *f = &pithp_reduce_tables[isa]->reducers[a->operation][a->dtype];
+    const int64_t most = pithp_reduce_tile_width(a), row = a->inner * a->size;
+    _Alignas(64) char trees[PART_TREES * WIDE_BYTES];
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t column = i % a->tiles * most, at = i / a->tiles;
+        const int64_t part = at % PARTS, block = at / PARTS % a->blocks,
+                      outer = at / PARTS / a->blocks;
+        const int64_t rows = pithp_reduce_block_length(a, block),
+                      left = a->inner - column, width = left < most ? left : most;
+        const char *from =
+            a->from + (outer * a->length + block * BLOCK) * row + column * a->size;
+        char *to = a->partial + (at * a->inner + column) * a->accumulator_size;
+        pithp_lane_trees lanes = {.reducer = f,
+                                  .trees = trees,
+                                  .width = width,
+                                  .bytes = width * a->accumulator_size};
+        const int64_t first = part * (LANES / PARTS);
+        for (int64_t k = first; k < first + LANES / PARTS && k < rows; k++) {
+            f->lane(pithp_next_lane(&lanes), from + k * row, LANES * a->inner,
+                    (rows - k + LANES - 1) / LANES, width, a->inner);
+            pithp_add_lane(&lanes);
+        }
+        pithp_join_lanes(&lanes);
+        if (lanes.lanes)
+            f->finish(to, trees, 1, width);
+        else
+            f->columns(to, from, a->inner, 0, width, trees);
+    }
+}
+PITHP_LOOPS(reduce_lanes)
 
 /* The tree over blocks. Indices are tiles of columns within outer indices. */
 static inline void
@@ -292,6 +355,18 @@ pithp_reduce_args pithp_reduce_args_of(const pithp_call *call,
     return a;
 }
 
+/* The launch that reduces parts of blocks. */
+static pith_status
+emit_lanes(const char *name, const pithp_reduce_args *reduce, const pithp_sink *sink) {
+    pithp_reduce_args a = *reduce;
+    const int64_t piece = PIECE_BYTES / a.size, wide = WIDE_BYTES / a.accumulator_size,
+                  most = piece < wide ? piece : wide;
+    a.tiles = (a.inner + most - 1) / most;
+    const int64_t work = a.length / a.blocks / PARTS * pithp_reduce_tile_width(&a);
+    return pithp_emit(sink, name, reduce_lanes_loops, &a, sizeof a,
+                      a.outer * a.blocks * PARTS * a.tiles, 16384 / (work + 1) + 1);
+}
+
 pith_status pithp_lower_reduce_of(const pithp_call *call,
                                   const pith_spec *result,
                                   const pithp_memory *memory,
@@ -314,15 +389,19 @@ pith_status pithp_lower_reduce_of(const pithp_call *call,
     if (arg && !in_blocks(call, &v))
         return pithp_emit(sink, name, rows ? find_rows_loops : find_columns_loops, &a,
                           sizeof a, a.outer * a.tiles, 16384 / (work + 1) + 1);
-    if (v.blocks > 1)
+    const bool wide = !source && is_wide(call, &v);
+    if (v.blocks > 1 || wide)
         a.partial = (char *)memory->temporary + moved_bytes(call, &v);
     const int64_t grain = 16384 / ((v.blocks > 1 ? work / v.blocks : work) + 1) + 1;
     const pith_status rc =
         source ? pithp_reduce_emit_made(name, &a, source, sink, grain)
+        : wide ? emit_lanes(name, &a, sink)
                : pithp_emit(sink, name, rows ? reduce_rows_loops : reduce_columns_loops,
                             &a, sizeof a, a.outer * a.blocks * a.tiles, grain);
-    if (rc || v.blocks == 1)
+    if (rc || !a.partial)
         return rc;
+    if (wide)
+        a.blocks *= PARTS;
     return pithp_emit(sink, name, arg ? find_blocks_loops : reduce_blocks_loops, &a,
-                      sizeof a, a.outer * a.tiles, 16384 / (v.blocks + 1) + 1);
+                      sizeof a, a.outer * a.tiles, 16384 / (a.blocks + 1) + 1);
 }

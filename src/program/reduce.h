@@ -17,8 +17,8 @@ pithp_reduce_view pithp_reduce_view_of(const pithp_call *call);
 typedef struct pithp_reduce_args {
     const char *from;
     char *to;
-    char
-        *partial; /* accumulators [outer, blocks, inner]; NULL where there is one block */
+    char *partial; /* accumulators [outer, blocks, inner], or of parts of blocks; NULL
+                      where there is one */
     int32_t size, to_size, accumulator_size;
     pith_dtype dtype, to_dtype;
     int operation; /* pithp_reduction */
@@ -44,7 +44,30 @@ static inline int64_t pithp_reduce_block_length(const pithp_reduce_args *a,
     return left < PITHP_REDUCE_BLOCK ? left : PITHP_REDUCE_BLOCK;
 }
 
+/* Columns that are reduced side by side, of `tiles`: all have so many, but for the last.
+ */
+static inline int64_t pithp_reduce_tile_width(const pithp_reduce_args *a) {
+    return ((a->inner + a->tiles - 1) / a->tiles + 15) / 16 * 16;
+}
+
 extern const pithp_reduce_table *const pithp_reduce_tables[PITHP_ISA_COUNT];
+
+/* Lanes [lanes, width] that are computed one after the other. A tree of them waits until
+ * there is one of as many lanes to join. */
+typedef struct pithp_lane_trees {
+    const pithp_reducer *reducer;
+    char *trees; /* room for one more than the binary logarithm of the lanes */
+    int64_t width, bytes;
+    int waiting, lanes;
+} pithp_lane_trees;
+/* Where the accumulators of the next lane go. */
+static inline char *pithp_next_lane(const pithp_lane_trees *t) {
+    return t->trees + t->waiting * t->bytes;
+}
+/* They are there. */
+void pithp_add_lane(pithp_lane_trees *t);
+/* All join in `trees`. */
+void pithp_join_lanes(pithp_lane_trees *t);
 
 /* Where the inner extent is 1 and there is one block: indices are rows. */
 extern const pithp_host_loop pithp_reduce_row_loops[PITHP_ISA_COUNT];

@@ -79,11 +79,6 @@ fold_blocks(const pithp_made_args *m, const char *state, int64_t begin, int64_t 
     }
 }
 
-/* Columns that are reduced side by side: all tiles have so many, but for the last. */
-static int64_t tile_width(const pithp_reduce_args *a) {
-    return ((a->inner + a->tiles - 1) / a->tiles + 15) / 16 * 16;
-}
-
 /* A tile of columns within a block within an outer index. */
 typedef struct made_tile {
     int64_t first, width; /* elements of the operand, columns */
@@ -92,7 +87,8 @@ typedef struct made_tile {
 } made_tile;
 
 static made_tile tile_at(const pithp_reduce_args *a, int64_t i) {
-    const int64_t most = tile_width(a), column = i % a->tiles * most, at = i / a->tiles;
+    const int64_t most = pithp_reduce_tile_width(a), column = i % a->tiles * most,
+                  at = i / a->tiles;
     const int64_t block = at % a->blocks, outer = at / a->blocks;
     const int64_t left = a->inner - column;
     return (made_tile){.first = (outer * a->length + block * BLOCK) * a->inner + column,
@@ -163,19 +159,20 @@ static void reduce_made_tile(pithp_isa isa,
 }
 
 /* Lane by lane, each over all of its rows, whose accumulators so stay in the first cache:
- * a lane's rows are folded as if they were all that there is. Trees of lanes wait until
- * there is one of as many lanes to join. */
+ * a lane's rows are folded as if they were all that there is. */
 static void reduce_made_wide(pithp_isa isa,
                              const pithp_made_args *m,
                              char *state,
                              const made_tile *t) {
     const pithp_reduce_args *a = &m->reduce;
     const pithp_reducer *f = &pithp_reduce_tables[isa]->reducers[a->operation][a->dtype];
-    const int64_t bytes = t->width * a->accumulator_size;
     _Alignas(64) char trees[MOST_TREES * MADE_TILE * WIDEST], buffer[MADE_TILE * WIDEST];
-    int waiting = 0;
+    pithp_lane_trees lanes = {.reducer = f,
+                              .trees = trees,
+                              .width = t->width,
+                              .bytes = t->width * a->accumulator_size};
     for (int64_t lane = 0; lane < LANES && lane < t->rows; lane++) {
-        char *tree = trees + waiting * bytes;
+        char *tree = pithp_next_lane(&lanes);
         for (int64_t r = lane; r < t->rows; r += LANES)
             if (m->fold)
                 fold_columns(m, state, t, r, 1, r == lane, tree);
@@ -183,12 +180,9 @@ static void reduce_made_wide(pithp_isa isa,
                 f->fold(tree,
                         m->make(isa, state, t->first + r * a->inner, t->width, buffer),
                         t->width, r - lane, 1, t->width);
-        waiting++;
-        for (int64_t joined = lane; joined & 1; joined >>= 1, waiting--)
-            f->tree(trees + (waiting - 2) * bytes, t->width, 2, t->width);
+        pithp_add_lane(&lanes);
     }
-    for (; waiting > 1; waiting--)
-        f->tree(trees + (waiting - 2) * bytes, t->width, 2, t->width);
+    pithp_join_lanes(&lanes);
     finish_tile(a, isa, t, trees, 1);
 }
 

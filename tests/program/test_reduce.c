@@ -148,11 +148,11 @@ Test(reduce, sums_in_the_stated_order) {
 }
 
 Test(reduce, sums_columns_in_the_same_order) {
-    static const int64_t widths[] = {2, 3, 5, 16, 64, 65, 200, 600};
+    static const int64_t widths[] = {2, 3, 5, 16, 64, 65, 200, 257, 600};
     for (int k = 1; k < PITHP_COUNT(lengths) - 1; k++) {
         for (int w = 0; w < PITHP_COUNT(widths); w++) {
-            const int64_t n = lengths[k], m = widths[w], outer = n < 100 ? 3 : 1;
-            if (n * m > 400000)
+            const int64_t n = lengths[k], m = widths[w], outer = n < 500 ? 3 : 1;
+            if (n * m > 2600000)
                 continue;
             double *x = malloc((size_t)(outer * n * m) * sizeof *x);
             for (int64_t i = 0; i < outer * n * m; i++)

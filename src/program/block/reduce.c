@@ -225,23 +225,26 @@
             lane[c] = some;                                                              \
         }                                                                                \
     }                                                                                    \
+    /* The same of a long row, and what lies `ahead` elements behind it is fetched. */   \
+    static inline __attribute__((always_inline)) void name##_pieces(                     \
+        A *lane, const dt *row, int64_t group, int64_t n, int groups, bool begins,       \
+        int64_t ahead) {                                                                 \
+        const int64_t bytes = sizeof(dt);                                                \
+        int64_t c = 0;                                                                   \
+        for (; c + PIECE <= n; c += PIECE) {                                             \
+            for (int g = 0; g < groups; g++)                                             \
+                pithp_fetch(row + g * group + c, ahead * bytes, PIECE * bytes);          \
+            name##_piece(lane + c, row + c, group, PIECE, groups, begins);               \
+        }                                                                                \
+        name##_piece(lane + c, row + c, group, n - c, groups, begins);                   \
+    }                                                                                    \
     /* `at_once` lanes are one long row. */                                              \
     static inline __attribute__((always_inline)) void name##_groups(                     \
         A *lanes, const dt *x, int64_t pitch, int64_t width, int64_t at_once,            \
         int groups, bool begins) {                                                       \
-        const int64_t group = LANES * pitch, n = at_once * width;                        \
-        for (int64_t i = 0; i < LANES; i += at_once) {                                   \
-            A *lane = lanes + i * width;                                                 \
-            const dt *row = x + i * pitch;                                               \
-            int64_t c = 0;                                                               \
-            for (; c + PIECE <= n; c += PIECE) {                                         \
-                for (int g = 0; g < groups; g++)                                         \
-                    pithp_fetch(row + g * group + c, pitch * (int64_t)sizeof(dt),        \
-                                PIECE * (int64_t)sizeof(dt));                            \
-                name##_piece(lane + c, row + c, group, PIECE, groups, begins);           \
-            }                                                                            \
-            name##_piece(lane + c, row + c, group, n - c, groups, begins);               \
-        }                                                                                \
+        for (int64_t i = 0; i < LANES; i += at_once)                                     \
+            name##_pieces(lanes + i * width, x + i * pitch, LANES * pitch,               \
+                          at_once * width, groups, begins, pitch);                       \
     }                                                                                    \
     /* As many groups of rows as there are; how many rows they were. */                  \
     static inline __attribute__((always_inline))                                         \
@@ -311,6 +314,23 @@
                             width - c < PIECE ? width - c : PIECE);                      \
         for (int64_t c = 0; c < width; c++)                                              \
             out[c] = name##_join(IDENTITY, all[c]);                                      \
+    }                                                                                    \
+    /* One lane: four rows at a time, which are so many streams. */                      \
+    static void name##_lane(void *to, const void *from, int64_t pitch, int64_t count,    \
+                            int64_t width, int64_t step) {                               \
+        A *lane = to;                                                                    \
+        const dt *x = from;                                                              \
+        int64_t n = count < 4 ? 1 : 4;                                                   \
+        if (n == 4)                                                                      \
+            name##_pieces(lane, x, pitch, width, 4, true, n < count ? 4 * pitch : step); \
+        else                                                                             \
+            name##_pieces(lane, x, pitch, width, 1, true, n < count ? pitch : step);     \
+        for (; n + 4 <= count; n += 4)                                                   \
+            name##_pieces(lane, x + n * pitch, pitch, width, 4, false,                   \
+                          n + 4 < count ? 4 * pitch : step - n * pitch);                 \
+        for (; n < count; n++)                                                           \
+            name##_pieces(lane, x + n * pitch, pitch, width, 1, false,                   \
+                          n + 1 < count ? pitch : step - n * pitch);                     \
     }                                                                                    \
     static void name##_columns(void *to, const void *from, int64_t pitch,                \
                                int64_t length, int64_t width, void *scratch) {           \
@@ -411,7 +431,10 @@ FINDERS(f64, f64, M_SAME, LESS_REAL, GREATER_REAL)
 /* ---- The table ---- */
 
 #define USE(name, A)                                                                     \
-    { DTYPE_##A, name##_rows, name##_columns, name##_fold, name##_finish, name##_tree }
+    {                                                                                    \
+        DTYPE_##A, name##_rows, name##_columns, name##_lane, name##_fold, name##_finish, \
+            name##_tree                                                                  \
+    }
 #define ARITHMETIC(op)                                                                   \
     [PITH_I8] = USE(op##_u8, u8), [PITH_I16] = USE(op##_u16, u16),                       \
     [PITH_I32] = USE(op##_u32, u32), [PITH_I64] = USE(op##_u64, u64),                    \

@@ -32,7 +32,15 @@ typedef struct pithp_reducer {
                     int64_t length,
                     int64_t width,
                     void *scratch);
-    /* The same in parts: rows first..first + count of the block go to their lanes,
+    /* lane[c]: of `count` elements from `from + c` on, `pitch` apart, in order; at least
+     * one. The next lane, which will be wanted, begins `step` elements behind. */
+    void (*lane)(void *lane,
+                 const void *from,
+                 int64_t pitch,
+                 int64_t count,
+                 int64_t width,
+                 int64_t step);
+    /* The columns in parts: rows first..first + count of the block go to their lanes,
      * [lanes, width]; then those that rows are in, at most all, make to[c]. */
     void (*fold)(void *lanes,
                  const void *from,
