@@ -3,6 +3,7 @@
 #include "tree/expression_tree.h"
 
 #include <errno.h>
+#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -364,7 +365,12 @@ static const pithp_term *choice(reader *r) {
 
 const pithp_term *pithp_expression_parse(pith_scope *s, const char *expression) {
     reader r = {.s = s, .text = expression, .at = expression};
+    /* C's numbers have a point, whatever the program's locale says */
+    const locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    const locale_t before = uselocale(c);
     const pithp_term *made = choice(&r);
     skip_blanks(&r);
+    uselocale(before);
+    freelocale(c);
     return !made || *r.at == 0 ? made : fail(&r, "an operator without effects");
 }

@@ -1,5 +1,6 @@
 /* Expressions over traced leaves: recorded as primitives, they give the bits that the
  * compiled text gives. */
+#include "comma_test.h"
 #include "scope_test.h"
 
 #include <float.h>
@@ -155,6 +156,17 @@ Test(map_traced, over_trees_of_two_dtypes) {
     for (int turn = 1; turn < PITH_DTYPE_COUNT - 1; turn += 5)
         ALL_SAME(texts, true, true, turn);
     ALL_SAME(of_integers, true, false, 4);
+    close_scope();
+}
+
+Test(map_traced, has_points_in_its_numbers_in_every_locale) {
+    if (!pt_use_comma())
+        cr_skip("localedef made no locale");
+    setenv("PITH_JIT", "off", 1);
+    open_scope();
+    const void *tree = pith_list_make(s, PITH_ITEMS(values(PITH_F64, 0)));
+    same("0.5 * a + fmin(1,5e0) + 0.25f * b", tree, tree);
+    cr_assert_eq(localeconv()->decimal_point[0], ',');
     close_scope();
 }
 
