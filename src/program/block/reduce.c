@@ -268,12 +268,13 @@
     static inline __attribute__((always_inline)) void name##_each(                       \
         A *lanes, const dt *x, int64_t pitch, int64_t first, int64_t count,              \
         int64_t width) {                                                                 \
+        const int64_t size = sizeof(dt), bytes = width * size;                           \
+        const int64_t ahead = AHEAD * pitch * size;                                      \
         for (int64_t n = 0; n < count; n++) {                                            \
             A *lane = lanes + (first + n) % LANES * width;                               \
             const dt *row = x + n * pitch;                                               \
             if (n + AHEAD < count)                                                       \
-                pithp_fetch(row, AHEAD *pitch *(int64_t)sizeof(dt),                      \
-                            width *(int64_t)sizeof(dt));                                 \
+                pithp_fetch(row, ahead, bytes);                                          \
             if (first + n < LANES) {                                                     \
                 PITHP_SIMD                                                               \
                 for (int64_t c = 0; c < width; c++)                                      \
