@@ -183,7 +183,8 @@ int main(int argc, char **argv) {
         oracle_texts_end();
     pith_close(rt);
     if (!ran)
-        trouble("no family of cases in ", family ? family : folder);
+        trouble("no family of cases (NAME.json; archives are unpacked first) in ",
+                family ? family : folder);
     printf("%lld passed, %lld failed", (long long)sum.passed, (long long)sum.failed);
     if (sum.absent)
         printf(", %lld left out", (long long)sum.absent);
