@@ -257,6 +257,10 @@ Test(programs, misses_of_containers_and_static_leaves_are_explained, .init = ope
     EXPLAINS(f, "[0]: was a list of 2, is a list of 3");
     CALL(f, x);
     EXPLAINS(f, "[0]: was a list of 3, is an array");
+    const void *values[] = {x, x};
+    CALL(f, pith_dict_make(s, 2, (const char *[]){"a", "b"}, values));
+    CALL(f, pith_dict_make(s, 2, (const char *[]){"a", "c"}, values));
+    EXPLAINS(f, "[0]: missing key 'b', unexpected key 'c'");
     const pith_function *g = pith_jit(
         s, &power_function, &(pith_jit_options){.static_arguments = PITH_ARGUMENT(1)});
     CALL(g, x, pith_i64(s, 2));

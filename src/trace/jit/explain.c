@@ -66,23 +66,37 @@ static void describe_place(pithp_text *t, const pithp_cursor *at) {
         pithp_text_add(t, at->kind == PITHP_TOKEN_ABSENT ? "nothing" : "an array");
 }
 
+static bool is_dict(const pithp_cursor *at) {
+    return at->kind == PITHP_TOKEN_NODE && at->shape->kind == PITHP_KIND_DICT;
+}
+
+/* "was a list of 2, is none"; of two dicts the keys that differ. */
+static void add_places(explanation *e, const pithp_cursor *old, const pithp_cursor *at) {
+    if (is_dict(old) && is_dict(at)) {
+        pithp_shapes_differ(e->text, old->shape, at->shape);
+        return;
+    }
+    pithp_text was, is;
+    pithp_text_begin(&was, e->rt);
+    pithp_text_begin(&is, e->rt);
+    describe_place(&was, old);
+    describe_place(&is, at);
+    add_change(e, was.bytes, is.bytes);
+    pithp_text_end(&is);
+    pithp_text_end(&was);
+}
+
 static void explain_place(explanation *e,
                           const pithp_jit_call *c,
                           int64_t tree,
                           const pithp_cursor *at,
                           const pithp_cursor *old) {
-    pithp_text was, is, path;
-    pithp_text_begin(&was, e->rt);
-    pithp_text_begin(&is, e->rt);
+    pithp_text path;
     pithp_text_begin(&path, e->rt);
-    describe_place(&was, old);
-    describe_place(&is, at);
     pithp_cursor_path(at, &path);
     if (begin_line(e, c, tree, path.bytes))
-        add_change(e, was.bytes, is.bytes);
+        add_places(e, old, at);
     pithp_text_end(&path);
-    pithp_text_end(&is);
-    pithp_text_end(&was);
 }
 
 /* Walk both structures side by side; false: they part, and leaves have no partners. */
