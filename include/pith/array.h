@@ -177,7 +177,8 @@ PITH_API int64_t pith_read_i64(pith_scope *s, const pith_array *a);
 PITH_API bool pith_read_bool(pith_scope *s, const pith_array *a);
 
 /** Give an array back before its scope closes. Using it afterwards is an error. Arrays
- * that @p s does not own itself are left alone. */
+ * that @p s does not own itself are left alone, and so are traced ones: their trace owns
+ * them. */
 PITH_API void pith_drop(pith_scope *s, const pith_array *a);
 
 /* ---- Filled arrays ---- */

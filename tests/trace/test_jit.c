@@ -367,3 +367,23 @@ Test(jit, leaves_that_are_not_read_are_not_awaited, .init = open_scope) {
     pith_scope_close(other);
     close_scope();
 }
+
+/* What a trace records belongs to it, whatever the function gives back. */
+static const pith_array *gives_back(pith_scope *in, const pith_array *x) {
+    pith_scope *inner = pith_scope_open_in(in);
+    const pith_array *closed = pith_add(inner, x, x);
+    pith_scope_close(inner);
+    const pith_array *dropped = pith_add(in, closed, x);
+    pith_drop(in, dropped);
+    return pith_add(in, dropped, x);
+}
+PITH_FUNCTION1(gives_back_function, gives_back, pith_array, pith_array)
+
+Test(jit, what_is_given_back_stays_in_its_trace, .init = open_scope) {
+    const pith_array *x = pith_f64(s, 3);
+    pt_fails(PITH_E_ARG, s, CALL(&gives_back_function, x));
+    const pith_function *f = pith_jit(s, &gives_back_function, NULL);
+    for (int call = 0; call < 2; call++)
+        cr_assert(pith_read_f64(s, CALL(f, x)) == 12);
+    close_scope();
+}
