@@ -209,8 +209,9 @@ void pithp_index_move(pithp_isa isa,
                       const char *from,
                       int64_t at,
                       int64_t n) {
-    /* places at random hide from the hardware what is read in order */
-    const bool far = a->count * (a->index_size + points->from_step) > CACHED_BYTES;
+    /* places at random, as sorted ones are not, hide what is read in order */
+    const bool far =
+        !a->sorted && a->count * (a->index_size + points->from_step) > CACHED_BYTES;
     int64_t where[PITHP_INDEX_BLOCK];
     for (int64_t moved; n > 0; n -= moved, at += moved) {
         const int64_t run = far && n > RUN ? RUN : n;
