@@ -30,7 +30,7 @@ PITH_API pith_memory_statistics pith_instance_statistics(const pith_instance *in
 /**
  * Count what is made in a scope, and in children opened from now on, by itself as well.
  * Counts may be pushed on top of each other; one that is left is popped when the scope
- * closes.
+ * closes. PITH_E_TRACED while a function is traced.
  */
 PITH_API bool pith_memory_push(pith_scope *s);
 /**

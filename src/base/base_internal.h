@@ -425,6 +425,9 @@ bool pithp_enter_as(pith_scope *s, const char *function);
 /* The same of functions that change what lasts, or run work whose values they need: while
  * calls on s are recorded they are PITH_E_TRACED. */
 bool pithp_enter_untraced(pith_scope *s, const char *function);
+/* The same of functions that are given no scope: the error is that of the one under way.
+ */
+bool pithp_may_change(const pith_runtime *rt, const char *function);
 bool pithp_scope_valid(const pith_scope *s); /* open or static; safe for any pointer */
 /* Open; safe for any pointer: a scope lies at the start of its own first block. */
 static inline bool pithp_scope_writable(const pith_scope *s) {

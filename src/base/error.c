@@ -242,7 +242,8 @@ void pith_fail(pith_scope *s,
 }
 
 void pith_set_log_hook(pith_runtime *rt, pith_log_hook hook, void *closure) {
-    if (!pithp_runtime_valid(rt) || pithp_runtime_is_static(rt))
+    if (!pithp_runtime_valid(rt) || pithp_runtime_is_static(rt) ||
+        !pithp_may_change(rt, __func__))
         return;
     rt->log_hook = hook;
     rt->log_closure = closure;

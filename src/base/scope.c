@@ -74,9 +74,7 @@ bool pithp_enter_as(pith_scope *s, const char *function) {
     return PITHP_LIKELY(s->error.code == PITH_OK);
 }
 
-bool pithp_enter_untraced(pith_scope *s, const char *function) {
-    if (!pithp_enter_as(s, function))
-        return false;
+static bool is_untraced(pith_scope *s, const char *function) {
     if (PITHP_LIKELY(!s->room[PITHP_ROOM_TRACE]))
         return true;
     pithp_fail(s, PITH_E_TRACED, NULL,
@@ -84,6 +82,15 @@ bool pithp_enter_untraced(pith_scope *s, const char *function) {
                "not)",
                function);
     return false;
+}
+
+bool pithp_enter_untraced(pith_scope *s, const char *function) {
+    return pithp_enter_as(s, function) && is_untraced(s, function);
+}
+
+bool pithp_may_change(const pith_runtime *rt, const char *function) {
+    pith_scope *s = pithp_scope_under_way(rt);
+    return !s || is_untraced(s, function);
 }
 
 pith_scope *pith_at(pith_scope *s, const char *site) {

@@ -79,3 +79,26 @@ Test(reclaim, the_program_that_runs_stays, .init = begin) {
     }
     end();
 }
+
+static int told;
+static void free_all(pith_instance *i, void *closure) {
+    told++;
+    cr_assert(closure == &told);
+    pith_instance_free_all(i);
+    cr_assert_null(pith_instance_find_allocation(i, "x"));
+}
+
+/* It runs while the function is traced, which may not free them. */
+Test(reclaim, hooks_of_idle_instances_free_their_allocations, .init = begin) {
+    pith_instance *idle = pith_instance_open(
+        s, "idle", &(pith_instance_options){.invalidate = free_all, .closure = &told});
+    const pith_request x = {.label = "x",
+                            .dtype = PITH_F64,
+                            .shape = PITH_SHAPE(50 * MIB),
+                            .unchunkable = true};
+    pt_ok(s, pith_instance_allocate(s, idle, &x));
+    cr_assert(call(pith_jit(s, &first_step, NULL), 10) == 17);
+    cr_assert(told == 1);
+    pith_instance_close(idle);
+    end();
+}

@@ -14,6 +14,7 @@ PITH_FUNCTION1(echo_step, echo, pith_array, pith_array)
 
 static pith_runtime *rt;
 static pith_run_log *open_log;
+static pith_instance *open_instance;
 static int which;
 
 /* One refused call after the other; `which` says which. False: there are no more. */
@@ -62,6 +63,24 @@ static bool call_one(pith_scope *s, const pith_array *x, const pith_array *value
             return pith_jit_set_limits(rt, 1, 0), true;
         case 19:
             return pith_tree_device_bytes(s, x), true;
+        case 20:
+            return pith_memory_push(s), true;
+        case 21:
+            return pith_set_log_hook(rt, NULL, NULL), true;
+        case 22:
+            return pith_memory_set_warning_hook(rt, NULL, NULL), true;
+        case 23:
+            return pith_memory_trim(rt), true;
+        case 24:
+            return pith_memory_free(rt, "label"), true;
+        case 25:
+            return pith_memory_invalidate_all(rt), true;
+        case 26:
+            return pith_instance_free_all(open_instance), true;
+        case 27:
+            return pith_instance_clear_queue(open_instance), true;
+        case 28:
+            return pith_instance_close(open_instance), true;
         default:
             return false;
     }
@@ -96,7 +115,8 @@ static void refuses_all(bool (*counts)(int call)) {
     const pith_function *f = pith_jit(s, &calls_one_function, NULL);
     const pith_array *x = pith_zeros(s, PITH_F64, PITH_SHAPE(3));
     const void *given[] = {x};
-    pt_ok(s, open_log && f && x);
+    open_instance = pith_instance_open(s, "open", NULL);
+    pt_ok(s, open_log && open_instance && f && x);
     for (which = 0, more = true;; which++) {
         if (!counts(which))
             continue;
@@ -113,6 +133,8 @@ static void refuses_all(bool (*counts)(int call)) {
         if (!more)
             break;
     }
+    cr_assert(pith_instance_find(rt, "open") == open_instance);
+    pith_instance_close(open_instance);
     pith_jit_clear(rt); /* of the function that calls nothing more */
     cr_assert(access("never.json", F_OK) != 0 && access("never.jsonl", F_OK) != 0);
     pith_scope_close(s);
@@ -124,7 +146,7 @@ static bool any(int call) {
 }
 /* Calls that need the elements of a traced array, whatever their scope. */
 static bool is_read(int call) {
-    return call == 12 || call == 13 || call == 16 || call > 18;
+    return call == 12 || call == 13 || call == 16 || call == 19 || call > 28;
 }
 
 Test(refused, while_tracing) {

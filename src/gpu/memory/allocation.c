@@ -225,7 +225,7 @@ bool(pith_instance_free)(pith_scope *s, pith_instance *instance, const char *lab
 
 void pith_instance_free_all(pith_instance *instance) {
     pith_instance *i = pithp_instance_of_pointer(instance);
-    if (i)
+    if (i && pithp_may_change(i->device->runtime, __func__))
         pithp_instance_free_own(i);
 }
 
@@ -233,7 +233,7 @@ int64_t pith_memory_free(pith_runtime *rt, const char *label) {
     pithp_device *d = pithp_runtime_valid(rt) ? pithp_runtime_device(rt) : NULL;
     pithp_allocation *all = NULL;
     int64_t count = 0;
-    if (!d || !label)
+    if (!d || !label || !pithp_may_change(rt, __func__))
         return 0;
     pthread_mutex_lock(&d->memory->lock);
     for (pith_instance *i = d->memory->first; i; i = i->next) {

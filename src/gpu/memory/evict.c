@@ -1,5 +1,6 @@
 /* Allocations are given up: of idle instances where memory is short, of all when the user
  * says so. An array that a scope reaches never is. */
+#include "base/under_way.h"
 #include "gpu/memory/allocation.h"
 
 #include <string.h>
@@ -34,6 +35,20 @@ static void mark(pith_instance *i, uint64_t clearing) {
     i->scopes++;
 }
 
+/* A function may be traced when memory runs short: what the hook does is no part of it.
+ */
+static void tell(pith_instance *i) {
+    if (!i->invalidate)
+        return;
+    pith_scope *s = pithp_scope_under_way(i->device->runtime);
+    void *trace = s ? s->room[PITHP_ROOM_TRACE] : NULL;
+    if (s)
+        s->room[PITHP_ROOM_TRACE] = NULL;
+    i->invalidate(i, i->closure);
+    if (s)
+        s->room[PITHP_ROOM_TRACE] = trace;
+}
+
 bool pithp_evict_one(pithp_device *d, uint64_t clearing, size_t *bytes) {
     pithp_memory *m = d->memory;
     pthread_mutex_lock(&m->lock);
@@ -43,8 +58,7 @@ bool pithp_evict_one(pithp_device *d, uint64_t clearing, size_t *bytes) {
     pthread_mutex_unlock(&m->lock);
     if (!i)
         return false;
-    if (i->invalidate)
-        i->invalidate(i, i->closure);
+    tell(i);
     const size_t before = pithp_account_read(d, &i->account).owned;
     pithp_instance_free_own(i);
     const size_t after = pithp_account_read(d, &i->account).owned;
@@ -99,12 +113,11 @@ static pith_instance *next_to_tell(pithp_memory *m, uint64_t clearing) {
 void pith_memory_invalidate_all(pith_runtime *rt) {
     pithp_device *d = pithp_runtime_valid(rt) ? pithp_runtime_device(rt) : NULL;
     pith_instance *i;
-    if (!d)
+    if (!d || !pithp_may_change(rt, __func__))
         return;
     const uint64_t hooks = pithp_clearing_begin(d);
     while ((i = next_to_tell(d->memory, hooks))) {
-        if (i->invalidate)
-            i->invalidate(i, i->closure);
+        tell(i);
         pithp_instance_unuse(i);
     }
     const uint64_t frees = pithp_clearing_begin(d);

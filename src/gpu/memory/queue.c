@@ -78,7 +78,7 @@ bool(pith_instance_queue)(pith_scope *s,
 
 void pith_instance_clear_queue(pith_instance *instance) {
     pith_instance *i = pithp_instance_of_pointer(instance);
-    if (!i)
+    if (!i || !pithp_may_change(i->device->runtime, __func__))
         return;
     pthread_mutex_lock(&i->device->memory->lock);
     pithp_request *gone = i->open ? pithp_queue_take(i) : NULL;

@@ -53,7 +53,7 @@ void pith_memory_set_warning_hook(pith_runtime *rt,
                                   pith_warning_hook hook,
                                   void *closure) {
     pithp_device *d = pithp_runtime_valid(rt) ? pithp_runtime_device(rt) : NULL;
-    if (!d)
+    if (!d || !pithp_may_change(rt, __func__))
         return;
     pthread_mutex_lock(&d->memory->lock);
     d->memory->warn = hook;
@@ -327,7 +327,7 @@ pith_instance *(pith_instance_open)(pith_scope *s,
 
 void pith_instance_close(pith_instance *instance) {
     pith_instance *i = pithp_instance_of_pointer(instance);
-    if (!i)
+    if (!i || !pithp_may_change(i->device->runtime, __func__))
         return;
     pithp_device *d = i->device;
     pithp_memory *m = d->memory;

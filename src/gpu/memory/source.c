@@ -251,7 +251,7 @@ pith_allocator_kind pith_memory_allocator_kind(const pith_runtime *rt) {
 
 size_t pith_memory_trim(pith_runtime *rt) {
     pithp_device *d = pithp_runtime_valid(rt) ? pithp_runtime_device(rt) : NULL;
-    return d ? pithp_trim(d) : 0;
+    return d && pithp_may_change(rt, __func__) ? pithp_trim(d) : 0;
 }
 
 void pithp_sources_close(pithp_device *d) {

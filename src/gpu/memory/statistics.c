@@ -30,7 +30,7 @@ pith_memory_statistics pith_scope_statistics(const pith_scope *s) {
 /* ---- Parts ---- */
 
 bool pith_memory_push(pith_scope *s) {
-    if (!pithp_enter(s))
+    if (!pithp_enter_untraced(s, "pith_memory_push"))
         return false;
     pith_instance *part = pithp_part_open(pithp_scope_instance(s), s);
     if (!part) {

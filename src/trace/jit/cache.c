@@ -1,6 +1,5 @@
 /* The programs of a runtime, and the parts of programs to come: found by what they were
  * recorded for, and kept in the order of their last use within two bounds. */
-#include "base/under_way.h"
 #include "gpu/compile/compile_internal.h"
 #include "gpu/memory/reclaim.h"
 #include "program/emit/compiled.h"
@@ -511,11 +510,7 @@ static jit_cache *enter(pith_runtime *rt) {
 
 /* To change what is kept, which a function that is traced may not. */
 static jit_cache *enter_to_change(pith_runtime *rt, const char *function) {
-    pith_scope *s = pithp_scope_under_way(rt);
-    if (!s || !pithp_scope_trace(s))
-        return enter(rt);
-    pithp_fail(s, PITH_E_TRACED, NULL, "%s: not while a function is traced", function);
-    return NULL;
+    return pithp_may_change(rt, function) ? enter(rt) : NULL;
 }
 
 pith_jit_info pith_jit_get_info(pith_runtime *rt) {
