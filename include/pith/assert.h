@@ -106,7 +106,9 @@ PITH_API void pith_check_as(pith_scope *s,
 PITH_API bool pith_check_counts(const pith_scope *s, pith_check_level level);
 /** Checks below a level do not count in @p s and in children opened from now on:
  * PITH_CHECK_DEBUG all count, PITH_CHECK_ALWAYS those of level always, PITH_CHECK_OFF
- * none. Checks inside kernels run all the same and are reported. */
+ * none. Checks inside kernels run all the same and are reported. A compiled function sets
+ * the level of a scope of its own: PITH_E_TRACED where it leaves that of the scope that
+ * it is given another one. */
 PITH_API void pith_check_set_level(pith_scope *s, pith_check_level level);
 /** The conjunction of all checks so far that open collectors of @p s took: bool of rank
  * 0, true where there are none. Does not wait. */

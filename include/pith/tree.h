@@ -137,7 +137,8 @@ PITH_API const pith_type *pith_type_of(const void *tree);
 /** Whether @p record is a record of T (and no nil record). */
 #define pith_is(T, record) (pith_type_of(record) == T##_pith_type())
 /** Suspend the check hooks of records made in @p s and in children opened from now on, or
- * run them again. */
+ * run them again. PITH_E_TRACED where a compiled function leaves the scope that it is
+ * given other than it was. */
 PITH_API void pith_no_check(pith_scope *s, bool suspend);
 
 /* ---- Containers. Items are trees; NULL items are refused (use pith_none_make). ---- */
@@ -513,6 +514,7 @@ PITH_END
 #ifndef PITH_NO_SITES
 #    define pith_freeze_as(s, ...)      pith_freeze_as(PITH_AT(s), __VA_ARGS__)
 #    define pith_make_as(s, ...)        pith_make_as(PITH_AT(s), __VA_ARGS__)
+#    define pith_no_check(s, ...)       pith_no_check(PITH_AT(s), __VA_ARGS__)
 #    define pith_list_make(s, ...)      pith_list_make(PITH_AT(s), __VA_ARGS__)
 #    define pith_tuple_make(s, ...)     pith_tuple_make(PITH_AT(s), __VA_ARGS__)
 #    define pith_dict_make(s, ...)      pith_dict_make(PITH_AT(s), __VA_ARGS__)

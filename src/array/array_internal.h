@@ -229,6 +229,14 @@ typedef struct pithp_trace {
                             outside has; or PITH_OK */
     void *checks;        /* that were recorded (src/assert/record.h); NULL: none */
     void (*drop_checks)(void *checks);
+    /* The scope that the function is given, as it was, and the call that changed it and
+     * was not undone; function NULL: none. */
+    const pith_scope *scope;
+    uint8_t check_level;
+    bool no_hooks;
+    struct {
+        const char *function, *site;
+    } changed;
 } pithp_trace;
 
 /* The trace that calls on s are recorded in; NULL: they run. Child scopes have their
@@ -254,8 +262,11 @@ void pithp_trace_store_close(pith_runtime *rt, pith_scope *store);
 int32_t pithp_trace_value(pith_scope *s, pithp_trace *t, const pith_array *a);
 /* A constant of a program with the elements of a checked array. -1: error set. */
 int32_t pithp_trace_constant(pith_scope *s, struct pithp_program *p, const pith_array *a);
+/* The call on s has set what lasts as long as s does. */
+void pithp_trace_note_set(pith_scope *s);
 /* Where the function that was recorded went on after PITH_E_TRACED, the program may be of
- * another way than its calls would have gone, so that this is the error of s, which began
+ * another way than its calls would have gone, and where it left the scope that it was
+ * given changed, its calls would have changed the caller's: the error of s, which began
  * the trace. */
 pith_status pithp_trace_settle(pith_scope *s, const pithp_trace *t);
 /* No more calls are recorded on s, which began it; its arrays are of no use any more. The

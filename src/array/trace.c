@@ -140,14 +140,35 @@ pithp_trace *pithp_trace_begin(pith_scope *s) {
         return NULL;
     }
     const pithp_trace *around = pithp_scope_trace(s);
-    *t = (pithp_trace){
-        .program = p, .handles = handles, .depth = around ? around->depth + 1 : 1};
+    *t = (pithp_trace){.program = p,
+                       .handles = handles,
+                       .depth = around ? around->depth + 1 : 1,
+                       .scope = s,
+                       .check_level = s->check_level,
+                       .no_hooks = s->no_hooks};
     s->room[PITHP_ROOM_TRACE] = t;
     return t;
 }
 
+void pithp_trace_note_set(pith_scope *s) {
+    pithp_trace *t = pithp_scope_trace(s);
+    if (!t || t->scope != s)
+        return;
+    if (s->check_level == t->check_level && s->no_hooks == t->no_hooks)
+        t->changed.function = NULL;
+    else if (!t->changed.function) {
+        t->changed.function = s->function;
+        t->changed.site = s->site;
+    }
+}
+
 pith_status pithp_trace_settle(pith_scope *s, const pithp_trace *t) {
-    return pithp_fail_as(s, &t->refused);
+    if (pithp_fail_as(s, &t->refused) != PITH_OK || !t->changed.function)
+        return s->error.code;
+    return pithp_fail_at(s, PITH_E_TRACED, NULL, t->changed.site,
+                         "%s: a function that is traced cannot leave the scope that it "
+                         "is given changed: use a child scope, or set it back",
+                         t->changed.function);
 }
 
 pithp_program *pithp_trace_end(pith_scope *s, pithp_trace *t) {

@@ -45,11 +45,13 @@ bool pith_check_counts(const pith_scope *s, pith_check_level level) {
 void(pith_check_set_level)(pith_scope *s, pith_check_level level) {
     if (!pithp_enter(s))
         return;
-    if (level < PITH_CHECK_DEBUG || level > PITH_CHECK_OFF)
+    if (level < PITH_CHECK_DEBUG || level > PITH_CHECK_OFF) {
         pithp_fail(s, PITH_E_ARG, NULL, "pith_check_set_level: no such level: %d",
                    (int)level);
-    else
-        s->check_level = (uint8_t)level;
+        return;
+    }
+    s->check_level = (uint8_t)level;
+    pithp_trace_note_set(s);
 }
 
 /* ---- What was given ---- */

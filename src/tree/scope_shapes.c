@@ -80,8 +80,10 @@ static scope_shapes *shapes_of(pith_scope *s) {
 
 void pith_no_check(pith_scope *s, bool suspend) {
     (void)pithp_enter(s);
-    if (pithp_scope_writable(s)) /* a failed scope too gets its checks back */
-        s->no_hooks = suspend;
+    if (!pithp_scope_writable(s))
+        return;
+    s->no_hooks = suspend; /* a failed scope too gets its checks back */
+    pithp_trace_note_set(s);
 }
 
 /* ---- Holding ---- */

@@ -240,3 +240,73 @@ Test(refused, errors_that_bodies_clear_fail_the_call) {
     pith_scope_close(s);
     pt_close(rt);
 }
+
+/* ---- What is set for scopes ---- */
+
+static enum { LEVEL, HOOKS, BOTH } sets;
+static enum { FOR_GOOD, FOR_A_WHILE, IN_A_CHILD } how;
+
+static void set(pith_scope *s, bool back) {
+    if (sets != HOOKS)
+        pith_check_set_level(s, back ? PITH_CHECK_DEBUG : PITH_CHECK_OFF);
+    if (sets != LEVEL)
+        pith_no_check(s, !back);
+}
+
+/* Its own check counts where what it set is undone before. */
+static const pith_array *set_and_check(pith_scope *s, const pith_array *x) {
+    pith_scope *child = pith_scope_open_in(s);
+    set(how == IN_A_CHILD ? child : s, false);
+    if (how == FOR_A_WHILE)
+        set(s, true);
+    pith_scope_close(child);
+    const pith_array *positive = pith_greater(s, x, pith_f64(s, 0));
+    pith_check(s, positive, "x is positive", .level = PITH_CHECK_ALWAYS);
+    return pith_neg(s, x);
+}
+PITH_FUNCTION1(set_and_check_function, set_and_check, pith_array, pith_array)
+
+static const pith_array *set_in_branch(pith_scope *s, const pith_array *x) {
+    const pith_array *positive = pith_greater(s, x, pith_f64(s, 0));
+    return pith_cond(s, positive, &set_and_check_function, &halve_step, x);
+}
+PITH_FUNCTION1(set_in_branch_function, set_in_branch, pith_array, pith_array)
+
+static const pith_function *const setters[] = {&set_and_check_function,
+                                               &set_in_branch_function};
+
+/* The caller's scope is as it was, which call by call it would not be. */
+Test(refused, settings_that_functions_leave_on_the_scope_they_are_given) {
+    rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    const void *given[] = {pith_f64(s, 5)};
+    how = FOR_GOOD;
+    for (sets = LEVEL; sets <= BOTH; sets++)
+        for (int k = 0; k < 2; k++) {
+            const pith_function *f = pith_jit(s, setters[k], NULL);
+            pt_fails(PITH_E_TRACED, s, pith_call(s, f, 1, given));
+            pt_says(sets == HOOKS ? "pith_no_check: " : "pith_check_set_level: ");
+            pt_says("test_refused.c:");
+            pt_fails(PITH_E_TRACED, s, pith_eval_shape(s, setters[k], 1, given));
+        }
+    cr_assert(pith_check_counts(s, PITH_CHECK_ALWAYS));
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
+Test(refused, settings_that_are_undone_or_of_scopes_of_their_own) {
+    rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    for (how = FOR_A_WHILE; how <= IN_A_CHILD; how++)
+        for (sets = LEVEL; sets <= BOTH; sets++) {
+            const pith_function *f = pith_jit(s, &set_and_check_function, NULL);
+            const pith_array *y = pith_call(s, f, 1, (const void *[]){pith_f64(s, 5)});
+            cr_assert(pith_read_f64(s, y) == -5);
+            pt_ok(s);
+            pith_call(s, f, 1, (const void *[]){pith_f64(s, -5)});
+            pt_fails(PITH_E_CHECK, s, pith_wait(s));
+            pt_says("x is positive");
+        }
+    pith_scope_close(s);
+    pt_close(rt);
+}
