@@ -2,6 +2,7 @@
  * of every row against golden data are in tests/program. */
 #include "pith_test.h"
 
+#include <float.h>
 #include <math.h>
 #include <pith/array.h>
 
@@ -165,6 +166,18 @@ Test(elementwise, takes_the_least_powers_of_what_is_not_finite) {
     expect(s, pith_pow(s, a, least), 4, (double[]){INFINITY, INFINITY, 0, 0});
     expect(s, pith_pow(s, a, pith_neg(s, least)), 4,
            (double[]){0, 0, INFINITY, INFINITY});
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
+Test(elementwise, takes_first_powers_of_all_there_is) {
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    const double x[] = {DBL_MAX, -DBL_MAX, DBL_MIN, 0x1p-1074, -INFINITY, -0.0, 3};
+    const pith_array *a = vector(s, PITH_F64, 7, x), *one = pith_f64(s, 1);
+    expect(s, pith_pow(s, a, pith_add(s, one, pith_zeros(s, PITH_F64, PITH_SHAPE(7)))), 7,
+           x);
+    expect(s, pith_pow(s, a, one), 7, x);
     pith_scope_close(s);
     pt_close(rt);
 }

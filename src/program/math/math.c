@@ -102,6 +102,8 @@ DECLARE2_ALL(pow, u10)
 static f64 mend_pow(f64 x, f64 y, f64 infinite) { /* y / 2 may be 0 */
     if (x == 0 || m_abs(x) == __builtin_inf())
         return infinite;
+    if (y == 1) /* the square of the greatest number's root is infinite */
+        return x;
     const f64 root = CALL(pow, d1, u10, m_abs(x), y / 2);
     return m_copysign(root * root, infinite);
 }
