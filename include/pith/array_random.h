@@ -42,7 +42,8 @@ typedef struct pith_random_options {
 typedef struct pith_choice_options {
     bool once PITH_DEFAULT; /**< without replacement: no index is drawn twice */
     /** How likely each index is, float[n], not negative; they need not add up to 1. NULL:
-     * all alike. */
+     * all alike. Nothing looks at them: where one is negative or nan, all are 0, or those
+     * over 0 are fewer than what is drawn once each, any index may come. */
     const pith_array *weights PITH_DEFAULT;
     pith_random_layout layout PITH_DEFAULT;
 } pith_choice_options;
