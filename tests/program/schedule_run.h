@@ -52,14 +52,21 @@ static inline pith_status schedule_read(void *closure, const void *from, int64_t
     return PITH_OK;
 }
 
-/* A program of which cc makes the fused steps; the program is the caller's. */
-static inline schedule_run schedule_open(pith_scope *s, pithp_program *p) {
+/* A program of which cc makes the fused steps; the program is the caller's. Some inputs
+ * may be overwritten by the outputs chosen for them. */
+static inline schedule_run schedule_open_reusing(pith_scope *s,
+                                                 pithp_program *p,
+                                                 const int64_t *inputs,
+                                                 int64_t count,
+                                                 int64_t *to) {
     schedule_run r = {.s = s};
     pithp_error e = {.code = PITH_OK};
     pithp_text text;
     bool maths;
     r.plan = pithp_plan_make_for(s, p, PITHP_PLAN_SCHEDULED);
     pt_ok(s, r.plan);
+    if (count)
+        pithp_plan_reuse(s, r.plan, inputs, count, to);
     r.schedule = pithp_schedule_make(s, r.plan, PITHP_GEMM_NONE, &e);
     cr_assert(r.schedule, "%s", e.text);
     pithp_text_begin(&text, s->runtime);
@@ -74,6 +81,10 @@ static inline schedule_run schedule_open(pith_scope *s, pithp_program *p) {
     r.memory = malloc(bytes);
     pithp_schedule_image(r.schedule, r.memory, (uintptr_t)r.memory);
     return r;
+}
+
+static inline schedule_run schedule_open(pith_scope *s, pithp_program *p) {
+    return schedule_open_reusing(s, p, NULL, 0, NULL);
 }
 
 static inline void schedule_close(schedule_run *r) {

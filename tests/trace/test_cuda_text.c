@@ -108,6 +108,18 @@ static const Leaves *decay(pith_scope *s, const Leaves *a) {
 }
 PITH_FUNCTION1(decay_step, decay, Leaves, Leaves)
 
+/* Sums of squares, of those up to 64 elements and of the others. */
+static const pith_array *norm(pith_scope *s, const Leaves *a) {
+    const pith_array *const *x = a->x, *sum = pith_f64(s, 0);
+    const pith_array *sums[LEAVES];
+    for (int k = 0; k < LEAVES; k++)
+        sums[k] = pith_sum(s, pith_mul(s, x[k], x[k]), PITH_ALL_AXES);
+    for (int k = 0; k < LEAVES; k++)
+        sum = pith_add(s, sum, sums[k]);
+    return pith_sqrt(s, sum);
+}
+PITH_FUNCTION1(norm_step, norm, pith_array, Leaves)
+
 /* ---- Texts ---- */
 
 static pith_runtime *rt;
@@ -131,12 +143,12 @@ static const char *text_of(const pith_function *f) {
                                   (const void *[]){pith_freeze(s, State, &state)});
 }
 
-static const char *text_of_leaves(void) {
+static const char *text_of_leaves(const pith_function *f) {
     const void *x[LEAVES];
     for (int k = 0; k < LEAVES; k++)
-        x[k] = pith_ones(s, PITH_F64, PITH_SHAPE(k + 3));
+        x[k] = pith_ones(s, PITH_F64, PITH_SHAPE(5 * k + 3));
     const Leaves leaves = {.x = pith_list_make(s, LEAVES, x)};
-    return pith_program_cuda_text(s, &decay_step, 1,
+    return pith_program_cuda_text(s, f, 1,
                                   (const void *[]){pith_freeze(s, Leaves, &leaves)});
 }
 
@@ -186,10 +198,14 @@ Test(cuda_text, whole_programs_compile_without_a_word, .timeout = 300) {
         pt_ok(s, text);
         compile(all[k].label, text);
     }
-    const char *leaves = text_of_leaves();
+    const char *leaves = text_of_leaves(&decay_step);
     pt_ok(s, leaves);
-    cr_assert(strstr(leaves, "pith_step_0_many") && !strstr(leaves, "pith_step_1"));
+    cr_assert(strstr(leaves, "M_MANY(pith_step_0,") && !strstr(leaves, "pith_step_1"));
     compile("leaves", leaves);
+    const char *sums = text_of_leaves(&norm_step);
+    pt_ok(s, sums);
+    cr_assert(strstr(sums, "M_MANY(pith_step_1,") && !strstr(sums, "pith_step_6"));
+    compile("sums", sums);
     end();
 }
 

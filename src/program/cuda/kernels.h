@@ -11,6 +11,7 @@
 #include "program/emit/reduce_args.h"
 
 /* clang-format off */
+#include "program/emit/many_args.h"
 #include "program/emit/any.h"
 #include "program/emit/reduce.h"
 #include "program/cuda/kernel/move.h"

@@ -1,14 +1,20 @@
-/* Arguments of a kernel that does the work of many: of equal fused steps. Part of texts,
- * so the names of types are those of the prologues. */
+/* A kernel that does the work of many launches of another one. Part of texts, so the
+ * names of types are those of the prologues. */
 #ifndef PITHP_MANY_ARGS_H
 #define PITHP_MANY_ARGS_H
 
 /* Threads come in blocks of M_BLOCK. Block b is number blocks[2 b + 1] of the launch
- * whose arguments are number blocks[2 b]. */
+ * whose arguments begin at words[blocks[2 b]]. */
 typedef struct m_many_args {
-    const char *first; /* arguments of the first; each `stride` bytes behind the last */
+    const u64 *words;
     const u32 *blocks;
-    i64 stride;
 } m_many_args;
+
+#define M_MANY(name, name_args)                                                          \
+    M_KERNEL(name##_many, m_many_args) {                                                 \
+        const u32 *const at = a->blocks + 2 * (t / M_BLOCK);                             \
+        name##_thread((const name_args *)(const void *)(a->words + at[0]),               \
+                      (i64)at[1] * M_BLOCK + t % M_BLOCK);                               \
+    }
 
 #endif

@@ -17,6 +17,7 @@ typedef struct workspace {
     piece *pieces;
     int64_t count, room;
     size_t bytes;
+    int32_t apart; /* step before which nothing that is in use ends */
 } workspace;
 
 static void end_pieces(workspace *w, int32_t before) {
@@ -70,7 +71,9 @@ static bool place_value(workspace *w, pithp_value v) {
 
 static bool place_step(workspace *w, int32_t number) {
     pithp_step *step = &w->g->plan->steps[number];
-    end_pieces(w, number);
+    if (number >= w->apart) /* else it shares no memory with those beside it */
+        end_pieces(w, number);
+    w->apart = step->beside > w->apart ? step->beside : w->apart;
     if (!step->call) {
         for (pithp_value v = step->first; v >= 0; v = w->g->next[v])
             if (v != step->unplaced && !place_value(w, v))
@@ -91,6 +94,7 @@ static bool place_step(workspace *w, int32_t number) {
 static bool place_results(pithp_planning *g) {
     workspace w = {.g = g};
     bool placed = true;
+    pithp_plan_beside(g);
     for (int32_t k = 0; k < g->plan->step_count && placed; k++)
         placed = place_step(&w, k);
     pithp_release(g->s->runtime, w.pieces, (size_t)w.room * sizeof *w.pieces);

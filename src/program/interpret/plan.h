@@ -155,6 +155,8 @@ typedef struct pithp_step {
                              it is made */
     int32_t band; /* of a band's first step: how many steps it has; the others are sources
                      of sorts, which do not run on their own */
+    int32_t beside; /* reductions, and their sources, up to that step may run at the same
+                       time as this one; or 0 */
     /* Fused: the arguments, whose externals lie at these places. One without members
        reads the value `unplaced` through views, as its external 0. */
     int32_t members, reads;  /* instructions; memory they touch, at most */
@@ -458,6 +460,8 @@ bool pithp_plan_in_place(pithp_planning *g);
 int pithp_updated(const pithp_step *step, int operand);
 /* Whether the body of a loop updates a carry so. */
 bool pithp_carry_in_place(const pithp_step *step, int carry);
+/* Find reductions that a schedule may run at the same time. */
+void pithp_plan_beside(pithp_planning *g);
 /* Give every value that has memory a place. */
 bool pithp_plan_places(pithp_planning *g);
 

@@ -141,18 +141,6 @@ touch_call(const pithp_scheduling *g, pithp_making_frame *f, const pithp_step *s
             f, &(pithp_touch){gemm->begin, gemm->begin + gemm->bytes, 0, true});
 }
 
-/* ---- Fused steps ---- */
-
-/* Equal ones, as one task. */
-static bool
-schedule_many(pithp_scheduling *g, pithp_making_frame *f, int64_t first, int64_t count) {
-    const int64_t task = f->tasks->count;
-    for (int64_t k = first; k < first + count; k++)
-        if (!pithp_schedule_fused(g, f, &f->plan->steps[k]))
-            return false;
-    return pithp_many_join(g, f, task);
-}
-
 /* ---- Calls ---- */
 
 /* What emissions are of. */
@@ -199,8 +187,9 @@ emit_call(const pithp_scheduling *g, const pithp_sink *sink, const void *what) {
     return rc;
 }
 
-static bool
-schedule_call(pithp_scheduling *g, pithp_making_frame *f, const pithp_step *step) {
+bool pithp_schedule_call(pithp_scheduling *g,
+                         pithp_making_frame *f,
+                         const pithp_step *step) {
     const work w = {f, step};
     const pithp_call call =
         pithp_call_of(step->call->primitive, step->call->operand_count, step->specs,
@@ -305,7 +294,7 @@ bool pithp_schedule_steps(pithp_scheduling *g, pithp_making_frame *f) {
     for (int64_t k = 0, steps; k < f->plan->step_count; k += steps) {
         const pithp_step *step = &f->plan->steps[k];
         steps = pithp_many_steps(g, f->plan, k);
-        if (step->is_source)
+        if (steps == 1 && step->is_source)
             continue;
         pithp_order_begin(f);
         if (step->plans) {
@@ -313,11 +302,11 @@ bool pithp_schedule_steps(pithp_scheduling *g, pithp_making_frame *f) {
                 return false;
             continue;
         }
-        const bool done = steps > 1           ? schedule_many(g, f, k, steps)
+        const bool done = steps > 1           ? pithp_schedule_many(g, f, k, steps)
                           : !step->call       ? pithp_schedule_fused(g, f, step)
                           : step->source >= 0 ? pithp_schedule_reduction(g, f, step)
                           : step->kernel      ? schedule_kernel(g, f, step)
-                                              : schedule_call(g, f, step);
+                                              : pithp_schedule_call(g, f, step);
         if (!done || !pithp_order_end(g, f))
             return false;
     }

@@ -147,11 +147,14 @@ bool pithp_own_address(pithp_scheduling *g, int32_t word, int32_t of);
 
 /* ---- Work of many ---- */
 
-/* How many steps from `first` on are equal work that nothing puts in order; 1: it is not
- * worth a task of its own kind. */
+/* How many steps from `first` on are work that nothing puts in order, fused steps that do
+ * the same or reductions; 1: they are not worth tasks of their own kind. */
 int64_t pithp_many_steps(pithp_scheduling *g, const pithp_plan *plan, int64_t first);
-/* The tasks of such steps, from number `first` to the end of the list, become one. */
-bool pithp_many_join(pithp_scheduling *g, pithp_making_frame *f, int64_t first);
+/* Such steps: what is equal work becomes one task. */
+bool pithp_schedule_many(pithp_scheduling *g,
+                         pithp_making_frame *f,
+                         int64_t first,
+                         int64_t steps);
 
 /* ---- Order ---- */
 
@@ -174,13 +177,16 @@ void pithp_touch_temporary(const pithp_scheduling *g,
 
 /* All steps of the frame's plan. */
 bool pithp_schedule_steps(pithp_scheduling *g, pithp_making_frame *f);
-/* One fused step; a reduction with a source. */
+/* One fused step; a reduction with a source; another call. */
 bool pithp_schedule_fused(pithp_scheduling *g,
                           pithp_making_frame *f,
                           const pithp_step *step);
 bool pithp_schedule_reduction(pithp_scheduling *g,
                               pithp_making_frame *f,
                               const pithp_step *step);
+bool pithp_schedule_call(pithp_scheduling *g,
+                         pithp_making_frame *f,
+                         const pithp_step *step);
 bool pithp_schedule_control(pithp_scheduling *g,
                             pithp_making_frame *f,
                             const pithp_step *step);

@@ -5,16 +5,6 @@
 
 #include <stdio.h>
 
-/* The kernel of a function for the work of many. */
-static void add_many(pithp_text *t, const char *name) {
-    pithp_text_print(t,
-                     "M_KERNEL(%s_many, m_many_args) {\n"
-                     "    const u32 *at = a->blocks + 2 * (t / M_BLOCK);\n"
-                     "    %s_thread((const %s_args *)(const void *)(a->first + at[0] * "
-                     "a->stride), (i64)at[1] * M_BLOCK + t %% M_BLOCK);\n}\n",
-                     name, name, name);
-}
-
 void pithp_many_name(char name[PITHP_STEP_NAME_BYTES], int64_t function) {
     char step[PITHP_STEP_NAME_BYTES];
     pithp_step_name(step, function);
@@ -37,7 +27,7 @@ bool pithp_schedule_text(pithp_text *t,
         pithp_step_name(name, k);
         pithp_emit_kernel(t, name, &schedule->fused[k]);
         if (schedule->many_count)
-            add_many(t, name);
+            pithp_text_print(t, "M_MANY(%s, %s_args)\n", name, name);
     }
     *maths = rows.maths;
     return schedule->fused_count > 0 && !t->failed;

@@ -90,4 +90,9 @@ M_REDUCE_SEARCH(pithp_k_find,
                 r->dtype,
                 r->to_dtype)
 
+M_MANY(pithp_k_reduce_short, m_reduce_args)
+M_MANY(pithp_k_reduce_lanes, m_reduce_args)
+M_MANY(pithp_k_reduce_fold, m_reduce_args)
+M_MANY(pithp_k_find, m_reduce_args)
+
 #endif
