@@ -43,7 +43,8 @@ typedef struct pith_open_options {
  * call that waits, as a device does, so that tests without one find mistakes of order.
  *
  * After fork() a child may go on using a runtime on the host, on the thread that forked
- * alone; one on CUDA is of no use to it.
+ * alone, where no other thread was in a call of it; code that was being compiled is
+ * compiled by both. A runtime on CUDA is of no use to a child.
  *
  * @param options NULL for the defaults.
  * @return Never NULL. Where opening failed, every scope of the runtime carries the reason

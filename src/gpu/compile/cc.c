@@ -348,7 +348,11 @@ static pith_status compile_in(pith_runtime *rt,
     pithp_text log;
     bool succeeded = false;
     pithp_text_begin(&log, rt);
+    if (job)
+        job->wait(true);
     pith_status rc = run(arguments, directory, &log, &succeeded, e);
+    if (job)
+        job->wait(false);
     snprintf(path, sizeof path, "%s/code.so", directory);
     if (rc == PITH_OK && (!succeeded || !read_file(path, image))) {
         char line[700];

@@ -1,5 +1,8 @@
 /* Compiling in the background: texts, and other work, wait in a line for one thread of
- * the device's, which starts with the first of them and sleeps when there is none. */
+ * the device's, which starts with the first of them and sleeps when there is none.
+ *
+ * A process forks while no such thread is at work: a child, which has none of them, finds
+ * no lock taken and nothing half done, and starts its own. */
 #include "gpu/compile/later.h"
 
 #include "base/under_way.h"
@@ -11,14 +14,20 @@
 #include <unistd.h>
 
 typedef struct pithp_later {
-    pthread_mutex_t lock; /* guards all below it */
     pthread_cond_t wake;
     pthread_t thread;
     bool running, stop;
-    pid_t process; /* that started the thread */
+    pid_t process; /* whose thread it is */
     pithp_later_work *first, **end;
-    pithp_cc_job job; /* of the thread */
+    pithp_later_work *under_way; /* taken by the thread; or NULL */
+    pithp_cc_job job;            /* of the thread */
 } pithp_later;
+
+/* Of all lines. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t still = PTHREAD_COND_INITIALIZER; /* a thread stops working */
+static int at_work;                /* threads that are, and do not wait for a compiler */
+static _Thread_local int own_work; /* 1: this one is */
 
 /* ---- Code ---- */
 
@@ -83,7 +92,75 @@ static void compile(pithp_code *code) {
                           memory_order_release);
 }
 
+/* ---- Forks ---- */
+
+static void begin_work(void) {
+    at_work++;
+    own_work = 1;
+}
+
+static void end_work(void) {
+    at_work--;
+    own_work = 0;
+    pthread_cond_broadcast(&still);
+}
+
+/* Of a thread of ours, whose compiler begins or has ended. */
+static void wait_for_compiler(bool begins) {
+    pthread_mutex_lock(&lock);
+    (begins ? end_work : begin_work)();
+    pthread_mutex_unlock(&lock);
+}
+
+static void before_fork(void) {
+    pthread_mutex_lock(&lock);
+    while (at_work > own_work) /* its own: a log hook of the program's forks */
+        pthread_cond_wait(&still, &lock);
+}
+
+static void after_fork(void) {
+    pthread_mutex_unlock(&lock);
+}
+
+static void after_fork_in_child(void) {
+    pthread_mutex_init(&lock, NULL);
+    pthread_cond_init(&still, NULL);
+    at_work = own_work;
+}
+
+static void prepare_forks(void) {
+    pthread_atfork(before_fork, after_fork, after_fork_in_child);
+}
+
 /* ---- The line ---- */
+
+/* With no thread yet. */
+static bool begin_line(pithp_later *l) {
+    l->running = false;
+    l->process = getpid();
+    l->job = (pithp_cc_job){.wait = wait_for_compiler};
+    if (pthread_cond_init(&l->wake, NULL) != 0)
+        return false;
+    if (pthread_mutex_init(&l->job.lock, NULL) == 0)
+        return true;
+    pthread_cond_destroy(&l->wake);
+    return false;
+}
+
+/* With the lock. In a child after fork() there is no thread: what the parent's was in
+ * goes back to the line. */
+static void renew(pithp_later *l) {
+    if (l->process == getpid())
+        return;
+    if (l->under_way) {
+        l->under_way->next = l->first;
+        if (!l->first)
+            l->end = &l->under_way->next;
+        l->first = l->under_way;
+        l->under_way = NULL;
+    }
+    (void)begin_line(l);
+}
 
 static pithp_later_work *take_first(pithp_later *l) {
     pithp_later_work *work = l->first;
@@ -97,61 +174,57 @@ static void *work(void *closure) {
     pithp_later *l = closure;
     pithp_closing_helper();
     pithp_cc_job_use(&l->job);
-    pthread_mutex_lock(&l->lock);
+    pthread_mutex_lock(&lock);
     for (;;) {
         while (!l->first && !l->stop)
-            pthread_cond_wait(&l->wake, &l->lock);
+            pthread_cond_wait(&l->wake, &lock);
         if (l->stop)
             break;
-        pithp_later_work *next = take_first(l);
-        pthread_mutex_unlock(&l->lock);
+        pithp_later_work *next = l->under_way = take_first(l);
+        begin_work();
+        pthread_mutex_unlock(&lock);
         next->run(next, false);
-        pthread_mutex_lock(&l->lock);
+        pthread_mutex_lock(&lock);
+        l->under_way = NULL;
+        end_work();
     }
-    pthread_mutex_unlock(&l->lock);
+    pthread_mutex_unlock(&lock);
     return NULL;
 }
 
 /* The device's, made when it is first used; NULL when memory is short. */
 static pithp_later *later_of(pithp_device *d) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     pithp_later *l = atomic_load(&d->later);
     if (l)
         return l;
+    pthread_once(&once, prepare_forks);
     pithp_later *made = pithp_allocate(d->runtime, sizeof *made);
     if (!made)
         return NULL;
     memset(made, 0, sizeof *made);
     made->end = &made->first;
-    if (pthread_mutex_init(&made->lock, NULL) != 0)
-        goto no_lock;
-    if (pthread_cond_init(&made->wake, NULL) != 0)
-        goto no_condition;
-    if (pthread_mutex_init(&made->job.lock, NULL) != 0)
-        goto no_job;
+    if (!begin_line(made))
+        goto no_line;
     if (atomic_compare_exchange_strong(&d->later, &l, made))
         return made;
     pthread_mutex_destroy(&made->job.lock); /* another thread was first */
-no_job:
     pthread_cond_destroy(&made->wake);
-no_condition:
-    pthread_mutex_destroy(&made->lock);
-no_lock:
+no_line:
     pithp_release(d->runtime, made, sizeof *made);
     return l;
 }
 
-/* With the lock held; a child after fork() has no thread and starts its own. */
+/* With the lock. */
 static bool start(pithp_later *l) {
     sigset_t all, before;
-    if (l->running && l->process == getpid())
+    renew(l);
+    if (l->running)
         return true;
-    if (l->process != getpid()) /* a thread of the parent may have been inside */
-        pthread_mutex_init(&l->job.lock, NULL);
     sigfillset(&all); /* signals are for the program's threads */
     pthread_sigmask(SIG_SETMASK, &all, &before);
     l->running = pthread_create(&l->thread, NULL, work, l) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    l->process = getpid();
     return l->running;
 }
 
@@ -160,14 +233,14 @@ bool pithp_later_do(pithp_device *d, pithp_later_work *work) {
     if (!l)
         return false;
     work->next = NULL;
-    pthread_mutex_lock(&l->lock);
+    pthread_mutex_lock(&lock);
     const bool taken = !l->stop && start(l);
     if (taken) {
         *l->end = work;
         l->end = &work->next;
         pthread_cond_signal(&l->wake);
     }
-    pthread_mutex_unlock(&l->lock);
+    pthread_mutex_unlock(&lock);
     return taken;
 }
 
@@ -175,9 +248,9 @@ bool pithp_later_ends(pithp_device *d) {
     pithp_later *l = atomic_load(&d->later);
     if (!l)
         return false;
-    pthread_mutex_lock(&l->lock);
+    pthread_mutex_lock(&lock);
     const bool ends = l->stop;
-    pthread_mutex_unlock(&l->lock);
+    pthread_mutex_unlock(&lock);
     return ends;
 }
 
@@ -219,12 +292,13 @@ void pithp_compile_later_join(pithp_device *d) {
     pithp_later *l = atomic_load(&d->later);
     if (!l)
         return;
-    pthread_mutex_lock(&l->lock);
-    const bool running = l->running && l->process == getpid();
+    pthread_mutex_lock(&lock);
+    renew(l);
+    const bool running = l->running;
     l->stop = true;
     l->running = false;
     pthread_cond_signal(&l->wake);
-    pthread_mutex_unlock(&l->lock);
+    pthread_mutex_unlock(&lock);
     if (running) { /* nobody will use what it compiles */
         pithp_cc_job_cancel(&l->job);
         pthread_join(l->thread, NULL);
@@ -239,10 +313,7 @@ void pithp_compile_later_close(pithp_device *d) {
     pithp_later *l = atomic_exchange(&d->later, NULL);
     if (!l)
         return;
-    if (l->process == getpid()) { /* else a thread of the parent may have been inside */
-        pthread_mutex_destroy(&l->job.lock);
-        pthread_cond_destroy(&l->wake);
-        pthread_mutex_destroy(&l->lock);
-    }
+    pthread_mutex_destroy(&l->job.lock);
+    pthread_cond_destroy(&l->wake);
     pithp_release(d->runtime, l, sizeof *l);
 }

@@ -22,9 +22,11 @@ typedef struct pithp_cc {
 
 /* Compilers that one thread runs and another can end. */
 typedef struct pithp_cc_job {
-    pthread_mutex_t lock; /* guards what follows */
-    pid_t child;          /* that runs now, and leads a group of processes; or 0 */
-    bool cancelled;       /* none is started any more */
+    void (*wait)(bool begins); /* told when the thread begins to wait for a compiler, and
+                                  when it has waited */
+    pthread_mutex_t lock;      /* guards what follows */
+    pid_t child;               /* that runs now, and leads a group of processes; or 0 */
+    bool cancelled;            /* none is started any more */
 } pithp_cc_job;
 /* From here on compilers of this thread run in the job; NULL: in none. */
 void pithp_cc_job_use(pithp_cc_job *job);
