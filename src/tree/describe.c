@@ -35,26 +35,66 @@ void pithp_describe_bytes(pithp_text *t, size_t bytes) {
     pithp_text_print(t, " %s", units[unit]);
 }
 
-/* Quoted and escaped as a key of a path; long texts lose their end. */
-static void add_quoted(pithp_text *t, const char *text) {
+/* Bytes before the first difference of two texts that need not be shown. */
+static size_t same_bytes(const char *text, const char *other) {
+    size_t same = 0;
+    while (text[same] && text[same] == other[same])
+        same++;
+    same = same < MOST_TEXT / 2 ? 0 : same - MOST_TEXT / 4;
+    while (same && (text[same] & 0xC0) == 0x80)
+        same--; /* not inside of a character */
+    return same;
+}
+
+/* Quoted and escaped as a key of a path; long texts lose their end, and what they have in
+ * common with another one (NULL: there is none). */
+static void add_quoted(pithp_text *t, const char *text, const char *other) {
     pithp_text key;
+    size_t skipped = 0;
     pithp_text_begin(&key, t->rt);
     pithp_path_add_key(&key, text); /* ['...'] */
-    size_t n = key.length < 2 ? 0 : key.length - 2;
-    const bool cut = n > MOST_TEXT;
+    if (key.length > MOST_TEXT + 2 && other && (skipped = same_bytes(text, other))) {
+        key.length = 0;
+        pithp_path_add_key(&key, text + skipped);
+    }
+    size_t n = key.failed ? 0 : key.length - 3;
+    const bool cut = n >= MOST_TEXT;
     if (cut)
-        for (n = MOST_TEXT; (key.bytes[1 + n] & 0xC0) == 0x80;)
+        for (n = MOST_TEXT - 1; (key.bytes[2 + n] & 0xC0) == 0x80;)
             n--; /* not inside of a character */
-    pithp_text_add_n(t, key.bytes + 1, n);
+    pithp_text_add(t, skipped ? "'..." : "'");
+    pithp_text_add_n(t, key.bytes + 2, n);
     pithp_text_add(t, cut ? "...'" : "");
     pithp_text_end(&key);
 }
 
-static void
-add_static(pithp_text *t, const pithp_field *field, const void *record, int nested);
+typedef union static_value {
+    int64_t i64;
+    double f64;
+    bool yes;
+    int choice;
+    pith_dtype dtype;
+    const char *text;
+    const void *record;
+} static_value;
+
+/* Zeros where there is no record. */
+static static_value value_of(const pithp_field *field, const void *record) {
+    static_value v = {0};
+    const size_t size = field->declared.size < sizeof v ? field->declared.size : sizeof v;
+    if (record)
+        memcpy(&v, (const char *)record + field->declared.offset, size);
+    return v;
+}
+
+static void add_static(pithp_text *t,
+                       const pithp_field *field,
+                       const void *record,
+                       const void *other,
+                       int nested);
 
 /* The statics of a record without leaves: Box{x=1, y=2}. */
-static void add_record(pithp_text *t, const void *record, int nested) {
+static void add_record(pithp_text *t, const void *record, const void *other, int nested) {
     const pith_type *type = pithp_shape_of(record)->type;
     pithp_text_print(t, "%s{", type->name);
     if (nested == MOST_NESTED)
@@ -62,7 +102,7 @@ static void add_record(pithp_text *t, const void *record, int nested) {
     for (int32_t i = 0; i < type->static_count && nested < MOST_NESTED; i++) {
         const pithp_field *field = &type->fields[type->statics[i].field];
         pithp_text_print(t, "%s%s=", i ? ", " : "", field->declared.name);
-        add_static(t, field, record, nested + 1);
+        add_static(t, field, record, other, nested + 1);
     }
     pithp_text_add(t, "}");
 }
@@ -74,19 +114,12 @@ static int64_t names_of(const pith_field *field) {
     return count;
 }
 
-static void
-add_static(pithp_text *t, const pithp_field *field, const void *record, int nested) {
-    union {
-        int64_t i64;
-        double f64;
-        bool yes;
-        int choice;
-        pith_dtype dtype;
-        const char *text;
-        const void *record;
-    } v = {0};
-    const size_t size = field->declared.size < sizeof v ? field->declared.size : sizeof v;
-    memcpy(&v, (const char *)record + field->declared.offset, size);
+static void add_static(pithp_text *t,
+                       const pithp_field *field,
+                       const void *record,
+                       const void *other,
+                       int nested) {
+    const static_value v = value_of(field, record), w = value_of(field, other);
     switch (field->declared.static_kind) {
         case PITH_STATIC_I64:
             pithp_text_print(t, "%lld", (long long)v.i64);
@@ -99,7 +132,7 @@ add_static(pithp_text *t, const pithp_field *field, const void *record, int nest
             return;
         case PITH_STATIC_TEXT:
             if (v.text)
-                add_quoted(t, v.text);
+                add_quoted(t, v.text, w.text);
             else
                 pithp_text_add(t, "NULL");
             return;
@@ -114,7 +147,7 @@ add_static(pithp_text *t, const pithp_field *field, const void *record, int nest
             return;
         case PITH_STATIC_RECORD_:
             if (v.record)
-                add_record(t, v.record, nested);
+                add_record(t, v.record, w.record, nested);
             else
                 pithp_text_add(t, "NULL");
             return;
@@ -124,7 +157,14 @@ add_static(pithp_text *t, const pithp_field *field, const void *record, int nest
 }
 
 void pithp_static_describe(pithp_text *t, const pithp_field *field, const void *record) {
-    add_static(t, field, record, 0);
+    add_static(t, field, record, NULL, 0);
+}
+
+void pithp_static_describe_beside(pithp_text *t,
+                                  const pithp_field *field,
+                                  const void *record,
+                                  const void *other) {
+    add_static(t, field, record, other, 0);
 }
 
 /* ---- Elements ---- */

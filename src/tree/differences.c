@@ -103,7 +103,7 @@ static void add_nodes(report *r, const pithp_walk *w, const void *a, const void 
 
 /* ---- Statics ---- */
 
-static bool same_static(const pithp_static_info *info, const void *a, const void *b) {
+bool pithp_static_same(const pithp_static_info *info, const void *a, const void *b) {
     const char *x = (const char *)a + info->offset, *y = (const char *)b + info->offset;
     if (info->kind == PITH_STATIC_TEXT) {
         const char *s, *t;
@@ -127,7 +127,7 @@ static void
 add_statics(report *r, const pithp_walk *w, const pithp_shape *a, const pithp_shape *b) {
     for (int32_t i = 0; i < a->type->static_count; i++) {
         const pithp_static_info *info = &a->type->statics[i];
-        if (same_static(info, a->statics, b->statics))
+        if (pithp_static_same(info, a->statics, b->statics))
             continue;
         const pithp_field *field = &a->type->fields[info->field];
         pithp_text step;
@@ -135,9 +135,9 @@ add_statics(report *r, const pithp_walk *w, const pithp_shape *a, const pithp_sh
         pithp_path_add_field(&step, field->declared.name);
         if (begin_entry(r, w, step.bytes)) {
             pithp_text_add(&r->text, "expected ");
-            pithp_static_describe(&r->text, field, a->statics);
+            pithp_static_describe_beside(&r->text, field, a->statics, b->statics);
             pithp_text_add(&r->text, ", got ");
-            pithp_static_describe(&r->text, field, b->statics);
+            pithp_static_describe_beside(&r->text, field, b->statics, a->statics);
         }
         pithp_text_end(&step);
     }
@@ -216,12 +216,12 @@ void pithp_shapes_differ(pithp_text *t,
     for (int32_t i = 0; records && i < expected->type->static_count; i++) {
         const pithp_static_info *info = &expected->type->statics[i];
         const pithp_field *field = &expected->type->fields[info->field];
-        if (same_static(info, expected->statics, got->statics))
+        if (pithp_static_same(info, expected->statics, got->statics))
             continue;
         pithp_text_print(t, "%s: expected ", field->declared.name);
-        pithp_static_describe(t, field, expected->statics);
+        pithp_static_describe_beside(t, field, expected->statics, got->statics);
         pithp_text_add(t, ", got ");
-        pithp_static_describe(t, field, got->statics);
+        pithp_static_describe_beside(t, field, got->statics, expected->statics);
         return;
     }
     pithp_text_add(t, "expected ");

@@ -51,6 +51,13 @@ void pithp_node_describe(pithp_text *t, const void *node);
 /* The value of a static field of a record (or of the struct of its statics): 64, 2.5,
  * true, "text", fcc, f32, Box{x=1}. */
 void pithp_static_describe(pithp_text *t, const pithp_field *field, const void *record);
+/* The same beside another record's: long texts begin shortly before they differ. */
+void pithp_static_describe_beside(pithp_text *t,
+                                  const pithp_field *field,
+                                  const void *record,
+                                  const void *other);
+/* Whether two records (or structs of their statics) have the same value there. */
+bool pithp_static_same(const pithp_static_info *info, const void *a, const void *b);
 /* "a list of 4", "Atoms": a node of that shape. */
 void pithp_shape_describe(pithp_text *t, const pithp_shape *shape);
 /* How nodes of two shapes differ: "expected a list of 2, got none". */

@@ -242,6 +242,21 @@ Test(programs, misses_are_explained, .init = open_scope) {
     close_scope();
 }
 
+Test(programs, misses_of_long_texts_are_explained, .init = open_scope) {
+    char text[2][128];
+    Sim sim = *some_sim(4);
+    const pith_function *f = pith_jit(s, &drift_step, NULL);
+    for (int k = 0; k < 2; k++) {
+        memset(text[k], '0', 99);
+        strcpy(text[k] + 99, k ? "2.json" : "1.json");
+        sim.name = text[k];
+        CALL(f, pith_freeze(s, Sim, &sim));
+    }
+    EXPLAINS(f, "[0].name: was '...0000000000000001.json', is "
+                "'...0000000000000002.json'");
+    close_scope();
+}
+
 static const pith_array *last_of(pith_scope *in, const void *list) {
     (void)in;
     runs++;

@@ -136,6 +136,38 @@ Test(tree_map, names_each_kind_of_difference) {
     close_all();
 }
 
+typedef struct {
+    const char *text;
+} Label;
+PITH_NODE(Label, PITH_STATIC(text))
+static const Label *label(const char *text) {
+    return pith_freeze(s, Label, &((Label){.text = text}));
+}
+
+/* Of texts too long to be shown whole, what is around the first difference. */
+Test(tree_map, long_texts_are_shown_where_they_differ) {
+    open_all();
+    char text[2][2000];
+    for (int k = 0; k < 2; k++) {
+        memset(text[k], '0', 99);
+        strcpy(text[k] + 99, k ? "2.json" : "1.json");
+    }
+    differ(label(text[0]), label(text[1]));
+    pt_says(".text: expected '...0000000000000001.json', got "
+            "'...0000000000000002.json'");
+    differ(label("short"), label(text[1]));
+    pt_says(".text: expected 'short', got '00000000");
+    memset(text[0], 'a', sizeof text[0] - 1);
+    memcpy(text[0] + 1500, "\xe2\x82\xac\xe2\x82\xac", 6);
+    memcpy(text[1], text[0], sizeof text[0] - 1);
+    text[1][1505] = '\xad'; /* another character of three bytes */
+    text[0][1999] = text[1][1999] = 0;
+    differ(label(text[0]), label(text[1]));
+    pt_says("expected '...aaaaaaaaaa\xe2\x82\xac\xe2\x82\xac");
+    pt_says("got '...aaaaaaaaaa\xe2\x82\xac\xe2\x82\xad");
+    close_all();
+}
+
 Test(tree_map, lists_the_first_differences) {
     open_all();
     const pith_array *x = pith_f64(s, 1);

@@ -38,23 +38,22 @@ static void explain_statics(explanation *e,
                             const pithp_cursor *at,
                             const pithp_shape *old) {
     const pith_type *type = old->type;
+    const void *is = at->shape->statics, *was = old->statics;
     for (int32_t i = 0; i < type->static_count; i++) {
         const pithp_field *field = &type->fields[type->statics[i].field];
-        pithp_text was, is, path;
-        pithp_text_begin(&was, e->rt);
-        pithp_text_begin(&is, e->rt);
+        if (pithp_static_same(&type->statics[i], was, is))
+            continue;
+        pithp_text path;
         pithp_text_begin(&path, e->rt);
-        pithp_static_describe(&was, field, old->statics);
-        pithp_static_describe(&is, field, at->shape->statics);
-        if (strcmp(was.bytes, is.bytes) != 0) {
-            pithp_cursor_path(at, &path);
-            pithp_path_add_field(&path, field->declared.name);
-            if (begin_line(e, c, tree, path.bytes))
-                add_change(e, was.bytes, is.bytes);
+        pithp_cursor_path(at, &path);
+        pithp_path_add_field(&path, field->declared.name);
+        if (begin_line(e, c, tree, path.bytes)) {
+            pithp_text_add(e->text, "was ");
+            pithp_static_describe_beside(e->text, field, was, is);
+            pithp_text_add(e->text, ", is ");
+            pithp_static_describe_beside(e->text, field, is, was);
         }
         pithp_text_end(&path);
-        pithp_text_end(&is);
-        pithp_text_end(&was);
     }
 }
 
