@@ -51,15 +51,21 @@ static void choose_directory(char *path, size_t room) {
         path[0] = 0;
 }
 
-/* Make the directory and those above it; what goes wrong shows when it is opened. */
-static void make_directories(char *path) {
-    for (char *p = path + 1; *p; p++)
-        if (*p == '/') {
-            *p = 0;
-            (void)mkdir(path, 0700);
-            *p = '/';
-        }
-    (void)mkdir(path, 0700);
+/* Make the directory and those above it. What errno says of the first that is not there
+ * and cannot be made; or 0. */
+static int make_directories(char *path) {
+    int why = 0;
+    for (char *p = path + 1;; p++) {
+        const char c = *p;
+        if (c && c != '/')
+            continue;
+        *p = 0;
+        if (mkdir(path, 0700) != 0 && errno != EEXIST && !why)
+            why = errno;
+        *p = c;
+        if (!c)
+            return why;
+    }
 }
 
 static bool only_ours_to_write(const struct stat *st) {
@@ -78,11 +84,11 @@ void pithp_disk_open(pith_runtime *rt, pithp_disk *disk) {
     choose_directory(path, sizeof path);
     if (!path[0])
         return;
-    make_directories(path);
+    const int why = make_directories(path);
     disk->directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (disk->directory < 0) {
         pithp_log(rt, PITH_LOG_WARNING, "compiled code is not kept: %s: %s", path,
-                  strerror(errno));
+                  strerror(why ? why : errno));
         return;
     }
     if (fstat(disk->directory, &st) != 0 || !only_ours_to_write(&st)) {
