@@ -88,6 +88,28 @@ Test(many, reductions_of_all_kinds_share_launches, .timeout = 300) {
     end(&b);
 }
 
+/* Those that are added up as they are made. */
+Test(many, reductions_between_sums_share_launches, .timeout = 300) {
+    bench b;
+    building x = begin_building(&b);
+    pithp_value leaves[LEAVES];
+    for (int k = 0; k < LEAVES; k++)
+        leaves[k] = leaf(&b, k, PITH_F32, 300 + k);
+    pithp_value sum = reduced(&x, PITHP_OP_SUM, leaves[0]);
+    for (int k = 1; k < LEAVES; k++) {
+        const pithp_value own = reduced(&x, PITHP_OP_SUM, squared(&x, leaves[k]));
+        sum = add(&x, PITHP_OP_ADD, 2, (pithp_value[]){sum, own}, NULL);
+    }
+    pithp_program_output(b.s, b.p, sum);
+    pithp_program_output(b.s, b.p,
+                         add(&x, PITHP_OP_MUL, 2, (pithp_value[]){leaves[0], sum}, NULL));
+    const int64_t launches = launches_of(&b, "added up");
+    cr_assert(launches == 6,
+              "a bind, two kinds of lanes, trees, sums and a product: %lld",
+              (long long)launches);
+    end(&b);
+}
+
 /* Each reads what the one before made. */
 Test(many, reductions_that_need_each_other_are_in_order, .timeout = 300) {
     bench b;

@@ -205,6 +205,70 @@ static bool place_call(pithp_planning *g, const pithp_instruction *i) {
     return true;
 }
 
+static bool place(pithp_planning *g, const pithp_instruction *i) {
+    if (i->primitive == PITHP_OP_RESHAPE) {
+        g->step[i->result] = g->step[pithp_operands(g->p, i)[0]];
+        return true;
+    }
+    return g->plan->runs_fused && pithp_can_fuse(i->primitive) ? place_fused(g, i)
+                                                               : place_call(g, i);
+}
+
+/* ---- Work that waits ---- */
+
+/* In a schedule elementwise work on so few elements waits until other work reads it: then
+ * reductions that are added up as they are made follow one another. What reads an input
+ * does not, for a result may be made in its memory. */
+enum { FEW_ELEMENTS = 64 };
+enum { WAITS = -2 }; /* the step of a value that is not placed yet */
+
+static bool can_wait(const pithp_planning *g, const pithp_instruction *i) {
+    const pithp_node *values = g->p->values;
+    bool waits = g->plan->scheduled && pithp_can_fuse(i->primitive) &&
+                 values[i->result].spec->count <= FEW_ELEMENTS;
+    for (int o = 0; o < i->operand_count && waits; o++) {
+        const pithp_bases from = pithp_plan_bases(g, pithp_operands(g->p, i)[o]);
+        for (int b = 0; b < from.count; b++)
+            waits &= values[from.list[b]].origin != PITHP_FROM_INPUT &&
+                     values[from.list[b]].spec->count <= FEW_ELEMENTS;
+    }
+    return waits;
+}
+
+/* Values that wait are linked by scratch. */
+typedef struct waiting {
+    pithp_value first, last; /* -1: there are none */
+} waiting;
+
+static void let_wait(pithp_planning *g, waiting *w, pithp_value v) {
+    if (w->first < 0)
+        w->first = v;
+    else
+        g->scratch[w->last] = v;
+    w->last = v;
+    g->scratch[v] = -1;
+    g->step[v] = WAITS;
+}
+
+static bool
+reads_waiting(const pithp_planning *g, const waiting *w, const pithp_instruction *i) {
+    bool reads = false;
+    for (int o = 0; o < i->operand_count && w->first >= 0; o++) {
+        const pithp_bases from = pithp_plan_bases(g, pithp_operands(g->p, i)[o]);
+        for (int b = 0; b < from.count; b++)
+            reads |= g->step[from.list[b]] == WAITS;
+    }
+    return reads;
+}
+
+static bool place_waiting(pithp_planning *g, waiting *w) {
+    bool placed = true;
+    for (pithp_value v = w->first; v >= 0 && placed; v = g->scratch[v])
+        placed = place(g, pithp_maker(g->p, v));
+    w->first = w->last = -1;
+    return placed;
+}
+
 /* ---- Who needs memory ---- */
 
 /* A value is read in a step; view: not element for element. */
@@ -253,6 +317,7 @@ bool pithp_plan_steps(pithp_planning *g) {
     const pithp_program *p = g->p;
     pithp_plan_views(g);
     pithp_graph_walk walk = {.program = p};
+    waiting w = {-1, -1};
     const pithp_instruction *i;
     pithp_value v;
     for (v = 0; v < p->value_count; v++) {
@@ -267,14 +332,13 @@ bool pithp_plan_steps(pithp_planning *g) {
     while (pithp_graph_next(&walk, &v, &i)) {
         if (!i || (i->result_count && g->is_virtual[v]))
             continue;
-        if (i->primitive == PITHP_OP_RESHAPE) {
-            g->step[v] = g->step[pithp_operands(p, i)[0]];
-        } else if (!(g->plan->runs_fused && pithp_can_fuse(i->primitive)
-                         ? place_fused(g, i)
-                         : place_call(g, i))) {
+        if (can_wait(g, i))
+            let_wait(g, &w, v);
+        else if ((reads_waiting(g, &w, i) && !place_waiting(g, &w)) || !place(g, i))
             return false;
-        }
     }
+    if (!place_waiting(g, &w))
+        return false;
     note_uses(g);
     pithp_plan_bands(g);
     pithp_plan_sources(g);
