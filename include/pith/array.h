@@ -126,7 +126,8 @@ PITH_BEGIN
 
 /* ---- Making arrays from host data, and reading them ---- */
 
-/** An array with a copy of the shape's elements at @p data. */
+/** An array with a copy of the shape's elements at @p data. Those of bool are bytes 0 and
+ * 1, here and below: others are PITH_E_ARG. */
 PITH_API const pith_array *
 pith_array_copy(pith_scope *s, pith_dtype dtype, pith_shape shape, const void *data);
 /**

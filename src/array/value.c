@@ -228,10 +228,27 @@ static const pith_array *copy_of(pith_scope *s, const pith_spec *spec, const voi
     return a;
 }
 
+/* Whether bytes are elements of a bool array: what computes with them relies on it. */
 static bool
-has_data(pith_scope *s, const pith_spec *spec, const void *data, const char *function) {
-    if (data || spec->bytes == 0)
+are_bools(pith_scope *s, int64_t count, const uint8_t *bytes, const char *function) {
+    uint8_t any = 0;
+    for (int64_t i = 0; i < count; i++)
+        any |= bytes[i];
+    if (any <= 1)
         return true;
+    int64_t i = 0;
+    while (bytes[i] <= 1)
+        i++;
+    pithp_fail(s, PITH_E_ARG, NULL,
+               "%s: element %lld of a bool array: expected 0 or 1, got %d", function,
+               (long long)i, bytes[i]);
+    return false;
+}
+
+static bool
+check_data(pith_scope *s, const pith_spec *spec, const void *data, const char *function) {
+    if (data || spec->bytes == 0)
+        return spec->dtype != PITH_BOOL || are_bools(s, spec->count, data, function);
     pithp_fail(s, PITH_E_ARG, NULL, "%s: data is NULL", function);
     return false;
 }
@@ -241,7 +258,7 @@ pith_array_copy(pith_scope *s, pith_dtype dtype, pith_shape shape, const void *d
     if (!pithp_enter(s))
         return NULL;
     const pith_spec *spec = spec_of(s, dtype, shape);
-    if (!spec || !has_data(s, spec, data, "pith_array_copy"))
+    if (!spec || !check_data(s, spec, data, "pith_array_copy"))
         return NULL;
     return copy_of(s, spec, data);
 }
@@ -251,7 +268,7 @@ pith_array_borrow(pith_scope *s, pith_dtype dtype, pith_shape shape, const void 
     if (!pithp_enter(s))
         return NULL;
     const pith_spec *spec = spec_of(s, dtype, shape);
-    if (!spec || !has_data(s, spec, data, "pith_array_borrow"))
+    if (!spec || !check_data(s, spec, data, "pith_array_borrow"))
         return NULL;
     if (spec->bytes == 0)
         return copy_of(s, spec, data);
@@ -271,7 +288,7 @@ const pith_array *pith_array_own(pith_scope *s,
     if (!pithp_enter(s))
         goto release_now;
     const pith_spec *spec = spec_of(s, dtype, shape);
-    if (!spec || !has_data(s, spec, data, "pith_array_own"))
+    if (!spec || !check_data(s, spec, data, "pith_array_own"))
         goto release_now;
     if (spec->bytes == 0) {
         a = copy_of(s, spec, data);

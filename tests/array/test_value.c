@@ -202,6 +202,26 @@ Test(value, refuses_bad_specs_and_data) {
     pt_close(rt);
 }
 
+/* A mask of bytes 255 would count as 255 each. */
+Test(value, bools_are_0_or_1) {
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    uint8_t mask[100] = {[2] = 1, [98] = 255, [99] = 2};
+    uint8_t *own = calloc(2, 1);
+    own[1] = 2;
+    released = 0;
+    pt_fails(PITH_E_ARG, s, pith_array_copy(s, PITH_BOOL, PITH_SHAPE(100), mask));
+    pt_says("pith_array_copy: element 98 of a bool array: expected 0 or 1, got 255");
+    pt_fails(PITH_E_ARG, s, pith_array_borrow(s, PITH_BOOL, PITH_SHAPE(10, 10), mask));
+    pt_fails(PITH_E_ARG, s,
+             pith_array_own(s, PITH_BOOL, PITH_SHAPE(2), own, release, &released));
+    cr_assert_eq(released, 1);
+    pt_ok(s, pith_array_copy(s, PITH_BOOL, PITH_SHAPE(98), mask));
+    pt_ok(s, pith_array_copy(s, PITH_BOOL, PITH_SHAPE(0), NULL));
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
 Test(value, an_error_names_the_line_of_the_outer_call) {
     pith_runtime *rt = pt_open();
     pith_scope *s = pith_scope_open(rt);
