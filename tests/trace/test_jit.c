@@ -279,6 +279,12 @@ Test(jit, static_parts_are_named_by_paths, .init = open_scope) {
              pith_jit(s, &counted_function,
                       &(pith_jit_options){.donate_paths = PITH_PATHS("[0]", "[1].x")}));
     pt_says("counted: the path '[1].x' names no argument: expected [0] to [0]");
+    static const char *const none[] = {"",     "[",    "[]",    "[ 0]",
+                                       "[+0]", "[-0]", "[0x0]", "[0"};
+    for (int i = 0; i < PITHP_COUNT(none); i++)
+        pt_fails(PITH_E_PATH, s,
+                 pith_jit(s, &counted_function,
+                          &(pith_jit_options){.static_paths = PITH_PATHS(none[i])}));
     close_scope();
 }
 

@@ -2,6 +2,7 @@
 #include "gpu/collect.h"
 #include "trace/jit/jit_internal.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,8 +72,9 @@ static bool mark_below(pith_runtime *rt,
 
 const char *pithp_jit_path(const char *path, int arguments, int *argument) {
     char *rest = NULL;
-    const long i = path[0] == '[' ? strtol(path + 1, &rest, 10) : -1;
-    if (i < 0 || i >= arguments || rest == path + 1 || *rest != ']')
+    const bool number = path[0] == '[' && isdigit((unsigned char)path[1]);
+    const long i = number ? strtol(path + 1, &rest, 10) : -1;
+    if (i < 0 || i >= arguments || *rest != ']')
         return NULL;
     *argument = (int)i;
     return rest + 1;
