@@ -190,3 +190,37 @@ BOTH(jit_checks, an_audit_runs_the_step_itself) {
     cr_assert(count == 0);
     CLOSE;
 }
+
+/* ---- Fixes that are compiled functions themselves, which checks hold ---- */
+
+static const pith_array *twice(pith_scope *s, const pith_array *x) {
+    return pith_add(s, x, x);
+}
+PITH_FUNCTION1(twice_function, twice, pith_array, pith_array)
+static const pith_array *small(pith_scope *s, const pith_array *x) {
+    pith_check(s, pith_greater(s, x, pith_f64(s, 5)), "{x} is small", .args = {{"x", x}},
+               .fix = pith_jit(s, &twice_function, NULL));
+    return x;
+}
+PITH_FUNCTION1(small_function, small, pith_array, pith_array)
+
+static void repair(pith_scope *outer) {
+    pith_scope *s = pith_scope_open_in(outer);
+    const pith_array *x = pith_f64(s, 2);
+    const pith_function *f = pith_jit(s, &small_function, NULL);
+    const pith_array *last = pith_propagate_as(s, NULL, f, x, NULL);
+    pt_ok(s, last);
+    cr_assert(pith_read_f64(s, last) == 8);
+    pith_scope_close(s);
+}
+
+Test(jit_checks, programs_that_hold_functions_go, .timeout = 20) {
+    RUNTIME;
+    repair(s);
+    pith_jit_clear(rt);
+    cr_assert(pith_jit_get_info(rt).programs == 0);
+    pith_jit_set_limits(rt, 1, 0); /* each makes room for the next one */
+    repair(s);
+    cr_assert(pith_jit_get_info(rt).evictions > 0);
+    CLOSE; /* the last one goes with the runtime */
+}

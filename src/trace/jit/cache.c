@@ -16,7 +16,8 @@ typedef struct jit_cache {
     pthread_mutex_t lock;
     _Atomic(pithp_jit_program *) newest; /* read without the lock */
     pithp_jit_program *oldest;
-    pithp_jit *functions; /* that may be called */
+    pithp_jit_program *gone; /* thrown out, to be released without the lock */
+    pithp_jit *functions;    /* that may be called */
     int64_t most_programs;
     size_t most_bytes;
     atomic_llong hits;       /* but for those that functions count */
@@ -30,12 +31,15 @@ uint64_t pithp_jit_hash_mask = UINT64_MAX;
 /* ---- The room in runtimes ---- */
 
 static void throw_out(jit_cache *cache, pithp_jit_program *p);
+static void leave(jit_cache *cache);
 static void reclaim(pith_runtime *rt);
 
 static void runtime_closing(pith_runtime *rt) {
     jit_cache *cache = rt->room[PITHP_ROOM_TRACE];
+    pthread_mutex_lock(&cache->lock);
     while (cache->oldest)
         throw_out(cache, cache->oldest);
+    leave(cache);
     pthread_mutex_destroy(&cache->lock);
     pithp_release(rt, cache, sizeof *cache);
     rt->room[PITHP_ROOM_TRACE] = NULL;
@@ -137,6 +141,24 @@ static int64_t *count_of(jit_cache *cache, const pithp_jit_program *p) {
     return p->part ? &cache->info.parts : &cache->info.programs;
 }
 
+/* A program that is in no bucket is released when the lock is. */
+static void let_go(jit_cache *cache, pithp_jit_program *p) {
+    p->next = cache->gone;
+    cache->gone = p;
+}
+
+/* Unlock, and only then release what went: its checks may hold the last references to
+ * functions, which lock to leave. */
+static void leave(jit_cache *cache) {
+    pithp_jit_program *gone = cache->gone;
+    cache->gone = NULL;
+    pthread_mutex_unlock(&cache->lock);
+    for (pithp_jit_program *next; gone; gone = next) {
+        next = gone->next;
+        pithp_jit_program_release(gone);
+    }
+}
+
 static void throw_out(jit_cache *cache, pithp_jit_program *p) {
     pithp_jit_program **link = bucket_of(cache, p->hash);
     while (*link != p)
@@ -150,7 +172,7 @@ static void throw_out(jit_cache *cache, pithp_jit_program *p) {
     atomic_fetch_add(&cache->thrown_out, 1);
     for (pithp_jit *jit = cache->functions; jit; jit = jit->next)
         unseat(jit, p);
-    pithp_jit_program_release(p);
+    let_go(cache, p);
 }
 
 /* Machine code, and what a device keeps to replay a program, are made while it is in the
@@ -189,7 +211,7 @@ static void reclaim(pith_runtime *rt) {
         if (atomic_load_explicit(&p->refs, memory_order_acquire) == 1)
             throw_out(cache, p);
     }
-    pthread_mutex_unlock(&cache->lock);
+    leave(cache);
 }
 
 /* ---- Finding ---- */
@@ -467,7 +489,7 @@ pithp_jit_program *pithp_jit_keep(const pithp_jit_call *c, pithp_jit_program *p)
     pthread_mutex_lock(&cache->lock);
     pithp_jit_program *kept = look_up(cache, c);
     if (kept) {
-        pithp_jit_program_release(p);
+        let_go(cache, p);
     } else {
         pithp_jit_program **bucket = bucket_of(cache, p->hash);
         kept = p; /* the caller's reference is the cache's */
@@ -479,7 +501,7 @@ pithp_jit_program *pithp_jit_keep(const pithp_jit_call *c, pithp_jit_program *p)
         cleared = make_room(cache);
     }
     note_use(cache, c->jit, kept);
-    pthread_mutex_unlock(&cache->lock);
+    leave(cache);
     if (cleared)
         pithp_compile_clear(c->s->runtime);
     return kept;
@@ -533,7 +555,7 @@ void pith_jit_clear(pith_runtime *rt) {
         return;
     while (cache->oldest)
         throw_out(cache, cache->oldest);
-    pthread_mutex_unlock(&cache->lock);
+    leave(cache);
     pithp_compile_clear(rt);
 }
 
@@ -544,7 +566,7 @@ void pith_jit_set_limits(pith_runtime *rt, int64_t programs, size_t bytes) {
     cache->most_programs = programs > 0 ? programs : MOST_PROGRAMS;
     cache->most_bytes = bytes ? bytes : most_bytes;
     const bool cleared = make_room(cache);
-    pthread_mutex_unlock(&cache->lock);
+    leave(cache);
     if (cleared)
         pithp_compile_clear(rt);
 }
