@@ -287,6 +287,25 @@ Test(control, scan_without_rows_counts, .init = open_scope) {
     close_scope();
 }
 
+/* What comes out of no iteration is known from the body alone, which is recorded where
+ * that is asked for. */
+static const Total *read_row(pith_scope *in, const State *a, const pith_array *row) {
+    const pith_array *sum = pith_f64(in, pith_read_f64(in, row));
+    return pith_freeze(in, Total, (&(Total){.carry = a, .out = sum}));
+}
+PITH_FUNCTION2(read_row_step, read_row, Total, State, pith_array)
+
+Test(control, a_scan_of_no_rows_runs_no_body, .init = open_scope) {
+    const State *a = some_state(3);
+    const pith_array *none = pith_zeros(s, PITH_F64, PITH_SHAPE(0));
+    const State *last = pith_scan(s, &read_row_step, a, none, NULL, NULL);
+    pt_ok(s, last);
+    cr_assert(pith_tree_equal(s, last, a));
+    const void *outs;
+    pt_fails(PITH_E_TRACED, s, pith_scan(s, &read_row_step, a, none, NULL, &outs));
+    close_scope();
+}
+
 /* ---- Nests: a fori whose body scans, chooses and repeats, with what is bound ---- */
 
 static const State *inner(pith_scope *in, const pith_array *i, const State *a) {

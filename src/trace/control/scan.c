@@ -14,6 +14,7 @@ typedef struct scan {
     bool reverse;
     int unroll;
     bool counts;            /* its options say how long it is where xs does not */
+    bool stacks;            /* what comes out is wanted */
     pithp_flat carry, rows; /* of init and xs */
     const void *first_out;  /* of a scan that runs; NULL: there was no iteration yet */
     pithp_flat out;         /* of first_out */
@@ -175,14 +176,14 @@ static const void *run_scan(scan *c) {
         if (!iterate(&h, c, i, held, &outs[i]))
             break;
     }
-    if (s->error.code == PITH_OK)
+    if (s->error.code == PITH_OK && c->stacks)
         c->outs = c->length ? stack(c, outs) : no_outs(c);
     pithp_release(s->runtime, outs, bytes);
     const void *last = pithp_holder_end(&h);
     if (c->first_out)
         pithp_flat_end(&c->out);
     pith_scope_close(held);
-    return c->outs ? last : NULL;
+    return s->error.code == PITH_OK ? last : NULL;
 }
 
 /* ---- Recording ---- */
@@ -288,7 +289,8 @@ const void *pith_scan(pith_scope *s,
               .xs = xs,
               .reverse = o->reverse,
               .unroll = o->unroll,
-              .counts = options != NULL};
+              .counts = options != NULL,
+              .stacks = outs != NULL};
     const void *last = scan_trees(&c, o->length);
     if (last && outs)
         *outs = c.outs;
