@@ -111,7 +111,8 @@ PITH_API bool pith_check_counts(const pith_scope *s, pith_check_level level);
  * it is given another one. */
 PITH_API void pith_check_set_level(pith_scope *s, pith_check_level level);
 /** The conjunction of all checks so far that open collectors of @p s took: bool of rank
- * 0, true where there are none. Does not wait. */
+ * 0, true where there are none. Does not wait. While a function is traced it speaks of
+ * that function's own checks alone, within a loop of those of the iteration. */
 PITH_API const pith_array *pith_check_all(pith_scope *s);
 
 /* ---- Collecting: results and assertions belong to the scope that was given and live
