@@ -209,7 +209,13 @@ static pith_status keep_closure(pith_scope *s, pith_scope *owner, pith_assertion
 
 /* The fix outlives owner. */
 static pith_status keep_fix(pith_scope *s, pith_scope *owner, pith_assertion *a) {
-    if (a->function && !(a->function = pithp_function_keep(owner, a->function))) {
+    const pith_function *fix = a->function;
+    if (fix && !(a->function = pithp_function_keep(owner, fix))) {
+        if (owner->error.code == PITH_E_TRACED)
+            pithp_fail(s, PITH_E_TRACED, NULL,
+                       "pith_check: the fix %s binds an array that is traced: pass such "
+                       "values as its fix_args",
+                       fix->name);
         pithp_error_move(s, owner);
         return s->error.code;
     }

@@ -224,3 +224,27 @@ Test(jit_checks, programs_that_hold_functions_go, .timeout = 20) {
     cr_assert(pith_jit_get_info(rt).evictions > 0);
     CLOSE; /* the last one goes with the runtime */
 }
+
+/* ---- Fixes that hold what is traced ---- */
+
+static const pith_array *
+scaled(pith_scope *s, const pith_array *x, const pith_array *by) {
+    return pith_mul(s, x, by);
+}
+PITH_FUNCTION2(scaled_function, scaled, pith_array, pith_array, pith_array)
+static const pith_array *binds(pith_scope *s, const pith_array *x) {
+    pith_check(s, pith_greater(s, x, pith_f64(s, 5)), "{x} is small", .args = {{"x", x}},
+               .fix = pith_partial(s, &scaled_function, x));
+    return x;
+}
+PITH_FUNCTION1(binds_function, binds, pith_array, pith_array)
+
+Test(jit_checks, fixes_that_bind_traced_arrays_are_refused) {
+    RUNTIME;
+    const pith_function *f = pith_jit(s, &binds_function, NULL);
+    pt_fails(PITH_E_TRACED, s, pith_as_result(s, f, PITH_ITEMS(pith_f64(s, 2))));
+    pt_says("the fix scaled");
+    pt_says("fix_args");
+    pt_says("test_jit_checks.c:");
+    CLOSE;
+}
