@@ -1,88 +1,8 @@
 /* Requests of memory: what is refused, how runs are split, who is told, what is freed. */
 #include "fail_allocator.h"
-#include "gpu_test.h"
+#include "request_test.h"
 
-#include <pith/memory.h>
 #include <pthread.h>
-
-#define MIB ((size_t)1 << 20)
-
-static int warnings[5];
-static void warn(pith_warning warning, const char *message, void *closure) {
-    (void)message, (void)closure;
-    warnings[warning]++;
-}
-
-typedef struct {
-    pith_runtime *rt;
-    pith_scope *s;
-} pair;
-
-static pair open_small(const char *memory) {
-    setenv("PITH_HOST_MEMORY", memory, 1);
-    memset(warnings, 0, sizeof warnings);
-    pith_runtime *rt = pt_open();
-    pith_memory_set_warning_hook(rt, warn, NULL);
-    return (pair){rt, pith_scope_open(rt)};
-}
-static void close_pair(pair p) {
-    pith_scope_close(p.s);
-    pt_close(p.rt);
-}
-
-/* What a ready hook saw, and how often the other one was called. */
-typedef struct {
-    pith_runtime *rt;
-    int ready, invalidated;
-    int count;
-    pith_chunks chunks;
-    const pith_allocation *allocations[8];
-    size_t live_when_invalidated;
-} listener;
-
-static void on_ready(pith_instance *i, const pith_response *r, void *closure) {
-    listener *l = closure;
-    l->ready++;
-    l->count = r->count;
-    l->chunks = r->chunks;
-    for (int k = 0; k < r->count; k++)
-        l->allocations[k] = r->allocations[k];
-    /* No lock is held: the manager can be used. */
-    cr_assert_eq(pith_instance_find_allocation(i, r->allocations[0]->label),
-                 r->allocations[0]);
-}
-static void on_invalidate(pith_instance *i, void *closure) {
-    listener *l = closure;
-    l->invalidated++;
-    l->live_when_invalidated = pith_memory(l->rt).live;
-    (void)pith_instance_proportion(i);
-}
-
-static pith_instance *
-listening(pair p, const char *name, const char *group, double proportion, listener *l) {
-    *l = (listener){.rt = p.rt};
-    pith_instance *i =
-        pith_instance_open(p.s, name,
-                           &(pith_instance_options){.proportion = proportion,
-                                                    .group = group,
-                                                    .invalidate = on_invalidate,
-                                                    .ready = on_ready,
-                                                    .closure = l});
-    pt_ok(p.s, i);
-    return i;
-}
-
-/* f64[runs, 1024]: 8 KiB a run */
-static pith_request runs_of(const char *label, int64_t runs) {
-    return (pith_request){
-        .label = label, .dtype = PITH_F64, .shape = PITH_SHAPE(runs, 1024)};
-}
-static pith_request bytes_of(const char *label, size_t bytes) {
-    return (pith_request){.label = label,
-                          .dtype = PITH_U8,
-                          .shape = PITH_SHAPE((int64_t)bytes),
-                          .unchunkable = true};
-}
 
 TestSuite(request, .init = gt_reset);
 
@@ -359,73 +279,6 @@ Test(request, invalidating_calls_every_hook_and_then_frees) {
     close_pair(p);
 }
 
-Test(request, idle_instances_make_room_least_recently_used_first) {
-    const pair p = open_small("10MiB");
-    listener l[4];
-    pith_instance *a = listening(p, "a", NULL, 0, &l[0]),
-                  *b = listening(p, "b", NULL, 0, &l[1]),
-                  *c = listening(p, "c", NULL, 0, &l[2]);
-    const pith_request x = bytes_of("x", 3 * MIB);
-    pt_ok(p.s, pith_instance_allocate(p.s, a, &x));
-    pt_ok(p.s, pith_instance_allocate(p.s, b, &x));
-    pt_ok(p.s, pith_instance_allocate(p.s, c, &x));
-    pith_scope *busy = pith_scope_open_on(p.rt, a); /* a is the oldest, and not idle */
-    pithp_buffer *kept = pithp_buffer_make(p.s, 2 * MIB);
-    pt_ok(p.s, kept);
-    cr_assert(l[0].invalidated == 0 && l[1].invalidated == 1 && l[2].invalidated == 0);
-    cr_assert_null(pith_instance_find_allocation(b, "x"));
-    pithp_buffer *more = pithp_buffer_make(p.s, 5 * MIB);
-    pt_ok(p.s, more);
-    cr_assert(l[0].invalidated == 0 && l[1].invalidated == 1 && l[2].invalidated == 1);
-    pt_fails(PITH_E_MEMORY, p.s, pithp_buffer_make(p.s, 4 * MIB));
-    pt_says("evicting 0 idle instances freed 0");
-    pith_scope_close(busy);
-    pt_fails(PITH_E_MEMORY, p.s, pithp_buffer_make(p.s, 4 * MIB));
-    pt_says("evicting 1 idle instances freed 3145728");
-    pt_fails(PITH_E_MEMORY, p.s, pithp_buffer_make(p.s, 11 * MIB));
-    cr_assert_eq(pith_memory(p.rt).live, 7 * MIB, "arrays of scopes stay");
-    pithp_buffer_release(more, 1);
-    pithp_buffer_release(kept, 1);
-    close_pair(p);
-}
-
-/* Memory runs out in the middle of several arrays: who is idle gives way, and what was
- * allocated before stays as it was written. */
-Test(request, eviction_in_the_middle_of_several_arrays_keeps_the_first_ones) {
-    const pair p = open_small("10MiB");
-    listener l;
-    pith_instance *idle = listening(p, "idle", NULL, 0, &l),
-                  *busy = pith_instance_open(p.s, "busy", NULL);
-    const pith_request x = bytes_of("x", 4 * MIB),
-                       rs[4] = {bytes_of("a", 2 * MIB), bytes_of("b", 3 * MIB),
-                                bytes_of("c", 2 * MIB), bytes_of("d", 2 * MIB)};
-    pt_ok(p.s, pith_instance_allocate(p.s, idle, &x));
-    pithp_buffer *first = pithp_buffer_make(p.s, MIB / 2);
-    memset(first->data, 5, first->bytes);
-    pt_ok(p.s, pith_instance_allocate_all(p.s, busy, rs, 4));
-    cr_assert(l.invalidated == 1 && !pith_instance_find_allocation(idle, "x"));
-    for (int k = 0; k < 4; k++) {
-        const pith_allocation *a = pith_instance_find_allocation(busy, rs[k].label);
-        cr_assert(a);
-        memset(a->data, k + 1, a->bytes);
-    }
-    for (int k = 0; k < 4; k++) {
-        const unsigned char *data =
-            pith_instance_find_allocation(busy, rs[k].label)->data;
-        cr_assert(data[0] == k + 1 && data[2 * MIB - 1] == k + 1);
-    }
-    cr_assert(((unsigned char *)first->data)[MIB / 2 - 1] == 5);
-    /* Where nobody can give way the earlier ones go back: all or nothing. */
-    pith_instance_free_all(busy);
-    pithp_buffer *more = pithp_buffer_make(p.s, 4 * MIB);
-    const size_t live = pith_memory(p.rt).live;
-    pt_fails(PITH_E_MEMORY, p.s, pith_instance_allocate_all(p.s, busy, rs, 4));
-    cr_assert_eq(pith_memory(p.rt).live, live);
-    pithp_buffer_release(more, 1);
-    pithp_buffer_release(first, 1);
-    close_pair(p);
-}
-
 static void *free_all(void *rt) {
     pith_memory_invalidate_all(rt);
     return NULL;
@@ -453,17 +306,6 @@ Test(request, what_a_hook_is_told_of_stays_while_others_free_it) {
     cr_assert_null(pith_instance_find_allocation(i, "a"));
     cr_assert_eq(pith_memory(p.rt).live, 0);
     cr_assert_eq(pith_memory(p.rt).peak, 105000);
-    close_pair(p);
-}
-
-Test(request, one_that_cannot_fit_evicts_nobody) {
-    const pair p = open_small("10MiB");
-    listener l;
-    pith_instance *a = listening(p, "a", NULL, 0, &l);
-    const pith_request x = bytes_of("x", 3 * MIB);
-    pt_ok(p.s, pith_instance_allocate(p.s, a, &x));
-    pt_fails(PITH_E_MEMORY, p.s, pithp_buffer_make(p.s, 10 * MIB + 1));
-    cr_assert_eq(l.invalidated, 0);
     close_pair(p);
 }
 

@@ -12,19 +12,29 @@ uint64_t pithp_clearing_begin(pithp_device *d) {
     return clearing;
 }
 
-static bool has_device_memory(const pith_instance *i) {
+/* Bytes of device memory that an instance gives up if it is evicted in this clearing. The
+ * lock is held. */
+static size_t evictable_of(const pith_instance *i, uint64_t clearing) {
+    size_t bytes = 0;
+    if (i->scopes > 0 || i->told >= clearing)
+        return 0;
     for (const pithp_allocation *a = i->allocations; a; a = a->next)
-        if (a->buffer)
-            return true;
-    return false;
+        bytes += a->buffer ? a->given.bytes : 0;
+    return bytes;
+}
+
+size_t pithp_evictable(const pithp_memory *m, uint64_t clearing) {
+    size_t bytes = 0;
+    for (const pith_instance *i = m->first; i; i = i->next)
+        bytes += evictable_of(i, clearing);
+    return bytes;
 }
 
 /* The lock is held. */
 static pith_instance *least_recent(const pithp_memory *m, uint64_t clearing) {
     pith_instance *least = NULL;
     for (pith_instance *i = m->first; i; i = i->next)
-        if (i->scopes == 0 && i->told < clearing && has_device_memory(i) &&
-            (!least || i->used < least->used))
+        if (evictable_of(i, clearing) > 0 && (!least || i->used < least->used))
             least = i;
     return least;
 }

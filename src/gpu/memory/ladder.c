@@ -63,8 +63,8 @@ refuse(pith_instance *part, size_t bytes, pithp_shortage *why, const climbed *c)
         "waiting and trimming returned %zu, evicting %d idle instances freed "
         "%zu, waiting and trimming again %zu; %d caches of compiled code were "
         "cleared",
-        text, ledger ? "" : "; ", bytes, i->name, pithp_ledger_read(d).owned, d->total,
-        c->trimmed, c->instances, c->evicted, c->trimmed_again, c->caches);
+        text, ledger ? "" : "; ", bytes, i->name, d->total - pithp_ledger_left(d),
+        d->total, c->trimmed, c->instances, c->evicted, c->trimmed_again, c->caches);
 }
 
 /* Whether no step can help against a shortage; its error is set then. */

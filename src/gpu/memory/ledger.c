@@ -19,6 +19,7 @@ pithp_ledger pithp_ledger_read(const pithp_device *d) {
     pithp_ledger_lock(writable(d));
     const pithp_ledger copy = {.owned = l->owned,
                                .lent = l->lent,
+                               .reserved = l->reserved,
                                .peak = l->peak,
                                .buffers = l->buffers,
                                .peak_buffers = l->peak_buffers};
@@ -26,9 +27,25 @@ pithp_ledger pithp_ledger_read(const pithp_device *d) {
     return copy;
 }
 
+bool pithp_ledger_reserve(pithp_device *d, size_t bytes) {
+    pithp_ledger_lock(d);
+    const bool fits = pithp_ledger_foresee(d, NULL, bytes) == PITHP_CHARGED;
+    if (fits)
+        d->ledger.reserved += bytes;
+    pithp_ledger_unlock(d);
+    return fits;
+}
+
+void pithp_ledger_unreserve(pithp_device *d, size_t bytes) {
+    pithp_ledger_lock(d);
+    d->ledger.reserved -= bytes;
+    pithp_ledger_unlock(d);
+}
+
 size_t pithp_ledger_left(const pithp_device *d) {
-    const size_t owned = pithp_ledger_read(d).owned;
-    return owned < d->total ? d->total - owned : 0;
+    const pithp_ledger now = pithp_ledger_read(d);
+    const size_t used = now.owned + now.reserved;
+    return used < d->total ? d->total - used : 0;
 }
 
 size_t pithp_ledger_begin_peak(pithp_device *d) {

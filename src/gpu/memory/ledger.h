@@ -42,7 +42,8 @@ static inline bool pithp_account_fits(const pithp_account *a, size_t bytes) {
 /* Whether a charge would fail. */
 static inline pithp_charge
 pithp_ledger_foresee(const pithp_device *d, const pithp_account *a, size_t bytes) {
-    if (PITHP_UNLIKELY(bytes > d->total || d->ledger.owned > d->total - bytes))
+    const size_t used = d->ledger.owned + d->ledger.reserved;
+    if (PITHP_UNLIKELY(bytes > d->total || used > d->total - bytes))
         return PITHP_DEVICE_FULL;
     for (; a; a = a->part_of)
         if (PITHP_UNLIKELY(!pithp_account_fits(a, bytes)))
@@ -101,6 +102,13 @@ pithp_ledger_remove(pithp_device *d, pithp_account *a, size_t owned, size_t lent
         a = next;
     }
 }
+
+/* ---- Bytes of the device that a library takes beside buffers; the lock is not held ----
+ */
+
+/* They lower what buffers may take. False: the device's total does not leave so many. */
+bool pithp_ledger_reserve(pithp_device *d, size_t bytes);
+void pithp_ledger_unreserve(pithp_device *d, size_t bytes);
 
 /* ---- Looking; the lock is not held ---- */
 

@@ -116,8 +116,11 @@ bool pithp_share_fits_auto(pithp_memory *m, const pith_instance *except, char wh
 /* Every share and cap anew. */
 void pithp_share_balance(pithp_device *d, pithp_warnings *w);
 
-/* What a group can still allocate. */
-size_t pithp_share_available(pithp_device *d, const pithp_group *g, pithp_warnings *w);
+/* What a group can still allocate once idle instances have given up that many bytes. */
+size_t pithp_share_available(pithp_device *d,
+                             const pithp_group *g,
+                             size_t evictable,
+                             pithp_warnings *w);
 
 /* ---- Queues (queue.c); the lock is held ---- */
 
@@ -130,6 +133,9 @@ void pithp_queue_move(pith_instance *i, pithp_group *to);
  * allocations; false: there is none that was not asked in this clearing. *bytes grows by
  * what was freed. The lock is not held. */
 bool pithp_evict_one(pithp_device *d, uint64_t clearing, size_t *bytes);
+/* Bytes of device memory that idle instances would give up in this clearing. The lock is
+ * held. */
+size_t pithp_evictable(const pithp_memory *m, uint64_t clearing);
 /* A number for a clearing. */
 uint64_t pithp_clearing_begin(pithp_device *d);
 

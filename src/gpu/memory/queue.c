@@ -147,27 +147,90 @@ static size_t count_replaced(pithp_device *d, const pithp_request *first) {
     return sum;
 }
 
+/* How the requests of a group are split. */
+typedef struct {
+    bool fits;
+    pith_chunks chunks;
+    pith_status code; /* if they do not fit */
+    char why[512];
+} split;
+
+/* Split requests into the memory that a group has once idle instances have given up
+ * `evictable` bytes, and its own requests have replaced `replaced` bytes. The lock is
+ * held. */
+static void split_into(pithp_device *d,
+                       const pithp_request *first,
+                       const char *group,
+                       size_t replaced,
+                       size_t evictable,
+                       pithp_warnings *w,
+                       split *into) {
+    const pithp_memory *m = d->memory;
+    const pithp_group *g = pithp_group_find(m, group);
+    const size_t left = g ? pithp_share_available(d, g, evictable, w) : 0;
+    pithp_budget budget = {.capped = m->limits == PITH_LIMITS_ACTIVE};
+    if (pithp_add_overflows(left, replaced, &budget.available))
+        budget.available = SIZE_MAX;
+    into->fits =
+        pithp_chunks_plan(first, group, budget, &into->chunks, w, &into->code, into->why);
+}
+
+/* Split requests into what is free, or into what would be free if idle instances were
+ * evicted, if that makes chunks longer; true then. The lock is held. */
+static bool needs_eviction(pithp_device *d,
+                           const pithp_request *first,
+                           const char *group,
+                           size_t replaced,
+                           uint64_t clearing,
+                           pithp_warnings *w,
+                           split *best) {
+    const size_t evictable = pithp_evictable(d->memory, clearing);
+    pithp_warnings then_warnings = {0};
+    split then;
+    split_into(d, first, group, replaced, 0, w, best);
+    if (evictable == 0 || (best->fits && best->chunks.count <= 1))
+        return false;
+    split_into(d, first, group, replaced, evictable, &then_warnings, &then);
+    if (!then.fits || (best->fits && then.chunks.length <= best->chunks.length))
+        return false;
+    *best = then;
+    *w = then_warnings;
+    return true;
+}
+
+/* Split the requests of a group. Idle instances give up their allocations, the least
+ * recently used first, as long as that makes chunks longer. */
 static bool plan(pithp_device *d,
                  const pithp_request *first,
                  const char *group,
                  pith_chunks *chunks,
                  pithp_error *e) {
     pithp_memory *m = d->memory;
-    pithp_warnings w = {0};
-    char why[512];
-    pith_status code = PITH_OK;
+    pithp_warnings w;
+    split best;
+    size_t freed = 0;
     const size_t replaced = count_replaced(d, first);
-    pthread_mutex_lock(&m->lock);
-    const pithp_group *g = pithp_group_find(m, group);
-    const pithp_budget budget = {.available =
-                                     replaced + (g ? pithp_share_available(d, g, &w) : 0),
-                                 .capped = m->limits == PITH_LIMITS_ACTIVE};
-    const bool fits = pithp_chunks_plan(first, group, budget, chunks, &w, &code, why);
-    pthread_mutex_unlock(&m->lock);
+    const uint64_t clearing = pithp_clearing_begin(d);
+    bool evict;
+    do {
+        w = (pithp_warnings){0};
+        pthread_mutex_lock(&m->lock);
+        evict = needs_eviction(d, first, group, replaced, clearing, &w, &best);
+        pthread_mutex_unlock(&m->lock);
+        /* False if another thread has taken the last idle instance into use. */
+    } while (evict && pithp_evict_one(d, clearing, &freed));
+    if (evict) {
+        w = (pithp_warnings){0};
+        pthread_mutex_lock(&m->lock);
+        split_into(d, first, group, replaced, 0, &w, &best);
+        pthread_mutex_unlock(&m->lock);
+    }
     pithp_warnings_tell(d, &w);
-    if (!fits)
-        pithp_error_set(e, code, NULL, NULL, "pith_instance_allocate_queue: %s", why);
-    return fits;
+    *chunks = best.chunks;
+    if (!best.fits)
+        pithp_error_set(e, best.code, NULL, NULL, "pith_instance_allocate_queue: %s",
+                        best.why);
+    return best.fits;
 }
 
 static void free_replaced(pithp_device *d, const pithp_request *first) {
@@ -347,20 +410,18 @@ bool(pith_memory_chunks)(pith_scope *s,
     if (!first)
         return false;
     pithp_warnings w = {0};
-    pith_status code = PITH_E_ARG;
-    char why[512];
-    snprintf(why, sizeof why, "no group \"%.64s\"", group);
+    split best = {.code = PITH_E_ARG};
+    snprintf(best.why, sizeof best.why, "no group \"%.64s\"", group);
+    const uint64_t clearing = pithp_clearing_begin(d);
     pthread_mutex_lock(&d->memory->lock);
-    const pithp_group *g = pithp_group_find(d->memory, group);
-    const bool fits =
-        g &&
-        pithp_chunks_plan(first, group,
-                          (pithp_budget){.available = pithp_share_available(d, g, &w)},
-                          chunks, &w, &code, why);
+    if (pithp_group_find(d->memory, group))
+        needs_eviction(d, first, group, 0, clearing, &w, &best);
     pthread_mutex_unlock(&d->memory->lock);
     pithp_warnings_tell(d, &w);
     pithp_requests_free(d, first);
-    if (!fits)
-        pithp_fail(s, code, NULL, "%s: %s", function, why);
-    return fits;
+    if (best.fits)
+        *chunks = best.chunks;
+    else
+        pithp_fail(s, best.code, NULL, "%s: %s", function, best.why);
+    return best.fits;
 }

@@ -270,9 +270,13 @@ static size_t left_of_caps(const pithp_device *d, const pithp_group *g, size_t *
     return left;
 }
 
-size_t pithp_share_available(pithp_device *d, const pithp_group *g, pithp_warnings *w) {
-    const size_t available = pith_memory(d->runtime).free;
-    size_t caps;
+size_t pithp_share_available(pithp_device *d,
+                             const pithp_group *g,
+                             size_t evictable,
+                             pithp_warnings *w) {
+    size_t available = pith_memory(d->runtime).free, caps;
+    if (pithp_add_overflows(available, evictable, &available))
+        available = SIZE_MAX;
     if (d->memory->limits == PITH_LIMITS_PASSIVE)
         return available;
     const size_t left = left_of_caps(d, g, &caps);
@@ -292,7 +296,7 @@ size_t(pith_memory_available)(pith_scope *s, const char *group) {
     pithp_warnings w = {0};
     pthread_mutex_lock(&m->lock);
     const pithp_group *g = group ? pithp_group_find(m, group) : NULL;
-    const size_t available = g ? pithp_share_available(d, g, &w) : 0;
+    const size_t available = g ? pithp_share_available(d, g, 0, &w) : 0;
     pthread_mutex_unlock(&m->lock);
     pithp_warnings_tell(d, &w);
     if (!g)

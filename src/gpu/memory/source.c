@@ -88,14 +88,34 @@ static void *native_stream(pithp_stream *st) {
     return backend->native_stream ? backend->native_stream(st) : st;
 }
 
+/* A user's functions run with the device current. */
+static void
+give_to_user(const pithp_source *s, pithp_stream *st, void *data, size_t bytes) {
+    const pith_memory_allocator *a = &s->given;
+    const pithp_backend *backend = st->device->backend;
+    pithp_caller caller;
+    pithp_error ignored; /* memory of a dead device is given back all the same */
+    if (backend->enter)
+        (void)backend->enter(st->device, &caller, &ignored);
+    a->release(a->context, data, bytes, PITHP_ALIGNMENT, native_stream(st));
+    if (backend->leave)
+        backend->leave(st->device, &caller);
+}
+
 static void *
 take_from_user(const pithp_source *s, pithp_stream *st, size_t bytes, pithp_error *e) {
     const pith_memory_allocator *a = &s->given;
+    const pithp_backend *backend = st->device->backend;
+    pithp_caller caller;
+    if (backend->enter && backend->enter(st->device, &caller, e) != PITH_OK)
+        return NULL;
     void *data = a->allocate(a->context, bytes, PITHP_ALIGNMENT, native_stream(st));
+    if (backend->leave)
+        backend->leave(st->device, &caller);
     if (data && (uintptr_t)data % PITHP_ALIGNMENT == 0)
         return data;
     if (data) {
-        a->release(a->context, data, bytes, PITHP_ALIGNMENT, native_stream(st));
+        give_to_user(s, st, data, bytes);
         pithp_error_set(e, PITH_E_CALLBACK, NULL, NULL,
                         "the allocator gave %p, which is no multiple of %d", data,
                         PITHP_ALIGNMENT);
@@ -138,8 +158,7 @@ void pithp_source_give(pithp_stream *st, pithp_source *s, void *data, size_t byt
     } else if (s->given.kind == PITH_ALLOCATOR_USER) {
         if (d->backend->addressable && !d->immediate) /* a stream that users cannot ask */
             d->backend->synchronise(st, &ignored);
-        s->given.release(s->given.context, data, bytes ? bytes : 1, PITHP_ALIGNMENT,
-                         native_stream(st));
+        give_to_user(s, st, data, bytes ? bytes : 1);
     } else {
         if (!d->immediate)
             d->backend->synchronise(st, &ignored);
