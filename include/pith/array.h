@@ -51,7 +51,8 @@ typedef struct pith_slice {
 /** What becomes of an index outside its axis, after negative ones were counted from the
  * end, once. */
 typedef enum pith_index_mode {
-    PITH_INDEX_DEFAULT, /**< taking: fill; scattering: drop, as in JAX */
+    PITH_INDEX_DEFAULT, /**< taking: fill, as jnp.take (x[i] of JAX clamps instead);
+                           scattering: drop, as x.at[i] of JAX */
     PITH_INDEX_DROP,    /**< scattering: the update is left out; taking: as fill */
     PITH_INDEX_CLIP,    /**< the nearest valid index; pith_take: negative ones are not
                            counted from the end but give element 0, as in JAX and NumPy */

@@ -16,7 +16,8 @@
  * gumbel, truncated normal) differs by the functions' errors: normal numbers are within 6
  * (f32) and 10 (f64) units in the last place of what their bits stand for. f16 and bf16
  * are computed in f32 from the bits that JAX draws and rounded once, where JAX rounds
- * after every operation.
+ * after every operation. Weights and logits of f16 and bf16 are cast to f32 first, and
+ * draw what f32 draws.
  *
  * Results, scopes and errors: see array.h. A key that is not u32[..., 2] is PITH_E_DTYPE
  * or PITH_E_SHAPE.
@@ -42,8 +43,9 @@ typedef struct pith_random_options {
 typedef struct pith_choice_options {
     bool once PITH_DEFAULT; /**< without replacement: no index is drawn twice */
     /** How likely each index is, float[n], not negative; they need not add up to 1. NULL:
-     * all alike. Nothing looks at them: where one is negative or nan, all are 0, or those
-     * over 0 are fewer than what is drawn once each, any index may come. */
+     * all alike. f16 and bf16 are computed in f32. Nothing looks at them: where one is
+     * negative or nan, all are 0, or those over 0 are fewer than what is drawn once each,
+     * any index may come. */
     const pith_array *weights PITH_DEFAULT;
     pith_random_layout layout PITH_DEFAULT;
 } pith_choice_options;
@@ -119,6 +121,11 @@ pith_random_truncated_normal(pith_scope *s,
                              const pith_random_options *options);
 /**
  * Uniform integers from @p low to below @p high; where high is not greater, low.
+ *
+ * Bias: as JAX's, two words of w bits modulo the width of the range (w is 32, or 64 for
+ * 64-bit dtypes). It is negligible for widths up to 2^(w/2). Beyond it probabilities
+ * differ by up to about width / 2^w of themselves: for widths above 2^(w-1) some numbers
+ * are up to twice as likely as others.
  *
  * For u64 both are read as uint64_t. high may be one past the dtype's greatest;
  * PITH_E_ARG where they are not of the dtype.

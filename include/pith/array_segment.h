@@ -19,30 +19,34 @@ typedef struct pith_segment_options {
 PITH_BEGIN
 
 /**
- * The sum of the rows of each segment; 0 for segments without rows.
+ * Add the rows of each segment; 0 for segments without rows.
  *
- * Shapes: data [n, ...], ids [n] (integers): [segments, ...] in data's dtype. Rows are
- * added in order, on every backend; those with ids outside 0 to segments - 1 are left
- * out, negative ones too.
+ * Shapes: data [n, ...], ids [n] (integers): [segments, ...] in data's dtype (bool: i64,
+ * the number of true ones). Rows are added in order, on every backend, and each step is
+ * rounded to the dtype: unlike pith_sum, f16 and bf16 are not accumulated in a wider one.
+ * Rows with ids outside 0 to segments - 1 are left out, negative ids too.
  */
 PITH_API const pith_array *pith_segment_sum(pith_scope *s,
                                             const pith_array *data,
                                             const pith_array *ids,
                                             int64_t segments,
                                             const pith_segment_options *options);
-/** The product; 1 for segments without rows. */
+/** Multiply the rows of each segment; 1 for segments without rows. Shapes, dtype and
+ * order as pith_segment_sum. */
 PITH_API const pith_array *pith_segment_prod(pith_scope *s,
                                              const pith_array *data,
                                              const pith_array *ids,
                                              int64_t segments,
                                              const pith_segment_options *options);
-/** The smallest, NaN if any is; infinity or the greatest integer without rows. */
+/** Take the smallest of each segment, NaN if any is, in data's dtype. Segments without
+ * rows hold infinity, the greatest integer, or true. */
 PITH_API const pith_array *pith_segment_min(pith_scope *s,
                                             const pith_array *data,
                                             const pith_array *ids,
                                             int64_t segments,
                                             const pith_segment_options *options);
-/** The largest, NaN if any is; -infinity or the least integer without rows. */
+/** Take the largest of each segment, NaN if any is, in data's dtype. Segments without
+ * rows hold -infinity, the least integer, or false. */
 PITH_API const pith_array *pith_segment_max(pith_scope *s,
                                             const pith_array *data,
                                             const pith_array *ids,

@@ -241,7 +241,8 @@ PITH_HD uint16_t pith_f16_store(float x) {
 }
 
 /* pith_real_sqrt(x) and so on: the functions of <math.h> on pith_real. Those of the first
- * list give the same bits on every device, those of the second are the platform's. */
+ * list and pith_real_fmin and pith_real_fmax give the same bits on every device; those of
+ * the second list are the platform's. */
 #if defined(PITH_KERNEL_REAL_IS_FLOAT_)
 #    define PITH_REAL_MATH_(name) name##f
 #else
@@ -265,8 +266,6 @@ PITH_REAL_1_(floor)
 PITH_REAL_1_(ceil)
 PITH_REAL_1_(trunc)
 PITH_REAL_1_(rint)
-PITH_REAL_2_(fmin)
-PITH_REAL_2_(fmax)
 PITH_REAL_3_(fma) /* x * y + z, rounded once; slow where the processor has none */
 
 PITH_REAL_1_(exp)
@@ -278,6 +277,17 @@ PITH_REAL_2_(pow)
 #undef PITH_REAL_2_
 #undef PITH_REAL_3_
 #undef PITH_REAL_MATH_
+
+/** The smaller number, as pith_fmin: if one argument is NaN, the other; of 0 and -0, the
+ * second. A comparison, since <math.h> and PTX leave the sign of zero and the bits of NaN
+ * open and choose differently. */
+PITH_HD pith_real pith_real_fmin(pith_real x, pith_real y) {
+    return (x < y) | (y != y) ? x : y;
+}
+/** The larger number, as pith_fmax; else as pith_real_fmin. */
+PITH_HD pith_real pith_real_fmax(pith_real x, pith_real y) {
+    return (x > y) | (y != y) ? x : y;
+}
 
 #include <pith/kernel_lanes.h>
 

@@ -168,6 +168,21 @@ brought_forward(pith_scope *s, const pith_array *x, const bool *first, int *orde
     return pith_transpose(s, x, order);
 }
 
+/* For messages: which axes the index arrays choose along, in the order that apply hands
+ * them over, and how many positions share one element of the caller's index arrays. */
+static void
+note_axes(const plan *p, const pith_array *const *places, pithp_index_params *params) {
+    if (params->mode == PITHP_INDEX_DROP)
+        return; /* no index is refused */
+    params->repeats = 1;
+    for (int d = 0, k = 0; d < p->rank; d++) {
+        if (p->index[d])
+            params->axes |= (uint64_t)(d + 1) << 8 * k++;
+        if (places && places[d])
+            params->repeats *= (uint64_t)pithp_array_spec(places[d])->count;
+    }
+}
+
 /* All but what is checked before; s is a work scope. */
 static const pith_array *gather(pith_scope *s,
                                 plan *p,
@@ -190,6 +205,7 @@ static const pith_array *gather(pith_scope *s,
         if (!(a = brought_forward(s, a, chosen, order)))
             return NULL;
     }
+    note_axes(p, NULL, params);
     return apply(s, PITHP_OP_TAKE, a, p->index, p->rank, NULL, params);
 }
 
@@ -343,6 +359,7 @@ static const pith_array *scatter_at(pith_scope *s,
         else if (indexed[d])
             neighbours &= indexed[d - 1];
     }
+    note_axes(p, places, params);
     if (!neighbours) {
         params->axis = 0;
         into = brought_forward(s, into, indexed, order);
@@ -477,7 +494,8 @@ static const pith_array *put_along(pith_scope *s,
                                    const pith_array *index,
                                    const pith_array *updates,
                                    int axis,
-                                   const pithp_index_params *params) {
+                                   pithp_index_params *params) {
+    const uint64_t named = (uint64_t)(axis + 1);
     const pith_dtype dtype =
         pithp_array_spec(index)->dtype == PITH_U64 ? PITH_U64 : PITH_I64;
     if (!(index = pithp_cast(s, index, dtype)) || !(index = around(s, index, axis)) ||
@@ -485,6 +503,8 @@ static const pith_array *put_along(pith_scope *s,
         return NULL;
     pithp_iota_params row = {.dtype = dtype, .rank = 3}, column;
     memcpy(row.shape, pithp_array_spec(index)->shape, sizeof row.shape);
+    if (params->mode == PITHP_INDEX_ERROR)
+        params->axes = named | named << 8 | named << 16;
     column = row;
     column.axis = 2;
     const pith_array *operands[] = {into, pithp_bind(s, PITHP_OP_IOTA, 0, NULL, &row),

@@ -151,6 +151,13 @@ const pith_array *pith_random_shuffle(pith_scope *s,
 
 /* ---- Choices ---- */
 
+/* Halves as f32: their sums and draws have too few bits to tell thousands of entries
+ * apart. The result may be the operand itself. */
+static const pith_array *widened(pith_scope *s, const pith_array *a) {
+    return pith_dtype_size(pithp_array_spec(a)->dtype) == 2 ? pithp_cast(s, a, PITH_F32)
+                                                            : a;
+}
+
 const pith_array *pith_random_categorical(pith_scope *s,
                                           const pith_array *key,
                                           const pith_array *logits,
@@ -172,8 +179,14 @@ const pith_array *pith_random_categorical(pith_scope *s,
     const int rank = draws.rank;
     for (int d = 0; d < spec->rank; d++)
         draws.extents[draws.rank++] = spec->shape[d];
-    const pith_array *g = pithp_random_gumbel(s, key, spec->dtype, draws, original);
-    const pith_array *sum = pithp_bind_two(s, PITHP_OP_ADD, g, logits, NULL);
+    const pith_array *wide =
+        pith_dtype_is_float(spec->dtype) ? widened(s, logits) : logits;
+    const pith_array *g =
+        wide ? pithp_random_gumbel(s, key, pithp_array_spec(wide)->dtype, draws, original)
+             : NULL;
+    const pith_array *sum = pithp_bind_two(s, PITHP_OP_ADD, g, wide, NULL);
+    if (wide != logits)
+        pithp_array_drop_any(s, wide);
     const pithp_reduce_params over = {1u << (rank + counted)};
     const pith_array *chosen =
         sum ? pithp_bind(s, PITHP_OP_ARGMAX, 1, &sum, &over) : NULL;
@@ -295,8 +308,16 @@ const pith_array *pith_random_choice(pith_scope *s,
         memcpy(none.shape, shape.extents, sizeof none.shape);
         return pithp_bind(s, PITHP_OP_FULL, 0, NULL, &none);
     }
-    if (o.weights)
-        return (o.once ? choose_once : choose_by_sum)(s, key, o.weights, shape, original);
+    if (o.weights) {
+        const pith_array *weights = widened(s, o.weights);
+        const pith_array *chosen =
+            weights
+                ? (o.once ? choose_once : choose_by_sum)(s, key, weights, shape, original)
+                : NULL;
+        if (weights != o.weights)
+            pithp_array_drop_any(s, weights);
+        return chosen;
+    }
     if (o.once)
         return first_of(s, permutation(s, key, count, original), shape);
     return pithp_random_integers(s, key, shape, count, original);

@@ -17,12 +17,14 @@ filled(pith_scope *s, pith_dtype dtype, int rank, const int64_t *shape, double v
 
 /* ---- Segments ---- */
 
-/* What rows are joined to: what leaves them as they are. */
-static double identity_of(pithp_primitive primitive) {
+/* The identity of a segment reduction. Infinities saturate in integers; as a bool
+ * -INFINITY would be true, but the least bool is false. */
+static double identity_of(pithp_primitive primitive, pith_dtype dtype) {
     return primitive == PITHP_OP_SCATTER_MUL   ? 1
            : primitive == PITHP_OP_SCATTER_MIN ? (double)INFINITY
-           : primitive == PITHP_OP_SCATTER_MAX ? -(double)INFINITY
-                                               : 0;
+           : primitive != PITHP_OP_SCATTER_MAX ? 0
+           : dtype == PITH_BOOL                ? 0
+                                               : -(double)INFINITY;
 }
 
 static bool ids_fit(pith_scope *s,
@@ -66,9 +68,10 @@ static const pith_array *segment(pith_scope *s,
     memcpy(shape, spec->shape, sizeof shape);
     shape[0] = segments;
     const pith_array *rows = counts ? pithp_cast(work, data, PITH_I64) : data;
-    const pith_array *into = rows ? filled(work, pithp_array_spec(rows)->dtype,
-                                           spec->rank, shape, identity_of(primitive))
-                                  : NULL;
+    const pith_dtype dtype = counts ? PITH_I64 : spec->dtype;
+    const pith_array *into =
+        rows ? filled(work, dtype, spec->rank, shape, identity_of(primitive, dtype))
+             : NULL;
     const pithp_index_params params = {.no_negative = true,
                                        .sorted = options && options->sorted,
                                        .unordered = options && options->unordered};

@@ -297,6 +297,9 @@ typedef struct pithp_error {
 pith_status
 pithp_fail(pith_scope *s, pith_status code, const char *path, const char *format, ...)
     PITH_FORMAT(4, 5);
+/* The name of the function that the scope is in, which outlives it; `otherwise` if none
+ * was entered. */
+const char *pithp_function_of(const pith_scope *s, const char *otherwise);
 /* As pithp_fail, for what many functions share: the text begins with the name of the one
  * that was entered, or where none was with `otherwise` (NULL: neither). */
 pith_status pithp_fail_function(pith_scope *s,
@@ -358,6 +361,9 @@ struct pith_runtime {
     pith_log_hook log_hook;
     void *log_closure;
     bool silent_checks; /* checks of level always are seen by collectors alone */
+    atomic_uint save_requests, stop_requests; /* made so far, see run/request.c */
+    atomic_uint stops_taken;                  /* stop requests that some run has obeyed */
+    atomic_uint saves_taken;
     _Atomic(struct pithp_spec_table *) specs;
     _Atomic(const pithp_room_hooks *) hooks[PITHP_ROOM_COUNT];
     atomic_uint told_opened, told_closing; /* a bit for each room with that hook */

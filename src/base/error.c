@@ -103,6 +103,10 @@ pithp_fail(pith_scope *s, pith_status code, const char *path, const char *format
     return code;
 }
 
+const char *pithp_function_of(const pith_scope *s, const char *otherwise) {
+    return s->caller ? s->caller : s->function ? s->function : otherwise;
+}
+
 pith_status pithp_fail_function(pith_scope *s,
                                 pith_status code,
                                 const char *otherwise,
@@ -113,8 +117,7 @@ pith_status pithp_fail_function(pith_scope *s,
     va_start(arguments, format);
     print_line(text, format, arguments);
     va_end(arguments);
-    const char *entered = s->caller ? s->caller : s->function;
-    const char *name = entered ? entered : otherwise;
+    const char *name = pithp_function_of(s, otherwise);
     return pithp_fail(s, code, NULL, "%s%s%s", name ? name : "", name ? ": " : "", text);
 }
 

@@ -60,8 +60,8 @@ pith_status pithp_infer_taken(const pithp_call *call,
         if (x->shape[p->axis + k] == 0 && index->count > 0 &&
             p->mode != PITHP_INDEX_DROP && p->mode != PITHP_INDEX_ERROR)
             return pithp_refuse(call, refusal, PITH_E_INDEX,
-                                "dimension %d of %s has no element to choose",
-                                p->axis + k, pithp_spec_print(x, text));
+                                "axis %d has extent 0: no element to choose",
+                                pithp_index_axis(p, k));
     }
     *rank = 0;
     for (int d = 0; d < p->axis; d++)
@@ -112,8 +112,7 @@ pith_status pithp_infer_take_along(const pithp_call *call,
     if (x->shape[p->axis] == 0 && index->count > 0 && p->mode != PITHP_INDEX_DROP &&
         p->mode != PITHP_INDEX_ERROR)
         return pithp_refuse(call, refusal, PITH_E_INDEX,
-                            "dimension %d of %s has no element to choose", p->axis,
-                            pithp_spec_print(x, text));
+                            "axis %d has extent 0: no element to choose", p->axis);
     return pithp_spec_fill(call, refusal, result, x->dtype, index->rank, index->shape);
 }
 PITHP_NO_TEMPORARY(take_along)
@@ -171,27 +170,38 @@ static void explain(const void *args, int64_t begin, int64_t end) {
         if (where < 0) {
             r->need = (uint64_t)value;
             r->have = (uint64_t)a->rule[k].extent;
-            r->what = a->rule[k].unsigned64;
+            r->what = a->note[k];
             return;
         }
     }
 }
 static const pithp_host_loop explain_loops[PITHP_ISA_COUNT] = {explain};
 
+/* Bits of a note; repeats are above them. */
+enum { NOTE_UNSIGNED = 1, NOTE_AXIS = 1, NOTE_REPEATS = 4 };
+
+uint64_t pithp_index_note(const pithp_index_params *p, pith_dtype dtype, int k) {
+    return p->repeats << NOTE_REPEATS | (uint64_t)pithp_index_axis(p, k) << NOTE_AXIS |
+           (dtype == PITH_U64 ? NOTE_UNSIGNED : 0);
+}
+
 void pithp_index_describe(const void *subject,
                           const pith_report *report,
                           const char *site,
                           pithp_error *e) {
-    const pithp_row *row = subject;
+    const char *function = subject;
+    const int axis = (int)(report->what >> NOTE_AXIS) & (PITH_MAX_RANK - 1);
+    const uint64_t repeats = report->what >> NOTE_REPEATS;
     char value[24];
-    if (report->what)
+    if (report->what & NOTE_UNSIGNED)
         snprintf(value, sizeof value, "%" PRIu64, report->need);
     else
         snprintf(value, sizeof value, "%" PRId64, (int64_t)report->need);
     pithp_error_set(e, PITH_E_INDEX, NULL, site,
                     "%s: index %s at position %" PRIu64
-                    " is out of range for extent %" PRIu64,
-                    row->name, value, ~report->first, report->have);
+                    " is out of range for axis %d with extent %" PRIu64,
+                    function, value, ~report->first / (repeats ? repeats : 1), axis,
+                    report->have);
 }
 
 /* ---- Single elements ---- */
@@ -399,6 +409,7 @@ pithp_index_args pithp_index_args_of(const pithp_call *call,
                                      .mode = p->mode,
                                      .no_negative = p->no_negative,
                                      .unsigned64 = dtype == PITH_U64};
+        a.note[k] = pithp_index_note(p, dtype, k);
         a.pitch *= x->shape[p->axis + k];
     }
     return a;

@@ -24,6 +24,7 @@ typedef struct pithp_index_args {
     int64_t chunk; /* scatter: elements of inner that an index of the launch does */
     const char *index[PITH_MAX_RANK];
     pithp_indexing rule[PITH_MAX_RANK];
+    uint64_t note[PITH_MAX_RANK]; /* pithp_index_note of each */
 } pithp_index_args;
 
 /* How many operands of a taking or scattering call are index arrays. */
@@ -41,6 +42,10 @@ pithp_index_args pithp_index_args_of(const pithp_call *call,
                                      const pithp_memory *memory,
                                      int arrays,
                                      int64_t count);
+
+/* What the report of an index out of range in array k says beside the index: its axis,
+ * its repeats, and whether it is a u64. For `what` of the report. */
+uint64_t pithp_index_note(const pithp_index_params *p, pith_dtype dtype, int k);
 
 /* Whether there is one index array that is read as it lies, i32 or i64: what is neither
  * negative nor out of range is an offset. */

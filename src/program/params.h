@@ -93,7 +93,15 @@ typedef struct pithp_index_params {
     bool unique;    /* no place repeats among those in range */
     bool sorted;    /* indices ascend (by the first array, then the next) from 0 on */
     bool unordered; /* floats that meet may add up in any order, on CUDA */
+    /* For messages, if the caller's array or indices were rearranged: */
+    uint64_t axes;    /* byte k: 1 + the caller's axis of index array k; 0: axis + k */
+    uint64_t repeats; /* adjacent positions that share one of the caller's; 0: 1 */
 } pithp_index_params;
+
+/* The caller's axis that index array k chooses along. */
+static inline int pithp_index_axis(const pithp_index_params *p, int k) {
+    return p->axes ? (int)(p->axes >> 8 * k & 0xff) - 1 : p->axis + k;
+}
 
 /* dynamic_slice(x, starts): the extents `shape` of x from starts [rank], which count from
  * the end where negative, once, and are then clamped so that the slice fits.

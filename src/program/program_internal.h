@@ -131,7 +131,7 @@ typedef struct pithp_memory {
                             operands of the result's dtype and shape */
     void *temporary;     /* pithp_temporary_bytes of it; NULL where that is 0 */
     pith_report *report; /* mode error: from pithp_check_make(s, pithp_index_describe,
-                            &pithp_rows[primitive]); else NULL */
+                            function); else NULL */
     void *gemm;          /* on CUDA, where a library makes the product: what it needs
                             (pithp_cuda_gemm_bytes); else NULL */
 } pithp_memory;
@@ -146,7 +146,8 @@ pith_status pithp_lower(const pithp_call *call,
                         const pithp_sink *sink);
 
 /* The error of a report that a call with mode error left: the first position whose index
- * is out of range. Subject: the row. */
+ * is out of range. Subject: the name of the function called, a string that lives as long
+ * as the program. */
 void pithp_index_describe(const void *subject,
                           const pith_report *report,
                           const char *site,

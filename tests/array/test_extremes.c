@@ -176,8 +176,8 @@ Test(extremes, of_two_zeros_the_second_is_the_extreme) {
     for (int i = 0; i < 4; i++) {
         expect_bits(s, extremes[i](s, F64(minus), F64(plus)), &plus, i);
         expect_bits(s, extremes[i](s, F64(plus), F64(minus)), &minus, i);
-        expect_bits(s, extremes[i](s, F32(minus), F32(plus)), &plus_f32, i);
-        expect_bits(s, extremes[i](s, F32(plus), F32(minus)), &minus_f32, i);
+        expect_bits(s, extremes[i](s, F32(minus_f32), F32(plus_f32)), &plus_f32, i);
+        expect_bits(s, extremes[i](s, F32(plus_f32), F32(minus_f32)), &minus_f32, i);
     }
     const pith_array *one = pith_f64(s, 1), *less = pith_f64(s, -1);
     expect_bits(s, pith_clip(s, F64(minus), pith_f64(s, plus), one), &plus, 0);

@@ -369,7 +369,8 @@ Test(gather, refuses) {
     /* the error surfaces where it is waited for, as for every operation */
     pith_gather(s, x, 1, beyond, &(pith_take_options){.mode = PITH_INDEX_ERROR});
     pt_fails(PITH_E_INDEX, s, pith_wait(s));
-    pt_says("index 2 at position 0 is out of range for extent 2");
+    pt_says(
+        "pith_gather: index 2 at position 0 is out of range for axis 0 with extent 2");
     pith_scope_close(s);
     pt_close(rt);
 }

@@ -257,6 +257,38 @@ Test(random, permutations_hold_every_number_once) {
     pt_close(rt);
 }
 
+Test(random, halves_choose_among_thousands_alike) {
+    enum { COUNT = 3000, DRAWN = 3000 };
+    static int64_t drawn[DRAWN];
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    const pith_array *key = pith_random_key(s, 9);
+    for (int k = 0; k < 2; k++) {
+        const pith_dtype dtype = k ? PITH_BF16 : PITH_F16;
+        const pith_array *ones = pith_ones(s, dtype, PITH_SHAPE(COUNT)),
+                         *zeros = pith_zeros(s, dtype, PITH_SHAPE(COUNT));
+        const pith_array *draws[] = {
+            pith_random_choice(s, key, COUNT, PITH_SHAPE(DRAWN),
+                               &(pith_choice_options){.weights = ones}),
+            pith_random_categorical(s, key, zeros, 0, PITH_SHAPE(DRAWN), NULL)};
+        for (int i = 0; i < 2; i++) {
+            double mean = 0;
+            pt_ok(s, pith_read(s, draws[i], drawn, sizeof drawn));
+            for (int j = 0; j < DRAWN; j++)
+                mean += (double)drawn[j] / DRAWN / (COUNT - 1);
+            cr_assert(fabs(mean - 0.5) < 5 * sqrt(1.0 / 12 / DRAWN), "mean %g", mean);
+        }
+        const pith_array *once =
+            pith_random_choice(s, key, COUNT, PITH_SHAPE(COUNT / 4),
+                               &(pith_choice_options){.once = true, .weights = ones});
+        const double mean =
+            pith_read_f64(s, pith_mean(s, pith_cast(s, once, PITH_F64), PITH_ALL_AXES));
+        cr_assert(fabs(mean / (COUNT - 1) - 0.5) < 0.05, "once: mean %g", mean);
+    }
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
 Test(random, refuses) {
     pith_runtime *rt = pt_open();
     pith_scope *s = pith_scope_open(rt);

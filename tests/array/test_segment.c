@@ -83,6 +83,26 @@ Test(segment, without_rows_gives_what_changes_nothing) {
     pt_close(rt);
 }
 
+Test(segment, of_bool_begins_with_the_least_and_the_greatest) {
+    static const bool data[] = {true, false, false};
+    static const int32_t ids[] = {0, 0, 2}; /* segments 1 and 3 have no rows */
+    static const uint8_t smallest[] = {0, 1, 0, 1}, largest[] = {1, 0, 0, 0};
+    uint8_t got[4];
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    const pith_array *x = pith_array_copy(s, PITH_BOOL, PITH_SHAPE(3), data),
+                     *at = pith_array_copy(s, PITH_I32, PITH_SHAPE(3), ids);
+    pt_ok(s, pith_read(s, pith_segment_min(s, x, at, 4, NULL), got, sizeof got));
+    cr_assert(!memcmp(got, smallest, sizeof got));
+    pt_ok(s, pith_read(s, pith_segment_max(s, x, at, 4, NULL), got, sizeof got));
+    cr_assert(!memcmp(got, largest, sizeof got));
+    const pith_array *count = pith_segment_sum(s, x, at, 4, NULL);
+    pt_ok(s, count);
+    cr_assert(pith_array_spec(count)->dtype == PITH_I64);
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
 Test(bincount, counts_and_weighs) {
     pith_runtime *rt = pt_open();
     pith_scope *s = pith_scope_open(rt);

@@ -179,7 +179,7 @@ BOTH(assert, kernels_that_fail_are_assertions_in_order) {
     cr_assert(pith_result_value(r) == far);
     const char *texts[] = {"before", "below: the check at kernels.h:", "after",
                            "fits: room of y[n,room] is too small: have 3, need 9",
-                           "take: "};
+                           "pith_take: "};
     const pith_status codes[] = {PITH_E_CHECK, PITH_E_CHECK, PITH_E_CHECK,
                                  PITH_E_CAPACITY, PITH_E_INDEX};
     const int64_t first[] = {-1, 1, 0, 1, 0};

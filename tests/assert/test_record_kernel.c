@@ -45,7 +45,7 @@ BOTH(record_kernel, reports_without_a_collector_are_errors_at_the_next_wait) {
     pt_says("first at index 1, greatest need 7 (test_record_kernel.c:");
     rt_run(s, &c, out);
     pt_fails(PITH_E_INDEX, s, pith_wait(s));
-    pt_says("take: index 9 at position 1 is out of range for extent 3");
+    pt_says("take: index 9 at position 1 is out of range for axis 0 with extent 3");
     rt_free(&c);
     CLOSE;
 }

@@ -101,6 +101,40 @@ static size_t do_exact_maths(pith_scope *s, pith_dtype real, void *bytes) {
     return take(s, pith_launch(s, exact_maths, random_reals(s, real, ROWS)).y, bytes, 0);
 }
 
+/* Every pair of two zeros, numbers, infinities and two NaNs: the bits of pith_fmin and
+ * pith_fmax, which are those of one operand. */
+static size_t do_extremes(pith_scope *s, pith_dtype real, void *bytes) {
+    enum { VALUES = 8, PAIRS = VALUES * VALUES };
+    static const uint64_t values[VALUES] = {0,
+                                            1ull << 63,
+                                            0x3ff0000000000000,
+                                            0xbff0000000000000,
+                                            0x7ff0000000000000,
+                                            0xfff0000000000000,
+                                            0x7ff8000000000000,
+                                            0xfff8001000000000};
+    uint64_t x[PAIRS], y[PAIRS];
+    char calls[2 * PAIRS * 8];
+    for (int i = 0; i < PAIRS; i++) {
+        x[i] = values[i / VALUES];
+        y[i] = values[i % VALUES];
+    }
+    const pith_array *a = pith_array_copy(s, PITH_F64, PITH_SHAPE(PAIRS), x),
+                     *b = pith_array_copy(s, PITH_F64, PITH_SHAPE(PAIRS), y);
+    a = pith_cast(s, a, real);
+    b = pith_cast(s, b, real);
+    const extremes_result r = pith_launch(s, extremes, a, b);
+    take(s, pith_fmax(s, a, b), calls, take(s, pith_fmin(s, a, b), calls, 0));
+    const size_t size = take(s, r.larger, bytes, take(s, r.smaller, bytes, 0));
+    cr_assert(!memcmp(bytes, calls, size));
+    const bool is_f64 = real == PITH_F64; /* fmin(0, -0) and fmin(-0, 0) */
+    const char *top = (const char *)bytes + (is_f64 ? 7 : 3);
+    const size_t item = is_f64 ? 8 : 4;
+    cr_assert_eq(top[1 * item], (char)0x80);
+    cr_assert_eq(top[VALUES * item], 0);
+    return size;
+}
+
 static size_t do_platform_maths(pith_scope *s, pith_dtype real, void *bytes) {
     const pith_array *x = pith_abs(s, random_reals(s, real, ROWS));
     return take(s, pith_launch(s, platform_maths, x).y, bytes, 0);
@@ -203,6 +237,9 @@ Test(kernel_isa, sums_of_products_of_rows) {
 }
 Test(kernel_isa, exact_maths) {
     same_bits(do_exact_maths);
+}
+Test(kernel_isa, extremes_choose_by_comparison) {
+    same_bits(do_extremes);
 }
 Test(kernel_isa, platform_maths) {
     same_bits(do_platform_maths);

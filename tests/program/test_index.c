@@ -363,13 +363,14 @@ Test(index, reports_the_first_index_out_of_range) {
                   .report = &report,
                   .split = 1};
         cr_assert(call_run(&c) == PITH_OK, "%s", c.refusal.text);
-        pithp_index_describe(&pithp_rows[PITHP_OP_TAKE], &report, "", &e);
+        pithp_index_describe("take", &report, "", &e);
         cr_expect(e.code == PITH_E_INDEX);
         cr_expect(
             strstr(e.message,
                    k ? "take: index 18446744073709551615 at position 2 is out of range "
-                       "for extent 2"
-                     : "take: index 2 at position 2 is out of range for extent 2"),
+                       "for axis 0 with extent 2"
+                     : "take: index 2 at position 2 is out of range for axis 0 "
+                       "with extent 2"),
             "%s", e.message);
         call_free(&c);
     }
@@ -389,7 +390,11 @@ Test(index, refuses_what_does_not_fit) {
     } cases[] = {
         {PITHP_OP_TAKE, 2, {&x, &f}, &clip, "expected integer indices, got f32[4]"},
         {PITHP_OP_TAKE, 2, {&x, &i}, &last, "axes 2..2 of rank 2"},
-        {PITHP_OP_TAKE, 2, {&none, &i}, &clip, "has no element to choose"},
+        {PITHP_OP_TAKE,
+         2,
+         {&none, &i},
+         &clip,
+         "axis 0 has extent 0: no element to choose"},
         {PITHP_OP_SCATTER_ADD,
          3,
          {&x, &i, &u},

@@ -152,6 +152,7 @@ random_control(pith_scope *s, const ingredient *x, const pith_array *const *in) 
 
 static inline const pith_array *
 random_many(pith_scope *s, const ingredient *x, const pith_array *const *in) {
+    s->function = NULL; /* primitives are bound without a function: errors name none */
     if (x->primitive == PITHP_OP_CHECKED) {
         const pithp_checked_params *p = (const void *)x->params;
         return pithp_bind(s, p->primitive, x->operand_count, in, &p->index);
@@ -182,6 +183,7 @@ static inline void random_apply(pith_scope *s,
     for (int k = 0; k < r->count; k++) {
         const ingredient *x = &r->list[k];
         const pith_array *in[RECIPE_OPERANDS];
+        s->function = NULL;
         for (int o = 0; o < x->operand_count; o++)
             in[o] = values[x->operands[o]];
         if (x->kind == RECIPE_INPUT)

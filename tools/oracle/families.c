@@ -1,4 +1,4 @@
-/* Which table serves which family. */
+/* Which tables serve which family. */
 #include "oracle.h"
 
 #include <string.h>
@@ -17,6 +17,10 @@ static const struct {
     {"order", oracle_order},
     {"tree", oracle_tree},
     {"product", oracle_product},
+    {"identities", oracle_reduce},
+    {"identities", oracle_order},
+    {"identities", oracle_index},
+    {"identities", oracle_product},
 };
 
 /* Families of what pith does not do yet, and what that is. */

@@ -105,6 +105,8 @@ SCATTER(add, ADD)
 SCATTER(mul, MUL)
 SCATTER(min, MIN)
 SCATTER(max, MAX)
+SCATTER(and, AND)
+SCATTER(or, OR)
 
 RUN(dynamic_slice) {
     (void)row;
@@ -127,6 +129,8 @@ const oracle_row oracle_index[] = {
     {.op = "scatter_mul", .run = run_scatter_mul},
     {.op = "scatter_min", .run = run_scatter_min},
     {.op = "scatter_max", .run = run_scatter_max},
+    {.op = "scatter_and", .run = run_scatter_and},
+    {.op = "scatter_or", .run = run_scatter_or},
     {.op = "dynamic_slice", .run = run_dynamic_slice},
     {.op = "dynamic_update_slice", .run = run_dynamic_update_slice},
     {.op = NULL},

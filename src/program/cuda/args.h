@@ -153,6 +153,7 @@ typedef struct pithp_cuda_index_args {
     int32_t meet;      /* scatter_free: positions may point to one place */
     const void *index[PITHP_CUDA_RANK];
     int64_t extent[PITHP_CUDA_RANK];
+    uint64_t note[PITHP_CUDA_RANK]; /* pithp_index_note */
 } pithp_cuda_index_args;
 
 /* Part of a leaf whose rows are taken or set: elements begin .. begin + count of the

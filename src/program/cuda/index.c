@@ -1,6 +1,8 @@
 /* Taking and scattering on CUDA. What is scattered goes in the order of the indices:
  * positions are sorted by where they point, stably, and those that meet are done by one
  * thread, so that sums have the host's bits. */
+#include "program/index.h"
+
 #include "pith/kernel.h"
 
 #include "program/cuda/args.h"
@@ -53,6 +55,7 @@ args_of(const pithp_call *call, const pithp_memory *memory, int arrays, int64_t 
     for (int k = 0; k < arrays; k++) {
         a.index[k] = memory->operands[1 + k];
         a.extent[k] = x->shape[p->axis + k];
+        a.note[k] = pithp_index_note(p, call->operands[1]->dtype, k);
         a.pitch *= a.extent[k];
     }
     return a;

@@ -75,7 +75,9 @@ FIELDS(index,
        FIELD(index, fill, BITS, ONE),
        FIELD(index, unique, BOOL, ONE),
        FIELD(index, sorted, BOOL, ONE),
-       FIELD(index, unordered, BOOL, ONE))
+       FIELD(index, unordered, BOOL, ONE),
+       FIELD(index, axes, BITS, ONE),
+       FIELD(index, repeats, BITS, ONE))
 FIELDS(dynamic, FIELD(dynamic, shape, EXTENTS, OPERAND_RANK))
 FIELDS(reduce, FIELD(reduce, axes, AXES, ONE))
 FIELDS(scan, FIELD(scan, axis, I32, ONE), FIELD(scan, reverse, BOOL, ONE))
@@ -118,7 +120,9 @@ FIELDS(checked,
        FIELD(checked, index.fill, BITS, ONE),
        FIELD(checked, index.unique, BOOL, ONE),
        FIELD(checked, index.sorted, BOOL, ONE),
-       FIELD(checked, index.unordered, BOOL, ONE))
+       FIELD(checked, index.unordered, BOOL, ONE),
+       FIELD(checked, index.axes, BITS, ONE),
+       FIELD(checked, index.repeats, BITS, ONE))
 
 typedef struct description {
     const field *fields;

@@ -108,7 +108,7 @@ static pith_status run_row(pith_scope *s,
         pithp_zero_report(s, report);
     } else if (pithp_call_reports(&call)) {
         memory->report =
-            pithp_check_make(s, pithp_index_describe, &pithp_rows[i->primitive]);
+            pithp_check_make(s, pithp_index_describe, pithp_rows[i->primitive].name);
     }
     const pith_status rc = s->error.code != PITH_OK ? s->error.code
                            : step->source >= 0

@@ -79,6 +79,16 @@ PITH_KERNEL(exact_maths, over(i, n), in(real, x, "[n]"), out(real, y, "[n,8]")) 
     y[8 * i + 7] = pith_real_fmax(v, (pith_real)1);
 }
 
+PITH_KERNEL(extremes,
+            over(i, n),
+            in(real, x, "[n]"),
+            in(real, y, "[n]"),
+            out(real, smaller, "[n]"),
+            out(real, larger, "[n]")) {
+    smaller[i] = pith_real_fmin(x[i], y[i]);
+    larger[i] = pith_real_fmax(x[i], y[i]);
+}
+
 PITH_KERNEL(platform_maths, over(i, n), in(real, x, "[n]"), out(real, y, "[n,5]")) {
     y[5 * i] = pith_real_exp(x[i]);
     y[5 * i + 1] = pith_real_log(x[i]);

@@ -290,7 +290,7 @@ M_KERNEL(pithp_k_explain, pithp_cuda_index_args) {
             continue;
         a->report->need = (u64)given;
         a->report->have = (u64)a->extent[k];
-        a->report->what = a->index_dtype == 9;
+        a->report->what = a->note[k];
         return;
     }
 }
