@@ -86,8 +86,8 @@ size_t pithp_program_bytes(const pithp_program *p) {
     return bytes;
 }
 
-/* The list with room for `more` beyond count; NULL: error set, and the list is as it was.
- */
+/* The list with room for `more` beyond count. An empty list is allocated even if more is
+ * 0, so that NULL always means that the error is set and the list is unchanged. */
 static void *grown(pith_scope *s,
                    pithp_program *p,
                    void *list,
@@ -95,7 +95,7 @@ static void *grown(pith_scope *s,
                    int64_t count,
                    int64_t more,
                    int64_t *room) {
-    if (count + more <= *room)
+    if (list && count + more <= *room)
         return list;
     int64_t wanted = *room ? 2 * *room : FIRST_ROOM;
     wanted = wanted < count + more ? count + more : wanted;
@@ -326,7 +326,7 @@ pithp_value pithp_program_add_many(pith_scope *s,
     const pith_spec *few[PITHP_FEW_OPERANDS], **specs = few;
     const int count = given->operand_count;
     GROW(s, p, instructions, instruction_count, 1, instruction_room, -1);
-    GROW(s, p, operands, operand_count, count ? count : 1, operand_room, -1);
+    GROW(s, p, operands, operand_count, count, operand_room, -1);
     if (count > PITHP_FEW_OPERANDS) {
         specs = pithp_allocate(p->runtime, (size_t)count * sizeof *specs);
         if (!specs) {
