@@ -28,9 +28,9 @@ typedef struct pith_save_options {
     bool inline_all PITH_DEFAULT; /**< every leaf in the document: one file */
     /** Leaves of up to so many bytes lie in the document; 0: 1024; negative: none. */
     int64_t inline_bytes PITH_DEFAULT;
-    /** 0: the path is one checkpoint, which is replaced. Otherwise it names a series:
-     * each save adds a member, melt.000017.json to "melt.json", and then removes all but
-     * so many of the last ones. */
+    /** 0: the path is one checkpoint, which is replaced. N: it names a series. Each save
+     * adds a member, melt.000017.json to "melt.json", and then removes all checkpoints of
+     * the series but the newest N. */
     int64_t keep PITH_DEFAULT;
     /** Of a series: what has not changed since its newest member stays in the files of
      * that one, and is not written again. Members then share files, so that damage to one
@@ -192,8 +192,9 @@ PITH_BEGIN
  *
  * The same state and options (of an incremental series, also the same members before)
  * give the same bytes. A leaf at two places is saved twice. A
- * sidecar that the replaced document named goes away once the new document is durable,
- * unless another document of the folder names it.
+ * sidecar of the replaced document is deleted once the new document is durable, unless
+ * another document of the folder names it. It must be the document's own by name, owner,
+ * size, header and checksum; other files are never deleted.
  *
  * Errors: PITH_E_IO (with the system's reason; the old checkpoint is as it was),
  * PITH_E_TRACED, PITH_E_FORMAT (text that is not UTF-8), each with the path.

@@ -6,6 +6,8 @@
 
 #include "tree/tree_internal.h"
 
+#include <sys/types.h>
+
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "files hold little-endian elements, which are written from memory");
 
@@ -172,11 +174,19 @@ const char *pithp_document_error_path(const pithp_document *d,
                                       char path[PITHP_PATH_BYTES]);
 size_t pithp_document_leaf_bytes(const pithp_document *d);
 
-/* Names of sidecars. */
-typedef struct pithp_names {
+/* The sidecars that the head of a document names. Nothing of it is verified. */
+typedef struct pithp_claim {
+    char file[256];
+    size_t bytes, data;  /* of the file; where its data begins; 0 in format 1 */
+    pithp_digest digest; /* of its header */
+} pithp_claim;
+typedef struct pithp_claims {
+    bool is_checkpoint; /* the file begins as a document does */
+    char stem[256];     /* of the document's name */
+    uid_t owner;        /* of the document */
     int count;
-    char names[PITHP_SIDECARS][256];
-} pithp_names;
+    pithp_claim rows[PITHP_SIDECARS];
+} pithp_claims;
 
 /* ---- Text (print.c, parse.c) ---- */
 
@@ -187,9 +197,9 @@ bool pithp_is_utf8(const char *text, size_t n);
 void pithp_json_string(pithp_text *t, const char *text);
 /* Read the JSON string that a text begins with. False: it is none, or has no room. */
 bool pithp_json_string_read(const char *text, size_t n, char *to, size_t room);
-/* Read the members "file" of the JSON array of objects that a text begins with; none
- * where it is cut off or damaged. False: they cannot be told. */
-bool pithp_json_files_read(const char *text, pithp_names *names);
+/* Read the JSON array of sidecars that a text begins with; none if it is cut off or
+ * damaged. False: it is no such array, or memory is short. */
+bool pithp_json_claims_read(const char *text, pithp_claims *claims);
 /* The document as text, the closing checksum included; t->failed when memory is short. */
 void pithp_document_print(const pithp_document *d, pithp_text *t);
 /* Fill d from a text. Sets the scope's error; `file` is for its message. */

@@ -35,15 +35,18 @@ static bool lock_file(int file) {
     return fstat(file, &st) == 0 && st.st_nlink > 0;
 }
 
-void pithp_temporary_name(char name[PITHP_TEMPORARY_NAME]) {
+void pithp_temporary_name(const char *document, char name[PITHP_TEMPORARY_NAME]) {
+    enum { MOST_STEM = 219 };
     static atomic_uint counter;
-    snprintf(name, PITHP_TEMPORARY_NAME, ".pith-%ld-%u.tmp", (long)getpid(),
-             atomic_fetch_add(&counter, 1));
+    const size_t stem = pithp_stem(document);
+    const int n = stem <= MOST_STEM ? (int)stem : 0;
+    snprintf(name, PITHP_TEMPORARY_NAME, ".pith-%ld-%u%s%.*s.tmp", (long)getpid(),
+             atomic_fetch_add(&counter, 1), n ? "." : "", n, document);
 }
 
-static int create(pithp_writer *w) {
+static int create(pithp_writer *w, const char *document) {
     for (int i = 0; i < TRIES; i++) {
-        pithp_temporary_name(w->name);
+        pithp_temporary_name(document, w->name);
         const int file =
             openat(w->folder, w->name,
                    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
@@ -78,7 +81,7 @@ void pithp_writer_open(pithp_writer *w,
         fail(w, "open", ENOMEM);
         return;
     }
-    w->file = create(w);
+    w->file = create(w, at->name);
     if (w->file >= 0 && at->mode && fchmod(w->file, at->mode) != 0)
         fail(w, "fchmod", errno);
     if (w->file >= 0 && !w->error && expected > START_BYTES)

@@ -5,12 +5,14 @@
 #include "checkpoint/document.h"
 
 #include <dirent.h>
+#include <sys/stat.h>
 
 /* ---- Files (file.c, folder.c) ---- */
 
-enum { PITHP_TEMPORARY_NAME = 64 };
-/* A name that no other writer has: ".pith-<process>-<number>.tmp". */
-void pithp_temporary_name(char name[PITHP_TEMPORARY_NAME]);
+enum { PITHP_TEMPORARY_NAME = 256 };
+/* A name that no other writer has, with the stem of a document's name, as those of its
+ * sidecars have it: ".pith-<process>-<number>.<stem>.tmp"; without it if it is long. */
+void pithp_temporary_name(const char *document, char name[PITHP_TEMPORARY_NAME]);
 
 /* Writes to a temporary file of a folder, which it locks as long as it is open. */
 typedef struct pithp_writer {
@@ -36,7 +38,7 @@ typedef struct pithp_place {
 pith_status pithp_place_open(pith_scope *s, const char *path, pithp_place *place);
 void pithp_place_close(pithp_place *place);
 
-/* expected: bytes that will be written, so that a full disk is found early */
+/* expected: bytes that will be written, so that a full disk is found early. */
 void pithp_writer_open(pithp_writer *w,
                        pith_runtime *rt,
                        const pithp_place *at,
@@ -73,29 +75,42 @@ bool pithp_sidecar_is_sound(pith_runtime *rt,
                             int folder,
                             const pithp_doc_sidecar *sidecar,
                             const pithp_doc_leaf *leaf);
-/* Remove those sidecars that no document of the folder names, the file `except` aside.
- * Only with the folder locked: a document that is being renamed could be missed. False:
- * one may be there for nobody; the document `except` has to stay, for whoever sweeps
- * next. */
+/* Remove the sidecars that a document claims, if they are its own and no document of the
+ * folder but `except` names them. Only with the folder locked: a document that is being
+ * renamed could be missed. False: one may be left that no other document names; then
+ * `except` has to stay for the next sweep. */
 bool pithp_folder_drop_sidecars(int folder,
-                                const pithp_names *sidecars,
+                                const pithp_claims *claims,
                                 const char *except);
-/* Whether a sidecar may be called so: it stays in its folder, and is not hidden. */
-bool pithp_is_file_name(const char *name);
 /* The beginning of a document, which names its sidecars. 0, errno, or -1 where the file
  * ended before. */
 enum { PITHP_HEAD_BYTES = 16384 };
 int pithp_head_read(int file, size_t bytes, char head[PITHP_HEAD_BYTES + 1]);
 bool pithp_head_is_checkpoint(const char *head);
-/* What is no checkpoint, or one so damaged that nobody will ever load it, names none.
- * False: they cannot be told. */
-bool pithp_head_sidecars(const char *head, pithp_names *sidecars);
+/* The sidecars that a head names, without stem and owner. A file that is no checkpoint,
+ * or is too damaged to be loaded, names none. False: they cannot be told. */
+bool pithp_head_claims(const char *head, pithp_claims *claims);
 /* The sidecars that the document `name` of a folder names. False: the file is there and
  * cannot be read. */
-bool pithp_folder_sidecars_of(int folder, const char *name, pithp_names *sidecars);
-/* Remove temporary files whose writers are dead, and sidecars that only those name. Only
- * with the folder locked. */
+bool pithp_folder_claims_of(int folder, const char *name, pithp_claims *claims);
+/* Remove the user's temporary files whose writers are dead, and sidecars of their own
+ * that only those name. Only with the folder locked. */
 void pithp_folder_sweep(int folder);
+
+/* ---- Which files are a document's own (own_sidecar.c) ---- */
+
+/* Whether a sidecar may be called so: it stays in its folder, and is not hidden. */
+bool pithp_is_file_name(const char *name);
+/* "melt.<hash>.safetensors" of "melt.json"; members of a series have the series' stem. */
+void pithp_sidecar_name(const char *document, pithp_digest content, char name[256]);
+/* Whether a file is called as a sidecar of the document or series with that stem. */
+bool pithp_is_own_sidecar_name(const char *stem, const char *file);
+/* Remove a sidecar if it is the document's own: its name, owner, size and header are
+ * checked. False: it may be its own and is still there. */
+bool pithp_own_sidecar_remove(int folder, const pithp_claims *claims, int row);
+/* Remove a file if its name still leads to the one that was examined. False: it does, and
+ * cannot be removed. */
+bool pithp_file_unlink(int folder, const char *name, const struct stat *st);
 
 /* Write all of n bytes, in as many calls as it takes; 0, or errno. */
 int pithp_file_write(int file, const void *bytes, size_t n);
@@ -113,8 +128,11 @@ typedef struct pithp_series {
     int64_t *numbers, count, room;
 } pithp_series;
 
-/* Bytes of a file's name before ".json", all where it does not end so. */
+/* Bytes of a file's name before ".json"; all if it does not end so. */
 size_t pithp_stem(const char *name);
+/* Bytes of a stem before the number of a member: "melt" of "melt.000017"; all if it has
+ * no number. */
+size_t pithp_series_stem(const char *stem);
 /* "melt.000017.json" of "melt.json" and 17. False: it is too long for a file. */
 bool pithp_series_name(const char *series, int64_t number, char name[256]);
 /* 0, or errno. */

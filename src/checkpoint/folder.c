@@ -115,67 +115,75 @@ bool pithp_head_is_checkpoint(const char *head) {
     return strncmp(head, start, sizeof start - 1) == 0;
 }
 
-bool pithp_is_file_name(const char *name) {
-    return *name && *name != '.' && !strchr(name, '/') && strlen(name) <= 255;
-}
-
-bool pithp_head_sidecars(const char *head, pithp_names *sidecars) {
+bool pithp_head_claims(const char *head, pithp_claims *claims) {
     static const char one[] = "\"sidecar\":{\"file\":", several[] = "\"sidecars\":";
-    sidecars->count = 0;
-    if (!pithp_head_is_checkpoint(head))
+    claims->count = 0;
+    claims->is_checkpoint = pithp_head_is_checkpoint(head);
+    if (!claims->is_checkpoint)
         return true;
     const char *at = strstr(head, one); /* format 1 */
     if (at) {
         at += sizeof one - 1;
-        sidecars->count = 1;
-        return pithp_json_string_read(at, strlen(at), sidecars->names[0], 256) &&
-               pithp_is_file_name(sidecars->names[0]);
+        claims->count = 1;
+        claims->rows[0] = (pithp_claim){.bytes = 0};
+        return pithp_json_string_read(at, strlen(at), claims->rows[0].file,
+                                      sizeof claims->rows[0].file) &&
+               pithp_is_file_name(claims->rows[0].file);
     }
     at = strstr(head, several);
-    return !at || (pithp_json_files_read(at + sizeof several - 1, sidecars) &&
-                   (sidecars->count > 0 || strlen(head) < PITHP_HEAD_BYTES));
+    return !at || (pithp_json_claims_read(at + sizeof several - 1, claims) &&
+                   (claims->count > 0 || strlen(head) < PITHP_HEAD_BYTES));
 }
 
 /* False, with errno: the file could not be read. */
-static bool read_head(int folder, const char *name, char head[PITHP_HEAD_BYTES + 1]) {
+static bool read_head(int folder,
+                      const char *name,
+                      struct stat *st,
+                      char head[PITHP_HEAD_BYTES + 1]) {
     size_t bytes = 0;
     const int file = pithp_file_open(folder, name, &bytes);
     if (file < 0)
         return false;
-    const int error = pithp_head_read(file, bytes, head);
+    int error = fstat(file, st) == 0 ? 0 : errno;
+    if (!error)
+        error = pithp_head_read(file, bytes, head);
     close(file);
     errno = error > 0 ? error : EIO;
     return error == 0;
 }
 
-bool pithp_folder_sidecars_of(int folder, const char *name, pithp_names *sidecars) {
+bool pithp_folder_claims_of(int folder, const char *name, pithp_claims *claims) {
     char head[PITHP_HEAD_BYTES + 1];
-    sidecars->count = 0;
-    if (!read_head(folder, name, head))
+    struct stat st;
+    claims->count = 0;
+    claims->is_checkpoint = false;
+    if (!read_head(folder, name, &st, head))
         return errno == ENOENT;
-    if (!pithp_head_sidecars(head, sidecars))
-        sidecars->count = 0; /* nobody will ever know */
+    if (!pithp_head_claims(head, claims))
+        claims->count = 0; /* the document is damaged and can never be loaded */
+    snprintf(claims->stem, sizeof claims->stem, "%.*s", (int)pithp_stem(name), name);
+    claims->owner = st.st_uid;
     return true;
 }
 
-/* Mark those of the sidecars that a file names, if it is a document. False: it may name
+/* Mark the claims that another file shares, if it is a document. False: it may share
  * them, and cannot be read. */
 static bool
-mark_named(int folder, const char *file, const pithp_names *sidecars, bool *named) {
+mark_named(int folder, const char *file, const pithp_claims *claims, bool *named) {
     struct stat st;
-    pithp_names its;
+    pithp_claims its;
     char head[PITHP_HEAD_BYTES + 1];
     if (fstatat(folder, file, &st, AT_SYMLINK_NOFOLLOW) != 0)
         return errno == ENOENT;
     if (!S_ISREG(st.st_mode))
         return true;
-    if (!read_head(folder, file, head))
+    if (!read_head(folder, file, &st, head))
         return errno == ENOENT;
-    if (!pithp_head_sidecars(head, &its))
+    if (!pithp_head_claims(head, &its))
         return false;
     for (int i = 0; i < its.count; i++)
-        for (int j = 0; j < sidecars->count; j++)
-            named[j] |= strcmp(its.names[i], sidecars->names[j]) == 0;
+        for (int j = 0; j < claims->count; j++)
+            named[j] |= strcmp(its.rows[i].file, claims->rows[j].file) == 0;
     return true;
 }
 
@@ -193,66 +201,89 @@ DIR *pithp_folder_list(int folder) {
     return listing;
 }
 
-static bool is_one_of(const pithp_names *names, const char *name) {
-    for (int i = 0; i < names->count; i++)
-        if (strcmp(names->names[i], name) == 0)
+static bool is_claimed(const pithp_claims *claims, const char *name) {
+    for (int i = 0; i < claims->count; i++)
+        if (strcmp(claims->rows[i].file, name) == 0)
             return true;
     return false;
 }
 
 bool pithp_folder_drop_sidecars(int folder,
-                                const pithp_names *sidecars,
+                                const pithp_claims *claims,
                                 const char *except) {
     bool named[PITHP_SIDECARS] = {false};
-    if (sidecars->count == 0)
+    if (claims->count == 0)
         return true;
     DIR *listing = pithp_folder_list(folder);
     bool sure = listing != NULL;
     for (struct dirent *e; listing && (errno = 0, e = readdir(listing));)
         if ((e->d_type == DT_REG || e->d_type == DT_UNKNOWN) &&
-            !is_one_of(sidecars, e->d_name) && strcmp(e->d_name, except) != 0)
-            sure &= mark_named(folder, e->d_name, sidecars, named);
+            !is_claimed(claims, e->d_name) && strcmp(e->d_name, except) != 0)
+            sure &= mark_named(folder, e->d_name, claims, named);
     sure &= errno == 0;
     if (listing)
         closedir(listing);
     bool all = true;
-    for (int i = 0; i < sidecars->count; i++)
-        all &=
-            named[i] ||
-            (sure && (unlinkat(folder, sidecars->names[i], 0) == 0 || errno == ENOENT));
+    for (int i = 0; i < claims->count; i++)
+        all &= named[i] || (sure && pithp_own_sidecar_remove(folder, claims, i));
     return all;
 }
 
 /* ---- Leftovers ---- */
 
-static bool is_temporary(const char *name) {
+/* Read the form of pithp_temporary_name: ".pith-<process>-<number>.tmp", with
+ * ".<stem>" before the end for a document. */
+static bool is_temporary(const char *name, char stem[256]) {
+    static const char digits[] = "0123456789";
     const size_t n = strlen(name);
-    return strncmp(name, ".pith-", 6) == 0 && n > 10 && strcmp(name + n - 4, ".tmp") == 0;
+    const char *at = name + 6;
+    stem[0] = 0;
+    if (strncmp(name, ".pith-", 6) != 0)
+        return false;
+    const size_t process = strspn(at, digits);
+    at += process;
+    const size_t number = *at == '-' ? strspn(at + 1, digits) : 0;
+    if (!process || !number)
+        return false;
+    at += 1 + number;
+    if (strcmp(at, ".tmp") == 0)
+        return true;
+    const char *end = name + n - 4;
+    if (*at != '.' || end <= at + 1 || strcmp(end, ".tmp") != 0)
+        return false;
+    snprintf(stem, 256, "%.*s", (int)(end - at - 1), at + 1);
+    return true;
 }
 
-/* Whoever can lock it has no living writer beside him. A document that never got its name
- * is all that is left to say whose its sidecars were; one that does not say so was not
- * whole before its sidecar got a name. */
-static void sweep_file(int folder, const char *name) {
-    pithp_names sidecars;
+/* A writer that lives holds the lock of its file. A leftover document, which never got
+ * its name or was being replaced, is all that names its sidecars: they go with it. A
+ * document that was not whole had no sidecar yet. */
+static void sweep_file(int folder, const char *name, const char *stem) {
+    pithp_claims claims;
     char head[PITHP_HEAD_BYTES + 1];
-    size_t bytes;
+    struct stat st;
+    size_t bytes = 0;
     const int file = pithp_file_open(folder, name, &bytes);
     if (file < 0)
         return;
-    if (flock(file, LOCK_EX | LOCK_NB) == 0 && pithp_head_read(file, bytes, head) == 0 &&
-        (!pithp_head_sidecars(head, &sidecars) ||
-         pithp_folder_drop_sidecars(folder, &sidecars, name)))
-        unlinkat(folder, name, 0);
+    if (fstat(file, &st) == 0 && st.st_uid == geteuid() &&
+        flock(file, LOCK_EX | LOCK_NB) == 0 && pithp_head_read(file, bytes, head) == 0) {
+        snprintf(claims.stem, sizeof claims.stem, "%s", stem);
+        claims.owner = st.st_uid;
+        if (!pithp_head_claims(head, &claims) ||
+            pithp_folder_drop_sidecars(folder, &claims, name))
+            pithp_file_unlink(folder, name, &st);
+    }
     close(file);
 }
 
 void pithp_folder_sweep(int folder) {
     DIR *listing = pithp_folder_list(folder);
+    char stem[256];
     if (!listing)
         return;
     for (struct dirent *e; (e = readdir(listing));)
-        if (is_temporary(e->d_name))
-            sweep_file(folder, e->d_name);
+        if (is_temporary(e->d_name, stem))
+            sweep_file(folder, e->d_name, stem);
     closedir(listing);
 }

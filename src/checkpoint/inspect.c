@@ -167,7 +167,8 @@ bool pith_checkpoint_read(pith_scope *s,
     }
     if (count == l->count && count)
         return pithp_leaf_read(s, c, leaf, host, NULL, NULL, NULL) == PITH_OK;
-    return pithp_leaf_part(s, c, l, (size_t)first * step, host, bytes) == PITH_OK;
+    return pithp_leaf_part(s, c, l, (size_t)first * step, host, bytes) == PITH_OK &&
+           pithp_leaf_check_bools(s, c, l, (size_t)first, host, bytes) == PITH_OK;
 }
 
 /* ---- Checks and statistics ---- */

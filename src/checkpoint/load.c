@@ -355,6 +355,7 @@ typedef struct request {
     const pith_type *type;
     const pith_load_options *options;
     const void *root; /* what was loaded */
+    int64_t step;     /* of the run, as the file states it */
 } request;
 
 static void load_from(pith_scope *s, pith_checkpoint *c, void *closure) {
@@ -367,9 +368,34 @@ static void load_from(pith_scope *s, pith_checkpoint *c, void *closure) {
     else if (pithp_adapt(scope, c, r->type, &v.differences) == PITH_OK) {
         if (load(&v) == PITH_OK)
             r->root = v.objects[0];
+        r->step = c->info.step;
         drop_tables(&v);
     }
     pith_scope_close(scope);
+}
+
+static void load_path(pith_scope *s, const char *path, request *r) {
+    if (r->options->newest) {
+        pithp_series_newest(s, path, r->options, load_from, r);
+        return;
+    }
+    pith_checkpoint *c = pithp_checkpoint_open(s, path);
+    if (c) {
+        load_from(s, c, r);
+        pithp_checkpoint_close(s, c);
+    }
+}
+
+const void *pithp_load_step(pith_scope *s,
+                            const pith_type *type,
+                            const char *path,
+                            const pith_load_options *options,
+                            int64_t *step) {
+    request r = {.type = type, .options = options};
+    if (pithp_background_settle(s) == PITH_OK)
+        load_path(s, path, &r);
+    *step = r.step;
+    return r.root;
 }
 
 const void *pith_load_as(pith_scope *s,
@@ -379,7 +405,9 @@ const void *pith_load_as(pith_scope *s,
     PITHP_UNDER_WAY(s, "pith_load");
     static const pith_load_options defaults;
     const bool record = type && type != pith_array_pith_type();
-    request r = {type, options ? options : &defaults, record ? pithp_nil(type) : NULL};
+    request r = {.type = type,
+                 .options = options ? options : &defaults,
+                 .root = record ? pithp_nil(type) : NULL};
     if (!pithp_enter_as(s, "pith_load"))
         return r.root;
     if (!path || (record && (!pithp_type_valid(type) || type->error))) {
@@ -389,16 +417,7 @@ const void *pith_load_as(pith_scope *s,
                                              : type->error);
         return r.root;
     }
-    if (pithp_background_settle(s) != PITH_OK)
-        return r.root;
-    if (r.options->newest) {
-        pithp_series_newest(s, path, r.options, load_from, &r);
-        return r.root;
-    }
-    pith_checkpoint *c = pithp_checkpoint_open(s, path);
-    if (c) {
-        load_from(s, c, &r);
-        pithp_checkpoint_close(s, c);
-    }
+    if (pithp_background_settle(s) == PITH_OK)
+        load_path(s, path, &r);
     return r.root;
 }

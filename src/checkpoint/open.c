@@ -143,7 +143,7 @@ typedef struct files {
     size_t document_bytes, sidecar_bytes[PITHP_SIDECARS];
     int errors[PITHP_SIDECARS]; /* errno, where a sidecar could not be opened */
     char head[PITHP_HEAD_BYTES + 1];
-    pithp_names sidecars;
+    pithp_claims sidecars;
 } files;
 
 static void close_files(pith_checkpoint *c, files *f) {
@@ -180,11 +180,11 @@ static pith_status open_files(pith_scope *s,
     if (!pithp_head_is_checkpoint(f->head)) /* before memory is asked for */
         return pithp_fail(s, PITH_E_FORMAT, NULL, "\"%s\" is no pith checkpoint",
                           c->shown);
-    if (!pithp_head_sidecars(f->head, &f->sidecars))
+    if (!pithp_head_claims(f->head, &f->sidecars))
         f->sidecars.count = 0; /* the parser says what is wrong */
     for (int i = 0; i < f->sidecars.count && !*moved; i++) {
-        const int file =
-            pithp_file_open(place->folder, f->sidecars.names[i], &f->sidecar_bytes[i]);
+        const int file = pithp_file_open(place->folder, f->sidecars.rows[i].file,
+                                         &f->sidecar_bytes[i]);
         c->sidecars[i].file = file;
         f->errors[i] = file < 0 ? errno : 0;
         *moved = f->errors[i] == ENOENT && was_replaced(place, f->document);
@@ -217,7 +217,7 @@ static pith_status check_sidecars(pith_scope *s, pith_checkpoint *c, const files
     const pithp_document *d = &c->document;
     bool same = d->sidecars.count == f->sidecars.count;
     for (int64_t i = 0; same && i < d->sidecars.count; i++)
-        same = strcmp(d->sidecars.rows[i].file, f->sidecars.names[i]) == 0;
+        same = strcmp(d->sidecars.rows[i].file, f->sidecars.rows[i].file) == 0;
     if (!same)
         return pithp_fail(s, PITH_E_FORMAT, NULL,
                           "\"%s\" does not name its sidecars where the format has them",
@@ -340,6 +340,27 @@ damaged(pith_scope *s, const pith_checkpoint *c, const pithp_doc_leaf *leaf) {
         leaf->in_sidecar ? c->document.sidecars.rows[leaf->sidecar].file : c->shown);
 }
 
+pith_status pithp_leaf_check_bools(pith_scope *s,
+                                   const pith_checkpoint *c,
+                                   const pithp_doc_leaf *leaf,
+                                   size_t offset,
+                                   const void *elements,
+                                   size_t n) {
+    const uint8_t *truth = elements;
+    char path[PITHP_PATH_BYTES];
+    uint8_t any = 0;
+    for (size_t i = 0; leaf->dtype == PITH_BOOL && i < n; i++)
+        any |= truth[i];
+    if (any <= 1)
+        return PITH_OK;
+    size_t i = 0;
+    while (truth[i] <= 1)
+        i++;
+    return pithp_fail(
+        s, PITH_E_FORMAT, pithp_document_error_path(&c->document, leaf->node, path),
+        "element %zu of a bool leaf: expected 0 or 1, got %d", offset + i, truth[i]);
+}
+
 /* Elements of a packed leaf. A frame of which all is wanted goes where it is wanted; of
  * others the last one is kept, for who reads on. */
 static pith_status unpack_part(pith_scope *s,
@@ -412,6 +433,8 @@ pith_status pithp_leaf_read(pith_scope *s,
         if (rc != PITH_OK)
             break;
         pithp_hasher_add(&h, piece, n);
+        if (pithp_leaf_check_bools(s, c, leaf, at, piece, n) != PITH_OK)
+            return PITH_E_FORMAT;
         if (sink)
             rc = sink(closure, piece, at, n);
     }

@@ -32,6 +32,13 @@ pith_checkpoint *pithp_checkpoint_open(pith_scope *s, const char *path);
 pith_checkpoint *pithp_checkpoint_open_at(pith_scope *s, const pithp_place *place);
 /* A document that needs no sidecar, from memory. */
 pith_checkpoint *pithp_checkpoint_parse(pith_scope *s, const char *text, size_t bytes);
+/* As pith_load_as of checked arguments; NULL on failure. Sets the step that the
+ * checkpoint states (load.c). */
+const void *pithp_load_step(pith_scope *s,
+                            const pith_type *type,
+                            const char *path,
+                            const pith_load_options *options,
+                            int64_t *step);
 /* Close it before its scope does. */
 void pithp_checkpoint_close(pith_scope *s, pith_checkpoint *c);
 /* PITH_OK, or the scope's error is why a leaf (NULL: any of them) cannot be read. To be
@@ -46,6 +53,14 @@ pith_status pithp_leaf_part(pith_scope *s,
                             size_t offset,
                             void *to,
                             size_t n);
+/* PITH_E_FORMAT with the path if n elements of a bool leaf, which begin at `offset`, are
+ * not all 0 or 1. */
+pith_status pithp_leaf_check_bools(pith_scope *s,
+                                   const pith_checkpoint *c,
+                                   const pithp_doc_leaf *leaf,
+                                   size_t offset,
+                                   const void *elements,
+                                   size_t n);
 /* Fill an array with a leaf, verified; staging: PITHP_CHUNK_BYTES, NULL where the
  * device's memory can be written as it is (part.c). */
 pith_status pithp_leaf_fill(pith_scope *s,

@@ -75,22 +75,35 @@ bool pithp_json_string_read(const char *text, size_t n, char *to, size_t room) {
     return fits;
 }
 
-bool pithp_json_files_read(const char *text, pithp_names *names) {
+static bool read_claim(const json_t *row, pithp_claim *claim) {
+    const json_t *file = json_object_get(row, "file");
+    const json_t *digest = json_object_get(row, "checksum");
+    const json_int_t bytes = json_integer_value(json_object_get(row, "bytes"));
+    const json_int_t data = json_integer_value(json_object_get(row, "data"));
+    const size_t length = json_string_length(file);
+    if (!json_is_string(file) || length >= sizeof claim->file)
+        return false;
+    memcpy(claim->file, json_string_value(file), length + 1);
+    claim->bytes = bytes > 0 ? (size_t)bytes : 0;
+    claim->data = data > 0 ? (size_t)data : 0;
+    if (!json_is_string(digest) ||
+        !pithp_digest_parse(json_string_value(digest), &claim->digest))
+        claim->bytes = claim->data = 0; /* no file has that size */
+    return pithp_is_file_name(claim->file);
+}
+
+bool pithp_json_claims_read(const char *text, pithp_claims *claims) {
     json_error_t e;
     json_t *files = json_loadb(text, strlen(text),
                                JSON_DISABLE_EOF_CHECK | JSON_REJECT_DUPLICATES, &e);
     const size_t count = json_array_size(files);
     bool fits = count > 0 && count <= PITHP_SIDECARS;
-    names->count = 0;
+    claims->count = 0;
     if (!files)
         return json_error_code(&e) != json_error_out_of_memory;
     for (size_t i = 0; fits && i < count; i++) {
-        json_t *file = json_object_get(json_array_get(files, i), "file");
-        const size_t length = json_string_length(file);
-        fits = json_is_string(file) && length < sizeof names->names[0];
-        if (fits)
-            memcpy(names->names[names->count++], json_string_value(file), length + 1);
-        fits = fits && pithp_is_file_name(names->names[i]);
+        fits = read_claim(json_array_get(files, i), &claims->rows[i]);
+        claims->count += fits;
     }
     json_decref(files);
     return fits;

@@ -40,12 +40,16 @@ static pith_status fill_part(pith_scope *s,
     const size_t bytes = pith_array_spec(array)->bytes;
     char *to = array->data;
     pith_status rc = PITH_OK;
-    if (!staging)
-        return pithp_leaf_part(s, c, leaf, offset, to, bytes);
+    if (!staging) {
+        rc = pithp_leaf_part(s, c, leaf, offset, to, bytes);
+        return rc == PITH_OK ? pithp_leaf_check_bools(s, c, leaf, offset, to, bytes) : rc;
+    }
     for (size_t at = 0; rc == PITH_OK && at < bytes; at += PITHP_CHUNK_BYTES) {
         const size_t rest = bytes - at;
         const size_t n = rest < PITHP_CHUNK_BYTES ? rest : PITHP_CHUNK_BYTES;
         rc = pithp_leaf_part(s, c, leaf, offset + at, staging, n);
+        if (rc == PITH_OK)
+            rc = pithp_leaf_check_bools(s, c, leaf, offset + at, staging, n);
         if (rc == PITH_OK)
             rc = pithp_copy_in(s, to + at, staging, n);
     }

@@ -84,16 +84,25 @@ static pith_status sync_folder(saver *v, const char *consequence) {
                                    strerror_r(error, reason, sizeof reason), consequence);
 }
 
-/* Take the document back, with all that nobody else names: its own sidecar, and those
- * that it was to share and that other writers have left to it. With the folder locked. */
+/* Remove the document that has no name yet, and those of its sidecars that no other
+ * document names: the one of this save, and shared ones that other writers dropped in the
+ * meantime. With the folder locked. */
 static void withdraw(saver *v) {
-    pithp_names named = {.count = 0};
+    pithp_claims claims = {.owner = geteuid()};
     pithp_writer_close(&v->document);
-    for (int64_t i = 0; i < v->d.sidecars.count; i++)
-        if (v->d.sidecars.rows[i].file)
-            snprintf(named.names[named.count++], sizeof named.names[0], "%s",
-                     v->d.sidecars.rows[i].file);
-    pithp_folder_drop_sidecars(v->place.folder, &named, "");
+    snprintf(claims.stem, sizeof claims.stem, "%.*s", (int)pithp_stem(v->place.name),
+             v->place.name);
+    for (int64_t i = 0; i < v->d.sidecars.count; i++) {
+        const pithp_doc_sidecar *row = &v->d.sidecars.rows[i];
+        pithp_claim *claim = &claims.rows[claims.count];
+        if (!row->file)
+            continue;
+        *claim =
+            (pithp_claim){.bytes = row->bytes, .data = row->data, .digest = row->digest};
+        snprintf(claim->file, sizeof claim->file, "%s", row->file);
+        claims.count++;
+    }
+    pithp_folder_drop_sidecars(v->place.folder, &claims, "");
 }
 
 /* The sidecar has its name on the disk before the document has its own: whoever finds the
@@ -117,10 +126,10 @@ out:
 /* The old document goes on under a temporary name until its sidecars (NULL: it cannot be
  * read now) are gone: should the process die in between, whoever sweeps the folder knows
  * whose they were. */
-static pith_status replace(saver *v, const pithp_names *sidecars) {
+static pith_status replace(saver *v, const pithp_claims *sidecars) {
     const int folder = v->place.folder;
     char old[PITHP_TEMPORARY_NAME];
-    pithp_temporary_name(old);
+    pithp_temporary_name(v->place.name, old);
     const bool linked = linkat(folder, v->place.name, folder, old, 0) == 0;
     const pith_status rc = name_files(v);
     const bool dropped =
@@ -132,11 +141,11 @@ static pith_status replace(saver *v, const pithp_names *sidecars) {
 }
 
 static pith_status commit_single(saver *v) {
-    pithp_names old;
-    if (!pithp_folder_sidecars_of(v->place.folder, v->place.name, &old))
+    pithp_claims old;
+    if (!pithp_folder_claims_of(v->place.folder, v->place.name, &old))
         return replace(v, NULL);
     const bool same =
-        v->fresh && old.count == 1 && strcmp(old.names[0], v->fresh->file) == 0;
+        v->fresh && old.count == 1 && strcmp(old.rows[0].file, v->fresh->file) == 0;
     return old.count && !same ? replace(v, &old) : name_files(v);
 }
 

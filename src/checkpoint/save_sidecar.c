@@ -2,7 +2,6 @@
  * written from where it lies. */
 #include "checkpoint/save_internal.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum { MOST_HEADER = 100 * 1000000 /* bytes that readers of safetensors accept */ };
@@ -96,21 +95,12 @@ static pith_status choose_packed(saver *v, int32_t sidecar) {
 
 /* ---- The file ---- */
 
-/* What stands before the hash in the sidecar's name: "melt" of "melt.json". 0: none. */
-static size_t sidecar_stem(const char *name) {
-    enum { MOST = 200 };
-    const size_t cut = pithp_stem(name);
-    return cut <= MOST && pithp_is_utf8(name, cut) ? cut : 0;
-}
-
 static pith_status name_sidecar(saver *v, pithp_doc_sidecar *row) {
-    char digest[PITHP_DIGEST_TEXT], name[256];
-    pithp_digest_print(pithp_sidecar_digest(&v->d, v->header.bytes, v->header.length,
+    char name[256];
+    pithp_sidecar_name(v->place.name,
+                       pithp_sidecar_digest(&v->d, v->header.bytes, v->header.length,
                                             v->order, v->order_count),
-                       digest);
-    const size_t n = sidecar_stem(v->place.name);
-    snprintf(name, sizeof name, "%.*s.%.16s.safetensors", n ? (int)n : 10,
-             n ? v->place.name : "checkpoint", digest);
+                       name);
     row->digest = pithp_digest_of(v->header.bytes, v->header.length);
     row->file = pithp_document_text(&v->d, name, strlen(name));
     v->fresh = row;

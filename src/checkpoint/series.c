@@ -12,12 +12,23 @@
 #include <unistd.h>
 
 enum { LEAST_DIGITS = 6, MOST_DIGITS = 18, ROUNDS = 16 };
+static const int64_t MOST_NUMBER = 999999999999999999;
 
 /* ---- Names ---- */
 
 size_t pithp_stem(const char *name) {
     const size_t n = strlen(name);
     return n > 5 && strcmp(name + n - 5, ".json") == 0 ? n - 5 : n;
+}
+
+size_t pithp_series_stem(const char *stem) {
+    const size_t n = strlen(stem);
+    size_t digits = 0;
+    while (digits < n && stem[n - digits - 1] >= '0' && stem[n - digits - 1] <= '9')
+        digits++;
+    const bool member = digits >= LEAST_DIGITS && digits <= MOST_DIGITS &&
+                        n > digits + 1 && stem[n - digits - 1] == '.';
+    return member ? n - digits - 1 : n;
 }
 
 bool pithp_series_name(const char *series, int64_t number, char name[256]) {
@@ -98,6 +109,11 @@ pith_status pithp_series_next(pith_scope *s, pithp_place *place) {
         return cannot_list(s, place->shown, error);
     const int64_t next = members.count ? members.numbers[0] + 1 : 1;
     pithp_series_end(s->runtime, &members);
+    if (next > MOST_NUMBER)
+        return pithp_fail(s, PITH_E_IO, NULL,
+                          "cannot write \"%s\": a member has the number %" PRId64
+                          ", the greatest that a series can have",
+                          place->shown, MOST_NUMBER);
     if (!pithp_series_name(place->name, next, name))
         return pithp_fail(s, PITH_E_IO, NULL, "cannot write \"%s\": %s", place->shown,
                           strerror_r(ENAMETOOLONG, reason, sizeof reason));
@@ -105,27 +121,28 @@ pith_status pithp_series_next(pith_scope *s, pithp_place *place) {
     return PITH_OK;
 }
 
-/* Under a temporary name until its sidecars are gone: should the process die in between,
- * whoever sweeps the folder knows whose they were. */
-static void retire(int folder, const char *name) {
-    pithp_names sidecars;
+/* Remove a member. It has a temporary name until its sidecars are gone: if the process
+ * dies in between, the next sweep finds them by it. */
+static void retire(int folder, const char *name, const pithp_claims *claims) {
     char old[PITHP_TEMPORARY_NAME];
-    pithp_temporary_name(old);
-    if (!pithp_folder_sidecars_of(folder, name, &sidecars) ||
-        renameat(folder, name, folder, old) != 0)
-        return;
-    if (pithp_folder_drop_sidecars(folder, &sidecars, old))
+    pithp_temporary_name(name, old);
+    if (renameat(folder, name, folder, old) == 0 &&
+        pithp_folder_drop_sidecars(folder, claims, old))
         unlinkat(folder, old, 0);
 }
 
 void pithp_series_prune(pith_runtime *rt, int folder, const char *series, int64_t keep) {
     pithp_series members;
+    pithp_claims claims;
     char name[256];
+    int64_t kept = 0;
     if (pithp_series_list(rt, folder, series, &members) != 0)
-        return; /* too many stay, which the next save mends */
-    for (int64_t i = keep; i < members.count; i++)
-        if (pithp_series_name(series, members.numbers[i], name))
-            retire(folder, name);
+        return; /* the next save removes what is too much */
+    for (int64_t i = 0; i < members.count; i++)
+        if (pithp_series_name(series, members.numbers[i], name) &&
+            pithp_folder_claims_of(folder, name, &claims) && claims.is_checkpoint &&
+            ++kept > keep)
+            retire(folder, name, &claims);
     pithp_series_end(rt, &members);
 }
 

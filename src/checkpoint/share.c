@@ -5,6 +5,7 @@
  * none is used by less than a quarter. What lies in others is written again. */
 #include "checkpoint/checkpoint_internal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -245,6 +246,13 @@ static pith_status share_with(share *h, const pith_array *const *arrays, void *s
     return rc;
 }
 
+/* A file that is no sidecar of the series is not shared: it would never be removed. */
+static bool is_of_series(const pithp_place *series, const pithp_doc_sidecar *sidecar) {
+    char stem[256];
+    snprintf(stem, sizeof stem, "%.*s", (int)pithp_stem(series->name), series->name);
+    return pithp_is_own_sidecar_name(stem, sidecar->file);
+}
+
 pith_status pithp_share(pith_scope *s,
                         pithp_document *d,
                         const pith_array *const *arrays,
@@ -259,7 +267,8 @@ pith_status pithp_share(pith_scope *s,
         share h = {
             .s = s, .d = d, .base = &base, .folder = series->folder, .check = check};
         for (int64_t i = 0; i < base.sidecars.count; i++)
-            h.usable[i] = pithp_sidecar_is_sound(s->runtime, series->folder,
+            h.usable[i] = is_of_series(series, &base.sidecars.rows[i]) &&
+                          pithp_sidecar_is_sound(s->runtime, series->folder,
                                                  &base.sidecars.rows[i], NULL);
         rc = share_with(&h, arrays, staging);
     }

@@ -168,14 +168,14 @@ static PT_UNUSED char *ct_find(const char *ending) {
 
 /* How many documents of the folder name a file. */
 static PT_UNUSED int ct_named(const char *file) {
-    pithp_names its;
+    pithp_claims its;
     int count = 0;
     DIR *listing = opendir(".");
     for (struct dirent *e; (e = readdir(listing));)
         if (strstr(e->d_name, ".json") &&
-            pithp_folder_sidecars_of(dirfd(listing), e->d_name, &its))
+            pithp_folder_claims_of(dirfd(listing), e->d_name, &its))
             for (int i = 0; i < its.count; i++)
-                count += strcmp(its.names[i], file) == 0;
+                count += strcmp(its.rows[i].file, file) == 0;
     closedir(listing);
     return count;
 }

@@ -1,0 +1,111 @@
+/* Sidecars that a save may delete. A document is only a claim about other files, so a
+ * sidecar goes only if its name, owner, size, header and checksum all say that it belongs
+ * to that document. */
+#include "checkpoint/checkpoint_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char extension[] = ".safetensors";
+
+enum { HASH_DIGITS = 16, MOST_STEM = 200 /* bytes of a stem in a sidecar's name */ };
+
+/* ---- Names ---- */
+
+bool pithp_is_file_name(const char *name) {
+    return *name && *name != '.' && !strchr(name, '/') && strlen(name) <= 255;
+}
+
+/* The stem in the names of a document's sidecars: "checkpoint" if its own does not fit.
+ */
+static const char *usable_stem(const char *stem, size_t *length) {
+    if (*length && *length <= MOST_STEM && *stem != '.' && pithp_is_utf8(stem, *length))
+        return stem;
+    *length = strlen("checkpoint");
+    return "checkpoint";
+}
+
+void pithp_sidecar_name(const char *document, pithp_digest content, char name[256]) {
+    char digest[PITHP_DIGEST_TEXT];
+    size_t length = pithp_stem(document);
+    const char *stem = usable_stem(document, &length);
+    pithp_digest_print(content, digest);
+    snprintf(name, 256, "%.*s.%.*s%s", (int)length, stem, HASH_DIGITS, digest, extension);
+}
+
+/* Whether a name is the stem, a dot, the hash and the extension. */
+static bool has_form(const char *file, const char *document, size_t length) {
+    const char *stem = usable_stem(document, &length);
+    if (strncmp(file, stem, length) != 0 || file[length] != '.')
+        return false;
+    const char *hash = file + length + 1;
+    return strspn(hash, "0123456789abcdef") == HASH_DIGITS &&
+           strcmp(hash + HASH_DIGITS, extension) == 0;
+}
+
+bool pithp_is_own_sidecar_name(const char *stem, const char *file) {
+    return has_form(file, stem, strlen(stem)) ||
+           has_form(file, stem, pithp_series_stem(stem));
+}
+
+/* ---- Files ---- */
+
+bool pithp_file_unlink(int folder, const char *name, const struct stat *st) {
+    struct stat now;
+    if (fstatat(folder, name, &now, AT_SYMLINK_NOFOLLOW) != 0)
+        return errno == ENOENT;
+    return now.st_dev != st->st_dev || now.st_ino != st->st_ino ||
+           unlinkat(folder, name, 0) == 0 || errno == ENOENT;
+}
+
+typedef enum verdict { OURS, FOREIGN, UNKNOWN /* the file cannot be read now */ } verdict;
+
+/* Whether a file begins with the header that the claim states, and pith wrote it. */
+static verdict examine_header(int file, const pithp_claim *claim) {
+    static const char ours[] = "{\"__metadata__\":{\"format\":\"pith\",\"version\":\"";
+    enum { PIECE = 16384, LEAST = 8 + sizeof ours - 1 };
+    char piece[PIECE];
+    uint64_t length;
+    pithp_hasher h;
+    if (claim->data < LEAST || claim->data > claim->bytes)
+        return FOREIGN;
+    pithp_hasher_begin(&h);
+    for (size_t at = 0; at < claim->data; at += PIECE) {
+        const size_t rest = claim->data - at, n = rest < PIECE ? rest : PIECE;
+        const int error = pithp_file_read(file, piece, n, at);
+        if (error)
+            return error < 0 ? FOREIGN : UNKNOWN;
+        memcpy(&length, piece, sizeof length);
+        if (at == 0 && (length != claim->data - sizeof length ||
+                        memcmp(piece + sizeof length, ours, sizeof ours - 1) != 0))
+            return FOREIGN;
+        pithp_hasher_add(&h, piece, n);
+    }
+    return pithp_digest_equal(pithp_hasher_end(&h), claim->digest) ? OURS : FOREIGN;
+}
+
+static verdict
+examine(int file, const struct stat *st, const pithp_claims *claims, int row) {
+    return st->st_uid != claims->owner || (size_t)st->st_size != claims->rows[row].bytes
+               ? FOREIGN
+               : examine_header(file, &claims->rows[row]);
+}
+
+bool pithp_own_sidecar_remove(int folder, const pithp_claims *claims, int row) {
+    const char *name = claims->rows[row].file;
+    struct stat st;
+    size_t bytes;
+    if (!pithp_is_file_name(name) || !pithp_is_own_sidecar_name(claims->stem, name))
+        return true;
+    const int file = pithp_file_open(folder, name, &bytes);
+    if (file < 0)
+        return errno == ENOENT || errno == EINVAL || errno == ELOOP;
+    const verdict v = fstat(file, &st) == 0 ? examine(file, &st, claims, row) : UNKNOWN;
+    const bool gone = v == OURS ? pithp_file_unlink(folder, name, &st) : v == FOREIGN;
+    close(file);
+    return gone;
+}
