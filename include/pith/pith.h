@@ -19,6 +19,7 @@
 #include <pith/memory.h>
 #include <pith/memory_hint.h>
 #include <pith/run.h>
+#include <pith/run_advance.h>
 #include <pith/run_chunked.h>
 #include <pith/run_host.h>
 #include <pith/run_log.h>

@@ -7,6 +7,7 @@
 
 #include <pith/assert.h>
 #include <pith/lens.h>
+#include <pith/run_advance.h>
 #include <pith/run_chunked.h>
 #include <pith/run_host.h>
 #include <pith/run_log.h>
@@ -37,35 +38,97 @@ typedef void (*pith_repair_callback)(pith_scope *s,
                                      const pith_repair *repair,
                                      void *closure);
 
+/** Why a run ended. */
+typedef enum pith_run_reason {
+    PITH_RUN_NONE,     /**< no run has ended in the scope */
+    PITH_RUN_FINISHED, /**< all steps are done */
+    PITH_RUN_UNTIL,    /**< `until` is true for the state */
+    PITH_RUN_TIME,     /**< `until_seconds` have passed */
+    PITH_RUN_REQUEST,  /**< pith_run_request asked for it */
+    PITH_RUN_SIGNAL,   /**< a signal asked for it */
+    PITH_RUN_FAILED    /**< the scope carries the error */
+} pith_run_reason;
+
+/** How a run ended. */
+typedef struct pith_run_end {
+    pith_run_reason reason;
+    int signal;   /**< of PITH_RUN_SIGNAL: SIGTERM or SIGINT; else 0 */
+    int64_t step; /**< number of the last committed step */
+} pith_run_end;
+
+/** What pith_run_request asks for; to be combined by |. */
+enum {
+    PITH_RUN_SAVE = 1, /**< save the next committed state, and go on */
+    PITH_RUN_STOP = 2  /**< finish the call in progress, save, and return */
+};
+
 /** How to run; everything zero is the default. */
 typedef struct pith_run_options {
-    int64_t steps PITH_DEFAULT; /**< how many; 0: none */
+    /** How many; 0: none. With resume, those done before the resume are included. */
+    int64_t steps PITH_DEFAULT;
+    /** Run that many steps as one compiled loop, which pith builds from the step; results
+     * are those of single steps. The step, until and log_row must be functions that
+     * pith_jit can compile. The loop is shorter before a state that is shown or saved, a
+     * row with log_every above 1, and the last step. 0: the step is called as it is. */
+    int64_t steps_per_launch PITH_DEFAULT;
     /** Steps that one call of the step does, as one with a pith_fori in it: steps,
      * save_every and each_every are multiples of it. 0: 1. */
     int64_t steps_per_call PITH_DEFAULT;
-    int64_t first_step
-        PITH_DEFAULT; /**< steps done before, 0 or more, for what is shown and saved */
+    /** Number of the state that is given, 0 or more: steps done before. With resume, the
+     * number of the state from which the whole run began. */
+    int64_t first_step PITH_DEFAULT;
+    /** Function from the state to a bool of rank 0, evaluated with the checks: the run
+     * ends at the first step for which it is true, whatever check_every and
+     * steps_per_launch are. The given state counts if its number is above 0. */
+    const pith_function *until PITH_DEFAULT;
+    /** End the run at the first call that is done after this time. 0: no limit. */
+    double until_seconds PITH_DEFAULT;
+    /** NaN or an infinity in a float leaf of the state is PITH_E_CHECK with path, index
+     * and step. One flag is reduced on the device; the state before is kept. */
+    bool finite PITH_DEFAULT;
+    /** While the run lasts, SIGUSR1 saves; SIGTERM and SIGINT finish the call in
+     * progress, save, and return. After the first of these two, another one acts as it
+     * did before the run. Handlers are of the process; they are put back when the last
+     * run that has this option ends. */
+    bool signals PITH_DEFAULT;
+    /** Load the newest valid checkpoint of `save` if there is one, begin at its step, and
+     * cut `log` back to it. The given state is used if there is none, and states its
+     * dtypes and nodes otherwise. `each` is not called for the loaded state. */
+    bool resume PITH_DEFAULT;
     const char *save PITH_DEFAULT; /**< checkpoint file; NULL: none, and no keep,
                                        incremental, compress or background */
     int64_t keep
         PITH_DEFAULT; /**< save a series and keep so many (pith_save_options.keep);
                          0: one checkpoint that is replaced */
-    bool incremental PITH_DEFAULT; /**< of a series: write what changed alone
-                                      (pith_save_options.incremental) */
-    int32_t compress PITH_DEFAULT; /**< level of zstd (pith_save_options.compress) */
-    bool background PITH_DEFAULT;  /**< save on another thread while steps go on
-                                      (pith_save_options.background) */
-    int64_t save_every
-        PITH_DEFAULT; /**< steps between saves; 0: only after the last step */
-    pith_run_log *log PITH_DEFAULT; /**< what the callback logs to: its rows are on the
-                                       disk before a checkpoint is */
-    FILE *progress
-        PITH_DEFAULT; /**< a progress bar where this is a terminal; NULL: none */
+    bool incremental PITH_DEFAULT;   /**< of a series: write what changed alone
+                                        (pith_save_options.incremental) */
+    int32_t compress PITH_DEFAULT;   /**< level of zstd (pith_save_options.compress) */
+    bool background PITH_DEFAULT;    /**< save on another thread while steps go on
+                                        (pith_save_options.background) */
+    int64_t save_every PITH_DEFAULT; /**< steps between saves, counted from first_step; 0:
+                                        none. The last state is saved always */
+    double save_every_seconds PITH_DEFAULT; /**< save also after this time; 0: no */
+    pith_run_log *log PITH_DEFAULT; /**< of log_row, and of what the callback logs: its
+                                       rows are on the disk before a checkpoint is */
+    /** Function from the state to a record of scalars: a row of `log` for each step, with
+     * the values by name. Leaves are bool, integers and floats of rank 0, statics are
+     * numbers; u64 above INT64_MAX is rounded to f64. Rows that the log has already are
+     * not written again. */
+    const pith_function *log_row PITH_DEFAULT;
+    int64_t log_every PITH_DEFAULT; /**< rows at the steps that are multiples; 0: 1 */
+    /** A progress bar if this is a terminal, else a line every progress_seconds. NULL:
+     * none. */
+    FILE *progress PITH_DEFAULT;
+    double progress_seconds PITH_DEFAULT; /**< between lines; 0: 30 */
+    /** JSON file with step, rate, time left, memory, capacities, repairs, last save and
+     * outcome. It is replaced atomically about once a second, and when the run ends.
+     * NULL: none. */
+    const char *status_file PITH_DEFAULT;
     pith_run_callback each
-        PITH_DEFAULT; /**< called before the first step and after steps */
-    int64_t each_every
-        PITH_DEFAULT; /**< called where first_step plus the steps done is a multiple;
-                         0: 1. Before the first step and after the last one always */
+        PITH_DEFAULT;                 /**< called before the first step and after steps */
+    int64_t each_every PITH_DEFAULT;  /**< called if the number of the step is a multiple;
+                                         0: 1. Also  before the first step, after the last
+                                         one, and at the end by  until */
     int64_t max_tries PITH_DEFAULT;   /**< as pith_propagate_options.max_tries */
     int64_t check_every PITH_DEFAULT; /**< as pith_propagate_options.check_every; states
                                          that are shown or saved are checked before */
@@ -88,11 +151,25 @@ PITH_BEGIN
  * fails leaves everything as it was: the scope carries its error, with the number of the
  * step, and options->last the state before it.
  *
+ * The result of a step has the nodes, dtypes and ranks of the state, and its extents too
+ * unless a static changes with them. PITH_E_DTYPE, PITH_E_STRUCTURE and PITH_E_SHAPE name
+ * the path of the first leaf that differs.
+ *
  * @return The final state, owned by @p s; the type's nil record on failure.
  */
 #define pith_run(s, T, step, state, ...)                                                 \
     ((const T *)pith_run_as((s), T##_pith_type(), (step), (1 ? (state) : (const T *)0),  \
                             __VA_ARGS__))
+/** How the last pith_run in @p s ended; PITH_RUN_NONE before the first one. */
+PITH_API pith_run_end pith_run_outcome(const pith_scope *s);
+/**
+ * Ask the runs of a runtime to save or to stop: PITH_RUN_SAVE | PITH_RUN_STOP.
+ *
+ * Safe in signal handlers and from any thread while @p rt is open. All runs in progress
+ * obey; if there is none, the next one does. Ending so is no error. A run without
+ * options.save has nothing to save.
+ */
+PITH_API void pith_run_request(pith_runtime *rt, unsigned what);
 /** As pith_run; @p type NULL: any tree, and NULL on failure. */
 PITH_API const void *pith_run_as(pith_scope *s,
                                  const pith_type *type,
@@ -132,6 +209,8 @@ typedef struct pith_propagate_options {
  *
  * Errors: the error of the step or of a fix; the first failed assertion without a fix, or
  * the first that still failed after the last repeat; each with the number of the step.
+ * PITH_E_DTYPE, PITH_E_STRUCTURE or PITH_E_SHAPE if the result is not like the state, as
+ * in pith_run. One step of pith_propagate_as without a type may return any tree.
  * @return The final state, owned by @p s; on failure the type's nil record, and @p state
  * is as it was.
  */

@@ -23,7 +23,7 @@ typedef struct pith_run_log_value {
     const char *name; /**< UTF-8, 1 to 255 bytes, and not "step" */
     bool is_integer;
     int64_t i64; /**< where it is an integer */
-    double f64;  /**< else; finite */
+    double f64;  /**< else */
 } pith_run_log_value;
 #define PITH_LOG_F64(name_, value)                                                       \
     { .name = (name_), .f64 = (value) }
@@ -35,8 +35,9 @@ typedef struct pith_run_log_value {
 
 /** Options of pith_run_log_open; zero is the default. */
 typedef struct pith_run_log_options {
-    /** Go on with the rows that are there, up to and including resume_step: later ones
-     * are cut off. Otherwise a log that is there is replaced. */
+    /** Keep the rows up to and including resume_step; later ones are cut off when the log
+     * is first used. A pith_run with .resume uses the step of its checkpoint instead.
+     * Otherwise an existing log is replaced. */
     bool resume PITH_DEFAULT;
     int64_t resume_step
         PITH_DEFAULT; /**< the step of the state that the run goes on from */
@@ -66,7 +67,8 @@ PITH_API int64_t pith_run_log_last_step(const pith_run_log *log);
  * are written when the step is committed; those of a try that fails never are.
  * @param step From 0 on, and above that of the row before.
  * @param row Values, the last one with the name NULL: PITH_LOG_ROW.
- * Errors: PITH_E_ARG (the step, a name, a value that is not finite), PITH_E_IO.
+ * NaN and infinities are written as the texts "NaN", "Infinity" and "-Infinity".
+ * Errors: PITH_E_ARG (the step, a name), PITH_E_IO.
  */
 PITH_API bool pith_run_log_add(pith_scope *s,
                                pith_run_log *log,
@@ -79,7 +81,8 @@ PITH_API bool pith_run_log_sync(pith_scope *s, pith_run_log *log);
  * Read a log: a dict of columns, each an array [rows].
  *
  * "step" is i64. Other columns are i64 where every row has an integer of that name, and
- * else f64, with NaN where a row has none. An unfinished last row is passed over, so a
+ * else f64, with NaN where a row has none, and NaN and
+ * infinities from their texts. An unfinished last row is passed over, so a
  * log can be read while it is written.
  *
  * Errors: PITH_E_IO, PITH_E_FORMAT (no log; the line).

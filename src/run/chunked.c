@@ -29,36 +29,36 @@ typedef struct {
 
 /* ---- How many runs at a time ---- */
 
-/* Bytes of what is split, and of the largest leaf of it, for one run; rounded up. */
-static void measure(const split *p, size_t *all, size_t *largest) {
-    *all = *largest = 0;
+/* Bytes of what is split, for one run; rounded up. */
+static size_t measure_run(const split *p) {
+    size_t sum = 0;
     for (int64_t i = 0; i < p->flat.structure.item_count; i++) {
         if (p->axes[i] == PITHP_CHUNK_WHOLE)
             continue;
-        const size_t bytes = p->flat.structure.specs[i]->bytes, runs = (size_t)p->runs,
-                     one = bytes / runs + (bytes % runs != 0);
-        *all += one;
-        *largest = one > *largest ? one : *largest;
+        const size_t bytes = p->flat.structure.specs[i]->bytes, runs = (size_t)p->runs;
+        sum += bytes / runs + (bytes % runs != 0);
     }
+    return sum;
 }
 
-/* Runs of a chunk for which there should be room. Guesses that are too large are halved
- * when they fail, so that 1 is not too few. */
+/* Runs of a chunk for which there should be room: the whole result, the chunk, its result
+ * and what the step takes, if the result is as large as the state. A guess that is too
+ * large is halved when it fails, so that 1 is not too few. */
 static int64_t guess_length(const split *p) {
     const pith_memory_hint given = p->c->options->hint;
-    const size_t left = pithp_memory_left(p->s), runs = (size_t)p->runs;
-    size_t one, largest, result, need;
-    measure(p, &one, &largest);
+    const size_t left = pithp_memory_left(p->s), runs = (size_t)p->runs,
+                 one = measure_run(p);
     const size_t work = given.per_sample || given.persistent ? given.per_sample : 2 * one;
-    if (pithp_mul_overflows(work + one, runs, &need) ||
-        pithp_mul_overflows(one + largest, runs, &result) ||
+    size_t result, need;
+    if (pithp_mul_overflows(work + 2 * one, runs, &need) ||
+        pithp_mul_overflows(one, runs, &result) ||
         pithp_add_overflows(result, given.persistent, &result))
         return 1;
-    if (need <= left && one * runs + given.persistent <= left - need)
-        return p->runs; /* nothing is sliced or joined */
+    if (need <= left && given.persistent <= left - need)
+        return p->runs; /* a plain call: nothing is sliced or copied */
     if (result >= left || work + one == 0)
         return 1;
-    const size_t fit = (left - result) / (work + one);
+    const size_t fit = (left - result) / (work + 2 * one);
     return fit < 1 ? 1 : fit < runs ? (int64_t)fit : p->runs;
 }
 
@@ -91,17 +91,31 @@ slice(const split *p, pith_scope *work, int64_t begin, int64_t length) {
     return pith_tree_unflatten(work, p->def, p->flat.structure.item_count, p->leaves);
 }
 
-/* false: p->s has the error. */
-static bool
-run_chunk(const split *p, pithp_chunk_results *results, int64_t begin, int64_t length) {
+/* The result of a chunk in a scope of its own: what else the step made is gone. NULL:
+ * p->s has the error. */
+static const void *
+call_chunk(const split *p, pith_scope *holder, int64_t begin, int64_t length) {
     pith_scope *work = pithp_work_open(p->s);
     if (!work)
-        return false;
+        return NULL;
     const void *part = slice(p, work, begin, length);
     const void *result = pith_failed(work) ? NULL : pith_call(work, p->c->step, 1, &part);
     if (!pith_failed(work))
-        pithp_chunk_results_add(results, work, result, length);
+        result = pith_keep_any(holder, result);
     pith_scope_close(work);
+    return pith_failed(p->s) ? NULL : result;
+}
+
+/* false: p->s has the error. */
+static bool
+run_chunk(const split *p, pithp_chunk_results *results, int64_t begin, int64_t length) {
+    pith_scope *holder = pithp_work_open(p->s);
+    if (!holder)
+        return false;
+    const void *result = call_chunk(p, holder, begin, length);
+    if (!pith_failed(p->s) && !pith_failed(holder))
+        pithp_chunk_results_add(results, holder, result, length);
+    pith_scope_close(holder);
     return !pith_failed(p->s);
 }
 
@@ -110,7 +124,7 @@ run_chunk(const split *p, pithp_chunk_results *results, int64_t begin, int64_t l
 static const void *run_all(const split *p, chunked *c, int64_t length) {
     pith_scope *s = p->s;
     c->chunks = (pith_chunks){.runs = p->runs};
-    pithp_chunk_results_begin(&c->results, s, &c->rule);
+    pithp_chunk_results_begin(&c->results, s, &c->rule, p->runs);
     for (int64_t begin = 0; begin < p->runs;) {
         const int64_t left = p->runs - begin, now = left < length ? left : length;
         if (run_chunk(p, &c->results, begin, now)) {
@@ -128,7 +142,7 @@ static const void *run_all(const split *p, chunked *c, int64_t length) {
         length = pithp_chunk_even(left, (now + 1) / 2);
         pithp_chunk_warn(s, length, now);
     }
-    return pithp_chunk_results_join(&c->results);
+    return pithp_chunk_results_end(&c->results);
 }
 
 /* The plain call; NULL without an error where memory does not do for it. */

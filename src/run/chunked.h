@@ -1,4 +1,4 @@
-/* Within run: the results of chunks, and joining them. */
+/* Within run: how leaves are split into chunks, and the result that chunks fill. */
 #ifndef PITH_CHUNKED_H
 #define PITH_CHUNKED_H
 
@@ -44,33 +44,30 @@ pith_status pithp_chunk_runs_check(pith_scope *s,
                                    int64_t runs,
                                    const char *of);
 
-/* Leaves of the result of one chunk. */
-typedef struct pithp_chunk_piece {
-    struct pithp_chunk_piece *next;
-    const pith_array *leaves[];
-} pithp_chunk_piece;
-
-/* The results of the chunks so far. */
+/* The result of a step whose chunks come one after another. */
 typedef struct pithp_chunk_results {
-    pith_scope *s; /* that owns all */
+    pith_scope *s; /* owns all */
     const pithp_chunk_rule *rule;
-    const pith_treedef *def;          /* of the first one; NULL: there is none yet */
-    const pithp_structure *structure; /* of def */
+    int64_t runs, done;               /* of the result; that chunks have filled */
+    int64_t count;                    /* of chunks */
+    const pith_treedef *def;          /* of the result; NULL before the first chunk */
+    const pithp_structure *structure; /* of the first chunk */
     int *axes;
-    pithp_chunk_piece *first, **last;
-    int64_t count;
-    char differs[256]; /* path of the first whole leaf that chunks disagree about */
+    const pith_array **leaves; /* of the result */
+    char differs[256]; /* path of the first whole leaf that differs between chunks */
 } pithp_chunk_results;
 
 void pithp_chunk_results_begin(pithp_chunk_results *r,
                                pith_scope *s,
-                               const pithp_chunk_rule *rule);
-/* Take the result of the next chunk, of that many runs; an error is set on work. */
+                               const pithp_chunk_rule *rule,
+                               int64_t runs);
+/* Take the result of the next chunk, of `length` runs. On failure the error of work is
+ * set and nothing is taken: a shorter chunk may follow. */
 pith_status pithp_chunk_results_add(pithp_chunk_results *r,
                                     pith_scope *work,
                                     const void *result,
-                                    int64_t runs);
-/* All results as one tree of r->s. NULL: its error is set. */
-const void *pithp_chunk_results_join(pithp_chunk_results *r);
+                                    int64_t length);
+/* The result as a tree of r->s, when all runs are filled. NULL: its error is set. */
+const void *pithp_chunk_results_end(pithp_chunk_results *r);
 
 #endif

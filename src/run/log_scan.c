@@ -159,6 +159,27 @@ static bool read_number(const char **at, pith_run_log_value *value) {
     return isfinite(value->f64);
 }
 
+/* A number that is not finite, as a text. */
+static bool read_text(const char **at, pith_run_log_value *value) {
+    static const struct {
+        const char *text;
+        double value;
+    } texts[] = {{"\"NaN\"", (double)NAN},
+                 {"\"Infinity\"", (double)INFINITY},
+                 {"\"-Infinity\"", -(double)INFINITY}};
+    for (int i = 0; i < PITHP_COUNT(texts); i++) {
+        const size_t n = strlen(texts[i].text);
+        if (strncmp(*at, texts[i].text, n) != 0)
+            continue;
+        value->is_integer = false;
+        value->i64 = 0;
+        value->f64 = texts[i].value;
+        *at += n;
+        return true;
+    }
+    return false;
+}
+
 /* ---- Rows ---- */
 
 pithp_log_found pithp_log_next(pithp_log_lines *l, pithp_log_row *row) {
@@ -201,8 +222,8 @@ pithp_log_found pithp_log_value(const pithp_log_lines *l,
                PITHP_LOG_ERROR;
     at = end + 1;
     value->name = name;
-    if (!read_number(&at, value))
-        return refuse(l, "a finite number"), PITHP_LOG_ERROR;
+    if (!read_text(&at, value) && !read_number(&at, value))
+        return refuse(l, "a number"), PITHP_LOG_ERROR;
     row->rest = at;
     return PITHP_LOG_FOUND;
 }

@@ -1,11 +1,13 @@
-/* The progress bar of a run. It is shown on terminals only and leaves no trace. */
+/* The progress of a run: a bar on terminals, which leaves no trace, and lines elsewhere.
+ */
 #include "run/run_internal.h"
 
 #include <time.h>
 #include <unistd.h>
 
 enum { BAR = 30 };
-static const double interval = 0.1; /* seconds between two showings */
+static const double bar_interval = 0.1; /* seconds between two showings */
+static const double line_interval = 30;
 
 double pithp_seconds(void) {
     struct timespec t;
@@ -13,37 +15,54 @@ double pithp_seconds(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-void pithp_progress_begin(pithp_progress *p, FILE *out, int64_t steps) {
-    *p = (pithp_progress){.steps = steps};
-    if (!out || steps <= 0 || !isatty(fileno(out)))
+void pithp_progress_begin(pithp_progress *p, const pith_run_options *o, int64_t first) {
+    *p = (pithp_progress){.first = first, .last = o->first_step + o->steps};
+    if (!o->progress || p->last <= first)
         return;
-    p->out = out;
+    p->out = o->progress;
+    p->terminal = isatty(fileno(p->out));
+    p->interval = p->terminal               ? bar_interval
+                  : o->progress_seconds > 0 ? o->progress_seconds
+                                            : line_interval;
     p->started = p->shown = pithp_seconds();
 }
 
-void pithp_progress_step(pithp_progress *p, int64_t done) {
-    if (!p->out)
-        return;
-    const double now = pithp_seconds();
-    if (now - p->shown < interval)
-        return;
-    p->shown = now;
-    const double fraction = (double)done / (double)p->steps;
-    const double rate = (double)done / (now - p->started);
-    const long left = (long)((double)(p->steps - done) / rate + 0.5);
+/* "420/1000  8.1e+03 steps/s  0:07 left" */
+static void print_numbers(const pithp_progress *p, int64_t number, double now) {
+    const double rate = (double)(number - p->first) / (now - p->started);
+    const long left = rate > 0 ? (long)((double)(p->last - number) / rate + 0.5) : 0;
+    fprintf(p->out, "%lld/%lld  %.4g steps/s  %ld:%02ld left", (long long)number,
+            (long long)p->last, rate, left / 60, left % 60);
+}
+
+static void draw(pithp_progress *p, int64_t number, double now) {
+    const double fraction = (double)(number - p->first) / (double)(p->last - p->first);
     char bar[BAR + 1];
     for (int i = 0; i < BAR; i++)
         bar[i] = i < (int)(fraction * BAR) ? '#' : '.';
     bar[BAR] = 0;
-    fprintf(p->out, "\r%3d%% [%s] %lld/%lld  %.4g steps/s  %ld:%02ld left \x1b[K",
-            (int)(100 * fraction), bar, (long long)done, (long long)p->steps, rate,
-            left / 60, left % 60);
+    if (p->terminal)
+        fprintf(p->out, "\r%3d%% [%s] ", (int)(100 * fraction), bar);
+    else
+        fprintf(p->out, "%d%%  ", (int)(100 * fraction));
+    print_numbers(p, number, now);
+    fputs(p->terminal ? " \x1b[K" : "\n", p->out);
     fflush(p->out);
     p->drawn = true;
 }
 
+void pithp_progress_step(pithp_progress *p, int64_t number) {
+    if (!p->out)
+        return;
+    const double now = pithp_seconds();
+    if (now - p->shown < p->interval)
+        return;
+    p->shown = now;
+    draw(p, number, now);
+}
+
 void pithp_progress_hide(pithp_progress *p) {
-    if (!p->out || !p->drawn)
+    if (!p->out || !p->drawn || !p->terminal)
         return;
     fputs("\r\x1b[K", p->out);
     fflush(p->out);
@@ -51,7 +70,9 @@ void pithp_progress_hide(pithp_progress *p) {
     p->shown = 0; /* the next step draws it again */
 }
 
-void pithp_progress_end(pithp_progress *p) {
+void pithp_progress_end(pithp_progress *p, int64_t number) {
+    if (p->out && !p->terminal && p->drawn)
+        draw(p, number, pithp_seconds());
     pithp_progress_hide(p);
     p->out = NULL;
 }

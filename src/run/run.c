@@ -1,62 +1,150 @@
-/* Running a step many times: what is shown and saved between steps, and the windows of
- * steps whose checks are looked at together. */
+/* Running a step many times: the windows of steps whose checks are looked at together,
+ * what is shown and saved between them, and how the run ends. */
 #include "base/under_way.h"
 #include "checkpoint/checkpoint_internal.h"
+#include "run/request.h"
 #include "run/run_internal.h"
 #include "run/try.h"
+#include "run/watch.h"
 
 typedef struct {
     pith_scope *s;
     const pith_run_options *options;
     pithp_stepper stepper; /* with the committed state */
+    pithp_watch watch;
+    pithp_requests requests;
     pithp_progress progress;
-    double seconds; /* of steps */
+    pithp_status_file status;
+    int64_t first, last; /* numbers of steps: of the state it began with, of its end */
+    bool resumed;        /* that state is one of a checkpoint */
+    double started, seconds; /* seconds: of steps */
+    double saved_at;
+    pith_run_end end;
 } run;
 
 static int64_t stride_of(const pith_run_options *o) {
     return o->steps_per_call ? o->steps_per_call : 1;
 }
 
-static bool shown_at(const pith_run_options *o, int64_t done) {
-    const int64_t every = o->each_every > 0 ? o->each_every : 1;
-    return o->each &&
-           (done == 0 || done == o->steps || (o->first_step + done) % every == 0);
+enum { MOST_CALLS = 1 << 16 }; /* of a window, whose checks wait in memory */
+
+/* ---- What is due at a step ---- */
+
+static bool shown_at(const run *r, int64_t step) {
+    const int64_t every = r->options->each_every ? r->options->each_every : 1;
+    if (!r->options->each || (step == r->first && r->resumed))
+        return false;
+    return step == r->first || step == r->last || step % every == 0;
 }
 
-static bool saved_at(const pith_run_options *o, int64_t done) {
-    return o->save && (done == o->steps ||
-                       (done > 0 && o->save_every > 0 && done % o->save_every == 0));
-}
-
-/* Save and show the committed state where the options ask for it. */
-static bool report(run *r, int64_t done) {
+static bool saved_at(const run *r, int64_t step) {
     const pith_run_options *o = r->options;
-    const int64_t step = o->first_step + done;
-    pith_scope *work = pith_scope_open_in(r->s);
-    if (shown_at(o, done)) {
-        pithp_progress_hide(&r->progress);
-        o->each(work, r->stepper.state, step, o->closure);
-    }
-    if (saved_at(o, done) && !pith_failed(work) &&
-        (!o->log || pith_run_log_sync(work, o->log)))
-        pith_save(work, r->stepper.state, o->save,
-                  &(pith_save_options){.step = step,
-                                       .keep = o->keep,
-                                       .incremental = o->incremental,
-                                       .compress = o->compress,
-                                       .background = o->background});
-    pith_scope_close(work);
-    return r->s->error.code == PITH_OK;
+    if (!o->save || (step == r->first && r->resumed))
+        return false;
+    return step == r->last || (step > r->first && o->save_every > 0 &&
+                               (step - o->first_step) % o->save_every == 0);
 }
 
-/* What the caller is told of a repair does not stand behind a progress bar. */
-static void show_repair(pith_scope *s, const pith_repair *repair, void *closure) {
+/* ---- Why a run pauses or ends ---- */
+
+static bool time_is_over(const run *r) {
+    const double limit = r->options->until_seconds;
+    return limit > 0 && pithp_seconds() - r->started >= limit;
+}
+
+static bool save_is_due(const run *r) {
+    const double every = r->options->save_every_seconds;
+    return r->options->save && every > 0 && pithp_seconds() - r->saved_at >= every;
+}
+
+/* What is asked of the run from outside; asked also between the calls of a window. */
+static bool is_asked(void *closure) {
+    const run *r = closure;
+    return pithp_requests_stop(&r->requests) || pithp_requests_signal(&r->requests) ||
+           pithp_requests_save(&r->requests) || time_is_over(r) || save_is_due(r);
+}
+
+/* The reason why the run is to end with the committed state; PITH_RUN_NONE: it goes on.
+ */
+static pith_run_reason reason_to_end(run *r) {
+    if (r->stepper.met)
+        return PITH_RUN_UNTIL;
+    if (r->stepper.number >= r->last)
+        return PITH_RUN_FINISHED;
+    r->end.signal = pithp_requests_signal(&r->requests);
+    if (r->end.signal)
+        return PITH_RUN_SIGNAL;
+    if (pithp_requests_stop(&r->requests))
+        return PITH_RUN_REQUEST;
+    return time_is_over(r) ? PITH_RUN_TIME : PITH_RUN_NONE;
+}
+
+/* ---- Showing and saving ---- */
+
+static void save(run *r, pith_scope *work) {
+    const pith_run_options *o = r->options;
+    if (pith_failed(work) || (o->log && !pith_run_log_sync(work, o->log)))
+        return;
+    pithp_requests_take_save(&r->requests);
+    pith_save(work, r->stepper.state, o->save,
+              &(pith_save_options){.step = r->stepper.number,
+                                   .keep = o->keep,
+                                   .incremental = o->incremental,
+                                   .compress = o->compress,
+                                   .background = o->background});
+    r->status.saved = r->stepper.number;
+    r->saved_at = r->status.saved_at = pithp_seconds();
+}
+
+/* Whether the committed state is to be saved; one that is on the disk is not again. */
+static bool saves_now(run *r, pith_run_reason reason) {
+    const int64_t step = r->stepper.number;
+    const bool asked = pithp_requests_save(&r->requests);
+    if (!r->options->save || r->status.saved == step ||
+        (step == r->first && r->resumed)) {
+        if (asked)
+            pithp_requests_take_save(&r->requests);
+        return false;
+    }
+    return saved_at(r, step) || reason != PITH_RUN_NONE || asked || save_is_due(r);
+}
+
+/* Show the committed state if the options ask for it. */
+static void show(run *r) {
+    const pith_run_options *o = r->options;
+    const int64_t step = r->stepper.number;
+    const bool last = r->stepper.met && step > r->first && o->each;
+    if (!shown_at(r, step) && !last)
+        return;
+    pith_scope *work = pith_scope_open_in(r->s);
+    pithp_progress_hide(&r->progress);
+    o->each(work, r->stepper.state, step, o->closure);
+    pith_scope_close(work);
+}
+
+/* Show and save the committed state; the reason to end with it, if there is one. */
+static pith_run_reason report(run *r) {
+    show(r);
+    const pith_run_reason reason = reason_to_end(r);
+    if (pith_failed(r->s) || !saves_now(r, reason))
+        return reason;
+    pith_scope *work = pith_scope_open_in(r->s);
+    save(r, work);
+    pith_scope_close(work);
+    return reason;
+}
+
+/* Output of the caller is not written after a progress bar. */
+static void note_repair(pith_scope *s, const pith_repair *repair, void *closure) {
     run *r = closure;
+    r->status.repairs++;
+    if (!r->options->repaired)
+        return;
     pithp_progress_hide(&r->progress);
     r->options->repaired(s, repair, r->options->closure);
 }
 
-/* Nobody waits for the first checkpoint to learn that its folder takes none. */
+/* A folder that takes no checkpoint is an error before the first step. */
 static bool can_save(const run *r) {
     pithp_place place;
     pithp_writer w = {.file = -1, .folder = -1, .rt = r->s->runtime};
@@ -72,33 +160,59 @@ static bool can_save(const run *r) {
     return rc == PITH_OK;
 }
 
-/* How many calls from the step `done` on run without anybody looking at a state. */
-static int64_t window(const pith_run_options *o, int64_t done) {
-    const int64_t every = o->check_every > 0 ? o->check_every : 1, stride = stride_of(o);
-    int64_t count = 1;
-    for (done += stride;
-         count < every && done < o->steps && !shown_at(o, done) && !saved_at(o, done);
-         done += stride)
+/* Steps to the next state that somebody looks at. */
+static int64_t window(const run *r) {
+    const pith_run_options *o = r->options;
+    const int64_t stride = stride_of(o), every = o->check_every ? o->check_every : 1;
+    const int64_t wanted = every > o->steps_per_launch ? every : o->steps_per_launch;
+    const int64_t calls = wanted < MOST_CALLS ? wanted : MOST_CALLS;
+    const int64_t begin = r->stepper.number;
+    int64_t count = 1, end = begin + stride;
+    while (count < calls && end < r->last && !shown_at(r, end) && !saved_at(r, end)) {
+        end += stride;
         count++;
-    return count;
+    }
+    return end - begin;
+}
+
+/* The given state counts for `until` and `finite`, too. */
+static bool look_at_first(run *r) {
+    pithp_watched seen;
+    pithp_watch w = r->watch;
+    bool go_on = true, fine = true;
+    if (r->first == 0)
+        w.until = NULL;
+    pith_scope *work = pith_scope_open_in(r->s);
+    pithp_watch_state(work, &w, r->stepper.state, PITHP_ROWS_NONE, &seen);
+    r->watch.all_finite = w.all_finite;
+    if (!pith_failed(work) && seen.go_on)
+        go_on = pith_read_bool(work, seen.go_on);
+    if (!pith_failed(work) && seen.finite)
+        fine = pith_read_bool(work, seen.finite);
+    if (!pith_failed(work) && !fine)
+        pithp_finite_fail(work, r->stepper.state);
+    pith_scope_close(work);
+    r->stepper.met = !go_on;
+    return r->s->error.code == PITH_OK;
 }
 
 static bool run_steps(run *r) {
     const pith_run_options *o = r->options;
-    if (!can_save(r) || !report(r, 0))
+    if (!can_save(r) || !pithp_status_begin(&r->status, r->s, o) || !look_at_first(r))
         return false;
-    for (int64_t done = 0; done < o->steps;) {
-        const int64_t count = window(o, done);
+    pith_run_reason reason;
+    while ((reason = report(r)) == PITH_RUN_NONE && !pith_failed(r->s)) {
         const double started = pithp_seconds();
-        const bool fine = pithp_stepper_advance(&r->stepper, count);
+        const bool fine = pithp_stepper_advance(&r->stepper, window(r));
         r->seconds += pithp_seconds() - started;
         if (!fine)
             return false;
-        done += count * stride_of(o);
-        pithp_progress_step(&r->progress, done);
-        if (!report(r, done))
-            return false;
+        pithp_progress_step(&r->progress, r->stepper.number);
+        pithp_status_step(&r->status, r->s, r->stepper.state, r->stepper.number);
     }
+    if (pith_failed(r->s))
+        return false;
+    r->end.reason = reason;
     return !o->background || pith_save_wait(r->s);
 }
 
@@ -134,52 +248,164 @@ bool pithp_step_numbers_fit(pith_scope *s,
     return s->error.code == PITH_OK;
 }
 
-static bool arguments_fit(pith_scope *s,
-                          const pith_type *type,
-                          const pith_function *step,
-                          const void *state,
-                          const pith_run_options *o) {
-    if (o->steps < 0 || o->save_every < 0 || o->each_every < 0 || o->keep < 0 ||
-        o->check_every < 0 || o->steps_per_call < 0) {
-        pithp_fail(s, PITH_E_ARG, NULL,
-                   "pith_run: steps, save_every, each_every, keep, check_every and "
-                   "steps_per_call must not be negative");
-        return false;
-    }
-    if (o->first_step < 0) {
-        pithp_fail(s, PITH_E_ARG, NULL,
-                   "pith_run: first_step: expected 0 or more, got %lld",
-                   (long long)o->first_step);
-        return false;
-    }
-    if (!pithp_step_numbers_fit(s, o->first_step, o->steps, "pith_run"))
-        return false;
+/* An option that is a function of the state. */
+static bool function_fits(pith_scope *s, const pith_function *f, const char *name) {
+    return !f || pithp_step_check(s, f, name) == PITH_OK;
+}
+
+static const char *not_negative(const pith_run_options *o) {
+    const struct {
+        const char *name;
+        bool wrong;
+    } all[] = {{"steps", o->steps < 0},
+               {"save_every", o->save_every < 0},
+               {"each_every", o->each_every < 0},
+               {"log_every", o->log_every < 0},
+               {"keep", o->keep < 0},
+               {"check_every", o->check_every < 0},
+               {"steps_per_call", o->steps_per_call < 0},
+               {"steps_per_launch", o->steps_per_launch < 0},
+               {"until_seconds", !(o->until_seconds >= 0)},
+               {"save_every_seconds", !(o->save_every_seconds >= 0)},
+               {"progress_seconds", !(o->progress_seconds >= 0)}};
+    for (int i = 0; i < PITHP_COUNT(all); i++)
+        if (all[i].wrong)
+            return all[i].name;
+    return NULL;
+}
+
+static const char *needs_save(const pith_run_options *o) {
+    return o->keep                     ? "keep"
+           : o->compress               ? "compress"
+           : o->background             ? "background"
+           : o->resume                 ? "resume"
+           : o->save_every_seconds > 0 ? "save_every_seconds"
+                                       : NULL;
+}
+
+static pith_status numbers_fit(pith_scope *s, const pith_run_options *o) {
     const int64_t stride = stride_of(o);
-    if (o->steps % stride || o->save_every % stride || o->each_every % stride) {
-        pithp_fail(
+    const char *negative = not_negative(o);
+    if (negative)
+        return pithp_fail(s, PITH_E_ARG, NULL, "pith_run: %s must not be negative",
+                          negative);
+    if (o->first_step < 0)
+        return pithp_fail(s, PITH_E_ARG, NULL,
+                          "pith_run: first_step: expected 0 or more, got %lld",
+                          (long long)o->first_step);
+    if (!pithp_step_numbers_fit(s, o->first_step, o->steps, "pith_run"))
+        return s->error.code;
+    if (o->steps % stride || o->save_every % stride || o->each_every % stride)
+        return pithp_fail(
             s, PITH_E_ARG, NULL,
             "pith_run: expected steps, save_every and each_every to be multiples of "
             "steps_per_call, got %lld, %lld and %lld of %lld",
             (long long)o->steps, (long long)o->save_every, (long long)o->each_every,
             (long long)stride);
+    if (o->steps_per_call && o->steps_per_launch)
+        return pithp_fail(s, PITH_E_ARG, NULL,
+                          "pith_run: steps_per_call is for a step that is a loop itself; "
+                          "it does not go with steps_per_launch");
+    return PITH_OK;
+}
+
+static bool arguments_fit(pith_scope *s,
+                          const pith_type *type,
+                          const pith_function *step,
+                          const void *state,
+                          const pith_run_options *o) {
+    if (numbers_fit(s, o) != PITH_OK)
         return false;
-    }
-    if ((o->incremental && !o->keep) || o->compress > PITHP_PACK_LEVELS) {
+    if ((o->incremental && !o->keep) || o->compress > PITHP_PACK_LEVELS)
         pithp_fail(
             s, PITH_E_ARG, NULL,
             "pith_run: incremental needs keep, and compress is a level of %d at most",
             PITHP_PACK_LEVELS);
-        return false;
-    }
-    if (!o->save && (o->keep || o->compress || o->background)) {
+    else if (!o->save && needs_save(o))
         pithp_fail(s, PITH_E_ARG, NULL,
-                   "pith_run: %s needs save, the name of the checkpoint",
-                   o->keep       ? "keep"
-                   : o->compress ? "compress"
-                                 : "background");
-        return false;
+                   "pith_run: %s needs save, the name of the checkpoint", needs_save(o));
+    else if ((o->log_row || o->log_every) && (!o->log || !o->log_row))
+        pithp_fail(s, PITH_E_ARG, NULL, "pith_run: %s needs %s",
+                   o->log_row ? "log_row" : "log_every",
+                   o->log_row ? "log, an open log" : "log_row");
+    return s->error.code == PITH_OK && function_fits(s, o->until, "pith_run: until") &&
+           function_fits(s, o->log_row, "pith_run: log_row") &&
+           pithp_step_fits(s, type, step, state, "pith_run");
+}
+
+/* ---- From begin to end ---- */
+
+static void begin_watch(run *r) {
+    const pith_run_options *o = r->options;
+    r->watch = (pithp_watch){.until = o->until,
+                             .row = o->log_row,
+                             .finite = o->finite,
+                             .log = o->log,
+                             .row_every = o->log_every ? o->log_every : 1,
+                             .row_after = o->log ? pith_run_log_last_step(o->log) : -1,
+                             .launch = o->steps_per_launch,
+                             .scope = pith_scope_open_in(r->s)};
+    if (o->until || o->log_row || o->finite || o->steps_per_launch)
+        r->stepper.watch = &r->watch;
+}
+
+/* The state to begin with, and the log cut back to its step. */
+static bool find_first(run *r, const pith_type *type) {
+    const pith_run_options *o = r->options;
+    pithp_stepper *p = &r->stepper;
+    p->number = r->first = o->first_step;
+    r->last = o->first_step + o->steps;
+    if (o->resume) {
+        pith_scope *holder = pith_scope_open_in(r->s);
+        int64_t step = r->first;
+        const void *loaded = pithp_resume(holder, type, p->state, o, &step);
+        if (loaded) {
+            p->state = loaded;
+            p->holder = holder;
+            p->number = r->first = step;
+            r->resumed = true;
+        } else
+            pith_scope_close(holder);
     }
-    return pithp_step_fits(s, type, step, state, "pith_run");
+    if (!pith_failed(r->s) && o->log)
+        pithp_log_resume(r->s, o->log, o->resume ? r->first : -1);
+    if (stride_of(o) > 1 && (r->first - o->first_step) % stride_of(o))
+        pithp_fail(r->s, PITH_E_ARG, NULL,
+                   "pith_run: resume: step %lld is no multiple of steps_per_call",
+                   (long long)r->first);
+    return !pith_failed(r->s);
+}
+
+/* Whether all went well; the outcome is known then. */
+static bool run_all(run *r, const pith_type *type) {
+    const pith_run_options *o = r->options;
+    if (!pithp_run_room_of(r->s) || !find_first(r, type))
+        return false;
+    begin_watch(r);
+    r->started = r->saved_at = r->status.started = pithp_seconds();
+    r->status.first = r->first;
+    r->status.last = r->last;
+    pithp_progress_begin(&r->progress, o, r->first);
+    const bool fine = !pith_failed(r->s) && run_steps(r);
+    pithp_progress_end(&r->progress, r->stepper.number);
+    pith_scope_close(r->watch.scope);
+    return fine;
+}
+
+/* Tell how it ended. */
+static void set_outcome(run *r, bool fine) {
+    pithp_run_room *room = r->s->room[PITHP_ROOM_RUN];
+    if (r->end.reason == PITH_RUN_REQUEST || pithp_requests_stop(&r->requests))
+        pithp_requests_take_stop(&r->requests);
+    if (!fine)
+        r->end.reason = PITH_RUN_FAILED;
+    if (r->end.reason != PITH_RUN_SIGNAL)
+        r->end.signal = 0;
+    r->end.step = r->stepper.number;
+    if (room)
+        room->end = r->end;
+    if (r->status.started > 0)
+        pithp_status_write(&r->status, r->s, r->stepper.state, r->end.step, &r->end);
 }
 
 const void *pith_run_as(pith_scope *s,
@@ -192,26 +418,26 @@ const void *pith_run_as(pith_scope *s,
     const pith_run_options *o = options ? options : &defaults;
     if (!pithp_enter_untraced(s, "pith_run") || !arguments_fit(s, type, step, state, o))
         return nil_of(type);
-    run r = {.s = s,
-             .options = o,
-             .stepper = {.s = s,
-                         .step = step,
-                         .max_repeats = pithp_repeats(o->max_tries),
-                         .report = o->repaired ? show_repair : NULL,
-                         .closure = &r,
-                         .state = state,
-                         .number = o->first_step,
-                         .stride = stride_of(o)}};
-    pithp_progress_begin(&r.progress, o->progress, o->steps);
-    const bool fine = run_steps(&r);
-    pithp_progress_end(&r.progress);
+    run r = {.s = s, .options = o};
+    if (pithp_requests_begin(&r.requests, s, o->signals) != PITH_OK)
+        return nil_of(type);
+    r.stepper = (pithp_stepper){.s = s,
+                                .step = step,
+                                .pause = is_asked,
+                                .max_repeats = pithp_repeats(o->max_tries),
+                                .report = note_repair,
+                                .closure = &r,
+                                .state = state,
+                                .stride = stride_of(o)};
+    const bool fine = run_all(&r, type);
+    set_outcome(&r, fine);
     if (o->seconds)
         *o->seconds = r.seconds;
     const void *final = fine ? pith_keep_any(s, r.stepper.state) : NULL;
     if (o->last)
         *o->last = final ? final : r.stepper.state;
-    if (final || !o->last) /* else the holder stays open, a child of s, and with it the
-                              last state */
+    if (r.stepper.holder && (final || !o->last)) /* else it stays, with the last state */
         pith_scope_close(r.stepper.holder);
+    pithp_requests_end(&r.requests);
     return final ? final : nil_of(type);
 }

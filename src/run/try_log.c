@@ -4,17 +4,27 @@
 
 #include <string.h>
 
-void pithp_try_log_begin(pithp_try_log *t, pith_scope *s) {
+/* The innermost try of this very scope. */
+static pithp_try_log *try_of(const pith_scope *s) {
+    const pithp_run_room *room = s->room[PITHP_ROOM_RUN];
+    return room ? room->tries : NULL;
+}
+
+pith_status pithp_try_log_begin(pithp_try_log *t, pith_scope *s) {
     *t = (pithp_try_log){.scope = s, .last = &t->first};
     for (const pith_scope *up = s->parent; up && !t->outer; up = up->parent)
-        t->outer = up->room[PITHP_ROOM_RUN];
-    s->room[PITHP_ROOM_RUN] = t;
+        t->outer = try_of(up);
+    pithp_run_room *room = pithp_run_room_of(s);
+    if (!room)
+        return s->error.code;
+    room->tries = t;
+    return PITH_OK;
 }
 
 pithp_try_log *pithp_try_log_of(const pith_scope *s, const pith_run_log *log) {
     pithp_try_log *t = NULL;
     for (; s && !t; s = s->parent)
-        t = s->room[PITHP_ROOM_RUN];
+        t = try_of(s);
     /* A log that ends with the try is part of it. */
     const pith_scope *owner = pithp_owner_of(log);
     while (t && pithp_scope_reaches(owner, t->scope))
@@ -54,7 +64,8 @@ void pithp_try_log_discard(pithp_try_log *t) {
         pithp_release(t->scope->runtime, row, row->size);
     }
     t->last = &t->first;
-    t->scope->room[PITHP_ROOM_RUN] = NULL;
+    pithp_run_room *room = t->scope->room[PITHP_ROOM_RUN];
+    room->tries = NULL;
 }
 
 pith_status pithp_try_log_commit(pith_scope *s, pithp_try_log *t) {

@@ -96,6 +96,8 @@ const pith_function *pithp_function_keep(pith_scope *outer, const pith_function 
  * outermost first, as far as there is room; returns how many there are. Traced leaves and
  * statics of a function that is called are in its arguments and in these. */
 int64_t pithp_function_bound(const pith_function *f, int64_t room, const void **trees);
+/* Append equal bytes for functions that do the same, bound trees aside. */
+void pithp_function_identity(const pith_function *f, pithp_text *text);
 /* The same function in s with other trees bound, as many. NULL: error set. */
 const pith_function *
 pithp_function_rebind(pith_scope *s, const pith_function *f, const void *const *trees);

@@ -170,3 +170,16 @@ pithp_function_rebind(pith_scope *s, const pith_function *f, const void *const *
     pithp_release(s->runtime, copy, c->kind->bytes);
     return made ? made->function : NULL;
 }
+
+void pithp_function_identity(const pith_function *f, pithp_text *text) {
+    for (const pithp_closure *c = f->closure; c; f = c->base, c = f->closure) {
+        const bool bound = c->bound != NULL;
+        pithp_text_add_n(text, (const char *)&c->kind, sizeof(void *));
+        pithp_text_add_n(text, (const char *)&bound, sizeof bound);
+        if (c->kind->identity)
+            c->kind->identity(c, text);
+    }
+    pithp_text_add_n(text, (const char *)&f->call, sizeof f->call);
+    pithp_text_add_n(text, (const char *)&f->result, sizeof f->result);
+    pithp_text_add_n(text, (const char *)&f->arity, sizeof f->arity);
+}

@@ -135,6 +135,7 @@ static const char *const may_be_null[] = {
     "pith_memory_log.path",                /* write no more */
     "pith_propagate_as.type",              /* any tree */
     "pith_run_chunked_as.type",            /* any tree */
+    "pith_advance_as.type",                /* any tree */
     "pith_clip.low",                       /* no lower bound */
     "pith_clip.high",                      /* no upper bound */
     "pith_pad.value",                      /* 0 */

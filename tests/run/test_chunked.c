@@ -282,6 +282,65 @@ Test(chunked, a_step_that_takes_more_than_was_thought_is_split_further) {
     pith_close(rt);
 }
 
+/* x + 1 of five leaves, 1 MiB each. */
+static const void *add_one(pith_scope *s, const void *in) {
+    const pith_array *out[5];
+    step_calls++;
+    for (int i = 0; i < 5; i++)
+        out[i] = pith_add(s, pith_child(in, i), pith_f64(s, 1));
+    return pith_list_make(s, 5, (const void *const *)out);
+}
+PITH_FUNCTION1(add_one_step, add_one, void, void)
+
+static const void *five_leaves(pith_scope *s) {
+    const pith_array *in[5];
+    for (int i = 0; i < 5; i++)
+        in[i] = pith_full(s, PITH_F64, PITH_SHAPE(1024, 128), i);
+    return pith_list_make(s, 5, (const void *const *)in);
+}
+
+Test(chunked, needs_room_for_the_result_and_a_chunk_not_for_both_twice) {
+    pith_runtime *rt =
+        pith_open(&(pith_open_options){.device = "host", .memory = 11 << 20});
+    pith_scope *s = pith_scope_open(rt);
+    const void *in = five_leaves(s);
+    pt_ok(s, in);
+    for (int compiled = 0; compiled < 2; compiled++) {
+        pith_scope *inner = pith_scope_open_in(s);
+        const pith_function *step =
+            compiled ? pith_jit(inner, &add_one_step, NULL) : &add_one_step;
+        pith_chunks chunks;
+        const void *out = pith_run_chunked_as(inner, NULL, step, in, 0,
+                                              &(pith_chunked_options){.chunks = &chunks});
+        pt_ok(inner, out);
+        cr_assert(chunks.count > 1 && chunks.runs == 1024);
+        for (int i = 0; i < 5; i++) {
+            const pith_array *x = pith_child(out, i);
+            cr_assert_eq(pith_read_f64(inner, pith_min(inner, x, PITH_ALL_AXES)), i + 1);
+            cr_assert_eq(pith_read_f64(inner, pith_max(inner, x, PITH_ALL_AXES)), i + 1);
+        }
+        pith_scope_close(inner);
+    }
+    cr_assert_leq(pith_memory(rt).peak, 11 << 20);
+    pith_scope_close(s);
+    pith_close(rt);
+}
+
+Test(chunked, a_result_without_room_is_refused_before_the_work_is_done) {
+    pith_runtime *rt =
+        pith_open(&(pith_open_options){.device = "host", .memory = 9 << 20});
+    pith_scope *s = pith_scope_open(rt);
+    const void *in = five_leaves(s);
+    step_calls = 0;
+    pt_fails(PITH_E_MEMORY, s,
+             pith_run_chunked_as(s, NULL, &add_one_step, in, 0,
+                                 &(pith_chunked_options){.length = 16}));
+    pt_says("runs 0 to 0 of 1024");
+    cr_assert_leq(step_calls, 5, "the first chunk, halved");
+    pith_scope_close(s);
+    pith_close(rt);
+}
+
 Test(chunked, keeps_to_the_cap_of_its_instance) {
     pith_runtime *rt =
         pith_open(&(pith_open_options){.device = "host", .memory = 64 << 20});

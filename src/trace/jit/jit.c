@@ -56,21 +56,6 @@ static const pithp_closure_kind eager_kind = {.name = "jit",
                                               .made = share_jit,
                                               .identity = add_jit_identity};
 
-/* Equal bytes for functions that do the same: what they are made of, bound trees aside.
- */
-static void add_identity(const pith_function *f, pithp_text *text) {
-    for (const pithp_closure *c = f->closure; c; f = c->base, c = f->closure) {
-        const bool bound = c->bound != NULL;
-        pithp_text_add_n(text, (const char *)&c->kind, sizeof(void *));
-        pithp_text_add_n(text, (const char *)&bound, sizeof bound);
-        if (c->kind->identity)
-            c->kind->identity(c, text);
-    }
-    pithp_text_add_n(text, (const char *)&f->call, sizeof f->call);
-    pithp_text_add_n(text, (const char *)&f->result, sizeof f->result);
-    pithp_text_add_n(text, (const char *)&f->arity, sizeof f->arity);
-}
-
 /* ---- Calls ---- */
 
 /* Where there is no program to find: what is to be static is there and has a value. */
@@ -320,7 +305,7 @@ make_jit(pith_scope *s, const pith_function *function, const pith_jit_options *o
     pithp_text_begin(&jit->why, s->runtime);
     pithp_text identity;
     pithp_text_begin(&identity, s->runtime);
-    add_identity(function, &identity);
+    pithp_function_identity(function, &identity);
     add_options(&identity, o);
     if (identity.failed)
         pithp_fail_memory(s, identity.room);

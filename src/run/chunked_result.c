@@ -1,6 +1,7 @@
-/* The results of chunks: what is split is joined along the runs, what is whole must be
- * the same in all. */
+/* The result of a step in chunks: made whole when the first chunk has shown what its
+ * leaves are; then every chunk is copied to its place. */
 #include "array/array_internal.h"
+#include "program/move.h"
 #include "run/chunked.h"
 
 #include <string.h>
@@ -65,18 +66,13 @@ pith_status pithp_chunk_runs_check(pith_scope *s,
     return PITH_OK;
 }
 
-/* ---- Collecting ---- */
+/* ---- The chunks of a result ---- */
 
 void pithp_chunk_results_begin(pithp_chunk_results *r,
                                pith_scope *s,
-                               const pithp_chunk_rule *rule) {
-    r->s = s;
-    r->rule = rule;
-    r->def = NULL;
-    r->first = NULL;
-    r->last = &r->first;
-    r->count = 0;
-    r->differs[0] = 0;
+                               const pithp_chunk_rule *rule,
+                               int64_t runs) {
+    *r = (pithp_chunk_results){.s = s, .rule = rule, .runs = runs};
 }
 
 /* Whether two arrays of one spec have the same bits. */
@@ -123,13 +119,13 @@ fits_first(const pithp_chunk_results *r, pith_scope *work, const pithp_flat *fla
     return PITH_OK;
 }
 
-/* What is whole must not depend on the chunk. It is told when the checks of the step have
- * passed: where they have not, it may well differ. */
+/* Note the first whole leaf that depends on the chunk. It is reported after the checks of
+ * the step have passed: a chunk whose checks fail may differ. */
 static pith_status
 compare_whole(pithp_chunk_results *r, pith_scope *work, const pithp_flat *flat) {
     for (int64_t i = 0; i < flat->structure.item_count && !r->differs[0]; i++) {
         if (r->axes[i] != PITHP_CHUNK_WHOLE ||
-            same_bits(work, r->first->leaves[i], flat->items[i]))
+            same_bits(work, r->leaves[i], flat->items[i]))
             continue;
         const char *path =
             work->error.code == PITH_OK ? path_of(work, &flat->structure, i) : NULL;
@@ -141,96 +137,141 @@ compare_whole(pithp_chunk_results *r, pith_scope *work, const pithp_flat *flat) 
     return PITH_OK;
 }
 
-/* The leaves of a result that are to last, in r->s. */
-static pith_status
-keep_piece(pithp_chunk_results *r, pith_scope *work, const pithp_flat *flat) {
-    const int64_t count = flat->structure.item_count;
-    pithp_chunk_piece *piece =
-        pithp_scope_allocate(r->s, sizeof *piece + (size_t)count * sizeof *piece->leaves);
-    bool fine = piece != NULL;
-    for (int64_t i = 0; fine && i < count; i++) {
-        const bool needed = r->axes[i] != PITHP_CHUNK_WHOLE || r->count == 0;
-        piece->leaves[i] = needed ? pith_keep_any(r->s, flat->items[i]) : NULL;
-        fine = !needed || piece->leaves[i];
-    }
-    if (!fine) {
-        pithp_error_move(work, r->s);
-        return work->error.code;
-    }
-    piece->next = NULL;
-    *r->last = piece;
-    r->last = &piece->next;
-    r->count++;
-    return PITH_OK;
+/* The spec of a leaf of the result, which has all runs. NULL: error set. */
+static const pith_spec *
+spec_of_all(const pithp_chunk_results *r, const pith_spec *chunk, int axis) {
+    int64_t shape[PITH_MAX_RANK];
+    memcpy(shape, chunk->shape, sizeof shape);
+    shape[axis] = r->runs;
+    return pithp_spec(r->s, chunk->dtype, chunk->rank, shape);
 }
 
-static pith_status
-begin(pithp_chunk_results *r, pith_scope *work, const pithp_flat *flat) {
+/* Make the leaves that are split, with room for all runs, and keep the whole ones. The
+ * error of r->s is set on failure, and nothing is made. */
+static bool make_leaves(pithp_chunk_results *r, const pithp_flat *flat) {
+    const int64_t count = flat->structure.item_count;
+    const pith_spec **specs =
+        pithp_scope_allocate(r->s, ((size_t)count + 1) * sizeof *specs);
+    const pith_array **made =
+        pithp_scope_allocate(r->s, ((size_t)count + 1) * sizeof *made);
+    int64_t split = 0;
+    for (int64_t i = 0; specs && made && i < count; i++) {
+        if (r->axes[i] == PITHP_CHUNK_WHOLE)
+            continue;
+        specs[split] = spec_of_all(r, flat->structure.specs[i], r->axes[i]);
+        if (!specs[split++])
+            return false;
+    }
+    if (!specs || !made || pithp_arrays_make(r->s, split, specs, made) != PITH_OK)
+        return false;
+    split = 0;
+    for (int64_t i = 0; i < count; i++) {
+        r->leaves[i] = r->axes[i] == PITHP_CHUNK_WHOLE
+                           ? pith_keep_any(r->s, flat->items[i])
+                           : made[split++];
+        if (!r->leaves[i])
+            return false;
+    }
+    return true;
+}
+
+/* One chunk is the result as it is. */
+static bool keep_leaves(pithp_chunk_results *r, const pithp_flat *flat) {
+    for (int64_t i = 0; i < flat->structure.item_count; i++) {
+        r->leaves[i] = pith_keep_any(r->s, flat->items[i]);
+        if (!r->leaves[i])
+            return false;
+    }
+    return true;
+}
+
+static pith_status begin_result(pithp_chunk_results *r,
+                                pith_scope *work,
+                                const pithp_flat *flat,
+                                int64_t length) {
     r->axes = pithp_chunk_axes(r->s, r->rule, flat);
-    r->def = r->axes ? pithp_treedef_make(r->s, &flat->structure) : NULL;
+    r->leaves =
+        r->axes ? pithp_scope_allocate(r->s, ((size_t)flat->structure.item_count + 1) *
+                                                 sizeof *r->leaves)
+                : NULL;
+    const pith_treedef *def =
+        r->leaves ? pithp_treedef_make(r->s, &flat->structure) : NULL;
     r->structure =
-        r->def ? pithp_treedef_check(r->s, r->def, "pith_run_chunked", "result") : NULL;
-    if (!r->structure)
-        pithp_error_move(work, r->s);
+        def ? pithp_treedef_check(r->s, def, "pith_run_chunked", "result") : NULL;
+    if (r->structure &&
+        pithp_chunk_runs_check(work, flat, r->axes, length, "result") != PITH_OK)
+        return work->error.code;
+    if (r->structure && (length == r->runs ? keep_leaves(r, flat) : make_leaves(r, flat)))
+        r->def = def;
+    pithp_error_move(work, r->s);
     return work->error.code;
+}
+
+/* Copy a chunk to its place, all leaves in one launch. */
+static pith_status
+store_chunk(const pithp_chunk_results *r, pith_scope *work, const pithp_flat *flat) {
+    const int64_t count = flat->structure.item_count;
+    pithp_pieces pieces;
+    pith_status rc = pithp_pieces_begin(work, &pieces, count);
+    if (rc != PITH_OK)
+        return rc;
+    for (int64_t i = 0; i < count && rc == PITH_OK; i++) {
+        const pith_spec *from = flat->structure.specs[i];
+        if (r->axes[i] == PITHP_CHUNK_WHOLE || from->count == 0)
+            continue;
+        rc = pithp_array_check(work, flat->items[i], "pith_run_chunked", "result");
+        int64_t rows = 1;
+        for (int d = 0; d < r->axes[i]; d++)
+            rows *= from->shape[d];
+        const int64_t row = (int64_t)from->bytes / rows,
+                      run = row / from->shape[r->axes[i]];
+        char *to = (char *)r->leaves[i]->data + r->done * run;
+        if (rc == PITH_OK)
+            rc = pithp_pieces_add(&pieces, to, flat->items[i]->data, rows, row,
+                                  r->runs * run, row);
+    }
+    if (rc == PITH_OK)
+        rc = pithp_pieces_run(&pieces, "pith_run_chunked");
+    pithp_pieces_end(&pieces);
+    return rc;
+}
+
+static pith_status check_chunk(pith_scope *work, const pithp_flat *flat) {
+    for (int64_t i = 0; i < flat->structure.item_count; i++)
+        if (pithp_array_is_traced(flat->items[i]))
+            return pithp_item_fail(work, &flat->structure, i, PITH_E_TRACED,
+                                   "pith_run_chunked: a traced leaf has no value yet");
+    return PITH_OK;
 }
 
 pith_status pithp_chunk_results_add(pithp_chunk_results *r,
                                     pith_scope *work,
                                     const void *result,
-                                    int64_t runs) {
+                                    int64_t length) {
     pithp_flat flat;
     if (pithp_tree_check(work, result, "pith_run_chunked", "result") != PITH_OK ||
         pithp_flat_make(work, &flat, result, NULL, NULL) != PITH_OK)
         return work->error.code;
-    pith_status rc = PITH_OK;
-    for (int64_t i = 0; rc == PITH_OK && i < flat.structure.item_count; i++)
-        if (pithp_array_is_traced(flat.items[i]))
-            rc = pithp_item_fail(work, &flat.structure, i, PITH_E_TRACED,
-                                 "pith_run_chunked: a traced leaf has no value yet");
-    if (rc == PITH_OK)
-        rc = r->def ? fits_first(r, work, &flat) : begin(r, work, &flat);
-    if (rc == PITH_OK)
-        rc = pithp_chunk_runs_check(work, &flat, r->axes, runs, "result");
-    if (rc == PITH_OK && r->count > 0)
-        rc = compare_whole(r, work, &flat);
-    if (rc == PITH_OK)
-        rc = keep_piece(r, work, &flat);
+    pith_status rc = check_chunk(work, &flat);
+    if (rc == PITH_OK && !r->def) {
+        rc = begin_result(r, work, &flat, length);
+    } else if (rc == PITH_OK) {
+        rc = fits_first(r, work, &flat);
+        if (rc == PITH_OK)
+            rc = pithp_chunk_runs_check(work, &flat, r->axes, length, "result");
+        if (rc == PITH_OK)
+            rc = compare_whole(r, work, &flat);
+    }
+    if (rc == PITH_OK && length < r->runs)
+        rc = store_chunk(r, work, &flat);
     pithp_flat_end(&flat);
+    if (rc == PITH_OK) {
+        r->done += length;
+        r->count++;
+    }
     return rc;
 }
 
-/* ---- Joining ---- */
-
-/* One leaf of all pieces, which are given back as soon as they are joined: there is room
- * for one leaf twice, not for all. */
-static const pith_array *
-join_leaf(pithp_chunk_results *r, int64_t i, const pith_array **parts) {
-    if (r->axes[i] == PITHP_CHUNK_WHOLE || r->count == 1)
-        return r->first->leaves[i];
-    int64_t at = 0;
-    for (const pithp_chunk_piece *p = r->first; p; p = p->next)
-        parts[at++] = p->leaves[i];
-    const pith_array *joined = pith_concatenate(r->s, (int)r->count, parts, r->axes[i]);
-    for (at = 0; joined && at < r->count; at++)
-        pith_drop(r->s, parts[at]);
-    if (!joined)
-        pithp_item_prefix(r->s, r->structure, i);
-    return joined;
-}
-
-const void *pithp_chunk_results_join(pithp_chunk_results *r) {
-    const int64_t count = r->structure->item_count;
-    const pith_array **parts =
-        pithp_scope_allocate(r->s, (size_t)r->count * sizeof *parts);
-    const pith_array **leaves =
-        pithp_scope_allocate(r->s, ((size_t)count + 1) * sizeof *leaves);
-    if (!parts || !leaves)
-        return NULL;
-    for (int64_t i = 0; i < count; i++) {
-        leaves[i] = join_leaf(r, i, parts);
-        if (!leaves[i])
-            return NULL;
-    }
-    return pith_tree_unflatten(r->s, r->def, count, leaves);
+const void *pithp_chunk_results_end(pithp_chunk_results *r) {
+    return pith_tree_unflatten(r->s, r->def, r->structure->item_count, r->leaves);
 }

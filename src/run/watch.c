@@ -1,0 +1,60 @@
+/* What a run looks at after each step: the end it waits for, non-finite values, the row
+ * of the log. */
+#include "run/watch.h"
+
+#include "pith/jit.h"
+
+#include "array/array_internal.h"
+
+pith_status pithp_truth_check(pith_scope *s, const pith_array *a, const char *option) {
+    char got[PITHP_SPEC_TEXT_BYTES];
+    const bool array = pith_kind(a) == PITH_NODE_LEAF;
+    if (array && pithp_array_spec(a)->dtype == PITH_BOOL && !pithp_array_spec(a)->rank)
+        return PITH_OK;
+    return pithp_fail(
+        s, PITH_E_ARG, NULL, "%s: expected a bool of rank 0, got %s", option,
+        array ? pithp_spec_print(pithp_array_spec(a), got) : "another tree");
+}
+
+static const pith_array *not_yet(pith_scope *s, const pithp_watch *w, const void *state) {
+    const pith_array *met = pith_call(s, w->until, 1, &state);
+    return !pith_failed(s) && pithp_truth_check(s, met, "until") == PITH_OK
+               ? pith_logical_not(s, met)
+               : NULL;
+}
+
+/* As a compiled function where calls run at once: one pass over each leaf. */
+static const pith_array *finite_now(pith_scope *s, pithp_watch *w, const void *state);
+
+pith_status pithp_watch_state(pith_scope *s,
+                              pithp_watch *w,
+                              const void *state,
+                              pithp_row_mode rows,
+                              pithp_watched *seen) {
+    *seen = (pithp_watched){.row = NULL};
+    if (w->row && rows != PITHP_ROWS_NONE) {
+        seen->row = pith_call(s, w->row, 1, &state);
+        if (pith_failed(s) || pithp_row_check(s, seen->row) != PITH_OK)
+            return s->error.code;
+    }
+    if (w->finite)
+        seen->finite = finite_now(s, w, state);
+    if (w->until && !pith_failed(s))
+        seen->go_on = not_yet(s, w, state);
+    return s->error.code;
+}
+
+static const pith_array *all_finite(pith_scope *s, const void *tree) {
+    return pithp_all_finite(s, tree);
+}
+PITH_FUNCTION1(all_finite_function, all_finite, pith_array, void)
+
+static const pith_array *finite_now(pith_scope *s, pithp_watch *w, const void *state) {
+    if (pithp_scope_trace(s))
+        return pithp_all_finite(s, state);
+    if (!w->all_finite) {
+        w->all_finite = pith_jit(w->scope, &all_finite_function, NULL);
+        pithp_error_move(s, w->scope);
+    }
+    return w->all_finite ? pith_call(s, w->all_finite, 1, &state) : NULL;
+}

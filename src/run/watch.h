@@ -1,0 +1,73 @@
+/* Within run: what is looked at after each step besides its checks, and loops of several
+ * steps that run as one compiled call. */
+#ifndef PITH_WATCH_H
+#define PITH_WATCH_H
+
+#include "pith/run.h"
+
+#include "tree/tree_internal.h"
+
+/* Which of the steps of a call have a row. */
+typedef enum pithp_row_mode {
+    PITHP_ROWS_NONE,
+    PITHP_ROWS_LAST,
+    PITHP_ROWS_ALL
+} pithp_row_mode;
+
+/* A compiled loop of a run. */
+typedef struct pithp_launch_loop {
+    struct pithp_launch_loop *next;
+    int64_t steps;
+    pithp_row_mode rows;
+    const pith_function *function;
+} pithp_launch_loop;
+
+typedef struct pithp_watch {
+    const pith_function *until, *row; /* NULL: not asked for */
+    bool finite;
+    pith_run_log *log;               /* of rows */
+    int64_t row_every;               /* rows at multiples of it, 1 or more */
+    int64_t row_after;               /* the log has the rows up to this step */
+    int64_t launch;                  /* steps of a compiled loop; 0: calls as given */
+    pith_scope *scope;               /* of the functions made for the run */
+    const pith_function *all_finite; /* compiled; made when it is first needed */
+    pithp_launch_loop *loops;
+} pithp_watch;
+
+/* What came of one call. */
+typedef struct pithp_watched {
+    const pith_array *finite, *go_on; /* bool of rank 0; NULL: not asked for */
+    const void *row; /* record of scalars, with an axis of steps first if `stacked` */
+    bool stacked;
+} pithp_watched;
+
+/* Look at a state after a step, in `s`. An error is set on s. */
+pith_status pithp_watch_state(pith_scope *s,
+                              pithp_watch *w,
+                              const void *state,
+                              pithp_row_mode rows,
+                              pithp_watched *seen);
+/* The state after that many steps in one compiled call (launch.c). NULL: error set. */
+const void *pithp_launch_steps(pith_scope *s,
+                               pithp_watch *w,
+                               const pith_function *step,
+                               const void *state,
+                               int64_t steps,
+                               pithp_row_mode rows,
+                               pithp_watched *seen);
+/* Whether all float leaves of a tree are finite: bool of rank 0 (finite.c). */
+const pith_array *pithp_all_finite(pith_scope *s, const void *tree);
+/* Set PITH_E_CHECK at the first element that is not finite; waits. */
+pith_status pithp_finite_fail(pith_scope *s, const void *tree);
+/* What a function returned is a bool of rank 0; else the error is set. */
+pith_status pithp_truth_check(pith_scope *s, const pith_array *a, const char *option);
+/* Write the rows of a call whose first step has the number `first` (rows.c). */
+pith_status pithp_rows_write(pith_scope *s,
+                             const pithp_watch *w,
+                             const pithp_watched *seen,
+                             int64_t first,
+                             int64_t steps);
+/* A tree is a record of scalars; else the error is set. */
+pith_status pithp_row_check(pith_scope *s, const void *row);
+
+#endif
