@@ -41,6 +41,13 @@ typedef struct pithp_launch {
 
 enum { PITHP_LAUNCH_ARGS = 4000, PITHP_GRAIN = 4096 };
 
+/* What a backend changed in the state of the calling thread, to restore it. */
+typedef struct pithp_caller {
+    void *context;         /* CUDA: that was current; NULL: none was */
+    int mode;              /* CUDA: of stream captures */
+    bool entered, relaxed; /* what has to be restored: the context, the mode */
+} pithp_caller;
+
 /* What a backend can do. Every slot is required unless it says otherwise; all may be
  * called from any thread, but one stream is used by one thread at a time unless the slot
  * says so. A slot that fails fills `e` and returns its code: PITH_E_DEVICE where the
@@ -53,6 +60,11 @@ typedef struct pithp_backend {
     /* d->total says how much memory the user grants, 0: all there is. */
     pith_status (*open)(pithp_device *d, int ordinal, int threads, pithp_error *e);
     void (*close)(pithp_device *d);
+    /* Make the device current on the calling thread, for functions of the user's that
+     * work on it; `leave` restores the thread, and does nothing after an `enter` that
+     * failed. Any thread. (optional, both or none) */
+    pith_status (*enter)(pithp_device *d, pithp_caller *caller, pithp_error *e);
+    void (*leave)(const pithp_device *d, const pithp_caller *caller);
     pith_status (*stream_open)(pithp_stream *st, pithp_error *e);
     void (*stream_close)(pithp_stream *st);
     /* Wait until all that was enqueued has run. Any thread. */
@@ -149,6 +161,7 @@ extern const pithp_backend *const pithp_backend_cuda;
 typedef struct pithp_ledger {
     pithp_brief lock;
     size_t owned, lent; /* bytes in memory of the device's, and of the user's */
+    size_t reserved;    /* bytes that libraries hold beside buffers */
     size_t peak;        /* the most that both ever were */
     int64_t buffers, peak_buffers; /* how many, and the most that there ever were */
 } pithp_ledger;
@@ -161,6 +174,7 @@ struct pithp_device {
     int threads;
     pithp_isa isa;    /* that host loops are chosen for */
     int arch;         /* CUDA: 10 major + minor of the compute capability */
+    int driver;       /* CUDA: newest version that the driver serves; 0: unknown */
     bool immediate;   /* a stream runs work when it is enqueued: the host, without
                          PITH_HOST_ASYNC */
     bool poison;      /* freed memory is overwritten, in the order of the stream */

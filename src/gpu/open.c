@@ -269,7 +269,8 @@ pith_memory_info pith_memory(const pith_runtime *rt) {
     d->backend->memory(d, &info);
     pithp_source_info((pithp_device *)(uintptr_t)d, &info);
     const pithp_ledger now = pithp_ledger_read(d);
-    const size_t left = now.owned < d->total ? d->total - now.owned : 0;
+    const size_t used = now.owned + now.reserved;
+    const size_t left = used < d->total ? d->total - used : 0;
     info.live = now.owned + now.lent;
     info.peak = now.peak;
     info.live_count = now.buffers;

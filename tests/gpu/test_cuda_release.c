@@ -14,7 +14,7 @@ static void refuse_next(void) {
 
 static void expect_refused(void) {
     cr_assert(fake_cuda.failed);
-    cr_assert_str_eq(fake_cuda.failed, "GetDevice");
+    cr_assert_str_eq(fake_cuda.failed, "CtxGetCurrent");
 }
 
 Test(cuda_release, memory_goes_back_where_the_current_device_is_unknown) {

@@ -82,7 +82,7 @@ static pith_status prepare(pithp_device *d, pithp_compiler *c, pithp_error *e) {
         snprintf(c->target, sizeof c->target, "%s %s", pithp_cc_machine(d->isa),
                  processor);
     } else {
-        PITH_TRY(pithp_rtc_open(c->identity, e));
+        PITH_TRY(pithp_rtc_open_for(d->driver, c->identity, e));
         snprintf(c->target, sizeof c->target, "sm_%d", d->arch);
     }
     c->ready = true;

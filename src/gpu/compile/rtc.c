@@ -69,11 +69,10 @@ static void identify(rtc_library *of, void *handle, int major, int minor) {
              minor, (long long)st.st_size, (long long)st.st_mtim.tv_sec);
 }
 
-static pith_status open_once(pithp_error *e) {
+static pith_status open_once(int driver, pithp_error *e) {
     rtc_library found = {.arch_count = 0};
     int major = 0, minor = 0;
-    static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12"};
-    void *handle = pithp_toolkit_open("PITH_NVRTC", names, PITHP_COUNT(names));
+    void *handle = pithp_toolkit_open("PITH_NVRTC", "nvrtc", driver);
     if (!handle) {
         pithp_error_set(e, PITH_E_UNSUPPORTED, NULL, NULL,
                         "NVRTC, which compiles for CUDA at run time, is not there: %s",
@@ -90,6 +89,14 @@ static pith_status open_once(pithp_error *e) {
         dlclose(handle);
         return PITH_E_UNSUPPORTED;
     }
+    if (!pithp_toolkit_serves(driver, major)) {
+        pithp_error_set(e, PITH_E_UNSUPPORTED, NULL, NULL,
+                        "NVRTC is version %d.%d, and the driver serves CUDA %d.%d and "
+                        "older: what it compiles may not load",
+                        major, minor, driver / 1000, driver % 1000 / 10);
+        dlclose(handle);
+        return PITH_E_UNSUPPORTED;
+    }
     if (found.GetNumSupportedArchs(&found.arch_count) != 0 ||
         found.arch_count > MOST_ARCHS || found.GetSupportedArchs(found.archs) != 0)
         found.arch_count = 0;
@@ -99,9 +106,10 @@ static pith_status open_once(pithp_error *e) {
     return PITH_OK;
 }
 
-pith_status pithp_rtc_open(char identity[PITHP_IDENTITY_BYTES], pithp_error *e) {
+pith_status
+pithp_rtc_open_for(int driver, char identity[PITHP_IDENTITY_BYTES], pithp_error *e) {
     pthread_mutex_lock(&lock);
-    const pith_status rc = is_open ? PITH_OK : open_once(e);
+    const pith_status rc = is_open ? PITH_OK : open_once(driver, e);
     if (rc == PITH_OK)
         memcpy(identity, library.identity, PITHP_IDENTITY_BYTES);
     pthread_mutex_unlock(&lock);

@@ -48,9 +48,16 @@ const char *pithp_cc_machine(pithp_isa isa);
 
 /* ---- rtc: NVRTC, loaded when it is first used ---- */
 
-/* Load it, once a process; identity says which one. PITH_E_UNSUPPORTED with the reason
- * where it is missing or older than 12.8. */
-pith_status pithp_rtc_open(char identity[PITHP_IDENTITY_BYTES], pithp_error *e);
+/* Load it, once per process; identity says which version. Versions of a newer major than
+ * the driver's (1000 major + 10 minor; 0: unknown) are not used. PITH_E_UNSUPPORTED with
+ * the reason if it is missing, older than 12.8, or newer than the driver. */
+pith_status
+pithp_rtc_open_for(int driver, char identity[PITHP_IDENTITY_BYTES], pithp_error *e);
+/* The newest, to compile without a device. */
+static inline pith_status pithp_rtc_open(char identity[PITHP_IDENTITY_BYTES],
+                                         pithp_error *e) {
+    return pithp_rtc_open_for(0, identity, e);
+}
 
 /* What to compile for: machine code where NVRTC knows the device, else PTX for the newest
  * one that it knows before it, which the driver finishes. False: it is too old. */

@@ -18,7 +18,7 @@ static pithp_cuda_machine ask_machine(void) {
     if (code != cudaSuccess) {
         machine.devices = 0;
         machine.code_name = cudaGetErrorName(code);
-        (void)cudaGetLastError();
+        pithp_cuda_forget(code);
     }
     return machine;
 }
@@ -51,10 +51,9 @@ static pith_status examine(pithp_device *d, pithp_error *e) {
 
     struct cudaFuncAttributes kernel;
     cudaError_t code = cudaFuncGetAttributes(&kernel, pithp_fill_kernel());
-    if (code == cudaErrorNoKernelImageForDevice ||
-        code == cudaErrorUnsupportedPtxVersion) {
+    if (pithp_cuda_is_foreign_code((int)code)) {
         char text[128];
-        (void)cudaGetLastError();
+        pithp_cuda_forget(code);
         snprintf(text, sizeof text,
                  "compute capability %d.%d is not among those this library was built for",
                  major, minor);
@@ -74,16 +73,14 @@ out:
 }
 
 static pith_status open_on(pithp_device *d, pithp_error *e) {
-    int previous = 0;
-    cudaError_t code = cudaGetDevice(&previous);
-    if (code == cudaSuccess)
-        code = cudaSetDevice(pithp_cuda_device_of(d)->ordinal);
-    if (code != cudaSuccess)
-        return pithp_cuda_fail(d, code, e, "cannot make it current");
-    pith_status rc = examine(d, e);
+    pithp_caller caller;
+    pith_status rc = pithp_cuda_enter(d, &caller, e);
+    if (rc != PITH_OK)
+        return rc;
+    rc = examine(d, e);
     if (rc == PITH_OK)
         rc = pithp_pool_open_cuda(d, e);
-    pithp_cuda_leave(d, previous);
+    pithp_cuda_leave(d, &caller);
     return rc;
 }
 
@@ -102,12 +99,15 @@ static pith_status open_cuda(pithp_device *d, int ordinal, int threads, pithp_er
     }
     memset(state, 0, sizeof *state);
     state->ordinal = ordinal;
+    d->driver = machine.driver;
     d->state = state;
     pith_status rc = pithp_gemm_open_cuda(d);
     if (rc != PITH_OK) {
         pithp_error_set(e, rc, NULL, NULL, "out of memory: no lock can be made");
-    } else if ((rc = open_on(d, e)) != PITH_OK) {
+    } else if ((rc = pithp_cuda_context_open(d, e)) != PITH_OK ||
+               (rc = open_on(d, e)) != PITH_OK) {
         pithp_gemm_close_cuda(d);
+        pithp_cuda_context_close(d);
     }
     if (rc != PITH_OK) {
         d->state = NULL;
@@ -122,6 +122,7 @@ static void close_cuda(pithp_device *d) {
         return;
     pithp_gemm_close_cuda(d);
     pithp_pool_close_cuda(d);
+    pithp_cuda_context_close(d);
     d->state = NULL;
     pithp_release(d->runtime, state, sizeof *state);
 }
@@ -132,6 +133,8 @@ static const pithp_backend table = {
     .addressable = false,
     .open = open_cuda,
     .close = close_cuda,
+    .enter = pithp_cuda_enter,
+    .leave = pithp_cuda_leave,
     .stream_open = pithp_stream_open_cuda,
     .stream_close = pithp_stream_close_cuda,
     .synchronise = pithp_synchronise_cuda,

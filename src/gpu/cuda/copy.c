@@ -3,6 +3,7 @@
  * device's. */
 #include "gpu/cuda/cuda_internal.h"
 #include "gpu/cuda/fill.h"
+#include "gpu/memory/allocation.h"
 
 #include <string.h>
 
@@ -10,57 +11,79 @@ static char *segment(const pithp_cuda_stream *state, int index) {
     return state->pinned + (size_t)index * PITHP_STAGING_SEGMENT_BYTES;
 }
 
-/* Pinned memory is made by the first copy. Without it copies still work, one by one. */
-static bool have_staging(pithp_cuda_stream *state) {
-    if (state->pinned)
-        return true;
-    for (int i = 0; i < PITHP_STAGING_SEGMENTS; i++)
-        if (!state->drained[i] &&
-            cudaEventCreateWithFlags(&state->drained[i], cudaEventDisableTiming) !=
-                cudaSuccess) {
-            state->drained[i] = NULL;
-            (void)cudaGetLastError();
-            return false;
-        }
-    void *pinned = NULL;
-    if (cudaHostAlloc(&pinned, PITHP_STAGING_SEGMENTS * PITHP_STAGING_SEGMENT_BYTES,
-                      cudaHostAllocDefault) != cudaSuccess) {
-        (void)cudaGetLastError();
-        return false;
+/* Whether no copy that failed half-way uses the segments any more. */
+static bool settle(pithp_cuda_stream *state) {
+    if (state->unsettled) {
+        const cudaError_t code = cudaStreamSynchronize(state->queue);
+        pithp_cuda_forget(code);
+        state->unsettled = code != cudaSuccess;
     }
+    return !state->unsettled;
+}
+
+/* The first copy takes the pinned memory from the budget. Without it copies still work,
+ * one by one. */
+static bool have_staging(pithp_device *d, pithp_cuda_stream *state) {
+    if (state->pinned)
+        return settle(state);
+    for (int i = 0; i < PITHP_STAGING_SEGMENTS; i++)
+        if (!state->drained[i]) {
+            const cudaError_t code =
+                cudaEventCreateWithFlags(&state->drained[i], cudaEventDisableTiming);
+            pithp_cuda_forget(code);
+            if (code != cudaSuccess) {
+                state->drained[i] = NULL;
+                return false;
+            }
+        }
+    pithp_error ignored; /* pageable memory does, only slower */
+    void *mapped,
+        *pinned = pithp_pinned_take(
+            d, PITHP_STAGING_SEGMENTS * PITHP_STAGING_SEGMENT_BYTES, &mapped, &ignored);
+    if (!pinned)
+        return false;
     state->pinned = pinned;
     return true;
 }
 
 /* The next piece, its segment free to be written: on a turn the segment left behind is
  * marked, and the one entered is waited for. */
-static cudaError_t
-begin_piece(pithp_cuda_stream *state, size_t bytes, pithp_staging_piece *piece) {
+static cudaError_t begin_piece(pithp_cuda_stream *state,
+                               size_t bytes,
+                               pithp_staging_piece *piece,
+                               bool *waiting) {
     const int left = state->staging.at;
     *piece = pithp_staging_next(&state->staging, bytes);
     if (!piece->turn)
         return cudaSuccess;
     const cudaError_t code = cudaEventRecord(state->drained[left], state->queue);
-    return code == cudaSuccess ? cudaEventSynchronize(state->drained[piece->segment])
-                               : code;
+    *waiting = code == cudaSuccess;
+    return *waiting ? cudaEventSynchronize(state->drained[piece->segment]) : code;
 }
 
 static cudaError_t copy_pageable(const pithp_cuda_stream *state,
                                  void *to,
                                  const void *from,
                                  size_t bytes,
-                                 enum cudaMemcpyKind kind) {
+                                 enum cudaMemcpyKind kind,
+                                 bool *waiting) {
     const cudaError_t code = cudaMemcpyAsync(to, from, bytes, kind, state->queue);
-    return code == cudaSuccess ? cudaStreamSynchronize(state->queue) : code;
+    *waiting = code == cudaSuccess;
+    return *waiting ? cudaStreamSynchronize(state->queue) : code;
 }
 
-static cudaError_t
-stage_in(pithp_cuda_stream *state, char *to, const char *host, size_t bytes) {
+/* waiting: whether a code other than success is of a call that waits. */
+static cudaError_t stage_in(pithp_cuda_stream *state,
+                            char *to,
+                            const char *host,
+                            size_t bytes,
+                            bool *waiting) {
     while (bytes) {
         pithp_staging_piece piece;
-        cudaError_t code = begin_piece(state, bytes, &piece);
+        cudaError_t code = begin_piece(state, bytes, &piece, waiting);
         if (code != cudaSuccess)
             return code;
+        *waiting = false;
         char *pinned = segment(state, piece.segment) + piece.offset;
         memcpy(pinned, host, piece.bytes);
         code = cudaMemcpyAsync(to, pinned, piece.bytes, cudaMemcpyHostToDevice,
@@ -76,8 +99,11 @@ stage_in(pithp_cuda_stream *state, char *to, const char *host, size_t bytes) {
 
 /* Every piece has a segment to itself; up to one less than all are under way while the
  * oldest is taken out. */
-static cudaError_t
-stage_out(pithp_cuda_stream *state, char *host, const char *from, size_t bytes) {
+static cudaError_t stage_out(pithp_cuda_stream *state,
+                             char *host,
+                             const char *from,
+                             size_t bytes,
+                             bool *waiting) {
     struct {
         int segment;
         size_t bytes;
@@ -87,10 +113,12 @@ stage_out(pithp_cuda_stream *state, char *host, const char *from, size_t bytes) 
         if (bytes && count < PITHP_STAGING_SEGMENTS - 1) {
             pithp_staging_piece piece;
             pithp_staging_turn(&state->staging);
-            cudaError_t code = begin_piece(state, bytes, &piece);
-            if (code == cudaSuccess)
+            cudaError_t code = begin_piece(state, bytes, &piece, waiting);
+            if (code == cudaSuccess) {
+                *waiting = false;
                 code = cudaMemcpyAsync(segment(state, piece.segment), from, piece.bytes,
                                        cudaMemcpyDeviceToHost, state->queue);
+            }
             if (code == cudaSuccess)
                 code = cudaEventRecord(state->drained[piece.segment], state->queue);
             if (code != cudaSuccess)
@@ -102,6 +130,7 @@ stage_out(pithp_cuda_stream *state, char *host, const char *from, size_t bytes) 
             bytes -= piece.bytes;
             continue;
         }
+        *waiting = true;
         const cudaError_t code =
             cudaEventSynchronize(state->drained[pending[first].segment]);
         if (code != cudaSuccess)
@@ -114,22 +143,38 @@ stage_out(pithp_cuda_stream *state, char *host, const char *from, size_t bytes) 
     return cudaSuccess;
 }
 
+/* Segments that a failed copy used are free again once the stream has been waited for. */
+static pith_status finish(pithp_stream *st,
+                          cudaError_t code,
+                          bool waiting,
+                          size_t bytes,
+                          const char *direction,
+                          pithp_error *e) {
+    if (code == cudaSuccess)
+        return PITH_OK;
+    pithp_cuda_stream_of(st)->unsettled = true;
+    return waiting ? pithp_cuda_fail_waiting(st->device, code, e)
+                   : pithp_cuda_fail(st->device, code, e, "cannot copy %zu bytes %s",
+                                     bytes, direction);
+}
+
 pith_status pithp_copy_in_cuda(pithp_stream *st,
                                void *to,
                                const void *host,
                                size_t bytes,
                                pithp_error *e) {
-    int previous;
-    pith_status rc = pithp_cuda_enter(st->device, &previous, e);
+    pithp_caller caller;
+    bool waiting = false;
+    pith_status rc = pithp_cuda_enter(st->device, &caller, e);
     if (rc != PITH_OK)
         return rc;
     pithp_cuda_stream *state = pithp_cuda_stream_of(st);
-    const cudaError_t code = have_staging(state) ? stage_in(state, to, host, bytes)
-                                                 : copy_pageable(state, to, host, bytes,
-                                                                 cudaMemcpyHostToDevice);
-    if (code != cudaSuccess)
-        rc = pithp_cuda_fail(st->device, code, e, "cannot copy %zu bytes in", bytes);
-    pithp_cuda_leave(st->device, previous);
+    const cudaError_t code =
+        have_staging(st->device, state)
+            ? stage_in(state, to, host, bytes, &waiting)
+            : copy_pageable(state, to, host, bytes, cudaMemcpyHostToDevice, &waiting);
+    rc = finish(st, code, waiting, bytes, "in", e);
+    pithp_cuda_leave(st->device, &caller);
     return rc;
 }
 
@@ -138,17 +183,18 @@ pith_status pithp_copy_out_cuda(pithp_stream *st,
                                 const void *from,
                                 size_t bytes,
                                 pithp_error *e) {
-    int previous;
-    pith_status rc = pithp_cuda_enter(st->device, &previous, e);
+    pithp_caller caller;
+    bool waiting = false;
+    pith_status rc = pithp_cuda_enter(st->device, &caller, e);
     if (rc != PITH_OK)
         return rc;
     pithp_cuda_stream *state = pithp_cuda_stream_of(st);
-    const cudaError_t code = have_staging(state) ? stage_out(state, host, from, bytes)
-                                                 : copy_pageable(state, host, from, bytes,
-                                                                 cudaMemcpyDeviceToHost);
-    if (code != cudaSuccess)
-        rc = pithp_cuda_fail_waiting(st->device, code, e);
-    pithp_cuda_leave(st->device, previous);
+    const cudaError_t code =
+        have_staging(st->device, state)
+            ? stage_out(state, host, from, bytes, &waiting)
+            : copy_pageable(state, host, from, bytes, cudaMemcpyDeviceToHost, &waiting);
+    rc = finish(st, code, waiting, bytes, "out", e);
+    pithp_cuda_leave(st->device, &caller);
     return rc;
 }
 
@@ -157,8 +203,8 @@ pith_status pithp_copy_cuda(pithp_stream *st,
                             const void *from,
                             size_t bytes,
                             pithp_error *e) {
-    int previous;
-    pith_status rc = pithp_cuda_enter(st->device, &previous, e);
+    pithp_caller caller;
+    pith_status rc = pithp_cuda_enter(st->device, &caller, e);
     if (rc != PITH_OK)
         return rc;
     const cudaError_t code =
@@ -167,7 +213,7 @@ pith_status pithp_copy_cuda(pithp_stream *st,
               : cudaSuccess;
     if (code != cudaSuccess)
         rc = pithp_cuda_fail(st->device, code, e, "cannot copy %zu bytes", bytes);
-    pithp_cuda_leave(st->device, previous);
+    pithp_cuda_leave(st->device, &caller);
     return rc;
 }
 
@@ -193,14 +239,14 @@ pith_status pithp_fill_cuda(pithp_stream *st,
         };
         return pithp_launch_cuda(st, &fill, e);
     }
-    int previous;
-    pith_status rc = pithp_cuda_enter(st->device, &previous, e);
+    pithp_caller caller;
+    pith_status rc = pithp_cuda_enter(st->device, &caller, e);
     if (rc != PITH_OK)
         return rc;
     const cudaError_t code = cudaMemsetAsync(to, (int)(plan.word & 0xff), bytes,
                                              pithp_cuda_stream_of(st)->queue);
     if (code != cudaSuccess)
         rc = pithp_cuda_fail(st->device, code, e, "cannot fill %zu bytes", bytes);
-    pithp_cuda_leave(st->device, previous);
+    pithp_cuda_leave(st->device, &caller);
     return rc;
 }

@@ -1,5 +1,5 @@
-/* Opening cuBLAS: the newest that the loader or a toolkit's usual place has. It needs
- * neither a device nor a driver to be opened. */
+/* Opening cuBLAS: the newest version that the driver serves. Opening it needs neither a
+ * device nor a driver. */
 #include "gpu/cuda/cublas.h"
 
 #include "gpu/toolkit.h"
@@ -25,28 +25,34 @@ static const char *bind(void *handle, pithp_cublas *to) {
     return NULL;
 }
 
-static bool open_once(pithp_error *e) {
-    static const char *const names[] = {"libcublas.so.13", "libcublas.so.12",
-                                        "libcublas.so"};
-    void *handle = pithp_toolkit_open("PITH_CUBLAS_LIBRARY", names, PITHP_COUNT(names));
+static bool open_once(int driver, pithp_error *e) {
+    void *handle = pithp_toolkit_open("PITH_CUBLAS_LIBRARY", "cublas", driver);
     if (!handle) {
         const char *reason = dlerror();
         pithp_error_set(e, PITH_E_UNSUPPORTED, NULL, NULL, "cuBLAS is not there: %s",
                         reason ? reason : "no reason given");
         return false;
     }
+    int major = 0;
     const char *missing = bind(handle, &library);
-    if (missing) {
+    if (missing)
         pithp_error_set(e, PITH_E_UNSUPPORTED, NULL, NULL, "cuBLAS has no %s", missing);
-        dlclose(handle);
-        return false;
-    }
-    return true;
+    else if (library.GetProperty(PITHP_CUBLAS_MAJOR_VERSION, &major) != PITHP_CUBLAS_OK ||
+             !pithp_toolkit_serves(driver, major))
+        pithp_error_set(
+            e, PITH_E_UNSUPPORTED, NULL, NULL,
+            "cuBLAS is version %d, and the driver serves CUDA %d.%d and older", major,
+            driver / 1000, driver % 1000 / 10);
+    else
+        return true;
+    dlclose(handle);
+    return false;
 }
 
-const pithp_cublas *pithp_cublas_open(pithp_error *e) {
+const pithp_cublas *pithp_cublas_open(int driver, pithp_error *e) {
     pthread_mutex_lock(&lock);
-    is_open = is_open || open_once(e);
+    is_open = is_open || open_once(driver, e);
+    const bool opened = is_open;
     pthread_mutex_unlock(&lock);
-    return is_open ? &library : NULL;
+    return opened ? &library : NULL;
 }

@@ -11,17 +11,20 @@ typedef void *pithp_cublas_handle;
 
 enum {
     PITHP_CUBLAS_OK = 0,
+    PITHP_CUBLAS_ALLOC_FAILED = 3,
+    PITHP_CUBLAS_MAJOR_VERSION = 0, /* a property */
     PITHP_CUBLAS_N = 0,
     PITHP_CUBLAS_T = 1,
     PITHP_CUBLAS_R_32F = 0,
     PITHP_CUBLAS_R_64F = 1,
     PITHP_CUBLAS_COMPUTE_32F_PEDANTIC = 69,
-    PITHP_CUBLAS_COMPUTE_64F = 70,
+    PITHP_CUBLAS_COMPUTE_64F_PEDANTIC = 71,
     PITHP_CUBLAS_GEMM_DEFAULT = -1,
 };
 
 /* X(name, arguments): functions that return a status. */
 #define PITHP_CUBLAS_FUNCTIONS(X)                                                        \
+    X(GetProperty, (int property, int *value))                                           \
     X(Create_v2, (pithp_cublas_handle * handle))                                         \
     X(Destroy_v2, (pithp_cublas_handle handle))                                          \
     X(SetStream_v2, (pithp_cublas_handle handle, cudaStream_t stream))                   \
@@ -39,7 +42,8 @@ typedef struct pithp_cublas {
     const char *(*GetStatusName)(int status);
 } pithp_cublas;
 
-/* The library, opened once a process and never closed; NULL: e says why not. */
-const pithp_cublas *pithp_cublas_open(pithp_error *e);
+/* The library, opened once per process and never closed. Versions of a newer major than
+ * the driver's (0: unknown) are not used. NULL: e says why. */
+const pithp_cublas *pithp_cublas_open(int driver, pithp_error *e);
 
 #endif

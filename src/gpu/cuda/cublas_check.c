@@ -11,7 +11,9 @@ SAME(T, CUBLAS_OP_T);
 SAME(R_32F, CUDA_R_32F);
 SAME(R_64F, CUDA_R_64F);
 SAME(COMPUTE_32F_PEDANTIC, CUBLAS_COMPUTE_32F_PEDANTIC);
-SAME(COMPUTE_64F, CUBLAS_COMPUTE_64F);
+SAME(COMPUTE_64F_PEDANTIC, CUBLAS_COMPUTE_64F_PEDANTIC);
+SAME(ALLOC_FAILED, CUBLAS_STATUS_ALLOC_FAILED);
+SAME(MAJOR_VERSION, MAJOR_VERSION);
 SAME(GEMM_DEFAULT, CUBLAS_GEMM_DEFAULT);
 
 _Static_assert(sizeof(cublasHandle_t) == sizeof(pithp_cublas_handle) &&
@@ -51,6 +53,9 @@ _Static_assert(_Generic(&cublasGemmBatchedEx, gemm_batched * : 1, default : 0) &
                             default : 0) &&
                    _Generic(&cublasCreate_v2,
                             cublasStatus_t (*)(cublasHandle_t *) : 1,
+                            default : 0) &&
+                   _Generic(&cublasGetProperty,
+                            cublasStatus_t (*)(libraryPropertyType, int *) : 1,
                             default : 0) &&
                    _Generic(&cublasGetStatusName,
                             const char *(*)(cublasStatus_t) : 1,

@@ -4,6 +4,7 @@
 
 #include "gpu/compile/compile_internal.h"
 #include "gpu/cuda/cublas.h"
+#include "gpu/cuda/driver.h"
 #include "gpu/cuda/plan.h"
 #include "gpu/gemm.h"
 #include "gpu/gpu_internal.h"
@@ -18,13 +19,16 @@
 typedef struct pithp_cuda_gemm {
     atomic_int use; /* pithp_gemm_use; -1: nobody asked yet. What follows is then NULL */
     const pithp_cublas *library;
-    pthread_mutex_t lock; /* guards what follows, for captures */
-    cudaStream_t queue;
-    pithp_cublas_handle handle;
+    pthread_mutex_t lock;       /* guards what follows, and the handle's calls */
+    pithp_cublas_handle handle; /* NULL until a product needs it */
+    cudaStream_t queue;         /* of captures; NULL until one needs it */
 } pithp_cuda_gemm;
 
 typedef struct pithp_cuda_device {
     int ordinal;
+    const pithp_driver *driver;
+    int device;    /* the driver's handle */
+    void *context; /* primary; NULL until it is open */
     size_t total;
     cudaMemPool_t pool;
     pithp_cuda_gemm gemm;
@@ -35,8 +39,8 @@ typedef struct pithp_cuda_stream {
     cudaEvent_t mark; /* where another stream waits for this one */
     char *pinned;     /* the segments of staging; NULL until a copy needs them */
     pithp_staging staging;
+    bool unsettled; /* a copy failed half-way: its segments may be in use */
     cudaEvent_t drained[PITHP_STAGING_SEGMENTS]; /* copies of the segment have run */
-    pithp_cublas_handle gemm;                    /* NULL until a product needs it */
 } pithp_cuda_stream;
 
 static inline pithp_cuda_device *pithp_cuda_device_of(const pithp_device *d) {
@@ -46,22 +50,36 @@ static inline pithp_cuda_stream *pithp_cuda_stream_of(const pithp_stream *st) {
     return st->state;
 }
 
-/* Begin the work of a slot: the device lives and is current on this thread; e is set
- * otherwise. The caller's device comes back with pithp_cuda_leave. */
-pith_status pithp_cuda_enter(pithp_device *d, int *previous, pithp_error *e);
-void pithp_cuda_leave(const pithp_device *d, int previous);
-/* The same for a question that no error may come of. */
-cudaError_t pithp_cuda_make_current(const pithp_device *d, int *previous);
-/* Set e from a code, with what was being done; a code that is no mere refusal marks the
- * device dead. */
+/* Begin the work of a slot: the device is alive, its context is the calling thread's
+ * current one, and captures of other libraries forbid nothing. On failure e is set and
+ * nothing has to be left. pithp_cuda_leave restores the thread. */
+pith_status pithp_cuda_enter(pithp_device *d, pithp_caller *caller, pithp_error *e);
+void pithp_cuda_leave(const pithp_device *d, const pithp_caller *caller);
+/* The same for queries that report no error. */
+cudaError_t pithp_cuda_make_current(const pithp_device *d, pithp_caller *caller);
+/* The device's primary context; pithp_cuda_enter needs it. */
+pith_status pithp_cuda_context_open(pithp_device *d, pithp_error *e);
+void pithp_cuda_context_close(pithp_device *d);
+
+/* Clear the thread's last error if `code`, the result of the latest call of the runtime
+ * library, is one. A program that links the runtime statically shares that record: after
+ * success the record is the program's own. */
+void pithp_cuda_forget(cudaError_t code);
+/* Set e from a code, with what was being done. A code that does not refuse a single call
+ * (plan.h) marks the device dead. */
 pith_status pithp_cuda_fail(pithp_device *d,
                             cudaError_t code,
                             pithp_error *e,
                             const char *format,
                             ...) PITH_FORMAT(4, 5);
-/* As pithp_cuda_fail for a call that waits: what failed is work enqueued before, so that
- * no result of the device can be trusted, whatever the code. */
+/* The same for a call that waits. Any failure of enqueued work marks the device dead,
+ * since no result can be trusted after it. */
 pith_status pithp_cuda_fail_waiting(pithp_device *d, cudaError_t code, pithp_error *e);
+
+/* True once for a code that says memory is short: what pith keeps for reuse has gone back
+ * to the device, and the call is worth another try. `retried` begins as false. The device
+ * is entered. */
+bool pithp_cuda_retry(pithp_device *d, cudaError_t code, bool *retried);
 
 /* Until nothing is under way that uses code or graphs about to be given back: CUDA does
  * not keep them for it. The device is current. */
@@ -132,12 +150,11 @@ pith_status pithp_gemm_cuda(pithp_stream *st,
                             const struct pithp_gemm *g,
                             void *memory,
                             pithp_error *e);
-/* Of a device that is opened or closed, and of a stream that is closed. */
+/* Of a device that is opened or closed. */
 pith_status pithp_gemm_open_cuda(pithp_device *d);
 void pithp_gemm_close_cuda(pithp_device *d);
-void pithp_gemm_leave_cuda(pithp_device *d, pithp_cuda_stream *state);
-/* A product as a graph of the caller's. PITH_E_UNSUPPORTED where cuBLAS or the graph
- * refuses. */
+/* A product as a graph of the caller's. PITH_E_UNSUPPORTED if cuBLAS or the graph
+ * refuses, PITH_E_MEMORY if memory is short. */
 pith_status pithp_gemm_capture_cuda(pithp_device *d,
                                     const pithp_gemm *g,
                                     void *memory,

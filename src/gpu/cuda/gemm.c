@@ -1,7 +1,8 @@
-/* Products by cuBLAS: a handle for each stream, and one for each device on a stream of
- * its own, on which products become graphs. Every call is given its workspace, so cuBLAS
- * allocates nothing; the matrices are named by arrays of pointers on the device, so what
- * is captured does not depend on where they are.
+/* Products by cuBLAS: one handle per device, whose calls take turns, and a stream on
+ * which products are captured. Every call is given its workspace, so calls allocate
+ * nothing and only one handle's own workspace exists; the ledger counts it. Arrays of
+ * pointers on the device name the matrices, so a captured product does not depend on
+ * where they lie.
  *
  * Pointers rather than copies to one place: a copy of operands and result costs as much
  * as the product itself where that is of a matrix and a vector, and memory as large as
@@ -9,8 +10,14 @@
 #include "gpu/gemm.h"
 
 #include "gpu/cuda/cuda_internal.h"
+#include "gpu/memory/ladder.h"
+#include "gpu/memory/ledger.h"
 
 #include <string.h>
+
+/* cuBLAS reports some failed allocations as failures to run. Any failure counts as a
+ * shortage while the device has less free memory than this. */
+#define TIGHT_BYTES ((size_t)256 << 20)
 
 /* ---- Whether ---- */
 
@@ -30,7 +37,7 @@ int pithp_gemm_use_cuda(pithp_device *d) {
     if (use < 0) {
         pithp_error e;
         use = (int)pithp_gemm_asked();
-        state->library = use == PITHP_GEMM_NONE ? NULL : pithp_cublas_open(&e);
+        state->library = use == PITHP_GEMM_NONE ? NULL : pithp_cublas_open(d->driver, &e);
         if (use != PITHP_GEMM_NONE && !state->library) {
             pithp_log(d->runtime,
                       use == PITHP_GEMM_ALL ? PITH_LOG_WARNING : PITH_LOG_INFO,
@@ -43,46 +50,116 @@ int pithp_gemm_use_cuda(pithp_device *d) {
     return use;
 }
 
-/* cuBLAS is not asked again: the reason will be the same, and a product's bits should not
- * depend on luck. */
-static pith_status refuse(pithp_device *d,
-                          cudaStream_t queue,
-                          int status,
-                          pithp_error *e,
-                          const char *what) {
+/* ---- Refusals ---- */
+
+enum { CANNOT_CAPTURE = -1 };
+
+/* One try of a product. */
+typedef struct attempt {
+    int status;        /* of cuBLAS, or CANNOT_CAPTURE */
+    cudaError_t code;  /* of the capture */
+    const char *doing; /* the step that failed */
+    bool enqueued;     /* work may have been, so that adding again would add twice */
+} attempt;
+
+static bool is_tight(void) {
+    size_t free_bytes = SIZE_MAX, total = 0;
+    pithp_cuda_forget(cudaMemGetInfo(&free_bytes, &total));
+    return free_bytes < TIGHT_BYTES;
+}
+
+static bool is_short(const attempt *a) {
+    return a->status == PITHP_CUBLAS_ALLOC_FAILED ||
+           pithp_cuda_status((int)a->code) == PITH_E_MEMORY ||
+           (a->status != CANNOT_CAPTURE && is_tight());
+}
+
+/* True once for a shortage that another try may pass: what pith keeps for reuse has gone
+ * back to the device. No lock is held. */
+static bool retry(pithp_device *d, const attempt *a, bool *retried) {
+    const bool failed = a->status != PITHP_CUBLAS_OK || a->code != cudaSuccess;
+    if (!failed || *retried || a->enqueued || !is_short(a))
+        return false;
+    *retried = true;
+    pithp_trim(d);
+    return true;
+}
+
+static pith_status refuse_shortage(const pithp_device *d,
+                                   const char *doing,
+                                   const char *name,
+                                   pithp_error *e) {
+    size_t free_bytes = 0, total = 0;
+    pithp_cuda_forget(cudaMemGetInfo(&free_bytes, &total));
+    pithp_error_set(
+        e, PITH_E_MEMORY, NULL, NULL,
+        "out of memory on cuda:%d (%s): cuBLAS cannot %s: %s; %zu of %zu bytes "
+        "are free on the device, %zu of those granted to pith",
+        pithp_cuda_device_of(d)->ordinal, d->name, doing, name, free_bytes, total,
+        pithp_ledger_left(d));
+    return PITH_E_MEMORY;
+}
+
+/* A shortage passes and is an error of this call alone. Other refusals will repeat:
+ * cuBLAS is not used again, so that a product's bits do not change from call to call. */
+static pith_status
+refuse(pithp_device *d, cudaStream_t queue, const attempt *a, pithp_error *e) {
     pithp_cuda_gemm *state = &pithp_cuda_device_of(d)->gemm;
-    /* its status does not tell a lost device from one that cannot do this */
+    /* a status of cuBLAS does not tell whether the device is lost */
     const cudaError_t code = cudaStreamQuery(queue);
-    if (code != cudaSuccess && code != cudaErrorNotReady)
+    if (code != cudaSuccess && code != cudaErrorNotReady &&
+        !pithp_cuda_is_capture((int)code))
         return pithp_cuda_fail_waiting(d, code, e);
-    (void)cudaGetLastError();
-    pithp_error_set(e, PITH_E_UNSUPPORTED, NULL, NULL, "cuBLAS cannot %s: %s", what,
-                    status < 0 ? "a graph cannot hold what it does"
-                               : state->library->GetStatusName(status));
+    pithp_cuda_forget(code);
+    const char *name = a->status == CANNOT_CAPTURE ? "a graph cannot hold what it does"
+                       : a->code != cudaSuccess
+                           ? cudaGetErrorName(a->code)
+                           : state->library->GetStatusName(a->status);
+    if (is_short(a))
+        return refuse_shortage(d, a->doing, name, e);
+    pithp_error_set(e, PITH_E_UNSUPPORTED, NULL, NULL, "cuBLAS cannot %s: %s", a->doing,
+                    name);
     if (atomic_exchange(&state->use, PITHP_GEMM_NONE) != PITHP_GEMM_NONE)
         pithp_log(d->runtime, PITH_LOG_WARNING,
                   "products run by pith's own kernels from here on: %s", e->text);
     return PITH_E_UNSUPPORTED;
 }
 
-/* ---- Calls ---- */
+/* ---- Calls; the lock is held ---- */
 
-/* A handle on a stream; NULL: status says why. */
-static pithp_cublas_handle
-open_handle(const pithp_cublas *library, cudaStream_t queue, int *status) {
-    pithp_cublas_handle handle = NULL;
-    *status = library->Create_v2(&handle);
-    if (*status != PITHP_CUBLAS_OK)
-        return NULL;
-    *status = library->SetStream_v2(handle, queue);
-    if (*status == PITHP_CUBLAS_OK)
-        return handle;
-    (void)library->Destroy_v2(handle);
-    return NULL;
+/* The device's handle; the ledger counts the workspace that cuBLAS allocates for it. */
+static int open_handle(pithp_device *d) {
+    pithp_cuda_gemm *state = &pithp_cuda_device_of(d)->gemm;
+    const size_t bytes = pithp_cublas_workspace(d->arch);
+    if (state->handle)
+        return PITHP_CUBLAS_OK;
+    if (!pithp_ledger_reserve(d, bytes))
+        return PITHP_CUBLAS_ALLOC_FAILED;
+    const int status = state->library->Create_v2(&state->handle);
+    if (status != PITHP_CUBLAS_OK) {
+        state->handle = NULL;
+        pithp_ledger_unreserve(d, bytes);
+    }
+    return status;
 }
 
-/* f32 in its pedantic mode, which no setting makes less precise; what f64 has of its own
- * on newer devices rounds like any fused multiply-add. */
+/* The handle works on the queue, in that workspace. */
+static attempt begin_call(pithp_device *d, cudaStream_t queue, void *memory) {
+    const pithp_cuda_gemm *state = &pithp_cuda_device_of(d)->gemm;
+    attempt a = {.doing = "begin"};
+    a.status = open_handle(d);
+    if (a.status == PITHP_CUBLAS_OK)
+        a.status = state->library->SetStream_v2(state->handle, queue);
+    if (a.status != PITHP_CUBLAS_OK)
+        return a;
+    a.doing = "take its workspace";
+    a.status =
+        state->library->SetWorkspace_v2(state->handle, memory, PITHP_GEMM_WORKSPACE);
+    return a;
+}
+
+/* The pedantic modes: no setting of the environment makes them less precise or emulates
+ * them. */
 static int
 multiply(const pithp_cublas *library, void *handle, const pithp_gemm *g, void *memory) {
     const void *const *a = (const void *const *)pithp_gemm_pointers(memory) + g->first;
@@ -98,38 +175,41 @@ multiply(const pithp_cublas *library, void *handle, const pithp_gemm *g, void *m
         g->b_transposed ? PITHP_CUBLAS_T : PITHP_CUBLAS_N, g->m, g->n, g->k,
         wide ? (const void *)&one64 : &one32, a, type, g->lda, b, type, g->ldb,
         wide ? (const void *)&beta64 : &beta32, c, type, g->ldc, g->count,
-        wide ? PITHP_CUBLAS_COMPUTE_64F : PITHP_CUBLAS_COMPUTE_32F_PEDANTIC,
+        wide ? PITHP_CUBLAS_COMPUTE_64F_PEDANTIC : PITHP_CUBLAS_COMPUTE_32F_PEDANTIC,
         PITHP_CUBLAS_GEMM_DEFAULT);
 }
 
-static pith_status
-gemm_on(pithp_stream *st, const pithp_gemm *g, void *memory, pithp_error *e) {
-    const pithp_cublas *library = pithp_cuda_device_of(st->device)->gemm.library;
-    pithp_cuda_stream *state = pithp_cuda_stream_of(st);
-    int status;
-    if (!state->gemm)
-        state->gemm = open_handle(library, state->queue, &status);
-    if (!state->gemm)
-        return refuse(st->device, state->queue, status, e, "begin");
-    status = library->SetWorkspace_v2(state->gemm, memory, PITHP_GEMM_WORKSPACE);
-    if (status != PITHP_CUBLAS_OK)
-        return refuse(st->device, state->queue, status, e, "take its workspace");
-    status = multiply(library, state->gemm, g, memory);
-    return status == PITHP_CUBLAS_OK
-               ? PITH_OK
-               : refuse(st->device, state->queue, status, e, "multiply");
+static attempt
+multiply_on(pithp_device *d, cudaStream_t queue, const pithp_gemm *g, void *memory) {
+    pithp_cuda_gemm *state = &pithp_cuda_device_of(d)->gemm;
+    pthread_mutex_lock(&state->lock);
+    attempt a = begin_call(d, queue, memory);
+    if (a.status == PITHP_CUBLAS_OK) {
+        a.doing = "multiply";
+        a.status = multiply(state->library, state->handle, g, memory);
+        a.enqueued = g->adds;
+    }
+    pthread_mutex_unlock(&state->lock);
+    return a;
 }
 
 pith_status pithp_gemm_cuda(pithp_stream *st,
                             const struct pithp_gemm *g,
                             void *memory,
                             pithp_error *e) {
-    int previous;
-    pith_status rc = pithp_cuda_enter(st->device, &previous, e);
+    pithp_device *d = st->device;
+    const cudaStream_t queue = pithp_cuda_stream_of(st)->queue;
+    pithp_caller caller;
+    pith_status rc = pithp_cuda_enter(d, &caller, e);
     if (rc != PITH_OK)
         return rc;
-    rc = gemm_on(st, g, memory, e);
-    pithp_cuda_leave(st->device, previous);
+    bool retried = false;
+    attempt a = multiply_on(d, queue, g, memory);
+    if (retry(d, &a, &retried))
+        a = multiply_on(d, queue, g, memory);
+    if (a.status != PITHP_CUBLAS_OK)
+        rc = refuse(d, queue, &a, e);
+    pithp_cuda_leave(d, &caller);
     return rc;
 }
 
@@ -153,55 +233,56 @@ static cudaError_t look_inside(cudaGraph_t graph, bool *only_work) {
 }
 
 /* The device's own stream: others enqueue on those of scopes while this one captures. */
-static pith_status open_capture(pithp_device *d, pithp_error *e) {
-    pithp_cuda_gemm *state = &pithp_cuda_device_of(d)->gemm;
-    int status;
-    if (!state->queue) {
-        const cudaError_t code =
-            cudaStreamCreateWithFlags(&state->queue, cudaStreamNonBlocking);
-        if (code != cudaSuccess)
-            return pithp_cuda_fail(d, code, e, "cannot make a stream");
-    }
-    if (!state->handle)
-        state->handle = open_handle(state->library, state->queue, &status);
-    return state->handle ? PITH_OK : refuse(d, state->queue, status, e, "begin");
+static cudaError_t open_queue(pithp_cuda_gemm *state) {
+    if (state->queue)
+        return cudaSuccess;
+    const cudaError_t code =
+        cudaStreamCreateWithFlags(&state->queue, cudaStreamNonBlocking);
+    pithp_cuda_forget(code);
+    return code;
 }
 
-static pith_status capture(pithp_device *d,
-                           const pithp_gemm *g,
-                           void *memory,
-                           cudaGraph_t *graph,
-                           pithp_error *e) {
+/* The lock is held. */
+static attempt
+capture(pithp_device *d, const pithp_gemm *g, void *memory, cudaGraph_t *graph) {
     pithp_cuda_gemm *state = &pithp_cuda_device_of(d)->gemm;
-    if (atomic_load(&state->use) == PITHP_GEMM_NONE) {
-        pithp_error_set(e, PITH_E_UNSUPPORTED, NULL, NULL, "cuBLAS is not in use");
-        return PITH_E_UNSUPPORTED;
-    }
-    const pith_status rc = open_capture(d, e);
-    if (rc != PITH_OK)
-        return rc;
-    int status =
-        state->library->SetWorkspace_v2(state->handle, memory, PITHP_GEMM_WORKSPACE);
-    if (status != PITHP_CUBLAS_OK)
-        return refuse(d, state->queue, status, e, "take its workspace");
+    attempt a = begin_call(d, state->queue, memory);
+    if (a.status != PITHP_CUBLAS_OK)
+        return a;
+    a.doing = "be captured";
     /* relaxed: cuBLAS loads a kernel when it first needs it, other threads allocate */
-    cudaError_t code = cudaStreamBeginCapture(state->queue, cudaStreamCaptureModeRelaxed);
-    if (code != cudaSuccess)
-        return pithp_cuda_fail(d, code, e, "cannot begin a capture");
+    a.code = cudaStreamBeginCapture(state->queue, cudaStreamCaptureModeRelaxed);
+    pithp_cuda_forget(a.code);
+    if (a.code != cudaSuccess)
+        return a;
     bool only_work = false;
-    status = multiply(state->library, state->handle, g, memory);
-    code = cudaStreamEndCapture(state->queue, graph);
-    if (code == cudaSuccess && status == PITHP_CUBLAS_OK)
-        code = look_inside(*graph, &only_work);
-    if (code == cudaSuccess && only_work)
-        return PITH_OK;
+    a.status = multiply(state->library, state->handle, g, memory);
+    a.code = cudaStreamEndCapture(state->queue, graph);
+    if (a.code == cudaSuccess && a.status == PITHP_CUBLAS_OK)
+        a.code = look_inside(*graph, &only_work);
+    if (a.code == cudaSuccess && only_work)
+        return a;
+    pithp_cuda_forget(a.code);
     if (*graph)
-        (void)cudaGraphDestroy(*graph);
+        pithp_cuda_forget(cudaGraphDestroy(*graph));
     *graph = NULL;
-    if (code != cudaSuccess && !pithp_cuda_is_capture((int)code))
-        return pithp_cuda_fail(d, code, e, "cannot capture a product");
-    return refuse(d, state->queue, status == PITHP_CUBLAS_OK ? -1 : status, e,
-                  "be captured");
+    if (a.status == PITHP_CUBLAS_OK &&
+        (a.code == cudaSuccess || pithp_cuda_is_capture((int)a.code))) {
+        a.status = CANNOT_CAPTURE;
+        a.code = cudaSuccess;
+    }
+    return a;
+}
+
+static attempt
+try_capture(pithp_device *d, const pithp_gemm *g, void *memory, cudaGraph_t *graph) {
+    pithp_cuda_gemm *state = &pithp_cuda_device_of(d)->gemm;
+    pthread_mutex_lock(&state->lock);
+    attempt a = {.code = open_queue(state), .doing = "be captured"};
+    if (a.code == cudaSuccess)
+        a = capture(d, g, memory, graph);
+    pthread_mutex_unlock(&state->lock);
+    return a;
 }
 
 pith_status pithp_gemm_capture_cuda(pithp_device *d,
@@ -210,31 +291,35 @@ pith_status pithp_gemm_capture_cuda(pithp_device *d,
                                     cudaGraph_t *graph,
                                     pithp_error *e) {
     pithp_cuda_gemm *state = &pithp_cuda_device_of(d)->gemm;
+    bool retried = false;
     *graph = NULL;
-    pthread_mutex_lock(&state->lock);
-    const pith_status rc = capture(d, g, memory, graph, e);
-    pthread_mutex_unlock(&state->lock);
-    return rc;
+    if (atomic_load(&state->use) == PITHP_GEMM_NONE) {
+        pithp_error_set(e, PITH_E_UNSUPPORTED, NULL, NULL, "cuBLAS is not in use");
+        return PITH_E_UNSUPPORTED;
+    }
+    attempt a = try_capture(d, g, memory, graph);
+    if (retry(d, &a, &retried))
+        a = try_capture(d, g, memory, graph);
+    if (a.status == PITHP_CUBLAS_OK && a.code == cudaSuccess)
+        return PITH_OK;
+    if (a.code != cudaSuccess && !pithp_cuda_is_capture((int)a.code) && !is_short(&a))
+        return pithp_cuda_fail(d, a.code, e, "cannot capture a product");
+    return refuse(d, state->queue, &a, e);
 }
 
 /* ---- Closing ---- */
 
-void pithp_gemm_leave_cuda(pithp_device *d, pithp_cuda_stream *state) {
-    if (state->gemm)
-        (void)pithp_cuda_device_of(d)->gemm.library->Destroy_v2(state->gemm);
-    state->gemm = NULL;
-}
-
 void pithp_gemm_close_cuda(pithp_device *d) {
     pithp_cuda_gemm *state = &pithp_cuda_device_of(d)->gemm;
-    pithp_error ignored; /* a dead device has no streams */
-    int previous;
-    if (state->queue && pithp_cuda_enter(d, &previous, &ignored) == PITH_OK) {
+    pithp_error ignored; /* a dead device has neither handles nor streams */
+    pithp_caller caller;
+    if ((state->queue || state->handle) &&
+        pithp_cuda_enter(d, &caller, &ignored) == PITH_OK) {
         if (state->handle)
             (void)state->library->Destroy_v2(state->handle);
-        (void)cudaStreamDestroy(state->queue);
-        (void)cudaGetLastError();
-        pithp_cuda_leave(d, previous);
+        if (state->queue)
+            pithp_cuda_forget(cudaStreamDestroy(state->queue));
+        pithp_cuda_leave(d, &caller);
     }
     pthread_mutex_destroy(&state->lock);
 }

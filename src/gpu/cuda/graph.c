@@ -140,8 +140,10 @@ static bool add_gemm(const making *m, const list *l, const pithp_task *task) {
         return false;
     const cudaError_t code = cudaGraphAddChildGraphNode(&l->nodes[l->at], l->graph,
                                                         l->after, gather(l, task), child);
-    (void)cudaGraphDestroy(child); /* the node has a copy */
-    return code == cudaSuccess || fail(m, l, code, "add a product");
+    if (code != cudaSuccess)
+        fail(m, l, code, "add a product");
+    pithp_cuda_forget(cudaGraphDestroy(child)); /* the node has a copy */
+    return code == cudaSuccess;
 }
 
 static bool add_list(const making *m, const list *l);
@@ -239,10 +241,9 @@ static bool add_list(const making *m, const list *given) {
 
 static void destroy(struct pithp_graph *g) {
     if (g->exec)
-        (void)cudaGraphExecDestroy(g->exec);
+        pithp_cuda_forget(cudaGraphExecDestroy(g->exec));
     if (g->graph)
-        (void)cudaGraphDestroy(g->graph);
-    (void)cudaGetLastError();
+        pithp_cuda_forget(cudaGraphDestroy(g->graph));
 }
 
 static pith_status make(const making *m, pithp_stream *st, struct pithp_graph *g) {
@@ -255,13 +256,18 @@ static pith_status make(const making *m, pithp_stream *st, struct pithp_graph *g
     m->e->code = PITH_OK;
     if (!add_list(m, &top))
         return m->e->code;
-    code = cudaGraphInstantiate(&g->exec, g->graph, 0);
+    bool retried = false;
+    do
+        code = cudaGraphInstantiate(&g->exec, g->graph, 0);
+    while (pithp_cuda_retry(m->device, code, &retried));
     if (code != cudaSuccess)
         return pithp_cuda_fail(m->device, code, m->e,
                                "cannot instantiate a graph of %lld tasks",
                                (long long)m->plan->tasks->count);
     /* not with the first launch, which somebody times */
-    code = cudaGraphUpload(g->exec, pithp_cuda_stream_of(st)->queue);
+    do
+        code = cudaGraphUpload(g->exec, pithp_cuda_stream_of(st)->queue);
+    while (pithp_cuda_retry(m->device, code, &retried));
     return code == cudaSuccess
                ? PITH_OK
                : pithp_cuda_fail(m->device, code, m->e, "cannot upload a graph");
@@ -272,8 +278,8 @@ pith_status pithp_graph_make_cuda(pithp_stream *st,
                                   struct pithp_graph **graph,
                                   pithp_error *e) {
     pithp_device *d = st->device;
-    int previous;
-    pith_status rc = pithp_cuda_enter(d, &previous, e);
+    pithp_caller caller;
+    pith_status rc = pithp_cuda_enter(d, &caller, e);
     if (rc != PITH_OK)
         return rc;
     struct pithp_graph *g = pithp_allocate(d->runtime, sizeof *g);
@@ -292,31 +298,34 @@ pith_status pithp_graph_make_cuda(pithp_stream *st,
     }
     if (rc == PITH_OK)
         *graph = g;
-    pithp_cuda_leave(d, previous);
+    pithp_cuda_leave(d, &caller);
     return rc;
 }
 
 pith_status
 pithp_graph_launch_cuda(pithp_stream *st, struct pithp_graph *graph, pithp_error *e) {
-    int previous;
-    pith_status rc = pithp_cuda_enter(st->device, &previous, e);
+    pithp_caller caller;
+    pith_status rc = pithp_cuda_enter(st->device, &caller, e);
     if (rc != PITH_OK)
         return rc;
-    const cudaError_t code =
-        cudaGraphLaunch(graph->exec, pithp_cuda_stream_of(st)->queue);
+    bool retried = false;
+    cudaError_t code;
+    do
+        code = cudaGraphLaunch(graph->exec, pithp_cuda_stream_of(st)->queue);
+    while (pithp_cuda_retry(st->device, code, &retried));
     if (code != cudaSuccess)
         rc = pithp_cuda_fail(st->device, code, e, "cannot launch a graph");
-    pithp_cuda_leave(st->device, previous);
+    pithp_cuda_leave(st->device, &caller);
     return rc;
 }
 
 void pithp_graph_free_cuda(pithp_device *d, struct pithp_graph *graph) {
     pithp_error ignored; /* a dead device holds no graphs */
-    int previous;
-    if (pithp_cuda_enter(d, &previous, &ignored) == PITH_OK) {
+    pithp_caller caller;
+    if (pithp_cuda_enter(d, &caller, &ignored) == PITH_OK) {
         pithp_cuda_wait_for_all(d);
         destroy(graph);
-        pithp_cuda_leave(d, previous);
+        pithp_cuda_leave(d, &caller);
     }
     pithp_release(d->runtime, graph, sizeof *graph);
 }

@@ -21,22 +21,24 @@ pith_status pithp_launch_cuda(pithp_stream *st, const pithp_launch *l, pithp_err
                         l->name ? l->name : "a kernel", (long long)l->count);
         return PITH_E_UNSUPPORTED;
     }
-    int previous;
-    pith_status rc = pithp_cuda_enter(st->device, &previous, e);
+    pithp_caller caller;
+    pith_status rc = pithp_cuda_enter(st->device, &caller, e);
     if (rc != PITH_OK)
         return rc;
     /* The one parameter is the struct by value; its size is the kernel's. */
     void *parameters[] = {(void *)(uintptr_t)l->args};
-    cudaError_t code =
-        cudaLaunchKernel(l->cuda, (dim3){grid.blocks, 1, 1}, (dim3){grid.threads, 1, 1},
-                         parameters, 0, pithp_cuda_stream_of(st)->queue);
-    const cudaError_t left = cudaGetLastError();
-    if (code == cudaSuccess)
-        code = left;
+    /* The first launch of a kernel may load its code. */
+    bool retried = false;
+    cudaError_t code;
+    do
+        code = cudaLaunchKernel(l->cuda, (dim3){grid.blocks, 1, 1},
+                                (dim3){grid.threads, 1, 1}, parameters, 0,
+                                pithp_cuda_stream_of(st)->queue);
+    while (pithp_cuda_retry(st->device, code, &retried));
     if (code != cudaSuccess)
         rc = pithp_cuda_fail(st->device, code, e, "cannot launch %s on %lld indices",
                              l->name ? l->name : "a kernel", (long long)l->count);
-    pithp_cuda_leave(st->device, previous);
+    pithp_cuda_leave(st->device, &caller);
     return rc;
 }
 
@@ -45,30 +47,39 @@ pith_status pithp_module_load_cuda(pithp_device *d,
                                    size_t bytes,
                                    pithp_module *m,
                                    pithp_error *e) {
-    int previous;
-    pith_status rc = pithp_cuda_enter(d, &previous, e);
+    pithp_caller caller;
+    pith_status rc = pithp_cuda_enter(d, &caller, e);
     if (rc != PITH_OK)
         return rc;
     cudaLibrary_t library = NULL;
-    const cudaError_t code =
-        cudaLibraryLoadData(&library, image, NULL, NULL, 0, NULL, NULL, 0);
-    if (code != cudaSuccess)
+    bool retried = false;
+    cudaError_t code;
+    do
+        code = cudaLibraryLoadData(&library, image, NULL, NULL, 0, NULL, NULL, 0);
+    while (pithp_cuda_retry(d, code, &retried));
+    if (pithp_cuda_is_foreign_code((int)code))
+        rc = pithp_cuda_fail(
+            d, code, e,
+            "cannot load %zu bytes of compiled code: they are for another "
+            "device than one of compute capability %d.%d, or for a newer "
+            "driver than CUDA %d.%d's",
+            bytes, d->arch / 10, d->arch % 10, d->driver / 1000, d->driver % 1000 / 10);
+    else if (code != cudaSuccess)
         rc = pithp_cuda_fail(d, code, e, "cannot load %zu bytes of compiled code", bytes);
     m->handle = library;
-    pithp_cuda_leave(d, previous);
+    pithp_cuda_leave(d, &caller);
     return rc;
 }
 
 void pithp_module_unload_cuda(pithp_device *d, pithp_module *m) {
     pithp_error ignored; /* a dead device holds no code */
-    int previous;
-    if (!m->handle || pithp_cuda_enter(d, &previous, &ignored) != PITH_OK)
+    pithp_caller caller;
+    if (!m->handle || pithp_cuda_enter(d, &caller, &ignored) != PITH_OK)
         return;
     pithp_cuda_wait_for_all(d);
-    (void)cudaLibraryUnload(m->handle);
-    (void)cudaGetLastError();
+    pithp_cuda_forget(cudaLibraryUnload(m->handle));
     m->handle = NULL;
-    pithp_cuda_leave(d, previous);
+    pithp_cuda_leave(d, &caller);
 }
 
 pith_status pithp_module_find_cuda(pithp_device *d,
@@ -76,15 +87,19 @@ pith_status pithp_module_find_cuda(pithp_device *d,
                                    const char *name,
                                    pithp_function *f,
                                    pithp_error *e) {
-    int previous;
-    pith_status rc = pithp_cuda_enter(d, &previous, e);
+    pithp_caller caller;
+    pith_status rc = pithp_cuda_enter(d, &caller, e);
     if (rc != PITH_OK)
         return rc;
     cudaKernel_t kernel = NULL;
-    const cudaError_t code = cudaLibraryGetKernel(&kernel, m->handle, name);
+    bool retried = false;
+    cudaError_t code;
+    do
+        code = cudaLibraryGetKernel(&kernel, m->handle, name);
+    while (pithp_cuda_retry(d, code, &retried));
     if (code != cudaSuccess)
-        rc = pithp_cuda_fail(d, code, e, "compiled code has no kernel %s", name);
+        rc = pithp_cuda_fail(d, code, e, "cannot find kernel %s in compiled code", name);
     f->cuda = kernel;
-    pithp_cuda_leave(d, previous);
+    pithp_cuda_leave(d, &caller);
     return rc;
 }

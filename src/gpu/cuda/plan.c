@@ -61,6 +61,11 @@ pith_status pithp_cuda_status(int code) {
     return PITH_E_DEVICE;
 }
 
+size_t pithp_cublas_workspace(int arch) {
+    const size_t mebibytes = arch < 90 ? 4 : arch < 120 ? 32 : 12;
+    return mebibytes << 20;
+}
+
 bool pithp_cuda_grid_for(int64_t count, pithp_cuda_grid *grid) {
     const int64_t blocks = (count - 1) / THREADS + 1;
     *grid = (pithp_cuda_grid){(unsigned)blocks, THREADS};

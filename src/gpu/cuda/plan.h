@@ -29,35 +29,78 @@ bool pithp_cuda_refused(const pithp_cuda_machine *machine,
                         char *text,
                         size_t room);
 
-/* Codes that refuse one call and leave the device as it was: X(name, value, status).
- * After any other code the device takes no more work of this process. */
+/* Codes that refuse one call and leave the device usable: X(name, value, status). After
+ * any other code the device takes no more work of this process. */
 #define PITHP_CUDA_REFUSAL_LIST(X)                                                       \
     X(InvalidValue, 1, PITH_E_INTERNAL)                                                  \
     X(MemoryAllocation, 2, PITH_E_MEMORY)                                                \
+    X(CudartUnloading, 4, PITH_E_UNSUPPORTED) /* the process ends */                     \
     X(InvalidConfiguration, 9, PITH_E_INTERNAL)                                          \
+    X(InvalidSymbol, 13, PITH_E_INTERNAL)                                                \
+    X(InvalidHostPointer, 16, PITH_E_INTERNAL)                                           \
+    X(InvalidDevicePointer, 17, PITH_E_INTERNAL)                                         \
+    X(InvalidMemcpyDirection, 21, PITH_E_INTERNAL)                                       \
     X(CallRequiresNewerDriver, 36, PITH_E_UNSUPPORTED)                                   \
+    X(DevicesUnavailable, 46, PITH_E_MEMORY) /* busy, or short of memory */              \
+    X(MissingConfiguration, 52, PITH_E_INTERNAL)                                         \
     X(InvalidDeviceFunction, 98, PITH_E_UNSUPPORTED)                                     \
+    X(InvalidDevice, 101, PITH_E_INTERNAL)                                               \
     X(InvalidKernelImage, 200, PITH_E_COMPILE)                                           \
+    X(DeviceUninitialized, 201, PITH_E_INTERNAL) /* no context is current */             \
     X(NoKernelImageForDevice, 209, PITH_E_UNSUPPORTED)                                   \
+    X(UnsupportedLimit, 215, PITH_E_UNSUPPORTED)                                         \
     X(InvalidPtx, 218, PITH_E_COMPILE)                                                   \
     X(JitCompilerNotFound, 221, PITH_E_UNSUPPORTED)                                      \
     X(UnsupportedPtxVersion, 222, PITH_E_UNSUPPORTED)                                    \
     X(JitCompilationDisabled, 223, PITH_E_UNSUPPORTED)                                   \
+    X(UnsupportedDevSideSync, 225, PITH_E_UNSUPPORTED)                                   \
+    X(InvalidSource, 300, PITH_E_COMPILE)                                                \
+    X(FileNotFound, 301, PITH_E_IO)                                                      \
     X(SharedObjectSymbolNotFound, 302, PITH_E_COMPILE)                                   \
     X(SharedObjectInitFailed, 303, PITH_E_COMPILE)                                       \
+    X(OperatingSystem, 304, PITH_E_IO)                                                   \
     X(InvalidResourceHandle, 400, PITH_E_INTERNAL)                                       \
+    X(IllegalState, 401, PITH_E_INTERNAL)                                                \
+    X(LossyQuery, 402, PITH_E_INTERNAL)                                                  \
     X(SymbolNotFound, 500, PITH_E_COMPILE)                                               \
+    X(NotReady, 600, PITH_E_INTERNAL)                                                    \
     X(LaunchOutOfResources, 701, PITH_E_UNSUPPORTED)                                     \
+    X(HostMemoryAlreadyRegistered, 712, PITH_E_INTERNAL)                                 \
+    X(HostMemoryNotRegistered, 713, PITH_E_INTERNAL)                                     \
+    X(CooperativeLaunchTooLarge, 720, PITH_E_UNSUPPORTED)                                \
     X(NotPermitted, 800, PITH_E_UNSUPPORTED)                                             \
-    X(NotSupported, 801, PITH_E_UNSUPPORTED)
+    X(NotSupported, 801, PITH_E_UNSUPPORTED)                                             \
+    X(StreamCaptureUnsupported, 900, PITH_E_INTERNAL) /* a capture is in the way */      \
+    X(StreamCaptureInvalidated, 901, PITH_E_INTERNAL)                                    \
+    X(StreamCaptureMerge, 902, PITH_E_INTERNAL)                                          \
+    X(StreamCaptureUnmatched, 903, PITH_E_INTERNAL)                                      \
+    X(StreamCaptureUnjoined, 904, PITH_E_INTERNAL)                                       \
+    X(StreamCaptureIsolation, 905, PITH_E_INTERNAL)                                      \
+    X(StreamCaptureImplicit, 906, PITH_E_INTERNAL)                                       \
+    X(CapturedEvent, 907, PITH_E_INTERNAL)                                               \
+    X(StreamCaptureWrongThread, 908, PITH_E_INTERNAL)                                    \
+    X(GraphExecUpdateFailure, 910, PITH_E_UNSUPPORTED)                                   \
+    X(InvalidClusterSize, 912, PITH_E_UNSUPPORTED)                                       \
+    X(FunctionNotLoaded, 913, PITH_E_COMPILE)                                            \
+    X(InvalidResourceType, 914, PITH_E_INTERNAL)                                         \
+    X(InvalidResourceConfiguration, 915, PITH_E_INTERNAL)
 
-/* The status of a code other than 0; PITH_E_DEVICE where the device is lost. */
+/* The status of a code other than 0; PITH_E_DEVICE if the device is lost. */
 pith_status pithp_cuda_status(int code);
 
-/* Whether a code only says that what was done cannot be captured: a refusal. */
+/* Whether a code concerns only stream captures and says nothing of enqueued work. */
 static inline bool pithp_cuda_is_capture(int code) {
-    return code >= 900 && code <= 908; /* cudaErrorStreamCaptureUnsupported and on */
+    return code >= 900 && code <= 908; /* from cudaErrorStreamCaptureUnsupported */
 }
+
+/* Whether a code says that this device cannot run the code of this build. */
+static inline bool pithp_cuda_is_foreign_code(int code) {
+    return code == 98 || code == 200 || code == 209 || code == 222;
+}
+
+/* Bytes of the workspace that a cuBLAS handle allocates when it is made, by the compute
+ * capability (10 major + minor); as cuBLAS documents it. */
+size_t pithp_cublas_workspace(int arch);
 
 /* ---- How many threads ---- */
 

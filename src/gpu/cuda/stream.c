@@ -7,8 +7,8 @@
 
 pith_status pithp_stream_open_cuda(pithp_stream *st, pithp_error *e) {
     pithp_device *d = st->device;
-    int previous;
-    pith_status rc = pithp_cuda_enter(d, &previous, e);
+    pithp_caller caller;
+    pith_status rc = pithp_cuda_enter(d, &caller, e);
     if (rc != PITH_OK)
         return rc;
     pithp_cuda_stream *state = pithp_allocate(d->runtime, sizeof *state);
@@ -20,19 +20,23 @@ pith_status pithp_stream_open_cuda(pithp_stream *st, pithp_error *e) {
     }
     memset(state, 0, sizeof *state);
     /* non-blocking: work of the user's on the default stream does not order ours */
-    cudaError_t code = cudaStreamCreateWithFlags(&state->queue, cudaStreamNonBlocking);
+    bool retried = false;
+    cudaError_t code;
+    do
+        code = cudaStreamCreateWithFlags(&state->queue, cudaStreamNonBlocking);
+    while (pithp_cuda_retry(d, code, &retried));
     if (code == cudaSuccess)
         code = cudaEventCreateWithFlags(&state->mark, cudaEventDisableTiming);
     if (code != cudaSuccess) {
         rc = pithp_cuda_fail(d, code, e, "cannot make a stream");
         if (state->queue)
-            (void)cudaStreamDestroy(state->queue);
+            pithp_cuda_forget(cudaStreamDestroy(state->queue));
         pithp_release(d->runtime, state, sizeof *state);
         goto out;
     }
     st->state = state;
 out:
-    pithp_cuda_leave(d, previous);
+    pithp_cuda_leave(d, &caller);
     return rc;
 }
 
@@ -40,20 +44,19 @@ void pithp_stream_close_cuda(pithp_stream *st) {
     pithp_device *d = st->device;
     pithp_cuda_stream *state = pithp_cuda_stream_of(st);
     pithp_error ignored; /* on a dead device nothing can be handed back */
-    int previous;
+    pithp_caller caller;
     if (!state)
         return;
-    if (pithp_cuda_enter(d, &previous, &ignored) == PITH_OK) {
-        (void)cudaStreamSynchronize(state->queue);
-        pithp_gemm_leave_cuda(d, state);
+    if (pithp_cuda_enter(d, &caller, &ignored) == PITH_OK) {
+        pithp_cuda_forget(cudaStreamSynchronize(state->queue));
         for (int i = 0; i < PITHP_STAGING_SEGMENTS; i++)
             if (state->drained[i])
-                (void)cudaEventDestroy(state->drained[i]);
-        (void)cudaFreeHost(state->pinned);
-        (void)cudaEventDestroy(state->mark);
-        (void)cudaStreamDestroy(state->queue);
-        (void)cudaGetLastError();
-        pithp_cuda_leave(d, previous);
+                pithp_cuda_forget(cudaEventDestroy(state->drained[i]));
+        if (state->pinned)
+            pithp_cuda_forget(cudaFreeHost(state->pinned));
+        pithp_cuda_forget(cudaEventDestroy(state->mark));
+        pithp_cuda_forget(cudaStreamDestroy(state->queue));
+        pithp_cuda_leave(d, &caller);
     }
     st->state = NULL;
     pithp_release(d->runtime, state, sizeof *state);
@@ -64,21 +67,21 @@ void *pithp_native_stream_cuda(const pithp_stream *st) {
 }
 
 pith_status pithp_synchronise_cuda(pithp_stream *st, pithp_error *e) {
-    int previous;
-    pith_status rc = pithp_cuda_enter(st->device, &previous, e);
+    pithp_caller caller;
+    pith_status rc = pithp_cuda_enter(st->device, &caller, e);
     if (rc != PITH_OK)
         return rc;
     const cudaError_t code = cudaStreamSynchronize(pithp_cuda_stream_of(st)->queue);
     if (code != cudaSuccess)
         rc = pithp_cuda_fail_waiting(st->device, code, e);
-    pithp_cuda_leave(st->device, previous);
+    pithp_cuda_leave(st->device, &caller);
     return rc;
 }
 
 void pithp_cuda_wait_for_all(pithp_device *d) {
     for (pithp_stream *st = pithp_streams_first(d); st; st = st->next)
-        (void)cudaStreamSynchronize(pithp_cuda_stream_of(st)->queue);
-    (void)cudaGetLastError(); /* whoever waits next is told */
+        /* whoever waits next is told */
+        pithp_cuda_forget(cudaStreamSynchronize(pithp_cuda_stream_of(st)->queue));
 }
 
 /* One mark a stream serves all threads: where two record it at once, each waits for the
@@ -86,8 +89,8 @@ void pithp_cuda_wait_for_all(pithp_device *d) {
 pith_status pithp_wait_for_cuda(pithp_stream *st, pithp_stream *other, pithp_error *e) {
     if (st == other)
         return PITH_OK;
-    int previous;
-    pith_status rc = pithp_cuda_enter(st->device, &previous, e);
+    pithp_caller caller;
+    pith_status rc = pithp_cuda_enter(st->device, &caller, e);
     if (rc != PITH_OK)
         return rc;
     const pithp_cuda_stream *to = pithp_cuda_stream_of(st),
@@ -97,6 +100,6 @@ pith_status pithp_wait_for_cuda(pithp_stream *st, pithp_stream *other, pithp_err
         code = cudaStreamWaitEvent(to->queue, from->mark, 0);
     if (code != cudaSuccess)
         rc = pithp_cuda_fail(st->device, code, e, "cannot make a stream wait");
-    pithp_cuda_leave(st->device, previous);
+    pithp_cuda_leave(st->device, &caller);
     return rc;
 }

@@ -23,6 +23,8 @@ void pithp_replay_begin(pithp_plan *plan) {
     atomic_init(&r->refs, 1);
     r->wait = when == PITHP_CODE_WAIT;
     r->how = strcmp(how, "drive") == 0 ? STEPPED : AS_GRAPH;
+    r->pause = RUNS_WORTH_COMPILING;
+    atomic_init(&r->due, r->wait ? 1 : RUNS_WORTH_COMPILING);
     if (pthread_mutex_init(&r->lock, NULL) == 0)
         plan->replay = r;
     else
@@ -93,7 +95,7 @@ static void ask(pith_scope *s, pithp_plan *plan, pithp_replay *r) {
     if (!d->backend->graph_make && r->how == AS_GRAPH)
         r->how = DRIVEN;
     if (!note_wanted(plan, r)) {
-        pithp_replay_never(r);
+        pithp_replay_postpone(r);
     } else if (r->wait) {
         pithp_replay_make(pith_scope_open_in(s), r);
     } else {
@@ -101,14 +103,21 @@ static void ask(pith_scope *s, pithp_plan *plan, pithp_replay *r) {
         atomic_fetch_add(&r->refs, 1);
         if (!pithp_later_do(d, &r->work)) {
             atomic_fetch_sub(&r->refs, 1);
-            pithp_replay_never(r);
+            if (pithp_later_ends(d))
+                pithp_replay_never(r);
+            else
+                pithp_replay_postpone(r);
         }
     }
 }
 
+/* Whether this run is the one that makes it. */
 static bool take_stage(pithp_replay *r) {
     int counting = COUNTING;
-    return atomic_compare_exchange_strong(&r->stage, &counting, MAKING);
+    return atomic_load_explicit(&r->stage, memory_order_acquire) == COUNTING &&
+           atomic_fetch_add_explicit(&r->runs, 1, memory_order_relaxed) + 1 >=
+               atomic_load_explicit(&r->due, memory_order_relaxed) &&
+           atomic_compare_exchange_strong(&r->stage, &counting, MAKING);
 }
 
 /* Whether it is READY; then the lock is held. */
@@ -116,10 +125,7 @@ static bool lock_ready(pith_scope *s, pithp_plan *plan, pithp_replay *r) {
     int at = atomic_load_explicit(&r->stage, memory_order_acquire);
     if (at == NEVER)
         return false;
-    if (!r->wait && at == COUNTING &&
-        atomic_fetch_add_explicit(&r->runs, 1, memory_order_relaxed) + 1 >=
-            RUNS_WORTH_COMPILING &&
-        take_stage(r))
+    if (!r->wait && take_stage(r))
         ask(s, plan, r);
     if (!r->wait && at != READY)
         return false;

@@ -45,6 +45,16 @@ void pithp_replay_never(pithp_replay *r) {
     atomic_store_explicit(&r->stage, NEVER, memory_order_release);
 }
 
+void pithp_replay_postpone(pithp_replay *r) {
+    enum { LONGEST_PAUSE = 1024 };
+    pithp_replay_drop(r);
+    pithp_replay_forget_wanted(r);
+    atomic_store_explicit(&r->runs, 0, memory_order_relaxed);
+    atomic_store_explicit(&r->due, r->pause, memory_order_relaxed);
+    r->pause = r->pause < LONGEST_PAUSE ? 2 * r->pause : r->pause;
+    atomic_store_explicit(&r->stage, COUNTING, memory_order_release);
+}
+
 /* What is missing is said once a runtime: it will be missing for every plan. */
 static void complain(pithp_device *d, const char *text) {
     if (!atomic_exchange(&d->compiler_complained, true))
@@ -79,14 +89,13 @@ pithp_replay_schedule(pith_scope *s, const pithp_plan *plan, pithp_error *e) {
     return pithp_schedule_make(s, plan, PITHP_GEMM_NONE, e);
 }
 
-static bool make_schedule(pith_scope *s, pithp_replay *r) {
-    pithp_error e = {.code = PITH_OK};
+static bool make_schedule(pith_scope *s, pithp_replay *r, pithp_error *e) {
     r->plan = pithp_plan_make_for(s, r->program, PITHP_PLAN_SCHEDULED);
     if (!r->plan || !same_outputs(r) || !pithp_plan_reuse_as(s, r->plan, r->reused))
         return false;
-    r->schedule = pithp_replay_schedule(s, r->plan, &e);
+    r->schedule = pithp_replay_schedule(s, r->plan, e);
     if (!r->schedule)
-        pithp_log(r->runtime, PITH_LOG_DEBUG, "a program runs call by call: %s", e.text);
+        pithp_log(r->runtime, PITH_LOG_DEBUG, "a program runs call by call: %s", e->text);
     return r->schedule != NULL;
 }
 
@@ -196,8 +205,10 @@ static bool is_refusal(const pithp_error *e) {
 static bool get_ready(pith_scope *s, pithp_replay *r, bool *loaded, pithp_error *e) {
     pithp_device *d = pithp_scope_device(s);
     *loaded = false;
-    if (has_text(r) && !(r->code = compile(d, r)))
+    if (has_text(r) && !(r->code = compile(d, r))) {
+        pithp_error_set(e, PITH_E_MEMORY, NULL, NULL, "out of memory: no room for code");
         return false;
+    }
     if (r->code && pithp_code_look(r->code) != PITHP_CODE_READY) {
         *e = r->code->error;
         return false;
@@ -254,27 +265,45 @@ static void settle(pithp_replay *r) {
                           memory_order_relaxed);
 }
 
+/* Memory may be free the next time; nothing else that failed changes. */
+static bool is_shortage(const pith_scope *s, const pithp_error *e) {
+    return e->code == PITH_E_MEMORY || s->error.code == PITH_E_MEMORY;
+}
+
+/* By its plan's calls from here on, or until it is tried again. */
+static void give_up(const pith_scope *s, pithp_replay *r, const pithp_error *e) {
+    pithp_device *d = pithp_runtime_device(r->runtime);
+    if (atomic_load(&r->abandoned) || pithp_later_ends(d)) {
+        pithp_replay_never(r);
+    } else if (is_shortage(s, e)) {
+        pithp_log(r->runtime, PITH_LOG_INFO,
+                  "a program runs call by call, to be tried again: %s",
+                  e->code == PITH_OK ? s->error.text : e->text);
+        pithp_replay_postpone(r);
+    } else {
+        if (r->schedule)
+            complain(d, e->code == PITH_OK ? s->error.text : e->text);
+        pithp_replay_never(r);
+    }
+}
+
 void pithp_replay_make(pith_scope *s, pithp_replay *r) {
     pithp_error e = {.code = PITH_OK};
     bool ready = false, loaded;
-    if (pithp_scope_writable(s) && s->error.code == PITH_OK && make_schedule(s, r)) {
+    if (pithp_scope_writable(s) && s->error.code == PITH_OK && make_schedule(s, r, &e)) {
         ready = get_ready(s, r, &loaded, &e);
         if (!ready && loaded && r->schedule->gemm_count && is_refusal(&e))
             ready = leave_library(s, r, &e); /* our own kernels have less to refuse */
         if (!ready && r->how == AS_GRAPH && is_refusal(&e) &&
             (loaded || r->schedule->control_count) && !atomic_load(&r->abandoned))
             ready = fall_back(s, r, &e);
-        if (!ready && !atomic_load(&r->abandoned) &&
-            !pithp_later_ends(pithp_runtime_device(r->runtime)))
-            complain(pithp_runtime_device(r->runtime),
-                     e.code == PITH_OK ? "memory is short" : e.text);
     }
     pithp_replay_forget_wanted(r);
     if (ready) {
         settle(r);
         atomic_store_explicit(&r->stage, READY, memory_order_release);
     } else {
-        pithp_replay_never(r);
+        give_up(s, r, &e);
     }
     pith_clear(s);
     pith_scope_close(s);
@@ -287,8 +316,8 @@ stage pithp_replay_make_again(pith_scope *s, pithp_replay *r) {
     if (ready)
         settle(r);
     else
-        pithp_replay_never(r);
+        give_up(own, r, &e);
     pith_clear(own);
     pith_scope_close(own);
-    return ready ? READY : NEVER;
+    return (stage)atomic_load_explicit(&r->stage, memory_order_acquire);
 }

@@ -20,7 +20,9 @@ struct pithp_replay {
     pthread_mutex_t lock;  /* of runs; where they wait for it, also of making it */
     pithp_later_work work; /* to make it */
     atomic_int stage;
-    atomic_int runs;
+    atomic_int runs;     /* counted while it is COUNTING */
+    atomic_int due;      /* it is made when so many have been counted */
+    int pause;           /* runs before the next try after a shortage */
     atomic_size_t bytes; /* 0 before it is READY */
     bool wait;
     way how;
@@ -50,14 +52,16 @@ static inline size_t table_bytes(const pithp_replay *r) {
 
 /* ---- Making it (replay_make.c) ---- */
 
-/* Once, by one thread, which has taken the stage from COUNTING: afterwards it is READY or
- * NEVER. The scope is its own, and is closed. */
+/* By the thread that has taken the stage from COUNTING: afterwards it is READY, NEVER, or
+ * COUNTING again after a shortage. The scope is its own, and is closed. */
 void pithp_replay_make(pith_scope *s, pithp_replay *r);
 /* By our own kernels, where the library refused in a run that the host drove; the lock is
  * held. Returns the stage. */
 stage pithp_replay_make_again(pith_scope *s, pithp_replay *r);
 /* It will not be made; without what it has of it. */
 void pithp_replay_never(pithp_replay *r);
+/* Memory was short: it will be tried again after some runs, twice as many each time. */
+void pithp_replay_postpone(pithp_replay *r);
 void pithp_replay_drop(pithp_replay *r);
 void pithp_replay_forget_wanted(pithp_replay *r); /* of the plan that makes calls */
 /* What a task launches; NULL: e says why. The closure is a replay. */

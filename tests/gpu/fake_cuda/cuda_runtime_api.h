@@ -12,26 +12,59 @@ typedef enum cudaError {
     cudaSuccess = 0,
     cudaErrorInvalidValue = 1,
     cudaErrorMemoryAllocation = 2,
+    cudaErrorCudartUnloading = 4,
     cudaErrorInvalidConfiguration = 9,
+    cudaErrorInvalidSymbol = 13,
+    cudaErrorInvalidHostPointer = 16,
+    cudaErrorInvalidDevicePointer = 17,
+    cudaErrorInvalidMemcpyDirection = 21,
     cudaErrorInsufficientDriver = 35,
     cudaErrorCallRequiresNewerDriver = 36,
+    cudaErrorDevicesUnavailable = 46,
+    cudaErrorMissingConfiguration = 52,
     cudaErrorInvalidDeviceFunction = 98,
     cudaErrorNoDevice = 100,
+    cudaErrorInvalidDevice = 101,
     cudaErrorInvalidKernelImage = 200,
+    cudaErrorDeviceUninitialized = 201,
     cudaErrorNoKernelImageForDevice = 209,
+    cudaErrorUnsupportedLimit = 215,
     cudaErrorInvalidPtx = 218,
     cudaErrorJitCompilerNotFound = 221,
     cudaErrorUnsupportedPtxVersion = 222,
     cudaErrorJitCompilationDisabled = 223,
+    cudaErrorUnsupportedDevSideSync = 225,
+    cudaErrorInvalidSource = 300,
+    cudaErrorFileNotFound = 301,
     cudaErrorSharedObjectSymbolNotFound = 302,
     cudaErrorSharedObjectInitFailed = 303,
+    cudaErrorOperatingSystem = 304,
     cudaErrorInvalidResourceHandle = 400,
+    cudaErrorIllegalState = 401,
+    cudaErrorLossyQuery = 402,
     cudaErrorSymbolNotFound = 500,
     cudaErrorNotReady = 600,
     cudaErrorIllegalAddress = 700,
     cudaErrorLaunchOutOfResources = 701,
+    cudaErrorHostMemoryAlreadyRegistered = 712,
+    cudaErrorHostMemoryNotRegistered = 713,
+    cudaErrorCooperativeLaunchTooLarge = 720,
     cudaErrorNotPermitted = 800,
     cudaErrorNotSupported = 801,
+    cudaErrorStreamCaptureUnsupported = 900,
+    cudaErrorStreamCaptureInvalidated = 901,
+    cudaErrorStreamCaptureMerge = 902,
+    cudaErrorStreamCaptureUnmatched = 903,
+    cudaErrorStreamCaptureUnjoined = 904,
+    cudaErrorStreamCaptureIsolation = 905,
+    cudaErrorStreamCaptureImplicit = 906,
+    cudaErrorCapturedEvent = 907,
+    cudaErrorStreamCaptureWrongThread = 908,
+    cudaErrorGraphExecUpdateFailure = 910,
+    cudaErrorInvalidClusterSize = 912,
+    cudaErrorFunctionNotLoaded = 913,
+    cudaErrorInvalidResourceType = 914,
+    cudaErrorInvalidResourceConfiguration = 915,
 } cudaError_t;
 
 typedef struct CUstream_st *cudaStream_t;
@@ -137,6 +170,11 @@ struct cudaGraphNodeParams {
 typedef struct cudaGraphEdgeData {
     unsigned char from_port, to_port, type, reserved[5];
 } cudaGraphEdgeData;
+enum cudaDriverEntryPointQueryResult {
+    cudaDriverEntryPointSuccess = 0,
+    cudaDriverEntryPointSymbolNotFound = 1,
+};
+enum { cudaEnableDefault = 0 };
 enum cudaJitOption { cudaJitFake };
 enum cudaLibraryOption { cudaLibraryFake };
 
@@ -144,6 +182,9 @@ enum cudaLibraryOption { cudaLibraryFake };
 #define cudaDeviceGetAttribute           fake_cudaDeviceGetAttribute
 #define cudaFuncGetAttributes            fake_cudaFuncGetAttributes
 #define cudaGetDeviceProperties          fake_cudaGetDeviceProperties
+#define cudaInitDevice                   fake_cudaInitDevice
+#define cudaGetDriverEntryPointByVersion fake_cudaGetDriverEntryPointByVersion
+#define cudaPeekAtLastError              fake_cudaPeekAtLastError
 #define cudaGetDevice                    fake_cudaGetDevice
 #define cudaSetDevice                    fake_cudaSetDevice
 #define cudaMemPoolCreate                fake_cudaMemPoolCreate
@@ -201,6 +242,13 @@ enum cudaLibraryOption { cudaLibraryFake };
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr which, int device);
 cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *to, const void *function);
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *to, int device);
+cudaError_t cudaInitDevice(int device, unsigned device_flags, unsigned flags);
+cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol,
+                                             void **function,
+                                             unsigned version,
+                                             unsigned long long flags,
+                                             enum cudaDriverEntryPointQueryResult *found);
+cudaError_t cudaPeekAtLastError(void);
 cudaError_t cudaGetDevice(int *device);
 cudaError_t cudaSetDevice(int device);
 cudaError_t cudaMemPoolCreate(cudaMemPool_t *pool, const struct cudaMemPoolProps *props);

@@ -3,13 +3,17 @@
  * pith never asks for, ends the program with a message. */
 #include "fake_queue.h"
 #include "gpu/cuda/cublas.h"
+#include "gpu/cuda/plan.h"
 #include "gpu/gemm.h"
+#include "gpu/toolkit.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { FAKE_HANDLE = 0x626c6173, FAILED = 13 }; /* CUBLAS_STATUS_EXECUTION_FAILED */
+enum { FAKE_HANDLE = 0x626c6173, NOT_INITIALIZED = 1, FAILED = 13 }; /* CUBLAS_STATUS_ */
+
+static int major; /* the version that was opened */
 
 typedef struct fake_handle {
     uint32_t magic;
@@ -45,6 +49,12 @@ static fake_handle *handle_of(const char *call_name, pithp_cublas_handle handle)
 
 static int create(pithp_cublas_handle *handle) {
     BEGIN("Create");
+    int driver = 0;
+    (void)cudaDriverGetVersion(&driver);
+    if (major > driver / 1000)
+        return end(NOT_INITIALIZED);
+    if (!fake_cuda_take(pithp_cublas_workspace(90)))
+        return end(PITHP_CUBLAS_ALLOC_FAILED);
     fake_handle *made = calloc(1, sizeof *made);
     made->magic = FAKE_HANDLE;
     fake_cuda.handles++;
@@ -57,6 +67,7 @@ static int destroy(pithp_cublas_handle handle) {
     fake_handle *h = handle_of(call_name, handle);
     h->magic = 0;
     free(h);
+    fake_cuda_give(pithp_cublas_workspace(90));
     fake_cuda.handles--;
     return end(PITHP_CUBLAS_OK);
 }
@@ -173,7 +184,7 @@ static int gemm_batched(pithp_cublas_handle handle,
     FAKE_CHECK(h->stream, "a handle without a stream");
     FAKE_CHECK(h->workspace, "no workspace: it would allocate one");
     FAKE_CHECK(a_type == b_type && b_type == c_type &&
-                   (wide ? compute == PITHP_CUBLAS_COMPUTE_64F
+                   (wide ? compute == PITHP_CUBLAS_COMPUTE_64F_PEDANTIC
                          : a_type == PITHP_CUBLAS_R_32F &&
                                compute == PITHP_CUBLAS_COMPUTE_32F_PEDANTIC),
                "types, or a precision that is not theirs");
@@ -212,19 +223,31 @@ static int gemm_batched(pithp_cublas_handle handle,
 }
 
 static const char *status_name(int status) {
-    return status == FAILED ? "CUBLAS_STATUS_EXECUTION_FAILED"
-                            : "CUBLAS_STATUS_OF_THE_FAKE";
+    return status == FAILED                      ? "CUBLAS_STATUS_EXECUTION_FAILED"
+           : status == PITHP_CUBLAS_ALLOC_FAILED ? "CUBLAS_STATUS_ALLOC_FAILED"
+                                                 : "CUBLAS_STATUS_OF_THE_FAKE";
 }
 
-const pithp_cublas *pithp_cublas_open(pithp_error *e) {
-    static const pithp_cublas library = {.Create_v2 = create,
+static int property(int which, int *value) {
+    (void)which;
+    *value = major;
+    return PITHP_CUBLAS_OK;
+}
+
+const pithp_cublas *pithp_cublas_open(int driver, pithp_error *e) {
+    static const pithp_cublas library = {.GetProperty = property,
+                                         .Create_v2 = create,
                                          .Destroy_v2 = destroy,
                                          .SetStream_v2 = set_stream,
                                          .SetWorkspace_v2 = set_workspace,
                                          .GemmBatchedEx = gemm_batched,
                                          .GetStatusName = status_name};
-    if (!fake_cuda.no_cublas)
+    char name[64];
+    if (!fake_cuda.no_cublas &&
+        pithp_toolkit_name("cublas", driver, 0, name, sizeof name)) {
+        major = atoi(strrchr(name, '.') + 1);
         return &library;
+    }
     pithp_error_set(e, PITH_E_UNSUPPORTED, NULL, NULL, "cuBLAS is not there: the fake");
     return NULL;
 }

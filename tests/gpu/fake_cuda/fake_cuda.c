@@ -1,4 +1,4 @@
-/* The machine, kernels and libraries of the fake. */
+/* Kernels and libraries of the fake. */
 #include "fake_cuda.h"
 
 #include "../../program/cuda_target.h"
@@ -16,102 +16,12 @@
 fake_cuda_state fake_cuda;
 pthread_mutex_t fake_cuda_lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 
-static cudaError_t last_error;
-static _Thread_local int current_device;
-
 int fake_cuda_alive(void) {
     fake_queue_finish();
     fake_memory_check();
     return fake_cuda.pools + fake_cuda.streams + fake_cuda.events + fake_cuda.libraries +
            fake_cuda.graphs + fake_cuda.execs + fake_cuda.pinned + fake_cuda.allocations +
            fake_cuda.handles;
-}
-
-void fake_cuda_abort(const char *call, const char *what) {
-    fprintf(stderr, "fake CUDA: cuda%s: %s\n", call, what);
-    abort();
-}
-
-bool fake_cuda_fails(const char *call) {
-    if (++fake_cuda.calls != fake_cuda.fail_at)
-        return false;
-    fake_cuda.failed = call;
-    if (fake_cuda.fail_with == cudaErrorIllegalAddress || strstr(call, "Synchronize"))
-        fake_queue_drop(); /* the device is lost */
-    return true;
-}
-
-cudaError_t fake_cuda_end(cudaError_t code) {
-    if (code != cudaSuccess)
-        last_error = code;
-    pthread_mutex_unlock(&fake_cuda_lock);
-    return code;
-}
-
-/* ---- Machine ---- */
-
-cudaError_t cudaDriverGetVersion(int *version) {
-    *version = CUDART_VERSION;
-    return cudaSuccess;
-}
-cudaError_t cudaRuntimeGetVersion(int *version) {
-    *version = CUDART_VERSION;
-    return cudaSuccess;
-}
-cudaError_t cudaGetDeviceCount(int *count) {
-    *count = 1;
-    return cudaSuccess;
-}
-cudaError_t cudaGetLastError(void) {
-    FAKE_SURE("GetLastError");
-    const cudaError_t code = last_error;
-    fake_cuda_end(cudaSuccess);
-    last_error = cudaSuccess;
-    return code;
-}
-const char *cudaGetErrorName(cudaError_t code) {
-    return code == cudaErrorNotSupported       ? "cudaErrorNotSupported"
-           : code == cudaErrorMemoryAllocation ? "cudaErrorMemoryAllocation"
-           : code == cudaErrorInvalidValue     ? "cudaErrorInvalidValue"
-                                               : "cudaErrorOfTheFake";
-}
-const char *cudaGetErrorString(cudaError_t code) {
-    (void)code;
-    return "the fake says so";
-}
-
-cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr which, int device) {
-    FAKE_BEGIN("DeviceGetAttribute");
-    FAKE_CHECK(device == 0, "no such device");
-    *value = which == cudaDevAttrComputeCapabilityMajor   ? 9
-             : which == cudaDevAttrComputeCapabilityMinor ? 0
-                                                          : 1;
-    return fake_cuda_end(cudaSuccess);
-}
-cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *to, const void *function) {
-    FAKE_BEGIN("FuncGetAttributes");
-    fake_cuda_kernel(call_name, function);
-    to->numRegs = 1;
-    return fake_cuda_end(cudaSuccess);
-}
-cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *to, int device) {
-    FAKE_BEGIN("GetDeviceProperties");
-    FAKE_CHECK(device == 0, "no such device");
-    memset(to, 0, sizeof *to);
-    snprintf(to->name, sizeof to->name, "a fake");
-    to->totalGlobalMem = (size_t)4 << 30;
-    return fake_cuda_end(cudaSuccess);
-}
-cudaError_t cudaGetDevice(int *device) {
-    FAKE_BEGIN("GetDevice");
-    *device = current_device;
-    return fake_cuda_end(cudaSuccess);
-}
-cudaError_t cudaSetDevice(int device) {
-    FAKE_BEGIN("SetDevice");
-    FAKE_CHECK(device == 0, "no such device");
-    current_device = device;
-    return fake_cuda_end(cudaSuccess);
 }
 
 /* ---- Kernels ---- */
@@ -270,10 +180,10 @@ struct CUlib_st {
 static void *load(const char *image) {
     char path[] = P_tmpdir "/pith_fake_cuda_XXXXXX";
     uint64_t bytes;
-    memcpy(&bytes, image + 2, sizeof bytes);
+    memcpy(&bytes, image + 3, sizeof bytes);
     const int file = mkstemp(path);
     const bool written =
-        file >= 0 && write(file, image + 2 + sizeof bytes, bytes) == (ssize_t)bytes;
+        file >= 0 && write(file, image + 3 + sizeof bytes, bytes) == (ssize_t)bytes;
     void *handle = written ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
     if (file >= 0)
         close(file);
@@ -298,11 +208,20 @@ cudaError_t cudaLibraryLoadData(cudaLibrary_t *library,
     FAKE_BEGIN("LibraryLoadData");
     FAKE_CHECK(!jit_options && !jit_values && !jit_count && !options && !values && !count,
                "options");
+    FAKE_UNSAFE();
+    int driver = 0;
+    (void)cudaDriverGetVersion(&driver);
     const char *bytes = image;
     const struct CUlib_st loaded = {.by_address = bytes[0] == 'A',
                                     .decides = bytes[1] == 'D'};
     if (loaded.decides && fake_cuda.no_decisions)
         return fake_cuda_end(cudaErrorSharedObjectSymbolNotFound);
+    if (fake_cuda.load_with)
+        return fake_cuda_end(fake_cuda.load_with);
+    if (10 + bytes[2] - '0' > driver / 1000)
+        return fake_cuda_end(cudaErrorInvalidKernelImage);
+    if (!fake_cuda_take(FAKE_LIBRARY_BYTES))
+        return fake_cuda_end(cudaErrorMemoryAllocation);
     void *handle = load(image);
     FAKE_CHECK(handle, "it does not load");
     pithp_host_loop link;
@@ -332,6 +251,7 @@ cudaError_t cudaLibraryUnload(cudaLibrary_t library) {
     }
     dlclose(library->handle);
     free(library);
+    fake_cuda_give(FAKE_LIBRARY_BYTES);
     fake_cuda.libraries--;
     return fake_cuda_end(cudaSuccess);
 }

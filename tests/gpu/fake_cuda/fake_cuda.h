@@ -33,6 +33,14 @@ typedef struct fake_cuda_state {
     int handles;           /* of it, alive */
     long long launches;    /* kernels, of graphs and others */
     long long graph_launches, graphs_made;
+    /* The machine. */
+    int devices;           /* 0: one */
+    int driver;            /* version that it serves; 0: the runtime's */
+    cudaError_t load_with; /* what loading code gives, the library's own and compiled */
+    int contexts;          /* that were ever made */
+    bool foreign_capture;  /* another library captures in global mode */
+    long long captures_broken; /* calls that it forbade */
+    size_t budget;             /* bytes of the device for all; 0: what the device has */
     int pools, streams, events, libraries, graphs, execs, pinned, allocations; /* alive */
 } fake_cuda_state;
 extern fake_cuda_state fake_cuda;
@@ -43,6 +51,14 @@ extern fake_cuda_state fake_cuda;
  * nodes as they were made. Without this call FAKE_CUDA_SEED is the seed, and 1 without
  * that. */
 void fake_cuda_order(uint64_t seed);
+
+/* The calling thread's context, as the driver knows it; NULL: none. */
+void *fake_cuda_context(void);
+void fake_cuda_context_set(void *context);
+/* A context that is not primary, current from here on: a program's own. */
+void *fake_cuda_context_make(int device);
+/* The calling thread's mode of captures; 0: global, as it begins. */
+int fake_cuda_capture_mode(void);
 
 /* All of what is alive, once all work has run. */
 int fake_cuda_alive(void);
@@ -88,12 +104,33 @@ fake_launch fake_cuda_launch_of(const char *call,
 /* Whether the launch of a graph that has yet to run needs code of the library. */
 bool fake_graph_needs(cudaLibrary_t library);
 
+/* The runtime makes the primary context of device 0 current on threads that have none. */
+void fake_cuda_touch(void);
+/* Whether a capture forbids the thread calls that allocate or ask. */
+bool fake_cuda_forbids(void);
+/* Bytes of the device for what is no buffer; false: there are not so many. */
+bool fake_cuda_take(size_t bytes);
+void fake_cuda_give(size_t bytes);
+size_t fake_cuda_taken(void);
+
+#define FAKE_DEVICE_BYTES  ((size_t)4 << 30)
+#define FAKE_LIBRARY_BYTES ((size_t)2 << 20)
+#define FAKE_GRAPH_BYTES   ((size_t)1 << 20)
+
 /* Every call is
  *     cudaError_t cudaX(...) { FAKE_BEGIN("X"); ...; return fake_cuda_end(code); } */
-#define FAKE_SURE(call)                                                                  \
+#define FAKE_BARE(call)                                                                  \
     static const char call_name[] = call;                                                \
     (void)call_name;                                                                     \
     pthread_mutex_lock(&fake_cuda_lock)
+#define FAKE_SURE(call)                                                                  \
+    FAKE_BARE(call);                                                                     \
+    fake_cuda_touch()
+#define FAKE_UNSAFE()                                                                    \
+    do {                                                                                 \
+        if (fake_cuda_forbids())                                                         \
+            return fake_cuda_end(cudaErrorStreamCaptureUnsupported);                     \
+    } while (0)
 #define FAKE_BEGIN(call)                                                                 \
     FAKE_SURE(call);                                                                     \
     if (fake_cuda_fails(call))                                                           \

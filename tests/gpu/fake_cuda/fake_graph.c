@@ -294,6 +294,8 @@ cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long lon
     FAKE_BEGIN("GraphInstantiate");
     FAKE_CHECK(graph && !graph->outer && !graph->instantiated && !flags,
                "a body, or a second time");
+    if (!fake_cuda_take(FAKE_GRAPH_BYTES))
+        return fake_cuda_end(cudaErrorMemoryAllocation);
     check_whole(call_name, graph);
     *exec = calloc(1, sizeof **exec);
     (*exec)->graph = graph;
@@ -432,6 +434,7 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
     FAKE_SURE("GraphExecDestroy");
     FAKE_CHECK(!fake_queue_has(run_launch, is_exec, exec), "it has yet to run");
     free(exec);
+    fake_cuda_give(FAKE_GRAPH_BYTES);
     fake_cuda.execs--;
     return fake_cuda_end(cudaSuccess);
 }

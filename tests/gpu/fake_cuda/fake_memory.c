@@ -17,7 +17,9 @@ typedef struct block {
     struct block *next;
 } block;
 static block *blocks;
-static size_t in_use;
+static size_t in_use; /* as the host sees it */
+static size_t held;   /* by blocks that the device has not come to free */
+static size_t idle;   /* kept by pools for reuse */
 
 /* Those that are gone are kept for a while. */
 enum { KEPT_BYTES = 64 << 20 };
@@ -42,8 +44,23 @@ bool fake_memory_lives(const void *at, size_t bytes) {
     return b && b->made && !b->gone;
 }
 
+size_t fake_memory_reserved(void) {
+    return held + idle;
+}
+
+/* The pool's own first; false: the device has not so many. */
+static bool charge(size_t bytes) {
+    const size_t reused = bytes < idle ? bytes : idle;
+    if (fake_cuda.budget &&
+        held + idle + bytes - reused + fake_cuda_taken() > fake_cuda.budget)
+        return false;
+    idle -= reused;
+    held += bytes;
+    return true;
+}
+
 static block *take(size_t bytes) {
-    block *b = bytes > (size_t)1 << 32 ? NULL : calloc(1, sizeof *b);
+    block *b = bytes > (size_t)1 << 32 || !charge(bytes) ? NULL : calloc(1, sizeof *b);
     void *taken = b ? aligned_alloc(256, (bytes + 511) & ~(size_t)255) : NULL;
     if (!taken) {
         free(b);
@@ -96,6 +113,8 @@ static void remove_block(const char *call_name, const void *closure) {
     FAKE_CHECK(b->made, "memory is freed before it is allocated");
     *at = b->next;
     b->gone = true;
+    held -= b->bytes;
+    idle += b->bytes;
     b->next = NULL;
     memset(b->data, FREED, b->bytes);
     *last_kept = b;
@@ -151,8 +170,10 @@ cudaMemPoolGetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr which, void *va
     return fake_cuda_end(cudaSuccess);
 }
 cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t bytes) {
-    (void)pool, (void)bytes;
-    return cudaSuccess;
+    FAKE_SURE("MemPoolTrimTo");
+    FAKE_CHECK(pool && !bytes, "no pool, or bytes to keep");
+    idle = 0;
+    return fake_cuda_end(cudaSuccess);
 }
 cudaError_t cudaDeviceGraphMemTrim(int device) {
     (void)device;
@@ -160,8 +181,9 @@ cudaError_t cudaDeviceGraphMemTrim(int device) {
 }
 cudaError_t cudaMemGetInfo(size_t *available, size_t *total) {
     FAKE_SURE("MemGetInfo");
-    *total = (size_t)4 << 30;
-    *available = *total - in_use;
+    *total = FAKE_DEVICE_BYTES;
+    *available =
+        (fake_cuda.budget ? fake_cuda.budget : *total) - held - idle - fake_cuda_taken();
     return fake_cuda_end(cudaSuccess);
 }
 
@@ -188,6 +210,7 @@ cudaError_t cudaFreeAsync(void *data, cudaStream_t stream) {
 }
 cudaError_t cudaMalloc(void **data, size_t bytes) {
     FAKE_BEGIN("Malloc");
+    FAKE_UNSAFE();
     block *b = take(bytes);
     if (!b)
         return fake_cuda_end(cudaErrorMemoryAllocation);
@@ -198,6 +221,7 @@ cudaError_t cudaMalloc(void **data, size_t bytes) {
 /* It may wait for the device, and nobody must rely on it. */
 cudaError_t cudaFree(void *data) {
     FAKE_SURE("Free");
+    FAKE_UNSAFE();
     if (data) {
         block *b = give(call_name, data);
         remove_block(call_name, &b);
@@ -224,6 +248,7 @@ bool fake_memory_is_pinned(const void *at, size_t bytes) {
 
 cudaError_t cudaHostAlloc(void **data, size_t bytes, unsigned flags) {
     FAKE_BEGIN("HostAlloc");
+    FAKE_UNSAFE();
     (void)flags;
     pinned *p = malloc(sizeof *p);
     *p = (pinned){malloc(bytes), bytes, pinned_ones};
@@ -240,6 +265,7 @@ cudaError_t cudaHostGetDevicePointer(void **mapped, void *data, unsigned flags) 
 }
 cudaError_t cudaFreeHost(void *data) {
     FAKE_SURE("FreeHost");
+    FAKE_UNSAFE();
     pinned **at = &pinned_ones;
     while (data && *at && (*at)->data != data)
         at = &(*at)->next;

@@ -23,6 +23,7 @@ struct CUstream_st {
     uint64_t rank;           /* in the call at work */
     bool at_work, destroyed;
     cudaGraph_t capture; /* that its work becomes; NULL: none */
+    void *context;       /* that was current when it was made */
 };
 
 struct CUevent_st {
@@ -157,6 +158,7 @@ void fake_queue_add(const char *call_name,
                     const void *closure,
                     size_t bytes) {
     FAKE_CHECK(stream && !stream->destroyed && !stream->capture, "no stream");
+    FAKE_CHECK(stream->context == fake_cuda_context(), "a stream of another context");
     work *w = append(call_name, stream, bytes);
     w->task = task;
     memcpy(w->closure, closure, bytes);
@@ -230,6 +232,7 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags) {
     FAKE_CHECK(flags == cudaStreamNonBlocking, "a stream that blocks");
     *stream = calloc(1, sizeof **stream);
     (*stream)->last = &(*stream)->first;
+    (*stream)->context = fake_cuda_context();
     (*stream)->next = streams;
     streams = *stream;
     fake_cuda.streams++;
@@ -250,6 +253,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
 }
 cudaError_t cudaStreamQuery(cudaStream_t stream) {
     FAKE_BEGIN("StreamQuery");
+    FAKE_UNSAFE();
     FAKE_CHECK(stream && !stream->destroyed && !stream->capture, "no stream");
     return fake_cuda_end(stream->first ? cudaErrorNotReady : cudaSuccess);
 }
@@ -315,6 +319,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
 }
 cudaError_t cudaEventQuery(cudaEvent_t event) {
     FAKE_BEGIN("EventQuery");
+    FAKE_UNSAFE();
     FAKE_CHECK(event, "no event");
     run_some();
     const bool ready = !event->stream || event->stream->done >= event->at;

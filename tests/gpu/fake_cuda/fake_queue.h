@@ -54,6 +54,8 @@ void fake_graph_add_work(const char *call,
 /* Whether the device, where it is now, has the memory: it was allocated, and not freed.
  * In contrast to fake_cuda_is_device, which is where the host is. */
 bool fake_memory_lives(const void *at, size_t bytes);
+/* Bytes that pools and plain allocations hold of the device, also for reuse. */
+size_t fake_memory_reserved(void);
 bool fake_memory_is_pinned(const void *at, size_t bytes);
 /* Nobody has written to memory that was freed; the end of the program otherwise. */
 void fake_memory_check(void);

@@ -1,19 +1,29 @@
 /* In the place of NVRTC: the text for CUDA behind the host's prologue, compiled by the
  * system's compiler. An image is 'A' or 'V' (arguments by address or by value), 'D' where
- * it decides, the bytes of a shared library, and those. */
+ * it decides, a digit for the version of NVRTC ('2' for 12), the bytes of a shared
+ * library, and those. */
 #include "gpu/compile/toolchain.h"
+#include "gpu/toolkit.h"
 #include "program/cuda/cuda.h"
 #include "program/math/link.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 void fake_rtc_link(void (*link)(const void *args, int64_t begin, int64_t end));
 
-pith_status pithp_rtc_open(char identity[PITHP_IDENTITY_BYTES], pithp_error *e) {
+static int major; /* the version that was opened */
+
+pith_status
+pithp_rtc_open_for(int driver, char identity[PITHP_IDENTITY_BYTES], pithp_error *e) {
     (void)e;
+    char name[64];
+    if (!pithp_toolkit_name("nvrtc", driver, 0, name, sizeof name))
+        return PITH_E_UNSUPPORTED;
+    major = atoi(strrchr(name, '.') + 1);
     const pithp_code_key sum = pithp_code_sum(pithp_text_host, strlen(pithp_text_host));
-    snprintf(identity, PITHP_IDENTITY_BYTES, "a fake of NVRTC %llx",
+    snprintf(identity, PITHP_IDENTITY_BYTES, "a fake of NVRTC %d, %llx", major,
              (unsigned long long)sum.low);
     return PITH_OK;
 }
@@ -65,8 +75,8 @@ pith_status pithp_rtc_compile(int arch,
                               e);
     if (rc == PITH_OK && library.length) {
         const uint64_t bytes = library.length;
-        const char kinds[2] = {strstr(text, "#define M_INDIRECT") ? 'A' : 'V',
-                               decides ? 'D' : '-'};
+        const char kinds[3] = {strstr(text, "#define M_INDIRECT") ? 'A' : 'V',
+                               decides ? 'D' : '-', (char)('0' + major - 10)};
         pithp_text_add_n(image, kinds, sizeof kinds);
         pithp_text_add_n(image, (const char *)&bytes, sizeof bytes);
         pithp_text_add_n(image, library.bytes, library.length);

@@ -1,0 +1,30 @@
+/* The functions of the CUDA driver that the runtime library lacks. They are found by name
+ * at run time, so that nothing links the driver. driver_check.c compares these
+ * declarations with cuda.h. */
+#ifndef PITH_CUDA_DRIVER_H
+#define PITH_CUDA_DRIVER_H
+
+#include "gpu/gpu_internal.h"
+
+/* X(name, arguments): each returns a code of the driver. cudaError_t has the same codes.
+ */
+#define PITHP_DRIVER_FUNCTIONS(X)                                                        \
+    X(CtxGetCurrent, (void **context))                                                   \
+    X(CtxSetCurrent, (void *context))                                                    \
+    X(DeviceGet, (int *device, int ordinal))                                             \
+    X(DevicePrimaryCtxRetain, (void **context, int device))                              \
+    X(DevicePrimaryCtxRelease, (int device))                                             \
+    X(ThreadExchangeStreamCaptureMode, (int *mode))
+
+enum { PITHP_CAPTURE_RELAXED = 2 };
+
+typedef struct pithp_driver {
+#define PITHP_DRIVER_MEMBER(name, arguments) int(*name) arguments;
+    PITHP_DRIVER_FUNCTIONS(PITHP_DRIVER_MEMBER)
+#undef PITHP_DRIVER_MEMBER
+} pithp_driver;
+
+/* Opened once per process. NULL: e names the missing function. */
+const pithp_driver *pithp_driver_open(pithp_error *e);
+
+#endif
