@@ -6,40 +6,9 @@
 
 PITH_FUNCTION1(verlet_step, melt_verlet, Sim, Sim)
 
-/* Several steps as one. */
-typedef struct {
-    int64_t steps;
-} Launch;
-PITH_NODE(Launch, PITH_STATIC(steps))
-
-static const Sim *one_of_them(pith_scope *s, const pith_array *i, const Sim *in) {
-    (void)i;
-    return melt_verlet(s, in);
-}
-PITH_FUNCTION2(one_of_them_step, one_of_them, Sim, pith_array, Sim)
-
-static const Sim *several(pith_scope *s, const Sim *in, const Launch *launch) {
-    return pith_fori(s, 0, launch->steps, &one_of_them_step, in);
-}
-PITH_FUNCTION2(several_steps, several, Sim, Sim, Launch)
-
 /* What a run repeats. */
 static const pith_function *step_of(pith_scope *s, const Options *o) {
-    const Launch launch = {.steps = o->steps_per_launch};
-    const pith_function *step = &verlet_step;
-    if (launch.steps > 1)
-        step = pith_partial(s, &several_steps, pith_freeze(s, Launch, &launch));
-    return o->jit && !pith_failed(s) ? pith_jit(s, step, NULL) : step;
-}
-
-/* Steps done before. */
-static int64_t first_step(pith_scope *s, const Sim *sim, const Options *o) {
-    const int64_t step = melt_step(s, sim), n = o->steps_per_launch;
-    if (step % n && !pith_failed(s))
-        pith_fail(s, PITH_E_ARG, NULL,
-                  "--steps-per-launch: step %lld is no multiple of %lld", (long long)step,
-                  (long long)n);
-    return step;
+    return o->jit && !pith_failed(s) ? pith_jit(s, &verlet_step, NULL) : &verlet_step;
 }
 
 /* A checkpoint's state, with what the options change of it. */
@@ -66,12 +35,14 @@ int main(int argc, char **argv) {
     melt_open(s, sim, &output);
     sim = pith_run(s, Sim, step_of(s, &options), sim,
                    &((pith_run_options){.steps = options.steps,
-                                        .steps_per_call = options.steps_per_launch,
-                                        .first_step = first_step(s, sim, &options),
+                                        .steps_per_launch = options.steps_per_launch,
+                                        .first_step = output.first,
                                         .save = options.save,
                                         .save_every = options.save_every,
                                         .log = output.log,
+                                        .signals = true,
                                         .progress = stderr,
+                                        .status_file = options.status,
                                         .each = melt_show,
                                         .each_every = melt_show_every(&options),
                                         .repaired = melt_repaired,
@@ -80,7 +51,7 @@ int main(int argc, char **argv) {
     if (pith_failed(s))
         fprintf(stderr, "melt: %s\n", pith_message(s));
     else
-        melt_performance(rt, sim, &output);
+        melt_end(s, sim, &output);
 
     const int status = pith_failed(s) ? EXIT_FAILURE : EXIT_SUCCESS;
     melt_close(&output);

@@ -56,7 +56,7 @@ PITH_NODE(Sim,
 /* ---- options.c ---- */
 
 typedef struct {
-    const char *data, *save, *resume, *dump, *log, *device;
+    const char *data, *save, *resume, *dump, *log, *status, *device;
     int64_t steps, steps_per_launch, thermo, save_every, dump_every, initial_capacity;
     double dt, cutoff, skin, compression;
     int64_t seed;
@@ -102,14 +102,13 @@ const Sim *melt_atoms(pith_scope *s,
 typedef struct {
     const Options *options;
     FILE *dump;
-    pith_run_log *log;    /* NULL: none is kept */
-    double seconds;       /* of the steps alone */
-    bool headed, started; /* the table has its head; a state was shown */
-    int64_t first;        /* step of the first one */
-    int64_t dumped;       /* step of the last frame that the dump has; -1: none */
+    pith_run_log *log; /* NULL: none is kept */
+    double seconds;    /* of the steps alone */
+    bool headed;       /* the table has its head */
+    int64_t first;     /* step of the state that is given */
+    int64_t dumped;    /* step of the last frame that the dump has; -1: none */
 } Output;
 
-int64_t melt_step(pith_scope *s, const Sim *sim);
 /* Steps of which all that is shown are multiples. */
 int64_t melt_show_every(const Options *o);
 /* Open the files that the options ask for; a run that goes on cuts them back to its step.
@@ -120,7 +119,8 @@ void melt_open(pith_scope *s, const Sim *sim, Output *output);
 void melt_show(pith_scope *s, const void *state, int64_t step, void *output);
 /* A capacity that has grown, on stderr. */
 void melt_repaired(pith_scope *s, const pith_repair *repair, void *output);
-void melt_performance(pith_runtime *rt, const Sim *sim, const Output *output);
+/* Why the run ended, if not all steps are done, and how fast it was. */
+void melt_end(pith_scope *s, const Sim *sim, const Output *output);
 void melt_close(Output *output);
 
 /* ---- dump.c: frames of extended XYZ ---- */

@@ -16,8 +16,7 @@ static const char help[] =
     "  --resume FILE        go on from a checkpoint; --log and --dump files are cut back to\n"
     "                       its step and go on\n"
     "  --steps N            steps to run (400); further steps after --resume\n"
-    "  --steps-per-launch N run so many steps in one loop (1); all other numbers of steps\n"
-    "                       must be multiples, and are by themselves\n"
+    "  --steps-per-launch N run so many steps in one compiled loop (1)\n"
     "  --dt X               time step (0.005)\n"
     "  --cutoff X           of the potential (2.5)\n"
     "  --skin X             of the neighbour lists (0.3)\n"
@@ -34,11 +33,15 @@ static const char help[] =
     "  --save FILE          save checkpoints there, the last one when the run ends\n"
     "  --save-every N       steps between them\n"
     "  --log FILE           append the rows at multiples of --thermo, as JSON lines\n"
+    "  --status FILE        keep step, rate, time left and memory there, as JSON\n"
     "  --dump FILE          write frames as extended XYZ, for OVITO and ASE\n"
     "  --dump-every N       steps between them (100)\n"
     "  --device D           host or cuda (CUDA where there is a device)\n"
     "  --threads N          on the host (one a core)\n"
-    "  --help\n";
+    "  --help\n"
+    "\n"
+    "SIGTERM and SIGINT end a run after the steps in progress, with a checkpoint; SIGUSR1\n"
+    "saves one.\n";
 
 #define MOST_STEPS 1000000000000000
 enum { MOST_CAPACITY = 1 << 24, MOST_THREADS = 1024 };
@@ -92,35 +95,13 @@ static const char *name(const char *option, const char *text) {
     return text;
 }
 
-/* All numbers of steps are multiples of those of a launch; by themselves they are 100, or
- * the next multiple. */
-static void fit_launches(Options *o) {
-    const int64_t n = o->steps_per_launch, usual = (99 / n + 1) * n;
-    o->thermo = o->thermo ? o->thermo : usual;
-    o->dump_every = o->dump_every ? o->dump_every : usual;
-    const struct {
-        const char *option;
-        int64_t steps;
-    } all[] = {{"--steps", o->steps},
-               {"--thermo", o->thermo},
-               {"--save-every", o->save_every},
-               {"--dump-every", o->dump_every}};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if (all[i].steps % n) {
-            char got[120];
-            snprintf(got, sizeof got, "%lld, and %s is %lld", (long long)n, all[i].option,
-                     (long long)all[i].steps);
-            refuse("--steps-per-launch", "a divisor of all other numbers of steps", got);
-        }
-}
-
 static bool is(const char *argument, const char *option) {
     return strcmp(argument, option) == 0;
 }
 
 Options melt_options(int argc, char **argv) {
     Options o = {.steps = 400,
-                 .steps_per_launch = 1,
+                 .thermo = 100,
                  .initial_capacity = 8,
                  .dt = 0.005,
                  .cutoff = 2.5,
@@ -148,6 +129,8 @@ Options melt_options(int argc, char **argv) {
             o.dump = name(option, value);
         else if (is(option, "--log"))
             o.log = name(option, value);
+        else if (is(option, "--status"))
+            o.status = name(option, value);
         else if (is(option, "--steps"))
             o.steps = whole(option, value, 0, MOST_STEPS);
         else if (is(option, "--steps-per-launch"))
@@ -197,6 +180,9 @@ Options melt_options(int argc, char **argv) {
         refuse("--save-every", "--save FILE with it", "none");
     if (o.dump_every && !o.dump)
         refuse("--dump-every", "--dump FILE with it", "none");
-    fit_launches(&o);
+    if (o.dump && !o.dump_every)
+        o.dump_every = 100;
+    if (o.steps_per_launch > 1 && !o.jit)
+        refuse("--steps-per-launch", "--jit on with it", "--jit off");
     return o;
 }

@@ -5,10 +5,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-int64_t melt_step(pith_scope *s, const Sim *sim) {
-    return pith_failed(s) ? 0 : pith_read_i64(s, sim->step);
-}
-
 /* A row as LAMMPS prints it: reduced units, energies per atom. The log has also the most
  * neighbours of an atom, and the room for them. */
 static void show_thermo(pith_scope *s, const Sim *sim, int64_t step, Output *output) {
@@ -63,7 +59,8 @@ int64_t melt_show_every(const Options *o) {
 
 void melt_open(pith_scope *s, const Sim *sim, Output *output) {
     const Options *o = output->options;
-    const int64_t step = melt_step(s, sim);
+    const int64_t step = pith_failed(s) ? 0 : pith_read_i64(s, sim->step);
+    output->first = step;
     const pith_run_log_options from = {.resume = o->resume, .resume_step = step};
     if (o->log && !pith_failed(s))
         output->log = pith_run_log_open(s, o->log, &from);
@@ -78,8 +75,6 @@ static bool due(int64_t step, int64_t first, int64_t last, int64_t every) {
 void melt_show(pith_scope *s, const void *state, int64_t step, void *closure) {
     Output *output = closure;
     const Options *o = output->options;
-    if (!output->started)
-        output->first = step, output->started = true;
     const int64_t last = output->first + o->steps;
     if (due(step, output->first, last, o->thermo))
         show_thermo(s, state, step, output);
@@ -98,11 +93,16 @@ void melt_repaired(pith_scope *s, const pith_repair *repair, void *closure) {
                 *pith_assertion_path(repair->assertion) ? ": " : "", message);
 }
 
-void melt_performance(pith_runtime *rt, const Sim *sim, const Output *output) {
+void melt_end(pith_scope *s, const Sim *sim, const Output *output) {
+    const pith_run_end end = pith_run_outcome(s);
     const int64_t atoms = pith_array_spec(sim->lists->count)->count,
-                  steps = output->options->steps;
+                  steps = end.step - output->first;
     const double seconds = output->seconds;
+    pith_runtime *rt = pith_scope_runtime(s);
     const int threads = pith_device_threads(rt);
+    if (end.reason == PITH_RUN_SIGNAL)
+        fprintf(stderr, "melt: signal %d (%s): stopped after step %" PRId64 "\n",
+                end.signal, strsignal(end.signal), end.step);
     printf("Performance: %.2f M atom-steps/s (%" PRId64 " atoms, %" PRId64
            " steps, %.3f s, %s",
            seconds > 0 ? (double)atoms * (double)steps / seconds / 1e6 : 0, atoms, steps,

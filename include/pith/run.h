@@ -127,8 +127,8 @@ typedef struct pith_run_options {
     pith_run_callback each
         PITH_DEFAULT;                 /**< called before the first step and after steps */
     int64_t each_every PITH_DEFAULT;  /**< called if the number of the step is a multiple;
-                                         0: 1. Also  before the first step, after the last
-                                         one, and at the end by  until */
+                                         0: 1. Also before the first step, after the last
+                                         one, and at the end by until */
     int64_t max_tries PITH_DEFAULT;   /**< as pith_propagate_options.max_tries */
     int64_t check_every PITH_DEFAULT; /**< as pith_propagate_options.check_every; states
                                          that are shown or saved are checked before */
