@@ -41,6 +41,9 @@ typedef struct pith_open_options {
  * how much memory the host has as a device; PITH_ISA (base, v3 or v4) keeps the host from
  * using newer instructions; PITH_HOST_ASYNC=1 makes the host defer all work to the next
  * call that waits, as a device does, so that tests without one find mistakes of order.
+ * In a program with rights that its caller lacks (setuid, setgid, file capabilities) no
+ * variable is read, nothing is compiled at run time, and the host computes:
+ * see docs/environment.md.
  *
  * After fork() a child may go on using a runtime on the host, on the thread that forked
  * alone, where no other thread was in a call of it; code that was being compiled is

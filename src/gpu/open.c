@@ -1,5 +1,6 @@
 /* Opening and closing runtimes: which backend computes, and what its device says. Where
  * opening fails, the runtime is there all the same and its scopes carry the reason. */
+#include "base/environment.h"
 #include "gpu/compile/later.h"
 #include "gpu/device.h"
 #include "gpu/gpu_internal.h"
@@ -160,13 +161,18 @@ open_named(pith_runtime *rt, const char *name, const pith_open_options *options)
     else if (!backend)
         pithp_runtime_fail(rt, PITH_E_UNSUPPORTED,
                            "device %.40s: pith was built without CUDA", name);
+    else if (backend == pithp_backend_cuda && pithp_secure_execution())
+        pithp_runtime_fail(rt, PITH_E_UNSUPPORTED,
+                           "device %.40s needs code that is "
+                           "compiled at run time; %s",
+                           name, pithp_secure_reason);
     else if (open_device(rt, backend, ordinal, options, &e) != PITH_OK)
         pithp_runtime_fail(rt, e.code, "device %.40s: %s", name, e.text);
 }
 
 static void open_best(pith_runtime *rt, const pith_open_options *options) {
     pithp_error e;
-    if (pithp_backend_cuda) {
+    if (pithp_backend_cuda && !pithp_secure_execution()) {
         const pith_status rc = open_device(rt, pithp_backend_cuda, 0, options, &e);
         if (rc == PITH_OK)
             return;
@@ -181,7 +187,7 @@ static void open_best(pith_runtime *rt, const pith_open_options *options) {
 }
 
 /* What the environment says of compiled functions is read when they are made: words that
- * mean nothing are told now. */
+ * mean nothing are told now, and whether the environment counts at all. */
 static void check_environment(pith_runtime *rt) {
     static const struct {
         const char *variable, *words[4], *expected;
@@ -189,8 +195,10 @@ static void check_environment(pith_runtime *rt) {
         {"PITH_JIT", {"async", "wait", "off", "eager"}, "async, wait, off or eager"},
         {"PITH_CUDA_GRAPH", {"on", "drive", "off"}, "on, drive or off"},
     };
+    if (pithp_secure_execution())
+        pithp_log(rt, PITH_LOG_WARNING, "%s", pithp_secure_reason);
     for (int i = 0; i < PITHP_COUNT(rows); i++) {
-        const char *set = getenv(rows[i].variable);
+        const char *set = pithp_environment(rows[i].variable);
         bool known = !set || !set[0];
         for (int k = 0; k < PITHP_COUNT(rows[i].words) && !known; k++)
             known = rows[i].words[k] && strcmp(set, rows[i].words[k]) == 0;
@@ -207,7 +215,8 @@ pith_runtime *pith_open(const pith_open_options *options) {
     check_environment(rt);
     if (pith_runtime_code(rt) != PITH_OK)
         return rt;
-    const char *name = options->device ? options->device : getenv("PITH_DEVICE");
+    const char *name =
+        options->device ? options->device : pithp_environment("PITH_DEVICE");
     if (name && (name[0] || options->device))
         open_named(rt, name, options);
     else

@@ -2,10 +2,10 @@
 #include "gpu/toolkit.h"
 
 #include "base/base_internal.h"
+#include "base/environment.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 enum { NAME_BYTES = 64 };
 
@@ -29,9 +29,9 @@ static void *open_in(const char *folder, const char *name) {
 }
 
 void *pithp_toolkit_open(const char *variable, const char *library, int driver) {
-    const char *own = secure_getenv(variable);
-    const char *const folders[] = {"", secure_getenv("CUDA_HOME"),
-                                   secure_getenv("CUDA_PATH"), "/usr/local/cuda"};
+    const char *own = pithp_environment(variable);
+    const char *const folders[] = {"", pithp_environment("CUDA_HOME"),
+                                   pithp_environment("CUDA_PATH"), "/usr/local/cuda"};
     if (own && own[0])
         return dlopen(own, RTLD_NOW | RTLD_LOCAL);
     void *handle = NULL;

@@ -1,5 +1,6 @@
 /* The system's C compiler: found by name, run as a process in a directory of its own that
  * is gone afterwards. Never through a shell. */
+#include "base/environment.h"
 #include "gpu/compile/toolchain.h"
 
 #include <errno.h>
@@ -29,7 +30,7 @@ static bool find_program(const char *command, char path[PITHP_CC_BYTES]) {
     char found[PITHP_CC_BYTES];
     if (strchr(command, '/'))
         return is_program(command) && realpath(command, path);
-    const char *search = getenv("PATH");
+    const char *search = pithp_environment("PATH");
     for (const char *p = search ? search : "/usr/bin:/bin"; p;) {
         const char *end = strchrnul(p, ':');
         const int n =
@@ -241,7 +242,7 @@ static pith_status identify(pith_runtime *rt, pithp_cc *cc, pithp_error *e) {
 
 pith_status pithp_cc_open(pith_runtime *rt, pithp_cc *cc, pithp_error *e) {
     static const char *const usual[] = {"cc", "gcc", "clang"};
-    const char *asked = secure_getenv("PITH_CC");
+    const char *asked = pithp_environment("PITH_CC");
     if (asked && asked[0]) {
         if (parse_command(cc, asked))
             return identify(rt, cc, e);
@@ -312,7 +313,7 @@ static bool read_file(const char *path, pithp_text *image) {
 }
 
 static bool make_directory(char directory[PITHP_CC_BYTES]) {
-    const char *choices[] = {secure_getenv("TMPDIR"), "/tmp", "/dev/shm"};
+    const char *choices[] = {pithp_environment("TMPDIR"), "/tmp", "/dev/shm"};
     for (int i = 0; i < PITHP_COUNT(choices); i++)
         if (choices[i] && choices[i][0] == '/' &&
             snprintf(directory, PITHP_CC_BYTES, "%s/pith-XXXXXX", choices[i]) <

@@ -1,5 +1,6 @@
 /* Modules: compiled code that is loaded, kept in memory by how recently it was asked for,
  * and on disk. Looking a text up costs its hash; compiling runs outside every lock. */
+#include "base/environment.h"
 #include "gpu/compile/toolchain.h"
 #include "gpu/memory/reclaim.h"
 
@@ -74,6 +75,10 @@ static pith_status prepare(pithp_device *d, pithp_compiler *c, pithp_error *e) {
     pith_status rc = PITH_OK;
     if (c->ready)
         return PITH_OK;
+    if (pithp_secure_execution()) { /* what is on disk is not run either */
+        pithp_error_set(e, PITH_E_UNSUPPORTED, NULL, NULL, "%s", pithp_secure_reason);
+        return PITH_E_UNSUPPORTED;
+    }
     if (on_host(d)) {
         char processor[128];
         PITH_TRY(pithp_cc_open(d->runtime, &c->cc, e));

@@ -1,6 +1,7 @@
 /* Compiled code on disk: one file a key, written aside and renamed, so that processes
  * share a directory without locks. What is read is code, so nothing is taken from a
  * directory or a file that somebody else can write. */
+#include "base/environment.h"
 #include "gpu/compile/toolchain.h"
 #include "gpu/host/host.h"
 
@@ -36,9 +37,9 @@ static void name_of(pithp_code_key key, char name[NAME_BYTES]) {
 
 /* "" where the environment names none. */
 static void choose_directory(char *path, size_t room) {
-    const char *own = secure_getenv("PITH_CACHE_DIR");
-    const char *cache = secure_getenv("XDG_CACHE_HOME");
-    const char *home = secure_getenv("HOME");
+    const char *own = pithp_environment("PITH_CACHE_DIR");
+    const char *cache = pithp_environment("XDG_CACHE_HOME");
+    const char *home = pithp_environment("HOME");
     int n = 0;
     path[0] = 0;
     if (own)
@@ -76,7 +77,7 @@ void pithp_disk_open(pith_runtime *rt, pithp_disk *disk) {
     char path[4096];
     struct stat st;
     *disk = (pithp_disk){.directory = -1, .limit = DEFAULT_LIMIT};
-    const char *limit = secure_getenv("PITH_CACHE_BYTES");
+    const char *limit = pithp_environment("PITH_CACHE_BYTES");
     if (limit && limit[0] && !pithp_parse_bytes(limit, &disk->limit))
         pithp_log(rt, PITH_LOG_WARNING,
                   "PITH_CACHE_BYTES is \"%.40s\", expected bytes such as 500000 or 2GiB",

@@ -5,11 +5,11 @@
  * no lock taken and nothing half done, and starts its own. */
 #include "gpu/compile/later.h"
 
+#include "base/environment.h"
 #include "base/under_way.h"
 #include "gpu/compile/toolchain.h"
 
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -35,7 +35,9 @@ pithp_code_when pithp_code_when_set(void) {
     static const char *const words[] = {[PITHP_CODE_WAIT] = "wait",
                                         [PITHP_CODE_OFF] = "off",
                                         [PITHP_CODE_EAGER] = "eager"};
-    const char *set = getenv("PITH_JIT");
+    const char *set = pithp_environment("PITH_JIT");
+    if (pithp_secure_execution())
+        return PITHP_CODE_OFF;
     for (int k = PITHP_CODE_WAIT; set && k < PITHP_COUNT(words); k++)
         if (strcmp(set, words[k]) == 0)
             return (pithp_code_when)k;

@@ -2,11 +2,11 @@
  * launch is, how copies share pinned memory. */
 #include "gpu/cuda/plan.h"
 
+#include "base/environment.h"
 #include "gpu/gemm.h"
 
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -73,7 +73,7 @@ bool pithp_cuda_grid_for(int64_t count, pithp_cuda_grid *grid) {
 }
 
 pithp_gemm_use pithp_gemm_asked(void) {
-    const char *asked = getenv("PITH_CUBLAS");
+    const char *asked = pithp_environment("PITH_CUBLAS");
     return !asked                      ? PITHP_GEMM_LARGE
            : strcmp(asked, "off") == 0 ? PITHP_GEMM_NONE
            : strcmp(asked, "on") == 0  ? PITHP_GEMM_ALL

@@ -1,6 +1,7 @@
 /* What the host is told to be: how many threads, which instruction set, how
  * much memory, when work runs.
  */
+#include "base/environment.h"
 #include "gpu/host/host.h"
 
 #include <errno.h>
@@ -64,7 +65,7 @@ static pithp_isa isa_of_cpu(void) {
 #endif
 
 static pith_status read_isa(pithp_isa *isa, pithp_error *e) {
-    const char *wish = getenv("PITH_ISA");
+    const char *wish = pithp_environment("PITH_ISA");
     *isa = isa_of_cpu();
     if (!wish || !wish[0])
         return PITH_OK;
@@ -90,7 +91,7 @@ static int cores(void) {
 }
 
 static pith_status read_threads(int *threads, int asked, pithp_error *e) {
-    const char *wish = getenv("PITH_THREADS");
+    const char *wish = pithp_environment("PITH_THREADS");
     long number = asked;
     if (!asked && wish && wish[0]) {
         char *end = NULL;
@@ -108,7 +109,7 @@ static pith_status read_threads(int *threads, int asked, pithp_error *e) {
 }
 
 static pith_status read_asynchronous(bool *asynchronous, pithp_error *e) {
-    const char *wish = getenv("PITH_HOST_ASYNC");
+    const char *wish = pithp_environment("PITH_HOST_ASYNC");
     *asynchronous = wish && strcmp(wish, "1") == 0;
     if (!wish || !wish[0] || *asynchronous || strcmp(wish, "0") == 0)
         return PITH_OK;
@@ -134,7 +135,7 @@ bool pithp_parse_bytes(const char *text, size_t *bytes) {
 }
 
 static pith_status read_memory(size_t *memory, pithp_error *e) {
-    const char *wish = getenv("PITH_HOST_MEMORY");
+    const char *wish = pithp_environment("PITH_HOST_MEMORY");
     *memory = 0;
     if (!wish || !wish[0] || (wish[0] != '0' && pithp_parse_bytes(wish, memory)))
         return PITH_OK;

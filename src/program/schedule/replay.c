@@ -1,7 +1,7 @@
 /* Running plans by their schedules: which plans, when they are made, and each run. */
+#include "base/environment.h"
 #include "program/schedule/replaying.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { RUNS_WORTH_COMPILING = 2 };
@@ -12,7 +12,7 @@ static pithp_replay *replay_of(const pithp_plan *plan) {
 
 void pithp_replay_begin(pithp_plan *plan) {
     const pithp_code_when when = pithp_code_when_set();
-    const char *set = getenv("PITH_CUDA_GRAPH"), *how = set ? set : "on";
+    const char *set = pithp_environment("PITH_CUDA_GRAPH"), *how = set ? set : "on";
     if (when >= PITHP_CODE_OFF || strcmp(how, "off") == 0)
         return;
     pithp_replay *r = pithp_allocate(plan->runtime, sizeof *r);

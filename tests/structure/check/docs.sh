@@ -15,7 +15,7 @@ for page in *.md docs/*.md; do
         docs/*) grep -q "]($(basename "$page"))" docs/index.md || { echo "docs/index.md does not name $page"; bad=1; } ;;
     esac
 done
-for name in $(grep -rhoE '(getenv|setting)\("[A-Z_]+"' src tools | sed 's/.*("//; s/"$//' | sort -u); do
+for name in $(grep -rhoE '(getenv|environment|toolkit_open)\("[A-Z_]+"' src tools | sed 's/.*("//; s/"$//' | sort -u); do
     grep -qE "[\`$]$name[\`,/]" docs/environment.md || { echo "docs/environment.md does not name $name"; bad=1; }
 done
 [ $bad -eq 0 ] || exit 1

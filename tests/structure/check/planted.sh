@@ -40,7 +40,7 @@ must() {
 }
 
 fresh
-for check in imports machine_paths sites models; do must pass $check "a sound tree"; done
+for check in imports machine_paths sites models environment; do must pass $check "a sound tree"; done
 
 printf '#include "tree/tree_internal.h"\n' >src/base/scope.c
 must fail imports "a room includes one above it"
@@ -62,6 +62,13 @@ fresh; printf '#include "../base/scope.h"\n' >>src/tree/walk.c
 must fail imports "a path that climbs"
 fresh; mkdir src/attic; printf '\n' >src/attic/a.c
 must fail imports "an unknown room"
+
+fresh; printf 'char *a = getenv("PITH_A");\n' >>src/tree/walk.c
+must fail environment "getenv in a room"
+fresh; printf 'char *a = secure_getenv ("PITH_A");\n' >>src/lens/lens.c
+must fail environment "secure_getenv in a room"
+fresh; printf 'char *a = getenv("PITH_A");\n' >src/base/environment.c; printf 'fegetenv(&m);\n' >>src/tree/walk.c
+must pass environment "the one reader, and another function"
 
 for path in ho''me/someone/x roo''t/x tm''p/x wor''k/x; do
     fresh; printf 'read "/%s"\n' "$path" >>docs/models.md

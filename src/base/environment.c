@@ -1,0 +1,18 @@
+/* Reading the environment, unless another user wrote it: secure execution in the sense of
+ * the dynamic loader (ld.so(8)), which the kernel states in the auxiliary vector. */
+#include "base/environment.h"
+
+#include <stdlib.h>
+#include <sys/auxv.h>
+
+const char pithp_secure_reason[] =
+    "the program has rights that its caller lacks (setuid, setgid or file capabilities): "
+    "environment variables are ignored, and nothing is compiled at run time";
+
+bool pithp_secure_execution(void) {
+    return getauxval(AT_SECURE) != 0;
+}
+
+const char *pithp_environment(const char *name) {
+    return pithp_secure_execution() ? NULL : getenv(name);
+}
