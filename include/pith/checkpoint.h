@@ -197,7 +197,8 @@ PITH_BEGIN
  * size, header and checksum; other files are never deleted.
  *
  * Errors: PITH_E_IO (with the system's reason; the old checkpoint is as it was),
- * PITH_E_TRACED, PITH_E_FORMAT (text that is not UTF-8), each with the path.
+ * PITH_E_TRACED, PITH_E_FORMAT (text that is not UTF-8, a bool that is neither 0 nor 1),
+ * each with the path.
  * @return Whether the checkpoint is on the disk; with options.background, whether it is
  *         being written.
  */
@@ -230,7 +231,8 @@ PITH_API bool pith_save_wait(pith_scope *s);
  * @param type Type of the root; NULL: any tree. Records that the file holds must be of
  *        types that this process has used (T_pith_type() makes one known).
  * @param options NULL for the defaults.
- * Errors: PITH_E_IO, PITH_E_FORMAT (damaged, truncated, no checkpoint, a newer format),
+ * Errors: PITH_E_IO, PITH_E_FORMAT (damaged, truncated, no checkpoint, a newer format, a
+ * bool that is neither 0 nor 1),
  * PITH_E_TYPE (a type that is unknown, another one, or of a version without upgrade),
  * PITH_E_STRUCTURE (missing, extra or other fields), PITH_E_DTYPE and PITH_E_SHAPE. All
  * differences are found in one go; the message holds the first ones.

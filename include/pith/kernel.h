@@ -36,7 +36,8 @@
  *
  * dtype: bool, i8 to i64, u8 to u64, f16, bf16, f32, f64, or real, which is pith_real in
  * the body: the file is compiled once per dtype of its real, and a launch takes the one
- * of its first real array. An extent is a number, a name, k*name, name+k, name-k or
+ * of its first real array. T of bool is the language's bool: what a body stores there
+ * becomes 0 or 1. An extent is a number, a name, k*name, name+k, name-k or
  * k*name+k; a name has one value in a launch; "[]" is rank 0. A body has 1 to 24
  * arguments.
  *

@@ -74,9 +74,16 @@ typedef unsigned long long uint64_t;
 
 /* ---- dtypes: their C types, codes and operands ---- */
 
+/* The language's own bool, so that whatever a body stores becomes 0 or 1. */
+#ifdef __cplusplus
+typedef bool pith_kernel_bool_;
+#else
+typedef _Bool pith_kernel_bool_;
+#endif
+
 /* bool is a macro in C, so its name may come as _Bool. */
-#define PITH_CTYPE_bool  uint8_t
-#define PITH_CTYPE__Bool uint8_t
+#define PITH_CTYPE_bool  pith_kernel_bool_
+#define PITH_CTYPE__Bool pith_kernel_bool_
 #define PITH_CTYPE_i8    int8_t
 #define PITH_CTYPE_i16   int16_t
 #define PITH_CTYPE_i32   int32_t

@@ -24,6 +24,11 @@ static bool remembered(const pith_array *a, pithp_digest *digest) {
     return true;
 }
 
+bool pithp_content_is_known(const pith_array *a) {
+    pithp_digest digest;
+    return remembered(a, &digest);
+}
+
 pith_status pithp_content_pieces(pith_scope *s,
                                  const pith_array *a,
                                  void *staging,

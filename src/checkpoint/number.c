@@ -176,9 +176,9 @@ pithp_number_print(pith_dtype dtype, const void *element, char text[PITHP_NUMBER
 bool pithp_number_from_i64(pith_dtype dtype, int64_t value, void *element) {
     if (pith_dtype_is_float(dtype)) /* written with a point: jansson reads -0 as 0 */
         return false;
+    if (dtype == PITH_BOOL) /* written as false and true; there are no others */
+        return false;
     const size_t bytes = pith_dtype_size(dtype);
-    if (dtype == PITH_BOOL && (value == 0 || value == 1))
-        return false; /* written as false and true */
     if (dtype >= PITH_I8 && dtype <= PITH_I64) {
         const int64_t most = INT64_MAX >> (64 - 8 * bytes);
         if (value > most || value < -most - 1)

@@ -340,27 +340,6 @@ damaged(pith_scope *s, const pith_checkpoint *c, const pithp_doc_leaf *leaf) {
         leaf->in_sidecar ? c->document.sidecars.rows[leaf->sidecar].file : c->shown);
 }
 
-pith_status pithp_leaf_check_bools(pith_scope *s,
-                                   const pith_checkpoint *c,
-                                   const pithp_doc_leaf *leaf,
-                                   size_t offset,
-                                   const void *elements,
-                                   size_t n) {
-    const uint8_t *truth = elements;
-    char path[PITHP_PATH_BYTES];
-    uint8_t any = 0;
-    for (size_t i = 0; leaf->dtype == PITH_BOOL && i < n; i++)
-        any |= truth[i];
-    if (any <= 1)
-        return PITH_OK;
-    size_t i = 0;
-    while (truth[i] <= 1)
-        i++;
-    return pithp_fail(
-        s, PITH_E_FORMAT, pithp_document_error_path(&c->document, leaf->node, path),
-        "element %zu of a bool leaf: expected 0 or 1, got %d", offset + i, truth[i]);
-}
-
 /* Elements of a packed leaf. A frame of which all is wanted goes where it is wanted; of
  * others the last one is kept, for who reads on. */
 static pith_status unpack_part(pith_scope *s,
@@ -424,6 +403,7 @@ pith_status pithp_leaf_read(pith_scope *s,
     const pithp_doc_leaf *leaf = &c->document.leaves.rows[number];
     pith_status rc = PITH_OK;
     pithp_hasher h;
+    pithp_stray_bool stray = {.found = false};
     pithp_hasher_begin(&h);
     for (size_t at = 0; rc == PITH_OK && at < leaf->bytes; at += PITHP_CHUNK_BYTES) {
         const size_t rest = leaf->bytes - at;
@@ -433,12 +413,12 @@ pith_status pithp_leaf_read(pith_scope *s,
         if (rc != PITH_OK)
             break;
         pithp_hasher_add(&h, piece, n);
-        if (pithp_leaf_check_bools(s, c, leaf, at, piece, n) != PITH_OK)
-            return PITH_E_FORMAT;
+        if (leaf->dtype == PITH_BOOL)
+            pithp_stray_bool_find(&stray, piece, at, n);
         if (sink)
             rc = sink(closure, piece, at, n);
     }
     if (rc == PITH_OK && !pithp_digest_equal(pithp_hasher_end(&h), leaf->digest))
         return damaged(s, c, leaf);
-    return rc;
+    return rc == PITH_OK ? pithp_stray_bool_refuse(s, &c->document, leaf, &stray) : rc;
 }

@@ -53,8 +53,23 @@ pith_status pithp_leaf_part(pith_scope *s,
                             size_t offset,
                             void *to,
                             size_t n);
-/* PITH_E_FORMAT with the path if n elements of a bool leaf, which begin at `offset`, are
- * not all 0 or 1. */
+/* The first element of a bool leaf that is neither 0 nor 1 (bools.c). */
+typedef struct pithp_stray_bool {
+    bool found;
+    uint8_t byte;
+    size_t element;
+} pithp_stray_bool;
+/* Look for it among n elements that begin at `offset`. */
+void pithp_stray_bool_find(pithp_stray_bool *stray,
+                           const void *elements,
+                           size_t offset,
+                           size_t n);
+/* PITH_E_FORMAT with the path if it was found. */
+pith_status pithp_stray_bool_refuse(pith_scope *s,
+                                    const pithp_document *d,
+                                    const pithp_doc_leaf *leaf,
+                                    const pithp_stray_bool *stray);
+/* Both, of a leaf of any dtype. */
 pith_status pithp_leaf_check_bools(pith_scope *s,
                                    const pith_checkpoint *c,
                                    const pithp_doc_leaf *leaf,

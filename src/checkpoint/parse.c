@@ -214,7 +214,8 @@ pith_status pithp_document_parse(pith_scope *s,
                                  const char *file,
                                  const char *text,
                                  size_t n) {
-    pithp_parser p = {.s = s, .d = d, .file = file, .text = text, .n = n};
+    pithp_parser p = {
+        .s = s, .d = d, .file = file, .text = text, .n = n, .leaf_node = -1};
     pith_status rc = check_frame(&p);
     if (rc == PITH_OK)
         rc = read_members(&p);

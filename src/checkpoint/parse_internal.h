@@ -13,11 +13,12 @@ typedef struct pithp_parser {
     const char *file, *text;
     size_t n, at;
     int64_t leaves_read;
+    int64_t leaf_node; /* row of the leaf that is read, for messages; -1: none */
 } pithp_parser;
 
 /* ---- Tokens (parse_token.c) ---- */
 
-/* The text is no document: an error with the line of p->at. */
+/* The text is no document: an error with the line of p->at, and the path of the leaf. */
 pith_status pithp_parse_refuse(pithp_parser *p, const char *format, ...)
     PITH_FORMAT(2, 3);
 pith_status pithp_parse_memory(const pithp_parser *p);

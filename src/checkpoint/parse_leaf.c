@@ -142,6 +142,7 @@ pith_status pithp_parse_leaf(pithp_parser *p, json_t *row) {
     if (p->leaves_read == p->d->leaves.count)
         return pithp_parse_refuse(p, "more leaves than the node table has");
     pithp_doc_leaf *leaf = &p->d->leaves.rows[p->leaves_read++];
+    p->leaf_node = leaf->node;
     const int result = json_unpack_ex(
         row, &e, JSON_STRICT, "{s?s,s:s,s:o,s?s,s:s,s?o,s?I,s?s,s?I,s?I,s?o}", "path",
         &path, "dtype", &dtype, "shape", &shape, "unit", &unit, "checksum", &digest,
@@ -168,6 +169,9 @@ pith_status pithp_parse_leaf(pithp_parser *p, json_t *row) {
         rc = read_frames(p, frames, leaf);
     if (rc != PITH_OK)
         return rc;
-    return data ? read_data(p, data, leaf)
-                : read_tensor(p, sidecar, tensor, begin, end, leaf);
+    rc = data ? read_data(p, data, leaf)
+              : read_tensor(p, sidecar, tensor, begin, end, leaf);
+    if (rc == PITH_OK)
+        p->leaf_node = -1;
+    return rc;
 }

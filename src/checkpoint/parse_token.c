@@ -14,7 +14,10 @@ pith_status pithp_parse_refuse(pithp_parser *p, const char *format, ...) {
     size_t line = 1;
     for (size_t i = 0; i < p->at && i < p->n; i++)
         line += p->text[i] == '\n';
-    return pithp_fail(p->s, PITH_E_FORMAT, NULL, "\"%s\", line %zu: %s", p->file, line,
+    char path[PITHP_PATH_BYTES];
+    const char *at =
+        p->leaf_node < 0 ? NULL : pithp_document_error_path(p->d, p->leaf_node, path);
+    return pithp_fail(p->s, PITH_E_FORMAT, at, "\"%s\", line %zu: %s", p->file, line,
                       text);
 }
 

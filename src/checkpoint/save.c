@@ -283,6 +283,7 @@ pith_status pithp_saving_write(pithp_saving *v) {
         if (!v->staging)
             return pithp_fail_memory(v->s, PITHP_STAGING_BYTES);
     }
+    PITH_TRY(pithp_saving_check_bools(v));
     PITH_TRY(sweep(v));
     PITH_TRY(read_inline_leaves(v));
     if (v->options.incremental)

@@ -27,6 +27,8 @@ pith_status pithp_content_digest(pith_scope *s,
                                  pithp_digest *digest);
 /* So that it is not computed again. */
 void pithp_content_remember(const pith_array *a, pithp_digest digest);
+/* Whether the digest is remembered: the array was saved or loaded before. */
+bool pithp_content_is_known(const pith_array *a);
 
 /* ---- Incremental saving (share.c) ---- */
 

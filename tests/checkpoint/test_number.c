@@ -86,9 +86,11 @@ Test(number, round_trips_floats_of_all_sizes) {
 }
 
 Test(number, round_trips_integers_and_their_extremes) {
-    static const pith_dtype dtypes[] = {PITH_BOOL, PITH_I8,  PITH_I16, PITH_I32, PITH_I64,
-                                        PITH_U8,   PITH_U16, PITH_U32, PITH_U64};
+    static const pith_dtype dtypes[] = {PITH_I8, PITH_I16, PITH_I32, PITH_I64,
+                                        PITH_U8, PITH_U16, PITH_U32, PITH_U64};
     uint64_t state = 3;
+    check_bits(PITH_BOOL, 0);
+    check_bits(PITH_BOOL, 1);
     for (int i = 0; i < PITHP_COUNT(dtypes); i++) {
         const int width = 8 * (int)pith_dtype_size(dtypes[i]);
         const uint64_t mask = UINT64_MAX >> (64 - width),
@@ -125,7 +127,8 @@ Test(number, refuses_what_is_no_element) {
     cr_assert(!pithp_number_from_i64(PITH_U8, -1, &e) &&
               !pithp_number_from_i64(PITH_U8, 256, &e));
     cr_assert(!pithp_number_from_i64(PITH_U64, -1, &e));
-    cr_assert(!pithp_number_from_i64(PITH_BOOL, 1, &e));
+    for (int i = -1; i <= 257; i++)
+        cr_assert(!pithp_number_from_i64(PITH_BOOL, i, &e), "%d", i);
     /* jansson has lost the sign of -0, and an integer may be no double */
     cr_assert(!pithp_number_from_i64(PITH_F64, 0, &e) &&
               !pithp_number_from_i64(PITH_F32, 1, &e));

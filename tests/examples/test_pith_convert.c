@@ -266,6 +266,29 @@ Test(pith_convert, says_what_is_wrong) {
     end();
 }
 
+Test(pith_convert, takes_no_bool_but_true_and_false) {
+    begin();
+    static const char says[] = ": element 2 of a bool array: expected 0 or 1, got 2";
+    if (supported("npz"))
+        expect(1, "convert " FOREIGN "bools.npz b.json",
+               "bools.npz\": \"bad\": element 2 of a bool array: expected 0 or 1, got 2");
+    if (supported("h5"))
+        expect(1, "convert " FOREIGN "bools.h5 b.json",
+               "bools.h5\": \"group/bad\": element 2 of a bool array");
+    const bool flags[] = {true, false, true};
+    const char *const keys[] = {"x"};
+    const void *items[] = {pith_array_copy(s, PITH_BOOL, PITH_SHAPE(3), flags)};
+    pt_ok(s, pith_save(s, pith_dict_make(s, 1, keys, items), "a.json", NULL));
+    expect(0, "convert a.json a.safetensors", "");
+    const ct_file f = ct_read("a.safetensors");
+    f.bytes[f.n - 1] = 2;
+    ct_write("a.safetensors", f.bytes, f.n);
+    free(f.bytes);
+    expect(1, "convert a.safetensors b.json", says);
+    cr_assert(access("b.json", F_OK) != 0);
+    end();
+}
+
 Test(pith_convert, copies_no_damaged_leaf) {
     begin();
     char arguments[64];

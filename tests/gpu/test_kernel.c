@@ -93,6 +93,22 @@ Test(kernel, bools_are_zero_or_one) {
     pt_close(rt);
 }
 
+Test(kernel, numbers_stored_as_bools_become_zero_or_one) {
+    pith_runtime *rt = open_device();
+    pith_scope *s = pith_scope_open(rt);
+    enum { N = 300 };
+    uint8_t x[N], y[N], z[N];
+    for (int i = 0; i < N; i++)
+        x[i] = (uint8_t)i;
+    const masks_result r = pith_launch(s, masks, COPY(s, PITH_U8, PITH_SHAPE(N), x), 0x84,
+                                       pith_ones(s, PITH_BOOL, PITH_SHAPE(N)));
+    pt_ok(s, pith_read(s, r.y, y, N) && pith_read(s, r.z, z, N));
+    for (int i = 0; i < N; i++)
+        cr_assert(y[i] == ((x[i] & 0x84) != 0) && z[i] == 1, "%d: %d, %d", i, y[i], z[i]);
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
 Test(kernel, half_floats_are_bits_with_helpers) {
     pith_runtime *rt = open_device();
     pith_scope *s = pith_scope_open(rt);

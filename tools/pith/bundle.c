@@ -94,12 +94,22 @@ void *bundle_add(bundle *b,
     return data;
 }
 
-void bundle_tidy(bundle *b) {
+bool bundle_check_bools(const bundle *b, const char *path) {
     for (int64_t i = 0; i < b->count; i++) {
-        uint8_t *truth = b->items[i].dtype == PITH_BOOL ? b->items[i].data : NULL;
-        for (int64_t k = 0; truth && k < b->items[i].count; k++)
-            truth[k] = truth[k] != 0;
+        const bundle_item *it = &b->items[i];
+        const uint8_t *bytes = it->dtype == PITH_BOOL ? it->data : NULL;
+        for (int64_t k = 0; bytes && k < it->count; k++) {
+            if (bytes[k] <= 1)
+                continue;
+            char *what =
+                text_of("element %" PRId64 " of a bool array: expected 0 or 1, got %d", k,
+                        bytes[k]);
+            fail_format(b->s, path, it->name, what);
+            free(what);
+            return false;
+        }
     }
+    return true;
 }
 
 void bundle_end(bundle *b) {

@@ -37,8 +37,9 @@ size_t bundle_most(size_t file_bytes);
 /* Elements and bytes of a shape; false: they overflow, or an extent is negative. */
 bool shape_size(pith_dtype dtype, const pith_shape *shape, int64_t *count, size_t *bytes);
 
-/* Make what was read what pith has: a bool is 0 or 1. */
-void bundle_tidy(bundle *b);
+/* Whether all bools that were read are 0 or 1. False: the scope's error names the array
+ * and the file, path. */
+bool bundle_check_bools(const bundle *b, const char *path);
 
 /* Take a checkpoint, or the columns of a log. */
 bool bundle_open_checkpoint(bundle *b, const char *path);

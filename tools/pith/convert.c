@@ -128,10 +128,9 @@ static int convert(pith_scope *s, const command *c) {
     const bool read = from_kind == CHECKPOINT ? bundle_open_checkpoint(&b, from)
                       : from_kind == LOG      ? bundle_open_log(&b, from)
                                               : source->read(&b, from);
-    bundle_tidy(&b);
-    const bool good =
-        read && (to_kind == CHECKPOINT ? bundle_save(&b, to, given(c, "--sidecar"))
-                                       : write_foreign(&b, target, to));
+    const bool good = read && bundle_check_bools(&b, from) &&
+                      (to_kind == CHECKPOINT ? bundle_save(&b, to, given(c, "--sidecar"))
+                                             : write_foreign(&b, target, to));
     const bool damaged =
         pith_code(s) == PITH_E_FORMAT; /* also found while it is copied */
     if (!good)

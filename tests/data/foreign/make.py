@@ -26,3 +26,14 @@ with h5py.File("text.h5", "w") as f:
     f["x"] = "text"
 with h5py.File("external.h5", "w") as f:
     f.create_dataset("x", shape=(8,), dtype="u1", external=[("numpy.npz", 0, 8)])
+with h5py.File("links.h5", "w") as f:
+    f["a/soft"] = h5py.SoftLink("/b/x")
+    f["a/external"] = h5py.ExternalLink("h5py.h5", "/plain")
+    f["loop"] = h5py.SoftLink("/loop")
+
+# Bools that are neither True nor False.
+bools = np.array([0, 1, 2], dtype=np.uint8).view(bool)
+np.savez_compressed("bools.npz", good=bools[:2], bad=bools)
+with h5py.File("bools.h5", "w") as f:
+    f["good"] = bools[:2]
+    f["group/bad"] = bools

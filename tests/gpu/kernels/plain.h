@@ -30,6 +30,17 @@ PITH_KERNEL(flip,
     y[i] = keep ? x[i] : !x[i];
 }
 
+/* Bits of a mask: numbers, but for a bool. */
+PITH_KERNEL(masks,
+            over(i, n),
+            in(u8, x, "[n]"),
+            value(u8, mask),
+            out(bool, y, "[n]"),
+            inout(bool, z, "[n]")) {
+    y[i] = x[i] & mask;
+    z[i] = z[i] + x[i];
+}
+
 PITH_KERNEL(halves,
             over(i, n),
             in(f16, x, "[n]"),

@@ -1,0 +1,70 @@
+/* Elements of bool leaves: files and arrays hold the bytes 0 and 1. Operations on bools
+ * rely on it, so that other bytes are refused where they would come in or go out. */
+#include "checkpoint/save_internal.h"
+
+void pithp_stray_bool_find(pithp_stray_bool *stray,
+                           const void *elements,
+                           size_t offset,
+                           size_t n) {
+    const uint8_t *bytes = elements;
+    uint8_t any = 0;
+    if (stray->found)
+        return;
+    for (size_t i = 0; i < n; i++)
+        any |= bytes[i];
+    stray->found = any > 1;
+    for (size_t i = 0; stray->found && i < n; i++) {
+        if (bytes[i] <= 1)
+            continue;
+        stray->element = offset + i;
+        stray->byte = bytes[i];
+        break;
+    }
+}
+
+pith_status pithp_stray_bool_refuse(pith_scope *s,
+                                    const pithp_document *d,
+                                    const pithp_doc_leaf *leaf,
+                                    const pithp_stray_bool *stray) {
+    char path[PITHP_PATH_BYTES];
+    return stray->found
+               ? pithp_fail(s, PITH_E_FORMAT,
+                            pithp_document_error_path(d, leaf->node, path),
+                            "element %zu of a bool leaf: expected 0 or 1, got %d",
+                            stray->element, stray->byte)
+               : PITH_OK;
+}
+
+pith_status pithp_leaf_check_bools(pith_scope *s,
+                                   const pith_checkpoint *c,
+                                   const pithp_doc_leaf *leaf,
+                                   size_t offset,
+                                   const void *elements,
+                                   size_t n) {
+    pithp_stray_bool stray = {.found = false};
+    if (leaf->dtype == PITH_BOOL)
+        pithp_stray_bool_find(&stray, elements, offset, n);
+    return pithp_stray_bool_refuse(s, &c->document, leaf, &stray);
+}
+
+/* ---- Saving ---- */
+
+static pith_status find(void *closure, const void *bytes, size_t offset, size_t n) {
+    pithp_stray_bool_find(closure, bytes, offset, n);
+    return PITH_OK;
+}
+
+pith_status pithp_saving_check_bools(const pithp_saving *v) {
+    pith_status rc = PITH_OK;
+    for (int64_t i = 0; rc == PITH_OK && i < v->d.leaves.count; i++) {
+        const pithp_doc_leaf *leaf = &v->d.leaves.rows[i];
+        pithp_stray_bool stray = {.found = false};
+        if (leaf->dtype != PITH_BOOL || pithp_content_is_known(v->arrays[i]))
+            continue;
+        rc = pithp_content_pieces(v->s, v->arrays[i], v->staging, PITHP_STAGING_BYTES,
+                                  find, &stray);
+        if (rc == PITH_OK)
+            rc = pithp_stray_bool_refuse(v->s, &v->d, leaf, &stray);
+    }
+    return rc;
+}
