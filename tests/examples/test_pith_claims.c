@@ -104,7 +104,8 @@ Test(pith_claims, believes_no_header_of_an_array) {
     npz(0, ">i2", "True", "(2, 3)", 12, "");
     npz(0, "<f8", "False", "(1,1,1,1,1,1,1,1)", 8, "");
     npz(0, "<f8", "True", "(0, 9, 9)", 0, "");
-    npz(0, "|b1", "False", "(3,)", 3, "");
+    npz(1, "|b1", "False", "(3,)", 3, "element 1 of a bool array");
+    npz(0, "|b1", "False", "(1,)", 1, "");
     expect(0, "show b.json \"['a']\"", "true");
     npz(1, "<f8", "False", "(-1,)", 0, "its header is malformed");
     npz(1, "<f8", "False", "(1,1,1,1,1,1,1,1,1)", 8, "its header is malformed");

@@ -266,6 +266,39 @@ Test(pith_convert, says_what_is_wrong) {
     end();
 }
 
+/* Looked up by its full name, each group costs its depth: minutes, at this one. */
+Test(pith_convert, walks_deep_groups_of_hdf5_in_linear_time) {
+    begin();
+    enum { DEPTH = 5000 };
+    const void *tree = pith_f64(s, 1.5);
+    const char *const keys[] = {"g", "x"};
+    for (int i = 0; i < DEPTH; i++) {
+        const void *items[] = {tree, pith_i32(s, i)};
+        tree = pith_dict_make(s, i % 100 ? 1 : 2, keys, items);
+    }
+    if (supported("h5")) {
+        pt_ok(s, pith_save(s, tree, "a.json", &(pith_save_options){.inline_all = true}));
+        expect(0, "convert a.json a.h5", "");
+        expect(0, "convert a.h5 b.json", "");
+        cr_assert(system("cmp a.json b.json") == 0);
+    }
+    end();
+}
+
+Test(pith_convert, reports_links_of_hdf5_that_it_does_not_follow) {
+    begin();
+    if (supported("h5")) {
+        expect(2, "convert " FOREIGN "links.h5 b.json",
+               "links.h5\" holds no array: 3 links are not followed: \"a/external\" (to "
+               "another file), \"a/soft\" (soft), \"loop\" (soft)");
+        cr_assert(access("b.json", F_OK) != 0);
+        expect(0, "convert " FOREIGN "h5py.h5 b.json",
+               "h5py.h5\": 1 link is not followed: \"link\" (soft)");
+        expect(0, "verify b.json", "intact");
+    }
+    end();
+}
+
 Test(pith_convert, takes_no_bool_but_true_and_false) {
     begin();
     static const char says[] = ": element 2 of a bool array: expected 0 or 1, got 2";

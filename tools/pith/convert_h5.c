@@ -1,8 +1,8 @@
 /* .h5: an HDF5 file with a dataset for each array, in groups as the tree has them. The
  * structure of a checkpoint is the text "%pith" beside them, a name that no leaf gets. */
 #include "bundle.h"
+#include "h5_walk.h"
 
-#include <hdf5.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -303,6 +303,8 @@ typedef struct reading {
     size_t left;     /* bytes that datasets may still claim */
     char *structure; /* owned; NULL */
     size_t structure_bytes;
+    int64_t link_count; /* that are not followed */
+    char *links;        /* owned: the first of them; NULL: there are none */
 } reading;
 
 static bool refuse(const reading *r, const char *name, const char *what) {
@@ -379,20 +381,8 @@ static bool read_array(reading *r, hid_t set, hid_t type, const char *name) {
     return good || refuse(r, name, "it is damaged");
 }
 
-static bool is_dataset(hid_t file, const char *name) {
-    hid_t object = H5Oopen(file, name, H5P_DEFAULT);
-    const bool is_set = object >= 0 && H5Iget_type(object) == H5I_DATASET;
-    if (object >= 0)
-        H5Oclose(object);
-    return is_set;
-}
-
-/* Every dataset by each of its names; soft links and those to other files are none. */
-static herr_t visit(hid_t file, const char *name, const H5L_info_t *link, void *closure) {
+static bool read_dataset(void *closure, hid_t set, const char *name) {
     reading *r = closure;
-    if (link->type != H5L_TYPE_HARD || !is_dataset(file, name))
-        return 0;
-    hid_t set = H5Dopen2(file, name, H5P_DEFAULT);
     hid_t type = set >= 0 ? H5Dget_type(set) : -1;
     bool good = type >= 0 || refuse(r, name, "it is damaged");
     if (good)
@@ -400,9 +390,36 @@ static herr_t visit(hid_t file, const char *name, const H5L_info_t *link, void *
                                                  : read_array(r, set, type, name);
     if (type >= 0)
         H5Tclose(type);
-    if (set >= 0)
-        H5Dclose(set);
-    return good ? 0 : -1;
+    return good;
+}
+
+static void note_link(void *closure, const char *name, H5L_type_t type) {
+    enum { NAMED = 3 }; /* so many links are told */
+    reading *r = closure;
+    if (r->link_count++ >= NAMED)
+        return;
+    char *before = r->links;
+    r->links = text_of("%s%s\"%.200s\" (%s)", before ? before : "", before ? ", " : "",
+                       name, type == H5L_TYPE_SOFT ? "soft" : "to another file");
+    free(before);
+}
+
+/* A file without arrays is an error: what it links to is all that it was to give. */
+static bool tell_links(const reading *r) {
+    if (r->link_count == 0)
+        return true;
+    const char *what = plural(r->link_count, "link is", "links are");
+    const char *more = r->link_count > 3 ? " and others" : "";
+    if (r->b->count == 0)
+        return pith_fail(r->b->s, PITH_E_UNSUPPORTED, NULL,
+                         "\"%s\" holds no array: %" PRId64 " %s not followed: %s%s",
+                         r->path, r->link_count, what, r->links, more),
+               false;
+    char *harmless = clean(r->links);
+    complain("convert", "\"%s\": %" PRId64 " %s not followed: %s%s", r->path,
+             r->link_count, what, harmless, more);
+    free(harmless);
+    return true;
 }
 
 static bool read_file(bundle *b, const char *path) {
@@ -421,13 +438,15 @@ static bool read_file(bundle *b, const char *path) {
         return false;
     }
     reading r = {.b = b, .path = path, .left = bundle_most((size_t)st.st_size)};
-    bool good = H5Lvisit(file, H5_INDEX_NAME, H5_ITER_INC, visit, &r) >= 0;
+    bool good = h5_walk(file, &(h5_visitor){&r, read_dataset, note_link});
     if (!good)
         fail_h5(b->s, PITH_E_FORMAT, path, "read");
     H5Fclose(file);
+    good = good && tell_links(&r);
     if (good && r.structure)
         good = bundle_set_structure(b, path, r.structure, r.structure_bytes, group_name);
     free(r.structure);
+    free(r.links);
     return good;
 }
 
