@@ -73,10 +73,9 @@ PITH_API const void *pith_while(pith_scope *s,
                                 const void *init);
 /**
  * The same, but the loop ends also where a check has failed that cond or body make: after
- * the iteration in which one fails no other one runs.
+ * the iteration in which one fails no other one runs, and cond is not evaluated again.
  *
- * Checks that nobody collects and that are of no account then (pith_check_level) end
- * nothing.
+ * Checks of level debug do not end the loop unless a collector is active.
  *
  * @return The carry after that iteration.
  */

@@ -114,6 +114,8 @@ static void expect(pith_scope *s, const pith_function *f, const char *how) {
             cr_assert(x == (ends ? w->ended : w->all), "%s, row %d, %s: %lld", how,
                       (int)k, ends ? "ends" : "all", (long long)x);
             cr_assert(pith_result_all_pass(s, r) == !w->first);
+            cr_assert(!ends || pith_result_failed(s, r) == (w->first != NULL),
+                      "%s, row %d: consequences are no failures", how, (int)k);
             cr_assert(!w->first == !first && (!first || !strcmp(first, w->first)),
                       "%s, row %d: %s", how, (int)k, first ? first : "all pass");
         }

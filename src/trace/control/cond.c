@@ -16,21 +16,6 @@ typedef struct choice {
 
 /* ---- Checks: a branch that is not taken has values that pass ---- */
 
-/* An output for a value of another branch's checks. */
-static bool add_passing(pith_scope *s,
-                        pithp_program *p,
-                        const pith_spec *spec,
-                        const pithp_checks *checks,
-                        int64_t value) {
-    pithp_full_params params = {.dtype = spec->dtype,
-                                .rank = spec->rank,
-                                .value = pithp_checks_neutral_bits(checks, value)};
-    memcpy(params.shape, spec->shape, sizeof params.shape);
-    const pithp_value v =
-        pithp_program_add(s, p, PITHP_OP_FULL, 0, NULL, &params, s->site);
-    return v >= 0 && pithp_program_output(s, p, v);
-}
-
 /* All programs get the outputs of all checks, in the order of the branches. */
 static pith_status spread_checks(pith_scope *s, pithp_part *parts, int count) {
     for (int b = 0; b < count; b++) {
@@ -51,8 +36,9 @@ static pith_status spread_checks(pith_scope *s, pithp_part *parts, int count) {
             for (int64_t k = 0; k < pithp_checks_values(parts[o].checks); k++) {
                 const pithp_value v = parts[o].check_values[k];
                 if (o == b ? !pithp_program_output(s, p, v)
-                           : !add_passing(s, p, parts[o].program->values[v].spec,
-                                          parts[o].checks, k))
+                           : !pithp_control_add_filled(
+                                 s, p, parts[o].program->values[v].spec,
+                                 pithp_checks_neutral_bits(parts[o].checks, k)))
                     return s->error.code;
             }
     }

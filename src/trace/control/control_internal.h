@@ -116,6 +116,12 @@ pith_status pithp_operands_add_all(pith_scope *s,
                                    const pithp_flat *f,
                                    const char *function,
                                    const char *name);
+/* The next output of a program: an array whose elements all have these bits. False: error
+ * set. */
+bool pithp_control_add_filled(pith_scope *s,
+                              pithp_program *p,
+                              const pith_spec *spec,
+                              uint64_t bits);
 /* The results of an instruction of the trace of s, in memory of s. NULL: error set. */
 const pith_array **pithp_control_add(pith_scope *s, const pithp_new_instruction *given);
 /* A tree of s around new leaves. NULL: error set. */

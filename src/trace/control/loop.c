@@ -26,9 +26,20 @@ static pith_status check_result(pith_scope *s, const loop *l, const void *result
 
 /* ---- Running ---- */
 
-/* The condition's value for a carry. False: it does not hold, or an error is set. */
+/* Whether the loop may go on: it does not end where a check fails, or all have passed. */
+static bool passes(pith_scope *s, const loop *l) {
+    bool all_pass = true;
+    if (l->checks)
+        pithp_collector_all_pass(s, l->checks, &all_pass);
+    return s->error.code == PITH_OK && all_pass;
+}
+
+/* The condition's value for a carry. False: it does not hold, a check has failed, or an
+ * error is set. */
 static bool holds(pith_scope *s, const loop *l, const void *carry) {
     int64_t truth = 0;
+    if (!passes(s, l)) /* the carry is that of the iteration that failed */
+        return false;
     pith_scope *work = pith_scope_open_in(s);
     if (!pithp_scope_writable(work)) {
         pithp_fail_memory(s, PITHP_BLOCK_BYTES);
@@ -40,10 +51,7 @@ static bool holds(pith_scope *s, const loop *l, const void *carry) {
         pithp_scalar_check(work, a, false, l->function, l->truth) == PITH_OK)
         pithp_control_read(work, a, l->function, l->truth, &truth);
     pith_scope_close(work); /* its error goes to s */
-    bool passes = true;
-    if (l->checks && truth && s->error.code == PITH_OK)
-        pithp_collector_all_pass(s, l->checks, &passes);
-    return s->error.code == PITH_OK && truth && passes;
+    return s->error.code == PITH_OK && truth && passes(s, l);
 }
 
 /* One iteration; i NULL: the body has no index. */

@@ -243,6 +243,17 @@ pith_status pithp_operands_add_all(pith_scope *s,
     return rc;
 }
 
+bool pithp_control_add_filled(pith_scope *s,
+                              pithp_program *p,
+                              const pith_spec *spec,
+                              uint64_t bits) {
+    pithp_full_params params = {.dtype = spec->dtype, .rank = spec->rank, .value = bits};
+    memcpy(params.shape, spec->shape, sizeof params.shape);
+    const pithp_value v =
+        pithp_program_add(s, p, PITHP_OP_FULL, 0, NULL, &params, s->site);
+    return v >= 0 && pithp_program_output(s, p, v);
+}
+
 const pith_array **pithp_control_add(pith_scope *s, const pithp_new_instruction *given) {
     pithp_trace *t = pithp_scope_trace(s);
     const pithp_value first = pithp_program_add_many(s, t->program, given);

@@ -1,7 +1,8 @@
 /* Whiles whose condition makes checks, and those that end where a check fails. They are
  * recorded turned round: the condition is computed before the loop and at the end of the
  * body, so that what its checks need is carried as that of the body's is, and the loop
- * goes on as long as the truth that it carries says so. */
+ * goes on as long as the truth that it carries says so. Of a loop that ends where a check
+ * fails, the condition is not computed on the carry of an iteration that failed. */
 #include "trace/control/control_internal.h"
 
 /* Carried: the truth, the carry, values of the body's checks and of the condition's. */
@@ -108,24 +109,84 @@ static bool keep(const rotation *r,
            pithp_checks_merge(r->s, c, r->before, r->now, r->kept);
 }
 
+/* What the condition gives if it is not computed: no truth, and checks that pass. NULL:
+ * error set. */
+static pithp_program *make_ended(const rotation *r) {
+    const pithp_part *cond = r->w->cond;
+    const pithp_program *from = cond->program;
+    pithp_program *p = pithp_program_make(r->s);
+    bool fine = p;
+    for (int64_t k = 0; k < from->input_count && fine; k++)
+        fine = pithp_program_input(r->s, p, pithp_value_spec(from, from->inputs[k])) >= 0;
+    for (int64_t k = 0; k < from->output_count && fine; k++) {
+        const pith_spec *spec = pithp_value_spec(from, from->outputs[k]);
+        const uint64_t bits = k ? pithp_checks_neutral_bits(cond->checks, k - 1) : 0;
+        fine = pithp_control_add_filled(r->s, p, spec, bits);
+    }
+    if (fine)
+        return p;
+    pithp_program_release(p);
+    return NULL;
+}
+
+/* The condition on the next carry, if the checks of the body passed. */
+static bool call_cond_if(const rotation *r,
+                         const pith_array *passed,
+                         const pithp_value *fixed,
+                         const pithp_value *carries) {
+    const pithp_program *cond = r->w->cond->program;
+    pithp_program *programs[2] = {make_ended(r), r->w->cond->program};
+    const pith_array **made = NULL;
+    r->inputs[0] = pithp_trace_value(r->s, r->trace, passed);
+    for (int64_t k = 0; k < cond->input_count; k++)
+        r->inputs[1 + k] =
+            k < r->w->of_cond->count ? fixed[k] : carries[k - r->w->of_cond->count];
+    if (programs[0] && r->inputs[0] >= 0)
+        made = pithp_control_add(
+            r->s, &(pithp_new_instruction){.primitive = PITHP_OP_COND,
+                                           .operand_count = 1 + (int)cond->input_count,
+                                           .operands = r->inputs,
+                                           .program_count = 2,
+                                           .programs = programs,
+                                           .site = r->s->site});
+    pithp_program_release(programs[0]);
+    for (int64_t k = 0; made && k < cond->output_count; k++)
+        r->of_cond[k] = pithp_trace_value(r->s, r->trace, made[k]);
+    return made;
+}
+
+/* The condition on the next carry; NULL: error set. */
+static const pith_array *
+next_truth(const rotation *r, const pithp_value *in, const pith_array **body_kept) {
+    const pithp_checks *checks = r->w->body->checks;
+    const bool stops = r->w->stops && checks;
+    const pith_array *both[2] = {
+        NULL, stops ? pithp_checks_passed(r->s, checks, body_kept) : NULL};
+    if ((stops && !both[1]) ||
+        !(stops && r->cond_values
+              ? call_cond_if(r, both[1], in, r->of_body)
+              : call(r, r->w->cond->program, in, r->of_body, r->of_cond)))
+        return NULL;
+    both[0] = pithp_trace_array(r->s, r->trace, r->of_cond[0]);
+    return stops && both[0] ? pithp_bind(r->s, PITHP_OP_LOGICAL_AND, 2, both, NULL)
+                            : both[0];
+}
+
 /* The truth comes first among the outputs, but is known when all is kept. */
 static bool add_body(const rotation *r, const pithp_value *in) {
     const pithp_checked_while *w = r->w;
-    const pithp_value *carry = in + w->of_cond->count + w->of_body->count + 1,
-                      *values = carry + r->carries;
-    if (!call(r, w->body->program, in + w->of_cond->count, carry, r->of_body) ||
-        !call(r, w->cond->program, in, r->of_body, r->of_cond))
-        return false;
+    const pithp_value *truth_before = in + w->of_cond->count + w->of_body->count,
+                      *carry = truth_before + 1, *values = carry + r->carries;
     pithp_program *p = r->trace->program;
-    const pith_array *truth = pithp_trace_array(r->s, r->trace, r->of_cond[0]);
     const int64_t first = p->output_count;
-    bool fine = add_output(r, truth);
+    bool fine = call(r, w->body->program, in + w->of_cond->count, carry, r->of_body) &&
+                pithp_program_output(r->s, p, *truth_before);
     for (int64_t k = 0; k < r->carries && fine; k++)
         fine = pithp_program_output(r->s, p, r->of_body[k]);
     fine = fine && keep(r, w->body->checks, values, r->of_body + r->carries);
     for (int64_t k = 0; k < r->body_values && fine; k++)
         fine = add_output(r, r->kept[k]);
-    truth = fine ? and_passed(r, truth, w->body->checks) : NULL;
+    const pith_array *truth = fine ? next_truth(r, in, r->kept) : NULL;
     fine = truth && keep(r, w->cond->checks, values + r->body_values, r->of_cond + 1);
     for (int64_t k = 0; k < r->cond_values && fine; k++)
         fine = add_output(r, r->kept[k]);
