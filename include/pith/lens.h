@@ -137,10 +137,17 @@ pith_lens_nest(pith_scope *s, const pith_lens *outer, const pith_lens *inner);
 /**
  * Several parts at once, as a tuple.
  *
- * Set takes a tuple of as many, changes all of them, and then makes each node around them
- * once, so that leaves which must agree may change together. Errors of setting:
- * PITH_E_STRUCTURE for another count; PITH_E_ARG naming two parts of which one holds the
- * other, or that are one: then what is set would not be what is got. (Getting them is no
+ * Set takes a tuple of as many. Places of paths are changed first, all together, and each
+ * node around them is made once, so that leaves which must agree may change together.
+ * Then come, in their order, the parts that are computed from a node: setters of function
+ * lenses, and pith_lens_at and pith_lens_slice. Each gets the node as it is by then.
+ *
+ * The parts must be independent. Errors of setting: PITH_E_STRUCTURE for another count;
+ * PITH_E_ARG with both lenses and the path where one sets a place that the other sets,
+ * holds or lies in, or where a function lens would not get again what was set. What a
+ * setter sets is found by comparing the node before and after by pointer. What a function
+ * lens gets is compared by value; traced values are not, so that in a trace a lens that
+ * only reads what a later one sets is not found. (Getting parts that overlap is no
  * error.)
  */
 PITH_API const pith_lens *

@@ -12,15 +12,14 @@ void pithp_lens_edits_begin(pithp_lens_edits *e,
                             const pith_lens_options *options) {
     e->s = s;
     e->options = options;
+    e->lens = NULL;
     e->list = &e->first;
     e->count = 0;
     e->room = 1;
     pithp_lens_trail_begin(&e->trail, s->runtime);
 }
 
-pith_status pithp_lens_edits_add(pithp_lens_edits *e,
-                                 const void *value,
-                                 const pithp_lens_scalar *scalar) {
+pith_status pithp_lens_edits_add(pithp_lens_edits *e, const pithp_lens_edit *edit) {
     if (e->count == e->room) {
         const size_t bytes = (size_t)e->room * sizeof *e->list;
         pithp_lens_edit *grown = pithp_allocate(e->s->runtime, 2 * bytes);
@@ -38,8 +37,12 @@ pith_status pithp_lens_edits_add(pithp_lens_edits *e,
         return pithp_fail_memory(e->s, bytes);
     if (bytes)
         memcpy(places, e->trail.places, bytes);
-    e->list[e->count++] = (pithp_lens_edit){
-        .places = places, .depth = e->trail.depth, .value = value, .scalar = scalar};
+    pithp_lens_edit *added = &e->list[e->count];
+    *added = *edit;
+    added->places = places;
+    added->depth = e->trail.depth;
+    added->lens = e->lens;
+    added->number = e->count++;
     return PITH_OK;
 }
 
@@ -53,8 +56,7 @@ void pithp_lens_edits_end(pithp_lens_edits *e) {
     pithp_lens_trail_end(&e->trail);
 }
 
-/* How many first places two changes have in common. */
-static int64_t common_places(const pithp_lens_edit *a, const pithp_lens_edit *b) {
+int64_t pithp_lens_common_places(const pithp_lens_edit *a, const pithp_lens_edit *b) {
     const int64_t most = a->depth < b->depth ? a->depth : b->depth;
     int64_t i = 0;
     while (i < most && a->places[i] == b->places[i])
@@ -62,16 +64,22 @@ static int64_t common_places(const pithp_lens_edit *a, const pithp_lens_edit *b)
     return i;
 }
 
+/* In the order of a walk. A computed change comes where the walk leaves the node. */
 static int compare_edits(const void *x, const void *y) {
     const pithp_lens_edit *a = x, *b = y;
-    const int64_t i = common_places(a, b);
+    const int64_t i = pithp_lens_common_places(a, b);
     if (i < a->depth && i < b->depth)
         return a->places[i] < b->places[i] ? -1 : 1;
-    return (a->depth > b->depth) - (a->depth < b->depth);
+    if (i < a->depth) /* a is below b */
+        return b->parts ? -1 : 1;
+    if (i < b->depth)
+        return a->parts ? 1 : -1;
+    if (!a->parts != !b->parts)
+        return a->parts ? 1 : -1;
+    return (a->number > b->number) - (a->number < b->number);
 }
 
-/* Bring changes in the order of a walk; none may be of what another one is of, or within
- * it. */
+/* Bring changes into order; none may be of what another one replaces, or within it. */
 static pith_status order_edits(const pithp_lens_edits *e, const void *root) {
     bool ordered = true;
     for (int64_t i = 1; i < e->count && ordered; i++)
@@ -80,20 +88,8 @@ static pith_status order_edits(const pithp_lens_edits *e, const void *root) {
         qsort(e->list, (size_t)e->count, sizeof *e->list, compare_edits);
     for (int64_t i = 1; i < e->count; i++) {
         const pithp_lens_edit *a = &e->list[i - 1], *b = &e->list[i];
-        if (common_places(a, b) < a->depth)
-            continue;
-        pithp_text outer, inner;
-        pithp_text_begin(&outer, e->s->runtime);
-        pithp_text_begin(&inner, e->s->runtime);
-        pithp_lens_places_text(&outer, root, a->places, a->depth);
-        pithp_lens_places_text(&inner, root, b->places, b->depth);
-        pithp_fail(e->s, PITH_E_ARG, inner.bytes,
-                   "two lenses set it: what one of them sets at '%.200s' holds it, or is "
-                   "it",
-                   outer.bytes);
-        pithp_text_end(&inner);
-        pithp_text_end(&outer);
-        return PITH_E_ARG;
+        if (!a->parts && pithp_lens_common_places(a, b) == a->depth)
+            return pithp_lens_conflict(e, root, a, b);
     }
     return PITH_OK;
 }
@@ -111,6 +107,7 @@ typedef struct open_node {
 typedef struct remaking {
     pith_scope *s;
     const pith_lens_options *options;
+    const void *root; /* as far as it is made */
     open_node *open;
     char *stack; /* payloads of open nodes */
     int64_t depth, room;
@@ -119,9 +116,10 @@ typedef struct remaking {
     _Alignas(16) char first_stack[1024];
 } remaking;
 
-static void begin(remaking *r, const pithp_lens_edits *e) {
+static void begin(remaking *r, const pithp_lens_edits *e, const void *root) {
     r->s = e->s;
     r->options = e->options;
+    r->root = root;
     r->open = r->first_open;
     r->stack = r->first_stack;
     r->depth = 0;
@@ -183,8 +181,11 @@ static pith_status open_child(remaking *r, const void *node, int64_t place) {
     return PITH_OK;
 }
 
-/* What is at a place of the innermost open node: a child, or a static record. */
-static const void **child_at(const remaking *r, int64_t place) {
+/* What is at a place of the innermost open node, a child or a static record; or the root.
+ */
+static const void **child_at(remaking *r, int64_t place) {
+    if (!r->depth)
+        return &r->root;
     const open_node *top = &r->open[r->depth - 1];
     char *payload = r->stack + top->payload;
     return place >= 0 ? pithp_slot(payload, top->shape, place)
@@ -192,34 +193,61 @@ static const void **child_at(const remaking *r, int64_t place) {
                                                               .declared.offset);
 }
 
-/* Put the path of the innermost open node, or of a place of it, before the error's. */
-static void prefix_path(const remaking *r, const int64_t *place) {
+/* Put the path of the innermost open node, or of places from it, before the error's. */
+static void prefix_path(const remaking *r, const int64_t *places, int64_t count) {
     pithp_text path;
     pithp_text_begin(&path, r->s->runtime);
-    for (int64_t i = 0; i < r->depth; i++) {
-        const int64_t *next = i + 1 < r->depth ? &r->open[i + 1].place : place;
-        if (next)
-            pithp_lens_places_text(&path, r->open[i].node, next, 1);
-    }
+    for (int64_t i = 1; i < r->depth; i++)
+        pithp_lens_places_text(&path, r->open[i - 1].node, &r->open[i].place, 1);
+    pithp_lens_places_text(&path, r->depth ? r->open[r->depth - 1].node : r->root, places,
+                           count);
     pithp_error_prefix(r->s, path.bytes);
     pithp_text_end(&path);
 }
 
-static pith_status put(remaking *r, int64_t place, const pithp_lens_edit *edit) {
+/* What an edit makes of the node at its place. NULL: absent, or the error is set. */
+static const void *
+new_value(const pithp_lens_edits *e, pithp_lens_edit *edit, const void *there) {
+    if (edit->parts)
+        return edit->made = pithp_lens_set_computed(e, edit, there);
+    if (edit->rows)
+        return pithp_lens_set_row(e->s, there, edit->rows,
+                                  edit->places + edit->depth - edit->rows, edit->value);
+    return edit->value;
+}
+
+static pith_status put_static(remaking *r,
+                              int64_t place,
+                              const pithp_lens_scalar *scalar,
+                              const void *value) {
     open_node *top = &r->open[r->depth - 1];
-    if (place >= 0) {
-        *child_at(r, place) = edit->value;
-        return PITH_OK;
-    }
     const pithp_field *field = &top->shape->type->fields[~place];
     char *payload = r->stack + top->payload;
     top->new_statics = true;
-    const pith_status rc =
-        edit->scalar ? pithp_lens_static_put_scalar(r->s, payload, field, edit->scalar)
-                     : pithp_lens_static_put(r->s, payload, field, edit->value);
-    if (rc != PITH_OK)
-        prefix_path(r, &place);
-    return rc;
+    return scalar ? pithp_lens_static_put_scalar(r->s, payload, field, scalar)
+                  : pithp_lens_static_put(r->s, payload, field, value);
+}
+
+/* Make a change, whose place is one of the innermost open node, or the root. */
+static pith_status
+put(remaking *r, const pithp_lens_edits *e, int64_t i, pithp_lens_changes *changes) {
+    pithp_lens_edit *edit = &e->list[i];
+    const int64_t depth = edit->depth - edit->rows,
+                  place = depth ? edit->places[depth - 1] : 0;
+    const void *there = *child_at(r, place);
+    const void *value = new_value(e, edit, there);
+    pith_status rc = r->s->error.code;
+    if (rc == PITH_OK && place < 0)
+        rc = put_static(r, place, edit->scalar, value);
+    else if (rc == PITH_OK)
+        *child_at(r, place) = value;
+    if (rc != PITH_OK) {
+        const int64_t first = depth ? depth - 1 : 0;
+        prefix_path(r, edit->places + first, edit->depth - first);
+        return rc;
+    }
+    return edit->parts && e->count > 1 ? pithp_lens_changes_add(changes, i, there, value)
+                                       : PITH_OK;
 }
 
 static const void *remake(remaking *r, const open_node *n) {
@@ -244,66 +272,67 @@ static const void *remake(remaking *r, const open_node *n) {
     return pithp_freeze(r->s, type, payload);
 }
 
-/* Make the innermost open node, and put it into the one around it. NULL: error set. */
-static const void *close_node(remaking *r) {
+/* Make the innermost open node, and put it into the one around it. */
+static pith_status close_node(remaking *r) {
     const open_node n = r->open[r->depth - 1];
     const void *made = remake(r, &n);
     if (!made) {
-        prefix_path(r, NULL);
-        return NULL;
+        prefix_path(r, NULL, 0);
+        return r->s->error.code;
     }
     r->depth--;
     r->used = n.payload;
-    if (r->depth) {
-        *child_at(r, n.place) = made;
+    *child_at(r, n.place) = made;
+    if (r->depth)
         r->open[r->depth - 1].new_statics |= n.place < 0;
-    }
-    return made;
+    return PITH_OK;
 }
 
-static const void *apply(remaking *r, const pithp_lens_edits *e, const void *root) {
-    const void *made = NULL;
-    if (open_child(r, root, 0) != PITH_OK)
-        return NULL;
-    for (int64_t i = 0; i < e->count; i++) {
-        const pithp_lens_edit *edit = &e->list[i];
-        const int64_t common = i ? common_places(edit - 1, edit) : 0;
-        while (r->depth > common + 1)
-            if (!close_node(r))
-                return NULL;
-        while (r->depth < edit->depth) {
-            const int64_t place = edit->places[r->depth - 1];
-            if (open_child(r, *child_at(r, place), place) != PITH_OK)
-                return NULL;
-        }
-        if (put(r, edit->places[edit->depth - 1], edit) != PITH_OK)
-            return NULL;
+/* Open the node that has the place of an edit, and no more. */
+static pith_status
+open_around(remaking *r, const pithp_lens_edit *before, const pithp_lens_edit *edit) {
+    const int64_t depth = edit->depth - edit->rows;
+    const int64_t common = before ? pithp_lens_common_places(before, edit) : 0;
+    const int64_t stay = common < depth ? common + 1 : depth;
+    pith_status rc = PITH_OK;
+    while (r->depth > stay && rc == PITH_OK)
+        rc = close_node(r);
+    while (r->depth < depth && rc == PITH_OK) {
+        const int64_t place = r->depth ? edit->places[r->depth - 1] : 0;
+        rc = open_child(r, *child_at(r, place), place);
     }
-    while (r->depth)
-        if (!(made = close_node(r)))
-            return NULL;
-    return made;
+    return rc;
 }
 
-/* The root itself is what changes, or nothing is: it outlives the scope. */
-static const void *whole(pith_scope *s, const void *root) {
-    if (!root) {
-        pithp_fail(s, PITH_E_ARG, NULL, "the root cannot be absent");
-        return NULL;
+static pith_status
+apply(remaking *r, const pithp_lens_edits *e, pithp_lens_changes *changes) {
+    pith_status rc = PITH_OK;
+    for (int64_t i = 0; i < e->count && rc == PITH_OK; i++) {
+        rc = open_around(r, i ? &e->list[i - 1] : NULL, &e->list[i]);
+        if (rc == PITH_OK)
+            rc = put(r, e, i, changes);
     }
-    return pithp_keep_slots(s, 1, &root) == PITH_OK ? root : NULL;
+    while (r->depth && rc == PITH_OK)
+        rc = close_node(r);
+    return rc;
 }
 
 const void *pithp_lens_edits_apply(pithp_lens_edits *e, const void *root) {
-    if (e->count == 0)
-        return whole(e->s, root);
+    pith_scope *s = e->s;
     if (order_edits(e, root) != PITH_OK)
         return NULL;
-    if (e->list[0].depth == 0)
-        return whole(e->s, e->list[0].value);
     remaking r;
-    begin(&r, e);
-    const void *made = apply(&r, e, root);
+    pithp_lens_changes changes;
+    begin(&r, e, root);
+    pithp_lens_changes_begin(&changes, e, root);
+    pith_status rc = apply(&r, e, &changes);
+    if (rc == PITH_OK && !r.root)
+        rc = pithp_fail(s, PITH_E_ARG, NULL, "the root cannot be absent");
+    if (rc == PITH_OK) /* the root itself may be what was set */
+        rc = pithp_keep_slots(s, 1, &r.root);
+    if (rc == PITH_OK)
+        rc = pithp_lens_changes_check(&changes);
+    pithp_lens_changes_end(&changes);
     end(&r);
-    return made;
+    return rc == PITH_OK ? r.root : NULL;
 }

@@ -280,19 +280,29 @@ pith_status pithp_lens_static_put_scalar(pith_scope *s,
 /* A scalar as an array of rank 0. NULL: error set. */
 const pith_array *pithp_lens_scalar_array(pith_scope *s, const pithp_lens_scalar *scalar);
 
-/* ---- Setting (set.c, edit.c) ---- */
+/* ---- Setting (set.c, edit.c, conflict.c) ---- */
 
+/* A change of the node, leaf or static at a place. One that computes the new node from
+ * the one there is made last, after all changes below that node. */
 typedef struct pithp_lens_edit {
-    int64_t *places; /* from the root */
-    int64_t depth;
+    int64_t *places; /* from the root; of a row: its indices along the leaf's axes too */
+    int64_t depth;   /* of them */
+    int32_t rows;    /* how many of them are indices of a row */
     const void *value;               /* checked; NULL: absent */
     const pithp_lens_scalar *scalar; /* of a static, in place of a value */
+    const pithp_lens_part *parts;    /* set the value in the node there; NULL: it replaces
+                                        the node */
+    int32_t part_count;
+    const pith_lens *lens; /* of a merge, to which the change belongs; NULL: no merge */
+    int64_t number;        /* in the order of adding */
+    const void *made;      /* with parts, once made: the node */
 } pithp_lens_edit;
 
 /* What is to change in a tree, and where the next change is found. */
 typedef struct pithp_lens_edits {
     pith_scope *s;
     const pith_lens_options *options; /* may be NULL */
+    const pith_lens *lens; /* of the innermost merge, whose changes come next */
     pithp_lens_trail trail;
     pithp_lens_edit *list;
     int64_t count, room;
@@ -302,15 +312,54 @@ typedef struct pithp_lens_edits {
 void pithp_lens_edits_begin(pithp_lens_edits *e,
                             pith_scope *s,
                             const pith_lens_options *options);
-/* Change what is at the trail. */
-pith_status pithp_lens_edits_add(pithp_lens_edits *e,
-                                 const void *value,
-                                 const pithp_lens_scalar *scalar);
+/* Change what is at the trail; places, lens and number are filled in. */
+pith_status pithp_lens_edits_add(pithp_lens_edits *e, const pithp_lens_edit *edit);
 /* The tree with all changes, in which each node around them is made once. NULL: error
  * set, with the path from the root. */
 const void *pithp_lens_edits_apply(pithp_lens_edits *e, const void *root);
 void pithp_lens_edits_end(pithp_lens_edits *e);
+/* How many first places two changes have in common. */
+int64_t pithp_lens_common_places(const pithp_lens_edit *a, const pithp_lens_edit *b);
 
+/* A node with the value of an edit set in it by its parts. NULL: error set. */
+const void *pithp_lens_set_computed(const pithp_lens_edits *e,
+                                    const pithp_lens_edit *edit,
+                                    const void *node);
+/* A leaf with a row replaced. NULL: error set. */
+const void *pithp_lens_set_row(pith_scope *s,
+                               const pith_array *leaf,
+                               int32_t count,
+                               const int64_t *row,
+                               const void *value);
+
+/* What parts that compute a node have changed so far: places of the root. */
+typedef struct pithp_lens_changes {
+    const pithp_lens_edits *edits;
+    const void *root;
+    pithp_lens_edit *list; /* places, depth and lens count */
+    int64_t count, room;
+} pithp_lens_changes;
+
+void pithp_lens_changes_begin(pithp_lens_changes *c,
+                              const pithp_lens_edits *e,
+                              const void *root);
+/* The i-th edit made `after` of the node `before`: PITH_E_ARG where it changed what an
+ * edit before it had changed. */
+pith_status pithp_lens_changes_add(pithp_lens_changes *c,
+                                   int64_t i,
+                                   const void *before,
+                                   const void *after);
+/* That every function lens still gets what it got right after it was set. */
+pith_status pithp_lens_changes_check(const pithp_lens_changes *c);
+void pithp_lens_changes_end(pithp_lens_changes *c);
+/* Fail: two lenses of a merge set one place. */
+pith_status pithp_lens_conflict(const pithp_lens_edits *e,
+                                const void *root,
+                                const pithp_lens_edit *a,
+                                const pithp_lens_edit *b);
+
+/* Append how a lens reads. */
+void pithp_lens_text(pithp_text *t, const pith_lens *lens);
 /* Append how a part reads, or a slice: "1:-1:2". */
 void pithp_lens_part_text(pithp_text *t, const pithp_lens_part *part);
 void pithp_slice_text(pithp_text *t, const pith_slice *slice);

@@ -1,5 +1,6 @@
-/* Setting: what a lens looks at becomes changes of places, which are made together. Where
- * a part is computed (a function, a row) the part around it is what changes. */
+/* Setting: what a lens looks at becomes changes of places, which are made together. A
+ * part that is computed (by a function, of every leaf) changes the node that it looks
+ * into. */
 #include "lens/lens_internal.h"
 
 #include <string.h>
@@ -29,8 +30,11 @@ static const void *set_in(const pithp_lens_edits *e,
 
 /* ---- Paths ---- */
 
-static const void *
-set_row(pith_scope *s, const pithp_lens_place *place, const void *value) {
+const void *pithp_lens_set_row(pith_scope *s,
+                               const pith_array *leaf,
+                               int32_t count,
+                               const int64_t *row,
+                               const void *value) {
     if (!value || !pithp_kind_is_array(value)) {
         pithp_text got;
         pithp_text_begin(&got, s->runtime);
@@ -41,10 +45,28 @@ set_row(pith_scope *s, const pithp_lens_place *place, const void *value) {
         return NULL;
     }
     pith_index_entry entries[PITH_MAX_RANK];
-    for (int32_t i = 0; i < place->row_count; i++)
-        entries[i] = PITH_ENTRY_AT(place->rows[i].index);
-    return pith_scatter(pithp_on_behalf(s), PITH_SCATTER_SET, place->node,
-                        place->row_count, entries, value, NULL);
+    for (int32_t i = 0; i < count; i++)
+        entries[i] = PITH_ENTRY_AT(row[i]);
+    return pith_scatter(pithp_on_behalf(s), PITH_SCATTER_SET, leaf, count, entries, value,
+                        NULL);
+}
+
+/* A row is set by its indices from the beginning: the same row has one place. */
+static pith_status
+add_row(pithp_lens_edits *e, const pithp_lens_place *place, const void *value) {
+    const int64_t depth = e->trail.depth;
+    const int64_t *extents = pithp_array_spec(place->node)->shape;
+    pith_status rc = PITH_OK;
+    for (int32_t i = 0; i < place->row_count && rc == PITH_OK; i++) {
+        const int64_t index = place->rows[i].index;
+        if (!pithp_lens_trail_add(&e->trail, index < 0 ? index + extents[i] : index))
+            rc = pithp_fail_memory(e->s, (size_t)e->trail.room * sizeof index);
+    }
+    if (rc == PITH_OK)
+        rc = pithp_lens_edits_add(
+            e, &(pithp_lens_edit){.rows = place->row_count, .value = value});
+    e->trail.depth = depth;
+    return rc;
 }
 
 static pith_status expand_place(pithp_lens_edits *e,
@@ -60,10 +82,10 @@ static pith_status expand_place(pithp_lens_edits *e,
         if (s->error.code == PITH_OK)
             value = set_in(e, rest, count, there, value);
     }
-    if (s->error.code == PITH_OK && place->rows)
-        value = set_row(s, place, value);
-    return s->error.code == PITH_OK ? pithp_lens_edits_add(e, value, NULL)
-                                    : s->error.code;
+    if (s->error.code != PITH_OK)
+        return s->error.code;
+    return place->rows ? add_row(e, place, value)
+                       : pithp_lens_edits_add(e, &(pithp_lens_edit){.value = value});
 }
 
 static pith_status expand_path(pithp_lens_edits *e,
@@ -110,14 +132,17 @@ static pith_status expand_merged(pithp_lens_edits *e,
                                  const pithp_lens_part *part,
                                  const void *node,
                                  const void *value) {
+    const pith_lens *around = e->lens;
     pith_status rc = check_items(e->s, value, false, part->count, "lens");
     for (int32_t i = 0; i < part->count && rc == PITH_OK; i++) {
         const pith_lens *lens = part->merged[i];
         if (lens->type)
             rc = pithp_lens_check_type(e->s, node, lens->type);
+        e->lens = lens;
         if (rc == PITH_OK)
             rc = expand(e, lens->parts, lens->part_count, node, item_of(value, i));
     }
+    e->lens = around;
     return rc;
 }
 
@@ -168,37 +193,43 @@ static const void *set_function(pith_scope *s,
     return made;
 }
 
-/* A part that stands for a node of its own: what is behind it is set there first. */
-static pith_status expand_computed(pithp_lens_edits *e,
-                                   const pithp_lens_part *parts,
-                                   int32_t count,
-                                   const void *node,
-                                   const void *value) {
-    pith_scope *s = e->s;
-    pith_status rc = pithp_lens_present(s, node);
-    if (rc == PITH_OK && count > 1) {
-        const void *there = pithp_lens_look(s, parts, 1, node);
-        if (s->error.code == PITH_OK)
-            value = set_in(e, parts + 1, count - 1, there, value);
-        rc = s->error.code;
-    }
-    if (rc != PITH_OK)
-        return rc;
-    if (parts->kind == PITHP_LENS_MERGE)
-        return expand_merged(e, parts, node, value);
-    const void *made = set_function(s, parts, node, value);
-    return made ? pithp_lens_edits_add(e, made, NULL) : s->error.code;
+/* The value of a part that stands for a node of its own: what is behind it is set there.
+ */
+static const void *set_behind(const pithp_lens_edits *e,
+                              const pithp_lens_part *parts,
+                              int32_t count,
+                              const void *node,
+                              const void *value) {
+    if (count == 1)
+        return value;
+    const void *there = pithp_lens_look(e->s, parts, 1, node);
+    return e->s->error.code == PITH_OK ? set_in(e, parts + 1, count - 1, there, value)
+                                       : NULL;
 }
 
-static pith_status expand_leaves(pithp_lens_edits *e,
-                                 const pithp_lens_part *part,
-                                 const void *node,
-                                 const void *value) {
+const void *pithp_lens_set_computed(const pithp_lens_edits *e,
+                                    const pithp_lens_edit *edit,
+                                    const void *node) {
+    if (pithp_lens_present(e->s, node) != PITH_OK)
+        return NULL;
+    if (edit->parts->kind != PITHP_LENS_FUNCTION)
+        return pithp_lens_leaves_set(e->s, edit->parts, node, edit->value);
+    const void *value = set_behind(e, edit->parts, edit->part_count, node, edit->value);
+    return e->s->error.code == PITH_OK ? set_function(e->s, edit->parts, node, value)
+                                       : NULL;
+}
+
+static pith_status expand_merge(pithp_lens_edits *e,
+                                const pithp_lens_part *parts,
+                                int32_t count,
+                                const void *node,
+                                const void *value) {
     pith_status rc = pithp_lens_present(e->s, node);
-    if (rc != PITH_OK)
-        return rc;
-    const void *made = pithp_lens_leaves_set(e->s, part, node, value);
-    return made ? pithp_lens_edits_add(e, made, NULL) : e->s->error.code;
+    if (rc == PITH_OK) {
+        value = set_behind(e, parts, count, node, value);
+        rc = e->s->error.code;
+    }
+    return rc == PITH_OK ? expand_merged(e, parts, node, value) : rc;
 }
 
 /* Add the changes that set what parts look at from a node, which is at the trail. */
@@ -208,7 +239,7 @@ static pith_status expand(pithp_lens_edits *e,
                           const void *node,
                           const void *value) {
     if (count == 0)
-        return pithp_lens_edits_add(e, value, NULL);
+        return pithp_lens_edits_add(e, &(pithp_lens_edit){.value = value});
     pith_status rc = PITH_OK;
     switch (parts->kind) {
         case PITHP_LENS_PATH:
@@ -218,12 +249,14 @@ static pith_status expand(pithp_lens_edits *e,
             return rc == PITH_OK ? expand(e, parts + 1, count - 1, node, value) : rc;
         case PITHP_LENS_CONSTANT:
             return PITH_OK;
-        case PITHP_LENS_FUNCTION:
         case PITHP_LENS_MERGE:
-            return expand_computed(e, parts, count, node, value);
+            return expand_merge(e, parts, count, node, value);
+        case PITHP_LENS_FUNCTION:
         case PITHP_LENS_AT:
         case PITHP_LENS_SLICE:
-            return expand_leaves(e, parts, node, value);
+            return pithp_lens_edits_add(
+                e,
+                &(pithp_lens_edit){.value = value, .parts = parts, .part_count = count});
         case PITHP_LENS_EACH:
         case PITHP_LENS_WHERE:
             rc = pithp_lens_present(e->s, node);
@@ -374,7 +407,7 @@ static bool set_static(pithp_lens_edits *e,
             return true;
         node = place.node;
     }
-    pithp_lens_edits_add(e, NULL, scalar);
+    pithp_lens_edits_add(e, &(pithp_lens_edit){.scalar = scalar});
     return true;
 }
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static void add_parts(pithp_text *t, const pith_lens *lens) {
+void pithp_lens_text(pithp_text *t, const pith_lens *lens) {
     for (int32_t i = 0; i < lens->part_count; i++)
         pithp_lens_part_text(t, &lens->parts[i]);
 }
@@ -23,7 +23,7 @@ static void add_merged(pithp_text *t, const pithp_lens_part *part) {
     pithp_text_add(t, "(");
     for (int32_t i = 0; i < part->count; i++) {
         pithp_text_add(t, i ? ", " : "");
-        add_parts(t, part->merged[i]);
+        pithp_lens_text(t, part->merged[i]);
     }
     pithp_text_add(t, ")");
 }
@@ -93,6 +93,6 @@ const char *pith_lens_text(pith_scope *s, const pith_lens *lens) {
         return NULL;
     pithp_text text;
     pithp_text_begin(&text, s->runtime);
-    add_parts(&text, lens);
+    pithp_lens_text(&text, lens);
     return pithp_text_finish(s, &text);
 }

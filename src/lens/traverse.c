@@ -140,6 +140,10 @@ void pithp_lens_places_text(pithp_text *t,
                             const int64_t *places,
                             int64_t depth) {
     for (int64_t i = 0; i < depth; i++) {
+        if (pithp_kind_is_array(node)) { /* a row */
+            pithp_path_add_index(t, places[i]);
+            continue;
+        }
         const pithp_shape *shape = pithp_shape_of(node);
         if (places[i] >= 0) {
             pithp_path_add_slot(t, shape, places[i]);

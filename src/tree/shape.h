@@ -87,6 +87,8 @@ const pithp_shape *pithp_shape_container(pith_scope *s,
                                          int64_t count,
                                          const char *const *keys,
                                          bool all_leaves);
+/* Whether two dicts have the same keys. */
+bool pithp_keys_same(const char *const *a, const char *const *b, int64_t count);
 /* The place of a dict's key, -1 where there is none (container.c). */
 int64_t pithp_shape_find_key(const pithp_shape *shape, const char *key);
 /* Shapes of the runtime: for tests of their lifetime. */

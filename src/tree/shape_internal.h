@@ -23,7 +23,6 @@ typedef struct pithp_shape_key {
 /* The shape of a key, with a reference for the caller. NULL: error set. */
 pithp_shape *pithp_shape_find(pith_scope *s, pithp_shape_key *key);
 void pithp_shape_release(pith_runtime *rt, pithp_shape *shape);
-bool pithp_keys_same(const char *const *a, const char *const *b, int64_t count);
 
 /* The shape of a record with these statics, with a reference for the caller. NULL: error
  * set. */

@@ -1,0 +1,261 @@
+/* Whether lenses that are set together are independent. Places of paths are known before;
+ * what a function lens sets is seen by comparing the node before and after by pointer. */
+#include "lens/lens_internal.h"
+
+#include <string.h>
+
+pith_status pithp_lens_conflict(const pithp_lens_edits *e,
+                                const void *root,
+                                const pithp_lens_edit *a,
+                                const pithp_lens_edit *b) {
+    const pithp_lens_edit *deeper = a->depth > b->depth ? a : b;
+    pithp_text place, first, second;
+    pithp_text_begin(&place, e->s->runtime);
+    pithp_text_begin(&first, e->s->runtime);
+    pithp_text_begin(&second, e->s->runtime);
+    pithp_lens_places_text(&place, root, deeper->places, deeper->depth);
+    const bool swapped = a->number > b->number;
+    pithp_lens_text(&first, swapped ? b->lens : a->lens);
+    pithp_lens_text(&second, swapped ? a->lens : b->lens);
+    pithp_fail(
+        e->s, PITH_E_ARG, place.bytes,
+        "two lenses set it: '%.200s' and '%.200s'; the parts of a merged lens must "
+        "not overlap",
+        first.bytes, second.bytes);
+    pithp_text_end(&second);
+    pithp_text_end(&first);
+    pithp_text_end(&place);
+    return PITH_E_ARG;
+}
+
+void pithp_lens_changes_begin(pithp_lens_changes *c,
+                              const pithp_lens_edits *e,
+                              const void *root) {
+    *c = (pithp_lens_changes){.edits = e, .root = root};
+}
+
+void pithp_lens_changes_end(pithp_lens_changes *c) {
+    pith_runtime *rt = c->edits->s->runtime;
+    for (int64_t i = 0; i < c->count; i++)
+        pithp_release(rt, c->list[i].places,
+                      (size_t)c->list[i].depth * sizeof *c->list[i].places);
+    pithp_release(rt, c->list, (size_t)c->room * sizeof *c->list);
+}
+
+/* ---- What a function lens sets ---- */
+
+/* Below this many places a difference is not looked into further: it counts whole. */
+enum { MOST_DEPTH = 1000 };
+
+/* A search for the places at which two nodes differ. */
+typedef struct differing {
+    pithp_lens_changes *changes;
+    int64_t number; /* of the edit in the list */
+    pithp_lens_trail trail;
+} differing;
+
+static bool overlaps(const pithp_lens_edit *a, const pithp_lens_edit *b) {
+    const int64_t common = pithp_lens_common_places(a, b);
+    return common == a->depth || common == b->depth;
+}
+
+static pith_status note(pithp_lens_changes *c, const pithp_lens_edit *change) {
+    pith_scope *s = c->edits->s;
+    const size_t bytes = (size_t)change->depth * sizeof(int64_t);
+    if (c->count == c->room) {
+        const int64_t room = c->room ? 2 * c->room : 8;
+        pithp_lens_edit *list =
+            pithp_reallocate(s->runtime, c->list, (size_t)c->room * sizeof *list,
+                             (size_t)room * sizeof *list);
+        if (!list)
+            return pithp_fail_memory(s, (size_t)room * sizeof *list);
+        c->list = list;
+        c->room = room;
+    }
+    int64_t *places = bytes ? pithp_allocate(s->runtime, bytes) : NULL;
+    if (bytes && !places)
+        return pithp_fail_memory(s, bytes);
+    if (bytes)
+        memcpy(places, change->places, bytes);
+    c->list[c->count] = *change;
+    c->list[c->count++].places = places;
+    return PITH_OK;
+}
+
+/* The edit has changed the place of the trail: nothing else may have. */
+static pith_status differs(differing *d) {
+    pithp_lens_changes *c = d->changes;
+    const pithp_lens_edits *e = c->edits;
+    pithp_lens_edit change = e->list[d->number];
+    change.places = d->trail.places;
+    change.depth = d->trail.depth;
+    for (int64_t i = 0; i < d->number; i++)
+        if (!e->list[i].parts && overlaps(&e->list[i], &change))
+            return pithp_lens_conflict(e, c->root, &e->list[i], &change);
+    for (int64_t i = 0; i < c->count; i++)
+        if (c->list[i].number != change.number && overlaps(&c->list[i], &change))
+            return pithp_lens_conflict(e, c->root, &c->list[i], &change);
+    return note(c, &change);
+}
+
+static pith_status compare(differing *d, const void *before, const void *after);
+
+static pith_status
+compare_at(differing *d, int64_t place, const void *before, const void *after) {
+    if (before == after)
+        return PITH_OK;
+    if (!pithp_lens_trail_add(&d->trail, place))
+        return pithp_fail_memory(d->changes->edits->s,
+                                 (size_t)d->trail.room * sizeof place);
+    const pith_status rc = compare(d, before, after);
+    d->trail.depth--;
+    return rc;
+}
+
+static const void *pointer_at(const void *node, size_t offset) {
+    const void *pointer;
+    memcpy(&pointer, (const char *)node + offset, sizeof pointer);
+    return pointer;
+}
+
+/* Statics in their one form, as shapes keep them. */
+static bool same_static(const pithp_static_info *info, const void *a, const void *b) {
+    const char *x = (const char *)a + info->offset, *y = (const char *)b + info->offset;
+    if (info->kind != PITH_STATIC_TEXT)
+        return memcmp(x, y, info->size) == 0;
+    const char *left = pointer_at(x, 0), *right = pointer_at(y, 0);
+    return left == right || (left && right && strcmp(left, right) == 0);
+}
+
+static pith_status compare_statics(differing *d, const void *before, const void *after) {
+    const pithp_shape *a = pithp_shape_of(before), *b = pithp_shape_of(after);
+    pith_status rc = PITH_OK;
+    for (int32_t i = 0; a != b && i < a->type->static_count && rc == PITH_OK; i++) {
+        const pithp_static_info *info = &a->type->statics[i];
+        if (same_static(info, a->statics, b->statics))
+            continue;
+        const bool record = info->kind == PITH_STATIC_RECORD_; /* else it has no places */
+        rc = compare_at(d, ~(int64_t)info->field,
+                        record ? pointer_at(before, info->offset) : NULL,
+                        record ? pointer_at(after, info->offset) : after);
+    }
+    return rc;
+}
+
+/* The shape of a node that has places; NULL: a leaf, or absent. */
+static const pithp_shape *inner_shape(const void *node) {
+    return node && !pithp_kind_is_array(node) ? pithp_shape_of(node) : NULL;
+}
+
+/* Whether both are nodes with the same places. */
+static bool alike(const void *x, const void *y) {
+    const pithp_shape *a = inner_shape(x), *b = inner_shape(y);
+    if (!a || !b || a->kind != b->kind || a->type != b->type ||
+        a->slot_count != b->slot_count)
+        return false;
+    return a->kind != PITHP_KIND_DICT || pithp_keys_same(a->keys, b->keys, a->slot_count);
+}
+
+/* Find the places of two nodes that differ, as deep as both have the same places. */
+static pith_status compare(differing *d, const void *before, const void *after) {
+    if (before == after)
+        return PITH_OK;
+    if (!alike(before, after) || d->trail.depth > MOST_DEPTH)
+        return differs(d);
+    const pithp_shape *a = pithp_shape_of(before), *b = pithp_shape_of(after);
+    pith_status rc = a->type ? compare_statics(d, before, after) : PITH_OK;
+    for (int64_t i = 0; i < a->slot_count && rc == PITH_OK; i++)
+        rc = compare_at(d, i, *pithp_slot(before, a, i), *pithp_slot(after, b, i));
+    return rc;
+}
+
+pith_status pithp_lens_changes_add(pithp_lens_changes *c,
+                                   int64_t i,
+                                   const void *before,
+                                   const void *after) {
+    const pithp_lens_edit *edit = &c->edits->list[i];
+    differing d = {.changes = c, .number = i};
+    pithp_lens_trail_begin(&d.trail, c->edits->s->runtime);
+    pith_status rc = PITH_OK;
+    for (int64_t k = 0; k < edit->depth && rc == PITH_OK; k++)
+        if (!pithp_lens_trail_add(&d.trail, edit->places[k]))
+            rc = pithp_fail_memory(c->edits->s, (size_t)d.trail.room * sizeof(int64_t));
+    if (rc == PITH_OK)
+        rc = compare(&d, before, after);
+    pithp_lens_trail_end(&d.trail);
+    return rc;
+}
+
+/* ---- What a function lens gets ---- */
+
+/* The node at places of one like the model; NULL: it has no such places. */
+static const void *
+node_at(const void *model, const void *node, const int64_t *places, int64_t count) {
+    for (int64_t i = 0; i < count; i++) {
+        if (!alike(model, node))
+            return NULL;
+        const pithp_shape *a = pithp_shape_of(model), *b = pithp_shape_of(node);
+        const int64_t place = places[i];
+        const size_t offset =
+            place < 0 ? a->type->fields[~place].declared.offset : 0; /* static record */
+        model = place < 0 ? pointer_at(model, offset) : *pithp_slot(model, a, place);
+        node = place < 0 ? pointer_at(node, offset) : *pithp_slot(node, b, place);
+    }
+    return node;
+}
+
+static bool has_traced(pith_scope *s, const void *tree) {
+    pithp_walk w;
+    pithp_visit visit;
+    bool found = false;
+    pithp_walk_begin(&w, s->runtime, tree);
+    while (!found && pithp_walk_next(&w, &visit))
+        found = visit == PITHP_VISIT_LEAF && pithp_array_is_traced(w.node);
+    if (w.failed)
+        pithp_fail_memory(s, sizeof(pithp_frame));
+    pithp_walk_end(&w);
+    return found;
+}
+
+/* Whether a lens gets the same from two nodes. In a trace only numbers that are known can
+ * be compared. */
+static bool
+gets_same(pith_scope *s, const pithp_lens_edit *edit, const void *a, const void *b) {
+    const void *x = pithp_lens_look(s, edit->parts, edit->part_count, a);
+    const void *y = s->error.code == PITH_OK
+                        ? pithp_lens_look(s, edit->parts, edit->part_count, b)
+                        : NULL;
+    if (x == y || s->error.code != PITH_OK || !x || !y)
+        return x == y;
+    if (has_traced(s, x) || has_traced(s, y))
+        return true;
+    return pith_tree_equal(pithp_on_behalf(s), x, y);
+}
+
+/* The k-th edit is set, and then the i-th, of the same node or one around it. */
+static pith_status check_pair(const pithp_lens_changes *c, int64_t k, int64_t i) {
+    const pithp_lens_edits *e = c->edits;
+    const pithp_lens_edit *set = &e->list[k], *then = &e->list[i];
+    const int64_t *below = set->places + then->depth;
+    const int64_t count = set->depth - then->depth;
+    const void *model = node_at(c->root, c->root, set->places, then->depth);
+    const void *node = node_at(model, then->made, below, count);
+    if (node == set->made || (node && gets_same(e->s, set, set->made, node)))
+        return PITH_OK;
+    return e->s->error.code == PITH_OK ? pithp_lens_conflict(e, c->root, set, then)
+                                       : e->s->error.code;
+}
+
+pith_status pithp_lens_changes_check(const pithp_lens_changes *c) {
+    const pithp_lens_edits *e = c->edits;
+    pith_status rc = PITH_OK;
+    for (int64_t k = 0; k < e->count && rc == PITH_OK; k++) {
+        if (!e->list[k].parts || e->list[k].parts->kind != PITHP_LENS_FUNCTION)
+            continue; /* what else is set is seen */
+        for (int64_t i = k + 1; i < e->count && rc == PITH_OK; i++)
+            if (e->list[i].parts &&
+                pithp_lens_common_places(&e->list[k], &e->list[i]) == e->list[i].depth)
+                rc = check_pair(c, k, i);
+    }
+    return rc;
+}
