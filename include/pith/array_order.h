@@ -74,8 +74,9 @@ PITH_BEGIN
  * Running sums along an axis: a's dtype (bool: i64).
  *
  * Order: blocks of 480 elements, summed one after the other; to each the sum of the
- * blocks before it is added. A function of the place alone: the same bits on every
- * backend and number of threads. f16, bf16 and f32 are summed in f64 and rounded where
+ * blocks before it is added. Blocks are summed one after the other within groups of 512,
+ * and groups likewise. A function of the place alone: the same bits on every backend and
+ * number of threads. f16, bf16 and f32 are summed in f64 and rounded where
  * they are stored; integers wrap.
  */
 PITH_API const pith_array *pith_cumsum(pith_scope *s,

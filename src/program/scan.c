@@ -1,15 +1,17 @@
 /* cumsum, cumprod, cummin, cummax, cumlogsumexp along one axis. Elements of a block of
  * 480 are combined one after the other; what is stored is that combined with the blocks
- * before, which are combined in order. Sums and products of f16, bf16 and f32 run in f64
- * and are rounded where they are stored; integers wrap. */
+ * before. Those are combined in order within groups of 512 blocks, and so are groups.
+ * Sums and products of f16, bf16 and f32 run in f64 and are rounded where they are
+ * stored; integers wrap. */
 #include "program/block/block.h"
 #include "program/rules.h"
 
 enum {
     LINES = 64, /* that run side by side where they are neighbours in memory */
     BLOCK =
-        480,   /* elements; of f64, not a multiple of the distance at which caches meet */
-    GROUP = 4, /* blocks */
+        480, /* elements; of f64, not a multiple of the distance at which caches meet */
+    ABREAST = 4,   /* blocks that go side by side */
+    GROUPED = 512, /* blocks of a group */
 };
 
 typedef struct {
@@ -39,21 +41,34 @@ PITHP_NO_TEMPORARY(scan)
 
 /* ---- One scan: an accumulator of type A goes along, by COMBINE(so far, next) ---- */
 
+/* Block `number`, which comes to `total`, is whole: `offset` is what all up to it come
+ * to. within: what those of its group do; before: the groups before. */
+#define ADVANCE(A, COMBINE, number, total, before, within, offset)                       \
+    do {                                                                                 \
+        const int64_t next = (number) + 1;                                               \
+        within = (number) % GROUPED == 0 ? (total) : (A)(COMBINE(within, (total)));      \
+        if (next % GROUPED == 0)                                                         \
+            before = next == GROUPED ? within : (A)(COMBINE(before, within));            \
+        offset = next % GROUPED == 0 ? before                                            \
+                 : next < GROUPED    ? within                                            \
+                                     : (A)(COMBINE(before, within));                        \
+    } while (0)
+
 /* A line whose elements are neighbours. Four blocks go side by side, so that none waits
  * for its own last sum. */
 #define ALONE(name, dt, A, COMBINE)                                                      \
     static inline __attribute__((always_inline)) void name##_alone_##dt(                 \
         const dt *from, dt *to, int64_t extent, int64_t step) {                          \
-        A local[GROUP * BLOCK], offset = 0;                                              \
-        for (int64_t at = 0; at < extent; at += GROUP * BLOCK) {                         \
-            const int64_t left = extent - at, n = GROUP * BLOCK;                         \
+        A local[ABREAST * BLOCK], offset = 0, before = 0, within = 0;                    \
+        for (int64_t at = 0; at < extent; at += ABREAST * BLOCK) {                       \
+            const int64_t left = extent - at, n = ABREAST * BLOCK;                       \
             if (left >= n) {                                                             \
-                A sofar[GROUP];                                                          \
-                for (int64_t g = 0; g < GROUP; g++)                                      \
+                A sofar[ABREAST];                                                        \
+                for (int64_t g = 0; g < ABREAST; g++)                                    \
                     local[g * BLOCK] = sofar[g] =                                        \
                         (A)LOAD_##dt(from[(at + g * BLOCK) * step]);                     \
                 for (int64_t i = 1; i < BLOCK; i++)                                      \
-                    for (int64_t g = 0; g < GROUP; g++) {                                \
+                    for (int64_t g = 0; g < ABREAST; g++) {                              \
                         const A next = (A)LOAD_##dt(from[(at + g * BLOCK + i) * step]);  \
                         sofar[g] = (A)(COMBINE(sofar[g], next));                         \
                         local[g * BLOCK + i] = sofar[g];                                 \
@@ -64,7 +79,7 @@ PITHP_NO_TEMPORARY(scan)
                     local[i] = i % BLOCK ? (A)(COMBINE(local[i - 1], next)) : next;      \
                 }                                                                        \
             }                                                                            \
-            for (int64_t b = 0; b < GROUP && b * BLOCK < left; b++) {                    \
+            for (int64_t b = 0; b < ABREAST && b * BLOCK < left; b++) {                  \
                 const A *here = local + b * BLOCK;                                       \
                 const int64_t rest = left - b * BLOCK, m = rest < BLOCK ? rest : BLOCK;  \
                 const bool first = at + b == 0;                                          \
@@ -79,7 +94,8 @@ PITHP_NO_TEMPORARY(scan)
                         out[i * step] = KEEP_##A##_##dt(all);                            \
                     }                                                                    \
                 }                                                                        \
-                offset = first ? here[m - 1] : (A)(COMBINE(offset, here[m - 1]));        \
+                ADVANCE(A, COMBINE, at / BLOCK + b, here[m - 1], before, within,         \
+                        offset);                                                         \
             }                                                                            \
         }                                                                                \
     }
@@ -106,13 +122,14 @@ PITHP_NO_TEMPORARY(scan)
                 line++;                                                                  \
                 continue;                                                                \
             }                                                                            \
-            A sofar[LINES] = {0}, offset[LINES] = {0};                                   \
+            A sofar[LINES] = {0}, offset[LINES] = {0}, before[LINES] = {0},              \
+              within[LINES] = {0};                                                       \
             for (int64_t i = 0; i < a->extent; i++, from += step, to += step) {          \
                 if (i % BLOCK == 0) { /* what is whole goes to the offsets */            \
                     for (int64_t j = 0; j < width; j++) {                                \
                         if (i > 0)                                                       \
-                            offset[j] = i == BLOCK ? sofar[j]                            \
-                                                   : (A)(COMBINE(offset[j], sofar[j]));  \
+                            ADVANCE(A, COMBINE, i / BLOCK - 1, sofar[j], before[j],      \
+                                    within[j], offset[j]);                               \
                         sofar[j] = (A)LOAD_##dt(from[j]);                                \
                     }                                                                    \
                 } else {                                                                 \

@@ -217,6 +217,31 @@ Test(cuda_parity, scans) {
     cr_assert_gt(compared, 500);
 }
 
+/* Groups of blocks, by groups of whole and of other lengths; columns side by side. */
+Test(cuda_parity, long_scans, .timeout = 120) {
+    enum { GROUP = 480 * 512 };
+    static const int64_t shapes[][3] = {{1, GROUP},
+                                        {1, GROUP + 1},
+                                        {1, 2 * GROUP + 480 * 3 + 7},
+                                        {1, 9 * GROUP + 480},
+                                        {2, 2 * GROUP + 481, 3}};
+    static const pith_dtype dtypes[] = {PITH_F64, PITH_F32, PITH_U8};
+    for (int k = 0; k < PITHP_COUNT(shapes); k++)
+        for (int d = 0; d < PITHP_COUNT(dtypes); d++) {
+            const pith_spec spec = spec_of(dtypes[d], (int)shapes[k][0], &shapes[k][1]);
+            void *data = malloc(spec.bytes);
+            fill(&spec, data, 7, false);
+            for (int p = PITHP_OP_CUMSUM; p <= PITHP_OP_CUMMAX; p++) {
+                const pithp_scan_params params = {.axis = 0, .reverse = p % 2};
+                const pith_spec *x = &spec;
+                const pithp_call call = pithp_call_of((pithp_primitive)p, 1, &x, &params);
+                compare(&call, (const void *const *)&data, "long");
+            }
+            free(data);
+        }
+    cr_assert_eq(compared, 60);
+}
+
 static void sort_all(const pith_spec *spec, const void *data, bool special) {
     for (int p = PITHP_OP_SORT; p <= PITHP_OP_ARGSORT; p++)
         for (int axis = 0; axis < spec->rank; axis++)
@@ -229,10 +254,11 @@ static void sort_all(const pith_spec *spec, const void *data, bool special) {
 }
 
 Test(cuda_parity, sorts) {
-    static const int64_t shapes[][4] = {{1, 1},       {1, 0},    {1, 15},     {1, 16},
-                                        {1, 17},      {1, 33},   {1, 1000},   {1, 4096},
-                                        {1, 9001},    {2, 7, 5}, {2, 100, 3}, {2, 3, 100},
-                                        {3, 3, 70, 2}};
+    static const int64_t shapes[][4] = {
+        {1, 1},      {1, 0},      {1, 15},       {1, 16},     {1, 17},
+        {1, 33},     {1, 1000},   {1, 4096},     {1, 9001},   {2, 7, 5},
+        {2, 100, 3}, {2, 3, 100}, {3, 3, 70, 2}, {1, 8},      {1, 2048},
+        {1, 2049},   {1, 20001},  {2, 300, 9},   {2, 2, 4097}};
     over(shapes, PITHP_COUNT(shapes), sort_all);
     cr_assert_gt(compared, 1000);
 }

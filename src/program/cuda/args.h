@@ -64,8 +64,9 @@ typedef struct pithp_cuda_scan_args {
     const void *from;
     void *to;
     int64_t outer, length, inner;
-    int64_t blocks;    /* of 480 elements of the length */
-    uint64_t *partial; /* of every line, its blocks; not used where there is one */
+    int64_t blocks, groups; /* of 480 elements of the length, and of 512 blocks */
+    uint64_t *partial; /* [outer, blocks, inner]; not used where there is one block */
+    uint64_t *sums;    /* [outer, groups, inner]; likewise */
     int32_t dtype;
     int32_t operation; /* 0 sum, 1 prod, 2 min, 3 max, 6 log of the sum of exp */
     int32_t reverse;
@@ -77,7 +78,7 @@ typedef struct pithp_cuda_sort_args {
     const void *from;
     void *to;
     int64_t outer, length, inner;
-    int64_t run; /* merge: the length of sorted runs */
+    int64_t run; /* tiles: slots of a line in one; merge: the length of sorted runs */
     uint64_t *keys, *next_keys;
     int64_t *places, *next_places;
     int32_t dtype, size; /* of an element, in bytes */

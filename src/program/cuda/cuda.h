@@ -37,9 +37,6 @@ const void *pithp_cuda_kernel(int id);
 /* The same work by a kernel whose one parameter is the address of its arguments. */
 const void *pithp_cuda_kernel_at(int id);
 
-/* Whether the kernels were built with CUB: then blocks of threads sort tiles. */
-bool pithp_cuda_sorts_tiles(void);
-
 /* pithp_lower for a sink for CUDA; `memory->temporary` has pithp_cuda_temporary_bytes. */
 pith_status pithp_lower_cuda(const pithp_call *call,
                              const pith_spec *result,

@@ -1,6 +1,5 @@
 /* The kernels built with the library, and their handles. */
 /* clang-format off */
-#include "gpu/cuda/cub.h"
 #define M_BOTH /* by value for eager calls, by address for graphs */
 #include "program/emit/prologue_cuda.h"
 #include "program/emit/helpers.h"
@@ -17,14 +16,6 @@ static const void *const handles_at[] = {
 #define PITHP_CUDA_KERNEL(name) (const void *)pithp_k_##name##_at,
 #include "program/cuda/kernels.def"
 };
-
-extern "C" bool pithp_cuda_sorts_tiles(void) {
-#ifdef PITHP_HAVE_CUB
-    return true;
-#else
-    return false;
-#endif
-}
 
 extern "C" const void *pithp_cuda_kernel_at(int id) {
     return handles_at[id];

@@ -1,6 +1,7 @@
 /* Bodies of the kernels built with the library, for what emitted text does not do. Plain
- * C for one thread, without words between threads, so that the host can run the same
- * text: the tests do, and compare the bits with those of the host's own loops.
+ * C for one thread, or for the threads of a block step by step (emit/shell.h), so that
+ * the host can run the same text: the tests do, and compare the bits with those of the
+ * host's own loops.
  *
  * After a prologue, emit/helpers.h and emit/shell.h. dtypes are those of pith_dtype. */
 #ifndef PITH_PROGRAM_CUDA_KERNELS_H
@@ -17,7 +18,8 @@
 #include "program/cuda/kernel/move.h"
 #include "program/cuda/kernel/cast.h"
 #include "program/cuda/kernel/reduce.h"
-#include "program/cuda/kernel/order.h"
+#include "program/cuda/kernel/scan.h"
+#include "program/cuda/kernel/sort.h"
 #include "program/cuda/kernel/index.h"
 #include "program/cuda/kernel/product.h"
 #include "program/cuda/kernel/random.h"

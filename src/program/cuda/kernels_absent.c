@@ -10,7 +10,3 @@ const void *pithp_cuda_kernel_at(int id) {
     (void)id;
     return NULL;
 }
-
-bool pithp_cuda_sorts_tiles(void) {
-    return false;
-}

@@ -1,15 +1,16 @@
-/* Scans and sorts on CUDA. A scan goes by blocks in the order of scan.c. A sort makes
- * runs of 16, or, of long lines, tiles by CUB (kernel/sort_cub.h), and merges them; what
- * is sorted is places, so that results are elements as they were given. */
+/* Scans and sorts on CUDA. A scan goes by blocks and groups in the order of scan.c. A
+ * sort makes tiles, in which short lines lie side by side, and merges them; what is
+ * sorted is places, so that results are elements as they were given. */
 #include "program/cuda/args.h"
 #include "program/cuda/cuda.h"
+#include "program/emit/shell.h"
 
 enum {
-    RUN = 16,
+    SCANNED = 480, /* elements of a block */
+    GROUPED = 512, /* blocks of a group */
+    CHAINS = 32,   /* blocks, or groups, that a block of threads scans */
     TILE = 2048,
-    TILE_THREADS = 256,
-    LONG = 512, /* a line of which a tile has enough to do: an estimate, not measured */
-    SCANNED = 480
+    LEAST_RUN = TILE / M_BLOCK /* slots of a line in a tile: a thread's */
 };
 
 /* [outer, length, inner] around an axis. */
@@ -23,17 +24,19 @@ view(const pith_spec *x, int axis, int64_t *outer, int64_t *length, int64_t *inn
         *inner *= x->shape[d];
 }
 
-static int64_t scan_blocks(int64_t length) {
-    return (length + SCANNED - 1) / SCANNED;
+static int64_t parts(int64_t count, int64_t most) {
+    return (count + most - 1) / most;
 }
 
-/* A number for each block, where lines have several. */
+/* A number for each block and group, where lines have several blocks. */
 size_t pithp_cuda_temporary_scan(const pithp_call *call, const pith_spec *result) {
     const pithp_scan_params *p = call->params;
     const int64_t length = call->operands[0]->shape[p->axis];
-    return length <= SCANNED ? 0
-                             : (size_t)(result->count / length * scan_blocks(length)) *
-                                   sizeof(uint64_t);
+    if (length <= SCANNED)
+        return 0;
+    const int64_t blocks = parts(length, SCANNED);
+    return (size_t)(result->count / length * (blocks + parts(blocks, GROUPED))) *
+           sizeof(uint64_t);
 }
 
 /* As kernels number them. */
@@ -57,17 +60,22 @@ pith_status pithp_cuda_lower_scan(const pithp_call *call,
     view(call->operands[0], p->axis, &a.outer, &a.length, &a.inner);
     const char *name = pithp_rows[call->primitive].name;
     const int64_t lines = a.outer * a.inner;
-    a.blocks = scan_blocks(a.length);
+    a.blocks = parts(a.length, SCANNED);
+    a.groups = parts(a.blocks, GROUPED);
     a.partial = memory->temporary;
+    a.sums = a.blocks > 1 ? a.partial + lines * a.blocks : NULL;
+    const int64_t by_block = parts(lines * a.blocks, CHAINS) * M_BLOCK,
+                  by_group = parts(lines * a.groups, CHAINS) * M_BLOCK;
     pith_status rc = PITH_OK;
-    if (a.blocks > 1)
-        rc = pithp_cuda_emit(sink, PITHP_CUDA_scan_blocks, name, &a, sizeof a,
-                             lines * a.blocks);
-    if (a.blocks > 1 && !rc)
-        rc = pithp_cuda_emit(sink, PITHP_CUDA_scan_lines, name, &a, sizeof a, lines);
-    return rc ? rc
-              : pithp_cuda_emit(sink, PITHP_CUDA_scan, name, &a, sizeof a,
-                                lines * a.blocks);
+    if (a.blocks > 1) {
+        rc = pithp_cuda_emit(sink, PITHP_CUDA_scan_blocks, name, &a, sizeof a, by_block);
+        if (!rc)
+            rc = pithp_cuda_emit(sink, PITHP_CUDA_scan_groups, name, &a, sizeof a,
+                                 by_group);
+        if (!rc && a.groups > 1)
+            rc = pithp_cuda_emit(sink, PITHP_CUDA_scan_lines, name, &a, sizeof a, lines);
+    }
+    return rc ? rc : pithp_cuda_emit(sink, PITHP_CUDA_scan, name, &a, sizeof a, by_block);
 }
 _Static_assert(PITHP_OP_CUMPROD - PITHP_OP_CUMSUM == 1 &&
                    PITHP_OP_CUMMIN - PITHP_OP_CUMSUM == 2 &&
@@ -89,18 +97,25 @@ static void set_temporary(pithp_cuda_sort_args *a, void *temporary, int64_t coun
     a->next_places = places + count;
 }
 
+/* Slots of a line in a tile: all of its elements, rounded up to a power of two, or the
+ * tile. */
+static int64_t run_of(int64_t length) {
+    int64_t run = LEAST_RUN;
+    while (run < TILE && run < length)
+        run *= 2;
+    return run;
+}
+
 static pith_status
 emit_sorting(pithp_cuda_sort_args *a, const char *name, const pithp_sink *sink) {
-    const int64_t lines = a->outer * a->inner;
-    const bool tiles = a->length >= LONG && pithp_cuda_sorts_tiles();
-    pith_status rc =
-        tiles ? pithp_cuda_emit(sink, PITHP_CUDA_sort_tiles, name, a, sizeof *a,
-                                lines * ((a->length + TILE - 1) / TILE) * TILE_THREADS)
-              : pithp_cuda_emit(sink, PITHP_CUDA_sort_runs, name, a, sizeof *a,
-                                lines * ((a->length + RUN - 1) / RUN));
-    for (a->run = tiles ? TILE : RUN; !rc && a->run < a->length; a->run *= 2) {
+    const int64_t lines = a->outer * a->inner, tiles = parts(a->length, TILE);
+    a->run = run_of(a->length);
+    pith_status rc = pithp_cuda_emit(
+        sink, PITHP_CUDA_sort_tiles, name, a, sizeof *a,
+        (tiles > 1 ? lines * tiles : parts(lines, TILE / a->run)) * M_BLOCK);
+    for (; !rc && a->run < a->length; a->run *= 2) {
         rc = pithp_cuda_emit(sink, PITHP_CUDA_sort_merge, name, a, sizeof *a,
-                             lines * a->length);
+                             lines * tiles * M_BLOCK);
         const pithp_cuda_sort_args merged = *a;
         a->keys = merged.next_keys;
         a->next_keys = merged.keys;

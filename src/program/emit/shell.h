@@ -4,7 +4,16 @@
  *     M_KERNEL(name, args_type) { ... *a ... t ... }
  *
  * a points at the launch's arguments, t is the number of the thread. A launch may have a
- * few more threads than it asked for, so a body checks what its t stands for. */
+ * few more threads than it asked for, so a body checks what its t stands for.
+ *
+ *     M_BLOCK_KERNEL(name, args_type, shared_type, own_type, steps)
+ *         { ... *a ... t ... *shared ... *own ... step ... }
+ *
+ * is a kernel whose threads cooperate, M_BLOCK at a time. The body runs once a step, from
+ * 0 to steps - 1, with a barrier between steps: a step reads what other threads of the
+ * block wrote, to *shared or to memory, in earlier steps only. *own lasts as long and
+ * belongs to the thread. steps is an expression of a. On the host a block's threads run
+ * one after the other, forwards or backwards, and what was not written is no number. */
 #ifndef PITHP_SHELL_H
 #define PITHP_SHELL_H
 
@@ -31,6 +40,23 @@
         M_FN void name##_thread(const args *a, i64 t);                                   \
         M_SHELL_(name, name##_at, name##_thread, args)                                   \
         M_FN void name##_thread(const args *a, i64 t)
+#    define M_BLOCK_KERNEL(name, args, shared_type, own_type, steps)                     \
+        M_FN void name##_step(const args *a, i64 t, shared_type *shared, own_type *own,  \
+                              i32 step);                                                 \
+        M_FN void name##_thread(const args *a, i64 t) {                                  \
+            __shared__ shared_type shared;                                               \
+            own_type own;                                                                \
+            const i32 count = (steps);                                                   \
+            for (i32 step = 0; step < count; step++) {                                   \
+                if (step > 0)                                                            \
+                    __syncthreads();                                                     \
+                name##_step(a, t, &shared, &own, step);                                  \
+            }                                                                            \
+        }                                                                                \
+        M_SHELL_(name, name##_at, name##_thread, args)                                   \
+        M_FN void name##_step(const args *a, i64 t, shared_type *shared, own_type *own,  \
+                              i32 step)
+#    define M_UNROLL _Pragma("unroll")
 #else
 #    ifndef M_LINKAGE /* `static` where the loops are for their own file */
 #        define M_LINKAGE
@@ -43,7 +69,38 @@
                 name##_thread((const args *)p, t);                                       \
         }                                                                                \
         M_FN void name##_thread(const args *a, i64 t)
+/* A block runs where the range has its first thread. */
+#    define M_BLOCK_KERNEL(name, args, shared_type, own_type, steps)                     \
+        M_FN void name##_step(const args *a, i64 t, shared_type *shared, own_type *own,  \
+                              i32 step);                                                 \
+        M_LINKAGE void name(const void *p, i64 begin, i64 end);                          \
+        M_LINKAGE void name(const void *p, i64 begin, i64 end) {                         \
+            const args *const a = (const args *)p;                                       \
+            shared_type shared;                                                          \
+            own_type own[M_BLOCK];                                                       \
+            for (i64 first = (begin + M_BLOCK - 1) / M_BLOCK * M_BLOCK; first < end;     \
+                 first += M_BLOCK) {                                                     \
+                const i32 count = (steps), last = first & M_BLOCK ? M_BLOCK - 1 : 0;     \
+                M_SPOIL_(shared)                                                         \
+                M_SPOIL_(own)                                                            \
+                for (i32 step = 0; step < count; step++)                                 \
+                    for (i32 k = 0; k < M_BLOCK; k++)                                    \
+                        name##_step(a, first + (k ^ last), &shared, &own[k ^ last],      \
+                                    step);                                               \
+            }                                                                            \
+        }                                                                                \
+        M_FN void name##_step(const args *a, i64 t, shared_type *shared, own_type *own,  \
+                              i32 step)
+#    define M_SPOIL_(x)                                                                  \
+        for (i64 k = 0; k < (i64)sizeof x; k++)                                          \
+            ((unsigned char *)&x)[k] = 0xFF;
+#    define M_UNROLL
 #endif
+
+/* What a thread without values of its own keeps. */
+typedef struct m_none {
+    char unused;
+} m_none;
 
 /* A thread does four elements a block's width apart, so that neighbours in a block touch
  * neighbours in memory: element of thread t, number k of its four. */

@@ -60,9 +60,6 @@ static const void *builtin(int id, bool by_address) {
 const void *pithp_cuda_kernel(int id) {
     return builtin(id, false);
 }
-bool pithp_cuda_sorts_tiles(void) {
-    return true;
-}
 const void *pithp_cuda_kernel_at(int id) {
     return builtin(id, true);
 }
