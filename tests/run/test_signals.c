@@ -203,3 +203,41 @@ Test(signals, and_requests_stop_the_runs_of_all_threads) {
     }
     pt_close(rt);
 }
+
+typedef struct {
+    pith_run_end inner;
+    int runs;
+} nest;
+
+static void run_inner(pith_scope *s, const void *state, int64_t step, void *closure) {
+    nest *n = closure;
+    if (step == 0)
+        return;
+    if (step == 3)
+        raise(SIGTERM);
+    pith_run(s, Walk, &advance_step, state,
+             &(pith_run_options){.steps = 40, .signals = true});
+    n->inner = pith_run_outcome(s);
+    n->runs++;
+}
+
+Test(signals, stop_a_run_within_a_callback_of_another_and_both_say_so) {
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    struct sigaction now;
+    nest n = {.runs = 0};
+    pt_ok(s,
+          pith_run(s, Walk, &advance_step, start(s),
+                   &((pith_run_options){
+                       .steps = 50, .signals = true, .each = run_inner, .closure = &n})));
+    const pith_run_end outer = pith_run_outcome(s);
+    cr_assert(outer.reason == PITH_RUN_SIGNAL && outer.step == 3, "step %lld",
+              (long long)outer.step);
+    cr_assert(n.runs == 3 && n.inner.reason == PITH_RUN_SIGNAL && n.inner.step == 0,
+              "%d runs, %d at step %lld", n.runs, (int)n.inner.reason,
+              (long long)n.inner.step);
+    sigaction(SIGTERM, NULL, &now);
+    cr_assert(now.sa_handler == SIG_DFL);
+    pith_scope_close(s);
+    pt_close(rt);
+}
