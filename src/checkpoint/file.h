@@ -141,6 +141,9 @@ int pithp_series_list(pith_runtime *rt,
                       const char *series,
                       pithp_series *members);
 void pithp_series_end(pith_runtime *rt, pithp_series *members);
+/* The error that there is no file at a place; names the newest member if it is a series.
+ */
+pith_status pithp_series_no_file(pith_scope *s, const pithp_place *place);
 /* Turn a place of the series into that of its next member. Only with the folder locked,
  * as the next one. */
 pith_status pithp_series_next(pith_scope *s, pithp_place *place);

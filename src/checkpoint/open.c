@@ -173,7 +173,8 @@ static pith_status open_files(pith_scope *s,
     *moved = false;
     f->document = pithp_file_open(place->folder, place->name, &f->document_bytes);
     if (f->document < 0)
-        return io_error(s, c->shown, "open", errno);
+        return errno == ENOENT ? pithp_series_no_file(s, place)
+                               : io_error(s, c->shown, "open", errno);
     const int error = pithp_head_read(f->document, f->document_bytes, f->head);
     if (error)
         return io_error(s, c->shown, "read", error);

@@ -93,6 +93,26 @@ void pithp_series_end(pith_runtime *rt, pithp_series *members) {
     *members = (pithp_series){.numbers = NULL};
 }
 
+pith_status pithp_series_no_file(pith_scope *s, const pithp_place *place) {
+    pithp_series members;
+    char name[256], room[128];
+    const char *reason = strerror_r(ENOENT, room, sizeof room);
+    const bool listed =
+        pithp_series_list(s->runtime, place->folder, place->name, &members) == 0;
+    const int64_t count = listed ? members.count : 0;
+    const bool is_series =
+        count > 0 && pithp_series_name(place->name, members.numbers[0], name);
+    if (listed)
+        pithp_series_end(s->runtime, &members);
+    if (!is_series)
+        return pithp_fail(s, PITH_E_IO, NULL, "cannot open \"%s\": %s", place->shown,
+                          reason);
+    return pithp_fail(s, PITH_E_IO, NULL,
+                      "cannot open \"%s\": %s; it is a series, whose newest member is "
+                      "\"%s\": pith_load_as with .newest loads the newest that is whole",
+                      place->shown, reason, name);
+}
+
 static pith_status cannot_list(pith_scope *s, const char *shown, int error) {
     char reason[128];
     return error == ENOMEM
@@ -224,8 +244,11 @@ static bool look(search *f, bool *vanished) {
     if (over || *vanished)
         return over;
     if (count == 0)
-        pithp_fail(f->s, PITH_E_IO, NULL, "there is no checkpoint of the series \"%s\"",
-                   f->path);
+        pithp_fail(f->s, PITH_E_IO, NULL, "there is no checkpoint of the series \"%s\"%s",
+                   f->path,
+                   faccessat(f->series.folder, f->series.name, F_OK, 0) == 0
+                       ? "; a file of that name is there: without .newest it is loaded"
+                       : "");
     else
         pithp_fail(f->s, f->code, NULL,
                    "none of the %" PRId64 " checkpoints of the series \"%s\" is whole; "

@@ -185,6 +185,28 @@ Test(series, names_what_is_wrong) {
 }
 
 /* Whoever has found the newest member finds it gone when it is opened. */
+Test(series, is_no_file_and_a_file_is_no_series) {
+    begin();
+    pt_ok(s, save("a.json", 1, 3) && save("a.json", 2, 3));
+    static const char says[] =
+        "cannot open \"a.json\": No such file or directory; it is a series, whose newest "
+        "member is \"a.000002.json\": pith_load_as with .newest loads";
+    pt_fails(PITH_E_IO, s, pith_load(s, Sim, "a.json"));
+    pt_says(says);
+    pt_fails(PITH_E_IO, s, pith_checkpoint_open(s, "a.json"));
+    pt_says(says);
+    pt_fails(PITH_E_IO, s, pith_load(s, Sim, "b.json"));
+    pt_says("cannot open \"b.json\": No such file or directory (");
+    pt_ok(s, save("b.json", 1, 0));
+    pt_fails(PITH_E_IO, s, newest("b.json"));
+    pt_says(
+        "no checkpoint of the series \"b.json\"; a file of that name is there: without "
+        ".newest it is loaded");
+    pt_fails(PITH_E_IO, s, newest("c.json"));
+    pt_says("no checkpoint of the series \"c.json\" (");
+    end();
+}
+
 Test(series, is_read_while_it_is_written, .timeout = 120) {
     begin();
     enum { WRITERS = 2, SAVES = 100 };
