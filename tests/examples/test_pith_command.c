@@ -225,6 +225,29 @@ static bool save_member(const Sim *sim, int64_t step) {
     return pith_save(s, sim, "a.json", &(pith_save_options){.keep = 9, .step = step});
 }
 
+Test(pith_command, knows_the_log_of_a_run) {
+    begin();
+    static const char text[] =
+        "{\"step\":1,\"x\":0.5,\"y\":1}\n{\"step\":20,\"x\":\"NaN\"}\n";
+    ct_write("run.jsonl", text, sizeof text - 1);
+    ct_write("run.log", text, sizeof text - 1);
+    ct_write("empty.jsonl", "", 0);
+    pt_ok(s, pith_save(s, pith_f64(s, 1), "a.json", NULL));
+    expect(0, "log a.json run.jsonl a.json run.log empty.jsonl", "a.json step 0 20",
+           "run.jsonl step 20 20", " 47 B the log of a run: 2 rows of x, y\n",
+           "a.json step 0 20", "nothing changed\n", "run.log step 20 20",
+           "empty.jsonl 20", " 0 B the log of a run: 0 rows\n");
+    expect(0, "log --json run.jsonl", "\"step\": 20", "\"rows\": 2", "\"first_step\": 1",
+           "\"columns\": [\"step\",\"x\",\"y\"]");
+    static const char *const others[] = {"show run.jsonl", "verify run.jsonl",
+                                         "diff a.json run.jsonl", "show run.log"};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        expect(2, others[i], "is the log of a run and no checkpoint: pith log, plot and");
+    ct_write("run.jsonl", "{\"step\":1,\"x\":0.5}\n{\"step\":}\n", 31);
+    expect(1, "log run.jsonl", "run.jsonl damaged: \"run.jsonl\"");
+    end();
+}
+
 Test(pith_command, logs_a_series) {
     begin();
     Sim sim = *make_sim(s, 100, 1);

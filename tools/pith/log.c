@@ -1,6 +1,8 @@
 /* pith log: checkpoints one after the other, a line each: step, time, size, and what
- * changed since the one before. By checksums; no leaf is read. */
+ * changed since the one before. By checksums; no leaf is read. Logs of runs among them
+ * have a line too. */
 #include "command.h"
+#include "run_log.h"
 #include "tool.h"
 
 #include <inttypes.h>
@@ -199,38 +201,111 @@ static void add_damage(table *t, const char *file, const char *text, bool json) 
     row->cells[4] = (cell){text_of("damaged: %s", text), RED, false};
 }
 
+/* ---- Logs of runs ---- */
+
+static size_t file_bytes(const char *file) {
+    struct stat st;
+    return stat(file, &st) == 0 ? (size_t)st.st_size : 0;
+}
+
+static void add_run_log(table *t, const char *file, const run_log *l) {
+    table_row *row = table_add(t);
+    row->cells[0].text = clean(file);
+    if (l->rows)
+        row->cells[1] = (cell){text_of("step %" PRId64, l->last), PLAIN, true};
+    row->cells[2] = (cell){time_text(file, false), DIM, false};
+    row->cells[3] = (cell){bytes_text(file_bytes(file)), DIM, true};
+    row->cells[4].text = run_log_text(l);
+}
+
+static void put_run_log(const char *file, const run_log *l) {
+    char *time = time_text(file, true);
+    json_open('{');
+    json_name("file"), json_text(file);
+    json_name("time"), json_text(time);
+    json_name("bytes"), json_i64((int64_t)file_bytes(file));
+    json_name("rows"), json_i64(l->rows);
+    if (l->rows) {
+        json_name("first_step"), json_i64(l->first);
+        json_name("step"), json_i64(l->last);
+    }
+    json_name("columns"), json_open('[');
+    for (int64_t i = 0; i < pith_child_count(l->columns); i++)
+        json_text(pith_child_name(l->columns, i));
+    json_close(']');
+    json_close('}');
+    free(time);
+}
+
 /* ---- The verb ---- */
 
+/* The exit code of a file that could not be read. */
+static int not_read(pith_scope *s, const char *file, table *t, bool json) {
+    const bool damaged = pith_code(s) == PITH_E_FORMAT;
+    if (damaged)
+        add_damage(t, file, pith_message(s), json);
+    else
+        complain("log", "%s", pith_message(s));
+    pith_clear(s);
+    return damaged ? DIFFERENT : TROUBLE;
+}
+
+static int log_run(pith_scope *s, const char *file, table *t, bool json) {
+    run_log l;
+    if (!run_log_open(s, file, &l))
+        return not_read(s, file, t, json);
+    if (json)
+        put_run_log(file, &l);
+    else
+        add_run_log(t, file, &l);
+    return SAME;
+}
+
 /* The checkpoint before is open in a scope of its own, as long as it is needed. */
+typedef struct story {
+    rows before;
+    pith_scope *holder;
+} story;
+
+static void story_end(story *y) {
+    rows_end(&y->before);
+    if (y->holder)
+        pith_scope_close(y->holder);
+}
+
+/* Takes the scope over. */
+static int
+log_checkpoint(pith_scope *s, const char *file, story *y, table *t, bool json) {
+    rows now;
+    if (!rows_open(s, file, &now)) {
+        const int code = not_read(s, file, t, json);
+        pith_scope_close(s);
+        return code;
+    }
+    if (json)
+        put_line(s, &y->before, &now);
+    else
+        add_line(s, t, &y->before, &now);
+    story_end(y);
+    *y = (story){now, s};
+    return SAME;
+}
+
 static int log_files(pith_scope *s, char **files, table *t, bool json) {
-    rows before = {0};
-    pith_scope *holder = NULL;
+    story y = {.holder = NULL};
     int code = SAME;
     for (; *files; files++) {
-        rows now;
         pith_scope *inner = pith_scope_open_in(s);
-        if (rows_open(inner, *files, &now)) {
-            if (json)
-                put_line(inner, &before, &now);
-            else
-                add_line(inner, t, &before, &now);
-            rows_end(&before);
-            if (holder)
-                pith_scope_close(holder);
-            before = now;
-            holder = inner;
-            continue;
+        int one;
+        if (is_run_log(*files)) {
+            one = log_run(inner, *files, t, json);
+            pith_scope_close(inner);
+        } else {
+            one = log_checkpoint(inner, *files, &y, t, json);
         }
-        const bool damaged = pith_code(inner) == PITH_E_FORMAT;
-        if (damaged)
-            add_damage(t, *files, pith_message(inner), json);
-        else
-            complain("log", "%s", pith_message(inner));
-        code = damaged && code == SAME ? DIFFERENT : damaged ? code : TROUBLE;
-        pith_clear(inner);
-        pith_scope_close(inner);
+        code = one > code ? one : code;
     }
-    rows_end(&before);
+    story_end(&y);
     return code;
 }
 
@@ -265,6 +340,7 @@ const verb log_verb = {
     .more =
         "The name of a series, such as melt.json where there are melt.000001.json and so on,\n"
         "stands for its members. Sizes are of the document and its sidecars; files that the\n"
-        "one before has too are counted apart, as shared. Documents alone are read.",
+        "one before has too are counted apart, as shared. Documents alone are read. The log of\n"
+        "a run (.jsonl) has a line too: its last step, and its columns.",
     .options = options,
     .run = log_series};

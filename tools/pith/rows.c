@@ -1,8 +1,20 @@
 /* The rows of a checkpoint with their children, and what they are called. */
+#include "run_log.h"
 #include "tool.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
+
+/* A file that is known for something else is not called damaged. */
+static void explain(pith_scope *s, const char *file) {
+    if (pith_code(s) != PITH_E_FORMAT || !is_run_log(file))
+        return;
+    pith_clear(s);
+    pith_fail(s, PITH_E_ARG, NULL,
+              "\"%s\" is the log of a run and no checkpoint: pith log, plot and convert "
+              "read it",
+              file);
+}
 
 bool rows_open(pith_scope *s, const char *file, rows *r) {
     char *member = series_newest(file);
@@ -12,9 +24,11 @@ bool rows_open(pith_scope *s, const char *file, rows *r) {
         rows_take(c, r);
     r->file = member ? member : file;
     r->member = member;
-    if (!c)
-        rows_end(r);
-    return c;
+    if (c)
+        return true;
+    explain(s, r->file);
+    rows_end(r);
+    return false;
 }
 
 void rows_take(const pith_checkpoint *c, rows *r) {
