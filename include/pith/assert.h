@@ -68,8 +68,11 @@ typedef struct pith_check_options {
      * the step may pass; NULL: there is no such. */
     const pith_function *fix PITH_DEFAULT;
     const void *fix_args PITH_DEFAULT; /**< any tree; needed where fix takes two */
-    /** In loops of compiled functions: fix_args are the greatest of all iterations,
-     * element for element; else those of the first one that failed. */
+    /** The check states a need: in a loop of a compiled function fix_args are the
+     * greatest of the iterations that count, element for element; else those of the first
+     * one that failed. fix_args that depend on the carry count up to and including the
+     * first iteration in which a check of the loop failed; the check passes in later ones.
+     * fix_args of the row, the index and constants alone count in all iterations. */
     bool fix_greatest PITH_DEFAULT;
 } pith_check_options;
 
@@ -180,7 +183,9 @@ PITH_API pith_status pith_result_raise(pith_scope *s, const pith_result *result)
  * one before gave.
  *
  * All failures are looked at before any fix runs: where one has no fix it is raised, the
- * first of such, and nothing else happens. An error of a fix stays, with its own code.
+ * first of such, and nothing else happens. Of a loop that ran call by call only the
+ * failures of the first iteration that failed count here: later iterations ran on a state
+ * that lost data. An error of a fix stays, with its own code.
  * @return The repaired root in @p s, @p root itself where all passed; on failure NULL, or
  * the nil record of a record's type.
  */

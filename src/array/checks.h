@@ -65,11 +65,21 @@ bool pithp_checks_neutral(pith_scope *s,
                           const pith_array **values);
 /* The same as the bits that every element of that value has. */
 uint64_t pithp_checks_neutral_bits(const pithp_checks *c, int64_t value);
-/* What is kept after an iteration that gave `now`. */
+/* Whether some values are needs: of them the greatest is kept. */
+bool pithp_checks_have_needs(const pithp_checks *c);
+/* The values of checks before and in an iteration. */
+typedef struct pithp_checks_step {
+    const pith_array *const *before, *const *now;
+    /* Needs that depend on what the loop carries: they count as long as that is sound
+     * (bool []), up to and including the first iteration that failed. Other needs count
+     * in all iterations. NULL: none depends on it. */
+    const bool *carried;
+    const pith_array *sound;
+} pithp_checks_step;
+/* What is kept after that iteration. */
 bool pithp_checks_merge(pith_scope *s,
                         const pithp_checks *c,
-                        const pith_array *const *before,
-                        const pith_array *const *now,
+                        const pithp_checks_step *step,
                         const pith_array **kept);
 /* Whether all pass: bool []. */
 const pith_array *pithp_checks_passed(pith_scope *s,

@@ -148,8 +148,11 @@ const pithp_guard *pithp_result_guards(const pith_result *result);
 
 /* What came of the slots of a collector: all are known. */
 typedef struct pithp_outcome {
-    int64_t count, failed_count;
-    const pith_assertion **all, **failed; /* in order; in memory of the scope */
+    int64_t count, failed_count, counting_count;
+    /* In order; in memory of the scope. counting: the failed ones that are repaired, or
+     * raised where they cannot be: of a loop that ran call by call those of the first
+     * iteration that failed. */
+    const pith_assertion **all, **failed, **counting;
 } pithp_outcome;
 /* Learn it of the first `count` slots; waits on the stream of s. The lists are owned by
  * `owner`. */
@@ -160,8 +163,11 @@ pith_status pithp_outcome_read(pith_scope *s,
                                pithp_outcome *outcome);
 /* A known, failed assertion becomes the error of s. */
 pith_status pithp_assertion_raise(pith_scope *s, const pith_assertion *a);
-/* The fixes of failed ones, each applied to what the one before gave; one without a fix
- * is raised before any runs. NULL: error set. */
+/* The first failed one that counts and has no fix becomes the error of s; false: there is
+ * none. */
+bool pithp_outcome_raise_unfixable(pith_scope *s, const pithp_outcome *outcome);
+/* The fixes of failed ones that count, each applied to what the one before gave; one
+ * without a fix is raised before any runs. NULL: error set. */
 const void *
 pithp_outcome_repair(pith_scope *s, const pithp_outcome *outcome, const void *root);
 

@@ -40,15 +40,21 @@ pithp_assertion_fix(pith_scope *s, const pith_assertion *a, const void *root) {
     return NULL;
 }
 
+bool pithp_outcome_raise_unfixable(pith_scope *s, const pithp_outcome *outcome) {
+    for (int64_t i = 0; i < outcome->counting_count; i++)
+        if (!pithp_assertion_has_fix(outcome->counting[i])) {
+            pithp_assertion_raise(s, outcome->counting[i]);
+            return true;
+        }
+    return false;
+}
+
 const void *
 pithp_outcome_repair(pith_scope *s, const pithp_outcome *outcome, const void *root) {
-    for (int64_t i = 0; i < outcome->failed_count; i++)
-        if (!pithp_assertion_has_fix(outcome->failed[i])) {
-            pithp_assertion_raise(s, outcome->failed[i]);
-            return NULL;
-        }
-    for (int64_t i = 0; i < outcome->failed_count && root; i++)
-        root = pithp_assertion_fix(s, outcome->failed[i], root);
+    if (pithp_outcome_raise_unfixable(s, outcome))
+        return NULL;
+    for (int64_t i = 0; i < outcome->counting_count && root; i++)
+        root = pithp_assertion_fix(s, outcome->counting[i], root);
     return root;
 }
 

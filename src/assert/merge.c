@@ -1,6 +1,7 @@
 /* What recorded checks of control flow come to: those of a branch that is not taken pass;
- * of the iterations of a loop the first one that failed counts, and the greatest of what
- * is asked for so. */
+ * of the iterations of a loop the first one that failed counts, and of needs the
+ * greatest: of those that depend on the carry up to the first iteration that failed, as
+ * later ones run on a state that lost data; of others in all iterations. */
 #include "assert/recorded.h"
 
 #include <math.h>
@@ -70,44 +71,73 @@ passed(pith_scope *s, const pithp_recorded *r, const pith_array *value) {
     return first ? pithp_bind(s, PITHP_OP_ALL, 1, &first, &all) : NULL;
 }
 
+bool pithp_checks_have_needs(const pithp_checks *c) {
+    bool any = false;
+    for (int64_t i = 0; c && i < c->count; i++)
+        any |= c->list[i].merges;
+    return any;
+}
+
+static bool is_carried(const pithp_checks_step *step, int64_t at) {
+    return step->carried && step->carried[at];
+}
+
+/* Whether all needs of an entry depend on the carry: then the whole of it counts as long
+ * as that is sound. */
+static bool is_carried_need(const pithp_checks *c,
+                            const pithp_recorded *r,
+                            const pithp_checks_step *step) {
+    bool needs = false, others = false;
+    for (int64_t k = 0; k < r->count; k++)
+        if (grows(r, k, c->values[r->first + k].spec)) {
+            needs |= is_carried(step, r->first + k);
+            others |= !is_carried(step, r->first + k);
+        }
+    return needs && !others;
+}
+
+/* The need that is kept of value `at`. */
 static const pith_array *
-greater(pith_scope *s, const pith_array *before, const pith_array *now) {
-    const pith_array *both[] = {before, now};
-    return pithp_bind(s, PITHP_OP_MAX, 2, both, NULL);
+merge_need(pith_scope *s, const pithp_checks_step *step, int64_t at) {
+    const pith_array *both[] = {step->before[at], step->now[at]};
+    const pith_array *greater = pithp_bind(s, PITHP_OP_MAX, 2, both, NULL);
+    if (!greater || !is_carried(step, at))
+        return greater;
+    const pith_array *either[] = {step->sound, greater, step->before[at]};
+    return pithp_bind(s, PITHP_OP_WHERE, 3, either, NULL);
 }
 
 static bool merge_entry(pith_scope *s,
                         const pithp_checks *c,
                         const pithp_recorded *r,
-                        const pith_array *const *before,
-                        const pith_array *const *now,
+                        const pithp_checks_step *step,
                         const pith_array **kept) {
+    const int64_t first = r->first;
     if (r->kind == PITHP_RECORDED_GUARD)
         return true;
     if (r->kind == PITHP_RECORDED_REPORT && r->merges)
-        return (kept[0] = greater(s, before[0], now[0]));
-    const pith_array *passes = passed(s, r, before[0]);
-    for (int64_t k = 0; passes && k < r->count; k++) {
-        const pith_array *either[] = {passes, now[k], before[k]};
-        kept[k] = grows(r, k, c->values[r->first + k].spec)
-                      ? greater(s, before[k], now[k])
-                      : pithp_bind(s, PITHP_OP_WHERE, 3, either, NULL);
-        if (!kept[k])
+        return (kept[first] = merge_need(s, step, first));
+    const pith_array *counts =
+        is_carried_need(c, r, step) ? step->sound : passed(s, r, step->before[first]);
+    for (int64_t k = 0; counts && k < r->count; k++) {
+        const int64_t at = first + k;
+        const pith_array *either[] = {counts, step->now[at], step->before[at]};
+        kept[at] = grows(r, k, c->values[at].spec)
+                       ? merge_need(s, step, at)
+                       : pithp_bind(s, PITHP_OP_WHERE, 3, either, NULL);
+        if (!kept[at])
             return false;
     }
-    return passes;
+    return counts;
 }
 
 bool pithp_checks_merge(pith_scope *s,
                         const pithp_checks *c,
-                        const pith_array *const *before,
-                        const pith_array *const *now,
+                        const pithp_checks_step *step,
                         const pith_array **kept) {
     bool fine = true;
-    for (int64_t i = 0; c && i < c->count && fine; i++) {
-        const int64_t at = c->list[i].first;
-        fine = merge_entry(s, c, &c->list[i], before + at, now + at, kept + at);
-    }
+    for (int64_t i = 0; c && i < c->count && fine; i++)
+        fine = merge_entry(s, c, &c->list[i], step, kept);
     return fine;
 }
 

@@ -140,6 +140,7 @@ static int64_t assertions_in(pithp_check_slot *slot) {
 /* Append what a slot stands for; of launches, those that failed. */
 static pith_status list_slot(pith_scope *s,
                              pith_scope *owner,
+                             const pithp_collector *c,
                              pithp_check_slot *slot,
                              pithp_outcome *outcome) {
     const bool failed = slot->seen.first != 0;
@@ -161,6 +162,8 @@ static pith_status list_slot(pith_scope *s,
     outcome->all[outcome->count++] = a;
     if (failed)
         outcome->failed[outcome->failed_count++] = a;
+    if (failed && pithp_collector_counts(c, slot))
+        outcome->counting[outcome->counting_count++] = a;
     return PITH_OK;
 }
 
@@ -174,17 +177,21 @@ pith_status pithp_outcome_read(pith_scope *s,
         pithp_collector_read(s, c) != PITH_OK)
         return s->error.code;
     int64_t most = 0;
-    for (int64_t i = 0; i < count; i++)
+    for (int64_t i = 0; i < count; i++) {
         most += assertions_in(c->slots[i]);
-    const size_t bytes = (size_t)(most ? 2 * most : 1) * sizeof *outcome->all;
+        if (c->slots[i]->seen.first != 0)
+            pithp_collector_note_failed(c, c->slots[i]);
+    }
+    const size_t bytes = (size_t)(most ? 3 * most : 1) * sizeof *outcome->all;
     outcome->all = pithp_scope_allocate(owner, bytes);
     if (!outcome->all) {
         pithp_error_move(s, owner);
         return s->error.code;
     }
     outcome->failed = outcome->all + most;
+    outcome->counting = outcome->failed + most;
     for (int64_t i = 0; i < count; i++)
-        if (list_slot(s, owner, c->slots[i], outcome) != PITH_OK)
+        if (list_slot(s, owner, c, c->slots[i], outcome) != PITH_OK)
             return s->error.code;
     return PITH_OK;
 }

@@ -62,7 +62,7 @@ static pith_status print(pithp_stream *st,
                          const void *closure,
                          pithp_text *t,
                          pithp_error *e) {
-    /* what the fix is given: of a loop the greatest of all iterations */
+    /* what the fix is given: of a loop the greatest need that counts */
     const pith_array *required = a->fix_args;
     const pith_spec *spec = required ? pithp_array_spec(required) : a->args[0].spec;
     const void *data = required ? required->data : a->args[0].data;

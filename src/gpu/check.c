@@ -131,7 +131,9 @@ static pith_report *collect_launch(pith_scope *s,
     slot->subject = subject;
     slot->guards = c->guards;
     slot->site = s->site;
-    return again || pithp_check_slot_collect(s, c, slot) == PITH_OK ? slot->report : NULL;
+    const pith_status rc =
+        again ? pithp_check_slot_stamp(s, c, slot) : pithp_check_slot_collect(s, c, slot);
+    return rc == PITH_OK ? slot->report : NULL;
 }
 
 pith_report *

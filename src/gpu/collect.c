@@ -41,6 +41,8 @@ pithp_collector *pithp_collector_begin(pith_scope *s, bool alone) {
         return NULL;
     *c = (pithp_collector){.scope = s, .outer = alone ? NULL : pithp_collector_of(s)};
     c->guards = c->outer ? c->outer->guards : NULL;
+    const pithp_looping *looping = pithp_collector_outermost(c)->looping;
+    c->depth = looping ? looping->depth : 0;
     /* slots that reach an outer one are released by that */
     if (!c->outer && !pithp_scope_hold(s, c, release_slots))
         return NULL;
@@ -58,7 +60,71 @@ void pithp_collector_end(pithp_collector *c) {
     c->ended = true;
 }
 
+/* ---- Loops that run call by call ---- */
+
+void pithp_looping_begin(pith_scope *s, pithp_looping *l) {
+    pithp_collector *c = pithp_collector_of(s);
+    *l = (pithp_looping){.collector = c ? pithp_collector_outermost(c) : NULL};
+    if (!c)
+        return;
+    l->around = l->collector->looping;
+    l->depth = l->around ? l->around->depth + 1 : 1;
+    l->collector->looping = l;
+}
+
+void pithp_looping_next(pithp_looping *l) {
+    l->number++;
+    l->made = NULL;
+}
+
+void pithp_looping_end(pithp_looping *l) {
+    if (l->collector)
+        l->collector->looping = l->around;
+    l->collector = NULL;
+}
+
+/* The iteration that runs, written down once. NULL: error set. */
+static const pithp_iteration *iteration_of(pith_scope *s, pithp_looping *l) {
+    const pithp_iteration *around = NULL;
+    if (l->made || (l->around && !(around = iteration_of(s, l->around))))
+        return l->made;
+    pith_scope *owner = l->collector->scope;
+    pithp_iteration *made = allocate(s, owner, sizeof *made);
+    if (made && !l->first_failed &&
+        (l->first_failed = allocate(s, owner, sizeof *l->first_failed)))
+        *l->first_failed = INT64_MAX;
+    if (!made || !l->first_failed)
+        return NULL;
+    *made = (pithp_iteration){.around = around,
+                              .first_failed = l->first_failed,
+                              .number = l->number,
+                              .depth = l->depth};
+    return l->made = made;
+}
+
+void pithp_collector_note_failed(const pithp_collector *c, const pithp_check_slot *slot) {
+    for (const pithp_iteration *i = slot->iteration; i && i->depth > c->depth;
+         i = i->around)
+        if (i->number < *i->first_failed)
+            *i->first_failed = i->number;
+}
+
+bool pithp_collector_counts(const pithp_collector *c, const pithp_check_slot *slot) {
+    bool counts = true;
+    for (const pithp_iteration *i = slot->iteration; i && i->depth > c->depth;
+         i = i->around)
+        counts &= i->number == *i->first_failed;
+    return counts;
+}
+
 /* ---- Slots ---- */
+
+pith_status
+pithp_check_slot_stamp(pith_scope *s, pithp_collector *c, pithp_check_slot *slot) {
+    pithp_looping *l = pithp_collector_outermost(c)->looping;
+    slot->iteration = l ? iteration_of(s, l) : NULL;
+    return !l || slot->iteration ? PITH_OK : s->error.code;
+}
 
 pithp_check_slot *pithp_check_slot_make(pith_scope *s,
                                         pithp_collector *c,
@@ -137,6 +203,9 @@ pithp_check_slot_collect(pith_scope *s, pithp_collector *c, pithp_check_slot *sl
     } else if (!(slot->report = pithp_collector_report(s, c))) {
         return s->error.code;
     }
+    const bool passed = slot->known && slot->seen.first == 0;
+    if (!passed && pithp_check_slot_stamp(s, c, slot) != PITH_OK)
+        return s->error.code;
     /* All have room before one gets it. */
     for (pithp_collector *o = c; o; o = o->outer)
         if (make_room(s, o) != PITH_OK)

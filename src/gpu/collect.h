@@ -5,6 +5,26 @@
 
 #include "gpu/gpu_internal.h"
 
+/* An iteration of a loop that runs call by call, in which checks were collected. Of a
+ * loop the failures of the first iteration that failed count, as later ones run on a
+ * state that lost data. */
+typedef struct pithp_iteration {
+    const struct pithp_iteration *around; /* that this loop runs in; NULL: none */
+    int64_t *first_failed;                /* of the loop; INT64_MAX: none that is known */
+    int64_t number;
+    int32_t depth; /* of loops in each other, from 1 */
+} pithp_iteration;
+
+/* A loop that runs call by call, in memory of who runs it. */
+typedef struct pithp_looping {
+    struct pithp_collector *collector; /* the outermost one; NULL: nobody collects */
+    struct pithp_looping *around;
+    int64_t number;
+    int64_t *first_failed;       /* NULL until a check is collected */
+    const pithp_iteration *made; /* of this iteration; NULL until a check is collected */
+    int32_t depth;
+} pithp_looping;
+
 /* One check: a predicate, whose elements must all be nonzero, or the report of a launch.
  * It lies in memory of the outermost collector's scope and is the same object for all
  * collectors that received it. */
@@ -22,6 +42,8 @@ typedef struct pithp_check_slot {
     const void *subject;
     const struct pithp_guard *guards; /* of a launch: what may repair it (src/assert) */
     const char *site;
+    const pithp_iteration *iteration; /* that it was made in; NULL: outside of loops, or
+                                         it is known to have passed */
     struct pithp_collector *made_for; /* the innermost one */
     void (*release)(
         struct pithp_check_slot *slot); /* of what upper rooms hold; NULL: none */
@@ -38,6 +60,8 @@ typedef struct pithp_collector {
     const struct pithp_guard *guards; /* of launches from here on */
     int64_t count, room;
     pithp_check_slot **slots;
+    pithp_looping *looping;     /* the innermost loop that runs; of outermost ones */
+    int32_t depth;              /* of the loops that it was begun in */
     int64_t evaluated;          /* slots that `flag` speaks of */
     pith_report *flag;          /* in device memory: `first` is ~ the number of the first
                                    failing slot, 0 while all pass; NULL: not needed yet */
@@ -63,14 +87,27 @@ static inline pithp_collector *pithp_collector_outermost(pithp_collector *c) {
         c = c->outer;
     return c;
 }
+/* Checks made in s from here on belong to an iteration, number 0, of a loop. */
+void pithp_looping_begin(pith_scope *s, pithp_looping *l);
+/* The next iteration begins. */
+void pithp_looping_next(pithp_looping *l);
+void pithp_looping_end(pithp_looping *l);
+/* Note in which iterations a failed slot of c was made, once for all of them. */
+void pithp_collector_note_failed(const pithp_collector *c, const pithp_check_slot *slot);
+/* Then: whether no loop that began after c failed in an earlier iteration. */
+bool pithp_collector_counts(const pithp_collector *c, const pithp_check_slot *slot);
 /* A zeroed slot of so many bytes, which begins with a pithp_check_slot, in memory for
  * objects behind a header of `kind` and `shape`. It is part of no collector yet. NULL:
  * error set.
  */
 pithp_check_slot *
 pithp_check_slot_make(pith_scope *s, pithp_collector *c, const void *shape, size_t bytes);
-/* Give a slot to c and to those around it. A predicate that is not known is looked at
- * where that can be done now; otherwise its buffer must be held until its release. */
+/* The slot is made in the iteration that runs. */
+pith_status
+pithp_check_slot_stamp(pith_scope *s, pithp_collector *c, pithp_check_slot *slot);
+/* Give a slot to c and to those around it, stamped unless it is known to have passed. A
+ * predicate that is not known is looked at where that can be done now; otherwise its
+ * buffer must be held until its release. */
 pith_status
 pithp_check_slot_collect(pith_scope *s, pithp_collector *c, pithp_check_slot *slot);
 /* Zeroed reports in device memory. NULL: error set. */

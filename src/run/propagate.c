@@ -35,7 +35,7 @@ static bool tell(const pithp_stepper *p, pith_scope *s, const pith_repair *repai
     return !pith_failed(s);
 }
 
-/* Apply the fixes of all that failed in the first step; the error of s is set on failure.
+/* Apply the fixes of what failed in the first step; the error of s is set on failure.
  */
 static bool
 repair(const pithp_stepper *p, const pithp_try *t, candidate *c, pith_scope *fixed) {
@@ -43,9 +43,8 @@ repair(const pithp_stepper *p, const pithp_try *t, candidate *c, pith_scope *fix
     if (pithp_outcome_read(fixed, t->scope, t->collector, t->calls[t->failing].checks,
                            &outcome))
         return false;
-    for (int64_t i = 0; i < outcome.failed_count; i++)
-        if (!pithp_assertion_has_fix(outcome.failed[i]))
-            return pithp_assertion_raise(fixed, outcome.failed[i]), false;
+    if (pithp_outcome_raise_unfixable(fixed, &outcome))
+        return false;
     if (c->repeats == p->max_repeats) {
         pithp_assertion_raise(fixed, outcome.failed[0]);
         if (c->repeats)
@@ -54,11 +53,11 @@ repair(const pithp_stepper *p, const pithp_try *t, candidate *c, pith_scope *fix
         return false;
     }
     c->repeats++;
-    for (int64_t i = 0; i < outcome.failed_count; i++) {
+    for (int64_t i = 0; i < outcome.counting_count; i++) {
         const pith_repair one = {
-            .assertion = outcome.failed[i],
+            .assertion = outcome.counting[i],
             .before = c->state,
-            .after = pithp_assertion_fix(fixed, outcome.failed[i], c->state),
+            .after = pithp_assertion_fix(fixed, outcome.counting[i], c->state),
             .step = p->number + 1,
             .repeat = c->repeats};
         if (pith_failed(fixed) || !tell(p, fixed, &one))

@@ -1,5 +1,5 @@
 /* Checks in loops of compiled functions: of all iterations the first one that failed is
- * kept, and the greatest of what is asked for so. */
+ * kept, and of needs the greatest. */
 #include "pith/pith.h"
 
 #include "both.h"

@@ -210,6 +210,13 @@ pithp_call pithp_instruction_call(const pithp_program *p,
 /* Memory of the program, of what it holds and of the programs that it runs. */
 size_t pithp_program_bytes(const pithp_program *p);
 
+/* Which outputs depend on the inputs that are marked: their values, and what decides
+ * which of them are computed and how often. False: error set. */
+bool pithp_program_reach(pith_scope *s,
+                         const pithp_program *p,
+                         const bool *inputs,
+                         bool *outputs);
+
 /* PITH_OK, or PITH_E_INTERNAL with what is wrong in `why`: operands are made before they
  * are used, specs are what pithp_infer says and interned, parameters are canonical, every
  * number is in range. */

@@ -134,6 +134,11 @@ pith_status pithp_control_read(pith_scope *s,
 
 /* ---- Loops that run ---- */
 
+void pithp_holder_begin(pithp_holder *h, pith_scope *s, const void *state) {
+    *h = (pithp_holder){.s = s, .state = state};
+    pithp_looping_begin(s, &h->looping);
+}
+
 pith_scope *pithp_holder_next(pithp_holder *h) {
     pith_scope *next = pith_scope_open_in(h->s);
     if (pithp_scope_writable(next)) {
@@ -155,11 +160,13 @@ bool pithp_holder_step(pithp_holder *h, pith_scope *next, const void *state) {
         pith_scope_close(h->scope);
     h->scope = next;
     h->state = state;
+    pithp_looping_next(&h->looping);
     return h->s->error.code == PITH_OK;
 }
 
 const void *pithp_holder_end(pithp_holder *h) {
     const void *last = h->state;
+    pithp_looping_end(&h->looping);
     const bool fine =
         h->s->error.code == PITH_OK && pithp_keep_slots(h->s, 1, &last) == PITH_OK;
     if (h->scope)

@@ -1,6 +1,44 @@
 /* Checks in the bodies of loops: what they need is carried, so that of all iterations the
- * first one that failed is kept, and the greatest of what is asked for so. */
+ * first one that failed is kept, and of needs the greatest (src/assert/merge.c). */
 #include "trace/control/control_internal.h"
+
+#include <string.h>
+
+/* ---- Which needs depend on the carry ---- */
+
+/* Marks of the carries that the body changes; what it hands on is a constant. */
+static void mark_changed(bool *marks, const pithp_part *body, const pithp_carried *c) {
+    const pithp_program *p = body->program;
+    for (int64_t k = c->counts; k < c->count; k++)
+        marks[k] = p->outputs[k] != p->inputs[c->fixed + k];
+}
+
+pith_status pithp_part_carried_needs(pith_scope *s,
+                                     const pithp_part *part,
+                                     int64_t fixed,
+                                     const pithp_part *body,
+                                     const pithp_carried *carried,
+                                     const bool **needs) {
+    const pithp_program *p = part->program;
+    const int64_t values = pithp_checks_values(part->checks);
+    *needs = NULL;
+    if (!pithp_checks_have_needs(part->checks))
+        return PITH_OK;
+    const size_t inputs = (size_t)p->input_count + 1;
+    bool *marks = pithp_scope_allocate(s, inputs + (size_t)p->output_count);
+    if (!marks)
+        return s->error.code;
+    memset(marks, 0, inputs);
+    mark_changed(marks + fixed, body, carried);
+    if (!pithp_program_reach(s, p, marks, marks + inputs))
+        return s->error.code;
+    const bool *of_checks = marks + inputs + p->output_count - values;
+    if (memchr(of_checks, true, (size_t)values))
+        *needs = of_checks;
+    return PITH_OK;
+}
+
+/* ---- Carrying the values of checks ---- */
 
 /* A program that is being made of that of a part, in a trace of its own. */
 typedef struct wrapping {
@@ -9,6 +47,7 @@ typedef struct wrapping {
     const pithp_program *from;
     const pithp_checks *checks;
     int64_t values;                /* of the checks */
+    const bool *needs;             /* those that depend on the carry; NULL: none */
     pithp_value *inputs, *outputs; /* of the program, as they are in the new one */
     const pith_array **before, **now, **kept; /* values of the checks */
 } wrapping;
@@ -59,7 +98,10 @@ static pith_status add_kept(wrapping *w) {
     for (int64_t k = 0; k < w->values; k++)
         if (!(w->now[k] = pithp_trace_array(w->s, w->trace, w->outputs[own + k])))
             return w->s->error.code;
-    if (!pithp_checks_merge(w->s, w->checks, w->before, w->now, w->kept))
+    pithp_checks_step step = {.before = w->before, .now = w->now, .carried = w->needs};
+    if (w->needs && !(step.sound = pithp_checks_passed(w->s, w->checks, w->before)))
+        return w->s->error.code;
+    if (!pithp_checks_merge(w->s, w->checks, &step, w->kept))
         return w->s->error.code;
     for (int64_t k = 0; k < w->values; k++) {
         const pithp_value v = pithp_trace_value(w->s, w->trace, w->kept[k]);
@@ -96,11 +138,15 @@ static pith_status replace(pith_scope *s,
                            pithp_program **program,
                            const pithp_checks *checks,
                            int64_t values,
+                           const bool *needs,
                            int64_t fixed,
                            int64_t carries,
                            const pith_spec *const *specs) {
-    wrapping w = {
-        .s = pith_scope_open_in(s), .from = *program, .checks = checks, .values = values};
+    wrapping w = {.s = pith_scope_open_in(s),
+                  .from = *program,
+                  .checks = checks,
+                  .values = values,
+                  .needs = needs};
     if (!pithp_scope_writable(w.s))
         return pithp_fail_memory(s, PITHP_BLOCK_BYTES);
     w.trace = pithp_trace_begin(w.s);
@@ -118,23 +164,25 @@ static pith_status replace(pith_scope *s,
 
 pith_status pithp_part_carry_checks(pith_scope *s,
                                     pithp_part *part,
-                                    int64_t fixed,
-                                    int64_t carries,
+                                    const pithp_carried *carried,
                                     pithp_program **cond,
                                     int64_t cond_fixed) {
-    const int64_t values = pithp_checks_values(part->checks);
+    const int64_t values = pithp_checks_values(part->checks), fixed = carried->fixed,
+                  carries = carried->count;
     const pithp_program *p = part->program;
+    const bool *needs;
     if (!values)
         return PITH_OK;
     const pith_spec **specs = pithp_scope_allocate(s, (size_t)values * sizeof *specs);
-    if (!specs)
+    if (!specs ||
+        pithp_part_carried_needs(s, part, fixed, part, carried, &needs) != PITH_OK)
         return s->error.code;
     for (int64_t k = 0; k < values; k++)
         specs[k] = pithp_value_spec(p, p->outputs[p->output_count - values + k]);
     pith_status rc =
-        replace(s, &part->program, part->checks, values, fixed, carries, specs);
+        replace(s, &part->program, part->checks, values, needs, fixed, carries, specs);
     if (rc == PITH_OK && cond)
-        rc = replace(s, cond, NULL, values, cond_fixed, carries, specs);
+        rc = replace(s, cond, NULL, values, NULL, cond_fixed, carries, specs);
     return rc;
 }
 

@@ -6,6 +6,7 @@
 #include "pith/control.h"
 
 #include "array/checks.h"
+#include "gpu/collect.h"
 #include "program/graph/graph.h"
 #include "tree/tree_internal.h"
 
@@ -83,13 +84,26 @@ pith_status
 pithp_part_record(pith_scope *s, pithp_part *part, const pithp_part_call *call);
 void pithp_part_end(pithp_part *part);
 
-/* Let the body of a loop carry the values of its checks, behind its own carries: its
- * inputs are so many fixed ones, the carries and others, its outputs the carries and
- * others. The condition, if there is one, gets the values too. */
+/* What the body of a loop carries: its inputs are so many fixed ones, the carries and
+ * others, its outputs the carries and others. */
+typedef struct pithp_carried {
+    int64_t fixed, count;
+    bool counts; /* the first one is an index, which counts as a row */
+} pithp_carried;
+/* Which values of checks of `part`, the body of a loop or its condition, are needs that
+ * depend on what the body changes of its carry; in memory of s. part's inputs are so many
+ * fixed ones, and the carries. *needs: NULL where none does. */
+pith_status pithp_part_carried_needs(pith_scope *s,
+                                     const pithp_part *part,
+                                     int64_t fixed,
+                                     const pithp_part *body,
+                                     const pithp_carried *carried,
+                                     const bool **needs);
+/* Let the body of a loop carry the values of its checks, behind its own carries. The
+ * condition, if there is one, gets the values too. */
 pith_status pithp_part_carry_checks(pith_scope *s,
                                     pithp_part *part,
-                                    int64_t fixed,
-                                    int64_t carries,
+                                    const pithp_carried *carried,
                                     pithp_program **cond,
                                     int64_t cond_fixed);
 
@@ -146,8 +160,10 @@ const pith_array **pithp_control_add_checked(pith_scope *s, const pithp_checked_
 typedef struct pithp_holder {
     pith_scope *s, *scope; /* scope NULL: the state is what the loop began with */
     const void *state;
+    pithp_looping looping;
 } pithp_holder;
 
+void pithp_holder_begin(pithp_holder *h, pith_scope *s, const void *state);
 /* Open the scope of the next iteration. NULL: error set. */
 pith_scope *pithp_holder_next(pithp_holder *h);
 /* The next state, made in that scope; NULL: it failed. */

@@ -75,11 +75,12 @@ static bool iterate(pithp_holder *h, const loop *l, const int64_t *i) {
 }
 
 static const void *run_while(pith_scope *s, loop *l) {
-    pithp_holder h = {.s = s, .state = l->init};
+    pithp_holder h;
     pithp_collector *around = s->collector;
     if (l->stops && pithp_collector_of(s) &&
         !(l->checks = pithp_collector_begin(s, false)))
         return NULL;
+    pithp_holder_begin(&h, s, l->init);
     while (holds(s, l, h.state) && iterate(&h, l, NULL))
         ;
     if (l->checks)
@@ -96,7 +97,8 @@ static uint64_t count_between(pith_dtype dtype, int64_t from, int64_t to) {
 }
 
 static const void *run_range(pith_scope *s, const loop *l, int64_t from, uint64_t count) {
-    pithp_holder h = {.s = s, .state = l->init};
+    pithp_holder h;
+    pithp_holder_begin(&h, s, l->init);
     for (uint64_t k = 0; k < count; k++) {
         const int64_t i = (int64_t)((uint64_t)from + k);
         if (!iterate(&h, l, &i))
@@ -216,9 +218,10 @@ add_loop(recorded *r, pithp_program **cond, const pith_array *index, int64_t len
     const int carries = o.count - fixed;
     if (rc == PITH_OK)
         rc = pithp_operands_add_neutral(s, &o, r->body.checks, l->function);
+    const pithp_carried carried = {
+        .fixed = fixed - cond_operands, .count = carries, .counts = index};
     if (rc == PITH_OK)
-        rc = pithp_part_carry_checks(s, &r->body, fixed - cond_operands, carries, cond,
-                                     cond_operands);
+        rc = pithp_part_carry_checks(s, &r->body, &carried, cond, cond_operands);
     if (rc != PITH_OK)
         return NULL;
     pithp_program *programs[2] = {cond ? *cond : NULL, r->body.program};

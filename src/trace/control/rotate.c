@@ -11,6 +11,7 @@ typedef struct rotation {
     pithp_trace *trace;
     const pithp_checked_while *w;
     int64_t carries, body_values, cond_values;
+    const bool *body_needs, *cond_needs; /* that depend on the carry; NULL: none */
     /* Values of the trace: results of the two programs, behind each other's checks. */
     pithp_value *inputs, *of_body, *of_cond;
     const pith_array **before, **now, **kept;
@@ -98,15 +99,39 @@ static pithp_value *add_inputs(const rotation *r) {
     return values;
 }
 
+/* Whether checks of these values pass, and `others`; NULL: error set. */
+static const pith_array *all_pass(const rotation *r,
+                                  const pithp_checks *c,
+                                  const pithp_value *values,
+                                  const pith_array *others) {
+    if (!find_arrays(r, pithp_checks_values(c), values, r->before))
+        return NULL;
+    const pith_array *both[2] = {pithp_checks_passed(r->s, c, r->before), others};
+    return both[0] && others ? pithp_bind(r->s, PITHP_OP_LOGICAL_AND, 2, both, NULL)
+                             : both[0];
+}
+
+/* Whether no check has failed: of the body and of the condition that were evaluated so
+ * far. NULL: error set. */
+static const pith_array *
+sound(const rotation *r, const pithp_value *of_body, const pithp_value *of_cond) {
+    const pith_array *cond = all_pass(r, r->w->cond->checks, of_cond, NULL);
+    return cond ? all_pass(r, r->w->body->checks, of_body, cond) : NULL;
+}
+
 /* Keep of the checks of one part what is to be carried: outputs, which wait in kept. */
 static bool keep(const rotation *r,
                  const pithp_checks *c,
                  const pithp_value *before,
-                 const pithp_value *now) {
+                 const pithp_value *now,
+                 const bool *needs,
+                 const pith_array *sound_so_far) {
     const int64_t count = pithp_checks_values(c);
+    const pithp_checks_step step = {
+        .before = r->before, .now = r->now, .carried = needs, .sound = sound_so_far};
     return find_arrays(r, count, before, r->before) &&
            find_arrays(r, count, now, r->now) &&
-           pithp_checks_merge(r->s, c, r->before, r->now, r->kept);
+           pithp_checks_merge(r->s, c, &step, r->kept);
 }
 
 /* What the condition gives if it is not computed: no truth, and checks that pass. NULL:
@@ -155,46 +180,79 @@ static bool call_cond_if(const rotation *r,
     return made;
 }
 
-/* The condition on the next carry; NULL: error set. */
+/* The condition on the next carry, as far as the loop goes on after checks of the body
+ * came to `passed` (NULL: whatever they come to). NULL: error set. */
 static const pith_array *
-next_truth(const rotation *r, const pithp_value *in, const pith_array **body_kept) {
-    const pithp_checks *checks = r->w->body->checks;
-    const bool stops = r->w->stops && checks;
+next_truth(const rotation *r, const pithp_value *in, const pith_array *passed) {
+    const bool fine = passed && r->cond_values
+                          ? call_cond_if(r, passed, in, r->of_body)
+                          : call(r, r->w->cond->program, in, r->of_body, r->of_cond);
     const pith_array *both[2] = {
-        NULL, stops ? pithp_checks_passed(r->s, checks, body_kept) : NULL};
-    if ((stops && !both[1]) ||
-        !(stops && r->cond_values
-              ? call_cond_if(r, both[1], in, r->of_body)
-              : call(r, r->w->cond->program, in, r->of_body, r->of_cond)))
+        fine ? pithp_trace_array(r->s, r->trace, r->of_cond[0]) : NULL, passed};
+    return both[0] && passed ? pithp_bind(r->s, PITHP_OP_LOGICAL_AND, 2, both, NULL)
+                             : both[0];
+}
+
+/* The next carry, and what is kept of the body's checks. */
+static bool add_next(const rotation *r, const pithp_value *in, const pithp_value *carry) {
+    const pithp_value *values = carry + r->carries;
+    const pith_array *before = NULL;
+    bool fine = call(r, r->w->body->program, in, carry, r->of_body);
+    for (int64_t k = 0; k < r->carries && fine; k++)
+        fine = pithp_program_output(r->s, r->trace->program, r->of_body[k]);
+    if (fine && r->body_needs)
+        fine = (before = sound(r, values, values + r->body_values));
+    fine = fine && keep(r, r->w->body->checks, values, r->of_body + r->carries,
+                        r->body_needs, before);
+    for (int64_t k = 0; k < r->body_values && fine; k++)
+        fine = add_output(r, r->kept[k]);
+    return fine;
+}
+
+/* The truth of the next carry, and what is kept of the condition's checks. NULL: error
+ * set. */
+static const pith_array *
+add_truth(const rotation *r, const pithp_value *in, const pithp_value *values) {
+    const pithp_checks *of_body = r->w->body->checks, *of_cond = r->w->cond->checks;
+    const pith_array *passed = NULL, *before = NULL;
+    if (of_body && (r->w->stops || r->cond_needs) &&
+        !(passed = pithp_checks_passed(r->s, of_body, r->kept)))
         return NULL;
-    both[0] = pithp_trace_array(r->s, r->trace, r->of_cond[0]);
-    return stops && both[0] ? pithp_bind(r->s, PITHP_OP_LOGICAL_AND, 2, both, NULL)
-                            : both[0];
+    const pith_array *truth = next_truth(r, in, r->w->stops ? passed : NULL);
+    bool fine = truth;
+    if (fine && r->cond_needs)
+        fine = (before = all_pass(r, of_cond, values, passed));
+    fine = fine && keep(r, of_cond, values, r->of_cond + 1, r->cond_needs, before);
+    for (int64_t k = 0; k < r->cond_values && fine; k++)
+        fine = add_output(r, r->kept[k]);
+    return fine ? and_passed(r, truth, of_cond) : NULL;
 }
 
 /* The truth comes first among the outputs, but is known when all is kept. */
 static bool add_body(const rotation *r, const pithp_value *in) {
-    const pithp_checked_while *w = r->w;
-    const pithp_value *truth_before = in + w->of_cond->count + w->of_body->count,
-                      *carry = truth_before + 1, *values = carry + r->carries;
+    const int64_t of_cond = r->w->of_cond->count;
+    const pithp_value *truth_before = in + of_cond + r->w->of_body->count,
+                      *carry = truth_before + 1;
     pithp_program *p = r->trace->program;
     const int64_t first = p->output_count;
-    bool fine = call(r, w->body->program, in + w->of_cond->count, carry, r->of_body) &&
-                pithp_program_output(r->s, p, *truth_before);
-    for (int64_t k = 0; k < r->carries && fine; k++)
-        fine = pithp_program_output(r->s, p, r->of_body[k]);
-    fine = fine && keep(r, w->body->checks, values, r->of_body + r->carries);
-    for (int64_t k = 0; k < r->body_values && fine; k++)
-        fine = add_output(r, r->kept[k]);
-    const pith_array *truth = fine ? next_truth(r, in, r->kept) : NULL;
-    fine = truth && keep(r, w->cond->checks, values + r->body_values, r->of_cond + 1);
-    for (int64_t k = 0; k < r->cond_values && fine; k++)
-        fine = add_output(r, r->kept[k]);
-    truth = fine ? and_passed(r, truth, w->cond->checks) : NULL;
+    const pith_array *truth = NULL;
+    if (pithp_program_output(r->s, p, *truth_before) && add_next(r, in + of_cond, carry))
+        truth = add_truth(r, in, carry + r->carries + r->body_values);
     const pithp_value v = truth ? pithp_trace_value(r->s, r->trace, truth) : -1;
     if (v >= 0)
         p->outputs[first] = v;
     return v >= 0;
+}
+
+/* Which needs depend on the carry. */
+static pith_status find_needs(rotation *r) {
+    const pithp_checked_while *w = r->w;
+    const pithp_carried carried = {.fixed = w->of_body->count, .count = r->carries};
+    const pith_status rc = pithp_part_carried_needs(r->s, w->body, carried.fixed, w->body,
+                                                    &carried, &r->body_needs);
+    return rc == PITH_OK ? pithp_part_carried_needs(r->s, w->cond, w->of_cond->count,
+                                                    w->body, &carried, &r->cond_needs)
+                         : rc;
 }
 
 /* NULL: error set. */
@@ -208,8 +266,9 @@ static pithp_program *make_body(pith_scope *outer, const pithp_checked_while *w)
     pithp_trace *t = pithp_trace_begin(s);
     pithp_program *made = NULL;
     if (t) {
-        const rotation r = rotation_of(s, t, w);
-        const pithp_value *in = s->error.code == PITH_OK ? add_inputs(&r) : NULL;
+        rotation r = rotation_of(s, t, w);
+        const bool ready = s->error.code == PITH_OK && find_needs(&r) == PITH_OK;
+        const pithp_value *in = ready ? add_inputs(&r) : NULL;
         const bool fine = in && add_body(&r, in);
         made = pithp_trace_end(s, t);
         if (!fine) {

@@ -170,7 +170,8 @@ static const void *run_scan(scan *c) {
                    (long long)c->length);
     else if (c->length && !(outs = pithp_allocate(s->runtime, bytes)))
         pithp_fail_memory(s, bytes);
-    pithp_holder h = {.s = s, .state = c->init};
+    pithp_holder h;
+    pithp_holder_begin(&h, s, c->init);
     for (int64_t t = 0; t < c->length && s->error.code == PITH_OK; t++) {
         const int64_t i = c->reverse ? c->length - 1 - t : t;
         if (!iterate(&h, c, i, held, &outs[i]))
@@ -193,6 +194,7 @@ static const void *add_scan(scan *c, const pithp_captured *captured, pithp_part 
     pithp_operand_list o;
     const int64_t carries = c->carry.structure.item_count;
     const int64_t checked = pithp_checks_values(part->checks);
+    const pithp_carried carried = {.fixed = captured->count, .count = carries};
     if (pithp_operands_begin(
             s, &o, captured->count + carries + checked + c->rows.structure.item_count) !=
         PITH_OK)
@@ -202,7 +204,7 @@ static const void *add_scan(scan *c, const pithp_captured *captured, pithp_part 
     if (s->error.code != PITH_OK ||
         pithp_operands_add_all(s, &o, &c->carry, name, "init") != PITH_OK ||
         pithp_operands_add_neutral(s, &o, part->checks, name) != PITH_OK ||
-        pithp_part_carry_checks(s, part, captured->count, carries, NULL, 0) != PITH_OK ||
+        pithp_part_carry_checks(s, part, &carried, NULL, 0) != PITH_OK ||
         pithp_operands_add_all(s, &o, &c->rows, name, "xs") != PITH_OK)
         return NULL;
     pithp_program *programs[1] = {part->program};
