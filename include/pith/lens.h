@@ -20,9 +20,9 @@
  *   axis; what is set is broadcast to it and cast, as pith_scatter does.
  * - a static: a number or bool is got as an array of rank 0 (i64, f64, bool; an enum or
  *   dtype as the i64 of its number) and set from one, whose value is read: it waits, and
- *   a traced one is PITH_E_TRACED. Text has functions of its own below. A static record
- *   is got and set as a record. The members of a static struct by value (".box") are got
- *   and set together, as a tuple.
+ *   a traced one is PITH_E_TRACED. A text is got and set as a pith_text, which sets an
+ * enum or dtype by its name too. A static record is got and set as a record. The members
+ * of a static struct by value (".box") are got and set together, as a tuple.
  * - several parts: a tuple (pith_lens_merge) or a list (traversals), in their order.
  *
  * Paths are those of tree.h, and "[-1]" counts from the end of a list, tuple or leaf,
@@ -43,6 +43,12 @@ typedef struct pith_lens pith_lens;
 
 /** A lens with the root that it looks into. */
 typedef struct pith_bound pith_bound;
+
+/** A static text as a tree: a record without leaves, so that a text may stand in a tuple
+ * or list beside other parts. A text that is NULL is got as one whose text is NULL. */
+typedef struct pith_text {
+    const char *text; /**< owned by the scope of the record; may be NULL */
+} pith_text;
 
 /** The lens of a part of the struct T, as C writes it: PITH_LENS(Sim, atoms->position).
  * The compiler checks that there is such a member; it is looked up once. */
@@ -98,6 +104,11 @@ typedef bool (*pith_lens_predicate)(const void *node, void *closure);
  */
 PITH_API const pith_lens *
 pith_lens_register(const pith_type *type, const char *part, const pith_lens **cache);
+
+/** The record type of pith_text, for pith_is and pith_freeze. */
+PITH_API const pith_type *pith_text_pith_type(void);
+/** A text as a tree: a pith_text with a copy of @p text, which may be NULL. */
+PITH_API const pith_text *pith_text_make(pith_scope *s, const char *text);
 
 /* ---- Lenses ---- */
 
@@ -271,8 +282,8 @@ PITH_API int64_t pith_lens_get_i64(pith_scope *s,
                                    const void *root);
 PITH_API double pith_lens_get_f64(pith_scope *s, const pith_lens *lens, const void *root);
 PITH_API bool pith_lens_get_bool(pith_scope *s, const pith_lens *lens, const void *root);
-/** A static text, the name of an enum's value or of a dtype; borrowed from the root.
- * Errors: PITH_E_TYPE. */
+/** A static text, the name of an enum's value or of a dtype, or the text of a pith_text;
+ * borrowed from the root or from what the lens got. Errors: PITH_E_TYPE. */
 PITH_API const char *
 pith_lens_get_text(pith_scope *s, const pith_lens *lens, const void *root);
 /** Set a static, or a leaf to an array of rank 0, from a number: each returns the root as
@@ -283,7 +294,8 @@ pith_lens_get_text(pith_scope *s, const pith_lens *lens, const void *root);
     ((__typeof__(root))pith_lens_put_f64((s), (lens), (root), (value), (options)))
 #define pith_lens_set_bool(s, lens, root, value, options)                                \
     ((__typeof__(root))pith_lens_put_bool((s), (lens), (root), (value), (options)))
-/** Set a static text, or an enum or dtype by its name. */
+/** Set a static text, or an enum or dtype by its name; where the lens does not end in a
+ * static, set a pith_text. */
 #define pith_lens_set_text(s, lens, root, value, options)                                \
     ((__typeof__(root))pith_lens_put_text((s), (lens), (root), (value), (options)))
 PITH_API const void *pith_lens_put_i64(pith_scope *s,
@@ -353,6 +365,7 @@ pith_lens_of_(const pith_type *(*type)(void), const char *part, const pith_lens 
 }
 
 #ifndef PITH_NO_SITES
+#    define pith_text_make(s, ...)         pith_text_make(PITH_AT(s), __VA_ARGS__)
 #    define pith_lens_path(s, ...)         pith_lens_path(PITH_AT(s), __VA_ARGS__)
 #    define pith_lens_constant(s, ...)     pith_lens_constant(PITH_AT(s), __VA_ARGS__)
 #    define pith_lens_function(s, ...)     pith_lens_function(PITH_AT(s), __VA_ARGS__)

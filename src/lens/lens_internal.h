@@ -252,7 +252,7 @@ void pithp_lens_places_text(pithp_text *t,
                             const int64_t *places,
                             int64_t depth);
 
-/* ---- Statics (static.c) ---- */
+/* ---- Statics (static.c, static_text.c) ---- */
 
 /* A number, bool or text that is set without an array. */
 typedef struct pithp_lens_scalar {
@@ -277,8 +277,10 @@ pith_status pithp_lens_static_put_scalar(pith_scope *s,
                                          void *record,
                                          const pithp_field *field,
                                          const pithp_lens_scalar *scalar);
-/* A scalar as an array of rank 0. NULL: error set. */
-const pith_array *pithp_lens_scalar_array(pith_scope *s, const pithp_lens_scalar *scalar);
+/* A scalar as a tree: an array of rank 0, or a pith_text. NULL: error set. */
+const void *pithp_lens_scalar_tree(pith_scope *s, const pithp_lens_scalar *scalar);
+/* A live tree as a pith_text; NULL: it is none. */
+const pith_text *pithp_lens_text_of(const void *tree);
 
 /* ---- Setting (set.c, edit.c, conflict.c) ---- */
 

@@ -426,7 +426,7 @@ static const void *put_scalar(pith_scope *s,
     if (is_static && s->error.code == PITH_OK)
         made = pithp_lens_edits_apply(&e, root);
     pithp_lens_edits_end(&e);
-    const pith_array *value = is_static ? NULL : pithp_lens_scalar_array(s, scalar);
+    const void *value = is_static ? NULL : pithp_lens_scalar_tree(s, scalar);
     if (value)
         made = set(s, lens, root, value, options);
     return made ? made : pithp_nil_for(root);

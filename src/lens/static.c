@@ -32,8 +32,8 @@ pithp_lens_static_get(pith_scope *s, const void *record, const pithp_field *fiel
             memcpy(&pointer, at, sizeof pointer);
             return pointer;
         case PITH_STATIC_TEXT:
-            pithp_fail(s, PITH_E_TYPE, NULL, "a text is no tree: use pith_lens_get_text");
-            return NULL;
+            memcpy(&pointer, at, sizeof pointer);
+            return pith_text_make(pithp_on_behalf(s), pointer);
         case PITH_STATIC_NONE:
             break;
     }
@@ -58,7 +58,7 @@ static pith_status wrong_kind(pith_scope *s, const pith_field *d, const char *go
                                            [PITH_STATIC_I64] = "an integer",
                                            [PITH_STATIC_F64] = "a number",
                                            [PITH_STATIC_BOOL] = "a bool",
-                                           [PITH_STATIC_TEXT] = "a text",
+                                           [PITH_STATIC_TEXT] = "a text (a pith_text)",
                                            [PITH_STATIC_CHOICE] = "a name or number of "
                                                                   "the enum",
                                            [PITH_STATIC_DTYPE_] = "a dtype",
@@ -72,6 +72,8 @@ put_array(pith_scope *s, char *at, const pith_field *d, const pith_array *value)
     const pith_spec *spec = pithp_array_spec(value);
     char text[PITHP_SPEC_TEXT_BYTES];
     const bool is_bool = spec->dtype == PITH_BOOL;
+    if (d->static_kind == PITH_STATIC_TEXT)
+        return wrong_kind(s, d, pithp_spec_print(spec, text));
     if (spec->rank)
         return pithp_fail(s, PITH_E_SHAPE, NULL,
                           "expected a number (an array of rank 0), got %s",
@@ -99,11 +101,13 @@ pith_status pithp_lens_static_put(pith_scope *s,
                                   const void *value) {
     const pith_field *d = &field->declared;
     char *at = (char *)record + d->offset;
-    if (d->static_kind == PITH_STATIC_TEXT)
-        return pithp_fail(s, PITH_E_TYPE, NULL,
-                          "a text is no tree: use pith_lens_set_text");
     if (!value)
         return pithp_fail(s, PITH_E_ARG, NULL, "a static cannot be absent");
+    const pith_text *text = pithp_lens_text_of(value);
+    if (text && d->static_kind != PITH_STATIC_RECORD_)
+        return pithp_lens_static_put_scalar(
+            s, record, field,
+            &(pithp_lens_scalar){.kind = PITH_STATIC_TEXT, .text = text->text});
     if (d->static_kind == PITH_STATIC_RECORD_) {
         const pith_status rc = pithp_lens_check_type(s, value, field->child);
         memcpy(at, &value, sizeof value);
@@ -173,26 +177,24 @@ pith_status pithp_lens_static_put_scalar(pith_scope *s,
     return PITH_OK;
 }
 
-const pith_array *pithp_lens_scalar_array(pith_scope *s,
-                                          const pithp_lens_scalar *scalar) {
+const void *pithp_lens_scalar_tree(pith_scope *s, const pithp_lens_scalar *scalar) {
     if (scalar->kind == PITH_STATIC_I64)
         return pith_i64(pithp_on_behalf(s), scalar->i64);
     if (scalar->kind == PITH_STATIC_F64)
         return pith_f64(pithp_on_behalf(s), scalar->f64);
     if (scalar->kind == PITH_STATIC_BOOL)
         return pith_bool(pithp_on_behalf(s), scalar->boolean);
-    pithp_fail(s, PITH_E_TYPE, NULL, "a text is no tree: the lens must end in a static");
-    return NULL;
+    return pith_text_make(pithp_on_behalf(s), scalar->text);
 }
 
 /* ---- Numbers without arrays ---- */
 
-/* The static, or the array, that a lens looks at. False: error set. */
-static bool find_number(pith_scope *s,
-                        const pith_lens *lens,
-                        const void *root,
-                        const char *function,
-                        pithp_lens_place *place) {
+/* The static, or the tree, that a lens looks at. False: error set. */
+static bool find_place(pith_scope *s,
+                       const pith_lens *lens,
+                       const void *root,
+                       const char *function,
+                       pithp_lens_place *place) {
     if (!pithp_enter_as(s, function) ||
         pithp_lens_check(s, lens, function, "lens") != PITH_OK ||
         pithp_lens_check_root(s, lens, root, function) != PITH_OK)
@@ -207,15 +209,33 @@ static bool find_number(pith_scope *s,
     } else {
         place->node = pithp_lens_look(s, lens->parts, lens->part_count, root);
     }
-    if (s->error.code == PITH_OK && (!place->node || !pithp_kind_is_array(place->node))) {
-        pithp_text got;
-        pithp_text_begin(&got, s->runtime);
-        pithp_node_describe(&got, place->node);
-        pithp_fail(s, PITH_E_TYPE, NULL, "%s: expected a number, got %s", function,
-                   got.bytes);
-        pithp_text_end(&got);
-    }
     return s->error.code == PITH_OK;
+}
+
+static void refuse_place(pith_scope *s,
+                         const char *function,
+                         const char *wanted,
+                         const pithp_lens_place *place) {
+    pithp_text got;
+    pithp_text_begin(&got, s->runtime);
+    pithp_node_describe(&got, place->node);
+    pithp_fail(s, PITH_E_TYPE, NULL, "%s: expected %s, got %s", function, wanted,
+               got.bytes);
+    pithp_text_end(&got);
+}
+
+/* The same of a number: a static or an array. */
+static bool find_number(pith_scope *s,
+                        const pith_lens *lens,
+                        const void *root,
+                        const char *function,
+                        pithp_lens_place *place) {
+    if (!find_place(s, lens, root, function, place))
+        return false;
+    if (place->field || (place->node && pithp_kind_is_array(place->node)))
+        return true;
+    refuse_place(s, function, "a number", place);
+    return false;
 }
 
 static void fail_number(pith_scope *s,
@@ -286,27 +306,35 @@ bool pith_lens_get_bool(pith_scope *s, const pith_lens *lens, const void *root) 
     return false;
 }
 
+/* The text of a static; NULL and an error where it has none. */
+static const char *
+text_of_static(pith_scope *s, const char *function, const pithp_lens_place *p) {
+    const pith_field *d = &p->field->declared;
+    const char *at = (const char *)p->node + d->offset, *text;
+    int number;
+    if (d->static_kind == PITH_STATIC_TEXT) {
+        memcpy(&text, at, sizeof text);
+        return text;
+    }
+    if (d->static_kind != PITH_STATIC_CHOICE && d->static_kind != PITH_STATIC_DTYPE_) {
+        pithp_fail(s, PITH_E_TYPE, NULL, "%s: '%.100s' is no text, enum or dtype",
+                   function, d->name);
+        return NULL;
+    }
+    memcpy(&number, at, sizeof number);
+    return d->static_kind == PITH_STATIC_CHOICE ? d->names[number]
+                                                : pith_dtype_name((pith_dtype)number);
+}
+
 const char *pith_lens_get_text(pith_scope *s, const pith_lens *lens, const void *root) {
     static const char function[] = "pith_lens_get_text";
-    pithp_lens_place p = {0};
-    if (!pithp_enter(s) || pithp_lens_check(s, lens, function, "lens") != PITH_OK ||
-        pithp_lens_check_root(s, lens, root, function) != PITH_OK ||
-        (pithp_lens_is_path(lens) && pithp_lens_locate(s, lens, root, &p) != PITH_OK))
+    pithp_lens_place p;
+    if (!find_place(s, lens, root, function, &p))
         return NULL;
-    const pith_field *d = p.field ? &p.field->declared : NULL;
-    const char *at = d ? (const char *)p.node + d->offset : NULL, *text = NULL;
-    int number;
-    if (d && d->static_kind == PITH_STATIC_TEXT) {
-        memcpy(&text, at, sizeof text);
-    } else if (d && d->static_kind == PITH_STATIC_CHOICE) {
-        memcpy(&number, at, sizeof number);
-        text = d->names[number];
-    } else if (d && d->static_kind == PITH_STATIC_DTYPE_) {
-        memcpy(&number, at, sizeof number);
-        text = pith_dtype_name((pith_dtype)number);
-    } else {
-        pithp_fail(s, PITH_E_TYPE, NULL,
-                   "%s: the lens looks at no static text, enum or dtype", function);
-    }
-    return text;
+    if (p.field)
+        return text_of_static(s, function, &p);
+    const pith_text *text = pithp_lens_text_of(p.node);
+    if (!text)
+        refuse_place(s, function, "a text", &p);
+    return text ? text->text : NULL;
 }

@@ -421,13 +421,14 @@ static void add_names(pithp_text *t, int64_t count, const char *const *names, bo
 
 void pithp_path_explain_field(pithp_text *why, const pith_type *type, const char *name) {
     const size_t n = strlen(name);
-    const char *nodes[64];
+    const char *fields[64];
     int64_t count = 0;
     for (int32_t i = 0; i < type->field_count; i++) {
         const pith_field *field = &type->fields[i].declared;
-        if (type->fields[i].slot >= 0 && count < PITHP_COUNT(nodes))
-            nodes[count++] = field->name;
-        if (field->kind == PITH_FIELD_STATIC && strncmp(field->name, name, n) == 0 &&
+        const bool is_static = field->kind == PITH_FIELD_STATIC;
+        if ((is_static || type->fields[i].slot >= 0) && count < PITHP_COUNT(fields))
+            fields[count++] = field->name;
+        if (is_static && strncmp(field->name, name, n) == 0 &&
             (field->name[n] == 0 || field->name[n] == '.')) {
             pithp_text_print(why, "'%.80s' is a static of %s, not a node", name,
                              type->name);
@@ -435,7 +436,7 @@ void pithp_path_explain_field(pithp_text *why, const pith_type *type, const char
         }
     }
     pithp_text_print(why, "%s has no field '%.80s'", type->name, name);
-    add_names(why, count, nodes, false);
+    add_names(why, count, fields, false);
 }
 
 void pithp_path_explain_item(pithp_text *why, const void *node, int64_t index) {

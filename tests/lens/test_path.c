@@ -129,7 +129,10 @@ Test(lens_path, names_the_step_that_fails) {
     static const struct {
         const char *path, *says;
     } bad[] = {
-        {".sim.atom", ".sim.atom: Sim has no field 'atom' (has atoms, neighbour)"},
+        {".sim.atom", ".sim.atom: Sim has no field 'atom' (has atoms, neighbour, "
+                      "max_neighbour, cutoff)"},
+        {".config.round",
+         ".config.round: Config has no field 'round' (has tolerance, rounds)"},
         {".sim[0]", ".sim[0]: Sim has no items"},
         {".sim['a']", ".sim['a']: Sim has no keys"},
         {".sim[*]", ".sim[*]: Sim has no items"},

@@ -76,10 +76,11 @@ Test(lens_static, has_numbers_without_arrays) {
     pt_fails(PITH_E_TYPE, s, pith_lens_get_text(s, PITH_LENS(World, steps), w));
     pt_fails(PITH_E_TYPE, s, pith_lens_get_text(s, PITH_LENS(World, sim), w));
     pt_fails(PITH_E_TYPE, s, pith_lens_get_i64(s, PITH_LENS(World, sim), w));
-    pt_fails(PITH_E_TYPE, s, pith_lens_get(s, PITH_LENS(World, label), w));
-    pt_says("use pith_lens_get_text");
-    pt_fails(PITH_E_TYPE, s,
+    pt_fails(PITH_E_DTYPE, s,
              pith_lens_set(s, PITH_LENS(World, label), w, pith_f64(s, 1)));
+    pt_says(".label: expected a text (a pith_text), got f64[]");
+    pt_fails(PITH_E_DTYPE, s,
+             pith_lens_set(s, PITH_LENS(World, label), w, pith_i64(s, 1)));
     pt_fails(PITH_E_ARG, s,
              pith_lens_set_text(s, PITH_LENS(World, scheme), w, "leapfrog", NULL));
     cr_assert_str_eq(pt_error.path, ".scheme");
@@ -90,6 +91,83 @@ Test(lens_static, has_numbers_without_arrays) {
              pith_lens_set_text(s, PITH_LENS(World, steps), w, "2", NULL));
     pt_fails(PITH_E_DTYPE, s, pith_lens_set_f64(s, PITH_LENS(World, steps), w, 2, NULL));
     pt_fails(PITH_E_TYPE, s, pith_lens_set_text(s, PITH_LENS(World, sim), w, "2", NULL));
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
+static const void *glass(pith_scope *s, const void *part, void *closure) {
+    (void)closure;
+    cr_assert_str_eq(((const pith_text *)part)->text, "melt");
+    return pith_text_make(s, "glass");
+}
+static const void *get_label(pith_scope *s, const void *root, void *closure) {
+    (void)closure;
+    return pith_text_make(s, ((const World *)root)->label);
+}
+static const void *
+set_label(pith_scope *s, const void *root, const void *value, void *closure) {
+    World next = *(const World *)root;
+    (void)closure;
+    next.label = ((const pith_text *)value)->text;
+    return pith_freeze(s, World, &next);
+}
+
+/* A text is a part as any other: merged, applied, bound, collected, nested. */
+Test(lens_static, a_text_is_a_tree) {
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    const World *w = lens_world(s);
+    const pith_lens *label = PITH_LENS(World, label), *steps = PITH_LENS(World, steps);
+    const pith_text *text = pith_lens_get(s, label, w);
+    pt_ok(s, pith_is(pith_text, text));
+    cr_assert_str_eq(text->text, "melt");
+    cr_assert(pith_child_count(text) == 0);
+    const World *next = pith_lens_set(s, label, w, pith_text_make(s, "ice"));
+    pt_ok(s, strcmp(next->label, "ice") == 0 && strcmp(w->label, "melt") == 0);
+    cr_assert(pith_tree_equal(s, pith_lens_set(s, label, next, text), w));
+
+    const pith_lens *both = pith_lens_merge(s, PITH_LENSES(label, steps));
+    const void *pair = pith_tuple_make(
+        s, PITH_ITEMS((const void *)pith_text_make(s, "glass"), pith_i64(s, 9)));
+    next = pith_lens_set(s, both, w, pair);
+    pt_ok(s, strcmp(next->label, "glass") == 0 && next->steps == 9);
+    cr_assert(pith_tree_equal(s, pith_lens_get(s, both, next), pair));
+    cr_assert(
+        pith_tree_equal(s, pith_lens_set(s, both, w, pith_lens_get(s, both, w)), w));
+    next = pith_lens_apply(s, label, w, glass, NULL);
+    pt_ok(s, strcmp(next->label, "glass") == 0);
+
+    const pith_bound *bound = pith_lens_bind(s, label, w);
+    pt_ok(s, strcmp(((const pith_text *)pith_bound_get(s, bound))->text, "melt") == 0);
+    next = pith_bound_set(s, bound, pith_text_make(s, "bound"), NULL);
+    pt_ok(s, strcmp(next->label, "bound") == 0);
+
+    const pith_lens *labels = pith_lens_path(s, NULL, "[*].label");
+    const void *list = pith_list_make(s, PITH_ITEMS(w, next));
+    const void *got = pith_lens_get(s, labels, list);
+    pt_ok(s, pith_child_count(got) == 2);
+    cr_assert_str_eq(((const pith_text *)pith_child(got, 1))->text, "bound");
+    cr_assert(pith_tree_equal(s, pith_lens_set(s, labels, list, got), list));
+
+    const pith_lens *own = pith_lens_function(s, "label", get_label, set_label, NULL);
+    cr_assert_str_eq(pith_lens_get_text(s, own, w), "melt");
+    next = pith_lens_set_text(s, own, w, "own", NULL);
+    pt_ok(s, strcmp(next->label, "own") == 0);
+    cr_assert_str_eq(pith_lens_get_text(s, pith_lens_identity(), text), "melt");
+    pt_fails(PITH_E_TYPE, s, pith_lens_get_text(s, pith_lens_identity(), w));
+    pt_says("expected a text, got World");
+
+    /* No text at all, which is not the empty one; and names of enums and dtypes. */
+    next = pith_lens_set(s, label, w, pith_text_make(s, NULL));
+    pt_ok(s, !next->label);
+    text = pith_lens_get(s, label, next);
+    pt_ok(s, text && !text->text);
+    next = pith_lens_set(s, PITH_LENS(World, scheme), w, pith_text_make(s, "verlet"));
+    next = pith_lens_set(s, PITH_LENS(World, precision), next, pith_text_make(s, "f64"));
+    pt_ok(s, next->scheme == VERLET && next->precision == PITH_F64);
+    pt_fails(PITH_E_ARG, s, pith_lens_set(s, label, w, NULL));
+    pt_fails(PITH_E_DTYPE, s, pith_lens_set(s, steps, w, pith_text_make(s, "9")));
+    pt_says(".steps: expected an integer, got a text");
     pith_scope_close(s);
     pt_close(rt);
 }
