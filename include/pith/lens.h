@@ -199,7 +199,10 @@ PITH_API const pith_lens *pith_lens_leaves_where(pith_scope *s,
                                                  const pith_lens *lens,
                                                  pith_lens_predicate predicate,
                                                  void *closure);
-/** All records of T: pith_lens_all_of(s, lens, Atoms). */
+/** All records of T: pith_lens_all_of(s, lens, Atoms). A record that embeds the struct T
+ * by value, with all of T's fields as T declares them (PITH_LEAF(base.position, ...)),
+ * counts as well: its T is got as a record of T, and set from one. What else it has is
+ * looked into. */
 #define pith_lens_all_of(s, lens, T) pith_lens_all_of_as((s), (lens), T##_pith_type())
 PITH_API const pith_lens *
 pith_lens_all_of_as(pith_scope *s, const pith_lens *lens, const pith_type *type);

@@ -221,10 +221,9 @@ static bool has_traced(pith_scope *s, const void *tree) {
  * be compared. */
 static bool
 gets_same(pith_scope *s, const pithp_lens_edit *edit, const void *a, const void *b) {
-    const void *x = pithp_lens_look(s, edit->parts, edit->part_count, a);
-    const void *y = s->error.code == PITH_OK
-                        ? pithp_lens_look(s, edit->parts, edit->part_count, b)
-                        : NULL;
+    const void *x = pithp_lens_look_computed(s, edit, a);
+    const void *y =
+        s->error.code == PITH_OK ? pithp_lens_look_computed(s, edit, b) : NULL;
     if (x == y || s->error.code != PITH_OK || !x || !y)
         return x == y;
     if (has_traced(s, x) || has_traced(s, y))
@@ -250,8 +249,9 @@ pith_status pithp_lens_changes_check(const pithp_lens_changes *c) {
     const pithp_lens_edits *e = c->edits;
     pith_status rc = PITH_OK;
     for (int64_t k = 0; k < e->count && rc == PITH_OK; k++) {
-        if (!e->list[k].parts || e->list[k].parts->kind != PITHP_LENS_FUNCTION)
-            continue; /* what else is set is seen */
+        const pithp_lens_part *parts = e->list[k].parts;
+        if (!parts || parts->kind == PITHP_LENS_AT || parts->kind == PITHP_LENS_SLICE)
+            continue; /* all that these set is seen */
         for (int64_t i = k + 1; i < e->count && rc == PITH_OK; i++)
             if (e->list[i].parts &&
                 pithp_lens_common_places(&e->list[k], &e->list[i]) == e->list[i].depth)

@@ -93,7 +93,10 @@ static const void *look_at_all(pith_scope *s,
         return NULL;
     int64_t i = 0;
     for (; i < finds.count; i++) {
-        finds.nodes[i] = pithp_lens_look(s, parts + 1, count - 1, finds.nodes[i]);
+        const void *found = pithp_lens_find_value(s, parts, &finds, i);
+        if (s->error.code == PITH_OK)
+            found = pithp_lens_look(s, parts + 1, count - 1, found);
+        finds.nodes[i] = found;
         if (!is_item(s, finds.nodes[i])) {
             pithp_lens_find_prefix(s, &finds, i, node);
             break;
@@ -118,6 +121,14 @@ look_along(pith_scope *s, const pithp_lens_part *parts, int32_t count, const voi
     if (s->error.code != PITH_OK)
         pithp_error_prefix(s, parts->text);
     return found;
+}
+
+const void *
+pithp_lens_look_computed(pith_scope *s, const pithp_lens_edit *edit, const void *node) {
+    if (edit->parts->kind != PITHP_LENS_WHERE)
+        return pithp_lens_look(s, edit->parts, edit->part_count, node);
+    node = pithp_lens_embedded_get(s, node, edit->parts->where.type, edit->field);
+    return node ? pithp_lens_look(s, edit->parts + 1, edit->part_count - 1, node) : NULL;
 }
 
 const void *pithp_lens_look(pith_scope *s,

@@ -224,9 +224,12 @@ const void *pithp_lens_leaves_set(pith_scope *s,
 typedef struct pithp_lens_finds {
     pith_runtime *rt;
     const void **nodes;
-    int64_t *ends;   /* of each one's places */
+    int64_t *ends; /* of each one's places */
+    int32_t
+        *fields; /* of what the node embeds, its first field in the node; -1: the node */
     int64_t *places; /* from the node, one after the other */
-    int64_t count, room, place_count, place_room;
+    int64_t count, place_count;
+    int64_t node_room, end_room, field_room, place_room;
 } pithp_lens_finds;
 
 static inline const int64_t *
@@ -246,11 +249,45 @@ void pithp_lens_find_prefix(pith_scope *s,
                             const pithp_lens_finds *finds,
                             int64_t i,
                             const void *node);
+/* What was found, as a tree; NULL: absent, or the error is set. */
+const void *pithp_lens_find_value(pith_scope *s,
+                                  const pithp_lens_part *part,
+                                  const pithp_lens_finds *finds,
+                                  int64_t i);
 /* Append the path of places from a node. */
 void pithp_lens_places_text(pithp_text *t,
                             const void *node,
                             const int64_t *places,
                             int64_t depth);
+
+/* ---- Embedded structs (embedded.c) ---- */
+
+/* The next field, from `from` on, at which a record type embeds the struct of another:
+ * all its fields, as declared there, under names with one prefix. -1: no more. */
+int32_t
+pithp_lens_embedded_next(const pith_type *in, const pith_type *type, int32_t from);
+/* Append the path of the struct from the record; put it before the error's path. */
+void pithp_lens_embedded_text(pithp_text *t,
+                              const pith_type *in,
+                              const pith_type *type,
+                              int32_t field);
+void pithp_lens_embedded_fail(pith_scope *s,
+                              const void *node,
+                              const pith_type *type,
+                              int32_t field);
+/* Whether the member at an offset is within such a struct. */
+bool pithp_lens_embedded_holds(const pith_type *in, const pith_type *type, size_t offset);
+/* The struct as a record of its type; a node with another one. NULL: error set. */
+const void *pithp_lens_embedded_get(pith_scope *s,
+                                    const void *node,
+                                    const pith_type *type,
+                                    int32_t field);
+const void *pithp_lens_embedded_set(pith_scope *s,
+                                    const void *node,
+                                    const pith_type *type,
+                                    int32_t field,
+                                    const void *value,
+                                    const pith_lens_options *options);
 
 /* ---- Statics (static.c, static_text.c) ---- */
 
@@ -295,6 +332,7 @@ typedef struct pithp_lens_edit {
     const pithp_lens_part *parts;    /* set the value in the node there; NULL: it replaces
                                         the node */
     int32_t part_count;
+    int32_t field;         /* with parts that find records: as in pithp_lens_finds */
     const pith_lens *lens; /* of a merge, to which the change belongs; NULL: no merge */
     int64_t number;        /* in the order of adding */
     const void *made;      /* with parts, once made: the node */
@@ -327,6 +365,9 @@ int64_t pithp_lens_common_places(const pithp_lens_edit *a, const pithp_lens_edit
 const void *pithp_lens_set_computed(const pithp_lens_edits *e,
                                     const pithp_lens_edit *edit,
                                     const void *node);
+/* What the parts of an edit look at from the node. NULL: absent, or the error is set. */
+const void *
+pithp_lens_look_computed(pith_scope *s, const pithp_lens_edit *edit, const void *node);
 /* A leaf with a row replaced. NULL: error set. */
 const void *pithp_lens_set_row(pith_scope *s,
                                const pith_array *leaf,

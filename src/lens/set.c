@@ -164,7 +164,13 @@ static pith_status expand_all(pithp_lens_edits *e,
             if (!pithp_lens_trail_add(&e->trail, places[k]))
                 rc = pithp_fail_memory(e->s, (size_t)e->trail.room * sizeof *places);
         if (rc == PITH_OK)
-            rc = expand(e, parts + 1, count - 1, finds.nodes[i], item_of(value, i));
+            rc = finds.fields[i] < 0
+                     ? expand(e, parts + 1, count - 1, finds.nodes[i], item_of(value, i))
+                     : pithp_lens_edits_add(e,
+                                            &(pithp_lens_edit){.value = item_of(value, i),
+                                                               .parts = parts,
+                                                               .part_count = count,
+                                                               .field = finds.fields[i]});
         if (rc != PITH_OK)
             pithp_lens_find_prefix(e->s, &finds, i, node);
         e->trail.depth = above;
@@ -207,16 +213,35 @@ static const void *set_behind(const pithp_lens_edits *e,
                                        : NULL;
 }
 
+/* A record with the struct that it embeds replaced, or what is behind it set there. */
+static const void *
+set_embedded(const pithp_lens_edits *e, const pithp_lens_edit *edit, const void *node) {
+    const pith_type *type = edit->parts->where.type;
+    const void *value = edit->value;
+    if (edit->part_count > 1) {
+        const void *there = pithp_lens_embedded_get(e->s, node, type, edit->field);
+        if (there)
+            value = set_in(e, edit->parts + 1, edit->part_count - 1, there, value);
+        if (there && e->s->error.code != PITH_OK)
+            pithp_lens_embedded_fail(e->s, node, type, edit->field);
+    }
+    return e->s->error.code == PITH_OK
+               ? pithp_lens_embedded_set(e->s, node, type, edit->field, value, e->options)
+               : NULL;
+}
+
 const void *pithp_lens_set_computed(const pithp_lens_edits *e,
                                     const pithp_lens_edit *edit,
                                     const void *node) {
+    const pithp_lens_part *part = edit->parts;
     if (pithp_lens_present(e->s, node) != PITH_OK)
         return NULL;
-    if (edit->parts->kind != PITHP_LENS_FUNCTION)
-        return pithp_lens_leaves_set(e->s, edit->parts, node, edit->value);
-    const void *value = set_behind(e, edit->parts, edit->part_count, node, edit->value);
-    return e->s->error.code == PITH_OK ? set_function(e->s, edit->parts, node, value)
-                                       : NULL;
+    if (part->kind == PITHP_LENS_WHERE)
+        return set_embedded(e, edit, node);
+    if (part->kind != PITHP_LENS_FUNCTION)
+        return pithp_lens_leaves_set(e->s, part, node, edit->value);
+    const void *value = set_behind(e, part, edit->part_count, node, edit->value);
+    return e->s->error.code == PITH_OK ? set_function(e->s, part, node, value) : NULL;
 }
 
 static pith_status expand_merge(pithp_lens_edits *e,

@@ -22,31 +22,20 @@ reserve(pith_runtime *rt, void *array, int64_t need, int64_t *room, size_t each)
 }
 
 void pithp_lens_finds_end(pithp_lens_finds *f) {
-    pithp_release(f->rt, f->nodes, (size_t)f->room * sizeof *f->nodes);
-    pithp_release(f->rt, f->ends, (size_t)f->room * sizeof *f->ends);
+    pithp_release(f->rt, f->nodes, (size_t)f->node_room * sizeof *f->nodes);
+    pithp_release(f->rt, f->ends, (size_t)f->end_room * sizeof *f->ends);
+    pithp_release(f->rt, f->fields, (size_t)f->field_room * sizeof *f->fields);
     pithp_release(f->rt, f->places, (size_t)f->place_room * sizeof *f->places);
 }
 
-static bool add_find(pithp_lens_finds *f, const void *node) {
-    int64_t room = f->room;
-    if (!reserve(f->rt, &f->nodes, f->count + 1, &room, sizeof *f->nodes))
+static bool add_find(pithp_lens_finds *f, const void *node, int32_t field) {
+    const int64_t need = f->count + 1;
+    if (!reserve(f->rt, &f->nodes, need, &f->node_room, sizeof *f->nodes) ||
+        !reserve(f->rt, &f->ends, need, &f->end_room, sizeof *f->ends) ||
+        !reserve(f->rt, &f->fields, need, &f->field_room, sizeof *f->fields))
         return false;
-    if (room != f->room) {
-        int64_t *ends =
-            pithp_reallocate(f->rt, f->ends, (size_t)f->room * sizeof *f->ends,
-                             (size_t)room * sizeof *f->ends);
-        if (!ends) { /* both stay of one length */
-            pithp_release(f->rt, f->nodes, (size_t)room * sizeof *f->nodes);
-            f->nodes = NULL;
-            pithp_release(f->rt, f->ends, (size_t)f->room * sizeof *f->ends);
-            f->ends = NULL;
-            f->room = 0;
-            return false;
-        }
-        f->ends = ends;
-        f->room = room;
-    }
     f->nodes[f->count] = node;
+    f->fields[f->count] = field;
     f->ends[f->count++] = f->place_count;
     return true;
 }
@@ -74,8 +63,8 @@ find_items(pith_scope *s, const pith_slice *each, const void *node, pithp_lens_f
     const pithp_picked p = pithp_slice_pick(*each, shape->slot_count);
     for (int64_t i = 0; i < p.count; i++) {
         const int64_t place = p.start + i * p.step;
-        if (!add_place(f, place) || !add_find(f, *pithp_slot(node, shape, place)))
-            return pithp_fail_memory(s, (size_t)f->room * sizeof *f->nodes);
+        if (!add_place(f, place) || !add_find(f, *pithp_slot(node, shape, place), -1))
+            return pithp_fail_memory(s, (size_t)f->node_room * sizeof *f->nodes);
     }
     return PITH_OK;
 }
@@ -96,6 +85,39 @@ static bool takes(const pithp_lens_part *part, pithp_visit visit, const void *no
     return !predicate || predicate(node, part->where.closure);
 }
 
+/* What was visited last, or what it embeds at a field, at its places. */
+static bool
+add_visited(pithp_lens_finds *f, const pithp_walk *w, int64_t depth, int32_t field) {
+    for (int64_t i = 0; i < depth; i++)
+        if (!add_place(f, w->frames[i].next - 1))
+            return false;
+    return add_find(f, w->node, field);
+}
+
+/* Whether the node that was just entered is within a struct that the record around it
+ * embeds, and that was found. */
+static bool within_embedded(const pithp_walk *w, const pith_type *type) {
+    if (w->depth < 2)
+        return false;
+    const pithp_shape *around = w->frames[w->depth - 2].shape;
+    return around->type && around->type->size > type->size &&
+           pithp_lens_embedded_holds(around->type, type, around->slot_offsets[w->slot]);
+}
+
+/* Structs of the type that a record embeds; *skip: it is within one itself. */
+static bool find_embedded(const pithp_lens_part *part,
+                          const pithp_walk *w,
+                          pithp_lens_finds *f,
+                          bool *skip) {
+    const pith_type *type = part->where.type, *in = pithp_shape_of(w->node)->type;
+    bool good = true;
+    *skip = within_embedded(w, type);
+    for (int32_t i = -1;
+         good && in && !*skip && (i = pithp_lens_embedded_next(in, type, i + 1)) >= 0;)
+        good = add_visited(f, w, w->depth - 1, i);
+    return good;
+}
+
 static pith_status find_where(pith_scope *s,
                               const pithp_lens_part *part,
                               const void *node,
@@ -105,19 +127,32 @@ static pith_status find_where(pith_scope *s,
     bool good = true;
     pithp_walk_begin(&w, s->runtime, node);
     while (good && pithp_walk_next(&w, &visit)) {
-        if ((visit != PITHP_VISIT_ENTER && visit != PITHP_VISIT_LEAF) ||
-            !takes(part, visit, w.node))
+        const bool enters = visit == PITHP_VISIT_ENTER;
+        bool skip = false;
+        if (!enters && visit != PITHP_VISIT_LEAF)
             continue;
-        const int64_t depth = w.depth - (visit == PITHP_VISIT_ENTER);
-        for (int64_t i = 0; i < depth && good; i++)
-            good = add_place(f, w.frames[i].next - 1);
-        good = good && add_find(f, w.node);
-        if (visit == PITHP_VISIT_ENTER)
+        if (enters && part->where.asked == PITHP_LENS_ASK_TYPE)
+            good = find_embedded(part, &w, f, &skip);
+        if (good && !skip && takes(part, visit, w.node)) {
+            good = add_visited(f, &w, w.depth - enters, -1);
+            skip = true;
+        }
+        if (enters && skip)
             pithp_walk_skip(&w);
     }
     good = good && !w.failed;
     pithp_walk_end(&w);
-    return good ? PITH_OK : pithp_fail_memory(s, (size_t)f->room * sizeof *f->nodes);
+    return good ? PITH_OK : pithp_fail_memory(s, (size_t)f->node_room * sizeof *f->nodes);
+}
+
+const void *pithp_lens_find_value(pith_scope *s,
+                                  const pithp_lens_part *part,
+                                  const pithp_lens_finds *finds,
+                                  int64_t i) {
+    return finds->fields[i] < 0
+               ? finds->nodes[i]
+               : pithp_lens_embedded_get(s, finds->nodes[i], part->where.type,
+                                         finds->fields[i]);
 }
 
 pith_status pithp_lens_find_all(pith_scope *s,

@@ -202,6 +202,149 @@ Test(lens_where, finds_what_a_predicate_takes) {
     pt_close(rt);
 }
 
+/* Records that embed Atoms by value, once and twice; and one that only looks like it. */
+typedef struct {
+    Atoms base;
+    const pith_array *charge;
+    const Sim *sim;
+} Ions;
+PITH_NODE(Ions,
+          PITH_LEAF(base.position, "float[n,3]"),
+          PITH_LEAF(base.velocity, "float[n,3]"),
+          PITH_LEAF(base.force, "float[n,3]"),
+          PITH_LEAF(charge, "f64[n]"),
+          PITH_CHILD(sim, Sim, .optional = true))
+typedef struct {
+    int64_t step;
+    Atoms a, b;
+} Two;
+PITH_NODE(Two,
+          PITH_STATIC(step),
+          PITH_LEAF(a.position, "float[n,3]"),
+          PITH_LEAF(a.velocity, "float[n,3]"),
+          PITH_LEAF(a.force, "float[n,3]"),
+          PITH_LEAF(b.position, "float[n,3]"),
+          PITH_LEAF(b.velocity, "float[n,3]"),
+          PITH_LEAF(b.force, "float[n,3]"))
+typedef struct {
+    Atoms other;
+} Unlike;
+PITH_NODE(Unlike,
+          PITH_LEAF(other.position, "float[n,3]"),
+          PITH_LEAF(other.velocity, "float[n,2]"),
+          PITH_LEAF(other.force, "float[n,3]"))
+/* One that holds a child within the struct that it embeds. */
+typedef struct {
+    const Sim *sim;
+    int64_t rounds;
+    const char *name;
+} Run;
+PITH_NODE(Run, PITH_CHILD(sim, Sim), PITH_STATIC(rounds), PITH_STATIC(name))
+typedef struct {
+    double cost;
+    Run run;
+    const Sim *other;
+} Batch;
+PITH_NODE(Batch,
+          PITH_STATIC(cost),
+          PITH_CHILD(run.sim, Sim),
+          PITH_STATIC(run.rounds),
+          PITH_STATIC(run.name),
+          PITH_CHILD(other, Sim))
+
+Test(lens_where, finds_embedded_records) {
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    const Atoms *atoms = pt_atoms(s, 2, 1), *more = pt_atoms(s, 2, 5),
+                *zero = pith_tree_zeros_like(s, atoms);
+    const Sim *sim = lens_sim(s, 2, 3);
+    const pith_array *charge = pt_array(s, PITH_SHAPE(2), 3);
+    const Ions *ions = pith_freeze(s, Ions, &((Ions){*atoms, charge, sim}));
+    const Two *two = pith_freeze(s, Two, &((Two){7, *atoms, *more}));
+    const Unlike *unlike = pith_freeze(
+        s, Unlike,
+        &((Unlike){{atoms->position, pt_array(s, PITH_SHAPE(2, 2), 0), atoms->force}}));
+    const void *tree =
+        pith_list_make(s, PITH_ITEMS((const void *)ions, two, atoms, unlike));
+    const pith_lens *all = pith_lens_all_of(s, pith_lens_identity(), Atoms);
+    const void *got = pith_lens_get(s, all, tree);
+    pt_ok(s, pith_child_count(got) == 5);
+    const Atoms *want[] = {atoms, sim->atoms, atoms, more, atoms};
+    for (int i = 0; i < 5; i++) {
+        cr_assert(pith_is(Atoms, pith_child(got, i)), "%d", i);
+        cr_assert(pith_tree_equal(s, pith_child(got, i), want[i]), "%d", i);
+    }
+    /* The laws. */
+    const void *five = pith_list_make(s, PITH_ITEMS(zero, more, more, zero, more));
+    const void *set = pith_lens_set(s, all, tree, five);
+    pt_ok(s, pith_tree_equal(s, pith_lens_get(s, all, set), five));
+    cr_assert(pith_tree_equal(s, pith_lens_set(s, all, tree, got), tree));
+    cr_assert(pith_tree_equal(s, pith_lens_set(s, all, set, got), tree));
+    const Ions *ion = pith_child(set, 0);
+    cr_assert(ion->base.position == zero->position && ion->charge == charge);
+    cr_assert(ion->sim->atoms == more && ion->sim->neighbour == sim->neighbour);
+    cr_assert(((const Two *)pith_child(set, 1))->step == 7);
+    cr_assert(pith_child(set, 3) == unlike);
+
+    /* Behind it, and beside other lenses of what it embeds. */
+    const pith_lens *position = pith_lens_focus(s, all, ".position"),
+                    *velocity = pith_lens_focus(s, all, ".velocity");
+    const pith_lens *charges = pith_lens_path(s, NULL, "[0].charge");
+    const pith_lens *both = pith_lens_merge(s, PITH_LENSES(position, velocity, charges));
+    got = pith_lens_get(s, both, tree);
+    const pith_array *x = pt_array(s, PITH_SHAPE(2, 3), 50);
+    const void *xs = pith_list_make(s, PITH_ITEMS(x, x, x, x, x));
+    const void *v = pith_tuple_make(s, PITH_ITEMS(xs, pith_child(got, 1), charge));
+    set = pith_lens_set(s, both, tree, v);
+    pt_ok(s, pith_tree_equal(s, pith_lens_get(s, both, set), v));
+    cr_assert(((const Two *)pith_child(set, 1))->b.position == x);
+    cr_assert(((const Two *)pith_child(set, 1))->b.velocity == more->velocity);
+    const pith_lens *twice = pith_lens_merge(
+        s, PITH_LENSES(position, pith_lens_path(s, NULL, "[0].base.position")));
+    pt_fails(PITH_E_ARG, s,
+             pith_lens_set(s, twice, tree,
+                           pith_tuple_make(s, PITH_ITEMS(xs, zero->position))));
+    cr_assert_str_eq(pt_error.path, "[0].base.position");
+
+    /* Errors name what is embedded. */
+    const void *bad =
+        pith_list_make(s, PITH_ITEMS((const void *)sim, zero, zero, zero, zero));
+    pt_fails(PITH_E_TYPE, s, pith_lens_set(s, all, tree, bad));
+    pt_says("[0].base: expected Atoms, got Sim");
+    const pith_array *nine = pt_array(s, PITH_SHAPE(9, 3), 50);
+    const void *longer = pith_list_make(s, PITH_ITEMS(x, x, nine, x, x));
+    pt_fails(PITH_E_SHAPE, s, pith_lens_set(s, position, tree, longer));
+    pt_says("[1].a.");
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
+Test(lens_where, looks_beside_embedded_records) {
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    const Sim *a = lens_sim(s, 2, 3), *b = lens_sim(s, 3, 3);
+    const Batch *batch = pith_freeze(s, Batch, &((Batch){0.5, {a, 3, "first"}, b}));
+    const pith_lens *runs = pith_lens_all_of(s, pith_lens_identity(), Run);
+    const void *got = pith_lens_get(s, runs, batch);
+    pt_ok(s, pith_child_count(got) == 1);
+    const Run *run = pith_child(got, 0);
+    cr_assert(run->sim == a && run->rounds == 3 && strcmp(run->name, "first") == 0);
+    const Run other = {b, 4, "second"};
+    const Batch *next = pith_lens_set(
+        s, runs, batch, pith_list_make(s, PITH_ITEMS(pith_freeze(s, Run, &other))));
+    pt_ok(s, next->run.sim == b && next->run.rounds == 4 && next->cost == 0.5);
+    cr_assert(strcmp(next->run.name, "second") == 0 && next->other == b);
+    const pith_lens *names = pith_lens_focus(s, runs, ".name");
+    next = pith_lens_set(s, names, batch,
+                         pith_list_make(s, PITH_ITEMS(pith_text_make(s, "third"))));
+    pt_ok(s, strcmp(next->run.name, "third") == 0 && next->run.sim == a);
+    /* Both are found as records of their own. */
+    pt_ok(s, pith_child_count(pith_lens_get(
+                 s, pith_lens_all_of(s, pith_lens_identity(), Sim), batch)) == 2);
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
 /* Of parts within each other the outermost is found: what is set in one is then not
  * within another. */
 Test(lens_where, finds_the_outermost) {
