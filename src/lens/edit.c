@@ -269,7 +269,9 @@ static const void *remake(remaking *r, const open_node *n) {
             pith_tree_resize_as(pithp_on_behalf(r->s), type, payload, &options);
         return r->s->error.code == PITH_OK ? made : NULL;
     }
-    return pithp_freeze(r->s, type, payload);
+    return pithp_record_check_change(r->s, type, payload, n->node) == PITH_OK
+               ? pithp_freeze(r->s, type, payload)
+               : NULL;
 }
 
 /* Make the innermost open node, and put it into the one around it. */

@@ -140,11 +140,12 @@ const void *pithp_lens_embedded_set(pith_scope *s,
         if (is_member(d))
             memcpy(copy + offset + d->offset, (const char *)value + d->offset, d->size);
     }
-    const void *made =
-        options && options->resize
-            ? pith_tree_resize_as(pithp_on_behalf(s), in, copy,
-                                  &(pith_resize_options){.shrink = options->shrink})
-            : pithp_freeze(s, in, copy);
+    const void *made = NULL;
+    if (options && options->resize)
+        made = pith_tree_resize_as(pithp_on_behalf(s), in, copy,
+                                   &(pith_resize_options){.shrink = options->shrink});
+    else if (pithp_record_check_change(s, in, copy, node) == PITH_OK)
+        made = pithp_freeze(s, in, copy);
     pithp_scratch_release(s->runtime, copy, in->size);
     return s->error.code == PITH_OK ? made : NULL;
 }

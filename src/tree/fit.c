@@ -105,6 +105,7 @@ void pithp_binding_begin(pithp_binding *b, const pith_type *type, const void *va
     b->type = type;
     b->value = value;
     b->outer = NULL;
+    b->before = NULL;
     b->lead_field = -1;
     b->lead_rank = 0;
     b->real = PITH_DTYPE_NONE;
@@ -118,11 +119,19 @@ can_bind(const pithp_binding *b, const pithp_leaf_spec *ls, const pith_spec *spe
     return !ls->any_shape && spec->rank - ls->rank == b->lead_rank;
 }
 
-static void learn_names(pithp_binding *b, bool derived) {
+static bool changed(const pithp_binding *b, int32_t slot) {
+    const void *child;
+    if (!b->before)
+        return false;
+    memcpy(&child, (const char *)b->before + b->type->slot_offsets[slot], sizeof child);
+    return child != slot_of(b, slot);
+}
+
+static void learn_names(pithp_binding *b, bool derived, bool of_changed) {
     for (int32_t i = 0; i < b->type->slot_count; i++) {
         const pithp_leaf_spec *ls = &b->type->fields[b->type->slot_fields[i]].leaf;
         const pith_spec *spec = spec_at(b, i);
-        if (!spec || !can_bind(b, ls, spec))
+        if (!spec || changed(b, i) != of_changed || !can_bind(b, ls, spec))
             continue;
         for (int32_t k = 0; k < ls->rank; k++) {
             const pithp_extent *e = &ls->extents[k];
@@ -133,12 +142,12 @@ static void learn_names(pithp_binding *b, bool derived) {
     }
 }
 
-void pithp_binding_learn(pithp_binding *b) {
+static void learn_from(pithp_binding *b, bool of_changed) {
     for (int32_t i = 0; i < b->type->slot_count; i++) {
         const int32_t field = b->type->slot_fields[i];
         const pithp_leaf_spec *ls = &b->type->fields[field].leaf;
         const pith_spec *spec = spec_at(b, i);
-        if (!spec)
+        if (!spec || changed(b, i) != of_changed)
             continue;
         if (ls->rule == PITHP_DTYPE_FLOAT && !b->real && pith_dtype_is_float(spec->dtype))
             b->real = spec->dtype;
@@ -148,8 +157,12 @@ void pithp_binding_learn(pithp_binding *b) {
             memcpy(b->lead, spec->shape, (size_t)b->lead_rank * sizeof b->lead[0]);
         }
     }
-    learn_names(b, false);
-    learn_names(b, true);
+    learn_names(b, false, of_changed);
+    learn_names(b, true, of_changed);
+}
+
+void pithp_binding_learn(pithp_binding *b) {
+    learn_from(b, false);
 }
 
 /* ---- Checking leaves ---- */
@@ -229,21 +242,58 @@ shape_fits(const pithp_binding *b, const pithp_leaf_spec *ls, const pith_spec *s
     return true;
 }
 
+/* The leaf, not this one, from which a name of extents was learned; NULL: none. */
+static const char *
+learned_from(const pithp_binding *b, int32_t name, int32_t field, int64_t value) {
+    for (int32_t i = 0; i < b->type->slot_count; i++) {
+        const int32_t at = b->type->slot_fields[i];
+        const pithp_leaf_spec *ls = &b->type->fields[at].leaf;
+        const pith_spec *spec = spec_at(b, i);
+        if (!spec || at == field || !can_bind(b, ls, spec))
+            continue;
+        for (int32_t k = 0; k < ls->rank; k++)
+            if (ls->extents[k].kind == PITHP_EXTENT_NAME && ls->extents[k].name == name &&
+                solve(&ls->extents[k], spec->shape[b->lead_rank + k]) == value)
+                return b->type->fields[at].declared.name;
+    }
+    return NULL;
+}
+
+/* "; n is 9 in .x", of each name that the leaf contradicts. */
+static void
+print_sources(line *l, const pithp_binding *b, int32_t field, const pith_spec *spec) {
+    const pithp_leaf_spec *ls = &b->type->fields[field].leaf;
+    for (int32_t k = 0; k < ls->rank && can_bind(b, ls, spec); k++) {
+        const pithp_extent *e = &ls->extents[k];
+        if (e->kind != PITHP_EXTENT_NAME)
+            continue;
+        const int64_t value = b->names[e->name];
+        const char *from = spec->shape[b->lead_rank + k] != extent_of(e, value)
+                               ? learned_from(b, e->name, field, value)
+                               : NULL;
+        if (from)
+            add(l, "; %s is %lld in .%s", b->type->names[e->name], (long long)value,
+                from);
+    }
+}
+
 static pith_status refuse_leaf(pith_scope *s,
                                const pithp_binding *b,
                                int32_t field,
                                const pith_spec *spec,
                                pith_status code) {
     const pithp_leaf_spec *ls = &b->type->fields[field].leaf;
-    line expected = {.length = 0};
+    line expected = {.length = 0}, sources = {.length = 0};
     char got[PITHP_SPEC_TEXT_BYTES], path[PITHP_PATH_BYTES];
     print_expected(&expected, b, ls);
+    if (code == PITH_E_SHAPE)
+        print_sources(&sources, b, field, spec);
     if (code == PITH_E_SHAPE && field != b->lead_field && b->lead_rank > 0)
         add(&expected, " (extra leading extents as in .%s)",
             b->type->fields[b->lead_field].declared.name);
     snprintf(path, sizeof path, ".%s", b->type->fields[field].declared.name);
-    return pithp_fail(s, code, path, "expected %s, got %s", expected.text,
-                      pithp_spec_print(spec, got));
+    return pithp_fail(s, code, path, "expected %s, got %s%s", expected.text,
+                      pithp_spec_print(spec, got), sources.text);
 }
 
 pith_status pithp_binding_check(pith_scope *s, const pithp_binding *b) {
@@ -456,7 +506,7 @@ pith_status pithp_binding_check_below(pith_scope *s, pithp_binding *b, uint16_t 
     d.open = b->type->outer_mask;
     for (int32_t i = 0; i < b->type->slot_count && rc == PITH_OK; i++) {
         const void *child = slot_of(b, i);
-        if (b->type->slots[i].kind == PITHP_SLOT_LEAF || !child ||
+        if (b->type->slots[i].kind == PITHP_SLOT_LEAF || !child || changed(b, i) ||
             pithp_kind_is_array(child))
             continue;
         const uint16_t below = pithp_header_of(child)->extra;
@@ -477,6 +527,30 @@ pith_status pithp_binding_check_below(pith_scope *s, pithp_binding *b, uint16_t 
                   (size_t)d.depths * (size_t)d.words * sizeof *d.rows);
     *mask = d.open;
     return rc;
+}
+
+/* ---- Changes of a record ---- */
+
+pith_status pithp_record_check_change(pith_scope *s,
+                                      const pith_type *type,
+                                      const void *value,
+                                      const void *before) {
+    pithp_binding b, old;
+    uint16_t open;
+    bool differs = false;
+    pithp_binding_begin(&b, type, value);
+    pithp_binding_begin(&old, type, before);
+    b.before = before;
+    for (int32_t i = 0; i < type->slot_count && !differs; i++)
+        differs = changed(&b, i) && spec_at(&b, i) != spec_at(&old, i);
+    if (!differs)
+        return PITH_OK;
+    learn_from(&b, false);
+    const pith_status rc = pithp_binding_check_below(s, &b, &open);
+    if (rc != PITH_OK)
+        return rc;
+    learn_from(&b, true);
+    return pithp_binding_check(s, &b);
 }
 
 /* ---- Float dtypes that meet ---- */

@@ -41,6 +41,8 @@ typedef struct pithp_binding {
     const pith_type *type;
     const void *value;                 /* the struct: statics are read from it */
     const struct pithp_binding *outer; /* of the enclosing node, where it is being made */
+    const void *before; /* a record that the struct is with changes: what did not change
+                           is believed first; NULL: none */
     int32_t lead_field; /* the leaf that has the extra extents; -1: none yet */
     int32_t lead_rank;
     int64_t lead[PITH_MAX_RANK];

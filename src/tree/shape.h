@@ -110,6 +110,13 @@ const void *
 pithp_node_make(pith_scope *s, const pithp_shape *shape, const void *const *slots);
 /* A struct as a record, as pith_freeze does. NULL: error set. */
 const void *pithp_freeze(pith_scope *s, const pith_type *type, const void *value);
+/* Check the leaves of a struct that is the record `before` with changes, so that the
+ * error is at a leaf that changed where that does not fit the others. pith_freeze checks
+ * the rest. */
+pith_status pithp_record_check_change(pith_scope *s,
+                                      const pith_type *type,
+                                      const void *value,
+                                      const void *before);
 /* Run the check hook of a record that was just made; where it reports, the record is no
  * object any more. */
 pith_status pithp_record_check(pith_scope *s, const void *record);

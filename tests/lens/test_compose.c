@@ -271,3 +271,59 @@ Test(lens_apply, sets_what_a_function_makes_of_what_is_got) {
     pith_scope_close(s);
     pt_close(rt);
 }
+/* What was set is at fault, not what stands beside or below it. */
+typedef struct {
+    const pith_array *inside;
+} Inner;
+PITH_NODE(Inner, PITH_LEAF(inside, "f64[^n]"))
+typedef struct {
+    const pith_array *x, *y, *z;
+    const Inner *inner;
+} Outer;
+PITH_NODE(Outer,
+          PITH_LEAF(x, "float[n]", .optional = true),
+          PITH_LEAF(y, "float[n]", .optional = true),
+          PITH_LEAF(z, "f64[n+1]", .optional = true),
+          PITH_CHILD(inner, Inner, .optional = true))
+
+Test(lens_set, blames_the_leaf_that_was_set) {
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    const pith_array *two = pith_zeros(s, PITH_F64, PITH_SHAPE(2)),
+                     *three = pith_zeros(s, PITH_F64, PITH_SHAPE(3)),
+                     *nine = pith_zeros(s, PITH_F64, PITH_SHAPE(9)),
+                     *half = pith_zeros(s, PITH_F32, PITH_SHAPE(2));
+    const Inner *inner = pith_freeze(s, Inner, &((Inner){two}));
+    const Outer *outer = pith_freeze(s, Outer, &((Outer){two, two, three, NULL}));
+    const Outer *only = pith_freeze(s, Outer, &((Outer){two, NULL, NULL, inner}));
+    pt_fails(PITH_E_SHAPE, s, pith_lens_set(s, PITH_LENS(Outer, x), outer, nine));
+    pt_says(".x: expected f64[n=2], got f64[9]; n is 2 in .y");
+    pt_fails(PITH_E_SHAPE, s, pith_lens_set(s, PITH_LENS(Outer, y), outer, nine));
+    pt_says(".y: expected f64[n=2], got f64[9]; n is 2 in .x");
+    pt_fails(PITH_E_SHAPE, s, pith_lens_set(s, PITH_LENS(Outer, z), outer, nine));
+    pt_says(".z: expected f64[n+1=3], got f64[9]; n is 2 in .x");
+    pt_fails(PITH_E_SHAPE, s, pith_lens_set(s, PITH_LENS(Outer, x), only, nine));
+    pt_says(".x: expected f64[n=2], got f64[9]");
+    pt_fails(PITH_E_DTYPE, s, pith_lens_set(s, PITH_LENS(Outer, x), outer, half));
+    pt_says(".x: expected f64[n=2], got f32[2]");
+    const pith_array *ranked = pith_zeros(s, PITH_F64, PITH_SHAPE(4, 2));
+    pt_fails(PITH_E_SHAPE, s, pith_lens_set(s, PITH_LENS(Outer, x), outer, ranked));
+    cr_assert_str_eq(pt_error.path, ".x");
+    const void *list = pith_list_make(s, PITH_ITEMS(outer));
+    pt_fails(PITH_E_SHAPE, s,
+             pith_lens_set(s, pith_lens_path(s, NULL, "[0].x"), list, nine));
+    pt_says("[0].x: expected f64[n=2], got f64[9]");
+    /* All together they may change. */
+    const pith_lens *all = pith_lens_merge(
+        s, PITH_LENSES(PITH_LENS(Outer, x), PITH_LENS(Outer, y), PITH_LENS(Outer, z)));
+    const Outer *longer = pith_lens_set(
+        s, all, outer,
+        pith_tuple_make(
+            s, PITH_ITEMS(three, three, pith_zeros(s, PITH_F64, PITH_SHAPE(4)))));
+    pt_ok(s, longer->x == three);
+    /* A struct says nothing of what was changed: the error has both. */
+    pt_fails(PITH_E_SHAPE, s, pith_freeze(s, Outer, &((Outer){nine, two, NULL, NULL})));
+    pt_says(".y: expected f64[n=9], got f64[2]; n is 9 in .x");
+    pith_scope_close(s);
+    pt_close(rt);
+}

@@ -230,7 +230,7 @@ Test(lens_path, checks_what_is_made) {
     cr_assert(worlds_checked == 2);
     pt_fails(PITH_E_SHAPE, s,
              pith_lens_set(s, position, w, pt_array(s, PITH_SHAPE(5, 3), 0)));
-    cr_assert_str_eq(pt_error.path, ".sim.atoms.velocity");
+    cr_assert_str_eq(pt_error.path, ".sim.atoms.position");
     pt_fails(PITH_E_DTYPE, s,
              pith_lens_set(s, position, w, pith_zeros(s, PITH_F32, PITH_SHAPE(4, 3))));
     pt_fails(PITH_E_TYPE, s, pith_lens_set(s, position, w, w->sim));
