@@ -185,7 +185,12 @@ typedef enum pith_log_level {
 /** Receives messages that no call can return; may be called from any thread. */
 typedef void (*pith_log_hook)(pith_log_level level, const char *message, void *closure);
 
-/** Set the log hook of a runtime; NULL silences it. The library never prints by itself.
+/**
+ * Set the log hook of a runtime; NULL silences it.
+ *
+ * A runtime that is opened without a hook has the default one. It writes lines of at
+ * least the level that the environment's PITH_LOG names (debug, info, warning or error)
+ * to stderr, none for off. Without PITH_LOG it writes the messages of pith_debug alone.
  */
 PITH_API void pith_set_log_hook(pith_runtime *rt, pith_log_hook hook, void *closure);
 

@@ -24,8 +24,10 @@ typedef struct pith_open_options {
     size_t memory PITH_DEFAULT;
     int threads PITH_DEFAULT; /**< host threads; 0: PITH_THREADS, else every core */
     const pith_allocator *allocator
-        PITH_DEFAULT;               /**< host memory; NULL: the C library's; copied */
-    pith_log_hook log PITH_DEFAULT; /**< messages that no call can return; NULL: none */
+        PITH_DEFAULT; /**< host memory; NULL: the C library's; copied */
+    /** Takes messages that no call can return; NULL: the default hook, which PITH_LOG
+     * sets the level of: see pith_set_log_hook. */
+    pith_log_hook log PITH_DEFAULT;
     void *log_closure PITH_DEFAULT;
     /** Failed checks of level always (capacities, mode error, checks in kernels) that
      * nobody collects are no errors: results may be wrong without a word, as in kUPS. */

@@ -339,8 +339,21 @@ void pithp_error_move(pith_scope *to, pith_scope *from);
 void pithp_error_prefix(pith_scope *s, const char *segment);
 /* Put what was being done in front of the text of the scope's error: "step 12: ...". */
 void pithp_error_context(pith_scope *s, const char *format, ...) PITH_FORMAT(2, 3);
+/* Formatted text as one line, with a cut marked. */
+void pithp_line_print(char line[PITHP_MESSAGE_BYTES],
+                      const char *format,
+                      va_list arguments) PITH_FORMAT(2, 0);
+
+/* ---- Log (log.c) ---- */
+
 void pithp_log(pith_runtime *rt, pith_log_level level, const char *format, ...)
     PITH_FORMAT(3, 4);
+/* A message that the program asked for by pith_debug, of level debug: also the default
+ * hook writes it, unless PITH_LOG has a level above that. */
+void pithp_log_debug(pith_runtime *rt, const char *message);
+bool pithp_log_takes_debug(const pith_runtime *rt);
+/* Install the default hook, which writes to stderr what PITH_LOG asks for. */
+void pithp_log_default(pith_runtime *rt);
 
 /* ---- Runtime ---- */
 

@@ -35,13 +35,9 @@ static void compose(pithp_error *e) {
     copy_line(e->message, sizeof e->message, line);
 }
 
-/* Formatted text as a line, with a cut marked. */
-static void print_line(char line[PITHP_MESSAGE_BYTES],
-                       const char *format,
-                       va_list arguments) PITH_FORMAT(2, 0);
-
-static void
-print_line(char line[PITHP_MESSAGE_BYTES], const char *format, va_list arguments) {
+void pithp_line_print(char line[PITHP_MESSAGE_BYTES],
+                      const char *format,
+                      va_list arguments) {
     char text[PITHP_MESSAGE_BYTES + 1];
     if (vsnprintf(text, sizeof text, format, arguments) < 0)
         text[0] = 0;
@@ -61,7 +57,7 @@ static void set(pithp_error *e,
                 const char *site,
                 const char *format,
                 va_list arguments) {
-    print_line(e->text, format, arguments);
+    pithp_line_print(e->text, format, arguments);
     copy_line(e->path, sizeof e->path, path ? path : "");
     copy_line(e->site, sizeof e->site, site ? pithp_site_name(site) : "");
     e->code = code;
@@ -115,7 +111,7 @@ pith_status pithp_fail_function(pith_scope *s,
     char text[PITHP_MESSAGE_BYTES];
     va_list arguments;
     va_start(arguments, format);
-    print_line(text, format, arguments);
+    pithp_line_print(text, format, arguments);
     va_end(arguments);
     const char *name = pithp_function_of(s, otherwise);
     return pithp_fail(s, code, NULL, "%s%s%s", name ? name : "", name ? ": " : "", text);
@@ -177,17 +173,6 @@ void pithp_error_context(pith_scope *s, const char *format, ...) {
     compose(&s->error);
 }
 
-void pithp_log(pith_runtime *rt, pith_log_level level, const char *format, ...) {
-    if (!rt || !rt->log_hook)
-        return;
-    char line[PITHP_MESSAGE_BYTES];
-    va_list arguments;
-    va_start(arguments, format);
-    print_line(line, format, arguments);
-    va_end(arguments);
-    rt->log_hook(level, line, rt->log_closure);
-}
-
 /* ---- What users read ---- */
 
 bool pith_failed(const pith_scope *s) {
@@ -242,12 +227,4 @@ void pith_fail(pith_scope *s,
     va_start(arguments, format);
     pithp_fail_v(s, code, path, s->site, format, arguments);
     va_end(arguments);
-}
-
-void pith_set_log_hook(pith_runtime *rt, pith_log_hook hook, void *closure) {
-    if (!pithp_runtime_valid(rt) || pithp_runtime_is_static(rt) ||
-        !pithp_may_change(rt, __func__))
-        return;
-    rt->log_hook = hook;
-    rt->log_closure = closure;
 }

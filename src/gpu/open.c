@@ -111,6 +111,8 @@ static pith_runtime *create(const pith_open_options *options) {
     pith_runtime *rt = pithp_runtime_create(mistake ? NULL : options->allocator);
     if (options->log)
         pith_set_log_hook(rt, options->log, options->log_closure);
+    else
+        pithp_log_default(rt);
     if (pithp_runtime_valid(rt) && options->silent_checks)
         rt->silent_checks = true;
     if (mistake)
