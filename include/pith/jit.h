@@ -93,6 +93,33 @@ typedef struct pith_program_costs {
     size_t program_bytes;   /**< of the program itself with its constants, about */
 } pith_program_costs;
 
+/**
+ * An instruction of a profile: what runs as one piece. Elementwise calls that were fused
+ * are one, with what they take, and with the reduction of what they make.
+ */
+typedef struct pith_profile_row {
+    const char *name;         /**< its primitives, as "mul, add, sum", or "kernel NAME" */
+    const char *const *sites; /**< "FILE:LINE" of the calls that it came from, NULL at the
+                                   end; none where files define PITH_NO_SITES */
+    int64_t inside;           /**< row of the loop or branch that it is in; -1: none */
+    int64_t calls;  /**< how often it ran; equal work at one place counts together */
+    double seconds; /**< of all calls, without those of the rows inside it */
+    double share;   /**< of the seconds of the program */
+    int64_t read; /**< bytes of memory that it reads, of all calls: elements that differ;
+                       of what is taken or sliced as many as are made */
+    int64_t written; /**< bytes of memory that it writes, likewise */
+} pith_profile_row;
+
+/** What the instructions of a program took. */
+typedef struct pith_profile {
+    const char *name; /**< of the function */
+    int64_t calls;
+    double seconds; /**< of all calls; those of the rows are at most as many */
+    int64_t row_count;
+    const pith_profile_row *rows; /**< those that ran, the one that took longest first */
+    const char *text;             /**< the same as a table */
+} pith_profile;
+
 PITH_BEGIN
 
 /**
@@ -158,6 +185,30 @@ PITH_API pith_program_costs pith_program_cost(pith_scope *s,
                                               const void *const *arguments);
 
 /**
+ * Run the program of a call @p calls times and time each of its instructions. The program
+ * is recorded unless it is known, and one call before those, which is not counted, waits
+ * for its code. Nothing is donated, checks are computed but not looked at, and results
+ * are dropped.
+ *
+ * What a call pays beside its program (looking it up, making the result) is not in it.
+ * A clock is read between any two instructions: some 20 ns, which tell in small programs.
+ * Loops that are compiled as a whole are one piece of code here too, which counts the
+ * ticks of the instructions inside it.
+ *
+ * PITH_PROFILE=FILE in the environment profiles a whole run, see docs/profile.md.
+ *
+ * @param function Compiled or not.
+ * @param calls At least 1.
+ * Errors: PITH_E_ARG, those of recording and running the program.
+ * @return Owned by @p s, or NULL.
+ */
+PITH_API const pith_profile *pith_program_profile(pith_scope *s,
+                                                  const pith_function *function,
+                                                  int count,
+                                                  const void *const *arguments,
+                                                  int64_t calls);
+
+/**
  * The CUDA C of a call's program, which is recorded unless it is known: the module that a
  * CUDA device loads for it, as NVRTC takes it. It has a kernel for each fused step and,
  * where there are loops or branches, the one that decides for the graph; the rest is done
@@ -216,6 +267,7 @@ PITH_END
 #    define pith_program_print(s, ...)     pith_program_print(PITH_AT(s), __VA_ARGS__)
 #    define pith_program_cuda_text(s, ...) pith_program_cuda_text(PITH_AT(s), __VA_ARGS__)
 #    define pith_program_cost(s, ...)      pith_program_cost(PITH_AT(s), __VA_ARGS__)
+#    define pith_program_profile(s, ...)   pith_program_profile(PITH_AT(s), __VA_ARGS__)
 #    define pith_eval_shape(s, ...)        pith_eval_shape(PITH_AT(s), __VA_ARGS__)
 #    define pith_no_tracing(s, ...)        pith_no_tracing(PITH_AT(s), __VA_ARGS__)
 #endif

@@ -533,6 +533,8 @@ void pithp_text_print(pithp_text *t, const char *format, ...) PITH_FORMAT(2, 3);
 void pithp_text_add_number(pithp_text *t, int digits, double value);
 /* The number that an element is, so that it reads back as the same bits. */
 void pithp_text_add_element(pithp_text *t, pith_dtype dtype, const void *element);
+/* A string as JSON, in its quotes. */
+void pithp_json_string(pithp_text *t, const char *text);
 void pithp_text_end(pithp_text *t);
 
 /* 64-bit hash of bytes, for tables in memory (FNV-1a folded by a finaliser; never written

@@ -87,6 +87,29 @@ void pithp_text_add_element(pithp_text *t, pith_dtype dtype, const void *element
     }
 }
 
+void pithp_json_string(pithp_text *t, const char *text) {
+    static const char digits[] = "0123456789abcdef";
+    pithp_text_add_n(t, "\"", 1);
+    const char *plain = text;
+    for (; *text; text++) {
+        const unsigned char c = (unsigned char)*text;
+        if (c >= ' ' && c != '"' && c != '\\' && c != 0x7F)
+            continue;
+        pithp_text_add_n(t, plain, (size_t)(text - plain));
+        plain = text + 1;
+        const char *short_form = strchr("\"\"\\\\\nn\tt\rr\bb\ff", c);
+        if (short_form) {
+            const char escape[2] = {'\\', short_form[1]};
+            pithp_text_add_n(t, escape, 2);
+        } else {
+            const char escape[6] = {'\\', 'u', '0', '0', digits[c >> 4], digits[c & 15]};
+            pithp_text_add_n(t, escape, 6);
+        }
+    }
+    pithp_text_add_n(t, plain, (size_t)(text - plain));
+    pithp_text_add_n(t, "\"", 1);
+}
+
 void pithp_text_end(pithp_text *t) {
     if (t->room)
         pithp_release(t->rt, t->bytes, t->room);

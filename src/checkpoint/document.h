@@ -193,8 +193,6 @@ typedef struct pithp_claims {
 /* Checks of text that JSON could not hold: UTF-8, without surrogates or overlong forms.
  */
 bool pithp_is_utf8(const char *text, size_t n);
-/* Append a string as JSON. */
-void pithp_json_string(pithp_text *t, const char *text);
 /* Read the JSON string that a text begins with. False: it is none, or has no room. */
 bool pithp_json_string_read(const char *text, size_t n, char *to, size_t room);
 /* Read the JSON array of sidecars that a text begins with; none if it is cut off or

@@ -52,29 +52,6 @@ bool pithp_is_utf8(const char *text, size_t n) {
     return true;
 }
 
-void pithp_json_string(pithp_text *t, const char *text) {
-    static const char digits[] = "0123456789abcdef";
-    pithp_text_add_n(t, "\"", 1);
-    const char *plain = text;
-    for (; *text; text++) {
-        const unsigned char c = (unsigned char)*text;
-        if (c >= ' ' && c != '"' && c != '\\' && c != 0x7F)
-            continue;
-        pithp_text_add_n(t, plain, (size_t)(text - plain));
-        plain = text + 1;
-        const char *short_form = strchr("\"\"\\\\\nn\tt\rr\bb\ff", c);
-        if (short_form) {
-            const char escape[2] = {'\\', short_form[1]};
-            pithp_text_add_n(t, escape, 2);
-        } else {
-            const char escape[6] = {'\\', 'u', '0', '0', digits[c >> 4], digits[c & 15]};
-            pithp_text_add_n(t, escape, 6);
-        }
-    }
-    pithp_text_add_n(t, plain, (size_t)(text - plain));
-    pithp_text_add_n(t, "\"", 1);
-}
-
 /* ---- Rows ---- */
 
 static void member_i64(pithp_text *t, const char *name, int64_t value) {

@@ -4,6 +4,7 @@
 #include "gpu/compile/later.h"
 #include "gpu/device.h"
 #include "gpu/gpu_internal.h"
+#include "gpu/inspect.h"
 #include "gpu/memory/event.h"
 #include "gpu/memory/manager.h"
 #include "gpu/memory/source.h"
@@ -208,6 +209,9 @@ static void check_environment(pith_runtime *rt) {
             pithp_runtime_fail(rt, PITH_E_ARG, "%s is \"%.40s\", expected %s",
                                rows[i].variable, set, rows[i].expected);
     }
+    pithp_error e;
+    if (pithp_inspect_check(&e) != PITH_OK)
+        pithp_runtime_fail(rt, e.code, "%s", e.text);
 }
 
 pith_runtime *pith_open(const pith_open_options *options) {

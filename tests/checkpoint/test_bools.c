@@ -37,7 +37,7 @@ static const char *hex(const void *elements, size_t n) {
 
 /* The elements of the only leaf of a.json's sidecar become `bytes`. */
 static void rewrite_sidecar(size_t n) {
-    char name[256];
+    char name[300];
     snprintf(name, sizeof name, "%s", ct_find(".safetensors"));
     const ct_file f = ct_read(name);
     memcpy(f.bytes + f.n - n, bytes, n);

@@ -85,6 +85,15 @@ void pithp_compiled_begin(pithp_plan *plan) {
     pithp_release(plan->runtime, c, sizeof *c);
 }
 
+void pithp_compiled_wait(pithp_plan *plan) {
+    if (plan->compiling)
+        plan->compiling->wait = true;
+    for (int64_t k = 0; plan->has_plans && k < plan->step_count; k++)
+        for (int p = 0; plan->steps[k].plans && p < plan->steps[k].call->program_count;
+             p++)
+            pithp_compiled_wait(plan->steps[k].plans[p]);
+}
+
 void pithp_compiled_end(pithp_plan *plan) {
     struct pithp_compiling *c = plan->compiling;
     pithp_compiled *code = (pithp_compiled *)(uintptr_t)compiled_of(plan);
@@ -168,7 +177,7 @@ address_of(const pithp_plan *plan, const pithp_step *step, int e) {
 /* The step that is all there is to do, of code that is direct; -1: there is more. */
 static int64_t find_alone(const pithp_plan *plan, const pithp_compiled *code) {
     int64_t alone = -1;
-    if (plan->workspace_bytes || plan->passed_count)
+    if (plan->workspace_bytes || plan->passed_count || plan->profile)
         return -1;
     for (int64_t k = 0; k < plan->step_count; k++) {
         if (plan->steps[k].is_source)

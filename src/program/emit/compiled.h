@@ -61,6 +61,8 @@ bool pithp_compiled_together(pith_scope *s, pithp_plan *const *plans, int64_t co
 /* Whether the runtime compiles plans at all; called when a plan was made. No error is
  * set: a plan can do without. */
 void pithp_compiled_begin(pithp_plan *plan);
+/* The first run waits for the code, whatever PITH_JIT says of when. */
+void pithp_compiled_wait(pithp_plan *plan);
 void pithp_compiled_end(pithp_plan *plan);
 /* Bytes of its code, which plans of the same text share; 0 where there is none (yet). */
 size_t pithp_compiled_bytes(const pithp_plan *plan);

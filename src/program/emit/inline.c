@@ -118,16 +118,34 @@ void pithp_frame_address(const pithp_frame *f, pithp_value v) {
 
 /* ---- Steps ---- */
 
+static void add_step(const pithp_frame *f, const pithp_step *step) {
+    if (step->fused)
+        pithp_inline_fused(f, step);
+    else if (step->plans)
+        pithp_inline_control(f, step);
+    else if (pithp_inline_library_fits(f->plan, step))
+        pithp_inline_library(f, step);
+    else
+        pithp_inline_call(f, step);
+}
+
+/* What a step took goes to its place in the tally: ticks, then calls. */
+static void add_timed(const pithp_frame *f, int64_t k) {
+    const long long at = 2 * (f->plan->first_entry + k - f->x->first_entry);
+    pithp_text_add(f->x->t, "        {\n        const u64 begun = lap;\n");
+    add_step(f, &f->plan->steps[k]);
+    pithp_text_print(f->x->t,
+                     "        lap = ticks();\n"
+                     "        tally[%lld] += lap - begun;\n"
+                     "        tally[%lld]++;\n"
+                     "        }\n",
+                     at, at + 1);
+}
+
 void pithp_frame_steps(const pithp_frame *f) {
-    for (int64_t k = 0; k < f->plan->step_count; k++) {
-        const pithp_step *step = &f->plan->steps[k];
-        if (step->fused)
-            pithp_inline_fused(f, step);
-        else if (step->plans)
-            pithp_inline_control(f, step);
-        else if (pithp_inline_library_fits(f->plan, step))
-            pithp_inline_library(f, step);
+    for (int64_t k = 0; k < f->plan->step_count; k++)
+        if (f->x->timed)
+            add_timed(f, k);
         else
-            pithp_inline_call(f, step);
-    }
+            add_step(f, &f->plan->steps[k]);
 }

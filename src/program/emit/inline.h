@@ -19,6 +19,8 @@ typedef struct pithp_inlining {
     pithp_text *t;
     pithp_emitted_rows *rows;
     int frames, slot; /* numbers for the next ones */
+    bool timed;       /* ticks of steps are counted, of entries from the first on */
+    int64_t first_entry;
 } pithp_inlining;
 
 typedef struct pithp_frame {

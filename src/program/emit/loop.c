@@ -3,6 +3,7 @@
 #include "program/emit/loop.h"
 
 #include "program/emit/inline.h"
+#include "program/profile/watch.h"
 
 pithp_carried pithp_carries_of(const pithp_instruction *i) {
     if (i->primitive == PITHP_OP_WHILE) {
@@ -89,12 +90,13 @@ static int plans_addresses(const pithp_step *step) {
     return count;
 }
 
-/* Behind the addresses that a run fills in: the scope and what calls the library. */
+/* Behind the addresses that a run fills in: the scope, what calls the library, the clock
+ * and the tally of a profile. */
 static int scope_slot(const pithp_step *step) {
     return step->call->operand_count + step->call->result_count + 1;
 }
 static int first_slot(const pithp_step *step) {
-    return scope_slot(step) + 2;
+    return scope_slot(step) + 4;
 }
 
 int pithp_loop_addresses(const pithp_step *step) {
@@ -116,9 +118,14 @@ static const void **fill_plans(pith_scope *s, const pithp_step *step, const void
     return next;
 }
 
-void pithp_loop_fill(pith_scope *s, const pithp_step *step, const void **table) {
+void pithp_loop_fill(pith_scope *s,
+                     const pithp_step *step,
+                     struct pithp_tally *tally,
+                     const void **table) {
     table[scope_slot(step)] = s;
     table[scope_slot(step) + 1] = (const void *)(uintptr_t)pithp_step_call;
+    table[scope_slot(step) + 2] = (const void *)(uintptr_t)pithp_ticks;
+    table[scope_slot(step) + 3] = tally;
     fill_plans(s, step, table + first_slot(step));
 }
 
@@ -459,7 +466,11 @@ void pithp_inline_control(const pithp_frame *f, const pithp_step *step) {
 
 void pithp_emit_loop(pithp_text *t, const pithp_plan *plan, const pithp_step *step) {
     const pithp_instruction *i = step->call;
-    pithp_inlining x = {.t = t, .slot = first_slot(step)};
+    const bool timed = plan->profile != NULL;
+    pithp_inlining x = {.t = t,
+                        .slot = first_slot(step),
+                        .timed = timed,
+                        .first_entry = step->plans[0]->first_entry};
     const laying l = laying_of(&x, plan, step);
     const int results = i->operand_count, workspace = results + i->result_count;
     pithp_text_add(t, "(const void *args, i64 begin, i64 end) {\n"
@@ -478,6 +489,12 @@ void pithp_emit_loop(pithp_text *t, const pithp_plan *plan, const pithp_step *st
                      "        (i32 (*)(void *, const void *, char *const *))table[%d];\n"
                      "    (void)scope;\n    (void)call;\n",
                      l.number, workspace, scope_slot(step), scope_slot(step) + 1);
+    if (timed)
+        pithp_text_print(t,
+                         "    u64 (*const ticks)(void) = (u64 (*)(void))table[%d];\n"
+                         "    u64 *const tally = (u64 *)(void *)table[%d];\n"
+                         "    u64 lap = ticks();\n",
+                         scope_slot(step) + 2, scope_slot(step) + 3);
     add_literals(t, step, first_slot(step));
     lay(&l, PITH_I64);
     pithp_text_add(t, "}\n");

@@ -23,14 +23,19 @@ size_t pithp_spare_offset(const pithp_step *step, int carry);
 bool pithp_loop_fits(const pithp_plan *plan, const pithp_step *step);
 
 /* What its function gets is a table of addresses: the operands, the results, the step's
- * workspace, the scope, pithp_step_call, then of each plan in it (those of a step in
- * order, each followed by those within it) the literals, the constants, and the steps
- * that are called. It writes no result that is passed and handed on, and ends at once
- * where a call fails: the scope has the error. */
+ * workspace, the scope, pithp_step_call, pithp_ticks, the tally, then of each plan in it
+ * (those of a step in order, each followed by those within it) the literals, the
+ * constants, and the steps that are called. It writes no result that is passed and handed
+ * on, and ends at once where a call fails: the scope has the error. */
 int pithp_loop_addresses(const pithp_step *step);
 
-/* Fill in what comes after the workspace. */
-void pithp_loop_fill(pith_scope *s, const pithp_step *step, const void **table);
+/* Fill in what comes after the workspace. tally: of profile/watch.h, where the plan has a
+ * profile. */
+struct pithp_tally;
+void pithp_loop_fill(pith_scope *s,
+                     const pithp_step *step,
+                     struct pithp_tally *tally,
+                     const void **table);
 
 /* Define what the function needs, then, to follow its name, its parameters and body:
  *     (const void *args, i64 begin, i64 end) { ... }

@@ -3,6 +3,7 @@
 #include "program/emit/compiled.h"
 #include "program/emit/loop.h"
 #include "program/interpret/plan.h"
+#include "program/profile/watch.h"
 
 #include <string.h>
 
@@ -134,6 +135,7 @@ static pithp_running program_of(const frame *f, int k) {
                            .inputs = f->pointers,
                            .outputs = (void **)(f->pointers + inputs),
                            .workspace = f->workspace,
+                           .watch = f->outer->watch,
                            .passed = f->pointers + inputs + outputs,
                            .pointers =
                                f->pointers + inputs + outputs + plan->passed_count};
@@ -248,6 +250,21 @@ static pithp_host_loop loop_of(const frame *f) {
                : NULL;
 }
 
+/* The call itself, with what its steps take where the run is watched. */
+static void run_loop(const frame *f, pithp_host_loop loop) {
+    const pithp_running *r = f->outer;
+    pithp_tally tally;
+    if (PITHP_LIKELY(!r->watch)) {
+        pithp_loop_fill(r->s, f->step, NULL, f->pointers);
+        loop(f->pointers, 0, 1);
+        return;
+    }
+    pithp_loop_fill(r->s, f->step, &tally, f->pointers);
+    pithp_tally_begin(&tally);
+    loop(f->pointers, 0, 1);
+    pithp_tally_end(&tally, r->watch, f->step);
+}
+
 /* All iterations in one call. */
 static pith_status run_compiled(const frame *f, pithp_host_loop loop) {
     const pithp_instruction *i = f->step->call;
@@ -257,8 +274,7 @@ static pith_status run_compiled(const frame *f, pithp_host_loop loop) {
     for (int k = 0; k < i->result_count; k++)
         *at++ = result_at(f, k);
     *at = f->workspace;
-    pithp_loop_fill(f->outer->s, f->step, f->pointers);
-    loop(f->pointers, 0, 1);
+    run_loop(f, loop);
     if (f->outer->s->error.code != PITH_OK)
         return f->outer->s->error.code;
     for (int k = 0; k < i->result_count; k++) {

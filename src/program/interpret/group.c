@@ -26,6 +26,7 @@ typedef struct fusing {
     uint8_t free_slots[PITHP_FUSED_OPS]; /* temporaries given back */
     int free_count;
     pieces *pieces;
+    const char *sites[PITHP_FUSED_OPS];
     int64_t shape[PITH_MAX_RANK]; /* of the index space, its axes in order */
 } fusing;
 
@@ -162,6 +163,7 @@ static void add_op(fusing *f, const pithp_instruction *i) {
     const pithp_value *operands = pithp_operands(p, i);
     const pith_dtype last = p->values[operands[i->operand_count - 1]].spec->dtype;
     pithp_fused_op *op = &f->args->ops[number];
+    f->sites[number] = i->site;
     op->cast = i->primitive == PITHP_OP_CAST;
     op->row = (uint16_t)(op->cast ? (int)last : (int)i->primitive);
     op->column = (uint8_t)(op->cast ? p->values[i->result].spec->dtype : last);
@@ -341,6 +343,28 @@ static bool add_pieces(fusing *f) {
     return true;
 }
 
+/* What the step keeps of all that. False: error set. */
+static bool keep(const fusing *f) {
+    pith_runtime *rt = f->g->plan->runtime;
+    pithp_step *step = f->step;
+    const size_t bytes = pithp_fused_bytes(f->args);
+    const size_t sites = f->args->op_count * sizeof *step->sites;
+    step->fused = pithp_allocate(rt, bytes);
+    step->sites = step->fused ? pithp_allocate(rt, sites) : NULL;
+    if (step->sites) {
+        memcpy(step->fused, f->args, bytes);
+        memcpy(step->sites, f->sites, sites);
+        step->fused->boxes = step->boxes;
+        return true;
+    }
+    pithp_release(rt, step->fused, bytes);
+    pithp_release(rt, step->boxes, f->args->piece_count * sizeof *step->boxes);
+    step->fused = NULL;
+    step->boxes = NULL;
+    pithp_fail_memory(f->g->s, bytes + sites);
+    return false;
+}
+
 bool pithp_plan_fuse(pithp_planning *g, pithp_step *step) {
     pithp_fused_args all, *a = &all;
     pieces cut;
@@ -363,14 +387,5 @@ bool pithp_plan_fuse(pithp_planning *g, pithp_step *step) {
     if (!add_pieces(&f))
         return false;
     choose_access(a);
-    step->fused = pithp_allocate(g->plan->runtime, pithp_fused_bytes(a));
-    if (step->fused) {
-        memcpy(step->fused, a, pithp_fused_bytes(a));
-        step->fused->boxes = step->boxes;
-        return true;
-    }
-    pithp_release(g->plan->runtime, step->boxes, a->piece_count * sizeof *step->boxes);
-    step->boxes = NULL;
-    pithp_fail_memory(g->s, pithp_fused_bytes(a));
-    return false;
+    return keep(&f);
 }

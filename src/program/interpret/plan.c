@@ -5,6 +5,7 @@
 #include "program/emit/compiled.h"
 #include "program/schedule/replay.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Specs and temporaries of the steps that are calls. */
@@ -126,6 +127,15 @@ pithp_plan_make_for(pith_scope *s, pithp_program *p, pithp_plan_purpose purpose)
     return NULL;
 }
 
+void pithp_plan_set_name(pithp_plan *plan, const char *name) {
+    snprintf(plan->name, sizeof plan->name, "%s", name);
+    for (int64_t k = 0; plan->has_plans && k < plan->step_count; k++) {
+        const pithp_step *step = &plan->steps[k];
+        for (int p = 0; step->plans && p < step->call->program_count; p++)
+            pithp_plan_set_name(step->plans[p], name);
+    }
+}
+
 void pithp_plan_free(pithp_plan *plan) {
     if (!plan)
         return;
@@ -142,6 +152,7 @@ void pithp_plan_free(pithp_plan *plan) {
         if (step->fused) {
             pithp_release(rt, step->boxes,
                           step->fused->piece_count * sizeof *step->boxes);
+            pithp_release(rt, step->sites, step->fused->op_count * sizeof *step->sites);
             pithp_release(rt, step->fused, pithp_fused_bytes(step->fused));
         }
     }

@@ -162,6 +162,7 @@ typedef struct pithp_step {
     int32_t members, reads;  /* instructions; memory they touch, at most */
     pithp_value first, last; /* members; linked by pithp_planning.next */
     pithp_fused_args *fused;
+    const char **sites; /* of each op: the call that made it; NULL: unknown */
     pithp_box
         *boxes; /* of its pieces; a run on the host reads them behind the literals */
     pithp_value external[PITHP_FUSED_EXTERNALS];
@@ -169,8 +170,10 @@ typedef struct pithp_step {
         offset[PITHP_FUSED_EXTERNALS]; /* elements from the value's first to index 0 */
 } pithp_step;
 
+enum { PITHP_PLAN_NAME_BYTES = 64 };
 typedef struct pithp_plan {
-    pithp_program *program; /* one reference */
+    char name[PITHP_PLAN_NAME_BYTES]; /* of the function, or ""; cut where it is longer */
+    pithp_program *program;           /* one reference */
     pith_runtime *runtime;
     pithp_step *steps;
     pithp_place *places; /* of each value */
@@ -191,6 +194,8 @@ typedef struct pithp_plan {
                          -1; NULL: none */
     struct pithp_compiling *compiling; /* of emit/compiled.h; NULL: it never is */
     struct pithp_replay *replay;       /* of schedule/replay.h; NULL: it never is */
+    struct pithp_profile *profile; /* of profile/profile.h; NULL: runs are not timed */
+    int64_t first_entry;           /* of its steps in that */
     _Atomic(const struct pithp_compiled *) compiled;
 } pithp_plan;
 
@@ -208,6 +213,8 @@ typedef enum pithp_plan_purpose {
 pithp_plan *
 pithp_plan_make_for(pith_scope *s, pithp_program *p, pithp_plan_purpose purpose);
 void pithp_plan_free(pithp_plan *plan); /* NULL does nothing */
+/* Name the function that it computes, before the plan runs. */
+void pithp_plan_set_name(pithp_plan *plan, const char *name);
 
 /* How many launches a run takes, about: a scan's as often as it is long, those of the
  * larger branch, and of a while one iteration. */
@@ -334,8 +341,9 @@ typedef struct pithp_running {
     const void *const *inputs;
     void **outputs;
     char *workspace;
-    const void **passed;   /* where that is, plan->passed_count */
-    const void **pointers; /* behind it: room for plan->pointer_count in all */
+    const void **passed;       /* where that is, plan->passed_count */
+    const void **pointers;     /* behind it: room for plan->pointer_count in all */
+    struct pithp_watch *watch; /* that times it; NULL: nothing does */
 } pithp_running;
 
 /* The device address of a place. */
@@ -373,6 +381,9 @@ bool pithp_is_handed_on(const pithp_running *r, int64_t k);
 pith_status pithp_settle(const pithp_running *r, int64_t k);
 
 pith_status pithp_run_steps(const pithp_running *r);
+/* Run step k, which is not a source, with those behind it that run as one with it;
+ * returns how many. */
+int64_t pithp_run_piece(const pithp_running *r, int64_t k, pith_status *rc);
 /* Run a step that is a call of one row or a kernel, and no reduction of another step, on
  * these addresses: the operands, the results, the temporary memory. Not 0: the scope's
  * error is set. */

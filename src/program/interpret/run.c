@@ -1,5 +1,6 @@
 /* Running plans. */
 #include "program/emit/batch.h"
+#include "program/profile/watch.h"
 #include "program/schedule/replay.h"
 
 #include <string.h>
@@ -154,23 +155,23 @@ static const pithp_batch *batch_of(const pithp_running *r, int64_t k) {
                                                           : NULL;
 }
 
+int64_t pithp_run_piece(const pithp_running *r, int64_t k, pith_status *rc) {
+    const pithp_step *step = &r->plan->steps[k];
+    const pithp_batch *batch = batch_of(r, k);
+    *rc = batch         ? pithp_batch_run(r, batch)
+          : step->band  ? pithp_run_band(r, k)
+          : !step->call ? run_fused(r, step, k)
+          : step->plans ? pithp_run_control(r, step)
+                        : run_call(r, step);
+    return batch ? batch->steps : 1;
+}
+
 pith_status pithp_run_steps(const pithp_running *r) {
     pith_status rc = PITH_OK;
-    for (int64_t k = 0; k < r->plan->step_count && rc == PITH_OK; k++) {
-        const pithp_step *step = &r->plan->steps[k];
-        if (step->is_source)
-            continue;
-        const pithp_batch *batch = batch_of(r, k);
-        if (batch) {
-            rc = pithp_batch_run(r, batch);
-            k += batch->steps - 1;
-            continue;
-        }
-        rc = step->band    ? pithp_run_band(r, k)
-             : !step->call ? run_fused(r, step, k)
-             : step->plans ? pithp_run_control(r, step)
-                           : run_call(r, step);
-    }
+    if (PITHP_UNLIKELY(r->watch))
+        return pithp_run_watched(r);
+    for (int64_t k = 0, done; k < r->plan->step_count && rc == PITH_OK; k += done)
+        done = r->plan->steps[k].is_source ? 1 : pithp_run_piece(r, k, &rc);
     return rc;
 }
 
@@ -212,11 +213,12 @@ static pith_status run_all(pith_scope *s,
                            void **outputs,
                            bool copies) {
     const void *few[4 * PITHP_FEW_OPERANDS], **pointers = few;
+    pithp_watch watch;
     pithp_running r = {
         .s = s, .plan = plan, .code = code, .inputs = inputs, .outputs = outputs};
     const size_t bytes = plan->pointer_count * sizeof *pointers;
     pith_status rc;
-    if (plan->replay && pithp_replay_run(s, plan, inputs, outputs, &rc))
+    if (plan->replay && !plan->profile && pithp_replay_run(s, plan, inputs, outputs, &rc))
         return rc;
     rc = pithp_scope_device(s)->immediate ? PITH_OK : pithp_plan_await(s, plan);
     if (rc != PITH_OK)
@@ -226,6 +228,8 @@ static pith_status run_all(pith_scope *s,
     if (plan->workspace_bytes && !workspace)
         return s->error.code;
     r.workspace = workspace ? workspace->data : NULL;
+    if (PITHP_UNLIKELY(plan->profile))
+        r.watch = pithp_watch_begin(&watch, s, plan->profile);
     if (bytes > sizeof few)
         pointers = pithp_allocate(s->runtime, bytes);
     if (pointers) {
@@ -237,6 +241,8 @@ static pith_status run_all(pith_scope *s,
     } else {
         rc = pithp_fail_memory(s, bytes);
     }
+    if (PITHP_UNLIKELY(r.watch))
+        pithp_watch_end(r.watch);
     if (pointers != few)
         pithp_release(s->runtime, pointers, bytes);
     pithp_buffer_release(workspace, 1);

@@ -3,6 +3,7 @@
 #include "gpu/compile/compile_internal.h"
 #include "gpu/memory/reclaim.h"
 #include "program/emit/compiled.h"
+#include "program/profile/profile.h"
 #include "program/schedule/replay.h"
 #include "trace/jit/jit_internal.h"
 
@@ -43,6 +44,7 @@ static void runtime_closing(pith_runtime *rt) {
     pthread_mutex_destroy(&cache->lock);
     pithp_release(rt, cache, sizeof *cache);
     rt->room[PITHP_ROOM_TRACE] = NULL;
+    pithp_profiles_write(rt);
 }
 
 static jit_cache *make_cache(pith_runtime *rt) {

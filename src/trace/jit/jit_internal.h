@@ -56,6 +56,14 @@ pith_status pithp_jit_check_count(pith_scope *s,
                                   const void *const *arguments,
                                   const char *what);
 
+/* The function of a call that is only looked at, compiled where it is not yet. NULL:
+ * error set, which names `what` (program.c). */
+const pithp_jit_closure *pithp_jit_compiled(pith_scope *s,
+                                            const pith_function *function,
+                                            int count,
+                                            const void *const *arguments,
+                                            const char *what);
+
 /* Of modes: checks are collected; the call is made while another function is traced. */
 enum { PITHP_JIT_COLLECTED = 1, PITHP_JIT_PART = 1 << 8 };
 enum { PITHP_JIT_TREES = 6 };

@@ -13,13 +13,11 @@ pith_status pithp_jit_check_count(pith_scope *s,
                       f->name, f->arity, f->arity == 1 ? "" : "s", arguments ? count : 0);
 }
 
-/* The program of a call, recorded where there is none yet, with a reference for the
- * caller. NULL: error set. */
-static pithp_jit_program *program_of(pith_scope *s,
-                                     const pith_function *function,
-                                     int count,
-                                     const void *const *arguments,
-                                     const char *what) {
+const pithp_jit_closure *pithp_jit_compiled(pith_scope *s,
+                                            const pith_function *function,
+                                            int count,
+                                            const void *const *arguments,
+                                            const char *what) {
     if (pithp_scope_trace(s)) {
         pithp_fail(s, PITH_E_TRACED, NULL, "%s: the scope records a program itself",
                    what);
@@ -33,6 +31,18 @@ static pithp_jit_program *program_of(pith_scope *s,
     const pithp_jit_closure *closure = pithp_jit_closure_of(function);
     if (!closure)
         closure = pithp_jit_closure_of((pith_jit)(pithp_on_behalf(s), function, NULL));
+    return closure;
+}
+
+/* The program of a call, recorded where there is none yet, with a reference for the
+ * caller. NULL: error set. */
+static pithp_jit_program *program_of(pith_scope *s,
+                                     const pith_function *function,
+                                     int count,
+                                     const void *const *arguments,
+                                     const char *what) {
+    const pithp_jit_closure *closure =
+        pithp_jit_compiled(s, function, count, arguments, what);
     return closure ? pithp_jit_program_of(s, closure, arguments) : NULL;
 }
 

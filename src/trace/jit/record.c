@@ -1,5 +1,6 @@
 /* Recording calls: the function runs once with traced leaves. */
 #include "program/pass/pass.h"
+#include "program/profile/profile.h"
 #include "trace/jit/jit_internal.h"
 
 #include <string.h>
@@ -259,6 +260,8 @@ static pith_status plan_program(pith_scope *s,
     pithp_program_release(program);
     if (!p->plan)
         return s->error.code;
+    pithp_plan_set_name(p->plan, c->function->name);
+    pithp_profile_begin(p->plan);
     p->bytes += pithp_plan_bytes(p->plan);
     pith_status rc;
     PITH_TRY(pithp_jit_place_held(s, p));

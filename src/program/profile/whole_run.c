@@ -1,0 +1,174 @@
+/* The profile of a whole run, for PITH_PROFILE: of every program that a process compiled,
+ * in one list that lasts as long as the process. It is written when a runtime closes, and
+ * when the process ends, if programs ran since. */
+#include "base/scope.h"
+#include "gpu/inspect.h"
+#include "program/profile/profile.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+/* All guarded by the lock: */
+static pith_runtime process; /* that the memory is counted for: no runtime's */
+static pithp_profile *list;
+static char *file;              /* as PITH_PROFILE says it */
+static long long written_calls; /* of all programs, when it was written last */
+
+/* ---- The list ---- */
+
+/* With the lock held. False: memory is short. */
+static bool note_file(const char *name) {
+    if (file && strcmp(file, name) == 0)
+        return true;
+    char *copy = strdup(name);
+    if (!copy)
+        return false;
+    free(file);
+    file = copy;
+    return true;
+}
+
+/* The profile of a plan in the list, where plans of the same steps share one. */
+static pithp_profile *enrol(pithp_plan *plan) {
+    process.allocator = pithp_libc_allocator;
+    pithp_profile *made = pithp_profile_make(&process, plan), *p = list;
+    if (!made)
+        return NULL;
+    while (p && !pithp_profile_alike(p, made))
+        p = p->next;
+    if (p) {
+        pithp_profile_free(made);
+        return p;
+    }
+    made->next = list;
+    return list = made;
+}
+
+void pithp_profile_begin(pithp_plan *plan) {
+    const char *name = pithp_profile_file();
+    if (PITHP_LIKELY(!name))
+        return;
+    pthread_mutex_lock(&lock);
+    pithp_profile *p = note_file(name) ? enrol(plan) : NULL;
+    pthread_mutex_unlock(&lock);
+    if (p)
+        pithp_profile_attach(plan, p);
+    else
+        pithp_log(plan->runtime, PITH_LOG_WARNING,
+                  "PITH_PROFILE: out of memory: %s is not in the profile", plan->name);
+}
+
+/* ---- Writing ---- */
+
+static int by_seconds(const void *a, const void *b) {
+    const double x = pithp_profile_seconds(*(const pithp_profile *const *)a),
+                 y = pithp_profile_seconds(*(const pithp_profile *const *)b);
+    return (x < y) - (x > y);
+}
+
+static bool is_json(const char *name) {
+    const size_t n = strlen(name);
+    return n > 5 && strcmp(name + n - 5, ".json") == 0;
+}
+
+static void add_program(pithp_text *t, const pithp_profile *p, double total, bool json) {
+    const size_t bytes = (size_t)p->count * sizeof(pithp_profile_row);
+    pithp_profile_row *rows = pithp_allocate(&process, bytes);
+    const int64_t count = rows ? pithp_profile_rows(p, rows) : -1;
+    if (count >= 0)
+        (json ? pithp_profile_json : pithp_profile_table)(t, p, total, count, rows);
+    else
+        t->failed = true;
+    pithp_release(&process, rows, bytes);
+}
+
+static void add_all(pithp_text *t, pithp_profile *const *programs, int64_t n, bool json) {
+    double total = 0;
+    for (int64_t k = 0; k < n; k++)
+        total += pithp_profile_seconds(programs[k]);
+    if (json) {
+        pithp_text_add(t, "{\"pith_profile\":1,\"seconds\":");
+        pithp_text_add_number(t, 9, total);
+        pithp_text_add(t, ",\"programs\":[\n");
+    }
+    for (int64_t k = 0; k < n; k++) {
+        pithp_text_add(t, k == 0 ? "" : json ? ",\n" : "\n");
+        add_program(t, programs[k], total, json);
+    }
+    pithp_text_add(t, json ? "]}\n" : "");
+}
+
+/* "run-%p.json": %p is the number of the process, so that several leave files. */
+static void add_file_name(pithp_text *t) {
+    const char *number = strstr(file, "%p");
+    pithp_text_add_n(t, file, number ? (size_t)(number - file) : strlen(file));
+    if (number)
+        pithp_text_print(t, "%ld%s", (long)getpid(), number + 2);
+}
+
+static bool write_file(const pithp_text *name, const pithp_text *text) {
+    FILE *out = fopen(name->bytes, "we");
+    if (!out)
+        return false;
+    const bool whole = fwrite(text->bytes, 1, text->length, out) == text->length;
+    return fclose(out) == 0 && whole;
+}
+
+/* With the lock held. False: errno says why. */
+static bool write_all(pithp_profile **programs, int64_t count) {
+    pithp_text name, text;
+    pithp_text_begin(&name, &process);
+    pithp_text_begin(&text, &process);
+    qsort(programs, (size_t)count, sizeof(pithp_profile *), by_seconds);
+    add_file_name(&name);
+    add_all(&text, programs, count, is_json(file));
+    errno = ENOMEM;
+    const bool done = !name.failed && !text.failed && write_file(&name, &text);
+    pithp_text_end(&text);
+    pithp_text_end(&name);
+    return done;
+}
+
+/* Programs that ran; returns how many, or -1: nothing ran since it was written. */
+static int64_t list_ran(pithp_profile **programs) {
+    int64_t count = 0;
+    long long calls = 0;
+    for (pithp_profile *p = list; p; p = p->next) {
+        const long long own = atomic_load_explicit(&p->calls, memory_order_relaxed);
+        if (own && programs)
+            programs[count] = p;
+        count += own > 0;
+        calls += own;
+    }
+    if (!programs && calls == written_calls)
+        return -1;
+    if (programs)
+        written_calls = calls;
+    return count;
+}
+
+/* rt: that is told of a failure; NULL: none is left. */
+static void write_new(pith_runtime *rt) {
+    pthread_mutex_lock(&lock);
+    const int64_t count = list ? list_ran(NULL) : -1;
+    const size_t bytes = count > 0 ? (size_t)count * sizeof(pithp_profile *) : 0;
+    pithp_profile **programs = bytes ? pithp_allocate(&process, bytes) : NULL;
+    errno = ENOMEM;
+    if (bytes && (!programs || !write_all(programs, list_ran(programs))) && rt)
+        pithp_log(rt, PITH_LOG_WARNING, "PITH_PROFILE: %s is not written: %s", file,
+                  strerror(errno));
+    pithp_release(&process, programs, bytes);
+    pthread_mutex_unlock(&lock);
+}
+
+void pithp_profiles_write(pith_runtime *rt) {
+    write_new(rt);
+}
+
+__attribute__((destructor)) static void write_at_exit(void) {
+    write_new(NULL);
+}
