@@ -80,11 +80,11 @@ pith_status pithp_cuda_emit_move(const pithp_sink *sink,
     memcpy(m.to_stride, move->to_stride, sizeof m.to_stride);
     memcpy(m.from_stride, move->from_stride, sizeof m.from_stride);
     if (tiled) {
-        enum { TILE = 16 };
+        enum { TILE = 32 };
         const int64_t rows = m.shape[m.rank - 2], columns = m.shape[m.rank - 1];
         const int64_t tiles = ((rows + TILE - 1) / TILE) * ((columns + TILE - 1) / TILE);
         return pithp_cuda_emit(sink, PITHP_CUDA_tiles, name, &m, sizeof m,
-                               count / (rows * columns) * tiles * TILE * TILE);
+                               count / (rows * columns) * tiles * M_BLOCK);
     }
     widen(&m, sink);
     return pithp_cuda_emit(sink, PITHP_CUDA_move, name, &m, sizeof m,

@@ -103,9 +103,12 @@ typedef struct m_none {
 } m_none;
 
 /* A thread does four elements a block's width apart, so that neighbours in a block touch
- * neighbours in memory: element of thread t, number k of its four. */
+ * neighbours in memory: element of thread t, number k of its four. Where it loads all of
+ * them before it stores one, it loads the last of `count` for what is beyond. */
 #define M_BLOCK         256
 #define M_EACH          4
 #define M_ELEMENT(t, k) ((t) / M_BLOCK * (M_BLOCK * M_EACH) + (t) % M_BLOCK + (k)*M_BLOCK)
+#define M_ELEMENT_WITHIN(t, k, count)                                                    \
+    (M_ELEMENT(t, k) < (count) ? M_ELEMENT(t, k) : (count)-1)
 
 #endif

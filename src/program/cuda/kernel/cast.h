@@ -6,39 +6,63 @@
 #define M_EACH_SIGNED(X)   X(2, i8) X(3, i16) X(4, i32) X(5, i64)
 #define M_EACH_UNSIGNED(X) X(1, b8) X(6, u8) X(7, u16) X(8, u32) X(9, u64)
 
-#define M_LOAD_SIGNED(dtype, type)                                                       \
-    case dtype:                                                                          \
-        m_store_any_signed(to, i, to_dtype, (i64)((const type *)from)[i]);               \
+/* A thread's elements, as numbers of the widest type of their kind; all are loaded before
+ * one is stored. */
+typedef union m_numbers {
+    i64 as_signed[M_EACH];
+    u64 as_unsigned[M_EACH];
+    f32 as_single[M_EACH];
+    f64 as_real[M_EACH];
+} m_numbers;
+
+#define M_CAST_LOAD(kind, load, type)                                                    \
+    M_UNROLL for (i32 k = 0; k < M_EACH; k++) x.as_##kind[k] =                           \
+        load(((const type *)a->from)[M_ELEMENT_WITHIN(t, k, a->count)])
+#define M_CAST_SIGNED(number, type)                                                      \
+    case number:                                                                         \
+        M_CAST_LOAD(signed, (i64), type);                                                \
         break;
-#define M_LOAD_UNSIGNED(dtype, type)                                                     \
-    case dtype:                                                                          \
-        m_store_any_unsigned(to, i, to_dtype, (u64)((const type *)from)[i]);             \
+#define M_CAST_UNSIGNED(number, type)                                                    \
+    case number:                                                                         \
+        M_CAST_LOAD(unsigned, (u64), type);                                              \
         break;
-M_FN void m_cast(void *to, i32 to_dtype, const void *from, i32 from_dtype, i64 i) {
-    switch (from_dtype) {
-        M_EACH_SIGNED(M_LOAD_SIGNED)
-        M_EACH_UNSIGNED(M_LOAD_UNSIGNED)
+M_FN m_numbers m_cast_load(const pithp_cuda_cast_args *a, i64 t) {
+    m_numbers x;
+    switch (a->from_dtype) {
+        M_EACH_SIGNED(M_CAST_SIGNED)
+        M_EACH_UNSIGNED(M_CAST_UNSIGNED)
         case 10:
-            m_store_any_single(to, i, to_dtype, m_load_f16(((const f16 *)from)[i]));
+            M_CAST_LOAD(single, m_load_f16, f16);
             break;
         case 11:
-            m_store_any_single(to, i, to_dtype, m_load_bf16(((const bf16 *)from)[i]));
+            M_CAST_LOAD(single, m_load_bf16, bf16);
             break;
         case 12:
-            m_store_any_single(to, i, to_dtype, ((const f32 *)from)[i]);
+            M_CAST_LOAD(single, (f32), f32);
             break;
         default:
-            m_store_any_real(to, i, to_dtype, ((const f64 *)from)[i]);
+            M_CAST_LOAD(real, (f64), f64);
     }
+    return x;
 }
 
-M_KERNEL(pithp_k_cast, pithp_cuda_cast_args) {
-    for (i32 k = 0; k < M_EACH; k++) {
-        const i64 i = M_ELEMENT(t, k);
-        if (i >= a->count)
-            return;
-        m_cast(a->to, a->to_dtype, a->from, a->from_dtype, i);
+#define M_CAST_STORE(kind)                                                               \
+    {                                                                                    \
+        M_UNROLL for (i32 k = 0; k < M_EACH; k++) if (M_ELEMENT(t, k) < a->count)        \
+            m_store_any_##kind(a->to, M_ELEMENT(t, k), a->to_dtype, x.as_##kind[k]);     \
     }
+M_KERNEL(pithp_k_cast, pithp_cuda_cast_args) {
+    if (M_ELEMENT(t, 0) >= a->count)
+        return;
+    const m_numbers x = m_cast_load(a, t);
+    if (a->from_dtype >= 2 && a->from_dtype <= 5)
+        M_CAST_STORE(signed)
+    else if (a->from_dtype < 10)
+        M_CAST_STORE(unsigned)
+    else if (a->from_dtype < 13)
+        M_CAST_STORE(single)
+    else
+        M_CAST_STORE(real)
 }
 
 M_KERNEL(pithp_k_iota, pithp_cuda_iota_args) {
