@@ -101,6 +101,8 @@ bool kernels_compile(const kernels *k,
     } else {
         done = resources ? !strstr(log->bytes, "warning") : log->length == 0;
     }
+    if (k->image)
+        pithp_text_add_n(k->image, image.bytes, image.length);
     pithp_text_end(&image);
     pithp_text_end(&text);
     return done;

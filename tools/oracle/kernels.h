@@ -19,6 +19,7 @@ typedef struct kernels {
     int64_t count, room;
     bool decides; /* some schedule has control flow */
     bool reduces;
+    pithp_text *image; /* what the compiler made last; NULL: not wanted */
 } kernels;
 
 void kernels_begin(kernels *k, pith_runtime *rt);

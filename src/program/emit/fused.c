@@ -402,6 +402,10 @@ void pithp_step_text_index(const pithp_step_text *x,
             add_store(x, indent, external_of(x, x->a->ops[k].to), k, memory);
 }
 
+bool pithp_step_text_writes(const pithp_step_text *x, int external) {
+    return x->writer[x->a->temporary_count + external] >= 0;
+}
+
 void pithp_step_text_element(const pithp_step_text *x,
                              int external,
                              char name[PITHP_ELEMENT_NAME_BYTES]) {

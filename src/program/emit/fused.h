@@ -39,6 +39,8 @@ void pithp_step_text_values(const pithp_step_text *x,
 void pithp_step_text_index(const pithp_step_text *x,
                            const char *indent,
                            const pithp_elements *memory);
+/* Whether they write an external. */
+bool pithp_step_text_writes(const pithp_step_text *x, int external);
 /* What those statements name the element of an external: "x3", or "v5" where they make
  * it. */
 enum { PITHP_ELEMENT_NAME_BYTES = 16 };

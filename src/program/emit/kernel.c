@@ -126,14 +126,18 @@ void pithp_kernel_text_arguments(const pithp_step_text *x, const char *name) {
     pithp_text_print(x->t, "} %s_args;\n", name);
 }
 
-/* Where elements are: what the index of each comes from. */
-static void add_places(const pithp_step_text *x, const char *indent) {
+static void add_walks(const pithp_step_text *x, const char *indent) {
     const int walks = pithp_kernel_walks(x->a, x->a->external_count);
     if (walks)
         pithp_text_print(x->t,
                          "%si64 place[%d];\n"
                          "%sm_walk(i, a->rank, a->shape, a->stride, %d, place);\n",
                          indent, walks, indent, walks);
+}
+
+/* Where elements are: what the index of each comes from. */
+static void add_places(const pithp_step_text *x, const char *indent) {
+    add_walks(x, indent);
     if (x->chooses)
         add_choices(x, indent);
 }
@@ -148,6 +152,66 @@ void pithp_kernel_text_values(const pithp_step_text *x, const char *indent) {
     pithp_step_text_values(x, indent, &(pithp_elements){add_element, x});
 }
 
+/* Whether a thread loads all of its elements before it stores one, so that the loads wait
+ * together: a store may change what the next load reads, as far as a compiler knows.
+ * Where an element takes many loads they are enough by themselves, and what takes long to
+ * compute hides them and needs the registers. What is made in place is read at its own
+ * index alone, or threads could not run in any order. */
+enum { AHEAD_READS = 4, AHEAD_OPS = 16 };
+static bool loads_ahead(const pithp_step_text *x) {
+    int reads = 0;
+    bool heavy = x->a->op_count > AHEAD_OPS;
+    for (int e = 0; e < x->a->external_count; e++)
+        reads += x->is_read[e];
+    for (int k = 0; k < x->a->op_count; k++)
+        heavy |= pithp_op_calls_maths(&x->a->ops[k]);
+    return reads <= AHEAD_READS && !heavy;
+}
+
+static void add_elements_in_turn(const pithp_step_text *x) {
+    pithp_text_add(x->t, "    for (i32 k = 0; k < M_EACH; k++) {\n"
+                         "        const i64 i = M_ELEMENT(t, k);\n"
+                         "        if (i >= a->count)\n"
+                         "            break;\n");
+    pithp_kernel_text_index(x, "        ");
+    pithp_text_add(x->t, "    }\n");
+}
+
+/* The elements that a step writes wait in made<external>. */
+static void add_elements_together(const pithp_step_text *x) {
+    bool walks = false;
+    for (int e = 0; e < x->a->external_count; e++) {
+        if (!pithp_step_text_writes(x, e))
+            continue;
+        walks |= pithp_kernel_walk(x->a, e) >= 0;
+        pithp_text_print(x->t, "    %s made%d[M_EACH];\n",
+                         pithp_dtype_spelling(x->dtype[e]), e);
+    }
+    pithp_text_add(x->t, "    M_UNROLL for (i32 k = 0; k < M_EACH; k++) {\n"
+                         "        const i64 i = M_ELEMENT_WITHIN(t, k, a->count);\n");
+    pithp_kernel_text_values(x, "        ");
+    for (int e = 0; e < x->a->external_count; e++) {
+        char element[PITHP_ELEMENT_NAME_BYTES];
+        pithp_step_text_element(x, e, element);
+        if (pithp_step_text_writes(x, e))
+            pithp_text_print(x->t, "        made%d[k] = %s;\n", e, element);
+    }
+    pithp_text_add(x->t, "    }\n"
+                         "    M_UNROLL for (i32 k = 0; k < M_EACH; k++) {\n"
+                         "        const i64 i = M_ELEMENT(t, k);\n"
+                         "        if (i >= a->count)\n"
+                         "            break;\n");
+    if (walks)
+        add_walks(x, "        ");
+    for (int e = 0; e < x->a->external_count; e++)
+        if (pithp_step_text_writes(x, e)) {
+            pithp_text_add(x->t, "        ");
+            add_element(x, e);
+            pithp_text_print(x->t, " = made%d[k];\n", e);
+        }
+    pithp_text_add(x->t, "    }\n");
+}
+
 void pithp_emit_kernel(pithp_text *t, const char *name, const pithp_kernel_work *work) {
     pithp_step_text x;
     pithp_step_text_begin(&x, t, work->step);
@@ -159,13 +223,14 @@ void pithp_emit_kernel(pithp_text *t, const char *name, const pithp_kernel_work 
     pithp_kernel_text_arguments(&x, name);
     pithp_text_print(t,
                      "M_KERNEL(%s, %s_args) {\n"
-                     "    for (i32 k = 0; k < M_EACH; k++) {\n"
-                     "        const i64 i = M_ELEMENT(t, k);\n"
-                     "        if (i >= a->count)\n"
-                     "            break;\n",
+                     "    if (M_ELEMENT(t, 0) >= a->count)\n"
+                     "        return;\n",
                      name, name);
-    pithp_kernel_text_index(&x, "        ");
-    pithp_text_add(t, "    }\n}\n");
+    if (loads_ahead(&x))
+        add_elements_together(&x);
+    else
+        add_elements_in_turn(&x);
+    pithp_text_add(t, "}\n");
 }
 
 /* ---- Arguments ---- */
