@@ -281,15 +281,23 @@ void pithp_room_hook(pith_runtime *rt, pithp_room room, const pithp_room_hooks *
 
 /* ---- Errors ---- */
 
-enum { PITHP_PATH_BYTES = 512, PITHP_MESSAGE_BYTES = 1024, PITHP_SITE_BYTES = 160 };
+enum {
+    PITHP_PATH_BYTES = 512,
+    PITHP_MESSAGE_BYTES = 1024,
+    PITHP_SITE_BYTES = 160,
+    PITHP_EXCERPT_BYTES = 200
+};
 
 typedef struct pithp_error {
     pith_status code;
     /* Nothing is to be read of what follows where the code is PITH_OK. */
     char path[PITHP_PATH_BYTES];
-    char message[PITHP_MESSAGE_BYTES]; /* "path: text (site)", one line */
+    char
+        message[PITHP_MESSAGE_BYTES]; /* "path: text (site)", one line, and the excerpt */
     char site[PITHP_SITE_BYTES];
-    char text[PITHP_MESSAGE_BYTES]; /* what the message is composed of */
+    char excerpt[PITHP_EXCERPT_BYTES]; /* "", or two lines, each with a newline before it
+                                        */
+    char text[PITHP_MESSAGE_BYTES];    /* what the message is composed of */
 } pithp_error;
 
 /* Set the scope's error unless it has one; returns code, so that `return pithp_fail(...)`
@@ -343,6 +351,9 @@ void pithp_error_context(pith_scope *s, const char *format, ...) PITH_FORMAT(2, 
 void pithp_line_print(char line[PITHP_MESSAGE_BYTES],
                       const char *format,
                       va_list arguments) PITH_FORMAT(2, 0);
+/* Add two lines to the message of the scope's error: the part of a source text around a
+ * byte of it, and a caret below that byte. An error that has them keeps its own. */
+void pithp_error_point(pith_scope *s, const char *source, size_t at);
 
 /* ---- Log (log.c) ---- */
 

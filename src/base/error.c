@@ -1,5 +1,5 @@
 /* Sticky errors: the first failure stays on the scope, as one bounded line with path and
- * call site. */
+ * call site. Errors in a text that the user wrote add an excerpt of it with a caret. */
 #include "base/base_internal.h"
 #include "base/scope.h"
 
@@ -25,14 +25,17 @@ const char *pithp_site_name(const char *site) {
     return slash ? slash + 1 : site;
 }
 
-/* "path: text (site)"; of a text that is too long, what fits beside the other two. */
+/* "path: text (site)" and the excerpt; of a text that is too long, what fits beside the
+ * others. */
 static void compose(pithp_error *e) {
     char text[PITHP_MESSAGE_BYTES], line[2 * PITHP_MESSAGE_BYTES];
+    const size_t excerpt = strlen(e->excerpt), room = sizeof e->message - excerpt;
     const size_t around = strlen(e->path) + strlen(e->site) + sizeof ": " + sizeof " ()";
-    copy_line(text, sizeof text - around, e->text);
+    copy_line(text, room > around + 4 ? room - around : 4, e->text);
     snprintf(line, sizeof line, "%s%s%s%s%s%s", e->path, e->path[0] ? ": " : "", text,
              e->site[0] ? " (" : "", e->site, e->site[0] ? ")" : "");
-    copy_line(e->message, sizeof e->message, line);
+    copy_line(e->message, room, line);
+    memcpy(e->message + strlen(e->message), e->excerpt, excerpt + 1);
 }
 
 void pithp_line_print(char line[PITHP_MESSAGE_BYTES],
@@ -60,6 +63,7 @@ static void set(pithp_error *e,
     pithp_line_print(e->text, format, arguments);
     copy_line(e->path, sizeof e->path, path ? path : "");
     copy_line(e->site, sizeof e->site, site ? pithp_site_name(site) : "");
+    e->excerpt[0] = 0;
     e->code = code;
     compose(e);
 }
@@ -170,6 +174,27 @@ void pithp_error_context(pith_scope *s, const char *format, ...) {
     va_end(arguments);
     snprintf(text, sizeof text, "%s: %s", context, s->error.text);
     copy_line(s->error.text, sizeof s->error.text, text);
+    compose(&s->error);
+}
+
+/* A window of the source: at most WIDTH bytes, the one pointed at not too near its ends.
+ * Every byte takes one column, so that the caret stands below it. */
+void pithp_error_point(pith_scope *s, const char *source, size_t at) {
+    enum { WIDTH = 76, BEFORE = 48 };
+    if (!pithp_scope_writable(s) || s->error.code == PITH_OK || s->error.excerpt[0])
+        return;
+    const size_t first = at > BEFORE ? at - BEFORE : 0;
+    const size_t length = strnlen(source + first, WIDTH + 1);
+    const bool cut = length > WIDTH;
+    char window[WIDTH + 1];
+    for (size_t i = 0; i < WIDTH && i < length; i++) {
+        const unsigned char c = (unsigned char)source[first + i];
+        window[i] = c < ' ' || c > '~' ? '?' : (char)c;
+    }
+    window[cut ? WIDTH : length] = 0;
+    const char *const before = first ? "..." : "";
+    snprintf(s->error.excerpt, sizeof s->error.excerpt, "\n    %s%s%s\n    %*s^", before,
+             window, cut ? "..." : "", (int)(strlen(before) + at - first), "");
     compose(&s->error);
 }
 
