@@ -252,6 +252,7 @@ PITH_END
 #endif
 
 #include <pith/array_elementwise.h>
+#include <pith/array_expression.h>
 #include <pith/array_index.h>
 #include <pith/array_order.h>
 #include <pith/array_product.h>

@@ -14,6 +14,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#ifdef __cplusplus
+#    include <initializer_list>
+#endif
 
 #if defined(_WIN32)
 #    error "pith supports POSIX systems"
@@ -127,10 +130,13 @@ typedef struct pith_shape {
 
 #define PITH_COUNT_ARGS_(...)                             PITH_COUNT_ARGS2_(__VA_ARGS__, 8, 7, 6, 5, 4, 3, 2, 1, 0)
 #define PITH_COUNT_ARGS2_(a, b, c, d, e, f, g, h, n, ...) n
+/* A struct, and an array that lives as long as the call it is an argument of. */
 #ifdef __cplusplus
-#    define PITH_LITERAL_(T) T
+#    define PITH_LITERAL_(T)    T
+#    define PITH_ARRAY_(T, ...) (std::initializer_list<T>{__VA_ARGS__}.begin())
 #else
-#    define PITH_LITERAL_(T) (T)
+#    define PITH_LITERAL_(T)    (T)
+#    define PITH_ARRAY_(T, ...) ((T const[]){__VA_ARGS__})
 #endif
 /** A shape of rank 1 to 8: PITH_SHAPE(256, 3). */
 #define PITH_SHAPE(...)                                                                  \
@@ -236,7 +242,9 @@ PITH_API bool pith_failed(const pith_scope *s);
  */
 PITH_API pith_status pith_code(const pith_scope *s);
 /**
- * One line: path, what was expected and what was there, and the call site.
+ * One line: path, what was expected and what was there, and the call site. An error in
+ * the text of an expression adds two lines: the text around the fault, and a caret below
+ * it.
  *
  * @return Text that lives until the scope is cleared, fails anew or closes; never NULL.
  */

@@ -24,9 +24,6 @@
 #include <pith/array.h>
 #include <pith/node.h>
 #include <stdio.h>
-#ifdef __cplusplus
-#    include <initializer_list>
-#endif
 
 typedef struct pith_list pith_list;   /**< any number of trees, by index */
 typedef struct pith_tuple pith_tuple; /**< as a list, a kind of its own */
@@ -55,13 +52,10 @@ typedef struct pith_extent {
 /** PITH_EXTENTS({"n", 4000}, {"m", 3}) */
 #define PITH_EXTENTS(...) PITH_ARRAY_(pith_extent, __VA_ARGS__, {NULL, 0})
 
-/* An array that lives as long as the call it is an argument of. */
 #ifdef __cplusplus
-#    define PITH_ARRAY_(T, ...) (std::initializer_list<T>{__VA_ARGS__}.begin())
 /* The struct of a record that is to be made; another struct's does not compile. */
 #    define PITH_VALUE_(T, value) (1 ? (value) : static_cast<const T *>(NULL))
 #else
-#    define PITH_ARRAY_(T, ...) ((T const[]){__VA_ARGS__})
 #    define PITH_VALUE_(T, value)                                                        \
         _Generic((value), T * : (value), const T * : (value), void * : (value))
 #endif
@@ -293,21 +287,29 @@ PITH_API const void *pith_tree_map(pith_scope *s,
                                    const void *const *trees,
                                    const pith_map_options *options);
 /**
- * Evaluate an elementwise C expression over all leaves of trees, in one launch.
+ * Evaluate an elementwise expression over all leaves of trees, in one pass.
  *
- * @param expression C over the operands a, b, c, d (the leaf elements of the first,
- * second, ... tree, at most four; f16 and bf16 as float) and the numbers p[0] to p[7]
- * (float where a is, else double); math.h's functions by their C names, of the type of
- * their first argument (an integer: double). It is compiled once. The result is converted
+ * The text is one of pith_expression (array_expression.h): the same operators, functions
+ * and casts, recorded as primitives, eager or traced, without a compiler. Its values have
+ * the types of C instead of those of arrays: integers narrower than i32 (and bool) become
+ * i32, two operands are brought to one type by the usual arithmetic conversions, f16 and
+ * bf16 are f32, a number has C's type (0.5 is f64, 0.5f is f32), and the functions of
+ * math.h have the type of their first argument (an integer: f64). The result is converted
  * to the dtype of the first tree's leaves as pith_cast does, and has their shape.
- * Integers divide with quotient(x, y) and rest(x, y), 0 where y is: "/" could trap.
- * Of traced leaves it is recorded as primitives, with the same bits, and needs no
- * compiler; it then has C's operators without effects (no assignments, comma, sizeof),
- * casts to one-word types (float, int, u16, ...), numbers and these functions.
+ *
+ * The arithmetic is that of the operations on arrays, also where C leaves it open:
+ * integers wrap; x / y of integers is quotient(x, y), rounded towards zero, and it and
+ * x % y, which is rest(x, y), are 0 where y is; shifts by the width or more give 0 or the
+ * sign; floats become integers as pith_cast says.
+ *
+ * @param expression Over the operands a, b, c, d (the leaf elements of the first, second,
+ * ... tree, at most four) and the numbers p[0] to p[7] (f32 where a is f32, f16 or bf16,
+ * else f64).
+ * @param trees The first one gives structure and shapes. A leaf of the others, or one of
+ * the others as a whole, may be an array of rank 0, which goes beside all elements.
  * @param parameters The numbers p, or NULL.
- * Errors: PITH_E_ARG for what is no expression over these operands; PITH_E_COMPILE with
- * the compiler's first lines; PITH_E_STRUCTURE, PITH_E_SHAPE, PITH_E_DTYPE with the path;
- * PITH_E_UNSUPPORTED where there is no compiler.
+ * Errors: PITH_E_ARG for what is no expression over these operands, with a caret below
+ * the fault; PITH_E_STRUCTURE, PITH_E_SHAPE, PITH_E_DTYPE with the path.
  */
 PITH_API const void *pith_tree_map_expression(pith_scope *s,
                                               const char *expression,

@@ -1,5 +1,6 @@
 /* Traced arrays, and the recording of calls on them. */
 #include "array/checks.h"
+#include "array/room.h"
 #include "program/graph/graph.h"
 
 #include <string.h>
@@ -17,18 +18,19 @@ typedef struct traced_array {
 
 /* All scopes of handles are children of one, and share its stream, on which they put
  * nothing; the lock guards its list of children. */
-typedef struct graveyard {
+typedef struct pithp_graveyard {
     pthread_mutex_t lock;
     pith_scope *root;
     pith_scope *scopes[TOMBSTONES];
     int next;
 } graveyard;
 
-static void forget(pith_runtime *rt) { /* the scopes are closed with the runtime */
-    graveyard *g = rt->room[PITHP_ROOM_ARRAY];
+void pithp_graves_close(pith_runtime *rt) { /* the scopes are closed with the runtime */
+    graveyard *g = pithp_array_room_at(rt)->graves;
+    if (!g)
+        return;
     pthread_mutex_destroy(&g->lock);
     pithp_release(rt, g, sizeof *g);
-    rt->room[PITHP_ROOM_ARRAY] = NULL;
 }
 
 /* The runtime's, made with its first trace; the lock is that of the runtime. */
@@ -37,10 +39,8 @@ static graveyard *make_graveyard(pith_runtime *rt) {
     if (!g)
         return NULL;
     *g = (graveyard){.next = 0};
-    if (pthread_mutex_init(&g->lock, NULL) == 0) {
-        rt->room[PITHP_ROOM_ARRAY] = g;
+    if (pthread_mutex_init(&g->lock, NULL) == 0)
         return g;
-    }
     pithp_release(rt, g, sizeof *g);
     return NULL;
 }
@@ -51,24 +51,23 @@ static void note_refused(pithp_trace *t, const pith_scope *s) {
         t->refused = s->error;
 }
 
-static void note_cleared(pith_scope *s) {
+void pithp_graves_note_cleared(pith_scope *s) {
     pithp_trace *t = pithp_scope_trace(s);
     if (t && s->error.code == PITH_E_TRACED)
         note_refused(t, s);
 }
 
 static graveyard *graveyard_of(pith_scope *s) {
-    static const pithp_room_hooks hooks = {.runtime_closing = forget,
-                                           .error_clearing = note_cleared};
     pith_runtime *rt = s->runtime;
+    pithp_array_room *room = pithp_array_room_of(s);
+    if (!room)
+        return NULL;
     pthread_mutex_lock(&rt->lock);
-    graveyard *g = rt->room[PITHP_ROOM_ARRAY];
-    if (!g)
-        g = make_graveyard(rt);
+    if (!room->graves)
+        room->graves = make_graveyard(rt);
+    graveyard *g = room->graves;
     pthread_mutex_unlock(&rt->lock);
-    if (g)
-        pithp_room_hook(rt, PITHP_ROOM_ARRAY, &hooks);
-    else
+    if (!g)
         pithp_fail_memory(s, sizeof *g);
     return g;
 }
@@ -120,9 +119,9 @@ pith_scope *pithp_trace_store_open(pith_scope *s) {
 }
 
 void pithp_trace_store_close(pith_runtime *rt, pith_scope *store) {
-    graveyard *g = rt->room[PITHP_ROOM_ARRAY]; /* NULL: the runtime closes its scopes */
-    if (g)
-        close_handles(g, store);
+    const pithp_array_room *room = pithp_array_room_at(rt);
+    if (room) /* else the runtime closes its scopes */
+        close_handles(room->graves, store);
 }
 
 /* ---- Traces ---- */
@@ -179,7 +178,7 @@ pithp_program *pithp_trace_end(pith_scope *s, pithp_trace *t) {
     if (t->checks)
         t->drop_checks(t->checks);
     t->checks = NULL;
-    bury(s->runtime->room[PITHP_ROOM_ARRAY], t->handles);
+    bury(pithp_array_room_at(s->runtime)->graves, t->handles);
     return p;
 }
 

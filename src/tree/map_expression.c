@@ -1,155 +1,174 @@
-/* An expression over all leaves of trees in one launch. Results share one block where
- * they are small; code is compiled once for an expression and the dtypes it meets. */
-#include "program/cuda/cuda.h"
-#include "program/math/link.h"
-#include "tree/expression_tree.h"
-#include "tree/map_cache.h"
-#include "tree/map_chunks.h"
+/* An expression over all leaves of trees. Runs of leaves that lie side by side go through
+ * all of its operations in one pass, into results that share one block where they are
+ * small; where that cannot be it is recorded leaf by leaf. */
+#include "array/expression.h"
+#include "tree/map_runs.h"
 
 #include <string.h>
 
-enum { GRAIN = 16384 };
+enum { PARAMETERS = 8, OPERANDS = PITHP_MAP_TREES + PARAMETERS };
+
+static const char *const function = "pith_tree_map_expression";
 
 /* A call in progress. */
 typedef struct call {
     pith_scope *s;
-    const char *expression;
+    pith_scope *work; /* for the parameters */
+    pithp_expression expression;
+    int trees, parameters;
+    const pith_array *scalars[PITHP_MAP_TREES]; /* a tree that is one element for all
+                                                   leaves; NULL: it is in the forest */
+    int number[PITHP_MAP_TREES];                /* of such a one there */
+    const double *values;                       /* of the parameters */
+    const pith_array *singles[PARAMETERS], *doubles[PARAMETERS]; /* NULL until used */
     pithp_forest forest;
-    pithp_map_text text;
-    pithp_map_args args;
 } call;
 
-/* ---- Code ---- */
+/* ---- Operands ---- */
 
-static pith_status compile(const call *c, pithp_map_code *code) {
-    pithp_text text;
-    pithp_text_begin(&text, c->s->runtime);
-    const bool host = pithp_scope_device(c->s)->backend->addressable;
-    pithp_text_add(&text, host ? pithp_text_host : pithp_text_cuda);
-    if (host)
-        pithp_math_text(&text);
-    pithp_expression_emit(&text, &c->text);
-    pith_status rc = PITH_OK;
-    if (text.failed)
-        rc = pithp_fail_memory(c->s, text.length);
-    else
-        rc = pithp_compile(c->s, text.bytes,
-                           &(pithp_compile_options){.name = "pith_tree_map_expression"},
-                           &code->module);
-    pithp_text_end(&text);
-    if (rc == PITH_OK && host)
-        rc = pithp_math_link(c->s, code->module);
-    if (rc != PITH_OK)
-        return rc;
-    code->launch = (pithp_launch){.name = "pith_tree_map_expression", .grain = GRAIN};
-    return pithp_module_find(c->s, code->module, PITHP_MAP_FUNCTION, &code->launch);
+/* p[i]: f32 where the first tree's leaf is f32 or less, else f64. NULL: error set. */
+static const pith_array *parameter(call *c, pith_dtype first, int i) {
+    const bool single = first == PITH_F32 || first == PITH_F16 || first == PITH_BF16;
+    const pith_array **made = single ? &c->singles[i] : &c->doubles[i];
+    if (!*made)
+        *made = single ? pith_f32(c->work, (float)c->values[i])
+                       : pith_f64(c->work, c->values[i]);
+    return *made;
 }
 
-static pith_status find_code(const call *c, pithp_map_code *code) {
-    pithp_text key;
-    pithp_text_begin(&key, c->s->runtime);
-    pithp_text_print(&key, "%d %d ", c->text.trees, c->text.parameters);
-    pithp_text_add_n(&key, (const char *)c->text.loops,
-                     (size_t)c->text.loop_count * sizeof *c->text.loops);
-    pithp_text_add(&key, c->expression);
-    pith_status rc = PITH_OK;
-    if (key.failed) {
-        rc = pithp_fail_memory(c->s, key.length);
-    } else if (!pithp_map_cache_find(c->s, key.bytes, key.length, code)) {
-        rc = c->s->error.code;
-        if (rc == PITH_OK)
-            rc = compile(c, code);
-        if (rc == PITH_OK)
-            pithp_map_cache_add(c->s, key.bytes, key.length, code);
+static const pith_array *leaf_of(const call *c, int tree, int64_t i) {
+    return c->scalars[tree] ? c->scalars[tree]
+                            : pithp_forest_items(&c->forest, c->number[tree])[i];
+}
+
+/* ---- Runs of leaves ---- */
+
+static pith_status
+find_code(call *c, const pithp_map_loop *loop, pithp_fused_code **code) {
+    pithp_fused_key key;
+    memset(&key, 0, sizeof key); /* padding too: it is compared as bytes */
+    key.count = c->trees + c->parameters;
+    key.as = loop->dtypes[0];
+    for (int k = 0; k < c->trees; k++) {
+        const int n = c->number[k];
+        key.dtypes[k] = c->scalars[k] ? (uint8_t)pithp_array_spec(c->scalars[k])->dtype
+                                      : loop->dtypes[n];
+        key.scalar |= (uint32_t)(c->scalars[k] || loop->scalar >> n & 1) << k;
     }
-    pithp_text_end(&key);
-    return rc;
+    for (int i = 0; i < c->parameters; i++) {
+        const pith_array *p = parameter(c, (pith_dtype)loop->dtypes[0], i);
+        if (!p)
+            return c->s->error.code;
+        key.dtypes[c->trees + i] = (uint8_t)pithp_array_spec(p)->dtype;
+        key.scalar |= 1u << (c->trees + i);
+    }
+    return pithp_expression_fuse(c->s, &c->expression, &key, code);
 }
 
-/* ---- The call ---- */
+static pith_status run_one(call *c,
+                           const pithp_map_loop *loop,
+                           const pithp_map_run *run,
+                           pithp_fused_code *code) {
+    const void *operands[OPERANDS];
+    for (int k = 0; k < c->trees; k++)
+        operands[k] = c->scalars[k] ? c->scalars[k]->data : run->at[c->number[k] + 1];
+    for (int i = 0; i < c->parameters; i++)
+        operands[c->trees + i] = parameter(c, (pith_dtype)loop->dtypes[0], i)->data;
+    return pithp_fused_code_run(c->s, code, operands, run->at[0], run->count);
+}
 
-static pith_status launch(call *c) {
-    pithp_map_code code = {0};
-    pith_status rc = find_code(c, &code);
-    if (rc != PITH_OK)
-        return rc;
-    code.launch.args = &c->args;
-    code.launch.args_bytes = sizeof c->args;
-    code.launch.count = c->args.total;
-    rc = pithp_launch_run(c->s, &code.launch);
-    pithp_map_code_release(&code);
+/* *done: all runs ran, or the error is set; false: some loop cannot be fused. */
+static pith_status run_all(call *c, const pithp_map_runs *runs, bool *done) {
+    pithp_fused_code *codes[PITHP_MAP_LOOPS] = {NULL};
+    pith_status rc = PITH_OK;
+    *done = !runs->too_many;
+    for (int k = 0; *done && k < runs->loop_count; k++) {
+        rc = find_code(c, &runs->loops[k], &codes[k]);
+        *done = codes[k] != NULL;
+        if (rc != PITH_OK)
+            pithp_item_prefix(c->s, &c->forest.first.structure, runs->items[k]);
+    }
+    for (int64_t k = 0; *done && rc == PITH_OK && k < runs->count; k++) {
+        const pithp_map_run *run = &runs->list[k];
+        rc = run_one(c, &runs->loops[run->loop], run, codes[run->loop]);
+    }
+    for (int k = 0; k < runs->loop_count; k++)
+        pithp_fused_code_release(codes[k]);
+    *done |= rc != PITH_OK;
     return rc;
 }
 
 /* Results of every place, made and written. */
-static pith_status make_results(call *c, const pith_array **results) {
+static pith_status map_runs(call *c, const pith_array **results, bool *done) {
     const pithp_structure *t = &c->forest.first.structure;
-    pithp_map_chunks chunks;
+    pithp_map_runs runs;
     pith_status rc = pithp_arrays_make(c->s, t->item_count, t->specs, results);
+    *done = true;
     if (rc != PITH_OK)
         return rc;
-    rc = pithp_map_chunks_make(c->s, &c->forest, results, &c->text, &c->args, &chunks);
+    rc = pithp_map_runs_make(c->s, &c->forest, results, &runs);
     if (rc == PITH_OK) {
-        rc = launch(c);
-        pithp_map_chunks_end(c->s, &chunks);
+        rc = run_all(c, &runs, done);
+        pithp_map_runs_end(c->s, &runs);
     }
-    for (int64_t i = 0; rc != PITH_OK && i < t->item_count; i++)
+    for (int64_t i = 0; (rc != PITH_OK || !*done) && i < t->item_count; i++)
         pithp_array_drop(c->s, results[i]);
     return rc;
 }
 
-/* ---- Traced leaves: the expression as primitives ---- */
+/* ---- Leaf by leaf ---- */
 
-static bool any_traced(const call *c) {
-    const int64_t items = c->forest.first.structure.item_count;
-    if (PITHP_LIKELY(!pithp_scope_trace(c->s)))
-        return false;
-    for (int k = 0; k < c->text.trees; k++)
-        for (int64_t i = 0; i < items; i++)
-            if (pithp_header_of(pithp_forest_items(&c->forest, k)[i])->extra &
-                PITHP_ARRAY_TRACED)
-                return true;
-    return false;
-}
-
-static const pith_array *record_one(const call *c, const pithp_term *term, int64_t i) {
-    static const char *const function = "pith_tree_map_expression";
+static pith_status operands_at(call *c, int64_t i, const pith_array **operands) {
     const pithp_structure *t = &c->forest.first.structure;
-    const pith_array *leaves[PITHP_MAP_TREES];
-    const pith_spec *specs[PITHP_MAP_TREES];
-    bool integers = false;
-    for (int k = 0; k < c->text.trees; k++) {
-        leaves[k] = pithp_forest_items(&c->forest, k)[i];
-        if (pithp_operand_check(c->s, leaves[k], function, "leaf") != PITH_OK) {
+    for (int k = 0; k < c->trees; k++) {
+        operands[k] = leaf_of(c, k, i);
+        pith_status rc = pithp_operand_check(c->s, operands[k], function, "leaf");
+        if (rc != PITH_OK) {
             pithp_item_prefix(c->s, t, i);
-            return NULL;
+            return rc;
         }
-        specs[k] = pithp_array_spec(leaves[k]);
-        integers |= !pith_dtype_is_float(specs[k]->dtype);
-        if (pithp_map_check_shape(c->s, t, i, k, specs[0], specs[k]) != PITH_OK)
-            return NULL;
+        rc = pithp_map_check_shape(c->s, t, i, k, pithp_array_spec(operands[0]),
+                                   pithp_array_spec(operands[k]));
+        if (rc != PITH_OK)
+            return rc;
     }
-    if (integers && pithp_map_check_division(c->s, t, i, c->expression) != PITH_OK)
-        return NULL;
-    const pith_array *made =
-        pithp_expression_bind(c->s, term, leaves, c->args.parameters);
-    if (!made)
-        pithp_item_prefix(c->s, t, i);
-    return made;
+    const pith_dtype first = pithp_array_spec(operands[0])->dtype;
+    for (int p = 0; p < c->parameters; p++)
+        if (!(operands[c->trees + p] = parameter(c, first, p)))
+            return c->s->error.code;
+    return PITH_OK;
 }
 
-static pith_status record_all(const call *c, const pith_array **results) {
-    const pithp_term *term = pithp_expression_parse(c->s, c->expression);
-    for (int64_t i = 0; term && i < c->forest.first.structure.item_count; i++)
-        if (!(results[i] = record_one(c, term, i)))
-            break;
-    return c->s->error.code;
+static const pith_array *map_one(call *c, int64_t i) {
+    const pith_array *operands[OPERANDS];
+    if (operands_at(c, i, operands) != PITH_OK)
+        return NULL;
+    const pith_spec *like = pithp_array_spec(operands[0]);
+    pith_scope *w = pithp_work_open(c->s);
+    if (!w)
+        return NULL;
+    bool fits;
+    const pith_array *made =
+        pithp_expression_record(w, &c->expression, operands, like->dtype);
+    if (made)
+        made = pithp_broadcast(w, made, like->rank, like->shape, &fits);
+    made = pithp_work_close(c->s, w, made);
+    if (!made)
+        pithp_item_prefix(c->s, &c->forest.first.structure, i);
+    return made;
 }
 
 /* ---- All leaves ---- */
 
 static pith_status map_items(call *c, const pith_array **results) {
-    return any_traced(c) ? record_all(c, results) : make_results(c, results);
+    bool done = false;
+    pith_status rc = PITH_OK;
+    if (!pithp_scope_trace(c->s))
+        rc = map_runs(c, results, &done);
+    for (int64_t i = 0; !done && i < c->forest.first.structure.item_count; i++)
+        if (!(results[i] = map_one(c, i)))
+            return c->s->error.code;
+    return rc;
 }
 
 static const void *map_forest(call *c, const void *like) {
@@ -167,26 +186,57 @@ static const void *map_forest(call *c, const void *like) {
     return made;
 }
 
-static pith_status
-begin(call *c, int count, int parameter_count, const double *parameters) {
-    static const char *const function = "pith_tree_map_expression";
+/* Trees but the first that are one array without axes go beside all leaves of it. */
+static bool is_scalar_tree(const void *const *trees, int k) {
+    pithp_block *block = NULL;
+    return k > 0 && pithp_pointer_check(trees[k], &block) == PITHP_POINTER_OK &&
+           pithp_kind_is_array(trees[k]) && pithp_array_spec(trees[k])->rank == 0;
+}
+
+static const void *map_trees(call *c, const void *const *trees) {
+    const void *of_forest[PITHP_MAP_TREES];
+    pithp_trees all = {.function = function, .at = of_forest};
+    for (int k = 0; k < c->trees; k++) {
+        c->scalars[k] = is_scalar_tree(trees, k) ? trees[k] : NULL;
+        c->number[k] = (int)all.count;
+        if (!c->scalars[k])
+            of_forest[all.count++] = trees[k];
+        else if (pithp_operand_check(c->s, trees[k], function, "tree") != PITH_OK)
+            return NULL;
+    }
+    if (pithp_forest_make(c->s, &c->forest, &all) != PITH_OK)
+        return NULL;
+    const void *made = NULL;
+    c->work = pithp_work_open(c->s);
+    if (c->work)
+        made = map_forest(c, trees[0]);
+    if (c->work)
+        pithp_work_close(c->s, c->work, NULL);
+    pithp_forest_end(&c->forest);
+    return made;
+}
+
+static pith_status begin(call *c, const char *text, const void *const *trees) {
+    static const pith_binding operands[PITHP_MAP_TREES] = {
+        {"a", NULL}, {"b", NULL}, {"c", NULL}, {"d", NULL}};
     pith_scope *s = c->s;
-    if (!c->expression)
+    if (!text)
         return pithp_fail(s, PITH_E_ARG, NULL, "%s: expression is NULL", function);
-    if (count < 1 || count > PITHP_MAP_TREES)
+    if (c->trees < 1 || c->trees > PITHP_MAP_TREES)
         return pithp_fail(s, PITH_E_ARG, NULL, "%s: %d trees, expected 1 to %d", function,
-                          count, PITHP_MAP_TREES);
-    if (parameter_count < 0 || parameter_count > PITHP_MAP_PARAMETERS)
+                          c->trees, PITHP_MAP_TREES);
+    if (!trees)
+        return pithp_fail(s, PITH_E_ARG, NULL, "%s: trees is NULL", function);
+    if (c->parameters < 0 || c->parameters > PARAMETERS)
         return pithp_fail(s, PITH_E_ARG, NULL, "%s: %d parameters, expected 0 to %d",
-                          function, parameter_count, PITHP_MAP_PARAMETERS);
-    if (parameter_count && !parameters)
+                          function, c->parameters, PARAMETERS);
+    if (c->parameters && !c->values)
         return pithp_fail(s, PITH_E_ARG, NULL, "%s: parameters is NULL", function);
-    c->text.expression = c->expression;
-    c->text.trees = count;
-    c->text.parameters = parameter_count;
-    for (int i = 0; i < parameter_count; i++)
-        c->args.parameters[i] = parameters[i];
-    return pithp_expression_check(s, &c->text);
+    const pithp_expression_names names = {.bindings = operands,
+                                          .count = c->trees,
+                                          .parameters = c->parameters,
+                                          .c_types = true};
+    return pithp_expression_parse(s, &c->expression, text, &names);
 }
 
 const void *pith_tree_map_expression(pith_scope *s,
@@ -198,14 +248,11 @@ const void *pith_tree_map_expression(pith_scope *s,
     const void *nil = count > 0 && trees ? pithp_nil_for(trees[0]) : NULL;
     if (!pithp_enter(s))
         return nil;
-    call c = {.s = s, .expression = expression};
-    if (begin(&c, count, parameter_count, parameters) != PITH_OK ||
-        pithp_forest_make(s, &c.forest,
-                          &(pithp_trees){.function = "pith_tree_map_expression",
-                                         .count = count,
-                                         .at = trees}) != PITH_OK)
+    call c = {
+        .s = s, .trees = count, .parameters = parameter_count, .values = parameters};
+    if (begin(&c, expression, trees) != PITH_OK)
         return nil;
-    const void *made = map_forest(&c, trees[0]);
-    pithp_forest_end(&c.forest);
+    const void *made = map_trees(&c, trees);
+    pithp_expression_end(&c.expression);
     return made ? made : nil;
 }

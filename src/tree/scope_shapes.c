@@ -23,7 +23,6 @@ static void scope_closing(pith_scope *s);
 
 static void runtime_closing(pith_runtime *rt) {
     pithp_tree_room *room = rt->room[PITHP_ROOM_TREE];
-    pithp_map_cache_close(rt);
     pithp_shape_table_free(rt, room->shapes);
     pithp_release(rt, room, sizeof *room);
     rt->room[PITHP_ROOM_TREE] = NULL;

@@ -134,12 +134,10 @@ pith_status
 pithp_keep_leaves(pith_scope *outer, int64_t count, const pith_array **leaves);
 
 /* What the room keeps for a runtime, in rt->room[PITHP_ROOM_TREE] (scope_shapes.c makes
- * and frees it; runtime_closing calls pithp_map_cache_close before the device goes). */
+ * and frees it). */
 typedef struct pithp_tree_room {
-    struct pithp_shape_table *shapes;            /* shape.c */
-    _Atomic(struct pithp_map_cache *) map_cache; /* map_expression.c; NULL until used */
+    struct pithp_shape_table *shapes; /* shape.c */
 } pithp_tree_room;
-void pithp_map_cache_close(pith_runtime *rt);
 /* NULL: error set. */
 pithp_tree_room *pithp_tree_room_of(pith_scope *s);
 

@@ -1,6 +1,6 @@
-/* Expressions over all leaves in one launch: values, dtypes, layouts, caches and errors.
- */
-#include "tree/map_cache.h"
+/* Expressions over all leaves: values, dtypes, layouts, scalars, caches and errors. */
+#include "array/expression.h"
+#include "gpu/compile/compile_internal.h"
 #include "tree_types.h"
 
 #include <unistd.h>
@@ -244,38 +244,44 @@ Test(map_expression, takes_trees_without_leaves) {
     close_all();
 }
 
-Test(map_expression, keeps_code) {
+Test(map_expression, keeps_plans) {
+    setenv("PITH_JIT", "wait", 1);
     open_all();
     const void *items[] = {pith_f64(s, 1), pith_f64(s, 2)};
     const pith_list *list = pith_list_make(s, 2, items);
     for (int i = 0; i < 5; i++)
         pt_ok(s, map1("a + 1", list));
-    cr_assert(pithp_map_cache_count(s) == 1);
+    cr_assert(pithp_fused_cached(s) == 1);
     cr_assert(pithp_compile_counted(rt).compiled == 1);
     pt_ok(s, map1("a + 2", list));
-    cr_assert(pithp_map_cache_count(s) == 2);
+    cr_assert(pithp_fused_cached(s) == 2);
     for (int i = 1; i < 100; i++) { /* whatever the shapes are */
         items[0] = pith_zeros(s, PITH_F64, PITH_SHAPE(i));
         pt_ok(s, map1("a + 1", pith_list_make(s, 2, items)));
     }
-    cr_assert(pithp_map_cache_count(s) == 2);
-    cr_assert(pithp_compile_counted(rt).compiled == 2);
+    for (int i = 1; i < 100; i++) { /* and the parameters */
+        const double p = i;
+        const void *made =
+            pith_tree_map_expression(s, "a * p[0]", 1, (const void *[]){list}, 1, &p);
+        pt_ok(s, made);
+        HOLDS(pith_child(made, 1), 2.0 * i);
+    }
+    cr_assert(pithp_fused_cached(s) == 3);
     close_all();
 }
 
-/* Code that nobody runs goes before memory is refused, and is made again. */
-Test(map_expression, gives_its_code_up_when_memory_is_short) {
+/* Plans that nobody runs go before memory is refused, and are made again. */
+Test(map_expression, gives_its_plans_up_when_memory_is_short) {
     open_all();
     const void *x = pith_f64(s, 41);
     pt_ok(s, map1("a + 1", x));
-    cr_assert(pithp_map_cache_count(s) == 1);
+    cr_assert(pithp_fused_cached(s) == 1);
     const int64_t total = (int64_t)pith_memory(rt).total;
     pith_scope *t = pith_scope_open_in(s);
     pt_fails(PITH_E_MEMORY, t, pith_zeros(t, PITH_U8, PITH_SHAPE(total)));
-    pt_says("2 caches of compiled code were cleared");
+    pt_says("of compiled code were cleared");
     pith_scope_close(t);
-    cr_assert(pithp_map_cache_count(s) == 0);
-    cr_assert(pithp_compile_counted(rt).evicted == 1);
+    cr_assert(pithp_fused_cached(s) == 0);
     const pith_array *y = map1("a + 1", x);
     pt_ok(s, y);
     cr_assert(pith_read_f64(s, y) == 42);
@@ -285,30 +291,132 @@ Test(map_expression, gives_its_code_up_when_memory_is_short) {
 Test(map_expression, refuses_what_is_no_expression) {
     open_all();
     const pith_array *x = pith_f64(s, 1), *n = pith_i32(s, 1);
-    static const char *const bad[] = {"",    " ",       "a; a",    "a) + (a", "(a",
-                                      "a }", "\"a\"",   "a // b",  "a\n",     "#a",
-                                      "'a'", "a /* */", "\xc3\xa9"};
+    static const char *const bad[] = {"",
+                                      " ",
+                                      "a; a",
+                                      "a) + (a",
+                                      "(a",
+                                      "a }",
+                                      "\"a\"",
+                                      "a // b",
+                                      "#a",
+                                      "'a'",
+                                      "a /* */",
+                                      "\xc3\xa9",
+                                      "a <: 0 :>",
+                                      "to[100000000]=1",
+                                      "system(\"id\")",
+                                      "a = 3",
+                                      "a += 1",
+                                      "sizeof(a)",
+                                      "__builtin_trap()"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         pt_fails(PITH_E_ARG, s, map1(bad[i], x));
-        pt_says("expected one C expression");
+        pt_says("^");
     }
     pt_fails(PITH_E_ARG, s, map1("a + b", x));
-    pt_says("the expression uses b, but there is 1 tree");
+    pt_says("no array is called b; there are a (");
     pt_fails(PITH_E_ARG, s, map1("a + p[0]", x));
-    pt_says("uses p[0], but 0 parameters are given");
+    pt_says("p[0] is used, but 0 parameters are given");
     pt_fails(PITH_E_ARG, s, map1("a + p", x));
-    pt_says("takes an index from p[0] to p[7]");
+    pt_says("takes an index, from p[0] to p[7]");
     pt_fails(PITH_E_ARG, s, map1(NULL, x));
-    pt_fails(PITH_E_COMPILE, s, map1("a + unknown", x));
+    pt_fails(PITH_E_ARG, s, map1("a + unknown", x));
     pt_says("unknown");
-    pt_fails(PITH_E_COMPILE, s, map1("a = 3", x));
-    pt_fails(PITH_E_DTYPE, s, map1("10 / a", n));
-    pt_says("quotient(x, y)");
+    pt_fails(PITH_E_ARG, s, map1("a + cosin(a)", x));
+    pt_says("no function is called cosin; there are asin, cos, cosh, sin");
+    pt_says("\n    a + cosin(a)\n        ^");
+    pt_fails(PITH_E_DTYPE, s, map1("a & 1", pith_list_make(s, PITH_ITEMS(n, x))));
+    cr_assert_str_eq(pt_error.path, "[1]");
+    pt_says("expected integers, got f64");
     HOLDS(map1("quotient(10, a - 1) + rest(7, a + 1)", n), 1);
     const void *five[] = {x, x, x, x, x};
     pt_fails(PITH_E_ARG, s, pith_tree_map_expression(s, "a", 5, five, 0, NULL));
     pt_fails(PITH_E_ARG, s, pith_tree_map_expression(s, "a", 1, five, 9, NULL));
     pt_fails(PITH_E_ARG, s, pith_tree_map_expression(s, "a", 1, five, 1, NULL));
+    pt_fails(PITH_E_ARG, s, pith_tree_map_expression(s, "a", 1, NULL, 0, NULL));
+    close_all();
+}
+
+/* The arithmetic of the table, also where C leaves it open. */
+Test(map_expression, has_the_arithmetic_of_the_table) {
+    open_all();
+    const pith_array *i =
+        pith_array_copy(s, PITH_I32, PITH_SHAPE(3), (int32_t[]){INT32_MAX, 5, INT32_MIN});
+    const pith_array *d =
+        pith_array_copy(s, PITH_F64, PITH_SHAPE(4), (double[]){3e9, 200, -1, NAN});
+    const pith_array *u =
+        pith_array_copy(s, PITH_I32, PITH_SHAPE(3), (int32_t[]){1, -5, 0});
+    HOLDS(map1("a + 1 > a", i), 0, 1, 1);
+    HOLDS(map1("(int)a", d), INT32_MAX, 200, -1, 0);
+    HOLDS(map1("(i8)a", d), 127, 127, -1, 0);
+    HOLDS(map1("(u32)a", d), 3e9, 200, 0, 0);
+    HOLDS(map1("(i8)200.0 + (a != a)", d), 127, 127, 127, 128);
+    HOLDS(map1("(i8)200", d), -56, -56, -56, -56); /* integers wrap */
+    HOLDS(map1("1 << (a + 32)", u), 0, 1 << 27, 0);
+    HOLDS(map1("-7 >> (a + 40)", u), -1, -1, -1);
+    HOLDS(map1("1 << (a + 4294967296)", u), 0, 0, 0);
+    HOLDS(map1("a / 0", i), 0, 0, 0);
+    HOLDS(map1("a / -1", i), -INT32_MAX, -5, INT32_MIN);
+    HOLDS(map1("7 / a - 7 % a", u), 7, 1 - 2 - 2, 0 - 0);
+    HOLDS(map1("(a / 2) * 2.0", i), INT32_MAX - 1, 4, INT32_MIN);
+    close_all();
+}
+
+/* A tree, or a leaf, that is one element without axes goes beside all elements. */
+Test(map_expression, broadcasts_scalars) {
+    open_all();
+    const Sim *sim = pt_sim(s, 4, 8, 0);
+    const pith_array *rate = pith_f64(s, 0.25);
+    const Sim *made =
+        pith_tree_map_expression(s, "a - b * a", 2, (const void *[]){sim, rate}, 0, NULL);
+    pt_ok(s, made);
+    const pith_array *x = sim->atoms->position;
+    cr_assert(
+        pith_tree_equal(s, made->atoms->position, pith_sub(s, x, pith_mul(s, rate, x))));
+    const void *flat[] = {pith_iota(s, PITH_F32, PITH_SHAPE(2, 3), 1),
+                          pith_iota(s, PITH_F32, PITH_SHAPE(2, 3), 0),
+                          pith_arange(s, PITH_F32, 100000), pith_f32(s, 3)};
+    const void *beside[] = {pith_f32(s, 2), pith_f32(s, 5), pith_f64(s, 7),
+                            pith_f32(s, 9)};
+    const pith_list *a = pith_list_make(s, 4, flat), *b = pith_list_make(s, 4, beside);
+    const pith_list *sums = pith_tree_map_expression(
+        s, "a * b + c", 3, (const void *[]){a, b, rate}, 0, NULL);
+    pt_ok(s, sums);
+    HOLDS(pith_child(sums, 0), 0.25, 2.25, 4.25, 0.25, 2.25, 4.25);
+    HOLDS(pith_child(sums, 1), 0.25, 0.25, 0.25, 5.25, 5.25, 5.25);
+    HOLDS(pith_child(sums, 3), 27.25);
+    const pith_array *large = pith_child(sums, 2);
+    cr_assert(pith_read_f64(s, pith_cast(s, pith_max(s, large, PITH_ALL_AXES),
+                                         PITH_F64)) == 699993.25);
+    HOLDS(map2("b", pith_child(a, 0), rate), 0.25, 0.25, 0.25, 0.25, 0.25, 0.25);
+    pt_fails(PITH_E_SHAPE, s, map2("a + b", b, a));
+    cr_assert_str_eq(pt_error.path, "[0]");
+    close_all();
+}
+
+/* More operations than a plan fuses, more tuples of dtypes than are kept: leaf by leaf.
+ */
+Test(map_expression, works_leaf_by_leaf_too) {
+    open_all();
+    char text[2000] = "a";
+    for (int i = 0; i < 300; i++)
+        strcat(text, "+a*2");
+    const pith_list *list =
+        pith_list_make(s, PITH_ITEMS(pith_arange(s, PITH_F64, 3), pith_i32(s, 7)));
+    const pith_list *made = map1(text, list);
+    pt_ok(s, made);
+    HOLDS(pith_child(made, 0), 0, 601, 1202);
+    HOLDS(pith_child(made, 1), 4207);
+    const void *x[13 * 13], *y[13 * 13];
+    for (int i = 0; i < 13 * 13; i++) {
+        x[i] = pith_cast(s, pith_f64(s, 1), (pith_dtype)(PITH_BOOL + i / 13));
+        y[i] = pith_cast(s, pith_f64(s, 1), (pith_dtype)(PITH_BOOL + i % 13));
+    }
+    made = map2("a * b", pith_list_make(s, 13 * 13, x), pith_list_make(s, 13 * 13, y));
+    pt_ok(s, made);
+    for (int i = 0; i < 13 * 13; i++)
+        HOLDS(pith_child(made, i), 1);
     close_all();
 }
 

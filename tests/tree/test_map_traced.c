@@ -1,5 +1,5 @@
-/* Expressions over traced leaves: recorded as primitives, they give the bits that the
- * compiled text gives. */
+/* Expressions over traced leaves: recorded as primitives, they give the bits that they
+ * give at once. */
 #include "comma_test.h"
 #include "scope_test.h"
 
@@ -120,11 +120,12 @@ static const char *const of_all[] = {
     "1",
 };
 static const char *const of_integers[] = {
-    "a & b",           "a | b ^ a",    "~a",
-    "a << 2",          "a >> (b & 3)", "quotient(a, b) + rest(a, 7)",
-    "a * b * 1000003", "a - 200",      "a * 5000000000",
-    "a < 100u",        "-1 < a",       "(i8)a + (u16)b",
-    "1 << 4 | 3",
+    "a & b",           "a | b ^ a",       "~a",
+    "a << 2",          "a >> (b & 3)",    "quotient(a, b) + rest(a, 7)",
+    "a * b * 1000003", "a - 200",         "a * 5000000000",
+    "a < 100u",        "-1 < a",          "(i8)a + (u16)b",
+    "1 << 4 | 3",      "a / b",           "100 / (a - 1) % (b / 2)",
+    "a << b * 5",      "a >> 5000000000",
 };
 static const char *const of_reals[] = {
     "a / b", "1 / 2 + a", "7 % 4 * a", "a / 3", "1 / (1 + exp(-a))",
@@ -183,7 +184,6 @@ Test(map_traced, refuses_what_has_no_value_or_effects) {
     open_scope();
     const void *x =
         pith_list_make(s, PITH_ITEMS(values(PITH_F64, 0), values(PITH_F32, 0)));
-    const void *n = pith_list_make(s, PITH_ITEMS(values(PITH_I32, 0)));
     static const char *const bad[] = {
         "a = 3",   "a += 1",    "a, b",    "unknown(a)", "a b",
         "a +",     "? a",       "sqrt a",  "pow(a)",     "a ? b",
@@ -192,26 +192,18 @@ Test(map_traced, refuses_what_has_no_value_or_effects) {
         "f(a)",    "a.b",       "a -> b"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         refused(bad[i], x, x, PITH_E_ARG);
-        pt_says("xpression");
+        pt_says("^");
     }
     refused("a == = 3", x, x, PITH_E_ARG);
-    refused("10 / a", n, n, PITH_E_DTYPE);
-    pt_says("quotient(x, y)");
-    cr_assert_str_eq(pt_error.path, "[0]");
     refused("a & 1", x, x, PITH_E_DTYPE);
-    pt_says("bitwise_and of a float");
+    pt_says("expected integers, got f64");
+    cr_assert_str_eq(pt_error.path, "[0]");
+    pt_says("\n    a & 1\n      ^");
     refused("a % 2", x, x, PITH_E_DTYPE);
-    const void *other =
-        pith_list_make(s, PITH_ITEMS(values(PITH_F64, 0), pith_f64(s, 1)));
+    const void *other = pith_list_make(
+        s, PITH_ITEMS(values(PITH_F64, 0), pith_zeros(s, PITH_F64, PITH_SHAPE(7))));
     refused("a + b", x, other, PITH_E_SHAPE);
     cr_assert_str_eq(pt_error.path, "[1]");
     refused("a + b", x, pith_list_make(s, PITH_ITEMS(x)), PITH_E_STRUCTURE);
-    char deep[1024];
-    memset(deep, '(', 400);
-    snprintf(deep + 400, sizeof deep - 400, "a");
-    memset(deep + 401, ')', 400);
-    deep[801] = 0;
-    refused(deep, x, x, PITH_E_ARG);
-    pt_says("fewer operators");
     close_scope();
 }

@@ -273,6 +273,16 @@ pith_status pithp_plan_run(pith_scope *s,
                            const void *const *inputs,
                            void *const *outputs);
 
+/* Whether it is one fused step, whose values lie as the elements do or are one for all:
+ * such a plan serves every count of elements. */
+bool pithp_plan_is_flat(const pithp_plan *plan);
+/* Run such a plan over so many elements. */
+pith_status pithp_plan_run_flat(pith_scope *s,
+                                pithp_plan *plan,
+                                const void *const *inputs,
+                                void *const *outputs,
+                                int64_t count);
+
 /* ---- What the files of this folder share ---- */
 
 /* How a value's elements are found from those of another that has memory. */

@@ -36,6 +36,7 @@ static inline pith_status launch_direct(pith_scope *s,
                                         const pithp_plan *plan,
                                         const pithp_compiled *code,
                                         int64_t k,
+                                        int64_t count,
                                         const void *const *const *tables) {
     const pithp_step *step = &plan->steps[k];
     const pithp_compiled_address *from = &code->addresses[code->steps[k].first_address];
@@ -43,7 +44,6 @@ static inline pith_status launch_direct(pith_scope *s,
     uintptr_t at[PITHP_FUSED_EXTERNALS];
     for (size_t e = 0; e < externals; e++)
         at[e] = (uintptr_t)tables[from[e].table][from[e].index] + from[e].offset;
-    const int64_t count = step->spec->count;
     if (PITHP_LIKELY(count <= PITHP_GRAIN && pithp_scope_device(s)->immediate)) {
         if (count > 0)
             code->steps[k].loops[0](at, 0, count);
@@ -64,7 +64,8 @@ static pith_status run_direct(const pithp_running *r, int64_t k) {
         [PITHP_TABLE_OUTPUTS] = (const void *const *)r->outputs,
         [PITHP_TABLE_PASSED] = r->passed,
         [PITHP_TABLE_FIXED] = fixed};
-    return launch_direct(r->s, r->plan, r->code, k, tables);
+    return launch_direct(r->s, r->plan, r->code, k, r->plan->steps[k].spec->count,
+                         tables);
 }
 
 /* The one step of a plan. */
@@ -72,13 +73,14 @@ static pith_status run_alone(pith_scope *s,
                              const pithp_plan *plan,
                              const pithp_compiled *code,
                              const void *const *inputs,
-                             void *const *outputs) {
+                             void *const *outputs,
+                             int64_t count) {
     static const void *const fixed[PITHP_FIXED_COUNT];
     const void *const *const tables[PITHP_TABLE_COUNT] = {
         [PITHP_TABLE_INPUTS] = inputs,
         [PITHP_TABLE_OUTPUTS] = (const void *const *)outputs,
         [PITHP_TABLE_FIXED] = fixed};
-    return launch_direct(s, plan, code, code->alone, tables);
+    return launch_direct(s, plan, code, code->alone, count, tables);
 }
 
 static pith_status run_fused(const pithp_running *r, const pithp_step *step, int64_t k) {
@@ -256,7 +258,8 @@ static pith_status run(pith_scope *s,
                        bool copies) {
     const pithp_compiled *code = pithp_plan_code(s, plan);
     return code && code->alone >= 0 && !plan->replay && pithp_scope_device(s)->immediate
-               ? run_alone(s, plan, code, inputs, outputs)
+               ? run_alone(s, plan, code, inputs, outputs,
+                           plan->steps[code->alone].spec->count)
                : run_all(s, plan, code, inputs, outputs, copies);
 }
 
@@ -272,4 +275,35 @@ pith_status pithp_plan_run(pith_scope *s,
                            const void *const *inputs,
                            void *const *outputs) {
     return run(s, plan, inputs, (void **)(uintptr_t)outputs /* only read */, true);
+}
+
+/* ---- Plans for every count of elements ---- */
+
+bool pithp_plan_is_flat(const pithp_plan *plan) {
+    const pithp_step *step = plan->steps;
+    return plan->step_count == 1 && step->fused && !step->call && !step->take_count &&
+           !step->is_source && !step->band && step->fused->piece_count == 0 &&
+           !plan->workspace_bytes && !plan->passed_count && pithp_is_direct(step->fused);
+}
+
+pith_status pithp_plan_run_flat(pith_scope *s,
+                                pithp_plan *plan,
+                                const void *const *inputs,
+                                void *const *outputs,
+                                int64_t count) {
+    const bool immediate = pithp_scope_device(s)->immediate;
+    const pithp_compiled *code = pithp_plan_code(s, plan);
+    if (code && code->alone >= 0 && immediate)
+        return run_alone(s, plan, code, inputs, outputs, count);
+    const pith_status rc = immediate ? PITH_OK : pithp_plan_await(s, plan);
+    if (rc != PITH_OK)
+        return rc;
+    const pithp_running r = {.s = s,
+                             .plan = plan,
+                             .inputs = inputs,
+                             .outputs = (void **)(uintptr_t)outputs /* only read */};
+    pithp_fused_args args;
+    pithp_fused_bind(&r, plan->steps, code ? code->steps[0].loops[0] : NULL, &args);
+    args.shape[0] = count; /* of the one axis that its values have */
+    return pithp_fused_run(s, &args, count);
 }

@@ -1,0 +1,64 @@
+/**
+ * @file
+ * Elementwise formulas as text: pith_expression(s, "x - L * floor(x / L)",
+ * PITH_BIND({"x", x}, {"L", L})).
+ *
+ * Results, scopes and errors: see array.h.
+ */
+#ifndef PITH_ARRAY_EXPRESSION_H
+#define PITH_ARRAY_EXPRESSION_H
+
+#include <pith/array.h>
+
+/** An array by the name that a formula has for it. */
+typedef struct pith_binding {
+    const char
+        *name; /**< letters, digits and _, no digit first, and no name of a dtype */
+    const pith_array *array;
+} pith_binding;
+/** PITH_BIND({"x", x}, {"L", L}): the names of a formula. */
+#define PITH_BIND(...) PITH_ARRAY_(pith_binding, __VA_ARGS__, {NULL, NULL})
+
+PITH_BEGIN
+
+/**
+ * Evaluate a formula over arrays: the same bits as the calls written out, eager or
+ * traced. No compiler is needed.
+ *
+ * The operators are those of C without effects, and bind as in C:
+ *
+ *     x ? y : z                 pith_where; a condition that is not bool is compared with
+ * 0
+ *     || && !                   of any dtype: 0 is false; bool
+ *     | ^ & ~  << >>            integers (| ^ & ~ bool also)
+ *     == != < <= > >=           bool
+ *     + - * / %                 pith_add, pith_sub, pith_mul, pith_div (floats only),
+ *                               pith_fmod
+ *     (f32)x, f32(x)            pith_cast; C's one-word types are known also
+ *     f(x), f(x, y), ...        the elementwise functions of array_elementwise.h that
+ * have one result, without pith_: sin, where, minimum, ...; and C's fabs, rint, nearbyint
+ *
+ * Operands broadcast and promote as those of the calls do. A number takes the dtype of
+ * the operand beside it: 0.5 * x has the dtype of x. It must fit: 0.5 and 2.0 beside
+ * integers, 300 beside u8 and any number beside bool are PITH_E_DTYPE. With a suffix it
+ * has a dtype of its own: 0.5f, 3u, 3l, 3ul are f32, u32, i64, u64. Numbers alone are
+ * computed in i64 (divided in f64), or in f64 where one has a point or exponent, and stay
+ * numbers; a formula of numbers alone has that dtype.
+ *
+ * Time and memory grow with the length of the text, whatever its nesting; 16 MiB at most.
+ *
+ * @param bindings Ended by a NULL name, as PITH_BIND does; NULL: none. Names that the
+ * text does not use are fine. Errors: PITH_E_ARG (the text is no formula; an unknown name
+ * or function, with those that there are; a binding without a valid, unique name),
+ * PITH_E_DTYPE, PITH_E_SHAPE. The message shows the text with a caret below the fault.
+ */
+PITH_API const pith_array *
+pith_expression(pith_scope *s, const char *text, const pith_binding *bindings);
+
+PITH_END
+
+#ifndef PITH_NO_SITES
+#    define pith_expression(s, ...) pith_expression(PITH_AT(s), __VA_ARGS__)
+#endif
+
+#endif

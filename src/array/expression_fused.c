@@ -1,0 +1,132 @@
+/* Expressions over elements that lie side by side: recorded once for a tuple of dtypes as
+ * a program, whose plan does all operations on a block of elements before the next block,
+ * and is compiled in the background where there is a compiler. */
+#include "array/expression_cache.h"
+#include "gpu/compile/later.h"
+#include "program/interpret/plan.h"
+#include "program/pass/pass.h"
+
+/* Elements of the program that is recorded; a plan serves any other count. */
+enum { RECORDED = 1 << 20, MOST_OPERATIONS = 64 };
+
+static const pith_array *
+input(pith_scope *s, pithp_trace *t, const pithp_fused_key *key, int k) {
+    const int64_t shape[] = {RECORDED};
+    const pith_spec *spec =
+        pithp_spec(s, (pith_dtype)key->dtypes[k], key->scalar >> k & 1 ? 0 : 1, shape);
+    return spec ? pithp_trace_input(s, t, spec) : NULL;
+}
+
+/* The expression as a program with one output, of RECORDED elements. NULL: error set. */
+static pithp_program *
+record(pith_scope *s, const pithp_expression *e, const pithp_fused_key *key) {
+    static const int64_t shape[] = {RECORDED};
+    const pith_array *operands[PITHP_FUSED_OPERANDS];
+    pithp_trace *t = pithp_trace_begin(s);
+    if (!t)
+        return NULL;
+    bool fits, ok = true;
+    for (int k = 0; ok && k < key->count; k++)
+        ok = (operands[k] = input(s, t, key, k)) != NULL;
+    const pith_array *made =
+        ok ? pithp_expression_record(s, e, operands, (pith_dtype)key->as) : NULL;
+    made = made ? pithp_broadcast(s, made, 1, shape, &fits) : NULL;
+    ok = made && pithp_program_output(s, t->program, pithp_trace_value(s, t, made));
+    pithp_program *program = pithp_trace_end(s, t);
+    if (ok)
+        return program;
+    pithp_program_release(program);
+    return NULL;
+}
+
+static pith_status make(pith_scope *s,
+                        const pithp_expression *e,
+                        const pithp_fused_key *key,
+                        pithp_fused_code *code) {
+    pithp_program *recorded = record(s, e, key);
+    pithp_program *program =
+        recorded ? pithp_program_optimise(s, recorded, PITHP_PASS_ALL) : NULL;
+    pithp_program_release(recorded);
+    if (program) {
+        code->dtype = pithp_value_spec(program, program->outputs[0])->dtype;
+        code->plan = pithp_plan_make(s, program, true);
+    }
+    pithp_program_release(program);
+    if (code->plan && (pithp_plan_output(code->plan, 0).store != PITHP_IN_OUTPUT ||
+                       !pithp_plan_is_flat(code->plan))) {
+        pithp_plan_free(code->plan);
+        code->plan = NULL;
+    }
+    return s->error.code;
+}
+
+void pithp_fused_code_release(pithp_fused_code *code) {
+    if (!code || atomic_fetch_sub_explicit(&code->refs, 1, memory_order_acq_rel) > 1)
+        return;
+    pithp_plan_free(code->plan);
+    pithp_release(code->runtime, code, sizeof *code);
+}
+
+/* NULL: error set. */
+static pithp_fused_code *
+make_code(pith_scope *s, const pithp_expression *e, const pithp_fused_key *key) {
+    pithp_fused_code *code = pithp_allocate(s->runtime, sizeof *code);
+    if (!code) {
+        pithp_fail_memory(s, sizeof *code);
+        return NULL;
+    }
+    *code = (pithp_fused_code){.runtime = s->runtime};
+    atomic_init(&code->refs, 1);
+    pith_scope *work = pithp_work_open(s);
+    const bool made = work && make(work, e, key, code) == PITH_OK;
+    pithp_work_close(s, work, NULL);
+    if (made)
+        return code;
+    pithp_fused_code_release(code);
+    return NULL;
+}
+
+/* Whether such plans run here at all. */
+static bool can_fuse(const pith_scope *s, const pithp_expression *e) {
+    return e->operations > 0 && e->operations <= MOST_OPERATIONS &&
+           pithp_scope_device(s)->backend->addressable &&
+           pithp_code_when_set() != PITHP_CODE_EAGER;
+}
+
+pith_status pithp_expression_fuse(pith_scope *s,
+                                  const pithp_expression *e,
+                                  const pithp_fused_key *key,
+                                  pithp_fused_code **code) {
+    *code = NULL;
+    if (!can_fuse(s, e))
+        return PITH_OK;
+    pithp_text name;
+    pithp_text_begin(&name, s->runtime);
+    pithp_text_add_n(&name, (const char *)key, sizeof *key);
+    pithp_text_add_n(&name, (const char *)&e->c_types, sizeof e->c_types);
+    pithp_text_add_n(&name, (const char *)e->terms, (size_t)e->count * sizeof *e->terms);
+    if (name.failed)
+        pithp_fail_memory(s, name.length);
+    else
+        *code = pithp_fused_cache_find(s, name.bytes, name.length);
+    if (!*code && s->error.code == PITH_OK && (*code = make_code(s, e, key)) != NULL)
+        pithp_fused_cache_add(s, name.bytes, name.length, *code);
+    pithp_text_end(&name);
+    if (*code && !(*code)->plan) {
+        pithp_fused_code_release(*code);
+        *code = NULL;
+    }
+    return s->error.code;
+}
+
+pith_dtype pithp_fused_dtype(const pithp_fused_code *code) {
+    return code->dtype;
+}
+
+pith_status pithp_fused_code_run(pith_scope *s,
+                                 pithp_fused_code *code,
+                                 const void *const *operands,
+                                 void *result,
+                                 int64_t count) {
+    return pithp_plan_run_flat(s, code->plan, operands, &result, count);
+}

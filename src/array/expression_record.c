@@ -1,0 +1,450 @@
+/* Running the postfix code of an expression: every operation is bound as the call written
+ * out would be. Numbers are folded by the block functions that would compute them, so
+ * that they have the table's arithmetic; the values wait on a list, and no nesting costs
+ * stack. */
+#include "array/expression_parts.h"
+
+#include <stdio.h>
+
+typedef struct value {
+    const pith_array *array; /* NULL: a number */
+    uint64_t bits;           /* of a number */
+    pith_dtype dtype; /* of the elements; by C's types it may be promoted to more */
+    bool weak;        /* takes the dtype of what stands beside it */
+    bool made;        /* the array is ours, and goes when it was used */
+    bool known;       /* least and most are those of a weak integer */
+    int64_t least, most;
+} value;
+
+typedef struct recording {
+    pith_scope *s;
+    const pithp_expression *e;
+    const pith_array *const *operands;
+    value *stack;
+    int64_t count;
+} recording;
+
+static bool refuse(const recording *r, const char *format, ...) PITH_FORMAT(2, 3);
+
+static bool refuse(const recording *r, const char *format, ...) {
+    char why[256];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(why, sizeof why, format, arguments);
+    va_end(arguments);
+    pithp_fail_function(r->s, PITH_E_DTYPE, NULL, "%s", why);
+    return false;
+}
+
+static bool is_float(pith_dtype dtype) {
+    return pith_dtype_is_float(dtype);
+}
+
+/* ---- Values ---- */
+
+static void drop(const recording *r, const value *x) {
+    if (x->made)
+        pithp_array_drop(r->s, x->array);
+}
+
+/* A number as an array without axes. */
+static const pith_array *fill(const recording *r, pith_dtype dtype, uint64_t bits) {
+    const pithp_full_params params = {.dtype = dtype, .value = bits};
+    return pithp_bind(r->s, PITHP_OP_FULL, 0, NULL, &params);
+}
+
+static bool make_array(const recording *r, value *x) {
+    if (!x->array) {
+        x->array = fill(r, x->dtype, x->bits);
+        x->made = true;
+    }
+    return x->array != NULL;
+}
+
+/* Whether a number without dtype, or two that were chosen from, fit a dtype. */
+static bool check_fits(const recording *r, const value *x, pith_dtype to) {
+    if (is_float(to))
+        return true;
+    if (is_float(x->dtype) || to == PITH_BOOL)
+        return refuse(r, "a number %s stands beside %s: cast one",
+                      is_float(x->dtype) ? "with a point or exponent" : "",
+                      pith_dtype_name(to));
+    if (x->dtype == PITH_U64)
+        return to == PITH_U64 || refuse(r, "the number %llu does not fit %s",
+                                        (unsigned long long)x->bits, pith_dtype_name(to));
+    const int width = 8 * (int)pith_dtype_size(to);
+    const bool is_unsigned = to >= PITH_U8;
+    const int64_t most = is_unsigned ? width == 64 ? INT64_MAX : (INT64_C(1) << width) - 1
+                                     : (int64_t)(UINT64_MAX >> (65 - width));
+    const int64_t least = is_unsigned ? 0 : -most - 1;
+    if (!x->known || (x->least >= least && x->most <= most))
+        return true;
+    return refuse(r, "the number %lld does not fit %s",
+                  (long long)(x->least < least ? x->least : x->most),
+                  pith_dtype_name(to));
+}
+
+static bool convert(const recording *r, value *x, pith_dtype to) {
+    if (x->weak && !check_fits(r, x, to))
+        return false;
+    x->weak = false;
+    if (x->dtype == to)
+        return true;
+    if (x->array) {
+        const pith_array *cast = pithp_cast(r->s, x->array, to);
+        drop(r, x);
+        x->array = cast;
+        x->made = true;
+    } else {
+        uint64_t bits = 0;
+        pithp_cast_block(pithp_scope_device(r->s)->isa, x->dtype, to)(&bits, &x->bits,
+                                                                      NULL, NULL, 1);
+        x->bits = bits;
+    }
+    x->dtype = to;
+    return x->array || !x->made;
+}
+
+/* ---- The dtypes of operands: C's ---- */
+
+static pith_dtype promoted(pith_dtype dtype) {
+    if (dtype == PITH_U32 || dtype == PITH_I64 || dtype == PITH_U64 || dtype == PITH_F64)
+        return dtype;
+    return is_float(dtype) ? PITH_F32 : PITH_I32;
+}
+
+/* C's order of types: what both operands become. */
+static pith_dtype joined(pith_dtype a, pith_dtype b) {
+    static const uint8_t order[] = {PITH_F64, PITH_F32, PITH_U64,
+                                    PITH_I64, PITH_U32, PITH_I32};
+    for (int i = 0; i < PITHP_COUNT(order); i++)
+        if (a == (pith_dtype)order[i] || b == (pith_dtype)order[i])
+            return (pith_dtype)order[i];
+    return PITH_I32;
+}
+
+static pith_dtype real_type(pith_dtype dtype) {
+    return promoted(dtype) == PITH_F32 ? PITH_F32 : PITH_F64;
+}
+
+static pith_dtype
+join_all(const value *x, int count, pith_dtype (*type)(pith_dtype dtype)) {
+    pith_dtype all = type(x[0].dtype);
+    for (int k = 1; k < count; k++)
+        all = joined(all, type(x[k].dtype));
+    return all;
+}
+
+static pith_dtype choose_c(const value *x, int count, pithp_operand_rule rule) {
+    switch (rule) {
+        case PITHP_OPERANDS_FIRST:
+        case PITHP_OPERANDS_SHIFT:
+            return promoted(x[0].dtype);
+        case PITHP_OPERANDS_REAL:
+            return real_type(x[0].dtype);
+        case PITHP_OPERANDS_REALS:
+            return join_all(x, count, real_type);
+        case PITHP_OPERANDS_JOINED:
+        case PITHP_OPERANDS_WHOLE:
+        case PITHP_OPERANDS_DIVIDE:
+        case PITHP_OPERANDS_ASIS:
+        case PITHP_OPERANDS_TRUTHS:
+        case PITHP_OPERANDS_CHOICE:
+        case PITHP_OPERANDS_CALL:
+            break;
+    }
+    return join_all(x, count, promoted);
+}
+
+/* The count of a shift by C's types: what does not fit the type of the other operand is
+ * a width, which shifts everything out. */
+static bool limit_shift(const recording *r, value *x, pith_dtype to) {
+    static const int64_t least = -1, most = 64;
+    const pith_dtype type = promoted(x->dtype);
+    if (pith_dtype_size(type) <= pith_dtype_size(to))
+        return true;
+    if (!convert(r, x, type))
+        return false;
+    const pithp_primitive limits[] = {PITHP_OP_MIN, PITHP_OP_MAX};
+    const uint64_t bits[] = {(uint64_t)most, (uint64_t)least};
+    for (int k = 0; k < (type == PITH_U64 ? 1 : 2); k++) {
+        if (!make_array(r, x))
+            return false;
+        const pith_array *const bound = fill(r, type, bits[k]);
+        const pith_array *const both[] = {x->array, bound};
+        const pith_array *made =
+            bound ? pithp_bind(r->s, limits[k], 2, both, NULL) : NULL;
+        if (bound)
+            pithp_array_drop(r->s, bound);
+        drop(r, x);
+        x->array = made;
+        x->made = true;
+        if (!made)
+            return false;
+    }
+    return true;
+}
+
+/* ---- The dtypes of operands: those of arrays ---- */
+
+/* Of numbers alone. */
+static bool promote_weak(const recording *r, const value *x, int count, pith_dtype *to) {
+    *to = PITH_I64;
+    for (int k = 0; k < count; k++)
+        if (is_float(x[k].dtype))
+            *to = PITH_F64;
+        else if (x[k].dtype == PITH_U64 && *to != PITH_F64)
+            *to = PITH_U64;
+    for (int k = 0; k < count; k++)
+        if (*to == PITH_U64 && x[k].known && x[k].least < 0)
+            return refuse(r, "a number above 2^63 stands beside a negative one");
+    return true;
+}
+
+static bool promote(const recording *r, const value *x, int count, pith_dtype *to) {
+    pith_dtype all = PITH_DTYPE_NONE;
+    for (int k = 0; k < count; k++) {
+        if (x[k].weak)
+            continue;
+        const pith_dtype both =
+            all == PITH_DTYPE_NONE ? x[k].dtype : pithp_promote(all, x[k].dtype);
+        if (both == PITH_DTYPE_NONE)
+            return refuse(r, "%s and %s have no common dtype; cast one, as in f32(x)",
+                          pith_dtype_name(all), pith_dtype_name(x[k].dtype));
+        all = both;
+    }
+    *to = all;
+    return all != PITH_DTYPE_NONE || promote_weak(r, x, count, to);
+}
+
+/* Whether the primitive has no integers. */
+static bool takes_floats_alone(const pithp_operation *o) {
+    return o->rule == PITHP_OPERANDS_DIVIDE ||
+           !(pithp_rows[o->primitive].dtypes >> PITH_I64 & 1);
+}
+
+static bool choose_array(const recording *r,
+                         const pithp_operation *o,
+                         const value *x,
+                         int count,
+                         pith_dtype *to) {
+    bool weak = true;
+    for (int k = 0; k < count; k++)
+        weak &= x[k].weak;
+    if (!promote(r, x, count, to))
+        return false;
+    if (o->primitive == PITHP_PRIMITIVE_COUNT)
+        return true;
+    if (weak && takes_floats_alone(o))
+        *to = PITH_F64;
+    if (o->rule == PITHP_OPERANDS_DIVIDE && !is_float(*to))
+        return refuse(r,
+                      "expected floats, got %s; floor_divide(x, y) and "
+                      "trunc_divide(x, y) are for integers",
+                      pith_dtype_name(*to));
+    return true;
+}
+
+/* ---- Operations ---- */
+
+/* x != 0, of what is not bool. */
+static bool make_truth(const recording *r, value *x) {
+    if (x->dtype == PITH_BOOL)
+        return true;
+    value zero = {.dtype = x->dtype};
+    if (!x->array) {
+        uint64_t bits = 0;
+        pithp_elementwise_block(pithp_scope_device(r->s)->isa, PITHP_OP_NE,
+                                x->dtype)(&bits, &x->bits, &zero.bits, NULL, 1);
+        *x = (value){.dtype = PITH_BOOL, .bits = bits};
+        return true;
+    }
+    if (!make_array(r, &zero))
+        return false;
+    const pith_array *const both[] = {x->array, zero.array};
+    const pith_array *made = pithp_bind(r->s, PITHP_OP_NE, 2, both, NULL);
+    drop(r, &zero);
+    drop(r, x);
+    *x = (value){.array = made, .dtype = PITH_BOOL, .made = true};
+    return made != NULL;
+}
+
+/* Operands of one dtype for an operation; those of a choice are its last two. */
+static bool
+make_alike(const recording *r, const pithp_operation *o, value *x, int count) {
+    const bool whole = o->rule == PITHP_OPERANDS_FIRST ||
+                       (r->e->c_types && (o->rule == PITHP_OPERANDS_WHOLE ||
+                                          o->rule == PITHP_OPERANDS_SHIFT));
+    pith_dtype to;
+    if (r->e->c_types)
+        to = choose_c(x, count, (pithp_operand_rule)o->rule);
+    else if (!choose_array(r, o, x, count, &to))
+        return false;
+    for (int k = 0; k < count; k++)
+        if (whole && is_float(x[k].weak ? to : x[k].dtype))
+            return refuse(r, "%s: expected integers, got %s", o->name,
+                          pith_dtype_name(x[k].dtype));
+    if (r->e->c_types && o->rule == PITHP_OPERANDS_SHIFT && !limit_shift(r, &x[1], to))
+        return false;
+    for (int k = 0; k < count; k++)
+        if (!convert(r, &x[k], to))
+            return false;
+    return true;
+}
+
+static bool prepare(const recording *r, const pithp_operation *o, value *x) {
+    switch ((pithp_operand_rule)o->rule) {
+        case PITHP_OPERANDS_CALL:
+        case PITHP_OPERANDS_ASIS:
+            return true;
+        case PITHP_OPERANDS_TRUTHS:
+            for (int k = 0; k < o->count; k++)
+                if (!make_truth(r, &x[k]))
+                    return false;
+            return true;
+        case PITHP_OPERANDS_CHOICE:
+            return make_truth(r, &x[0]) && make_alike(r, o, x + 1, 2);
+        case PITHP_OPERANDS_JOINED:
+        case PITHP_OPERANDS_WHOLE:
+        case PITHP_OPERANDS_DIVIDE:
+        case PITHP_OPERANDS_FIRST:
+        case PITHP_OPERANDS_SHIFT:
+        case PITHP_OPERANDS_REAL:
+        case PITHP_OPERANDS_REALS:
+            break;
+    }
+    return make_alike(r, o, x, o->count);
+}
+
+/* Of numbers: computed now. NULL: the table refuses that dtype, and says so when it is
+ * bound. */
+static bool
+fold(const recording *r, const pithp_operation *o, const value *x, value *to) {
+    const pith_dtype dtype = x[o->count - 1].dtype;
+    if (o->primitive >= PITHP_ELEMENTWISE_COUNT || o->rule == PITHP_OPERANDS_CALL)
+        return false;
+    for (int k = 0; k < o->count; k++)
+        if (x[k].array)
+            return false;
+    const pithp_block_function f = pithp_elementwise_block(
+        pithp_scope_device(r->s)->isa, (pithp_primitive)o->primitive, dtype);
+    if (!f)
+        return false;
+    *to = (value){.dtype = pithp_rows[o->primitive].predicate ? PITH_BOOL : dtype};
+    f(&to->bits, &x[0].bits, o->count > 1 ? &x[1].bits : NULL,
+      o->count > 2 ? &x[2].bits : NULL, 1);
+    return true;
+}
+
+static const pith_array *call(const recording *r, const pithp_operation *o, value *x) {
+    const pith_array *arrays[3];
+    for (int k = 0; k < o->count; k++) {
+        if (!make_array(r, &x[k]))
+            return NULL;
+        arrays[k] = x[k].array;
+    }
+    if (o->rule != PITHP_OPERANDS_CALL)
+        return pithp_bind(r->s, (pithp_primitive)o->primitive, o->count, arrays, NULL);
+    return o->one ? o->one(r->s, arrays[0]) : o->two(r->s, arrays[0], arrays[1]);
+}
+
+/* Numbers that are chosen from: the range of both. */
+static void keep_range(const value *x, value *to) {
+    to->known = x[0].known && x[1].known;
+    to->least = x[0].least < x[1].least ? x[0].least : x[1].least;
+    to->most = x[0].most > x[1].most ? x[0].most : x[1].most;
+}
+
+static void note_range(value *x) {
+    x->known = !x->array && x->dtype == PITH_I64;
+    x->least = x->most = (int64_t)x->bits;
+}
+
+static bool apply(recording *r, const pithp_operation *o) {
+    value *const x = r->stack + r->count - o->count;
+    value made = {0}, before[2];
+    const bool chooses = o->rule == PITHP_OPERANDS_CHOICE;
+    bool weak = o->rule != PITHP_OPERANDS_CALL;
+    for (int k = chooses; k < o->count; k++)
+        weak &= x[k].weak;
+    if (chooses)
+        memcpy(before, x + 1, sizeof before);
+    if (!prepare(r, o, x))
+        return false;
+    if (o->primitive == PITHP_PRIMITIVE_COUNT) {
+        x[0].weak = weak;
+        return true;
+    }
+    if (!fold(r, o, x, &made)) {
+        made.array = call(r, o, x);
+        made.made = true;
+        if (!made.array)
+            return false;
+        made.dtype = pithp_array_spec(made.array)->dtype;
+    }
+    made.weak = weak && made.dtype != PITH_BOOL;
+    if (made.weak && chooses && made.array)
+        keep_range(before, &made);
+    else
+        note_range(&made);
+    for (int k = 0; k < o->count; k++)
+        drop(r, &x[k]);
+    *x = made;
+    r->count += 1 - o->count;
+    return true;
+}
+
+static bool run_term(recording *r, const pithp_term *t) {
+    value *top = &r->stack[r->count - 1];
+    switch ((pithp_term_kind)t->kind) {
+        case PITHP_TERM_NUMBER:
+            r->stack[r->count] =
+                (value){.bits = t->bits, .dtype = (pith_dtype)t->dtype, .weak = t->weak};
+            note_range(&r->stack[r->count++]);
+            return true;
+        case PITHP_TERM_OPERAND:
+            r->stack[r->count++] =
+                (value){.array = r->operands[t->operand],
+                        .dtype = pithp_array_spec(r->operands[t->operand])->dtype};
+            return true;
+        case PITHP_TERM_CAST:
+            top->weak = false;
+            return convert(r, top, (pith_dtype)t->dtype);
+        case PITHP_TERM_OPERATION:
+            return apply(r, t->operation);
+    }
+    return false;
+}
+
+static const pith_array *run(recording *r, pith_dtype as) {
+    const pithp_expression *e = r->e;
+    for (int64_t k = 0; k < e->count; k++)
+        if (!run_term(r, &e->terms[k])) {
+            const pith_status code = r->s->error.code;
+            if (code == PITH_E_ARG || code == PITH_E_DTYPE || code == PITH_E_SHAPE)
+                pithp_error_point(r->s, e->text, (size_t)e->terms[k].at);
+            return NULL;
+        }
+    value *result = r->stack;
+    result->weak = false;
+    if (as != PITH_DTYPE_NONE && !convert(r, result, as))
+        return NULL;
+    return make_array(r, result) ? result->array : NULL;
+}
+
+const pith_array *pithp_expression_record(pith_scope *s,
+                                          const pithp_expression *e,
+                                          const pith_array *const *operands,
+                                          pith_dtype as) {
+    const size_t bytes = (size_t)e->deepest * sizeof(value);
+    value few[16];
+    recording r = {.s = s, .e = e, .operands = operands, .stack = few};
+    if (bytes > sizeof few && !(r.stack = pithp_allocate(s->runtime, bytes))) {
+        pithp_fail_memory(s, bytes);
+        return NULL;
+    }
+    const pith_array *made = run(&r, as);
+    if (r.stack != few)
+        pithp_release(s->runtime, r.stack, bytes);
+    return made;
+}

@@ -1,0 +1,207 @@
+/* What expressions know by a name: operators, functions and dtypes. */
+#include "array/expression_parts.h"
+
+#define ROW(name, count, RULE, PRIMITIVE)                                                \
+    { name, count, PITHP_OPERANDS_##RULE, PITHP_OP_##PRIMITIVE, NULL, NULL }
+
+const pithp_operation pithp_choice_operation = ROW("?:", 3, CHOICE, WHERE);
+
+/* ---- Operators ---- */
+
+static const pithp_infix infixes[] = {
+    {ROW("||", 2, TRUTHS, LOGICAL_OR), 1}, {ROW("&&", 2, TRUTHS, LOGICAL_AND), 2},
+    {ROW("|", 2, WHOLE, BITWISE_OR), 3},   {ROW("^", 2, WHOLE, BITWISE_XOR), 4},
+    {ROW("&", 2, WHOLE, BITWISE_AND), 5},  {ROW("==", 2, JOINED, EQ), 6},
+    {ROW("!=", 2, JOINED, NE), 6},         {ROW("<", 2, JOINED, LT), 7},
+    {ROW("<=", 2, JOINED, LE), 7},         {ROW(">", 2, JOINED, GT), 7},
+    {ROW(">=", 2, JOINED, GE), 7},         {ROW("<<", 2, SHIFT, SHIFT_LEFT), 8},
+    {ROW(">>", 2, SHIFT, SHIFT_RIGHT), 8}, {ROW("+", 2, JOINED, ADD), 9},
+    {ROW("-", 2, JOINED, SUB), 9},         {ROW("*", 2, JOINED, MUL), 10},
+    {ROW("/", 2, DIVIDE, DIV), 10},        {ROW("%", 2, WHOLE, FMOD), 10},
+};
+
+/* Of the sign + only the promotion remains: its primitive is not used. */
+static const pithp_operation prefixes[] = {
+    ROW("-", 1, JOINED, NEG),
+    {"+", 1, PITHP_OPERANDS_JOINED, PITHP_PRIMITIVE_COUNT, NULL, NULL},
+    ROW("!", 1, ASIS, LOGICAL_NOT),
+    ROW("~", 1, WHOLE, BITWISE_NOT),
+};
+
+static bool is_called(const char *known, const char *name, size_t n) {
+    return strncmp(known, name, n) == 0 && known[n] == 0;
+}
+
+const pithp_infix *pithp_infix_find(const char *name, size_t n) {
+    for (int i = 0; i < PITHP_COUNT(infixes); i++)
+        if (is_called(infixes[i].operation.name, name, n))
+            return &infixes[i];
+    return NULL;
+}
+
+const pithp_operation *pithp_prefix_find(const char *name, size_t n) {
+    for (int i = 0; i < PITHP_COUNT(prefixes); i++)
+        if (is_called(prefixes[i].name, name, n))
+            return &prefixes[i];
+    return NULL;
+}
+
+/* ---- Functions ---- */
+
+static const pithp_operation functions[] = {
+    ROW("abs", 1, JOINED, ABS),
+    ROW("acos", 1, REAL, ACOS),
+    ROW("acosh", 1, REAL, ACOSH),
+    ROW("add", 2, JOINED, ADD),
+    ROW("asin", 1, REAL, ASIN),
+    ROW("asinh", 1, REAL, ASINH),
+    ROW("atan", 1, REAL, ATAN),
+    ROW("atan2", 2, REAL, ATAN2),
+    ROW("atanh", 1, REAL, ATANH),
+    ROW("bitwise_and", 2, WHOLE, BITWISE_AND),
+    ROW("bitwise_not", 1, WHOLE, BITWISE_NOT),
+    ROW("bitwise_or", 2, WHOLE, BITWISE_OR),
+    ROW("bitwise_xor", 2, WHOLE, BITWISE_XOR),
+    ROW("cbrt", 1, REAL, CBRT),
+    ROW("ceil", 1, REAL, CEIL),
+    ROW("clip", 3, JOINED, CLIP),
+    ROW("copysign", 2, REAL, COPYSIGN),
+    ROW("cos", 1, REAL, COS),
+    ROW("cosh", 1, REAL, COSH),
+    ROW("count_leading_zeros", 1, WHOLE, COUNT_LEADING_ZEROS),
+    ROW("digamma", 1, REAL, DIGAMMA),
+    ROW("div", 2, DIVIDE, DIV),
+    ROW("equal", 2, JOINED, EQ),
+    ROW("erf", 1, REAL, ERF),
+    ROW("erf_inv", 1, REAL, ERF_INV),
+    ROW("erfc", 1, REAL, ERFC),
+    ROW("exp", 1, REAL, EXP),
+    ROW("exp2", 1, REAL, EXP2),
+    ROW("expm1", 1, REAL, EXPM1),
+    ROW("fabs", 1, REAL, ABS),
+    ROW("floor", 1, REAL, FLOOR),
+    ROW("floor_divide", 2, JOINED, FLOOR_DIVIDE),
+    ROW("fmax", 2, REALS, FMAX),
+    ROW("fmin", 2, REALS, FMIN),
+    ROW("fmod", 2, REAL, FMOD),
+    ROW("greater", 2, JOINED, GT),
+    ROW("greater_equal", 2, JOINED, GE),
+    ROW("hypot", 2, REAL, HYPOT),
+    ROW("is_finite", 1, REAL, IS_FINITE),
+    ROW("is_inf", 1, REAL, IS_INF),
+    ROW("is_nan", 1, REAL, IS_NAN),
+    {"ldexp", 2, PITHP_OPERANDS_CALL, PITHP_OP_LDEXP, NULL, pith_ldexp},
+    ROW("less", 2, JOINED, LT),
+    ROW("less_equal", 2, JOINED, LE),
+    ROW("lgamma", 1, REAL, LGAMMA),
+    ROW("log", 1, REAL, LOG),
+    ROW("log10", 1, REAL, LOG10),
+    ROW("log1p", 1, REAL, LOG1P),
+    ROW("log2", 1, REAL, LOG2),
+    ROW("logaddexp", 2, REALS, LOGADDEXP),
+    ROW("logical_and", 2, TRUTHS, LOGICAL_AND),
+    ROW("logical_not", 1, ASIS, LOGICAL_NOT),
+    ROW("logical_or", 2, TRUTHS, LOGICAL_OR),
+    ROW("logical_xor", 2, TRUTHS, LOGICAL_XOR),
+    ROW("logistic", 1, REAL, LOGISTIC),
+    ROW("maximum", 2, JOINED, MAX),
+    ROW("minimum", 2, JOINED, MIN),
+    ROW("mul", 2, JOINED, MUL),
+    {"nan_to_num", 1, PITHP_OPERANDS_CALL, PITHP_OP_CLIP, pith_nan_to_num, NULL},
+    ROW("nearbyint", 1, REAL, ROUND),
+    ROW("neg", 1, JOINED, NEG),
+    ROW("nextafter", 2, REALS, NEXTAFTER),
+    ROW("not_equal", 2, JOINED, NE),
+    ROW("population_count", 1, WHOLE, POPULATION_COUNT),
+    ROW("pow", 2, REAL, POWER),
+    ROW("quotient", 2, FIRST, DIV),
+    ROW("reciprocal", 1, REAL, RECIPROCAL),
+    ROW("remainder", 2, JOINED, REMAINDER),
+    ROW("rest", 2, FIRST, FMOD),
+    ROW("rint", 1, REAL, ROUND),
+    ROW("round", 1, REAL, ROUND),
+    ROW("rsqrt", 1, REAL, RSQRT),
+    ROW("shift_left", 2, SHIFT, SHIFT_LEFT),
+    ROW("shift_right", 2, SHIFT, SHIFT_RIGHT),
+    ROW("shift_right_logical", 2, SHIFT, SHIFT_RIGHT_LOGICAL),
+    ROW("sign", 1, JOINED, SIGN),
+    ROW("signbit", 1, REAL, SIGNBIT),
+    ROW("sin", 1, REAL, SIN),
+    ROW("sinh", 1, REAL, SINH),
+    ROW("sqrt", 1, REAL, SQRT),
+    ROW("square", 1, JOINED, SQUARE),
+    ROW("sub", 2, JOINED, SUB),
+    ROW("tan", 1, REAL, TAN),
+    ROW("tanh", 1, REAL, TANH),
+    ROW("tgamma", 1, REAL, TGAMMA),
+    ROW("trunc", 1, REAL, TRUNC),
+    ROW("trunc_divide", 2, FIRST, DIV),
+    ROW("where", 3, CHOICE, WHERE),
+};
+
+const pithp_operation *pithp_function_find(const char *name, size_t n) {
+    for (int i = 0; i < PITHP_COUNT(functions); i++)
+        if (is_called(functions[i].name, name, n))
+            return &functions[i];
+    return NULL;
+}
+
+/* Dtypes by their names, and C's types of one word. */
+pith_dtype pithp_element_type_find(const char *name, size_t n) {
+    static const struct {
+        const char *name;
+        uint8_t type;
+    } words[] = {{"float", PITH_F32},    {"double", PITH_F64}, {"int", PITH_I32},
+                 {"unsigned", PITH_U32}, {"long", PITH_I64},   {"short", PITH_I16}};
+    for (pith_dtype d = PITH_BOOL; d < PITH_DTYPE_COUNT; d++)
+        if (is_called(pith_dtype_name(d), name, n))
+            return d;
+    for (int i = 0; i < PITHP_COUNT(words); i++)
+        if (is_called(words[i].name, name, n))
+            return (pith_dtype)words[i].type;
+    return PITH_DTYPE_NONE;
+}
+
+/* ---- Names that resemble one ---- */
+
+enum { LONGEST_NAME = 32 };
+
+/* The Levenshtein distance: insertions, removals and changes of one letter. */
+static int distance(const char *a, size_t m, const char *b) {
+    const size_t n = strlen(b);
+    int row[LONGEST_NAME + 1];
+    if (m > LONGEST_NAME || n > LONGEST_NAME)
+        return LONGEST_NAME;
+    for (size_t k = 0; k <= n; k++)
+        row[k] = (int)k;
+    for (size_t i = 1; i <= m; i++) {
+        int diagonal = row[0];
+        row[0] = (int)i;
+        for (size_t k = 1; k <= n; k++) {
+            int least = diagonal + (a[i - 1] != b[k - 1]);
+            diagonal = row[k];
+            least = row[k] + 1 < least ? row[k] + 1 : least;
+            row[k] = row[k - 1] + 1 < least ? row[k - 1] + 1 : least;
+        }
+    }
+    return row[n];
+}
+
+/* Whether a function's name begins with it, or does so behind an f: minimum and fmin. */
+static bool is_part(const char *name, size_t n, const char *function) {
+    return n >= 3 && (strncmp(function, name, n) == 0 ||
+                      (function[0] == 'f' && strncmp(function + 1, name, n) == 0));
+}
+
+void pithp_functions_near(pithp_text *t, const char *name, size_t n) {
+    enum { MOST = 6 };
+    int nearest = n < 4 ? 1 : 2, found = 0;
+    for (int i = 0; i < PITHP_COUNT(functions); i++) {
+        const int d = distance(name, n, functions[i].name);
+        nearest = d < nearest ? d : nearest;
+    }
+    for (int i = 0; i < PITHP_COUNT(functions) && found < MOST; i++)
+        if (distance(name, n, functions[i].name) <= nearest ||
+            is_part(name, n, functions[i].name))
+            pithp_text_print(t, "%s%s", found++ ? ", " : "", functions[i].name);
+}

@@ -1,0 +1,249 @@
+/* Runs of a map by an expression. Leaves that follow one another in every tree and in the
+ * result, as those of one block do, are one run, few gaps included: a tree in one block
+ * is one run, and one that was made leaf by leaf a run for each block of its scope. */
+#include "tree/map_runs.h"
+
+#include <string.h>
+
+static const char *const function = "pith_tree_map_expression";
+
+typedef struct finding {
+    pith_scope *s;
+    const pithp_structure *structure;
+    pithp_map_runs *runs;
+    int trees;
+    const pith_array *const *results;
+    const pith_array *const *leaves[PITHP_MAP_TREES]; /* of each tree */
+    /* Of the leaves in the place that was looked at last: */
+    const pith_spec *specs[PITHP_MAP_TREES];
+    const pithp_hold *holds[PITHP_MAP_TREES]; /* on their buffers */
+    size_t steps[PITHP_MAP_TREES]; /* bytes to where a leaf that follows begins */
+    size_t step;                   /* the same in the result */
+    uint8_t scalar;                /* as that of their loop */
+    int64_t loop, count;
+    int64_t gap; /* elements behind the leaf that a run may take along */
+    bool moved;  /* some leaf lies in another buffer than the one before it */
+} finding;
+
+/* ---- What leaves must be ---- */
+
+static pith_status check_leaf(const finding *c, int tree, int64_t i) {
+    const pith_status rc = pithp_array_check(c->s, c->leaves[tree][i], function, "leaf");
+    if (rc != PITH_OK)
+        pithp_item_prefix(c->s, c->structure, i);
+    return rc;
+}
+
+pith_status pithp_map_check_shape(pith_scope *s,
+                                  const pithp_structure *t,
+                                  int64_t i,
+                                  int tree,
+                                  const pith_spec *first,
+                                  const pith_spec *spec) {
+    if (spec == first || spec->rank == 0 ||
+        (spec->rank == first->rank &&
+         memcmp(spec->shape, first->shape, (size_t)spec->rank * sizeof *spec->shape) ==
+             0))
+        return PITH_OK;
+    char a[PITHP_SPEC_TEXT_BYTES], b[PITHP_SPEC_TEXT_BYTES];
+    return pithp_item_fail(s, t, i, PITH_E_SHAPE, "expected shape %s, got %s in tree %d",
+                           pithp_shape_print(first->rank, first->shape, a),
+                           pithp_shape_print(spec->rank, spec->shape, b), tree);
+}
+
+/* The number of such leaves; new ones get the next. */
+static void find_loop(finding *c, int64_t i) {
+    pithp_map_runs *runs = c->runs;
+    pithp_map_loop loop = {.scalar = c->scalar};
+    for (int k = 0; k < c->trees; k++)
+        loop.dtypes[k] = (uint8_t)c->specs[k]->dtype;
+    for (c->loop = 0; c->loop < runs->loop_count; c->loop++)
+        if (memcmp(&runs->loops[c->loop], &loop, sizeof loop) == 0)
+            return;
+    if (c->loop == PITHP_MAP_LOOPS) {
+        runs->too_many = true;
+        c->loop = 0;
+        return;
+    }
+    runs->loops[runs->loop_count] = loop;
+    runs->items[runs->loop_count++] = i;
+}
+
+/* How the leaves of these specs follow one another: as in a block of pithp_arrays_make,
+ * where the gaps are short, else without any. */
+static void take_steps(finding *c) {
+    const pith_spec *first = c->specs[0];
+    const size_t size = pith_dtype_size(first->dtype);
+    c->count = first->count;
+    c->gap = (int64_t)((pithp_array_step(first) - first->bytes) / size);
+    if (!pithp_array_shares(first) || c->gap > c->count / 4)
+        c->gap = 0;
+    c->step = (size_t)(c->count + c->gap) * size;
+    c->scalar = 0;
+    for (int k = 0; k < c->trees; k++) {
+        const bool scalar = c->specs[k]->rank == 0 && first->rank > 0;
+        c->steps[k] = (size_t)(c->count + c->gap) * pith_dtype_size(c->specs[k]->dtype);
+        if (scalar)
+            c->steps[k] = 0;
+        c->scalar |= (uint8_t)(scalar << k);
+    }
+}
+
+/* The leaves in this place have other specs than those before, or lie in other buffers,
+ * or cannot be read. */
+static pith_status look(finding *c, int64_t i) {
+    bool same = true;
+    c->moved = false;
+    for (int k = 0; k < c->trees; k++) {
+        const pith_array *leaf = c->leaves[k][i];
+        const pithp_header *h = pithp_header_of(leaf);
+        pith_status rc = PITH_OK;
+        if (leaf->hold != c->holds[k] || h->extra) {
+            rc = check_leaf(c, k, i);
+            c->moved = true;
+        }
+        c->holds[k] = leaf->hold;
+        if (h->shape != c->specs[k]) {
+            c->specs[k] = h->shape;
+            same = false;
+        }
+        if (rc != PITH_OK)
+            return rc;
+    }
+    if (same)
+        return PITH_OK;
+    for (int k = 1; k < c->trees; k++) {
+        const pith_status rc =
+            pithp_map_check_shape(c->s, c->structure, i, k, c->specs[0], c->specs[k]);
+        if (rc != PITH_OK)
+            return rc;
+    }
+    take_steps(c);
+    find_loop(c, i);
+    return PITH_OK;
+}
+
+/* ---- Runs ---- */
+
+/* A run that begins with the leaves in a place. */
+static void begin_run(finding *c, int64_t i) {
+    pithp_map_run *run = &c->runs->list[c->runs->count++];
+    run->loop = c->loop;
+    run->count = 0;
+    run->at[0] = c->results[i]->data;
+    for (int k = 0; k < c->trees; k++)
+        run->at[k + 1] = c->leaves[k][i]->data;
+}
+
+/* Whether the leaves in a place are such as were looked at last, and where they lie. */
+static inline __attribute__((always_inline)) bool
+alike(const finding *c, const int trees, int64_t i, const char **data) {
+    bool same = true;
+    for (int k = 0; k < trees; k++) {
+        const pith_array *leaf = c->leaves[k][i];
+        const pithp_header *h = pithp_header_of(leaf);
+        same &= (h->shape == c->specs[k]) & (leaf->hold == c->holds[k]) & (h->extra == 0);
+        data[k] = leaf->data;
+    }
+    return same;
+}
+
+/* The place behind those from i on that go on with the run, in every tree (`next`) and,
+ * as small results do where their gaps are taken along, in the result. */
+static inline __attribute__((always_inline)) int64_t
+follow(const finding *c, const int trees, int64_t i, const char **next) {
+    const finding local = *c; /* in registers: nothing is written that could be it */
+    const char *data[PITHP_MAP_TREES];
+    const bool solid = pithp_array_shares(local.specs[0]) &&
+                       local.step == pithp_array_step(local.specs[0]);
+    for (const int64_t count = solid ? local.structure->item_count : i; i < count; i++) {
+        if (!alike(&local, trees, i, data))
+            break;
+        bool follows = true;
+        for (int k = 0; k < trees; k++)
+            follows &= data[k] == next[k];
+        if (!follows)
+            break;
+        for (int k = 0; k < trees; k++)
+            next[k] += local.steps[k];
+    }
+    return i;
+}
+
+/* Runs of all leaves. Inlined for each number of trees: this is most of what a
+ * map over many small leaves costs beside the work itself. */
+static inline __attribute__((always_inline)) pith_status find_runs(finding *c,
+                                                                   const int trees) {
+    const char *next[PITHP_MAP_TREES] = {NULL}, *data[PITHP_MAP_TREES], *end = NULL;
+    int64_t gap = 0; /* behind the run; `end`: of its result */
+    for (int64_t i = 0; i < c->structure->item_count;) {
+        if (PITHP_UNLIKELY(!alike(c, trees, i, data))) {
+            const int64_t loop = c->loop;
+            const pith_status rc = look(c, i);
+            if (rc != PITH_OK)
+                return rc;
+            if (c->loop != loop || (gap && c->moved))
+                end = NULL; /* what lies between two buffers is part of neither */
+        }
+        if (PITHP_UNLIKELY(c->count == 0)) {
+            i++;
+            continue;
+        }
+        bool follows = c->results[i]->data == end;
+        for (int k = 0; k < trees; k++) {
+            follows &= data[k] == next[k];
+            next[k] = data[k] + c->steps[k];
+        }
+        if (!follows) {
+            begin_run(c, i);
+            gap = 0;
+        }
+        const int64_t first = i;
+        i = follow(c, trees, i + 1, next);
+        c->runs->list[c->runs->count - 1].count +=
+            gap + (i - first) * (c->count + c->gap) - c->gap;
+        gap = c->gap;
+        end = (const char *)c->results[i - 1]->data + c->step;
+    }
+    return PITH_OK;
+}
+
+static pith_status find_all_runs(finding *c) {
+    switch (c->trees) {
+        case 1:
+            return find_runs(c, 1);
+        case 2:
+            return find_runs(c, 2);
+        case 3:
+            return find_runs(c, 3);
+        default:
+            return find_runs(c, 4);
+    }
+}
+
+pith_status pithp_map_runs_make(pith_scope *s,
+                                const pithp_forest *forest,
+                                const pith_array *const *results,
+                                pithp_map_runs *runs) {
+    finding c = {.s = s,
+                 .structure = &forest->first.structure,
+                 .runs = runs,
+                 .trees = (int)forest->count,
+                 .results = results};
+    for (int k = 0; k < c.trees; k++)
+        c.leaves[k] = pithp_forest_items(forest, k);
+    runs->count = runs->loop_count = 0;
+    runs->too_many = false;
+    runs->bytes = (size_t)c.structure->item_count * sizeof *runs->list;
+    runs->list = pithp_scratch_allocate(s->runtime, runs->bytes);
+    if (!runs->list)
+        return pithp_fail_memory(s, runs->bytes);
+    const pith_status rc = find_all_runs(&c);
+    if (rc != PITH_OK)
+        pithp_map_runs_end(s, runs);
+    return rc;
+}
+
+void pithp_map_runs_end(pith_scope *s, pithp_map_runs *runs) {
+    pithp_scratch_release(s->runtime, runs->list, runs->bytes);
+}
