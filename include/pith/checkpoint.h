@@ -58,8 +58,8 @@ typedef void (*pith_difference_hook)(const char *path, const char *text, void *c
  * A name in a checkpoint, and what the program has for it. Three forms, the same on both
  * sides:
  *
- *     {"Particles", "Atoms"}              a record type
- *     {"Particles.pos", "Atoms.position"} a field or static of all records of a type
+ *     {"Particles", "md.Atoms"}           a record type; "md.Atoms" by PITH_NAMED
+ *     {"Units.len", "Units.length"}       a field or static of all records of a type
  *     {".pos", ".atoms.position"}         one node or static, by its path
  *
  * from is always what the file has, to what the program has, so renames do not depend on

@@ -76,7 +76,8 @@ typedef enum pith_hook_kind {
     PITH_HOOK_SCATTER_ARGS, /**< pith_scatter_options (*)(const T *) */
     PITH_HOOK_UPGRADE, /**< void (*)(pith_scope *, pith_upgrade *); options.initial is the
                           version that it takes to the next one */
-    PITH_HOOK_FORMERLY /**< options.initial_text is a name that the type had */
+    PITH_HOOK_FORMERLY, /**< options.initial_text is a name that the type had */
+    PITH_HOOK_NAMED     /**< options.initial_text is the name of the type */
 } pith_hook_kind;
 
 /** Options of a field; everything zero is the default. C++ takes them in this order. */
@@ -121,19 +122,21 @@ typedef struct pith_type_spec {
 PITH_BEGIN
 
 /**
- * Register a record type, or find the one that was registered under that name.
+ * Register a record type, or find the one that was registered under that name
+ * (PITH_NAMED, else the struct's).
  *
  * Called by the inline function that PITH_NODE defines; safe from any thread. The
  * description is copied. A description that is wrong, or differs from the one registered
- * under the same name, gives a type that refuses every use with the reason (PITH_E_TYPE);
- * see pith_type_error.
+ * under the same name, itself or in a child, gives a type that refuses every use with the
+ * reason (PITH_E_TYPE); see pith_type_error. The other one stays usable.
  *
  * @param cache Where the caller keeps the answer; set once.
  * @return Never NULL.
  */
 PITH_API const pith_type *pith_type_register(const pith_type_spec *spec,
                                              const pith_type **cache);
-/** Name of a record type; "" for what is none. */
+/** Name of a record type, as PITH_NAMED or else its struct gives it; "" for what is
+ * none. */
 PITH_API const char *pith_type_name(const pith_type *type);
 /** The type that stands for arrays in typed functions; it is no record type. */
 PITH_API const pith_type *pith_array_pith_type(void);
@@ -381,9 +384,20 @@ template <class T> constexpr pith_static_kind pith_static_of_() {
                      PITH_SAME_(&function, void (*)(pith_scope *, pith_upgrade *)),      \
                      PITH_HOOK_UPGRADE, (void (*)(void))function, .initial = (from))
 /** A name that the type had in older checkpoints: records that are called so there, and
- * have no type of that name here, are of this type. */
+ * have no type of that name here, are of this type. If several types had the name, it is
+ * the one to which the declaration of the loaded type leads. */
 #define PITH_FORMERLY(name)                                                              \
     PITH_HOOK_ENTRY_("formerly", 0, PITH_HOOK_FORMERLY, NULL, .initial_text = (name))
+/**
+ * The name of the type: PITH_NAMED("particles.Atoms"), identifiers with dots between
+ * them, of 100 characters at most.
+ *
+ * In the registry, in files and in messages it stands in place of the struct's name, so
+ * that structs of one name, which two libraries bring, live side by side. Macros take the
+ * struct's name as ever: pith_load(s, Atoms, path).
+ */
+#define PITH_NAMED(name)                                                                 \
+    PITH_HOOK_ENTRY_("named", 0, PITH_HOOK_NAMED, NULL, .initial_text = (name))
 /** The version of the type, written into checkpoints; 1 unless given. */
 #define PITH_VERSION(number)                                                             \
     PITH_HOOK_ENTRY_("version", 0, PITH_HOOK_VERSION, NULL, .initial = (number))

@@ -47,7 +47,7 @@ static void use_new_names(pithp_document *d, const pith_type *root) {
         pithp_doc_type *row = &d->types.rows[i];
         const pith_type *type = pithp_program_type(root, row->name)
                                     ? NULL
-                                    : pithp_type_find_former(row->name);
+                                    : pithp_type_find_former(row->name, root);
         row->name = type ? type->name : row->name;
     }
 }
@@ -71,7 +71,7 @@ static pith_status adapt(pithp_edit *e,
     PITH_TRY(check_options(r, type));
     PITH_TRY(find_root(e, r, &root));
     if (o->renames)
-        PITH_TRY(pithp_rename(e, r, root));
+        PITH_TRY(pithp_rename(e, r, type, root));
     use_new_names(e->d, type);
     if (is_old(e->d, type))
         PITH_TRY(pithp_upgrade(e, r, c, type, root));

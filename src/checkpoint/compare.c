@@ -354,9 +354,8 @@ static void compare_types(pithp_differences *r, const pith_type *const *types) {
         if (!types[i])
             pithp_differences_add(
                 r, PITH_E_TYPE, first, NULL,
-                "the record type %.100s is not known here (%.100s_pith_type() "
-                "makes it so)",
-                got->name, got->name);
+                "the record type %.100s is not known here (%s_pith_type() makes it so)",
+                got->name, strchr(got->name, '.') ? "T" : got->name);
         else if (types[i]->version < got->version)
             pithp_differences_add(r, PITH_E_TYPE, first, NULL,
                                   "the file holds version %" PRId32

@@ -80,7 +80,8 @@ const pith_type *pithp_program_type(const pith_type *root, const char *name);
 /* ---- What changes it (rename.c, upgrade.c, subset.c) ---- */
 
 /* options.renames. What cannot be done is told to r. root: the row that will be. */
-pith_status pithp_rename(pithp_edit *e, pithp_differences *r, int64_t root);
+pith_status
+pithp_rename(pithp_edit *e, pithp_differences *r, const pith_type *type, int64_t root);
 /* Bring records of older versions to the program's with their hooks, from the root down.
  * What goes wrong is told to r. */
 pith_status pithp_upgrade(pithp_edit *e,

@@ -19,13 +19,53 @@ typedef struct renaming {
     pithp_differences *r;
     rename_row *rows;
     int64_t count;
-    int64_t node_count; /* of the file */
+    int64_t node_count;    /* of the file */
+    const pith_type *root; /* that is loaded; NULL: any */
 } renaming;
 
-static form form_of(const char *name) {
-    return *name == '.' || *name == '[' ? FORM_PATH
-           : strchr(name, '.')          ? FORM_FIELD
-                                        : FORM_TYPE;
+static bool is_type(const pithp_document *d, int64_t type, const char *name, size_t n) {
+    const char *own = d->types.rows[type].name;
+    return strlen(own) == n && memcmp(own, name, n) == 0;
+}
+
+static bool has_type(const pithp_document *d, const char *name, size_t n) {
+    for (int64_t i = 0; i < d->types.count; i++)
+        if (is_type(d, i, name, n))
+            return true;
+    return false;
+}
+
+/* ---- Forms ---- */
+
+/* Bytes of a field's type: names of types may have dots too (PITH_NAMED), and so may
+ * those of fields, so the longest type that the file has counts. */
+static size_t type_bytes(const pithp_document *d, const char *name) {
+    for (size_t n = strlen(name); n-- > 1;)
+        if (name[n] == '.' && has_type(d, name, n))
+            return n;
+    return strcspn(name, ".");
+}
+
+static form form_of(const pithp_document *d, const char *name) {
+    return *name == '.' || *name == '['      ? FORM_PATH
+           : !strchr(name, '.')              ? FORM_TYPE
+           : has_type(d, name, strlen(name)) ? FORM_TYPE
+                                             : FORM_FIELD;
+}
+
+/* Whether the program's side has the form of the file's side. */
+static bool same_form(const renaming *v, const rename_row *row) {
+    const char *to = row->names->to;
+    const bool path = *to == '.' || *to == '[';
+    switch (row->form) {
+        case FORM_PATH:
+            return path;
+        case FORM_FIELD:
+            return !path && strchr(to, '.');
+        case FORM_TYPE:
+            break;
+    }
+    return !path && (!strchr(to, '.') || pithp_program_type(v->root, to));
 }
 
 /* ---- What can be seen without the file ---- */
@@ -43,7 +83,7 @@ static pith_status refuse(const renaming *v, const char *format, ...) {
 
 static pith_status check_names(const renaming *v, int64_t i) {
     const pith_rename *n = v->rows[i].names;
-    if (!*n->from || !n->to || !*n->to || form_of(n->from) != form_of(n->to))
+    if (!*n->from || !n->to || !*n->to || !same_form(v, &v->rows[i]))
         return refuse(v,
                       "pith_load: the rename \"%.200s\" to \"%.200s\": expected two "
                       "types, two fields of types or two paths",
@@ -58,18 +98,37 @@ static pith_status check_names(const renaming *v, int64_t i) {
     return PITH_OK;
 }
 
+/* The rename of a type of the file; NULL: it keeps its name. */
+static const rename_row *of_type(const renaming *v, const char *type, size_t n) {
+    for (int64_t i = 0; i < v->count; i++)
+        if (v->rows[i].form == FORM_TYPE && strlen(v->rows[i].names->from) == n &&
+            memcmp(v->rows[i].names->from, type, n) == 0)
+            return &v->rows[i];
+    return NULL;
+}
+
+/* Where the types of a field's two names end: the program's is the file's, renamed. */
+static void split_field(const renaming *v, rename_row *row) {
+    const char *to = row->names->to;
+    row->from_type = type_bytes(v->e->d, row->names->from);
+    const rename_row *type = of_type(v, row->names->from, row->from_type);
+    const char *expected = type ? type->names->to : row->names->from;
+    const size_t n = type ? strlen(expected) : row->from_type;
+    const bool fits = strncmp(to, expected, n) == 0 && to[n] == '.';
+    row->to_type = fits ? n : strcspn(to, ".");
+}
+
 static pith_status read_renames(renaming *v) {
     pith_status rc = PITH_OK;
     for (int64_t i = 0; rc == PITH_OK && i < v->count; i++) {
         rename_row *row = &v->rows[i];
         row->names = &v->r->options->renames[i];
+        row->form = form_of(v->e->d, row->names->from);
         rc = check_names(v, i);
-        if (rc != PITH_OK)
-            return rc;
-        row->form = form_of(row->names->from);
-        row->from_type = strcspn(row->names->from, ".");
-        row->to_type = strcspn(row->names->to, ".");
     }
+    for (int64_t i = 0; rc == PITH_OK && i < v->count; i++)
+        if (v->rows[i].form == FORM_FIELD)
+            split_field(v, &v->rows[i]);
     return rc;
 }
 
@@ -145,27 +204,6 @@ static pith_status put_paths(renaming *v, int64_t root) {
 }
 
 /* ---- Types and their fields ---- */
-
-/* The rename of a type of the file; NULL: it keeps its name. */
-static const rename_row *of_type(const renaming *v, const char *type, size_t n) {
-    for (int64_t i = 0; i < v->count; i++)
-        if (v->rows[i].form == FORM_TYPE && strlen(v->rows[i].names->from) == n &&
-            memcmp(v->rows[i].names->from, type, n) == 0)
-            return &v->rows[i];
-    return NULL;
-}
-
-static bool is_type(const pithp_document *d, int64_t type, const char *name, size_t n) {
-    const char *own = d->types.rows[type].name;
-    return strlen(own) == n && memcmp(own, name, n) == 0;
-}
-
-static bool has_type(const pithp_document *d, const char *name, size_t n) {
-    for (int64_t i = 0; i < d->types.count; i++)
-        if (is_type(d, i, name, n))
-            return true;
-    return false;
-}
 
 /* Children and statics of a record that are called so. */
 static int count_named(const pithp_edit *e, int64_t record, const char *name) {
@@ -298,8 +336,9 @@ out:
     return rc;
 }
 
-pith_status pithp_rename(pithp_edit *e, pithp_differences *r, int64_t root) {
-    renaming v = {.e = e, .r = r, .node_count = e->d->nodes.count};
+pith_status
+pithp_rename(pithp_edit *e, pithp_differences *r, const pith_type *type, int64_t root) {
+    renaming v = {.e = e, .r = r, .node_count = e->d->nodes.count, .root = type};
     const pith_rename *renames = r->options->renames;
     while (renames[v.count].from)
         v.count++;

@@ -132,6 +132,34 @@ static void check_upgrades(pith_type *t) {
     }
 }
 
+/* Identifiers with dots between them: names of types appear in files, messages, renames.
+ */
+static bool is_name(const char *text) {
+    enum { LONGEST = 100 };
+    const char *const whole = text;
+    for (;;) {
+        const size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyz"
+                                      "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+        if (n == 0 || (*text >= '0' && *text <= '9'))
+            return false;
+        text += n;
+        if (*text != '.')
+            return !*text && text - whole <= LONGEST;
+        text++;
+    }
+}
+
+static void check_name(pith_type *t, const char *name) {
+    if (!name || !is_name(name))
+        pithp_type_refuse(
+            t, NULL,
+            "PITH_NAMED(\"%.120s\"): expected identifiers with dots between "
+            "them, of 100 characters at most",
+            name ? name : "");
+    else if (strcmp(name, t->name) != 0)
+        pithp_type_refuse(t, NULL, "a second name, \"%s\": a type has one", name);
+}
+
 static void check_hook(pith_type *t, const pith_field *d) {
     switch (d->hook_kind) {
         case PITH_HOOK_NONE:
@@ -142,6 +170,9 @@ static void check_hook(pith_type *t, const pith_field *d) {
                 strcmp(d->options.initial_text, t->name) == 0)
                 pithp_type_refuse(t, NULL, "the former name \"%s\" is none",
                                   d->options.initial_text ? d->options.initial_text : "");
+            break;
+        case PITH_HOOK_NAMED:
+            check_name(t, d->options.initial_text);
             break;
         case PITH_HOOK_CHECK:
             set_hook(t, d, "check", &t->check);
@@ -386,7 +417,6 @@ static bool leads_back(const pith_type *from, const pith_type *to, int32_t visit
 }
 
 void pithp_type_check_children(pith_type *t) {
-    static int32_t visit; /* guarded by the registry's lock */
     for (int32_t i = 0; i < t->field_count && !t->error; i++) {
         const pithp_field *f = &t->fields[i];
         const pith_field *d = &f->declared;
@@ -404,7 +434,8 @@ void pithp_type_check_children(pith_type *t) {
                               "%s has leaves or children: only a record without is a "
                               "static",
                               f->child->name);
-        else if (!d->options.optional && leads_back(f->child, t, ++visit))
+        else if (!d->options.optional &&
+                 leads_back(f->child, t, pithp_type_begin_visit()))
             pithp_type_refuse(t, d->name,
                               "a required %s that leads back to %s never ends: make it "
                               ".optional",

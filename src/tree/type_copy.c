@@ -84,6 +84,16 @@ static bool same_field(const pith_field *a, const pith_field *b) {
            a->options.compress == b->options.compress;
 }
 
+const char *pithp_type_spec_name(const pith_type_spec *spec) {
+    for (size_t i = 0; i < spec->field_count; i++) {
+        const char *name = spec->fields[i].options.initial_text;
+        if (spec->fields[i].kind == PITH_FIELD_HOOK &&
+            spec->fields[i].hook_kind == PITH_HOOK_NAMED && name && *name)
+            return name;
+    }
+    return spec->name;
+}
+
 int32_t pithp_type_difference(const pith_type *t, const pith_type_spec *spec) {
     const size_t count = (size_t)t->field_count;
     for (size_t i = 0; i < count && i < spec->field_count; i++)
@@ -119,6 +129,7 @@ void pithp_type_refresh_hooks(pith_type *t, const pith_type_spec *spec) {
             case PITH_HOOK_NONE:
             case PITH_HOOK_VERSION:
             case PITH_HOOK_FORMERLY:
+            case PITH_HOOK_NAMED:
                 break;
         }
 }

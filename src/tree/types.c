@@ -212,7 +212,8 @@ static pith_type *build(const pith_type_spec *spec) {
     t->version = 1;
     t->size = spec->size;
     t->alignment = spec->alignment;
-    t->name = pithp_type_copy_text(spec->name, strlen(spec->name));
+    const char *name = pithp_type_spec_name(spec);
+    t->name = pithp_type_copy_text(name, strlen(name));
     t->field_count = (int32_t)spec->field_count;
     t->fields = pithp_permanent((spec->field_count + 1) * sizeof *t->fields);
     if (!t->name || !t->fields)
@@ -368,53 +369,68 @@ static void add_to_registry(pith_type *t) {
     pending = t;
 }
 
-static const pith_type *register_new(const pith_type_spec *spec, pith_type *other) {
+/* Another struct, `other`, has the name. Children are resolved. */
+static void
+refuse_name(pith_type *t, const pith_type *other, const pith_type_spec *spec) {
+    static const char remedy[] = "PITH_NAMED gives one of them another name";
+    const int32_t i = pithp_type_difference(other, spec);
+    const pith_field *theirs =
+        i >= 0 && i < other->field_count ? &other->fields[i].declared : NULL;
+    const pith_field *ours = i >= 0 && i < t->field_count ? &t->fields[i].declared : NULL;
+    t->error = NULL;
+    if (i == -2)
+        pithp_type_refuse(
+            t, NULL,
+            "two structs have this name: one of %zu bytes, and this one of %zu; %s",
+            other->size, spec->size, remedy);
+    else if (i >= 0)
+        pithp_type_refuse(
+            t, NULL,
+            "two structs have this name; field %d is \"%s\" %s in the one registered "
+            "first and \"%s\" %s in this one; %s",
+            i, theirs ? theirs->name : "missing",
+            theirs && theirs->spec ? theirs->spec : "", ours ? ours->name : "missing",
+            ours && ours->spec ? ours->spec : "", remedy);
+    for (int32_t k = 0; i == -1 && k < t->field_count; k++) {
+        const pith_type *first = other->fields[k].child, *now = t->fields[k].child;
+        if (first != now && first && now)
+            pithp_type_refuse(
+                t, NULL,
+                "two structs have this name; .%s is of type %.80s in the one registered "
+                "first and of %s %.80s in this one; %s",
+                t->fields[k].declared.name, first->name,
+                strcmp(first->name, now->name) == 0 ? "another type" : "type", now->name,
+                remedy);
+    }
+}
+
+static const pith_type *register_new(const pith_type_spec *spec, const pith_type *other) {
     pith_type *t = build(spec);
     if (!t)
         return NULL;
     t->needs = pithp_permanent(PITHP_MOST_NAMES * sizeof *t->needs);
     if (!t->needs)
         return NULL;
-    if (other) {
-        const int32_t i = pithp_type_difference(other, spec);
-        const bool theirs = i >= 0 && i < other->field_count;
-        const bool ours = i >= 0 && (size_t)i < spec->field_count;
-        t->error = NULL;
-        if (i == -2)
-            pithp_type_refuse(
-                t, NULL,
-                "two structs have this name: one of %zu bytes, and this one "
-                "of %zu",
-                other->size, spec->size);
-        else
-            pithp_type_refuse(t, NULL,
-                              "two structs have this name; field %d is \"%s\" %s in the "
-                              "one registered first and \"%s\" %s in this one",
-                              i, theirs ? other->fields[i].declared.name : "missing",
-                              theirs && other->fields[i].declared.spec
-                                  ? other->fields[i].declared.spec
-                                  : "",
-                              ours ? t->fields[i].declared.name : "missing",
-                              ours && spec->fields[i].spec ? spec->fields[i].spec : "");
-    }
     add_to_registry(t);
     resolve_children(t, spec);
+    if (other)
+        refuse_name(t, other, spec);
     return t;
 }
 
 static const pith_type *find_or_register(const pith_type_spec *spec) {
-    pith_type *other = NULL;
+    const pith_type *other = NULL;
     for (pith_type *t = types; t; t = t->next) {
-        if (strcmp(t->name, spec->name) != 0)
+        if (strcmp(t->name, pithp_type_spec_name(spec)) != 0)
             continue;
-        if (pithp_type_difference(t, spec) == -1) {
+        if (pithp_type_same(t, spec, &pending_short_of_memory)) {
             pithp_type_refresh_hooks(t, spec);
             return t;
         }
         if (!other)
             other = t;
     }
-    return register_new(spec, other);
+    return pending_short_of_memory ? NULL : register_new(spec, other);
 }
 
 const pith_type *pith_type_register(const pith_type_spec *spec, const pith_type **cache) {
@@ -422,6 +438,10 @@ const pith_type *pith_type_register(const pith_type_spec *spec, const pith_type 
         spec->field_count > PITHP_LARGEST_RECORD)
         return &no_description;
     pthread_mutex_lock(&lock);
+    if (pithp_type_answer(spec)) {
+        pthread_mutex_unlock(&lock);
+        return &no_description; /* the answer was the comparison */
+    }
     depth++;
     const pith_type *t = find_or_register(spec);
     if (depth == 1) {
@@ -500,15 +520,43 @@ static bool was_called(const pith_type *type, const char *name) {
     return false;
 }
 
-const pith_type *pithp_type_find_former(const char *name) {
-    const pith_type *found = NULL;
-    int count = 0;
+/* Whether a declaration names a type, itself or through the types that it names. */
+static bool leads_to(const pith_type *from, const pith_type *to, int32_t visit) {
+    if (from == to || !from->ready || from->visit == visit)
+        return from == to;
+    ((pith_type *)(uintptr_t)from)->visit = visit;
+    for (int32_t i = 0; i < from->field_count; i++)
+        if (from->fields[i].child && leads_to(from->fields[i].child, to, visit))
+            return true;
+    return false;
+}
+
+int32_t pithp_type_begin_visit(void) {
+    static int32_t visit;
+    return ++visit;
+}
+
+bool pithp_type_leads_to(const pith_type *from, const pith_type *to) {
     pthread_mutex_lock(&lock);
-    for (const pith_type *t = types; t; t = t->next)
-        if (t->ready && !t->error && was_called(t, name)) {
-            found = t;
-            count++;
-        }
+    const bool leads = leads_to(from, to, pithp_type_begin_visit());
     pthread_mutex_unlock(&lock);
-    return count == 1 ? found : NULL;
+    return leads;
+}
+
+const pith_type *pithp_type_find_former(const char *name, const pith_type *root) {
+    const pith_type *any = NULL, *below = NULL;
+    int count = 0, count_below = 0;
+    pthread_mutex_lock(&lock);
+    for (const pith_type *t = types; t; t = t->next) {
+        if (!t->ready || t->error || !was_called(t, name))
+            continue;
+        any = t;
+        count++;
+        if (root && leads_to(root, t, pithp_type_begin_visit())) {
+            below = t;
+            count_below++;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    return count == 1 ? any : count_below == 1 ? below : NULL;
 }

@@ -103,13 +103,17 @@ struct pith_type {
     const char **needs;
     struct pith_type *next; /* in the registry, or in the group being registered */
     struct pith_type *next_pending;
-    int32_t visit; /* of a search for cycles, while it is being registered */
+    int32_t visit; /* of the last search that came by; with the registry locked */
 };
 
 /* The good type of that name that is registered, or NULL. */
 const pith_type *pithp_type_find(const char *name);
-/* The only good type that had that name once (PITH_FORMERLY), or NULL. */
-const pith_type *pithp_type_find_former(const char *name);
+/* The only good type that had that name once (PITH_FORMERLY), or the only one of those to
+ * which the declaration of root leads (NULL: none); else NULL. */
+const pith_type *pithp_type_find_former(const char *name, const pith_type *root);
+/* Whether the declaration of a type names another one: as a child, a static, or in one of
+ * those. */
+bool pithp_type_leads_to(const pith_type *from, const pith_type *to);
 /* Whether a pointer is a registered type; safe for any. */
 bool pithp_type_valid(const pith_type *type);
 /* What makers of records return when they fail; safe for any pointer, never NULL. */
