@@ -196,6 +196,9 @@ PITH_BEGIN
  * another document of the folder names it. It must be the document's own by name, owner,
  * size, header and checksum; other files are never deleted.
  *
+ * A record type in a PITH_TREE to which no declaration leads from the type of the root
+ * is reported to the log hook, once a process: see PITH_USES.
+ *
  * Errors: PITH_E_IO (with the system's reason; the old checkpoint is as it was),
  * PITH_E_TRACED, PITH_E_FORMAT (text that is not UTF-8, a bool that is neither 0 nor 1),
  * each with the path.
@@ -229,7 +232,8 @@ PITH_API bool pith_save_wait(pith_scope *s);
  * Load a checkpoint, strictly.
  *
  * @param type Type of the root; NULL: any tree. Records that the file holds must be of
- *        types that this process has used (T_pith_type() makes one known).
+ *        types that this process knows: @p type, those that its declaration leads to
+ *        (children, static records, PITH_USES), and those whose T_pith_type() was called.
  * @param options NULL for the defaults.
  * Errors: PITH_E_IO, PITH_E_FORMAT (damaged, truncated, no checkpoint, a newer format, a
  * bool that is neither 0 nor 1),

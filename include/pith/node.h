@@ -77,7 +77,8 @@ typedef enum pith_hook_kind {
     PITH_HOOK_UPGRADE, /**< void (*)(pith_scope *, pith_upgrade *); options.initial is the
                           version that it takes to the next one */
     PITH_HOOK_FORMERLY, /**< options.initial_text is a name that the type had */
-    PITH_HOOK_NAMED     /**< options.initial_text is the name of the type */
+    PITH_HOOK_NAMED,    /**< options.initial_text is the name of the type */
+    PITH_HOOK_USES      /**< child is a type that trees of the record may hold */
 } pith_hook_kind;
 
 /** Options of a field; everything zero is the default. C++ takes them in this order. */
@@ -100,7 +101,7 @@ typedef struct pith_field {
     size_t offset, size;
     pith_field_kind kind;
     const char *spec;                /**< leaves: "f64[n,3]" */
-    const pith_type *(*child)(void); /**< children and static records: their type */
+    const pith_type *(*child)(void); /**< of children, static records and uses: type */
     const char *child_name;          /**< and its name */
     pith_static_kind static_kind;
     const char *const *names; /**< PITH_STATIC_ENUM: the names, NULL at the end */
@@ -247,8 +248,8 @@ template <class T> constexpr pith_static_kind pith_static_of_() {
     PITH_PICK_(__VA_ARGS__, PITH_CHILD_O_, PITH_CHILD_O_, PITH_CHILD_O_, PITH_CHILD_O_,  \
                PITH_CHILD_O_, PITH_CHILD_O_, PITH_CHILD_, PITH_BAD_, PITH_BAD_)          \
     (__VA_ARGS__)
-/** A child that may be any tree: an array, list, tuple, dict or record. The member is a
- * const void *. */
+/** A child that may be any tree: an array, list, tuple, dict or record (see PITH_USES).
+ * The member is a const void *. */
 #define PITH_TREE(...)                                                                   \
     PITH_PICK_(__VA_ARGS__, PITH_TREE_O_, PITH_TREE_O_, PITH_TREE_O_, PITH_TREE_O_,      \
                PITH_TREE_O_, PITH_TREE_O_, PITH_TREE_O_, PITH_TREE_, PITH_BAD_)          \
@@ -398,6 +399,18 @@ template <class T> constexpr pith_static_kind pith_static_of_() {
  */
 #define PITH_NAMED(name)                                                                 \
     PITH_HOOK_ENTRY_("named", 0, PITH_HOOK_NAMED, NULL, .initial_text = (name))
+/**
+ * A record type that a PITH_TREE of the type may hold, itself or further below: then a
+ * program that loads the type knows it too. T is a node, declared before.
+ *
+ * Without it a program has to call T_pith_type() before it loads such a record. pith_save
+ * reports record types that no declaration leads to, once each, to the log hook.
+ */
+#define PITH_USES(T)                                                                     \
+    {                                                                                    \
+        (#T), 0, 0, PITH_FIELD_HOOK, NULL, T##_pith_type, (#T), PITH_STATIC_NONE, NULL,  \
+            PITH_HOOK_USES, NULL, PITH_FIELD_OPTIONS_(.unit = NULL)                      \
+    }
 /** The version of the type, written into checkpoints; 1 unless given. */
 #define PITH_VERSION(number)                                                             \
     PITH_HOOK_ENTRY_("version", 0, PITH_HOOK_VERSION, NULL, .initial = (number))

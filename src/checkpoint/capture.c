@@ -35,7 +35,25 @@ static pith_node_kind node_kind(const void *node, pithp_visit visit) {
     }
 }
 
-static int32_t type_row(capture *c, const pith_type *type) {
+/* A program that loads the root's type knows the types that declarations lead to. Others,
+ * which a PITH_TREE holds, are reported now and not when the checkpoint is needed. */
+static void check_type(const capture *c, int64_t row, const pith_type *type) {
+    const void *root = c->d->nodes.rows[0].object;
+    char path[PITHP_PATH_BYTES];
+    if (c->d->nodes.rows[0].kind != PITH_NODE_RECORD ||
+        pithp_type_leads_to(pithp_shape_of(root)->type, type) ||
+        __atomic_exchange_n((bool *)(uintptr_t)&type->reported, true, __ATOMIC_RELAXED))
+        return;
+    pithp_log(c->s->runtime, PITH_LOG_WARNING,
+              "pith_save: %s: no declaration leads from %s to %s: a program that loads "
+              "this has to call its T_pith_type() first, or has PITH_USES(T) in the "
+              "PITH_NODE of %s",
+              pithp_document_error_path(c->d, row, path),
+              pithp_shape_of(root)->type->name, type->name,
+              pithp_shape_of(root)->type->name);
+}
+
+static int32_t type_row(capture *c, int64_t node, const pith_type *type) {
     for (int64_t i = c->d->types.count; i-- > 0;)
         if (strcmp(c->d->types.rows[i].name, type->name) == 0)
             return (int32_t)i;
@@ -43,6 +61,7 @@ static int32_t type_row(capture *c, const pith_type *type) {
     if (!row)
         return -1;
     *row = (pithp_doc_type){.name = type->name, .version = type->version};
+    check_type(c, node, type);
     return (int32_t)c->d->types.count - 1;
 }
 
@@ -203,7 +222,7 @@ add_node(capture *c, const pithp_walk *w, pithp_visit visit, const char *static_
     if (n->kind != PITH_NODE_RECORD)
         return PITH_OK;
     const pith_type *type = pithp_shape_of(w->node)->type;
-    n->type = type_row(c, type);
+    n->type = type_row(c, row, type);
     return n->type < 0 ? pithp_fail_memory(c->s, sizeof(pithp_doc_type))
                        : add_statics(c, row, type, w->node);
 }

@@ -354,7 +354,8 @@ static void compare_types(pithp_differences *r, const pith_type *const *types) {
         if (!types[i])
             pithp_differences_add(
                 r, PITH_E_TYPE, first, NULL,
-                "the record type %.100s is not known here (%s_pith_type() makes it so)",
+                "the record type %.100s is not known here (%s_pith_type() makes it so, "
+                "or PITH_USES where its tree is declared)",
                 got->name, strchr(got->name, '.') ? "T" : got->name);
         else if (types[i]->version < got->version)
             pithp_differences_add(r, PITH_E_TYPE, first, NULL,

@@ -164,6 +164,7 @@ static void check_hook(pith_type *t, const pith_field *d) {
     switch (d->hook_kind) {
         case PITH_HOOK_NONE:
         case PITH_HOOK_UPGRADE:
+        case PITH_HOOK_USES:
             break;
         case PITH_HOOK_FORMERLY:
             if (!d->options.initial_text || !d->options.initial_text[0] ||
@@ -410,7 +411,8 @@ static bool leads_back(const pith_type *from, const pith_type *to, int32_t visit
     ((pith_type *)(uintptr_t)from)->visit = visit;
     for (int32_t i = 0; i < from->field_count; i++) {
         const pithp_field *f = &from->fields[i];
-        if (f->child && !f->declared.options.optional && leads_back(f->child, to, visit))
+        if (f->child && f->declared.kind != PITH_FIELD_HOOK &&
+            !f->declared.options.optional && leads_back(f->child, to, visit))
             return true;
     }
     return false;
@@ -421,7 +423,8 @@ void pithp_type_check_children(pith_type *t) {
         const pithp_field *f = &t->fields[i];
         const pith_field *d = &f->declared;
         const bool is_static = d->kind == PITH_FIELD_STATIC;
-        if (d->kind != PITH_FIELD_CHILD &&
+        const bool is_use = d->kind == PITH_FIELD_HOOK && d->hook_kind == PITH_HOOK_USES;
+        if (d->kind != PITH_FIELD_CHILD && !is_use &&
             !(is_static && d->static_kind == PITH_STATIC_RECORD_))
             continue;
         if (!f->child || f->child == pith_array_pith_type())

@@ -130,6 +130,7 @@ void pithp_type_refresh_hooks(pith_type *t, const pith_type_spec *spec) {
             case PITH_HOOK_VERSION:
             case PITH_HOOK_FORMERLY:
             case PITH_HOOK_NAMED:
+            case PITH_HOOK_USES:
                 break;
         }
 }

@@ -39,7 +39,7 @@ typedef struct pithp_leaf_spec {
 
 typedef struct pithp_field {
     pith_field declared;    /* strings copied; its `child` is NULL: */
-    const pith_type *child; /* children and static records: their type */
+    const pith_type *child; /* children, static records and uses: their type */
     int32_t slot;           /* leaves and children: place among the slots; else -1 */
     pithp_leaf_spec leaf;
 } pithp_field;
@@ -103,6 +103,7 @@ struct pith_type {
     const char **needs;
     struct pith_type *next; /* in the registry, or in the group being registered */
     struct pith_type *next_pending;
+    bool reported; /* pith_save has said that declarations do not lead to it; atomic */
     int32_t visit; /* of the last search that came by; with the registry locked */
 };
 
@@ -111,8 +112,8 @@ const pith_type *pithp_type_find(const char *name);
 /* The only good type that had that name once (PITH_FORMERLY), or the only one of those to
  * which the declaration of root leads (NULL: none); else NULL. */
 const pith_type *pithp_type_find_former(const char *name, const pith_type *root);
-/* Whether the declaration of a type names another one: as a child, a static, or in one of
- * those. */
+/* Whether the declaration of a type names another one: as a child, a static or a use, or
+ * in one of those. */
 bool pithp_type_leads_to(const pith_type *from, const pith_type *to);
 /* Whether a pointer is a registered type; safe for any. */
 bool pithp_type_valid(const pith_type *type);
