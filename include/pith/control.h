@@ -105,6 +105,26 @@ PITH_API const void *pith_fori_between(pith_scope *s,
                                        const pith_function *body,
                                        const void *init);
 /**
+ * As pith_fori, but the loop ends also where a check has failed that the body makes:
+ * after the iteration in which one fails no other one runs. A count of the iterations
+ * that ran is a member of the carry.
+ *
+ * Checks of level debug do not end the loop unless a collector is active.
+ *
+ * @return The carry after that iteration.
+ */
+PITH_API const void *pith_fori_passing(pith_scope *s,
+                                       int64_t lower,
+                                       int64_t upper,
+                                       const pith_function *body,
+                                       const void *init);
+/** As pith_fori_between, but it ends as pith_fori_passing does. */
+PITH_API const void *pith_fori_between_passing(pith_scope *s,
+                                               const pith_array *lower,
+                                               const pith_array *upper,
+                                               const pith_function *body,
+                                               const void *init);
+/**
  * Carry a tree over the rows of another and stack what comes out:
  * body(carry, xs[i]) returns a record with members `carry`, the next one, and `out`.
  *
@@ -127,6 +147,21 @@ PITH_API const void *pith_scan(pith_scope *s,
                                const void *xs,
                                const pith_loop_options *options,
                                const void **outs);
+/**
+ * As pith_scan, but the loop ends also where a check has failed that the body makes, as
+ * pith_fori_passing does: after the iteration in which one fails the body does not run
+ * again.
+ *
+ * @param outs As pith_scan; the failing iteration has its row, and rows that were not
+ * reached hold zeros (of a reverse scan those are the first ones).
+ * @return The carry after that iteration.
+ */
+PITH_API const void *pith_scan_passing(pith_scope *s,
+                                       const pith_function *body,
+                                       const void *init,
+                                       const void *xs,
+                                       const pith_loop_options *options,
+                                       const void **outs);
 
 PITH_END
 
@@ -138,6 +173,10 @@ PITH_END
 #    define pith_fori(s, ...)          pith_fori(PITH_AT(s), __VA_ARGS__)
 #    define pith_fori_between(s, ...)  pith_fori_between(PITH_AT(s), __VA_ARGS__)
 #    define pith_scan(s, ...)          pith_scan(PITH_AT(s), __VA_ARGS__)
+#    define pith_fori_passing(s, ...)  pith_fori_passing(PITH_AT(s), __VA_ARGS__)
+#    define pith_fori_between_passing(s, ...)                                            \
+        pith_fori_between_passing(PITH_AT(s), __VA_ARGS__)
+#    define pith_scan_passing(s, ...) pith_scan_passing(PITH_AT(s), __VA_ARGS__)
 #endif
 
 #endif

@@ -28,6 +28,15 @@ static const void *second(pith_scope *s, const void *a, const void *b) {
     return b;
 }
 PITH_FUNCTION2(second_of_two, second, void, void, void)
+typedef struct {
+    const pith_array *carry, *out;
+} Row;
+PITH_NODE(Row, PITH_LEAF(carry, "any"), PITH_LEAF(out, "any"))
+static const Row *row_of(pith_scope *s, const pith_array *carry, const pith_array *x) {
+    const Row made = {carry, x};
+    return (pith_freeze_as)(s, Row_pith_type(), &made);
+}
+PITH_FUNCTION2(row_of_scan, row_of, Row, pith_array, pith_array)
 
 static const pith_array *
 first_leaf(pith_scope *s, const pith_array *const *leaves, void *closure) {
@@ -68,7 +77,7 @@ typedef struct {
     FILE *file;
     const void *value; /* a struct that can be frozen as pith_type */
     const pith_type *pith_type;
-    const pith_function *function, *test, *of_two, *functions[1];
+    const pith_function *function, *test, *of_two, *of_row, *functions[1];
     const pith_dict *pith_dict;
     const pith_treedef *pith_treedef;
     pith_shared *pith_shared;
@@ -373,6 +382,7 @@ Test(bad_pointers, are_errors_in_every_exported_function) {
     g.function = g.functions[0] = &doubled;
     g.test = &no_more;
     g.of_two = &second_of_two;
+    g.of_row = &row_of_scan;
     g.pith_type = Thing_pith_type();
     g.pith_dict = pith_dict_make(g.scope, 1, g.texts, g.items);
     g.pith_treedef = pith_tree_structure(g.scope, g.array);

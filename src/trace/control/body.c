@@ -1,4 +1,6 @@
 /* What branches and bodies of loops must be, and the state of loops that run. */
+#include "gpu/device.h"
+#include "program/check.h"
 #include "trace/control/control_internal.h"
 
 #include <stdio.h>
@@ -173,4 +175,30 @@ const void *pithp_holder_end(pithp_holder *h) {
         pith_scope_close(h->scope);
     h->scope = NULL;
     return fine && h->s->error.code == PITH_OK ? last : NULL;
+}
+
+/* ---- Loops that end where a check fails ---- */
+
+pith_status pithp_ending_begin(pith_scope *s, pithp_ending *e, bool ends) {
+    *e = (pithp_ending){.ends = ends, .around = s->collector};
+    if (ends && pithp_collector_of(s))
+        e->checks = pithp_collector_begin(s, false);
+    return s->error.code;
+}
+
+bool pithp_ending_goes_on(const pithp_holder *h, const pithp_ending *e) {
+    bool all_pass = true;
+    if (e->checks)
+        pithp_collector_all_pass(h->s, e->checks, &all_pass);
+    else if (e->ends && pithp_checks_pending(pithp_scope_stream(h->s)))
+        pithp_synchronise(h->s); /* what fails becomes the error of its scope */
+    const bool failed =
+        h->s->error.code != PITH_OK || (h->scope && h->scope->error.code != PITH_OK);
+    return all_pass && !failed;
+}
+
+void pithp_ending_end(pith_scope *s, pithp_ending *e) {
+    if (e->checks)
+        pithp_collector_end(e->checks);
+    s->collector = e->around;
 }

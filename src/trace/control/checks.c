@@ -22,7 +22,7 @@ pith_status pithp_part_carried_needs(pith_scope *s,
     const pithp_program *p = part->program;
     const int64_t values = pithp_checks_values(part->checks);
     *needs = NULL;
-    if (!pithp_checks_have_needs(part->checks))
+    if (carried->ends || !pithp_checks_have_needs(part->checks))
         return PITH_OK;
     const size_t inputs = (size_t)p->input_count + 1;
     bool *marks = pithp_scope_allocate(s, inputs + (size_t)p->output_count);
@@ -38,17 +38,72 @@ pith_status pithp_part_carried_needs(pith_scope *s,
     return PITH_OK;
 }
 
+/* ---- Bodies and conditions that run only if checks passed ---- */
+
+/* Of the same inputs and outputs, but it runs nothing. NULL: error set. */
+static pithp_program *make_idle(pith_scope *s, const pithp_conditional *c) {
+    const pithp_program *from = c->program;
+    const int64_t checks = from->output_count - pithp_checks_values(c->checks);
+    pithp_program *p = pithp_program_make(s);
+    bool fine = p;
+    for (int64_t k = 0; k < from->input_count && fine; k++)
+        fine = pithp_program_input(s, p, pithp_value_spec(from, from->inputs[k])) >= 0;
+    for (int64_t k = 0; k < from->output_count && fine; k++) {
+        const uint64_t bits =
+            k < checks ? 0 : pithp_checks_neutral_bits(c->checks, k - checks);
+        fine = k < c->handed_on
+                   ? pithp_program_output(s, p, p->inputs[c->first + k])
+                   : pithp_control_add_filled(
+                         s, p, pithp_value_spec(from, from->outputs[k]), bits);
+    }
+    if (fine)
+        return p;
+    pithp_program_release(p);
+    return NULL;
+}
+
+bool pithp_control_call_if(pith_scope *s,
+                           const pithp_conditional *c,
+                           const pith_array *passed,
+                           const pithp_value *inputs,
+                           pithp_value *outputs) {
+    pithp_trace *t = pithp_scope_trace(s);
+    pithp_program *programs[2] = {make_idle(s, c), c->program};
+    const int64_t count = c->program->input_count;
+    pithp_value *operands =
+        pithp_scope_allocate(s, ((size_t)count + 1) * sizeof *operands);
+    const pith_array **made = NULL;
+    if (programs[0] && operands) {
+        operands[0] = pithp_trace_value(s, t, passed);
+        memcpy(operands + 1, inputs, (size_t)count * sizeof *operands);
+        made =
+            pithp_control_add(s, &(pithp_new_instruction){.primitive = PITHP_OP_COND,
+                                                          .operand_count = 1 + (int)count,
+                                                          .operands = operands,
+                                                          .program_count = 2,
+                                                          .programs = programs,
+                                                          .site = s->site});
+    }
+    pithp_program_release(programs[0]);
+    for (int64_t k = 0; made && k < c->program->output_count; k++)
+        outputs[k] = pithp_trace_value(s, t, made[k]);
+    return made;
+}
+
 /* ---- Carrying the values of checks ---- */
 
-/* A program that is being made of that of a part, in a trace of its own. */
+/* A program that is being made of a body or a condition, in a trace of its own. */
 typedef struct wrapping {
     pith_scope *s;
     pithp_trace *trace;
-    const pithp_program *from;
-    const pithp_checks *checks;
-    int64_t values;                /* of the checks */
-    const bool *needs;             /* those that depend on the carry; NULL: none */
-    pithp_value *inputs, *outputs; /* of the program, as they are in the new one */
+    pithp_program *from;
+    const pithp_checks *checks; /* of the body */
+    const pith_spec *const *specs;
+    int64_t values, fixed, carries; /* of the checks; inputs of the program */
+    bool is_cond;                   /* it gets the values, and has none */
+    bool ends;                      /* with a check that failed the loop does */
+    const bool *needs;              /* those that depend on the carry; NULL: none */
+    pithp_value *inputs, *outputs;  /* of the program, as they are in the new one */
     const pith_array **before, **now, **kept; /* values of the checks */
 } wrapping;
 
@@ -85,9 +140,9 @@ static pith_status add_outputs(wrapping *w, int64_t from, int64_t to) {
 }
 
 /* The values that checks had before, as inputs. */
-static pith_status add_before(wrapping *w, const pith_spec *const *specs) {
+static pith_status add_before(wrapping *w) {
     for (int64_t k = 0; k < w->values; k++)
-        if (!(w->before[k] = pithp_trace_input(w->s, w->trace, specs[k])))
+        if (!(w->before[k] = pithp_trace_input(w->s, w->trace, w->specs[k])))
             break;
     return w->s->error.code;
 }
@@ -111,46 +166,71 @@ static pith_status add_kept(wrapping *w) {
     return w->s->error.code;
 }
 
-static pith_status
-wrap(wrapping *w, int64_t fixed, int64_t carries, const pith_spec *const *specs) {
-    const pithp_program *p = w->from;
-    pith_status rc = make_room(w);
-    if (rc == PITH_OK)
-        rc = add_inputs(w, 0, fixed + carries);
-    if (rc == PITH_OK)
-        rc = add_before(w, specs);
-    if (rc == PITH_OK)
-        rc = add_inputs(w, fixed + carries, p->input_count);
-    if (rc == PITH_OK &&
-        !pithp_program_inline(w->s, w->trace->program, p, w->inputs, w->outputs))
-        rc = w->s->error.code;
-    if (!w->checks) /* a condition reads none of them */
-        return rc == PITH_OK ? add_outputs(w, 0, p->output_count) : rc;
-    if (rc == PITH_OK)
-        rc = add_outputs(w, 0, carries);
+/* The truth of a condition, which does not hold once a check has failed. */
+static pith_status add_truth(wrapping *w) {
+    const pith_array *both[2] = {pithp_trace_array(w->s, w->trace, w->outputs[0]),
+                                 pithp_checks_passed(w->s, w->checks, w->before)};
+    const pith_array *truth =
+        both[0] && both[1] ? pithp_bind(w->s, PITHP_OP_LOGICAL_AND, 2, both, NULL) : NULL;
+    const pithp_value v = truth ? pithp_trace_value(w->s, w->trace, truth) : -1;
+    if (v >= 0)
+        pithp_program_output(w->s, w->trace->program, v);
+    return w->s->error.code;
+}
+
+static pith_status wrap_cond(wrapping *w) {
+    if (!pithp_program_inline(w->s, w->trace->program, w->from, w->inputs, w->outputs))
+        return w->s->error.code;
+    return w->ends ? add_truth(w) : add_outputs(w, 0, w->from->output_count);
+}
+
+/* A scan that ends goes on without its body. */
+static bool run_body(wrapping *w) {
+    const pithp_conditional body = {.program = w->from,
+                                    .checks = w->checks,
+                                    .first = w->fixed,
+                                    .handed_on = w->carries};
+    if (!w->ends)
+        return pithp_program_inline(w->s, w->trace->program, w->from, w->inputs,
+                                    w->outputs);
+    const pith_array *passed = pithp_checks_passed(w->s, w->checks, w->before);
+    return passed && pithp_control_call_if(w->s, &body, passed, w->inputs, w->outputs);
+}
+
+static pith_status wrap_body(wrapping *w) {
+    if (!run_body(w))
+        return w->s->error.code;
+    pith_status rc = add_outputs(w, 0, w->carries);
     if (rc == PITH_OK)
         rc = add_kept(w);
-    return rc == PITH_OK ? add_outputs(w, carries, p->output_count - w->values) : rc;
+    return rc == PITH_OK ? add_outputs(w, w->carries, w->from->output_count - w->values)
+                         : rc;
+}
+
+static pith_status wrap(wrapping *w) {
+    const int64_t others = w->fixed + w->carries;
+    pith_status rc = make_room(w);
+    if (rc == PITH_OK)
+        rc = add_inputs(w, 0, others);
+    if (rc == PITH_OK)
+        rc = add_before(w);
+    if (rc == PITH_OK)
+        rc = add_inputs(w, others, w->from->input_count);
+    if (rc != PITH_OK)
+        return rc;
+    return w->is_cond ? wrap_cond(w) : wrap_body(w);
 }
 
 /* Put in the place of *program one that carries the values too. */
-static pith_status replace(pith_scope *s,
-                           pithp_program **program,
-                           const pithp_checks *checks,
-                           int64_t values,
-                           const bool *needs,
-                           int64_t fixed,
-                           int64_t carries,
-                           const pith_spec *const *specs) {
-    wrapping w = {.s = pith_scope_open_in(s),
-                  .from = *program,
-                  .checks = checks,
-                  .values = values,
-                  .needs = needs};
+static pith_status replace(pith_scope *s, pithp_program **program, const wrapping *like) {
+    wrapping w = *like;
+    w.from = *program;
+    w.s = pith_scope_open_in(s);
     if (!pithp_scope_writable(w.s))
         return pithp_fail_memory(s, PITHP_BLOCK_BYTES);
+    w.s->site = s->site;
     w.trace = pithp_trace_begin(w.s);
-    pith_status rc = w.trace ? wrap(&w, fixed, carries, specs) : w.s->error.code;
+    pith_status rc = w.trace ? wrap(&w) : w.s->error.code;
     pithp_program *made = w.trace ? pithp_trace_end(w.s, w.trace) : NULL;
     if (rc == PITH_OK) {
         pithp_program_release(*program);
@@ -167,23 +247,28 @@ pith_status pithp_part_carry_checks(pith_scope *s,
                                     const pithp_carried *carried,
                                     pithp_program **cond,
                                     int64_t cond_fixed) {
-    const int64_t values = pithp_checks_values(part->checks), fixed = carried->fixed,
-                  carries = carried->count;
+    wrapping w = {.checks = part->checks,
+                  .values = pithp_checks_values(part->checks),
+                  .fixed = carried->fixed,
+                  .carries = carried->count,
+                  .ends = carried->ends && !cond};
     const pithp_program *p = part->program;
-    const bool *needs;
-    if (!values)
+    if (!w.values)
         return PITH_OK;
-    const pith_spec **specs = pithp_scope_allocate(s, (size_t)values * sizeof *specs);
-    if (!specs ||
-        pithp_part_carried_needs(s, part, fixed, part, carried, &needs) != PITH_OK)
+    const pith_spec **specs = pithp_scope_allocate(s, (size_t)w.values * sizeof *specs);
+    if (!specs || pithp_part_carried_needs(s, part, carried->fixed, part, carried,
+                                           &w.needs) != PITH_OK)
         return s->error.code;
-    for (int64_t k = 0; k < values; k++)
-        specs[k] = pithp_value_spec(p, p->outputs[p->output_count - values + k]);
-    pith_status rc =
-        replace(s, &part->program, part->checks, values, needs, fixed, carries, specs);
-    if (rc == PITH_OK && cond)
-        rc = replace(s, cond, NULL, values, NULL, cond_fixed, carries, specs);
-    return rc;
+    for (int64_t k = 0; k < w.values; k++)
+        specs[k] = pithp_value_spec(p, p->outputs[p->output_count - w.values + k]);
+    w.specs = specs;
+    const pith_status rc = replace(s, &part->program, &w);
+    if (rc != PITH_OK || !cond)
+        return rc;
+    w.is_cond = true;
+    w.ends = carried->ends;
+    w.fixed = cond_fixed;
+    return replace(s, cond, &w);
 }
 
 pith_status pithp_operands_add_neutral(pith_scope *s,

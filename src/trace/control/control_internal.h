@@ -89,6 +89,7 @@ void pithp_part_end(pithp_part *part);
 typedef struct pithp_carried {
     int64_t fixed, count;
     bool counts; /* the first one is an index, which counts as a row */
+    bool ends;   /* no iteration runs after one in which a check failed */
 } pithp_carried;
 /* Which values of checks of `part`, the body of a loop or its condition, are needs that
  * depend on what the body changes of its carry; in memory of s. part's inputs are so many
@@ -99,8 +100,23 @@ pith_status pithp_part_carried_needs(pith_scope *s,
                                      const pithp_part *body,
                                      const pithp_carried *carried,
                                      const bool **needs);
+/* A program that runs only if checks passed. Otherwise its first outputs are inputs that
+ * it hands on, those of its own checks pass, and the others are zeros. */
+typedef struct pithp_conditional {
+    pithp_program *program;
+    const pithp_checks *checks;
+    int64_t first, handed_on; /* inputs */
+} pithp_conditional;
+/* Call it in the trace of s with values of that: what its outputs are there. passed: bool
+ * []. False: error set. */
+bool pithp_control_call_if(pith_scope *s,
+                           const pithp_conditional *c,
+                           const pith_array *passed,
+                           const pithp_value *inputs,
+                           pithp_value *outputs);
 /* Let the body of a loop carry the values of its checks, behind its own carries. The
- * condition, if there is one, gets the values too. */
+ * condition, if there is one, gets the values too. Of a loop that ends with a check that
+ * failed, the condition does not hold then; without a condition the body does not run. */
 pith_status pithp_part_carry_checks(pith_scope *s,
                                     pithp_part *part,
                                     const pithp_carried *carried,
@@ -170,6 +186,17 @@ pith_scope *pithp_holder_next(pithp_holder *h);
 bool pithp_holder_step(pithp_holder *h, pith_scope *next, const void *state);
 /* The last state in the scope around; NULL: error set. */
 const void *pithp_holder_end(pithp_holder *h);
+
+/* Whether a loop that runs ends where a check fails. Before and after it, on all ways. */
+typedef struct pithp_ending {
+    bool ends;
+    pithp_collector *around, *checks; /* of the loop; NULL: nobody collects */
+} pithp_ending;
+pith_status pithp_ending_begin(pith_scope *s, pithp_ending *e, bool ends);
+/* No check of the loop has failed so far, or the loop does not end there; waits. False
+ * also if an error is set. */
+bool pithp_ending_goes_on(const pithp_holder *h, const pithp_ending *e);
+void pithp_ending_end(pith_scope *s, pithp_ending *e);
 
 /* An integer or bool of rank 0 on the host, a u64 as its bits; waits. */
 pith_status pithp_control_read(pith_scope *s,

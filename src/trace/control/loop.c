@@ -1,6 +1,5 @@
 /* Loops that carry a tree: while a condition holds, and over a range of integers. */
 #include "base/under_way.h"
-#include "program/check.h"
 #include "trace/control/control_internal.h"
 
 #include <stdio.h>
@@ -12,10 +11,9 @@ typedef struct loop {
     const pith_function *body;
     const pith_array *lower, *upper;
     const void *init;
-    pithp_flat carry; /* of init */
-    bool stops;       /* where a check fails */
-    pithp_collector
-        *checks; /* of the loop, where it runs and stops; NULL: not collected */
+    pithp_flat carry;    /* of init */
+    bool stops;          /* where a check fails */
+    pithp_ending ending; /* of a loop that runs */
 } loop;
 
 /* What the body returned is like what it got. */
@@ -26,19 +24,13 @@ static pith_status check_result(pith_scope *s, const loop *l, const void *result
 
 /* ---- Running ---- */
 
-/* Whether the loop may go on: it does not end where a check fails, or all have passed. */
-static bool passes(pith_scope *s, const loop *l) {
-    bool all_pass = true;
-    if (l->checks)
-        pithp_collector_all_pass(s, l->checks, &all_pass);
-    return s->error.code == PITH_OK && all_pass;
-}
-
 /* The condition's value for a carry. False: it does not hold, a check has failed, or an
  * error is set. */
-static bool holds(pith_scope *s, const loop *l, const void *carry) {
+static bool holds(const pithp_holder *h, const loop *l) {
     int64_t truth = 0;
-    if (!passes(s, l)) /* the carry is that of the iteration that failed */
+    pith_scope *s = h->s;
+    if (!pithp_ending_goes_on(
+            h, &l->ending)) /* the carry is that of the iteration that failed */
         return false;
     pith_scope *work = pith_scope_open_in(s);
     if (!pithp_scope_writable(work)) {
@@ -46,12 +38,12 @@ static bool holds(pith_scope *s, const loop *l, const void *carry) {
         return false;
     }
     work->site = s->site;
-    const pith_array *a = pith_call(pithp_on_behalf(work), l->cond, 1, &carry);
+    const pith_array *a = pith_call(pithp_on_behalf(work), l->cond, 1, &h->state);
     if (!pith_failed(work) &&
         pithp_scalar_check(work, a, false, l->function, l->truth) == PITH_OK)
         pithp_control_read(work, a, l->function, l->truth, &truth);
     pith_scope_close(work); /* its error goes to s */
-    return s->error.code == PITH_OK && truth && passes(s, l);
+    return s->error.code == PITH_OK && truth && pithp_ending_goes_on(h, &l->ending);
 }
 
 /* One iteration; i NULL: the body has no index. */
@@ -76,16 +68,12 @@ static bool iterate(pithp_holder *h, const loop *l, const int64_t *i) {
 
 static const void *run_while(pith_scope *s, loop *l) {
     pithp_holder h;
-    pithp_collector *around = s->collector;
-    if (l->stops && pithp_collector_of(s) &&
-        !(l->checks = pithp_collector_begin(s, false)))
+    if (pithp_ending_begin(s, &l->ending, l->stops) != PITH_OK)
         return NULL;
     pithp_holder_begin(&h, s, l->init);
-    while (holds(s, l, h.state) && iterate(&h, l, NULL))
+    while (holds(&h, l) && iterate(&h, l, NULL))
         ;
-    if (l->checks)
-        pithp_collector_end(l->checks);
-    s->collector = around;
+    pithp_ending_end(s, &l->ending);
     return pithp_holder_end(&h);
 }
 
@@ -96,14 +84,17 @@ static uint64_t count_between(pith_dtype dtype, int64_t from, int64_t to) {
     return rises ? (uint64_t)to - (uint64_t)from : 0;
 }
 
-static const void *run_range(pith_scope *s, const loop *l, int64_t from, uint64_t count) {
+static const void *run_range(pith_scope *s, loop *l, int64_t from, uint64_t count) {
     pithp_holder h;
+    if (pithp_ending_begin(s, &l->ending, l->stops) != PITH_OK)
+        return NULL;
     pithp_holder_begin(&h, s, l->init);
-    for (uint64_t k = 0; k < count; k++) {
+    for (uint64_t k = 0; k < count && pithp_ending_goes_on(&h, &l->ending); k++) {
         const int64_t i = (int64_t)((uint64_t)from + k);
         if (!iterate(&h, l, &i))
             break;
     }
+    pithp_ending_end(s, &l->ending);
     return pithp_holder_end(&h);
 }
 
@@ -218,8 +209,10 @@ add_loop(recorded *r, pithp_program **cond, const pith_array *index, int64_t len
     const int carries = o.count - fixed;
     if (rc == PITH_OK)
         rc = pithp_operands_add_neutral(s, &o, r->body.checks, l->function);
-    const pithp_carried carried = {
-        .fixed = fixed - cond_operands, .count = carries, .counts = index};
+    const pithp_carried carried = {.fixed = fixed - cond_operands,
+                                   .count = carries,
+                                   .counts = index,
+                                   .ends = l->stops};
     if (rc == PITH_OK)
         rc = pithp_part_carry_checks(s, &r->body, &carried, cond, cond_operands);
     if (rc != PITH_OK)
@@ -279,14 +272,17 @@ record_range(pith_scope *s, const loop *l, const pith_array *index, int64_t leng
     const void *result = NULL;
     if (pithp_flat_make(s, &r.index, index, NULL, NULL) != PITH_OK)
         return NULL;
-    pithp_program *cond =
-        length < 0 ? below(s, &l->carry, pithp_array_spec(index)) : NULL;
-    if ((cond || length >= 0) && record_body(&r) == PITH_OK) {
-        const pith_array **made = add_loop(&r, cond ? &cond : NULL, index, length);
+    if (record_body(&r) == PITH_OK) {
+        const bool is_while = length < 0 || (l->stops && r.body.checks);
+        pithp_program *cond =
+            is_while ? below(s, &l->carry, pithp_array_spec(index)) : NULL;
+        const pith_array **made = NULL;
+        if (cond || !is_while)
+            made = add_loop(&r, is_while ? &cond : NULL, index, is_while ? -1 : length);
         result = made ? pithp_control_build(s, &l->carry, made + 1) : NULL;
+        pithp_program_release(cond);
     }
     end_parts(&r);
-    pithp_program_release(cond);
     pithp_flat_end(&r.index);
     return result;
 }
@@ -341,6 +337,20 @@ const void *pith_while_passing(pith_scope *s,
                              .stops = true});
 }
 
+/* Over integers that are known. */
+static const void *repeat_known(pith_scope *s, loop *l, int64_t lower, int64_t upper) {
+    if (!begin(s, l, 2))
+        return pithp_nil_for(l->init);
+    const uint64_t count = count_between(PITH_I64, lower, upper);
+    if (!pithp_scope_trace(s))
+        return end(l, run_range(s, l, lower, count));
+    const int64_t length = count < INT64_MAX ? (int64_t)count : INT64_MAX;
+    const pith_array *index =
+        pith_array_copy(pithp_on_behalf(s), PITH_I64, PITH_SCALAR, &lower);
+    l->upper = pith_array_copy(pithp_on_behalf(s), PITH_I64, PITH_SCALAR, &upper);
+    return end(l, index && l->upper ? record_range(s, l, index, length) : NULL);
+}
+
 const void *pith_fori(pith_scope *s,
                       int64_t lower,
                       int64_t upper,
@@ -348,15 +358,17 @@ const void *pith_fori(pith_scope *s,
                       const void *init) {
     PITHP_UNDER_WAY(s, "pith_fori");
     loop l = {.function = "pith_fori", .body = body, .init = init};
-    if (!begin(s, &l, 2))
-        return pithp_nil_for(init);
-    const uint64_t count = count_between(PITH_I64, lower, upper);
-    if (!pithp_scope_trace(s))
-        return end(&l, run_range(s, &l, lower, count));
-    const int64_t length = count < INT64_MAX ? (int64_t)count : INT64_MAX;
-    const pith_array *index =
-        pith_array_copy(pithp_on_behalf(s), PITH_I64, PITH_SCALAR, &lower);
-    return end(&l, index ? record_range(s, &l, index, length) : NULL);
+    return repeat_known(s, &l, lower, upper);
+}
+
+const void *pith_fori_passing(pith_scope *s,
+                              int64_t lower,
+                              int64_t upper,
+                              const pith_function *body,
+                              const void *init) {
+    PITHP_UNDER_WAY(s, "pith_fori_passing");
+    loop l = {.function = "pith_fori_passing", .body = body, .init = init, .stops = true};
+    return repeat_known(s, &l, lower, upper);
 }
 
 static bool bounds_fit(pith_scope *s, const loop *l) {
@@ -370,27 +382,44 @@ static bool bounds_fit(pith_scope *s, const loop *l) {
     return a == b;
 }
 
+static const void *repeat_between(pith_scope *s, loop *l) {
+    int64_t from, to;
+    if (!begin(s, l, 2))
+        return pithp_nil_for(l->init);
+    if (!bounds_fit(s, l))
+        return end(l, NULL);
+    if (pithp_scope_trace(s))
+        return end(l, record_range(s, l, l->lower, -1));
+    if (pithp_control_read(s, l->lower, l->function, "lower", &from) != PITH_OK ||
+        pithp_control_read(s, l->upper, l->function, "upper", &to) != PITH_OK)
+        return end(l, NULL);
+    const pith_dtype dtype = pithp_array_spec(l->lower)->dtype;
+    return end(l, run_range(s, l, from, count_between(dtype, from, to)));
+}
+
 const void *pith_fori_between(pith_scope *s,
                               const pith_array *lower,
                               const pith_array *upper,
                               const pith_function *body,
                               const void *init) {
     PITHP_UNDER_WAY(s, "pith_fori_between");
-    loop l = {.function = "pith_fori_between",
-              .body = body,
-              .lower = lower,
-              .upper = upper,
-              .init = init};
-    int64_t from, to;
-    if (!begin(s, &l, 2))
-        return pithp_nil_for(init);
-    if (!bounds_fit(s, &l))
-        return end(&l, NULL);
-    if (pithp_scope_trace(s))
-        return end(&l, record_range(s, &l, lower, -1));
-    if (pithp_control_read(s, lower, l.function, "lower", &from) != PITH_OK ||
-        pithp_control_read(s, upper, l.function, "upper", &to) != PITH_OK)
-        return end(&l, NULL);
-    const pith_dtype dtype = pithp_array_spec(lower)->dtype;
-    return end(&l, run_range(s, &l, from, count_between(dtype, from, to)));
+    return repeat_between(s, &(loop){.function = "pith_fori_between",
+                                     .body = body,
+                                     .lower = lower,
+                                     .upper = upper,
+                                     .init = init});
+}
+
+const void *pith_fori_between_passing(pith_scope *s,
+                                      const pith_array *lower,
+                                      const pith_array *upper,
+                                      const pith_function *body,
+                                      const void *init) {
+    PITHP_UNDER_WAY(s, "pith_fori_between_passing");
+    return repeat_between(s, &(loop){.function = "pith_fori_between_passing",
+                                     .body = body,
+                                     .lower = lower,
+                                     .upper = upper,
+                                     .init = init,
+                                     .stops = true});
 }

@@ -37,14 +37,21 @@ static rotation rotation_of(pith_scope *s, pithp_trace *t, const pithp_checked_w
     return r;
 }
 
+static void set_inputs(const rotation *r,
+                       const pithp_program *p,
+                       const pithp_value *fixed,
+                       const pithp_value *carries) {
+    const int64_t count = p->input_count - r->carries;
+    for (int64_t k = 0; k < p->input_count; k++)
+        r->inputs[k] = k < count ? fixed[k] : carries[k - count];
+}
+
 static bool call(const rotation *r,
                  const pithp_program *p,
                  const pithp_value *fixed,
                  const pithp_value *carries,
                  pithp_value *results) {
-    const int64_t count = p->input_count - r->carries;
-    for (int64_t k = 0; k < p->input_count; k++)
-        r->inputs[k] = k < count ? fixed[k] : carries[k - count];
+    set_inputs(r, p, fixed, carries);
     return pithp_program_inline(r->s, r->trace->program, p, r->inputs, results);
 }
 
@@ -134,50 +141,15 @@ static bool keep(const rotation *r,
            pithp_checks_merge(r->s, c, &step, r->kept);
 }
 
-/* What the condition gives if it is not computed: no truth, and checks that pass. NULL:
- * error set. */
-static pithp_program *make_ended(const rotation *r) {
-    const pithp_part *cond = r->w->cond;
-    const pithp_program *from = cond->program;
-    pithp_program *p = pithp_program_make(r->s);
-    bool fine = p;
-    for (int64_t k = 0; k < from->input_count && fine; k++)
-        fine = pithp_program_input(r->s, p, pithp_value_spec(from, from->inputs[k])) >= 0;
-    for (int64_t k = 0; k < from->output_count && fine; k++) {
-        const pith_spec *spec = pithp_value_spec(from, from->outputs[k]);
-        const uint64_t bits = k ? pithp_checks_neutral_bits(cond->checks, k - 1) : 0;
-        fine = pithp_control_add_filled(r->s, p, spec, bits);
-    }
-    if (fine)
-        return p;
-    pithp_program_release(p);
-    return NULL;
-}
-
-/* The condition on the next carry, if the checks of the body passed. */
+/* The condition on the next carry, if the checks of the body passed: else no truth. */
 static bool call_cond_if(const rotation *r,
                          const pith_array *passed,
                          const pithp_value *fixed,
                          const pithp_value *carries) {
-    const pithp_program *cond = r->w->cond->program;
-    pithp_program *programs[2] = {make_ended(r), r->w->cond->program};
-    const pith_array **made = NULL;
-    r->inputs[0] = pithp_trace_value(r->s, r->trace, passed);
-    for (int64_t k = 0; k < cond->input_count; k++)
-        r->inputs[1 + k] =
-            k < r->w->of_cond->count ? fixed[k] : carries[k - r->w->of_cond->count];
-    if (programs[0] && r->inputs[0] >= 0)
-        made = pithp_control_add(
-            r->s, &(pithp_new_instruction){.primitive = PITHP_OP_COND,
-                                           .operand_count = 1 + (int)cond->input_count,
-                                           .operands = r->inputs,
-                                           .program_count = 2,
-                                           .programs = programs,
-                                           .site = r->s->site});
-    pithp_program_release(programs[0]);
-    for (int64_t k = 0; made && k < cond->output_count; k++)
-        r->of_cond[k] = pithp_trace_value(r->s, r->trace, made[k]);
-    return made;
+    const pithp_conditional cond = {.program = r->w->cond->program,
+                                    .checks = r->w->cond->checks};
+    set_inputs(r, cond.program, fixed, carries);
+    return pithp_control_call_if(r->s, &cond, passed, r->inputs, r->of_cond);
 }
 
 /* The condition on the next carry, as far as the loop goes on after checks of the body
@@ -247,7 +219,8 @@ static bool add_body(const rotation *r, const pithp_value *in) {
 /* Which needs depend on the carry. */
 static pith_status find_needs(rotation *r) {
     const pithp_checked_while *w = r->w;
-    const pithp_carried carried = {.fixed = w->of_body->count, .count = r->carries};
+    const pithp_carried carried = {
+        .fixed = w->of_body->count, .count = r->carries, .ends = w->stops};
     const pith_status rc = pithp_part_carried_needs(r->s, w->body, carried.fixed, w->body,
                                                     &carried, &r->body_needs);
     return rc == PITH_OK ? pithp_part_carried_needs(r->s, w->cond, w->of_cond->count,

@@ -4,10 +4,9 @@
 
 #include <string.h>
 
-static const char *const name = "pith_scan";
-
 typedef struct scan {
     pith_scope *s;
+    const char *function; /* of the user */
     const pith_function *body;
     const void *init, *xs;
     int64_t length;
@@ -15,6 +14,7 @@ typedef struct scan {
     int unroll;
     bool counts;            /* its options say how long it is where xs does not */
     bool stacks;            /* what comes out is wanted */
+    bool stops;             /* where a check fails */
     pithp_flat carry, rows; /* of init and xs */
     const void *first_out;  /* of a scan that runs; NULL: there was no iteration yet */
     pithp_flat out;         /* of first_out */
@@ -29,7 +29,8 @@ static pith_status find_rows(scan *c, int64_t wanted) {
     const pithp_structure *t = &c->rows.structure;
     if (!t->item_count && !c->counts)
         return pithp_fail(c->s, PITH_E_ARG, NULL,
-                          "%s: xs has no leaves: expected a length in the options", name);
+                          "%s: xs has no leaves: expected a length in the options",
+                          c->function);
     c->row_specs =
         pithp_scope_allocate(c->s, ((size_t)t->item_count + 1) * sizeof *c->row_specs);
     c->length = wanted;
@@ -38,13 +39,13 @@ static pith_status find_rows(scan *c, int64_t wanted) {
         char text[PITHP_SPEC_TEXT_BYTES];
         if (spec->rank == 0)
             return pithp_item_fail(c->s, t, k, PITH_E_SHAPE,
-                                   "%s: xs: expected rows, got %s", name,
+                                   "%s: xs: expected rows, got %s", c->function,
                                    pithp_spec_print(spec, text));
         if (k == 0 && !wanted)
             c->length = spec->shape[0];
         if (spec->shape[0] != c->length)
             return pithp_item_fail(c->s, t, k, PITH_E_SHAPE,
-                                   "%s: xs: expected %lld rows, got %s", name,
+                                   "%s: xs: expected %lld rows, got %s", c->function,
                                    (long long)c->length, pithp_spec_print(spec, text));
         c->row_specs[k] = pithp_spec(c->s, spec->dtype, spec->rank - 1, spec->shape + 1);
         if (!c->row_specs[k])
@@ -61,7 +62,7 @@ static const void *row_at(pith_scope *s, const scan *c, int64_t i) {
     for (int64_t k = 0; items && k < count; k++) {
         const pith_array *a = c->rows.items[k];
         const pith_spec *spec = c->row_specs[k];
-        if (pithp_array_check(s, a, name, "xs") != PITH_OK)
+        if (pithp_array_check(s, a, c->function, "xs") != PITH_OK)
             return NULL;
         items[k] = pithp_array_view(s, spec, pithp_array_buffer(a),
                                     (char *)a->data + (size_t)i * spec->bytes);
@@ -75,14 +76,14 @@ static const void *row_at(pith_scope *s, const scan *c, int64_t i) {
 
 /* The next carry is like the first. */
 static pith_status check_carry(pith_scope *s, const scan *c, const void *carry) {
-    const pithp_returned r = {name, "body", c->body, "carry"};
+    const pithp_returned r = {c->function, "body", c->body, "carry"};
     return pithp_carry_check(s, &r, c->init, &c->carry, carry);
 }
 
 /* `out` of an iteration goes to the scope that holds them: all have one structure. */
 static pith_status
 hold_out(pith_scope *s, scan *c, const void *out, pith_scope *held, const void **place) {
-    const pithp_returned returned = {name, "body", c->body, "out"};
+    const pithp_returned returned = {c->function, "body", c->body, "out"};
     if (c->first_out &&
         pithp_carry_check(s, &returned, c->first_out, &c->out, out) != PITH_OK)
         return s->error.code;
@@ -108,7 +109,7 @@ iterate(pithp_holder *h, scan *c, int64_t i, pith_scope *held, const void **out)
     if (arguments[1])
         result = pith_call(pithp_on_behalf(next), c->body, 2, arguments);
     if (result && !pith_failed(next) &&
-        pithp_scan_parts(next, name, c->body, result, parts) == PITH_OK &&
+        pithp_scan_parts(next, c->function, c->body, result, parts) == PITH_OK &&
         check_carry(next, c, parts[0]) == PITH_OK)
         hold_out(next, c, parts[1], held, out);
     return pithp_holder_step(h, next, pith_failed(next) ? NULL : parts[0]);
@@ -116,7 +117,7 @@ iterate(pithp_holder *h, scan *c, int64_t i, pith_scope *held, const void **out)
 
 /* The body as it is recorded. */
 static pithp_part_call call_of(const scan *c, const pithp_captured *captured) {
-    return (pithp_part_call){.function = name,
+    return (pithp_part_call){.function = c->function,
                              .body = c->body,
                              .captured = captured,
                              .argument_count = 2,
@@ -149,38 +150,65 @@ static const void *no_outs(scan *c) {
     return c->s->error.code == PITH_OK ? outs : NULL;
 }
 
-static const void *stack(const scan *c, const void **outs) {
+/* Rows that were not reached hold zeros. */
+static pith_status fill_unreached(const scan *c, pith_scope *held, const void **outs) {
+    const void *zeros = NULL;
+    for (int64_t i = 0; i < c->length && held->error.code == PITH_OK; i++) {
+        if (!outs[i] && !zeros)
+            zeros = pith_tree_zeros_like(pithp_on_behalf(held), c->first_out);
+        outs[i] = outs[i] ? outs[i] : zeros;
+    }
+    pithp_error_move(c->s, held);
+    return c->s->error.code;
+}
+
+static const void *stack(const scan *c, pith_scope *held, const void **outs) {
     pith_scope *s = c->s;
+    if (fill_unreached(c, held, outs) != PITH_OK)
+        return NULL;
     if (c->out.structure.item_count > 0)
         return pith_tree_stack(pithp_on_behalf(s), c->length, outs);
     const void *one = outs[0];
     return pithp_keep_slots(s, 1, &one) == PITH_OK ? one : NULL;
 }
 
+/* The iterations, and where their outputs are; outs are NULL so far. */
+static const void *run_rows(scan *c, pith_scope *held, const void **outs) {
+    pith_scope *s = c->s;
+    pithp_holder h;
+    pithp_ending ending;
+    if (pithp_ending_begin(s, &ending, c->stops) != PITH_OK)
+        return NULL;
+    pithp_holder_begin(&h, s, c->init);
+    for (int64_t t = 0; t < c->length && pithp_ending_goes_on(&h, &ending); t++) {
+        const int64_t i = c->reverse ? c->length - 1 - t : t;
+        if (!iterate(&h, c, i, held, &outs[i]))
+            break;
+    }
+    pithp_ending_end(s, &ending);
+    if (s->error.code == PITH_OK && c->stacks)
+        c->outs = c->length ? stack(c, held, outs) : no_outs(c);
+    return pithp_holder_end(&h);
+}
+
 static const void *run_scan(scan *c) {
     pith_scope *s = c->s, *held = pith_scope_open_in(s);
     const size_t bytes = (size_t)c->length * sizeof(void *);
-    const void **outs = NULL;
+    const void **outs = NULL, *last = NULL;
     if (!pithp_scope_writable(held)) {
         pithp_fail_memory(s, PITHP_BLOCK_BYTES);
         return NULL;
     }
     if (c->length > INT64_MAX / 16)
-        pithp_fail(s, PITH_E_OVERFLOW, NULL, "%s: %lld iterations", name,
+        pithp_fail(s, PITH_E_OVERFLOW, NULL, "%s: %lld iterations", c->function,
                    (long long)c->length);
     else if (c->length && !(outs = pithp_allocate(s->runtime, bytes)))
         pithp_fail_memory(s, bytes);
-    pithp_holder h;
-    pithp_holder_begin(&h, s, c->init);
-    for (int64_t t = 0; t < c->length && s->error.code == PITH_OK; t++) {
-        const int64_t i = c->reverse ? c->length - 1 - t : t;
-        if (!iterate(&h, c, i, held, &outs[i]))
-            break;
-    }
-    if (s->error.code == PITH_OK && c->stacks)
-        c->outs = c->length ? stack(c, outs) : no_outs(c);
+    if (outs)
+        memset(outs, 0, bytes);
+    if (s->error.code == PITH_OK)
+        last = run_rows(c, held, outs);
     pithp_release(s->runtime, outs, bytes);
-    const void *last = pithp_holder_end(&h);
     if (c->first_out)
         pithp_flat_end(&c->out);
     pith_scope_close(held);
@@ -194,18 +222,19 @@ static const void *add_scan(scan *c, const pithp_captured *captured, pithp_part 
     pithp_operand_list o;
     const int64_t carries = c->carry.structure.item_count;
     const int64_t checked = pithp_checks_values(part->checks);
-    const pithp_carried carried = {.fixed = captured->count, .count = carries};
+    const pithp_carried carried = {
+        .fixed = captured->count, .count = carries, .ends = c->stops};
     if (pithp_operands_begin(
             s, &o, captured->count + carries + checked + c->rows.structure.item_count) !=
         PITH_OK)
         return NULL;
     for (int64_t k = 0; k < captured->count && s->error.code == PITH_OK; k++)
-        pithp_operands_add(s, &o, captured->arrays[k], name, "bound tree");
+        pithp_operands_add(s, &o, captured->arrays[k], c->function, "bound tree");
     if (s->error.code != PITH_OK ||
-        pithp_operands_add_all(s, &o, &c->carry, name, "init") != PITH_OK ||
-        pithp_operands_add_neutral(s, &o, part->checks, name) != PITH_OK ||
+        pithp_operands_add_all(s, &o, &c->carry, c->function, "init") != PITH_OK ||
+        pithp_operands_add_neutral(s, &o, part->checks, c->function) != PITH_OK ||
         pithp_part_carry_checks(s, part, &carried, NULL, 0) != PITH_OK ||
-        pithp_operands_add_all(s, &o, &c->rows, name, "xs") != PITH_OK)
+        pithp_operands_add_all(s, &o, &c->rows, c->function, "xs") != PITH_OK)
         return NULL;
     pithp_program *programs[1] = {part->program};
     const pithp_loop_params params = {.length = c->length,
@@ -254,8 +283,8 @@ static const void *scan_trees(scan *c, int64_t length) {
     pith_scope *s = c->s;
     if (!c->xs && !(c->xs = pith_none_make(pithp_on_behalf(s))))
         return NULL;
-    if (pithp_tree_check(s, c->init, name, "init") != PITH_OK ||
-        pithp_tree_check(s, c->xs, name, "xs") != PITH_OK ||
+    if (pithp_tree_check(s, c->init, c->function, "init") != PITH_OK ||
+        pithp_tree_check(s, c->xs, c->function, "xs") != PITH_OK ||
         pithp_flat_make(s, &c->carry, c->init, NULL, NULL) != PITH_OK)
         return NULL;
     const void *last = NULL;
@@ -267,6 +296,30 @@ static const void *scan_trees(scan *c, int64_t length) {
     return last;
 }
 
+/* c: the functions and the trees. */
+static const void *repeat(scan *c, const pith_loop_options *options, const void **outs) {
+    static const pith_loop_options defaults;
+    const pith_loop_options *o = options ? options : &defaults;
+    if (outs)
+        *outs = NULL;
+    if (!pithp_enter_as(c->s, c->function) ||
+        pithp_body_check(c->s, c->body, 2, c->function, "body") != PITH_OK)
+        return pithp_nil_for(c->init);
+    if (o->length < 0 || o->unroll < 0) {
+        pithp_fail(c->s, PITH_E_ARG, NULL, "%s: length and unroll must not be negative",
+                   c->function);
+        return pithp_nil_for(c->init);
+    }
+    c->reverse = o->reverse;
+    c->unroll = o->unroll;
+    c->counts = options != NULL;
+    c->stacks = outs != NULL;
+    const void *last = scan_trees(c, o->length);
+    if (last && outs)
+        *outs = c->outs;
+    return last ? last : pithp_nil_for(c->init);
+}
+
 const void *pith_scan(pith_scope *s,
                       const pith_function *body,
                       const void *init,
@@ -274,27 +327,22 @@ const void *pith_scan(pith_scope *s,
                       const pith_loop_options *options,
                       const void **outs) {
     PITHP_UNDER_WAY(s, "pith_scan");
-    static const pith_loop_options defaults;
-    const pith_loop_options *o = options ? options : &defaults;
-    if (outs)
-        *outs = NULL;
-    if (!pithp_enter(s) || pithp_body_check(s, body, 2, name, "body") != PITH_OK)
-        return pithp_nil_for(init);
-    if (o->length < 0 || o->unroll < 0) {
-        pithp_fail(s, PITH_E_ARG, NULL, "%s: length and unroll must not be negative",
-                   name);
-        return pithp_nil_for(init);
-    }
+    scan c = {.s = s, .function = "pith_scan", .body = body, .init = init, .xs = xs};
+    return repeat(&c, options, outs);
+}
+
+const void *pith_scan_passing(pith_scope *s,
+                              const pith_function *body,
+                              const void *init,
+                              const void *xs,
+                              const pith_loop_options *options,
+                              const void **outs) {
+    PITHP_UNDER_WAY(s, "pith_scan_passing");
     scan c = {.s = s,
+              .function = "pith_scan_passing",
               .body = body,
               .init = init,
               .xs = xs,
-              .reverse = o->reverse,
-              .unroll = o->unroll,
-              .counts = options != NULL,
-              .stacks = outs != NULL};
-    const void *last = scan_trees(&c, o->length);
-    if (last && outs)
-        *outs = c.outs;
-    return last ? last : pithp_nil_for(init);
+              .stops = true};
+    return repeat(&c, options, outs);
 }
