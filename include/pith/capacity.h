@@ -111,7 +111,9 @@ PITH_API const pith_capacity *pith_lens_capacity_sizes(pith_scope *s,
                                                        const int64_t *sizes,
                                                        double base);
 /** The same of a tree of sizes. Where it has leaves they are read, which waits.
- * Errors: PITH_E_DTYPE, PITH_E_SHAPE with the path of what is no size. */
+ * Errors, with the path of the leaf in the state: PITH_E_DTYPE, PITH_E_SHAPE (it is no
+ * size), PITH_E_TRACED (it has no value while a function is traced: keep sizes of
+ * compiled functions in statics of records). */
 PITH_API const pith_capacity *pith_lens_capacity_tree(pith_scope *s,
                                                       const pith_lens *lens,
                                                       const void *sizes,

@@ -118,7 +118,24 @@ typedef struct {
     const int64_t *sizes;
     const void *tree;
     bool one;
+    const pith_lens *lens; /* that finds them in the state; NULL: none */
 } source;
+
+static void add_lens(const pith_lens *lens, pithp_text *t) {
+    for (int32_t i = 0; i < lens->part_count; i++)
+        pithp_lens_part_text(t, &lens->parts[i]);
+}
+
+/* The error of a size is about its place in the state. NULL. */
+static struct pith_capacity *fail_size(pith_scope *s, const source *g) {
+    pithp_text slot;
+    pithp_text_begin(&slot, s->runtime);
+    if (g->lens)
+        add_lens(g->lens, &slot);
+    pithp_error_prefix(s, slot.bytes);
+    pithp_text_end(&slot);
+    return NULL;
+}
 
 /* A capacity of these sizes, fixed so far. NULL: error set. */
 static struct pith_capacity *from(pith_scope *s, source *g) {
@@ -127,9 +144,9 @@ static struct pith_capacity *from(pith_scope *s, source *g) {
         if (pithp_tree_check(s, g->tree, g->function, "sizes") != PITH_OK)
             return NULL;
         g->count = pithp_sizes_count(s, g->tree, g->function);
+        if (g->count < 0)
+            return fail_size(s, g);
     }
-    if (s->error.code != PITH_OK)
-        return NULL;
     if (!tree && (g->count < 1 || !g->sizes)) {
         pithp_fail(s, PITH_E_ARG, NULL, "%s: expected sizes, got %lld at %s", g->function,
                    (long long)g->count, g->sizes ? "an address" : "NULL");
@@ -143,8 +160,8 @@ static struct pith_capacity *from(pith_scope *s, source *g) {
     c->one = g->one;
     if (!tree)
         memcpy(sizes, g->sizes, (size_t)g->count * sizeof *g->sizes);
-    else if (pithp_sizes_read(s, g->tree, sizes) != PITH_OK)
-        return NULL;
+    else if (pithp_sizes_read(s, g->tree, g->function, sizes) != PITH_OK)
+        return fail_size(s, g);
     for (int64_t i = 0; i < c->count; i++)
         if (c->sizes[i] < 0) {
             pithp_fail(s, PITH_E_ARG, NULL, "%s: a size of %lld: expected 0 or more",
@@ -154,10 +171,9 @@ static struct pith_capacity *from(pith_scope *s, source *g) {
     return c;
 }
 
-static const pith_capacity *
-through_lens(pith_scope *s, source g, const pith_lens *lens, double base) {
+static const pith_capacity *through_lens(pith_scope *s, source g, double base) {
     if (!pithp_enter_as(s, g.function) ||
-        pithp_lens_check(s, lens, g.function, "lens") != PITH_OK)
+        pithp_lens_check(s, g.lens, g.function, "lens") != PITH_OK)
         return NULL;
     if (!isfinite(base)) {
         pithp_fail(s, PITH_E_ARG, NULL, "%s: expected a base that is a number, got %g",
@@ -165,7 +181,7 @@ through_lens(pith_scope *s, source g, const pith_lens *lens, double base) {
         return NULL;
     }
     struct pith_capacity *c = from(s, &g);
-    const void *kept = lens;
+    const void *kept = g.lens;
     if (!c || !keep_part(s, &kept))
         return NULL;
     c->how = PITHP_CAPACITY_LENS;
@@ -176,8 +192,12 @@ through_lens(pith_scope *s, source g, const pith_lens *lens, double base) {
 
 const pith_capacity *
 pith_lens_capacity(pith_scope *s, const pith_lens *lens, int64_t size, double base) {
-    const source g = {"pith_lens_capacity", 1, &size, NULL, true};
-    return through_lens(s, g, lens, base);
+    const source g = {.function = "pith_lens_capacity",
+                      .count = 1,
+                      .sizes = &size,
+                      .one = true,
+                      .lens = lens};
+    return through_lens(s, g, base);
 }
 
 const pith_capacity *pith_lens_capacity_sizes(pith_scope *s,
@@ -185,16 +205,19 @@ const pith_capacity *pith_lens_capacity_sizes(pith_scope *s,
                                               int64_t count,
                                               const int64_t *sizes,
                                               double base) {
-    const source g = {"pith_lens_capacity_sizes", count, sizes, NULL, false};
-    return through_lens(s, g, lens, base);
+    const source g = {.function = "pith_lens_capacity_sizes",
+                      .count = count,
+                      .sizes = sizes,
+                      .lens = lens};
+    return through_lens(s, g, base);
 }
 
 const pith_capacity *pith_lens_capacity_tree(pith_scope *s,
                                              const pith_lens *lens,
                                              const void *sizes,
                                              double base) {
-    const source g = {"pith_lens_capacity_tree", 0, NULL, sizes, false};
-    return through_lens(s, g, lens, base);
+    const source g = {.function = "pith_lens_capacity_tree", .tree = sizes, .lens = lens};
+    return through_lens(s, g, base);
 }
 
 static const pith_capacity *fixed(pith_scope *s, source g, const char *message) {
@@ -207,20 +230,27 @@ static const pith_capacity *fixed(pith_scope *s, source g, const char *message) 
 
 const pith_capacity *
 pith_fixed_capacity(pith_scope *s, int64_t size, const char *message) {
-    return fixed(s, (source){"pith_fixed_capacity", 1, &size, NULL, true}, message);
+    return fixed(
+        s,
+        (source){
+            .function = "pith_fixed_capacity", .count = 1, .sizes = &size, .one = true},
+        message);
 }
 
 const pith_capacity *pith_fixed_capacity_sizes(pith_scope *s,
                                                int64_t count,
                                                const int64_t *sizes,
                                                const char *message) {
-    return fixed(s, (source){"pith_fixed_capacity_sizes", count, sizes, NULL, false},
-                 message);
+    return fixed(
+        s,
+        (source){.function = "pith_fixed_capacity_sizes", .count = count, .sizes = sizes},
+        message);
 }
 
 const pith_capacity *
 pith_fixed_capacity_tree(pith_scope *s, const void *sizes, const char *message) {
-    return fixed(s, (source){"pith_fixed_capacity_tree", 0, NULL, sizes, false}, message);
+    return fixed(s, (source){.function = "pith_fixed_capacity_tree", .tree = sizes},
+                 message);
 }
 
 static const pith_capacity *
@@ -244,8 +274,11 @@ const pith_capacity *pith_user_capacity(pith_scope *s,
                                         const pith_capacity_kind *kind,
                                         int64_t size,
                                         void *closure) {
-    return of_user(s, (source){"pith_user_capacity", 1, &size, NULL, true}, kind,
-                   closure);
+    return of_user(
+        s,
+        (source){
+            .function = "pith_user_capacity", .count = 1, .sizes = &size, .one = true},
+        kind, closure);
 }
 
 const pith_capacity *pith_user_capacity_sizes(pith_scope *s,
@@ -253,16 +286,18 @@ const pith_capacity *pith_user_capacity_sizes(pith_scope *s,
                                               int64_t count,
                                               const int64_t *sizes,
                                               void *closure) {
-    return of_user(s, (source){"pith_user_capacity_sizes", count, sizes, NULL, false},
-                   kind, closure);
+    return of_user(
+        s,
+        (source){.function = "pith_user_capacity_sizes", .count = count, .sizes = sizes},
+        kind, closure);
 }
 
 const pith_capacity *pith_user_capacity_tree(pith_scope *s,
                                              const pith_capacity_kind *kind,
                                              const void *sizes,
                                              void *closure) {
-    return of_user(s, (source){"pith_user_capacity_tree", 0, NULL, sizes, false}, kind,
-                   closure);
+    return of_user(s, (source){.function = "pith_user_capacity_tree", .tree = sizes},
+                   kind, closure);
 }
 
 /* ---- Others from one ---- */
@@ -376,11 +411,6 @@ const void *pith_capacity_sizes(pith_scope *s, const pith_capacity *capacity) {
 }
 
 /* ---- Names ---- */
-
-static void add_lens(const pith_lens *lens, pithp_text *t) {
-    for (int32_t i = 0; i < lens->part_count; i++)
-        pithp_lens_part_text(t, &lens->parts[i]);
-}
 
 /* Where sizes were given one by one and their lens is made of as many: that of the i-th.
  * false: it is not so. */

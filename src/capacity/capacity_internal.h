@@ -81,7 +81,8 @@ void pithp_size_end(pithp_size_walk *w);
 /* How many sizes a checked tree has; what is no size is an error. -1: error set. */
 int64_t pithp_sizes_count(pith_scope *s, const void *tree, const char *function);
 /* Those of a tree that was counted; reads leaves. */
-pith_status pithp_sizes_read(pith_scope *s, const void *tree, int64_t *sizes);
+pith_status
+pithp_sizes_read(pith_scope *s, const void *tree, const char *function, int64_t *sizes);
 /* A tree like that one with these sizes. NULL: error set. */
 const void *pithp_sizes_replace(pith_scope *s, const void *tree, const int64_t *sizes);
 

@@ -24,7 +24,7 @@ static const void *set_through_lens(pith_scope *work,
     const int64_t count = pithp_sizes_count(work, now, "pith_capacity_fix");
     int64_t *sizes =
         count > 0 ? pithp_scope_allocate(work, (size_t)count * sizeof *sizes) : NULL;
-    if (!sizes || pithp_sizes_read(work, now, sizes) != PITH_OK)
+    if (!sizes || pithp_sizes_read(work, now, "pith_capacity_fix", sizes) != PITH_OK)
         return NULL;
     if (count != c->count) {
         pith_fail(work, PITH_E_STRUCTURE, NULL,

@@ -82,22 +82,33 @@ int64_t pithp_sizes_count(pith_scope *s, const void *tree, const char *function)
     return rc == PITH_OK ? count : -1;
 }
 
-static pith_status read_leaf(pith_scope *s, const pith_array *leaf, int64_t *size) {
+static pith_status
+read_leaf(pith_scope *s, const pith_array *leaf, const char *function, int64_t *size) {
     const pith_dtype dtype = pithp_array_spec(leaf)->dtype;
     uint64_t element = 0;
-    const pith_status rc = pithp_array_check(s, leaf, "sizes", "leaf");
+    const pith_status rc = pithp_array_check(s, leaf, function, "sizes");
     if (rc != PITH_OK || pithp_array_read(s, leaf, &element) != PITH_OK)
         return s->error.code;
     if (dtype == PITH_U64 && element > INT64_MAX)
-        return pithp_fail(s, PITH_E_OVERFLOW, NULL, "a size of %llu is too much",
-                          (unsigned long long)element);
+        return pithp_fail(s, PITH_E_OVERFLOW, NULL, "%s: a size of %llu is too much",
+                          function, (unsigned long long)element);
     *size = dtype == PITH_I64 || dtype == PITH_U64
                 ? (int64_t)element
                 : (int64_t)pithp_dtype_decode(dtype, &element);
     return PITH_OK;
 }
 
-pith_status pithp_sizes_read(pith_scope *s, const void *tree, int64_t *sizes) {
+/* The error of a leaf is about its place in the tree. */
+static void add_path(pith_scope *s, const pithp_size_walk *w) {
+    pithp_text path;
+    pithp_text_begin(&path, s->runtime);
+    pithp_size_path(w, &path);
+    pithp_error_prefix(s, path.bytes);
+    pithp_text_end(&path);
+}
+
+pith_status
+pithp_sizes_read(pith_scope *s, const void *tree, const char *function, int64_t *sizes) {
     pith_status rc = PITH_OK;
     pithp_size_walk w;
     pithp_size_begin(&w, s->runtime, tree);
@@ -105,8 +116,8 @@ pith_status pithp_sizes_read(pith_scope *s, const void *tree, int64_t *sizes) {
         if (w.field)
             memcpy(&sizes[i], (const char *)w.node + w.field->declared.offset,
                    sizeof sizes[i]);
-        else
-            rc = read_leaf(s, w.node, &sizes[i]);
+        else if ((rc = read_leaf(s, w.node, function, &sizes[i])) != PITH_OK)
+            add_path(s, &w);
     if (rc == PITH_OK && w.walk.failed)
         rc = pithp_fail_memory(s, sizeof(pithp_frame));
     pithp_size_end(&w);

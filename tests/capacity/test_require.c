@@ -271,6 +271,24 @@ Test(require, dicts_of_sizes_are_repaired) {
     close_all();
 }
 
+/* Statics of records have values while a function is traced, leaves of a dict have none.
+ */
+Test(require, traced_sizes_are_named) {
+    open_all();
+    const char *const keys[] = {"a", "b"};
+    const void *sizes[] = {pith_i64(s, 4), pith_i64(s, 64)};
+    const Dict *in = pith_freeze(s, Dict, &((Dict){pith_dict_make(s, 2, keys, sizes)}));
+    const pith_function *f = pith_jit(s, &dict_step, NULL);
+    pt_fails(PITH_E_TRACED, s, pith_call(s, f, PITH_ITEMS(in)));
+    pt_says(".sizes['a']: pith_lens_capacity_tree: sizes: the array traced");
+    pt_says("has no value yet");
+    sizes[1] = pith_f64(s, 1);
+    const Dict *bad = pith_freeze(s, Dict, &((Dict){pith_dict_make(s, 2, keys, sizes)}));
+    pt_fails(PITH_E_DTYPE, s, pith_call(s, &dict_step, PITH_ITEMS(bad)));
+    pt_says(".sizes['b']: pith_lens_capacity_tree: sizes: expected an integer of rank 0");
+    close_all();
+}
+
 Test(require, mistakes_are_named) {
     open_all();
     const pith_capacity *two = pith_fixed_capacity_sizes(s, PITH_SIZES(1, 2), NULL);
