@@ -12,6 +12,11 @@
  * one flag is copied from the device to know whether all passed. Values for messages are
  * read when a message is asked for.
  *
+ * The order of the program is that of the calls. C does not fix the order in which
+ * arguments are evaluated: if two calls that check are arguments of one call, such as
+ * pith_add(s, take(s, a), take(s, b)), either may be first. Calls in statements of their
+ * own have the order of those.
+ *
  * Without a collector a check of level debug does nothing; one of level always becomes
  * the scope's error at the next synchronising call, with the site where it was made.
  * Checks inside kernels (pith_require) and PITH_INDEX_ERROR are of level always; under a
@@ -71,8 +76,9 @@ typedef struct pith_check_options {
     /** The check states a need: in a loop of a compiled function fix_args are the
      * greatest of the iterations that count, element for element; else those of the first
      * one that failed. fix_args that depend on the carry count up to and including the
-     * first iteration in which a check of the loop failed; the check passes in later ones.
-     * fix_args of the row, the index and constants alone count in all iterations. */
+     * first iteration in which a check of the loop failed; the check passes in later
+     * ones. fix_args of the row, the index and constants alone count in all iterations.
+     */
     bool fix_greatest PITH_DEFAULT;
 } pith_check_options;
 
