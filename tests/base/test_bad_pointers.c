@@ -145,6 +145,7 @@ static const char *const may_be_null[] = {
     "pith_propagate_as.type",              /* any tree */
     "pith_run_chunked_as.type",            /* any tree */
     "pith_advance_as.type",                /* any tree */
+    "pith_expression.bindings",            /* no array has a name */
     "pith_clip.low",                       /* no lower bound */
     "pith_clip.high",                      /* no upper bound */
     "pith_pad.value",                      /* 0 */

@@ -338,31 +338,6 @@ Test(map_expression, refuses_what_is_no_expression) {
     close_all();
 }
 
-/* The arithmetic of the table, also where C leaves it open. */
-Test(map_expression, has_the_arithmetic_of_the_table) {
-    open_all();
-    const pith_array *i =
-        pith_array_copy(s, PITH_I32, PITH_SHAPE(3), (int32_t[]){INT32_MAX, 5, INT32_MIN});
-    const pith_array *d =
-        pith_array_copy(s, PITH_F64, PITH_SHAPE(4), (double[]){3e9, 200, -1, NAN});
-    const pith_array *u =
-        pith_array_copy(s, PITH_I32, PITH_SHAPE(3), (int32_t[]){1, -5, 0});
-    HOLDS(map1("a + 1 > a", i), 0, 1, 1);
-    HOLDS(map1("(int)a", d), INT32_MAX, 200, -1, 0);
-    HOLDS(map1("(i8)a", d), 127, 127, -1, 0);
-    HOLDS(map1("(u32)a", d), 3e9, 200, 0, 0);
-    HOLDS(map1("(i8)200.0 + (a != a)", d), 127, 127, 127, 128);
-    HOLDS(map1("(i8)200", d), -56, -56, -56, -56); /* integers wrap */
-    HOLDS(map1("1 << (a + 32)", u), 0, 1 << 27, 0);
-    HOLDS(map1("-7 >> (a + 40)", u), -1, -1, -1);
-    HOLDS(map1("1 << (a + 4294967296)", u), 0, 0, 0);
-    HOLDS(map1("a / 0", i), 0, 0, 0);
-    HOLDS(map1("a / -1", i), -INT32_MAX, -5, INT32_MIN);
-    HOLDS(map1("7 / a - 7 % a", u), 7, 1 - 2 - 2, 0 - 0);
-    HOLDS(map1("(a / 2) * 2.0", i), INT32_MAX - 1, 4, INT32_MIN);
-    close_all();
-}
-
 /* A tree, or a leaf, that is one element without axes goes beside all elements. */
 Test(map_expression, broadcasts_scalars) {
     open_all();
