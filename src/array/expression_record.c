@@ -66,8 +66,8 @@ static bool check_fits(const recording *r, const value *x, pith_dtype to) {
     if (is_float(to))
         return true;
     if (is_float(x->dtype) || to == PITH_BOOL)
-        return refuse(r, "a number %s stands beside %s: cast one",
-                      is_float(x->dtype) ? "with a point or exponent" : "",
+        return refuse(r, "a number%s stands beside %s: cast one",
+                      is_float(x->dtype) ? " with a point or exponent" : "",
                       pith_dtype_name(to));
     if (x->dtype == PITH_U64)
         return to == PITH_U64 || refuse(r, "the number %llu does not fit %s",
@@ -275,7 +275,7 @@ make_alike(const recording *r, const pithp_operation *o, value *x, int count) {
     const bool whole = o->rule == PITHP_OPERANDS_FIRST ||
                        (r->e->c_types && (o->rule == PITHP_OPERANDS_WHOLE ||
                                           o->rule == PITHP_OPERANDS_SHIFT));
-    pith_dtype to;
+    pith_dtype to = PITH_DTYPE_NONE;
     if (r->e->c_types)
         to = choose_c(x, count, (pithp_operand_rule)o->rule);
     else if (!choose_array(r, o, x, count, &to))

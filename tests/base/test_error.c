@@ -124,6 +124,34 @@ Test(error, upper_levels_say_what_was_being_done) {
     finish();
 }
 
+Test(error, points_into_a_source_text) {
+    begin();
+    char line[600];
+    pithp_error_point(s, "x", 0); /* there is none to point */
+    pith_fail(s, PITH_E_ARG, ".a", "no such name");
+    snprintf(line, sizeof line, "%s\n    x +?y?\n         ^", pith_message(s));
+    pithp_error_point(s, "x +\ty\xff", 5);
+    pithp_error_point(s, "another", 0);
+    cr_assert_str_eq(pith_message(s), line);
+    pithp_error_prefix(s, ".b");
+    cr_assert(strncmp(pith_message(s), ".b.a: no such name", 18) == 0);
+    cr_assert_str_eq(strchr(pith_message(s), '\n'), strchr(line, '\n'));
+    for (size_t n = 0; n < 300; n++) { /* windows of a long text */
+        char source[400], path[700];
+        pith_clear(s);
+        memset(source, '-', n);
+        snprintf(source + n, sizeof source - n, "!%.*s", (int)(n % 90), line);
+        memset(path, 'p', sizeof path), path[sizeof path - 1] = 0;
+        pith_fail(s, PITH_E_ARG, path, "%s", path);
+        pithp_error_point(s, source, n);
+        const char *first = strchr(pith_message(s), '\n'), *caret;
+        cr_assert(first && strlen(pith_message(s)) < PITHP_MESSAGE_BYTES);
+        caret = strchr(first + 1, '\n');
+        cr_assert(caret && strchr(first, '!') - first == strchr(caret, '^') - caret);
+    }
+    finish();
+}
+
 Test(error, a_closing_child_hands_its_error_to_the_parent) {
     begin();
     pith_scope *child = pith_scope_open_in(s);

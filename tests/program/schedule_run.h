@@ -74,7 +74,7 @@ static inline schedule_run schedule_open_reusing(pith_scope *s,
         if (maths)
             pithp_math_text(&text);
         pithp_compile(s, text.bytes, NULL, &r.module);
-        pt_ok(s, !maths || pithp_math_link(s, r.module) == PITH_OK);
+        pt_ok(s, !maths || pithp_math_link(r.module, &e) == PITH_OK);
     }
     pithp_text_end(&text);
     const size_t bytes = pithp_schedule_bytes(r.schedule);

@@ -234,7 +234,7 @@ static void adopt(pithp_plan *plan) {
     pithp_compiled *code = NULL;
     pithp_error e = c->code->error;
     if (pithp_code_look(c->code) == PITHP_CODE_READY &&
-        (!c->maths || pithp_math_link_module(c->code->module, &e) == PITH_OK))
+        (!c->maths || pithp_math_link(c->code->module, &e) == PITH_OK))
         code = find_functions(plan, c->code->module, &e);
     if (!code)
         complain(pithp_runtime_device(plan->runtime), &e);

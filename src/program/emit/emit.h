@@ -121,7 +121,7 @@ void pithp_step_name(char name[PITHP_STEP_NAME_BYTES], int64_t function);
 
 /* The whole text for the host of a plan's fused steps. Steps that do the same work share
  * a function: functions[k] is the number in the name of step k's, or -1 (a call). maths:
- * it has to be linked with pithp_math_link_module. False: there is none, or no memory. */
+ * it has to be linked with pithp_math_link. False: there is none, or no memory. */
 bool pithp_emit_host(pithp_text *t, pithp_plan *plan, int32_t *functions, bool *maths);
 /* The same of several plans in one text; functions[p] are those of plan p. */
 bool pithp_emit_host_all(pithp_text *t,

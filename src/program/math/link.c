@@ -118,7 +118,7 @@ void pithp_math_text(pithp_text *t) {
         add_calls(t);
 }
 
-pith_status pithp_math_link_module(pithp_module *m, pithp_error *e) {
+pith_status pithp_math_link(pithp_module *m, pithp_error *e) {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* modules are shared */
     pithp_launch launch = {.name = "pith_math_link"};
     const pith_status rc = pithp_module_search(m, launch.name, &launch, e);
@@ -128,9 +128,4 @@ pith_status pithp_math_link_module(pithp_module *m, pithp_error *e) {
     launch.loops[0](addresses, 0, PITHP_COUNT(addresses));
     pthread_mutex_unlock(&lock);
     return PITH_OK;
-}
-
-pith_status pithp_math_link(pith_scope *s, pithp_module *m) {
-    pithp_error e;
-    return pithp_math_link_module(m, &e) == PITH_OK ? PITH_OK : pithp_fail_device(s, &e);
 }

@@ -6,9 +6,8 @@
 
 /* Text for the host, to follow pithp_text_host: defines the functions. */
 void pithp_math_text(pithp_text *t);
-/* Tell a module of such a text, once it is loaded, where the library's are. */
-pith_status pithp_math_link(pith_scope *s, pithp_module *m);
-/* The same for who has no scope; any thread, also while the code runs. */
-pith_status pithp_math_link_module(pithp_module *m, pithp_error *e);
+/* Tell a module of such a text, once it is loaded, where the library's are; any thread,
+ * also while the code runs. */
+pith_status pithp_math_link(pithp_module *m, pithp_error *e);
 
 #endif

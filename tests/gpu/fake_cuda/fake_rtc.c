@@ -95,6 +95,6 @@ void fake_rtc_link(void (*link)(const void *args, int64_t begin, int64_t end)) {
     pithp_module module = {.functions = &function};
     pithp_error e;
     pthread_mutex_init(&module.lock, NULL);
-    pithp_math_link_module(&module, &e);
+    pithp_math_link(&module, &e);
     pthread_mutex_destroy(&module.lock);
 }
