@@ -446,6 +446,18 @@ struct pith_scope {
     pithp_error error;
 };
 
+/* The call that is being made, while the user's code runs within it: what that code calls
+ * names itself in errors, and what fails afterwards is said of the call again. */
+typedef struct pithp_call_site {
+    const char *function, *caller, *site;
+} pithp_call_site;
+static inline pithp_call_site pithp_user_begins(pith_scope *s) {
+    const pithp_call_site call = {s->function, s->caller, s->site};
+    s->caller = NULL;
+    return call;
+}
+static inline void pithp_user_ends(pith_scope *s, pithp_call_site call);
+
 /* Begins every exported function that makes something: the scope is valid, open and
  * without error. Takes the call site and the function's name (in a function that several
  * exported ones share, that of the one being called). Where it returns false the caller
@@ -464,6 +476,13 @@ static inline bool pithp_scope_writable(const pith_scope *s) {
     return PITHP_LIKELY((uintptr_t)s % PITHP_BLOCK_BYTES == sizeof(pithp_block) &&
                         pithp_block_entry(s) == PITHP_BLOCK_FIRST_LIVE) &&
            s->magic == PITHP_SCOPE_MAGIC;
+}
+static inline void pithp_user_ends(pith_scope *s, pithp_call_site call) {
+    if (PITHP_UNLIKELY(!pithp_scope_writable(s))) /* it closed the scope */
+        return;
+    s->function = call.function;
+    s->caller = call.caller;
+    s->site = call.site;
 }
 /* Nothing can compute for this scope: its error stays when the user clears it. */
 void pithp_scope_break(pith_scope *s);

@@ -310,7 +310,9 @@ static pith_status run_hooks(loader *v) {
         const pith_type *type = n->kind == PITH_NODE_RECORD ? v->types[n->type] : NULL;
         if (!type || !type->check)
             continue;
+        const pithp_call_site call = pithp_user_begins(v->s);
         ((void (*)(pith_scope *, const void *))type->check)(v->s, v->objects[i]);
+        pithp_user_ends(v->s, call);
         if (pith_code(v->s) != PITH_OK) {
             pithp_error_prefix(v->s, pithp_document_error_path(v->d, i, path));
             return pith_code(v->s);

@@ -327,7 +327,9 @@ upgrade_record(running *v, int64_t row, const pith_type *type, int32_t version) 
     pith_upgrade *u = v->u;
     u->row = row;
     for (; version < type->version; version++) {
+        const pithp_call_site call = pithp_user_begins(u->scope);
         pithp_upgrade_from(type, version)(u->scope, u);
+        pithp_user_ends(u->scope, call);
         u->e->s = u->scope;
         const pith_status code = pith_code(u->scope);
         if (code == PITH_E_MEMORY)

@@ -111,6 +111,14 @@ static const void *look_at_all(pith_scope *s,
 /* ---- Parts ---- */
 
 static const void *
+look_function(pith_scope *s, const pithp_lens_part *part, const void *node) {
+    const pithp_call_site call = pithp_user_begins(s);
+    const void *got = part->function.get(s, node, part->function.closure);
+    pithp_user_ends(s, call);
+    return pithp_lens_admit(s, got, part->function.name, "what get returned");
+}
+
+static const void *
 look_along(pith_scope *s, const pithp_lens_part *parts, int32_t count, const void *node) {
     pithp_lens_place place;
     if (pithp_lens_follow(s, parts, node, &place, NULL) != PITH_OK)
@@ -152,8 +160,7 @@ const void *pithp_lens_look(pith_scope *s,
         case PITHP_LENS_FUNCTION:
             if (pithp_lens_present(s, node) != PITH_OK)
                 return NULL;
-            node = parts->function.get(s, node, parts->function.closure);
-            node = pithp_lens_admit(s, node, parts->function.name, "what get returned");
+            node = look_function(s, parts, node);
             break;
         case PITHP_LENS_MERGE:
             if (pithp_lens_present(s, node) != PITH_OK)

@@ -191,7 +191,9 @@ static const void *set_function(pith_scope *s,
                    part->function.name);
         return NULL;
     }
+    const pithp_call_site call = pithp_user_begins(s);
     const void *made = part->function.set(s, node, value, part->function.closure);
+    pithp_user_ends(s, call);
     made = pithp_lens_admit(s, made, part->function.name, "what set returned");
     if (!made && s->error.code == PITH_OK)
         pithp_fail(s, PITH_E_ARG, NULL, "%s: set returned NULL, and no error",
@@ -405,9 +407,12 @@ const void *pith_lens_apply_with(pith_scope *s,
         return pithp_nil_for(root);
     }
     const void *part = pithp_lens_look(s, lens->parts, lens->part_count, root);
-    if (s->error.code == PITH_OK)
-        part = pithp_lens_admit(s, function(s, part, closure), name,
-                                "what the function returned");
+    if (s->error.code == PITH_OK) {
+        const pithp_call_site call = pithp_user_begins(s);
+        part = function(s, part, closure);
+        pithp_user_ends(s, call);
+        part = pithp_lens_admit(s, part, name, "what the function returned");
+    }
     if (s->error.code == PITH_OK)
         made = set(s, lens, root, part, options);
     return made ? made : pithp_nil_for(root);

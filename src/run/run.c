@@ -141,7 +141,9 @@ static void note_repair(pith_scope *s, const pith_repair *repair, void *closure)
     if (!r->options->repaired)
         return;
     pithp_progress_hide(&r->progress);
+    const pithp_call_site call = pithp_user_begins(s);
     r->options->repaired(s, repair, r->options->closure);
+    pithp_user_ends(s, call);
 }
 
 /* A folder that takes no checkpoint is an error before the first step. */

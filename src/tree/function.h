@@ -52,18 +52,12 @@ const void *pithp_function_nil(const pith_function *f);
 /* Trees that are to be its arguments, one a parameter. */
 pith_status
 pithp_arguments_check(pith_scope *s, const pith_function *f, const void *const *trees);
-/* The user's code. What it calls names itself in errors, and what fails after it is said
- * of the function that was entered before, with the line of that call. */
+/* The user's code. */
 static inline const void *
 pithp_function_run(const pith_function *f, pith_scope *s, const void *const *trees) {
-    const char *function = s->function, *caller = s->caller, *site = s->site;
-    s->caller = NULL;
+    const pithp_call_site call = pithp_user_begins(s);
     const void *result = f->call(f, s, trees);
-    if (PITHP_LIKELY(pithp_scope_writable(s))) { /* it may have closed it */
-        s->function = function;
-        s->caller = caller;
-        s->site = site;
-    }
+    pithp_user_ends(s, call);
     return result;
 }
 /* What it returned as what the caller gets: a tree of its type, of s. NULL: error set. */

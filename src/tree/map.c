@@ -15,8 +15,10 @@ static const void *apply(pith_scope *s,
                          bool checks,
                          const pith_array *const *leaf) {
     const char *name = picked ? "result of whole" : "result of function";
+    const pithp_call_site call = pithp_user_begins(s);
     const void *made = picked ? m->whole(s, (const void *const *)leaf, m->closure)
                               : (const void *)m->function(s, leaf, m->closure);
+    pithp_user_ends(s, call);
     if (PITHP_UNLIKELY(s->error.code != PITH_OK || !pithp_scope_writable(s)))
         return NULL;
     if (PITHP_UNLIKELY(!made)) {

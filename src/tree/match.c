@@ -44,8 +44,10 @@ static pith_status match_nodes(pith_scope *s,
             return s->error.code;
         }
     /* Every pointer to a struct has one representation: the hook was declared with T. */
+    const pithp_call_site call = pithp_user_begins(s);
     ((void (*)(pith_scope *, int64_t, const void **))type->match)(s, forest->count,
                                                                   nodes);
+    pithp_user_ends(s, call);
     for (int64_t k = 0; k < forest->count && !pith_failed(s); k++) {
         if (pith_type_of(nodes[k]) != type)
             pithp_fail(s, PITH_E_CALLBACK, NULL,

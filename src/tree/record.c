@@ -233,7 +233,9 @@ static int32_t mixed_slot(const void *node, const pithp_recent *r) {
 static pith_status run_check(pith_scope *s, const pith_type *type, const void *node) {
     /* Every pointer to a struct has one representation: the hook was declared with its T.
      */
+    const pithp_call_site call = pithp_user_begins(s);
     ((void (*)(pith_scope *, const void *))type->check)(s, node);
+    pithp_user_ends(s, call);
     return s->error.code;
 }
 

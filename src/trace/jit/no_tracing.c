@@ -26,7 +26,7 @@ pithp_jit_run_apart(const pith_function *f, pith_scope *s, const void *const *gi
     if (!pithp_scope_writable(work))
         return NULL;
     work->room[PITHP_ROOM_TRACE] = NULL;
-    const void *result = f->call(f, work, given);
+    const void *result = pithp_function_run(f, work, given);
     if (!pith_failed(work) &&
         (pithp_tree_check(work, result, f->name, "result") != PITH_OK ||
          pithp_keep_slots(s, 1, &result) != PITH_OK))

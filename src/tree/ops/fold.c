@@ -10,7 +10,9 @@ static const pith_array *fold(pith_scope *s,
     if (!value)
         value = f->items[i++];
     for (; i < f->structure.item_count; i++) {
+        const pithp_call_site call = pithp_user_begins(s);
         value = function(s, value, f->items[i], closure);
+        pithp_user_ends(s, call);
         if (!value && !pith_failed(s))
             pithp_fail(s, PITH_E_CALLBACK, NULL,
                        "function returned NULL without an error");
