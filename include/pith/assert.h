@@ -58,9 +58,11 @@ typedef struct pith_check_options {
     /**
      * One line, with {name} or {name:format} where values of args and info go; a brace is
      * written twice. Formats are Python's: fill, align, sign, #, 0, width, precision, and
-     * a type of d e f g x s; b, o, %, E, F, G and X too. An array is printed as NumPy
-     * does, the middle of long ones left out, its format that of each element. {index} is
-     * the first failing index of the predicate, unless an argument has this name.
+     * a type of d e f g x s; b, o, %, E, F, G and X too. An array is printed on one
+     * line, "[[0 1] [2 3]]", each element with the format; without one as Python prints
+     * the number. Of an axis longer than 8 only the first and the last 3 are printed.
+     * {index} is the first failing index of the predicate, unless an argument has this
+     * name.
      */
     const char *message PITH_DEFAULT;
     pith_check_arg args[PITH_CHECK_ARGS] PITH_DEFAULT;

@@ -42,7 +42,8 @@ typedef struct pith_jit_options {
      * using them is PITH_E_DONATED. What is refused stays as it was and is counted: also
      * everything where checks are made or collected, since the step may be repeated
      * (pith_run gives states back by itself). Else the log hook is told, once a program.
-     * Leaves that are static, too, are not donated. */
+     * What is static is not donated: static leaves below a donated part stay, and a
+     * donated part that is static itself, or within a static one, is PITH_E_ARG. */
     unsigned donate_arguments PITH_DEFAULT;
     const char *const *donate_paths PITH_DEFAULT; /**< parts that are, as static_paths */
     /** Wait for leaves that the function does not read, too. */

@@ -21,10 +21,10 @@ typedef enum pith_host_kind {
 typedef struct pith_host_options {
     pith_host_kind kind PITH_DEFAULT; /**< the first one that is tried */
     const void *like PITH_DEFAULT;    /**< data to copy; NULL: zeros */
-    /** Folder of the file, where it comes to that. NULL: it does not, and PITH_E_MEMORY
-     * it is. */
+    /** Existing folder for the file, used only if the array is spilled. NULL: nothing is
+     * spilled, and short memory is PITH_E_MEMORY. */
     const char *spill PITH_DEFAULT;
-    /** The kind that was asked for or an error. */
+    /** Make the kind that was asked for, or fail; try no other. */
     bool only PITH_DEFAULT;
 } pith_host_options;
 
@@ -42,12 +42,14 @@ PITH_BEGIN
 /**
  * Make a host array, in C order.
  *
- * Where the pinned budget does not do, it becomes plain; where less memory is available
- * (pith_host_available) than a plain one takes, it is spilled. The file goes when the
- * array does, and when the program ends however it ends.
+ * Falls back to plain memory if the pinned budget is exhausted, and to a file if less
+ * memory is available (pith_host_available) than a plain array takes and options->spill
+ * names a folder. The file is removed with the array, and when the process ends, however
+ * it ends.
  *
- * Errors: PITH_E_ARG (dtype, shape or kind that is none), PITH_E_OVERFLOW, PITH_E_MEMORY
- * with numbers; PITH_E_IO with the folder where a file cannot be made or has no room.
+ * Errors: PITH_E_DTYPE, PITH_E_SHAPE (rank, or a negative extent), PITH_E_ARG (an invalid
+ * kind; PITH_HOST_SPILLED without a folder), PITH_E_OVERFLOW, PITH_E_MEMORY with numbers;
+ * PITH_E_IO with the folder if a file cannot be made or has no room.
  *
  * @return The array, owned by @p s, or NULL.
  */

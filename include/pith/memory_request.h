@@ -75,7 +75,8 @@ PITH_API int64_t pith_chunk_runs(pith_chunks chunks, int64_t chunk);
  * Shape of a request's memory when chunks have that many runs: the extent of its chunk
  * axis is replaced, what is unchunkable keeps its shape.
  *
- * Errors: PITH_E_ARG for a request that is none (see pith_instance_queue), or length < 0.
+ * Errors: PITH_E_ARG for length < 0, and those of an invalid request (see
+ * pith_instance_queue).
  */
 PITH_API pith_shape pith_chunk_shape(pith_scope *s,
                                      const pith_request *request,
@@ -88,7 +89,8 @@ PITH_API pith_shape pith_chunk_shape(pith_scope *s,
  * short last one. Memory that is not the device's does not count.
  *
  * Errors: PITH_E_MEMORY, with numbers, where not even one run fits. PITH_E_ARG: no such
- * group, a request that is none, requests of different numbers of runs.
+ * group, requests of different numbers of runs; and those of an invalid request (see
+ * pith_instance_queue).
  * Warning: PITH_WARNING_MANY_CHUNKS beyond 20 times what is available.
  */
 PITH_API bool pith_memory_chunks(pith_scope *s,
@@ -101,9 +103,10 @@ PITH_API bool pith_memory_chunks(pith_scope *s,
  * Queue requests of an instance, for pith_instance_allocate_queue of any instance of its
  * group. A request with the label of a queued one takes its place.
  *
- * Errors: PITH_E_ARG (a label that is none, twice the same, a dtype, rank or axis that is
- * none, runs that are not the extent), PITH_E_OVERFLOW, PITH_E_UNSUPPORTED (managed
- * memory). Nothing is queued then.
+ * Errors: PITH_E_ARG (no request, an invalid label, one label twice, an invalid chunk
+ * axis or kind of memory, the instance "default", which is in no group), PITH_E_DTYPE,
+ * PITH_E_SHAPE (rank, a negative extent, runs that differ from the extent of the chunk
+ * axis), PITH_E_OVERFLOW, PITH_E_UNSUPPORTED (managed memory). Nothing is queued then.
  */
 PITH_API bool pith_instance_queue(pith_scope *s,
                                   pith_instance *instance,
