@@ -12,6 +12,7 @@
 #include <pith/capacity.h>
 #include <pith/checkpoint.h>
 #include <pith/control.h>
+#include <pith/debug.h>
 #include <pith/gpu.h>
 #include <pith/jit.h>
 #include <pith/kernel.h>

@@ -171,7 +171,33 @@ bool pithp_outcome_raise_unfixable(pith_scope *s, const pithp_outcome *outcome);
 const void *
 pithp_outcome_repair(pith_scope *s, const pithp_outcome *outcome, const void *root);
 
+/* ---- What the room hangs on runtimes (room.c) ---- */
+
+/* From here on the runtime calls the functions below. */
+void pithp_assert_room(pith_runtime *rt);
+void pithp_collecting_close(pith_scope *s); /* result.c: s is about to close */
+void pithp_debug_close(pith_runtime *rt);   /* debug.c: rt is about to close */
+
 /* ---- Messages (format.c) ---- */
+
+/* A text with placeholders, and what they name. */
+typedef struct pithp_wording {
+    const char *text;
+    const pithp_arg *args;
+    const pith_check_info *infos;
+    int32_t arg_count, info_count;
+    const pith_assertion *assertion; /* that {index} is of; NULL: there is no {index} */
+} pithp_wording;
+/* Whether a text fits its arguments; sets the error. */
+pith_status
+pithp_wording_check(pith_scope *s, const char *function, const pithp_wording *w);
+/* Whether a placeholder of a text that fits has this name. */
+bool pithp_wording_names(const pithp_wording *w, const char *name);
+/* Append the text with its values, which are copied from the device. */
+pith_status pithp_wording_print(pithp_stream *st,
+                                const pithp_wording *w,
+                                pithp_text *t,
+                                pithp_error *e);
 
 /* Whether a message fits its arguments; sets the error. */
 pith_status pithp_message_check(pith_scope *s, const pith_assertion *a);

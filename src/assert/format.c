@@ -1,5 +1,5 @@
-/* Messages of assertions: text with placeholders, which values are put into when somebody
- * asks. What was put in is not read again, so braces in it are braces. */
+/* Messages: text with placeholders, which values are put into when it is printed. What
+ * was put in is not read again, so braces in it are braces. */
 #include "assert/format.h"
 
 #include "assert/assert_internal.h"
@@ -56,40 +56,51 @@ static bool is_name(const char *name, const piece *p) {
     return strlen(name) == p->length && memcmp(name, p->text, p->length) == 0;
 }
 
-static const pithp_arg *find_arg(const pith_assertion *a, const piece *p) {
-    for (int32_t i = 0; i < a->arg_count; i++)
-        if (is_name(a->args[i].name, p))
-            return &a->args[i];
+static const pithp_arg *find_arg(const pithp_wording *w, const piece *p) {
+    for (int32_t i = 0; i < w->arg_count; i++)
+        if (is_name(w->args[i].name, p))
+            return &w->args[i];
     return NULL;
 }
 
-static const char *find_info(const pith_assertion *a, const piece *p) {
-    for (int32_t i = 0; i < a->info_count; i++)
-        if (is_name(a->infos[i].name, p))
-            return a->infos[i].text;
+static const char *find_info(const pithp_wording *w, const piece *p) {
+    for (int32_t i = 0; i < w->info_count; i++)
+        if (is_name(w->infos[i].name, p))
+            return w->infos[i].text;
     return NULL;
 }
 
-static bool asks_for_index(const pith_assertion *a, const piece *p) {
-    return p->placeholder && is_name("index", p) && !find_arg(a, p) && !find_info(a, p);
+static bool asks_for_index(const pithp_wording *w, const piece *p) {
+    return w->assertion && p->placeholder && is_name("index", p) && !find_arg(w, p) &&
+           !find_info(w, p);
+}
+
+static pithp_wording wording_of(const pith_assertion *a) {
+    return (pithp_wording){.text = a->message,
+                           .args = a->args,
+                           .arg_count = a->arg_count,
+                           .infos = a->infos,
+                           .info_count = a->info_count,
+                           .assertion = a};
 }
 
 /* ---- Whether it fits ---- */
 
-static const char *check_placeholder(const pith_assertion *a, const piece *p) {
+static const char *check_placeholder(const pithp_wording *w, const piece *p) {
     pithp_format f;
-    const pithp_arg *arg = find_arg(a, p);
-    if (asks_for_index(a, p))
+    const pithp_arg *arg = find_arg(w, p);
+    if (asks_for_index(w, p))
         return p->format == p->format_end ? NULL : "an index has no format";
-    if (!arg && !find_info(a, p))
+    if (!arg && !find_info(w, p))
         return "there is no argument of this name";
     const char *wrong = pithp_format_parse(&f, p->format, p->format_end);
     return wrong ? wrong
                  : pithp_format_refuses(&f, arg ? arg->spec->dtype : PITH_DTYPE_NONE);
 }
 
-pith_status pithp_message_check(pith_scope *s, const pith_assertion *a) {
-    const char *at = a->message, *here = strpbrk(at, "{}");
+pith_status
+pithp_wording_check(pith_scope *s, const char *function, const pithp_wording *w) {
+    const char *at = w->text, *here = strpbrk(at, "{}");
     if (PITHP_LIKELY(!here))
         return PITH_OK;
     for (at = here;;) {
@@ -100,12 +111,25 @@ pith_status pithp_message_check(pith_scope *s, const pith_assertion *a) {
         if (!wrong && done)
             return PITH_OK;
         if (!wrong && p.placeholder)
-            wrong = check_placeholder(a, &p);
+            wrong = check_placeholder(w, &p);
         if (wrong)
             return pithp_fail(s, PITH_E_ARG, NULL,
-                              "pith_check: the message \"%.100s\": at \"%.40s\": %s",
-                              a->message, here, wrong);
+                              "%s: the message \"%.100s\": at \"%.40s\": %s", function,
+                              w->text, here, wrong);
     }
+}
+
+pith_status pithp_message_check(pith_scope *s, const pith_assertion *a) {
+    const pithp_wording w = wording_of(a);
+    return pithp_wording_check(s, "pith_check", &w);
+}
+
+bool pithp_wording_names(const pithp_wording *w, const char *name) {
+    piece p;
+    bool done = false, named = false;
+    for (const char *at = w->text; !named && !next_piece(&at, &p, &done) && !done;)
+        named = p.placeholder && is_name(name, &p);
+    return named;
 }
 
 /* ---- Values ---- */
@@ -183,45 +207,60 @@ static void add_index(const pith_assertion *a, pithp_text *t) {
     pithp_text_add(t, "]");
 }
 
-static pith_status
-add_placeholder(pithp_stream *st, const pith_assertion *a, const piece *p, printer *out) {
+static pith_status add_placeholder(const pithp_wording *w, const piece *p, printer *out) {
     pithp_format f;
-    const pithp_arg *arg = find_arg(a, p);
-    const char *info = find_info(a, p);
+    const pithp_arg *arg = find_arg(w, p);
+    const char *info = find_info(w, p);
     pithp_format_parse(&f, p->format, p->format_end);
     if (!arg) {
         if (info)
             pithp_format_text(&f, info, out->t);
         else
-            add_index(a, out->t);
+            add_index(w->assertion, out->t);
         return PITH_OK;
     }
-    out->st = st;
     out->format = &f;
     out->spec = arg->spec;
     out->data = arg->data;
     return arg->spec->rank == 0 ? add_elements(out, 0, 1) : add_axis(out, 0, 0);
 }
 
-pith_status pithp_message_print(pithp_stream *st,
-                                const pith_assertion *a,
-                                pithp_text *t,
-                                pithp_error *e) {
-    printer out = {.t = t, .e = e};
-    bool index = false, done = false;
+/* Every piece; *index: one was the index. */
+static pith_status add_pieces(const pithp_wording *w, printer *out, bool *index) {
+    bool done = false;
     pith_status rc = PITH_OK;
-    if (a->fix.print)
-        return a->fix.print(st, a, a->fix.closure, t, e);
-    for (const char *at = a->message; rc == PITH_OK;) {
+    for (const char *at = w->text; rc == PITH_OK;) {
         piece p;
         if (next_piece(&at, &p, &done) || done)
             break;
         if (p.placeholder)
-            rc = add_placeholder(st, a, &p, &out);
+            rc = add_placeholder(w, &p, out);
         else
-            pithp_text_add_n(t, p.text, p.length);
-        index |= asks_for_index(a, &p);
+            pithp_text_add_n(out->t, p.text, p.length);
+        *index |= asks_for_index(w, &p);
     }
+    return rc;
+}
+
+pith_status pithp_wording_print(pithp_stream *st,
+                                const pithp_wording *w,
+                                pithp_text *t,
+                                pithp_error *e) {
+    printer out = {.st = st, .t = t, .e = e};
+    bool index = false;
+    return add_pieces(w, &out, &index);
+}
+
+pith_status pithp_message_print(pithp_stream *st,
+                                const pith_assertion *a,
+                                pithp_text *t,
+                                pithp_error *e) {
+    const pithp_wording w = wording_of(a);
+    printer out = {.st = st, .t = t, .e = e};
+    bool index = false;
+    if (a->fix.print)
+        return a->fix.print(st, a, a->fix.closure, t, e);
+    pith_status rc = add_pieces(&w, &out, &index);
     if (rc == PITH_OK && !index && a->spec->count > 1 && pithp_assertion_failed(a)) {
         pithp_text_add(t, " (first failing index ");
         add_index(a, t);

@@ -16,9 +16,6 @@ static const char tag[] = "result"; /* the shape of these objects: its address *
 
 /* ---- Collecting ---- */
 
-static void scope_closing(pith_scope *s);
-static const pithp_room_hooks hooks = {.scope_closing = scope_closing};
-
 static pith_result *make_result(pith_scope *s, pithp_collector *c, const void *value) {
     if (pithp_collector_conjoin(s, c) != PITH_OK)
         return NULL;
@@ -87,7 +84,7 @@ void(pith_collect_begin)(pith_scope *s) {
     if (!c)
         return;
     c->block = true;
-    pithp_room_hook(s->runtime, PITHP_ROOM_ASSERT, &hooks);
+    pithp_assert_room(s->runtime);
 }
 
 const pith_result *(pith_collect_end)(pith_scope *s, const void *value) {
@@ -111,7 +108,7 @@ const pith_result *(pith_collect_end)(pith_scope *s, const void *value) {
 }
 
 /* What came of a collection that nobody ended is not lost. */
-static void scope_closing(pith_scope *s) {
+void pithp_collecting_close(pith_scope *s) {
     pithp_collector *c = s->collector;
     if (!c || c->scope != s || c->ended || c->outer || !c->block)
         return;

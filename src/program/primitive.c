@@ -8,6 +8,7 @@
 enum {
     PURE = PITHP_PURE,
     COMMUTATIVE = PITHP_COMMUTATIVE,
+    EFFECT = 0,
     VARIADIC = PITHP_VARIADIC,
     SAME = 0,
     BOOL = 1

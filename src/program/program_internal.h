@@ -108,7 +108,12 @@ typedef struct pithp_checked_params {
     pithp_index_params index;
 } pithp_checked_params;
 
-/* That call. */
+/* debug(arrays...): no results; its message is printed with the arrays. */
+typedef struct pithp_debug_params {
+    const struct pithp_debug *debug;
+} pithp_debug_params;
+
+/* The call of a checked one. */
 static inline pithp_call pithp_checked_call(const pithp_call *call) {
     const pithp_checked_params *params = call->params;
     return pithp_call_of(params->primitive, call->operand_count, call->operands,

@@ -45,6 +45,7 @@ PITHP_CONTROL_RULE(while)
 PITHP_CONTROL_RULE(loop)
 PITHP_CONTROL_RULE(kernel)
 PITHP_CONTROL_RULE(checked)
+PITHP_CONTROL_RULE(debug)
 
 /* The rule needs no temporary memory. */
 #define PITHP_NO_TEMPORARY(rule)                                                         \

@@ -21,7 +21,7 @@ static bool is_kernel(const pithp_step *step) {
 
 static pithp_draw_loop draw_of(const pithp_step *step) {
     const pithp_instruction *i = step->call;
-    if (step->kernel)
+    if (step->kernel || !step->spec)
         return (pithp_draw_loop){.loops = NULL};
     const pithp_call call =
         pithp_call_of(i->primitive, i->operand_count, step->specs, i->params);

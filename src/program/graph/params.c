@@ -1,5 +1,6 @@
 /* The parameters of primitives as data: one table of fields a rule, from which they are
  * copied into canonical form, compared (by their bytes then) and printed. */
+#include "program/debug.h"
 #include "program/graph/graph.h"
 
 #include <inttypes.h>
@@ -18,6 +19,7 @@ typedef enum field_kind {
     FIELD_BYTES,      /* int8_t each */
     FIELD_PRIMITIVE,
     FIELD_KERNEL, /* const pith_kernel_variant * */
+    FIELD_DEBUG,  /* const pithp_debug * */
 } field_kind;
 
 /* How many elements an array has. */
@@ -123,6 +125,7 @@ FIELDS(checked,
        FIELD(checked, index.unordered, BOOL, ONE),
        FIELD(checked, index.axes, BITS, ONE),
        FIELD(checked, index.repeats, BITS, ONE))
+FIELDS(debug, FIELD(debug, debug, DEBUG, ONE))
 
 typedef struct description {
     const field *fields;
@@ -158,6 +161,7 @@ typedef struct description {
 #define RULE_random  DESCRIBED(random)
 #define RULE_kernel  DESCRIBED(kernel)
 #define RULE_checked DESCRIBED(checked)
+#define RULE_debug   DESCRIBED(debug)
 #define RULE_cond                                                                        \
     { 0 }
 
@@ -219,6 +223,8 @@ static size_t size_of(const field *f) {
             return sizeof(pithp_primitive);
         case FIELD_KERNEL:
             return sizeof(const pith_kernel_variant *);
+        case FIELD_DEBUG:
+            return sizeof(const pithp_debug *);
         case FIELD_I32:
         case FIELD_AXES:
         case FIELD_DIMENSIONS:
@@ -265,6 +271,12 @@ static void print_element(const field *f, const char *at, pithp_text *text) {
             const pith_kernel_variant *kernel;
             memcpy(&kernel, at, sizeof kernel);
             pithp_text_add(text, kernel->name);
+            break;
+        }
+        case FIELD_DEBUG: {
+            const pithp_debug *debug;
+            memcpy(&debug, at, sizeof debug);
+            pithp_text_print(text, "\"%s\"", debug->message);
             break;
         }
         case FIELD_BOOL:

@@ -8,6 +8,20 @@
 #include <stdio.h>
 #include <string.h>
 
+static size_t
+temporary_of(const pithp_plan *plan, const pithp_step *step, const pithp_call *call) {
+    if (call->primitive == PITHP_OP_DEBUG)
+        return 0;
+    return !plan->scheduled    ? pithp_temporary_bytes(call, step->spec)
+           : step->source >= 0 ? pithp_cuda_temporary_reduce_of(call, step->spec)
+                               : pithp_cuda_temporary_bytes(call, step->spec);
+}
+
+static bool runs_by_specs(pithp_primitive primitive) {
+    return pithp_is_lowered(primitive) || primitive == PITHP_OP_CHECKED ||
+           primitive == PITHP_OP_DEBUG;
+}
+
 /* Specs and temporaries of the steps that are calls. */
 static bool describe_calls(pithp_planning *g) {
     pithp_plan *plan = g->plan;
@@ -17,7 +31,7 @@ static bool describe_calls(pithp_planning *g) {
             continue;
         const int count = step->call->operand_count;
         const pithp_primitive primitive = step->call->primitive;
-        if (!pithp_is_lowered(primitive) && primitive != PITHP_OP_CHECKED) {
+        if (!runs_by_specs(primitive)) {
             if (!(primitive == PITHP_OP_KERNEL ? pithp_plan_kernel(g, step)
                                                : pithp_plan_control(g, step)))
                 return false;
@@ -37,10 +51,7 @@ static bool describe_calls(pithp_planning *g) {
         pithp_call call = pithp_instruction_call(g->p, step->call, step->specs);
         if (primitive == PITHP_OP_CHECKED)
             call = pithp_checked_call(&call);
-        step->temporary_bytes =
-            !plan->scheduled    ? pithp_temporary_bytes(&call, step->spec)
-            : step->source >= 0 ? pithp_cuda_temporary_reduce_of(&call, step->spec)
-                                : pithp_cuda_temporary_bytes(&call, step->spec);
+        step->temporary_bytes = temporary_of(plan, step, &call);
         if ((size_t)count > plan->pointer_count)
             plan->pointer_count = (size_t)count;
     }

@@ -1,4 +1,5 @@
 /* Running plans. */
+#include "program/debug.h"
 #include "program/emit/batch.h"
 #include "program/profile/watch.h"
 #include "program/schedule/replay.h"
@@ -121,6 +122,11 @@ static pith_status run_row(pith_scope *s,
     return rc;
 }
 
+static void print(pith_scope *s, const pithp_step *step, const void *const *operands) {
+    const pithp_debug_params *params = step->call->params;
+    params->debug->print(params->debug, s, step->specs, operands);
+}
+
 static pith_status run_call(const pithp_running *r, const pithp_step *step) {
     const pithp_instruction *i = step->call;
     void *results[PITH_KERNEL_MAX_ARGS + 1];
@@ -130,6 +136,8 @@ static pith_status run_call(const pithp_running *r, const pithp_step *step) {
         results[k] = pithp_address(r, i->result + k);
     if (step->kernel)
         return pithp_run_kernel(r->s, step, r->pointers, results);
+    if (i->primitive == PITHP_OP_DEBUG)
+        return print(r->s, step, r->pointers), PITH_OK;
     pithp_memory memory = {
         .operands = r->pointers,
         .result = results[0],
@@ -144,6 +152,8 @@ int32_t pithp_step_call(pith_scope *s, const pithp_step *step, char *const *at) 
     const void *const *operands = (const void *const *)at;
     if (step->kernel)
         return pithp_run_kernel(s, step, operands, (void *const *)results);
+    if (i->primitive == PITHP_OP_DEBUG)
+        return print(s, step, operands), PITH_OK;
     pithp_memory memory = {.operands = operands,
                            .result = results[0],
                            .temporary = step->temporary_bytes ? *end : NULL};

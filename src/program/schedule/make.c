@@ -194,6 +194,9 @@ bool pithp_schedule_call(pithp_scheduling *g,
     const pithp_call call =
         pithp_call_of(step->call->primitive, step->call->operand_count, step->specs,
                       step->call->params);
+    if (step->call->primitive == PITHP_OP_DEBUG)
+        return pithp_making_fail(g, PITH_E_UNSUPPORTED,
+                                 "the host prints the messages of pith_debug");
     if (step->call->primitive != PITHP_OP_CHECKED && pithp_call_reports(&call))
         return pithp_making_fail(g, PITH_E_UNSUPPORTED,
                                  "%s reports to the scope that calls it",

@@ -15,6 +15,7 @@ BEGIN {
     split("base 0 gpu 1 program 2 array 3 tree 4 lens 5 checkpoint 5 trace 5 assert 5 capacity 6 run 7", a, " ")
     for (i = 1; i in a; i += 2) rank[a[i]] = a[i + 1]
     room_of_header["jit"] = "trace"
+    room_of_header["debug"] = "assert"
     room_of_header["control"] = "trace"
     room_of_header["kernel"] = "gpu" # the text of kernels, and what makes it
     room_of_header["kernel_lanes"] = "gpu"
