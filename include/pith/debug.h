@@ -39,7 +39,8 @@ PITH_BEGIN
  * (pith_propagate, pith_run) its messages are too.
  *
  * It waits for the values. Results keep their bits. It is no check: it fails nothing and
- * reports no failure. On CUDA a program with messages runs call by call, not as a graph.
+ * reports no failure. On CUDA a program with messages is no graph: the host starts its
+ * kernels one by one.
  *
  * The hook is called on the thread that runs the program, while a call of the library is
  * under way: it must not use the runtime.

@@ -215,8 +215,8 @@ PITH_API const pith_profile *pith_program_profile(pith_scope *s,
  * where there are loops or branches, the one that decides for the graph; the rest is done
  * by kernels built with the library. Needs no device.
  *
- * Errors: PITH_E_UNSUPPORTED (a call of the program reports to the scope around it, or it
- * has messages of pith_debug: such a program runs call by call).
+ * Errors: PITH_E_UNSUPPORTED (a call of the program reports to the scope around it: such
+ * a program runs call by call).
  *
  * @param function Compiled or not.
  * @return Text owned by @p s, "" where there is nothing to compile; or NULL.

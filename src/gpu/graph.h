@@ -13,6 +13,7 @@ typedef enum pithp_task_kind {
     PITHP_TASK_GEMM,   /* a product by a library, in the plan's memory for it */
     PITHP_TASK_SWITCH, /* runs the body whose number the decision is */
     PITHP_TASK_WHILE,  /* runs its body as long as the decision is not 0 */
+    PITHP_TASK_HOST,   /* the owner's own work between the others: no graph has it */
 } pithp_task_kind;
 
 /* Whose the code of a kernel is: for who finds it. */
@@ -34,6 +35,7 @@ typedef struct pithp_task {
     int32_t number;
     bool many; /* fused: of the function's other kernel, for the work of many */
     const pith_kernel_variant *kernel;
+    const void *step; /* HOST: what it does, with the addresses in its arguments */
     int64_t threads;  /* 0: it does nothing */
     int32_t args;     /* word where the arguments begin */
     int32_t decides;  /* word that it leaves a decision in; -1: it makes none */

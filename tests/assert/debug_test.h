@@ -11,8 +11,10 @@
 static char dbg_lines[8000]; /* each message of level debug with "\n" behind it */
 static int dbg_count;
 /* Messages of the library itself have other words in front. */
+static bool dbg_call_by_call; /* a program has no schedule for the device */
 static PT_UNUSED void dbg_hear(pith_log_level level, const char *message, void *closure) {
     (void)closure;
+    dbg_call_by_call |= strstr(message, "call by call") != NULL;
     if (level != PITH_LOG_DEBUG || strncmp(message, "> ", 2) != 0)
         return;
     const size_t n = strlen(dbg_lines);
@@ -53,6 +55,7 @@ static PT_UNUSED void dbg_all_ways(const pith_function *f, const char *expected)
                       expected, dbg_lines);
             dbg_clear();
         }
+        cr_assert(!dbg_call_by_call);
         CLOSE;
     }
     unsetenv("PITH_JIT");

@@ -75,6 +75,18 @@ static const State *frog(pith_scope *s, const State *a) {
 }
 PITH_FUNCTION1(frog_step, frog, State, State)
 
+static const State *chatty_leap(pith_scope *s, const pith_array *i, const State *a) {
+    pith_debug_every(s, 10, "at {i}: {x}", {"i", i}, {"x", a->x});
+    return leap(s, i, a);
+}
+PITH_FUNCTION2(chatty_leap_step, chatty_leap, State, pith_array, State)
+static const State *chatty(pith_scope *s, const State *a) {
+    const State *end = pith_fori(s, 0, 100, &chatty_leap_step, a);
+    pith_debug(s, "norm {n}", {"n", pith_sum(s, end->v, PITH_ALL_AXES)});
+    return end;
+}
+PITH_FUNCTION1(chatty_step, chatty, State, State)
+
 static const State *swap(pith_scope *s, const State *a) {
     State next = *a;
     (void)s;
@@ -187,6 +199,7 @@ Test(cuda_text, whole_programs_compile_without_a_word, .timeout = 300) {
     } all[] = {{"adam", &adam_step},
                {"softmax", &softmax_step},
                {"frog", &frog_step},
+               {"chatty", &chatty_step},
                {"checked", &checked_step}};
     char identity[PITHP_IDENTITY_BYTES];
     pithp_error e;
@@ -216,6 +229,10 @@ Test(cuda_text, kernels_are_those_of_fused_steps_and_of_decisions) {
     cr_assert(strstr(plain, "M_KERNEL(pith_step_0,"), "%s", plain);
     cr_assert(!strstr(plain, "pith_decide") && strstr(loop, "pith_decide"));
     cr_assert_str_eq(text_of(&adam_step), plain);
+    const char *chatty_text = text_of(&chatty_step); /* the host reads decisions */
+    pt_ok(s, chatty_text);
+    cr_assert(strstr(chatty_text, "M_KERNEL(pith_step_0,") &&
+              !strstr(chatty_text, "pith_decide"));
     cr_assert_str_eq(text_of(&swap_step), "", "nothing is left to compile");
     end();
 }

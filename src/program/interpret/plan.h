@@ -398,6 +398,8 @@ int64_t pithp_run_piece(const pithp_running *r, int64_t k, pith_status *rc);
  * these addresses: the operands, the results, the temporary memory. Not 0: the scope's
  * error is set. */
 int32_t pithp_step_call(pith_scope *s, const pithp_step *step, char *const *at);
+/* Run a step that is a message, on the addresses of its operands. Sets no error. */
+void pithp_step_print(pith_scope *s, const pithp_step *step, const void *const *operands);
 /* Control flow: plans of the programs, and what they need of the workspace. */
 bool pithp_plan_control(pithp_planning *g, pithp_step *step);
 void pithp_plan_control_free(pith_runtime *rt, pithp_step *step);

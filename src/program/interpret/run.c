@@ -122,7 +122,9 @@ static pith_status run_row(pith_scope *s,
     return rc;
 }
 
-static void print(pith_scope *s, const pithp_step *step, const void *const *operands) {
+void pithp_step_print(pith_scope *s,
+                      const pithp_step *step,
+                      const void *const *operands) {
     const pithp_debug_params *params = step->call->params;
     params->debug->print(params->debug, s, step->specs, operands);
 }
@@ -137,7 +139,7 @@ static pith_status run_call(const pithp_running *r, const pithp_step *step) {
     if (step->kernel)
         return pithp_run_kernel(r->s, step, r->pointers, results);
     if (i->primitive == PITHP_OP_DEBUG)
-        return print(r->s, step, r->pointers), PITH_OK;
+        return pithp_step_print(r->s, step, r->pointers), PITH_OK;
     pithp_memory memory = {
         .operands = r->pointers,
         .result = results[0],
@@ -153,7 +155,7 @@ int32_t pithp_step_call(pith_scope *s, const pithp_step *step, char *const *at) 
     if (step->kernel)
         return pithp_run_kernel(s, step, operands, (void *const *)results);
     if (i->primitive == PITHP_OP_DEBUG)
-        return print(s, step, operands), PITH_OK;
+        return pithp_step_print(s, step, operands), PITH_OK;
     pithp_memory memory = {.operands = operands,
                            .result = results[0],
                            .temporary = step->temporary_bytes ? *end : NULL};

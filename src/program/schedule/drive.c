@@ -45,6 +45,10 @@ static pith_status drive_list(const driving *d, const pithp_tasks *tasks) {
             case PITHP_TASK_GEMM:
                 rc = d->driver->gemm(d->driver->closure, task, d->gemm);
                 break;
+            case PITHP_TASK_HOST:
+                rc = d->driver->host(d->driver->closure, task,
+                                     d->memory + (size_t)task->args * sizeof(uint64_t));
+                break;
             case PITHP_TASK_SWITCH:
                 rc = drive_switch(d, task);
                 break;

@@ -194,9 +194,6 @@ bool pithp_schedule_call(pithp_scheduling *g,
     const pithp_call call =
         pithp_call_of(step->call->primitive, step->call->operand_count, step->specs,
                       step->call->params);
-    if (step->call->primitive == PITHP_OP_DEBUG)
-        return pithp_making_fail(g, PITH_E_UNSUPPORTED,
-                                 "the host prints the messages of pith_debug");
     if (step->call->primitive != PITHP_OP_CHECKED && pithp_call_reports(&call))
         return pithp_making_fail(g, PITH_E_UNSUPPORTED,
                                  "%s reports to the scope that calls it",
@@ -205,6 +202,41 @@ bool pithp_schedule_call(pithp_scheduling *g,
         return false;
     touch_call(g, f, step);
     return pithp_record(g, f, &f->writes, emit_call, &w);
+}
+
+/* ---- Messages ---- */
+
+/* As arguments of a kernel the operands' addresses are found like all others. */
+static pith_status
+emit_message(const pithp_scheduling *g, const pithp_sink *sink, const void *what) {
+    const work *w = what;
+    const pithp_instruction *i = w->step->call;
+    const size_t bytes = ((size_t)i->operand_count + 1) * sizeof(void *);
+    const void **operands = pithp_allocate(g->s->runtime, bytes);
+    if (!operands)
+        return pithp_fail_memory(g->s, bytes);
+    memset(operands, 0, bytes);
+    for (int k = 0; k < i->operand_count; k++)
+        operands[k] =
+            pithp_false_address(g, w->f, pithp_operands(w->f->plan->program, i)[k]);
+    const pithp_launch launch = {
+        .name = "debug", .args = operands, .args_bytes = bytes, .count = 1};
+    const pith_status rc =
+        pithp_record_launch(sink, PITHP_CODE_BUILTIN, 0, NULL, &launch);
+    pithp_release(g->s->runtime, operands, bytes);
+    return rc;
+}
+
+static bool
+schedule_message(pithp_scheduling *g, pithp_making_frame *f, const pithp_step *step) {
+    const work w = {f, step};
+    touch_call(g, f, step);
+    if (!pithp_record(g, f, &f->writes, emit_message, &w))
+        return false;
+    pithp_task *task = &f->tasks->list[f->tasks->count - 1];
+    task->kind = PITHP_TASK_HOST;
+    task->step = step;
+    return true;
 }
 
 /* ---- Users' kernels ---- */
@@ -309,7 +341,9 @@ bool pithp_schedule_steps(pithp_scheduling *g, pithp_making_frame *f) {
                           : !step->call       ? pithp_schedule_fused(g, f, step)
                           : step->source >= 0 ? pithp_schedule_reduction(g, f, step)
                           : step->kernel      ? schedule_kernel(g, f, step)
-                                              : pithp_schedule_call(g, f, step);
+                          : step->call->primitive == PITHP_OP_DEBUG
+                              ? schedule_message(g, f, step)
+                              : pithp_schedule_call(g, f, step);
         if (!done || !pithp_order_end(g, f))
             return false;
     }
@@ -321,6 +355,7 @@ static void count_tasks(pithp_schedule *to, const pithp_tasks *tasks) {
     for (int64_t k = 0; k < tasks->count; k++) {
         to->control_count += pithp_task_controls(&tasks->list[k]);
         to->gemm_count += tasks->list[k].kind == PITHP_TASK_GEMM;
+        to->host_count += tasks->list[k].kind == PITHP_TASK_HOST;
         for (int b = 0; b < tasks->list[k].body_count; b++)
             count_tasks(to, &tasks->list[k].bodies[b]);
     }
@@ -413,7 +448,7 @@ static int64_t launches_of(const pithp_tasks *tasks) {
     int64_t count = 0;
     for (int64_t k = 0; k < tasks->count; k++) {
         const pithp_task *task = &tasks->list[k];
-        int64_t own = !pithp_task_controls(task) &&
+        int64_t own = !pithp_task_controls(task) && task->kind != PITHP_TASK_HOST &&
                       (task->kind != PITHP_TASK_KERNEL || task->threads > 0);
         for (int b = 0; b < task->body_count; b++) {
             const int64_t body = launches_of(&task->bodies[b]);

@@ -206,6 +206,20 @@ static pith_status gemm_task(void *closure, const pithp_task *task, void *memory
     return rc;
 }
 
+static pith_status host_task(void *closure, const pithp_task *task, const void *args) {
+    const driving *d = closure;
+    const pithp_step *step = task->step;
+    const size_t bytes = ((size_t)step->call->operand_count + 1) * sizeof(void *);
+    const void **operands = pithp_allocate(d->s->runtime, bytes);
+    if (!operands)
+        return pithp_fail_memory(d->s, bytes);
+    const pith_status rc = pithp_copy_out(d->s, operands, args, bytes);
+    if (rc == PITH_OK)
+        pithp_step_print(d->s, step, operands);
+    pithp_release(d->s->runtime, operands, bytes);
+    return rc;
+}
+
 static pith_status read_word(void *closure, const void *from, int64_t *word) {
     const driving *d = closure;
     return pithp_copy_out(d->s, word, from, sizeof *word);
@@ -221,8 +235,11 @@ static pith_status start(pith_scope *s, pithp_replay *r) {
         return rc == PITH_OK ? PITH_OK : pithp_fail_device(s, &e);
     }
     driving d = {s, r};
-    const pithp_driver driver = {
-        .launch = launch_task, .gemm = gemm_task, .read = read_word, .closure = &d};
+    const pithp_driver driver = {.launch = launch_task,
+                                 .gemm = gemm_task,
+                                 .host = host_task,
+                                 .read = read_word,
+                                 .closure = &d};
     return pithp_schedule_drive(r->schedule, r->memory->data, &driver);
 }
 

@@ -96,6 +96,8 @@ static bool make_schedule(pith_scope *s, pithp_replay *r, pithp_error *e) {
     r->schedule = pithp_replay_schedule(s, r->plan, e);
     if (!r->schedule)
         pithp_log(r->runtime, PITH_LOG_DEBUG, "a program runs call by call: %s", e->text);
+    else if (r->schedule->host_count && r->how == AS_GRAPH)
+        r->how = DRIVEN;
     return r->schedule != NULL;
 }
 

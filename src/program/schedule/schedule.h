@@ -36,6 +36,7 @@ typedef struct pithp_schedule {
     int64_t task_count;    /* of all lists */
     int64_t control_count; /* tasks that branch or loop */
     int64_t gemm_count;    /* products by a library */
+    int64_t host_count;    /* tasks of the host: there is no graph with them */
     int32_t gemm_word;     /* holds the address of the memory that all of them work in */
     size_t gemm_bytes;     /* of that memory; 0: there are none */
     int64_t table_count; /* words that a run fills in, from word PITHP_WORD_WORKSPACE on:
@@ -97,6 +98,8 @@ typedef struct pithp_driver {
     pith_status (*launch)(void *closure, const pithp_task *task, void *args);
     /* A product by a library, in memory of the schedule. */
     pith_status (*gemm)(void *closure, const pithp_task *task, void *memory);
+    /* A step that the host runs, with the addresses at args; may wait. */
+    pith_status (*host)(void *closure, const pithp_task *task, const void *args);
     /* Read a word that a task left; may wait. */
     pith_status (*read)(void *closure, const void *from, int64_t *word);
     void *closure;

@@ -144,7 +144,7 @@ const char *pith_program_cuda_text(pith_scope *s,
     if (schedule) {
         pithp_text_begin(&text, s->runtime);
         if (schedule->fused_count || schedule->control_count)
-            pithp_schedule_cuda_text(&text, schedule, true);
+            pithp_schedule_cuda_text(&text, schedule, !schedule->host_count);
         shown = pithp_text_finish(s, &text);
     } else if (plan) {
         pithp_fail(s, e.code, NULL, "pith_program_cuda_text: %s: %s", function->name,
