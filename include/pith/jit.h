@@ -14,6 +14,9 @@
  * are collected, and the level of checks. Functions are told apart by their address: call
  * pith_jit_clear before a library that defines some is unloaded.
  *
+ * PITH_JIT_DEBUG=DIR in the environment keeps the compiled text and its code in a folder,
+ * with debug information that leads to the lines of the calls (docs/profile.md).
+ *
  * For debugging, PITH_JIT=eager in the environment has compiled functions run as others
  * do: call by call, with values that can be printed, and without donation.
  */

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* NULL: not set, or empty. */
@@ -15,6 +16,10 @@ static const char *setting(const char *variable) {
 
 const char *pithp_profile_file(void) {
     return setting("PITH_PROFILE");
+}
+
+const char *pithp_debug_folder(void) {
+    return setting("PITH_JIT_DEBUG");
 }
 
 /* Whether a file can be made, or written over. */
@@ -35,11 +40,32 @@ static bool can_write(const char *file) {
     return access(folder, W_OK | X_OK) == 0;
 }
 
+/* Code is loaded from there: nobody else may write to it. NULL: all is well. */
+static const char *fault_of_folder(const char *folder) {
+    struct stat st;
+    if (mkdir(folder, 0700) != 0 && errno != EEXIST)
+        return strerror(errno);
+    if (stat(folder, &st) != 0)
+        return strerror(errno);
+    if (!S_ISDIR(st.st_mode))
+        return strerror(ENOTDIR);
+    if (st.st_uid != geteuid() || (st.st_mode & (S_IWGRP | S_IWOTH)))
+        return "others can write to it";
+    return access(folder, W_OK | X_OK) == 0 ? NULL : strerror(errno);
+}
+
 pith_status pithp_inspect_check(pithp_error *e) {
-    const char *file = pithp_profile_file();
-    if (!file || can_write(file))
+    const char *file = pithp_profile_file(), *folder = pithp_debug_folder();
+    if (file && !can_write(file)) {
+        pithp_error_set(e, PITH_E_IO, NULL, NULL,
+                        "PITH_PROFILE: %.300s cannot be written: %s", file,
+                        strerror(errno));
+        return PITH_E_IO;
+    }
+    const char *fault = folder ? fault_of_folder(folder) : NULL;
+    if (!fault)
         return PITH_OK;
     pithp_error_set(e, PITH_E_IO, NULL, NULL,
-                    "PITH_PROFILE: %.300s cannot be written: %s", file, strerror(errno));
+                    "PITH_JIT_DEBUG: nothing can be kept in %.300s: %s", folder, fault);
     return PITH_E_IO;
 }

@@ -31,9 +31,9 @@ schedule_launch(void *closure, const pithp_task *task, void *args) {
             break;
         case PITHP_CODE_FUSED:
             if (task->many)
-                pithp_many_name(name, task->number);
+                pithp_many_name(name, "pith_step", task->number);
             else
-                pithp_step_name(name, task->number);
+                pithp_step_name(name, "pith_step", task->number);
             pithp_module_find(r->s, r->module, name, &launch);
             pt_ok(r->s);
             break;

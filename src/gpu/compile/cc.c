@@ -388,6 +388,10 @@ pith_status pithp_cc_compile(pith_runtime *rt,
     if (!strstr(cc->identity, "clang")) /* work that sinks into the branch that uses it
                                            keeps a loop from being vectorised */
         arguments[count++] = "-fno-tree-sink";
+    if (options->file[0]) { /* for profilers and debuggers; it is the same code */
+        arguments[count++] = "-g";
+        arguments[count++] = "-fno-omit-frame-pointer";
+    }
     arguments[count++] = options->contract ? "-ffp-contract=fast" : "-ffp-contract=off";
     add_words(arguments, &count, own);
     add_words(arguments, &count, last);

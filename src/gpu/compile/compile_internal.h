@@ -15,10 +15,14 @@
  *
  * The host compiles C17 with `-O3 -fopenmp-simd`, NVRTC C++17 whose functions are device
  * functions by default. Neither contracts a * b + c. */
+enum { PITHP_DEBUG_FILE_BYTES = 1024 };
 typedef struct pithp_compile_options {
     const char *name; /* for messages; NULL: "program" */
     bool contract;    /* a * b + c may be one rounding */
     bool resources;   /* CUDA: the log lists each kernel's registers and spills */
+    /* Where text and code are kept, with debug information: a whole name without its end
+     * (".c" and ".so", ".cu" and ".cubin"); "": nowhere. */
+    char file[PITHP_DEBUG_FILE_BYTES];
 } pithp_compile_options;
 
 enum { PITHP_FUNCTION_NAME_BYTES = 128 };

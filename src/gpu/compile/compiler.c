@@ -260,9 +260,26 @@ load_library(pithp_device *d, const pithp_text *image, pithp_module *m, pithp_er
     return rc;
 }
 
+/* From a file that is kept, whose name profilers and debuggers show. False: it is not
+ * there, or its file system does not let code run. */
+static bool load_kept(pithp_device *d,
+                      const pithp_text *image,
+                      const pithp_compile_options *options,
+                      pithp_module *m) {
+    char path[PITHP_DEBUG_FILE_BYTES + 8];
+    pithp_error ignored;
+    const char *end = on_host(d) ? ".so" : ".cubin";
+    return options->file[0] &&
+           pithp_debug_keep(d->runtime, options->file, end, image->bytes, image->length,
+                            path) &&
+           on_host(d) &&
+           d->backend->module_load(d, path, strlen(path), m, &ignored) == PITH_OK;
+}
+
 static pith_status load(pithp_device *d,
                         pithp_code_key key,
                         const pithp_text *image,
+                        const pithp_compile_options *options,
                         pithp_module **module,
                         pithp_error *e) {
     pithp_module *m = new_module(d, key, image->length);
@@ -271,8 +288,9 @@ static pith_status load(pithp_device *d,
         return PITH_E_MEMORY;
     }
     const pith_status rc =
-        on_host(d) ? load_library(d, image, m, e)
-                   : d->backend->module_load(d, image->bytes, image->length, m, e);
+        load_kept(d, image, options, m) ? PITH_OK
+        : on_host(d)                    ? load_library(d, image, m, e)
+                     : d->backend->module_load(d, image->bytes, image->length, m, e);
     if (rc == PITH_OK)
         *module = m;
     else
@@ -306,15 +324,18 @@ static void count(pithp_compiler *c, int64_t *counter) {
 }
 
 /* From the disk; *module stays NULL where that has nothing that loads. */
-static void
-from_disk(pithp_device *d, pithp_compiler *c, pithp_code_key key, pithp_module **module) {
+static void from_disk(pithp_device *d,
+                      pithp_compiler *c,
+                      pithp_code_key key,
+                      const pithp_compile_options *options,
+                      pithp_module **module) {
     pithp_text image;
     pithp_error e;
     pithp_text_begin(&image, d->runtime);
     const pithp_disk_answer answer = pithp_disk_read(&c->disk, key, &image);
     bool corrupted = answer == PITHP_DISK_CORRUPTED;
     if (answer == PITHP_DISK_FOUND) {
-        const pith_status rc = load(d, key, &image, module, &e);
+        const pith_status rc = load(d, key, &image, options, module, &e);
         if (rc == PITH_OK) {
             count(c, &c->counts.on_disk);
         } else if (rc == PITH_E_COMPILE) { /* whole, and yet no code for this machine */
@@ -334,7 +355,11 @@ static pith_status make_module(pithp_device *d,
                                const pithp_compile_options *options,
                                pithp_module **module,
                                pithp_error *e) {
-    from_disk(d, c, key, module);
+    char path[PITHP_DEBUG_FILE_BYTES + 8];
+    if (options->file[0])
+        pithp_debug_keep(d->runtime, options->file, on_host(d) ? ".c" : ".cu", text,
+                         strlen(text), path);
+    from_disk(d, c, key, options, module);
     if (*module)
         return PITH_OK;
     pithp_text image;
@@ -342,7 +367,7 @@ static pith_status make_module(pithp_device *d,
     pith_status rc = compile(d, c, text, options, &image, e);
     if (rc == PITH_OK) {
         count(c, &c->counts.compiled);
-        rc = load(d, key, &image, module, e);
+        rc = load(d, key, &image, options, module, e);
     }
     if (rc == PITH_OK)
         pithp_disk_write(d->runtime, &c->disk, key, image.bytes, image.length);

@@ -30,13 +30,14 @@ static pithp_code_key key_from(XXH128_hash_t hash) {
 
 pithp_code_key pithp_code_key_of(const pithp_code_subject *subject) {
     XXH3_state_t state;
-    const uint8_t contract = subject->options->contract;
+    const uint8_t flags =
+        (uint8_t)(subject->options->contract | (subject->options->file[0] != 0) << 1);
     XXH3_INITSTATE(&state);
     XXH3_128bits_reset(&state);
     add(&state, generation);
     add(&state, subject->compiler);
     add(&state, subject->target);
-    XXH3_128bits_update(&state, &contract, sizeof contract);
+    XXH3_128bits_update(&state, &flags, sizeof flags);
     add(&state, subject->text);
     return key_from(XXH3_128bits_digest(&state));
 }

@@ -191,14 +191,17 @@ pith_status pithp_rtc_compile(int arch,
         return PITH_E_UNSUPPORTED;
     }
     snprintf(architecture, sizeof architecture, "--gpu-architecture=%s", target.name);
-    const char *const flags[] = {
+    const char *flags[6] = {
         architecture,
         "--std=c++17",
         "--device-as-default-execution-space",
         options->contract ? "--fmad=true" : "--fmad=false",
-        "--ptxas-options=-v",
     };
-    const int flag_count = PITHP_COUNT(flags) - !options->resources;
+    int flag_count = 4;
+    if (options->resources)
+        flags[flag_count++] = "--ptxas-options=-v";
+    if (options->file[0])
+        flags[flag_count++] = "--generate-line-info";
     rtc_program program = NULL;
     int code = library.CreateProgram(&program, text, options->name, 0, NULL, NULL);
     if (code != 0)

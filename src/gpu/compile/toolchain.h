@@ -111,6 +111,18 @@ void pithp_disk_write(pith_runtime *rt,
                       size_t bytes);
 void pithp_disk_remove(const pithp_disk *disk, pithp_code_key key);
 
+/* ---- What is kept to look at (PITH_JIT_DEBUG) ---- */
+
+/* Write a file, all or nothing of it, unless it is there; path gets its name, with room
+ * for a longest one and the end. False: it is not there, which the log is told once a
+ * process. */
+bool pithp_debug_keep(pith_runtime *rt,
+                      const char *file,
+                      const char *end,
+                      const char *bytes,
+                      size_t n,
+                      char *path);
+
 /* ---- key: everything that compiled code depends on ---- */
 
 typedef struct pithp_code_subject {

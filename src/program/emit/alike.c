@@ -29,11 +29,22 @@ uint64_t pithp_fused_hash(const pithp_fused_args *a) {
     return pithp_hash(hash, a->ops, a->op_count * sizeof a->ops[0]);
 }
 
+/* Whether the same calls made them, where texts tell. */
+static bool sites_alike(const pithp_fused_args *a, const pithp_fused_args *b) {
+    bool alike = true;
+    if (a->sites == b->sites || !a->sites || !b->sites || !pithp_debug_lines())
+        return true;
+    for (int k = 0; k < a->op_count && alike; k++)
+        alike = a->sites[k] == b->sites[k] ||
+                (a->sites[k] && b->sites[k] && strcmp(a->sites[k], b->sites[k]) == 0);
+    return alike;
+}
+
 bool pithp_fused_alike(const pithp_fused_args *a, const pithp_fused_args *b) {
     int8_t of_a[READING_BYTES], of_b[READING_BYTES];
     if (a->op_count != b->op_count || a->external_count != b->external_count ||
         a->temporary_count != b->temporary_count || a->taken_count != b->taken_count ||
-        memcmp(a->ops, b->ops, a->op_count * sizeof a->ops[0]) != 0)
+        memcmp(a->ops, b->ops, a->op_count * sizeof a->ops[0]) != 0 || !sites_alike(a, b))
         return false;
     const int count = describe(a, of_a);
     return count == describe(b, of_b) && memcmp(of_a, of_b, (size_t)count) == 0;

@@ -19,7 +19,8 @@ struct pithp_compiling {
     atomic_int stage;     /* DONE: compiled, or never will be */
     atomic_int runs;
     bool wait;
-    bool maths;         /* the code calls functions of math.def */
+    bool maths;                      /* the code calls functions of math.def */
+    char prefix[PITHP_PREFIX_BYTES]; /* ASKED: of the names of functions */
     int32_t *functions; /* number of each step's, as pithp_emit_host gives them */
     pithp_code *code;   /* ASKED: one reference; DONE: kept for its module */
 };
@@ -115,11 +116,13 @@ size_t pithp_compiled_bytes(const pithp_plan *plan) {
 
 static void ask(pith_scope *s, pithp_plan *plan) {
     struct pithp_compiling *c = plan->compiling;
-    const pithp_compile_options options = {.name = "a program",
-                                           .contract = plan->program->contracts};
+    pithp_compile_options options = {.name = "a program",
+                                     .contract = plan->program->contracts};
     pithp_text text;
     pithp_text_begin(&text, plan->runtime);
-    if (pithp_emit_host(&text, plan, c->functions, &c->maths))
+    pithp_debug_prefix(c->prefix, plan);
+    if (pithp_emit_host(&text, plan, c->functions, &c->maths) &&
+        pithp_debug_settle(&text, c->prefix, ".c", options.file, sizeof options.file))
         c->code =
             pithp_compile_later(pithp_scope_device(s), text.bytes, &options, c->wait);
     pithp_text_end(&text);
@@ -205,7 +208,7 @@ find_functions(const pithp_plan *plan, pithp_module *m, pithp_error *e) {
         pithp_launch launch = {.loops = NULL};
         if (plan->compiling->functions[k] < 0)
             continue;
-        pithp_step_name(name, plan->compiling->functions[k]);
+        pithp_step_name(name, plan->compiling->prefix, plan->compiling->functions[k]);
         if (pithp_module_search(m, name, &launch, e) != PITH_OK) {
             free_code(plan->runtime, code);
             return NULL;
@@ -271,13 +274,17 @@ static pithp_code *compile_together(pith_scope *s,
                                     int32_t **functions) {
     pithp_text text;
     pithp_code *code = NULL;
+    pithp_compile_options options = {.name = "programs"};
     bool maths;
     pithp_text_begin(&text, s->runtime);
-    for (int64_t k = 0; k < count; k++)
+    for (int64_t k = 0; k < count; k++) {
         functions[k] = plans[k]->compiling->functions;
-    if (pithp_emit_host_all(&text, plans, count, functions, &maths))
-        code = pithp_compile_later(pithp_scope_device(s), text.bytes,
-                                   &(pithp_compile_options){.name = "programs"}, true);
+        pithp_debug_prefix(plans[k]->compiling->prefix, plans[0]);
+    }
+    if (pithp_emit_host_all(&text, plans, count, functions, &maths) &&
+        pithp_debug_settle(&text, plans[0]->compiling->prefix, ".c", options.file,
+                           sizeof options.file))
+        code = pithp_compile_later(pithp_scope_device(s), text.bytes, &options, true);
     for (int64_t k = 0; code && k < count; k++)
         plans[k]->compiling->maths = maths;
     pithp_text_end(&text);

@@ -2,6 +2,7 @@
 #ifndef PITH_PROGRAM_EMIT_H
 #define PITH_PROGRAM_EMIT_H
 
+#include "program/emit/debug.h"
 #include "program/interpret/plan.h"
 #include "program/reduce.h"
 
@@ -21,6 +22,7 @@ typedef struct pithp_emitted_rows {
     uint64_t reducers; /* bits: those of inline_call.c */
     uint8_t dots;      /* bits: products of vectors of f32 and f64 */
     bool maths;        /* one of them calls a function of math.def */
+    bool as_macros;    /* what debuggers are told of them is the line of the call */
 } pithp_emitted_rows;
 void pithp_emit_row_functions(pithp_text *t,
                               pithp_emitted_rows *emitted,
@@ -115,9 +117,11 @@ bool pithp_kernel_alike(const pithp_kernel_work *a, const pithp_kernel_work *b);
 
 /* ---- Plans ---- */
 
-enum { PITHP_STEP_NAME_BYTES = 32 };
+enum { PITHP_STEP_NAME_BYTES = PITHP_PREFIX_BYTES + 24 };
 /* "pith_step_3" */
-void pithp_step_name(char name[PITHP_STEP_NAME_BYTES], int64_t function);
+void pithp_step_name(char name[PITHP_STEP_NAME_BYTES],
+                     const char *prefix,
+                     int64_t function);
 
 /* The whole text for the host of a plan's fused steps. Steps that do the same work share
  * a function: functions[k] is the number in the name of step k's, or -1 (a call). maths:

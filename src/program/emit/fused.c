@@ -94,6 +94,65 @@ bool pithp_op_calls_maths(const pithp_fused_op *op) {
     return op->row >= PITHP_OP_CBRT || op->row == PITHP_OP_POWER;
 }
 
+/* ---- The same as macros, which have no lines of their own ---- */
+
+static void macro_operand(pithp_text *t, const pithp_fused_op *op, int k) {
+    pithp_text_print(
+        t, "const %s m_%c = (%c); ",
+        pithp_dtype_spelling(op->cast ? (pith_dtype)op->row : operand_dtype(op, k)),
+        'x' + k, 'X' + k);
+}
+
+/* The declarations of a scope, in the line of the macro. */
+static void macro_scope(pithp_text *t, pith_dtype dtype) {
+    pithp_text scope;
+    pithp_text_begin(&scope, t->rt);
+    pithp_dtype_scope(&scope, "", dtype);
+    for (const char *at = scope.bytes; *at; at++)
+        pithp_text_add_n(t, *at == '\n' ? " " : at, 1);
+    t->failed |= scope.failed;
+    pithp_text_end(&scope);
+}
+
+static void macro_row(pithp_text *t, const pithp_fused_op *op) {
+    const pith_dtype dtype = (pith_dtype)op->column;
+    const pithp_row *row = &pithp_rows[op->row];
+    const char *name = pithp_dtype_spelling(dtype);
+    for (int k = 0; k < row->arity; k++)
+        macro_operand(t, op, k);
+    if (!is_where(op))
+        macro_scope(t, dtype);
+    for (int k = 0; k < row->arity; k++)
+        if (is_where(op))
+            pithp_text_print(t, "const %s %c = m_%c; ",
+                             pithp_dtype_spelling(operand_dtype(op, k)), 'a' + k,
+                             'x' + k);
+        else
+            pithp_text_print(t, "const T %c = LOAD_%s(m_%c); ", 'a' + k, name, 'x' + k);
+    if (is_where(op))
+        pithp_text_add(t, row->real);
+    else
+        pithp_text_print(t, row->predicate ? "(b8)(%s%s)" : "STORE_%s((%s))",
+                         row->predicate ? "" : name,
+                         pith_dtype_is_float(dtype) ? row->real : row->integer);
+}
+
+static void add_macro(pithp_text *t, const pithp_fused_op *op) {
+    static const char *const parameters[] = {"()", "(X)", "(X, Y)", "(X, Y, Z)"};
+    pithp_text_add(t, "#define ");
+    add_function_name(t, op);
+    pithp_text_print(t, "%s ({ ", parameters[op->cast ? 1 : pithp_rows[op->row].arity]);
+    if (op->cast) {
+        macro_operand(t, op, 0);
+        pithp_text_print(t, "m_to_%s(LOAD_%s(m_x))",
+                         pithp_dtype_spelling((pith_dtype)op->column),
+                         pithp_dtype_spelling((pith_dtype)op->row));
+    } else {
+        macro_row(t, op);
+    }
+    pithp_text_add(t, "; })\n");
+}
+
 static void
 add_function(pithp_text *t, pithp_emitted_rows *emitted, const pithp_fused_op *op) {
     uint16_t *bits = op->cast ? &emitted->casts[op->row] : &emitted->rows[op->row];
@@ -102,7 +161,9 @@ add_function(pithp_text *t, pithp_emitted_rows *emitted, const pithp_fused_op *o
     if (*bits & bit)
         return;
     *bits |= bit;
-    if (op->cast)
+    if (emitted->as_macros)
+        add_macro(t, op);
+    else if (op->cast)
         add_cast(t, op);
     else
         add_row(t, op);
@@ -183,6 +244,8 @@ void pithp_step_text_begin(pithp_step_text *x, pithp_text *t, const pithp_fused_
                 x->crosses[from] |= x->segment[from] != x->segment[k];
             } else {
                 x->dtype[external_of(x, op->from[o])] = operand_dtype(op, o);
+                if (!x->is_read[external_of(x, op->from[o])])
+                    x->reader[external_of(x, op->from[o])] = (uint8_t)k;
                 x->is_read[external_of(x, op->from[o])] = true;
             }
         }
@@ -193,12 +256,27 @@ void pithp_step_text_begin(pithp_step_text *x, pithp_text *t, const pithp_fused_
     x->segments = (uint8_t)(a->op_count ? x->segment[a->op_count - 1] + 1 : 0);
 }
 
-static void
-add_load(const pithp_step_text *x, const char *indent, int e, const pithp_elements *m) {
+/* The statement that follows is of an op's line, and the next ones are not. */
+static void begin_op(const pithp_step_text *x, int op) {
+    pithp_line_begin(x->t, x->a->sites ? x->a->sites[op] : NULL);
+}
+static void end_op(const pithp_step_text *x) {
+    if (x->a->sites)
+        pithp_line_end(x->t);
+}
+
+/* For an op that reads it. */
+static void add_load(const pithp_step_text *x,
+                     const char *indent,
+                     int e,
+                     int op,
+                     const pithp_elements *m) {
+    begin_op(x, op);
     pithp_text_print(x->t, "%sconst %s x%d = ", indent, pithp_dtype_spelling(x->dtype[e]),
                      e);
     m->add(m->closure, e);
     pithp_text_add(x->t, ";\n");
+    end_op(x);
 }
 
 static void add_store(const pithp_step_text *x,
@@ -206,9 +284,11 @@ static void add_store(const pithp_step_text *x,
                       int e,
                       int op,
                       const pithp_elements *m) {
+    begin_op(x, op);
     pithp_text_add(x->t, indent);
     m->add(m->closure, e);
     pithp_text_print(x->t, " = v%d;\n", op);
+    end_op(x);
 }
 
 /* What a segment reads, once each: memory first, then what others left. */
@@ -221,7 +301,7 @@ add_loads(const pithp_step_text *x, int segment, const pithp_elements *memory) {
             const int from = x->operands[k][o], e = external_of(x, op->from[o]);
             if (from < 0 && !loaded[e] && !x->is_one[e]) {
                 loaded[e] = true;
-                add_load(x, INDENT, e, memory);
+                add_load(x, INDENT, e, k, memory);
             } else if (from >= 0 && x->segment[from] != segment && !passed[from]) {
                 passed[from] = true;
                 pithp_text_print(x->t, INDENT "const %s v%d = kept%d[i - from];\n",
@@ -243,9 +323,11 @@ static bool divides(const pithp_step_text *x, int k) {
            x->is_one[external_of(x, op->from[1])];
 }
 
-static void add_op(const pithp_step_text *x, int k) {
+static void add_op(const pithp_step_text *x, const char *indent, int k) {
     const pithp_fused_op *op = &x->a->ops[k];
     const bool inverse = x->multiplies && divides(x, k);
+    begin_op(x, k);
+    pithp_text_add(x->t, indent);
     pithp_text_print(x->t, "const %s v%d = ", pithp_dtype_spelling(result_dtype(op)), k);
     if (inverse)
         pithp_text_print(x->t, "m_divided_%s",
@@ -260,6 +342,7 @@ static void add_op(const pithp_step_text *x, int k) {
     if (inverse)
         pithp_text_print(x->t, ", inverse%d", k);
     pithp_text_add(x->t, ");\n");
+    end_op(x);
 }
 
 /* The stores come last, since memory may be written in place. */
@@ -281,10 +364,8 @@ add_segment(const pithp_step_text *x, int segment, const pithp_elements *memory)
     pithp_text_add(x->t, "        M_LOOP\n        for (i64 i = from; i < to; i++) {\n");
     add_loads(x, segment, memory);
     for (int k = 0; k < x->a->op_count; k++)
-        if (x->segment[k] == segment) {
-            pithp_text_add(x->t, INDENT);
-            add_op(x, k);
-        }
+        if (x->segment[k] == segment)
+            add_op(x, INDENT, k);
     add_stores(x, segment, memory);
     pithp_text_add(x->t, "        }\n");
 }
@@ -386,11 +467,9 @@ void pithp_step_text_values(const pithp_step_text *x,
                             const pithp_elements *memory) {
     for (int e = 0; e < x->a->external_count; e++)
         if (x->is_read[e] && !x->is_one[e])
-            add_load(x, indent, e, memory);
-    for (int k = 0; k < x->a->op_count; k++) {
-        pithp_text_add(x->t, indent);
-        add_op(x, k);
-    }
+            add_load(x, indent, e, x->reader[e], memory);
+    for (int k = 0; k < x->a->op_count; k++)
+        add_op(x, indent, k);
 }
 
 void pithp_step_text_index(const pithp_step_text *x,

@@ -13,7 +13,8 @@ typedef struct pithp_step_text {
     uint8_t segment[PITHP_FUSED_OPS], segments; /* of each op */
     bool crosses[PITHP_FUSED_OPS];              /* lies in a buffer for others */
     bool is_read[PITHP_FUSED_EXTERNALS];
-    bool is_one[PITHP_FUSED_EXTERNALS]; /* x<external> is declared before the loops */
+    uint8_t reader[PITHP_FUSED_EXTERNALS]; /* the first op that does */
+    bool is_one[PITHP_FUSED_EXTERNALS];    /* x<external> is declared before the loops */
     bool multiplies; /* divisions by those are done by their inverses (divide.h) */
     bool chooses;    /* the piece of each element; else pieces lie flat for a while */
     pith_dtype dtype[PITHP_FUSED_EXTERNALS];

@@ -7,8 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
-void pithp_step_name(char name[PITHP_STEP_NAME_BYTES], int64_t function) {
-    snprintf(name, PITHP_STEP_NAME_BYTES, "pith_step_%lld", (long long)function);
+void pithp_step_name(char name[PITHP_STEP_NAME_BYTES],
+                     const char *prefix,
+                     int64_t function) {
+    snprintf(name, PITHP_STEP_NAME_BYTES, "%.*s_%lld", PITHP_PREFIX_BYTES - 1, prefix,
+             (long long)function);
 }
 
 /* A function of the text, and a step that it does, perhaps with the reduction of what
@@ -21,6 +24,7 @@ typedef struct function {
 
 typedef struct emitting {
     pithp_text *t;
+    char prefix[PITHP_PREFIX_BYTES];
     pithp_emitted_rows rows;
     function *functions; /* room for all that a plan may have */
     int32_t count;
@@ -46,7 +50,7 @@ find_function(emitting *x, const pithp_fused_args *step, pithp_folding fold) {
 
 /* Declare the next function. */
 static void declare(const emitting *x, char name[PITHP_STEP_NAME_BYTES]) {
-    pithp_step_name(name, x->count);
+    pithp_step_name(name, x->prefix, x->count);
     pithp_text_print(x->t, "void %s(const void *args, i64 begin, i64 end);\n", name);
 }
 
@@ -95,6 +99,8 @@ bool pithp_emit_host_all(pithp_text *t,
     emitting x = {.t = t, .functions = pithp_allocate(t->rt, bytes)};
     if (!x.functions)
         return false;
+    pithp_debug_prefix(x.prefix, plans[0]);
+    x.rows.as_macros = pithp_debug_lines();
     pithp_text_add(t, pithp_text_host);
     for (int64_t k = 0; k < count; k++)
         add_plan(&x, plans[k], functions[k]);

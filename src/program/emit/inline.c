@@ -118,15 +118,22 @@ void pithp_frame_address(const pithp_frame *f, pithp_value v) {
 
 /* ---- Steps ---- */
 
+static void add_call(const pithp_frame *f, const pithp_step *step) {
+    pithp_line_begin(f->x->t, step->call->site);
+    if (pithp_inline_library_fits(f->plan, step))
+        pithp_inline_library(f, step);
+    else
+        pithp_inline_call(f, step);
+    pithp_line_end(f->x->t);
+}
+
 static void add_step(const pithp_frame *f, const pithp_step *step) {
     if (step->fused)
         pithp_inline_fused(f, step);
     else if (step->plans)
         pithp_inline_control(f, step);
-    else if (pithp_inline_library_fits(f->plan, step))
-        pithp_inline_library(f, step);
     else
-        pithp_inline_call(f, step);
+        add_call(f, step);
 }
 
 /* What a step took goes to its place in the tally: ticks, then calls. */

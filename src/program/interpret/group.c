@@ -355,6 +355,7 @@ static bool keep(const fusing *f) {
         memcpy(step->fused, f->args, bytes);
         memcpy(step->sites, f->sites, sites);
         step->fused->boxes = step->boxes;
+        step->fused->sites = step->sites;
         return true;
     }
     pithp_release(rt, step->fused, bytes);

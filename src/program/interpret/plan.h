@@ -80,6 +80,8 @@ typedef struct pithp_fused_args {
     bool is_direct;         /* of code: whether it takes no more than these */
     const pithp_box *boxes; /* of the pieces; where they run on the host, in memory of the
                                device */
+    const char *const *sites; /* of each op, for texts: the call that made it, or NULL;
+                                 NULL: unknown */
     pithp_fused_op ops[PITHP_FUSED_OPS];
     pithp_external externals[PITHP_FUSED_EXTERNALS];
 } pithp_fused_args;

@@ -405,6 +405,7 @@ pithp_schedule *pithp_schedule_make(pith_scope *s,
     }
     memset(to, 0, sizeof *to);
     to->runtime = rt;
+    pithp_debug_prefix(to->prefix, plan);
     const bool made = make(&g, plan);
     pithp_release(rt, g.regions, (size_t)g.region_room * sizeof *g.regions);
     if (made)

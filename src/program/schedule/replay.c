@@ -78,6 +78,7 @@ static bool note_wanted(pithp_plan *plan, pithp_replay *r) {
         r->reused[k] = plan->reused[k];
     pithp_program_retain(plan->program);
     r->program = plan->program;
+    memcpy(r->name, plan->name, sizeof r->name);
     return true;
 }
 

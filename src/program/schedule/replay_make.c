@@ -91,6 +91,8 @@ pithp_replay_schedule(pith_scope *s, const pithp_plan *plan, pithp_error *e) {
 
 static bool make_schedule(pith_scope *s, pithp_replay *r, pithp_error *e) {
     r->plan = pithp_plan_make_for(s, r->program, PITHP_PLAN_SCHEDULED);
+    if (r->plan)
+        pithp_plan_set_name(r->plan, r->name);
     if (!r->plan || !same_outputs(r) || !pithp_plan_reuse_as(s, r->plan, r->reused))
         return false;
     r->schedule = pithp_replay_schedule(s, r->plan, e);
@@ -108,12 +110,14 @@ static bool has_text(const pithp_replay *r) {
 }
 
 static pithp_code *compile(pithp_device *d, const pithp_replay *r) {
-    const pithp_compile_options options = {.name = "a program",
-                                           .contract = r->plan->program->contracts};
+    pithp_compile_options options = {.name = "a program",
+                                     .contract = r->plan->program->contracts};
     pithp_text text;
     pithp_code *code = NULL;
     pithp_text_begin(&text, d->runtime);
-    if (pithp_schedule_cuda_text(&text, r->schedule, r->how == AS_GRAPH))
+    if (pithp_schedule_cuda_text(&text, r->schedule, r->how == AS_GRAPH) &&
+        pithp_debug_settle(&text, r->schedule->prefix, ".cu", options.file,
+                           sizeof options.file))
         code = pithp_compile_later(d, text.bytes, &options, true);
     pithp_text_end(&text);
     return code;
@@ -131,9 +135,9 @@ static bool find_kernels(pith_runtime *rt, pithp_replay *r, pithp_error *e) {
         char name[PITHP_STEP_NAME_BYTES] = "pith_decide";
         pithp_launch launch = {.cuda = NULL};
         if (k < count)
-            pithp_step_name(name, k);
+            pithp_step_name(name, r->schedule->prefix, k);
         else if (k < 2 * count)
-            pithp_many_name(name, k - count);
+            pithp_many_name(name, r->schedule->prefix, k - count);
         r->fused[k] = NULL;
         if (k >= count && k < 2 * count && !r->schedule->many_count)
             continue;

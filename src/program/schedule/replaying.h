@@ -28,6 +28,7 @@ struct pithp_replay {
     way how;
     /* Of the plan that makes calls, for who makes the other: */
     pithp_program *program; /* one reference */
+    char name[PITHP_PLAN_NAME_BYTES];
     pithp_place *outputs;
     int64_t *reused; /* behind them; NULL: nothing is */
     size_t wanted_bytes;

@@ -19,6 +19,7 @@
 
 typedef struct pithp_schedule {
     pith_runtime *runtime;
+    char prefix[PITHP_PREFIX_BYTES]; /* of the names of its functions */
     pithp_tasks tasks;
     /* The memory in the beginning: words, then the list of writes that binds do. Words
      * whose number is in `own` are addresses within it: the word counts bytes from its
@@ -84,7 +85,9 @@ bool pithp_schedule_text(pithp_text *t,
                          bool *maths);
 
 /* "pith_step_3_many": the name of a fused function's kernel for the work of many. */
-void pithp_many_name(char name[PITHP_STEP_NAME_BYTES], int64_t function);
+void pithp_many_name(char name[PITHP_STEP_NAME_BYTES],
+                     const char *prefix,
+                     int64_t function);
 
 /* The whole text of its module for CUDA: fused steps, and, for a graph with control flow,
  * pith_decide, which takes the place of the built-in kernel that leaves a decision in

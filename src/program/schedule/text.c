@@ -5,10 +5,12 @@
 
 #include <stdio.h>
 
-void pithp_many_name(char name[PITHP_STEP_NAME_BYTES], int64_t function) {
+void pithp_many_name(char name[PITHP_STEP_NAME_BYTES],
+                     const char *prefix,
+                     int64_t function) {
     char step[PITHP_STEP_NAME_BYTES];
-    pithp_step_name(step, function);
-    snprintf(name, PITHP_STEP_NAME_BYTES, "%.25s_many", step);
+    pithp_step_name(step, prefix, function);
+    snprintf(name, PITHP_STEP_NAME_BYTES, "%.*s_many", PITHP_STEP_NAME_BYTES - 6, step);
 }
 
 bool pithp_schedule_text(pithp_text *t,
@@ -24,7 +26,7 @@ bool pithp_schedule_text(pithp_text *t,
         pithp_text_add(t, pithp_text_reduce);
     for (int64_t k = 0; k < schedule->fused_count; k++) {
         pithp_emit_row_functions(t, &rows, schedule->fused[k].step);
-        pithp_step_name(name, k);
+        pithp_step_name(name, schedule->prefix, k);
         pithp_emit_kernel(t, name, &schedule->fused[k]);
         if (schedule->many_count)
             pithp_text_print(t, "M_MANY(%s, %s_args)\n", name, name);

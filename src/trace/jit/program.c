@@ -1,4 +1,5 @@
 /* Looking at the program of a call. */
+#include "gpu/compile/compile_internal.h"
 #include "program/schedule/replay.h"
 #include "trace/jit/jit_internal.h"
 
@@ -138,6 +139,9 @@ const char *pith_program_cuda_text(pith_scope *s,
     pithp_error e = {.code = PITH_OK};
     pithp_text text;
     pithp_plan *plan = pithp_plan_make_for(s, p->plan->program, PITHP_PLAN_SCHEDULED);
+    char file[PITHP_DEBUG_FILE_BYTES];
+    if (plan)
+        pithp_plan_set_name(plan, function->name);
     pithp_schedule *schedule =
         plan ? pithp_schedule_make(s, plan, PITHP_GEMM_NONE, &e) : NULL;
     const char *shown = NULL;
@@ -145,6 +149,7 @@ const char *pith_program_cuda_text(pith_scope *s,
         pithp_text_begin(&text, s->runtime);
         if (schedule->fused_count || schedule->control_count)
             pithp_schedule_cuda_text(&text, schedule, !schedule->host_count);
+        (void)pithp_debug_settle(&text, schedule->prefix, ".cu", file, sizeof file);
         shown = pithp_text_finish(s, &text);
     } else if (plan) {
         pithp_fail(s, e.code, NULL, "pith_program_cuda_text: %s: %s", function->name,

@@ -1,0 +1,144 @@
+/* Names and lines of compiled text, for who looks at it. While it is emitted, a piece
+ * stands between a line "#line from SITE" and a line "#line here"; they become directives
+ * once the name of the file is known, which is a hash of the text. */
+#include "program/emit/debug.h"
+
+#include "gpu/inspect.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char from[] = "#line from ", here[] = "#line here\n";
+
+void pithp_debug_prefix(char prefix[PITHP_PREFIX_BYTES], const pithp_plan *plan) {
+    const char *name = plan->name;
+    size_t n = 0;
+    if (!pithp_debug_folder() || !name[0]) {
+        snprintf(prefix, PITHP_PREFIX_BYTES, "pith_step");
+        return;
+    }
+    if (isdigit((unsigned char)name[0]))
+        prefix[n++] = '_';
+    for (; *name && n < PITHP_PLAN_NAME_BYTES; name++)
+        prefix[n++] = (char)(isalnum((unsigned char)*name) ? *name : '_');
+    snprintf(prefix + n, PITHP_PREFIX_BYTES - n, "_%08x",
+             (unsigned)pithp_program_hash(plan->program));
+}
+
+/* ---- While it is emitted ---- */
+
+bool pithp_debug_lines(void) {
+    return pithp_debug_folder() != NULL;
+}
+
+void pithp_line_begin(pithp_text *t, const char *site) {
+    if (site && pithp_debug_lines())
+        pithp_text_print(t, "%s%s\n", from, site);
+}
+
+void pithp_line_end(pithp_text *t) {
+    if (pithp_debug_lines())
+        pithp_text_add(t, here);
+}
+
+/* ---- Once it is whole ---- */
+
+typedef struct settling {
+    pithp_text *to;
+    const char *site;    /* of the piece, up to the end of its line; NULL: in none */
+    bool left;           /* the last line was of a piece */
+    int64_t lines;       /* that were written */
+    int64_t parentheses; /* open ones: no directive there, where the arguments of a macro
+                            may be */
+    const char *file, *end;
+} settling;
+
+static void add_directive(settling *x, int64_t line, const char *file, size_t n) {
+    pithp_text_print(x->to, "#line %lld \"", (long long)line);
+    for (size_t k = 0; k < n; k++) {
+        if (file[k] == '"' || file[k] == '\\')
+            pithp_text_add_n(x->to, "\\", 1);
+        pithp_text_add_n(x->to, file + k, 1);
+    }
+    pithp_text_add(x->to, "\"\n");
+    x->lines++;
+}
+
+/* "FILE:LINE" */
+static void add_site(settling *x) {
+    const size_t n = strcspn(x->site, "\n");
+    size_t colon = n;
+    while (colon > 0 && x->site[colon - 1] != ':')
+        colon--;
+    if (colon > 1)
+        add_directive(x, strtol(x->site + colon, NULL, 10), x->site, colon - 1);
+}
+
+static void add_own(settling *x) {
+    char name[4096];
+    const int n = snprintf(name, sizeof name, "%s%s", x->file, x->end);
+    add_directive(x, x->lines + 2, name, (size_t)n < sizeof name ? (size_t)n : 0);
+}
+
+static void add_text(settling *x, const char *line, size_t n) {
+    if (x->site && x->parentheses == 0)
+        add_site(x);
+    else if (!x->site && x->left)
+        add_own(x);
+    x->left = x->site != NULL;
+    pithp_text_add_n(x->to, line, n);
+    x->lines++;
+    for (size_t k = 0; k < n; k++)
+        x->parentheses += (line[k] == '(') - (line[k] == ')');
+}
+
+static void add_line(settling *x, const char *line, size_t n) {
+    if (strncmp(line, from, sizeof from - 1) == 0) {
+        x->site = line + sizeof from - 1;
+        x->parentheses = 0; /* whatever comments have */
+    } else if (strncmp(line, here, sizeof here - 1) == 0) {
+        x->site = NULL;
+    } else {
+        add_text(x, line, n);
+    }
+}
+
+/* The file without its end. False: its name is too long, or the folder is gone. */
+static bool
+choose_file(const pithp_text *t, const char *prefix, char *file, size_t room) {
+    const char *folder = pithp_debug_folder();
+    char *whole = folder ? realpath(folder, NULL) : NULL;
+    const int n = whole ? snprintf(file, room, "%s/%s-%016llx", whole, prefix,
+                                   (unsigned long long)pithp_hash(0, t->bytes, t->length))
+                        : -1;
+    free(whole);
+    if (n >= 0 && (size_t)n < room)
+        return true;
+    file[0] = 0;
+    return false;
+}
+
+bool pithp_debug_settle(pithp_text *t,
+                        const char *prefix,
+                        const char *end,
+                        char *file,
+                        size_t room) {
+    pithp_text settled;
+    file[0] = 0;
+    if (t->failed || (!pithp_debug_lines() && !strstr(t->bytes, here)))
+        return !t->failed;
+    const bool kept = choose_file(t, prefix, file, room);
+    settling x = {.to = &settled, .file = kept ? file : prefix, .end = end, .left = true};
+    pithp_text_begin(&settled, t->rt);
+    for (const char *line = t->bytes; *line;) {
+        const size_t n = strcspn(line, "\n") + 1;
+        add_line(&x, line, line[n - 1] ? n : n - 1);
+        line += line[n - 1] ? n : n - 1;
+    }
+    pithp_text_end(t);
+    *t = settled;
+    return !t->failed;
+}
