@@ -127,6 +127,7 @@ pith_status pithp_lower_reduce_of(const pithp_call *call,
 typedef enum pithp_reducing {
     PITHP_REDUCING_NOTHING, /* it is no reduction */
     PITHP_REDUCING_LINES,   /* results: lines are short */
+    PITHP_REDUCING_TEAM,    /* results: a block of lanes is one of threads */
     PITHP_REDUCING_LANES,
     PITHP_REDUCING_SEARCH, /* places of the best */
 } pithp_reducing;

@@ -1,5 +1,6 @@
-/* Reductions on CUDA: a thread a lane, then trees of 64 until one result is left. Sums
- * of a short length are one launch. */
+/* Reductions on CUDA. Up to 64 elements are one thread's work, up to 4,096 that of a team
+ * of threads, without other memory. Of more there is a thread a lane, then trees of 64
+ * until one result is left. */
 #include "program/reduce.h"
 
 #include "program/cuda/cuda.h"
@@ -8,6 +9,7 @@ typedef int32_t i32;
 typedef int64_t i64;
 typedef uint64_t u64;
 #include "program/emit/reduce_args.h"
+#include "program/emit/shell.h"
 
 enum { TREE = 64, LANES = PITHP_REDUCE_LANES };
 
@@ -25,9 +27,11 @@ static int64_t trees_for(int64_t count) {
 pithp_reducing pithp_reducing_of(const pithp_call *call) {
     if (call->primitive < PITHP_OP_SUM || call->primitive > PITHP_OP_ARGMAX)
         return PITHP_REDUCING_NOTHING;
-    return pithp_reduce_is_arg(call)                   ? PITHP_REDUCING_SEARCH
-           : pithp_reduce_view_of(call).length <= TREE ? PITHP_REDUCING_LINES
-                                                       : PITHP_REDUCING_LANES;
+    const int64_t length = pithp_reduce_view_of(call).length;
+    return pithp_reduce_is_arg(call)      ? PITHP_REDUCING_SEARCH
+           : length <= TREE               ? PITHP_REDUCING_LINES
+           : length <= PITHP_REDUCE_BLOCK ? PITHP_REDUCING_TEAM
+                                          : PITHP_REDUCING_LANES;
 }
 
 int32_t pithp_cuda_reduction(const pithp_call *call) {
@@ -61,9 +65,10 @@ typedef struct steps {
 } steps;
 
 static steps steps_of(const pithp_call *call, const pithp_reduce_view *v) {
-    if (v->length <= TREE)
+    const bool finds = pithp_reduce_is_arg(call);
+    if (v->length <= (finds ? TREE : PITHP_REDUCE_BLOCK))
         return (steps){0, 0};
-    if (pithp_reduce_is_arg(call))
+    if (finds)
         return (steps){trees_for(v->length), trees_for(trees_for(v->length))};
     return (steps){v->blocks * LANES, v->blocks};
 }
@@ -135,6 +140,11 @@ static pith_status find(m_reduce_args *a,
     }
 }
 
+static int64_t team_threads(const pithp_reduce_view *v) {
+    const int64_t results = M_BLOCK / M_TEAM_PARTS(v->outer, v->inner);
+    return (v->outer * v->inner + results - 1) / results * M_BLOCK;
+}
+
 pith_status pithp_cuda_lower_reduce(const pithp_call *call,
                                     const pith_spec *result,
                                     const pithp_memory *memory,
@@ -178,6 +188,9 @@ pith_status pithp_cuda_lower_reduce_of(const pithp_call *call,
         return find(&a, name, sink, maker, first, second);
     if (v.length <= TREE)
         return emit_first(&a, name, PITHP_CUDA_reduce_short, sink, maker, result->count);
+    if (v.length <= PITHP_REDUCE_BLOCK)
+        return emit_first(&a, name, PITHP_CUDA_reduce_team, sink, maker,
+                          team_threads(&v));
     a.count = v.blocks * LANES;
     a.partial = first;
     const pith_status rc = emit_first(&a, name, PITHP_CUDA_reduce_lanes, sink, maker,

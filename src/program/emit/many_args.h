@@ -17,4 +17,12 @@ typedef struct m_many_args {
                       (i64)at[1] * M_BLOCK + t % M_BLOCK);                               \
     }
 
+/* Of a M_BLOCK_KERNEL whose steps are a constant. */
+#define M_BLOCK_MANY(name, name_args, shared_type, own_type, steps)                      \
+    M_BLOCK_KERNEL(name##_many, m_many_args, shared_type, own_type, steps) {             \
+        const u32 *const at = a->blocks + 2 * (t / M_BLOCK);                             \
+        name##_step((const name_args *)(const void *)(a->words + at[0]),                 \
+                    (i64)at[1] * M_BLOCK + t % M_BLOCK, shared, own, step);              \
+    }
+
 #endif

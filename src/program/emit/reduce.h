@@ -3,8 +3,9 @@
  * reduce_args.h.
  *
  * Elements go to lanes and lanes to blocks as block/reduce.c says: element i of a block
- * of 4,096 to lane i % 64, lanes and blocks by a tree over neighbours. A tree of 64 is
- * one thread's work; three trees reach a billion elements.
+ * of 4,096 to lane i % 64, lanes and blocks by a tree over neighbours. One block is the
+ * work of a team of threads. Of several, lanes go to memory, and a tree of 64 is one
+ * thread's work; three trees reach a billion elements.
  *
  * Accumulators are 8 bytes: u64 for unsigned and wrapping integers and truth, i64 for the
  * extremes of signed integers, f64 for floats. Each holds what the host's narrower ones
@@ -169,6 +170,82 @@ M_FN u64 m_total(const u64 *stack, i32 depth, i32 operation, i32 accumulator) {
                  : x;
 }
 
+/* ---- Teams: a block of threads makes parts of results, then their trees ---- */
+
+#define M_TEAM_STEPS 8 /* the lanes, six levels of trees, the results */
+
+typedef struct m_team {
+    u64 part[M_BLOCK]; /* those of a result side by side */
+} m_team;
+
+/* A thread's lanes. */
+typedef struct m_team_part {
+    i64 result;
+    i32 lane, lanes, slot; /* lanes: none where there is no result */
+} m_team_part;
+
+M_FN m_team_part m_team_part_of(const m_reduce_args *a, i64 t) {
+    const i32 parts = M_TEAM_PARTS(a->outer, a->inner), results = M_BLOCK / parts,
+              thread = (i32)(t % M_BLOCK);
+    const i32 number = parts == M_LANES ? thread % parts : thread / results,
+              which = parts == M_LANES ? thread / parts : thread % results;
+    m_team_part x;
+    x.result = t / M_BLOCK * results + which;
+    x.lane = number * (M_LANES / parts);
+    x.lanes = x.result < a->outer * a->inner ? M_LANES / parts : 0;
+    x.slot = which * parts + number;
+    return x;
+}
+
+M_FN m_elements m_team_lane(const m_reduce_args *a, const m_team_part *part, i32 number) {
+    const i64 lane = part->lane + number;
+    m_elements x;
+    x.first =
+        (part->result / a->inner * a->length + lane) * a->inner + part->result % a->inner;
+    x.step = M_LANES * a->inner;
+    x.count = (a->length - lane - 1) / M_LANES + 1;
+    return x;
+}
+
+/* The tree over eight lanes, taken one after the other; returns what the last of those
+ * that are whole comes to. */
+typedef struct m_eight {
+    u64 one, two, four;
+} m_eight;
+M_FN u64 m_join_lane(m_eight *sofar, i32 number, u64 x, i32 operation, i32 accumulator) {
+    if (!(number & 1))
+        return sofar->one = x;
+    x = m_combine(operation, accumulator, sofar->one, x);
+    if (!(number & 2))
+        return sofar->two = x;
+    x = m_combine(operation, accumulator, sofar->two, x);
+    if (!(number & 4))
+        return sofar->four = x;
+    return m_combine(operation, accumulator, sofar->four, x);
+}
+
+/* Level `step` of the trees, or the results. */
+M_FN void m_team_tree(const m_reduce_args *a,
+                      i64 t,
+                      m_team *shared,
+                      i32 step,
+                      i32 operation,
+                      i32 accumulator,
+                      i32 to_dtype) {
+    const i32 parts = M_TEAM_PARTS(a->outer, a->inner), results = M_BLOCK / parts,
+              thread = (i32)(t % M_BLOCK), half = 1 << (step - 1);
+    const i64 result = t / M_BLOCK * results + thread;
+    if (half < parts && thread < M_BLOCK >> step) {
+        u64 *const x = shared->part + (thread << step);
+        *x = m_combine(operation, accumulator, *x, x[half]);
+    } else if (half == parts && thread < results && result < a->outer * a->inner) {
+        m_finish(a->to, result,
+                 m_combine(operation, accumulator, m_identity(operation, accumulator),
+                           shared->part[thread * parts]),
+                 accumulator, to_dtype);
+    }
+}
+
 /* ---- argmin and argmax: the first of the best, nan being better than numbers ---- */
 
 M_FN i32 m_beats(i32 greatest, i32 accumulator, u64 a, u64 b) {
@@ -240,19 +317,43 @@ M_FN void m_found(const m_reduce_args *a, const m_search *s, i64 t) {
                  to_dtype);                                                              \
     }
 
+/* NAME_lane(a, at): what the elements of a lane come to. */
+#define M_LANE_OF(name, args, element, operation, dtype)                                 \
+    M_FN u64 name##_lane(const args *a, const m_elements *at) {                          \
+        const i32 accumulator = m_accumulator(operation, dtype);                         \
+        u64 lane = element(a, at->first);                                                \
+        for (i64 i = 1; i < at->count; i++)                                              \
+            lane = m_combine(operation, accumulator, lane,                               \
+                             element(a, at->first + i * at->step));                      \
+        return lane;                                                                     \
+    }
+
 /* A thread a lane: partial[outer, block, lane, inner]. */
-#define M_REDUCE_LANES(name, args, element, operation, dtype, to_dtype)                  \
+#define M_REDUCE_LANES(name, args, lane, operation, dtype, to_dtype)                     \
     M_KERNEL(name, args) {                                                               \
         const m_reduce_args *const r = (const m_reduce_args *)a;                         \
-        const i32 accumulator = m_accumulator(operation, dtype);                         \
         const m_elements at = m_lane_of(r, t);                                           \
-        if (!at.count)                                                                   \
+        if (at.count)                                                                    \
+            r->partial[t] = lane(a, &at);                                                \
+    }
+
+/* More than 64 elements, at most 4,096. */
+#define M_REDUCE_TEAM(name, args, lane, operation, dtype, to_dtype)                      \
+    M_BLOCK_KERNEL(name, args, m_team, m_none, M_TEAM_STEPS) {                           \
+        const m_reduce_args *const r = (const m_reduce_args *)a;                         \
+        const i32 accumulator = m_accumulator(operation, dtype);                         \
+        (void)own;                                                                       \
+        if (step > 0) {                                                                  \
+            m_team_tree(r, t, shared, step, operation, accumulator, to_dtype);           \
             return;                                                                      \
-        u64 lane = element(a, at.first);                                                 \
-        for (i64 i = 1; i < at.count; i++)                                               \
-            lane = m_combine(operation, accumulator, lane,                               \
-                             element(a, at.first + i * at.step));                        \
-        r->partial[t] = lane;                                                            \
+        }                                                                                \
+        const m_team_part part = m_team_part_of(r, t);                                   \
+        m_eight sofar = {0, 0, 0};                                                       \
+        for (i32 k = 0; k < part.lanes; k++) {                                           \
+            const m_elements at = m_team_lane(r, &part, k);                              \
+            shared->part[part.slot] =                                                    \
+                m_join_lane(&sofar, k, lane(a, &at), operation, accumulator);            \
+        }                                                                                \
     }
 
 /* argmin and argmax: a thread a candidate, or a result. operation: 1 for the greatest. */

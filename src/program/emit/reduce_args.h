@@ -19,4 +19,8 @@ typedef struct m_reduce_args {
     i32 lanes;     /* fold: partial results are lanes */
 } m_reduce_args;
 
+/* Parts of a result that threads of a block make: its 64 lanes, or, where columns are
+ * many, eight lanes each, so that neighbours read neighbours. */
+#define M_TEAM_PARTS(outer, inner) ((inner) >= 32 && (outer) * (inner) >= 4096 ? 8 : 64)
+
 #endif

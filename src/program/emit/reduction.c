@@ -26,6 +26,7 @@ void pithp_kernel_text_reduction(pithp_step_text *x,
                                  const char *name,
                                  const pithp_kernel_reduction *r) {
     static const char *const bodies[] = {[PITHP_REDUCING_LINES] = "LINES",
+                                         [PITHP_REDUCING_TEAM] = "TEAM",
                                          [PITHP_REDUCING_LANES] = "LANES",
                                          [PITHP_REDUCING_SEARCH] = "SEARCH"};
     char step[PITHP_STEP_NAME_BYTES + sizeof "_step"];
@@ -40,7 +41,12 @@ void pithp_kernel_text_reduction(pithp_step_text *x,
                      "    %s_args step;\n} %s_args;\n",
                      name, step, name);
     add_element(x, name, r);
-    pithp_text_print(x->t, "M_REDUCE_%s(%s, %s_args, %s_element, %d, %d, %d)\n",
-                     bodies[r->kind], name, name, name, r->operation, r->dtype,
-                     r->to_dtype);
+    const bool by_lane =
+        r->kind == PITHP_REDUCING_TEAM || r->kind == PITHP_REDUCING_LANES;
+    if (by_lane)
+        pithp_text_print(x->t, "M_LANE_OF(%s, %s_args, %s_element, %d, %d)\n", name, name,
+                         name, r->operation, r->dtype);
+    pithp_text_print(x->t, "M_REDUCE_%s(%s, %s_args, %s_%s, %d, %d, %d)\n",
+                     bodies[r->kind], name, name, name, by_lane ? "lane" : "element",
+                     r->operation, r->dtype, r->to_dtype);
 }

@@ -82,6 +82,8 @@ static int32_t builtin_many(int32_t number) {
     switch (number) {
         case PITHP_CUDA_reduce_short:
             return PITHP_CUDA_reduce_short_many;
+        case PITHP_CUDA_reduce_team:
+            return PITHP_CUDA_reduce_team_many;
         case PITHP_CUDA_reduce_lanes:
             return PITHP_CUDA_reduce_lanes_many;
         case PITHP_CUDA_reduce_fold:

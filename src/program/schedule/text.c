@@ -28,7 +28,13 @@ bool pithp_schedule_text(pithp_text *t,
         pithp_emit_row_functions(t, &rows, schedule->fused[k].step);
         pithp_step_name(name, schedule->prefix, k);
         pithp_emit_kernel(t, name, &schedule->fused[k]);
-        if (schedule->many_count)
+        if (!schedule->many_count)
+            continue;
+        if (schedule->fused[k].reduction.kind == PITHP_REDUCING_TEAM)
+            pithp_text_print(t,
+                             "M_BLOCK_MANY(%s, %s_args, m_team, m_none, M_TEAM_STEPS)\n",
+                             name, name);
+        else
             pithp_text_print(t, "M_MANY(%s, %s_args)\n", name, name);
     }
     *maths = rows.maths;

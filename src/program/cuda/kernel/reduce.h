@@ -48,12 +48,23 @@ M_REDUCE_LINES(pithp_k_reduce_short,
                r->dtype,
                r->to_dtype)
 
-/* As M_REDUCE_LANES, but for the switches. */
-M_KERNEL(pithp_k_reduce_lanes, m_reduce_args) {
-    const m_elements at = m_lane_of(a, t);
-    if (at.count)
-        a->partial[t] = m_lane(a->from, a->dtype, a->operation, &at);
+M_FN u64 m_lane_in_memory(const m_reduce_args *a, const m_elements *at) {
+    return m_lane(a->from, a->dtype, a->operation, at);
 }
+
+M_REDUCE_TEAM(pithp_k_reduce_team,
+              m_reduce_args,
+              m_lane_in_memory,
+              r->operation,
+              r->dtype,
+              r->to_dtype)
+
+M_REDUCE_LANES(pithp_k_reduce_lanes,
+               m_reduce_args,
+               m_lane_in_memory,
+               r->operation,
+               r->dtype,
+               r->to_dtype)
 
 /* A thread a tree of at most 64 of `count` partial results: [outer, count, inner] to
  * [outer, (count + 63) / 64, inner]. From lanes to blocks `lanes` is set, and the last
@@ -91,6 +102,7 @@ M_REDUCE_SEARCH(pithp_k_find,
                 r->to_dtype)
 
 M_MANY(pithp_k_reduce_short, m_reduce_args)
+M_BLOCK_MANY(pithp_k_reduce_team, m_reduce_args, m_team, m_none, M_TEAM_STEPS)
 M_MANY(pithp_k_reduce_lanes, m_reduce_args)
 M_MANY(pithp_k_reduce_fold, m_reduce_args)
 M_MANY(pithp_k_find, m_reduce_args)
