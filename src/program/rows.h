@@ -5,9 +5,6 @@
 #include "program/cuda/args.h"
 #include "program/rules.h"
 
-/* How many positions there may be: every element of what is set looks at each of them. */
-enum { PITHP_ROWS_MOST = 64 };
-
 typedef struct pithp_row_set {
     pith_scope *s;
     pithp_row_leaf *list;

@@ -185,6 +185,46 @@ Test(cuda_parity, reductions) {
     cr_assert_gt(compared, 3000);
 }
 
+/* Many columns, which threads take side by side, and many lines. */
+Test(cuda_parity, teams) {
+    static const int64_t shapes[][4] = {
+        {2, 65, 4097}, {2, 100, 4100}, {3, 65, 100, 33}, {2, 300, 128}, {2, 4096, 31}};
+    static const pith_dtype dtypes[] = {PITH_F64, PITH_F32, PITH_F16, PITH_I8, PITH_BOOL};
+    for (int k = 0; k < PITHP_COUNT(shapes); k++)
+        for (int d = 0; d < PITHP_COUNT(dtypes); d++) {
+            const pith_spec spec = spec_of(dtypes[d], (int)shapes[k][0], &shapes[k][1]);
+            void *data = malloc(spec.bytes);
+            fill(&spec, data, (uint64_t)(10 * k + d), d % 2);
+            reduce_all(&spec, data, d % 2);
+            free(data);
+        }
+    cr_assert_gt(compared, 400);
+}
+
+/* A sum needs no more memory beside its operand than that has, whatever it reduces. */
+Test(cuda_parity, reductions_need_little_memory) {
+    static const int64_t shapes[][2] = {{1000000, 65}, {1000000, 100}, {65, 1000000},
+                                        {3, 4096},     {3, 4097},      {4097, 1000}};
+    enum { ROUNDING = 256 };
+    for (int d = PITH_BOOL; d < PITH_DTYPE_COUNT; d++)
+        for (int k = 0; k < PITHP_COUNT(shapes); k++)
+            for (int p = PITHP_OP_SUM; p <= PITHP_OP_ARGMAX; p++)
+                for (uint32_t axes = 1; axes < 4; axes++) {
+                    const pith_spec x = spec_of((pith_dtype)d, 2, shapes[k]), *at = &x;
+                    const pithp_reduce_params over = {.axes = axes};
+                    const pithp_call call =
+                        pithp_call_of((pithp_primitive)p, 1, &at, &over);
+                    pith_spec result;
+                    pithp_refusal refusal;
+                    if (pithp_infer(&call, &result, &refusal) != PITH_OK)
+                        continue;
+                    const size_t bytes = pithp_cuda_temporary_bytes(&call, &result);
+                    cr_assert(bytes <= x.bytes + ROUNDING, "%s of %lld by %lld: %zu",
+                              pithp_rows[p].name, (long long)x.shape[0],
+                              (long long)x.shape[1], bytes);
+                }
+}
+
 /* A tree of several levels: more than 64 blocks. */
 Test(cuda_parity, long_reductions) {
     static const int64_t shape[] = {4096 * 130 + 77};
@@ -311,6 +351,41 @@ Test(cuda_parity, pieces) {
     }
 }
 
+/* ---- Indices that are repeated ---- */
+
+/* Most updates go to few places: runs of one, of a few and of many, sorted or not. */
+Test(cuda_parity, repeated_indices) {
+    enum { ROWS = 40, POSITIONS = 700, INNER = 3 };
+    static const int64_t into[] = {ROWS, INNER}, updates[] = {POSITIONS, INNER};
+    static int64_t index[2][POSITIONS];
+    uint64_t seed = 11;
+    for (int k = 0; k < POSITIONS; k++) {
+        const uint64_t bits = random_bits(&seed);
+        index[0][k] = bits % 3 ? 7 : (int64_t)(bits % (ROWS + 2));
+        index[1][k] = k < 5 ? k / 2 : k < 400 ? 9 : 10 + k / 30;
+    }
+    const pith_spec at = spec_of(PITH_I64, 1, updates);
+    for (int d = PITH_BOOL; d < PITH_DTYPE_COUNT; d++)
+        for (int p = PITHP_OP_SCATTER_SET; p <= PITHP_OP_SCATTER_OR; p++)
+            for (int sorted = 0; sorted < 2; sorted++) {
+                const pith_spec to = spec_of((pith_dtype)d, 2, into),
+                                from = spec_of((pith_dtype)d, 2, updates);
+                const pith_spec *specs[] = {&to, &at, &from};
+                void *x = malloc(to.bytes), *y = malloc(from.bytes);
+                fill(&to, x, (uint64_t)d, false);
+                fill(&from, y, (uint64_t)(d + 50), false);
+                const void *data[] = {x, index[sorted], y};
+                const pithp_index_params params = {.mode = PITHP_INDEX_DROP,
+                                                   .sorted = sorted};
+                const pithp_call call =
+                    pithp_call_of((pithp_primitive)p, 3, specs, &params);
+                compare(&call, data, sorted ? "sorted" : "unsorted");
+                free(x);
+                free(y);
+            }
+    cr_assert_gt(compared, 100);
+}
+
 /* ---- Rows of many leaves in one launch ---- */
 
 enum { ROW_LEAVES = 120, ROW_BYTES = 1 << 17, ROW_SHIFT = 5 };
@@ -339,8 +414,8 @@ static void rows_of_leaves(bool set, pith_dtype dtype, int64_t positions) {
     static const pithp_index_mode modes[] = {PITHP_INDEX_DROP, PITHP_INDEX_CLIP,
                                              PITHP_INDEX_WRAP};
     uint64_t seed = (uint64_t)positions + dtype;
-    int64_t index[16];
-    int32_t narrow[16];
+    int64_t index[PITHP_ROWS_MOST];
+    int32_t narrow[PITHP_ROWS_MOST];
     int count = 0;
     for (int64_t i = 0; i < positions; i++)
         narrow[i] = (int32_t)(index[i] = (int64_t)(random_bits(&seed) % 13) - 6);

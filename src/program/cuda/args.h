@@ -170,6 +170,9 @@ typedef struct pithp_row_leaf {
     int32_t mode; /* pithp_index_mode; not error */
 } pithp_row_leaf;
 
+/* How many positions there may be: an element of what is set looks at each of them. */
+enum { PITHP_ROWS_MOST = 64 };
+
 /* Index i is the element i % (1 << shift) of part i >> shift. */
 typedef struct pithp_cuda_rows_args {
     const pithp_row_leaf *list;

@@ -68,36 +68,51 @@ M_KERNEL(pithp_k_take, pithp_cuda_index_args) {
            offset < 0 ? -1 : row / a->count * a->pitch + offset * a->inner + column);
 }
 
-/* Rows of many leaves at one array of indices: where the thread's element of a leaf's
- * result comes from. Of updates that set it the last one counts. */
-M_KERNEL(pithp_k_rows, pithp_cuda_rows_args) {
+/* ---- Rows of many leaves at one array of indices ---- */
+
+typedef struct m_rows {
+    i64 index[PITHP_ROWS_MOST];
+} m_rows;
+
+/* Where element i of a leaf's result comes from. Of updates that set it the last one
+ * counts. */
+M_FN const char *m_row_source(const pithp_cuda_rows_args *a,
+                              const pithp_row_leaf *p,
+                              const m_rows *shared,
+                              i64 i) {
+    const i64 column = i % p->inner, row = i / p->inner;
+    if (p->updates) {
+        const i64 outer = row / p->extent, wanted = row % p->extent;
+        for (i64 k = a->positions - 1; k >= 0; k--)
+            if (m_choose(p->mode, a->index_dtype, a->no_negative, shared->index[k],
+                         p->extent) == wanted)
+                return p->updates +
+                       ((outer * a->positions + k) * p->inner + column) * p->size;
+        return p->from + i * p->size;
+    }
+    const i64 x = m_choose(p->mode, a->index_dtype, a->no_negative,
+                           shared->index[row % a->positions], p->extent);
+    return x < 0 ? (const char *)&p->fill
+                 : p->from + ((row / a->positions * p->extent + x) * p->inner + column) *
+                                 p->size;
+}
+
+/* A block of threads reads the indices once. */
+M_BLOCK_KERNEL(pithp_k_rows, pithp_cuda_rows_args, m_rows, m_none, 2) {
+    const i32 thread = (i32)(t % M_BLOCK);
+    (void)own;
+    if (step == 0) {
+        if (thread < a->positions)
+            shared->index[thread] = (i64)m_load_number(a->index, a->index_dtype, thread);
+        return;
+    }
     if (t >= a->total)
         return;
     const pithp_row_leaf *p = &a->list[t >> a->shift];
-    i64 i = t - (t >> a->shift << a->shift);
-    if (i >= p->count)
-        return;
-    i += p->begin;
-    const i64 column = i % p->inner, row = i / p->inner;
-    const char *from = p->from + i * p->size;
-    if (p->updates) {
-        const i64 outer = row / p->extent, wanted = row % p->extent;
-        for (i64 k = 0; k < a->positions; k++)
-            if (m_choose(p->mode, a->index_dtype, a->no_negative,
-                         (i64)m_load_number(a->index, a->index_dtype, k),
-                         p->extent) == wanted)
-                from = p->updates +
-                       ((outer * a->positions + k) * p->inner + column) * p->size;
-    } else {
-        const i64 x = m_choose(
-            p->mode, a->index_dtype, a->no_negative,
-            (i64)m_load_number(a->index, a->index_dtype, row % a->positions), p->extent);
-        from =
-            x < 0 ? (const char *)&p->fill
-                  : p->from + ((row / a->positions * p->extent + x) * p->inner + column) *
-                                  p->size;
-    }
-    m_move(p->to + i * p->size, from, p->size);
+    const i64 i = t - (t >> a->shift << a->shift);
+    if (i < p->count)
+        m_move(p->to + (p->begin + i) * p->size, m_row_source(a, p, shared, p->begin + i),
+               p->size);
 }
 
 /* An index for every element of the result, [outer, count, inner]. */
@@ -114,58 +129,111 @@ M_KERNEL(pithp_k_offsets, pithp_cuda_index_args) {
         a->offsets[t] = m_offset(a, t);
 }
 
-/* Element i of `to` and element j of the updates become one. */
-#define M_JOIN(number, type, load, store, T, W, least, greatest, both, either)           \
-    case number: {                                                                       \
-        type *d = (type *)(void *)a->to + i;                                             \
-        const T x = load(*d), y = load(((const type *)(const void *)a->from)[j]);        \
-        switch (a->operation) {                                                          \
+/* ---- Scatters ---- */
+
+/* What elements x and y of a storage type become. */
+#define M_JOIN(type, load, store, T, W, least, greatest, both, either)                   \
+    M_FN type m_join_##type(i32 operation, type at, type update) {                       \
+        const T x = load(at), y = load(update);                                          \
+        switch (operation) {                                                             \
             case M_ADD:                                                                  \
-                *d = store((W)x + (W)y);                                                 \
-                break;                                                                   \
+                return store((W)x + (W)y);                                               \
             case M_MUL:                                                                  \
-                *d = store((W)x * (W)y);                                                 \
-                break;                                                                   \
+                return store((W)x * (W)y);                                               \
             case M_LEAST:                                                                \
-                *d = store(least ? x : y);                                               \
-                break;                                                                   \
+                return store(least ? x : y);                                             \
             case M_AND:                                                                  \
-                *d = store(both);                                                        \
-                break;                                                                   \
+                return store(both);                                                      \
             case M_OR:                                                                   \
-                *d = store(either);                                                      \
-                break;                                                                   \
+                return store(either);                                                    \
             default:                                                                     \
-                *d = store(greatest ? x : y);                                            \
+                return store(greatest ? x : y);                                          \
         }                                                                                \
+    }
+#define M_JOIN_INTEGER(type, W)                                                          \
+    M_JOIN(type, (type), (type), type, W, x<y, x> y, (W)x &(W)y, (W)x | (W)y)
+#define M_JOIN_REAL(type, load, store, T)                                                \
+    M_JOIN(type, load, store, T, T, (x < y) | (x != x), (x > y) | (x != x), x, x)
+M_JOIN_INTEGER(i8, u32)
+M_JOIN_INTEGER(i16, u32)
+M_JOIN_INTEGER(i32, u32)
+M_JOIN_INTEGER(i64, u64)
+M_JOIN_INTEGER(u8, u32)
+M_JOIN_INTEGER(u16, u32)
+M_JOIN_INTEGER(u32, u32)
+M_JOIN_INTEGER(u64, u64)
+M_JOIN_REAL(f16, m_load_f16, m_store_f16, f32)
+M_JOIN_REAL(bf16, m_load_bf16, m_store_bf16, f32)
+M_JOIN_REAL(f32, (f32), (f32), f32)
+M_JOIN_REAL(f64, (f64), (f64), f64)
+
+/* X(dtype, storage type) */
+#define M_EACH_STORED(X)                                                                 \
+    X(1, u8)                                                                             \
+    X(2, i8)                                                                             \
+    X(3, i16)                                                                            \
+    X(4, i32)                                                                            \
+    X(5, i64)                                                                            \
+    X(6, u8)                                                                             \
+    X(7, u16)                                                                            \
+    X(8, u32)                                                                            \
+    X(9, u64)                                                                            \
+    X(10, f16)                                                                           \
+    X(11, bf16)                                                                          \
+    X(12, f32)                                                                           \
+    X(13, f64)
+
+/* Element i of `to` and element j of the updates become one. */
+#define M_JOIN_ONE(number, type)                                                         \
+    case number: {                                                                       \
+        type *const d = (type *)(void *)a->to + i;                                       \
+        *d = m_join_##type(a->operation, *d, ((const type *)(const void *)a->from)[j]);  \
         break;                                                                           \
     }
-#define M_JOIN_INTEGER(number, type, W)                                                  \
-    M_JOIN(number, type, (type), (type), type, W, x<y, x> y, (W)x &(W)y, (W)x | (W)y)
-#define M_JOIN_REAL(number, type, load, store, T)                                        \
-    M_JOIN(number, type, load, store, T, T, (x < y) | (x != x), (x > y) | (x != x), x, x)
 M_FN void m_join(const pithp_cuda_index_args *a, i64 i, i64 j) {
-    switch (a->dtype) {
-        M_JOIN_INTEGER(1, u8, u32)
-        M_JOIN_INTEGER(2, i8, u32)
-        M_JOIN_INTEGER(3, i16, u32)
-        M_JOIN_INTEGER(4, i32, u32)
-        M_JOIN_INTEGER(5, i64, u64)
-        M_JOIN_INTEGER(6, u8, u32)
-        M_JOIN_INTEGER(7, u16, u32)
-        M_JOIN_INTEGER(8, u32, u32)
-        M_JOIN_INTEGER(9, u64, u64)
-        M_JOIN_REAL(10, f16, m_load_f16, m_store_f16, f32)
-        M_JOIN_REAL(11, bf16, m_load_bf16, m_store_bf16, f32)
-        M_JOIN_REAL(12, f32, (f32), (f32), f32)
-        M_JOIN_REAL(13, f64, (f64), (f64), f64)
-        default:
-            break;
-    }
+    switch (a->dtype) { M_EACH_STORED(M_JOIN_ONE) }
 }
 
 M_FN i64 m_place(const pithp_cuda_index_args *a, i64 k) {
     return a->places ? a->places[k] : k;
+}
+
+/* How many of the next M_JOIN_AHEAD keys from j on go on with the run of `key`. */
+#define M_JOIN_AHEAD 8
+M_FN i32 m_run_goes_on(const pithp_cuda_index_args *a, i64 j, u64 key) {
+    i32 n = 0, whole = 1;
+    M_UNROLL for (i32 e = 0; e < M_JOIN_AHEAD; e++) {
+        whole = whole && j + e < a->count && a->keys[j + e] == key;
+        n += whole;
+    }
+    return n;
+}
+
+/* Element i of `to` and the updates of the run of equal keys that begins at k, in order.
+ * Several are loaded at a time, and what they come to stays with the thread. */
+#define M_JOIN_RUN(number, type)                                                         \
+    case number: {                                                                       \
+        const type *const updates = (const type *)(const void *)a->from;                 \
+        type x = ((const type *)(const void *)a->to)[i];                                 \
+        i32 n = m_run_goes_on(a, k, key);                                                \
+        for (i64 j = k; n > 0; j += M_JOIN_AHEAD) {                                      \
+            type y[M_JOIN_AHEAD];                                                        \
+            M_UNROLL for (i32 e = 0; e < M_JOIN_AHEAD; e++) {                            \
+                const i64 row = from + m_place(a, e < n ? j + e : j);                    \
+                y[e] = updates[row * a->inner + column];                                 \
+            }                                                                            \
+            M_UNROLL for (i32 e = 0; e < M_JOIN_AHEAD; e++) {                            \
+                if (e < n)                                                               \
+                    x = m_join_##type(a->operation, x, y[e]);                            \
+            }                                                                            \
+            n = n < M_JOIN_AHEAD ? 0 : m_run_goes_on(a, j + M_JOIN_AHEAD, key);          \
+        }                                                                                \
+        ((type *)(void *)a->to)[i] = x;                                                  \
+        break;                                                                           \
+    }
+M_FN void m_join_run(const pithp_cuda_index_args *a, i64 i, i64 k, i64 from, i64 column) {
+    const u64 key = a->keys[k];
+    switch (a->dtype) { M_EACH_STORED(M_JOIN_RUN) }
 }
 
 /* Positions that point to one place are neighbours in keys and in order; the thread of
@@ -184,10 +252,8 @@ M_KERNEL(pithp_k_scatter, pithp_cuda_index_args) {
                    a->size);
         return;
     }
-    if (k > 0 && a->keys[k - 1] == a->keys[k])
-        return;
-    for (i64 j = k; j < a->count && a->keys[j] == a->keys[k]; j++)
-        m_join(a, to, (from + m_place(a, j)) * a->inner + column);
+    if (k == 0 || a->keys[k - 1] != a->keys[k])
+        m_join_run(a, to, k, from, column);
 }
 
 /* As m_join where other threads may be at element i too: what does not depend on their
