@@ -152,9 +152,11 @@ static pith_status find_paths(renaming *v) {
         row->pending = pithp_spot_found(&row->spot);
         if (!row->pending)
             nothing_there(v, row, "node or static");
-        else if (!row->spot.name)
+        else if (!row->spot.name) {
+            row->pending = false;
             pithp_differences_at(v->r, PITH_E_STRUCTURE, row->names->from,
                                  "items of lists and tuples stay where they are");
+        }
     }
     return PITH_OK;
 }
@@ -326,7 +328,6 @@ static pith_status rename_all(renaming *v, int64_t root) {
     pith_status rc;
     PITH_TRY(read_renames(v));
     PITH_TRY(find_paths(v));
-    PITH_TRY(pithp_differences_end(v->r));
     take_paths(v);
     rename_fields(v);
     rename_types(v);

@@ -304,6 +304,17 @@ Test(rename, faults_are_all_in_one_report) {
                   PITH_RENAMES({".x", ".y"}, {".z", ".u"}, {".dt", ".v"})));
     pt_says("the file has no such node or static; .z: cannot rename");
     pt_says("(2 differences)");
+    pt_fails(
+        PITH_E_STRUCTURE, s,
+        load(s, OldState_pith_type(), NULL,
+             PITH_RENAMES({".x", ".y"}, {".any[0]", ".u"}, {"Atom", "B"}, {".a", ".b"},
+                          {"OldAtoms.x", "OldAtoms.y"}, {".dt", ".v"})));
+    pt_says("no such node or static");
+    pt_says("items of lists and tuples");
+    pt_says("no such field or static");
+    pt_says("no such type");
+    pt_says("something is there already");
+    pt_says("(5 differences)");
     close_all(s, rt);
 }
 
