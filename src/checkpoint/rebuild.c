@@ -123,9 +123,8 @@ static pith_status check(pith_scope *s,
     if (!pithp_checkpoint_valid(c))
         return pithp_fail(s, PITH_E_ARG, NULL, "%s: expected an open checkpoint",
                           function);
-    if (!path || (!leaves && count))
-        return pithp_fail(s, PITH_E_ARG, NULL, "%s: %s is NULL", function,
-                          path ? "leaves" : "path");
+    if (!leaves && count)
+        return pithp_fail(s, PITH_E_ARG, NULL, "%s: leaves is NULL", function);
     if (count != c->document.leaves.count)
         return pithp_fail(s, PITH_E_ARG, NULL,
                           "%s: expected %lld leaves, as the structure has, got %lld",
@@ -136,6 +135,8 @@ static pith_status check(pith_scope *s,
                           "%s: keep, background, step and metadata do not go with it: "
                           "the last two are those of the structure",
                           function);
+    if (pithp_saving_check_options(s, function, path, o) != PITH_OK)
+        return PITH_E_ARG;
     for (int64_t i = 0; i < count; i++) {
         const pith_status rc = pithp_array_check(s, leaves[i], function, "leaves");
         if (rc != PITH_OK)

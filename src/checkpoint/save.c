@@ -350,16 +350,19 @@ void pithp_saving_end(pithp_saving *v) {
     pithp_release(rt, v, sizeof *v);
 }
 
-/* NULL: all fit together. */
-static const char *wrong_option(const char *path, const pith_save_options *o) {
-    return !path         ? "path is NULL"
-           : o->keep < 0 ? "keep must not be negative"
-           : o->incremental && !o->keep
-               ? "incremental is for a series: keep must be positive"
-           : o->check_shared && !o->incremental
-               ? "check_shared is for an incremental series"
-           : o->compress > PITHP_PACK_LEVELS ? "compress is a level of 19 at most"
+pith_status pithp_saving_check_options(pith_scope *s,
+                                       const char *function,
+                                       const char *path,
+                                       const pith_save_options *o) {
+    const char *wrong =
+        !path         ? "path is NULL"
+        : o->keep < 0 ? "keep must not be negative"
+        : o->incremental && !o->keep
+            ? "incremental is for a series: keep must be positive"
+        : o->check_shared && !o->incremental ? "check_shared is for an incremental series"
+        : o->compress > PITHP_PACK_LEVELS    ? "compress is a level of 19 at most"
                                              : NULL;
+    return wrong ? pithp_fail(s, PITH_E_ARG, NULL, "%s: %s", function, wrong) : PITH_OK;
 }
 
 bool pith_save(pith_scope *s,
@@ -370,13 +373,9 @@ bool pith_save(pith_scope *s,
     static const pith_save_options defaults;
     const pith_save_options *o = options ? options : &defaults;
     if (!pithp_enter_untraced(s, "pith_save") ||
-        pithp_tree_check(s, tree, "pith_save", "tree") != PITH_OK)
+        pithp_tree_check(s, tree, "pith_save", "tree") != PITH_OK ||
+        pithp_saving_check_options(s, "pith_save", path, o) != PITH_OK)
         return false;
-    const char *wrong = wrong_option(path, o);
-    if (wrong) {
-        pithp_fail(s, PITH_E_ARG, NULL, "pith_save: %s", wrong);
-        return false;
-    }
     if (pithp_background_settle(s) != PITH_OK || pithp_synchronise(s) != PITH_OK)
         return false;
     if (o->background)

@@ -67,6 +67,11 @@ pith_status pithp_rebuild(pith_scope *s,
                           const pithp_rebuilding *from,
                           pithp_document *d,
                           const pith_array ***arrays);
+/* Whether options and path go together. */
+pith_status pithp_saving_check_options(pith_scope *s,
+                                       const char *function,
+                                       const char *path,
+                                       const pith_save_options *o);
 pith_status pithp_saving_write(pithp_saving *v);
 void pithp_saving_end(pithp_saving *v);
 

@@ -87,15 +87,18 @@ Test(rebuild, refuses_what_does_not_fit) {
     pt_ok(s, pith_save(s, pith_f64(s, 1), "a.json", NULL));
     const pith_checkpoint *c = pith_checkpoint_open(s, "a.json");
     const pith_array *leaf = pith_f64(s, 2);
-    const pith_save_options wrong[] = {{.keep = 1},
-                                       {.background = true},
-                                       {.step = 1},
-                                       {.metadata = PITH_METADATA({"a", "b"})}};
+    const pith_save_options wrong[] = {
+        {.keep = 1},           {.background = true},
+        {.step = 1},           {.metadata = PITH_METADATA({"a", "b"})},
+        {.incremental = true}, {.check_shared = true},
+        {.compress = 20}};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
         pt_fails(PITH_E_ARG, s,
                  pith_checkpoint_save(s, c, 1, &leaf, "b.json", &wrong[i]));
     pt_fails(PITH_E_ARG, s, pith_checkpoint_save(s, c, 2, &leaf, "b.json", NULL));
     pt_says("expected 1 leaves, as the structure has, got 2");
+    pt_fails(PITH_E_ARG, s, pith_checkpoint_save(s, c, 1, &leaf, NULL, NULL));
+    pt_says("pith_checkpoint_save: path is NULL");
     pt_fails(PITH_E_ARG, s, pith_checkpoint_save(s, c, 1, NULL, "b.json", NULL));
     pt_fails(PITH_E_IO, s, pith_checkpoint_save(s, c, 1, &leaf, "nowhere/b.json", NULL));
     leaf = NULL;
