@@ -85,12 +85,12 @@ typedef struct pith_load_options {
     pith_difference_hook passed_over PITH_DEFAULT;
     void *closure PITH_DEFAULT; /**< for both hooks */
     /** Path in the file of the node that is loaded, with what is below it; NULL: all.
-     * Paths in errors begin there. */
+     * Paths in errors begin there, but those of a damaged document at its root. */
     const char *at PITH_DEFAULT;
     /** Ends with {NULL, NULL}. Applied before anything is compared. Errors: PITH_E_ARG
-     * (not of one form, one name twice), PITH_E_PATH, PITH_E_STRUCTURE (nothing of that
-     * name in the file, or its new place is taken or is none), all of them in one report.
-     */
+     * (not of one form, one name twice) and PITH_E_PATH, the first one; PITH_E_STRUCTURE
+     * (nothing of that name in the file, or its new place is taken or does not exist),
+     * all of them in one report. */
     const pith_rename *renames PITH_DEFAULT;
     /** A tree of the type that is loaded, from a scope that outlives this call: fields
      * and statics of records, and keys of dicts, that the file lacks are what they are
@@ -200,8 +200,10 @@ PITH_BEGIN
  * is reported to the log hook, once a process: see PITH_USES.
  *
  * Errors: PITH_E_IO (with the system's reason; the old checkpoint is as it was),
- * PITH_E_TRACED, PITH_E_FORMAT (text that is not UTF-8, a bool that is neither 0 nor 1),
- * each with the path.
+ * PITH_E_TRACED and PITH_E_FORMAT (text that is not UTF-8, a bool that is neither 0 nor
+ * 1), each with the path; PITH_E_ARG (@p path is NULL, options that do not go together,
+ * metadata that is not UTF-8 or has a key twice), PITH_E_UNSUPPORTED (a leaf of more than
+ * 2^26 elements inside a document).
  * @return Whether the checkpoint is on the disk; with options.background, whether it is
  *         being written.
  */
@@ -215,8 +217,8 @@ PITH_API bool pith_save(pith_scope *s,
  *
  * Such a save holds on to the arrays of the tree, which nothing changes, so taking it
  * costs no copy, and the memory that it holds is that of one state: the next one waits
- * for it. What can be told at once (the tree, the options, the folder) fails in
- * pith_save; what fails later is told once, by whichever comes next in any scope of the
+ * for it. What can be told at once (the structure, the options, the folder) fails in
+ * pith_save; what fails later (elements, the disk) is told once, by whichever comes next in any scope of the
  * runtime: this call, a save, a load, pith_checkpoint_open; else pith_close gives it to
  * the log hook. The old checkpoint is then as it was.
  *
@@ -238,8 +240,10 @@ PITH_API bool pith_save_wait(pith_scope *s);
  * Errors: PITH_E_IO, PITH_E_FORMAT (damaged, truncated, no checkpoint, a newer format, a
  * bool that is neither 0 nor 1),
  * PITH_E_TYPE (a type that is unknown, another one, or of a version without upgrade),
- * PITH_E_STRUCTURE (missing, extra or other fields), PITH_E_DTYPE and PITH_E_SHAPE. All
- * differences are found in one go; the message holds the first ones.
+ * PITH_E_STRUCTURE (missing, extra or other fields), PITH_E_DTYPE and PITH_E_SHAPE,
+ * PITH_E_ARG (@p path is NULL), and those of check and upgrade hooks. All differences are
+ * found in one go; the message holds the first ones. If there is no file, but a series of
+ * that name, the message says so.
  * @return The tree, or NULL (with a type: its nil record).
  */
 PITH_API const void *pith_load_as(pith_scope *s,
@@ -326,6 +330,9 @@ PITH_API bool pith_upgrade_set_record(pith_scope *s,
  *
  * A sidecar that is missing or of another size is an error of the calls that read it.
  * What is returned keeps the files open, so later writers do not disturb it.
+ *
+ * Errors: PITH_E_IO, PITH_E_FORMAT (the document is damaged, or is no checkpoint).
+ * @return The checkpoint, owned by @p s, or NULL.
  */
 PITH_API const pith_checkpoint *pith_checkpoint_open(pith_scope *s, const char *path);
 /** NULL where @p c is no open checkpoint. All texts below live as long as @p c. */
@@ -350,7 +357,7 @@ PITH_API bool pith_checkpoint_get_leaf(const pith_checkpoint *c,
 PITH_API bool pith_checkpoint_get_sidecar(const pith_checkpoint *c,
                                           int64_t sidecar,
                                           pith_checkpoint_sidecar *row);
-/** Path of a row of the node table, owned by @p s. */
+/** Path of a row of the node table, owned by @p s; NULL with PITH_E_INDEX. */
 PITH_API const char *
 pith_checkpoint_path(pith_scope *s, const pith_checkpoint *c, int64_t node);
 /**
@@ -387,6 +394,9 @@ PITH_API const pith_array *pith_checkpoint_rows(pith_scope *s,
  * exactly those of @p count elements from @p first on. Whole leaves are checked against
  * their checksum (PITH_E_FORMAT); parts are not, but for those of compressed leaves, see
  * pith_checkpoint_check. One thread at a time reads compressed leaves of a checkpoint.
+ *
+ * Errors: PITH_E_INDEX (no such leaf or elements), PITH_E_ARG (the room does not fit),
+ * PITH_E_IO, PITH_E_FORMAT.
  */
 PITH_API bool pith_checkpoint_read(pith_scope *s,
                                    const pith_checkpoint *c,
@@ -395,8 +405,8 @@ PITH_API bool pith_checkpoint_read(pith_scope *s,
                                    int64_t count,
                                    void *host,
                                    size_t bytes);
-/** Check one leaf against its checksum, in bounded memory: PITH_E_FORMAT with its path.
- */
+/** Check one leaf against its checksum, in bounded memory, and that bools are 0 or 1:
+ * PITH_E_FORMAT with its path; PITH_E_IO; PITH_E_INDEX if there is no such leaf. */
 PITH_API bool
 pith_checkpoint_check(pith_scope *s, const pith_checkpoint *c, int64_t leaf);
 /** Check a leaf and compute its statistics, in bounded memory. */
@@ -427,9 +437,10 @@ pith_checkpoint_parse(pith_scope *s, const char *text, size_t bytes);
  * dtypes and shapes are those of the arrays. With a checkpoint's own arrays and the
  * options that it was saved with, the files are the same, byte for byte.
  *
- * @param options keep, background, step and metadata must be zero: step and metadata are
- *        those of the structure.
- * Errors: those of pith_save.
+ * @param options keep, incremental, background, step and metadata must be zero: step and
+ *        metadata are those of the structure.
+ * Errors: those of pith_save, PITH_E_ARG (other than as many leaves as the structure
+ * has).
  */
 PITH_API bool pith_checkpoint_save(pith_scope *s,
                                    const pith_checkpoint *c,

@@ -14,17 +14,19 @@
 typedef enum pith_host_kind {
     PITH_HOST_PINNED, /**< counted against the pinned budget (memory_request.h) */
     PITH_HOST_PLAIN,  /**< memory as any; large ones in huge pages */
-    PITH_HOST_SPILLED /**< in a file that nobody else sees, mapped into memory */
+    PITH_HOST_SPILLED /**< in a file without a name, mapped into memory */
 } pith_host_kind;
 
 /** How to make a host array; everything zero is the default. */
 typedef struct pith_host_options {
     pith_host_kind kind PITH_DEFAULT; /**< the first one that is tried */
     const void *like PITH_DEFAULT;    /**< data to copy; NULL: zeros */
-    /** Existing folder for the file, used only if the array is spilled. NULL: nothing is
-     * spilled, and short memory is PITH_E_MEMORY. */
+    /** An existing folder for the file of an array that is spilled. NULL: nothing is
+     * spilled. An array for which there is no memory is then PITH_E_MEMORY, and kind
+     * PITH_HOST_SPILLED is PITH_E_ARG. */
     const char *spill PITH_DEFAULT;
-    /** Make the kind that was asked for, or fail; try no other. */
+    /** No other kind than the first one. If there is no room for it: PITH_E_MEMORY, of
+     * PITH_HOST_SPILLED PITH_E_IO. */
     bool only PITH_DEFAULT;
 } pith_host_options;
 
@@ -42,14 +44,14 @@ PITH_BEGIN
 /**
  * Make a host array, in C order.
  *
- * Falls back to plain memory if the pinned budget is exhausted, and to a file if less
- * memory is available (pith_host_available) than a plain array takes and options->spill
- * names a folder. The file is removed with the array, and when the process ends, however
- * it ends.
+ * A pinned array becomes plain if the pinned budget or the memory does not suffice. A
+ * plain one is spilled, given a folder, if it takes more than pith_host_available or the
+ * allocator has no memory. The file has its room on the disk from the start. It goes when
+ * the array does, and when the program ends, however it ends.
  *
- * Errors: PITH_E_DTYPE, PITH_E_SHAPE (rank, or a negative extent), PITH_E_ARG (an invalid
- * kind; PITH_HOST_SPILLED without a folder), PITH_E_OVERFLOW, PITH_E_MEMORY with numbers;
- * PITH_E_IO with the folder if a file cannot be made or has no room.
+ * Errors: PITH_E_DTYPE, PITH_E_SHAPE (a negative extent, a rank above 8), PITH_E_OVERFLOW,
+ * PITH_E_ARG (an invalid kind, or PITH_HOST_SPILLED without a folder), PITH_E_MEMORY with
+ * numbers, PITH_E_IO with the folder if a file cannot be made there or has no room.
  *
  * @return The array, owned by @p s, or NULL.
  */
