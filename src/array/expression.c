@@ -1,18 +1,15 @@
 /* Formulas over named arrays. */
 #include "array/expression_parts.h"
 
-/* Least elements of a result whose operations are worth a plan: below, what lies between
- * them stays in cache anyway. */
-enum { LEAST_FUSED = 16384 };
+/* Least elements of a result whose operations run as a plan, which is made once for a
+ * formula and its dtypes. */
+enum { LEAST_FUSED = 2048 };
 
 /* ---- Bindings ---- */
 
 static bool is_name(const char *name) {
-    if (name[0] >= '0' && name[0] <= '9')
-        return false;
-    const size_t n =
-        strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
-    return n > 0 && name[n] == 0;
+    const size_t n = pithp_word_length(name);
+    return n > 0 && name[n] == 0 && !pithp_is_digit(name[0]);
 }
 
 static pith_status check_binding(pith_scope *s, const pith_binding *all, int64_t k) {

@@ -66,6 +66,19 @@ typedef struct pithp_token {
     bool suffix;       /* which a suffix gave it */
 } pithp_token;
 
+static inline bool pithp_is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+/* How many of the next characters are letters, digits and _: a name, or a number without
+ * a point. */
+static inline size_t pithp_word_length(const char *at) {
+    size_t n = 0;
+    while (pithp_is_digit(at[n]) || (at[n] >= 'a' && at[n] <= 'z') ||
+           (at[n] >= 'A' && at[n] <= 'Z') || at[n] == '_')
+        n++;
+    return n;
+}
+
 /* The token at or behind a byte of the text. Not PITH_OK: the error of s says which
  * number is invalid. */
 pith_status

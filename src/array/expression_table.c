@@ -29,7 +29,7 @@ static const pithp_operation prefixes[] = {
 };
 
 static bool is_called(const char *known, const char *name, size_t n) {
-    return strncmp(known, name, n) == 0 && known[n] == 0;
+    return known[0] == name[0] && strncmp(known, name, n) == 0 && known[n] == 0;
 }
 
 const pithp_infix *pithp_infix_find(const char *name, size_t n) {

@@ -7,15 +7,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-static bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
-
-/* Characters of names; numbers with their suffixes are made of them and points. */
-static size_t word_length(const char *at) {
-    return strspn(at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
-}
-
 static pith_status
 refuse(pith_scope *s, const char *text, const char *at, const char *why) {
     pithp_fail_function(s, PITH_E_ARG, NULL, "%s", why);
@@ -71,7 +62,7 @@ static pith_status
 read_whole(pith_scope *s, const char *text, pithp_token *token, const char **end) {
     const char *const first = text + token->at;
     const bool hex = first[0] == '0' && (first[1] == 'x' || first[1] == 'X');
-    if (first[0] == '0' && is_digit(first[1]))
+    if (first[0] == '0' && pithp_is_digit(first[1]))
         return refuse(s, text, first,
                       "a number that begins with 0 is octal in C, which is not known "
                       "here: leave the 0 out, or begin with 0x");
@@ -109,7 +100,7 @@ static pith_status read_number(pith_scope *s, const char *text, pithp_token *tok
         return rc;
     token->kind = PITHP_TOKEN_NUMBER;
     token->length = (size_t)(end - first);
-    if (word_length(end) || *end == '.' || (hex && end <= first + 2))
+    if (pithp_word_length(end) || *end == '.' || (hex && end <= first + 2))
         return refuse(s, text, end, "expected an operator after the number");
     return PITH_OK;
 }
@@ -121,21 +112,22 @@ static size_t mark_length(const char *at) {
         "<<=", ">>=", "...", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||", "++", "--",
         "->",  "+=",  "-=",  "*=", "/=", "%=", "&=", "|=", "^=", "**", "//", "/*"};
     for (int i = 0; i < PITHP_COUNT(marks); i++)
-        if (strncmp(at, marks[i], strlen(marks[i])) == 0)
+        if (at[0] == marks[i][0] && strncmp(at, marks[i], strlen(marks[i])) == 0)
             return strlen(marks[i]);
     return 1;
 }
 
 pith_status
 pithp_token_next(pith_scope *s, const char *text, size_t at, pithp_token *token) {
-    at += strspn(text + at, " \t\r\n");
+    while (text[at] == ' ' || text[at] == '\t' || text[at] == '\r' || text[at] == '\n')
+        at++;
     const char *const first = text + at;
     *token = (pithp_token){.kind = PITHP_TOKEN_END, .at = at};
     if (*first == 0)
         return PITH_OK;
-    if (is_digit(first[0]) || (first[0] == '.' && is_digit(first[1])))
+    if (pithp_is_digit(first[0]) || (first[0] == '.' && pithp_is_digit(first[1])))
         return read_number(s, text, token);
-    token->length = word_length(first);
+    token->length = pithp_word_length(first);
     token->kind = token->length ? PITHP_TOKEN_NAME : PITHP_TOKEN_MARK;
     if (!token->length)
         token->length = mark_length(first);
