@@ -218,9 +218,9 @@ PITH_API bool pith_save(pith_scope *s,
  * Such a save holds on to the arrays of the tree, which nothing changes, so taking it
  * costs no copy, and the memory that it holds is that of one state: the next one waits
  * for it. What can be told at once (the structure, the options, the folder) fails in
- * pith_save; what fails later (elements, the disk) is told once, by whichever comes next in any scope of the
- * runtime: this call, a save, a load, pith_checkpoint_open; else pith_close gives it to
- * the log hook. The old checkpoint is then as it was.
+ * pith_save; what fails later (elements, the disk) is told once, by whichever comes next
+ * in any scope of the runtime: this call, a save, a load, pith_checkpoint_open; else
+ * pith_close gives it to the log hook. The old checkpoint is then as it was.
  *
  * Errors: those of pith_save.
  * @return Whether everything is on the disk.
@@ -238,12 +238,11 @@ PITH_API bool pith_save_wait(pith_scope *s);
  *        (children, static records, PITH_USES), and those whose T_pith_type() was called.
  * @param options NULL for the defaults.
  * Errors: PITH_E_IO, PITH_E_FORMAT (damaged, truncated, no checkpoint, a newer format, a
- * bool that is neither 0 nor 1),
- * PITH_E_TYPE (a type that is unknown, another one, or of a version without upgrade),
- * PITH_E_STRUCTURE (missing, extra or other fields), PITH_E_DTYPE and PITH_E_SHAPE,
- * PITH_E_ARG (@p path is NULL), and those of check and upgrade hooks. All differences are
- * found in one go; the message holds the first ones. If there is no file, but a series of
- * that name, the message says so.
+ * bool that is neither 0 nor 1), PITH_E_TYPE (a type that is unknown, another one, or of
+ * a version without upgrade), PITH_E_STRUCTURE (missing, extra or other fields),
+ * PITH_E_DTYPE and PITH_E_SHAPE, PITH_E_ARG (@p path is NULL), and those of check and
+ * upgrade hooks. All differences are found in one go; the message holds the first ones.
+ * If there is no file, but a series of that name, the message says so.
  * @return The tree, or NULL (with a type: its nil record).
  */
 PITH_API const void *pith_load_as(pith_scope *s,

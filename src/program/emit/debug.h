@@ -1,8 +1,8 @@
 /* Text that tells where it came from (PITH_JIT_DEBUG): names of functions that say whose
  * they are, and lines that are those of calls. Without that variable names are
  * "pith_step", and there are no such lines. */
-#ifndef PITH_PROGRAM_DEBUG_H
-#define PITH_PROGRAM_DEBUG_H
+#ifndef PITH_PROGRAM_EMIT_DEBUG_H
+#define PITH_PROGRAM_EMIT_DEBUG_H
 
 #include "program/interpret/plan.h"
 
