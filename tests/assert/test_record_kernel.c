@@ -97,7 +97,8 @@ static void iterate(pith_scope *s,
         const pith_array *x = i32s(s, first[k], 1, first[k] - 1);
         rt_values(s, c, &x, now);
         memcpy(before, kept, (size_t)count * sizeof *before);
-        cr_assert(pithp_checks_merge(s, c->checks, before, now, kept));
+        const pithp_checks_step step = {.before = before, .now = now};
+        cr_assert(pithp_checks_merge(s, c->checks, &step, kept));
     }
 }
 

@@ -165,7 +165,7 @@ Test(cuda_code, fused_steps_load_before_they_store, .timeout = 120) {
                   log.bytes);
         for (int64_t n = 0; n < k.count; n++) {
             char name[PITHP_STEP_NAME_BYTES];
-            pithp_step_name(name, n);
+            pithp_step_name(name, "pith_step", n);
             expect_ahead(&image, name, 3);
         }
         pithp_text_end(&image);
