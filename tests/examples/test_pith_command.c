@@ -243,7 +243,7 @@ Test(pith_command, knows_the_log_of_a_run) {
                                          "diff a.json run.jsonl", "show run.log"};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         expect(2, others[i], "is the log of a run and no checkpoint: pith log, plot and");
-    ct_write("run.jsonl", "{\"step\":1,\"x\":0.5}\n{\"step\":}\n", 31);
+    ct_write("run.jsonl", "{\"step\":1,\"x\":0.5}\n{\"step\":}\n", 29);
     expect(1, "log run.jsonl", "run.jsonl damaged: \"run.jsonl\"");
     end();
 }
