@@ -113,7 +113,7 @@ static bool compute_outside(const hoisting *h, pithp_value *outside) {
         f->primitive == PITHP_OP_WHILE ? f->params.as_while.cond_operands : 0;
     pithp_rebuild r = *f->r;
     r.from = h->p;
-    r.shallow = true;
+    r.shallow = r.values_only = true;
     r.passes = (f->r->passes & PITHP_PASS_COMMON) | PITHP_PASS_DEAD;
     if (!begin_names(h, &r))
         return false;

@@ -7,6 +7,10 @@
 
 /* ---- What is live ---- */
 
+static bool must_run(const pithp_rebuild *r, const pithp_instruction *i) {
+    return !r->values_only && pithp_has_effects(i);
+}
+
 static void mark(pithp_rebuild *r, int64_t count, const pithp_value *values) {
     const pithp_program *p = r->from;
     const bool all = !(r->passes & PITHP_PASS_DEAD);
@@ -18,7 +22,7 @@ static void mark(pithp_rebuild *r, int64_t count, const pithp_value *values) {
         return;
     for (int64_t k = p->instruction_count; k-- > 0;) {
         const pithp_instruction *i = &p->instructions[k];
-        bool wanted = pithp_has_effects(i), known = i->result_count > 0;
+        bool wanted = must_run(r, i), known = i->result_count > 0;
         for (int v = 0; v < i->result_count; v++) {
             wanted |= r->wanted[i->result + v] = r->live[i->result + v];
             known &= r->names[i->result + v] >= 0;
@@ -271,7 +275,7 @@ static bool take_instruction(pithp_rebuild *r, const pithp_instruction *i) {
 
 static bool is_live(const pithp_rebuild *r, const pithp_instruction *i) {
     return i->result_count ? r->live[i->result]
-                           : !(r->passes & PITHP_PASS_DEAD) || pithp_has_effects(i);
+                           : !(r->passes & PITHP_PASS_DEAD) || must_run(r, i);
 }
 
 bool pithp_rebuild_values(pithp_rebuild *r, int64_t count, const pithp_value *values) {

@@ -17,6 +17,7 @@ typedef struct pithp_rebuild {
     pithp_program *to;
     unsigned passes;
     bool shallow;       /* the programs of instructions stay as they are */
+    bool values_only;   /* effects stay where they are: what has one is not taken over */
     bool *live;         /* values of `from`: those of an instruction are so together */
     bool *wanted;       /* those that are read */
     pithp_value *names; /* of those values in `to`; -1: not yet */
