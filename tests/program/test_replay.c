@@ -1,6 +1,7 @@
 /* Programs as graphs of a CUDA device that is made of host memory (gpu/fake_cuda): the
  * bits of the calls in every order that edges leave open, new memory without a new graph,
  * and what happens where a device refuses. */
+#include "random_messages.h"
 #include "replay_fake.h"
 
 #include <unistd.h>
@@ -72,6 +73,45 @@ Test(replay, tasks_that_the_host_drives_give_them_too, .timeout = 600) {
     bench b = begin("wait", "drive");
     way w = {.b = &b, .mode = PITHP_REPLAY_DRIVEN};
     run_programs(&w, programs_of(6));
+    end(&b);
+}
+
+/* What a plan that is made now prints, and how it runs. */
+static pithp_replay_mode
+print_by_plan(const bench *b, const recipe *r, pithp_program *p, const char *jit) {
+    void *outputs[RECIPE_MOST];
+    setenv("PITH_JIT", jit, 1);
+    recipe_outputs(r, outputs);
+    pithp_plan *plan = pithp_plan_make(b->on, p, true);
+    pt_ok(b->on, plan);
+    for (int time = 0; time < 2; time++) {
+        now.count = 0;
+        cr_assert(run_copied(b, r, plan, outputs) == PITH_OK, "%s", run_message);
+    }
+    const pithp_replay_mode mode = pithp_replay_look(plan);
+    for (int k = 0; k < r->output_count; k++)
+        free(outputs[k]);
+    pithp_plan_free(plan);
+    return mode;
+}
+
+/* The host starts the kernels of such programs, also where it may have graphs. */
+Test(replay, messages_are_printed_between_the_tasks, .timeout = 600) {
+    bench b = begin("wait", "on");
+    for (uint64_t n = 0; n < (uint64_t)programs_of(20); n++) {
+        recipe *r = recipe_make_for(b.s, 8200 + n, 12 + (int)(n % 40),
+                                    (recipe_options){.device = true});
+        adding a = {.s = b.s, .state = n};
+        pithp_program *plain = program_of(&b, r, n % 2), *p = with_messages(&a, plain);
+        cr_assert_eq(print_by_plan(&b, r, p, "off"), PITHP_REPLAY_CALLS);
+        memcpy(&expected, &now, sizeof now);
+        const pithp_replay_mode mode = print_by_plan(&b, r, p, "wait");
+        cr_assert_eq(mode, a.count ? PITHP_REPLAY_DRIVEN : PITHP_REPLAY_GRAPH);
+        expect_same(n, "driven", 0);
+        pithp_program_release(p);
+        pithp_program_release(plain);
+        recipe_free(r);
+    }
     end(&b);
 }
 
