@@ -14,13 +14,13 @@ done
 cp "$1" "$work/plain"
 cp "$1" "$work/secure"
 
-fail() { echo "secure: $1"; cat "$work/out"; exit 1; }
+fail() { echo "secure: $1"; cat "$work/out" "$work/err"; exit 1; }
 start() { # PROGRAM [NAME=VALUE...]: what the caller sets
     program=$1
     shift
     env -u PITH_CC -u PITH_ISA -u PITH_HOST_MEMORY PATH="$work/bin:$PATH" PITH_JIT=wait PITH_LOG=debug \
         PITH_CACHE_DIR="$work/home/cache" HOME="$work/home" XDG_CACHE_HOME="$work/home/xdg" \
-        TMPDIR="$work/home" ASAN_OPTIONS=detect_leaks=0 "$@" "$program" >"$work/out" 2>"$work/err" || fail "$program fails"
+        TMPDIR="$work/home" "$@" "$program" >"$work/out" 2>"$work/err" || fail "$program fails"
 }
 
 # Without more rights the compiler of the caller runs: the fault that is looked for would show.
