@@ -1,4 +1,4 @@
-/* One elementwise expression over all leaves of a tree in one launch, in GB/s of bytes
+/* One elementwise expression over all leaves of a tree in one pass, in GB/s of bytes
  * read and written. Peers: a memcpy of the same bytes ("copy"), and a plain loop over the
  * leaves ("c"). */
 #include "bench.h"
