@@ -1,5 +1,6 @@
 /* Expressions over all leaves: values, dtypes, layouts, scalars, caches and errors. */
 #include "array/expression.h"
+#include "fail_allocator.h"
 #include "gpu/compile/compile_internal.h"
 #include "tree_types.h"
 
@@ -405,4 +406,33 @@ Test(map_expression, refuses_trees_that_differ) {
     cr_assert_str_eq(pt_error.path, ".max_neighbour");
     pt_fails(PITH_E_STRUCTURE, s, map2("a + b", sim, sim->atoms));
     close_all();
+}
+
+/* Runs of leaves, and leaf by leaf. */
+static pith_status map_twice(const pith_open_options *options) {
+    pith_runtime *with = pith_open(options);
+    pith_scope *t = pith_scope_open(with);
+    const double p[] = {3};
+    const void *x = NULL, *made = NULL;
+    pt_again(t, x = pith_list_make(t, PITH_ITEMS(pith_arange(t, PITH_F64, 5),
+                                                 pith_arange(t, PITH_I32, 7))));
+    const void *trees[] = {x, pith_f64(t, 2)};
+    static const char *const texts[] = {"a * b + p[0]", "ldexp((f64)a, 1) + p[0]"};
+    for (int k = 0; k < 2 && !pith_failed(t); k++) {
+        pt_again(t, made = pith_tree_map_expression(t, texts[k], 2, trees, 1, p));
+        if (!pith_failed(t))
+            cr_assert(pith_read_f64(t, pith_max(t, pith_child(made, 0), PITH_ALL_AXES)) ==
+                      11);
+    }
+    const pith_status code = pith_code(t);
+    pith_clear(t);
+    pith_scope_close(t);
+    pith_close(with);
+    return code;
+}
+
+Test(map_expression, survives_failing_allocations, .timeout = 300) {
+    setenv("PITH_JIT", "off", 1);
+    const pt_failures seen = pt_fail_each(map_twice);
+    cr_assert(seen.allocations > 20, "%d", seen.allocations);
 }
