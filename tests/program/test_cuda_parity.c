@@ -4,6 +4,10 @@
 #include "pith_test.h"
 #include "program/rows.h"
 
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 static pith_status take(void *closure, const pithp_launch *launch) {
     (void)closure;
     char args[PITHP_LAUNCH_ARGS];
@@ -302,6 +306,40 @@ Test(cuda_parity, sorts) {
     over(shapes, PITHP_COUNT(shapes), sort_all);
     cr_assert_gt(compared, 1000);
 }
+
+/* ---- What a device would refuse ---- */
+
+#ifdef TRAPS_MISALIGNED
+/* Moves of 8 bytes to an address that a multiple of 4 is, by a kernel's host copy. */
+static void move_misaligned(void) {
+    static _Alignas(16) char from[64], to[64];
+    const pithp_cuda_move_args a = {.to = to + 4,
+                                    .from = from,
+                                    .count = 2,
+                                    .size = 8,
+                                    .rank = 1,
+                                    .shape = {2},
+                                    .to_stride = {8},
+                                    .from_stride = {8}};
+    pithp_launch launch = {.loops = NULL};
+    call_cuda_target.builtin(NULL, PITHP_CUDA_move, &launch);
+    launch.loops[0](&a, 0, 1);
+}
+
+Test(cuda_parity, misaligned_accesses_trap) {
+    const pid_t child = fork();
+    cr_assert(child >= 0);
+    if (child == 0) {
+        signal(SIGILL, SIG_DFL);
+        signal(SIGTRAP, SIG_DFL);
+        move_misaligned();
+        _exit(0);
+    }
+    int status;
+    cr_assert_eq(waitpid(child, &status, 0), child);
+    cr_assert(WIFSIGNALED(status), "it went on");
+}
+#endif
 
 /* ---- Many moves in one launch ---- */
 
