@@ -244,6 +244,9 @@ typedef struct pith_kernel_arg {
 typedef void (*pith_kernel_loop)(const void *args, int64_t begin, int64_t end);
 
 /* A kernel for one dtype of its real. */
+/* Handle of a CUDA kernel; NULL: it cannot be had, and *code is the runtime's error. */
+typedef const void *(*pith_kernel_entry)(int *code);
+
 typedef struct pith_kernel_variant {
     const char *name;
     const char *file; /* as the compiler was given it */
@@ -251,9 +254,9 @@ typedef struct pith_kernel_variant {
     int32_t arg_count;
     int32_t args_bytes;
     const char *over[2]; /* extents in the grammar of arguments; over[1] may be NULL */
-    pith_kernel_loop loops[3];    /* x86-64 (or the only one), v3, v4; NULL: not built */
-    const void *(*cuda)(void);    /* the CUDA kernel; NULL: not built */
-    const void *(*cuda_at)(void); /* the same, which gets the address of its arguments */
+    pith_kernel_loop loops[3]; /* x86-64 (or the only one), v3, v4; NULL: not built */
+    pith_kernel_entry cuda;    /* the CUDA kernel; NULL: not built */
+    pith_kernel_entry cuda_at; /* the same, which gets the address of its arguments */
 } pith_kernel_variant;
 
 /* What the name of a kernel stands for: its variants, NULL where not compiled. */
@@ -506,17 +509,20 @@ PITH_END
 #        define PITH_CUDA_ENTRY_(entry, kernel)
 #    else
 /* A handle of the driver's, so that pith may launch a kernel that another library or
- * program holds, whose runtime is another copy of the static one. */
+ * program holds, whose runtime is another copy of the static one. NULL: *code_ is that
+ * runtime's error. */
 #        define PITH_CUDA_ENTRY_(entry, kernel)                                          \
-            extern "C" PITH_HIDDEN_ const void *entry(void);                             \
-            const void *entry(void) {                                                    \
+            extern "C" PITH_HIDDEN_ const void *entry(int *code_);                       \
+            const void *entry(int *code_) {                                              \
                 static const void *known_;                                               \
                 const void *handle_ = __atomic_load_n(&known_, __ATOMIC_RELAXED);        \
                 cudaKernel_t found_;                                                     \
                 if (!handle_ &&                                                          \
-                    cudaGetKernel(&found_, (const void *)kernel) == cudaSuccess) {       \
+                    (*code_ = (int)cudaGetKernel(&found_, (const void *)kernel)) == 0) { \
                     handle_ = (const void *)found_;                                      \
                     __atomic_store_n(&known_, handle_, __ATOMIC_RELAXED);                \
+                } else if (!handle_) {                                                   \
+                    (void)cudaGetLastError();                                            \
                 }                                                                        \
                 return handle_;                                                          \
             }
@@ -535,10 +541,10 @@ PITH_END
 #    endif
 #    ifdef PITH_KERNEL_WITH_CUDA
 #        define PITH_CUDA_DECLARATION_(name)                                             \
-            PITH_C_LINKAGE_ PITH_HIDDEN_ const void *PITH_SYMBOL_(name,                  \
-                                                                  _cuda_entry)(void);    \
-            PITH_C_LINKAGE_ PITH_HIDDEN_ const void *PITH_SYMBOL_(name,                  \
-                                                                  _cuda_at_entry)(void);
+            PITH_C_LINKAGE_ PITH_HIDDEN_ const void *PITH_SYMBOL_(name, _cuda_entry)(    \
+                int *code);                                                              \
+            PITH_C_LINKAGE_ PITH_HIDDEN_ const void *PITH_SYMBOL_(name, _cuda_at_entry)( \
+                int *code);
 #        define PITH_CUDA_REFERENCES_(name)                                              \
             PITH_SYMBOL_(name, _cuda_entry), PITH_SYMBOL_(name, _cuda_at_entry)
 #    else

@@ -128,6 +128,12 @@ typedef struct pithp_backend {
                                const char *name,
                                pithp_function *f,
                                pithp_error *e);
+    /* The handle of a user's kernel. (optional: they run by their loops) */
+    pith_status (*kernel_find)(pithp_device *d,
+                               pith_kernel_entry entry,
+                               const char *name,
+                               const void **handle,
+                               pithp_error *e);
     /* Tasks that run as one launch (gpu/graph.h). graph_make: ready to be launched on any
      * stream, by one thread at a time; launches wait for each other. graph_free: what is
      * under way ends first. (optional, all or none) */

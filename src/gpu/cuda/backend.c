@@ -154,6 +154,7 @@ static const pithp_backend table = {
     .module_load = pithp_module_load_cuda,
     .module_unload = pithp_module_unload_cuda,
     .module_find = pithp_module_find_cuda,
+    .kernel_find = pithp_kernel_find_cuda,
     .graph_make = pithp_graph_make_cuda,
     .graph_launch = pithp_graph_launch_cuda,
     .graph_free = pithp_graph_free_cuda,

@@ -131,6 +131,11 @@ pith_status pithp_module_load_cuda(pithp_device *d,
                                    pithp_module *m,
                                    pithp_error *e);
 void pithp_module_unload_cuda(pithp_device *d, pithp_module *m);
+pith_status pithp_kernel_find_cuda(pithp_device *d,
+                                   pith_kernel_entry entry,
+                                   const char *name,
+                                   const void **handle,
+                                   pithp_error *e);
 pith_status pithp_module_find_cuda(pithp_device *d,
                                    const pithp_module *m,
                                    const char *name,

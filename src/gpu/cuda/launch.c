@@ -103,3 +103,30 @@ pith_status pithp_module_find_cuda(pithp_device *d,
     pithp_cuda_leave(d, &caller);
     return rc;
 }
+
+/* The first look at a kernel loads the code that it is in. */
+pith_status pithp_kernel_find_cuda(pithp_device *d,
+                                   pith_kernel_entry entry,
+                                   const char *name,
+                                   const void **handle,
+                                   pithp_error *e) {
+    pithp_caller caller;
+    pith_status rc = pithp_cuda_enter(d, &caller, e);
+    if (rc != PITH_OK)
+        return rc;
+    bool retried = false;
+    int code;
+    do {
+        code = cudaSuccess;
+        *handle = entry(&code);
+    } while (pithp_cuda_retry(d, (cudaError_t)code, &retried));
+    if (!*handle && pithp_cuda_is_foreign_code(code))
+        rc = pithp_cuda_fail(d, (cudaError_t)code, e,
+                             "cannot find kernel %s: it was built for other devices than "
+                             "one of compute capability %d.%d",
+                             name, d->arch / 10, d->arch % 10);
+    else if (!*handle)
+        rc = pithp_cuda_fail(d, (cudaError_t)code, e, "cannot find kernel %s", name);
+    pithp_cuda_leave(d, &caller);
+    return rc;
+}

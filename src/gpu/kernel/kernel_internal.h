@@ -45,6 +45,14 @@ pithp_kernel_choose(pith_scope *s, const pith_kernel *kernel, pith_dtype real);
 /* kernel, operands and the specs of given arrays are set by the caller; fills the rest,
  * which points into b. */
 pith_status pithp_kernel_bind(pithp_kernel_binding *b, pithp_error *e);
+/* What launches a kernel on a device of CUDA. by_address: its one parameter is the
+ * address of its arguments. */
+pith_status pithp_kernel_handle(pithp_device *d,
+                                const pith_kernel_variant *k,
+                                bool by_address,
+                                const void **handle,
+                                pithp_error *e);
+
 /* Enqueue with data[i] the address of array argument i; specs are whole.
  * report: zeroed device memory; NULL: one from pithp_check_make. */
 pith_status pithp_kernel_run(pith_scope *s,

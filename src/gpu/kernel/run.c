@@ -269,6 +269,20 @@ pith_status pithp_kernel_pack(const pithp_kernel_binding *b,
     return PITH_OK;
 }
 
+pith_status pithp_kernel_handle(pithp_device *d,
+                                const pith_kernel_variant *k,
+                                bool by_address,
+                                const void **handle,
+                                pithp_error *e) {
+    const pith_kernel_entry entry = by_address ? k->cuda_at : k->cuda;
+    *handle = NULL;
+    if (entry)
+        return d->backend->kernel_find(d, entry, k->name, handle, e);
+    pithp_error_set(e, PITH_E_UNSUPPORTED, NULL, NULL,
+                    "%s was not built for CUDA: compile it with nvcc too", k->name);
+    return PITH_E_UNSUPPORTED;
+}
+
 pith_status pithp_kernel_run(pith_scope *s,
                              const pithp_kernel_binding *b,
                              void *const *data,
@@ -279,7 +293,8 @@ pith_status pithp_kernel_run(pith_scope *s,
     pithp_error e;
     if (fill_outs(s, b, data) != PITH_OK || b->n * b->m == 0)
         return s->error.code;
-    const bool cuda = pithp_scope_device(s)->backend == pithp_backend_cuda;
+    pithp_device *d = pithp_scope_device(s);
+    const bool cuda = d->backend->kernel_find != NULL;
     if (cuda && !k->cuda)
         return pithp_fail(s, PITH_E_UNSUPPORTED, NULL, "%s: not compiled for CUDA",
                           k->name);
@@ -287,10 +302,7 @@ pith_status pithp_kernel_run(pith_scope *s,
         return pith_code(s);
     if (pithp_kernel_pack(b, data, report, args, &launch, &e) != PITH_OK)
         return pithp_fail(s, e.code, NULL, "%s", e.text);
-    if (cuda && !(launch.cuda = k->cuda()))
-        return pithp_fail(s, PITH_E_DEVICE, NULL,
-                          "%s: the CUDA runtime does not know the kernel: it was built "
-                          "for other architectures than this device's",
-                          k->name);
+    if (cuda && pithp_kernel_handle(d, k, false, &launch.cuda, &e) != PITH_OK)
+        return pithp_fail_device(s, &e);
     return pithp_launch_run(s, &launch);
 }

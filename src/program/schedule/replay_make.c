@@ -1,4 +1,5 @@
 /* Making schedules of plans ready to run: text, kernels, memory and graph. */
+#include "gpu/kernel/kernel_internal.h"
 #include "program/emit/emit.h"
 #include "program/schedule/replaying.h"
 
@@ -161,8 +162,9 @@ const void *pithp_replay_kernel(void *replay, const pithp_task *task, pithp_erro
             kernel = r->fused[task->number + (task->many ? r->schedule->fused_count : 0)];
             break;
         case PITHP_CODE_USER:
-            kernel = task->kernel->cuda_at ? task->kernel->cuda_at() : NULL;
-            break;
+            (void)pithp_kernel_handle(pithp_runtime_device(r->runtime), task->kernel,
+                                      true, &kernel, e);
+            return kernel;
     }
     if (!kernel)
         pithp_error_set(e, PITH_E_UNSUPPORTED, NULL, NULL,

@@ -64,11 +64,17 @@ const void *pithp_cuda_kernel_at(int id) {
     return builtin(id, true);
 }
 
-const void *fake_cuda_user(const pith_kernel_variant *kernel, bool by_address) {
+const void *
+fake_cuda_user(const pith_kernel_variant *kernel, bool by_address, int *code) {
     static struct {
         const pith_kernel_variant *of;
         fake_kernel kernels[2];
     } known[64];
+    if (!fake_cuda_context())
+        fake_cuda_abort("cudaGetKernel", "no context is current");
+    *code = (int)fake_cuda.kernel_with;
+    if (*code != 0)
+        return NULL;
     pthread_mutex_lock(&fake_cuda_lock);
     int k = 0;
     while (known[k].of && known[k].of != kernel && k < PITHP_COUNT(known) - 1)

@@ -34,11 +34,12 @@ typedef struct fake_cuda_state {
     long long launches;    /* kernels, of graphs and others */
     long long graph_launches, graphs_made;
     /* The machine. */
-    int devices;           /* 0: one */
-    int driver;            /* version that it serves; 0: the runtime's */
-    cudaError_t load_with; /* what loading code gives, the library's own and compiled */
-    int contexts;          /* that were ever made */
-    bool foreign_capture;  /* another library captures in global mode */
+    int devices;             /* 0: one */
+    int driver;              /* version that it serves; 0: the runtime's */
+    cudaError_t load_with;   /* what loading code gives, the library's own and compiled */
+    cudaError_t kernel_with; /* what looking for users' kernels gives */
+    int contexts;            /* that were ever made */
+    bool foreign_capture;    /* another library captures in global mode */
     long long captures_broken; /* calls that it forbade */
     size_t budget;             /* bytes of the device for all; 0: what the device has */
     int pools, streams, events, libraries, graphs, execs, pinned, allocations; /* alive */

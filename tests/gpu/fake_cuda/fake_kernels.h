@@ -6,15 +6,16 @@
 #include <pith/kernel.h>
 #include <stdbool.h>
 
-/* The handle of a kernel that takes its arguments by value or by address. */
-const void *fake_cuda_user(const pith_kernel_variant *kernel, bool by_address);
+/* The handle of a kernel that takes its arguments by value or by address; NULL: *code is
+ * the error of the runtime that it was linked with. */
+const void *fake_cuda_user(const pith_kernel_variant *kernel, bool by_address, int *code);
 
 #define FAKE_CUDA_KERNEL(name)                                                           \
-    const void *PITH_SYMBOL_(name, _cuda_entry)(void) {                                  \
-        return fake_cuda_user(PITH_SYMBOL_(name, _variant)(), false);                    \
+    const void *PITH_SYMBOL_(name, _cuda_entry)(int *code) {                             \
+        return fake_cuda_user(PITH_SYMBOL_(name, _variant)(), false, code);              \
     }                                                                                    \
-    const void *PITH_SYMBOL_(name, _cuda_at_entry)(void) {                               \
-        return fake_cuda_user(PITH_SYMBOL_(name, _variant)(), true);                     \
+    const void *PITH_SYMBOL_(name, _cuda_at_entry)(int *code) {                          \
+        return fake_cuda_user(PITH_SYMBOL_(name, _variant)(), true, code);               \
     }
 
 #endif
