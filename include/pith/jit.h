@@ -196,6 +196,7 @@ PITH_API pith_program_costs pith_program_cost(pith_scope *s,
  *
  * What a call pays beside its program (looking it up, making the result) is not in it.
  * A clock is read between any two instructions: some 20 ns, which tell in small programs.
+ * On CUDA the tasks of the graph are enqueued one by one, between events.
  * Loops that are compiled as a whole are one piece of code here too, which counts the
  * ticks of the instructions inside it.
  *

@@ -145,6 +145,16 @@ typedef struct pithp_backend {
                                 struct pithp_graph *graph,
                                 pithp_error *e);
     void (*graph_free)(pithp_device *d, struct pithp_graph *graph);
+    /* Marks: the time at which the work before them has run. mark_elapsed waits for `to`,
+     * which was set after `from`. mark_make: NULL sets e. (optional, all or none) */
+    void *(*mark_make)(pithp_device *d, pithp_error *e);
+    void (*mark_free)(pithp_device *d, void *mark);
+    pith_status (*mark_set)(pithp_stream *st, void *mark, pithp_error *e);
+    pith_status (*mark_elapsed)(pithp_device *d,
+                                void *from,
+                                void *to,
+                                double *seconds,
+                                pithp_error *e);
     /* Products by a library (gpu/gemm.h). gemm_use: a pithp_gemm_use; opens it. gemm:
      * PITH_E_UNSUPPORTED where the library refuses, which it is not asked again then;
      * `memory` as the product says, until the work has run. (optional, both or none) */

@@ -46,6 +46,9 @@ typedef struct pithp_task {
     int32_t body_count;
     pithp_tasks *bodies;
     int64_t repeats; /* WHILE: how often it runs; -1: nobody knows before */
+    /* Of a profile, for who drives the tasks: what this one is a part of. */
+    int64_t entry, entry_count; /* count 0: of nothing */
+    bool begins;                /* it is the first part */
 } pithp_task;
 
 static inline bool pithp_task_controls(const pithp_task *task) {

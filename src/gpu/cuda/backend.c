@@ -158,6 +158,10 @@ static const pithp_backend table = {
     .graph_make = pithp_graph_make_cuda,
     .graph_launch = pithp_graph_launch_cuda,
     .graph_free = pithp_graph_free_cuda,
+    .mark_make = pithp_mark_make_cuda,
+    .mark_free = pithp_mark_free_cuda,
+    .mark_set = pithp_mark_set_cuda,
+    .mark_elapsed = pithp_mark_elapsed_cuda,
     .gemm_use = pithp_gemm_use_cuda,
     .gemm = pithp_gemm_cuda,
 };

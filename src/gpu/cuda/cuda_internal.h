@@ -92,6 +92,14 @@ void pithp_stream_close_cuda(pithp_stream *st);
 void *pithp_native_stream_cuda(const pithp_stream *st);
 pith_status pithp_synchronise_cuda(pithp_stream *st, pithp_error *e);
 pith_status pithp_wait_for_cuda(pithp_stream *st, pithp_stream *other, pithp_error *e);
+void *pithp_mark_make_cuda(pithp_device *d, pithp_error *e);
+void pithp_mark_free_cuda(pithp_device *d, void *mark);
+pith_status pithp_mark_set_cuda(pithp_stream *st, void *mark, pithp_error *e);
+pith_status pithp_mark_elapsed_cuda(pithp_device *d,
+                                    void *from,
+                                    void *to,
+                                    double *seconds,
+                                    pithp_error *e);
 
 pith_status pithp_pool_open_cuda(pithp_device *d, pithp_error *e);
 void pithp_pool_close_cuda(pithp_device *d);

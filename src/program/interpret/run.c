@@ -232,7 +232,7 @@ static pith_status run_all(pith_scope *s,
         .s = s, .plan = plan, .code = code, .inputs = inputs, .outputs = outputs};
     const size_t bytes = plan->pointer_count * sizeof *pointers;
     pith_status rc;
-    if (plan->replay && !plan->profile && pithp_replay_run(s, plan, inputs, outputs, &rc))
+    if (plan->replay && pithp_replay_run(s, plan, inputs, outputs, &rc))
         return rc;
     rc = pithp_scope_device(s)->immediate ? PITH_OK : pithp_plan_await(s, plan);
     if (rc != PITH_OK)

@@ -19,7 +19,8 @@ typedef struct pithp_profile_entry {
 
 typedef struct pithp_profile {
     pith_runtime *rt;           /* whose memory it is in */
-    struct pithp_profile *next; /* of a list (whole_run.c) */
+    bool enrolled;              /* in the profile of the whole run */
+    struct pithp_profile *next; /* in that (whole_run.c) */
     char name[PITHP_PLAN_NAME_BYTES];
     pithp_text strings;
     atomic_llong calls, nanoseconds; /* of runs */
@@ -31,12 +32,23 @@ typedef struct pithp_profile {
  * short.
  */
 pithp_profile *pithp_profile_make(pith_runtime *rt, pithp_plan *plan);
-void pithp_profile_free(pithp_profile *p); /* NULL does nothing */
+void pithp_profile_free(pithp_profile *p);  /* NULL does nothing */
 void pithp_profile_reset(pithp_profile *p); /* all counters to 0 */
 /* Whether two are of the same steps. */
 bool pithp_profile_alike(const pithp_profile *a, const pithp_profile *b);
 /* From now on runs of the plan are counted there; p outlives the plan. */
 void pithp_profile_attach(pithp_plan *plan, pithp_profile *p);
+
+/* What runs add. Entries from `entry` on that ran as one share its time by the bytes that
+ * they move. credit: that is one call, and who is around it is timed as a whole. share:
+ * the control flow around them gets the time, too, and calls are counted apart. */
+void pithp_profile_credit(pithp_profile *p,
+                          int64_t entry,
+                          int64_t n,
+                          int64_t nanoseconds);
+void pithp_profile_share(pithp_profile *p, int64_t entry, int64_t n, int64_t nanoseconds);
+void pithp_profile_count(pithp_profile *p, int64_t entry, int64_t n); /* a call */
+void pithp_profile_add_run(pithp_profile *p, int64_t nanoseconds);
 
 /* ---- What is read from it ---- */
 

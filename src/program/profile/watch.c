@@ -38,33 +38,8 @@ pithp_watch *pithp_watch_begin(pithp_watch *w, pith_scope *s, pithp_profile *pro
     return w;
 }
 
-static void count(atomic_llong *calls, atomic_llong *total, int64_t n, int64_t spent) {
-    atomic_fetch_add_explicit(calls, n, memory_order_relaxed);
-    atomic_fetch_add_explicit(total, spent > 0 ? spent : 0, memory_order_relaxed);
-}
-
 void pithp_watch_end(pithp_watch *w) {
-    count(&w->profile->calls, &w->profile->nanoseconds, 1, settled(w->s) - w->begun);
-}
-
-/* Steps that ran as one share its time by the bytes that they move. */
-static void credit(const pithp_watch *w,
-                   const pithp_plan *plan,
-                   int64_t k,
-                   int64_t n,
-                   int64_t spent) {
-    pithp_profile_entry *entries = &w->profile->entries[plan->first_entry + k];
-    int64_t all = 0, before = 0, given = 0;
-    for (int64_t i = 0; i < n; i++)
-        all += entries[i].read + entries[i].written;
-    for (int64_t i = 0; i < n; i++) {
-        before += entries[i].read + entries[i].written;
-        const int64_t until =
-            all ? (int64_t)((double)spent * ((double)before / (double)all)) : 0;
-        count(&entries[i].calls, &entries[i].nanoseconds, 1,
-              i + 1 == n ? spent - given : until - given);
-        given = until;
-    }
+    pithp_profile_add_run(w->profile, settled(w->s) - w->begun);
 }
 
 pith_status pithp_run_watched(const pithp_running *r) {
@@ -77,7 +52,7 @@ pith_status pithp_run_watched(const pithp_running *r) {
         const int64_t begun = w->last;
         done = pithp_run_piece(r, k, &rc);
         w->last = settled(w->s);
-        credit(w, r->plan, k, done, w->last - begun);
+        pithp_profile_credit(w->profile, r->plan->first_entry + k, done, w->last - begun);
     }
     return rc;
 }
@@ -98,9 +73,10 @@ void pithp_tally_end(const pithp_tally *t, const pithp_watch *w, const pithp_ste
     for (int64_t k = 0; k < PITHP_INLINE_STEPS; k++) {
         if (!t->steps[k].calls)
             continue;
-        const int64_t lead = all[first + k].leader;
+        pithp_profile_entry *lead = &all[all[first + k].leader];
         const double own = ticks > 0 ? (double)t->steps[k].ticks * (spent / ticks) : 0;
-        count(&all[lead].calls, &all[lead].nanoseconds,
-              lead == first + k ? (int64_t)t->steps[k].calls : 0, (int64_t)own);
+        if (lead == &all[first + k])
+            atomic_fetch_add(&lead->calls, (int64_t)t->steps[k].calls);
+        atomic_fetch_add(&lead->nanoseconds, (int64_t)own);
     }
 }

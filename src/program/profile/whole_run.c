@@ -44,6 +44,7 @@ static pithp_profile *enrol(pithp_plan *plan) {
         pithp_profile_free(made);
         return p;
     }
+    made->enrolled = true;
     made->next = list;
     return list = made;
 }

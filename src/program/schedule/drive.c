@@ -35,6 +35,8 @@ static pith_status drive_list(const driving *d, const pithp_tasks *tasks) {
     pith_status rc = PITH_OK;
     for (int64_t k = 0; k < tasks->count && rc == PITH_OK; k++) {
         const pithp_task *task = &tasks->list[k];
+        if (pithp_task_controls(task) && d->driver->enter)
+            d->driver->enter(d->driver->closure, task);
         switch (task->kind) {
             case PITHP_TASK_KERNEL:
                 if (task->threads)

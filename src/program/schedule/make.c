@@ -325,9 +325,23 @@ bool pithp_schedule_copy(pithp_scheduling *g,
 
 /* ---- All ---- */
 
+/* Tasks of the list from `first` on are of these steps. */
+static void
+note_entries(const pithp_making_frame *f, int64_t first, int64_t step, int64_t steps) {
+    bool begun = false;
+    for (int64_t t = first; t < f->tasks->count; t++) {
+        pithp_task *task = &f->tasks->list[t];
+        task->entry = f->plan->first_entry + step;
+        task->entry_count = steps;
+        task->begins = !begun && (task->kind != PITHP_TASK_KERNEL || task->threads > 0);
+        begun |= task->begins;
+    }
+}
+
 bool pithp_schedule_steps(pithp_scheduling *g, pithp_making_frame *f) {
     for (int64_t k = 0, steps; k < f->plan->step_count; k += steps) {
         const pithp_step *step = &f->plan->steps[k];
+        const int64_t first = f->tasks->count;
         steps = pithp_many_steps(g, f->plan, k);
         if (steps == 1 && step->is_source)
             continue;
@@ -335,6 +349,7 @@ bool pithp_schedule_steps(pithp_scheduling *g, pithp_making_frame *f) {
         if (step->plans) {
             if (!pithp_schedule_control(g, f, step))
                 return false;
+            note_entries(f, first, k, 1);
             continue;
         }
         const bool done = steps > 1           ? pithp_schedule_many(g, f, k, steps)
@@ -346,6 +361,7 @@ bool pithp_schedule_steps(pithp_scheduling *g, pithp_making_frame *f) {
                               : pithp_schedule_call(g, f, step);
         if (!done || !pithp_order_end(g, f))
             return false;
+        note_entries(f, first, k, steps);
     }
     return true;
 }

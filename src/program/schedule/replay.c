@@ -31,6 +31,21 @@ void pithp_replay_begin(pithp_plan *plan) {
         pithp_release(plan->runtime, r, sizeof *r);
 }
 
+void pithp_replay_time(pithp_plan *plan) {
+    pithp_replay *r = replay_of(plan);
+    r->timed = r->wait = true;
+    r->enrols = plan->profile->enrolled;
+    r->how = DRIVEN;
+    atomic_store(&r->due, 1);
+}
+
+pithp_profile *pithp_replay_profile(const pithp_plan *plan) {
+    const pithp_replay *r = replay_of(plan);
+    return r && atomic_load_explicit(&r->stage, memory_order_acquire) == READY
+               ? r->profile
+               : NULL;
+}
+
 static void release(pithp_replay *r) {
     if (atomic_fetch_sub_explicit(&r->refs, 1, memory_order_acq_rel) != 1)
         return;
@@ -175,6 +190,24 @@ typedef struct driving {
     pithp_replay *replay;
 } driving;
 
+/* It was enqueued: where it is an error to be waited for, or timed. */
+static pith_status after_task(const driving *d, const pithp_task *task) {
+    pithp_error e;
+    pith_status rc = PITH_OK;
+    if (d->replay->how == STEPPED)
+        rc = pithp_synchronise(d->s);
+    if (rc == PITH_OK && d->replay->timing &&
+        pithp_timing_task(d->replay->timing, task, &e) != PITH_OK)
+        rc = pithp_fail_device(d->s, &e);
+    return rc;
+}
+
+static void enter_task(void *closure, const pithp_task *task) {
+    const driving *d = closure;
+    if (d->replay->timing)
+        pithp_timing_enter(d->replay->timing, task);
+}
+
 static pith_status launch_task(void *closure, const pithp_task *task, void *args) {
     const driving *d = closure;
     pithp_error e;
@@ -186,8 +219,8 @@ static pith_status launch_task(void *closure, const pithp_task *task, void *args
     if (!launch.cuda)
         return pithp_fail_device(d->s, &e);
     pith_status rc = pithp_launch_enqueue(d->s, &launch);
-    if (rc == PITH_OK && d->replay->how == STEPPED)
-        rc = pithp_synchronise(d->s);
+    if (rc == PITH_OK)
+        rc = after_task(d, task);
     if (rc != PITH_OK)
         pithp_error_context(d->s, "task %s", task->name);
     return rc;
@@ -200,8 +233,8 @@ static pith_status gemm_task(void *closure, const pithp_task *task, void *memory
     pith_status rc = st->device->backend->gemm(st, task->gemm, memory, &e);
     if (rc != PITH_OK)
         rc = pithp_fail_device(d->s, &e);
-    else if (d->replay->how == STEPPED)
-        rc = pithp_synchronise(d->s);
+    else
+        rc = after_task(d, task);
     if (rc != PITH_OK)
         pithp_error_context(d->s, "task %s", task->name);
     return rc;
@@ -240,8 +273,14 @@ static pith_status start(pith_scope *s, pithp_replay *r) {
                                  .gemm = gemm_task,
                                  .host = host_task,
                                  .read = read_word,
+                                 .enter = enter_task,
                                  .closure = &d};
-    return pithp_schedule_drive(r->schedule, r->memory->data, &driver);
+    if (r->timing && pithp_timing_begin(r->timing, st, &e) != PITH_OK)
+        return pithp_fail_device(s, &e);
+    const pith_status rc = pithp_schedule_drive(r->schedule, r->memory->data, &driver);
+    if (r->timing && pithp_timing_end(r->timing, &e) != PITH_OK && rc == PITH_OK)
+        return pithp_fail_device(s, &e);
+    return rc;
 }
 
 /* The memory is one for all runs: those on other streams come first. */

@@ -6,7 +6,8 @@
  * PITH_JIT says when, as for compiled code of the host. PITH_CUDA_GRAPH says how: `on`
  * (the default), `drive` (task by task, decisions read by the host, which waits after
  * each task, so that an error names it) or `off`. Where a device refuses the graph, tasks
- * go one by one, which is said in the log; without NVRTC, calls do. */
+ * go one by one, which is said in the log; without NVRTC, calls do. So they do for a
+ * profile (pithp_replay_time). */
 #ifndef PITH_PROGRAM_REPLAY_H
 #define PITH_PROGRAM_REPLAY_H
 
@@ -18,6 +19,11 @@ typedef struct pithp_replay pithp_replay;
  * can do without. */
 void pithp_replay_begin(pithp_plan *plan);
 void pithp_replay_end(pithp_plan *plan);
+/* From the first run on it is driven by the host, and timed for a profile of its steps,
+ * which is another one than the plan's. */
+void pithp_replay_time(pithp_plan *plan);
+/* That profile; NULL: there is none (yet). It goes with the plan. */
+struct pithp_profile *pithp_replay_profile(const pithp_plan *plan);
 
 /* A run of the plan by its schedule; as pithp_plan_run. False: there is none (yet), and
  * nothing was done. */

@@ -28,7 +28,11 @@ static void drop_schedule(pithp_replay *r) {
 
 void pithp_replay_drop(pithp_replay *r) {
     drop_schedule(r);
+    pithp_timing_free(r->timing);
     pithp_plan_free(r->plan);
+    pithp_profile_free(r->profile);
+    r->timing = NULL;
+    r->profile = NULL;
     r->plan = NULL;
 }
 
@@ -90,10 +94,24 @@ pithp_replay_schedule(pith_scope *s, const pithp_plan *plan, pithp_error *e) {
     return pithp_schedule_make(s, plan, PITHP_GEMM_NONE, e);
 }
 
+/* A profile of its steps, before tasks are made of them. Without memory there is none. */
+static void time_steps(pithp_replay *r) {
+    pithp_profile *profile = NULL;
+    if (r->enrols)
+        pithp_profile_begin(r->plan);
+    else if ((r->profile = pithp_profile_make(r->runtime, r->plan)) != NULL)
+        pithp_profile_attach(r->plan, r->profile);
+    profile = r->plan->profile;
+    if (profile)
+        r->timing = pithp_timing_make(pithp_runtime_device(r->runtime), profile);
+}
+
 static bool make_schedule(pith_scope *s, pithp_replay *r, pithp_error *e) {
     r->plan = pithp_plan_make_for(s, r->program, PITHP_PLAN_SCHEDULED);
     if (r->plan)
         pithp_plan_set_name(r->plan, r->name);
+    if (r->plan && r->timed)
+        time_steps(r);
     if (!r->plan || !same_outputs(r) || !pithp_plan_reuse_as(s, r->plan, r->reused))
         return false;
     r->schedule = pithp_replay_schedule(s, r->plan, e);

@@ -4,6 +4,7 @@
 
 #include "gpu/compile/later.h"
 #include "program/schedule/replay.h"
+#include "program/schedule/timing.h"
 
 typedef enum stage { COUNTING, MAKING, READY, NEVER } stage;
 typedef enum way {
@@ -25,6 +26,7 @@ struct pithp_replay {
     int pause;           /* runs before the next try after a shortage */
     atomic_size_t bytes; /* 0 before it is READY */
     bool wait;
+    bool timed, enrols; /* for a profile; that of the whole run */
     way how;
     /* Of the plan that makes calls, for who makes the other: */
     pithp_program *program; /* one reference */
@@ -40,7 +42,9 @@ struct pithp_replay {
     const void **fused; /* its kernels; those for the work of many, or NULL, behind them,
                            and the decision's */
     struct pithp_graph *graph;
-    uint64_t *table; /* of the run at work */
+    uint64_t *table;               /* of the run at work */
+    struct pithp_profile *profile; /* timed and not enrolled: its own; or NULL */
+    pithp_timing *timing;          /* NULL: its runs are not timed */
     pithp_stream *last;
 };
 

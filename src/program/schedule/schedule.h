@@ -105,6 +105,8 @@ typedef struct pithp_driver {
     pith_status (*host)(void *closure, const pithp_task *task, const void *args);
     /* Read a word that a task left; may wait. */
     pith_status (*read)(void *closure, const void *from, int64_t *word);
+    /* A loop or branch begins. (optional) */
+    void (*enter)(void *closure, const pithp_task *task);
     void *closure;
 } pithp_driver;
 /* memory: where the schedule's image lies, with the run's table. */

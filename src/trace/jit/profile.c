@@ -2,6 +2,7 @@
 #include "program/profile/profile.h"
 
 #include "program/emit/compiled.h"
+#include "program/schedule/replay.h"
 #include "trace/jit/jit_internal.h"
 
 #include <string.h>
@@ -13,7 +14,8 @@ typedef struct profiling {
     pith_scope *s;
     const pithp_jit_running *r;
     pithp_plan *plan;
-    pithp_profile *profile;
+    pithp_profile *profile, *scheduled; /* scheduled: of its tasks, on a device that has
+                                           them; or NULL */
     pithp_buffer *results;
     void **outputs;
     int64_t output_count;
@@ -50,8 +52,10 @@ static pith_status run(profiling *x, int64_t calls) {
     if (bytes && !x->results)
         rc = x->s->error.code;
     for (int64_t k = 0; k <= calls && rc == PITH_OK; k++) {
-        if (k == 1) /* the first one may have waited for code */
-            pithp_profile_reset(x->profile);
+        if (k == 1) { /* the first one may have waited for code */
+            x->scheduled = pithp_replay_profile(x->plan);
+            pithp_profile_reset(x->scheduled ? x->scheduled : x->profile);
+        }
         lay_out(x, x->results ? x->results->data : NULL);
         rc = pithp_plan_pass(x->s, x->plan, x->r->addresses, x->outputs);
     }
@@ -160,7 +164,7 @@ profile_run(const pithp_jit_running *r, const char *name, int64_t calls) {
     if (x.profile) {
         pithp_profile_attach(x.plan, x.profile);
         if (run(&x, calls) == PITH_OK)
-            made = result_of(s, x.profile);
+            made = result_of(s, x.scheduled ? x.scheduled : x.profile);
     } else {
         pithp_fail_memory(s, sizeof *x.profile);
     }

@@ -119,6 +119,7 @@ enum cudaMemcpyKind {
 };
 enum {
     cudaStreamNonBlocking = 1,
+    cudaEventDefault = 0,
     cudaEventDisableTiming = 2,
     cudaHostAllocDefault = 0,
     cudaHostAllocPortable = 1,
@@ -197,6 +198,7 @@ enum cudaLibraryOption { cudaLibraryFake };
 #define cudaStreamSynchronize            fake_cudaStreamSynchronize
 #define cudaStreamWaitEvent              fake_cudaStreamWaitEvent
 #define cudaEventCreateWithFlags         fake_cudaEventCreateWithFlags
+#define cudaEventElapsedTime             fake_cudaEventElapsedTime
 #define cudaEventRecord                  fake_cudaEventRecord
 #define cudaEventSynchronize             fake_cudaEventSynchronize
 #define cudaEventQuery                   fake_cudaEventQuery
@@ -265,6 +267,7 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags);
 cudaError_t cudaStreamSynchronize(cudaStream_t stream);
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags);
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags);
+cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t start, cudaEvent_t end);
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
 cudaError_t cudaEventSynchronize(cudaEvent_t event);
 cudaError_t cudaEventQuery(cudaEvent_t event);

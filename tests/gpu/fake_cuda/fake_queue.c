@@ -29,6 +29,7 @@ struct CUstream_st {
 struct CUevent_st {
     cudaStream_t stream; /* NULL: it was never recorded */
     uint64_t at;
+    bool timed;
 };
 
 static cudaStream_t streams;
@@ -293,8 +294,10 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph) {
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags) {
     FAKE_BEGIN("EventCreateWithFlags");
-    FAKE_CHECK(flags == cudaEventDisableTiming, "an event with a time");
+    FAKE_CHECK(flags == cudaEventDisableTiming || flags == cudaEventDefault,
+               "an event that blocks");
     *event = calloc(1, sizeof **event);
+    (*event)->timed = flags == cudaEventDefault;
     fake_cuda.events++;
     return fake_cuda_end(cudaSuccess);
 }
@@ -307,7 +310,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
     FAKE_BEGIN("EventRecord");
     FAKE_CHECK(event && stream && !stream->destroyed, "no event, or no stream");
-    *event = (struct CUevent_st){stream, stream->enqueued};
+    *event = (struct CUevent_st){stream, stream->enqueued, event->timed};
     return fake_cuda_end(cudaSuccess);
 }
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
@@ -315,6 +318,16 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
     FAKE_CHECK(event, "no event");
     if (event->stream)
         run_until(call_name, event->stream, event->at);
+    return fake_cuda_end(cudaSuccess);
+}
+/* All work takes a millisecond. */
+cudaError_t
+cudaEventElapsedTime(float *milliseconds, cudaEvent_t start, cudaEvent_t end) {
+    FAKE_BEGIN("EventElapsedTime");
+    FAKE_CHECK(start && end && start->timed && end->timed, "an event without a time");
+    FAKE_CHECK(start->stream && start->stream == end->stream, "events of other streams");
+    FAKE_CHECK(end->stream->done >= end->at && start->at <= end->at, "too early");
+    *milliseconds = (float)(end->at - start->at);
     return fake_cuda_end(cudaSuccess);
 }
 cudaError_t cudaEventQuery(cudaEvent_t event) {
