@@ -206,6 +206,25 @@ Test(jit_debug, code_has_names_and_lines_for_debuggers) {
     remove_folder();
 }
 
+Test(jit_debug, text_for_a_device_has_lines_and_names_too) {
+    use_folder();
+    open_scope();
+    const pith_array *x = pith_ones(s, PITH_F64, PITH_SHAPE(N));
+    const char *text = pith_program_cuda_text(s, &fused_function, 1, (const void *[]){x});
+    pt_ok(s, text);
+    const char *name = strstr(text, "M_KERNEL(fused_");
+    cr_assert(name && has_line(text, add_line), "%s", name ? name : text);
+    cr_assert(!strstr(text, "#line here") && !strstr(text, "#line from"));
+    close_scope();
+    remove_folder();
+    unsetenv("PITH_JIT_DEBUG");
+    open_scope();
+    x = pith_ones(s, PITH_F64, PITH_SHAPE(N));
+    text = pith_program_cuda_text(s, &fused_function, 1, (const void *[]){x});
+    pt_ok(s, text && !strstr(text, "#line") && strstr(text, "M_KERNEL(pith_step_0"));
+    close_scope();
+}
+
 /* ---- What goes wrong ---- */
 
 static void refuses(const char *name, const char *why) {

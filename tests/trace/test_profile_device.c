@@ -111,6 +111,22 @@ Test(profile_device, long_loops_are_counted, .init = open_scope) {
     close_scope();
 }
 
+/* The text for NVRTC is kept, and so is what it makes of it. */
+Test(profile_device, text_and_code_are_kept) {
+    char folder[64], command[256];
+    snprintf(folder, sizeof folder, "kept-device-%ld", (long)getpid());
+    setenv("PITH_JIT_DEBUG", folder, 1);
+    open_scope();
+    profile_of(&fused_function, pith_ones(s, PITH_F64, PITH_SHAPE(N)));
+    close_scope();
+    snprintf(command, sizeof command,
+             "grep -q 'test_profile_device.c' %s/fused_*.cu && test -s %s/fused_*.cubin",
+             folder, folder);
+    cr_assert(system(command) == 0, "%s", command);
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    cr_assert(system(command) == 0);
+}
+
 /* A whole run: its tasks are driven, and the bits are those of the graph. */
 Test(profile_device, of_a_whole_run_changes_no_bits) {
     static double results[2][N];
