@@ -4,6 +4,7 @@
 #include "kernels.h"
 #include "scope_test.h"
 
+#include <pthread.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -422,6 +423,36 @@ Test(profile, other_names_get_a_table_and_the_process_its_number) {
     cr_assert(strstr(text, lines), "%s", text);
     snprintf(lines, sizeof lines, "(in scan test_profile.c:%d)", scan_line);
     cr_assert(strstr(text, lines), "%s", text);
+    unlink(file);
+}
+
+static void *call_often(void *f) {
+    pith_scope *own = pith_scope_open(rt);
+    const pith_array *x = pith_ones(own, PITH_F64, PITH_SHAPE(N));
+    bool all = true;
+    for (int k = 0; k < 20; k++)
+        all &= pith_call(own, f, 1, (const void *[]){x}) != NULL;
+    pith_scope_close(own);
+    return all ? f : NULL;
+}
+
+Test(profile, calls_of_several_threads_add_up) {
+    char text[16384];
+    pthread_t threads[4];
+    use_file("-threads.txt");
+    open_scope();
+    const pith_function *f = pith_jit(s, &fused_function, NULL);
+    for (int k = 0; k < 4; k++)
+        cr_assert(pthread_create(&threads[k], NULL, call_often, (void *)(uintptr_t)f) ==
+                  0);
+    for (int k = 0; k < 4; k++) {
+        void *done = NULL;
+        pthread_join(threads[k], &done);
+        cr_assert(done);
+    }
+    close_scope();
+    read_file(text, sizeof text);
+    cr_assert(strstr(text, "fused: 80 calls"), "%s", text);
     unlink(file);
 }
 

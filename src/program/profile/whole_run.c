@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -152,9 +153,8 @@ static int64_t list_ran(pithp_profile **programs) {
     return count;
 }
 
-/* rt: that is told of a failure; NULL: none is left. */
+/* With the lock held. rt: that is told of a failure; NULL: none is left. */
 static void write_new(pith_runtime *rt) {
-    pthread_mutex_lock(&lock);
     const int64_t count = list ? list_ran(NULL) : -1;
     const size_t bytes = count > 0 ? (size_t)count * sizeof(pithp_profile *) : 0;
     pithp_profile **programs = bytes ? pithp_allocate(&process, bytes) : NULL;
@@ -163,13 +163,21 @@ static void write_new(pith_runtime *rt) {
         pithp_log(rt, PITH_LOG_WARNING, "PITH_PROFILE: %s is not written: %s", file,
                   strerror(errno));
     pithp_release(&process, programs, bytes);
-    pthread_mutex_unlock(&lock);
 }
 
 void pithp_profiles_write(pith_runtime *rt) {
+    pthread_mutex_lock(&lock);
     write_new(rt);
+    pthread_mutex_unlock(&lock);
 }
 
+/* A process that was forked while another thread had the lock will never get it. */
 __attribute__((destructor)) static void write_at_exit(void) {
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec++;
+    if (pthread_mutex_timedlock(&lock, &until) != 0)
+        return;
     write_new(NULL);
+    pthread_mutex_unlock(&lock);
 }
