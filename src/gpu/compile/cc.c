@@ -396,7 +396,7 @@ pith_status pithp_cc_compile(pith_runtime *rt,
     add_words(arguments, &count, own);
     add_words(arguments, &count, last);
     arguments[count] = NULL;
-    PITH_ASSERT(count < ARGUMENTS);
+    PITH_ASSERT(count + 1 < ARGUMENTS);
 
     char directory[PITHP_CC_BYTES];
     if (!make_directory(directory)) {
@@ -405,6 +405,13 @@ pith_status pithp_cc_compile(pith_runtime *rt,
                         "/dev/shm: %s",
                         strerror(errno));
         return PITH_E_IO;
+    }
+    char map[2 * PITHP_CC_BYTES + 32], here[PITHP_CC_BYTES];
+    if (options->file[0] && getcwd(here, sizeof here)) {
+        /* names of files that do not begin with / are looked for here */
+        snprintf(map, sizeof map, "-fdebug-prefix-map=%s=%s", directory, here);
+        arguments[count++] = map;
+        arguments[count] = NULL;
     }
     const pith_status rc =
         compile_in(rt, directory, arguments, text, options->name, image, e);

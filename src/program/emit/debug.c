@@ -34,6 +34,18 @@ bool pithp_debug_lines(void) {
     return pithp_debug_folder() != NULL;
 }
 
+void pithp_debug_prologue(pithp_text *t) {
+    static const char *const rows[][2] = {{"m_abs", "fabs"},    {"m_floor", "floor"},
+                                          {"m_ceil", "ceil"},   {"m_rint", "rint"},
+                                          {"m_trunc", "trunc"}, {"m_sqrt", "sqrt"}};
+    for (int k = 0; k < PITHP_COUNT(rows) && pithp_debug_lines(); k++)
+        pithp_text_print(t,
+                         "#undef %s\n"
+                         "#define %s(x) __builtin_choose_expr(sizeof(x) == 4, "
+                         "__builtin_%sf(x), __builtin_%s(x))\n",
+                         rows[k][0], rows[k][0], rows[k][1], rows[k][1]);
+}
+
 void pithp_line_begin(pithp_text *t, const char *site) {
     if (site && pithp_debug_lines())
         pithp_text_print(t, "%s%s\n", from, site);

@@ -14,6 +14,9 @@ void pithp_debug_prefix(char prefix[PITHP_PREFIX_BYTES], const pithp_plan *plan)
 
 /* Whether texts have lines of calls. */
 bool pithp_debug_lines(void);
+/* What follows the prologue of a text for the host then: what it has functions for and
+ * the compiler knows has no lines of its own. */
+void pithp_debug_prologue(pithp_text *t);
 /* The text from here on came from a call (NULL: of unknown line, which is nothing), until
  * pithp_line_end. Not within another such piece. */
 void pithp_line_begin(pithp_text *t, const char *site);

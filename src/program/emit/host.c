@@ -102,6 +102,7 @@ bool pithp_emit_host_all(pithp_text *t,
     pithp_debug_prefix(x.prefix, plans[0]);
     x.rows.as_macros = pithp_debug_lines();
     pithp_text_add(t, pithp_text_host);
+    pithp_debug_prologue(t);
     for (int64_t k = 0; k < count; k++)
         add_plan(&x, plans[k], functions[k]);
     if (x.rows.maths)
