@@ -1,15 +1,26 @@
-# pith_add_kernels(target file... [REAL f32 f64])
+# pith_add_kernels(target file... [REAL f32 f64] [CHECKED ON|OFF])
 #
 # Compile kernel files (PITH_KERNEL, <pith/kernel.h>) into a target that links pith::pith:
 # for the plain instruction set, on x86-64 also for x86-64-v3 and x86-64-v4 (pith chooses
 # at run time), and by nvcc where the project has the CUDA language. With REAL the files
 # are compiled once per dtype of their `real`; a launch chooses by its arrays.
 #
+# CHECKED makes checked kernels: an index out of range, an element of an out that is not
+# written and an element that two indices write are errors. They run on the host alone, on
+# one thread, many times slower. The default is the variable PITH_KERNEL_CHECKED.
+#
 # The target's own sources include the same files to launch what is in them.
 
 set(PITH_KERNEL_FLAGS -O3 -fopenmp-simd -ffp-contract=off -fno-math-errno -fno-trapping-math
     CACHE STRING "Options for the host passes of kernel files")
 mark_as_advanced(PITH_KERNEL_FLAGS)
+
+option(PITH_KERNEL_CHECKED "Make checked kernels where pith_add_kernels does not say" OFF)
+# The compiler calls a function of <pith/kernel_checked.h> before each access to memory.
+set(PITH_KERNEL_CHECKED_FLAGS -O1 -fopenmp-simd -fno-tree-vectorize -fno-tree-slp-vectorize
+    -ffp-contract=off -fno-math-errno -fno-trapping-math -fno-sanitize=address,thread -fsanitize=thread
+    CACHE STRING "Options for the host pass of checked kernel files")
+mark_as_advanced(PITH_KERNEL_CHECKED_FLAGS)
 
 # Adds one pass over `file`: a source of two lines that sets it up and includes the file.
 function(_pith_kernel_pass target file pass extension definitions)
@@ -30,7 +41,11 @@ function(_pith_kernel_pass target file pass extension definitions)
     string(APPEND source .${pass_name}.${extension})
     file(CONFIGURE OUTPUT ${source} CONTENT "${text}" @ONLY)
 
-    set(options ${PITH_KERNEL_FLAGS})
+    if("PITH_KERNEL_CHECKED 1" IN_LIST definitions)
+        set(options ${PITH_KERNEL_CHECKED_FLAGS})
+    else()
+        set(options ${PITH_KERNEL_FLAGS})
+    endif()
     if(CMAKE_C_COMPILER_ID MATCHES "Clang")
         list(APPEND options -Wno-pass-failed) # a body that does not vectorise is no mistake
     endif()
@@ -49,7 +64,10 @@ function(_pith_kernel_pass target file pass extension definitions)
 endfunction()
 
 function(pith_add_kernels target)
-    cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "REAL")
+    cmake_parse_arguments(PARSE_ARGV 1 arg "" "CHECKED" "REAL")
+    if(NOT DEFINED arg_CHECKED)
+        set(arg_CHECKED ${PITH_KERNEL_CHECKED})
+    endif()
     if(NOT TARGET ${target})
         message(FATAL_ERROR "pith_add_kernels: there is no target ${target}")
     endif()
@@ -70,7 +88,10 @@ function(pith_add_kernels target)
 
     set(linked)
     set(passes)
-    if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
+    set(common)
+    if(arg_CHECKED)
+        set(common "PITH_KERNEL_CHECKED 1")
+    elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
         list(APPEND linked "PITH_KERNEL_WITH_X86 1")
         list(APPEND passes V3 V4)
     endif()
@@ -94,9 +115,9 @@ function(pith_add_kernels target)
             set(each none)
         endif()
         foreach(real IN LISTS each)
-            set(definitions)
+            set(definitions ${common})
             if(NOT real STREQUAL "none")
-                set(definitions "PITH_KERNEL_REAL ${real}")
+                list(APPEND definitions "PITH_KERNEL_REAL ${real}")
             endif()
             _pith_kernel_pass(${target} ${file} BASE c "${definitions};${linked};${table}")
             set(table)

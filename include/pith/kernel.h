@@ -48,10 +48,29 @@
  * numbers run in the fixed lanes of <pith/kernel_lanes.h>, never through atomics. Arrays
  * are C-ordered and never alias. The name of a kernel begins five others: _body, _args,
  * _result, _launch and _kernel.
+ *
+ * Checked build: pith_add_kernels(... CHECKED ON), or the CMake variable
+ * PITH_KERNEL_CHECKED for all. The source does not change. A launch on the host then
+ * finds the first fault of a body and names the kernel, the argument, the element and the
+ * index:
+ *
+ * - an access out of range of an array (PITH_E_INDEX), also in a function that gets a
+ *   pointer; the access does not take place;
+ * - an element of an out without a fill that no index writes, or that is read before;
+ * - an element that two indices write, or one writes and another reads (PITH_E_CHECK).
+ *   Atomic operations of several indices may meet in an element; an atomic operation and
+ *   a plain access may not;
+ * - a write to an in.
+ *
+ * Elements count in C order from 0. A checked launch runs on one thread, on copies of its
+ * arrays, index by index, many times slower. It uses the plain instruction set; accesses
+ * to arrays of the body itself are not checked. On CUDA a checked kernel runs unchecked.
+ * Without CHECKED the machine code has no trace of the checks.
  */
 #ifndef PITH_KERNEL_H
 #define PITH_KERNEL_H
 
+#include <pith/kernel_checked.h>
 #include <pith/kernel_macros.h>
 
 /* ---- Declaring and launching ---- */

@@ -12,6 +12,8 @@
  * PITH_KERNEL_REAL is f32 or f64 in passes of a file that has a real. The base pass is
  * told what is linked with it: PITH_KERNEL_WITH_X86, PITH_KERNEL_WITH_CUDA, and, in one
  * of the reals' passes, PITH_KERNEL_REALS (0 none, 1 f32, 2 f64, 3 both).
+ * PITH_KERNEL_CHECKED, in all passes of a file, makes checked kernels: their base pass is
+ * compiled as <pith/kernel_checked.h> says, and there are no passes V3 and V4.
  */
 #ifndef PITH_KERNEL_MACROS_H
 #define PITH_KERNEL_MACROS_H
@@ -178,6 +180,9 @@ typedef struct pith_report {
 
 #define PITH_REPORT_BITS_  44
 #define PITH_REPORT_LINES_ 0xfffffu
+/* Below it, the line stands for what a checked build found: a kind of fault and the
+ * number of the argument. */
+#define PITH_REPORT_FIRST_LINE_ 256
 
 /* Every argument struct begins with it. */
 typedef struct pith_kernel_frame {
@@ -202,19 +207,27 @@ PITH_INLINE_ uint64_t pith_report_number_(int64_t x) {
     const int64_t half = (int64_t)1 << (PITH_REPORT_BITS_ - 1);
     return (uint64_t)((x < -half ? -half : x >= half ? half - 1 : x) + half);
 }
+PITH_INLINE_ void pith_report_raise_(pith_report *r,
+                                     uint64_t row,
+                                     int64_t index,
+                                     int64_t need,
+                                     int64_t have,
+                                     int what) {
+    const uint64_t key = (PITH_REPORT_LINES_ - row) << PITH_REPORT_BITS_;
+    pith_raise_(&r->first, ~(row << PITH_REPORT_BITS_ | (uint64_t)index));
+    pith_raise_(&r->need, key | pith_report_number_(need));
+    pith_raise_(&r->have, key | pith_report_number_(have));
+    pith_raise_(&r->what, key | (uint64_t)what);
+}
 PITH_COLD_ void pith_report_failure_(pith_report *r,
                                      int64_t index,
                                      int64_t need,
                                      int64_t have,
                                      int line,
                                      int what) {
-    const uint64_t row =
-        (uint64_t)line < PITH_REPORT_LINES_ ? (uint64_t)line : PITH_REPORT_LINES_ - 1u;
-    const uint64_t key = (PITH_REPORT_LINES_ - row) << PITH_REPORT_BITS_;
-    pith_raise_(&r->first, ~(row << PITH_REPORT_BITS_ | (uint64_t)index));
-    pith_raise_(&r->need, key | pith_report_number_(need));
-    pith_raise_(&r->have, key | pith_report_number_(have));
-    pith_raise_(&r->what, key | (uint64_t)what);
+    const uint64_t row = (uint64_t)line + PITH_REPORT_FIRST_LINE_;
+    pith_report_raise_(r, row < PITH_REPORT_LINES_ ? row : PITH_REPORT_LINES_ - 1u, index,
+                       need, have, what);
 }
 
 /* ---- Tables that the launch reads ---- */
@@ -257,6 +270,8 @@ typedef struct pith_kernel_variant {
     pith_kernel_loop loops[3]; /* x86-64 (or the only one), v3, v4; NULL: not built */
     pith_kernel_entry cuda;    /* the CUDA kernel; NULL: not built */
     pith_kernel_entry cuda_at; /* the same, which gets the address of its arguments */
+    int32_t counts; /* of a checked kernel: offset in the argument struct of the elements
+                       of each argument, int64_t; 0: it is not checked */
 } pith_kernel_variant;
 
 /* What the name of a kernel stands for: its variants, NULL where not compiled. */
@@ -431,10 +446,20 @@ PITH_END
 
 /* ---- The kernel ---- */
 
+/* Last in the argument struct of a checked kernel: the elements of each argument. */
+#ifdef PITH_KERNEL_CHECKED
+#    define PITH_COUNTS_FIELD_(...) int64_t pith_counts_[PITH_COUNT_(__VA_ARGS__)];
+#    define PITH_COUNTS_OFFSET_     PITH_OFFSET_(pith_args_, pith_counts_)
+#else
+#    define PITH_COUNTS_FIELD_(...)
+#    define PITH_COUNTS_OFFSET_ 0
+#endif
+
 #define PITH_KERNEL_1_(name, over_, ...)                                                 \
     typedef struct name##_args {                                                         \
         pith_kernel_frame pith_frame_;                                                   \
         PITH_EACH_(PITH_FIELD_, __VA_ARGS__)                                             \
+        PITH_COUNTS_FIELD_(__VA_ARGS__)                                                  \
     } name##_args;                                                                       \
     PITH_KERNEL_HEAD_(name, over_, __VA_ARGS__);                                         \
     PITH_KERNEL_SHELL_(name, over_, __VA_ARGS__)                                         \
@@ -456,6 +481,20 @@ PITH_END
         typedef name##_args pith_args_;                                                  \
         const pith_args_ args_ = *(const pith_args_ *)given_;                            \
         PITH_OVER_LOOP_##over_(name##_body, PITH_EACH_(PITH_PASS_, __VA_ARGS__))         \
+    }
+/* Of a checked kernel, whose loop is the library's. */
+#define PITH_LOOP_CHECKED_(symbol, at, variant, name, over_, ...)                        \
+    PITH_LOOP_DECLARATION_(symbol)                                                       \
+    PITH_VARIANT_DECLARATION_(variant)                                                   \
+    static void at(const void *given_, int64_t p_) {                                     \
+        typedef name##_args pith_args_;                                                  \
+        const pith_args_ args_ = *(const pith_args_ *)given_;                            \
+        PITH_OVER_THREAD_##over_(name##_body, PITH_EACH_(PITH_PASS_, __VA_ARGS__))       \
+    }                                                                                    \
+    void symbol(const void *given_, int64_t begin_, int64_t end_) {                      \
+        (void)begin_;                                                                    \
+        (void)end_;                                                                      \
+        pith_kernel_run_checked(variant(), given_, at);                                  \
     }
 
 #if PITH_KERNEL_PASS == PITH_PASS_DECLARE
@@ -578,8 +617,16 @@ PITH_END
 #    define PITH_VARIANT_DECLARATION_(symbol)                                            \
         PITH_C_LINKAGE_ PITH_HIDDEN_ const pith_kernel_variant *symbol(void);
 
+#    ifdef PITH_KERNEL_CHECKED
+#        define PITH_BASE_LOOP_(name, over_, ...)                                        \
+            PITH_LOOP_CHECKED_(PITH_SYMBOL_(name, _base), PITH_SYMBOL_(name, _at),       \
+                               PITH_SYMBOL_(name, _variant), name, over_, __VA_ARGS__)
+#    else
+#        define PITH_BASE_LOOP_(name, over_, ...)                                        \
+            PITH_LOOP_DEFINITION_(PITH_SYMBOL_(name, _base), name, over_, __VA_ARGS__)
+#    endif
 #    define PITH_KERNEL_SHELL_(name, over_, ...)                                         \
-        PITH_LOOP_DEFINITION_(PITH_SYMBOL_(name, _base), name, over_, __VA_ARGS__)       \
+        PITH_BASE_LOOP_(name, over_, __VA_ARGS__)                                        \
         PITH_X86_DECLARATIONS_(name)                                                     \
         PITH_CUDA_DECLARATION_(name)                                                     \
         PITH_VARIANT_DECLARATION_(PITH_SYMBOL_(name, _variant))                          \
@@ -594,7 +641,8 @@ PITH_END
                 (int32_t)sizeof(pith_args_),                                             \
                 PITH_OVER_TEXT_##over_,                                                  \
                 {PITH_SYMBOL_(name, _base), PITH_X86_LOOPS_(name)},                      \
-                PITH_CUDA_REFERENCES_(name)};                                            \
+                PITH_CUDA_REFERENCES_(name),                                             \
+                PITH_COUNTS_OFFSET_};                                                    \
             return &variant_;                                                            \
         }                                                                                \
         PITH_KERNEL_OBJECT_(name)

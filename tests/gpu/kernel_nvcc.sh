@@ -15,11 +15,16 @@ compile() { # source
 }
 nvcc=$2
 
-for kernels in plain.h real.h melt_kernels.h; do
+for kernels in plain.h real.h melt_kernels.h faulty.h; do
     reals="f32 f64"
-    [ $kernels != plain.h ] || reals=none
+    checked=
+    case $kernels in
+        plain.h) reals=none ;;
+        faulty.h) reals=none checked="#define PITH_KERNEL_CHECKED 1" ;;
+    esac
     for real in $reals; do
         { echo "#define PITH_KERNEL_PASS PITH_PASS_CUDA"
+          echo "$checked"
           [ $real = none ] || echo "#define PITH_KERNEL_REAL $real"
           echo "#include \"$kernels\""; } > "$out/pass.cu"
         compile "$out/pass.cu"

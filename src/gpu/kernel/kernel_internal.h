@@ -11,6 +11,23 @@ enum {
     PITHP_KERNEL_ARGS_BYTES = 512 /* of an argument struct */
 };
 
+/* What a checked kernel may do wrong. In a report, fault * PITHP_FAULT_ARGS + argument
+ * stands for the line, the need is the element, and have as said here. */
+typedef enum pithp_kernel_fault {
+    PITHP_FAULT_READ_RANGE,  /* have: elements of the array */
+    PITHP_FAULT_WRITE_RANGE, /* have: elements of the array */
+    PITHP_FAULT_UNSET,       /* an element of an out was not written; have: elements */
+    PITHP_FAULT_READ_UNSET,  /* an element of an out is read before it is written */
+    PITHP_FAULT_WRITE_TWICE, /* have: the index that wrote it; -1: several */
+    PITHP_FAULT_READ_OTHER,  /* have: the index that wrote it; -1: several */
+    PITHP_FAULT_WRITE_READ,  /* have: the index that read it; -1: several */
+    PITHP_FAULT_WRITE_IN,
+    PITHP_FAULT_OUTSIDE, /* of every array; no argument */
+    PITHP_FAULT_NO_MEMORY
+} pithp_kernel_fault;
+
+enum { PITHP_FAULT_ARGS = 25 };
+
 /* A name that extents use, and what it stands for in one launch. */
 typedef struct pithp_kernel_name {
     const char *text; /* within the declaration */

@@ -1,5 +1,5 @@
-/* Running a bound kernel: choosing its variant, packing its arguments, enqueueing it, and
- * turning the report of a failed check into an error. */
+/* Running a bound kernel: choosing its variant, packing its arguments and enqueueing it.
+ */
 #include "pith/kernel.h"
 
 #include "gpu/collect.h"
@@ -157,6 +157,15 @@ static void pack(const pithp_kernel_binding *b,
     }
 }
 
+/* Elements of the arrays, for a checked kernel. */
+static void pack_counts(const pithp_kernel_binding *b, unsigned char *args) {
+    const pith_kernel_variant *k = b->kernel;
+    for (int i = 0; i < k->arg_count; i++)
+        if (b->specs[i])
+            store(args + k->counts + i * (int)sizeof(int64_t), &b->specs[i]->count,
+                  sizeof(int64_t));
+}
+
 static int64_t grain_of(const pithp_kernel_binding *b, int64_t count) {
     size_t bytes = 0;
     for (int i = 0; i < b->kernel->arg_count; i++)
@@ -165,80 +174,6 @@ static int64_t grain_of(const pithp_kernel_binding *b, int64_t count) {
     const int64_t each = (int64_t)(bytes / (size_t)count) + 1;
     const int64_t grain = GRAIN_BYTES / each;
     return grain < 1 ? 1 : grain > GRAIN_MOST ? GRAIN_MOST : grain;
-}
-
-/* ---- Reports ---- */
-
-static const char *base_name(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
-/* Names of the out arrays that have a size among their extents: " (of neighbour)". */
-static void
-describe_users(const pith_kernel_variant *k, const char *size, char *text, size_t room) {
-    const size_t length = strlen(size);
-    text[0] = 0;
-    for (int i = 0; i < k->arg_count; i++) {
-        const pith_kernel_arg *arg = &k->args[i];
-        if (!pithp_kernel_is_made(arg->role))
-            continue;
-        for (const char *p = arg->extents; (p = strstr(p, size)); p += length)
-            if (strchr("[,* ", p[-1]) && strchr("],+- ", p[length])) {
-                const size_t at = strlen(text);
-                snprintf(text + at, room - at, "%s%s%s", at ? ", " : " of ", arg->name,
-                         arg->extents);
-                break;
-            }
-    }
-}
-
-static int64_t number_of(uint64_t word) {
-    const uint64_t low = ((uint64_t)1 << PITH_REPORT_BITS_) - 1;
-    return (int64_t)(word & low) - ((int64_t)1 << (PITH_REPORT_BITS_ - 1));
-}
-
-/* The size that a report speaks of; NULL: none. */
-static const char *size_of(const pith_kernel_variant *k, const pith_report *report) {
-    const uint64_t low = ((uint64_t)1 << PITH_REPORT_BITS_) - 1;
-    const int32_t what = (int32_t)(report->what & low);
-    for (int i = 0; what && i < k->arg_count; i++)
-        if (k->args[i].offset == what - 1)
-            return k->args[i].name;
-    return NULL;
-}
-
-void pithp_kernel_describe(const void *subject,
-                           const pith_report *report,
-                           const char *site,
-                           pithp_error *e) {
-    const pith_kernel_variant *k = subject;
-    const uint64_t low = ((uint64_t)1 << PITH_REPORT_BITS_) - 1;
-    const uint64_t first = ~report->first;
-    const int64_t index = (int64_t)(first & low);
-    const int64_t line = (int64_t)(first >> PITH_REPORT_BITS_);
-    const char *file = base_name(k->file), *size = size_of(k, report);
-    if (size) {
-        char users[256];
-        describe_users(k, size, users, sizeof users);
-        pithp_error_set(e, PITH_E_CAPACITY, NULL, site,
-                        "%s: %s%s is too small: have %" PRId64 ", need %" PRId64
-                        " (first at index %" PRId64 ", %s:%" PRId64 ")",
-                        k->name, size, users, number_of(report->have),
-                        number_of(report->need), index, file, line);
-        return;
-    }
-    pithp_error_set(e, PITH_E_CHECK, NULL, site,
-                    "%s: the check at %s:%" PRId64 " failed: first at index %" PRId64
-                    ", greatest need %" PRId64,
-                    k->name, file, line, index, number_of(report->need));
-}
-
-const char *pithp_kernel_lacks(const pithp_check_slot *slot, int64_t *need) {
-    if (slot->describe != pithp_kernel_describe)
-        return NULL;
-    *need = number_of(slot->seen.need);
-    return size_of(slot->subject, &slot->seen);
 }
 
 /* ---- The launch ---- */
@@ -260,12 +195,16 @@ pith_status pithp_kernel_pack(const pithp_kernel_binding *b,
     memset(args, 0, PITHP_KERNEL_ARGS_BYTES);
     pack(b, data, args);
     store(args, &frame, sizeof frame);
+    if (k->counts)
+        pack_counts(b, args);
     *launch = (pithp_launch){.name = k->name,
                              .loops = k->loops,
                              .args = args,
                              .args_bytes = (size_t)k->args_bytes,
                              .count = count,
                              .grain = count ? grain_of(b, count) : 1};
+    if (k->counts) /* one call runs all, and looks at what none of no indices wrote */
+        launch->count = launch->grain = count ? count : 1;
     return PITH_OK;
 }
 
@@ -291,7 +230,7 @@ pith_status pithp_kernel_run(pith_scope *s,
     _Alignas(16) unsigned char args[PITHP_KERNEL_ARGS_BYTES];
     pithp_launch launch;
     pithp_error e;
-    if (fill_outs(s, b, data) != PITH_OK || b->n * b->m == 0)
+    if (fill_outs(s, b, data) != PITH_OK || (b->n * b->m == 0 && !k->counts))
         return s->error.code;
     pithp_device *d = pithp_scope_device(s);
     const bool cuda = d->backend->kernel_find != NULL;

@@ -18,6 +18,7 @@ BEGIN {
     room_of_header["debug"] = "assert"
     room_of_header["control"] = "trace"
     room_of_header["kernel"] = "gpu" # the text of kernels, and what makes it
+    room_of_header["kernel_checked"] = "gpu"
     room_of_header["kernel_lanes"] = "gpu"
     room_of_header["kernel_macros"] = "gpu"
     room_of_header["memory"] = "gpu"
