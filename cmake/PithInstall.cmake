@@ -28,6 +28,8 @@ install(FILES
     ${PROJECT_SOURCE_DIR}/cmake/PithKernels.cmake
     DESTINATION ${pith_cmake_dir})
 
+install(FILES ${PROJECT_SOURCE_DIR}/cmake/pith.mk DESTINATION ${CMAKE_INSTALL_DATADIR}/pith)
+
 # The file says where it is relative to itself, so an installation can be moved.
 set(pith_cuda_libs "")
 if(PITH_HAVE_CUDA)

@@ -22,6 +22,14 @@ set(PITH_KERNEL_CHECKED_FLAGS -O1 -fopenmp-simd -fno-tree-vectorize -fno-tree-sl
     CACHE STRING "Options for the host pass of checked kernel files")
 mark_as_advanced(PITH_KERNEL_CHECKED_FLAGS)
 
+# Beside those: of the passes, and of clang (a body that does not vectorise is no mistake).
+# CUDA: no C++ runtime is needed, so that a C compiler can link the program.
+set(PITH_KERNEL_V3_FLAGS -march=x86-64-v3)
+set(PITH_KERNEL_V4_FLAGS -march=x86-64-v4 -mprefer-vector-width=512)
+set(PITH_KERNEL_CUDA_FLAGS --fmad=false -Xcompiler=-fno-exceptions,-fno-rtti,-fno-threadsafe-statics
+    -Xcompiler=-fvisibility=hidden)
+set(PITH_KERNEL_CLANG_FLAGS -Wno-pass-failed)
+
 # Adds one pass over `file`: a source of two lines that sets it up and includes the file.
 function(_pith_kernel_pass target file pass extension definitions)
     get_filename_component(directory ${file} DIRECTORY)
@@ -47,16 +55,14 @@ function(_pith_kernel_pass target file pass extension definitions)
         set(options ${PITH_KERNEL_FLAGS})
     endif()
     if(CMAKE_C_COMPILER_ID MATCHES "Clang")
-        list(APPEND options -Wno-pass-failed) # a body that does not vectorise is no mistake
+        list(APPEND options ${PITH_KERNEL_CLANG_FLAGS})
     endif()
     if(pass STREQUAL "V3")
-        list(APPEND options -march=x86-64-v3)
+        list(APPEND options ${PITH_KERNEL_V3_FLAGS})
     elseif(pass STREQUAL "V4")
-        list(APPEND options -march=x86-64-v4 -mprefer-vector-width=512)
+        list(APPEND options ${PITH_KERNEL_V4_FLAGS})
     elseif(pass STREQUAL "CUDA")
-        # No C++ runtime is needed, so that a C compiler can link the program.
-        set(options --fmad=false -Xcompiler=-fno-exceptions,-fno-rtti,-fno-threadsafe-statics
-            -Xcompiler=-fvisibility=hidden)
+        set(options ${PITH_KERNEL_CUDA_FLAGS})
     endif()
     target_sources(${target} PRIVATE ${source})
     set_source_files_properties(${source} TARGET_DIRECTORY ${target} PROPERTIES

@@ -76,6 +76,7 @@ void print_manual(void); /* the man page, as roff */
 /* A completion script for "bash", "zsh" or "fish". False: it is none of them. */
 bool print_completion(const char *shell);
 
-extern const verb show_verb, diff_verb, log_verb, verify_verb, convert_verb, plot_verb;
+extern const verb show_verb, diff_verb, log_verb, verify_verb, convert_verb, plot_verb,
+    kernels_verb;
 
 #endif

@@ -50,4 +50,29 @@ for static in '' --static; do
         LD_LIBRARY_PATH="$libraries" quietly "$work/$program" || fail "$program by pkg-config $static"
     done
 done
-echo "install: find_package and pkg-config, static and shared, in C and C++"
+
+# make alone, and what it says of mistakes
+if command -v make >/dev/null; then
+    pith=$work/prefix/bin/pith
+    for checked in '' 1; do
+        quietly make -B -C "$work/consumer" PITH="$pith" CC="$cc" CFLAGS="$flags" NVCC= PITH_KERNEL_CHECKED=$checked ||
+            fail "make, checked '$checked'"
+        LD_LIBRARY_PATH="$libraries" quietly "$work/consumer/program_make" || fail "program_make"
+    done
+    refuses() { # text, command...
+        text=$1
+        shift
+        ! quietly "$@" || fail "was accepted: $*"
+        grep -q "$text" "$work/log" || fail "does not say '$text': $*"
+    }
+    echo 'PITH_KERNEL(k, over(i, n), in(f64, x, "[n]"), out(f64, y, "[n]")) { y[i] = z; }' |
+        sed '1i #include <pith/kernel.h>' >"$work/wrong.h"
+    export CC="$cc"
+    refuses 'f32,f64, got "f16"' "$pith" kernels --real f16 -o "$work/a.a" "$consumer/square.h"
+    refuses 'no C compiler: "no-such-cc"' env CC=no-such-cc "$pith" kernels -o "$work/a.a" "$consumer/square.h"
+    refuses 'absent.h: No such file' "$pith" kernels -o "$work/a.a" "$work/absent.h"
+    refuses 'wrong.h: the compiler failed (pass BASE)' "$pith" kernels -o "$work/a.a" "$work/wrong.h"
+    refuses "'z' undeclared\|‘z’ undeclared\|undeclared identifier 'z'" "$pith" kernels -o "$work/a.a" "$work/wrong.h"
+    [ ! -e "$work/a.a" ] || fail "an archive was made from a wrong file"
+fi
+echo "install: find_package, pkg-config and make, static and shared, in C and C++"
