@@ -108,6 +108,9 @@
  * failed check hold no result, but launches that follow run on them before the failure is
  * seen: a body that makes indices or counts sets them to safe ones before it may leave.
  * Only directly in a body, not in a function it calls.
+ *
+ * Speed: the loop over indices is not vectorised. In a kernel of one line it costs a
+ * factor of 1.65, with a safe store before it 2.2 (docs/kernels.md).
  */
 #define pith_require(condition, need)                                                    \
     do {                                                                                 \
