@@ -1,5 +1,7 @@
 /* Decisions of the CUDA backend that need no device. */
+#include "base/base_internal.h"
 #include "gpu/cuda/plan.h"
+#include "gpu/toolkit.h"
 #include "pith_test.h"
 
 static bool refused(pithp_cuda_machine m, int ordinal, const char *word) {
@@ -58,6 +60,43 @@ Test(cuda_plan, only_a_refusal_leaves_the_device_alive) {
     cr_assert_eq(pithp_cuda_status(700), PITH_E_DEVICE); /* illegal address */
     cr_assert_eq(pithp_cuda_status(719), PITH_E_DEVICE); /* launch failure */
     cr_assert_eq(pithp_cuda_status(999), PITH_E_DEVICE); /* unknown */
+}
+
+Test(cuda_plan, codes_that_concern_one_call_leave_the_device_alive) {
+    static const int codes[] = {4,   46,  200, 209, 222, 300, 301, 304, 600, 900, 901,
+                                902, 903, 904, 905, 906, 907, 908, 913, 914, 915};
+    for (int k = 0; k < PITHP_COUNT(codes); k++)
+        cr_assert_neq(pithp_cuda_status(codes[k]), PITH_E_DEVICE, "%d", codes[k]);
+}
+
+Test(cuda_plan, images_that_the_driver_cannot_load_are_told_from_others) {
+    static const int foreign[] = {98, 200, 209, 222}, others[] = {0, 1, 2, 218, 700};
+    for (int k = 0; k < PITHP_COUNT(foreign); k++)
+        cr_assert(pithp_cuda_is_foreign_code(foreign[k]), "%d", foreign[k]);
+    for (int k = 0; k < PITHP_COUNT(others); k++)
+        cr_assert(!pithp_cuda_is_foreign_code(others[k]), "%d", others[k]);
+}
+
+/* A driver of 12.8 loads nothing that a library of CUDA 13 makes. */
+Test(cuda_plan, libraries_newer_than_the_driver_are_not_named) {
+    static const struct {
+        int driver;
+        const char *names[3];
+    } cases[] = {{0, {"libnvrtc.so.13", "libnvrtc.so.12", NULL}},
+                 {13000, {"libnvrtc.so.13", "libnvrtc.so.12", NULL}},
+                 {14020, {"libnvrtc.so.13", "libnvrtc.so.12", NULL}},
+                 {12080, {"libnvrtc.so.12", NULL, NULL}},
+                 {12090, {"libnvrtc.so.12", NULL, NULL}},
+                 {11080, {NULL, NULL, NULL}}};
+    for (int c = 0; c < PITHP_COUNT(cases); c++)
+        for (int k = 0; k < 3; k++) {
+            char name[64] = "";
+            const bool named =
+                pithp_toolkit_name("nvrtc", cases[c].driver, k, name, sizeof name);
+            const char *want = cases[c].names[k];
+            cr_assert_eq(named, want != NULL, "%d: %s", cases[c].driver, name);
+            cr_assert(!named || !strcmp(name, want), "%d: %s", cases[c].driver, name);
+        }
 }
 
 Test(cuda_plan, a_grid_has_a_thread_for_every_index) {
