@@ -254,6 +254,7 @@ PITH_END
 #include <pith/array_elementwise.h>
 #include <pith/array_expression.h>
 #include <pith/array_index.h>
+#include <pith/array_native.h>
 #include <pith/array_order.h>
 #include <pith/array_product.h>
 #include <pith/array_random.h>

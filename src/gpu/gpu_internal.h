@@ -187,6 +187,7 @@ struct pithp_device {
     pith_runtime *runtime;
     void *state; /* the backend's */
     char name[128];
+    int ordinal; /* among those of the backend */
     int threads;
     pithp_isa isa;    /* that host loops are chosen for */
     int arch;         /* CUDA: 10 major + minor of the compute capability */
@@ -264,6 +265,11 @@ static inline void pithp_buffer_set_content(pithp_buffer *b, const uint64_t cont
 /* The stream and device of an open scope whose runtime has a device. */
 static inline pithp_stream *pithp_scope_stream(const pith_scope *s) {
     return s->room[PITHP_ROOM_GPU];
+}
+/* What users of the backend's own API know a stream as. */
+static inline void *pithp_stream_native(const pithp_stream *st) {
+    const pithp_backend *backend = st->device->backend;
+    return backend->native_stream ? backend->native_stream(st) : (void *)(uintptr_t)st;
 }
 /* The instance whose account an open scope's buffers go to. */
 static inline struct pith_instance *pithp_scope_instance(const pith_scope *s) {

@@ -73,6 +73,7 @@ static pith_status open_device(pith_runtime *rt,
     memset(d, 0, sizeof *d);
     d->backend = backend;
     d->runtime = rt;
+    d->ordinal = ordinal;
     d->total = options->memory;
     pith_status rc = backend->open(d, ordinal, options->threads, e);
     if (rc == PITH_OK && pthread_mutex_init(&d->lock, NULL) != 0) {

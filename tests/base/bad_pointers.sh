@@ -63,7 +63,7 @@ function category(type, name) {
     if (type == "pith_runtime*") return "R"
     if (type == "void*") return name ~ /^(data|host|value|closure|bytes)$/ ? "N" : "O"
     if (type ~ /\*\*$/ && name ~ /^(exponent|compensation)$/) return "N" # set by the call
-    if ((type == "pith_array**" && name == "sorted") || (type == "void**" && name == "outs")) return "N" # written, not read
+    if ((type == "pith_array**" && name == "sorted") || (type == "void**" && (name == "outs" || name == "data"))) return "N" # written, not read
     if (type == "pith_array**" || type == "void**" || type == "pith_lens**") return "I"
     if (base_of(type) in opaque || type == "pith_index*") return "O"
     return type ~ /\*$/ ? "N" : ""

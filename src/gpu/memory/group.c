@@ -168,8 +168,7 @@ void *(pith_instance_stream)(pith_scope *s, pith_instance *instance) {
     pithp_stream *st = i ? pithp_group_stream(s, i) : NULL;
     if (!st)
         return NULL;
-    const pithp_backend *backend = i->device->backend;
-    void *native = backend->native_stream ? backend->native_stream(st) : st;
+    void *native = pithp_stream_native(st);
     pithp_stream_leave(st);
     return native;
 }

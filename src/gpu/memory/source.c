@@ -83,11 +83,6 @@ void pithp_sources_free(pithp_source *first) {
     }
 }
 
-static void *native_stream(pithp_stream *st) {
-    const pithp_backend *backend = st->device->backend;
-    return backend->native_stream ? backend->native_stream(st) : st;
-}
-
 /* A user's functions run with the device current. */
 static void
 give_to_user(const pithp_source *s, pithp_stream *st, void *data, size_t bytes) {
@@ -97,7 +92,7 @@ give_to_user(const pithp_source *s, pithp_stream *st, void *data, size_t bytes) 
     pithp_error ignored; /* memory of a dead device is given back all the same */
     if (backend->enter)
         (void)backend->enter(st->device, &caller, &ignored);
-    a->release(a->context, data, bytes, PITHP_ALIGNMENT, native_stream(st));
+    a->release(a->context, data, bytes, PITHP_ALIGNMENT, pithp_stream_native(st));
     if (backend->leave)
         backend->leave(st->device, &caller);
 }
@@ -109,7 +104,7 @@ take_from_user(const pithp_source *s, pithp_stream *st, size_t bytes, pithp_erro
     pithp_caller caller;
     if (backend->enter && backend->enter(st->device, &caller, e) != PITH_OK)
         return NULL;
-    void *data = a->allocate(a->context, bytes, PITHP_ALIGNMENT, native_stream(st));
+    void *data = a->allocate(a->context, bytes, PITHP_ALIGNMENT, pithp_stream_native(st));
     if (backend->leave)
         backend->leave(st->device, &caller);
     if (data && (uintptr_t)data % PITHP_ALIGNMENT == 0)

@@ -1,0 +1,86 @@
+/**
+ * @file
+ * Elements of arrays for other libraries on the same device, such as cuFFT.
+ *
+ * Order of work. Everything that pith does on a scope is enqueued on the scope's stream
+ * (pith_scope_stream) in the order of the calls, and pith may return before it has run.
+ * Work that another library enqueues on that stream runs after all calls made before, and
+ * before all calls made afterwards; neither needs to wait on the host. Work on any other
+ * stream must be ordered by the caller with events: behind the scope's stream before it
+ * reads, and before the scope's stream goes on once it is done. A host thread must call
+ * pith_wait, or read with pith_read.
+ *
+ * On the host there is no stream. The calls below wait until the elements are there, and
+ * whoever gets an address may read or write at once.
+ *
+ * Do not capture the scope's stream (cudaStreamBeginCapture): calls of pith copy,
+ * allocate and wait there, which ends a capture. Capture on a stream of your own. pith
+ * puts back the device and context that were current; make the view's device current
+ * before you call CUDA.
+ *
+ * Included by array.h.
+ */
+#ifndef PITH_ARRAY_NATIVE_H
+#define PITH_ARRAY_NATIVE_H
+
+#include <pith/array.h>
+
+/** Where the elements of an array are. */
+typedef struct pith_view {
+    const void *data; /**< first element; C order without gaps; NULL for no elements. An
+                         address of the device: on CUDA the host cannot read it */
+    size_t bytes;
+    const char *kind; /**< of the device: "host" or "cuda", as pith_device_kind */
+    int device;       /**< its number for cudaSetDevice; 0 on the host */
+    void *stream;     /**< pith_scope_stream of the scope that was passed */
+} pith_view;
+
+PITH_BEGIN
+
+/**
+ * Look up where the elements of an array are, for reading.
+ *
+ * The address is valid until the array is dropped or donated, or its owning scope is
+ * closed. Work that was enqueued on the scope's stream before that still reads the right
+ * elements: memory is reused in the order of the stream. The elements must not be
+ * written: other arrays may share them. The scope's stream waits for work of other
+ * streams that writes the array. Failed checks of that work show at pith_wait.
+ *
+ * Errors: PITH_E_ARG (no array, a dropped one, one of another runtime; @p view is NULL),
+ * PITH_E_DONATED, PITH_E_TRACED.
+ *
+ * @return Whether @p view was filled in; zeros if not.
+ */
+PITH_API bool pith_array_view(pith_scope *s, const pith_array *a, pith_view *view);
+/**
+ * A new array whose elements another library writes, at the address in *data.
+ *
+ * Its elements are undefined until then. Enqueue what writes them on the scope's stream
+ * (on the host: write them) before any other call uses the array; from then on it is as
+ * immutable as any other. Bool elements must be 0 or 1.
+ *
+ * Errors: PITH_E_TRACED while a function is traced, PITH_E_DTYPE, PITH_E_SHAPE,
+ * PITH_E_MEMORY, PITH_E_ARG (@p data is NULL).
+ *
+ * @return The array, owned by @p s, or NULL; then *data is NULL too.
+ */
+PITH_API const pith_array *
+pith_array_unwritten(pith_scope *s, pith_dtype dtype, pith_shape shape, void **data);
+/**
+ * The stream on which everything of a scope runs, and of its children.
+ *
+ * @return On CUDA a cudaStream_t. On the host an address that tells streams apart, as
+ * pith_instance_stream. It lives as long as the runtime; the scope uses it until it is
+ * closed, and other scopes afterwards. NULL if the scope has an error.
+ */
+PITH_API void *pith_scope_stream(pith_scope *s);
+
+PITH_END
+
+#ifndef PITH_NO_SITES
+#    define pith_array_view(s, ...)      pith_array_view(PITH_AT(s), __VA_ARGS__)
+#    define pith_array_unwritten(s, ...) pith_array_unwritten(PITH_AT(s), __VA_ARGS__)
+#    define pith_scope_stream(s)         pith_scope_stream(PITH_AT(s))
+#endif
+
+#endif
