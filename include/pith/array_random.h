@@ -37,6 +37,9 @@ typedef enum pith_random_layout {
 /** Options of draws; zero is the default. */
 typedef struct pith_random_options {
     pith_random_layout layout PITH_DEFAULT;
+    /** pith_random_integers: draw by rejection, without bias. Other draws refuse it
+     * (PITH_E_ARG). */
+    bool unbiased PITH_DEFAULT;
 } pith_random_options;
 
 /** Options of pith_random_choice; zero is the default. */
@@ -126,6 +129,11 @@ pith_random_truncated_normal(pith_scope *s,
  * 64-bit dtypes). It is negligible for widths up to 2^(w/2). Beyond it probabilities
  * differ by up to about width / 2^w of themselves: for widths above 2^(w-1) some numbers
  * are up to twice as likely as others.
+ *
+ * With options->unbiased all numbers are equally likely, and the bits are not JAX's:
+ * element i takes the first word of w bits that is not below 2^w modulo the width, modulo
+ * the width. Word j is drawn for element i under the key threefry(key, (0, j)); fewer
+ * than two are needed on average.
  *
  * For u64 both are read as uint64_t. high may be one past the dtype's greatest;
  * PITH_E_ARG where they are not of the dtype.

@@ -22,16 +22,30 @@ pith_status pithp_key_check(pith_scope *s, const pith_array *key, const char *fu
                       pithp_spec_print(spec, text));
 }
 
-bool pithp_layout_is(pith_scope *s,
-                     const char *function,
-                     pith_random_layout layout,
-                     bool *original) {
+static bool layout_is(pith_scope *s,
+                      const char *function,
+                      pith_random_layout layout,
+                      bool *original) {
     *original = layout == PITH_RANDOM_ORIGINAL;
     if (*original || layout == PITH_RANDOM_PARTITIONABLE)
         return true;
     pithp_fail(s, PITH_E_ARG, NULL, "%s: layout: no layout has the number %d", function,
                (int)layout);
     return false;
+}
+
+bool pithp_random_options_fit(pith_scope *s,
+                              const char *function,
+                              const pith_random_options *options,
+                              bool integers,
+                              bool *original) {
+    if (options && options->unbiased && !integers) {
+        pithp_fail(s, PITH_E_ARG, NULL,
+                   "%s: unbiased: only pith_random_integers has this option", function);
+        return false;
+    }
+    return layout_is(s, function, options ? options->layout : PITH_RANDOM_PARTITIONABLE,
+                     original);
 }
 
 static pithp_random_params params_of(pith_dtype dtype, pith_shape shape) {
@@ -48,8 +62,11 @@ static const pith_array *draw(pith_scope *s,
                               pithp_random_params *params,
                               const pith_random_options *options) {
     if (pithp_operand_check(s, key, function, "key") != PITH_OK ||
-        !pithp_layout_is(s, function, pithp_layout_of(options), &params->original))
+        !pithp_random_options_fit(s, function, options,
+                                  primitive == PITHP_OP_RANDOM_INTEGERS,
+                                  &params->original))
         return NULL;
+    params->unbiased = options && options->unbiased;
     return pithp_bind(s, primitive, 1, &key, params);
 }
 
@@ -343,7 +360,7 @@ const pith_array *pith_random_gumbel(pith_scope *s,
     bool original = false;
     if (!pithp_enter(s) ||
         pithp_operand_check(s, key, "pith_random_gumbel", "key") != PITH_OK ||
-        !pithp_layout_is(s, "pith_random_gumbel", pithp_layout_of(options), &original))
+        !pithp_random_options_fit(s, "pith_random_gumbel", options, false, &original))
         return NULL;
     return pithp_random_gumbel(s, key, dtype, shape, original);
 }

@@ -6,15 +6,12 @@
 
 /* One key, u32[2]. */
 pith_status pithp_key_check(pith_scope *s, const pith_array *key, const char *function);
-/* Whether there is such a layout; else the error is set. */
-bool pithp_layout_is(pith_scope *s,
-                     const char *function,
-                     pith_random_layout layout,
-                     bool *original);
-/* The layout that options name; NULL: the default. */
-static inline pith_random_layout pithp_layout_of(const pith_random_options *options) {
-    return options ? options->layout : PITH_RANDOM_PARTITIONABLE;
-}
+/* Check options; NULL: the defaults. `unbiased` is for integers alone. */
+bool pithp_random_options_fit(pith_scope *s,
+                              const char *function,
+                              const pith_random_options *options,
+                              bool integers,
+                              bool *original);
 /* pith_random_split, bits and uniform (from 0 to 1) on a checked key. Functions that
  * users call do not call one another: each call takes a call site from the scope. */
 const pith_array *pithp_random_draw(pith_scope *s,

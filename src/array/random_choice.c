@@ -70,10 +70,10 @@ static const pith_array *shuffled_places(pith_scope *s,
 static bool enter_choice(pith_scope *s,
                          const char *function,
                          const pith_array *key,
-                         pith_random_layout layout,
+                         const pith_random_options *options,
                          bool *original) {
     return pithp_key_check(s, key, function) == PITH_OK &&
-           pithp_layout_is(s, function, layout, original);
+           pithp_random_options_fit(s, function, options, false, original);
 }
 
 static const pith_array *
@@ -90,8 +90,7 @@ static int enter_along(pith_scope *s,
                        int axis,
                        const pith_random_options *options,
                        bool *original) {
-    if (!pithp_enter_as(s, name) ||
-        !enter_choice(s, name, key, pithp_layout_of(options), original) ||
+    if (!pithp_enter_as(s, name) || !enter_choice(s, name, key, options, original) ||
         pithp_operand_check(s, a, name, argument) != PITH_OK)
         return -1;
     return pithp_axis(s, name, axis, pithp_array_spec(a)->rank);
@@ -103,8 +102,7 @@ const pith_array *pith_random_permutation(pith_scope *s,
                                           const pith_random_options *options) {
     bool original = false;
     if (!pithp_enter(s) ||
-        !enter_choice(s, "pith_random_permutation", key, pithp_layout_of(options),
-                      &original) ||
+        !enter_choice(s, "pith_random_permutation", key, options, &original) ||
         !pithp_spec(s, PITH_I64, 1, &count))
         return NULL;
     return permutation(s, key, count, original);
@@ -300,7 +298,8 @@ const pith_array *pith_random_choice(pith_scope *s,
     const pith_choice_options o = options ? *options : (pith_choice_options){0};
     bool original = false;
     if (!pithp_enter(s) ||
-        !enter_choice(s, "pith_random_choice", key, o.layout, &original) ||
+        !enter_choice(s, "pith_random_choice", key,
+                      &(pith_random_options){.layout = o.layout}, &original) ||
         !check_choice(s, count, shape, &o))
         return NULL;
     if (count_of(shape) == 0) {

@@ -160,6 +160,7 @@ typedef struct pithp_random_params {
     int32_t rank;
     int64_t shape[PITH_MAX_RANK];
     bool original;    /* JAX's layout where jax_threefry_partitionable is off */
+    bool unbiased;    /* integers: by rejection */
     double low, high; /* uniform: from low to below high; finite in the dtype */
     uint64_t least,
         greatest; /* integers: both may be drawn; bits of the widened numbers */

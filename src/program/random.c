@@ -159,7 +159,9 @@ static void set_span(pithp_cuda_random_args *a, const pithp_random_params *p) {
     const uint64_t mask = a->width == 64 ? ~UINT64_C(0) : 0xffffffffu;
     a->least = p->least;
     a->span = (p->greatest - p->least + 1) & mask;
-    if (a->span) {
+    if (p->unbiased) {
+        a->multiplier = a->span ? (mask - a->span + 1) % a->span : 0;
+    } else if (a->span) { /* 0 for spans above the root, as in JAX */
         const uint64_t root = (UINT64_C(1) << a->width / 2) % a->span;
         a->multiplier = (root * root & mask) % a->span;
     }
@@ -180,7 +182,8 @@ pithp_cuda_random_args pithp_random_args_of(const pithp_call *call,
     pithp_cuda_random_args a = {.key = memory->operands[0],
                                 .to = memory->result,
                                 .keys = call->operands[0]->count / 2,
-                                .original = p->original};
+                                .original = p->original,
+                                .unbiased = p->unbiased};
     a.count = result->count / a.keys;
     if (call->primitive == PITHP_OP_RANDOM_SPLIT) { /* original: the words as they come */
         a.kind = p->original ? PITHP_DRAW_BITS : PITHP_DRAW_KEYS;

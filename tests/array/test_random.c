@@ -49,7 +49,7 @@ Test(random, draws_follow_their_distributions) {
     pith_runtime *rt = pt_open();
     for (int layout = 0; layout < 2; layout++) {
         pith_scope *s = pith_scope_open(rt);
-        const pith_random_options o = {(pith_random_layout)layout};
+        const pith_random_options o = {.layout = (pith_random_layout)layout};
         const pith_shape n = PITH_SHAPE(MANY);
         const pith_array *key = pith_random_key(s, 20261121);
         for (int k = 0; k < 2; k++) {
@@ -142,7 +142,7 @@ Test(random, each_key_of_many_draws_as_it_would_alone) {
     pith_runtime *rt = pt_open();
     pith_scope *s = pith_scope_open(rt);
     for (int layout = 0; layout < 2; layout++) {
-        const pith_random_options o = {(pith_random_layout)layout};
+        const pith_random_options o = {.layout = (pith_random_layout)layout};
         const pith_array *keys =
             pith_random_split(s, pith_random_key(s, 9), PITH_SHAPE(2, 3), &o);
         const pith_shape shape = PITH_SHAPE(1001);
@@ -223,7 +223,7 @@ Test(random, empty_shapes_and_no_keys) {
     const pith_array *key = pith_random_key(s, 7);
     const pith_array *none = pith_zeros(s, PITH_U32, PITH_SHAPE(0, 2));
     for (int layout = 0; layout < 2; layout++) {
-        const pith_random_options o = {(pith_random_layout)layout};
+        const pith_random_options o = {.layout = (pith_random_layout)layout};
         const pith_choice_options c = {.layout = o.layout, .once = true};
         const pith_array *empty[] = {
             pith_random_bits(s, key, PITH_U8, PITH_SHAPE(3, 0), &o),
@@ -320,7 +320,7 @@ Test(random, refuses) {
              pith_random_truncated_normal(s, key, PITH_F64, n, 1, 0, NULL));
     pt_fails(PITH_E_ARG, s,
              pith_random_normal(s, key, PITH_F32, n,
-                                &(pith_random_options){(pith_random_layout)7}));
+                                &(pith_random_options){.layout = (pith_random_layout)7}));
     pt_says("layout");
     pt_fails(PITH_E_SHAPE, s, pith_random_permutation(s, keys, 4, NULL));
     pt_says("pith_random_permutation: key: expected u32[2], got u32[2,2]");
@@ -343,6 +343,81 @@ Test(random, refuses) {
     pt_fails(PITH_E_SHAPE, s, pith_random_bernoulli(s, key, p, n, NULL));
     pt_fails(PITH_E_SHAPE, s, pith_random_bernoulli(s, key, p, PITH_SHAPE(1, 1), NULL));
     pt_says("p: f32[4,1] does not broadcast to the draws' f32[1,1]");
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
+/* ---- By rejection ---- */
+
+/* In 12 parts of a range as wide as 3/4 of the dtype, JAX's draws fall into the first
+ * third twice as often; those by rejection do not. */
+static double chi_square(pith_scope *s,
+                         const pith_array *key,
+                         pith_dtype dtype,
+                         const pith_random_options *o) {
+    enum { PARTS = 12 };
+    static int64_t x[MANY];
+    const int bits = 8 * (int)pith_dtype_size(dtype);
+    const uint64_t part = UINT64_C(1) << (bits - 4);
+    const int64_t low = bits == 64 ? INT64_MIN : -(INT64_C(1) << (bits - 1));
+    const int64_t high = (int64_t)((uint64_t)low + PARTS * part);
+    const pith_array *drawn =
+        pith_random_integers(s, key, dtype, PITH_SHAPE(MANY), low, high, o);
+    pt_ok(s, pith_read(s, pith_cast(s, drawn, PITH_I64), x, sizeof x));
+    int counts[PARTS] = {0};
+    for (int i = 0; i < MANY; i++) {
+        cr_assert(x[i] >= low && x[i] < high);
+        counts[((uint64_t)x[i] - (uint64_t)low) / part]++;
+    }
+    double sum = 0;
+    for (int k = 0; k < PARTS; k++) {
+        const double off = counts[k] - (double)MANY / PARTS;
+        sum += off * off / ((double)MANY / PARTS);
+    }
+    return sum;
+}
+
+Test(random, unbiased_integers_are_all_alike) {
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    const pith_array *key = pith_random_key(s, 4242);
+    const pith_dtype dtypes[] = {PITH_I32, PITH_I64, PITH_I16, PITH_I8};
+    for (int k = 0; k < 4; k++)
+        for (int layout = 0; layout < 2; layout++) {
+            const pith_random_options jax = {.layout = (pith_random_layout)layout};
+            pith_random_options fair = jax;
+            fair.unbiased = true;
+            /* 11 degrees of freedom: 40 is passed once in 30,000 times */
+            cr_expect(chi_square(s, key, dtypes[k], &fair) < 40, "%s, layout %d",
+                      pith_dtype_name(dtypes[k]), layout);
+            if (k < 2)
+                cr_expect(chi_square(s, key, dtypes[k], &jax) > 1000, "%s, layout %d",
+                          pith_dtype_name(dtypes[k]), layout);
+        }
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
+Test(random, only_integers_are_drawn_without_bias) {
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    const pith_array *key = pith_random_key(s, 1), *x = pith_arange(s, PITH_F64, 4);
+    const pith_random_options o = {.unbiased = true};
+    const pith_shape n = PITH_SHAPE(4);
+    pt_fails(PITH_E_ARG, s, pith_random_split(s, key, n, &o));
+    pt_says("pith_random_split: unbiased: only pith_random_integers");
+    pt_fails(PITH_E_ARG, s, pith_random_bits(s, key, PITH_U32, n, &o));
+    pt_fails(PITH_E_ARG, s, pith_random_uniform(s, key, PITH_F64, n, 0, 1, &o));
+    pt_fails(PITH_E_ARG, s, pith_random_normal(s, key, PITH_F64, n, &o));
+    pt_fails(PITH_E_ARG, s, pith_random_truncated_normal(s, key, PITH_F64, n, -1, 1, &o));
+    pt_fails(PITH_E_ARG, s, pith_random_bernoulli(s, key, pith_f64(s, 0.5), n, &o));
+    pt_fails(PITH_E_ARG, s, pith_random_exponential(s, key, PITH_F64, n, &o));
+    pt_fails(PITH_E_ARG, s, pith_random_gumbel(s, key, PITH_F64, n, &o));
+    pt_fails(PITH_E_ARG, s, pith_random_categorical(s, key, x, 0, n, &o));
+    pt_fails(PITH_E_ARG, s, pith_random_permutation(s, key, 4, &o));
+    pt_fails(PITH_E_ARG, s, pith_random_permute(s, key, x, 0, &o));
+    pt_fails(PITH_E_ARG, s, pith_random_shuffle(s, key, x, 0, &o));
+    pt_fails(PITH_E_ARG, s, pith_key_chain(s, key, n, pith_i64(s, 0), &o));
     pith_scope_close(s);
     pt_close(rt);
 }

@@ -75,6 +75,26 @@ typedef struct wanted {
 
 __extension__ typedef unsigned __int128 u128;
 
+/* The first of many words for element i that is not below the least: the two that a draw
+ * modulo the span takes, then those that the element counts under later keys. */
+static uint64_t
+accepted(const wanted *w, const uint32_t *key, int64_t i, int bits, u128 least) {
+    for (uint32_t k = 0;; k++) {
+        const bool original = w->params->original && k < 2;
+        uint32_t own[2] = {0, k};
+        if (original)
+            memcpy(own,
+                   (uint32_t[]){split_word(key, true, 2, 2 * k),
+                                split_word(key, true, 2, 2 * k + 1)},
+                   sizeof own);
+        else
+            threefry(key, own);
+        const uint64_t word = draw(own, original, bits, w->n, i);
+        if (word >= least)
+            return word;
+    }
+}
+
 static uint64_t within(const wanted *w, const uint32_t *key, int64_t i) {
     const pithp_random_params *p = w->params;
     const int bits = pith_dtype_size(p->dtype) == 8 ? 64 : 32;
@@ -82,6 +102,8 @@ static uint64_t within(const wanted *w, const uint32_t *key, int64_t i) {
                span = (p->greatest - p->least) % numbers + (u128)1,
                root = ((u128)1 << bits / 2) % span,
                multiplier = root * root % numbers % span;
+    if (p->unbiased)
+        return p->least + (uint64_t)(accepted(w, key, i, bits, numbers % span) % span);
     u128 drawn[2];
     for (uint32_t k = 0; k < 2; k++) {
         const uint32_t own[2] = {split_word(key, p->original, 2, 2 * k),
@@ -186,12 +208,14 @@ Test(random, integers_are_words_modulo_the_span) {
     } ranges[] = {{PITH_I8, -128, 127},      {PITH_U16, 3, 3},
                   {PITH_U32, 0, 0xFFFFFFFF}, {PITH_I32, -2147483647 - 1, 99},
                   {PITH_I64, -5, 4},         {PITH_I64, INT64_MIN, INT64_MAX},
-                  {PITH_U64, 1, -1}};
-    for (int k = 0; k < PITHP_COUNT(ranges); k++)
+                  {PITH_U64, 1, -1},         {PITH_U64, 0, INT64_MIN},
+                  {PITH_U32, 0, 0xC0000000}};
+    for (int k = 0; k < 2 * PITHP_COUNT(ranges); k++)
         check_sizes(PITHP_OP_RANDOM_INTEGERS,
-                    (pithp_random_params){.dtype = ranges[k].dtype,
-                                          .least = (uint64_t)ranges[k].least,
-                                          .greatest = (uint64_t)ranges[k].greatest});
+                    (pithp_random_params){.dtype = ranges[k / 2].dtype,
+                                          .unbiased = k % 2,
+                                          .least = (uint64_t)ranges[k / 2].least,
+                                          .greatest = (uint64_t)ranges[k / 2].greatest});
 }
 
 /* sqrt(2) * erf_inv(u), by the row of that name. */

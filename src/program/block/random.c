@@ -3,6 +3,7 @@
 #include "program/block/random.h"
 
 #include "program/block/block.h"
+#include "program/emit/any.h"
 #include "program/emit/random.h"
 
 #include <string.h>
@@ -108,6 +109,21 @@ INTEGERS(u16, u32)
 INTEGERS(u32, u32)
 INTEGERS(u64, u64)
 
+static void integers_unbiased(const pithp_cuda_random_args *a,
+                              int64_t element,
+                              const void *draws,
+                              const void *second,
+                              int64_t n) {
+    const u64 *wide[2] = {draws, second};
+    const u32 *narrow[2] = {draws, second};
+    for (int64_t j = 0; j < n; j++) {
+        const u64 x = a->width == 64
+                          ? m_unbiased(a, element + j, wide[0][j], wide[1][j])
+                          : m_unbiased(a, element + j, narrow[0][j], narrow[1][j]);
+        m_store_any_unsigned(a->to, element + j, a->dtype, x + a->least);
+    }
+}
+
 /* n elements from draws of the width; integers need a second draw each. */
 static void finish(const pithp_cuda_random_args *a,
                    int64_t element,
@@ -119,7 +135,9 @@ static void finish(const pithp_cuda_random_args *a,
     if (a->kind == PITHP_DRAW_BITS || a->kind == PITHP_DRAW_KEYS) {
         memcpy(to, draws, (size_t)(n * a->size));
     } else if (a->kind == PITHP_DRAW_INTEGERS) {
-        if (a->size == 8)
+        if (a->unbiased)
+            integers_unbiased(a, element, draws, second, n);
+        else if (a->size == 8)
             integers_u64(a, to, draws, second, n);
         else if (a->size == 4)
             integers_u32(a, to, draws, second, n);

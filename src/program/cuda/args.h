@@ -210,16 +210,18 @@ typedef struct pithp_cuda_random_args {
     const uint32_t *key;
     void *to;
     int64_t keys;
-    int64_t count;                    /* elements that a key draws */
-    int64_t pairs;                    /* that a key needs */
-    int64_t words;                    /* original: that a key draws */
-    uint64_t least, span, multiplier; /* integers; span 0: all of the width */
-    double low, scale;                /* uniform, normal: low + scale * [0, 1) */
-    int32_t kind;                     /* PITHP_DRAW_... */
-    int32_t dtype, size;              /* of an element */
-    int32_t width;                    /* bits of a draw: 8, 16, 32 or 64 */
-    int32_t original;                 /* layout: else element i counts i, in 64 bits */
-    int32_t unused;
+    int64_t count;        /* elements that a key draws */
+    int64_t pairs;        /* that a key needs */
+    int64_t words;        /* original: that a key draws */
+    uint64_t least, span; /* integers; span 0: all of the width */
+    uint64_t
+        multiplier;    /* 2^width modulo the span; unbiased: lesser draws are rejected */
+    double low, scale; /* uniform, normal: low + scale * [0, 1) */
+    int32_t kind;      /* PITHP_DRAW_... */
+    int32_t dtype, size; /* of an element */
+    int32_t width;       /* bits of a draw: 8, 16, 32 or 64 */
+    int32_t original;    /* layout: else element i counts i, in 64 bits */
+    int32_t unbiased;    /* integers: by rejection */
 } pithp_cuda_random_args;
 
 /* Words of pairs of counts, or (counts NULL) of 0 and `data`, a key each. */

@@ -122,4 +122,23 @@ M_FN u64 m_within_u64(u64 higher, u64 lower, u64 multiplier, u64 span) {
     return span ? (higher % span * multiplier + lower % span) % span : lower;
 }
 
+/* The same without bias, by rejection: of words that count element i, the first one that
+ * is not below 2^width modulo the span. Word j comes under the key that the key and j
+ * make; the first two are given. */
+M_FN u64 m_unbiased(const pithp_cuda_random_args *a, i64 i, u64 first, u64 second) {
+    const i64 number = i / a->count, count = i % a->count;
+    const u32 *key = a->key + 2 * number;
+    u64 word = first;
+    for (u32 j = 1; word < a->multiplier; j++) {
+        u32 k0 = 0, k1 = j, x0 = (u32)((u64)count >> 32), x1 = (u32)count;
+        word = second;
+        if (j == 1)
+            continue;
+        m_threefry(key[0], key[1], &k0, &k1);
+        m_threefry(k0, k1, &x0, &x1);
+        word = a->width == 64 ? (u64)x0 << 32 | x1 : x0 ^ x1;
+    }
+    return a->span ? word % a->span : word;
+}
+
 #endif

@@ -9,9 +9,11 @@ M_FN void m_store_draw(const pithp_cuda_random_args *a, i64 i, u64 draw, u64 sec
     if (a->kind == PITHP_DRAW_BITS || a->kind == PITHP_DRAW_KEYS) {
         m_store_any_unsigned(a->to, i, a->dtype, draw);
     } else if (a->kind == PITHP_DRAW_INTEGERS) {
-        const u64 x = a->width == 64 ? m_within_u64(draw, second, a->multiplier, a->span)
-                                     : m_within_u32((u32)draw, (u32)second,
-                                                    (u32)a->multiplier, (u32)a->span);
+        const u64 x =
+            a->unbiased ? m_unbiased(a, i, draw, second)
+            : a->width == 64
+                ? m_within_u64(draw, second, a->multiplier, a->span)
+                : m_within_u32((u32)draw, (u32)second, (u32)a->multiplier, (u32)a->span);
         m_store_any_unsigned(a->to, i, a->dtype, x + a->least);
     } else if (a->dtype == 13) {
         const f64 x = m_unit_f64(draw) * a->scale + a->low, u = x > a->low ? x : a->low;
