@@ -295,6 +295,10 @@ pith_status pithp_trace_check(pith_scope *s,
 /* An error of s is about a traced array: where s is no scope of its trace, that goes on,
  * and fails with it at its end. Returns PITH_E_TRACED. */
 pith_status pithp_trace_refuse(const pith_scope *s, const pith_array *a);
+/* Of the report of an index out of range: whose call it is, and of which leaf. */
+static inline const char *pithp_index_subject(const pith_scope *s, pithp_primitive p) {
+    return s->leaf ? s->leaf : pithp_function_of(s, pithp_rows[p].name);
+}
 /* Whether a live array is traced, in the trace of s: it need not be kept there. */
 static inline bool pithp_trace_has(const pith_scope *s, const pith_array *a) {
     return pithp_array_is_traced(a) && pithp_scope_trace(s) == a->data;

@@ -56,9 +56,8 @@ static pith_status run(pith_scope *s,
         .temporary = temporary ? temporary->data : NULL,
     };
     if (PITHP_UNLIKELY(may_report(call)))
-        memory.report =
-            pithp_check_make(s, pithp_index_describe,
-                             pithp_function_of(s, pithp_rows[call->primitive].name));
+        memory.report = pithp_check_make(s, pithp_index_describe,
+                                         pithp_index_subject(s, call->primitive));
     const pith_status rc =
         s->error.code == PITH_OK ? pithp_run(s, call, spec, &memory) : s->error.code;
     if (temporary)

@@ -282,8 +282,7 @@ static const pith_array *bind_checked(pith_scope *s,
     return pithp_trace_bind_many(s, PITHP_OP_CHECKED, count, operands, &checked, made) ==
                        PITH_OK &&
                    pithp_trace_report(s, made[1], pithp_index_describe,
-                                      pithp_function_of(s, pithp_rows[primitive].name),
-                                      false) == PITH_OK
+                                      pithp_index_subject(s, primitive), false) == PITH_OK
                ? made[0]
                : NULL;
 }

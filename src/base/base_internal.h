@@ -440,6 +440,9 @@ struct pith_scope {
     const char *function;              /* its name; NULL: none was entered yet */
     const char *caller; /* the function that this scope works for: errors name it
                            and not those that it calls; NULL: none */
+    /* "function\npath" of the leaf that a call works on: what the reports of launches
+     * say of it. Lives as long as the runtime; NULL: the function alone */
+    const char *leaf;
     char cleared_site[PITHP_SITE_BYTES]; /* of the error that was cleared last */
     const char
         *sites[PITHP_SITE_DEPTH]; /* of calls whose arguments are being evaluated */

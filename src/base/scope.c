@@ -132,7 +132,7 @@ static inline pith_scope *open_scope(pith_runtime *rt, pith_scope *parent) {
     memset(s->room, 0, sizeof s->room);
     s->collector = NULL;
     s->site = NULL;
-    s->function = s->caller = NULL;
+    s->function = s->caller = s->leaf = NULL;
     s->cleared_site[0] = 0;
     s->error.code = PITH_OK;
     block->owner = s;

@@ -189,7 +189,7 @@ void pithp_index_describe(const void *subject,
                           const pith_report *report,
                           const char *site,
                           pithp_error *e) {
-    const char *function = subject;
+    const char *function = subject, *end = strchrnul(function, '\n');
     const int axis = (int)(report->what >> NOTE_AXIS) & (PITH_MAX_RANK - 1);
     const uint64_t repeats = report->what >> NOTE_REPEATS;
     char value[24];
@@ -197,11 +197,11 @@ void pithp_index_describe(const void *subject,
         snprintf(value, sizeof value, "%" PRIu64, report->need);
     else
         snprintf(value, sizeof value, "%" PRId64, (int64_t)report->need);
-    pithp_error_set(e, PITH_E_INDEX, NULL, site,
-                    "%s: index %s at position %" PRIu64
+    pithp_error_set(e, PITH_E_INDEX, *end ? end + 1 : NULL, site,
+                    "%.*s: index %s at position %" PRIu64
                     " is out of range for axis %d with extent %" PRIu64,
-                    function, value, ~report->first / (repeats ? repeats : 1), axis,
-                    report->have);
+                    (int)(end - function), function, value,
+                    ~report->first / (repeats ? repeats : 1), axis, report->have);
 }
 
 /* ---- Single elements ---- */

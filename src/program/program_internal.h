@@ -151,8 +151,8 @@ pith_status pithp_lower(const pithp_call *call,
                         const pithp_sink *sink);
 
 /* The error of a report that a call with mode error left: the first position whose index
- * is out of range. Subject: the name of the function called, a string that lives as long
- * as the program. */
+ * is out of range. Subject: the name of the function called, or "name\npath" of a leaf, a
+ * string that lives as long as the runtime. */
 void pithp_index_describe(const void *subject,
                           const pith_report *report,
                           const char *site,

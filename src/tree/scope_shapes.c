@@ -24,6 +24,7 @@ static void scope_closing(pith_scope *s);
 static void runtime_closing(pith_runtime *rt) {
     pithp_tree_room *room = rt->room[PITHP_ROOM_TREE];
     pithp_shape_table_free(rt, room->shapes);
+    pithp_leaf_names_free(rt, room->leaf_names);
     pithp_release(rt, room, sizeof *room);
     rt->room[PITHP_ROOM_TREE] = NULL;
 }

@@ -137,7 +137,10 @@ pithp_keep_leaves(pith_scope *outer, int64_t count, const pith_array **leaves);
  * and frees it). */
 typedef struct pithp_tree_room {
     struct pithp_shape_table *shapes; /* shape.c */
+    struct pithp_leaf_names
+        *leaf_names; /* leaf_name.c, under rt->lock; NULL until used */
 } pithp_tree_room;
+void pithp_leaf_names_free(pith_runtime *rt, struct pithp_leaf_names *names);
 /* NULL: error set. */
 pithp_tree_room *pithp_tree_room_of(pith_scope *s);
 

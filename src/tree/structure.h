@@ -74,6 +74,12 @@ pith_status pithp_item_fail(pith_scope *s,
                             const char *format,
                             ...) PITH_FORMAT(5, 6);
 void pithp_item_prefix(pith_scope *s, const pithp_structure *t, int64_t item);
+/* "function\npath" of an item, for pith_scope.leaf; lives as long as the runtime. NULL:
+ * error set. */
+const char *pithp_leaf_name(pith_scope *s,
+                            const char *function,
+                            const pithp_structure *t,
+                            int64_t item);
 /* Work out counts, sizes and flags from the tokens. */
 void pithp_structure_count(pithp_structure *t);
 /* Make s keep the shapes of a structure alive. */

@@ -87,10 +87,14 @@ static const pith_array *update_of(const rowing *r, int64_t i) {
 /* One leaf by itself. */
 static pith_status do_alone(rowing *r, int64_t i, const pith_scatter_options *o) {
     const pith_take_options take = {.axis = o->axis, .mode = o->mode, .fill = r->fill};
+    const bool reports = o->mode == PITH_INDEX_ERROR;
+    if (reports && !(r->s->leaf = pithp_leaf_name(r->s, r->function, r->t, i)))
+        return r->s->error.code;
     const pith_array *made =
         r->takes ? pithp_take(r->s, r->leaves[i], r->index, &take, r->no_negative)
                  : pith_scatter_set(pithp_on_behalf(r->s), r->leaves[i], r->index,
                                     update_of(r, i), o);
+    r->s->leaf = NULL;
     if (!made)
         pithp_item_prefix(r->s, r->t, i);
     r->leaves[i] = made;
