@@ -7,9 +7,9 @@
 /* ---- Parameters that all draws have ---- */
 
 static pith_random_options options_of(const oracle_call *call) {
-    return (pith_random_options){oracle_flag(call, "partitionable")
-                                     ? PITH_RANDOM_PARTITIONABLE
-                                     : PITH_RANDOM_ORIGINAL};
+    return (pith_random_options){.layout = oracle_flag(call, "partitionable")
+                                               ? PITH_RANDOM_PARTITIONABLE
+                                               : PITH_RANDOM_ORIGINAL};
 }
 
 static pith_shape shape_of(const oracle_call *call) {
