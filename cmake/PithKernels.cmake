@@ -29,6 +29,8 @@ set(PITH_KERNEL_V4_FLAGS -march=x86-64-v4 -mprefer-vector-width=512)
 set(PITH_KERNEL_CUDA_FLAGS --fmad=false -Xcompiler=-fno-exceptions,-fno-rtti,-fno-threadsafe-statics
     -Xcompiler=-fvisibility=hidden)
 set(PITH_KERNEL_CLANG_FLAGS -Wno-pass-failed)
+# clang leaves out the call for a read if a write to the same element follows.
+set(PITH_KERNEL_CHECKED_CLANG_FLAGS -mllvm -tsan-instrument-read-before-write)
 
 # Adds one pass over `file`: a source of two lines that sets it up and includes the file.
 function(_pith_kernel_pass target file pass extension definitions)
@@ -56,6 +58,9 @@ function(_pith_kernel_pass target file pass extension definitions)
     endif()
     if(CMAKE_C_COMPILER_ID MATCHES "Clang")
         list(APPEND options ${PITH_KERNEL_CLANG_FLAGS})
+        if("PITH_KERNEL_CHECKED 1" IN_LIST definitions)
+            list(APPEND options ${PITH_KERNEL_CHECKED_CLANG_FLAGS})
+        endif()
     endif()
     if(pass STREQUAL "V3")
         list(APPEND options ${PITH_KERNEL_V3_FLAGS})

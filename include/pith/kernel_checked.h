@@ -41,7 +41,13 @@ PITH_END
 
 #if defined(PITH_KERNEL_CHECKED) && PITH_KERNEL_PASS == PITH_PASS_BASE
 
-#    define PITH_ENTRY_                       static __attribute__((used, noinline, no_sanitize("thread")))
+/* clang instruments atomic operations in spite of no_sanitize. */
+#    ifdef __clang__
+#        define PITH_PLAIN_ no_sanitize("thread"), disable_sanitizer_instrumentation
+#    else
+#        define PITH_PLAIN_ no_sanitize("thread")
+#    endif
+#    define PITH_ENTRY_                       static __attribute__((used, noinline, PITH_PLAIN_))
 #    define PITH_ENTRY_NAME_(entry, function) __asm__(".set " #    entry ", " #    function);
 
 /* ---- Plain accesses ---- */
@@ -209,6 +215,7 @@ PITH_ENTRIES_ATOMIC_(64)
 #    undef PITH_ENTRY_SIZED_
 #    undef PITH_ENTRY_NAME_
 #    undef PITH_ENTRY_
+#    undef PITH_PLAIN_
 
 #endif
 

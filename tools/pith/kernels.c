@@ -148,6 +148,7 @@ static bool write_source(const build *b,
 
 static bool compile(build *b, const char *file, const char *pass, int real) {
     const bool cuda = strcmp(pass, "CUDA") == 0;
+    const char *clang = b->checked ? PASS_CLANG " " PASS_CHECKED_CLANG : PASS_CLANG;
     const char *isa = strcmp(pass, "V3") == 0   ? PASS_V3
                       : strcmp(pass, "V4") == 0 ? PASS_V4
                                                 : "";
@@ -158,7 +159,7 @@ static bool compile(build *b, const char *file, const char *pass, int real) {
                        variable("NVCCFLAGS", "-arch=all-major"), b->include, source,
                        object)
              : text_of("%s -std=c17 -fPIC %s %s %s %s %s -c '%s' -o '%s'", b->cc,
-                       b->cflags, options_of(b, pass), isa, b->clang ? PASS_CLANG : "",
+                       b->cflags, options_of(b, pass), isa, b->clang ? clang : "",
                        b->include, source, object);
     bool ok = write_source(b, source, file, pass, real);
     if (!ok)
