@@ -4,6 +4,7 @@
 #include "pith_test.h"
 
 #include <pith/array.h>
+#include <pith/jit.h>
 
 static const pith_array *i32s(pith_scope *s, int64_t n, const int32_t *values) {
     return pith_array_copy(s, PITH_I32, PITH_SHAPE(n), values);
@@ -151,4 +152,31 @@ Test(kernel_checked, a_failed_check_of_the_body_comes_first) {
           "checked: the check at plain.h:");
     pith_scope_close(s);
     pt_close(rt);
+}
+
+static const pith_array *sum_of_positive(pith_scope *s, const pith_array *x) {
+    return pith_sum(s, pith_launch(s, set_positive, x).y, PITH_ALL_AXES);
+}
+PITH_FUNCTION1(positive_function, sum_of_positive, pith_array, pith_array)
+
+Test(kernel_checked, compiled_functions_find_the_same) {
+    const char *const modes[] = {"wait", "off", "eager"};
+    for (int k = 0; k < 3; k++) {
+        setenv("PITH_JIT", modes[k], 1);
+        pith_runtime *rt = pt_open();
+        pith_scope *s = pith_scope_open(rt);
+        const pith_function *f = pith_jit(s, &positive_function, NULL);
+        const pith_array *good = pith_ones(s, PITH_F64, PITH_SHAPE(6));
+        const pith_array *bad = pith_neg(s, good);
+        for (int turn = 0; turn < 3; turn++) {
+            const pith_array *sum = pith_call(s, f, 1, (const void *[]){good});
+            pt_ok(s, pith_read_f64(s, sum) > 5.5);
+            sum = pith_call(s, f, 1, (const void *[]){bad});
+            pt_fails(PITH_E_CHECK, s, pith_read_f64(s, sum));
+            pt_says("set_positive: y[n]: element 0 of 6 was not written by any index");
+        }
+        pith_scope_close(s);
+        pt_close(rt);
+    }
+    unsetenv("PITH_JIT");
 }
