@@ -243,7 +243,63 @@ Test(cuda_guest, code_for_another_architecture_is_reported_as_such) {
     }
 }
 
+/* NVRTC and cuBLAS of CUDA 13 make and load what such a driver refuses. */
+Test(cuda_guest, a_driver_of_an_older_major_version_gets_images_that_it_loads) {
+    for (int minor = 8; minor <= 9; minor++) {
+        reset();
+        fake_cuda.driver = 12000 + 10 * minor;
+        work("cuda");
+    }
+}
+
 /* ---- Budgets ---- */
+
+/* The device has what is in use, and not the room for one more library of code. */
+static void leave_no_room(void) {
+    size_t free_bytes, total;
+    cr_assert_eq(cudaMemGetInfo(&free_bytes, &total), cudaSuccess);
+    fake_cuda.budget = total - free_bytes + 100;
+}
+
+Test(cuda_guest, code_is_loaded_in_memory_that_is_kept_for_reuse) {
+    reset();
+    double in[N] = {1, 2, 3}, out[N];
+    pith_runtime *rt = pith_open(&(pith_open_options){.device = "cuda"});
+    pith_scope *s = pith_scope_open(rt);
+    const pith_array *x = pith_array_copy(s, PITH_F64, PITH_SHAPE(N), in);
+    pith_drop(s, pith_iota(s, PITH_F64, PITH_SHAPE(1 << 20), 0));
+    pith_wait(s);
+    pt_ok(s);
+    leave_no_room();
+    const pith_array *y = twice(s, x);
+    pt_ok(s, y && pith_read(s, y, out, sizeof out));
+    cr_assert_eq(out[2], 6);
+    pith_scope_close(s);
+    pith_close(rt);
+    cr_assert_eq(fake_cuda_alive(), 0);
+}
+
+Test(cuda_guest, a_shortage_of_memory_for_code_passes) {
+    reset();
+    double in[N] = {1, 2, 3}, out[N];
+    pith_runtime *rt = pith_open(&(pith_open_options){.device = "cuda"});
+    pith_scope *s = pith_scope_open(rt);
+    const pith_array *x = pith_array_copy(s, PITH_F64, PITH_SHAPE(N), in);
+    pith_wait(s);
+    pt_ok(s);
+    leave_no_room();
+    cr_assert(!twice(s, x));
+    cr_assert_eq(pith_code(s), PITH_E_MEMORY, "%s", pith_message(s));
+    cr_assert_eq(pith_runtime_code(rt), PITH_OK);
+    pith_clear(s);
+    fake_cuda.budget = 0;
+    const pith_array *y = twice(s, x);
+    pt_ok(s, y && pith_read(s, y, out, sizeof out));
+    cr_assert_eq(out[2], 6);
+    pith_scope_close(s);
+    pith_close(rt);
+    cr_assert_eq(fake_cuda_alive(), 0);
+}
 
 Test(cuda_guest, the_pinned_budget_counts_and_bounds_staging) {
     for (int allowed = 0; allowed < 2; allowed++) {
