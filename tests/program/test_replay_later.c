@@ -115,6 +115,28 @@ Test(replay_later, the_runtime_closes_while_graphs_are_made, .timeout = 600) {
 
 /* ---- Memory ---- */
 
+/* Runs go on call by call, and the graph is tried again after some of them. */
+Test(replay_later, a_shortage_on_the_device_puts_the_graph_off, .timeout = 600) {
+    enum { SHORT_OF_MEMORY = 100 };
+    bench b = begin_counted();
+    sample x = sample_make(&b);
+    pithp_plan *warm = pithp_plan_make(b.on, x.p, true),
+               *plan = pithp_plan_make(b.on, x.p, true);
+    run_well(&b, x.r, warm); /* compiles the calls */
+    fake_cuda.load_with = cudaErrorMemoryAllocation;
+    cr_assert(run_until_made(&b, &x, plan, SHORT_OF_MEMORY) == PITH_OK, "%s",
+              run_message);
+    cr_assert_eq(pithp_replay_look(plan), PITHP_REPLAY_CALLS);
+    cr_assert_eq(pith_runtime_code(b.device), PITH_OK);
+    fake_cuda.load_with = cudaSuccess;
+    cr_assert(run_until_made(&b, &x, plan, LONG) == PITH_OK, "%s", run_message);
+    cr_assert_eq(pithp_replay_look(plan), PITHP_REPLAY_GRAPH);
+    pithp_plan_free(warm);
+    pithp_plan_free(plan);
+    sample_free(&x);
+    end(&b);
+}
+
 Test(replay_later, every_failure_of_host_memory_is_survived, .timeout = 600) {
     bench b = begin_counted();
     sample x = sample_make(&b);
