@@ -49,9 +49,10 @@ PITH_BEGIN
  * allocator has no memory. The file has its room on the disk from the start. It goes when
  * the array does, and when the program ends, however it ends.
  *
- * Errors: PITH_E_DTYPE, PITH_E_SHAPE (a negative extent, a rank above 8), PITH_E_OVERFLOW,
- * PITH_E_ARG (an invalid kind, or PITH_HOST_SPILLED without a folder), PITH_E_MEMORY with
- * numbers, PITH_E_IO with the folder if a file cannot be made there or has no room.
+ * Errors: PITH_E_DTYPE, PITH_E_SHAPE (a negative extent, a rank above 8),
+ * PITH_E_OVERFLOW, PITH_E_ARG (an invalid kind, or PITH_HOST_SPILLED without a folder),
+ * PITH_E_MEMORY with numbers, PITH_E_IO with the folder if a file cannot be made there or
+ * has no room.
  *
  * @return The array, owned by @p s, or NULL.
  */
