@@ -156,8 +156,8 @@ Test(host_array, spills_what_the_system_has_no_memory_for) {
             cr_assert_eq(a->kind, PITH_HOST_SPILLED);
             ((char *)a->data)[a->bytes - 1] = 1;
         } else {
-            cr_assert(pith_code(s) == PITH_E_IO && strstr(pith_message(s), folder));
-            pith_clear(s);
+            cr_assert(pith_code(t) == PITH_E_IO && strstr(pith_message(t), folder));
+            pith_clear(t);
         }
         pith_scope_close(t);
         pt_fails(PITH_E_MEMORY, s,

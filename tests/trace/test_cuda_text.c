@@ -120,7 +120,7 @@ static const Leaves *decay(pith_scope *s, const Leaves *a) {
 }
 PITH_FUNCTION1(decay_step, decay, Leaves, Leaves)
 
-/* Sums of squares, of those up to 64 elements and of the others. */
+/* Sums of squares: of few elements by threads, of more by teams of them. */
 static const pith_array *norm(pith_scope *s, const Leaves *a) {
     const pith_array *const *x = a->x, *sum = pith_f64(s, 0);
     const pith_array *sums[LEAVES];
@@ -217,7 +217,8 @@ Test(cuda_text, whole_programs_compile_without_a_word, .timeout = 300) {
     compile("leaves", leaves);
     const char *sums = text_of_leaves(&norm_step);
     pt_ok(s, sums);
-    cr_assert(strstr(sums, "M_MANY(pith_step_1,") && !strstr(sums, "pith_step_6"));
+    cr_assert(strstr(sums, "M_MANY(pith_step_0,") &&
+              strstr(sums, "M_BLOCK_MANY(pith_step_1,") && !strstr(sums, "pith_step_6"));
     compile("sums", sums);
     end();
 }

@@ -72,6 +72,7 @@ text_of(const kernels *k, int64_t first, int64_t count, pith_runtime *rt, pithp_
     for (int64_t n = 0; n < count; n++)
         work[n] = k->list[first + n].work;
     const pithp_schedule schedule = {.runtime = rt,
+                                     .prefix = "pith_step",
                                      .fused = work,
                                      .reduces = k->reduces,
                                      .fused_count = count,
