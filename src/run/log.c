@@ -37,8 +37,10 @@ static bool is_log(const pith_run_log *log) {
 static void release(pith_scope *s, void *thing) {
     (void)s;
     pith_run_log *log = thing;
-    if (log->file >= 0)
+    if (log->file >= 0) {
+        flock(log->file, LOCK_UN); /* a child between fork and exec has the file, too */
         close(log->file);
+    }
     pithp_place_close(&log->place);
     pithp_header_of(log)->kind = PITHP_KIND_FREE;
 }

@@ -41,6 +41,7 @@ static pithp_fused_args *copy_of(const pithp_fused_args *step) {
                  of_boxes = step->piece_count * sizeof *step->boxes;
     pithp_fused_args *to = need(malloc(bytes));
     memcpy(to, step, bytes);
+    to->sites = NULL; /* they are the plan's */
     to->boxes = of_boxes ? memcpy(need(malloc(of_boxes)), step->boxes, of_boxes) : NULL;
     return to;
 }
