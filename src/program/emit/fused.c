@@ -256,9 +256,11 @@ void pithp_step_text_begin(pithp_step_text *x, pithp_text *t, const pithp_fused_
     x->segments = (uint8_t)(a->op_count ? x->segment[a->op_count - 1] + 1 : 0);
 }
 
-/* The statement that follows is of an op's line, and the next ones are not. */
+/* The statement that follows is of an op's line, and the next ones are not. A step that
+ * only reads what is reduced has no op. */
 static void begin_op(const pithp_step_text *x, int op) {
-    pithp_line_begin(x->t, x->a->sites ? x->a->sites[op] : NULL);
+    const bool is_known = x->a->sites && op < x->a->op_count;
+    pithp_line_begin(x->t, is_known ? x->a->sites[op] : NULL);
 }
 static void end_op(const pithp_step_text *x) {
     if (x->a->sites)
