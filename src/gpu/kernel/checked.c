@@ -11,10 +11,11 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* Addresses kept free at each side of a copy: an index of 32 bits times a row of 64
- * bytes. ThreadSanitizer has less room; a system with less gets less. */
+/* Unmapped addresses on each side of a copy: the range of a 32-bit index times 64 bytes.
+ * ThreadSanitizer leaves 1.5 TiB of address space to all mappings: 16 bytes there. Where
+ * the system refuses that much, less is mapped. */
 #ifdef __SANITIZE_THREAD__
-#    define GUARD ((size_t)1 << 31)
+#    define GUARD ((size_t)1 << 35)
 #else
 #    define GUARD ((size_t)1 << 37)
 #endif
@@ -22,10 +23,10 @@
 
 /* Marks of an element: 1 + an index, with ATOMIC if it wrote by atomic operations alone,
  * or one of these. */
-#define NOBODY  ((uint64_t)0)
-#define ATOMIC  ((uint64_t)1 << 63)
-#define SEVERAL (~(uint64_t)0)     /* indices; of writers: by atomic operations */
-#define FREE    (~(uint64_t)0 - 1) /* set before the kernel runs */
+#define UNTOUCHED ((uint64_t)0)
+#define ATOMIC    ((uint64_t)1 << 63)
+#define SEVERAL   (~(uint64_t)0)     /* indices; of writers: by atomic operations */
+#define FREE      (~(uint64_t)0 - 1) /* set before the kernel runs */
 
 typedef struct shadow {
     uint64_t writer, reader;
@@ -121,7 +122,7 @@ static int64_t index_of(uint64_t mark) {
 }
 
 static bool is_other(uint64_t mark, uint64_t me) {
-    return mark != NOBODY && mark != FREE && mark != me && mark != (me | ATOMIC);
+    return mark != UNTOUCHED && mark != FREE && mark != me && mark != (me | ATOMIC);
 }
 
 /* ---- Accesses ---- */
@@ -129,7 +130,7 @@ static bool is_other(uint64_t mark, uint64_t me) {
 static void read_element(checking *c, const window *w, int64_t at) {
     const uint64_t me = (uint64_t)c->index + 1;
     shadow *x = &w->shadow[at];
-    if (x->writer == NOBODY)
+    if (x->writer == UNTOUCHED)
         leave(c, PITHP_FAULT_READ_UNSET, w->number, at, 0);
     if (is_other(x->writer, me))
         leave(c, PITHP_FAULT_READ_OTHER, w->number, at, index_of(x->writer));
@@ -150,7 +151,7 @@ static void write_element(checking *c, const window *w, int64_t at) {
 static void update_element(checking *c, const window *w, int64_t at) {
     const uint64_t me = (uint64_t)c->index + 1;
     shadow *x = &w->shadow[at];
-    if (x->writer == NOBODY)
+    if (x->writer == UNTOUCHED)
         leave(c, PITHP_FAULT_READ_UNSET, w->number, at, 0);
     if (is_other(x->writer, me) && !(x->writer & ATOMIC))
         leave(c, PITHP_FAULT_WRITE_TWICE, w->number, at, index_of(x->writer));
@@ -290,7 +291,7 @@ static void check_outs(checking *c) {
     for (int i = 0; i < c->count && c->report->first == 0; i++) {
         const window *w = &c->windows[i];
         for (size_t at = 0; w->shadow && at < elements(w); at++)
-            if (w->shadow[at].writer == NOBODY) {
+            if (w->shadow[at].writer == UNTOUCHED) {
                 report(c, PITHP_FAULT_UNSET, w->number, (int64_t)at,
                        (int64_t)elements(w));
                 break;
