@@ -1,26 +1,13 @@
 /* Saves in the background: what is written is the tree as it was, however the program
  * goes on; what fails is told once; nothing is lost at the end. The lock of the folder,
  * held by the test, keeps the writer where it is. */
-#include "checkpoint_test.h"
+#include "checkpoint_scope.h"
 
 #include <sys/file.h>
 #include <sys/wait.h>
 
 enum { ATOMS = 200 }; /* enough for a sidecar */
 
-static pith_runtime *rt;
-static pith_scope *s;
-
-static void begin(void) {
-    ct_begin();
-    rt = pt_open();
-    s = pith_scope_open(rt);
-}
-static void end(void) {
-    pith_scope_close(s);
-    pt_close(rt);
-    ct_end();
-}
 static const pith_save_options background = {.background = true};
 
 static bool save(pith_scope *in, const char *name, int seed) {

@@ -1,22 +1,8 @@
 /* Compressed leaves: bits that come back, slices, bounds on what a file may ask for, and
  * frames that other programs read. */
-#include "checkpoint_test.h"
+#include "checkpoint_scope.h"
 
 enum { CHUNK = PITHP_CHUNK_BYTES, ROWS = 70000 };
-
-static pith_runtime *rt;
-static pith_scope *s;
-
-static void begin(void) {
-    ct_begin();
-    rt = pt_open();
-    s = pith_scope_open(rt);
-}
-static void end(void) {
-    pith_scope_close(s);
-    pt_close(rt);
-    ct_end();
-}
 
 typedef struct Packed {
     const pith_array *counts, *noise, *never, *always, *small;

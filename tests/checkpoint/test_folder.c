@@ -1,6 +1,6 @@
 /* The folder around a checkpoint: what is cleaned, what is left alone, what is refused,
  * and several writers at once. */
-#include "checkpoint_test.h"
+#include "checkpoint_scope.h"
 
 #include <signal.h>
 #include <sys/file.h>
@@ -9,19 +9,6 @@
 
 enum { ATOMS = 200 }; /* enough for a sidecar */
 
-static pith_runtime *rt;
-static pith_scope *s;
-
-static void begin(void) {
-    ct_begin();
-    rt = pt_open();
-    s = pith_scope_open(rt);
-}
-static void end(void) {
-    pith_scope_close(s);
-    pt_close(rt);
-    ct_end();
-}
 static bool save(const char *name, int seed) {
     return pith_save(s, make_sim(s, ATOMS, seed), name, NULL);
 }

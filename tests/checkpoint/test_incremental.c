@@ -1,26 +1,12 @@
 /* Incremental series: what did not change is not written again, members stay whole when
  * older ones go, and how many files one depends on is bounded. */
-#include "checkpoint_test.h"
+#include "checkpoint_scope.h"
 
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
 enum { N = 4000, LEAVES = 12 };
-
-static pith_runtime *rt;
-static pith_scope *s;
-
-static void begin(void) {
-    ct_begin();
-    rt = pt_open();
-    s = pith_scope_open(rt);
-}
-static void end(void) {
-    pith_scope_close(s);
-    pt_close(rt);
-    ct_end();
-}
 
 /* A list of LEAVES leaves of n elements; values[i] says what is in the i-th. */
 static const void *make_list(pith_scope *in, int64_t n, const int *values) {

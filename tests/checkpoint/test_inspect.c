@@ -1,19 +1,5 @@
 /* Looking into checkpoints without their types: rows, elements, statistics. */
-#include "checkpoint_test.h"
-
-static pith_runtime *rt;
-static pith_scope *s;
-
-static void begin(void) {
-    ct_begin();
-    rt = pt_open();
-    s = pith_scope_open(rt);
-}
-static void end(void) {
-    pith_scope_close(s);
-    pt_close(rt);
-    ct_end();
-}
+#include "checkpoint_scope.h"
 
 Test(inspect, gives_the_rows_of_the_tables) {
     begin();

@@ -1,22 +1,9 @@
 /* A document that names files which are not its own: no save, no pruning and no sweep
  * deletes them. */
-#include "checkpoint_test.h"
+#include "checkpoint_scope.h"
 
 enum { ATOMS = 200 }; /* enough for a sidecar */
 
-static pith_runtime *rt;
-static pith_scope *s;
-
-static void begin(void) {
-    ct_begin();
-    rt = pt_open();
-    s = pith_scope_open(rt);
-}
-static void end(void) {
-    pith_scope_close(s);
-    pt_close(rt);
-    ct_end();
-}
 static bool save(const char *name, int seed) {
     return pith_save(s, make_sim(s, ATOMS, seed), name, NULL);
 }

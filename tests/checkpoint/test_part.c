@@ -1,19 +1,5 @@
 /* One leaf, or some rows of one, without the rest of the file. */
-#include "checkpoint_test.h"
-
-static pith_runtime *rt;
-static pith_scope *s;
-
-static void begin(void) {
-    ct_begin();
-    rt = pt_open();
-    s = pith_scope_open(rt);
-}
-static void end(void) {
-    pith_scope_close(s);
-    pt_close(rt);
-    ct_end();
-}
+#include "checkpoint_scope.h"
 
 static bool same(const pith_array *a, const pith_array *b) {
     return a && b && ct_same_bits(s, a, b);

@@ -1,19 +1,5 @@
 /* Structures as text, and checkpoints saved from them with other arrays. */
-#include "checkpoint_test.h"
-
-static pith_runtime *rt;
-static pith_scope *s;
-
-static void begin(void) {
-    ct_begin();
-    rt = pt_open();
-    s = pith_scope_open(rt);
-}
-static void end(void) {
-    pith_scope_close(s);
-    pt_close(rt);
-    ct_end();
-}
+#include "checkpoint_scope.h"
 
 static const void *a_tree(void) {
     const char *const keys[] = {"a\"b", ""};

@@ -1,24 +1,11 @@
 /* Series: the last members are kept, the newest that is whole is found, and nothing else
  * of the folder is touched. */
-#include "checkpoint_test.h"
+#include "checkpoint_scope.h"
 
 #include <sys/wait.h>
 
 enum { ATOMS = 200 }; /* enough for a sidecar */
 
-static pith_runtime *rt;
-static pith_scope *s;
-
-static void begin(void) {
-    ct_begin();
-    rt = pt_open();
-    s = pith_scope_open(rt);
-}
-static void end(void) {
-    pith_scope_close(s);
-    pt_close(rt);
-    ct_end();
-}
 static bool save(const char *name, int seed, int64_t keep) {
     return pith_save(s, make_sim(s, ATOMS, seed), name,
                      &(pith_save_options){.keep = keep, .step = 100 * seed});
