@@ -1,13 +1,12 @@
 /* Profiles on a device, where programs are tasks that the host drives: by the fake, whose
  * work takes a millisecond each. */
-#include "scope_test.h"
+#include "profile_test.h"
 
 #include <unistd.h>
 
-enum { N = 3000, CALLS = 3, LENGTH = 4 };
+enum { N = 3000, LENGTH = 4 };
 
 static int mul_line, scan_line;
-#define NOTED(line, call) (line = __LINE__, call)
 
 static const pith_array *fused(pith_scope *in, const pith_array *x) {
     return pith_sqrt(in, NOTED(mul_line, pith_mul(in, x, x)));
@@ -32,38 +31,6 @@ static const pith_array *scanned(pith_scope *in, const pith_array *x) {
     return pith_add(in, last, pith_sort(in, x, 0, NULL));
 }
 PITH_FUNCTION1(scan_function, scanned, pith_array, pith_array)
-
-static const pith_array *is_small(pith_scope *in, const pith_array *x) {
-    return pith_all(in, pith_less(in, x, pith_f64(in, 64)), PITH_ALL_AXES);
-}
-PITH_FUNCTION1(is_small_function, is_small, pith_array, pith_array)
-static const pith_array *doubled(pith_scope *in, const pith_array *x) {
-    return pith_add(in, x, x);
-}
-PITH_FUNCTION1(doubled_function, doubled, pith_array, pith_array)
-static const pith_array *looped(pith_scope *in, const pith_array *x) {
-    return pith_while(in, &is_small_function, &doubled_function, x);
-}
-PITH_FUNCTION1(looped_function, looped, pith_array, pith_array)
-
-static const pith_profile *profile_of(const pith_function *f, const pith_array *x) {
-    const pith_profile *p = pith_program_profile(s, f, 1, (const void *[]){x}, CALLS);
-    pt_ok(s, p);
-    double sum = 0;
-    for (int64_t k = 0; k < p->row_count; k++)
-        sum += p->rows[k].seconds;
-    cr_assert(p->calls == CALLS && sum > 0 && sum <= p->seconds * (1 + 1e-9), "%s",
-              p->text);
-    return p;
-}
-
-static const pith_profile_row *row_named(const pith_profile *p, const char *name) {
-    for (int64_t k = 0; k < p->row_count; k++)
-        if (strcmp(p->rows[k].name, name) == 0)
-            return &p->rows[k];
-    cr_assert(false, "no row \"%s\" in\n%s", name, p->text);
-    return NULL;
-}
 
 Test(profile_device, times_a_task_by_marks, .init = open_scope) {
     const pith_profile *p =
@@ -131,8 +98,9 @@ Test(profile_device, text_and_code_are_kept) {
 Test(profile_device, of_a_whole_run_changes_no_bits) {
     static double results[2][N];
     static char text[16384];
-    char file[64];
+    char file[64], calls[64];
     snprintf(file, sizeof file, "profile-device-%ld.txt", (long)getpid());
+    snprintf(calls, sizeof calls, "scanned: %d calls", CALLS);
     setenv("PITH_JIT", "wait", 1);
     for (int timed = 0; timed < 2; timed++) {
         if (timed)
@@ -151,7 +119,7 @@ Test(profile_device, of_a_whole_run_changes_no_bits) {
     cr_assert(in, "%s", file);
     text[fread(text, 1, sizeof text - 1, in)] = 0;
     fclose(in);
-    cr_assert(strstr(text, "scanned: 3 calls"), "%s", text);
+    cr_assert(strstr(text, calls), "%s", text);
     cr_assert(strstr(text, "(in scan test_profile_device.c:"), "%s", text);
     unlink(file);
 }
