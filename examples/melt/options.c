@@ -16,7 +16,7 @@ static const char help[] =
     "  --resume FILE        go on from a checkpoint; --log and --dump files are cut back to\n"
     "                       its step and go on\n"
     "  --steps N            steps to run (400); further steps after --resume\n"
-    "  --steps-per-launch N run so many steps in one compiled loop (1)\n"
+    "  --steps-per-launch N number of steps in one compiled loop (1)\n"
     "  --dt X               time step (0.005)\n"
     "  --cutoff X           of the potential (2.5)\n"
     "  --skin X             of the neighbour lists (0.3)\n"

@@ -10,8 +10,8 @@
  * reads, and before the scope's stream goes on once it is done. A host thread must call
  * pith_wait, or read with pith_read.
  *
- * On the host there is no stream. The calls below wait until the elements are there, and
- * whoever gets an address may read or write at once.
+ * On the host there is no stream. The calls below wait until the elements are computed,
+ * so the caller may use the address at once.
  *
  * Do not capture the scope's stream (cudaStreamBeginCapture): calls of pith copy,
  * allocate and wait there, which ends a capture. Capture on a stream of your own. pith

@@ -217,10 +217,11 @@ PITH_API bool pith_save(pith_scope *s,
  *
  * Such a save holds on to the arrays of the tree, which nothing changes, so taking it
  * costs no copy, and the memory that it holds is that of one state: the next one waits
- * for it. What can be told at once (the structure, the options, the folder) fails in
- * pith_save; what fails later (elements, the disk) is told once, by whichever comes next
- * in any scope of the runtime: this call, a save, a load, pith_checkpoint_open; else
- * pith_close gives it to the log hook. The old checkpoint is then as it was.
+ * for it. Errors of the structure, the options and the folder are reported by
+ * pith_save itself. A later error (of the elements or the disk) is reported once, by the
+ * next call in any scope of the runtime to this function, pith_save, pith_load or
+ * pith_checkpoint_open, or else by pith_close through the log hook. The old checkpoint is
+ * unchanged then.
  *
  * Errors: those of pith_save.
  * @return Whether everything is on the disk.

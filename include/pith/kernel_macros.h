@@ -256,10 +256,10 @@ typedef struct pith_kernel_arg {
 
 typedef void (*pith_kernel_loop)(const void *args, int64_t begin, int64_t end);
 
-/* A kernel for one dtype of its real. */
-/* Handle of a CUDA kernel; NULL: it cannot be had, and *code is the runtime's error. */
+/* The handle of a CUDA kernel; NULL: *code is the error of the CUDA runtime. */
 typedef const void *(*pith_kernel_entry)(int *code);
 
+/* A kernel for one dtype of its real. */
 typedef struct pith_kernel_variant {
     const char *name;
     const char *file; /* as the compiler was given it */

@@ -394,8 +394,8 @@ template <class T> constexpr pith_static_kind pith_static_of_() {
  * them, of 100 characters at most.
  *
  * In the registry, in files and in messages it stands in place of the struct's name, so
- * that structs of one name, which two libraries bring, live side by side. Macros take the
- * struct's name as ever: pith_load(s, Atoms, path).
+ * that structs of one name, which two libraries bring, live side by side. Macros still
+ * take the C name of the struct: pith_load(s, Atoms, path).
  */
 #define PITH_NAMED(name)                                                                 \
     PITH_HOOK_ENTRY_("named", 0, PITH_HOOK_NAMED, NULL, .initial_text = (name))

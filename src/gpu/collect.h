@@ -17,7 +17,7 @@ typedef struct pithp_iteration {
 
 /* A loop that runs call by call, in memory of who runs it. */
 typedef struct pithp_looping {
-    struct pithp_collector *collector; /* the outermost one; NULL: nobody collects */
+    struct pithp_collector *collector; /* the outermost one; NULL: none */
     struct pithp_looping *around;
     int64_t number;
     int64_t *first_failed;       /* NULL until a check is collected */

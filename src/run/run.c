@@ -162,7 +162,7 @@ static bool can_save(const run *r) {
     return rc == PITH_OK;
 }
 
-/* Steps to the next state that somebody looks at. */
+/* Steps until the next state that is shown, saved or checked. */
 static int64_t window(const run *r) {
     const pith_run_options *o = r->options;
     const int64_t stride = stride_of(o), every = o->check_every ? o->check_every : 1;

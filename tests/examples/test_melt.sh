@@ -245,7 +245,7 @@ jit) # compiled or not, step by step or several at once: the same bits, also whe
     "$pith" diff --bits whole.json resumed.json >diff.txt || fail "resumed: $(cat diff.txt)"
     grep -q '^"step":50,' part.json || fail "the step of a checkpoint counts launches"
     refused "--steps-per-launch: expected --jit on with it, got --jit off" "$melt" --steps-per-launch 3 --jit off
-    # a signal ends a run with a checkpoint, from which it goes on to the same bits
+    # a signal ends a run with a checkpoint; resumed, it has the same bits
     final 300 undisturbed.json --jit on --steps-per-launch 20 2>err
     "$melt" --steps 300 --steps-per-launch 20 --save stopped.json --status status.json --device host >run.txt 2>err &
     child=$!

@@ -1,4 +1,5 @@
-/* Signals to runs: each run that one stops goes on to the bits of an undisturbed run. */
+/* Signals to runs: a run that is stopped and resumed has the bits of an undisturbed one.
+ */
 #include "pith_test.h"
 
 #include <pith/pith.h>

@@ -394,7 +394,7 @@ static bool read_dataset(void *closure, hid_t set, const char *name) {
 }
 
 static void note_link(void *closure, const char *name, H5L_type_t type) {
-    enum { NAMED = 3 }; /* so many links are told */
+    enum { NAMED = 3 }; /* links named in the message */
     reading *r = closure;
     if (r->link_count++ >= NAMED)
         return;

@@ -38,7 +38,7 @@ bool run_log_open(pith_scope *s, const char *file, run_log *l) {
 }
 
 char *run_log_text(const run_log *l) {
-    enum { NAMED = 5 }; /* so many columns are told */
+    enum { NAMED = 5 }; /* columns named in the line */
     const int64_t count = pith_child_count(l->columns);
     char *text = text_of("the log of a run: %" PRId64 " %s", l->rows,
                          plural(l->rows, "row", "rows"));

@@ -114,8 +114,8 @@ void pithp_disk_remove(const pithp_disk *disk, pithp_code_key key);
 /* ---- What is kept to look at (PITH_JIT_DEBUG) ---- */
 
 /* Write a file, all or nothing of it, unless it is there; path gets its name, with room
- * for a longest one and the end. False: it is not there, which the log is told once a
- * process. */
+ * for a longest one and the end. False: it was not written, which is logged once
+ * per process. */
 bool pithp_debug_keep(pith_runtime *rt,
                       const char *file,
                       const char *end,

@@ -80,7 +80,7 @@ pith_status pithp_synchronise_cuda(pithp_stream *st, pithp_error *e) {
 
 void pithp_cuda_wait_for_all(pithp_device *d) {
     for (pithp_stream *st = pithp_streams_first(d); st; st = st->next)
-        /* whoever waits next is told */
+        /* the next wait reports the error */
         pithp_cuda_forget(cudaStreamSynchronize(pithp_cuda_stream_of(st)->queue));
 }
 

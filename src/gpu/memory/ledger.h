@@ -106,7 +106,8 @@ pithp_ledger_remove(pithp_device *d, pithp_account *a, size_t owned, size_t lent
 /* ---- Bytes of the device that a library takes beside buffers; the lock is not held ----
  */
 
-/* They lower what buffers may take. False: the device's total does not leave so many. */
+/* Reserved bytes are not available to buffers. False: the total of the device does not
+ * leave room for them. */
 bool pithp_ledger_reserve(pithp_device *d, size_t bytes);
 void pithp_ledger_unreserve(pithp_device *d, size_t bytes);
 

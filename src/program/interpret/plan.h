@@ -278,7 +278,7 @@ pith_status pithp_plan_run(pith_scope *s,
 /* Whether it is one fused step, whose values lie as the elements do or are one for all:
  * such a plan serves every count of elements. */
 bool pithp_plan_is_flat(const pithp_plan *plan);
-/* Run such a plan over so many elements. */
+/* Run such a plan over `count` elements. */
 pith_status pithp_plan_run_flat(pith_scope *s,
                                 pithp_plan *plan,
                                 const void *const *inputs,

@@ -20,8 +20,8 @@ uint64_t pithp_ticks(void) {
 #endif
 }
 
-/* When all that was enqueued has run: where work runs later, it is waited for. What went
- * wrong there is told by the next call that waits. */
+/* When all that was enqueued has run: where work runs later, it is waited for. Errors of
+ * that work are reported by the next call that waits. */
 static int64_t settled(pith_scope *s) {
     pithp_stream *st = pithp_scope_stream(s);
     pithp_error e;

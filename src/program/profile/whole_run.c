@@ -153,7 +153,8 @@ static int64_t list_ran(pithp_profile **programs) {
     return count;
 }
 
-/* With the lock held. rt: that is told of a failure; NULL: none is left. */
+/* With the lock held. rt: whose log hook gets a failure; NULL: no runtime is
+ * open. */
 static void write_new(pith_runtime *rt) {
     const int64_t count = list ? list_ran(NULL) : -1;
     const size_t bytes = count > 0 ? (size_t)count * sizeof(pithp_profile *) : 0;

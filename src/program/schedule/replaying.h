@@ -22,7 +22,7 @@ struct pithp_replay {
     pithp_later_work work; /* to make it */
     atomic_int stage;
     atomic_int runs;     /* counted while it is COUNTING */
-    atomic_int due;      /* it is made when so many have been counted */
+    atomic_int due;      /* number of runs after which it is made */
     int pause;           /* runs before the next try after a shortage */
     atomic_size_t bytes; /* 0 before it is READY */
     bool wait;

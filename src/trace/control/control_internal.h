@@ -84,16 +84,16 @@ pith_status
 pithp_part_record(pith_scope *s, pithp_part *part, const pithp_part_call *call);
 void pithp_part_end(pithp_part *part);
 
-/* What the body of a loop carries: its inputs are so many fixed ones, the carries and
- * others, its outputs the carries and others. */
+/* What the body of a loop carries. Inputs of the body: `fixed` constants, `count`
+ * carries, then others. Outputs: the carries, then others. */
 typedef struct pithp_carried {
     int64_t fixed, count;
     bool counts; /* the first one is an index, which counts as a row */
     bool ends;   /* no iteration runs after one in which a check failed */
 } pithp_carried;
 /* Which values of checks of `part`, the body of a loop or its condition, are needs that
- * depend on what the body changes of its carry; in memory of s. part's inputs are so many
- * fixed ones, and the carries. *needs: NULL where none does. */
+ * depend on what the body changes of its carry; in memory of s. Inputs of the part: the
+ * constants, then the carries. *needs: NULL where none does. */
 pith_status pithp_part_carried_needs(pith_scope *s,
                                      const pithp_part *part,
                                      int64_t fixed,
@@ -190,7 +190,7 @@ const void *pithp_holder_end(pithp_holder *h);
 /* Whether a loop that runs ends where a check fails. Before and after it, on all ways. */
 typedef struct pithp_ending {
     bool ends;
-    pithp_collector *around, *checks; /* of the loop; NULL: nobody collects */
+    pithp_collector *around, *checks; /* of the loop; NULL: no collector */
 } pithp_ending;
 pith_status pithp_ending_begin(pith_scope *s, pithp_ending *e, bool ends);
 /* No check of the loop has failed so far, or the loop does not end there; waits. False

@@ -109,7 +109,7 @@ bool fake_graph_needs(cudaLibrary_t library);
 void fake_cuda_touch(void);
 /* Whether a capture forbids the thread calls that allocate or ask. */
 bool fake_cuda_forbids(void);
-/* Bytes of the device for what is no buffer; false: there are not so many. */
+/* Allocate bytes of the device for contexts, code and graphs; false: out of memory. */
 bool fake_cuda_take(size_t bytes);
 void fake_cuda_give(size_t bytes);
 size_t fake_cuda_taken(void);

@@ -48,7 +48,7 @@ size_t fake_memory_reserved(void) {
     return held + idle;
 }
 
-/* The pool's own first; false: the device has not so many. */
+/* Idle bytes of the pool are used first; false: out of memory. */
 static bool charge(size_t bytes) {
     const size_t reused = bytes < idle ? bytes : idle;
     if (fake_cuda.budget &&
