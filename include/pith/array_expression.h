@@ -25,18 +25,18 @@ PITH_BEGIN
  * Evaluate a formula over arrays: the same bits as the calls written out, eager or
  * traced. No compiler is needed.
  *
- * The operators are those of C without effects, and bind as in C:
+ * Operators have the precedence of C:
  *
- *     x ? y : z                 pith_where; a condition that is not bool is compared with
- * 0
+ *     x ? y : z                 pith_where; x is compared with 0 unless it is bool
  *     || && !                   of any dtype: 0 is false; bool
  *     | ^ & ~  << >>            integers (| ^ & ~ bool also)
  *     == != < <= > >=           bool
  *     + - * / %                 pith_add, pith_sub, pith_mul, pith_div (floats only),
  *                               pith_fmod
  *     (f32)x, f32(x)            pith_cast; C's one-word types are known also
- *     f(x), f(x, y), ...        the elementwise functions of array_elementwise.h that
- * have one result, without pith_: sin, where, minimum, ...; and C's fabs, rint, nearbyint
+ *     f(x), f(x, y), ...        functions of array_elementwise.h with one result, by
+ *                               names without pith_: sin, where, minimum, ...; and
+ *                               C's fabs, rint, nearbyint
  *
  * Operands broadcast and promote as those of the calls do. A number takes the dtype of
  * the operand beside it: 0.5 * x has the dtype of x. It must fit: 0.5 and 2.0 beside
