@@ -234,8 +234,8 @@ put(remaking *r, const pithp_lens_edits *e, int64_t i, pithp_lens_changes *chang
     pithp_lens_edit *edit = &e->list[i];
     const int64_t depth = edit->depth - edit->rows,
                   place = depth ? edit->places[depth - 1] : 0;
-    /* a static lies in the payload itself, where no pointer can be read */
-    const void *there = place < 0 ? NULL : *child_at(r, place);
+    /* a static that no lens looks into may be a number, of which no pointer is read */
+    const void *there = place >= 0 || edit->parts ? *child_at(r, place) : NULL;
     const void *value = new_value(e, edit, there);
     pith_status rc = r->s->error.code;
     if (rc == PITH_OK && place < 0)
