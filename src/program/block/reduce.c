@@ -9,6 +9,12 @@
 #include "program/block/fetch.h"
 #include "program/emit/combine.h"
 
+#include <string.h>
+
+#ifdef __x86_64__
+#    include <immintrin.h>
+#endif
+
 #define LANES PITHP_REDUCE_LANES
 /* Rows that are fetched before they are needed: strips of rows defeat the hardware. */
 #define AHEAD 8
@@ -19,19 +25,131 @@
 /* Lanes whose accumulators stay in registers; more passes over a block read other lines.
  */
 #if defined(__AVX512F__)
-#    define AT_ONCE 64
+#    define AT_ONCE      64
+#    define VECTOR_BYTES 64
 #elif defined(__AVX2__)
-#    define AT_ONCE 32
+#    define AT_ONCE      32
+#    define VECTOR_BYTES 32
 #else
-#    define AT_ONCE 16
+#    define AT_ONCE      16
+#    define VECTOR_BYTES 16
 #endif
 
 /* ---- One reducer: A accumulates what LOADED makes of a dt, by COMBINE(a, b) ---- */
 
-#define LANES_OF(name, dt, A, LOADED, IDENTITY, COMBINE)                                 \
+/* The inner loops, element by element. The compiler makes vectors of them. */
+#define BY_ELEMENT(name, dt, A, LOADED)                                                  \
+    /* Elements begin..end, LANES apart, go to AT_ONCE lanes. */                         \
+    static inline __attribute__((always_inline)) void name##_to_some(                    \
+        A *some, const dt *x, int64_t begin, int64_t end, bool fetches) {                \
+        for (int64_t i = begin; i < end; i += LANES) {                                   \
+            if (fetches)                                                                 \
+                pithp_fetch(x + i, FAR, AT_ONCE * (int64_t)sizeof(dt));                  \
+            PITHP_SIMD                                                                   \
+            for (int j = 0; j < AT_ONCE; j++)                                            \
+                some[j] = name##_join(some[j], LOADED(x[i + j]));                        \
+        }                                                                                \
+    }                                                                                    \
+    /* n more elements, one a lane. */                                                   \
+    static inline __attribute__((always_inline)) void name##_rest_to_some(               \
+        A *some, const dt *x, int64_t n) {                                               \
+        EACH_OF_REST(j, n) some[j] = name##_join(some[j], LOADED(x[j]));                 \
+    }                                                                                    \
+    /* Each lane takes its rows of `groups` times as many rows as lanes, in turn. A lane \
+     * is read and written once, and the rows are `groups` streams. Lanes hold nothing   \
+     * before if it `begins`. */                                                         \
+    static inline __attribute__((always_inline)) void name##_piece(                      \
+        A *lane, const dt *row, int64_t group, int64_t n, int groups, bool begins) {     \
+        PITHP_SIMD                                                                       \
+        for (int64_t c = 0; c < n; c++) {                                                \
+            A some = begins ? LOADED(row[c]) : lane[c];                                  \
+            for (int g = begins; g < groups; g++)                                        \
+                some = name##_join(some, LOADED(row[g * group + c]));                    \
+            lane[c] = some;                                                              \
+        }                                                                                \
+    }
+
+/* A mask keeps the accumulators in registers. */
+#ifdef __AVX512F__
+#    define EACH_OF_REST(j, n)                                                           \
+        PITHP_SIMD                                                                       \
+        for (int j = 0; j < AT_ONCE; j++)                                                \
+            if (j < (n))
+#else
+#    define EACH_OF_REST(j, n) for (int j = 0; j < (n) && j < AT_ONCE; j++)
+#endif
+
+/* The same loops over f32 with f64 accumulators, by vectors: each vector is converted as
+ * it is loaded. gcc would load whole registers of f32 and take them apart, which is
+ * slower. */
+typedef f32 f32s __attribute__((vector_size(VECTOR_BYTES / 2), aligned(4), may_alias));
+typedef f64 f64s __attribute__((vector_size(VECTOR_BYTES), aligned(8), may_alias));
+enum { F64S = VECTOR_BYTES / 8 };
+
+/* Intrinsics, because gcc splits __builtin_convertvector as well. */
+static inline __attribute__((always_inline)) f64s load_f64s(const f32 *x) {
+#if defined(__AVX512F__)
+    return _mm512_cvtps_pd(_mm256_loadu_ps(x));
+#elif defined(__AVX2__)
+    return _mm256_cvtps_pd(_mm_loadu_ps(x));
+#else
+    return __builtin_convertvector(*(const f32s *)x, f64s);
+#endif
+}
+
+#ifdef __AVX512F__
+#    define REST_BY_VECTOR(name, COMBINE)                                                \
+        for (int j = 0; j < AT_ONCE; j += F64S) {                                        \
+            const uint64_t first = n < 64 ? (UINT64_C(1) << n) - 1 : UINT64_MAX;         \
+            const __mmask8 here = (__mmask8)(first >> j);                                \
+            f64s *to = (f64s *)(some + j);                                               \
+            const f64s next = _mm512_cvtps_pd(_mm256_maskz_loadu_ps(here, x + j));       \
+            *to = _mm512_mask_blend_pd(here, *to, COMBINE(*to, next));                   \
+        }
+#else
+#    define REST_BY_VECTOR(name, COMBINE)                                                \
+        EACH_OF_REST(j, n) some[j] = COMBINE(some[j], (f64)x[j]);
+#endif
+
+#define BY_VECTOR(name, COMBINE)                                                         \
+    static inline __attribute__((always_inline)) void name##_to_some(                    \
+        f64 *some, const f32 *x, int64_t begin, int64_t end, bool fetches) {             \
+        f64s all[AT_ONCE / F64S];                                                        \
+        memcpy(all, some, sizeof all);                                                   \
+        for (int64_t i = begin; i < end; i += LANES) {                                   \
+            if (fetches)                                                                 \
+                pithp_fetch(x + i, FAR, AT_ONCE * (int64_t)sizeof(f32));                 \
+            for (int j = 0; j < AT_ONCE / F64S; j++)                                     \
+                all[j] = COMBINE(all[j], load_f64s(x + i + j * F64S));                   \
+        }                                                                                \
+        memcpy(some, all, sizeof all);                                                   \
+    }                                                                                    \
+    static inline __attribute__((always_inline)) void name##_rest_to_some(               \
+        f64 *some, const f32 *x, int64_t n) {                                            \
+        REST_BY_VECTOR(name, COMBINE)                                                    \
+    }                                                                                    \
+    static inline __attribute__((always_inline)) void name##_piece(                      \
+        f64 *lane, const f32 *row, int64_t group, int64_t n, int groups, bool begins) {  \
+        int64_t c = 0;                                                                   \
+        for (; c + F64S <= n; c += F64S) {                                               \
+            f64s *to = (f64s *)(lane + c), some = begins ? load_f64s(row + c) : *to;     \
+            for (int g = begins; g < groups; g++)                                        \
+                some = COMBINE(some, load_f64s(row + g * group + c));                    \
+            *to = some;                                                                  \
+        }                                                                                \
+        for (; c < n; c++) {                                                             \
+            f64 some = begins ? (f64)row[c] : lane[c];                                   \
+            for (int g = begins; g < groups; g++)                                        \
+                some = COMBINE(some, (f64)row[g * group + c]);                           \
+            lane[c] = some;                                                              \
+        }                                                                                \
+    }
+
+#define JOIN(name, A, COMBINE)                                                           \
     static inline __attribute__((always_inline)) A name##_join(A a, A b) {               \
         return COMBINE(a, b);                                                            \
-    }                                                                                    \
+    }
+#define LANES_OF(name, dt, A, LOADED, IDENTITY, COMBINE)                                 \
     /* Neighbours of `count` rows of `width` meet until one is left, in rows[0]. */      \
     static inline __attribute__((always_inline)) void name##_meet(                       \
         A *rows, int64_t pitch, int64_t count, int64_t width) {                          \
@@ -91,25 +209,25 @@
      * nothing. `more` elements that follow are fetched with them. */                    \
     static inline __attribute__((always_inline)) void name##_to_lanes(                   \
         A *lanes, const dt *x, int64_t length, bool begins, int64_t more) {              \
-        const int64_t whole = length / LANES * LANES;                                    \
+        const int64_t whole = length / LANES * LANES, rest = length - whole;             \
         const int64_t fetched = length + more - FAR / (int64_t)sizeof(dt);               \
+        const int64_t far = fetched < whole ? fetched / LANES * LANES : whole;           \
         for (int first = 0; first < LANES; first += AT_ONCE) {                           \
             A some[AT_ONCE];                                                             \
+            int64_t i = begins ? LANES : 0;                                              \
             PITHP_SIMD                                                                   \
             for (int j = 0; j < AT_ONCE; j++)                                            \
                 some[j] = begins ? LOADED(x[first + j]) : lanes[first + j];              \
-            for (int64_t i = begins ? LANES : 0; i < whole; i += LANES) {                \
-                if (i < fetched)                                                         \
-                    pithp_fetch(x + i + first, FAR, AT_ONCE * (int64_t)sizeof(dt));      \
-                PITHP_SIMD                                                               \
-                for (int j = 0; j < AT_ONCE; j++)                                        \
-                    some[j] = name##_join(some[j], LOADED(x[i + first + j]));            \
+            if (i < far) {                                                               \
+                name##_to_some(some, x + first, i, far, true);                           \
+                i = far;                                                                 \
             }                                                                            \
+            name##_to_some(some, x + first, i, whole, false);                            \
+            if (rest > first)                                                            \
+                name##_rest_to_some(some, x + whole + first, rest - first);              \
             for (int j = 0; j < AT_ONCE; j++)                                            \
                 lanes[first + j] = some[j];                                              \
         }                                                                                \
-        for (int64_t j = 0; j < length - whole; j++)                                     \
-            lanes[j] = name##_join(lanes[j], LOADED(x[whole + j]));                      \
     }                                                                                    \
     static inline __attribute__((always_inline)) void name##_halve(A *lanes, int left) { \
         PITHP_SIMD                                                                       \
@@ -211,19 +329,6 @@
         if (used % 2)                                                                    \
             for (int64_t c = 0; c < width; c++)                                          \
                 lanes[used / 2 * width + c] = LOADED(x[(used - 1) * pitch + c]);         \
-    }                                                                                    \
-    /* Each lane takes its rows of `groups` times as many rows as lanes, in turn: it is  \
-     * read and written once, and rows are read as so many streams. Where it `begins`,   \
-     * lanes hold nothing. */                                                            \
-    static inline __attribute__((always_inline)) void name##_piece(                      \
-        A *lane, const dt *row, int64_t group, int64_t n, int groups, bool begins) {     \
-        PITHP_SIMD                                                                       \
-        for (int64_t c = 0; c < n; c++) {                                                \
-            A some = begins ? LOADED(row[c]) : lane[c];                                  \
-            for (int g = begins; g < groups; g++)                                        \
-                some = name##_join(some, LOADED(row[g * group + c]));                    \
-            lane[c] = some;                                                              \
-        }                                                                                \
     }                                                                                    \
     /* The same of a long row, and what lies `ahead` elements behind it is fetched. */   \
     static inline __attribute__((always_inline)) void name##_pieces(                     \
@@ -353,14 +458,25 @@
     }
 
 #define REDUCER(name, dt, A, LOADED, IDENTITY, COMBINE)                                  \
+    JOIN(name, A, COMBINE)                                                               \
+    BY_ELEMENT(name, dt, A, LOADED)                                                      \
+    LANES_OF(name, dt, A, LOADED, IDENTITY, COMBINE)                                     \
+    ROW_IN_ORDER(name, dt, A)                                                            \
+    BLOCKS_OF(name, dt, A, LOADED, IDENTITY, COMBINE)
+#define WIDENED_REDUCER(name, dt, A, LOADED, IDENTITY, COMBINE)                          \
+    JOIN(name, A, COMBINE)                                                               \
+    BY_VECTOR(name, COMBINE)                                                             \
     LANES_OF(name, dt, A, LOADED, IDENTITY, COMBINE)                                     \
     ROW_IN_ORDER(name, dt, A)                                                            \
     BLOCKS_OF(name, dt, A, LOADED, IDENTITY, COMBINE)
 #define EXTREME_REDUCER(name, dt, A, LOADED, IDENTITY, COMBINE)                          \
+    JOIN(name, A, COMBINE)                                                               \
+    BY_ELEMENT(name, dt, A, LOADED)                                                      \
     LANES_OF(name, dt, A, LOADED, IDENTITY, COMBINE)                                     \
     ROW_OF_NUMBERS(name, dt, A, LOADED, COMBINE)                                         \
     BLOCKS_OF(name, dt, A, LOADED, IDENTITY, COMBINE)
 M_REDUCERS_OF_OTHERS(REDUCER)
+M_REDUCERS_OF_WIDENED(WIDENED_REDUCER)
 M_REDUCERS_OF_EXTREMES(EXTREME_REDUCER)
 
 /* ---- argmin, argmax ---- */

@@ -29,7 +29,12 @@
 /* X(name, element type, type of accumulators, what is accumulated of an element, the
  *   identity, the function of two): name is operation_dtype, where signed and unsigned
  *   integers or all of one size may share one. */
-#define M_REDUCERS(X) M_REDUCERS_OF_EXTREMES(X) M_REDUCERS_OF_OTHERS(X)
+#define M_REDUCERS(X)                                                                    \
+    M_REDUCERS_OF_EXTREMES(X) M_REDUCERS_OF_WIDENED(X) M_REDUCERS_OF_OTHERS(X)
+/* f32 whose accumulators are f64 */
+#define M_REDUCERS_OF_WIDENED(X)                                                         \
+    X(sum_f32, f32, f64, M_AS_F64, 0, M_SUM)                                             \
+    X(prod_f32, f32, f64, M_AS_F64, 1, M_PROD)
 /* the least or greatest of floats */
 #define M_REDUCERS_OF_EXTREMES(X)                                                        \
     X(min_f16, f16, f32, m_load_f16, __builtin_inff(), M_MIN_REAL)                       \
@@ -47,7 +52,6 @@
     X(sum_u64, u64, u64, M_SAME, 0, M_SUM)                                               \
     X(sum_f16, f16, f64, M_F16_F64, 0, M_SUM)                                            \
     X(sum_bf16, bf16, f64, M_BF_F64, 0, M_SUM)                                           \
-    X(sum_f32, f32, f64, M_AS_F64, 0, M_SUM)                                             \
     X(sum_f64, f64, f64, M_SAME, 0, M_SUM)                                               \
     X(prod_u8, u8, u8, M_SAME, 1, M_PROD_8)                                              \
     X(prod_u16, u16, u16, M_SAME, 1, M_PROD_16)                                          \
@@ -55,7 +59,6 @@
     X(prod_u64, u64, u64, M_SAME, 1, M_PROD)                                             \
     X(prod_f16, f16, f64, M_F16_F64, 1, M_PROD)                                          \
     X(prod_bf16, bf16, f64, M_BF_F64, 1, M_PROD)                                         \
-    X(prod_f32, f32, f64, M_AS_F64, 1, M_PROD)                                           \
     X(prod_f64, f64, f64, M_SAME, 1, M_PROD)                                             \
     X(min_i8, i8, i8, M_SAME, 0x7F, M_MIN)                                               \
     X(min_i16, i16, i16, M_SAME, 0x7FFF, M_MIN)                                          \
