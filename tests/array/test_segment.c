@@ -61,6 +61,43 @@ Test(segment, combines_rows_in_order) {
     pt_close(rt);
 }
 
+/* Runs of about 40 elements, some outside of the segments, and an empty segment. */
+Test(segment, sums_of_long_sorted_runs_keep_the_order_of_elements) {
+    enum { ROWS = 40000, SEGMENTS = 900 };
+    static float data[ROWS], want[SEGMENTS], got[SEGMENTS];
+    static int64_t ids[ROWS];
+    for (int i = 0, id = -2; i < ROWS; i++) {
+        id += below(40) == 0 ? 1 + (below(20) == 0) : 0;
+        ids[i] = id;
+        data[i] = (float)(below(2000001) - 1000000) / 7;
+        if (id >= 0 && id < SEGMENTS)
+            want[id] += data[i];
+    }
+    cr_assert(ids[ROWS - 1] >= SEGMENTS);
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    const pith_array *x = pith_array_copy(s, PITH_F32, PITH_SHAPE(ROWS), data),
+                     *wide = pith_array_copy(s, PITH_I64, PITH_SHAPE(ROWS), ids);
+    static const pith_dtype sums[] = {PITH_F64, PITH_I32, PITH_U64};
+    for (int k = 0; k < 2; k++) {
+        const pith_array *at = k ? pith_cast(s, wide, PITH_I32) : wide;
+        const pith_segment_options ascends = {.sorted = true};
+        pt_ok(s, pith_read(s, pith_segment_sum(s, x, at, SEGMENTS, &ascends), got,
+                           sizeof got));
+        cr_assert(!memcmp(got, want, sizeof got));
+        for (int d = 0; d < 3; d++) {
+            const pith_array *other = pith_cast(s, x, sums[d]);
+            const pith_array *same =
+                pith_equal(s, pith_segment_sum(s, other, at, SEGMENTS, &ascends),
+                           pith_segment_sum(s, other, at, SEGMENTS, NULL));
+            cr_assert(pith_read_bool(s, pith_all(s, same, PITH_ALL_AXES)));
+        }
+    }
+    pt_ok(s);
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
 Test(segment, without_rows_gives_what_changes_nothing) {
     pith_runtime *rt = pt_open();
     pith_scope *s = pith_scope_open(rt);
