@@ -35,8 +35,8 @@ static pith_status builtin(void *closure, pithp_cuda_kernel_id id, pithp_launch 
 /* The maths of the C library in the place of pith's, which a loaded text cannot see. */
 static const char maths[] =
 #define PITHP_MATH1(name, ...)                                                           \
-    "#define pith_math_" #name "_f32 " #name "f\n"                                       \
-    "#define pith_math_" #name "_f64 " #name "\n"
+    "#define pithp_math_" #name "_f32 " #name "f\n"                                      \
+    "#define pithp_math_" #name "_f64 " #name "\n"
 #define PITHP_MATH2 PITHP_MATH1
 #include "program/math/math.def"
     "#define M_SCALAR_MATH\n";

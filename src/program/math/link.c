@@ -14,7 +14,7 @@ typedef void (*code)(void);
 enum { FORMS = 5 }; /* scalar; of 128 bits, 256 without and with AVX2, 512 */
 #    define VECTOR(isa, lanes, v, name, type)                                            \
         extern void isa##_##name##_##type(void) __asm__("_ZGV" #isa "N" #lanes #v        \
-                                                        "_pith_math_" #name "_" #type);
+                                                        "_pithp_math_" #name "_" #type);
 #    define DECLARE(v, name)                                                             \
         VECTOR(b, 4, v, name, f32)                                                       \
         VECTOR(c, 8, v, name, f32)                                                       \
@@ -28,11 +28,11 @@ enum { FORMS = 5 }; /* scalar; of 128 bits, 256 without and with AVX2, 512 */
 #    define PITHP_MATH2(name, ...) DECLARE(vv, name)
 #    include "program/math/math.def"
 #    define ADDRESSES(name, type)                                                        \
-        (code) pith_math_##name##_##type, b_##name##_##type, c_##name##_##type,          \
+        (code) pithp_math_##name##_##type, b_##name##_##type, c_##name##_##type,         \
             d_##name##_##type, e_##name##_##type
 #else
 enum { FORMS = 1 };
-#    define ADDRESSES(name, type) (code) pith_math_##name##_##type
+#    define ADDRESSES(name, type) (code) pithp_math_##name##_##type
 #endif
 
 static const code addresses[] = {
@@ -66,13 +66,13 @@ static void add_jumps(pithp_text *t) {
     pithp_text_add(t, "__asm__(\".macro pith_jump symbol, at\\n\"\n"
                       "\".globl \\\\symbol\\n.hidden \\\\symbol\\n\"\n"
                       "\".type \\\\symbol, @function\\n\\\\symbol:\\n\"\n"
-                      "\"jmp *pith_math_table+8*\\\\at(%rip)\\n.endm\\n.text\\n\"\n");
+                      "\"jmp *pithp_math_table+8*\\\\at(%rip)\\n.endm\\n.text\\n\"\n");
     for (int i = 0; i < PITHP_COUNT(rows); i++)
         for (int type = 0; type < 2; type++) {
-            pithp_text_print(t, "\"pith_jump pith_math_%s_%s, %d\\n\"\n", rows[i].name,
+            pithp_text_print(t, "\"pith_jump pithp_math_%s_%s, %d\\n\"\n", rows[i].name,
                              types[type], at++);
             for (int form = 0; form < 4; form++)
-                pithp_text_print(t, "\"pith_jump _ZGV%s%s_pith_math_%s_%s, %d\\n\"\n",
+                pithp_text_print(t, "\"pith_jump _ZGV%s%s_pithp_math_%s_%s, %d\\n\"\n",
                                  vectors[type][form], rows[i].arguments == 2 ? "vv" : "v",
                                  rows[i].name, types[type], at++);
         }
@@ -88,27 +88,27 @@ static void add_calls(pithp_text *t) {
             const char *T = types[type];
             if (rows[i].arguments == 1)
                 pithp_text_print(t,
-                                 "%s pith_math_%s_%s(%s x) {\n"
-                                 "    return ((%s (*)(%s))pith_math_table[%d])(x);\n}\n",
+                                 "%s pithp_math_%s_%s(%s x) {\n"
+                                 "    return ((%s (*)(%s))pithp_math_table[%d])(x);\n}\n",
                                  T, rows[i].name, T, T, T, T, at++);
             else
                 pithp_text_print(
                     t,
-                    "%s pith_math_%s_%s(%s x, %s y) {\n"
-                    "    return ((%s (*)(%s, %s))pith_math_table[%d])(x, y);\n}\n",
+                    "%s pithp_math_%s_%s(%s x, %s y) {\n"
+                    "    return ((%s (*)(%s, %s))pithp_math_table[%d])(x, y);\n}\n",
                     T, rows[i].name, T, T, T, T, T, T, at++);
         }
 }
 
 void pithp_math_text(pithp_text *t) {
     pithp_text_print(t,
-                     "void (*pith_math_table[%d])(void) "
+                     "void (*pithp_math_table[%d])(void) "
                      "__attribute__((visibility(\"hidden\"), used));\n"
-                     "void pith_math_link(const void *args, i64 begin, i64 end);\n"
-                     "void pith_math_link(const void *args, i64 begin, i64 end) {\n"
+                     "void pithp_math_link(const void *args, i64 begin, i64 end);\n"
+                     "void pithp_math_link(const void *args, i64 begin, i64 end) {\n"
                      "    for (i64 i = begin; i < end; i++)\n"
-                     "        if (!pith_math_table[i])\n"
-                     "            pith_math_table[i] = ((void (*const "
+                     "        if (!pithp_math_table[i])\n"
+                     "            pithp_math_table[i] = ((void (*const "
                      "*)(void))args)[i];\n"
                      "}\n",
                      PITHP_COUNT(addresses));
@@ -120,7 +120,7 @@ void pithp_math_text(pithp_text *t) {
 
 pith_status pithp_math_link(pithp_module *m, pithp_error *e) {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* modules are shared */
-    pithp_launch launch = {.name = "pith_math_link"};
+    pithp_launch launch = {.name = "pithp_math_link"};
     const pith_status rc = pithp_module_search(m, launch.name, &launch, e);
     if (rc != PITH_OK)
         return rc;

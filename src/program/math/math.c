@@ -51,7 +51,7 @@ static f64 mend_exp(f64 x) { /* x - 1 is exact there */
 }
 
 static f64 mend_cosh(f64 x) { /* e^-|x| is nothing there */
-    const f64 half = pith_math_exp_f64(m_abs(x) / 2);
+    const f64 half = pithp_math_exp_f64(m_abs(x) / 2);
     return 0.5 * half * half;
 }
 
@@ -60,11 +60,11 @@ static f64 mend_sinh(f64 x) {
 }
 
 static f64 mend_log1p(f64 x) {
-    return pith_math_log_f64(x);
+    return pithp_math_log_f64(x);
 }
 
 static f64 mend_acosh(f64 x) { /* log(2 x); the logarithm of what is below 1 is nan */
-    return pith_math_log_f64(x) + 0x1.62e42fefa39efp-1;
+    return pithp_math_log_f64(x) + 0x1.62e42fefa39efp-1;
 }
 
 static f64 mend_asinh(f64 x) {
@@ -76,7 +76,7 @@ static f64 mend_lgamma(f64 x) {
     if (x < 0 || x > 0x1p1015)
         return __builtin_inf();
     const f64 whole = 1000 * LN2_HIGH_f64 - 1;
-    const f64 rest = 1000 * LN2_LOW_f64 + pith_math_log_f64(x * 0x1p-1000);
+    const f64 rest = 1000 * LN2_LOW_f64 + pithp_math_log_f64(x * 0x1p-1000);
     const f64 sum = whole + rest, lost = (whole - sum) + rest, part = x * 0x1p-20;
     f64 high = part, low = 0;
     pithp_multiply_exactly(&high, &low, sum);
@@ -112,27 +112,27 @@ static f64 mend_pow(f64 x, f64 y, f64 infinite) { /* y / 2 may be 0 */
 
 #define PITHP_MATH1(name, sleef, bound)                                                  \
     DECLARE1_ALL(sleef, bound)                                                           \
-    f32 pith_math_##name##_f32(f32 x) {                                                  \
+    f32 pithp_math_##name##_f32(f32 x) {                                                 \
         return CALL(sleef, f1, bound, x);                                                \
     }                                                                                    \
-    f64 pith_math_##name##_f64(f64 x) {                                                  \
+    f64 pithp_math_##name##_f64(f64 x) {                                                 \
         return CALL(sleef, d1, bound, x);                                                \
     }
 #define PITHP_MATH2(name, sleef, bound)                                                  \
     DECLARE2_ALL(sleef, bound)                                                           \
-    f32 pith_math_##name##_f32(f32 x, f32 y) {                                           \
+    f32 pithp_math_##name##_f32(f32 x, f32 y) {                                          \
         return CALL(sleef, f1, bound, x, y);                                             \
     }                                                                                    \
-    f64 pith_math_##name##_f64(f64 x, f64 y) {                                           \
+    f64 pithp_math_##name##_f64(f64 x, f64 y) {                                          \
         return CALL(sleef, d1, bound, x, y);                                             \
     }
 #define PITHP_MATH1_MENDED(name, sleef, bound, limit32, limit64)                         \
     DECLARE1_ALL(sleef, bound)                                                           \
-    f32 pith_math_##name##_f32(f32 x) {                                                  \
-        return m_abs(x) > limit32 ? (f32)pith_math_##name##_f64((f64)x)                  \
+    f32 pithp_math_##name##_f32(f32 x) {                                                 \
+        return m_abs(x) > limit32 ? (f32)pithp_math_##name##_f64((f64)x)                 \
                                   : CALL(sleef, f1, bound, x);                           \
     }                                                                                    \
-    f64 pith_math_##name##_f64(f64 x) {                                                  \
+    f64 pithp_math_##name##_f64(f64 x) {                                                 \
         return m_abs(x) > limit64 ? mend_##name(x) : CALL(sleef, d1, bound, x);          \
     }
 #define PITHP_MATH1_WITHIN(name, sleef, bound, limit32, limit64)                         \
@@ -140,11 +140,11 @@ static f64 mend_pow(f64 x, f64 y, f64 infinite) { /* y / 2 may be 0 */
     FUSED f64 fused_##name##_f64(f64 x) {                                                \
         return own_##name##_f64(x);                                                      \
     }                                                                                    \
-    f32 pith_math_##name##_f32(f32 x) {                                                  \
-        return m_abs(x) > limit32 ? (f32)pith_math_##name##_f64((f64)x)                  \
+    f32 pithp_math_##name##_f32(f32 x) {                                                 \
+        return m_abs(x) > limit32 ? (f32)pithp_math_##name##_f64((f64)x)                 \
                                   : CALL(sleef, f1, bound, x);                           \
     }                                                                                    \
-    f64 pith_math_##name##_f64(f64 x) {                                                  \
+    f64 pithp_math_##name##_f64(f64 x) {                                                 \
         return HAS_FMA && m_abs(x) <= limit64 ? fused_##name##_f64(x) : mend_##name(x);  \
     }
 #define PITHP_MATH1_OWN(name, bound)                                                     \
@@ -154,10 +154,10 @@ static f64 mend_pow(f64 x, f64 y, f64 infinite) { /* y / 2 may be 0 */
     FUSED f64 fused_##name##_f64(f64 x) {                                                \
         return own_##name##_f64(x);                                                      \
     }                                                                                    \
-    f32 pith_math_##name##_f32(f32 x) {                                                  \
+    f32 pithp_math_##name##_f32(f32 x) {                                                 \
         return HAS_FMA ? fused_##name##_f32(x) : own_##name##_f32(x);                    \
     }                                                                                    \
-    f64 pith_math_##name##_f64(f64 x) {                                                  \
+    f64 pithp_math_##name##_f64(f64 x) {                                                 \
         return HAS_FMA ? fused_##name##_f64(x) : own_##name##_f64(x);                    \
     }
 #define PITHP_MATH2_MENDED(name, sleef, bound)                                           \
@@ -165,23 +165,23 @@ static f64 mend_pow(f64 x, f64 y, f64 infinite) { /* y / 2 may be 0 */
     FUSED f32 fused_##name##_f32(f32 x, f32 y) {                                         \
         return own_##name##_f32(x, y);                                                   \
     }                                                                                    \
-    f32 pith_math_##name##_f32(f32 x, f32 y) {                                           \
+    f32 pithp_math_##name##_f32(f32 x, f32 y) {                                          \
         if (own_##name##_takes(x, y))                                                    \
             return HAS_FMA ? fused_##name##_f32(x, y) : own_##name##_f32(x, y);          \
         const f32 z = CALL(sleef, f1, bound, x, y);                                      \
-        return m_abs(z) > 0x1.fffffep127f ? (f32)pith_math_##name##_f64((f64)x, (f64)y)  \
+        return m_abs(z) > 0x1.fffffep127f ? (f32)pithp_math_##name##_f64((f64)x, (f64)y) \
                                           : z;                                           \
     }                                                                                    \
-    f64 pith_math_##name##_f64(f64 x, f64 y) {                                           \
+    f64 pithp_math_##name##_f64(f64 x, f64 y) {                                          \
         const f64 z = CALL(sleef, d1, bound, x, y);                                      \
         return m_abs(z) > 0x1.fffffffffffffp1023 ? mend_##name(x, y, z) : z;             \
     }
 #define PITHP_MATH1_ANGLE(name, sleef, bound)                                            \
     DECLARE1_ALL(sleef, bound)                                                           \
-    f32 pith_math_##name##_f32(f32 x) {                                                  \
+    f32 pithp_math_##name##_f32(f32 x) {                                                 \
         return CALL(sleef, f1, bound, x);                                                \
     }                                                                                    \
-    f64 pith_math_##name##_f64(f64 x) {                                                  \
+    f64 pithp_math_##name##_f64(f64 x) {                                                 \
         const f64 y = CALL(sleef, d1, bound, x), size = m_abs(x), of_y = m_abs(y);       \
         return size > PITHP_ANGLE_LEAST && size < PITHP_ANGLE_GREATEST &&                \
                        (of_y < PITHP_ANGLE_NEAR || of_y > 1 / PITHP_ANGLE_NEAR)          \

@@ -17,11 +17,11 @@
     static __attribute__((noinline, cold, unused))                                       \
     vector each_##isa##_##name##_##type(vector x) {                                      \
         for (int i = 0; i < lanes; i++)                                                  \
-            x[i] = pith_math_##name##_##type(x[i]);                                      \
+            x[i] = pithp_math_##name##_##type(x[i]);                                     \
         return x;                                                                        \
     }                                                                                    \
     vector unary_##isa##_##name##_##type(vector x) __asm__(                              \
-        "_ZGV" #isa "N" #lanes "v_pith_math_" #name "_" #type);                          \
+        "_ZGV" #isa "N" #lanes "v_pithp_math_" #name "_" #type);                         \
     vector unary_##isa##_##name##_##type(vector x) {                                     \
         check(lanes, name, each_##isa##_##name##_##type);                                \
         vector y = call;                                                                 \
@@ -30,7 +30,7 @@
     }
 #define BINARY(vector, isa, lanes, name, type, call, mend)                               \
     vector binary_##isa##_##name##_##type(vector x, vector z) __asm__(                   \
-        "_ZGV" #isa "N" #lanes "vv_pith_math_" #name "_" #type);                         \
+        "_ZGV" #isa "N" #lanes "vv_pithp_math_" #name "_" #type);                        \
     vector binary_##isa##_##name##_##type(vector x, vector z) {                          \
         vector y = call;                                                                 \
         mend;                                                                            \
@@ -51,7 +51,7 @@
 #define OWN1(vector, isa, lanes, name, type)                                             \
     OWN_LANES(vector, isa, lanes, name, type)                                            \
     vector unary_##isa##_##name##_##type(vector x) __asm__(                              \
-        "_ZGV" #isa "N" #lanes "v_pith_math_" #name "_" #type);                          \
+        "_ZGV" #isa "N" #lanes "v_pithp_math_" #name "_" #type);                         \
     vector unary_##isa##_##name##_##type(vector x) {                                     \
         return own_##isa##_##name##_##type(x);                                           \
     }
@@ -68,12 +68,12 @@
             m_abs(a[i]) <= limit64_##name ? own_##name##_f64(a[i]) : y[i];               \
         for (int i = 0; i < lanes; i++)                                                  \
             if (a[i] > limit64_##name)                                                   \
-                y[i] = pith_math_##name##_f64(a[i]);                                     \
+                y[i] = pithp_math_##name##_f64(a[i]);                                    \
         memcpy(&x, y, sizeof x);                                                         \
         return x;                                                                        \
     }                                                                                    \
     vector unary_##isa##_##name##_f64(vector x) __asm__("_ZGV" #isa "N" #lanes           \
-                                                        "v_pith_math_" #name "_f64");    \
+                                                        "v_pithp_math_" #name "_f64");   \
     vector unary_##isa##_##name##_f64(vector x) {                                        \
         return __builtin_expect(NOT_WITHIN_f64##lanes(x, limit64_##name), 0)             \
                    ? beyond_##isa##_##name(x)                                            \
@@ -82,7 +82,7 @@
 /* f32 of two arguments: lanes that are not for it take the scalar form. */
 #define OWN2(vector, isa, lanes, name)                                                   \
     vector binary_##isa##_##name##_f32(vector x, vector z) __asm__(                      \
-        "_ZGV" #isa "N" #lanes "vv_pith_math_" #name "_f32");                            \
+        "_ZGV" #isa "N" #lanes "vv_pithp_math_" #name "_f32");                           \
     vector binary_##isa##_##name##_f32(vector x, vector z) {                             \
         f32 a[lanes], b[lanes], c[lanes];                                                \
         i32 takes = 1;                                                                   \
@@ -95,7 +95,7 @@
         if (__builtin_expect(!takes, 0))                                                 \
             for (int i = 0; i < lanes; i++)                                              \
                 if (!own_##name##_takes(a[i], b[i]))                                     \
-                    c[i] = pith_math_##name##_f32(a[i], b[i]);                           \
+                    c[i] = pithp_math_##name##_f32(a[i], b[i]);                          \
         memcpy(&x, c, sizeof x);                                                         \
         return x;                                                                        \
     }
@@ -232,7 +232,7 @@
     if (__builtin_expect(BEYOND_f64##lanes(x, limit64_##name), 0))                       \
     return each(x)
 #define MEND_RESULT64(lanes, name)                                                       \
-    MEND(lanes, f64, y, GREATEST_f64, pith_math_##name##_f64(x[i], z[i]))
+    MEND(lanes, f64, y, GREATEST_f64, pithp_math_##name##_f64(x[i], z[i]))
 
 /* Where f64 is next to a multiple of pi/2, and not near 0. */
 #define MEND_ANGLE(lanes, name)                                                          \
@@ -241,7 +241,7 @@
                              BEYOND_f64##lanes(x, PITHP_ANGLE_LEAST),                    \
                          0))                                                             \
         for (int i = 0; i < lanes; i++)                                                  \
-    y[i] = pith_math_##name##_f64(x[i])
+    y[i] = pithp_math_##name##_f64(x[i])
 
 #define FORMS1(name, sleef, bound, check32, check64, mend64)                             \
     FORMS1_F32(name, sleef, bound, check32)                                              \

@@ -228,7 +228,7 @@ cudaError_t cudaLibraryLoadData(cudaLibrary_t *library,
     void *handle = load(image);
     FAKE_CHECK(handle, "it does not load");
     pithp_host_loop link;
-    void *symbol = find(handle, "pith_math_link");
+    void *symbol = find(handle, "pithp_math_link");
     memcpy(&link, &symbol, sizeof link);
     fake_rtc_link(link);
     *library = malloc(sizeof **library);

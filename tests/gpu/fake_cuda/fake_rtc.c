@@ -91,7 +91,7 @@ pith_status pithp_rtc_compile(int arch,
 }
 
 void fake_rtc_link(void (*link)(const void *args, int64_t begin, int64_t end)) {
-    pithp_function function = {.name = "pith_math_link", .loops = {link}};
+    pithp_function function = {.name = "pithp_math_link", .loops = {link}};
     pithp_module module = {.functions = &function};
     pithp_error e;
     pthread_mutex_init(&module.lock, NULL);
