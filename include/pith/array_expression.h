@@ -33,7 +33,7 @@ PITH_BEGIN
  *     == != < <= > >=           bool
  *     + - * / %                 pith_add, pith_sub, pith_mul, pith_div (floats only),
  *                               pith_fmod
- *     (f32)x, f32(x)            pith_cast; C's one-word types are known also
+ *     (f32)x, f32(x)            pith_cast; also float, double, int, unsigned, long, short
  *     f(x), f(x, y), ...        functions of array_elementwise.h with one result, by
  *                               names without pith_: sin, where, minimum, ...; and
  *                               C's fabs, rint, nearbyint
@@ -42,8 +42,11 @@ PITH_BEGIN
  * the operand beside it: 0.5 * x has the dtype of x. It must fit: 0.5 and 2.0 beside
  * integers, 300 beside u8 and any number beside bool are PITH_E_DTYPE. With a suffix it
  * has a dtype of its own: 0.5f, 3u, 3l, 3ul are f32, u32, i64, u64. Numbers alone are
- * computed in i64 (divided in f64), or in f64 where one has a point or exponent, and stay
- * numbers; a formula of numbers alone has that dtype.
+ * computed in i64 or, above it, u64 (divided in f64), or in f64 where one has a point or
+ * exponent, and stay numbers; a formula of numbers alone has that dtype. Their sums,
+ * products, powers and shifts to the left do not wrap: more than 64 bits is PITH_E_DTYPE.
+ * What an array chooses between, as (x > 0 ? 1 : 300) does, is a number all of whose
+ * values must fit.
  *
  * Time and memory grow with the length of the text, whatever its nesting; 16 MiB at most.
  *

@@ -60,8 +60,12 @@ static const char *shown(const reader *r, char room[48]) {
     const pithp_token *t = &r->token;
     if (t->kind == PITHP_TOKEN_END)
         return "the end";
-    snprintf(room, 48, "\"%.*s\"", (int)(t->length < 40 ? t->length : 40),
-             r->text + t->at);
+    const unsigned char first = (unsigned char)r->text[t->at];
+    if (first < ' ' || first > '~')
+        snprintf(room, 48, "the byte 0x%02x", first);
+    else
+        snprintf(room, 48, "\"%.*s\"", (int)(t->length < 40 ? t->length : 40),
+                 r->text + t->at);
     return room;
 }
 

@@ -11,17 +11,18 @@
 /* Which dtypes the operands of an operation are brought to. By the rules of arrays: the
  * one that all promote to, unless it says otherwise. */
 typedef enum pithp_operand_rule {
-    PITHP_OPERANDS_JOINED, /* C: by the usual arithmetic conversions */
-    PITHP_OPERANDS_WHOLE,  /* C: the same, integers only */
-    PITHP_OPERANDS_DIVIDE, /* C: as JOINED; arrays: floats only, two numbers in f64 */
-    PITHP_OPERANDS_FIRST,  /* integers only; C: the promoted type of the first one */
-    PITHP_OPERANDS_SHIFT,  /* C: as FIRST, after which the count is limited */
-    PITHP_OPERANDS_REAL,   /* C: the real type of the first one */
-    PITHP_OPERANDS_REALS,  /* C: the usual conversions of their real types */
-    PITHP_OPERANDS_ASIS,   /* one operand, of any dtype */
-    PITHP_OPERANDS_TRUTHS, /* bool: what is not bool is compared with 0 */
-    PITHP_OPERANDS_CHOICE, /* the first as TRUTHS, the others as JOINED */
-    PITHP_OPERANDS_CALL,   /* those that the function below takes */
+    PITHP_OPERANDS_JOINED,   /* C: by the usual arithmetic conversions */
+    PITHP_OPERANDS_WHOLE,    /* C: the same, integers only */
+    PITHP_OPERANDS_DIVIDE,   /* C: as JOINED; arrays: floats only, two numbers in f64 */
+    PITHP_OPERANDS_QUOTIENT, /* as JOINED, integers only */
+    PITHP_OPERANDS_SHIFT,    /* C: integers only, of the promoted type of the first one,
+                                after the count is limited */
+    PITHP_OPERANDS_REAL,     /* C: the real type of the first one */
+    PITHP_OPERANDS_REALS,    /* C: the usual conversions of their real types */
+    PITHP_OPERANDS_ASIS,     /* one operand, of any dtype */
+    PITHP_OPERANDS_TRUTHS,   /* bool: what is not bool is compared with 0 */
+    PITHP_OPERANDS_CHOICE,   /* the first as TRUTHS, the others as JOINED */
+    PITHP_OPERANDS_CALL,     /* those that the function below takes */
 } pithp_operand_rule;
 
 typedef struct pithp_operation {
@@ -88,5 +89,31 @@ pithp_token_is(const char *text, const pithp_token *token, const char *mark) {
     return token->kind == PITHP_TOKEN_MARK && strlen(mark) == token->length &&
            memcmp(text + token->at, mark, token->length) == 0;
 }
+
+/* ---- Whole numbers without dtype (expression_number.c) ---- */
+
+__extension__ typedef __int128 pithp_i128;
+
+/* What an integer without dtype may be: one number, or what an array chooses between. */
+typedef struct pithp_range {
+    bool known;
+    pithp_i128 least, most;
+} pithp_range;
+
+typedef enum pithp_range_state {
+    PITHP_RANGE_UNKNOWN, /* the operation does not say */
+    PITHP_RANGE_KNOWN,   /* i64 or u64 holds each of its numbers */
+    PITHP_RANGE_TOO_LARGE,
+} pithp_range_state;
+
+/* What the operation gives of such operands. */
+pithp_range_state
+pithp_range_combine(const pithp_operation *o, const pithp_range *x, pithp_range *to);
+/* All of an integer dtype. */
+pithp_range pithp_range_of(pith_dtype dtype);
+bool pithp_range_within(const pithp_range *x, pith_dtype dtype);
+enum { PITHP_RANGE_TEXT = 48 };
+/* The number in decimal, somewhere in text. */
+const char *pithp_range_print(pithp_i128 number, char text[PITHP_RANGE_TEXT]);
 
 #endif

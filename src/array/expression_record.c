@@ -9,11 +9,10 @@
 typedef struct value {
     const pith_array *array; /* NULL: a number */
     uint64_t bits;           /* of a number */
-    pith_dtype dtype; /* of the elements; by C's types it may be promoted to more */
-    bool weak;        /* takes the dtype of what stands beside it */
-    bool made;        /* the array is ours, and goes when it was used */
-    bool known;       /* least and most are those of a weak integer */
-    int64_t least, most;
+    pith_dtype dtype;  /* of the elements; by C's types it may be promoted to more */
+    bool weak;         /* takes the dtype of what stands beside it */
+    bool made;         /* the array is ours, and goes when it was used */
+    pithp_range range; /* of a weak integer */
 } value;
 
 typedef struct recording {
@@ -61,7 +60,7 @@ static bool make_array(const recording *r, value *x) {
     return x->array != NULL;
 }
 
-/* Whether a number without dtype, or two that were chosen from, fit a dtype. */
+/* Whether a number without dtype, or those that were chosen from, fit a dtype. */
 static bool check_fits(const recording *r, const value *x, pith_dtype to) {
     if (is_float(to))
         return true;
@@ -69,18 +68,16 @@ static bool check_fits(const recording *r, const value *x, pith_dtype to) {
         return refuse(r, "a number%s stands beside %s: cast one",
                       is_float(x->dtype) ? " with a point or exponent" : "",
                       pith_dtype_name(to));
-    if (x->dtype == PITH_U64)
-        return to == PITH_U64 || refuse(r, "the number %llu does not fit %s",
-                                        (unsigned long long)x->bits, pith_dtype_name(to));
-    const int width = 8 * (int)pith_dtype_size(to);
-    const bool is_unsigned = to >= PITH_U8;
-    const int64_t most = is_unsigned ? width == 64 ? INT64_MAX : (INT64_C(1) << width) - 1
-                                     : (int64_t)(UINT64_MAX >> (65 - width));
-    const int64_t least = is_unsigned ? 0 : -most - 1;
-    if (!x->known || (x->least >= least && x->most <= most))
+    if (!x->range.known)
+        return x->dtype == to ||
+               refuse(r, "numbers that depend on an array may not fit %s: cast them",
+                      pith_dtype_name(to));
+    if (pithp_range_within(&x->range, to))
         return true;
-    return refuse(r, "the number %lld does not fit %s",
-                  (long long)(x->least < least ? x->least : x->most),
+    char text[PITHP_RANGE_TEXT];
+    const bool low = x->range.least < pithp_range_of(to).least;
+    return refuse(r, "the number %s does not fit %s",
+                  pithp_range_print(low ? x->range.least : x->range.most, text),
                   pith_dtype_name(to));
 }
 
@@ -137,7 +134,6 @@ join_all(const value *x, int count, pith_dtype (*type)(pith_dtype dtype)) {
 
 static pith_dtype choose_c(const value *x, int count, pithp_operand_rule rule) {
     switch (rule) {
-        case PITHP_OPERANDS_FIRST:
         case PITHP_OPERANDS_SHIFT:
             return promoted(x[0].dtype);
         case PITHP_OPERANDS_REAL:
@@ -146,6 +142,7 @@ static pith_dtype choose_c(const value *x, int count, pithp_operand_rule rule) {
             return join_all(x, count, real_type);
         case PITHP_OPERANDS_JOINED:
         case PITHP_OPERANDS_WHOLE:
+        case PITHP_OPERANDS_QUOTIENT:
         case PITHP_OPERANDS_DIVIDE:
         case PITHP_OPERANDS_ASIS:
         case PITHP_OPERANDS_TRUTHS:
@@ -196,7 +193,7 @@ static bool promote_weak(const recording *r, const value *x, int count, pith_dty
         else if (x[k].dtype == PITH_U64 && *to != PITH_F64)
             *to = PITH_U64;
     for (int k = 0; k < count; k++)
-        if (*to == PITH_U64 && x[k].known && x[k].least < 0)
+        if (*to == PITH_U64 && x[k].range.known && x[k].range.least < 0)
             return refuse(r, "a number above 2^63 stands beside a negative one");
     return true;
 }
@@ -272,7 +269,7 @@ static bool make_truth(const recording *r, value *x) {
 /* Operands of one dtype for an operation; those of a choice are its last two. */
 static bool
 make_alike(const recording *r, const pithp_operation *o, value *x, int count) {
-    const bool whole = o->rule == PITHP_OPERANDS_FIRST ||
+    const bool whole = o->rule == PITHP_OPERANDS_QUOTIENT ||
                        (r->e->c_types && (o->rule == PITHP_OPERANDS_WHOLE ||
                                           o->rule == PITHP_OPERANDS_SHIFT));
     pith_dtype to = PITH_DTYPE_NONE;
@@ -307,7 +304,7 @@ static bool prepare(const recording *r, const pithp_operation *o, value *x) {
         case PITHP_OPERANDS_JOINED:
         case PITHP_OPERANDS_WHOLE:
         case PITHP_OPERANDS_DIVIDE:
-        case PITHP_OPERANDS_FIRST:
+        case PITHP_OPERANDS_QUOTIENT:
         case PITHP_OPERANDS_SHIFT:
         case PITHP_OPERANDS_REAL:
         case PITHP_OPERANDS_REALS:
@@ -349,44 +346,87 @@ static const pith_array *call(const recording *r, const pithp_operation *o, valu
 }
 
 /* Numbers that are chosen from: the range of both. */
-static void keep_range(const value *x, value *to) {
-    to->known = x[0].known && x[1].known;
-    to->least = x[0].least < x[1].least ? x[0].least : x[1].least;
-    to->most = x[0].most > x[1].most ? x[0].most : x[1].most;
+static pithp_range join_ranges(const value *x) {
+    const pithp_range *a = &x[0].range, *b = &x[1].range;
+    return (pithp_range){a->known && b->known, a->least < b->least ? a->least : b->least,
+                         a->most > b->most ? a->most : b->most};
 }
 
-static void note_range(value *x) {
-    x->known = !x->array && x->dtype == PITH_I64;
-    x->least = x->most = (int64_t)x->bits;
+/* Of a number itself. */
+static pithp_range range_of(const value *x) {
+    const bool known = !x->array && (x->dtype == PITH_I64 || x->dtype == PITH_U64);
+    const pithp_i128 number =
+        x->dtype == PITH_I64 ? (pithp_i128)(int64_t)x->bits : (pithp_i128)x->bits;
+    return (pithp_range){known, number, number};
+}
+
+/* Whole numbers alone, which have their exact value, in i64 if that holds it. *done:
+ * that was all. False: neither i64 nor u64 holds it. */
+static bool combine_numbers(const recording *r,
+                            const pithp_operation *o,
+                            const value *x,
+                            pithp_range *range,
+                            value *to,
+                            bool *done) {
+    pithp_range ranges[3];
+    bool whole = true;
+    for (int k = 0; k < o->count; k++) {
+        ranges[k] = x[k].range;
+        whole &= !x[k].array;
+    }
+    const pithp_range_state state = pithp_range_combine(o, ranges, range);
+    if (state == PITHP_RANGE_TOO_LARGE)
+        return refuse(r, "the number has more than 64 bits: write one with a point");
+    *done = state == PITHP_RANGE_KNOWN && whole;
+    if (*done) {
+        to->dtype = range->most > INT64_MAX ? PITH_U64 : PITH_I64;
+        to->bits = (uint64_t)range->least;
+    }
+    return true;
+}
+
+/* The value of an operation whose operands have one dtype. */
+static bool compute(const recording *r, const pithp_operation *o, value *x, value *to) {
+    if (fold(r, o, x, to))
+        return true;
+    to->array = call(r, o, x);
+    to->made = true;
+    if (to->array)
+        to->dtype = pithp_array_spec(to->array)->dtype;
+    return to->array != NULL;
+}
+
+/* What is known of numbers without dtype that an operation gave. */
+static bool note_range(const recording *r, const pithp_range *chosen, value *x) {
+    x->range = x->array ? *chosen : range_of(x);
+    return !x->array || !chosen->known || is_float(x->dtype) ||
+           pithp_range_within(chosen, x->dtype) ||
+           refuse(r, "the numbers have more than 64 bits: cast one, as in f64(x)");
 }
 
 static bool apply(recording *r, const pithp_operation *o) {
     value *const x = r->stack + r->count - o->count;
-    value made = {0}, before[2];
+    value made = {0};
+    pithp_range range = {.known = false};
     const bool chooses = o->rule == PITHP_OPERANDS_CHOICE;
-    bool weak = o->rule != PITHP_OPERANDS_CALL;
+    bool weak = o->rule != PITHP_OPERANDS_CALL, done = false;
     for (int k = chooses; k < o->count; k++)
         weak &= x[k].weak;
-    if (chooses)
-        memcpy(before, x + 1, sizeof before);
-    if (!prepare(r, o, x))
+    if (weak && chooses)
+        range = join_ranges(x + 1);
+    else if (weak && !combine_numbers(r, o, x, &range, &made, &done))
+        return false;
+    if (!done && !prepare(r, o, x))
         return false;
     if (o->primitive == PITHP_PRIMITIVE_COUNT) {
         x[0].weak = weak;
         return true;
     }
-    if (!fold(r, o, x, &made)) {
-        made.array = call(r, o, x);
-        made.made = true;
-        if (!made.array)
-            return false;
-        made.dtype = pithp_array_spec(made.array)->dtype;
-    }
+    if (!done && !compute(r, o, x, &made))
+        return false;
     made.weak = weak && made.dtype != PITH_BOOL;
-    if (made.weak && chooses && made.array)
-        keep_range(before, &made);
-    else
-        note_range(&made);
+    if (made.weak && !note_range(r, &range, &made))
+        return false;
     for (int k = 0; k < o->count; k++)
         drop(r, &x[k]);
     *x = made;
@@ -398,9 +438,10 @@ static bool run_term(recording *r, const pithp_term *t) {
     value *top = &r->stack[r->count - 1];
     switch ((pithp_term_kind)t->kind) {
         case PITHP_TERM_NUMBER:
-            r->stack[r->count] =
+            top = &r->stack[r->count++];
+            *top =
                 (value){.bits = t->bits, .dtype = (pith_dtype)t->dtype, .weak = t->weak};
-            note_range(&r->stack[r->count++]);
+            top->range = range_of(top);
             return true;
         case PITHP_TERM_OPERAND:
             r->stack[r->count++] =

@@ -114,10 +114,10 @@ static const pithp_operation functions[] = {
     ROW("not_equal", 2, JOINED, NE),
     ROW("population_count", 1, WHOLE, POPULATION_COUNT),
     ROW("pow", 2, REAL, POWER),
-    ROW("quotient", 2, FIRST, DIV),
+    ROW("quotient", 2, QUOTIENT, DIV),
     ROW("reciprocal", 1, REAL, RECIPROCAL),
     ROW("remainder", 2, JOINED, REMAINDER),
-    ROW("rest", 2, FIRST, FMOD),
+    ROW("rest", 2, QUOTIENT, FMOD),
     ROW("rint", 1, REAL, ROUND),
     ROW("round", 1, REAL, ROUND),
     ROW("rsqrt", 1, REAL, RSQRT),
@@ -135,7 +135,7 @@ static const pithp_operation functions[] = {
     ROW("tanh", 1, REAL, TANH),
     ROW("tgamma", 1, REAL, TGAMMA),
     ROW("trunc", 1, REAL, TRUNC),
-    ROW("trunc_divide", 2, FIRST, DIV),
+    ROW("trunc_divide", 2, QUOTIENT, DIV),
     ROW("where", 3, CHOICE, WHERE),
 };
 

@@ -18,7 +18,10 @@ refuse(pith_scope *s, const char *text, const char *at, const char *why) {
 
 /* A point, an exponent, or of hexadecimal ones a binary exponent. */
 static bool is_real(const char *first, const char *end, bool hex) {
-    return strcspn(first, hex ? ".pP" : ".eE") < (size_t)(end - first);
+    const char *const marks = hex ? ".pP" : ".eE";
+    while (first < end && !strchr(marks, *first))
+        first++;
+    return first < end;
 }
 
 static pith_status

@@ -275,6 +275,27 @@ Test(expression, gives_numbers_the_dtype_beside_them) {
     close_scope();
 }
 
+/* What i64 cannot hold does not wrap. */
+Test(expression, computes_numbers_alone_exactly) {
+    open_scope();
+    cr_assert(value_of("-9223372036854775808 * 1.0") == -0x1p63);
+    cr_assert(value_of("9223372036854775807 + 1") == 0x1p63);
+    cr_assert(value_of("18446744073709551615 - 18446744073709551614") == 1);
+    cr_assert(dtype_of("18446744073709551615 + -1", NULL) == PITH_U64);
+    cr_assert(dtype_of("18446744073709551615 - 18446744073709551614", NULL) == PITH_I64);
+    cr_assert(dtype_of("-9223372036854775808", NULL) == PITH_I64);
+    cr_assert(value_of("abs(-9223372036854775807 - 1)") == 0x1p63);
+    cr_assert(value_of("(1 << 63) + 0.0") == 0x1p63 && value_of("1 << -1") == 0);
+    cr_assert(value_of("pow(2, 63)") == 0x1p63 && value_of("pow(-1, 4294967297)") == -1);
+    cr_assert(value_of("pow(-2, 63)") == -0x1p63 && value_of("pow(0, 0)") == 1);
+    const pith_array *small = pith_full(s, PITH_U8, PITH_SHAPE(1), 7);
+    const pith_array *made = pith_expression(
+        s, "x + abs(minimum((x > 1 ? -100 : 2) * -2, 240))", PITH_BIND({"x", small}));
+    pt_ok(s, made);
+    cr_assert(pith_array_spec(made)->dtype == PITH_U8 && pith_read_i64(s, made) == 207);
+    close_scope();
+}
+
 /* ---- Hostile texts ---- */
 
 /* What a compiler would have run. */

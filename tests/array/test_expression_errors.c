@@ -53,6 +53,15 @@ Test(expression_errors, points_into_the_text) {
     refused("x + 010", x, PITH_E_ARG, "octal", 4);
     refused("99999999999999999999 * x", x, PITH_E_ARG, "does not fit 64 bits", 0);
     refused("x * 1e999", x, PITH_E_ARG, "too large", 4);
+    refused("x + -18446744073709551615", x, PITH_E_DTYPE, "more than 64 bits", 4);
+    refused("3 - 18446744073709551615", x, PITH_E_DTYPE, "more than 64 bits", 2);
+    refused("4294967296 * 4294967296", x, PITH_E_DTYPE, "more than 64 bits", 11);
+    refused("x + pow(2, 64)", x, PITH_E_DTYPE, "more than 64 bits", 4);
+    refused("x + square(4294967296)", x, PITH_E_DTYPE, "more than 64 bits", 4);
+    refused("x * (1 << 64)", x, PITH_E_DTYPE, "more than 64 bits", 7);
+    refused("(x > 1 ? 1 : 4) * 9223372036854775807", x, PITH_E_DTYPE, "more than 64 bits",
+            16);
+    refused("(x > 1 ? 1 : 2) * 9223372036854775807", x, PITH_E_DTYPE, "cast one", 16);
     refused("x & 1", x, PITH_E_DTYPE, "expected integers or bool, got f32", 2);
     refused("x < 1 < x", x, PITH_E_DTYPE, "bool and f32 have no common dtype", 6);
     refused("n + x", n, PITH_E_ARG, "no array is called n", 0);
@@ -61,6 +70,9 @@ Test(expression_errors, points_into_the_text) {
     refused("x * 2.0", n, PITH_E_DTYPE, "stands beside i32", 2);
     refused("x + 3000000000", n, PITH_E_DTYPE, "3000000000 does not fit i32", 2);
     refused("x + (x > 0 ? 3000000000 : 1)", n, PITH_E_DTYPE, "does not fit i32", 2);
+    refused("x + (x > 0 ? 1 : 2) * 2000000000", n, PITH_E_DTYPE,
+            "4000000000 does not fit i32", 2);
+    refused("x + (x > 0 ? 9 : 4) % 5", n, PITH_E_DTYPE, "may not fit i32: cast them", 2);
     refused("(x > 1) + 1", n, PITH_E_DTYPE, "beside bool", 8);
     refused("sin(x)", n, PITH_E_DTYPE, "expected floats, got i32", 0);
     pt_fails(PITH_E_SHAPE, s,
@@ -69,6 +81,9 @@ Test(expression_errors, points_into_the_text) {
                  PITH_BIND({"x", x}, {"y", pith_zeros(s, PITH_F32, PITH_SHAPE(7))})));
     pt_says("cannot broadcast [24] with [7]");
     pt_says("\n    x + y\n      ^");
+    pt_fails(PITH_E_ARG, s, pith_expression(s, "x + \xc3\xa9", PITH_BIND({"x", x})));
+    pt_says("expected a value, got the byte 0xc3");
+    pt_says("\n    x + ??\n        ^");
     close_scope();
 }
 

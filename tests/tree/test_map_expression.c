@@ -331,6 +331,14 @@ Test(map_expression, refuses_what_is_no_expression) {
     cr_assert_str_eq(pt_error.path, "[1]");
     pt_says("expected integers, got f64");
     HOLDS(map1("quotient(10, a - 1) + rest(7, a + 1)", n), 1);
+    /* Operands are brought to one type, not to that of the first. */
+    const pith_array *narrow = pith_full(s, PITH_I32, PITH_SHAPE(1), 7);
+    const pith_array *wide = pith_full(s, PITH_I64, PITH_SHAPE(1), 4294967297.0);
+    const void *both[] = {narrow, wide};
+    static const char *const quotients[] = {"quotient(a, b)", "trunc_divide(a, b)",
+                                            "a / b", "7 - rest(a, b)"};
+    for (int k = 0; k < 4; k++)
+        HOLDS(pith_tree_map_expression(s, quotients[k], 2, both, 0, NULL), 0);
     const void *five[] = {x, x, x, x, x};
     pt_fails(PITH_E_ARG, s, pith_tree_map_expression(s, "a", 5, five, 0, NULL));
     pt_fails(PITH_E_ARG, s, pith_tree_map_expression(s, "a", 1, five, 9, NULL));
