@@ -66,8 +66,7 @@ pithp_infer_reduce(const pithp_call *call, pith_spec *result, pithp_refusal *ref
                              : logical                 ? PITH_BOOL
                                                        : x->dtype;
     const pith_status rc = pithp_spec_fill(call, refusal, result, dtype, rank, shape);
-    if (rc == PITH_OK && length == 0 && !sums && !logical &&
-        (result->count > 0 || pithp_reduce_is_arg(call)))
+    if (rc == PITH_OK && length == 0 && !sums && !logical)
         return pithp_refuse(call, refusal, PITH_E_SHAPE, "nothing to choose from in %s",
                             pithp_spec_print(x, text));
     return rc;

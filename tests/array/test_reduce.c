@@ -71,6 +71,26 @@ Test(reduce, dtypes_and_identities) {
     pt_close(rt);
 }
 
+/* As in NumPy and JAX, also where the result has no element. */
+Test(reduce, refuses_to_choose_from_nothing) {
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    const pith_array *(*const choose[])(pith_scope *, const pith_array *, pith_axes) = {
+        pith_min, pith_max, pith_argmin, pith_argmax};
+    for (int k = 0; k < 4; k++) {
+        pt_fails(PITH_E_SHAPE, s,
+                 choose[k](s, pith_zeros(s, PITH_I32, PITH_SHAPE(0, 0)), PITH_AXES(0)));
+        pt_fails(PITH_E_SHAPE, s,
+                 choose[k](s, pith_zeros(s, PITH_F64, PITH_SHAPE(3, 0)), PITH_AXES(1)));
+        const pith_array *none =
+            choose[k](s, pith_zeros(s, PITH_F32, PITH_SHAPE(3, 0)), PITH_AXES(0));
+        pt_ok(s, none);
+        cr_assert(pith_array_spec(none)->count == 0);
+    }
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
 Test(reduce, nan_is_greatest_and_least) {
     pith_runtime *rt = pt_open();
     pith_scope *s = pith_scope_open(rt);
