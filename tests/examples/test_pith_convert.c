@@ -295,6 +295,9 @@ Test(pith_convert, reports_links_of_hdf5_that_it_does_not_follow) {
         expect(0, "convert " FOREIGN "h5py.h5 b.json",
                "h5py.h5\": 1 link is not followed: \"link\" (soft)");
         expect(0, "verify b.json", "intact");
+        expect(0, "convert " FOREIGN "shared.h5 b.json",
+               "shared.h5\": 2 links are not followed: \"a/up\" (to a group that has "
+               "another name), \"b\" (to a group that has another name)");
     }
     end();
 }
@@ -401,12 +404,15 @@ static void safetensors(int code, const char *header, const char *says) {
 
 Test(pith_convert, believes_no_header) {
     begin();
-    safetensors(0, "{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[3,5]}}   ",
+    safetensors(0,
+                "{\"b\":{\"dtype\":\"U8\",\"shape\":[11],\"data_offsets\":[5,16]},"
+                "\"c\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[5,5]},"
+                "\"a\":{\"dtype\":\"U8\",\"shape\":[5],\"data_offsets\":[0,5]}}   ",
                 "");
-    safetensors(0, "{ }", "");
     safetensors(
         0,
-        "{\"\\u00e9\\ud83d\\ude00\\n\":{\"dtype\":\"U8\",\"shape\":[],\"data_offsets\":[0,1]}}",
+        "{\"\\u00e9\\ud83d\\ude00\\n\":{\"dtype\":\"U8\",\"shape\":[],\"data_offsets\":[0,1]},"
+        "\"a\":{\"dtype\":\"U8\",\"shape\":[15],\"data_offsets\":[1,16]}}",
         "");
     expect(0, "show b.json", "['\u00e9\U0001F600\\x0a'] u8 = 0");
     static const char *const bad[] = {
@@ -428,6 +434,7 @@ Test(pith_convert, believes_no_header) {
         "\"b\":{\"dtype\":\"U8\",\"shape\":[9],\"data_offsets\":[0,9]}}",
         "{\"a\":{\"dtype\":\"U8\",\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}",
         "{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}} x",
+        "{} x",
         "{\"__metadata__\":{\"pith\":\"{}\"}}",
         "{\"__metadata__\":{\"a\":1}}",
         "{\"\\u0000\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}",
@@ -438,7 +445,16 @@ Test(pith_convert, believes_no_header) {
                 "dtype F8_E4M3, which pith does not have");
     safetensors(2,
                 "{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]},"
-                "\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}",
+                "\"a\":{\"dtype\":\"U8\",\"shape\":[15],\"data_offsets\":[1,16]}}",
                 "the key is given twice");
+    safetensors(1,
+                "{\"a\":{\"dtype\":\"U8\",\"shape\":[9],\"data_offsets\":[0,9]},"
+                "\"b\":{\"dtype\":\"U8\",\"shape\":[7],\"data_offsets\":[8,15]}}",
+                "its arrays overlap or leave holes");
+    safetensors(1, "{\"a\":{\"dtype\":\"U8\",\"shape\":[9],\"data_offsets\":[7,16]}}",
+                "its arrays overlap or leave holes");
+    safetensors(1, "{\"a\":{\"dtype\":\"U8\",\"shape\":[9],\"data_offsets\":[0,9]}}",
+                "its arrays do not fill it");
+    safetensors(1, "{ }", "its arrays do not fill it");
     end();
 }

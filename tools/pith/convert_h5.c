@@ -399,8 +399,11 @@ static void note_link(void *closure, const char *name, H5L_type_t type) {
     if (r->link_count++ >= NAMED)
         return;
     char *before = r->links;
-    r->links = text_of("%s%s\"%.200s\" (%s)", before ? before : "", before ? ", " : "",
-                       name, type == H5L_TYPE_SOFT ? "soft" : "to another file");
+    r->links =
+        text_of("%s%s\"%.200s\" (%s)", before ? before : "", before ? ", " : "", name,
+                type == H5L_TYPE_SOFT   ? "soft"
+                : type == H5L_TYPE_HARD ? "to a group that has another name"
+                                        : "to another file");
     free(before);
 }
 

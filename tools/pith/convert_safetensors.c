@@ -99,9 +99,11 @@ typedef struct reading {
     bundle *b;
     const char *path;
     int file;
-    size_t data, left; /* where the data begins; bytes of it that no array has taken */
-    size_t all;        /* of the data */
-    char *structure;   /* owned; NULL */
+    size_t data, left;    /* where the data begins; bytes of it that no array has taken */
+    size_t all;           /* of the data */
+    int64_t (*places)[2]; /* owned: where each array begins and ends */
+    size_t place_count, place_room;
+    char *structure; /* owned; NULL */
 } reading;
 
 static bool refuse(const reading *r, const char *what) {
@@ -184,6 +186,36 @@ static bool read_entry(const reading *r, json_reader *j, entry *e) {
     return json_take(j, '}') && e->dtype && e->shape.rank >= 0 && e->offset_count == 2;
 }
 
+static void note_place(reading *r, const int64_t offsets[2]) {
+    if (r->place_count == r->place_room) {
+        const size_t bytes = r->place_room * sizeof *r->places;
+        r->place_room = r->place_room ? 2 * r->place_room : 64;
+        void *more = room_for(r->place_room, sizeof *r->places);
+        if (bytes)
+            memcpy(more, r->places, bytes);
+        free(r->places);
+        r->places = more;
+    }
+    memcpy(r->places[r->place_count++], offsets, sizeof *r->places);
+}
+
+static int by_place(const void *a, const void *b) {
+    const int64_t *x = a, *y = b;
+    const int k = x[0] == y[0]; /* the first that may differ */
+    return x[k] < y[k] ? -1 : x[k] > y[k];
+}
+
+/* The format has arrays back to back: bytes of two arrays, or of none, are an error. */
+static bool check_places(reading *r) {
+    int64_t at = 0;
+    if (r->place_count)
+        qsort(r->places, r->place_count, sizeof *r->places, by_place);
+    for (size_t i = 0; i < r->place_count; at = r->places[i++][1])
+        if (r->places[i][0] != at)
+            return refuse(r, "its arrays overlap or leave holes");
+    return (size_t)at == r->all || refuse(r, "its arrays do not fill it");
+}
+
 static bool read_array(reading *r, const char *name, const entry *e) {
     int64_t count;
     size_t bytes;
@@ -192,6 +224,7 @@ static bool read_array(reading *r, const char *name, const entry *e) {
         (size_t)(e->offsets[1] - e->offsets[0]) != bytes || bytes > r->left)
         return refuse(r, "the place of an array does not fit its shape or the file");
     r->left -= bytes;
+    note_place(r, e->offsets);
     void *data = bundle_add(r->b, name, e->dtype, &e->shape, bytes);
     return data && read_exactly(r, data, bytes, r->data + (size_t)e->offsets[0]);
 }
@@ -224,7 +257,7 @@ static bool read_header(reading *r, json_reader *j) {
     if (!json_take(j, '{'))
         return refuse(r, "its header is no object");
     if (json_take(j, '}'))
-        return true;
+        return json_at_end(j) || refuse(r, "its header is malformed");
     do {
         char *name = json_take_string(j);
         bool good = name && json_take(j, ':');
@@ -260,8 +293,10 @@ static bool read_open(reading *r) {
     r->all = r->left = bytes - r->data;
     char *header = room_for((size_t)length + 1, 1);
     json_reader j = {header, header + length};
-    const bool good = read_exactly(r, header, (size_t)length, 8) && read_header(r, &j);
+    const bool good = read_exactly(r, header, (size_t)length, 8) && read_header(r, &j) &&
+                      check_places(r);
     free(header);
+    free(r->places);
     return good;
 }
 

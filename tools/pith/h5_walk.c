@@ -95,6 +95,8 @@ add_link(hid_t group, const char *name, const H5L_info_t *info, void *closure) {
 static bool enter(walk *w, hid_t group, haddr_t address, size_t path) {
     if (!is_new(w, address)) {
         H5Oclose(group);
+        w->path[path - 1] = 0; /* without the slash; the root is new */
+        w->v->link(w->v->closure, w->path, H5L_TYPE_HARD);
         return true;
     }
     w->levels = grown(w->levels, w->depth, &w->level_room, sizeof *w->levels);

@@ -11,7 +11,8 @@ typedef struct h5_visitor {
     /* A dataset, open until this returns, by each of its names: "group/name". Negative:
      * the object of that name cannot be opened. False ends the walk. */
     bool (*dataset)(void *closure, hid_t set, const char *name);
-    /* A link that is not followed: a soft one, or one to another file. */
+    /* A link that is not followed: a soft one, one to another file, or a hard one to a
+     * group that was visited by another name. */
     void (*link)(void *closure, const char *name, H5L_type_t type);
 } h5_visitor;
 

@@ -30,6 +30,10 @@ with h5py.File("links.h5", "w") as f:
     f["a/soft"] = h5py.SoftLink("/b/x")
     f["a/external"] = h5py.ExternalLink("h5py.h5", "/plain")
     f["loop"] = h5py.SoftLink("/loop")
+with h5py.File("shared.h5", "w") as f:
+    f["a/x"] = np.arange(2, dtype=np.int8)
+    f["b"] = f["a"]
+    f["a/up"] = f["/"]
 
 # Bools that are neither True nor False.
 bools = np.array([0, 1, 2], dtype=np.uint8).view(bool)
