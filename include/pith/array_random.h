@@ -145,7 +145,13 @@ PITH_API const pith_array *pith_random_integers(pith_scope *s,
                                                 int64_t low,
                                                 int64_t high,
                                                 const pith_random_options *options);
-/** True with probability @p p, floats that broadcast with @p shape; uniform < p. */
+/**
+ * True with probability @p p, floats that broadcast with @p shape; uniform < p.
+ *
+ * The bits are JAX's: the uniform number is of p's dtype, so the probability is p rounded
+ * up to a multiple of 2^-7 (bf16), 2^-10 (f16), 2^-23 (f32) or 2^-52 (f64). In bf16 a p
+ * of 0.001 gives true in 0.8 % of the draws; cast small ones to f32 or f64.
+ */
 PITH_API const pith_array *pith_random_bernoulli(pith_scope *s,
                                                  const pith_array *key,
                                                  const pith_array *p,
