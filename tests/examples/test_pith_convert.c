@@ -392,6 +392,31 @@ Test(pith_convert, survives_hostile_files) {
     end();
 }
 
+/* Another user of the folder puts a link where the new file is made, again and again. */
+Test(pith_convert, follows_no_link_where_it_writes) {
+    begin();
+    pt_ok(s, pith_save(s, rich_tree(), "a.json", NULL));
+    ct_write("precious", "mine", 4);
+    for (int round = 0; round < 100; round++) {
+        char temporary[64];
+        const pid_t child = fork();
+        if (child == 0) {
+            if (freopen("/dev/null", "w", stderr))
+                execl(PITH_COMMAND, "pith", "convert", "a.json", "b.safetensors", NULL);
+            _exit(127);
+        }
+        snprintf(temporary, sizeof temporary, ".pith-convert-%ld.tmp", (long)child);
+        while (waitpid(child, NULL, WNOHANG) == 0)
+            (void)!symlink("precious", temporary);
+        unlink(temporary);
+        const ct_file precious = ct_read("precious");
+        cr_assert(precious.n == 4 && memcmp(precious.bytes, "mine", 4) == 0,
+                  "written to through the link, in round %d", round);
+        free(precious.bytes);
+    }
+    end();
+}
+
 static void safetensors(int code, const char *header, const char *says) {
     unsigned char file[2048];
     const uint64_t n = strlen(header);

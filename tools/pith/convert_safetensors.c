@@ -71,10 +71,19 @@ static bool put(void *closure, const void *bytes, size_t n) {
     return fwrite(bytes, 1, n, closure) == n;
 }
 
+/* A new file, which no link leads away: others may write to the folder. */
+static FILE *make_file(const char *path) {
+    const int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    FILE *out = file >= 0 ? fdopen(file, "wb") : NULL;
+    if (file >= 0 && !out)
+        close(file);
+    return out;
+}
+
 static bool write_file(const bundle *b, const char *path) {
     size_t n = 0;
     char *header = print_header(b, &n);
-    FILE *out = fopen(path, "wb");
+    FILE *out = make_file(path);
     bool good = header && n && out;
     const uint64_t length = n;
     if (good && n > MOST_HEADER) {
