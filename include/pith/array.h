@@ -197,7 +197,8 @@ PITH_API const pith_array *pith_full_array(pith_scope *s,
                                            pith_dtype dtype,
                                            pith_shape shape,
                                            const pith_array *value);
-/** 0, 1, 2, ... along @p axis, the same along all others. */
+/** 0, 1, 2, ... along @p axis, the same along all others. Integers wrap, in bool what is
+ * not 0 is true; here and in the next two. */
 PITH_API const pith_array *
 pith_iota(pith_scope *s, pith_dtype dtype, pith_shape shape, int axis);
 /** 0 to count - 1. */
