@@ -22,7 +22,7 @@ static pith_status read_shape(pithp_parser *p, json_t *shape, pithp_doc_leaf *le
         else
             huge |= pithp_mul_overflows(bytes, (size_t)leaf->shape.extents[i], &bytes);
     }
-    if (!empty && (huge || bytes > INT64_MAX))
+    if (huge || bytes > INT64_MAX) /* as of arrays, also where an extent is 0 */
         return pithp_parse_refuse(p, "the size of the leaf overflows");
     leaf->bytes = empty ? 0 : bytes;
     leaf->count = (int64_t)(leaf->bytes / pith_dtype_size(leaf->dtype));

@@ -3,6 +3,7 @@
 #include "checkpoint/parse_internal.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 pith_status pithp_parse_type(pithp_parser *p, json_t *row) {
@@ -209,6 +210,38 @@ pith_status pithp_parse_node(pithp_parser *p, json_t *row) {
     return PITH_OK;
 }
 
+static int by_parent_and_name(const void *a, const void *b, void *closure) {
+    const pithp_document *d = closure;
+    const pithp_doc_node *x = &d->nodes.rows[*(const int64_t *)a];
+    const pithp_doc_node *y = &d->nodes.rows[*(const int64_t *)b];
+    return x->parent != y->parent ? (x->parent < y->parent ? -1 : 1)
+                                  : strcmp(x->name, y->name);
+}
+
+/* Fields of one record have names of their own; the keys of a dict are sorted. */
+static pith_status check_fields(pithp_parser *p) {
+    pithp_document *d = p->d;
+    const size_t bytes = (size_t)d->nodes.count * sizeof(int64_t);
+    int64_t *fields = pithp_allocate(d->rt, bytes), count = 0, twice = -1;
+    if (!fields)
+        return pithp_parse_memory(p);
+    for (int64_t i = 1; i < d->nodes.count; i++) {
+        const pithp_doc_node *n = &d->nodes.rows[i];
+        const pithp_doc_node *parent = &d->nodes.rows[n->parent];
+        if (!n->is_static && parent->kind == PITH_NODE_RECORD && parent->child_count > 1)
+            fields[count++] = i;
+    }
+    qsort_r(fields, (size_t)count, sizeof *fields, by_parent_and_name, d);
+    for (int64_t i = 1; i < count; i++)
+        if (by_parent_and_name(&fields[i - 1], &fields[i], d) == 0)
+            twice = fields[i];
+    pithp_release(d->rt, fields, bytes);
+    return twice < 0 ? PITH_OK
+                     : pithp_parse_refuse(p, "row %" PRId64 " has two fields \"%.80s\"",
+                                          d->nodes.rows[twice].parent,
+                                          d->nodes.rows[twice].name);
+}
+
 /* Statics that name a row: the row was there, and named the static back. */
 pith_status pithp_parse_check_nodes(pithp_parser *p) {
     const pithp_document *d = p->d;
@@ -229,5 +262,5 @@ pith_status pithp_parse_check_nodes(pithp_parser *p) {
                     p, "row %" PRId64 " names a static record that is not there", i);
         }
     }
-    return PITH_OK;
+    return check_fields(p);
 }

@@ -129,11 +129,28 @@ Test(document, is_refused_where_a_row_makes_no_sense) {
         {"\"shape\":[2,3]", "\"shape\":[2.0,3]", "extent 0 of the shape is no size"},
         {"\"shape\":[2,3]", "\"shape\":[9223372036854775807,0]",
          "expected data of 0 elements"},
+        {"\"shape\":[2,3]", "\"shape\":[9223372036854775807,9223372036854775807,0]",
+         "the size of the leaf overflows"},
         {"],\n\"leaves\"", "]\n\"leaves\"", "expected ',' or '}'"},
         {"\"nodes\":[", "\"nodes\":{", "expected '['"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         refuses(s, &good, cases[i].from, cases[i].to, cases[i].says);
+    free(good.bytes);
+    pith_scope_close(s);
+    pt_close(rt);
+    ct_end();
+}
+
+Test(document, has_no_field_twice) {
+    ct_begin();
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    const Atoms atoms = {.position = pith_zeros(s, PITH_F32, PITH_SHAPE(2, 3))};
+    pt_ok(s, pith_save(s, pith_freeze(s, Atoms, &atoms), "a.json", NULL));
+    const ct_file good = ct_read("a.json");
+    refuses(s, &good, "\"at\":\"charge\"", "\"at\":\"position\"",
+            "row 0 has two fields \"position\"");
     free(good.bytes);
     pith_scope_close(s);
     pt_close(rt);
