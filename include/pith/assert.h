@@ -78,9 +78,9 @@ typedef struct pith_check_options {
     /** The check states a need: in a loop of a compiled function fix_args are the
      * greatest of the iterations that count, element for element; else those of the first
      * one that failed. fix_args that depend on the carry count up to and including the
-     * first iteration in which a check of the loop failed; the check passes in later
-     * ones. fix_args of the row, the index and constants alone count in all iterations.
-     */
+     * first iteration in which a need, or a check that has a fix, failed; the check
+     * passes in later ones. fix_args of the row, the index and constants alone count in
+     * all iterations. */
     bool fix_greatest PITH_DEFAULT;
 } pith_check_options;
 
@@ -191,9 +191,9 @@ PITH_API pith_status pith_result_raise(pith_scope *s, const pith_result *result)
  * one before gave.
  *
  * All failures are looked at before any fix runs: where one has no fix it is raised, the
- * first of such, and nothing else happens. Of a loop that ran call by call only the
- * failures of the first iteration that failed count here: later iterations ran on a state
- * that lost data. An error of a fix stays, with its own code.
+ * first of such, and nothing else happens. Call by call, failures count up to the end of
+ * the first iteration of a loop, or branch, that failed: what comes after it runs on a
+ * state that lost data. An error of a fix stays, with its own code.
  * @return The repaired root in @p s, @p root itself where all passed; on failure NULL, or
  * the nil record of a record's type.
  */

@@ -8,9 +8,10 @@
 
 typedef struct pithp_checks pithp_checks;
 
-/* Take what was recorded in t and make its values the next outputs of its program.
- * *checks: NULL where there is nothing, else the caller's. False: error set. */
-bool pithp_checks_take(pith_scope *s, pithp_trace *t, pithp_checks **checks);
+/* Take what was recorded in t and make its values the next outputs of its program. What
+ * follows from the failure of a loop or a branch passes. part: t is a part of control
+ * flow. *checks: NULL where there is nothing, else the caller's. False: error set. */
+bool pithp_checks_take(pith_scope *s, pithp_trace *t, bool part, pithp_checks **checks);
 /* How many outputs those are; NULL: 0. */
 int64_t pithp_checks_values(const pithp_checks *c);
 /* Record what comes in the trace of s in a list of its own. False: error set. */
@@ -21,9 +22,11 @@ pithp_checks *pithp_checks_end(pithp_trace *t, bool *asked);
 /* The value in the program of the trace that it was recorded in. */
 int32_t pithp_checks_value(const pithp_checks *c, int64_t value);
 /* Record the checks of a program that is called in the trace of s: arrays of that trace.
- */
-pith_status
-pithp_checks_replay(pith_scope *s, pithp_checks *c, const pith_array *const *values);
+ * part: it is a part of control flow, and they are results of the instruction. */
+pith_status pithp_checks_replay(pith_scope *s,
+                                pithp_checks *c,
+                                const pith_array *const *values,
+                                bool part);
 /* Whether a value is a predicate of one bool: a flag. */
 bool pithp_checks_is_flag(const pithp_checks *c, int64_t value);
 /* Say where the values of every run will lie: at those bytes of one buffer, or apart from
@@ -65,14 +68,12 @@ bool pithp_checks_neutral(pith_scope *s,
                           const pith_array **values);
 /* The same as the bits that every element of that value has. */
 uint64_t pithp_checks_neutral_bits(const pithp_checks *c, int64_t value);
-/* Whether some values are needs: of them the greatest is kept. */
-bool pithp_checks_have_needs(const pithp_checks *c);
 /* The values of checks before and in an iteration. */
 typedef struct pithp_checks_step {
     const pith_array *const *before, *const *now;
-    /* Needs that depend on what the loop carries: they count as long as that is sound
-     * (bool []), up to and including the first iteration that failed. Other needs count
-     * in all iterations. NULL: none depends on it. */
+    /* Values that depend on what the loop carries: they count as long as that is sound
+     * (bool []), up to and including the first iteration in which a check failed that has
+     * a fix. Others count in all iterations. NULL: none depends on it. */
     const bool *carried;
     const pith_array *sound;
 } pithp_checks_step;
@@ -85,5 +86,10 @@ bool pithp_checks_merge(pith_scope *s,
 const pith_array *pithp_checks_passed(pith_scope *s,
                                       const pithp_checks *c,
                                       const pith_array *const *values);
+/* Whether some are needs or have a fix, and whether all of those pass: what is computed is
+ * sound. */
+bool pithp_checks_repair(const pithp_checks *c);
+const pith_array *
+pithp_checks_sound(pith_scope *s, const pithp_checks *c, const pith_array *const *values);
 
 #endif

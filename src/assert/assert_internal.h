@@ -150,8 +150,8 @@ const pithp_guard *pithp_result_guards(const pith_result *result);
 typedef struct pithp_outcome {
     int64_t count, failed_count, counting_count;
     /* In order; in memory of the scope. counting: the failed ones that are repaired, or
-     * raised where they cannot be: of a loop that ran call by call those of the first
-     * iteration that failed. */
+     * raised where they cannot be: the first ones, up to the end of the iteration of a
+     * loop or of the branch in which one failed. */
     const pith_assertion **all, **failed, **counting;
 } pithp_outcome;
 /* Learn it of the first `count` slots; waits on the stream of s. The lists are owned by

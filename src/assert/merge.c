@@ -1,7 +1,8 @@
 /* What recorded checks of control flow come to: those of a branch that is not taken pass;
  * of the iterations of a loop the first one that failed counts, and of needs the
- * greatest: of those that depend on the carry up to the first iteration that failed, as
- * later ones run on a state that lost data; of others in all iterations. */
+ * greatest: of what depends on the carry up to the first iteration in which a check
+ * failed that has a fix, as later ones run on a state that lost data; of others in all
+ * iterations. */
 #include "assert/recorded.h"
 
 #include <math.h>
@@ -24,10 +25,21 @@ static uint64_t least_of(pith_dtype dtype) {
     return least;
 }
 
-/* Whether value k of an entry is a fix argument that grows. */
-static bool grows(const pithp_recorded *r, int64_t k, const pith_spec *spec) {
+bool pithp_recorded_grows(const pithp_recorded *r, int64_t k, const pith_spec *spec) {
     return r->kind == PITHP_RECORDED_CHECK && r->merges && k >= r->count - r->leaves &&
            spec->dtype != PITH_BOOL;
+}
+
+bool pithp_recorded_repairs(const pithp_recorded *r) {
+    return r->merges ||
+           (r->kind == PITHP_RECORDED_CHECK && pithp_assertion_has_fix(r->check));
+}
+
+bool pithp_checks_repair(const pithp_checks *c) {
+    bool any = false;
+    for (int64_t i = 0; c && i < c->count; i++)
+        any |= pithp_recorded_repairs(&c->list[i]);
+    return any;
 }
 
 /* The bits of every element of value k of an entry that passes. */
@@ -35,7 +47,7 @@ static uint64_t passing_bits(const pithp_checks *c, const pithp_recorded *r, int
     const pith_spec *spec = c->values[r->first + k].spec;
     if (r->kind == PITHP_RECORDED_CHECK && k == 0)
         return 1;
-    return grows(r, k, spec) ? least_of(spec->dtype) : 0;
+    return pithp_recorded_grows(r, k, spec) ? least_of(spec->dtype) : 0;
 }
 
 uint64_t pithp_checks_neutral_bits(const pithp_checks *c, int64_t value) {
@@ -45,23 +57,27 @@ uint64_t pithp_checks_neutral_bits(const pithp_checks *c, int64_t value) {
     return passing_bits(c, &c->list[i], value - c->list[i].first);
 }
 
+const pith_array *pithp_recorded_neutral(pith_scope *s,
+                                         const pithp_checks *c,
+                                         const pithp_recorded *r,
+                                         int64_t k) {
+    return filled(s, c->values[r->first + k].spec, passing_bits(c, r, k));
+}
+
 bool pithp_checks_neutral(pith_scope *s,
                           const pithp_checks *c,
                           const pith_array **values) {
     for (int64_t i = 0; c && i < c->count; i++) {
         const pithp_recorded *r = &c->list[i];
-        for (int64_t k = 0; k < r->count; k++) {
-            const pith_spec *spec = c->values[r->first + k].spec;
-            if (!(values[r->first + k] = filled(s, spec, passing_bits(c, r, k))))
+        for (int64_t k = 0; k < r->count; k++)
+            if (!(values[r->first + k] = pithp_recorded_neutral(s, c, r, k)))
                 return false;
-        }
     }
     return true;
 }
 
-/* Whether an entry passed: bool []. */
-static const pith_array *
-passed(pith_scope *s, const pithp_recorded *r, const pith_array *value) {
+const pith_array *
+pithp_recorded_passed(pith_scope *s, const pithp_recorded *r, const pith_array *value) {
     const pithp_slice_params word = {{0}, {1}, {1}};
     const pithp_reduce_params all = {(1u << pithp_array_spec(value)->rank) - 1};
     if (r->kind == PITHP_RECORDED_CHECK)
@@ -71,29 +87,20 @@ passed(pith_scope *s, const pithp_recorded *r, const pith_array *value) {
     return first ? pithp_bind(s, PITHP_OP_ALL, 1, &first, &all) : NULL;
 }
 
-bool pithp_checks_have_needs(const pithp_checks *c) {
-    bool any = false;
-    for (int64_t i = 0; c && i < c->count; i++)
-        any |= c->list[i].merges;
-    return any;
-}
-
 static bool is_carried(const pithp_checks_step *step, int64_t at) {
     return step->carried && step->carried[at];
 }
 
-/* Whether all needs of an entry depend on the carry: then the whole of it counts as long
- * as that is sound. */
-static bool is_carried_need(const pithp_checks *c,
-                            const pithp_recorded *r,
-                            const pithp_checks_step *step) {
-    bool needs = false, others = false;
+/* Whether all that an entry looks at depends on the carry: then the whole of it counts as
+ * long as that is sound. */
+static bool is_carried_check(const pithp_checks *c,
+                             const pithp_recorded *r,
+                             const pithp_checks_step *step) {
+    bool others = !is_carried(step, r->first);
     for (int64_t k = 0; k < r->count; k++)
-        if (grows(r, k, c->values[r->first + k].spec)) {
-            needs |= is_carried(step, r->first + k);
+        if (pithp_recorded_grows(r, k, c->values[r->first + k].spec))
             others |= !is_carried(step, r->first + k);
-        }
-    return needs && !others;
+    return !others;
 }
 
 /* The need that is kept of value `at`. */
@@ -107,6 +114,20 @@ merge_need(pith_scope *s, const pithp_checks_step *step, int64_t at) {
     return pithp_bind(s, PITHP_OP_WHERE, 3, either, NULL);
 }
 
+/* Whether the iteration counts for an entry, which passed in those before: bool []. */
+static const pith_array *counting(pith_scope *s,
+                                  const pithp_checks *c,
+                                  const pithp_recorded *r,
+                                  const pithp_checks_step *step) {
+    const bool carried = is_carried_check(c, r, step);
+    if (carried && pithp_recorded_repairs(r))
+        return step->sound;
+    const pith_array *both[] = {pithp_recorded_passed(s, r, step->before[r->first]),
+                                step->sound};
+    return carried && both[0] ? pithp_bind(s, PITHP_OP_LOGICAL_AND, 2, both, NULL)
+                              : both[0];
+}
+
 static bool merge_entry(pith_scope *s,
                         const pithp_checks *c,
                         const pithp_recorded *r,
@@ -117,12 +138,11 @@ static bool merge_entry(pith_scope *s,
         return true;
     if (r->kind == PITHP_RECORDED_REPORT && r->merges)
         return (kept[first] = merge_need(s, step, first));
-    const pith_array *counts =
-        is_carried_need(c, r, step) ? step->sound : passed(s, r, step->before[first]);
+    const pith_array *counts = counting(s, c, r, step);
     for (int64_t k = 0; counts && k < r->count; k++) {
         const int64_t at = first + k;
         const pith_array *either[] = {counts, step->now[at], step->before[at]};
-        kept[at] = grows(r, k, c->values[at].spec)
+        kept[at] = pithp_recorded_grows(r, k, c->values[at].spec)
                        ? merge_need(s, step, at)
                        : pithp_bind(s, PITHP_OP_WHERE, 3, either, NULL);
         if (!kept[at])
@@ -141,16 +161,18 @@ bool pithp_checks_merge(pith_scope *s,
     return fine;
 }
 
-/* `all`, and those: bool []. NULL stays NULL. */
+/* `all`, and those, or those that have a fix: bool []. NULL stays NULL. */
 static const pith_array *conjoin(pith_scope *s,
                                  const pith_array *all,
                                  const pithp_checks *c,
-                                 const pith_array *const *values) {
+                                 const pith_array *const *values,
+                                 bool repaired_only) {
     for (int64_t i = 0; c && all && i < c->count; i++) {
         const pithp_recorded *r = &c->list[i];
-        if (r->kind == PITHP_RECORDED_GUARD)
+        if (r->kind == PITHP_RECORDED_GUARD ||
+            (repaired_only && !pithp_recorded_repairs(r)))
             continue;
-        const pith_array *both[] = {all, passed(s, r, values[r->first])};
+        const pith_array *both[] = {all, pithp_recorded_passed(s, r, values[r->first])};
         all = both[1] ? pithp_bind(s, PITHP_OP_LOGICAL_AND, 2, both, NULL) : NULL;
     }
     return all;
@@ -164,7 +186,13 @@ static const pith_array *yes(pith_scope *s) {
 const pith_array *pithp_checks_passed(pith_scope *s,
                                       const pithp_checks *c,
                                       const pith_array *const *values) {
-    return conjoin(s, yes(s), c, values);
+    return conjoin(s, yes(s), c, values, false);
+}
+
+const pith_array *pithp_checks_sound(pith_scope *s,
+                                     const pithp_checks *c,
+                                     const pith_array *const *values) {
+    return conjoin(s, yes(s), c, values, true);
 }
 
 /* Those of a list that is being recorded, after those around it. */
@@ -180,7 +208,7 @@ static const pith_array *so_far(pith_scope *s, pithp_trace *t, pithp_checks *c) 
         c->asked = true;
     for (int64_t k = 0; fine && k < count; k++)
         fine = (values[k] = pithp_trace_array(s, t, c->values[k].value));
-    all = fine ? conjoin(s, all, c, values) : NULL;
+    all = fine ? conjoin(s, all, c, values, false) : NULL;
     pithp_release(s->runtime, values, bytes);
     return all;
 }

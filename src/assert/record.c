@@ -149,9 +149,11 @@ static pith_status finish(pithp_checks *c, pithp_recorded *r, pith_status rc) {
     return rc;
 }
 
-bool pithp_checks_take(pith_scope *s, pithp_trace *t, pithp_checks **checks) {
+bool pithp_checks_take(pith_scope *s, pithp_trace *t, bool part, pithp_checks **checks) {
     pithp_checks *c = t->checks;
     *checks = NULL;
+    if (c && c->has_parts && !pithp_checks_follow(s, t, c, part))
+        return false;
     for (int64_t i = 0; c && i < c->value_count; i++)
         if (!pithp_program_output(s, t->program, c->values[i].value))
             return false;
@@ -292,8 +294,10 @@ static pith_status copy_guard(pith_scope *s, pithp_checks *to, pithp_recorded *r
     return PITH_OK;
 }
 
-pith_status
-pithp_checks_replay(pith_scope *s, pithp_checks *from, const pith_array *const *values) {
+pith_status pithp_checks_replay(pith_scope *s,
+                                pithp_checks *from,
+                                const pith_array *const *values,
+                                bool part) {
     if (!from)
         return PITH_OK;
     pithp_checks *to = pithp_checks_of(s);
@@ -305,6 +309,7 @@ pithp_checks_replay(pith_scope *s, pithp_checks *from, const pith_array *const *
     to->inner = inner;
     pithp_checks_retain(from);
     to->inner[to->inner_count++] = from;
+    to->has_parts |= part || from->has_parts;
     pith_status rc = PITH_OK;
     for (int64_t i = 0; i < from->count && rc == PITH_OK; i++) {
         pithp_recorded *r = next_entry(s, to);
@@ -313,6 +318,7 @@ pithp_checks_replay(pith_scope *s, pithp_checks *from, const pith_array *const *
         const int64_t first = r->first;
         *r = from->list[i];
         r->first = first;
+        r->of_part |= part;
         if (r->kind == PITHP_RECORDED_CHECK)
             rc = copy_check(s, to, r);
         else if (r->kind == PITHP_RECORDED_GUARD)

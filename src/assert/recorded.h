@@ -13,7 +13,8 @@ typedef enum pithp_recorded_kind {
 /* One of a list, with its values in the list's. */
 typedef struct pithp_recorded {
     pithp_recorded_kind kind;
-    bool merges; /* CHECK: its fix arguments are the greatest; REPORT: its words are */
+    bool merges;  /* CHECK: its fix arguments are the greatest; REPORT: its words are */
+    bool of_part; /* its values are results of an instruction of control flow */
     int64_t first, count;
     /* CHECK: values are the predicate, the arguments, the leaves of fix arguments. */
     pith_assertion *check;         /* without values */
@@ -42,6 +43,7 @@ struct pithp_checks {
     pithp_recorded_value *values;
     pithp_checks *around; /* while a part of its trace is recorded: that of the trace */
     bool asked;           /* somebody wanted to know what they came to so far */
+    bool has_parts;       /* some are of an instruction of control flow */
     pithp_checks **inner; /* lists that were made again in this one: a reference each */
     int64_t count, room, value_count, value_room, inner_count, inner_room;
     int64_t check_count, guard_count; /* of the list */
@@ -67,6 +69,23 @@ static inline pithp_held pithp_recorded_held(const pithp_checks *c,
     return place < 0 ? values->apart[~place]
                      : (pithp_held){(char *)values->buffer->data + place, values->buffer};
 }
+
+/* Whether value k of an entry, with that spec, is a fix argument that grows. */
+bool pithp_recorded_grows(const pithp_recorded *r, int64_t k, const pith_spec *spec);
+/* Whether an entry that fails may be repaired: what is computed after it means nothing.
+ */
+bool pithp_recorded_repairs(const pithp_recorded *r);
+/* Value k of an entry that passes, in a scope that traces. NULL: error set. */
+const pith_array *pithp_recorded_neutral(pith_scope *s,
+                                         const pithp_checks *c,
+                                         const pithp_recorded *r,
+                                         int64_t k);
+/* Whether an entry passed, of its first value: bool []. NULL: error set. */
+const pith_array *
+pithp_recorded_passed(pith_scope *s, const pithp_recorded *r, const pith_array *value);
+/* Entries of the list of t that follow from the failure of others pass (follow.c). False:
+ * error set. */
+bool pithp_checks_follow(pith_scope *s, pithp_trace *t, pithp_checks *c, bool part);
 
 /* The fix arguments that a run gave, in memory of owner; values are those of r. NULL:
  * there are none, or the error is set. */

@@ -63,11 +63,15 @@ guard_again(pith_scope *s, pithp_checks *from, const pithp_recorded *r) {
     return PITH_OK;
 }
 
-/* Every check of the run, as far as anybody sees it. */
+/* Every check of the run, as far as anybody sees it. Of a loop in the program that failed
+ * what follows means nothing, as of a loop that ran call by call. */
 static pith_status
 make_all(pith_scope *s, pithp_checks *c, const pith_array *const *values) {
     pithp_collector *to = pithp_collector_of(s);
     pith_scope *owner = to ? pithp_collector_outermost(to)->scope : NULL;
+    pithp_looping parts = {NULL};
+    if (c->has_parts)
+        pithp_looping_begin(s, &parts);
     for (int64_t i = 0; i < c->count && s->error.code == PITH_OK; i++) {
         const pithp_recorded *r = &c->list[i];
         const pith_array *const *own = values + r->first;
@@ -83,6 +87,7 @@ make_all(pith_scope *s, pithp_checks *c, const pith_array *const *values) {
                 pithp_check_again(s, c, r->check, own, fix_args);
         }
     }
+    pithp_looping_end(&parts);
     return s->error.code;
 }
 

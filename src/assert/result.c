@@ -134,11 +134,13 @@ static int64_t assertions_in(pithp_check_slot *slot) {
     return p ? pithp_passed_count(p) : 1;
 }
 
-/* Append what a slot stands for; of launches, those that failed. */
+/* Append what a slot stands for; of launches, those that failed. last: the latest failed
+ * slot that counts. */
 static pith_status list_slot(pith_scope *s,
                              pith_scope *owner,
                              const pithp_collector *c,
                              pithp_check_slot *slot,
+                             const pithp_check_slot **last,
                              pithp_outcome *outcome) {
     const bool failed = slot->seen.first != 0;
     pithp_passed *passed = pithp_passed_of(slot);
@@ -157,10 +159,14 @@ static pith_status list_slot(pith_scope *s,
     if (!a)
         return s->error.code;
     outcome->all[outcome->count++] = a;
-    if (failed)
+    if (failed) {
+        /* Once one does not count, no later one does. */
+        if (outcome->counting_count == outcome->failed_count &&
+            (!*last || pithp_collector_counts_after(c, *last, slot)))
+            outcome->counting[outcome->counting_count++] = a;
         outcome->failed[outcome->failed_count++] = a;
-    if (failed && pithp_collector_counts(c, slot))
-        outcome->counting[outcome->counting_count++] = a;
+        *last = slot;
+    }
     return PITH_OK;
 }
 
@@ -174,11 +180,9 @@ pith_status pithp_outcome_read(pith_scope *s,
         pithp_collector_read(s, c) != PITH_OK)
         return s->error.code;
     int64_t most = 0;
-    for (int64_t i = 0; i < count; i++) {
+    const pithp_check_slot *last = NULL;
+    for (int64_t i = 0; i < count; i++)
         most += assertions_in(c->slots[i]);
-        if (c->slots[i]->seen.first != 0)
-            pithp_collector_note_failed(c, c->slots[i]);
-    }
     const size_t bytes = (size_t)(most ? 3 * most : 1) * sizeof *outcome->all;
     outcome->all = pithp_scope_allocate(owner, bytes);
     if (!outcome->all) {
@@ -188,7 +192,7 @@ pith_status pithp_outcome_read(pith_scope *s,
     outcome->failed = outcome->all + most;
     outcome->counting = outcome->failed + most;
     for (int64_t i = 0; i < count; i++)
-        if (list_slot(s, owner, c, c->slots[i], outcome) != PITH_OK)
+        if (list_slot(s, owner, c, c->slots[i], &last, outcome) != PITH_OK)
             return s->error.code;
     return PITH_OK;
 }

@@ -73,7 +73,6 @@ void pithp_looping_begin(pith_scope *s, pithp_looping *l) {
 }
 
 void pithp_looping_next(pithp_looping *l) {
-    l->number++;
     l->made = NULL;
 }
 
@@ -90,31 +89,20 @@ static const pithp_iteration *iteration_of(pith_scope *s, pithp_looping *l) {
         return l->made;
     pith_scope *owner = l->collector->scope;
     pithp_iteration *made = allocate(s, owner, sizeof *made);
-    if (made && !l->first_failed &&
-        (l->first_failed = allocate(s, owner, sizeof *l->first_failed)))
-        *l->first_failed = INT64_MAX;
-    if (!made || !l->first_failed)
-        return NULL;
-    *made = (pithp_iteration){.around = around,
-                              .first_failed = l->first_failed,
-                              .number = l->number,
-                              .depth = l->depth};
+    if (made)
+        *made = (pithp_iteration){.around = around, .depth = l->depth};
     return l->made = made;
 }
 
-void pithp_collector_note_failed(const pithp_collector *c, const pithp_check_slot *slot) {
-    for (const pithp_iteration *i = slot->iteration; i && i->depth > c->depth;
-         i = i->around)
-        if (i->number < *i->first_failed)
-            *i->first_failed = i->number;
-}
-
-bool pithp_collector_counts(const pithp_collector *c, const pithp_check_slot *slot) {
-    bool counts = true;
-    for (const pithp_iteration *i = slot->iteration; i && i->depth > c->depth;
-         i = i->around)
-        counts &= i->number == *i->first_failed;
-    return counts;
+bool pithp_collector_counts_after(const pithp_collector *c,
+                                  const pithp_check_slot *failed,
+                                  const pithp_check_slot *slot) {
+    const pithp_iteration *in = failed->iteration, *i = slot->iteration;
+    if (!in || in->depth <= c->depth)
+        return true;
+    while (i && i != in)
+        i = i->around;
+    return i == in;
 }
 
 /* ---- Slots ---- */

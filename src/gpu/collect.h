@@ -5,22 +5,17 @@
 
 #include "gpu/gpu_internal.h"
 
-/* An iteration of a loop that runs call by call, in which checks were collected. Of a
- * loop the failures of the first iteration that failed count, as later ones run on a
- * state that lost data. */
+/* An iteration of a loop, or a branch, that runs call by call, in which checks were
+ * collected. What is made after one that failed runs on a state that lost data. */
 typedef struct pithp_iteration {
     const struct pithp_iteration *around; /* that this loop runs in; NULL: none */
-    int64_t *first_failed;                /* of the loop; INT64_MAX: none that is known */
-    int64_t number;
-    int32_t depth; /* of loops in each other, from 1 */
+    int32_t depth;                        /* of loops in each other, from 1 */
 } pithp_iteration;
 
-/* A loop that runs call by call, in memory of who runs it. */
+/* A loop or a branch that runs call by call, in memory of who runs it. */
 typedef struct pithp_looping {
     struct pithp_collector *collector; /* the outermost one; NULL: none */
     struct pithp_looping *around;
-    int64_t number;
-    int64_t *first_failed;       /* NULL until a check is collected */
     const pithp_iteration *made; /* of this iteration; NULL until a check is collected */
     int32_t depth;
 } pithp_looping;
@@ -87,15 +82,16 @@ static inline pithp_collector *pithp_collector_outermost(pithp_collector *c) {
         c = c->outer;
     return c;
 }
-/* Checks made in s from here on belong to an iteration, number 0, of a loop. */
+/* Checks made in s from here on belong to the first iteration of a loop. */
 void pithp_looping_begin(pith_scope *s, pithp_looping *l);
 /* The next iteration begins. */
 void pithp_looping_next(pithp_looping *l);
 void pithp_looping_end(pithp_looping *l);
-/* Note in which iterations a failed slot of c was made, once for all of them. */
-void pithp_collector_note_failed(const pithp_collector *c, const pithp_check_slot *slot);
-/* Then: whether no loop that began after c failed in an earlier iteration. */
-bool pithp_collector_counts(const pithp_collector *c, const pithp_check_slot *slot);
+/* Whether a slot of c was made before the iteration ended in which `failed` was, an
+ * earlier one. Loops that began before c do not matter. */
+bool pithp_collector_counts_after(const pithp_collector *c,
+                                  const pithp_check_slot *failed,
+                                  const pithp_check_slot *slot);
 /* A zeroed slot of so many bytes, which begins with a pithp_check_slot, in memory for
  * objects behind a header of `kind` and `shape`. It is part of no collector yet. NULL:
  * error set.

@@ -34,7 +34,7 @@ static PT_UNUSED rt_compiled rt_compile(pith_scope *s,
     const pith_array *result = f(inner, traced);
     pt_ok(inner, result);
     pithp_program_output(inner, t->program, pithp_trace_value(inner, t, result));
-    cr_assert(pithp_checks_take(inner, t, &c.checks));
+    cr_assert(pithp_checks_take(inner, t, false, &c.checks));
     pithp_program *p = pithp_trace_end(inner, t);
     pith_scope_close(inner);
     c.program = pithp_program_optimise(s, p, PITHP_PASS_ALL);

@@ -136,7 +136,7 @@ static const pith_array *outer(pith_scope *s, const pith_array *const *x) {
     const pith_array *y = pith_mul(s, x[0], pith_f64(s, 2));
     if (pithp_scope_trace(s) && inner_program.program) {
         const pith_array *values[] = {pith_less(s, y, pith_f64(s, 3)), y};
-        pithp_checks_replay(s, inner_program.checks, values);
+        pithp_checks_replay(s, inner_program.checks, values, false);
     } else {
         pith_check(s, pith_less(s, y, pith_f64(s, 3)), "{x} is too much",
                    .args = {{"x", y}}, .level = PITH_CHECK_ALWAYS, .path = ".x");
@@ -223,7 +223,7 @@ Test(record, every_failure_of_memory_is_survived) {
         if (t && !pith_failed(inner))
             many_checks(inner, traced);
         if (t && !pith_failed(inner))
-            pithp_checks_take(inner, t, &checks);
+            pithp_checks_take(inner, t, false, &checks);
         failed = pith_failed(inner);
         atomic_store(&pt_default_heap.fail_at, 0);
         if (t)

@@ -47,6 +47,38 @@ Test(reach, follows_operands) {
     close_scope();
 }
 
+/* Marks of results stay bits of their own, also through a loop that exchanges two. */
+Test(reach, of_values_is_by_bits) {
+    open_scope();
+    pithp_program *p = pithp_program_make(s), *body = pithp_program_make(s);
+    const pithp_value x = number(body), y = number(body);
+    OUTPUTS(body, y, add(body, x, graph_number(s, body, 1)));
+    const pithp_value a = number(p), b = number(p), ab = add(p, a, b), ba = add(p, b, a),
+                      in[] = {ab, graph_number(s, p, 0)};
+    const pithp_loop_params params = {.length = ROWS, .carries = 2, .unroll = 1};
+    const pithp_value first =
+        pithp_program_add_many(s, p,
+                               &(pithp_new_instruction){.primitive = PITHP_OP_SCAN,
+                                                        .operand_count = 2,
+                                                        .operands = in,
+                                                        .params = &params,
+                                                        .program_count = 1,
+                                                        .programs = &body,
+                                                        .site = s->site});
+    pithp_program_release(body);
+    const pithp_value last = add(p, first, ba);
+    uint64_t marks[16] = {0};
+    cr_assert(first >= 0 && p->value_count <= 16);
+    marks[ab] = 1;
+    marks[ba] = 2;
+    marks[first + 1] = 4;
+    cr_assert(pithp_program_follow(s, p, marks));
+    cr_assert(!marks[a] && !marks[b] && marks[ab] == 1 && marks[ba] == 2);
+    cr_assert(marks[first] == 1 && marks[first + 1] == 5 && marks[last] == 3);
+    pithp_program_release(p);
+    close_scope();
+}
+
 /* The branches give x or y; y or y; 1 or z. */
 Test(reach, of_branches_is_that_of_each_and_of_the_choice) {
     open_scope();

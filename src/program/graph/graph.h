@@ -216,6 +216,9 @@ bool pithp_program_reach(pith_scope *s,
                          const pithp_program *p,
                          const bool *inputs,
                          bool *outputs);
+/* Give every value the marks of those that it depends on: bits, by value; some are set
+ * before. False: error set. */
+bool pithp_program_follow(pith_scope *s, const pithp_program *p, uint64_t *marks);
 
 /* PITH_OK, or PITH_E_INTERNAL with what is wrong in `why`: operands are made before they
  * are used, specs are what pithp_infer says and interned, parameters are canonical, every

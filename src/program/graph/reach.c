@@ -1,14 +1,15 @@
-/* Forward reachability: which outputs of a program depend on some of its inputs. Programs
- * of control flow are walked with the marks of their operands, loops until no carry is
- * marked anew. Marks only grow and stay between walks, so that a program is walked again
- * at most once for each of its inputs, however deep loops are nested. */
+/* Forward reachability: which values of a program depend on which others. Marks are sets
+ * of bits. Programs of control flow are walked with the marks of their operands, loops
+ * until no carry is marked anew. Marks only grow and stay between walks, so that a
+ * program is walked again at most once for each bit of each of its inputs, however deep
+ * loops are nested. */
 #include "program/graph/graph.h"
 
 #include <string.h>
 
 typedef struct reach {
     const pithp_program *program; /* NULL: it was not entered yet */
-    bool *marked;                 /* of its values */
+    uint64_t *marked;             /* of its values */
     bool walked;                  /* since an input was marked */
     struct reach *inner;          /* of the programs of its instructions, in order */
 } reach;
@@ -33,21 +34,21 @@ static bool begin(pith_scope *s, reach *r, const pithp_program *p) {
     return r->marked && r->inner;
 }
 
-/* Whether it is new. */
-static bool mark_input(reach *r, int64_t input, bool mark) {
-    bool *marked = &r->marked[r->program->inputs[input]];
-    if (!mark || *marked)
+/* Whether some of it is new. */
+static bool mark_input(reach *r, int64_t input, uint64_t mark) {
+    uint64_t *marked = &r->marked[r->program->inputs[input]];
+    if (!(mark & ~*marked))
         return false;
-    *marked = true;
+    *marked |= mark;
     r->walked = false;
     return true;
 }
 
-static bool input_marked(const reach *r, int64_t input) {
+static uint64_t input_marks(const reach *r, int64_t input) {
     return r->marked[r->program->inputs[input]];
 }
 
-static bool output_marked(const reach *r, int64_t output) {
+static uint64_t output_marks(const reach *r, int64_t output) {
     return r->marked[r->program->outputs[output]];
 }
 
@@ -62,23 +63,20 @@ static void mark_operands(reach *to,
 
 /* ---- Control flow ---- */
 
-static void mark_results(reach *r, const pithp_instruction *i) {
+static void mark_results(reach *r, const pithp_instruction *i, uint64_t marks) {
     for (int32_t k = 0; k < i->result_count; k++)
-        r->marked[i->result + k] = true;
+        r->marked[i->result + k] |= marks;
 }
 
 static bool walk_cond(pith_scope *s, reach *r, const pithp_instruction *i, reach *inner) {
     const pithp_value *operands = pithp_operands(r->program, i);
-    if (r->marked[operands[0]]) {
-        mark_results(r, i);
-        return true;
-    }
+    mark_results(r, i, r->marked[operands[0]]);
     for (int32_t b = 0; b < i->program_count; b++) {
         mark_operands(&inner[b], 0, r, operands + 1, i->operand_count - 1);
         if (!walk(s, &inner[b]))
             return false;
         for (int32_t k = 0; k < i->result_count; k++)
-            r->marked[i->result + k] |= output_marked(&inner[b], k);
+            r->marked[i->result + k] |= output_marks(&inner[b], k);
     }
     return true;
 }
@@ -91,7 +89,7 @@ static bool walk_body(pith_scope *s, reach *body, int64_t first, int64_t carries
             return false;
         changed = false;
         for (int64_t k = 0; k < carries; k++)
-            changed |= mark_input(body, first + k, output_marked(body, k));
+            changed |= mark_input(body, first + k, output_marks(body, k));
     }
     return true;
 }
@@ -103,8 +101,8 @@ static bool walk_scan(pith_scope *s, reach *r, const pithp_instruction *i, reach
         return false;
     for (int32_t k = 0; k < i->result_count; k++)
         r->marked[i->result + k] |= k < params->carries
-                                        ? input_marked(body, params->constants + k)
-                                        : output_marked(body, k);
+                                        ? input_marks(body, params->constants + k)
+                                        : output_marks(body, k);
     return true;
 }
 
@@ -120,14 +118,21 @@ walk_while(pith_scope *s, reach *r, const pithp_instruction *i, reach *inner) {
         return false;
     mark_operands(cond, 0, r, operands, of_cond);
     for (int32_t k = 0; k < i->result_count; k++) {
-        r->marked[i->result + k] |= input_marked(body, of_body + k);
-        mark_input(cond, of_cond + k, input_marked(body, of_body + k));
+        r->marked[i->result + k] |= input_marks(body, of_body + k);
+        mark_input(cond, of_cond + k, input_marks(body, of_body + k));
     }
     if (!walk(s, cond))
         return false;
-    if (output_marked(cond, 0))
-        mark_results(r, i);
+    mark_results(r, i, output_marks(cond, 0));
     return true;
+}
+
+static uint64_t operand_marks(const reach *r, const pithp_instruction *i) {
+    const pithp_value *operands = pithp_operands(r->program, i);
+    uint64_t marks = 0;
+    for (int32_t k = 0; k < i->operand_count; k++)
+        marks |= r->marked[operands[k]];
+    return marks;
 }
 
 static bool
@@ -143,20 +148,12 @@ walk_control(pith_scope *s, reach *r, const pithp_instruction *i, reach *inner) 
         case PITHP_OP_WHILE:
             return walk_while(s, r, i, inner);
         default:
-            mark_results(r, i);
+            mark_results(r, i, operand_marks(r, i));
             return true;
     }
 }
 
 /* ---- Programs ---- */
-
-static bool any_marked(const reach *r, const pithp_instruction *i) {
-    const pithp_value *operands = pithp_operands(r->program, i);
-    bool any = false;
-    for (int32_t k = 0; k < i->operand_count; k++)
-        any |= r->marked[operands[k]];
-    return any;
-}
 
 /* False: error set. */
 static bool walk(pith_scope *s, reach *r) {
@@ -167,9 +164,10 @@ static bool walk(pith_scope *s, reach *r) {
     r->walked = true;
     for (int64_t k = 0; k < p->instruction_count; k++) {
         const pithp_instruction *i = &p->instructions[k];
-        if (any_marked(r, i)) {
+        const uint64_t marks = operand_marks(r, i);
+        if (marks) {
             if (!i->program_count)
-                mark_results(r, i);
+                mark_results(r, i, marks);
             else if (!walk_control(s, r, i, inner))
                 return false;
         }
@@ -178,22 +176,39 @@ static bool walk(pith_scope *s, reach *r) {
     return true;
 }
 
+static pith_scope *open_work(pith_scope *s) {
+    pith_scope *work = pith_scope_open_in(s);
+    if (pithp_scope_writable(work))
+        return work;
+    pithp_fail_memory(s, PITHP_BLOCK_BYTES);
+    return NULL;
+}
+
 bool pithp_program_reach(pith_scope *s,
                          const pithp_program *p,
                          const bool *inputs,
                          bool *outputs) {
-    pith_scope *work = pith_scope_open_in(s);
+    pith_scope *work = open_work(s);
     reach r = {0};
-    bool fine = pithp_scope_writable(work);
-    if (!fine)
-        pithp_fail_memory(s, PITHP_BLOCK_BYTES);
-    fine = fine && begin(work, &r, p);
+    bool fine = work && begin(work, &r, p);
     for (int64_t k = 0; k < p->input_count && fine; k++)
         mark_input(&r, k, inputs[k]);
     fine = fine && walk(work, &r);
     for (int64_t k = 0; k < p->output_count && fine; k++)
-        outputs[k] = output_marked(&r, k);
-    if (pithp_scope_writable(work))
+        outputs[k] = output_marks(&r, k) != 0;
+    if (work)
+        pith_scope_close(work); /* its error goes to s */
+    return fine;
+}
+
+bool pithp_program_follow(pith_scope *s, const pithp_program *p, uint64_t *marks) {
+    pith_scope *work = open_work(s);
+    reach r = {0};
+    bool fine = work && begin(work, &r, p);
+    if (fine)
+        r.marked = marks;
+    fine = fine && walk(work, &r);
+    if (work)
         pith_scope_close(work); /* its error goes to s */
     return fine;
 }

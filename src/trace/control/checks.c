@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* ---- Which needs depend on the carry ---- */
+/* ---- Which checks depend on the carry ---- */
 
 /* Marks of the carries that the body changes; what it hands on is a constant. */
 static void mark_changed(bool *marks, const pithp_part *body, const pithp_carried *c) {
@@ -22,7 +22,7 @@ pith_status pithp_part_carried_needs(pith_scope *s,
     const pithp_program *p = part->program;
     const int64_t values = pithp_checks_values(part->checks);
     *needs = NULL;
-    if (carried->ends || !pithp_checks_have_needs(part->checks))
+    if (carried->ends || !carried->repairs || !values)
         return PITH_OK;
     const size_t inputs = (size_t)p->input_count + 1;
     bool *marks = pithp_scope_allocate(s, inputs + (size_t)p->output_count);
@@ -154,7 +154,7 @@ static pith_status add_kept(wrapping *w) {
         if (!(w->now[k] = pithp_trace_array(w->s, w->trace, w->outputs[own + k])))
             return w->s->error.code;
     pithp_checks_step step = {.before = w->before, .now = w->now, .carried = w->needs};
-    if (w->needs && !(step.sound = pithp_checks_passed(w->s, w->checks, w->before)))
+    if (w->needs && !(step.sound = pithp_checks_sound(w->s, w->checks, w->before)))
         return w->s->error.code;
     if (!pithp_checks_merge(w->s, w->checks, &step, w->kept))
         return w->s->error.code;

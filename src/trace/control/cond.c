@@ -53,7 +53,7 @@ static pith_status replay_checks(pith_scope *s,
     made += parts[0].flats[0].structure.item_count;
     for (int b = 0; b < count && rc == PITH_OK; b++) {
         if (parts[b].checks)
-            rc = pithp_checks_replay(s, parts[b].checks, made);
+            rc = pithp_checks_replay(s, parts[b].checks, made, true);
         made += pithp_checks_values(parts[b].checks);
     }
     return rc;
@@ -168,7 +168,12 @@ static const void *choose(pith_scope *s, const choice *c) {
     const uint64_t chosen = negative                 ? 0
                             : (uint64_t)index < last ? (uint64_t)index
                                                      : last;
-    return pith_call(pithp_on_behalf(s), c->branches[chosen], 1, &c->operand);
+    pithp_looping branch; /* what follows a branch that failed does not count */
+    pithp_looping_begin(s, &branch);
+    const void *result =
+        pith_call(pithp_on_behalf(s), c->branches[chosen], 1, &c->operand);
+    pithp_looping_end(&branch);
+    return result;
 }
 
 const void *pith_cond(pith_scope *s,

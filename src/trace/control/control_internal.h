@@ -88,12 +88,13 @@ void pithp_part_end(pithp_part *part);
  * carries, then others. Outputs: the carries, then others. */
 typedef struct pithp_carried {
     int64_t fixed, count;
-    bool counts; /* the first one is an index, which counts as a row */
-    bool ends;   /* no iteration runs after one in which a check failed */
+    bool counts;  /* the first one is an index, which counts as a row */
+    bool ends;    /* no iteration runs after one in which a check failed */
+    bool repairs; /* some check of the loop has a fix */
 } pithp_carried;
-/* Which values of checks of `part`, the body of a loop or its condition, are needs that
- * depend on what the body changes of its carry; in memory of s. Inputs of the part: the
- * constants, then the carries. *needs: NULL where none does. */
+/* Which values of checks of `part`, the body of a loop or its condition, depend on what
+ * the body changes of its carry; in memory of s. Inputs of the part: the constants, then
+ * the carries. *needs: NULL where none does, or it does not matter. */
 pith_status pithp_part_carried_needs(pith_scope *s,
                                      const pithp_part *part,
                                      int64_t fixed,

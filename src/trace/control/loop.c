@@ -212,7 +212,8 @@ add_loop(recorded *r, pithp_program **cond, const pith_array *index, int64_t len
     const pithp_carried carried = {.fixed = fixed - cond_operands,
                                    .count = carries,
                                    .counts = index,
-                                   .ends = l->stops};
+                                   .ends = l->stops,
+                                   .repairs = pithp_checks_repair(r->body.checks)};
     if (rc == PITH_OK)
         rc = pithp_part_carry_checks(s, &r->body, &carried, cond, cond_operands);
     if (rc != PITH_OK)
@@ -232,7 +233,7 @@ add_loop(recorded *r, pithp_program **cond, const pith_array *index, int64_t len
         .programs = scans ? programs + 1 : programs,
         .site = s->site};
     const pith_array **made = pithp_control_add(s, &given);
-    return made && pithp_checks_replay(s, r->body.checks, made + carries) == PITH_OK
+    return made && pithp_checks_replay(s, r->body.checks, made + carries, true) == PITH_OK
                ? made
                : NULL;
 }

@@ -174,7 +174,7 @@ static pith_status take_results(recording *r, pithp_part *part, const void *resu
             rc = add_outputs(r, &part->flats[k]);
         }
     }
-    if (rc == PITH_OK && !pithp_checks_take(r->s, r->trace, &part->checks))
+    if (rc == PITH_OK && !pithp_checks_take(r->s, r->trace, true, &part->checks))
         return r->s->error.code;
     return rc;
 }

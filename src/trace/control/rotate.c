@@ -106,24 +106,24 @@ static pithp_value *add_inputs(const rotation *r) {
     return values;
 }
 
-/* Whether checks of these values pass, and `others`; NULL: error set. */
-static const pith_array *all_pass(const rotation *r,
-                                  const pithp_checks *c,
-                                  const pithp_value *values,
-                                  const pith_array *others) {
+/* Whether checks of these values pass that have a fix, and `others`; NULL: error set. */
+static const pith_array *all_sound(const rotation *r,
+                                   const pithp_checks *c,
+                                   const pithp_value *values,
+                                   const pith_array *others) {
     if (!find_arrays(r, pithp_checks_values(c), values, r->before))
         return NULL;
-    const pith_array *both[2] = {pithp_checks_passed(r->s, c, r->before), others};
+    const pith_array *both[2] = {pithp_checks_sound(r->s, c, r->before), others};
     return both[0] && others ? pithp_bind(r->s, PITHP_OP_LOGICAL_AND, 2, both, NULL)
                              : both[0];
 }
 
-/* Whether no check has failed: of the body and of the condition that were evaluated so
- * far. NULL: error set. */
+/* Whether no check has failed that has a fix: of the body and of the condition that were
+ * evaluated so far. NULL: error set. */
 static const pith_array *
 sound(const rotation *r, const pithp_value *of_body, const pithp_value *of_cond) {
-    const pith_array *cond = all_pass(r, r->w->cond->checks, of_cond, NULL);
-    return cond ? all_pass(r, r->w->body->checks, of_body, cond) : NULL;
+    const pith_array *cond = all_sound(r, r->w->cond->checks, of_cond, NULL);
+    return cond ? all_sound(r, r->w->body->checks, of_body, cond) : NULL;
 }
 
 /* Keep of the checks of one part what is to be carried: outputs, which wait in kept. */
@@ -187,13 +187,13 @@ static const pith_array *
 add_truth(const rotation *r, const pithp_value *in, const pithp_value *values) {
     const pithp_checks *of_body = r->w->body->checks, *of_cond = r->w->cond->checks;
     const pith_array *passed = NULL, *before = NULL;
-    if (of_body && (r->w->stops || r->cond_needs) &&
-        !(passed = pithp_checks_passed(r->s, of_body, r->kept)))
+    if (of_body && r->w->stops && !(passed = pithp_checks_passed(r->s, of_body, r->kept)))
         return NULL;
-    const pith_array *truth = next_truth(r, in, r->w->stops ? passed : NULL);
+    const pith_array *truth = next_truth(r, in, passed);
     bool fine = truth;
     if (fine && r->cond_needs)
-        fine = (before = all_pass(r, of_cond, values, passed));
+        fine = (before = pithp_checks_sound(r->s, of_body, r->kept)) &&
+               (before = all_sound(r, of_cond, values, before));
     fine = fine && keep(r, of_cond, values, r->of_cond + 1, r->cond_needs, before);
     for (int64_t k = 0; k < r->cond_values && fine; k++)
         fine = add_output(r, r->kept[k]);
@@ -219,8 +219,11 @@ static bool add_body(const rotation *r, const pithp_value *in) {
 /* Which needs depend on the carry. */
 static pith_status find_needs(rotation *r) {
     const pithp_checked_while *w = r->w;
-    const pithp_carried carried = {
-        .fixed = w->of_body->count, .count = r->carries, .ends = w->stops};
+    const pithp_carried carried = {.fixed = w->of_body->count,
+                                   .count = r->carries,
+                                   .ends = w->stops,
+                                   .repairs = pithp_checks_repair(w->body->checks) ||
+                                              pithp_checks_repair(w->cond->checks)};
     const pith_status rc = pithp_part_carried_needs(r->s, w->body, carried.fixed, w->body,
                                                     &carried, &r->body_needs);
     return rc == PITH_OK ? pithp_part_carried_needs(r->s, w->cond, w->of_cond->count,
@@ -321,8 +324,9 @@ const pith_array **pithp_control_add_checked(pith_scope *s,
     pithp_program_release(programs[1]);
     const pith_array **values = made ? made + 1 + r.carries : NULL;
     if (!values ||
-        pithp_checks_replay(s, w->cond->checks, values + r.body_values) != PITH_OK ||
-        pithp_checks_replay(s, w->body->checks, values) != PITH_OK)
+        pithp_checks_replay(s, w->cond->checks, values + r.body_values, true) !=
+            PITH_OK ||
+        pithp_checks_replay(s, w->body->checks, values, true) != PITH_OK)
         return NULL; /* in the order of the first iteration, as call by call */
     return made + 1;
 }

@@ -222,8 +222,10 @@ static const void *add_scan(scan *c, const pithp_captured *captured, pithp_part 
     pithp_operand_list o;
     const int64_t carries = c->carry.structure.item_count;
     const int64_t checked = pithp_checks_values(part->checks);
-    const pithp_carried carried = {
-        .fixed = captured->count, .count = carries, .ends = c->stops};
+    const pithp_carried carried = {.fixed = captured->count,
+                                   .count = carries,
+                                   .ends = c->stops,
+                                   .repairs = pithp_checks_repair(part->checks)};
     if (pithp_operands_begin(
             s, &o, captured->count + carries + checked + c->rows.structure.item_count) !=
         PITH_OK)
@@ -250,7 +252,7 @@ static const void *add_scan(scan *c, const pithp_captured *captured, pithp_part 
                                          .programs = programs,
                                          .site = s->site};
     const pith_array **made = pithp_control_add(s, &given);
-    if (!made || pithp_checks_replay(s, part->checks, made + carries) != PITH_OK)
+    if (!made || pithp_checks_replay(s, part->checks, made + carries, true) != PITH_OK)
         return NULL;
     c->outs = pithp_control_build(s, &part->flats[1], made + carries + checked);
     return c->outs ? pithp_control_build(s, &c->carry, made) : NULL;

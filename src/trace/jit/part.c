@@ -124,7 +124,7 @@ replay_checks(inside *x, pithp_checks *checks, const pithp_value *values) {
     for (int64_t k = 0; k < count && fine; k++)
         fine = (arrays[k] = pithp_trace_array(x->s, x->t, values[k]));
     if (fine)
-        pithp_checks_replay(x->s, checks, arrays);
+        pithp_checks_replay(x->s, checks, arrays, false);
     pithp_release(x->s->runtime, arrays, bytes);
     return x->s->error.code;
 }

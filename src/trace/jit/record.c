@@ -289,7 +289,7 @@ record_in(pith_scope *s, const pithp_jit_call *c, pithp_jit_program *p) {
         p->result_count = f.structure.item_count;
         p->fits = pithp_result_fits(c->function, result);
         rc = add_outputs(s, c, t, &f);
-        if (rc == PITH_OK && !pithp_checks_take(s, t, &p->checks))
+        if (rc == PITH_OK && !pithp_checks_take(s, t, false, &p->checks))
             rc = s->error.code;
         p->leaf_count = p->result_count + pithp_checks_values(p->checks);
         if (rc == PITH_OK)

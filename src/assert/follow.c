@@ -1,0 +1,161 @@
+/* What follows from a failure that is repaired: a loop or a branch of which a check
+ * failed that has a fix gave results that lost data, and what checks find that depend on
+ * them means nothing. They pass, so that capacities do not grow to fit that, and no
+ * consequence is an error. */
+#include "assert/recorded.h"
+#include "program/graph/graph.h"
+
+#include <string.h>
+
+/* An instruction of control flow, and its checks in the list, of which some have a fix.
+ */
+typedef struct group {
+    int64_t first, end;       /* entries */
+    int64_t maker;            /* number of the instruction */
+    const pith_array *passed; /* NULL: nobody has asked */
+} group;
+
+enum { SEVERAL = 64 }; /* groups that are followed at once, by a bit each */
+
+/* The number of the instruction of control flow that an entry is of; -1: of none. */
+static int64_t
+maker_of(const pithp_program *p, const pithp_checks *c, const pithp_recorded *r) {
+    if (!r->of_part || !r->count)
+        return -1;
+    const pithp_instruction *made = pithp_maker(p, c->values[r->first].value);
+    return made && made->program_count ? made - p->instructions : -1;
+}
+
+/* Fill in the groups of a list, at most one for each entry; how many. Entries of one
+ * instruction lie behind each other. */
+static int64_t find_groups(const pithp_program *p, const pithp_checks *c, group *groups) {
+    int64_t count = 0;
+    for (int64_t i = 0; i < c->count; i++) {
+        const int64_t maker = maker_of(p, c, &c->list[i]);
+        if (maker < 0)
+            continue;
+        if (count && groups[count - 1].maker == maker)
+            groups[count - 1].end = i + 1;
+        else if (pithp_recorded_repairs(&c->list[i]))
+            groups[count++] = (group){.first = i, .end = i + 1, .maker = maker};
+    }
+    return count;
+}
+
+/* Whether no check of a group failed that has a fix. NULL: error set. */
+static const pith_array *
+passed(pith_scope *s, pithp_trace *t, const pithp_checks *c, group *g) {
+    const pith_array *all = g->passed;
+    for (int64_t i = g->first; i < g->end && !g->passed; i++) {
+        const pithp_recorded *r = &c->list[i];
+        if (!pithp_recorded_repairs(r))
+            continue;
+        const pith_array *value = pithp_trace_array(s, t, c->values[r->first].value);
+        const pith_array *both[] = {all,
+                                    value ? pithp_recorded_passed(s, r, value) : NULL};
+        if (!both[1])
+            return NULL;
+        all = all ? pithp_bind(s, PITHP_OP_LOGICAL_AND, 2, both, NULL) : both[1];
+        if (!all)
+            return NULL;
+    }
+    return g->passed = all;
+}
+
+/* Several groups of a list, and the marks of the values that depend on them. */
+typedef struct following {
+    pith_scope *s;
+    pithp_trace *t;
+    pithp_checks *c;
+    bool part;
+    group *groups;
+    int64_t count;
+    const uint64_t *marks;
+} following;
+
+/* Whether no group before an entry that it depends on failed: *all; NULL: it depends on
+ * none. False: error set. */
+static bool find_sound(const following *f, int64_t entry, const pith_array **all) {
+    const uint64_t marks = f->marks[f->c->values[f->c->list[entry].first].value];
+    *all = NULL;
+    for (int64_t g = 0; g < f->count && f->groups[g].end <= entry; g++) {
+        if (!(marks >> g & 1))
+            continue;
+        const pith_array *both[] = {*all, passed(f->s, f->t, f->c, &f->groups[g])};
+        if (both[1])
+            *all = *all ? pithp_bind(f->s, PITHP_OP_LOGICAL_AND, 2, both, NULL) : both[1];
+        if (!both[1] || !*all)
+            return false;
+    }
+    return true;
+}
+
+/* An entry passes unless that is sound: its predicate or report does, and of a part its
+ * needs, the greatest of which count. False: error set. */
+static bool
+pass_unless(const following *f, const pithp_recorded *r, const pith_array *sound) {
+    for (int64_t k = 0; k < r->count; k++) {
+        pithp_recorded_value *v = &f->c->values[r->first + k];
+        if (k && !(f->part && pithp_recorded_grows(r, k, v->spec)))
+            continue;
+        const pith_array *either[] = {sound, pithp_trace_array(f->s, f->t, v->value),
+                                      pithp_recorded_neutral(f->s, f->c, r, k)};
+        const pith_array *kept = either[1] && either[2]
+                                     ? pithp_bind(f->s, PITHP_OP_WHERE, 3, either, NULL)
+                                     : NULL;
+        const int32_t value = kept ? pithp_trace_value(f->s, f->t, kept) : -1;
+        if (value < 0)
+            return false;
+        v->value = value;
+    }
+    return true;
+}
+
+/* Mark what depends on the groups. */
+static bool mark(const following *f, uint64_t *marks) {
+    const pithp_program *p = f->t->program;
+    memset(marks, 0, (size_t)p->value_count * sizeof *marks);
+    for (int64_t g = 0; g < f->count; g++) {
+        const pithp_instruction *i = &p->instructions[f->groups[g].maker];
+        for (int32_t k = 0; k < i->result_count; k++)
+            marks[i->result + k] = (uint64_t)1 << g;
+    }
+    return pithp_program_follow(f->s, p, marks);
+}
+
+static bool follow(following *f) {
+    const size_t bytes = (size_t)f->t->program->value_count * sizeof *f->marks;
+    uint64_t *marks = pithp_allocate(f->s->runtime, bytes);
+    if (!marks) {
+        pithp_fail_memory(f->s, bytes);
+        return false;
+    }
+    bool fine = mark(f, marks);
+    f->marks = marks;
+    for (int64_t i = f->groups[0].end; i < f->c->count && fine; i++) {
+        const pithp_recorded *r = &f->c->list[i];
+        const pith_array *sound = NULL;
+        if (r->count)
+            fine = find_sound(f, i, &sound) && (!sound || pass_unless(f, r, sound));
+    }
+    pithp_release(f->s->runtime, marks, bytes);
+    return fine;
+}
+
+bool pithp_checks_follow(pith_scope *s, pithp_trace *t, pithp_checks *c, bool part) {
+    const size_t bytes = ((size_t)c->count + 1) * sizeof(group);
+    group *groups = pithp_allocate(s->runtime, bytes);
+    if (!groups) {
+        pithp_fail_memory(s, bytes);
+        return false;
+    }
+    const int64_t count = find_groups(t->program, c, groups);
+    bool fine = true;
+    for (int64_t g = 0; g < count && groups[g].end < c->count && fine; g += SEVERAL) {
+        following f = {.s = s, .t = t, .c = c, .part = part, .groups = groups + g};
+        f.count = count - g < SEVERAL ? count - g : SEVERAL;
+        fine = follow(&f);
+    }
+    pithp_release(s->runtime, groups, bytes);
+    return fine;
+}
