@@ -121,8 +121,9 @@ typedef struct pith_run_options {
     FILE *progress PITH_DEFAULT;
     double progress_seconds PITH_DEFAULT; /**< between lines; 0: 30 */
     /** JSON file with step, rate, time left, memory, capacities, repairs, last save and
-     * outcome. It is replaced atomically about once a second, and when the run ends.
-     * NULL: none. */
+     * outcome. Capacities are the sizes, by path, that extents of the state name or that
+     * capacities of a recent step stand for. It is replaced atomically about once a
+     * second, and when the run ends. NULL: none. */
     const char *status_file PITH_DEFAULT;
     pith_run_callback each
         PITH_DEFAULT;                 /**< called before the first step and after steps */

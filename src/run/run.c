@@ -146,6 +146,13 @@ static void note_repair(pith_scope *s, const pith_repair *repair, void *closure)
     pithp_user_ends(s, call);
 }
 
+/* What the status file says of capacities. */
+static void
+note_passed(pith_scope *work, pithp_collector *c, int64_t slots, void *closure) {
+    run *r = closure;
+    pithp_status_note(&r->status, work, c, slots);
+}
+
 /* A folder that takes no checkpoint is an error before the first step. */
 static bool can_save(const run *r) {
     pithp_place place;
@@ -408,6 +415,7 @@ static void set_outcome(run *r, bool fine) {
         room->end = r->end;
     if (r->status.started > 0)
         pithp_status_write(&r->status, r->s, r->stepper.state, r->end.step, &r->end);
+    pithp_status_end(&r->status);
 }
 
 const void *pith_run_as(pith_scope *s,
@@ -425,6 +433,7 @@ const void *pith_run_as(pith_scope *s,
         return nil_of(type);
     r.stepper = (pithp_stepper){.s = s,
                                 .step = step,
+                                .passed = o->status_file ? note_passed : NULL,
                                 .pause = is_asked,
                                 .max_repeats = pithp_repeats(o->max_tries),
                                 .report = note_repair,

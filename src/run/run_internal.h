@@ -48,6 +48,10 @@ typedef struct pithp_status_file {
     int64_t repairs, saved; /* saved: step of the last save; -1: none */
     double saved_at;
     bool complained; /* the log hook knows that it cannot be written */
+    /* The sizes that capacities of a recent step stand for. */
+    pith_scope *noted_in; /* of the list; NULL: there is none yet */
+    struct pithp_noted_size *noted;
+    int64_t noted_count, noted_repairs; /* repairs: before that step */
 } pithp_status_file;
 
 /* Write it now; the scope gets an error only if `first` (the folder is checked). */
@@ -61,6 +65,12 @@ void pithp_status_step(pithp_status_file *t,
                        pith_scope *s,
                        const void *state,
                        int64_t number);
+/* Note the capacities of checks that passed, the first slots, if that is due. */
+void pithp_status_note(pithp_status_file *t,
+                       pith_scope *work,
+                       struct pithp_collector *c,
+                       int64_t slots);
+void pithp_status_end(pithp_status_file *t);
 /* Whether its folder takes it; else the error is set. */
 bool pithp_status_begin(pithp_status_file *t, pith_scope *s, const pith_run_options *o);
 

@@ -1,4 +1,5 @@
 /* The status file of a run: JSON that other programs read while the run lasts. */
+#include "capacity/capacity_internal.h"
 #include "checkpoint/checkpoint_internal.h"
 #include "run/run_internal.h"
 #include "run/try.h"
@@ -8,6 +9,12 @@
 #include <string.h>
 
 static const double interval = 1; /* seconds between two versions */
+
+/* A size that a capacity stands for. */
+typedef struct pithp_noted_size {
+    const char *path;
+    int64_t size;
+} pithp_noted_size;
 
 /* ---- Text ---- */
 
@@ -33,6 +40,13 @@ static bool names_extent(const pith_type *type, int32_t field) {
     return false;
 }
 
+static void add_size(pithp_text *t, const char *path, int64_t size, bool *any) {
+    pithp_text_add(t, *any ? "," : "");
+    pithp_json_string(t, path);
+    pithp_text_print(t, ":%" PRId64, size);
+    *any = true;
+}
+
 static void
 add_sizes(pithp_text *t, const pithp_walk *w, const pith_type *type, bool *any) {
     pithp_text path;
@@ -45,26 +59,37 @@ add_sizes(pithp_text *t, const pithp_walk *w, const pith_type *type, bool *any) 
         pithp_text_begin(&path, t->rt);
         pithp_walk_path(w, &path);
         pithp_path_add_field(&path, type->fields[info->field].declared.name);
-        pithp_text_add(t, *any ? "," : "");
-        pithp_json_string(t, path.bytes);
-        pithp_text_print(t, ":%" PRId64, size);
+        add_size(t, path.bytes, size, any);
         pithp_text_end(&path);
-        *any = true;
     }
 }
 
-/* Integer statics that extents of leaves name, by path. */
-static void add_capacities(pithp_text *t, const void *state) {
+/* Integer statics that extents of leaves name, by path, and what else capacities stand
+ * for. */
+static void add_capacities(pithp_text *t, const pithp_status_file *f, const void *state) {
     pithp_walk w;
     pithp_visit visit;
+    pithp_text sizes, key;
     bool any = false;
-    pithp_text_add(t, ",\"capacities\":{");
+    pithp_text_begin(&sizes, t->rt);
     pithp_walk_begin(&w, t->rt, state);
     while (pithp_walk_next(&w, &visit))
         if (visit == PITHP_VISIT_ENTER && pith_type_of(w.node))
-            add_sizes(t, &w, pith_type_of(w.node), &any);
+            add_sizes(&sizes, &w, pith_type_of(w.node), &any);
     pithp_walk_end(&w);
+    for (int64_t i = 0; i < f->noted_count; i++) {
+        pithp_text_begin(&key, t->rt);
+        pithp_json_string(&key, f->noted[i].path);
+        pithp_text_add(&key, ":");
+        if (!strstr(sizes.bytes, key.bytes))
+            add_size(&sizes, f->noted[i].path, f->noted[i].size, &any);
+        pithp_text_end(&key);
+    }
+    pithp_text_print(t, ",\"capacities\":{");
+    pithp_text_add(t, sizes.bytes);
     pithp_text_add(t, "}");
+    t->failed |= sizes.failed;
+    pithp_text_end(&sizes);
 }
 
 static void print_status(const pithp_status_file *f,
@@ -88,7 +113,7 @@ static void print_status(const pithp_status_file *f,
                           : (double)INFINITY);
     pithp_text_print(t, ",\"memory\":{\"live\":%zu,\"peak\":%zu}", memory.live,
                      memory.peak);
-    add_capacities(t, state);
+    add_capacities(t, f, state);
     pithp_text_print(t, ",\"repairs\":%" PRId64, f->repairs);
     if (f->saved >= 0) {
         pithp_text_print(t, ",\"last_save\":{\"step\":%" PRId64, f->saved);
@@ -100,6 +125,70 @@ static void print_status(const pithp_status_file *f,
                      pithp_run_end_text(end), end->signal);
     pithp_json_string(t, end->reason == PITH_RUN_FAILED ? pith_message(s) : "");
     pithp_text_add(t, "}\n");
+}
+
+/* ---- The capacities of a step ---- */
+
+/* prefix: what its assertion or guard says where it is. */
+static void note_capacity(pithp_status_file *f,
+                          const pith_capacity *c,
+                          const char *prefix,
+                          int64_t room) {
+    pithp_text path;
+    for (int64_t i = 0; c && c->lens && i < c->count && f->noted_count < room; i++) {
+        pithp_text_begin(&path, f->noted_in->runtime);
+        pithp_text_add(&path, prefix);
+        if (!c->one)
+            pithp_capacity_name(c, i, &path);
+        char *copy = pithp_scope_allocate(f->noted_in, path.length + 1);
+        if (copy)
+            f->noted[f->noted_count++] = (pithp_noted_size){
+                .path = memcpy(copy, path.bytes, path.length + 1), .size = c->sizes[i]};
+        pithp_text_end(&path);
+    }
+}
+
+static int64_t sizes_of(const pithp_fix *fix) {
+    const pith_capacity *c = pithp_capacity_of_fix(fix);
+    return c && c->lens ? c->count : 0;
+}
+
+static void
+note(pithp_status_file *f, const pithp_outcome *o, const pithp_guard *guards) {
+    int64_t room = 0;
+    for (int64_t i = 0; i < o->count; i++)
+        room += sizes_of(&o->all[i]->fix);
+    for (const pithp_guard *g = guards; g; g = g->next)
+        room += sizes_of(&g->fix);
+    f->noted = pithp_scope_allocate(f->noted_in, (size_t)(room + 1) * sizeof *f->noted);
+    if (!f->noted)
+        return;
+    for (int64_t i = 0; i < o->count; i++)
+        note_capacity(f, pithp_capacity_of_fix(&o->all[i]->fix), o->all[i]->path, room);
+    for (const pithp_guard *g = guards; g; g = g->next)
+        note_capacity(f, pithp_capacity_of_fix(&g->fix), g->path, room);
+}
+
+void pithp_status_note(pithp_status_file *f,
+                       pith_scope *work,
+                       pithp_collector *c,
+                       int64_t slots) {
+    pithp_outcome outcome;
+    const bool due = !f->noted_in || f->repairs != f->noted_repairs ||
+                     pithp_seconds() - f->written >= interval;
+    if (!due || pithp_outcome_read(work, work, c, slots, &outcome) != PITH_OK)
+        return;
+    pithp_status_end(f);
+    f->noted_in = pith_scope_open(work->runtime);
+    f->noted_repairs = f->repairs;
+    if (pithp_scope_writable(f->noted_in))
+        note(f, &outcome, c->guards);
+}
+
+void pithp_status_end(pithp_status_file *f) {
+    pithp_close_quietly(f->noted_in);
+    f->noted_in = NULL;
+    f->noted_count = 0;
 }
 
 /* ---- The file ---- */

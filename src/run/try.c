@@ -284,7 +284,9 @@ static pith_status write_rows(const pithp_stepper *p, pithp_try *t) {
 }
 
 bool pithp_try_commit(pithp_stepper *p, pithp_try *t) {
-    if (write_rows(p, t) != PITH_OK)
+    if (p->passed)
+        p->passed(t->scope, t->collector, t->calls[0].checks, p->closure);
+    if (pith_failed(t->scope) || write_rows(p, t) != PITH_OK)
         pithp_error_move(p->s, t->scope);
     const bool fine = !pith_failed(p->s);
     if (fine) {

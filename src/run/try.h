@@ -72,11 +72,17 @@ typedef struct pithp_stepper {
     const void *(*call)(pith_scope *s, const void *state, void *call_closure);
     void *call_closure;
     struct pithp_watch *watch; /* NULL: nothing but the checks is looked at */
+    /* Sees the checks of a try that passed: those of its first call are so many slots.
+     * (optional) */
+    void (*passed)(pith_scope *work,
+                   struct pithp_collector *c,
+                   int64_t slots,
+                   void *closure);
     /* Whether the window is to end after the call that was just made. (optional) */
     bool (*pause)(void *closure);
     int64_t max_repeats; /* of one step */
     pith_repair_callback report;
-    void *closure;      /* of pause and report */
+    void *closure;      /* of passed, pause and report */
     pith_scope *holder; /* of the committed state; NULL: the caller */
     const void *state;  /* committed */
     int64_t number;     /* of steps that were committed, for messages and reports */
