@@ -235,6 +235,15 @@ static const Set *of_neither(pith_scope *s, const Set *in) {
     return next;
 }
 STEP(of_neither)
+/* Of what the loop carries and hands on. */
+static const Set *of_handed_on(pith_scope *s, const Set *in) {
+    const Set *next = fill(s, in);
+    const pith_array *sum =
+        pith_sum(s, pith_cast(s, next->table, PITH_I64), PITH_ALL_AXES);
+    need_width(s, in, pith_add(s, sum, pith_i64(s, 100)));
+    return next;
+}
+STEP(of_handed_on)
 
 /* Call by call nothing is known of what depends on what: what comes behind a loop that
  * failed is repaired after it. */
@@ -246,6 +255,9 @@ BOTH(needs_after, of_other_capacities_count_where_they_do_not_depend_on_it) {
                   "1.room have 4, need 5, new 8; 2.width have 10, need 28, new 32; ",
                   "1.room have 4, need 5, new 8; 2.width have 10, need 28, new 32; "},
                  {&of_neither_step,
+                  "1.room have 4, need 5, new 8; 2.width have 10, need 100, new 128; ",
+                  "1.room have 4, need 5, new 8; 1.width have 10, need 100, new 128; "},
+                 {&of_handed_on_step,
                   "1.room have 4, need 5, new 8; 2.width have 10, need 100, new 128; ",
                   "1.room have 4, need 5, new 8; 1.width have 10, need 100, new 128; "}};
     pith_runtime *rt = pt_open();
