@@ -161,7 +161,8 @@ PITH_BEGIN
 #define pith_run(s, T, step, state, ...)                                                 \
     ((const T *)pith_run_as((s), T##_pith_type(), (step), (1 ? (state) : (const T *)0),  \
                             __VA_ARGS__))
-/** How the last pith_run in @p s ended; PITH_RUN_NONE before the first one. */
+/** How the last pith_run in @p s ended; PITH_RUN_NONE before the first one. One that was
+ * refused, for its arguments or an error of @p s before it, has failed. */
 PITH_API pith_run_end pith_run_outcome(const pith_scope *s);
 /**
  * Ask the runs of a runtime to save or to stop: PITH_RUN_SAVE | PITH_RUN_STOP.

@@ -76,7 +76,9 @@ static pith_run_reason reason_to_end(run *r) {
         return PITH_RUN_SIGNAL;
     if (pithp_requests_stop(&r->requests))
         return PITH_RUN_REQUEST;
-    return time_is_over(r) ? PITH_RUN_TIME : PITH_RUN_NONE;
+    /* A call is done in any case, so that a run that is restarted comes to its end. */
+    return time_is_over(r) && r->stepper.number > r->first ? PITH_RUN_TIME
+                                                           : PITH_RUN_NONE;
 }
 
 /* ---- Showing and saving ---- */
@@ -418,6 +420,14 @@ static void set_outcome(run *r, bool fine) {
     pithp_status_end(&r->status);
 }
 
+/* Nothing was run: what is told is not how an earlier run ended. */
+static const void *refuse(pith_scope *s, const pith_type *type, int64_t step) {
+    pithp_run_room *room = pithp_scope_writable(s) ? pithp_run_room_of(s) : NULL;
+    if (room)
+        room->end = (pith_run_end){.reason = PITH_RUN_FAILED, .step = step};
+    return nil_of(type);
+}
+
 const void *pith_run_as(pith_scope *s,
                         const pith_type *type,
                         const pith_function *step,
@@ -426,11 +436,14 @@ const void *pith_run_as(pith_scope *s,
     PITHP_UNDER_WAY(s, "pith_run");
     static const pith_run_options defaults;
     const pith_run_options *o = options ? options : &defaults;
-    if (!pithp_enter_untraced(s, "pith_run") || !arguments_fit(s, type, step, state, o))
-        return nil_of(type);
     run r = {.s = s, .options = o};
-    if (pithp_requests_begin(&r.requests, s, o->signals) != PITH_OK)
-        return nil_of(type);
+    if (o->last)
+        *o->last = state;
+    if (o->seconds)
+        *o->seconds = 0;
+    if (!pithp_enter_untraced(s, "pith_run") || !arguments_fit(s, type, step, state, o) ||
+        pithp_requests_begin(&r.requests, s, o->signals) != PITH_OK)
+        return refuse(s, type, o->first_step);
     r.stepper = (pithp_stepper){.s = s,
                                 .step = step,
                                 .passed = o->status_file ? note_passed : NULL,

@@ -211,6 +211,9 @@ Test(end, requests_and_time_stop_it_without_an_error) {
                                            .check_every = INT64_MAX - 1,
                                            .until_seconds = 0.01})));
     cr_assert(pith_run_outcome(s).reason == PITH_RUN_TIME);
+    pt_ok(s, pith_run(s, Walk, &advance_step, start(s),
+                      &((pith_run_options){.steps = 100, .until_seconds = 1e-9})));
+    ended(PITH_RUN_TIME, 1);             /* a step is done in any case */
     pith_run_request(rt, PITH_RUN_STOP); /* no run is there: the next one obeys */
     pt_ok(s, plain(s, 5));
     ended(PITH_RUN_REQUEST, 0);
@@ -379,5 +382,26 @@ Test(end, a_status_file_and_lines_tell_of_it) {
              pith_run(s, Walk, &advance_step, start(s),
                       &((pith_run_options){.steps = 5, .until_seconds = -1})));
     pt_says("until_seconds must not be negative");
+    end();
+}
+
+Test(end, a_run_that_is_refused_has_failed) {
+    begin();
+    const void *last = NULL;
+    double seconds = 5;
+    pt_ok(s, plain(s, 5));
+    ended(PITH_RUN_FINISHED, 5);
+    const Walk *walk = start(s);
+    const pith_run_options o = {
+        .steps = -1, .first_step = 3, .last = &last, .seconds = &seconds};
+    pt_fails(PITH_E_ARG, s, pith_run(s, Walk, &advance_step, walk, &o));
+    ended(PITH_RUN_FAILED, 3);
+    cr_assert(last == walk && seconds == 0);
+    pt_ok(s, plain(s, 5));
+    ended(PITH_RUN_FINISHED, 5);
+    pith_fail(s, PITH_E_ARG, NULL, "an error before it");
+    plain(s, 5);
+    cr_assert(pith_run_outcome(s).reason == PITH_RUN_FAILED);
+    pith_clear(s);
     end();
 }
