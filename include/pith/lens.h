@@ -291,16 +291,16 @@ PITH_API const char *
 pith_lens_get_text(pith_scope *s, const pith_lens *lens, const void *root);
 /** Set a static, or a leaf to an array of rank 0, from a number: each returns the root as
  * pith_lens_set does. */
-#define pith_lens_set_i64(s, lens, root, value, options)                                 \
-    ((__typeof__(root))pith_lens_put_i64((s), (lens), (root), (value), (options)))
-#define pith_lens_set_f64(s, lens, root, value, options)                                 \
-    ((__typeof__(root))pith_lens_put_f64((s), (lens), (root), (value), (options)))
-#define pith_lens_set_bool(s, lens, root, value, options)                                \
-    ((__typeof__(root))pith_lens_put_bool((s), (lens), (root), (value), (options)))
+#define pith_lens_set_i64(s, lens, root, value, ...)                                     \
+    ((__typeof__(root))pith_lens_put_i64((s), (lens), (root), (value), __VA_ARGS__))
+#define pith_lens_set_f64(s, lens, root, value, ...)                                     \
+    ((__typeof__(root))pith_lens_put_f64((s), (lens), (root), (value), __VA_ARGS__))
+#define pith_lens_set_bool(s, lens, root, value, ...)                                    \
+    ((__typeof__(root))pith_lens_put_bool((s), (lens), (root), (value), __VA_ARGS__))
 /** Set a static text, or an enum or dtype by its name; where the lens does not end in a
  * static, set a pith_text. */
-#define pith_lens_set_text(s, lens, root, value, options)                                \
-    ((__typeof__(root))pith_lens_put_text((s), (lens), (root), (value), (options)))
+#define pith_lens_set_text(s, lens, root, value, ...)                                    \
+    ((__typeof__(root))pith_lens_put_text((s), (lens), (root), (value), __VA_ARGS__))
 PITH_API const void *pith_lens_put_i64(pith_scope *s,
                                        const pith_lens *lens,
                                        const void *root,

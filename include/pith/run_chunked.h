@@ -55,9 +55,9 @@ PITH_BEGIN
  *
  * @return The state after the steps, owned by @p s; the type's nil record on failure.
  */
-#define pith_run_chunked(s, T, step, state, axis, options)                               \
+#define pith_run_chunked(s, T, step, state, axis, ...)                                   \
     ((const T *)pith_run_chunked_as((s), T##_pith_type(), (step),                        \
-                                    (1 ? (state) : (const T *)0), (axis), (options)))
+                                    (1 ? (state) : (const T *)0), (axis), __VA_ARGS__))
 /** As pith_run_chunked; @p type NULL: any tree, and NULL on failure. */
 PITH_API const void *pith_run_chunked_as(pith_scope *s,
                                          const pith_type *type,

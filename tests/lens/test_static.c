@@ -232,8 +232,8 @@ Test(lens_static, leaves_follow_on_request) {
 
     pt_fails(PITH_E_SHAPE, s, pith_lens_set_i64(s, width, w, 4, &resize));
     cr_assert_str_eq(pt_error.path, ".sim.neighbour");
-    const pith_lens_options shrink = {.resize = true, .shrink = true};
-    const World *narrow = pith_lens_set_i64(s, width, w, 4, &shrink);
+    const World *narrow = pith_lens_set_i64(
+        s, width, w, 4, &(pith_lens_options){.resize = true, .shrink = true});
     pt_ok(s, pith_array_spec(narrow->sim->neighbour)->shape[1] == 4);
     cr_assert(pith_tree_equal(s, pith_lens_set_i64(s, width, w, 8, &resize), w));
     pith_scope_close(s);

@@ -177,10 +177,10 @@ BOTH(chunked, a_fix_gets_the_whole_state_and_all_is_done_again) {
         start(s, 2, 0);
         const Sweep *out =
             pith_run_chunked(s, Sweep, &sweep_step, in, 0,
-                             &((pith_chunked_options){.steps = 3,
-                                                      .length = length,
-                                                      .whole = is_sweep_table,
-                                                      .closure = &asked}));
+                             &(pith_chunked_options){.steps = 3,
+                                                     .length = length,
+                                                     .whole = is_sweep_table,
+                                                     .closure = &asked});
         pt_ok(s, out->room == 9 && pith_read_i64(s, out->count) == 3);
         same_bits(s, whole, s, out);
         cr_assert(fixes > 0 && fixed_runs == RUNS && asked > 0);
