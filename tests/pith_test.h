@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #ifdef PITH_TEST_PLAIN
 #    include "pith_test_plain.h"
@@ -159,6 +160,26 @@ static inline void pt_folder(char path[256]) {
     const char *parent = getenv("TMPDIR");
     snprintf(path, 256, "%s/pith-test-XXXXXX", parent && *parent ? parent : P_tmpdir);
     cr_assert(mkdtemp(path), "cannot make a folder like %s", path);
+}
+
+/* The folder of this test's own files, made at its first use. The test's process removes
+ * it when it ends, also after a failure. */
+static char pt_files_path[256];
+static pid_t pt_files_owner;
+
+static inline void pt_remove_files(void) {
+    char command[sizeof pt_files_path + 16];
+    snprintf(command, sizeof command, "rm -rf '%s'", pt_files_path);
+    if (getpid() == pt_files_owner && system(command) != 0) /* not in a child */
+        perror(pt_files_path);
+}
+static inline const char *pt_files(void) {
+    if (!pt_files_path[0]) {
+        pt_folder(pt_files_path);
+        pt_files_owner = getpid();
+        cr_assert(atexit(pt_remove_files) == 0);
+    }
+    return pt_files_path;
 }
 
 /* ---- Floats ---- */

@@ -7,15 +7,15 @@
 
 enum { N = 3000 };
 
-static char folder[64];
+static char folder[300];
 
 static void use_folder(void) {
-    snprintf(folder, sizeof folder, "jit-debug-%ld", (long)getpid());
+    snprintf(folder, sizeof folder, "%s/kept", pt_files());
     setenv("PITH_JIT_DEBUG", folder, 1);
 }
 
 /* The name of a file in the folder that begins and ends so; false: there is none. */
-static bool find_file(const char *begin, const char *end, char path[512]) {
+static bool find_file(const char *begin, const char *end, char path[1024]) {
     DIR *d = opendir(folder);
     bool found = false;
     cr_assert(d, "%s", folder);
@@ -24,15 +24,15 @@ static bool find_file(const char *begin, const char *end, char path[512]) {
         found = strncmp(e->d_name, begin, strlen(begin)) == 0 && n > m &&
                 strcmp(e->d_name + n - m, end) == 0;
         if (found)
-            snprintf(path, 512, "%s/%s", folder, e->d_name);
+            snprintf(path, 1024, "%s/%s", folder, e->d_name);
     }
     closedir(d);
     return found;
 }
 
 static void remove_folder(void) {
-    char command[128];
-    snprintf(command, sizeof command, "rm -r %s", folder);
+    char command[sizeof folder + 16];
+    snprintf(command, sizeof command, "rm -r '%s'", folder);
     cr_assert(system(command) == 0);
 }
 
@@ -149,7 +149,7 @@ Test(jit_debug, text_has_the_lines_of_its_calls) {
         const char *begin;
         int *lines[3];
     } rows[] = {{"fused_", {&add_line}}, {"scanned_", {&body_line, &sum_line}}};
-    char path[512];
+    char path[1024];
     setenv("PITH_JIT", "wait", 1);
     use_folder();
     compute(kept);
@@ -181,7 +181,7 @@ static char *told_by(const char *tool, const char *path) {
 }
 
 Test(jit_debug, code_has_names_and_lines_for_debuggers) {
-    char path[512], number[32];
+    char path[1024], number[32];
     setenv("PITH_JIT", "wait", 1);
     use_folder();
     compute(kept);

@@ -285,10 +285,10 @@ Test(profile, survives_every_allocation_that_fails) {
 
 /* ---- A whole run ---- */
 
-static char file[64];
+static char file[512];
 
 static void use_file(const char *suffix) {
-    snprintf(file, sizeof file, "pith-profile-%ld%s", (long)getpid(), suffix);
+    snprintf(file, sizeof file, "%s/profile%s", pt_files(), suffix);
     setenv("PITH_PROFILE", file, 1);
 }
 
@@ -356,7 +356,6 @@ Test(profile, of_a_whole_run_is_a_file) {
     snprintf(site, sizeof site, "%s:%d", __FILE__, mul_line);
     cr_assert(strcmp(json_string_value(json_array_get(sites, 0)), site) == 0);
     json_decref(all);
-    unlink(file);
 }
 
 static size_t read_file(char *text, size_t room) {
@@ -370,13 +369,11 @@ static size_t read_file(char *text, size_t room) {
 
 Test(profile, other_names_get_a_table_and_the_process_its_number) {
     char text[16384];
-    snprintf(file, sizeof file, "pith-profile-%%p-%ld.txt", (long)getpid());
-    setenv("PITH_PROFILE", file, 1);
+    use_file("-%p.txt");
     open_scope();
     run_twice();
     close_scope();
-    snprintf(file, sizeof file, "pith-profile-%ld-%ld.txt", (long)getpid(),
-             (long)getpid());
+    snprintf(file, sizeof file, "%s/profile-%ld.txt", pt_files(), (long)getpid());
     read_file(text, sizeof text);
     cr_assert(strstr(text, "fused: 5 calls"), "%s", text);
     char lines[64];
@@ -384,7 +381,6 @@ Test(profile, other_names_get_a_table_and_the_process_its_number) {
     cr_assert(strstr(text, lines), "%s", text);
     snprintf(lines, sizeof lines, "(in scan test_profile.c:%d)", scan_line);
     cr_assert(strstr(text, lines), "%s", text);
-    unlink(file);
 }
 
 static void *call_often(void *f) {
@@ -414,7 +410,6 @@ Test(profile, calls_of_several_threads_add_up) {
     close_scope();
     read_file(text, sizeof text);
     cr_assert(strstr(text, "fused: 80 calls"), "%s", text);
-    unlink(file);
 }
 
 Test(profile, is_written_where_a_process_ends_with_open_runtimes) {
@@ -430,7 +425,6 @@ Test(profile, is_written_where_a_process_ends_with_open_runtimes) {
     waitpid(child, &status, 0);
     read_file(text, sizeof text);
     cr_assert(strstr(text, "fused: 5 calls"), "%s", text);
-    unlink(file);
 }
 
 Test(profile, a_file_that_cannot_be_written_is_an_error_of_opening) {
@@ -458,5 +452,4 @@ Test(profile, changes_no_bits) {
         close_scope();
     }
     cr_assert(memcmp(results[0], results[1], sizeof results[0]) == 0);
-    unlink(file);
 }
