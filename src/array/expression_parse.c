@@ -2,6 +2,7 @@
  * by C's grammar as far as values without effects go. Operators that wait for their
  * operands lie on a list, so that no nesting of a text costs stack. */
 #include "array/expression_parts.h"
+#include "base/format.h"
 
 #include <stdio.h>
 
@@ -48,7 +49,7 @@ static pith_status refuse_at(reader *r, size_t at, const char *format, ...) {
     char why[512];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(why, sizeof why, format, arguments);
+    pithp_format_v(why, sizeof why, format, arguments);
     va_end(arguments);
     pithp_fail_function(r->s, PITH_E_ARG, NULL, "%s", why);
     pithp_error_point(r->s, r->text, at);

@@ -3,8 +3,8 @@
  * that they have the table's arithmetic; the values wait on a list, and no nesting costs
  * stack. */
 #include "array/expression_parts.h"
+#include "base/format.h"
 
-#include <stdio.h>
 
 typedef struct value {
     const pith_array *array; /* NULL: a number */
@@ -29,7 +29,7 @@ static bool refuse(const recording *r, const char *format, ...) {
     char why[256];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(why, sizeof why, format, arguments);
+    pithp_format_v(why, sizeof why, format, arguments);
     va_end(arguments);
     pithp_fail_function(r->s, PITH_E_DTYPE, NULL, "%s", why);
     return false;

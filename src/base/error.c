@@ -1,6 +1,7 @@
 /* Sticky errors: the first failure stays on the scope, as one bounded line with path and
  * call site. Errors in a text that the user wrote add an excerpt of it with a caret. */
 #include "base/base_internal.h"
+#include "base/format.h"
 #include "base/scope.h"
 
 #include <stdio.h>
@@ -42,7 +43,7 @@ void pithp_line_print(char line[PITHP_MESSAGE_BYTES],
                       const char *format,
                       va_list arguments) {
     char text[PITHP_MESSAGE_BYTES + 1];
-    if (vsnprintf(text, sizeof text, format, arguments) < 0)
+    if (pithp_format_v(text, sizeof text, format, arguments) < 0)
         text[0] = 0;
     copy_line(line, PITHP_MESSAGE_BYTES, text);
 }
@@ -170,7 +171,7 @@ void pithp_error_context(pith_scope *s, const char *format, ...) {
     char context[256], text[PITHP_MESSAGE_BYTES + sizeof context + 2];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(context, sizeof context, format, arguments);
+    pithp_format_v(context, sizeof context, format, arguments);
     va_end(arguments);
     snprintf(text, sizeof text, "%s: %s", context, s->error.text);
     copy_line(s->error.text, sizeof s->error.text, text);

@@ -1,10 +1,10 @@
 /* The part of a runtime that every room needs. The gpu room opens one and gives it a
  * device. */
 #include "base/base_internal.h"
+#include "base/format.h"
 #include "base/scope.h"
 #include "base/under_way.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static pith_runtime no_memory = {
@@ -57,7 +57,7 @@ void pithp_runtime_fail(pith_runtime *rt, pith_status code, const char *format, 
     char text[PITHP_MESSAGE_BYTES];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    pithp_format_v(text, sizeof text, format, arguments);
     va_end(arguments);
     pthread_mutex_lock(&rt->lock);
     if (rt->error.code == PITH_OK)

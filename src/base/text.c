@@ -1,10 +1,9 @@
 /* A string buffer that grows. When memory is short it keeps what it has and remembers
  * that. */
 #include "base/base_internal.h"
+#include "base/format.h"
 
 #include <inttypes.h>
-#include <locale.h>
-#include <stdio.h>
 #include <string.h>
 
 static char empty[1];
@@ -49,27 +48,22 @@ void pithp_text_add(pithp_text *t, const char *text) {
 void pithp_text_print(pithp_text *t, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    const int n = vsnprintf(NULL, 0, format, arguments);
+    const int n = pithp_format_v(NULL, 0, format, arguments);
     va_end(arguments);
     if (n < 0 || !reserve(t, (size_t)n)) {
         t->failed = true;
         return;
     }
     va_start(arguments, format);
-    vsnprintf(t->bytes + t->length, (size_t)n + 1, format, arguments);
+    pithp_format_v(t->bytes + t->length, (size_t)n + 1, format, arguments);
     va_end(arguments);
     t->length += (size_t)n;
 }
 
 void pithp_text_add_number(pithp_text *t, int digits, double value) {
     char number[32];
-    snprintf(number, sizeof number, "%.*g", digits, value);
-    const char *point = localeconv()->decimal_point, *at = strstr(number, point);
-    pithp_text_add_n(t, number, at ? (size_t)(at - number) : strlen(number));
-    if (at) {
-        pithp_text_add(t, ".");
-        pithp_text_add(t, at + strlen(point));
-    }
+    pithp_format(number, sizeof number, "%.*g", digits, value);
+    pithp_text_add(t, number);
 }
 
 /* 64-bit integers beyond 2^53 are no doubles. */

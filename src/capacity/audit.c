@@ -1,8 +1,8 @@
 /* Which sizes of a state nobody guards. A capacity guards the statics that change when it
  * grows by one; a draw is shaped by a static where its shape changes when that grows. */
+#include "base/format.h"
 #include "capacity/capacity_internal.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* ---- Random numbers that a run of the step draws ---- */
@@ -66,7 +66,7 @@ static const char *print(pith_scope *s, const char *format, ...) {
     char text[PITHP_MESSAGE_BYTES];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    pithp_format_v(text, sizeof text, format, arguments);
     va_end(arguments);
     char *copy = pithp_scope_allocate(s, strlen(text) + 1);
     return copy ? strcpy(copy, text) : NULL;

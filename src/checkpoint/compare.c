@@ -1,5 +1,6 @@
 /* A document against what the program declares. Nothing is made here: every difference is
  * found before the first array is asked for. */
+#include "base/format.h"
 #include "checkpoint/checkpoint_internal.h"
 
 #include <inttypes.h>
@@ -30,7 +31,7 @@ record(pithp_differences *r, pith_status code, const char *path, const char *tex
     char text[PITHP_MESSAGE_BYTES / 2];                                                  \
     va_list arguments;                                                                   \
     va_start(arguments, format);                                                         \
-    vsnprintf(text, sizeof text, format, arguments);                                     \
+    pithp_format_v(text, sizeof text, format, arguments);                                \
     va_end(arguments)
 
 static void print_place(const pithp_differences *r,

@@ -1,5 +1,6 @@
 /* Opening a checkpoint: its document is read and checked, its sidecars opened, so that
  * all stay as they were found however the folder changes. */
+#include "base/format.h"
 #include "checkpoint/checkpoint_internal.h"
 
 #include <errno.h>
@@ -72,7 +73,7 @@ static void trouble(pithp_open_sidecar *o, pith_status code, const char *format,
 static void trouble(pithp_open_sidecar *o, pith_status code, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(o->text, sizeof o->text, format, arguments);
+    pithp_format_v(o->text, sizeof o->text, format, arguments);
     va_end(arguments);
     o->trouble = code;
 }

@@ -1,5 +1,6 @@
 /* Tokens of a document: jansson reads one value at a time, so that memory is bounded by
  * the tables, not by jansson's objects. */
+#include "base/format.h"
 #include "checkpoint/parse_internal.h"
 
 #include <limits.h>
@@ -9,7 +10,7 @@ pith_status pithp_parse_refuse(pithp_parser *p, const char *format, ...) {
     char text[PITHP_MESSAGE_BYTES / 2];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    pithp_format_v(text, sizeof text, format, arguments);
     va_end(arguments);
     size_t line = 1;
     for (size_t i = 0; i < p->at && i < p->n; i++)

@@ -1,5 +1,6 @@
 /* Paths of lenses: read once, against the types as far as these tell, and followed in
  * trees. */
+#include "base/format.h"
 #include "lens/lens_internal.h"
 
 #include <stdio.h>
@@ -28,7 +29,7 @@ static pith_status refuse(reading *r, size_t end, const char *format, ...) {
     char path[PITHP_PATH_BYTES], why[PITHP_MESSAGE_BYTES];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(why, sizeof why, format, arguments);
+    pithp_format_v(why, sizeof why, format, arguments);
     va_end(arguments);
     snprintf(path, sizeof path, "%.*s", (int)end, r->text);
     if (d->s)

@@ -1,8 +1,8 @@
 /* The primitive table as data, and the doors to the rules of each row. */
+#include "base/format.h"
 #include "program/cuda/cuda.h"
 #include "program/rules.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -130,7 +130,7 @@ pith_status pithp_refuse(const pithp_call *call,
     refusal->code = code;
     refusal->row = pithp_rows[call->primitive].name;
     va_start(arguments, format);
-    vsnprintf(refusal->text, sizeof refusal->text, format, arguments);
+    pithp_format_v(refusal->text, sizeof refusal->text, format, arguments);
     va_end(arguments);
     return code;
 }

@@ -1,5 +1,6 @@
 /* The progress of a run: a bar on terminals, which leaves no trace, and lines elsewhere.
  */
+#include "base/format.h"
 #include "run/run_internal.h"
 
 #include <time.h>
@@ -31,8 +32,10 @@ void pithp_progress_begin(pithp_progress *p, const pith_run_options *o, int64_t 
 static void print_numbers(const pithp_progress *p, int64_t number, double now) {
     const double rate = (double)(number - p->first) / (now - p->started);
     const long left = rate > 0 ? (long)((double)(p->last - number) / rate + 0.5) : 0;
-    fprintf(p->out, "%lld/%lld  %.4g steps/s  %ld:%02ld left", (long long)number,
-            (long long)p->last, rate, left / 60, left % 60);
+    char text[32];
+    pithp_format(text, sizeof text, "%.4g", rate);
+    fprintf(p->out, "%lld/%lld  %s steps/s  %ld:%02ld left", (long long)number,
+            (long long)p->last, text, left / 60, left % 60);
 }
 
 static void draw(pithp_progress *p, int64_t number, double now) {

@@ -1,6 +1,7 @@
 /* Fitting leaves to declared specs: names of extents are bound by the leaves of a node,
  * then every leaf is checked against what they are; ^names are checked when the node that
  * has them is made. */
+#include "base/format.h"
 #include "tree/node_internal.h"
 
 #include <stdio.h>
@@ -15,8 +16,8 @@ typedef struct {
 PITH_FORMAT(2, 3) static void add(line *l, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    const int n =
-        vsnprintf(l->text + l->length, sizeof l->text - l->length, format, arguments);
+    const int n = pithp_format_v(l->text + l->length, sizeof l->text - l->length, format,
+                                 arguments);
     va_end(arguments);
     if (n > 0)
         l->length += (size_t)n;

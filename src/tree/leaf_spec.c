@@ -4,10 +4,10 @@
  *   spec   := dtype [ "[" ( "..." | extent { "," extent } ) "]" ]
  *   extent := [ number "*" ] [ "^" ] name [ "+" number ] | number
  */
+#include "base/format.h"
 #include "tree/node_internal.h"
 
 #include <ctype.h>
-#include <stdio.h>
 #include <string.h>
 
 typedef struct {
@@ -18,7 +18,7 @@ typedef struct {
 PITH_FORMAT(2, 3) static bool refuse(pithp_spec_reader *r, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(r->reason, sizeof r->reason, format, arguments);
+    pithp_format_v(r->reason, sizeof r->reason, format, arguments);
     va_end(arguments);
     return false;
 }

@@ -1,5 +1,6 @@
 /* Record types: descriptions, copied and checked once and found again by name. Types live
  * as long as the process; so do the nil and the initial record of each. */
+#include "base/format.h"
 #include "tree/type_internal.h"
 
 #include <stdio.h>
@@ -57,7 +58,7 @@ void pithp_type_refuse(pith_type *t, const char *field, const char *format, ...)
     char reason[PITHP_REASON_BYTES], line[PITHP_REASON_BYTES + 200];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(reason, sizeof reason, format, arguments);
+    pithp_format_v(reason, sizeof reason, format, arguments);
     va_end(arguments);
     const int n = snprintf(line, sizeof line, "%.80s%s%.80s: %s", t->name,
                            field ? "." : "", field ? field : "", reason);

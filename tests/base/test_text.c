@@ -44,6 +44,25 @@ Test(text, shows_elements_exactly) {
     pt_close(rt);
 }
 
+Test(text, messages_do_not_depend_on_the_decimal_point_of_the_locale) {
+    if (!pt_use_comma())
+        cr_skip("localedef made no locale");
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    pithp_text t;
+    pithp_text_begin(&t, rt);
+    pithp_text_print(&t, "%.2f %g", 1234567.25, 1e-9);
+    cr_assert_str_eq(t.bytes, "1234567.25 1e-09");
+    pithp_text_end(&t);
+    pt_fails(PITH_E_ARG, s, pithp_fail(s, PITH_E_ARG, NULL, "no range by %g", 0.5));
+    pt_says("no range by 0.5");
+    char here[8];
+    snprintf(here, sizeof here, "%.1f", 0.5);
+    cr_assert_str_eq(here, "0,5"); /* the program's own numbers are as they were */
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
 Test(text, numbers_do_not_depend_on_the_decimal_point_of_the_locale) {
     if (!pt_use_comma())
         cr_skip("localedef made no locale");

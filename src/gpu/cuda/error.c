@@ -1,5 +1,6 @@
 /* CUDA's codes as errors of ours. One that is more than a refusal marks the device and
  * its runtime dead. */
+#include "base/format.h"
 #include "gpu/cuda/cuda_internal.h"
 #include "gpu/memory/ladder.h"
 
@@ -40,7 +41,7 @@ pith_status pithp_cuda_fail(pithp_device *d,
     char doing[256];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(doing, sizeof doing, format, arguments);
+    pithp_format_v(doing, sizeof doing, format, arguments);
     va_end(arguments);
     return fill(d, pithp_cuda_status((int)code), code, e, doing);
 }

@@ -1,5 +1,6 @@
 /* The registry of instances. An instance is an object in memory that stays until the
  * runtime closes, so that a handle of a closed one is known as such. */
+#include "base/format.h"
 #include "gpu/device.h"
 #include "gpu/host/available.h"
 #include "gpu/memory/allocation.h"
@@ -29,7 +30,7 @@ void pithp_warning_add(pithp_warnings *w, pith_warning what, const char *format,
         return;
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(w->told[w->count].text, sizeof w->told[0].text, format, arguments);
+    pithp_format_v(w->told[w->count].text, sizeof w->told[0].text, format, arguments);
     va_end(arguments);
     w->told[w->count++].what = what;
 }

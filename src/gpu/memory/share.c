@@ -1,9 +1,9 @@
 /* Shares of the device's memory: manual instances have the proportion they asked for,
  * automatic ones equal parts of the rest. */
+#include "base/format.h"
 #include "gpu/device.h"
 #include "gpu/memory/manager.h"
 
-#include <stdio.h>
 
 #define LEAST_AUTO 0.05  /* of the device, for all automatic instances together */
 #define ROUNDING   1e-12 /* sums of proportions are compared with this tolerance */
@@ -29,25 +29,25 @@ bool pithp_share_fits(pithp_memory *m,
                       pithp_warnings *w,
                       char why[256]) {
     if (!(proportion > 0 && proportion <= 1)) {
-        snprintf(why, 256, "a proportion of %g, expected over 0 and at most 1",
-                 proportion);
+        pithp_format(why, 256, "a proportion of %g, expected over 0 and at most 1",
+                     proportion);
         return false;
     }
     const double others = manual_sum(m, except), left = 1 - others - proportion;
     const int automatic = automatic_count(m, except);
     if (left < -ROUNDING) {
-        snprintf(why, 256, "a proportion of %g, and manual instances have %g already",
-                 proportion, others);
+        pithp_format(why, 256, "a proportion of %g, and manual instances have %g already",
+                     proportion, others);
         return false;
     }
     if (left >= LEAST_AUTO - ROUNDING)
         return true;
     if (automatic) {
-        snprintf(why, 256,
-                 "a proportion of %g beside the %g of manual instances leaves %d "
-                 "automatic %s less than %g",
-                 proportion, others, automatic, automatic == 1 ? "one" : "ones",
-                 LEAST_AUTO);
+        pithp_format(why, 256,
+                     "a proportion of %g beside the %g of manual instances leaves %d "
+                     "automatic %s less than %g",
+                     proportion, others, automatic, automatic == 1 ? "one" : "ones",
+                     LEAST_AUTO);
         return false;
     }
     pithp_warning_add(w, PITH_WARNING_LITTLE_LEFT,
@@ -61,9 +61,9 @@ bool pithp_share_fits_auto(pithp_memory *m, const pith_instance *except, char wh
     const double others = manual_sum(m, except);
     if (1 - others >= LEAST_AUTO - ROUNDING)
         return true;
-    snprintf(why, 256,
-             "manual instances have %g of the memory, and automatic ones need %g", others,
-             LEAST_AUTO);
+    pithp_format(why, 256,
+                 "manual instances have %g of the memory, and automatic ones need %g",
+                 others, LEAST_AUTO);
     return false;
 }
 
@@ -194,12 +194,12 @@ static bool may_change(pithp_memory *m,
                        pithp_warnings *w,
                        char why[256]) {
     if (i == m->standard)
-        snprintf(why, 256, "\"default\" has no share");
+        pithp_format(why, 256, "\"default\" has no share");
     else if (to == TO_MANUAL && i->manual)
-        snprintf(why, 256, "\"%s\" is manual already, with a proportion of %g", i->name,
-                 i->proportion);
+        pithp_format(why, 256, "\"%s\" is manual already, with a proportion of %g",
+                     i->name, i->proportion);
     else if (to == TO_AUTO && !i->manual)
-        snprintf(why, 256, "\"%s\" is automatic already", i->name);
+        pithp_format(why, 256, "\"%s\" is automatic already", i->name);
     else if (to == TO_AUTO)
         return pithp_share_fits_auto(m, i, why);
     else

@@ -1,4 +1,5 @@
 /* Statistics: what instances and scopes hold and held, as numbers, JSON and a table. */
+#include "base/format.h"
 #include "gpu/device.h"
 #include "gpu/memory/manager.h"
 
@@ -234,17 +235,18 @@ static const char *print_bytes(size_t bytes, char text[24]) {
         value /= 1024;
         unit++;
     }
-    snprintf(text, 24, unit ? "%.2f %s" : "%.0f %s", value, units[unit]);
+    pithp_format(text, 24, unit ? "%.2f %s" : "%.0f %s", value, units[unit]);
     return text;
 }
 
 static void print_row(FILE *out, const row *r) {
-    char a[24], b[24], c[24], cap[24];
-    fprintf(out, "%-20.20s %5.1f%% %12s %12s %12s %12s %8lld %8lld %8lld\n", r->name,
-            100 * r->proportion, print_bytes(r->cap, cap),
-            print_bytes(r->numbers.current, a), print_bytes(r->numbers.peak, b),
-            print_bytes(r->numbers.total, c), (long long)r->numbers.current_count,
-            (long long)r->numbers.peak_count, (long long)r->numbers.total_count);
+    char a[24], b[24], c[24], cap[24], share[24];
+    pithp_format(share, sizeof share, "%.1f", 100 * r->proportion);
+    fprintf(out, "%-20.20s %5s%% %12s %12s %12s %12s %8lld %8lld %8lld\n", r->name, share,
+            print_bytes(r->cap, cap), print_bytes(r->numbers.current, a),
+            print_bytes(r->numbers.peak, b), print_bytes(r->numbers.total, c),
+            (long long)r->numbers.current_count, (long long)r->numbers.peak_count,
+            (long long)r->numbers.total_count);
 }
 
 void pith_memory_print(const pith_runtime *rt, FILE *out) {

@@ -1,8 +1,8 @@
 /* The verifier: what every program must be, however it was made. */
+#include "base/format.h"
 #include "program/graph/graph.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 static pith_status wrong(pithp_refusal *why, const char *format, ...) PITH_FORMAT(2, 3);
@@ -11,7 +11,7 @@ static pith_status wrong(pithp_refusal *why, const char *format, ...) {
     va_list arguments;
     why->code = PITH_E_INTERNAL;
     va_start(arguments, format);
-    vsnprintf(why->text, sizeof why->text, format, arguments);
+    pithp_format_v(why->text, sizeof why->text, format, arguments);
     va_end(arguments);
     return why->code;
 }

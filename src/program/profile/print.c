@@ -1,8 +1,8 @@
 /* Profiles as tables and as JSON. */
+#include "base/format.h"
 #include "program/profile/profile.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 /* ---- Tables ---- */
@@ -14,7 +14,7 @@ static const char *in_units(char cell[CELL_BYTES], double bytes) {
     int k = 0;
     for (; bytes >= 1024 && k + 1 < PITHP_COUNT(units); k++)
         bytes /= 1024;
-    snprintf(cell, CELL_BYTES, k ? "%.1f %s" : "%.0f %s", bytes, units[k]);
+    pithp_format(cell, CELL_BYTES, k ? "%.1f %s" : "%.0f %s", bytes, units[k]);
     return cell;
 }
 
@@ -23,7 +23,7 @@ static const char *in_seconds(char cell[CELL_BYTES], double seconds) {
     int k = 0;
     for (; seconds < 1 && k + 1 < PITHP_COUNT(units); k++)
         seconds *= 1e3;
-    snprintf(cell, CELL_BYTES, "%.3f %s", seconds, units[k]);
+    pithp_format(cell, CELL_BYTES, "%.3f %s", seconds, units[k]);
     return cell;
 }
 

@@ -1,10 +1,10 @@
 /* Making schedules: the steps of a plan as tasks. */
+#include "base/format.h"
 #include "program/emit/emit.h"
 #include "program/kernel.h"
 #include "program/schedule/making.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 /* ---- What grows ---- */
@@ -13,7 +13,7 @@ bool pithp_making_fail(pithp_scheduling *g, pith_status code, const char *format
     char text[PITHP_REFUSAL_BYTES];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    pithp_format_v(text, sizeof text, format, args);
     va_end(args);
     pithp_error_set(g->e, code, NULL, NULL, "%s", text);
     return false;

@@ -1,0 +1,12 @@
+/* printf for messages and documents: numbers have a decimal point in every locale. */
+#ifndef PITH_BASE_FORMAT_H
+#define PITH_BASE_FORMAT_H
+
+#include "base/base_internal.h"
+
+/* As vsnprintf and snprintf. */
+int pithp_format_v(char *to, size_t room, const char *format, va_list arguments)
+    PITH_FORMAT(3, 0);
+int pithp_format(char *to, size_t room, const char *format, ...) PITH_FORMAT(3, 4);
+
+#endif
