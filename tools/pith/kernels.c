@@ -1,6 +1,7 @@
 /* pith kernels: an archive of compiled kernel files, for builds without CMake. The passes
- * and their options are those of pith_add_kernels; CMake hands its options to this file
- * as PASS_*. */
+ * and their options are those of pith_add_kernels: CMake writes its list of them to
+ * kernel_passes.def, and hands its options for all host passes to this file as KERNEL_*.
+ */
 #include "command.h"
 #include "tool.h"
 
@@ -11,6 +12,25 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* What a pass needs of the build. */
+typedef enum needs { NEEDS_NONE, NEEDS_X86, NEEDS_CUDA, NEEDS_COUNT } needs;
+
+/* A pass over a kernel file. The first needs nothing and is told of the others. */
+typedef struct pass {
+    const char *name, *extension;
+    needs needs;
+    const char *builds; /* "checked": all builds, or "unchecked" */
+    const char *options;
+} pass;
+static const pass passes[] = {
+#define PASS(...) {__VA_ARGS__},
+#include "kernel_passes.def"
+#undef PASS
+};
+enum { PASSES = sizeof passes / sizeof *passes };
+static const char *const with[NEEDS_COUNT] =
+    {[NEEDS_X86] = "PITH_KERNEL_WITH_X86", [NEEDS_CUDA] = "PITH_KERNEL_WITH_CUDA"};
+
 /* One run of the verb. Texts are owned. */
 typedef struct build {
     const command *c;
@@ -20,7 +40,8 @@ typedef struct build {
     const char *cc, *cflags, *nvcc; /* nvcc NULL: no CUDA pass */
     const char *reals[2];
     int real_count, object_count;
-    bool checked, x86, clang;
+    bool checked, clang;
+    bool has[NEEDS_COUNT];
 } build;
 
 static const char *variable(const char *name, const char *otherwise) {
@@ -94,7 +115,9 @@ static bool find_tools(build *b) {
         complain("kernels", "NVCC is \"%s\", which does not run", b->nvcc);
         return false;
     }
-    b->x86 = succeeds(b->cc, "-dumpmachine 2>/dev/null | grep -q '^x86_64'");
+    b->has[NEEDS_NONE] = true;
+    b->has[NEEDS_CUDA] = b->nvcc != NULL;
+    b->has[NEEDS_X86] = succeeds(b->cc, "-dumpmachine 2>/dev/null | grep -q '^x86_64'");
     b->clang = succeeds(b->cc, "--version 2>/dev/null | grep -q clang");
     if (slash) {
         strcpy(slash, "/../include/pith/kernel.h");
@@ -111,70 +134,76 @@ static bool find_tools(build *b) {
 
 /* ---- One pass ---- */
 
-static const char *options_of(const build *b, const char *pass) {
-    if (strcmp(pass, "CUDA") == 0)
-        return PASS_CUDA;
-    return b->checked ? PASS_CHECKED : PASS_ALL;
+static bool takes_part(const build *b, const pass *p) {
+    return b->has[p->needs] && !(b->checked && strcmp(p->builds, "unchecked") == 0);
+}
+
+/* What the first pass is told of the others. */
+static void write_linked(const build *b, FILE *out, int real) {
+    int reals = 0;
+    for (int i = 0; i < b->real_count; i++)
+        reals |= strcmp(b->reals[i], "f32") == 0 ? 1 : 2;
+    for (needs n = NEEDS_NONE + 1; n < NEEDS_COUNT; n++) {
+        bool linked = false;
+        for (int i = 0; i < PASSES; i++)
+            linked |= passes[i].needs == n && takes_part(b, &passes[i]);
+        if (linked)
+            fprintf(out, "#define %s 1\n", with[n]);
+    }
+    if (real == 0)
+        fprintf(out, "#define PITH_KERNEL_REALS %d\n", reals);
 }
 
 /* The source of a pass: definitions, and the file. */
 static bool write_source(const build *b,
                          const char *source,
                          const char *file,
-                         const char *pass,
+                         const pass *p,
                          int real) {
     FILE *out = fopen(source, "w");
     if (!out)
         return false;
-    fprintf(out, "#define PITH_KERNEL_PASS PITH_PASS_%s\n", pass);
+    fprintf(out, "#define PITH_KERNEL_PASS PITH_PASS_%s\n", p->name);
     if (b->checked)
         fputs("#define PITH_KERNEL_CHECKED 1\n", out);
     if (b->real_count)
         fprintf(out, "#define PITH_KERNEL_REAL %s\n", b->reals[real]);
-    if (strcmp(pass, "BASE") == 0) {
-        int reals = 0;
-        for (int i = 0; i < b->real_count; i++)
-            reals |= strcmp(b->reals[i], "f32") == 0 ? 1 : 2;
-        if (b->x86 && !b->checked)
-            fputs("#define PITH_KERNEL_WITH_X86 1\n", out);
-        if (b->nvcc)
-            fputs("#define PITH_KERNEL_WITH_CUDA 1\n", out);
-        if (real == 0)
-            fprintf(out, "#define PITH_KERNEL_REALS %d\n", reals);
-    }
+    if (p->needs == NEEDS_NONE)
+        write_linked(b, out, real);
     fprintf(out, "#include \"%s\"\n", file);
     return fclose(out) == 0;
 }
 
-static bool compile(build *b, const char *file, const char *pass, int real) {
-    const bool cuda = strcmp(pass, "CUDA") == 0;
-    const char *clang = b->checked ? PASS_CLANG " " PASS_CHECKED_CLANG : PASS_CLANG;
-    const char *isa = strcmp(pass, "V3") == 0   ? PASS_V3
-                      : strcmp(pass, "V4") == 0 ? PASS_V4
-                                                : "";
-    char *source = text_of("%s/%d.%s", b->folder, b->object_count, cuda ? "cu" : "c");
+/* The compiler and its options. Owned. */
+static char *compiler_of(const build *b, const pass *p) {
+    if (p->needs == NEEDS_CUDA)
+        return text_of("%s %s %s", b->nvcc, p->options,
+                       variable("NVCCFLAGS", "-arch=all-major"));
+    return text_of("%s -std=c17 -fPIC %s %s %s %s %s", b->cc, b->cflags,
+                   b->checked ? KERNEL_CHECKED_FLAGS : KERNEL_FLAGS,
+                   b->clang ? KERNEL_CLANG_FLAGS : "",
+                   b->clang && b->checked ? KERNEL_CHECKED_CLANG_FLAGS : "", p->options);
+}
+
+static bool compile(build *b, const char *file, const pass *p, int real) {
+    char *source = text_of("%s/%d.%s", b->folder, b->object_count, p->extension);
     char *object = text_of("%s/%d.o", b->folder, b->object_count++);
-    char *line =
-        cuda ? text_of("%s %s %s %s -c '%s' -o '%s'", b->nvcc, options_of(b, pass),
-                       variable("NVCCFLAGS", "-arch=all-major"), b->include, source,
-                       object)
-             : text_of("%s -std=c17 -fPIC %s %s %s %s %s -c '%s' -o '%s'", b->cc,
-                       b->cflags, options_of(b, pass), isa, b->clang ? clang : "",
-                       b->include, source, object);
-    bool ok = write_source(b, source, file, pass, real);
+    char *from = word_of(source), *to = word_of(object), *compiler = compiler_of(b, p);
+    char *line = text_of("%s %s -c %s -o %s", compiler, b->include, from, to);
+    bool ok = write_source(b, source, file, p, real);
     if (!ok)
         complain("kernels", "%s: %s", source, strerror(errno));
     else if (execute(line) != 0) {
-        complain("kernels", "%s: the compiler failed (pass %s%s%s)", file, pass,
+        complain("kernels", "%s: the compiler failed (pass %s%s%s)", file, p->name,
                  b->real_count ? ", real " : "", b->real_count ? b->reals[real] : "");
         ok = false;
     }
-    char *objects = text_of("%s '%s'", b->objects, object);
+    char *objects = text_of("%s %s", b->objects, to);
     free(b->objects);
     b->objects = objects;
-    free(line);
-    free(object);
-    free(source);
+    char *const own[] = {line, compiler, to, from, object, source};
+    for (int i = 0; i < (int)(sizeof own / sizeof *own); i++)
+        free(own[i]);
     return ok;
 }
 
@@ -185,30 +214,30 @@ static bool compile_file(build *b, const char *name) {
         return false;
     }
     bool ok = true;
-    for (int real = 0; ok && real < (b->real_count ? b->real_count : 1); real++) {
-        ok = compile(b, file, "BASE", real);
-        if (ok && b->x86 && !b->checked)
-            ok = compile(b, file, "V3", real) && compile(b, file, "V4", real);
-        if (ok && b->nvcc)
-            ok = compile(b, file, "CUDA", real);
-    }
+    for (int real = 0; ok && real < (b->real_count ? b->real_count : 1); real++)
+        for (int i = 0; ok && i < PASSES; i++)
+            if (takes_part(b, &passes[i]))
+                ok = compile(b, file, &passes[i], real);
     free(file);
     return ok;
 }
 
 /* ---- The archive ---- */
 
-/* Made anew: ar alone would add to an old one. */
+/* Made beside the objects: an older archive stays where a step fails. */
 static bool archive(const build *b) {
     const char *output = given_value(b->c, "--output");
-    char *word = word_of(output);
-    char *line =
-        text_of("rm -f %s && %s rcs %s %s", word, variable("AR", "ar"), word, b->objects);
+    char *made = text_of("%s/kernels.a", b->folder);
+    char *from = word_of(made), *to = word_of(output);
+    char *line = text_of("%s rcs %s %s && cat %s >%s", variable("AR", "ar"), from,
+                         b->objects, from, to);
     const bool ok = execute(line) == 0;
     if (!ok)
         complain("kernels", "%s was not made", output);
     free(line);
-    free(word);
+    free(to);
+    free(from);
+    free(made);
     return ok;
 }
 
@@ -216,6 +245,20 @@ static int
 remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw) {
     (void)st, (void)type, (void)ftw;
     return remove(path);
+}
+
+static bool build_all(build *b) {
+    b->folder = text_of("%s/pith-kernels-XXXXXX", variable("TMPDIR", "/tmp"));
+    if (!mkdtemp(b->folder)) {
+        complain("kernels", "TMPDIR: no folder %s: %s", b->folder, strerror(errno));
+        return false;
+    }
+    bool ok = true;
+    for (int i = 0; ok && i < b->c->word_count; i++)
+        ok = compile_file(b, b->c->words[i]);
+    ok = ok && archive(b);
+    nftw(b->folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    return ok;
 }
 
 static int run(pith_scope *s, const command *c) {
@@ -227,13 +270,8 @@ static int run(pith_scope *s, const command *c) {
     }
     if (!read_reals(&b))
         return TROUBLE;
-    b.folder = text_of("%s/pith-kernels-XXXXXX", variable("TMPDIR", "/tmp"));
     b.objects = text_of("%s", "");
-    bool ok = find_tools(&b) && mkdtemp(b.folder);
-    for (int i = 0; ok && i < c->word_count; i++)
-        ok = compile_file(&b, c->words[i]);
-    ok = ok && archive(&b);
-    nftw(b.folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    const bool ok = find_tools(&b) && build_all(&b);
     free(b.folder);
     free(b.objects);
     free(b.include);
