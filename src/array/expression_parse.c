@@ -61,12 +61,15 @@ static const char *shown(const reader *r, char room[48]) {
     const pithp_token *t = &r->token;
     if (t->kind == PITHP_TOKEN_END)
         return "the end";
-    const unsigned char first = (unsigned char)r->text[t->at];
-    if (first < ' ' || first > '~')
-        snprintf(room, 48, "the byte 0x%02x", first);
+    const char *const first = r->text + t->at;
+    size_t length = t->length < 40 ? t->length : 40;
+    while (length < 44 && ((unsigned char)first[length] & 0xC0) == 0x80)
+        length++; /* the rest of a character of several bytes */
+    const unsigned char byte = (unsigned char)*first;
+    if (byte < ' ' || byte == 0x7f || (byte > '~' && length == 1))
+        snprintf(room, 48, "the byte 0x%02x", byte);
     else
-        snprintf(room, 48, "\"%.*s\"", (int)(t->length < 40 ? t->length : 40),
-                 r->text + t->at);
+        snprintf(room, 48, "\"%.*s\"", (int)length, first);
     return room;
 }
 

@@ -65,6 +65,17 @@ static bool broadcast_into(int64_t *shape, int *rank, const pith_spec *b) {
     return true;
 }
 
+/* The shapes of all operands as they were given. */
+static pith_status refuse_shapes(const pithp_call *call, pithp_refusal *refusal) {
+    const pith_spec *const *x = call->operands;
+    char text[OPERANDS][PITHP_SPEC_TEXT_BYTES] = {""};
+    for (int k = 0; k < call->operand_count; k++)
+        pithp_shape_print(x[k]->rank, x[k]->shape, text[k]);
+    return pithp_refuse(call, refusal, PITH_E_SHAPE, "cannot broadcast %s with %s%s%s",
+                        text[0], text[1], call->operand_count > 2 ? " and " : "",
+                        text[2]);
+}
+
 pith_status pithp_infer_elementwise(const pithp_call *call,
                                     pith_spec *result,
                                     pithp_refusal *refusal) {
@@ -86,15 +97,9 @@ pith_status pithp_infer_elementwise(const pithp_call *call,
     int rank = x[0]->rank;
     int64_t shape[PITH_MAX_RANK];
     memcpy(shape, x[0]->shape, (size_t)rank * sizeof *shape);
-    for (int k = 1; k < n; k++) {
-        if (PITHP_UNLIKELY(!broadcast_into(shape, &rank, x[k]))) {
-            char left[PITHP_SPEC_TEXT_BYTES], right[PITHP_SPEC_TEXT_BYTES];
-            return pithp_refuse(call, refusal, PITH_E_SHAPE,
-                                "cannot broadcast %s with %s",
-                                pithp_shape_print(rank, shape, left),
-                                pithp_shape_print(x[k]->rank, x[k]->shape, right));
-        }
-    }
+    for (int k = 1; k < n; k++)
+        if (PITHP_UNLIKELY(!broadcast_into(shape, &rank, x[k])))
+            return refuse_shapes(call, refusal);
     const pith_dtype dtype = row->predicate ? PITH_BOOL : x[first]->dtype;
     return pithp_spec_fill(call, refusal, result, dtype, rank, shape);
 }

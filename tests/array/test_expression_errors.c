@@ -81,9 +81,18 @@ Test(expression_errors, points_into_the_text) {
                  PITH_BIND({"x", x}, {"y", pith_zeros(s, PITH_F32, PITH_SHAPE(7))})));
     pt_says("cannot broadcast [24] with [7]");
     pt_says("\n    x + y\n      ^");
-    pt_fails(PITH_E_ARG, s, pith_expression(s, "x + \xc3\xa9", PITH_BIND({"x", x})));
+    pt_fails(PITH_E_ARG, s, pith_expression(s, "x + \xc3", PITH_BIND({"x", x})));
     pt_says("expected a value, got the byte 0xc3");
-    pt_says("\n    x + ??\n        ^");
+    pt_says("\n    x + ?\n        ^");
+    const pith_array *const row = pith_zeros(s, PITH_F32, PITH_SHAPE(3)),
+                            *const square = pith_zeros(s, PITH_F32, PITH_SHAPE(2, 2)),
+                            *const four = pith_zeros(s, PITH_BOOL, PITH_SHAPE(4));
+    pt_fails(PITH_E_SHAPE, s, pith_add(s, row, square));
+    pt_says("cannot broadcast [3] with [2,2]"); /* as given, not as far as they fit */
+    pt_fails(PITH_E_SHAPE, s, pith_where(s, four, four, pith_greater(s, row, row)));
+    pt_says("cannot broadcast [4] with [4] and [3]");
+    pt_fails(PITH_E_ARG, s, pith_expression(s, "x \xc3\x97 2", PITH_BIND({"x", x})));
+    pt_says("got \"\xc3\x97\""); /* a whole character */
     close_scope();
 }
 
