@@ -18,7 +18,8 @@ mark_as_advanced(PITH_KERNEL_FLAGS)
 option(PITH_KERNEL_CHECKED "Make checked kernels where pith_add_kernels does not say" OFF)
 # The compiler calls a function of <pith/kernel_checked.h> before each access to memory.
 set(PITH_KERNEL_CHECKED_FLAGS -O1 -fopenmp-simd -fno-tree-vectorize -fno-tree-slp-vectorize
-    -ffp-contract=off -fno-math-errno -fno-trapping-math -fno-sanitize=address,thread -fsanitize=thread
+    -ffp-contract=off -fno-math-errno -fno-trapping-math -fno-builtin-memcpy -fno-builtin-memmove
+    -fno-builtin-memset -fno-sanitize=address,thread -fsanitize=thread
     CACHE STRING "Options for the host pass of checked kernel files")
 mark_as_advanced(PITH_KERNEL_CHECKED_FLAGS)
 

@@ -305,11 +305,11 @@ PITH_REAL_2_(pow)
  * second. A comparison, since <math.h> and PTX leave the sign of zero and the bits of NaN
  * open and choose differently. */
 PITH_HD pith_real pith_real_fmin(pith_real x, pith_real y) {
-    return (x < y) | (y != y) ? x : y;
+    return ((x < y) | (y != y)) ? x : y;
 }
 /** The larger number, as pith_fmax; else as pith_real_fmin. */
 PITH_HD pith_real pith_real_fmax(pith_real x, pith_real y) {
-    return (x > y) | (y != y) ? x : y;
+    return ((x > y) | (y != y)) ? x : y;
 }
 
 #include <pith/kernel_lanes.h>

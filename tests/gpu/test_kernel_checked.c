@@ -5,6 +5,7 @@
 
 #include <pith/array.h>
 #include <pith/jit.h>
+#include <pith/tree.h>
 
 static const pith_array *i32s(pith_scope *s, int64_t n, const int32_t *values) {
     return pith_array_copy(s, PITH_I32, PITH_SHAPE(n), values);
@@ -51,6 +52,40 @@ Test(kernel_checked, a_pointer_that_is_handed_on_is_checked_too) {
     fails(
         PITH_E_INDEX, s, pith_launch(s, lengths, x, 4).y,
         "lengths: x[n,3]: element 6 is out of range, expected 0 to 5 (read at index 1)");
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
+Test(kernel_checked, blocks_of_constant_size_are_checked) {
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    const pith_array *x = pith_reshape(s, pith_arange(s, PITH_F64, 6), PITH_SHAPE(2, 3));
+    const struct {
+        int64_t d;
+        const char *text; /* NULL: it is right */
+    } rows[] = {{0, NULL}, {1, "element 6 is out"}, {-2, "element -2 is out"}};
+    for (int k = 0; k < 3; k++)
+        for (int way = 0; way < 3; way++) {
+            const pith_array *y = way == 0 ? pith_launch(s, copy_builtin, x, rows[k].d).y
+                                  : way == 1
+                                      ? pith_launch(s, copy_function, x, rows[k].d).y
+                                      : pith_launch(s, copy_struct, x, rows[k].d).y;
+            if (rows[k].text)
+                fails(PITH_E_INDEX, s, y, rows[k].text);
+            else
+                cr_assert(pith_tree_equal(s, y, x), "%s", pith_message(s));
+        }
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
+Test(kernel_checked, an_empty_array_has_no_range) {
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    const pith_array *x = pith_zeros(s, PITH_F64, PITH_SHAPE(0));
+    fails(
+        PITH_E_INDEX, s, pith_launch(s, first_of, x, 2).y,
+        "first_of: x[m]: element 0 is out of range, the array is empty (read at index 0)");
     pith_scope_close(s);
     pt_close(rt);
 }

@@ -62,14 +62,15 @@ static void describe_fault(pithp_kernel_fault fault,
                            int64_t have,
                            char *t,
                            size_t room) {
-    char other[40];
+    char other[40], expected[40];
     switch (fault) {
         case PITHP_FAULT_READ_RANGE:
         case PITHP_FAULT_WRITE_RANGE:
+            snprintf(expected, sizeof expected,
+                     have ? "expected 0 to %" PRId64 : "the array is empty", have - 1);
             snprintf(t, room,
-                     "element %" PRId64 " is out of range, expected 0 to %" PRId64
-                     " (%s at index %" PRId64 ")",
-                     at, have - 1, fault == PITHP_FAULT_READ_RANGE ? "read" : "written",
+                     "element %" PRId64 " is out of range, %s (%s at index %" PRId64 ")",
+                     at, expected, fault == PITHP_FAULT_READ_RANGE ? "read" : "written",
                      index);
             return;
         case PITHP_FAULT_UNSET:

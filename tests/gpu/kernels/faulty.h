@@ -3,6 +3,7 @@
 #define PITH_TEST_KERNELS_FAULTY_H
 
 #include <pith/kernel.h>
+#include <string.h>
 
 PITH_KERNEL(take, over(i, n), in(i32, at, "[n]"), in(f64, x, "[m]"), out(f64, y, "[n]")) {
     y[i] = x[at[i]];
@@ -21,6 +22,36 @@ PITH_KERNEL(lengths,
             value(i32, count),
             out(f64, y, "[n]")) {
     y[i] = length2(&x[3 * i], count);
+}
+
+/* Blocks of constant size, by the compiler's builtin, by the function and as structs. */
+typedef struct {
+    double at[3];
+} faulty_row;
+PITH_KERNEL(copy_builtin,
+            over(i, n),
+            in(f64, x, "[n,3]"),
+            value(i64, d),
+            out(f64, y, "[n,3]")) {
+    __builtin_memcpy(&y[3 * i], &x[3 * i + d], 3 * sizeof *x);
+}
+PITH_KERNEL(copy_function,
+            over(i, n),
+            in(f64, x, "[n,3]"),
+            value(i64, d),
+            out(f64, y, "[n,3]")) {
+    memset(&y[3 * i], 0, 3 * sizeof *y);
+    memcpy(&y[3 * i], &x[3 * i + d], 3 * sizeof *x);
+}
+PITH_KERNEL(copy_struct,
+            over(i, n),
+            in(f64, x, "[n,3]"),
+            value(i64, d),
+            out(f64, y, "[n,3]")) {
+    *(faulty_row *)&y[3 * i] = *(const faulty_row *)&x[3 * i + d];
+}
+PITH_KERNEL(first_of, over(i, n), in(f64, x, "[m]"), out(f64, y, "[n]", 0), extent(n)) {
+    y[i] = x[0];
 }
 
 PITH_KERNEL(put, over(i, n), in(i32, at, "[n]"), in(f32, x, "[n]"), out(f32, y, "[n]")) {
