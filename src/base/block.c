@@ -33,7 +33,37 @@ static pithp_block_leaf *leaf_of(uintptr_t block) {
                                 memory_order_acquire);
 }
 
-/* The leaves of a region's entries; they live as long as the process. */
+/* ---- Memory of the process ---- */
+
+static pithp_block *permanent; /* guarded by table_lock */
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static bool ends; /* destructors run */
+
+static __attribute__((destructor)) void note_end(void) {
+    ends = true;
+}
+
+/* At the end of a process other threads may still read the table, so it stays. A library
+ * that is unloaded, such as a plugin with the archive in it, has no such threads.
+ * Functions of atexit run before destructors at the end of a process, and after them in
+ * dlclose. */
+static void free_all(void) {
+    if (!ends)
+        return;
+    for (size_t top = 0; top < (size_t)1 << TOP_BITS; top++)
+        free(atomic_load_explicit(&pithp_block_table[top], memory_order_relaxed));
+    while (permanent) {
+        pithp_block *next = permanent->next;
+        free(permanent);
+        permanent = next;
+    }
+}
+
+static void prepare(void) {
+    atexit(free_all);
+}
+
+/* The leaves of a region's entries. */
 static bool ensure_leaves(uintptr_t first, size_t count) {
     for (uintptr_t top = first >> LEAF_BITS; top <= (first + count - 1) >> LEAF_BITS;
          top++) {
@@ -41,6 +71,7 @@ static bool ensure_leaves(uintptr_t first, size_t count) {
             return false;
         if (atomic_load_explicit(&pithp_block_table[top], memory_order_acquire))
             continue;
+        pthread_once(&once, prepare);
         pithp_block_leaf *leaf = calloc(1, sizeof *leaf);
         if (!leaf)
             return false;
@@ -216,7 +247,7 @@ void pithp_scratch_release(pith_runtime *rt, void *memory, size_t bytes) {
         pithp_block_free(rt, (pithp_block *)memory - 1);
 }
 
-/* Blocks of the process: bump allocation, never freed. */
+/* Bump allocation in blocks that stay until the process ends. */
 static char *permanent_cursor, *permanent_limit;
 
 void *pithp_permanent(size_t bytes) {
@@ -237,7 +268,8 @@ void *pithp_permanent(size_t bytes) {
             goto out;
         }
         memset(p, 0, region);
-        ((pithp_block *)p)->bytes = region;
+        *(pithp_block *)p = (pithp_block){.bytes = region, .next = permanent};
+        permanent = p;
         mark(p, PITHP_BLOCK_LIVE);
         permanent_cursor = (char *)p + sizeof(pithp_block);
         permanent_limit = (char *)p + region;
