@@ -9,6 +9,13 @@
 # has one; PITH_KERNEL_CHECKED, not empty, asks for a checked build.
 PITH ?= pith
 
+# The environment carries them, so that options may have quotes.
+%.kernels.a: export PITH_MAKE_CC = $(CC)
+%.kernels.a: export PITH_MAKE_CFLAGS = $(CFLAGS)
+%.kernels.a: export PITH_MAKE_AR = $(AR)
+%.kernels.a: export PITH_MAKE_NVCC = $(NVCC)
+%.kernels.a: export PITH_MAKE_NVCCFLAGS = $(NVCCFLAGS)
 %.kernels.a: %.h
-	CC='$(CC)' CFLAGS='$(CFLAGS)' AR='$(AR)' NVCC='$(NVCC)' NVCCFLAGS='$(NVCCFLAGS)' $(PITH) kernels \
+	CC="$$PITH_MAKE_CC" CFLAGS="$$PITH_MAKE_CFLAGS" AR="$$PITH_MAKE_AR" \
+		NVCC="$$PITH_MAKE_NVCC" NVCCFLAGS="$$PITH_MAKE_NVCCFLAGS" $(PITH) kernels \
 		$(if $(PITH_REAL),--real $(PITH_REAL)) $(if $(PITH_KERNEL_CHECKED),--checked) -o $@ $<

@@ -54,11 +54,19 @@ done
 # make alone, and what it says of mistakes
 if command -v make >/dev/null; then
     pith=$work/prefix/bin/pith
-    for checked in '' 1; do
-        quietly make -B -C "$work/consumer" PITH="$pith" CC="$cc" CFLAGS="$flags" NVCC= PITH_KERNEL_CHECKED=$checked ||
-            fail "make, checked '$checked'"
-        LD_LIBRARY_PATH="$libraries" quietly "$work/consumer/program_make" || fail "program_make"
+    project="$work/a project" temporary="$work/it's temporary"
+    mkdir "$temporary"
+    cp -r "$consumer" "$project"
+    for compiler in "$cc" $(command -v clang || true); do
+        [ "$compiler" = "$cc" ] || [ -z "$flags" ] || continue # flags are those of the first
+        for checked in '' 1; do
+            TMPDIR=$temporary quietly make -B -C "$project" PITH="$pith" CC="$compiler" \
+                CFLAGS="$flags -DTEXT='\"a \$\$(text)\"'" NVCC= PITH_KERNEL_CHECKED=$checked ||
+                fail "make by $compiler, checked '$checked'"
+            LD_LIBRARY_PATH="$libraries" quietly "$project/program_make" || fail "program_make"
+        done
     done
+    [ -z "$(ls "$temporary")" ] || fail "pith kernels left files in TMPDIR"
     refuses() { # text, command...
         text=$1
         shift
@@ -67,6 +75,7 @@ if command -v make >/dev/null; then
     }
     echo 'PITH_KERNEL(k, over(i, n), in(f64, x, "[n]"), out(f64, y, "[n]")) { y[i] = z; }' |
         sed '1i #include <pith/kernel.h>' >"$work/wrong.h"
+    mkdir "$work/a folder"
     export CC="$cc"
     refuses 'f32,f64, got "f16"' "$pith" kernels --real f16 -o "$work/a.a" "$consumer/square.h"
     refuses 'no C compiler: "no-such-cc"' env CC=no-such-cc "$pith" kernels -o "$work/a.a" "$consumer/square.h"
@@ -74,5 +83,10 @@ if command -v make >/dev/null; then
     refuses 'wrong.h: the compiler failed (pass BASE)' "$pith" kernels -o "$work/a.a" "$work/wrong.h"
     refuses "'z' undeclared\|‘z’ undeclared\|undeclared identifier 'z'" "$pith" kernels -o "$work/a.a" "$work/wrong.h"
     [ ! -e "$work/a.a" ] || fail "an archive was made from a wrong file"
+    refuses 'TMPDIR: no folder /nowhere/pith' env TMPDIR=/nowhere "$pith" kernels -o "$work/a.a" "$consumer/square.h"
+    echo old >"$work/old.a"
+    refuses 'old.a was not made' env AR=false "$pith" kernels -o "$work/old.a" "$consumer/square.h"
+    [ "$(cat "$work/old.a")" = old ] || fail "the old archive is gone"
+    refuses 'a folder was not made' "$pith" kernels -o "$work/a folder" "$consumer/square.h"
 fi
 echo "install: find_package, pkg-config and make, static and shared, in C and C++"
