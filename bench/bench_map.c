@@ -1,6 +1,8 @@
-/* One elementwise expression over all leaves of a tree in one pass, in GB/s of bytes
- * read and written. Peers: a memcpy of the same bytes ("copy"), and a plain loop over the
- * leaves ("c"). */
+/* Elementwise expressions. Over all leaves of a tree in one pass, in GB/s of bytes read
+ * and written; peers: a memcpy of the same bytes ("copy"), and a plain loop over the
+ * leaves ("c"). Over one array (map/expression by pith_expression, map/tree by
+ * pith_tree_map_expression of a leaf), in microseconds; peer: the loop, into memory that
+ * is there. */
 #include "bench.h"
 
 typedef struct {
@@ -78,6 +80,63 @@ measure(pith_scope *s, int64_t leaves, int64_t count, bool flat, const char *onl
     free(items), free(w.from), free(w.to), free(w.flat_from), free(w.flat_to);
 }
 
+/* ---- One array ---- */
+
+typedef struct {
+    pith_scope *s;
+    const pith_array *x;
+    int64_t count;
+    double *from, *to;
+} Line;
+
+static void expression(void *closure) {
+    const Line *l = closure;
+    pith_scope *s = pith_scope_open_in(l->s);
+    sink = (intptr_t)pith_expression(s, "x * 0.999 + 0.001", PITH_BIND({"x", l->x}));
+    pith_wait(s);
+    pith_scope_close(s);
+}
+
+static void tree(void *closure) {
+    const Line *l = closure;
+    pith_scope *s = pith_scope_open_in(l->s);
+    sink = (intptr_t)pith_tree_map_expression(s, "a * 0.999 + 0.001", 1,
+                                              (const void *[]){l->x}, 0, NULL);
+    pith_wait(s);
+    pith_scope_close(s);
+}
+
+static void line_c(void *closure) {
+    const Line *l = closure;
+    for (int64_t k = 0; k < l->count; k++)
+        l->to[k] = l->from[k] * 0.999 + 0.001;
+    __asm__ volatile("" ::: "memory");
+}
+
+static void measure_line(pith_scope *s, int64_t count, const char *only) {
+    Line l = {.s = s,
+              .x = pith_full(s, PITH_F64, PITH_SHAPE(count), 1),
+              .count = count,
+              .from = malloc((size_t)count * sizeof(double)),
+              .to = malloc((size_t)count * sizeof(double))};
+    for (int64_t k = 0; k < count; k++)
+        l.from[k] = 1, l.to[k] = 0;
+    const struct {
+        const char *name;
+        void (*run)(void *);
+    } ways[] = {{"expression", expression}, {"tree", tree}};
+    for (int k = 0; k < 2; k++) {
+        char row[64];
+        snprintf(row, sizeof row, "map/%s/%lld", ways[k].name, (long long)count);
+        if (bench_wanted(row, only))
+            bench_row(
+                row, "us", 1e6, 2,
+                (const bench_entry[]){{"pith", ways[k].run, &l}, {"c", line_c, &l}});
+        bench_check(s);
+    }
+    free(l.from), free(l.to);
+}
+
 int main(int argc, char **argv) {
     const char *only = bench_only(argc, argv);
     pith_runtime *rt = pith_open(&(pith_open_options){.device = "host", .threads = 1});
@@ -86,6 +145,8 @@ int main(int argc, char **argv) {
     measure(s, 100, 500000, false, only);
     measure(s, 10000, 64, false, only);
     measure(s, 10000, 64, true, only);
+    for (int k = 0; k < 3; k++)
+        measure_line(s, (const int64_t[]){4, 4096, 2000000}[k], only);
     pith_scope_close(s);
     pith_close(rt);
     return EXIT_SUCCESS;
