@@ -30,14 +30,17 @@ typedef struct pithp_term {
     };
 } pithp_term;
 
+enum { PITHP_FEW_TERMS = 16 };
+
 typedef struct pithp_expression {
     pith_runtime *runtime;
-    const char *text; /* the caller's */
-    pithp_term *terms;
+    const char *text;  /* the caller's */
+    pithp_term *terms; /* `few`, or allocated; so it stays where it was parsed */
     int64_t count, room;
     int64_t deepest;    /* values that are there at the same time, at most */
     int64_t operations; /* casts included */
     bool c_types;
+    pithp_term few[PITHP_FEW_TERMS];
 } pithp_expression;
 
 /* What a text may name. Operands are numbered by their bindings, whose arrays are not
@@ -55,6 +58,11 @@ pith_status pithp_expression_parse(pith_scope *s,
                                    const char *text,
                                    const pithp_expression_names *names);
 void pithp_expression_end(pithp_expression *e);
+
+/* Short expressions that the thread parsed last (expression_recent.c). */
+bool pithp_expression_recall(pithp_expression *e, const pithp_expression_names *names);
+void pithp_expression_remember(const pithp_expression *e,
+                               const pithp_expression_names *names);
 
 /* ---- Recording (expression_record.c) ---- */
 

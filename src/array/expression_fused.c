@@ -6,8 +6,11 @@
 #include "program/interpret/plan.h"
 #include "program/pass/pass.h"
 
+#include <stddef.h>
+#include <string.h>
+
 /* Elements of the program that is recorded; a plan serves any other count. */
-enum { RECORDED = 1 << 20, MOST_OPERATIONS = 64 };
+enum { RECORDED = 1 << 20, MOST_OPERATIONS = 64, MOST_TERMS = 4 * MOST_OPERATIONS };
 
 static const pith_array *
 input(pith_scope *s, pithp_trace *t, const pithp_fused_key *key, int k) {
@@ -78,7 +81,8 @@ make_code(pith_scope *s, const pithp_expression *e, const pithp_fused_key *key) 
     *code = (pithp_fused_code){.runtime = s->runtime};
     atomic_init(&code->refs, 1);
     pith_scope *work = pithp_work_open(s);
-    const bool made = work && make(work, e, key, code) == PITH_OK;
+    const bool made = work && (pithp_code_when_set() == PITHP_CODE_EAGER || /* no plan */
+                               make(work, e, key, code) == PITH_OK);
     pithp_work_close(s, work, NULL);
     if (made)
         return code;
@@ -86,32 +90,41 @@ make_code(pith_scope *s, const pithp_expression *e, const pithp_fused_key *key) 
     return NULL;
 }
 
+/* What code depends on, without padding. */
+typedef struct key_text {
+    pithp_fused_key key;
+    char c_types;
+    char terms[MOST_TERMS * sizeof(pithp_term)];
+} key_text;
+
+/* Returns how many bytes of it count. */
+static size_t
+write_key(key_text *to, const pithp_expression *e, const pithp_fused_key *key) {
+    const size_t bytes = (size_t)e->count * sizeof *e->terms;
+    memcpy(&to->key, key, sizeof *key);
+    to->c_types = e->c_types;
+    memcpy(to->terms, e->terms, bytes);
+    return offsetof(key_text, terms) + bytes;
+}
+
 /* Whether such plans run here at all. */
 static bool can_fuse(const pith_scope *s, const pithp_expression *e) {
     return e->operations > 0 && e->operations <= MOST_OPERATIONS &&
-           pithp_scope_device(s)->backend->addressable &&
-           pithp_code_when_set() != PITHP_CODE_EAGER;
+           e->count <= MOST_TERMS && pithp_scope_device(s)->backend->addressable;
 }
 
 pith_status pithp_expression_fuse(pith_scope *s,
                                   const pithp_expression *e,
                                   const pithp_fused_key *key,
                                   pithp_fused_code **code) {
+    key_text name;
     *code = NULL;
     if (!can_fuse(s, e))
         return PITH_OK;
-    pithp_text name;
-    pithp_text_begin(&name, s->runtime);
-    pithp_text_add_n(&name, (const char *)key, sizeof *key);
-    pithp_text_add_n(&name, (const char *)&e->c_types, sizeof e->c_types);
-    pithp_text_add_n(&name, (const char *)e->terms, (size_t)e->count * sizeof *e->terms);
-    if (name.failed)
-        pithp_fail_memory(s, name.length);
-    else
-        *code = pithp_fused_cache_find(s, name.bytes, name.length);
+    const size_t bytes = write_key(&name, e, key);
+    *code = pithp_fused_cache_find(s, &name, bytes);
     if (!*code && s->error.code == PITH_OK && (*code = make_code(s, e, key)) != NULL)
-        pithp_fused_cache_add(s, name.bytes, name.length, *code);
-    pithp_text_end(&name);
+        pithp_fused_cache_add(s, &name, bytes, *code);
     if (*code && !(*code)->plan) {
         pithp_fused_code_release(*code);
         *code = NULL;

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-enum { MOST_BYTES = 16 << 20 };
+enum { MOST_BYTES = 16 << 20, FEW_WAITING = 16 };
 
 /* What waits for operands, or for the bracket or colon that ends it. */
 typedef enum wait_kind {
@@ -34,10 +34,11 @@ typedef struct reader {
     pithp_expression *to;
     const char *text;
     pithp_token token; /* the next one */
-    waiting *list;
+    waiting *list;     /* `few`, or allocated */
     int64_t count, room;
     int64_t values; /* on the stack of who runs the code */
     bool wants_value;
+    waiting few[FEW_WAITING];
 } reader;
 
 /* ---- Refusals ---- */
@@ -142,27 +143,32 @@ static pith_status refuse_function(reader *r, const pithp_token *name) {
 
 /* ---- Lists ---- */
 
-/* Room for one more of `count` items. */
-static pith_status
-grow(pith_scope *s, void *list, int64_t count, int64_t *room, size_t each) {
+/* Room for one more of `count` items of a list that starts as `few`. */
+static pith_status grow(pith_scope *s,
+                        void *list,
+                        const void *few,
+                        int64_t count,
+                        int64_t *room,
+                        size_t each) {
     if (count < *room)
         return PITH_OK;
-    const size_t before = (size_t)*room * each, after = before ? 2 * before : 32 * each;
-    void *old, *made = pithp_allocate(s->runtime, after);
+    const size_t before = (size_t)*room * each;
+    void *old, *made = pithp_allocate(s->runtime, 2 * before);
     if (!made)
-        return pithp_fail_memory(s, after);
+        return pithp_fail_memory(s, 2 * before);
     memcpy(&old, list, sizeof old);
-    if (count)
-        memcpy(made, old, (size_t)count * each);
-    pithp_release(s->runtime, old, before);
+    memcpy(made, old, (size_t)count * each);
+    if (old != few)
+        pithp_release(s->runtime, old, before);
     memcpy(list, &made, sizeof made);
-    *room = (int64_t)(after / each);
+    *room *= 2;
     return PITH_OK;
 }
 
 static pith_status add_term(reader *r, pithp_term term, int operands) {
     pithp_expression *e = r->to;
-    const pith_status rc = grow(r->s, &e->terms, e->count, &e->room, sizeof *e->terms);
+    const pith_status rc =
+        grow(r->s, &e->terms, e->few, e->count, &e->room, sizeof *e->terms);
     if (rc != PITH_OK)
         return rc;
     e->terms[e->count++] = term;
@@ -184,7 +190,8 @@ static pith_status add_operation(reader *r, const waiting *w) {
 }
 
 static pith_status wait_for(reader *r, waiting w) {
-    const pith_status rc = grow(r->s, &r->list, r->count, &r->room, sizeof *r->list);
+    const pith_status rc =
+        grow(r->s, &r->list, r->few, r->count, &r->room, sizeof *r->list);
     if (rc == PITH_OK)
         r->list[r->count++] = w;
     return rc;
@@ -455,24 +462,41 @@ static pith_status read_all(reader *r) {
     return rc;
 }
 
+static pith_status
+parse(pith_scope *s, pithp_expression *e, const pithp_expression_names *names) {
+    reader r;
+    if (strnlen(e->text, MOST_BYTES + 1) > MOST_BYTES)
+        return pithp_fail_function(s, PITH_E_ARG, NULL,
+                                   "the text is longer than %d bytes", MOST_BYTES);
+    r.s = s, r.names = names, r.to = e, r.text = e->text;
+    r.token = (pithp_token){0};
+    r.list = r.few, r.count = 0, r.room = FEW_WAITING;
+    r.values = 0, r.wants_value = true;
+    const pith_status rc = read_all(&r);
+    if (r.list != r.few)
+        pithp_release(s->runtime, r.list, (size_t)r.room * sizeof *r.list);
+    return rc;
+}
+
 pith_status pithp_expression_parse(pith_scope *s,
                                    pithp_expression *e,
                                    const char *text,
                                    const pithp_expression_names *names) {
-    *e = (pithp_expression){
-        .runtime = s->runtime, .text = text, .c_types = names->c_types};
-    if (strnlen(text, MOST_BYTES + 1) > MOST_BYTES)
-        return pithp_fail_function(s, PITH_E_ARG, NULL,
-                                   "the text is longer than %d bytes", MOST_BYTES);
-    reader r = {.s = s, .names = names, .to = e, .text = text, .wants_value = true};
-    const pith_status rc = read_all(&r);
-    pithp_release(s->runtime, r.list, (size_t)r.room * sizeof *r.list);
-    if (rc != PITH_OK)
+    e->runtime = s->runtime, e->text = text, e->c_types = names->c_types;
+    e->terms = e->few, e->room = PITHP_FEW_TERMS;
+    e->count = e->deepest = e->operations = 0;
+    if (pithp_expression_recall(e, names))
+        return PITH_OK;
+    const pith_status rc = parse(s, e, names);
+    if (rc == PITH_OK)
+        pithp_expression_remember(e, names);
+    else
         pithp_expression_end(e);
     return rc;
 }
 
 void pithp_expression_end(pithp_expression *e) {
-    pithp_release(e->runtime, e->terms, (size_t)e->room * sizeof *e->terms);
+    if (e->terms != e->few)
+        pithp_release(e->runtime, e->terms, (size_t)e->room * sizeof *e->terms);
     e->terms = NULL;
 }

@@ -82,9 +82,13 @@ static pith_status check_trees(pith_scope *s, const pithp_trees *trees) {
         return pithp_fail(s, PITH_E_ARG, NULL, "%s: %s", trees->function,
                           trees->at ? "there are no trees" : "trees is NULL");
     for (int64_t k = 0; k < trees->count; k++) {
+        static const char *const first[] = {"trees[0]", "trees[1]", "trees[2]",
+                                            "trees[3]"};
         char name[32];
-        snprintf(name, sizeof name, "trees[%lld]", (long long)k);
-        const pith_status rc = pithp_tree_check(s, trees->at[k], trees->function, name);
+        if (k >= PITHP_COUNT(first)) /* few calls have as many */
+            snprintf(name, sizeof name, "trees[%lld]", (long long)k);
+        const pith_status rc = pithp_tree_check(s, trees->at[k], trees->function,
+                                                k < PITHP_COUNT(first) ? first[k] : name);
         if (rc != PITH_OK)
             return rc;
     }

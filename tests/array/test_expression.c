@@ -442,7 +442,53 @@ Test(expression, reads_texts_of_any_depth, .timeout = 300) {
     close_scope();
 }
 
+/* Texts that were read lately are not read again: but only for the same text, names and
+ * rules. */
+Test(expression, knows_texts_by_what_they_say) {
+    open_scope();
+    char own[] = "x - y";
+    const pith_array *two = pith_f64(s, 2), *five = pith_f64(s, 5);
+    for (int k = 0; k < 3; k++) {
+        strcpy(own, "x - y");
+        cr_assert_eq(
+            pith_read_f64(s, pith_expression(s, own, PITH_BIND({"x", five}, {"y", two}))),
+            3);
+        cr_assert_eq(
+            pith_read_f64(s, pith_expression(s, own, PITH_BIND({"y", five}, {"x", two}))),
+            -3);
+        own[2] = '*';
+        cr_assert_eq(
+            pith_read_f64(s, pith_expression(s, own, PITH_BIND({"y", five}, {"x", two}))),
+            10);
+        pt_fails(PITH_E_ARG, s, pith_expression(s, own, PITH_BIND({"x", five})));
+        pt_says("no array is called y");
+        /* numbers have C's types in trees, where 1 / 2 is 0 */
+        const pith_array *halves[] = {
+            pith_expression(s, "a + 1 / 2", PITH_BIND({"a", two})),
+            pith_tree_map_expression(s, "a + 1 / 2", 1, (const void *[]){two}, 0, NULL)};
+        cr_assert_eq(pith_read_f64(s, halves[0]), 2.5);
+        cr_assert_eq(pith_read_f64(s, halves[1]), 2);
+        pt_fails(
+            PITH_E_DTYPE, s,
+            pith_expression(s, "x / y",
+                            PITH_BIND({"x", pith_i32(s, k)}, {"y", pith_i32(s, 2)})));
+        pt_says("\n    x / y\n      ^");
+        cr_assert_eq(
+            pith_read_f64(
+                s, pith_expression(s, "x / y", PITH_BIND({"x", five}, {"y", two}))),
+            2.5);
+    }
+    const double one = 1;
+    pt_ok(s, pith_tree_map_expression(s, "a + p[0]", 1, (const void *[]){two}, 1, &one));
+    pt_fails(PITH_E_ARG, s,
+             pith_tree_map_expression(s, "a + p[0]", 1, (const void *[]){two}, 0, NULL));
+    close_scope();
+}
+
 Test(expression, survives_failing_allocations, .timeout = 300) {
+    static const char lengthy[] =
+        "3 * x - x / x + x + x + x + x + x + x + x + x + x - "
+        "(x - (x - (x - (x - (x - (x - (x - (x - (x - x)))))))))";
     setenv("PITH_JIT", "off", 1);
     pt_heap heap = {0};
     const pith_allocator allocator = pt_allocator(&heap);
@@ -454,7 +500,7 @@ Test(expression, survives_failing_allocations, .timeout = 300) {
         const pith_array *x = pith_arange(s, PITH_F64, n % 2 ? 20000 : 20), *made = NULL;
         if (!pith_failed(s)) {
             atomic_store(&heap.fail_at, atomic_load(&heap.allocations) + n);
-            made = pith_expression(s, n % 4 < 2 ? "2 * x + x * (x - 1)" : "3 * x - x / x",
+            made = pith_expression(s, n % 4 < 2 ? "2 * x + x * (x - 1)" : lengthy,
                                    PITH_BIND({"x", x}));
             atomic_store(&heap.fail_at, 0);
             cr_assert(!made == pith_failed(s));
