@@ -244,6 +244,7 @@ int pithp_axis(pith_scope *s, const char *function, int axis, int rank) {
     const int counted = axis < 0 ? axis + rank : axis;
     if (counted >= 0 && counted < rank)
         return counted;
+    function = s->caller ? s->caller : function;
     if (rank == 0)
         pithp_fail(s, PITH_E_SHAPE, NULL, "%s: axis %d of an array of rank 0", function,
                    axis);

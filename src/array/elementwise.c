@@ -26,8 +26,9 @@ pith_status pithp_promote_all(pith_scope *s,
         if (both == PITH_DTYPE_NONE)
             return pithp_fail(
                 s, PITH_E_DTYPE, NULL,
-                "%s: %s and %s have no common dtype; cast one with pith_cast", function,
-                pith_dtype_name(dtype), pith_dtype_name(other));
+                "%s: %s and %s have no common dtype; cast one with pith_cast",
+                s->caller ? s->caller : function, pith_dtype_name(dtype),
+                pith_dtype_name(other));
         dtype = both;
     }
     for (int i = 0; !same && i < count; i++) {
@@ -340,8 +341,8 @@ const pith_array *pith_cast(pith_scope *s, const pith_array *a, pith_dtype dtype
     if (!pithp_enter(s) || pithp_operand_check(s, a, "pith_cast", "a") != PITH_OK)
         return NULL;
     if (pith_dtype_size(dtype) == 0) {
-        pithp_fail(s, PITH_E_DTYPE, NULL, "pith_cast: no dtype has the number %d",
-                   (int)dtype);
+        pithp_fail(s, PITH_E_DTYPE, NULL, "%s: no dtype has the number %d",
+                   s->caller ? s->caller : "pith_cast", (int)dtype);
         return NULL;
     }
     if (pithp_array_spec(a)->dtype == dtype)

@@ -33,6 +33,11 @@ static bool read_entry(pith_scope *s, plan *p, int axis, const pith_index_entry 
         case PITH_ENTRY_IS_WHOLE:
             return true;
         case PITH_ENTRY_IS_SLICE:
+            if (entry->slice.step == 0 || entry->slice.step == INT64_MIN) {
+                pithp_fail(s, PITH_E_ARG, NULL, "%s: %s: step %lld along axis %d",
+                           p->function, name, (long long)entry->slice.step, axis);
+                return false;
+            }
             p->slice[axis] = entry->slice;
             p->sliced[axis] = !is_whole(entry->slice);
             return true;

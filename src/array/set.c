@@ -24,8 +24,9 @@ common(pith_scope *s, const char *function, const pith_array *a, const pith_arra
     const pith_dtype p = pithp_array_spec(a)->dtype, q = pithp_array_spec(b)->dtype;
     const pith_dtype dtype = pithp_promote(p, q);
     if (dtype == PITH_DTYPE_NONE)
-        pithp_fail(s, PITH_E_DTYPE, NULL, "%s: %s and %s have no common dtype", function,
-                   pith_dtype_name(p), pith_dtype_name(q));
+        pithp_fail(s, PITH_E_DTYPE, NULL, "%s: %s and %s have no common dtype",
+                   s->caller ? s->caller : function, pith_dtype_name(p),
+                   pith_dtype_name(q));
     return dtype;
 }
 

@@ -110,7 +110,8 @@ bool pithp_axes(pith_scope *s,
         if (axis < 0)
             return false;
         if (*mask >> axis & 1) {
-            pithp_fail(s, PITH_E_ARG, NULL, "%s: axis %d is named twice", function, axis);
+            pithp_fail(s, PITH_E_ARG, NULL, "%s: axis %d is named twice",
+                       s->caller ? s->caller : function, axis);
             return false;
         }
         *mask |= 1u << axis;
@@ -232,8 +233,8 @@ static pith_status read_slices(pith_scope *s,
     for (int d = 0; d < from->rank; d++) {
         const pith_slice slice = d < count ? slices[d] : PITH_WHOLE;
         if (slice.step == 0 || slice.step == INT64_MIN) {
-            return pithp_fail(s, PITH_E_ARG, NULL,
-                              "pith_slice_array: step %lld along axis %d",
+            return pithp_fail(s, PITH_E_ARG, NULL, "%s: step %lld along axis %d",
+                              s->caller ? s->caller : "pith_slice_array",
                               (long long)slice.step, d);
         }
         picks[d] = pithp_slice_pick(slice, from->shape[d]);

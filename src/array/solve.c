@@ -41,9 +41,9 @@ common_shape(pith_scope *s, const pith_spec *a, const pith_spec *b, pith_shape *
         shape->extents[shape->rank - d] = of_a == 1 ? of_b : of_a;
     }
     if (!fit)
-        pithp_fail(s, PITH_E_SHAPE, NULL,
-                   "expected a [..., n, n] and b [..., n, k], got %s and %s",
-                   pithp_spec_print(a, texts[0]), pithp_spec_print(b, texts[1]));
+        pithp_fail_function(s, PITH_E_SHAPE, NULL,
+                            "expected a [..., n, n] and b [..., n, k], got %s and %s",
+                            pithp_spec_print(a, texts[0]), pithp_spec_print(b, texts[1]));
     return fit;
 }
 

@@ -27,8 +27,13 @@ static bool can_write(const char *file) {
     char folder[4096] = ".";
     const char *slash = strrchr(file, '/');
     const size_t n = slash == file ? 1 : slash ? (size_t)(slash - file) : 0;
-    if (access(file, F_OK) == 0)
-        return access(file, W_OK) == 0;
+    struct stat st;
+    if (stat(file, &st) == 0) {
+        errno = EISDIR;
+        return !S_ISDIR(st.st_mode) && access(file, W_OK) == 0;
+    }
+    if (errno != ENOENT)
+        return false;
     if (n >= sizeof folder) {
         errno = ENAMETOOLONG;
         return false;

@@ -155,3 +155,44 @@ Test(index_messages, of_axes_without_elements_name_the_axis) {
     pith_scope_close(s);
     pt_close(rt);
 }
+
+/* Functions that are made of others name themselves. */
+Test(index_messages, name_what_the_user_called) {
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    const pith_array *x = pith_zeros(s, PITH_F64, PITH_SHAPE(2, 3)),
+                     *n = pith_zeros(s, PITH_I32, PITH_SHAPE(4)),
+                     *v = pith_zeros(s, PITH_F64, PITH_SHAPE(4));
+    const pith_array *one = pith_f64(s, 1);
+    const pith_slice none = PITH_SLICE(0, 5, 0);
+    const pith_index_entry still = {.kind = PITH_ENTRY_IS_SLICE, .slice = none};
+#define NAMES(code, text, ...)                                                           \
+    do {                                                                                 \
+        pt_fails(code, s, __VA_ARGS__);                                                  \
+        pt_says(text);                                                                   \
+    } while (0)
+    NAMES(PITH_E_ARG, "pith_gather: entry 1: step 0 along axis 1",
+          pith_gather(s, x, ENTRIES(PITH_ENTRY_WHOLE, still), NULL));
+    NAMES(PITH_E_ARG, "pith_scatter: entry 1: step 0 along axis 1",
+          pith_scatter(s, PITH_SCATTER_ADD, x, ENTRIES(PITH_ENTRY_WHOLE, still), one,
+                       NULL));
+    NAMES(PITH_E_ARG, "pith_slice_array: step 0 along axis 0",
+          pith_slice_array(s, x, 1, &none));
+    NAMES(PITH_E_SHAPE, "pith_mean_with: axis 7",
+          pith_mean_with(s, x, PITH_AXES(7), NULL));
+    NAMES(PITH_E_SHAPE, "pith_norm: axis 3", pith_norm(s, x, 2, PITH_AXES(3)));
+    NAMES(PITH_E_ARG, "pith_norm: axis 0 is named twice",
+          pith_norm(s, x, 1, PITH_AXES(0, 0)));
+    NAMES(PITH_E_SHAPE, "pith_count_nonzero: axis 3",
+          pith_count_nonzero(s, x, PITH_AXES(3)));
+    NAMES(PITH_E_DTYPE, "pith_all_close: f64 and i32",
+          pith_all_close(s, v, n, 0, 0, false));
+    NAMES(PITH_E_DTYPE, "pith_histogram: i32 and f64", pith_histogram(s, v, n, NULL));
+    NAMES(PITH_E_DTYPE, "pith_one_hot: no dtype", pith_one_hot(s, n, 3, (pith_dtype)99));
+    NAMES(PITH_E_SHAPE, "pith_solve_triangular: expected a [..., n, n]",
+          pith_solve_triangular(s, pith_eye(s, PITH_F64, 2, 2, 0), v, NULL));
+    NAMES(PITH_E_SHAPE, "pith_sum: axis 3", pith_sum(s, x, PITH_AXES(3)));
+    NAMES(PITH_E_DTYPE, "pith_add: f64 and i32", pith_add(s, v, n));
+    pith_scope_close(s);
+    pt_close(rt);
+}

@@ -428,12 +428,23 @@ Test(profile, is_written_where_a_process_ends_with_open_runtimes) {
 }
 
 Test(profile, a_file_that_cannot_be_written_is_an_error_of_opening) {
-    setenv("PITH_PROFILE", "/nowhere/at/all", 1);
-    pith_runtime *own = pith_open(NULL);
-    cr_assert(pith_runtime_code(own) == PITH_E_IO);
-    cr_assert(strstr(pith_runtime_message(own), "PITH_PROFILE: /nowhere/at/all"), "%s",
-              pith_runtime_message(own));
-    pith_close(own);
+    char lengthy[400], folder[300];
+    memset(lengthy, 'a', sizeof lengthy - 1);
+    lengthy[sizeof lengthy - 1] = 0;
+    snprintf(folder, sizeof folder, "%s/", pt_files());
+    const char *const rows[][2] = {{"/nowhere/at/all", "No such file or directory"},
+                                   {"/dev", "Is a directory"},
+                                   {folder, "Is a directory"},
+                                   {"/dev/null/at/all", "Not a directory"},
+                                   {lengthy, "File name too long"}};
+    for (int k = 0; k < 5; k++) {
+        setenv("PITH_PROFILE", rows[k][0], 1);
+        pith_runtime *own = pith_open(NULL);
+        cr_assert(pith_runtime_code(own) == PITH_E_IO, "%s", rows[k][0]);
+        const char *said = pith_runtime_message(own);
+        cr_assert(strstr(said, "PITH_PROFILE: ") && strstr(said, rows[k][1]), "%s", said);
+        pith_close(own);
+    }
 }
 
 /* The bits of a run that is timed are those of others. */
