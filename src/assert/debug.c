@@ -13,8 +13,8 @@
 typedef struct message {
     pithp_debug debug; /* its message is the text */
     struct message *next;
-    size_t bytes; /* texts included */
-    const char *site;
+    size_t bytes;     /* texts included */
+    const char *site; /* a copy, as a plugin that is unloaded takes its texts with it */
     const char *names[PITH_CHECK_ARGS];
     int32_t count; /* of names */
     int64_t every;
@@ -136,6 +136,7 @@ static const char *copy_text(char **to, const char *text) {
 
 static message *make_message(pith_scope *s, const given *g, int64_t every) {
     size_t bytes = sizeof(message) + strlen(g->o->message) + 1;
+    bytes += s->site ? strlen(s->site) + 1 : 0;
     for (int32_t k = 0; k < g->count; k++)
         bytes += strlen(g->args[k].name) + 1;
     message *m = pithp_allocate(s->runtime, bytes);
@@ -144,7 +145,8 @@ static message *make_message(pith_scope *s, const given *g, int64_t every) {
         return NULL;
     }
     char *texts = (char *)(m + 1);
-    *m = (message){.bytes = bytes, .site = s->site, .count = g->count, .every = every};
+    *m = (message){.bytes = bytes, .count = g->count, .every = every};
+    m->site = s->site ? copy_text(&texts, s->site) : NULL;
     m->debug = (pithp_debug){.print = print, .message = copy_text(&texts, g->o->message)};
     for (int32_t k = 0; k < g->count; k++)
         m->names[k] = copy_text(&texts, g->args[k].name);

@@ -2,6 +2,8 @@
  * first one otherwise. */
 #include "plugin.h"
 
+#include <pith/debug.h>
+
 #ifdef PLUGIN_CHANGED
 #    define PLUGIN_SPEC "f64[n,3]"
 #else
@@ -28,5 +30,9 @@ static void plugin_check(pith_scope *s, const Checked *checked) {
 }
 PITH_NODE(Checked, PITH_LEAF(x, "f64[n]"), PITH_CHECK(plugin_check))
 
+static void say(pith_scope *s, const pith_array *x) {
+    pith_debug_every(s, 2, "x is {x}", {"x", x});
+}
+
 __attribute__((visibility("default"))) const plugin_exports plugin = {
-    Plugged_pith_type, Checked_pith_type, (const void *)&plugin};
+    Plugged_pith_type, Checked_pith_type, (const void *)&plugin, say};

@@ -5,6 +5,7 @@
 #include "plugin.h"
 
 #include <dlfcn.h>
+#include <pith/debug.h>
 #include <sys/mman.h>
 
 typedef struct loaded {
@@ -93,6 +94,29 @@ Test(plugin, a_hook_is_found_again_where_its_library_is_loaded_again) {
     pt_fails(PITH_E_SHAPE, s, make(s, type, 5));
     pt_says(".x: more than 4");
     unload(l);
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
+static int heard;
+static void count_messages(pith_log_level level, const char *message, void *closure) {
+    (void)closure;
+    heard += level == PITH_LOG_DEBUG && strcmp(message, "x is 3.0") == 0;
+}
+
+/* A call site is known again by its text, which is gone with the library. */
+Test(plugin, call_sites_of_messages_outlive_their_library) {
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    pith_set_log_hook(rt, count_messages, NULL);
+    for (int time = 0; time < 4; time++) {
+        loaded l = load(PLUGIN);
+        l.exports->say(s, pith_f64(s, 3));
+        pt_ok(s);
+        unload(l);
+        pith_debug_every(s, 4, "x is {x}", {"x", pith_f64(s, 3)}); /* another site */
+    }
+    cr_assert_eq(heard, 2 + 1);
     pith_scope_close(s);
     pt_close(rt);
 }
