@@ -18,19 +18,21 @@ mark_as_advanced(PITH_KERNEL_FLAGS)
 option(PITH_KERNEL_CHECKED "Make checked kernels where pith_add_kernels does not say" OFF)
 # The compiler calls a function of <pith/kernel_checked.h> before each access to memory.
 set(PITH_KERNEL_CHECKED_FLAGS -O1 -fopenmp-simd -fno-tree-vectorize -fno-tree-slp-vectorize
-    -ffp-contract=off -fno-math-errno -fno-trapping-math -fno-builtin-memcpy -fno-builtin-memmove
-    -fno-builtin-memset -fno-sanitize=address,thread -fsanitize=thread
+    -ffp-contract=off -fno-math-errno -fno-trapping-math -fno-sanitize=address,thread -fsanitize=thread
     CACHE STRING "Options for the host pass of checked kernel files")
 mark_as_advanced(PITH_KERNEL_CHECKED_FLAGS)
 
-# Beside those, of clang: a body that does not vectorise is no mistake; and without the second,
-# it leaves out the call for a read if a write to the same element follows.
+# Beside those: copies of blocks stay calls, which are checked.
+set(PITH_KERNEL_CHECKED_CALL_FLAGS -fno-builtin-memcpy -fno-builtin-memmove -fno-builtin-memset)
+# Of clang: a body that does not vectorise is no mistake; and without the second, it
+# leaves out the call for a read if a write to the same element follows.
 set(PITH_KERNEL_CLANG_FLAGS -Wno-pass-failed)
 set(PITH_KERNEL_CHECKED_CLANG_FLAGS -mllvm -tsan-instrument-read-before-write)
 
 # The passes over a kernel file: name, extension of the source, what it needs (NONE, X86 or
 # CUDA), whether checked builds have it, and its options: those of the host beside the above,
-# those of CUDA alone. The pass that needs nothing comes first and is told of the others.
+# those of CUDA alone. The pass that needs nothing comes first; its source says which others
+# are linked.
 # CUDA: no C++ runtime is needed, so that a C compiler can link the program.
 # `pith kernels` is made from this list (tools/pith).
 set(PITH_KERNEL_PASSES
@@ -40,7 +42,7 @@ set(PITH_KERNEL_PASSES
     "CUDA cu CUDA checked --fmad=false -Xcompiler=-fno-exceptions,-fno-rtti,-fno-threadsafe-statics -Xcompiler=-fvisibility=hidden")
 
 # Functions are seen by the whole project, and variables only from this folder down.
-foreach(_pith_name CLANG_FLAGS CHECKED_CLANG_FLAGS PASSES)
+foreach(_pith_name CHECKED_CALL_FLAGS CLANG_FLAGS CHECKED_CLANG_FLAGS PASSES)
     set_property(GLOBAL PROPERTY PITH_KERNEL_${_pith_name} "${PITH_KERNEL_${_pith_name}}")
 endforeach()
 set_property(GLOBAL PROPERTY PITH_HAVE_CUDA "${PITH_HAVE_CUDA}")
@@ -69,7 +71,8 @@ endfunction()
 function(_pith_kernel_options checked extension own result)
     set(options ${PITH_KERNEL_FLAGS})
     if(checked)
-        set(options ${PITH_KERNEL_CHECKED_FLAGS})
+        get_property(more GLOBAL PROPERTY PITH_KERNEL_CHECKED_CALL_FLAGS)
+        set(options ${PITH_KERNEL_CHECKED_FLAGS} ${more})
     endif()
     if(CMAKE_C_COMPILER_ID MATCHES "Clang")
         get_property(more GLOBAL PROPERTY PITH_KERNEL_CLANG_FLAGS)

@@ -15,7 +15,8 @@
 /* What a pass needs of the build. */
 typedef enum needs { NEEDS_NONE, NEEDS_X86, NEEDS_CUDA, NEEDS_COUNT } needs;
 
-/* A pass over a kernel file. The first needs nothing and is told of the others. */
+/* A pass over a kernel file. The first needs nothing, and its source says which others
+ * are linked. */
 typedef struct pass {
     const char *name, *extension;
     needs needs;
@@ -138,7 +139,7 @@ static bool takes_part(const build *b, const pass *p) {
     return b->has[p->needs] && !(b->checked && strcmp(p->builds, "unchecked") == 0);
 }
 
-/* What the first pass is told of the others. */
+/* Which other passes are linked, for the source of the first. */
 static void write_linked(const build *b, FILE *out, int real) {
     int reals = 0;
     for (int i = 0; i < b->real_count; i++)
@@ -180,7 +181,8 @@ static char *compiler_of(const build *b, const pass *p) {
         return text_of("%s %s %s", b->nvcc, p->options,
                        variable("NVCCFLAGS", "-arch=all-major"));
     return text_of("%s -std=c17 -fPIC %s %s %s %s %s", b->cc, b->cflags,
-                   b->checked ? KERNEL_CHECKED_FLAGS : KERNEL_FLAGS,
+                   b->checked ? KERNEL_CHECKED_FLAGS " " KERNEL_CHECKED_CALL_FLAGS
+                              : KERNEL_FLAGS,
                    b->clang ? KERNEL_CLANG_FLAGS : "",
                    b->clang && b->checked ? KERNEL_CHECKED_CLANG_FLAGS : "", p->options);
 }
