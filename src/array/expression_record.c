@@ -5,7 +5,6 @@
 #include "array/expression_parts.h"
 #include "base/format.h"
 
-
 typedef struct value {
     const pith_array *array; /* NULL: a number */
     uint64_t bits;           /* of a number */

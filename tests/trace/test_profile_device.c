@@ -86,9 +86,10 @@ Test(profile_device, text_and_code_are_kept) {
     open_scope();
     profile_of(&fused_function, pith_ones(s, PITH_F64, PITH_SHAPE(N)));
     close_scope();
-    snprintf(command, sizeof command,
-             "cd '%s' && grep -q test_profile_device.c fused_*.cu && test -s fused_*.cubin",
-             folder);
+    snprintf(
+        command, sizeof command,
+        "cd '%s' && grep -q test_profile_device.c fused_*.cu && test -s fused_*.cubin",
+        folder);
     cr_assert(system(command) == 0, "%s", command);
 }
 

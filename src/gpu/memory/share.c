@@ -4,7 +4,6 @@
 #include "gpu/device.h"
 #include "gpu/memory/manager.h"
 
-
 #define LEAST_AUTO 0.05  /* of the device, for all automatic instances together */
 #define ROUNDING   1e-12 /* sums of proportions are compared with this tolerance */
 
