@@ -307,6 +307,22 @@ Test(cuda_parity, sorts) {
     cr_assert_gt(compared, 1000);
 }
 
+/* Keys are as wide as elements, and places of lines below 2^32 have 4 bytes. */
+Test(cuda_parity, sorts_need_keys_of_the_width_of_elements) {
+    static const int64_t shape[] = {3, 5000};
+    for (int d = PITH_BOOL; d < PITH_DTYPE_COUNT; d++) {
+        const pith_spec x = spec_of((pith_dtype)d, 2, shape), *at = &x;
+        const pithp_sort_params params = {.axis = 1};
+        const pithp_call call = pithp_call_of(PITHP_OP_SORT, 1, &at, &params);
+        pith_spec result;
+        pithp_refusal refusal;
+        cr_assert_eq(pithp_infer(&call, &result, &refusal), PITH_OK);
+        cr_assert_eq(pithp_cuda_temporary_bytes(&call, &result),
+                     (size_t)x.count * 2 * (pith_dtype_size(x.dtype) + sizeof(uint32_t)),
+                     "%s", pith_dtype_name(x.dtype));
+    }
+}
+
 /* ---- What a device would refuse ---- */
 
 #ifdef TRAPS_MISALIGNED

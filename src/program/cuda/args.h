@@ -79,11 +79,13 @@ typedef struct pithp_cuda_sort_args {
     void *to;
     int64_t outer, length, inner;
     int64_t run; /* tiles: slots of a line in one; merge: the length of sorted runs */
-    uint64_t *keys, *next_keys;
-    int64_t *places, *next_places;
-    int32_t dtype, size; /* of an element, in bytes */
+    void *keys, *next_keys;     /* as wide as elements */
+    void *places, *next_places; /* i64 if wide is set, else u32 */
+    int32_t dtype, size;        /* of an element, in bytes */
     int32_t descending;
     int32_t argsort;
+    int32_t wide;
+    int32_t unused;
 } pithp_cuda_sort_args;
 
 typedef struct pithp_cuda_search_args {

@@ -1,6 +1,6 @@
 /* Scans and sorts on CUDA. A scan goes by blocks and groups in the order of scan.c. A
- * sort makes tiles, in which short lines lie side by side, and merges them; what is
- * sorted is places, so that results are elements as they were given. */
+ * sort makes tiles, in which short lines lie side by side, and merges them. It sorts keys
+ * as wide as elements, and places, so that results are elements as they were given. */
 #include "program/cuda/args.h"
 #include "program/cuda/cuda.h"
 #include "program/emit/shell.h"
@@ -82,19 +82,30 @@ _Static_assert(PITHP_OP_CUMPROD - PITHP_OP_CUMSUM == 1 &&
                    PITHP_OP_CUMMAX - PITHP_OP_CUMSUM == 3,
                "kernels know the operations by number");
 
-/* Keys and places, and those of the next merge. */
-size_t pithp_cuda_temporary_sort(const pithp_call *call, const pith_spec *result) {
-    (void)call;
-    return (size_t)result->count * 2 * (sizeof(uint64_t) + sizeof(int64_t));
+/* Places of lines of this length fit u32. */
+static bool is_narrow(int64_t length) {
+    return length <= (int64_t)UINT32_MAX + 1;
 }
 
+/* Keys and places, and those of the next merge. */
+size_t pithp_cuda_temporary_sort(const pithp_call *call, const pith_spec *result) {
+    const pithp_sort_params *p = call->params;
+    const pith_spec *x = call->operands[0];
+    const size_t place =
+        is_narrow(x->shape[p->axis]) ? sizeof(uint32_t) : sizeof(int64_t);
+    return (size_t)result->count * 2 * (pith_dtype_size(x->dtype) + place);
+}
+
+/* What is the most aligned comes first. */
 static void set_temporary(pithp_cuda_sort_args *a, void *temporary, int64_t count) {
-    uint64_t *keys = temporary;
-    int64_t *places = (int64_t *)(void *)(keys + 2 * count);
-    a->keys = keys;
-    a->next_keys = keys + count;
-    a->places = places;
-    a->next_places = places + count;
+    const size_t place = a->wide ? sizeof(int64_t) : sizeof(uint32_t);
+    const size_t places = (size_t)count * place, keys = (size_t)count * (size_t)a->size;
+    const bool keys_first = (size_t)a->size > place;
+    char *const at = temporary;
+    a->keys = keys_first ? at : at + 2 * places;
+    a->places = keys_first ? at + 2 * keys : at;
+    a->next_keys = (char *)a->keys + keys;
+    a->next_places = (char *)a->places + places;
 }
 
 /* Slots of a line in a tile: all of its elements, rounded up to a power of two, or the
@@ -106,15 +117,30 @@ static int64_t run_of(int64_t length) {
     return run;
 }
 
+/* The kernel for keys of so many bytes. */
+static pithp_cuda_kernel_id tiles_of(int32_t size) {
+    return size == 1   ? PITHP_CUDA_sort_tiles_u8
+           : size == 2 ? PITHP_CUDA_sort_tiles_u16
+           : size == 4 ? PITHP_CUDA_sort_tiles_u32
+                       : PITHP_CUDA_sort_tiles_u64;
+}
+
+static pithp_cuda_kernel_id merge_of(int32_t size) {
+    return size == 1   ? PITHP_CUDA_sort_merge_u8
+           : size == 2 ? PITHP_CUDA_sort_merge_u16
+           : size == 4 ? PITHP_CUDA_sort_merge_u32
+                       : PITHP_CUDA_sort_merge_u64;
+}
+
 static pith_status
 emit_sorting(pithp_cuda_sort_args *a, const char *name, const pithp_sink *sink) {
     const int64_t lines = a->outer * a->inner, tiles = parts(a->length, TILE);
     a->run = run_of(a->length);
     pith_status rc = pithp_cuda_emit(
-        sink, PITHP_CUDA_sort_tiles, name, a, sizeof *a,
+        sink, tiles_of(a->size), name, a, sizeof *a,
         (tiles > 1 ? lines * tiles : parts(lines, TILE / a->run)) * M_BLOCK);
     for (; !rc && a->run < a->length; a->run *= 2) {
-        rc = pithp_cuda_emit(sink, PITHP_CUDA_sort_merge, name, a, sizeof *a,
+        rc = pithp_cuda_emit(sink, merge_of(a->size), name, a, sizeof *a,
                              lines * tiles * M_BLOCK);
         const pithp_cuda_sort_args merged = *a;
         a->keys = merged.next_keys;
@@ -137,7 +163,8 @@ pith_status pithp_cuda_emit_sort(const pithp_sink *sink,
                               .length = count,
                               .inner = 1,
                               .dtype = PITH_U64,
-                              .size = sizeof *from};
+                              .size = sizeof *from,
+                              .wide = true};
     set_temporary(&a, temporary, count);
     const pith_status rc = emit_sorting(&a, name, sink);
     *keys = a.keys;
@@ -157,7 +184,8 @@ pith_status pithp_cuda_lower_sort(const pithp_call *call,
                               .dtype = (int32_t)x->dtype,
                               .size = (int32_t)pith_dtype_size(x->dtype),
                               .descending = p->descending,
-                              .argsort = call->primitive == PITHP_OP_ARGSORT};
+                              .argsort = call->primitive == PITHP_OP_ARGSORT,
+                              .wide = !is_narrow(x->shape[p->axis])};
     if (result->count == 0)
         return PITH_OK;
     set_temporary(&a, memory->temporary, x->count);
