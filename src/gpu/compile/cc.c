@@ -119,12 +119,14 @@ static pith_status spawn(const char *const *arguments,
                               (char *const *)(uintptr_t)arguments, environ);
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
-    if (code != 0) {
-        pithp_error_set(e, PITH_E_UNSUPPORTED, NULL, NULL, "%s does not start: %s",
-                        arguments[0], strerror(code));
-        return PITH_E_UNSUPPORTED;
-    }
-    return PITH_OK;
+    if (code == 0)
+        return PITH_OK;
+    /* room for a process may be there later, a program may not */
+    const pith_status rc =
+        code == ENOMEM || code == EAGAIN ? PITH_E_MEMORY : PITH_E_UNSUPPORTED;
+    pithp_error_set(e, rc, NULL, NULL, "%s does not start: %s", arguments[0],
+                    strerror(code));
+    return rc;
 }
 
 /* The same within the thread's job, which names the child while it runs, in a group of

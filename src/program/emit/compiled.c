@@ -7,6 +7,7 @@
 #include "program/emit/loop.h"
 #include "program/math/link.h"
 
+#include <limits.h>
 #include <string.h>
 
 enum { RUNS_WORTH_COMPILING = 2 };
@@ -17,7 +18,8 @@ typedef enum stage { COUNTING, ASKED, DONE } stage;
 struct pithp_compiling {
     pthread_mutex_t lock; /* guards what follows, but for one that only polls */
     atomic_int stage;     /* DONE: compiled, or never will be */
-    atomic_int runs;
+    atomic_int runs;      /* while COUNTING */
+    atomic_int due;       /* of the runs, the one that asks */
     bool wait;
     bool maths;                      /* the code calls functions of math.def */
     char prefix[PITHP_PREFIX_BYTES]; /* ASKED: of the names of functions */
@@ -68,27 +70,36 @@ static bool has_work(const pithp_plan *plan) {
     return any;
 }
 
-void pithp_compiled_begin(pithp_plan *plan) {
+/* The first run that asks, and waits for the code. */
+static void set_wait(struct pithp_compiling *c) {
+    c->wait = true;
+    atomic_init(&c->due, 1);
+}
+
+bool pithp_compiled_begin(pithp_plan *plan) {
     const pithp_code_when when = pithp_code_when_set();
     if (when >= PITHP_CODE_OFF || !has_work(plan))
-        return;
+        return true;
     struct pithp_compiling *c = pithp_allocate(plan->runtime, sizeof *c);
     if (!c)
-        return;
+        return false;
     memset(c, 0, sizeof *c);
-    c->wait = when == PITHP_CODE_WAIT;
+    atomic_init(&c->due, RUNS_WORTH_COMPILING);
+    if (when == PITHP_CODE_WAIT)
+        set_wait(c);
     c->functions = pithp_allocate(plan->runtime, functions_bytes(plan));
     if (c->functions && pthread_mutex_init(&c->lock, NULL) == 0) {
         plan->compiling = c;
-        return;
+        return true;
     }
     pithp_release(plan->runtime, c->functions, functions_bytes(plan));
     pithp_release(plan->runtime, c, sizeof *c);
+    return false;
 }
 
 void pithp_compiled_wait(pithp_plan *plan) {
     if (plan->compiling)
-        plan->compiling->wait = true;
+        set_wait(plan->compiling);
     for (int64_t k = 0; plan->has_plans && k < plan->step_count; k++)
         for (int p = 0; plan->steps[k].plans && p < plan->steps[k].call->program_count;
              p++)
@@ -114,6 +125,16 @@ size_t pithp_compiled_bytes(const pithp_plan *plan) {
 
 /* ---- With the lock held ---- */
 
+/* Memory was short, which passes: ask again after as many runs as there were, so that the
+ * attempts of a lasting shortage cost little. */
+static void put_off(struct pithp_compiling *c) {
+    const int runs = atomic_load(&c->runs);
+    pithp_code_release(c->code);
+    c->code = NULL;
+    atomic_store(&c->due, runs < INT_MAX / 2 ? 2 * runs : INT_MAX);
+    atomic_store_explicit(&c->stage, COUNTING, memory_order_release);
+}
+
 static void ask(pith_scope *s, pithp_plan *plan) {
     struct pithp_compiling *c = plan->compiling;
     pithp_compile_options options = {.name = "a program",
@@ -126,7 +147,10 @@ static void ask(pith_scope *s, pithp_plan *plan) {
         c->code =
             pithp_compile_later(pithp_scope_device(s), text.bytes, &options, c->wait);
     pithp_text_end(&text);
-    atomic_store(&c->stage, c->code ? ASKED : DONE);
+    if (c->code)
+        atomic_store(&c->stage, ASKED);
+    else
+        put_off(c);
 }
 
 static bool is_direct(const pithp_step *step) {
@@ -239,6 +263,10 @@ static void adopt(pithp_plan *plan) {
     if (pithp_code_look(c->code) == PITHP_CODE_READY &&
         (!c->maths || pithp_math_link(c->code->module, &e) == PITH_OK))
         code = find_functions(plan, c->code->module, &e);
+    if (!code && e.code == PITH_E_MEMORY) {
+        put_off(c);
+        return;
+    }
     if (!code)
         complain(pithp_runtime_device(plan->runtime), &e);
     atomic_store_explicit(&plan->compiled, code, memory_order_release);
@@ -250,9 +278,9 @@ static void adopt(pithp_plan *plan) {
 const pithp_compiled *pithp_compiled_poll(pith_scope *s, pithp_plan *plan) {
     struct pithp_compiling *c = plan->compiling;
     const int at = atomic_load_explicit(&c->stage, memory_order_acquire);
-    if (at == DONE || (at == COUNTING && !c->wait &&
+    if (at == DONE || (at == COUNTING &&
                        atomic_fetch_add_explicit(&c->runs, 1, memory_order_relaxed) + 1 <
-                           RUNS_WORTH_COMPILING))
+                           atomic_load_explicit(&c->due, memory_order_relaxed)))
         return compiled_of(plan);
     if (c->wait) /* others wait too */
         pthread_mutex_lock(&c->lock);

@@ -1,8 +1,8 @@
 /* The compiled form of a plan: asked for when the plan has run often enough to be worth
  * it, made in the background while the interpreter runs, and swapped in when it is ready.
  *
- * PITH_JIT says when (pithp_code_when). Without a compiler, or where one fails, the
- * interpreter goes on. */
+ * PITH_JIT says when (pithp_code_when). Without a compiler, or if one fails, the
+ * interpreter goes on. If memory is short, a later run asks again. */
 #ifndef PITH_PROGRAM_COMPILED_H
 #define PITH_PROGRAM_COMPILED_H
 
@@ -58,9 +58,9 @@ static inline const pithp_compiled *pithp_plan_code(pith_scope *s, pithp_plan *p
  * compiler, and wait for it. False: some have code to compile and did not get it. */
 bool pithp_compiled_together(pith_scope *s, pithp_plan *const *plans, int64_t count);
 
-/* Whether the runtime compiles plans at all; called when a plan was made. No error is
- * set: a plan can do without. */
-void pithp_compiled_begin(pithp_plan *plan);
+/* Called when a plan was made: it may be compiled, if the runtime compiles plans at all.
+ * False if memory is short (no error is set). */
+bool pithp_compiled_begin(pithp_plan *plan);
 /* The first run waits for the code, whatever PITH_JIT says of when. */
 void pithp_compiled_wait(pithp_plan *plan);
 void pithp_compiled_end(pithp_plan *plan);

@@ -130,9 +130,9 @@ pithp_plan_make_for(pith_scope *s, pithp_program *p, pithp_plan_purpose purpose)
     pithp_program_retain(p);
     pithp_planning g = {.s = s, .p = p, .plan = plan};
     if (plan_all(&g)) {
-        if (!plan->scheduled)
-            pithp_compiled_begin(plan);
-        return plan;
+        if (plan->scheduled || pithp_compiled_begin(plan))
+            return plan;
+        pithp_fail_memory(s, sizeof *plan);
     }
     pithp_plan_free(plan);
     return NULL;
