@@ -79,7 +79,7 @@ typedef struct pith_scatter_options {
     int axis PITH_DEFAULT; /**< negative: from the last; 0 for pith_scatter */
     pith_index_mode mode PITH_DEFAULT;
     bool unique PITH_DEFAULT;    /**< a promise: no place is named twice */
-    bool sorted PITH_DEFAULT;    /**< a promise: indices ascend, from 0 on */
+    bool sorted PITH_DEFAULT;    /**< a promise: indices ascend, negative ones first */
     bool unordered PITH_DEFAULT; /**< floats may add up in any order, which is faster on
                                     CUDA: sums differ from run to run there */
 } pith_scatter_options;

@@ -32,6 +32,14 @@ int pithp_index_arrays(const pithp_call *call) {
     return call->operand_count - 1 - scatters(call);
 }
 
+bool pithp_index_ascends(const pithp_call *call) {
+    const pithp_index_params *p = call->params;
+    const bool none_negative =
+        p->no_negative || !pithp_dtype_is_signed(call->operands[1]->dtype);
+    return p->sorted && p->mode != PITHP_INDEX_WRAP &&
+           (none_negative || pithp_index_arrays(call) == 1);
+}
+
 pith_status pithp_infer_taken(const pithp_call *call,
                               pithp_refusal *refusal,
                               int *rank,

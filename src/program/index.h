@@ -30,6 +30,10 @@ typedef struct pithp_index_args {
 /* How many operands of a taking or scattering call are index arrays. */
 int pithp_index_arrays(const pithp_call *call);
 
+/* Whether places ascend by the promise of a scatter, but for indices that count from the
+ * end: one array begins with those, several may have them anywhere. */
+bool pithp_index_ascends(const pithp_call *call);
+
 /* The shape of what is taken or written: that of x with the indexed dimensions replaced.
  */
 pith_status pithp_infer_taken(const pithp_call *call,

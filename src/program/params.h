@@ -91,7 +91,7 @@ typedef struct pithp_index_params {
     /* Scatters. Promises of the caller: if they are broken, what is stored in places that
      * repeat is left open, and nothing else. */
     bool unique;    /* no place repeats among those in range */
-    bool sorted;    /* indices ascend (by the first array, then the next) from 0 on */
+    bool sorted;    /* indices ascend, by the first array, then the next */
     bool unordered; /* floats that meet may add up in any order, on CUDA */
     /* For messages, if the caller's array or indices were rearranged: */
     uint64_t axes;    /* byte k: 1 + the caller's axis of index array k; 0: axis + k */

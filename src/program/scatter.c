@@ -285,20 +285,36 @@ after_equals(pithp_isa isa, const pithp_index_args *a, int64_t like, int64_t at)
     return a->count;
 }
 
+/* Whether indices that ascend begin with some that count from the end: those name places
+ * that later ones name again. */
+static bool starts_from_end(const pithp_index_args *a) {
+    int64_t first;
+    if (!pithp_dtype_is_signed(a->index_dtype) || a->rule[0].no_negative)
+        return false;
+    pithp_cast_block(PITHP_ISA_BASE, a->index_dtype, PITH_I64)(&first, a->index[0], NULL,
+                                                               NULL, 1);
+    return first < 0;
+}
+
 /* Indices are parts within outer indices. Sorted positions that meet belong to the part
- * of the first of them. */
+ * of the first of them; all to the first part if some count from the end. */
 static inline void
 scatter_parts(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
     const pithp_index_args *a = args;
     const int64_t parts = (a->count + PART - 1) / PART;
+    const bool whole = a->sorted && starts_from_end(a);
     for (int64_t i = begin; i < end; i++) {
         const int64_t outer = i / parts;
         int64_t at = i % parts * PART;
         int64_t last = a->count - at < PART ? a->count : at + PART;
-        if (a->sorted && at > 0)
-            at = after_equals(isa, a, at - 1, at);
-        if (a->sorted && at < last)
-            last = after_equals(isa, a, last - 1, last);
+        if (whole) {
+            last = at > 0 ? at : a->count;
+        } else if (a->sorted) {
+            if (at > 0)
+                at = after_equals(isa, a, at - 1, at);
+            if (at < last)
+                last = after_equals(isa, a, last - 1, last);
+        }
         if (at < last)
             scatter_run(isa, a, a->to + outer * a->pitch * a->size,
                         a->updates + (outer * a->count + at) * a->inner * a->size, at,
@@ -330,7 +346,7 @@ pith_status pithp_lower_scatter(const pithp_call *call,
     if (rc || a.outer * a.count * a.inner == 0)
         return rc;
     const int64_t chunks = (a.inner + a.chunk - 1) / a.chunk;
-    const bool ascends = p->sorted && p->mode != PITHP_INDEX_WRAP;
+    const bool ascends = pithp_index_ascends(call);
     if ((p->unique || ascends) && a.count >= 2 * PART && a.outer * chunks < 64)
         rc = pithp_emit(sink, name, scatter_parts_loops, &a, sizeof a,
                         a.outer * ((a.count + PART - 1) / PART), 1);

@@ -32,7 +32,8 @@ typedef struct call {
     const void *params;
     pith_report *report;
     pithp_isa isa;
-    int64_t split; /* longest range; 0: each launch in one */
+    int64_t split;  /* longest range; 0: each launch in one */
+    bool backwards; /* the last range first: launches have no order */
     pith_spec result;
     void *out; /* of the result; freed by call_free */
     pithp_refusal refusal;
@@ -62,6 +63,11 @@ static PT_UNUSED pith_status call_take(void *closure, const pithp_launch *launch
     memcpy(args, launch->args,
            launch->args_bytes); /* nothing may point into the original */
     int64_t n = c->split ? c->split : launch->count;
+    if (c->backwards) {
+        for (int64_t end = launch->count; end > 0; end -= n)
+            pithp_loop_for(launch, c->isa)(args, end < n ? 0 : end - n, end);
+        return PITH_OK;
+    }
     for (int64_t i = 0; i < launch->count; i += n) {
         n = c->split && i ? c->split + i % 3 : n;
         const int64_t end = launch->count - i < n ? launch->count : i + n;

@@ -345,6 +345,78 @@ Test(index, combines_promised_indices_alike) {
         }
 }
 
+/* Indices that ascend from below 0 on, then from 0 on, name places twice. Updates keep
+ * their order, whatever range of a launch runs first. */
+static void scatter_from_both_ends(pithp_primitive p, pithp_index_mode mode, int low) {
+    enum { N = 60, M = 40000 };
+    static double x[N], updates[M], want[N];
+    static int32_t index[M];
+    for (int i = 0; i < N; i++)
+        x[i] = want[i] = i;
+    for (int i = 0; i < M; i++) {
+        index[i] = low + (int)((int64_t)i * (N + 9 - low) / M);
+        updates[i] = sin(i) * (i % 7 ? 1 : 1e9);
+        int at = index[i] < 0 ? index[i] + N : index[i];
+        if ((at < 0 || at >= N) && mode == PITHP_INDEX_DROP)
+            continue;
+        at = at < 0 ? 0 : at >= N ? N - 1 : at;
+        want[at] = p == PITHP_OP_SCATTER_SET ? updates[i] : want[at] + updates[i];
+    }
+    const pith_spec xs = {PITH_F64, 1, {N}, N, sizeof x},
+                    us = {PITH_F64, 1, {M}, M, sizeof updates},
+                    is = {PITH_I32, 1, {M}, M, sizeof index};
+    const pithp_index_params params = {.sorted = true, .mode = mode};
+    call c = {.primitive = p,
+              .count = 3,
+              .specs = {&xs, &is, &us},
+              .data = {x, index, updates},
+              .params = &params,
+              .split = 1,
+              .backwards = true};
+    cr_assert(call_run(&c) == PITH_OK, "%s", c.refusal.text);
+    cr_assert(memcmp(c.out, want, sizeof want) == 0, "%s, mode %d, from %d",
+              pithp_rows[p].name, (int)mode, low);
+    call_free(&c);
+}
+
+Test(index, sorted_indices_may_count_from_the_end) {
+    static const int lows[] = {-80, -60, -25, -1, 0, 3};
+    for (int k = 0; k < PITHP_COUNT(lows); k++)
+        for (int clips = 0; clips < 2; clips++)
+            for (int p = PITHP_OP_SCATTER_SET; p <= PITHP_OP_SCATTER_ADD; p++)
+                scatter_from_both_ends((pithp_primitive)p,
+                                       clips ? PITHP_INDEX_CLIP : PITHP_INDEX_DROP,
+                                       lows[k]);
+}
+
+/* Of several arrays any may do so. */
+Test(index, several_sorted_indices_may_count_from_the_end) {
+    enum { N = 3, M = 40000 };
+    static double updates[M], want[N * N], x[N * N];
+    static int32_t index[2][M];
+    for (int i = 0; i < M; i++) {
+        const int row = (int)((int64_t)i * N / M), place = i - row * (M / N);
+        index[0][i] = row;
+        index[1][i] = (int)((int64_t)place * 2 * N / (M / N + 2)) - N;
+        updates[i] = sin(i) * (i % 7 ? 1 : 1e9);
+        want[row * N + (index[1][i] + N) % N] += updates[i];
+    }
+    const pith_spec xs = {PITH_F64, 2, {N, N}, N * N, sizeof x},
+                    us = {PITH_F64, 1, {M}, M, sizeof updates},
+                    is = {PITH_I32, 1, {M}, M, sizeof index[0]};
+    const pithp_index_params params = {.sorted = true};
+    call c = {.primitive = PITHP_OP_SCATTER_ADD,
+              .count = 4,
+              .specs = {&xs, &is, &is, &us},
+              .data = {x, index[0], index[1], updates},
+              .params = &params,
+              .split = 1,
+              .backwards = true};
+    cr_assert(call_run(&c) == PITH_OK, "%s", c.refusal.text);
+    cr_assert(memcmp(c.out, want, sizeof want) == 0);
+    call_free(&c);
+}
+
 Test(index, reports_the_first_index_out_of_range) {
     static const float x[6] = {0, 1, 2, 3, 4, 5};
     static const int64_t rows[4] = {0, -1, 2, 1}, columns[4] = {2, 0, 0, -4};

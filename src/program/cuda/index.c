@@ -125,7 +125,7 @@ static way way_of(const pithp_call *call) {
         return ATOMIC;
     if (real && p->unordered && op == PITHP_OP_SCATTER_ADD)
         return ATOMIC;
-    return p->sorted && p->mode != PITHP_INDEX_WRAP ? ASCENDS : SORTED;
+    return pithp_index_ascends(call) ? ASCENDS : SORTED;
 }
 
 /* Offsets, and what sorting them needs. */

@@ -236,24 +236,63 @@ M_FN void m_join_run(const pithp_cuda_index_args *a, i64 i, i64 k, i64 from, i64
     switch (a->dtype) { M_EACH_STORED(M_JOIN_RUN) }
 }
 
+/* Indices that ascend may begin with some that count from the end: how many. Their places
+ * ascend, and so do those of the rest, which may be the same ones. */
+M_FN i64 m_turn(const pithp_cuda_index_args *a) {
+    i64 low = 0, high = a->count;
+    if (a->places || a->no_negative || a->index_dtype == 9 || m_index(a, 0, 0) >= 0)
+        return 0;
+    while (low < high) {
+        const i64 middle = low + (high - low) / 2;
+        if (m_index(a, 0, middle) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The first position from low to high - 1 that has the key, or -1. Those out of range are
+ * the last of the rest, and `lift` 1 makes them the first of those before the turn. */
+M_FN i64
+m_find_key(const pithp_cuda_index_args *a, i64 low, i64 high, u64 key, u64 lift) {
+    const i64 end = high;
+    while (low < high) {
+        const i64 middle = low + (high - low) / 2;
+        if (a->keys[middle] + lift < key + lift)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < end && a->keys[low] == key ? low : -1;
+}
+
 /* Positions that point to one place are neighbours in keys and in order; the thread of
- * the first one (set: of the last one) does them all. */
+ * the first one (set: of the last one) does them all, those after the turn too. */
 M_KERNEL(pithp_k_scatter, pithp_cuda_index_args) {
     const i64 column = t % a->inner, row = t / a->inner, k = row % a->count,
               outer = row / a->count;
     if (outer >= a->outer || a->keys[k] == ~(u64)0)
         return;
-    const i64 to = outer * a->pitch + (i64)a->keys[k] * a->inner + column;
+    const i64 turn = m_turn(a);
+    const u64 key = a->keys[k];
+    const i64 to = outer * a->pitch + (i64)key * a->inner + column;
     const i64 from = outer * a->count;
     if (a->operation == M_SET) {
-        if (k + 1 == a->count || a->keys[k + 1] != a->keys[k])
+        if ((k + 1 == a->count || a->keys[k + 1] != key) &&
+            (k >= turn || m_find_key(a, turn, a->count, key, 0) < 0))
             m_move(a->to + to * a->size,
                    a->from + ((from + m_place(a, k)) * a->inner + column) * a->size,
                    a->size);
         return;
     }
-    if (k == 0 || a->keys[k - 1] != a->keys[k])
-        m_join_run(a, to, k, from, column);
+    if ((k > 0 && a->keys[k - 1] == key) ||
+        (k >= turn && m_find_key(a, 0, turn, key, 1) >= 0))
+        return;
+    m_join_run(a, to, k, from, column);
+    const i64 again = k < turn ? m_find_key(a, turn, a->count, key, 0) : -1;
+    if (again >= 0 && a->keys[again - 1] != key) /* else it was the same run */
+        m_join_run(a, to, again, from, column);
 }
 
 /* As m_join where other threads may be at element i too: what does not depend on their
