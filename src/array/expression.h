@@ -105,4 +105,31 @@ pith_status pithp_fused_code_run(pith_scope *s,
 void pithp_fused_code_release(pithp_fused_code *code); /* NULL does nothing */
 int pithp_fused_cached(pith_scope *s);                 /* for tests */
 
+/* ---- Joined, over many places on a device (expression_joined.c) ---- */
+
+/* Checked operands of each place; results are like the first of them. */
+typedef struct pithp_places {
+    int64_t count;
+    int operand_count;
+    const pith_array *const *operands; /* [count][operand_count] */
+    int64_t *order;                    /* [count]: set by pithp_places_sort */
+} pithp_places;
+
+/* Choose an order in which places that are worked on alike are neighbours: those become
+ * one launch. */
+void pithp_places_sort(const pithp_places *places);
+
+/* For sorted places. *code: NULL if the places are to be done one by one: the device runs
+ * no such plans, the expression is none for them, or it was not asked for before. To be
+ * released. Not PITH_OK: the error is set. */
+pith_status pithp_expression_join(pith_scope *s,
+                                  const pithp_expression *e,
+                                  const pithp_places *places,
+                                  pithp_fused_code **code);
+/* Of the places that it was made for, or such. */
+pith_status pithp_joined_run(pith_scope *s,
+                             pithp_fused_code *code,
+                             const pithp_places *places,
+                             const pith_array *const *results);
+
 #endif

@@ -125,8 +125,13 @@ void pithp_fused_cache_add(pith_scope *s,
     atomic_fetch_add_explicit(&code->refs, 1, memory_order_relaxed);
     entry *surplus = NULL;
     pthread_mutex_lock(&cache->lock);
-    if (find(cache, key, bytes, made->hash)) { /* another thread was faster */
+    entry *old = find(cache, key, bytes, made->hash);
+    if (old && !old->code->was_asked) { /* another thread was faster */
         surplus = made;
+    } else if (old) {
+        unlink_entry(cache, old);
+        link_newest(cache, made);
+        surplus = old;
     } else {
         link_newest(cache, made);
         if (cache->count > MOST_ENTRIES) {

@@ -10,12 +10,14 @@ struct pithp_fused_code {
     atomic_int refs;
     pith_runtime *runtime;
     struct pithp_plan *plan; /* NULL: the expression cannot be fused */
+    bool was_asked;          /* once, and there is no plan yet */
     pith_dtype dtype;        /* of the result */
 };
 
 /* Code with a reference for the caller; NULL: it is not there, or the error is set. */
 pithp_fused_code *pithp_fused_cache_find(pith_scope *s, const void *key, size_t bytes);
-/* Keep code, of which the caller's reference stays the caller's. */
+/* Keep code, of which the caller's reference stays the caller's. It takes the place of
+ * code that was asked for once. */
 void pithp_fused_cache_add(pith_scope *s,
                            const void *key,
                            size_t bytes,

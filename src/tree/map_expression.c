@@ -1,6 +1,7 @@
-/* An expression over all leaves of trees. Runs of leaves that lie side by side go through
- * all of its operations in one pass, into results that share one block where they are
- * small; where that cannot be it is recorded leaf by leaf. */
+/* An expression over all leaves of trees. On the host, runs of leaves that lie side by
+ * side go through all of its operations in one pass, into results that share one block if
+ * they are small. On a device, all leaves are one program. Else it is recorded leaf by
+ * leaf. */
 #include "array/expression.h"
 #include "tree/map_runs.h"
 
@@ -58,7 +59,7 @@ find_code(call *c, const pithp_map_loop *loop, pithp_fused_code **code) {
     for (int i = 0; i < c->parameters; i++) {
         const pith_array *p = parameter(c, (pith_dtype)loop->dtypes[0], i);
         if (!p)
-            return c->s->error.code;
+            return c->work->error.code;
         key.dtypes[c->trees + i] = (uint8_t)pithp_array_spec(p)->dtype;
         key.scalar |= 1u << (c->trees + i);
     }
@@ -135,7 +136,7 @@ static pith_status operands_at(call *c, int64_t i, const pith_array **operands) 
     const pith_dtype first = pithp_array_spec(operands[0])->dtype;
     for (int p = 0; p < c->parameters; p++)
         if (!(operands[c->trees + p] = parameter(c, first, p)))
-            return c->s->error.code;
+            return c->work->error.code;
     return PITH_OK;
 }
 
@@ -158,13 +159,58 @@ static const pith_array *map_one(call *c, int64_t i) {
     return made;
 }
 
+/* ---- All leaves as one program ---- */
+
+static pith_status
+run_joined(call *c, const pithp_places *places, const pith_array **results, bool *done) {
+    const pithp_structure *t = &c->forest.first.structure;
+    pithp_fused_code *code;
+    pith_status rc = pithp_expression_join(c->s, &c->expression, places, &code);
+    *done = code || rc != PITH_OK;
+    if (!code)
+        return rc;
+    rc = pithp_arrays_make(c->s, t->item_count, t->specs, results);
+    if (rc == PITH_OK) {
+        rc = pithp_joined_run(c->s, code, places, results);
+        for (int64_t i = 0; rc != PITH_OK && i < t->item_count; i++)
+            pithp_array_drop(c->s, results[i]);
+    }
+    pithp_fused_code_release(code);
+    return rc;
+}
+
+static pith_status map_joined(call *c, const pith_array **results, bool *done) {
+    const int64_t count = c->forest.first.structure.item_count;
+    const int width = c->trees + c->parameters;
+    const size_t of_operands = (size_t)count * (size_t)width * sizeof(void *),
+                 bytes = of_operands + (size_t)count * sizeof(int64_t);
+    char *memory = pithp_scratch_allocate(c->s->runtime, bytes);
+    *done = true;
+    if (!memory)
+        return pithp_fail_memory(c->s, bytes);
+    const pith_array **operands = (const pith_array **)(void *)memory;
+    int64_t *order = (int64_t *)(void *)(memory + of_operands);
+    pith_status rc = PITH_OK;
+    for (int64_t i = 0; i < count && rc == PITH_OK; i++)
+        rc = operands_at(c, i, operands + i * width);
+    const pithp_places places = {count, width, operands, order};
+    if (rc == PITH_OK) {
+        pithp_places_sort(&places);
+        rc = run_joined(c, &places, results, done);
+    }
+    pithp_scratch_release(c->s->runtime, memory, bytes);
+    return rc;
+}
+
 /* ---- All leaves ---- */
 
 static pith_status map_items(call *c, const pith_array **results) {
     bool done = false;
     pith_status rc = PITH_OK;
     if (!pithp_scope_trace(c->s))
-        rc = map_runs(c, results, &done);
+        rc = pithp_scope_device(c->s)->backend->addressable
+                 ? map_runs(c, results, &done)
+                 : map_joined(c, results, &done);
     for (int64_t i = 0; !done && i < c->forest.first.structure.item_count; i++)
         if (!(results[i] = map_one(c, i)))
             return c->s->error.code;

@@ -1,0 +1,273 @@
+/* An expression at many places on a device where each call is a launch: recorded once for
+ * all places as one program, whose schedule does equal steps of many places in one
+ * launch. */
+#include "array/expression_cache.h"
+#include "gpu/compile/later.h"
+#include "program/interpret/plan.h"
+#include "program/pass/pass.h"
+
+#include <string.h>
+
+enum { MOST_OPERATIONS = 64, MOST_INSTRUCTIONS = 1 << 20, MOST_KINDS = 64 };
+
+/* The operands of place i in the order. */
+static const pith_array *const *row_of(const pithp_places *x, int64_t i) {
+    return x->operands + x->order[i] * x->operand_count;
+}
+
+/* Whether operand k is the array that the place before has: one input for both. */
+static bool is_shared(const pithp_places *x, int64_t i, int k) {
+    return i > 0 && row_of(x, i)[k] == row_of(x, i - 1)[k];
+}
+
+static bool can_join(const pith_scope *s, const pithp_expression *e, int64_t count) {
+    return !pithp_scope_device(s)->backend->addressable && e->operations > 0 &&
+           e->operations <= MOST_OPERATIONS &&
+           count <= MOST_INSTRUCTIONS / e->operations &&
+           pithp_code_when_set() < PITHP_CODE_OFF;
+}
+
+/* ---- The order ---- */
+
+/* What decides the kernel of a place: dtypes, and which operands are one element. */
+typedef struct kind {
+    uint8_t of[PITHP_FUSED_OPERANDS];
+} kind;
+
+typedef struct kinds {
+    kind list[MOST_KINDS];
+    int64_t count, last; /* last: that of the place before */
+} kinds;
+
+static kind kind_of(const pithp_places *x, int64_t place) {
+    kind made = {{0}};
+    for (int k = 0; k < x->operand_count; k++) {
+        const pith_spec *spec =
+            pithp_array_spec(x->operands[place * x->operand_count + k]);
+        made.of[k] = (uint8_t)((int)spec->dtype << 1 | (spec->count == 1));
+    }
+    return made;
+}
+
+/* The number of the place's kind; kinds beyond the most are the last one. */
+static int64_t number_of(kinds *all, const pithp_places *x, int64_t place) {
+    const kind one = kind_of(x, place);
+    if (all->count && memcmp(&all->list[all->last], &one, sizeof one) == 0)
+        return all->last;
+    int64_t k = 0;
+    while (k < all->count && memcmp(&all->list[k], &one, sizeof one) != 0)
+        k++;
+    if (k == MOST_KINDS)
+        k = MOST_KINDS - 1;
+    else if (k == all->count)
+        all->list[all->count++] = one;
+    return all->last = k;
+}
+
+void pithp_places_sort(const pithp_places *x) {
+    kinds all = {.count = 0};
+    int64_t begin[MOST_KINDS + 1] = {0};
+    for (int64_t i = 0; i < x->count; i++)
+        begin[number_of(&all, x, i) + 1]++;
+    for (int k = 0; k < MOST_KINDS; k++)
+        begin[k + 1] += begin[k];
+    for (int64_t i = 0; i < x->count; i++)
+        x->order[begin[number_of(&all, x, i)]++] = i;
+}
+
+/* ---- Keys ---- */
+
+static void add(pithp_text *key, const void *bytes, size_t n) {
+    pithp_text_add_n(key, bytes, n);
+}
+
+/* Whether two neighbours are recorded alike, apart from their inputs. */
+static bool is_alike(const pithp_places *x, int64_t i) {
+    for (int k = 0; k < x->operand_count; k++)
+        if (is_shared(x, i, k) != is_shared(x, i - 1, k) ||
+            pithp_array_spec(row_of(x, i)[k]) != pithp_array_spec(row_of(x, i - 1)[k]))
+            return false;
+    return true;
+}
+
+static void add_row(pithp_text *key, const pithp_places *x, int64_t i, int64_t repeats) {
+    add(key, (const char *)&repeats, sizeof repeats);
+    for (int k = 0; k < x->operand_count; k++) {
+        const pith_spec *spec = pithp_array_spec(row_of(x, i)[k]);
+        const int32_t head[] = {is_shared(x, i, k), (int32_t)spec->dtype, spec->rank};
+        add(key, (const char *)head, sizeof head);
+        add(key, (const char *)spec->shape, (size_t)spec->rank * sizeof *spec->shape);
+    }
+}
+
+/* The expression, and the dtypes and shapes of all places; equal neighbours as one. */
+static void add_key(pithp_text *key, const pithp_expression *e, const pithp_places *x) {
+    add(key, "joined", sizeof "joined");
+    add(key, (const char *)&e->c_types, sizeof e->c_types);
+    add(key, (const char *)&e->count, sizeof e->count);
+    add(key, (const char *)e->terms, (size_t)e->count * sizeof *e->terms);
+    for (int64_t i = 0, end; i < x->count; i = end) {
+        for (end = i + 1; end < x->count && is_alike(x, end);)
+            end++;
+        add_row(key, x, i, end - i);
+    }
+}
+
+/* ---- Recording ---- */
+
+static bool add_inputs(pith_scope *s,
+                       pithp_trace *t,
+                       const pithp_places *x,
+                       const pith_array **inputs) {
+    for (int64_t i = 0; i < x->count; i++)
+        for (int k = 0; k < x->operand_count; k++) {
+            const int64_t at = i * x->operand_count + k;
+            inputs[at] = is_shared(x, i, k)
+                             ? inputs[at - x->operand_count]
+                             : pithp_trace_input(s, t, pithp_array_spec(row_of(x, i)[k]));
+            if (!inputs[at])
+                return false;
+        }
+    return true;
+}
+
+static bool add_outputs(pith_scope *s,
+                        pithp_trace *t,
+                        const pithp_expression *e,
+                        const pithp_places *x,
+                        const pith_array *const *inputs) {
+    bool fits;
+    for (int64_t i = 0; i < x->count; i++) {
+        const pith_spec *like = pithp_array_spec(row_of(x, i)[0]);
+        const pith_array *made =
+            pithp_expression_record(s, e, inputs + i * x->operand_count, like->dtype);
+        made = made ? pithp_broadcast(s, made, like->rank, like->shape, &fits) : NULL;
+        if (!made || !pithp_program_output(s, t->program, pithp_trace_value(s, t, made)))
+            return false;
+    }
+    return true;
+}
+
+/* One output a place. NULL: error set. */
+static pithp_program *
+record(pith_scope *s, const pithp_expression *e, const pithp_places *x) {
+    const size_t bytes =
+        (size_t)x->count * (size_t)x->operand_count * sizeof(const pith_array *);
+    const pith_array **inputs = pithp_scratch_allocate(s->runtime, bytes);
+    if (!inputs) {
+        pithp_fail_memory(s, bytes);
+        return NULL;
+    }
+    pithp_trace *t = pithp_trace_begin(s);
+    const bool made = t && add_inputs(s, t, x, inputs) && add_outputs(s, t, e, x, inputs);
+    pithp_program *program = t ? pithp_trace_end(s, t) : NULL;
+    pithp_scratch_release(s->runtime, inputs, bytes);
+    if (made)
+        return program;
+    pithp_program_release(program);
+    return NULL;
+}
+
+/* Whether every result is made where it is wanted. */
+static bool makes_outputs(const pithp_plan *plan, int64_t count) {
+    for (int64_t k = 0; k < count; k++) {
+        const pithp_place place = pithp_plan_output(plan, k);
+        if (place.store != PITHP_IN_OUTPUT || place.at != k)
+            return false;
+    }
+    return true;
+}
+
+static pith_status make(pith_scope *s,
+                        const pithp_expression *e,
+                        const pithp_places *x,
+                        pithp_fused_code *code) {
+    pithp_program *recorded = record(s, e, x);
+    pithp_program *program =
+        recorded ? pithp_program_optimise(s, recorded, PITHP_PASS_ALL) : NULL;
+    pithp_program_release(recorded);
+    if (program)
+        code->plan = pithp_plan_make(s, program, true);
+    pithp_program_release(program);
+    if (code->plan && !makes_outputs(code->plan, x->count)) {
+        pithp_plan_free(code->plan);
+        code->plan = NULL;
+    }
+    return s->error.code;
+}
+
+/* ---- Asking ---- */
+
+/* NULL: error set. */
+static pithp_fused_code *
+make_code(pith_scope *s, const pithp_expression *e, const pithp_places *x, bool again) {
+    pithp_fused_code *code = pithp_allocate(s->runtime, sizeof *code);
+    if (!code) {
+        pithp_fail_memory(s, sizeof *code);
+        return NULL;
+    }
+    *code = (pithp_fused_code){.runtime = s->runtime};
+    atomic_init(&code->refs, 1);
+    code->was_asked = !again;
+    if (!again)
+        return code;
+    pith_scope *work = pithp_work_open(s);
+    const bool made = work && make(work, e, x, code) == PITH_OK;
+    pithp_work_close(s, work, NULL);
+    if (made)
+        return code;
+    pithp_fused_code_release(code);
+    return NULL;
+}
+
+pith_status pithp_expression_join(pith_scope *s,
+                                  const pithp_expression *e,
+                                  const pithp_places *x,
+                                  pithp_fused_code **code) {
+    *code = NULL;
+    if (!can_join(s, e, x->count))
+        return PITH_OK;
+    pithp_text key;
+    pithp_text_begin(&key, s->runtime);
+    add_key(&key, e, x);
+    if (key.failed)
+        pithp_fail_memory(s, key.length);
+    else
+        *code = pithp_fused_cache_find(s, key.bytes, key.length);
+    if (s->error.code == PITH_OK && (!*code || (*code)->was_asked)) {
+        /* what is mapped once is not worth a program */
+        const bool again = *code || pithp_code_when_set() == PITHP_CODE_WAIT;
+        pithp_fused_code_release(*code);
+        *code = make_code(s, e, x, again);
+        if (*code)
+            pithp_fused_cache_add(s, key.bytes, key.length, *code);
+    }
+    pithp_text_end(&key);
+    if (*code && !(*code)->plan) {
+        pithp_fused_code_release(*code);
+        *code = NULL;
+    }
+    return s->error.code;
+}
+
+pith_status pithp_joined_run(pith_scope *s,
+                             pithp_fused_code *code,
+                             const pithp_places *x,
+                             const pith_array *const *results) {
+    const size_t count = (size_t)x->count * ((size_t)x->operand_count + 1);
+    void **pointers = pithp_scratch_allocate(s->runtime, count * sizeof *pointers);
+    if (!pointers)
+        return pithp_fail_memory(s, count * sizeof *pointers);
+    void **outputs = pointers, **inputs = pointers + x->count;
+    int64_t input_count = 0;
+    for (int64_t i = 0; i < x->count; i++) {
+        outputs[i] = results[x->order[i]]->data;
+        for (int k = 0; k < x->operand_count; k++)
+            if (!is_shared(x, i, k))
+                inputs[input_count++] = row_of(x, i)[k]->data;
+    }
+    const pith_status rc =
+        pithp_plan_run(s, code->plan, (const void *const *)inputs, outputs);
+    pithp_scratch_release(s->runtime, pointers, count * sizeof *pointers);
+    return rc;
+}
