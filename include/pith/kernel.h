@@ -64,8 +64,8 @@
  *
  * Elements count in C order from 0. A checked launch runs on one thread, on copies of its
  * arrays, index by index, many times slower. It uses the plain instruction set; accesses
- * to arrays of the body itself are not checked. On CUDA a checked kernel runs unchecked.
- * Without CHECKED the machine code has no trace of the checks.
+ * to arrays of the body itself are not checked. On CUDA a checked kernel runs unchecked,
+ * which the log says once. Without CHECKED the machine code has no trace of the checks.
  */
 #ifndef PITH_KERNEL_H
 #define PITH_KERNEL_H

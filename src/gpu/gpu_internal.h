@@ -208,6 +208,7 @@ struct pithp_device {
     _Atomic(struct pithp_later *) later;       /* of the same room: compiling in the
                                                   background */
     atomic_bool compiler_complained;           /* of what it lacks: once is enough */
+    atomic_bool said_unchecked;                /* of checked kernels, likewise */
 };
 
 /* A queue of work in order. Streams are pooled and live as long as the runtime. */

@@ -208,6 +208,16 @@ pith_status pithp_kernel_pack(const pithp_kernel_binding *b,
     return PITH_OK;
 }
 
+/* The checks of a checked kernel are in its code for the host alone. */
+static void say_unchecked(pithp_device *d, const char *name) {
+    if (!atomic_load_explicit(&d->said_unchecked, memory_order_relaxed) &&
+        !atomic_exchange(&d->said_unchecked, true))
+        pithp_log(d->runtime, PITH_LOG_WARNING,
+                  "checked kernels (%s is one) run unchecked on %s: their faults are "
+                  "found with PITH_DEVICE=host",
+                  name, d->name);
+}
+
 pith_status pithp_kernel_handle(pithp_device *d,
                                 const pith_kernel_variant *k,
                                 bool by_address,
@@ -215,6 +225,8 @@ pith_status pithp_kernel_handle(pithp_device *d,
                                 pithp_error *e) {
     const pith_kernel_entry entry = by_address ? k->cuda_at : k->cuda;
     *handle = NULL;
+    if (entry && k->counts)
+        say_unchecked(d, k->name);
     if (entry)
         return d->backend->kernel_find(d, entry, k->name, handle, e);
     pithp_error_set(e, PITH_E_UNSUPPORTED, NULL, NULL,
