@@ -113,13 +113,13 @@ PITH_KERNEL(melt_sort,
             out(real, position, "[n,3]"),
             out(real, sorted_velocity, "[n,3]"),
             out(i32, sorted_id, "[n]")) {
-    const int64_t from = order[k];
+    const int64_t from = order[k], last = cell[order[n - 1]];
     const int64_t here = cell[from], before = k > 0 ? cell[order[k - 1]] : -1;
     for (int64_t c = before + 1; c <= here; c++)
         start[c] = (int32_t)k;
-    if (k == n - 1)
-        for (int64_t c = here + 1; c <= max_cells; c++)
-            start[c] = (int32_t)n;
+    /* the empty cells behind the last atom are spread over all indices */
+    for (int64_t c = last + 1 + k; c <= max_cells; c += n)
+        start[c] = (int32_t)n;
     for (int64_t d = 0; d < 3; d++) {
         position[3 * k + d] = folded[3 * from + d];
         axes[d * (n + 8) + k] = (float)folded[3 * from + d];
@@ -181,8 +181,13 @@ PITH_HD void melt_fill_group(melt_row *row, int32_t filler) {
     row->found = first + PITH_LANES;
 }
 
-/* Atoms of one image that may be near those of a cell. */
+/* Atoms of one image that may be near those of a cell. Lists do not depend on the room.
+ * It is smaller on CUDA, where each thread has its own in local memory. */
+#ifdef __CUDACC__
+enum { MELT_ROOM = 32 };
+#else
 enum { MELT_ROOM = 256 };
+#endif
 typedef struct melt_candidates {
     float x[MELT_ROOM + PITH_LANES], y[MELT_ROOM + PITH_LANES], z[MELT_ROOM + PITH_LANES];
     int32_t entry[MELT_ROOM + PITH_LANES];
@@ -321,7 +326,8 @@ PITH_KERNEL(melt_neighbours,
         for (int64_t e = count[k]; e < max_neighbours; e++) /* so saved rows are alike */
             neighbour[k * max_neighbours + e] = -1;
     }
-    pith_atomic_max(most, longest);
+    if (longest > 0)
+        pith_atomic_max(most, longest);
 }
 
 /* Where an atom is for entries of each image: moved against it, along each axis. */
