@@ -535,6 +535,34 @@ Test(control, reports_of_iterations_are_errors, .init = open_scope) {
     close_scope();
 }
 
+/* Indices of the iterations: [0, 0, 2], [0, 2, 3], [0, 4, 4]. */
+static const State *take_later(pith_scope *in, const pith_array *i, const State *a) {
+    static const int64_t first[] = {0, 0, 2}, steps[] = {0, 2, 1};
+    const pith_array *at =
+        pith_add(in, pith_mul(in, i, pith_array_copy(in, PITH_I64, PITH_SHAPE(3), steps)),
+                 pith_array_copy(in, PITH_I64, PITH_SHAPE(3), first));
+    State next = *a;
+    next.x =
+        pith_add(in, a->x,
+                 pith_take(in, a->x, at, &(pith_take_options){.mode = PITH_INDEX_ERROR}));
+    return pith_freeze(in, State, &next);
+}
+PITH_FUNCTION2(take_later_step, take_later, State, pith_array, State)
+static const void *take_later_three(pith_scope *in, const State *a) {
+    return pith_fori(in, 0, 3, &take_later_step, a);
+}
+PITH_FUNCTION1(take_later_function, take_later_three, void, State)
+
+/* Not those of a later iteration, of which an earlier index is out of range. */
+Test(control, a_report_is_that_of_the_first_failing_iteration, .init = open_scope) {
+    const pith_function *f = pith_jit(s, &take_later_function, NULL);
+    for (int again = 0; again < 4; again++) {
+        pt_fails(PITH_E_INDEX, s, (CALL(f, some_state(3)), pith_wait(s)));
+        pt_says("index 3 at position 2 is out of range");
+    }
+    close_scope();
+}
+
 /* ---- Memory ---- */
 
 static pith_status scenario(const pith_open_options *options) {
