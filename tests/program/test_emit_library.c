@@ -62,6 +62,43 @@ Test(emit_library, sorts_scans_and_products_are_called, .timeout = 300) {
         every_row(dtypes[d]);
 }
 
+/* Values that only the body sees take the places of one another, in several dtypes: as
+ * arrays of the function, which calls of the library and updates in place reach by their
+ * addresses, and beyond a length in the workspace. */
+static void handed_from_call_to_call(int64_t n) {
+    static const pith_dtype dtypes[] = {PITH_F32, PITH_I64, PITH_F64, PITH_I16, PITH_F64};
+    int32_t index[600];
+    for (int64_t i = 0; i < n; i++)
+        index[i] = (int32_t)(i * 7 % n);
+    bench b = begin();
+    body y = body_of(&b);
+    void *data = values(&b, PITH_F64, n, 21);
+    pithp_value v = body_input(&y, PITH_F64, 1, &n, data), outputs[2];
+    const pithp_value places = body_input(&y, PITH_I32, 1, &n, index);
+    body_begin(&y);
+    for (int k = 0; k < 5; k++) {
+        v = body_op(&y, PITHP_OP_CUMMAX, 1, &v, &(pithp_scan_params){0, k % 2});
+        v = body_op(&y, PITHP_OP_CAST, 1, &v, &(pithp_cast_params){dtypes[k]});
+        const pithp_value turned =
+            body_op(&y, PITHP_OP_REVERSE, 1, &v, &(pithp_reverse_params){1});
+        v = body_op(&y, PITHP_OP_SCATTER_ADD, 3, (pithp_value[]){v, places, turned},
+                    &(pithp_index_params){.mode = PITHP_INDEX_CLIP});
+        if (k == 2)
+            outputs[0] = body_op(&y, PITHP_OP_SORT, 1, &v, &(pithp_sort_params){0, 1});
+    }
+    outputs[1] = v;
+    body_end(&y, 2, outputs);
+    free(data);
+    end(&b);
+}
+
+Test(emit_library, values_take_the_places_of_one_another, .timeout = 100) {
+    static const int64_t lengths[] = {1, 2, 64, 128, 129, 600};
+    use_cache();
+    for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++)
+        handed_from_call_to_call(lengths[k]);
+}
+
 /* Keys that go from one draw to the next, and draws of each. */
 Test(emit_library, draws_are_called, .timeout = 100) {
     static const int64_t pair = 2;

@@ -32,6 +32,12 @@ void pithp_inline_index(pithp_text *t, int rank, const int64_t *stride) {
 
 /* ---- Frames ---- */
 
+/* Arrays of the function lie on the stack: they are short, and few. */
+enum {
+    LOCAL_BYTES = 1024, /* of one */
+    LOCAL_END = 4096    /* of the workspace: where they would begin at most */
+};
+
 pithp_place pithp_frame_place(const pithp_plan *plan, pithp_value v) {
     const pithp_program *p = plan->program;
     while (plan->places[v].store == PITHP_IN_PASSED) {
@@ -48,39 +54,86 @@ pithp_place pithp_frame_place(const pithp_plan *plan, pithp_value v) {
     return plan->places[v];
 }
 
-/* Whether a value is a variable; nobody outside of the frame sees the workspace. */
-static bool is_variable(const pithp_plan *plan, pithp_value v) {
-    const pith_spec *spec = plan->program->values[v].spec;
-    return pithp_frame_place(plan, v).store == PITHP_IN_WORKSPACE && spec->count == 1;
+/* Whether a value lies in memory that only steps of the frame see. */
+static bool is_local(const pithp_plan *plan, pithp_value v) {
+    return pithp_frame_place(plan, v).store == PITHP_IN_WORKSPACE;
 }
 
-/* The name says where in the workspace it would be: what shares memory shares it. */
+static bool is_variable(const pithp_plan *plan, pithp_value v) {
+    return is_local(plan, v) && plan->program->values[v].spec->count == 1;
+}
+
+/* Whether a value is an array of the function: the compiler sees that nothing else
+ * reads it, and where it stays in registers does not write it at all. */
+static bool is_array(const pithp_plan *plan, pithp_value v) {
+    const pith_spec *spec = plan->program->values[v].spec;
+    return is_local(plan, v) && spec->count > 1 && spec->bytes <= LOCAL_BYTES &&
+           pithp_frame_place(plan, v).at < LOCAL_END;
+}
+
+/* The names say where in the workspace it would be: what shares memory shares it. */
 static void add_variable(const pithp_frame *f, pithp_value v) {
     pithp_text_print(f->x->t, "l%d_%lld_%s", f->number,
                      (long long)pithp_frame_place(f->plan, v).at,
                      pithp_dtype_spelling(f->plan->program->values[v].spec->dtype));
 }
+static void add_array(const pithp_frame *f, pithp_value v) {
+    pithp_text_print(f->x->t, "m%d_%lld", f->number,
+                     (long long)pithp_frame_place(f->plan, v).at);
+}
 
-static bool is_declared(const pithp_plan *plan, pithp_value v) {
+static bool shares_variable(const pithp_plan *plan, pithp_value v, pithp_value other) {
+    return is_variable(plan, other) &&
+           pithp_frame_place(plan, other).at == pithp_frame_place(plan, v).at &&
+           plan->program->values[other].spec->dtype ==
+               plan->program->values[v].spec->dtype;
+}
+static bool shares_array(const pithp_plan *plan, pithp_value v, pithp_value other) {
+    return is_array(plan, other) &&
+           pithp_frame_place(plan, other).at == pithp_frame_place(plan, v).at;
+}
+
+static bool is_declared(const pithp_plan *plan,
+                        pithp_value v,
+                        bool (*shares)(const pithp_plan *, pithp_value, pithp_value)) {
     for (pithp_value before = 0; before < v; before++)
-        if (is_variable(plan, before) &&
-            pithp_frame_place(plan, before).at == pithp_frame_place(plan, v).at &&
-            plan->program->values[before].spec->dtype ==
-                plan->program->values[v].spec->dtype)
+        if (shares(plan, v, before))
             return true;
     return false;
+}
+
+static void declare_variable(const pithp_frame *f, pithp_value v) {
+    if (is_declared(f->plan, v, shares_variable))
+        return;
+    pithp_text_print(f->x->t, "        %s ",
+                     pithp_dtype_spelling(f->plan->program->values[v].spec->dtype));
+    add_variable(f, v);
+    pithp_text_add(f->x->t, ";\n");
+}
+
+/* As long as the longest value that is there. */
+static void declare_array(const pithp_frame *f, pithp_value v) {
+    size_t bytes = 0;
+    if (is_declared(f->plan, v, shares_array))
+        return;
+    for (pithp_value other = v; other < f->plan->program->value_count; other++) {
+        const size_t its = f->plan->program->values[other].spec->bytes;
+        if (shares_array(f->plan, v, other) && its > bytes)
+            bytes = its;
+    }
+    pithp_text_add(f->x->t, "        _Alignas(64) char ");
+    add_array(f, v);
+    pithp_text_print(f->x->t, "[%zu];\n", bytes);
 }
 
 pithp_frame pithp_frame_open(pithp_inlining *x, const pithp_plan *plan) {
     const pithp_frame f = {x, plan, x->frames++, x->slot};
     x->slot += 1 + (int)plan->program->constant_count;
     for (pithp_value v = 0; v < plan->program->value_count; v++) {
-        if (!is_variable(plan, v) || is_declared(plan, v))
-            continue;
-        pithp_text_print(x->t, "        %s ",
-                         pithp_dtype_spelling(plan->program->values[v].spec->dtype));
-        add_variable(&f, v);
-        pithp_text_add(x->t, ";\n");
+        if (is_variable(plan, v))
+            declare_variable(&f, v);
+        else if (is_array(plan, v))
+            declare_array(&f, v);
     }
     return f;
 }
@@ -92,6 +145,10 @@ void pithp_frame_address(const pithp_frame *f, pithp_value v) {
     if (is_variable(f->plan, v)) {
         pithp_text_add(t, "(char *)&");
         add_variable(f, v);
+        return;
+    }
+    if (is_array(f->plan, v)) {
+        add_array(f, v);
         return;
     }
     switch (place.store) {

@@ -2,8 +2,8 @@
  * function whose addresses and extents are in the text.
  *
  * A plan that is laid out is a frame: its inputs and outputs are variables i<frame>_<k>
- * and o<frame>_<k>, its workspace is w<frame>. Values of one element that only steps of
- * the frame see are variables of their own, so that they may stay in registers. */
+ * and o<frame>_<k>, its workspace is w<frame>. Small values that only steps of the frame
+ * see are variables and arrays of their own, so that they may stay in registers. */
 #ifndef PITH_PROGRAM_EMIT_INLINE_H
 #define PITH_PROGRAM_EMIT_INLINE_H
 
