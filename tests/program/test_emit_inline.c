@@ -77,6 +77,40 @@ Test(emit_inline, the_least_and_the_greatest_are_those_of_the_order, .timeout = 
     extremes(PITH_F32);
 }
 
+/* Rows of which one element at most differs from the others: at each place, and none. */
+static void truth(pith_dtype dtype) {
+    enum { LENGTHS = 5, COUNT = 2 * LENGTHS, LONGEST = 63 };
+    static const int64_t lengths[LENGTHS] = {1, 7, 8, 40, LONGEST};
+    static const uint8_t true_bytes[] = {0x80, 0x01, 0xFF, 0x7F};
+    static uint8_t data[COUNT][(LONGEST + 1) * LONGEST];
+    bench b = begin();
+    body y = body_of(&b);
+    pithp_value outputs[COUNT], x[COUNT];
+    for (int k = 0; k < COUNT; k++) {
+        const int64_t n = lengths[k / 2];
+        for (int64_t i = 0; i < (n + 1) * n; i++) {
+            const bool differs = i / n == i % n;
+            const uint8_t one = dtype == PITH_BOOL ? 1 : true_bytes[i % 4];
+            /* any of zeros, all of others */
+            data[k][i] = differs == (k % 2 == 0) ? one : 0;
+        }
+        x[k] = body_input(&y, dtype, 2, (const int64_t[]){n + 1, n}, data[k]);
+    }
+    body_begin(&y);
+    for (int k = 0; k < COUNT; k++)
+        outputs[k] = body_op(&y, k % 2 ? PITHP_OP_ALL : PITHP_OP_ANY, 1, &x[k],
+                             &(pithp_reduce_params){2});
+    body_end(&y, COUNT, outputs);
+    end(&b);
+}
+
+Test(emit_inline, a_single_byte_decides, .timeout = 300) {
+    use_cache();
+    truth(PITH_BOOL);
+    truth(PITH_U8);
+    truth(PITH_I8);
+}
+
 Test(emit_inline, reductions_keep_their_order, .timeout = 300) {
     use_cache();
     for (int d = PITH_BOOL; d < PITH_DTYPE_COUNT; d++)

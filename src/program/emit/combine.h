@@ -164,6 +164,25 @@
         return all;                                                                      \
     }
 
+/* Whether any byte is not 0, or all are not: the identity says which. Eight are looked at
+ * as one word. Of all, the first byte that is 0 borrows when one is taken off it, which
+ * sets its highest bit. */
+#define M_REDUCE_BYTES(name, dt, A, LOADED, IDENTITY, COMBINE)                           \
+    M_FN A reduce_##name(const dt *x, i64 stride, i64 n) {                               \
+        const u64 ones = 0x0101010101010101;                                             \
+        const i64 words = stride == 1 ? n / 8 : 0;                                       \
+        u64 found = 0;                                                                   \
+        for (i64 k = 0; k < words; k++) {                                                \
+            u64 word;                                                                    \
+            __builtin_memcpy(&word, x + 8 * k, sizeof word);                             \
+            found |= IDENTITY ? (word - ones) & ~word : word;                            \
+        }                                                                                \
+        A all = IDENTITY ? (found & ones << 7) == 0 : found != 0;                        \
+        for (i64 i = 8 * words; i < n; i++)                                              \
+            all = (A)COMBINE(all, LOADED(x[i * stride]));                                \
+        return all;                                                                      \
+    }
+
 /* Of numbers that are no nan. */
 #define M_MIN_REAL_NUMBER M_MIN
 #define M_MAX_REAL_NUMBER M_MAX
@@ -179,8 +198,13 @@
         M_LOOP                                                                           \
         for (i64 j = 0; j < count; j++)                                                  \
             lanes[j] = LOADED(x[j * stride]);                                            \
-        _Pragma("omp simd reduction(| : nans)") for (i64 j = 0; j < n; j++) nans |=      \
-            LOADED(x[j * stride]) != LOADED(x[j * stride]);                              \
+        _Pragma("omp simd reduction(| : nans)") for (i64 j = 0; j < n / 2; j++) {        \
+            const A one = LOADED(x[j * stride]),                                         \
+                    other = LOADED(x[(n / 2 + j) * stride]);                             \
+            nans |= __builtin_isunordered(one, other);                                   \
+        }                                                                                \
+        if (n % 2)                                                                       \
+            nans |= LOADED(x[(n - 1) * stride]) != LOADED(x[(n - 1) * stride]);          \
         for (i64 i = 64; i < n; i += 64) {                                               \
             M_LOOP                                                                       \
             for (i64 j = 0; j < (n - i < 64 ? n - i : 64); j++) {                        \

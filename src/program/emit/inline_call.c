@@ -67,9 +67,10 @@ static int reducer_of(const calling *c) {
 
 /* What the order of its elements makes a difference for. */
 static const char *way_of(const pithp_text_reducer *r) {
-    return !pithp_text_reducer_is_ordered(r) ? "_FREELY"
-           : pithp_text_reducer_chooses(r)   ? "_EXTREME"
-                                             : "";
+    return pithp_text_reducer_is_truth_of_bytes(r) ? "_BYTES"
+           : !pithp_text_reducer_is_ordered(r)     ? "_FREELY"
+           : pithp_text_reducer_chooses(r)         ? "_EXTREME"
+                                                   : "";
 }
 
 static void define_reduction(pithp_inlining *x, const calling *c) {

@@ -40,3 +40,7 @@ bool pithp_text_reducer_is_ordered(const pithp_text_reducer *r) {
 bool pithp_text_reducer_chooses(const pithp_text_reducer *r) {
     return pithp_text_reducer_is_ordered(r) && r->name[0] == 'm';
 }
+
+bool pithp_text_reducer_is_truth_of_bytes(const pithp_text_reducer *r) {
+    return strcmp(r->loaded, "M_TRUE_8") == 0;
+}

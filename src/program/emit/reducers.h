@@ -16,5 +16,7 @@ int pithp_text_reducer_of(pithp_primitive reduction, pith_dtype dtype);
  * nans and zeros it is. */
 bool pithp_text_reducer_is_ordered(const pithp_text_reducer *r);
 bool pithp_text_reducer_chooses(const pithp_text_reducer *r);
+/* Whether it is any or all of bytes. */
+bool pithp_text_reducer_is_truth_of_bytes(const pithp_text_reducer *r);
 
 #endif
