@@ -153,9 +153,10 @@ static void every_product(pith_dtype dtype, int64_t m, int64_t n, int64_t terms)
 }
 
 Test(emit_inline, products_keep_their_order, .timeout = 300) {
-    static const int64_t sizes[][3] = {{1, 1, 1},   {3, 3, 3},  {2, 7, 4},  {5, 1, 16},
-                                       {1, 6, 17},  {4, 4, 33}, {3, 5, 64}, {1, 2, 65},
-                                       {2, 2, 256}, {2, 3, 257}};
+    static const int64_t sizes[][3] = {{1, 1, 1},   {3, 3, 3},   {2, 7, 4},  {5, 1, 16},
+                                       {1, 6, 17},  {4, 4, 33},  {3, 5, 64}, {1, 2, 65},
+                                       {2, 2, 256}, {2, 3, 257}, {30, 1, 4}, {29, 1, 5},
+                                       {29, 1, 16}, {30, 1, 33}, {29, 1, 64}};
     use_cache();
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
         for (int d = 0; d < 2; d++)

@@ -52,11 +52,9 @@ static int64_t power_above(int64_t n, int64_t most) {
 /* Rows of b by one vector. */
 static void add_dots(const multiplying *x) {
     const pithp_product_view *v = &x->v;
-    pithp_text_print(x->t,
-                     "        for (i64 i = 0; i < %lld; i++)\n"
-                     "            c[i] = m_dot_%s(b + i * %lld, a, %lld, %lld);\n",
-                     (long long)v->n, x->type, (long long)v->b.free, (long long)v->terms,
-                     (long long)power_above(v->terms, x->lanes));
+    pithp_text_print(x->t, "        m_dots_%s(b, %lld, a, %lld, %lld, c, %lld);\n",
+                     x->type, (long long)v->b.free, (long long)v->terms,
+                     (long long)power_above(v->terms, x->lanes), (long long)v->n);
 }
 
 /* Each sum in order, those along the longer side of the result side by side. */
