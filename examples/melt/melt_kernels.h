@@ -361,9 +361,7 @@ PITH_HD void melt_group_at(const melt_place *place,
     const pith_real x = place->x[image & 3], y = place->y[image >> 2 & 3];
     const pith_real z = place->z[image >> 4 & 3];
     pith_each_lane(q) g->atom[q] = entry[q] & ATOM_MASK;
-    pith_gather_lanes(g->dx, position, g->atom, 3);
-    pith_gather_lanes(g->dy, position + 1, g->atom, 3);
-    pith_gather_lanes(g->dz, position + 2, g->atom, 3);
+    pith_gather_rows(g->dx, g->dy, g->dz, position, g->atom);
     pith_each_lane(q) {
         const pith_real dx = x - g->dx[q], dy = y - g->dy[q], dz = z - g->dz[q];
         const pith_real r2 = pith_real_fma(dx, dx, pith_real_fma(dy, dy, dz * dz));

@@ -5,6 +5,8 @@
 #include "pith_test.h"
 
 #include <pith/array.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 enum { ROWS = 1003, WIDTH = 40, MOST_BYTES = ROWS * WIDTH * 8 };
 
@@ -95,6 +97,37 @@ static size_t do_row_products(pith_scope *s, pith_dtype real, void *bytes) {
     }
     cr_assert(most > 0, "products are rounded before they are added");
     return take(s, r.fused, bytes, take(s, r.product, bytes, 0));
+}
+
+/* Rows of an array that ends where a page that cannot be read begins. */
+static size_t do_gathered_rows(pith_scope *s, pith_dtype real, void *bytes) {
+    enum { M = 64, N = 40 };
+    static int32_t row[N * 8];
+    double y[N * 24];
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    const size_t item = real == PITH_F64 ? sizeof(double) : sizeof(float);
+    char *pages =
+        mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    cr_assert(pages != MAP_FAILED && mprotect(pages + page, page, PROT_NONE) == 0);
+    char *x = pages + page - M * 3 * item;
+    for (int i = 0; i < M * 3; i++)
+        if (real == PITH_F64)
+            ((double *)(void *)x)[i] = i;
+        else
+            ((float *)(void *)x)[i] = (float)i;
+    random_state = 11;
+    for (int k = 0; k < N * 8; k++)
+        row[k] = k < 8 ? M - 1 : (int32_t)((random_number() + 2) / 4 * M);
+    const pith_array *rows =
+        pith_launch(s, gathered_rows, pith_array_borrow(s, real, PITH_SHAPE(M, 3), x),
+                    pith_array_copy(s, PITH_I32, PITH_SHAPE(N, 8), row))
+            .y;
+    pt_ok(s, pith_read(s, pith_cast(s, rows, PITH_F64), y, sizeof y));
+    for (int k = 0; k < N * 24; k++)
+        cr_assert_eq(y[k], 3 * row[k / 24 * 8 + k % 8] + k / 8 % 3);
+    const size_t size = take(s, rows, bytes, 0);
+    munmap(pages, 2 * page);
+    return size;
 }
 
 static size_t do_exact_maths(pith_scope *s, pith_dtype real, void *bytes) {
@@ -234,6 +267,9 @@ Test(kernel_isa, sums_in_lanes) {
 }
 Test(kernel_isa, sums_of_products_of_rows) {
     same_bits(do_row_products);
+}
+Test(kernel_isa, gathered_rows) {
+    same_bits(do_gathered_rows);
 }
 Test(kernel_isa, exact_maths) {
     same_bits(do_exact_maths);

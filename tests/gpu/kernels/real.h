@@ -67,6 +67,19 @@ PITH_KERNEL(row_products,
     fused[i] = pith_real_fma(x[3 * i], x[3 * i], -x[3 * i] * x[3 * i]);
 }
 
+/* Rows of each lane, one axis after the other. */
+PITH_KERNEL(gathered_rows,
+            over(i, n),
+            in(real, x, "[m,3]"),
+            in(i32, row, "[n,8]"),
+            out(real, y, "[n,3,8]")) {
+    pith_real a[PITH_LANES], b[PITH_LANES], c[PITH_LANES];
+    pith_gather_rows(a, b, c, x, &row[8 * i]);
+    pith_each_lane(q) y[24 * i + q] = a[q];
+    pith_each_lane(q) y[24 * i + 8 + q] = b[q];
+    pith_each_lane(q) y[24 * i + 16 + q] = c[q];
+}
+
 PITH_KERNEL(exact_maths, over(i, n), in(real, x, "[n]"), out(real, y, "[n,8]")) {
     const pith_real v = x[i], a = pith_real_fabs(v);
     y[8 * i] = pith_real_sqrt(a);
