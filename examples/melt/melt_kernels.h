@@ -117,7 +117,7 @@ PITH_KERNEL(melt_sort,
     const int64_t here = cell[from], before = k > 0 ? cell[order[k - 1]] : -1;
     for (int64_t c = before + 1; c <= here; c++)
         start[c] = (int32_t)k;
-    /* the empty cells behind the last atom are spread over all indices */
+    /* the empty cells after the last atom are spread over all indices */
     for (int64_t c = last + 1 + k; c <= max_cells; c += n)
         start[c] = (int32_t)n;
     for (int64_t d = 0; d < 3; d++) {

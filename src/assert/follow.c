@@ -12,7 +12,7 @@
 typedef struct group {
     int64_t first, end;       /* entries */
     int64_t maker;            /* number of the instruction */
-    const pith_array *passed; /* NULL: nobody has asked */
+    const pith_array *passed; /* NULL: not made yet */
 } group;
 
 enum { SEVERAL = 64 }; /* groups that are followed at once, by a bit each */

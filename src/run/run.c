@@ -420,7 +420,7 @@ static void set_outcome(run *r, bool fine) {
     pithp_status_end(&r->status);
 }
 
-/* Nothing was run: what is told is not how an earlier run ended. */
+/* A refused run replaces the outcome of an earlier run. */
 static const void *refuse(pith_scope *s, const pith_type *type, int64_t step) {
     pithp_run_room *room = pithp_scope_writable(s) ? pithp_run_room_of(s) : NULL;
     if (room)

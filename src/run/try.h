@@ -72,7 +72,7 @@ typedef struct pithp_stepper {
     const void *(*call)(pith_scope *s, const void *state, void *call_closure);
     void *call_closure;
     struct pithp_watch *watch; /* NULL: nothing but the checks is looked at */
-    /* Sees the checks of a try that passed: those of its first call are so many slots.
+    /* Called with the checks of a try that passed; its first call made `slots` of them.
      * (optional) */
     void (*passed)(pith_scope *work,
                    struct pithp_collector *c,

@@ -4,39 +4,16 @@
 
 #include "both.h"
 
-/* A set of at most MOST numbers, and a table whose width has nothing to do with it. */
-typedef struct {
-    const pith_array *x, *n, *table;
-    int64_t room, width;
-} Set;
-PITH_NODE(Set,
-          PITH_LEAF(x, "i64[room]", .fill = -1),
-          PITH_LEAF(n, "i64[]"),
-          PITH_LEAF(table, "i32[width]"),
-          PITH_STATIC(room, .initial = 4),
-          PITH_STATIC(width, .initial = 10))
-
-enum { MOST = 8, TIMES = 40 };
+enum { TIMES = 40 };
+#include "needs_set.h"
 
 static void need_room(pith_scope *s, const Set *in, const pith_array *n) {
-    pith_capacity_require(s, pith_lens_capacity(s, PITH_LENS(Set, room), in->room, 2), n);
+    pith_capacity_require(s, room_of(s, in), n);
 }
 static void need_width(pith_scope *s, const Set *in, const pith_array *n) {
     pith_capacity_require(s, pith_lens_capacity(s, PITH_LENS(Set, width), in->width, 2),
                           n);
 }
-
-/* i mod MOST becomes an element. */
-static const Set *insert(pith_scope *s, const pith_array *i, const Set *in) {
-    Set next = *in;
-    const pith_array *value = pith_remainder(s, i, pith_i64(s, MOST));
-    const pith_array *known = pith_any(s, pith_equal(s, in->x, value), PITH_ALL_AXES);
-    next.n = pith_add(s, in->n, pith_cast(s, pith_logical_not(s, known), PITH_I64));
-    next.x = pith_where(s, known, in->x, pith_scatter_set(s, in->x, in->n, value, NULL));
-    need_room(s, in, next.n);
-    return pith_freeze(s, Set, &next);
-}
-PITH_FUNCTION2(insert_body, insert, Set, pith_array, Set)
 
 static const Set *fill(pith_scope *s, const Set *in) {
     return pith_fori(s, 0, TIMES, &insert_body, in);
@@ -64,32 +41,8 @@ static const Set *fill_by_scan(pith_scope *s, const Set *in) {
                      NULL);
 }
 
-typedef struct {
-    const pith_array *i;
-    const Set *set;
-} Counted;
-PITH_NODE(Counted, PITH_LEAF(i, "i64[]"), PITH_CHILD(set, Set))
-static const pith_array *is_below(pith_scope *s, const Counted *c) {
-    return pith_less(s, c->i, pith_i64(s, TIMES));
-}
-/* The condition makes a check: the loop is turned round. */
-static const pith_array *fits(pith_scope *s, const Counted *c) {
-    need_room(s, c->set, c->set->n);
-    return is_below(s, c);
-}
-static const Counted *count_on(pith_scope *s, const Counted *c) {
-    const Counted next = {.i = pith_add(s, c->i, pith_i64(s, 1)),
-                          .set = insert(s, c->i, c->set)};
-    return pith_freeze(s, Counted, &next);
-}
-PITH_FUNCTION1(is_below_test, is_below, pith_array, Counted)
-PITH_FUNCTION1(fits_test, fits, pith_array, Counted)
-PITH_FUNCTION1(count_on_body, count_on, Counted, Counted)
 static const Set *fill_by_while(pith_scope *s, const pith_function *cond, const Set *in) {
-    const Counted c = {.i = pith_i64(s, 0), .set = in};
-    const Counted *last =
-        pith_while(s, cond, &count_on_body, pith_freeze(s, Counted, &c));
-    return last->set;
+    return while_from(s, cond, &count_on_body, in);
 }
 
 /* ---- Steps: each needs room for MOST numbers, and begins with less ---- */

@@ -117,7 +117,7 @@ static int64_t run_of(int64_t length) {
     return run;
 }
 
-/* The kernel for keys of so many bytes. */
+/* The kernel for keys of this many bytes. */
 static pithp_cuda_kernel_id tiles_of(int32_t size) {
     return size == 1   ? PITHP_CUDA_sort_tiles_u8
            : size == 2 ? PITHP_CUDA_sort_tiles_u16
