@@ -11,23 +11,24 @@
 #include <string.h>
 
 /* A vector of `lanes` numbers from SLEEF's vectors of that or twice the size. What is not
- * for SLEEF is found before the call, which then is the last thing to do and needs no
- * frame, or mended after it. */
-#define UNARY(vector, isa, lanes, name, type, call, check, mend)                         \
+ * for SLEEF alone is found before the call, which then is the last thing to do and needs
+ * no frame. */
+#define UNARY(vector, isa, lanes, name, type, call, check, rare)                         \
     static __attribute__((noinline, cold, unused))                                       \
-    vector each_##isa##_##name##_##type(vector x) {                                      \
-        for (int i = 0; i < lanes; i++)                                                  \
-            x[i] = pithp_math_##name##_##type(x[i]);                                     \
-        return x;                                                                        \
+    vector rare_##isa##_##name##_##type(vector x) {                                      \
+        rare(vector, lanes, name, type, call);                                           \
     }                                                                                    \
     vector unary_##isa##_##name##_##type(vector x) __asm__(                              \
         "_ZGV" #isa "N" #lanes "v_pithp_math_" #name "_" #type);                         \
     vector unary_##isa##_##name##_##type(vector x) {                                     \
-        check(lanes, name, each_##isa##_##name##_##type);                                \
-        vector y = call;                                                                 \
-        mend(lanes, name);                                                               \
-        return y;                                                                        \
+        check(lanes, name, rare_##isa##_##name##_##type);                                \
+        return call;                                                                     \
     }
+/* Rare vectors take the scalar form, which knows better. */
+#define EACH_LANE(vector, lanes, name, type, call)                                       \
+    for (int i = 0; i < lanes; i++)                                                      \
+        x[i] = pithp_math_##name##_##type(x[i]);                                          \
+    return x
 #define BINARY(vector, isa, lanes, name, type, call, mend)                               \
     vector binary_##isa##_##name##_##type(vector x, vector z) __asm__(                   \
         "_ZGV" #isa "N" #lanes "vv_pithp_math_" #name "_" #type);                        \
@@ -124,11 +125,11 @@
 #    define FORMS1_F32(name, sleef, bound, check32)                                      \
         extern __m512 Sleef_finz_##sleef##f16_##bound##avx512f(__m512);                  \
         UNARY(__m512, e, 16, name, f32, (Sleef_finz_##sleef##f16_##bound##avx512f(x)),   \
-              check32, NO_MEND)
-#    define FORMS1_F64(name, sleef, bound, check64, mend64)                              \
+              check32, EACH_LANE)
+#    define FORMS1_F64(name, sleef, bound, check64, rare64)                              \
         extern __m512d Sleef_finz_##sleef##d8_##bound##avx512f(__m512d);                 \
         UNARY(__m512d, e, 8, name, f64, (Sleef_finz_##sleef##d8_##bound##avx512f(x)),    \
-              check64, mend64)
+              check64, rare64)
 #    define WITHIN_F64(name, sleef, bound)                                               \
         extern __m512d Sleef_finz_##sleef##d8_##bound##avx512f(__m512d);                 \
         OWN_WITHIN(__m512d, e, 8, name, (Sleef_finz_##sleef##d8_##bound##avx512f(x)))
@@ -172,19 +173,20 @@
 #    define FORMS1_F32(name, sleef, bound, check32)                                      \
         extern __m256 Sleef_finz_##sleef##f8_##bound##avx2(__m256);                      \
         UNARY(__m256, d, 8, name, f32, (Sleef_finz_##sleef##f8_##bound##avx2(x)),        \
-              check32, NO_MEND)                                                          \
+              check32, EACH_LANE)                                                        \
         UNARY(__m256, c, 8, name, f32, (Sleef_finz_##sleef##f8_##bound##avx2(x)),        \
-              check32, NO_MEND)                                                          \
+              check32, EACH_LANE)                                                        \
         UNARY(__m128, b, 4, name, f32,                                                   \
-              LOW32(Sleef_finz_##sleef##f8_##bound##avx2(WIDE32(x))), check32, NO_MEND)
-#    define FORMS1_F64(name, sleef, bound, check64, mend64)                              \
+              LOW32(Sleef_finz_##sleef##f8_##bound##avx2(WIDE32(x))), check32,           \
+              EACH_LANE)
+#    define FORMS1_F64(name, sleef, bound, check64, rare64)                              \
         extern __m256d Sleef_finz_##sleef##d4_##bound##avx2(__m256d);                    \
         UNARY(__m256d, d, 4, name, f64, (Sleef_finz_##sleef##d4_##bound##avx2(x)),       \
-              check64, mend64)                                                           \
+              check64, rare64)                                                           \
         UNARY(__m256d, c, 4, name, f64, (Sleef_finz_##sleef##d4_##bound##avx2(x)),       \
-              check64, mend64)                                                           \
+              check64, rare64)                                                           \
         UNARY(__m128d, b, 2, name, f64,                                                  \
-              LOW64(Sleef_finz_##sleef##d4_##bound##avx2(WIDE64(x))), check64, mend64)
+              LOW64(Sleef_finz_##sleef##d4_##bound##avx2(WIDE64(x))), check64, rare64)
 #    define WITHIN_F64(name, sleef, bound)                                               \
         extern __m256d Sleef_finz_##sleef##d4_##bound##avx2(__m256d);                    \
         OWN_WITHIN(__m256d, d, 4, name, (Sleef_finz_##sleef##d4_##bound##avx2(x)))       \
@@ -223,32 +225,44 @@
 
 #endif
 
-#define NO_CHECK(lanes, name, each) (void)0
+#define NO_CHECK(lanes, name, rare) (void)0
 #define NO_MEND(lanes, name)        (void)0
-#define CHECK32(lanes, name, each)                                                       \
+#define CHECK32(lanes, name, rare)                                                       \
     if (__builtin_expect(BEYOND_f32##lanes(x, limit32_##name), 0))                       \
-    return each(x)
-#define CHECK64(lanes, name, each)                                                       \
+    return rare(x)
+#define CHECK64(lanes, name, rare)                                                       \
     if (__builtin_expect(BEYOND_f64##lanes(x, limit64_##name), 0))                       \
-    return each(x)
+    return rare(x)
 #define MEND_RESULT64(lanes, name)                                                       \
     MEND(lanes, f64, y, GREATEST_f64, pithp_math_##name##_f64(x[i], z[i]))
 
-/* Where f64 is next to a multiple of pi/2, and not near 0. */
-#define MEND_ANGLE(lanes, name)                                                          \
-    if (__builtin_expect((BELOW_f64##lanes(y, PITHP_ANGLE_NEAR) |                        \
-                          BEYOND_f64##lanes(y, 1 / PITHP_ANGLE_NEAR)) &                  \
-                             BEYOND_f64##lanes(x, PITHP_ANGLE_LEAST),                    \
+/* f64 that may be next to a multiple of pi/2, and not near 0, is looked at once more
+ * after SLEEF. The check's own error is 2^-25 up to the greatest argument that it is for.
+ */
+#define ANGLE_GREATEST 0x1p27
+#define CHECK_ANGLE(lanes, name, rare)                                                   \
+    const __typeof__(x) turns = x * 0x1.45f306dc9c883p-1 + 0x1.8p52;                     \
+    const __typeof__(x) rest = x - (turns - 0x1.8p52) * 0x1.921fb54442d18p+0;            \
+    if (__builtin_expect((BELOW_f64##lanes(rest, 2 * PITHP_ANGLE_NEAR) &                 \
+                          BEYOND_f64##lanes(x, PITHP_ANGLE_LEAST)) |                     \
+                             BEYOND_f64##lanes(x, ANGLE_GREATEST),                       \
                          0))                                                             \
+    return rare(x)
+#define MEND_ANGLE(vector, lanes, name, type, call)                                      \
+    vector y = call;                                                                     \
+    if ((BELOW_f64##lanes(y, PITHP_ANGLE_NEAR) |                                         \
+         BEYOND_f64##lanes(y, 1 / PITHP_ANGLE_NEAR)) &                                   \
+        BEYOND_f64##lanes(x, PITHP_ANGLE_LEAST))                                         \
         for (int i = 0; i < lanes; i++)                                                  \
-    y[i] = pithp_math_##name##_f64(x[i])
+            y[i] = pithp_math_##name##_f64(x[i]);                                         \
+    return y
 
-#define FORMS1(name, sleef, bound, check32, check64, mend64)                             \
+#define FORMS1(name, sleef, bound, check32, check64, rare64)                             \
     FORMS1_F32(name, sleef, bound, check32)                                              \
-    FORMS1_F64(name, sleef, bound, check64, mend64)
+    FORMS1_F64(name, sleef, bound, check64, rare64)
 
 #define PITHP_MATH1(name, sleef, bound)                                                  \
-    FORMS1(name, sleef, bound, NO_CHECK, NO_CHECK, NO_MEND)
+    FORMS1(name, sleef, bound, NO_CHECK, NO_CHECK, EACH_LANE)
 #define PITHP_MATH1_OWN(name, bound) OWN_FORMS1(name)
 #define PITHP_MATH2(name, sleef, bound)                                                  \
     FORMS2_F32(name, sleef, bound)                                                       \
@@ -256,7 +270,7 @@
 #define PITHP_MATH1_MENDED(name, sleef, bound, limit32, limit64)                         \
     static const f32 limit32_##name = limit32;                                           \
     static const f64 limit64_##name = limit64;                                           \
-    FORMS1(name, sleef, bound, CHECK32, CHECK64, NO_MEND)
+    FORMS1(name, sleef, bound, CHECK32, CHECK64, EACH_LANE)
 #define PITHP_MATH1_WITHIN(name, sleef, bound, limit32, limit64)                         \
     static const f32 limit32_##name = limit32;                                           \
     static const f64 limit64_##name = limit64;                                           \
@@ -266,5 +280,5 @@
     OWN_FORMS2(name)                                                                     \
     FORMS2_F64(name, sleef, bound, MEND_RESULT64)
 #define PITHP_MATH1_ANGLE(name, sleef, bound)                                            \
-    FORMS1(name, sleef, bound, NO_CHECK, NO_CHECK, MEND_ANGLE)
+    FORMS1(name, sleef, bound, NO_CHECK, CHECK_ANGLE, MEND_ANGLE)
 #include "program/math/math.def"
