@@ -42,7 +42,8 @@ pith_expand_dims(pith_scope *s, const pith_array *a, pith_axes axes);
 PITH_API const pith_array *
 pith_squeeze(pith_scope *s, const pith_array *a, pith_axes axes);
 /** The elements that @p slices pick, one slice for each of the first @p count axes;
- * others whole. */
+ * others whole. On the host a slice whose elements lie side by side, and are half or more
+ * of the memory that holds @p a, shares that memory. */
 PITH_API const pith_array *
 pith_slice_array(pith_scope *s, const pith_array *a, int count, const pith_slice *slices);
 /** The elements of one axis at one place, without that axis: a[:, index] for axis 1. */

@@ -191,6 +191,42 @@ picked pithp_slice_pick(pith_slice slice, int64_t extent) {
     return p;
 }
 
+/* Where a slice begins in an array, if its elements lie there side by side; NULL: they do
+ * not. */
+static void *begin_of(const pith_array *a, const picked *picks) {
+    const pith_spec *from = pithp_array_spec(a);
+    size_t step = pith_dtype_size(from->dtype), offset = 0;
+    bool ends = false; /* the axes before must have one element */
+    for (int d = from->rank - 1; d >= 0; d--) {
+        const picked p = picks[d];
+        if (p.count > 1 && (ends || p.step != 1))
+            return NULL;
+        ends |= p.count != from->shape[d];
+        offset += (size_t)p.start * step;
+        step *= (size_t)from->shape[d];
+    }
+    return (char *)a->data + offset;
+}
+
+/* A slice in the memory of its array: it holds that memory, so it must be at least half
+ * of it. Memory of the user's may end before the slice does. On CUDA addresses decide how
+ * wide loads are, and copies are made. */
+static const pith_array *shared_slice(pith_scope *s,
+                                      const pith_array *a,
+                                      const picked *picks,
+                                      const int64_t *shape) {
+    if (pithp_array_is_traced(a) || pithp_scope_device(s)->arch)
+        return NULL;
+    const pith_spec *from = pithp_array_spec(a);
+    pithp_buffer *buffer = pithp_array_buffer(a);
+    size_t bytes = pith_dtype_size(from->dtype);
+    for (int d = 0; d < from->rank; d++)
+        bytes *= (size_t)shape[d];
+    void *data = buffer->foreign || bytes < buffer->bytes / 2 ? NULL : begin_of(a, picks);
+    const pith_spec *spec = data ? pithp_spec(s, from->dtype, from->rank, shape) : NULL;
+    return spec ? pithp_array_view(s, spec, buffer, data) : NULL;
+}
+
 static const pith_array *sliced(pith_scope *s, const pith_array *a, const picked *picks) {
     const pith_spec *from = pithp_array_spec(a);
     pithp_slice_params params = {0};
@@ -213,7 +249,10 @@ static const pith_array *sliced(pith_scope *s, const pith_array *a, const picked
         const pith_spec *spec = pithp_spec(s, from->dtype, from->rank, shape);
         return spec ? pithp_array_make(s, spec) : NULL;
     }
-    return pithp_bind(s, PITHP_OP_SLICE, 1, &a, &params);
+    const pith_array *shared = shared_slice(s, a, picks, shape);
+    return shared || s->error.code != PITH_OK
+               ? shared
+               : pithp_bind(s, PITHP_OP_SLICE, 1, &a, &params);
 }
 
 static pith_status read_slices(pith_scope *s,
