@@ -51,10 +51,12 @@ typedef struct pith_jit_options {
     const char *const *donate_paths PITH_DEFAULT; /**< parts that are, as static_paths */
     /** Wait for leaves that the function does not read, too. */
     bool keep_unused PITH_DEFAULT;
-    /** Compiled code may round a product and the sum it is added to once (an FMA), where
-     * it is quicker: results differ in their last bits from those of calls one by one,
-     * also from the first calls, which are interpreted. Nothing else is given up: sums
-     * keep their order, nan and infinities their meaning. */
+    /** Faster arithmetic with other last bits than calls one by one: a product of f32 or
+     * f64 and the sum it is added to are rounded once (an FMA, on processors that have
+     * it), and functions are within 4 ulp (docs/accuracy.md lists them). On CUDA they
+     * are the ordinary ones. A result still does not depend on whether code is compiled,
+     * on its place in an array or on the number of threads. Sums keep their order, NaN
+     * and infinities their meaning. */
     bool fast_maths PITH_DEFAULT;
     const char *device PITH_DEFAULT; /**< what the runtime must run on; NULL: anything */
 } pith_jit_options;

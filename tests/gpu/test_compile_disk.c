@@ -55,7 +55,7 @@ Test(compile_disk, serves_the_next_runtime) {
 }
 
 Test(compile_disk, keys_differ_by_compiler_options_and_target) {
-    const pithp_compile_options off = {0}, on = {.contract = true};
+    const pithp_compile_options off = {0}, on = {.file = "text"};
     const pithp_code_subject base = {"text", "compiler", "target", &off};
     const pithp_code_subject others[] = {{"texts", "compiler", "target", &off},
                                          {"text", "compilers", "target", &off},

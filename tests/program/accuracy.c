@@ -1,4 +1,4 @@
-/* accuracy [--only NAME] [--stride N] [--samples N] [--list] [--bounds]
+/* accuracy [--only NAME] [--stride N] [--samples N] [--list] [--bounds] [--fast-bounds]
  *
  * Measures how far float functions are from the truth, and fails where one is beyond the
  * bound that accuracy.def states. f32 functions of one argument: every N-th of all 2^32
@@ -6,11 +6,14 @@
  * (--samples, default 2^28) against 128-bit floats. The best instruction set of the
  * machine is measured; tests see to it that all give the same bits.
  *
- * --list prints names, for scripts/accuracy; --bounds the bounds, for the check of docs.
+ * A function named fast_<name> is the form that fast_maths takes.
+ *
+ * --list prints names, for scripts/accuracy; --bounds the bounds, for the check of docs,
+ * and --fast-bounds those of the forms that fast_maths takes.
  */
 #include "pith/gpu.h"
 
-#include "program/program_internal.h"
+#include "program/pass/pass.h"
 
 #include <math.h>
 #include <quadmath.h>
@@ -25,13 +28,16 @@ enum { BLOCK = 4096 };
 typedef struct bound {
     const char *name;
     pithp_primitive primitive;
+    bool fast;                         /* the form of it that fast_maths takes */
     double f32, f64;                   /* in units in the last place, */
     double absolute_f32, absolute_f64; /* or within that of the truth */
 } bound;
 
 static const bound bounds[] = {
 #define PITHP_BOUND(name, ENUM, f32, f64, near32, near64)                                \
-    {#name, PITHP_OP_##ENUM, f32, f64, near32, near64},
+    {#name, PITHP_OP_##ENUM, false, f32, f64, near32, near64},
+#define PITHP_BOUND_FAST(name, ENUM, f32, f64)                                           \
+    {"fast_" #name, PITHP_OP_##ENUM, true, f32, f64, 0, 0},
 #include "accuracy.def"
 };
 
@@ -217,10 +223,14 @@ static pithp_isa best_isa(void) {
     return isa;
 }
 
+static pithp_block_function block_of(const bound *b, pith_dtype dtype) {
+    return pithp_elementwise_block(
+        best_isa(), b->fast ? pithp_fast_form(b->primitive) : b->primitive, dtype);
+}
+
 static worst all_f32(const bound *b, double (*truth)(double), int64_t stride) {
     static float x[BLOCK], y[BLOCK];
-    const pithp_block_function f =
-        pithp_elementwise_block(best_isa(), b->primitive, PITH_F32);
+    const pithp_block_function f = block_of(b, PITH_F32);
     worst w = {0};
     int n = 0;
     for (int64_t bits = 0; bits < (int64_t)1 << 32 || n > 0; bits += stride) {
@@ -258,8 +268,7 @@ static double sample_at(int64_t i, bool single) {
 static worst samples(const bound *b, int at, pith_dtype dtype, int64_t count) {
     static double x[2][BLOCK], z[BLOCK];
     static float single[3][BLOCK];
-    const pithp_block_function f =
-        pithp_elementwise_block(best_isa(), truths[at].primitive, dtype);
+    const pithp_block_function f = block_of(b, dtype);
     const bool is_single = dtype == PITH_F32;
     worst w = {0};
     for (int64_t done = 0; done < count; done += BLOCK) {
@@ -311,7 +320,7 @@ static bool measure(const bound *b, int64_t stride, int64_t count) {
 int main(int argc, char **argv) {
     const char *only = NULL;
     int64_t stride = 1, count = (int64_t)1 << 28;
-    bool list = false, state_bounds = false, good = true;
+    bool list = false, state_bounds = false, state_fast = false, good = true;
     for (int i = 1; i < argc; i++) {
         const bool more = i + 1 < argc;
         if (!strcmp(argv[i], "--only") && more)
@@ -324,12 +333,14 @@ int main(int argc, char **argv) {
             list = true;
         else if (!strcmp(argv[i], "--bounds"))
             state_bounds = true;
+        else if (!strcmp(argv[i], "--fast-bounds"))
+            state_fast = true;
         else
             stride = 0;
     }
     if (stride < 1) {
         fprintf(stderr, "accuracy [--only NAME] [--stride N] [--samples N] [--list] "
-                        "[--bounds]\n");
+                        "[--bounds] [--fast-bounds]\n");
         return 2;
     }
     for (int i = 0; i < PITHP_COUNT(bounds); i++) {
@@ -338,10 +349,10 @@ int main(int argc, char **argv) {
             continue;
         if (list)
             printf("%s\n", b->name);
-        else if (state_bounds)
-            printf("pith_%s %.1f %.1f\n", b->name, b->f32, b->f64);
-        else
+        else if (!state_bounds && !state_fast)
             good &= measure(b, stride, count);
+        else if (b->fast == state_fast)
+            printf("%s%s %.1f %.1f\n", b->fast ? "" : "pith_", b->name, b->f32, b->f64);
     }
     return good ? 0 : 1;
 }

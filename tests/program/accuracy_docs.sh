@@ -9,6 +9,13 @@ held=$("$2" --bounds)
     echo "held:" "$held"
     exit 1
 }
+stated=$(sed -n 's/^| `\([a-z0-9_]*\)` of `\.fast_maths` | \([0-9.]*\) | \([0-9.]*\) |.*/fast_\1 \2 \3/p' "$1/docs/accuracy.md")
+fast=$("$2" --fast-bounds)
+[ -n "$stated" ] && [ "$stated" = "$fast" ] || {
+    echo "docs/accuracy.md states of .fast_maths:" "$stated"
+    echo "held:" "$fast"
+    exit 1
+}
 header=$(tr '\n' ' ' <"$1/include/pith/array_elementwise.h" | sed 's/ \* / /g; s/  */ /g')
 echo "$held" | while read -r name f32 f64; do
     printf '%s' "$header" |

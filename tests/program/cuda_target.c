@@ -34,10 +34,12 @@ static pith_status builtin(void *closure, pithp_cuda_kernel_id id, pithp_launch 
 
 /* The maths of the C library in the place of pith's, which a loaded text cannot see. */
 static const char maths[] =
-#define PITHP_MATH1(name, ...)                                                           \
-    "#define pithp_math_" #name "_f32 " #name "f\n"                                      \
-    "#define pithp_math_" #name "_f64 " #name "\n"
-#define PITHP_MATH2 PITHP_MATH1
+#define PITHP_MATH1(name, c, ...)                                                        \
+    "#define pithp_math_" #name "_f32 " #c "f\n"                                          \
+    "#define pithp_math_" #name "_f64 " #c "\n"
+#define PITHP_MATH1_OWN(name, bound)  PITHP_MATH1(name, name, bound)
+#define PITHP_MATH2_FAST(name, exact) PITHP_MATH1(name, exact, )
+#define PITHP_MATH2                   PITHP_MATH1
 #include "program/math/math.def"
     "#define M_SCALAR_MATH\n";
 

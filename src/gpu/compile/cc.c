@@ -394,7 +394,7 @@ pith_status pithp_cc_compile(pith_runtime *rt,
         arguments[count++] = "-g";
         arguments[count++] = "-fno-omit-frame-pointer";
     }
-    arguments[count++] = options->contract ? "-ffp-contract=fast" : "-ffp-contract=off";
+    arguments[count++] = "-ffp-contract=off";
     add_words(arguments, &count, own);
     add_words(arguments, &count, last);
     arguments[count] = NULL;

@@ -18,7 +18,6 @@
 enum { PITHP_DEBUG_FILE_BYTES = 1024 };
 typedef struct pithp_compile_options {
     const char *name; /* for messages; NULL: "program" */
-    bool contract;    /* a * b + c may be one rounding */
     bool resources;   /* CUDA: the log lists each kernel's registers and spills */
     /* Where text and code are kept, with debug information: a whole name without its end
      * (".c" and ".so", ".cu" and ".cubin"); "": nowhere. */

@@ -30,8 +30,7 @@ static pithp_code_key key_from(XXH128_hash_t hash) {
 
 pithp_code_key pithp_code_key_of(const pithp_code_subject *subject) {
     XXH3_state_t state;
-    const uint8_t flags =
-        (uint8_t)(subject->options->contract | (subject->options->file[0] != 0) << 1);
+    const uint8_t flags = subject->options->file[0] != 0;
     XXH3_INITSTATE(&state);
     XXH3_128bits_reset(&state);
     add(&state, generation);

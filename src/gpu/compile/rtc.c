@@ -195,7 +195,7 @@ pith_status pithp_rtc_compile(int arch,
         architecture,
         "--std=c++17",
         "--device-as-default-execution-space",
-        options->contract ? "--fmad=true" : "--fmad=false",
+        "--fmad=false",
     };
     int flag_count = 4;
     if (options->resources)

@@ -137,8 +137,7 @@ static void put_off(struct pithp_compiling *c) {
 
 static void ask(pith_scope *s, pithp_plan *plan) {
     struct pithp_compiling *c = plan->compiling;
-    pithp_compile_options options = {.name = "a program",
-                                     .contract = plan->program->contracts};
+    pithp_compile_options options = {.name = "a program"};
     pithp_text text;
     pithp_text_begin(&text, plan->runtime);
     pithp_debug_prefix(c->prefix, plan);

@@ -45,6 +45,12 @@ M_FN f32 m_fused_f32(f32 x, f32 y, f32 z) {
 M_FN f64 m_fused_f64(f64 x, f64 y, f64 z) {
     return __fma_rn(x, y, z);
 }
+M_FN f32 m_fused(f32 x, f32 y, f32 z) {
+    return m_fused_f32(x, y, z);
+}
+M_FN f64 m_fused(f64 x, f64 y, f64 z) {
+    return m_fused_f64(x, y, z);
+}
 
 /* Functions that IEEE 754 fixes, then those of the CUDA toolkit, whose errors its
  * programming guide bounds. */
@@ -98,5 +104,16 @@ M_FUNCTION1(tgamma, tgamma)
 M_FUNCTION2(pow, pow)
 M_FUNCTION2(atan2, atan2)
 M_FUNCTION2(hypot, hypot)
+
+/* Programs under fast_maths have the same ones. */
+M_FUNCTION1(fast_log, log)
+M_FUNCTION1(fast_log2, log2)
+M_FUNCTION1(fast_asin, asin)
+M_FUNCTION1(fast_acos, acos)
+M_FUNCTION1(fast_atan, atan)
+M_FUNCTION1(fast_sin, sin)
+M_FUNCTION1(fast_cos, cos)
+M_FUNCTION1(fast_tanh, tanh)
+M_FUNCTION2(fast_pow, pow)
 
 #endif

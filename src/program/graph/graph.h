@@ -67,7 +67,6 @@ typedef struct pithp_program {
         output_room;
     struct pithp_arena *arena; /* parameters, literals and lists of programs */
     bool has_effects; /* an instruction must run even if nobody wants its results */
-    bool contracts;   /* its code may round a * b + c once */
 } pithp_program;
 
 static inline const pithp_value *pithp_operands(const pithp_program *p,

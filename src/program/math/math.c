@@ -2,7 +2,10 @@
  * where the processor has it, mended where SLEEF gives infinity for a finite result or
  * loses digits, and our own. The vector forms of math_simd.c agree with these bit for
  * bit. */
+#include "program/math/math.h"
+
 #include "program/math/angle.h"
+#include "program/math/fast.h"
 #include "program/math/own.h"
 
 /* Our own call the C library for each fma where the compiler may not assume the
@@ -14,6 +17,10 @@
 #    define HAS_FMA 1
 #    define FUSED   static
 #endif
+
+bool pithp_math_has_fma(void) {
+    return HAS_FMA;
+}
 
 #define SLEEF_(name, type, bound, family, target)                                        \
     Sleef_##family##_##name##type##_##bound##target
@@ -188,4 +195,32 @@ static f64 mend_pow(f64 x, f64 y, f64 infinite) { /* y / 2 may be 0 */
                    ? pithp_angle_##name(x)                                               \
                    : y;                                                                  \
     }
+#define PITHP_MATH1_FAST(name, exact, limit32, limit64)                                  \
+    FUSED f32 fused_##name##_f32(f32 x) {                                                \
+        return own_##name##_f32(x);                                                      \
+    }                                                                                    \
+    FUSED f64 fused_##name##_f64(f64 x) {                                                \
+        return own_##name##_f64(x);                                                      \
+    }                                                                                    \
+    f32 pithp_math_##name##_f32(f32 x) {                                                  \
+        return HAS_FMA && m_abs(x) <= limit32 ? fused_##name##_f32(x)                    \
+                                              : pithp_math_##exact##_f32(x);              \
+    }                                                                                    \
+    f64 pithp_math_##name##_f64(f64 x) {                                                  \
+        return HAS_FMA && m_abs(x) <= limit64 ? fused_##name##_f64(x)                    \
+                                              : pithp_math_##exact##_f64(x);              \
+    }
+#define ITSELF(x)         (x)
+#define ELEMENT(table, i) (table)[i]
+#define FAST2(name, exact, F, I, TEXT)                                                   \
+    FUSED F fused_##name##_##F(F x, F y) {                                               \
+        TEXT(F, I, m_from_bits_##I, m_bits_##F, m_fused_##F, ITSELF, ELEMENT);           \
+        return within ? power : pithp_math_##exact##_##F(x, y);                           \
+    }                                                                                    \
+    F pithp_math_##name##_##F(F x, F y) {                                                 \
+        return HAS_FMA ? fused_##name##_##F(x, y) : pithp_math_##exact##_##F(x, y);       \
+    }
+#define PITHP_MATH2_FAST(name, exact)                                                    \
+    FAST2(name, exact, f32, u32, FAST_POW_f32)                                           \
+    FAST2(name, exact, f64, u64, FAST_POW_f64)
 #include "program/math/math.def"

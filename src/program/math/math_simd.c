@@ -281,4 +281,7 @@
     FORMS2_F64(name, sleef, bound, MEND_RESULT64)
 #define PITHP_MATH1_ANGLE(name, sleef, bound)                                            \
     FORMS1(name, sleef, bound, NO_CHECK, CHECK_ANGLE, MEND_ANGLE)
+/* In math_fast.c. */
+#define PITHP_MATH1_FAST(...)
+#define PITHP_MATH2_FAST(...)
 #include "program/math/math.def"

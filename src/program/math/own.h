@@ -5,6 +5,8 @@
 #ifndef PITHP_MATH_OWN_H
 #define PITHP_MATH_OWN_H
 
+#include "program/emit/prologue_host.h"
+
 /* ---- tanh ---- */
 
 /* With |x| = n log(2) / 2 + r and 2^n = scale, by the addition theorem,

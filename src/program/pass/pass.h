@@ -1,4 +1,5 @@
-/* Passes: from a program to another that gives the same bits with less work. */
+/* Passes: from a program to another with less work that gives the same bits (but for
+ * PITHP_PASS_RELAX). */
 #ifndef PITH_PROGRAM_PASS_H
 #define PITH_PROGRAM_PASS_H
 
@@ -14,10 +15,10 @@ typedef enum pithp_pass {
     PITHP_PASS_CONTROL = 16, /* what control flow hands on, hands in as it is known, or
                                 computes in each iteration anew, is outside of it */
     PITHP_PASS_ALL = 31,
+    PITHP_PASS_RELAX = 32, /* what fast_maths gives up, other bits: see relax.c */
 } pithp_pass;
 
-/* A new program with the same inputs and outputs that gives the same bits, after these
- * passes, which go into the programs of instructions too. Instructions that may report an
+/* A new program with the same inputs and outputs, after these passes, which go into the programs of instructions too. Instructions that may report an
  * error stay. NULL: the scope's error is set. */
 pithp_program *
 pithp_program_optimise(pith_scope *s, const pithp_program *p, unsigned passes);
@@ -43,6 +44,11 @@ typedef struct pithp_proposal {
 /* Apply one rule: gives a value that is the result already, or changes the proposal.
  * False: none applies. */
 bool pithp_simplify(const pithp_program *p, pithp_proposal *call, pithp_value *same);
+
+/* The call as fast_maths makes it. */
+void pithp_relax(const pithp_program *p, pithp_proposal *call);
+/* The row within 4 ulp of another row; that row itself: it has none. */
+pithp_primitive pithp_fast_form(pithp_primitive exact);
 
 /* Compute a call of literals on the host: the value of the literal in p, -1 where it is
  * not to be folded or (with the scope's error set) failed. */

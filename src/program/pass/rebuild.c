@@ -173,6 +173,8 @@ pithp_value pithp_rebuild_call(pithp_rebuild *r, pithp_proposal *c, const char *
 /* A row that pithp_lower runs. */
 static pithp_value place(pithp_rebuild *r, pithp_proposal *c, const char *site) {
     pithp_value same = -1;
+    if (r->passes & PITHP_PASS_RELAX)
+        pithp_relax(r->to, c);
     while ((r->passes & PITHP_PASS_ALGEBRA) && pithp_simplify(r->to, c, &same))
         if (same >= 0)
             return same;

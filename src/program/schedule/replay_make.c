@@ -129,8 +129,7 @@ static bool has_text(const pithp_replay *r) {
 }
 
 static pithp_code *compile(pithp_device *d, const pithp_replay *r) {
-    pithp_compile_options options = {.name = "a program",
-                                     .contract = r->plan->program->contracts};
+    pithp_compile_options options = {.name = "a program"};
     pithp_text text;
     pithp_code *code = NULL;
     pithp_text_begin(&text, d->runtime);

@@ -254,8 +254,11 @@ static pith_status plan_program(pith_scope *s,
                                 pithp_jit_program *p,
                                 const pithp_program *recorded) {
     pithp_program *program = pithp_program_optimise(s, recorded, PITHP_PASS_ALL);
-    if (program)
-        program->contracts = c->jit->fast_maths;
+    if (program && c->jit->fast_maths) {
+        pithp_program *exact = program;
+        program = pithp_program_optimise(s, exact, PITHP_PASS_RELAX | PITHP_PASS_DEAD);
+        pithp_program_release(exact);
+    }
     p->plan = program ? pithp_plan_make(s, program, true) : NULL;
     pithp_program_release(program);
     if (!p->plan)
