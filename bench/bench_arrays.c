@@ -1,7 +1,7 @@
 /* Operations on one large array of a million and of ten million elements, on one thread
  * and on two, in ns an element: called one by one, and in rows that end with "/jit" as a
- * compiled function. The peer "c" is peers/loops.c: it writes into memory that it has
- * already, where pith makes its results. */
+ * compiled function, "/fast" as one with fast_maths. The peer "c" is peers/loops.c: it
+ * writes into memory that it has already, where pith makes its results. */
 #include "bench.h"
 #include "peers/loops.h"
 
@@ -70,7 +70,9 @@ static void run_pith(void *closure) {
 
 ROW2(add, pith_add)
 ROW1(exp, pith_exp)
+ROW1(log, pith_log)
 ROW1(sin, pith_sin)
+ROW1(cos, pith_cos)
 ROW1(tanh, pith_tanh)
 ROW2(pow, pith_pow)
 ROW_SUM(sum, PITH_ALL_AXES)
@@ -92,27 +94,33 @@ static const struct {
     const char *name;
     const pith_function *pith;
     void (*c)(void *);
+    bool has_fast; /* fast_maths takes another form of its function */
 } rows[] = {
-    {"add", &add_work, add_c},
-    {"exp", &exp_work, exp_c},
-    {"sin", &sin_work, sin_c},
-    {"tanh", &tanh_work, tanh_c},
-    {"pow", &pow_work, pow_c},
-    {"sum", &sum_work, sum_c},
-    {"sum_rows", &sum_rows_work, sum_rows_c},
-    {"sum_columns", &sum_columns_work, sum_columns_c},
-    {"argmax", &argmax_work, argmax_c},
-    {"stencil", &stencil_work, stencil_c},
+    {"add", &add_work, add_c, false},
+    {"exp", &exp_work, exp_c, false},
+    {"log", &log_work, log_c, true},
+    {"sin", &sin_work, sin_c, true},
+    {"cos", &cos_work, cos_c, true},
+    {"tanh", &tanh_work, tanh_c, true},
+    {"pow", &pow_work, pow_c, true},
+    {"sum", &sum_work, sum_c, false},
+    {"sum_rows", &sum_rows_work, sum_rows_c, false},
+    {"sum_columns", &sum_columns_work, sum_columns_c, false},
+    {"argmax", &argmax_work, argmax_c, false},
+    {"stencil", &stencil_work, stencil_c, false},
 };
 
 enum { ROWS = sizeof rows / sizeof *rows };
 
-/* Whether the row of this size, as calls one by one or compiled, is wanted. */
+typedef enum way { CALLED, COMPILED, FAST, WAYS } way;
+
+/* Whether the row of this size, run in this way, is wanted. */
 static bool
-row_name(char text[64], const Work *w, size_t row, bool compiled, const char *only) {
+row_name(char text[64], const Work *w, size_t row, way how, const char *only) {
+    static const char *const ends[WAYS] = {"", "/jit", "/fast"};
     snprintf(text, 64, "array/%s/%s/%lld/%d%s", rows[row].name, pith_dtype_name(w->dtype),
-             (long long)w->n, w->threads, compiled ? "/jit" : "");
-    return bench_wanted(text, only);
+             (long long)w->n, w->threads, ends[how]);
+    return (how != FAST || rows[row].has_fast) && bench_wanted(text, only);
 }
 
 static void fill(Work *w) {
@@ -133,8 +141,9 @@ static void fill(Work *w) {
     w->arrays = pith_freeze(w->s, Arrays, &in);
 }
 
-static void measure_row(Work *w, const char *text, size_t row, bool compiled) {
-    w->work = compiled ? pith_jit(w->s, rows[row].pith, NULL) : rows[row].pith;
+static void measure_row(Work *w, const char *text, size_t row, way how) {
+    const pith_jit_options options = {.fast_maths = how == FAST};
+    w->work = how == CALLED ? rows[row].pith : pith_jit(w->s, rows[row].pith, &options);
     run_pith(w); /* records it */
     bench_check(w->s);
     bench_row(text, "ns/element", 1e9 / (double)w->n, 2,
@@ -144,13 +153,13 @@ static void measure_row(Work *w, const char *text, size_t row, bool compiled) {
 
 static void measure(Work *w, const char *only) {
     char text[64];
-    for (size_t i = 0; i < 2 * ROWS; i++) {
-        const bool compiled = i >= ROWS;
-        if (!row_name(text, w, i % ROWS, compiled, only))
+    for (size_t i = 0; i < WAYS * ROWS; i++) {
+        const way how = (way)(i / ROWS);
+        if (!row_name(text, w, i % ROWS, how, only))
             continue;
         if (!w->arrays)
             fill(w);
-        measure_row(w, text, i % ROWS, compiled);
+        measure_row(w, text, i % ROWS, how);
     }
     free(w->c_a), free(w->c_b), free(w->c_to);
 }

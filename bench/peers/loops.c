@@ -21,7 +21,9 @@
 #define LOOPS(T, name, f)                                                                 \
     MAP2(T, add_##name, a[i] + b[i])                                                      \
     MAP1(T, exp_##name, exp##f(a[i]))                                                     \
+    MAP1(T, log_##name, log##f(a[i]))                                                     \
     MAP1(T, sin_##name, sin##f(a[i]))                                                     \
+    MAP1(T, cos_##name, cos##f(a[i]))                                                     \
     MAP1(T, tanh_##name, tanh##f(a[i]))                                                   \
     MAP2(T, pow_##name, pow##f(a[i], b[i]))                                               \
     void sum_##name(T *to, const T *a, int64_t rows, int64_t columns, int threads) {      \

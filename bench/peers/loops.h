@@ -7,7 +7,9 @@
 #define LOOPS_OF(T, name)                                                                \
     void add_##name(T *to, const T *a, const T *b, int64_t n, int threads);              \
     void exp_##name(T *to, const T *a, int64_t n, int threads);                          \
+    void log_##name(T *to, const T *a, int64_t n, int threads);                          \
     void sin_##name(T *to, const T *a, int64_t n, int threads);                          \
+    void cos_##name(T *to, const T *a, int64_t n, int threads);                          \
     void tanh_##name(T *to, const T *a, int64_t n, int threads);                         \
     void pow_##name(T *to, const T *a, const T *b, int64_t n, int threads);              \
     /* of an array [rows, columns], over all, over rows, over columns */                 \
