@@ -86,8 +86,8 @@ bool pithp_checks_merge(pith_scope *s,
 const pith_array *pithp_checks_passed(pith_scope *s,
                                       const pithp_checks *c,
                                       const pith_array *const *values);
-/* Whether some are needs or have a fix, and whether all of those pass: what is computed is
- * sound. */
+/* Whether some are needs or have a fix, and whether all of those pass: what is computed
+ * is sound. */
 bool pithp_checks_repair(const pithp_checks *c);
 const pith_array *
 pithp_checks_sound(pith_scope *s, const pithp_checks *c, const pith_array *const *values);

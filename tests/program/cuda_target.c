@@ -35,7 +35,7 @@ static pith_status builtin(void *closure, pithp_cuda_kernel_id id, pithp_launch 
 /* The maths of the C library in the place of pith's, which a loaded text cannot see. */
 static const char maths[] =
 #define PITHP_MATH1(name, c, ...)                                                        \
-    "#define pithp_math_" #name "_f32 " #c "f\n"                                          \
+    "#define pithp_math_" #name "_f32 " #c "f\n"                                         \
     "#define pithp_math_" #name "_f64 " #c "\n"
 #define PITHP_MATH1_OWN(name, bound)  PITHP_MATH1(name, name, bound)
 #define PITHP_MATH2_FAST(name, exact) PITHP_MATH1(name, exact, )

@@ -202,23 +202,23 @@ static f64 mend_pow(f64 x, f64 y, f64 infinite) { /* y / 2 may be 0 */
     FUSED f64 fused_##name##_f64(f64 x) {                                                \
         return own_##name##_f64(x);                                                      \
     }                                                                                    \
-    f32 pithp_math_##name##_f32(f32 x) {                                                  \
+    f32 pithp_math_##name##_f32(f32 x) {                                                 \
         return HAS_FMA && m_abs(x) <= limit32 ? fused_##name##_f32(x)                    \
-                                              : pithp_math_##exact##_f32(x);              \
+                                              : pithp_math_##exact##_f32(x);             \
     }                                                                                    \
-    f64 pithp_math_##name##_f64(f64 x) {                                                  \
+    f64 pithp_math_##name##_f64(f64 x) {                                                 \
         return HAS_FMA && m_abs(x) <= limit64 ? fused_##name##_f64(x)                    \
-                                              : pithp_math_##exact##_f64(x);              \
+                                              : pithp_math_##exact##_f64(x);             \
     }
 #define ITSELF(x)         (x)
 #define ELEMENT(table, i) (table)[i]
 #define FAST2(name, exact, F, I, TEXT)                                                   \
     FUSED F fused_##name##_##F(F x, F y) {                                               \
         TEXT(F, I, m_from_bits_##I, m_bits_##F, m_fused_##F, ITSELF, ELEMENT);           \
-        return within ? power : pithp_math_##exact##_##F(x, y);                           \
+        return within ? power : pithp_math_##exact##_##F(x, y);                          \
     }                                                                                    \
-    F pithp_math_##name##_##F(F x, F y) {                                                 \
-        return HAS_FMA ? fused_##name##_##F(x, y) : pithp_math_##exact##_##F(x, y);       \
+    F pithp_math_##name##_##F(F x, F y) {                                                \
+        return HAS_FMA ? fused_##name##_##F(x, y) : pithp_math_##exact##_##F(x, y);      \
     }
 #define PITHP_MATH2_FAST(name, exact)                                                    \
     FAST2(name, exact, f32, u32, FAST_POW_f32)                                           \

@@ -27,7 +27,7 @@
 /* Rare vectors take the scalar form, which knows better. */
 #define EACH_LANE(vector, lanes, name, type, call)                                       \
     for (int i = 0; i < lanes; i++)                                                      \
-        x[i] = pithp_math_##name##_##type(x[i]);                                          \
+        x[i] = pithp_math_##name##_##type(x[i]);                                         \
     return x
 #define BINARY(vector, isa, lanes, name, type, call, mend)                               \
     vector binary_##isa##_##name##_##type(vector x, vector z) __asm__(                   \
@@ -254,7 +254,7 @@
          BEYOND_f64##lanes(y, 1 / PITHP_ANGLE_NEAR)) &                                   \
         BEYOND_f64##lanes(x, PITHP_ANGLE_LEAST))                                         \
         for (int i = 0; i < lanes; i++)                                                  \
-            y[i] = pithp_math_##name##_f64(x[i]);                                         \
+            y[i] = pithp_math_##name##_f64(x[i]);                                        \
     return y
 
 #define FORMS1(name, sleef, bound, check32, check64, rare64)                             \

@@ -18,8 +18,9 @@ typedef enum pithp_pass {
     PITHP_PASS_RELAX = 32, /* what fast_maths gives up, other bits: see relax.c */
 } pithp_pass;
 
-/* A new program with the same inputs and outputs, after these passes, which go into the programs of instructions too. Instructions that may report an
- * error stay. NULL: the scope's error is set. */
+/* A new program with the same inputs and outputs, after these passes, which go into the
+ * programs of instructions too. Instructions that may report an error stay. NULL: the
+ * scope's error is set. */
 pithp_program *
 pithp_program_optimise(pith_scope *s, const pithp_program *p, unsigned passes);
 
