@@ -72,7 +72,8 @@ typedef struct pith_run_options {
      * row with log_every above 1, and the last step. 0: the step is called as it is. */
     int64_t steps_per_launch PITH_DEFAULT;
     /** Steps that one call of the step does, as one with a pith_fori in it: steps,
-     * save_every and each_every are multiples of it. 0: 1. */
+     * save_every and each_every are multiples of it. 0: 1. It excludes steps_per_launch.
+     */
     int64_t steps_per_call PITH_DEFAULT;
     /** Number of the state that is given, 0 or more: steps done before. With resume, the
      * number of the state from which the whole run began. */
@@ -96,11 +97,12 @@ typedef struct pith_run_options {
      * dtypes and nodes otherwise. `each` is not called for the loaded state. */
     bool resume PITH_DEFAULT;
     const char *save PITH_DEFAULT; /**< checkpoint file; NULL: none, and no keep,
-                                       incremental, compress or background */
+                                       incremental, compress, background, resume,
+                                       save_every or save_every_seconds */
     int64_t keep
         PITH_DEFAULT; /**< save a series and keep so many (pith_save_options.keep);
                          0: one checkpoint that is replaced */
-    bool incremental PITH_DEFAULT;   /**< of a series: write what changed alone
+    bool incremental PITH_DEFAULT;   /**< write what changed alone; needs keep
                                         (pith_save_options.incremental) */
     int32_t compress PITH_DEFAULT;   /**< level of zstd (pith_save_options.compress) */
     bool background PITH_DEFAULT;    /**< save on another thread while steps go on
@@ -113,9 +115,10 @@ typedef struct pith_run_options {
     /** Function from the state to a record of scalars: a row of `log` for each step, with
      * the values by name. Leaves are bool, integers and floats of rank 0, statics are
      * numbers; u64 above INT64_MAX is rounded to f64. Rows that the log has already are
-     * not written again. */
+     * not written again. Needs log. */
     const pith_function *log_row PITH_DEFAULT;
-    int64_t log_every PITH_DEFAULT; /**< rows at the steps that are multiples; 0: 1 */
+    int64_t log_every PITH_DEFAULT; /**< rows at the steps that are multiples; needs
+                                       log_row; 0: 1 */
     /** A progress bar if this is a terminal, else a line every progress_seconds. NULL:
      * none. */
     FILE *progress PITH_DEFAULT;
@@ -155,6 +158,13 @@ PITH_BEGIN
  * The result of a step has the nodes, dtypes and ranks of the state, and its extents too
  * unless a static changes with them. PITH_E_DTYPE, PITH_E_STRUCTURE and PITH_E_SHAPE name
  * the path of the first leaf that differs.
+ *
+ * Errors of arguments, before the first step: PITH_E_ARG naming an option that is
+ * negative, does not fit another one, or needs one that is missing; a step, until or
+ * log_row that is no function of one tree. PITH_E_OVERFLOW if first_step and steps
+ * overflow. PITH_E_TYPE if the state is no T. PITH_E_IO if no checkpoint can be written
+ * at options.save. PITH_E_UNSUPPORTED if the system refuses handlers of signals.
+ * PITH_E_TRACED.
  *
  * @return The final state, owned by @p s; the type's nil record on failure.
  */
@@ -212,7 +222,10 @@ typedef struct pith_propagate_options {
  * Errors: the error of the step or of a fix; the first failed assertion without a fix, or
  * the first that still failed after the last repeat; each with the number of the step.
  * PITH_E_DTYPE, PITH_E_STRUCTURE or PITH_E_SHAPE if the result is not like the state, as
- * in pith_run. One step of pith_propagate_as without a type may return any tree.
+ * in pith_run. One step of pith_propagate_as without a type may return any tree. Of
+ * arguments: PITH_E_ARG for negative steps or check_every, or a step that is no function
+ * of one tree; PITH_E_OVERFLOW if first_step and steps overflow; PITH_E_TYPE if the state
+ * is no T; PITH_E_TRACED.
  * @return The final state, owned by @p s; on failure the type's nil record, and @p state
  * is as it was.
  */
@@ -231,7 +244,7 @@ PITH_API const void *pith_propagate_as(pith_scope *s,
  * part replaced by its result. Fixes of checks made in the call, which are of the part,
  * become fixes of the state; their paths get the lens in front. It nests.
  *
- * @param function A function of one tree.
+ * @param function A function of one tree; any other is PITH_E_ARG.
  * Errors: those of the lens and of the function.
  * @return A state like @p state; its type's nil record, or NULL, on failure.
  */
@@ -244,9 +257,9 @@ PITH_API const void *pith_at_lens_any(pith_scope *s,
 
 /** How to time; everything zero is the default. */
 typedef struct pith_bench_options {
-    int repeats PITH_DEFAULT;           /**< samples; 0: 15 */
+    int repeats PITH_DEFAULT;           /**< samples, 1,000 at most; 0: 15 */
     double sample_seconds PITH_DEFAULT; /**< least time of one sample, calls are repeated
-                                           to reach it; 0: 0.01 */
+                                           to reach it; finite; 0: 0.01 */
     size_t bytes PITH_DEFAULT; /**< moved by one call, for bytes_per_second; 0: arguments
                                   and result */
 } pith_bench_options;
@@ -264,6 +277,8 @@ typedef struct pith_bench_result {
  * Time a function over trees: calls are made in batches of one wait, after a batch that
  * is not counted.
  *
+ * Errors: PITH_E_ARG (no function, options outside their ranges), PITH_E_TRACED, those of
+ * pith_call.
  * @return All zero on failure; the scope carries the error.
  */
 PITH_API pith_bench_result pith_bench(pith_scope *s,

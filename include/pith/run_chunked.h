@@ -24,8 +24,8 @@ typedef struct pith_chunked_options {
     void *closure PITH_DEFAULT;
     int64_t max_tries PITH_DEFAULT; /**< as pith_propagate_options.max_tries */
     pith_chunks *chunks
-        PITH_DEFAULT; /**< set to how the runs of the last step were split:
-                         the number of chunks, the most runs of one */
+        PITH_DEFAULT; /**< set, unless the call fails, to how the runs of the last
+                         step were split: the number of chunks, the most runs of one */
 } pith_chunked_options;
 
 PITH_BEGIN
@@ -48,8 +48,10 @@ PITH_BEGIN
  * Each step is tried as pith_propagate does, checks of all chunks together: fixes get the
  * whole state, and all chunks are done again.
  *
- * Errors: PITH_E_SHAPE with the path of a leaf that has another number of runs, or where
- * no leaf has any; PITH_E_STRUCTURE, PITH_E_DTYPE where chunks give other trees;
+ * Errors: PITH_E_ARG for negative steps or length, or a step that is no function of one
+ * tree; PITH_E_TYPE if the state is no T; PITH_E_SHAPE with the path of a leaf that has
+ * another number of runs, or where no leaf has the axis; PITH_E_STRUCTURE, PITH_E_DTYPE
+ * where chunks give other trees;
  * PITH_E_CHECK where a whole leaf of the result differs between chunks; PITH_E_TRACED;
  * PITH_E_MEMORY; and those of pith_propagate.
  *

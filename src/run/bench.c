@@ -1,6 +1,7 @@
 /* Timing a function over trees: batches of calls with one wait, the median of several. */
 #include "run/run_internal.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 enum { REPEATS = 15, MOST_REPEATS = 1000 };
@@ -46,6 +47,13 @@ pith_bench_result pith_bench(pith_scope *s,
     if (!function || repeats < 1 || repeats > MOST_REPEATS) {
         pithp_fail(s, PITH_E_ARG, NULL,
                    "pith_bench: expected a function and 1 to %d repeats", MOST_REPEATS);
+        return r;
+    }
+    if (!(o->sample_seconds >= 0) || isinf(o->sample_seconds)) {
+        pithp_fail(s, PITH_E_ARG, NULL,
+                   "pith_bench: sample_seconds: expected a finite number of 0 or more, "
+                   "got %g",
+                   o->sample_seconds);
         return r;
     }
     const double least = o->sample_seconds > 0 ? o->sample_seconds : sample_seconds;

@@ -290,6 +290,7 @@ static const char *needs_save(const pith_run_options *o) {
            : o->compress               ? "compress"
            : o->background             ? "background"
            : o->resume                 ? "resume"
+           : o->save_every             ? "save_every"
            : o->save_every_seconds > 0 ? "save_every_seconds"
                                        : NULL;
 }

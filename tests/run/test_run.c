@@ -372,6 +372,29 @@ Test(run, refuses_what_is_no_step_or_state) {
     pt_close(rt);
 }
 
+Test(run, refuses_options_of_saving_without_a_checkpoint) {
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    const struct {
+        const char *name;
+        pith_run_options options;
+    } all[] = {{"save_every", {.steps = 2, .save_every = 1}},
+               {"save_every_seconds", {.steps = 2, .save_every_seconds = 1}},
+               {"keep", {.steps = 2, .keep = 2}},
+               {"compress", {.steps = 2, .compress = 3}},
+               {"background", {.steps = 2, .background = true}},
+               {"resume", {.steps = 2, .resume = true}}};
+    for (size_t k = 0; k < sizeof all / sizeof all[0]; k++) {
+        char expected[80];
+        snprintf(expected, sizeof expected, "pith_run: %s needs save", all[k].name);
+        pt_fails(PITH_E_ARG, s,
+                 pith_run(s, State, &advance_step, start(s, -1), &all[k].options));
+        pt_says(expected);
+    }
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
 Test(bench, times_a_function) {
     pith_runtime *rt = pt_open();
     pith_scope *s = pith_scope_open(rt);
@@ -395,6 +418,14 @@ Test(bench, times_a_function) {
     pt_fails(PITH_E_ARG, s,
              pith_bench(s, &advance_step, 1, (const void *const[]){in},
                         &((pith_bench_options){.repeats = -1})));
+    const double wrong[] = {-1, NAN, INFINITY};
+    for (int k = 0; k < 3; k++) {
+        pt_fails(PITH_E_ARG, s,
+                 pith_bench(
+                     s, &advance_step, 1, (const void *const[]){in},
+                     &((pith_bench_options){.repeats = 1, .sample_seconds = wrong[k]})));
+        pt_says("sample_seconds");
+    }
     pith_scope_close(s);
     pt_close(rt);
 }
