@@ -18,12 +18,12 @@
 
 /** Options of pith_scan; zero is the default. */
 typedef struct pith_loop_options {
-    /** Iterations; 0: the extent of the first axis of the leaves of xs, which must agree
-     * with it. */
+    /** Iterations; 0: the extent of the first axis of the leaves of xs, or none if xs has
+     * no leaves. The leaves must agree with it. Negative: PITH_E_ARG. */
     int64_t length PITH_DEFAULT;
     bool reverse PITH_DEFAULT; /**< from the last row to the first; outputs in place */
     /** How many iterations compiled code may lay out one after the other; a hint that
-     * changes no result. */
+     * changes no result. 0: 1. Negative: PITH_E_ARG. */
     int unroll PITH_DEFAULT;
 } pith_loop_options;
 
@@ -51,8 +51,9 @@ PITH_API const void *pith_cond(pith_scope *s,
  * dtype, rank 0) is clamped to those there are. Otherwise as pith_cond.
  *
  * @param count 1 or more.
+ * Errors: PITH_E_ARG (no branches; the index is no integer of rank 0), else as pith_cond.
  * @return The result, owned by @p s; after an error the nil of the first branch's type,
- * or NULL.
+ * NULL without branches.
  */
 PITH_API const void *pith_switch(pith_scope *s,
                                  const pith_array *index,
@@ -63,7 +64,7 @@ PITH_API const void *pith_switch(pith_scope *s,
  * Repeat a function while a condition holds: as long as cond(carry) is true,
  * carry = body(carry).
  *
- * @param cond Gives a bool of rank 0.
+ * @param cond Gives a bool of rank 0; any other result is PITH_E_ARG.
  * @param init The first carry; returned where the condition fails at once.
  * @return The last carry, owned by @p s; after an error the nil of init's type.
  */
@@ -97,7 +98,8 @@ PITH_API const void *pith_fori(pith_scope *s,
                                const void *init);
 /**
  * The same with bounds that may be traced: integers of one dtype and rank 0, which i has
- * too.
+ * too. Errors: PITH_E_ARG (a bound that is no integer of rank 0), PITH_E_DTYPE (bounds of
+ * different dtypes).
  */
 PITH_API const void *pith_fori_between(pith_scope *s,
                                        const pith_array *lower,

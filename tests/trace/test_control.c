@@ -399,6 +399,16 @@ Test(control, bad_arguments_are_refused, .init = open_scope) {
              pith_switch(s, flag, 1, PITH_ARRAY_(const pith_function *, &up_step), a));
     pt_says("pith_switch: index: expected an integer of rank 0, got bool[]");
     pt_fails(PITH_E_ARG, s, pith_switch(s, a->count, 0, NULL, a));
+    const pith_function *const branches[] = {&up_step, &add_index_step};
+    const void *nil = NULL, *given = NULL;
+    pt_fails(PITH_E_ARG, s, nil = pith_cond(s, a->x, &up_step, &down_step, a));
+    cr_assert(nil != NULL);
+    pt_fails(PITH_E_ARG, s, given = pith_switch(s, flag, 1, branches, a));
+    cr_assert(given == nil, "an index that is refused");
+    pt_fails(PITH_E_ARG, s, given = pith_switch(s, a->count, 2, branches, a));
+    cr_assert(given == nil, "a branch that is refused");
+    pt_fails(PITH_E_ARG, s, given = pith_switch(s, a->count, 0, branches, a));
+    cr_assert(given == NULL, "no branch");
     pt_fails(PITH_E_ARG, s, pith_while(s, &up_step, &up_step, a));
     pt_says("pith_while: cond up's result: expected");
     pt_fails(PITH_E_ARG, s, pith_while(s, NULL, &up_step, a));

@@ -213,8 +213,6 @@ const void *pith_switch(pith_scope *s,
         fits = pithp_body_check(s, branches[b], 1, name, which) == PITH_OK;
     }
     fits = fits && pithp_scalar_check(s, index, true, name, "index") == PITH_OK;
-    if (!fits)
-        return NULL;
-    const void *result = choose(s, &c);
-    return result ? result : pithp_function_nil(branches[0]);
+    const void *result = fits ? choose(s, &c) : NULL;
+    return result || count < 1 || !branches ? result : pithp_function_nil(branches[0]);
 }
