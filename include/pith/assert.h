@@ -42,12 +42,12 @@ typedef enum pith_check_level {
 
 /** A value that the message of a check may show. */
 typedef struct pith_check_arg {
-    const char *name PITH_DEFAULT; /**< NULL: behind the last one */
+    const char *name PITH_DEFAULT; /**< NULL terminates the list */
     const pith_array *value PITH_DEFAULT;
 } pith_check_arg;
 /** A text that the message of a check may show. */
 typedef struct pith_check_info {
-    const char *name PITH_DEFAULT; /**< NULL: behind the last one */
+    const char *name PITH_DEFAULT; /**< NULL terminates the list */
     const char *text PITH_DEFAULT;
 } pith_check_info;
 
@@ -58,7 +58,8 @@ typedef struct pith_check_options {
     /**
      * One line, with {name} or {name:format} where values of args and info go; a brace is
      * written twice. Formats are Python's: fill, align, sign, #, 0, width, precision, and
-     * a type of d e f g x s; b, o, %, E, F, G and X too. An array is printed on one
+     * a type of d e f g x s; b, o, %, E, F, G and X too. The width is 200 at most, the
+     * precision 100; s is for texts alone. An array is printed on one
      * line, "[[0 1] [2 3]]", each element with the format; without one as Python prints
      * the number. Of an axis longer than 8 only the first and the last 3 are printed.
      * {index} is the first failing index of the predicate, unless an argument has this
@@ -95,8 +96,11 @@ PITH_BEGIN
  * @param predicate bool or integers of any shape; one without elements passes.
  * @param message A literal, see pith_check_options.message.
  * Errors, where the check counts: PITH_E_DTYPE (a float predicate), PITH_E_ARG (no array;
- * a message that names no argument or has a format that does not fit; a fix that does not
- * take one or two trees, or two without fix_args).
+ * an info without a text; an invalid code; a message that names no argument or has a
+ * format that does not fit; a fix that does not take one or two trees, or two without
+ * fix_args), PITH_E_TRACED (a fix that binds a traced array). On the host, outside
+ * collectors, the message is examined only if the predicate fails. An invalid level is
+ * PITH_E_ARG in any case.
  */
 #define pith_check(s, predicate, ...)                                                    \
     pith_check_as((s), (predicate), PITH_CHECK_OPTIONS_(__VA_ARGS__))
@@ -113,11 +117,12 @@ PITH_API void pith_check_as(pith_scope *s,
                             const pith_array *predicate,
                             const pith_check_options *options);
 /** Whether a check of this level would count here: ask before computing what only a check
- * needs. */
+ * needs. False for an invalid level, and for a scope that has failed. */
 PITH_API bool pith_check_counts(const pith_scope *s, pith_check_level level);
 /** Checks below a level do not count in @p s and in children opened from now on:
  * PITH_CHECK_DEBUG all count, PITH_CHECK_ALWAYS those of level always, PITH_CHECK_OFF
- * none. Checks inside kernels run all the same and are reported. A compiled function sets
+ * none; any other is PITH_E_ARG. Checks inside kernels run all the same and are reported.
+ * A compiled function sets
  * the level of a scope of its own: PITH_E_TRACED where it leaves that of the scope that
  * it is given another one. */
 PITH_API void pith_check_set_level(pith_scope *s, pith_check_level level);
@@ -127,7 +132,8 @@ PITH_API void pith_check_set_level(pith_scope *s, pith_check_level level);
 PITH_API const pith_array *pith_check_all(pith_scope *s);
 
 /* ---- Collecting: results and assertions belong to the scope that was given and live
- * until it closes; pith_keep moves the value of a result, not the assertions ---- */
+ * until it closes; pith_keep moves the value of a result, not the assertions. To collect
+ * is PITH_E_TRACED while a function is traced: collect around the compiled call ---- */
 
 /**
  * Call a function and collect its checks. It is called as pith_call does; an error of it
@@ -143,7 +149,8 @@ PITH_API const pith_result *pith_as_result(pith_scope *s,
 /**
  * As pith_as_result, returning the value.
  *
- * @param assertions Set to the result that holds the assertions, NULL on failure.
+ * @param assertions Set to the result that holds the assertions, NULL on failure. Passing
+ * NULL is PITH_E_ARG, and nothing is called.
  */
 PITH_API const void *pith_with_assertions(pith_scope *s,
                                           const pith_function *function,
@@ -158,12 +165,13 @@ PITH_API void pith_collect_begin(pith_scope *s);
  * The checks since the last pith_collect_begin of this scope that was not ended.
  *
  * @param value Any tree, or NULL: the value of the result.
- * @return The result; NULL on failure, which leaves the collection open only where none
- * was begun (PITH_E_ARG).
+ * Errors: PITH_E_ARG where no collection was begun in @p s, or for an invalid value. The
+ * collection ends also on failure, and where @p s carries an error already.
+ * @return The result; NULL on failure.
  */
 PITH_API const pith_result *pith_collect_end(pith_scope *s, const void *value);
 
-/* ---- Results ---- */
+/* ---- Results: asking for one is PITH_E_ARG in a scope of another stream ---- */
 
 /** The value; NULL where there is none. */
 PITH_API const void *pith_result_value(const pith_result *result);

@@ -29,6 +29,10 @@ bool pithp_assertion_check(pith_scope *s, const pith_assertion *a, const char *f
 
 /* ---- Levels ---- */
 
+static bool is_level(pith_check_level level) {
+    return level >= PITH_CHECK_DEBUG && level <= PITH_CHECK_OFF;
+}
+
 static bool
 counts(const pith_scope *s, pith_check_level level, const pithp_collector *c) {
     if (level < (pith_check_level)s->check_level || level >= PITH_CHECK_OFF)
@@ -45,7 +49,7 @@ bool pith_check_counts(const pith_scope *s, pith_check_level level) {
 void(pith_check_set_level)(pith_scope *s, pith_check_level level) {
     if (!pithp_enter(s))
         return;
-    if (level < PITH_CHECK_DEBUG || level > PITH_CHECK_OFF) {
+    if (!is_level(level)) {
         pithp_fail(s, PITH_E_ARG, NULL, "pith_check_set_level: no such level: %d",
                    (int)level);
         return;
@@ -424,8 +428,12 @@ void pithp_check(pith_scope *s,
                  const pith_check_options *o,
                  const pithp_fix *fix) {
     pithp_collector *c = pithp_collector_of(s);
-    if (PITHP_LIKELY(o && !counts(s, o->level, c)))
+    if (PITHP_LIKELY(o && !counts(s, o->level, c))) {
+        if (PITHP_UNLIKELY(!is_level(o->level)))
+            pithp_fail(s, PITH_E_ARG, NULL, "pith_check: no such level: %d",
+                       (int)o->level);
         return;
+    }
     given g = {.o = o, .fix = fix, .values = {predicate}};
     if (check_given(s, &g) != PITH_OK)
         return;

@@ -150,6 +150,10 @@ Test(assert, a_scope_can_raise_the_level) {
     checked_sqrt(child, bad);
     cr_assert(pith_result_count(child, pith_collect_end(child, NULL)) == 1);
     pt_fails(PITH_E_ARG, child, pith_check_set_level(child, (pith_check_level)7));
+    pt_fails(PITH_E_ARG, child,
+             pith_check(child, bad, "too low", .level = (pith_check_level)7));
+    pt_says("pith_check: no such level: 7");
+    cr_assert(!pith_check_counts(child, (pith_check_level)7));
     pith_scope_close(child);
     CLOSE;
 }
