@@ -19,10 +19,12 @@ typedef struct pith_open_options {
     const char *device PITH_DEFAULT;
     /**
      * Bytes of the device's memory that arrays may take together. 0: on the host the
-     * environment's PITH_HOST_MEMORY (such as 2GiB), else all that the device has.
+     * environment's PITH_HOST_MEMORY (such as 2GiB), else all that the device has. On
+     * CUDA more than the device has means all of it; the host takes the number as it is.
      */
     size_t memory PITH_DEFAULT;
-    int threads PITH_DEFAULT; /**< host threads; 0: PITH_THREADS, else every core */
+    int threads PITH_DEFAULT; /**< host threads, 1,024 at most; 0: PITH_THREADS, else one
+                                 for each core that the process may use */
     const pith_allocator *allocator
         PITH_DEFAULT; /**< host memory; NULL: the C library's; copied */
     /** Takes messages that no call can return; NULL: the default hook, which PITH_LOG
@@ -30,7 +32,7 @@ typedef struct pith_open_options {
     pith_log_hook log PITH_DEFAULT;
     void *log_closure PITH_DEFAULT;
     /** Failed checks of level always (capacities, mode error, checks in kernels) that
-     * nobody collects are no errors: results may be wrong without a word, as in kUPS. */
+     * no collector takes are not errors: wrong results are not reported, as in kUPS. */
     bool silent_checks PITH_DEFAULT;
 } pith_open_options;
 
@@ -52,17 +54,19 @@ typedef struct pith_open_options {
  * compiled by both. A runtime on CUDA is of no use to a child.
  *
  * @param options NULL for the defaults.
- * @return Never NULL. Where opening failed, every scope of the runtime carries the reason
- *         (PITH_E_UNSUPPORTED for a device that is not there or too old, PITH_E_ARG for a
- * name that is none, PITH_E_MEMORY).
+ * @return Never NULL. If opening failed, every scope of the runtime carries the reason:
+ * PITH_E_UNSUPPORTED for a device that is not there or too old, PITH_E_ARG for an invalid
+ * name, option or variable of the environment, PITH_E_DEVICE for a device that does not
+ * work, PITH_E_MEMORY.
  */
 PITH_API pith_runtime *pith_open(const pith_open_options *options);
 
 /** Close a runtime and its scopes; NULL does nothing. While a thread is in a call of it
- * the runtime stays open, and the log hook is told of which: see docs/jit.md. */
+ * the runtime stays open, and the call is reported to the log hook: see docs/jit.md. */
 PITH_API void pith_close(pith_runtime *rt);
 
-/** Why a runtime cannot be used; PITH_OK for one that can. */
+/** Why a runtime cannot be used; PITH_OK for one that can. PITH_E_ARG for NULL, and for
+ * one that is closed. */
 PITH_API pith_status pith_runtime_code(const pith_runtime *rt);
 /** The reason of pith_runtime_code as one line; "" for PITH_OK. */
 PITH_API const char *pith_runtime_message(const pith_runtime *rt);
@@ -80,7 +84,7 @@ typedef struct pith_memory_info {
     size_t peak; /**< the most that was ever live */
     size_t pool; /**< kept by the pool for reuse, not live */
     /** That buffers can still take, the pool's included. Where the host computes and
-     * nobody has said how much memory it has, what the system has available. */
+     * neither options nor environment bound its memory: what the system has available. */
     size_t free;
     size_t total;       /**< of the device, or what the runtime was granted of it */
     int64_t live_count; /**< blocks that the bytes in `live` are of */

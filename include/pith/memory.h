@@ -54,9 +54,11 @@ typedef struct pith_instance_options {
  * than 5 % of the device where there are any; all parts change whenever an instance
  * comes, goes or changes.
  *
- * Errors (the scope's, PITH_E_ARG): a name that is taken, empty or over 63 bytes;
- * a proportion outside 0 to 1; proportions that sum up to more than the whole, or leave
- * automatic instances less than 5 %. PITH_E_MEMORY.
+ * Errors (the scope's, PITH_E_ARG): a name that is taken; a name, or a name of a group,
+ * that is empty or over 63 bytes; a proportion outside 0 to 1; proportions that sum up to
+ * more than the whole, or leave automatic instances less than 5 %. PITH_E_MEMORY. This
+ * call, and those that change an instance, a limit or an allocation, are PITH_E_TRACED
+ * while a function is traced.
  * Warnings: PITH_WARNING_LITTLE_LEFT, PITH_WARNING_SQUEEZED.
  *
  * @param options NULL for the defaults.
@@ -97,7 +99,8 @@ PITH_API pith_instance *pith_scope_instance(const pith_scope *s);
 PITH_API double pith_instance_proportion(const pith_instance *instance);
 /** The proportion in bytes. */
 PITH_API size_t pith_instance_cap(const pith_instance *instance);
-/** Whether the proportion is the instance's own. */
+/** Whether the proportion is the instance's own; false for "default", and for what is no
+ * open instance. */
 PITH_API bool pith_instance_is_manual(const pith_instance *instance);
 /** Sum of the proportions of manual instances. */
 PITH_API double pith_memory_manual_proportion(const pith_runtime *rt);
@@ -168,14 +171,19 @@ PITH_API bool pith_instance_is_grouped(const pith_instance *instance);
 /**
  * Move an instance to another group, which is made where there is none. Scopes that are
  * open stay on the stream they have; those opened later are on the new group's, which
- * waits for what is enqueued on the old one now.
+ * waits for what is enqueued on the old one now. Its queued requests go with it.
+ *
+ * Errors: PITH_E_ARG for "default", which is in no group, for what is no open instance,
+ * and for a name that is empty or over 63 bytes; PITH_E_MEMORY.
  */
 PITH_API bool
 pith_instance_set_group(pith_scope *s, pith_instance *instance, const char *group);
 /** The stream of an instance's group: a cudaStream_t on CUDA, elsewhere an address that
- * tells streams apart. NULL with the scope's error. */
+ * tells streams apart. NULL with the scope's error: PITH_E_ARG for "default", which is in
+ * no group, and for what is no open instance. */
 PITH_API void *pith_instance_stream(pith_scope *s, pith_instance *instance);
-/** Wait until all that is enqueued on the stream of an instance has run. */
+/** Wait until all that is enqueued on the stream of an instance has run. Errors: as of
+ * pith_instance_stream, and those of the device. */
 PITH_API bool pith_instance_wait(pith_scope *s, pith_instance *instance);
 /**
  * Give every group a new stream, after all that is enqueued on the old ones has run.

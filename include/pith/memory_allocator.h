@@ -25,7 +25,8 @@ typedef enum pith_allocator_kind {
 typedef struct pith_memory_allocator {
     pith_allocator_kind kind PITH_DEFAULT;
     /** POOL: bytes kept for reuse at most, once a stream was waited for (host: at any
-     * time); 0: all that was ever in use. */
+     * time); 0: all that was ever in use. Where each stream keeps small blocks of its own
+     * (CUDA), a quarter of this bounds those of one stream, not of all. */
     size_t keep PITH_DEFAULT;
     /** POOL: what is reused follows from the order of the program alone, and not from how
      * far the device has come, so that runs find the same addresses. */
@@ -35,8 +36,9 @@ typedef struct pith_memory_allocator {
     /**
      * USER: memory of @p bytes at a multiple of @p alignment (256) for work that is
      * enqueued on @p stream (as pith_instance_stream gives it) from here on; NULL where
-     * there is none. Both functions may be called from any thread, also from several at
-     * once, and must not call the library.
+     * there is none. An address that is not a multiple of @p alignment is given back, and
+     * is PITH_E_CALLBACK. Both functions may be called from any thread, also from several
+     * at once, and must not call the library.
      */
     void *(*allocate)(void *context, size_t bytes, size_t alignment, void *stream)
         PITH_DEFAULT;
@@ -59,8 +61,8 @@ PITH_BEGIN
  * arena, or the functions of a user, must last until the last of theirs has gone or the
  * runtime closes. The ledger counts the same bytes whatever the allocator.
  *
- * Errors: PITH_E_ARG for a kind that is none, or functions that are missing;
- * PITH_E_MEMORY where there is no room for the arena. Nothing is changed then.
+ * Errors: PITH_E_ARG for an invalid kind, or functions that are missing; PITH_E_MEMORY
+ * where there is no room for the arena; PITH_E_TRACED. Nothing is changed then.
  *
  * @param allocator NULL: the backend's pool; copied.
  */

@@ -38,7 +38,8 @@ typedef struct pith_request {
     pith_memory_kind memory PITH_DEFAULT;
     int chunk_axis PITH_DEFAULT;   /**< of the runs; negative: from the last */
     bool unchunkable PITH_DEFAULT; /**< whole in every chunk; so is what has rank 0 */
-    int64_t runs PITH_DEFAULT; /**< 0: the extent of the chunk axis, else equal to it */
+    int64_t runs PITH_DEFAULT;     /**< 0: the extent of the chunk axis, else equal to it;
+                                        ignored where the memory is whole in every chunk */
 } pith_request;
 
 /** How runs are split: into `count` chunks of `length` runs each, the last one of what is
@@ -68,7 +69,7 @@ typedef struct pith_response {
     pith_chunks chunks;
 } pith_response;
 
-/** Runs of chunk number @p chunk; 0 beyond the last. */
+/** Runs of chunk number @p chunk; 0 for a negative number, and beyond the last. */
 PITH_API int64_t pith_chunk_runs(pith_chunks chunks, int64_t chunk);
 
 /**
@@ -88,8 +89,10 @@ PITH_API pith_shape pith_chunk_shape(pith_scope *s,
  * What is unchunkable is reserved first; then chunks are as long as fits, all equal but a
  * short last one. Memory that is not the device's does not count.
  *
- * Errors: PITH_E_MEMORY, with numbers, where not even one run fits. PITH_E_ARG: no such
- * group, requests of different numbers of runs; and those of an invalid request (see
+ * If all that is requested is whole in every chunk, this is one chunk of 0 runs.
+ *
+ * Errors: PITH_E_MEMORY, with numbers, where not even one run fits. PITH_E_ARG: NULL, no
+ * such group, requests of different numbers of runs; and those of an invalid request (see
  * pith_instance_queue).
  * Warning: PITH_WARNING_MANY_CHUNKS beyond 20 times what is available.
  */
@@ -104,7 +107,8 @@ PITH_API bool pith_memory_chunks(pith_scope *s,
  * group. A request with the label of a queued one takes its place.
  *
  * Errors: PITH_E_ARG (no request, an invalid label, one label twice, an invalid chunk
- * axis or kind of memory, the instance "default", which is in no group), PITH_E_DTYPE,
+ * axis or kind of memory, the instance "default", which is in no group, or no open
+ * instance), PITH_E_DTYPE,
  * PITH_E_SHAPE (rank, a negative extent, runs that differ from the extent of the chunk
  * axis), PITH_E_OVERFLOW, PITH_E_UNSUPPORTED (managed memory). Nothing is queued then.
  */
@@ -119,7 +123,11 @@ PITH_API bool pith_instance_queue(pith_scope *s,
  * Allocations whose labels are asked for again are freed first. All is allocated or
  * nothing: where memory is short (PITH_E_MEMORY) the queue stays as it is. Where the
  * device has less room than the ledger says, chunks are halved until they fit
- * (PITH_WARNING_SHRUNK).
+ * (PITH_WARNING_SHRUNK). If even chunks of one run do not fit then, the allocations that
+ * were to be replaced are gone. An empty queue is no error.
+ *
+ * Errors: PITH_E_MEMORY; PITH_E_ARG (queued requests of different numbers of runs,
+ * "default", no open instance). The queue stays as it is.
  */
 PITH_API bool pith_instance_allocate_queue(pith_scope *s, pith_instance *instance);
 /** Forget what an instance has queued. */
@@ -158,7 +166,8 @@ PITH_API int64_t pith_memory_free(pith_runtime *rt, const char *label);
 PITH_API void pith_memory_invalidate_all(pith_runtime *rt);
 
 /** Bytes of pinned and mapped memory that may be allocated together: at first a quarter
- * of the host's memory. */
+ * of the host's memory, or of what its control groups allow. Less than is allocated now
+ * frees nothing. */
 PITH_API bool pith_memory_set_pinned_budget(pith_scope *s, size_t bytes);
 /** Bytes of pinned and mapped memory that are allocated. */
 PITH_API size_t pith_memory_pinned(const pith_runtime *rt);
@@ -167,7 +176,8 @@ PITH_API size_t pith_memory_pinned(const pith_runtime *rt);
  * Copy from host memory to allocations, or back, each whole and in order on the stream of
  * the instance's group. Host memory may be used again when the call returns.
  *
- * Errors: PITH_E_ARG for NULL, or for what is no live allocation of the instance.
+ * Errors: PITH_E_ARG for NULL, a negative count, or for what is no live allocation of the
+ * instance; nothing is copied then.
  */
 PITH_API bool pith_instance_to_device(pith_scope *s,
                                       pith_instance *instance,

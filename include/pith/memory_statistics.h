@@ -54,7 +54,8 @@ PITH_API void pith_memory_print(const pith_runtime *rt, FILE *out);
 
 /**
  * Print how many bytes in how many blocks are held, by the place in the program that made
- * them, most bytes first; call it where nothing should be left. Places are known in debug
+ * them, most bytes first; call it where nothing should be left. Beyond 255 places the
+ * rest is one row, "elsewhere". Places are known in debug
  * builds of the library alone: in others, and for what was made without a call site, they
  * are "unknown". In debug builds pith_close tells the log hook of what is left when all
  * scopes are closed.
@@ -69,9 +70,10 @@ PITH_API int64_t pith_memory_leaks(pith_runtime *rt, FILE *out);
  * seconds, action (allocate, free), address, bytes, instance, and the bytes that the
  * device holds afterwards.
  *
- * @param path The file is replaced; NULL: write no more.
- * Errors: PITH_E_IO with the path where it cannot be opened, or, for NULL, where not all
- * could be written.
+ * @param path The file is replaced; NULL: write no more. A log that is open already is
+ * closed.
+ * Errors: PITH_E_IO with the path if it cannot be opened, or without a path if the log
+ * that is closed could not be written in full.
  */
 PITH_API bool pith_memory_log(pith_scope *s, const char *path);
 

@@ -124,6 +124,22 @@ Test(statistics, a_count_keeps_to_the_cap_of_its_instance) {
     unsetenv("PITH_HOST_MEMORY");
 }
 
+/* A device of so many bytes that a double does not hold their number. */
+Test(statistics, caps_in_reports_are_those_of_instances) {
+    pith_runtime *rt =
+        pith_open(&(pith_open_options){.device = "host", .memory = SIZE_MAX});
+    pith_scope *s = pith_scope_open(rt);
+    char expected[80];
+    const size_t cap = pith_instance_cap(pith_instance_find(rt, "default"));
+    cr_assert_eq(cap, SIZE_MAX);
+    snprintf(expected, sizeof expected, "\"proportion\":1,\"cap\":%zu,", cap);
+    const char *json = pith_memory_json(s);
+    pt_ok(s, json);
+    cr_assert(strstr(json, expected), "%s in %s", expected, json);
+    pith_scope_close(s);
+    pith_close(rt);
+}
+
 Test(statistics, are_reported_as_json_and_as_a_table) {
     setenv("PITH_HOST_MEMORY", "64MiB", 1);
     setlocale(LC_ALL, "de_DE.UTF-8"); /* where it is there: a comma for the decimals */

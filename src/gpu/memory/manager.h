@@ -113,6 +113,8 @@ bool pithp_share_fits(pithp_memory *m,
                       char why[256]);
 /* The same for one more automatic instance. */
 bool pithp_share_fits_auto(pithp_memory *m, const pith_instance *except, char why[256]);
+/* A proportion of the device's memory. */
+size_t pithp_share_bytes(const pithp_device *d, double proportion);
 /* Every share and cap anew. */
 void pithp_share_balance(pithp_device *d, pithp_warnings *w);
 

@@ -66,7 +66,7 @@ bool pithp_share_fits_auto(pithp_memory *m, const pith_instance *except, char wh
     return false;
 }
 
-static size_t bytes_of(const pithp_device *d, double proportion) {
+size_t pithp_share_bytes(const pithp_device *d, double proportion) {
     return proportion >= 1 ? d->total : (size_t)(proportion * (double)d->total);
 }
 
@@ -80,7 +80,7 @@ void pithp_share_balance(pithp_device *d, pithp_warnings *w) {
     for (pith_instance *i = m->first; i; i = i->next) {
         if (!i->manual)
             i->proportion = (rest < 0 ? 0 : rest) / automatic;
-        const size_t cap = bytes_of(d, i->proportion);
+        const size_t cap = pithp_share_bytes(d, i->proportion);
         pithp_account_set_cap(d, &i->account,
                               m->limits == PITH_LIMITS_ACTIVE ? cap : SIZE_MAX);
         const size_t owned = pithp_account_read(d, &i->account).owned;
@@ -94,7 +94,7 @@ void pithp_share_balance(pithp_device *d, pithp_warnings *w) {
                           "%d automatic %s more than the share that is left: \"%s\" %zu "
                           "bytes of %zu",
                           squeezed, squeezed == 1 ? "instance holds" : "instances hold",
-                          one->name, held, bytes_of(d, one->proportion));
+                          one->name, held, pithp_share_bytes(d, one->proportion));
 }
 
 /* ---- What users ask and set ---- */
@@ -112,7 +112,7 @@ double pith_instance_proportion(const pith_instance *instance) {
 
 size_t pith_instance_cap(const pith_instance *instance) {
     const pith_instance *i = pithp_instance_of_pointer(instance);
-    return i ? bytes_of(i->device, pith_instance_proportion(i)) : 0;
+    return i ? pithp_share_bytes(i->device, pith_instance_proportion(i)) : 0;
 }
 
 bool pith_instance_is_manual(const pith_instance *instance) {
@@ -261,7 +261,7 @@ static size_t left_of_caps(const pithp_device *d, const pithp_group *g, size_t *
     for (pith_instance *i = d->memory->first; i; i = i->next) {
         if (i->group != g)
             continue;
-        const size_t cap = bytes_of(d, i->proportion),
+        const size_t cap = pithp_share_bytes(d, i->proportion),
                      owned = pithp_account_read(d, &i->account).owned;
         *caps += cap;
         left += owned < cap ? cap - owned : 0;

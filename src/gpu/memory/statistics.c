@@ -104,7 +104,7 @@ static void read_row(pith_instance *i, row *r) {
            sizeof r->group);
     r->manual = i->manual;
     r->proportion = i->proportion;
-    r->cap = (size_t)(i->proportion * (double)i->device->total);
+    r->cap = pithp_share_bytes(i->device, i->proportion);
     r->numbers = statistics_of(i);
 }
 
