@@ -12,13 +12,15 @@
  * (pith_with_assertions, pith_as_result, pith_propagate, pith_run) what does not suffice
  * is a failed assertion with the code PITH_E_CAPACITY, whose fix makes the size grow and
  * the leaves whose extents name it follow; without one it is the scope's error at the
- * next synchronising call. Nothing overflows silently.
+ * next synchronising call. Nothing overflows silently, unless the program turns off
+ * checks of level always (pith_check_set_level, pith_open_options.silent_checks).
  *
  * A requirement is an array of integers or floats, fractions of which are rounded up. For
- * one size it may have any shape, and the greatest element counts; for n sizes it is
- * [..., n] in the order of the sizes, reduced by maximum over the other axes, or of rank
- * 0 for each of them. An empty one needs nothing, and what is negative is always there.
- * nan and what no integer can be (2^63 and more) suffice never, and cannot be repaired.
+ * a capacity made of one size it may have any shape, and the greatest element counts. For
+ * one made of n sizes or of a tree of n sizes, n = 1 included, it is [..., n] in the
+ * order of the sizes, reduced by maximum over the other axes, or of rank 0 for each of
+ * them. An empty requirement needs nothing, and a negative one always suffices. NaN and
+ * values of 2^63 or more always fail and have no fix.
  *
  * Sizes are integers of 0 or more. A tree of sizes is any tree whose leaves are integer
  * arrays of rank 0, and whose records may have integer statics, which count too: by the
@@ -39,10 +41,12 @@ typedef struct pith_capacity pith_capacity;
 /** A kind of capacity of a user's own. */
 typedef struct pith_capacity_kind {
     const char *name PITH_DEFAULT; /**< what it is, for messages; lives as long as it */
-    /** What a size becomes where more is needed: at least @p need. NULL: exactly that. */
+    /** What a size becomes if more is needed: at least @p need, else PITH_E_CAPACITY.
+     * NULL: exactly @p need. */
     int64_t (*grow)(int64_t size, int64_t need, void *closure) PITH_DEFAULT;
     /** The root with sizes of at least @p sizes, in their order; reports with pith_fail.
-     * NULL: the capacity cannot grow, failures have no fix. */
+     * Returning NULL without an error is PITH_E_CALLBACK. NULL: the capacity cannot grow,
+     * failures have no fix. */
     const void *(*fix)(pith_scope *s,
                        const void *root,
                        int64_t count,
@@ -99,12 +103,14 @@ PITH_API int64_t pith_grown_size(pith_scope *s, int64_t size, int64_t need, doub
  * @param lens Of the root that the step is given; kept by the capacity.
  * @param size What it is now: in->max_edges.
  * @param base Of the growth, see pith_grown_size; 2 is usual.
- * Errors: PITH_E_ARG for a negative size, or a base that is no finite number.
+ * Errors: PITH_E_ARG for a negative size, or a base that is not a finite number.
  */
 PITH_API const pith_capacity *
 pith_lens_capacity(pith_scope *s, const pith_lens *lens, int64_t size, double base);
 /** Several sizes that one lens finds, a tuple of which by pith_lens_merge, a record or a
- * container: pith_lens_capacity_sizes(s, lens, PITH_SIZES(a, b), 2.0). */
+ * container: pith_lens_capacity_sizes(s, lens, PITH_SIZES(a, b), 2.0). Errors: also
+ * PITH_E_ARG for a count below 1. If the lens finds another number of sizes, the fix is
+ * PITH_E_STRUCTURE. */
 PITH_API const pith_capacity *pith_lens_capacity_sizes(pith_scope *s,
                                                        const pith_lens *lens,
                                                        int64_t count,
@@ -113,7 +119,8 @@ PITH_API const pith_capacity *pith_lens_capacity_sizes(pith_scope *s,
 /** The same of a tree of sizes. Where it has leaves they are read, which waits.
  * Errors, with the path of the leaf in the state: PITH_E_DTYPE, PITH_E_SHAPE (it is no
  * size), PITH_E_TRACED (it has no value while a function is traced: keep sizes of
- * compiled functions in statics of records). */
+ * compiled functions in statics of records), PITH_E_OVERFLOW (a u64 of 2^63 or more).
+ * Without a path: PITH_E_ARG for a tree without sizes or a negative size. */
 PITH_API const pith_capacity *pith_lens_capacity_tree(pith_scope *s,
                                                       const pith_lens *lens,
                                                       const void *sizes,
@@ -154,12 +161,13 @@ PITH_API const pith_capacity *pith_user_capacity_tree(pith_scope *s,
  */
 PITH_API const pith_capacity *
 pith_multiplied_capacity(pith_scope *s, const pith_capacity *capacity, int64_t factor);
-/** The same capacity whose message has more text behind it. */
+/** The same capacity with @p message after its message. Errors: PITH_E_ARG for NULL. */
 PITH_API const pith_capacity *pith_capacity_extend_message(pith_scope *s,
                                                            const pith_capacity *capacity,
                                                            const char *message);
 /** The same capacity, standing for what @p lens looks at: a fixed one, or one of a user's
- * own, is named so in messages and by pith_capacity_audit. */
+ * own, is named so in messages and by pith_capacity_audit. Errors: PITH_E_ARG for a
+ * capacity that was made with a lens. */
 PITH_API const pith_capacity *
 pith_capacity_at(pith_scope *s, const pith_capacity *capacity, const pith_lens *lens);
 
@@ -171,8 +179,8 @@ PITH_API int64_t pith_capacity_count(const pith_capacity *capacity);
 PITH_API int64_t pith_capacity_size(const pith_capacity *capacity);
 /** One of several; -1 where there is none. */
 PITH_API int64_t pith_capacity_size_at(const pith_capacity *capacity, int64_t index);
-/** The sizes as a tree: an i64 of rank 0 where there is one, a tuple of them for several
- * that were given as such, else a tree like that which was given. */
+/** The sizes as a tree: an i64 of rank 0 for a capacity made of one size, a tuple of them
+ * for one made of a list of sizes, else a tree like the one that it was made of. */
 PITH_API const void *pith_capacity_sizes(pith_scope *s, const pith_capacity *capacity);
 /** What the capacity stands for in the state: ".max_edges"; "" where it is not known.
  * Owned by @p s. */
@@ -183,8 +191,9 @@ PITH_API const char *pith_capacity_slot(pith_scope *s, const pith_capacity *capa
 /**
  * State that so much is required, see above. Nothing is read, nothing waits.
  *
- * Errors: PITH_E_SHAPE naming both where the last extent is not the number of sizes;
- * PITH_E_DTYPE for bool; PITH_E_TRACED.
+ * Errors: PITH_E_ARG (no capacity, no array); PITH_E_SHAPE naming both where the last
+ * extent is not the number of sizes; PITH_E_DTYPE for bool; PITH_E_TRACED (an array of
+ * another trace).
  */
 PITH_API void pith_capacity_require(pith_scope *s,
                                     const pith_capacity *capacity,
@@ -192,17 +201,19 @@ PITH_API void pith_capacity_require(pith_scope *s,
 /**
  * Let a capacity repair what kernels find too small: pith_require_capacity(name, ...) in
  * launches from here on, until what collects them ends, is then a failed assertion with
- * the capacity's fix. Of several guards of a name the latest counts. Where nothing
- * collects, the check of the kernel is an error of the scope as ever.
+ * the capacity's fix. If several guards share a name, the latest applies. Without a
+ * collector the call does nothing, and a failed check of the kernel is an error of the
+ * scope.
  *
  * @param name Of a size(name) or extent(name) of the kernel, which is the capacity's
- * size; copied. Errors: PITH_E_ARG for a capacity of several sizes.
+ * size; copied. Errors: PITH_E_ARG for NULL, or a capacity of several sizes.
  */
 PITH_API void
 pith_capacity_guard(pith_scope *s, const pith_capacity *capacity, const char *name);
-/** The capacity that suffices for what is required; @p capacity itself where it does.
- * Reads the requirement, which waits. Errors: as of pith_capacity_check, but for sizes.
- */
+/** The capacity that suffices for what is required; @p capacity itself if it does. Reads
+ * the requirement, which waits. Errors: PITH_E_CAPACITY for a capacity that cannot grow,
+ * and for a requirement that has no fix; PITH_E_OVERFLOW if a multiplied size overflows;
+ * those of pith_capacity_require. */
 PITH_API const pith_capacity *pith_capacity_grown(pith_scope *s,
                                                   const pith_capacity *capacity,
                                                   const pith_array *required);
@@ -220,7 +231,7 @@ PITH_API bool pith_capacity_check(pith_scope *s,
                                   const pith_capacity *capacity,
                                   const pith_array *required);
 /** What is said where a capacity does not suffice: slot, what there is, what is needed,
- * and what it grows to; "" where it does. Owned by @p s. Waits. */
+ * and what it grows to, of at most four sizes; "" where it does. Owned by @p s. Waits. */
 PITH_API const char *pith_capacity_message(pith_scope *s,
                                            const pith_capacity *capacity,
                                            const pith_array *required);
@@ -229,7 +240,9 @@ PITH_API const char *pith_capacity_message(pith_scope *s,
  * growth beyond it; they never shrink. Waits.
  *
  * @param target As a requirement.
- * Errors: PITH_E_CAPACITY for one that cannot grow; those of setting through the lens.
+ * Errors: PITH_E_CAPACITY for one that cannot grow, or a lens that finds nothing;
+ * PITH_E_STRUCTURE for a lens that finds another number of sizes; those of setting
+ * through the lens.
  * @return A tree like @p root, of its type; the nil record, or NULL, on failure.
  */
 #define pith_capacity_fix(s, capacity, root, target)                                     \
@@ -251,8 +264,9 @@ PITH_API const void *pith_capacity_fix_as(pith_scope *s,
  * are run; what fails in those with larger sizes is passed over.
  *
  * @param step A function of one tree.
- * @param count Set to how many gaps there are.
- * @return The gaps, statics first; not NULL where there are none, but on failure.
+ * @param count Set to how many gaps there are; NULL is PITH_E_ARG.
+ * Errors: PITH_E_TRACED while a function is traced; those of the step.
+ * @return The gaps, statics first; without gaps not NULL either. NULL on failure.
  */
 PITH_API const pith_capacity_gap *pith_capacity_audit(pith_scope *s,
                                                       const pith_function *step,

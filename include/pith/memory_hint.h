@@ -9,7 +9,8 @@
  *
  * Arithmetic is exact: a fraction of a byte is rounded up, and what does not fit 64 bits
  * is PITH_E_OVERFLOW. Calls that fail, or are made in a scope that has failed, return a
- * hint (a number) that fits no budget: all bits set. Negative counts are PITH_E_ARG.
+ * hint (a number) that fits no budget: all bits set; pith_sample_of and pith_fit_batch
+ * return zeros. Negative counts are PITH_E_ARG.
  */
 #ifndef PITH_MEMORY_HINT_H
 #define PITH_MEMORY_HINT_H
@@ -54,7 +55,7 @@ typedef struct pith_hint_child {
 typedef struct pith_batch_fit {
     int64_t batch;  /**< samples of a batch: the most that fit, at most the total */
     int64_t chunks; /**< batches for all samples; 0 where the total is not known */
-    int64_t last;   /**< samples of the last one */
+    int64_t last;   /**< samples of the last one; 0 where the total is not known */
     size_t bytes;   /**< of one whole batch, persistent ones included */
 } pith_batch_fit;
 
@@ -156,7 +157,7 @@ PITH_API size_t pith_tree_device_bytes(pith_scope *s, const void *tree);
  * was live before. Other scopes of the runtime should rest. Waits.
  *
  * The result is freed. What the runtime remembers as its peak stays what it was, or
- * rises.
+ * rises. Errors: those of pith_call; PITH_E_TRACED while a function is traced.
  */
 PITH_API size_t pith_measure_peak(pith_scope *s,
                                   const pith_function *function,

@@ -10,15 +10,21 @@
 static const pith_memory_hint no_hint = {SIZE_MAX, SIZE_MAX};
 
 pith_memory_hint pith_hint_of_tree(pith_scope *s, const void *tree) {
+    pithp_flat f;
+    size_t bytes = 0;
+    bool fits = true;
     if (!pithp_enter(s) ||
-        pithp_tree_check(s, tree, "pith_hint_of_tree", "tree") != PITH_OK)
+        pithp_tree_check(s, tree, "pith_hint_of_tree", "tree") != PITH_OK ||
+        pithp_flat_make(s, &f, tree, NULL, NULL) != PITH_OK)
         return no_hint;
-    const size_t bytes = pith_tree_bytes(tree);
-    if (bytes == SIZE_MAX) {
-        pithp_fail_memory(s, 0);
-        return no_hint;
-    }
-    return (pith_memory_hint){.persistent = bytes};
+    for (int64_t i = 0; i < f.structure.item_count && fits; i++)
+        fits = !pithp_add_overflows(bytes, f.structure.specs[i]->bytes, &bytes);
+    pithp_flat_end(&f);
+    if (fits)
+        return (pith_memory_hint){.persistent = bytes};
+    pithp_fail(s, PITH_E_OVERFLOW, NULL,
+               "pith_hint_of_tree: the bytes do not fit 64 bits");
+    return no_hint;
 }
 
 /* Bytes per sample of a flat tree with n of them; false: error set. */

@@ -389,6 +389,25 @@ Test(hint, trees_are_exact) {
     close_all();
 }
 
+/* Of leaves that are traced: no memory holds so much. */
+static const pith_array *huge_tree(pith_scope *in, const pith_array *x) {
+    const pith_array *y = pith_broadcast_to(in, x, PITH_SHAPE(INT64_C(1) << 59));
+    const void *three = pith_list_make(in, PITH_ITEMS(y, y, y));
+    cr_assert(pith_hint_of_tree(in, three).persistent == (size_t)3 << 62);
+    pt_ok(in);
+    pt_fails(PITH_E_OVERFLOW, in,
+             pith_hint_of_tree(in, pith_list_make(in, PITH_ITEMS(y, y, y, y))));
+    pt_says("pith_hint_of_tree: the bytes do not fit 64 bits");
+    return x;
+}
+PITH_FUNCTION1(huge_tree_function, huge_tree, pith_array, pith_array)
+
+Test(hint, of_a_tree_that_is_too_large_is_an_overflow) {
+    open_all();
+    pt_ok(s, pith_eval_shape(s, &huge_tree_function, PITH_ITEMS(pith_f64(s, 1))));
+    close_all();
+}
+
 Test(hint, device_bytes_are_those_of_the_ledger) {
     open_all();
     const pith_array *small = pith_zeros(s, PITH_F32, PITH_SHAPE(7));
