@@ -137,8 +137,10 @@ PITH_BEGIN
  * it records then is kept, as programs are, and the function does not run again where a
  * trace calls it with leaves of the same specs.
  *
- * Errors: PITH_E_ARG (no function, options that do not fit), PITH_E_UNSUPPORTED (another
- * device). Errors of calls: those of the function; PITH_E_TRACED where it needs a value.
+ * Errors: PITH_E_ARG (no function; an argument that the function does not take; a part
+ * that is static and donated), PITH_E_PATH (a path that is malformed or names no
+ * argument), PITH_E_UNSUPPORTED (another device). Errors of calls: those of the function;
+ * PITH_E_TRACED where it needs a value.
  * @param options NULL: the defaults; copied.
  * @return The function, owned by @p s, or NULL.
  */
@@ -150,13 +152,14 @@ PITH_API pith_jit_info pith_jit_get_info(pith_runtime *rt);
  * end with them. */
 PITH_API void pith_jit_clear(pith_runtime *rt);
 /** Keep at most so many programs and parts of so many bytes: the ones used longest ago
- * go. 0: 1,024 of them, 1 GiB. Their code goes with them, unless another program has the
- * same. */
+ * go. 0, or a negative number: 1,024 of them; 0 bytes: 1 GiB. Their code goes with them,
+ * unless another program has the same. */
 PITH_API void pith_jit_set_limits(pith_runtime *rt, int64_t programs, size_t bytes);
 
 /**
  * Why a compiled function was traced last: a line for each difference from the nearest
- * of its programs, with path, old and new, such as "[0].width: was 4, is 8". Where it was
+ * of its programs, with path, old and new, such as "[0].width: was 4, is 8". Beyond eight
+ * the rest is one line, "and 3 more". Where it was
  * called while another was traced, from the nearest of its parts.
  *
  * The log hook is told the same of every trace, with the time that it took, at level
@@ -169,7 +172,11 @@ PITH_API const char *pith_explain_miss(pith_scope *s, const pith_function *funct
 
 /**
  * The program of a call, which is recorded unless it is known: a line a value, after
- * optimisation. Arguments are not read.
+ * optimisation. Arguments are not read, unless they are static.
+ *
+ * Errors of this and the functions below that show or time a program: PITH_E_ARG (no
+ * function, another number of arguments), PITH_E_TRACED while a function is traced, those
+ * of recording.
  *
  * @param function Compiled or not.
  * @return Text owned by @p s, or NULL.

@@ -115,7 +115,8 @@ PITH_API const pith_text *pith_text_make(pith_scope *s, const char *text);
 /**
  * The lens at a path from records of a type; type NULL: from any tree.
  *
- * Errors: PITH_E_PATH for a malformed path, or one that records of the type cannot have.
+ * Errors: PITH_E_PATH for a malformed path, or one that records of the type cannot have;
+ * PITH_E_TYPE for an invalid type; PITH_E_ARG for a path that is NULL.
  */
 PITH_API const pith_lens *
 pith_lens_path(pith_scope *s, const pith_type *type, const char *path);
@@ -127,9 +128,10 @@ PITH_API const pith_lens *pith_lens_constant(pith_scope *s, const void *value);
 /**
  * A lens of a user's own.
  *
- * @param name Shown by pith_lens_text and errors.
- * @param set NULL: the lens cannot be set (PITH_E_ARG). Both report with pith_fail; that
- * the laws hold is up to them.
+ * @param name Shown by pith_lens_text and errors; copied. NULL is PITH_E_ARG.
+ * @param get NULL is PITH_E_ARG.
+ * @param set NULL: the lens cannot be set (PITH_E_ARG). It returns a root: NULL without
+ * an error is PITH_E_ARG. Both report with pith_fail; that the laws hold is up to them.
  * @param closure Handed to both; it must live as long as the lens is used.
  */
 PITH_API const pith_lens *pith_lens_function(pith_scope *s,
@@ -142,7 +144,8 @@ PITH_API const pith_lens *pith_lens_function(pith_scope *s,
 PITH_API const pith_lens *
 pith_lens_focus(pith_scope *s, const pith_lens *lens, const char *path);
 /** What @p inner looks at in the part that @p outer looks at. Errors: PITH_E_TYPE where
- * the types tell that inner's root cannot be there. */
+ * the types tell that inner's root cannot be there; PITH_E_ARG where outer ends in
+ * pith_lens_at or pith_lens_slice. */
 PITH_API const pith_lens *
 pith_lens_nest(pith_scope *s, const pith_lens *outer, const pith_lens *inner);
 /**
@@ -152,6 +155,9 @@ pith_lens_nest(pith_scope *s, const pith_lens *outer, const pith_lens *inner);
  * node around them is made once, so that leaves which must agree may change together.
  * Then come, in their order, the parts that are computed from a node: setters of function
  * lenses, and pith_lens_at and pith_lens_slice. Each gets the node as it is by then.
+ *
+ * Errors: PITH_E_TYPE for lenses of different record types; PITH_E_ARG for a negative
+ * count, or lenses that are NULL.
  *
  * The parts must be independent. Errors of setting: PITH_E_STRUCTURE for another count;
  * PITH_E_ARG with both lenses and the path where one sets a place that the other sets,
@@ -185,11 +191,12 @@ pith_lens_merge(pith_scope *s, int64_t count, const pith_lens *const *lenses);
 
 /** Each item of a list, tuple or dict. */
 PITH_API const pith_lens *pith_lens_each(pith_scope *s, const pith_lens *lens);
-/** Those that a slice picks: PITH_SLICE(-2, INT64_MAX, 1), the last two. */
+/** Those that a slice picks: PITH_SLICE(-2, INT64_MAX, 1), the last two. Errors:
+ * PITH_E_ARG for a step of 0 or INT64_MIN. */
 PITH_API const pith_lens *
 pith_lens_items(pith_scope *s, const pith_lens *lens, pith_slice slice);
 /** All nodes and leaves for which @p predicate holds; @p closure must live as long as the
- * lens is used. */
+ * lens is used. Errors: PITH_E_ARG for a predicate that is NULL. */
 PITH_API const pith_lens *pith_lens_all_where(pith_scope *s,
                                               const pith_lens *lens,
                                               pith_lens_predicate predicate,
@@ -234,7 +241,8 @@ PITH_API const pith_lens *pith_lens_at(pith_scope *s,
                                        const pith_array *index,
                                        const pith_lens_at_options *options);
 /** The same for slices along the first @p count axes of every leaf, as pith_tree_slice
- * gets them. */
+ * gets them. Errors: PITH_E_ARG also for a count that is negative or above PITH_MAX_RANK,
+ * slices that are NULL, and a step of 0 or INT64_MIN. */
 PITH_API const pith_lens *pith_lens_slice(pith_scope *s,
                                           const pith_lens *lens,
                                           int count,
@@ -278,7 +286,12 @@ PITH_API const void *pith_lens_apply_with(pith_scope *s,
 /**
  * A static, or the one element of a leaf, as a number; 0 on failure.
  *
- * An enum and a dtype have their numbers. Errors: PITH_E_DTYPE, as pith_read_i64.
+ * Of statics, pith_lens_get_i64 takes an i64, and an enum or dtype as its number;
+ * pith_lens_get_f64 an f64 or i64; pith_lens_get_bool a bool. A leaf is read as by
+ * pith_read_i64, pith_read_f64 or pith_read_bool, which waits.
+ *
+ * Errors: PITH_E_DTYPE for a static or leaf of another kind, PITH_E_TYPE where the lens
+ * finds neither, those of pith_lens_get and of reading.
  */
 PITH_API int64_t pith_lens_get_i64(pith_scope *s,
                                    const pith_lens *lens,
@@ -290,15 +303,16 @@ PITH_API bool pith_lens_get_bool(pith_scope *s, const pith_lens *lens, const voi
 PITH_API const char *
 pith_lens_get_text(pith_scope *s, const pith_lens *lens, const void *root);
 /** Set a static, or a leaf to an array of rank 0, from a number: each returns the root as
- * pith_lens_set does. */
+ * pith_lens_set does. The static is an i64, enum or dtype for i64, an f64 for i64 and
+ * f64, a bool for bool; any other is PITH_E_DTYPE. */
 #define pith_lens_set_i64(s, lens, root, value, ...)                                     \
     ((__typeof__(root))pith_lens_put_i64((s), (lens), (root), (value), __VA_ARGS__))
 #define pith_lens_set_f64(s, lens, root, value, ...)                                     \
     ((__typeof__(root))pith_lens_put_f64((s), (lens), (root), (value), __VA_ARGS__))
 #define pith_lens_set_bool(s, lens, root, value, ...)                                    \
     ((__typeof__(root))pith_lens_put_bool((s), (lens), (root), (value), __VA_ARGS__))
-/** Set a static text, or an enum or dtype by its name; where the lens does not end in a
- * static, set a pith_text. */
+/** Set a static text, or an enum or dtype by its name (PITH_E_ARG for an unknown one);
+ * where the lens does not end in a static, set a pith_text. */
 #define pith_lens_set_text(s, lens, root, value, ...)                                    \
     ((__typeof__(root))pith_lens_put_text((s), (lens), (root), (value), __VA_ARGS__))
 PITH_API const void *pith_lens_put_i64(pith_scope *s,
