@@ -139,8 +139,9 @@ PITH_BEGIN
  *
  * Errors: PITH_E_ARG (no function; an argument that the function does not take; a part
  * that is static and donated), PITH_E_PATH (a path that is malformed or names no
- * argument), PITH_E_UNSUPPORTED (another device). Errors of calls: those of the function;
- * PITH_E_TRACED where it needs a value.
+ * argument), PITH_E_UNSUPPORTED (another device). Errors of calls: PITH_E_PATH for a path
+ * to a part that the argument does not have; those of the function; PITH_E_TRACED where
+ * it needs a value.
  * @param options NULL: the defaults; copied.
  * @return The function, owned by @p s, or NULL.
  */

@@ -15,7 +15,7 @@
  * What a lens looks at:
  * - a node or leaf: got as it is, borrowed from the root. An absent one is NULL, without
  *   an error; a path that goes on behind it is PITH_E_PATH. Setting NULL makes an
- * optional one absent.
+ *   optional one absent; for any other part, an item or the root it is PITH_E_ARG.
  * - a row of a leaf (an index behind a leaf): got as an array without the leaf's first
  *   axis; what is set is broadcast to it and cast, as pith_scatter does.
  * - a static: a number or bool is got as an array of rank 0 (i64, f64, bool; an enum or
@@ -304,7 +304,8 @@ PITH_API const char *
 pith_lens_get_text(pith_scope *s, const pith_lens *lens, const void *root);
 /** Set a static, or a leaf to an array of rank 0, from a number: each returns the root as
  * pith_lens_set does. The static is an i64, enum or dtype for i64, an f64 for i64 and
- * f64, a bool for bool; any other is PITH_E_DTYPE. */
+ * f64, a bool for bool; any other is PITH_E_DTYPE. A leaf becomes an i64, f64 or bool of
+ * rank 0, which is PITH_E_DTYPE where another dtype is declared; a row is cast. */
 #define pith_lens_set_i64(s, lens, root, value, ...)                                     \
     ((__typeof__(root))pith_lens_put_i64((s), (lens), (root), (value), __VA_ARGS__))
 #define pith_lens_set_f64(s, lens, root, value, ...)                                     \

@@ -80,7 +80,8 @@ typedef struct pith_run_options {
     int64_t first_step PITH_DEFAULT;
     /** Function from the state to a bool of rank 0, evaluated with the checks: the run
      * ends at the first step for which it is true, whatever check_every and
-     * steps_per_launch are. The given state counts if its number is above 0. */
+     * steps_per_launch are. The given state counts if its number is above 0. Any other
+     * result is PITH_E_ARG. */
     const pith_function *until PITH_DEFAULT;
     /** End the run at the first call that is done after this time. 0: no limit. */
     double until_seconds PITH_DEFAULT;
@@ -115,7 +116,7 @@ typedef struct pith_run_options {
     /** Function from the state to a record of scalars: a row of `log` for each step, with
      * the values by name. Leaves are bool, integers and floats of rank 0, statics are
      * numbers; u64 above INT64_MAX is rounded to f64. Rows that the log has already are
-     * not written again. Needs log. */
+     * not written again. Needs log. Any other result is PITH_E_ARG. */
     const pith_function *log_row PITH_DEFAULT;
     int64_t log_every PITH_DEFAULT; /**< rows at the steps that are multiples; needs
                                        log_row; 0: 1 */
