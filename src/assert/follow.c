@@ -12,6 +12,7 @@
 typedef struct group {
     int64_t first, end;       /* entries */
     int64_t maker;            /* number of the instruction */
+    bool guarded;             /* reports of kernels may have a fix, too */
     const pith_array *passed; /* NULL: not made yet */
 } group;
 
@@ -26,9 +27,22 @@ maker_of(const pithp_program *p, const pithp_checks *c, const pithp_recorded *r)
     return made && made->program_count ? made - p->instructions : -1;
 }
 
+/* Whether an entry may have a fix: of reports those of guards. */
+static bool may_be_fixed(const pithp_recorded *r, bool guarded) {
+    return pithp_recorded_repairs(r) && (guarded || r->kind != PITHP_RECORDED_REPORT);
+}
+
+static bool has_guard(const pithp_checks *c) {
+    for (int64_t i = 0; i < c->count; i++)
+        if (c->list[i].kind == PITHP_RECORDED_GUARD)
+            return true;
+    return false;
+}
+
 /* Fill in the groups of a list, at most one for each entry; how many. Entries of one
- * instruction lie behind each other. */
+ * instruction are neighbours. */
 static int64_t find_groups(const pithp_program *p, const pithp_checks *c, group *groups) {
+    const bool guarded = has_guard(c);
     int64_t count = 0;
     for (int64_t i = 0; i < c->count; i++) {
         const int64_t maker = maker_of(p, c, &c->list[i]);
@@ -36,8 +50,9 @@ static int64_t find_groups(const pithp_program *p, const pithp_checks *c, group 
             continue;
         if (count && groups[count - 1].maker == maker)
             groups[count - 1].end = i + 1;
-        else if (pithp_recorded_repairs(&c->list[i]))
-            groups[count++] = (group){.first = i, .end = i + 1, .maker = maker};
+        else if (may_be_fixed(&c->list[i], guarded))
+            groups[count++] =
+                (group){.first = i, .end = i + 1, .maker = maker, .guarded = guarded};
     }
     return count;
 }
@@ -48,7 +63,7 @@ passed(pith_scope *s, pithp_trace *t, const pithp_checks *c, group *g) {
     const pith_array *all = g->passed;
     for (int64_t i = g->first; i < g->end && !g->passed; i++) {
         const pithp_recorded *r = &c->list[i];
-        if (!pithp_recorded_repairs(r))
+        if (!may_be_fixed(r, g->guarded))
             continue;
         const pith_array *value = pithp_trace_array(s, t, c->values[r->first].value);
         const pith_array *both[] = {all,
