@@ -73,7 +73,7 @@ static void handed_from_call_to_call(int64_t n) {
     bench b = begin();
     body y = body_of(&b);
     void *data = values(&b, PITH_F64, n, 21);
-    pithp_value v = body_input(&y, PITH_F64, 1, &n, data), outputs[2];
+    pithp_value v = body_input(&y, PITH_F64, 1, &n, data), outputs[2] = {0};
     const pithp_value places = body_input(&y, PITH_I32, 1, &n, index);
     body_begin(&y);
     for (int k = 0; k < 5; k++) {

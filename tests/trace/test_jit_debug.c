@@ -169,7 +169,7 @@ Test(jit_debug, text_has_the_lines_of_its_calls) {
 
 /* What a tool of binutils says of a file, or NULL: it is not there. */
 static char *told_by(const char *tool, const char *path) {
-    char command[1024];
+    char command[1536];
     snprintf(command, sizeof command, "%s %s 2>/dev/null", tool, path);
     FILE *out = popen(command, "r");
     char *text = out ? text_of(out) : NULL;
