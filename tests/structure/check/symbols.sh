@@ -12,7 +12,7 @@ trap 'rm -f "$declared" "$defined"' EXIT
 case $library in
     *.a)
         "$nm" -g --defined-only "$library" 2>/dev/null | awk 'NF == 3 { print $3 }' | sort -u >"$defined"
-        other=$(grep -vE '^(pithp?_|_ZGV[a-z]N[0-9]+v+_pith_|__odr_asan\.pith|__cudaRegister|__fatbinwrap_|__nv_|_Z[0-9]+__device_stub__|_ZN?[0-9]*__nv)' "$defined" || true)
+        other=$(grep -vE '^(pithp?_|_ZGV[a-z]N[0-9]+v+_pithp_|__odr_asan\.pith|__cudaRegister|__fatbinwrap_|__nv_|_Z[0-9]+__device_stub__|_ZN?[0-9]*__nv)' "$defined" || true)
         if [ -n "$other" ]; then
             printf '%s\n' "$other"
             echo "symbols: the names above do not begin with pith_ or pithp_"
