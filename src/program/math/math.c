@@ -154,13 +154,16 @@ static f64 mend_pow(f64 x, f64 y, f64 infinite) { /* y / 2 may be 0 */
     f64 pithp_math_##name##_f64(f64 x) {                                                 \
         return HAS_FMA && m_abs(x) <= limit64 ? fused_##name##_f64(x) : mend_##name(x);  \
     }
-#define PITHP_MATH1_OWN(name, bound)                                                     \
+/* Our own text, compiled with FMA. */
+#define FUSED_FORMS(name)                                                                \
     FUSED f32 fused_##name##_f32(f32 x) {                                                \
         return own_##name##_f32(x);                                                      \
     }                                                                                    \
     FUSED f64 fused_##name##_f64(f64 x) {                                                \
         return own_##name##_f64(x);                                                      \
-    }                                                                                    \
+    }
+#define PITHP_MATH1_OWN(name, bound)                                                     \
+    FUSED_FORMS(name)                                                                    \
     f32 pithp_math_##name##_f32(f32 x) {                                                 \
         return HAS_FMA ? fused_##name##_f32(x) : own_##name##_f32(x);                    \
     }                                                                                    \
@@ -196,12 +199,7 @@ static f64 mend_pow(f64 x, f64 y, f64 infinite) { /* y / 2 may be 0 */
                    : y;                                                                  \
     }
 #define PITHP_MATH1_FAST(name, exact, limit32, limit64)                                  \
-    FUSED f32 fused_##name##_f32(f32 x) {                                                \
-        return own_##name##_f32(x);                                                      \
-    }                                                                                    \
-    FUSED f64 fused_##name##_f64(f64 x) {                                                \
-        return own_##name##_f64(x);                                                      \
-    }                                                                                    \
+    FUSED_FORMS(name)                                                                    \
     f32 pithp_math_##name##_f32(f32 x) {                                                 \
         return HAS_FMA && m_abs(x) <= limit32 ? fused_##name##_f32(x)                    \
                                               : pithp_math_##exact##_f32(x);             \
