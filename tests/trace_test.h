@@ -7,8 +7,8 @@
 
 #include "array/array_internal.h"
 #include "pith_test.h"
-#include "program/interpret/plan.h"
 #include "program/pass/pass.h"
+#include "program/plan/plan.h"
 
 enum { PT_LEAVES = 4, PT_MOST = 16 };
 

@@ -7,7 +7,7 @@
 #include "pith/array.h"
 
 #include "gpu/gpu_internal.h"
-#include "program/program_internal.h"
+#include "program/op/call.h"
 
 /* Bits of pithp_header.extra of an array. */
 enum { PITHP_ARRAY_TRACED = 1, PITHP_ARRAY_DONATED = 2 };

@@ -3,8 +3,8 @@
  * and is compiled in the background where there is a compiler. */
 #include "array/expression_cache.h"
 #include "gpu/compile/later.h"
-#include "program/interpret/plan.h"
 #include "program/pass/pass.h"
+#include "program/plan/plan.h"
 
 #include <stddef.h>
 #include <string.h>

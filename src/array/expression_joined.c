@@ -3,8 +3,8 @@
  * launch. */
 #include "array/expression_cache.h"
 #include "gpu/compile/later.h"
-#include "program/interpret/plan.h"
 #include "program/pass/pass.h"
+#include "program/plan/plan.h"
 
 #include <string.h>
 

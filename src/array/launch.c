@@ -2,7 +2,7 @@
  * Checking and packing are in src/gpu/kernel; here arrays become specs and addresses. */
 #include "array/checks.h"
 #include "gpu/kernel/kernel_internal.h"
-#include "program/kernel.h"
+#include "program/op/kernel_call.h"
 
 #include <string.h>
 

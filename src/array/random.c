@@ -2,7 +2,7 @@
  * random_choice.c. */
 #include "array/random.h"
 
-#include "program/emit/prologue_host.h"
+#include "program/source/prologue_host.h"
 
 #include <math.h>
 #include <string.h>

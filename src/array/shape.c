@@ -1,6 +1,6 @@
 /* Shape operations. Those that leave the elements where they are share the data. */
 #include "array/array_internal.h"
-#include "program/move.h"
+#include "program/host/move.h"
 
 #include <stdio.h>
 #include <string.h>

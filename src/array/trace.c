@@ -1,7 +1,7 @@
 /* Traced arrays, and the recording of calls on them. */
 #include "array/checks.h"
 #include "array/room.h"
-#include "program/graph/graph.h"
+#include "program/ir/program.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
 
 #include "array/array_internal.h"
 #include "assert/assert_internal.h"
-#include "program/debug.h"
+#include "program/op/debug.h"
 
 #include <string.h>
 

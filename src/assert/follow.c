@@ -3,7 +3,7 @@
  * them means nothing. They pass, so that capacities do not grow to fit that, and no
  * consequence is an error. */
 #include "assert/recorded.h"
-#include "program/graph/graph.h"
+#include "program/ir/program.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Recording the checks of a trace, and again those of a program that is traced in it. */
 #include "assert/recorded.h"
-#include "program/graph/graph.h"
+#include "program/ir/program.h"
 
 #include <string.h>
 

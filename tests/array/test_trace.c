@@ -4,7 +4,7 @@
 
 #include "array/array_internal.h"
 #include "pith_test.h"
-#include "program/graph/graph.h"
+#include "program/ir/program.h"
 
 typedef struct tracing {
     pith_runtime *rt;

@@ -5,8 +5,8 @@
 
 #include "assert/record.h"
 #include "assert_test.h"
-#include "program/interpret/plan.h"
 #include "program/pass/pass.h"
+#include "program/plan/plan.h"
 
 enum { RT_MOST = 64 };
 

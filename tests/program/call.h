@@ -7,7 +7,7 @@
 
 #include "golden.h"
 #include "pith_test.h"
-#include "program/program_internal.h"
+#include "program/op/call.h"
 #ifdef CALL_CUDA
 #    include "cuda_target.h"
 #endif

@@ -12,15 +12,15 @@
 
 #define M_LINKAGE static /* the library has the kernels under these names */
 /* clang-format off */
-#include "program/emit/prologue_host.h"
-#include "program/emit/helpers.h"
-#include "program/emit/shell.h"
-#include "program/cuda/kernels.h"
+#include "program/source/prologue_host.h"
+#include "program/source/scalar.h"
+#include "program/source/shell.h"
+#include "program/source/cuda/kernels.h"
 /* clang-format on */
 
 static const pithp_host_loop builtin_loops[][PITHP_ISA_COUNT] = {
 #define PITHP_CUDA_KERNEL(name) {pithp_k_##name},
-#include "program/cuda/kernels.def"
+#include "program/source/cuda/kernels.def"
 };
 
 static pith_status builtin(void *closure, pithp_cuda_kernel_id id, pithp_launch *launch) {
@@ -40,7 +40,7 @@ static const char maths[] =
 #define PITHP_MATH1_OWN(name, bound)  PITHP_MATH1(name, name, bound)
 #define PITHP_MATH2_FAST(name, exact) PITHP_MATH1(name, exact, )
 #define PITHP_MATH2                   PITHP_MATH1
-#include "program/math/math.def"
+#include "program/host/math/math.def"
     "#define M_SCALAR_MATH\n";
 
 static const char *const renamed[] = {

@@ -5,7 +5,7 @@
 #define PITH_TESTS_DEVICE_CALL_H
 
 #include "pith_test.h"
-#include "program/program_internal.h"
+#include "program/op/call.h"
 
 #include <pith/gpu.h>
 #include <pith/kernel.h>

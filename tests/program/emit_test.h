@@ -5,8 +5,8 @@
 
 #include "gpu/compile/compile_internal.h"
 #include "graph_test.h"
-#include "program/emit/compiled.h"
 #include "program/emit/emit.h"
+#include "program/exec/tier.h"
 #include "random_value.h"
 
 enum { MOST = 640 };

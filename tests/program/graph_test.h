@@ -6,8 +6,8 @@
 #    include "schedule_run.h"
 #endif
 #include "pith_test.h"
-#include "program/interpret/plan.h"
 #include "program/pass/pass.h"
+#include "program/plan/plan.h"
 
 enum { GRAPH_MOST = 16 };
 

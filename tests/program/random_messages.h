@@ -3,7 +3,7 @@
 #ifndef PITH_TESTS_RANDOM_MESSAGES_H
 #define PITH_TESTS_RANDOM_MESSAGES_H
 
-#include "program/debug.h"
+#include "program/op/debug.h"
 #include "random_program.h"
 
 /* ---- What is printed: the number of the instruction, and a hash of the elements ---- */

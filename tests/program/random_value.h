@@ -4,7 +4,7 @@
 #define PITH_TESTS_RANDOM_VALUE_H
 
 #include "pith_test.h"
-#include "program/graph/graph.h"
+#include "program/ir/program.h"
 
 enum { RECIPE_MOST = 80, RECIPE_OPERANDS = 4, RECIPE_DEEPEST = 2 };
 

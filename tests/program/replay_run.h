@@ -3,8 +3,8 @@
 #ifndef PITH_TESTS_REPLAY_RUN_H
 #define PITH_TESTS_REPLAY_RUN_H
 
+#include "program/command/replay.h"
 #include "program/pass/pass.h"
-#include "program/schedule/replay.h"
 #include "random_file.h"
 
 #include <pith/gpu.h>

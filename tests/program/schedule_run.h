@@ -6,9 +6,9 @@
 #include "cuda_target.h"
 #include "gpu/compile/compile_internal.h"
 #include "pith_test.h"
+#include "program/command/command.h"
 #include "program/emit/emit.h"
-#include "program/math/link.h"
-#include "program/schedule/schedule.h"
+#include "program/host/math/link.h"
 
 typedef struct schedule_run {
     pith_scope *s;

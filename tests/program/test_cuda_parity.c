@@ -2,7 +2,7 @@
  * rule that combines or orders, over shapes that reach every launch. */
 #include "cuda_target.h"
 #include "pith_test.h"
-#include "program/rows.h"
+#include "program/host/gather_many.h"
 
 #include <signal.h>
 #include <sys/wait.h>

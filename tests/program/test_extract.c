@@ -1,5 +1,5 @@
 /* Programs that are put into others can be taken out again. */
-#include "program/graph/graph.h"
+#include "program/ir/program.h"
 #include "random_file.h"
 
 /* Put p into another program behind its first value, which is p's first input, and take

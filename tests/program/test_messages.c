@@ -1,7 +1,7 @@
 /* Messages in random programs, in loops and branches too: whatever passes and plans do,
  * the same ones are printed in the same order with the same values. */
-#include "program/interpret/plan.h"
 #include "program/pass/pass.h"
+#include "program/plan/plan.h"
 #include "random_messages.h"
 
 /* ---- Running ---- */

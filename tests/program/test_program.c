@@ -1,7 +1,7 @@
 /* Programs: built, verified, optimised and run by plans give the bits that running them
  * call by call gives. */
-#include "program/interpret/plan.h"
 #include "program/pass/pass.h"
+#include "program/plan/plan.h"
 #include "random_file.h"
 
 static char text_of_result[1 << 16];

@@ -1,7 +1,7 @@
 /* Draws against words reckoned one by one as JAX says, in both layouts, every instruction
  * set and range split, and beyond 2^32 counts. */
 #include "call.h"
-#include "program/cuda/args.h"
+#include "program/source/args/library.h"
 
 #include <sys/mman.h>
 

@@ -3,7 +3,7 @@
 #include "pith/pith.h"
 
 #include "pith_test.h"
-#include "program/emit/batch.h"
+#include "program/exec/horizontal.h"
 #include "trace/jit/jit_internal.h"
 
 typedef struct {

@@ -3,7 +3,7 @@
 
 #include "array/array_internal.h"
 #include "pith_test.h"
-#include "program/graph/graph.h"
+#include "program/ir/program.h"
 
 typedef struct {
     const pith_array *x, *y;

@@ -3,7 +3,7 @@
 #ifndef PITH_ORACLE_KERNELS_H
 #define PITH_ORACLE_KERNELS_H
 
-#include "program/schedule/schedule.h"
+#include "program/command/command.h"
 
 enum { KERNELS_LABEL_BYTES = 128 };
 

@@ -2,18 +2,18 @@
  * library, or, for elementwise operations, of programs of one operation that are compiled
  * when they are first used. Nothing here needs CUDA to build or to be tested: a sink says
  * what a kernel is. */
-#ifndef PITH_PROGRAM_CUDA_H
-#define PITH_PROGRAM_CUDA_H
+#ifndef PITH_PROGRAM_CUDA_CUDA_H
+#define PITH_PROGRAM_CUDA_CUDA_H
 
 #include "gpu/gemm.h"
-#include "program/cuda/args.h"
-#include "program/move.h"
-#include "program/rules.h"
+#include "program/host/move.h"
+#include "program/op/rules.h"
+#include "program/source/args/library.h"
 
 /* The kernels built with the library. */
 typedef enum pithp_cuda_kernel_id {
 #define PITHP_CUDA_KERNEL(name) PITHP_CUDA_##name,
-#include "program/cuda/kernels.def"
+#include "program/source/cuda/kernels.def"
     PITHP_CUDA_KERNEL_COUNT
 } pithp_cuda_kernel_id;
 

@@ -7,9 +7,9 @@
  * each is added by the library to what the ones before have left. */
 #include "gpu/gemm.h"
 
-#include "program/cuda/args.h"
 #include "program/cuda/cuda.h"
-#include "program/product.h"
+#include "program/host/dot.h"
+#include "program/source/args/library.h"
 
 #include <string.h>
 

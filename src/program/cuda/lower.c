@@ -1,14 +1,14 @@
 /* Calls to launches for CUDA. Shape primitives share the host's reckoning of strides;
  * what differs is how the work is cut: into single elements, not ranges. */
-#include "program/cuda/args.h"
 #include "program/cuda/cuda.h"
-#include "program/emit/shell.h"
+#include "program/source/args/library.h"
+#include "program/source/shell.h"
 
 #include <string.h>
 
 typedef int32_t i32;
 typedef int64_t i64;
-#include "program/emit/one_args.h"
+#include "program/source/args/elementwise.h"
 
 _Static_assert(PITHP_CUDA_RANK == PITH_MAX_RANK, "kernels hold every rank");
 _Static_assert(PITH_BOOL == 1 && PITH_I8 == 2 && PITH_U8 == 6 && PITH_F16 == 10 &&

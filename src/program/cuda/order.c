@@ -1,9 +1,9 @@
 /* Scans and sorts on CUDA. A scan goes by blocks and groups in the order of scan.c. A
  * sort makes tiles, in which short lines lie side by side, and merges them. It sorts keys
  * as wide as elements, and places, so that results are elements as they were given. */
-#include "program/cuda/args.h"
 #include "program/cuda/cuda.h"
-#include "program/emit/shell.h"
+#include "program/source/args/library.h"
+#include "program/source/shell.h"
 
 enum {
     SCANNED = 480, /* elements of a block */

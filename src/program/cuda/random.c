@@ -1,5 +1,5 @@
 /* Random numbers on CUDA: a thread a pair of words, as the host counts them. */
-#include "program/random.h"
+#include "program/host/random.h"
 
 #include "program/cuda/cuda.h"
 

@@ -1,15 +1,15 @@
 /* Reductions on CUDA. Up to 64 elements are one thread's work, up to 4,096 that of a team
  * of threads, without other memory. Of more there is a thread a lane, then trees of 64
  * until one result is left. */
-#include "program/reduce.h"
+#include "program/host/reduce.h"
 
 #include "program/cuda/cuda.h"
 
 typedef int32_t i32;
 typedef int64_t i64;
 typedef uint64_t u64;
-#include "program/emit/reduce_args.h"
-#include "program/emit/shell.h"
+#include "program/source/args/reduce.h"
+#include "program/source/shell.h"
 
 enum { TREE = 64, LANES = PITHP_REDUCE_LANES };
 

@@ -4,7 +4,7 @@
 #ifndef PITH_PROGRAM_EMIT_DEBUG_H
 #define PITH_PROGRAM_EMIT_DEBUG_H
 
-#include "program/interpret/plan.h"
+#include "program/plan/plan.h"
 
 enum { PITHP_PREFIX_BYTES = PITHP_PLAN_NAME_BYTES + 16 };
 

@@ -1,10 +1,10 @@
 /* Text of programs: C for the host's compiler and, behind another prologue, for NVRTC. */
-#ifndef PITH_PROGRAM_EMIT_H
-#define PITH_PROGRAM_EMIT_H
+#ifndef PITH_PROGRAM_EMIT_EMIT_H
+#define PITH_PROGRAM_EMIT_EMIT_H
 
 #include "program/emit/debug.h"
-#include "program/interpret/plan.h"
-#include "program/reduce.h"
+#include "program/host/reduce.h"
+#include "program/plan/plan.h"
 
 /* How a dtype is called in texts: "b8", "f64". */
 const char *pithp_dtype_spelling(pith_dtype dtype);

@@ -2,8 +2,8 @@
  * What they compute is fixed by the files of program/ that lower them. */
 #include "program/emit/inline.h"
 #include "program/emit/reducers.h"
-#include "program/index.h"
-#include "program/reduce.h"
+#include "program/host/gather.h"
+#include "program/host/reduce.h"
 
 #include <stdio.h>
 #include <string.h>

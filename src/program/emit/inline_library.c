@@ -4,8 +4,8 @@
  * users' kernels, whose arguments the table has, but for addresses: those that take
  * threads, and kernels whose arrays are filled before, go through the library. */
 #include "program/emit/inline.h"
-#include "program/kernel.h"
-#include "program/random.h"
+#include "program/host/random.h"
+#include "program/op/kernel_call.h"
 
 #include <stddef.h>
 #include <string.h>

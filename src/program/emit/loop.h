@@ -1,7 +1,7 @@
 /* Loops of small steps in compiled code: a scan or while whose steps, and those of the
  * loops and branches in it, have few elements. One call runs all iterations. */
-#ifndef PITH_PROGRAM_LOOP_H
-#define PITH_PROGRAM_LOOP_H
+#ifndef PITH_PROGRAM_EMIT_LOOP_H
+#define PITH_PROGRAM_EMIT_LOOP_H
 
 #include "program/emit/emit.h"
 

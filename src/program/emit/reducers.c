@@ -1,7 +1,7 @@
 /* The reducers of combine.h as spellings for texts. */
 #include "program/emit/reducers.h"
 
-#include "program/emit/combine.h"
+#include "program/source/reducers.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * body whose operands do not change, where a result is no larger than what it is made
  * of, or is not found by looking at one element of each. Moves of elements stay: steps
  * of the body read through them. A call that may report stays too. */
-#include "program/pass/rebuild.h"
+#include "program/pass/rewrite.h"
 
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* Passes: from a program to another with less work that gives the same bits (but for
  * PITHP_PASS_RELAX). */
-#ifndef PITH_PROGRAM_PASS_H
-#define PITH_PROGRAM_PASS_H
+#ifndef PITH_PROGRAM_PASS_PASS_H
+#define PITH_PROGRAM_PASS_PASS_H
 
-#include "program/graph/graph.h"
+#include "program/ir/program.h"
 
 typedef enum pithp_pass {
     PITHP_PASS_ALGEBRA = 1,  /* rules that never change a bit: see algebra.c */

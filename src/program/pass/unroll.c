@@ -2,7 +2,7 @@
  * the next one stays in the steps that make it, and less is done around them. Outputs
  * would have to be put together, so only scans without are unrolled, by the greatest
  * number up to what is asked that divides the length. */
-#include "program/pass/rebuild.h"
+#include "program/pass/rewrite.h"
 
 enum { MOST_INSTRUCTIONS = 512 }; /* of the body */
 

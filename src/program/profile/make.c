@@ -1,7 +1,7 @@
 /* Making profiles: what the steps of a plan are called, the calls that they came from,
  * and what they read and write. */
+#include "program/command/replay.h"
 #include "program/profile/profile.h"
-#include "program/schedule/replay.h"
 
 #include <string.h>
 

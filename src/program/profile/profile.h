@@ -1,9 +1,9 @@
 /* Profiles: what the steps of a plan take, those of loops and branches included. A run
  * that is watched (watch.h) adds to the counters, which any thread may do. */
-#ifndef PITH_PROGRAM_PROFILE_H
-#define PITH_PROGRAM_PROFILE_H
+#ifndef PITH_PROGRAM_PROFILE_PROFILE_H
+#define PITH_PROGRAM_PROFILE_PROFILE_H
 
-#include "program/interpret/plan.h"
+#include "program/plan/plan.h"
 
 /* A step. Those that run within another (sources of reductions, members of bands) are
  * parts of its entry: their own counts nothing. */

@@ -1,7 +1,7 @@
 /* Runs that are timed, for a profile: each step by the clock, or, in a loop that is
  * compiled as a whole, by ticks that its code counts. */
-#ifndef PITH_PROGRAM_WATCH_H
-#define PITH_PROGRAM_WATCH_H
+#ifndef PITH_PROGRAM_PROFILE_WATCH_H
+#define PITH_PROGRAM_PROFILE_WATCH_H
 
 #include "program/emit/inline.h"
 #include "program/profile/profile.h"

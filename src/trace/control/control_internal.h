@@ -7,7 +7,7 @@
 
 #include "array/checks.h"
 #include "gpu/collect.h"
-#include "program/graph/graph.h"
+#include "program/ir/program.h"
 #include "tree/tree_internal.h"
 
 /* ---- Functions that a user passed ---- */

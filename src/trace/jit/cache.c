@@ -2,9 +2,9 @@
  * recorded for, and kept in the order of their last use within two bounds. */
 #include "gpu/compile/compile_internal.h"
 #include "gpu/memory/reclaim.h"
-#include "program/emit/compiled.h"
+#include "program/command/replay.h"
+#include "program/exec/tier.h"
 #include "program/profile/profile.h"
-#include "program/schedule/replay.h"
 #include "trace/jit/jit_internal.h"
 
 #include <string.h>

@@ -5,7 +5,7 @@
 #include "pith/jit.h"
 
 #include "array/checks.h"
-#include "program/interpret/plan.h"
+#include "program/plan/plan.h"
 #include "tree/tree_internal.h"
 
 /* ---- Compiled functions ---- */

@@ -1,8 +1,8 @@
 /* Profiles of calls: the program runs from a plan of its own, whose steps are timed. */
 #include "program/profile/profile.h"
 
-#include "program/emit/compiled.h"
-#include "program/schedule/replay.h"
+#include "program/command/replay.h"
+#include "program/exec/tier.h"
 #include "trace/jit/jit_internal.h"
 
 #include <string.h>

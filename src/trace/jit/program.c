@@ -1,6 +1,6 @@
 /* Looking at the program of a call. */
 #include "gpu/compile/compile_internal.h"
-#include "program/schedule/replay.h"
+#include "program/command/replay.h"
 #include "trace/jit/jit_internal.h"
 
 pith_status pithp_jit_check_count(pith_scope *s,

@@ -41,7 +41,7 @@ const void *pithp_fill_kernel(void) {
 
 static const char *const builtin_names[] = {
 #define PITHP_CUDA_KERNEL(name) #name,
-#include "program/cuda/kernels.def"
+#include "program/source/cuda/kernels.def"
 };
 
 static const void *builtin(int id, bool by_address) {

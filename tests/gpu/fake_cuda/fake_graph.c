@@ -15,8 +15,8 @@ typedef int8_t i8;
 typedef int16_t i16;
 #define M_FN static
 /* clang-format off */
-#include "program/emit/decide_args.h"
-#include "program/emit/decide.h"
+#include "program/source/args/predicate.h"
+#include "program/source/predicate.h"
 /* clang-format on */
 
 struct CUgraphNode_st {

@@ -5,7 +5,7 @@
 #include "gpu/compile/toolchain.h"
 #include "gpu/toolkit.h"
 #include "program/cuda/cuda.h"
-#include "program/math/link.h"
+#include "program/host/math/link.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,0 +1,348 @@
+/* Making schedules of plans ready to run: text, kernels, memory and graph. */
+#include "gpu/kernel/kernel_internal.h"
+#include "program/command/replay_internal.h"
+#include "program/emit/emit.h"
+
+#include <string.h>
+
+/* All that is made of the plan for schedules. */
+static void drop_schedule(pithp_replay *r) {
+    pithp_device *d = pithp_runtime_device(r->runtime);
+    if (r->graph)
+        d->backend->graph_free(d, r->graph);
+    if (r->schedule) {
+        pithp_release(r->runtime, (void *)(uintptr_t)r->fused,
+                      r->fused ? fused_bytes(r) : 0);
+        pithp_release(r->runtime, r->table, r->table ? table_bytes(r) : 0);
+    }
+    pithp_buffer_release(r->memory, 1);
+    pithp_code_release(r->code);
+    pithp_schedule_free(r->schedule);
+    r->graph = NULL;
+    r->fused = NULL;
+    r->table = NULL;
+    r->memory = NULL;
+    r->code = NULL;
+    r->schedule = NULL;
+}
+
+void pithp_replay_drop(pithp_replay *r) {
+    drop_schedule(r);
+    pithp_timing_free(r->timing);
+    pithp_plan_free(r->plan);
+    pithp_profile_free(r->profile);
+    r->timing = NULL;
+    r->profile = NULL;
+    r->plan = NULL;
+}
+
+void pithp_replay_forget_wanted(pithp_replay *r) {
+    pithp_program_release(r->program);
+    pithp_release(r->runtime, r->outputs, r->wanted_bytes);
+    r->program = NULL;
+    r->outputs = NULL;
+}
+
+/* ---- Making it: the schedule ---- */
+
+void pithp_replay_never(pithp_replay *r) {
+    pithp_replay_drop(r);
+    atomic_store_explicit(&r->stage, NEVER, memory_order_release);
+}
+
+void pithp_replay_postpone(pithp_replay *r) {
+    enum { LONGEST_PAUSE = 1024 };
+    pithp_replay_drop(r);
+    pithp_replay_forget_wanted(r);
+    atomic_store_explicit(&r->runs, 0, memory_order_relaxed);
+    atomic_store_explicit(&r->due, r->pause, memory_order_relaxed);
+    r->pause = r->pause < LONGEST_PAUSE ? 2 * r->pause : r->pause;
+    atomic_store_explicit(&r->stage, COUNTING, memory_order_release);
+}
+
+/* What is missing is said once a runtime: it will be missing for every plan. */
+static void complain(pithp_device *d, const char *text) {
+    if (!atomic_exchange(&d->compiler_complained, true))
+        pithp_log(d->runtime, PITH_LOG_WARNING, "programs run call by call: %s", text);
+}
+
+/* The caller knows outputs by the plan that makes calls: those of the other must be
+ * where it thinks they are. */
+static bool same_outputs(const pithp_replay *r) {
+    for (int64_t k = 0; k < r->program->output_count; k++) {
+        const pithp_place x = r->outputs[k], y = pithp_plan_output(r->plan, k);
+        if (x.store != y.store || (x.store != PITHP_IN_LITERALS && x.at != y.at))
+            return false;
+    }
+    return true;
+}
+
+pithp_gemm_use pithp_replay_gemm_use(pithp_device *d) {
+    return d->backend->gemm ? (pithp_gemm_use)d->backend->gemm_use(d) : PITHP_GEMM_NONE;
+}
+
+/* Products that are worth a library are its tasks, where it is there: nobody opens it for
+ * programs without them. */
+pithp_schedule *
+pithp_replay_schedule(pith_scope *s, const pithp_plan *plan, pithp_error *e) {
+    pithp_device *d = pithp_scope_device(s);
+    pithp_schedule *made = pithp_schedule_make(
+        s, plan, d->backend->gemm ? pithp_gemm_asked() : PITHP_GEMM_NONE, e);
+    if (!made || !made->gemm_count || pithp_replay_gemm_use(d) != PITHP_GEMM_NONE)
+        return made;
+    pithp_schedule_free(made);
+    return pithp_schedule_make(s, plan, PITHP_GEMM_NONE, e);
+}
+
+/* A profile of its steps, before tasks are made of them. Without memory there is none. */
+static void time_steps(pithp_replay *r) {
+    pithp_profile *profile = NULL;
+    if (r->enrols)
+        pithp_profile_begin(r->plan);
+    else if ((r->profile = pithp_profile_make(r->runtime, r->plan)) != NULL)
+        pithp_profile_attach(r->plan, r->profile);
+    profile = r->plan->profile;
+    if (profile)
+        r->timing = pithp_timing_make(pithp_runtime_device(r->runtime), profile);
+}
+
+static bool make_schedule(pith_scope *s, pithp_replay *r, pithp_error *e) {
+    r->plan = pithp_plan_make_for(s, r->program, PITHP_PLAN_SCHEDULED);
+    if (r->plan)
+        pithp_plan_set_name(r->plan, r->name);
+    if (r->plan && r->timed)
+        time_steps(r);
+    if (!r->plan || !same_outputs(r) || !pithp_plan_reuse_as(s, r->plan, r->reused))
+        return false;
+    r->schedule = pithp_replay_schedule(s, r->plan, e);
+    if (!r->schedule)
+        pithp_log(r->runtime, PITH_LOG_DEBUG, "a program runs call by call: %s", e->text);
+    else if (r->schedule->host_count && r->how == AS_GRAPH)
+        r->how = DRIVEN;
+    return r->schedule != NULL;
+}
+
+/* ---- Its kernels, memory and graph ---- */
+
+static bool has_text(const pithp_replay *r) {
+    return r->schedule->fused_count || (r->how == AS_GRAPH && r->schedule->control_count);
+}
+
+static pithp_code *compile(pithp_device *d, const pithp_replay *r) {
+    pithp_compile_options options = {.name = "a program"};
+    pithp_text text;
+    pithp_code *code = NULL;
+    pithp_text_begin(&text, d->runtime);
+    if (pithp_schedule_cuda_text(&text, r->schedule, r->how == AS_GRAPH) &&
+        pithp_debug_settle(&text, r->schedule->prefix, ".cu", options.file,
+                           sizeof options.file))
+        code = pithp_compile_later(d, text.bytes, &options, true);
+    pithp_text_end(&text);
+    return code;
+}
+
+static bool find_kernels(pith_runtime *rt, pithp_replay *r, pithp_error *e) {
+    const int64_t count = r->schedule->fused_count;
+    const bool decides = r->how == AS_GRAPH && r->schedule->control_count;
+    if (!r->fused && !(r->fused = pithp_allocate(rt, fused_bytes(r)))) {
+        pithp_error_set(e, PITH_E_MEMORY, NULL, NULL, "out of memory: %zu bytes",
+                        fused_bytes(r));
+        return false;
+    }
+    for (int64_t k = 0; k < 2 * count + decides; k++) {
+        char name[PITHP_STEP_NAME_BYTES] = "pith_decide";
+        pithp_launch launch = {.cuda = NULL};
+        if (k < count)
+            pithp_step_name(name, r->schedule->prefix, k);
+        else if (k < 2 * count)
+            pithp_many_name(name, r->schedule->prefix, k - count);
+        r->fused[k] = NULL;
+        if (k >= count && k < 2 * count && !r->schedule->many_count)
+            continue;
+        if (pithp_module_search(r->code->module, name, &launch, e) != PITH_OK)
+            return false;
+        r->fused[k] = launch.cuda;
+    }
+    return true;
+}
+
+const void *pithp_replay_kernel(void *replay, const pithp_task *task, pithp_error *e) {
+    const pithp_replay *r = replay;
+    const void *kernel = NULL;
+    switch (task->source) {
+        case PITHP_CODE_BUILTIN:
+            kernel = task->decides >= 0 && r->how == AS_GRAPH
+                         ? r->fused[2 * r->schedule->fused_count]
+                         : pithp_cuda_kernel_at(task->number);
+            break;
+        case PITHP_CODE_FUSED:
+            kernel = r->fused[task->number + (task->many ? r->schedule->fused_count : 0)];
+            break;
+        case PITHP_CODE_USER:
+            (void)pithp_kernel_handle(pithp_runtime_device(r->runtime), task->kernel,
+                                      true, &kernel, e);
+            return kernel;
+    }
+    if (!kernel)
+        pithp_error_set(e, PITH_E_UNSUPPORTED, NULL, NULL,
+                        "%s was not built for CUDA: compile it with nvcc too",
+                        task->name);
+    return kernel;
+}
+
+/* The schedule's memory as it is in the beginning. */
+static bool make_memory(pith_scope *s, pithp_replay *r) {
+    pith_runtime *rt = s->runtime;
+    const size_t bytes = pithp_schedule_image_bytes(r->schedule);
+    if (!r->memory)
+        r->memory = pithp_buffer_make(s, pithp_schedule_bytes(r->schedule));
+    if (!r->table)
+        r->table = pithp_allocate(rt, table_bytes(r));
+    void *image = pithp_allocate(rt, bytes);
+    bool made = r->memory && r->table && image;
+    if (made) {
+        pithp_schedule_image(r->schedule, image, (uintptr_t)r->memory->data);
+        made = pithp_copy_in(s, r->memory->data, image, bytes) == PITH_OK;
+    }
+    pithp_release(rt, image, bytes);
+    return made;
+}
+
+static bool make_graph(pith_scope *s, pithp_replay *r, pithp_error *e) {
+    const pithp_graph_plan plan = {.tasks = &r->schedule->tasks,
+                                   .memory = r->memory->data,
+                                   .gemm =
+                                       pithp_schedule_gemm(r->schedule, r->memory->data),
+                                   .kernel = pithp_replay_kernel,
+                                   .closure = r};
+    pithp_stream *st = pithp_scope_stream(s);
+    return st->device->backend->graph_make(st, &plan, &r->graph, e) == PITH_OK;
+}
+
+/* What may go well without a graph. */
+static bool is_refusal(const pithp_error *e) {
+    return e->code == PITH_E_UNSUPPORTED || e->code == PITH_E_INTERNAL ||
+           e->code == PITH_E_COMPILE;
+}
+
+/* False: e says why, or memory is short. Runs on any stream find all that was written
+ * here: it is waited for. */
+static bool get_ready(pith_scope *s, pithp_replay *r, bool *loaded, pithp_error *e) {
+    pithp_device *d = pithp_scope_device(s);
+    *loaded = false;
+    if (has_text(r) && !(r->code = compile(d, r))) {
+        pithp_error_set(e, PITH_E_MEMORY, NULL, NULL, "out of memory: no room for code");
+        return false;
+    }
+    if (r->code && pithp_code_look(r->code) != PITHP_CODE_READY) {
+        *e = r->code->error;
+        return false;
+    }
+    if (r->code && !find_kernels(r->runtime, r, e))
+        return false;
+    *loaded = true;
+    return !atomic_load(&r->abandoned) && make_memory(s, r) &&
+           (r->how != AS_GRAPH || make_graph(s, r, e)) &&
+           d->backend->synchronise(pithp_scope_stream(s), e) == PITH_OK;
+}
+
+/* A schedule of the same steps, all by our own kernels; false: there is none. */
+static bool leave_library(pith_scope *s, pithp_replay *r, pithp_error *e) {
+    pithp_error ignored = {.code = PITH_OK};
+    pithp_schedule *made = pithp_schedule_make(s, r->plan, PITHP_GEMM_NONE, &ignored);
+    bool loaded;
+    if (!made)
+        return false;
+    drop_schedule(r);
+    r->schedule = made;
+    e->code = PITH_OK;
+    return get_ready(s, r, &loaded, e);
+}
+
+/* Without a graph tasks run one by one, with other text if some of them decide. */
+static bool fall_back(pith_scope *s, pithp_replay *r, pithp_error *e) {
+    bool loaded;
+    pithp_log(r->runtime, PITH_LOG_WARNING,
+              "a program runs without a graph, task by task: %s", e->text);
+    pithp_code_release(r->code);
+    r->code = NULL;
+    r->how = DRIVEN;
+    e->code = PITH_OK;
+    return get_ready(s, r, &loaded, e);
+}
+
+size_t
+pithp_replay_size(const pithp_schedule *schedule, const pithp_plan *plan, bool graph) {
+    enum { NODE_BYTES = 1024 }; /* of the device's and its driver's, about */
+    const size_t tasks = (size_t)schedule->task_count;
+    return pithp_plan_own_bytes(plan) + 2 * pithp_schedule_bytes(schedule) +
+           (size_t)schedule->fused_count * 2 * sizeof(void *) +
+           (size_t)schedule->table_count * sizeof(uint64_t) + tasks * sizeof(pithp_task) +
+           (graph ? tasks * NODE_BYTES : 0);
+}
+
+/* Nothing that reads its memory, or the plan's, is known to their streams. */
+static void settle(pithp_replay *r) {
+    atomic_store(&r->memory->used_elsewhere, true);
+    if (r->plan->literals)
+        atomic_store(&r->plan->literals->used_elsewhere, true);
+    atomic_store_explicit(&r->bytes, pithp_replay_size(r->schedule, r->plan, r->graph),
+                          memory_order_relaxed);
+}
+
+/* Memory may be free the next time; nothing else that failed changes. */
+static bool is_shortage(const pith_scope *s, const pithp_error *e) {
+    return e->code == PITH_E_MEMORY || s->error.code == PITH_E_MEMORY;
+}
+
+/* By its plan's calls from here on, or until it is tried again. */
+static void give_up(const pith_scope *s, pithp_replay *r, const pithp_error *e) {
+    pithp_device *d = pithp_runtime_device(r->runtime);
+    if (atomic_load(&r->abandoned) || pithp_later_ends(d)) {
+        pithp_replay_never(r);
+    } else if (is_shortage(s, e)) {
+        pithp_log(r->runtime, PITH_LOG_INFO,
+                  "a program runs call by call, to be tried again: %s",
+                  e->code == PITH_OK ? s->error.text : e->text);
+        pithp_replay_postpone(r);
+    } else {
+        if (r->schedule)
+            complain(d, e->code == PITH_OK ? s->error.text : e->text);
+        pithp_replay_never(r);
+    }
+}
+
+void pithp_replay_make(pith_scope *s, pithp_replay *r) {
+    pithp_error e = {.code = PITH_OK};
+    bool ready = false, loaded;
+    if (pithp_scope_writable(s) && s->error.code == PITH_OK && make_schedule(s, r, &e)) {
+        ready = get_ready(s, r, &loaded, &e);
+        if (!ready && loaded && r->schedule->gemm_count && is_refusal(&e))
+            ready = leave_library(s, r, &e); /* our own kernels have less to refuse */
+        if (!ready && r->how == AS_GRAPH && is_refusal(&e) &&
+            (loaded || r->schedule->control_count) && !atomic_load(&r->abandoned))
+            ready = fall_back(s, r, &e);
+    }
+    pithp_replay_forget_wanted(r);
+    if (ready) {
+        settle(r);
+        atomic_store_explicit(&r->stage, READY, memory_order_release);
+    } else {
+        give_up(s, r, &e);
+    }
+    pith_clear(s);
+    pith_scope_close(s);
+}
+
+stage pithp_replay_make_again(pith_scope *s, pithp_replay *r) {
+    pithp_error e = {.code = PITH_OK};
+    pith_scope *own = pith_scope_open_in(s);
+    const bool ready = pithp_scope_writable(own) && leave_library(own, r, &e);
+    if (ready)
+        settle(r);
+    else
+        give_up(own, r, &e);
+    pith_clear(own);
+    pith_scope_close(own);
+    return (stage)atomic_load_explicit(&r->stage, memory_order_acquire);
+}

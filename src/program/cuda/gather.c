@@ -1,0 +1,187 @@
+/* Taking and scattering on CUDA. What is scattered goes in the order of the indices:
+ * positions are sorted by where they point, stably, and those that meet are done by one
+ * thread, so that sums have the host's bits. */
+#include "program/host/gather.h"
+
+#include "pith/kernel.h"
+
+#include "program/cuda/cuda.h"
+#include "program/host/move.h"
+#include "program/source/args/library.h"
+
+#include <stddef.h>
+
+_Static_assert(sizeof(pithp_cuda_report) == sizeof(pith_report) &&
+                   offsetof(pithp_cuda_report, first) == offsetof(pith_report, first) &&
+                   offsetof(pithp_cuda_report, need) == offsetof(pith_report, need) &&
+                   offsetof(pithp_cuda_report, have) == offsetof(pith_report, have) &&
+                   offsetof(pithp_cuda_report, what) == offsetof(pith_report, what),
+               "kernels write reports");
+_Static_assert(PITHP_INDEX_DROP == 0 && PITHP_INDEX_CLIP == 1 && PITHP_INDEX_WRAP == 2 &&
+                   PITHP_INDEX_PROMISE == 3 && PITHP_INDEX_ERROR == 4,
+               "kernels know the modes by number");
+_Static_assert(PITHP_OP_SCATTER_ADD - PITHP_OP_SCATTER_SET == 1 &&
+                   PITHP_OP_SCATTER_MUL - PITHP_OP_SCATTER_SET == 2 &&
+                   PITHP_OP_SCATTER_MIN - PITHP_OP_SCATTER_SET == 3 &&
+                   PITHP_OP_SCATTER_MAX - PITHP_OP_SCATTER_SET == 4 &&
+                   PITHP_OP_SCATTER_AND - PITHP_OP_SCATTER_SET == 5 &&
+                   PITHP_OP_SCATTER_OR - PITHP_OP_SCATTER_SET == 6,
+               "kernels know the operations by number");
+
+static pithp_cuda_index_args
+args_of(const pithp_call *call, const pithp_memory *memory, int arrays, int64_t count) {
+    const pithp_index_params *p = call->params;
+    const pith_spec *x = call->operands[0];
+    pithp_cuda_index_args a = {
+        .from = memory->operands[0],
+        .to = memory->result,
+        .report = p->mode == PITHP_INDEX_ERROR ? (void *)memory->report : NULL,
+        .fill = p->fill,
+        .outer = 1,
+        .count = count,
+        .inner = 1,
+        .size = (int32_t)pith_dtype_size(x->dtype),
+        .dtype = (int32_t)x->dtype,
+        .index_dtype = (int32_t)call->operands[1]->dtype,
+        .arrays = arrays,
+        .mode = (int32_t)p->mode,
+        .no_negative = p->no_negative,
+    };
+    for (int d = 0; d < p->axis; d++)
+        a.outer *= x->shape[d];
+    for (int d = p->axis + arrays; d < x->rank; d++)
+        a.inner *= x->shape[d];
+    a.pitch = a.inner;
+    for (int k = 0; k < arrays; k++) {
+        a.index[k] = memory->operands[1 + k];
+        a.extent[k] = x->shape[p->axis + k];
+        a.note[k] = pithp_index_note(p, call->operands[1]->dtype, k);
+        a.pitch *= a.extent[k];
+    }
+    return a;
+}
+
+/* The launch that does the work, then the words on the first index out of range. */
+static pith_status emit(const pithp_sink *sink,
+                        pithp_cuda_kernel_id id,
+                        const char *name,
+                        const pithp_cuda_index_args *a,
+                        int64_t threads) {
+    const pith_status rc = pithp_cuda_emit(sink, id, name, a, sizeof *a, threads);
+    return rc || !a->report
+               ? rc
+               : pithp_cuda_emit(sink, PITHP_CUDA_explain, name, a, sizeof *a, 1);
+}
+
+size_t pithp_cuda_temporary_take(const pithp_call *call, const pith_spec *result) {
+    (void)call, (void)result;
+    return 0;
+}
+
+pith_status pithp_cuda_lower_take(const pithp_call *call,
+                                  const pith_spec *result,
+                                  const pithp_memory *memory,
+                                  const pithp_sink *sink) {
+    const pithp_cuda_index_args a =
+        args_of(call, memory, call->operand_count - 1, call->operands[1]->count);
+    return result->count == 0 ? PITH_OK
+                              : emit(sink, PITHP_CUDA_take, "take", &a, result->count);
+}
+
+size_t pithp_cuda_temporary_take_along(const pithp_call *call, const pith_spec *result) {
+    (void)call, (void)result;
+    return 0;
+}
+
+pith_status pithp_cuda_lower_take_along(const pithp_call *call,
+                                        const pith_spec *result,
+                                        const pithp_memory *memory,
+                                        const pithp_sink *sink) {
+    const pithp_index_params *p = call->params;
+    const pithp_cuda_index_args a =
+        args_of(call, memory, 1, call->operands[1]->shape[p->axis]);
+    return result->count == 0
+               ? PITH_OK
+               : emit(sink, PITHP_CUDA_take_along, "take_along", &a, result->count);
+}
+
+/* How the updates of a scatter reach their places. */
+typedef enum {
+    SORTED,  /* positions are sorted first, so that those that meet are neighbours */
+    ASCENDS, /* they are, by a promise */
+    UNIQUE,  /* none meet, by a promise */
+    ATOMIC,  /* in no order, by atomics: it does not matter, or was left to them */
+} way;
+
+static way way_of(const pithp_call *call) {
+    const pithp_index_params *p = call->params;
+    const pith_dtype dtype = call->operands[0]->dtype;
+    const pithp_primitive op = call->primitive;
+    const bool real = dtype == PITH_F32 || dtype == PITH_F64;
+    const bool wide = pith_dtype_is_integer(dtype) && pith_dtype_size(dtype) >= 4;
+    if (p->unique)
+        return UNIQUE;
+    if (wide && op != PITHP_OP_SCATTER_SET && op != PITHP_OP_SCATTER_MUL)
+        return ATOMIC;
+    if (real && p->unordered && op == PITHP_OP_SCATTER_ADD)
+        return ATOMIC;
+    return pithp_index_ascends(call) ? ASCENDS : SORTED;
+}
+
+/* Offsets, and what sorting them needs. */
+size_t pithp_cuda_temporary_scatter(const pithp_call *call, const pith_spec *result) {
+    static const size_t words[] = {
+        [SORTED] = 5, [ASCENDS] = 1, [UNIQUE] = 0, [ATOMIC] = 0};
+    (void)result;
+    return (size_t)call->operands[1]->count * words[way_of(call)] * sizeof(int64_t);
+}
+
+pith_status pithp_cuda_lower_scatter(const pithp_call *call,
+                                     const pith_spec *result,
+                                     const pithp_memory *memory,
+                                     const pithp_sink *sink) {
+    const char *name = pithp_rows[call->primitive].name;
+    const int last = call->operand_count - 1;
+    pithp_cuda_index_args a =
+        args_of(call, memory, call->operand_count - 2, call->operands[1]->count);
+    pith_status rc = pithp_emit_copy(sink, name, memory->result, memory->operands[0],
+                                     a.size, result->count);
+    if (rc || a.outer * a.count * a.inner == 0)
+        return rc;
+    const way how = way_of(call);
+    a.offsets = memory->temporary;
+    a.from = memory->operands[last];
+    a.operation = (int32_t)(call->primitive - PITHP_OP_SCATTER_SET);
+    a.meet = how == ATOMIC;
+    if (how == UNIQUE || how == ATOMIC)
+        return emit(sink, PITHP_CUDA_scatter_free, name, &a, a.outer * a.count * a.inner);
+    rc = pithp_cuda_emit(sink, PITHP_CUDA_offsets, name, &a, sizeof a, a.count);
+    a.keys = (const uint64_t *)(const void *)a.offsets;
+    if (!rc && how == SORTED)
+        rc = pithp_cuda_emit_sort(sink, name, (const uint64_t *)(const void *)a.offsets,
+                                  a.count, a.offsets + a.count, &a.keys, &a.places);
+    return rc ? rc
+              : emit(sink, PITHP_CUDA_scatter, name, &a, a.outer * a.count * a.inner);
+}
+
+pith_status pithp_cuda_emit_box(const pithp_call *call,
+                                const pith_spec *box,
+                                const pithp_memory *memory,
+                                const pithp_sink *sink) {
+    const int last = call->operand_count - 1;
+    const pith_spec *x = call->operands[0];
+    pithp_cuda_box_args a = {.to = memory->result,
+                             .from = memory->operands[last - 1],
+                             .starts = memory->operands[last],
+                             .count = box->count,
+                             .size = (int32_t)pith_dtype_size(x->dtype),
+                             .rank = x->rank,
+                             .index_dtype = (int32_t)call->operands[last]->dtype,
+                             .update = last == 2};
+    for (int d = 0; d < x->rank; d++) {
+        a.shape[d] = box->shape[d];
+        a.whole[d] = x->shape[d];
+    }
+    return pithp_cuda_emit(sink, PITHP_CUDA_box, pithp_rows[call->primitive].name, &a,
+                           sizeof a, a.count);
+}

@@ -1,0 +1,286 @@
+/* Fused steps as kernels of a device: a thread finds where its elements lie. */
+#include "program/emit/fused.h"
+#include "program/source/shell.h"
+
+#include <string.h>
+
+static bool is_walked(const pithp_fused_args *a, const pithp_external *x) {
+    return x->access != PITHP_ACCESS_FLAT && x->access != PITHP_ACCESS_PIECES &&
+           !pithp_is_uniform(a, x);
+}
+
+int pithp_kernel_walks(const pithp_fused_args *a, int before) {
+    int count = 0;
+    for (int e = 0; e < before; e++)
+        count += is_walked(a, &a->externals[e]);
+    return count;
+}
+
+int pithp_kernel_walk(const pithp_fused_args *a, int external) {
+    return is_walked(a, &a->externals[external]) ? pithp_kernel_walks(a, external) : -1;
+}
+
+/* ---- Pieces ---- */
+
+static bool is_chosen(const pithp_step_text *x, int e) {
+    return x->chooses && x->a->externals[e].access == PITHP_ACCESS_PIECES;
+}
+
+/* Which ends of a piece are within an axis: 1, the first; 2, the last. */
+static int cuts_of(const pithp_fused_args *a, int piece, int axis) {
+    const pithp_box *box = &a->boxes[piece];
+    return (box->begin[axis] > 0) + 2 * (box->end[axis] < a->shape[axis]);
+}
+
+/* "index[0] >= a->piece[1].begin[0] && index[0] < a->piece[1].end[0]" */
+static void add_condition(const pithp_step_text *x, int piece) {
+    const char *glue = "";
+    for (int d = 0; d < x->a->rank; d++) {
+        const int cuts = cuts_of(x->a, piece, d);
+        if (cuts & 1)
+            pithp_text_print(x->t, "%sindex[%d] >= a->piece[%d].begin[%d]", glue, d,
+                             piece, d);
+        glue = cuts & 1 ? " && " : glue;
+        if (cuts & 2)
+            pithp_text_print(x->t, "%sindex[%d] < a->piece[%d].end[%d]", glue, d, piece,
+                             d);
+        glue = cuts & 2 ? " && " : glue;
+    }
+}
+
+/* p<external>: the piece that has the element. What no other one has is the last's. */
+static void add_choice(const pithp_step_text *x, const char *indent, int e) {
+    const pithp_external *external = &x->a->externals[e];
+    const int last = external->first_piece + external->pieces - 1;
+    pithp_text_print(x->t, "%sconst m_piece *const p%d = &a->piece[", indent, e);
+    for (int piece = external->first_piece; piece < last; piece++) {
+        add_condition(x, piece);
+        pithp_text_print(x->t, " ? %d : ", piece);
+    }
+    pithp_text_print(x->t, "%d];\n", last);
+}
+
+static void add_choices(const pithp_step_text *x, const char *indent) {
+    pithp_text_print(x->t,
+                     "%si64 index[%d];\n"
+                     "%sm_index(i, %d, a->shape, index);\n",
+                     indent, x->a->rank, indent, x->a->rank);
+    for (int e = 0; e < x->a->external_count; e++)
+        if (is_chosen(x, e))
+            add_choice(x, indent, e);
+}
+
+/* Whether pieces are chosen alike. */
+static bool choose_alike(const pithp_fused_args *a, const pithp_fused_args *b) {
+    bool alike =
+        a->piece_count == b->piece_count && (a->piece_count == 0 || a->rank == b->rank);
+    for (int e = 0; alike && e < a->external_count; e++)
+        alike = a->externals[e].pieces == b->externals[e].pieces &&
+                a->externals[e].first_piece == b->externals[e].first_piece;
+    for (int p = 0; alike && p < a->piece_count; p++)
+        for (int d = 0; d < a->rank; d++)
+            alike &= cuts_of(a, p, d) == cuts_of(b, p, d);
+    return alike;
+}
+
+bool pithp_kernel_alike(const pithp_kernel_work *a, const pithp_kernel_work *b) {
+    return memcmp(&a->reduction, &b->reduction, sizeof a->reduction) == 0 &&
+           pithp_fused_alike(a->step, b->step) && choose_alike(a->step, b->step);
+}
+
+/* ---- Text ---- */
+
+static void add_element(const void *closure, int e) {
+    const pithp_step_text *x = closure;
+    const char *type = pithp_dtype_spelling(x->dtype[e]);
+    const int walk = pithp_kernel_walk(x->a, e);
+    if (is_chosen(x, e)) {
+        pithp_text_print(x->t, "((const %s *)p%d->at)[m_within(p%d, %d, index)]", type, e,
+                         e, x->a->rank);
+        return;
+    }
+    pithp_text_print(x->t, "((%s *)a->at[%d])", type, e);
+    if (pithp_is_uniform(x->a, &x->a->externals[e]))
+        pithp_text_add(x->t, "[0]");
+    else if (walk < 0)
+        pithp_text_add(x->t, "[i]");
+    else
+        pithp_text_print(x->t, "[place[%d]]", walk);
+}
+
+void pithp_kernel_text_arguments(const pithp_step_text *x, const char *name) {
+    const int walks = pithp_kernel_walks(x->a, x->a->external_count);
+    pithp_text_print(x->t,
+                     "typedef struct %s_args {\n    i64 count;\n    i32 rank;\n"
+                     "    i64 shape[8];\n    void *at[%d];\n",
+                     name, x->a->external_count);
+    if (walks)
+        pithp_text_print(x->t, "    i64 stride[%d][8];\n", walks);
+    if (x->a->taken_count)
+        pithp_text_print(x->t,
+                         "    struct {\n        const void *index;\n"
+                         "        i64 extent;\n        u64 fill;\n    } taken[%d];\n",
+                         x->a->taken_count);
+    if (x->chooses)
+        pithp_text_print(x->t, "    m_piece piece[%d];\n", x->a->piece_count);
+    pithp_text_print(x->t, "} %s_args;\n", name);
+}
+
+static void add_walks(const pithp_step_text *x, const char *indent) {
+    const int walks = pithp_kernel_walks(x->a, x->a->external_count);
+    if (walks)
+        pithp_text_print(x->t,
+                         "%si64 place[%d];\n"
+                         "%sm_walk(i, a->rank, a->shape, a->stride, %d, place);\n",
+                         indent, walks, indent, walks);
+}
+
+/* Where elements are: what the index of each comes from. */
+static void add_places(const pithp_step_text *x, const char *indent) {
+    add_walks(x, indent);
+    if (x->chooses)
+        add_choices(x, indent);
+}
+
+void pithp_kernel_text_index(const pithp_step_text *x, const char *indent) {
+    add_places(x, indent);
+    pithp_step_text_index(x, indent, &(pithp_elements){add_element, x});
+}
+
+void pithp_kernel_text_values(const pithp_step_text *x, const char *indent) {
+    add_places(x, indent);
+    pithp_step_text_values(x, indent, &(pithp_elements){add_element, x});
+}
+
+/* Whether a thread loads all of its elements before it stores one, so that the loads wait
+ * together: a store may change what the next load reads, as far as a compiler knows.
+ * Where an element takes many loads they are enough by themselves, and what takes long to
+ * compute hides them and needs the registers. What is made in place is read at its own
+ * index alone, or threads could not run in any order. */
+enum { AHEAD_READS = 4, AHEAD_OPS = 16 };
+static bool loads_ahead(const pithp_step_text *x) {
+    int reads = 0;
+    bool heavy = x->a->op_count > AHEAD_OPS;
+    for (int e = 0; e < x->a->external_count; e++)
+        reads += x->is_read[e];
+    for (int k = 0; k < x->a->op_count; k++)
+        heavy |= pithp_op_calls_maths(&x->a->ops[k]);
+    return reads <= AHEAD_READS && !heavy;
+}
+
+static void add_elements_in_turn(const pithp_step_text *x) {
+    pithp_text_add(x->t, "    for (i32 k = 0; k < M_EACH; k++) {\n"
+                         "        const i64 i = M_ELEMENT(t, k);\n"
+                         "        if (i >= a->count)\n"
+                         "            break;\n");
+    pithp_kernel_text_index(x, "        ");
+    pithp_text_add(x->t, "    }\n");
+}
+
+/* The elements that a step writes wait in made<external>. */
+static void add_elements_together(const pithp_step_text *x) {
+    bool walks = false;
+    for (int e = 0; e < x->a->external_count; e++) {
+        if (!pithp_step_text_writes(x, e))
+            continue;
+        walks |= pithp_kernel_walk(x->a, e) >= 0;
+        pithp_text_print(x->t, "    %s made%d[M_EACH];\n",
+                         pithp_dtype_spelling(x->dtype[e]), e);
+    }
+    pithp_text_add(x->t, "    M_UNROLL for (i32 k = 0; k < M_EACH; k++) {\n"
+                         "        const i64 i = M_ELEMENT_WITHIN(t, k, a->count);\n");
+    pithp_kernel_text_values(x, "        ");
+    for (int e = 0; e < x->a->external_count; e++) {
+        char element[PITHP_ELEMENT_NAME_BYTES];
+        pithp_step_text_element(x, e, element);
+        if (pithp_step_text_writes(x, e))
+            pithp_text_print(x->t, "        made%d[k] = %s;\n", e, element);
+    }
+    pithp_text_add(x->t, "    }\n"
+                         "    M_UNROLL for (i32 k = 0; k < M_EACH; k++) {\n"
+                         "        const i64 i = M_ELEMENT(t, k);\n"
+                         "        if (i >= a->count)\n"
+                         "            break;\n");
+    if (walks)
+        add_walks(x, "        ");
+    for (int e = 0; e < x->a->external_count; e++)
+        if (pithp_step_text_writes(x, e)) {
+            pithp_text_add(x->t, "        ");
+            add_element(x, e);
+            pithp_text_print(x->t, " = made%d[k];\n", e);
+        }
+    pithp_text_add(x->t, "    }\n");
+}
+
+void pithp_emit_kernel(pithp_text *t, const char *name, const pithp_kernel_work *work) {
+    pithp_step_text x;
+    pithp_step_text_begin(&x, t, work->step);
+    x.chooses = work->step->piece_count > 0;
+    if (work->reduction.kind != PITHP_REDUCING_NOTHING) {
+        pithp_kernel_text_reduction(&x, name, &work->reduction);
+        return;
+    }
+    pithp_kernel_text_arguments(&x, name);
+    pithp_text_print(t,
+                     "M_KERNEL(%s, %s_args) {\n"
+                     "    if (M_ELEMENT(t, 0) >= a->count)\n"
+                     "        return;\n",
+                     name, name);
+    if (loads_ahead(&x))
+        add_elements_together(&x);
+    else
+        add_elements_in_turn(&x);
+    pithp_text_add(t, "}\n");
+}
+
+/* ---- Arguments ---- */
+
+size_t pithp_kernel_arguments(const pithp_fused_args *step, int64_t count, void *memory) {
+    pithp_kernel_args *args = memory;
+    char **at = (char **)(void *)(args + 1);
+    int64_t(*stride)[PITH_MAX_RANK] =
+        (int64_t(*)[PITH_MAX_RANK])(void *)(at + step->external_count);
+    *args = (pithp_kernel_args){.count = count, .rank = step->rank};
+    memcpy(args->shape, step->shape, sizeof args->shape);
+    for (int e = 0; e < step->external_count; e++) {
+        const int walk = pithp_kernel_walk(step, e);
+        at[e] = step->externals[e].data;
+        if (walk >= 0)
+            memcpy(stride[walk], step->externals[e].stride, sizeof stride[walk]);
+    }
+    char *end = (char *)(stride + pithp_kernel_walks(step, step->external_count));
+    const size_t taken_bytes = step->taken_count * sizeof step->taken_from[0];
+    memcpy(end, step->taken_from, taken_bytes);
+    return (size_t)(end - (char *)memory) + taken_bytes;
+}
+
+static pithp_kernel_piece piece_argument(const pithp_fused_args *step, int piece) {
+    const pithp_external *x = pithp_piece_of(step, piece);
+    const pithp_box *box = &step->boxes[piece];
+    pithp_kernel_piece p = {.at = NULL};
+    int64_t first = 0;
+    memcpy(p.stride, x->stride, sizeof p.stride);
+    for (int d = 0; d < step->rank; d++) {
+        p.begin[d] = box->begin[d];
+        p.end[d] = box->end[d];
+        first += box->begin[d] * x->stride[d];
+    }
+    p.at = x->data + first * x->size;
+    return p;
+}
+
+void pithp_kernel_launch(pithp_launch *launch,
+                         const pithp_fused_args *step,
+                         int64_t count,
+                         void *memory) {
+    const int64_t block = M_BLOCK * M_EACH;
+    launch->name = "fused";
+    launch->args = memory;
+    launch->args_bytes = pithp_kernel_arguments(step, count, memory);
+    for (int p = 0; p < step->piece_count; p++) {
+        const pithp_kernel_piece piece = piece_argument(step, p);
+        memcpy((char *)memory + launch->args_bytes, &piece, sizeof piece);
+        launch->args_bytes += sizeof piece;
+    }
+    launch->count = (count / block + (count % block != 0)) * M_BLOCK;
+}

@@ -1,0 +1,131 @@
+/* Products of small matrices, laid out. What they compute is fixed by block/product.h. */
+#include "program/emit/inline.h"
+#include "program/host/dot.h"
+#include "program/host/vector/dot.h"
+
+enum {
+    MOST_WORK = 4096, /* multiplications: beyond, the library's tiles are faster */
+    MOST_SUMS = 512   /* of a row or column of the result, side by side */
+};
+
+typedef struct multiplying {
+    pithp_text *t;
+    pithp_product_view v;
+    const char *type;
+    int64_t lanes; /* of a product of vectors */
+} multiplying;
+
+static pithp_product_view view_of(const pithp_step *step) {
+    const pithp_instruction *i = step->call;
+    const pithp_call call =
+        pithp_call_of(i->primitive, i->operand_count, step->specs, i->params);
+    return pithp_product_view_of(&call);
+}
+
+bool pithp_inline_product_fits(const pithp_step *step) {
+    const pith_dtype dtype = step->spec->dtype;
+    if (step->call->primitive != PITHP_OP_DOT_GENERAL ||
+        (dtype != PITH_F32 && dtype != PITH_F64) || step->spec->count > MOST_WORK)
+        return false;
+    const pithp_product_view v = view_of(step);
+    return !v.a.moved && !v.b.moved && v.terms > 0 && v.terms <= PITHP_PRODUCT_SPAN &&
+           step->spec->count * v.terms <= MOST_WORK && v.m <= MOST_SUMS &&
+           v.n <= MOST_SUMS;
+}
+
+void pithp_inline_product_define(pithp_inlining *x, const pithp_step *step) {
+    const bool wide = step->spec->dtype == PITH_F64;
+    const uint8_t bit = wide ? 2 : 1;
+    if (!(x->rows->dots & bit))
+        pithp_text_add(x->t, wide ? "M_DOT(f64, 32)\n" : "M_DOT(f32, 64)\n");
+    x->rows->dots |= bit;
+}
+_Static_assert(PITHP_PRODUCT_LANES == 32 * sizeof(double), "and so for f32");
+
+static int64_t power_above(int64_t n, int64_t most) {
+    int64_t power = 1;
+    while (power < n && power < most)
+        power *= 2;
+    return power;
+}
+
+/* Rows of b by one vector. */
+static void add_dots(const multiplying *x) {
+    const pithp_product_view *v = &x->v;
+    pithp_text_print(x->t, "        m_dots_%s(b, %lld, a, %lld, %lld, c, %lld);\n",
+                     x->type, (long long)v->b.free, (long long)v->terms,
+                     (long long)power_above(v->terms, x->lanes), (long long)v->n);
+}
+
+/* Each sum in order, those along the longer side of the result side by side. */
+static void add_sums(const multiplying *x) {
+    const pithp_product_view *v = &x->v;
+    const bool columns = v->n >= v->m;
+    const pithp_factor *outer = columns ? &v->a : &v->b, *inner = columns ? &v->b : &v->a;
+    const char *one = columns ? "a" : "b", *many = columns ? "b" : "a";
+    const int64_t rows = columns ? v->m : v->n, sums = columns ? v->n : v->m;
+    pithp_text_print(x->t,
+                     "        for (i64 i = 0; i < %lld; i++) {\n"
+                     "            %s sum[%lld] = {0};\n"
+                     "            for (i64 k = 0; k < %lld; k++) {\n"
+                     "                M_LOOP\n"
+                     "                for (i64 l = 0; l < %lld; l++)\n",
+                     (long long)rows, x->type, (long long)sums, (long long)v->terms,
+                     (long long)sums);
+    pithp_text_print(x->t,
+                     "                    sum[l] = M_MULTIPLY_ADD(%s[i * %lld + k * "
+                     "%lld], %s[l * %lld + k * %lld], sum[l]);\n            }\n",
+                     one, (long long)outer->free, (long long)outer->term, many,
+                     (long long)inner->free, (long long)inner->term);
+    pithp_text_print(x->t,
+                     "            for (i64 l = 0; l < %lld; l++)\n"
+                     "                c[i * %lld + l * %lld] = sum[l];\n        }\n",
+                     (long long)sums, (long long)(columns ? v->n : 1),
+                     (long long)(columns ? 1 : v->n));
+}
+
+static void add_matrix(const multiplying *x,
+                       const char *name,
+                       const char *from,
+                       const int64_t *batch_stride) {
+    pithp_text_print(x->t, "        %s%s *const %s = %s + ",
+                     name[0] == 'c' ? "" : "const ", x->type, name, from);
+    pithp_inline_index(x->t, x->v.rank, batch_stride);
+    pithp_text_add(x->t, ";\n");
+}
+
+static void
+add_operand(const multiplying *x, const pithp_frame *f, pithp_value v, const char *name) {
+    pithp_text_print(x->t, "        %s *const %s = (%s *)(", x->type, name, x->type);
+    pithp_frame_address(f, v);
+    pithp_text_add(x->t, ");\n");
+}
+
+void pithp_inline_product(const pithp_frame *f, const pithp_step *step) {
+    const pithp_instruction *i = step->call;
+    const pithp_value *operands = pithp_operands(f->plan->program, i);
+    multiplying x = {.t = f->x->t,
+                     .v = view_of(step),
+                     .type = pithp_dtype_spelling(step->spec->dtype),
+                     .lanes = PITHP_PRODUCT_LANES /
+                              (int64_t)pith_dtype_size(step->spec->dtype)};
+    int64_t stride[PITH_MAX_RANK], each = x.v.m * x.v.n;
+    if (step->spec->count == 0)
+        return;
+    for (int d = x.v.rank - 1; d >= 0; each *= x.v.batch[d--])
+        stride[d] = each;
+    pithp_text_add(x.t, "        {\n");
+    add_operand(&x, f, operands[x.v.a.operand], "left");
+    add_operand(&x, f, operands[x.v.b.operand], "right");
+    add_operand(&x, f, i->result, "to");
+    pithp_inline_loops(x.t, x.v.rank, x.v.batch, false);
+    pithp_text_add(x.t, "        {\n");
+    add_matrix(&x, "a", "left", x.v.a.batch);
+    add_matrix(&x, "b", "right", x.v.b.batch);
+    add_matrix(&x, "c", "to", stride);
+    if (x.v.dots)
+        add_dots(&x);
+    else
+        add_sums(&x);
+    pithp_text_add(x.t, "        }\n        }\n");
+}

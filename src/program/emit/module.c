@@ -1,0 +1,117 @@
+/* The text of a plan: all that is compiled of it, as one translation unit. */
+#include "program/cuda/cuda.h"
+#include "program/emit/emit.h"
+#include "program/emit/loop.h"
+#include "program/host/math/link.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void pithp_step_name(char name[PITHP_STEP_NAME_BYTES],
+                     const char *prefix,
+                     int64_t function) {
+    snprintf(name, PITHP_STEP_NAME_BYTES, "%.*s_%lld", PITHP_PREFIX_BYTES - 1, prefix,
+             (long long)function);
+}
+
+/* A function of the text, and a step that it does, perhaps with the reduction of what
+ * that makes; NULL: a loop's, which is not shared. */
+typedef struct function {
+    uint64_t hash;
+    const pithp_fused_args *step;
+    pithp_folding fold;
+} function;
+
+typedef struct emitting {
+    pithp_text *t;
+    char prefix[PITHP_PREFIX_BYTES];
+    pithp_emitted_rows rows;
+    function *functions; /* room for all that a plan may have */
+    int32_t count;
+} emitting;
+
+/* ---- Sharing ---- */
+
+/* The number of a function that does the step, or -1: it gets the next one. */
+static int32_t
+find_function(emitting *x, const pithp_fused_args *step, pithp_folding fold) {
+    const uint64_t hash = pithp_fused_hash(step);
+    for (int32_t k = x->count; k-- > 0;) {
+        const function *f = &x->functions[k];
+        if (f->hash == hash && f->step && f->fold.reducer == fold.reducer &&
+            f->fold.rows == fold.rows && pithp_fused_alike(f->step, step))
+            return k;
+    }
+    x->functions[x->count] = (function){hash, step, fold};
+    return -1;
+}
+
+/* ---- The host ---- */
+
+/* Declare the next function. */
+static void declare(const emitting *x, char name[PITHP_STEP_NAME_BYTES]) {
+    pithp_step_name(name, x->prefix, x->count);
+    pithp_text_print(x->t, "void %s(const void *args, i64 begin, i64 end);\n", name);
+}
+
+static int32_t add_fused(emitting *x, const pithp_plan *plan, const pithp_step *whole) {
+    char name[PITHP_STEP_NAME_BYTES];
+    const pithp_fused_args *step = whole->fused;
+    const pithp_folding fold = pithp_folding_of(plan, whole);
+    const int32_t same = find_function(x, step, fold);
+    if (same >= 0)
+        return same;
+    pithp_emit_row_functions(x->t, &x->rows, step);
+    declare(x, name);
+    if (fold.reducer >= 0)
+        pithp_emit_folding(x->t, name, step, fold);
+    else
+        pithp_emit_fused(x->t, name, step);
+    return x->count++;
+}
+
+static int32_t add_loop(emitting *x, const pithp_plan *plan, const pithp_step *step) {
+    char name[PITHP_STEP_NAME_BYTES];
+    pithp_emit_loop_rows(x->t, &x->rows, step);
+    x->functions[x->count] = (function){.step = NULL};
+    declare(x, name);
+    pithp_text_print(x->t, "void %s", name);
+    pithp_emit_loop(x->t, plan, step);
+    return x->count++;
+}
+
+static void add_plan(emitting *x, const pithp_plan *plan, int32_t *functions) {
+    for (int64_t k = 0; k < plan->step_count; k++)
+        functions[k] = plan->steps[k].fused ? add_fused(x, plan, &plan->steps[k])
+                       : pithp_loop_fits(plan, &plan->steps[k])
+                           ? add_loop(x, plan, &plan->steps[k])
+                           : -1;
+}
+
+bool pithp_emit_host_all(pithp_text *t,
+                         pithp_plan *const *plans,
+                         int64_t count,
+                         int32_t *const *functions,
+                         bool *maths) {
+    size_t bytes = 0;
+    for (int64_t k = 0; k < count; k++)
+        bytes += (size_t)plans[k]->step_count * sizeof(function);
+    emitting x = {.t = t, .functions = pithp_allocate(t->rt, bytes)};
+    if (!x.functions)
+        return false;
+    pithp_debug_prefix(x.prefix, plans[0]);
+    x.rows.as_macros = pithp_debug_lines();
+    pithp_text_add(t, pithp_text_host);
+    pithp_debug_prologue(t);
+    for (int64_t k = 0; k < count; k++)
+        add_plan(&x, plans[k], functions[k]);
+    if (x.rows.maths)
+        pithp_math_text(t);
+    *maths = x.rows.maths;
+    pithp_release(t->rt, x.functions, bytes);
+    return x.count > 0 && !t->failed;
+}
+
+bool pithp_emit_host(pithp_text *t, pithp_plan *plan, int32_t *functions, bool *maths) {
+    return pithp_emit_host_all(t, &plan, 1, &functions, maths);
+}

@@ -1,0 +1,208 @@
+/* Running fused steps: a block of elements goes through all instructions before the next
+ * one is looked at. */
+#include "program/emit/emit.h"
+#include "program/exec/segment.h"
+#include "program/op/rules.h"
+
+#include <string.h>
+
+/* Least elements worth a thread, of a step of one instruction and of many. */
+enum { GRAIN = 4096, LEAST_GRAIN = 512, COMPILED_GRAIN = 4096 };
+
+static inline bool is_staged(const pithp_external *e) {
+    return e->access == PITHP_ACCESS_ONCE || e->access == PITHP_ACCESS_STRIDED;
+}
+
+/* The first period from where it lies, the others from those before them. */
+static void stage_once(const pithp_fused_args *a,
+                       const pithp_external *x,
+                       char *to,
+                       int64_t begin,
+                       int64_t n) {
+    const int64_t period = pithp_period(a->rank, a->shape, x->stride);
+    int64_t staged = period < n ? period : n;
+    pithp_stage_view(to, x->data, x->size, a->rank, a->shape, x->stride, begin, staged);
+    for (int64_t more; staged < n; staged += more) {
+        more = n - staged < staged ? n - staged : staged;
+        memcpy(to + staged * x->size, to, (size_t)(more * x->size));
+    }
+}
+
+/* A range that runs: where slots are, and where externals are staged. */
+typedef struct range {
+    const pithp_fused_args *a;
+    char *at[UINT8_MAX + 1];
+    char *staging[PITHP_FUSED_EXTERNALS]; /* of those that may be staged */
+} range;
+
+/* Temporaries and what is staged have buffers; what does not change is staged here. */
+static void begin_range(range *r, char *buffers, int64_t begin, int64_t end) {
+    const pithp_fused_args *a = r->a;
+    const size_t bytes = (size_t)a->block * sizeof(uint64_t);
+    const int64_t n = end - begin < a->block ? end - begin : a->block;
+    r->at[UINT8_MAX] = NULL; /* of operands that are not used */
+    for (int t = 0; t < a->temporary_count; t++, buffers += bytes)
+        r->at[t] = buffers;
+    for (int e = 0; e < a->external_count; e++) {
+        const pithp_external *x = &a->externals[e];
+        if (!is_staged(x) && x->access != PITHP_ACCESS_PIECES)
+            continue;
+        r->at[a->temporary_count + e] = r->staging[e] = buffers;
+        if (x->access == PITHP_ACCESS_ONCE)
+            stage_once(a, x, buffers, begin, n);
+        buffers += bytes;
+    }
+}
+
+static inline char *
+element_at(const pithp_fused_args *a, const pithp_external *x, const int64_t *index) {
+    int64_t place = 0;
+    for (int d = 0; d < a->rank; d++)
+        place += index[d] * x->stride[d];
+    return x->data + place * x->size;
+}
+
+/* Where pieces are for elements i to i + n, of a row if the step goes by rows: where they
+ * lie, or in staging. */
+static void begin_pieces(range *r, int64_t i, int64_t n, const int64_t *index) {
+    const pithp_fused_args *a = r->a;
+    for (int e = 0; e < a->external_count; e++) {
+        const pithp_external *x = &a->externals[e];
+        char **slot = &r->at[a->temporary_count + e];
+        if (x->access != PITHP_ACCESS_PIECES)
+            continue;
+        if (!a->by_rows) {
+            pithp_stage_pieces(r->staging[e], a, x, i, n);
+            continue;
+        }
+        const pithp_external *piece = pithp_piece_at(a, x, index);
+        *slot = piece->access == PITHP_ACCESS_ROWS ? element_at(a, piece, index)
+                                                   : r->staging[e];
+        if (piece->access != PITHP_ACCESS_ROWS)
+            pithp_stage_view(*slot, piece->data, x->size, a->rank, a->shape,
+                             piece->stride, i, n);
+    }
+}
+
+/* How many of n elements are done at once: of a row, and of the same pieces, if the step
+ * goes by rows, whose index is found. */
+static int64_t block_at(const pithp_fused_args *a, int64_t i, int64_t n, int64_t *index) {
+    const int last = a->rank - 1;
+    if (!a->by_rows)
+        return n;
+    pithp_index_of(a, i, index);
+    n = a->shape[last] - index[last] < n ? a->shape[last] - index[last] : n;
+    return a->piece_count ? pithp_pieces_length(a, index, n) : n;
+}
+
+/* Where the externals are for elements i to i + n, or for fewer: the number is returned.
+ */
+static int64_t begin_block(range *r, int64_t i, int64_t n) {
+    const pithp_fused_args *a = r->a;
+    int64_t index[PITH_MAX_RANK];
+    n = block_at(a, i, n, index);
+    for (int e = 0; e < a->external_count; e++) {
+        const pithp_external *x = &a->externals[e];
+        char **slot = &r->at[a->temporary_count + e];
+        if (x->access == PITHP_ACCESS_FLAT)
+            *slot = x->data + i * x->size;
+        else if (x->access == PITHP_ACCESS_ROWS)
+            *slot = element_at(a, x, index);
+        else if (x->access == PITHP_ACCESS_STRIDED)
+            pithp_stage_view(*slot, x->data, x->size, a->rank, a->shape, x->stride, i, n);
+    }
+    if (a->piece_count)
+        begin_pieces(r, i, n, index);
+    return n;
+}
+
+static void
+interpret(pithp_isa isa, const pithp_fused_args *a, char *const *at, int64_t n) {
+    for (int k = 0; k < a->op_count; k++) {
+        const pithp_fused_op *op = &a->ops[k];
+        const pithp_elementwise_table table =
+            op->cast ? pithp_cast_tables[isa] : pithp_elementwise_tables[isa];
+        table[op->row][op->column](at[op->to], at[op->from[0]], at[op->from[1]],
+                                   at[op->from[2]], n);
+    }
+}
+
+/* ---- Compiled code ---- */
+
+/* For the code, pieces lie as the index space does, but only some elements of it at once.
+ */
+static void run_pieces(const pithp_fused_args *a, int64_t begin, int64_t end) {
+    _Alignas(64) char buffers[PITHP_FUSED_BYTES];
+    _Alignas(8) char memory[PITHP_KERNEL_BYTES];
+    int64_t index[PITH_MAX_RANK];
+    range r;
+    r.a = a;
+    begin_range(&r, buffers, begin, end);
+    pithp_kernel_arguments(a, end, memory);
+    char **at = (char **)(void *)(memory + sizeof(pithp_kernel_args));
+    for (int64_t i = begin, n; i < end; i += n) {
+        n = end - i < a->block || a->by_rows ? end - i : a->block;
+        n = block_at(a, i, n, index);
+        begin_pieces(&r, i, n, index);
+        for (int e = 0; e < a->external_count; e++)
+            if (a->externals[e].access == PITHP_ACCESS_PIECES)
+                at[e] = (char *)((uintptr_t)r.at[a->temporary_count + e] -
+                                 (uintptr_t)(i * a->externals[e].size));
+        a->code(memory, i, i + n);
+    }
+}
+
+static void run_code(const pithp_fused_args *a, int64_t begin, int64_t end) {
+    _Alignas(8) char memory[PITHP_KERNEL_BYTES];
+    char *at[PITHP_FUSED_EXTERNALS];
+    if (!a->is_direct) {
+        pithp_kernel_arguments(a, end, memory);
+        a->code(memory, begin, end);
+        return;
+    }
+    for (int e = 0; e < a->external_count; e++)
+        at[e] = a->externals[e].data;
+    a->code(at, begin, end);
+}
+
+/* ---- Both ---- */
+
+static void
+run_blocks(pithp_isa isa, const pithp_fused_args *a, int64_t begin, int64_t end) {
+    _Alignas(64) char buffers[PITHP_FUSED_BYTES];
+    range r;
+    r.a = a;
+    begin_range(&r, buffers, begin, end);
+    for (int64_t i = begin, n; i < end; i += n) {
+        n = begin_block(&r, i, end - i < a->block ? end - i : a->block);
+        interpret(isa, a, r.at, n);
+    }
+}
+
+static inline void fused(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
+    const pithp_fused_args *a = args;
+    if (!a->code)
+        run_blocks(isa, a, begin, end);
+    else if (a->piece_count)
+        run_pieces(a, begin, end);
+    else
+        run_code(a, begin, end);
+}
+PITHP_LOOPS(fused)
+const pithp_host_loop pithp_fused_loops[PITHP_ISA_COUNT] = {fused_base, fused_v3,
+                                                            fused_v4};
+
+pith_status pithp_fused_run(pith_scope *s, const pithp_fused_args *args, int64_t count) {
+    const int64_t grain = GRAIN / (args->op_count ? args->op_count : 1);
+    const pithp_launch launch = {
+        .name = "fused",
+        .loops = fused_loops,
+        .args = args,
+        .args_bytes = pithp_fused_bytes(args),
+        .count = count,
+        .grain = args->code            ? COMPILED_GRAIN
+                 : grain < LEAST_GRAIN ? LEAST_GRAIN
+                                       : grain,
+    };
+    return pithp_launch_run(s, &launch);
+}

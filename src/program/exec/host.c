@@ -1,0 +1,321 @@
+/* Running plans. */
+#include "program/command/replay.h"
+#include "program/exec/horizontal.h"
+#include "program/op/debug.h"
+#include "program/profile/watch.h"
+
+#include <string.h>
+
+/* NULL: it is made on the way. */
+static char *external_of(const pithp_running *r, const pithp_step *step, int e) {
+    char *address = pithp_address(r, step->external[e]);
+    return address ? address + step->offset[e] * step->fused->externals[e].size : NULL;
+}
+
+size_t pithp_fused_bind(const pithp_running *r,
+                        const pithp_step *step,
+                        pithp_host_loop code,
+                        pithp_fused_args *args) {
+    const int externals = step->fused->external_count + step->fused->piece_count;
+    const size_t bytes = pithp_fused_bytes(step->fused);
+    memcpy(args, step->fused, bytes);
+    args->code = code;
+    args->is_direct = code && pithp_is_direct(args);
+    for (int e = 0; e < externals; e++)
+        args->externals[e].data = external_of(r, step, e);
+    return bytes;
+}
+
+size_t pithp_fold_bind(const pithp_running *r, const pithp_step *step, char **at) {
+    for (int e = 0; e < step->fused->external_count; e++)
+        at[e] = external_of(r, step, e);
+    return (size_t)step->fused->external_count * sizeof *at;
+}
+
+/* Run a compiled step that needs nothing but addresses. */
+static inline pith_status launch_direct(pith_scope *s,
+                                        const pithp_plan *plan,
+                                        const pithp_compiled *code,
+                                        int64_t k,
+                                        int64_t count,
+                                        const void *const *const *tables) {
+    const pithp_step *step = &plan->steps[k];
+    const pithp_compiled_address *from = &code->addresses[code->steps[k].first_address];
+    const size_t externals = (size_t)step->fused->external_count;
+    uintptr_t at[PITHP_FUSED_EXTERNALS];
+    for (size_t e = 0; e < externals; e++)
+        at[e] = (uintptr_t)tables[from[e].table][from[e].index] + from[e].offset;
+    if (PITHP_LIKELY(count <= PITHP_GRAIN && pithp_scope_device(s)->immediate)) {
+        if (count > 0)
+            code->steps[k].loops[0](at, 0, count);
+        return PITH_OK;
+    }
+    const pithp_launch launch = {.name = "fused",
+                                 .loops = code->steps[k].loops,
+                                 .args = at,
+                                 .args_bytes = externals * sizeof *at,
+                                 .count = count};
+    return pithp_launch_run(s, &launch);
+}
+
+static pith_status run_direct(const pithp_running *r, int64_t k) {
+    const void *const fixed[PITHP_FIXED_COUNT] = {[PITHP_FIXED_WORKSPACE] = r->workspace};
+    const void *const *const tables[PITHP_TABLE_COUNT] = {
+        [PITHP_TABLE_INPUTS] = r->inputs,
+        [PITHP_TABLE_OUTPUTS] = (const void *const *)r->outputs,
+        [PITHP_TABLE_PASSED] = r->passed,
+        [PITHP_TABLE_FIXED] = fixed};
+    return launch_direct(r->s, r->plan, r->code, k, r->plan->steps[k].spec->count,
+                         tables);
+}
+
+/* The one step of a plan. */
+static pith_status run_alone(pith_scope *s,
+                             const pithp_plan *plan,
+                             const pithp_compiled *code,
+                             const void *const *inputs,
+                             void *const *outputs,
+                             int64_t count) {
+    static const void *const fixed[PITHP_FIXED_COUNT];
+    const void *const *const tables[PITHP_TABLE_COUNT] = {
+        [PITHP_TABLE_INPUTS] = inputs,
+        [PITHP_TABLE_OUTPUTS] = (const void *const *)outputs,
+        [PITHP_TABLE_FIXED] = fixed};
+    return launch_direct(s, plan, code, code->alone, count, tables);
+}
+
+static pith_status run_fused(const pithp_running *r, const pithp_step *step, int64_t k) {
+    pithp_fused_args args;
+    const pithp_compiled_step *code = r->code ? &r->code->steps[k] : NULL;
+    if (code && code->direct)
+        return run_direct(r, k);
+    if (step->take_count)
+        return pithp_run_taking(r, step, code ? code->loops[0] : NULL);
+    pithp_fused_bind(r, step, code ? code->loops[0] : NULL, &args);
+    return pithp_fused_run(r->s, &args, step->spec->count);
+}
+
+/* report: of what is checked. */
+static pith_status run_row(pith_scope *s,
+                           const pithp_step *step,
+                           pithp_memory *memory,
+                           pith_report *report,
+                           const pithp_running *r) {
+    const pithp_instruction *i = step->call;
+    pithp_call call =
+        pithp_call_of(i->primitive, i->operand_count, step->specs, i->params);
+    const char *site = s->site;
+    s->site = i->site ? i->site : site; /* checks name the call that was traced */
+    if (i->primitive == PITHP_OP_CHECKED) {
+        call = pithp_checked_call(&call);
+        memory->report = report;
+        pithp_zero_report(s, report);
+    } else if (pithp_call_reports(&call)) {
+        memory->report =
+            pithp_check_make(s, pithp_index_describe, pithp_rows[i->primitive].name);
+    }
+    const pith_status rc = s->error.code != PITH_OK ? s->error.code
+                           : step->source >= 0
+                               ? pithp_run_reduction(r, step, &call, memory)
+                               : pithp_run(s, &call, step->spec, memory);
+    s->site = site;
+    return rc;
+}
+
+void pithp_step_print(pith_scope *s,
+                      const pithp_step *step,
+                      const void *const *operands) {
+    const pithp_debug_params *params = step->call->params;
+    params->debug->print(params->debug, s, step->specs, operands);
+}
+
+static pith_status run_call(const pithp_running *r, const pithp_step *step) {
+    const pithp_instruction *i = step->call;
+    void *results[PITH_KERNEL_MAX_ARGS + 1];
+    for (int k = 0; k < i->operand_count; k++)
+        r->pointers[k] = pithp_address(r, pithp_operands(r->plan->program, i)[k]);
+    for (int k = 0; k < i->result_count; k++)
+        results[k] = pithp_address(r, i->result + k);
+    if (step->kernel)
+        return pithp_run_kernel(r->s, step, r->pointers, results);
+    if (i->primitive == PITHP_OP_DEBUG)
+        return pithp_step_print(r->s, step, r->pointers), PITH_OK;
+    pithp_memory memory = {
+        .operands = r->pointers,
+        .result = results[0],
+        .temporary = step->temporary_bytes ? r->workspace + step->temporary : NULL,
+    };
+    return run_row(r->s, step, &memory, i->result_count > 1 ? results[1] : NULL, r);
+}
+
+int32_t pithp_step_call(pith_scope *s, const pithp_step *step, char *const *at) {
+    const pithp_instruction *i = step->call;
+    char *const *results = at + i->operand_count, *const *end = results + i->result_count;
+    const void *const *operands = (const void *const *)at;
+    if (step->kernel)
+        return pithp_run_kernel(s, step, operands, (void *const *)results);
+    if (i->primitive == PITHP_OP_DEBUG)
+        return pithp_step_print(s, step, operands), PITH_OK;
+    pithp_memory memory = {.operands = operands,
+                           .result = results[0],
+                           .temporary = step->temporary_bytes ? *end : NULL};
+    return run_row(s, step, &memory, (pith_report *)(void *)results[i->result_count - 1],
+                   NULL);
+}
+
+/* Compiled steps that run as one; NULL: step k is none, or its first. */
+static const pithp_batch *batch_of(const pithp_running *r, int64_t k) {
+    return r->code && pithp_scope_device(r->s)->immediate ? r->code->steps[k].batch
+                                                          : NULL;
+}
+
+int64_t pithp_run_piece(const pithp_running *r, int64_t k, pith_status *rc) {
+    const pithp_step *step = &r->plan->steps[k];
+    const pithp_batch *batch = batch_of(r, k);
+    *rc = batch         ? pithp_batch_run(r, batch)
+          : step->band  ? pithp_run_band(r, k)
+          : !step->call ? run_fused(r, step, k)
+          : step->plans ? pithp_run_control(r, step)
+                        : run_call(r, step);
+    return batch ? batch->steps : 1;
+}
+
+pith_status pithp_run_steps(const pithp_running *r) {
+    pith_status rc = PITH_OK;
+    if (PITHP_UNLIKELY(r->watch))
+        return pithp_run_watched(r);
+    for (int64_t k = 0, done; k < r->plan->step_count && rc == PITH_OK; k += done)
+        done = r->plan->steps[k].is_source ? 1 : pithp_run_piece(r, k, &rc);
+    return rc;
+}
+
+/* What the plan reads and others wrote. */
+pith_status pithp_plan_await(pith_scope *s, const pithp_plan *plan) {
+    pith_status rc = plan->literals ? pithp_buffer_read(s, plan->literals) : PITH_OK;
+    for (int64_t c = 0; c < plan->program->constant_count && rc == PITH_OK; c++)
+        if (plan->program->constants[c].buffer)
+            rc = pithp_buffer_read(s, plan->program->constants[c].buffer);
+    for (int64_t k = 0; plan->has_plans && k < plan->step_count && rc == PITH_OK; k++) {
+        const pithp_step *step = &plan->steps[k];
+        for (int p = 0; step->plans && p < step->call->program_count && rc == PITH_OK;
+             p++)
+            rc = pithp_plan_await(s, step->plans[p]);
+    }
+    return rc;
+}
+
+/* Outputs that were passed: the caller learns where they are, or they are copied. */
+static pith_status leave(const pithp_running *r, bool copies) {
+    const pithp_plan *plan = r->plan;
+    pith_status rc = PITH_OK;
+    for (int64_t k = 0; k < plan->program->output_count && rc == PITH_OK; k++) {
+        const pithp_place place = plan->places[plan->program->outputs[k]];
+        if (place.store != PITHP_IN_PASSED || plan->homes[place.at].at != k)
+            continue;
+        if (!copies && pithp_is_handed_on(r, k))
+            r->outputs[k] = pithp_output_address(r, k);
+        else
+            rc = pithp_settle(r, k);
+    }
+    return rc;
+}
+
+static pith_status run_all(pith_scope *s,
+                           pithp_plan *plan,
+                           const pithp_compiled *code,
+                           const void *const *inputs,
+                           void **outputs,
+                           bool copies) {
+    const void *few[4 * PITHP_FEW_OPERANDS], **pointers = few;
+    pithp_watch watch;
+    pithp_running r = {
+        .s = s, .plan = plan, .code = code, .inputs = inputs, .outputs = outputs};
+    const size_t bytes = plan->pointer_count * sizeof *pointers;
+    pith_status rc;
+    if (plan->replay && pithp_replay_run(s, plan, inputs, outputs, &rc))
+        return rc;
+    rc = pithp_scope_device(s)->immediate ? PITH_OK : pithp_plan_await(s, plan);
+    if (rc != PITH_OK)
+        return rc;
+    pithp_buffer *workspace =
+        plan->workspace_bytes ? pithp_buffer_make(s, plan->workspace_bytes) : NULL;
+    if (plan->workspace_bytes && !workspace)
+        return s->error.code;
+    r.workspace = workspace ? workspace->data : NULL;
+    if (PITHP_UNLIKELY(plan->profile))
+        r.watch = pithp_watch_begin(&watch, s, plan->profile);
+    if (bytes > sizeof few)
+        pointers = pithp_allocate(s->runtime, bytes);
+    if (pointers) {
+        r.passed = pointers;
+        r.pointers = pointers + plan->passed_count;
+        rc = pithp_run_steps(&r);
+        if (rc == PITH_OK && plan->passed_count)
+            rc = leave(&r, copies);
+    } else {
+        rc = pithp_fail_memory(s, bytes);
+    }
+    if (PITHP_UNLIKELY(r.watch))
+        pithp_watch_end(r.watch);
+    if (pointers != few)
+        pithp_release(s->runtime, pointers, bytes);
+    pithp_buffer_release(workspace, 1);
+    return rc;
+}
+
+static pith_status run(pith_scope *s,
+                       pithp_plan *plan,
+                       const void *const *inputs,
+                       void **outputs,
+                       bool copies) {
+    const pithp_compiled *code = pithp_plan_code(s, plan);
+    return code && code->alone >= 0 && !plan->replay && pithp_scope_device(s)->immediate
+               ? run_alone(s, plan, code, inputs, outputs,
+                           plan->steps[code->alone].spec->count)
+               : run_all(s, plan, code, inputs, outputs, copies);
+}
+
+pith_status pithp_plan_pass(pith_scope *s,
+                            pithp_plan *plan,
+                            const void *const *inputs,
+                            void **outputs) {
+    return run(s, plan, inputs, outputs, false);
+}
+
+pith_status pithp_plan_run(pith_scope *s,
+                           pithp_plan *plan,
+                           const void *const *inputs,
+                           void *const *outputs) {
+    return run(s, plan, inputs, (void **)(uintptr_t)outputs /* only read */, true);
+}
+
+/* ---- Plans for every count of elements ---- */
+
+bool pithp_plan_is_flat(const pithp_plan *plan) {
+    const pithp_step *step = plan->steps;
+    return plan->step_count == 1 && step->fused && !step->call && !step->take_count &&
+           !step->is_source && !step->band && step->fused->piece_count == 0 &&
+           !plan->workspace_bytes && !plan->passed_count && pithp_is_direct(step->fused);
+}
+
+pith_status pithp_plan_run_flat(pith_scope *s,
+                                pithp_plan *plan,
+                                const void *const *inputs,
+                                void *const *outputs,
+                                int64_t count) {
+    const bool immediate = pithp_scope_device(s)->immediate;
+    const pithp_compiled *code = pithp_plan_code(s, plan);
+    if (code && code->alone >= 0 && immediate)
+        return run_alone(s, plan, code, inputs, outputs, count);
+    const pith_status rc = immediate ? PITH_OK : pithp_plan_await(s, plan);
+    if (rc != PITH_OK)
+        return rc;
+    const pithp_running r = {.s = s,
+                             .plan = plan,
+                             .inputs = inputs,
+                             .outputs = (void **)(uintptr_t)outputs /* only read */};
+    pithp_fused_args args;
+    pithp_fused_bind(&r, plan->steps, code ? code->steps[0].loops[0] : NULL, &args);
+    args.shape[0] = count; /* of the one axis that its values have */
+    return pithp_fused_run(s, &args, count);
+}

@@ -1,0 +1,376 @@
+/* Steps of control flow: their programs have plans of their own, made once, which run in
+ * a part of the workspace. Nothing is allocated while they run. */
+#include "program/emit/loop.h"
+#include "program/exec/tier.h"
+#include "program/plan/plan.h"
+#include "program/profile/watch.h"
+
+#include <string.h>
+
+enum { FLAG_BYTES = PITHP_ALIGNMENT };
+
+static size_t aligned(size_t bytes) {
+    return (bytes + PITHP_ALIGNMENT - 1) & ~(size_t)(PITHP_ALIGNMENT - 1);
+}
+
+/* ---- Planning ---- */
+
+static bool make_plans(pithp_planning *g, pithp_step *step) {
+    const pithp_instruction *i = step->call;
+    const size_t bytes = (size_t)i->program_count * sizeof *step->plans;
+    step->plans = pithp_allocate(g->plan->runtime, bytes);
+    if (!step->plans) {
+        pithp_fail_memory(g->s, bytes);
+        return false;
+    }
+    memset(step->plans, 0, bytes);
+    for (int k = 0; k < i->program_count; k++) {
+        step->plans[k] = pithp_plan_make_for(g->s, i->programs[k],
+                                             g->plan->scheduled    ? PITHP_PLAN_SCHEDULED
+                                             : g->plan->runs_fused ? PITHP_PLAN_FUSED
+                                                                   : PITHP_PLAN_CALLS);
+        if (!step->plans[k])
+            return false;
+    }
+    return true;
+}
+
+/* The workspace is that of the programs (one of them runs at a time), then the flag of a
+ * condition, then the second buffers of carries. */
+static bool measure(pithp_planning *g, pithp_step *step) {
+    const pithp_instruction *i = step->call;
+    const pithp_carried c = pithp_carries_of(i);
+    size_t inner = 0, pointers = 0;
+    for (int k = 0; k < i->program_count; k++) {
+        const pithp_plan *plan = step->plans[k];
+        const size_t own = plan->pointer_count + (size_t)(plan->program->input_count +
+                                                          plan->program->output_count);
+        inner = plan->workspace_bytes > inner ? plan->workspace_bytes : inner;
+        pointers = own > pointers ? own : pointers;
+    }
+    step->programs_bytes =
+        aligned(inner) + (i->primitive == PITHP_OP_WHILE ? FLAG_BYTES : 0);
+    size_t most = step->programs_bytes;
+    for (int k = 0; k < c.count; k++)
+        if (pithp_add_overflows(most, aligned(g->p->values[i->result + k].spec->bytes),
+                                &most)) {
+            pithp_fail(g->s, PITH_E_OVERFLOW, NULL, "the carries of %s are too large",
+                       pithp_rows[i->primitive].name);
+            return false;
+        }
+    step->temporary_bytes = pithp_spare_offset(step, c.count);
+    if (pithp_loop_fits(g->plan, step) && (size_t)pithp_loop_addresses(step) > pointers)
+        pointers = (size_t)pithp_loop_addresses(step);
+    pointers += (size_t)c.count;
+    if (pointers > g->plan->pointer_count)
+        g->plan->pointer_count = pointers;
+    return true;
+}
+
+bool pithp_plan_control(pithp_planning *g, pithp_step *step) {
+    return make_plans(g, step) && measure(g, step);
+}
+
+void pithp_plan_control_free(pith_runtime *rt, pithp_step *step) {
+    const int count = step->plans ? step->call->program_count : 0;
+    for (int k = 0; k < count; k++)
+        pithp_plan_free(step->plans[k]);
+    pithp_release(rt, step->plans, (size_t)count * sizeof *step->plans);
+}
+
+/* ---- Running ---- */
+
+/* A step that runs: its memory, and the addresses that its programs get. */
+typedef struct frame {
+    const pithp_running *outer;
+    const pithp_step *step;
+    const pithp_value *operands;
+    char *workspace;       /* of the step */
+    const void **current;  /* where the carries are */
+    const void **pointers; /* behind them */
+} frame;
+
+static frame open_frame(const pithp_running *r, const pithp_step *step) {
+    const pithp_carried c = pithp_carries_of(step->call);
+    return (frame){.outer = r,
+                   .step = step,
+                   .operands = pithp_operands(r->plan->program, step->call),
+                   .workspace =
+                       step->temporary_bytes ? r->workspace + step->temporary : NULL,
+                   .current = r->pointers,
+                   .pointers = r->pointers + c.count};
+}
+
+static void *operand_at(const frame *f, int k) {
+    return pithp_address(f->outer, f->operands[k]);
+}
+/* Where a result is written; one that is passed gets its home. */
+static void *result_at(const frame *f, int k) {
+    const pithp_plan *plan = f->outer->plan;
+    pithp_place place = plan->places[f->step->call->result + k];
+    if (place.store == PITHP_IN_PASSED)
+        place = plan->homes[place.at];
+    return pithp_place_address(f->outer, place);
+}
+static bool is_passed(const frame *f, int k) {
+    return f->outer->plan->places[f->step->call->result + k].store == PITHP_IN_PASSED;
+}
+/* Note where a result is. */
+static void pass(const frame *f, int k, const void *at) {
+    const pithp_place place = f->outer->plan->places[f->step->call->result + k];
+    f->outer->passed[place.at] = at;
+}
+static const pith_spec *result_spec(const frame *f, int k) {
+    return f->outer->plan->program->values[f->step->call->result + k].spec;
+}
+
+/* A program of the step: its inputs and outputs are to be filled in. */
+static pithp_running program_of(const frame *f, int k) {
+    pithp_plan *plan = f->step->plans[k];
+    const int64_t inputs = plan->program->input_count;
+    const int64_t outputs = plan->program->output_count;
+    return (pithp_running){.s = f->outer->s,
+                           .plan = plan,
+                           .code = pithp_plan_code(f->outer->s, plan),
+                           .inputs = f->pointers,
+                           .outputs = (void **)(f->pointers + inputs),
+                           .workspace = f->workspace,
+                           .watch = f->outer->watch,
+                           .passed = f->pointers + inputs + outputs,
+                           .pointers =
+                               f->pointers + inputs + outputs + plan->passed_count};
+}
+
+/* The value of an integer or bool of rank 0 on the device; waits. */
+static pith_status
+read_integer(pith_scope *s, pith_dtype dtype, const void *at, int64_t *value) {
+    uint64_t bits = 0;
+    pith_status rc = PITH_OK;
+    if (pithp_scope_device(s)->immediate)
+        memcpy(&bits, at, pith_dtype_size(dtype));
+    else
+        rc = pithp_copy_out(s, &bits, at, pith_dtype_size(dtype));
+    const int unused = 64 - 8 * (int)pith_dtype_size(dtype);
+    if (pithp_dtype_is_signed(dtype))
+        *value = (int64_t)(bits << unused) >> unused;
+    else
+        *value = bits > INT64_MAX ? INT64_MAX : (int64_t)bits;
+    return rc;
+}
+
+static pith_status run_cond(const frame *f) {
+    const pithp_instruction *i = f->step->call;
+    int64_t index;
+    const pith_dtype dtype =
+        pithp_value_spec(f->outer->plan->program, f->operands[0])->dtype;
+    pith_status rc = read_integer(f->outer->s, dtype, operand_at(f, 0), &index);
+    if (rc != PITH_OK)
+        return rc;
+    index = index < 0 ? 0 : index >= i->program_count ? i->program_count - 1 : index;
+    pithp_running r = program_of(f, (int)index);
+    for (int k = 1; k < i->operand_count; k++)
+        f->pointers[k - 1] = operand_at(f, k);
+    for (int k = 0; k < i->result_count; k++)
+        r.outputs[k] = result_at(f, k);
+    rc = pithp_run_steps(&r);
+    for (int k = 0; k < i->result_count && rc == PITH_OK; k++) {
+        const bool stays = is_passed(f, k) && pithp_is_handed_on(&r, k);
+        if (!stays)
+            rc = pithp_settle(&r, k);
+        if (is_passed(f, k))
+            pass(f, k, stays ? pithp_output_address(&r, k) : r.outputs[k]);
+    }
+    return rc;
+}
+
+/* ---- Loops ---- */
+
+/* Carries are written to the result or to the second buffer, whichever is free. */
+static void choose_buffers(const frame *f, pithp_running *r, int count) {
+    char *spare = f->workspace + f->step->programs_bytes;
+    for (int k = 0; k < count; k++) {
+        const bool in_place = pithp_carry_in_place(f->step, k);
+        void *result = result_at(f, k);
+        r->outputs[k] = f->current[k] == result && !in_place ? spare : result;
+        if (!in_place) /* as pithp_spare_offset counts them */
+            spare += aligned(result_spec(f, k)->bytes);
+    }
+}
+
+/* The body ran: where the carries are now. One that it handed on stays. */
+static pith_status advance(const frame *f, const pithp_running *r, int count) {
+    pith_status rc = PITH_OK;
+    for (int k = 0; k < count && rc == PITH_OK; k++)
+        if (pithp_output_address(r, k) != f->current[k])
+            rc = pithp_settle(r, k);
+    for (int k = 0; k < count; k++)
+        if (pithp_output_address(r, k) != f->current[k])
+            f->current[k] = r->outputs[k];
+    return rc;
+}
+
+static pith_status finish(const frame *f, int count) {
+    pith_status rc = PITH_OK;
+    for (int k = 0; k < count && rc == PITH_OK; k++) {
+        const size_t bytes = result_spec(f, k)->bytes;
+        void *result = result_at(f, k);
+        const pithp_carried c = pithp_carries_of(f->step->call);
+        const bool stays = is_passed(f, k) && f->current[k] == operand_at(f, c.first + k);
+        if (is_passed(f, k))
+            pass(f, k, stays ? f->current[k] : result);
+        if (!stays && f->current[k] != result && bytes)
+            rc = pithp_copy(f->outer->s, result, f->current[k], bytes);
+    }
+    return rc;
+}
+
+/* What the body updates in place is in the result from the beginning. */
+static pith_status begin_carries(const frame *f, pithp_carried c) {
+    pith_status rc = PITH_OK;
+    for (int k = 0; k < c.count && rc == PITH_OK; k++) {
+        const void *at = operand_at(f, c.first + k);
+        void *result = result_at(f, k);
+        f->current[k] = at;
+        if (!pithp_carry_in_place(f->step, k))
+            continue;
+        f->current[k] = result;
+        if (at != result && result_spec(f, k)->bytes)
+            rc = pithp_copy(f->outer->s, result, at, result_spec(f, k)->bytes);
+    }
+    return rc;
+}
+
+/* ---- Loops that are compiled as a whole ---- */
+
+/* NULL: there is none, or work runs later than it is enqueued. */
+static pithp_host_loop loop_of(const frame *f) {
+    const pithp_compiled *code = f->outer->code;
+    return code && pithp_scope_device(f->outer->s)->immediate
+               ? code->steps[f->step - f->outer->plan->steps].loops[0]
+               : NULL;
+}
+
+/* The call itself, with what its steps take where the run is watched. */
+static void run_loop(const frame *f, pithp_host_loop loop) {
+    const pithp_running *r = f->outer;
+    pithp_tally tally;
+    if (PITHP_LIKELY(!r->watch)) {
+        pithp_loop_fill(r->s, f->step, NULL, f->pointers);
+        loop(f->pointers, 0, 1);
+        return;
+    }
+    pithp_loop_fill(r->s, f->step, &tally, f->pointers);
+    pithp_tally_begin(&tally);
+    loop(f->pointers, 0, 1);
+    pithp_tally_end(&tally, r->watch, f->step);
+}
+
+/* All iterations in one call. */
+static pith_status run_compiled(const frame *f, pithp_host_loop loop) {
+    const pithp_instruction *i = f->step->call;
+    const void **at = f->pointers;
+    for (int k = 0; k < i->operand_count; k++)
+        *at++ = operand_at(f, k);
+    for (int k = 0; k < i->result_count; k++)
+        *at++ = result_at(f, k);
+    *at = f->workspace;
+    run_loop(f, loop);
+    if (f->outer->s->error.code != PITH_OK)
+        return f->outer->s->error.code;
+    for (int k = 0; k < i->result_count; k++) {
+        const int operand = pithp_handed_on(i, k);
+        if (is_passed(f, k))
+            pass(f, k, operand < 0 ? result_at(f, k) : operand_at(f, operand));
+    }
+    return PITH_OK;
+}
+
+static pith_status holds(const frame *f, pithp_carried c, bool *goes_on) {
+    const pithp_while_params *w = f->step->call->params;
+    pithp_running r = program_of(f, 0);
+    int64_t truth = 0;
+    for (int k = 0; k < w->cond_operands; k++)
+        f->pointers[k] = operand_at(f, k);
+    for (int k = 0; k < c.count; k++)
+        f->pointers[w->cond_operands + k] = f->current[k];
+    r.outputs[0] = f->workspace + f->step->programs_bytes - FLAG_BYTES;
+    pith_status rc = pithp_run_steps(&r);
+    if (rc == PITH_OK)
+        rc = read_integer(r.s, PITH_BOOL, pithp_output_address(&r, 0), &truth);
+    *goes_on = truth != 0;
+    return rc;
+}
+
+static pith_status run_while(const frame *f) {
+    const pithp_while_params *w = f->step->call->params;
+    const pithp_carried c = pithp_carries_of(f->step->call);
+    bool goes_on = true;
+    const pithp_host_loop loop = loop_of(f);
+    if (loop)
+        return run_compiled(f, loop);
+    pith_status rc = begin_carries(f, c);
+    if (rc == PITH_OK)
+        rc = holds(f, c, &goes_on);
+    while (rc == PITH_OK && goes_on) {
+        pithp_running r = program_of(f, 1);
+        for (int k = 0; k < w->body_operands; k++)
+            f->pointers[k] = operand_at(f, w->cond_operands + k);
+        for (int k = 0; k < c.count; k++)
+            f->pointers[w->body_operands + k] = f->current[k];
+        choose_buffers(f, &r, c.count);
+        rc = pithp_run_steps(&r);
+        if (rc == PITH_OK)
+            rc = advance(f, &r, c.count);
+        if (rc == PITH_OK)
+            rc = holds(f, c, &goes_on);
+    }
+    return rc == PITH_OK ? finish(f, c.count) : rc;
+}
+
+static pith_status run_scan(const frame *f) {
+    const pithp_instruction *i = f->step->call;
+    const pithp_loop_params *l = i->params;
+    const pithp_carried c = pithp_carries_of(i);
+    const int fixed = l->constants + l->carries;
+    const pithp_host_loop loop = loop_of(f);
+    if (loop)
+        return run_compiled(f, loop);
+    pithp_running r = program_of(f, 0);
+    const pithp_program *p = r.plan->program;
+    pith_status rc = begin_carries(f, c);
+    for (int k = 0; k < l->constants; k++)
+        f->pointers[k] = operand_at(f, k);
+    for (int64_t t = 0; t < l->length && rc == PITH_OK; t++) {
+        const size_t at = (size_t)(l->reverse ? l->length - 1 - t : t);
+        for (int k = 0; k < c.count; k++)
+            f->pointers[l->constants + k] = f->current[k];
+        for (int k = fixed; k < i->operand_count; k++)
+            f->pointers[k] =
+                (char *)operand_at(f, k) + at * pithp_value_spec(p, p->inputs[k])->bytes;
+        choose_buffers(f, &r, c.count);
+        for (int k = c.count; k < i->result_count; k++)
+            r.outputs[k] =
+                (char *)result_at(f, k) + at * pithp_value_spec(p, p->outputs[k])->bytes;
+        rc = pithp_run_steps(&r);
+        for (int k = c.count; k < i->result_count && rc == PITH_OK; k++)
+            rc = pithp_settle(&r, k);
+        if (rc == PITH_OK)
+            rc = advance(f, &r, c.count);
+    }
+    return rc == PITH_OK ? finish(f, c.count) : rc;
+}
+
+pith_status pithp_run_control(const pithp_running *r, const pithp_step *step) {
+    const frame f = open_frame(r, step);
+    switch ((int)step->call->primitive) {
+        case PITHP_OP_COND:
+            return run_cond(&f);
+        case PITHP_OP_WHILE:
+            return run_while(&f);
+        case PITHP_OP_SCAN:
+            return run_scan(&f);
+        default:
+            PITH_ASSERT(false);
+            return PITH_E_INTERNAL;
+    }
+}

@@ -1,0 +1,439 @@
+/* Products on the host: a batch of matrices is cut into pieces of the result, which any
+ * thread multiplies. Columns of large matrices are packed into panels before, in a launch
+ * of their own; rows too, where their terms do not lie side by side. */
+#include "program/host/dot.h"
+#include "program/host/move.h"
+#include "program/host/vector/dot.h"
+#include "program/host/vector/fetch.h"
+
+#include <string.h>
+
+enum {
+    DIRECT_BYTES = 524288, /* of a matrix that stays near while it is read again */
+    PIECE_ROWS = 128,
+    TALL_ROWS = 256, /* of a span, which stay in the second cache */
+    PIECE_COLUMNS = 768,
+    PIECE_WORK = 65536,     /* multiplications worth a thread */
+    FETCHED_BYTES = 4096,   /* of a matrix that is fetched before it is needed, at most */
+    CACHED_BYTES = 1 << 25, /* of a batch that may lie in the last cache */
+};
+
+static const char name[] = "dot_general";
+
+static int64_t smaller(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+/* ---- Loops ---- */
+
+static const pithp_product *const tables[PITHP_ISA_COUNT] = {pithp_product_base,
+#ifdef __x86_64__
+                                                             pithp_product_v3,
+                                                             pithp_product_v4
+#else
+                                                             pithp_product_base,
+                                                             pithp_product_base
+#endif
+};
+
+/* A factor of a batch of products: its rows (of the first) or columns (of the second)
+ * are what is free. */
+typedef struct side {
+    const char *data;
+    char *panels; /* of all the terms; NULL where it is read as it lies */
+    int64_t batch[PITH_MAX_RANK], extent, free, term;
+    int64_t group, groups; /* of panels: what a group holds, and how many there are */
+} side;
+
+/* One launch of many pieces: batch, then columns of pieces, then rows of pieces. */
+typedef struct product_args {
+    char *c;
+    side a, b;
+    int32_t size, rank;
+    pithp_product_kind kind;
+    int64_t batch[PITH_MAX_RANK];
+    int64_t terms;
+    int64_t rows, columns;             /* of a piece */
+    int64_t row_pieces, column_pieces; /* of a matrix */
+} product_args;
+
+/* A matrix of a batch. */
+static const char *matrix_of(const product_args *p, const side *x, int64_t index) {
+    int64_t at = 0;
+    for (int d = p->rank - 1; d > 0; d--) {
+        at += index % p->batch[d] * x->batch[d];
+        index /= p->batch[d];
+    }
+    if (p->rank > 0)
+        at += index * x->batch[0];
+    return x->data + at * p->size;
+}
+
+/* Where a matrix's rows or columns begin that are `first` and those after it. */
+static const char *
+part_of(const product_args *p, const side *x, int64_t index, int64_t first) {
+    if (x->panels)
+        return x->panels + (index * x->groups * x->group + first) * p->terms * p->size;
+    return matrix_of(p, x, index) + first * x->free * p->size;
+}
+
+/* What is multiplied at once: pieces of neighbouring rows among those that a thread was
+ * given, so that what is loaded of b serves them all. */
+typedef struct piece {
+    int64_t pieces, batch, i, j, m, n;
+    char *c;
+    pithp_matrix a, b;
+} piece;
+
+static void find_place(const product_args *p, int64_t index, int64_t end, piece *it) {
+    const int64_t row = index % p->row_pieces, tall = TALL_ROWS / p->rows;
+    it->i = row * p->rows;
+    it->j = index / p->row_pieces % p->column_pieces * p->columns;
+    it->batch = index / p->row_pieces / p->column_pieces;
+    it->pieces = smaller(end - index, smaller(p->row_pieces - row, tall));
+}
+
+static piece piece_of(const product_args *p, int64_t index, int64_t end) {
+    piece it = {.pieces = 1, .batch = index};
+    if (p->row_pieces > 1 || p->column_pieces > 1)
+        find_place(p, index, end, &it);
+    it.m = smaller(p->a.extent - it.i, it.pieces * p->rows);
+    it.n = smaller(p->b.extent - it.j, p->columns);
+    it.c = p->c + ((it.batch * p->a.extent + it.i) * p->b.extent + it.j) * p->size;
+    const int last = p->rank > 0 ? p->rank - 1 : 0;
+    it.a = (pithp_matrix){part_of(p, &p->a, it.batch, it.i), p->a.free, p->a.term,
+                          p->a.batch[last], p->a.panels != NULL};
+    it.b = (pithp_matrix){part_of(p, &p->b, it.batch, it.j), p->b.term, p->b.free,
+                          p->b.batch[last], p->b.panels != NULL};
+    return it;
+}
+
+#define PIECES(name, work)                                                               \
+    static inline void name(pithp_isa isa, const void *args, int64_t begin,              \
+                            int64_t end) {                                               \
+        const product_args *p = args;                                                    \
+        const pithp_product *f = &tables[isa][p->kind];                                  \
+        piece it;                                                                        \
+        for (int64_t index = begin; index < end; index += it.pieces) {                   \
+            it = piece_of(p, index, end);                                                \
+            work;                                                                        \
+        }                                                                                \
+    }                                                                                    \
+    PITHP_LOOPS(name)
+PIECES(multiply_tiles, f->tiles(it.c, p->b.extent, it.m, it.n, p->terms, &it.a, &it.b))
+PIECES(multiply_dots, f->dots(it.c, 1, it.b.data, it.b.column, it.n, it.a.data, p->terms))
+
+/* Whole matrices, the next one fetched meanwhile: they are read in another order than
+ * they lie in, so that the hardware foresees nothing. */
+static inline void
+multiply_distant(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
+    const product_args *p = args;
+    for (int64_t index = begin; index < end; index++) {
+        const piece it = piece_of(p, index, end);
+        for (int which = 0; which < 2 && index + 1 < end; which++) {
+            const side *next = which ? &p->b : &p->a;
+            pithp_fetch(matrix_of(p, next, index + 1), 0,
+                        next->extent * p->terms * p->size);
+        }
+        tables[isa][p->kind].tiles(it.c, p->b.extent, it.m, it.n, p->terms, &it.a, &it.b);
+    }
+}
+PITHP_LOOPS(multiply_distant)
+
+/* How many matrices from one on lie alike, before `end`. */
+static int64_t alike(const product_args *p, int64_t index, int64_t end) {
+    const int64_t last = p->rank > 0 ? p->batch[p->rank - 1] : 1;
+    return smaller(end - index, last - index % last);
+}
+
+static inline void
+multiply_small(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
+    const product_args *p = args;
+    const bool whole = p->row_pieces == 1;
+    for (int64_t index = begin; index < end;) {
+        const piece it = piece_of(p, index, end);
+        const int64_t count = whole ? alike(p, index, end) : 1;
+        tables[isa][p->kind].small(it.c, count, it.m, it.n, p->terms, &it.a, &it.b);
+        index += whole ? count : it.pieces;
+    }
+}
+PITHP_LOOPS(multiply_small)
+
+/* One group of a matrix's rows or columns, its panels `width` wide. */
+static void pack_group(const product_args *p,
+                       const pithp_product *f,
+                       const side *x,
+                       int64_t width,
+                       const char *matrix,
+                       int64_t first,
+                       char *to) {
+    for (int64_t i = first; i < first + x->group; i += width) {
+        const int64_t left = x->extent - i > 0 ? x->extent - i : 0;
+        f->pack(to + (i - first) * p->terms * p->size,
+                left ? matrix + i * x->free * p->size : matrix, width, x->free, x->term,
+                smaller(left, width), p->terms);
+    }
+}
+
+/* For each matrix: groups of the first factor's rows, then of the second's columns. */
+static inline void
+pack_panels(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
+    const product_args *p = args;
+    const pithp_product *f = &tables[isa][p->kind];
+    const int64_t of_a = p->a.panels ? p->a.groups : 0, each = of_a + p->b.groups;
+    for (int64_t index = begin; index < end; index++) {
+        const int64_t batch = index / each, place = index % each;
+        const bool first = place < of_a;
+        const side *x = first ? &p->a : &p->b;
+        const int64_t group = first ? place : place - of_a;
+        pack_group(p, f, x, first ? f->rows : f->columns, matrix_of(p, x, batch),
+                   group * x->group,
+                   x->panels +
+                       (batch * x->groups + group) * x->group * p->terms * p->size);
+    }
+}
+PITHP_LOOPS(pack_panels)
+
+/* ---- Memory and pieces ---- */
+
+static pithp_product_kind kind_of(pith_dtype dtype) {
+    static const pithp_product_kind kinds[PITH_DTYPE_COUNT] = {
+        [PITH_BOOL] = PITHP_PRODUCT_BOOL, [PITH_I8] = PITHP_PRODUCT_U8,
+        [PITH_U8] = PITHP_PRODUCT_U8,     [PITH_I16] = PITHP_PRODUCT_U16,
+        [PITH_U16] = PITHP_PRODUCT_U16,   [PITH_I32] = PITHP_PRODUCT_U32,
+        [PITH_U32] = PITHP_PRODUCT_U32,   [PITH_I64] = PITHP_PRODUCT_U64,
+        [PITH_U64] = PITHP_PRODUCT_U64,   [PITH_F32] = PITHP_PRODUCT_F32,
+        [PITH_F64] = PITHP_PRODUCT_F64};
+    return kinds[dtype];
+}
+
+static bool is_half(const pith_spec *x) {
+    return x->dtype == PITH_F16 || x->dtype == PITH_BF16;
+}
+
+static int64_t pieces(int64_t extent, int64_t each) {
+    return extent / each + (extent % each != 0);
+}
+
+static size_t aligned(int64_t bytes) {
+    return ((size_t)bytes + 63) / 64 * 64;
+}
+
+/* Panels pay where a matrix is read more often than packing reads it, or lies so that
+ * vectors of columns cannot be loaded. */
+static bool packs(const pithp_product_view *v, int64_t size) {
+    if (v->small || v->dots)
+        return false;
+    return v->b.free != 1 ||
+           (v->m >= 4 * PITHP_PRODUCT_ROWS && (v->terms * v->n * size > DIRECT_BYTES ||
+                                               v->m * v->terms * size > DIRECT_BYTES));
+}
+
+/* What of a and b is packed, and where the parts of the temporary memory begin. */
+typedef struct layout {
+    bool packed[2];
+    size_t moved[2], panels[2], bytes;
+} layout;
+
+/* Rows or columns of a group of panels. */
+static int64_t group_of(int factor, int64_t size) {
+    return factor == 0 ? PITHP_PRODUCT_ROWS : PITHP_PRODUCT_ROW_BYTES / size;
+}
+
+/* Rows whose terms lie side by side are read as they lie. */
+static layout
+layout_of(const pithp_call *call, const pithp_product_view *v, int64_t size) {
+    const bool packed = packs(v, size);
+    layout l = {.packed = {packed && v->a.term != 1, packed}};
+    const pithp_factor *factors[] = {&v->a, &v->b};
+    const int64_t extents[] = {v->m, v->n};
+    for (int k = 0; k < 2; k++) {
+        const int64_t group = group_of(k, size);
+        l.moved[k] = l.bytes;
+        if (factors[k]->moved)
+            l.bytes += aligned(call->operands[factors[k]->operand]->count * size);
+        l.panels[k] = l.bytes;
+        if (l.packed[k])
+            l.bytes +=
+                aligned(v->batches * pieces(extents[k], group) * group * v->terms * size);
+    }
+    return l;
+}
+
+/* How long a piece is, so that there are enough of them for threads. */
+static void cut(product_args *p, bool dots) {
+    if (dots) {
+        p->rows = 1;
+        p->columns = PIECE_WORK / (p->terms + 1) / 8 * 8 + 8;
+    } else {
+        const int64_t some = pieces(p->a.extent, 16 * PITHP_PRODUCT_ROWS);
+        p->rows = smaller(some < 4 ? 32 : some * PITHP_PRODUCT_ROWS, PIECE_ROWS);
+        p->columns = PIECE_COLUMNS / p->b.group * p->b.group;
+    }
+    p->row_pieces = pieces(p->a.extent, p->rows);
+    p->column_pieces = pieces(p->b.extent, p->columns);
+}
+
+static pith_status
+emit_packing(const product_args *p, int64_t batches, const pithp_sink *sink) {
+    const int64_t groups = (p->a.panels ? p->a.groups : 0) + p->b.groups;
+    return pithp_emit(sink, name, pack_panels_loops, p, sizeof *p, batches * groups,
+                      4096 / (p->terms * 8) + 1);
+}
+
+/* Whether matrices come one by one from memory. */
+static bool is_distant(const pithp_product_view *v, const product_args *p) {
+    const int64_t a = v->m * v->terms * p->size, b = v->terms * v->n * p->size,
+                  c = v->m * v->n * p->size;
+    return p->row_pieces == 1 && p->column_pieces == 1 && !p->a.panels && !p->b.panels &&
+           a <= FETCHED_BYTES && b <= FETCHED_BYTES &&
+           v->batches > CACHED_BYTES / (a + b + c);
+}
+
+static pith_status
+emit_pieces(const pithp_product_view *v, product_args *p, const pithp_sink *sink) {
+    cut(p, v->dots);
+    const int64_t rows = smaller(p->a.extent, p->rows),
+                  columns = smaller(p->b.extent, p->columns),
+                  grain = PIECE_WORK / (rows * columns * p->terms + 1) + 1;
+    return pithp_emit(sink, name,
+                      v->small           ? multiply_small_loops
+                      : v->dots          ? multiply_dots_loops
+                      : is_distant(v, p) ? multiply_distant_loops
+                                         : multiply_tiles_loops,
+                      p, sizeof *p, v->batches * p->row_pieces * p->column_pieces, grain);
+}
+
+/* ---- Lowering ---- */
+
+/* A factor as the launches see it; what must be moved is. */
+static pith_status lower_side(const pithp_call *call,
+                              const pithp_factor *f,
+                              const pithp_memory *memory,
+                              int64_t size,
+                              char *moved,
+                              side *to,
+                              const pithp_sink *sink) {
+    const char *data = memory->operands[f->operand];
+    to->data = f->moved ? moved : data;
+    to->free = f->free;
+    to->term = f->term;
+    memcpy(to->batch, f->batch, sizeof to->batch);
+    return f->moved ? pithp_product_emit_moving(call, f, size, data, moved, sink)
+                    : PITH_OK;
+}
+
+/* Of a call whose elements are none of the halves. */
+static pith_status lower(const pithp_call *call,
+                         const pith_spec *result,
+                         const pithp_memory *memory,
+                         const pithp_sink *sink) {
+    const pithp_product_view v = pithp_product_view_of(call);
+    const int64_t size = (int64_t)pith_dtype_size(result->dtype);
+    if (v.terms == 0)
+        return pithp_emit_fill(sink, name, memory->result, (int32_t)size, 0,
+                               result->count);
+    product_args p = {.c = memory->result,
+                      .a.extent = v.m,
+                      .b.extent = v.n,
+                      .size = (int32_t)size,
+                      .rank = v.rank,
+                      .kind = kind_of(result->dtype),
+                      .terms = v.terms};
+    memcpy(p.batch, v.batch, sizeof p.batch);
+    const layout l = layout_of(call, &v, size);
+    const pithp_factor *factors[] = {&v.a, &v.b};
+    side *sides[] = {&p.a, &p.b};
+    pith_status rc = PITH_OK;
+    for (int k = 0; k < 2 && !rc; k++) {
+        char *temporary = memory->temporary;
+        sides[k]->group = group_of(k, size);
+        sides[k]->groups = pieces(sides[k]->extent, sides[k]->group);
+        sides[k]->panels = l.packed[k] ? temporary + l.panels[k] : NULL;
+        rc = lower_side(call, factors[k], memory, size, temporary + l.moved[k], sides[k],
+                        sink);
+    }
+    if (!rc && p.b.panels)
+        rc = emit_packing(&p, v.batches, sink);
+    return rc ? rc : emit_pieces(&v, &p, sink);
+}
+
+/* Halves are multiplied as f32: what they are cast to, and the result before it is
+ * rounded. */
+typedef struct widened {
+    pith_spec specs[3];
+    const pith_spec *operands[2];
+    size_t at[3], bytes;
+} widened;
+
+static void widen(const pithp_call *call, const pith_spec *result, widened *w) {
+    w->bytes = 0;
+    for (int k = 0; k < 3; k++) {
+        w->specs[k] = k < 2 ? *call->operands[k] : *result;
+        w->specs[k].dtype = PITH_F32;
+        w->specs[k].bytes = (size_t)w->specs[k].count * sizeof(float);
+        w->at[k] = w->bytes;
+        w->bytes += aligned((int64_t)w->specs[k].bytes);
+    }
+    w->operands[0] = &w->specs[0];
+    w->operands[1] = &w->specs[1];
+}
+
+static pith_status emit_cast(const pith_spec *from,
+                             const void *data,
+                             const pith_spec *to,
+                             void *result,
+                             const pithp_sink *sink) {
+    const pithp_cast_params params = {to->dtype};
+    const pithp_call cast = pithp_call_of(PITHP_OP_CAST, 1, &from, &params);
+    return pithp_lower(&cast, to, &(pithp_memory){.operands = &data, .result = result},
+                       sink);
+}
+
+static pith_status lower_halves(const pithp_call *call,
+                                const pith_spec *result,
+                                const pithp_memory *memory,
+                                const pithp_sink *sink) {
+    widened w;
+    widen(call, result, &w);
+    char *temporary = memory->temporary;
+    const void *data[2];
+    for (int k = 0; k < 2; k++) {
+        data[k] = temporary + w.at[k];
+        const pith_status rc = emit_cast(call->operands[k], memory->operands[k],
+                                         &w.specs[k], temporary + w.at[k], sink);
+        if (rc)
+            return rc;
+    }
+    const pithp_call wide = pithp_call_of(call->primitive, 2, w.operands, call->params);
+    const pith_status rc = lower(&wide, &w.specs[2],
+                                 &(pithp_memory){.operands = data,
+                                                 .result = temporary + w.at[2],
+                                                 .temporary = temporary + w.bytes},
+                                 sink);
+    return rc ? rc
+              : emit_cast(&w.specs[2], temporary + w.at[2], result, memory->result, sink);
+}
+
+size_t pithp_temporary_product(const pithp_call *call, const pith_spec *result) {
+    widened w = {.bytes = 0};
+    pithp_call inner = *call;
+    int64_t size = (int64_t)pith_dtype_size(result->dtype);
+    if (is_half(result)) {
+        widen(call, result, &w);
+        inner.operands = w.operands;
+        size = sizeof(float);
+    }
+    const pithp_product_view v = pithp_product_view_of(&inner);
+    return w.bytes + layout_of(&inner, &v, size).bytes;
+}
+
+pith_status pithp_lower_product(const pithp_call *call,
+                                const pith_spec *result,
+                                const pithp_memory *memory,
+                                const pithp_sink *sink) {
+    if (result->count == 0)
+        return PITH_OK;
+    return is_half(result) ? lower_halves(call, result, memory, sink)
+                           : lower(call, result, memory, sink);
+}

@@ -1,0 +1,188 @@
+/* Rows of many small leaves in one launch: a part of the launch is a part of a leaf's
+ * result, which resolves the indices for itself. */
+#include "program/host/gather_many.h"
+
+#include "gpu/stage.h"
+#include "program/cuda/cuda.h"
+#include "program/host/gather.h"
+#include "program/host/move.h"
+
+#include <string.h>
+
+enum { ROWS_GRAIN = 16384 };
+
+/* Where the indices lead in leaves of one extent: those that follow one another mostly
+ * have that of the one before. */
+typedef struct offsets {
+    int64_t extent; /* 0: of none yet */
+    int32_t mode;
+    int64_t where[PITHP_ROWS_MOST]; /* rows; -1: out of range */
+} offsets;
+
+static void resolve(pithp_isa isa,
+                    const pithp_cuda_rows_args *a,
+                    const pithp_row_leaf *p,
+                    offsets *o) {
+    const pith_dtype dtype = (pith_dtype)a->index_dtype;
+    if (o->extent == p->extent && o->mode == p->mode)
+        return;
+    pithp_index_args x; /* what resolving reads of it */
+    x.report = NULL;
+    x.index_dtype = dtype;
+    x.index_size = (int32_t)pith_dtype_size(dtype);
+    x.arrays = 1;
+    x.index[0] = a->index;
+    x.rule[0] = (pithp_indexing){.extent = p->extent,
+                                 .mode = (pithp_index_mode)p->mode,
+                                 .no_negative = a->no_negative,
+                                 .unsigned64 = dtype == PITH_U64};
+    pithp_index_resolve(isa, &x, 0, a->positions, o->where);
+    o->extent = p->extent;
+    o->mode = p->mode;
+}
+
+/* n elements, as many copies of the fill. */
+static void fill_row(char *to, const pithp_row_leaf *p, int64_t n) {
+    for (int64_t i = 0; i < n; i++)
+        memcpy(to + i * p->size, &p->fill, (size_t)p->size);
+}
+
+/* Elements begin..end of what is taken. */
+static void take_elements(const pithp_cuda_rows_args *a,
+                          const pithp_row_leaf *p,
+                          const int64_t *where,
+                          int64_t begin,
+                          int64_t end) {
+    int64_t row = begin / p->inner, column = begin % p->inner;
+    for (int64_t i = begin; i < end; row++, column = 0) {
+        const int64_t left = p->inner - column, n = left < end - i ? left : end - i;
+        const int64_t at = where[row % a->positions];
+        const int64_t from = (row / a->positions * p->extent + at) * p->inner + column;
+        if (at < 0)
+            fill_row(p->to + i * p->size, p, n);
+        else
+            memcpy(p->to + i * p->size, p->from + from * p->size, (size_t)(n * p->size));
+        i += n;
+    }
+}
+
+/* Elements begin..end of what rows are set in. */
+static void set_elements(const pithp_cuda_rows_args *a,
+                         const pithp_row_leaf *p,
+                         const int64_t *where,
+                         int64_t begin,
+                         int64_t end) {
+    const int64_t plane = p->extent * p->inner;
+    memcpy(p->to + begin * p->size, p->from + begin * p->size,
+           (size_t)((end - begin) * p->size));
+    for (int64_t outer = begin / plane; outer * plane < end; outer++)
+        for (int64_t k = 0; k < a->positions; k++) {
+            const int64_t row = outer * plane + where[k] * p->inner;
+            const int64_t from = row < begin ? begin : row,
+                          last = row + p->inner < end ? row + p->inner : end;
+            if (where[k] >= 0 && from < last)
+                memcpy(p->to + from * p->size,
+                       p->updates +
+                           ((outer * a->positions + k) * p->inner + from - row) * p->size,
+                       (size_t)((last - from) * p->size));
+        }
+}
+
+static inline void rows(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
+    const pithp_cuda_rows_args *a = args;
+    offsets o;
+    o.extent = 0;
+    while (begin < end) {
+        const int64_t part = begin >> a->shift, first = part << a->shift;
+        const pithp_row_leaf *p = &a->list[part];
+        const int64_t last = end - first < p->count ? end - first : p->count;
+        if (begin - first < last) {
+            resolve(isa, a, p, &o);
+            (p->updates ? set_elements : take_elements)(
+                a, p, o.where, p->begin + (begin - first), p->begin + last);
+        }
+        begin = first + ((int64_t)1 << a->shift);
+    }
+}
+PITHP_LOOPS(rows)
+
+pith_status pithp_emit_rows(const pithp_sink *sink,
+                            const char *name,
+                            const pithp_cuda_rows_args *args) {
+    if (sink->cuda)
+        return pithp_cuda_emit(sink, PITHP_CUDA_rows, name, args, sizeof *args,
+                               args->total);
+    return pithp_emit(sink, name, rows_loops, args, sizeof *args, args->total,
+                      ROWS_GRAIN);
+}
+
+pith_status pithp_rows_begin(pith_scope *s, pithp_row_set *r, int64_t room) {
+    const size_t bytes = (size_t)room * sizeof *r->list;
+    *r = (pithp_row_set){.s = s, .room = room};
+    r->list = pithp_scratch_allocate(s->runtime, bytes);
+    return r->list ? PITH_OK : pithp_fail_memory(s, bytes);
+}
+
+void pithp_rows_end(pithp_row_set *r) {
+    pithp_scratch_release(r->s->runtime, r->list, (size_t)r->room * sizeof *r->list);
+}
+
+pithp_row_leaf *pithp_rows_add(pithp_row_set *r, int64_t elements) {
+    pithp_row_leaf *leaf = &r->list[r->count++];
+    leaf->begin = 0;
+    leaf->count = elements;
+    r->elements += elements;
+    r->longest = elements > r->longest ? elements : r->longest;
+    return leaf;
+}
+
+/* The leaves in parts, none longer than a chunk. */
+static pith_status cut(pithp_row_set *r, int64_t shift) {
+    const int64_t width = (int64_t)1 << shift;
+    int64_t count = 0;
+    for (int64_t i = 0; i < r->count; i++)
+        count += (r->list[i].count + width - 1) >> shift;
+    pithp_row_set parts;
+    const pith_status rc = pithp_rows_begin(r->s, &parts, count);
+    if (rc != PITH_OK)
+        return rc;
+    for (int64_t i = 0; i < r->count; i++)
+        for (int64_t at = 0; at < r->list[i].count; at += width) {
+            pithp_row_leaf *part = &parts.list[parts.count++];
+            *part = r->list[i];
+            part->begin = at;
+            part->count = part->count - at < width ? part->count - at : width;
+        }
+    pithp_rows_end(r);
+    *r = parts;
+    return PITH_OK;
+}
+
+pith_status pithp_rows_run(pithp_row_set *r,
+                           const char *name,
+                           const void *index,
+                           pith_dtype index_dtype,
+                           int64_t positions,
+                           bool no_negative) {
+    if (r->elements == 0)
+        return PITH_OK;
+    const int64_t shift = pithp_pieces_shift(r->count, r->elements);
+    pith_status rc = r->longest > (int64_t)1 << shift ? cut(r, shift) : PITH_OK;
+    if (rc != PITH_OK)
+        return rc;
+    pithp_buffer *staged = NULL;
+    const pithp_cuda_rows_args args = {
+        .list = pithp_stage(r->s, r->list, (size_t)r->count * sizeof *r->list, &staged),
+        .index = index,
+        .positions = positions,
+        .total = r->count << shift,
+        .shift = shift,
+        .index_dtype = (int32_t)index_dtype,
+        .no_negative = no_negative};
+    if (!args.list)
+        return r->s->error.code;
+    const pithp_sink sink = pithp_scope_sink(r->s);
+    rc = pithp_emit_rows(&sink, name, &args);
+    pithp_buffer_release(staged, 1);
+    return rc;
+}

@@ -1,0 +1,406 @@
+/* Reductions over a set of axes. The operand is seen as [outer, length, inner], the
+ * middle one reduced, after moving its elements where the axes are not neighbours. A
+ * first launch reduces blocks of the length, or parts of these, a second one joins them,
+ * where there are several. */
+#include "program/host/reduce.h"
+
+#include "program/host/move.h"
+
+#include <string.h>
+
+enum {
+    BLOCK = PITHP_REDUCE_BLOCK,
+    TILE = PITHP_REDUCE_TILE,
+    WIDEST = PITHP_REDUCE_WIDEST,
+    LANES = PITHP_REDUCE_LANES,
+    LANE_BYTES = 1024,  /* of a lane, at most: all stay in the second cache */
+    PARTS = 8,          /* of the lanes, where they are computed one by one, */
+    PART_TREES = 4,     /* of 4, 2 and 1 lanes, and a lane, */
+    PIECE_BYTES = 4096, /* of columns side by side, at most: four rows of these, and */
+    WIDE_BYTES = 8192,  /* of their accumulators, at most, stay in the first cache, */
+    LEAST_WIDE = 256,   /* and at least, */
+    LEAST_LONG = 256    /* of so many rows */
+};
+
+const pithp_reduce_table *const pithp_reduce_tables[PITHP_ISA_COUNT] = {
+    &pithp_reduce_base,
+#ifdef __x86_64__
+    &pithp_reduce_v3, &pithp_reduce_v4
+#else
+    &pithp_reduce_base, &pithp_reduce_base
+#endif
+};
+
+/* ---- Specs ---- */
+
+static pithp_reduction reduction_of(const pithp_call *call) {
+    return (pithp_reduction)(call->primitive - PITHP_OP_SUM);
+}
+_Static_assert(PITHP_OP_ALL - PITHP_OP_SUM == PITHP_REDUCE_ALL &&
+                   PITHP_OP_MIN_OF - PITHP_OP_SUM == PITHP_REDUCE_MIN,
+               "the rows of reductions lie in the order of pithp_reduction");
+
+pith_status
+pithp_infer_reduce(const pithp_call *call, pith_spec *result, pithp_refusal *refusal) {
+    const pithp_reduce_params *p = call->params;
+    const pith_spec *x = call->operands[0];
+    char text[PITHP_SPEC_TEXT_BYTES];
+    if (p->axes >> x->rank)
+        return pithp_refuse(call, refusal, PITH_E_ARG, "axes beyond rank %d", x->rank);
+    if (!pithp_reduce_is_arg(call) &&
+        !pithp_reduce_base.reducers[reduction_of(call)][x->dtype].rows)
+        return pithp_refuse(call, refusal, PITH_E_DTYPE, "expected numbers, got %s",
+                            pithp_spec_print(x, text));
+    int64_t shape[PITH_MAX_RANK] = {0}, length = 1;
+    int rank = 0;
+    for (int d = 0; d < x->rank; d++) {
+        if (p->axes >> d & 1)
+            length *= x->shape[d] != 0;
+        else
+            shape[rank++] = x->shape[d];
+    }
+    const bool logical =
+        call->primitive == PITHP_OP_ANY || call->primitive == PITHP_OP_ALL;
+    const bool sums = call->primitive == PITHP_OP_SUM || call->primitive == PITHP_OP_PROD;
+    const pith_dtype dtype = pithp_reduce_is_arg(call) ? PITH_I64
+                             : logical                 ? PITH_BOOL
+                                                       : x->dtype;
+    const pith_status rc = pithp_spec_fill(call, refusal, result, dtype, rank, shape);
+    if (rc == PITH_OK && length == 0 && !sums && !logical)
+        return pithp_refuse(call, refusal, PITH_E_SHAPE, "nothing to choose from in %s",
+                            pithp_spec_print(x, text));
+    return rc;
+}
+
+/* ---- How the operand is seen ---- */
+
+pithp_reduce_view pithp_reduce_view_of(const pithp_call *call) {
+    const pithp_reduce_params *p = call->params;
+    const pith_spec *x = call->operands[0];
+    pithp_reduce_view v = {1, 1, 1, 1, false};
+    int groups = 0;
+    bool reducing = false;
+    for (int d = 0; d < x->rank; d++) {
+        const bool reduced = p->axes >> d & 1;
+        if (x->shape[d] == 1)
+            continue;
+        groups += reduced && !reducing;
+        reducing = reduced;
+        *(reduced ? &v.length : groups ? &v.inner : &v.outer) *= x->shape[d];
+    }
+    v.moved = groups > 1;
+    if (v.moved) {
+        v.outer *= v.inner;
+        v.inner = 1;
+    }
+    if (v.length > BLOCK)
+        v.blocks = (v.length + BLOCK - 1) / BLOCK;
+    return v;
+}
+
+static size_t moved_bytes(const pithp_call *call, const pithp_reduce_view *v) {
+    return v->moved ? (call->operands[0]->bytes + 63) / 64 * 64 : 0;
+}
+
+/* Whether blocks are reduced first, and then joined. */
+static bool in_blocks(const pithp_call *call, const pithp_reduce_view *v) {
+    return v->blocks > 1 && (v->inner == 1 || !pithp_reduce_is_arg(call));
+}
+
+/* Whether lanes of long rows are computed one by one. */
+static bool is_wide(const pithp_call *call, const pithp_reduce_view *v) {
+    return !pithp_reduce_is_arg(call) && v->inner >= LEAST_WIDE &&
+           v->length >= LEAST_LONG;
+}
+
+size_t pithp_temporary_reduce(const pithp_call *call, const pith_spec *result) {
+    const pithp_reduce_view v = pithp_reduce_view_of(call);
+    size_t bytes = moved_bytes(call, &v);
+    if (in_blocks(call, &v) || is_wide(call, &v))
+        bytes +=
+            (size_t)(v.blocks * (is_wide(call, &v) ? PARTS : 1) * result->count) * WIDEST;
+    return bytes;
+}
+
+/* ---- Loops ---- */
+
+/* Inner extent 1. Indices are rows; where these have several blocks, blocks of rows. */
+static inline void
+reduce_rows(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
+    const pithp_reduce_args *a = args;
+    const pithp_reducer *f = &pithp_reduce_tables[isa]->reducers[a->operation][a->dtype];
+    if (a->partial) {
+        for (int64_t i = begin; i < end; i++) {
+            const int64_t row = i / a->blocks, block = i % a->blocks;
+            f->rows(a->partial + i * a->accumulator_size,
+                    a->from + (row * a->length + block * BLOCK) * a->size,
+                    pithp_reduce_block_length(a, block), 1, (end - i - 1) * BLOCK);
+        }
+        return;
+    }
+    const pithp_block_function finish =
+        pithp_cast_block(isa, f->accumulator, a->to_dtype);
+    _Alignas(64) char some[TILE * WIDEST];
+    for (int64_t i = begin; i < end; i += TILE) {
+        const int64_t n = end - i < TILE ? end - i : TILE;
+        f->rows(some, a->from + i * a->length * a->size, a->length, n,
+                (end - i - n) * a->length);
+        finish(a->to + i * a->to_size, some, NULL, NULL, n);
+    }
+}
+PITHP_LOOPS(reduce_rows)
+const pithp_host_loop pithp_reduce_row_loops[PITHP_ISA_COUNT] = {
+    reduce_rows_base, reduce_rows_v3, reduce_rows_v4};
+
+/* Indices are tiles of columns within blocks within outer indices. Neighbours go
+ * together, as far as lanes have room: the longer pieces of rows are, the better the
+ * hardware fetches them. */
+static inline void
+reduce_columns(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
+    const pithp_reduce_args *a = args;
+    const pithp_reducer *f = &pithp_reduce_tables[isa]->reducers[a->operation][a->dtype];
+    const pithp_block_function finish =
+        pithp_cast_block(isa, f->accumulator, a->to_dtype);
+    const int64_t most = LANE_BYTES / a->accumulator_size / TILE;
+    _Alignas(64) char lanes[LANES * LANE_BYTES], some[LANE_BYTES];
+    for (int64_t i = begin, n; i < end; i += n) {
+        const int64_t first = i % a->tiles, column = first * TILE, at = i / a->tiles;
+        const int64_t block = at % a->blocks, outer = at / a->blocks;
+        n = end - i < a->tiles - first ? end - i : a->tiles - first;
+        n = n < most ? n : most;
+        const int64_t left = a->inner - column, width = left < n * TILE ? left : n * TILE;
+        const char *from =
+            a->from + ((outer * a->length + block * BLOCK) * a->inner + column) * a->size;
+        char *partial = a->partial
+                            ? a->partial + (at * a->inner + column) * a->accumulator_size
+                            : some;
+        f->columns(partial, from, a->inner, pithp_reduce_block_length(a, block), width,
+                   lanes);
+        if (!a->partial)
+            finish(a->to + (outer * a->inner + column) * a->to_size, some, NULL, NULL,
+                   width);
+    }
+}
+PITHP_LOOPS(reduce_columns)
+
+/* ---- Lanes one by one ---- */
+
+void pithp_add_lane(pithp_lane_trees *t) {
+    t->waiting++;
+    for (int joined = t->lanes++; joined & 1; joined >>= 1, t->waiting--)
+        t->reducer->tree(t->trees + (t->waiting - 2) * t->bytes, t->width, 2, t->width);
+}
+
+void pithp_join_lanes(pithp_lane_trees *t) {
+    for (; t->waiting > 1; t->waiting--)
+        t->reducer->tree(t->trees + (t->waiting - 2) * t->bytes, t->width, 2, t->width);
+}
+
+/* Long rows: those of a lane are read one after the other, and its accumulators stay in
+ * the first cache. Indices are tiles of columns within parts of lanes within blocks
+ * within outer indices. A part without rows is the identity. */
+static inline void
+reduce_lanes(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
+    const pithp_reduce_args *a = args;
+    const pithp_reducer *f = &pithp_reduce_tables[isa]->reducers[a->operation][a->dtype];
+    const int64_t most = pithp_reduce_tile_width(a), row = a->inner * a->size;
+    _Alignas(64) char trees[PART_TREES * WIDE_BYTES];
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t column = i % a->tiles * most, at = i / a->tiles;
+        const int64_t part = at % PARTS, block = at / PARTS % a->blocks,
+                      outer = at / PARTS / a->blocks;
+        const int64_t rows = pithp_reduce_block_length(a, block),
+                      left = a->inner - column, width = left < most ? left : most;
+        const char *from =
+            a->from + (outer * a->length + block * BLOCK) * row + column * a->size;
+        char *to = a->partial + (at * a->inner + column) * a->accumulator_size;
+        pithp_lane_trees lanes = {.reducer = f,
+                                  .trees = trees,
+                                  .width = width,
+                                  .bytes = width * a->accumulator_size};
+        const int64_t first = part * (LANES / PARTS);
+        for (int64_t k = first; k < first + LANES / PARTS && k < rows; k++) {
+            f->lane(pithp_next_lane(&lanes), from + k * row, LANES * a->inner,
+                    (rows - k + LANES - 1) / LANES, width, a->inner);
+            pithp_add_lane(&lanes);
+        }
+        pithp_join_lanes(&lanes);
+        if (lanes.lanes)
+            f->finish(to, trees, 1, width);
+        else
+            f->columns(to, from, a->inner, 0, width, trees);
+    }
+}
+PITHP_LOOPS(reduce_lanes)
+
+/* The tree over blocks. Indices are tiles of columns within outer indices. */
+static inline void
+reduce_blocks(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
+    const pithp_reduce_args *a = args;
+    const pithp_reducer *f = &pithp_reduce_tables[isa]->reducers[a->operation][a->dtype];
+    const pithp_block_function finish =
+        pithp_cast_block(isa, f->accumulator, a->to_dtype);
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t column = i % a->tiles * TILE, outer = i / a->tiles;
+        const int64_t left = a->inner - column, width = left < TILE ? left : TILE;
+        char *partial =
+            a->partial + (outer * a->blocks * a->inner + column) * a->accumulator_size;
+        f->tree(partial, a->inner, a->blocks, width);
+        finish(a->to + (outer * a->inner + column) * a->to_size, partial, NULL, NULL,
+               width);
+    }
+}
+PITHP_LOOPS(reduce_blocks)
+
+/* argmin and argmax of rows of several blocks, whose extremes are known: the first block
+ * that has the best, and the first place of it there. */
+static inline void
+find_blocks(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
+    const pithp_reduce_args *a = args;
+    const pithp_finder *finders = pithp_reduce_tables[isa]->finders[a->finder];
+    const pith_dtype of_extremes =
+        pithp_reduce_tables[isa]->reducers[a->operation][a->dtype].accumulator;
+    int64_t *to = (int64_t *)(void *)a->to;
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t block = finders[of_extremes].row(
+            a->partial + i * a->blocks * a->accumulator_size, a->blocks);
+        const int64_t first = block * BLOCK;
+        to[i] = first + finders[a->dtype].row(a->from + (i * a->length + first) * a->size,
+                                              pithp_reduce_block_length(a, block));
+    }
+}
+PITHP_LOOPS(find_blocks)
+
+/* argmin and argmax: indices as reduce_columns has them, or rows. */
+static inline void
+find_rows(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
+    const pithp_reduce_args *a = args;
+    const pithp_finder *f = &pithp_reduce_tables[isa]->finders[a->finder][a->dtype];
+    int64_t *to = (int64_t *)(void *)a->to;
+    for (int64_t i = begin; i < end; i++)
+        to[i] = f->row(a->from + i * a->length * a->size, a->length);
+}
+PITHP_LOOPS(find_rows)
+
+static inline void
+find_columns(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
+    const pithp_reduce_args *a = args;
+    const pithp_finder *f = &pithp_reduce_tables[isa]->finders[a->finder][a->dtype];
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t column = i % a->tiles * TILE, outer = i / a->tiles;
+        const int64_t left = a->inner - column, width = left < TILE ? left : TILE;
+        f->columns((int64_t *)(void *)a->to + outer * a->inner + column,
+                   a->from + (outer * a->length * a->inner + column) * a->size, a->inner,
+                   a->length, width);
+    }
+}
+PITHP_LOOPS(find_columns)
+
+/* ---- Lowering ---- */
+
+pith_status pithp_reduce_emit_moving(const pithp_call *call,
+                                     void *to,
+                                     const pithp_sink *sink,
+                                     const pithp_memory *memory) {
+    const pithp_reduce_params *p = call->params;
+    const pith_spec *x = call->operands[0];
+    int64_t stride[PITH_MAX_RANK];
+    pithp_move m = {.to = to,
+                    .from = memory->operands[0],
+                    .size = (int32_t)pith_dtype_size(x->dtype)};
+    pithp_c_strides(x->rank, x->shape, m.size, stride);
+    for (int reduced = 0; reduced < 2; reduced++) {
+        for (int d = 0; d < x->rank; d++) {
+            if ((int)(p->axes >> d & 1) != reduced)
+                continue;
+            m.shape[m.rank] = x->shape[d];
+            m.from_stride[m.rank++] = stride[d];
+        }
+    }
+    pithp_c_strides(m.rank, m.shape, m.size, m.to_stride);
+    return pithp_emit_move(sink, pithp_rows[call->primitive].name, &m);
+}
+
+pith_status pithp_lower_reduce(const pithp_call *call,
+                               const pith_spec *result,
+                               const pithp_memory *memory,
+                               const pithp_sink *sink) {
+    return pithp_lower_reduce_of(call, result, memory, sink, NULL);
+}
+
+pithp_reduce_args pithp_reduce_args_of(const pithp_call *call,
+                                       const pith_spec *result,
+                                       const pithp_memory *memory,
+                                       const pithp_reduce_view *v) {
+    const pith_spec *x = call->operands[0];
+    const bool arg = pithp_reduce_is_arg(call);
+    pithp_reduce_args a = {.from = memory->operands[0],
+                           .to = memory->result,
+                           .size = (int32_t)pith_dtype_size(x->dtype),
+                           .to_size = (int32_t)pith_dtype_size(result->dtype),
+                           .dtype = x->dtype,
+                           .to_dtype = result->dtype,
+                           .finder = call->primitive == PITHP_OP_ARGMAX,
+                           .outer = v->outer,
+                           .length = v->length,
+                           .inner = v->inner,
+                           .blocks = v->blocks,
+                           .tiles = (v->inner + TILE - 1) / TILE};
+    a.operation = !arg       ? (int)reduction_of(call)
+                  : a.finder ? PITHP_REDUCE_MAX
+                             : PITHP_REDUCE_MIN;
+    a.accumulator_size = (int32_t)pith_dtype_size(
+        pithp_reduce_base.reducers[a.operation][x->dtype].accumulator);
+    return a;
+}
+
+/* The launch that reduces parts of blocks. */
+static pith_status
+emit_lanes(const char *name, const pithp_reduce_args *reduce, const pithp_sink *sink) {
+    pithp_reduce_args a = *reduce;
+    const int64_t piece = PIECE_BYTES / a.size, wide = WIDE_BYTES / a.accumulator_size,
+                  most = piece < wide ? piece : wide;
+    a.tiles = (a.inner + most - 1) / most;
+    const int64_t work = a.length / a.blocks / PARTS * pithp_reduce_tile_width(&a);
+    return pithp_emit(sink, name, reduce_lanes_loops, &a, sizeof a,
+                      a.outer * a.blocks * PARTS * a.tiles, 16384 / (work + 1) + 1);
+}
+
+pith_status pithp_lower_reduce_of(const pithp_call *call,
+                                  const pith_spec *result,
+                                  const pithp_memory *memory,
+                                  const pithp_sink *sink,
+                                  const pithp_source *source) {
+    const char *name = pithp_rows[call->primitive].name;
+    const pithp_reduce_view v = pithp_reduce_view_of(call);
+    pithp_reduce_args a = pithp_reduce_args_of(call, result, memory, &v);
+    if (result->count == 0)
+        return PITH_OK;
+    if (v.moved) {
+        const pith_status rc =
+            pithp_reduce_emit_moving(call, memory->temporary, sink, memory);
+        if (rc)
+            return rc;
+        a.from = memory->temporary;
+    }
+    const int64_t work = v.length * (v.inner < TILE ? v.inner : TILE);
+    const bool rows = v.inner == 1, arg = pithp_reduce_is_arg(call);
+    if (arg && !in_blocks(call, &v))
+        return pithp_emit(sink, name, rows ? find_rows_loops : find_columns_loops, &a,
+                          sizeof a, a.outer * a.tiles, 16384 / (work + 1) + 1);
+    const bool wide = !source && is_wide(call, &v);
+    if (v.blocks > 1 || wide)
+        a.partial = (char *)memory->temporary + moved_bytes(call, &v);
+    const int64_t grain = 16384 / ((v.blocks > 1 ? work / v.blocks : work) + 1) + 1;
+    const pith_status rc =
+        source ? pithp_reduce_emit_made(name, &a, source, sink, grain)
+        : wide ? emit_lanes(name, &a, sink)
+               : pithp_emit(sink, name, rows ? reduce_rows_loops : reduce_columns_loops,
+                            &a, sizeof a, a.outer * a.blocks * a.tiles, grain);
+    if (rc || !a.partial)
+        return rc;
+    if (wide)
+        a.blocks *= PARTS;
+    return pithp_emit(sink, name, arg ? find_blocks_loops : reduce_blocks_loops, &a,
+                      sizeof a, a.outer * a.tiles, 16384 / (a.blocks + 1) + 1);
+}

@@ -1,0 +1,235 @@
+/* Reductions of what a program makes only then, in registers or a small buffer: nothing
+ * of the operand is written to memory. */
+#include "program/host/reduce.h"
+
+#include <string.h>
+
+typedef uint8_t b8;
+typedef int64_t i64;
+#include "program/source/args/map_reduce.h"
+
+enum {
+    BLOCK = PITHP_REDUCE_BLOCK,
+    TILE = PITHP_REDUCE_TILE,
+    WIDEST = PITHP_REDUCE_WIDEST,
+    LANES = PITHP_REDUCE_LANES,
+    MADE_AT_ONCE = 2048,  /* elements, as a rule */
+    FOLDED_AT_ONCE = 512, /* rows */
+    MADE_TILE = 512,      /* columns that are made at once */
+    LEAST_WIDE = 256,     /* columns whose lanes are made one by one */
+    MOST_TREES = 7,       /* of 32, 16, ... lanes, and a lane */
+    LEAST_MADE = 1024     /* elements of a tile, or calls cost more than memory */
+};
+
+/* ---- Rows ---- */
+
+/* Indices are rows of one block. */
+static void reduce_made_rows(pithp_isa isa,
+                             const pithp_made_args *m,
+                             char *state,
+                             int64_t begin,
+                             int64_t end) {
+    const pithp_reduce_args *a = &m->reduce;
+    const pithp_reducer *f = &pithp_reduce_tables[isa]->reducers[a->operation][a->dtype];
+    const pithp_block_function finish =
+        pithp_cast_block(isa, f->accumulator, a->to_dtype);
+    const int64_t at_once = a->length < MADE_AT_ONCE ? MADE_AT_ONCE / a->length : 1;
+    _Alignas(64) char buffer[BLOCK * WIDEST], some[TILE * WIDEST];
+    for (int64_t i = begin; i < end; i += at_once) {
+        const int64_t rows = end - i < at_once ? end - i : at_once;
+        const char *from = m->make(isa, state, i * a->length, rows * a->length, buffer);
+        for (int64_t k = 0; k < rows; k += TILE) {
+            const int64_t n = rows - k < TILE ? rows - k : TILE;
+            f->rows(some, from + k * a->length * a->size, a->length, n, 0);
+            finish(a->to + (i + k) * a->to_size, some, NULL, NULL, n);
+        }
+    }
+}
+
+/* The same by compiled code; or the indices are blocks of rows. */
+static void fold_rows(pithp_isa isa,
+                      const pithp_made_args *m,
+                      char *state,
+                      int64_t begin,
+                      int64_t end) {
+    const pithp_reduce_args *a = &m->reduce;
+    const pithp_reducer *f = &pithp_reduce_tables[isa]->reducers[a->operation][a->dtype];
+    const pithp_block_function finish =
+        pithp_cast_block(isa, f->accumulator, a->to_dtype);
+    _Alignas(64) char some[FOLDED_AT_ONCE * WIDEST];
+    const m_fold_args args = {
+        .at = (char *const *)(const void *)state, .to = some, .length = a->length};
+    for (int64_t i = begin, n; i < end; i += n) {
+        n = end - i < FOLDED_AT_ONCE ? end - i : FOLDED_AT_ONCE;
+        m->fold(&args, i, i + n);
+        finish(a->to + i * a->to_size, some, NULL, NULL, n);
+    }
+}
+
+static void
+fold_blocks(const pithp_made_args *m, const char *state, int64_t begin, int64_t end) {
+    const pithp_reduce_args *a = &m->reduce;
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t block = i % a->blocks;
+        const m_fold_args args = {.at = (char *const *)(const void *)state,
+                                  .to = a->partial + i * a->accumulator_size,
+                                  .first = i / a->blocks * a->length + block * BLOCK,
+                                  .length = pithp_reduce_block_length(a, block)};
+        m->fold(&args, 0, 1);
+    }
+}
+
+/* A tile of columns within a block within an outer index. */
+typedef struct made_tile {
+    int64_t first, width; /* elements of the operand, columns */
+    int64_t rows;
+    int64_t to; /* of the block's results */
+} made_tile;
+
+static made_tile tile_at(const pithp_reduce_args *a, int64_t i) {
+    const int64_t most = pithp_reduce_tile_width(a), column = i % a->tiles * most,
+                  at = i / a->tiles;
+    const int64_t block = at % a->blocks, outer = at / a->blocks;
+    const int64_t left = a->inner - column;
+    return (made_tile){.first = (outer * a->length + block * BLOCK) * a->inner + column,
+                       .width = left < most ? left : most,
+                       .rows = pithp_reduce_block_length(a, block),
+                       .to = at * a->inner + column};
+}
+
+/* Make a tile's results of lanes that rows are in: those of the only block are cast. */
+static void finish_tile(const pithp_reduce_args *a,
+                        pithp_isa isa,
+                        const made_tile *t,
+                        void *lanes,
+                        int64_t used) {
+    const pithp_reducer *f = &pithp_reduce_tables[isa]->reducers[a->operation][a->dtype];
+    _Alignas(64) char some[MADE_TILE * WIDEST];
+    f->finish(a->partial ? a->partial + t->to * a->accumulator_size : some, lanes, used,
+              t->width);
+    if (!a->partial)
+        pithp_cast_block(isa, f->accumulator, a->to_dtype)(a->to + t->to * a->to_size,
+                                                           some, NULL, NULL, t->width);
+}
+
+/* How many rows of a tile are made at once: as few as stay in the first cache beside what
+ * they are made of, but, if they can be, as many as lanes, so that they are one long row
+ * of these. */
+static int64_t rows_made(int64_t width) {
+    const int64_t rows = MADE_AT_ONCE / width;
+    return rows >= LANES            ? rows / LANES * LANES
+           : width * LANES <= BLOCK ? LANES
+                                    : BLOCK / width;
+}
+
+/* Compiled code adds rows r to r + n of a tile to accumulators that hold those before,
+ * or, where it `begins`, nothing. */
+static void fold_columns(const pithp_made_args *m,
+                         const char *state,
+                         const made_tile *t,
+                         int64_t r,
+                         int64_t n,
+                         bool begins,
+                         void *to) {
+    const int64_t first = t->first + r * m->reduce.inner;
+    const m_fold_args args = {
+        .at = (char *const *)(const void *)state, .to = to, .begins = begins};
+    m->fold(&args, first, first + n * t->width);
+}
+
+/* Rows in their order, over all lanes of the tile. */
+static void reduce_made_tile(pithp_isa isa,
+                             const pithp_made_args *m,
+                             char *state,
+                             const made_tile *t) {
+    const pithp_reduce_args *a = &m->reduce;
+    const pithp_reducer *f = &pithp_reduce_tables[isa]->reducers[a->operation][a->dtype];
+    const int64_t at_once = m->fold ? LANES : rows_made(t->width);
+    _Alignas(64) char lanes[LANES * LEAST_WIDE * WIDEST], buffer[BLOCK * WIDEST];
+    for (int64_t r = 0, n; r < t->rows; r += n) {
+        n = t->rows - r < at_once ? t->rows - r : at_once;
+        if (m->fold)
+            fold_columns(m, state, t, r, n, r == 0, lanes);
+        else
+            f->fold(lanes,
+                    m->make(isa, state, t->first + r * a->inner, n * t->width, buffer),
+                    t->width, r, n, t->width);
+    }
+    finish_tile(a, isa, t, lanes, t->rows < LANES ? t->rows : LANES);
+}
+
+/* Lane by lane, each over all of its rows, whose accumulators so stay in the first cache:
+ * a lane's rows are folded as if they were all that there is. */
+static void reduce_made_wide(pithp_isa isa,
+                             const pithp_made_args *m,
+                             char *state,
+                             const made_tile *t) {
+    const pithp_reduce_args *a = &m->reduce;
+    const pithp_reducer *f = &pithp_reduce_tables[isa]->reducers[a->operation][a->dtype];
+    _Alignas(64) char trees[MOST_TREES * MADE_TILE * WIDEST], buffer[MADE_TILE * WIDEST];
+    pithp_lane_trees lanes = {.reducer = f,
+                              .trees = trees,
+                              .width = t->width,
+                              .bytes = t->width * a->accumulator_size};
+    for (int64_t lane = 0; lane < LANES && lane < t->rows; lane++) {
+        char *tree = pithp_next_lane(&lanes);
+        for (int64_t r = lane; r < t->rows; r += LANES)
+            if (m->fold)
+                fold_columns(m, state, t, r, 1, r == lane, tree);
+            else
+                f->fold(tree,
+                        m->make(isa, state, t->first + r * a->inner, t->width, buffer),
+                        t->width, r - lane, 1, t->width);
+        pithp_add_lane(&lanes);
+    }
+    pithp_join_lanes(&lanes);
+    finish_tile(a, isa, t, trees, 1);
+}
+
+static inline void
+reduce_made(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
+    const pithp_made_args *m = args;
+    const pithp_reduce_args *a = &m->reduce;
+    _Alignas(16) char state[PITHP_SOURCE_BYTES];
+    memcpy(state, m->state, m->state_bytes);
+    if (a->inner == 1 && m->fold && a->partial)
+        fold_blocks(m, state, begin, end);
+    else if (a->inner == 1 && !a->partial)
+        (m->fold ? fold_rows : reduce_made_rows)(isa, m, state, begin, end);
+    else
+        for (int64_t i = begin; i < end; i++) {
+            const made_tile t = tile_at(a, i);
+            (a->inner < LEAST_WIDE ? reduce_made_tile : reduce_made_wide)(isa, m, state,
+                                                                          &t);
+        }
+}
+PITHP_LOOPS(reduce_made)
+const pithp_host_loop pithp_reduce_made_loops[PITHP_ISA_COUNT] = {
+    reduce_made_base, reduce_made_v3, reduce_made_v4};
+
+/* ---- Lowering ---- */
+
+bool pithp_reduce_takes_source(const pithp_call *call) {
+    const pithp_reduce_view v = pithp_reduce_view_of(call);
+    const int64_t tile = v.inner < MADE_TILE ? v.inner : MADE_TILE;
+    return !pithp_reduce_is_arg(call) && !v.moved && v.length > 0 && v.outer > 0 &&
+           v.inner > 0 && (v.inner == 1 || v.length * tile >= LEAST_MADE);
+}
+
+pith_status pithp_reduce_emit_made(const char *name,
+                                   const pithp_reduce_args *a,
+                                   const pithp_source *source,
+                                   const pithp_sink *sink,
+                                   int64_t grain) {
+    pithp_made_args m;
+    PITH_ASSERT(source->bytes <= sizeof m.state);
+    m.reduce = *a;
+    m.make = source->make;
+    m.fold = source->fold;
+    m.state_bytes = source->bytes;
+    memcpy(m.state, source->state, source->bytes);
+    m.reduce.tiles = (a->inner + MADE_TILE - 1) / MADE_TILE;
+    return pithp_emit(sink, name, reduce_made_loops, &m,
+                      offsetof(pithp_made_args, state) + source->bytes,
+                      a->outer * a->blocks * m.reduce.tiles, grain);
+}

@@ -1,0 +1,357 @@
+/* Scattering: rows of updates go to the places that index arrays name, one after the
+ * other, so that repeated places combine in the order of the indices. */
+#include "program/host/gather.h"
+#include "program/host/move.h"
+#include "program/host/vector/vector.h"
+
+#include <string.h>
+
+pith_status
+pithp_infer_scatter(const pithp_call *call, pith_spec *result, pithp_refusal *refusal) {
+    const pith_spec *x = call->operands[0];
+    int rank;
+    int64_t shape[2 * PITH_MAX_RANK];
+    if (call->operand_count < 3)
+        return pithp_refuse(call, refusal, PITH_E_ARG, "no index array or no updates");
+    const pith_status rc = pithp_infer_taken(call, refusal, &rank, shape);
+    if (rc)
+        return rc;
+    const pith_spec *updates = call->operands[call->operand_count - 1];
+    char wanted[PITHP_SPEC_TEXT_BYTES], got[PITHP_SPEC_TEXT_BYTES];
+    if (updates->rank != rank ||
+        memcmp(updates->shape, shape, (size_t)rank * sizeof *shape) != 0)
+        return pithp_refuse(
+            call, refusal, PITH_E_SHAPE, "expected updates of shape %s, got %s",
+            pithp_shape_print(rank, shape, wanted), pithp_spec_print(updates, got));
+    const bool adds = call->primitive == PITHP_OP_SCATTER_ADD ||
+                      call->primitive == PITHP_OP_SCATTER_MUL;
+    const bool bits =
+        call->primitive == PITHP_OP_SCATTER_AND || call->primitive == PITHP_OP_SCATTER_OR;
+    if (updates->dtype != x->dtype || (adds && x->dtype == PITH_BOOL) ||
+        (bits && pith_dtype_is_float(x->dtype)))
+        return pithp_refuse(call, refusal, PITH_E_DTYPE,
+                            "expected %s of one dtype, got %s and %s",
+                            adds   ? "numbers"
+                            : bits ? "integers or bool"
+                                   : "operands",
+                            pithp_spec_print(x, wanted), pithp_spec_print(updates, got));
+    return pithp_spec_fill(call, refusal, result, x->dtype, x->rank, x->shape);
+}
+PITHP_NO_TEMPORARY(scatter)
+
+/* ---- scatter ---- */
+
+#define POINTS_OF(name, dt, I, expression)                                               \
+    static int64_t name##_##dt##_##I(void *to, const void *from, const void *index,      \
+                                     int64_t n, int64_t extent) {                        \
+        dt *d = to;                                                                      \
+        const dt *x = from;                                                              \
+        _Pragma("GCC unroll 4") for (int64_t i = 0; i < n; i++) {                        \
+            const int64_t at = ((const I *)index)[i];                                    \
+            if ((uint64_t)at >= (uint64_t)extent)                                        \
+                return i;                                                                \
+            const T_##dt a = LOAD_##dt(d[at]), b = LOAD_##dt(x[i]);                      \
+            (void)a;                                                                     \
+            d[at] = STORE_##dt(expression);                                              \
+        }                                                                                \
+        return n;                                                                        \
+    }
+#define POINTS(name, dt, expression)                                                     \
+    POINTS_OF(name, dt, i32, expression)                                                 \
+    POINTS_OF(name, dt, i64, expression)
+
+POINTS(set, u8, b)
+POINTS(set, u16, b)
+POINTS(set, u32, b)
+POINTS(set, u64, b)
+
+#define ARITHMETIC(name, op)                                                             \
+    POINTS(name, u8, (u32)a op b)                                                        \
+    POINTS(name, u16, (u32)a op b)                                                       \
+    POINTS(name, u32, a op b)                                                            \
+    POINTS(name, u64, a op b)                                                            \
+    POINTS(name, f16, a op b)                                                            \
+    POINTS(name, bf16, a op b)                                                           \
+    POINTS(name, f32, a op b)                                                            \
+    POINTS(name, f64, a op b)
+ARITHMETIC(add, +)
+ARITHMETIC(mul, *)
+
+#define LOGIC(name, op)                                                                  \
+    POINTS(name, u8, (u32)a op b)                                                        \
+    POINTS(name, u16, (u32)a op b)                                                       \
+    POINTS(name, u32, a op b)                                                            \
+    POINTS(name, u64, a op b)
+LOGIC(and, &)
+LOGIC(or, |)
+
+#define EXTREMES(name, op)                                                               \
+    POINTS(name, b8, a op b ? a : b)                                                     \
+    POINTS(name, i8, a op b ? a : b)                                                     \
+    POINTS(name, i16, a op b ? a : b)                                                    \
+    POINTS(name, i32, a op b ? a : b)                                                    \
+    POINTS(name, i64, a op b ? a : b)                                                    \
+    POINTS(name, u8, a op b ? a : b)                                                     \
+    POINTS(name, u16, a op b ? a : b)                                                    \
+    POINTS(name, u32, a op b ? a : b)                                                    \
+    POINTS(name, u64, a op b ? a : b)                                                    \
+    POINTS(name, f16, (a op b) | (a != a) ? a : b)                                       \
+    POINTS(name, bf16, (a op b) | (a != a) ? a : b)                                      \
+    POINTS(name, f32, (a op b) | (a != a) ? a : b)                                       \
+    POINTS(name, f64, (a op b) | (a != a) ? a : b)
+EXTREMES(min, <)
+EXTREMES(max, >)
+
+/* The same where indices ascend: neighbours with one place are added up in a register,
+ * which saves the way through memory. */
+#define RUNS_OF(dt, I)                                                                   \
+    static int64_t add_runs_##dt##_##I(void *to, const void *from, const void *index,    \
+                                       int64_t n, int64_t extent) {                      \
+        dt *d = to;                                                                      \
+        const dt *x = from;                                                              \
+        const I *places = index;                                                         \
+        for (int64_t i = 0; i < n;) {                                                    \
+            const I at = places[i];                                                      \
+            if ((uint64_t)at >= (uint64_t)extent)                                        \
+                return i;                                                                \
+            dt sum = d[at];                                                              \
+            do                                                                           \
+                sum += x[i++];                                                           \
+            while (i < n && places[i] == at);                                            \
+            d[at] = sum;                                                                 \
+        }                                                                                \
+        return n;                                                                        \
+    }
+#define RUNS(dt)                                                                         \
+    RUNS_OF(dt, i32)                                                                     \
+    RUNS_OF(dt, i64)
+RUNS(u32)
+RUNS(u64)
+RUNS(f32)
+RUNS(f64)
+
+#define EITHER(name, dt)                                                                 \
+    { name##_##dt##_i32, name##_##dt##_i64 }
+#define SIZES(name)                                                                      \
+    [PITH_I8] = EITHER(name, u8), [PITH_U8] = EITHER(name, u8),                          \
+    [PITH_I16] = EITHER(name, u16), [PITH_U16] = EITHER(name, u16),                      \
+    [PITH_I32] = EITHER(name, u32), [PITH_U32] = EITHER(name, u32),                      \
+    [PITH_I64] = EITHER(name, u64), [PITH_U64] = EITHER(name, u64)
+#define REALS(name)                                                                      \
+    [PITH_F16] = EITHER(name, f16), [PITH_BF16] = EITHER(name, bf16),                    \
+    [PITH_F32] = EITHER(name, f32), [PITH_F64] = EITHER(name, f64)
+#define SIGNS(name)                                                                      \
+    [PITH_BOOL] = EITHER(name, b8), [PITH_I8] = EITHER(name, i8),                        \
+    [PITH_I16] = EITHER(name, i16), [PITH_I32] = EITHER(name, i32),                      \
+    [PITH_I64] = EITHER(name, i64), [PITH_U8] = EITHER(name, u8),                        \
+    [PITH_U16] = EITHER(name, u16), [PITH_U32] = EITHER(name, u32),                      \
+    [PITH_U64] = EITHER(name, u64)
+
+/* By the row that combines, WHERE being set, and whether indices are i64. */
+static const pithp_direct points[PITHP_ELEMENTWISE_COUNT][PITH_DTYPE_COUNT][2] = {
+    [PITHP_OP_WHERE] = {SIZES(set), [PITH_BOOL] = EITHER(set, u8),
+                        [PITH_F16] = EITHER(set, u16), [PITH_BF16] = EITHER(set, u16),
+                        [PITH_F32] = EITHER(set, u32), [PITH_F64] = EITHER(set, u64)},
+    [PITHP_OP_ADD] = {SIZES(add), REALS(add)},
+    [PITHP_OP_MUL] = {SIZES(mul), REALS(mul)},
+    [PITHP_OP_MIN] = {SIGNS(min), REALS(min)},
+    [PITHP_OP_MAX] = {SIGNS(max), REALS(max)},
+    [PITHP_OP_BITWISE_AND] = {SIZES(and), [PITH_BOOL] = EITHER(and, u8)},
+    [PITHP_OP_BITWISE_OR] = {SIZES(or), [PITH_BOOL] = EITHER(or, u8)},
+};
+
+/* Sums by places that ascend, and whether indices are i64. */
+static const pithp_direct sums_of_runs[PITH_DTYPE_COUNT][2] = {
+    [PITH_I32] = EITHER(add_runs, u32), [PITH_U32] = EITHER(add_runs, u32),
+    [PITH_I64] = EITHER(add_runs, u64), [PITH_U64] = EITHER(add_runs, u64),
+    [PITH_F32] = EITHER(add_runs, f32), [PITH_F64] = EITHER(add_runs, f64),
+};
+
+/* The loop over single elements in range. Each end of a run is a branch that processors
+ * mispredict; from about 16 elements a run on it pays. */
+static pithp_direct points_of(const pithp_index_args *a) {
+    enum { LONG_RUN = 24 };
+    const bool wide = a->index_size == 8;
+    const pithp_direct runs = sums_of_runs[a->dtype][wide];
+    const bool long_runs = a->sorted && a->count / LONG_RUN >= a->pitch / a->inner;
+    return runs && long_runs && a->combine == PITHP_OP_ADD
+               ? runs
+               : points[a->combine][a->dtype][wide];
+}
+
+/* n elements to those of `where` that are not -1. */
+static void scatter_points(pithp_isa isa,
+                           const pithp_index_args *a,
+                           char *to,
+                           const char *from,
+                           const int64_t *where,
+                           int64_t n,
+                           bool some) {
+    (void)isa, (void)some;
+    const pithp_direct add = points[a->combine][a->dtype][true];
+    for (int64_t i = 0; i < n; i++)
+        i += add(to, from + i * a->size, where + i, n - i, INT64_MAX);
+}
+
+/* n rows of `width` elements, `inner` apart on both sides. */
+static void scatter_rows(pithp_isa isa,
+                         const pithp_index_args *a,
+                         char *to,
+                         const char *from,
+                         const int64_t *where,
+                         int64_t n,
+                         int64_t width) {
+    const int64_t bytes = a->inner * a->size;
+    if (a->inner == 1) {
+        scatter_points(isa, a, to, from, where, n, true);
+    } else if (a->combine == PITHP_OP_WHERE) {
+        for (int64_t i = 0; i < n; i++)
+            if (where[i] >= 0)
+                memcpy(to + where[i] * bytes, from + i * bytes,
+                       (size_t)(width * a->size));
+    } else {
+        const pithp_block_function combine =
+            pithp_elementwise_block(isa, a->combine, a->dtype);
+        for (int64_t i = 0; i < n; i++) {
+            char *row = to + where[i] * bytes;
+            if (where[i] >= 0)
+                combine(row, row, from + i * bytes, NULL, width);
+        }
+    }
+}
+
+/* The updates at..at + n of one outer index, `width` of the elements of each. */
+static void scatter_run(pithp_isa isa,
+                        const pithp_index_args *a,
+                        char *to,
+                        const char *from,
+                        int64_t at,
+                        int64_t n,
+                        int64_t width) {
+    int64_t where[PITHP_INDEX_BLOCK];
+    if (a->inner == 1 && pithp_index_is_direct(a)) {
+        const pithp_index_points single = {points_of(a), scatter_points, 0, a->size};
+        pithp_index_move(isa, a, &single, to, from, at, n);
+        return;
+    }
+    for (int64_t rows; n > 0; n -= rows, at += rows) {
+        rows = n < PITHP_INDEX_BLOCK ? n : PITHP_INDEX_BLOCK;
+        pithp_index_resolve(isa, a, at, rows, where);
+        scatter_rows(isa, a, to, from, where, rows, width);
+        from += rows * a->inner * a->size;
+    }
+}
+
+/* Indices are chunks of inner within outer indices; each does all updates of its part. */
+static inline void scatter(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
+    const pithp_index_args *a = args;
+    const int64_t chunks = (a->inner + a->chunk - 1) / a->chunk;
+    int64_t where[PITHP_INDEX_BLOCK];
+    /* offsets serve every part */
+    const bool once = a->count <= PITHP_INDEX_BLOCK && end - begin > 1;
+    if (once)
+        pithp_index_resolve(isa, a, 0, a->count, where);
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t outer = i / chunks, first = i % chunks * a->chunk;
+        const int64_t left = a->inner - first, width = left < a->chunk ? left : a->chunk;
+        char *to = a->to + (outer * a->pitch + first) * a->size;
+        const char *from = a->updates + (outer * a->count * a->inner + first) * a->size;
+        if (once)
+            scatter_rows(isa, a, to, from, where, a->count, width);
+        else
+            scatter_run(isa, a, to, from, 0, a->count, width);
+    }
+}
+PITHP_LOOPS(scatter)
+
+/* ---- Promised indices: positions are cut into parts that write to different places ----
+ */
+
+enum { PART = 1 << 14 };
+
+/* The first position from `at` on that does not point where position `like` does. */
+static int64_t
+after_equals(pithp_isa isa, const pithp_index_args *a, int64_t like, int64_t at) {
+    int64_t where[PITHP_INDEX_BLOCK], same;
+    pithp_index_resolve(isa, a, like, 1, &same);
+    for (; at < a->count; at += PITHP_INDEX_BLOCK) {
+        const int64_t left = a->count - at,
+                      n = left < PITHP_INDEX_BLOCK ? left : PITHP_INDEX_BLOCK;
+        pithp_index_resolve(isa, a, at, n, where);
+        for (int64_t i = 0; i < n; i++)
+            if (where[i] != same)
+                return at + i;
+    }
+    return a->count;
+}
+
+/* Whether indices that ascend begin with some that count from the end: those name places
+ * that later ones name again. */
+static bool starts_from_end(const pithp_index_args *a) {
+    int64_t first;
+    if (!pithp_dtype_is_signed(a->index_dtype) || a->rule[0].no_negative)
+        return false;
+    pithp_cast_block(PITHP_ISA_BASE, a->index_dtype, PITH_I64)(&first, a->index[0], NULL,
+                                                               NULL, 1);
+    return first < 0;
+}
+
+/* Indices are parts within outer indices. Sorted positions that meet belong to the part
+ * of the first of them; all to the first part if some count from the end. */
+static inline void
+scatter_parts(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
+    const pithp_index_args *a = args;
+    const int64_t parts = (a->count + PART - 1) / PART;
+    const bool whole = a->sorted && starts_from_end(a);
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t outer = i / parts;
+        int64_t at = i % parts * PART;
+        int64_t last = a->count - at < PART ? a->count : at + PART;
+        if (whole) {
+            last = at > 0 ? at : a->count;
+        } else if (a->sorted) {
+            if (at > 0)
+                at = after_equals(isa, a, at - 1, at);
+            if (at < last)
+                last = after_equals(isa, a, last - 1, last);
+        }
+        if (at < last)
+            scatter_run(isa, a, a->to + outer * a->pitch * a->size,
+                        a->updates + (outer * a->count + at) * a->inner * a->size, at,
+                        last - at, a->inner);
+    }
+}
+PITHP_LOOPS(scatter_parts)
+
+/* ---- Lowering ---- */
+
+pith_status pithp_lower_scatter(const pithp_call *call,
+                                const pith_spec *result,
+                                const pithp_memory *memory,
+                                const pithp_sink *sink) {
+    static const pithp_primitive combines[] = {
+        PITHP_OP_WHERE, PITHP_OP_ADD,         PITHP_OP_MUL,       PITHP_OP_MIN,
+        PITHP_OP_MAX,   PITHP_OP_BITWISE_AND, PITHP_OP_BITWISE_OR};
+    const pithp_index_params *p = call->params;
+    const char *name = pithp_rows[call->primitive].name;
+    const int last = call->operand_count - 1;
+    pithp_index_args a = pithp_index_args_of(call, memory, pithp_index_arrays(call),
+                                             call->operands[1]->count);
+    a.updates = memory->operands[last];
+    a.combine = combines[call->primitive - PITHP_OP_SCATTER_SET];
+    a.chunk = a.inner == 1 ? 1 : 1024;
+    a.sorted = p->sorted && !p->unique;
+    pith_status rc = pithp_emit_copy(sink, name, memory->result, memory->operands[0],
+                                     a.size, result->count);
+    if (rc || a.outer * a.count * a.inner == 0)
+        return rc;
+    const int64_t chunks = (a.inner + a.chunk - 1) / a.chunk;
+    const bool ascends = pithp_index_ascends(call);
+    if ((p->unique || ascends) && a.count >= 2 * PART && a.outer * chunks < 64)
+        rc = pithp_emit(sink, name, scatter_parts_loops, &a, sizeof a,
+                        a.outer * ((a.count + PART - 1) / PART), 1);
+    else
+        rc = pithp_emit(sink, name, scatter_loops, &a, sizeof a, a.outer * chunks,
+                        4096 / (a.count * (a.inner < a.chunk ? a.inner : a.chunk)) + 1);
+    return rc ? rc : pithp_index_explain(name, &a, sink);
+}

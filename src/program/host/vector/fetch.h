@@ -1,0 +1,18 @@
+/* Fetching what the hardware does not foresee. */
+#ifndef PITH_PROGRAM_HOST_VECTOR_FETCH_H
+#define PITH_PROGRAM_HOST_VECTOR_FETCH_H
+
+#include <stdint.h>
+
+enum { PITHP_LINE_BYTES = 64 };
+
+/* Fetches the lines of `bytes` from `ahead` bytes behind `from` on. They may be nobody's:
+ * a fetch never fails. Inlined, or the compiler drops a call that does nothing else. */
+static inline __attribute__((always_inline)) void
+pithp_fetch(const void *from, int64_t ahead, int64_t bytes) {
+    const uintptr_t first = (uintptr_t)from + (uintptr_t)ahead;
+    for (int64_t i = 0; i < bytes; i += PITHP_LINE_BYTES)
+        __builtin_prefetch((const void *)(first + (uintptr_t)i));
+}
+
+#endif

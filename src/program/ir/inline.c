@@ -1,0 +1,127 @@
+/* A program as a part of another, and a part of one as a program. */
+#include "program/ir/program.h"
+
+#include <string.h>
+
+/* A copy of an instruction: what it infers was inferred once. */
+static bool take_instruction(pith_scope *s,
+                             pithp_program *to,
+                             const pithp_program *from,
+                             const pithp_instruction *i,
+                             pithp_value *names) {
+    pithp_value few[PITHP_FEW_OPERANDS], *operands = few;
+    const size_t bytes = (size_t)i->operand_count * sizeof *operands;
+    if (i->operand_count > PITHP_FEW_OPERANDS &&
+        !(operands = pithp_allocate(s->runtime, bytes))) {
+        pithp_fail_memory(s, bytes);
+        return false;
+    }
+    for (int k = 0; k < i->operand_count; k++)
+        operands[k] = names[pithp_operands(from, i)[k]];
+    const pithp_new_instruction copy = {
+        .primitive = i->primitive,
+        .operand_count = i->operand_count,
+        .operands = operands,
+        .params = i->params,
+        .program_count = i->program_count,
+        .programs = i->programs,
+        .site = i->site,
+        .spec = i->result_count == 1 ? pithp_value_spec(from, i->result) : NULL};
+    const pithp_value first = pithp_program_add_many(s, to, &copy);
+    for (int k = 0; k < i->result_count; k++)
+        names[i->result + k] = first + k;
+    if (operands != few)
+        pithp_release(s->runtime, operands, bytes);
+    return first >= 0;
+}
+
+static pithp_value take_constant(pith_scope *s,
+                                 pithp_program *to,
+                                 const pithp_program *from,
+                                 pithp_value v) {
+    const pithp_constant *c = &from->constants[from->values[v].at];
+    const pith_spec *spec = pithp_value_spec(from, v);
+    return c->buffer ? pithp_program_constant(s, to, spec, c->buffer, c->data)
+                     : pithp_program_literal(s, to, spec, c->data);
+}
+
+bool pithp_program_inline(pith_scope *s,
+                          pithp_program *to,
+                          const pithp_program *from,
+                          const pithp_value *inputs,
+                          pithp_value *outputs) {
+    const size_t bytes = ((size_t)from->value_count + 1) * sizeof(pithp_value);
+    pithp_value *names = pithp_allocate(s->runtime, bytes);
+    if (!names) {
+        pithp_fail_memory(s, bytes);
+        return false;
+    }
+    pithp_graph_walk w = {from, 0, 0};
+    pithp_value v;
+    const pithp_instruction *i;
+    bool fine = true;
+    while (fine && pithp_graph_next(&w, &v, &i)) {
+        if (i)
+            fine = take_instruction(s, to, from, i, names);
+        else if (from->values[v].origin == PITHP_FROM_INPUT)
+            names[v] = inputs[from->values[v].at];
+        else
+            fine = (names[v] = take_constant(s, to, from, v)) >= 0;
+    }
+    for (int64_t k = 0; fine && k < from->output_count; k++)
+        outputs[k] = names[from->outputs[k]];
+    pithp_release(s->runtime, names, bytes);
+    return fine;
+}
+
+/* ---- Parts as programs ---- */
+
+/* Whether all operands have names. */
+static bool knows_operands(const pithp_program *p,
+                           const pithp_instruction *i,
+                           const pithp_value *names) {
+    bool known = true;
+    for (int k = 0; k < i->operand_count; k++)
+        known &= names[pithp_operands(p, i)[k]] >= 0;
+    return known;
+}
+
+static bool
+add_part(pith_scope *s, pithp_program *to, pithp_graph_walk w, pithp_value *names) {
+    pithp_value v;
+    const pithp_instruction *i;
+    while (pithp_graph_next(&w, &v, &i))
+        if (i ? !knows_operands(w.program, i, names) ||
+                    !take_instruction(s, to, w.program, i, names)
+              : (names[v] = take_constant(s, to, w.program, v)) < 0)
+            return false;
+    return true;
+}
+
+pithp_program *pithp_program_extract(pith_scope *s,
+                                     pithp_graph_walk since,
+                                     int64_t input_count,
+                                     const pithp_value *inputs,
+                                     int64_t output_count,
+                                     const pithp_value *outputs) {
+    const pithp_program *from = since.program;
+    const size_t bytes = ((size_t)from->value_count + 1) * sizeof(pithp_value);
+    pithp_program *to = pithp_program_make(s);
+    pithp_value *names = to ? pithp_allocate(s->runtime, bytes) : NULL;
+    bool fine = names != NULL;
+    if (to && !names)
+        pithp_fail_memory(s, bytes);
+    if (names)
+        memset(names, 0xff, bytes); /* -1: no name */
+    for (int64_t k = 0; k < input_count && fine; k++)
+        fine = (names[inputs[k]] =
+                    pithp_program_input(s, to, pithp_value_spec(from, inputs[k]))) >= 0;
+    fine = fine && add_part(s, to, since, names);
+    for (int64_t k = 0; k < output_count && fine; k++)
+        fine = names[outputs[k]] >= 0 && pithp_program_output(s, to, names[outputs[k]]);
+    pithp_release(s->runtime, names, bytes);
+    if (fine)
+        return to;
+    pithp_program_release(to);
+    return NULL;
+}

@@ -1,0 +1,93 @@
+/* The rules of instructions that report what failed in them: kernel calls, and calls with
+ * an index that may be out of range. A report is their last result. */
+#include "program/op/kernel_call.h"
+
+#include "program/op/rules.h"
+
+#include <string.h>
+
+static pith_status
+report_spec(const pithp_call *call, pith_spec *result, pithp_refusal *refusal) {
+    const int64_t words = sizeof(pith_report) / sizeof(uint64_t);
+    return pithp_spec_fill(call, refusal, result, PITH_U64, 1, &words);
+}
+
+/* ---- kernel ---- */
+
+uint64_t pithp_kernel_value(const pith_kernel_arg *arg, const pith_operand *operand) {
+    uint64_t bits = (uint64_t)operand->integer;
+    if (arg->role == PITH_ROLE_SIZE)
+        return 0;
+    if (arg->dtype == PITH_F32 || arg->dtype == PITH_F64)
+        memcpy(&bits, &operand->number, sizeof bits);
+    return bits;
+}
+
+static pith_operand operand_of(const pith_kernel_arg *arg, uint64_t bits) {
+    pith_operand operand = {.integer = (int64_t)bits};
+    if (arg->dtype == PITH_F32 || arg->dtype == PITH_F64) {
+        operand.integer = 0;
+        memcpy(&operand.number, &bits, sizeof bits);
+    }
+    return operand;
+}
+
+int pithp_count_kernel(const pithp_call *call) {
+    const pith_kernel_variant *k = ((const pithp_kernel_params *)call->params)->kernel;
+    int count = 1;
+    for (int i = 0; i < k->arg_count; i++)
+        count += pithp_kernel_is_made(k->args[i].role);
+    return count;
+}
+
+pith_status
+pithp_kernel_call_bind(const pithp_call *call, pithp_kernel_call *k, pithp_error *e) {
+    const pithp_kernel_params *params = call->params;
+    const pith_kernel_variant *variant = params->kernel;
+    int given = 0;
+    k->binding.kernel = variant;
+    k->binding.operands = k->operands;
+    for (int i = 0; i < variant->arg_count; i++) {
+        const bool takes = pithp_kernel_is_given(variant->args[i].role);
+        k->operands[i] = operand_of(&variant->args[i], params->values[i]);
+        k->binding.specs[i] =
+            takes && given < call->operand_count ? call->operands[given] : NULL;
+        given += takes;
+    }
+    if (given == call->operand_count)
+        return pithp_kernel_bind(&k->binding, e);
+    pithp_error_set(e, PITH_E_ARG, NULL, NULL, "%s: expected %d arrays, got %d",
+                    variant->name, given, call->operand_count);
+    return PITH_E_ARG;
+}
+
+pith_status
+pithp_infer_kernel(const pithp_call *call, pith_spec *results, pithp_refusal *refusal) {
+    pithp_kernel_call k;
+    pithp_error e;
+    if (pithp_kernel_call_bind(call, &k, &e) != PITH_OK)
+        return pithp_refuse(call, refusal, e.code, "%s", e.text);
+    const pith_kernel_variant *variant = k.binding.kernel;
+    pith_status rc = PITH_OK;
+    for (int i = 0; i < variant->arg_count && rc == PITH_OK; i++) {
+        const pith_spec *spec = k.binding.specs[i];
+        if (pithp_kernel_is_made(variant->args[i].role))
+            rc = pithp_spec_fill(call, refusal, results++, spec->dtype, spec->rank,
+                                 spec->shape);
+    }
+    return rc == PITH_OK ? report_spec(call, results, refusal) : rc;
+}
+
+/* ---- checked ---- */
+
+int pithp_count_checked(const pithp_call *call) {
+    (void)call;
+    return 2;
+}
+
+pith_status
+pithp_infer_checked(const pithp_call *call, pith_spec *results, pithp_refusal *refusal) {
+    const pithp_call inner = pithp_checked_call(call);
+    const pith_status rc = pithp_infer(&inner, results, refusal);
+    return rc == PITH_OK ? report_spec(call, results + 1, refusal) : rc;
+}

@@ -1,0 +1,355 @@
+/* The parameters of primitives as data: one table of fields a rule, from which they are
+ * copied into canonical form, compared (by their bytes then) and printed. */
+#include "program/ir/program.h"
+#include "program/op/debug.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+typedef enum field_kind {
+    FIELD_DTYPE,
+    FIELD_I32,
+    FIELD_BOOL,
+    FIELD_BITS, /* uint64_t: shown in hexadecimal */
+    FIELD_F64,
+    FIELD_AXES, /* a bit an axis */
+    FIELD_MODE,
+    FIELD_EXTENTS,    /* int64_t each */
+    FIELD_DIMENSIONS, /* int32_t each */
+    FIELD_BYTES,      /* int8_t each */
+    FIELD_PRIMITIVE,
+    FIELD_KERNEL, /* const pith_kernel_variant * */
+    FIELD_DEBUG,  /* const pithp_debug * */
+} field_kind;
+
+/* How many elements an array has. */
+typedef enum field_count {
+    ONE,
+    RANK,         /* as the parameter `rank` says */
+    OPERAND_RANK, /* of the first operand */
+    CONTRACTS,
+    BATCHES,
+    KERNEL_ARGS,
+} field_count;
+
+typedef struct field {
+    const char *name;
+    size_t offset;
+    field_kind kind;
+    field_count count;
+} field;
+
+#define FIELD(rule, member, kind, count)                                                 \
+    { #member, offsetof(pithp_##rule##_params, member), FIELD_##kind, count }
+#define FIELDS(rule, ...) static const field rule##_fields[] = {__VA_ARGS__, {0}};
+
+FIELDS(cast, FIELD(cast, dtype, DTYPE, ONE))
+FIELDS(full,
+       FIELD(full, dtype, DTYPE, ONE),
+       FIELD(full, rank, I32, ONE),
+       FIELD(full, shape, EXTENTS, RANK),
+       FIELD(full, value, BITS, ONE))
+FIELDS(iota,
+       FIELD(iota, dtype, DTYPE, ONE),
+       FIELD(iota, rank, I32, ONE),
+       FIELD(iota, shape, EXTENTS, RANK),
+       FIELD(iota, axis, I32, ONE))
+FIELDS(broadcast,
+       FIELD(broadcast, rank, I32, ONE),
+       FIELD(broadcast, shape, EXTENTS, RANK),
+       FIELD(broadcast, dimensions, DIMENSIONS, OPERAND_RANK))
+FIELDS(reshape, FIELD(reshape, rank, I32, ONE), FIELD(reshape, shape, EXTENTS, RANK))
+FIELDS(transpose, FIELD(transpose, permutation, DIMENSIONS, OPERAND_RANK))
+FIELDS(slice,
+       FIELD(slice, start, EXTENTS, OPERAND_RANK),
+       FIELD(slice, limit, EXTENTS, OPERAND_RANK),
+       FIELD(slice, step, EXTENTS, OPERAND_RANK))
+FIELDS(reverse, FIELD(reverse, axes, AXES, ONE))
+FIELDS(concatenate, FIELD(concatenate, axis, I32, ONE))
+FIELDS(pad,
+       FIELD(pad, low, EXTENTS, OPERAND_RANK),
+       FIELD(pad, high, EXTENTS, OPERAND_RANK),
+       FIELD(pad, interior, EXTENTS, OPERAND_RANK))
+FIELDS(index,
+       FIELD(index, axis, I32, ONE),
+       FIELD(index, mode, MODE, ONE),
+       FIELD(index, no_negative, BOOL, ONE),
+       FIELD(index, fill, BITS, ONE),
+       FIELD(index, unique, BOOL, ONE),
+       FIELD(index, sorted, BOOL, ONE),
+       FIELD(index, unordered, BOOL, ONE),
+       FIELD(index, axes, BITS, ONE),
+       FIELD(index, repeats, BITS, ONE))
+FIELDS(dynamic, FIELD(dynamic, shape, EXTENTS, OPERAND_RANK))
+FIELDS(reduce, FIELD(reduce, axes, AXES, ONE))
+FIELDS(scan, FIELD(scan, axis, I32, ONE), FIELD(scan, reverse, BOOL, ONE))
+FIELDS(sort, FIELD(sort, axis, I32, ONE), FIELD(sort, descending, BOOL, ONE))
+FIELDS(search, FIELD(search, right, BOOL, ONE))
+FIELDS(dot,
+       FIELD(dot, contracts, I32, ONE),
+       FIELD(dot, batches, I32, ONE),
+       FIELD(dot, contract[0], BYTES, CONTRACTS),
+       FIELD(dot, contract[1], BYTES, CONTRACTS),
+       FIELD(dot, batch[0], BYTES, BATCHES),
+       FIELD(dot, batch[1], BYTES, BATCHES))
+FIELDS(random,
+       FIELD(random, dtype, DTYPE, ONE),
+       FIELD(random, rank, I32, ONE),
+       FIELD(random, shape, EXTENTS, RANK),
+       FIELD(random, original, BOOL, ONE),
+       FIELD(random, unbiased, BOOL, ONE),
+       FIELD(random, low, F64, ONE),
+       FIELD(random, high, F64, ONE),
+       FIELD(random, least, BITS, ONE),
+       FIELD(random, greatest, BITS, ONE))
+FIELDS(while,
+       FIELD(while, cond_operands, I32, ONE),
+       FIELD(while, body_operands, I32, ONE))
+FIELDS(loop,
+       FIELD(loop, length, EXTENTS, ONE),
+       FIELD(loop, constants, I32, ONE),
+       FIELD(loop, carries, I32, ONE),
+       FIELD(loop, unroll, I32, ONE),
+       FIELD(loop, reverse, BOOL, ONE))
+
+FIELDS(kernel,
+       FIELD(kernel, kernel, KERNEL, ONE),
+       FIELD(kernel, values, BITS, KERNEL_ARGS))
+FIELDS(checked,
+       FIELD(checked, primitive, PRIMITIVE, ONE),
+       FIELD(checked, index.axis, I32, ONE),
+       FIELD(checked, index.mode, MODE, ONE),
+       FIELD(checked, index.no_negative, BOOL, ONE),
+       FIELD(checked, index.fill, BITS, ONE),
+       FIELD(checked, index.unique, BOOL, ONE),
+       FIELD(checked, index.sorted, BOOL, ONE),
+       FIELD(checked, index.unordered, BOOL, ONE),
+       FIELD(checked, index.axes, BITS, ONE),
+       FIELD(checked, index.repeats, BITS, ONE))
+FIELDS(debug, FIELD(debug, debug, DEBUG, ONE))
+
+typedef struct description {
+    const field *fields;
+    size_t bytes;
+} description;
+
+#define DESCRIBED(rule)                                                                  \
+    { rule##_fields, sizeof(pithp_##rule##_params) }
+/* By the rule column of primitives.def. */
+#define RULE_cast        DESCRIBED(cast)
+#define RULE_full        DESCRIBED(full)
+#define RULE_iota        DESCRIBED(iota)
+#define RULE_broadcast   DESCRIBED(broadcast)
+#define RULE_reshape     DESCRIBED(reshape)
+#define RULE_transpose   DESCRIBED(transpose)
+#define RULE_slice       DESCRIBED(slice)
+#define RULE_reverse     DESCRIBED(reverse)
+#define RULE_concatenate DESCRIBED(concatenate)
+#define RULE_pad         DESCRIBED(pad)
+#define RULE_scan        DESCRIBED(scan)
+#define RULE_sort        DESCRIBED(sort)
+#define RULE_search      DESCRIBED(search)
+#define RULE_reduce      DESCRIBED(reduce)
+#define RULE_product     DESCRIBED(dot)
+#define RULE_take        DESCRIBED(index)
+#define RULE_take_along  DESCRIBED(index)
+#define RULE_scatter     DESCRIBED(index)
+#define RULE_dynamic     DESCRIBED(dynamic)
+#define RULE_threefry                                                                    \
+    { 0 }
+#define RULE_while   DESCRIBED(while)
+#define RULE_loop    DESCRIBED(loop)
+#define RULE_random  DESCRIBED(random)
+#define RULE_kernel  DESCRIBED(kernel)
+#define RULE_checked DESCRIBED(checked)
+#define RULE_debug   DESCRIBED(debug)
+#define RULE_cond                                                                        \
+    { 0 }
+
+static const description descriptions[PITHP_PRIMITIVE_COUNT - PITHP_ELEMENTWISE_COUNT] = {
+#define PITHP_STRUCTURAL(ENUM, text, operands, rule, ...)                                \
+    [PITHP_OP_##ENUM - PITHP_ELEMENTWISE_COUNT] = RULE_##rule,
+#define PITHP_CONTROL PITHP_STRUCTURAL
+#include "program/op/primitives.def"
+};
+
+static const description *describe(pithp_primitive primitive) {
+    static const description none = {0};
+    if (pithp_is_elementwise(primitive) || primitive == PITHP_OP_DYNAMIC_UPDATE_SLICE)
+        return &none;
+    return &descriptions[primitive - PITHP_ELEMENTWISE_COUNT];
+}
+
+size_t pithp_params_bytes(pithp_primitive primitive) {
+    return describe(primitive)->bytes;
+}
+
+/* ---- Fields ---- */
+
+static int32_t integer_at(const char *params, size_t offset) {
+    int32_t value;
+    memcpy(&value, params + offset, sizeof value);
+    return value;
+}
+
+static int count_of(const field *f, const pithp_call *call) {
+    const char *params = call->params;
+    switch (f->count) {
+        case ONE:
+            return 1;
+        case RANK: /* `rank` stands beside the shape in all of them */
+            for (const field *r = describe(call->primitive)->fields; r->name; r++)
+                if (!strcmp(r->name, "rank"))
+                    return integer_at(params, r->offset);
+            return 0;
+        case OPERAND_RANK:
+            return call->operands[0]->rank;
+        case CONTRACTS:
+            return integer_at(params, offsetof(pithp_dot_params, contracts));
+        case BATCHES:
+            return integer_at(params, offsetof(pithp_dot_params, batches));
+        case KERNEL_ARGS:
+            return ((const pithp_kernel_params *)call->params)->kernel->arg_count;
+    }
+    return 0;
+}
+
+static size_t size_of(const field *f) {
+    switch (f->kind) {
+        case FIELD_DTYPE:
+            return sizeof(pith_dtype);
+        case FIELD_MODE:
+            return sizeof(pithp_index_mode);
+        case FIELD_PRIMITIVE:
+            return sizeof(pithp_primitive);
+        case FIELD_KERNEL:
+            return sizeof(const pith_kernel_variant *);
+        case FIELD_DEBUG:
+            return sizeof(const pithp_debug *);
+        case FIELD_I32:
+        case FIELD_AXES:
+        case FIELD_DIMENSIONS:
+            return sizeof(int32_t);
+        case FIELD_BOOL:
+            return sizeof(bool);
+        case FIELD_BITS:
+        case FIELD_F64:
+        case FIELD_EXTENTS:
+            return sizeof(int64_t);
+        case FIELD_BYTES:
+            return 1;
+    }
+    return 0;
+}
+
+void pithp_params_copy(const pithp_call *call, void *copy) {
+    const description *d = describe(call->primitive);
+    if (!d->bytes)
+        return;
+    memset(copy, 0, d->bytes);
+    for (const field *f = d->fields; f->name; f++)
+        memcpy((char *)copy + f->offset, (const char *)call->params + f->offset,
+               (size_t)count_of(f, call) * size_of(f));
+}
+
+/* ---- Text ---- */
+
+static void print_element(const field *f, const char *at, pithp_text *text) {
+    static const char *const modes[] = {"drop", "clip", "wrap", "promise", "error"};
+    int64_t wide = 0;
+    memcpy(&wide, at, size_of(f));
+    switch (f->kind) {
+        case FIELD_DTYPE:
+            pithp_text_add(text, pith_dtype_name((pith_dtype)wide));
+            break;
+        case FIELD_MODE:
+            pithp_text_add(text, modes[wide]);
+            break;
+        case FIELD_PRIMITIVE:
+            pithp_text_add(text, pithp_rows[wide].name);
+            break;
+        case FIELD_KERNEL: {
+            const pith_kernel_variant *kernel;
+            memcpy(&kernel, at, sizeof kernel);
+            pithp_text_add(text, kernel->name);
+            break;
+        }
+        case FIELD_DEBUG: {
+            const pithp_debug *debug;
+            memcpy(&debug, at, sizeof debug);
+            pithp_text_print(text, "\"%s\"", debug->message);
+            break;
+        }
+        case FIELD_BOOL:
+            pithp_text_add(text, wide ? "true" : "false");
+            break;
+        case FIELD_I32:
+        case FIELD_DIMENSIONS:
+            pithp_text_print(text, "%" PRId32, integer_at(at, 0));
+            break;
+        case FIELD_BYTES:
+            pithp_text_print(text, "%d", (int)(int8_t)wide);
+            break;
+        case FIELD_EXTENTS:
+            pithp_text_print(text, "%" PRId64, wide);
+            break;
+        case FIELD_BITS:
+            pithp_text_print(text, "0x%" PRIx64, (uint64_t)wide);
+            break;
+        case FIELD_F64: {
+            double value;
+            memcpy(&value, at, sizeof value);
+            pithp_text_add_number(text, 17, value);
+            break;
+        }
+        case FIELD_AXES: {
+            const char *comma = "";
+            pithp_text_add(text, "[");
+            for (int axis = 0; axis < PITH_MAX_RANK; axis++)
+                if (wide >> axis & 1) {
+                    pithp_text_print(text, "%s%d", comma, axis);
+                    comma = ",";
+                }
+            pithp_text_add(text, "]");
+            break;
+        }
+    }
+}
+
+static bool is_zero(const field *f, const char *at) {
+    const int64_t zero = 0;
+    return f->count == ONE && f->kind != FIELD_DTYPE &&
+           memcmp(at, &zero, size_of(f)) == 0;
+}
+
+void pithp_params_text(const pithp_call *call, pithp_text *text) {
+    const description *d = describe(call->primitive);
+    if (!d->bytes)
+        return;
+    const char *comma = "";
+    pithp_text_add(text, "{");
+    for (const field *f = d->fields; f->name; f++) {
+        const char *at = (const char *)call->params + f->offset;
+        if (!strcmp(f->name, "rank") ||
+            (f->kind != FIELD_I32 && f->kind != FIELD_MODE && is_zero(f, at)))
+            continue; /* the shape tells the rank; what is off is not shown */
+        const int count = count_of(f, call);
+        pithp_text_print(text, "%s%s=", comma, f->name);
+        if (f->count != ONE)
+            pithp_text_add(text, "[");
+        for (int i = 0; i < count; i++) {
+            if (i)
+                pithp_text_add(text, ",");
+            print_element(f, at + (size_t)i * size_of(f), text);
+        }
+        if (f->count != ONE)
+            pithp_text_add(text, "]");
+        comma = ", ";
+    }
+    pithp_text_add(text, "}");
+}
+
+bool pithp_call_reports(const pithp_call *call) {
+    return describe(call->primitive)->fields == index_fields &&
+           ((const pithp_index_params *)call->params)->mode == PITHP_INDEX_ERROR;
+}

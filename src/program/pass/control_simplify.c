@@ -1,0 +1,542 @@
+/* Control flow under the passes: they go through its programs, and then what its programs
+ * take and give is narrowed.
+ *
+ *   1. Results that nobody reads, and carries that serve no result, are left out.
+ *   2. A result of a cond that is one operand in all branches is that operand; a carry
+ *      that the body hands on is a constant of the loop.
+ *   3. A result that is one literal in all branches is that literal; results that are
+ *      equal in all programs are one.
+ *   4. Operands that no program reads are left out, equal ones are one, and literals are
+ *      in the programs.
+ *   5. A scan of no iterations is what it begins with.
+ *
+ * What a carry is may show only when rule 2 was applied within the body, so the rules are
+ * applied before and after the passes of the programs. */
+#include "program/pass/rewrite.h"
+
+#include <string.h>
+
+enum { LARGEST_LITERAL = 64 }; /* bytes, within programs */
+
+/* ---- What operands and results are ---- */
+
+static bool is_while(const pithp_flow *f) {
+    return f->primitive == PITHP_OP_WHILE;
+}
+static bool is_scan(const pithp_flow *f) {
+    return f->primitive == PITHP_OP_SCAN;
+}
+static const pithp_program *body_of(const pithp_flow *f) {
+    return f->programs[f->program_count - 1];
+}
+
+int pithp_flow_first_carry(const pithp_flow *f) {
+    return is_while(f)
+               ? f->params.as_while.cond_operands + f->params.as_while.body_operands
+           : is_scan(f) ? f->params.as_loop.constants
+                        : f->operand_count;
+}
+int pithp_flow_carries(const pithp_flow *f) {
+    return is_while(f)  ? f->operand_count - pithp_flow_first_carry(f)
+           : is_scan(f) ? f->params.as_loop.carries
+                        : 0;
+}
+int pithp_flow_group(const pithp_flow *f, int operand) {
+    const int first = pithp_flow_first_carry(f);
+    if (is_while(f))
+        return operand >= first ? 2 : operand >= f->params.as_while.cond_operands;
+    if (is_scan(f))
+        return operand < first ? 0 : operand < first + pithp_flow_carries(f) ? 1 : 2;
+    return operand > 0;
+}
+int pithp_flow_input(const pithp_flow *f, int b, int operand) {
+    const int of_cond = f->params.as_while.cond_operands,
+              of_body = f->params.as_while.body_operands;
+    if (is_scan(f))
+        return operand;
+    if (!is_while(f))
+        return operand - 1;
+    if (b == 1)
+        return operand - of_cond < 0 ? -1 : operand - of_cond;
+    return operand < of_cond             ? operand
+           : operand < of_cond + of_body ? -1
+                                         : operand - of_body;
+}
+/* Whether an operand is carry k. */
+static bool is_carry(const pithp_flow *f, int operand) {
+    const int first = pithp_flow_first_carry(f);
+    return operand >= first && operand < first + pithp_flow_carries(f);
+}
+/* Whether the results are outputs of program b. */
+static bool gives_results(const pithp_flow *f, int b) {
+    return !is_while(f) || b == 1;
+}
+
+/* ---- What becomes of them ---- */
+
+enum { KEPT = -1, GONE = -2, CONSTANT = -3, SUNK = -4 }; /* or the operand that it is */
+
+typedef struct narrowing {
+    pithp_flow *f;
+    int32_t *operands;    /* of each: one of these */
+    bool *read;           /* of each operand: a program reads it */
+    bool *needed;         /* of each result */
+    int32_t *same;        /* of each result: KEPT, GONE, or the result that it is */
+    pithp_value *instead; /* of each result: a value, or -1 */
+} narrowing;
+
+static bool begin(narrowing *n) {
+    const pithp_flow *f = n->f;
+    pith_scope *s = f->r->s;
+    const size_t operands = (size_t)f->operand_count + 1,
+                 results = (size_t)f->result_count + 1;
+    n->operands = pithp_scope_allocate(s, operands * sizeof *n->operands);
+    n->read = pithp_scope_allocate(s, operands * sizeof *n->read);
+    n->needed = pithp_scope_allocate(s, results * sizeof *n->needed);
+    n->same = pithp_scope_allocate(s, results * sizeof *n->same);
+    n->instead = pithp_scope_allocate(s, results * sizeof *n->instead);
+    if (!n->operands || !n->read || !n->needed || !n->same || !n->instead)
+        return false;
+    memset(n->operands, KEPT, operands * sizeof *n->operands);
+    memset(n->same, KEPT, results * sizeof *n->same);
+    memset(n->instead, KEPT, results * sizeof *n->instead);
+    return true;
+}
+
+/* The operand that result k is in all programs; -1: there is none. */
+static int handed_on(const pithp_flow *f, int k) {
+    const pithp_program *p = body_of(f);
+    const int carries = pithp_flow_carries(f);
+    const pithp_value v = p->outputs[k]; /* inputs are the first values */
+    if (p->values[v].origin != PITHP_FROM_INPUT)
+        return -1;
+    const int o = is_while(f)  ? v + f->params.as_while.cond_operands
+                  : is_scan(f) ? v
+                               : v + 1;
+    if (is_while(f) || is_scan(f))
+        return k < carries && o == pithp_flow_first_carry(f) + k ? o : -1;
+    bool all = true;
+    for (int b = 0; b < f->program_count && all; b++)
+        all = f->programs[b]->outputs[k] == v;
+    return all ? o : -1;
+}
+
+/* The literal that result k of a cond is in all branches; NULL: there is none. */
+static const pithp_constant *literal_in_all(const pithp_flow *f, int k) {
+    const pithp_program *p = f->programs[0];
+    const void *first =
+        f->primitive == PITHP_OP_COND ? pithp_literal_of(p, p->outputs[k]) : NULL;
+    bool all = first;
+    for (int b = 1; b < f->program_count && all; b++) {
+        const void *other = pithp_literal_of(f->programs[b], f->programs[b]->outputs[k]);
+        all = other && !memcmp(first, other, pithp_value_spec(p, p->outputs[k])->bytes);
+    }
+    return all ? &p->constants[p->values[p->outputs[k]].at] : NULL;
+}
+
+/* An earlier result that is the same in all programs; KEPT: there is none. Carries may
+ * begin apart. */
+static int32_t same_as(const pithp_flow *f, int k) {
+    for (int j = pithp_flow_carries(f); j < k; j++) {
+        bool all = true;
+        for (int b = is_while(f); b < f->program_count && all; b++)
+            all = f->programs[b]->outputs[j] == f->programs[b]->outputs[k];
+        if (all)
+            return j;
+    }
+    return KEPT;
+}
+
+static bool replace_results(narrowing *n) {
+    const pithp_flow *f = n->f;
+    for (int k = 0; k < f->result_count; k++) {
+        const int from = handed_on(f, k);
+        const pithp_constant *literal = from < 0 ? literal_in_all(f, k) : NULL;
+        if (from >= 0) {
+            n->instead[k] = f->operands[from];
+            n->operands[from] = is_carry(f, from) ? CONSTANT : KEPT;
+        } else if (literal && f->wanted[k]) {
+            const pithp_value v = pithp_program_literal(
+                f->r->s, f->r->to, pithp_value_spec(f->programs[0], literal->value),
+                literal->data);
+            if (v < 0)
+                return false;
+            n->instead[k] = pithp_rebuild_literal(f->r, v);
+        } else {
+            n->same[k] = same_as(f, k);
+            if (n->same[k] >= 0 && f->wanted[k])
+                f->wanted[n->same[k]] = true;
+        }
+    }
+    return true;
+}
+
+/* ---- What is needed ---- */
+
+/* Mark the inputs that program b reads for the outputs that are needed. */
+static bool mark_read(const narrowing *n, int b) {
+    const pithp_flow *f = n->f;
+    const pithp_program *p = f->programs[b];
+    const size_t bytes = (size_t)p->value_count + 1;
+    bool *live = pithp_allocate(f->r->s->runtime, bytes);
+    if (!live) {
+        pithp_fail_memory(f->r->s, bytes);
+        return false;
+    }
+    memset(live, false, bytes);
+    for (int64_t k = 0; k < p->output_count; k++)
+        live[p->outputs[k]] |=
+            !gives_results(f, b) || (n->needed[k] && n->instead[k] < 0 && n->same[k] < 0);
+    for (int64_t k = p->instruction_count; k-- > 0;) {
+        const pithp_instruction *i = &p->instructions[k];
+        bool wanted = pithp_has_effects(i);
+        for (int v = 0; v < i->result_count; v++)
+            wanted |= live[i->result + v];
+        for (int o = 0; wanted && o < i->operand_count; o++)
+            live[pithp_operands(p, i)[o]] = true;
+    }
+    for (int o = 0; o < f->operand_count; o++) {
+        const int input = pithp_flow_input(f, b, o);
+        n->read[o] |= input >= 0 && live[p->inputs[input]];
+    }
+    pithp_release(f->r->s->runtime, live, bytes);
+    return true;
+}
+
+/* A carry is needed where its result is, or what reads it. */
+static bool find_needed(narrowing *n) {
+    const pithp_flow *f = n->f;
+    const int first = pithp_flow_first_carry(f), carries = pithp_flow_carries(f);
+    memcpy(n->needed, f->wanted, (size_t)f->result_count * sizeof *n->needed);
+    for (bool changed = true; changed;) {
+        changed = false;
+        memset(n->read, false, (size_t)f->operand_count * sizeof *n->read);
+        for (int b = 0; b < f->program_count; b++)
+            if (!mark_read(n, b))
+                return false;
+        for (int k = 0; k < carries; k++)
+            if (n->read[first + k] && !n->needed[k] && n->instead[k] < 0)
+                n->needed[k] = changed = true;
+    }
+    for (int k = 0; k < f->result_count; k++)
+        if (n->instead[k] < 0 && n->same[k] < 0 && !n->needed[k])
+            n->same[k] = GONE;
+    return true;
+}
+
+/* Whether a value may be computed in the programs as well as outside. */
+static bool may_sink(const pithp_program *p, pithp_value v) {
+    const pithp_instruction *i = pithp_maker(p, v);
+    return i ? i->primitive == PITHP_OP_FULL
+             : pithp_literal_of(p, v) && pithp_value_spec(p, v)->bytes <= LARGEST_LITERAL;
+}
+
+static void choose_operands(narrowing *n) {
+    const pithp_flow *f = n->f;
+    for (int o = 0; o < f->operand_count; o++) {
+        const int group = pithp_flow_group(f, o);
+        const bool rows = is_scan(f) && group == 2, carry = is_carry(f, o);
+        if (f->primitive == PITHP_OP_COND && o == 0)
+            continue;
+        if (carry && n->operands[o] != CONSTANT) {
+            n->operands[o] = n->same[o - pithp_flow_first_carry(f)] == GONE ? GONE : KEPT;
+        } else if (!n->read[o]) {
+            n->operands[o] = GONE;
+        } else if (!rows && may_sink(f->r->to, f->operands[o])) {
+            n->operands[o] = SUNK;
+        } else if (!carry) {
+            for (int j = 0; j < o && n->operands[o] == KEPT; j++)
+                if (n->operands[j] == KEPT && pithp_flow_group(f, j) == group &&
+                    f->operands[j] == f->operands[o] &&
+                    !(f->primitive == PITHP_OP_COND && j == 0))
+                    n->operands[o] = j;
+        }
+    }
+}
+
+static bool changes(const narrowing *n) {
+    bool any = false;
+    for (int o = 0; o < n->f->operand_count; o++)
+        any |= n->operands[o] != KEPT;
+    for (int k = 0; k < n->f->result_count; k++)
+        any |= n->same[k] != KEPT || n->instead[k] >= 0;
+    return any;
+}
+
+/* ---- New programs ---- */
+
+/* The new operands in order: `at` of old ones, twice where a carry that stays is one of
+ * both programs of a while. */
+typedef struct layout {
+    int32_t *at;
+    int count, groups[PITHP_FLOW_GROUPS];
+} layout;
+
+static bool belongs(const narrowing *n, int operand, int group) {
+    const pithp_flow *f = n->f;
+    const int kind = n->operands[operand];
+    if (kind == CONSTANT) /* where it is read, which costs nothing to say of both */
+        return group == 0 || (is_while(f) && group == 1);
+    return kind == KEPT && pithp_flow_group(f, operand) == group;
+}
+
+static bool lay_out(const narrowing *n, layout *l) {
+    const pithp_flow *f = n->f;
+    const size_t bytes = ((size_t)f->operand_count * 2 + 1) * sizeof *l->at;
+    *l = (layout){.at = pithp_scope_allocate(f->r->s, bytes)};
+    for (int g = 0; l->at && g < PITHP_FLOW_GROUPS; g++)
+        for (int o = 0; o < f->operand_count; o++)
+            if (belongs(n, o, g)) {
+                l->at[l->count++] = o;
+                l->groups[g]++;
+            }
+    return l->at;
+}
+
+/* Whether the new operands of a group are inputs of program b. */
+static bool takes_group(const pithp_flow *f, int b, int group) {
+    return is_while(f) ? group == 2 || group == b : is_scan(f) ? true : group == 1;
+}
+
+/* A value that is known, within a program. */
+static pithp_value sink(const pithp_flow *f, pithp_program *to, pithp_value v) {
+    const pithp_program *p = f->r->to;
+    const pithp_instruction *i = pithp_maker(p, v);
+    return i ? pithp_program_add(f->r->s, to, i->primitive, 0, NULL, i->params, i->site)
+             : pithp_program_literal(f->r->s, to, pithp_value_spec(p, v),
+                                     pithp_literal_of(p, v));
+}
+
+/* Names of the inputs of program b in the one that is made of it. */
+static bool name_inputs(const narrowing *n, int b, const layout *l, pithp_rebuild *r) {
+    const pithp_flow *f = n->f;
+    int at = 0;
+    for (int g = 0; g < PITHP_FLOW_GROUPS; g++)
+        for (int k = 0; k < l->groups[g]; k++, at++) {
+            const int input = pithp_flow_input(f, b, l->at[at]);
+            if (!takes_group(f, b, g))
+                continue;
+            PITH_ASSERT(input >= 0);
+            const pithp_value v = pithp_program_input(
+                r->s, r->to, pithp_value_spec(r->from, r->from->inputs[input]));
+            if (v < 0)
+                return false;
+            r->names[r->from->inputs[input]] = v;
+        }
+    for (int o = 0; o < f->operand_count; o++) {
+        const int input = pithp_flow_input(f, b, o), kind = n->operands[o];
+        if (input < 0)
+            continue;
+        pithp_value *name = &r->names[r->from->inputs[input]];
+        if (kind == SUNK && (*name = sink(f, r->to, f->operands[o])) < 0)
+            return false;
+        if (kind >= 0)
+            *name = r->names[r->from->inputs[pithp_flow_input(f, b, kind)]];
+    }
+    return true;
+}
+
+static bool keeps_output(const narrowing *n, int b, int64_t k) {
+    return !gives_results(n->f, b) || (n->same[k] == KEPT && n->instead[k] < 0);
+}
+
+/* NULL: error set. */
+static pithp_program *change(const narrowing *n, int b, const layout *l) {
+    const pithp_program *p = n->f->programs[b];
+    pith_scope *s = n->f->r->s;
+    const size_t values = (size_t)p->value_count + 1;
+    pithp_rebuild r = {.s = s, .from = p, .passes = PITHP_PASS_DEAD, .shallow = true};
+    pithp_value *outputs =
+        pithp_scope_allocate(s, ((size_t)p->output_count + 1) * sizeof *outputs);
+    r.names = pithp_scope_allocate(s, values * sizeof *r.names);
+    r.live = pithp_scope_allocate(s, 2 * values);
+    if (!outputs || !r.names || !r.live || !(r.to = pithp_program_make(s)))
+        return NULL;
+    r.wanted = r.live + values;
+    memset(r.names, -1, values * sizeof *r.names);
+    int64_t count = 0;
+    for (int64_t k = 0; k < p->output_count; k++)
+        if (keeps_output(n, b, k))
+            outputs[count++] = p->outputs[k];
+    /* inputs that are read by nobody have no names, and are asked for by nobody */
+    bool fine = name_inputs(n, b, l, &r);
+    for (int64_t k = 0; k < p->input_count && fine; k++)
+        if (r.names[p->inputs[k]] < 0)
+            r.names[p->inputs[k]] = INT32_MAX;
+    fine = fine && pithp_rebuild_values(&r, count, outputs);
+    for (int64_t k = 0; k < count && fine; k++)
+        fine = pithp_program_output(s, r.to, r.names[outputs[k]]);
+    if (fine)
+        return r.to;
+    pithp_program_release(r.to);
+    return NULL;
+}
+
+static bool change_programs(const narrowing *n, const layout *l) {
+    pithp_flow *f = n->f;
+    for (int b = 0; b < f->program_count; b++) {
+        pithp_program *p = change(n, b, l);
+        if (!p)
+            return false;
+        pithp_program_release(f->programs[b]);
+        f->programs[b] = p;
+    }
+    return true;
+}
+
+/* ---- The instruction ---- */
+
+static void rename_results(const narrowing *n) {
+    pithp_flow *f = n->f;
+    int32_t count = 0;
+    for (int k = 0; k < f->result_count; k++) /* where each is now; `needed` is done */
+        if (n->same[k] == KEPT && n->instead[k] < 0) {
+            f->wanted[count] = f->wanted[k];
+            n->same[k] = -3 - count++;
+        }
+    for (int k = 0; k < f->first_count; k++) {
+        const int32_t at = f->now[k];
+        if (at < 0)
+            continue;
+        const int32_t to = n->same[at] >= 0 ? n->same[n->same[at]] : n->same[at];
+        f->instead[k] = n->instead[at];
+        f->now[k] = n->instead[at] >= 0 || to == GONE ? -1 : -3 - to;
+    }
+    f->result_count = count;
+}
+
+bool pithp_flow_narrow(pithp_flow *f) {
+    narrowing n = {.f = f};
+    layout l;
+    if (!begin(&n) || !replace_results(&n) || !find_needed(&n))
+        return false;
+    choose_operands(&n);
+    if (!changes(&n))
+        return true;
+    pithp_value *operands = pithp_scope_allocate(
+        f->r->s, ((size_t)f->operand_count * 2 + 1) * sizeof *operands);
+    if (!operands || !lay_out(&n, &l) || !change_programs(&n, &l))
+        return false;
+    for (int k = 0; k < l.count; k++)
+        operands[k] = f->operands[l.at[k]];
+    rename_results(&n);
+    f->operands = operands;
+    f->operand_count = l.count;
+    if (is_while(f)) {
+        f->params.as_while.cond_operands = l.groups[0];
+        f->params.as_while.body_operands = l.groups[1];
+    } else if (is_scan(f)) {
+        f->params.as_loop.constants = l.groups[0];
+        f->params.as_loop.carries = l.groups[1];
+    }
+    return true;
+}
+
+/* ---- All of it ---- */
+
+static bool begin_flow(pithp_flow *f, const pithp_instruction *i) {
+    pith_scope *s = f->r->s;
+    const size_t results = (size_t)i->result_count + 1;
+    memset(&f->params, 0, sizeof f->params);
+    if (i->params) /* with its zeros between members */
+        memcpy(&f->params, i->params, pithp_params_bytes(i->primitive));
+    f->result_count = f->first_count = i->result_count;
+    f->now = pithp_scope_allocate(s, results * sizeof *f->now);
+    f->instead = pithp_scope_allocate(s, results * sizeof *f->instead);
+    f->wanted = pithp_scope_allocate(s, results * sizeof *f->wanted);
+    f->programs = pithp_scope_allocate(s, (size_t)i->program_count * sizeof *f->programs);
+    if (!f->now || !f->instead || !f->wanted || !f->programs)
+        return false;
+    for (int k = 0; k < i->result_count; k++) {
+        f->now[k] = k;
+        f->instead[k] = -1;
+        f->wanted[k] = f->r->wanted[i->result + k];
+    }
+    for (; f->program_count < i->program_count; f->program_count++) {
+        f->programs[f->program_count] = i->programs[f->program_count];
+        pithp_program_retain(i->programs[f->program_count]);
+    }
+    return true;
+}
+
+static bool optimise_programs(pithp_flow *f) {
+    for (int b = 0; b < f->program_count; b++) {
+        pithp_program *p = pithp_rebuild_program(f->r->s, f->programs[b], f->r->passes);
+        if (!p)
+            return false;
+        pithp_program_release(f->programs[b]);
+        f->programs[b] = p;
+    }
+    return true;
+}
+
+/* A scan of no iterations: carries as they began, and ys of no elements. */
+static bool take_nothing(pithp_flow *f, const pithp_instruction *i) {
+    pithp_rebuild *r = f->r;
+    for (int k = 0; k < i->result_count; k++) {
+        const pith_spec *spec = pithp_value_spec(r->from, i->result + k);
+        pithp_full_params params = {.dtype = spec->dtype, .rank = spec->rank};
+        memcpy(params.shape, spec->shape, sizeof params.shape);
+        pithp_proposal c = {.primitive = PITHP_OP_FULL, .params = &params, .spec = spec};
+        const bool carry = k < f->params.as_loop.carries;
+        f->now[k] = -1;
+        f->instead[k] = carry ? f->operands[f->params.as_loop.constants + k]
+                              : pithp_rebuild_call(r, &c, i->site);
+        if (f->instead[k] < 0)
+            return false;
+    }
+    f->result_count = 0;
+    return true;
+}
+
+static bool has_effects(const pithp_flow *f) {
+    bool any = false;
+    for (int b = 0; b < f->program_count; b++)
+        any |= f->programs[b]->has_effects;
+    return any;
+}
+
+static bool name_results(pithp_flow *f, const pithp_instruction *i) {
+    pithp_rebuild *r = f->r;
+    pithp_value first = -1;
+    if (f->result_count || has_effects(f) || !i->result_count) {
+        pithp_proposal c = {.primitive = f->primitive,
+                            .count = f->operand_count,
+                            .operands = f->operands,
+                            .params = f->primitive == PITHP_OP_COND ? NULL : &f->params,
+                            .program_count = f->program_count,
+                            .programs = f->programs};
+        for (int k = 0; k < i->result_count; k++)
+            if (f->now[k] == 0)
+                c.spec = pithp_value_spec(r->from, i->result + k);
+        if ((first = pithp_rebuild_call(r, &c, i->site)) < 0)
+            return false;
+    }
+    for (int k = 0; k < i->result_count; k++)
+        r->names[i->result + k] = f->instead[k] >= 0 ? f->instead[k]
+                                  : f->now[k] >= 0   ? first + f->now[k]
+                                                     : -1;
+    return true;
+}
+
+bool pithp_rebuild_control(pithp_rebuild *r,
+                           const pithp_instruction *i,
+                           const pithp_value *operands) {
+    pithp_flow f = {.r = r,
+                    .primitive = i->primitive,
+                    .operand_count = i->operand_count,
+                    .operands = (pithp_value *)(uintptr_t)operands}; /* never written */
+    const bool narrows = r->passes & PITHP_PASS_CONTROL;
+    bool fine = begin_flow(&f, i);
+    if (fine && narrows && is_scan(&f) && f.params.as_loop.length == 0) {
+        fine = take_nothing(&f, i) && name_results(&f, i);
+    } else {
+        fine = fine && (!narrows || pithp_flow_narrow(&f)) && optimise_programs(&f) &&
+               (!narrows || (pithp_flow_narrow(&f) && pithp_flow_hoist(&f) &&
+                             pithp_flow_unroll(&f))) &&
+               name_results(&f, i);
+    }
+    while (f.program_count > 0)
+        pithp_program_release(f.programs[--f.program_count]);
+    return fine;
+}

@@ -1,0 +1,408 @@
+/* The passes in one walk: each live instruction is taken over into a new program, with
+ * its operands renamed, simplified, folded, or found to be there already. Control flow is
+ * in control.c. */
+#include "program/pass/rewrite.h"
+
+#include <string.h>
+
+/* ---- What is live ---- */
+
+static bool must_run(const pithp_rebuild *r, const pithp_instruction *i) {
+    return !r->values_only && pithp_has_effects(i);
+}
+
+static void mark(pithp_rebuild *r, int64_t count, const pithp_value *values) {
+    const pithp_program *p = r->from;
+    const bool all = !(r->passes & PITHP_PASS_DEAD);
+    memset(r->live, all, (size_t)p->value_count * sizeof *r->live);
+    memset(r->wanted, all, (size_t)p->value_count * sizeof *r->wanted);
+    for (int64_t k = 0; k < count; k++)
+        r->live[values[k]] = true;
+    if (all)
+        return;
+    for (int64_t k = p->instruction_count; k-- > 0;) {
+        const pithp_instruction *i = &p->instructions[k];
+        bool wanted = must_run(r, i), known = i->result_count > 0;
+        for (int v = 0; v < i->result_count; v++) {
+            wanted |= r->wanted[i->result + v] = r->live[i->result + v];
+            known &= r->names[i->result + v] >= 0;
+        }
+        wanted &= !known;
+        for (int v = 0; v < i->result_count; v++)
+            r->live[i->result + v] = wanted;
+        for (int o = 0; wanted && o < i->operand_count; o++)
+            r->live[pithp_operands(p, i)[o]] = true;
+    }
+}
+
+/* ---- What is there already ---- */
+
+static uint64_t hash_call(const pithp_proposal *c, size_t params_bytes) {
+    uint64_t hash = pithp_hash((uint64_t)c->primitive, &c->spec, sizeof c->spec);
+    if (c->count)
+        hash = pithp_hash(hash, c->operands, (size_t)c->count * sizeof *c->operands);
+    for (int k = 0; k < c->program_count; k++) {
+        const uint64_t inner = pithp_program_hash(c->programs[k]);
+        hash = pithp_hash(hash, &inner, sizeof inner);
+    }
+    return params_bytes ? pithp_hash(hash, c->params, params_bytes) : hash;
+}
+
+static bool same_programs(const pithp_instruction *i, const pithp_proposal *c) {
+    bool same = i->program_count == c->program_count;
+    for (int k = 0; k < i->program_count && same; k++)
+        same = pithp_program_equal(i->programs[k], c->programs[k]);
+    return same;
+}
+
+static bool
+is_call(const pithp_program *p, pithp_value v, const pithp_proposal *c, size_t bytes) {
+    const pithp_instruction *i = pithp_maker(p, v);
+    return i && i->primitive == c->primitive && i->operand_count == c->count &&
+           i->result == v && (!c->spec || p->values[v].spec == c->spec) &&
+           same_programs(i, c) &&
+           (!c->count || !memcmp(pithp_operands(p, i), c->operands,
+                                 (size_t)c->count * sizeof *c->operands)) &&
+           (!bytes || !memcmp(i->params, c->params, bytes));
+}
+
+/* The slot of an equal call, or the free one where it belongs. */
+static pithp_value *find_call(pithp_rebuild *r, const pithp_proposal *c) {
+    const size_t bytes = pithp_params_bytes(c->primitive);
+    uint64_t at = hash_call(c, bytes) & r->known.mask;
+    while (r->known.slots[at] >= 0 && !is_call(r->to, r->known.slots[at], c, bytes))
+        at = (at + 1) & r->known.mask;
+    return &r->known.slots[at];
+}
+
+static bool is_constant(const pithp_program *p,
+                        pithp_value v,
+                        const pith_spec *spec,
+                        const pithp_constant *c) {
+    const pithp_node *n = &p->values[v];
+    if (n->origin != PITHP_FROM_CONSTANT || n->spec != spec)
+        return false;
+    const pithp_constant *other = &p->constants[n->at];
+    if (c->buffer || other->buffer)
+        return c->buffer == other->buffer && c->data == other->data;
+    return memcmp(c->data, other->data, spec->bytes) == 0;
+}
+
+static pithp_value *
+find_constant(pithp_rebuild *r, const pith_spec *spec, const pithp_constant *c) {
+    uint64_t hash = pithp_hash(1, &spec, sizeof spec);
+    hash = c->buffer ? pithp_hash(hash, &c->data, sizeof c->data)
+                     : pithp_hash(hash, c->data, spec->bytes);
+    uint64_t at = hash & r->known.mask;
+    while (r->known.slots[at] >= 0 && !is_constant(r->to, r->known.slots[at], spec, c))
+        at = (at + 1) & r->known.mask;
+    return &r->known.slots[at];
+}
+
+/* ---- Taking over ---- */
+
+static pithp_value take_constant(pithp_rebuild *r, const pithp_constant *c) {
+    const pith_spec *spec = r->from->values[c->value].spec;
+    pithp_value *slot = r->passes & PITHP_PASS_COMMON ? find_constant(r, spec, c) : NULL;
+    if (slot && *slot >= 0)
+        return *slot;
+    const pithp_value v =
+        c->buffer ? pithp_program_constant(r->s, r->to, spec, c->buffer, c->data)
+                  : pithp_program_literal(r->s, r->to, spec, c->data);
+    if (slot)
+        *slot = v;
+    return v;
+}
+
+/* A new literal, or an equal one that was there. */
+pithp_value pithp_rebuild_literal(pithp_rebuild *r, pithp_value v) {
+    if (!(r->passes & PITHP_PASS_COMMON))
+        return v;
+    const pithp_constant c = r->to->constants[r->to->values[v].at];
+    pithp_value *slot = find_constant(r, r->to->values[v].spec, &c);
+    if (*slot < 0)
+        *slot = v;
+    return *slot;
+}
+
+/* Exchanged operands are equal calls too, but where both are NaN the first one's bits are
+ * the sum's: floats stay as they are. */
+static void order_operands(const pithp_rebuild *r, pithp_proposal *c) {
+    if (!(r->passes & PITHP_PASS_COMMON) ||
+        !(pithp_rows[c->primitive].flags & PITHP_COMMUTATIVE) ||
+        pith_dtype_is_float(pithp_value_spec(r->to, c->operands[0])->dtype) ||
+        c->operands[0] <= c->operands[1])
+        return;
+    const pithp_value first = c->operands[1], second = c->operands[0];
+    c->new_operands[0] = first;
+    c->new_operands[1] = second;
+    c->operands = c->new_operands;
+}
+
+static bool may_be_shared(const pithp_proposal *c) {
+    bool pure = c->spec && (pithp_rows[c->primitive].flags & PITHP_PURE);
+    for (int k = 0; k < c->program_count; k++)
+        pure &= !c->programs[k]->has_effects;
+    return pure;
+}
+
+/* Whether the spec says all of what the call makes. */
+static bool is_alone(const pithp_proposal *c) {
+    return c->spec && pithp_is_lowered(c->primitive);
+}
+
+pithp_value pithp_rebuild_call(pithp_rebuild *r, pithp_proposal *c, const char *site) {
+    const pithp_new_instruction given = {.primitive = c->primitive,
+                                         .operand_count = c->count,
+                                         .operands = c->operands,
+                                         .params = c->params,
+                                         .program_count = c->program_count,
+                                         .programs = c->programs,
+                                         .site = site,
+                                         .spec = is_alone(c) ? c->spec : NULL};
+    const bool shared = (r->passes & PITHP_PASS_COMMON) && may_be_shared(c);
+    pithp_value *slot = shared ? find_call(r, c) : NULL;
+    if (slot && *slot >= 0)
+        return *slot;
+    const pithp_value v = pithp_program_add_many(r->s, r->to, &given);
+    if (slot)
+        *slot = v;
+    return v;
+}
+
+/* A row that pithp_lower runs. */
+static pithp_value place(pithp_rebuild *r, pithp_proposal *c, const char *site) {
+    pithp_value same = -1;
+    if (r->passes & PITHP_PASS_RELAX)
+        pithp_relax(r->to, c);
+    while ((r->passes & PITHP_PASS_ALGEBRA) && pithp_simplify(r->to, c, &same))
+        if (same >= 0)
+            return same;
+    if (r->passes & PITHP_PASS_FOLD) {
+        same = pithp_fold(r->s, r->to, c);
+        if (same >= 0)
+            return pithp_rebuild_literal(r, same);
+        if (r->s->error.code != PITH_OK)
+            return -1;
+    }
+    order_operands(r, c);
+    return pithp_rebuild_call(r, c, site);
+}
+
+/* The branch of a cond whose index is known; NULL: it is not. */
+static const pithp_program *known_branch(const pithp_rebuild *r,
+                                         const pithp_instruction *i,
+                                         const pithp_value *operands) {
+    const void *index = i->primitive == PITHP_OP_COND && (r->passes & PITHP_PASS_FOLD)
+                            ? pithp_literal_of(r->to, operands[0])
+                            : NULL;
+    if (!index)
+        return NULL;
+    const double at =
+        pithp_dtype_decode(pithp_value_spec(r->to, operands[0])->dtype, index);
+    const int last = i->program_count - 1;
+    return i->programs[at <= 0 ? 0 : at >= last ? last : (int)at];
+}
+
+/* The branch in the place of the cond: what it computes may be known already. */
+static bool take_branch(pithp_rebuild *r,
+                        const pithp_instruction *i,
+                        const pithp_program *branch,
+                        const pithp_value *inputs) {
+    const size_t values = (size_t)branch->value_count + 1;
+    const size_t outputs = (size_t)branch->output_count + 1;
+    pithp_rebuild inner = *r;
+    pithp_value *wanted = pithp_scope_allocate(r->s, outputs * sizeof *wanted);
+    inner.from = branch;
+    inner.names = pithp_scope_allocate(r->s, values * sizeof *inner.names);
+    inner.live = pithp_scope_allocate(r->s, 2 * values * sizeof *inner.live);
+    if (!wanted || !inner.names || !inner.live)
+        return false;
+    inner.wanted = inner.live + values;
+    memset(inner.names, -1, values * sizeof *inner.names);
+    for (int64_t k = 0; k < branch->input_count; k++)
+        inner.names[branch->inputs[k]] = inputs[k];
+    int64_t count = 0;
+    for (int k = 0; k < i->result_count; k++)
+        if (r->wanted[i->result + k])
+            wanted[count++] = branch->outputs[k];
+    if (!pithp_rebuild_values(&inner, count, wanted))
+        return false;
+    for (int k = 0; k < i->result_count; k++)
+        r->names[i->result + k] = inner.names[branch->outputs[k]];
+    return true;
+}
+
+/* Names its results. */
+static bool take_instruction(pithp_rebuild *r, const pithp_instruction *i) {
+    pithp_value few[PITHP_FEW_OPERANDS], *operands = few;
+    const size_t bytes = (size_t)i->operand_count * sizeof *operands;
+    if (i->operand_count > PITHP_FEW_OPERANDS) {
+        operands = pithp_allocate(r->s->runtime, bytes);
+        if (!operands) {
+            pithp_fail_memory(r->s, bytes);
+            return false;
+        }
+    }
+    for (int k = 0; k < i->operand_count; k++)
+        operands[k] = r->names[pithp_operands(r->from, i)[k]];
+    pithp_proposal c;
+    c.primitive = i->primitive;
+    c.count = i->operand_count;
+    c.operands = operands;
+    c.params = i->params;
+    c.spec = i->result_count ? r->from->values[i->result].spec : NULL;
+    c.program_count = 0;
+    c.programs = NULL;
+    const pithp_program *branch = known_branch(r, i, operands);
+    bool taken;
+    if (branch) {
+        taken = take_branch(r, i, branch, operands + 1);
+    } else if (i->program_count && !r->shallow) {
+        taken = pithp_rebuild_control(r, i, operands);
+    } else {
+        c.program_count = i->program_count;
+        c.programs = i->programs;
+        const pithp_value v = pithp_is_lowered(i->primitive)
+                                  ? place(r, &c, i->site)
+                                  : pithp_rebuild_call(r, &c, i->site);
+        for (int k = 0; k < i->result_count; k++)
+            r->names[i->result + k] = v + k;
+        taken = v >= 0;
+    }
+    if (operands != few)
+        pithp_release(r->s->runtime, operands, bytes);
+    return taken;
+}
+
+static bool is_live(const pithp_rebuild *r, const pithp_instruction *i) {
+    return i->result_count ? r->live[i->result]
+                           : !(r->passes & PITHP_PASS_DEAD) || must_run(r, i);
+}
+
+bool pithp_rebuild_values(pithp_rebuild *r, int64_t count, const pithp_value *values) {
+    const pithp_program *p = r->from;
+    pithp_graph_walk walk = {.program = p};
+    const pithp_instruction *i;
+    pithp_value v;
+    bool fine = true;
+    mark(r, count, values);
+    while (fine && pithp_graph_next(&walk, &v, &i)) {
+        const pithp_node *n = &p->values[v];
+        if (i ? i->result_count && r->names[v] >= 0 : r->names[v] >= 0)
+            continue;
+        if (i && is_live(r, i))
+            fine = take_instruction(r, i);
+        else if (!i && n->origin == PITHP_FROM_INPUT)
+            fine = (r->names[v] = pithp_program_input(r->s, r->to, n->spec)) >= 0;
+        else if (!i && r->live[v])
+            fine = (r->names[v] = take_constant(r, &p->constants[n->at])) >= 0;
+    }
+    return fine;
+}
+
+/* All values of a program and of those that it may take in. */
+static uint64_t count_values(const pithp_program *p) {
+    uint64_t count = (uint64_t)p->value_count;
+    for (int64_t k = 0; k < p->instruction_count; k++)
+        for (int b = 0; b < p->instructions[k].program_count; b++)
+            count += count_values(p->instructions[k].programs[b]);
+    return count;
+}
+
+pithp_program *
+pithp_rebuild_program(pith_scope *s, const pithp_program *p, unsigned passes) {
+    pith_runtime *rt = s->runtime;
+    pithp_rebuild r = {.s = s, .from = p, .passes = passes, .known.mask = 63};
+    const uint64_t all = count_values(p);
+    while (r.known.mask < 2 * all)
+        r.known.mask = 2 * r.known.mask + 1;
+    const size_t values = (size_t)p->value_count + 1;
+    const size_t slot_bytes = (r.known.mask + 1) * sizeof *r.known.slots;
+    const size_t bytes = slot_bytes + values * (sizeof *r.names + 2 * sizeof *r.live);
+    r.known.slots = pithp_allocate(rt, bytes);
+    if (!r.known.slots) {
+        pithp_fail_memory(s, bytes);
+        return NULL;
+    }
+    memset(r.known.slots, 0xFF, slot_bytes + values * sizeof *r.names);
+    r.names = r.known.slots + r.known.mask + 1;
+    r.live = (bool *)(r.names + values);
+    r.wanted = r.live + values;
+    r.to = pithp_program_make(s);
+    bool fine = r.to && pithp_program_reserve(s, r.to, p) &&
+                pithp_rebuild_values(&r, p->output_count, p->outputs);
+    for (int64_t k = 0; fine && k < p->output_count; k++)
+        fine = pithp_program_output(s, r.to, r.names[p->outputs[k]]);
+    pithp_release(rt, r.known.slots, bytes);
+    if (fine)
+        PITHP_VERIFY(r.to);
+    else
+        pithp_program_release(r.to);
+    return fine ? r.to : NULL;
+}
+
+static bool has_programs(const pithp_program *p) {
+    bool any = false;
+    for (int64_t k = 0; k < p->instruction_count && !any; k++)
+        any = p->instructions[k].program_count > 0;
+    return any;
+}
+
+/* Whether some value, or an instruction without one, is of no use; of a program without
+ * programs. -1: error set. */
+static int has_dead(pith_scope *s, const pithp_program *p) {
+    const size_t values = (size_t)p->value_count + 1,
+                 bytes = values * (2 * sizeof(bool) + sizeof(pithp_value));
+    pithp_rebuild r = {.s = s, .from = p, .passes = PITHP_PASS_DEAD};
+    r.names = pithp_allocate(s->runtime, bytes);
+    if (!r.names) {
+        pithp_fail_memory(s, bytes);
+        return -1;
+    }
+    memset(r.names, 0xFF, values * sizeof *r.names);
+    r.live = (bool *)(r.names + values);
+    r.wanted = r.live + values;
+    mark(&r, p->output_count, p->outputs);
+    bool dead = false;
+    for (int64_t k = 0; k < p->instruction_count && !dead; k++)
+        dead = !is_live(&r, &p->instructions[k]);
+    for (int64_t k = 0; k < p->constant_count && !dead; k++)
+        dead = !r.live[p->constants[k].value];
+    pithp_release(s->runtime, r.names, bytes);
+    return dead;
+}
+
+enum { MOST_ROUNDS = 3 };
+
+pithp_program *
+pithp_program_optimise(pith_scope *s, const pithp_program *p, unsigned passes) {
+    PITHP_VERIFY(p);
+    /* Equal control flow is found before results that nobody reads are left out of it. */
+    pithp_program *better =
+        pithp_rebuild_program(s, p, passes & ~(unsigned)PITHP_PASS_CONTROL);
+    /* What is left out of one body may leave out what others compute for it. */
+    for (int round = 0; better && passes & PITHP_PASS_CONTROL && round < MOST_ROUNDS &&
+                        has_programs(better);
+         round++) {
+        pithp_program *before = better;
+        better = pithp_rebuild_program(s, before, passes);
+        const bool same = better && pithp_program_equal(before, better);
+        pithp_program_release(before);
+        if (same)
+            break;
+    }
+    /* Rules and folding leave operands behind that nobody needs any more. */
+    if (!better || !(passes & PITHP_PASS_DEAD))
+        return better;
+    if (!has_programs(better)) {
+        const int dead = has_dead(s, better);
+        if (dead < 0)
+            pithp_program_release(better);
+        if (dead <= 0)
+            return dead ? NULL : better;
+    }
+    pithp_program *clean = pithp_rebuild_program(s, better, PITHP_PASS_DEAD);
+    pithp_program_release(better);
+    return clean;
+}

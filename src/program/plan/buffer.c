@@ -1,0 +1,218 @@
+/* Places: where values that outlive their step have memory. The workspace is laid out so
+ * that values which do not live at the same time share it. */
+#include "program/plan/plan.h"
+
+#include <string.h>
+
+/* ---- The workspace ---- */
+
+typedef struct piece {
+    size_t offset, bytes;
+    int32_t last; /* step that uses it */
+} piece;
+
+/* Pieces in use, by offset. */
+typedef struct workspace {
+    pithp_planning *g;
+    piece *pieces;
+    int64_t count, room;
+    size_t bytes;
+    int32_t apart; /* step before which nothing that is in use ends */
+} workspace;
+
+static void end_pieces(workspace *w, int32_t before) {
+    int64_t kept = 0;
+    for (int64_t k = 0; k < w->count; k++)
+        if (w->pieces[k].last >= before)
+            w->pieces[kept++] = w->pieces[k];
+    w->count = kept;
+}
+
+/* The first gap that is wide enough; -1: error set. */
+static int64_t take_piece(workspace *w, size_t bytes, int32_t last) {
+    pith_scope *s = w->g->s;
+    if (w->count == w->room) {
+        const int64_t room = w->room ? 2 * w->room : 32;
+        void *more =
+            pithp_reallocate(s->runtime, w->pieces, (size_t)w->room * sizeof *w->pieces,
+                             (size_t)room * sizeof *w->pieces);
+        if (!more) {
+            pithp_fail_memory(s, (size_t)room * sizeof *w->pieces);
+            return -1;
+        }
+        w->pieces = more;
+        w->room = room;
+    }
+    size_t at = 0, end;
+    int64_t k = 0;
+    for (; k < w->count && w->pieces[k].offset - at < bytes; k++)
+        at = w->pieces[k].offset + w->pieces[k].bytes;
+    bytes = (bytes + PITHP_ALIGNMENT - 1) & ~(size_t)(PITHP_ALIGNMENT - 1);
+    if (pithp_add_overflows(at, bytes, &end) || end > INT64_MAX) {
+        pithp_fail(s, PITH_E_OVERFLOW, NULL, "the program's workspace is too large");
+        return -1;
+    }
+    memmove(w->pieces + k + 1, w->pieces + k, (size_t)(w->count - k) * sizeof *w->pieces);
+    w->pieces[k] = (piece){at, bytes, last};
+    w->count++;
+    w->bytes = end > w->bytes ? end : w->bytes;
+    return (int64_t)at;
+}
+
+static bool place_value(workspace *w, pithp_value v) {
+    pithp_planning *g = w->g;
+    pithp_place *place = &g->plan->places[v];
+    if (!g->in_memory[v] || place->store == PITHP_IN_OUTPUT)
+        return true;
+    const int64_t at = take_piece(w, g->p->values[v].spec->bytes, g->last_use[v]);
+    *place = (pithp_place){PITHP_IN_WORKSPACE, at};
+    return at >= 0;
+}
+
+static bool place_step(workspace *w, int32_t number) {
+    pithp_step *step = &w->g->plan->steps[number];
+    if (number >= w->apart) /* else it shares no memory with those beside it */
+        end_pieces(w, number);
+    w->apart = step->beside > w->apart ? step->beside : w->apart;
+    if (!step->call) {
+        for (pithp_value v = step->first; v >= 0; v = w->g->next[v])
+            if (v != step->unplaced && !place_value(w, v))
+                return false;
+        return true;
+    }
+    for (int k = 0; k < step->call->result_count; k++)
+        if (step->call->result + k != step->unplaced &&
+            !place_value(w, step->call->result + k))
+            return false;
+    if (step->temporary_bytes) {
+        step->temporary = take_piece(w, step->temporary_bytes, number);
+        return step->temporary >= 0;
+    }
+    return true;
+}
+
+static bool place_results(pithp_planning *g) {
+    workspace w = {.g = g};
+    bool placed = true;
+    pithp_plan_beside(g);
+    for (int32_t k = 0; k < g->plan->step_count && placed; k++)
+        placed = place_step(&w, k);
+    pithp_release(g->s->runtime, w.pieces, (size_t)w.room * sizeof *w.pieces);
+    g->plan->workspace_bytes = w.bytes;
+    return placed;
+}
+
+/* ---- Literals ---- */
+
+enum { LITERAL_ALIGNMENT = 64 };
+
+static size_t literal_bytes(size_t bytes) { /* never 0 */
+    return ((bytes ? bytes : 1) + LITERAL_ALIGNMENT - 1) &
+           ~(size_t)(LITERAL_ALIGNMENT - 1);
+}
+
+/* The bits of a value that is a literal, or one element for all; NULL: it is neither. */
+static const void *literal_of(const pithp_planning *g, pithp_value v, size_t *bytes) {
+    const void *literal = pithp_literal_of(g->p, v);
+    const pith_spec *spec = g->p->values[v].spec;
+    *bytes = spec->bytes;
+    if (literal)
+        return literal;
+    const pithp_instruction *i = pithp_maker(g->p, v);
+    if (!i || i->primitive != PITHP_OP_FULL || !g->is_virtual[v])
+        return NULL;
+    *bytes = pith_dtype_size(spec->dtype);
+    return &((const pithp_full_params *)i->params)->value;
+}
+
+/* Gives each literal its offset, from 0 on; returns their bytes. */
+static size_t lay_literals(const pithp_planning *g) {
+    size_t all = 0, bytes;
+    for (int64_t v = 0; v < g->p->value_count; v++)
+        if (literal_of(g, (pithp_value)v, &bytes)) {
+            g->plan->places[v] = (pithp_place){PITHP_IN_LITERALS, (int64_t)all};
+            all += literal_bytes(bytes);
+        }
+    return all;
+}
+
+/* Launches of a schedule have them in their arguments. */
+static size_t boxes_bytes(const pithp_planning *g, const pithp_step *step) {
+    return step->boxes && !g->plan->scheduled
+               ? step->fused->piece_count * sizeof *step->boxes
+               : 0;
+}
+
+/* Write the boxes of all steps one behind the other, to where they are read at `at`. */
+static void write_boxes(const pithp_planning *g, char *to, const char *at) {
+    for (int64_t k = 0; k < g->plan->step_count; k++) {
+        const pithp_step *step = &g->plan->steps[k];
+        const size_t bytes = boxes_bytes(g, step);
+        if (!bytes)
+            continue;
+        memcpy(to, step->boxes, bytes);
+        step->fused->boxes = (const pithp_box *)(const void *)at;
+        to += bytes;
+        at += bytes;
+    }
+}
+
+/* All literals side by side, and the boxes of pieces, in memory of the device: work that
+ * is enqueued may read them when the plan is gone. */
+static bool place_literals(pithp_planning *g) {
+    pith_scope *s = g->s;
+    const size_t literals = lay_literals(g);
+    size_t all = literals, bytes;
+    for (int64_t k = 0; k < g->plan->step_count; k++)
+        all += boxes_bytes(g, &g->plan->steps[k]);
+    if (!all)
+        return true;
+    char *staging = pithp_allocate(s->runtime, all);
+    if (!staging) {
+        pithp_fail_memory(s, all);
+        return false;
+    }
+    memset(staging, 0, all);
+    for (int64_t v = 0; v < g->p->value_count; v++) {
+        const void *literal = literal_of(g, (pithp_value)v, &bytes);
+        if (literal)
+            memcpy(staging + g->plan->places[v].at, literal, bytes);
+    }
+    g->plan->literals = pithp_buffer_make(s, all);
+    if (g->plan->literals)
+        write_boxes(g, staging + literals,
+                    (const char *)g->plan->literals->data + literals);
+    const bool copied = g->plan->literals && pithp_copy_in(s, g->plan->literals->data,
+                                                           staging, all) == PITH_OK;
+    pithp_release(s->runtime, staging, all);
+    return copied;
+}
+
+/* ---- All values ---- */
+
+bool pithp_plan_places(pithp_planning *g) {
+    const pithp_program *p = g->p;
+    pithp_place *places = g->plan->places;
+    for (int64_t v = 0; v < p->value_count; v++) {
+        const pithp_node *n = &p->values[v];
+        places[v] = n->origin == PITHP_FROM_INPUT ? (pithp_place){PITHP_IN_INPUT, n->at}
+                    : n->origin == PITHP_FROM_CONSTANT
+                        ? (pithp_place){PITHP_IN_CONSTANT, n->at}
+                        : (pithp_place){PITHP_NOWHERE, 0};
+    }
+    for (int64_t k = p->output_count; k-- > 0;) {
+        const pithp_value root = g->root[p->outputs[k]];
+        if (pithp_maker(p, root))
+            places[root] = (pithp_place){PITHP_IN_OUTPUT, k};
+    }
+    if (!place_literals(g) || !place_results(g))
+        return false;
+    for (int64_t v = 0; v < p->value_count; v++)
+        if (g->passed[v] >= 0) {
+            g->plan->homes[g->passed[v]] = places[v];
+            places[v] = (pithp_place){PITHP_IN_PASSED, g->passed[v]};
+        }
+    for (int64_t v = 0; v < p->value_count; v++)
+        places[v] = places[g->root[v]];
+    return true;
+}

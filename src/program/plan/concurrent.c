@@ -1,0 +1,70 @@
+/* Reductions that a schedule may run at the same time: they follow one another, and none
+ * needs what another one makes. Each then has memory of its own. */
+#include "program/host/reduce.h"
+#include "program/plan/plan.h"
+
+/* What is reduced is large where its lanes are: then one by one is as good. */
+enum { MOST_BYTES = 16 << 20 };
+
+/* Whether a value is there before step `first`, or made by step `own`. */
+static bool is_there(const pithp_planning *g, pithp_value v, int32_t first, int32_t own) {
+    const pithp_bases from = pithp_plan_bases(g, v);
+    bool there = true;
+    for (int b = 0; b < from.count; b++) {
+        const int32_t made = g->step[from.list[b]];
+        there &= made < first || made == own;
+    }
+    return there;
+}
+
+static bool reads_before(const pithp_planning *g, int32_t number, int32_t first) {
+    const pithp_step *step = &g->plan->steps[number];
+    if (step->call)
+        return is_there(g, pithp_operands(g->p, step->call)[0], first, step->source);
+    if (!step->members)
+        return is_there(g, step->unplaced, first, number);
+    bool before = true;
+    for (pithp_value v = step->first; v >= 0 && before; v = g->next[v]) {
+        const pithp_instruction *i = pithp_maker(g->p, v);
+        for (int o = 0; o < i->operand_count; o++)
+            before &= is_there(g, pithp_operands(g->p, i)[o], first, number);
+    }
+    return before;
+}
+
+/* A reduction whose launches have kernels for the work of many. */
+static bool is_reduction(const pithp_planning *g, const pithp_step *step) {
+    const pith_spec *specs[1];
+    if (!step->call || step->call->primitive < PITHP_OP_SUM ||
+        step->call->primitive > PITHP_OP_ARGMAX)
+        return false;
+    const pithp_call call = pithp_instruction_call(g->p, step->call, specs);
+    return step->source >= 0 || !pithp_reduce_view_of(&call).moved;
+}
+
+/* The end of those from `first` on. */
+static int32_t find_end(const pithp_planning *g, int32_t first) {
+    const pithp_plan *plan = g->plan;
+    size_t bytes = 0;
+    int32_t end = first;
+    for (int32_t k = first; k < plan->step_count; k++) {
+        const pithp_step *step = &plan->steps[k];
+        if (!(step->is_source || is_reduction(g, step)) || !reads_before(g, k, first))
+            break;
+        bytes += step->call ? step->temporary_bytes + step->spec->bytes : 0;
+        if (bytes > MOST_BYTES)
+            break;
+        end = step->call ? k + 1 : end;
+    }
+    return end;
+}
+
+void pithp_plan_beside(pithp_planning *g) {
+    pithp_plan *plan = g->plan;
+    for (int32_t k = 0, end; plan->scheduled && k < plan->step_count; k = end) {
+        end = find_end(g, k);
+        for (int32_t of = k; of < end; of++)
+            plan->steps[of].beside = end;
+        end = end > k ? end : k + 1;
+    }
+}

@@ -1,0 +1,218 @@
+/* Which outputs of a plan can be made in the memory of inputs that nobody reads
+ * afterwards. */
+#include "program/plan/plan.h"
+
+#include <string.h>
+
+/* What a plan does with an input, and who may write to its memory. */
+typedef struct use {
+    int32_t step, op; /* the last that reads it; -1: none does. op: within a fused step */
+    bool moved;       /* that step reads it elsewhere than element for element */
+} use;
+
+typedef struct reusing {
+    const pithp_plan *plan;
+    use *uses;        /* of inputs */
+    int32_t *made;    /* the step that makes an output, or -1 */
+    int32_t *made_by; /* the op of that step */
+    char *taken;      /* outputs that have an input's memory */
+} reusing;
+
+static pithp_place place_of(const reusing *x, const pithp_step *step, int e) {
+    return x->plan->places[step->external[e]];
+}
+
+/* External e is read by op k of step `number`; see below. */
+static void note_read(const reusing *x,
+                      const pithp_step *step,
+                      int32_t number,
+                      int32_t k,
+                      int e,
+                      int32_t band_end) {
+    const pithp_fused_args *a = step->fused;
+    const pithp_external *external = &a->externals[e];
+    if (external->access == PITHP_ACCESS_PIECES)
+        for (int p = 0; p < external->pieces; p++)
+            note_read(x, step, number, k, a->external_count + external->first_piece + p,
+                      band_end);
+    const pithp_place place = place_of(x, step, e);
+    if (place.store != PITHP_IN_INPUT)
+        return;
+    use *u = &x->uses[place.at];
+    const bool moved = external->access != PITHP_ACCESS_FLAT || e >= a->external_count ||
+                       (step->is_source && band_end < 0);
+    const int32_t last = moved && band_end > number ? band_end : number;
+    if (u->step <= last)
+        *u = (use){last, k, moved || (u->step == last && u->moved)};
+}
+
+/* Reads and writes of the ops of a fused step, in their order, which runs as that step or
+ * within it. In a band, whose last step that is or -1, it may read until then what it
+ * does not read element for element. */
+static void look_at_fused(const reusing *x,
+                          const pithp_step *step,
+                          int32_t number,
+                          int32_t band_end) {
+    const pithp_fused_args *a = step->fused;
+    if (!step->members)
+        note_read(x, step, number, -1, 0, band_end);
+    for (int32_t k = 0; k < a->op_count; k++) {
+        for (int o = 0; o < 3; o++) {
+            const int e = a->ops[k].from[o] - a->temporary_count;
+            if (a->ops[k].from[o] != UINT8_MAX && e >= 0)
+                note_read(x, step, number, k, e, band_end);
+        }
+        const int to = a->ops[k].to - a->temporary_count;
+        const pithp_place place =
+            to < 0 ? (pithp_place){PITHP_NOWHERE, 0} : place_of(x, step, to);
+        if (place.store == PITHP_IN_OUTPUT) {
+            x->made[place.at] = number;
+            x->made_by[place.at] = k;
+        }
+    }
+}
+
+static void look_at_call(const reusing *x, int32_t number) {
+    const pithp_step *step = &x->plan->steps[number];
+    const pithp_instruction *i = step->call;
+    for (int o = 0; o < i->operand_count; o++) {
+        const pithp_place place = x->plan->places[pithp_operands(x->plan->program, i)[o]];
+        if (place.store != PITHP_IN_INPUT || x->uses[place.at].step > number)
+            continue;
+        /* What a loop or branch hands on is read later. */
+        use *u = &x->uses[place.at];
+        const bool again = u->step == number;
+        *u = (use){step->plans ? INT32_MAX : number, -1,
+                   again || pithp_updated(step, o) < 0};
+    }
+    for (int k = 0; k < i->result_count; k++) {
+        const pithp_place place = x->plan->places[i->result + k];
+        if (place.store == PITHP_IN_OUTPUT && x->made[place.at] < 0)
+            x->made[place.at] = number; /* later ones update it in place */
+    }
+}
+
+static void look_at(const reusing *x, int32_t number, int32_t band_end) {
+    const pithp_step *step = &x->plan->steps[number];
+    if (step->is_source && band_end < 0) /* runs with the step that it is the source of */
+        return;
+    if (!step->call)
+        look_at_fused(x, step, number, band_end);
+    else
+        look_at_call(x, number);
+    if (step->call && step->source >= 0)
+        look_at_fused(x, &x->plan->steps[step->source], number, -1);
+}
+
+static bool fits(const reusing *x, int64_t input, int64_t output) {
+    const pithp_program *p = x->plan->program;
+    const use *u = &x->uses[input];
+    if (x->taken[output] || x->made[output] < 0 ||
+        pithp_value_spec(p, p->inputs[input]) != pithp_value_spec(p, p->outputs[output]))
+        return false;
+    /* A fused step reads an element before it writes there, unless an earlier
+     * instruction has. */
+    return u->step < x->made[output] ||
+           (u->step == x->made[output] && !u->moved && u->op <= x->made_by[output]);
+}
+
+/* An output for an input: of the step that reads it last, else one of a few that have
+ * none yet. */
+static int64_t find_output(const reusing *x, int64_t input, int64_t *cursor) {
+    enum { MOST_LOOKED_AT = 64 };
+    const pithp_plan *plan = x->plan;
+    const int32_t last = x->uses[input].step;
+    const pithp_step *step =
+        last < 0 || last >= plan->step_count ? NULL : &plan->steps[last];
+    for (int e = 0; step && !step->call && e < step->fused->external_count; e++) {
+        const pithp_place place = place_of(x, step, e);
+        if (place.store == PITHP_IN_OUTPUT && fits(x, input, place.at))
+            return place.at;
+    }
+    const int64_t outputs = plan->program->output_count;
+    while (*cursor < outputs && x->taken[*cursor])
+        ++*cursor;
+    for (int64_t k = *cursor; k < outputs && k < *cursor + MOST_LOOKED_AT; k++)
+        if (fits(x, input, k))
+            return k;
+    return -1;
+}
+
+static void look_at_all(const reusing *x) {
+    int32_t band_end = -1;
+    for (int32_t k = 0; k < x->plan->step_count; k++) {
+        if (x->plan->steps[k].band)
+            band_end = k + x->plan->steps[k].band - 1;
+        look_at(x, k, k <= band_end ? band_end : -1);
+    }
+}
+
+static void choose(const reusing *x, const int64_t *inputs, int64_t count, int64_t *to) {
+    int64_t cursor = 0;
+    look_at_all(x);
+    for (int64_t i = 0; i < count; i++) {
+        to[i] = find_output(x, inputs[i], &cursor);
+        if (to[i] >= 0) {
+            x->taken[to[i]] = 1;
+            x->plan->reused[to[i]] = inputs[i];
+        }
+    }
+}
+
+/* An input that this plan reads later than it writes the output is none to reuse. */
+static bool choose_as(const reusing *x, const int64_t *reused) {
+    bool all = true;
+    look_at_all(x);
+    for (int64_t k = 0; k < x->plan->program->output_count && all; k++) {
+        all = reused[k] < 0 || fits(x, reused[k], k);
+        x->plan->reused[k] = reused[k];
+    }
+    return all;
+}
+
+/* Choose, or (other not NULL) look whether that choice will do. */
+static bool reuse(pith_scope *s,
+                  pithp_plan *plan,
+                  const int64_t *other,
+                  const int64_t *inputs,
+                  int64_t count,
+                  int64_t *outputs) {
+    const pithp_program *p = plan->program;
+    bool done = true;
+    const size_t in = (size_t)p->input_count, out = (size_t)p->output_count;
+    const size_t bytes = in * sizeof(use) + out * (2 * sizeof(int32_t) + 1) + 1;
+    char *memory = pithp_allocate(s->runtime, bytes);
+    plan->reused = pithp_allocate(s->runtime, out * sizeof *plan->reused + 1);
+    if (memory && plan->reused) {
+        reusing x = {.plan = plan, .uses = (use *)(void *)memory};
+        x.made = (int32_t *)(x.uses + in);
+        x.made_by = x.made + out;
+        x.taken = (char *)(x.made_by + out);
+        for (size_t k = 0; k < in; k++)
+            x.uses[k] = (use){.step = -1};
+        for (size_t k = 0; k < out; k++)
+            plan->reused[k] = x.made[k] = x.made_by[k] = -1;
+        memset(x.taken, 0, out);
+        if (other)
+            done = choose_as(&x, other);
+        else
+            choose(&x, inputs, count, outputs);
+    } else {
+        pithp_fail_memory(s, bytes);
+        done = false;
+    }
+    pithp_release(s->runtime, memory, bytes);
+    return done;
+}
+
+void pithp_plan_reuse(pith_scope *s,
+                      pithp_plan *plan,
+                      const int64_t *inputs,
+                      int64_t count,
+                      int64_t *outputs) {
+    reuse(s, plan, NULL, inputs, count, outputs);
+}
+
+bool pithp_plan_reuse_as(pith_scope *s, pithp_plan *plan, const int64_t *reused) {
+    return !reused || reuse(s, plan, reused, NULL, 0, NULL);
+}

@@ -1,0 +1,168 @@
+/* What control flow hands on: results that may be operands are not copied, so the
+ * operands live as long, and a run notes where the results are. */
+#include "program/emit/loop.h"
+#include "program/plan/plan.h"
+
+#include <string.h>
+
+/* ---- Planning ---- */
+
+/* The operand that result k is where program b hands on its input; -1: it is copied. */
+static int32_t operand_of(const pithp_instruction *i, int b, int32_t input, int k) {
+    const pithp_carried c = pithp_carries_of(i);
+    if (i->primitive == PITHP_OP_COND)
+        return input + 1;
+    if (b != i->program_count - 1 || k >= c.count)
+        return -1;
+    const int32_t fixed = i->primitive == PITHP_OP_WHILE
+                              ? ((const pithp_while_params *)i->params)->body_operands
+                              : c.first;
+    return input == fixed + k ? c.first + k : -1;
+}
+
+typedef struct pair {
+    const pithp_step *step;
+    int result;
+    int program, at; /* the next one */
+    pithp_value operand;
+} pair;
+
+/* The next operand that the result may be. */
+static bool next_pair(const pithp_planning *g, pair *x) {
+    const pithp_instruction *i = x->step->call;
+    for (; x->program < i->program_count; x->program++, x->at = 0) {
+        const pithp_plan *plan = x->step->plans[x->program];
+        if (!plan->origins || x->result >= plan->program->output_count)
+            continue;
+        const pithp_origins *from = &plan->origins[x->result];
+        while (x->at < from->count) {
+            const int32_t k = operand_of(i, x->program, from->inputs[x->at++], x->result);
+            if (k >= 0) {
+                x->operand = pithp_operands(g->p, i)[k];
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static void add_origin(pithp_origins *o, int32_t input) {
+    for (int k = 0; k < o->count; k++)
+        if (o->inputs[k] == input)
+            return;
+    if (o->count < PITHP_ORIGINS)
+        o->inputs[o->count++] = input;
+}
+
+/* Number what is passed. */
+static void find_passed(pithp_planning *g) {
+    pithp_plan *plan = g->plan;
+    memset(g->passed, -1, (size_t)g->p->value_count * sizeof *g->passed);
+    for (int64_t n = 0; n < plan->step_count && plan->passes; n++) {
+        const pithp_step *step = &plan->steps[n];
+        for (int k = 0; step->plans && k < step->call->result_count; k++) {
+            pair x = {.step = step, .result = k};
+            if (next_pair(g, &x))
+                g->passed[step->call->result + k] = (int32_t)plan->passed_count++;
+        }
+    }
+}
+
+/* Later results first: what they may be may be passed itself. */
+static void prolong(pithp_planning *g) {
+    for (int64_t k = 0; k < g->p->output_count; k++)
+        if (g->passed[g->root[g->p->outputs[k]]] >= 0)
+            g->last_use[g->root[g->p->outputs[k]]] = INT32_MAX;
+    for (int64_t n = g->plan->step_count; n-- > 0;) {
+        const pithp_step *step = &g->plan->steps[n];
+        for (int k = 0; step->plans && k < step->call->result_count; k++) {
+            pair x = {.step = step, .result = k};
+            const int32_t last = g->last_use[step->call->result + k];
+            while (next_pair(g, &x)) {
+                int32_t *use = &g->last_use[g->root[x.operand]];
+                *use = last > *use ? last : *use;
+            }
+        }
+    }
+}
+
+/* The inputs that a value may be: of what is passed, noted in `of`. */
+static void add_origins(const pithp_planning *g,
+                        const pithp_origins *of,
+                        pithp_value v,
+                        pithp_origins *to) {
+    v = g->root[v];
+    if (g->p->values[v].origin == PITHP_FROM_INPUT)
+        add_origin(to, g->p->values[v].at);
+    for (int k = 0; g->passed[v] >= 0 && k < of[g->passed[v]].count; k++)
+        add_origin(to, of[g->passed[v]].inputs[k]);
+}
+
+/* What outputs may be: inputs that are outputs, and what is passed. */
+static bool find_origins(pithp_planning *g) {
+    const pithp_program *p = g->p;
+    pithp_plan *plan = g->plan;
+    const size_t of_bytes = ((size_t)plan->passed_count + 1) * sizeof(pithp_origins);
+    const size_t bytes = (size_t)p->output_count * sizeof *plan->origins;
+    pithp_origins *of = pithp_allocate(plan->runtime, of_bytes);
+    plan->origins = bytes ? pithp_allocate(plan->runtime, bytes) : NULL;
+    if (!of || (bytes && !plan->origins)) {
+        pithp_release(plan->runtime, of, of_bytes);
+        pithp_fail_memory(g->s, of_bytes + bytes);
+        return false;
+    }
+    memset(of, 0, of_bytes);
+    for (int64_t n = 0; n < plan->step_count; n++) {
+        const pithp_step *step = &plan->steps[n];
+        for (int k = 0; step->plans && k < step->call->result_count; k++) {
+            pair x = {.step = step, .result = k};
+            while (next_pair(g, &x))
+                add_origins(g, of, x.operand, &of[g->passed[step->call->result + k]]);
+        }
+    }
+    for (int64_t k = 0; k < p->output_count; k++) {
+        plan->origins[k].count = 0;
+        add_origins(g, of, p->outputs[k], &plan->origins[k]);
+    }
+    pithp_release(plan->runtime, of, of_bytes);
+    return true;
+}
+
+bool pithp_plan_passed(pithp_planning *g) {
+    pithp_plan *plan = g->plan;
+    find_passed(g);
+    bool any = plan->passed_count > 0;
+    for (int64_t k = 0; k < g->p->output_count && plan->passes; k++)
+        any |= g->p->values[g->root[g->p->outputs[k]]].origin == PITHP_FROM_INPUT;
+    if (!any)
+        return true;
+    const size_t bytes = (size_t)plan->passed_count * sizeof *plan->homes;
+    plan->homes = bytes ? pithp_allocate(plan->runtime, bytes) : NULL;
+    if (bytes && !plan->homes) {
+        pithp_fail_memory(g->s, bytes);
+        return false;
+    }
+    plan->pointer_count += (size_t)plan->passed_count;
+    if (plan->passed_count)
+        prolong(g);
+    return find_origins(g);
+}
+
+/* ---- Running ---- */
+
+bool pithp_is_handed_on(const pithp_running *r, int64_t k) {
+    const pithp_origins *from = r->plan->origins ? &r->plan->origins[k] : NULL;
+    const void *at = pithp_output_address(r, k);
+    for (int o = 0; from && o < from->count; o++)
+        if (r->inputs[from->inputs[o]] == at)
+            return true;
+    return false;
+}
+
+pith_status pithp_settle(const pithp_running *r, int64_t k) {
+    const void *at = pithp_output_address(r, k);
+    const pithp_program *p = r->plan->program;
+    const size_t bytes = pithp_value_spec(p, p->outputs[k])->bytes;
+    return at == r->outputs[k] || !bytes ? PITH_OK
+                                         : pithp_copy(r->s, r->outputs[k], at, bytes);
+}

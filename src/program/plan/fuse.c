@@ -1,0 +1,346 @@
+/* Sorting instructions into steps: which run fused, and with whom. */
+#include "program/plan/plan.h"
+
+#include <string.h>
+
+/* Elementwise work on so few elements joins a step that it shares nothing with. */
+enum { SMALL_COUNT = 8192, LOOK_BACK = 16 };
+
+/* Where there are more small families each has steps of its own on the host and in
+ * schedules: equal ones are one batch. */
+enum { MOST_PACKED = 24 };
+
+/* ---- Steps ---- */
+
+static pithp_step *add_step(pithp_planning *g) {
+    pithp_plan *plan = g->plan;
+    if (plan->step_count == plan->step_room) {
+        const int64_t room = plan->step_room ? 2 * plan->step_room : 16;
+        void *more = pithp_reallocate(plan->runtime, plan->steps,
+                                      (size_t)plan->step_room * sizeof *plan->steps,
+                                      (size_t)room * sizeof *plan->steps);
+        if (!more) {
+            pithp_fail_memory(g->s, (size_t)room * sizeof *plan->steps);
+            return NULL;
+        }
+        plan->steps = more;
+        plan->step_room = room;
+    }
+    pithp_step *step = &plan->steps[plan->step_count++];
+    *step = (pithp_step){.source = -1, .folded = -1, .unplaced = -1};
+    return step;
+}
+
+/* Whether an operand is read element for element: what is in the same step may be. */
+static bool is_direct(const pithp_planning *g, pithp_value operand, const pith_spec *to) {
+    return !g->is_virtual[operand] && g->root[operand] == operand &&
+           pithp_same_shape(g->p->values[operand].spec, to);
+}
+
+/* ---- Families ---- */
+
+static int32_t family_of(const pithp_planning *g, int32_t v) {
+    while (g->family[v] != v)
+        v = g->family[v] = g->family[g->family[v]];
+    return v;
+}
+
+static void join_families(pithp_planning *g, const pithp_instruction *i) {
+    for (int o = 0; o < i->operand_count; o++)
+        if (is_direct(g, pithp_operands(g->p, i)[o], g->p->values[i->result].spec))
+            g->family[family_of(g, pithp_operands(g->p, i)[o])] = family_of(g, i->result);
+}
+
+/* An instruction adds to its family what it would to a step of the whole of it. */
+static void count_member(pithp_planning *g, const pithp_instruction *i) {
+    const int32_t family = family_of(g, i->result);
+    g->family_ops[family]++;
+    g->family_reads[family]++; /* and perhaps its result */
+    for (int o = 0; o < i->operand_count; o++) {
+        const pithp_value v = pithp_operands(g->p, i)[o];
+        const pithp_instruction *maker = pithp_maker(g->p, v);
+        if (g->is_virtual[v] || !maker || !pithp_can_fuse(maker->primitive) ||
+            family_of(g, v) != family)
+            g->family_reads[family] += pithp_plan_reads(g, v);
+    }
+}
+
+static void find_families(pithp_planning *g) {
+    const pithp_program *p = g->p;
+    for (int64_t v = 0; v < p->value_count; v++) {
+        g->family[v] = (int32_t)v;
+        g->family_ops[v] = g->family_reads[v] = 0;
+        g->family_step[v] = -1;
+    }
+    for (int64_t k = 0; k < p->instruction_count; k++)
+        if (pithp_can_fuse(p->instructions[k].primitive))
+            join_families(g, &p->instructions[k]);
+    for (int64_t k = 0; k < p->instruction_count; k++)
+        if (pithp_can_fuse(p->instructions[k].primitive))
+            count_member(g, &p->instructions[k]);
+    int64_t small = 0;
+    for (int64_t v = 0; v < p->value_count; v++)
+        small += g->family_ops[v] && p->values[v].spec->count <= SMALL_COUNT;
+    g->apart = small > MOST_PACKED &&
+               (g->plan->scheduled || pithp_scope_device(g->s)->backend->addressable);
+}
+
+/* The first step in which an instruction can run: *joins where that is with the operand
+ * of the last step, element for element. */
+static int32_t
+earliest(const pithp_planning *g, const pithp_instruction *i, bool *joins) {
+    const pith_spec *spec = g->p->values[i->result].spec;
+    int32_t direct = -1, before = -1; /* last steps of those */
+    for (int o = 0; o < i->operand_count; o++) {
+        const pithp_value v = pithp_operands(g->p, i)[o];
+        int32_t *last = is_direct(g, v, spec) ? &direct : &before;
+        const pithp_bases from = pithp_plan_bases(g, v);
+        for (int b = 0; b < from.count; b++) {
+            const int32_t step = g->is_virtual[from.list[b]] ? -1 : g->step[from.list[b]];
+            *last = step > *last ? step : *last;
+        }
+    }
+    *joins = direct > before;
+    return direct > before ? direct : before + 1;
+}
+
+/* How many operands of i come from outside that the step does not read yet: a bound. */
+static int new_reads(const pithp_planning *g, const pithp_instruction *i, int32_t step) {
+    int count = 0;
+    for (int o = 0; o < i->operand_count; o++) {
+        const pithp_value v = pithp_operands(g->p, i)[o];
+        if (g->is_virtual[v] || g->step[v] != step)
+            count += pithp_plan_reads(g, v);
+    }
+    return count;
+}
+
+static bool takes(const pithp_planning *g, const pithp_instruction *i, int32_t at) {
+    const pithp_step *step = &g->plan->steps[at];
+    return step->members && step->members < PITHP_FUSED_OPS &&
+           step->reads + new_reads(g, i, at) + 1 <= PITHP_FUSED_EXTERNALS &&
+           pithp_same_shape(step->spec, g->p->values[i->result].spec);
+}
+
+/* A step is for one family, or, where there are few elements, for all that fit as a
+ * whole: cut in one way, equal families are equal work. */
+static bool suits(const pithp_planning *g, const pithp_instruction *i, int32_t at) {
+    const pithp_step *step = &g->plan->steps[at];
+    const int32_t family = family_of(g, i->result);
+    return family_of(g, step->first) == family || family_of(g, step->last) == family ||
+           (!g->apart && step->spec->count <= SMALL_COUNT &&
+            step->members + g->family_ops[family] <= PITHP_FUSED_OPS &&
+            step->reads + g->family_reads[family] + 3 <= PITHP_FUSED_EXTERNALS);
+}
+
+/* The step that an instruction fuses into; -1: a new one. */
+static int32_t find_step(const pithp_planning *g, const pithp_instruction *i) {
+    bool joins;
+    const int32_t last = (int32_t)g->plan->step_count - 1;
+    int32_t first = earliest(g, i, &joins);
+    if (joins && takes(g, i, first))
+        return first;
+    first += joins;
+    const int32_t own = g->family_step[family_of(g, i->result)];
+    if (own >= first && takes(g, i, own))
+        return own;
+    for (int32_t k = last; k >= first && k > last - LOOK_BACK; k--)
+        if (takes(g, i, k) && suits(g, i, k))
+            return k;
+    return -1;
+}
+
+static bool place_fused(pithp_planning *g, const pithp_instruction *i) {
+    int32_t at = find_step(g, i);
+    if (at < 0) {
+        pithp_step *step = add_step(g);
+        if (!step)
+            return false;
+        step->spec = g->p->values[i->result].spec;
+        at = (int32_t)g->plan->step_count - 1;
+    }
+    pithp_step *step = &g->plan->steps[at];
+    if (step->members++)
+        g->next[step->last] = i->result;
+    else
+        step->first = i->result;
+    step->last = i->result;
+    g->next[i->result] = -1;
+    step->reads += new_reads(g, i, at) + 1; /* and perhaps its result */
+    g->step[i->result] = at;
+    g->family_step[family_of(g, i->result)] = at;
+    return true;
+}
+
+/* A step without members for what a reduction reads through views: it makes that. */
+static bool
+place_reader(pithp_planning *g, const pithp_instruction *reduction, pithp_value v) {
+    pithp_step *step = add_step(g);
+    if (!step)
+        return false;
+    step->last_axes = pithp_plan_last_axes(g, reduction);
+    step->spec = g->p->values[v].spec;
+    step->first = step->last = -1;
+    step->is_source = true;
+    step->unplaced = v;
+    return true;
+}
+
+static bool place_call(pithp_planning *g, const pithp_instruction *i) {
+    const pithp_value read = i->operand_count ? pithp_operands(g->p, i)[0] : -1;
+    const bool views = pithp_plan_makes_reduced(g, i) && g->is_virtual[read];
+    if (views && !place_reader(g, i, read))
+        return false;
+    pithp_step *step = add_step(g);
+    if (!step)
+        return false;
+    if (views) {
+        step->source = (int32_t)g->plan->step_count - 2;
+        step->source_value = read;
+    }
+    step->call = i;
+    step->spec = i->result_count ? g->p->values[i->result].spec : NULL;
+    for (int k = 0; k < i->result_count; k++)
+        g->step[i->result + k] = (int32_t)g->plan->step_count - 1;
+    return true;
+}
+
+static bool place(pithp_planning *g, const pithp_instruction *i) {
+    if (i->primitive == PITHP_OP_RESHAPE) {
+        g->step[i->result] = g->step[pithp_operands(g->p, i)[0]];
+        return true;
+    }
+    return g->plan->runs_fused && pithp_can_fuse(i->primitive) ? place_fused(g, i)
+                                                               : place_call(g, i);
+}
+
+/* ---- Work that waits ---- */
+
+/* In a schedule elementwise work on so few elements waits until other work reads it: then
+ * reductions that are added up as they are made follow one another. What reads an input
+ * does not, for a result may be made in its memory. */
+enum { FEW_ELEMENTS = 64 };
+enum { WAITS = -2 }; /* the step of a value that is not placed yet */
+
+static bool can_wait(const pithp_planning *g, const pithp_instruction *i) {
+    const pithp_node *values = g->p->values;
+    bool waits = g->plan->scheduled && pithp_can_fuse(i->primitive) &&
+                 values[i->result].spec->count <= FEW_ELEMENTS;
+    for (int o = 0; o < i->operand_count && waits; o++) {
+        const pithp_bases from = pithp_plan_bases(g, pithp_operands(g->p, i)[o]);
+        for (int b = 0; b < from.count; b++)
+            waits &= values[from.list[b]].origin != PITHP_FROM_INPUT &&
+                     values[from.list[b]].spec->count <= FEW_ELEMENTS;
+    }
+    return waits;
+}
+
+/* Values that wait are linked by scratch. */
+typedef struct waiting {
+    pithp_value first, last; /* -1: there are none */
+} waiting;
+
+static void let_wait(pithp_planning *g, waiting *w, pithp_value v) {
+    if (w->first < 0)
+        w->first = v;
+    else
+        g->scratch[w->last] = v;
+    w->last = v;
+    g->scratch[v] = -1;
+    g->step[v] = WAITS;
+}
+
+static bool
+reads_waiting(const pithp_planning *g, const waiting *w, const pithp_instruction *i) {
+    bool reads = false;
+    for (int o = 0; o < i->operand_count && w->first >= 0; o++) {
+        const pithp_bases from = pithp_plan_bases(g, pithp_operands(g->p, i)[o]);
+        for (int b = 0; b < from.count; b++)
+            reads |= g->step[from.list[b]] == WAITS;
+    }
+    return reads;
+}
+
+static bool place_waiting(pithp_planning *g, waiting *w) {
+    bool placed = true;
+    for (pithp_value v = w->first; v >= 0 && placed; v = g->scratch[v])
+        placed = place(g, pithp_maker(g->p, v));
+    w->first = w->last = -1;
+    return placed;
+}
+
+/* ---- Who needs memory ---- */
+
+/* A value is read in a step; view: not element for element. */
+static void note_use(pithp_planning *g, pithp_value v, int32_t step, bool fused) {
+    const bool seen = g->is_virtual[v];
+    const pithp_bases from = pithp_plan_bases(g, v);
+    for (int b = 0; b < from.count; b++) {
+        const pithp_value base = from.list[b];
+        if (g->is_virtual[base])
+            continue; /* full: a literal of the plan */
+        if (!fused || seen || g->root[v] != v || g->step[base] != step)
+            g->in_memory[base] = true;
+        if (step > g->last_use[base])
+            g->last_use[base] = step;
+    }
+}
+
+/* Operands and results of an instruction that runs in a step. */
+static void
+note_instruction(pithp_planning *g, const pithp_instruction *i, int32_t step) {
+    const bool fused = !g->plan->steps[step].call;
+    for (int o = 0; o < i->operand_count; o++)
+        note_use(g, pithp_operands(g->p, i)[o], step, fused);
+    for (pithp_value v = i->result; v < i->result + i->result_count; v++) {
+        if (!fused)
+            g->in_memory[v] = true;
+        if (step > g->last_use[v])
+            g->last_use[v] = step;
+    }
+}
+
+static void note_uses(pithp_planning *g) {
+    const pithp_program *p = g->p;
+    for (int32_t k = 0; k < g->plan->step_count; k++) {
+        const pithp_step *step = &g->plan->steps[k];
+        if (step->call)
+            note_instruction(g, step->call, k);
+        for (pithp_value v = step->first; !step->call && v >= 0; v = g->next[v])
+            note_instruction(g, pithp_maker(p, v), k);
+    }
+    for (int64_t k = 0; k < p->output_count; k++)
+        g->in_memory[g->root[p->outputs[k]]] = true;
+}
+
+bool pithp_plan_steps(pithp_planning *g) {
+    const pithp_program *p = g->p;
+    pithp_plan_views(g);
+    pithp_graph_walk walk = {.program = p};
+    waiting w = {-1, -1};
+    const pithp_instruction *i;
+    pithp_value v;
+    for (v = 0; v < p->value_count; v++) {
+        i = pithp_maker(p, v);
+        g->root[v] = v;
+        if (i && !g->is_virtual[v] && i->primitive == PITHP_OP_RESHAPE)
+            g->root[v] = g->root[pithp_operands(p, i)[0]];
+        g->step[v] = g->last_use[v] = -1;
+        g->in_memory[v] = false;
+    }
+    find_families(g);
+    while (pithp_graph_next(&walk, &v, &i)) {
+        if (!i || (i->result_count && g->is_virtual[v]))
+            continue;
+        if (can_wait(g, i))
+            let_wait(g, &w, v);
+        else if ((reads_waiting(g, &w, i) && !place_waiting(g, &w)) || !place(g, i))
+            return false;
+    }
+    if (!place_waiting(g, &w))
+        return false;
+    note_uses(g);
+    pithp_plan_bands(g);
+    pithp_plan_sources(g);
+    return true;
+}

@@ -1,0 +1,381 @@
+/* Steps that run block by block where another one needs their elements, which then are in
+ * the first cache, and in no other memory unless somebody else reads them too: fused
+ * steps whose result is reduced, and takes that a fused step reads. */
+#include "program/exec/tier.h"
+#include "program/host/gather.h"
+#include "program/host/reduce.h"
+#include "program/plan/plan.h"
+
+#include <string.h>
+
+/* What is smaller costs less than this saves; and loops that are compiled as a whole take
+ * the steps as they are. */
+enum {
+    LEAST_ELEMENTS = 4097,
+    MOST_READS = PITHP_FUSED_EXTERNALS - 4,
+    MOST_READS_TAKING = PITHP_FUSED_EXTERNALS - 12,
+    LONGEST_ROW = 64,
+    TAKEN_AT_ONCE = 512 /* elements */
+};
+
+/* ---- Planning ---- */
+
+/* Of each value with memory, what others than its step do with it: how many read it, and
+ * the first one of them. */
+typedef struct readers {
+    pithp_planning *g;
+    int32_t *count, *first;
+} readers;
+
+static void note_reader(readers *r, const pithp_instruction *i, int32_t step) {
+    const pithp_planning *g = r->g;
+    for (int o = 0; o < i->operand_count; o++) {
+        const pithp_bases from = pithp_plan_bases(g, pithp_operands(g->p, i)[o]);
+        for (int b = 0; b < from.count; b++) {
+            const pithp_value base = from.list[b];
+            if (g->step[base] == step && !g->plan->steps[step].call)
+                continue;
+            r->count[base]++;
+            r->first[base] = step < r->first[base] ? step : r->first[base];
+        }
+    }
+}
+
+static readers find_readers(pithp_planning *g) {
+    const pithp_program *p = g->p;
+    readers r = {g, g->family_reads, g->family_ops}; /* families are done with */
+    for (int64_t v = 0; v < p->value_count; v++) {
+        r.count[v] = 0;
+        r.first[v] = INT32_MAX;
+    }
+    for (int32_t k = 0; k < g->plan->step_count; k++) {
+        const pithp_step *step = &g->plan->steps[k];
+        if (step->call)
+            note_reader(&r, step->call, k);
+        for (pithp_value v = step->first; !step->call && v >= 0; v = g->next[v])
+            note_reader(&r, pithp_maker(p, v), k);
+    }
+    for (int64_t k = 0; k < p->output_count; k++)
+        r.count[g->root[p->outputs[k]]]++;
+    return r;
+}
+
+/* Whether a fused step may run as late as step `until`, which reads its value u. In a
+ * schedule nothing else keeps what it makes. */
+static bool
+can_wait(const readers *r, const pithp_step *step, pithp_value u, int32_t until) {
+    const bool scheduled = r->g->plan->scheduled;
+    bool waits = !step->is_source && !step->band &&
+                 (scheduled ? r->count[u] == 1 : step->reads <= MOST_READS);
+    for (pithp_value v = step->first; v >= 0 && waits; v = r->g->next[v])
+        waits = !r->g->in_memory[v] || (!scheduled && r->first[v] > until) || v == u;
+    return waits && r->first[u] == until;
+}
+
+void pithp_prolong_operands(pithp_planning *g,
+                            const pithp_instruction *i,
+                            int32_t until) {
+    for (int o = 0; o < i->operand_count; o++) {
+        const pithp_bases from = pithp_plan_bases(g, pithp_operands(g->p, i)[o]);
+        for (int b = 0; b < from.count; b++)
+            if (g->last_use[from.list[b]] < until)
+                g->last_use[from.list[b]] = until;
+    }
+}
+
+static void prolong(pithp_planning *g, const pithp_step *step, int32_t until) {
+    for (pithp_value v = step->first; v >= 0; v = g->next[v])
+        pithp_prolong_operands(g, pithp_maker(g->p, v), until);
+}
+
+bool pithp_plan_makes_reduced(const pithp_planning *g, const pithp_instruction *i) {
+    const pith_spec *specs[1];
+    if (!g->plan->scheduled || i->primitive < PITHP_OP_SUM ||
+        i->primitive > PITHP_OP_ARGMAX)
+        return false;
+    const pithp_call call = pithp_instruction_call(g->p, i, specs);
+    return pithp_reducing_makes(&call);
+}
+
+uint32_t pithp_plan_last_axes(const pithp_planning *g, const pithp_instruction *i) {
+    const pith_spec *specs[1];
+    const pithp_call call = pithp_instruction_call(g->p, i, specs);
+    return pithp_reducing_last(&call);
+}
+
+static bool reduces(const pithp_planning *g, const pithp_instruction *i) {
+    const pith_spec *specs[1];
+    if (g->plan->scheduled)
+        return pithp_plan_makes_reduced(g, i);
+    if (i->primitive < PITHP_OP_SUM || i->primitive > PITHP_OP_ALL)
+        return false;
+    const pithp_call call = pithp_instruction_call(g->p, i, specs);
+    return specs[0]->count >= LEAST_ELEMENTS && pithp_reduce_takes_source(&call);
+}
+
+static void choose_reduced(const readers *r, int32_t k) {
+    const pithp_planning *g = r->g;
+    pithp_step *step = &g->plan->steps[k];
+    const pithp_value read = pithp_operands(g->p, step->call)[0], u = g->root[read];
+    const pithp_instruction *maker = pithp_maker(g->p, u);
+    pithp_step *from = maker && g->step[u] >= 0 ? &g->plan->steps[g->step[u]] : NULL;
+    const uint32_t last = pithp_plan_last_axes(g, step->call);
+    const bool fits =
+        !last || pithp_same_shape(g->p->values[read].spec, g->p->values[u].spec);
+    if (step->band || step->is_source || step->source >= 0 || !from || from->call ||
+        !fits || !can_wait(r, from, u, k))
+        return;
+    from->last_axes = last;
+    step->source = g->step[u];
+    step->source_value = u;
+    from->is_source = true;
+    from->unplaced = r->count[u] == 1 ? u : -1;
+    from->folded = from->unplaced >= 0 ? k : -1;
+    prolong(r->g, from, k);
+}
+
+static bool is_output(const pithp_program *p, pithp_value v) {
+    for (int64_t k = 0; k < p->output_count; k++)
+        if (p->outputs[k] == v)
+            return true;
+    return false;
+}
+
+/* Elements of a row that a take copies; 0: it cannot be done block by block. */
+static int64_t taken_row(const pithp_planning *g, const pithp_instruction *i) {
+    const pith_spec *specs[PITH_MAX_RANK + 2];
+    if (i->primitive != PITHP_OP_TAKE || i->operand_count != 2)
+        return 0;
+    const pithp_call call = pithp_instruction_call(g->p, i, specs);
+    const pithp_index_params *p = i->params;
+    int64_t row = 1;
+    for (int d = p->axis + 1; d < specs[0]->rank; d++)
+        row *= specs[0]->shape[d];
+    return pithp_call_reports(&call) ||
+                   g->p->values[i->result].spec->count < LEAST_ELEMENTS ||
+                   row > LONGEST_ROW
+               ? 0
+               : row;
+}
+
+static bool has_base(const pithp_planning *g, pithp_value v, pithp_value base) {
+    const pithp_bases from = pithp_plan_bases(g, v);
+    for (int b = 0; b < from.count; b++)
+        if (from.list[b] == base)
+            return true;
+    return false;
+}
+
+/* Whether only this step reads a value, element for element. */
+static bool is_read_flat(const readers *r, pithp_value u, int32_t k) {
+    const pithp_planning *g = r->g;
+    const pithp_step *step = &g->plan->steps[k];
+    bool flat = r->first[u] == k && g->last_use[u] == k && !is_output(g->p, u);
+    for (pithp_value v = step->first; v >= 0 && flat; v = g->next[v]) {
+        const pithp_instruction *i = pithp_maker(g->p, v);
+        for (int o = 0; o < i->operand_count && flat; o++) {
+            const pithp_value from = pithp_operands(g->p, i)[o];
+            flat = !has_base(g, from, u) ||
+                   (from == u && pithp_same_shape(g->p->values[u].spec, step->spec));
+        }
+    }
+    return flat;
+}
+
+static void choose_taken(const readers *r, int32_t k) {
+    pithp_planning *g = r->g;
+    pithp_step *step = &g->plan->steps[k];
+    int64_t row = 0;
+    if (step->is_source || step->band || step->reads > MOST_READS_TAKING)
+        return;
+    for (int32_t n = 0; n < k && step->take_count < PITHP_TAKES; n++) {
+        pithp_step *from = &g->plan->steps[n];
+        const pithp_instruction *i = from->call;
+        const int64_t own = i ? taken_row(g, i) : 0;
+        if (!own || (row && own != row) || !is_read_flat(r, i->result, k))
+            continue;
+        row = own;
+        step->takes[step->take_count++] = n;
+        from->is_source = true;
+        from->unplaced = i->result;
+        pithp_prolong_operands(g, i, k);
+    }
+}
+
+int pithp_plan_external(const pithp_step *step, pithp_value v) {
+    int e = 0;
+    while (step->members && step->external[e] != v)
+        e++;
+    return e;
+}
+
+void pithp_plan_taken(const pithp_planning *g, pithp_step *step) {
+    pithp_fused_args *a = step->fused;
+    for (int k = 0; k < step->take_count; k++) {
+        const pithp_instruction *i = g->plan->steps[step->takes[k]].call;
+        const pith_spec *specs[2];
+        const pithp_call call = pithp_instruction_call(g->p, i, specs);
+        const pithp_index_args of = pithp_index_args_of(
+            &call, &(pithp_memory){.operands = (const void *[2]){0}}, 1, specs[1]->count);
+        if (of.outer != 1 || of.inner != 1 || of.rule[0].extent == 0)
+            return;
+        a->taken[k] = (pithp_taken){(uint8_t)pithp_plan_external(step, i->result),
+                                    (uint8_t)of.index_dtype, (uint8_t)of.rule[0].mode,
+                                    of.rule[0].no_negative};
+        a->taken_from[k] =
+            (pithp_taken_from){.extent = of.rule[0].extent, .fill = of.fill};
+    }
+    a->taken_count = (uint8_t)step->take_count;
+}
+
+void pithp_plan_sources(pithp_planning *g) {
+    pithp_plan *plan = g->plan;
+    bool reduced = false, taken = false;
+    for (int64_t k = 0; k < plan->step_count && plan->runs_fused; k++) {
+        const pithp_instruction *i = plan->steps[k].call;
+        reduced |= i && reduces(g, i);
+        taken |= i && !plan->scheduled && taken_row(g, i) > 0;
+    }
+    if (!reduced && !taken)
+        return;
+    const readers r = find_readers(g);
+    for (int32_t k = 0; k < plan->step_count && reduced; k++)
+        if (plan->steps[k].call && reduces(g, plan->steps[k].call))
+            choose_reduced(&r, k);
+    for (int32_t k = 0; k < plan->step_count && taken; k++)
+        if (!plan->steps[k].call)
+            choose_taken(&r, k);
+}
+
+/* ---- Running ---- */
+
+typedef struct source {
+    int32_t external; /* where the elements are written */
+    bool buffered;
+    pithp_fused_args args;
+} source;
+_Static_assert(offsetof(source, args) + offsetof(pithp_fused_args, externals) +
+                       MOST_READS * sizeof(pithp_external) <=
+                   PITHP_SOURCE_BYTES,
+               "one launch takes them");
+
+static const void *
+make(pithp_isa isa, void *state, int64_t begin, int64_t n, void *buffer) {
+    source *s = state;
+    pithp_external *x = &s->args.externals[s->external];
+    if (s->buffered) /* so that element `begin` is the buffer's first */
+        x->data = (char *)((uintptr_t)buffer - (uintptr_t)(begin * x->size));
+    pithp_fused_loops[isa](&s->args, begin, begin + n);
+    return s->buffered ? buffer : x->data + begin * x->size;
+}
+
+pith_status pithp_run_reduction(const pithp_running *r,
+                                const pithp_step *step,
+                                const pithp_call *call,
+                                const pithp_memory *memory) {
+    const pithp_step *from = &r->plan->steps[step->source];
+    const pithp_compiled_step *code = r->code ? &r->code->steps[step->source] : NULL;
+    const pithp_sink sink = pithp_scope_sink(r->s);
+    char *at[PITHP_FUSED_EXTERNALS];
+    source s = {.buffered = from->unplaced >= 0};
+    pithp_source made = {.make = make, .state = &s};
+    if (code && code->folds) {
+        made = (pithp_source){.fold = code->loops[0], .state = at};
+        made.bytes = pithp_fold_bind(r, from, at);
+    } else {
+        s.external = pithp_plan_external(from, step->source_value);
+        made.bytes = offsetof(source, args) +
+                     pithp_fused_bind(r, from, code ? code->loops[0] : NULL, &s.args);
+    }
+    return pithp_lower_reduce_of(call, step->spec, memory, &sink, &made);
+}
+
+/* ---- Fused steps that read what is taken ---- */
+
+typedef struct taking {
+    int32_t external; /* that reads it */
+    pithp_index_args args;
+} taking;
+
+typedef struct taken_args {
+    int32_t take_count;
+    taking takes[PITHP_TAKES];
+    pithp_fused_args fused;
+} taken_args;
+_Static_assert(offsetof(taken_args, fused) + offsetof(pithp_fused_args, externals) +
+                       MOST_READS_TAKING * sizeof(pithp_external) <=
+                   PITHP_LAUNCH_ARGS,
+               "one launch takes them");
+
+/* So that element `first` of it is the buffer's first. */
+static char *shifted(char *buffer, int64_t first, int64_t size) {
+    return (char *)((uintptr_t)buffer - (uintptr_t)(first * size));
+}
+
+/* Indices are rows. */
+static inline void
+take_and_fuse(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
+    const taken_args *given = args;
+    const int64_t inner = given->takes[0].args.inner, at_once = TAKEN_AT_ONCE / inner;
+    _Alignas(64) char buffers[PITHP_TAKES][TAKEN_AT_ONCE * sizeof(uint64_t)];
+    taken_args a;
+    memcpy(&a, given, offsetof(taken_args, fused) + pithp_fused_bytes(&given->fused));
+    for (int64_t i = begin; i < end; i += at_once) {
+        const int64_t last = end - i < at_once ? end : i + at_once;
+        for (int k = 0; k < a.take_count; k++) {
+            taking *t = &a.takes[k];
+            t->args.to = shifted(buffers[k], i * inner, t->args.size);
+            a.fused.externals[t->external].data = t->args.to;
+            pithp_take_loops[isa](&t->args, i, last);
+        }
+        pithp_fused_loops[isa](&a.fused, i * inner, last * inner);
+    }
+}
+PITHP_LOOPS(take_and_fuse)
+
+static void bind_take(const pithp_running *r,
+                      const pithp_step *step,
+                      const pithp_step *from,
+                      taking *t) {
+    const pithp_instruction *i = from->call;
+    const pithp_call call =
+        pithp_call_of(i->primitive, i->operand_count, from->specs, i->params);
+    const void *operands[2];
+    for (int k = 0; k < 2; k++)
+        operands[k] = pithp_address(r, pithp_operands(r->plan->program, i)[k]);
+    t->args = pithp_index_args_of(&call, &(pithp_memory){.operands = operands}, 1,
+                                  call.operands[1]->count);
+    t->external = pithp_plan_external(step, i->result);
+}
+
+/* Compiled code that takes them itself. */
+static pith_status
+run_code(const pithp_running *r, const pithp_step *step, pithp_host_loop code) {
+    pithp_fused_args args;
+    pithp_fused_bind(r, step, code, &args);
+    for (int k = 0; k < args.taken_count; k++) {
+        const pithp_value *operands =
+            pithp_operands(r->plan->program, r->plan->steps[step->takes[k]].call);
+        args.externals[args.taken[k].external].data = pithp_address(r, operands[0]);
+        args.taken_from[k].index = pithp_address(r, operands[1]);
+    }
+    return pithp_fused_run(r->s, &args, step->spec->count);
+}
+
+pith_status
+pithp_run_taking(const pithp_running *r, const pithp_step *step, pithp_host_loop code) {
+    if (code && step->fused->taken_count)
+        return run_code(r, step, code);
+    taken_args a = {.take_count = step->take_count};
+    for (int k = 0; k < step->take_count; k++)
+        bind_take(r, step, &r->plan->steps[step->takes[k]], &a.takes[k]);
+    const size_t bytes = pithp_fused_bind(r, step, code, &a.fused);
+    const int64_t inner = a.takes[0].args.inner;
+    const pithp_launch launch = {.name = "fused",
+                                 .loops = take_and_fuse_loops,
+                                 .args = &a,
+                                 .args_bytes = offsetof(taken_args, fused) + bytes,
+                                 .count = step->spec->count / inner,
+                                 .grain = TAKEN_AT_ONCE / inner};
+    return pithp_launch_run(r->s, &launch);
+}

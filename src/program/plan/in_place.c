@@ -1,0 +1,206 @@
+/* Updates in place: a scatter, a dynamic_update_slice, an inout of a kernel or a loop's
+ * carry is written where the array lies that it updates, if nobody reads that afterwards.
+ * Such values are one in memory. A body that updates an input so says so, and a loop
+ * hands it the memory of the carry itself. So does a branch, where all others update or
+ * hand on the same operand. */
+#include "program/emit/loop.h"
+#include "program/plan/plan.h"
+
+#include <string.h>
+
+/* The argument of a kernel that operand k is, and the result that it is made as, or -1.
+ */
+static int kernel_result(const pith_kernel_variant *kernel, int k) {
+    int result = 0;
+    for (int a = 0; a < kernel->arg_count; a++) {
+        const pith_role role = kernel->args[a].role;
+        if (role == PITH_ROLE_INOUT && k == 0)
+            return result;
+        k -= role == PITH_ROLE_IN || role == PITH_ROLE_INOUT;
+        result += role == PITH_ROLE_OUT || role == PITH_ROLE_INOUT;
+        if (k < 0)
+            break;
+    }
+    return -1;
+}
+
+static bool is_update(pithp_primitive primitive) {
+    return (primitive >= PITHP_OP_SCATTER_SET && primitive <= PITHP_OP_SCATTER_OR) ||
+           primitive == PITHP_OP_DYNAMIC_UPDATE_SLICE;
+}
+
+/* The result that every branch makes of an operand by an update of it or hands it on as,
+ * and one at least updates; or -1. */
+static int branches_update(const pithp_step *step, int operand) {
+    const pithp_instruction *i = step->call;
+    for (int k = 0; k < i->result_count && operand > 0; k++) {
+        bool all = true, any = false;
+        for (int b = 0; b < i->program_count; b++) {
+            const pithp_plan *plan = step->plans[b];
+            const bool updates = plan->updates && plan->updates[k] == operand - 1;
+            all &= updates ||
+                   i->programs[b]->outputs[k] == i->programs[b]->inputs[operand - 1];
+            any |= updates;
+        }
+        if (all && any)
+            return k;
+    }
+    return -1;
+}
+
+int pithp_updated(const pithp_step *step, int operand) {
+    const pithp_instruction *i = step->call;
+    int result = -1;
+    if (i->primitive == PITHP_OP_KERNEL) {
+        result = kernel_result(((const pithp_kernel_params *)i->params)->kernel, operand);
+    } else if (i->primitive == PITHP_OP_CHECKED) {
+        const pithp_checked_params *p = i->params;
+        result = operand == 0 && is_update(p->primitive) ? 0 : -1;
+    } else if (i->primitive == PITHP_OP_COND) {
+        result = branches_update(step, operand);
+    } else if (step->plans) {
+        const pithp_carried c = pithp_carries_of(i);
+        const bool carry = operand >= c.first && operand < c.first + c.count;
+        result = carry && pithp_carry_in_place(step, operand - c.first)
+                     ? operand - c.first
+                     : -1;
+    } else if (operand == 0 && is_update(i->primitive)) {
+        result = 0;
+    }
+    return result;
+}
+
+bool pithp_carry_in_place(const pithp_step *step, int carry) {
+    const pithp_instruction *i = step->call;
+    const pithp_plan *body = step->plans[i->program_count - 1];
+    const int first = i->primitive == PITHP_OP_WHILE
+                          ? ((const pithp_while_params *)i->params)->body_operands
+                          : pithp_carries_of(i).first;
+    return body->updates && body->updates[carry] == first + carry;
+}
+
+/* ---- Planning ---- */
+
+/* The value whose memory v shares. */
+static pithp_value top_of(const pithp_planning *g, pithp_value v) {
+    while (g->root[v] != v)
+        v = g->root[v];
+    return v;
+}
+
+static bool reads(const pithp_planning *g, const pithp_instruction *i, pithp_value top) {
+    for (int o = 0; o < i->operand_count; o++) {
+        const pithp_bases from = pithp_plan_bases(g, pithp_operands(g->p, i)[o]);
+        for (int b = 0; b < from.count; b++)
+            if (top_of(g, from.list[b]) == top)
+                return true;
+    }
+    return false;
+}
+
+/* Whether results of a step may be what it reads. */
+static bool hands_on(const pithp_planning *g, const pithp_step *step) {
+    for (int k = 0; step->plans && k < step->call->result_count; k++)
+        if (g->passed[step->call->result + k] >= 0)
+            return true;
+    return false;
+}
+
+/* What a branch may hand on lives as long as the result, so that is not asked here, but
+ * whether others than the branches read it, behind that step or whenever they run, or
+ * hand it on. */
+static bool
+is_left_to_branches(const pithp_planning *g, int32_t number, pithp_value top) {
+    bool left = true;
+    for (int32_t n = 0; n < g->plan->step_count && left; n++) {
+        const pithp_step *step = &g->plan->steps[n];
+        if (n == number || (n < number && !step->is_source && !hands_on(g, step)))
+            continue;
+        if (step->call)
+            left = !reads(g, step->call, top);
+        for (pithp_value v = step->first; !step->call && v >= 0 && left; v = g->next[v])
+            left = !reads(g, pithp_maker(g->p, v), top);
+    }
+    return left;
+}
+
+/* Whether an operand is read for the last time by that step, and once: also not as what
+ * was handed on. */
+static bool is_last_read(const pithp_planning *g, int32_t number, int operand) {
+    const pithp_instruction *i = g->plan->steps[number].call;
+    const pithp_value *operands = pithp_operands(g->p, i);
+    const pithp_value top = top_of(g, operands[operand]);
+    bool last = g->passed[top] < 0 && !g->scratch[top] &&
+                (i->primitive == PITHP_OP_COND ? is_left_to_branches(g, number, top)
+                                               : g->last_use[top] == number);
+    for (int o = 0; o < i->operand_count && last; o++) {
+        const pithp_value other = top_of(g, operands[o]);
+        const bool may_be = i->primitive != PITHP_OP_COND && g->passed[other] >= 0;
+        last = o == operand || (other != top && !may_be);
+    }
+    return last;
+}
+
+/* The result of a step takes over the memory of what it updates. scratch: of a top, that
+ * it is an output; family: the input that it updates, or -1. */
+static void join(pithp_planning *g, int32_t number, int operand, pithp_value result) {
+    const pithp_value top =
+        top_of(g, pithp_operands(g->p, g->plan->steps[number].call)[operand]);
+    const pithp_node *n = &g->p->values[top];
+    const bool chosen =
+        g->plan->steps[number].call->primitive == PITHP_OP_COND; /* passed, mostly */
+    if ((g->passed[result] >= 0 && !chosen) || g->root[result] != result ||
+        g->p->values[result].spec->bytes != n->spec->bytes ||
+        !is_last_read(g, number, operand))
+        return;
+    if (n->origin == PITHP_FROM_INPUT) {
+        g->family[result] = n->at;
+    } else if (n->origin == PITHP_FROM_INSTRUCTION && g->in_memory[top]) {
+        g->passed[result] = -1;
+        g->root[result] = top;
+        g->in_memory[result] = false;
+        g->scratch[top] |= g->scratch[result];
+        if (g->last_use[result] > g->last_use[top])
+            g->last_use[top] = g->last_use[result];
+    }
+}
+
+bool pithp_plan_in_place(pithp_planning *g) {
+    const pithp_program *p = g->p;
+    pithp_plan *plan = g->plan;
+    const size_t bytes = (size_t)p->output_count * sizeof *plan->updates;
+    bool any = false;
+    if (!plan->passes)
+        return true;
+    memset(g->scratch, 0, (size_t)p->value_count * sizeof *g->scratch);
+    memset(g->family, -1, (size_t)p->value_count * sizeof *g->family);
+    for (int64_t k = 0; k < p->output_count; k++)
+        g->scratch[g->root[p->outputs[k]]] = true;
+    for (int32_t n = 0; n < plan->step_count; n++) {
+        const pithp_step *step = &plan->steps[n];
+        for (int o = 0; step->call && o < step->call->operand_count; o++) {
+            const int result = pithp_updated(step, o);
+            if (result >= 0)
+                join(g, n, o, step->call->result + result);
+        }
+    }
+    for (pithp_value v = 0; v < p->value_count; v++) /* operands come first */
+        g->root[v] = g->root[g->root[v]];
+    for (int64_t k = 0; k < p->output_count; k++)
+        any |= g->family[g->root[p->outputs[k]]] >= 0;
+    if (!any)
+        return true;
+    plan->updates = pithp_allocate(plan->runtime, bytes);
+    if (!plan->updates) {
+        pithp_fail_memory(g->s, bytes);
+        return false;
+    }
+    for (int64_t k = p->output_count; k-- > 0;) {
+        const pithp_value top = g->root[p->outputs[k]];
+        plan->updates[k] = g->family[top];
+        for (int64_t j = k + 1; j < p->output_count; j++) /* written as the first one */
+            if (g->root[p->outputs[j]] == top)
+                plan->updates[j] = -1;
+    }
+    return true;
+}

@@ -1,0 +1,71 @@
+/* Steps that are kernel calls: bound once, when the plan is made. */
+#include "program/op/kernel_call.h"
+
+#include "program/plan/plan.h"
+
+/* For compiled loops, which call the kernel themselves. */
+static void pack(pithp_kernel_call *k) {
+    void *const nowhere[PITH_KERNEL_MAX_ARGS] = {0};
+    const pith_kernel_variant *kernel = k->binding.kernel;
+    pithp_launch launch;
+    pithp_error e;
+    k->is_small =
+        pithp_kernel_pack(&k->binding, nowhere, NULL, k->args, &launch, &e) == PITH_OK &&
+        launch.count <= launch.grain;
+    for (int i = 0; i < kernel->arg_count; i++)
+        k->is_small &= !kernel->args[i].filled;
+}
+
+/* Outs get whole specs. */
+static bool bind(pithp_planning *g, pithp_step *step) {
+    const pith_spec *specs[PITH_KERNEL_MAX_ARGS];
+    const pithp_call call = pithp_instruction_call(g->p, step->call, specs);
+    pithp_kernel_call *k = step->kernel;
+    pithp_value result = step->call->result;
+    pithp_error e;
+    if (pithp_kernel_call_bind(&call, k, &e) != PITH_OK) {
+        pithp_fail(g->s, e.code, NULL, "%s", e.text);
+        return false;
+    }
+    for (int i = 0; i < k->binding.kernel->arg_count; i++)
+        if (pithp_kernel_is_made(k->binding.kernel->args[i].role))
+            k->binding.specs[i] = g->p->values[result++].spec;
+    pack(k);
+    return true;
+}
+
+bool pithp_plan_kernel(pithp_planning *g, pithp_step *step) {
+    step->kernel = pithp_allocate(g->plan->runtime, sizeof *step->kernel);
+    if (step->kernel)
+        return bind(g, step);
+    pithp_fail_memory(g->s, sizeof *step->kernel);
+    return false;
+}
+
+void pithp_plan_kernel_free(pith_runtime *rt, pithp_step *step) {
+    pithp_release(rt, step->kernel, sizeof *step->kernel);
+}
+
+pith_status pithp_zero_report(pith_scope *s, pith_report *report) {
+    const uint64_t zero = 0;
+    return pithp_fill(s, report, &zero, sizeof zero, sizeof *report / sizeof zero);
+}
+
+pith_status pithp_run_kernel(pith_scope *s,
+                             const pithp_step *step,
+                             const void *const *operands,
+                             void *const *results) {
+    const pithp_kernel_binding *b = &step->kernel->binding;
+    void *data[PITH_KERNEL_MAX_ARGS] = {0};
+    pith_status rc = PITH_OK;
+    for (int i = 0; i < b->kernel->arg_count && rc == PITH_OK; i++) {
+        const pith_role role = b->kernel->args[i].role;
+        const void *given = pithp_kernel_is_given(role) ? *operands++ : NULL;
+        data[i] = pithp_kernel_is_made(role) ? *results++ : (void *)(uintptr_t)given;
+        if (role == PITH_ROLE_INOUT && b->specs[i]->bytes && data[i] != given)
+            rc = pithp_copy(s, data[i], given, b->specs[i]->bytes);
+    }
+    if (rc == PITH_OK)
+        rc = pithp_zero_report(s, *results);
+    return rc == PITH_OK ? pithp_kernel_run(s, b, data, *results) : rc;
+}

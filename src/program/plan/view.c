@@ -1,0 +1,402 @@
+/* Views: moves of elements that are done while reading. A view of one value is an offset
+ * and strides; a concatenation or padding is several, its pieces: each is a box of the
+ * index space and a view. */
+#include "program/plan/plan.h"
+
+#include <string.h>
+
+enum { DEEPEST = 64 }; /* a view of views */
+enum { DEEPEST_PIECED = 16 };
+enum { SHORTEST_RUN = 64 };  /* elements side by side that are worth a piece */
+enum { SMALL_COUNT = 4096 }; /* whose pieces are read in cache, however short */
+
+/* ---- One ---- */
+
+/* Whether a view of rows keeps elements of a row beside each other: else moving them as a
+ * whole is faster. */
+static bool is_cheap_view(const pithp_program *p, const pithp_instruction *i) {
+    const int rank = p->values[i->result].spec->rank;
+    switch ((int)i->primitive) {
+        case PITHP_OP_FULL:
+        case PITHP_OP_BROADCAST:
+        case PITHP_OP_SLICE:
+        case PITHP_OP_REVERSE:
+            return true;
+        case PITHP_OP_TRANSPOSE: {
+            const pithp_transpose_params *t = i->params;
+            return rank == 0 || t->permutation[rank - 1] == rank - 1;
+        }
+        default:
+            return false;
+    }
+}
+
+/* Whether a view's elements lie side by side, so that another shape of them is a view. */
+static bool is_contiguous(const pithp_view *view, const pith_spec *spec) {
+    int64_t step = 1;
+    bool side_by_side = true;
+    for (int d = spec->rank - 1; d >= 0; d--) {
+        side_by_side &= spec->shape[d] == 1 || view->stride[d] == step;
+        step *= spec->shape[d];
+    }
+    return side_by_side;
+}
+
+static pithp_view
+whole_view(const pithp_planning *g, pithp_value v, const pith_spec *spec) {
+    pithp_view view = {.base = g->root[v]};
+    int64_t step = 1;
+    for (int d = spec->rank - 1; d >= 0; d--) {
+        view.stride[d] = step;
+        step *= spec->shape[d];
+    }
+    return view;
+}
+
+pithp_view pithp_view_through(const pithp_instruction *i,
+                              const pith_spec *inner_spec,
+                              const pithp_view *inner,
+                              const pith_spec *spec) {
+    pithp_view view = {.base = inner->base, .offset = inner->offset};
+    const void *params = i->params;
+    if (i->primitive == PITHP_OP_RESHAPE) { /* of what lies side by side */
+        int64_t step = 1;
+        for (int d = spec->rank - 1; d >= 0; step *= spec->shape[d--])
+            view.stride[d] = step;
+        return view;
+    }
+    for (int d = 0; d < inner_spec->rank; d++) {
+        const int64_t stride = inner->stride[d];
+        switch ((int)i->primitive) {
+            case PITHP_OP_BROADCAST: {
+                const int to = ((const pithp_broadcast_params *)params)->dimensions[d];
+                view.stride[to] = inner_spec->shape[d] == 1 ? 0 : stride;
+                break;
+            }
+            case PITHP_OP_SLICE: {
+                const pithp_slice_params *slice = params;
+                if (spec->count)
+                    view.offset += slice->start[d] * stride;
+                view.stride[d] = slice->step[d] * stride;
+                break;
+            }
+            case PITHP_OP_REVERSE: {
+                const bool turned = ((const pithp_reverse_params *)params)->axes >> d & 1;
+                if (turned && spec->count)
+                    view.offset += (spec->shape[d] - 1) * stride;
+                view.stride[d] = turned ? -stride : stride;
+                break;
+            }
+            default: { /* transpose */
+                const int32_t *permutation =
+                    ((const pithp_transpose_params *)params)->permutation;
+                for (int to = 0; to < spec->rank; to++)
+                    if (permutation[to] == d)
+                        view.stride[to] = stride;
+            }
+        }
+    }
+    return view;
+}
+
+pithp_view pithp_plan_view(const pithp_planning *g, pithp_value v) {
+    /* Inner ones come first in the program: go down, then up again. */
+    const pithp_program *p = g->p;
+    pithp_value chain[DEEPEST];
+    int depth = 0;
+    PITH_ASSERT(!g->is_pieced[v]);
+    while (g->is_virtual[v] && pithp_maker(p, v)->operand_count) {
+        PITH_ASSERT(depth < DEEPEST);
+        chain[depth++] = v;
+        v = pithp_operands(p, pithp_maker(p, v))[0];
+    }
+    pithp_view view = whole_view(g, v, p->values[v].spec);
+    if (g->is_virtual[v]) /* full: one element for all */
+        memset(view.stride, 0, sizeof view.stride);
+    while (depth > 0) {
+        const pith_spec *inner = p->values[v].spec;
+        v = chain[--depth];
+        view = pithp_view_through(pithp_maker(p, v), inner, &view, p->values[v].spec);
+    }
+    return view;
+}
+
+/* A reshape shares its operand's memory; where that is a view, it may be another one. */
+static bool is_reshaped_view(const pithp_planning *g, const pithp_instruction *i) {
+    const pithp_value from = i->operand_count ? pithp_operands(g->p, i)[0] : -1;
+    if (i->primitive != PITHP_OP_RESHAPE || g->is_pieced[from])
+        return false;
+    const pithp_view view = pithp_plan_view(g, from);
+    return g->is_virtual[from] && is_contiguous(&view, g->p->values[from].spec);
+}
+
+/* ---- Pieces ---- */
+
+static pithp_view_piece whole_piece(const pith_spec *spec, const pithp_view *view) {
+    pithp_view_piece x = {.view = *view};
+    for (int d = 0; d < spec->rank; d++)
+        x.box.end[d] = spec->shape[d];
+    return x;
+}
+
+static bool is_empty(const pithp_view_piece *x, int rank) {
+    bool empty = false;
+    for (int d = 0; d < rank; d++)
+        empty |= x->box.begin[d] >= x->box.end[d];
+    return empty;
+}
+
+/* Leaves out what is empty. False: there are too many. */
+static bool add_piece(pithp_view_pieces *all, const pithp_view_piece *x, int rank) {
+    if (is_empty(x, rank))
+        return true;
+    if (all->count == PITHP_PIECES)
+        return false;
+    all->list[all->count++] = *x;
+    return true;
+}
+
+/* The numbers k of 0..n-1 for which start + k step lies in [*begin, *end). */
+static void
+slice_range(int64_t start, int64_t step, int64_t n, int64_t *begin, int64_t *end) {
+    const int64_t low = step > 0 ? *begin - start : start - *end + 1;
+    const int64_t high = step > 0 ? *end - start : start - *begin + 1;
+    const int64_t by = step > 0 ? step : -step;
+    const int64_t from = low <= 0 ? 0 : (low - 1) / by + 1;
+    const int64_t to = high <= 0 ? 0 : (high - 1) / by + 1;
+    *begin = from;
+    *end = to < n ? to : n;
+}
+
+/* A box through a move of elements: the indices that lead into it. */
+static pithp_box box_through(const pithp_instruction *i,
+                             const pith_spec *inner,
+                             const pithp_box *box,
+                             const pith_spec *spec) {
+    pithp_box to = {{0}, {0}};
+    memcpy(to.end, spec->shape, (size_t)spec->rank * sizeof to.end[0]);
+    for (int d = 0; d < inner->rank; d++) {
+        int64_t begin = box->begin[d], end = box->end[d];
+        int at = d;
+        if (i->primitive == PITHP_OP_BROADCAST) {
+            at = ((const pithp_broadcast_params *)i->params)->dimensions[d];
+            if (inner->shape[d] == 1)
+                end = begin < end ? spec->shape[at] : begin;
+        } else if (i->primitive == PITHP_OP_SLICE) {
+            const pithp_slice_params *p = i->params;
+            slice_range(p->start[d], p->step[d], spec->shape[d], &begin, &end);
+        } else if (i->primitive == PITHP_OP_REVERSE) {
+            if (((const pithp_reverse_params *)i->params)->axes >> d & 1) {
+                begin = spec->shape[d] - box->end[d];
+                end = spec->shape[d] - box->begin[d];
+            }
+        } else { /* transpose */
+            for (at = 0;
+                 ((const pithp_transpose_params *)i->params)->permutation[at] != d;)
+                at++;
+        }
+        to.begin[at] = begin;
+        to.end[at] = end;
+    }
+    return to;
+}
+
+static bool
+through(const pithp_planning *g, const pithp_instruction *i, pithp_view_pieces *to) {
+    const pithp_value from = pithp_operands(g->p, i)[0];
+    const pith_spec *inner = g->p->values[from].spec,
+                    *spec = g->p->values[i->result].spec;
+    pithp_view_pieces all;
+    if (!pithp_plan_pieces(g, from, &all))
+        return false;
+    bool fits = true;
+    for (int k = 0; k < all.count && fits; k++) {
+        const pithp_view_piece *x = &all.list[k];
+        const pithp_view_piece moved = {.view =
+                                            pithp_view_through(i, inner, &x->view, spec),
+                                        .box = box_through(i, inner, &x->box, spec)};
+        fits = add_piece(to, &moved, spec->rank);
+    }
+    return fits;
+}
+
+/* What lies within a value lies `by` further along an axis in another. */
+static void shift(pithp_view_piece *x, int axis, int64_t by) {
+    x->view.offset -= by * x->view.stride[axis];
+    x->box.begin[axis] += by;
+    x->box.end[axis] += by;
+}
+
+static bool
+concatenated(const pithp_planning *g, const pithp_instruction *i, pithp_view_pieces *to) {
+    const int axis = ((const pithp_concatenate_params *)i->params)->axis;
+    const int rank = g->p->values[i->result].spec->rank;
+    int64_t at = 0;
+    bool fits = true;
+    for (int o = 0; o < i->operand_count && fits; o++) {
+        const pithp_value v = pithp_operands(g->p, i)[o];
+        const pith_spec *spec = g->p->values[v].spec;
+        pithp_view_pieces all;
+        fits = spec->count == 0 || pithp_plan_pieces(g, v, &all);
+        for (int k = 0; spec->count && fits && k < all.count; k++) {
+            shift(&all.list[k], axis, at);
+            fits = add_piece(to, &all.list[k], rank);
+        }
+        at += spec->shape[axis];
+    }
+    return fits;
+}
+
+/* The operand's elements in the middle, cut off where padding is negative; around them,
+ * axis by axis, one element for all. */
+static bool
+padded(const pithp_planning *g, const pithp_instruction *i, pithp_view_pieces *to) {
+    const pithp_pad_params *p = i->params;
+    const pithp_value *operands = pithp_operands(g->p, i);
+    const pith_spec *inner = g->p->values[operands[0]].spec,
+                    *spec = g->p->values[i->result].spec;
+    pithp_view_pieces all, fill;
+    if (!pithp_plan_pieces(g, operands[1], &fill) ||
+        (inner->count && !pithp_plan_pieces(g, operands[0], &all)))
+        return false;
+    pithp_view_piece around = whole_piece(spec, &fill.list[0].view);
+    memset(around.view.stride, 0, sizeof around.view.stride);
+    bool fits = true;
+    for (int d = 0; d < spec->rank && fits; d++) {
+        const int64_t n = spec->shape[d], low = p->low[d] > 0 ? p->low[d] : 0;
+        const int64_t last = p->low[d] + inner->shape[d];
+        pithp_view_piece before = around, behind = around;
+        around.box.begin[d] = before.box.end[d] = low < n ? low : n;
+        around.box.end[d] = last < around.box.begin[d] ? around.box.begin[d]
+                            : last < n                 ? last
+                                                       : n;
+        behind.box.begin[d] = around.box.end[d];
+        fits = add_piece(to, &before, spec->rank) && add_piece(to, &behind, spec->rank);
+    }
+    for (int k = 0; inner->count && fits && k < all.count; k++) {
+        pithp_view_piece *x = &all.list[k];
+        for (int d = 0; d < spec->rank; d++) {
+            shift(x, d, p->low[d]);
+            if (x->box.begin[d] < 0)
+                x->box.begin[d] = 0;
+            if (x->box.end[d] > spec->shape[d])
+                x->box.end[d] = spec->shape[d];
+        }
+        fits = add_piece(to, x, spec->rank);
+    }
+    return fits;
+}
+
+bool pithp_plan_pieces(const pithp_planning *g,
+                       pithp_value v,
+                       pithp_view_pieces *pieces) {
+    const pithp_instruction *i = pithp_maker(g->p, v);
+    pieces->count = 0;
+    if (!g->is_pieced[v]) {
+        const pithp_view view = pithp_plan_view(g, v);
+        pieces->list[pieces->count++] = whole_piece(g->p->values[v].spec, &view);
+        return true;
+    }
+    return i->primitive == PITHP_OP_CONCATENATE ? concatenated(g, i, pieces)
+           : i->primitive == PITHP_OP_PAD       ? padded(g, i, pieces)
+                                                : through(g, i, pieces);
+}
+
+int pithp_plan_reads(const pithp_planning *g, pithp_value v) {
+    pithp_view_pieces pieces;
+    return g->is_pieced[v] && pithp_plan_pieces(g, v, &pieces) ? 1 + pieces.count : 1;
+}
+
+pithp_bases pithp_plan_bases(const pithp_planning *g, pithp_value v) {
+    pithp_bases bases = {.count = 1};
+    if (g->is_pieced[v]) {
+        pithp_view_pieces pieces;
+        pithp_plan_pieces(g, v, &pieces);
+        bases.count = pieces.count;
+        for (int k = 0; k < pieces.count; k++)
+            bases.list[k] = pieces.list[k].view.base;
+    } else {
+        bases.list[0] = g->is_virtual[v] ? pithp_plan_view(g, v).base : g->root[v];
+    }
+    return bases;
+}
+
+/* ---- Which values are views ---- */
+
+static bool joins(const pithp_instruction *i) {
+    return i->primitive == PITHP_OP_CONCATENATE || i->primitive == PITHP_OP_PAD;
+}
+
+/* Elements side by side along the axes that are cut. */
+static int64_t run_of(const pith_spec *spec, int axis) {
+    int64_t run = 1;
+    for (int d = axis; d < spec->rank; d++)
+        run *= spec->shape[d];
+    return run;
+}
+
+/* Whether what joins others may be read where they are. */
+static bool is_worth_pieces(const pithp_planning *g, const pithp_instruction *i) {
+    const pith_spec *spec = g->p->values[i->result].spec;
+    int last = 0; /* axis that is cut */
+    if (spec->count == 0)
+        return false;
+    if (i->primitive == PITHP_OP_CONCATENATE)
+        last = ((const pithp_concatenate_params *)i->params)->axis;
+    for (int d = 0; i->primitive == PITHP_OP_PAD && d < spec->rank; d++) {
+        const pithp_pad_params *p = i->params;
+        if (p->interior[d])
+            return false;
+        last = p->low[d] || p->high[d] ? d : last;
+    }
+    /* a thread of a device finds its piece, however short the run */
+    return g->plan->scheduled || spec->count <= SMALL_COUNT ||
+           run_of(spec, last) >= SHORTEST_RUN;
+}
+
+/* Whether a value is made of pieces, so far as is known what its operands are. */
+static bool is_pieced(const pithp_planning *g, const pithp_instruction *i) {
+    return joins(i) || (i->operand_count > 0 && g->is_pieced[pithp_operands(g->p, i)[0]]);
+}
+
+/* Note whether a value may be virtual, and of pieces. */
+static void choose_view(pithp_planning *g, pithp_value v) {
+    const pithp_instruction *i = pithp_maker(g->p, v);
+    pithp_view_pieces pieces;
+    g->is_virtual[v] = g->plan->runs_fused && i &&
+                       (is_cheap_view(g->p, i) || is_reshaped_view(g, i) ||
+                        (joins(i) && is_worth_pieces(g, i)));
+    g->scratch[v] = 0; /* how deep a view it is */
+    for (int o = 0; g->is_virtual[v] && o < i->operand_count; o++) {
+        const int32_t depth = g->scratch[pithp_operands(g->p, i)[o]] + 1;
+        g->scratch[v] = depth > g->scratch[v] ? depth : g->scratch[v];
+    }
+    g->is_pieced[v] = g->is_virtual[v] && is_pieced(g, i);
+    if (g->scratch[v] >= (g->is_pieced[v] ? DEEPEST_PIECED : DEEPEST) ||
+        (g->is_pieced[v] && (!pithp_plan_pieces(g, v, &pieces) || !pieces.count))) {
+        g->is_virtual[v] = g->is_pieced[v] = false;
+        g->scratch[v] = 0;
+    }
+}
+
+/* A value is virtual where everybody who reads it can read through it. */
+void pithp_plan_views(pithp_planning *g) {
+    const pithp_program *p = g->p;
+    for (int64_t v = 0; v < p->value_count; v++)
+        g->root[v] = (pithp_value)v;
+    for (int64_t v = 0; v < p->value_count; v++)
+        choose_view(g, (pithp_value)v);
+    for (int64_t k = 0; k < p->output_count; k++)
+        g->is_virtual[p->outputs[k]] = false;
+    for (int64_t k = p->instruction_count; k-- > 0;) {
+        const pithp_instruction *i = &p->instructions[k];
+        if (pithp_can_fuse(i->primitive) || pithp_plan_makes_reduced(g, i) ||
+            (i->result_count && g->is_virtual[i->result]))
+            continue;
+        for (int o = 0; o < i->operand_count; o++)
+            g->is_virtual[pithp_operands(p, i)[o]] = false;
+    }
+    for (int64_t v = 0; v < p->value_count; v++)
+        g->is_pieced[v] =
+            g->is_virtual[v] && is_pieced(g, pithp_maker(p, (pithp_value)v));
+}

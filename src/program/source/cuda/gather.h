@@ -1,0 +1,403 @@
+/* Kernels that take and scatter at index arrays. */
+#ifndef PITH_PROGRAM_SOURCE_CUDA_GATHER_H
+#define PITH_PROGRAM_SOURCE_CUDA_GATHER_H
+
+enum { M_DROP, M_CLIP, M_WRAP, M_PROMISE, M_ERROR }; /* as pithp_index_mode */
+enum { M_SET, M_ADD, M_MUL, M_LEAST, M_GREATEST, M_AND, M_OR };
+
+#ifdef __CUDACC__
+M_FN void m_raise(uint64_t *word, u64 value) {
+    atomicMax((unsigned long long *)word, (unsigned long long)value);
+}
+#else
+M_FN void m_raise(uint64_t *word, u64 value) { /* the host runs it on one thread */
+    *word = *word > value ? *word : value;
+}
+#endif
+
+/* The index in range, by the mode; -1: it is not. */
+M_FN i64 m_choose(i32 mode, i32 index_dtype, i32 no_negative, i64 given, i64 extent) {
+    const i32 beyond = given < 0 && index_dtype == 9; /* a u64 */
+    const i64 x = given < 0 && !no_negative && !beyond ? given + extent : given;
+    if (extent == 0)
+        return -1;
+    switch (mode) {
+        case M_DROP:
+        case M_ERROR:
+            return x < 0 || x >= extent ? -1 : x;
+        case M_WRAP: {
+            const i64 rest = beyond ? (i64)((u64)given % (u64)extent) : given % extent;
+            return rest < 0 ? rest + extent : rest;
+        }
+        default:
+            return beyond || x >= extent ? extent - 1 : x < 0 ? 0 : x;
+    }
+}
+
+M_FN i64 m_in_range(const pithp_cuda_index_args *a, i64 given, i64 extent) {
+    return m_choose(a->mode, a->index_dtype, a->no_negative, given, extent);
+}
+
+M_FN i64 m_index(const pithp_cuda_index_args *a, i32 k, i64 position) {
+    return (i64)m_load_number(a->index[k], a->index_dtype, position);
+}
+
+/* Where position i points, in rows of inner; -1: out of range. */
+M_FN i64 m_offset(const pithp_cuda_index_args *a, i64 i) {
+    i64 offset = 0;
+    for (i32 k = 0; k < a->arrays; k++) {
+        const i64 x = m_in_range(a, m_index(a, k, i), a->extent[k]);
+        offset = x < 0 || offset < 0 ? -1 : offset * a->extent[k] + x;
+    }
+    if (offset < 0 && a->report)
+        m_raise(&a->report->first, ~(u64)i);
+    return offset;
+}
+
+M_FN void m_take(const pithp_cuda_index_args *a, i64 i, i64 place) {
+    m_move(a->to + i * a->size,
+           place < 0 ? (const char *)&a->fill : a->from + place * a->size, a->size);
+}
+
+M_KERNEL(pithp_k_take, pithp_cuda_index_args) {
+    const i64 column = t % a->inner, row = t / a->inner;
+    if (row >= a->outer * a->count)
+        return;
+    const i64 offset = m_offset(a, row % a->count);
+    m_take(a, t,
+           offset < 0 ? -1 : row / a->count * a->pitch + offset * a->inner + column);
+}
+
+/* ---- Rows of many leaves at one array of indices ---- */
+
+typedef struct m_rows {
+    i64 index[PITHP_ROWS_MOST];
+} m_rows;
+
+/* Where element i of a leaf's result comes from. Of updates that set it the last one
+ * counts. */
+M_FN const char *m_row_source(const pithp_cuda_rows_args *a,
+                              const pithp_row_leaf *p,
+                              const m_rows *shared,
+                              i64 i) {
+    const i64 column = i % p->inner, row = i / p->inner;
+    if (p->updates) {
+        const i64 outer = row / p->extent, wanted = row % p->extent;
+        for (i64 k = a->positions - 1; k >= 0; k--)
+            if (m_choose(p->mode, a->index_dtype, a->no_negative, shared->index[k],
+                         p->extent) == wanted)
+                return p->updates +
+                       ((outer * a->positions + k) * p->inner + column) * p->size;
+        return p->from + i * p->size;
+    }
+    const i64 x = m_choose(p->mode, a->index_dtype, a->no_negative,
+                           shared->index[row % a->positions], p->extent);
+    return x < 0 ? (const char *)&p->fill
+                 : p->from + ((row / a->positions * p->extent + x) * p->inner + column) *
+                                 p->size;
+}
+
+/* A block of threads reads the indices once. */
+M_BLOCK_KERNEL(pithp_k_rows, pithp_cuda_rows_args, m_rows, m_none, 2) {
+    const i32 thread = (i32)(t % M_BLOCK);
+    (void)own;
+    if (step == 0) {
+        if (thread < a->positions)
+            shared->index[thread] = (i64)m_load_number(a->index, a->index_dtype, thread);
+        return;
+    }
+    if (t >= a->total)
+        return;
+    const pithp_row_leaf *p = &a->list[t >> a->shift];
+    const i64 i = t - (t >> a->shift << a->shift);
+    if (i < p->count)
+        m_move(p->to + (p->begin + i) * p->size, m_row_source(a, p, shared, p->begin + i),
+               p->size);
+}
+
+/* An index for every element of the result, [outer, count, inner]. */
+M_KERNEL(pithp_k_take_along, pithp_cuda_index_args) {
+    const i64 column = t % a->inner, outer = t / a->inner / a->count;
+    if (outer >= a->outer)
+        return;
+    const i64 offset = m_offset(a, t);
+    m_take(a, t, offset < 0 ? -1 : outer * a->pitch + offset * a->inner + column);
+}
+
+M_KERNEL(pithp_k_offsets, pithp_cuda_index_args) {
+    if (t < a->count)
+        a->offsets[t] = m_offset(a, t);
+}
+
+/* ---- Scatters ---- */
+
+/* What elements x and y of a storage type become. */
+#define M_JOIN(type, load, store, T, W, least, greatest, both, either)                   \
+    M_FN type m_join_##type(i32 operation, type at, type update) {                       \
+        const T x = load(at), y = load(update);                                          \
+        switch (operation) {                                                             \
+            case M_ADD:                                                                  \
+                return store((W)x + (W)y);                                               \
+            case M_MUL:                                                                  \
+                return store((W)x * (W)y);                                               \
+            case M_LEAST:                                                                \
+                return store(least ? x : y);                                             \
+            case M_AND:                                                                  \
+                return store(both);                                                      \
+            case M_OR:                                                                   \
+                return store(either);                                                    \
+            default:                                                                     \
+                return store(greatest ? x : y);                                          \
+        }                                                                                \
+    }
+#define M_JOIN_INTEGER(type, W)                                                          \
+    M_JOIN(type, (type), (type), type, W, x<y, x> y, (W)x &(W)y, (W)x | (W)y)
+#define M_JOIN_REAL(type, load, store, T)                                                \
+    M_JOIN(type, load, store, T, T, (x < y) | (x != x), (x > y) | (x != x), x, x)
+M_JOIN_INTEGER(i8, u32)
+M_JOIN_INTEGER(i16, u32)
+M_JOIN_INTEGER(i32, u32)
+M_JOIN_INTEGER(i64, u64)
+M_JOIN_INTEGER(u8, u32)
+M_JOIN_INTEGER(u16, u32)
+M_JOIN_INTEGER(u32, u32)
+M_JOIN_INTEGER(u64, u64)
+M_JOIN_REAL(f16, m_load_f16, m_store_f16, f32)
+M_JOIN_REAL(bf16, m_load_bf16, m_store_bf16, f32)
+M_JOIN_REAL(f32, (f32), (f32), f32)
+M_JOIN_REAL(f64, (f64), (f64), f64)
+
+/* X(dtype, storage type) */
+#define M_EACH_STORED(X)                                                                 \
+    X(1, u8)                                                                             \
+    X(2, i8)                                                                             \
+    X(3, i16)                                                                            \
+    X(4, i32)                                                                            \
+    X(5, i64)                                                                            \
+    X(6, u8)                                                                             \
+    X(7, u16)                                                                            \
+    X(8, u32)                                                                            \
+    X(9, u64)                                                                            \
+    X(10, f16)                                                                           \
+    X(11, bf16)                                                                          \
+    X(12, f32)                                                                           \
+    X(13, f64)
+
+/* Element i of `to` and element j of the updates become one. */
+#define M_JOIN_ONE(number, type)                                                         \
+    case number: {                                                                       \
+        type *const d = (type *)(void *)a->to + i;                                       \
+        *d = m_join_##type(a->operation, *d, ((const type *)(const void *)a->from)[j]);  \
+        break;                                                                           \
+    }
+M_FN void m_join(const pithp_cuda_index_args *a, i64 i, i64 j) {
+    switch (a->dtype) { M_EACH_STORED(M_JOIN_ONE) }
+}
+
+M_FN i64 m_place(const pithp_cuda_index_args *a, i64 k) {
+    return a->places ? a->places[k] : k;
+}
+
+/* How many of the next M_JOIN_AHEAD keys from j on go on with the run of `key`. */
+#define M_JOIN_AHEAD 8
+M_FN i32 m_run_goes_on(const pithp_cuda_index_args *a, i64 j, u64 key) {
+    i32 n = 0, whole = 1;
+    M_UNROLL for (i32 e = 0; e < M_JOIN_AHEAD; e++) {
+        whole = whole && j + e < a->count && a->keys[j + e] == key;
+        n += whole;
+    }
+    return n;
+}
+
+/* Element i of `to` and the updates of the run of equal keys that begins at k, in order.
+ * Several are loaded at a time, and what they come to stays with the thread. */
+#define M_JOIN_RUN(number, type)                                                         \
+    case number: {                                                                       \
+        const type *const updates = (const type *)(const void *)a->from;                 \
+        type x = ((const type *)(const void *)a->to)[i];                                 \
+        i32 n = m_run_goes_on(a, k, key);                                                \
+        for (i64 j = k; n > 0; j += M_JOIN_AHEAD) {                                      \
+            type y[M_JOIN_AHEAD];                                                        \
+            M_UNROLL for (i32 e = 0; e < M_JOIN_AHEAD; e++) {                            \
+                const i64 row = from + m_place(a, e < n ? j + e : j);                    \
+                y[e] = updates[row * a->inner + column];                                 \
+            }                                                                            \
+            M_UNROLL for (i32 e = 0; e < M_JOIN_AHEAD; e++) {                            \
+                if (e < n)                                                               \
+                    x = m_join_##type(a->operation, x, y[e]);                            \
+            }                                                                            \
+            n = n < M_JOIN_AHEAD ? 0 : m_run_goes_on(a, j + M_JOIN_AHEAD, key);          \
+        }                                                                                \
+        ((type *)(void *)a->to)[i] = x;                                                  \
+        break;                                                                           \
+    }
+M_FN void m_join_run(const pithp_cuda_index_args *a, i64 i, i64 k, i64 from, i64 column) {
+    const u64 key = a->keys[k];
+    switch (a->dtype) { M_EACH_STORED(M_JOIN_RUN) }
+}
+
+/* Indices that ascend may begin with some that count from the end: how many. Their places
+ * ascend, and so do those of the rest, which may be the same ones. */
+M_FN i64 m_turn(const pithp_cuda_index_args *a) {
+    i64 low = 0, high = a->count;
+    if (a->places || a->no_negative || a->index_dtype == 9 || m_index(a, 0, 0) >= 0)
+        return 0;
+    while (low < high) {
+        const i64 middle = low + (high - low) / 2;
+        if (m_index(a, 0, middle) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The first position from low to high - 1 that has the key, or -1. Those out of range are
+ * the last of the rest, and `lift` 1 makes them the first of those before the turn. */
+M_FN i64
+m_find_key(const pithp_cuda_index_args *a, i64 low, i64 high, u64 key, u64 lift) {
+    const i64 end = high;
+    while (low < high) {
+        const i64 middle = low + (high - low) / 2;
+        if (a->keys[middle] + lift < key + lift)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < end && a->keys[low] == key ? low : -1;
+}
+
+/* Positions that point to one place are neighbours in keys and in order; the thread of
+ * the first one (set: of the last one) does them all, those after the turn too. */
+M_KERNEL(pithp_k_scatter, pithp_cuda_index_args) {
+    const i64 column = t % a->inner, row = t / a->inner, k = row % a->count,
+              outer = row / a->count;
+    if (outer >= a->outer || a->keys[k] == ~(u64)0)
+        return;
+    const i64 turn = m_turn(a);
+    const u64 key = a->keys[k];
+    const i64 to = outer * a->pitch + (i64)key * a->inner + column;
+    const i64 from = outer * a->count;
+    if (a->operation == M_SET) {
+        if ((k + 1 == a->count || a->keys[k + 1] != key) &&
+            (k >= turn || m_find_key(a, turn, a->count, key, 0) < 0))
+            m_move(a->to + to * a->size,
+                   a->from + ((from + m_place(a, k)) * a->inner + column) * a->size,
+                   a->size);
+        return;
+    }
+    if ((k > 0 && a->keys[k - 1] == key) ||
+        (k >= turn && m_find_key(a, 0, turn, key, 1) >= 0))
+        return;
+    m_join_run(a, to, k, from, column);
+    const i64 again = k < turn ? m_find_key(a, turn, a->count, key, 0) : -1;
+    if (again >= 0 && a->keys[again - 1] != key) /* else it was the same run */
+        m_join_run(a, to, again, from, column);
+}
+
+/* As m_join where other threads may be at element i too: what does not depend on their
+ * order, or was left to it. */
+#ifdef __CUDACC__
+#    define M_MEET(number, type, word)                                                   \
+        case number: {                                                                   \
+            word *d = (word *)(void *)((type *)(void *)a->to + i);                       \
+            const type y = ((const type *)(const void *)a->from)[j];                     \
+            switch (a->operation) {                                                      \
+                case M_LEAST:                                                            \
+                    atomicMin((type##_atomic *)(void *)d, (type##_atomic)y);             \
+                    break;                                                               \
+                case M_GREATEST:                                                         \
+                    atomicMax((type##_atomic *)(void *)d, (type##_atomic)y);             \
+                    break;                                                               \
+                case M_AND:                                                              \
+                    atomicAnd(d, (word)y);                                               \
+                    break;                                                               \
+                case M_OR:                                                               \
+                    atomicOr(d, (word)y);                                                \
+                    break;                                                               \
+                default:                                                                 \
+                    atomicAdd(d, (word)y);                                               \
+            }                                                                            \
+            break;                                                                       \
+        }
+typedef int i32_atomic;
+typedef unsigned int u32_atomic;
+typedef long long i64_atomic;
+typedef unsigned long long u64_atomic;
+M_FN void m_meet(const pithp_cuda_index_args *a, i64 i, i64 j) {
+    switch (a->dtype) {
+        M_MEET(4, i32, u32_atomic)
+        M_MEET(5, i64, u64_atomic)
+        M_MEET(8, u32, u32_atomic)
+        M_MEET(9, u64, u64_atomic)
+        case 12:
+            atomicAdd((f32 *)(void *)a->to + i, ((const f32 *)(const void *)a->from)[j]);
+            break;
+        default:
+            atomicAdd((f64 *)(void *)a->to + i, ((const f64 *)(const void *)a->from)[j]);
+    }
+}
+#else
+M_FN void m_meet(const pithp_cuda_index_args *a, i64 i, i64 j) {
+    m_join(a, i, j); /* the host runs it on one thread */
+}
+#endif
+
+/* A thread an update, in no order. */
+M_KERNEL(pithp_k_scatter_free, pithp_cuda_index_args) {
+    const i64 column = t % a->inner, row = t / a->inner, outer = row / a->count;
+    if (outer >= a->outer)
+        return;
+    const i64 offset = m_offset(a, row % a->count);
+    const i64 to = outer * a->pitch + offset * a->inner + column;
+    if (offset < 0)
+        return;
+    if (a->operation == M_SET)
+        m_move(a->to + to * a->size, a->from + t * a->size, a->size);
+    else if (a->meet)
+        m_meet(a, to, t);
+    else
+        m_join(a, to, t);
+}
+
+/* ---- Boxes at places known when the work runs ---- */
+
+/* The start of one axis: negative ones count from the end, and the box fits. */
+M_FN i64 m_box_start(const pithp_cuda_box_args *a, i32 d) {
+    const i64 most = a->whole[d] - a->shape[d];
+    i64 start = (i64)m_load_number(a->starts, a->index_dtype, d);
+    if (start < 0 && a->index_dtype == 9) /* a u64 */
+        return most;
+    start += start < 0 ? a->whole[d] : 0;
+    return start < 0 ? 0 : start > most ? most : start;
+}
+
+M_KERNEL(pithp_k_box, pithp_cuda_box_args) {
+    if (t >= a->count)
+        return;
+    i64 rest = t, offset = 0, step = 1;
+    for (i32 d = a->rank - 1; d >= 0; d--) {
+        offset += (m_box_start(a, d) + rest % a->shape[d]) * step;
+        rest /= a->shape[d];
+        step *= a->whole[d];
+    }
+    m_move(a->to + (a->update ? offset : t) * a->size,
+           a->from + (a->update ? t : offset) * a->size, a->size);
+}
+
+/* What the first index out of range was: one thread, after the others. */
+M_KERNEL(pithp_k_explain, pithp_cuda_index_args) {
+    if (t > 0 || a->report->first == 0)
+        return;
+    for (i32 k = 0; k < a->arrays; k++) {
+        const i64 given = m_index(a, k, (i64)~a->report->first);
+        if (m_in_range(a, given, a->extent[k]) >= 0)
+            continue;
+        a->report->need = (u64)given;
+        a->report->have = (u64)a->extent[k];
+        a->report->what = a->note[k];
+        return;
+    }
+}
+
+#endif

@@ -1,0 +1,31 @@
+/* Bodies of the kernels built with the library, for what emitted text does not do. Plain
+ * C for one thread, or for the threads of a block step by step (emit/shell.h), so that
+ * the host can run the same text: the tests do, and compare the bits with those of the
+ * host's own loops.
+ *
+ * After a prologue, emit/helpers.h and emit/shell.h. dtypes are those of pith_dtype. */
+#ifndef PITH_PROGRAM_SOURCE_CUDA_KERNELS_H
+#define PITH_PROGRAM_SOURCE_CUDA_KERNELS_H
+
+#include "program/source/args/library.h"
+#include "program/source/args/predicate.h"
+#include "program/source/args/reduce.h"
+
+/* clang-format off */
+#include "program/source/args/grouped.h"
+#include "program/source/dtype_switch.h"
+#include "program/source/reduce_cuda.h"
+#include "program/source/cuda/move.h"
+#include "program/source/cuda/cast.h"
+#include "program/source/cuda/reduce.h"
+#include "program/source/cuda/scan.h"
+#include "program/source/cuda/sort.h"
+#include "program/source/cuda/gather.h"
+#include "program/source/cuda/dot.h"
+#include "program/source/cuda/random.h"
+#include "program/source/cuda/check.h"
+#include "program/source/predicate.h"
+#include "program/source/cuda/control.h"
+/* clang-format on */
+
+#endif

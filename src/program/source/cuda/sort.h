@@ -1,0 +1,119 @@
+/* Kernels that sort lines, and search in them. A block of threads sorts a tile, then
+ * tiles are merged pairwise. What is sorted is keys, as wide as elements, and with them
+ * the places of elements. */
+#ifndef PITH_PROGRAM_SOURCE_CUDA_SORT_H
+#define PITH_PROGRAM_SOURCE_CUDA_SORT_H
+
+/* Bits of a float's magnitude above which only NaN lies. */
+M_FN u64 m_infinity(i32 dtype) {
+    return dtype == 10   ? 0x7C00
+           : dtype == 11 ? 0x7F80
+           : dtype == 12 ? 0x7F800000
+                         : (u64)0x7FF << 52;
+}
+
+M_FN i64 m_line_element(const pithp_cuda_sort_args *a, i64 line, i64 i) {
+    return (line / a->inner * a->length + i) * a->inner + line % a->inner;
+}
+
+/* Places along a line, as i64 if a->wide is set, else as u32. */
+M_FN i64 m_load_place(const void *places, i32 wide, i64 i) {
+    return wide ? ((const i64 *)places)[i] : (i64)((const u32 *)places)[i];
+}
+M_FN void m_store_place(void *places, i32 wide, i64 i, i64 place) {
+    if (wide)
+        ((i64 *)places)[i] = place;
+    else
+        ((u32 *)places)[i] = (u32)place;
+}
+
+#define M_SORT_TILE 2048
+#define M_SORT_EACH (M_SORT_TILE / M_BLOCK)
+
+/* Slot i of tile `tile` belongs to a line, or to none (-1). A tile is a part of a line,
+ * or has several lines in segments of a->run slots, a power of two. */
+M_FN i64 m_tile_line(const pithp_cuda_sort_args *a, i64 tile, i32 i) {
+    const i64 tiles = (a->length + M_SORT_TILE - 1) / M_SORT_TILE;
+    const i64 line =
+        tiles > 1 ? tile / tiles : tile * (M_SORT_TILE / a->run) + i / a->run;
+    return line < a->outer * a->inner ? line : -1;
+}
+/* Where it is along the line, perhaps beyond its end. */
+M_FN i64 m_tile_place(const pithp_cuda_sort_args *a, i64 tile, i32 i) {
+    const i64 tiles = (a->length + M_SORT_TILE - 1) / M_SORT_TILE;
+    return tile % tiles * M_SORT_TILE + i % a->run;
+}
+
+/* Steps of a tile: load, sort by thread, then for each merge up to a->run two, store. */
+M_FN i32 m_tile_steps(i64 run) {
+    i32 steps = 3;
+    for (i64 width = M_SORT_EACH; width < run; width *= 2)
+        steps += 2;
+    return steps;
+}
+
+#define M_KEY u8
+#include "program/source/cuda/sort_by.h"
+#undef M_KEY
+#define M_KEY u16
+#include "program/source/cuda/sort_by.h"
+#undef M_KEY
+#define M_KEY u32
+#include "program/source/cuda/sort_by.h"
+#undef M_KEY
+#define M_KEY u64
+#include "program/source/cuda/sort_by.h"
+#undef M_KEY
+
+M_KERNEL(pithp_k_sort_end, pithp_cuda_sort_args) {
+    const i64 line = t / a->length, i = t % a->length;
+    if (line >= a->outer * a->inner)
+        return;
+    const i64 place = m_load_place(a->places, a->wide, line * a->length + i),
+              to = m_line_element(a, line, i);
+    if (a->argsort)
+        ((i64 *)a->to)[to] = place;
+    else
+        m_move((char *)a->to + to * a->size,
+               (const char *)a->from + m_line_element(a, line, place) * a->size, a->size);
+}
+
+/* As m_sort_key, for keys of any width. */
+M_FN u64 m_search_key(const void *from, i32 dtype, i64 i) {
+    switch (dtype) {
+        case 1:
+        case 2:
+        case 6:
+            return m_sort_key_u8(from, dtype, i, 0);
+        case 3:
+        case 7:
+        case 10:
+        case 11:
+            return m_sort_key_u16(from, dtype, i, 0);
+        case 4:
+        case 8:
+        case 12:
+            return m_sort_key_u32(from, dtype, i, 0);
+        default:
+            return m_sort_key_u64(from, dtype, i, 0);
+    }
+}
+
+/* How many sorted elements come before each value. */
+M_KERNEL(pithp_k_search, pithp_cuda_search_args) {
+    if (t >= a->count)
+        return;
+    const u64 value = m_search_key(a->values, a->dtype, t);
+    i64 low = 0, high = a->sorted_count;
+    while (low < high) {
+        const i64 middle = low + (high - low) / 2;
+        const u64 here = m_search_key(a->sorted, a->dtype, middle);
+        if (here < value || (a->right && here == value))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    a->to[t] = low;
+}
+
+#endif

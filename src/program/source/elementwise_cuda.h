@@ -1,0 +1,29 @@
+/* A program of one elementwise operation: the part of its text that does not depend on
+ * the operation. After it come the types and macros of the operation (see cuda/one.c). */
+#ifndef PITH_PROGRAM_SOURCE_ELEMENTWISE_CUDA_H
+#define PITH_PROGRAM_SOURCE_ELEMENTWISE_CUDA_H
+
+/* Where the operands' elements for element i of the result are. */
+#define M_PLACES(index)                                                                  \
+    index rest = (index)i;                                                               \
+    for (i32 d = a->rank - 1; d >= 0; d--) {                                             \
+        const i64 at = (i64)(rest % (index)a->shape[d]);                                 \
+        rest /= (index)a->shape[d];                                                      \
+        for (i32 k = 0; k < 3; k++)                                                      \
+            place[k] += at * a->stride[k][d];                                            \
+    }
+
+M_FN void m_places(const m_one_args *a, i64 i, i64 place[3]) {
+    if (a->rank == 0) {
+        place[0] = place[1] = place[2] = i;
+        return;
+    }
+    place[0] = place[1] = place[2] = 0;
+    if (i >> 32) { /* narrow divisions are several times faster */
+        M_PLACES(u64)
+    } else {
+        M_PLACES(u32)
+    }
+}
+
+#endif

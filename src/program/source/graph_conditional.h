@@ -1,0 +1,13 @@
+/* The kernel that decides for a node of a CUDA graph, in the text of a program. */
+#ifndef PITH_PROGRAM_SOURCE_GRAPH_CONDITIONAL_H
+#define PITH_PROGRAM_SOURCE_GRAPH_CONDITIONAL_H
+
+/* NVRTC knows it without a declaration of its own. */
+extern "C" __device__ void cudaGraphSetConditional(u64 handle, u32 value);
+
+extern "C" __global__ void pith_decide(const m_decide_args *a, u64 handle) {
+    if (threadIdx.x == 0)
+        cudaGraphSetConditional(handle, (u32)m_decide(a));
+}
+
+#endif

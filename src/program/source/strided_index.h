@@ -1,0 +1,61 @@
+/* Where an element of an index space lies in memory that is walked in another way, or in
+ * pieces: part of the texts of fused kernels, after a prologue. */
+#ifndef PITH_PROGRAM_SOURCE_STRIDED_INDEX_H
+#define PITH_PROGRAM_SOURCE_STRIDED_INDEX_H
+
+#define M_WALK(index)                                                                    \
+    index rest = (index)i;                                                               \
+    for (i32 d = rank - 1; d >= 0; d--) {                                                \
+        const i64 at = (i64)(rest % (index)shape[d]);                                    \
+        rest /= (index)shape[d];                                                         \
+        for (i32 k = 0; k < count; k++)                                                  \
+            place[k] += at * stride[k][d];                                               \
+    }
+
+/* The places of element i in `count` memories, in elements. */
+M_FN void
+m_walk(i64 i, i32 rank, const i64 *shape, const i64 (*stride)[8], i32 count, i64 *place) {
+    for (i32 k = 0; k < count; k++)
+        place[k] = 0;
+    if (i >> 32) { /* narrow divisions are several times faster */
+        M_WALK(u64)
+    } else {
+        M_WALK(u32)
+    }
+}
+
+/* ---- Pieces ---- */
+
+/* A part of an index space whose elements lie in one memory; its end is not included. */
+typedef struct m_piece {
+    const void *at; /* where the first of them is */
+    i64 begin[8], end[8], stride[8];
+} m_piece;
+
+#define M_INDEX(type)                                                                    \
+    type rest = (type)i;                                                                 \
+    for (i32 d = rank - 1; d > 0; d--) {                                                 \
+        index[d] = (i64)(rest % (type)shape[d]);                                         \
+        rest /= (type)shape[d];                                                          \
+    }                                                                                    \
+    index[0] = (i64)rest;
+
+/* Where element i is along each axis. Texts give a rank that is a constant, or registers
+ * could not hold that. */
+M_FN void m_index(i64 i, i32 rank, const i64 *shape, i64 *index) {
+    if (i >> 32) {
+        M_INDEX(u64)
+    } else {
+        M_INDEX(u32)
+    }
+}
+
+/* The place of an element behind the piece's first. */
+M_FN i64 m_within(const m_piece *piece, i32 rank, const i64 *index) {
+    i64 place = 0;
+    for (i32 d = 0; d < rank; d++)
+        place += (index[d] - piece->begin[d]) * piece->stride[d];
+    return place;
+}
+
+#endif
