@@ -1,5 +1,5 @@
-/* Operations on trees with traced leaves: recorded, optimised and run by a plan they give
- * the bits that they give at once. */
+/* Operations on trees with traced leaves: recorded, optimised and run by an executable
+ * they give the bits that they give at once. */
 #ifndef PITH_TRACE_TEST_H
 #define PITH_TRACE_TEST_H
 
@@ -7,14 +7,14 @@
 
 #include "array/array_internal.h"
 #include "pith_test.h"
+#include "program/exec/executable.h"
 #include "program/pass/pass.h"
-#include "program/plan/plan.h"
 
 enum { PT_LEAVES = 4, PT_MOST = 16 };
 
 typedef const void *(*pt_operation)(pith_scope *s, const pith_array *const *leaves);
 
-/* Compare the leaves of both results; the recorded call runs on a plan. */
+/* Compare the leaves of both results; the recorded call runs on an executable. */
 static inline void pt_same_traced(pt_operation f) {
     pith_runtime *rt = pt_open();
     pith_scope *s = pith_scope_open(rt), *inner = pith_scope_open_in(s);
@@ -47,13 +47,13 @@ static inline void pt_same_traced(pt_operation f) {
     }
     pithp_program *p = pithp_trace_end(inner, t);
     pithp_program *better = pithp_program_optimise(s, p, PITHP_PASS_ALL);
-    pithp_plan *plan = pithp_plan_make(s, better, true);
-    pt_ok(s, plan);
-    pithp_plan_run(s, plan, inputs, made);
+    pithp_executable *exe = pithp_executable_make(s, better, true);
+    pt_ok(s, exe);
+    pithp_executable_run(s, exe, inputs, made);
     pt_ok(s);
     pith_wait(s);
     for (int64_t k = 0; k < count; k++) {
-        const pithp_place place = pithp_plan_output(plan, k);
+        const pithp_place place = pithp_plan_output(exe->plan, k);
         const void *data =
             place.store == PITHP_IN_INPUT ? inputs[place.at] : made[place.at];
         cr_assert(!memcmp(data, want[k]->data, pith_array_spec(want[k])->bytes),
@@ -61,7 +61,7 @@ static inline void pt_same_traced(pt_operation f) {
     }
     for (int64_t k = 0; k < count; k++)
         free(made[k]);
-    pithp_plan_free(plan);
+    pithp_executable_free(exe);
     pithp_program_release(better);
     pithp_program_release(p);
     pith_scope_close(s);

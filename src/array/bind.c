@@ -1,6 +1,7 @@
 /* Applying primitives. Every operation of the room comes through pithp_bind: here a call
  * meets memory. */
 #include "array/array_internal.h"
+#include "program/exec/call.h"
 #include "program/ir/program.h"
 
 #include <string.h>

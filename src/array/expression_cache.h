@@ -4,14 +4,14 @@
 
 #include "array/expression.h"
 
-struct pithp_plan;
+struct pithp_executable;
 
 struct pithp_fused_code {
     atomic_int refs;
     pith_runtime *runtime;
-    struct pithp_plan *plan; /* NULL: the expression cannot be fused */
-    bool was_asked;          /* once, and there is no plan yet */
-    pith_dtype dtype;        /* of the result */
+    struct pithp_executable *executable; /* NULL: the expression cannot be fused */
+    bool was_asked;                      /* once, and there is no executable yet */
+    pith_dtype dtype;                    /* of the result */
 };
 
 /* Code with a reference for the caller; NULL: it is not there, or the error is set. */

@@ -3,8 +3,8 @@
  * and is compiled in the background where there is a compiler. */
 #include "array/expression_cache.h"
 #include "gpu/compile/later.h"
+#include "program/exec/executable.h"
 #include "program/pass/pass.h"
-#include "program/plan/plan.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -52,13 +52,14 @@ static pith_status make(pith_scope *s,
     pithp_program_release(recorded);
     if (program) {
         code->dtype = pithp_value_spec(program, program->outputs[0])->dtype;
-        code->plan = pithp_plan_make(s, program, true);
+        code->executable = pithp_executable_make(s, program, true);
     }
     pithp_program_release(program);
-    if (code->plan && (pithp_plan_output(code->plan, 0).store != PITHP_IN_OUTPUT ||
-                       !pithp_plan_is_flat(code->plan))) {
-        pithp_plan_free(code->plan);
-        code->plan = NULL;
+    if (code->executable &&
+        (pithp_plan_output(code->executable->plan, 0).store != PITHP_IN_OUTPUT ||
+         !pithp_plan_is_flat(code->executable->plan))) {
+        pithp_executable_free(code->executable);
+        code->executable = NULL;
     }
     return s->error.code;
 }
@@ -66,7 +67,7 @@ static pith_status make(pith_scope *s,
 void pithp_fused_code_release(pithp_fused_code *code) {
     if (!code || atomic_fetch_sub_explicit(&code->refs, 1, memory_order_acq_rel) > 1)
         return;
-    pithp_plan_free(code->plan);
+    pithp_executable_free(code->executable);
     pithp_release(code->runtime, code, sizeof *code);
 }
 
@@ -125,7 +126,7 @@ pith_status pithp_expression_fuse(pith_scope *s,
     *code = pithp_fused_cache_find(s, &name, bytes);
     if (!*code && s->error.code == PITH_OK && (*code = make_code(s, e, key)) != NULL)
         pithp_fused_cache_add(s, &name, bytes, *code);
-    if (*code && !(*code)->plan) {
+    if (*code && !(*code)->executable) {
         pithp_fused_code_release(*code);
         *code = NULL;
     }
@@ -141,5 +142,5 @@ pith_status pithp_fused_code_run(pith_scope *s,
                                  const void *const *operands,
                                  void *result,
                                  int64_t count) {
-    return pithp_plan_run_flat(s, code->plan, operands, &result, count);
+    return pithp_executable_run_flat(s, code->executable, operands, &result, count);
 }

@@ -3,8 +3,8 @@
  * launch. */
 #include "array/expression_cache.h"
 #include "gpu/compile/later.h"
+#include "program/exec/executable.h"
 #include "program/pass/pass.h"
-#include "program/plan/plan.h"
 
 #include <string.h>
 
@@ -187,11 +187,11 @@ static pith_status make(pith_scope *s,
         recorded ? pithp_program_optimise(s, recorded, PITHP_PASS_ALL) : NULL;
     pithp_program_release(recorded);
     if (program)
-        code->plan = pithp_plan_make(s, program, true);
+        code->executable = pithp_executable_make(s, program, true);
     pithp_program_release(program);
-    if (code->plan && !makes_outputs(code->plan, x->count)) {
-        pithp_plan_free(code->plan);
-        code->plan = NULL;
+    if (code->executable && !makes_outputs(code->executable->plan, x->count)) {
+        pithp_executable_free(code->executable);
+        code->executable = NULL;
     }
     return s->error.code;
 }
@@ -243,7 +243,7 @@ pith_status pithp_expression_join(pith_scope *s,
             pithp_fused_cache_add(s, key.bytes, key.length, *code);
     }
     pithp_text_end(&key);
-    if (*code && !(*code)->plan) {
+    if (*code && !(*code)->executable) {
         pithp_fused_code_release(*code);
         *code = NULL;
     }
@@ -267,7 +267,7 @@ pith_status pithp_joined_run(pith_scope *s,
                 inputs[input_count++] = row_of(x, i)[k]->data;
     }
     const pith_status rc =
-        pithp_plan_run(s, code->plan, (const void *const *)inputs, outputs);
+        pithp_executable_run(s, code->executable, (const void *const *)inputs, outputs);
     pithp_scratch_release(s->runtime, pointers, count * sizeof *pointers);
     return rc;
 }

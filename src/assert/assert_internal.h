@@ -5,7 +5,7 @@
 
 #include "pith/assert.h"
 
-#include "program/host/predicate_all.h"
+#include "program/exec/predicate_all.h"
 #include "tree/tree_internal.h"
 
 /* ---- Fixes ---- */

@@ -1,7 +1,7 @@
 /* The result of a step in chunks: made whole when the first chunk has shown what its
  * leaves are; then every chunk is copied to its place. */
 #include "array/array_internal.h"
-#include "program/host/move.h"
+#include "program/exec/copy_many.h"
 #include "run/chunked.h"
 
 #include <string.h>

@@ -5,8 +5,8 @@
 
 #include "assert/record.h"
 #include "assert_test.h"
+#include "program/exec/executable.h"
 #include "program/pass/pass.h"
-#include "program/plan/plan.h"
 
 enum { RT_MOST = 64 };
 
@@ -15,7 +15,7 @@ typedef const pith_array *(*rt_function)(pith_scope *s, const pith_array *const 
 
 typedef struct {
     pithp_program *program;
-    pithp_plan *plan;
+    pithp_executable *exe;
     pithp_checks *checks;
     int inputs;
 } rt_compiled;
@@ -41,8 +41,8 @@ static PT_UNUSED rt_compiled rt_compile(pith_scope *s,
     pithp_program_release(p);
     pithp_refusal why;
     cr_assert(pithp_program_verify(c.program, &why) == PITH_OK, "%s", why.text);
-    c.plan = pithp_plan_make(s, c.program, true);
-    pt_ok(s, c.plan);
+    c.exe = pithp_executable_make(s, c.program, true);
+    pt_ok(s, c.exe);
     return c;
 }
 
@@ -52,7 +52,7 @@ static PT_UNUSED const pith_array *rt_output(pith_scope *s,
                                              int64_t k,
                                              const pith_array *const *x,
                                              const pith_array *const *made) {
-    const pithp_place place = pithp_plan_output(c->plan, k);
+    const pithp_place place = pithp_plan_output(c->exe->plan, k);
     const pith_spec *spec = pithp_value_spec(c->program, c->program->outputs[k]);
     if (place.store == PITHP_IN_CONSTANT) {
         const pithp_constant *constant = &c->program->constants[place.at];
@@ -60,8 +60,8 @@ static PT_UNUSED const pith_array *rt_output(pith_scope *s,
                                 (void *)(uintptr_t)constant->data);
     }
     if (place.store == PITHP_IN_LITERALS)
-        return pithp_array_view(s, spec, c->plan->literals,
-                                (char *)c->plan->literals->data + place.at);
+        return pithp_array_view(s, spec, c->exe->plan->literals,
+                                (char *)c->exe->plan->literals->data + place.at);
     const pith_array *from = place.store == PITHP_IN_INPUT ? x[place.at] : made[place.at];
     return pithp_array_view(s, spec, pithp_array_buffer(from), from->data);
 }
@@ -83,7 +83,7 @@ static PT_UNUSED const pith_array *rt_values(pith_scope *s,
             pithp_array_make(s, pithp_value_spec(c->program, c->program->outputs[k]));
         data[k] = made[k]->data;
     }
-    pithp_plan_run(s, c->plan, inputs, data);
+    pithp_executable_run(s, c->exe, inputs, data);
     const pith_array *result = rt_output(s, c, 0, x, made);
     for (int64_t k = 1; k < outputs; k++)
         values[k - 1] = rt_output(s, c, k, x, made);
@@ -113,7 +113,7 @@ rt_run(pith_scope *s, const rt_compiled *c, const pith_array *const *x) {
 }
 
 static PT_UNUSED void rt_free(rt_compiled *c) {
-    pithp_plan_free(c->plan);
+    pithp_executable_free(c->exe);
     pithp_program_release(c->program);
     pithp_checks_release(c->checks);
 }

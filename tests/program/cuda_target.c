@@ -104,4 +104,6 @@ static pith_status one(void *closure, const pithp_call *call, pithp_launch *laun
     return PITH_OK;
 }
 
-const struct pithp_cuda_target call_cuda_target = {.builtin = builtin, .one = one};
+const struct pithp_cuda_target call_cuda_target = {.encode = &pithp_cuda_encoder,
+                                                   .builtin = builtin,
+                                                   .one = one};

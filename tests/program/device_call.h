@@ -5,6 +5,7 @@
 #define PITH_TESTS_DEVICE_CALL_H
 
 #include "pith_test.h"
+#include "program/exec/call.h"
 #include "program/op/call.h"
 
 #include <pith/gpu.h>

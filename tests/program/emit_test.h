@@ -77,8 +77,8 @@ static inline pithp_value op(bench *b, pithp_primitive primitive, int count, ...
     return v;
 }
 
-static inline void run(const bench *b, pithp_plan *plan, void *const *outputs) {
-    pithp_plan_run(b->s, plan, b->inputs, outputs);
+static inline void run(const bench *b, pithp_executable *exe, void *const *outputs) {
+    pithp_executable_run(b->s, exe, b->inputs, outputs);
     pt_ok(b->s);
     pith_wait(b->s);
 }
@@ -91,11 +91,11 @@ static inline void take_memory(const bench *b, void **outputs) {
     }
 }
 
-static inline pithp_plan *plan_of(const bench *b, const char *when) {
+static inline pithp_executable *plan_of(const bench *b, const char *when) {
     setenv("PITH_JIT", when, 1);
-    pithp_plan *plan = pithp_plan_make(b->s, b->p, true);
-    pt_ok(b->s, plan);
-    return plan;
+    pithp_executable *exe = pithp_executable_make(b->s, b->p, true);
+    pt_ok(b->s, exe);
+    return exe;
 }
 
 static inline void expect_outputs(const bench *b,
@@ -119,24 +119,24 @@ static inline void expect_same(const bench *b, const char *what) {
     take_memory(b, want);
     take_memory(b, got);
     setenv("PITH_JIT", "off", 1);
-    pithp_plan *calls = pithp_plan_make(b->s, b->p, false);
+    pithp_executable *calls = pithp_executable_make(b->s, b->p, false);
     pt_ok(b->s, calls);
     run(b, calls, want);
-    pithp_plan *plain = plan_of(b, "off"), *compiled = plan_of(b, "wait");
+    pithp_executable *plain = plan_of(b, "off"), *compiled = plan_of(b, "wait");
     run(b, plain, got);
     expect_outputs(b, what, "interpreted", want, got);
     for (int64_t k = 0; k < b->p->output_count; k++)
         memset(got[k], 0xA5, pithp_value_spec(b->p, b->p->outputs[k])->bytes);
     run(b, compiled, got);
-    cr_assert(!plain->compiled && compiled->compiled, "%s: not compiled: %s", what, said);
+    cr_assert(!plain->code && compiled->code, "%s: not compiled: %s", what, said);
     expect_outputs(b, what, "compiled", want, got);
     for (int64_t k = 0; k < b->p->output_count; k++) {
         free(want[k]);
         free(got[k]);
     }
-    pithp_plan_free(calls);
-    pithp_plan_free(plain);
-    pithp_plan_free(compiled);
+    pithp_executable_free(calls);
+    pithp_executable_free(plain);
+    pithp_executable_free(compiled);
 }
 
 static inline pithp_value
@@ -161,16 +161,16 @@ static inline pithp_value control(bench *b,
 }
 
 static inline void expect_compiled_loop(const bench *b) {
-    pithp_plan *plan = plan_of(b, "wait");
+    pithp_executable *exe = plan_of(b, "wait");
     void *outputs[MOST];
     take_memory(b, outputs);
-    run(b, plan, outputs);
+    run(b, exe, outputs);
     bool loop = false;
-    const pithp_compiled *code = plan->compiled;
+    const pithp_compiled *code = exe->code;
     for (int64_t k = 0; code && k < code->count; k++)
-        loop |= plan->steps[k].plans && code->steps[k].loops[0];
+        loop |= exe->plan->steps[k].plans && code->steps[k].loops[0];
     cr_assert(loop, "the loop is not compiled: %s", said);
-    pithp_plan_free(plan);
+    pithp_executable_free(exe);
     for (int64_t k = 0; k < b->p->output_count; k++)
         free(outputs[k]);
     expect_same(b, "loop");

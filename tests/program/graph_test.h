@@ -6,8 +6,8 @@
 #    include "schedule_run.h"
 #endif
 #include "pith_test.h"
+#include "program/exec/executable.h"
 #include "program/pass/pass.h"
-#include "program/plan/plan.h"
 
 enum { GRAPH_MOST = 16 };
 
@@ -101,15 +101,15 @@ static PT_UNUSED const void *graph_output(const pithp_plan *plan,
     }
 }
 
-/* Run a plan on copies of the inputs; what comes out is written to outputs. pass: outputs
- * may stay where inputs are; the bits of stayed say which did. */
+/* Run an executable on copies of the inputs; what comes out is written to outputs. pass:
+ * outputs may stay where inputs are; the bits of stayed say which did. */
 static PT_UNUSED void graph_run_plan(pith_scope *s,
-                                     pithp_plan *plan,
+                                     pithp_executable *exe,
                                      bool pass,
                                      const void *const *inputs,
                                      void *const *outputs,
                                      unsigned *stayed) {
-    const pithp_program *p = plan->program;
+    const pithp_program *p = exe->plan->program;
     pithp_buffer *in[GRAPH_MOST], *out[GRAPH_MOST];
     const void *from[GRAPH_MOST];
     void *to[GRAPH_MOST];
@@ -125,14 +125,14 @@ static PT_UNUSED void graph_run_plan(pith_scope *s,
         to[k] = out[k]->data;
     }
     if (pass)
-        pithp_plan_pass(s, plan, from, to);
+        pithp_executable_pass(s, exe, from, to);
     else
-        pithp_plan_run(s, plan, from, to);
+        pithp_executable_run(s, exe, from, to);
     pt_ok(s);
     for (int64_t k = 0; k < p->output_count; k++) {
         if (stayed && to[k] != out[k]->data)
             *stayed |= 1u << k;
-        pithp_copy_out(s, outputs[k], graph_output(plan, k, from, to),
+        pithp_copy_out(s, outputs[k], graph_output(exe->plan, k, from, to),
                        p->values[p->outputs[k]].spec->bytes);
     }
     pt_ok(s);
@@ -173,10 +173,10 @@ static PT_UNUSED void graph_run(pith_scope *s,
 #ifdef RUN_SCHEDULED
     graph_run_scheduled(s, q, inputs, outputs);
 #else
-    pithp_plan *plan = pithp_plan_make(s, q, true);
-    pt_ok(s, plan);
-    graph_run_plan(s, plan, false, inputs, outputs, NULL);
-    pithp_plan_free(plan);
+    pithp_executable *exe = pithp_executable_make(s, q, true);
+    pt_ok(s, exe);
+    graph_run_plan(s, exe, false, inputs, outputs, NULL);
+    pithp_executable_free(exe);
 #endif
     if (q != p)
         pithp_program_release(q);

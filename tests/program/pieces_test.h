@@ -124,7 +124,7 @@ static inline kernels expect_scheduled(const bench *b, const char *what) {
     void *want[MOST], *got[MOST];
     take_memory(b, want);
     take_memory(b, got);
-    pithp_plan *calls = pithp_plan_make(b->s, b->p, false);
+    pithp_executable *calls = pithp_executable_make(b->s, b->p, false);
     pt_ok(b->s, calls);
     run(b, calls, want);
     schedule_run scheduled = schedule_open(b->s, b->p);
@@ -139,7 +139,7 @@ static inline kernels expect_scheduled(const bench *b, const char *what) {
         free(got[k]);
     }
     schedule_close(&scheduled);
-    pithp_plan_free(calls);
+    pithp_executable_free(calls);
     return found;
 }
 

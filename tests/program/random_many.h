@@ -3,6 +3,7 @@
 #ifndef PITH_TESTS_RANDOM_MANY_H
 #define PITH_TESTS_RANDOM_MANY_H
 
+#include "program/exec/call.h"
 #include "program/op/kernel_call.h"
 #include "random_kernels.h"
 #include "random_rows.h"

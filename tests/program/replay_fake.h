@@ -45,14 +45,14 @@ static PT_UNUSED void device_close(bench *b) {
 /* A run in memory of its own; whether the outputs are right, or the code of the error. */
 static PT_UNUSED pith_status run_plan(const bench *b,
                                       const recipe *r,
-                                      pithp_plan *plan,
+                                      pithp_executable *exe,
                                       bool *same) {
     void *results[RECIPE_MOST];
     recipe_outputs(r, results);
     for (int k = 0; k < r->output_count; k++) /* of one that is a constant */
         memcpy(results[k], r->list[r->outputs[k]].data,
                r->list[r->outputs[k]].spec->bytes);
-    const pith_status rc = run_copied(b, r, plan, results);
+    const pith_status rc = run_copied(b, r, exe, results);
     *same = true;
     for (int k = 0; k < r->output_count; k++) {
         *same &= rc != PITH_OK || recipe_is(r, k, results[k]);
@@ -62,9 +62,9 @@ static PT_UNUSED pith_status run_plan(const bench *b,
 }
 
 /* A run that must go well. */
-static PT_UNUSED void run_well(const bench *b, const recipe *r, pithp_plan *plan) {
+static PT_UNUSED void run_well(const bench *b, const recipe *r, pithp_executable *exe) {
     bool same;
-    cr_assert(run_plan(b, r, plan, &same) == PITH_OK, "%s", run_message);
+    cr_assert(run_plan(b, r, exe, &same) == PITH_OK, "%s", run_message);
     cr_assert(same);
 }
 

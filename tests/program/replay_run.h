@@ -3,7 +3,7 @@
 #ifndef PITH_TESTS_REPLAY_RUN_H
 #define PITH_TESTS_REPLAY_RUN_H
 
-#include "program/command/replay.h"
+#include "program/exec/executable.h"
 #include "program/pass/pass.h"
 #include "random_file.h"
 
@@ -29,9 +29,9 @@ static inline pithp_program *program_of(const bench *b, const recipe *r, bool pa
 static char run_message[1024];
 
 /* A run in memory of its own. results[k]: room for output k, which is copied out where
- * the plan has memory of the run for it; elsewhere it is left alone. */
+ * the exe has memory of the run for it; elsewhere it is left alone. */
 static inline pith_status
-run_copied(const bench *b, const recipe *r, pithp_plan *plan, void *const *results) {
+run_copied(const bench *b, const recipe *r, pithp_executable *exe, void *const *results) {
     const void *inputs[RECIPE_MOST];
     void *outputs[RECIPE_MOST];
     pithp_buffer *in[RECIPE_MOST], *out[RECIPE_MOST];
@@ -59,10 +59,10 @@ run_copied(const bench *b, const recipe *r, pithp_plan *plan, void *const *resul
     }
     pith_status rc = pith_code(s);
     if (rc == PITH_OK)
-        rc = pithp_plan_run(s, plan, inputs, outputs);
+        rc = pithp_executable_run(s, exe, inputs, outputs);
     for (int k = 0; k < r->output_count && rc == PITH_OK; k++) {
         const size_t bytes = r->list[r->outputs[k]].spec->bytes;
-        const pithp_place place = pithp_plan_output(plan, k);
+        const pithp_place place = pithp_plan_output(exe->plan, k);
         const void *at = place.store == PITHP_IN_OUTPUT  ? outputs[place.at]
                          : place.store == PITHP_IN_INPUT ? inputs[place.at]
                                                          : NULL;

@@ -24,13 +24,13 @@ static void free_memory(void) {
 /* Steps of bands, and bands. */
 static void
 expect_bands(const bench *b, const char *what, int64_t bands, int64_t members) {
-    pithp_plan *plan = plan_of(b, "off");
+    pithp_executable *exe = plan_of(b, "off");
     int64_t found = 0, steps = 0;
-    for (int64_t k = 0; k < plan->step_count; k++) {
-        found += plan->steps[k].band > 0;
-        steps += plan->steps[k].band;
+    for (int64_t k = 0; k < exe->plan->step_count; k++) {
+        found += exe->plan->steps[k].band > 0;
+        steps += exe->plan->steps[k].band;
     }
-    pithp_plan_free(plan);
+    pithp_executable_free(exe);
     cr_assert(found == bands && steps == members, "%s: %lld bands of %lld steps", what,
               (long long)found, (long long)steps);
     expect_same(b, what);
@@ -172,22 +172,22 @@ Test(band, reductions_meet_on_what_they_reduce, .timeout = 100) {
 
 /* ---- Inputs that may be overwritten ---- */
 
-/* Run with input 0 as memory of what the plan chooses, and compare. */
+/* Run with input 0 as memory of what the executable chooses, and compare. */
 static void overwrite(const bench *b, const char *when, int64_t expected) {
     const int64_t input = 0;
     int64_t chosen = -1;
     void *want[MOST], *got[MOST];
     take_memory(b, want);
     take_memory(b, got);
-    pithp_plan *plan = plan_of(b, when), *plain = plan_of(b, "off");
-    pithp_plan_reuse(b->s, plan, &input, 1, &chosen);
+    pithp_executable *exe = plan_of(b, when), *plain = plan_of(b, "off");
+    pithp_plan_reuse(b->s, exe->plan, &input, 1, &chosen);
     pt_ok(b->s);
     cr_assert_eq(chosen, expected, "%lld", (long long)chosen);
     run(b, plain, want);
     void *const own = chosen >= 0 ? got[chosen] : NULL;
     if (chosen >= 0)
         got[chosen] = (void *)(uintptr_t)b->inputs[0];
-    run(b, plan, got);
+    run(b, exe, got);
     expect_outputs(b, "overwritten", when, want, got);
     if (chosen >= 0)
         got[chosen] = own;
@@ -195,8 +195,8 @@ static void overwrite(const bench *b, const char *when, int64_t expected) {
         free(want[k]);
         free(got[k]);
     }
-    pithp_plan_free(plan);
-    pithp_plan_free(plain);
+    pithp_executable_free(exe);
+    pithp_executable_free(plain);
 }
 
 /* way 0: the rows are read no more; 1: a later step of the band reads them; 2: a row is

@@ -2,7 +2,7 @@
  * with the plainest loop. */
 #include "cuda_target.h"
 #include "pith_test.h"
-#include "program/host/predicate_all.h"
+#include "program/exec/predicate_all.h"
 #include "program/source/args/library.h"
 
 enum { CHECKS = 200, MOST = 5000 };

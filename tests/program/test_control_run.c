@@ -248,21 +248,21 @@ Test(control_run, a_run_allocates_as_much_for_any_number_of_iterations) {
     setenv("PITH_JIT", "off", 0); /* a compiler in the background allocates, too */
     bench b = begin();
     pithp_program *p = collatz(&b);
-    pithp_plan *plan = pithp_plan_make(b.s, p, true);
+    pithp_executable *exe = pithp_executable_make(b.s, p, true);
     long long used[2];
     for (int k = 0; k < 4; k++) { /* the first ones fill pools */
         const int64_t n = k % 2 ? 27 : 2;
         int64_t out[3];
         const long long before = atomic_load(&pt_default_heap.allocations);
-        pithp_plan_run(b.s, plan, (const void *[]){&n},
-                       (void *[]){&out[0], &out[1], &out[2]});
+        pithp_executable_run(b.s, exe, (const void *[]){&n},
+                             (void *[]){&out[0], &out[1], &out[2]});
         pt_ok(b.s);
         pith_wait(b.s);
         used[k % 2] = atomic_load(&pt_default_heap.allocations) - before;
     }
     if (pithp_scope_device(b.s)->immediate) /* else launches are queued */
         cr_assert(used[0] == used[1], "%lld and %lld", used[0], used[1]);
-    pithp_plan_free(plan);
+    pithp_executable_free(exe);
     pithp_program_release(p);
     end(&b);
     if (!given)
@@ -280,15 +280,16 @@ Test(control_run, every_failure_of_memory_is_survived) {
         atomic_store(&pt_default_heap.fail_at,
                      atomic_load(&pt_default_heap.allocations) + at);
         pithp_program *better = pithp_program_optimise(inner, p, PITHP_PASS_ALL);
-        pithp_plan *plan = better ? pithp_plan_make(inner, better, true) : NULL;
-        if (plan)
-            pithp_plan_run(inner, plan, (const void *[]){&n},
-                           (void *[]){&out[0], &out[1], &out[2]});
+        pithp_executable *exe =
+            better ? pithp_executable_make(inner, better, true) : NULL;
+        if (exe)
+            pithp_executable_run(inner, exe, (const void *[]){&n},
+                                 (void *[]){&out[0], &out[1], &out[2]});
         pith_wait(inner);
         atomic_store(&pt_default_heap.fail_at, 0);
         failed = pith_failed(inner);
         cr_assert(failed ? pith_code(inner) == PITH_E_MEMORY : out[1] == 16);
-        pithp_plan_free(plan);
+        pithp_executable_free(exe);
         pithp_program_release(better);
         pith_clear(inner);
         pith_scope_close(inner);

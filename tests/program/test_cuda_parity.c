@@ -2,7 +2,8 @@
  * rule that combines or orders, over shapes that reach every launch. */
 #include "cuda_target.h"
 #include "pith_test.h"
-#include "program/host/gather_many.h"
+#include "program/exec/copy_many.h"
+#include "program/exec/gather_many.h"
 
 #include <signal.h>
 #include <sys/wait.h>

@@ -189,22 +189,22 @@ Test(emit, code_is_swapped_in_while_the_interpreter_runs) {
     use_fresh_cache();
     bench b = begin();
     small_program(&b, 1000, numbers);
-    pithp_plan *plan = plan_of(&b, "async");
-    run(&b, plan, outputs);
+    pithp_executable *exe = plan_of(&b, "async");
+    run(&b, exe, outputs);
     cr_assert(pithp_compile_counted(b.rt).compiled == 0); /* once is not worth it */
     int runs = 1;
-    for (; !plan->compiled && runs < 30000; runs++) {
+    for (; !exe->code && runs < 30000; runs++) {
         memset(results, 0xA5, sizeof results);
-        run(&b, plan, outputs);
+        run(&b, exe, outputs);
         cr_assert(results[999] == 1.0);
         usleep(200);
     }
-    cr_assert(plan->compiled, "%s", said);
+    cr_assert(exe->code, "%s", said);
     cr_assert(runs > 2 && pithp_compile_counted(b.rt).compiled == 1);
     memset(results, 0xA5, sizeof results);
-    run(&b, plan, outputs);
+    run(&b, exe, outputs);
     cr_assert(results[0] == 1.0 && results[999] == 1.0 && times_said == 0);
-    pithp_plan_free(plan);
+    pithp_executable_free(exe);
     end(&b);
 }
 
@@ -214,15 +214,15 @@ Test(emit, a_plan_may_go_before_its_code_comes) {
     for (int k = 0; k < 3; k++) {
         bench b = begin();
         small_program(&b, 100 + k, numbers);
-        pithp_plan *plan = plan_of(&b, "async"), *other = plan_of(&b, "async");
+        pithp_executable *exe = plan_of(&b, "async"), *other = plan_of(&b, "async");
         for (int again = 0; again < 2; again++) {
-            run(&b, plan, outputs);
+            run(&b, exe, outputs);
             run(&b, other, outputs);
         }
-        pithp_plan_free(plan);
+        pithp_executable_free(exe);
         if (k == 1)
             usleep(100000);
-        pithp_plan_free(other);
+        pithp_executable_free(other);
         end(&b);
     }
 }
@@ -236,10 +236,10 @@ Test(emit, arrays_that_grew_need_no_compiler) {
         b.p = pithp_program_make(b.s);
         b.input_count = 0;
         small_program(&b, n, numbers);
-        pithp_plan *plan = plan_of(&b, "wait");
-        run(&b, plan, outputs);
-        cr_assert(plan->compiled && results[n - 1] == 1.0, "%s", said);
-        pithp_plan_free(plan);
+        pithp_executable *exe = plan_of(&b, "wait");
+        run(&b, exe, outputs);
+        cr_assert(exe->code && results[n - 1] == 1.0, "%s", said);
+        pithp_executable_free(exe);
     }
     const pithp_compile_counts counts = pithp_compile_counted(b.rt);
     cr_assert(counts.compiled == 1 && counts.in_memory == 2);
@@ -268,20 +268,20 @@ Test(emit, steps_that_do_the_same_share_a_function) {
         for (int j = 0; j < N; j++)
             leaves[k][0][j] = (float)k, leaves[k][1][j] = (float)j;
     }
-    pithp_plan *plan = plan_of(&b, "wait");
-    pithp_plan_run(b.s, plan, inputs, outputs);
+    pithp_executable *exe = plan_of(&b, "wait");
+    pithp_executable_run(b.s, exe, inputs, outputs);
     pt_ok(b.s);
     pith_wait(b.s);
-    const pithp_compiled *code = plan->compiled;
+    const pithp_compiled *code = exe->code;
     int different = 0;
     for (int64_t k = 0; code && k < code->count; k++)
         different += k == 0 || code->steps[k].loops[0] != code->steps[k - 1].loops[0];
-    cr_assert(plan->step_count > 5 && code && different <= 2, "%lld steps, %d functions",
-              (long long)plan->step_count, different);
+    cr_assert(exe->plan->step_count > 5 && code && different <= 2,
+              "%lld steps, %d functions", (long long)exe->plan->step_count, different);
     for (int k = 0; k < LEAVES; k++)
         for (int j = 0; j < N; j++)
             cr_assert(results_of[k][j] == sqrtf((float)(j * j + k)));
-    pithp_plan_free(plan);
+    pithp_executable_free(exe);
     end(&b);
 }
 
@@ -294,13 +294,13 @@ Test(emit, without_a_compiler_the_interpreter_runs_and_says_so_once) {
         bench b = begin();
         small_program(&b, 1000, numbers);
         for (int plans = 0; plans < 3; plans++) {
-            pithp_plan *plan = plan_of(&b, "wait");
+            pithp_executable *exe = plan_of(&b, "wait");
             for (int again = 0; again < 3; again++) {
                 memset(results, 0xA5, sizeof results);
-                run(&b, plan, outputs);
-                cr_assert(!plan->compiled && results[999] == 1.0);
+                run(&b, exe, outputs);
+                cr_assert(!exe->code && results[999] == 1.0);
             }
-            pithp_plan_free(plan);
+            pithp_executable_free(exe);
         }
         cr_assert(times_said == 1 && strstr(said, "interpreter"), "%d: %s", times_said,
                   said);
@@ -317,20 +317,20 @@ Test(emit, every_failure_of_memory_leaves_the_interpreter_for_a_run) {
     small_program(&b, 1000, numbers);
     bool compiled = false;
     for (long long at = 1; !compiled; at++) {
-        pithp_plan *plan = plan_of(&b, "wait");
+        pithp_executable *exe = plan_of(&b, "wait");
         memset(results, 0xA5, sizeof results);
         atomic_store(&pt_default_heap.fail_at,
                      atomic_load(&pt_default_heap.allocations) + at);
-        pithp_plan_run(b.s, plan, b.inputs, outputs);
+        pithp_executable_run(b.s, exe, b.inputs, outputs);
         atomic_store(&pt_default_heap.fail_at, 0);
         pt_ok(b.s);
         cr_assert(results[0] == 1.0 && results[999] == 1.0);
-        compiled = plan->compiled != NULL;
+        compiled = exe->code != NULL;
         memset(results, 0xA5, sizeof results);
-        run(&b, plan, outputs);
-        cr_assert(plan->compiled, "allocation %lld", at);
+        run(&b, exe, outputs);
+        cr_assert(exe->code, "allocation %lld", at);
         cr_assert(results[0] == 1.0 && results[999] == 1.0);
-        pithp_plan_free(plan);
+        pithp_executable_free(exe);
         cr_assert(at < 1000);
     }
     cr_assert_eq(times_said, 0, "%s", said);
@@ -342,19 +342,19 @@ Test(emit, off_is_off) {
     use_fresh_cache();
     bench b = begin();
     small_program(&b, 1000, numbers);
-    pithp_plan *plan = plan_of(&b, "off");
+    pithp_executable *exe = plan_of(&b, "off");
     for (int again = 0; again < 5; again++)
-        run(&b, plan, outputs);
-    cr_assert(!plan->compiling && !plan->compiled && results[999] == 1.0);
+        run(&b, exe, outputs);
+    cr_assert(!exe->tier && !exe->code && results[999] == 1.0);
     cr_assert(pithp_compile_counted(b.rt).compiled == 0);
-    pithp_plan_free(plan);
+    pithp_executable_free(exe);
     end(&b);
 }
 
 typedef struct caller {
     pthread_t thread;
     const bench *b;
-    pithp_plan *plan;
+    pithp_executable *exe;
     double results[1000];
 } caller;
 
@@ -363,7 +363,7 @@ static void *call_often(void *closure) {
     pith_scope *s = pith_scope_open(c->b->rt);
     void *const outputs[] = {c->results};
     for (int k = 0; k < 2000; k++)
-        pithp_plan_run(s, c->plan, c->b->inputs, outputs);
+        pithp_executable_run(s, c->exe, c->b->inputs, outputs);
     pith_wait(s);
     pt_ok(s);
     pith_scope_close(s);
@@ -378,17 +378,17 @@ Test(emit, threads_share_a_plan_while_it_is_compiled) {
     for (int when = 0; when < 2; when++) {
         bench b = begin();
         small_program(&b, 1000, numbers);
-        pithp_plan *plan = plan_of(&b, whens[when]);
+        pithp_executable *exe = plan_of(&b, whens[when]);
         for (int k = 0; k < CALLERS; k++) {
             callers[k].b = &b;
-            callers[k].plan = plan;
+            callers[k].exe = exe;
             pthread_create(&callers[k].thread, NULL, call_often, &callers[k]);
         }
         for (int k = 0; k < CALLERS; k++) {
             pthread_join(callers[k].thread, NULL);
             cr_assert(callers[k].results[0] == 1.0 && callers[k].results[999] == 1.0);
         }
-        pithp_plan_free(plan);
+        pithp_executable_free(exe);
         end(&b);
     }
 }

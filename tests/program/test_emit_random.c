@@ -7,10 +7,10 @@
 
 typedef struct compiled_recipe {
     recipe *r;
-    pithp_plan *plan;
+    pithp_executable *exe;
 } compiled_recipe;
 
-static pithp_plan *compiled_plan_of(const recipe *r, bool passes) {
+static pithp_executable *compiled_plan_of(const recipe *r, bool passes) {
     pithp_program *p = recipe_program(r);
     if (passes) {
         pithp_program *better = pithp_program_optimise(r->s, p, PITHP_PASS_ALL);
@@ -19,27 +19,28 @@ static pithp_plan *compiled_plan_of(const recipe *r, bool passes) {
         p = better;
     }
     setenv("PITH_JIT", "wait", 1);
-    pithp_plan *plan = pithp_plan_make(r->s, p, true);
-    pt_ok(r->s, plan);
+    pithp_executable *exe = pithp_executable_make(r->s, p, true);
+    pt_ok(r->s, exe);
     pithp_program_release(p);
-    return plan;
+    return exe;
 }
 
-/* Whether a run of its plan gives other bits, or is not compiled. */
-static bool run_differs(const recipe *r, pithp_plan *plan) {
+/* Whether a run of its executable gives other bits, or is not compiled. */
+static bool run_differs(const recipe *r, pithp_executable *exe) {
     const void *inputs[RECIPE_MOST];
     void *outputs[RECIPE_MOST];
     bool fused = false, wrong = false;
     recipe_inputs(r, inputs);
     recipe_outputs(r, outputs);
-    pithp_plan_run(r->s, plan, inputs, outputs);
+    pithp_executable_run(r->s, exe, inputs, outputs);
     pt_ok(r->s);
     pith_wait(r->s);
-    for (int64_t k = 0; k < plan->step_count; k++)
-        fused |= plan->steps[k].fused || pithp_loop_fits(plan, &plan->steps[k]);
-    wrong |= fused != (plan->compiled != NULL);
+    for (int64_t k = 0; k < exe->plan->step_count; k++)
+        fused |=
+            exe->plan->steps[k].fused || pithp_loop_fits(exe->plan, &exe->plan->steps[k]);
+    wrong |= fused != (exe->code != NULL);
     for (int k = 0; k < r->output_count; k++) {
-        const pithp_place place = pithp_plan_output(plan, k);
+        const pithp_place place = pithp_plan_output(exe->plan, k);
         if (place.store == PITHP_IN_OUTPUT)
             wrong |= !recipe_is(r, k, outputs[place.at]);
     }
@@ -49,14 +50,14 @@ static bool run_differs(const recipe *r, pithp_plan *plan) {
 }
 
 static bool differs(const recipe *r, void *closure) {
-    pithp_plan *plan = compiled_plan_of(r, closure != NULL);
-    const bool wrong = run_differs(r, plan);
-    pithp_plan_free(plan);
+    pithp_executable *exe = compiled_plan_of(r, closure != NULL);
+    const bool wrong = run_differs(r, exe);
+    pithp_executable_free(exe);
     return wrong;
 }
 
-static void expect_same_bits(recipe *r, pithp_plan *plan, bool passes) {
-    if (!run_differs(r, plan))
+static void expect_same_bits(recipe *r, pithp_executable *exe, bool passes) {
+    if (!run_differs(r, exe))
         return;
     recipe_shrink(r, differs, passes ? r : NULL);
     fprintf(stderr, "%s\n", said);
@@ -70,9 +71,9 @@ Test(emit_random, programs_give_the_bits_of_their_calls, .timeout = 600) {
         bench b = begin();
         recipe *r =
             recipe_make(b.s, recipe_first(31337) + (uint64_t)k, 10 + (int)(k % 45));
-        pithp_plan *plan = compiled_plan_of(r, k % 2);
-        expect_same_bits(r, plan, k % 2);
-        pithp_plan_free(plan);
+        pithp_executable *exe = compiled_plan_of(r, k % 2);
+        expect_same_bits(r, exe, k % 2);
+        pithp_executable_free(exe);
         recipe_free(r);
         end(&b);
     }
@@ -87,7 +88,7 @@ Test(emit_random, many_programs_give_the_bits_of_their_calls, .timeout = 3600) {
     for (int64_t first = 0; first < count; first += BATCH) {
         bench b = begin();
         recipe *recipes[BATCH];
-        pithp_plan *plans[BATCH];
+        pithp_executable *plans[BATCH];
         for (int k = 0; k < BATCH; k++) {
             recipes[k] = recipe_make(b.s, recipe_first(900000) + (uint64_t)(first + k),
                                      4 + (int)(first + k) % 30);
@@ -96,11 +97,11 @@ Test(emit_random, many_programs_give_the_bits_of_their_calls, .timeout = 3600) {
         const bool together = pithp_compiled_together(b.s, plans, BATCH);
         for (int k = 0; k < BATCH; k++) {
             if (!together) { /* one of them does not compile: which? */
-                pithp_plan_free(plans[k]);
+                pithp_executable_free(plans[k]);
                 plans[k] = compiled_plan_of(recipes[k], k % 2);
             }
             expect_same_bits(recipes[k], plans[k], k % 2);
-            pithp_plan_free(plans[k]);
+            pithp_executable_free(plans[k]);
             recipe_free(recipes[k]);
         }
         cr_assert(together, "%s", said);

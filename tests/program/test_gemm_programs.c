@@ -39,11 +39,11 @@ static int64_t gemms_of(const bench *b, pithp_program *p, way *w) {
 }
 
 static void
-run_copies(const bench *b, const recipe *r, pithp_plan *plan, void **results) {
+run_copies(const bench *b, const recipe *r, pithp_executable *exe, void **results) {
     for (int k = 0; k < r->output_count; k++) /* of one that is a constant */
         memcpy(results[k], r->list[r->outputs[k]].data,
                r->list[r->outputs[k]].spec->bytes);
-    cr_assert(run_copied(b, r, plan, results) == PITH_OK, "%s", run_message);
+    cr_assert(run_copied(b, r, exe, results) == PITH_OK, "%s", run_message);
 }
 
 /* The replay of a recipe by the library, in several orders, and by the own kernels. */
@@ -56,20 +56,20 @@ static bool gemm_differs(const recipe *r, void *closure) {
     for (int on = 0; on < 2; on++) {
         bench b = begin(w->how, on ? "on" : "off");
         pithp_program *p = program_of(&b, r, true);
-        pithp_plan *plan = pithp_plan_make(b.on, p, true);
+        pithp_executable *exe = pithp_executable_make(b.on, p, true);
         const long long before = fake_cuda.gemms;
         const int64_t gemms = on ? gemms_of(&b, p, w) : 0;
-        pt_ok(b.on, plan);
+        pt_ok(b.on, exe);
         for (uint64_t runs = 0; runs < (on ? 3 : 1) && same; runs++) {
             fake_cuda_order(runs ? 77 + runs : 0);
-            run_copies(&b, r, plan, on ? got : want);
+            run_copies(&b, r, exe, on ? got : want);
             for (int k = 0; k < r->output_count && on; k++)
                 same &= recipe_same(r->list[r->outputs[k]].spec, got[k], want[k]);
         }
-        cr_assert_eq((int)pithp_replay_look(plan), (int)w->mode);
+        cr_assert_eq((int)pithp_replay_look(exe->replay), (int)w->mode);
         if (w->mode == PITHP_REPLAY_GRAPH) /* each was captured once */
             cr_assert_eq(fake_cuda.gemms - before, gemms);
-        pithp_plan_free(plan);
+        pithp_executable_free(exe);
         pithp_program_release(p);
         end(&b);
     }
@@ -169,9 +169,9 @@ static sample sample_make(bool inside) {
     recipe_outputs(x.r, x.got);
     bench b = begin("on", "off");
     pithp_program *p = program_of(&b, x.r, true);
-    pithp_plan *plan = pithp_plan_make(b.on, p, true);
-    run_copies(&b, x.r, plan, x.want);
-    pithp_plan_free(plan);
+    pithp_executable *exe = pithp_executable_make(b.on, p, true);
+    run_copies(&b, x.r, exe, x.want);
+    pithp_executable_free(exe);
     pithp_program_release(p);
     end(&b);
     reset();
@@ -189,11 +189,11 @@ static void sample_free(sample *x) {
 }
 
 /* A run of the sample: its code; the results, where there are any, are right. */
-static pith_status run_sample(const bench *b, sample *x, pithp_plan *plan) {
+static pith_status run_sample(const bench *b, sample *x, pithp_executable *exe) {
     for (int k = 0; k < x->r->output_count; k++)
         memcpy(x->got[k], x->r->list[x->r->outputs[k]].data,
                x->r->list[x->r->outputs[k]].spec->bytes);
-    const pith_status rc = run_copied(b, x->r, plan, x->got);
+    const pith_status rc = run_copied(b, x->r, exe, x->got);
     for (int k = 0; k < x->r->output_count && rc == PITH_OK; k++)
         cr_assert(recipe_same(x->r->list[x->r->outputs[k]].spec, x->got[k], x->want[k]));
     return rc;
@@ -213,10 +213,10 @@ Test(gemm_programs, without_the_library_own_kernels_run, .timeout = 300) {
         bench b = begin("on", on ? "on" : NULL);
         pithp_program *p = program_of(&b, x.r, true);
         for (int k = 0; k < 2; k++) {
-            pithp_plan *plan = pithp_plan_make(b.on, p, true);
-            cr_assert(run_sample(&b, &x, plan) == PITH_OK, "%s", run_message);
-            cr_assert_eq((int)pithp_replay_look(plan), (int)PITHP_REPLAY_GRAPH);
-            pithp_plan_free(plan);
+            pithp_executable *exe = pithp_executable_make(b.on, p, true);
+            cr_assert(run_sample(&b, &x, exe) == PITH_OK, "%s", run_message);
+            cr_assert_eq((int)pithp_replay_look(exe->replay), (int)PITHP_REPLAY_GRAPH);
+            pithp_executable_free(exe);
         }
         pithp_program_release(p);
         /* nobody looks for it where no product is large */
@@ -234,12 +234,12 @@ Test(gemm_programs, what_a_graph_cannot_hold_own_kernels_do, .timeout = 300) {
         fake_cuda.gemm_allocates = true;
         bench b = begin("on", "on");
         pithp_program *p = program_of(&b, x.r, true);
-        pithp_plan *plan = pithp_plan_make(b.on, p, true);
+        pithp_executable *exe = pithp_executable_make(b.on, p, true);
         for (int k = 0; k < 2; k++)
-            cr_assert(run_sample(&b, &x, plan) == PITH_OK, "%s", run_message);
-        cr_assert_eq((int)pithp_replay_look(plan), (int)PITHP_REPLAY_GRAPH);
+            cr_assert(run_sample(&b, &x, exe) == PITH_OK, "%s", run_message);
+        cr_assert_eq((int)pithp_replay_look(exe->replay), (int)PITHP_REPLAY_GRAPH);
         cr_assert_eq(count_of(said, "own kernels from here on"), 1, "%s", said);
-        pithp_plan_free(plan);
+        pithp_executable_free(exe);
         pithp_program_release(p);
         end(&b);
         sample_free(&x);
@@ -253,10 +253,10 @@ Test(gemm_programs, its_memory_is_counted, .timeout = 300) {
     bench b = begin("on", "on");
     pithp_program *p = program_of(&b, x.r, true);
     const size_t before = pith_memory(b.device).live;
-    pithp_plan *plan = pithp_plan_make(b.on, p, true);
-    cr_assert(run_sample(&b, &x, plan) == PITH_OK);
+    pithp_executable *exe = pithp_executable_make(b.on, p, true);
+    cr_assert(run_sample(&b, &x, exe) == PITH_OK);
     cr_assert_geq(pith_memory(b.device).live, before + PITHP_GEMM_WORKSPACE);
-    pithp_plan_free(plan);
+    pithp_executable_free(exe);
     cr_assert_lt(pith_memory(b.device).live, before + PITHP_GEMM_WORKSPACE);
     pithp_program_release(p);
     end(&b);
@@ -271,21 +271,21 @@ static void fail_each(const char *how, cudaError_t with) {
     for (long long at = 1; failed; at++) {
         bench b = begin(how, "on");
         pithp_program *p = program_of(&b, x.r, true);
-        pithp_plan *plan = pithp_plan_make(b.on, p, true);
-        pt_ok(b.on, plan);
+        pithp_executable *exe = pithp_executable_make(b.on, p, true);
+        pt_ok(b.on, exe);
         fake_cuda.fail_with = with;
         fake_cuda.failed = NULL;
         fake_cuda.fail_at = fake_cuda.calls + at;
-        const pith_status rc = run_sample(&b, &x, plan);
+        const pith_status rc = run_sample(&b, &x, exe);
         failed = fake_cuda.failed != NULL;
         fake_cuda.fail_at = 0;
         cr_assert(failed || rc == PITH_OK, "%s", run_message);
         const bool dead = pith_runtime_code(b.device) != PITH_OK;
         cr_assert(!dead || rc != PITH_OK);
         if (!dead)
-            cr_assert(run_sample(&b, &x, plan) == PITH_OK, "%s: %s", fake_cuda.failed,
+            cr_assert(run_sample(&b, &x, exe) == PITH_OK, "%s: %s", fake_cuda.failed,
                       run_message);
-        pithp_plan_free(plan);
+        pithp_executable_free(exe);
         pithp_program_release(p);
         pith_scope_close(b.s);
         pith_scope_close(b.on);

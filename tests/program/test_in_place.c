@@ -48,11 +48,11 @@ static pithp_value last_of(pithp_program *p, pithp_value x) {
                     -1, &number);
 }
 
-static pithp_plan *plan_of(pithp_program *p) {
+static pithp_executable *plan_of(pithp_program *p) {
     pt_ok(s);
-    pithp_plan *plan = pithp_plan_make(s, p, true);
-    pt_ok(s, plan);
-    return plan;
+    pithp_executable *exe = pithp_executable_make(s, p, true);
+    pt_ok(s, exe);
+    return exe;
 }
 
 /* A chain of updates of what a cumsum makes takes one piece of memory; where the middle
@@ -73,10 +73,10 @@ Test(in_place, chains_of_updates_are_one_in_memory) {
             put(p, second, graph_integer(s, p, 5), last_of(p, read ? first : x));
         const pithp_value all = graph_op(s, p, PITHP_OP_CUMSUM, third, -1, &along);
         pithp_program_output(s, p, all);
-        pithp_plan *plan = plan_of(p);
-        bytes[read] = plan->workspace_bytes;
+        pithp_executable *exe = plan_of(p);
+        bytes[read] = exe->plan->workspace_bytes;
         double got[N], sum = 0, wanted[N];
-        graph_run_plan(s, plan, false, (const void *[]){xs}, (void *[]){got}, NULL);
+        graph_run_plan(s, exe, false, (const void *[]){xs}, (void *[]){got}, NULL);
         for (int k = 0; k < N; k++)
             wanted[k] = sum += xs[k];
         wanted[3] = 4;
@@ -86,7 +86,7 @@ Test(in_place, chains_of_updates_are_one_in_memory) {
             sum += wanted[k];
             cr_assert(got[k] == sum, "%d, element %d: %g", read, k, got[k]);
         }
-        pithp_plan_free(plan);
+        pithp_executable_free(exe);
         pithp_program_release(p);
     }
     if (pithp_scope_device(s)->backend->addressable)
@@ -152,8 +152,8 @@ static size_t expect_scan(int way) {
         x[at] += 2;
         a = x[N - 1] + (way == 0 ? x[N - 1] : way == 2 ? middle : before);
     }
-    pithp_plan *plan = plan_of(p);
-    graph_run_plan(s, plan, false, (const void *[]){&zero, xs, order},
+    pithp_executable *exe = plan_of(p);
+    graph_run_plan(s, exe, false, (const void *[]){&zero, xs, order},
                    (void *[]){&got_a, got_x, more}, NULL);
     cr_assert(got_a == a, "way %d: %g, not %g", way, got_a, a);
     cr_assert(!memcmp(got_x, x, sizeof x), "way %d", way);
@@ -161,12 +161,12 @@ static size_t expect_scan(int way) {
         cr_assert(!memcmp(more, old, sizeof old));
     if (way == 3)
         cr_assert(!memcmp(more, other, sizeof other));
-    const pithp_plan *inner = plan->steps[0].plans[0];
-    if (plan->passes)
+    const pithp_plan *inner = exe->plan->steps[0].plans[0];
+    if (exe->plan->passes)
         cr_assert((inner->updates && inner->updates[1] == 1) == (way == 0), "way %d",
                   way);
-    const size_t bytes = plan->workspace_bytes;
-    pithp_plan_free(plan);
+    const size_t bytes = exe->plan->workspace_bytes;
+    pithp_executable_free(exe);
     pithp_program_release(p);
     return bytes;
 }
@@ -241,17 +241,17 @@ static void expect_branches(int way) {
         branch_in_c((int)(order[t] & 1), way, order[t], wanted);
         sums[t] = wanted[N - 1] + (way == 3 ? old[t][N - 1] : wanted[N - 1]);
     }
-    pithp_plan *plan = plan_of(p);
-    graph_run_plan(s, plan, false, (const void *[]){xs, order},
+    pithp_executable *exe = plan_of(p);
+    graph_run_plan(s, exe, false, (const void *[]){xs, order},
                    (void *[]){got, got_sums, got_old}, NULL);
     cr_assert(!memcmp(got, wanted, sizeof got), "way %d", way);
     cr_assert(!memcmp(got_sums, sums, sizeof sums), "way %d", way);
     cr_assert(way != 4 || !memcmp(got_old, old, sizeof old));
-    const pithp_plan *inner = plan->steps[0].plans[0];
-    if (plan->passes)
+    const pithp_plan *inner = exe->plan->steps[0].plans[0];
+    if (exe->plan->passes)
         cr_assert((inner->updates && inner->updates[0] == 0) == (way == 0 || way == 2),
                   "way %d", way);
-    pithp_plan_free(plan);
+    pithp_executable_free(exe);
     pithp_program_release(p);
 }
 
@@ -281,11 +281,11 @@ Test(in_place, branches_behind_branches_are_one_in_memory) {
         const pithp_value all = graph_op(s, p, PITHP_OP_CUMSUM, v[2], -1, &along);
         pithp_program_output(s, p, all);
         pithp_program_output(s, p, last_of(p, read ? v[1] : x));
-        pithp_plan *plan = plan_of(p);
-        bytes[read] = plan->workspace_bytes;
+        pithp_executable *exe = plan_of(p);
+        bytes[read] = exe->plan->workspace_bytes;
         for (int64_t index = 0; index < 2; index++) {
             double got[N], last, sum = 0, sums[N], total = 0;
-            graph_run_plan(s, plan, false, (const void *[]){xs, &index},
+            graph_run_plan(s, exe, false, (const void *[]){xs, &index},
                            (void *[]){got, &last}, NULL);
             for (int k = 0; k < N; k++)
                 sums[k] = sum += xs[k];
@@ -296,7 +296,7 @@ Test(in_place, branches_behind_branches_are_one_in_memory) {
                 cr_assert(got[k] == total, "%d, element %d: %g", read, k, got[k]);
             }
         }
-        pithp_plan_free(plan);
+        pithp_executable_free(exe);
         pithp_program_release(p);
     }
     if (pithp_scope_device(s)->backend->addressable)
@@ -348,12 +348,12 @@ Test(in_place, loops_of_loops_hand_the_memory_in) {
         graph_run(s, p, passes, (const void *[]){&zero, xs, order}, (void *[]){got});
         cr_assert(!memcmp(got, wanted, sizeof got), "passes %d", passes);
     }
-    pithp_plan *plan = plan_of(p);
-    if (plan->passes) {
-        const pithp_plan *body = plan->steps[0].plans[1];
+    pithp_executable *exe = plan_of(p);
+    if (exe->plan->passes) {
+        const pithp_plan *body = exe->plan->steps[0].plans[1];
         cr_assert(body->updates && body->updates[1] == 1, "the scan's carry too");
     }
-    pithp_plan_free(plan);
+    pithp_executable_free(exe);
     pithp_program_release(p);
     end();
 }

@@ -1,7 +1,7 @@
 /* Messages in random programs, in loops and branches too: whatever passes and plans do,
  * the same ones are printed in the same order with the same values. */
+#include "program/exec/executable.h"
 #include "program/pass/pass.h"
-#include "program/plan/plan.h"
 #include "random_messages.h"
 
 /* ---- Running ---- */
@@ -12,16 +12,16 @@ static void run(const recipe *r, pithp_program *p, bool fuse, int times) {
     void *outputs[RECIPE_MOST];
     recipe_inputs(r, inputs);
     recipe_outputs(r, outputs);
-    pithp_plan *plan = pithp_plan_make(s, p, fuse);
+    pithp_executable *exe = pithp_executable_make(s, p, fuse);
     pt_ok(s);
     while (times-- > 0) {
         now.count = 0;
-        pithp_plan_run(s, plan, inputs, outputs);
+        pithp_executable_run(s, exe, inputs, outputs);
         pt_ok(s);
         pith_wait(s);
         pith_clear(s);
     }
-    pithp_plan_free(plan);
+    pithp_executable_free(exe);
     for (int k = 0; k < r->output_count; k++)
         free(outputs[k]);
     pith_scope_close(s);

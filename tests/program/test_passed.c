@@ -63,24 +63,24 @@ Test(passed, branches_hand_on_operands) {
     pithp_program_output(s, p, v);
     pithp_program_output(s, p, v + 1);
     pithp_program_output(s, p, v); /* once more: the same memory */
-    pithp_plan *plan = pithp_plan_make(s, p, true);
-    pt_ok(s, plan);
+    pithp_executable *exe = pithp_executable_make(s, p, true);
+    pt_ok(s, exe);
     for (int64_t k = 0; k < 12; k++) {
         const int *way = ways[k / 2];
         const int64_t index = k / 2;
         double got[3][N];
         unsigned stayed = 0;
         const bool pass = k % 2;
-        graph_run_plan(s, plan, pass, (const void *[]){&index, xs, ys},
+        graph_run_plan(s, exe, pass, (const void *[]){&index, xs, ys},
                        (void *[]){got[0], got[1], got[2]}, &stayed);
         for (int n = 0; n < N; n++)
             for (int o = 0; o < 3; o++)
                 expect("cond", got[o], wanted(way[o == 1], xs[n], ys[n]), n);
-        if (plan->runs_fused)
+        if (exe->plan->runs_fused)
             cr_assert_eq(stayed,
                          pass ? (unsigned)(way[0] < 2) | (unsigned)(way[1] < 2) << 1 : 0);
     }
-    pithp_plan_free(plan);
+    pithp_executable_free(exe);
     pithp_program_release(p);
     end();
 }
@@ -158,12 +158,12 @@ Test(passed, branches_nest) {
     const pithp_value both = graph_op2(s, p, PITHP_OP_SUB, v, v + 1);
     pithp_program_output(s, p, v);
     pithp_program_output(s, p, both);
-    pithp_plan *plan = pithp_plan_make(s, p, true);
+    pithp_executable *exe = pithp_executable_make(s, p, true);
     for (int64_t way = 0; way < 4; way++) {
         const int64_t o = way / 2, i = way % 2;
         double got[2][N], x = 0;
         unsigned stayed = 0;
-        graph_run_plan(s, plan, true, (const void *[]){&o, &i, xs, ys},
+        graph_run_plan(s, exe, true, (const void *[]){&o, &i, xs, ys},
                        (void *[]){got[0], got[1]}, &stayed);
         for (int k = 0; k < N; k++) {
             x = o ? x + xs[k] : xs[k];
@@ -171,10 +171,10 @@ Test(passed, branches_nest) {
             expect("first", got[0], first, k);
             expect("both", got[1], first - second, k);
         }
-        if (plan->runs_fused)
+        if (exe->plan->runs_fused)
             cr_assert_eq(stayed, way == 2 ? 0u : 1u, "way %d", (int)way);
     }
-    pithp_plan_free(plan);
+    pithp_executable_free(exe);
     pithp_program_release(p);
     end();
 }
@@ -200,13 +200,13 @@ Test(passed, loops_hand_on_carries) {
     const pithp_value w = graph_control(s, p, PITHP_OP_SCAN, &params, 3, in, 1, &body);
     pithp_program_output(s, p, w);
     pithp_program_output(s, p, w + 1);
-    pithp_plan *plan = pithp_plan_make(s, p, true);
+    pithp_executable *exe = pithp_executable_make(s, p, true);
     static const int64_t turns[][T] = {{0},    {0, 1},          {1, 1, 0, 0, 1}, {2},
                                        {2, 2}, {0, 2, 1, 2, 0}, {1, 0, 0, 0, 0}};
     for (size_t turn = 0; turn < sizeof turns / sizeof *turns; turn++) {
         double got[2][N];
         unsigned stayed = 0;
-        graph_run_plan(s, plan, true, (const void *[]){xs, ys, turns[turn]},
+        graph_run_plan(s, exe, true, (const void *[]){xs, ys, turns[turn]},
                        (void *[]){got[0], got[1]}, &stayed);
         for (int k = 0; k < N; k++) {
             double a = xs[k], b = ys[k];
@@ -218,10 +218,10 @@ Test(passed, loops_hand_on_carries) {
             expect("first", got[0], a, k);
             expect("second", got[1], b, k);
         }
-        if (plan->runs_fused && !plan->compiled && turn < 2)
+        if (exe->plan->runs_fused && !exe->code && turn < 2)
             cr_assert_eq(stayed, turn == 0 ? 3u : 2u, "turn %d: %x", (int)turn, stayed);
     }
-    pithp_plan_free(plan);
+    pithp_executable_free(exe);
     pithp_program_release(p);
     end();
 }
@@ -250,22 +250,22 @@ Test(passed, a_while_hands_on_carries_that_stay) {
         graph_control(s, p, PITHP_OP_WHILE, &(pithp_while_params){0}, 3, in, 2, programs);
     for (int k = 0; k < 3; k++)
         pithp_program_output(s, p, v + k);
-    pithp_plan *plan = pithp_plan_make(s, p, true);
+    pithp_executable *exe = pithp_executable_make(s, p, true);
     for (int64_t n = 0; n < 4; n++) {
         double got[2][N];
         int64_t left;
         unsigned stayed = 0;
-        graph_run_plan(s, plan, true, (const void *[]){&n, xs, ys},
+        graph_run_plan(s, exe, true, (const void *[]){&n, xs, ys},
                        (void *[]){&left, got[0], got[1]}, &stayed);
         cr_assert(left == 0);
         for (int k = 0; k < N; k++) {
             expect("sum", got[0], xs[k] + (double)n * ys[k], k);
             expect("stays", got[1], ys[k], k);
         }
-        if (plan->runs_fused && !plan->compiled)
+        if (exe->plan->runs_fused && !exe->code)
             cr_assert_eq(stayed, 4u, "%d iterations: %x", (int)n, stayed);
     }
-    pithp_plan_free(plan);
+    pithp_executable_free(exe);
     pithp_program_release(p);
     end();
 }

@@ -195,14 +195,14 @@ Test(pieces, of_random_views_in_loops, .timeout = 600) {
 /* ---- What is copied ---- */
 
 static int count_copies(const bench *b) {
-    pithp_plan *plan = plan_of(b, "off");
+    pithp_executable *exe = plan_of(b, "off");
     int copies = 0;
-    for (int64_t k = 0; k < plan->step_count; k++) {
-        const pithp_instruction *i = plan->steps[k].call;
+    for (int64_t k = 0; k < exe->plan->step_count; k++) {
+        const pithp_instruction *i = exe->plan->steps[k].call;
         copies +=
             i && (i->primitive == PITHP_OP_CONCATENATE || i->primitive == PITHP_OP_PAD);
     }
-    pithp_plan_free(plan);
+    pithp_executable_free(exe);
     return copies;
 }
 
@@ -325,15 +325,15 @@ Test(pieces, are_no_memory_for_results, .timeout = 100) {
     const pithp_value v = input(&b, PITH_F64, 1, &n, memory);
     pithp_program_output(
         b.s, b.p, add(&x, PITHP_OP_ADD, 2, (pithp_value[]){v, roll(&x, v, 0, 1)}, NULL));
-    pithp_plan *plan = plan_of(&b, "off");
+    pithp_executable *exe = plan_of(&b, "off");
     int64_t output = 0;
-    pithp_plan_reuse(b.s, plan, (const int64_t[]){0}, 1, &output);
+    pithp_plan_reuse(b.s, exe->plan, (const int64_t[]){0}, 1, &output);
     cr_assert_eq(output, -1);
-    pithp_plan_free(plan);
+    pithp_executable_free(exe);
     end(&b);
 }
 
-/* Work that is enqueued reads where pieces are when the plan is gone. */
+/* Work that is enqueued reads where pieces are when the executable is gone. */
 Test(pieces, outlive_their_plan, .timeout = 100) {
     enum { N = 5000 };
     static double got[N];
@@ -345,9 +345,9 @@ Test(pieces, outlive_their_plan, .timeout = 100) {
     for (int64_t k = 0; k < N; k++)
         memcpy(memory + k * 8, &(double){(double)k}, 8);
     pithp_program_output(b.s, b.p, add(&x, PITHP_OP_NEG, 1, &rolled, NULL));
-    pithp_plan *plan = plan_of(&b, "off");
-    pithp_plan_run(b.s, plan, b.inputs, (void *[]){got});
-    pithp_plan_free(plan);
+    pithp_executable *exe = plan_of(&b, "off");
+    pithp_executable_run(b.s, exe, b.inputs, (void *[]){got});
+    pithp_executable_free(exe);
     pith_wait(b.s);
     for (int64_t k = 0; k < N; k++)
         cr_assert(got[k] == -(double)((k + N - 3) % N), "element %d", (int)k);

@@ -1,7 +1,7 @@
 /* Programs: built, verified, optimised and run by plans give the bits that running them
  * call by call gives. */
+#include "program/exec/executable.h"
 #include "program/pass/pass.h"
-#include "program/plan/plan.h"
 #include "random_file.h"
 
 static char text_of_result[1 << 16];
@@ -15,7 +15,8 @@ static const char *text_of(const pithp_program *p) {
     return text_of_result;
 }
 
-/* Run p by a plan; the outputs differ from the recipe's: the first one, else -1. */
+/* Run p by an executable; the outputs differ from the recipe's: the first one, else -1.
+ */
 static int run_plan(const recipe *r, pithp_program *p, bool fuse) {
     pith_scope *s = pith_scope_open_in(r->s);
     const void *inputs[RECIPE_MOST];
@@ -23,17 +24,17 @@ static int run_plan(const recipe *r, pithp_program *p, bool fuse) {
     int wrong = -1;
     recipe_inputs(r, inputs);
     recipe_outputs(r, outputs);
-    pithp_plan *plan = pithp_plan_make(s, p, fuse);
+    pithp_executable *exe = pithp_executable_make(s, p, fuse);
     pt_ok(s);
-    pithp_plan_run(s, plan, inputs, outputs);
+    pithp_executable_run(s, exe, inputs, outputs);
     pt_ok(s);
     pith_wait(s);
     for (int k = 0; k < r->output_count; k++) {
         const ingredient *x = &r->list[r->outputs[k]];
-        const pithp_place place = pithp_plan_output(plan, k);
+        const pithp_place place = pithp_plan_output(exe->plan, k);
         const void *got = place.store == PITHP_IN_INPUT ? inputs[place.at]
                           : place.store == PITHP_IN_LITERALS
-                              ? (char *)plan->literals->data + place.at
+                              ? (char *)exe->plan->literals->data + place.at
                               : outputs[place.at];
         if (wrong < 0 && !recipe_is(r, k, got))
             wrong = k;
@@ -41,7 +42,7 @@ static int run_plan(const recipe *r, pithp_program *p, bool fuse) {
         memcpy(&guard, (char *)outputs[k] + x->spec->bytes, 8);
         cr_assert(guard == 0xA5A5A5A5A5A5A5A5u, "output %d is written beyond its end", k);
     }
-    pithp_plan_free(plan);
+    pithp_executable_free(exe);
     for (int k = 0; k < r->output_count; k++)
         free(outputs[k]);
     pith_scope_close(s);
@@ -488,19 +489,20 @@ Test(program, a_chain_is_one_step_without_memory_between) {
     for (int k = 0; k < 10; k++)
         y = op(&b, PITHP_OP_ADD, y, op(&b, PITHP_OP_SQUARE, y, -1, NULL), NULL);
     pithp_program_output(b.s, b.p, y);
-    pithp_plan *plan = pithp_plan_make(b.s, b.p, true);
-    pt_ok(b.s, plan);
-    cr_assert(plan->step_count == 1 && plan->workspace_bytes == 0);
-    pithp_plan_free(plan);
+    pithp_executable *exe = pithp_executable_make(b.s, b.p, true);
+    pt_ok(b.s, exe);
+    cr_assert(exe->plan->step_count == 1 && exe->plan->workspace_bytes == 0);
+    pithp_executable_free(exe);
     /* a stencil over what a step made is a second step; the slices cost none */
     y = op(&b, PITHP_OP_ADD, op(&b, PITHP_OP_SLICE, y, -1, &inner),
            op(&b, PITHP_OP_SLICE, y, -1, &upper), NULL);
     b.p->output_count = 0;
     pithp_program_output(b.s, b.p, y);
-    plan = pithp_plan_make(b.s, b.p, true);
-    pt_ok(b.s, plan);
-    cr_assert(plan->step_count == 2 && plan->workspace_bytes == 40 * 500 * 8 + 0);
-    pithp_plan_free(plan);
+    exe = pithp_executable_make(b.s, b.p, true);
+    pt_ok(b.s, exe);
+    cr_assert(exe->plan->step_count == 2 &&
+              exe->plan->workspace_bytes == 40 * 500 * 8 + 0);
+    pithp_executable_free(exe);
     end(&b);
 }
 
@@ -516,10 +518,10 @@ Test(program, what_meets_later_is_one_step_and_strangers_are_not) {
     pithp_program_output(b.s, b.p, op(&b, PITHP_OP_ADD, root, power, NULL));
     pithp_program_output(b.s, b.p, op(&b, PITHP_OP_MUL, x, x, NULL));
     pithp_program_output(b.s, b.p, other);
-    pithp_plan *plan = pithp_plan_make(b.s, b.p, true);
-    pt_ok(b.s, plan);
-    cr_assert(plan->step_count == 2 && plan->workspace_bytes == 0);
-    pithp_plan_free(plan);
+    pithp_executable *exe = pithp_executable_make(b.s, b.p, true);
+    pt_ok(b.s, exe);
+    cr_assert(exe->plan->step_count == 2 && exe->plan->workspace_bytes == 0);
+    pithp_executable_free(exe);
     end(&b);
 }
 
@@ -529,11 +531,11 @@ Test(program, values_that_do_not_live_together_share_memory) {
     for (int k = 0; k < 20; k++)
         y = op(&b, PITHP_OP_CUMSUM, y, -1, &(pithp_scan_params){0});
     pithp_program_output(b.s, b.p, y);
-    pithp_plan *plan = pithp_plan_make(b.s, b.p, true);
-    pt_ok(b.s, plan);
-    cr_assert(plan->step_count == 20 && plan->workspace_bytes < 4 * 1024 * 8, "%zu",
-              plan->workspace_bytes);
-    pithp_plan_free(plan);
+    pithp_executable *exe = pithp_executable_make(b.s, b.p, true);
+    pt_ok(b.s, exe);
+    cr_assert(exe->plan->step_count == 20 && exe->plan->workspace_bytes < 4 * 1024 * 8,
+              "%zu", exe->plan->workspace_bytes);
+    pithp_executable_free(exe);
     end(&b);
 }
 
@@ -549,11 +551,12 @@ Test(program, every_failure_of_memory_is_survived) {
             atomic_store(&pt_default_heap.fail_at,
                          atomic_load(&pt_default_heap.allocations) + at);
             pithp_program *better = pithp_program_optimise(inner, p, PITHP_PASS_ALL);
-            pithp_plan *plan = better ? pithp_plan_make(inner, better, true) : NULL;
+            pithp_executable *exe =
+                better ? pithp_executable_make(inner, better, true) : NULL;
             atomic_store(&pt_default_heap.fail_at, 0);
             failed = pith_failed(inner);
-            cr_assert(failed ? pith_code(inner) == PITH_E_MEMORY : plan != NULL);
-            pithp_plan_free(plan);
+            cr_assert(failed ? pith_code(inner) == PITH_E_MEMORY : exe != NULL);
+            pithp_executable_free(exe);
             pithp_program_release(better);
             pith_clear(inner);
             pith_scope_close(inner);

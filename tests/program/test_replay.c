@@ -32,23 +32,23 @@ static bool replay_differs(const recipe *r, void *closure) {
     const bench *b = w->b;
     const long long made = fake_cuda.graphs_made, launched = fake_cuda.graph_launches;
     pithp_program *p = program_of(b, r, w->passes);
-    pithp_plan *plan = pithp_plan_make(b->on, p, true);
-    pt_ok(b->on, plan);
+    pithp_executable *exe = pithp_executable_make(b->on, p, true);
+    pt_ok(b->on, exe);
     bool same = true;
     uint64_t runs = 0;
     for (; runs < 4 && same; runs++) {
         fake_cuda_order(runs ? 31 + runs : 0);
-        cr_assert(run_plan(b, r, plan, &same) == PITH_OK, "%s", run_message);
+        cr_assert(run_plan(b, r, exe, &same) == PITH_OK, "%s", run_message);
     }
-    cr_assert_eq(pithp_replay_look(plan), w->mode);
+    cr_assert_eq(pithp_replay_look(exe->replay), w->mode);
     const bool graph = w->mode == PITHP_REPLAY_GRAPH;
     cr_assert_eq(fake_cuda.graphs_made - made, graph);
     cr_assert_eq((uint64_t)(fake_cuda.graph_launches - launched), graph ? runs : 0);
     bool any = false;
-    for (int64_t k = 0; k < plan->step_count; k++)
-        any |= plan->steps[k].plans != NULL;
+    for (int64_t k = 0; k < exe->plan->step_count; k++)
+        any |= exe->plan->steps[k].plans != NULL;
     w->control += any;
-    pithp_plan_free(plan);
+    pithp_executable_free(exe);
     pithp_program_release(p);
     return !same;
 }
@@ -82,22 +82,22 @@ Test(replay, tasks_that_the_host_drives_give_them_too, .timeout = 600) {
     end(&b);
 }
 
-/* What a plan that is made now prints, and how it runs. */
+/* What an executable that is made now prints, and how it runs. */
 static pithp_replay_mode
 print_by_plan(const bench *b, const recipe *r, pithp_program *p, const char *jit) {
     void *outputs[RECIPE_MOST];
     setenv("PITH_JIT", jit, 1);
     recipe_outputs(r, outputs);
-    pithp_plan *plan = pithp_plan_make(b->on, p, true);
-    pt_ok(b->on, plan);
+    pithp_executable *exe = pithp_executable_make(b->on, p, true);
+    pt_ok(b->on, exe);
     for (int time = 0; time < 2; time++) {
         now.count = 0;
-        cr_assert(run_copied(b, r, plan, outputs) == PITH_OK, "%s", run_message);
+        cr_assert(run_copied(b, r, exe, outputs) == PITH_OK, "%s", run_message);
     }
-    const pithp_replay_mode mode = pithp_replay_look(plan);
+    const pithp_replay_mode mode = pithp_replay_look(exe->replay);
     for (int k = 0; k < r->output_count; k++)
         free(outputs[k]);
-    pithp_plan_free(plan);
+    pithp_executable_free(exe);
     return mode;
 }
 
@@ -126,8 +126,8 @@ Test(replay, messages_are_printed_between_the_tasks, .timeout = 600) {
 Test(replay, a_run_is_a_copy_and_a_launch) {
     bench b = begin("wait", "on");
     sample x = sample_make(&b);
-    pithp_plan *plan = pithp_plan_make(b.on, x.p, true);
-    run_well(&b, x.r, plan);
+    pithp_executable *exe = pithp_executable_make(b.on, x.p, true);
+    run_well(&b, x.r, exe);
     enum { MOST = 8 };
     const void *inputs[RECIPE_MOST] = {NULL};
     void *outputs[RECIPE_MOST] = {NULL};
@@ -139,14 +139,14 @@ Test(replay, a_run_is_a_copy_and_a_launch) {
     long long fewest = INT64_MAX;
     for (int k = 0; k < 3; k++) { /* the first may take memory for the workspace */
         const long long before = fake_cuda.calls;
-        cr_assert(pithp_plan_run(b.on, plan, inputs, outputs) == PITH_OK);
+        cr_assert(pithp_executable_run(b.on, exe, inputs, outputs) == PITH_OK);
         const long long calls = fake_cuda.calls - before;
         fewest = calls < fewest ? calls : fewest;
     }
     /* each asks for the current device; the workspace may be taken from a pool */
     cr_assert_leq(fewest, MOST, "%lld calls", fewest);
     pithp_buffer_release(all, 1);
-    pithp_plan_free(plan);
+    pithp_executable_free(exe);
     sample_free(&x);
     end(&b);
 }
@@ -166,13 +166,13 @@ static void refuse(bool conditions, bool decisions, const char *word) {
     fake_cuda.no_conditions = conditions;
     fake_cuda.no_decisions = decisions;
     sample x = sample_make(&b);
-    pithp_plan *plan = pithp_plan_make(b.on, x.p, true);
+    pithp_executable *exe = pithp_executable_make(b.on, x.p, true);
     said[0] = 0;
     for (int k = 0; k < 3; k++)
-        run_well(&b, x.r, plan);
-    cr_assert_eq(pithp_replay_look(plan), PITHP_REPLAY_DRIVEN);
+        run_well(&b, x.r, exe);
+    cr_assert_eq(pithp_replay_look(exe->replay), PITHP_REPLAY_DRIVEN);
     cr_assert(strstr(said, "task by task") && strstr(said, word), "%s", said);
-    pithp_plan_free(plan);
+    pithp_executable_free(exe);
     sample_free(&x);
     end(&b);
 }
@@ -192,13 +192,13 @@ static void fail_each(cudaError_t with, bool is_fatal) {
     for (long long at = 1;; at++) {
         bench b = begin("wait", "on");
         sample x = sample_make(&b);
-        pithp_plan *plan = pithp_plan_make(b.on, x.p, true);
-        pt_ok(b.on, plan);
+        pithp_executable *exe = pithp_executable_make(b.on, x.p, true);
+        pt_ok(b.on, exe);
         fake_cuda.fail_with = with;
         fake_cuda.failed = NULL;
         fake_cuda.fail_at = fake_cuda.calls + at;
         bool same;
-        const pith_status first = run_plan(&b, x.r, plan, &same);
+        const pith_status first = run_plan(&b, x.r, exe, &same);
         const bool failed = fake_cuda.failed != NULL;
         fake_cuda.fail_at = 0;
         const bool dead = pith_runtime_code(b.device) != PITH_OK;
@@ -209,8 +209,8 @@ static void fail_each(cudaError_t with, bool is_fatal) {
                       strstr(fake_cuda.failed, "Event"),
                   "%s ended the runtime", fake_cuda.failed);
         if (!dead)
-            run_well(&b, x.r, plan);
-        pithp_plan_free(plan);
+            run_well(&b, x.r, exe);
+        pithp_executable_free(exe);
         sample_free(&x);
         pt_ok(b.s);
         pith_scope_close(b.s);
@@ -246,19 +246,19 @@ Test(replay, every_failure_of_host_memory_is_survived, .timeout = 600) {
     bool reached = true;
     for (long long at = 1; reached; at += 1 + at / 100) {
         device_open(&b);
-        pithp_plan *plan = pithp_plan_make(b.on, x.p, true);
-        pt_ok(b.on, plan);
+        pithp_executable *exe = pithp_executable_make(b.on, x.p, true);
+        pt_ok(b.on, exe);
         bool same;
         const long long limit = atomic_load(&pt_default_heap.allocations) + at;
         atomic_store(&pt_default_heap.fail_at, limit);
-        const pith_status rc = run_plan(&b, x.r, plan, &same);
+        const pith_status rc = run_plan(&b, x.r, exe, &same);
         atomic_store(&pt_default_heap.fail_at, 0);
         reached = atomic_load(&pt_default_heap.allocations) >= limit;
         cr_assert(rc == PITH_OK ? same : rc == PITH_E_MEMORY, "%d: %s", (int)rc,
                   run_message);
         cr_assert(reached || rc == PITH_OK);
-        run_well(&b, x.r, plan);
-        pithp_plan_free(plan);
+        run_well(&b, x.r, exe);
+        pithp_executable_free(exe);
         device_close(&b);
     }
     sample_free(&x);
@@ -271,16 +271,17 @@ Test(replay, every_failure_of_host_memory_is_survived, .timeout = 600) {
 Test(replay, calls_run_until_the_graph_is_ready, .timeout = 600) {
     bench b = begin("async", "on");
     sample x = sample_make(&b);
-    pithp_plan *plan = pithp_plan_make(b.on, x.p, true);
-    run_well(&b, x.r, plan);
-    cr_assert_eq(pithp_replay_look(plan), PITHP_REPLAY_CALLS);
-    for (int k = 0; k < 3000 && pithp_replay_look(plan) == PITHP_REPLAY_CALLS; k++) {
-        run_well(&b, x.r, plan);
+    pithp_executable *exe = pithp_executable_make(b.on, x.p, true);
+    run_well(&b, x.r, exe);
+    cr_assert_eq(pithp_replay_look(exe->replay), PITHP_REPLAY_CALLS);
+    for (int k = 0; k < 3000 && pithp_replay_look(exe->replay) == PITHP_REPLAY_CALLS;
+         k++) {
+        run_well(&b, x.r, exe);
         usleep(10000);
     }
-    cr_assert_eq(pithp_replay_look(plan), PITHP_REPLAY_GRAPH);
-    run_well(&b, x.r, plan);
-    pithp_plan_free(plan);
+    cr_assert_eq(pithp_replay_look(exe->replay), PITHP_REPLAY_GRAPH);
+    run_well(&b, x.r, exe);
+    pithp_executable_free(exe);
     sample_free(&x);
     end(&b);
 }
@@ -289,9 +290,9 @@ Test(replay, it_is_not_made_where_that_is_asked_for) {
     for (int k = 0; k < 2; k++) {
         bench b = begin(k ? "off" : "wait", k ? "on" : "off");
         sample x = sample_make(&b);
-        pithp_plan *plan = pithp_plan_make(b.on, x.p, true);
-        cr_assert(plan && !plan->replay);
-        pithp_plan_free(plan);
+        pithp_executable *exe = pithp_executable_make(b.on, x.p, true);
+        cr_assert(exe && !exe->replay);
+        pithp_executable_free(exe);
         sample_free(&x);
         end(&b);
     }

@@ -21,11 +21,11 @@ typedef struct way {
     pithp_replay_mode mode;
 } way;
 
-static pithp_plan *plan_of(const way *w, pithp_program *p, const char *when) {
-    setenv("PITH_JIT", when, 1); /* looked at when a plan is made */
-    pithp_plan *plan = pithp_plan_make(w->b->on, p, true);
-    pt_ok(w->b->on, plan);
-    return plan;
+static pithp_executable *plan_of(const way *w, pithp_program *p, const char *when) {
+    setenv("PITH_JIT", when, 1); /* looked at when an executable is made */
+    pithp_executable *exe = pithp_executable_make(w->b->on, p, true);
+    pt_ok(w->b->on, exe);
+    return exe;
 }
 
 static bool device_differs(const recipe *r, void *closure) {
@@ -35,20 +35,20 @@ static bool device_differs(const recipe *r, void *closure) {
     recipe_outputs(r, calls);
     recipe_outputs(r, replayed);
     pithp_program *p = program_of(w->b, r, w->passes);
-    pithp_plan *slow = plan_of(w, p, "off"), *fast = plan_of(w, p, "wait");
+    pithp_executable *slow = plan_of(w, p, "off"), *fast = plan_of(w, p, "wait");
     cr_assert(run_copied(w->b, r, slow, calls) == PITH_OK, "%s", run_message);
     for (int n = 0; n < 3 && same; n++) {
         cr_assert(run_copied(w->b, r, fast, replayed) == PITH_OK, "%s", run_message);
         for (int k = 0; k < r->output_count; k++)
             same &= recipe_same(r->list[r->outputs[k]].spec, replayed[k], calls[k]);
     }
-    cr_assert_eq((int)pithp_replay_look(fast), (int)w->mode);
+    cr_assert_eq((int)pithp_replay_look(fast->replay), (int)w->mode);
     for (int k = 0; k < r->output_count; k++) {
         free(calls[k]);
         free(replayed[k]);
     }
-    pithp_plan_free(slow);
-    pithp_plan_free(fast);
+    pithp_executable_free(slow);
+    pithp_executable_free(fast);
     pithp_program_release(p);
     return !same;
 }

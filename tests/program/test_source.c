@@ -24,11 +24,11 @@ static void free_inputs(void) {
 }
 
 static int count_sources(const bench *b) {
-    pithp_plan *plan = plan_of(b, "off");
+    pithp_executable *exe = plan_of(b, "off");
     int count = 0;
-    for (int64_t k = 0; k < plan->step_count; k++)
-        count += plan->steps[k].is_source; /* those of bands included */
-    pithp_plan_free(plan);
+    for (int64_t k = 0; k < exe->plan->step_count; k++)
+        count += exe->plan->steps[k].is_source; /* those of bands included */
+    pithp_executable_free(exe);
     return count;
 }
 
@@ -180,12 +180,12 @@ Test(source, what_others_read_is_written, .timeout = 300) {
 }
 
 static int count_folds(const bench *b) {
-    pithp_plan *plan = plan_of(b, "off");
+    pithp_executable *exe = plan_of(b, "off");
     int count = 0;
-    for (int64_t k = 0; k < plan->step_count; k++)
-        count +=
-            plan->steps[k].fused && pithp_folding_of(plan, &plan->steps[k]).reducer >= 0;
-    pithp_plan_free(plan);
+    for (int64_t k = 0; k < exe->plan->step_count; k++)
+        count += exe->plan->steps[k].fused &&
+                 pithp_folding_of(exe->plan, &exe->plan->steps[k]).reducer >= 0;
+    pithp_executable_free(exe);
     return count;
 }
 
@@ -272,12 +272,13 @@ Test(source, reshaped_slices_are_views, .timeout = 100) {
     pithp_program_output(b.s, b.p, op(&b, PITHP_OP_SQRT, 1, sum));
     pithp_program_output(b.s, b.p, op(&b, PITHP_OP_ADD, 2, some[0], some[1]));
     pithp_program_output(b.s, b.p, made[0]); /* in memory, and read as a view of it */
-    pithp_plan *plan = plan_of(&b, "off");
+    pithp_executable *exe = plan_of(&b, "off");
     int copies = 0;
-    for (int64_t k = 0; k < plan->step_count; k++)
-        copies += plan->steps[k].call && plan->steps[k].call->primitive == PITHP_OP_SLICE;
+    for (int64_t k = 0; k < exe->plan->step_count; k++)
+        copies += exe->plan->steps[k].call &&
+                  exe->plan->steps[k].call->primitive == PITHP_OP_SLICE;
     cr_assert(copies <= 3, "%d slices are copied", copies);
-    pithp_plan_free(plan);
+    pithp_executable_free(exe);
     expect_sources(&b, 2);
     free_inputs();
     end(&b);

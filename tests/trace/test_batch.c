@@ -115,7 +115,7 @@ PITH_FUNCTION1(chained_step, chained, Leaves, Leaves)
 static int64_t batched(const pith_function *jitted, const Leaves *l) {
     pithp_jit_program *p =
         pithp_jit_program_of(s, pithp_jit_closure_of(jitted), (const void *[]){l});
-    const pithp_compiled *code = p->plan->compiled;
+    const pithp_compiled *code = p->executable->code;
     int64_t steps = 0;
     for (int64_t k = 0; code && k < code->count; k++)
         steps += code->steps[k].batch ? code->steps[k].batch->steps : 0;

@@ -150,8 +150,8 @@ typedef struct work {
 } work;
 
 static pith_status zero_report(const pithp_sink *sink, void *report) {
-    return pithp_cuda_emit_fill(sink, "report", report, sizeof(uint64_t), 0,
-                                sizeof(pith_report) / sizeof(uint64_t));
+    return pithp_cuda_encoder.fill(sink, "report", report, sizeof(uint64_t), 0,
+                                   sizeof(pith_report) / sizeof(uint64_t));
 }
 
 static pith_status
@@ -250,7 +250,7 @@ copy_bytes(const pithp_sink *sink, void *to, const void *from, size_t n) {
                              .shape = {(int64_t)n},
                              .to_stride = {1},
                              .from_stride = {1}};
-    return n ? pithp_cuda_emit_move(sink, "copy", &move, (int64_t)n, false) : PITH_OK;
+    return n ? pithp_cuda_encoder.move(sink, "copy", &move, (int64_t)n, false) : PITH_OK;
 }
 
 /* Outs are filled, inouts copied. */
@@ -265,8 +265,8 @@ static pith_status prepare(const pithp_scheduling *g,
         return copy_bytes(sink, made, given, spec->bytes);
     uint64_t pattern;
     const size_t width = pithp_kernel_fill(g->s, b, argument, &pattern);
-    return width ? pithp_cuda_emit_fill(sink, "fill", made, (int32_t)width, pattern,
-                                        spec->count)
+    return width ? pithp_cuda_encoder.fill(sink, "fill", made, (int32_t)width, pattern,
+                                           spec->count)
                  : g->s->error.code;
 }
 

@@ -312,7 +312,7 @@ static void give_up(const pith_scope *s, pithp_replay *r, const pithp_error *e) 
     }
 }
 
-void pithp_replay_make(pith_scope *s, pithp_replay *r) {
+void pithp_replay_capture(pith_scope *s, pithp_replay *r) {
     pithp_error e = {.code = PITH_OK};
     bool ready = false, loaded;
     if (pithp_scope_writable(s) && s->error.code == PITH_OK && make_schedule(s, r, &e)) {
@@ -334,7 +334,7 @@ void pithp_replay_make(pith_scope *s, pithp_replay *r) {
     pith_scope_close(s);
 }
 
-stage pithp_replay_make_again(pith_scope *s, pithp_replay *r) {
+stage pithp_replay_capture_again(pith_scope *s, pithp_replay *r) {
     pithp_error e = {.code = PITH_OK};
     pith_scope *own = pith_scope_open_in(s);
     const bool ready = pithp_scope_writable(own) && leave_library(own, r, &e);

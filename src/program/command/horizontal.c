@@ -1,8 +1,7 @@
 /* Equal work on many leaves as one task: its arguments name those of each, and a table
  * which block of threads works for which. */
-#include "program/exec/horizontal.h"
-
 #include "program/command/builder.h"
+#include "program/plan/hazard.h"
 
 #include <stdlib.h>
 #include <string.h>

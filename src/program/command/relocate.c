@@ -169,7 +169,8 @@ gemm(void *closure, const char *name, const pithp_gemm *given, void *memory) {
     return PITH_OK;
 }
 
-static const struct pithp_cuda_target target = {.builtin = builtin,
+static const struct pithp_cuda_target target = {.encode = &pithp_cuda_encoder,
+                                                .builtin = builtin,
                                                 .one = one,
                                                 .alignment = alignment,
                                                 .gemm = gemm};

@@ -1,23 +1,20 @@
 /* Running plans by their schedules: which plans, when they are made, and each run. */
 #include "base/environment.h"
 #include "program/command/replay_internal.h"
+#include "program/op/debug.h"
 
 #include <string.h>
 
 enum { RUNS_WORTH_COMPILING = 2 };
 
-static pithp_replay *replay_of(const pithp_plan *plan) {
-    return plan->replay;
-}
-
-void pithp_replay_begin(pithp_plan *plan) {
+pithp_replay *pithp_replay_make(const pithp_plan *plan) {
     const pithp_code_when when = pithp_code_when_set();
     const char *set = pithp_environment("PITH_CUDA_GRAPH"), *how = set ? set : "on";
     if (when >= PITHP_CODE_OFF || strcmp(how, "off") == 0)
-        return;
+        return NULL;
     pithp_replay *r = pithp_allocate(plan->runtime, sizeof *r);
     if (!r)
-        return;
+        return NULL;
     memset(r, 0, sizeof *r);
     r->runtime = plan->runtime;
     atomic_init(&r->refs, 1);
@@ -26,21 +23,19 @@ void pithp_replay_begin(pithp_plan *plan) {
     r->pause = RUNS_WORTH_COMPILING;
     atomic_init(&r->due, r->wait ? 1 : RUNS_WORTH_COMPILING);
     if (pthread_mutex_init(&r->lock, NULL) == 0)
-        plan->replay = r;
-    else
-        pithp_release(plan->runtime, r, sizeof *r);
+        return r;
+    pithp_release(plan->runtime, r, sizeof *r);
+    return NULL;
 }
 
-void pithp_replay_time(pithp_plan *plan) {
-    pithp_replay *r = replay_of(plan);
+void pithp_replay_time(pithp_replay *r, bool enrols) {
     r->timed = r->wait = true;
-    r->enrols = plan->profile->enrolled;
+    r->enrols = enrols;
     r->how = DRIVEN;
     atomic_store(&r->due, 1);
 }
 
-pithp_profile *pithp_replay_profile(const pithp_plan *plan) {
-    const pithp_replay *r = replay_of(plan);
+pithp_profile *pithp_replay_profile(const pithp_replay *r) {
     return r && atomic_load_explicit(&r->stage, memory_order_acquire) == READY
                ? r->profile
                : NULL;
@@ -57,21 +52,18 @@ static void release(pithp_replay *r) {
 
 /* Who makes it ends by himself: nobody may wait for him here, where locks may be held
  * that he needs to make room in memory. */
-void pithp_replay_end(pithp_plan *plan) {
-    pithp_replay *r = replay_of(plan);
+void pithp_replay_free(pithp_replay *r) {
     if (!r)
         return;
     atomic_store(&r->abandoned, true);
     release(r);
 }
 
-size_t pithp_replay_bytes(const pithp_plan *plan) {
-    const pithp_replay *r = replay_of(plan);
+size_t pithp_replay_bytes(const pithp_replay *r) {
     return r ? atomic_load_explicit(&r->bytes, memory_order_relaxed) : 0;
 }
 
-pithp_replay_mode pithp_replay_look(const pithp_plan *plan) {
-    const pithp_replay *r = replay_of(plan);
+pithp_replay_mode pithp_replay_look(const pithp_replay *r) {
     if (!r || atomic_load_explicit(&r->stage, memory_order_acquire) != READY)
         return PITHP_REPLAY_CALLS;
     return r->graph ? PITHP_REPLAY_GRAPH : PITHP_REPLAY_DRIVEN;
@@ -80,7 +72,7 @@ pithp_replay_mode pithp_replay_look(const pithp_plan *plan) {
 /* ---- Asking for it ---- */
 
 /* What the plan says, which may go while it is made. */
-static bool note_wanted(pithp_plan *plan, pithp_replay *r) {
+static bool note_wanted(const pithp_plan *plan, pithp_replay *r) {
     const size_t outputs = (size_t)plan->program->output_count;
     r->wanted_bytes = outputs * (sizeof *r->outputs + sizeof *r->reused) + 1;
     r->outputs = pithp_allocate(r->runtime, r->wanted_bytes);
@@ -101,19 +93,19 @@ static void make_later(pithp_later_work *work, bool given_up) {
     pithp_replay *r =
         (pithp_replay *)(void *)((char *)work - offsetof(pithp_replay, work));
     if (!given_up && !atomic_load(&r->abandoned))
-        pithp_replay_make(pith_scope_open(r->runtime), r);
+        pithp_replay_capture(pith_scope_open(r->runtime), r);
     release(r);
 }
 
 /* Only who takes the stage from COUNTING. */
-static void ask(pith_scope *s, pithp_plan *plan, pithp_replay *r) {
+static void ask(pith_scope *s, const pithp_plan *plan, pithp_replay *r) {
     pithp_device *d = pithp_scope_device(s);
     if (!d->backend->graph_make && r->how == AS_GRAPH)
         r->how = DRIVEN;
     if (!note_wanted(plan, r)) {
         pithp_replay_postpone(r);
     } else if (r->wait) {
-        pithp_replay_make(pith_scope_open_in(s), r);
+        pithp_replay_capture(pith_scope_open_in(s), r);
     } else {
         r->work.run = make_later;
         atomic_fetch_add(&r->refs, 1);
@@ -137,7 +129,7 @@ static bool take_stage(pithp_replay *r) {
 }
 
 /* Whether it is READY; then the lock is held. */
-static bool lock_ready(pith_scope *s, pithp_plan *plan, pithp_replay *r) {
+static bool lock_ready(pith_scope *s, const pithp_plan *plan, pithp_replay *r) {
     int at = atomic_load_explicit(&r->stage, memory_order_acquire);
     if (at == NEVER)
         return false;
@@ -151,14 +143,16 @@ static bool lock_ready(pith_scope *s, pithp_plan *plan, pithp_replay *r) {
     at = atomic_load(&r->stage);
     if (at == READY && !r->graph && r->schedule->gemm_count &&
         pithp_replay_gemm_use(pithp_scope_device(s)) == PITHP_GEMM_NONE)
-        at = pithp_replay_make_again(s, r);
+        at = pithp_replay_capture_again(s, r);
     if (at != READY)
         pthread_mutex_unlock(&r->lock);
     return at == READY;
 }
 
-bool pithp_replay_cost(pith_scope *s, const pithp_plan *plan, pithp_replay_costs *costs) {
-    const pithp_replay *r = replay_of(plan);
+bool pithp_replay_cost(pith_scope *s,
+                       const pithp_replay *r,
+                       const pithp_plan *plan,
+                       pithp_replay_costs *costs) {
     if (!r || atomic_load_explicit(&r->stage, memory_order_acquire) == NEVER)
         return false;
     pithp_error e = {.code = PITH_OK};
@@ -249,7 +243,7 @@ static pith_status host_task(void *closure, const pithp_task *task, const void *
         return pithp_fail_memory(d->s, bytes);
     const pith_status rc = pithp_copy_out(d->s, operands, args, bytes);
     if (rc == PITH_OK)
-        pithp_step_print(d->s, step, operands);
+        pithp_debug_print(d->s, step->call->params, step->specs, operands);
     pithp_release(d->s->runtime, operands, bytes);
     return rc;
 }
@@ -294,11 +288,11 @@ static pith_status take_turn(pith_scope *s, pithp_replay *r) {
 }
 
 bool pithp_replay_run(pith_scope *s,
-                      pithp_plan *plan,
+                      pithp_replay *r,
+                      const pithp_plan *plan,
                       const void *const *inputs,
                       void *const *outputs,
                       pith_status *status) {
-    pithp_replay *r = replay_of(plan);
     if (!lock_ready(s, plan, r))
         return false;
     const size_t bytes = r->plan->workspace_bytes;

@@ -15,20 +15,23 @@
 
 typedef struct pithp_replay pithp_replay;
 
-/* Whether the plan may ever be replayed; called when it was made. No error is set: a plan
- * can do without. */
-void pithp_replay_begin(pithp_plan *plan);
-void pithp_replay_end(pithp_plan *plan);
+/* Called when a plan that makes calls was made. NULL: it is never replayed. No error is
+ * set: a plan can do without. */
+pithp_replay *pithp_replay_make(const pithp_plan *plan);
+void pithp_replay_free(pithp_replay *r); /* NULL does nothing */
 /* From the first run on it is driven by the host, and timed for a profile of its steps,
- * which is another one than the plan's. */
-void pithp_replay_time(pithp_plan *plan);
-/* That profile; NULL: there is none (yet). It goes with the plan. */
-struct pithp_profile *pithp_replay_profile(const pithp_plan *plan);
+ * which is another one than that of the plan that makes calls.
+ *
+ * @param enrols Its runs are counted in the profile of the whole run. */
+void pithp_replay_time(pithp_replay *r, bool enrols);
+/* That profile; NULL: there is none (yet). It goes with the replay. */
+struct pithp_profile *pithp_replay_profile(const pithp_replay *r);
 
-/* A run of the plan by its schedule; as pithp_plan_run. False: there is none (yet), and
- * nothing was done. */
+/* A run of the plan by its schedule; as pithp_executable_run. plan: the one that makes
+ * calls. False: there is no schedule (yet), and nothing was done. */
 bool pithp_replay_run(pith_scope *s,
-                      pithp_plan *plan,
+                      pithp_replay *r,
+                      const pithp_plan *plan,
                       const void *const *inputs,
                       void *const *outputs,
                       pith_status *status);
@@ -40,11 +43,14 @@ typedef struct pithp_replay_costs {
     size_t bytes;           /* as pithp_replay_bytes, also where that is not made yet */
 } pithp_replay_costs;
 /* False: it is run call by call, or memory is short. */
-bool pithp_replay_cost(pith_scope *s, const pithp_plan *plan, pithp_replay_costs *costs);
+bool pithp_replay_cost(pith_scope *s,
+                       const pithp_replay *r,
+                       const pithp_plan *plan,
+                       pithp_replay_costs *costs);
 
 /* Bytes that the schedule, its memory on the device and its graph take, about; 0 where
  * there is none (yet). */
-size_t pithp_replay_bytes(const pithp_plan *plan);
+size_t pithp_replay_bytes(const pithp_replay *r);
 
 /* How it runs now, for tests. */
 typedef enum pithp_replay_mode {
@@ -52,6 +58,6 @@ typedef enum pithp_replay_mode {
     PITHP_REPLAY_GRAPH,
     PITHP_REPLAY_DRIVEN,
 } pithp_replay_mode;
-pithp_replay_mode pithp_replay_look(const pithp_plan *plan);
+pithp_replay_mode pithp_replay_look(const pithp_replay *r);
 
 #endif

@@ -55,14 +55,14 @@ static inline size_t table_bytes(const pithp_replay *r) {
     return (size_t)r->schedule->table_count * sizeof *r->table;
 }
 
-/* ---- Making it (replay_make.c) ---- */
+/* ---- Making it (capture.c) ---- */
 
 /* By the thread that has taken the stage from COUNTING: afterwards it is READY, NEVER, or
  * COUNTING again after a shortage. The scope is its own, and is closed. */
-void pithp_replay_make(pith_scope *s, pithp_replay *r);
+void pithp_replay_capture(pith_scope *s, pithp_replay *r);
 /* By our own kernels, where the library refused in a run that the host drove; the lock is
  * held. Returns the stage. */
-stage pithp_replay_make_again(pith_scope *s, pithp_replay *r);
+stage pithp_replay_capture_again(pith_scope *s, pithp_replay *r);
 /* It will not be made; without what it has of it. */
 void pithp_replay_never(pithp_replay *r);
 /* Memory was short: it will be tried again after some runs, twice as many each time. */

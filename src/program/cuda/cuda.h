@@ -5,32 +5,10 @@
 #ifndef PITH_PROGRAM_CUDA_CUDA_H
 #define PITH_PROGRAM_CUDA_CUDA_H
 
-#include "gpu/gemm.h"
+#include "program/host/device_target.h"
 #include "program/host/move.h"
 #include "program/op/rules.h"
 #include "program/source/args/library.h"
-
-/* The kernels built with the library. */
-typedef enum pithp_cuda_kernel_id {
-#define PITHP_CUDA_KERNEL(name) PITHP_CUDA_##name,
-#include "program/source/cuda/kernels.def"
-    PITHP_CUDA_KERNEL_COUNT
-} pithp_cuda_kernel_id;
-
-/* What makes a sink one for CUDA: it fills launch->cuda (or, to run the same texts on the
- * host, launch->loops). The closure is the sink's. */
-struct pithp_cuda_target {
-    pith_status (*builtin)(void *closure, pithp_cuda_kernel_id id, pithp_launch *launch);
-    pith_status (*one)(void *closure, const pithp_call *call, pithp_launch *launch);
-    /* A power of two that an address is a multiple of. (optional, default the address's
-     * own) */
-    uint64_t (*alignment)(void *closure, const void *address);
-    /* A product by a library; called where a call has memory for it. (optional) */
-    pith_status (*gemm)(void *closure,
-                        const char *name,
-                        const pithp_gemm *gemm,
-                        void *memory);
-};
 
 /* Handle for cudaLaunchKernel; NULL where the library was built without CUDA. */
 const void *pithp_cuda_kernel(int id);
@@ -53,9 +31,13 @@ pith_status pithp_cuda_lower_gemm(const pithp_call *call,
                                   const pithp_sink *sink);
 size_t pithp_cuda_temporary_gemm(const pithp_call *call);
 
+/* How a sink launches on a CUDA device where it differs from the host in more than the
+ * kernel. */
+extern const pithp_device_encoder pithp_cuda_encoder;
+
 /* What a sink on a scope of a CUDA device has. */
 extern const struct pithp_cuda_target pithp_cuda_on_scope;
-/* pithp_run on a CUDA device. */
+/* Run a call on the stream of s, whose device is a CUDA device. */
 pith_status pithp_run_cuda(pith_scope *s,
                            const pithp_call *call,
                            const pith_spec *result,
@@ -117,25 +99,6 @@ pith_status pithp_cuda_emit_sort(const pithp_sink *sink,
                                  void *temporary,
                                  const uint64_t **keys,
                                  const int64_t **places);
-
-/* What is left of a dynamic slice or update after the copy around it. */
-pith_status pithp_cuda_emit_box(const pithp_call *call,
-                                const pith_spec *box,
-                                const pithp_memory *memory,
-                                const pithp_sink *sink);
-
-/* What shape primitives come down to. tiled: see make_tiled in move.c. */
-pith_status pithp_cuda_emit_move(const pithp_sink *sink,
-                                 const char *name,
-                                 const pithp_move *move,
-                                 int64_t count,
-                                 bool tiled);
-pith_status pithp_cuda_emit_fill(const pithp_sink *sink,
-                                 const char *name,
-                                 void *to,
-                                 int32_t size,
-                                 uint64_t value,
-                                 int64_t count);
 
 /* ---- Programs of one elementwise operation ---- */
 

@@ -1,7 +1,7 @@
 /* The text of a program of one elementwise operation: types of its operands, its row's
  * expression, and a kernel that applies it to every element. */
 #include "program/cuda/cuda.h"
-#include "program/emit/emit.h"
+#include "program/op/spelling.h"
 
 /* Bits of a width, for where, which computes nothing. */
 static pith_dtype moved_as(pith_dtype dtype) {

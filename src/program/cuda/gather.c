@@ -163,25 +163,3 @@ pith_status pithp_cuda_lower_scatter(const pithp_call *call,
     return rc ? rc
               : emit(sink, PITHP_CUDA_scatter, name, &a, a.outer * a.count * a.inner);
 }
-
-pith_status pithp_cuda_emit_box(const pithp_call *call,
-                                const pith_spec *box,
-                                const pithp_memory *memory,
-                                const pithp_sink *sink) {
-    const int last = call->operand_count - 1;
-    const pith_spec *x = call->operands[0];
-    pithp_cuda_box_args a = {.to = memory->result,
-                             .from = memory->operands[last - 1],
-                             .starts = memory->operands[last],
-                             .count = box->count,
-                             .size = (int32_t)pith_dtype_size(x->dtype),
-                             .rank = x->rank,
-                             .index_dtype = (int32_t)call->operands[last]->dtype,
-                             .update = last == 2};
-    for (int d = 0; d < x->rank; d++) {
-        a.shape[d] = box->shape[d];
-        a.whole[d] = x->shape[d];
-    }
-    return pithp_cuda_emit(sink, PITHP_CUDA_box, pithp_rows[call->primitive].name, &a,
-                           sizeof a, a.count);
-}

@@ -66,11 +66,11 @@ static void widen(pithp_cuda_move_args *m, const pithp_sink *sink) {
     }
 }
 
-pith_status pithp_cuda_emit_move(const pithp_sink *sink,
-                                 const char *name,
-                                 const pithp_move *move,
-                                 int64_t count,
-                                 bool tiled) {
+static pith_status encode_move(const pithp_sink *sink,
+                               const char *name,
+                               const pithp_move *move,
+                               int64_t count,
+                               bool tiled) {
     pithp_cuda_move_args m = {.to = move->to,
                               .from = move->from,
                               .count = count,
@@ -91,16 +91,42 @@ pith_status pithp_cuda_emit_move(const pithp_sink *sink,
                            threads_for(m.count));
 }
 
-pith_status pithp_cuda_emit_fill(const pithp_sink *sink,
-                                 const char *name,
-                                 void *to,
-                                 int32_t size,
-                                 uint64_t value,
-                                 int64_t count) {
+static pith_status encode_fill(const pithp_sink *sink,
+                               const char *name,
+                               void *to,
+                               int32_t size,
+                               uint64_t value,
+                               int64_t count) {
     const pithp_cuda_fill_args a = {
         .to = to, .value = value, .count = count, .size = size};
     return pithp_cuda_emit(sink, PITHP_CUDA_fill, name, &a, sizeof a, threads_for(count));
 }
+
+static pith_status encode_box(const pithp_call *call,
+                              const pith_spec *box,
+                              const pithp_memory *memory,
+                              const pithp_sink *sink) {
+    const int last = call->operand_count - 1;
+    const pith_spec *x = call->operands[0];
+    pithp_cuda_box_args a = {.to = memory->result,
+                             .from = memory->operands[last - 1],
+                             .starts = memory->operands[last],
+                             .count = box->count,
+                             .size = (int32_t)pith_dtype_size(x->dtype),
+                             .rank = x->rank,
+                             .index_dtype = (int32_t)call->operands[last]->dtype,
+                             .update = last == 2};
+    for (int d = 0; d < x->rank; d++) {
+        a.shape[d] = box->shape[d];
+        a.whole[d] = x->shape[d];
+    }
+    return pithp_cuda_emit(sink, PITHP_CUDA_box, pithp_rows[call->primitive].name, &a,
+                           sizeof a, a.count);
+}
+
+const pithp_device_encoder pithp_cuda_encoder = {.move = encode_move,
+                                                 .fill = encode_fill,
+                                                 .box = encode_box};
 
 /* One operand after the other; the host's loop over rows would leave CUDA idle. */
 static pith_status lower_concatenate(const pithp_call *call,

@@ -112,7 +112,8 @@ gemm_on_scope(void *scope, const char *name, const pithp_gemm *gemm, void *memor
     return rc == PITH_OK || rc == PITH_E_UNSUPPORTED ? rc : pithp_fail_device(scope, &e);
 }
 
-const struct pithp_cuda_target pithp_cuda_on_scope = {.builtin = builtin_on_scope,
+const struct pithp_cuda_target pithp_cuda_on_scope = {.encode = &pithp_cuda_encoder,
+                                                      .builtin = builtin_on_scope,
                                                       .one = one_on_scope,
                                                       .gemm = gemm_on_scope};
 

@@ -4,14 +4,8 @@
 
 #include "program/emit/debug.h"
 #include "program/host/reduce.h"
+#include "program/op/spelling.h"
 #include "program/plan/plan.h"
-
-/* How a dtype is called in texts: "b8", "f64". */
-const char *pithp_dtype_spelling(pith_dtype dtype);
-
-/* Declare T, U, V and HALF of the primitive table for a dtype; indent precedes each line.
- */
-void pithp_dtype_scope(pithp_text *t, const char *indent, pith_dtype dtype);
 
 /* ---- Fused steps ---- */
 
@@ -103,11 +97,6 @@ void pithp_kernel_launch(pithp_launch *launch,
                          const pithp_fused_args *step,
                          int64_t count,
                          void *memory);
-
-/* Whether a step reads and writes all memory where it lies. */
-bool pithp_is_direct(const pithp_fused_args *step);
-/* An external that is one element for all. */
-bool pithp_is_uniform(const pithp_fused_args *step, const pithp_external *e);
 
 /* Whether two steps have the same text; equal hashes where they do. */
 bool pithp_fused_alike(const pithp_fused_args *a, const pithp_fused_args *b);

@@ -13,19 +13,6 @@
 enum { SEGMENT_OPS = 24, BLOCK = 512 };
 #define INDENT "            "
 
-/* ---- dtypes ---- */
-
-const char *pithp_dtype_spelling(pith_dtype dtype) {
-    return dtype == PITH_BOOL ? "b8" : pith_dtype_name(dtype);
-}
-
-void pithp_dtype_scope(pithp_text *t, const char *indent, pith_dtype dtype) {
-    const char *name = pithp_dtype_spelling(dtype);
-    pithp_text_print(t, "%stypedef T_%s T;\n%stypedef U_%s U;\n%stypedef V_%s V;\n",
-                     indent, name, indent, name, indent, name);
-    pithp_text_print(t, "%senum { HALF = HALF_%s };\n", indent, name);
-}
-
 /* ---- Rows ---- */
 
 static bool is_where(const pithp_fused_op *op) {
@@ -185,21 +172,6 @@ void pithp_emit_row(pithp_text *t,
 }
 
 /* ---- Steps ---- */
-
-bool pithp_is_uniform(const pithp_fused_args *step, const pithp_external *e) {
-    bool uniform = e->access == PITHP_ACCESS_ONCE;
-    for (int d = 0; d < step->rank; d++)
-        uniform &= e->stride[d] == 0;
-    return uniform;
-}
-
-bool pithp_is_direct(const pithp_fused_args *step) {
-    bool direct = step->taken_count == 0;
-    for (int e = 0; e < step->external_count; e++)
-        direct &= step->externals[e].access == PITHP_ACCESS_FLAT ||
-                  pithp_is_uniform(step, &step->externals[e]);
-    return direct;
-}
 
 /* The number of the external in a slot; negative: a temporary. */
 static int external_of(const pithp_step_text *x, uint8_t slot) {

@@ -3,44 +3,6 @@
 #include "program/emit/loop.h"
 
 #include "program/emit/inline.h"
-#include "program/profile/watch.h"
-
-pithp_carried pithp_carries_of(const pithp_instruction *i) {
-    if (i->primitive == PITHP_OP_WHILE) {
-        const pithp_while_params *w = i->params;
-        const int fixed = w->cond_operands + w->body_operands;
-        return (pithp_carried){fixed, i->operand_count - fixed};
-    }
-    if (i->primitive == PITHP_OP_SCAN) {
-        const pithp_loop_params *l = i->params;
-        return (pithp_carried){l->constants, l->carries};
-    }
-    return (pithp_carried){0, 0};
-}
-
-int pithp_handed_on(const pithp_instruction *i, int result) {
-    const pithp_carried c = pithp_carries_of(i);
-    if (result >= c.count)
-        return -1;
-    const pithp_program *body = i->programs[i->program_count - 1];
-    const int first = i->primitive == PITHP_OP_WHILE
-                          ? ((const pithp_while_params *)i->params)->body_operands
-                          : c.first;
-    return body->outputs[result] == body->inputs[first + result] ? c.first + result : -1;
-}
-
-static size_t aligned(size_t bytes) {
-    return (bytes + PITHP_ALIGNMENT - 1) & ~(size_t)(PITHP_ALIGNMENT - 1);
-}
-
-size_t pithp_spare_offset(const pithp_step *step, int carry) {
-    const pithp_program *body = step->call->programs[step->call->program_count - 1];
-    size_t offset = step->programs_bytes;
-    for (int k = 0; k < carry; k++)
-        if (!pithp_carry_in_place(step, k))
-            offset += aligned(pithp_value_spec(body, body->outputs[k])->bytes);
-    return offset;
-}
 
 /* ---- Which loops ---- */
 
@@ -120,11 +82,12 @@ static const void **fill_plans(pith_scope *s, const pithp_step *step, const void
 
 void pithp_loop_fill(pith_scope *s,
                      const pithp_step *step,
+                     const pithp_loop_calls *calls,
                      struct pithp_tally *tally,
                      const void **table) {
     table[scope_slot(step)] = s;
-    table[scope_slot(step) + 1] = (const void *)(uintptr_t)pithp_step_call;
-    table[scope_slot(step) + 2] = (const void *)(uintptr_t)pithp_ticks;
+    table[scope_slot(step) + 1] = (const void *)(uintptr_t)calls->step;
+    table[scope_slot(step) + 2] = (const void *)(uintptr_t)calls->ticks;
     table[scope_slot(step) + 3] = tally;
     fill_plans(s, step, table + first_slot(step));
 }

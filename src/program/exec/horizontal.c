@@ -2,6 +2,8 @@
  * side by side in memory is done in one loop, as if it were one array. */
 #include "program/exec/horizontal.h"
 
+#include "program/plan/hazard.h"
+
 #include <string.h>
 
 enum { LEAST_STEPS = 4 };
@@ -14,68 +16,6 @@ typedef struct finding {
     const int32_t *functions;
     pithp_stamps *memory;
 } finding;
-
-static bool is_written(const pithp_fused_args *a, int external) {
-    bool written = false;
-    for (int k = 0; k < a->op_count; k++)
-        written |= a->ops[k].to == a->temporary_count + external;
-    return written;
-}
-
-/* Externals, and the pieces of them. */
-static int memories_of(const pithp_step *step) {
-    return step->fused->external_count + step->fused->piece_count;
-}
-
-/* The memory behind an external: two pieces where an output may lie in an input's. False:
- * steps share it as they see fit. */
-static bool memory_of(const pithp_plan *plan,
-                      pithp_stamps *memory,
-                      const pithp_step *step,
-                      int e,
-                      pithp_stamps *pieces[2],
-                      int *count) {
-    const pithp_place place = plan->places[step->external[e]];
-    *count = 0;
-    if (place.store == PITHP_IN_INPUT) {
-        pieces[(*count)++] = &memory[place.at];
-    } else if (place.store == PITHP_IN_OUTPUT) {
-        pieces[(*count)++] = &memory[plan->program->input_count + place.at];
-        if (plan->reused && plan->reused[place.at] >= 0)
-            pieces[(*count)++] = &memory[plan->reused[place.at]];
-    }
-    return place.store != PITHP_IN_WORKSPACE || !is_written(step->fused, e);
-}
-
-bool pithp_step_is_independent(const pithp_plan *plan,
-                               pithp_stamps *memory,
-                               int64_t first,
-                               int64_t number) {
-    const pithp_step *step = &plan->steps[number];
-    for (int e = 0; e < memories_of(step); e++) {
-        pithp_stamps *pieces[2];
-        int count;
-        const bool written = is_written(step->fused, e);
-        if (!memory_of(plan, memory, step, e, pieces, &count))
-            return false;
-        for (int p = 0; p < count; p++)
-            if (pieces[p]->written > first || (written && pieces[p]->read > first))
-                return false;
-    }
-    return true;
-}
-
-void pithp_step_stamp(const pithp_plan *plan, pithp_stamps *memory, int64_t number) {
-    const pithp_step *step = &plan->steps[number];
-    for (int e = 0; e < memories_of(step); e++) {
-        pithp_stamps *pieces[2];
-        int count;
-        const bool written = is_written(step->fused, e);
-        memory_of(plan, memory, step, e, pieces, &count);
-        for (int p = 0; p < count; p++)
-            *(written ? &pieces[p]->written : &pieces[p]->read) = (int32_t)number + 1;
-    }
-}
 
 /* Steps from `first` on that do the same and are independent. */
 static int64_t count_steps(const finding *f, int64_t first) {
@@ -293,7 +233,7 @@ static void run(const void *args, int64_t begin, int64_t end) {
     }
 }
 
-pith_status pithp_batch_run(const pithp_running *r, const pithp_batch *b) {
+pith_status pithp_batch_run(const pithp_exec *r, const pithp_batch *b) {
     static const pithp_host_loop loops[PITHP_ISA_COUNT] = {run};
     const void *const fixed[PITHP_FIXED_COUNT] = {[PITHP_FIXED_WORKSPACE] = r->workspace};
     const batch_args args = {b,

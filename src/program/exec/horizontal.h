@@ -2,7 +2,7 @@
 #ifndef PITH_PROGRAM_EXEC_HORIZONTAL_H
 #define PITH_PROGRAM_EXEC_HORIZONTAL_H
 
-#include "program/exec/tier.h"
+#include "program/exec/exec.h"
 
 /* Steps of as many elements whose externals are neighbours in their tables, step by step:
  * what differs is an address and the ones behind it. */
@@ -23,24 +23,12 @@ struct pithp_batch {
     pithp_batch_part parts[];             /* and one behind, for the end */
 };
 
-/* Who read and wrote a piece of memory last: steps, counted from 1. */
-typedef struct pithp_stamps {
-    int32_t read, written;
-} pithp_stamps;
-/* Whether a fused step may run at the same time as those from `first` on, all of which
- * were stamped. memory: of the plan's inputs, then its outputs; zero in the beginning. */
-bool pithp_step_is_independent(const pithp_plan *plan,
-                               pithp_stamps *memory,
-                               int64_t first,
-                               int64_t number);
-void pithp_step_stamp(const pithp_plan *plan, pithp_stamps *memory, int64_t number);
-
 /* Find batches among the direct steps of compiled code; step k calls functions[k]. */
 void pithp_batches_find(const pithp_plan *plan,
                         pithp_compiled *code,
                         const int32_t *functions);
 void pithp_batch_free(pith_runtime *rt, pithp_batch *b); /* NULL does nothing */
 /* Run one at once: the scope's device is immediate. */
-pith_status pithp_batch_run(const pithp_running *r, const pithp_batch *b);
+pith_status pithp_batch_run(const pithp_exec *r, const pithp_batch *b);
 
 #endif

@@ -1,18 +1,19 @@
-/* Running plans. */
-#include "program/command/replay.h"
+/* Running executables: on the host, and on a device call by call. */
+#include "program/exec/call.h"
+#include "program/exec/exec.h"
 #include "program/exec/horizontal.h"
+#include "program/exec/watch.h"
 #include "program/op/debug.h"
-#include "program/profile/watch.h"
 
 #include <string.h>
 
 /* NULL: it is made on the way. */
-static char *external_of(const pithp_running *r, const pithp_step *step, int e) {
+static char *external_of(const pithp_exec *r, const pithp_step *step, int e) {
     char *address = pithp_address(r, step->external[e]);
     return address ? address + step->offset[e] * step->fused->externals[e].size : NULL;
 }
 
-size_t pithp_fused_bind(const pithp_running *r,
+size_t pithp_fused_bind(const pithp_exec *r,
                         const pithp_step *step,
                         pithp_host_loop code,
                         pithp_fused_args *args) {
@@ -26,7 +27,7 @@ size_t pithp_fused_bind(const pithp_running *r,
     return bytes;
 }
 
-size_t pithp_fold_bind(const pithp_running *r, const pithp_step *step, char **at) {
+size_t pithp_fold_bind(const pithp_exec *r, const pithp_step *step, char **at) {
     for (int e = 0; e < step->fused->external_count; e++)
         at[e] = external_of(r, step, e);
     return (size_t)step->fused->external_count * sizeof *at;
@@ -58,7 +59,7 @@ static inline pith_status launch_direct(pith_scope *s,
     return pithp_launch_run(s, &launch);
 }
 
-static pith_status run_direct(const pithp_running *r, int64_t k) {
+static pith_status run_direct(const pithp_exec *r, int64_t k) {
     const void *const fixed[PITHP_FIXED_COUNT] = {[PITHP_FIXED_WORKSPACE] = r->workspace};
     const void *const *const tables[PITHP_TABLE_COUNT] = {
         [PITHP_TABLE_INPUTS] = r->inputs,
@@ -84,7 +85,7 @@ static pith_status run_alone(pith_scope *s,
     return launch_direct(s, plan, code, code->alone, count, tables);
 }
 
-static pith_status run_fused(const pithp_running *r, const pithp_step *step, int64_t k) {
+static pith_status run_fused(const pithp_exec *r, const pithp_step *step, int64_t k) {
     pithp_fused_args args;
     const pithp_compiled_step *code = r->code ? &r->code->steps[k] : NULL;
     if (code && code->direct)
@@ -100,7 +101,7 @@ static pith_status run_row(pith_scope *s,
                            const pithp_step *step,
                            pithp_memory *memory,
                            pith_report *report,
-                           const pithp_running *r) {
+                           const pithp_exec *r) {
     const pithp_instruction *i = step->call;
     pithp_call call =
         pithp_call_of(i->primitive, i->operand_count, step->specs, i->params);
@@ -122,14 +123,7 @@ static pith_status run_row(pith_scope *s,
     return rc;
 }
 
-void pithp_step_print(pith_scope *s,
-                      const pithp_step *step,
-                      const void *const *operands) {
-    const pithp_debug_params *params = step->call->params;
-    params->debug->print(params->debug, s, step->specs, operands);
-}
-
-static pith_status run_call(const pithp_running *r, const pithp_step *step) {
+static pith_status run_call(const pithp_exec *r, const pithp_step *step) {
     const pithp_instruction *i = step->call;
     void *results[PITH_KERNEL_MAX_ARGS + 1];
     for (int k = 0; k < i->operand_count; k++)
@@ -139,7 +133,7 @@ static pith_status run_call(const pithp_running *r, const pithp_step *step) {
     if (step->kernel)
         return pithp_run_kernel(r->s, step, r->pointers, results);
     if (i->primitive == PITHP_OP_DEBUG)
-        return pithp_step_print(r->s, step, r->pointers), PITH_OK;
+        return pithp_debug_print(r->s, i->params, step->specs, r->pointers), PITH_OK;
     pithp_memory memory = {
         .operands = r->pointers,
         .result = results[0],
@@ -155,7 +149,7 @@ int32_t pithp_step_call(pith_scope *s, const pithp_step *step, char *const *at) 
     if (step->kernel)
         return pithp_run_kernel(s, step, operands, (void *const *)results);
     if (i->primitive == PITHP_OP_DEBUG)
-        return pithp_step_print(s, step, operands), PITH_OK;
+        return pithp_debug_print(s, i->params, step->specs, operands), PITH_OK;
     pithp_memory memory = {.operands = operands,
                            .result = results[0],
                            .temporary = step->temporary_bytes ? *end : NULL};
@@ -164,12 +158,12 @@ int32_t pithp_step_call(pith_scope *s, const pithp_step *step, char *const *at) 
 }
 
 /* Compiled steps that run as one; NULL: step k is none, or its first. */
-static const pithp_batch *batch_of(const pithp_running *r, int64_t k) {
+static const pithp_batch *batch_of(const pithp_exec *r, int64_t k) {
     return r->code && pithp_scope_device(r->s)->immediate ? r->code->steps[k].batch
                                                           : NULL;
 }
 
-int64_t pithp_run_piece(const pithp_running *r, int64_t k, pith_status *rc) {
+int64_t pithp_run_piece(const pithp_exec *r, int64_t k, pith_status *rc) {
     const pithp_step *step = &r->plan->steps[k];
     const pithp_batch *batch = batch_of(r, k);
     *rc = batch         ? pithp_batch_run(r, batch)
@@ -180,7 +174,7 @@ int64_t pithp_run_piece(const pithp_running *r, int64_t k, pith_status *rc) {
     return batch ? batch->steps : 1;
 }
 
-pith_status pithp_run_steps(const pithp_running *r) {
+pith_status pithp_run_steps(const pithp_exec *r) {
     pith_status rc = PITH_OK;
     if (PITHP_UNLIKELY(r->watch))
         return pithp_run_watched(r);
@@ -189,23 +183,25 @@ pith_status pithp_run_steps(const pithp_running *r) {
     return rc;
 }
 
-/* What the plan reads and others wrote. */
-pith_status pithp_plan_await(pith_scope *s, const pithp_plan *plan) {
-    pith_status rc = plan->literals ? pithp_buffer_read(s, plan->literals) : PITH_OK;
-    for (int64_t c = 0; c < plan->program->constant_count && rc == PITH_OK; c++)
-        if (plan->program->constants[c].buffer)
-            rc = pithp_buffer_read(s, plan->program->constants[c].buffer);
-    for (int64_t k = 0; plan->has_plans && k < plan->step_count && rc == PITH_OK; k++) {
-        const pithp_step *step = &plan->steps[k];
-        for (int p = 0; step->plans && p < step->call->program_count && rc == PITH_OK;
-             p++)
-            rc = pithp_plan_await(s, step->plans[p]);
-    }
-    return rc;
+bool pithp_is_handed_on(const pithp_exec *r, int64_t k) {
+    const pithp_origins *from = r->plan->origins ? &r->plan->origins[k] : NULL;
+    const void *at = pithp_output_address(r, k);
+    for (int o = 0; from && o < from->count; o++)
+        if (r->inputs[from->inputs[o]] == at)
+            return true;
+    return false;
+}
+
+pith_status pithp_settle(const pithp_exec *r, int64_t k) {
+    const void *at = pithp_output_address(r, k);
+    const pithp_program *p = r->plan->program;
+    const size_t bytes = pithp_value_spec(p, p->outputs[k])->bytes;
+    return at == r->outputs[k] || !bytes ? PITH_OK
+                                         : pithp_copy(r->s, r->outputs[k], at, bytes);
 }
 
 /* Outputs that were passed: the caller learns where they are, or they are copied. */
-static pith_status leave(const pithp_running *r, bool copies) {
+static pith_status leave(const pithp_exec *r, bool copies) {
     const pithp_plan *plan = r->plan;
     pith_status rc = PITH_OK;
     for (int64_t k = 0; k < plan->program->output_count && rc == PITH_OK; k++) {
@@ -221,18 +217,19 @@ static pith_status leave(const pithp_running *r, bool copies) {
 }
 
 static pith_status run_all(pith_scope *s,
-                           pithp_plan *plan,
+                           pithp_executable *x,
                            const pithp_compiled *code,
                            const void *const *inputs,
                            void **outputs,
                            bool copies) {
+    const pithp_plan *plan = x->plan;
     const void *few[4 * PITHP_FEW_OPERANDS], **pointers = few;
     pithp_watch watch;
-    pithp_running r = {
-        .s = s, .plan = plan, .code = code, .inputs = inputs, .outputs = outputs};
-    const size_t bytes = plan->pointer_count * sizeof *pointers;
+    pithp_exec r = {
+        .s = s, .x = x, .plan = plan, .code = code, .inputs = inputs, .outputs = outputs};
+    const size_t bytes = x->pointer_count * sizeof *pointers;
     pith_status rc;
-    if (plan->replay && pithp_replay_run(s, plan, inputs, outputs, &rc))
+    if (x->replay && pithp_replay_run(s, x->replay, plan, inputs, outputs, &rc))
         return rc;
     rc = pithp_scope_device(s)->immediate ? PITH_OK : pithp_plan_await(s, plan);
     if (rc != PITH_OK)
@@ -264,56 +261,51 @@ static pith_status run_all(pith_scope *s,
 }
 
 static pith_status run(pith_scope *s,
-                       pithp_plan *plan,
+                       pithp_executable *x,
                        const void *const *inputs,
                        void **outputs,
                        bool copies) {
-    const pithp_compiled *code = pithp_plan_code(s, plan);
-    return code && code->alone >= 0 && !plan->replay && pithp_scope_device(s)->immediate
-               ? run_alone(s, plan, code, inputs, outputs,
-                           plan->steps[code->alone].spec->count)
-               : run_all(s, plan, code, inputs, outputs, copies);
+    const pithp_compiled *code = pithp_executable_code(s, x);
+    return code && code->alone >= 0 && !x->replay && pithp_scope_device(s)->immediate
+               ? run_alone(s, x->plan, code, inputs, outputs,
+                           x->plan->steps[code->alone].spec->count)
+               : run_all(s, x, code, inputs, outputs, copies);
 }
 
-pith_status pithp_plan_pass(pith_scope *s,
-                            pithp_plan *plan,
-                            const void *const *inputs,
-                            void **outputs) {
-    return run(s, plan, inputs, outputs, false);
+pith_status pithp_executable_pass(pith_scope *s,
+                                  pithp_executable *x,
+                                  const void *const *inputs,
+                                  void **outputs) {
+    return run(s, x, inputs, outputs, false);
 }
 
-pith_status pithp_plan_run(pith_scope *s,
-                           pithp_plan *plan,
-                           const void *const *inputs,
-                           void *const *outputs) {
-    return run(s, plan, inputs, (void **)(uintptr_t)outputs /* only read */, true);
+pith_status pithp_executable_run(pith_scope *s,
+                                 pithp_executable *x,
+                                 const void *const *inputs,
+                                 void *const *outputs) {
+    return run(s, x, inputs, (void **)(uintptr_t)outputs /* only read */, true);
 }
 
 /* ---- Plans for every count of elements ---- */
 
-bool pithp_plan_is_flat(const pithp_plan *plan) {
-    const pithp_step *step = plan->steps;
-    return plan->step_count == 1 && step->fused && !step->call && !step->take_count &&
-           !step->is_source && !step->band && step->fused->piece_count == 0 &&
-           !plan->workspace_bytes && !plan->passed_count && pithp_is_direct(step->fused);
-}
-
-pith_status pithp_plan_run_flat(pith_scope *s,
-                                pithp_plan *plan,
-                                const void *const *inputs,
-                                void *const *outputs,
-                                int64_t count) {
+pith_status pithp_executable_run_flat(pith_scope *s,
+                                      pithp_executable *x,
+                                      const void *const *inputs,
+                                      void *const *outputs,
+                                      int64_t count) {
+    const pithp_plan *plan = x->plan;
     const bool immediate = pithp_scope_device(s)->immediate;
-    const pithp_compiled *code = pithp_plan_code(s, plan);
+    const pithp_compiled *code = pithp_executable_code(s, x);
     if (code && code->alone >= 0 && immediate)
         return run_alone(s, plan, code, inputs, outputs, count);
     const pith_status rc = immediate ? PITH_OK : pithp_plan_await(s, plan);
     if (rc != PITH_OK)
         return rc;
-    const pithp_running r = {.s = s,
-                             .plan = plan,
-                             .inputs = inputs,
-                             .outputs = (void **)(uintptr_t)outputs /* only read */};
+    const pithp_exec r = {.s = s,
+                          .x = x,
+                          .plan = plan,
+                          .inputs = inputs,
+                          .outputs = (void **)(uintptr_t)outputs /* only read */};
     pithp_fused_args args;
     pithp_fused_bind(&r, plan->steps, code ? code->steps[0].loops[0] : NULL, &args);
     args.shape[0] = count; /* of the one axis that its values have */

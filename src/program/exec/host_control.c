@@ -1,88 +1,14 @@
-/* Steps of control flow: their programs have plans of their own, made once, which run in
- * a part of the workspace. Nothing is allocated while they run. */
+/* Running control flow: branches and loops run the plans of their programs. */
 #include "program/emit/loop.h"
-#include "program/exec/tier.h"
-#include "program/plan/plan.h"
-#include "program/profile/watch.h"
+#include "program/exec/exec.h"
+#include "program/exec/watch.h"
+#include "program/ir/region.h"
 
 #include <string.h>
 
-enum { FLAG_BYTES = PITHP_ALIGNMENT };
-
-static size_t aligned(size_t bytes) {
-    return (bytes + PITHP_ALIGNMENT - 1) & ~(size_t)(PITHP_ALIGNMENT - 1);
-}
-
-/* ---- Planning ---- */
-
-static bool make_plans(pithp_planning *g, pithp_step *step) {
-    const pithp_instruction *i = step->call;
-    const size_t bytes = (size_t)i->program_count * sizeof *step->plans;
-    step->plans = pithp_allocate(g->plan->runtime, bytes);
-    if (!step->plans) {
-        pithp_fail_memory(g->s, bytes);
-        return false;
-    }
-    memset(step->plans, 0, bytes);
-    for (int k = 0; k < i->program_count; k++) {
-        step->plans[k] = pithp_plan_make_for(g->s, i->programs[k],
-                                             g->plan->scheduled    ? PITHP_PLAN_SCHEDULED
-                                             : g->plan->runs_fused ? PITHP_PLAN_FUSED
-                                                                   : PITHP_PLAN_CALLS);
-        if (!step->plans[k])
-            return false;
-    }
-    return true;
-}
-
-/* The workspace is that of the programs (one of them runs at a time), then the flag of a
- * condition, then the second buffers of carries. */
-static bool measure(pithp_planning *g, pithp_step *step) {
-    const pithp_instruction *i = step->call;
-    const pithp_carried c = pithp_carries_of(i);
-    size_t inner = 0, pointers = 0;
-    for (int k = 0; k < i->program_count; k++) {
-        const pithp_plan *plan = step->plans[k];
-        const size_t own = plan->pointer_count + (size_t)(plan->program->input_count +
-                                                          plan->program->output_count);
-        inner = plan->workspace_bytes > inner ? plan->workspace_bytes : inner;
-        pointers = own > pointers ? own : pointers;
-    }
-    step->programs_bytes =
-        aligned(inner) + (i->primitive == PITHP_OP_WHILE ? FLAG_BYTES : 0);
-    size_t most = step->programs_bytes;
-    for (int k = 0; k < c.count; k++)
-        if (pithp_add_overflows(most, aligned(g->p->values[i->result + k].spec->bytes),
-                                &most)) {
-            pithp_fail(g->s, PITH_E_OVERFLOW, NULL, "the carries of %s are too large",
-                       pithp_rows[i->primitive].name);
-            return false;
-        }
-    step->temporary_bytes = pithp_spare_offset(step, c.count);
-    if (pithp_loop_fits(g->plan, step) && (size_t)pithp_loop_addresses(step) > pointers)
-        pointers = (size_t)pithp_loop_addresses(step);
-    pointers += (size_t)c.count;
-    if (pointers > g->plan->pointer_count)
-        g->plan->pointer_count = pointers;
-    return true;
-}
-
-bool pithp_plan_control(pithp_planning *g, pithp_step *step) {
-    return make_plans(g, step) && measure(g, step);
-}
-
-void pithp_plan_control_free(pith_runtime *rt, pithp_step *step) {
-    const int count = step->plans ? step->call->program_count : 0;
-    for (int k = 0; k < count; k++)
-        pithp_plan_free(step->plans[k]);
-    pithp_release(rt, step->plans, (size_t)count * sizeof *step->plans);
-}
-
-/* ---- Running ---- */
-
 /* A step that runs: its memory, and the addresses that its programs get. */
 typedef struct frame {
-    const pithp_running *outer;
+    const pithp_exec *outer;
     const pithp_step *step;
     const pithp_value *operands;
     char *workspace;       /* of the step */
@@ -90,7 +16,7 @@ typedef struct frame {
     const void **pointers; /* behind them */
 } frame;
 
-static frame open_frame(const pithp_running *r, const pithp_step *step) {
+static frame open_frame(const pithp_exec *r, const pithp_step *step) {
     const pithp_carried c = pithp_carries_of(step->call);
     return (frame){.outer = r,
                    .step = step,
@@ -125,20 +51,21 @@ static const pith_spec *result_spec(const frame *f, int k) {
 }
 
 /* A program of the step: its inputs and outputs are to be filled in. */
-static pithp_running program_of(const frame *f, int k) {
-    pithp_plan *plan = f->step->plans[k];
+static pithp_exec program_of(const frame *f, int k) {
+    pithp_executable *x = &f->outer->x->programs[f->step->first_program + k];
+    const pithp_plan *plan = x->plan;
     const int64_t inputs = plan->program->input_count;
     const int64_t outputs = plan->program->output_count;
-    return (pithp_running){.s = f->outer->s,
-                           .plan = plan,
-                           .code = pithp_plan_code(f->outer->s, plan),
-                           .inputs = f->pointers,
-                           .outputs = (void **)(f->pointers + inputs),
-                           .workspace = f->workspace,
-                           .watch = f->outer->watch,
-                           .passed = f->pointers + inputs + outputs,
-                           .pointers =
-                               f->pointers + inputs + outputs + plan->passed_count};
+    return (pithp_exec){.s = f->outer->s,
+                        .x = x,
+                        .plan = plan,
+                        .code = pithp_executable_code(f->outer->s, x),
+                        .inputs = f->pointers,
+                        .outputs = (void **)(f->pointers + inputs),
+                        .workspace = f->workspace,
+                        .watch = f->outer->watch,
+                        .passed = f->pointers + inputs + outputs,
+                        .pointers = f->pointers + inputs + outputs + plan->passed_count};
 }
 
 /* The value of an integer or bool of rank 0 on the device; waits. */
@@ -167,7 +94,7 @@ static pith_status run_cond(const frame *f) {
     if (rc != PITH_OK)
         return rc;
     index = index < 0 ? 0 : index >= i->program_count ? i->program_count - 1 : index;
-    pithp_running r = program_of(f, (int)index);
+    pithp_exec r = program_of(f, (int)index);
     for (int k = 1; k < i->operand_count; k++)
         f->pointers[k - 1] = operand_at(f, k);
     for (int k = 0; k < i->result_count; k++)
@@ -186,19 +113,19 @@ static pith_status run_cond(const frame *f) {
 /* ---- Loops ---- */
 
 /* Carries are written to the result or to the second buffer, whichever is free. */
-static void choose_buffers(const frame *f, pithp_running *r, int count) {
+static void choose_buffers(const frame *f, pithp_exec *r, int count) {
     char *spare = f->workspace + f->step->programs_bytes;
     for (int k = 0; k < count; k++) {
         const bool in_place = pithp_carry_in_place(f->step, k);
         void *result = result_at(f, k);
         r->outputs[k] = f->current[k] == result && !in_place ? spare : result;
         if (!in_place) /* as pithp_spare_offset counts them */
-            spare += aligned(result_spec(f, k)->bytes);
+            spare += pithp_aligned(result_spec(f, k)->bytes);
     }
 }
 
 /* The body ran: where the carries are now. One that it handed on stays. */
-static pith_status advance(const frame *f, const pithp_running *r, int count) {
+static pith_status advance(const frame *f, const pithp_exec *r, int count) {
     pith_status rc = PITH_OK;
     for (int k = 0; k < count && rc == PITH_OK; k++)
         if (pithp_output_address(r, k) != f->current[k])
@@ -252,14 +179,15 @@ static pithp_host_loop loop_of(const frame *f) {
 
 /* The call itself, with what its steps take where the run is watched. */
 static void run_loop(const frame *f, pithp_host_loop loop) {
-    const pithp_running *r = f->outer;
+    static const pithp_loop_calls calls = {.step = pithp_step_call, .ticks = pithp_ticks};
+    const pithp_exec *r = f->outer;
     pithp_tally tally;
     if (PITHP_LIKELY(!r->watch)) {
-        pithp_loop_fill(r->s, f->step, NULL, f->pointers);
+        pithp_loop_fill(r->s, f->step, &calls, NULL, f->pointers);
         loop(f->pointers, 0, 1);
         return;
     }
-    pithp_loop_fill(r->s, f->step, &tally, f->pointers);
+    pithp_loop_fill(r->s, f->step, &calls, &tally, f->pointers);
     pithp_tally_begin(&tally);
     loop(f->pointers, 0, 1);
     pithp_tally_end(&tally, r->watch, f->step);
@@ -287,13 +215,13 @@ static pith_status run_compiled(const frame *f, pithp_host_loop loop) {
 
 static pith_status holds(const frame *f, pithp_carried c, bool *goes_on) {
     const pithp_while_params *w = f->step->call->params;
-    pithp_running r = program_of(f, 0);
+    pithp_exec r = program_of(f, 0);
     int64_t truth = 0;
     for (int k = 0; k < w->cond_operands; k++)
         f->pointers[k] = operand_at(f, k);
     for (int k = 0; k < c.count; k++)
         f->pointers[w->cond_operands + k] = f->current[k];
-    r.outputs[0] = f->workspace + f->step->programs_bytes - FLAG_BYTES;
+    r.outputs[0] = f->workspace + f->step->programs_bytes - PITHP_FLAG_BYTES;
     pith_status rc = pithp_run_steps(&r);
     if (rc == PITH_OK)
         rc = read_integer(r.s, PITH_BOOL, pithp_output_address(&r, 0), &truth);
@@ -312,7 +240,7 @@ static pith_status run_while(const frame *f) {
     if (rc == PITH_OK)
         rc = holds(f, c, &goes_on);
     while (rc == PITH_OK && goes_on) {
-        pithp_running r = program_of(f, 1);
+        pithp_exec r = program_of(f, 1);
         for (int k = 0; k < w->body_operands; k++)
             f->pointers[k] = operand_at(f, w->cond_operands + k);
         for (int k = 0; k < c.count; k++)
@@ -335,7 +263,7 @@ static pith_status run_scan(const frame *f) {
     const pithp_host_loop loop = loop_of(f);
     if (loop)
         return run_compiled(f, loop);
-    pithp_running r = program_of(f, 0);
+    pithp_exec r = program_of(f, 0);
     const pithp_program *p = r.plan->program;
     pith_status rc = begin_carries(f, c);
     for (int k = 0; k < l->constants; k++)
@@ -360,7 +288,7 @@ static pith_status run_scan(const frame *f) {
     return rc == PITH_OK ? finish(f, c.count) : rc;
 }
 
-pith_status pithp_run_control(const pithp_running *r, const pithp_step *step) {
+pith_status pithp_run_control(const pithp_exec *r, const pithp_step *step) {
     const frame f = open_frame(r, step);
     switch ((int)step->call->primitive) {
         case PITHP_OP_COND:

@@ -14,8 +14,8 @@ enum { RUNS_WORTH_COMPILING = 2 };
 
 typedef enum stage { COUNTING, ASKED, DONE } stage;
 
-/* Of a plan, as long as it may still be compiled. */
-struct pithp_compiling {
+/* Of an executable, as long as it may still be compiled. */
+struct pithp_tier {
     pthread_mutex_t lock; /* guards what follows, but for one that only polls */
     atomic_int stage;     /* DONE: compiled, or never will be */
     atomic_int runs;      /* while COUNTING */
@@ -27,8 +27,8 @@ struct pithp_compiling {
     pithp_code *code;   /* ASKED: one reference; DONE: kept for its module */
 };
 
-static const pithp_compiled *compiled_of(const pithp_plan *plan) {
-    return atomic_load_explicit(&plan->compiled, memory_order_acquire);
+static const pithp_compiled *compiled_of(const pithp_executable *x) {
+    return atomic_load_explicit(&x->code, memory_order_acquire);
 }
 
 static size_t bytes_of(int64_t steps) {
@@ -71,16 +71,17 @@ static bool has_work(const pithp_plan *plan) {
 }
 
 /* The first run that asks, and waits for the code. */
-static void set_wait(struct pithp_compiling *c) {
+static void set_wait(struct pithp_tier *c) {
     c->wait = true;
     atomic_init(&c->due, 1);
 }
 
-bool pithp_compiled_begin(pithp_plan *plan) {
+bool pithp_compiled_begin(pithp_executable *x) {
+    const pithp_plan *plan = x->plan;
     const pithp_code_when when = pithp_code_when_set();
     if (when >= PITHP_CODE_OFF || !has_work(plan))
         return true;
-    struct pithp_compiling *c = pithp_allocate(plan->runtime, sizeof *c);
+    struct pithp_tier *c = pithp_allocate(plan->runtime, sizeof *c);
     if (!c)
         return false;
     memset(c, 0, sizeof *c);
@@ -89,7 +90,7 @@ bool pithp_compiled_begin(pithp_plan *plan) {
         set_wait(c);
     c->functions = pithp_allocate(plan->runtime, functions_bytes(plan));
     if (c->functions && pthread_mutex_init(&c->lock, NULL) == 0) {
-        plan->compiling = c;
+        x->tier = c;
         return true;
     }
     pithp_release(plan->runtime, c->functions, functions_bytes(plan));
@@ -97,18 +98,17 @@ bool pithp_compiled_begin(pithp_plan *plan) {
     return false;
 }
 
-void pithp_compiled_wait(pithp_plan *plan) {
-    if (plan->compiling)
-        set_wait(plan->compiling);
-    for (int64_t k = 0; plan->has_plans && k < plan->step_count; k++)
-        for (int p = 0; plan->steps[k].plans && p < plan->steps[k].call->program_count;
-             p++)
-            pithp_compiled_wait(plan->steps[k].plans[p]);
+void pithp_compiled_wait(pithp_executable *x) {
+    if (x->tier)
+        set_wait(x->tier);
+    for (int64_t k = 0; k < x->plan->program_count; k++)
+        pithp_compiled_wait(&x->programs[k]);
 }
 
-void pithp_compiled_end(pithp_plan *plan) {
-    struct pithp_compiling *c = plan->compiling;
-    pithp_compiled *code = (pithp_compiled *)(uintptr_t)compiled_of(plan);
+void pithp_compiled_end(pithp_executable *x) {
+    const pithp_plan *plan = x->plan;
+    struct pithp_tier *c = x->tier;
+    pithp_compiled *code = (pithp_compiled *)(uintptr_t)compiled_of(x);
     if (code)
         free_code(plan->runtime, code);
     if (!c)
@@ -119,15 +119,15 @@ void pithp_compiled_end(pithp_plan *plan) {
     pithp_release(plan->runtime, c, sizeof *c);
 }
 
-size_t pithp_compiled_bytes(const pithp_plan *plan) {
-    return compiled_of(plan) ? plan->compiling->code->module->bytes : 0;
+size_t pithp_compiled_bytes(const pithp_executable *x) {
+    return compiled_of(x) ? x->tier->code->module->bytes : 0;
 }
 
 /* ---- With the lock held ---- */
 
 /* Memory was short, which passes: ask again after as many runs as there were, so that the
  * attempts of a lasting shortage cost little. */
-static void put_off(struct pithp_compiling *c) {
+static void put_off(struct pithp_tier *c) {
     const int runs = atomic_load(&c->runs);
     pithp_code_release(c->code);
     c->code = NULL;
@@ -135,8 +135,9 @@ static void put_off(struct pithp_compiling *c) {
     atomic_store_explicit(&c->stage, COUNTING, memory_order_release);
 }
 
-static void ask(pith_scope *s, pithp_plan *plan) {
-    struct pithp_compiling *c = plan->compiling;
+static void ask(pith_scope *s, pithp_executable *x) {
+    pithp_plan *plan = x->plan;
+    struct pithp_tier *c = x->tier;
     pithp_compile_options options = {.name = "a program"};
     pithp_text text;
     pithp_text_begin(&text, plan->runtime);
@@ -217,7 +218,9 @@ static int64_t find_alone(const pithp_plan *plan, const pithp_compiled *code) {
 
 /* Functions and addresses of a module that was loaded; NULL: e says why. */
 static pithp_compiled *
-find_functions(const pithp_plan *plan, pithp_module *m, pithp_error *e) {
+find_functions(const pithp_executable *x, pithp_module *m, pithp_error *e) {
+    const pithp_plan *plan = x->plan;
+    const int32_t *functions = x->tier->functions;
     pithp_compiled *code =
         make_code(plan->runtime, plan->step_count, count_addresses(plan));
     int64_t addresses = 0;
@@ -229,9 +232,9 @@ find_functions(const pithp_plan *plan, pithp_module *m, pithp_error *e) {
         const pithp_step *step = &plan->steps[k];
         char name[PITHP_STEP_NAME_BYTES];
         pithp_launch launch = {.loops = NULL};
-        if (plan->compiling->functions[k] < 0)
+        if (functions[k] < 0)
             continue;
-        pithp_step_name(name, plan->compiling->prefix, plan->compiling->functions[k]);
+        pithp_step_name(name, x->tier->prefix, functions[k]);
         if (pithp_module_search(m, name, &launch, e) != PITH_OK) {
             free_code(plan->runtime, code);
             return NULL;
@@ -240,10 +243,10 @@ find_functions(const pithp_plan *plan, pithp_module *m, pithp_error *e) {
         code->steps[k].direct = is_direct(step);
         code->steps[k].folds = step->fused && pithp_folding_of(plan, step).reducer >= 0;
         code->steps[k].first_address = addresses;
-        for (int x = 0; is_direct(step) && x < step->fused->external_count; x++)
-            code->addresses[addresses++] = address_of(plan, step, x);
+        for (int n = 0; is_direct(step) && n < step->fused->external_count; n++)
+            code->addresses[addresses++] = address_of(plan, step, n);
     }
-    pithp_batches_find(plan, code, plan->compiling->functions);
+    pithp_batches_find(plan, code, functions);
     code->alone = find_alone(plan, code);
     return code;
 }
@@ -255,88 +258,94 @@ static void complain(pithp_device *d, const pithp_error *e) {
                   e->text);
 }
 
-static void adopt(pithp_plan *plan) {
-    struct pithp_compiling *c = plan->compiling;
+static void adopt(pithp_executable *x) {
+    struct pithp_tier *c = x->tier;
     pithp_compiled *code = NULL;
     pithp_error e = c->code->error;
     if (pithp_code_look(c->code) == PITHP_CODE_READY &&
         (!c->maths || pithp_math_link(c->code->module, &e) == PITH_OK))
-        code = find_functions(plan, c->code->module, &e);
+        code = find_functions(x, c->code->module, &e);
     if (!code && e.code == PITH_E_MEMORY) {
         put_off(c);
         return;
     }
     if (!code)
-        complain(pithp_runtime_device(plan->runtime), &e);
-    atomic_store_explicit(&plan->compiled, code, memory_order_release);
+        complain(pithp_runtime_device(x->plan->runtime), &e);
+    atomic_store_explicit(&x->code, code, memory_order_release);
     atomic_store(&c->stage, DONE);
 }
 
 /* ---- All ---- */
 
-const pithp_compiled *pithp_compiled_poll(pith_scope *s, pithp_plan *plan) {
-    struct pithp_compiling *c = plan->compiling;
+const pithp_compiled *pithp_compiled_poll(pith_scope *s, pithp_executable *x) {
+    struct pithp_tier *c = x->tier;
     const int at = atomic_load_explicit(&c->stage, memory_order_acquire);
     if (at == DONE || (at == COUNTING &&
                        atomic_fetch_add_explicit(&c->runs, 1, memory_order_relaxed) + 1 <
                            atomic_load_explicit(&c->due, memory_order_relaxed)))
-        return compiled_of(plan);
+        return compiled_of(x);
     if (c->wait) /* others wait too */
         pthread_mutex_lock(&c->lock);
     else if (pthread_mutex_trylock(&c->lock) != 0)
         return NULL;
     if (atomic_load(&c->stage) == COUNTING)
-        ask(s, plan);
+        ask(s, x);
     if (atomic_load(&c->stage) == ASKED && pithp_code_look(c->code) != PITHP_CODE_WAITING)
-        adopt(plan);
+        adopt(x);
     pthread_mutex_unlock(&c->lock);
-    return compiled_of(plan);
+    return compiled_of(x);
 }
 
 /* ---- Several at once ---- */
 
-static pithp_code *compile_together(pith_scope *s,
-                                    pithp_plan *const *plans,
-                                    int64_t count,
-                                    int32_t **functions) {
+typedef struct together {
+    pithp_executable **list;
+    pithp_plan **plans;
+    int32_t **functions;
+    int64_t count;
+} together;
+
+static pithp_code *compile_together(pith_scope *s, const together *t) {
     pithp_text text;
     pithp_code *code = NULL;
     pithp_compile_options options = {.name = "programs"};
     bool maths;
     pithp_text_begin(&text, s->runtime);
-    for (int64_t k = 0; k < count; k++) {
-        functions[k] = plans[k]->compiling->functions;
-        pithp_debug_prefix(plans[k]->compiling->prefix, plans[0]);
+    for (int64_t k = 0; k < t->count; k++) {
+        t->plans[k] = t->list[k]->plan;
+        t->functions[k] = t->list[k]->tier->functions;
+        pithp_debug_prefix(t->list[k]->tier->prefix, t->plans[0]);
     }
-    if (pithp_emit_host_all(&text, plans, count, functions, &maths) &&
-        pithp_debug_settle(&text, plans[0]->compiling->prefix, ".c", options.file,
+    if (pithp_emit_host_all(&text, t->plans, t->count, t->functions, &maths) &&
+        pithp_debug_settle(&text, t->list[0]->tier->prefix, ".c", options.file,
                            sizeof options.file))
         code = pithp_compile_later(pithp_scope_device(s), text.bytes, &options, true);
-    for (int64_t k = 0; code && k < count; k++)
-        plans[k]->compiling->maths = maths;
+    for (int64_t k = 0; code && k < t->count; k++)
+        t->list[k]->tier->maths = maths;
     pithp_text_end(&text);
     return code;
 }
 
-bool pithp_compiled_together(pith_scope *s, pithp_plan *const *plans, int64_t count) {
-    const size_t bytes = (size_t)count * (sizeof(pithp_plan *) + sizeof(int32_t *));
-    char *memory = pithp_allocate(s->runtime, bytes);
-    pithp_plan **some = (void *)memory;
-    int64_t some_count = 0;
+bool pithp_compiled_together(pith_scope *s,
+                             pithp_executable *const *list,
+                             int64_t count) {
+    const size_t bytes = (size_t)count * 3 * sizeof(void *);
+    void **memory = pithp_allocate(s->runtime, bytes);
     if (!memory)
         return false;
+    together t = {.list = (void *)memory,
+                  .plans = (void *)(memory + count),
+                  .functions = (void *)(memory + 2 * count)};
     for (int64_t k = 0; k < count; k++)
-        if (plans[k]->compiling)
-            some[some_count++] = plans[k];
-    pithp_code *code =
-        some_count ? compile_together(s, some, some_count, (void *)(some + some_count))
-                   : NULL;
-    bool all = code || !some_count;
-    for (int64_t k = 0; code && k < some_count; k++) {
+        if (list[k]->tier)
+            t.list[t.count++] = list[k];
+    pithp_code *code = t.count ? compile_together(s, &t) : NULL;
+    bool all = code || !t.count;
+    for (int64_t k = 0; code && k < t.count; k++) {
         atomic_fetch_add(&code->refs, 1);
-        some[k]->compiling->code = code;
-        adopt(some[k]);
-        all &= compiled_of(some[k]) != NULL;
+        t.list[k]->tier->code = code;
+        adopt(t.list[k]);
+        all &= compiled_of(t.list[k]) != NULL;
     }
     pithp_code_release(code);
     pithp_release(s->runtime, memory, bytes);

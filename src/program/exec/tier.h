@@ -1,12 +1,13 @@
-/* The compiled form of a plan: asked for when the plan has run often enough to be worth
- * it, made in the background while the interpreter runs, and swapped in when it is ready.
+/* Tier-up: the compiled form of a plan, asked for when the plan has run often enough to
+ * be worth it, made in the background while the interpreter runs, and swapped in when it
+ * is ready.
  *
  * PITH_JIT says when (pithp_code_when). Without a compiler, or if one fails, the
  * interpreter goes on. If memory is short, a later run asks again. */
 #ifndef PITH_PROGRAM_EXEC_TIER_H
 #define PITH_PROGRAM_EXEC_TIER_H
 
-#include "program/plan/plan.h"
+#include "program/exec/executable.h"
 
 /* Functions of a plan's steps; constant. */
 typedef struct pithp_batch pithp_batch;
@@ -41,30 +42,28 @@ typedef struct pithp_compiled {
     pithp_compiled_step steps[];
 } pithp_compiled;
 
-/* What a plan has of it; all zero in the beginning. */
-struct pithp_compiling;
+/* The slow half of pithp_executable_code. */
+const pithp_compiled *pithp_compiled_poll(pith_scope *s, pithp_executable *x);
 
-/* The slow half of pithp_plan_code. */
-const pithp_compiled *pithp_compiled_poll(pith_scope *s, pithp_plan *plan);
-
-/* The compiled form if it is there; it stays as long as the plan. Called once a run. */
-static inline const pithp_compiled *pithp_plan_code(pith_scope *s, pithp_plan *plan) {
-    const pithp_compiled *code =
-        atomic_load_explicit(&plan->compiled, memory_order_acquire);
-    return code || !plan->compiling ? code : pithp_compiled_poll(s, plan);
+/* The compiled form if it is there; it stays as long as the executable. Called once a
+ * run. */
+static inline const pithp_compiled *pithp_executable_code(pith_scope *s,
+                                                          pithp_executable *x) {
+    const pithp_compiled *code = atomic_load_explicit(&x->code, memory_order_acquire);
+    return code || !x->tier ? code : pithp_compiled_poll(s, x);
 }
 
 /* Compile plans that have not run yet, which no other thread knows, by one run of the
  * compiler, and wait for it. False: some have code to compile and did not get it. */
-bool pithp_compiled_together(pith_scope *s, pithp_plan *const *plans, int64_t count);
+bool pithp_compiled_together(pith_scope *s, pithp_executable *const *list, int64_t count);
 
 /* Called when a plan was made: it may be compiled, if the runtime compiles plans at all.
  * False if memory is short (no error is set). */
-bool pithp_compiled_begin(pithp_plan *plan);
+bool pithp_compiled_begin(pithp_executable *x);
 /* The first run waits for the code, whatever PITH_JIT says of when. */
-void pithp_compiled_wait(pithp_plan *plan);
-void pithp_compiled_end(pithp_plan *plan);
+void pithp_compiled_wait(pithp_executable *x);
+void pithp_compiled_end(pithp_executable *x);
 /* Bytes of its code, which plans of the same text share; 0 where there is none (yet). */
-size_t pithp_compiled_bytes(const pithp_plan *plan);
+size_t pithp_compiled_bytes(const pithp_executable *x);
 
 #endif

@@ -1,6 +1,6 @@
 /* dynamic_slice and dynamic_update_slice: a box of an array from a place that is known
  * when the work runs. */
-#include "program/cuda/cuda.h"
+#include "program/host/device_target.h"
 #include "program/host/move.h"
 
 #include <string.h>
@@ -121,6 +121,6 @@ pith_status pithp_lower_dynamic(const pithp_call *call,
                              (int32_t)pith_dtype_size(result->dtype), result->count);
     if (rc || result->rank == 0 || box->count == 0)
         return rc;
-    return sink->cuda ? pithp_cuda_emit_box(call, box, memory, sink)
+    return sink->cuda ? sink->cuda->encode->box(call, box, memory, sink)
                       : emit_box(call, box, memory, sink);
 }

@@ -180,20 +180,6 @@ pithp_program *pithp_program_extract(pith_scope *s,
                                      int64_t output_count,
                                      const pithp_value *outputs);
 
-/* ---- Parameters ---- */
-
-/* Bytes of the row's parameters; 0: it has none. */
-size_t pithp_params_bytes(pithp_primitive primitive);
-/* A copy in which equal parameters are equal bytes: what the call does not look at
- * (padding, extents beyond the rank) is zero. */
-void pithp_params_copy(const pithp_call *call, void *copy);
-/* "{axis=0, reverse=true}"; nothing where there are none. */
-void pithp_params_text(const pithp_call *call, pithp_text *text);
-
-/* Whether running the call may leave an error (an index out of range in mode error), so
- * that it must run even if nobody wants its result. */
-bool pithp_call_reports(const pithp_call *call);
-
 /* Whether an instruction must run even if nobody wants its results: it reports, is not
  * pure, or runs a program in which such a one is. */
 bool pithp_has_effects(const pithp_instruction *i);

@@ -120,6 +120,20 @@ static inline pithp_call pithp_checked_call(const pithp_call *call) {
                          &params->index);
 }
 
+/* ---- Parameters ---- */
+
+/* Bytes of the row's parameters; 0: it has none. */
+size_t pithp_params_bytes(pithp_primitive primitive);
+/* A copy in which equal parameters are equal bytes: what the call does not look at
+ * (padding, extents beyond the rank) is zero. */
+void pithp_params_copy(const pithp_call *call, void *copy);
+/* "{axis=0, reverse=true}"; nothing where there are none. */
+void pithp_params_text(const pithp_call *call, pithp_text *text);
+
+/* Whether running the call may leave an error (an index out of range in mode error), so
+ * that it must run even if nobody wants its result. */
+bool pithp_call_reports(const pithp_call *call);
+
 /* ---- Host work ---- */
 
 /* Takes launches in the order they must run; copies what it keeps of one. */
@@ -157,11 +171,5 @@ void pithp_index_describe(const void *subject,
                           const pith_report *report,
                           const char *site,
                           pithp_error *e);
-
-/* Run a call on the stream of s. */
-pith_status pithp_run(pith_scope *s,
-                      const pithp_call *call,
-                      const pith_spec *result,
-                      const pithp_memory *memory);
 
 #endif

@@ -16,4 +16,13 @@ typedef struct pithp_debug {
     const char *message; /* for the text of programs */
 } pithp_debug;
 
+/* Print the message of an instruction, whose parameters these are, with its operands. */
+static inline void pithp_debug_print(pith_scope *s,
+                                     const void *params,
+                                     const pith_spec *const *specs,
+                                     const void *const *operands) {
+    const pithp_debug *debug = ((const pithp_debug_params *)params)->debug;
+    debug->print(debug, s, specs, operands);
+}
+
 #endif

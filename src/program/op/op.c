@@ -1,6 +1,5 @@
 /* The primitive table as data, and the doors to the rules of each row. */
 #include "base/format.h"
-#include "program/cuda/cuda.h"
 #include "program/op/rules.h"
 
 #include <string.h>
@@ -97,26 +96,6 @@ pith_status pithp_lower(const pithp_call *call,
         return pithp_lower_elementwise(call, result, memory, sink);
     return rules[call->primitive - PITHP_ELEMENTWISE_COUNT].lower(call, result, memory,
                                                                   sink);
-}
-
-static pith_status run_on_scope(void *scope, const pithp_launch *launch) {
-    return pithp_launch_run(scope, launch);
-}
-
-pithp_sink pithp_scope_sink(pith_scope *s) {
-    const bool host = pithp_scope_device(s)->backend->addressable;
-    return (pithp_sink){
-        .take = run_on_scope, .closure = s, .cuda = host ? NULL : &pithp_cuda_on_scope};
-}
-
-pith_status pithp_run(pith_scope *s,
-                      const pithp_call *call,
-                      const pith_spec *result,
-                      const pithp_memory *memory) {
-    const pithp_sink sink = {.take = run_on_scope, .closure = s};
-    if (PITHP_UNLIKELY(!pithp_scope_device(s)->backend->addressable))
-        return pithp_run_cuda(s, call, result, memory);
-    return pithp_lower(call, result, memory, &sink);
 }
 
 /* ---- What rules share ---- */

@@ -1,6 +1,6 @@
 /* The parameters of primitives as data: one table of fields a rule, from which they are
  * copied into canonical form, compared (by their bytes then) and printed. */
-#include "program/ir/program.h"
+#include "program/op/call.h"
 #include "program/op/debug.h"
 
 #include <inttypes.h>

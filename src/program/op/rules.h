@@ -70,9 +70,6 @@ pith_status pithp_spec_fill(const pithp_call *call,
                             int rank,
                             const int64_t *shape);
 
-/* A sink that runs launches on the scope's stream. */
-pithp_sink pithp_scope_sink(pith_scope *s);
-
 /* A launch of three loops, one an instruction set, or of one for all. */
 static inline pith_status pithp_emit(const pithp_sink *sink,
                                      const char *name,

@@ -1,5 +1,4 @@
 /* What a plan takes. */
-#include "program/command/replay.h"
 #include "program/plan/plan.h"
 
 size_t pithp_plan_own_bytes(const pithp_plan *plan) {
@@ -17,7 +16,7 @@ size_t pithp_plan_own_bytes(const pithp_plan *plan) {
         for (int i = 0; step->plans && i < step->call->program_count; i++)
             bytes += pithp_plan_own_bytes(step->plans[i]);
     }
-    return bytes + pithp_replay_bytes(plan);
+    return bytes;
 }
 
 size_t pithp_plan_bytes(const pithp_plan *plan) {

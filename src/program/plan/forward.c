@@ -1,11 +1,9 @@
 /* What control flow hands on: results that may be operands are not copied, so the
  * operands live as long, and a run notes where the results are. */
-#include "program/emit/loop.h"
+#include "program/ir/region.h"
 #include "program/plan/plan.h"
 
 #include <string.h>
-
-/* ---- Planning ---- */
 
 /* The operand that result k is where program b hands on its input; -1: it is copied. */
 static int32_t operand_of(const pithp_instruction *i, int b, int32_t input, int k) {
@@ -146,23 +144,4 @@ bool pithp_plan_passed(pithp_planning *g) {
     if (plan->passed_count)
         prolong(g);
     return find_origins(g);
-}
-
-/* ---- Running ---- */
-
-bool pithp_is_handed_on(const pithp_running *r, int64_t k) {
-    const pithp_origins *from = r->plan->origins ? &r->plan->origins[k] : NULL;
-    const void *at = pithp_output_address(r, k);
-    for (int o = 0; from && o < from->count; o++)
-        if (r->inputs[from->inputs[o]] == at)
-            return true;
-    return false;
-}
-
-pith_status pithp_settle(const pithp_running *r, int64_t k) {
-    const void *at = pithp_output_address(r, k);
-    const pithp_program *p = r->plan->program;
-    const size_t bytes = pithp_value_spec(p, p->outputs[k])->bytes;
-    return at == r->outputs[k] || !bytes ? PITH_OK
-                                         : pithp_copy(r->s, r->outputs[k], at, bytes);
 }

@@ -390,3 +390,20 @@ bool pithp_plan_fuse(pithp_planning *g, pithp_step *step) {
     choose_access(a);
     return keep(&f);
 }
+
+/* ---- What a fused step is ---- */
+
+bool pithp_is_uniform(const pithp_fused_args *step, const pithp_external *e) {
+    bool uniform = e->access == PITHP_ACCESS_ONCE;
+    for (int d = 0; d < step->rank; d++)
+        uniform &= e->stride[d] == 0;
+    return uniform;
+}
+
+bool pithp_is_direct(const pithp_fused_args *step) {
+    bool direct = step->taken_count == 0;
+    for (int e = 0; e < step->external_count; e++)
+        direct &= step->externals[e].access == PITHP_ACCESS_FLAT ||
+                  pithp_is_uniform(step, &step->externals[e]);
+    return direct;
+}

@@ -4,19 +4,15 @@
  *
  * A band has `rows` rows of `length` elements. Its steps have so many elements or one a
  * row, and read what is made in the band where the row at hand lies. */
-#include "program/exec/tier.h"
+#include "program/plan/fuse_rows.h"
+
 #include "program/host/reduce.h"
-#include "program/plan/plan.h"
 
 #include <string.h>
 
 enum {
-    LEAST_ELEMENTS = 4097, /* loops that are compiled as a whole take steps as they are */
-    AT_ONCE = 2048,        /* elements, or one row */
-    ALIGNED = 64, /* rows of them begin where the first does in a line of cache */
-    BUFFERS = 8,  /* values that have no other memory */
-    BUFFER_BYTES = 3 * PITHP_REDUCE_BLOCK * sizeof(uint64_t) /* of all */
-};
+    LEAST_ELEMENTS = 4097
+}; /* loops that are compiled as a whole take steps as they are */
 
 typedef struct band {
     pithp_planning *g;
@@ -24,53 +20,6 @@ typedef struct band {
     int32_t first, end; /* steps */
     size_t bytes;       /* of arguments, at most */
 } band;
-
-/* An operand or result that lies in a buffer: an external of a fused step; of a reduction
- * 0 the operand and 1 the result; of both in one the externals and, behind them, the
- * result. */
-typedef struct buffered {
-    uint8_t external, buffer;
-} buffered;
-
-/* A step of a band in the arguments of a launch, or two of them: compiled code FOLDS what
- * the first makes, and the second, a reduction, alone reads. Those of its loops follow.
- */
-typedef enum doing { FUSES, REDUCES, FOLDS } doing;
-typedef struct member {
-    size_t bytes; /* all */
-    int64_t each; /* indices of its loops in a row */
-    doing doing;
-    uint8_t buffered_count;
-    buffered buffered[PITHP_FUSED_EXTERNALS];
-} member;
-enum {
-    MEMBER_ALIGN = 16,
-    MEMBER_BYTES = (sizeof(member) + MEMBER_ALIGN - 1) / MEMBER_ALIGN * MEMBER_ALIGN
-};
-
-typedef struct band_args {
-    int64_t at_once; /* rows */
-    struct {
-        int64_t offset, row_bytes;
-    } buffers[BUFFERS];
-    size_t bytes; /* of the members */
-    int32_t member_count;
-    _Alignas(MEMBER_ALIGN) char members[PITHP_LAUNCH_ARGS - 256];
-} band_args;
-_Static_assert(sizeof(band_args) <= PITHP_LAUNCH_ARGS, "one launch takes them");
-
-static size_t aligned(size_t bytes) {
-    return (bytes + MEMBER_ALIGN - 1) / MEMBER_ALIGN * MEMBER_ALIGN;
-}
-
-/* Rows at once, and the memory that a buffer takes. */
-static int64_t rows_at_once(int64_t length) {
-    const int64_t rows = length < AT_ONCE ? AT_ONCE / length : 1;
-    return rows > ALIGNED ? rows / ALIGNED * ALIGNED : rows;
-}
-static int64_t buffer_bytes(int64_t at_once, int64_t row_bytes) {
-    return (at_once * row_bytes + 63) / 64 * 64;
-}
 
 /* ---- Planning: which steps ---- */
 
@@ -128,10 +77,11 @@ reduces_rows(const pithp_planning *g, int32_t k, int64_t *rows, int64_t *length)
 }
 
 static size_t bytes_of(const pithp_step *step) {
-    return MEMBER_BYTES + aligned(step->call
-                                      ? sizeof(pithp_reduce_args)
-                                      : offsetof(pithp_fused_args, externals) +
-                                            (size_t)step->reads * sizeof(pithp_external));
+    return PITHP_BAND_MEMBER_BYTES +
+           pithp_band_aligned(step->call
+                                  ? sizeof(pithp_reduce_args)
+                                  : offsetof(pithp_fused_args, externals) +
+                                        (size_t)step->reads * sizeof(pithp_external));
 }
 
 /* Whether a fused step works row by row, and, unless the band begins with it, on what is
@@ -172,7 +122,7 @@ static bool reduction_fits(const band *b, int32_t k) {
 static bool fits(const band *b, int32_t k) {
     const pithp_step *step = &b->g->plan->steps[k];
     return !step->band && !step->is_source &&
-           b->bytes + bytes_of(step) <= sizeof((band_args *)0)->members &&
+           b->bytes + bytes_of(step) <= sizeof((pithp_band_args *)0)->members &&
            (step->call ? reduction_fits(b, k) : fused_fits(b, k));
 }
 
@@ -191,17 +141,18 @@ static bool is_inner(const band *b, pithp_value v) {
 }
 
 static void choose_buffers(const band *b) {
-    int64_t room = BUFFER_BYTES;
+    int64_t room = PITHP_BAND_BUFFER_BYTES;
     int count = 0;
-    for (int32_t k = b->first; k < b->end && count < BUFFERS; k++) {
+    for (int32_t k = b->first; k < b->end && count < PITHP_BAND_BUFFERS; k++) {
         pithp_step *step = &b->g->plan->steps[k];
         pithp_value v = step->call ? step->call->result : step->first;
         while (v >= 0 && !is_inner(b, v))
             v = step->call ? -1 : b->g->next[v];
         if (v < 0)
             continue;
-        const int64_t bytes = buffer_bytes(
-            rows_at_once(b->length), (int64_t)b->g->p->values[v].spec->bytes / b->rows);
+        const int64_t bytes =
+            pithp_band_buffer_bytes(pithp_band_rows_at_once(b->length),
+                                    (int64_t)b->g->p->values[v].spec->bytes / b->rows);
         if (bytes > room)
             continue;
         room -= bytes;
@@ -289,173 +240,4 @@ void pithp_plan_bands(pithp_planning *g) {
         return;
     for (int32_t k = 0; k < g->plan->step_count;)
         k = reduces_rows(g, k, &rows, &length) ? band_about(g, k) : k + 1;
-}
-
-/* ---- Running ---- */
-
-/* The loops' arguments of a member, and what points to the memory of one of them. */
-static void *loop_args(member *m) {
-    return (char *)m + MEMBER_BYTES;
-}
-
-static char **data_of(member *m, int external) {
-    pithp_fused_args *fused = loop_args(m);
-    pithp_made_args *made = loop_args(m);
-    pithp_reduce_args *reduce = loop_args(m);
-    switch (m->doing) {
-        case FUSES:
-            return &fused->externals[external].data;
-        case REDUCES:
-            return external ? &reduce->to : (char **)(void *)&reduce->from;
-        case FOLDS:
-            break;
-    }
-    char **at = (char **)(void *)made->state;
-    return at + external < (char **)(void *)(made->state + made->state_bytes)
-               ? at + external
-               : &made->reduce.to;
-}
-
-/* Indices are rows. */
-static inline void run_rows(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
-    static const pithp_host_loop *const loops[] = {[FUSES] = pithp_fused_loops,
-                                                   [REDUCES] = pithp_reduce_row_loops,
-                                                   [FOLDS] = pithp_reduce_made_loops};
-    band_args a;
-    _Alignas(64) char buffers[BUFFER_BYTES];
-    memcpy(&a, args, offsetof(band_args, members) + ((const band_args *)args)->bytes);
-    for (int64_t i = begin, n; i < end; i += n) {
-        n = end - i < a.at_once ? end - i : a.at_once;
-        char *at = a.members;
-        for (int k = 0; k < a.member_count; k++) {
-            member *m = (member *)(void *)at;
-            at += m->bytes;
-            for (int b = 0; b < m->buffered_count; b++) { /* row i is the first there */
-                const buffered x = m->buffered[b];
-                *data_of(m, x.external) =
-                    (char *)((uintptr_t)buffers +
-                             (uintptr_t)(a.buffers[x.buffer].offset -
-                                         i * a.buffers[x.buffer].row_bytes));
-            }
-            loops[m->doing][isa](loop_args(m), i * m->each, (i + n) * m->each);
-        }
-    }
-}
-PITHP_LOOPS(run_rows)
-
-typedef struct binding {
-    const pithp_running *r;
-    int64_t first, end;     /* steps */
-    pithp_reduce_view view; /* of its reductions */
-    int32_t buffer_count;
-    pithp_value buffered[BUFFERS];
-    band_args args;
-} binding;
-
-/* The values without memory, and where they are. */
-static void lay_out(binding *x) {
-    const pithp_plan *plan = x->r->plan;
-    int64_t offset = 0;
-    for (int64_t k = x->first; k < x->end; k++) {
-        const pithp_value v = plan->steps[k].unplaced;
-        if (v < 0)
-            continue;
-        const int64_t bytes =
-            (int64_t)plan->program->values[v].spec->bytes / x->view.outer;
-        const int32_t number = x->buffer_count++;
-        x->buffered[number] = v;
-        x->args.buffers[number].offset = offset;
-        x->args.buffers[number].row_bytes = bytes;
-        offset += buffer_bytes(x->args.at_once, bytes);
-    }
-}
-
-static void note_buffer(const binding *x, member *m, int external, pithp_value v) {
-    for (int32_t b = 0; b < x->buffer_count; b++)
-        if (x->buffered[b] == v)
-            m->buffered[m->buffered_count++] = (buffered){(uint8_t)external, (uint8_t)b};
-}
-
-static size_t bind_fused(const binding *x, member *m, int64_t k) {
-    const pithp_step *step = &x->r->plan->steps[k];
-    const pithp_compiled *code = x->r->code;
-    m->each = step->spec->count / x->view.outer;
-    for (int e = 0; e < step->fused->external_count; e++)
-        note_buffer(x, m, e, step->external[e]);
-    return pithp_fused_bind(x->r, step, code ? code->steps[k].loops[0] : NULL,
-                            loop_args(m));
-}
-
-static pithp_reduce_args reduction_of(const binding *x, const pithp_step *step) {
-    const pithp_instruction *i = step->call;
-    const pithp_call call = pithp_call_of(i->primitive, 1, step->specs, i->params);
-    const void *from = pithp_address(x->r, step->source_value);
-    const pithp_memory memory = {.operands = &from,
-                                 .result = pithp_address(x->r, i->result)};
-    return pithp_reduce_args_of(&call, step->spec, &memory, &x->view);
-}
-
-static size_t bind_reduction(const binding *x, member *m, int64_t k) {
-    const pithp_step *step = &x->r->plan->steps[k];
-    pithp_reduce_args *args = loop_args(m);
-    *args = reduction_of(x, step);
-    m->doing = REDUCES;
-    m->each = 1;
-    note_buffer(x, m, 0, step->source_value);
-    note_buffer(x, m, 1, step->call->result);
-    return sizeof *args;
-}
-
-/* A fused step and the reduction behind it, in one loop of compiled code. */
-static size_t bind_fold(const binding *x, member *m, int64_t k) {
-    const pithp_step *step = &x->r->plan->steps[k], *reduction = step + 1;
-    const int externals = step->fused->external_count;
-    pithp_made_args *args = loop_args(m);
-    args->reduce = reduction_of(x, reduction);
-    args->fold = x->r->code->steps[k].loops[0];
-    args->state_bytes = pithp_fold_bind(x->r, step, (char **)(void *)args->state);
-    m->doing = FOLDS;
-    m->each = 1;
-    for (int e = 0; e < externals; e++)
-        if (step->external[e] != step->unplaced)
-            note_buffer(x, m, e, step->external[e]);
-    note_buffer(x, m, externals, reduction->call->result);
-    return offsetof(pithp_made_args, state) + args->state_bytes;
-}
-
-/* That of the first reduction, which is the first step or the second. */
-static pithp_reduce_view view_of(const pithp_step *first) {
-    const pithp_step *step = first->call ? first : first + 1;
-    const pithp_call call =
-        pithp_call_of(step->call->primitive, 1, step->specs, step->call->params);
-    return pithp_reduce_view_of(&call);
-}
-
-pith_status pithp_run_band(const pithp_running *r, int64_t first) {
-    const pithp_step *steps = r->plan->steps;
-    binding x = {.r = r,
-                 .first = first,
-                 .end = first + steps[first].band,
-                 .view = view_of(&steps[first])};
-    x.args.at_once = rows_at_once(x.view.length);
-    lay_out(&x);
-    for (int64_t k = first; k < x.end; k++) {
-        member *m = (member *)(void *)(x.args.members + x.args.bytes);
-        const bool folds = r->code && r->code->steps[k].folds;
-        *m = (member){.doing = FUSES};
-        m->bytes = MEMBER_BYTES + aligned(steps[k].call ? bind_reduction(&x, m, k)
-                                          : folds       ? bind_fold(&x, m, k)
-                                                        : bind_fused(&x, m, k));
-        x.args.bytes += m->bytes;
-        x.args.member_count++;
-        k += folds; /* which does the reduction, too */
-    }
-    const pithp_launch launch = {.name = "band",
-                                 .loops = run_rows_loops,
-                                 .args = &x.args,
-                                 .args_bytes =
-                                     offsetof(band_args, members) + x.args.bytes,
-                                 .count = x.view.outer,
-                                 .grain = x.args.at_once};
-    return pithp_launch_run(r->s, &launch);
 }

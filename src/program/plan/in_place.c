@@ -3,7 +3,7 @@
  * Such values are one in memory. A body that updates an input so says so, and a loop
  * hands it the memory of the carry itself. So does a branch, where all others update or
  * hand on the same operand. */
-#include "program/emit/loop.h"
+#include "program/ir/region.h"
 #include "program/plan/plan.h"
 
 #include <string.h>

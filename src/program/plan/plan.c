@@ -1,9 +1,7 @@
 /* Making plans. */
 #include "program/plan/plan.h"
 
-#include "program/command/replay.h"
 #include "program/cuda/cuda.h"
-#include "program/exec/tier.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -100,15 +98,6 @@ static bool plan_all(pithp_planning *g) {
     return planned;
 }
 
-pithp_plan *pithp_plan_make(pith_scope *s, pithp_program *p, bool fuse) {
-    const bool on_host = pithp_scope_device(s)->backend->addressable;
-    pithp_plan *plan =
-        pithp_plan_make_for(s, p, fuse && on_host ? PITHP_PLAN_FUSED : PITHP_PLAN_CALLS);
-    if (plan && fuse && !on_host)
-        pithp_replay_begin(plan);
-    return plan;
-}
-
 pithp_plan *
 pithp_plan_make_for(pith_scope *s, pithp_program *p, pithp_plan_purpose purpose) {
     pith_runtime *rt = s->runtime;
@@ -129,11 +118,8 @@ pithp_plan_make_for(pith_scope *s, pithp_program *p, pithp_plan_purpose purpose)
                          .scheduled = purpose == PITHP_PLAN_SCHEDULED};
     pithp_program_retain(p);
     pithp_planning g = {.s = s, .p = p, .plan = plan};
-    if (plan_all(&g)) {
-        if (plan->scheduled || pithp_compiled_begin(plan))
-            return plan;
-        pithp_fail_memory(s, sizeof *plan);
-    }
+    if (plan_all(&g))
+        return plan;
     pithp_plan_free(plan);
     return NULL;
 }
@@ -151,8 +137,6 @@ void pithp_plan_free(pithp_plan *plan) {
     if (!plan)
         return;
     pith_runtime *rt = plan->runtime;
-    pithp_compiled_end(plan);
-    pithp_replay_end(plan);
     for (int64_t k = 0; k < plan->step_count; k++) {
         pithp_step *step = &plan->steps[k];
         if (step->call)
@@ -187,4 +171,25 @@ void pithp_plan_free(pithp_plan *plan) {
 pithp_place pithp_plan_output(const pithp_plan *plan, int64_t k) {
     const pithp_place place = plan->places[plan->program->outputs[k]];
     return place.store == PITHP_IN_PASSED ? plan->homes[place.at] : place;
+}
+
+pith_status pithp_plan_await(pith_scope *s, const pithp_plan *plan) {
+    pith_status rc = plan->literals ? pithp_buffer_read(s, plan->literals) : PITH_OK;
+    for (int64_t c = 0; c < plan->program->constant_count && rc == PITH_OK; c++)
+        if (plan->program->constants[c].buffer)
+            rc = pithp_buffer_read(s, plan->program->constants[c].buffer);
+    for (int64_t k = 0; plan->has_plans && k < plan->step_count && rc == PITH_OK; k++) {
+        const pithp_step *step = &plan->steps[k];
+        for (int p = 0; step->plans && p < step->call->program_count && rc == PITH_OK;
+             p++)
+            rc = pithp_plan_await(s, step->plans[p]);
+    }
+    return rc;
+}
+
+bool pithp_plan_is_flat(const pithp_plan *plan) {
+    const pithp_step *step = plan->steps;
+    return plan->step_count == 1 && step->fused && !step->call && !step->take_count &&
+           !step->is_source && !step->band && step->fused->piece_count == 0 &&
+           !plan->workspace_bytes && !plan->passed_count && pithp_is_direct(step->fused);
 }

@@ -97,6 +97,11 @@ static inline const pithp_external *pithp_piece_of(const pithp_fused_args *a, in
     return &a->externals[a->external_count + piece];
 }
 
+/* Whether a step reads and writes all memory where it lies. */
+bool pithp_is_direct(const pithp_fused_args *step);
+/* An external that is one element for all. */
+bool pithp_is_uniform(const pithp_fused_args *step, const pithp_external *e);
+
 pith_status pithp_fused_run(pith_scope *s, const pithp_fused_args *args, int64_t count);
 /* Elements begin..end in this thread. */
 extern const pithp_host_loop pithp_fused_loops[PITHP_ISA_COUNT];
@@ -139,6 +144,7 @@ typedef struct pithp_step {
     int64_t temporary; /* offset in the workspace */
     /* Control flow: */
     struct pithp_plan **plans;        /* of the call's programs */
+    int64_t first_program;            /* the number of the first, of those of the plan */
     size_t programs_bytes;            /* of the temporary that they work in */
     struct pithp_kernel_call *kernel; /* bound; NULL: it is no kernel call */
     int32_t source; /* a reduction's: the fused step that makes its operand, block by
@@ -182,7 +188,8 @@ typedef struct pithp_plan {
     int64_t step_count, step_room;
     pithp_buffer *literals; /* NULL: there are none */
     size_t workspace_bytes;
-    size_t pointer_count; /* addresses that a run writes down, those of programs too */
+    size_t pointer_count; /* addresses that a run writes down; those of control flow are
+                             the executable's to count */
     bool runs_fused;      /* elementwise instructions are fused */
     bool scheduled;       /* for a schedule: calls are CUDA's launches */
     bool passes;          /* results are passed: who runs it finds addresses on the way */
@@ -192,26 +199,20 @@ typedef struct pithp_plan {
     int32_t *updates; /* of each output: the input that it updates, in whose memory it may
                          be written though the plan reads it; or -1. NULL: none */
     bool has_plans;   /* some step runs plans of its own */
-    int64_t *reused;  /* of each output: the input in whose memory a run may make it, or
-                         -1; NULL: none */
-    struct pithp_compiling *compiling; /* of emit/compiled.h; NULL: it never is */
-    struct pithp_replay *replay;       /* of schedule/replay.h; NULL: it never is */
+    int64_t program_count; /* of those of all steps */
+    int64_t *reused; /* of each output: the input in whose memory a run may make it, or
+                        -1; NULL: none */
     struct pithp_profile *profile; /* of profile/profile.h; NULL: runs are not timed */
     int64_t first_entry;           /* of its steps in that */
-    _Atomic(const struct pithp_compiled *) compiled;
 } pithp_plan;
 
-/* A plan for the scope's device; the program is retained. NULL: the scope's error is set.
- *
- * @param fuse False: every instruction is a step of its own, as on devices that do not
- * run host loops. */
-pithp_plan *pithp_plan_make(pith_scope *s, pithp_program *p, bool fuse);
-/* The same by what it is for. A scheduled plan is run by its schedule alone. */
+/* What a plan is for. A scheduled plan is run by its schedule alone. */
 typedef enum pithp_plan_purpose {
     PITHP_PLAN_CALLS, /* every instruction a step */
     PITHP_PLAN_FUSED,
     PITHP_PLAN_SCHEDULED,
 } pithp_plan_purpose;
+/* A plan of a program, which is retained. NULL: the scope's error is set. */
 pithp_plan *
 pithp_plan_make_for(pith_scope *s, pithp_program *p, pithp_plan_purpose purpose);
 void pithp_plan_free(pithp_plan *plan); /* NULL does nothing */
@@ -256,35 +257,9 @@ bool pithp_plan_reuse_as(pith_scope *s, pithp_plan *plan, const int64_t *reused)
  * beside its inputs. */
 pith_status pithp_plan_await(pith_scope *s, const pithp_plan *plan);
 
-/* Run it on the scope's stream.
- *
- * @param inputs Device addresses, readable on the stream.
- * @param outputs Memory for those outputs that are PITHP_IN_OUTPUT of their own number.
- * Set to the address of an input where an output is that input: nothing is written then.
- *
- * Any thread; several at once.
- */
-pith_status pithp_plan_pass(pith_scope *s,
-                            pithp_plan *plan,
-                            const void *const *inputs,
-                            void **outputs);
-/* The same, but all outputs are written.
- */
-pith_status pithp_plan_run(pith_scope *s,
-                           pithp_plan *plan,
-                           const void *const *inputs,
-                           void *const *outputs);
-
 /* Whether it is one fused step, whose values lie as the elements do or are one for all:
  * such a plan serves every count of elements. */
 bool pithp_plan_is_flat(const pithp_plan *plan);
-/* Run such a plan over `count` elements. */
-pith_status pithp_plan_run_flat(pith_scope *s,
-                                pithp_plan *plan,
-                                const void *const *inputs,
-                                void *const *outputs,
-                                int64_t count);
-
 /* ---- What the files of this folder share ---- */
 
 /* How a value's elements are found from those of another that has memory. */
@@ -345,91 +320,23 @@ static inline bool pithp_same_shape(const pith_spec *a, const pith_spec *b) {
     return same;
 }
 
-/* A plan that runs, as the program or as one within another. */
-typedef struct pithp_running {
-    pith_scope *s;
-    const pithp_plan *plan;
-    const struct pithp_compiled *code; /* NULL: interpreted */
-    const void *const *inputs;
-    void **outputs;
-    char *workspace;
-    const void **passed;       /* where that is, plan->passed_count */
-    const void **pointers;     /* behind it: room for plan->pointer_count in all */
-    struct pithp_watch *watch; /* that times it; NULL: nothing does */
-} pithp_running;
+enum { PITHP_FLAG_BYTES = PITHP_ALIGNMENT }; /* of the condition of a while */
+static inline size_t pithp_aligned(size_t bytes) {
+    return (bytes + PITHP_ALIGNMENT - 1) & ~(size_t)(PITHP_ALIGNMENT - 1);
+}
+/* Where the second buffer of a carry is in the step's workspace, which ends where that of
+ * the carry behind the last one would be. A carry that is updated in place has none. */
+size_t pithp_spare_offset(const pithp_step *step, int carry);
 
-/* The device address of a place. */
-static inline void *pithp_place_address(const pithp_running *r, pithp_place place) {
-    switch (place.store) {
-        case PITHP_IN_INPUT:
-            return (void *)(uintptr_t)r->inputs[place.at];
-        case PITHP_IN_CONSTANT:
-            return (void *)(uintptr_t)r->plan->program->constants[place.at].data;
-        case PITHP_IN_LITERALS:
-            return (char *)r->plan->literals->data + place.at;
-        case PITHP_IN_WORKSPACE:
-            return r->workspace + place.at;
-        case PITHP_IN_OUTPUT:
-            return r->outputs[place.at];
-        case PITHP_IN_PASSED:
-            return (void *)(uintptr_t)r->passed[place.at];
-        case PITHP_NOWHERE:
-            break;
-    }
-    return NULL;
-}
-/* The device address of a value that has memory. */
-static inline void *pithp_address(const pithp_running *r, pithp_value v) {
-    return pithp_place_address(r, r->plan->places[v]);
-}
-/* Where output k is. */
-static inline void *pithp_output_address(const pithp_running *r, int64_t k) {
-    return pithp_address(r, r->plan->program->outputs[k]);
-}
-/* Whether that is where an input is that the output may be. */
-bool pithp_is_handed_on(const pithp_running *r, int64_t k);
-/* Copy output k to its memory where it is not there yet, for it is an input, a constant
- * or another output. */
-pith_status pithp_settle(const pithp_running *r, int64_t k);
-
-pith_status pithp_run_steps(const pithp_running *r);
-/* Run step k, which is not a source, with those behind it that run as one with it;
- * returns how many. */
-int64_t pithp_run_piece(const pithp_running *r, int64_t k, pith_status *rc);
-/* Run a step that is a call of one row or a kernel, and no reduction of another step, on
- * these addresses: the operands, the results, the temporary memory. Not 0: the scope's
- * error is set. */
-int32_t pithp_step_call(pith_scope *s, const pithp_step *step, char *const *at);
-/* Run a step that is a message, on the addresses of its operands. Sets no error. */
-void pithp_step_print(pith_scope *s, const pithp_step *step, const void *const *operands);
 /* Control flow: plans of the programs, and what they need of the workspace. */
 bool pithp_plan_control(pithp_planning *g, pithp_step *step);
 void pithp_plan_control_free(pith_runtime *rt, pithp_step *step);
-pith_status pithp_run_control(const pithp_running *r, const pithp_step *step);
 
 /* Kernel calls. */
 bool pithp_plan_kernel(pithp_planning *g, pithp_step *step);
 void pithp_plan_kernel_free(pith_runtime *rt, pithp_step *step);
-/* The addresses of its results are followed by that of the report. */
-pith_status pithp_run_kernel(pith_scope *s,
-                             const pithp_step *step,
-                             const void *const *operands,
-                             void *const *results);
-/* Before an instruction reports. */
-pith_status pithp_zero_report(pith_scope *s, pith_report *report);
-
-/* Arguments of a fused step with the addresses of a run; code: compiled, or NULL. Returns
- * their bytes. */
-size_t pithp_fused_bind(const pithp_running *r,
-                        const pithp_step *step,
-                        pithp_host_loop code,
-                        pithp_fused_args *args);
-/* The addresses of its externals for code that folds; returns their bytes. at: room for
- * PITHP_FUSED_EXTERNALS. */
-size_t pithp_fold_bind(const pithp_running *r, const pithp_step *step, char **at);
-
 /* Reductions of what a fused step makes, and fused steps that read what is taken: which,
- * once it is known who reads what; and to run one. */
+ * once it is known who reads what. */
 void pithp_plan_sources(pithp_planning *g);
 /* Whether an instruction is a reduction in a schedule, whose operand may be made. */
 bool pithp_plan_makes_reduced(const pithp_planning *g, const pithp_instruction *i);
@@ -437,17 +344,9 @@ bool pithp_plan_makes_reduced(const pithp_planning *g, const pithp_instruction *
 uint32_t pithp_plan_last_axes(const pithp_planning *g, const pithp_instruction *i);
 /* The external of a step that a value is. */
 int pithp_plan_external(const pithp_step *step, pithp_value v);
-pith_status
-pithp_run_taking(const pithp_running *r, const pithp_step *step, pithp_host_loop code);
-pith_status pithp_run_reduction(const pithp_running *r,
-                                const pithp_step *step,
-                                const pithp_call *call,
-                                const pithp_memory *memory);
-
 /* Bands: neighbouring steps that work row by row, reductions of rows among them, run a
  * few rows at a time, all of them, while these are in cache. */
 void pithp_plan_bands(pithp_planning *g);
-pith_status pithp_run_band(const pithp_running *r, int64_t first);
 
 /* Sort instructions into steps. */
 bool pithp_plan_steps(pithp_planning *g);

@@ -1,6 +1,5 @@
 /* Making profiles: what the steps of a plan are called, the calls that they came from,
  * and what they read and write. */
-#include "program/command/replay.h"
 #include "program/profile/profile.h"
 
 #include <string.h>
@@ -312,8 +311,6 @@ bool pithp_profile_alike(const pithp_profile *a, const pithp_profile *b) {
 
 void pithp_profile_attach(pithp_plan *plan, pithp_profile *p) {
     plan->profile = p;
-    if (plan->replay)
-        pithp_replay_time(plan);
     for (int64_t k = 0; plan->has_plans && k < plan->step_count; k++) {
         const pithp_step *step = &plan->steps[k];
         for (int b = 0; step->plans && b < step->call->program_count; b++)

@@ -36,7 +36,8 @@ void pithp_profile_free(pithp_profile *p);  /* NULL does nothing */
 void pithp_profile_reset(pithp_profile *p); /* all counters to 0 */
 /* Whether two are of the same steps. */
 bool pithp_profile_alike(const pithp_profile *a, const pithp_profile *b);
-/* From now on runs of the plan are counted there; p outlives the plan. */
+/* From now on runs of the plan, and of those of its steps, are counted there; p outlives
+ * the plan. */
 void pithp_profile_attach(pithp_plan *plan, pithp_profile *p);
 
 /* What runs add. Entries from `entry` on that ran as one share its time by the bytes that

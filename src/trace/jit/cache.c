@@ -183,7 +183,8 @@ static void count_code(jit_cache *cache) {
     for (pithp_jit_program *p = cache->oldest; p; p = p->newer) {
         if (p->part)
             continue;
-        const size_t bytes = pithp_compiled_bytes(p->plan) + pithp_replay_bytes(p->plan);
+        const size_t bytes = pithp_compiled_bytes(p->executable) +
+                             pithp_replay_bytes(p->executable->replay);
         cache->info.bytes += bytes - p->code_bytes;
         p->code_bytes = bytes;
     }

@@ -286,7 +286,8 @@ pith_status pithp_jit_list_written(pith_scope *s, pithp_jit_program *p) {
         if (p->leaves[k].source == PITHP_LEAF_INPUT)
             returned[p->leaves[k].at] = 1;
     if (!p->checks)
-        pithp_plan_reuse(s, p->plan, p->donated, p->donated_count, p->written);
+        pithp_plan_reuse(s, p->executable->plan, p->donated, p->donated_count,
+                         p->written);
     for (int64_t i = 0; i < p->donated_count; i++) {
         const int64_t output = p->checks ? -1 : p->written[i];
         p->written[i] = returned[p->donated[i]] ? PITHP_RETURNED

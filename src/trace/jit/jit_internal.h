@@ -5,7 +5,7 @@
 #include "pith/jit.h"
 
 #include "array/checks.h"
-#include "program/plan/plan.h"
+#include "program/exec/executable.h"
 #include "tree/tree_internal.h"
 
 /* ---- Compiled functions ---- */
@@ -197,9 +197,10 @@ typedef struct pithp_jit_program {
     pithp_checks *checks;   /* NULL: it makes none */
     pithp_jit_leaf *leaves; /* of all outputs: the result's, then what checks need */
     int64_t leaf_count, result_count;
-    pithp_plan *plan;
-    pithp_layout made;    /* of leaves that a run makes */
-    pithp_jit_rest *rest; /* leaves of the result that may be others, in order */
+    pithp_executable *executable;
+    const pithp_plan *plan; /* of the executable */
+    pithp_layout made;      /* of leaves that a run makes */
+    pithp_jit_rest *rest;   /* leaves of the result that may be others, in order */
     int64_t rest_runs, rest_count;
     size_t held_bytes;  /* for what only checks need, in one buffer: */
     int64_t flag_count; /* its first bytes: predicates of one bool each */

@@ -13,7 +13,8 @@
 typedef struct profiling {
     pith_scope *s;
     const pithp_jit_running *r;
-    pithp_plan *plan;
+    pithp_executable *executable;
+    const pithp_plan *plan;             /* of the executable */
     pithp_profile *profile, *scheduled; /* scheduled: of its tasks, on a device that has
                                            them; or NULL */
     pithp_buffer *results;
@@ -53,11 +54,11 @@ static pith_status run(profiling *x, int64_t calls) {
         rc = x->s->error.code;
     for (int64_t k = 0; k <= calls && rc == PITH_OK; k++) {
         if (k == 1) { /* the first one may have waited for code */
-            x->scheduled = pithp_replay_profile(x->plan);
+            x->scheduled = pithp_replay_profile(x->executable->replay);
             pithp_profile_reset(x->scheduled ? x->scheduled : x->profile);
         }
         lay_out(x, x->results ? x->results->data : NULL);
-        rc = pithp_plan_pass(x->s, x->plan, x->r->addresses, x->outputs);
+        rc = pithp_executable_pass(x->s, x->executable, x->r->addresses, x->outputs);
     }
     if (rc == PITH_OK)
         rc = pithp_synchronise(x->s);
@@ -153,22 +154,25 @@ static const pith_profile *result_of(pith_scope *s, const pithp_profile *p) {
 static const pith_profile *
 profile_run(const pithp_jit_running *r, const char *name, int64_t calls) {
     pith_scope *s = r->s;
-    profiling x = {.s = s, .r = r, .plan = pithp_plan_make(s, r->p->plan->program, true)};
+    profiling x = {.s = s,
+                   .r = r,
+                   .executable = pithp_executable_make(s, r->p->plan->program, true)};
     const pith_profile *made = NULL;
-    if (!x.plan)
+    if (!x.executable)
         return NULL;
+    x.plan = x.executable->plan;
     x.output_count = x.plan->program->output_count;
-    pithp_plan_set_name(x.plan, name);
-    pithp_compiled_wait(x.plan);
-    x.profile = pithp_profile_make(s->runtime, x.plan);
+    pithp_plan_set_name(x.executable->plan, name);
+    pithp_compiled_wait(x.executable);
+    x.profile = pithp_profile_make(s->runtime, x.executable->plan);
     if (x.profile) {
-        pithp_profile_attach(x.plan, x.profile);
+        pithp_executable_attach(x.executable, x.profile);
         if (run(&x, calls) == PITH_OK)
             made = result_of(s, x.scheduled ? x.scheduled : x.profile);
     } else {
         pithp_fail_memory(s, sizeof *x.profile);
     }
-    pithp_plan_free(x.plan);
+    pithp_executable_free(x.executable);
     pithp_profile_free(x.profile);
     return made;
 }

@@ -118,7 +118,7 @@ pith_program_costs pith_program_cost(pith_scope *s,
     costs.operations = pithp_program_operations(program);
     costs.program_bytes = p->bytes;
     pithp_replay_costs replayed;
-    if (pithp_replay_cost(s, plan, &replayed)) {
+    if (pithp_replay_cost(s, p->executable->replay, plan, &replayed)) {
         costs.launches = replayed.launches;
         costs.workspace_bytes = replayed.workspace_bytes;
         costs.program_bytes += replayed.bytes;

@@ -1,6 +1,5 @@
 /* Recording calls: the function runs once with traced leaves. */
 #include "program/pass/pass.h"
-#include "program/profile/profile.h"
 #include "trace/jit/jit_internal.h"
 
 #include <string.h>
@@ -259,13 +258,14 @@ static pith_status plan_program(pith_scope *s,
         program = pithp_program_optimise(s, exact, PITHP_PASS_RELAX | PITHP_PASS_DEAD);
         pithp_program_release(exact);
     }
-    p->plan = program ? pithp_plan_make(s, program, true) : NULL;
+    p->executable = program ? pithp_executable_make(s, program, true) : NULL;
     pithp_program_release(program);
-    if (!p->plan)
+    if (!p->executable)
         return s->error.code;
-    pithp_plan_set_name(p->plan, c->function->name);
-    pithp_profile_begin(p->plan);
-    p->bytes += pithp_plan_bytes(p->plan);
+    p->plan = p->executable->plan;
+    pithp_plan_set_name(p->executable->plan, c->function->name);
+    pithp_executable_profile(p->executable);
+    p->bytes += pithp_executable_bytes(p->executable);
     pith_status rc;
     PITH_TRY(pithp_jit_place_held(s, p));
     PITH_TRY(list_leaves(s, p));
@@ -363,6 +363,6 @@ void pithp_jit_program_release(pithp_jit_program *p) {
     pithp_checks_release(p->checks);
     pithp_structure_release(rt, &p->result);
     pithp_program_release(p->part);
-    pithp_plan_free(p->plan);
+    pithp_executable_free(p->executable);
     pithp_release(rt, p, sizeof *p);
 }

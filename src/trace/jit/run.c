@@ -223,7 +223,7 @@ static const void *run_plain(pithp_jit_running *r) {
     const pithp_jit_program *p = r->p;
     if (pithp_arrays_lay_out(r->s, &p->made, r->items, r->outputs) != PITH_OK)
         return NULL;
-    if (pithp_plan_pass(r->s, p->plan, r->addresses, r->outputs) == PITH_OK)
+    if (pithp_executable_pass(r->s, p->executable, r->addresses, r->outputs) == PITH_OK)
         return pithp_structure_hold(r->s, &p->result) == PITH_OK
                    ? pithp_build_made(r->s, &p->result, NULL, r->items)
                    : NULL;
@@ -244,7 +244,7 @@ const void *pithp_jit_run(pithp_jit_running *r) {
         if (!x->made)
             memset(r->outputs + x->leaf, 0, (size_t)x->count * sizeof *r->outputs);
     if (PITHP_LIKELY(!p->checks || pithp_jit_hold(r) == PITH_OK) &&
-        pithp_plan_pass(r->s, p->plan, r->addresses, r->outputs) == PITH_OK)
+        pithp_executable_pass(r->s, p->executable, r->addresses, r->outputs) == PITH_OK)
         result = build(r);
     else
         pithp_jit_unmake(r);

@@ -1,6 +1,6 @@
 /* Stacking and concatenating trees: along a new axis or one that the leaves have. The
  * leaves of the result are made together, and all their elements move in one launch. */
-#include "program/host/move.h"
+#include "program/exec/copy_many.h"
 #include "tree/tree_internal.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* The same part of every leaf of one tree: slices and splits. The leaves of a slice are
  * made together, and all their elements move in one launch. */
-#include "program/host/move.h"
+#include "program/exec/copy_many.h"
 #include "tree/tree_internal.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Resizing: statics that name extents have changed, and leaves follow. Every place of a
  * leaf demands a spec of it: its record's statics, and for ^names those of enclosing
  * nodes, say which. A leaf in several places is resized once. */
-#include "program/host/move.h"
+#include "program/exec/copy_many.h"
 #include "tree/node_internal.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Rows of every leaf of a tree, taken or set at one array of indices, with the options
  * that its records ask for. Small leaves are made together and done in one launch; what
  * is large, or needs casts, broadcasts or reports of its indices, leaf by leaf. */
-#include "program/host/gather_many.h"
+#include "program/exec/gather_many.h"
 #include "tree/tree_internal.h"
 
 #include <string.h>

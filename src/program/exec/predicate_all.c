@@ -1,6 +1,6 @@
 /* The conjunction of checks: a table of predicates and reports, reduced to one word by
  * one launch. */
-#include "program/host/predicate_all.h"
+#include "program/exec/predicate_all.h"
 
 #include "program/cuda/cuda.h"
 #include "program/source/args/library.h"

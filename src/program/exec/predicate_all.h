@@ -1,7 +1,7 @@
 /* Checks as work on a device: the conjunction of all that was collected, in one launch.
  */
-#ifndef PITH_PROGRAM_HOST_PREDICATE_ALL_H
-#define PITH_PROGRAM_HOST_PREDICATE_ALL_H
+#ifndef PITH_PROGRAM_EXEC_PREDICATE_ALL_H
+#define PITH_PROGRAM_EXEC_PREDICATE_ALL_H
 
 #include "gpu/collect.h"
 

@@ -1,9 +1,10 @@
 /* Runs that are timed, for a profile: each step by the clock, or, in a loop that is
  * compiled as a whole, by ticks that its code counts. */
-#ifndef PITH_PROGRAM_PROFILE_WATCH_H
-#define PITH_PROGRAM_PROFILE_WATCH_H
+#ifndef PITH_PROGRAM_EXEC_WATCH_H
+#define PITH_PROGRAM_EXEC_WATCH_H
 
 #include "program/emit/inline.h"
+#include "program/exec/exec.h"
 #include "program/profile/profile.h"
 
 /* A run of a plan. */
@@ -16,7 +17,7 @@ typedef struct pithp_watch {
 pithp_watch *pithp_watch_begin(pithp_watch *w, pith_scope *s, pithp_profile *profile);
 void pithp_watch_end(pithp_watch *w);
 /* The steps of a run, each timed. */
-pith_status pithp_run_watched(const pithp_running *r);
+pith_status pithp_run_watched(const pithp_exec *r);
 
 /* ---- Loops that are compiled as a whole ---- */
 

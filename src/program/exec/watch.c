@@ -1,5 +1,5 @@
 /* Timing the steps of a run. */
-#include "program/profile/watch.h"
+#include "program/exec/watch.h"
 
 #include <string.h>
 #include <time.h>
@@ -42,7 +42,7 @@ void pithp_watch_end(pithp_watch *w) {
     pithp_profile_add_run(w->profile, settled(w->s) - w->begun);
 }
 
-pith_status pithp_run_watched(const pithp_running *r) {
+pith_status pithp_run_watched(const pithp_exec *r) {
     pithp_watch *w = r->watch;
     pith_status rc = PITH_OK;
     for (int64_t k = 0, done; k < r->plan->step_count && rc == PITH_OK; k += done) {

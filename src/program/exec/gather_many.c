@@ -1,11 +1,12 @@
 /* Rows of many small leaves in one launch: a part of the launch is a part of a leaf's
  * result, which resolves the indices for itself. */
-#include "program/host/gather_many.h"
+#include "program/exec/gather_many.h"
 
 #include "gpu/stage.h"
 #include "program/cuda/cuda.h"
+#include "program/exec/call.h"
+#include "program/exec/copy_many.h"
 #include "program/host/gather.h"
-#include "program/host/move.h"
 
 #include <string.h>
 

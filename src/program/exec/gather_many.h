@@ -1,6 +1,6 @@
 /* Rows of many small leaves, taken or set at one array of indices in one launch. */
-#ifndef PITH_PROGRAM_HOST_GATHER_MANY_H
-#define PITH_PROGRAM_HOST_GATHER_MANY_H
+#ifndef PITH_PROGRAM_EXEC_GATHER_MANY_H
+#define PITH_PROGRAM_EXEC_GATHER_MANY_H
 
 #include "program/op/rules.h"
 #include "program/source/args/library.h"

@@ -1,0 +1,178 @@
+/* Running bands: the members of a row-wise fusion, a few rows at a time. */
+#include "program/exec/exec.h"
+#include "program/plan/fuse_rows.h"
+
+#include <string.h>
+
+/* The loops' arguments of a member, and what points to the memory of one of them. */
+static void *loop_args(pithp_band_member *m) {
+    return (char *)m + PITHP_BAND_MEMBER_BYTES;
+}
+
+static char **data_of(pithp_band_member *m, int external) {
+    pithp_fused_args *fused = loop_args(m);
+    pithp_made_args *made = loop_args(m);
+    pithp_reduce_args *reduce = loop_args(m);
+    switch (m->doing) {
+        case PITHP_BAND_FUSES:
+            return &fused->externals[external].data;
+        case PITHP_BAND_REDUCES:
+            return external ? &reduce->to : (char **)(void *)&reduce->from;
+        case PITHP_BAND_FOLDS:
+            break;
+    }
+    char **at = (char **)(void *)made->state;
+    return at + external < (char **)(void *)(made->state + made->state_bytes)
+               ? at + external
+               : &made->reduce.to;
+}
+
+/* Indices are rows. */
+static inline void run_rows(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
+    static const pithp_host_loop *const loops[] = {
+        [PITHP_BAND_FUSES] = pithp_fused_loops,
+        [PITHP_BAND_REDUCES] = pithp_reduce_row_loops,
+        [PITHP_BAND_FOLDS] = pithp_reduce_made_loops};
+    pithp_band_args a;
+    _Alignas(64) char buffers[PITHP_BAND_BUFFER_BYTES];
+    memcpy(&a, args,
+           offsetof(pithp_band_args, members) + ((const pithp_band_args *)args)->bytes);
+    for (int64_t i = begin, n; i < end; i += n) {
+        n = end - i < a.at_once ? end - i : a.at_once;
+        char *at = a.members;
+        for (int k = 0; k < a.member_count; k++) {
+            pithp_band_member *m = (pithp_band_member *)(void *)at;
+            at += m->bytes;
+            for (int b = 0; b < m->buffered_count; b++) { /* row i is the first there */
+                const pithp_band_buffered x = m->buffered[b];
+                *data_of(m, x.external) =
+                    (char *)((uintptr_t)buffers +
+                             (uintptr_t)(a.buffers[x.buffer].offset -
+                                         i * a.buffers[x.buffer].row_bytes));
+            }
+            loops[m->doing][isa](loop_args(m), i * m->each, (i + n) * m->each);
+        }
+    }
+}
+PITHP_LOOPS(run_rows)
+
+typedef struct binding {
+    const pithp_exec *r;
+    int64_t first, end;     /* steps */
+    pithp_reduce_view view; /* of its reductions */
+    int32_t buffer_count;
+    pithp_value buffered[PITHP_BAND_BUFFERS];
+    pithp_band_args args;
+} binding;
+
+/* The values without memory, and where they are. */
+static void lay_out(binding *x) {
+    const pithp_plan *plan = x->r->plan;
+    int64_t offset = 0;
+    for (int64_t k = x->first; k < x->end; k++) {
+        const pithp_value v = plan->steps[k].unplaced;
+        if (v < 0)
+            continue;
+        const int64_t bytes =
+            (int64_t)plan->program->values[v].spec->bytes / x->view.outer;
+        const int32_t number = x->buffer_count++;
+        x->buffered[number] = v;
+        x->args.buffers[number].offset = offset;
+        x->args.buffers[number].row_bytes = bytes;
+        offset += pithp_band_buffer_bytes(x->args.at_once, bytes);
+    }
+}
+
+static void
+note_buffer(const binding *x, pithp_band_member *m, int external, pithp_value v) {
+    for (int32_t b = 0; b < x->buffer_count; b++)
+        if (x->buffered[b] == v)
+            m->buffered[m->buffered_count++] =
+                (pithp_band_buffered){(uint8_t)external, (uint8_t)b};
+}
+
+static size_t bind_fused(const binding *x, pithp_band_member *m, int64_t k) {
+    const pithp_step *step = &x->r->plan->steps[k];
+    const pithp_compiled *code = x->r->code;
+    m->each = step->spec->count / x->view.outer;
+    for (int e = 0; e < step->fused->external_count; e++)
+        note_buffer(x, m, e, step->external[e]);
+    return pithp_fused_bind(x->r, step, code ? code->steps[k].loops[0] : NULL,
+                            loop_args(m));
+}
+
+static pithp_reduce_args reduction_of(const binding *x, const pithp_step *step) {
+    const pithp_instruction *i = step->call;
+    const pithp_call call = pithp_call_of(i->primitive, 1, step->specs, i->params);
+    const void *from = pithp_address(x->r, step->source_value);
+    const pithp_memory memory = {.operands = &from,
+                                 .result = pithp_address(x->r, i->result)};
+    return pithp_reduce_args_of(&call, step->spec, &memory, &x->view);
+}
+
+static size_t bind_reduction(const binding *x, pithp_band_member *m, int64_t k) {
+    const pithp_step *step = &x->r->plan->steps[k];
+    pithp_reduce_args *args = loop_args(m);
+    *args = reduction_of(x, step);
+    m->doing = PITHP_BAND_REDUCES;
+    m->each = 1;
+    note_buffer(x, m, 0, step->source_value);
+    note_buffer(x, m, 1, step->call->result);
+    return sizeof *args;
+}
+
+/* A fused step and the reduction behind it, in one loop of compiled code. */
+static size_t bind_fold(const binding *x, pithp_band_member *m, int64_t k) {
+    const pithp_step *step = &x->r->plan->steps[k], *reduction = step + 1;
+    const int externals = step->fused->external_count;
+    pithp_made_args *args = loop_args(m);
+    args->reduce = reduction_of(x, reduction);
+    args->fold = x->r->code->steps[k].loops[0];
+    args->state_bytes = pithp_fold_bind(x->r, step, (char **)(void *)args->state);
+    m->doing = PITHP_BAND_FOLDS;
+    m->each = 1;
+    for (int e = 0; e < externals; e++)
+        if (step->external[e] != step->unplaced)
+            note_buffer(x, m, e, step->external[e]);
+    note_buffer(x, m, externals, reduction->call->result);
+    return offsetof(pithp_made_args, state) + args->state_bytes;
+}
+
+/* That of the first reduction, which is the first step or the second. */
+static pithp_reduce_view view_of(const pithp_step *first) {
+    const pithp_step *step = first->call ? first : first + 1;
+    const pithp_call call =
+        pithp_call_of(step->call->primitive, 1, step->specs, step->call->params);
+    return pithp_reduce_view_of(&call);
+}
+
+pith_status pithp_run_band(const pithp_exec *r, int64_t first) {
+    const pithp_step *steps = r->plan->steps;
+    binding x = {.r = r,
+                 .first = first,
+                 .end = first + steps[first].band,
+                 .view = view_of(&steps[first])};
+    x.args.at_once = pithp_band_rows_at_once(x.view.length);
+    lay_out(&x);
+    for (int64_t k = first; k < x.end; k++) {
+        pithp_band_member *m =
+            (pithp_band_member *)(void *)(x.args.members + x.args.bytes);
+        const bool folds = r->code && r->code->steps[k].folds;
+        *m = (pithp_band_member){.doing = PITHP_BAND_FUSES};
+        m->bytes = PITHP_BAND_MEMBER_BYTES +
+                   pithp_band_aligned(steps[k].call ? bind_reduction(&x, m, k)
+                                      : folds       ? bind_fold(&x, m, k)
+                                                    : bind_fused(&x, m, k));
+        x.args.bytes += m->bytes;
+        x.args.member_count++;
+        k += folds; /* which does the reduction, too */
+    }
+    const pithp_launch launch = {.name = "band",
+                                 .loops = run_rows_loops,
+                                 .args = &x.args,
+                                 .args_bytes =
+                                     offsetof(pithp_band_args, members) + x.args.bytes,
+                                 .count = x.view.outer,
+                                 .grain = x.args.at_once};
+    return pithp_launch_run(r->s, &launch);
+}

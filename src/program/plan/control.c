@@ -1,0 +1,72 @@
+/* Planning control flow: its programs have plans of their own, made once, which run in a
+ * part of the step's workspace. Nothing is allocated while they run. */
+#include "program/ir/region.h"
+#include "program/plan/plan.h"
+
+#include <string.h>
+
+size_t pithp_spare_offset(const pithp_step *step, int carry) {
+    const pithp_program *body = step->call->programs[step->call->program_count - 1];
+    size_t offset = step->programs_bytes;
+    for (int k = 0; k < carry; k++)
+        if (!pithp_carry_in_place(step, k))
+            offset += pithp_aligned(pithp_value_spec(body, body->outputs[k])->bytes);
+    return offset;
+}
+
+static bool make_plans(pithp_planning *g, pithp_step *step) {
+    const pithp_instruction *i = step->call;
+    const size_t bytes = (size_t)i->program_count * sizeof *step->plans;
+    step->plans = pithp_allocate(g->plan->runtime, bytes);
+    if (!step->plans) {
+        pithp_fail_memory(g->s, bytes);
+        return false;
+    }
+    memset(step->plans, 0, bytes);
+    step->first_program = g->plan->program_count;
+    g->plan->program_count += i->program_count;
+    for (int k = 0; k < i->program_count; k++) {
+        step->plans[k] = pithp_plan_make_for(g->s, i->programs[k],
+                                             g->plan->scheduled    ? PITHP_PLAN_SCHEDULED
+                                             : g->plan->runs_fused ? PITHP_PLAN_FUSED
+                                                                   : PITHP_PLAN_CALLS);
+        if (!step->plans[k])
+            return false;
+    }
+    return true;
+}
+
+/* The workspace is that of the programs (one of them runs at a time), then the flag of a
+ * condition, then the second buffers of carries. */
+static bool measure(pithp_planning *g, pithp_step *step) {
+    const pithp_instruction *i = step->call;
+    const pithp_carried c = pithp_carries_of(i);
+    size_t inner = 0;
+    for (int k = 0; k < i->program_count; k++) {
+        const pithp_plan *plan = step->plans[k];
+        inner = plan->workspace_bytes > inner ? plan->workspace_bytes : inner;
+    }
+    step->programs_bytes =
+        pithp_aligned(inner) + (i->primitive == PITHP_OP_WHILE ? PITHP_FLAG_BYTES : 0);
+    size_t most = step->programs_bytes;
+    for (int k = 0; k < c.count; k++)
+        if (pithp_add_overflows(
+                most, pithp_aligned(g->p->values[i->result + k].spec->bytes), &most)) {
+            pithp_fail(g->s, PITH_E_OVERFLOW, NULL, "the carries of %s are too large",
+                       pithp_rows[i->primitive].name);
+            return false;
+        }
+    step->temporary_bytes = pithp_spare_offset(step, c.count);
+    return true;
+}
+
+bool pithp_plan_control(pithp_planning *g, pithp_step *step) {
+    return make_plans(g, step) && measure(g, step);
+}
+
+void pithp_plan_control_free(pith_runtime *rt, pithp_step *step) {
+    const int count = step->plans ? step->call->program_count : 0;
+    for (int k = 0; k < count; k++)
+        pithp_plan_free(step->plans[k]);
+    pithp_release(rt, step->plans, (size_t)count * sizeof *step->plans);
+}

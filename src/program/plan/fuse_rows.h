@@ -1,0 +1,70 @@
+/* Row-wise fusion: the arguments of a band's launch, which the planner measures and the
+ * host's runner fills in. */
+#ifndef PITH_PROGRAM_PLAN_FUSE_ROWS_H
+#define PITH_PROGRAM_PLAN_FUSE_ROWS_H
+
+#include "program/host/reduce.h"
+#include "program/plan/plan.h"
+
+enum {
+    PITHP_BAND_AT_ONCE = 2048, /* elements, or one row */
+    PITHP_BAND_ALIGNED = 64, /* rows of them begin where the first does in a cache line */
+    PITHP_BAND_BUFFERS = 8,  /* values that have no other memory */
+    PITHP_BAND_BUFFER_BYTES = 3 * PITHP_REDUCE_BLOCK * sizeof(uint64_t) /* of all */
+};
+
+/* An operand or result that lies in a buffer: an external of a fused step; of a reduction
+ * 0 the operand and 1 the result; of both in one the externals and, behind them, the
+ * result. */
+typedef struct pithp_band_buffered {
+    uint8_t external, buffer;
+} pithp_band_buffered;
+
+/* A step of a band in the arguments of a launch, or two of them: compiled code
+ * PITHP_BAND_FOLDS what the first makes, and the second, a reduction, alone reads. Those
+ * of its loops follow.
+ */
+typedef enum pithp_band_doing {
+    PITHP_BAND_FUSES,
+    PITHP_BAND_REDUCES,
+    PITHP_BAND_FOLDS
+} pithp_band_doing;
+typedef struct pithp_band_member {
+    size_t bytes; /* all */
+    int64_t each; /* indices of its loops in a row */
+    pithp_band_doing doing;
+    uint8_t buffered_count;
+    pithp_band_buffered buffered[PITHP_FUSED_EXTERNALS];
+} pithp_band_member;
+enum {
+    PITHP_BAND_ALIGN = 16,
+    PITHP_BAND_MEMBER_BYTES = (sizeof(pithp_band_member) + PITHP_BAND_ALIGN - 1) /
+                              PITHP_BAND_ALIGN * PITHP_BAND_ALIGN
+};
+
+typedef struct pithp_band_args {
+    int64_t at_once; /* rows */
+    struct {
+        int64_t offset, row_bytes;
+    } buffers[PITHP_BAND_BUFFERS];
+    size_t bytes; /* of the members */
+    int32_t member_count;
+    _Alignas(PITHP_BAND_ALIGN) char members[PITHP_LAUNCH_ARGS - 256];
+} pithp_band_args;
+_Static_assert(sizeof(pithp_band_args) <= PITHP_LAUNCH_ARGS, "one launch takes them");
+
+static inline size_t pithp_band_aligned(size_t bytes) {
+    return (bytes + PITHP_BAND_ALIGN - 1) / PITHP_BAND_ALIGN * PITHP_BAND_ALIGN;
+}
+
+/* Rows at once, and the memory that a buffer takes. */
+static inline int64_t pithp_band_rows_at_once(int64_t length) {
+    const int64_t rows = length < PITHP_BAND_AT_ONCE ? PITHP_BAND_AT_ONCE / length : 1;
+    return rows > PITHP_BAND_ALIGNED ? rows / PITHP_BAND_ALIGNED * PITHP_BAND_ALIGNED
+                                     : rows;
+}
+static inline int64_t pithp_band_buffer_bytes(int64_t at_once, int64_t row_bytes) {
+    return (at_once * row_bytes + 63) / 64 * 64;
+}
+
+#endif
