@@ -1,7 +1,7 @@
 /* Decisions of the CUDA backend that need no device. */
 #include "base/base_internal.h"
+#include "gpu/compile/toolkit.h"
 #include "gpu/cuda/plan.h"
-#include "gpu/toolkit.h"
 #include "pith_test.h"
 
 static bool refused(pithp_cuda_machine m, int ordinal, const char *word) {

@@ -1,6 +1,6 @@
 /* Arrays in the host's memory, and how much of it there is. */
 #include "fail_allocator.h"
-#include "gpu/host/available.h"
+#include "gpu/memory/available.h"
 #include "gpu_test.h"
 
 #include <dirent.h>

@@ -2,7 +2,7 @@
  * driver, so what is compiled for CUDA can be checked on every machine that has it. Its
  * interface is declared here, so that a library built without CUDA can do so too. */
 #include "gpu/compile/toolchain.h"
-#include "gpu/toolkit.h"
+#include "gpu/compile/toolkit.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * device nor a driver. */
 #include "gpu/cuda/cublas.h"
 
-#include "gpu/toolkit.h"
+#include "gpu/compile/toolkit.h"
 
 #include <dlfcn.h>
 #include <string.h>

@@ -2,8 +2,8 @@
  * or, with PITH_HOST_ASYNC=1, when somebody waits for it. */
 #include "gpu/compile/compile_internal.h"
 #include "gpu/gpu_internal.h"
-#include "gpu/host/available.h"
 #include "gpu/host/host.h"
+#include "gpu/memory/available.h"
 #include "gpu/memory/backend_pool.h"
 
 #include <stdio.h>

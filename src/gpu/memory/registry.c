@@ -2,8 +2,8 @@
  * runtime closes, so that a handle of a closed one is known as such. */
 #include "base/format.h"
 #include "gpu/device.h"
-#include "gpu/host/available.h"
 #include "gpu/memory/allocation.h"
+#include "gpu/memory/available.h"
 #include "gpu/memory/source.h"
 
 #include <stdio.h>

@@ -2,10 +2,10 @@
  * kernels, so that whoever calls it right gets their bits. What cuBLAS forbids, and what
  * pith never asks for, ends the program with a message. */
 #include "fake_queue.h"
+#include "gpu/compile/toolkit.h"
 #include "gpu/cuda/cublas.h"
 #include "gpu/cuda/plan.h"
 #include "gpu/gemm.h"
-#include "gpu/toolkit.h"
 
 #include <math.h>
 #include <stdlib.h>

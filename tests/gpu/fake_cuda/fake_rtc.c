@@ -3,7 +3,7 @@
  * it decides, a digit for the version of NVRTC ('2' for 12), the bytes of a shared
  * library, and those. */
 #include "gpu/compile/toolchain.h"
-#include "gpu/toolkit.h"
+#include "gpu/compile/toolkit.h"
 #include "program/cuda/cuda.h"
 #include "program/host/math/link.h"
 

@@ -1,6 +1,6 @@
 /* Memory of the host that can still be had: what the kernel says is available, within
  * what the control groups of the process leave. */
-#include "gpu/host/available.h"
+#include "gpu/memory/available.h"
 
 #include "pith/memory_host.h"
 

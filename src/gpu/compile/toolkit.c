@@ -1,5 +1,5 @@
 /* Where a CUDA toolkit has its libraries, and which versions fit a driver. */
-#include "gpu/toolkit.h"
+#include "gpu/compile/toolkit.h"
 
 #include "base/base_internal.h"
 #include "base/environment.h"
