@@ -3,7 +3,6 @@
  * directory or a file that somebody else can write. */
 #include "base/environment.h"
 #include "gpu/compile/toolchain.h"
-#include "gpu/host/host.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -20,9 +20,6 @@ typedef struct pithp_host_settings {
  * value that cannot be understood is an error. */
 pith_status
 pithp_host_settings_read(pithp_host_settings *settings, int threads, pithp_error *e);
-/* A number of bytes, with KiB, MiB, GiB or TiB behind it or nothing; false: it is none.
- */
-bool pithp_parse_bytes(const char *text, size_t *bytes);
 /* "x86-64-v3", "aarch64" */
 const char *pithp_host_isa_name(pithp_isa isa);
 

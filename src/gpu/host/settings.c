@@ -118,22 +118,6 @@ static pith_status read_asynchronous(bool *asynchronous, pithp_error *e) {
     return PITH_E_ARG;
 }
 
-bool pithp_parse_bytes(const char *text, size_t *bytes) {
-    static const char *const units[] = {"", "KiB", "MiB", "GiB", "TiB"};
-    char *end = NULL;
-    errno = 0;
-    const unsigned long long number = strtoull(text, &end, 10);
-    for (int i = 0; i < PITHP_COUNT(units) && text[0] >= '0' && text[0] <= '9'; i++) {
-        if (strcmp(end, units[i]) != 0)
-            continue;
-        if (errno || number > (SIZE_MAX >> (10 * i)))
-            break;
-        *bytes = (size_t)number << (10 * i);
-        return true;
-    }
-    return false;
-}
-
 static pith_status read_memory(size_t *memory, pithp_error *e) {
     const char *wish = pithp_environment("PITH_HOST_MEMORY");
     *memory = 0;
