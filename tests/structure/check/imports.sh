@@ -2,6 +2,8 @@
 # imports.sh ROOT: includes run one way between the rooms, and third-party headers stay in theirs.
 #
 # A room may include itself and lower ranks. Rooms of one rank do not include each other.
+# The folders of a room in the list of floors do the same among themselves; a file beside those
+# folders is above all of them, unless the list has "ROOM/." with a rank.
 # Programs (examples, tools, benches) see public headers and their own files alone; but
 # bench/bench_memory*.c time the blocks of arrays, which have no public function, and so of
 # tools/oracle kernels.* and cuda_text.c, which compile what a graph on a device would run.
@@ -29,7 +31,16 @@ BEGIN {
     room_of_header["node"] = "tree" # declarations of nodes
     room_of_header["memory_hint"] = "capacity"
     for (r in rank) room_of_header[r] = r
+
+    split("gpu/. 0 gpu/memory 1 gpu/compile 2 gpu/host 3 gpu/cuda 3 gpu/kernel 3 gpu/runtime 4", a, " ")
+    for (i = 1; i in a; i += 2) {
+        floor_rank[a[i]] = a[i + 1]
+        has_floors[substr(a[i], 1, index(a[i], "/") - 1)] = 1
+    }
 }
+# The floor of a file or header by the parts of its path from the room on.
+function floor_of(room, folder, inside_folder) { return room "/" (inside_folder ? folder : ".") }
+function rank_of_floor(f) { return f in floor_rank ? floor_rank[f] : 1000 }
 # ROOM.h, ROOM_FAMILY.h, or a header of the list above; "" where it is none.
 function header_room(header) {
     if (header in room_of_header) return room_of_header[header]
@@ -41,6 +52,11 @@ function same_or_lower(from, to) {
     if (from != to && rank[to] >= rank[from])
         complain("room " from " includes room " to ", which is " (rank[to] == rank[from] ? "beside" : "above") " it")
 }
+function same_or_lower_floor(from, to) {
+    if (from != to && rank_of_floor(to) >= rank_of_floor(from))
+        complain("floor " from " includes floor " to ", which is " \
+                 (rank_of_floor(to) == rank_of_floor(from) ? "beside" : "above") " it")
+}
 FNR == 1 {
     n = split(FILENAME, part, "/")
     room = ""; program = 0; umbrella = 0
@@ -48,6 +64,9 @@ FNR == 1 {
     if (part[1] == "src") {
         room = part[2]
         if (!(room in rank)) complain("src/" room " is no room of the list in imports.sh")
+        floor = floor_of(room, part[3], n > 3)
+        if (room in has_floors && n > 3 && !(floor in floor_rank))
+            complain("src/" floor " is no floor of the list in imports.sh")
     } else if (part[1] == "include") {
         header = part[3]; sub(/\.h$/, "", header)
         if (header == "pith") umbrella = 1
@@ -72,12 +91,18 @@ FNR == 1 {
         if (header == "pith") complain("a room includes the umbrella header")
         else if ((to_room = header_room(header)) == "") complain("unknown public header " name)
         else same_or_lower(room, to_room)
-    } else if (quoted && split(name, to, "/") > 1 && to[1] in rank) {
+    } else if (quoted && (parts = split(name, to, "/")) > 1 && to[1] in rank) {
         if (program && !inside) complain("a program includes the internal header " name)
         else if (program) next
         else if (part[1] == "include") complain("a public header includes the internal header " name)
-        else same_or_lower(room, to[1])
-    } else if (quoted && program && !inside && name ~ /_internal\.h$/)
+        else {
+            same_or_lower(room, to[1])
+            if (room == to[1] && room in has_floors)
+                same_or_lower_floor(floor, floor_of(room, to[2], parts > 2))
+        }
+    } else if (quoted && part[1] == "src" && (room "/" to[1]) in floor_rank)
+        complain("include with a path from src: " room "/" name)
+    else if (quoted && program && !inside && name ~ /_internal\.h$/)
         complain("a program includes the internal header " name)
 }
 END { exit bad }

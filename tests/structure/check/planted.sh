@@ -48,6 +48,12 @@ fresh; printf '#include <pith/tree.h>\n' >>src/base/scope.c
 must fail imports "a room includes a public header above it"
 fresh; printf '#include "checkpoint/checkpoint_internal.h"\n' >src/lens/lens.c
 must fail imports "rooms of one rank include each other"
+fresh; mkdir -p src/gpu/memory; printf '#include "gpu/runtime/stream.h"\n' >src/gpu/memory/group.c
+must fail imports "a floor includes one above it"
+fresh; mkdir -p src/gpu/host; printf '#include "gpu/cuda/driver.h"\n' >src/gpu/host/queue.c
+must fail imports "floors of one rank include each other"
+fresh; mkdir -p src/gpu/attic; printf '\n' >src/gpu/attic/a.c
+must fail imports "an unknown floor"
 fresh; printf '#include <jansson.h>\n' >>src/tree/walk.c
 must fail imports "jansson outside its room"
 fresh; mkdir -p tools/oracle; printf '#include <jansson.h>\n' >tools/oracle/golden.c
