@@ -175,8 +175,7 @@ pithp_program *pithp_trace_end(pith_scope *s, pithp_trace *t) {
     const pith_scope *parent = s->parent;
     s->room[PITHP_ROOM_TRACE] = parent ? pithp_scope_trace(parent) : NULL;
     t->program = NULL;
-    if (t->checks)
-        t->drop_checks(t->checks);
+    pithp_checks_release(t->checks);
     t->checks = NULL;
     bury(pithp_array_room_at(s->runtime)->graves, t->handles);
     return p;

@@ -112,7 +112,9 @@ struct pith_assertion {
     const pith_function *function; /* fix of the user's */
     pithp_fix fix;                 /* of the library's own; call NULL: none */
     const void *fix_args;
-    const pithp_rebase *rebase; /* outermost first; NULL: the fix is of the root */
+    const pith_treedef *fix_structure; /* of fix arguments of a recorded check; NULL: they
+                                          are an array, or there are none */
+    const pithp_rebase *rebase;        /* outermost first; NULL: the fix is of the root */
     int32_t arg_count, info_count;
     pithp_arg *args;
     pith_check_info *infos;

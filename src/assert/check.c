@@ -377,7 +377,7 @@ static void record(pith_scope *s, const given *g) {
     a->slot.site = s->site;
     a->slot.release = release_slot;
     if (pithp_message_check(s, a) == PITH_OK && keep_fix(s, store, a) == PITH_OK)
-        pithp_checks_record(s, a, g->values, g->o->fix_greatest);
+        pithp_assertion_record(s, a, g->values, g->o->fix_greatest);
 }
 
 pith_assertion *pithp_assertion_again(pith_scope *s,

@@ -29,7 +29,7 @@ maker_of(const pithp_program *p, const pithp_checks *c, const pithp_recorded *r)
 
 /* Whether an entry may have a fix: of reports those of guards. */
 static bool may_be_fixed(const pithp_recorded *r, bool guarded) {
-    return pithp_recorded_repairs(r) && (guarded || r->kind != PITHP_RECORDED_REPORT);
+    return r->repairs && (guarded || r->kind != PITHP_RECORDED_REPORT);
 }
 
 static bool has_guard(const pithp_checks *c) {

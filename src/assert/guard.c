@@ -32,7 +32,7 @@ pithp_guard_add(pith_scope *s, const char *name, const char *path, const pithp_f
     if (!c)
         return PITH_OK;
     if (PITHP_UNLIKELY(pithp_scope_trace(s)))
-        return pithp_checks_record_guard(s, name, path, fix);
+        return pithp_guard_record(s, name, path, fix);
     pith_scope *owner = pithp_collector_outermost(c)->scope;
     pithp_guard *g = pithp_guard_make(owner, name, path, fix);
     if (!g) {

@@ -30,15 +30,10 @@ bool pithp_recorded_grows(const pithp_recorded *r, int64_t k, const pith_spec *s
            spec->dtype != PITH_BOOL;
 }
 
-bool pithp_recorded_repairs(const pithp_recorded *r) {
-    return r->merges ||
-           (r->kind == PITHP_RECORDED_CHECK && pithp_assertion_has_fix(r->check));
-}
-
 bool pithp_checks_repair(const pithp_checks *c) {
     bool any = false;
     for (int64_t i = 0; c && i < c->count; i++)
-        any |= pithp_recorded_repairs(&c->list[i]);
+        any |= c->list[i].repairs;
     return any;
 }
 
@@ -120,7 +115,7 @@ static const pith_array *counting(pith_scope *s,
                                   const pithp_recorded *r,
                                   const pithp_checks_step *step) {
     const bool carried = is_carried_check(c, r, step);
-    if (carried && pithp_recorded_repairs(r))
+    if (carried && r->repairs)
         return step->sound;
     const pith_array *both[] = {pithp_recorded_passed(s, r, step->before[r->first]),
                                 step->sound};
@@ -169,8 +164,7 @@ static const pith_array *conjoin(pith_scope *s,
                                  bool repaired_only) {
     for (int64_t i = 0; c && all && i < c->count; i++) {
         const pithp_recorded *r = &c->list[i];
-        if (r->kind == PITHP_RECORDED_GUARD ||
-            (repaired_only && !pithp_recorded_repairs(r)))
+        if (r->kind == PITHP_RECORDED_GUARD || (repaired_only && !r->repairs))
             continue;
         const pith_array *both[] = {all, pithp_recorded_passed(s, r, values[r->first])};
         all = both[1] ? pithp_bind(s, PITHP_OP_LOGICAL_AND, 2, both, NULL) : NULL;

@@ -1,8 +1,6 @@
 /* Runs whose checks all passed: the values are held, and the rest waits. */
 #include "assert/passed.h"
 
-#include "assert/recorded.h"
-
 #include <string.h>
 
 struct pithp_passed {
@@ -52,8 +50,6 @@ static void release_slot(pithp_check_slot *slot) {
 pith_status
 pithp_passed_collect(pith_scope *s, pithp_checks *from, const pithp_run_values *values) {
     pithp_collector *c = pithp_collector_of(s);
-    if (from->check_count == 0)
-        return PITH_OK;
     const size_t apart = (size_t)from->apart_count * sizeof(pithp_held);
     pithp_passed *p =
         (pithp_passed *)(void *)pithp_check_slot_make(s, c, tag, sizeof *p + apart);
@@ -83,11 +79,12 @@ static pith_assertion *make_one(pith_scope *s,
                                 const pithp_recorded *r,
                                 const pith_array *const *values) {
     const char *site = s->site;
-    s->site = r->check->slot.site;
+    s->site = r->site;
     const void *fix_args = pithp_recorded_fix_args(s, p->owner, r, values);
     pith_assertion *a = NULL;
     if (s->error.code == PITH_OK)
-        a = pithp_assertion_again(s, p->owner, p->from, r->check, values, fix_args);
+        a = pithp_assertion_again(s, p->owner, p->from, pithp_recorded_assertion(r),
+                                  values, fix_args);
     if (a)
         a->slot.known = true;
     s->site = site;

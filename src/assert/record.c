@@ -6,10 +6,6 @@
 
 /* ---- Lists ---- */
 
-static void drop_checks(void *checks) {
-    pithp_checks_release(checks);
-}
-
 pithp_checks *pithp_checks_of(pith_scope *s) {
     pithp_trace *t = pithp_scope_trace(s);
     if (t->checks)
@@ -24,12 +20,7 @@ pithp_checks *pithp_checks_of(pith_scope *s) {
     *c = (pithp_checks){.rt = s->runtime, .store = store};
     atomic_init(&c->refs, 1);
     t->checks = c;
-    t->drop_checks = drop_checks;
     return c;
-}
-
-pith_scope *pithp_checks_store(const pithp_checks *c) {
-    return c->store;
 }
 
 bool pithp_checks_begin(pith_scope *s) {
@@ -139,6 +130,7 @@ static pith_status finish(pithp_checks *c, pithp_recorded *r, pith_status rc) {
             predicate->is_flag =
                 predicate->spec->dtype == PITH_BOOL && predicate->spec->count == 1;
             c->check_count++;
+            c->methods = r->methods;
         }
         c->guard_count += r->kind == PITHP_RECORDED_GUARD;
     } else {
@@ -181,39 +173,21 @@ void pithp_checks_lay_out(pithp_checks *c, const int64_t *places, int64_t flags)
 
 /* ---- Recording ---- */
 
-static pith_status
-record_fix_args(pith_scope *s, pithp_checks *c, pithp_recorded *r, const void *tree) {
-    const pith_array *const *leaves = (const pith_array *const *)&tree;
-    r->leaves = 1;
-    if (!pithp_kind_is_array(tree)) {
-        pith_at(s, s->site);
-        pith_at(c->store, s->site);
-        const pith_treedef *def = (pith_tree_flatten)(s, tree, &leaves);
-        r->structure = (pith_tree_structure)(c->store, tree);
-        if (!def || !r->structure) {
-            pithp_error_move(s, c->store);
-            return s->error.code;
-        }
-        r->leaves = pith_treedef_num_leaves(def);
-    }
-    return add_values(s, c, r->leaves, leaves);
-}
-
-pith_status pithp_checks_record(pith_scope *s,
-                                pith_assertion *a,
-                                const pith_array *const *values,
-                                bool greatest) {
+pith_status pithp_checks_add(pith_scope *s,
+                             const pithp_recorded *entry,
+                             int64_t count,
+                             const pith_array *const *values,
+                             const pith_array *const *leaves) {
     pithp_checks *c = pithp_checks_of(s);
     pithp_recorded *r = c ? next_entry(s, c) : NULL;
     if (!r)
         return s->error.code;
-    r->kind = PITHP_RECORDED_CHECK;
-    r->check = a;
-    r->merges = greatest;
-    pith_status rc = add_values(s, c, 1 + a->arg_count, values);
-    if (rc == PITH_OK && a->fix_args)
-        rc = record_fix_args(s, c, r, a->fix_args);
-    a->fix_args = NULL;
+    const int64_t first = r->first;
+    *r = *entry;
+    r->first = first;
+    pith_status rc = add_values(s, c, count, values);
+    if (rc == PITH_OK)
+        rc = add_values(s, c, r->leaves, leaves);
     return finish(c, r, rc);
 }
 
@@ -222,75 +196,30 @@ pith_status pithp_trace_report(pith_scope *s,
                                pithp_check_describe describe,
                                const void *subject,
                                bool merges) {
-    pithp_checks *c = pithp_checks_of(s);
-    pithp_recorded *r = c ? next_entry(s, c) : NULL;
-    if (!r)
-        return s->error.code;
-    r->kind = PITHP_RECORDED_REPORT;
-    r->describe = describe;
-    r->subject = subject;
-    r->site = s->site;
-    r->merges = merges;
-    return finish(c, r, add_values(s, c, 1, &report));
+    const pithp_recorded entry = {.kind = PITHP_RECORDED_REPORT,
+                                  .describe = describe,
+                                  .subject = subject,
+                                  .site = s->site,
+                                  .merges = merges,
+                                  .repairs = merges};
+    return pithp_checks_add(s, &entry, 1, &report, NULL);
 }
-
-pith_status pithp_checks_record_guard(pith_scope *s,
-                                      const char *name,
-                                      const char *path,
-                                      const pithp_fix *fix) {
-    pithp_checks *c = pithp_checks_of(s);
-    pithp_recorded *r = c ? next_entry(s, c) : NULL;
-    pithp_guard *g = r ? pithp_guard_make(c->store, name, path, fix) : NULL;
-    if (r && !g)
-        pithp_error_move(s, c->store);
-    if (!g)
-        return s->error.code;
-    r->kind = PITHP_RECORDED_GUARD;
-    r->guard = g;
-    return finish(c, r, PITH_OK);
-}
-
-/* ---- Parts of other roots ---- */
 
 int64_t pithp_checks_mark(pith_scope *s) {
     const pithp_checks *c = pithp_scope_trace(s)->checks;
     return c ? c->count : 0;
 }
 
-pith_status pithp_checks_rebase(pith_scope *s, int64_t first, pithp_rebase r) {
-    pithp_checks *c = pithp_scope_trace(s)->checks;
-    pith_status rc = PITH_OK;
-    for (int64_t i = first; c && i < c->count && rc == PITH_OK; i++) {
-        pithp_recorded *x = &c->list[i];
-        if (x->kind == PITHP_RECORDED_CHECK)
-            rc = pithp_rebase_one(s, c->store, &x->check->path, &x->check->rebase, &r);
-        else if (x->kind == PITHP_RECORDED_GUARD)
-            rc = pithp_rebase_one(s, c->store, &x->guard->path, &x->guard->rebase, &r);
-    }
-    return rc;
-}
-
 /* ---- Making them again: in another trace ---- */
 
-static pith_status copy_check(pith_scope *s, pithp_checks *to, pithp_recorded *r) {
-    pith_assertion *a = pithp_scope_allocate(to->store, sizeof *a);
-    if (!a) {
+/* What the room above keeps of an entry. */
+static pith_status copy_data(pith_scope *s, pithp_checks *to, pithp_recorded *r) {
+    void *data = pithp_scope_allocate(to->store, r->methods->bytes);
+    if (!data) {
         pithp_error_move(s, to->store);
         return s->error.code;
     }
-    *a = *r->check;
-    r->check = a;
-    return PITH_OK;
-}
-
-static pith_status copy_guard(pith_scope *s, pithp_checks *to, pithp_recorded *r) {
-    pithp_guard *g = pithp_scope_allocate(to->store, sizeof *g);
-    if (!g) {
-        pithp_error_move(s, to->store);
-        return s->error.code;
-    }
-    *g = *r->guard;
-    r->guard = g;
+    r->data = memcpy(data, r->data, r->methods->bytes);
     return PITH_OK;
 }
 
@@ -319,10 +248,8 @@ pith_status pithp_checks_replay(pith_scope *s,
         *r = from->list[i];
         r->first = first;
         r->of_part |= part;
-        if (r->kind == PITHP_RECORDED_CHECK)
-            rc = copy_check(s, to, r);
-        else if (r->kind == PITHP_RECORDED_GUARD)
-            rc = copy_guard(s, to, r);
+        if (r->methods)
+            rc = copy_data(s, to, r);
         if (rc == PITH_OK)
             rc = add_values(s, to, r->count, values + from->list[i].first);
         finish(to, r, rc);

@@ -5,32 +5,37 @@
 #ifndef PITH_ASSERT_RECORD_H
 #define PITH_ASSERT_RECORD_H
 
-#include "array/checks.h"
 #include "assert/assert_internal.h"
+#include "assert/recorded.h"
 
 /* ---- Recording, in a scope that traces ---- */
 
-/* The list of the trace of s. NULL: error set. */
-pithp_checks *pithp_checks_of(pith_scope *s);
-/* Memory that lives as long as the list. */
-pith_scope *pithp_checks_store(const pithp_checks *c);
-/* A check that was written down in that memory: its predicate, then its arguments. Its
- * fix arguments are replaced. */
-pith_status pithp_checks_record(pith_scope *s,
-                                pith_assertion *a,
-                                const pith_array *const *values,
-                                bool greatest);
+/* A check that was written down in memory of the list: its predicate, then its arguments.
+ * Its fix arguments are replaced. */
+pith_status pithp_assertion_record(pith_scope *s,
+                                   pith_assertion *a,
+                                   const pith_array *const *values,
+                                   bool greatest);
 /* As pithp_guard_add. */
-pith_status pithp_checks_record_guard(pith_scope *s,
-                                      const char *name,
-                                      const char *path,
-                                      const pithp_fix *fix);
-/* How many there are, and pithp_collector_rebase of those from there on. */
-int64_t pithp_checks_mark(pith_scope *s);
-pith_status pithp_checks_rebase(pith_scope *s, int64_t first, pithp_rebase r);
-/* The conjunction of those recorded so far. NULL: error set. */
-const pith_array *pithp_checks_so_far(pith_scope *s);
+pith_status pithp_guard_record(pith_scope *s,
+                               const char *name,
+                               const char *path,
+                               const pithp_fix *fix);
+/* pithp_collector_rebase of the entries from `first` on. */
+pith_status pithp_recorded_rebase(pith_scope *s, int64_t first, pithp_rebase r);
 
+/* ---- After a run ---- */
+
+/* The assertion of an entry that is a check. */
+static inline const pith_assertion *pithp_recorded_assertion(const pithp_recorded *r) {
+    return r->data;
+}
+/* The fix arguments that a run gave, in memory of owner; values are those of r. NULL:
+ * there are none, or the error is set. */
+const void *pithp_recorded_fix_args(pith_scope *s,
+                                    pith_scope *owner,
+                                    const pithp_recorded *r,
+                                    const pith_array *const *values);
 /* One that was recorded, in memory of owner and part of no collector yet. NULL: error
  * set. */
 pith_assertion *pithp_assertion_again(pith_scope *s,

@@ -2,7 +2,7 @@
 #ifndef PITH_ASSERT_RECORDED_H
 #define PITH_ASSERT_RECORDED_H
 
-#include "assert/record.h"
+#include "array/checks.h"
 
 typedef enum pithp_recorded_kind {
     PITHP_RECORDED_CHECK,
@@ -10,23 +10,40 @@ typedef enum pithp_recorded_kind {
     PITHP_RECORDED_GUARD
 } pithp_recorded_kind;
 
+typedef struct pithp_recorded pithp_recorded;
+
+/* What the room that defines checks and guards (src/assert) does with its entries. */
+typedef struct pithp_recorded_methods {
+    size_t bytes; /* of an entry's data, which another list copies */
+    /* Make the check of a run, or the guard of the launches of a run. values: arrays of
+     * s, those of the entry. */
+    pith_status (*make)(pith_scope *s,
+                        pithp_checks *c,
+                        const pithp_recorded *r,
+                        const pith_array *const *values);
+    /* CHECK: all checks of the list passed in a run; s has a collector. */
+    pith_status (*collect_passed)(pith_scope *s,
+                                  pithp_checks *c,
+                                  const pithp_run_values *values);
+} pithp_recorded_methods;
+
 /* One of a list, with its values in the list's. */
-typedef struct pithp_recorded {
+struct pithp_recorded {
     pithp_recorded_kind kind;
     bool merges;  /* CHECK: its fix arguments are the greatest; REPORT: its words are */
+    bool repairs; /* a failure may be repaired: what is computed after it means nothing */
     bool of_part; /* its values are results of an instruction of control flow */
     int64_t first, count;
+    const char *site;
     /* CHECK: values are the predicate, the arguments, the leaves of fix arguments. */
-    pith_assertion *check;         /* without values */
-    const pith_treedef *structure; /* of fix arguments; NULL: they are an array */
-    int64_t leaves;                /* of fix arguments */
+    int64_t leaves; /* of fix arguments */
+    /* CHECK and GUARD */
+    const pithp_recorded_methods *methods;
+    void *data; /* in memory of the list */
     /* REPORT */
     pithp_check_describe describe;
     const void *subject;
-    const char *site;
-    /* GUARD */
-    pithp_guard *guard;
-} pithp_recorded;
+};
 
 typedef struct pithp_recorded_value {
     int32_t value; /* its number in the program of the trace */
@@ -46,7 +63,8 @@ struct pithp_checks {
     bool has_parts;       /* some are of an instruction of control flow */
     pithp_checks **inner; /* lists that were made again in this one: a reference each */
     int64_t count, room, value_count, value_room, inner_count, inner_room;
-    int64_t check_count, guard_count; /* of the list */
+    int64_t check_count, guard_count;      /* of the list */
+    const pithp_recorded_methods *methods; /* of its checks; NULL while there are none */
     int64_t flags;       /* predicates of one bool each, in the first bytes of a run's
                             buffer: whether all are true is seen at once */
     int64_t unflagged;   /* of the list, that have to be looked at one by one */
@@ -72,9 +90,6 @@ static inline pithp_held pithp_recorded_held(const pithp_checks *c,
 
 /* Whether value k of an entry, with that spec, is a fix argument that grows. */
 bool pithp_recorded_grows(const pithp_recorded *r, int64_t k, const pith_spec *spec);
-/* Whether an entry that fails may be repaired: what is computed after it means nothing.
- */
-bool pithp_recorded_repairs(const pithp_recorded *r);
 /* Value k of an entry that passes, in a scope that traces. NULL: error set. */
 const pith_array *pithp_recorded_neutral(pith_scope *s,
                                          const pithp_checks *c,
@@ -87,11 +102,24 @@ pithp_recorded_passed(pith_scope *s, const pithp_recorded *r, const pith_array *
  * error set. */
 bool pithp_checks_follow(pith_scope *s, pithp_trace *t, pithp_checks *c, bool part);
 
-/* The fix arguments that a run gave, in memory of owner; values are those of r. NULL:
- * there are none, or the error is set. */
-const void *pithp_recorded_fix_args(pith_scope *s,
-                                    pith_scope *owner,
-                                    const pithp_recorded *r,
-                                    const pith_array *const *values);
+/* ---- Recording, in a scope that traces ---- */
+
+/* The list of the trace of s. NULL: error set. */
+pithp_checks *pithp_checks_of(pith_scope *s);
+/* Memory that lives as long as the list. */
+static inline pith_scope *pithp_checks_store(const pithp_checks *c) {
+    return c->store;
+}
+/* Append an entry to it: its values, then as many leaves as it says. first and count are
+ * filled in. */
+pith_status pithp_checks_add(pith_scope *s,
+                             const pithp_recorded *entry,
+                             int64_t count,
+                             const pith_array *const *values,
+                             const pith_array *const *leaves);
+/* How many entries there are. */
+int64_t pithp_checks_mark(pith_scope *s);
+/* The conjunction of the checks that were recorded so far. NULL: error set. */
+const pith_array *pithp_checks_so_far(pith_scope *s);
 
 #endif

@@ -1,34 +1,7 @@
 /* Making the checks of a program again after a run. Where it is known at once that all of
- * them passed, nothing is made but a note of it (passed.c). */
-#include "assert/passed.h"
+ * them passed, nothing is made but a note of it. */
 #include "assert/recorded.h"
-
-const void *pithp_recorded_fix_args(pith_scope *s,
-                                    pith_scope *owner,
-                                    const pithp_recorded *r,
-                                    const pith_array *const *values) {
-    if (!r->structure && !r->leaves)
-        return NULL;
-    const pith_array *const *given = values + r->count - r->leaves;
-    const size_t bytes = (size_t)(r->leaves ? r->leaves : 1) * sizeof *given;
-    const pith_array **leaves = pithp_scope_allocate(owner, bytes);
-    const void *tree = NULL;
-    bool fine = leaves != NULL;
-    for (int64_t i = 0; i < r->leaves && fine; i++) {
-        leaves[i] = pithp_array_view(owner, pithp_array_spec(given[i]),
-                                     pithp_array_buffer(given[i]), given[i]->data);
-        fine = leaves[i] != NULL;
-    }
-    if (fine && r->structure) {
-        pith_at(owner, s->site);
-        tree = (pith_tree_unflatten)(owner, r->structure, r->leaves, leaves);
-    } else if (fine) {
-        tree = leaves[0];
-    }
-    if (!tree)
-        pithp_error_move(s, owner);
-    return tree;
-}
+#include "gpu/collect.h"
 
 static pith_status
 report_again(pith_scope *s, const pithp_recorded *r, const pith_array *report) {
@@ -39,53 +12,21 @@ report_again(pith_scope *s, const pithp_recorded *r, const pith_array *report) {
     return to ? pithp_copy(s, to, report->data, sizeof *to) : s->error.code;
 }
 
-static void release_held(pith_scope *s, void *checks) {
-    (void)s;
-    pithp_checks_release(checks);
-}
-
-/* What it points at is held as long as the collector's scope is open. */
-static pith_status
-guard_again(pith_scope *s, pithp_checks *from, const pithp_recorded *r) {
-    pithp_collector *c = pithp_collector_of(s);
-    if (!c)
-        return PITH_OK;
-    pith_scope *owner = pithp_collector_outermost(c)->scope;
-    pithp_guard *g = pithp_scope_allocate(owner, sizeof *g);
-    pithp_checks_retain(from);
-    if (!g || !pithp_scope_hold(owner, from, release_held)) {
-        pithp_checks_release(from);
-        pithp_error_move(s, owner);
-        return s->error.code;
-    }
-    *g = *r->guard;
-    pithp_guard_push(c, g);
-    return PITH_OK;
-}
-
 /* Every check of the run, as far as anybody sees it. Of a loop in the program that failed
  * what follows means nothing, as of a loop that ran call by call. */
 static pith_status
 make_all(pith_scope *s, pithp_checks *c, const pith_array *const *values) {
-    pithp_collector *to = pithp_collector_of(s);
-    pith_scope *owner = to ? pithp_collector_outermost(to)->scope : NULL;
     pithp_looping parts = {NULL};
     if (c->has_parts)
         pithp_looping_begin(s, &parts);
     for (int64_t i = 0; i < c->count && s->error.code == PITH_OK; i++) {
         const pithp_recorded *r = &c->list[i];
         const pith_array *const *own = values + r->first;
-        s->site = r->kind == PITHP_RECORDED_CHECK ? r->check->slot.site : r->site;
-        if (r->kind == PITHP_RECORDED_REPORT) {
+        s->site = r->site;
+        if (r->kind == PITHP_RECORDED_REPORT)
             report_again(s, r, own[0]);
-        } else if (r->kind == PITHP_RECORDED_GUARD) {
-            guard_again(s, c, r);
-        } else {
-            const void *fix_args =
-                owner ? pithp_recorded_fix_args(s, owner, r, own) : NULL;
-            if (s->error.code == PITH_OK)
-                pithp_check_again(s, c, r->check, own, fix_args);
-        }
+        else
+            r->methods->make(s, c, r, own);
     }
     pithp_looping_end(&parts);
     return s->error.code;
@@ -94,10 +35,11 @@ make_all(pith_scope *s, pithp_checks *c, const pith_array *const *values) {
 /* ---- Where all passed ---- */
 
 /* Most predicates are one bool. */
-static inline bool holds(const pithp_check_slot *slot, const void *data) {
-    return PITHP_LIKELY(slot->count == 1 && slot->width == 1)
+static inline bool holds(const pith_spec *spec, const void *data) {
+    const int32_t width = (int32_t)pith_dtype_size(spec->dtype);
+    return PITHP_LIKELY(spec->count == 1 && width == 1)
                ? *(const char *)data != 0
-               : pithp_first_zero(data, slot->width, slot->count) < 0;
+               : pithp_first_zero(data, width, spec->count) < 0;
 }
 
 static bool
@@ -106,7 +48,7 @@ passed(const pithp_checks *c, const pithp_recorded *r, const pithp_run_values *v
         return true;
     const void *data = pithp_recorded_held(c, values, r->first).data;
     return r->kind == PITHP_RECORDED_REPORT ? ((const pith_report *)data)->first == 0
-                                            : holds(&r->check->slot, data);
+                                            : holds(c->values[r->first].spec, data);
 }
 
 static bool all_passed(const pithp_checks *c, const pithp_run_values *values) {
@@ -122,8 +64,10 @@ static pith_status
 note_passed(pith_scope *s, pithp_checks *c, const pithp_run_values *values) {
     for (int64_t i = 0; c->guard_count && i < c->count && s->error.code == PITH_OK; i++)
         if (c->list[i].kind == PITHP_RECORDED_GUARD)
-            guard_again(s, c, &c->list[i]);
-    return s->error.code == PITH_OK ? pithp_passed_collect(s, c, values) : s->error.code;
+            c->list[i].methods->make(s, c, &c->list[i], NULL);
+    return s->error.code == PITH_OK && c->check_count
+               ? c->methods->collect_passed(s, c, values)
+               : s->error.code;
 }
 
 /* ---- Where some failed, or may have ---- */

@@ -44,7 +44,7 @@ static pith_status rebase(pith_scope *s,
         return s->error.code;
     }
     r.path = strcpy(copy, path);
-    return traces ? pithp_checks_rebase(s, first, r)
+    return traces ? pithp_recorded_rebase(s, first, r)
                   : pithp_collector_rebase(s, c, first, r);
 }
 
