@@ -227,7 +227,8 @@ typedef struct pithp_trace {
     int depth; /* of traces and the functions recorded in them: 1 more than around */
     pithp_error refused; /* the first PITH_E_TRACED that was cleared, or that a scope
                             outside has; or PITH_OK */
-    struct pithp_checks *checks; /* that were recorded (array/checks.h); NULL: none */
+    struct pithp_checks
+        *checks; /* that were recorded (array/checks/checks.h); NULL: none */
     /* The scope that the function is given, as it was, and the call that changed it and
      * was not undone; function NULL: none. */
     const pith_scope *scope;

@@ -1,6 +1,6 @@
 /* Kernel launches on arrays: what the launch function of every kernel (kernel.h) calls.
  * Checking and packing are in src/gpu/kernel; here arrays become specs and addresses. */
-#include "array/checks.h"
+#include "array/checks/checks.h"
 #include "gpu/kernel/kernel_internal.h"
 #include "program/op/kernel_call.h"
 

@@ -1,5 +1,5 @@
 /* Traced arrays, and the recording of calls on them. */
-#include "array/checks.h"
+#include "array/checks/checks.h"
 #include "array/room.h"
 #include "program/ir/program.h"
 

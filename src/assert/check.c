@@ -2,7 +2,7 @@
  * nobody collects. */
 #include "array/array_internal.h"
 #include "assert/assert_internal.h"
-#include "assert/record.h"
+#include "assert/recorded.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Guards: what repairs a launch in which pith_require_capacity found a size too small. */
-#include "assert/record.h"
+#include "assert/recorded.h"
 
 #include <string.h>
 

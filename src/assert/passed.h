@@ -4,7 +4,7 @@
 #ifndef PITH_ASSERT_PASSED_H
 #define PITH_ASSERT_PASSED_H
 
-#include "assert/record.h"
+#include "assert/recorded.h"
 
 typedef struct pithp_passed pithp_passed;
 

@@ -1,5 +1,5 @@
 /* Functions on a part of a state. */
-#include "assert/record.h"
+#include "assert/recorded.h"
 #include "run/try.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef RECORD_TEST_H
 #define RECORD_TEST_H
 
-#include "assert/record.h"
+#include "assert/recorded.h"
 #include "assert_test.h"
 #include "program/exec/executable.h"
 #include "program/pass/pass.h"

@@ -1,5 +1,5 @@
 /* Checks in the bodies of loops: what they need is carried, so that of all iterations the
- * first one that failed is kept, and of needs the greatest (src/assert/merge.c). */
+ * first one that failed is kept, and of needs the greatest (src/array/checks/merge.c). */
 #include "trace/control/control_internal.h"
 
 #include <string.h>

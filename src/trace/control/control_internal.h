@@ -5,7 +5,7 @@
 
 #include "pith/control.h"
 
-#include "array/checks.h"
+#include "array/checks/checks.h"
 #include "gpu/collect.h"
 #include "program/ir/program.h"
 #include "tree/tree_internal.h"

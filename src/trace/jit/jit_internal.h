@@ -4,7 +4,7 @@
 
 #include "pith/jit.h"
 
-#include "array/checks.h"
+#include "array/checks/checks.h"
 #include "program/exec/executable.h"
 #include "tree/tree_internal.h"
 

@@ -1,6 +1,6 @@
 /* Making the checks of a program again after a run. Where it is known at once that all of
  * them passed, nothing is made but a note of it. */
-#include "assert/recorded.h"
+#include "array/checks/list.h"
 #include "gpu/collect.h"
 
 static pith_status

@@ -3,7 +3,7 @@
  * greatest: of what depends on the carry up to the first iteration in which a check
  * failed that has a fix, as later ones run on a state that lost data; of others in all
  * iterations. */
-#include "assert/recorded.h"
+#include "array/checks/list.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* The checks of a trace, as those see them who record programs and run them: the values
  * that checks need are more outputs of the program. What they are is known above
- * (src/assert/record.c). */
+ * (src/assert/recorded.c). */
 #ifndef PITH_ARRAY_CHECKS_H
 #define PITH_ARRAY_CHECKS_H
 

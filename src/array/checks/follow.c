@@ -2,7 +2,7 @@
  * failed that has a fix gave results that lost data, and what checks find that depend on
  * them means nothing. They pass, so that capacities do not grow to fit that, and no
  * consequence is an error. */
-#include "assert/recorded.h"
+#include "array/checks/list.h"
 #include "program/ir/program.h"
 
 #include <string.h>

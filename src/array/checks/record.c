@@ -1,5 +1,5 @@
 /* Recording the checks of a trace, and again those of a program that is traced in it. */
-#include "assert/recorded.h"
+#include "array/checks/list.h"
 #include "program/ir/program.h"
 
 #include <string.h>
