@@ -1,21 +1,27 @@
 #!/bin/sh
 # imports.sh ROOT: includes run one way between the rooms, and third-party headers stay in theirs.
 #
-# A room may include itself and lower ranks. Rooms of one rank do not include each other.
-# The folders of a room in the list of floors do the same among themselves; a file beside those
-# folders is above all of them, unless the list has "ROOM/." with a rank.
+# A room may include itself and lower ranks. Rooms of one rank do not include each other. The
+# floors of a room, its folders, do the same among themselves. The file ranks lists both.
 # Programs (examples, tools, benches) see public headers and their own files alone; but
 # bench/bench_memory*.c time the blocks of arrays, which have no public function, and so of
 # tools/oracle kernels.* and cuda_text.c, which compile what a graph on a device would run.
 set -eu
+ranks=$(cd "$(dirname "$0")" && pwd)/ranks
 cd "$1"
 
 find src include/pith examples tools bench -type f \
     \( -name '*.c' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh' -o -name '*.def' -o -name '*.inc' \) \
-    2>/dev/null | sort | xargs awk '
+    2>/dev/null | sort | xargs awk -v ranks="$ranks" '
 BEGIN {
-    split("base 0 gpu 1 program 2 array 3 tree 4 lens 5 checkpoint 5 trace 5 assert 5 capacity 6 run 7", a, " ")
-    for (i = 1; i in a; i += 2) rank[a[i]] = a[i + 1]
+    while ((getline line <ranks) > 0)
+        if (line !~ /^#/ && split(line, word, " ") == 2) {
+            if ((slash = index(word[1], "/")) > 0) {
+                floor_rank[word[1]] = word[2]
+                has_floors[substr(word[1], 1, slash - 1)] = 1
+            } else
+                rank[word[1]] = word[2]
+        }
     room_of_header["jit"] = "trace"
     room_of_header["debug"] = "assert"
     room_of_header["control"] = "trace"
@@ -31,12 +37,6 @@ BEGIN {
     room_of_header["node"] = "tree" # declarations of nodes
     room_of_header["memory_hint"] = "capacity"
     for (r in rank) room_of_header[r] = r
-
-    split("gpu/. 0 gpu/memory 1 gpu/compile 2 gpu/host 3 gpu/cuda 3 gpu/kernel 3 gpu/runtime 4", a, " ")
-    for (i = 1; i in a; i += 2) {
-        floor_rank[a[i]] = a[i + 1]
-        has_floors[substr(a[i], 1, index(a[i], "/") - 1)] = 1
-    }
 }
 # The floor of a file or header by the parts of its path from the room on.
 function floor_of(room, folder, inside_folder) { return room "/" (inside_folder ? folder : ".") }
@@ -63,14 +63,14 @@ FNR == 1 {
     inside = FILENAME ~ /^(bench\/bench_memory[^\/]*\.c|tools\/oracle\/(kernels\.[ch]|cuda_text\.c))$/
     if (part[1] == "src") {
         room = part[2]
-        if (!(room in rank)) complain("src/" room " is no room of the list in imports.sh")
+        if (!(room in rank)) complain("src/" room " is no room of the list in ranks")
         floor = floor_of(room, part[3], n > 3)
         if (room in has_floors && n > 3 && !(floor in floor_rank))
-            complain("src/" floor " is no floor of the list in imports.sh")
+            complain("src/" floor " is no floor of the list in ranks")
     } else if (part[1] == "include") {
         header = part[3]; sub(/\.h$/, "", header)
         if (header == "pith") umbrella = 1
-        else if ((room = header_room(header)) == "") complain("the header belongs to no room of the list in imports.sh")
+        else if ((room = header_room(header)) == "") complain("the header belongs to no room of the list in ranks")
     } else
         program = 1
 }

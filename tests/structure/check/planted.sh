@@ -121,5 +121,26 @@ must fail symbols "an export that no header declares" "$nm" "$work/tree/lib.so"
 "$cc" -c -o lib.a src/base/a.c
 must fail symbols "a global name of the archive that is not ours" "$nm" "$work/tree/lib.a"
 
+# objects: compile the sources of two rooms, as the library does.
+objects() {
+    for source in src/*/*.c; do
+        object=build/pith.dir/${source#src/}.o
+        mkdir -p "${object%/*}"
+        "$cc" -c -o "$object" "$source"
+        printf '%s\n' "$work/tree/$object"
+    done >list
+}
+fresh; rm -r src; mkdir -p src/base src/tree src/lens
+printf 'int pithp_low(void);\nint pithp_low(void) { return 1; }\n' >src/base/a.c
+printf 'int pithp_low(void);\nint pithp_high(void);\nint pithp_high(void) { return pithp_low(); }\n' >src/lens/a.c
+objects; must pass layers "a symbol from below" "$nm" "$work/tree/list"
+printf 'int pithp_high(void);\nint pithp_mid(void);\nint pithp_mid(void) { return pithp_high(); }\n' >src/tree/a.c
+objects; must fail layers "a symbol from above" "$nm" "$work/tree/list"
+rm src/tree/a.c; mkdir src/trace
+printf 'int pithp_high(void);\nint pithp_side(void);\nint pithp_side(void) { return pithp_high(); }\n' >src/trace/a.c
+objects; must fail layers "a symbol of a peer" "$nm" "$work/tree/list"
+fresh; printf '\n' >list
+must fail layers "no objects" "$nm" "$work/tree/list"
+
 [ $bad -eq 0 ] || exit 1
 echo "planted: $count trees judged rightly"
