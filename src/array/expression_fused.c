@@ -2,7 +2,7 @@
  * a program, whose plan does all operations on a block of elements before the next block,
  * and is compiled in the background where there is a compiler. */
 #include "array/expression_cache.h"
-#include "gpu/compile/later.h"
+#include "gpu/compile/background.h"
 #include "program/exec/executable.h"
 #include "program/pass/pass.h"
 

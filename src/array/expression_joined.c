@@ -2,7 +2,7 @@
  * all places as one program, whose schedule does equal steps of many places in one
  * launch. */
 #include "array/expression_cache.h"
-#include "gpu/compile/later.h"
+#include "gpu/compile/background.h"
 #include "program/exec/executable.h"
 #include "program/pass/pass.h"
 

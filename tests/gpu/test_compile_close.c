@@ -1,5 +1,5 @@
 /* A runtime that is closed while the compiler runs in the background: nobody waits. */
-#include "gpu/compile/later.h"
+#include "gpu/compile/background.h"
 #include "pith_test.h"
 
 #include <errno.h>

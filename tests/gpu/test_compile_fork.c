@@ -1,6 +1,6 @@
 /* A process that forks while code is compiled in the background: a child compiles for
  * itself, and leaves its parent's compiler alone. */
-#include "gpu/compile/later.h"
+#include "gpu/compile/background.h"
 #include "pith_test.h"
 
 #include <sys/stat.h>

@@ -4,7 +4,7 @@
 #include "pith/pith.h"
 
 #include "fake_cuda/fake_cuda.h"
-#include "gpu/cuda/plan.h"
+#include "gpu/cuda/decide.h"
 #include "pith_test.h"
 
 enum { N = 500 };

@@ -1,6 +1,6 @@
 /* Graphs that are made on a thread of their own: callers do none of it, and plans, memory
  * and the runtime may go meanwhile. */
-#include "gpu/compile/later.h"
+#include "gpu/compile/background.h"
 #include "replay_fake.h"
 
 #include <unistd.h>

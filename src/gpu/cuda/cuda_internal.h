@@ -4,8 +4,8 @@
 
 #include "gpu/compile/compile_internal.h"
 #include "gpu/cuda/cublas.h"
+#include "gpu/cuda/decide.h"
 #include "gpu/cuda/driver.h"
-#include "gpu/cuda/plan.h"
 #include "gpu/gemm.h"
 #include "gpu/gpu_internal.h"
 
@@ -66,7 +66,7 @@ void pithp_cuda_context_close(pithp_device *d);
  * success the record is the program's own. */
 void pithp_cuda_forget(cudaError_t code);
 /* Set e from a code, with what was being done. A code that does not refuse a single call
- * (plan.h) marks the device dead. */
+ * (decide.h) marks the device dead. */
 pith_status pithp_cuda_fail(pithp_device *d,
                             cudaError_t code,
                             pithp_error *e,

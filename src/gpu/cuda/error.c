@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #define REFUSAL_VALUE(name, value, status)                                               \
-    _Static_assert(cudaError##name == value, "plan.h knows CUDA's codes by number");
+    _Static_assert(cudaError##name == value, "decide.h knows CUDA's codes by number");
 PITHP_CUDA_REFUSAL_LIST(REFUSAL_VALUE)
 #undef REFUSAL_VALUE
 

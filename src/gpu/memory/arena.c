@@ -5,7 +5,7 @@
  * A free piece remembers on which stream the work that used it was enqueued: another
  * stream that takes it waits for that one, the host does not. */
 #include "gpu/device.h"
-#include "gpu/memory/source.h"
+#include "gpu/memory/allocator.h"
 
 #include <stdlib.h>
 

@@ -5,8 +5,8 @@
 #include "gpu/memory/cache.h"
 
 #include "gpu/device.h"
+#include "gpu/memory/allocator.h"
 #include "gpu/memory/manager.h"
-#include "gpu/memory/source.h"
 
 #include <string.h>
 

@@ -9,7 +9,7 @@
 typedef struct pithp_buffer_record {
     pithp_buffer buffer;
     atomic_bool held;            /* between its making and its end */
-    struct pithp_source *source; /* of the data (source.h); NULL: the backend's pool */
+    struct pithp_source *source; /* of the data (allocator.h); NULL: the backend's pool */
 #ifndef NDEBUG
     _Atomic(const char *) site; /* of the call that made it; or NULL */
 #endif

@@ -3,8 +3,8 @@
 #include "base/format.h"
 #include "gpu/device.h"
 #include "gpu/memory/allocation.h"
+#include "gpu/memory/allocator.h"
 #include "gpu/memory/available.h"
-#include "gpu/memory/source.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,6 +2,7 @@
  * other streams that reads it waits for that, and freeing it waits for them. */
 #include "gpu/device.h"
 #include "gpu/gpu_internal.h"
+#include "gpu/memory/allocator.h"
 #include "gpu/memory/cache.h"
 #include "gpu/memory/event.h"
 #include "gpu/memory/ladder.h"
@@ -9,7 +10,6 @@
 #include "gpu/memory/manager.h"
 #include "gpu/memory/poison.h"
 #include "gpu/memory/size_class.h"
-#include "gpu/memory/source.h"
 
 /* ---- What is kept ---- */
 

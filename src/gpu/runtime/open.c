@@ -1,13 +1,13 @@
 /* Opening and closing runtimes: which backend computes, and what its device says. Where
  * opening fails, the runtime is there all the same and its scopes carry the reason. */
 #include "base/environment.h"
-#include "gpu/compile/later.h"
+#include "gpu/compile/background.h"
 #include "gpu/device.h"
 #include "gpu/gpu_internal.h"
 #include "gpu/inspect.h"
+#include "gpu/memory/allocator.h"
 #include "gpu/memory/event.h"
 #include "gpu/memory/manager.h"
-#include "gpu/memory/source.h"
 
 #include <stdio.h>
 #include <stdlib.h>

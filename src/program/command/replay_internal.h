@@ -2,7 +2,7 @@
 #ifndef PITH_PROGRAM_COMMAND_REPLAY_INTERNAL_H
 #define PITH_PROGRAM_COMMAND_REPLAY_INTERNAL_H
 
-#include "gpu/compile/later.h"
+#include "gpu/compile/background.h"
 #include "program/command/replay.h"
 #include "program/command/timing.h"
 

@@ -1,7 +1,7 @@
 /* Getting a plan compiled, and swapping the code in. */
 #include "program/exec/tier.h"
 
-#include "gpu/compile/later.h"
+#include "gpu/compile/background.h"
 #include "program/emit/emit.h"
 #include "program/emit/loop.h"
 #include "program/exec/horizontal.h"

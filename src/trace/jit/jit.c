@@ -1,5 +1,5 @@
 /* Compiled functions as objects, and their calls. */
-#include "gpu/compile/later.h"
+#include "gpu/compile/background.h"
 #include "trace/jit/jit_internal.h"
 
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "fake_queue.h"
 #include "gpu/compile/toolkit.h"
 #include "gpu/cuda/cublas.h"
-#include "gpu/cuda/plan.h"
+#include "gpu/cuda/decide.h"
 #include "gpu/gemm.h"
 
 #include <math.h>

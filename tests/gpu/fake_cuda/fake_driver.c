@@ -1,8 +1,8 @@
 /* The machine of the fake: devices, versions, contexts, the state that CUDA keeps of each
  * thread, and bytes of the device that several callers share. */
 #include "fake_queue.h"
+#include "gpu/cuda/decide.h"
 #include "gpu/cuda/driver.h"
-#include "gpu/cuda/plan.h"
 
 #include <stdio.h>
 #include <stdlib.h>

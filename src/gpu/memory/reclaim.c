@@ -1,11 +1,10 @@
 /* Out of memory: what is kept for reuse goes back to the system, then everything is
  * waited for, and one last try is made. The error says what each step returned. */
-#include "gpu/memory/ladder.h"
-
 #include "gpu/device.h"
+#include "gpu/memory/allocator.h"
 #include "gpu/memory/cache.h"
+#include "gpu/memory/ladder.h"
 #include "gpu/memory/manager.h"
-#include "gpu/memory/source.h"
 
 #include <stdio.h>
 

@@ -3,7 +3,7 @@
  *
  * A process forks while no such thread is at work: a child, which has none of them, finds
  * no lock taken and nothing half done, and starts its own. */
-#include "gpu/compile/later.h"
+#include "gpu/compile/background.h"
 
 #include "base/environment.h"
 #include "base/under_way.h"

@@ -1,5 +1,5 @@
 /* Allocators that users set: which one is used, and what goes back to which. */
-#include "gpu/memory/source.h"
+#include "gpu/memory/allocator.h"
 
 #include "gpu/device.h"
 #include "gpu/memory/backend_pool.h"

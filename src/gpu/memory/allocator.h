@@ -41,7 +41,7 @@ void *pithp_arena_take(pithp_arena *a, pithp_stream *st, size_t bytes, pithp_err
 void pithp_arena_give(pithp_arena *a, pithp_stream *st, void *data);
 size_t pithp_arena_left(pithp_arena *a); /* bytes */
 
-/* Memory past the pool (source.c). */
+/* Memory past the pool (allocator.c). */
 void *pithp_plain_take(pithp_device *d, size_t bytes, pithp_error *e);
 void pithp_plain_give(pithp_device *d, void *data, size_t bytes);
 

@@ -1,6 +1,6 @@
 /* Decisions of the CUDA backend that need no device: which machines it takes, how wide a
  * launch is, how copies share pinned memory. */
-#include "gpu/cuda/plan.h"
+#include "gpu/cuda/decide.h"
 
 #include "base/environment.h"
 #include "gpu/gemm.h"

@@ -1,7 +1,7 @@
 /* Decisions of the CUDA backend that need no device. */
 #include "base/base_internal.h"
 #include "gpu/compile/toolkit.h"
-#include "gpu/cuda/plan.h"
+#include "gpu/cuda/decide.h"
 #include "pith_test.h"
 
 static bool refused(pithp_cuda_machine m, int ordinal, const char *word) {
@@ -14,7 +14,7 @@ static bool refused(pithp_cuda_machine m, int ordinal, const char *word) {
     return true;
 }
 
-Test(cuda_plan, takes_a_machine_with_a_device) {
+Test(cuda_decide, takes_a_machine_with_a_device) {
     char text[64] = "left";
     const pithp_cuda_machine m = {13000, 13010, 0, "", 2};
     cr_assert(!pithp_cuda_refused(&m, 0, text, sizeof text));
@@ -24,7 +24,7 @@ Test(cuda_plan, takes_a_machine_with_a_device) {
     cr_assert_str_eq(text, "");
 }
 
-Test(cuda_plan, refuses_a_machine_without_driver_or_device) {
+Test(cuda_decide, refuses_a_machine_without_driver_or_device) {
     cr_assert(refused((pithp_cuda_machine){13000, 0, 35, NULL, 0}, 0, "no CUDA driver"));
     cr_assert(
         refused((pithp_cuda_machine){13000, 13000, 34, NULL, 0}, 0, "no CUDA driver"));
@@ -34,7 +34,7 @@ Test(cuda_plan, refuses_a_machine_without_driver_or_device) {
                       "cudaErrorSomething (999)"));
 }
 
-Test(cuda_plan, refuses_an_old_driver_and_names_both_versions) {
+Test(cuda_decide, refuses_an_old_driver_and_names_both_versions) {
     const pithp_cuda_machine old = {12080, 12040, 0, NULL, 1};
     cr_assert(refused(old, 0, "serves version 12.4"));
     cr_assert(refused(old, 0, "runtime 12.8"));
@@ -45,7 +45,7 @@ Test(cuda_plan, refuses_an_old_driver_and_names_both_versions) {
     cr_assert(refused(behind, 0, "CUDA 13.0 or later"));
 }
 
-Test(cuda_plan, refuses_a_device_that_is_not_there) {
+Test(cuda_decide, refuses_a_device_that_is_not_there) {
     const pithp_cuda_machine m = {13000, 13000, 0, NULL, 2};
     cr_assert(refused(m, 2, "no CUDA device 2: 2 devices were found"));
     cr_assert(refused(m, -1, "no CUDA device -1"));
@@ -53,7 +53,7 @@ Test(cuda_plan, refuses_a_device_that_is_not_there) {
     cr_assert(refused(one, 1, "1 device was found"));
 }
 
-Test(cuda_plan, only_a_refusal_leaves_the_device_alive) {
+Test(cuda_decide, only_a_refusal_leaves_the_device_alive) {
     cr_assert_eq(pithp_cuda_status(2), PITH_E_MEMORY);
     cr_assert_eq(pithp_cuda_status(1), PITH_E_INTERNAL);
     cr_assert_eq(pithp_cuda_status(209), PITH_E_UNSUPPORTED);
@@ -62,14 +62,14 @@ Test(cuda_plan, only_a_refusal_leaves_the_device_alive) {
     cr_assert_eq(pithp_cuda_status(999), PITH_E_DEVICE); /* unknown */
 }
 
-Test(cuda_plan, codes_that_concern_one_call_leave_the_device_alive) {
+Test(cuda_decide, codes_that_concern_one_call_leave_the_device_alive) {
     static const int codes[] = {4,   46,  200, 209, 222, 300, 301, 304, 600, 900, 901,
                                 902, 903, 904, 905, 906, 907, 908, 913, 914, 915};
     for (int k = 0; k < PITHP_COUNT(codes); k++)
         cr_assert_neq(pithp_cuda_status(codes[k]), PITH_E_DEVICE, "%d", codes[k]);
 }
 
-Test(cuda_plan, images_that_the_driver_cannot_load_are_told_from_others) {
+Test(cuda_decide, images_that_the_driver_cannot_load_are_told_from_others) {
     static const int foreign[] = {98, 200, 209, 222}, others[] = {0, 1, 2, 218, 700};
     for (int k = 0; k < PITHP_COUNT(foreign); k++)
         cr_assert(pithp_cuda_is_foreign_code(foreign[k]), "%d", foreign[k]);
@@ -78,7 +78,7 @@ Test(cuda_plan, images_that_the_driver_cannot_load_are_told_from_others) {
 }
 
 /* A driver of 12.8 loads nothing that a library of CUDA 13 makes. */
-Test(cuda_plan, libraries_newer_than_the_driver_are_not_named) {
+Test(cuda_decide, libraries_newer_than_the_driver_are_not_named) {
     static const struct {
         int driver;
         const char *names[3];
@@ -99,7 +99,7 @@ Test(cuda_plan, libraries_newer_than_the_driver_are_not_named) {
         }
 }
 
-Test(cuda_plan, a_grid_has_a_thread_for_every_index) {
+Test(cuda_decide, a_grid_has_a_thread_for_every_index) {
     static const int64_t counts[] = {1,
                                      2,
                                      255,
@@ -126,7 +126,7 @@ Test(cuda_plan, a_grid_has_a_thread_for_every_index) {
 
 /* Copies of any sizes: pieces are in order, in bounds, and no byte of a segment is used
  * again before the ring has turned into it. */
-Test(cuda_plan, staging_never_writes_where_a_copy_may_be_under_way) {
+Test(cuda_decide, staging_never_writes_where_a_copy_may_be_under_way) {
     pithp_staging staging = {0};
     size_t used[PITHP_STAGING_SEGMENTS] = {0};
     int at = 0;
@@ -155,7 +155,7 @@ Test(cuda_plan, staging_never_writes_where_a_copy_may_be_under_way) {
     cr_assert(pithp_staging_next(&staging, 1).turn);
 }
 
-Test(cuda_plan, a_fill_repeats_its_pattern) {
+Test(cuda_decide, a_fill_repeats_its_pattern) {
     const uint32_t four = 0x04030201u;
     const pithp_fill_plan plan = pithp_fill_plan_for(&four, sizeof four);
     cr_assert_eq(plan.word, 0x0403020104030201u);
