@@ -1,7 +1,7 @@
 /* Elements of arrays for other libraries on the same device: where they are, and on which
  * stream. */
 #include "array/array_internal.h"
-#include "base/under_way.h"
+#include "base/in_flight.h"
 
 /* Who asks on the host may use the memory at once, as nothing orders him with the stream.
  */

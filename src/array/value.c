@@ -1,6 +1,6 @@
 /* Array values: handles over buffers, and how they enter, leave and end. */
 #include "array/handle.h"
-#include "base/under_way.h"
+#include "base/in_flight.h"
 
 #include <string.h>
 

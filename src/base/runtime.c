@@ -2,8 +2,8 @@
  * device. */
 #include "base/base_internal.h"
 #include "base/format.h"
+#include "base/in_flight.h"
 #include "base/scope.h"
-#include "base/under_way.h"
 
 #include <string.h>
 

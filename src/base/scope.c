@@ -3,7 +3,7 @@
 #include "base/scope.h"
 
 #include "base/base_internal.h"
-#include "base/under_way.h"
+#include "base/in_flight.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Saves in the background: a tree is captured in a scope that only the writing thread
  * sees, where its arrays, which nothing changes, stay as long as they are written. One
  * save at a time is written for a runtime, so one state at most is held. */
-#include "base/under_way.h"
+#include "base/in_flight.h"
 #include "checkpoint/checkpoint_internal.h"
 
 #include <pthread.h>

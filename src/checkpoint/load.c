@@ -1,6 +1,6 @@
 /* pith_load: compare the document with the program, make arrays and nodes bottom up, fill
  * the arrays from the file, and let the check hooks see the result. */
-#include "base/under_way.h"
+#include "base/in_flight.h"
 #include "checkpoint/edit_internal.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* pith_save: capture the tree, write its large leaves and then its document to files that
  * have no name yet, and give both their names, the document last. */
-#include "base/under_way.h"
+#include "base/in_flight.h"
 #include "checkpoint/save_internal.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
  * its turn. */
 #include "pith/run.h"
 
-#include "base/under_way.h"
+#include "base/in_flight.h"
 #include "run/run_internal.h"
 #include "run/try.h"
 #include "tree/drop.h"

@@ -3,7 +3,7 @@
 #include "run/chunked.h"
 
 #include "array/array_internal.h"
-#include "base/under_way.h"
+#include "base/in_flight.h"
 #include "gpu/memory/warning.h"
 #include "run/run_internal.h"
 #include "run/try.h"

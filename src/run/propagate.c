@@ -3,7 +3,7 @@
  *
  * A try of several steps looks at their checks once. Where one fails, the steps before it
  * are done again and committed, and what is left begins with the failing one. */
-#include "base/under_way.h"
+#include "base/in_flight.h"
 #include "run/run_internal.h"
 #include "run/try.h"
 #include "run/watch.h"

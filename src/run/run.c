@@ -1,6 +1,6 @@
 /* Running a step many times: the windows of steps whose checks are looked at together,
  * what is shown and saved between them, and how the run ends. */
-#include "base/under_way.h"
+#include "base/in_flight.h"
 #include "checkpoint/checkpoint_internal.h"
 #include "run/request.h"
 #include "run/run_internal.h"

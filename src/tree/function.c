@@ -1,5 +1,5 @@
 /* Typed functions over trees. */
-#include "base/under_way.h"
+#include "base/in_flight.h"
 #include "tree/node_internal.h"
 
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #include "gpu/compile/background.h"
 
 #include "base/environment.h"
-#include "base/under_way.h"
+#include "base/in_flight.h"
 #include "gpu/compile/toolchain.h"
 
 #include <signal.h>

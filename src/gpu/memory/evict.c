@@ -1,6 +1,6 @@
 /* Allocations are given up: of idle instances where memory is short, of all when the user
  * says so. An array that a scope reaches never is. */
-#include "base/under_way.h"
+#include "base/in_flight.h"
 #include "gpu/memory/allocation.h"
 
 #include <string.h>

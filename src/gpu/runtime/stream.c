@@ -1,7 +1,7 @@
 /* Streams: each root scope has one, its children share it, and so do the scopes of a
  * group of instances. They are pooled by the device, so that opening a scope opens no
  * stream of the backend's once a few were made. */
-#include "base/under_way.h"
+#include "base/in_flight.h"
 #include "gpu/device.h"
 #include "gpu/gpu_internal.h"
 #include "gpu/memory/manager.h"

@@ -1,5 +1,5 @@
 /* Branches: one of several functions. */
-#include "base/under_way.h"
+#include "base/in_flight.h"
 #include "trace/control/control_internal.h"
 
 #include <stdio.h>

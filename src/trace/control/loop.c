@@ -1,5 +1,5 @@
 /* Loops that carry a tree: while a condition holds, and over a range of integers. */
-#include "base/under_way.h"
+#include "base/in_flight.h"
 #include "trace/control/control_internal.h"
 
 #include <stdio.h>

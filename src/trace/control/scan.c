@@ -1,5 +1,5 @@
 /* Scans: a tree carried over the rows of another, and what comes out stacked. */
-#include "base/under_way.h"
+#include "base/in_flight.h"
 #include "trace/control/control_internal.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* What a function returns, dtypes and shapes alone: it is recorded, and nothing is kept
  * of what was, but parts of compiled functions that it calls. */
-#include "base/under_way.h"
+#include "base/in_flight.h"
 #include "trace/jit/jit_internal.h"
 
 static const char *const name = "pith_eval_shape";

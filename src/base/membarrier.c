@@ -1,5 +1,5 @@
 /* Fences in all threads of the process, by the system (membarrier). */
-#include "base/fence.h"
+#include "base/membarrier.h"
 
 #include <linux/membarrier.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* Brief locks where the quick way of taking them is not enough. */
 #include "base/base_internal.h"
-#include "base/fence.h"
+#include "base/membarrier.h"
 
 #include <sched.h>
 

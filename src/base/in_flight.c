@@ -3,9 +3,9 @@
  * who closes one says so, and then looks at the notes. Between the two of the first there
  * is no fence: the second makes all threads pass one, so that a call costs a few plain
  * stores. */
-#include "base/under_way.h"
+#include "base/in_flight.h"
 
-#include "base/fence.h"
+#include "base/membarrier.h"
 
 #include <sched.h>
 
