@@ -269,7 +269,7 @@ pithp_jit_program *pithp_jit_program_make(pith_scope *s, const pithp_jit_call *c
 pithp_jit_program *pithp_jit_record(const pithp_jit_call *c);
 void pithp_jit_program_release(pithp_jit_program *p);
 
-/* ---- Calls inside of a trace (part.c) ---- */
+/* ---- Calls inside of a trace (nested.c) ---- */
 
 /* Leaves that have values are static there, too, or no part can be for the call. */
 void pithp_jit_mark_constants(pithp_jit_call *c);
@@ -281,7 +281,7 @@ const void *pithp_jit_call_inside(const pithp_jit_closure *closure,
                                   pith_scope *s,
                                   const void *const *arguments);
 
-/* ---- What checks need (held.c) ---- */
+/* ---- What checks need (check_outputs.c) ---- */
 
 /* Of a program that has a plan: where in the buffer each output lies that is written. */
 pith_status pithp_jit_place_held(pith_scope *s, pithp_jit_program *p);
@@ -295,7 +295,7 @@ pith_status pithp_jit_make_checks(pithp_jit_running *r);
 /* The input that a run handed on as output k. */
 const pith_array *pithp_jit_handed_on(const pithp_jit_running *r, int64_t k);
 
-/* ---- Donation (grant.c, donate.c) ---- */
+/* ---- Donation (donate_check.c, donate.c) ---- */
 
 /* Which inputs the options donate; bytes of what p->donated is the first list of. */
 size_t pithp_jit_donated_bytes(const pithp_jit_program *p);
@@ -321,7 +321,7 @@ void pithp_jit_donate(pithp_jit_running *r, bool failed);
 void pithp_jit_why(pithp_jit *jit, pithp_text *text);
 /* Tell the log hook that a call was traced, since then, and why. */
 void pithp_jit_log_miss(const pithp_jit_call *c, const struct timespec *start);
-/* The differences of modes (call.c). */
+/* The differences of modes (key.c). */
 void pithp_jit_explain_modes(pithp_text *text, uint32_t was, uint32_t is);
 /* How a call differs from one that a program was recorded for, a line a difference.
  * Returns how far they are from each other. */
