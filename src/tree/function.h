@@ -2,7 +2,7 @@
 #ifndef PITHP_TREE_FUNCTION_H
 #define PITHP_TREE_FUNCTION_H
 
-#include "tree/shape.h"
+#include "tree/node_def.h"
 
 enum { PITHP_MOST_PARAMETERS = 4 };
 

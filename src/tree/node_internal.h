@@ -26,7 +26,7 @@ typedef struct pithp_spec_reader {
 /* Parse "f64[n,3]". False: the reason says what is wrong. */
 bool pithp_leaf_spec_parse(pithp_spec_reader *r, const char *text, pithp_leaf_spec *spec);
 
-/* ---- Lifetimes (keep.c) ---- */
+/* ---- Lifetimes (lifetime.c) ---- */
 
 /* Whether arrays that take so many bytes of a buffer are copied when they are kept: they
  * would hold more than twice of what they are. */
@@ -34,7 +34,7 @@ static inline bool pithp_keep_copies(const pithp_buffer *buffer, size_t bytes) {
     return bytes < buffer->bytes / 2;
 }
 
-/* ---- Fitting leaves to declared specs (fit.c) ---- */
+/* ---- Fitting leaves to declared specs (spec_bind.c) ---- */
 
 /* What is known of one record's extents while its leaves are fitted. */
 typedef struct pithp_binding {
@@ -81,7 +81,7 @@ static inline uint8_t pithp_real_flags(pith_dtype real) {
     return (uint8_t)(real ? (real - PITH_F16 + 1) << PITHP_FLAG_REAL_SHIFT : 0);
 }
 
-/* ---- Shapes (scope_shapes.c) ---- */
+/* ---- Shapes (node_def_scope.c) ---- */
 
 /* What a scope remembers of the record type it made last in that place of its table:
  * nodes of the same statics and leaf specs need no further check. */
@@ -134,7 +134,7 @@ pith_status pithp_child_check(pith_scope *s, const void *child, const char *path
 /* Whether a type can be used: registered, and well described. */
 pith_status pithp_type_check(pith_scope *s, const pith_type *type, const char *function);
 
-/* ---- Lifetimes (keep.c) ---- */
+/* ---- Lifetimes (lifetime.c) ---- */
 
 /* Replace the children of a node being made in s that do not outlive s by kept ones. */
 pith_status

@@ -2,7 +2,7 @@
 #ifndef PITHP_TREE_PATH_H
 #define PITHP_TREE_PATH_H
 
-#include "tree/shape.h"
+#include "tree/node_def.h"
 
 /* Append one step: ".name", "[3]", "['key']". */
 void pithp_path_add_field(pithp_text *t, const char *name);

@@ -1,7 +1,7 @@
 /* Statics of records in one form, by which their shapes are told apart: every NaN is one,
  * bools are 0 or 1, enums and dtypes are known ones, static records stand for their
  * shapes. */
-#include "tree/shape_internal.h"
+#include "tree/node_def_internal.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Structures that belong to no scope: what caches keep, and how trees are compared with
  * them. */
-#include "tree/shape_internal.h"
+#include "tree/node_def_internal.h"
 
 #include <string.h>
 

@@ -4,13 +4,13 @@
 
 #include "tree/build.h"       /* trees around leaves */
 #include "tree/differences.h" /* how trees differ, and messages */
-#include "tree/forest.h"      /* several trees at a time */
 #include "tree/function.h"    /* typed functions */
+#include "tree/node_def.h"    /* nodes, slots, interned shapes */
 #include "tree/path.h"        /* paths as text */
-#include "tree/shape.h"       /* nodes, slots, interned shapes */
 #include "tree/structure.h"   /* the flat form, treedefs */
 #include "tree/types.h"       /* types and their fields */
 #include "tree/walk.h"        /* the one walker */
+#include "tree/zip.h"         /* several trees at a time */
 
 /* s for a call of a public function on behalf of the one that was entered: its errors
  * name the same call site. */

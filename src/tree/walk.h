@@ -3,7 +3,7 @@
 #ifndef PITHP_TREE_WALK_H
 #define PITHP_TREE_WALK_H
 
-#include "tree/shape.h"
+#include "tree/node_def.h"
 
 typedef enum pithp_visit {
     PITHP_VISIT_LEAF,

@@ -1,5 +1,5 @@
-/* Between shape.c, which interns shapes, statics.c, which brings the statics of records
- * into one form, and scope_shapes.c, which keeps shapes alive for scopes. */
+/* Between node_def.c, which interns shapes, statics.c, which brings the statics of records
+ * into one form, and node_def_scope.c, which keeps shapes alive for scopes. */
 #ifndef PITH_SHAPE_INTERNAL_H
 #define PITH_SHAPE_INTERNAL_H
 

@@ -1,7 +1,7 @@
 /* What the room keeps for runtimes and scopes: which shapes a scope
  * holds, and what it made last, so that a node like an earlier one of its own or of a
  * scope around it finds its shape without a lock. */
-#include "tree/shape_internal.h"
+#include "tree/node_def_internal.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* Nodes, and what those of one structure share: shapes, interned per runtime (shape.c).
+/* Nodes, and what those of one structure share: shapes, interned per runtime (node_def.c).
  */
 #ifndef PITHP_TREE_SHAPE_H
 #define PITHP_TREE_SHAPE_H
@@ -126,17 +126,17 @@ static inline bool pithp_hooks_run(const pith_scope *s) {
 }
 
 /* Replace `*slot`, a checked tree, and `count - 1` more behind it, by what outlives outer
- * (keep.c). On failure the error is set and nothing is replaced. */
+ * (lifetime.c). On failure the error is set and nothing is replaced. */
 pith_status pithp_keep_slots(pith_scope *outer, int64_t count, const void **slots);
 /* The same of live arrays with values, or traced ones of the trace of outer; on failure
- * the list is of no use (keep_leaves.c). */
+ * the list is of no use (lifetime_leaves.c). */
 pith_status
 pithp_keep_leaves(pith_scope *outer, int64_t count, const pith_array **leaves);
 
-/* What the room keeps for a runtime, in rt->room[PITHP_ROOM_TREE] (scope_shapes.c makes
+/* What the room keeps for a runtime, in rt->room[PITHP_ROOM_TREE] (node_def_scope.c makes
  * and frees it). */
 typedef struct pithp_tree_room {
-    struct pithp_shape_table *shapes; /* shape.c */
+    struct pithp_shape_table *shapes; /* node_def.c */
     struct pithp_leaf_names
         *leaf_names; /* leaf_name.c, under rt->lock; NULL until used */
 } pithp_tree_room;

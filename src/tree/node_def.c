@@ -1,6 +1,6 @@
 /* Shapes: what nodes of one structure share. They are interned per runtime under a lock,
  * counted by the scopes that hold them, and freed with the last. */
-#include "tree/shape_internal.h"
+#include "tree/node_def_internal.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 
 #include "tree/structure.h"
 
-/* ---- Several trees of one structure (forest.c) ---- */
+/* ---- Several trees of one structure (zip.c) ---- */
 
 /* Trees that a user passed to a function. */
 typedef struct pithp_trees {
