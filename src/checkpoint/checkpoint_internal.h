@@ -4,11 +4,11 @@
 #ifndef PITH_CHECKPOINT_INTERNAL_H
 #define PITH_CHECKPOINT_INTERNAL_H
 
-#include "checkpoint/compare.h"  /* trees and documents */
-#include "checkpoint/document.h" /* tables in memory, checksums, text */
-#include "checkpoint/file.h"     /* files, folders, series */
-#include "checkpoint/open.h"     /* an open checkpoint */
-#include "checkpoint/saving.h"   /* content of arrays, saving */
-#include "checkpoint/sidecar.h"  /* sidecars, compression */
+#include "checkpoint/document/compare.h"  /* trees and documents */
+#include "checkpoint/document/document.h" /* tables in memory, checksums, text */
+#include "checkpoint/save/saving.h"       /* content of arrays, saving */
+#include "checkpoint/store/file.h"        /* files, folders, series */
+#include "checkpoint/store/open.h"        /* an open checkpoint */
+#include "checkpoint/store/sidecar.h"     /* sidecars, compression */
 
 #endif

@@ -1,6 +1,6 @@
 /* Every system call of a save and of a load fails once, and once more kills the process:
  * what is then in the folder is the old checkpoint or the new one, whole. */
-#include "checkpoint/direct.h"
+#include "checkpoint/store/direct_io.h"
 #include "fault_shim.h"
 
 #include <sys/wait.h>

@@ -1,6 +1,6 @@
 /* Large files past the page cache: the same bytes, however the pieces fall. The tests
  * work beside their program, on a disk: a file system in memory has no such writes. */
-#include "checkpoint/direct.h"
+#include "checkpoint/store/direct_io.h"
 #include "checkpoint_test.h"
 
 enum { PIECE = 64 << 10, PAGE = 4096 };

@@ -1,5 +1,5 @@
 /* options.renames: names of the file become those of the program, all at once. */
-#include "checkpoint/edit_internal.h"
+#include "checkpoint/migrate/edit.h"
 
 #include <string.h>
 

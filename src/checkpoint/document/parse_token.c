@@ -1,7 +1,7 @@
 /* Tokens of a document: jansson reads one value at a time, so that memory is bounded by
  * the tables, not by jansson's objects. */
 #include "base/format.h"
-#include "checkpoint/parse_internal.h"
+#include "checkpoint/document/parse_internal.h"
 
 #include <limits.h>
 #include <string.h>

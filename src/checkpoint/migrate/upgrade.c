@@ -1,6 +1,6 @@
 /* Upgrades: records of older versions of their types, changed by the hooks of the types
  * version by version. */
-#include "checkpoint/edit_internal.h"
+#include "checkpoint/migrate/edit.h"
 
 #include <inttypes.h>
 #include <string.h>

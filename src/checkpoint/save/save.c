@@ -1,7 +1,7 @@
 /* pith_save: capture the tree, write its large leaves and then its document to files that
  * have no name yet, and give both their names, the document last. */
 #include "base/in_flight.h"
-#include "checkpoint/save_internal.h"
+#include "checkpoint/save/save_internal.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #ifndef PITHP_CHECKPOINT_SIDECAR_H
 #define PITHP_CHECKPOINT_SIDECAR_H
 
-#include "checkpoint/document.h"
+#include "checkpoint/document/document.h"
 
 /* ---- Compression (pack.c) ---- */
 

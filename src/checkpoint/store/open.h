@@ -2,8 +2,8 @@
 #ifndef PITHP_CHECKPOINT_OPEN_H
 #define PITHP_CHECKPOINT_OPEN_H
 
-#include "checkpoint/saving.h"
-#include "checkpoint/sidecar.h"
+#include "checkpoint/save/saving.h"
+#include "checkpoint/store/sidecar.h"
 
 /* A sidecar of an open checkpoint, or why it cannot be read. */
 typedef struct pithp_open_sidecar {

@@ -1,7 +1,7 @@
 /* Large files past the page cache: bytes gather in two buffers, of which a thread writes
  * the one with O_DIRECT while the other is hashed and filled. Only speed differs: what
  * cannot be written so, such as the tail, is written as always, with the same bytes. */
-#include "checkpoint/direct.h"
+#include "checkpoint/store/direct_io.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* The tree of a document as lists of children, so that nodes can be taken from one place
  * and put into another; and back into a node table in walk order. */
-#include "checkpoint/edit_internal.h"
+#include "checkpoint/migrate/edit.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Files: a writer whose file has no name until it is complete and on the disk, and
  * reading that is not held up or led astray by what lies at a path. */
-#include "checkpoint/direct.h"
+#include "checkpoint/store/direct_io.h"
 
 #include <errno.h>
 #include <fcntl.h>

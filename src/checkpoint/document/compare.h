@@ -3,7 +3,7 @@
 #ifndef PITHP_CHECKPOINT_COMPARE_H
 #define PITHP_CHECKPOINT_COMPARE_H
 
-#include "checkpoint/document.h"
+#include "checkpoint/document/document.h"
 
 /* ---- Trees (capture.c, compare.c, adapt.c) ---- */
 

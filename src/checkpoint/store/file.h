@@ -2,7 +2,7 @@
 #ifndef PITHP_CHECKPOINT_FILE_H
 #define PITHP_CHECKPOINT_FILE_H
 
-#include "checkpoint/document.h"
+#include "checkpoint/document/document.h"
 
 #include <dirent.h>
 #include <sys/stat.h>

@@ -1,6 +1,6 @@
 /* Elements of bool leaves: files and arrays hold the bytes 0 and 1. Operations on bools
  * rely on it, so that other bytes are refused where they would come in or go out. */
-#include "checkpoint/save_internal.h"
+#include "checkpoint/save/save_internal.h"
 
 void pithp_stray_bool_find(pithp_stray_bool *stray,
                            const void *elements,

@@ -1,7 +1,7 @@
 /* JSON text to a document: its frame, its members in their order, its tables row by row.
  * What jansson accepts is checked in full: a row that was taken is safe to use, whoever
  * wrote the file. */
-#include "checkpoint/parse_internal.h"
+#include "checkpoint/document/parse_internal.h"
 
 #include <inttypes.h>
 #include <string.h>

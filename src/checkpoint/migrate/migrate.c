@@ -1,6 +1,6 @@
 /* Documents that are not quite what the program expects: the options of pith_load and the
  * upgrade hooks of types change them in memory, before they are loaded strictly. */
-#include "checkpoint/edit_internal.h"
+#include "checkpoint/migrate/edit.h"
 
 #include <inttypes.h>
 #include <string.h>

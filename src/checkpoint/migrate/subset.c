@@ -1,5 +1,5 @@
 /* options.initial and options.extra: what only one of the file and the program has. */
-#include "checkpoint/edit_internal.h"
+#include "checkpoint/migrate/edit.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Rows of the type table and the node table: rows in walk order, each hanging on one that
  * was there before. */
-#include "checkpoint/parse_internal.h"
+#include "checkpoint/document/parse_internal.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

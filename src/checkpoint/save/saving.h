@@ -3,7 +3,7 @@
 #ifndef PITHP_CHECKPOINT_SAVING_H
 #define PITHP_CHECKPOINT_SAVING_H
 
-#include "checkpoint/file.h"
+#include "checkpoint/store/file.h"
 
 /* ---- Content of arrays (content.c) ---- */
 

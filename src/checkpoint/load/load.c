@@ -1,7 +1,7 @@
 /* pith_load: compare the document with the program, make arrays and nodes bottom up, fill
  * the arrays from the file, and let the check hooks see the result. */
 #include "base/in_flight.h"
-#include "checkpoint/edit_internal.h"
+#include "checkpoint/migrate/edit.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Rows of the leaf table: shapes whose sizes do not overflow, and elements or a place in
  * the sidecar that fit them. */
-#include "checkpoint/parse_internal.h"
+#include "checkpoint/document/parse_internal.h"
 
 #include <inttypes.h>
 #include <string.h>
