@@ -4,36 +4,6 @@
 #include "run/run_internal.h"
 #include "run/try.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <unistd.h>
-
-/* What there is of a name. */
-typedef struct {
-    bool series, single;
-} found;
-
-static pith_status look(pith_scope *s, const char *path, found *f) {
-    pithp_place place;
-    pithp_series members;
-    char reason[128];
-    pith_status rc = pithp_place_open(s, path, &place);
-    if (rc == PITH_OK) {
-        const int error =
-            pithp_series_list(s->runtime, place.folder, place.name, &members);
-        if (error)
-            rc = pithp_fail(s, PITH_E_IO, NULL, "cannot list the series \"%s\": %s", path,
-                            strerror_r(error, reason, sizeof reason));
-        else {
-            f->series = members.count > 0;
-            pithp_series_end(s->runtime, &members);
-        }
-        f->single = faccessat(place.folder, place.name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-    }
-    pithp_place_close(&place);
-    return rc;
-}
-
 /* The loaded state is of the kind of the given one: nodes and dtypes. */
 static pith_status check_kind(pith_scope *s, const void *state, const void *loaded) {
     pithp_flat a, b;
@@ -64,14 +34,14 @@ const void *pithp_resume(pith_scope *s,
                          const void *state,
                          const pith_run_options *o,
                          int64_t *step) {
-    found f = {false, false};
+    pithp_present present = {false, false};
     const void *best = NULL;
-    if (look(s, o->save, &f) != PITH_OK)
+    if (pithp_checkpoint_present(s, o->save, &present) != PITH_OK)
         return NULL;
     const pith_type *root = type ? type : pith_type_of(state);
     for (int newest = 0; newest < 2; newest++) {
         int64_t at = 0;
-        if (pith_failed(s) || !(newest ? f.series : f.single))
+        if (pith_failed(s) || !(newest ? present.series : present.single))
             continue;
         const void *loaded = pithp_load_step(s, root, o->save,
                                              &(pith_load_options){.newest = newest}, &at);

@@ -1,6 +1,6 @@
 /* A tree to the rows of a document: one walk for the tree, then one for each static
  * record, which is a tree without leaves of its own. */
-#include "checkpoint/checkpoint_internal.h"
+#include "checkpoint/document/capture.h"
 
 #include <string.h>
 

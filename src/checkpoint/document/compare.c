@@ -1,7 +1,8 @@
 /* A document against what the program declares. Nothing is made here: every difference is
  * found before the first array is asked for. */
+#include "checkpoint/document/compare.h"
+
 #include "base/format.h"
-#include "checkpoint/checkpoint_internal.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -246,6 +247,12 @@ static void compare_slot(pithp_differences *r,
     }
 }
 
+const pith_type *pithp_program_type(const pith_type *root, const char *name) {
+    return root && root != pith_array_pith_type() && strcmp(root->name, name) == 0
+               ? root
+               : pithp_type_find(name);
+}
+
 const char *pithp_static_kind_name(pith_static_kind kind) {
     static const char *const names[] = {"none", "i64",  "f64",   "bool",
                                         "text", "enum", "dtype", "record"};
@@ -337,6 +344,16 @@ static int64_t first_of_type(const pithp_document *d, int64_t type) {
         if (d->nodes.rows[i].type == type)
             return i;
     return -1;
+}
+
+pithp_upgrade_hook pithp_upgrade_from(const pith_type *type, int32_t version) {
+    for (int32_t i = 0; i < type->field_count; i++) {
+        const pith_field *d = &type->fields[i].declared;
+        if (d->kind == PITH_FIELD_HOOK && d->hook_kind == PITH_HOOK_UPGRADE &&
+            (int32_t)d->options.initial == version)
+            return (pithp_upgrade_hook)d->hook;
+    }
+    return NULL;
 }
 
 static int32_t first_without_upgrade(const pith_type *type, int32_t version) {

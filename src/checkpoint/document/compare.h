@@ -1,23 +1,8 @@
-/* Between trees and documents: capturing the one, comparing with what a program declares.
- */
+/* A document against what a program declares. */
 #ifndef PITHP_CHECKPOINT_COMPARE_H
 #define PITHP_CHECKPOINT_COMPARE_H
 
 #include "checkpoint/document/document.h"
-
-/* ---- Trees (capture.c, compare.c, adapt.c) ---- */
-
-/* The rows of a tree, with the arrays of its leaves; the list lives with the document. */
-pith_status pithp_capture(pith_scope *s,
-                          const void *tree,
-                          pithp_document *d,
-                          const pith_array ***arrays);
-
-/* A static of a frozen record; the row of a static record is not known yet. */
-pith_status pithp_capture_static(pith_scope *s,
-                                 const pith_field *field,
-                                 const char *record,
-                                 pith_checkpoint_static *value);
 
 /* What differs between a document and a program: all are counted and told to the user's
  * hook, the first ones are kept as text. */
@@ -55,13 +40,6 @@ void pithp_differences_take(pithp_differences *r, pith_scope *s, int64_t node);
 /* PITH_OK, or all of them as the scope's error. */
 pith_status pithp_differences_end(const pithp_differences *r);
 
-/* Change the document in memory, as the options and upgrade hooks say. What is made on
- * the way lives in `scope`, which the caller opened in r->s for it. */
-pith_status pithp_adapt(pith_scope *scope,
-                        pith_checkpoint *c,
-                        const pith_type *type,
-                        pithp_differences *r);
-
 /* The children of every node: those of i are rows[base[i]] to rows[base[i + 1] - 1]. */
 typedef struct pithp_children {
     int64_t *base, *rows;
@@ -75,6 +53,8 @@ int64_t pithp_child_named(const pithp_document *d,
                           int64_t at);
 /* "i64", "text", ...: for messages. */
 const char *pithp_static_kind_name(pith_static_kind kind);
+/* The program's type of that name: the loaded root's first; NULL if there is none. */
+const pith_type *pithp_program_type(const pith_type *root, const char *name);
 /* The hook that takes records of a type from a version to the next, NULL. */
 typedef void (*pithp_upgrade_hook)(pith_scope *s, pith_upgrade *u);
 pithp_upgrade_hook pithp_upgrade_from(const pith_type *type, int32_t version);

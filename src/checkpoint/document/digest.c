@@ -1,6 +1,6 @@
 /* Checksums: XXH3-128 of xxHash, with its default secret and seed 0, in the canonical
  * (big endian) order of digits. */
-#include "checkpoint/checkpoint_internal.h"
+#include "checkpoint/document/document.h"
 
 #include <string.h>
 #define XXH_INLINE_ALL  /* the size of its state is then this header's, not the library's \

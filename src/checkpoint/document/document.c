@@ -1,6 +1,6 @@
 /* A document in memory: growing tables whose rows point into an arena, and the paths of
  * nodes, which follow from the node table alone. */
-#include "checkpoint/checkpoint_internal.h"
+#include "checkpoint/document/document.h"
 
 #include <string.h>
 

@@ -45,7 +45,7 @@ static inline bool pithp_digest_equal(pithp_digest a, pithp_digest b) {
     return a.high == b.high && a.low == b.low;
 }
 
-/* ---- Elements as text (number.c) ---- */
+/* ---- Elements as text (element_text.c) ---- */
 
 enum { PITHP_NUMBER_TEXT = sizeof(pith_element_text) };
 /* The JSON value of an element, quoted where JSON has no such number. Returns its length.
@@ -83,6 +83,14 @@ typedef struct pithp_packed {
     size_t begin, bytes; /* in the leaf's place */
     pithp_digest digest; /* of them, compressed */
 } pithp_packed;
+
+/* Fewest bytes of a frame with this many bytes of elements. */
+static inline size_t pithp_frame_least(size_t elements) {
+    return elements / PITHP_LEAST_PACKED + 1;
+}
+
+/* Begins the tensor name of a compressed leaf; no path begins so. */
+#define PITHP_PACKED "zstd:"
 
 typedef struct pithp_doc_leaf {
     pith_dtype dtype;
@@ -190,6 +198,8 @@ typedef struct pithp_claims {
 
 /* ---- Text (print.c, parse.c) ---- */
 
+/* Whether a document may name a sidecar so: it stays in its folder, and is not hidden. */
+bool pithp_is_file_name(const char *name);
 /* Checks of text that JSON could not hold: UTF-8, without surrogates or overlong forms.
  */
 bool pithp_is_utf8(const char *text, size_t n);

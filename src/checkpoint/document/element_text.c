@@ -3,7 +3,7 @@
  * matter. */
 #include "pith/kernel.h"
 
-#include "checkpoint/checkpoint_internal.h"
+#include "checkpoint/document/document.h"
 
 #include <errno.h>
 #include <float.h>

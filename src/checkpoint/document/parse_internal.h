@@ -3,7 +3,7 @@
 #ifndef PITH_PARSE_INTERNAL_H
 #define PITH_PARSE_INTERNAL_H
 
-#include "checkpoint/checkpoint_internal.h"
+#include "checkpoint/document/document.h"
 
 #include <jansson.h>
 

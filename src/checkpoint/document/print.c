@@ -11,7 +11,7 @@
  *     "leaves":[
  *     {"path":".position","dtype":"f64","shape":[2],"checksum":"...","data":[0.5,1.0]}],
  *     "checksum":"..."} */
-#include "checkpoint/checkpoint_internal.h"
+#include "checkpoint/document/document.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -50,6 +50,10 @@ bool pithp_is_utf8(const char *text, size_t n) {
         n -= length;
     }
     return true;
+}
+
+bool pithp_is_file_name(const char *name) {
+    return *name && *name != '.' && !strchr(name, '/') && strlen(name) <= 255;
 }
 
 /* ---- Rows ---- */

@@ -1,7 +1,8 @@
 /* Checkpoints for readers without the C types: rows of the tables as they stand,
  * elements, checks and statistics, none of which needs more than one piece of a leaf in
  * memory. */
-#include "checkpoint/checkpoint_internal.h"
+#include "checkpoint/save/saving.h"
+#include "checkpoint/store/open.h"
 
 #include <inttypes.h>
 #include <math.h>

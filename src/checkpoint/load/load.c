@@ -1,7 +1,9 @@
 /* pith_load: compare the document with the program, make arrays and nodes bottom up, fill
  * the arrays from the file, and let the check hooks see the result. */
 #include "base/in_flight.h"
-#include "checkpoint/migrate/edit.h"
+#include "checkpoint/load/load.h"
+#include "checkpoint/migrate/migrate.h"
+#include "checkpoint/save/saving.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -367,7 +369,7 @@ static void load_from(pith_scope *s, pith_checkpoint *c, void *closure) {
     pith_scope *scope = pith_scope_open_in(s); /* for what is made on the way */
     if (!pithp_scope_writable(scope))
         pithp_fail_memory(s, sizeof *scope);
-    else if (pithp_adapt(scope, c, r->type, &v.differences) == PITH_OK) {
+    else if (pithp_migrate(scope, c, r->type, &v.differences) == PITH_OK) {
         if (load(&v) == PITH_OK)
             r->root = v.objects[0];
         r->step = c->info.step;

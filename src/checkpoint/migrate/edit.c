@@ -2,6 +2,8 @@
  * and put into another; and back into a node table in walk order. */
 #include "checkpoint/migrate/edit.h"
 
+#include "checkpoint/document/capture.h"
+
 #include <string.h>
 
 /* ---- Lists of children ---- */

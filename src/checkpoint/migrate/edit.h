@@ -3,7 +3,7 @@
 #ifndef PITH_EDIT_INTERNAL_H
 #define PITH_EDIT_INTERNAL_H
 
-#include "checkpoint/checkpoint_internal.h"
+#include "checkpoint/document/compare.h"
 
 /* Children as lists; -1 ends them. */
 typedef struct pithp_link {
@@ -73,9 +73,6 @@ pith_status pithp_edit_static(pithp_edit *e,
                               const pithp_field *field,
                               const void *record,
                               pithp_taken *t);
-
-/* The type that the program has for a row of the type table, NULL. */
-const pith_type *pithp_program_type(const pith_type *root, const char *name);
 
 /* ---- What changes it (rename.c, upgrade.c, subset.c) ---- */
 

@@ -1,15 +1,12 @@
 /* Documents that are not quite what the program expects: the options of pith_load and the
  * upgrade hooks of types change them in memory, before they are loaded strictly. */
+#include "checkpoint/migrate/migrate.h"
+
 #include "checkpoint/migrate/edit.h"
+#include "checkpoint/store/open.h"
 
 #include <inttypes.h>
 #include <string.h>
-
-const pith_type *pithp_program_type(const pith_type *root, const char *name) {
-    return root && root != pith_array_pith_type() && strcmp(root->name, name) == 0
-               ? root
-               : pithp_type_find(name);
-}
 
 static pith_status check_options(const pithp_differences *r, const pith_type *type) {
     const void *initial = r->options->initial;
@@ -61,10 +58,10 @@ static bool is_old(const pithp_document *d, const pith_type *root) {
     return false;
 }
 
-static pith_status adapt(pithp_edit *e,
-                         const pith_checkpoint *c,
-                         const pith_type *type,
-                         pithp_differences *r) {
+static pith_status migrate(pithp_edit *e,
+                           const pith_checkpoint *c,
+                           const pith_type *type,
+                           pithp_differences *r) {
     const pith_load_options *o = r->options;
     int64_t root = 0;
     pith_status rc;
@@ -82,10 +79,10 @@ out:
     return rc;
 }
 
-pith_status pithp_adapt(pith_scope *scope,
-                        pith_checkpoint *c,
-                        const pith_type *type,
-                        pithp_differences *r) {
+pith_status pithp_migrate(pith_scope *scope,
+                          pith_checkpoint *c,
+                          const pith_type *type,
+                          pithp_differences *r) {
     const pith_load_options *o = r->options;
     pithp_edit e;
     if (!o->renames) /* which have the names of the file */
@@ -94,7 +91,7 @@ pith_status pithp_adapt(pith_scope *scope,
         return PITH_OK;
     pith_status rc = pithp_edit_begin(&e, scope, &c->document, type);
     if (rc == PITH_OK)
-        rc = adapt(&e, c, type, r);
+        rc = migrate(&e, c, type, r);
     pithp_edit_end(&e);
     return rc;
 }

@@ -1,6 +1,7 @@
 /* Upgrades: records of older versions of their types, changed by the hooks of the types
  * version by version. */
 #include "checkpoint/migrate/edit.h"
+#include "checkpoint/store/open.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -298,16 +299,6 @@ bool pith_upgrade_set_record(pith_scope *s,
 }
 
 /* ---- Running hooks ---- */
-
-pithp_upgrade_hook pithp_upgrade_from(const pith_type *type, int32_t version) {
-    for (int32_t i = 0; i < type->field_count; i++) {
-        const pith_field *d = &type->fields[i].declared;
-        if (d->kind == PITH_FIELD_HOOK && d->hook_kind == PITH_HOOK_UPGRADE &&
-            (int32_t)d->options.initial == version)
-            return (pithp_upgrade_hook)d->hook;
-    }
-    return NULL;
-}
 
 typedef struct running {
     pith_upgrade *u;

@@ -2,7 +2,8 @@
  * sees, where its arrays, which nothing changes, stay as long as they are written. One
  * save at a time is written for a runtime, so one state at most is held. */
 #include "base/in_flight.h"
-#include "checkpoint/checkpoint_internal.h"
+#include "checkpoint/document/capture.h"
+#include "checkpoint/save/saving.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -137,7 +138,7 @@ pith_status pithp_background_start(pith_scope *s,
     pithp_saving *saving = NULL;
     if (pithp_scope_writable(scope) && pith_code(scope) == PITH_OK &&
         pithp_keep_slots(scope, 1, &tree) == PITH_OK)
-        saving = pithp_saving_begin(scope, tree, path, options);
+        saving = pithp_saving_begin(scope, pithp_capture, tree, path, options);
     if (saving && start(b, scope, saving) == PITH_OK)
         return PITH_OK;
     if (saving)

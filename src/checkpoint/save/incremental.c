@@ -3,7 +3,8 @@
  *
  * What a member depends on is bounded: of PITHP_SIDECARS files that it names at most,
  * none is used by less than a quarter. What lies in others is written again. */
-#include "checkpoint/checkpoint_internal.h"
+#include "checkpoint/save/saving.h"
+#include "checkpoint/store/array_digest.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* Checkpoints made of other ones, without the C types: the structure of one as a text
  * that other formats can carry, and saving that structure with arrays at its leaves. */
-#include "checkpoint/checkpoint_internal.h"
+#include "checkpoint/save/saving.h"
+#include "checkpoint/store/open.h"
 
 #include <string.h>
 
@@ -86,10 +87,17 @@ static bool copy_tables(const pithp_document *from, pithp_document *to) {
            COPY_ROWS(to, from, leaves);
 }
 
-pith_status pithp_rebuild(pith_scope *s,
-                          const pithp_rebuilding *from,
-                          pithp_document *d,
-                          const pith_array ***arrays) {
+/* The structure of a checkpoint with other arrays at its leaves. */
+typedef struct structure_source {
+    const pith_checkpoint *checkpoint;
+    const pith_array *const *leaves;
+} structure_source;
+
+static pith_status capture_structure(pith_scope *s,
+                                     const void *source,
+                                     pithp_document *d,
+                                     const pith_array ***arrays) {
+    const structure_source *from = source;
     const pithp_document *structure = &from->checkpoint->document;
     const size_t bytes = (size_t)structure->leaves.count * sizeof **arrays;
     d->step = structure->step;
@@ -157,8 +165,8 @@ bool pith_checkpoint_save(pith_scope *s,
         check(s, c, count, leaves, path, o) != PITH_OK ||
         pithp_background_settle(s) != PITH_OK || pithp_synchronise(s) != PITH_OK)
         return false;
-    const pithp_rebuilding from = {c, leaves};
-    pithp_saving *v = pithp_saving_begin_again(s, &from, path, o);
+    const structure_source from = {c, leaves};
+    pithp_saving *v = pithp_saving_begin(s, capture_structure, &from, path, o);
     if (!v)
         return false;
     const bool saved = pithp_saving_write(v) == PITH_OK;

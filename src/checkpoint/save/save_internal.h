@@ -2,7 +2,8 @@
 #ifndef PITH_SAVE_INTERNAL_H
 #define PITH_SAVE_INTERNAL_H
 
-#include "checkpoint/checkpoint_internal.h"
+#include "checkpoint/save/saving.h"
+#include "checkpoint/store/sidecar.h"
 
 struct pithp_saving {
     pith_scope *s;
@@ -23,8 +24,4 @@ struct pithp_saving {
 /* Write the leaves that are left for the last row of the sidecars, which it adds, to a
  * file that has no name yet; v->fresh is NULL where there are none (save_sidecar.c). */
 pith_status pithp_saving_write_sidecar(pithp_saving *v);
-/* PITH_E_FORMAT with the path of the first bool leaf that holds another byte than 0 and 1
- * (bools.c). */
-pith_status pithp_saving_check_bools(const pithp_saving *v);
-
 #endif

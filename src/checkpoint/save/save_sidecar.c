@@ -1,6 +1,7 @@
 /* The sidecar of a save: each leaf hashed, compressed where that is wanted and pays, and
  * written from where it lies. */
 #include "checkpoint/save/save_internal.h"
+#include "checkpoint/store/array_digest.h"
 
 #include <string.h>
 

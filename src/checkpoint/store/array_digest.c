@@ -1,6 +1,6 @@
 /* Digests of what arrays hold. An array never changes, so one that has its buffer to
  * itself is hashed once, however often it is saved: the buffer remembers. */
-#include "checkpoint/checkpoint_internal.h"
+#include "checkpoint/store/array_digest.h"
 
 /* NULL: others share the buffer, or its memory is the user's. */
 static pithp_buffer *own_buffer(const pith_array *a) {

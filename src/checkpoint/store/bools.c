@@ -1,6 +1,6 @@
 /* Elements of bool leaves: files and arrays hold the bytes 0 and 1. Operations on bools
  * rely on it, so that other bytes are refused where they would come in or go out. */
-#include "checkpoint/save/save_internal.h"
+#include "checkpoint/store/open.h"
 
 void pithp_stray_bool_find(pithp_stray_bool *stray,
                            const void *elements,
@@ -45,26 +45,4 @@ pith_status pithp_leaf_check_bools(pith_scope *s,
     if (leaf->dtype == PITH_BOOL)
         pithp_stray_bool_find(&stray, elements, offset, n);
     return pithp_stray_bool_refuse(s, &c->document, leaf, &stray);
-}
-
-/* ---- Saving ---- */
-
-static pith_status find(void *closure, const void *bytes, size_t offset, size_t n) {
-    pithp_stray_bool_find(closure, bytes, offset, n);
-    return PITH_OK;
-}
-
-pith_status pithp_saving_check_bools(const pithp_saving *v) {
-    pith_status rc = PITH_OK;
-    for (int64_t i = 0; rc == PITH_OK && i < v->d.leaves.count; i++) {
-        const pithp_doc_leaf *leaf = &v->d.leaves.rows[i];
-        pithp_stray_bool stray = {.found = false};
-        if (leaf->dtype != PITH_BOOL || pithp_content_is_known(v->arrays[i]))
-            continue;
-        rc = pithp_content_pieces(v->s, v->arrays[i], v->staging, PITHP_STAGING_BYTES,
-                                  find, &stray);
-        if (rc == PITH_OK)
-            rc = pithp_stray_bool_refuse(v->s, &v->d, leaf, &stray);
-    }
-    return rc;
 }

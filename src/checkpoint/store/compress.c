@@ -5,7 +5,7 @@
  * A frame is never smaller than a PITHP_LEAST_PACKED-th of its elements: a skippable
  * frame behind it, of which zstd takes no notice, fills it up. So what a file may ask of
  * a reader's memory is bounded by its own size. */
-#include "checkpoint/checkpoint_internal.h"
+#include "checkpoint/store/sidecar.h"
 
 #include <string.h>
 #include <zstd.h>
@@ -15,10 +15,6 @@ enum { SKIPPABLE_HEADER = 8, GAIN = 8 /* at least an eighth has to be saved */ }
 _Static_assert(PITHP_PACK_MOST >= ZSTD_COMPRESSBOUND(PITHP_CHUNK_BYTES),
                "a frame of noise has its room");
 _Static_assert(PITHP_PACK_LEVELS <= 19, "higher ones want more memory of readers");
-
-size_t pithp_frame_least(size_t elements) {
-    return elements / PITHP_LEAST_PACKED + 1;
-}
 
 /* ---- Writing ---- */
 

@@ -1,8 +1,8 @@
-/* Large files past the page cache (direct.c); the writers of file.c use it. */
+/* Direct I/O: large files are written past the page cache. */
 #ifndef PITH_CHECKPOINT_DIRECT_H
 #define PITH_CHECKPOINT_DIRECT_H
 
-#include "checkpoint/checkpoint_internal.h"
+#include "checkpoint/store/file.h"
 
 typedef struct pithp_direct pithp_direct;
 /* A new file of so many bytes; NULL: it is too small, the file system does not offer it,

@@ -7,7 +7,7 @@
 #include <dirent.h>
 #include <sys/stat.h>
 
-/* ---- Files (file.c, folder.c) ---- */
+/* ---- Files (file.c, writer.c, folder.c) ---- */
 
 enum { PITHP_TEMPORARY_NAME = 256 };
 /* A name that no other writer has, with the stem of a document's name, as those of its
@@ -70,7 +70,7 @@ DIR *pithp_folder_list(int folder);
 /* Whether a file of that name and size is there. */
 bool pithp_sidecar_is_there(int folder, const pithp_doc_sidecar *sidecar);
 /* Whether its header, or a leaf in it, is what the document says, which has format 2;
- * also false where it cannot be read (sound.c). */
+ * also false where it cannot be read (sidecar_verify.c). */
 bool pithp_sidecar_is_sound(pith_runtime *rt,
                             int folder,
                             const pithp_doc_sidecar *sidecar,
@@ -97,10 +97,8 @@ bool pithp_folder_claims_of(int folder, const char *name, pithp_claims *claims);
  * that only those name. Only with the folder locked. */
 void pithp_folder_sweep(int folder);
 
-/* ---- Which files are a document's own (own_sidecar.c) ---- */
+/* ---- Which files are a document's own (names.c, own_sidecar.c) ---- */
 
-/* Whether a sidecar may be called so: it stays in its folder, and is not hidden. */
-bool pithp_is_file_name(const char *name);
 /* "melt.<hash>.safetensors" of "melt.json"; members of a series have the series' stem. */
 void pithp_sidecar_name(const char *document, pithp_digest content, char name[256]);
 /* Whether a file is called as a sidecar of the document or series with that stem. */
@@ -135,11 +133,15 @@ size_t pithp_stem(const char *name);
 size_t pithp_series_stem(const char *stem);
 /* "melt.000017.json" of "melt.json" and 17. False: it is too long for a file. */
 bool pithp_series_name(const char *series, int64_t number, char name[256]);
+/* Number of the member of a series with that file name; 0: it is no member. */
+int64_t pithp_series_number(const char *series, const char *file);
 /* 0, or errno. */
 int pithp_series_list(pith_runtime *rt,
                       int folder,
                       const char *series,
                       pithp_series *members);
+/* The error that a series cannot be listed; error: of pithp_series_list. */
+pith_status pithp_series_list_fail(pith_scope *s, const char *shown, int error);
 void pithp_series_end(pith_runtime *rt, pithp_series *members);
 /* The error that there is no file at a place; names the newest member if it is a series.
  */
@@ -149,14 +151,4 @@ pith_status pithp_series_no_file(pith_scope *s, const pithp_place *place);
 pith_status pithp_series_next(pith_scope *s, pithp_place *place);
 /* Remove all but the newest members, with their sidecars. */
 void pithp_series_prune(pith_runtime *rt, int folder, const char *series, int64_t keep);
-/* Sees an open checkpoint; leaves an error in s where it could not be read. */
-typedef void pithp_series_visit(pith_scope *s, pith_checkpoint *c, void *closure);
-/* Let the newest member be visited, and, as long as the error is that what was visited is
- * damaged, the one before it. What was passed over is told and logged. */
-void pithp_series_newest(pith_scope *s,
-                         const char *path,
-                         const pith_load_options *options,
-                         pithp_series_visit *visit,
-                         void *closure);
-
 #endif

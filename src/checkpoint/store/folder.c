@@ -1,6 +1,6 @@
 /* What lies beside a checkpoint: finding its folder, one commit at a time, sidecars that
  * nobody names, and files of writers that were killed. */
-#include "checkpoint/checkpoint_internal.h"
+#include "checkpoint/store/file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,8 @@
 /* Opening a checkpoint: its document is read and checked, its sidecars opened, so that
  * all stay as they were found however the folder changes. */
+#include "checkpoint/store/open.h"
+
 #include "base/format.h"
-#include "checkpoint/checkpoint_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,8 @@
 #ifndef PITHP_CHECKPOINT_OPEN_H
 #define PITHP_CHECKPOINT_OPEN_H
 
-#include "checkpoint/save/saving.h"
+#include "checkpoint/store/array_digest.h"
+#include "checkpoint/store/file.h"
 #include "checkpoint/store/sidecar.h"
 
 /* A sidecar of an open checkpoint, or why it cannot be read. */
@@ -32,13 +33,6 @@ pith_checkpoint *pithp_checkpoint_open(pith_scope *s, const char *path);
 pith_checkpoint *pithp_checkpoint_open_at(pith_scope *s, const pithp_place *place);
 /* A document that needs no sidecar, from memory. */
 pith_checkpoint *pithp_checkpoint_parse(pith_scope *s, const char *text, size_t bytes);
-/* As pith_load_as of checked arguments; NULL on failure. Sets the step that the
- * checkpoint states (load.c). */
-const void *pithp_load_step(pith_scope *s,
-                            const pith_type *type,
-                            const char *path,
-                            const pith_load_options *options,
-                            int64_t *step);
 /* Close it before its scope does. */
 void pithp_checkpoint_close(pith_scope *s, pith_checkpoint *c);
 /* PITH_OK, or the scope's error is why a leaf (NULL: any of them) cannot be read. To be
@@ -77,13 +71,13 @@ pith_status pithp_leaf_check_bools(pith_scope *s,
                                    const void *elements,
                                    size_t n);
 /* Fill an array with a leaf, verified; staging: PITHP_CHUNK_BYTES, NULL where the
- * device's memory can be written as it is (part.c). */
+ * device's memory can be written as it is (read_leaf.c). */
 pith_status pithp_leaf_fill(pith_scope *s,
                             const pith_checkpoint *c,
                             int64_t leaf,
                             const pith_array *array,
                             void *staging);
-/* A leaf as an array of s, verified; NULL: the scope's error is set (part.c). */
+/* A leaf as an array of s, verified; NULL: the scope's error is set (read_leaf.c). */
 const pith_array *pithp_leaf_load(pith_scope *s, const pith_checkpoint *c, int64_t leaf);
 /* Read a leaf and verify its checksum: to `to`, if that is not NULL, else piece by piece
  * through `staging` of PITHP_CHUNK_BYTES; every piece goes to `sink`, if that is not

@@ -1,7 +1,7 @@
 /* Sidecars that a save may delete. A document is only a claim about other files, so a
  * sidecar goes only if its name, owner, size, header and checksum all say that it belongs
  * to that document. */
-#include "checkpoint/checkpoint_internal.h"
+#include "checkpoint/store/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,50 +9,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static const char extension[] = ".safetensors";
-
-enum { HASH_DIGITS = 16, MOST_STEM = 200 /* bytes of a stem in a sidecar's name */ };
-
-/* ---- Names ---- */
-
-bool pithp_is_file_name(const char *name) {
-    return *name && *name != '.' && !strchr(name, '/') && strlen(name) <= 255;
-}
-
-/* The stem in the names of a document's sidecars: "checkpoint" if its own does not fit.
- */
-static const char *usable_stem(const char *stem, size_t *length) {
-    if (*length && *length <= MOST_STEM && *stem != '.' && pithp_is_utf8(stem, *length))
-        return stem;
-    *length = strlen("checkpoint");
-    return "checkpoint";
-}
-
-void pithp_sidecar_name(const char *document, pithp_digest content, char name[256]) {
-    char digest[PITHP_DIGEST_TEXT];
-    size_t length = pithp_stem(document);
-    const char *stem = usable_stem(document, &length);
-    pithp_digest_print(content, digest);
-    snprintf(name, 256, "%.*s.%.*s%s", (int)length, stem, HASH_DIGITS, digest, extension);
-}
-
-/* Whether a name is the stem, a dot, the hash and the extension. */
-static bool has_form(const char *file, const char *document, size_t length) {
-    const char *stem = usable_stem(document, &length);
-    if (strncmp(file, stem, length) != 0 || file[length] != '.')
-        return false;
-    const char *hash = file + length + 1;
-    return strspn(hash, "0123456789abcdef") == HASH_DIGITS &&
-           strcmp(hash + HASH_DIGITS, extension) == 0;
-}
-
-bool pithp_is_own_sidecar_name(const char *stem, const char *file) {
-    return has_form(file, stem, strlen(stem)) ||
-           has_form(file, stem, pithp_series_stem(stem));
-}
-
-/* ---- Files ---- */
 
 bool pithp_file_unlink(int folder, const char *name, const struct stat *st) {
     struct stat now;

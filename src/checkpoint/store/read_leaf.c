@@ -1,6 +1,6 @@
 /* Parts of a checkpoint as arrays: one leaf, or some rows of one, without reading the
  * rest. */
-#include "checkpoint/checkpoint_internal.h"
+#include "checkpoint/store/open.h"
 
 #include <inttypes.h>
 

@@ -1,7 +1,7 @@
 /* Series: checkpoints of one name with a number, melt.000017.json, of which the last ones
  * are kept. Numbers count saves: the newest member is the one that was written last, also
  * where a run went back to an earlier step. */
-#include "checkpoint/checkpoint_internal.h"
+#include "checkpoint/store/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,46 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LEAST_DIGITS = 6, MOST_DIGITS = 18, ROUNDS = 16 };
 static const int64_t MOST_NUMBER = 999999999999999999;
-
-/* ---- Names ---- */
-
-size_t pithp_stem(const char *name) {
-    const size_t n = strlen(name);
-    return n > 5 && strcmp(name + n - 5, ".json") == 0 ? n - 5 : n;
-}
-
-size_t pithp_series_stem(const char *stem) {
-    const size_t n = strlen(stem);
-    size_t digits = 0;
-    while (digits < n && stem[n - digits - 1] >= '0' && stem[n - digits - 1] <= '9')
-        digits++;
-    const bool member = digits >= LEAST_DIGITS && digits <= MOST_DIGITS &&
-                        n > digits + 1 && stem[n - digits - 1] == '.';
-    return member ? n - digits - 1 : n;
-}
-
-bool pithp_series_name(const char *series, int64_t number, char name[256]) {
-    const size_t stem = pithp_stem(series);
-    const int n = snprintf(name, 256, "%.*s.%0*" PRId64 "%s", (int)stem, series,
-                           LEAST_DIGITS, number, series + stem);
-    return n > 0 && n < 256;
-}
-
-/* The number of a member of the series; 0: the file is none. */
-static int64_t number_of(const char *series, const char *file) {
-    const size_t stem = pithp_stem(series);
-    char name[256];
-    if (strncmp(file, series, stem) != 0 || file[stem] != '.')
-        return 0;
-    const size_t digits = strspn(file + stem + 1, "0123456789");
-    if (digits < LEAST_DIGITS || digits > MOST_DIGITS)
-        return 0;
-    const int64_t number = strtoll(file + stem + 1, NULL, 10);
-    return pithp_series_name(series, number, name) && strcmp(name, file) == 0 ? number
-                                                                              : 0;
-}
 
 /* ---- Members ---- */
 
@@ -69,7 +30,7 @@ int pithp_series_list(pith_runtime *rt,
     if (!listing)
         return errno ? errno : EIO;
     for (struct dirent *e; !error && (errno = 0, e = readdir(listing));) {
-        const int64_t number = number_of(series, e->d_name);
+        const int64_t number = pithp_series_number(series, e->d_name);
         int64_t *row = number ? pithp_table_add(rt, &members->numbers, &members->count,
                                                 &members->room, sizeof *members->numbers)
                               : NULL;
@@ -113,7 +74,7 @@ pith_status pithp_series_no_file(pith_scope *s, const pithp_place *place) {
                       place->shown, reason, name);
 }
 
-static pith_status cannot_list(pith_scope *s, const char *shown, int error) {
+pith_status pithp_series_list_fail(pith_scope *s, const char *shown, int error) {
     char reason[128];
     return error == ENOMEM
                ? pithp_fail_memory(s, sizeof(int64_t))
@@ -126,7 +87,7 @@ pith_status pithp_series_next(pith_scope *s, pithp_place *place) {
     char name[256], reason[128];
     const int error = pithp_series_list(s->runtime, place->folder, place->name, &members);
     if (error)
-        return cannot_list(s, place->shown, error);
+        return pithp_series_list_fail(s, place->shown, error);
     const int64_t next = members.count ? members.numbers[0] + 1 : 1;
     pithp_series_end(s->runtime, &members);
     if (next > MOST_NUMBER)
@@ -164,119 +125,4 @@ void pithp_series_prune(pith_runtime *rt, int folder, const char *series, int64_
             ++kept > keep)
             retire(folder, name, &claims);
     pithp_series_end(rt, &members);
-}
-
-/* ---- The newest that is whole ---- */
-
-typedef struct search {
-    pith_scope *s;
-    pithp_place series; /* place of the members; its name is the series' */
-    const char *path;
-    const pith_load_options *options;
-    pithp_series_visit *visit;
-    void *closure;
-    char reason[PITHP_MESSAGE_BYTES]; /* why the newest one was passed over */
-    pith_status code;
-} search;
-
-/* "runs/melt.000017.json" of "runs/melt.json" */
-static void show(pithp_text *t, const char *path, const char *name) {
-    const char *slash = strrchr(path, '/');
-    pithp_text_add_n(t, path, slash ? (size_t)(slash - path) + 1 : 0);
-    pithp_text_add(t, name);
-}
-
-static void pass_over(search *f, const char *shown) {
-    pithp_log(f->s->runtime, PITH_LOG_WARNING, "\"%s\" is passed over: %s", shown,
-              pith_message(f->s));
-    if (f->options->passed_over)
-        f->options->passed_over(shown, pith_message(f->s), f->options->closure);
-    if (!f->code) {
-        snprintf(f->reason, sizeof f->reason, "%s", f->s->error.text);
-        f->code = pith_code(f->s);
-    }
-}
-
-/* True: the search is over, with a member that was taken or an error that stays.
- * *vanished: a writer took the member away. */
-static bool try_member(search *f, int64_t number, bool *vanished) {
-    pithp_place member = f->series;
-    pithp_text shown;
-    pithp_text_begin(&shown, f->s->runtime);
-    pithp_series_name(f->series.name, number, member.name);
-    show(&shown, f->path, member.name);
-    member.shown = shown.failed ? member.name : shown.bytes;
-    pith_checkpoint *c = pithp_checkpoint_open_at(f->s, &member);
-    if (c) {
-        f->visit(f->s, c, f->closure);
-        pithp_checkpoint_close(f->s, c);
-    }
-    const pith_status code = pith_code(f->s);
-    const bool over = code != PITH_E_IO && code != PITH_E_FORMAT;
-    *vanished =
-        !over &&
-        faccessat(f->series.folder, member.name, F_OK, AT_SYMLINK_NOFOLLOW) != 0 &&
-        errno == ENOENT;
-    if (!over && !*vanished)
-        pass_over(f, member.shown);
-    if (!over)
-        pith_clear(f->s);
-    pithp_text_end(&shown);
-    return over;
-}
-
-/* One look at the members. True: the search is over. */
-static bool look(search *f, bool *vanished) {
-    pithp_series members;
-    *vanished = false;
-    f->code = PITH_OK;
-    const int error =
-        pithp_series_list(f->s->runtime, f->series.folder, f->series.name, &members);
-    if (error) {
-        cannot_list(f->s, f->path, error);
-        return true;
-    }
-    bool over = false;
-    for (int64_t i = 0; !over && !*vanished && i < members.count; i++)
-        over = try_member(f, members.numbers[i], vanished);
-    const int64_t count = members.count;
-    pithp_series_end(f->s->runtime, &members);
-    if (over || *vanished)
-        return over;
-    if (count == 0)
-        pithp_fail(f->s, PITH_E_IO, NULL, "there is no checkpoint of the series \"%s\"%s",
-                   f->path,
-                   faccessat(f->series.folder, f->series.name, F_OK, 0) == 0
-                       ? "; a file of that name is there: without .newest it is loaded"
-                       : "");
-    else
-        pithp_fail(f->s, f->code, NULL,
-                   "none of the %" PRId64 " checkpoints of the series \"%s\" is whole; "
-                   "the newest: %s",
-                   count, f->path, f->reason);
-    return true;
-}
-
-/* As with single checkpoints: who loses against the writers again and again takes the
- * lock under which they commit. */
-void pithp_series_newest(pith_scope *s,
-                         const char *path,
-                         const pith_load_options *options,
-                         pithp_series_visit *visit,
-                         void *closure) {
-    search f = {
-        .s = s, .path = path, .options = options, .visit = visit, .closure = closure};
-    bool vanished = true, over = false;
-    if (pithp_place_open(s, path, &f.series) == PITH_OK) {
-        for (int i = 0; !over && i < ROUNDS; i++)
-            over = look(&f, &vanished);
-        if (!over && pithp_folder_lock(s, &f.series) == PITH_OK) {
-            over = look(&f, &vanished);
-            if (!over)
-                pithp_fail(s, PITH_E_IO, NULL,
-                           "the series \"%s\" is changed all the time", path);
-            pithp_folder_unlock(&f.series);
-        }
-    }
-    pithp_place_close(&f.series);
 }

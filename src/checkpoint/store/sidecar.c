@@ -1,7 +1,7 @@
 /* Sidecars: safetensors files that Python opens without code of ours. The header is JSON
  * of a known form, padded so that the data begins at a multiple of 64; tensors lie back
  * to back, larger elements first, so each is aligned to its element. */
-#include "checkpoint/checkpoint_internal.h"
+#include "checkpoint/store/sidecar.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

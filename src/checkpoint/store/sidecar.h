@@ -4,10 +4,7 @@
 
 #include "checkpoint/document/document.h"
 
-/* ---- Compression (pack.c) ---- */
-
-/* Bytes that a frame of so many bytes of elements has at least. */
-size_t pithp_frame_least(size_t elements);
+/* ---- Compression (compress.c) ---- */
 
 typedef struct pithp_packer {
     struct ZSTD_CCtx_s *context;
@@ -40,7 +37,6 @@ const void *pithp_unpacker_find(const pithp_unpacker *u, const pithp_packed *fra
 /* Name the tensor of a leaf, or those of all that go to sidecars, by their paths; a
  * packed one has PITHP_PACKED before it, which no path begins with. False: memory is
  * short. */
-#define PITHP_PACKED "zstd:"
 bool pithp_sidecar_name_tensor(pithp_document *d, int64_t number);
 bool pithp_sidecar_name_tensors(pithp_document *d);
 /* The leaves of a sidecar in the order of their data: element size falling, then name;

@@ -1,6 +1,6 @@
 /* Whether what a sidecar on the disk holds is what its document says: of a file that a
  * writer is about to share, before it names it again. */
-#include "checkpoint/checkpoint_internal.h"
+#include "checkpoint/store/file.h"
 
 #include <unistd.h>
 

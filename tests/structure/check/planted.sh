@@ -14,7 +14,10 @@ fresh() {
         "$work/tree/include/pith" "$work/tree/examples" "$work/tree/tests/base" "$work/tree/docs"
     cd "$work/tree"
     printf '#include "base/base_internal.h"\n#include "pith/tree.h"\n' >src/tree/walk.c
-    printf '#include <jansson.h>\n#include "tree/tree_internal.h"\n' >src/checkpoint/save.c
+    mkdir -p src/checkpoint/document src/checkpoint/store src/checkpoint/save src/checkpoint/migrate
+    printf '#include <jansson.h>\n#include "tree/tree_internal.h"\n' >src/checkpoint/document/parse.c
+    printf '#include "checkpoint/document/document.h"\n#include "checkpoint/save/saving.h"\n' >src/checkpoint/save/save.c
+    printf '#include "checkpoint/save/saving.h"\n' >src/checkpoint/checkpoint_internal.h
     printf '#include <pith/pith.h>\n' >examples/melt.c
     cat >include/pith/base.h <<'END'
 PITH_API pith_scope *pith_at(pith_scope *s, const char *site);
@@ -48,12 +51,16 @@ fresh; printf '#include <pith/tree.h>\n' >>src/base/scope.c
 must fail imports "a room includes a public header above it"
 fresh; printf '#include "checkpoint/checkpoint_internal.h"\n' >src/lens/lens.c
 must fail imports "rooms of one rank include each other"
-fresh; mkdir -p src/gpu/memory; printf '#include "gpu/runtime/stream.h"\n' >src/gpu/memory/group.c
+fresh; printf '#include "checkpoint/store/file.h"\n' >>src/checkpoint/document/parse.c
 must fail imports "a floor includes one above it"
-fresh; mkdir -p src/gpu/host; printf '#include "gpu/cuda/driver.h"\n' >src/gpu/host/queue.c
+fresh; printf '#include "checkpoint/migrate/edit.h"\n' >>src/checkpoint/save/save.c
 must fail imports "floors of one rank include each other"
-fresh; mkdir -p src/gpu/attic; printf '\n' >src/gpu/attic/a.c
+fresh; printf '#include "checkpoint/checkpoint_internal.h"\n' >>src/checkpoint/save/save.c
+must fail imports "a floor includes the header of its room"
+fresh; mkdir src/checkpoint/attic; printf '\n' >src/checkpoint/attic/a.c
 must fail imports "an unknown floor"
+fresh; printf '#include "store/file.h"\n' >>src/checkpoint/checkpoint_internal.h
+must fail imports "a floor by a path that begins in its room"
 fresh; printf '#include <jansson.h>\n' >>src/tree/walk.c
 must fail imports "jansson outside its room"
 fresh; mkdir -p tools/oracle; printf '#include <jansson.h>\n' >tools/oracle/golden.c

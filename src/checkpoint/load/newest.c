@@ -1,0 +1,145 @@
+/* The newest whole member of a series: members that are damaged are passed over. */
+#include "checkpoint/load/load.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ROUNDS = 16 }; /* looks at the folder before it is locked */
+
+typedef struct search {
+    pith_scope *s;
+    pithp_place series; /* place of the members; its name is the series' */
+    const char *path;
+    const pith_load_options *options;
+    pithp_series_visit *visit;
+    void *closure;
+    char reason[PITHP_MESSAGE_BYTES]; /* why the newest one was passed over */
+    pith_status code;
+} search;
+
+/* "runs/melt.000017.json" of "runs/melt.json" */
+static void show(pithp_text *t, const char *path, const char *name) {
+    const char *slash = strrchr(path, '/');
+    pithp_text_add_n(t, path, slash ? (size_t)(slash - path) + 1 : 0);
+    pithp_text_add(t, name);
+}
+
+static void pass_over(search *f, const char *shown) {
+    pithp_log(f->s->runtime, PITH_LOG_WARNING, "\"%s\" is passed over: %s", shown,
+              pith_message(f->s));
+    if (f->options->passed_over)
+        f->options->passed_over(shown, pith_message(f->s), f->options->closure);
+    if (!f->code) {
+        snprintf(f->reason, sizeof f->reason, "%s", f->s->error.text);
+        f->code = pith_code(f->s);
+    }
+}
+
+/* True: the search is over, with a member that was taken or an error that stays.
+ * *vanished: a writer took the member away. */
+static bool try_member(search *f, int64_t number, bool *vanished) {
+    pithp_place member = f->series;
+    pithp_text shown;
+    pithp_text_begin(&shown, f->s->runtime);
+    pithp_series_name(f->series.name, number, member.name);
+    show(&shown, f->path, member.name);
+    member.shown = shown.failed ? member.name : shown.bytes;
+    pith_checkpoint *c = pithp_checkpoint_open_at(f->s, &member);
+    if (c) {
+        f->visit(f->s, c, f->closure);
+        pithp_checkpoint_close(f->s, c);
+    }
+    const pith_status code = pith_code(f->s);
+    const bool over = code != PITH_E_IO && code != PITH_E_FORMAT;
+    *vanished =
+        !over &&
+        faccessat(f->series.folder, member.name, F_OK, AT_SYMLINK_NOFOLLOW) != 0 &&
+        errno == ENOENT;
+    if (!over && !*vanished)
+        pass_over(f, member.shown);
+    if (!over)
+        pith_clear(f->s);
+    pithp_text_end(&shown);
+    return over;
+}
+
+/* One look at the members. True: the search is over. */
+static bool look(search *f, bool *vanished) {
+    pithp_series members;
+    *vanished = false;
+    f->code = PITH_OK;
+    const int error =
+        pithp_series_list(f->s->runtime, f->series.folder, f->series.name, &members);
+    if (error) {
+        pithp_series_list_fail(f->s, f->path, error);
+        return true;
+    }
+    bool over = false;
+    for (int64_t i = 0; !over && !*vanished && i < members.count; i++)
+        over = try_member(f, members.numbers[i], vanished);
+    const int64_t count = members.count;
+    pithp_series_end(f->s->runtime, &members);
+    if (over || *vanished)
+        return over;
+    if (count == 0)
+        pithp_fail(f->s, PITH_E_IO, NULL, "there is no checkpoint of the series \"%s\"%s",
+                   f->path,
+                   faccessat(f->series.folder, f->series.name, F_OK, 0) == 0
+                       ? "; a file of that name is there: without .newest it is loaded"
+                       : "");
+    else
+        pithp_fail(f->s, f->code, NULL,
+                   "none of the %" PRId64 " checkpoints of the series \"%s\" is whole; "
+                   "the newest: %s",
+                   count, f->path, f->reason);
+    return true;
+}
+
+/* As with single checkpoints: who loses against the writers again and again takes the
+ * lock under which they commit. */
+void pithp_series_newest(pith_scope *s,
+                         const char *path,
+                         const pith_load_options *options,
+                         pithp_series_visit *visit,
+                         void *closure) {
+    search f = {
+        .s = s, .path = path, .options = options, .visit = visit, .closure = closure};
+    bool vanished = true, over = false;
+    if (pithp_place_open(s, path, &f.series) == PITH_OK) {
+        for (int i = 0; !over && i < ROUNDS; i++)
+            over = look(&f, &vanished);
+        if (!over && pithp_folder_lock(s, &f.series) == PITH_OK) {
+            over = look(&f, &vanished);
+            if (!over)
+                pithp_fail(s, PITH_E_IO, NULL,
+                           "the series \"%s\" is changed all the time", path);
+            pithp_folder_unlock(&f.series);
+        }
+    }
+    pithp_place_close(&f.series);
+}
+
+pith_status
+pithp_checkpoint_present(pith_scope *s, const char *path, pithp_present *present) {
+    pithp_place place;
+    pithp_series members;
+    pith_status rc = pithp_place_open(s, path, &place);
+    if (rc == PITH_OK) {
+        const int error =
+            pithp_series_list(s->runtime, place.folder, place.name, &members);
+        if (error)
+            rc = pithp_series_list_fail(s, path, error);
+        else {
+            present->series = members.count > 0;
+            pithp_series_end(s->runtime, &members);
+        }
+        present->single =
+            faccessat(place.folder, place.name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+    }
+    pithp_place_close(&place);
+    return rc;
+}

@@ -1,0 +1,357 @@
+/* Commit of a checkpoint: capture a tree, write its sidecar and its document to temporary
+ * files, and rename both, the document last. */
+#include "checkpoint/save/save_internal.h"
+#include "checkpoint/store/array_digest.h"
+#include "checkpoint/store/open.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Elements of a leaf in a document: its row is then < 2 GiB. */
+enum { MOST_INLINE = 64 << 20 };
+
+typedef pithp_saving saver;
+
+/* ---- Leaves ---- */
+
+static pith_status choose_places(saver *v) {
+    const pith_save_options *o = &v->options;
+    const int64_t most = o->inline_bytes < 0    ? -1
+                         : o->inline_bytes == 0 ? PITHP_INLINE_BYTES
+                                                : o->inline_bytes;
+    char path[PITHP_PATH_BYTES];
+    for (int64_t i = 0; i < v->d.leaves.count; i++) {
+        pithp_doc_leaf *leaf = &v->d.leaves.rows[i];
+        leaf->in_sidecar = !o->inline_all && (most < 0 || leaf->bytes > (size_t)most);
+        leaf->sidecar = 0;
+        if (leaf->level == 0 || o->compress < 0)
+            leaf->level = o->compress;
+        leaf->level = leaf->level > 0 ? leaf->level : 0;
+        if (!leaf->in_sidecar && leaf->count > MOST_INLINE)
+            return pithp_fail(
+                v->s, PITH_E_UNSUPPORTED,
+                pithp_document_error_path(&v->d, leaf->node, path),
+                "%lld elements are too many for a document; leave them to the sidecar",
+                (long long)leaf->count);
+    }
+    return PITH_OK;
+}
+
+/* Elements of a leaf as host memory: where they lie, or a copy in the document. */
+static pith_status read_inline(saver *v, pithp_doc_leaf *leaf, const pith_array *a) {
+    leaf->data = a->data;
+    if (v->staging && leaf->bytes) {
+        void *copy = pithp_document_allocate(&v->d, leaf->bytes);
+        if (!copy)
+            return pithp_fail_memory(v->s, leaf->bytes);
+        const pith_status rc = pithp_copy_out(v->s, copy, a->data, leaf->bytes);
+        if (rc != PITH_OK)
+            return rc;
+        leaf->data = copy;
+    }
+    leaf->digest = pithp_digest_of(leaf->data, leaf->bytes);
+    return PITH_OK;
+}
+
+static pith_status read_inline_leaves(saver *v) {
+    pith_status rc = PITH_OK;
+    for (int64_t i = 0; rc == PITH_OK && i < v->d.leaves.count; i++)
+        if (!v->d.leaves.rows[i].in_sidecar)
+            rc = read_inline(v, &v->d.leaves.rows[i], v->arrays[i]);
+    return rc;
+}
+
+static pith_status
+find_stray_bool(void *closure, const void *bytes, size_t offset, size_t n) {
+    pithp_stray_bool_find(closure, bytes, offset, n);
+    return PITH_OK;
+}
+
+static pith_status check_bools(const saver *v) {
+    pith_status rc = PITH_OK;
+    for (int64_t i = 0; rc == PITH_OK && i < v->d.leaves.count; i++) {
+        const pithp_doc_leaf *leaf = &v->d.leaves.rows[i];
+        pithp_stray_bool stray = {.found = false};
+        if (leaf->dtype != PITH_BOOL || pithp_content_is_known(v->arrays[i]))
+            continue;
+        rc = pithp_content_pieces(v->s, v->arrays[i], v->staging, PITHP_STAGING_BYTES,
+                                  find_stray_bool, &stray);
+        if (rc == PITH_OK)
+            rc = pithp_stray_bool_refuse(v->s, &v->d, leaf, &stray);
+    }
+    return rc;
+}
+
+/* ---- Files ---- */
+
+static pith_status write_document(saver *v) {
+    pithp_document_print(&v->d, &v->text);
+    if (v->text.failed)
+        return pithp_fail_memory(v->s, v->text.room);
+    pithp_writer_open(&v->document, v->s->runtime, &v->place, v->text.length);
+    pithp_writer_add(&v->document, v->text.bytes, v->text.length);
+    pithp_writer_sync(&v->document);
+    return pithp_writer_status(v->s, &v->document, v->place.shown);
+}
+
+static pith_status sync_folder(saver *v, const char *consequence) {
+    char reason[128];
+    const int error = pithp_folder_sync(&v->place);
+    return error == 0 ? PITH_OK
+                      : pithp_fail(v->s, PITH_E_IO, NULL,
+                                   "cannot write \"%s\": fsync: %s%s", v->place.shown,
+                                   strerror_r(error, reason, sizeof reason), consequence);
+}
+
+/* Remove the document that has no name yet, and those of its sidecars that no other
+ * document names: the one of this save, and shared ones that other writers dropped in the
+ * meantime. With the folder locked. */
+static void withdraw(saver *v) {
+    pithp_claims claims = {.owner = geteuid()};
+    pithp_writer_close(&v->document);
+    snprintf(claims.stem, sizeof claims.stem, "%.*s", (int)pithp_stem(v->place.name),
+             v->place.name);
+    for (int64_t i = 0; i < v->d.sidecars.count; i++) {
+        const pithp_doc_sidecar *row = &v->d.sidecars.rows[i];
+        pithp_claim *claim = &claims.rows[claims.count];
+        if (!row->file)
+            continue;
+        *claim =
+            (pithp_claim){.bytes = row->bytes, .data = row->data, .digest = row->digest};
+        snprintf(claim->file, sizeof claim->file, "%s", row->file);
+        claims.count++;
+    }
+    pithp_folder_drop_sidecars(v->place.folder, &claims, "");
+}
+
+/* The sidecar has its name on the disk before the document has its own: whoever finds the
+ * document finds all of it. */
+static pith_status name_files(saver *v) {
+    pith_status rc = PITH_OK;
+    if (v->fresh) {
+        pithp_writer_rename(&v->sidecar, v->fresh->file);
+        PITH_TRY(pithp_writer_status(v->s, &v->sidecar, v->place.shown));
+        PITH_TRY(sync_folder(v, ""));
+    }
+    pithp_writer_rename(&v->document, v->place.name);
+    PITH_TRY(pithp_writer_status(v->s, &v->document, v->place.shown));
+    return sync_folder(v,
+                       " (the new checkpoint is there, but may not survive a power cut)");
+out:
+    withdraw(v);
+    return rc;
+}
+
+/* The old document goes on under a temporary name until its sidecars (NULL: it cannot be
+ * read now) are gone: should the process die in between, whoever sweeps the folder knows
+ * whose they were. */
+static pith_status replace(saver *v, const pithp_claims *sidecars) {
+    const int folder = v->place.folder;
+    char old[PITHP_TEMPORARY_NAME];
+    pithp_temporary_name(v->place.name, old);
+    const bool linked = linkat(folder, v->place.name, folder, old, 0) == 0;
+    const pith_status rc = name_files(v);
+    const bool dropped =
+        rc != PITH_OK ||
+        (sidecars && pithp_folder_drop_sidecars(folder, sidecars, linked ? old : ""));
+    if (linked && dropped)
+        unlinkat(folder, old, 0);
+    return rc;
+}
+
+static pith_status commit_single(saver *v) {
+    pithp_claims old;
+    if (!pithp_folder_claims_of(v->place.folder, v->place.name, &old))
+        return replace(v, NULL);
+    const bool same =
+        v->fresh && old.count == 1 && strcmp(old.rows[0].file, v->fresh->file) == 0;
+    return old.count && !same ? replace(v, &old) : name_files(v);
+}
+
+/* Whether all sidecars are there that the document names and this save did not write.
+ * With the folder locked: nobody takes them away before the document has its name. */
+static bool shared_are_there(const saver *v) {
+    for (int64_t i = 0; i < v->d.sidecars.count; i++)
+        if (&v->d.sidecars.rows[i] != v->fresh &&
+            !pithp_sidecar_is_there(v->place.folder, &v->d.sidecars.rows[i]))
+            return false;
+    return true;
+}
+
+/* The older members go when the new one is on the disk. */
+static pith_status commit_member(saver *v) {
+    char series[256];
+    memcpy(series, v->place.name, sizeof series);
+    v->lost = !shared_are_there(v);
+    if (v->lost) {
+        withdraw(v);
+        return PITH_OK;
+    }
+    pith_status rc = pithp_series_next(v->s, &v->place);
+    if (rc == PITH_OK)
+        rc = name_files(v);
+    if (rc == PITH_OK)
+        pithp_series_prune(v->s->runtime, v->place.folder, series, v->options.keep);
+    return rc;
+}
+
+static pith_status commit(saver *v) {
+    pith_status rc = pithp_folder_lock(v->s, &v->place);
+    if (rc != PITH_OK)
+        return rc;
+    rc = v->options.keep ? commit_member(v) : commit_single(v);
+    pithp_folder_unlock(&v->place);
+    return rc;
+}
+
+static pith_status sweep(saver *v) {
+    const pith_status rc = pithp_folder_lock(v->s, &v->place);
+    if (rc == PITH_OK) {
+        pithp_folder_sweep(v->place.folder);
+        pithp_folder_unlock(&v->place);
+    }
+    return rc;
+}
+
+/* ---- Saving ---- */
+
+static pith_status add_metadata(saver *v) {
+    const pith_metadata *pair = v->options.metadata;
+    for (; pair && pair->key; pair++) {
+        if (!pair->value || !pithp_is_utf8(pair->key, strlen(pair->key)) ||
+            !pithp_is_utf8(pair->value, strlen(pair->value)))
+            return pithp_fail(v->s, PITH_E_ARG, NULL,
+                              "pith_save: metadata are pairs of UTF-8 strings");
+        for (const pith_metadata *other = v->options.metadata; other != pair; other++)
+            if (strcmp(other->key, pair->key) == 0)
+                return pithp_fail(v->s, PITH_E_ARG, NULL,
+                                  "pith_save: the metadata \"%.80s\" is given twice",
+                                  pair->key);
+        pith_metadata *row = pithp_document_add(&v->d, metadata);
+        if (row) {
+            row->key = pithp_document_text(&v->d, pair->key, strlen(pair->key));
+            row->value = pithp_document_text(&v->d, pair->value, strlen(pair->value));
+        }
+        if (!row || !row->key || !row->value)
+            return pithp_fail_memory(v->s, sizeof *row);
+    }
+    v->options.metadata = NULL;
+    return PITH_OK;
+}
+
+static pith_status
+prepare(saver *v, pithp_capture_function *capture, const void *source, const char *path) {
+    pith_status rc;
+    v->d.library = PITH_STRINGIZE(PITH_VERSION_MAJOR) "." PITH_STRINGIZE(
+        PITH_VERSION_MINOR) "." PITH_STRINGIZE(PITH_VERSION_PATCH);
+    v->d.step = v->options.step;
+    PITH_TRY(add_metadata(v));
+    PITH_TRY(capture(v->s, source, &v->d, &v->arrays));
+    PITH_TRY(choose_places(v));
+    if (!pithp_sidecar_name_tensors(&v->d))
+        return pithp_fail_memory(v->s, 0);
+    const char *shown = pithp_document_text(&v->d, path, strlen(path));
+    if (!shown)
+        return pithp_fail_memory(v->s, strlen(path));
+    rc = pithp_place_open(v->s, path, &v->place);
+    v->place.shown = shown;
+out:
+    return rc;
+}
+
+/* Give back what was written, to write it once more. */
+static pith_status start_again(saver *v) {
+    pithp_writer_close(&v->sidecar);
+    pithp_release(v->s->runtime, v->order, (size_t)v->order_count * sizeof *v->order);
+    v->order = NULL;
+    v->order_count = 0;
+    v->fresh = NULL;
+    v->header.length = v->text.length = 0;
+    v->d.sidecars.count = 0;
+    for (int64_t i = 0; i < v->d.leaves.count; i++) {
+        pithp_doc_leaf *leaf = &v->d.leaves.rows[i];
+        leaf->sidecar = 0;
+        leaf->packed = false;
+        leaf->frames = NULL;
+        leaf->frame_count = 0;
+    }
+    return pithp_sidecar_name_tensors(&v->d) ? PITH_OK : pithp_fail_memory(v->s, 0);
+}
+
+static pith_status write_files(saver *v) {
+    pith_status rc;
+    PITH_TRY(pithp_saving_write_sidecar(v));
+    PITH_TRY(write_document(v));
+    rc = commit(v);
+out:
+    if (rc != PITH_OK && v->document.name[0] &&
+        pithp_folder_lock(v->s, &v->place) == PITH_OK) {
+        withdraw(v);
+        pithp_folder_unlock(&v->place);
+    }
+    return rc;
+}
+
+pith_status pithp_saving_write(pithp_saving *v) {
+    pith_status rc;
+    PITH_TRY(pithp_synchronise(v->s));
+    if (!pithp_scope_device(v->s)->backend->addressable) {
+        v->staging = pithp_allocate(v->s->runtime, PITHP_STAGING_BYTES);
+        if (!v->staging)
+            return pithp_fail_memory(v->s, PITHP_STAGING_BYTES);
+    }
+    PITH_TRY(check_bools(v));
+    PITH_TRY(sweep(v));
+    PITH_TRY(read_inline_leaves(v));
+    if (v->options.incremental)
+        PITH_TRY(pithp_share(v->s, &v->d, v->arrays, &v->place, v->options.check_shared,
+                             v->staging));
+    rc = write_files(v);
+    if (rc == PITH_OK && v->lost) {
+        PITH_TRY(start_again(v));
+        rc = write_files(v);
+    }
+out:
+    return rc;
+}
+
+pithp_saving *pithp_saving_begin(pith_scope *s,
+                                 pithp_capture_function *capture,
+                                 const void *source,
+                                 const char *path,
+                                 const pith_save_options *options) {
+    saver *v = pithp_allocate(s->runtime, sizeof *v);
+    if (!v) {
+        pithp_fail_memory(s, sizeof *v);
+        return NULL;
+    }
+    *v = (saver){.s = s,
+                 .options = *options,
+                 .place = {.folder = -1},
+                 .sidecar = {.file = -1, .rt = s->runtime},
+                 .document = {.file = -1, .rt = s->runtime}};
+    pithp_document_begin(&v->d, s->runtime);
+    pithp_text_begin(&v->header, s->runtime);
+    pithp_text_begin(&v->text, s->runtime);
+    if (prepare(v, capture, source, path) == PITH_OK)
+        return v;
+    pithp_saving_end(v);
+    return NULL;
+}
+
+void pithp_saving_end(pithp_saving *v) {
+    pith_runtime *rt = v->s->runtime;
+    pithp_writer_close(&v->sidecar);
+    pithp_writer_close(&v->document);
+    pithp_packer_end(&v->packer, rt);
+    pithp_text_end(&v->text);
+    pithp_text_end(&v->header);
+    pithp_release(rt, v->order, (size_t)v->order_count * sizeof *v->order);
+    pithp_release(rt, v->staging, PITHP_STAGING_BYTES);
+    pithp_document_end(&v->d);
+    pithp_place_close(&v->place);
+    pithp_release(rt, v, sizeof *v);
+}
