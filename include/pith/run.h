@@ -6,6 +6,7 @@
 #define PITH_RUN_H
 
 #include <pith/assert.h>
+#include <pith/checkpoint.h>
 #include <pith/lens.h>
 #include <pith/run_advance.h>
 #include <pith/run_chunked.h>
@@ -97,17 +98,12 @@ typedef struct pith_run_options {
      * cut `log` back to it. The given state is used if there is none, and states its
      * dtypes and nodes otherwise. `each` is not called for the loaded state. */
     bool resume PITH_DEFAULT;
-    const char *save PITH_DEFAULT; /**< checkpoint file; NULL: none, and no keep,
-                                       incremental, compress, background, resume,
-                                       save_every or save_every_seconds */
-    int64_t keep
-        PITH_DEFAULT; /**< save a series and keep so many (pith_save_options.keep);
-                         0: one checkpoint that is replaced */
-    bool incremental PITH_DEFAULT;   /**< write what changed alone; needs keep
-                                        (pith_save_options.incremental) */
-    int32_t compress PITH_DEFAULT;   /**< level of zstd (pith_save_options.compress) */
-    bool background PITH_DEFAULT;    /**< save on another thread while steps go on
-                                        (pith_save_options.background) */
+    /** Path of the checkpoint, or name of the series. NULL: the run saves nothing, and
+     * save_options, save_every, save_every_seconds and resume must be zero. */
+    const char *save PITH_DEFAULT;
+    /** How to save; NULL: the defaults. Its step must be 0: a checkpoint has the number
+     * of its state. A background save is complete when the run returns. */
+    const pith_save_options *save_options PITH_DEFAULT;
     int64_t save_every PITH_DEFAULT; /**< steps between saves, counted from first_step; 0:
                                         none. The last state is saved always */
     double save_every_seconds PITH_DEFAULT; /**< save also after this time; 0: no */

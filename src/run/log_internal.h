@@ -4,7 +4,7 @@
 
 #include "pith/run_log.h"
 
-#include "checkpoint/checkpoint_internal.h"
+#include "checkpoint/store/file.h"
 
 enum {
     PITHP_LOG_LINE = 1 << 20, /* most bytes of a row, its end included */

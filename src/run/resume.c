@@ -1,6 +1,6 @@
 /* Going on from the newest checkpoint of a run's name: a series, a single document, or
  * both, of which the later step counts. */
-#include "checkpoint/checkpoint_internal.h"
+#include "checkpoint/load/load.h"
 #include "run/run_internal.h"
 #include "run/try.h"
 

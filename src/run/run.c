@@ -1,7 +1,7 @@
 /* Running a step many times: the windows of steps whose checks are looked at together,
  * what is shown and saved between them, and how the run ends. */
 #include "base/in_flight.h"
-#include "checkpoint/checkpoint_internal.h"
+#include "checkpoint/save/saving.h"
 #include "run/request.h"
 #include "run/run_internal.h"
 #include "run/try.h"
@@ -27,6 +27,11 @@ static int64_t stride_of(const pith_run_options *o) {
 }
 
 enum { MOST_CALLS = 1 << 16 }; /* of a window, whose checks wait in memory */
+
+static const pith_save_options *save_options(const pith_run_options *o) {
+    static const pith_save_options defaults;
+    return o->save_options ? o->save_options : &defaults;
+}
 
 /* ---- What is due at a step ---- */
 
@@ -88,12 +93,9 @@ static void save(run *r, pith_scope *work) {
     if (pith_failed(work) || (o->log && !pith_run_log_sync(work, o->log)))
         return;
     pithp_requests_take_save(&r->requests);
-    pith_save(work, r->stepper.state, o->save,
-              &(pith_save_options){.step = r->stepper.number,
-                                   .keep = o->keep,
-                                   .incremental = o->incremental,
-                                   .compress = o->compress,
-                                   .background = o->background});
+    pith_save_options options = *save_options(o);
+    options.step = r->stepper.number;
+    pith_save(work, r->stepper.state, o->save, &options);
     r->status.saved = r->stepper.number;
     r->saved_at = r->status.saved_at = pithp_seconds();
 }
@@ -155,22 +157,6 @@ note_passed(pith_scope *work, pithp_collector *c, int64_t slots, void *closure) 
     pithp_status_note(&r->status, work, c, slots);
 }
 
-/* A folder that takes no checkpoint is an error before the first step. */
-static bool can_save(const run *r) {
-    pithp_place place;
-    pithp_writer w = {.file = -1, .folder = -1, .rt = r->s->runtime};
-    if (!r->options->save)
-        return true;
-    pith_status rc = pithp_place_open(r->s, r->options->save, &place);
-    if (rc == PITH_OK) {
-        pithp_writer_open(&w, r->s->runtime, &place, 0);
-        rc = pithp_writer_status(r->s, &w, r->options->save);
-        pithp_writer_close(&w);
-    }
-    pithp_place_close(&place);
-    return rc == PITH_OK;
-}
-
 /* Steps until the next state that is shown, saved or checked. */
 static int64_t window(const run *r) {
     const pith_run_options *o = r->options;
@@ -209,7 +195,7 @@ static bool look_at_first(run *r) {
 
 static bool run_steps(run *r) {
     const pith_run_options *o = r->options;
-    if (!can_save(r) || !pithp_status_begin(&r->status, r->s, o) || !look_at_first(r))
+    if (!pithp_status_begin(&r->status, r->s, o) || !look_at_first(r))
         return false;
     pith_run_reason reason;
     while ((reason = report(r)) == PITH_RUN_NONE && !pith_failed(r->s)) {
@@ -224,7 +210,7 @@ static bool run_steps(run *r) {
     if (pith_failed(r->s))
         return false;
     r->end.reason = reason;
-    return !o->background || pith_save_wait(r->s);
+    return !o->save || !save_options(o)->background || pith_save_wait(r->s);
 }
 
 static const void *nil_of(const pith_type *type) {
@@ -272,7 +258,6 @@ static const char *not_negative(const pith_run_options *o) {
                {"save_every", o->save_every < 0},
                {"each_every", o->each_every < 0},
                {"log_every", o->log_every < 0},
-               {"keep", o->keep < 0},
                {"check_every", o->check_every < 0},
                {"steps_per_call", o->steps_per_call < 0},
                {"steps_per_launch", o->steps_per_launch < 0},
@@ -286,9 +271,7 @@ static const char *not_negative(const pith_run_options *o) {
 }
 
 static const char *needs_save(const pith_run_options *o) {
-    return o->keep                     ? "keep"
-           : o->compress               ? "compress"
-           : o->background             ? "background"
+    return o->save_options             ? "save_options"
            : o->resume                 ? "resume"
            : o->save_every             ? "save_every"
            : o->save_every_seconds > 0 ? "save_every_seconds"
@@ -328,21 +311,22 @@ static bool arguments_fit(pith_scope *s,
                           const pith_run_options *o) {
     if (numbers_fit(s, o) != PITH_OK)
         return false;
-    if ((o->incremental && !o->keep) || o->compress > PITHP_PACK_LEVELS)
-        pithp_fail(
-            s, PITH_E_ARG, NULL,
-            "pith_run: incremental needs keep, and compress is a level of %d at most",
-            PITHP_PACK_LEVELS);
-    else if (!o->save && needs_save(o))
+    if (!o->save && needs_save(o))
         pithp_fail(s, PITH_E_ARG, NULL,
                    "pith_run: %s needs save, the name of the checkpoint", needs_save(o));
+    else if (save_options(o)->step)
+        pithp_fail(s, PITH_E_ARG, NULL,
+                   "pith_run: save_options: step is the number of the saved state; leave "
+                   "it 0");
     else if ((o->log_row || o->log_every) && (!o->log || !o->log_row))
         pithp_fail(s, PITH_E_ARG, NULL, "pith_run: %s needs %s",
                    o->log_row ? "log_row" : "log_every",
                    o->log_row ? "log, an open log" : "log_row");
     return s->error.code == PITH_OK && function_fits(s, o->until, "pith_run: until") &&
            function_fits(s, o->log_row, "pith_run: log_row") &&
-           pithp_step_fits(s, type, step, state, "pith_run");
+           pithp_step_fits(s, type, step, state, "pith_run") &&
+           (!o->save || pithp_save_probe(s, "pith_run: save_options", o->save,
+                                         save_options(o)) == PITH_OK);
 }
 
 /* ---- From begin to end ---- */

@@ -1,6 +1,6 @@
 /* The status file of a run: JSON that other programs read while the run lasts. */
 #include "capacity/capacity_internal.h"
-#include "checkpoint/checkpoint_internal.h"
+#include "checkpoint/store/file.h"
 #include "run/run_internal.h"
 #include "run/try.h"
 

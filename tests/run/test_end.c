@@ -308,12 +308,12 @@ Test(end, resumes_from_a_series_or_one_document) {
     begin();
     const Walk *expected = plain(s, 30);
     for (int64_t keep = 0; keep < 3; keep++) {
+        const pith_save_options saving = {.keep = keep, .background = keep == 2};
         pith_run_options o = {.steps = 17,
                               .save = save,
+                              .save_options = &saving,
                               .save_every = 5,
-                              .keep = keep,
-                              .resume = true,
-                              .background = keep == 2};
+                              .resume = true};
         pt_ok(s, pith_run(s, Walk, &advance_step, start(s), &o));
         o.steps = 30;
         const Walk *out = pith_run(s, Walk, &advance_step, start(s), &o);

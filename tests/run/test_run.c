@@ -253,14 +253,17 @@ Test(run, saves_committed_states_and_goes_on_from_them) {
 }
 
 Test(run, saves_a_series_and_goes_on_from_its_newest_member) {
+    static const pith_save_options keep_two = {.keep = 2};
     pith_runtime *rt = pt_open();
     pith_scope *s = pith_scope_open(rt);
     char folder[256], path[300], command[300];
     pt_folder(folder);
     snprintf(path, sizeof path, "%s/state.json", folder);
     pt_ok(s, pith_run(s, State, &advance_step, start(s, -1),
-                      &((pith_run_options){
-                          .steps = 9, .save = path, .save_every = 2, .keep = 2})));
+                      &((pith_run_options){.steps = 9,
+                                           .save = path,
+                                           .save_every = 2,
+                                           .save_options = &keep_two})));
     const State *saved =
         pith_load_as(s, State_pith_type(), path, &(pith_load_options){.newest = true});
     pt_ok(s, saved);
@@ -273,31 +276,57 @@ Test(run, saves_a_series_and_goes_on_from_its_newest_member) {
     pt_fails(PITH_E_IO, s, pith_load(s, State, path));
     pt_fails(PITH_E_ARG, s,
              pith_run(s, State, &advance_step, start(s, -1),
-                      &((pith_run_options){.steps = 2, .save = path, .keep = -1})));
+                      &((pith_run_options){.steps = 2,
+                                           .save = path,
+                                           .save_options =
+                                               &(pith_save_options){.keep = -1}})));
+    pt_says("pith_run: save_options: keep must not be negative");
     pt_fails(
         PITH_E_ARG, s,
         pith_run(s, State, &advance_step, start(s, -1),
-                 &((pith_run_options){.steps = 2, .save = path, .incremental = true})));
-    pt_says("incremental needs keep");
+                 &((pith_run_options){.steps = 2,
+                                      .save = path,
+                                      .save_options = &(pith_save_options){.step = 3}})));
+    pt_says("step is the number of the saved state");
+    pt_fails(
+        PITH_E_ARG, s,
+        pith_run(s, State, &advance_step, start(s, -1),
+                 &((pith_run_options){.steps = 2,
+                                      .save = path,
+                                      .save_options = &(pith_save_options){
+                                          .metadata = PITH_METADATA({"a", "\xff"})}})));
+    pt_says("pith_run: save_options: metadata are pairs of UTF-8 strings");
     pt_fails(PITH_E_ARG, s,
              pith_run(s, State, &advance_step, start(s, -1),
-                      &((pith_run_options){.steps = 2, .keep = 2})));
-    pt_says("pith_run: keep needs save");
-    pt_ok(s, pith_run(s, State, &advance_step, start(s, -1),
-                      &((pith_run_options){.steps = 4,
-                                           .save = path,
-                                           .save_every = 1,
-                                           .keep = 2,
-                                           .incremental = true,
-                                           .compress = 1})));
+                      &((pith_run_options){
+                          .steps = 2,
+                          .save = path,
+                          .save_options = &(pith_save_options){.incremental = true}})));
+    pt_says("incremental is for a series");
+    pt_fails(PITH_E_ARG, s,
+             pith_run(s, State, &advance_step, start(s, -1),
+                      &((pith_run_options){.steps = 2, .save_options = &keep_two})));
+    pt_says("pith_run: save_options needs save");
+    pt_ok(s,
+          pith_run(s, State, &advance_step, start(s, -1),
+                   &((pith_run_options){.steps = 4,
+                                        .save = path,
+                                        .save_every = 1,
+                                        .save_options = &(pith_save_options){
+                                            .keep = 2,
+                                            .incremental = true,
+                                            .compress = 1,
+                                            .metadata = PITH_METADATA({"run", "4"})}})));
     saved =
         pith_load_as(s, State_pith_type(), path, &(pith_load_options){.newest = true});
     pt_ok(s, saved);
     cr_assert(pith_read_i64(s, saved->count) == 4);
-    pt_ok(s,
-          pith_run(s, State, &advance_step, start(s, -1),
-                   &((pith_run_options){
-                       .steps = 7, .save = path, .save_every = 1, .background = true})));
+    pt_ok(s, pith_run(s, State, &advance_step, start(s, -1),
+                      &((pith_run_options){
+                          .steps = 7,
+                          .save = path,
+                          .save_every = 1,
+                          .save_options = &(pith_save_options){.background = true}})));
     saved = pith_load(s, State, path);
     pt_ok(s, saved);
     cr_assert(pith_read_i64(s, saved->count) == 7, "on the disk when the run is over");
@@ -380,9 +409,7 @@ Test(run, refuses_options_of_saving_without_a_checkpoint) {
         pith_run_options options;
     } all[] = {{"save_every", {.steps = 2, .save_every = 1}},
                {"save_every_seconds", {.steps = 2, .save_every_seconds = 1}},
-               {"keep", {.steps = 2, .keep = 2}},
-               {"compress", {.steps = 2, .compress = 3}},
-               {"background", {.steps = 2, .background = true}},
+               {"save_options", {.steps = 2, .save_options = &(pith_save_options){0}}},
                {"resume", {.steps = 2, .resume = true}}};
     for (size_t k = 0; k < sizeof all / sizeof all[0]; k++) {
         char expected[80];

@@ -143,7 +143,7 @@ static pith_status check(pith_scope *s,
                           "%s: keep, background, step and metadata do not go with it: "
                           "the last two are those of the structure",
                           function);
-    if (pithp_saving_check_options(s, function, path, o) != PITH_OK)
+    if (pithp_save_options_check(s, function, path, o) != PITH_OK)
         return PITH_E_ARG;
     for (int64_t i = 0; i < count; i++) {
         const pith_status rc = pithp_array_check(s, leaves[i], function, "leaves");

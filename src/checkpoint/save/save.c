@@ -12,7 +12,7 @@ bool pith_save(pith_scope *s,
     const pith_save_options *o = options ? options : &defaults;
     if (!pithp_enter_untraced(s, "pith_save") ||
         pithp_tree_check(s, tree, "pith_save", "tree") != PITH_OK ||
-        pithp_saving_check_options(s, "pith_save", path, o) != PITH_OK)
+        pithp_save_options_check(s, "pith_save", path, o) != PITH_OK)
         return false;
     if (pithp_background_settle(s) != PITH_OK || pithp_synchronise(s) != PITH_OK)
         return false;

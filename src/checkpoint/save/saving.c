@@ -221,15 +221,6 @@ static pith_status sweep(saver *v) {
 static pith_status add_metadata(saver *v) {
     const pith_metadata *pair = v->options.metadata;
     for (; pair && pair->key; pair++) {
-        if (!pair->value || !pithp_is_utf8(pair->key, strlen(pair->key)) ||
-            !pithp_is_utf8(pair->value, strlen(pair->value)))
-            return pithp_fail(v->s, PITH_E_ARG, NULL,
-                              "pith_save: metadata are pairs of UTF-8 strings");
-        for (const pith_metadata *other = v->options.metadata; other != pair; other++)
-            if (strcmp(other->key, pair->key) == 0)
-                return pithp_fail(v->s, PITH_E_ARG, NULL,
-                                  "pith_save: the metadata \"%.80s\" is given twice",
-                                  pair->key);
         pith_metadata *row = pithp_document_add(&v->d, metadata);
         if (row) {
             row->key = pithp_document_text(&v->d, pair->key, strlen(pair->key));

@@ -34,11 +34,17 @@ pithp_saving *pithp_saving_begin(pith_scope *s,
                                  const void *source,
                                  const char *path,
                                  const pith_save_options *options);
-/* Whether options and path go together. */
-pith_status pithp_saving_check_options(pith_scope *s,
-                                       const char *function,
-                                       const char *path,
-                                       const pith_save_options *o);
+/* PITH_E_ARG if the options are invalid (probe.c). */
+pith_status pithp_save_options_check(pith_scope *s,
+                                     const char *function,
+                                     const char *path,
+                                     const pith_save_options *o);
+/* The same, and the error that a temporary file cannot be made in the folder of `path`.
+ * For programs that save much later. */
+pith_status pithp_save_probe(pith_scope *s,
+                             const char *function,
+                             const char *path,
+                             const pith_save_options *options);
 pith_status pithp_saving_write(pithp_saving *v);
 void pithp_saving_end(pithp_saving *v);
 
