@@ -4,8 +4,8 @@
 #include "pith/run.h"
 
 #include "base/in_flight.h"
+#include "run/attempt.h"
 #include "run/run_internal.h"
-#include "run/try.h"
 #include "tree/drop.h"
 
 /* The state that a scope holds; NULL: it is not a scope of this file's. */

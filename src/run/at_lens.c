@@ -1,6 +1,6 @@
 /* Functions on a part of a state. */
-#include "assert/recorded.h"
-#include "run/try.h"
+#include "assert/record.h"
+#include "run/attempt.h"
 
 #include <string.h>
 

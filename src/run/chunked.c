@@ -5,8 +5,8 @@
 #include "array/array_internal.h"
 #include "base/in_flight.h"
 #include "gpu/memory/warning.h"
+#include "run/attempt.h"
 #include "run/run_internal.h"
-#include "run/try.h"
 
 typedef struct {
     const pith_function *step;

@@ -3,7 +3,7 @@
 #include "pith/checkpoint.h"
 
 #include "array/array_internal.h"
-#include "run/watch.h"
+#include "run/monitor.h"
 
 #include <math.h>
 

@@ -1,8 +1,8 @@
 /* Logs of runs, written: each row with one call at the end of the file, so that a kill
  * leaves whole rows and at most one that the next opening cuts off. */
+#include "run/attempt.h"
 #include "run/log_internal.h"
 #include "run/run_internal.h"
-#include "run/try.h"
 
 #include <errno.h>
 #include <fcntl.h>

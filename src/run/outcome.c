@@ -1,6 +1,6 @@
 /* How the last run of a scope ended, and what else the room keeps for a scope. */
+#include "run/attempt.h"
 #include "run/run_internal.h"
-#include "run/try.h"
 
 pithp_run_room *pithp_run_room_of(pith_scope *s) {
     pithp_run_room *room = s->room[PITHP_ROOM_RUN];

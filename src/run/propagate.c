@@ -1,12 +1,12 @@
-/* Steps as transactions: a step lasts only if its checks pass (try.c); if they fail, the
- * state before it is repaired and the step repeated.
+/* Steps as transactions: a step lasts only if its checks pass (attempt.c); if they fail,
+ * the state before it is repaired and the step repeated.
  *
  * A try of several steps looks at their checks once. Where one fails, the steps before it
  * are done again and committed, and what is left begins with the failing one. */
 #include "base/in_flight.h"
+#include "run/attempt.h"
+#include "run/monitor.h"
 #include "run/run_internal.h"
-#include "run/try.h"
-#include "run/watch.h"
 
 #include <string.h>
 

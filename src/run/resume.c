@@ -1,8 +1,8 @@
 /* Going on from the newest checkpoint of a run's name: a series, a single document, or
  * both, of which the later step counts. */
 #include "checkpoint/load/load.h"
+#include "run/attempt.h"
 #include "run/run_internal.h"
-#include "run/try.h"
 
 /* The loaded state is of the kind of the given one: nodes and dtypes. */
 static pith_status check_kind(pith_scope *s, const void *state, const void *loaded) {

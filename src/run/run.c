@@ -2,10 +2,10 @@
  * what is shown and saved between them, and how the run ends. */
 #include "base/in_flight.h"
 #include "checkpoint/save/saving.h"
+#include "run/attempt.h"
+#include "run/monitor.h"
 #include "run/request.h"
 #include "run/run_internal.h"
-#include "run/try.h"
-#include "run/watch.h"
 
 typedef struct {
     pith_scope *s;

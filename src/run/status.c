@@ -1,8 +1,8 @@
 /* The status file of a run: JSON that other programs read while the run lasts. */
 #include "capacity/capacity_internal.h"
 #include "checkpoint/store/file.h"
+#include "run/attempt.h"
 #include "run/run_internal.h"
-#include "run/try.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,10 +1,10 @@
 /* Tries: steps in a scope of their own, whose checks are looked at by one wait. What is
- * watched of each result (watch.h) becomes slots of the same collector. */
-#include "run/try.h"
+ * watched of each result (monitor.h) becomes slots of the same collector. */
+#include "run/attempt.h"
 
 #include "assert/assert_internal.h"
+#include "run/monitor.h"
 #include "run/run_internal.h"
-#include "run/watch.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
 
 #include "assert/assert_internal.h"
 
-/* ---- Rows of logs that wait for their try to pass (try_log.c) ---- */
+/* ---- Rows of logs that wait for their try to pass (attempt_log.c) ---- */
 
 typedef struct pithp_try_row {
     struct pithp_try_row *next;
@@ -53,7 +53,7 @@ pith_status pithp_log_write(pith_scope *s,
                             const char *text,
                             size_t bytes);
 
-/* ---- States (state.c) ---- */
+/* ---- States (state_check.c) ---- */
 
 /* A step's result has the nodes, dtypes and ranks of its state, of which `before` is the
  * flat form, and the extents too unless a static differs. */
@@ -102,7 +102,7 @@ static inline int64_t pithp_repeats(int64_t max_tries) {
     return max_tries < 0 ? 0 : max_tries == 0 ? 10 : max_tries;
 }
 
-/* ---- Tries (try.c) ---- */
+/* ---- Tries (attempt.c) ---- */
 
 /* Why a call of a try did not pass. */
 typedef enum pithp_trouble {

@@ -1,6 +1,6 @@
 /* Rows that a step logs while it is tried: written once the try has passed, forgotten
  * where it fails. */
-#include "run/try.h"
+#include "run/attempt.h"
 
 #include <string.h>
 

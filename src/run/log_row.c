@@ -2,7 +2,7 @@
  */
 #include "pith/checkpoint.h"
 
-#include "run/watch.h"
+#include "run/monitor.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* What a run looks at after each step: the end it waits for, non-finite values, the row
  * of the log. */
-#include "run/watch.h"
+#include "run/monitor.h"
 
 #include "pith/jit.h"
 

@@ -4,8 +4,8 @@
 #include "pith/jit.h"
 
 #include "array/array_internal.h"
-#include "run/try.h"
-#include "run/watch.h"
+#include "run/attempt.h"
+#include "run/monitor.h"
 
 #include <string.h>
 

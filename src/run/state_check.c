@@ -1,5 +1,5 @@
 /* Whether a step gives back the kind of state that it got: structure, dtypes, extents. */
-#include "run/try.h"
+#include "run/attempt.h"
 
 /* Compare two structures place by place. */
 typedef struct {

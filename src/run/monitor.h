@@ -47,7 +47,7 @@ pith_status pithp_watch_state(pith_scope *s,
                               const void *state,
                               pithp_row_mode rows,
                               pithp_watched *seen);
-/* The state after that many steps in one compiled call (launch.c). NULL: error set. */
+/* The state after that many steps in one compiled call (step_loop.c). NULL: error set. */
 const void *pithp_launch_steps(pith_scope *s,
                                pithp_watch *w,
                                const pith_function *step,
@@ -61,7 +61,7 @@ const pith_array *pithp_all_finite(pith_scope *s, const void *tree);
 pith_status pithp_finite_fail(pith_scope *s, const void *tree);
 /* What a function returned is a bool of rank 0; else the error is set. */
 pith_status pithp_truth_check(pith_scope *s, const pith_array *a, const char *option);
-/* Write the rows of a call whose first step has the number `first` (rows.c). */
+/* Write the rows of a call whose first step has the number `first` (log_row.c). */
 pith_status pithp_rows_write(pith_scope *s,
                              const pithp_watch *w,
                              const pithp_watched *seen,
