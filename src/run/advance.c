@@ -1,6 +1,5 @@
-/* One step of a state, after which the old state is dropped. Every new state lives in a
- * scope of its own, a child of the caller's, which closes when the state is stepped in
- * its turn. */
+/* pith_advance: one step, after which the old state is released. Each new state lives in
+ * a child scope of the caller's scope, which closes when that state is stepped. */
 #include "pith/run.h"
 
 #include "base/in_flight.h"

@@ -1,4 +1,4 @@
-/* Functions on a part of a state. */
+/* Calls of functions on the part of a state that a lens finds. */
 #include "assert/record.h"
 #include "run/attempt.h"
 

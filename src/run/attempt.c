@@ -1,5 +1,5 @@
-/* Tries: steps in a scope of their own, whose checks are looked at by one wait. What is
- * watched of each result (monitor.h) becomes slots of the same collector. */
+/* Attempts: steps in a child scope, whose checks are read by one wait. Flags of the
+ * monitor (monitor.h) become slots of the same collector. */
 #include "run/attempt.h"
 
 #include "assert/assert_internal.h"
@@ -15,15 +15,15 @@ void pithp_close_quietly(pith_scope *s) {
     }
 }
 
-void pithp_try_end(pithp_try *t) {
+void pithp_attempt_end(pithp_attempt *t) {
     if (t->log.scope)
-        pithp_try_log_discard(&t->log);
+        pithp_attempt_log_discard(&t->log);
     pithp_close_quietly(t->holder);
     pithp_close_quietly(t->scope);
-    *t = (pithp_try){.failing = -1};
+    *t = (pithp_attempt){.failing = -1};
 }
 
-int64_t pithp_try_steps_before(const pithp_try *t, int64_t call) {
+int64_t pithp_attempt_steps_before(const pithp_attempt *t, int64_t call) {
     int64_t steps = 0;
     for (int64_t i = 0; i < call; i++)
         steps += t->calls[i].steps;
@@ -39,7 +39,7 @@ static int64_t lesser(int64_t a, int64_t b) {
 /* Loops have the length that is asked for, or a power of two: few programs are needed. A
  * loop ends where a row is due, unless each step has one. */
 static int64_t length_of(const pithp_stepper *p, int64_t number, int64_t end) {
-    const pithp_watch *w = p->watch;
+    const pithp_monitor *w = p->watch;
     if (!w || !w->launch)
         return pithp_stride_of(p);
     if (number < p->single)
@@ -54,7 +54,7 @@ static int64_t length_of(const pithp_stepper *p, int64_t number, int64_t end) {
     return power;
 }
 
-static pithp_row_mode rows_of(const pithp_watch *w, int64_t number) {
+static pithp_row_mode rows_of(const pithp_monitor *w, int64_t number) {
     return !w->row                      ? PITHP_ROWS_NONE
            : w->row_every == 1          ? PITHP_ROWS_ALL
            : number % w->row_every == 0 ? PITHP_ROWS_LAST
@@ -65,7 +65,7 @@ static pithp_row_mode rows_of(const pithp_watch *w, int64_t number) {
 
 /* The number of the slot of a flag, which is checked whatever the level; -1: none. */
 static int64_t
-check_flag(pith_scope *work, pithp_try *t, const pith_array *flag, const char *text) {
+check_flag(pith_scope *work, pithp_attempt *t, const pith_array *flag, const char *text) {
     if (!flag || pith_failed(work))
         return -1;
     const int64_t slot = pithp_collector_mark(t->collector);
@@ -77,18 +77,20 @@ check_flag(pith_scope *work, pithp_try *t, const pith_array *flag, const char *t
 }
 
 /* Keep what was seen for the time when the try passes. */
-static void
-watch(pith_scope *work, pithp_try *t, pithp_try_call *call, pithp_watched *seen) {
+static void watch(pith_scope *work,
+                  pithp_attempt *t,
+                  pithp_attempt_call *call,
+                  pithp_monitored *seen) {
     call->checks = pithp_collector_mark(t->collector);
     call->finite = check_flag(work, t, seen->finite, "the state is finite");
     call->until = check_flag(work, t, seen->go_on, "the run goes on");
     if (!seen->row || pith_failed(work))
         return;
-    pithp_watched *kept = pithp_scope_allocate(t->scope, sizeof *kept);
+    pithp_monitored *kept = pithp_scope_allocate(t->scope, sizeof *kept);
     if (!kept)
         return;
-    *kept = (pithp_watched){.row = pith_keep_any(t->scope, seen->row),
-                            .stacked = seen->stacked};
+    *kept = (pithp_monitored){.row = pith_keep_any(t->scope, seen->row),
+                              .stacked = seen->stacked};
     call->seen = kept;
 }
 
@@ -98,15 +100,15 @@ static const void *make_call(const pithp_stepper *p,
                              const void *state,
                              int64_t number,
                              int64_t steps,
-                             pithp_watched *seen) {
-    pithp_watch *w = p->watch;
+                             pithp_monitored *seen) {
+    pithp_monitor *w = p->watch;
     const pithp_row_mode rows = w ? rows_of(w, number + steps) : PITHP_ROWS_NONE;
     if (w && w->launch)
-        return pithp_launch_steps(work, w, p->step, state, steps, rows, seen);
+        return pithp_step_loop_run(work, w, p->step, state, steps, rows, seen);
     const void *result = p->call ? p->call(work, state, p->call_closure)
                                  : pith_call(work, p->step, 1, &state);
     if (w && !pith_failed(work))
-        pithp_watch_state(work, w, result, rows, seen);
+        pithp_monitor_state(work, w, result, rows, seen);
     return result;
 }
 
@@ -123,14 +125,14 @@ is_like(const pithp_stepper *p, pith_scope *work, const void *state, const void 
 
 /* Temporaries go at once if others follow. false: the scope has an error. */
 static bool run_call(const pithp_stepper *p,
-                     pithp_try *t,
+                     pithp_attempt *t,
                      const void *state,
                      int64_t number,
                      bool alone) {
     pith_scope *work = alone ? t->scope : pith_scope_open_in(t->scope);
     pith_scope *holder = pith_scope_open_in(p->s);
-    pithp_try_call *call = &t->calls[t->ran];
-    pithp_watched seen = {.row = NULL};
+    pithp_attempt_call *call = &t->calls[t->ran];
+    pithp_monitored seen = {.row = NULL};
     const void *result = make_call(p, work, state, number, call->steps, &seen);
     if (!pith_failed(work) && is_like(p, work, state, result)) {
         watch(work, t, call, &seen);
@@ -153,7 +155,7 @@ static bool run_call(const pithp_stepper *p,
 /* ---- What came of it ---- */
 
 /* The call that the first failed slot belongs to; those after it ran on what it left. */
-static pith_status find_failing(pithp_try *t) {
+static pith_status find_failing(pithp_attempt *t) {
     bool pass;
     pith_status rc = pithp_collector_all_pass(t->scope, t->collector, &pass);
     if (rc != PITH_OK || pass)
@@ -166,7 +168,7 @@ static pith_status find_failing(pithp_try *t) {
         slot++;
     for (t->failing = 0; t->calls[t->failing].end <= slot;)
         t->failing++;
-    const pithp_try_call *call = &t->calls[t->failing];
+    const pithp_attempt_call *call = &t->calls[t->failing];
     t->trouble = slot == call->finite  ? PITHP_TROUBLE_FINITE
                  : slot == call->until ? PITHP_TROUBLE_UNTIL
                                        : PITHP_TROUBLE_CHECK;
@@ -175,7 +177,7 @@ static pith_status find_failing(pithp_try *t) {
 
 /* Wait, and find what failed. An error in or after a call whose checks failed follows
  * from that; an error in the same call stays. */
-static void judge(pithp_try *t) {
+static void judge(pithp_attempt *t) {
     pithp_error error;
     const bool failed = pith_failed(t->scope);
     if (failed) {
@@ -197,27 +199,27 @@ static void judge(pithp_try *t) {
     }
 }
 
-static bool begin(const pithp_stepper *p, pithp_try *t) {
-    *t = (pithp_try){.scope = pith_scope_open_in(p->s), .failing = -1};
+static bool begin(const pithp_stepper *p, pithp_attempt *t) {
+    *t = (pithp_attempt){.scope = pith_scope_open_in(p->s), .failing = -1};
     if (!pithp_scope_writable(t->scope)) {
         pithp_fail(p->s, pith_code(t->scope), NULL, "%s", pith_message(t->scope));
         t->scope = NULL;
         return false;
     }
     t->collector = pithp_collector_begin(t->scope, true);
-    if (t->collector && pithp_try_log_begin(&t->log, t->scope) == PITH_OK)
+    if (t->collector && pithp_attempt_log_begin(&t->log, t->scope) == PITH_OK)
         return true;
     t->log.scope = NULL;
     pithp_error_move(p->s, t->scope);
-    pithp_try_end(t);
+    pithp_attempt_end(t);
     return false;
 }
 
 /* The next call has a place. */
-static bool next_call(pithp_try *t, int64_t steps) {
+static bool next_call(pithp_attempt *t, int64_t steps) {
     if (t->ran == t->room) {
         const int64_t room = t->room ? 2 * t->room : 4;
-        pithp_try_call *calls =
+        pithp_attempt_call *calls =
             pithp_scope_allocate(t->scope, (size_t)room * sizeof *calls);
         if (!calls)
             return false;
@@ -226,14 +228,14 @@ static bool next_call(pithp_try *t, int64_t steps) {
         t->calls = calls;
         t->room = room;
     }
-    t->calls[t->ran] = (pithp_try_call){.steps = steps, .finite = -1, .until = -1};
+    t->calls[t->ran] = (pithp_attempt_call){.steps = steps, .finite = -1, .until = -1};
     return true;
 }
 
-bool pithp_try_steps(const pithp_stepper *p,
-                     pithp_try *t,
-                     const void *state,
-                     int64_t end) {
+bool pithp_attempt_steps(const pithp_stepper *p,
+                         pithp_attempt *t,
+                         const void *state,
+                         int64_t end) {
     int64_t number = p->number;
     if (!begin(p, t))
         return false;
@@ -243,7 +245,7 @@ bool pithp_try_steps(const pithp_stepper *p,
             break;
         const bool alone = t->ran == 0 && number + steps >= end;
         const bool fine = run_call(p, t, state, number, alone);
-        pithp_try_call *call = &t->calls[t->ran];
+        pithp_attempt_call *call = &t->calls[t->ran];
         call->end = pithp_collector_mark(t->collector);
         if (call->finite < 0 && call->until < 0)
             call->checks = call->end;
@@ -258,7 +260,7 @@ bool pithp_try_steps(const pithp_stepper *p,
     pithp_collector_end(t->collector);
     if (!t->calls) {
         pithp_error_move(p->s, t->scope);
-        pithp_try_end(t);
+        pithp_attempt_end(t);
         return false;
     }
     if (t->ran < t->room && pith_failed(t->scope))
@@ -269,12 +271,12 @@ bool pithp_try_steps(const pithp_stepper *p,
 
 /* ---- Committing ---- */
 
-static pith_status write_rows(const pithp_stepper *p, pithp_try *t) {
+static pith_status write_rows(const pithp_stepper *p, pithp_attempt *t) {
     int64_t number = p->number;
-    pith_status rc = pithp_try_log_commit(t->scope, &t->log);
+    pith_status rc = pithp_attempt_log_commit(t->scope, &t->log);
     t->log.scope = NULL;
     for (int64_t i = 0; p->watch && i < t->ran && rc == PITH_OK; i++) {
-        const pithp_try_call *call = &t->calls[i];
+        const pithp_attempt_call *call = &t->calls[i];
         if (call->seen)
             rc =
                 pithp_rows_write(t->scope, p->watch, call->seen, number + 1, call->steps);
@@ -283,7 +285,7 @@ static pith_status write_rows(const pithp_stepper *p, pithp_try *t) {
     return rc;
 }
 
-bool pithp_try_commit(pithp_stepper *p, pithp_try *t) {
+bool pithp_attempt_commit(pithp_stepper *p, pithp_attempt *t) {
     if (p->passed)
         p->passed(t->scope, t->collector, t->calls[0].checks, p->closure);
     if (pith_failed(t->scope) || write_rows(p, t) != PITH_OK)
@@ -294,9 +296,9 @@ bool pithp_try_commit(pithp_stepper *p, pithp_try *t) {
             pith_scope_close(p->holder);
         p->holder = t->holder;
         p->state = t->result;
-        p->number += pithp_try_steps_before(t, t->ran);
+        p->number += pithp_attempt_steps_before(t, t->ran);
         t->holder = NULL;
     }
-    pithp_try_end(t);
+    pithp_attempt_end(t);
     return fine;
 }

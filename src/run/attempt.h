@@ -1,6 +1,6 @@
 /* Within run: tries of steps, and what of them lasts only where they pass. */
-#ifndef PITH_TRY_H
-#define PITH_TRY_H
+#ifndef PITH_ATTEMPT_H
+#define PITH_ATTEMPT_H
 
 #include "pith/run.h"
 
@@ -8,44 +8,44 @@
 
 /* ---- Rows of logs that wait for their try to pass (attempt_log.c) ---- */
 
-typedef struct pithp_try_row {
-    struct pithp_try_row *next;
+typedef struct pithp_attempt_row {
+    struct pithp_attempt_row *next;
     pith_run_log *log;
     int64_t step;
     size_t bytes; /* of the text, and of this with it */
     size_t size;
     char text[];
-} pithp_try_row;
+} pithp_attempt_row;
 
 /* Of a scope and its children: rows added in them to logs opened outside wait here. */
-typedef struct pithp_try_log {
+typedef struct pithp_attempt_log {
     pith_scope *scope;
-    struct pithp_try_log *outer;
-    pithp_try_row *first, **last;
-} pithp_try_log;
+    struct pithp_attempt_log *outer;
+    pithp_attempt_row *first, **last;
+} pithp_attempt_log;
 
 /* What this room keeps for a scope (outcome.c). */
 typedef struct pithp_run_room {
-    pithp_try_log *tries; /* the try that runs in the scope; NULL: none */
-    pith_run_end end;     /* of the last run */
-    const void *advanced; /* what pith_advance returned, if the scope holds that */
+    pithp_attempt_log *tries; /* the try that runs in the scope; NULL: none */
+    pith_run_end end;         /* of the last run */
+    const void *advanced;     /* what pith_advance returned, if the scope holds that */
 } pithp_run_room;
 /* NULL: error set. */
 pithp_run_room *pithp_run_room_of(pith_scope *s);
 
-pith_status pithp_try_log_begin(pithp_try_log *t, pith_scope *s);
+pith_status pithp_attempt_log_begin(pithp_attempt_log *t, pith_scope *s);
 /* The try of the scope's that rows of a log wait for; NULL: they are written at once. */
-pithp_try_log *pithp_try_log_of(const pith_scope *s, const pith_run_log *log);
+pithp_attempt_log *pithp_attempt_log_of(const pith_scope *s, const pith_run_log *log);
 /* Step of the last row that waits; -1: there is none. */
-int64_t pithp_try_log_last(const pithp_try_log *t, const pith_run_log *log);
-pith_status pithp_try_log_add(pith_scope *s,
-                              pithp_try_log *t,
-                              pith_run_log *log,
-                              int64_t step,
-                              const pithp_text *text);
+int64_t pithp_attempt_log_last(const pithp_attempt_log *t, const pith_run_log *log);
+pith_status pithp_attempt_log_add(pith_scope *s,
+                                  pithp_attempt_log *t,
+                                  pith_run_log *log,
+                                  int64_t step,
+                                  const pithp_text *text);
 /* Write the rows, or hand them to the try around this one. */
-pith_status pithp_try_log_commit(pith_scope *s, pithp_try_log *t);
-void pithp_try_log_discard(pithp_try_log *t);
+pith_status pithp_attempt_log_commit(pith_scope *s, pithp_attempt_log *t);
+void pithp_attempt_log_discard(pithp_attempt_log *t);
 /* Write a row that was printed and whose step follows. */
 pith_status pithp_log_write(pith_scope *s,
                             pith_run_log *log,
@@ -71,7 +71,7 @@ typedef struct pithp_stepper {
     /* Runs a step if it is more than a call of the function; else NULL. */
     const void *(*call)(pith_scope *s, const void *state, void *call_closure);
     void *call_closure;
-    struct pithp_watch *watch; /* NULL: nothing but the checks is looked at */
+    struct pithp_monitor *watch; /* NULL: nothing but the checks is looked at */
     /* Called with the checks of a try that passed; its first call made `slots` of them.
      * (optional) */
     void (*passed)(pith_scope *work,
@@ -114,37 +114,37 @@ typedef enum pithp_trouble {
 } pithp_trouble;
 
 /* A call of a try. Slots are those of the collector. */
-typedef struct pithp_try_call {
+typedef struct pithp_attempt_call {
     int64_t steps;
-    int64_t checks;                   /* slots up to here are of the step's own checks */
-    int64_t end;                      /* slots at the end of the call */
-    int64_t finite, until;            /* slots of these flags; -1: none */
-    const struct pithp_watched *seen; /* NULL: nothing */
-} pithp_try_call;
+    int64_t checks;        /* slots up to here are of the step's own checks */
+    int64_t end;           /* slots at the end of the call */
+    int64_t finite, until; /* slots of these flags; -1: none */
+    const struct pithp_monitored *seen; /* NULL: nothing */
+} pithp_attempt_call;
 
 /* Steps from a state, in one collector. */
-typedef struct pithp_try {
+typedef struct pithp_attempt {
     pith_scope *scope; /* child of the stepper's, with temporaries and assertions */
     struct pithp_collector *collector;
-    pithp_try_log log;
-    pithp_try_call *calls;
+    pithp_attempt_log log;
+    pithp_attempt_call *calls;
     int64_t room, ran;  /* of calls */
     pith_scope *holder; /* of the result; NULL: none */
     const void *result;
     int64_t failing; /* the first call that did not pass; -1: all passed */
     pithp_trouble trouble;
-} pithp_try;
+} pithp_attempt;
 
 /* Try steps up to a number; false: p->s has the error, and there is nothing to end. */
-bool pithp_try_steps(const pithp_stepper *p,
-                     pithp_try *t,
-                     const void *state,
-                     int64_t end);
+bool pithp_attempt_steps(const pithp_stepper *p,
+                         pithp_attempt *t,
+                         const void *state,
+                         int64_t end);
 /* What passed lasts. false: p->s has the error of writing its rows. */
-bool pithp_try_commit(pithp_stepper *p, pithp_try *t);
-void pithp_try_end(pithp_try *t);
+bool pithp_attempt_commit(pithp_stepper *p, pithp_attempt *t);
+void pithp_attempt_end(pithp_attempt *t);
 /* Steps of the calls before one. */
-int64_t pithp_try_steps_before(const pithp_try *t, int64_t call);
+int64_t pithp_attempt_steps_before(const pithp_attempt *t, int64_t call);
 /* Close a scope whose error does not count, without a message to the log hook. */
 void pithp_close_quietly(pith_scope *s);
 static inline int64_t pithp_stride_of(const pithp_stepper *p) {

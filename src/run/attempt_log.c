@@ -1,17 +1,16 @@
-/* Rows that a step logs while it is tried: written once the try has passed, forgotten
- * where it fails. */
+/* Log rows of an attempt: buffered until the attempt passes, discarded if it fails. */
 #include "run/attempt.h"
 
 #include <string.h>
 
 /* The innermost try of this very scope. */
-static pithp_try_log *try_of(const pith_scope *s) {
+static pithp_attempt_log *try_of(const pith_scope *s) {
     const pithp_run_room *room = s->room[PITHP_ROOM_RUN];
     return room ? room->tries : NULL;
 }
 
-pith_status pithp_try_log_begin(pithp_try_log *t, pith_scope *s) {
-    *t = (pithp_try_log){.scope = s, .last = &t->first};
+pith_status pithp_attempt_log_begin(pithp_attempt_log *t, pith_scope *s) {
+    *t = (pithp_attempt_log){.scope = s, .last = &t->first};
     for (const pith_scope *up = s->parent; up && !t->outer; up = up->parent)
         t->outer = try_of(up);
     pithp_run_room *room = pithp_run_room_of(s);
@@ -21,8 +20,8 @@ pith_status pithp_try_log_begin(pithp_try_log *t, pith_scope *s) {
     return PITH_OK;
 }
 
-pithp_try_log *pithp_try_log_of(const pith_scope *s, const pith_run_log *log) {
-    pithp_try_log *t = NULL;
+pithp_attempt_log *pithp_attempt_log_of(const pith_scope *s, const pith_run_log *log) {
+    pithp_attempt_log *t = NULL;
     for (; s && !t; s = s->parent)
         t = try_of(s);
     /* A log that ends with the try is part of it. */
@@ -32,34 +31,35 @@ pithp_try_log *pithp_try_log_of(const pith_scope *s, const pith_run_log *log) {
     return t;
 }
 
-int64_t pithp_try_log_last(const pithp_try_log *t, const pith_run_log *log) {
+int64_t pithp_attempt_log_last(const pithp_attempt_log *t, const pith_run_log *log) {
     int64_t step = -1;
     for (; t && step < 0; t = t->outer)
-        for (const pithp_try_row *row = t->first; row; row = row->next)
+        for (const pithp_attempt_row *row = t->first; row; row = row->next)
             if (row->log == log)
                 step = row->step;
     return step;
 }
 
-pith_status pithp_try_log_add(pith_scope *s,
-                              pithp_try_log *t,
-                              pith_run_log *log,
-                              int64_t step,
-                              const pithp_text *text) {
-    const size_t size = sizeof(pithp_try_row) + text->length;
-    pithp_try_row *row = pithp_allocate(s->runtime, size);
+pith_status pithp_attempt_log_add(pith_scope *s,
+                                  pithp_attempt_log *t,
+                                  pith_run_log *log,
+                                  int64_t step,
+                                  const pithp_text *text) {
+    const size_t size = sizeof(pithp_attempt_row) + text->length;
+    pithp_attempt_row *row = pithp_allocate(s->runtime, size);
     if (!row)
         return pithp_fail_memory(s, size);
-    *row = (pithp_try_row){.log = log, .step = step, .bytes = text->length, .size = size};
+    *row = (pithp_attempt_row){
+        .log = log, .step = step, .bytes = text->length, .size = size};
     memcpy(row->text, text->bytes, text->length);
     *t->last = row;
     t->last = &row->next;
     return PITH_OK;
 }
 
-void pithp_try_log_discard(pithp_try_log *t) {
+void pithp_attempt_log_discard(pithp_attempt_log *t) {
     while (t->first) {
-        pithp_try_row *row = t->first;
+        pithp_attempt_row *row = t->first;
         t->first = row->next;
         pithp_release(t->scope->runtime, row, row->size);
     }
@@ -68,15 +68,15 @@ void pithp_try_log_discard(pithp_try_log *t) {
     room->tries = NULL;
 }
 
-pith_status pithp_try_log_commit(pith_scope *s, pithp_try_log *t) {
+pith_status pithp_attempt_log_commit(pith_scope *s, pithp_attempt_log *t) {
     pith_status rc = PITH_OK;
     if (t->outer && t->first) {
         *t->outer->last = t->first;
         t->outer->last = t->last;
         t->first = NULL;
     }
-    for (const pithp_try_row *row = t->first; row && rc == PITH_OK; row = row->next)
+    for (const pithp_attempt_row *row = t->first; row && rc == PITH_OK; row = row->next)
         rc = pithp_log_write(s, row->log, row->step, row->text, row->bytes);
-    pithp_try_log_discard(t);
+    pithp_attempt_log_discard(t);
     return rc;
 }

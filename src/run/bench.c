@@ -1,4 +1,5 @@
-/* Timing a function over trees: batches of calls with one wait, the median of several. */
+/* Timing of a function over trees: batches of calls with one wait, and the median of
+ * several samples. */
 #include "run/run_internal.h"
 
 #include <math.h>

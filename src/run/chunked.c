@@ -1,5 +1,5 @@
-/* Running a step over chunks of its runs: how many at a time, and what is done where
- * memory is short all the same. */
+/* Chunked runs: how many members of an ensemble run at a time, and the fallback when
+ * memory is exhausted. */
 #include "run/chunked.h"
 
 #include "array/array_internal.h"

@@ -1,5 +1,5 @@
-/* Running a step over chunks of a state in the host's memory: a chunk is copied to the
- * device, taken all its steps, and copied back, before the next one comes. */
+/* Chunked runs from host memory: each chunk is copied to the device, stepped, and copied
+ * back before the next one starts. */
 #include "pith/run.h"
 #include "pith/run_host.h"
 

@@ -1,5 +1,5 @@
-/* The result of a step in chunks: made whole when the first chunk has shown what its
- * leaves are; then every chunk is copied to its place. */
+/* Result of a chunked run: allocated whole once the first chunk has shown its leaves, and
+ * filled chunk by chunk. */
 #include "array/array_internal.h"
 #include "program/exec/copy_many.h"
 #include "run/chunked.h"

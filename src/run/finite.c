@@ -1,5 +1,5 @@
-/* Non-finite values in a state: one flag for all leaves, and the first element that is
- * not finite. */
+/* Detection of NaN and infinity in a state: one flag for all leaves, and a search for the
+ * first non-finite element. */
 #include "pith/checkpoint.h"
 
 #include "array/array_internal.h"

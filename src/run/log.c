@@ -1,5 +1,5 @@
-/* Logs of runs, written: each row with one call at the end of the file, so that a kill
- * leaves whole rows and at most one that the next opening cuts off. */
+/* Log writer: each row is appended by one write call, so that a kill leaves whole rows
+ * and at most one partial row, which the next opening truncates. */
 #include "run/attempt.h"
 #include "run/log_internal.h"
 #include "run/run_internal.h"
@@ -21,7 +21,7 @@ struct pith_run_log {
     bool resumes;      /* it was opened to go on */
     bool waits;        /* rows after `bytes` are cut off when the log is first used */
     int64_t last_step; /* -1: none */
-    pithp_place place;
+    pithp_location location;
     char shown[PITHP_PATH_BYTES];
 };
 
@@ -41,7 +41,7 @@ static void release(pith_scope *s, void *thing) {
         flock(log->file, LOCK_UN); /* a child between fork and exec has the file, too */
         close(log->file);
     }
-    pithp_place_close(&log->place);
+    pithp_location_close(&log->location);
     pithp_header_of(log)->kind = PITHP_KIND_FREE;
 }
 
@@ -53,10 +53,10 @@ static pith_status trouble(pith_scope *s, const pith_run_log *log, const char *c
 
 /* ---- Opening ---- */
 
-static int open_at(const pithp_place *place, int flags) {
+static int open_at(const pithp_location *location, int flags) {
     int file;
     do
-        file = openat(place->folder, place->name,
+        file = openat(location->folder, location->name,
                       O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | flags, 0666);
     while (file < 0 && errno == EINTR);
     return file;
@@ -64,9 +64,9 @@ static int open_at(const pithp_place *place, int flags) {
 
 static pith_status open_file(pith_scope *s, pith_run_log *log) {
     struct stat st;
-    log->file = open_at(&log->place, 0);
+    log->file = open_at(&log->location, 0);
     if (log->file < 0 && errno == ENOENT) {
-        log->file = open_at(&log->place, O_CREAT);
+        log->file = open_at(&log->location, O_CREAT);
         log->new_file = true;
     }
     if (log->file < 0 || fstat(log->file, &st) != 0)
@@ -135,8 +135,8 @@ static pith_status open_log(pith_scope *s,
                             const char *path,
                             const pith_run_log_options *o) {
     pith_status rc;
-    PITH_TRY(pithp_place_open(s, path, &log->place));
-    log->place.shown = log->shown;
+    PITH_TRY(pithp_location_open(s, path, &log->location));
+    log->location.shown = log->shown;
     PITH_TRY(open_file(s, log));
     PITH_TRY(find_end(s, log, o));
     log->resumes = log->waits = o->resume;
@@ -160,7 +160,7 @@ pith_run_log_open(pith_scope *s, const char *path, const pith_run_log_options *o
     pith_run_log *log = pithp_object_make(s, PITHP_KIND_OTHER, tag, sizeof *log);
     if (!log)
         return NULL;
-    log->file = log->place.folder = -1;
+    log->file = log->location.folder = -1;
     log->last_step = -1;
     snprintf(log->shown, sizeof log->shown, "%s", path);
     pithp_hold *hold = pithp_scope_hold(s, log, release);
@@ -306,8 +306,8 @@ bool pith_run_log_add(pith_scope *s,
                    row ? "step must not be negative" : "row is NULL");
         return false;
     }
-    pithp_try_log *waits = pithp_try_log_of(s, log);
-    const int64_t waiting = pithp_try_log_last(waits, log);
+    pithp_attempt_log *waits = pithp_attempt_log_of(s, log);
+    const int64_t waiting = pithp_attempt_log_last(waits, log);
     const int64_t last = waiting < 0 ? log->last_step : waiting;
     if (step <= last) {
         pithp_fail(s, PITH_E_ARG, NULL,
@@ -320,7 +320,7 @@ bool pith_run_log_add(pith_scope *s,
     pithp_text_begin(&t, s->runtime);
     pith_status rc = print_row(s, log, step, row, &t);
     if (rc == PITH_OK)
-        rc = waits ? pithp_try_log_add(s, waits, log, step, &t)
+        rc = waits ? pithp_attempt_log_add(s, waits, log, step, &t)
                    : pithp_log_write(s, log, step, t.bytes, t.length);
     pithp_text_end(&t);
     return rc == PITH_OK;
@@ -336,7 +336,7 @@ bool pith_run_log_sync(pith_scope *s, pith_run_log *log) {
     if (result != 0)
         return trouble(s, log, "fdatasync"), false;
     if (log->new_file) {
-        errno = pithp_folder_sync(&log->place);
+        errno = pithp_folder_sync(&log->location);
         if (errno)
             return trouble(s, log, "fsync of its folder"), false;
         log->new_file = false;

@@ -1,4 +1,4 @@
-/* A log as columns: one array a name. */
+/* Log reader: the columns of a log as arrays, one for each name. */
 #include "run/log_internal.h"
 
 #include <errno.h>
@@ -178,7 +178,7 @@ static const pith_dict *columns_of(table *t) {
 
 const pith_dict *pith_run_log_read(pith_scope *s, const char *path) {
     char reason[128];
-    pithp_place place;
+    pithp_location location;
     size_t bytes = 0;
     if (!pithp_enter(s))
         return NULL;
@@ -186,13 +186,13 @@ const pith_dict *pith_run_log_read(pith_scope *s, const char *path) {
         pithp_fail(s, PITH_E_ARG, NULL, "pith_run_log_read: path is NULL");
         return NULL;
     }
-    if (pithp_place_open(s, path, &place) != PITH_OK) {
-        pithp_place_close(&place);
+    if (pithp_location_open(s, path, &location) != PITH_OK) {
+        pithp_location_close(&location);
         return NULL;
     }
-    const int file = pithp_file_open(place.folder, place.name, &bytes);
+    const int file = pithp_file_open(location.folder, location.name, &bytes);
     const int error = errno;
-    pithp_place_close(&place);
+    pithp_location_close(&location);
     if (file < 0) {
         pithp_fail(s, PITH_E_IO, NULL, "cannot open \"%s\": %s", path,
                    error == EINVAL ? "it is no regular file"

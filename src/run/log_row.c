@@ -1,4 +1,4 @@
-/* Rows of a log from records of scalars: what such a record is, and its values by name.
+/* Log rows from records of scalars: validation of such a record, and its values by name.
  */
 #include "pith/checkpoint.h"
 
@@ -113,8 +113,8 @@ static pith_status fill(pith_scope *s, table *t, const void *row) {
 }
 
 pith_status pithp_rows_write(pith_scope *s,
-                             const pithp_watch *w,
-                             const pithp_watched *seen,
+                             const pithp_monitor *w,
+                             const pithp_monitored *seen,
                              int64_t first,
                              int64_t steps) {
     if (!seen->row)

@@ -1,5 +1,5 @@
-/* The lines of a log: objects with a step and then numbers by name. What is no such line
- * is refused with its number; a last line without its end is one that a kill cut off. */
+/* Log parser: lines are JSON objects with a step and numbers by name. An invalid line is
+ * refused with its number; a last line without its newline was cut off by a kill. */
 #include "run/log_internal.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
-/* What a run looks at after each step: the end it waits for, non-finite values, the row
- * of the log. */
+/* Monitoring of each state: the `until` condition, non-finite values, and the log row. */
 #include "run/monitor.h"
 
 #include "pith/jit.h"
@@ -16,7 +15,8 @@ pith_status pithp_truth_check(pith_scope *s, const pith_array *a, const char *op
         array ? pithp_spec_print(pithp_array_spec(a), got) : "another tree");
 }
 
-static const pith_array *not_yet(pith_scope *s, const pithp_watch *w, const void *state) {
+static const pith_array *
+not_yet(pith_scope *s, const pithp_monitor *w, const void *state) {
     const pith_array *met = pith_call(s, w->until, 1, &state);
     return !pith_failed(s) && pithp_truth_check(s, met, "until") == PITH_OK
                ? pith_logical_not(s, met)
@@ -24,14 +24,14 @@ static const pith_array *not_yet(pith_scope *s, const pithp_watch *w, const void
 }
 
 /* As a compiled function where calls run at once: one pass over each leaf. */
-static const pith_array *finite_now(pith_scope *s, pithp_watch *w, const void *state);
+static const pith_array *finite_now(pith_scope *s, pithp_monitor *w, const void *state);
 
-pith_status pithp_watch_state(pith_scope *s,
-                              pithp_watch *w,
-                              const void *state,
-                              pithp_row_mode rows,
-                              pithp_watched *seen) {
-    *seen = (pithp_watched){.row = NULL};
+pith_status pithp_monitor_state(pith_scope *s,
+                                pithp_monitor *w,
+                                const void *state,
+                                pithp_row_mode rows,
+                                pithp_monitored *seen) {
+    *seen = (pithp_monitored){.row = NULL};
     if (w->row && rows != PITHP_ROWS_NONE) {
         seen->row = pith_call(s, w->row, 1, &state);
         if (pith_failed(s) || pithp_row_check(s, seen->row) != PITH_OK)
@@ -49,7 +49,7 @@ static const pith_array *all_finite(pith_scope *s, const void *tree) {
 }
 PITH_FUNCTION1(all_finite_function, all_finite, pith_array, void)
 
-static const pith_array *finite_now(pith_scope *s, pithp_watch *w, const void *state) {
+static const pith_array *finite_now(pith_scope *s, pithp_monitor *w, const void *state) {
     if (pithp_scope_trace(s))
         return pithp_all_finite(s, state);
     if (!w->all_finite) {

@@ -1,7 +1,7 @@
 /* Within run: what is looked at after each step besides its checks, and loops of several
  * steps that run as one compiled call. */
-#ifndef PITH_WATCH_H
-#define PITH_WATCH_H
+#ifndef PITH_MONITOR_H
+#define PITH_MONITOR_H
 
 #include "pith/run.h"
 
@@ -15,14 +15,14 @@ typedef enum pithp_row_mode {
 } pithp_row_mode;
 
 /* A compiled loop of a run. */
-typedef struct pithp_launch_loop {
-    struct pithp_launch_loop *next;
+typedef struct pithp_step_loop {
+    struct pithp_step_loop *next;
     int64_t steps;
     pithp_row_mode rows;
     const pith_function *function;
-} pithp_launch_loop;
+} pithp_step_loop;
 
-typedef struct pithp_watch {
+typedef struct pithp_monitor {
     const pith_function *until, *row; /* NULL: not asked for */
     bool finite;
     pith_run_log *log;               /* of rows */
@@ -31,30 +31,30 @@ typedef struct pithp_watch {
     int64_t launch;                  /* steps of a compiled loop; 0: calls as given */
     pith_scope *scope;               /* of the functions made for the run */
     const pith_function *all_finite; /* compiled; made when it is first needed */
-    pithp_launch_loop *loops;
-} pithp_watch;
+    pithp_step_loop *loops;
+} pithp_monitor;
 
 /* What came of one call. */
-typedef struct pithp_watched {
+typedef struct pithp_monitored {
     const pith_array *finite, *go_on; /* bool of rank 0; NULL: not asked for */
     const void *row; /* record of scalars, with an axis of steps first if `stacked` */
     bool stacked;
-} pithp_watched;
+} pithp_monitored;
 
 /* Look at a state after a step, in `s`. An error is set on s. */
-pith_status pithp_watch_state(pith_scope *s,
-                              pithp_watch *w,
-                              const void *state,
-                              pithp_row_mode rows,
-                              pithp_watched *seen);
+pith_status pithp_monitor_state(pith_scope *s,
+                                pithp_monitor *w,
+                                const void *state,
+                                pithp_row_mode rows,
+                                pithp_monitored *seen);
 /* The state after that many steps in one compiled call (step_loop.c). NULL: error set. */
-const void *pithp_launch_steps(pith_scope *s,
-                               pithp_watch *w,
-                               const pith_function *step,
-                               const void *state,
-                               int64_t steps,
-                               pithp_row_mode rows,
-                               pithp_watched *seen);
+const void *pithp_step_loop_run(pith_scope *s,
+                                pithp_monitor *w,
+                                const pith_function *step,
+                                const void *state,
+                                int64_t steps,
+                                pithp_row_mode rows,
+                                pithp_monitored *seen);
 /* Whether all float leaves of a tree are finite: bool of rank 0 (finite.c). */
 const pith_array *pithp_all_finite(pith_scope *s, const void *tree);
 /* Set PITH_E_CHECK at the first element that is not finite; waits. */
@@ -63,8 +63,8 @@ pith_status pithp_finite_fail(pith_scope *s, const void *tree);
 pith_status pithp_truth_check(pith_scope *s, const pith_array *a, const char *option);
 /* Write the rows of a call whose first step has the number `first` (log_row.c). */
 pith_status pithp_rows_write(pith_scope *s,
-                             const pithp_watch *w,
-                             const pithp_watched *seen,
+                             const pithp_monitor *w,
+                             const pithp_monitored *seen,
                              int64_t first,
                              int64_t steps);
 /* A tree is a record of scalars; else the error is set. */

@@ -1,4 +1,4 @@
-/* How the last run of a scope ended, and what else the room keeps for a scope. */
+/* Outcome of a scope's last run, and other data that this room keeps for a scope. */
 #include "run/attempt.h"
 #include "run/run_internal.h"
 

@@ -1,5 +1,4 @@
-/* The progress of a run: a bar on terminals, which leaves no trace, and lines elsewhere.
- */
+/* Progress display of a run: a bar on terminals, which is erased, and lines elsewhere. */
 #include "base/format.h"
 #include "run/run_internal.h"
 

@@ -1,8 +1,8 @@
-/* Steps as transactions: a step lasts only if its checks pass (attempt.c); if they fail,
+/* Transactional steps: a step is committed only if its checks pass (attempt.c); otherwise
  * the state before it is repaired and the step repeated.
  *
- * A try of several steps looks at their checks once. Where one fails, the steps before it
- * are done again and committed, and what is left begins with the failing one. */
+ * An attempt of several steps reads their checks once. If one fails, the steps before it
+ * are repeated and committed, and the rest begins with the failing step. */
 #include "base/in_flight.h"
 #include "run/attempt.h"
 #include "run/monitor.h"
@@ -38,7 +38,7 @@ static bool tell(const pithp_stepper *p, pith_scope *s, const pith_repair *repai
 /* Apply the fixes of what failed in the first step; the error of s is set on failure.
  */
 static bool
-repair(const pithp_stepper *p, const pithp_try *t, candidate *c, pith_scope *fixed) {
+repair(const pithp_stepper *p, const pithp_attempt *t, candidate *c, pith_scope *fixed) {
     pithp_outcome outcome;
     if (pithp_outcome_read(fixed, t->scope, t->collector, t->calls[t->failing].checks,
                            &outcome))
@@ -68,7 +68,8 @@ repair(const pithp_stepper *p, const pithp_try *t, candidate *c, pith_scope *fix
 }
 
 /* The state to try next, in the place of the candidate. */
-static bool repair_in_scope(const pithp_stepper *p, const pithp_try *t, candidate *c) {
+static bool
+repair_in_scope(const pithp_stepper *p, const pithp_attempt *t, candidate *c) {
     pith_scope *fixed = pith_scope_open_in(p->s);
     candidate next = {.scope = fixed, .state = c->state, .repeats = c->repeats};
     bool fine = pithp_scope_writable(fixed) && repair(p, t, &next, fixed);
@@ -91,10 +92,10 @@ static bool repair_in_scope(const pithp_stepper *p, const pithp_try *t, candidat
 
 /* Do steps again that passed, and commit them. until: the last one ends the run. */
 static bool commit_again(pithp_stepper *p, candidate *c, int64_t steps, bool until) {
-    pithp_try again;
+    pithp_attempt again;
     bool (*pause)(void *closure) = p->pause;
     p->pause = NULL;
-    const bool tried = pithp_try_steps(p, &again, c->state, p->number + steps);
+    const bool tried = pithp_attempt_steps(p, &again, c->state, p->number + steps);
     p->pause = pause;
     if (!tried)
         return false;
@@ -108,10 +109,10 @@ static bool commit_again(pithp_stepper *p, candidate *c, int64_t steps, bool unt
             pithp_fail(p->s, PITH_E_CALLBACK, NULL,
                        "a step that passed fails when it is done again: it depends on "
                        "more than its state");
-        pithp_try_end(&again);
+        pithp_attempt_end(&again);
         return false;
     }
-    if (!pithp_try_commit(p, &again))
+    if (!pithp_attempt_commit(p, &again))
         return false;
     forget(c);
     *c = (candidate){.state = p->state};
@@ -121,7 +122,7 @@ static bool commit_again(pithp_stepper *p, candidate *c, int64_t steps, bool unt
 
 /* A state that is not finite becomes the error. If it is gone, the step is done again as
  * the last one of a try. */
-static bool refuse_value(pithp_stepper *p, pithp_try *t) {
+static bool refuse_value(pithp_stepper *p, pithp_attempt *t) {
     if (t->failing < t->ran - 1) {
         p->barrier = p->number + t->calls[t->failing].steps;
         return true;
@@ -132,7 +133,7 @@ static bool refuse_value(pithp_stepper *p, pithp_try *t) {
 }
 
 /* The steps before the call that did not pass are committed, and it did one step. */
-static bool settle_step(pithp_stepper *p, pithp_try *t, candidate *c) {
+static bool settle_step(pithp_stepper *p, pithp_attempt *t, candidate *c) {
     switch (t->trouble) {
         case PITHP_TROUBLE_NONE:
         case PITHP_TROUBLE_CHECK:
@@ -149,12 +150,12 @@ static bool settle_step(pithp_stepper *p, pithp_try *t, candidate *c) {
 }
 
 /* What is to be done about a try that did not pass; false: p->s has the error. */
-static bool settle(pithp_stepper *p, pithp_try *t, candidate *c) {
-    const int64_t before = pithp_try_steps_before(t, t->failing);
+static bool settle(pithp_stepper *p, pithp_attempt *t, candidate *c) {
+    const int64_t before = pithp_attempt_steps_before(t, t->failing);
     const int64_t steps = t->calls[t->failing].steps;
     const bool loop = steps > pithp_stride_of(p);
     if (t->trouble == PITHP_TROUBLE_UNTIL && !loop && t->failing == t->ran - 1)
-        return p->met = pithp_try_commit(p, t);
+        return p->met = pithp_attempt_commit(p, t);
     if (before > 0 && !commit_again(p, c, before, false))
         return false;
     if (!loop)
@@ -173,17 +174,17 @@ bool pithp_stepper_advance(pithp_stepper *p, int64_t steps) {
     candidate c = {.state = p->state};
     bool fine = true;
     while (fine && !p->met && p->number < end) {
-        pithp_try t;
+        pithp_attempt t;
         const bool limited = p->barrier > p->number && p->barrier < end;
-        fine = pithp_try_steps(p, &t, c.state, limited ? p->barrier : end);
+        fine = pithp_attempt_steps(p, &t, c.state, limited ? p->barrier : end);
         if (!fine)
             break;
         if (t.failing >= 0) {
             fine = settle(p, &t, &c);
-            pithp_try_end(&t);
+            pithp_attempt_end(&t);
             continue;
         }
-        fine = pithp_try_commit(p, &t);
+        fine = pithp_attempt_commit(p, &t);
         if (!fine)
             break;
         forget(&c);

@@ -1,5 +1,5 @@
-/* Requests to runs: by pith_run_request, and by signals while a run asks for them. A
- * handler touches lock-free counters only. */
+/* Requests to runs by pith_run_request and by signals. Signal handlers touch lock-free
+ * counters only. */
 #include "run/request.h"
 
 #include <errno.h>

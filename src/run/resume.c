@@ -1,5 +1,5 @@
-/* Going on from the newest checkpoint of a run's name: a series, a single document, or
- * both, of which the later step counts. */
+/* Resuming a run: loads the newest checkpoint of a name, which is a series, a single
+ * document, or both; the later step wins. */
 #include "checkpoint/load/load.h"
 #include "run/attempt.h"
 #include "run/run_internal.h"

@@ -1,5 +1,5 @@
-/* Running a step many times: the windows of steps whose checks are looked at together,
- * what is shown and saved between them, and how the run ends. */
+/* pith_run: windows of steps whose checks are read together, callbacks and saves between
+ * them, and the conditions that end a run. */
 #include "base/in_flight.h"
 #include "checkpoint/save/saving.h"
 #include "run/attempt.h"
@@ -11,7 +11,7 @@ typedef struct {
     pith_scope *s;
     const pith_run_options *options;
     pithp_stepper stepper; /* with the committed state */
-    pithp_watch watch;
+    pithp_monitor watch;
     pithp_requests requests;
     pithp_progress progress;
     pithp_status_file status;
@@ -174,13 +174,13 @@ static int64_t window(const run *r) {
 
 /* The given state counts for `until` and `finite`, too. */
 static bool look_at_first(run *r) {
-    pithp_watched seen;
-    pithp_watch w = r->watch;
+    pithp_monitored seen;
+    pithp_monitor w = r->watch;
     bool go_on = true, fine = true;
     if (r->first == 0)
         w.until = NULL;
     pith_scope *work = pith_scope_open_in(r->s);
-    pithp_watch_state(work, &w, r->stepper.state, PITHP_ROWS_NONE, &seen);
+    pithp_monitor_state(work, &w, r->stepper.state, PITHP_ROWS_NONE, &seen);
     r->watch.all_finite = w.all_finite;
     if (!pith_failed(work) && seen.go_on)
         go_on = pith_read_bool(work, seen.go_on);
@@ -333,14 +333,14 @@ static bool arguments_fit(pith_scope *s,
 
 static void begin_watch(run *r) {
     const pith_run_options *o = r->options;
-    r->watch = (pithp_watch){.until = o->until,
-                             .row = o->log_row,
-                             .finite = o->finite,
-                             .log = o->log,
-                             .row_every = o->log_every ? o->log_every : 1,
-                             .row_after = o->log ? pith_run_log_last_step(o->log) : -1,
-                             .launch = o->steps_per_launch,
-                             .scope = pith_scope_open_in(r->s)};
+    r->watch = (pithp_monitor){.until = o->until,
+                               .row = o->log_row,
+                               .finite = o->finite,
+                               .log = o->log,
+                               .row_every = o->log_every ? o->log_every : 1,
+                               .row_after = o->log ? pith_run_log_last_step(o->log) : -1,
+                               .launch = o->steps_per_launch,
+                               .scope = pith_scope_open_in(r->s)};
     if (o->until || o->log_row || o->finite || o->steps_per_launch)
         r->stepper.watch = &r->watch;
 }

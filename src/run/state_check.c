@@ -1,4 +1,4 @@
-/* Whether a step gives back the kind of state that it got: structure, dtypes, extents. */
+/* Validation of a step: its result has the structure, dtypes and extents of its state. */
 #include "run/attempt.h"
 
 /* Compare two structures place by place. */

@@ -195,19 +195,19 @@ void pithp_status_end(pithp_status_file *f) {
 
 /* Replace it in a scope of its own. */
 static void replace(pith_scope *work, const char *path, const pithp_text *t) {
-    pithp_place place;
+    pithp_location location;
     pithp_writer w = {.file = -1, .folder = -1, .rt = work->runtime};
-    if (pithp_place_open(work, path, &place) == PITH_OK) {
-        pithp_writer_open(&w, work->runtime, &place, t ? t->length : 0);
+    if (pithp_location_open(work, path, &location) == PITH_OK) {
+        pithp_writer_open(&w, work->runtime, &location, t ? t->length : 0);
         if (t) {
             pithp_writer_add(&w, t->bytes, t->length);
             pithp_writer_sync(&w);
-            pithp_writer_rename(&w, place.name);
+            pithp_writer_rename(&w, location.name);
         }
         pithp_writer_status(work, &w, path);
         pithp_writer_close(&w);
     }
-    pithp_place_close(&place);
+    pithp_location_close(&location);
 }
 
 bool pithp_status_begin(pithp_status_file *t, pith_scope *s, const pith_run_options *o) {

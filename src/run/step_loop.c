@@ -1,5 +1,5 @@
-/* Loops of steps that pith builds: a compiled function of a state that does several steps
- * and returns what was seen after each. */
+/* Compiled loops of steps: a function of a state that does several steps and returns what
+ * was monitored after each. */
 #include "pith/control.h"
 #include "pith/jit.h"
 
@@ -53,13 +53,13 @@ static const pithp_closure_kind loop_kind = {.name = "loop of steps",
                                              .identity = add_identity};
 
 /* The functions as they are called in the trace of s, with what is bound in the loop. */
-static bool unpack(pith_scope *s, const loop_closure *l, pithp_watch *w) {
+static bool unpack(pith_scope *s, const loop_closure *l, pithp_monitor *w) {
     const void *trees[2 * MOST_BOUND];
     const int64_t count = pith_child_count(l->closure.bound);
     for (int64_t i = 0; i < count; i++)
         trees[i] = pith_child(l->closure.bound, i);
     const int64_t of_until = l->until ? pithp_function_bound(l->until, 0, NULL) : 0;
-    *w = (pithp_watch){.finite = l->finite, .scope = s};
+    *w = (pithp_monitor){.finite = l->finite, .scope = s};
     if (l->until)
         w->until = pithp_function_rebind(s, l->until, trees);
     if (l->row)
@@ -68,7 +68,7 @@ static bool unpack(pith_scope *s, const loop_closure *l, pithp_watch *w) {
 }
 
 /* finite, go_on and row as a tree. */
-static const void *pack(pith_scope *s, const pithp_watched *seen) {
+static const void *pack(pith_scope *s, const pithp_monitored *seen) {
     const void *none = pith_none_make(s);
     const void *items[] = {seen->finite ? (const void *)seen->finite : none,
                            seen->go_on ? (const void *)seen->go_on : none,
@@ -80,8 +80,8 @@ static const void *step_and_watch(pith_scope *s,
                                   const loop_closure *l,
                                   const void *state,
                                   const void **out) {
-    pithp_watch w;
-    pithp_watched seen;
+    pithp_monitor w;
+    pithp_monitored seen;
     const pith_function *step = l->closure.base;
     pithp_flat before;
     if (!unpack(s, l, &w))
@@ -93,7 +93,7 @@ static const void *step_and_watch(pith_scope *s,
     pithp_state_check(s, step->name, &before, state, next);
     pithp_flat_end(&before);
     if (pith_failed(s) ||
-        pithp_watch_state(s, &w, next, (pithp_row_mode)l->rows, &seen) != PITH_OK)
+        pithp_monitor_state(s, &w, next, (pithp_row_mode)l->rows, &seen) != PITH_OK)
         return NULL;
     *out = pack(s, &seen);
     return next;
@@ -158,7 +158,7 @@ call_loop(const pith_function *self, pith_scope *s, const void *const *given) {
 /* ---- The loops of a run ---- */
 
 static const pith_function *
-make_loop(pithp_watch *w, const pith_function *step, loop_closure *c) {
+make_loop(pithp_monitor *w, const pith_function *step, loop_closure *c) {
     const void *trees[2 * MOST_BOUND];
     pith_scope *s = w->scope;
     int64_t count = c->until ? pithp_function_bound(c->until, MOST_BOUND, trees) : 0;
@@ -180,9 +180,11 @@ make_loop(pithp_watch *w, const pith_function *step, loop_closure *c) {
     return made ? pith_jit(s, made->function, NULL) : NULL;
 }
 
-static const pith_function *
-find_loop(pithp_watch *w, const pith_function *step, int64_t steps, pithp_row_mode rows) {
-    pithp_launch_loop *loop = w->loops;
+static const pith_function *find_loop(pithp_monitor *w,
+                                      const pith_function *step,
+                                      int64_t steps,
+                                      pithp_row_mode rows) {
+    pithp_step_loop *loop = w->loops;
     while (loop && (loop->steps != steps || loop->rows != rows))
         loop = loop->next;
     if (loop)
@@ -195,7 +197,7 @@ find_loop(pithp_watch *w, const pith_function *step, int64_t steps, pithp_row_mo
                       .finite = w->finite};
     const pith_function *made = loop ? make_loop(w, step, &c) : NULL;
     if (made) {
-        *loop = (pithp_launch_loop){w->loops, steps, rows, made};
+        *loop = (pithp_step_loop){w->loops, steps, rows, made};
         w->loops = loop;
     }
     return made;
@@ -205,20 +207,20 @@ static const void *array_or_null(const void *tree) {
     return pith_kind(tree) == PITH_NODE_LEAF ? tree : NULL;
 }
 
-const void *pithp_launch_steps(pith_scope *s,
-                               pithp_watch *w,
-                               const pith_function *step,
-                               const void *state,
-                               int64_t steps,
-                               pithp_row_mode rows,
-                               pithp_watched *seen) {
+const void *pithp_step_loop_run(pith_scope *s,
+                                pithp_monitor *w,
+                                const pith_function *step,
+                                const void *state,
+                                int64_t steps,
+                                pithp_row_mode rows,
+                                pithp_monitored *seen) {
     const pith_function *loop = find_loop(w, step, steps, rows);
     if (!loop) {
         pithp_error_move(s, w->scope);
         return NULL;
     }
     const void *all = pith_call(s, loop, 1, &state);
-    *seen = (pithp_watched){.stacked = rows == PITHP_ROWS_ALL && steps > 1};
+    *seen = (pithp_monitored){.stacked = rows == PITHP_ROWS_ALL && steps > 1};
     if (pith_failed(s))
         return NULL;
     seen->finite = array_or_null(pith_child(all, 1));

@@ -13,15 +13,15 @@ static void begin(void) {
 }
 
 static void set_direct(bool on) {
-    pithp_direct_limits = (pithp_direct_bounds){on ? 1 : SIZE_MAX, PIECE};
+    pithp_direct_io_limits = (pithp_direct_io_bounds){on ? 1 : SIZE_MAX, PIECE};
 }
 
 static bool is_direct_here(pith_runtime *rt) {
     const int file = open("probe", O_WRONLY | O_CREAT, 0600);
     cr_assert(file >= 0);
-    pithp_direct *d = pithp_direct_begin(rt, file, 1);
+    pithp_direct_io *d = pithp_direct_io_begin(rt, file, 1);
     if (d)
-        cr_assert(pithp_direct_end(d, true) == 0);
+        cr_assert(pithp_direct_io_end(d, true) == 0);
     close(file);
     unlink("probe");
     return d != NULL;

@@ -9,25 +9,25 @@
 
 /* What a reader of JSON makes of a number's text: jansson's strtod, or a string. */
 static bool read_back(pith_dtype dtype, const char *text, void *element) {
-    char inner[PITHP_NUMBER_TEXT];
+    char inner[PITHP_ELEMENT_TEXT];
     if (text[0] == '"') {
         snprintf(inner, sizeof inner, "%.*s", (int)strlen(text) - 2, text + 1);
-        return pithp_number_from_text(dtype, inner, element);
+        return pithp_element_from_text(dtype, inner, element);
     }
     if (strcmp(text, "true") == 0 || strcmp(text, "false") == 0) {
         *(unsigned char *)element = text[0] == 't';
         return dtype == PITH_BOOL;
     }
     if (strpbrk(text, ".e"))
-        return pithp_number_from_f64(dtype, strtod(text, NULL), element);
-    return pithp_number_from_i64(dtype, strtoll(text, NULL, 10), element);
+        return pithp_element_from_f64(dtype, strtod(text, NULL), element);
+    return pithp_element_from_i64(dtype, strtoll(text, NULL, 10), element);
 }
 
 static void check_bits(pith_dtype dtype, uint64_t bits) {
-    char text[PITHP_NUMBER_TEXT];
+    char text[PITHP_ELEMENT_TEXT];
     uint64_t again = 0;
-    const size_t n = pithp_number_print(dtype, &bits, text);
-    cr_assert(n == strlen(text) && n < PITHP_NUMBER_TEXT - 4);
+    const size_t n = pithp_element_to_json(dtype, &bits, text);
+    cr_assert(n == strlen(text) && n < PITHP_ELEMENT_TEXT - 4);
     cr_assert(read_back(dtype, text, &again), "%s %s is refused", pith_dtype_name(dtype),
               text);
     cr_assert(again == bits, "%s %016" PRIx64 " becomes %s becomes %016" PRIx64,
@@ -35,13 +35,13 @@ static void check_bits(pith_dtype dtype, uint64_t bits) {
 }
 
 static const char *print_f64(double x) {
-    static char text[PITHP_NUMBER_TEXT];
-    pithp_number_print(PITH_F64, &x, text);
+    static char text[PITHP_ELEMENT_TEXT];
+    pithp_element_to_json(PITH_F64, &x, text);
     return text;
 }
 static const char *print_f32(float x) {
-    static char text[PITHP_NUMBER_TEXT];
-    pithp_number_print(PITH_F32, &x, text);
+    static char text[PITHP_ELEMENT_TEXT];
+    pithp_element_to_json(PITH_F32, &x, text);
     return text;
 }
 
@@ -122,19 +122,19 @@ Test(number, is_written_as_short_as_it_can_be) {
 
 Test(number, refuses_what_is_no_element) {
     uint64_t e = 0;
-    cr_assert(!pithp_number_from_i64(PITH_I8, 128, &e) &&
-              pithp_number_from_i64(PITH_I8, -128, &e));
-    cr_assert(!pithp_number_from_i64(PITH_U8, -1, &e) &&
-              !pithp_number_from_i64(PITH_U8, 256, &e));
-    cr_assert(!pithp_number_from_i64(PITH_U64, -1, &e));
+    cr_assert(!pithp_element_from_i64(PITH_I8, 128, &e) &&
+              pithp_element_from_i64(PITH_I8, -128, &e));
+    cr_assert(!pithp_element_from_i64(PITH_U8, -1, &e) &&
+              !pithp_element_from_i64(PITH_U8, 256, &e));
+    cr_assert(!pithp_element_from_i64(PITH_U64, -1, &e));
     for (int i = -1; i <= 257; i++)
-        cr_assert(!pithp_number_from_i64(PITH_BOOL, i, &e), "%d", i);
+        cr_assert(!pithp_element_from_i64(PITH_BOOL, i, &e), "%d", i);
     /* jansson has lost the sign of -0, and an integer may be no double */
-    cr_assert(!pithp_number_from_i64(PITH_F64, 0, &e) &&
-              !pithp_number_from_i64(PITH_F32, 1, &e));
-    cr_assert(!pithp_number_from_f64(PITH_I32, 1.0, &e));
-    cr_assert(!pithp_number_from_f64(PITH_F32, 1e39, &e) &&
-              !pithp_number_from_f64(PITH_F16, 1e5, &e));
+    cr_assert(!pithp_element_from_i64(PITH_F64, 0, &e) &&
+              !pithp_element_from_i64(PITH_F32, 1, &e));
+    cr_assert(!pithp_element_from_f64(PITH_I32, 1.0, &e));
+    cr_assert(!pithp_element_from_f64(PITH_F32, 1e39, &e) &&
+              !pithp_element_from_f64(PITH_F16, 1e5, &e));
     static const char *const texts[] = {"",
                                         "NaN",
                                         "nan:",
@@ -147,11 +147,11 @@ Test(number, refuses_what_is_no_element) {
                                         "nan:0x7ff80000000000zz",
                                         "nan:0x7FF8000000000000"};
     for (int i = 0; i < PITHP_COUNT(texts); i++)
-        cr_assert(!pithp_number_from_text(PITH_F64, texts[i], &e), "%s", texts[i]);
-    cr_assert(!pithp_number_from_text(PITH_U64, "18446744073709551616", &e));
-    cr_assert(!pithp_number_from_text(PITH_U64, "12", &e) &&
-              !pithp_number_from_text(PITH_U64, "-1", &e));
-    cr_assert(!pithp_number_from_text(PITH_I64, "9223372036854775808", &e));
+        cr_assert(!pithp_element_from_text(PITH_F64, texts[i], &e), "%s", texts[i]);
+    cr_assert(!pithp_element_from_text(PITH_U64, "18446744073709551616", &e));
+    cr_assert(!pithp_element_from_text(PITH_U64, "12", &e) &&
+              !pithp_element_from_text(PITH_U64, "-1", &e));
+    cr_assert(!pithp_element_from_text(PITH_I64, "9223372036854775808", &e));
 }
 
 Test(number, does_not_depend_on_the_decimal_point_of_the_locale) {

@@ -215,7 +215,8 @@ Test(faults, that_kill_leave_the_old_or_the_new_checkpoint, .timeout = 120) {
 static void begin_direct(void) {
     ct_begin();
     offer_direct = true;
-    pithp_direct_limits = (pithp_direct_bounds){.least = 1 << 20, .piece = 256 << 10};
+    pithp_direct_io_limits =
+        (pithp_direct_io_bounds){.least = 1 << 20, .piece = 256 << 10};
 }
 
 Test(faults, of_direct_writes_leave_the_old_or_the_new_checkpoint, .timeout = 120) {

@@ -1,5 +1,5 @@
-/* A tree to the rows of a document: one walk for the tree, then one for each static
- * record, which is a tree without leaves of its own. */
+/* Serialisation of a tree: its nodes and statics become rows of a document. One walk
+ * visits the tree; then one visits each static record, which is a tree without leaves. */
 #include "checkpoint/document/capture.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* A document against what the program declares. Nothing is made here: every difference is
- * found before the first array is asked for. */
+/* Schema comparison: a document against the types that the program declares. It allocates
+ * no array, so every mismatch is known before a load asks for memory. */
 #include "checkpoint/document/compare.h"
 
 #include "base/format.h"
@@ -11,7 +11,7 @@
 /* ---- Differences ---- */
 
 static void
-record(pithp_differences *r, pith_status code, const char *path, const char *text) {
+record(pithp_mismatches *r, pith_status code, const char *path, const char *text) {
     const size_t used = strlen(r->text), more = strlen(path) + strlen(text) + 8;
     if (r->options->difference)
         r->options->difference(path, text, r->options->closure);
@@ -35,7 +35,7 @@ record(pithp_differences *r, pith_status code, const char *path, const char *tex
     pithp_format_v(text, sizeof text, format, arguments);                                \
     va_end(arguments)
 
-static void print_place(const pithp_differences *r,
+static void print_place(const pithp_mismatches *r,
                         int64_t node,
                         const char *field,
                         char path[PITHP_PATH_BYTES]) {
@@ -45,32 +45,32 @@ static void print_place(const pithp_differences *r,
         snprintf(path + n, PITHP_PATH_BYTES - n, ".%s", field);
 }
 
-void pithp_differences_add(pithp_differences *r,
-                           pith_status code,
-                           int64_t node,
-                           const char *field,
-                           const char *format,
-                           ...) {
+void pithp_mismatches_add(pithp_mismatches *r,
+                          pith_status code,
+                          int64_t node,
+                          const char *field,
+                          const char *format,
+                          ...) {
     char path[PITHP_PATH_BYTES];
     PRINT_TEXT(text, format);
     print_place(r, node, field, path);
     record(r, code, path, text);
 }
 
-void pithp_differences_at(pithp_differences *r,
-                          pith_status code,
-                          const char *path,
-                          const char *format,
-                          ...) {
+void pithp_mismatches_at(pithp_mismatches *r,
+                         pith_status code,
+                         const char *path,
+                         const char *format,
+                         ...) {
     PRINT_TEXT(text, format);
     record(r, code, path ? path : "", text);
 }
 
-void pithp_differences_tell(pithp_differences *r,
-                            int64_t node,
-                            const char *field,
-                            const char *format,
-                            ...) {
+void pithp_mismatches_report(pithp_mismatches *r,
+                             int64_t node,
+                             const char *field,
+                             const char *format,
+                             ...) {
     char path[PITHP_PATH_BYTES];
     if (!r->options->difference)
         return;
@@ -79,7 +79,7 @@ void pithp_differences_tell(pithp_differences *r,
     r->options->difference(path, text, r->options->closure);
 }
 
-void pithp_differences_take(pithp_differences *r, pith_scope *s, int64_t node) {
+void pithp_mismatches_absorb(pithp_mismatches *r, pith_scope *s, int64_t node) {
     char path[PITHP_PATH_BYTES];
     const pith_status code = pith_code(s);
     pithp_error_prefix(s, pithp_document_error_path(r->d, node, path));
@@ -87,7 +87,7 @@ void pithp_differences_take(pithp_differences *r, pith_scope *s, int64_t node) {
     pith_clear(s);
 }
 
-pith_status pithp_differences_end(const pithp_differences *r) {
+pith_status pithp_mismatches_end(const pithp_mismatches *r) {
     if (r->count == 0)
         return PITH_OK;
     if (r->count == 1)
@@ -179,7 +179,7 @@ static bool dtype_fits(const pithp_document *d,
     return true;
 }
 
-static void compare_leaf(pithp_differences *r,
+static void compare_leaf(pithp_mismatches *r,
                          const pith_type *type,
                          const pithp_field *field,
                          int64_t row) {
@@ -189,13 +189,13 @@ static void compare_leaf(pithp_differences *r,
     char shape[PITHP_SPEC_TEXT_BYTES];
     const bool dtype = dtype_fits(r->d, type, &field->leaf, n->parent, leaf->dtype);
     if (!dtype || !shape_fits(r->d, type, &field->leaf, n->parent, &leaf->shape))
-        pithp_differences_add(
+        pithp_mismatches_add(
             r, dtype ? PITH_E_SHAPE : PITH_E_DTYPE, row, NULL, "expected %s, got %s%s",
             field->declared.spec, pith_dtype_name(leaf->dtype),
             pithp_shape_print(leaf->shape.rank, leaf->shape.extents, shape));
     if (unit && leaf->unit && strcmp(unit, leaf->unit) != 0)
-        pithp_differences_add(r, PITH_E_STRUCTURE, row, NULL,
-                              "expected the unit %s, got %.80s", unit, leaf->unit);
+        pithp_mismatches_add(r, PITH_E_STRUCTURE, row, NULL,
+                             "expected the unit %s, got %.80s", unit, leaf->unit);
 }
 
 /* ---- Fields ---- */
@@ -211,7 +211,7 @@ describe(const pithp_document *d, const pithp_doc_node *n, char text[160]) {
     return text;
 }
 
-static void compare_slot(pithp_differences *r,
+static void compare_slot(pithp_mismatches *r,
                          const pith_type *type,
                          const pithp_field *field,
                          int64_t row) {
@@ -219,8 +219,8 @@ static void compare_slot(pithp_differences *r,
     char got[160];
     if (n->kind == PITH_NODE_ABSENT) {
         if (!field->declared.options.optional)
-            pithp_differences_add(r, PITH_E_STRUCTURE, row, NULL,
-                                  "absent in the file, but not optional");
+            pithp_mismatches_add(r, PITH_E_STRUCTURE, row, NULL,
+                                 "absent in the file, but not optional");
         return;
     }
     switch (field->declared.kind) {
@@ -228,16 +228,16 @@ static void compare_slot(pithp_differences *r,
             if (n->kind == PITH_NODE_LEAF)
                 compare_leaf(r, type, field, row);
             else
-                pithp_differences_add(r, PITH_E_STRUCTURE, row, NULL,
-                                      "expected a leaf %s, got %s", field->declared.spec,
-                                      describe(r->d, n, got));
+                pithp_mismatches_add(r, PITH_E_STRUCTURE, row, NULL,
+                                     "expected a leaf %s, got %s", field->declared.spec,
+                                     describe(r->d, n, got));
             break;
         case PITH_FIELD_CHILD:
             if (n->kind != PITH_NODE_RECORD ||
                 strcmp(r->d->types.rows[n->type].name, field->child->name) != 0)
-                pithp_differences_add(r, PITH_E_STRUCTURE, row, NULL,
-                                      "expected a record %s, got %s", field->child->name,
-                                      describe(r->d, n, got));
+                pithp_mismatches_add(r, PITH_E_STRUCTURE, row, NULL,
+                                     "expected a record %s, got %s", field->child->name,
+                                     describe(r->d, n, got));
             break;
         case PITH_FIELD_TREE:
         case PITH_FIELD_STATIC:
@@ -266,27 +266,27 @@ static bool has_choice(const pith_field *field, const char *name) {
     return false;
 }
 
-static void compare_static(pithp_differences *r, const pithp_field *field, int64_t row) {
+static void compare_static(pithp_mismatches *r, const pithp_field *field, int64_t row) {
     const pith_field *declared = &field->declared;
     const pith_checkpoint_static *value = pithp_static_named(r->d, row, declared->name);
     char got[160];
     if (!value) {
-        pithp_differences_add(r, PITH_E_STRUCTURE, row, declared->name,
-                              "missing: the file has no such static");
+        pithp_mismatches_add(r, PITH_E_STRUCTURE, row, declared->name,
+                             "missing: the file has no such static");
     } else if (value->kind != declared->static_kind) {
-        pithp_differences_add(r, PITH_E_STRUCTURE, row, declared->name,
-                              "expected a static %s, got %s",
-                              pithp_static_kind_name(declared->static_kind),
-                              pithp_static_kind_name(value->kind));
+        pithp_mismatches_add(r, PITH_E_STRUCTURE, row, declared->name,
+                             "expected a static %s, got %s",
+                             pithp_static_kind_name(declared->static_kind),
+                             pithp_static_kind_name(value->kind));
     } else if (value->kind == PITH_STATIC_CHOICE && !has_choice(declared, value->text)) {
-        pithp_differences_add(r, PITH_E_STRUCTURE, row, declared->name,
-                              "the enum has no value \"%.80s\"", value->text);
+        pithp_mismatches_add(r, PITH_E_STRUCTURE, row, declared->name,
+                             "the enum has no value \"%.80s\"", value->text);
     } else if (value->kind == PITH_STATIC_RECORD_ && value->node >= 0) {
         const pithp_doc_node *n = &r->d->nodes.rows[value->node];
         if (strcmp(r->d->types.rows[n->type].name, field->child->name) != 0)
-            pithp_differences_add(r, PITH_E_STRUCTURE, row, declared->name,
-                                  "expected a record %s, got %s", field->child->name,
-                                  describe(r->d, n, got));
+            pithp_mismatches_add(r, PITH_E_STRUCTURE, row, declared->name,
+                                 "expected a record %s, got %s", field->child->name,
+                                 describe(r->d, n, got));
     }
 }
 
@@ -302,7 +302,7 @@ field_named(const pith_type *type, const char *name, bool is_static) {
     return NULL;
 }
 
-static void compare_record(pithp_differences *r,
+static void compare_record(pithp_mismatches *r,
                            const pithp_children *children,
                            const pith_type *type,
                            int64_t row) {
@@ -317,24 +317,24 @@ static void compare_record(pithp_differences *r,
             if (child >= 0)
                 compare_slot(r, type, field, child);
             else
-                pithp_differences_add(r, PITH_E_STRUCTURE, row, field->declared.name,
-                                      "missing: the file has no such field");
+                pithp_mismatches_add(r, PITH_E_STRUCTURE, row, field->declared.name,
+                                     "missing: the file has no such field");
         }
     }
     for (int64_t i = 0; i < n->child_count; i++) {
         const int64_t child = children->rows[children->base[row] + i];
         const char *name = r->d->nodes.rows[child].name;
         if (!field_named(type, name, false))
-            pithp_differences_add(r, PITH_E_STRUCTURE, child, NULL,
-                                  "extra: in the file, but no field of %s", type->name);
+            pithp_mismatches_add(r, PITH_E_STRUCTURE, child, NULL,
+                                 "extra: in the file, but no field of %s", type->name);
         else if (pithp_child_named(r->d, children, row, name, 0) != child)
-            pithp_differences_add(r, PITH_E_STRUCTURE, child, NULL, "twice in the file");
+            pithp_mismatches_add(r, PITH_E_STRUCTURE, child, NULL, "twice in the file");
     }
     for (int64_t i = 0; i < n->static_count; i++) {
         const char *name = r->d->statics.rows[n->first_static + i].name;
         if (!field_named(type, name, true))
-            pithp_differences_add(r, PITH_E_STRUCTURE, row, name,
-                                  "extra: in the file, but no static of %s", type->name);
+            pithp_mismatches_add(r, PITH_E_STRUCTURE, row, name,
+                                 "extra: in the file, but no static of %s", type->name);
     }
 }
 
@@ -362,7 +362,7 @@ static int32_t first_without_upgrade(const pith_type *type, int32_t version) {
     return version;
 }
 
-static void compare_types(pithp_differences *r, const pith_type *const *types) {
+static void compare_types(pithp_mismatches *r, const pith_type *const *types) {
     for (int64_t i = 0; i < r->d->types.count; i++) {
         const pithp_doc_type *got = &r->d->types.rows[i];
         const int64_t first =
@@ -370,27 +370,27 @@ static void compare_types(pithp_differences *r, const pith_type *const *types) {
         if (first < 0)
             continue;
         if (!types[i])
-            pithp_differences_add(
+            pithp_mismatches_add(
                 r, PITH_E_TYPE, first, NULL,
                 "the record type %.100s is not known here (%s_pith_type() makes it so, "
                 "or PITH_USES where its tree is declared)",
                 got->name, strchr(got->name, '.') ? "T" : got->name);
         else if (types[i]->version < got->version)
-            pithp_differences_add(r, PITH_E_TYPE, first, NULL,
-                                  "the file holds version %" PRId32
-                                  " of %s, this program knows it up to version %" PRId32,
-                                  got->version, types[i]->name, types[i]->version);
+            pithp_mismatches_add(r, PITH_E_TYPE, first, NULL,
+                                 "the file holds version %" PRId32
+                                 " of %s, this program knows it up to version %" PRId32,
+                                 got->version, types[i]->name, types[i]->version);
         else
-            pithp_differences_add(r, PITH_E_TYPE, first, NULL,
-                                  "expected version %" PRId32
-                                  " of %s, got version %" PRId32
-                                  ", and there is no upgrade from version %" PRId32,
-                                  types[i]->version, types[i]->name, got->version,
-                                  first_without_upgrade(types[i], got->version));
+            pithp_mismatches_add(r, PITH_E_TYPE, first, NULL,
+                                 "expected version %" PRId32
+                                 " of %s, got version %" PRId32
+                                 ", and there is no upgrade from version %" PRId32,
+                                 types[i]->version, types[i]->name, got->version,
+                                 first_without_upgrade(types[i], got->version));
     }
 }
 
-void pithp_compare(pithp_differences *r,
+void pithp_compare(pithp_mismatches *r,
                    const pithp_children *children,
                    const pith_type *const *types) {
     compare_types(r, types);

@@ -4,41 +4,41 @@
 
 #include "checkpoint/document/document.h"
 
-/* What differs between a document and a program: all are counted and told to the user's
- * hook, the first ones are kept as text. */
-typedef struct pithp_differences {
+/* Mismatches between a document and a program. All are counted and reported to the user's
+ * hook; the first ones are kept as text. */
+typedef struct pithp_mismatches {
     pith_scope *s;
     const pithp_document *d;
     const pith_load_options *options;
-    int64_t count, shown; /* shown: those that the text holds */
+    int64_t count, shown; /* shown: in the text */
     pith_status code;     /* of the first, as is the path */
     char path[PITHP_PATH_BYTES];
     char text[PITHP_MESSAGE_BYTES];
-} pithp_differences;
+} pithp_mismatches;
 
 /* field NULL: at the node itself, else at that field of it. */
-void pithp_differences_add(pithp_differences *r,
-                           pith_status code,
-                           int64_t node,
-                           const char *field,
-                           const char *format,
-                           ...) PITH_FORMAT(5, 6);
-/* At a path of the user's. */
-void pithp_differences_at(pithp_differences *r,
+void pithp_mismatches_add(pithp_mismatches *r,
                           pith_status code,
-                          const char *path,
+                          int64_t node,
+                          const char *field,
                           const char *format,
-                          ...) PITH_FORMAT(4, 5);
-/* One that the options allow: only told. */
-void pithp_differences_tell(pithp_differences *r,
-                            int64_t node,
-                            const char *field,
-                            const char *format,
-                            ...) PITH_FORMAT(4, 5);
-/* Turn the error of s, whose path starts at a node, into a difference. */
-void pithp_differences_take(pithp_differences *r, pith_scope *s, int64_t node);
-/* PITH_OK, or all of them as the scope's error. */
-pith_status pithp_differences_end(const pithp_differences *r);
+                          ...) PITH_FORMAT(5, 6);
+/* At a path of the user's. */
+void pithp_mismatches_at(pithp_mismatches *r,
+                         pith_status code,
+                         const char *path,
+                         const char *format,
+                         ...) PITH_FORMAT(4, 5);
+/* A mismatch that the options allow: it is reported to the hook, and not counted. */
+void pithp_mismatches_report(pithp_mismatches *r,
+                             int64_t node,
+                             const char *field,
+                             const char *format,
+                             ...) PITH_FORMAT(4, 5);
+/* Turn the error of s, whose path is relative to a node, into a mismatch. */
+void pithp_mismatches_absorb(pithp_mismatches *r, pith_scope *s, int64_t node);
+/* PITH_OK, or all mismatches as the scope's error. */
+pith_status pithp_mismatches_end(const pithp_mismatches *r);
 
 /* The children of every node: those of i are rows[base[i]] to rows[base[i + 1] - 1]. */
 typedef struct pithp_children {
@@ -63,7 +63,7 @@ const pith_checkpoint_static *
 pithp_static_named(const pithp_document *d, int64_t node, const char *name);
 /* Compare the rows with what the program declares. types[i]: of the i-th row of the type
  * table, NULL where it is unknown or has another version, which is a difference too. */
-void pithp_compare(pithp_differences *r,
+void pithp_compare(pithp_mismatches *r,
                    const pithp_children *children,
                    const pith_type *const *types);
 

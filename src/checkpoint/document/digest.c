@@ -1,5 +1,5 @@
-/* Checksums: XXH3-128 of xxHash, with its default secret and seed 0, in the canonical
- * (big endian) order of digits. */
+/* Checksums: XXH3-128 of xxHash (https://github.com/Cyan4973/xxHash) with its default
+ * secret and seed 0, printed in the canonical (big-endian) order. */
 #include "checkpoint/document/document.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* A document in memory: growing tables whose rows point into an arena, and the paths of
- * nodes, which follow from the node table alone. */
+/* In-memory document: growing tables whose rows point into an arena, and the paths of
+ * nodes, which follow from the node table. */
 #include "checkpoint/document/document.h"
 
 #include <string.h>

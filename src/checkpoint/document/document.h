@@ -12,17 +12,17 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "files hold little-endian elements, which are written from memory");
 
 enum {
-    PITHP_CHECKPOINT_FORMAT = 2,   /* that is written; those before are read too */
-    PITHP_SIDECARS = 8,            /* most that a document names */
-    PITHP_STAGING_BYTES = 4 << 20, /* of device memory on its way to a file */
-    PITHP_PACK_LEVELS = 19,        /* of compression, from 1 on */
-    PITHP_LEAST_PACKED = 1024, /* so many bytes of elements have a packed one at least */
-    PITHP_PACK_MOST = (1 << 20) + (1 << 13), /* bytes of a chunk that was packed */
-    PITHP_INLINE_BYTES = 1024,  /* leaves up to here lie in the document by default */
-    PITHP_TENSOR_NAME = 512,    /* longest path that is a tensor's name, in bytes */
-    PITHP_DIGEST_TEXT = 33,     /* hexadecimal with its end */
+    PITHP_CHECKPOINT_FORMAT = 2,   /* written; older ones are read too */
+    PITHP_SIDECARS = 8,            /* most of one document */
+    PITHP_STAGING_BYTES = 4 << 20, /* for copies from device memory */
+    PITHP_COMPRESS_LEVELS = 19,    /* highest level of zstd; the lowest is 1 */
+    PITHP_MOST_RATIO = 1024,       /* greatest ratio of elements to frame bytes */
+    PITHP_FRAME_MOST = (1 << 20) + (1 << 13), /* most bytes of a frame */
+    PITHP_INLINE_BYTES = 1024,  /* default for the largest leaf in a document */
+    PITHP_TENSOR_NAME = 512,    /* most bytes of a tensor's name */
+    PITHP_DIGEST_TEXT = 33,     /* hexadecimal digits and NUL */
     PITHP_DATA_ALIGNMENT = 64,  /* of the data in a sidecar */
-    PITHP_CHUNK_BYTES = 1 << 20 /* hashed and then moved while it is in the cache */
+    PITHP_CHUNK_BYTES = 1 << 20 /* of hashing and compression; fits the cache */
 };
 
 /* ---- Checksums: XXH3-128 (digest.c) ---- */
@@ -47,15 +47,17 @@ static inline bool pithp_digest_equal(pithp_digest a, pithp_digest b) {
 
 /* ---- Elements as text (element_text.c) ---- */
 
-enum { PITHP_NUMBER_TEXT = sizeof(pith_element_text) };
-/* The JSON value of an element, quoted where JSON has no such number. Returns its length.
- */
-size_t
-pithp_number_print(pith_dtype dtype, const void *element, char text[PITHP_NUMBER_TEXT]);
-/* An element from a JSON integer, real or string. False: no element of that dtype. */
-bool pithp_number_from_i64(pith_dtype dtype, int64_t value, void *element);
-bool pithp_number_from_f64(pith_dtype dtype, double value, void *element);
-bool pithp_number_from_text(pith_dtype dtype, const char *text, void *element);
+enum { PITHP_ELEMENT_TEXT = sizeof(pith_element_text) };
+/* Print an element as a JSON number, or as a string if JSON has no such number. Returns
+ * the length. */
+size_t pithp_element_to_json(pith_dtype dtype,
+                             const void *element,
+                             char text[PITHP_ELEMENT_TEXT]);
+/* Parse an element from a JSON integer, real or string. False: the dtype does not have
+ * it. */
+bool pithp_element_from_i64(pith_dtype dtype, int64_t value, void *element);
+bool pithp_element_from_f64(pith_dtype dtype, double value, void *element);
+bool pithp_element_from_text(pith_dtype dtype, const char *text, void *element);
 
 /* ---- Documents in memory (document.c) ---- */
 
@@ -66,7 +68,7 @@ typedef struct pithp_doc_type {
 
 typedef struct pithp_doc_node {
     pith_node_kind kind;
-    bool is_static; /* a static record's root: hangs on a static field of its parent */
+    bool is_static; /* root of a static record: its parent is the record with the field */
     int32_t type;   /* into types; -1 */
     int32_t depth;
     int64_t parent; /* -1: the root */
@@ -79,18 +81,18 @@ typedef struct pithp_doc_node {
 } pithp_doc_node;
 
 /* A chunk of a leaf's elements, compressed. */
-typedef struct pithp_packed {
-    size_t begin, bytes; /* in the leaf's place */
-    pithp_digest digest; /* of them, compressed */
-} pithp_packed;
+typedef struct pithp_zstd_frame {
+    size_t begin, bytes; /* from the begin of the leaf */
+    pithp_digest digest; /* of the compressed bytes */
+} pithp_zstd_frame;
 
 /* Fewest bytes of a frame with this many bytes of elements. */
 static inline size_t pithp_frame_least(size_t elements) {
-    return elements / PITHP_LEAST_PACKED + 1;
+    return elements / PITHP_MOST_RATIO + 1;
 }
 
 /* Begins the tensor name of a compressed leaf; no path begins so. */
-#define PITHP_PACKED "zstd:"
+#define PITHP_COMPRESSED_PREFIX "zstd:"
 
 typedef struct pithp_doc_leaf {
     pith_dtype dtype;
@@ -101,15 +103,15 @@ typedef struct pithp_doc_leaf {
     const char *unit;        /* NULL */
     const char *tensor;      /* sidecar: name of the tensor */
     const void *data;        /* document: the elements */
-    const pith_array *given; /* loading: what the leaf is, in place of the file; NULL */
+    const pith_array *given; /* loading: array that replaces the file's elements; NULL */
     pithp_digest digest;
     bool in_sidecar;
     int32_t sidecar;   /* which one */
     size_t begin, end; /* in its data */
-    int level;         /* of compression that is wanted for it; 0: none */
-    bool packed;       /* it is compressed there, in frames, */
+    int level;         /* requested level of compression; 0: none */
+    bool compressed;   /* its data in the sidecar is zstd frames */
     int64_t frame_count;
-    pithp_packed *frames; /* one for each PITHP_CHUNK_BYTES of its elements */
+    pithp_zstd_frame *frames; /* one for each PITHP_CHUNK_BYTES of its elements */
 } pithp_doc_leaf;
 
 /* A sidecar that a document names. */
@@ -157,10 +159,10 @@ typedef struct pithp_document {
 
 void pithp_document_begin(pithp_document *d, pith_runtime *rt);
 void pithp_document_end(pithp_document *d);
-/* Memory that lives as long as the document, 16-byte aligned; NULL when short. */
+/* Memory that lives as long as the document, 16-byte aligned; NULL: out of memory. */
 void *pithp_document_allocate(pithp_document *d, size_t bytes);
 const char *pithp_document_text(pithp_document *d, const char *text, size_t n);
-/* A zeroed row at the end of a table; NULL when memory is short. */
+/* Append a zeroed row to a table; NULL: out of memory. */
 #define pithp_document_add(d, table)                                                     \
     pithp_table_add((d)->rt, &(d)->table.rows, &(d)->table.count, &(d)->table.room,      \
                     sizeof *(d)->table.rows)
@@ -174,22 +176,22 @@ bool pithp_document_path(const pithp_document *d,
                          int64_t node,
                          size_t most,
                          pithp_text *t);
-/* The row of a path; -1: there is none, -2: memory is short. */
+/* The row of a path; -1: there is none, -2: out of memory. */
 int64_t pithp_document_find(const pithp_document *d, const char *path);
-/* As far as it fits in an error message. */
+/* The path, truncated to the size of an error message. */
 const char *pithp_document_error_path(const pithp_document *d,
                                       int64_t node,
                                       char path[PITHP_PATH_BYTES]);
 size_t pithp_document_leaf_bytes(const pithp_document *d);
 
-/* The sidecars that the head of a document names. Nothing of it is verified. */
+/* The sidecars that the head of a document names, unverified. */
 typedef struct pithp_claim {
     char file[256];
     size_t bytes, data;  /* of the file; where its data begins; 0 in format 1 */
     pithp_digest digest; /* of its header */
 } pithp_claim;
 typedef struct pithp_claims {
-    bool is_checkpoint; /* the file begins as a document does */
+    bool is_checkpoint; /* the file begins like a document */
     char stem[256];     /* of the document's name */
     uid_t owner;        /* of the document */
     int count;
@@ -200,17 +202,16 @@ typedef struct pithp_claims {
 
 /* Whether a document may name a sidecar so: it stays in its folder, and is not hidden. */
 bool pithp_is_file_name(const char *name);
-/* Checks of text that JSON could not hold: UTF-8, without surrogates or overlong forms.
- */
+/* Whether text is valid UTF-8, without surrogates and overlong forms. */
 bool pithp_is_utf8(const char *text, size_t n);
-/* Read the JSON string that a text begins with. False: it is none, or has no room. */
+/* Read the JSON string at the start of a text. False: it is no string, or too long. */
 bool pithp_json_string_read(const char *text, size_t n, char *to, size_t room);
-/* Read the JSON array of sidecars that a text begins with; none if it is cut off or
- * damaged. False: it is no such array, or memory is short. */
+/* Read the JSON array of sidecars at the start of a text; none if it is truncated or
+ * damaged. False: it is no such array, or out of memory. */
 bool pithp_json_claims_read(const char *text, pithp_claims *claims);
-/* The document as text, the closing checksum included; t->failed when memory is short. */
+/* Print the document with its closing checksum; t->failed: out of memory. */
 void pithp_document_print(const pithp_document *d, pithp_text *t);
-/* Fill d from a text. Sets the scope's error; `file` is for its message. */
+/* Parse a text into d. Sets the scope's error, which names `file`. */
 pith_status pithp_document_parse(pith_scope *s,
                                  pithp_document *d,
                                  const char *file,

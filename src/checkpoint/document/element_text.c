@@ -1,6 +1,6 @@
-/* Elements as JSON and back, bit for bit. Floats get the shortest decimal that reads
- * back; what JSON has no number for is a string. The locale's decimal point does not
- * matter. */
+/* Elements to JSON and back, bit for bit. Floats are printed as the shortest decimal that
+ * round-trips; values that are no JSON number become strings. The locale has no effect.
+ */
 #include "pith/kernel.h"
 
 #include "checkpoint/document/document.h"
@@ -112,7 +112,7 @@ static void print_finite(pith_dtype dtype, const void *element, char *text) {
     const uint64_t bits = float_bits(dtype, element);
     for (int digits = safe_digits(dtype, value); digits <= 17; digits++) {
         uint64_t again = 0;
-        snprintf(text, PITHP_NUMBER_TEXT - 4, "%.*g", digits, value);
+        snprintf(text, PITHP_ELEMENT_TEXT - 4, "%.*g", digits, value);
         store_float(dtype, strtod(text, NULL), &again);
         if (again == bits)
             break;
@@ -133,7 +133,7 @@ static bool print_float(pith_dtype dtype, const void *element, char *text) {
     else if (bits == usual_nan(dtype))
         strcpy(text, "nan");
     else
-        snprintf(text, PITHP_NUMBER_TEXT - 4, "nan:0x%0*" PRIx64,
+        snprintf(text, PITHP_ELEMENT_TEXT - 4, "nan:0x%0*" PRIx64,
                  (int)(2 * pith_dtype_size(dtype)), bits);
     return false;
 }
@@ -152,14 +152,15 @@ static bool print_element(pith_dtype dtype, const void *element, char *text) {
         return true;
     }
     if (dtype >= PITH_I8 && dtype <= PITH_I64)
-        snprintf(text, PITHP_NUMBER_TEXT - 4, "%" PRId64, signed_value(dtype, element));
+        snprintf(text, PITHP_ELEMENT_TEXT - 4, "%" PRId64, signed_value(dtype, element));
     else
-        snprintf(text, PITHP_NUMBER_TEXT - 4, "%" PRIu64, bits);
+        snprintf(text, PITHP_ELEMENT_TEXT - 4, "%" PRIu64, bits);
     return bits <= INT64_MAX || dtype != PITH_U64; /* JSON readers stop at int64 */
 }
 
-size_t
-pithp_number_print(pith_dtype dtype, const void *element, char text[PITHP_NUMBER_TEXT]) {
+size_t pithp_element_to_json(pith_dtype dtype,
+                             const void *element,
+                             char text[PITHP_ELEMENT_TEXT]) {
     const bool number = print_element(dtype, element, text + 1);
     const size_t n = strlen(text + 1);
     if (number) {
@@ -173,7 +174,7 @@ pithp_number_print(pith_dtype dtype, const void *element, char text[PITHP_NUMBER
 
 /* ---- Reading ---- */
 
-bool pithp_number_from_i64(pith_dtype dtype, int64_t value, void *element) {
+bool pithp_element_from_i64(pith_dtype dtype, int64_t value, void *element) {
     if (pith_dtype_is_float(dtype)) /* written with a point: jansson reads -0 as 0 */
         return false;
     if (dtype == PITH_BOOL) /* written as false and true; there are no others */
@@ -190,7 +191,7 @@ bool pithp_number_from_i64(pith_dtype dtype, int64_t value, void *element) {
     return true;
 }
 
-bool pithp_number_from_f64(pith_dtype dtype, double value, void *element) {
+bool pithp_element_from_f64(pith_dtype dtype, double value, void *element) {
     return pith_dtype_is_float(dtype) && store_float(dtype, value, element);
 }
 
@@ -213,7 +214,7 @@ static bool nan_from_text(pith_dtype dtype, const char *text, void *element) {
     return isnan(float_value(dtype, element));
 }
 
-bool pithp_number_from_text(pith_dtype dtype, const char *text, void *element) {
+bool pithp_element_from_text(pith_dtype dtype, const char *text, void *element) {
     uint64_t bits;
     if (!pith_dtype_is_float(dtype)) {
         if (dtype != PITH_U64 || !parse_unsigned(text, 10, &bits) || bits <= INT64_MAX)

@@ -1,6 +1,6 @@
-/* JSON text to a document: its frame, its members in their order, its tables row by row.
- * What jansson accepts is checked in full: a row that was taken is safe to use, whoever
- * wrote the file. */
+/* Document parser: frame, head members in order, tables row by row. Everything that
+ * jansson accepts is validated, so that a parsed row is safe to use whoever wrote the
+ * file. */
 #include "checkpoint/document/parse_internal.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
-/* Rows of the leaf table: shapes whose sizes do not overflow, and elements or a place in
- * the sidecar that fit them. */
+/* Parser of leaf rows: shapes whose sizes do not overflow, and inline elements or an
+ * extent of a sidecar that fits them. */
 #include "checkpoint/document/parse_internal.h"
 
 #include <inttypes.h>
@@ -55,14 +55,14 @@ static pith_status read_frames(pithp_parser *p, json_t *rows, pithp_doc_leaf *le
         leaf->bytes / PITHP_CHUNK_BYTES + (leaf->bytes % PITHP_CHUNK_BYTES != 0);
     if (!json_is_array(rows) || count == 0 || json_array_size(rows) != count)
         return pithp_parse_refuse(p, "expected %zu zstd frames", count);
-    leaf->packed = true;
+    leaf->compressed = true;
     leaf->frame_count = (int64_t)count;
     leaf->frames = pithp_document_allocate(p->d, count * sizeof *leaf->frames);
     if (!leaf->frames)
         return pithp_parse_memory(p);
     size_t at = 0;
     for (size_t i = 0; i < count; i++) {
-        pithp_packed *frame = &leaf->frames[i];
+        pithp_zstd_frame *frame = &leaf->frames[i];
         json_int_t bytes;
         const char *digest;
         json_error_t e;
@@ -72,7 +72,7 @@ static pith_status read_frames(pithp_parser *p, json_t *rows, pithp_doc_leaf *le
             return pithp_parse_unpacked(p, result, &e);
         const size_t rest = leaf->bytes - i * PITHP_CHUNK_BYTES;
         const size_t elements = rest < PITHP_CHUNK_BYTES ? rest : PITHP_CHUNK_BYTES;
-        if (bytes < (json_int_t)pithp_frame_least(elements) || bytes > PITHP_PACK_MOST ||
+        if (bytes < (json_int_t)pithp_frame_least(elements) || bytes > PITHP_FRAME_MOST ||
             !pithp_digest_parse(digest, &frame->digest))
             return pithp_parse_refuse(
                 p, "the size or the checksum of zstd frame %zu makes no sense", i);
@@ -85,11 +85,12 @@ static pith_status read_frames(pithp_parser *p, json_t *rows, pithp_doc_leaf *le
 
 /* Whether frames fill the place of their leaf, and its name says that it is packed. */
 static bool frames_fit(const pithp_doc_leaf *leaf) {
-    if (!leaf->packed)
+    if (!leaf->compressed)
         return true;
-    const pithp_packed *last = &leaf->frames[leaf->frame_count - 1];
+    const pithp_zstd_frame *last = &leaf->frames[leaf->frame_count - 1];
     return last->begin + last->bytes == leaf->end - leaf->begin &&
-           strncmp(leaf->tensor, PITHP_PACKED, strlen(PITHP_PACKED)) == 0;
+           strncmp(leaf->tensor, PITHP_COMPRESSED_PREFIX,
+                   strlen(PITHP_COMPRESSED_PREFIX)) == 0;
 }
 
 static pith_status read_tensor(pithp_parser *p,
@@ -105,7 +106,7 @@ static pith_status read_tensor(pithp_parser *p,
     const pithp_doc_sidecar *file = &p->d->sidecars.rows[sidecar];
     const size_t room = file->bytes - file->data;
     if (begin < 0 || end < begin || (size_t)end > room ||
-        (!leaf->packed && (size_t)(end - begin) != leaf->bytes))
+        (!leaf->compressed && (size_t)(end - begin) != leaf->bytes))
         return pithp_parse_refuse(
             p, "the place of the leaf does not fit its size or the sidecar");
     leaf->in_sidecar = true;

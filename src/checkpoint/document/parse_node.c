@@ -1,5 +1,4 @@
-/* Rows of the type table and the node table: rows in walk order, each hanging on one that
- * was there before. */
+/* Parser of type and node rows. Node rows come in walk order, each after its parent. */
 #include "checkpoint/document/parse_internal.h"
 
 #include <inttypes.h>

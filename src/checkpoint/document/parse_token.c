@@ -1,5 +1,5 @@
-/* Tokens of a document: jansson reads one value at a time, so that memory is bounded by
- * the tables, not by jansson's objects. */
+/* Tokens of a document. jansson reads one value at a time, so the tables bound the
+ * memory, not jansson's objects. */
 #include "base/format.h"
 #include "checkpoint/document/parse_internal.h"
 
@@ -122,11 +122,11 @@ pith_status pithp_parse_unpacked(pithp_parser *p, int result, const json_error_t
 bool pithp_parse_element(const json_t *value, pith_dtype dtype, void *element) {
     switch (json_typeof(value)) {
         case JSON_INTEGER:
-            return pithp_number_from_i64(dtype, json_integer_value(value), element);
+            return pithp_element_from_i64(dtype, json_integer_value(value), element);
         case JSON_REAL:
-            return pithp_number_from_f64(dtype, json_real_value(value), element);
+            return pithp_element_from_f64(dtype, json_real_value(value), element);
         case JSON_STRING:
-            return pithp_number_from_text(dtype, json_string_value(value), element);
+            return pithp_element_from_text(dtype, json_string_value(value), element);
         case JSON_TRUE:
         case JSON_FALSE:
             *(unsigned char *)element = json_is_true(value);

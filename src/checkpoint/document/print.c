@@ -1,6 +1,5 @@
-/* A document as JSON text: one row a line, members in a fixed order, so that the same
- * state gives the same bytes whatever writes them. The last member is the checksum of all
- * text before it.
+/* Document printer: JSON with one row per line and members in a fixed order, so that
+ * equal states give equal bytes. The last member is the checksum of all text before it.
  *
  *     {"pith":"checkpoint",
  *     "format":2,
@@ -74,14 +73,14 @@ static void member_digest(pithp_text *t, const char *name, pithp_digest digest) 
 }
 
 static void print_static(pithp_text *t, const pith_checkpoint_static *value) {
-    char number[PITHP_NUMBER_TEXT];
+    char number[PITHP_ELEMENT_TEXT];
     pithp_json_string(t, value->name);
     switch (value->kind) {
         case PITH_STATIC_I64:
             pithp_text_print(t, ":[\"i64\",%" PRId64 "]", value->i64);
             return;
         case PITH_STATIC_F64:
-            pithp_number_print(PITH_F64, &value->f64, number);
+            pithp_element_to_json(PITH_F64, &value->f64, number);
             pithp_text_print(t, ":[\"f64\",%s]", number);
             return;
         case PITH_STATIC_BOOL:
@@ -142,11 +141,11 @@ static void print_node(pithp_text *t, const pithp_document *d, const pithp_doc_n
 
 static void print_data(pithp_text *t, const pithp_doc_leaf *leaf) {
     const size_t bytes = pith_dtype_size(leaf->dtype);
-    char number[1 + PITHP_NUMBER_TEXT];
+    char number[1 + PITHP_ELEMENT_TEXT];
     pithp_text_add(t, ",\"data\":[");
     for (int64_t i = 0; i < leaf->count; i++) {
         const char *element = (const char *)leaf->data + (size_t)i * bytes;
-        const size_t n = pithp_number_print(leaf->dtype, element, number + 1);
+        const size_t n = pithp_element_to_json(leaf->dtype, element, number + 1);
         number[0] = ',';
         pithp_text_add_n(t, i ? number : number + 1, i ? n + 1 : n);
     }

@@ -1,6 +1,5 @@
-/* Checkpoints for readers without the C types: rows of the tables as they stand,
- * elements, checks and statistics, none of which needs more than one piece of a leaf in
- * memory. */
+/* Inspection of checkpoints without C types: rows of the tables, elements, verification
+ * and statistics. No function holds more than one chunk of a leaf in memory. */
 #include "checkpoint/save/saving.h"
 #include "checkpoint/store/open.h"
 
@@ -79,7 +78,7 @@ bool pith_checkpoint_get_leaf(const pith_checkpoint *c,
                                   .unit = l->unit,
                                   .sidecar = l->in_sidecar ? l->sidecar : -1,
                                   .stored_bytes = l->in_sidecar ? l->end - l->begin : 0,
-                                  .compressed = l->packed,
+                                  .compressed = l->compressed,
                                   .node = l->node};
     pithp_digest_print(l->digest, row->checksum);
     return true;
@@ -168,7 +167,7 @@ bool pith_checkpoint_read(pith_scope *s,
     }
     if (count == l->count && count)
         return pithp_leaf_read(s, c, leaf, host, NULL, NULL, NULL) == PITH_OK;
-    return pithp_leaf_part(s, c, l, (size_t)first * step, host, bytes) == PITH_OK &&
+    return pithp_leaf_read_bytes(s, c, l, (size_t)first * step, host, bytes) == PITH_OK &&
            pithp_leaf_check_bools(s, c, l, (size_t)first, host, bytes) == PITH_OK;
 }
 
@@ -177,7 +176,7 @@ bool pith_checkpoint_read(pith_scope *s,
 static bool scan(pith_scope *s,
                  const pith_checkpoint *c,
                  int64_t leaf,
-                 pithp_leaf_sink sink,
+                 pithp_chunk_sink sink,
                  void *closure) {
     void *staging = pithp_allocate(s->runtime, PITHP_CHUNK_BYTES);
     if (!staging) {

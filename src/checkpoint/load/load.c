@@ -1,7 +1,8 @@
-/* pith_load: compare the document with the program, make arrays and nodes bottom up, fill
- * the arrays from the file, and let the check hooks see the result. */
-#include "base/in_flight.h"
+/* pith_load: compares the document with the program's types, makes arrays and nodes
+ * bottom up, fills the arrays from the files, and runs the check hooks. */
 #include "checkpoint/load/load.h"
+
+#include "base/in_flight.h"
 #include "checkpoint/migrate/migrate.h"
 #include "checkpoint/save/saving.h"
 
@@ -13,7 +14,7 @@ typedef struct loader {
     const pith_type *root;
     pith_checkpoint *c;
     const pithp_document *d;
-    pithp_differences differences;
+    pithp_mismatches differences;
     pithp_children children;
     const pith_type **types;   /* by row of the type table */
     const pith_array **arrays; /* by leaf; NULL until they are made */
@@ -111,7 +112,7 @@ static pith_status compare(loader *v) {
     if (rc != PITH_OK)
         return rc;
     pithp_compare(&v->differences, &v->children, v->types);
-    return pithp_differences_end(&v->differences);
+    return pithp_mismatches_end(&v->differences);
 }
 
 /* ---- Arrays ---- */
@@ -283,7 +284,7 @@ static pith_status make_node(loader *v, int64_t row) {
     const pith_status code = pith_code(v->s);
     if (code == PITH_OK || code == PITH_E_MEMORY)
         return code;
-    pithp_differences_take(&v->differences, v->s, row);
+    pithp_mismatches_absorb(&v->differences, v->s, row);
     v->refused[row] = true;
     return PITH_OK;
 }
@@ -300,7 +301,7 @@ static pith_status make_nodes(loader *v) {
     for (int64_t i = v->d->nodes.count; rc == PITH_OK && i-- > 0;)
         rc = make_node(v, i);
     pith_no_check(v->s, !hooks);
-    return rc == PITH_OK ? pithp_differences_end(&v->differences) : rc;
+    return rc == PITH_OK ? pithp_mismatches_end(&v->differences) : rc;
 }
 
 static pith_status run_hooks(loader *v) {
@@ -365,7 +366,7 @@ typedef struct request {
 static void load_from(pith_scope *s, pith_checkpoint *c, void *closure) {
     request *r = closure;
     loader v = {.s = s, .root = r->type, .c = c, .d = &c->document};
-    v.differences = (pithp_differences){.s = s, .d = v.d, .options = r->options};
+    v.differences = (pithp_mismatches){.s = s, .d = v.d, .options = r->options};
     pith_scope *scope = pith_scope_open_in(s); /* for what is made on the way */
     if (!pithp_scope_writable(scope))
         pithp_fail_memory(s, sizeof *scope);

@@ -12,7 +12,7 @@ enum { ROUNDS = 16 }; /* looks at the folder before it is locked */
 
 typedef struct search {
     pith_scope *s;
-    pithp_place series; /* place of the members; its name is the series' */
+    pithp_location series; /* place of the members; its name is the series' */
     const char *path;
     const pith_load_options *options;
     pithp_series_visit *visit;
@@ -42,7 +42,7 @@ static void pass_over(search *f, const char *shown) {
 /* True: the search is over, with a member that was taken or an error that stays.
  * *vanished: a writer took the member away. */
 static bool try_member(search *f, int64_t number, bool *vanished) {
-    pithp_place member = f->series;
+    pithp_location member = f->series;
     pithp_text shown;
     pithp_text_begin(&shown, f->s->runtime);
     pithp_series_name(f->series.name, number, member.name);
@@ -109,7 +109,7 @@ void pithp_series_newest(pith_scope *s,
     search f = {
         .s = s, .path = path, .options = options, .visit = visit, .closure = closure};
     bool vanished = true, over = false;
-    if (pithp_place_open(s, path, &f.series) == PITH_OK) {
+    if (pithp_location_open(s, path, &f.series) == PITH_OK) {
         for (int i = 0; !over && i < ROUNDS; i++)
             over = look(&f, &vanished);
         if (!over && pithp_folder_lock(s, &f.series) == PITH_OK) {
@@ -120,17 +120,17 @@ void pithp_series_newest(pith_scope *s,
             pithp_folder_unlock(&f.series);
         }
     }
-    pithp_place_close(&f.series);
+    pithp_location_close(&f.series);
 }
 
 pith_status
 pithp_checkpoint_present(pith_scope *s, const char *path, pithp_present *present) {
-    pithp_place place;
+    pithp_location location;
     pithp_series members;
-    pith_status rc = pithp_place_open(s, path, &place);
+    pith_status rc = pithp_location_open(s, path, &location);
     if (rc == PITH_OK) {
         const int error =
-            pithp_series_list(s->runtime, place.folder, place.name, &members);
+            pithp_series_list(s->runtime, location.folder, location.name, &members);
         if (error)
             rc = pithp_series_list_fail(s, path, error);
         else {
@@ -138,8 +138,8 @@ pithp_checkpoint_present(pith_scope *s, const char *path, pithp_present *present
             pithp_series_end(s->runtime, &members);
         }
         present->single =
-            faccessat(place.folder, place.name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+            faccessat(location.folder, location.name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
     }
-    pithp_place_close(&place);
+    pithp_location_close(&location);
     return rc;
 }

@@ -1,5 +1,5 @@
-/* The tree of a document as lists of children, so that nodes can be taken from one place
- * and put into another; and back into a node table in walk order. */
+/* Editable tree of a document: children as linked lists, so that nodes can be detached
+ * and attached, and conversion back to a node table in walk order. */
 #include "checkpoint/migrate/edit.h"
 
 #include "checkpoint/document/capture.h"
@@ -204,26 +204,27 @@ static bool leads(const char *path, const char *name) {
 }
 
 /* One field down. path: from it on. Returns the bytes of it that were followed. */
-static size_t go_to_field(const pithp_edit *e, pithp_spot *spot, const char *path) {
-    const pithp_doc_node *rows = e->d->nodes.rows, *n = &rows[spot->parent];
+static size_t
+go_to_field(const pithp_edit *e, pithp_edit_target *target, const char *path) {
+    const pithp_doc_node *rows = e->d->nodes.rows, *n = &rows[target->parent];
     if (n->kind != PITH_NODE_RECORD)
         return 0;
-    for (int64_t at = e->links[spot->parent].first; at >= 0; at = e->links[at].next)
+    for (int64_t at = e->links[target->parent].first; at >= 0; at = e->links[at].next)
         if (leads(path, rows[at].name)) {
-            spot->child = at;
-            spot->name = rows[at].name;
-            return strlen(spot->name) + 1;
+            target->child = at;
+            target->name = rows[at].name;
+            return strlen(target->name) + 1;
         }
     for (int64_t i = 0; i < n->static_count; i++) {
         const pith_checkpoint_static *value = &e->d->statics.rows[n->first_static + i];
         const size_t bytes = strlen(value->name) + 1;
         if (!leads(path, value->name) || (path[bytes] && value->node < 0))
             continue;
-        spot->name = value->name;
+        target->name = value->name;
         if (path[bytes])
-            spot->child = value->node;
+            target->child = value->node;
         else
-            spot->value = value - e->d->statics.rows;
+            target->value = value - e->d->statics.rows;
         return bytes;
     }
     return 0;
@@ -248,46 +249,48 @@ static int64_t child_at(const pithp_edit *e,
 
 /* One step down from spot->child. */
 static pith_status go_down(pithp_edit *e,
-                           pithp_spot *spot,
+                           pithp_edit_target *target,
                            const pithp_path_part *step,
                            pithp_path_reader *r) {
     const char *rest = r->path + step->begin, *name = NULL;
-    *spot = (pithp_spot){.parent = spot->child, .child = -1, .value = -1};
+    *target = (pithp_edit_target){.parent = target->child, .child = -1, .value = -1};
     if (step->kind == PITHP_STEP_FIELD) {
-        const size_t followed = go_to_field(e, spot, rest);
+        const size_t followed = go_to_field(e, target, rest);
         if (followed) {
             r->next = step->begin + followed;
             return PITH_OK;
         }
-        spot->deep = r->path[step->end] != 0;
+        target->deep = r->path[step->end] != 0;
         name = rest + 1;
     } else if (step->kind == PITHP_STEP_KEY) {
         name = step->name;
     }
     if (!name) {
-        spot->child = child_at(e, spot->parent, step, NULL);
+        target->child = child_at(e, target->parent, step, NULL);
         return PITH_OK;
     }
-    spot->name = pithp_document_text(e->d, name, strlen(name));
-    if (!spot->name)
+    target->name = pithp_document_text(e->d, name, strlen(name));
+    if (!target->name)
         return pithp_fail_memory(e->s, strlen(name));
     if (step->kind == PITHP_STEP_KEY)
-        spot->child = child_at(e, spot->parent, step, spot->name);
+        target->child = child_at(e, target->parent, step, target->name);
     return PITH_OK;
 }
 
-pith_status
-pithp_edit_find(pithp_edit *e, int64_t base, const char *path, pithp_spot *spot) {
+pith_status pithp_edit_find(pithp_edit *e,
+                            int64_t base,
+                            const char *path,
+                            pithp_edit_target *target) {
     pith_status rc = PITH_OK;
     pithp_path_reader r;
     pithp_path_part step;
-    *spot = (pithp_spot){.parent = -1, .child = base, .value = -1};
+    *target = (pithp_edit_target){.parent = -1, .child = base, .value = -1};
     pithp_path_read(&r, e->s->runtime, path);
     while (rc == PITH_OK && pithp_path_step(&r, &step)) {
-        if (spot->child >= 0)
-            rc = go_down(e, spot, &step, &r);
-        else if (!spot->deep) /* below a key or an index that is not there */
-            *spot = (pithp_spot){.parent = -1, .child = -1, .value = -1};
+        if (target->child >= 0)
+            rc = go_down(e, target, &step, &r);
+        else if (!target->deep) /* below a key or an index that is not there */
+            *target = (pithp_edit_target){.parent = -1, .child = -1, .value = -1};
     }
     if (rc == PITH_OK && r.error)
         rc = pithp_fail(e->s, PITH_E_PATH, NULL,
@@ -301,43 +304,45 @@ pithp_edit_find(pithp_edit *e, int64_t base, const char *path, pithp_spot *spot)
 
 /* ---- Taking and putting ---- */
 
-pithp_taken pithp_edit_take(pithp_edit *e, const pithp_spot *spot) {
-    pithp_doc_node *record = &e->d->nodes.rows[spot->parent];
-    pithp_taken t = {.child = spot->child};
-    if (spot->child >= 0) {
-        unlink_child(e, spot->child);
+pithp_detached pithp_edit_detach(pithp_edit *e, const pithp_edit_target *target) {
+    pithp_doc_node *record = &e->d->nodes.rows[target->parent];
+    pithp_detached t = {.child = target->child};
+    if (target->child >= 0) {
+        unlink_child(e, target->child);
         return t;
     }
-    pith_checkpoint_static *value = &e->d->statics.rows[spot->value];
+    pith_checkpoint_static *value = &e->d->statics.rows[target->value];
     t.value = *value;
-    const int64_t behind = record->first_static + record->static_count - spot->value - 1;
+    const int64_t behind =
+        record->first_static + record->static_count - target->value - 1;
     memmove(value, value + 1, (size_t)behind * sizeof *value);
     record->static_count--;
     return t;
 }
 
 /* Whether the program's record has a field of that name, which has dots. */
-static bool is_declared(const pithp_edit *e, const pithp_spot *spot) {
-    const pithp_doc_node *n = &e->d->nodes.rows[spot->parent];
+static bool is_declared(const pithp_edit *e, const pithp_edit_target *target) {
+    const pithp_doc_node *n = &e->d->nodes.rows[target->parent];
     const pith_type *type =
         n->kind == PITH_NODE_RECORD
             ? pithp_program_type(e->root, e->d->types.rows[n->type].name)
             : NULL;
     for (int32_t i = 0; type && i < type->field_count; i++)
-        if (strcmp(type->fields[i].declared.name, spot->name) == 0)
+        if (strcmp(type->fields[i].declared.name, target->name) == 0)
             return true;
     return false;
 }
 
-const char *
-pithp_edit_refusal(const pithp_edit *e, const pithp_taken *t, const pithp_spot *spot) {
+const char *pithp_edit_refusal(const pithp_edit *e,
+                               const pithp_detached *t,
+                               const pithp_edit_target *target) {
     const pith_node_kind kind =
-        spot->parent < 0 ? PITH_NODE_NONE : e->d->nodes.rows[spot->parent].kind;
-    if (pithp_spot_found(spot))
+        target->parent < 0 ? PITH_NODE_NONE : e->d->nodes.rows[target->parent].kind;
+    if (pithp_edit_target_found(target))
         return "something is there already";
-    if (spot->parent < 0 || (spot->deep && !is_declared(e, spot)))
+    if (target->parent < 0 || (target->deep && !is_declared(e, target)))
         return "there is no node for it to be in";
-    if (!spot->name)
+    if (!target->name)
         return "items of lists and tuples stay where they are";
     if (kind != PITH_NODE_RECORD && (kind != PITH_NODE_DICT || t->child < 0))
         return t->child < 0 ? "a static belongs to a record"
@@ -366,21 +371,23 @@ add_static(pithp_edit *e, int64_t row, const pith_checkpoint_static *value) {
     return PITH_OK;
 }
 
-pith_status pithp_edit_put(pithp_edit *e, const pithp_taken *t, const pithp_spot *spot) {
+pith_status pithp_edit_attach(pithp_edit *e,
+                              const pithp_detached *t,
+                              const pithp_edit_target *target) {
     const int64_t row = t->child >= 0 ? t->child : t->value.node;
     if (row >= 0) {
         pithp_doc_node *n = &e->d->nodes.rows[row];
-        n->parent = spot->parent;
-        n->name = spot->name;
+        n->parent = target->parent;
+        n->name = target->name;
         n->is_static = t->child < 0;
     }
     if (t->child >= 0) {
-        link_child(e, spot->parent, row);
+        link_child(e, target->parent, row);
         return PITH_OK;
     }
     pith_checkpoint_static value = t->value;
-    value.name = spot->name;
-    return add_static(e, spot->parent, &value);
+    value.name = target->name;
+    return add_static(e, target->parent, &value);
 }
 
 /* ---- Trees in memory ---- */
@@ -463,18 +470,18 @@ static pith_status graft(pithp_edit *e, const void *tree, int64_t *root) {
     return rc;
 }
 
-pith_status pithp_edit_graft(pithp_edit *e, const void *tree, pithp_taken *t) {
-    *t = (pithp_taken){0};
+pith_status pithp_edit_graft(pithp_edit *e, const void *tree, pithp_detached *t) {
+    *t = (pithp_detached){0};
     return graft(e, tree, &t->child);
 }
 
 pith_status pithp_edit_static(pithp_edit *e,
                               const pithp_field *field,
                               const void *record,
-                              pithp_taken *t) {
+                              pithp_detached *t) {
     const pith_field *declared = &field->declared;
     const void *child = NULL;
-    *t = (pithp_taken){.child = -1};
+    *t = (pithp_detached){.child = -1};
     const pith_status rc = pithp_capture_static(e->s, declared, record, &t->value);
     if (rc != PITH_OK || declared->static_kind != PITH_STATIC_RECORD_)
         return rc;

@@ -1,5 +1,5 @@
-/* Documents that are not quite what the program expects: the options of pith_load and the
- * upgrade hooks of types change them in memory, before they are loaded strictly. */
+/* Schema migration: applies the options of pith_load and the upgrade hooks of types to a
+ * document in memory, before it is loaded strictly. */
 #include "checkpoint/migrate/migrate.h"
 
 #include "checkpoint/migrate/edit.h"
@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-static pith_status check_options(const pithp_differences *r, const pith_type *type) {
+static pith_status check_options(const pithp_mismatches *r, const pith_type *type) {
     const void *initial = r->options->initial;
     if (!initial)
         return PITH_OK;
@@ -22,19 +22,19 @@ static pith_status check_options(const pithp_differences *r, const pith_type *ty
 }
 
 /* The row that options.at names. */
-static pith_status find_root(pithp_edit *e, const pithp_differences *r, int64_t *root) {
+static pith_status find_root(pithp_edit *e, const pithp_mismatches *r, int64_t *root) {
     const char *at = r->options->at;
-    pithp_spot spot;
+    pithp_edit_target target;
     *root = 0;
     if (!at || !*at)
         return PITH_OK;
-    const pith_status rc = pithp_edit_find(e, 0, at, &spot);
+    const pith_status rc = pithp_edit_find(e, 0, at, &target);
     if (rc != PITH_OK)
         return rc;
-    if (spot.child < 0 || e->d->nodes.rows[spot.child].kind == PITH_NODE_ABSENT ||
-        e->d->nodes.rows[spot.child].is_static)
+    if (target.child < 0 || e->d->nodes.rows[target.child].kind == PITH_NODE_ABSENT ||
+        e->d->nodes.rows[target.child].is_static)
         return pithp_fail(r->s, PITH_E_STRUCTURE, at, "the file has no such node");
-    *root = spot.child;
+    *root = target.child;
     return PITH_OK;
 }
 
@@ -61,19 +61,19 @@ static bool is_old(const pithp_document *d, const pith_type *root) {
 static pith_status migrate(pithp_edit *e,
                            const pith_checkpoint *c,
                            const pith_type *type,
-                           pithp_differences *r) {
+                           pithp_mismatches *r) {
     const pith_load_options *o = r->options;
     int64_t root = 0;
     pith_status rc;
     PITH_TRY(check_options(r, type));
     PITH_TRY(find_root(e, r, &root));
     if (o->renames)
-        PITH_TRY(pithp_rename(e, r, type, root));
+        PITH_TRY(pithp_migrate_rename(e, r, type, root));
     use_new_names(e->d, type);
     if (is_old(e->d, type))
-        PITH_TRY(pithp_upgrade(e, r, c, type, root));
+        PITH_TRY(pithp_migrate_upgrade(e, r, c, type, root));
     if (o->initial || o->extra)
-        PITH_TRY(pithp_subset(e, r, type, root));
+        PITH_TRY(pithp_migrate_subset(e, r, type, root));
     rc = pithp_edit_finish(e, root);
 out:
     return rc;
@@ -82,7 +82,7 @@ out:
 pith_status pithp_migrate(pith_scope *scope,
                           pith_checkpoint *c,
                           const pith_type *type,
-                          pithp_differences *r) {
+                          pithp_mismatches *r) {
     const pith_load_options *o = r->options;
     pithp_edit e;
     if (!o->renames) /* which have the names of the file */

@@ -9,6 +9,6 @@
 pith_status pithp_migrate(pith_scope *scope,
                           pith_checkpoint *c,
                           const pith_type *type,
-                          pithp_differences *r);
+                          pithp_mismatches *r);
 
 #endif

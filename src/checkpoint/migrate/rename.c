@@ -1,4 +1,5 @@
-/* options.renames: names of the file become those of the program, all at once. */
+/* Renames (options.renames): names of the file become names of the program, all at once.
+ */
 #include "checkpoint/migrate/edit.h"
 
 #include <string.h>
@@ -9,14 +10,14 @@ typedef struct rename {
     const pith_rename *names;
     form form;
     size_t from_type, to_type; /* FIELD: bytes of the type's name */
-    pithp_spot spot;           /* PATH: where it was */
-    pithp_taken taken;
+    pithp_edit_target target;  /* PATH: where it was */
+    pithp_detached taken;
     bool pending; /* PATH: taken, and not put */
 } rename_row;
 
 typedef struct renaming {
     pithp_edit *e;
-    pithp_differences *r;
+    pithp_mismatches *r;
     rename_row *rows;
     int64_t count;
     int64_t node_count;    /* of the file */
@@ -133,10 +134,10 @@ static pith_status read_renames(renaming *v) {
 }
 
 static void nothing_there(const renaming *v, const rename_row *row, const char *what) {
-    pithp_differences_at(
-        v->r, PITH_E_STRUCTURE, row->form == FORM_PATH ? row->names->from : NULL,
-        "cannot rename \"%.200s\" to \"%.200s\": the file has no such %s",
-        row->names->from, row->names->to, what);
+    pithp_mismatches_at(v->r, PITH_E_STRUCTURE,
+                        row->form == FORM_PATH ? row->names->from : NULL,
+                        "cannot rename \"%.200s\" to \"%.200s\": the file has no such %s",
+                        row->names->from, row->names->to, what);
 }
 
 /* ---- Paths ---- */
@@ -146,16 +147,16 @@ static pith_status find_paths(renaming *v) {
         rename_row *row = &v->rows[i];
         if (row->form != FORM_PATH)
             continue;
-        const pith_status rc = pithp_edit_find(v->e, 0, row->names->from, &row->spot);
+        const pith_status rc = pithp_edit_find(v->e, 0, row->names->from, &row->target);
         if (rc != PITH_OK)
             return rc;
-        row->pending = pithp_spot_found(&row->spot);
+        row->pending = pithp_edit_target_found(&row->target);
         if (!row->pending)
             nothing_there(v, row, "node or static");
-        else if (!row->spot.name) {
+        else if (!row->target.name) {
             row->pending = false;
-            pithp_differences_at(v->r, PITH_E_STRUCTURE, row->names->from,
-                                 "items of lists and tuples stay where they are");
+            pithp_mismatches_at(v->r, PITH_E_STRUCTURE, row->names->from,
+                                "items of lists and tuples stay where they are");
         }
     }
     return PITH_OK;
@@ -167,11 +168,11 @@ static void take_paths(renaming *v) {
         rename_row *row = &v->rows[i];
         if (!row->pending)
             continue;
-        if (row->spot.value >= 0)
-            row->spot.value =
-                pithp_static_named(v->e->d, row->spot.parent, row->spot.name) -
+        if (row->target.value >= 0)
+            row->target.value =
+                pithp_static_named(v->e->d, row->target.parent, row->target.name) -
                 v->e->d->statics.rows;
-        row->taken = pithp_edit_take(v->e, &row->spot);
+        row->taken = pithp_edit_detach(v->e, &row->target);
     }
 }
 
@@ -185,9 +186,9 @@ static pith_status put_paths(renaming *v, int64_t root) {
             rename_row *row = &v->rows[i];
             if (!row->pending)
                 continue;
-            pith_status rc = pithp_edit_find(v->e, root, row->names->to, &row->spot);
-            if (rc == PITH_OK && !pithp_edit_refusal(v->e, &row->taken, &row->spot)) {
-                rc = pithp_edit_put(v->e, &row->taken, &row->spot);
+            pith_status rc = pithp_edit_find(v->e, root, row->names->to, &row->target);
+            if (rc == PITH_OK && !pithp_edit_refusal(v->e, &row->taken, &row->target)) {
+                rc = pithp_edit_attach(v->e, &row->taken, &row->target);
                 row->pending = false;
                 again = true;
             }
@@ -198,9 +199,9 @@ static pith_status put_paths(renaming *v, int64_t root) {
     for (int64_t i = 0; i < v->count; i++) {
         const rename_row *row = &v->rows[i];
         if (row->pending)
-            pithp_differences_at(v->r, PITH_E_STRUCTURE, row->names->to,
-                                 "cannot put \"%.200s\" there: %s", row->names->from,
-                                 pithp_edit_refusal(v->e, &row->taken, &row->spot));
+            pithp_mismatches_at(v->r, PITH_E_STRUCTURE, row->names->to,
+                                "cannot put \"%.200s\" there: %s", row->names->from,
+                                pithp_edit_refusal(v->e, &row->taken, &row->target));
     }
     return PITH_OK;
 }
@@ -254,10 +255,10 @@ static void check_field(renaming *v, const rename_row *row) {
     const char *to_type = type ? type->names->to : row->names->from;
     const size_t to_bytes = type ? strlen(to_type) : row->from_type;
     if (to_bytes != row->to_type || memcmp(to_type, row->names->to, to_bytes) != 0) {
-        pithp_differences_at(v->r, PITH_E_STRUCTURE, NULL,
-                             "cannot rename \"%.200s\" to \"%.200s\": the program calls "
-                             "its type %.*s",
-                             row->names->from, row->names->to, (int)to_bytes, to_type);
+        pithp_mismatches_at(v->r, PITH_E_STRUCTURE, NULL,
+                            "cannot rename \"%.200s\" to \"%.200s\": the program calls "
+                            "its type %.*s",
+                            row->names->from, row->names->to, (int)to_bytes, to_type);
         return;
     }
     for (int64_t i = 0; i < v->node_count; i++)
@@ -276,11 +277,11 @@ static void check_twice(renaming *v, const rename_row *row) {
         if (d->nodes.rows[i].kind == PITH_NODE_RECORD &&
             is_type(d, d->nodes.rows[i].type, row->names->from, row->from_type) &&
             count_named(v->e, i, row->names->to + row->to_type + 1) > 1) {
-            pithp_differences_add(v->r, PITH_E_STRUCTURE, i,
-                                  row->names->to + row->to_type + 1,
-                                  "cannot rename \"%.200s\" to \"%.200s\": something is "
-                                  "there already",
-                                  row->names->from, row->names->to);
+            pithp_mismatches_add(v->r, PITH_E_STRUCTURE, i,
+                                 row->names->to + row->to_type + 1,
+                                 "cannot rename \"%.200s\" to \"%.200s\": something is "
+                                 "there already",
+                                 row->names->from, row->names->to);
             return;
         }
 }
@@ -310,10 +311,10 @@ static void rename_types(renaming *v) {
         if (!has_type(d, row->names->from, strlen(row->names->from)))
             nothing_there(v, row, "type");
         else if (has_type(d, to, strlen(to)) && !of_type(v, to, strlen(to)))
-            pithp_differences_at(v->r, PITH_E_STRUCTURE, NULL,
-                                 "cannot rename \"%.200s\" to \"%.200s\": the file has "
-                                 "such a type already",
-                                 row->names->from, to);
+            pithp_mismatches_at(v->r, PITH_E_STRUCTURE, NULL,
+                                "cannot rename \"%.200s\" to \"%.200s\": the file has "
+                                "such a type already",
+                                row->names->from, to);
     }
     for (int64_t i = 0; i < d->types.count; i++) {
         const char *name = d->types.rows[i].name;
@@ -332,13 +333,15 @@ static pith_status rename_all(renaming *v, int64_t root) {
     rename_fields(v);
     rename_types(v);
     PITH_TRY(put_paths(v, root));
-    rc = pithp_differences_end(v->r);
+    rc = pithp_mismatches_end(v->r);
 out:
     return rc;
 }
 
-pith_status
-pithp_rename(pithp_edit *e, pithp_differences *r, const pith_type *type, int64_t root) {
+pith_status pithp_migrate_rename(pithp_edit *e,
+                                 pithp_mismatches *r,
+                                 const pith_type *type,
+                                 int64_t root) {
     renaming v = {.e = e, .r = r, .node_count = e->d->nodes.count, .root = type};
     const pith_rename *renames = r->options->renames;
     while (renames[v.count].from)

@@ -1,4 +1,5 @@
-/* options.initial and options.extra: what only one of the file and the program has. */
+/* Missing and extra fields (options.initial, options.extra): fields that only the program
+ * or only the file has. */
 #include "checkpoint/migrate/edit.h"
 
 #include <inttypes.h>
@@ -6,7 +7,7 @@
 
 typedef struct subset {
     pithp_edit *e;
-    pithp_differences *r;
+    pithp_mismatches *r;
     const pith_type *root;
     const void **models; /* by row: the node of options.initial in that place; NULL */
     int64_t count;       /* of the rows that are there at first */
@@ -29,9 +30,10 @@ static void leave_out(subset *v, const pith_type *type, int64_t row) {
         next = v->e->links[at].next;
         if (is_field(type, d->nodes.rows[at].name, false))
             continue;
-        pithp_differences_tell(v->r, at, NULL,
-                               "left out: in the file, but no field of %s", type->name);
-        pithp_edit_take(v->e, &(pithp_spot){.parent = row, .child = at, .value = -1});
+        pithp_mismatches_report(v->r, at, NULL,
+                                "left out: in the file, but no field of %s", type->name);
+        pithp_edit_detach(v->e,
+                          &(pithp_edit_target){.parent = row, .child = at, .value = -1});
     }
     const pithp_doc_node *n = &d->nodes.rows[row];
     for (int64_t i = n->static_count; i-- > 0;) {
@@ -39,9 +41,10 @@ static void leave_out(subset *v, const pith_type *type, int64_t row) {
         const char *name = d->statics.rows[value].name;
         if (is_field(type, name, true))
             continue;
-        pithp_differences_tell(v->r, row, name,
-                               "left out: in the file, but no static of %s", type->name);
-        pithp_edit_take(v->e, &(pithp_spot){.parent = row, .child = -1, .value = value});
+        pithp_mismatches_report(v->r, row, name,
+                                "left out: in the file, but no static of %s", type->name);
+        pithp_edit_detach(
+            v->e, &(pithp_edit_target){.parent = row, .child = -1, .value = value});
     }
 }
 
@@ -57,8 +60,9 @@ static pith_status fill_in(subset *v, const pith_type *type, int64_t row) {
         const pithp_field *field = &type->fields[i];
         const bool is_static = field->declared.kind == PITH_FIELD_STATIC;
         const char *name = field->declared.name;
-        pithp_spot spot = {.parent = row, .child = -1, .value = -1, .name = name};
-        pithp_taken t;
+        pithp_edit_target target = {
+            .parent = row, .child = -1, .value = -1, .name = name};
+        pithp_detached t;
         if (is_static ? pithp_static_named(v->e->d, row, name) != NULL
                       : field->slot < 0 || pithp_edit_child(v->e, row, name) >= 0)
             continue;
@@ -66,11 +70,11 @@ static pith_status fill_in(subset *v, const pith_type *type, int64_t row) {
                              ? pithp_edit_static(v->e, field, model, &t)
                              : pithp_edit_graft(v->e, slot_of(model, field->slot), &t);
         if (rc == PITH_OK)
-            rc = pithp_edit_put(v->e, &t, &spot);
+            rc = pithp_edit_attach(v->e, &t, &target);
         if (rc != PITH_OK)
             return rc;
-        pithp_differences_tell(v->r, row, name,
-                               "not in the file: it is what it is in the initial tree");
+        pithp_mismatches_report(v->r, row, name,
+                                "not in the file: it is what it is in the initial tree");
     }
     return PITH_OK;
 }
@@ -80,17 +84,17 @@ static pith_status fill_in_keys(subset *v, int64_t row) {
     const void *model = v->models[row];
     for (int64_t i = 0; i < pith_child_count(model); i++) {
         const char *key = pith_child_name(model, i);
-        pithp_spot spot = {.parent = row, .child = -1, .value = -1, .name = key};
-        pithp_taken t;
+        pithp_edit_target target = {.parent = row, .child = -1, .value = -1, .name = key};
+        pithp_detached t;
         if (pithp_edit_child(v->e, row, key) >= 0)
             continue;
         pith_status rc = pithp_edit_graft(v->e, pith_child(model, i), &t);
         if (rc == PITH_OK)
-            rc = pithp_edit_put(v->e, &t, &spot);
+            rc = pithp_edit_attach(v->e, &t, &target);
         if (rc != PITH_OK)
             return rc;
-        pithp_differences_tell(v->r, t.child, NULL,
-                               "not in the file: it is what it is in the initial tree");
+        pithp_mismatches_report(v->r, t.child, NULL,
+                                "not in the file: it is what it is in the initial tree");
     }
     return PITH_OK;
 }
@@ -101,10 +105,10 @@ static void check_items(subset *v, int64_t row) {
     for (int64_t at = v->e->links[row].first; at >= 0; at = v->e->links[at].next)
         count++;
     if (count != expected)
-        pithp_differences_add(v->r, PITH_E_STRUCTURE, row, NULL,
-                              "expected %" PRId64
-                              " items, as in the initial tree, got %" PRId64,
-                              expected, count);
+        pithp_mismatches_add(v->r, PITH_E_STRUCTURE, row, NULL,
+                             "expected %" PRId64
+                             " items, as in the initial tree, got %" PRId64,
+                             expected, count);
 }
 
 /* A container of the file beside one of the same kind. */
@@ -180,8 +184,10 @@ static pith_status match_node(void *closure, int64_t row) {
     return rc;
 }
 
-pith_status
-pithp_subset(pithp_edit *e, pithp_differences *r, const pith_type *type, int64_t root) {
+pith_status pithp_migrate_subset(pithp_edit *e,
+                                 pithp_mismatches *r,
+                                 const pith_type *type,
+                                 int64_t root) {
     subset v = {.e = e, .r = r, .root = type, .count = e->d->nodes.count};
     const size_t bytes = (size_t)v.count * sizeof *v.models;
     v.models = pithp_allocate(e->s->runtime, bytes);

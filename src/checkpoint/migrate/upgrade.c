@@ -1,5 +1,5 @@
-/* Upgrades: records of older versions of their types, changed by the hooks of the types
- * version by version. */
+/* Version upgrades: hooks of types change records of older versions, one version at a
+ * time. */
 #include "checkpoint/migrate/edit.h"
 #include "checkpoint/store/open.h"
 
@@ -29,7 +29,7 @@ static bool enter(pith_scope *s,
                   pith_upgrade *u,
                   const char *function,
                   const char *path,
-                  pithp_spot *spot) {
+                  pithp_edit_target *target) {
     if (!pithp_enter_as(s, function))
         return false;
     if (!path || !is_upgrade(s, u)) {
@@ -39,7 +39,7 @@ static bool enter(pith_scope *s,
         return false;
     }
     u->e->s = s;
-    return pithp_edit_find(u->e, u->row, path, spot) == PITH_OK;
+    return pithp_edit_find(u->e, u->row, path, target) == PITH_OK;
 }
 
 static bool missing(pith_scope *s, const char *path) {
@@ -48,24 +48,25 @@ static bool missing(pith_scope *s, const char *path) {
 }
 
 bool pith_upgrade_has(pith_scope *s, pith_upgrade *u, const char *path) {
-    pithp_spot spot;
-    if (!enter(s, u, "pith_upgrade_has", path, &spot))
+    pithp_edit_target target;
+    if (!enter(s, u, "pith_upgrade_has", path, &target))
         return false;
-    return spot.value >= 0 ||
-           (spot.child >= 0 && u->e->d->nodes.rows[spot.child].kind != PITH_NODE_ABSENT);
+    return target.value >= 0 ||
+           (target.child >= 0 &&
+            u->e->d->nodes.rows[target.child].kind != PITH_NODE_ABSENT);
 }
 
 /* ---- Leaves ---- */
 
 static pithp_doc_leaf *
 find_leaf(pith_scope *s, pith_upgrade *u, const char *function, const char *path) {
-    pithp_spot spot;
-    if (!enter(s, u, function, path, &spot))
+    pithp_edit_target target;
+    if (!enter(s, u, function, path, &target))
         return NULL;
-    const int64_t leaf = spot.child < 0 ? -1 : u->e->d->nodes.rows[spot.child].leaf;
+    const int64_t leaf = target.child < 0 ? -1 : u->e->d->nodes.rows[target.child].leaf;
     if (leaf >= 0)
         return &u->e->d->leaves.rows[leaf];
-    if (pithp_spot_found(&spot))
+    if (pithp_edit_target_found(&target))
         pithp_fail(s, PITH_E_STRUCTURE, path, "expected a leaf");
     else
         missing(s, path);
@@ -96,17 +97,17 @@ static const pith_checkpoint_static *find_static(pith_scope *s,
                                                  const char *function,
                                                  const char *path,
                                                  pith_static_kind kind) {
-    pithp_spot spot;
-    if (!enter(s, u, function, path, &spot))
+    pithp_edit_target target;
+    if (!enter(s, u, function, path, &target))
         return NULL;
     const pith_checkpoint_static *value =
-        spot.value < 0 ? NULL : &u->e->d->statics.rows[spot.value];
+        target.value < 0 ? NULL : &u->e->d->statics.rows[target.value];
     const bool texts =
         value && kind == PITH_STATIC_TEXT &&
         (value->kind == PITH_STATIC_CHOICE || value->kind == PITH_STATIC_DTYPE_);
     if (value && (value->kind == kind || texts))
         return value;
-    if (pithp_spot_found(&spot))
+    if (pithp_edit_target_found(&target))
         pithp_fail(s, PITH_E_STRUCTURE, path, "expected a static %s, got %s",
                    pithp_static_kind_name(kind),
                    value ? pithp_static_kind_name(value->kind) : "a node");
@@ -141,32 +142,34 @@ const char *pith_upgrade_text(pith_scope *s, pith_upgrade *u, const char *path) 
 
 /* ---- Changes ---- */
 
-static bool has_place(pith_scope *s, const char *path, const pithp_spot *spot) {
-    if (!pithp_spot_found(spot))
+static bool has_place(pith_scope *s, const char *path, const pithp_edit_target *target) {
+    if (!pithp_edit_target_found(target))
         return missing(s, path);
-    if (spot->parent >= 0 && spot->name)
+    if (target->parent >= 0 && target->name)
         return true;
     pithp_fail(s, PITH_E_STRUCTURE, path, "%s",
-               spot->parent < 0 ? "it is the record itself"
-                                : "items of lists and tuples stay where they are");
+               target->parent < 0 ? "it is the record itself"
+                                  : "items of lists and tuples stay where they are");
     return false;
 }
 
-static bool put(pith_scope *s, pith_upgrade *u, const char *path, const pithp_taken *t) {
-    pithp_spot spot;
-    if (pithp_edit_find(u->e, u->row, path, &spot) != PITH_OK)
+static bool
+put(pith_scope *s, pith_upgrade *u, const char *path, const pithp_detached *t) {
+    pithp_edit_target target;
+    if (pithp_edit_find(u->e, u->row, path, &target) != PITH_OK)
         return false;
-    const char *refusal = pithp_edit_refusal(u->e, t, &spot);
+    const char *refusal = pithp_edit_refusal(u->e, t, &target);
     if (refusal)
         pithp_fail(s, PITH_E_STRUCTURE, path, "cannot put it there: %s", refusal);
-    return !refusal && pithp_edit_put(u->e, t, &spot) == PITH_OK;
+    return !refusal && pithp_edit_attach(u->e, t, &target) == PITH_OK;
 }
 
 bool pith_upgrade_remove(pith_scope *s, pith_upgrade *u, const char *path) {
-    pithp_spot spot;
-    if (!enter(s, u, "pith_upgrade_remove", path, &spot) || !has_place(s, path, &spot))
+    pithp_edit_target target;
+    if (!enter(s, u, "pith_upgrade_remove", path, &target) ||
+        !has_place(s, path, &target))
         return false;
-    pithp_edit_take(u->e, &spot);
+    pithp_edit_detach(u->e, &target);
     return true;
 }
 
@@ -174,25 +177,25 @@ bool pith_upgrade_rename(pith_scope *s,
                          pith_upgrade *u,
                          const char *from,
                          const char *to) {
-    pithp_spot spot;
-    if (!enter(s, u, "pith_upgrade_rename", to ? from : NULL, &spot) ||
-        !has_place(s, from, &spot))
+    pithp_edit_target target;
+    if (!enter(s, u, "pith_upgrade_rename", to ? from : NULL, &target) ||
+        !has_place(s, from, &target))
         return false;
-    const pithp_taken t = pithp_edit_take(u->e, &spot);
+    const pithp_detached t = pithp_edit_detach(u->e, &target);
     return put(s, u, to, &t);
 }
 
 /* What is at a path gives way to something new. */
 static bool
 make_room(pith_scope *s, pith_upgrade *u, const char *function, const char *path) {
-    pithp_spot spot;
-    if (!enter(s, u, function, path, &spot))
+    pithp_edit_target target;
+    if (!enter(s, u, function, path, &target))
         return false;
-    if (!pithp_spot_found(&spot))
+    if (!pithp_edit_target_found(&target))
         return true;
-    if (!has_place(s, path, &spot))
+    if (!has_place(s, path, &target))
         return false;
-    pithp_edit_take(u->e, &spot);
+    pithp_edit_detach(u->e, &target);
     return true;
 }
 
@@ -200,7 +203,7 @@ bool pith_upgrade_set(pith_scope *s,
                       pith_upgrade *u,
                       const char *path,
                       const void *tree) {
-    pithp_taken t;
+    pithp_detached t;
     return make_room(s, u, "pith_upgrade_set", path) &&
            (!tree || (pithp_tree_check(s, tree, "pith_upgrade_set", "tree") == PITH_OK &&
                       pithp_keep_slots(u->scope, 1, &tree) == PITH_OK)) &&
@@ -212,7 +215,7 @@ static bool set_static(pith_scope *s,
                        const char *function,
                        const char *path,
                        const pith_checkpoint_static *value) {
-    pithp_taken t = {.child = -1, .value = *value};
+    pithp_detached t = {.child = -1, .value = *value};
     if (!make_room(s, u, function, path))
         return false;
     t.value.node = -1;
@@ -281,7 +284,7 @@ bool pith_upgrade_set_record(pith_scope *s,
                              const char *path,
                              const void *record) {
     static const char function[] = "pith_upgrade_set_record";
-    pithp_taken t;
+    pithp_detached t;
     if (!make_room(s, u, function, path) ||
         pithp_tree_check(s, record, function, "record") != PITH_OK)
         return false;
@@ -293,8 +296,8 @@ bool pith_upgrade_set_record(pith_scope *s,
     if (pithp_keep_slots(u->scope, 1, &record) != PITH_OK ||
         pithp_edit_graft(u->e, record, &t) != PITH_OK)
         return false;
-    t = (pithp_taken){.child = -1,
-                      .value = {.kind = PITH_STATIC_RECORD_, .node = t.child}};
+    t = (pithp_detached){.child = -1,
+                         .value = {.kind = PITH_STATIC_RECORD_, .node = t.child}};
     return put(s, u, path, &t);
 }
 
@@ -302,7 +305,7 @@ bool pith_upgrade_set_record(pith_scope *s,
 
 typedef struct running {
     pith_upgrade *u;
-    pithp_differences *r;
+    pithp_mismatches *r;
     const pith_type *root;
 } running;
 
@@ -329,7 +332,7 @@ upgrade_record(running *v, int64_t row, const pith_type *type, int32_t version) 
             pithp_error_context(u->scope,
                                 "upgrading %s from version %" PRId32 " to %" PRId32,
                                 type->name, version, version + 1);
-            pithp_differences_take(v->r, u->scope, row);
+            pithp_mismatches_absorb(v->r, u->scope, row);
             return PITH_OK;
         }
     }
@@ -353,11 +356,11 @@ static pith_status visit(void *closure, int64_t row) {
                : PITH_OK;
 }
 
-pith_status pithp_upgrade(pithp_edit *e,
-                          pithp_differences *r,
-                          const pith_checkpoint *c,
-                          const pith_type *type,
-                          int64_t root) {
+pith_status pithp_migrate_upgrade(pithp_edit *e,
+                                  pithp_mismatches *r,
+                                  const pith_checkpoint *c,
+                                  const pith_type *type,
+                                  int64_t root) {
     pith_scope *scope = e->s;
     pith_upgrade *u = pithp_object_make(scope, PITHP_KIND_OTHER, tag, sizeof *u);
     if (!u)
@@ -366,5 +369,5 @@ pith_status pithp_upgrade(pithp_edit *e,
     running v = {.u = u, .r = r, .root = type};
     const pith_status rc = pithp_edit_walk(e, root, visit, &v);
     pithp_header_of(u)->kind = PITHP_KIND_FREE; /* whoever kept it is told */
-    return rc == PITH_OK ? pithp_differences_end(r) : rc;
+    return rc == PITH_OK ? pithp_mismatches_end(r) : rc;
 }

@@ -1,6 +1,6 @@
-/* Saves in the background: a tree is captured in a scope that only the writing thread
- * sees, where its arrays, which nothing changes, stay as long as they are written. One
- * save at a time is written for a runtime, so one state at most is held. */
+/* Background saves: a thread writes a tree that was captured in a scope of its own.
+ * Arrays are immutable, so no copy is needed. A runtime writes one save at a time, so at
+ * most one state is held. */
 #include "base/in_flight.h"
 #include "checkpoint/document/capture.h"
 #include "checkpoint/save/saving.h"

@@ -1,8 +1,8 @@
-/* Incremental saving: leaves that are what they were in the newest member of a series
- * stay in the sidecars of that member, which the new one names too.
+/* Incremental saves: leaves that are unchanged since the newest member of a series stay
+ * in the sidecars of that member, which the new document names too.
  *
- * What a member depends on is bounded: of PITHP_SIDECARS files that it names at most,
- * none is used by less than a quarter. What lies in others is written again. */
+ * The files that a member depends on are bounded: at most PITHP_SIDECARS, each used by at
+ * least a quarter. Leaves in other files are written again. */
 #include "checkpoint/save/saving.h"
 #include "checkpoint/store/array_digest.h"
 
@@ -28,8 +28,10 @@ typedef struct share {
 
 /* ---- The newest member ---- */
 
-static pith_status
-read_base(pith_scope *s, const pithp_place *series, pithp_document *base, bool *there) {
+static pith_status read_base(pith_scope *s,
+                             const pithp_location *series,
+                             pithp_document *base,
+                             bool *there) {
     pithp_series members;
     char name[256];
     size_t bytes = 0;
@@ -70,7 +72,7 @@ read_base(pith_scope *s, const pithp_place *series, pithp_document *base, bool *
 /* The name of a leaf's tensor without what tells that it is packed: in which form it lies
  * does not matter. */
 static const char *name_of(const pithp_doc_leaf *leaf) {
-    return leaf->tensor + (leaf->packed ? strlen(PITHP_PACKED) : 0);
+    return leaf->tensor + (leaf->compressed ? strlen(PITHP_COMPRESSED_PREFIX) : 0);
 }
 
 static int by_name(const void *a, const void *b, void *closure) {
@@ -127,7 +129,7 @@ static int64_t find(const share *h, const pithp_doc_leaf *leaf) {
 
 static bool lies_there_whole(const share *h, const pithp_doc_leaf *leaf) {
     const pithp_doc_sidecar *sidecar = &h->base->sidecars.rows[leaf->sidecar];
-    if (!h->check || pithp_sidecar_is_sound(h->s->runtime, h->folder, sidecar, leaf))
+    if (!h->check || pithp_sidecar_verify(h->s->runtime, h->folder, sidecar, leaf))
         return true;
     pithp_log(h->s->runtime, PITH_LOG_WARNING,
               "a leaf is damaged in \"%s\" and is written again", sidecar->file);
@@ -142,7 +144,7 @@ static pith_status find_same(share *h, const pith_array *const *arrays, void *st
             continue;
         const pithp_doc_leaf *other = &h->base->leaves.rows[number];
         const pith_status rc =
-            pithp_content_digest(h->s, arrays[i], staging, &leaf->digest);
+            pithp_array_digest(h->s, arrays[i], staging, &leaf->digest);
         if (rc != PITH_OK)
             return rc;
         if (!pithp_digest_equal(leaf->digest, other->digest) ||
@@ -194,7 +196,7 @@ static bool move_in(share *h, pithp_doc_leaf *leaf, const pithp_doc_leaf *other)
     const size_t frames = (size_t)other->frame_count * sizeof *other->frames;
     leaf->begin = other->begin;
     leaf->end = other->end;
-    leaf->packed = other->packed;
+    leaf->compressed = other->compressed;
     leaf->tensor = pithp_document_text(h->d, other->tensor, strlen(other->tensor));
     leaf->frame_count = other->frame_count;
     leaf->frames = pithp_document_allocate(h->d, frames);
@@ -248,18 +250,18 @@ static pith_status share_with(share *h, const pith_array *const *arrays, void *s
 }
 
 /* A file that is no sidecar of the series is not shared: it would never be removed. */
-static bool is_of_series(const pithp_place *series, const pithp_doc_sidecar *sidecar) {
+static bool is_of_series(const pithp_location *series, const pithp_doc_sidecar *sidecar) {
     char stem[256];
     snprintf(stem, sizeof stem, "%.*s", (int)pithp_stem(series->name), series->name);
     return pithp_is_own_sidecar_name(stem, sidecar->file);
 }
 
-pith_status pithp_share(pith_scope *s,
-                        pithp_document *d,
-                        const pith_array *const *arrays,
-                        const pithp_place *series,
-                        bool check,
-                        void *staging) {
+pith_status pithp_incremental_reuse(pith_scope *s,
+                                    pithp_document *d,
+                                    const pith_array *const *arrays,
+                                    const pithp_location *series,
+                                    bool check,
+                                    void *staging) {
     pithp_document base;
     bool there;
     pithp_document_begin(&base, s->runtime);
@@ -269,8 +271,8 @@ pith_status pithp_share(pith_scope *s,
             .s = s, .d = d, .base = &base, .folder = series->folder, .check = check};
         for (int64_t i = 0; i < base.sidecars.count; i++)
             h.usable[i] = is_of_series(series, &base.sidecars.rows[i]) &&
-                          pithp_sidecar_is_sound(s->runtime, series->folder,
-                                                 &base.sidecars.rows[i], NULL);
+                          pithp_sidecar_verify(s->runtime, series->folder,
+                                               &base.sidecars.rows[i], NULL);
         rc = share_with(&h, arrays, staging);
     }
     pithp_document_end(&base);

@@ -29,8 +29,8 @@ pith_status pithp_save_options_check(pith_scope *s,
         : o->incremental && !o->keep
             ? "incremental is for a series: keep must be positive"
         : o->check_shared && !o->incremental ? "check_shared is for an incremental series"
-        : o->compress > PITHP_PACK_LEVELS    ? "compress is a level of 19 at most"
-                                             : NULL;
+        : o->compress > PITHP_COMPRESS_LEVELS ? "compress is a level of 19 at most"
+                                              : NULL;
     return wrong ? pithp_fail(s, PITH_E_ARG, NULL, "%s: %s", function, wrong)
                  : check_metadata(s, function, o->metadata);
 }
@@ -39,17 +39,17 @@ pith_status pithp_save_probe(pith_scope *s,
                              const char *function,
                              const char *path,
                              const pith_save_options *options) {
-    pithp_place place;
+    pithp_location location;
     pithp_writer w;
     pith_status rc = pithp_save_options_check(s, function, path, options);
     if (rc != PITH_OK)
         return rc;
-    rc = pithp_place_open(s, path, &place);
+    rc = pithp_location_open(s, path, &location);
     if (rc == PITH_OK) {
-        pithp_writer_open(&w, s->runtime, &place, 0);
+        pithp_writer_open(&w, s->runtime, &location, 0);
         rc = pithp_writer_status(s, &w, path);
         pithp_writer_close(&w);
     }
-    pithp_place_close(&place);
+    pithp_location_close(&location);
     return rc;
 }

@@ -1,5 +1,5 @@
-/* Checkpoints made of other ones, without the C types: the structure of one as a text
- * that other formats can carry, and saving that structure with arrays at its leaves. */
+/* Saving the structure of an open checkpoint with other arrays, without the C types; and
+ * that structure as a text that other formats can carry. */
 #include "checkpoint/save/saving.h"
 #include "checkpoint/store/open.h"
 

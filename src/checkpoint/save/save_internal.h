@@ -8,7 +8,7 @@
 struct pithp_saving {
     pith_scope *s;
     pith_save_options options; /* metadata is in the document */
-    pithp_place place;
+    pithp_location location;
     pithp_document d;
     const pith_array **arrays;
     pithp_writer sidecar, document;
@@ -17,7 +17,7 @@ struct pithp_saving {
     int64_t order_count;
     pithp_text header, text;
     void *staging; /* NULL where the device's memory can be read as it is */
-    pithp_packer packer;
+    pithp_compressor compressor;
     bool lost; /* another writer took a sidecar away that was to be shared */
 };
 

@@ -1,5 +1,5 @@
-/* The sidecar of a save: each leaf hashed, compressed where that is wanted and pays, and
- * written from where it lies. */
+/* Writer of a save's sidecar: each leaf is hashed, compressed if that is requested and
+ * pays, and written without a copy. */
 #include "checkpoint/save/save_internal.h"
 #include "checkpoint/store/array_digest.h"
 
@@ -33,14 +33,14 @@ static pith_status pack(void *closure, const void *bytes, size_t offset, size_t 
         const size_t rest = n - at;
         const size_t some = rest < PITHP_CHUNK_BYTES ? rest : PITHP_CHUNK_BYTES;
         const int64_t number = (int64_t)((offset + at) / PITHP_CHUNK_BYTES);
-        pithp_packed *frame = &c->leaf->frames[number];
+        pithp_zstd_frame *frame = &c->leaf->frames[number];
         pithp_hasher_add(&c->hasher, chunk, some);
-        frame->bytes = pithp_pack(&v->packer, c->leaf->level, chunk, some);
+        frame->bytes = pithp_compress(&v->compressor, c->leaf->level, chunk, some);
         if (!frame->bytes)
             return pithp_fail_memory(v->s, 0);
         frame->begin = number ? frame[-1].begin + frame[-1].bytes : 0;
-        frame->digest = pithp_digest_of(v->packer.packed, frame->bytes);
-        pithp_writer_add(&v->sidecar, v->packer.packed, frame->bytes);
+        frame->digest = pithp_digest_of(v->compressor.compressed, frame->bytes);
+        pithp_writer_add(&v->sidecar, v->compressor.compressed, frame->bytes);
     }
     return PITH_OK;
 }
@@ -48,7 +48,7 @@ static pith_status pack(void *closure, const void *bytes, size_t offset, size_t 
 static pith_status write_leaf(saver *v, int64_t number) {
     pithp_doc_leaf *leaf = &v->d.leaves.rows[number];
     copying c = {.v = v, .leaf = leaf};
-    if (leaf->packed) {
+    if (leaf->compressed) {
         const size_t count = (leaf->bytes - 1) / PITHP_CHUNK_BYTES + 1;
         leaf->frames = pithp_document_allocate(&v->d, count * sizeof *leaf->frames);
         if (!leaf->frames)
@@ -57,11 +57,11 @@ static pith_status write_leaf(saver *v, int64_t number) {
     }
     pithp_hasher_begin(&c.hasher);
     const pith_status rc =
-        pithp_content_pieces(v->s, v->arrays[number], v->staging, PITHP_STAGING_BYTES,
-                             leaf->packed ? pack : copy, &c);
+        pithp_array_stream(v->s, v->arrays[number], v->staging, PITHP_STAGING_BYTES,
+                           leaf->compressed ? pack : copy, &c);
     leaf->digest = pithp_hasher_end(&c.hasher);
     if (rc == PITH_OK && !v->sidecar.error) /* else it was not seen to its end */
-        pithp_content_remember(v->arrays[number], leaf->digest);
+        pithp_array_digest_store(v->arrays[number], leaf->digest);
     return rc;
 }
 
@@ -71,15 +71,15 @@ static pith_status try_to_pack(saver *v, int64_t number) {
     pithp_doc_leaf *leaf = &v->d.leaves.rows[number];
     const void *chunk = v->arrays[number]->data;
     const size_t n = leaf->bytes < PITHP_CHUNK_BYTES ? leaf->bytes : PITHP_CHUNK_BYTES;
-    if (!v->packer.context && !pithp_packer_begin(&v->packer, v->s->runtime))
-        return pithp_fail_memory(v->s, PITHP_PACK_MOST);
+    if (!v->compressor.context && !pithp_compressor_begin(&v->compressor, v->s->runtime))
+        return pithp_fail_memory(v->s, PITHP_FRAME_MOST);
     if (v->staging) {
         const pith_status rc = pithp_copy_out(v->s, v->staging, chunk, n);
         if (rc != PITH_OK)
             return rc;
         chunk = v->staging;
     }
-    leaf->packed = pithp_pack_pays(&v->packer, leaf->level, chunk, n);
+    leaf->compressed = pithp_compress_pays(&v->compressor, leaf->level, chunk, n);
     return pithp_sidecar_name_tensor(&v->d, number) ? PITH_OK
                                                     : pithp_fail_memory(v->s, 0);
 }
@@ -98,7 +98,7 @@ static pith_status choose_packed(saver *v, int32_t sidecar) {
 
 static pith_status name_sidecar(saver *v, pithp_doc_sidecar *row) {
     char name[256];
-    pithp_sidecar_name(v->place.name,
+    pithp_sidecar_name(v->location.name,
                        pithp_sidecar_digest(&v->d, v->header.bytes, v->header.length,
                                             v->order, v->order_count),
                        name);
@@ -111,10 +111,10 @@ static pith_status name_sidecar(saver *v, pithp_doc_sidecar *row) {
 /* The places of packed leaves are known when all is written. */
 static void state_places(saver *v, int32_t sidecar) {
     const size_t length = v->header.length;
-    bool packed = false;
+    bool compressed = false;
     for (int64_t i = 0; i < v->order_count; i++)
-        packed |= v->d.leaves.rows[v->order[i]].packed;
-    if (!packed || v->sidecar.error)
+        compressed |= v->d.leaves.rows[v->order[i]].compressed;
+    if (!compressed || v->sidecar.error)
         return;
     v->header.length = 0;
     pithp_sidecar_header(&v->d, sidecar, v->order, v->order_count, length, &v->header);
@@ -125,9 +125,9 @@ static void state_places(saver *v, int32_t sidecar) {
 static pith_status write_leaves(saver *v, int32_t sidecar) {
     size_t raw = v->header.length;
     for (int64_t i = 0; i < v->order_count; i++)
-        if (!v->d.leaves.rows[v->order[i]].packed)
+        if (!v->d.leaves.rows[v->order[i]].compressed)
             raw += v->d.leaves.rows[v->order[i]].bytes;
-    pithp_writer_open(&v->sidecar, v->s->runtime, &v->place, raw);
+    pithp_writer_open(&v->sidecar, v->s->runtime, &v->location, raw);
     pithp_writer_add(&v->sidecar, v->header.bytes, v->header.length);
     for (int64_t i = 0; i < v->order_count && !v->sidecar.error; i++) {
         const pith_status rc = write_leaf(v, v->order[i]);
@@ -138,7 +138,7 @@ static pith_status write_leaves(saver *v, int32_t sidecar) {
     if (v->header.failed)
         return pithp_fail_memory(v->s, v->header.room);
     pithp_writer_sync(&v->sidecar);
-    return pithp_writer_status(v->s, &v->sidecar, v->place.shown);
+    return pithp_writer_status(v->s, &v->sidecar, v->location.shown);
 }
 
 pith_status pithp_saving_write_sidecar(pithp_saving *v) {

@@ -75,10 +75,10 @@ static pith_status check_bools(const saver *v) {
     for (int64_t i = 0; rc == PITH_OK && i < v->d.leaves.count; i++) {
         const pithp_doc_leaf *leaf = &v->d.leaves.rows[i];
         pithp_stray_bool stray = {.found = false};
-        if (leaf->dtype != PITH_BOOL || pithp_content_is_known(v->arrays[i]))
+        if (leaf->dtype != PITH_BOOL || pithp_array_digest_known(v->arrays[i]))
             continue;
-        rc = pithp_content_pieces(v->s, v->arrays[i], v->staging, PITHP_STAGING_BYTES,
-                                  find_stray_bool, &stray);
+        rc = pithp_array_stream(v->s, v->arrays[i], v->staging, PITHP_STAGING_BYTES,
+                                find_stray_bool, &stray);
         if (rc == PITH_OK)
             rc = pithp_stray_bool_refuse(v->s, &v->d, leaf, &stray);
     }
@@ -91,18 +91,18 @@ static pith_status write_document(saver *v) {
     pithp_document_print(&v->d, &v->text);
     if (v->text.failed)
         return pithp_fail_memory(v->s, v->text.room);
-    pithp_writer_open(&v->document, v->s->runtime, &v->place, v->text.length);
+    pithp_writer_open(&v->document, v->s->runtime, &v->location, v->text.length);
     pithp_writer_add(&v->document, v->text.bytes, v->text.length);
     pithp_writer_sync(&v->document);
-    return pithp_writer_status(v->s, &v->document, v->place.shown);
+    return pithp_writer_status(v->s, &v->document, v->location.shown);
 }
 
 static pith_status sync_folder(saver *v, const char *consequence) {
     char reason[128];
-    const int error = pithp_folder_sync(&v->place);
+    const int error = pithp_folder_sync(&v->location);
     return error == 0 ? PITH_OK
                       : pithp_fail(v->s, PITH_E_IO, NULL,
-                                   "cannot write \"%s\": fsync: %s%s", v->place.shown,
+                                   "cannot write \"%s\": fsync: %s%s", v->location.shown,
                                    strerror_r(error, reason, sizeof reason), consequence);
 }
 
@@ -112,8 +112,8 @@ static pith_status sync_folder(saver *v, const char *consequence) {
 static void withdraw(saver *v) {
     pithp_claims claims = {.owner = geteuid()};
     pithp_writer_close(&v->document);
-    snprintf(claims.stem, sizeof claims.stem, "%.*s", (int)pithp_stem(v->place.name),
-             v->place.name);
+    snprintf(claims.stem, sizeof claims.stem, "%.*s", (int)pithp_stem(v->location.name),
+             v->location.name);
     for (int64_t i = 0; i < v->d.sidecars.count; i++) {
         const pithp_doc_sidecar *row = &v->d.sidecars.rows[i];
         pithp_claim *claim = &claims.rows[claims.count];
@@ -124,7 +124,7 @@ static void withdraw(saver *v) {
         snprintf(claim->file, sizeof claim->file, "%s", row->file);
         claims.count++;
     }
-    pithp_folder_drop_sidecars(v->place.folder, &claims, "");
+    pithp_folder_drop_sidecars(v->location.folder, &claims, "");
 }
 
 /* The sidecar has its name on the disk before the document has its own: whoever finds the
@@ -133,11 +133,11 @@ static pith_status name_files(saver *v) {
     pith_status rc = PITH_OK;
     if (v->fresh) {
         pithp_writer_rename(&v->sidecar, v->fresh->file);
-        PITH_TRY(pithp_writer_status(v->s, &v->sidecar, v->place.shown));
+        PITH_TRY(pithp_writer_status(v->s, &v->sidecar, v->location.shown));
         PITH_TRY(sync_folder(v, ""));
     }
-    pithp_writer_rename(&v->document, v->place.name);
-    PITH_TRY(pithp_writer_status(v->s, &v->document, v->place.shown));
+    pithp_writer_rename(&v->document, v->location.name);
+    PITH_TRY(pithp_writer_status(v->s, &v->document, v->location.shown));
     return sync_folder(v,
                        " (the new checkpoint is there, but may not survive a power cut)");
 out:
@@ -149,10 +149,10 @@ out:
  * read now) are gone: should the process die in between, whoever sweeps the folder knows
  * whose they were. */
 static pith_status replace(saver *v, const pithp_claims *sidecars) {
-    const int folder = v->place.folder;
+    const int folder = v->location.folder;
     char old[PITHP_TEMPORARY_NAME];
-    pithp_temporary_name(v->place.name, old);
-    const bool linked = linkat(folder, v->place.name, folder, old, 0) == 0;
+    pithp_temporary_name(v->location.name, old);
+    const bool linked = linkat(folder, v->location.name, folder, old, 0) == 0;
     const pith_status rc = name_files(v);
     const bool dropped =
         rc != PITH_OK ||
@@ -164,7 +164,7 @@ static pith_status replace(saver *v, const pithp_claims *sidecars) {
 
 static pith_status commit_single(saver *v) {
     pithp_claims old;
-    if (!pithp_folder_claims_of(v->place.folder, v->place.name, &old))
+    if (!pithp_folder_claims_of(v->location.folder, v->location.name, &old))
         return replace(v, NULL);
     const bool same =
         v->fresh && old.count == 1 && strcmp(old.rows[0].file, v->fresh->file) == 0;
@@ -176,7 +176,7 @@ static pith_status commit_single(saver *v) {
 static bool shared_are_there(const saver *v) {
     for (int64_t i = 0; i < v->d.sidecars.count; i++)
         if (&v->d.sidecars.rows[i] != v->fresh &&
-            !pithp_sidecar_is_there(v->place.folder, &v->d.sidecars.rows[i]))
+            !pithp_sidecar_exists(v->location.folder, &v->d.sidecars.rows[i]))
             return false;
     return true;
 }
@@ -184,34 +184,34 @@ static bool shared_are_there(const saver *v) {
 /* The older members go when the new one is on the disk. */
 static pith_status commit_member(saver *v) {
     char series[256];
-    memcpy(series, v->place.name, sizeof series);
+    memcpy(series, v->location.name, sizeof series);
     v->lost = !shared_are_there(v);
     if (v->lost) {
         withdraw(v);
         return PITH_OK;
     }
-    pith_status rc = pithp_series_next(v->s, &v->place);
+    pith_status rc = pithp_series_next(v->s, &v->location);
     if (rc == PITH_OK)
         rc = name_files(v);
     if (rc == PITH_OK)
-        pithp_series_prune(v->s->runtime, v->place.folder, series, v->options.keep);
+        pithp_series_prune(v->s->runtime, v->location.folder, series, v->options.keep);
     return rc;
 }
 
 static pith_status commit(saver *v) {
-    pith_status rc = pithp_folder_lock(v->s, &v->place);
+    pith_status rc = pithp_folder_lock(v->s, &v->location);
     if (rc != PITH_OK)
         return rc;
     rc = v->options.keep ? commit_member(v) : commit_single(v);
-    pithp_folder_unlock(&v->place);
+    pithp_folder_unlock(&v->location);
     return rc;
 }
 
 static pith_status sweep(saver *v) {
-    const pith_status rc = pithp_folder_lock(v->s, &v->place);
+    const pith_status rc = pithp_folder_lock(v->s, &v->location);
     if (rc == PITH_OK) {
-        pithp_folder_sweep(v->place.folder);
-        pithp_folder_unlock(&v->place);
+        pithp_folder_sweep(v->location.folder);
+        pithp_folder_unlock(&v->location);
     }
     return rc;
 }
@@ -247,8 +247,8 @@ prepare(saver *v, pithp_capture_function *capture, const void *source, const cha
     const char *shown = pithp_document_text(&v->d, path, strlen(path));
     if (!shown)
         return pithp_fail_memory(v->s, strlen(path));
-    rc = pithp_place_open(v->s, path, &v->place);
-    v->place.shown = shown;
+    rc = pithp_location_open(v->s, path, &v->location);
+    v->location.shown = shown;
 out:
     return rc;
 }
@@ -265,7 +265,7 @@ static pith_status start_again(saver *v) {
     for (int64_t i = 0; i < v->d.leaves.count; i++) {
         pithp_doc_leaf *leaf = &v->d.leaves.rows[i];
         leaf->sidecar = 0;
-        leaf->packed = false;
+        leaf->compressed = false;
         leaf->frames = NULL;
         leaf->frame_count = 0;
     }
@@ -279,9 +279,9 @@ static pith_status write_files(saver *v) {
     rc = commit(v);
 out:
     if (rc != PITH_OK && v->document.name[0] &&
-        pithp_folder_lock(v->s, &v->place) == PITH_OK) {
+        pithp_folder_lock(v->s, &v->location) == PITH_OK) {
         withdraw(v);
-        pithp_folder_unlock(&v->place);
+        pithp_folder_unlock(&v->location);
     }
     return rc;
 }
@@ -298,8 +298,8 @@ pith_status pithp_saving_write(pithp_saving *v) {
     PITH_TRY(sweep(v));
     PITH_TRY(read_inline_leaves(v));
     if (v->options.incremental)
-        PITH_TRY(pithp_share(v->s, &v->d, v->arrays, &v->place, v->options.check_shared,
-                             v->staging));
+        PITH_TRY(pithp_incremental_reuse(v->s, &v->d, v->arrays, &v->location,
+                                         v->options.check_shared, v->staging));
     rc = write_files(v);
     if (rc == PITH_OK && v->lost) {
         PITH_TRY(start_again(v));
@@ -321,7 +321,7 @@ pithp_saving *pithp_saving_begin(pith_scope *s,
     }
     *v = (saver){.s = s,
                  .options = *options,
-                 .place = {.folder = -1},
+                 .location = {.folder = -1},
                  .sidecar = {.file = -1, .rt = s->runtime},
                  .document = {.file = -1, .rt = s->runtime}};
     pithp_document_begin(&v->d, s->runtime);
@@ -337,12 +337,12 @@ void pithp_saving_end(pithp_saving *v) {
     pith_runtime *rt = v->s->runtime;
     pithp_writer_close(&v->sidecar);
     pithp_writer_close(&v->document);
-    pithp_packer_end(&v->packer, rt);
+    pithp_compressor_end(&v->compressor, rt);
     pithp_text_end(&v->text);
     pithp_text_end(&v->header);
     pithp_release(rt, v->order, (size_t)v->order_count * sizeof *v->order);
     pithp_release(rt, v->staging, PITHP_STAGING_BYTES);
     pithp_document_end(&v->d);
-    pithp_place_close(&v->place);
+    pithp_location_close(&v->location);
     pithp_release(rt, v, sizeof *v);
 }

@@ -11,12 +11,12 @@
  * sidecars, of which d gets rows; the other leaves of sidecars are left for the row
  * behind these. All that are to go to a sidecar have the name of their tensor. check:
  * leaves are read there and held against their checksums. */
-pith_status pithp_share(pith_scope *s,
-                        pithp_document *d,
-                        const pith_array *const *arrays,
-                        const pithp_place *series,
-                        bool check,
-                        void *staging);
+pith_status pithp_incremental_reuse(pith_scope *s,
+                                    pithp_document *d,
+                                    const pith_array *const *arrays,
+                                    const pithp_location *series,
+                                    bool check,
+                                    void *staging);
 
 /* ---- Saving (saving.c, background.c) ---- */
 

@@ -1,5 +1,5 @@
-/* Digests of what arrays hold. An array never changes, so one that has its buffer to
- * itself is hashed once, however often it is saved: the buffer remembers. */
+/* Digests of array contents, cached in the buffer. Arrays are immutable, so an array that
+ * owns its buffer is hashed once, however often it is saved. */
 #include "checkpoint/store/array_digest.h"
 
 /* NULL: others share the buffer, or its memory is the user's. */
@@ -9,7 +9,7 @@ static pithp_buffer *own_buffer(const pith_array *a) {
     return alone && !b->foreign && b->bytes ? b : NULL;
 }
 
-void pithp_content_remember(const pith_array *a, pithp_digest digest) {
+void pithp_array_digest_store(const pith_array *a, pithp_digest digest) {
     pithp_buffer *b = own_buffer(a);
     if (b)
         pithp_buffer_set_content(b, (const uint64_t[2]){digest.high, digest.low});
@@ -24,17 +24,17 @@ static bool remembered(const pith_array *a, pithp_digest *digest) {
     return true;
 }
 
-bool pithp_content_is_known(const pith_array *a) {
+bool pithp_array_digest_known(const pith_array *a) {
     pithp_digest digest;
     return remembered(a, &digest);
 }
 
-pith_status pithp_content_pieces(pith_scope *s,
-                                 const pith_array *a,
-                                 void *staging,
-                                 size_t piece_bytes,
-                                 pithp_leaf_sink sink,
-                                 void *closure) {
+pith_status pithp_array_stream(pith_scope *s,
+                               const pith_array *a,
+                               void *staging,
+                               size_t piece_bytes,
+                               pithp_chunk_sink sink,
+                               void *closure) {
     const size_t bytes = pithp_array_spec(a)->bytes;
     const char *data = a->data;
     pith_status rc = PITH_OK;
@@ -55,18 +55,18 @@ static pith_status hash(void *closure, const void *bytes, size_t offset, size_t 
     return PITH_OK;
 }
 
-pith_status pithp_content_digest(pith_scope *s,
-                                 const pith_array *a,
-                                 void *staging,
-                                 pithp_digest *digest) {
+pith_status pithp_array_digest(pith_scope *s,
+                               const pith_array *a,
+                               void *staging,
+                               pithp_digest *digest) {
     pithp_hasher h;
     if (remembered(a, digest))
         return PITH_OK;
     pithp_hasher_begin(&h);
     const pith_status rc =
-        pithp_content_pieces(s, a, staging, PITHP_STAGING_BYTES, hash, &h);
+        pithp_array_stream(s, a, staging, PITHP_STAGING_BYTES, hash, &h);
     *digest = pithp_hasher_end(&h);
     if (rc == PITH_OK)
-        pithp_content_remember(a, *digest);
+        pithp_array_digest_store(a, *digest);
     return rc;
 }

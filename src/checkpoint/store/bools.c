@@ -1,5 +1,5 @@
-/* Elements of bool leaves: files and arrays hold the bytes 0 and 1. Operations on bools
- * rely on it, so that other bytes are refused where they would come in or go out. */
+/* Validation of bool elements: files and arrays hold the bytes 0 and 1. Operations on
+ * bools rely on it, so other bytes are refused on load and save. */
 #include "checkpoint/store/open.h"
 
 void pithp_stray_bool_find(pithp_stray_bool *stray,

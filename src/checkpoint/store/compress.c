@@ -1,10 +1,9 @@
-/* Compression of leaves: zstd, a frame for every PITHP_CHUNK_BYTES of elements, so that a
- * slice needs few of them. The document holds size and digest of every frame: what is
- * damaged never reaches the decompressor, and no frame says how much memory it needs.
+/* Compression of leaves: one zstd frame for each PITHP_CHUNK_BYTES of elements, so that
+ * rows need few frames. The document holds size and digest of each frame: damaged bytes
+ * never reach the decompressor, and no frame states how much memory it needs.
  *
- * A frame is never smaller than a PITHP_LEAST_PACKED-th of its elements: a skippable
- * frame behind it, of which zstd takes no notice, fills it up. So what a file may ask of
- * a reader's memory is bounded by its own size. */
+ * A frame is at least 1 / PITHP_MOST_RATIO of its elements: a skippable frame, which zstd
+ * ignores, pads it. So the size of a file bounds the memory that its reader needs. */
 #include "checkpoint/store/sidecar.h"
 
 #include <string.h>
@@ -12,25 +11,25 @@
 
 enum { SKIPPABLE_HEADER = 8, GAIN = 8 /* at least an eighth has to be saved */ };
 
-_Static_assert(PITHP_PACK_MOST >= ZSTD_COMPRESSBOUND(PITHP_CHUNK_BYTES),
+_Static_assert(PITHP_FRAME_MOST >= ZSTD_COMPRESSBOUND(PITHP_CHUNK_BYTES),
                "a frame of noise has its room");
-_Static_assert(PITHP_PACK_LEVELS <= 19, "higher ones want more memory of readers");
+_Static_assert(PITHP_COMPRESS_LEVELS <= 19, "higher ones want more memory of readers");
 
 /* ---- Writing ---- */
 
-bool pithp_packer_begin(pithp_packer *p, pith_runtime *rt) {
+bool pithp_compressor_begin(pithp_compressor *p, pith_runtime *rt) {
     p->context = ZSTD_createCCtx();
-    p->packed = pithp_allocate(rt, PITHP_PACK_MOST);
-    if (p->context && p->packed)
+    p->compressed = pithp_allocate(rt, PITHP_FRAME_MOST);
+    if (p->context && p->compressed)
         return true;
-    pithp_packer_end(p, rt);
+    pithp_compressor_end(p, rt);
     return false;
 }
 
-void pithp_packer_end(pithp_packer *p, pith_runtime *rt) {
+void pithp_compressor_end(pithp_compressor *p, pith_runtime *rt) {
     ZSTD_freeCCtx(p->context); /* NULL does nothing */
-    pithp_release(rt, p->packed, PITHP_PACK_MOST);
-    *p = (pithp_packer){.context = NULL};
+    pithp_release(rt, p->compressed, PITHP_FRAME_MOST);
+    *p = (pithp_compressor){.context = NULL};
 }
 
 static void put_u32(unsigned char *to, uint32_t value) {
@@ -48,31 +47,32 @@ static size_t fill_up(unsigned char *packed, size_t n, size_t least) {
     return filled;
 }
 
-size_t pithp_pack(pithp_packer *p, int level, const void *elements, size_t n) {
+size_t pithp_compress(pithp_compressor *p, int level, const void *elements, size_t n) {
     ZSTD_CCtx_reset(p->context, ZSTD_reset_session_and_parameters);
     ZSTD_CCtx_setParameter(p->context, ZSTD_c_compressionLevel, level);
     const size_t packed =
-        ZSTD_compress2(p->context, p->packed, PITHP_PACK_MOST, elements, n);
-    return ZSTD_isError(packed) ? 0 : fill_up(p->packed, packed, pithp_frame_least(n));
+        ZSTD_compress2(p->context, p->compressed, PITHP_FRAME_MOST, elements, n);
+    return ZSTD_isError(packed) ? 0
+                                : fill_up(p->compressed, packed, pithp_frame_least(n));
 }
 
-bool pithp_pack_pays(pithp_packer *p, int level, const void *elements, size_t n) {
-    const size_t packed = pithp_pack(p, level, elements, n);
+bool pithp_compress_pays(pithp_compressor *p, int level, const void *elements, size_t n) {
+    const size_t packed = pithp_compress(p, level, elements, n);
     return packed && packed <= n - n / GAIN;
 }
 
 /* ---- Reading ---- */
 
-struct pithp_unpacker {
+struct pithp_decompressor {
     ZSTD_DCtx *context;
-    const pithp_packed *frame; /* that `elements` are of; NULL */
-    size_t bytes;              /* of all this */
-    char *elements;            /* of the frame that was read in part */
+    const pithp_zstd_frame *frame; /* that `elements` are of; NULL */
+    size_t bytes;                  /* of all this */
+    char *elements;                /* of the frame that was read in part */
     char packed[];
 };
 
 /* Room for the largest chunk and the largest frame, which are small where leaves are. */
-pithp_unpacker *pithp_unpacker_make(pith_runtime *rt, const pithp_document *d) {
+pithp_decompressor *pithp_decompressor_make(pith_runtime *rt, const pithp_document *d) {
     size_t elements = 0, packed = 0;
     for (int64_t i = 0; i < d->leaves.count; i++) {
         const pithp_doc_leaf *leaf = &d->leaves.rows[i];
@@ -81,8 +81,8 @@ pithp_unpacker *pithp_unpacker_make(pith_runtime *rt, const pithp_document *d) {
         for (int64_t k = 0; k < leaf->frame_count; k++)
             packed = leaf->frames[k].bytes > packed ? leaf->frames[k].bytes : packed;
     }
-    const size_t bytes = sizeof(pithp_unpacker) + packed + elements;
-    pithp_unpacker *u = pithp_allocate(rt, bytes);
+    const size_t bytes = sizeof(pithp_decompressor) + packed + elements;
+    pithp_decompressor *u = pithp_allocate(rt, bytes);
     if (!u)
         return NULL;
     u->frame = NULL;
@@ -95,29 +95,34 @@ pithp_unpacker *pithp_unpacker_make(pith_runtime *rt, const pithp_document *d) {
     return NULL;
 }
 
-void pithp_unpacker_end(pithp_unpacker *u, pith_runtime *rt) {
+void pithp_decompressor_end(pithp_decompressor *u, pith_runtime *rt) {
     if (!u)
         return;
     ZSTD_freeDCtx(u->context);
     pithp_release(rt, u, u->bytes);
 }
 
-void *pithp_unpacker_room(pithp_unpacker *u) {
+void *pithp_decompressor_buffer(pithp_decompressor *u) {
     return u->packed;
 }
 
-bool pithp_unpack(pithp_unpacker *u, const pithp_packed *frame, void *to, size_t n) {
+bool pithp_decompress(pithp_decompressor *u,
+                      const pithp_zstd_frame *frame,
+                      void *to,
+                      size_t n) {
     return pithp_digest_equal(pithp_digest_of(u->packed, frame->bytes), frame->digest) &&
            ZSTD_decompressDCtx(u->context, to, n, u->packed, frame->bytes) == n;
 }
 
-const void *pithp_unpacker_find(const pithp_unpacker *u, const pithp_packed *frame) {
+const void *pithp_decompressor_find(const pithp_decompressor *u,
+                                    const pithp_zstd_frame *frame) {
     return u->frame == frame ? u->elements : NULL;
 }
 
-const void *pithp_unpack_kept(pithp_unpacker *u, const pithp_packed *frame, size_t n) {
+const void *
+pithp_decompress_kept(pithp_decompressor *u, const pithp_zstd_frame *frame, size_t n) {
     u->frame = NULL;
-    if (!pithp_unpack(u, frame, u->elements, n))
+    if (!pithp_decompress(u, frame, u->elements, n))
         return NULL;
     u->frame = frame;
     return u->elements;

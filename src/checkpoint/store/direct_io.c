@@ -1,6 +1,6 @@
-/* Large files past the page cache: bytes gather in two buffers, of which a thread writes
- * the one with O_DIRECT while the other is hashed and filled. Only speed differs: what
- * cannot be written so, such as the tail, is written as always, with the same bytes. */
+/* Direct I/O (O_DIRECT) for large files: bytes are collected in two buffers; a thread
+ * writes one while the other is hashed and filled. Only speed differs: bytes that cannot
+ * be written so, such as the tail, go through the page cache. */
 #include "checkpoint/store/direct_io.h"
 
 #include <errno.h>
@@ -14,9 +14,9 @@
 
 enum { BUFFERS = 2, ALIGNMENT = 4096, HUGE_BYTES = 2 << 20 };
 
-pithp_direct_bounds pithp_direct_limits = {.least = 128 << 20, .piece = 16 << 20};
+pithp_direct_io_bounds pithp_direct_io_limits = {.least = 128 << 20, .piece = 16 << 20};
 
-struct pithp_direct {
+struct pithp_direct_io {
     pith_runtime *rt;
     int file;
     size_t piece; /* bytes of a buffer */
@@ -58,7 +58,7 @@ static int write_piece(int file, const unsigned char *bytes, size_t n) {
 }
 
 static void *run(void *closure) {
-    pithp_direct *d = closure;
+    pithp_direct_io *d = closure;
     pthread_mutex_lock(&d->lock);
     for (size_t next = 0;; next = (next + 1) % BUFFERS) {
         while (!d->waiting[next] && !d->ending)
@@ -80,7 +80,7 @@ static void *run(void *closure) {
 }
 
 /* Hand over what was filled, and wait for the buffer behind it. */
-static int hand_over(pithp_direct *d, size_t n) {
+static int hand_over(pithp_direct_io *d, size_t n) {
     pthread_mutex_lock(&d->lock);
     d->waiting[d->filling] = n;
     pthread_cond_broadcast(&d->turn);
@@ -93,7 +93,7 @@ static int hand_over(pithp_direct *d, size_t n) {
     return error;
 }
 
-int pithp_direct_add(pithp_direct *d, const void *bytes, size_t n) {
+int pithp_direct_io_add(pithp_direct_io *d, const void *bytes, size_t n) {
     const unsigned char *from = bytes;
     int error = 0;
     while (n && !error) {
@@ -126,7 +126,7 @@ static bool is_offered(int file) {
 }
 
 /* Signals are for the threads that the program knows. */
-static int start_thread(pithp_direct *d) {
+static int start_thread(pithp_direct_io *d) {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -135,20 +135,20 @@ static int start_thread(pithp_direct *d) {
     return error;
 }
 
-static void release(pithp_direct *d) {
+static void release(pithp_direct_io *d) {
     pthread_cond_destroy(&d->turn);
     pthread_mutex_destroy(&d->lock);
     pithp_release_aligned(d->rt, d->buffers, BUFFERS * d->piece, HUGE_BYTES);
     pithp_release(d->rt, d, sizeof *d);
 }
 
-pithp_direct *pithp_direct_begin(pith_runtime *rt, int file, size_t expected) {
-    if (expected < pithp_direct_limits.least || !is_offered(file))
+pithp_direct_io *pithp_direct_io_begin(pith_runtime *rt, int file, size_t expected) {
+    if (expected < pithp_direct_io_limits.least || !is_offered(file))
         return NULL;
-    pithp_direct *d = pithp_allocate(rt, sizeof *d);
+    pithp_direct_io *d = pithp_allocate(rt, sizeof *d);
     if (!d)
         return NULL;
-    *d = (pithp_direct){.rt = rt, .file = file, .piece = pithp_direct_limits.piece};
+    *d = (pithp_direct_io){.rt = rt, .file = file, .piece = pithp_direct_io_limits.piece};
     pthread_mutex_init(&d->lock, NULL);
     pthread_cond_init(&d->turn, NULL);
     d->buffers = pithp_allocate_aligned(rt, BUFFERS * d->piece, HUGE_BYTES);
@@ -162,7 +162,7 @@ pithp_direct *pithp_direct_begin(pith_runtime *rt, int file, size_t expected) {
     return NULL;
 }
 
-int pithp_direct_end(pithp_direct *d, bool write_rest) {
+int pithp_direct_io_end(pithp_direct_io *d, bool write_rest) {
     const size_t rest = d->used, first = d->filling * d->piece;
     const size_t whole = write_rest ? rest / ALIGNMENT * ALIGNMENT : 0;
     int error = whole ? hand_over(d, whole) : 0;

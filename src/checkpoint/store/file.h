@@ -22,26 +22,27 @@ typedef struct pithp_writer {
     unsigned char *buffer;
     size_t used;
     size_t written, started; /* bytes given to the system; and begun to go to the disk */
-    struct pithp_direct *direct; /* takes all bytes in place of the buffer; NULL */
-    int error;                   /* errno of the first failure; 0 */
-    const char *failed_call;     /* what failed, such as "write" */
+    struct pithp_direct_io *direct; /* takes all bytes in place of the buffer; NULL */
+    int error;                      /* errno of the first failure; 0 */
+    const char *failed_call;        /* what failed, such as "write" */
 } pithp_writer;
 
 /* A folder and a name in it, symbolic links of the file itself resolved. */
-typedef struct pithp_place {
+typedef struct pithp_location {
     int folder;        /* descriptor; -1 */
     char name[256];    /* of the file in it */
     unsigned mode;     /* permissions of the file that is there; 0: there is none */
     const char *shown; /* the path as the user gave it, for messages */
-} pithp_place;
+} pithp_location;
 
-pith_status pithp_place_open(pith_scope *s, const char *path, pithp_place *place);
-void pithp_place_close(pithp_place *place);
+pith_status
+pithp_location_open(pith_scope *s, const char *path, pithp_location *location);
+void pithp_location_close(pithp_location *location);
 
 /* expected: bytes that will be written, so that a full disk is found early. */
 void pithp_writer_open(pithp_writer *w,
                        pith_runtime *rt,
-                       const pithp_place *at,
+                       const pithp_location *at,
                        size_t expected);
 void pithp_writer_add(pithp_writer *w, const void *bytes, size_t n);
 /* Large data goes from where it lies, hashed on the way. */
@@ -62,19 +63,19 @@ pith_status pithp_writer_status(pith_scope *s, const pithp_writer *w, const char
 
 /* One writer at a time commits in a folder, and nobody while a reader holds the lock;
  * waits for others, up to a minute. */
-pith_status pithp_folder_lock(pith_scope *s, const pithp_place *place);
-void pithp_folder_unlock(const pithp_place *place);
-int pithp_folder_sync(const pithp_place *place); /* 0, or errno */
+pith_status pithp_folder_lock(pith_scope *s, const pithp_location *location);
+void pithp_folder_unlock(const pithp_location *location);
+int pithp_folder_sync(const pithp_location *location); /* 0, or errno */
 /* The folder's files; NULL with errno. */
 DIR *pithp_folder_list(int folder);
 /* Whether a file of that name and size is there. */
-bool pithp_sidecar_is_there(int folder, const pithp_doc_sidecar *sidecar);
+bool pithp_sidecar_exists(int folder, const pithp_doc_sidecar *sidecar);
 /* Whether its header, or a leaf in it, is what the document says, which has format 2;
  * also false where it cannot be read (sidecar_verify.c). */
-bool pithp_sidecar_is_sound(pith_runtime *rt,
-                            int folder,
-                            const pithp_doc_sidecar *sidecar,
-                            const pithp_doc_leaf *leaf);
+bool pithp_sidecar_verify(pith_runtime *rt,
+                          int folder,
+                          const pithp_doc_sidecar *sidecar,
+                          const pithp_doc_leaf *leaf);
 /* Remove the sidecars that a document claims, if they are its own and no document of the
  * folder but `except` names them. Only with the folder locked: a document that is being
  * renamed could be missed. False: one may be left that no other document names; then
@@ -145,10 +146,10 @@ pith_status pithp_series_list_fail(pith_scope *s, const char *shown, int error);
 void pithp_series_end(pith_runtime *rt, pithp_series *members);
 /* The error that there is no file at a place; names the newest member if it is a series.
  */
-pith_status pithp_series_no_file(pith_scope *s, const pithp_place *place);
+pith_status pithp_series_no_file(pith_scope *s, const pithp_location *location);
 /* Turn a place of the series into that of its next member. Only with the folder locked,
  * as the next one. */
-pith_status pithp_series_next(pith_scope *s, pithp_place *place);
+pith_status pithp_series_next(pith_scope *s, pithp_location *location);
 /* Remove all but the newest members, with their sidecars. */
 void pithp_series_prune(pith_runtime *rt, int folder, const char *series, int64_t keep);
 #endif

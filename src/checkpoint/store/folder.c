@@ -1,5 +1,5 @@
-/* What lies beside a checkpoint: finding its folder, one commit at a time, sidecars that
- * nobody names, and files of writers that were killed. */
+/* Folders of checkpoints: opening them, the lock for commits, removal of unreferenced
+ * sidecars and of temporary files of dead writers. */
 #include "checkpoint/store/file.h"
 
 #include <errno.h>
@@ -24,42 +24,44 @@ static pith_status refuse(pith_scope *s, const char *path, int error) {
 
 /* A folder by the part of the path before its name; what replaces a link replaces the
  * file that it points to. */
-static pith_status open_folder(pith_scope *s, const char *path, pithp_place *place) {
+static pith_status
+open_folder(pith_scope *s, const char *path, pithp_location *location) {
     const char *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path;
     const size_t n = strlen(name);
     char *folder;
     if (n == 0 || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
-        return refuse(s, place->shown, EISDIR);
-    if (n >= sizeof place->name)
-        return refuse(s, place->shown, ENAMETOOLONG);
-    memcpy(place->name, name, n + 1);
+        return refuse(s, location->shown, EISDIR);
+    if (n >= sizeof location->name)
+        return refuse(s, location->shown, ENAMETOOLONG);
+    memcpy(location->name, name, n + 1);
     const size_t length = slash ? (size_t)(slash - path) + 1 : 1;
     folder = pithp_allocate(s->runtime, length + 1);
     if (!folder)
         return pithp_fail_memory(s, length + 1);
     memcpy(folder, slash ? path : ".", length);
     folder[length] = 0;
-    place->folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    location->folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     const int error = errno;
     pithp_release(s->runtime, folder, length + 1);
-    return place->folder < 0 ? refuse(s, place->shown, error) : PITH_OK;
+    return location->folder < 0 ? refuse(s, location->shown, error) : PITH_OK;
 }
 
-pith_status pithp_place_open(pith_scope *s, const char *path, pithp_place *place) {
+pith_status
+pithp_location_open(pith_scope *s, const char *path, pithp_location *location) {
     struct stat st;
     char *resolved = NULL;
-    *place = (pithp_place){.folder = -1, .shown = path};
+    *location = (pithp_location){.folder = -1, .shown = path};
     if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode)) {
         resolved = realpath(path, NULL);
         if (!resolved)
             return refuse(s, path, errno);
     }
-    pith_status rc = open_folder(s, resolved ? resolved : path, place);
+    pith_status rc = open_folder(s, resolved ? resolved : path, location);
     free(resolved);
     if (rc == PITH_OK &&
-        fstatat(place->folder, place->name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
-        place->mode = st.st_mode & 0777;
+        fstatat(location->folder, location->name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+        location->mode = st.st_mode & 0777;
         if (!S_ISREG(st.st_mode))
             rc = pithp_fail(s, PITH_E_IO, NULL,
                             "cannot open \"%s\": it is no regular file", path);
@@ -67,35 +69,35 @@ pith_status pithp_place_open(pith_scope *s, const char *path, pithp_place *place
     return rc;
 }
 
-void pithp_place_close(pithp_place *place) {
-    if (place->folder >= 0)
-        close(place->folder);
-    place->folder = -1;
+void pithp_location_close(pithp_location *location) {
+    if (location->folder >= 0)
+        close(location->folder);
+    location->folder = -1;
 }
 
 /* ---- One commit at a time ---- */
 
-pith_status pithp_folder_lock(pith_scope *s, const pithp_place *place) {
+pith_status pithp_folder_lock(pith_scope *s, const pithp_location *location) {
     const struct timespec wait = {.tv_nsec = LOCK_WAIT_MS * 1000000L};
     for (int i = 0; i < LOCK_TRIES; i++) {
-        if (flock(place->folder, LOCK_EX | LOCK_NB) == 0 ||
+        if (flock(location->folder, LOCK_EX | LOCK_NB) == 0 ||
             (errno != EWOULDBLOCK && errno != EINTR))
             return PITH_OK; /* a file system without locks has one writer a checkpoint */
         nanosleep(&wait, NULL);
     }
     return pithp_fail(s, PITH_E_IO, NULL,
                       "cannot lock the folder of \"%s\": another process holds its lock",
-                      place->shown);
+                      location->shown);
 }
 
-void pithp_folder_unlock(const pithp_place *place) {
-    flock(place->folder, LOCK_UN);
+void pithp_folder_unlock(const pithp_location *location) {
+    flock(location->folder, LOCK_UN);
 }
 
-int pithp_folder_sync(const pithp_place *place) {
+int pithp_folder_sync(const pithp_location *location) {
     int result;
     do
-        result = fsync(place->folder);
+        result = fsync(location->folder);
     while (result != 0 && errno == EINTR);
     return result == 0 || errno == EINVAL ? 0 : errno; /* EINVAL: has no such thing */
 }
@@ -187,7 +189,7 @@ mark_named(int folder, const char *file, const pithp_claims *claims, bool *named
     return true;
 }
 
-bool pithp_sidecar_is_there(int folder, const pithp_doc_sidecar *sidecar) {
+bool pithp_sidecar_exists(int folder, const pithp_doc_sidecar *sidecar) {
     struct stat st;
     return fstatat(folder, sidecar->file, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
            S_ISREG(st.st_mode) && (size_t)st.st_size == sidecar->bytes;

@@ -1,5 +1,5 @@
-/* Opening a checkpoint: its document is read and checked, its sidecars opened, so that
- * all stay as they were found however the folder changes. */
+/* Opening a checkpoint: reads and verifies its document and opens its sidecars, so that
+ * later changes of the folder do not affect it. */
 #include "checkpoint/store/open.h"
 
 #include "base/format.h"
@@ -33,7 +33,7 @@ static void close_sidecars(pith_checkpoint *c) {
 static void release(pith_scope *s, void *thing) {
     pith_checkpoint *c = thing;
     close_sidecars(c);
-    pithp_unpacker_end(c->unpacker, s->runtime);
+    pithp_decompressor_end(c->decompressor, s->runtime);
     pithp_release(s->runtime, c->order, (size_t)c->order_count * sizeof *c->order);
     pithp_document_end(&c->document);
     pithp_header_of(c)->kind = PITHP_KIND_FREE;
@@ -155,11 +155,11 @@ static void close_files(pith_checkpoint *c, files *f) {
     close_sidecars(c);
 }
 
-static bool was_replaced(const pithp_place *place, int file) {
+static bool was_replaced(const pithp_location *location, int file) {
     struct stat before, now;
     if (fstat(file, &before) != 0)
         return false;
-    if (fstatat(place->folder, place->name, &now, AT_SYMLINK_NOFOLLOW) != 0)
+    if (fstatat(location->folder, location->name, &now, AT_SYMLINK_NOFOLLOW) != 0)
         return errno == ENOENT;
     return before.st_ino != now.st_ino || before.st_dev != now.st_dev;
 }
@@ -168,14 +168,14 @@ static bool was_replaced(const pithp_place *place, int file) {
  * the one and took one of the others away. */
 static pith_status open_files(pith_scope *s,
                               pith_checkpoint *c,
-                              const pithp_place *place,
+                              const pithp_location *location,
                               files *f,
                               bool *moved) {
     close_files(c, f);
     *moved = false;
-    f->document = pithp_file_open(place->folder, place->name, &f->document_bytes);
+    f->document = pithp_file_open(location->folder, location->name, &f->document_bytes);
     if (f->document < 0)
-        return errno == ENOENT ? pithp_series_no_file(s, place)
+        return errno == ENOENT ? pithp_series_no_file(s, location)
                                : io_error(s, c->shown, "open", errno);
     const int error = pithp_head_read(f->document, f->document_bytes, f->head);
     if (error)
@@ -186,11 +186,11 @@ static pith_status open_files(pith_scope *s,
     if (!pithp_head_claims(f->head, &f->sidecars))
         f->sidecars.count = 0; /* the parser says what is wrong */
     for (int i = 0; i < f->sidecars.count && !*moved; i++) {
-        const int file = pithp_file_open(place->folder, f->sidecars.rows[i].file,
+        const int file = pithp_file_open(location->folder, f->sidecars.rows[i].file,
                                          &f->sidecar_bytes[i]);
         c->sidecars[i].file = file;
         f->errors[i] = file < 0 ? errno : 0;
-        *moved = f->errors[i] == ENOENT && was_replaced(place, f->document);
+        *moved = f->errors[i] == ENOENT && was_replaced(location, f->document);
     }
     return PITH_OK;
 }
@@ -199,19 +199,19 @@ static pith_status open_files(pith_scope *s,
  * large the files are. Whoever loses against the writers again and again takes the lock
  * under which they commit: then nothing moves. */
 static pith_status
-open_set(pith_scope *s, pith_checkpoint *c, const pithp_place *place, files *f) {
+open_set(pith_scope *s, pith_checkpoint *c, const pithp_location *location, files *f) {
     bool moved = true;
     for (int i = 0; moved && i < TRIES; i++) {
-        const pith_status rc = open_files(s, c, place, f, &moved);
+        const pith_status rc = open_files(s, c, location, f, &moved);
         if (rc != PITH_OK)
             return rc;
     }
     if (!moved)
         return PITH_OK;
-    pith_status rc = pithp_folder_lock(s, place);
+    pith_status rc = pithp_folder_lock(s, location);
     if (rc == PITH_OK) {
-        rc = open_files(s, c, place, f, &moved);
-        pithp_folder_unlock(place);
+        rc = open_files(s, c, location, f, &moved);
+        pithp_folder_unlock(location);
     }
     return rc;
 }
@@ -230,16 +230,17 @@ static pith_status check_sidecars(pith_scope *s, pith_checkpoint *c, const files
     pith_status rc = pithp_sidecar_order(s, d, c->shown, &c->order, &c->order_count);
     for (int64_t i = 0; rc == PITH_OK && i < d->sidecars.count; i++)
         rc = check_sidecar(s, c, &d->sidecars.rows[i], f->sidecar_bytes[i], f->errors[i]);
-    for (int64_t i = 0; rc == PITH_OK && i < c->order_count && !c->unpacker; i++)
-        if (d->leaves.rows[c->order[i]].packed &&
-            !(c->unpacker = pithp_unpacker_make(s->runtime, d)))
+    for (int64_t i = 0; rc == PITH_OK && i < c->order_count && !c->decompressor; i++)
+        if (d->leaves.rows[c->order[i]].compressed &&
+            !(c->decompressor = pithp_decompressor_make(s->runtime, d)))
             rc = pithp_fail_memory(s, 0);
     return rc;
 }
 
-static pith_status open_all(pith_scope *s, pith_checkpoint *c, const pithp_place *place) {
+static pith_status
+open_all(pith_scope *s, pith_checkpoint *c, const pithp_location *location) {
     files f = {.document = -1};
-    pith_status rc = open_set(s, c, place, &f);
+    pith_status rc = open_set(s, c, location, &f);
     if (rc == PITH_OK)
         rc = read_document(s, c, f.document, f.document_bytes);
     if (rc == PITH_OK)
@@ -295,9 +296,9 @@ static pith_checkpoint *finish(pith_scope *s, pith_checkpoint *c, pith_status rc
     return c;
 }
 
-pith_checkpoint *pithp_checkpoint_open_at(pith_scope *s, const pithp_place *place) {
-    pith_checkpoint *c = make(s, place->shown);
-    return c ? finish(s, c, open_all(s, c, place)) : NULL;
+pith_checkpoint *pithp_checkpoint_open_at(pith_scope *s, const pithp_location *location) {
+    pith_checkpoint *c = make(s, location->shown);
+    return c ? finish(s, c, open_all(s, c, location)) : NULL;
 }
 
 pith_checkpoint *pithp_checkpoint_parse(pith_scope *s, const char *text, size_t bytes) {
@@ -312,11 +313,11 @@ pith_checkpoint *pithp_checkpoint_parse(pith_scope *s, const char *text, size_t 
 }
 
 pith_checkpoint *pithp_checkpoint_open(pith_scope *s, const char *path) {
-    pithp_place place;
-    pith_checkpoint *c = pithp_place_open(s, path, &place) == PITH_OK
-                             ? pithp_checkpoint_open_at(s, &place)
+    pithp_location location;
+    pith_checkpoint *c = pithp_location_open(s, path, &location) == PITH_OK
+                             ? pithp_checkpoint_open_at(s, &location)
                              : NULL;
-    pithp_place_close(&place);
+    pithp_location_close(&location);
     return c;
 }
 
@@ -351,21 +352,21 @@ static pith_status unpack_part(pith_scope *s,
                                size_t offset,
                                char *to,
                                size_t n) {
-    pithp_unpacker *u = c->unpacker;
+    pithp_decompressor *u = c->decompressor;
     while (n) {
-        const pithp_packed *frame = &leaf->frames[offset / PITHP_CHUNK_BYTES];
+        const pithp_zstd_frame *frame = &leaf->frames[offset / PITHP_CHUNK_BYTES];
         const size_t within = offset % PITHP_CHUNK_BYTES, begin = offset - within;
         const size_t rest = leaf->bytes - begin;
         const size_t all = rest < PITHP_CHUNK_BYTES ? rest : PITHP_CHUNK_BYTES;
         const size_t piece = n < all - within ? n : all - within;
-        const char *kept = pithp_unpacker_find(u, frame);
+        const char *kept = pithp_decompressor_find(u, frame);
         if (!kept) {
-            const pith_status rc = read_stored(s, c, leaf, frame->begin,
-                                               pithp_unpacker_room(u), frame->bytes);
+            const pith_status rc = read_stored(
+                s, c, leaf, frame->begin, pithp_decompressor_buffer(u), frame->bytes);
             if (rc != PITH_OK)
                 return rc;
-            kept = piece == all ? NULL : pithp_unpack_kept(u, frame, all);
-            if (piece == all ? !pithp_unpack(u, frame, to, all) : !kept)
+            kept = piece == all ? NULL : pithp_decompress_kept(u, frame, all);
+            if (piece == all ? !pithp_decompress(u, frame, to, all) : !kept)
                 return damaged(s, c, leaf);
         }
         if (kept)
@@ -377,12 +378,12 @@ static pith_status unpack_part(pith_scope *s,
     return PITH_OK;
 }
 
-pith_status pithp_leaf_part(pith_scope *s,
-                            const pith_checkpoint *c,
-                            const pithp_doc_leaf *leaf,
-                            size_t offset,
-                            void *to,
-                            size_t n) {
+pith_status pithp_leaf_read_bytes(pith_scope *s,
+                                  const pith_checkpoint *c,
+                                  const pithp_doc_leaf *leaf,
+                                  size_t offset,
+                                  void *to,
+                                  size_t n) {
     if (n == 0)
         return PITH_OK;
     if (!leaf->in_sidecar) {
@@ -392,8 +393,8 @@ pith_status pithp_leaf_part(pith_scope *s,
     const pith_status rc = pithp_checkpoint_trouble(s, c, leaf);
     if (rc != PITH_OK)
         return rc;
-    return leaf->packed ? unpack_part(s, c, leaf, offset, to, n)
-                        : read_stored(s, c, leaf, offset, to, n);
+    return leaf->compressed ? unpack_part(s, c, leaf, offset, to, n)
+                            : read_stored(s, c, leaf, offset, to, n);
 }
 
 pith_status pithp_leaf_read(pith_scope *s,
@@ -401,7 +402,7 @@ pith_status pithp_leaf_read(pith_scope *s,
                             int64_t number,
                             void *to,
                             void *staging,
-                            pithp_leaf_sink sink,
+                            pithp_chunk_sink sink,
                             void *closure) {
     const pithp_doc_leaf *leaf = &c->document.leaves.rows[number];
     pith_status rc = PITH_OK;
@@ -412,7 +413,7 @@ pith_status pithp_leaf_read(pith_scope *s,
         const size_t rest = leaf->bytes - at;
         const size_t n = rest < PITHP_CHUNK_BYTES ? rest : PITHP_CHUNK_BYTES;
         void *piece = to ? (char *)to + at : staging;
-        rc = pithp_leaf_part(s, c, leaf, at, piece, n);
+        rc = pithp_leaf_read_bytes(s, c, leaf, at, piece, n);
         if (rc != PITH_OK)
             break;
         pithp_hasher_add(&h, piece, n);

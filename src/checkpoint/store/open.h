@@ -22,15 +22,15 @@ struct pith_checkpoint {
     pithp_open_sidecar sidecars[PITHP_SIDECARS];
     int64_t *order; /* leaves in sidecars, by sidecar and place */
     int64_t order_count;
-    pithp_unpacker *unpacker; /* NULL: no leaf is compressed */
-    char shown[256];          /* path as the user gave it, cut where it is long */
+    pithp_decompressor *decompressor; /* NULL: no leaf is compressed */
+    char shown[256];                  /* path as the user gave it, cut where it is long */
 };
 
 /* Whether a pointer is an open checkpoint; safe for any. */
 bool pithp_checkpoint_valid(const pith_checkpoint *c);
 /* Open a checkpoint, owned by s. NULL: the scope's error is set. */
 pith_checkpoint *pithp_checkpoint_open(pith_scope *s, const char *path);
-pith_checkpoint *pithp_checkpoint_open_at(pith_scope *s, const pithp_place *place);
+pith_checkpoint *pithp_checkpoint_open_at(pith_scope *s, const pithp_location *location);
 /* A document that needs no sidecar, from memory. */
 pith_checkpoint *pithp_checkpoint_parse(pith_scope *s, const char *text, size_t bytes);
 /* Close it before its scope does. */
@@ -41,12 +41,12 @@ pith_status pithp_checkpoint_trouble(pith_scope *s,
                                      const pith_checkpoint *c,
                                      const pithp_doc_leaf *leaf);
 /* Bytes of a leaf; the checksum is not looked at. */
-pith_status pithp_leaf_part(pith_scope *s,
-                            const pith_checkpoint *c,
-                            const pithp_doc_leaf *leaf,
-                            size_t offset,
-                            void *to,
-                            size_t n);
+pith_status pithp_leaf_read_bytes(pith_scope *s,
+                                  const pith_checkpoint *c,
+                                  const pithp_doc_leaf *leaf,
+                                  size_t offset,
+                                  void *to,
+                                  size_t n);
 /* The first element of a bool leaf that is neither 0 nor 1 (bools.c). */
 typedef struct pithp_stray_bool {
     bool found;
@@ -87,7 +87,7 @@ pith_status pithp_leaf_read(pith_scope *s,
                             int64_t leaf,
                             void *to,
                             void *staging,
-                            pithp_leaf_sink sink,
+                            pithp_chunk_sink sink,
                             void *closure);
 
 #endif

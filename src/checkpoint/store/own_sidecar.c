@@ -1,6 +1,5 @@
-/* Sidecars that a save may delete. A document is only a claim about other files, so a
- * sidecar goes only if its name, owner, size, header and checksum all say that it belongs
- * to that document. */
+/* Safe removal of sidecars. A document may name any file, so a sidecar is removed only if
+ * its name, owner, size, header and checksum all show that it belongs to the document. */
 #include "checkpoint/store/file.h"
 
 #include <errno.h>

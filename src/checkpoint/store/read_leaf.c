@@ -1,5 +1,5 @@
-/* Parts of a checkpoint as arrays: one leaf, or some rows of one, without reading the
- * rest. */
+/* Reading one leaf, or some of its rows, as an array without the rest of the checkpoint.
+ */
 #include "checkpoint/store/open.h"
 
 #include <inttypes.h>
@@ -26,7 +26,7 @@ pith_status pithp_leaf_fill(pith_scope *s,
                                ? pithp_leaf_read(s, c, leaf, NULL, staging, copy_in, &t)
                                : pithp_leaf_read(s, c, leaf, t.to, NULL, NULL, NULL);
     if (rc == PITH_OK)
-        pithp_content_remember(array, c->document.leaves.rows[leaf].digest);
+        pithp_array_digest_store(array, c->document.leaves.rows[leaf].digest);
     return rc;
 }
 
@@ -41,13 +41,13 @@ static pith_status fill_part(pith_scope *s,
     char *to = array->data;
     pith_status rc = PITH_OK;
     if (!staging) {
-        rc = pithp_leaf_part(s, c, leaf, offset, to, bytes);
+        rc = pithp_leaf_read_bytes(s, c, leaf, offset, to, bytes);
         return rc == PITH_OK ? pithp_leaf_check_bools(s, c, leaf, offset, to, bytes) : rc;
     }
     for (size_t at = 0; rc == PITH_OK && at < bytes; at += PITHP_CHUNK_BYTES) {
         const size_t rest = bytes - at;
         const size_t n = rest < PITHP_CHUNK_BYTES ? rest : PITHP_CHUNK_BYTES;
-        rc = pithp_leaf_part(s, c, leaf, offset + at, staging, n);
+        rc = pithp_leaf_read_bytes(s, c, leaf, offset + at, staging, n);
         if (rc == PITH_OK)
             rc = pithp_leaf_check_bools(s, c, leaf, offset + at, staging, n);
         if (rc == PITH_OK)

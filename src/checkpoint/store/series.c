@@ -1,6 +1,6 @@
-/* Series: checkpoints of one name with a number, melt.000017.json, of which the last ones
- * are kept. Numbers count saves: the newest member is the one that was written last, also
- * where a run went back to an earlier step. */
+/* Series: checkpoints of one name with a number, melt.000017.json, of which the newest
+ * are kept. Numbers count saves: the newest member was written last, even if the run had
+ * gone back to an earlier step. */
 #include "checkpoint/store/file.h"
 
 #include <errno.h>
@@ -54,24 +54,24 @@ void pithp_series_end(pith_runtime *rt, pithp_series *members) {
     *members = (pithp_series){.numbers = NULL};
 }
 
-pith_status pithp_series_no_file(pith_scope *s, const pithp_place *place) {
+pith_status pithp_series_no_file(pith_scope *s, const pithp_location *location) {
     pithp_series members;
     char name[256], room[128];
     const char *reason = strerror_r(ENOENT, room, sizeof room);
     const bool listed =
-        pithp_series_list(s->runtime, place->folder, place->name, &members) == 0;
+        pithp_series_list(s->runtime, location->folder, location->name, &members) == 0;
     const int64_t count = listed ? members.count : 0;
     const bool is_series =
-        count > 0 && pithp_series_name(place->name, members.numbers[0], name);
+        count > 0 && pithp_series_name(location->name, members.numbers[0], name);
     if (listed)
         pithp_series_end(s->runtime, &members);
     if (!is_series)
-        return pithp_fail(s, PITH_E_IO, NULL, "cannot open \"%s\": %s", place->shown,
+        return pithp_fail(s, PITH_E_IO, NULL, "cannot open \"%s\": %s", location->shown,
                           reason);
     return pithp_fail(s, PITH_E_IO, NULL,
                       "cannot open \"%s\": %s; it is a series, whose newest member is "
                       "\"%s\": pith_load_as with .newest loads the newest that is whole",
-                      place->shown, reason, name);
+                      location->shown, reason, name);
 }
 
 pith_status pithp_series_list_fail(pith_scope *s, const char *shown, int error) {
@@ -82,23 +82,24 @@ pith_status pithp_series_list_fail(pith_scope *s, const char *shown, int error) 
                             shown, strerror_r(error, reason, sizeof reason));
 }
 
-pith_status pithp_series_next(pith_scope *s, pithp_place *place) {
+pith_status pithp_series_next(pith_scope *s, pithp_location *location) {
     pithp_series members;
     char name[256], reason[128];
-    const int error = pithp_series_list(s->runtime, place->folder, place->name, &members);
+    const int error =
+        pithp_series_list(s->runtime, location->folder, location->name, &members);
     if (error)
-        return pithp_series_list_fail(s, place->shown, error);
+        return pithp_series_list_fail(s, location->shown, error);
     const int64_t next = members.count ? members.numbers[0] + 1 : 1;
     pithp_series_end(s->runtime, &members);
     if (next > MOST_NUMBER)
         return pithp_fail(s, PITH_E_IO, NULL,
                           "cannot write \"%s\": a member has the number %" PRId64
                           ", the greatest that a series can have",
-                          place->shown, MOST_NUMBER);
-    if (!pithp_series_name(place->name, next, name))
-        return pithp_fail(s, PITH_E_IO, NULL, "cannot write \"%s\": %s", place->shown,
+                          location->shown, MOST_NUMBER);
+    if (!pithp_series_name(location->name, next, name))
+        return pithp_fail(s, PITH_E_IO, NULL, "cannot write \"%s\": %s", location->shown,
                           strerror_r(ENAMETOOLONG, reason, sizeof reason));
-    memcpy(place->name, name, sizeof name);
+    memcpy(location->name, name, sizeof name);
     return PITH_OK;
 }
 

@@ -1,6 +1,6 @@
-/* Sidecars: safetensors files that Python opens without code of ours. The header is JSON
- * of a known form, padded so that the data begins at a multiple of 64; tensors lie back
- * to back, larger elements first, so each is aligned to its element. */
+/* Layout of sidecars: safetensors files, which Python reads without code of ours. The
+ * JSON header is padded so that the data begins at a multiple of 64. Tensors lie back to
+ * back, larger elements first, so each is aligned to its element. */
 #include "checkpoint/store/sidecar.h"
 
 #include <inttypes.h>
@@ -40,7 +40,7 @@ static int64_t *collect(const pithp_document *d, int32_t sidecar, int64_t *count
 
 /* Of an element; what is compressed comes behind all others. */
 static size_t stored_size(const pithp_doc_leaf *leaf) {
-    return leaf->packed ? 0 : pith_dtype_size(leaf->dtype);
+    return leaf->compressed ? 0 : pith_dtype_size(leaf->dtype);
 }
 
 static int by_size_and_name(const void *a, const void *b, void *closure) {
@@ -57,7 +57,7 @@ bool pithp_sidecar_name_tensor(pithp_document *d, int64_t number) {
     pithp_doc_leaf *leaf = &d->leaves.rows[number];
     pithp_text t;
     pithp_text_begin(&t, d->rt);
-    pithp_text_add(&t, leaf->packed ? PITHP_PACKED : "");
+    pithp_text_add(&t, leaf->compressed ? PITHP_COMPRESSED_PREFIX : "");
     const size_t start = t.length;
     if (!pithp_document_path(d, leaf->node, PITHP_TENSOR_NAME, &t) || t.length == start) {
         t.length = start;
@@ -79,8 +79,8 @@ bool pithp_sidecar_name_tensors(pithp_document *d) {
 static void print_tensor(pithp_text *t, const pithp_doc_leaf *leaf) {
     pithp_json_string(t, leaf->tensor);
     pithp_text_print(t, ":{\"dtype\":\"%s\",\"shape\":[",
-                     leaf->packed ? "U8" : tensor_dtype(leaf->dtype));
-    if (leaf->packed) {
+                     leaf->compressed ? "U8" : tensor_dtype(leaf->dtype));
+    if (leaf->compressed) {
         pithp_text_print(t, "%zu", leaf->end - leaf->begin);
     } else {
         for (int32_t i = 0; i < leaf->shape.rank; i++)
@@ -90,12 +90,12 @@ static void print_tensor(pithp_text *t, const pithp_doc_leaf *leaf) {
 }
 
 static size_t stored_bytes(const pithp_doc_leaf *leaf) {
-    if (!leaf->packed)
+    if (!leaf->compressed)
         return leaf->bytes;
     if (leaf->frames)
         return leaf->frames[leaf->frame_count - 1].begin +
                leaf->frames[leaf->frame_count - 1].bytes;
-    return (leaf->bytes / PITHP_CHUNK_BYTES + 1) * PITHP_PACK_MOST;
+    return (leaf->bytes / PITHP_CHUNK_BYTES + 1) * PITHP_FRAME_MOST;
 }
 
 int64_t *pithp_sidecar_layout(const pithp_document *d, int32_t sidecar, int64_t *count) {

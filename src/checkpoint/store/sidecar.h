@@ -6,41 +6,46 @@
 
 /* ---- Compression (compress.c) ---- */
 
-typedef struct pithp_packer {
+typedef struct pithp_compressor {
     struct ZSTD_CCtx_s *context;
-    unsigned char *packed; /* PITHP_PACK_MOST bytes */
-} pithp_packer;
+    unsigned char *compressed; /* PITHP_FRAME_MOST bytes */
+} pithp_compressor;
 
-/* False: memory is short. */
-bool pithp_packer_begin(pithp_packer *p, pith_runtime *rt);
-void pithp_packer_end(pithp_packer *p, pith_runtime *rt);
-/* Compress up to PITHP_CHUNK_BYTES into p->packed. Returns the bytes there; 0: memory is
- * short. */
-size_t pithp_pack(pithp_packer *p, int level, const void *elements, size_t n);
-/* Whether these elements become an eighth smaller. */
-bool pithp_pack_pays(pithp_packer *p, int level, const void *elements, size_t n);
+/* False: out of memory. */
+bool pithp_compressor_begin(pithp_compressor *p, pith_runtime *rt);
+void pithp_compressor_end(pithp_compressor *p, pith_runtime *rt);
+/* Compress up to PITHP_CHUNK_BYTES into p->compressed. Returns the size; 0: out of
+ * memory. */
+size_t pithp_compress(pithp_compressor *p, int level, const void *elements, size_t n);
+/* Whether compression saves at least an eighth. */
+bool pithp_compress_pays(pithp_compressor *p, int level, const void *elements, size_t n);
 
-typedef struct pithp_unpacker pithp_unpacker;
-/* For the leaves of a document; NULL: memory is short. */
-pithp_unpacker *pithp_unpacker_make(pith_runtime *rt, const pithp_document *d);
-void pithp_unpacker_end(pithp_unpacker *u, pith_runtime *rt);
-/* Where a frame is put before it is unpacked to n bytes. False,
- * NULL: it is damaged. */
-void *pithp_unpacker_room(pithp_unpacker *u);
-bool pithp_unpack(pithp_unpacker *u, const pithp_packed *frame, void *to, size_t n);
-/* To memory of the unpacker, where it is found again until the next one. */
-const void *pithp_unpack_kept(pithp_unpacker *u, const pithp_packed *frame, size_t n);
-const void *pithp_unpacker_find(const pithp_unpacker *u, const pithp_packed *frame);
+typedef struct pithp_decompressor pithp_decompressor;
+/* For the leaves of a document; NULL: out of memory. */
+pithp_decompressor *pithp_decompressor_make(pith_runtime *rt, const pithp_document *d);
+void pithp_decompressor_end(pithp_decompressor *u, pith_runtime *rt);
+/* The buffer that a frame is read into before it is decompressed to n bytes. False and
+ * NULL of the next functions: the frame is damaged. */
+void *pithp_decompressor_buffer(pithp_decompressor *u);
+bool pithp_decompress(pithp_decompressor *u,
+                      const pithp_zstd_frame *frame,
+                      void *to,
+                      size_t n);
+/* Decompress into memory of the decompressor, which finds it again until the next call.
+ */
+const void *
+pithp_decompress_kept(pithp_decompressor *u, const pithp_zstd_frame *frame, size_t n);
+const void *pithp_decompressor_find(const pithp_decompressor *u,
+                                    const pithp_zstd_frame *frame);
 
 /* ---- Sidecars (sidecar.c) ---- */
 
-/* Name the tensor of a leaf, or those of all that go to sidecars, by their paths; a
- * packed one has PITHP_PACKED before it, which no path begins with. False: memory is
- * short. */
+/* Name the tensor of a leaf, or the tensors of all leaves in sidecars, by their paths.
+ * Names of compressed leaves begin with PITHP_COMPRESSED_PREFIX. False: out of memory. */
 bool pithp_sidecar_name_tensor(pithp_document *d, int64_t number);
 bool pithp_sidecar_name_tensors(pithp_document *d);
 /* The leaves of a sidecar in the order of their data: element size falling, then name;
- * compressed ones last. NULL when memory is short. */
+ * compressed ones last. NULL: out of memory. */
 int64_t *pithp_sidecar_layout(const pithp_document *d, int32_t sidecar, int64_t *count);
 /* Give them their places, as many bytes as each is stored in (what is to be compressed:
  * as many as it may come to), and print the header of the safetensors file, padded to

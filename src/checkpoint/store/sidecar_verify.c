@@ -1,5 +1,4 @@
-/* Whether what a sidecar on the disk holds is what its document says: of a file that a
- * writer is about to share, before it names it again. */
+/* Verification of a sidecar against its document before an incremental save shares it. */
 #include "checkpoint/store/file.h"
 
 #include <unistd.h>
@@ -30,7 +29,7 @@ static bool leaf_is_sound(int file,
                           size_t most) {
     const size_t at = data + leaf->begin;
     bool sound = true;
-    if (!leaf->packed)
+    if (!leaf->compressed)
         return has_digest(file, at, leaf->bytes, leaf->digest, room, most);
     for (int64_t i = 0; sound && i < leaf->frame_count; i++)
         sound = has_digest(file, at + leaf->frames[i].begin, leaf->frames[i].bytes,
@@ -38,10 +37,10 @@ static bool leaf_is_sound(int file,
     return sound;
 }
 
-bool pithp_sidecar_is_sound(pith_runtime *rt,
-                            int folder,
-                            const pithp_doc_sidecar *sidecar,
-                            const pithp_doc_leaf *leaf) {
+bool pithp_sidecar_verify(pith_runtime *rt,
+                          int folder,
+                          const pithp_doc_sidecar *sidecar,
+                          const pithp_doc_leaf *leaf) {
     enum { ROOM = PITHP_CHUNK_BYTES };
     size_t bytes;
     const int file = pithp_file_open(folder, sidecar->file, &bytes);

@@ -63,7 +63,7 @@ static void reserve(pithp_writer *w, size_t bytes) {
 
 void pithp_writer_open(pithp_writer *w,
                        pith_runtime *rt,
-                       const pithp_place *at,
+                       const pithp_location *at,
                        size_t expected) {
     *w = (pithp_writer){.rt = rt, .folder = at->folder, .file = -1};
     w->buffer = pithp_allocate(rt, BUFFER_BYTES);
@@ -77,7 +77,7 @@ void pithp_writer_open(pithp_writer *w,
     if (w->file >= 0 && !w->error && expected > START_BYTES)
         reserve(w, expected);
     if (w->file >= 0 && !w->error)
-        w->direct = pithp_direct_begin(rt, w->file, expected);
+        w->direct = pithp_direct_io_begin(rt, w->file, expected);
 }
 
 /* ---- Writing ---- */
@@ -97,7 +97,7 @@ static void write_all(pithp_writer *w, const unsigned char *bytes, size_t n) {
 
 /* From then on the file is written through the page cache. */
 static void end_direct(pithp_writer *w) {
-    const int error = w->direct ? pithp_direct_end(w->direct, !w->error) : 0;
+    const int error = w->direct ? pithp_direct_io_end(w->direct, !w->error) : 0;
     w->direct = NULL;
     if (error)
         fail(w, "write", error);
@@ -113,7 +113,7 @@ void pithp_writer_add(pithp_writer *w, const void *bytes, size_t n) {
     if (w->error || n == 0)
         return;
     if (w->direct) {
-        const int error = pithp_direct_add(w->direct, bytes, n);
+        const int error = pithp_direct_io_add(w->direct, bytes, n);
         if (error)
             fail(w, "write", error);
         return;
@@ -179,7 +179,7 @@ void pithp_writer_rename(pithp_writer *w, const char *name) {
 
 void pithp_writer_close(pithp_writer *w) {
     if (w->direct)
-        pithp_direct_end(w->direct, false);
+        pithp_direct_io_end(w->direct, false);
     if (w->file >= 0) {
         if (w->name[0])
             unlinkat(w->folder, w->name, 0);
