@@ -119,61 +119,8 @@ PASSES(u32e, SELF)
 PASSES(u64e, SELF)
 PASSES(pair, PAIR)
 
-/* Elements of type K as E, whose digits are those of KEY, and back to results of type R
- * in the last pass, which may have nothing to move. */
-#define ENDS(name, K, E, KEY, MAKE, R, RESULT)                                           \
-    static void load_##name(const void *args, int64_t begin, int64_t end) {              \
-        const radix_args *a = args;                                                      \
-        const K infinity = (K)infinity_of(a->dtype),                                     \
-                sign = (K)((K)1 << (8 * sizeof(K) - 1));                                 \
-        const key_kind kind = kind_of(a->dtype);                                         \
-        const bool descending = a->descending;                                           \
-        const int64_t inner = a->inner;                                                  \
-        E *line = (E *)(void *)a->line[0];                                               \
-        for (int64_t c = begin; c < end; c++) {                                          \
-            const int64_t last = chunk_begin(a, c + 1);                                  \
-            K special = 0;                                                               \
-            memset(a->counts[c], 0, sizeof a->counts[c]);                                \
-            for (int64_t at = chunk_begin(a, c), n; at < last; at += n) {                \
-                const K *from = (const K *)(const void *)a->from + at * inner;           \
-                E *to = line + at;                                                       \
-                n = last - at < NEAR ? last - at : NEAR;                                 \
-                for (int64_t i = 0; i < n; i++) {                                        \
-                    const K x = from[i * inner];                                         \
-                    const K key = key_##K(x, kind, infinity, descending);                \
-                    special |= (K)((x == sign) | ((x & (K)~sign) > infinity));           \
-                    to[i] = MAKE(key, at + i);                                           \
-                }                                                                        \
-                add_##E(a->counts[c], to, n, a->shift);                                  \
-            }                                                                            \
-            if (special && kind == FLOAT)                                                \
-                atomic_store(&a->state->special, true);                                  \
-        }                                                                                \
-    }                                                                                    \
-    static void finish_##name(const void *args, int64_t begin, int64_t end) {            \
-        const radix_args *a = args;                                                      \
-        const key_kind kind = kind_of(a->dtype);                                         \
-        const bool descending = a->descending;                                           \
-        const int64_t inner = a->inner;                                                  \
-        const int shift = a->shift;                                                      \
-        const E *x = (const E *)(void *)a->line[a->state->current];                      \
-        R *to = (R *)(void *)a->to;                                                      \
-        (void)kind, (void)descending;                                                    \
-        for (int64_t c = begin; c < end; c++) {                                          \
-            const int64_t first = chunk_begin(a, c), last = chunk_begin(a, c + 1);       \
-            uint32_t *at = a->counts[c];                                                 \
-            if (a->state->moved)                                                         \
-                for (int64_t i = first; i < last; i++) {                                 \
-                    const E e = x[i];                                                    \
-                    to[at[KEY(e) >> shift & (BUCKETS - 1)]++ * inner] = RESULT(e);       \
-                }                                                                        \
-            else                                                                         \
-                for (int64_t i = first; i < last; i++)                                   \
-                    to[i * inner] = RESULT(x[i]);                                        \
-        }                                                                                \
-    }                                                                                    \
-    static const pithp_host_loop load_##name##_loops[PITHP_ISA_COUNT] = {load_##name};   \
-    static const pithp_host_loop finish_##name##_loops[PITHP_ISA_COUNT] = {finish_##name};
+/* Elements as keys, and keys as results in the last pass, which may have nothing to move.
+ */
 #define KEY_ALONE(key, i)  (key)
 #define KEY_PACKED(key, i) ((uint64_t)(key) << 32 | (uint64_t)(i))
 #define KEY_PAIR(key, i)   ((pair){(key), (uint64_t)(i)})
@@ -181,10 +128,43 @@ PASSES(pair, PAIR)
 #define ELEMENT_64(e)      element_uint64_t(e, kind, descending)
 #define PLACE_PACKED(e)    ((int64_t)((e)&UINT32_MAX))
 #define PLACE_PAIR(e)      ((int64_t)(e).place)
-ENDS(sort_32, uint32_t, u32e, SELF, KEY_ALONE, uint32_t, ELEMENT_32)
-ENDS(sort_64, uint64_t, u64e, SELF, KEY_ALONE, uint64_t, ELEMENT_64)
-ENDS(argsort_32, uint32_t, u64e, SELF, KEY_PACKED, int64_t, PLACE_PACKED)
-ENDS(argsort_64, uint64_t, pair, PAIR, KEY_PAIR, int64_t, PLACE_PAIR)
+/* clang-format off */
+#define WAY sort_32
+#define K uint32_t
+#define E u32e
+#define DIGITS SELF
+#define MAKE KEY_ALONE
+#define R uint32_t
+#define RESULT ELEMENT_32
+#include "program/host/radix_ends.h"
+
+#define WAY sort_64
+#define K uint64_t
+#define E u64e
+#define DIGITS SELF
+#define MAKE KEY_ALONE
+#define R uint64_t
+#define RESULT ELEMENT_64
+#include "program/host/radix_ends.h"
+
+#define WAY argsort_32
+#define K uint32_t
+#define E u64e
+#define DIGITS SELF
+#define MAKE KEY_PACKED
+#define R int64_t
+#define RESULT PLACE_PACKED
+#include "program/host/radix_ends.h"
+
+#define WAY argsort_64
+#define K uint64_t
+#define E pair
+#define DIGITS PAIR
+#define MAKE KEY_PAIR
+#define R int64_t
+#define RESULT PLACE_PAIR
+#include "program/host/radix_ends.h"
+/* clang-format on */
 
 /* The zeros and NaNs of a sorted line, which share a key, in the order they came. */
 #define RESTORE(K)                                                                       \
@@ -232,13 +212,13 @@ typedef struct {
     int first; /* bit of the key */
 } radix_way;
 static const radix_way ways[2][2] = {
-    {{load_sort_32_loops, count_u32e_loops, move_u32e_loops, finish_sort_32_loops,
+    {{load_loops_sort_32, count_u32e_loops, move_u32e_loops, finish_loops_sort_32,
       restore_uint32_t_loops, 4, 0},
-     {load_sort_64_loops, count_u64e_loops, move_u64e_loops, finish_sort_64_loops,
+     {load_loops_sort_64, count_u64e_loops, move_u64e_loops, finish_loops_sort_64,
       restore_uint64_t_loops, 8, 0}},
-    {{load_argsort_32_loops, count_u64e_loops, move_u64e_loops, finish_argsort_32_loops,
+    {{load_loops_argsort_32, count_u64e_loops, move_u64e_loops, finish_loops_argsort_32,
       NULL, 8, 32},
-     {load_argsort_64_loops, count_pair_loops, move_pair_loops, finish_argsort_64_loops,
+     {load_loops_argsort_64, count_pair_loops, move_pair_loops, finish_loops_argsort_64,
       NULL, 16, 0}},
 };
 

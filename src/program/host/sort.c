@@ -52,163 +52,27 @@ size_t pithp_temporary_sort(const pithp_call *call, const pith_spec *result) {
 
 /* Those of processors that compare many keys at a time. */
 #ifdef __x86_64__
-#    define RANK_V3(K) pithp_rank_##K##_v3
-#    define RANK_V4(K) pithp_rank_##K##_v4
+#    define RANK(isa) PITHP_PASTE(NAME(pithp_rank), isa)
 #else
-#    define RANK_V3(K) pithp_rank_##K##_base
-#    define RANK_V4(K) pithp_rank_##K##_base
+#    define RANK(isa) PITHP_PASTE(NAME(pithp_rank), base)
 #endif
 
-/* Everything for keys of one width. Passes run over digits of `bits` bits; counts of all
- * digits are made in one pass over the keys, and a digit that all keys share moves
- * nothing. */
-#define WIDTH(K, BITS)                                                                   \
-    static void insert_##K(K *keys, int64_t *places, int64_t n) {                        \
-        for (int64_t i = 1; i < n; i++) {                                                \
-            const K key = keys[i];                                                       \
-            const int64_t place = places ? places[i] : 0;                                \
-            int64_t j = i;                                                               \
-            for (; j > 0 && keys[j - 1] > key; j--) {                                    \
-                keys[j] = keys[j - 1];                                                   \
-                if (places)                                                              \
-                    places[j] = places[j - 1];                                           \
-            }                                                                            \
-            keys[j] = key;                                                               \
-            if (places)                                                                  \
-                places[j] = place;                                                       \
-        }                                                                                \
-    }                                                                                    \
-    /* By ranks. places: what they are before, or NULL. */                               \
-    static void rank_##K(pithp_isa isa, K *keys, int64_t *places, int64_t n) {           \
-        K from[FEW];                                                                     \
-        uint8_t ranks[FEW];                                                              \
-        memcpy(from, keys, (size_t)n * sizeof *keys);                                    \
-        (isa == PITHP_ISA_V4 ? RANK_V4(K) : RANK_V3(K))(from, n, ranks);                 \
-        for (int64_t i = 0; i < n; i++)                                                  \
-            keys[ranks[i]] = from[i];                                                    \
-        for (int64_t i = 0; places && i < n; i++)                                        \
-            places[ranks[i]] = i;                                                        \
-    }                                                                                    \
-    /* Sorts *keys, and *places with them, swapping each with its spare as passes go. */ \
-    static void radix_##K(K **keys, K **spare, int64_t **places, int64_t **spare_places, \
-                          int64_t n) {                                                   \
-        const int bits = BITS <= 16 || n < MANY ? 8 : 11;                                \
-        const int digits = (BITS + bits - 1) / bits, buckets = 1 << bits;                \
-        int64_t counts[MOST_DIGITS][MOST_BUCKETS];                                       \
-        for (int d = 0; d < digits; d++)                                                 \
-            memset(counts[d], 0, (size_t)buckets * sizeof counts[d][0]);                 \
-        for (int64_t i = 0; i < n; i++)                                                  \
-            for (int d = 0; d < digits; d++)                                             \
-                counts[d][(*keys)[i] >> (d * bits) & (K)(buckets - 1)]++;                \
-        for (int d = 0; d < digits; d++) {                                               \
-            const int shift = d * bits;                                                  \
-            const K mask = (K)(buckets - 1);                                             \
-            int64_t *at = counts[d], total = 0;                                          \
-            if (at[(*keys)[0] >> shift & mask] == n)                                     \
-                continue;                                                                \
-            for (int b = 0; b < buckets; b++) {                                          \
-                const int64_t here = at[b];                                              \
-                at[b] = total;                                                           \
-                total += here;                                                           \
-            }                                                                            \
-            const K *from = *keys;                                                       \
-            K *to = *spare;                                                              \
-            if (places) {                                                                \
-                const int64_t *from_place = *places;                                     \
-                int64_t *to_place = *spare_places;                                       \
-                for (int64_t i = 0; i < n; i++) {                                        \
-                    const int64_t place = at[from[i] >> shift & mask]++;                 \
-                    to[place] = from[i];                                                 \
-                    to_place[place] = from_place[i];                                     \
-                }                                                                        \
-                *spare_places = *places;                                                 \
-                *places = to_place;                                                      \
-            } else {                                                                     \
-                for (int64_t i = 0; i < n; i++)                                          \
-                    to[at[from[i] >> shift & mask]++] = from[i];                         \
-            }                                                                            \
-            *spare = *keys;                                                              \
-            *keys = to;                                                                  \
-        }                                                                                \
-    }                                                                                    \
-    /* The zeros and NaNs of a line, which share a key, in the order they came. */       \
-    static void restore_##K(const sort_args *a, const K *from, K *to, const K *keys,     \
-                            K infinity) {                                                \
-        const K sign = (K)1 << (BITS - 1),                                               \
-                zero = key_##K(0, FLOAT, infinity, a->descending);                       \
-        const K nan = a->descending ? 0 : (K) ~(K)0;                                     \
-        int64_t zeros = 0, nans = 0;                                                     \
-        while (zeros < a->extent && keys[zeros] < zero)                                  \
-            zeros++;                                                                     \
-        while (nans < a->extent && keys[nans] < nan)                                     \
-            nans++;                                                                      \
-        for (int64_t i = 0; i < a->extent; i++) {                                        \
-            const K x = from[i * a->inner], magnitude = x & (K)~sign;                    \
-            if (magnitude == 0)                                                          \
-                to[zeros++ * a->inner] = x;                                              \
-            else if (magnitude > infinity)                                               \
-                to[nans++ * a->inner] = x;                                               \
-        }                                                                                \
-    }                                                                                    \
-    static void line_##K(pithp_isa isa, const sort_args *a, int64_t line,                \
-                         bool argsort) {                                                 \
-        const int64_t n = a->extent,                                                     \
-                      base = line / a->inner * n * a->inner + line % a->inner;           \
-        const K *from = (const K *)(const void *)a->from + base;                         \
-        const K infinity = (K)infinity_of(a->dtype), sign = (K)1 << (BITS - 1);          \
-        const key_kind kind = kind_of(a->dtype);                                         \
-        K few[FEW], *keys = few, *spare = NULL;                                          \
-        int64_t few_places[FEW], *places = few_places, *spare_places = NULL;             \
-        if (n > FEW) {                                                                   \
-            int64_t *all_places = (int64_t *)(void *)a->temporary;                       \
-            K *all = (K *)(void *)(all_places + (argsort ? 2 * a->count : 0));           \
-            keys = all + line * n;                                                       \
-            spare = all + a->count + line * n;                                           \
-            places = argsort ? all_places + line * n : NULL;                             \
-            spare_places = argsort ? all_places + a->count + line * n : NULL;            \
-        }                                                                                \
-        bool special = false;                                                            \
-        for (int64_t i = 0; i < n; i++) {                                                \
-            const K x = from[i * a->inner];                                              \
-            special |= kind == FLOAT && (x == sign || (x & (K)~sign) > infinity);        \
-            keys[i] = key_##K(x, kind, infinity, a->descending);                         \
-        }                                                                                \
-        for (int64_t i = 0; argsort && i < n; i++)                                       \
-            places[i] = i;                                                               \
-        if (n <= FEW && n >= LEAST_RANKED && isa != PITHP_ISA_BASE)                      \
-            rank_##K(isa, keys, argsort ? places : NULL, n);                             \
-        else if (n <= FEW)                                                               \
-            insert_##K(keys, argsort ? places : NULL, n);                                \
-        else                                                                             \
-            radix_##K(&keys, &spare, argsort ? &places : NULL, &spare_places, n);        \
-        if (argsort) {                                                                   \
-            int64_t *to = (int64_t *)a->to + base;                                       \
-            for (int64_t i = 0; i < n; i++)                                              \
-                to[i * a->inner] = places[i];                                            \
-            return;                                                                      \
-        }                                                                                \
-        K *to = (K *)a->to + base;                                                       \
-        for (int64_t i = 0; i < n; i++)                                                  \
-            to[i * a->inner] = element_##K(keys[i], kind, a->descending);                \
-        if (special)                                                                     \
-            restore_##K(a, from, to, keys, infinity);                                    \
-    }                                                                                    \
-    static void sort_##K(pithp_isa isa, const void *args, int64_t begin, int64_t end) {  \
-        for (int64_t line = begin; line < end; line++)                                   \
-            line_##K(isa, args, line, false);                                            \
-    }                                                                                    \
-    static void argsort_##K(pithp_isa isa, const void *args, int64_t begin,              \
-                            int64_t end) {                                               \
-        for (int64_t line = begin; line < end; line++)                                   \
-            line_##K(isa, args, line, true);                                             \
-    }                                                                                    \
-    PITHP_LOOPS(sort_##K)                                                                \
-    PITHP_LOOPS(argsort_##K)
-
-WIDTH(uint8_t, 8)
-WIDTH(uint16_t, 16)
-WIDTH(uint32_t, 32)
-WIDTH(uint64_t, 64)
+/* Passes run over digits of `bits` bits; counts of all digits are made in one pass over
+ * the keys, and a digit that all keys share moves nothing. */
+/* clang-format off */
+#define K uint8_t
+#define BITS 8
+#include "program/host/sort_width.h"
+#define K uint16_t
+#define BITS 16
+#include "program/host/sort_width.h"
+#define K uint32_t
+#define BITS 32
+#include "program/host/sort_width.h"
+#define K uint64_t
+#define BITS 64
+#include "program/host/sort_width.h"
+/* clang-format on */
 
 static const pithp_host_loop *loops_of(size_t size, bool argsort) {
     switch (size) {

@@ -74,4 +74,8 @@ pithp_cast_block(pithp_isa isa, pith_dtype from, pith_dtype to) {
     return pithp_cast_tables[isa][from][to];
 }
 
+/* The name a_b, where a and b may be macros. */
+#define PITHP_PASTE_(a, b) a##_##b
+#define PITHP_PASTE(a, b)  PITHP_PASTE_(a, b)
+
 #endif

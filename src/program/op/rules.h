@@ -88,7 +88,8 @@ static inline pith_status pithp_emit(const pithp_sink *sink,
 }
 
 /* Three loops from one function of an instruction set: NAME(isa, args, begin, end). */
-#define PITHP_LOOPS(name)                                                                \
+#define PITHP_LOOPS(name) PITHP_LOOPS_(name)
+#define PITHP_LOOPS_(name)                                                               \
     static void name##_base(const void *args, int64_t begin, int64_t end) {              \
         name(PITHP_ISA_BASE, args, begin, end);                                          \
     }                                                                                    \

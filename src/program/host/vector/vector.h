@@ -14,8 +14,6 @@
 /* clang-format on */
 #include "program/op/op.h"
 
-#define PITHP_PASTE_(a, b) a##_##b
-#define PITHP_PASTE(a, b)  PITHP_PASTE_(a, b)
 /* A name of this instruction set. */
 #define PITHP_FOR_ISA(name) PITHP_PASTE(name, PITHP_ISA)
 
