@@ -43,7 +43,7 @@ must() {
 }
 
 fresh
-for check in imports machine_paths sites models environment; do must pass $check "a sound tree"; done
+for check in imports macros machine_paths sites models environment; do must pass $check "a sound tree"; done
 
 printf '#include "tree/tree_internal.h"\n' >src/base/scope.c
 must fail imports "a room includes one above it"
@@ -82,6 +82,11 @@ fresh; printf 'char *a = secure_getenv ("PITH_A");\n' >>src/lens/lens.c
 must fail environment "secure_getenv in a room"
 fresh; printf 'char *a = getenv("PITH_A");\n' >src/base/environment.c; printf 'fegetenv(&m);\n' >>src/tree/walk.c
 must pass environment "the one reader, and another function"
+
+fresh; { printf '#define ALL(x) \\\n'; yes '    x; \' | head -50; printf '\n'; } >src/tree/all.h
+must fail macros "a macro that defines code in 52 lines"
+fresh; { printf '#define LIST(X) \\\n'; yes '    X(1) \' | head -50; printf '\n'; } >src/tree/list.h
+must pass macros "a long list"
 
 for path in ho''me/someone/x roo''t/x tm''p/x wor''k/x; do
     fresh; printf 'read "/%s"\n' "$path" >>docs/models.md
