@@ -1,18 +1,18 @@
 #!/bin/sh
-# accuracy_docs.sh ROOT ACCURACY: docs/accuracy.md states the bounds that the program holds functions
+# accuracy_docs.sh ROOT ACCURACY: docs/reference/accuracy.md states the bounds that the program holds functions
 # to, and so does array_elementwise.h.
 set -eu
-stated=$(sed -n 's/^| `\(pith_[a-z0-9_]*\)` | \([0-9.]*\) | \([0-9.]*\) |.*/\1 \2 \3/p' "$1/docs/accuracy.md")
+stated=$(sed -n 's/^| `\(pith_[a-z0-9_]*\)` | \([0-9.]*\) | \([0-9.]*\) |.*/\1 \2 \3/p' "$1/docs/reference/accuracy.md")
 held=$("$2" --bounds)
 [ -n "$stated" ] && [ "$stated" = "$held" ] || {
-    echo "docs/accuracy.md states:" "$stated"
+    echo "docs/reference/accuracy.md states:" "$stated"
     echo "held:" "$held"
     exit 1
 }
-stated=$(sed -n 's/^| `\([a-z0-9_]*\)` of `\.fast_maths` | \([0-9.]*\) | \([0-9.]*\) |.*/fast_\1 \2 \3/p' "$1/docs/accuracy.md")
+stated=$(sed -n 's/^| `\([a-z0-9_]*\)` of `\.fast_maths` | \([0-9.]*\) | \([0-9.]*\) |.*/fast_\1 \2 \3/p' "$1/docs/reference/accuracy.md")
 fast=$("$2" --fast-bounds)
 [ -n "$stated" ] && [ "$stated" = "$fast" ] || {
-    echo "docs/accuracy.md states of .fast_maths:" "$stated"
+    echo "docs/reference/accuracy.md states of .fast_maths:" "$stated"
     echo "held:" "$fast"
     exit 1
 }

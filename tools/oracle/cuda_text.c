@@ -25,7 +25,7 @@ void oracle_texts_end(void) {
     kernels_end(&all);
 }
 
-/* Reasons why a program has no schedule that docs/code.md gives. */
+/* Reasons why a program has no schedule that docs/internals/compiled-code.md gives. */
 static bool is_documented(const pithp_error *e) {
     return e->code == PITH_E_UNSUPPORTED &&
            strstr(e->text, "reports to the scope that calls it");

@@ -4,7 +4,7 @@
 set -eu
 cd "$1"
 bad=0
-for page in *.md docs/*.md; do
+for page in *.md docs/*.md docs/*/*.md examples/*/*.md; do
     [ -f "$page" ] || continue
     folder=$(dirname "$page")
     for link in $(grep -oE '\]\([^)#: ]+(#[^)]*)?\)' "$page" | sed 's/^](//; s/[#)].*$//'); do
@@ -12,11 +12,11 @@ for page in *.md docs/*.md; do
     done
     case $page in
         docs/index.md) ;;
-        docs/*) grep -q "]($(basename "$page"))" docs/index.md || { echo "docs/index.md does not name $page"; bad=1; } ;;
+        docs/*) grep -q "](${page#docs/})" docs/index.md || { echo "docs/index.md does not name $page"; bad=1; } ;;
     esac
 done
 for name in $(grep -rhoE '(getenv|environment|toolkit_open)\("[A-Z_]+"' src tools | sed 's/.*("//; s/"$//' | sort -u); do
-    grep -qE "[\`$]$name[\`,/]" docs/environment.md || { echo "docs/environment.md does not name $name"; bad=1; }
+    grep -qE "[\`$]$name[\`,/]" docs/reference/environment.md || { echo "docs/reference/environment.md does not name $name"; bad=1; }
 done
 [ $bad -eq 0 ] || exit 1
 echo "docs: every link leads somewhere"

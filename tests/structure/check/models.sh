@@ -1,5 +1,5 @@
 #!/bin/sh
-# models.sh ROOT: every test that docs/models.md names exists, and every row names one or a plan.
+# models.sh ROOT: every test that docs/internals/models.md names exists, and every row names one or a plan.
 #
 # Rows of its tables are: | name there | name here | test | ; the test column holds `suite::name`
 # or a ctest name `room/name`, one or several in backticks, or says "planned: <room>".
@@ -41,5 +41,5 @@ BEGIN {
 END {
     if (!rows) { print "the page has no rows"; bad = 1 }
     exit bad
-}' docs/models.md || { echo "models: the page and the tests disagree"; exit 1; }
+}' docs/internals/models.md || { echo "models: the page and the tests disagree"; exit 1; }
 echo "models: every named test exists"

@@ -11,7 +11,7 @@ bad=0 count=0
 fresh() {
     rm -rf "$work/tree"
     mkdir -p "$work/tree/src/base" "$work/tree/src/tree" "$work/tree/src/lens" "$work/tree/src/checkpoint" \
-        "$work/tree/include/pith" "$work/tree/examples" "$work/tree/tests/base" "$work/tree/docs"
+        "$work/tree/include/pith" "$work/tree/examples" "$work/tree/tests/base" "$work/tree/docs/internals"
     cd "$work/tree"
     printf '#include "base/base_internal.h"\n#include "pith/tree.h"\n' >src/tree/walk.c
     mkdir -p src/checkpoint/document src/checkpoint/store src/checkpoint/save src/checkpoint/migrate
@@ -27,7 +27,7 @@ PITH_API const pith_array *pith_full(pith_scope *s,
 END
     printf 'Test(walk, visits_all) {\n}\n' >tests/base/test_walk.c
     printf 'pith_test(walk test_walk.c)\n' >tests/base/CMakeLists.txt
-    printf '| Name | pith | Test |\n|---|---|---|\n| `a` | b | `walk::visits_all` |\n| `c` | - | planned: lens |\n' >docs/models.md
+    printf '| Name | pith | Test |\n|---|---|---|\n| `a` | b | `walk::visits_all` |\n| `c` | - | planned: lens |\n' >docs/internals/models.md
 }
 
 # must pass|fail CHECK TITLE [ARGUMENTS...]: run a check on the tree as it is now.
@@ -89,7 +89,7 @@ fresh; { printf '#define LIST(X) \\\n'; yes '    X(1) \' | head -50; printf '\n'
 must pass macros "a long list"
 
 for path in ho''me/someone/x roo''t/x tm''p/x wor''k/x; do
-    fresh; printf 'read "/%s"\n' "$path" >>docs/models.md
+    fresh; printf 'read "/%s"\n' "$path" >>docs/internals/models.md
     must fail machine_paths "/$path"
 done
 fresh; printf 'sh </dev/null >/dev/null; ls /usr/bin/env "${TMPDIR:-/tmp}" a/home/b\n' >docs/a.md
@@ -100,14 +100,14 @@ must fail sites "a maker without a site"
 fresh; printf '#    define pith_gone(s, ...) pith_gone(PITH_AT(s), __VA_ARGS__)\n' >>include/pith/base.h
 must fail sites "a site without a maker"
 
-fresh; printf '| `d` | e | `walk::visits_none` |\n' >>docs/models.md
+fresh; printf '| `d` | e | `walk::visits_none` |\n' >>docs/internals/models.md
 must fail models "a test that does not exist"
-fresh; printf '| `d` | e | |\n' >>docs/models.md
+fresh; printf '| `d` | e | |\n' >>docs/internals/models.md
 must fail models "a row without test or plan"
-fresh; printf '| `d` | e | planned: cellar |\n' >>docs/models.md
+fresh; printf '| `d` | e | planned: cellar |\n' >>docs/internals/models.md
 must fail models "a plan for a room that is none"
 
-fresh; printf '[the models](models.md)\n' >docs/index.md
+fresh; printf '[the models](internals/models.md)\n' >docs/index.md
 must pass docs "an index that names every page"
 printf '[nothing](nowhere.md)\n' >>docs/index.md
 must fail docs "a link that leads nowhere"

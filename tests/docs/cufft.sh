@@ -1,5 +1,5 @@
 #!/bin/sh
-# docs_cufft.sh DOCS INCLUDE LIBRARY_FOLDER NVCC: the CUDA example of a page compiles and links with
+# cufft.sh DOCS INCLUDE LIBRARY_FOLDER NVCC: the CUDA example of a page compiles and links with
 # nvcc, cuFFT and the library. NVCC may be empty. 77 where there is no nvcc or no cuFFT.
 set -eu
 docs=$1 include=$2 library=$3

@@ -1,5 +1,5 @@
 #!/bin/sh
-# docs_example.sh PAGE PROGRAM [BEGIN]: the page's C program, which was compiled as PROGRAM, prints what
+# example.sh PAGE PROGRAM [BEGIN]: the page's C program, which was compiled as PROGRAM, prints what
 # the page says it does: the text behind "It prints:" that follows its block, whose first line is BEGIN
 # (```c).
 set -eu
