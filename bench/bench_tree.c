@@ -418,6 +418,8 @@ int main(int argc, char **argv) {
     measure("bushy", &t, only);
     make_chain(&t, 500);
     measure("chain", &t, only);
+    make_chain(&t, 20000); /* as much a leaf as above, unless something is quadratic */
+    measure("deep", &t, only);
     measure_small(s, only);
     measure_join(s, 10, only);
     measure_join(s, 1000, only);

@@ -1,18 +1,12 @@
-/* A runtime that is closed while the compiler runs in the background: nobody waits. */
+/* A runtime that is closed while the compiler runs in the background does not wait for
+ * it: the compiler of these tests takes longer than a test may. */
 #include "gpu/compile/background.h"
 #include "pith_test.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static char folder[256], compiler[400], note[400];
 
@@ -26,7 +20,7 @@ static void begin(void) {
     fprintf(file,
             "#!/bin/sh\n"
             "if [ \"$1\" = --version ]; then echo slow 1; exit 0; fi\n"
-            "sleep 60 &\n"
+            "sleep 10000 &\n"
             "echo $$ $! > %s.new && mv %s.new %s\n"
             "wait\n",
             note, note, note);
@@ -37,7 +31,7 @@ static void begin(void) {
 }
 
 static bool is_gone(int process) {
-    for (int k = 0; k < 500; k++, usleep(10000)) {
+    for (int k = 0; k < 6000; k++, usleep(10000)) {
         char path[64], state = 0;
         snprintf(path, sizeof path, "/proc/%d/stat", process);
         FILE *file = fopen(path, "r");
@@ -51,26 +45,24 @@ static bool is_gone(int process) {
     return false;
 }
 
-Test(compile_close, the_compiler_is_ended, .init = begin, .timeout = 50) {
+Test(compile_close, the_compiler_is_ended, .init = begin, .timeout = 200) {
     pith_runtime *rt = pt_open();
     pithp_code *code =
         pithp_compile_later(pithp_runtime_device(rt), "int x;",
                             &(pithp_compile_options){.name = "slow"}, false);
     cr_assert(code);
     FILE *file = NULL;
-    for (int k = 0; k < 2000 && !(file = fopen(note, "r")); k++)
+    for (int k = 0; k < 12000 && !(file = fopen(note, "r")); k++)
         usleep(5000);
     int shell = 0, sleeper = 0;
     cr_assert(file && fscanf(file, "%d %d", &shell, &sleeper) == 2);
     fclose(file);
-    const double start = now();
     pithp_code_release(code);
     pt_close(rt);
-    cr_assert(now() - start < 20, "%g s", now() - start);
     cr_assert(is_gone(shell) && is_gone(sleeper));
 }
 
-Test(compile_close, none_is_started_afterwards, .init = begin, .timeout = 50) {
+Test(compile_close, none_is_started_afterwards, .init = begin, .timeout = 200) {
     pith_runtime *rt = pt_open();
     for (int k = 0; k < 5; k++) {
         char text[32];
@@ -79,7 +71,5 @@ Test(compile_close, none_is_started_afterwards, .init = begin, .timeout = 50) {
                                                &(pithp_compile_options){.name = "slow"},
                                                false));
     }
-    const double start = now();
     pt_close(rt);
-    cr_assert(now() - start < 20, "%g s", now() - start);
 }

@@ -48,7 +48,7 @@ static pithp_code_state await(const pithp_code *code) {
 }
 
 static void await_note(void) {
-    for (int k = 0; k < 2000 && access(note, F_OK) != 0; k++)
+    for (int k = 0; k < 12000 && access(note, F_OK) != 0; k++)
         usleep(5000);
     cr_assert(access(note, F_OK) == 0);
 }
@@ -61,7 +61,7 @@ static void expect_right(pid_t child) {
 }
 
 /* The thread sleeps as the process forks. */
-Test(compile_fork, a_child_compiles_and_closes, .init = begin, .timeout = 100) {
+Test(compile_fork, a_child_compiles_and_closes, .init = begin, .timeout = 200) {
     pithp_code *code = ask_for("int x;");
     cr_assert_eq(await(code), PITHP_CODE_READY);
     usleep(100000);
@@ -80,7 +80,7 @@ Test(compile_fork, a_child_compiles_and_closes, .init = begin, .timeout = 100) {
 }
 
 /* What the parent's thread was in is compiled by the child, too. */
-Test(compile_fork, a_child_compiles_what_was_begun, .init = begin, .timeout = 100) {
+Test(compile_fork, a_child_compiles_what_was_begun, .init = begin, .timeout = 200) {
     pithp_code *code = ask_for("int x;");
     await_note();
     const pid_t child = fork();
@@ -99,7 +99,7 @@ Test(compile_fork, a_child_compiles_what_was_begun, .init = begin, .timeout = 10
 Test(compile_fork,
      a_child_that_closes_ends_no_compiler_of_its_parent,
      .init = begin,
-     .timeout = 100) {
+     .timeout = 200) {
     pithp_code *code = ask_for("int x;");
     await_note();
     const pid_t child = fork();
@@ -116,7 +116,7 @@ Test(compile_fork,
 }
 
 /* Locks of the thread, and of the loader, are given back before the process forks. */
-Test(compile_fork, at_any_moment, .init = begin, .timeout = 100) {
+Test(compile_fork, at_any_moment, .init = begin, .timeout = 200) {
     enum { TURNS = 100 };
     unsetenv("PITH_CC");
     pith_close(rt);

@@ -193,7 +193,7 @@ Test(emit, code_is_swapped_in_while_the_interpreter_runs) {
     run(&b, exe, outputs);
     cr_assert(pithp_compile_counted(b.rt).compiled == 0); /* once is not worth it */
     int runs = 1;
-    for (; !exe->code && runs < 30000; runs++) {
+    for (; !exe->code && runs < 300000; runs++) {
         memset(results, 0xA5, sizeof results);
         run(&b, exe, outputs);
         cr_assert(results[999] == 1.0);

@@ -274,7 +274,7 @@ Test(replay, calls_run_until_the_graph_is_ready, .timeout = 600) {
     pithp_executable *exe = pithp_executable_make(b.on, x.p, true);
     run_well(&b, x.r, exe);
     cr_assert_eq(pithp_replay_look(exe->replay), PITHP_REPLAY_CALLS);
-    for (int k = 0; k < 3000 && pithp_replay_look(exe->replay) == PITHP_REPLAY_CALLS;
+    for (int k = 0; k < 6000 && pithp_replay_look(exe->replay) == PITHP_REPLAY_CALLS;
          k++) {
         run_well(&b, x.r, exe);
         usleep(10000);

@@ -14,7 +14,7 @@ static bench begin_counted(void) {
 }
 
 /* Runs until its graph is made, at most so many. */
-enum { SOME_TIME = 40, LONG = 5000 };
+enum { SOME_TIME = 40, LONG = 10000 };
 static pith_status
 run_until_made(const bench *b, const sample *x, pithp_executable *exe, int most) {
     bool same = true;

@@ -2,6 +2,7 @@
  */
 #include "pith_test.h"
 
+#include <errno.h>
 #include <pith/pith.h>
 #include <pthread.h>
 #include <signal.h>
@@ -36,11 +37,33 @@ static const Walk *start(pith_scope *s) {
     return pith_freeze(s, Walk, &walk);
 }
 
-enum { STEPS = 3000 };
+enum { STEPS = 3000, TOLD_EVERY = 100 };
 static char folder[256], save[300], log_path[300], whole[300];
 
+/* How a child and its parent speak: the child says that its run is under way, and may
+ * wait until the parent has sent its signal. */
+typedef struct {
+    int said[2], sent[2]; /* pipes */
+    bool waits;
+} channel;
+
+static void say_step(pith_scope *s, const void *state, int64_t step, void *closure) {
+    channel *c = closure;
+    char byte = 1;
+    (void)s, (void)state, (void)step;
+    if (!c || c->said[1] < 0)
+        return;
+    if (write(c->said[1], &byte, 1) != 1)
+        _exit(98);
+    while (c->waits && read(c->sent[0], &byte, 1) < 0 && errno == EINTR)
+        ;
+    close(c->said[1]);
+    c->said[1] = -1;
+}
+
 /* The program that is stopped; returns how its run ended. */
-static pith_run_end program(const char *log_file, const char *checkpoint, int64_t every) {
+static pith_run_end
+program(const char *log_file, const char *checkpoint, int64_t every, channel *parent) {
     pith_runtime *rt = pith_open(&(pith_open_options){.device = "host", .threads = 1});
     pith_scope *s = pith_scope_open(rt);
     pith_run_log *log =
@@ -52,6 +75,9 @@ static pith_run_end program(const char *log_file, const char *checkpoint, int64_
                                  .save_every = 1000,
                                  .signals = true,
                                  .resume = true,
+                                 .each = say_step,
+                                 .each_every = TOLD_EVERY,
+                                 .closure = parent,
                                  .log = log,
                                  .log_row = &row_function});
     if (pith_failed(s))
@@ -62,15 +88,19 @@ static pith_run_end program(const char *log_file, const char *checkpoint, int64_
     return end;
 }
 
-static pid_t begin_child(int64_t every) {
+static pid_t begin_child(int64_t every, channel *c) {
+    cr_assert(pipe(c->said) == 0 && pipe(c->sent) == 0);
     const pid_t child = fork();
     cr_assert(child >= 0);
     if (child == 0) {
-        const pith_run_end end = program(log_path, save, every);
+        close(c->sent[1]);
+        const pith_run_end end = program(log_path, save, every, c);
         _exit(end.reason == PITH_RUN_FINISHED ? 0
               : end.reason == PITH_RUN_SIGNAL ? end.signal
                                               : 99);
     }
+    close(c->said[1]);
+    close(c->sent[0]);
     return child;
 }
 
@@ -88,28 +118,43 @@ static uint64_t next_random(uint64_t *state) {
     return *state;
 }
 
-Test(signals, at_random_moments_lose_nothing) {
+/* Sends it to a child: at any time after its start, after a moment in its run, or in a
+ * step that waits for it; returns how the child ended. */
+static int end_child(int number, uint64_t *random) {
+    enum { KINDS = 4 };
+    const uint64_t kind = next_random(random) % KINDS;
+    channel c = {.waits = kind == 0};
+    char byte;
+    int status;
+    const pid_t child = begin_child((int64_t)(next_random(random) % 3) * 20, &c);
+    if (kind < KINDS - 1) /* nothing comes where fewer steps than TOLD_EVERY are left */
+        cr_assert(read(c.said[0], &byte, 1) >= 0);
+    if (kind > 0)
+        usleep((useconds_t)(next_random(random) % 15000));
+    kill(child, number);
+    close(c.sent[1]); /* where it waits for that */
+    cr_assert(waitpid(child, &status, 0) == child);
+    close(c.said[0]);
+    return status;
+}
+
+Test(signals, at_random_moments_lose_nothing, .timeout = 280) {
     pt_folder(folder);
     char state[320];
     snprintf(save, sizeof save, "%s/state.json", folder);
     snprintf(log_path, sizeof log_path, "%s/run.jsonl", folder);
     snprintf(whole, sizeof whole, "%s/whole", folder);
     snprintf(state, sizeof state, "%s.state.json", whole);
-    cr_assert(program(whole, state, 0).reason == PITH_RUN_FINISHED);
+    cr_assert(program(whole, state, 0, NULL).reason == PITH_RUN_FINISHED);
     uint64_t random = 88172645463325252u;
     static const int numbers[] = {SIGTERM, SIGINT, SIGUSR1};
     int sent = 0, stopped = 0, saved = 0;
     while (sent < 200) {
         unlink(save);
         unlink(log_path);
-        for (bool done = false; !done;) {
+        for (bool done = false; !done; sent++) {
             const int number = numbers[next_random(&random) % 3];
-            const pid_t child = begin_child((int64_t)(next_random(&random) % 3) * 20);
-            int status;
-            usleep((useconds_t)(next_random(&random) % 15000));
-            kill(child, number);
-            sent++;
-            waitpid(child, &status, 0);
+            const int status = end_child(number, &random);
             if (WIFSIGNALED(status)) { /* before the run, or after it */
                 cr_assert(WTERMSIG(status) == number);
                 continue;
@@ -166,14 +211,24 @@ Test(signals, leave_the_handlers_of_the_program_as_they_were) {
 
 typedef struct {
     pith_runtime *rt;
+    atomic_int *inside;
     pith_run_end end;
 } worker;
+
+static void tell_first(pith_scope *s, const void *state, int64_t step, void *closure) {
+    (void)s, (void)state;
+    if (step == 1)
+        atomic_fetch_add((atomic_int *)closure, 1);
+}
 
 static void *work(void *closure) {
     worker *w = closure;
     pith_scope *s = pith_scope_open(w->rt);
     pith_run(s, Walk, &advance_step, start(s),
-             &(pith_run_options){.steps = INT64_MAX - 1, .signals = true});
+             &(pith_run_options){.steps = INT64_MAX - 1,
+                                 .signals = true,
+                                 .each = tell_first,
+                                 .closure = w->inside});
     w->end = pith_run_outcome(s);
     pith_scope_close(s);
     return NULL;
@@ -185,11 +240,13 @@ Test(signals, and_requests_stop_the_runs_of_all_threads) {
     for (int by_signal = 0; by_signal < 2; by_signal++) {
         worker workers[3];
         pthread_t threads[3];
+        atomic_int inside = 0;
         for (int i = 0; i < 3; i++) {
-            workers[i] = (worker){.rt = rt};
+            workers[i] = (worker){.rt = rt, .inside = &inside};
             cr_assert(pthread_create(&threads[i], NULL, work, &workers[i]) == 0);
         }
-        usleep(50000);
+        while (atomic_load(&inside) < 3)
+            usleep(1000);
         if (by_signal)
             raise(SIGINT);
         else

@@ -86,14 +86,12 @@ typedef struct {
 
 struct pithp_threads {
     pith_runtime *runtime;
-    size_t bytes;        /* of this struct with its arrays */
-    int count;           /* threads, the caller's included */
-    int started;         /* workers that run */
-    bool tried;          /* to start them */
-    pid_t process;       /* that started them */
-    int64_t alone_ns;    /* spent alone in quick succession while all slept */
-    int64_t alone_since; /* the last such launch: from here */
-    int64_t alone_until; /* to here */
+    size_t bytes;  /* of this struct with its arrays */
+    int count;     /* threads, the caller's included */
+    int started;   /* workers that run */
+    bool tried;    /* to start them */
+    pid_t process; /* that started them */
+    pithp_alone alone;
     worker *workers;
     share *shares; /* one a thread */
 
@@ -248,7 +246,23 @@ void pithp_threads_free(pithp_threads *t) {
     pithp_release_aligned(t->runtime, t, t->bytes, LINE);
 }
 
+int pithp_threads_asleep(const pithp_threads *t) {
+    return atomic_load(&t->asleep);
+}
+
 /* ---- Sharing out ---- */
+
+bool pithp_alone_begin(pithp_alone *a, int64_t time) {
+    if (time - a->end >= SUCCESSION_NS)
+        a->spent = 0;
+    a->begin = time;
+    return a->spent < WAKE_NS;
+}
+
+void pithp_alone_end(pithp_alone *a, int64_t time) {
+    a->end = time;
+    a->spent += time - a->begin;
+}
 
 /* How many threads the work is worth now, given how many sleep. Called by the owner. */
 static int64_t threads_for(pithp_threads *t, int64_t grains) {
@@ -257,27 +271,27 @@ static int64_t threads_for(pithp_threads *t, int64_t grains) {
         !t->tried || atomic_load_explicit(&t->asleep, memory_order_relaxed) == t->started;
     if (!sleeping)
         return wanted;
-    if (grains < WAKE_WORK) {
-        t->alone_since = now();
-        if (t->alone_since - t->alone_until >= SUCCESSION_NS)
-            t->alone_ns = 0;
-        if (t->alone_ns < WAKE_NS)
-            return 1;
-    }
-    t->alone_ns = 0;
+    if (grains < WAKE_WORK && pithp_alone_begin(&t->alone, now()))
+        return 1;
+    t->alone.spent = 0;
     return wanted;
 }
 
-/* Have a worker wake on another processor than its waker's, where it may. Left alone, the
+bool pithp_processors_without(cpu_set_t *others, const cpu_set_t *allowed, int one) {
+    *others = *allowed;
+    if (one >= 0)
+        CPU_CLR((size_t)one, others);
+    return one >= 0 && CPU_COUNT(others) > 0;
+}
+
+/* Let a worker wake on another processor than its waker's, where it may. Left alone, the
  * kernel may queue it behind its waker, and takes some milliseconds to part the two. */
 static void place(worker *w) {
-    const int processor = sched_getcpu();
-    if (!w->asleep || w->placed || processor < 0 ||
+    cpu_set_t others;
+    if (!w->asleep || w->placed ||
         pthread_getaffinity_np(w->thread, sizeof w->allowed, &w->allowed) != 0)
         return;
-    cpu_set_t others = w->allowed;
-    CPU_CLR((size_t)processor, &others);
-    w->placed = CPU_COUNT(&others) > 0 &&
+    w->placed = pithp_processors_without(&others, &w->allowed, sched_getcpu()) &&
                 pthread_setaffinity_np(w->thread, sizeof others, &others) == 0;
 }
 
@@ -355,8 +369,7 @@ void pithp_threads_run(pithp_threads *t,
     const int64_t threads = threads_for(t, grains);
     if (threads == 1) {
         loop(args, 0, count);
-        t->alone_until = now();
-        t->alone_ns += t->alone_until - t->alone_since;
+        pithp_alone_end(&t->alone, now());
     } else {
         if (!t->tried)
             start(t);

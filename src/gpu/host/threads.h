@@ -4,6 +4,8 @@
 
 #include "gpu/gpu_internal.h"
 
+#include <sched.h>
+
 typedef struct pithp_threads pithp_threads;
 
 /* For `count` threads, the caller's among them; they start with the first work that is
@@ -19,5 +21,22 @@ void pithp_threads_run(pithp_threads *t,
                        const void *args,
                        int64_t count,
                        int64_t grain);
+/* The number of workers that sleep and that no launch has signalled since. */
+int pithp_threads_asleep(const pithp_threads *t);
+
+/* ---- Rules, apart so that tests can give the times and processors ---- */
+
+/* Launches that the caller ran alone while all workers slept, in ns. */
+typedef struct pithp_alone {
+    int64_t spent;      /* in launches in quick succession */
+    int64_t begin, end; /* of the latest launch */
+} pithp_alone;
+/* Whether a small launch that begins at this time runs on the caller alone: waking a
+ * worker would not have paid yet. If so, pithp_alone_end follows it. */
+bool pithp_alone_begin(pithp_alone *a, int64_t time);
+void pithp_alone_end(pithp_alone *a, int64_t time);
+/* The processors of `allowed` without `one`; false if it is unknown (negative) or the
+ * only one. */
+bool pithp_processors_without(cpu_set_t *others, const cpu_set_t *allowed, int one);
 
 #endif
