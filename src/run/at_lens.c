@@ -1,5 +1,5 @@
 /* Calls of functions on the part of a state that a lens finds. */
-#include "assert/record.h"
+#include "assert/recorded.h"
 #include "run/attempt.h"
 
 #include <string.h>

@@ -36,7 +36,7 @@ static void save(pith_scope *s) {
     saved.header = c->document.sidecars.rows[0].data;
     for (int64_t i = 0; i < c->order_count; i++) {
         const pithp_doc_leaf *leaf = &c->document.leaves.rows[c->order[i]];
-        if (!leaf->packed)
+        if (!leaf->compressed)
             continue;
         saved.frame = c->document.sidecars.rows[0].data + leaf->begin;
         saved.frame_bytes = leaf->frames[0].bytes;
