@@ -346,19 +346,19 @@ bool pithp_schedule_steps(pithp_scheduling *g, pithp_making_frame *f) {
         if (steps == 1 && step->is_source)
             continue;
         pithp_order_begin(f);
-        if (step->plans) {
+        if (step->kind == PITHP_STEP_CONTROL) {
             if (!pithp_schedule_control(g, f, step))
                 return false;
             note_entries(f, first, k, 1);
             continue;
         }
-        const bool done = steps > 1           ? pithp_schedule_many(g, f, k, steps)
-                          : !step->call       ? pithp_schedule_fused(g, f, step)
-                          : step->source >= 0 ? pithp_schedule_reduction(g, f, step)
-                          : step->kernel      ? schedule_kernel(g, f, step)
-                          : step->call->primitive == PITHP_OP_DEBUG
-                              ? schedule_message(g, f, step)
-                              : pithp_schedule_call(g, f, step);
+        const bool done =
+            steps > 1                         ? pithp_schedule_many(g, f, k, steps)
+            : step->kind == PITHP_STEP_FUSED  ? pithp_schedule_fused(g, f, step)
+            : step->source >= 0               ? pithp_schedule_reduction(g, f, step)
+            : step->kind == PITHP_STEP_KERNEL ? schedule_kernel(g, f, step)
+            : step->call->primitive == PITHP_OP_DEBUG ? schedule_message(g, f, step)
+                                                      : pithp_schedule_call(g, f, step);
         if (!done || !pithp_order_end(g, f))
             return false;
         note_entries(f, first, k, steps);

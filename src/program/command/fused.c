@@ -38,7 +38,7 @@ touch_fused(const pithp_scheduling *g, pithp_making_frame *f, const pithp_step *
         if (a->ops[k].to >= a->temporary_count)
             written[a->ops[k].to - a->temporary_count] = true;
     for (int e = 0; e < a->external_count + a->piece_count; e++)
-        pithp_touch_value(g, f, step->external[e], written[e]);
+        pithp_touch_value(g, f, step->operands[e].value, written[e]);
 }
 
 /* ---- Fused steps ---- */
@@ -54,8 +54,8 @@ static void fused_launch(const pithp_scheduling *g,
     for (int e = 0; e < args.external_count + args.piece_count; e++)
         if (args.externals[e].access != PITHP_ACCESS_PIECES)
             args.externals[e].data =
-                (char *)pithp_false_address(g, f, step->external[e]) +
-                step->offset[e] * args.externals[e].size;
+                (char *)pithp_false_address(g, f, step->operands[e].value) +
+                step->operands[e].offset * args.externals[e].size;
     pithp_kernel_launch(launch, &args, step->spec->count, memory);
 }
 

@@ -23,7 +23,7 @@ static bool are_alike(const pithp_step *a, const pithp_step *b) {
 }
 
 static bool is_candidate(const pithp_step *step) {
-    return !step->call && !step->is_source && step->spec->count > 0;
+    return step->kind == PITHP_STEP_FUSED && !step->is_source && step->spec->count > 0;
 }
 
 /* Fused steps that do the same. */
@@ -60,7 +60,7 @@ static int64_t reducing_steps(const pithp_plan *plan, int64_t first) {
     int64_t count = 0, end = first;
     for (int64_t k = first; k < plan->steps[first].beside; k++) {
         const pithp_step *step = &plan->steps[k];
-        if (!step->call)
+        if (step->kind == PITHP_STEP_FUSED)
             continue;
         if (reuses(plan, step))
             break;
@@ -195,9 +195,9 @@ static bool add_all(pithp_scheduling *g,
 
 static bool
 schedule_one(pithp_scheduling *g, pithp_making_frame *f, const pithp_step *step) {
-    return !step->call         ? pithp_schedule_fused(g, f, step)
-           : step->source >= 0 ? pithp_schedule_reduction(g, f, step)
-                               : pithp_schedule_call(g, f, step);
+    return step->kind == PITHP_STEP_FUSED ? pithp_schedule_fused(g, f, step)
+           : step->source >= 0            ? pithp_schedule_reduction(g, f, step)
+                                          : pithp_schedule_call(g, f, step);
 }
 
 bool pithp_schedule_many(pithp_scheduling *g,

@@ -185,9 +185,9 @@ static void add_call(const pithp_frame *f, const pithp_step *step) {
 }
 
 static void add_step(const pithp_frame *f, const pithp_step *step) {
-    if (step->fused)
+    if (step->kind == PITHP_STEP_FUSED)
         pithp_inline_fused(f, step);
-    else if (step->plans)
+    else if (step->kind == PITHP_STEP_CONTROL)
         pithp_inline_control(f, step);
     else
         add_call(f, step);

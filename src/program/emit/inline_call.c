@@ -392,7 +392,7 @@ static kind kind_of(const pithp_instruction *i) {
 
 bool pithp_inline_call_fits(const pithp_plan *plan, const pithp_step *step) {
     const calling c = calling_of(NULL, plan, step);
-    const kind k = step->kernel ? NONE : kind_of(c.i);
+    const kind k = step->kind == PITHP_STEP_KERNEL ? NONE : kind_of(c.i);
     if (k == PRODUCT)
         return pithp_inline_product_fits(step);
     if (k == NONE || c.i->primitive == PITHP_OP_CHECKED ||

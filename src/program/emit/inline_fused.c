@@ -17,8 +17,9 @@ typedef struct fusing {
 /* Literals are hoisted out of all loops: stores could be to them, for all that the
  * compiler knows. */
 static bool is_literal(const fusing *x, int e) {
-    return x->f->plan->places[x->step->external[e]].store == PITHP_IN_LITERALS &&
-           pithp_is_uniform(x->a, &x->a->externals[e]) && x->step->offset[e] == 0;
+    return x->f->plan->places[x->step->operands[e].value].store == PITHP_IN_LITERALS &&
+           pithp_is_uniform(x->a, &x->a->externals[e]) &&
+           x->step->operands[e].offset == 0;
 }
 
 static bool is_pieced(const fusing *x, int e) {
@@ -28,7 +29,7 @@ static bool is_pieced(const fusing *x, int e) {
 static void add_element(const void *closure, int e) {
     const fusing *x = closure;
     if (is_literal(x, e)) {
-        pithp_text_print(x->t, "q%d_%d", x->f->slot, (int)x->step->external[e]);
+        pithp_text_print(x->t, "q%d_%d", x->f->slot, (int)x->step->operands[e].value);
     } else if (is_pieced(x, e)) {
         pithp_text_print(x->t, "p%d[first%d + j%d * step%d]", e, e, x->a->rank - 1, e);
     } else {
@@ -42,10 +43,10 @@ static void add_element(const void *closure, int e) {
 static void add_pointer(const fusing *x, int e, pith_dtype dtype) {
     const char *type = pithp_dtype_spelling(dtype);
     pithp_text_print(x->t, "        %s *const e%d = (%s *)(", type, e, type);
-    pithp_frame_address(x->f, x->step->external[e]);
+    pithp_frame_address(x->f, x->step->operands[e].value);
     pithp_text_add(x->t, ")");
     if (e < x->a->external_count) /* that of a piece is within its box alone */
-        pithp_text_print(x->t, " + %lld", (long long)x->step->offset[e]);
+        pithp_text_print(x->t, " + %lld", (long long)x->step->operands[e].offset);
     pithp_text_add(x->t, ";\n");
 }
 
@@ -85,7 +86,7 @@ static void add_choice_pointer(const fusing *x, int piece) {
 }
 static void add_choice_first(const fusing *x, int piece) {
     const int e = x->a->external_count + piece;
-    pithp_text_print(x->t, "%lld + ", (long long)x->step->offset[e]);
+    pithp_text_print(x->t, "%lld + ", (long long)x->step->operands[e].offset);
     pithp_inline_index(x->t, x->a->rank - 1, x->a->externals[e].stride);
 }
 static void add_choice_step(const fusing *x, int piece) {

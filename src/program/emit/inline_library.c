@@ -11,17 +11,18 @@
 #include <string.h>
 
 bool pithp_inline_library_fits(const pithp_plan *plan, const pithp_step *step) {
-    return step->call && !step->plans && !step->is_source && step->source < 0 &&
-           (step->kernel || !pithp_inline_call_fits(plan, step));
+    return (step->kind == PITHP_STEP_CALL || step->kind == PITHP_STEP_KERNEL) &&
+           !step->is_source && step->source < 0 &&
+           (step->kind == PITHP_STEP_KERNEL || !pithp_inline_call_fits(plan, step));
 }
 
 static bool is_kernel(const pithp_step *step) {
-    return step->kernel && step->kernel->is_small;
+    return step->kind == PITHP_STEP_KERNEL && step->kernel->is_small;
 }
 
 static pithp_draw_loop draw_of(const pithp_step *step) {
     const pithp_instruction *i = step->call;
-    if (step->kernel || !step->spec)
+    if (step->kind == PITHP_STEP_KERNEL || !step->spec)
         return (pithp_draw_loop){.loops = NULL};
     const pithp_call call =
         pithp_call_of(i->primitive, i->operand_count, step->specs, i->params);

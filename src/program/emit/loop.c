@@ -12,11 +12,12 @@ static bool plan_fits(const pithp_plan *plan, int *steps) {
     bool fits = true;
     for (int64_t k = 0; k < plan->step_count && fits; k++) {
         const pithp_step *step = &plan->steps[k];
-        fits = ++*steps <= PITHP_INLINE_STEPS &&
-               (step->fused   ? step->spec->count <= PITHP_INLINE_ELEMENTS
-                : step->plans ? control_fits(step, steps)
-                              : pithp_inline_library_fits(plan, step) ||
-                                    pithp_inline_call_fits(plan, step));
+        fits =
+            ++*steps <= PITHP_INLINE_STEPS &&
+            (step->kind == PITHP_STEP_FUSED ? step->spec->count <= PITHP_INLINE_ELEMENTS
+             : step->kind == PITHP_STEP_CONTROL ? control_fits(step, steps)
+                                                : pithp_inline_library_fits(plan, step) ||
+                                                      pithp_inline_call_fits(plan, step));
     }
     return fits;
 }
@@ -31,8 +32,8 @@ static bool control_fits(const pithp_step *step, int *steps) {
 
 bool pithp_loop_fits(const pithp_plan *plan, const pithp_step *step) {
     int steps = 0;
-    return plan->runs_fused && step->plans && step->call->primitive != PITHP_OP_COND &&
-           control_fits(step, &steps) &&
+    return plan->runs_fused && step->kind == PITHP_STEP_CONTROL &&
+           step->call->primitive != PITHP_OP_COND && control_fits(step, &steps) &&
            pithp_loop_addresses(step) <= PITHP_INLINE_ADDRESSES;
 }
 
@@ -44,7 +45,7 @@ static int plans_addresses(const pithp_step *step) {
         const pithp_plan *plan = step->plans[p];
         count += 1 + (int)plan->program->constant_count;
         for (int64_t k = 0; k < plan->step_count; k++)
-            if (plan->steps[k].plans)
+            if (plan->steps[k].kind == PITHP_STEP_CONTROL)
                 count += plans_addresses(&plan->steps[k]);
             else
                 count += pithp_inline_library_slots(plan, &plan->steps[k]);
@@ -72,7 +73,7 @@ static const void **fill_plans(pith_scope *s, const pithp_step *step, const void
         for (int64_t c = 0; c < plan->program->constant_count; c++)
             *next++ = plan->program->constants[c].data;
         for (int64_t k = 0; k < plan->step_count; k++)
-            if (plan->steps[k].plans)
+            if (plan->steps[k].kind == PITHP_STEP_CONTROL)
                 next = fill_plans(s, &plan->steps[k], next);
             else
                 next = pithp_inline_library_fill(s, plan, &plan->steps[k], next);
@@ -108,7 +109,7 @@ static int add_literals(pithp_text *t, const pithp_step *step, int slot) {
         }
         slot += 1 + (int)plan->program->constant_count;
         for (int64_t k = 0; k < plan->step_count; k++)
-            if (plan->steps[k].plans)
+            if (plan->steps[k].kind == PITHP_STEP_CONTROL)
                 slot = add_literals(t, &plan->steps[k], slot);
             else
                 slot += pithp_inline_library_slots(plan, &plan->steps[k]);
@@ -120,9 +121,9 @@ static void define(pithp_inlining *x, const pithp_step *step) {
     for (int p = 0; p < step->call->program_count; p++)
         for (int64_t k = 0; k < step->plans[p]->step_count; k++) {
             const pithp_step *inner = &step->plans[p]->steps[k];
-            if (inner->fused)
+            if (inner->kind == PITHP_STEP_FUSED)
                 pithp_emit_row_functions(x->t, x->rows, inner->fused);
-            else if (inner->plans)
+            else if (inner->kind == PITHP_STEP_CONTROL)
                 define(x, inner);
             else if (!pithp_inline_library_fits(step->plans[p], inner))
                 pithp_inline_call_define(x, step->plans[p], inner);

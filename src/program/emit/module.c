@@ -82,10 +82,10 @@ static int32_t add_loop(emitting *x, const pithp_plan *plan, const pithp_step *s
 
 static void add_plan(emitting *x, const pithp_plan *plan, int32_t *functions) {
     for (int64_t k = 0; k < plan->step_count; k++)
-        functions[k] = plan->steps[k].fused ? add_fused(x, plan, &plan->steps[k])
-                       : pithp_loop_fits(plan, &plan->steps[k])
-                           ? add_loop(x, plan, &plan->steps[k])
-                           : -1;
+        functions[k] =
+            plan->steps[k].kind == PITHP_STEP_FUSED  ? add_fused(x, plan, &plan->steps[k])
+            : pithp_loop_fits(plan, &plan->steps[k]) ? add_loop(x, plan, &plan->steps[k])
+                                                     : -1;
 }
 
 bool pithp_emit_host_all(pithp_text *t,

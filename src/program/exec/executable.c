@@ -56,7 +56,8 @@ static bool set_up_programs(pithp_executable *x) {
         return false;
     for (int64_t k = 0; k < plan->step_count; k++) {
         const pithp_step *step = &plan->steps[k];
-        for (int p = 0; step->plans && p < step->call->program_count; p++)
+        for (int p = 0; step->kind == PITHP_STEP_CONTROL && p < step->call->program_count;
+             p++)
             ready &= set_up(&x->programs[step->first_program + p], step->plans[p]);
     }
     return ready;
@@ -71,7 +72,7 @@ static bool set_up(pithp_executable *x, pithp_plan *plan) {
     const size_t passed = (size_t)plan->passed_count;
     size_t control = 0;
     for (int64_t k = 0; k < plan->step_count; k++)
-        if (plan->steps[k].plans)
+        if (plan->steps[k].kind == PITHP_STEP_CONTROL)
             control = most(control, control_pointers(x, &plan->steps[k]));
     x->pointer_count = most(plan->pointer_count, control + passed);
     return pithp_compiled_begin(x);

@@ -9,8 +9,9 @@
 
 /* NULL: it is made on the way. */
 static char *external_of(const pithp_exec *r, const pithp_step *step, int e) {
-    char *address = pithp_address(r, step->external[e]);
-    return address ? address + step->offset[e] * step->fused->externals[e].size : NULL;
+    char *address = pithp_address(r, step->operands[e].value);
+    return address ? address + step->operands[e].offset * step->fused->externals[e].size
+                   : NULL;
 }
 
 size_t pithp_fused_bind(const pithp_exec *r,
@@ -130,7 +131,7 @@ static pith_status run_call(const pithp_exec *r, const pithp_step *step) {
         r->pointers[k] = pithp_address(r, pithp_operands(r->plan->program, i)[k]);
     for (int k = 0; k < i->result_count; k++)
         results[k] = pithp_address(r, i->result + k);
-    if (step->kernel)
+    if (step->kind == PITHP_STEP_KERNEL)
         return pithp_run_kernel(r->s, step, r->pointers, results);
     if (i->primitive == PITHP_OP_DEBUG)
         return pithp_debug_print(r->s, i->params, step->specs, r->pointers), PITH_OK;
@@ -146,7 +147,7 @@ int32_t pithp_step_call(pith_scope *s, const pithp_step *step, char *const *at) 
     const pithp_instruction *i = step->call;
     char *const *results = at + i->operand_count, *const *end = results + i->result_count;
     const void *const *operands = (const void *const *)at;
-    if (step->kernel)
+    if (step->kind == PITHP_STEP_KERNEL)
         return pithp_run_kernel(s, step, operands, (void *const *)results);
     if (i->primitive == PITHP_OP_DEBUG)
         return pithp_debug_print(s, i->params, step->specs, operands), PITH_OK;
@@ -166,11 +167,11 @@ static const pithp_batch *batch_of(const pithp_exec *r, int64_t k) {
 int64_t pithp_run_piece(const pithp_exec *r, int64_t k, pith_status *rc) {
     const pithp_step *step = &r->plan->steps[k];
     const pithp_batch *batch = batch_of(r, k);
-    *rc = batch         ? pithp_batch_run(r, batch)
-          : step->band  ? pithp_run_band(r, k)
-          : !step->call ? run_fused(r, step, k)
-          : step->plans ? pithp_run_control(r, step)
-                        : run_call(r, step);
+    *rc = batch                              ? pithp_batch_run(r, batch)
+          : step->band                       ? pithp_run_band(r, k)
+          : step->kind == PITHP_STEP_FUSED   ? run_fused(r, step, k)
+          : step->kind == PITHP_STEP_CONTROL ? pithp_run_control(r, step)
+                                             : run_call(r, step);
     return batch ? batch->steps : 1;
 }
 

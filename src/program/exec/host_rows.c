@@ -96,7 +96,7 @@ static size_t bind_fused(const binding *x, pithp_band_member *m, int64_t k) {
     const pithp_compiled *code = x->r->code;
     m->each = step->spec->count / x->view.outer;
     for (int e = 0; e < step->fused->external_count; e++)
-        note_buffer(x, m, e, step->external[e]);
+        note_buffer(x, m, e, step->operands[e].value);
     return pithp_fused_bind(x->r, step, code ? code->steps[k].loops[0] : NULL,
                             loop_args(m));
 }
@@ -132,8 +132,8 @@ static size_t bind_fold(const binding *x, pithp_band_member *m, int64_t k) {
     m->doing = PITHP_BAND_FOLDS;
     m->each = 1;
     for (int e = 0; e < externals; e++)
-        if (step->external[e] != step->unplaced)
-            note_buffer(x, m, e, step->external[e]);
+        if (step->operands[e].value != step->unplaced)
+            note_buffer(x, m, e, step->operands[e].value);
     note_buffer(x, m, externals, reduction->call->result);
     return offsetof(pithp_made_args, state) + args->state_bytes;
 }
@@ -159,10 +159,11 @@ pith_status pithp_run_band(const pithp_exec *r, int64_t first) {
             (pithp_band_member *)(void *)(x.args.members + x.args.bytes);
         const bool folds = r->code && r->code->steps[k].folds;
         *m = (pithp_band_member){.doing = PITHP_BAND_FUSES};
-        m->bytes = PITHP_BAND_MEMBER_BYTES +
-                   pithp_band_aligned(steps[k].call ? bind_reduction(&x, m, k)
-                                      : folds       ? bind_fold(&x, m, k)
-                                                    : bind_fused(&x, m, k));
+        m->bytes =
+            PITHP_BAND_MEMBER_BYTES + pithp_band_aligned(steps[k].kind != PITHP_STEP_FUSED
+                                                             ? bind_reduction(&x, m, k)
+                                                         : folds ? bind_fold(&x, m, k)
+                                                                 : bind_fused(&x, m, k));
         x.args.bytes += m->bytes;
         x.args.member_count++;
         k += folds; /* which does the reduction, too */

@@ -66,7 +66,8 @@ static size_t functions_bytes(const pithp_plan *plan) {
 static bool has_work(const pithp_plan *plan) {
     bool any = false;
     for (int64_t k = 0; k < plan->step_count; k++)
-        any |= plan->steps[k].fused || pithp_loop_fits(plan, &plan->steps[k]);
+        any |= plan->steps[k].kind == PITHP_STEP_FUSED ||
+               pithp_loop_fits(plan, &plan->steps[k]);
     return any;
 }
 
@@ -154,8 +155,8 @@ static void ask(pith_scope *s, pithp_executable *x) {
 }
 
 static bool is_direct(const pithp_step *step) {
-    return step->fused && !step->is_source && !step->band && !step->take_count &&
-           pithp_is_direct(step->fused);
+    return step->kind == PITHP_STEP_FUSED && !step->is_source && !step->band &&
+           !step->take_count && pithp_is_direct(step->fused);
 }
 
 static int64_t count_addresses(const pithp_plan *plan) {
@@ -168,9 +169,9 @@ static int64_t count_addresses(const pithp_plan *plan) {
 
 static pithp_compiled_address
 address_of(const pithp_plan *plan, const pithp_step *step, int e) {
-    const pithp_place place = plan->places[step->external[e]];
+    const pithp_place place = plan->places[step->operands[e].value];
     const uintptr_t behind =
-        (uintptr_t)(step->offset[e] * step->fused->externals[e].size);
+        (uintptr_t)(step->operands[e].offset * step->fused->externals[e].size);
     pithp_compiled_address a = {PITHP_TABLE_FIXED, PITHP_FIXED_NULL, behind};
     switch (place.store) {
         case PITHP_IN_INPUT:
@@ -241,7 +242,8 @@ find_functions(const pithp_executable *x, pithp_module *m, pithp_error *e) {
         }
         code->steps[k].loops[0] = launch.loops[0];
         code->steps[k].direct = is_direct(step);
-        code->steps[k].folds = step->fused && pithp_folding_of(plan, step).reducer >= 0;
+        code->steps[k].folds =
+            step->kind == PITHP_STEP_FUSED && pithp_folding_of(plan, step).reducer >= 0;
         code->steps[k].first_address = addresses;
         for (int n = 0; is_direct(step) && n < step->fused->external_count; n++)
             code->addresses[addresses++] = address_of(plan, step, n);

@@ -74,7 +74,7 @@ static bool place_step(workspace *w, int32_t number) {
     if (number >= w->apart) /* else it shares no memory with those beside it */
         end_pieces(w, number);
     w->apart = step->beside > w->apart ? step->beside : w->apart;
-    if (!step->call) {
+    if (step->kind == PITHP_STEP_FUSED) {
         for (pithp_value v = step->first; v >= 0; v = w->g->next[v])
             if (v != step->unplaced && !place_value(w, v))
                 return false;
@@ -94,7 +94,6 @@ static bool place_step(workspace *w, int32_t number) {
 static bool place_results(pithp_planning *g) {
     workspace w = {.g = g};
     bool placed = true;
-    pithp_plan_beside(g);
     for (int32_t k = 0; k < g->plan->step_count && placed; k++)
         placed = place_step(&w, k);
     pithp_release(g->s->runtime, w.pieces, (size_t)w.room * sizeof *w.pieces);
@@ -138,7 +137,7 @@ static size_t lay_literals(const pithp_planning *g) {
 
 /* Launches of a schedule have them in their arguments. */
 static size_t boxes_bytes(const pithp_planning *g, const pithp_step *step) {
-    return step->boxes && !g->plan->scheduled
+    return step->kind == PITHP_STEP_FUSED && !g->plan->scheduled
                ? step->fused->piece_count * sizeof *step->boxes
                : 0;
 }
@@ -190,7 +189,7 @@ static bool place_literals(pithp_planning *g) {
 
 /* ---- All values ---- */
 
-bool pithp_plan_places(pithp_planning *g) {
+bool pithp_plan_buffers(pithp_planning *g) {
     const pithp_program *p = g->p;
     pithp_place *places = g->plan->places;
     for (int64_t v = 0; v < p->value_count; v++) {

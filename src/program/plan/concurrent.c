@@ -19,7 +19,7 @@ static bool is_there(const pithp_planning *g, pithp_value v, int32_t first, int3
 
 static bool reads_before(const pithp_planning *g, int32_t number, int32_t first) {
     const pithp_step *step = &g->plan->steps[number];
-    if (step->call)
+    if (step->kind != PITHP_STEP_FUSED)
         return is_there(g, pithp_operands(g->p, step->call)[0], first, step->source);
     if (!step->members)
         return is_there(g, step->unplaced, first, number);
@@ -35,7 +35,7 @@ static bool reads_before(const pithp_planning *g, int32_t number, int32_t first)
 /* A reduction whose launches have kernels for the work of many. */
 static bool is_reduction(const pithp_planning *g, const pithp_step *step) {
     const pith_spec *specs[1];
-    if (!step->call || step->call->primitive < PITHP_OP_SUM ||
+    if (step->kind == PITHP_STEP_FUSED || step->call->primitive < PITHP_OP_SUM ||
         step->call->primitive > PITHP_OP_ARGMAX)
         return false;
     const pithp_call call = pithp_instruction_call(g->p, step->call, specs);
@@ -59,7 +59,7 @@ static int32_t find_end(const pithp_planning *g, int32_t first) {
     return end;
 }
 
-void pithp_plan_beside(pithp_planning *g) {
+bool pithp_plan_concurrent(pithp_planning *g) {
     pithp_plan *plan = g->plan;
     for (int32_t k = 0, end; plan->scheduled && k < plan->step_count; k = end) {
         end = find_end(g, k);
@@ -67,4 +67,5 @@ void pithp_plan_beside(pithp_planning *g) {
             plan->steps[of].beside = end;
         end = end > k ? end : k + 1;
     }
+    return true;
 }

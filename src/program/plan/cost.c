@@ -10,10 +10,12 @@ size_t pithp_plan_own_bytes(const pithp_plan *plan) {
                    (plan->origins ? (size_t)p->output_count * sizeof *plan->origins : 0);
     for (int64_t k = 0; k < plan->step_count; k++) {
         const pithp_step *step = &plan->steps[k];
-        bytes += step->fused ? pithp_fused_bytes(step->fused) +
-                                   step->fused->op_count * sizeof *step->sites
-                             : 0;
-        for (int i = 0; step->plans && i < step->call->program_count; i++)
+        bytes += step->kind == PITHP_STEP_FUSED
+                     ? pithp_fused_bytes(step->fused) +
+                           step->fused->op_count * sizeof *step->sites
+                     : 0;
+        for (int i = 0; step->kind == PITHP_STEP_CONTROL && i < step->call->program_count;
+             i++)
             bytes += pithp_plan_own_bytes(step->plans[i]);
     }
     return bytes;
@@ -48,9 +50,11 @@ int64_t pithp_plan_launches(const pithp_plan *plan) {
     for (int64_t k = 0; k < plan->step_count; k++) {
         const pithp_step *step = &plan->steps[k];
         int64_t inside = 0;
-        for (int p = 0; step->plans && p < step->call->program_count; p++)
+        for (int p = 0; step->kind == PITHP_STEP_CONTROL && p < step->call->program_count;
+             p++)
             inside = combine(step->call, inside, pithp_plan_launches(step->plans[p]));
-        count = add(count, step->plans       ? times(inside, repeats_of(step->call))
+        count = add(count, step->kind == PITHP_STEP_CONTROL
+                               ? times(inside, repeats_of(step->call))
                            : step->is_source ? 0
                                              : 1);
     }

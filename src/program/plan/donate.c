@@ -19,7 +19,7 @@ typedef struct reusing {
 } reusing;
 
 static pithp_place place_of(const reusing *x, const pithp_step *step, int e) {
-    return x->plan->places[step->external[e]];
+    return x->plan->places[step->operands[e].value];
 }
 
 /* External e is read by op k of step `number`; see below. */
@@ -82,7 +82,7 @@ static void look_at_call(const reusing *x, int32_t number) {
         /* What a loop or branch hands on is read later. */
         use *u = &x->uses[place.at];
         const bool again = u->step == number;
-        *u = (use){step->plans ? INT32_MAX : number, -1,
+        *u = (use){step->kind == PITHP_STEP_CONTROL ? INT32_MAX : number, -1,
                    again || pithp_updated(step, o) < 0};
     }
     for (int k = 0; k < i->result_count; k++) {
@@ -96,11 +96,11 @@ static void look_at(const reusing *x, int32_t number, int32_t band_end) {
     const pithp_step *step = &x->plan->steps[number];
     if (step->is_source && band_end < 0) /* runs with the step that it is the source of */
         return;
-    if (!step->call)
+    if (step->kind == PITHP_STEP_FUSED)
         look_at_fused(x, step, number, band_end);
     else
         look_at_call(x, number);
-    if (step->call && step->source >= 0)
+    if (step->kind != PITHP_STEP_FUSED && step->source >= 0)
         look_at_fused(x, &x->plan->steps[step->source], number, -1);
 }
 
@@ -124,7 +124,8 @@ static int64_t find_output(const reusing *x, int64_t input, int64_t *cursor) {
     const int32_t last = x->uses[input].step;
     const pithp_step *step =
         last < 0 || last >= plan->step_count ? NULL : &plan->steps[last];
-    for (int e = 0; step && !step->call && e < step->fused->external_count; e++) {
+    for (int e = 0;
+         step && step->kind == PITHP_STEP_FUSED && e < step->fused->external_count; e++) {
         const pithp_place place = place_of(x, step, e);
         if (place.store == PITHP_IN_OUTPUT && fits(x, input, place.at))
             return place.at;

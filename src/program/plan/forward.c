@@ -58,7 +58,8 @@ static void find_passed(pithp_planning *g) {
     memset(g->passed, -1, (size_t)g->p->value_count * sizeof *g->passed);
     for (int64_t n = 0; n < plan->step_count && plan->passes; n++) {
         const pithp_step *step = &plan->steps[n];
-        for (int k = 0; step->plans && k < step->call->result_count; k++) {
+        for (int k = 0; step->kind == PITHP_STEP_CONTROL && k < step->call->result_count;
+             k++) {
             pair x = {.step = step, .result = k};
             if (next_pair(g, &x))
                 g->passed[step->call->result + k] = (int32_t)plan->passed_count++;
@@ -73,7 +74,8 @@ static void prolong(pithp_planning *g) {
             g->last_use[g->root[g->p->outputs[k]]] = INT32_MAX;
     for (int64_t n = g->plan->step_count; n-- > 0;) {
         const pithp_step *step = &g->plan->steps[n];
-        for (int k = 0; step->plans && k < step->call->result_count; k++) {
+        for (int k = 0; step->kind == PITHP_STEP_CONTROL && k < step->call->result_count;
+             k++) {
             pair x = {.step = step, .result = k};
             const int32_t last = g->last_use[step->call->result + k];
             while (next_pair(g, &x)) {
@@ -112,7 +114,8 @@ static bool find_origins(pithp_planning *g) {
     memset(of, 0, of_bytes);
     for (int64_t n = 0; n < plan->step_count; n++) {
         const pithp_step *step = &plan->steps[n];
-        for (int k = 0; step->plans && k < step->call->result_count; k++) {
+        for (int k = 0; step->kind == PITHP_STEP_CONTROL && k < step->call->result_count;
+             k++) {
             pair x = {.step = step, .result = k};
             while (next_pair(g, &x))
                 add_origins(g, of, x.operand, &of[g->passed[step->call->result + k]]);
@@ -126,7 +129,7 @@ static bool find_origins(pithp_planning *g) {
     return true;
 }
 
-bool pithp_plan_passed(pithp_planning *g) {
+bool pithp_plan_forward(pithp_planning *g) {
     pithp_plan *plan = g->plan;
     find_passed(g);
     bool any = plan->passed_count > 0;

@@ -6,13 +6,13 @@
 /* Elementwise work on so few elements joins a step that it shares nothing with. */
 enum { SMALL_COUNT = 8192, LOOK_BACK = 16 };
 
-/* Where there are more small families each has steps of its own on the host and in
+/* Where there are more small clusters each has steps of its own on the host and in
  * schedules: equal ones are one batch. */
 enum { MOST_PACKED = 24 };
 
 /* ---- Steps ---- */
 
-static pithp_step *add_step(pithp_planning *g) {
+static pithp_step *add_step(pithp_planning *g, pithp_plan_step_kind kind) {
     pithp_plan *plan = g->plan;
     if (plan->step_count == plan->step_room) {
         const int64_t room = plan->step_room ? 2 * plan->step_room : 16;
@@ -27,7 +27,7 @@ static pithp_step *add_step(pithp_planning *g) {
         plan->step_room = room;
     }
     pithp_step *step = &plan->steps[plan->step_count++];
-    *step = (pithp_step){.source = -1, .folded = -1, .unplaced = -1};
+    *step = (pithp_step){.kind = kind, .source = -1, .folded = -1, .unplaced = -1};
     return step;
 }
 
@@ -37,50 +37,51 @@ static bool is_direct(const pithp_planning *g, pithp_value operand, const pith_s
            pithp_same_shape(g->p->values[operand].spec, to);
 }
 
-/* ---- Families ---- */
+/* ---- Clusters ---- */
 
-static int32_t family_of(const pithp_planning *g, int32_t v) {
-    while (g->family[v] != v)
-        v = g->family[v] = g->family[g->family[v]];
+static int32_t cluster_of(const pithp_planning *g, int32_t v) {
+    while (g->cluster[v] != v)
+        v = g->cluster[v] = g->cluster[g->cluster[v]];
     return v;
 }
 
-static void join_families(pithp_planning *g, const pithp_instruction *i) {
+static void join_clusters(pithp_planning *g, const pithp_instruction *i) {
     for (int o = 0; o < i->operand_count; o++)
         if (is_direct(g, pithp_operands(g->p, i)[o], g->p->values[i->result].spec))
-            g->family[family_of(g, pithp_operands(g->p, i)[o])] = family_of(g, i->result);
+            g->cluster[cluster_of(g, pithp_operands(g->p, i)[o])] =
+                cluster_of(g, i->result);
 }
 
-/* An instruction adds to its family what it would to a step of the whole of it. */
+/* An instruction adds to its cluster what it would to a step of the whole of it. */
 static void count_member(pithp_planning *g, const pithp_instruction *i) {
-    const int32_t family = family_of(g, i->result);
-    g->family_ops[family]++;
-    g->family_reads[family]++; /* and perhaps its result */
+    const int32_t cluster = cluster_of(g, i->result);
+    g->cluster_ops[cluster]++;
+    g->cluster_reads[cluster]++; /* and perhaps its result */
     for (int o = 0; o < i->operand_count; o++) {
         const pithp_value v = pithp_operands(g->p, i)[o];
         const pithp_instruction *maker = pithp_maker(g->p, v);
         if (g->is_virtual[v] || !maker || !pithp_can_fuse(maker->primitive) ||
-            family_of(g, v) != family)
-            g->family_reads[family] += pithp_plan_reads(g, v);
+            cluster_of(g, v) != cluster)
+            g->cluster_reads[cluster] += pithp_plan_reads(g, v);
     }
 }
 
-static void find_families(pithp_planning *g) {
+static void find_clusters(pithp_planning *g) {
     const pithp_program *p = g->p;
     for (int64_t v = 0; v < p->value_count; v++) {
-        g->family[v] = (int32_t)v;
-        g->family_ops[v] = g->family_reads[v] = 0;
-        g->family_step[v] = -1;
+        g->cluster[v] = (int32_t)v;
+        g->cluster_ops[v] = g->cluster_reads[v] = 0;
+        g->cluster_step[v] = -1;
     }
     for (int64_t k = 0; k < p->instruction_count; k++)
         if (pithp_can_fuse(p->instructions[k].primitive))
-            join_families(g, &p->instructions[k]);
+            join_clusters(g, &p->instructions[k]);
     for (int64_t k = 0; k < p->instruction_count; k++)
         if (pithp_can_fuse(p->instructions[k].primitive))
             count_member(g, &p->instructions[k]);
     int64_t small = 0;
     for (int64_t v = 0; v < p->value_count; v++)
-        small += g->family_ops[v] && p->values[v].spec->count <= SMALL_COUNT;
+        small += g->cluster_ops[v] && p->values[v].spec->count <= SMALL_COUNT;
     g->apart = small > MOST_PACKED &&
                (g->plan->scheduled || pithp_scope_device(g->s)->backend->addressable);
 }
@@ -122,15 +123,16 @@ static bool takes(const pithp_planning *g, const pithp_instruction *i, int32_t a
            pithp_same_shape(step->spec, g->p->values[i->result].spec);
 }
 
-/* A step is for one family, or, where there are few elements, for all that fit as a
- * whole: cut in one way, equal families are equal work. */
+/* A step is for one cluster, or, where there are few elements, for all that fit as a
+ * whole: cut in one way, equal clusters are equal work. */
 static bool suits(const pithp_planning *g, const pithp_instruction *i, int32_t at) {
     const pithp_step *step = &g->plan->steps[at];
-    const int32_t family = family_of(g, i->result);
-    return family_of(g, step->first) == family || family_of(g, step->last) == family ||
+    const int32_t cluster = cluster_of(g, i->result);
+    return cluster_of(g, step->first) == cluster ||
+           cluster_of(g, step->last) == cluster ||
            (!g->apart && step->spec->count <= SMALL_COUNT &&
-            step->members + g->family_ops[family] <= PITHP_FUSED_OPS &&
-            step->reads + g->family_reads[family] + 3 <= PITHP_FUSED_EXTERNALS);
+            step->members + g->cluster_ops[cluster] <= PITHP_FUSED_OPS &&
+            step->reads + g->cluster_reads[cluster] + 3 <= PITHP_FUSED_EXTERNALS);
 }
 
 /* The step that an instruction fuses into; -1: a new one. */
@@ -141,7 +143,7 @@ static int32_t find_step(const pithp_planning *g, const pithp_instruction *i) {
     if (joins && takes(g, i, first))
         return first;
     first += joins;
-    const int32_t own = g->family_step[family_of(g, i->result)];
+    const int32_t own = g->cluster_step[cluster_of(g, i->result)];
     if (own >= first && takes(g, i, own))
         return own;
     for (int32_t k = last; k >= first && k > last - LOOK_BACK; k--)
@@ -153,7 +155,7 @@ static int32_t find_step(const pithp_planning *g, const pithp_instruction *i) {
 static bool place_fused(pithp_planning *g, const pithp_instruction *i) {
     int32_t at = find_step(g, i);
     if (at < 0) {
-        pithp_step *step = add_step(g);
+        pithp_step *step = add_step(g, PITHP_STEP_FUSED);
         if (!step)
             return false;
         step->spec = g->p->values[i->result].spec;
@@ -168,14 +170,14 @@ static bool place_fused(pithp_planning *g, const pithp_instruction *i) {
     g->next[i->result] = -1;
     step->reads += new_reads(g, i, at) + 1; /* and perhaps its result */
     g->step[i->result] = at;
-    g->family_step[family_of(g, i->result)] = at;
+    g->cluster_step[cluster_of(g, i->result)] = at;
     return true;
 }
 
 /* A step without members for what a reduction reads through views: it makes that. */
 static bool
 place_reader(pithp_planning *g, const pithp_instruction *reduction, pithp_value v) {
-    pithp_step *step = add_step(g);
+    pithp_step *step = add_step(g, PITHP_STEP_FUSED);
     if (!step)
         return false;
     step->last_axes = pithp_plan_last_axes(g, reduction);
@@ -186,12 +188,20 @@ place_reader(pithp_planning *g, const pithp_instruction *reduction, pithp_value 
     return true;
 }
 
+static pithp_plan_step_kind kind_of(pithp_primitive primitive) {
+    return primitive == PITHP_OP_KERNEL ? PITHP_STEP_KERNEL
+           : pithp_is_lowered(primitive) || primitive == PITHP_OP_CHECKED ||
+                   primitive == PITHP_OP_DEBUG
+               ? PITHP_STEP_CALL
+               : PITHP_STEP_CONTROL;
+}
+
 static bool place_call(pithp_planning *g, const pithp_instruction *i) {
     const pithp_value read = i->operand_count ? pithp_operands(g->p, i)[0] : -1;
     const bool views = pithp_plan_makes_reduced(g, i) && g->is_virtual[read];
     if (views && !place_reader(g, i, read))
         return false;
-    pithp_step *step = add_step(g);
+    pithp_step *step = add_step(g, kind_of(i->primitive));
     if (!step)
         return false;
     if (views) {
@@ -235,7 +245,7 @@ static bool can_wait(const pithp_planning *g, const pithp_instruction *i) {
     return waits;
 }
 
-/* Values that wait are linked by scratch. */
+/* Values that wait are linked. */
 typedef struct waiting {
     pithp_value first, last; /* -1: there are none */
 } waiting;
@@ -244,9 +254,9 @@ static void let_wait(pithp_planning *g, waiting *w, pithp_value v) {
     if (w->first < 0)
         w->first = v;
     else
-        g->scratch[w->last] = v;
+        g->waiting_next[w->last] = v;
     w->last = v;
-    g->scratch[v] = -1;
+    g->waiting_next[v] = -1;
     g->step[v] = WAITS;
 }
 
@@ -263,7 +273,7 @@ reads_waiting(const pithp_planning *g, const waiting *w, const pithp_instruction
 
 static bool place_waiting(pithp_planning *g, waiting *w) {
     bool placed = true;
-    for (pithp_value v = w->first; v >= 0 && placed; v = g->scratch[v])
+    for (pithp_value v = w->first; v >= 0 && placed; v = g->waiting_next[v])
         placed = place(g, pithp_maker(g->p, v));
     w->first = w->last = -1;
     return placed;
@@ -289,7 +299,7 @@ static void note_use(pithp_planning *g, pithp_value v, int32_t step, bool fused)
 /* Operands and results of an instruction that runs in a step. */
 static void
 note_instruction(pithp_planning *g, const pithp_instruction *i, int32_t step) {
-    const bool fused = !g->plan->steps[step].call;
+    const bool fused = g->plan->steps[step].kind == PITHP_STEP_FUSED;
     for (int o = 0; o < i->operand_count; o++)
         note_use(g, pithp_operands(g->p, i)[o], step, fused);
     for (pithp_value v = i->result; v < i->result + i->result_count; v++) {
@@ -300,22 +310,23 @@ note_instruction(pithp_planning *g, const pithp_instruction *i, int32_t step) {
     }
 }
 
-static void note_uses(pithp_planning *g) {
+bool pithp_plan_liveness(pithp_planning *g) {
     const pithp_program *p = g->p;
     for (int32_t k = 0; k < g->plan->step_count; k++) {
         const pithp_step *step = &g->plan->steps[k];
-        if (step->call)
+        if (step->kind != PITHP_STEP_FUSED)
             note_instruction(g, step->call, k);
-        for (pithp_value v = step->first; !step->call && v >= 0; v = g->next[v])
+        for (pithp_value v = step->first; step->kind == PITHP_STEP_FUSED && v >= 0;
+             v = g->next[v])
             note_instruction(g, pithp_maker(p, v), k);
     }
     for (int64_t k = 0; k < p->output_count; k++)
         g->in_memory[g->root[p->outputs[k]]] = true;
+    return true;
 }
 
-bool pithp_plan_steps(pithp_planning *g) {
+bool pithp_plan_fuse_steps(pithp_planning *g) {
     const pithp_program *p = g->p;
-    pithp_plan_views(g);
     pithp_graph_walk walk = {.program = p};
     waiting w = {-1, -1};
     const pithp_instruction *i;
@@ -328,7 +339,7 @@ bool pithp_plan_steps(pithp_planning *g) {
         g->step[v] = g->last_use[v] = -1;
         g->in_memory[v] = false;
     }
-    find_families(g);
+    find_clusters(g);
     while (pithp_graph_next(&walk, &v, &i)) {
         if (!i || (i->result_count && g->is_virtual[v]))
             continue;
@@ -337,10 +348,5 @@ bool pithp_plan_steps(pithp_planning *g) {
         else if ((reads_waiting(g, &w, i) && !place_waiting(g, &w)) || !place(g, i))
             return false;
     }
-    if (!place_waiting(g, &w))
-        return false;
-    note_uses(g);
-    pithp_plan_bands(g);
-    pithp_plan_sources(g);
-    return true;
+    return place_waiting(g, &w);
 }

@@ -28,7 +28,7 @@ static void note_reader(readers *r, const pithp_instruction *i, int32_t step) {
         const pithp_bases from = pithp_plan_bases(g, pithp_operands(g->p, i)[o]);
         for (int b = 0; b < from.count; b++) {
             const pithp_value base = from.list[b];
-            if (g->step[base] == step && !g->plan->steps[step].call)
+            if (g->step[base] == step && g->plan->steps[step].kind == PITHP_STEP_FUSED)
                 continue;
             r->count[base]++;
             r->first[base] = step < r->first[base] ? step : r->first[base];
@@ -38,16 +38,17 @@ static void note_reader(readers *r, const pithp_instruction *i, int32_t step) {
 
 static readers find_readers(pithp_planning *g) {
     const pithp_program *p = g->p;
-    readers r = {g, g->family_reads, g->family_ops}; /* families are done with */
+    readers r = {g, g->reader_count, g->first_reader};
     for (int64_t v = 0; v < p->value_count; v++) {
         r.count[v] = 0;
         r.first[v] = INT32_MAX;
     }
     for (int32_t k = 0; k < g->plan->step_count; k++) {
         const pithp_step *step = &g->plan->steps[k];
-        if (step->call)
+        if (step->kind != PITHP_STEP_FUSED)
             note_reader(&r, step->call, k);
-        for (pithp_value v = step->first; !step->call && v >= 0; v = g->next[v])
+        for (pithp_value v = step->first; step->kind == PITHP_STEP_FUSED && v >= 0;
+             v = g->next[v])
             note_reader(&r, pithp_maker(p, v), k);
     }
     for (int64_t k = 0; k < p->output_count; k++)
@@ -117,8 +118,8 @@ static void choose_reduced(const readers *r, int32_t k) {
     const uint32_t last = pithp_plan_last_axes(g, step->call);
     const bool fits =
         !last || pithp_same_shape(g->p->values[read].spec, g->p->values[u].spec);
-    if (step->band || step->is_source || step->source >= 0 || !from || from->call ||
-        !fits || !can_wait(r, from, u, k))
+    if (step->band || step->is_source || step->source >= 0 || !from ||
+        from->kind != PITHP_STEP_FUSED || !fits || !can_wait(r, from, u, k))
         return;
     from->last_axes = last;
     step->source = g->step[u];
@@ -199,12 +200,12 @@ static void choose_taken(const readers *r, int32_t k) {
 
 int pithp_plan_external(const pithp_step *step, pithp_value v) {
     int e = 0;
-    while (step->members && step->external[e] != v)
+    while (step->members && step->operands[e].value != v)
         e++;
     return e;
 }
 
-void pithp_plan_taken(const pithp_planning *g, pithp_step *step) {
+void pithp_plan_gathers(const pithp_planning *g, pithp_step *step) {
     pithp_fused_args *a = step->fused;
     for (int k = 0; k < step->take_count; k++) {
         const pithp_instruction *i = g->plan->steps[step->takes[k]].call;
@@ -223,7 +224,7 @@ void pithp_plan_taken(const pithp_planning *g, pithp_step *step) {
     a->taken_count = (uint8_t)step->take_count;
 }
 
-void pithp_plan_sources(pithp_planning *g) {
+bool pithp_plan_fuse_inputs(pithp_planning *g) {
     pithp_plan *plan = g->plan;
     bool reduced = false, taken = false;
     for (int64_t k = 0; k < plan->step_count && plan->runs_fused; k++) {
@@ -232,12 +233,13 @@ void pithp_plan_sources(pithp_planning *g) {
         taken |= i && !plan->scheduled && taken_row(g, i) > 0;
     }
     if (!reduced && !taken)
-        return;
+        return true;
     const readers r = find_readers(g);
     for (int32_t k = 0; k < plan->step_count && reduced; k++)
-        if (plan->steps[k].call && reduces(g, plan->steps[k].call))
+        if (plan->steps[k].kind != PITHP_STEP_FUSED && reduces(g, plan->steps[k].call))
             choose_reduced(&r, k);
     for (int32_t k = 0; k < plan->step_count && taken; k++)
-        if (!plan->steps[k].call)
+        if (plan->steps[k].kind == PITHP_STEP_FUSED)
             choose_taken(&r, k);
+    return true;
 }

@@ -27,6 +27,7 @@ typedef struct fusing {
     int free_count;
     pieces *pieces;
     const char *sites[PITHP_FUSED_OPS];
+    pithp_step_operand operands[PITHP_FUSED_EXTERNALS];
     int64_t shape[PITH_MAX_RANK]; /* of the index space, its axes in order */
 } fusing;
 
@@ -37,14 +38,14 @@ static uint8_t find_external(fusing *f, const pithp_view *view, size_t size) {
     pithp_fused_args *a = f->args;
     const size_t bytes = (size_t)f->step->spec->rank * sizeof view->stride[0];
     for (int e = 0; e < a->external_count; e++)
-        if (f->step->external[e] == view->base && f->step->offset[e] == view->offset &&
+        if (f->operands[e].value == view->base && f->operands[e].offset == view->offset &&
             a->externals[e].size == size &&
             memcmp(a->externals[e].stride, view->stride, bytes) == 0)
             return (uint8_t)(EXTERNAL + e);
     const int e = a->external_count++;
     PITH_ASSERT(e < PITHP_FUSED_EXTERNALS);
-    f->step->external[e] = view->base;
-    f->step->offset[e] = view->offset;
+    f->operands[e].value = view->base;
+    f->operands[e].offset = view->offset;
     a->externals[e] = (pithp_external){.size = (uint8_t)size};
     memcpy(a->externals[e].stride, view->stride, bytes);
     return (uint8_t)(EXTERNAL + e);
@@ -125,16 +126,16 @@ static bool is_temporary(const fusing *f, pithp_value v) {
            !g->in_memory[v] && &g->plan->steps[g->step[v]] == f->step;
 }
 
-/* Members note the last one that reads them, in scratch. */
+/* Members note the last one that reads them. */
 static void find_last_reads(fusing *f) {
     const pithp_program *p = f->g->p;
     int32_t number = 0;
     for (pithp_value v = f->step->first; v >= 0; v = f->g->next[v], number++) {
         const pithp_instruction *i = pithp_maker(p, v);
-        f->g->scratch[v] = number;
+        f->g->last_read[v] = number;
         for (int k = 0; k < i->operand_count; k++)
             if (is_temporary(f, pithp_operands(p, i)[k]))
-                f->g->scratch[pithp_operands(p, i)[k]] = number;
+                f->g->last_read[pithp_operands(p, i)[k]] = number;
     }
 }
 
@@ -152,7 +153,7 @@ give_back(fusing *f, const pithp_instruction *i, int32_t number, bool in_place) 
             again |= operands[before] == v;
         const bool fits = pith_dtype_size(p->values[v].spec->dtype) == size;
         if (!again && fits == in_place && is_temporary(f, v) &&
-            f->g->scratch[v] == number)
+            f->g->last_read[v] == number)
             f->free_slots[f->free_count++] = f->g->slot[v];
     }
 }
@@ -180,7 +181,7 @@ static void add_op(fusing *f, const pithp_instruction *i) {
         op->to = (uint8_t)f->args->temporary_count++;
     f->g->slot[i->result] = op->to;
     give_back(f, i, number, false);
-    if (!f->g->in_memory[i->result] && f->g->scratch[i->result] == number)
+    if (!f->g->in_memory[i->result] && f->g->last_read[i->result] == number)
         f->free_slots[f->free_count++] = op->to; /* nobody reads it */
 }
 
@@ -326,8 +327,8 @@ static bool add_pieces(fusing *f) {
     for (int k = 0; k < f->pieces->count; k++) {
         const int e = a->external_count + k;
         PITH_ASSERT(e < PITHP_FUSED_EXTERNALS);
-        f->step->external[e] = f->pieces->base[k];
-        f->step->offset[e] = f->pieces->offset[k];
+        f->operands[e].value = f->pieces->base[k];
+        f->operands[e].offset = f->pieces->offset[k];
         a->externals[e] = f->pieces->external[k];
     }
     order_axes(f);
@@ -349,20 +350,25 @@ static bool keep(const fusing *f) {
     pithp_step *step = f->step;
     const size_t bytes = pithp_fused_bytes(f->args);
     const size_t sites = f->args->op_count * sizeof *step->sites;
+    const size_t operands = pithp_operands_bytes(f->args);
     step->fused = pithp_allocate(rt, bytes);
     step->sites = step->fused ? pithp_allocate(rt, sites) : NULL;
-    if (step->sites) {
+    step->operands = step->sites ? pithp_allocate(rt, operands) : NULL;
+    if (step->operands) {
         memcpy(step->fused, f->args, bytes);
         memcpy(step->sites, f->sites, sites);
+        memcpy(step->operands, f->operands, operands);
         step->fused->boxes = step->boxes;
         step->fused->sites = step->sites;
         return true;
     }
     pithp_release(rt, step->fused, bytes);
+    pithp_release(rt, step->sites, sites);
     pithp_release(rt, step->boxes, f->args->piece_count * sizeof *step->boxes);
     step->fused = NULL;
+    step->sites = NULL;
     step->boxes = NULL;
-    pithp_fail_memory(f->g->s, bytes + sites);
+    pithp_fail_memory(f->g->s, bytes + sites + operands);
     return false;
 }
 

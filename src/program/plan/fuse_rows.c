@@ -78,7 +78,7 @@ reduces_rows(const pithp_planning *g, int32_t k, int64_t *rows, int64_t *length)
 
 static size_t bytes_of(const pithp_step *step) {
     return PITHP_BAND_MEMBER_BYTES +
-           pithp_band_aligned(step->call
+           pithp_band_aligned(step->kind != PITHP_STEP_FUSED
                                   ? sizeof(pithp_reduce_args)
                                   : offsetof(pithp_fused_args, externals) +
                                         (size_t)step->reads * sizeof(pithp_external));
@@ -123,7 +123,7 @@ static bool fits(const band *b, int32_t k) {
     const pithp_step *step = &b->g->plan->steps[k];
     return !step->band && !step->is_source &&
            b->bytes + bytes_of(step) <= sizeof((pithp_band_args *)0)->members &&
-           (step->call ? reduction_fits(b, k) : fused_fits(b, k));
+           (step->kind != PITHP_STEP_FUSED ? reduction_fits(b, k) : fused_fits(b, k));
 }
 
 /* ---- Planning: memory ---- */
@@ -186,12 +186,14 @@ static bool reads(const band *b, const pithp_instruction *i, pithp_value v) {
 static bool folds(const band *b, int32_t k) {
     const pithp_planning *g = b->g;
     const pithp_value made = k > b->first ? g->plan->steps[k - 1].unplaced : -1;
-    bool alone = made >= 0 && g->plan->steps[k].call && !g->plan->steps[k - 1].call &&
+    bool alone = made >= 0 && g->plan->steps[k].kind != PITHP_STEP_FUSED &&
+                 g->plan->steps[k - 1].kind == PITHP_STEP_FUSED &&
                  reduced_by(b, k) == made;
     for (int32_t n = k + 1; n < b->end && alone; n++) {
         const pithp_step *step = &g->plan->steps[n];
-        alone = !step->call || !reads(b, step->call, made);
-        for (pithp_value v = step->first; !step->call && v >= 0 && alone; v = g->next[v])
+        alone = step->kind == PITHP_STEP_FUSED || !reads(b, step->call, made);
+        for (pithp_value v = step->first;
+             step->kind == PITHP_STEP_FUSED && v >= 0 && alone; v = g->next[v])
             alone = !reads(b, pithp_maker(g->p, v), made);
     }
     return alone;
@@ -206,11 +208,12 @@ static void make_band(const band *b) {
         step->is_source = k > b->first;
         if (folds(b, k))
             step[-1].folded = k;
-        if (step->call) {
+        if (step->kind != PITHP_STEP_FUSED) {
             prolong_all(b, step->call);
             step->source_value = g->root[pithp_operands(g->p, step->call)[0]];
         }
-        for (pithp_value v = step->first; !step->call && v >= 0; v = g->next[v])
+        for (pithp_value v = step->first; step->kind == PITHP_STEP_FUSED && v >= 0;
+             v = g->next[v])
             prolong_all(b, pithp_maker(g->p, v));
     }
 }
@@ -220,8 +223,8 @@ static void make_band(const band *b) {
 static int32_t band_about(pithp_planning *g, int32_t k) {
     band b = {.g = g, .first = k, .end = k};
     reduces_rows(g, k, &b.rows, &b.length);
-    if (k > 0 && g->step[reduced_by(&b, k)] == k - 1 && !g->plan->steps[k - 1].call &&
-        fits(&b, k - 1)) {
+    if (k > 0 && g->step[reduced_by(&b, k)] == k - 1 &&
+        g->plan->steps[k - 1].kind == PITHP_STEP_FUSED && fits(&b, k - 1)) {
         b.first = k - 1;
         b.bytes = bytes_of(&g->plan->steps[k - 1]);
     }
@@ -234,10 +237,11 @@ static int32_t band_about(pithp_planning *g, int32_t k) {
     return b.end;
 }
 
-void pithp_plan_bands(pithp_planning *g) {
+bool pithp_plan_fuse_rows(pithp_planning *g) {
     int64_t rows, length;
     if (!g->plan->runs_fused || g->plan->scheduled)
-        return;
+        return true;
     for (int32_t k = 0; k < g->plan->step_count;)
         k = reduces_rows(g, k, &rows, &length) ? band_about(g, k) : k + 1;
+    return true;
 }

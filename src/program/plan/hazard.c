@@ -21,7 +21,7 @@ static bool memory_of(const pithp_plan *plan,
                       int e,
                       pithp_stamps *pieces[2],
                       int *count) {
-    const pithp_place place = plan->places[step->external[e]];
+    const pithp_place place = plan->places[step->operands[e].value];
     *count = 0;
     if (place.store == PITHP_IN_INPUT) {
         pieces[(*count)++] = &memory[place.at];

@@ -58,7 +58,7 @@ int pithp_updated(const pithp_step *step, int operand) {
         result = operand == 0 && is_update(p->primitive) ? 0 : -1;
     } else if (i->primitive == PITHP_OP_COND) {
         result = branches_update(step, operand);
-    } else if (step->plans) {
+    } else if (step->kind == PITHP_STEP_CONTROL) {
         const pithp_carried c = pithp_carries_of(i);
         const bool carry = operand >= c.first && operand < c.first + c.count;
         result = carry && pithp_carry_in_place(step, operand - c.first)
@@ -100,7 +100,7 @@ static bool reads(const pithp_planning *g, const pithp_instruction *i, pithp_val
 
 /* Whether results of a step may be what it reads. */
 static bool hands_on(const pithp_planning *g, const pithp_step *step) {
-    for (int k = 0; step->plans && k < step->call->result_count; k++)
+    for (int k = 0; step->kind == PITHP_STEP_CONTROL && k < step->call->result_count; k++)
         if (g->passed[step->call->result + k] >= 0)
             return true;
     return false;
@@ -116,9 +116,10 @@ is_left_to_branches(const pithp_planning *g, int32_t number, pithp_value top) {
         const pithp_step *step = &g->plan->steps[n];
         if (n == number || (n < number && !step->is_source && !hands_on(g, step)))
             continue;
-        if (step->call)
+        if (step->kind != PITHP_STEP_FUSED)
             left = !reads(g, step->call, top);
-        for (pithp_value v = step->first; !step->call && v >= 0 && left; v = g->next[v])
+        for (pithp_value v = step->first;
+             step->kind == PITHP_STEP_FUSED && v >= 0 && left; v = g->next[v])
             left = !reads(g, pithp_maker(g->p, v), top);
     }
     return left;
@@ -130,7 +131,7 @@ static bool is_last_read(const pithp_planning *g, int32_t number, int operand) {
     const pithp_instruction *i = g->plan->steps[number].call;
     const pithp_value *operands = pithp_operands(g->p, i);
     const pithp_value top = top_of(g, operands[operand]);
-    bool last = g->passed[top] < 0 && !g->scratch[top] &&
+    bool last = g->passed[top] < 0 && !g->is_output[top] &&
                 (i->primitive == PITHP_OP_COND ? is_left_to_branches(g, number, top)
                                                : g->last_use[top] == number);
     for (int o = 0; o < i->operand_count && last; o++) {
@@ -141,8 +142,7 @@ static bool is_last_read(const pithp_planning *g, int32_t number, int operand) {
     return last;
 }
 
-/* The result of a step takes over the memory of what it updates. scratch: of a top, that
- * it is an output; family: the input that it updates, or -1. */
+/* The result of a step takes over the memory of its updated operand. */
 static void join(pithp_planning *g, int32_t number, int operand, pithp_value result) {
     const pithp_value top =
         top_of(g, pithp_operands(g->p, g->plan->steps[number].call)[operand]);
@@ -154,12 +154,12 @@ static void join(pithp_planning *g, int32_t number, int operand, pithp_value res
         !is_last_read(g, number, operand))
         return;
     if (n->origin == PITHP_FROM_INPUT) {
-        g->family[result] = n->at;
+        g->updated_input[result] = n->at;
     } else if (n->origin == PITHP_FROM_INSTRUCTION && g->in_memory[top]) {
         g->passed[result] = -1;
         g->root[result] = top;
         g->in_memory[result] = false;
-        g->scratch[top] |= g->scratch[result];
+        g->is_output[top] |= g->is_output[result];
         if (g->last_use[result] > g->last_use[top])
             g->last_use[top] = g->last_use[result];
     }
@@ -172,13 +172,14 @@ bool pithp_plan_in_place(pithp_planning *g) {
     bool any = false;
     if (!plan->passes)
         return true;
-    memset(g->scratch, 0, (size_t)p->value_count * sizeof *g->scratch);
-    memset(g->family, -1, (size_t)p->value_count * sizeof *g->family);
+    memset(g->is_output, 0, (size_t)p->value_count * sizeof *g->is_output);
+    memset(g->updated_input, -1, (size_t)p->value_count * sizeof *g->updated_input);
     for (int64_t k = 0; k < p->output_count; k++)
-        g->scratch[g->root[p->outputs[k]]] = true;
+        g->is_output[g->root[p->outputs[k]]] = true;
     for (int32_t n = 0; n < plan->step_count; n++) {
         const pithp_step *step = &plan->steps[n];
-        for (int o = 0; step->call && o < step->call->operand_count; o++) {
+        for (int o = 0; step->kind != PITHP_STEP_FUSED && o < step->call->operand_count;
+             o++) {
             const int result = pithp_updated(step, o);
             if (result >= 0)
                 join(g, n, o, step->call->result + result);
@@ -187,7 +188,7 @@ bool pithp_plan_in_place(pithp_planning *g) {
     for (pithp_value v = 0; v < p->value_count; v++) /* operands come first */
         g->root[v] = g->root[g->root[v]];
     for (int64_t k = 0; k < p->output_count; k++)
-        any |= g->family[g->root[p->outputs[k]]] >= 0;
+        any |= g->updated_input[g->root[p->outputs[k]]] >= 0;
     if (!any)
         return true;
     plan->updates = pithp_allocate(plan->runtime, bytes);
@@ -197,7 +198,7 @@ bool pithp_plan_in_place(pithp_planning *g) {
     }
     for (int64_t k = p->output_count; k-- > 0;) {
         const pithp_value top = g->root[p->outputs[k]];
-        plan->updates[k] = g->family[top];
+        plan->updates[k] = g->updated_input[top];
         for (int64_t j = k + 1; j < p->output_count; j++) /* written as the first one */
             if (g->root[p->outputs[j]] == top)
                 plan->updates[j] = -1;

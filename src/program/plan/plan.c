@@ -1,4 +1,4 @@
-/* Making plans. */
+/* Planning: the pipeline of passes that turns a program into steps and buffers. */
 #include "program/plan/plan.h"
 
 #include "program/cuda/cuda.h"
@@ -15,86 +15,103 @@ temporary_of(const pithp_plan *plan, const pithp_step *step, const pithp_call *c
                                : pithp_cuda_temporary_bytes(call, step->spec);
 }
 
-static bool runs_by_specs(pithp_primitive primitive) {
-    return pithp_is_lowered(primitive) || primitive == PITHP_OP_CHECKED ||
-           primitive == PITHP_OP_DEBUG;
+static bool describe_call(pithp_planning *g, pithp_step *step) {
+    const size_t bytes = (size_t)step->call->operand_count * sizeof *step->specs;
+    if (bytes) {
+        step->specs = pithp_allocate(g->plan->runtime, bytes);
+        if (!step->specs) {
+            pithp_fail_memory(g->s, bytes);
+            return false;
+        }
+    }
+    pithp_call call = pithp_instruction_call(g->p, step->call, step->specs);
+    if (call.primitive == PITHP_OP_CHECKED)
+        call = pithp_checked_call(&call);
+    step->temporary_bytes = temporary_of(g->plan, step, &call);
+    return true;
 }
 
-/* Specs and temporaries of the steps that are calls. */
+/* Specs and workspaces of the steps that are not fused. */
 static bool describe_calls(pithp_planning *g) {
+    static bool (*const describe[])(pithp_planning *, pithp_step *) = {
+        [PITHP_STEP_CALL] = describe_call,
+        [PITHP_STEP_KERNEL] = pithp_plan_kernel,
+        [PITHP_STEP_CONTROL] = pithp_plan_control};
     pithp_plan *plan = g->plan;
     for (int64_t k = 0; k < plan->step_count; k++) {
         pithp_step *step = &plan->steps[k];
-        if (!step->call)
+        if (step->kind == PITHP_STEP_FUSED)
             continue;
-        const int count = step->call->operand_count;
-        const pithp_primitive primitive = step->call->primitive;
-        if (!runs_by_specs(primitive)) {
-            if (!(primitive == PITHP_OP_KERNEL ? pithp_plan_kernel(g, step)
-                                               : pithp_plan_control(g, step)))
-                return false;
-            if ((size_t)count > plan->pointer_count)
-                plan->pointer_count = (size_t)count;
-            plan->has_plans |= step->plans != NULL;
-            continue;
-        }
-        if (count) {
-            step->specs =
-                pithp_allocate(plan->runtime, (size_t)count * sizeof *step->specs);
-            if (!step->specs) {
-                pithp_fail_memory(g->s, (size_t)count * sizeof *step->specs);
-                return false;
-            }
-        }
-        pithp_call call = pithp_instruction_call(g->p, step->call, step->specs);
-        if (primitive == PITHP_OP_CHECKED)
-            call = pithp_checked_call(&call);
-        step->temporary_bytes = temporary_of(plan, step, &call);
-        if ((size_t)count > plan->pointer_count)
-            plan->pointer_count = (size_t)count;
+        if (!describe[step->kind](g, step))
+            return false;
+        if ((size_t)step->call->operand_count > plan->pointer_count)
+            plan->pointer_count = (size_t)step->call->operand_count;
+        plan->has_plans |= step->kind == PITHP_STEP_CONTROL;
     }
     return true;
 }
 
-static bool fuse_all(pithp_planning *g) {
+static bool lower_fused_steps(pithp_planning *g) {
     for (int64_t k = 0; k < g->plan->step_count; k++) {
         pithp_step *step = &g->plan->steps[k];
-        if (!step->call && !pithp_plan_fuse(g, step))
+        if (step->kind == PITHP_STEP_FUSED && !pithp_plan_fuse(g, step))
             return false;
         if (step->take_count)
-            pithp_plan_taken(g, step);
+            pithp_plan_gathers(g, step);
     }
     return true;
 }
 
-static bool plan_all(pithp_planning *g) {
+/* ---- The pipeline ---- */
+
+static bool (*const passes[])(pithp_planning *g) = {
+    pithp_plan_views,       /* views that are read in place */
+    pithp_plan_fuse_steps,  /* clusters, and the steps that fuse them */
+    pithp_plan_liveness,    /* last uses */
+    pithp_plan_fuse_rows,   /* row-wise fusion */
+    pithp_plan_fuse_inputs, /* producers into reductions, gathers into consumers */
+    lower_fused_steps,      /* fused steps to block code */
+    describe_calls,         /* specs and workspaces of calls, kernels and control flow */
+    pithp_plan_forward,     /* results of control flow that are operands */
+    pithp_plan_in_place,    /* updates in place */
+    pithp_plan_concurrent,  /* reductions that may run at the same time */
+    pithp_plan_buffers,     /* buffer assignment */
+};
+
+enum { VALUE_NUMBERS = 15, VALUE_BOOLS = 4 };
+
+/* The arrays over values lie side by side. */
+static void lay_out_values(pithp_planning *g, void *memory, size_t n) {
+    int32_t **const numbers[VALUE_NUMBERS] = {
+        &g->depth,        &g->root,        &g->step,          &g->next,
+        &g->cluster,      &g->cluster_ops, &g->cluster_reads, &g->cluster_step,
+        &g->waiting_next, &g->last_use,    &g->reader_count,  &g->first_reader,
+        &g->last_read,    &g->passed,      &g->updated_input};
+    bool **const bools[VALUE_BOOLS] = {&g->is_virtual, &g->is_pieced, &g->in_memory,
+                                       &g->is_output};
+    int32_t *number = memory;
+    for (int k = 0; k < VALUE_NUMBERS; k++, number += n)
+        *numbers[k] = number;
+    bool *at = (bool *)number;
+    for (int k = 0; k < VALUE_BOOLS; k++, at += n)
+        *bools[k] = at;
+    g->slot = (uint8_t *)at;
+}
+
+static bool run_passes(pithp_planning *g) {
     const size_t n = (size_t)g->p->value_count + 1;
-    const size_t each = sizeof *g->step + sizeof *g->last_use + sizeof *g->root +
-                        sizeof *g->next + 6 * sizeof *g->scratch + sizeof *g->is_virtual +
-                        sizeof *g->is_pieced + sizeof *g->in_memory + sizeof *g->slot;
-    char *memory = pithp_allocate(g->s->runtime, n * each);
+    const size_t bytes =
+        n * (VALUE_NUMBERS * sizeof(int32_t) + VALUE_BOOLS * sizeof(bool) + 1);
+    void *memory = pithp_allocate(g->s->runtime, bytes);
+    bool planned = true;
     if (!memory) {
-        pithp_fail_memory(g->s, n * each);
+        pithp_fail_memory(g->s, bytes);
         return false;
     }
-    g->step = (int32_t *)(void *)memory;
-    g->last_use = g->step + n;
-    g->root = g->last_use + n;
-    g->next = g->root + n;
-    g->scratch = g->next + n;
-    g->family = g->scratch + n;
-    g->family_ops = g->family + n;
-    g->family_reads = g->family_ops + n;
-    g->passed = g->family_reads + n;
-    g->family_step = g->passed + n;
-    g->is_virtual = (bool *)(g->family_step + n);
-    g->is_pieced = g->is_virtual + n;
-    g->in_memory = g->is_pieced + n;
-    g->slot = (uint8_t *)(g->in_memory + n);
-    const bool planned = pithp_plan_steps(g) && fuse_all(g) && describe_calls(g) &&
-                         pithp_plan_passed(g) && pithp_plan_in_place(g) &&
-                         pithp_plan_places(g);
-    pithp_release(g->s->runtime, memory, n * each);
+    lay_out_values(g, memory, n);
+    for (size_t k = 0; k < sizeof passes / sizeof *passes && planned; k++)
+        planned = passes[k](g);
+    pithp_release(g->s->runtime, memory, bytes);
     return planned;
 }
 
@@ -118,7 +135,7 @@ pithp_plan_make_for(pith_scope *s, pithp_program *p, pithp_plan_purpose purpose)
                          .scheduled = purpose == PITHP_PLAN_SCHEDULED};
     pithp_program_retain(p);
     pithp_planning g = {.s = s, .p = p, .plan = plan};
-    if (plan_all(&g))
+    if (run_passes(&g))
         return plan;
     pithp_plan_free(plan);
     return NULL;
@@ -128,8 +145,37 @@ void pithp_plan_set_name(pithp_plan *plan, const char *name) {
     snprintf(plan->name, sizeof plan->name, "%s", name);
     for (int64_t k = 0; plan->has_plans && k < plan->step_count; k++) {
         const pithp_step *step = &plan->steps[k];
-        for (int p = 0; step->plans && p < step->call->program_count; p++)
+        for (int p = 0; step->kind == PITHP_STEP_CONTROL && p < step->call->program_count;
+             p++)
             pithp_plan_set_name(step->plans[p], name);
+    }
+}
+
+static void free_fused(pith_runtime *rt, pithp_step *step) {
+    const pithp_fused_args *a = step->fused;
+    if (!a)
+        return;
+    pithp_release(rt, step->boxes, a->piece_count * sizeof *step->boxes);
+    pithp_release(rt, step->sites, a->op_count * sizeof *step->sites);
+    pithp_release(rt, step->operands, pithp_operands_bytes(a));
+    pithp_release(rt, step->fused, pithp_fused_bytes(a));
+}
+
+static void free_step(pith_runtime *rt, pithp_step *step) {
+    switch (step->kind) {
+        case PITHP_STEP_FUSED:
+            free_fused(rt, step);
+            break;
+        case PITHP_STEP_CALL:
+            pithp_release(rt, step->specs,
+                          (size_t)step->call->operand_count * sizeof *step->specs);
+            break;
+        case PITHP_STEP_KERNEL:
+            pithp_plan_kernel_free(rt, step);
+            break;
+        case PITHP_STEP_CONTROL:
+            pithp_plan_control_free(rt, step);
+            break;
     }
 }
 
@@ -137,20 +183,8 @@ void pithp_plan_free(pithp_plan *plan) {
     if (!plan)
         return;
     pith_runtime *rt = plan->runtime;
-    for (int64_t k = 0; k < plan->step_count; k++) {
-        pithp_step *step = &plan->steps[k];
-        if (step->call)
-            pithp_release(rt, step->specs,
-                          (size_t)step->call->operand_count * sizeof *step->specs);
-        pithp_plan_control_free(rt, step);
-        pithp_plan_kernel_free(rt, step);
-        if (step->fused) {
-            pithp_release(rt, step->boxes,
-                          step->fused->piece_count * sizeof *step->boxes);
-            pithp_release(rt, step->sites, step->fused->op_count * sizeof *step->sites);
-            pithp_release(rt, step->fused, pithp_fused_bytes(step->fused));
-        }
-    }
+    for (int64_t k = 0; k < plan->step_count; k++)
+        free_step(rt, &plan->steps[k]);
     pithp_release(rt, plan->steps, (size_t)plan->step_room * sizeof *plan->steps);
     pithp_release(rt, plan->places,
                   ((size_t)plan->program->value_count + 1) * sizeof *plan->places);
@@ -180,7 +214,8 @@ pith_status pithp_plan_await(pith_scope *s, const pithp_plan *plan) {
             rc = pithp_buffer_read(s, plan->program->constants[c].buffer);
     for (int64_t k = 0; plan->has_plans && k < plan->step_count && rc == PITH_OK; k++) {
         const pithp_step *step = &plan->steps[k];
-        for (int p = 0; step->plans && p < step->call->program_count && rc == PITH_OK;
+        for (int p = 0; step->kind == PITHP_STEP_CONTROL &&
+                        p < step->call->program_count && rc == PITH_OK;
              p++)
             rc = pithp_plan_await(s, step->plans[p]);
     }
@@ -189,7 +224,7 @@ pith_status pithp_plan_await(pith_scope *s, const pithp_plan *plan) {
 
 bool pithp_plan_is_flat(const pithp_plan *plan) {
     const pithp_step *step = plan->steps;
-    return plan->step_count == 1 && step->fused && !step->call && !step->take_count &&
+    return plan->step_count == 1 && step->kind == PITHP_STEP_FUSED && !step->take_count &&
            !step->is_source && !step->band && step->fused->piece_count == 0 &&
            !plan->workspace_bytes && !plan->passed_count && pithp_is_direct(step->fused);
 }

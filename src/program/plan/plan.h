@@ -136,25 +136,31 @@ typedef struct pithp_origins {
 
 /* ---- Steps ---- */
 
+typedef enum pithp_plan_step_kind {
+    PITHP_STEP_FUSED,   /* elementwise instructions, or a reader of views */
+    PITHP_STEP_CALL,    /* a row that pithp_lower runs, a checked one, or a message */
+    PITHP_STEP_KERNEL,  /* a kernel of a user */
+    PITHP_STEP_CONTROL, /* a branch or loop */
+} pithp_plan_step_kind;
+
+/* Where an external of a fused step lies. */
+typedef struct pithp_step_operand {
+    pithp_value value;
+    int64_t offset; /* elements from the value's first to index 0 */
+} pithp_step_operand;
+
+/* Dispatch is by kind; a field of another kind must not be read. */
 typedef struct pithp_step {
-    const pithp_instruction *call; /* NULL: fused */
-    const pith_spec *spec;         /* call: of the first result; fused: has the shape */
-    const pith_spec **specs;       /* call: of the operands */
+    pithp_plan_step_kind kind;
+    const pithp_instruction *call; /* FUSED: NULL */
+    const pith_spec *spec;         /* of the first result; FUSED: has the shape */
+    int64_t temporary;             /* offset in the workspace */
     size_t temporary_bytes;
-    int64_t temporary; /* offset in the workspace */
-    /* Control flow: */
-    struct pithp_plan **plans;        /* of the call's programs */
-    int64_t first_program;            /* the number of the first, of those of the plan */
-    size_t programs_bytes;            /* of the temporary that they work in */
-    struct pithp_kernel_call *kernel; /* bound; NULL: it is no kernel call */
-    int32_t source; /* a reduction's: the fused step that makes its operand, block by
-                       block or, in a schedule, each element when it is reduced, and does
-                       not run on its own; or -1 */
+    int32_t source; /* a reduction's producer: the fused step that makes its operand,
+                       block by block or, in a schedule, each element when it is reduced,
+                       and does not run on its own; or -1 */
     pithp_value
-        source_value; /* what that step makes for it; in a band: what it reduces */
-    int32_t takes[PITHP_TAKES]; /* a fused step's: steps whose elements are taken when it
-                                   reads them, and which do not run on their own */
-    int32_t take_count;
+        source_value;     /* what that step makes for it; in a band: what it reduces */
     int32_t folded;       /* the reduction that alone reads what a source, or a step in a
                              band, makes: compiled code may do both in one loop; or -1 */
     bool is_source;       /* made when another step needs it */
@@ -165,18 +171,35 @@ typedef struct pithp_step {
                      of sorts, which do not run on their own */
     int32_t beside; /* reductions, and their sources, up to that step may run at the same
                        time as this one; or 0 */
-    /* Fused: the arguments, whose externals lie at these places. One without members
-       reads the value `unplaced` through views, as its external 0. */
-    int32_t members, reads;  /* instructions; memory they touch, at most */
-    pithp_value first, last; /* members; linked by pithp_planning.next */
-    pithp_fused_args *fused;
-    const char **sites; /* of each op: the call that made it; NULL: unknown */
-    pithp_box
-        *boxes; /* of its pieces; a run on the host reads them behind the literals */
-    pithp_value external[PITHP_FUSED_EXTERNALS];
-    int64_t
-        offset[PITHP_FUSED_EXTERNALS]; /* elements from the value's first to index 0 */
+    int32_t take_count; /* FUSED: gathers whose elements are taken when it reads them, and
+                           which do not run on their own; else 0 */
+    union {
+        struct { /* FUSED */
+            /* The arguments, and where their externals and pieces lie. A step without
+               members reads the value `unplaced` through views, as its external 0. */
+            pithp_fused_args *fused;
+            pithp_step_operand *operands;
+            const char **sites; /* of each op: the call that made it; NULL: unknown */
+            pithp_box *boxes;   /* of its pieces; a run on the host reads them after the
+                                   literals */
+            int32_t members, reads;  /* instructions; memory they touch, at most */
+            pithp_value first, last; /* members; linked by pithp_planning.next */
+            int32_t takes[PITHP_TAKES];
+        };
+        const pith_spec **specs;          /* CALL: of the operands */
+        struct pithp_kernel_call *kernel; /* KERNEL: bound */
+        struct {                          /* CONTROL */
+            struct pithp_plan **plans;    /* of the call's programs */
+            int64_t first_program;        /* number of the first, of those of the plan */
+            size_t programs_bytes;        /* of the temporary that they work in */
+        };
+    };
 } pithp_step;
+
+/* Bytes of the operands of a fused step with these arguments. */
+static inline size_t pithp_operands_bytes(const pithp_fused_args *a) {
+    return (size_t)(a->external_count + a->piece_count) * sizeof(pithp_step_operand);
+}
 
 enum { PITHP_PLAN_NAME_BYTES = 64 };
 typedef struct pithp_plan {
@@ -289,23 +312,35 @@ typedef struct pithp_planning {
     pith_scope *s;
     const pithp_program *p;
     pithp_plan *plan;
-    /* Of each value: */
+    /* Arrays over values, each with the pass that fills it in. */
+    /* View propagation: */
     bool *is_virtual; /* only read through a view, or made where it is read */
     bool *is_pieced;  /* that view is of pieces */
-    bool *in_memory;
-    int32_t *step;     /* that makes it; -1: it is there from the beginning */
-    int32_t *last_use; /* step */
+    int32_t *depth;   /* of views that lead to memory */
+    /* Fusion: */
     pithp_value *root; /* whose memory it shares: a reshape's operand */
+    int32_t *step;     /* that makes it; -1: it is there from the beginning */
     pithp_value *next; /* member of its fused step, or -1 */
-    int32_t *scratch;  /* of the function at work */
-    int32_t *family; /* values that fused instructions read and make together, and so gain
-                        from being in one step: a forest */
-    int32_t *family_ops, *family_reads; /* of its root: members and reads of a step of the
-                                           whole family */
-    int32_t *passed;                    /* its number; -1: it is not passed */
-    int32_t *family_step; /* of its root: the last that has a member; or -1 */
-    bool apart;           /* families do not share steps */
-    uint8_t *slot;        /* of a member of a fused step */
+    int32_t *cluster;  /* values that fused instructions read and make together, and so
+                          gain  from being in one step: a forest */
+    int32_t *cluster_ops, *cluster_reads; /* of its root: members and reads of a step of
+                                             the whole cluster */
+    int32_t *cluster_step;     /* of its root: the last that has a member; or -1 */
+    pithp_value *waiting_next; /* value that waits for its step, or -1 */
+    bool apart;                /* clusters do not share steps */
+    /* Liveness: */
+    bool *in_memory;
+    int32_t *last_use; /* step */
+    /* Input fusion: */
+    int32_t *reader_count, *first_reader; /* steps other than its own */
+    /* Lowering of fused steps: */
+    int32_t *last_read; /* member of its fused step */
+    uint8_t *slot;      /* of a member of a fused step */
+    /* Forwarding: */
+    int32_t *passed; /* its number; -1: it is not passed */
+    /* Updates in place: */
+    bool *is_output;
+    int32_t *updated_input; /* or -1 */
 } pithp_planning;
 
 static inline bool pithp_can_fuse(pithp_primitive primitive) {
@@ -337,7 +372,7 @@ bool pithp_plan_kernel(pithp_planning *g, pithp_step *step);
 void pithp_plan_kernel_free(pith_runtime *rt, pithp_step *step);
 /* Reductions of what a fused step makes, and fused steps that read what is taken: which,
  * once it is known who reads what. */
-void pithp_plan_sources(pithp_planning *g);
+bool pithp_plan_fuse_inputs(pithp_planning *g);
 /* Whether an instruction is a reduction in a schedule, whose operand may be made. */
 bool pithp_plan_makes_reduced(const pithp_planning *g, const pithp_instruction *i);
 /* What makes it has these axes last (pithp_reducing_last). */
@@ -346,17 +381,19 @@ uint32_t pithp_plan_last_axes(const pithp_planning *g, const pithp_instruction *
 int pithp_plan_external(const pithp_step *step, pithp_value v);
 /* Bands: neighbouring steps that work row by row, reductions of rows among them, run a
  * few rows at a time, all of them, while these are in cache. */
-void pithp_plan_bands(pithp_planning *g);
+bool pithp_plan_fuse_rows(pithp_planning *g);
 
 /* Sort instructions into steps. */
-bool pithp_plan_steps(pithp_planning *g);
+bool pithp_plan_fuse_steps(pithp_planning *g);
+/* Find the last use of each value, and which values have memory. */
+bool pithp_plan_liveness(pithp_planning *g);
 /* A view of a view: what a move of elements makes of one. */
 pithp_view pithp_view_through(const pithp_instruction *i,
                               const pith_spec *inner_spec,
                               const pithp_view *inner,
                               const pith_spec *spec);
 /* Choose what is virtual. */
-void pithp_plan_views(pithp_planning *g);
+bool pithp_plan_views(pithp_planning *g);
 /* What v, which is not pieced, is a view of, over its own shape. */
 pithp_view pithp_plan_view(const pithp_planning *g, pithp_value v);
 /* The pieces of v, one where it is not pieced, which cover its shape. False: there are
@@ -372,11 +409,11 @@ int pithp_plan_reads(const pithp_planning *g, pithp_value v);
 pithp_view
 pithp_view_broadcast(const pithp_view *own, const pith_spec *spec, const pith_spec *to);
 /* Have compiled code of a fused step take what it reads, where it can. */
-void pithp_plan_taken(const pithp_planning *g, pithp_step *step);
+void pithp_plan_gathers(const pithp_planning *g, pithp_step *step);
 /* Write the code of a fused step. */
 bool pithp_plan_fuse(pithp_planning *g, pithp_step *step);
 /* Find what is passed; what it may be lives as long as it does. */
-bool pithp_plan_passed(pithp_planning *g);
+bool pithp_plan_forward(pithp_planning *g);
 /* Find what is updated in place. */
 bool pithp_plan_in_place(pithp_planning *g);
 /* The result of a call that an operand is updated to where both have one memory; -1:
@@ -385,8 +422,8 @@ int pithp_updated(const pithp_step *step, int operand);
 /* Whether the body of a loop updates a carry so. */
 bool pithp_carry_in_place(const pithp_step *step, int carry);
 /* Find reductions that a schedule may run at the same time. */
-void pithp_plan_beside(pithp_planning *g);
+bool pithp_plan_concurrent(pithp_planning *g);
 /* Give every value that has memory a place. */
-bool pithp_plan_places(pithp_planning *g);
+bool pithp_plan_buffers(pithp_planning *g);
 
 #endif

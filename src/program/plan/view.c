@@ -366,21 +366,21 @@ static void choose_view(pithp_planning *g, pithp_value v) {
     g->is_virtual[v] = g->plan->runs_fused && i &&
                        (is_cheap_view(g->p, i) || is_reshaped_view(g, i) ||
                         (joins(i) && is_worth_pieces(g, i)));
-    g->scratch[v] = 0; /* how deep a view it is */
+    g->depth[v] = 0;
     for (int o = 0; g->is_virtual[v] && o < i->operand_count; o++) {
-        const int32_t depth = g->scratch[pithp_operands(g->p, i)[o]] + 1;
-        g->scratch[v] = depth > g->scratch[v] ? depth : g->scratch[v];
+        const int32_t depth = g->depth[pithp_operands(g->p, i)[o]] + 1;
+        g->depth[v] = depth > g->depth[v] ? depth : g->depth[v];
     }
     g->is_pieced[v] = g->is_virtual[v] && is_pieced(g, i);
-    if (g->scratch[v] >= (g->is_pieced[v] ? DEEPEST_PIECED : DEEPEST) ||
+    if (g->depth[v] >= (g->is_pieced[v] ? DEEPEST_PIECED : DEEPEST) ||
         (g->is_pieced[v] && (!pithp_plan_pieces(g, v, &pieces) || !pieces.count))) {
         g->is_virtual[v] = g->is_pieced[v] = false;
-        g->scratch[v] = 0;
+        g->depth[v] = 0;
     }
 }
 
 /* A value is virtual where everybody who reads it can read through it. */
-void pithp_plan_views(pithp_planning *g) {
+bool pithp_plan_views(pithp_planning *g) {
     const pithp_program *p = g->p;
     for (int64_t v = 0; v < p->value_count; v++)
         g->root[v] = (pithp_value)v;
@@ -399,4 +399,5 @@ void pithp_plan_views(pithp_planning *g) {
     for (int64_t v = 0; v < p->value_count; v++)
         g->is_pieced[v] =
             g->is_virtual[v] && is_pieced(g, pithp_maker(p, (pithp_value)v));
+    return true;
 }

@@ -60,11 +60,11 @@ static const char *row_name(const pithp_instruction *i) {
 }
 
 static void add_names(names *n, const pithp_step *step) {
-    for (int k = 0; step->fused && k < step->fused->op_count; k++)
+    for (int k = 0; step->kind == PITHP_STEP_FUSED && k < step->fused->op_count; k++)
         add_unlike(n, step->fused->ops[k].cast
                           ? pithp_rows[PITHP_OP_CAST].name
                           : pithp_rows[step->fused->ops[k].row].name);
-    if (step->call)
+    if (step->kind != PITHP_STEP_FUSED)
         add_unlike(n, row_name(step->call));
 }
 
@@ -98,9 +98,9 @@ static void put_sites(pithp_text *t, const unit *u) {
     const size_t from = t->length;
     for (int64_t k = 0; k < u->count; k++) {
         const pithp_step *step = member(u, k);
-        for (int o = 0; step->fused && o < step->fused->op_count; o++)
+        for (int o = 0; step->kind == PITHP_STEP_FUSED && o < step->fused->op_count; o++)
             put_site(t, from, step->sites[o]);
-        if (step->call)
+        if (step->kind != PITHP_STEP_FUSED)
             put_site(t, from, step->call->site);
     }
     pithp_text_add_n(t, "", 1);
@@ -126,8 +126,10 @@ static bool is_made(const unit *u, pithp_value v) {
                    v < i->result + i->result_count;
         else
             made = step->unplaced == v;
-        for (int e = 0; step->fused && e < step->fused->external_count && !made; e++)
-            made = step->external[e] == v && is_written(step->fused, e);
+        for (int e = 0;
+             step->kind == PITHP_STEP_FUSED && e < step->fused->external_count && !made;
+             e++)
+            made = step->operands[e].value == v && is_written(step->fused, e);
     }
     return made;
 }
@@ -158,9 +160,9 @@ static int64_t external_bytes(const pithp_step *step, int e) {
 static void add_fused(pithp_profile_entry *entry, const unit *u, const pithp_step *step) {
     for (int e = 0; e < step->fused->external_count; e++) {
         const bool written = is_written(step->fused, e);
-        if (written && step->external[e] != step->unplaced)
+        if (written && step->operands[e].value != step->unplaced)
             entry->written += external_bytes(step, e);
-        else if (!written && !is_made(u, step->external[e]))
+        else if (!written && !is_made(u, step->operands[e].value))
             entry->read += external_bytes(step, e);
     }
 }
@@ -227,9 +229,9 @@ static void fill_unit(pithp_profile *p, const unit *u, int64_t parent) {
     for (int64_t k = 0; k < u->count; k++) {
         const pithp_step *step = member(u, k);
         p->entries[u->plan->first_entry + number_of(u, k)].leader = number;
-        if (step->fused)
+        if (step->kind == PITHP_STEP_FUSED)
             add_fused(entry, u, step);
-        else if (!step->plans)
+        else if (step->kind != PITHP_STEP_CONTROL)
             add_call(entry, u, step);
     }
 }
@@ -241,7 +243,8 @@ static void fill_plan(pithp_profile *p, const pithp_plan *plan, int64_t parent) 
             continue;
         const unit u = unit_of(plan, k);
         fill_unit(p, &u, parent);
-        for (int b = 0; step->plans && b < step->call->program_count; b++)
+        for (int b = 0; step->kind == PITHP_STEP_CONTROL && b < step->call->program_count;
+             b++)
             fill_plan(p, step->plans[b], plan->first_entry + k);
     }
 }
@@ -252,7 +255,8 @@ static int64_t number(pithp_plan *plan, int64_t next) {
     next += plan->step_count;
     for (int64_t k = 0; plan->has_plans && k < plan->step_count; k++) {
         const pithp_step *step = &plan->steps[k];
-        for (int b = 0; step->plans && b < step->call->program_count; b++)
+        for (int b = 0; step->kind == PITHP_STEP_CONTROL && b < step->call->program_count;
+             b++)
             next = number(step->plans[b], next);
     }
     return next;
@@ -313,7 +317,8 @@ void pithp_profile_attach(pithp_plan *plan, pithp_profile *p) {
     plan->profile = p;
     for (int64_t k = 0; plan->has_plans && k < plan->step_count; k++) {
         const pithp_step *step = &plan->steps[k];
-        for (int b = 0; step->plans && b < step->call->program_count; b++)
+        for (int b = 0; step->kind == PITHP_STEP_CONTROL && b < step->call->program_count;
+             b++)
             pithp_profile_attach(step->plans[b], p);
     }
 }
