@@ -24,10 +24,9 @@ void pithp_cache_free(pithp_device *d, struct pithp_cache *c);
 
 /* Turn failed checks of a stream that has been synchronised into errors of the scopes
  * that enqueued them. */
-pith_status pithp_checks_examine(pithp_stream *st, pithp_error *e);
-bool pithp_checks_pending(const pithp_stream *st);
+pith_status pithp_pending_examine(pithp_stream *st, pithp_error *e);
 /* The checks that `from` enqueued count as those of `to` from here on. */
-void pithp_checks_hand_over(pithp_stream *st, const pith_scope *from, pith_scope *to);
-void pithp_checks_close(pithp_stream *st);
+void pithp_pending_hand_over(pithp_stream *st, const pith_scope *from, pith_scope *to);
+void pithp_pending_close(pithp_stream *st);
 
 #endif

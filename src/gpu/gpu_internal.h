@@ -198,17 +198,17 @@ struct pithp_device {
     atomic_bool dead; /* a sticky device error: every later call says so */
     size_t total;     /* bytes that buffers may take together */
     pithp_ledger ledger;
-    struct pithp_cache *cache;    /* of all streams where work runs when it is enqueued;
-                                     else NULL, and every stream has its own */
-    struct pithp_memory *memory;  /* the manager: instances, groups */
-    pthread_mutex_t lock;         /* guards the lists of streams and their users */
-    pithp_stream *streams, *idle; /* all; those without a scope */
+    struct pithp_cache *cache; /* of all streams where work runs when it is enqueued;
+                                  else NULL, and every stream has its own */
+    struct pithp_memory_manager *memory; /* the manager: instances, groups */
+    pthread_mutex_t lock;                /* guards the lists of streams and their users */
+    pithp_stream *streams, *idle;        /* all; those without a scope */
     _Atomic(struct pithp_compiler *) compiler; /* src/gpu/compile; NULL until it is used,
                                                   closed by pithp_compiler_close */
-    _Atomic(struct pithp_later *) later;       /* of the same room: compiling in the
-                                                  background */
-    atomic_bool compiler_complained;           /* of what it lacks: once is enough */
-    atomic_bool said_unchecked;                /* of checked kernels, likewise */
+    _Atomic(struct pithp_background *) background; /* of the same room: compiling in the
+                                             background */
+    atomic_bool compiler_complained;               /* of what it lacks: once is enough */
+    atomic_bool said_unchecked;                    /* of checked kernels, likewise */
 };
 
 /* A queue of work in order. Streams are pooled and live as long as the runtime. */
@@ -216,9 +216,9 @@ struct pithp_stream {
     pithp_device *device;
     void *state; /* the backend's */
     pithp_stream *next, *next_idle;
-    int users;                   /* root scopes and groups; idle without one */
-    struct pithp_checks *checks; /* of kernels enqueued and not yet examined */
-    struct pithp_cache *cache;   /* buffers kept for reuse */
+    int users;                          /* root scopes and groups; idle without one */
+    struct pithp_pending_list *pending; /* of kernels enqueued and not yet examined */
+    struct pithp_cache *cache;          /* buffers kept for reuse */
 };
 
 /* Device memory, counted. Immutable contents once the work that writes it is enqueued. */
@@ -396,5 +396,7 @@ typedef struct pithp_pending {
     pithp_evaluate evaluate;
 } pithp_pending;
 pith_status pithp_check_pend(pith_scope *s, const pithp_pending *pending);
+/* Whether checks that were enqueued on a stream are not yet examined. */
+bool pithp_pending_any(const pithp_stream *st);
 
 #endif

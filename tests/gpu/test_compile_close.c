@@ -48,8 +48,8 @@ static bool is_gone(int process) {
 Test(compile_close, the_compiler_is_ended, .init = begin, .timeout = 200) {
     pith_runtime *rt = pt_open();
     pithp_code *code =
-        pithp_compile_later(pithp_runtime_device(rt), "int x;",
-                            &(pithp_compile_options){.name = "slow"}, false);
+        pithp_compile_in_background(pithp_runtime_device(rt), "int x;",
+                                    &(pithp_compile_options){.name = "slow"}, false);
     cr_assert(code);
     FILE *file = NULL;
     for (int k = 0; k < 12000 && !(file = fopen(note, "r")); k++)
@@ -67,9 +67,9 @@ Test(compile_close, none_is_started_afterwards, .init = begin, .timeout = 200) {
     for (int k = 0; k < 5; k++) {
         char text[32];
         snprintf(text, sizeof text, "int x%d;", k);
-        pithp_code_release(pithp_compile_later(pithp_runtime_device(rt), text,
-                                               &(pithp_compile_options){.name = "slow"},
-                                               false));
+        pithp_code_release(
+            pithp_compile_in_background(pithp_runtime_device(rt), text,
+                                        &(pithp_compile_options){.name = "slow"}, false));
     }
     pt_close(rt);
 }

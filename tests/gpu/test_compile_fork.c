@@ -35,8 +35,8 @@ static void begin(void) {
 
 static pithp_code *ask_for(const char *text) {
     pithp_code *code =
-        pithp_compile_later(pithp_runtime_device(rt), text,
-                            &(pithp_compile_options){.name = "forked"}, false);
+        pithp_compile_in_background(pithp_runtime_device(rt), text,
+                                    &(pithp_compile_options){.name = "forked"}, false);
     cr_assert(code);
     return code;
 }

@@ -32,11 +32,11 @@ run_until_made(const bench *b, const sample *x, pithp_executable *exe, int most)
 /* ---- What the caller does ---- */
 
 typedef struct blocker {
-    pithp_later_work work;
+    pithp_background_work work;
     atomic_bool go, gone;
 } blocker;
 
-static void block(pithp_later_work *work, bool given_up) {
+static void block(pithp_background_work *work, bool given_up) {
     blocker *x = (blocker *)(void *)work;
     (void)given_up;
     while (!atomic_load(&x->go))
@@ -58,7 +58,7 @@ Test(replay_later, the_caller_makes_nothing, .timeout = 600) {
                      *plan = pithp_executable_make(b.on, x.p, true);
     blocker line = {.work.run = block};
     run_well(&b, x.r, warm); /* compiles the calls */
-    cr_assert(pithp_later_do(pithp_runtime_device(b.device), &line.work));
+    cr_assert(pithp_background_do(pithp_runtime_device(b.device), &line.work));
     run_well(&b, x.r, plan);
     const long long asks = allocations_of_a_run(&b, &x, plan);
     const long long usual = allocations_of_a_run(&b, &x, plan);

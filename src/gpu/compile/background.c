@@ -13,15 +13,15 @@
 #include <string.h>
 #include <unistd.h>
 
-typedef struct pithp_later {
+typedef struct pithp_background {
     pthread_cond_t wake;
     pthread_t thread;
     bool running, stop;
     pid_t process; /* whose thread it is */
-    pithp_later_work *first, **end;
-    pithp_later_work *under_way; /* taken by the thread; or NULL */
-    pithp_cc_job job;            /* of the thread */
-} pithp_later;
+    pithp_background_work *first, **end;
+    pithp_background_work *under_way; /* taken by the thread; or NULL */
+    pithp_cc_job job;                 /* of the thread */
+} pithp_background;
 
 /* Of all lines. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -137,7 +137,7 @@ static void prepare_forks(void) {
 /* ---- The line ---- */
 
 /* With no thread yet. */
-static bool begin_line(pithp_later *l) {
+static bool begin_line(pithp_background *l) {
     l->running = false;
     l->process = getpid();
     l->job = (pithp_cc_job){.wait = wait_for_compiler};
@@ -151,7 +151,7 @@ static bool begin_line(pithp_later *l) {
 
 /* With the lock. In a child after fork() there is no thread: what the parent's was in
  * goes back to the line. */
-static void renew(pithp_later *l) {
+static void renew(pithp_background *l) {
     if (l->process == getpid())
         return;
     if (l->under_way) {
@@ -164,8 +164,8 @@ static void renew(pithp_later *l) {
     (void)begin_line(l);
 }
 
-static pithp_later_work *take_first(pithp_later *l) {
-    pithp_later_work *work = l->first;
+static pithp_background_work *take_first(pithp_background *l) {
+    pithp_background_work *work = l->first;
     l->first = work->next;
     if (!l->first)
         l->end = &l->first;
@@ -173,7 +173,7 @@ static pithp_later_work *take_first(pithp_later *l) {
 }
 
 static void *work(void *closure) {
-    pithp_later *l = closure;
+    pithp_background *l = closure;
     pithp_closing_helper();
     pithp_cc_job_use(&l->job);
     pthread_mutex_lock(&lock);
@@ -182,7 +182,7 @@ static void *work(void *closure) {
             pthread_cond_wait(&l->wake, &lock);
         if (l->stop)
             break;
-        pithp_later_work *next = l->under_way = take_first(l);
+        pithp_background_work *next = l->under_way = take_first(l);
         begin_work();
         pthread_mutex_unlock(&lock);
         next->run(next, false);
@@ -195,20 +195,20 @@ static void *work(void *closure) {
 }
 
 /* The device's, made when it is first used; NULL when memory is short. */
-static pithp_later *later_of(pithp_device *d) {
+static pithp_background *background_of(pithp_device *d) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pithp_later *l = atomic_load(&d->later);
+    pithp_background *l = atomic_load(&d->background);
     if (l)
         return l;
     pthread_once(&once, prepare_forks);
-    pithp_later *made = pithp_allocate(d->runtime, sizeof *made);
+    pithp_background *made = pithp_allocate(d->runtime, sizeof *made);
     if (!made)
         return NULL;
     memset(made, 0, sizeof *made);
     made->end = &made->first;
     if (!begin_line(made))
         goto no_line;
-    if (atomic_compare_exchange_strong(&d->later, &l, made))
+    if (atomic_compare_exchange_strong(&d->background, &l, made))
         return made;
     pthread_mutex_destroy(&made->job.lock); /* another thread was first */
     pthread_cond_destroy(&made->wake);
@@ -218,7 +218,7 @@ no_line:
 }
 
 /* With the lock. */
-static bool start(pithp_later *l) {
+static bool start(pithp_background *l) {
     sigset_t all, before;
     renew(l);
     if (l->running)
@@ -230,8 +230,8 @@ static bool start(pithp_later *l) {
     return l->running;
 }
 
-bool pithp_later_do(pithp_device *d, pithp_later_work *work) {
-    pithp_later *l = later_of(d);
+bool pithp_background_do(pithp_device *d, pithp_background_work *work) {
+    pithp_background *l = background_of(d);
     if (!l)
         return false;
     work->next = NULL;
@@ -246,8 +246,8 @@ bool pithp_later_do(pithp_device *d, pithp_later_work *work) {
     return taken;
 }
 
-bool pithp_later_ends(pithp_device *d) {
-    pithp_later *l = atomic_load(&d->later);
+bool pithp_background_ends(pithp_device *d) {
+    pithp_background *l = atomic_load(&d->background);
     if (!l)
         return false;
     pthread_mutex_lock(&lock);
@@ -256,7 +256,7 @@ bool pithp_later_ends(pithp_device *d) {
     return ends;
 }
 
-static void compile_next(pithp_later_work *work, bool given_up) {
+static void compile_next(pithp_background_work *work, bool given_up) {
     pithp_code *code = (pithp_code *)(void *)((char *)work - offsetof(pithp_code, work));
     if (!given_up && !is_given_up(code))
         compile(code);
@@ -266,16 +266,16 @@ static void compile_next(pithp_later_work *work, bool given_up) {
 static bool put_last(pithp_device *d, pithp_code *code) {
     code->work.run = compile_next;
     atomic_fetch_add(&code->refs, 1);
-    if (pithp_later_do(d, &code->work))
+    if (pithp_background_do(d, &code->work))
         return true;
     atomic_fetch_sub(&code->refs, 1);
     return false;
 }
 
-pithp_code *pithp_compile_later(pithp_device *d,
-                                const char *text,
-                                const pithp_compile_options *options,
-                                bool wait) {
+pithp_code *pithp_compile_in_background(pithp_device *d,
+                                        const char *text,
+                                        const pithp_compile_options *options,
+                                        bool wait) {
     pithp_code *code = make_code(d, text, options);
     if (!code)
         return NULL;
@@ -290,8 +290,8 @@ pithp_code *pithp_compile_later(pithp_device *d,
 
 /* ---- The end ---- */
 
-void pithp_compile_later_join(pithp_device *d) {
-    pithp_later *l = atomic_load(&d->later);
+void pithp_background_join(pithp_device *d) {
+    pithp_background *l = atomic_load(&d->background);
     if (!l)
         return;
     pthread_mutex_lock(&lock);
@@ -306,13 +306,13 @@ void pithp_compile_later_join(pithp_device *d) {
         pthread_join(l->thread, NULL);
     }
     while (l->first) {
-        pithp_later_work *next = take_first(l);
+        pithp_background_work *next = take_first(l);
         next->run(next, true);
     }
 }
 
-void pithp_compile_later_close(pithp_device *d) {
-    pithp_later *l = atomic_exchange(&d->later, NULL);
+void pithp_background_close(pithp_device *d) {
+    pithp_background *l = atomic_exchange(&d->background, NULL);
     if (!l)
         return;
     pthread_mutex_destroy(&l->job.lock);

@@ -6,16 +6,16 @@
 #include "gpu/compile/compile_internal.h"
 
 /* Something for the device's thread to do, one after the other. */
-typedef struct pithp_later_work {
+typedef struct pithp_background_work {
     /* Called once. given_up: the runtime closes, and it is not to be done. */
-    void (*run)(struct pithp_later_work *work, bool given_up);
-    struct pithp_later_work *next;
-} pithp_later_work;
+    void (*run)(struct pithp_background_work *work, bool given_up);
+    struct pithp_background_work *next;
+} pithp_background_work;
 
 /* False: nobody will ever do it. */
-bool pithp_later_do(pithp_device *d, pithp_later_work *work);
+bool pithp_background_do(pithp_device *d, pithp_background_work *work);
 /* Whether the thread is to come to its end; asked by what it does. */
-bool pithp_later_ends(pithp_device *d);
+bool pithp_background_ends(pithp_device *d);
 
 /* What PITH_JIT says of functions and programs that are made now. */
 typedef enum pithp_code_when {
@@ -43,7 +43,7 @@ typedef struct pithp_code {
     char *text; /* NULL once it was compiled */
     size_t text_bytes;
     pithp_compile_options options;
-    pithp_later_work work;
+    pithp_background_work work;
 } pithp_code;
 
 /* Ask for the code of a text, which is copied. It is compiled on a thread of the
@@ -52,10 +52,10 @@ typedef struct pithp_code {
  * @param options Copied; its name must outlive the runtime.
  * @return One reference; NULL when memory is short (no error is set).
  */
-pithp_code *pithp_compile_later(pithp_device *d,
-                                const char *text,
-                                const pithp_compile_options *options,
-                                bool wait);
+pithp_code *pithp_compile_in_background(pithp_device *d,
+                                        const char *text,
+                                        const pithp_compile_options *options,
+                                        bool wait);
 void pithp_code_release(pithp_code *code); /* NULL does nothing */
 
 static inline pithp_code_state pithp_code_look(const pithp_code *code) {
@@ -63,8 +63,8 @@ static inline pithp_code_state pithp_code_look(const pithp_code *code) {
 }
 
 /* The thread comes to its end: what waits is given up. Called with scopes open. */
-void pithp_compile_later_join(pithp_device *d);
+void pithp_background_join(pithp_device *d);
 /* After it. */
-void pithp_compile_later_close(pithp_device *d);
+void pithp_background_close(pithp_device *d);
 
 #endif

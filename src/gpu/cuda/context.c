@@ -8,7 +8,7 @@
 pith_status pithp_cuda_context_open(pithp_device *d, pithp_error *e) {
     pithp_cuda_device *state = pithp_cuda_device_of(d);
     int device = 0, mode = PITHP_CAPTURE_RELAXED;
-    state->driver = pithp_driver_open(e);
+    state->driver = pithp_cuda_driver_open(e);
     if (!state->driver)
         return e->code;
     const bool relaxed = state->driver->ThreadExchangeStreamCaptureMode(&mode) == 0;

@@ -26,7 +26,7 @@ typedef struct pithp_cuda_gemm {
 
 typedef struct pithp_cuda_device {
     int ordinal;
-    const pithp_driver *driver;
+    const pithp_cuda_driver *driver;
     int device;    /* the driver's handle */
     void *context; /* primary; NULL until it is open */
     size_t total;

@@ -8,7 +8,7 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool is_open; /* guarded by lock; the driver is constant once it is set */
-static pithp_driver driver;
+static pithp_cuda_driver driver;
 
 static bool find(const char *name, void **function, pithp_error *e) {
     enum cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
@@ -32,7 +32,7 @@ static bool open_once(pithp_error *e) {
     return true;
 }
 
-const pithp_driver *pithp_driver_open(pithp_error *e) {
+const pithp_cuda_driver *pithp_cuda_driver_open(pithp_error *e) {
     pthread_mutex_lock(&lock);
     is_open = is_open || open_once(e);
     const bool opened = is_open;

@@ -18,13 +18,13 @@
 
 enum { PITHP_CAPTURE_RELAXED = 2 };
 
-typedef struct pithp_driver {
+typedef struct pithp_cuda_driver {
 #define PITHP_DRIVER_MEMBER(name, arguments) int(*name) arguments;
     PITHP_DRIVER_FUNCTIONS(PITHP_DRIVER_MEMBER)
 #undef PITHP_DRIVER_MEMBER
-} pithp_driver;
+} pithp_cuda_driver;
 
 /* Opened once per process. NULL: e names the missing function. */
-const pithp_driver *pithp_driver_open(pithp_error *e);
+const pithp_cuda_driver *pithp_cuda_driver_open(pithp_error *e);
 
 #endif

@@ -2,7 +2,7 @@
  * its runtime dead. */
 #include "base/format.h"
 #include "gpu/cuda/cuda_internal.h"
-#include "gpu/memory/ladder.h"
+#include "gpu/memory/reclaim.h"
 
 #include <stdio.h>
 

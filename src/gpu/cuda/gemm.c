@@ -10,8 +10,8 @@
 #include "gpu/gemm.h"
 
 #include "gpu/cuda/cuda_internal.h"
-#include "gpu/memory/ladder.h"
 #include "gpu/memory/ledger.h"
+#include "gpu/memory/reclaim.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #include "gpu/memory/allocation.h"
 
 #include "gpu/device.h"
-#include "gpu/memory/ladder.h"
+#include "gpu/memory/reclaim.h"
 
 #include <string.h>
 
@@ -65,7 +65,7 @@ static pithp_buffer *
 obtain(pithp_stream *st, pith_instance *i, size_t bytes, pithp_error *e) {
     pithp_shortage why;
     pithp_buffer *b = pithp_buffer_try(st, i, bytes, &why);
-    b = b ? b : pithp_ladder_climb(st, i, bytes, &why);
+    b = b ? b : pithp_reclaim_and_try(st, i, bytes, &why);
     if (!b)
         *e = why.error;
     return b;

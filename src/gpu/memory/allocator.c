@@ -4,9 +4,9 @@
 #include "gpu/device.h"
 #include "gpu/memory/backend_pool.h"
 #include "gpu/memory/cache.h"
-#include "gpu/memory/ladder.h"
 #include "gpu/memory/manager.h"
 #include "gpu/memory/poison.h"
+#include "gpu/memory/reclaim.h"
 
 #include <string.h>
 
@@ -33,59 +33,59 @@ void pithp_plain_give(pithp_device *d, void *data, size_t bytes) {
 
 /* ---- Sources ---- */
 
-static void free_source(pithp_source *s) {
+static void free_allocator(pithp_allocator *s) {
     if (s->arena)
-        pithp_arena_free(s->arena);
+        pithp_memory_arena_free(s->arena);
     pithp_release(s->device->runtime, s, sizeof *s);
 }
 
 /* What is set now with one user more; NULL: the backend. */
-static pithp_source *enter(pithp_memory *m) {
-    if (PITHP_LIKELY(!atomic_load_explicit(&m->source, memory_order_acquire)))
+static pithp_allocator *enter(pithp_memory_manager *m) {
+    if (PITHP_LIKELY(!atomic_load_explicit(&m->allocator, memory_order_acquire)))
         return NULL;
-    pthread_mutex_lock(&m->source_lock);
-    pithp_source *s = atomic_load(&m->source);
+    pthread_mutex_lock(&m->allocator_lock);
+    pithp_allocator *s = atomic_load(&m->allocator);
     if (s)
         s->blocks++;
-    pthread_mutex_unlock(&m->source_lock);
+    pthread_mutex_unlock(&m->allocator_lock);
     return s;
 }
 
-static void leave(pithp_source *s) {
-    pithp_memory *m = s->device->memory;
-    pthread_mutex_lock(&m->source_lock);
+static void leave(pithp_allocator *s) {
+    pithp_memory_manager *m = s->device->memory;
+    pthread_mutex_lock(&m->allocator_lock);
     const bool done = --s->blocks == 0 && s->replaced;
     if (done) {
-        pithp_source **at = &m->sources;
+        pithp_allocator **at = &m->allocators;
         while (*at != s)
             at = &(*at)->next;
         *at = s->next;
-        s->next = m->dead_sources;
-        m->dead_sources = s;
+        s->next = m->dead_allocators;
+        m->dead_allocators = s;
     }
-    pthread_mutex_unlock(&m->source_lock);
+    pthread_mutex_unlock(&m->allocator_lock);
 }
 
-pithp_source *pithp_sources_take_dead(pithp_device *d) {
-    pithp_memory *m = d->memory;
-    pthread_mutex_lock(&m->source_lock);
-    pithp_source *first = m->dead_sources;
-    m->dead_sources = NULL;
-    pthread_mutex_unlock(&m->source_lock);
+pithp_allocator *pithp_allocators_take_dead(pithp_device *d) {
+    pithp_memory_manager *m = d->memory;
+    pthread_mutex_lock(&m->allocator_lock);
+    pithp_allocator *first = m->dead_allocators;
+    m->dead_allocators = NULL;
+    pthread_mutex_unlock(&m->allocator_lock);
     return first;
 }
 
-void pithp_sources_free(pithp_source *first) {
+void pithp_allocators_free(pithp_allocator *first) {
     while (first) {
-        pithp_source *s = first;
+        pithp_allocator *s = first;
         first = s->next;
-        free_source(s);
+        free_allocator(s);
     }
 }
 
 /* A user's functions run with the device current. */
 static void
-give_to_user(const pithp_source *s, pithp_stream *st, void *data, size_t bytes) {
+give_to_user(const pithp_allocator *s, pithp_stream *st, void *data, size_t bytes) {
     const pith_memory_allocator *a = &s->given;
     const pithp_backend *backend = st->device->backend;
     pithp_caller caller;
@@ -98,7 +98,7 @@ give_to_user(const pithp_source *s, pithp_stream *st, void *data, size_t bytes) 
 }
 
 static void *
-take_from_user(const pithp_source *s, pithp_stream *st, size_t bytes, pithp_error *e) {
+take_from_user(const pithp_allocator *s, pithp_stream *st, size_t bytes, pithp_error *e) {
     const pith_memory_allocator *a = &s->given;
     const pithp_backend *backend = st->device->backend;
     pithp_caller caller;
@@ -121,15 +121,17 @@ take_from_user(const pithp_source *s, pithp_stream *st, size_t bytes, pithp_erro
     return NULL;
 }
 
-void *
-pithp_source_take(pithp_stream *st, size_t bytes, pithp_source **source, pithp_error *e) {
-    pithp_source *s = enter(st->device->memory);
+void *pithp_allocator_take(pithp_stream *st,
+                           size_t bytes,
+                           pithp_allocator **allocator,
+                           pithp_error *e) {
+    pithp_allocator *s = enter(st->device->memory);
     void *data = NULL;
-    *source = s;
+    *allocator = s;
     if (PITHP_LIKELY(!s))
         return st->device->backend->allocate(st, bytes, e);
     if (s->arena)
-        data = pithp_arena_take(s->arena, st, bytes, e);
+        data = pithp_memory_arena_take(s->arena, st, bytes, e);
     else if (s->given.kind == PITH_ALLOCATOR_USER)
         data = take_from_user(s, st, bytes ? bytes : 1, e);
     else
@@ -139,7 +141,10 @@ pithp_source_take(pithp_stream *st, size_t bytes, pithp_source **source, pithp_e
     return data;
 }
 
-void pithp_source_give(pithp_stream *st, pithp_source *s, void *data, size_t bytes) {
+void pithp_allocator_give(pithp_stream *st,
+                          pithp_allocator *s,
+                          void *data,
+                          size_t bytes) {
     pithp_device *d = st->device;
     pithp_error ignored; /* a dead device has nothing to wait for */
     if (PITHP_LIKELY(!s)) {
@@ -149,7 +154,7 @@ void pithp_source_give(pithp_stream *st, pithp_source *s, void *data, size_t byt
     if (d->backend->addressable)
         pithp_unpoison(data, bytes);
     if (s->arena) {
-        pithp_arena_give(s->arena, st, data);
+        pithp_memory_arena_give(s->arena, st, data);
     } else if (s->given.kind == PITH_ALLOCATOR_USER) {
         if (d->backend->addressable && !d->immediate) /* a stream that users cannot ask */
             d->backend->synchronise(st, &ignored);
@@ -162,12 +167,12 @@ void pithp_source_give(pithp_stream *st, pithp_source *s, void *data, size_t byt
     leave(s);
 }
 
-void pithp_source_info(pithp_device *d, pith_memory_info *info) {
-    pithp_source *s = d->memory ? enter(d->memory) : NULL;
+void pithp_allocator_info(pithp_device *d, pith_memory_info *info) {
+    pithp_allocator *s = d->memory ? enter(d->memory) : NULL;
     if (!s)
         return;
     if (s->arena) {
-        info->pool = pithp_arena_left(s->arena) + pithp_ledger_read(d).owned;
+        info->pool = pithp_memory_arena_left(s->arena) + pithp_ledger_read(d).owned;
         info->free = 0; /* beyond it */
     }
     leave(s);
@@ -176,19 +181,19 @@ void pithp_source_info(pithp_device *d, pith_memory_info *info) {
 /* ---- Setting ---- */
 
 /* The new one is used from here on. */
-static void replace(pithp_device *d, pithp_source *fresh) {
-    pithp_memory *m = d->memory;
-    pthread_mutex_lock(&m->source_lock);
-    pithp_source *old = atomic_exchange(&m->source, fresh);
+static void replace(pithp_device *d, pithp_allocator *fresh) {
+    pithp_memory_manager *m = d->memory;
+    pthread_mutex_lock(&m->allocator_lock);
+    pithp_allocator *old = atomic_exchange(&m->allocator, fresh);
     if (fresh) {
-        fresh->next = m->sources;
-        m->sources = fresh;
+        fresh->next = m->allocators;
+        m->allocators = fresh;
     }
     if (old) {
         old->replaced = true;
         old->blocks++;
     }
-    pthread_mutex_unlock(&m->source_lock);
+    pthread_mutex_unlock(&m->allocator_lock);
     if (old)
         leave(old);
 }
@@ -203,14 +208,15 @@ static const char *mistake_in(const pith_memory_allocator *a) {
 }
 
 /* NULL: the scope's error is set. */
-static pithp_source *make_source(pith_scope *s, const pith_memory_allocator *given) {
+static pithp_allocator *make_allocator(pith_scope *s,
+                                       const pith_memory_allocator *given) {
     pithp_device *d = pithp_scope_device(s);
-    pithp_source *made = pithp_allocate(d->runtime, sizeof *made);
+    pithp_allocator *made = pithp_allocate(d->runtime, sizeof *made);
     if (!made) {
         pithp_fail_memory(s, sizeof *made);
         return NULL;
     }
-    *made = (pithp_source){.device = d, .given = *given};
+    *made = (pithp_allocator){.device = d, .given = *given};
     if (given->kind != PITH_ALLOCATOR_ARENA)
         return made;
     pithp_error e;
@@ -220,7 +226,7 @@ static pithp_source *make_source(pith_scope *s, const pith_memory_allocator *giv
                         "no room for an arena of %zu bytes on a device of %zu", bytes,
                         d->total);
     else
-        made->arena = pithp_arena_make(d, bytes, &e);
+        made->arena = pithp_memory_arena_make(d, bytes, &e);
     if (made->arena)
         return made;
     pithp_release(d->runtime, made, sizeof *made);
@@ -241,7 +247,7 @@ bool pith_memory_set_allocator(pith_scope *s, const pith_memory_allocator *alloc
     pithp_device *d = pithp_scope_device(s);
     const pithp_pool_ops *ops = pithp_pool_ops_of(d);
     const bool is_pool = given->kind == PITH_ALLOCATOR_POOL;
-    pithp_source *made = is_pool ? NULL : make_source(s, given);
+    pithp_allocator *made = is_pool ? NULL : make_allocator(s, given);
     if (!is_pool && !made)
         return false;
     pith_memory_invalidate_all(s->runtime);
@@ -256,7 +262,7 @@ bool pith_memory_set_allocator(pith_scope *s, const pith_memory_allocator *alloc
 
 pith_allocator_kind pith_memory_allocator_kind(const pith_runtime *rt) {
     pithp_device *d = pithp_runtime_valid(rt) ? pithp_runtime_device(rt) : NULL;
-    pithp_source *s = d ? enter(d->memory) : NULL;
+    pithp_allocator *s = d ? enter(d->memory) : NULL;
     const pith_allocator_kind kind = s ? s->given.kind : PITH_ALLOCATOR_POOL;
     if (s)
         leave(s);
@@ -268,9 +274,9 @@ size_t pith_memory_trim(pith_runtime *rt) {
     return d && pithp_may_change(rt, __func__) ? pithp_trim(d) : 0;
 }
 
-void pithp_sources_close(pithp_device *d) {
-    pithp_memory *m = d->memory;
-    if (!m->sources && !m->dead_sources)
+void pithp_allocators_close(pithp_device *d) {
+    pithp_memory_manager *m = d->memory;
+    if (!m->allocators && !m->dead_allocators)
         return;
     replace(d, NULL);
     for (pithp_stream *st = d->streams; st; st = st->next) {
@@ -278,7 +284,7 @@ void pithp_sources_close(pithp_device *d) {
         d->backend->synchronise(st, &ignored);
     }
     pithp_caches_trim(d);
-    pithp_sources_free(pithp_sources_take_dead(d));
-    pithp_sources_free(m->sources); /* what nobody has given back */
-    m->sources = NULL;
+    pithp_allocators_free(pithp_allocators_take_dead(d));
+    pithp_allocators_free(m->allocators); /* what nobody has given back */
+    m->allocators = NULL;
 }

@@ -21,7 +21,7 @@ typedef struct piece {
     struct piece *next_in_table;
 } piece;
 
-struct pithp_arena {
+struct pithp_memory_arena {
     pithp_device *device;
     char *data;
     size_t bytes;
@@ -38,7 +38,7 @@ static int bin_of(size_t bytes) {
 
 /* ---- Bins ---- */
 
-static void put_in_bin(pithp_arena *a, piece *p) {
+static void put_in_bin(pithp_memory_arena *a, piece *p) {
     piece **bin = &a->bins[bin_of(p->bytes)];
     p->free = true;
     p->previous_free = NULL;
@@ -48,7 +48,7 @@ static void put_in_bin(pithp_arena *a, piece *p) {
     *bin = p;
 }
 
-static void take_from_bin(pithp_arena *a, piece *p) {
+static void take_from_bin(pithp_memory_arena *a, piece *p) {
     if (p->previous_free)
         p->previous_free->next_free = p->next_free;
     else
@@ -59,7 +59,7 @@ static void take_from_bin(pithp_arena *a, piece *p) {
 }
 
 /* The smallest that is large enough; of equal ones the one at the lowest place. */
-static piece *best_fit(const pithp_arena *a, size_t bytes) {
+static piece *best_fit(const pithp_memory_arena *a, size_t bytes) {
     piece *best = NULL;
     for (int bin = bin_of(bytes); bin < EVERY_BIN && !best; bin++)
         for (piece *p = a->bins[bin]; p; p = p->next_free)
@@ -70,7 +70,7 @@ static piece *best_fit(const pithp_arena *a, size_t bytes) {
     return best;
 }
 
-static size_t largest(const pithp_arena *a) {
+static size_t largest(const pithp_memory_arena *a) {
     size_t most = 0;
     for (int bin = EVERY_BIN - 1; bin >= 0 && !most; bin--)
         for (const piece *p = a->bins[bin]; p; p = p->next_free)
@@ -80,19 +80,19 @@ static size_t largest(const pithp_arena *a) {
 
 /* ---- Pieces in use, by offset ---- */
 
-static piece **place_of(const pithp_arena *a, size_t offset) {
+static piece **place_of(const pithp_memory_arena *a, size_t offset) {
     const uint64_t hash = (uint64_t)(offset / PITHP_ALIGNMENT) * 0x9e3779b97f4a7c15u;
     return &a->table[(hash >> 32) % a->table_size];
 }
 
-static void enter(pithp_arena *a, piece *p) {
+static void enter(pithp_memory_arena *a, piece *p) {
     piece **at = place_of(a, p->offset);
     p->next_in_table = *at;
     *at = p;
     a->taken += p->bytes;
 }
 
-static piece *leave(pithp_arena *a, size_t offset) {
+static piece *leave(pithp_memory_arena *a, size_t offset) {
     piece **at = place_of(a, offset);
     while (*at && (*at)->offset != offset)
         at = &(*at)->next_in_table;
@@ -106,19 +106,20 @@ static piece *leave(pithp_arena *a, size_t offset) {
 
 /* ---- Making ---- */
 
-pithp_arena *pithp_arena_make(pithp_device *d, size_t bytes, pithp_error *e) {
+pithp_memory_arena *
+pithp_memory_arena_make(pithp_device *d, size_t bytes, pithp_error *e) {
     enum { TABLE = 4096 };
     bytes = bytes / PITHP_ALIGNMENT * PITHP_ALIGNMENT;
-    pithp_arena *a = pithp_allocate(d->runtime, sizeof *a);
+    pithp_memory_arena *a = pithp_allocate(d->runtime, sizeof *a);
     piece *whole = pithp_allocate(d->runtime, sizeof *whole);
     piece **table = pithp_allocate(d->runtime, TABLE * sizeof(piece *));
     char *data = bytes && a && whole && table ? pithp_plain_take(d, bytes, e) : NULL;
     if (data) {
-        *a = (pithp_arena){.device = d,
-                           .data = data,
-                           .bytes = bytes,
-                           .table = table,
-                           .table_size = TABLE};
+        *a = (pithp_memory_arena){.device = d,
+                                  .data = data,
+                                  .bytes = bytes,
+                                  .table = table,
+                                  .table_size = TABLE};
         if (pthread_mutex_init(&a->lock, NULL) == 0) {
             for (size_t i = 0; i < TABLE; i++)
                 table[i] = NULL;
@@ -143,7 +144,7 @@ pithp_arena *pithp_arena_make(pithp_device *d, size_t bytes, pithp_error *e) {
     return NULL;
 }
 
-void pithp_arena_free(pithp_arena *a) {
+void pithp_memory_arena_free(pithp_memory_arena *a) {
     pithp_device *d = a->device;
     while (a->first) {
         piece *p = a->first;
@@ -159,7 +160,7 @@ void pithp_arena_free(pithp_arena *a) {
 /* ---- Taking ---- */
 
 /* The rest of a piece becomes one of its own; false: no memory on the host. */
-static bool cut(pithp_arena *a, piece *p, size_t bytes) {
+static bool cut(pithp_memory_arena *a, piece *p, size_t bytes) {
     if (p->bytes == bytes)
         return true;
     piece *rest = pithp_allocate(a->device->runtime, sizeof *rest);
@@ -193,7 +194,10 @@ static pith_status order(pithp_stream *st, const piece *p, pithp_error *e) {
     return rc;
 }
 
-void *pithp_arena_take(pithp_arena *a, pithp_stream *st, size_t bytes, pithp_error *e) {
+void *pithp_memory_arena_take(pithp_memory_arena *a,
+                              pithp_stream *st,
+                              size_t bytes,
+                              pithp_error *e) {
     const size_t units = bytes ? (bytes + PITHP_ALIGNMENT - 1) / PITHP_ALIGNMENT : 1,
                  room = units * PITHP_ALIGNMENT;
     pthread_mutex_lock(&a->lock);
@@ -219,14 +223,14 @@ void *pithp_arena_take(pithp_arena *a, pithp_stream *st, size_t bytes, pithp_err
     }
     if (order(st, p, e) == PITH_OK)
         return a->data + p->offset;
-    pithp_arena_give(a, st, a->data + p->offset);
+    pithp_memory_arena_give(a, st, a->data + p->offset);
     return NULL;
 }
 
 /* ---- Giving back ---- */
 
 /* The lower one takes the higher one in. */
-static piece *join(pithp_arena *a, piece *lower, piece *higher) {
+static piece *join(pithp_memory_arena *a, piece *lower, piece *higher) {
     lower->bytes += higher->bytes;
     if (higher->several || (higher->stream && lower->stream != higher->stream)) {
         lower->several = lower->several || higher->several || lower->stream;
@@ -239,7 +243,7 @@ static piece *join(pithp_arena *a, piece *lower, piece *higher) {
     return lower;
 }
 
-void pithp_arena_give(pithp_arena *a, pithp_stream *st, void *data) {
+void pithp_memory_arena_give(pithp_memory_arena *a, pithp_stream *st, void *data) {
     pthread_mutex_lock(&a->lock);
     piece *p = leave(a, (size_t)((char *)data - a->data));
     PITH_ASSERT(p);
@@ -257,7 +261,7 @@ void pithp_arena_give(pithp_arena *a, pithp_stream *st, void *data) {
     pthread_mutex_unlock(&a->lock);
 }
 
-size_t pithp_arena_left(pithp_arena *a) {
+size_t pithp_memory_arena_left(pithp_memory_arena *a) {
     pthread_mutex_lock(&a->lock);
     const size_t left = a->bytes - a->taken;
     pthread_mutex_unlock(&a->lock);

@@ -108,7 +108,8 @@ void pithp_cache_give(pithp_buffer *first) {
     while (first) {
         pithp_buffer *b = first;
         first = b->next;
-        pithp_source_give(b->stream, pithp_buffer_record_of(b)->source, b->data, b->room);
+        pithp_allocator_give(b->stream, pithp_buffer_record_of(b)->allocator, b->data,
+                             b->room);
         pithp_cache_struct_back(b);
     }
 }

@@ -8,8 +8,8 @@
 /* What the manager alone knows of a buffer: every buffer is the first member of one. */
 typedef struct pithp_buffer_record {
     pithp_buffer buffer;
-    atomic_bool held;            /* between its making and its end */
-    struct pithp_source *source; /* of the data (allocator.h); NULL: the backend's pool */
+    atomic_bool held;                  /* between its making and its end */
+    struct pithp_allocator *allocator; /* of the data; NULL: the pool */
 #ifndef NDEBUG
     _Atomic(const char *) site; /* of the call that made it; or NULL */
 #endif

@@ -3,7 +3,6 @@
 #include "base/in_flight.h"
 #include "gpu/memory/allocation.h"
 
-#include <string.h>
 
 uint64_t pithp_clearing_begin(pithp_device *d) {
     pthread_mutex_lock(&d->memory->lock);
@@ -23,7 +22,7 @@ static size_t evictable_of(const pith_instance *i, uint64_t clearing) {
     return bytes;
 }
 
-size_t pithp_evictable(const pithp_memory *m, uint64_t clearing) {
+size_t pithp_evictable(const pithp_memory_manager *m, uint64_t clearing) {
     size_t bytes = 0;
     for (const pith_instance *i = m->first; i; i = i->next)
         bytes += evictable_of(i, clearing);
@@ -31,7 +30,7 @@ size_t pithp_evictable(const pithp_memory *m, uint64_t clearing) {
 }
 
 /* The lock is held. */
-static pith_instance *least_recent(const pithp_memory *m, uint64_t clearing) {
+static pith_instance *least_recent(const pithp_memory_manager *m, uint64_t clearing) {
     pith_instance *least = NULL;
     for (pith_instance *i = m->first; i; i = i->next)
         if (evictable_of(i, clearing) > 0 && (!least || i->used < least->used))
@@ -60,7 +59,7 @@ static void tell(pith_instance *i) {
 }
 
 bool pithp_evict_one(pithp_device *d, uint64_t clearing, size_t *bytes) {
-    pithp_memory *m = d->memory;
+    pithp_memory_manager *m = d->memory;
     pthread_mutex_lock(&m->lock);
     pith_instance *i = least_recent(m, clearing);
     if (i)
@@ -77,38 +76,10 @@ bool pithp_evict_one(pithp_device *d, uint64_t clearing, size_t *bytes) {
     return true;
 }
 
-/* ---- The library's own caches ---- */
-
-void pithp_reclaimer_add(pithp_device *d, pithp_reclaimer reclaimer) {
-    pithp_memory *m = d->memory;
-    int k = 0;
-    pthread_mutex_lock(&m->lock);
-    while (k < PITHP_COUNT(m->reclaimers) && m->reclaimers[k] &&
-           m->reclaimers[k] != reclaimer)
-        k++;
-    PITH_ASSERT(k < PITHP_COUNT(m->reclaimers));
-    if (k < PITHP_COUNT(m->reclaimers))
-        m->reclaimers[k] = reclaimer;
-    pthread_mutex_unlock(&m->lock);
-}
-
-int pithp_reclaim(pithp_device *d) {
-    pithp_reclaimer all[PITHP_COUNT(d->memory->reclaimers)];
-    int count = 0;
-    pthread_mutex_lock(&d->memory->lock);
-    memcpy(all, d->memory->reclaimers, sizeof all);
-    pthread_mutex_unlock(&d->memory->lock);
-    /* Twice: what one lets go of may be the last that kept something of another's. */
-    for (int turn = 0; turn < 2; turn++)
-        for (count = 0; count < PITHP_COUNT(all) && all[count]; count++)
-            all[count](d->runtime);
-    return count;
-}
-
 /* ---- All ---- */
 
 /* The next instance of before `clearing`, in use; NULL: none. */
-static pith_instance *next_to_tell(pithp_memory *m, uint64_t clearing) {
+static pith_instance *next_to_tell(pithp_memory_manager *m, uint64_t clearing) {
     pthread_mutex_lock(&m->lock);
     pith_instance *i = m->first;
     while (i && i->told >= clearing)

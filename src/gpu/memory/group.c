@@ -12,7 +12,7 @@ const char *pithp_name_mistake(const char *name) {
                : NULL;
 }
 
-pithp_group *pithp_group_find(const pithp_memory *m, const char *name) {
+pithp_group *pithp_group_find(const pithp_memory_manager *m, const char *name) {
     for (pithp_group *g = m->groups; g; g = g->next)
         if (strcmp(g->name, name) == 0)
             return g;
@@ -20,7 +20,7 @@ pithp_group *pithp_group_find(const pithp_memory *m, const char *name) {
 }
 
 pithp_group *pithp_group_join(pithp_device *d, const char *name) {
-    pithp_memory *m = d->memory;
+    pithp_memory_manager *m = d->memory;
     pithp_group *g = pithp_group_find(m, name);
     if (!g) {
         g = pithp_allocate(d->runtime, sizeof *g);
@@ -191,7 +191,7 @@ bool(pith_instance_wait)(pith_scope *s, pith_instance *instance) {
 }
 
 /* A group that still has a stream of before `age`. The lock is held. */
-static pithp_group *old_group(const pithp_memory *m, uint64_t age) {
+static pithp_group *old_group(const pithp_memory_manager *m, uint64_t age) {
     for (pithp_group *g = m->groups; g; g = g->next)
         if (g->stream && g->age < age)
             return g;
@@ -200,7 +200,8 @@ static pithp_group *old_group(const pithp_memory *m, uint64_t age) {
 
 /* Give one old group the new stream; the old one is returned, NULL where there is none.
  */
-static pithp_stream *exchange(pithp_memory *m, uint64_t age, pithp_stream *fresh) {
+static pithp_stream *
+exchange(pithp_memory_manager *m, uint64_t age, pithp_stream *fresh) {
     pthread_mutex_lock(&m->lock);
     pithp_group *g = old_group(m, age);
     pithp_stream *old = g ? g->stream : NULL;
@@ -216,7 +217,7 @@ bool(pith_memory_reset_streams)(pith_scope *s) {
     if (!pithp_enter_untraced(s, "pith_memory_reset_streams"))
         return false;
     pithp_device *d = pithp_scope_device(s);
-    pithp_memory *m = d->memory;
+    pithp_memory_manager *m = d->memory;
     pthread_mutex_lock(&m->lock);
     const uint64_t age = ++m->age;
     bool more = old_group(m, age) != NULL;

@@ -46,7 +46,7 @@ struct pith_instance {
     pith_instance *next; /* open ones, or free ones */
 };
 
-typedef struct pithp_memory {
+typedef struct pithp_memory_manager {
     pthread_mutex_t lock; /* guards all that follows; never held while calling a hook */
     struct pithp_instance_chunk *chunks;
     pith_instance *first, **last;           /* open ones but "default", oldest first */
@@ -62,16 +62,17 @@ typedef struct pithp_memory {
                     guarded by the ledger's lock */
     size_t pinned, pinned_budget;
     pith_limits limits;
-    pithp_reclaimer reclaimers[8];         /* NULL behind the last one */
-    _Atomic(struct pithp_source *) source; /* of memory, where a user has set one */
-    struct pithp_source *sources; /* that one, and those whose blocks are out still */
-    struct pithp_source *dead_sources;     /* whose blocks have come back */
-    pthread_mutex_t source_lock;           /* guards these; no other is taken under it */
+    pithp_reclaimer reclaimers[8];               /* NULL behind the last one */
+    _Atomic(struct pithp_allocator *) allocator; /* of memory, where a user has set one */
+    struct pithp_allocator
+        *allocators; /* that one, and those whose blocks are out still */
+    struct pithp_allocator *dead_allocators; /* whose blocks have come back */
+    pthread_mutex_t allocator_lock;        /* guards these; no other is taken under it */
     _Atomic(struct pithp_events *) events; /* the log of buffers (event.c); or NULL */
     pthread_mutex_t log_lock;              /* guards what it points at */
     pith_warning_hook warn;
     void *warn_closure;
-} pithp_memory;
+} pithp_memory_manager;
 
 /* ---- The manager, and instances (registry.c) ---- */
 
@@ -106,13 +107,15 @@ void pithp_memory_pop_all(pith_scope *s);
 
 /* Why a proportion cannot be had, besides what `except` has now; NULL: it can. A warning
  * is added where it leaves little. */
-bool pithp_share_fits(pithp_memory *m,
+bool pithp_share_fits(pithp_memory_manager *m,
                       const pith_instance *except,
                       double proportion,
                       pithp_warnings *w,
                       char why[256]);
 /* The same for one more automatic instance. */
-bool pithp_share_fits_auto(pithp_memory *m, const pith_instance *except, char why[256]);
+bool pithp_share_fits_auto(pithp_memory_manager *m,
+                           const pith_instance *except,
+                           char why[256]);
 /* A proportion of the device's memory. */
 size_t pithp_share_bytes(const pithp_device *d, double proportion);
 /* Every share and cap anew. */
@@ -137,7 +140,7 @@ void pithp_queue_move(pith_instance *i, pithp_group *to);
 bool pithp_evict_one(pithp_device *d, uint64_t clearing, size_t *bytes);
 /* Bytes of device memory that idle instances would give up in this clearing. The lock is
  * held. */
-size_t pithp_evictable(const pithp_memory *m, uint64_t clearing);
+size_t pithp_evictable(const pithp_memory_manager *m, uint64_t clearing);
 /* A number for a clearing. */
 uint64_t pithp_clearing_begin(pithp_device *d);
 
@@ -151,7 +154,7 @@ pithp_group *pithp_group_join(pithp_device *d, const char *name);
 pithp_stream *pithp_group_leave(pithp_device *d, pithp_group *g);
 /* The stream of an instance's group with one user more, the caller; NULL: error set. */
 pithp_stream *pithp_group_stream(pith_scope *s, pith_instance *i);
-pithp_group *pithp_group_find(const pithp_memory *m, const char *name);
+pithp_group *pithp_group_find(const pithp_memory_manager *m, const char *name);
 /* Why a name is none, for an instance or a group; NULL: it is one. */
 const char *pithp_name_mistake(const char *name);
 

@@ -2,7 +2,7 @@
  * back. */
 #include "gpu/memory/allocation.h"
 
-static bool reserve(pithp_memory *m, size_t bytes, pithp_error *e) {
+static bool reserve(pithp_memory_manager *m, size_t bytes, pithp_error *e) {
     pthread_mutex_lock(&m->lock);
     const size_t budget = m->pinned_budget, pinned = m->pinned;
     const bool fits = bytes <= budget && pinned <= budget - bytes;
@@ -17,7 +17,7 @@ static bool reserve(pithp_memory *m, size_t bytes, pithp_error *e) {
     return fits;
 }
 
-static void cancel(pithp_memory *m, size_t bytes) {
+static void cancel(pithp_memory_manager *m, size_t bytes) {
     pthread_mutex_lock(&m->lock);
     m->pinned -= bytes;
     pthread_mutex_unlock(&m->lock);
@@ -52,7 +52,7 @@ void pithp_pinned_give(pithp_device *d, void *data, size_t bytes) {
 bool(pith_memory_set_pinned_budget)(pith_scope *s, size_t bytes) {
     if (!pithp_enter_untraced(s, "pith_memory_set_pinned_budget"))
         return false;
-    pithp_memory *m = pithp_scope_device(s)->memory;
+    pithp_memory_manager *m = pithp_scope_device(s)->memory;
     pthread_mutex_lock(&m->lock);
     m->pinned_budget = bytes;
     pthread_mutex_unlock(&m->lock);

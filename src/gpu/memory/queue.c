@@ -165,7 +165,7 @@ static void split_into(pithp_device *d,
                        size_t evictable,
                        pithp_warnings *w,
                        split *into) {
-    const pithp_memory *m = d->memory;
+    const pithp_memory_manager *m = d->memory;
     const pithp_group *g = pithp_group_find(m, group);
     const size_t left = g ? pithp_share_available(d, g, evictable, w) : 0;
     pithp_budget budget = {.capped = m->limits == PITH_LIMITS_ACTIVE};
@@ -205,7 +205,7 @@ static bool plan(pithp_device *d,
                  const char *group,
                  pith_chunks *chunks,
                  pithp_error *e) {
-    pithp_memory *m = d->memory;
+    pithp_memory_manager *m = d->memory;
     pithp_warnings w;
     split best;
     size_t freed = 0;
@@ -382,7 +382,7 @@ bool(pith_instance_allocate_queue)(pith_scope *s, pith_instance *instance) {
     pith_instance *i = pithp_instance_use(s, instance, "pith_instance_allocate_queue");
     if (!i)
         return false;
-    pithp_memory *m = i->device->memory;
+    pithp_memory_manager *m = i->device->memory;
     char group[PITHP_NAME_BYTES] = "";
     pthread_mutex_lock(&m->lock);
     const uint64_t serial = ++m->clock;

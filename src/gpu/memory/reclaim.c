@@ -1,12 +1,44 @@
 /* Out of memory: what is kept for reuse goes back to the system, then everything is
  * waited for, and one last try is made. The error says what each step returned. */
+#include "gpu/memory/reclaim.h"
+
 #include "gpu/device.h"
 #include "gpu/memory/allocator.h"
 #include "gpu/memory/cache.h"
-#include "gpu/memory/ladder.h"
 #include "gpu/memory/manager.h"
 
 #include <stdio.h>
+#include <string.h>
+
+/* ---- The library's own caches ---- */
+
+void pithp_reclaimer_add(pithp_device *d, pithp_reclaimer reclaimer) {
+    pithp_memory_manager *m = d->memory;
+    int k = 0;
+    pthread_mutex_lock(&m->lock);
+    while (k < PITHP_COUNT(m->reclaimers) && m->reclaimers[k] &&
+           m->reclaimers[k] != reclaimer)
+        k++;
+    PITH_ASSERT(k < PITHP_COUNT(m->reclaimers));
+    if (k < PITHP_COUNT(m->reclaimers))
+        m->reclaimers[k] = reclaimer;
+    pthread_mutex_unlock(&m->lock);
+}
+
+int pithp_reclaim(pithp_device *d) {
+    pithp_reclaimer all[PITHP_COUNT(d->memory->reclaimers)];
+    int count = 0;
+    pthread_mutex_lock(&d->memory->lock);
+    memcpy(all, d->memory->reclaimers, sizeof all);
+    pthread_mutex_unlock(&d->memory->lock);
+    /* Twice: what one lets go of may be the last that kept something of another's. */
+    for (int turn = 0; turn < 2; turn++)
+        for (count = 0; count < PITHP_COUNT(all) && all[count]; count++)
+            all[count](d->runtime);
+    return count;
+}
+
+/* ---- Steps ---- */
 
 static size_t pool_of(const pithp_device *d) {
     pith_memory_info info = {0};
@@ -24,9 +56,9 @@ static void wait_for_all(pithp_device *d) {
 size_t pithp_trim(pithp_device *d) {
     const size_t before = pool_of(d);
     pithp_caches_trim(d);
-    struct pithp_source *dead = pithp_sources_take_dead(d);
+    struct pithp_allocator *dead = pithp_allocators_take_dead(d);
     wait_for_all(d);
-    pithp_sources_free(dead);
+    pithp_allocators_free(dead);
     if (d->backend->trim)
         d->backend->trim(d);
     const size_t after = pool_of(d);
@@ -47,10 +79,10 @@ static void refuse_cap(pith_instance *part, size_t bytes, pithp_error *e) {
 typedef struct {
     size_t trimmed, evicted, trimmed_again;
     int instances, caches;
-} climbed;
+} reclaimed;
 
 static void
-refuse(pith_instance *part, size_t bytes, pithp_shortage *why, const climbed *c) {
+refuse(pith_instance *part, size_t bytes, pithp_shortage *why, const reclaimed *c) {
     const pith_instance *i = pithp_instance_named(part);
     const pithp_device *d = i->device;
     const bool ledger = why->where == PITHP_SHORT_OF_DEVICE;
@@ -74,12 +106,12 @@ static bool hopeless(pith_instance *i, size_t bytes, pithp_shortage *why) {
            (why->where == PITHP_SHORT_OF_BACKEND && why->error.code != PITH_E_MEMORY);
 }
 
-pithp_buffer *pithp_ladder_climb(pithp_stream *st,
-                                 struct pith_instance *i,
-                                 size_t bytes,
-                                 pithp_shortage *why) {
+pithp_buffer *pithp_reclaim_and_try(pithp_stream *st,
+                                    struct pith_instance *i,
+                                    size_t bytes,
+                                    pithp_shortage *why) {
     pithp_device *d = st->device;
-    climbed c = {0};
+    reclaimed c = {0};
     bool cleared = false;
     if (hopeless(i, bytes, why))
         return NULL;

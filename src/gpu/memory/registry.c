@@ -69,7 +69,7 @@ static void set_kind(pith_instance *i, pithp_kind kind) {
     __atomic_store_n(&pithp_header_of(i)->kind, (uint8_t)kind, __ATOMIC_RELAXED);
 }
 
-static void free_slot(pithp_memory *m, pith_instance *i) {
+static void free_slot(pithp_memory_manager *m, pith_instance *i) {
     i->retired = true;
     i->next = NULL;
     *m->free_last = i;
@@ -77,7 +77,7 @@ static void free_slot(pithp_memory *m, pith_instance *i) {
 }
 
 static bool add_chunk(pithp_device *d) {
-    pithp_memory *m = d->memory;
+    pithp_memory_manager *m = d->memory;
     pithp_block *block = pithp_block_acquire(d->runtime, PITHP_BLOCK_BYTES);
     if (!block)
         return false;
@@ -99,7 +99,7 @@ static bool add_chunk(pithp_device *d) {
 
 /* An open instance that has nothing yet; NULL when memory is short. */
 static pith_instance *take_slot(pithp_device *d, const char *name) {
-    pithp_memory *m = d->memory;
+    pithp_memory_manager *m = d->memory;
     if (!m->free_first && !add_chunk(d))
         return NULL;
     pith_instance *i = m->free_first;
@@ -128,7 +128,7 @@ static pith_instance *take_slot(pithp_device *d, const char *name) {
 }
 
 /* A closed instance without scopes and buffers may be used again. */
-static void retire_when_done(pithp_memory *m, pith_instance *i) {
+static void retire_when_done(pithp_memory_manager *m, pith_instance *i) {
     if (i->open || i->retired || i->scopes ||
         !pithp_account_is_done(i->device, &i->account))
         return;
@@ -149,10 +149,10 @@ void pithp_instance_retire(pithp_device *d, pithp_account *a) {
 /* ---- The manager ---- */
 
 pith_status pithp_memory_open(pithp_device *d, pithp_error *e) {
-    pithp_memory *m = pithp_allocate(d->runtime, sizeof *m);
+    pithp_memory_manager *m = pithp_allocate(d->runtime, sizeof *m);
     if (m) {
         memset(m, 0, sizeof *m);
-        pthread_mutex_t *const locks[] = {&m->lock, &m->log_lock, &m->source_lock};
+        pthread_mutex_t *const locks[] = {&m->lock, &m->log_lock, &m->allocator_lock};
         int made = 0;
         while (made < PITHP_COUNT(locks) && pthread_mutex_init(locks[made], NULL) == 0)
             made++;
@@ -188,7 +188,7 @@ static void close_group(pithp_device *d, pithp_group *g) {
 }
 
 void pithp_memory_close(pithp_device *d) {
-    pithp_memory *m = d->memory;
+    pithp_memory_manager *m = d->memory;
     if (!m)
         return;
     for (pith_instance *i = m->first; i; i = i->next) {
@@ -196,7 +196,7 @@ void pithp_memory_close(pithp_device *d) {
         pithp_requests_free(d, pithp_queue_take(i));
         close_group(d, i->group);
     }
-    pithp_sources_close(d);
+    pithp_allocators_close(d);
     while (m->chunks) {
         chunk *c = m->chunks;
         m->chunks = c->next;
@@ -204,7 +204,7 @@ void pithp_memory_close(pithp_device *d) {
     }
     pthread_mutex_destroy(&m->lock);
     pthread_mutex_destroy(&m->log_lock);
-    pthread_mutex_destroy(&m->source_lock);
+    pthread_mutex_destroy(&m->allocator_lock);
     pithp_release(d->runtime, m, sizeof *m);
     d->memory = NULL;
 }
@@ -245,7 +245,7 @@ pithp_instance_check(pith_scope *s, const pith_instance *i, const char *function
 /* ---- Registering ---- */
 
 /* NULL, or "default"; the lock is held. */
-static pith_instance *find(pithp_memory *m, const char *name) {
+static pith_instance *find(pithp_memory_manager *m, const char *name) {
     if (strcmp(name, m->standard->name) == 0)
         return m->standard;
     for (pith_instance *i = m->first; i; i = i->next)
@@ -254,7 +254,7 @@ static pith_instance *find(pithp_memory *m, const char *name) {
     return NULL;
 }
 
-static bool may_open(pithp_memory *m,
+static bool may_open(pithp_memory_manager *m,
                      const char *name,
                      const pith_instance_options *options,
                      pithp_warnings *w,
@@ -275,7 +275,7 @@ static pith_instance *open_instance(pithp_device *d,
                                     const pith_instance_options *options,
                                     pithp_warnings *w,
                                     char why[256]) {
-    pithp_memory *m = d->memory;
+    pithp_memory_manager *m = d->memory;
     if (!may_open(m, name, options, w, why))
         return NULL;
     pithp_group *g = pithp_group_join(d, options->group ? options->group : "default");
@@ -331,7 +331,7 @@ void pith_instance_close(pith_instance *instance) {
     if (!i || !pithp_may_change(i->device->runtime, __func__))
         return;
     pithp_device *d = i->device;
-    pithp_memory *m = d->memory;
+    pithp_memory_manager *m = d->memory;
     pithp_warnings w = {0};
     pithp_stream *left = NULL;
     pithp_request *queued = NULL;
@@ -380,7 +380,7 @@ const char *pith_instance_name(const pith_instance *instance) {
 /* ---- Parts ---- */
 
 pith_instance *pithp_part_open(pith_instance *of, const pith_scope *s) {
-    pithp_memory *m = of->device->memory;
+    pithp_memory_manager *m = of->device->memory;
     pthread_mutex_lock(&m->lock);
     pith_instance *part = take_slot(of->device, "");
     if (part) {
@@ -393,7 +393,7 @@ pith_instance *pithp_part_open(pith_instance *of, const pith_scope *s) {
 }
 
 void pithp_part_close(pith_instance *part) {
-    pithp_memory *m = part->device->memory;
+    pithp_memory_manager *m = part->device->memory;
     pthread_mutex_lock(&m->lock);
     part->open = false;
     pithp_header_of(part)->kind = PITHP_KIND_FREE;
@@ -406,7 +406,7 @@ void pithp_part_close(pith_instance *part) {
 
 /* One user more; false: it was closed meanwhile. */
 static bool enter_instance(pith_instance *i) {
-    pithp_memory *m = i->device->memory;
+    pithp_memory_manager *m = i->device->memory;
     pthread_mutex_lock(&m->lock);
     const bool open = i->open;
     i->scopes += open;
@@ -429,7 +429,7 @@ pithp_instance_use(pith_scope *s, const pith_instance *instance, const char *fun
 }
 
 void pithp_instance_unuse(pith_instance *i) {
-    pithp_memory *m = i->device->memory;
+    pithp_memory_manager *m = i->device->memory;
     pthread_mutex_lock(&m->lock);
     i->scopes--;
     retire_when_done(m, i);

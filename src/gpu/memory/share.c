@@ -7,7 +7,7 @@
 #define LEAST_AUTO 0.05  /* of the device, for all automatic instances together */
 #define ROUNDING   1e-12 /* sums of proportions are compared with this tolerance */
 
-static double manual_sum(const pithp_memory *m, const pith_instance *except) {
+static double manual_sum(const pithp_memory_manager *m, const pith_instance *except) {
     double sum = 0;
     for (const pith_instance *i = m->first; i; i = i->next)
         if (i->manual && i != except)
@@ -15,14 +15,14 @@ static double manual_sum(const pithp_memory *m, const pith_instance *except) {
     return sum;
 }
 
-static int automatic_count(const pithp_memory *m, const pith_instance *except) {
+static int automatic_count(const pithp_memory_manager *m, const pith_instance *except) {
     int count = 0;
     for (const pith_instance *i = m->first; i; i = i->next)
         count += !i->manual && i != except;
     return count;
 }
 
-bool pithp_share_fits(pithp_memory *m,
+bool pithp_share_fits(pithp_memory_manager *m,
                       const pith_instance *except,
                       double proportion,
                       pithp_warnings *w,
@@ -56,7 +56,9 @@ bool pithp_share_fits(pithp_memory *m,
     return true;
 }
 
-bool pithp_share_fits_auto(pithp_memory *m, const pith_instance *except, char why[256]) {
+bool pithp_share_fits_auto(pithp_memory_manager *m,
+                           const pith_instance *except,
+                           char why[256]) {
     const double others = manual_sum(m, except);
     if (1 - others >= LEAST_AUTO - ROUNDING)
         return true;
@@ -71,7 +73,7 @@ size_t pithp_share_bytes(const pithp_device *d, double proportion) {
 }
 
 void pithp_share_balance(pithp_device *d, pithp_warnings *w) {
-    pithp_memory *m = d->memory;
+    pithp_memory_manager *m = d->memory;
     const int automatic = automatic_count(m, NULL);
     const double rest = 1 - manual_sum(m, NULL);
     int squeezed = 0;
@@ -103,7 +105,7 @@ double pith_instance_proportion(const pith_instance *instance) {
     pith_instance *i = pithp_instance_of_pointer(instance);
     if (!i)
         return 0;
-    pithp_memory *m = i->device->memory;
+    pithp_memory_manager *m = i->device->memory;
     pthread_mutex_lock(&m->lock);
     const double proportion = i->open ? i->proportion : 0;
     pthread_mutex_unlock(&m->lock);
@@ -119,21 +121,21 @@ bool pith_instance_is_manual(const pith_instance *instance) {
     pith_instance *i = pithp_instance_of_pointer(instance);
     if (!i)
         return false;
-    pithp_memory *m = i->device->memory;
+    pithp_memory_manager *m = i->device->memory;
     pthread_mutex_lock(&m->lock);
     const bool manual = i->open && i->manual;
     pthread_mutex_unlock(&m->lock);
     return manual;
 }
 
-static pithp_memory *memory_of(const pith_runtime *rt) {
+static pithp_memory_manager *memory_of(const pith_runtime *rt) {
     return pithp_runtime_valid(rt) && pithp_runtime_device(rt)
                ? pithp_runtime_device(rt)->memory
                : NULL;
 }
 
 double pith_memory_manual_proportion(const pith_runtime *rt) {
-    pithp_memory *m = memory_of(rt);
+    pithp_memory_manager *m = memory_of(rt);
     if (!m)
         return 0;
     pthread_mutex_lock(&m->lock);
@@ -143,7 +145,7 @@ double pith_memory_manual_proportion(const pith_runtime *rt) {
 }
 
 double pith_memory_auto_proportion(const pith_runtime *rt) {
-    pithp_memory *m = memory_of(rt);
+    pithp_memory_manager *m = memory_of(rt);
     if (!m)
         return 0;
     pthread_mutex_lock(&m->lock);
@@ -154,7 +156,7 @@ double pith_memory_auto_proportion(const pith_runtime *rt) {
 }
 
 pith_limits pith_memory_limits(const pith_runtime *rt) {
-    pithp_memory *m = memory_of(rt);
+    pithp_memory_manager *m = memory_of(rt);
     if (!m)
         return PITH_LIMITS_PASSIVE;
     pthread_mutex_lock(&m->lock);
@@ -186,7 +188,7 @@ bool(pith_memory_set_limits)(pith_scope *s, pith_limits limits) {
 /* What becomes of an instance, and from what it may come. */
 typedef enum { TO_MANUAL, TO_AUTO, TO_PROPORTION } change;
 
-static bool may_change(pithp_memory *m,
+static bool may_change(pithp_memory_manager *m,
                        const pith_instance *i,
                        change to,
                        double proportion,
@@ -217,7 +219,7 @@ static bool change_share(pith_scope *s,
     if (!i)
         return false;
     pithp_device *d = i->device;
-    pithp_memory *m = d->memory;
+    pithp_memory_manager *m = d->memory;
     pithp_warnings w = {0};
     char why[256] = "the instance is closed";
     pthread_mutex_lock(&m->lock);
@@ -291,7 +293,7 @@ size_t(pith_memory_available)(pith_scope *s, const char *group) {
     if (!pithp_enter(s))
         return 0;
     pithp_device *d = pithp_scope_device(s);
-    pithp_memory *m = d->memory;
+    pithp_memory_manager *m = d->memory;
     pithp_warnings w = {0};
     pthread_mutex_lock(&m->lock);
     const pithp_group *g = group ? pithp_group_find(m, group) : NULL;

@@ -108,7 +108,7 @@ static void read_row(pith_instance *i, row *r) {
     r->numbers = statistics_of(i);
 }
 
-static void read_rows(const pithp_memory *m, report *r, int64_t room) {
+static void read_rows(const pithp_memory_manager *m, report *r, int64_t room) {
     r->total = m->gone_total;
     r->total_count = m->gone_buffers;
     r->pinned = m->pinned;
@@ -124,7 +124,7 @@ static void read_rows(const pithp_memory *m, report *r, int64_t room) {
     }
 }
 
-static int64_t count_instances(const pithp_memory *m) {
+static int64_t count_instances(const pithp_memory_manager *m) {
     int64_t count = 1;
     for (const pith_instance *i = m->first; i; i = i->next)
         count++;
@@ -133,7 +133,7 @@ static int64_t count_instances(const pithp_memory *m) {
 
 /* What there is at one moment; false where memory is short. */
 static bool report_begin(pithp_device *d, report *r) {
-    pithp_memory *m = d->memory;
+    pithp_memory_manager *m = d->memory;
     pthread_mutex_lock(&m->lock);
     const int64_t room = count_instances(m);
     r->bytes = (size_t)room * sizeof *r->rows;

@@ -5,10 +5,10 @@
 #include "gpu/memory/allocator.h"
 #include "gpu/memory/cache.h"
 #include "gpu/memory/event.h"
-#include "gpu/memory/ladder.h"
 #include "gpu/memory/ledger.h"
 #include "gpu/memory/manager.h"
 #include "gpu/memory/poison.h"
+#include "gpu/memory/reclaim.h"
 #include "gpu/memory/size_class.h"
 
 /* ---- What is kept ---- */
@@ -33,11 +33,12 @@ static inline bool guarded(const pithp_device *d) {
 /* Whether it may be kept with its data. The lock of the ledger is held, or need not be:
  * what is kept of an allocator that was replaced meanwhile goes with the next trim. */
 static inline bool may_keep(const pithp_device *d, const pithp_buffer *b) {
-    const struct pithp_source *source = pithp_buffer_record_of(b)->source;
+    const struct pithp_allocator *allocator = pithp_buffer_record_of(b)->allocator;
     return b->class >= 0 &&
-           source == atomic_load_explicit(&d->memory->source, memory_order_relaxed) &&
-           (!source ||
-            (b->room <= PITHP_CACHED_MOST && source->given.kind != PITH_ALLOCATOR_PLAIN));
+           allocator ==
+               atomic_load_explicit(&d->memory->allocator, memory_order_relaxed) &&
+           (!allocator || (b->room <= PITHP_CACHED_MOST &&
+                           allocator->given.kind != PITH_ALLOCATOR_PLAIN));
 }
 
 /* Its memory may be used again, but is not kept, or what is kept has no room for it. */
@@ -64,8 +65,8 @@ static void give_back(pithp_buffer *b) {
 
 static bool make_data(pithp_buffer *b, int class, size_t room, pithp_shortage *why) {
     pithp_stream *st = b->stream;
-    struct pithp_source **source = &pithp_buffer_record_of(b)->source;
-    b->data = pithp_source_take(st, room, source, &why->error);
+    struct pithp_allocator **allocator = &pithp_buffer_record_of(b)->allocator;
+    b->data = pithp_allocator_take(st, room, allocator, &why->error);
     if (!b->data) {
         why->where = PITHP_SHORT_OF_BACKEND;
         return false;
@@ -170,7 +171,7 @@ static pithp_buffer *make(pith_scope *s, size_t bytes) {
     struct pith_instance *i = pithp_scope_instance(s);
     pithp_shortage why;
     pithp_buffer *b = pithp_buffer_try(st, i, bytes, &why);
-    b = PITHP_LIKELY(b) ? b : pithp_ladder_climb(st, i, bytes, &why);
+    b = PITHP_LIKELY(b) ? b : pithp_reclaim_and_try(st, i, bytes, &why);
     if (PITHP_UNLIKELY(!b))
         pithp_fail_device(s, &why.error);
     return b;

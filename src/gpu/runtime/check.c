@@ -4,8 +4,8 @@
  * that made it. */
 #include "gpu/collect.h"
 #include "gpu/device.h"
-#include "gpu/memory/ladder.h"
 #include "gpu/memory/manager.h"
+#include "gpu/memory/reclaim.h"
 
 #include <string.h>
 
@@ -30,21 +30,21 @@ typedef struct block {
 } block;
 
 /* Of one stream. Reports beyond those used are zero. */
-struct pithp_checks {
+struct pithp_pending_list {
     block *first, *current; /* blocks after current are free */
     int blocks;
     pithp_evaluate evaluate; /* of predicates that wait; NULL: there are none */
 };
 
-bool pithp_checks_pending(const pithp_stream *st) {
-    return st->checks && st->checks->first && st->checks->first->used;
+bool pithp_pending_any(const pithp_stream *st) {
+    return st->pending && st->pending->first && st->pending->first->used;
 }
 
 static pithp_buffer *make_buffer(pithp_stream *st, size_t bytes, pithp_error *e) {
     struct pith_instance *standard = st->device->memory->standard;
     pithp_shortage why;
     pithp_buffer *made = pithp_buffer_try(st, standard, bytes, &why);
-    made = made ? made : pithp_ladder_climb(st, standard, bytes, &why);
+    made = made ? made : pithp_reclaim_and_try(st, standard, bytes, &why);
     if (!made)
         *e = why.error;
     return made;
@@ -71,15 +71,15 @@ static block *new_block(pith_scope *s, pithp_stream *st) {
 
 /* The block that has a free slot; NULL with the scope's error set. */
 static block *block_with_room(pith_scope *s, pithp_stream *st) {
-    if (!st->checks) {
-        st->checks = pithp_allocate(s->runtime, sizeof *st->checks);
-        if (!st->checks) {
-            pithp_fail_memory(s, sizeof *st->checks);
+    if (!st->pending) {
+        st->pending = pithp_allocate(s->runtime, sizeof *st->pending);
+        if (!st->pending) {
+            pithp_fail_memory(s, sizeof *st->pending);
             return NULL;
         }
-        *st->checks = (struct pithp_checks){0};
+        *st->pending = (struct pithp_pending_list){0};
     }
-    struct pithp_checks *all = st->checks;
+    struct pithp_pending_list *all = st->pending;
     if (all->current && all->current->used < SLOTS)
         return all->current;
     if (all->current && all->current->next)
@@ -102,9 +102,9 @@ static block *block_with_room(pith_scope *s, pithp_stream *st) {
 
 /* The last slot can serve again where work has run when it was enqueued, and passed. */
 static bool last_passed(const pithp_stream *st) {
-    if (!st->device->immediate || !st->checks || !st->checks->current)
+    if (!st->device->immediate || !st->pending || !st->pending->current)
         return false;
-    const block *b = st->checks->current;
+    const block *b = st->pending->current;
     return b->used && b->reports[b->used - 1].first == 0;
 }
 
@@ -144,7 +144,7 @@ pithp_check_make(pith_scope *s, pithp_check_describe describe, const void *subje
         return collect_launch(s, c, describe, subject);
     block *b = NULL;
     if (last_passed(st)) {
-        b = st->checks->current;
+        b = st->pending->current;
     } else {
         b = block_with_room(s, st);
         if (!b)
@@ -172,7 +172,7 @@ pith_status pithp_check_pend(pith_scope *s, const pithp_pending *p) {
         b->reports[b->used].first = p->first;
     } else {
         b->entries[b->used].predicate = p->predicate;
-        st->checks->evaluate = p->evaluate;
+        st->pending->evaluate = p->evaluate;
     }
     b->used++;
     return PITH_OK;
@@ -210,7 +210,7 @@ static pith_status examine_block(pithp_stream *st, block *b, pithp_error *e) {
 
 /* Enqueue the evaluation of the predicates that wait, all of a block at once. */
 static pith_status evaluate(pithp_stream *st, pithp_error *e) {
-    struct pithp_checks *all = st->checks;
+    struct pithp_pending_list *all = st->pending;
     pith_status rc = PITH_OK;
     for (block *b = all->first; b && b->used && rc == PITH_OK; b = b->next) {
         pithp_predicate list[SLOTS];
@@ -228,8 +228,8 @@ static pith_status evaluate(pithp_stream *st, pithp_error *e) {
     return rc;
 }
 
-pith_status pithp_checks_examine(pithp_stream *st, pithp_error *e) {
-    struct pithp_checks *all = st->checks;
+pith_status pithp_pending_examine(pithp_stream *st, pithp_error *e) {
+    struct pithp_pending_list *all = st->pending;
     pith_status rc = PITH_OK;
     if (all && all->evaluate)
         rc = evaluate(st, e);
@@ -240,15 +240,15 @@ pith_status pithp_checks_examine(pithp_stream *st, pithp_error *e) {
     return rc;
 }
 
-void pithp_checks_hand_over(pithp_stream *st, const pith_scope *from, pith_scope *to) {
-    for (block *b = st->checks ? st->checks->first : NULL; b && b->used; b = b->next)
+void pithp_pending_hand_over(pithp_stream *st, const pith_scope *from, pith_scope *to) {
+    for (block *b = st->pending ? st->pending->first : NULL; b && b->used; b = b->next)
         for (int i = 0; i < b->used; i++)
             if (b->entries[i].scope == from)
                 b->entries[i].scope = to;
 }
 
-void pithp_checks_close(pithp_stream *st) {
-    struct pithp_checks *all = st->checks;
+void pithp_pending_close(pithp_stream *st) {
+    struct pithp_pending_list *all = st->pending;
     if (!all)
         return;
     while (all->first) {
@@ -261,5 +261,5 @@ void pithp_checks_close(pithp_stream *st) {
         pithp_release(st->device->runtime, b, sizeof *b);
     }
     pithp_release(st->device->runtime, all, sizeof *all);
-    st->checks = NULL;
+    st->pending = NULL;
 }

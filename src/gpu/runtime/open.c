@@ -32,7 +32,7 @@ static bool backend_complete(const pithp_backend *b) {
 /* The last of the room's hooks: no scope is open, and the rooms above are closed. */
 static void runtime_closing(pith_runtime *rt) {
     pithp_device *d = pithp_runtime_device(rt);
-    pithp_compile_later_close(d);
+    pithp_background_close(d);
     pithp_compiler_close(d);
     pithp_events_close(d);
     pithp_memory_close(d);
@@ -44,7 +44,7 @@ static void runtime_closing(pith_runtime *rt) {
 }
 
 static void threads_joining(pith_runtime *rt) {
-    pithp_compile_later_join(pithp_runtime_device(rt));
+    pithp_background_join(pithp_runtime_device(rt));
 }
 
 static const pithp_room_hooks hooks = {
@@ -283,7 +283,7 @@ pith_memory_info pith_memory(const pith_runtime *rt) {
     if (!d)
         return info;
     d->backend->memory(d, &info);
-    pithp_source_info((pithp_device *)(uintptr_t)d, &info);
+    pithp_allocator_info((pithp_device *)(uintptr_t)d, &info);
     const pithp_ledger now = pithp_ledger_read(d);
     const size_t used = now.owned + now.reserved;
     const size_t left = used < d->total ? d->total - used : 0;

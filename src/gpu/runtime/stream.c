@@ -96,11 +96,11 @@ void pithp_stream_detach(pith_scope *s) {
         return;
     pithp_memory_pop_all(s);
     if (s->parent) {
-        pithp_checks_hand_over(st, s, s->parent);
+        pithp_pending_hand_over(st, s, s->parent);
         return;
     }
     pithp_synchronise(s);
-    pithp_checks_close(
+    pithp_pending_close(
         st); /* without pending ones, unless the device could not be asked */
     pithp_instance_leave(s);
     pithp_stream_leave(st);
@@ -126,7 +126,7 @@ void pithp_streams_close(pithp_device *d) {
 
 static pith_status examine(pith_scope *s, pithp_stream *st) {
     pithp_error e;
-    if (pithp_checks_examine(st, &e) != PITH_OK)
+    if (pithp_pending_examine(st, &e) != PITH_OK)
         return pithp_fail_device(s, &e);
     return s->error.code;
 }
@@ -136,7 +136,7 @@ pith_status pithp_synchronise(pith_scope *s) {
     pithp_error e;
     if (PITHP_UNLIKELY(st->device->backend->synchronise(st, &e) != PITH_OK))
         return pithp_fail_device(s, &e);
-    return PITHP_UNLIKELY(pithp_checks_pending(st)) ? examine(s, st) : s->error.code;
+    return PITHP_UNLIKELY(pithp_pending_any(st)) ? examine(s, st) : s->error.code;
 }
 
 /* Waits also where the scope has failed before: the caller may be about to free what
@@ -165,7 +165,7 @@ pith_status pithp_copy_out(pith_scope *s, void *host, const void *from, size_t b
         return pithp_synchronise(s);
     if (st->device->backend->copy_out(st, host, from, bytes, &e) != PITH_OK)
         return pithp_fail_device(s, &e);
-    return PITHP_UNLIKELY(pithp_checks_pending(st)) ? examine(s, st) : s->error.code;
+    return PITHP_UNLIKELY(pithp_pending_any(st)) ? examine(s, st) : s->error.code;
 }
 
 pith_status pithp_copy(pith_scope *s, void *to, const void *from, size_t bytes) {

@@ -136,7 +136,7 @@ static pithp_code *compile(pithp_device *d, const pithp_replay *r) {
     if (pithp_schedule_cuda_text(&text, r->schedule, r->how == AS_GRAPH) &&
         pithp_debug_settle(&text, r->schedule->prefix, ".cu", options.file,
                            sizeof options.file))
-        code = pithp_compile_later(d, text.bytes, &options, true);
+        code = pithp_compile_in_background(d, text.bytes, &options, true);
     pithp_text_end(&text);
     return code;
 }
@@ -298,7 +298,7 @@ static bool is_shortage(const pith_scope *s, const pithp_error *e) {
 /* By its plan's calls from here on, or until it is tried again. */
 static void give_up(const pith_scope *s, pithp_replay *r, const pithp_error *e) {
     pithp_device *d = pithp_runtime_device(r->runtime);
-    if (atomic_load(&r->abandoned) || pithp_later_ends(d)) {
+    if (atomic_load(&r->abandoned) || pithp_background_ends(d)) {
         pithp_replay_never(r);
     } else if (is_shortage(s, e)) {
         pithp_log(r->runtime, PITH_LOG_INFO,

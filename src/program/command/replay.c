@@ -89,7 +89,7 @@ static bool note_wanted(const pithp_plan *plan, pithp_replay *r) {
     return true;
 }
 
-static void make_later(pithp_later_work *work, bool given_up) {
+static void make_later(pithp_background_work *work, bool given_up) {
     pithp_replay *r =
         (pithp_replay *)(void *)((char *)work - offsetof(pithp_replay, work));
     if (!given_up && !atomic_load(&r->abandoned))
@@ -109,9 +109,9 @@ static void ask(pith_scope *s, const pithp_plan *plan, pithp_replay *r) {
     } else {
         r->work.run = make_later;
         atomic_fetch_add(&r->refs, 1);
-        if (!pithp_later_do(d, &r->work)) {
+        if (!pithp_background_do(d, &r->work)) {
             atomic_fetch_sub(&r->refs, 1);
-            if (pithp_later_ends(d))
+            if (pithp_background_ends(d))
                 pithp_replay_never(r);
             else
                 pithp_replay_postpone(r);

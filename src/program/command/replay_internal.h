@@ -16,10 +16,10 @@ typedef enum way {
 /* Whoever makes it has it for himself; then it belongs to those with the lock. */
 struct pithp_replay {
     pith_runtime *runtime;
-    atomic_int refs;       /* of the plan, and of who makes it */
-    atomic_bool abandoned; /* the plan is gone */
-    pthread_mutex_t lock;  /* of runs; where they wait for it, also of making it */
-    pithp_later_work work; /* to make it */
+    atomic_int refs;            /* of the plan, and of who makes it */
+    atomic_bool abandoned;      /* the plan is gone */
+    pthread_mutex_t lock;       /* of runs; where they wait for it, also of making it */
+    pithp_background_work work; /* to make it */
     atomic_int stage;
     atomic_int runs;     /* counted while it is COUNTING */
     atomic_int due;      /* number of runs after which it is made */

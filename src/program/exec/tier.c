@@ -145,8 +145,8 @@ static void ask(pith_scope *s, pithp_executable *x) {
     pithp_debug_prefix(c->prefix, plan);
     if (pithp_emit_host(&text, plan, c->functions, &c->maths) &&
         pithp_debug_settle(&text, c->prefix, ".c", options.file, sizeof options.file))
-        c->code =
-            pithp_compile_later(pithp_scope_device(s), text.bytes, &options, c->wait);
+        c->code = pithp_compile_in_background(pithp_scope_device(s), text.bytes, &options,
+                                              c->wait);
     pithp_text_end(&text);
     if (c->code)
         atomic_store(&c->stage, ASKED);
@@ -321,7 +321,8 @@ static pithp_code *compile_together(pith_scope *s, const together *t) {
     if (pithp_emit_host_all(&text, t->plans, t->count, t->functions, &maths) &&
         pithp_debug_settle(&text, t->list[0]->tier->prefix, ".c", options.file,
                            sizeof options.file))
-        code = pithp_compile_later(pithp_scope_device(s), text.bytes, &options, true);
+        code = pithp_compile_in_background(pithp_scope_device(s), text.bytes, &options,
+                                           true);
     for (int64_t k = 0; code && k < t->count; k++)
         t->list[k]->tier->maths = maths;
     pithp_text_end(&text);

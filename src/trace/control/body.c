@@ -1,6 +1,5 @@
 /* What branches and bodies of loops must be, and the state of loops that run. */
-#include "gpu/device.h"
-#include "program/exec/predicate_all.h"
+#include "program/host/predicate_all.h"
 #include "trace/control/control_internal.h"
 
 #include <stdio.h>
@@ -190,7 +189,7 @@ bool pithp_ending_goes_on(const pithp_holder *h, const pithp_ending *e) {
     bool all_pass = true;
     if (e->checks)
         pithp_collector_all_pass(h->s, e->checks, &all_pass);
-    else if (e->ends && pithp_checks_pending(pithp_scope_stream(h->s)))
+    else if (e->ends && pithp_pending_any(pithp_scope_stream(h->s)))
         pithp_synchronise(h->s); /* what fails becomes the error of its scope */
     const bool failed =
         h->s->error.code != PITH_OK || (h->scope && h->scope->error.code != PITH_OK);

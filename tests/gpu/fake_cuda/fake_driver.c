@@ -224,12 +224,13 @@ cudaGetDriverEntryPointByVersion(const char *symbol,
                                  unsigned version,
                                  unsigned long long flags,
                                  enum cudaDriverEntryPointQueryResult *found) {
-    static const pithp_driver driver = {.CtxGetCurrent = context_get,
-                                        .CtxSetCurrent = context_set,
-                                        .DeviceGet = device_get,
-                                        .DevicePrimaryCtxRetain = primary_retain,
-                                        .DevicePrimaryCtxRelease = primary_release,
-                                        .ThreadExchangeStreamCaptureMode = exchange_mode};
+    static const pithp_cuda_driver driver = {.CtxGetCurrent = context_get,
+                                             .CtxSetCurrent = context_set,
+                                             .DeviceGet = device_get,
+                                             .DevicePrimaryCtxRetain = primary_retain,
+                                             .DevicePrimaryCtxRelease = primary_release,
+                                             .ThreadExchangeStreamCaptureMode =
+                                                 exchange_mode};
     FAKE_BARE("GetDriverEntryPointByVersion");
     FAKE_CHECK(!flags && version <= 12080,
                "flags, or a version beyond the oldest driver");
