@@ -11,7 +11,7 @@ static pith_status order_with_user(pith_scope *s) {
 
 bool pith_array_view(pith_scope *s, const pith_array *a, pith_view *view) {
     static const char function[] = "pith_array_view";
-    PITHP_UNDER_WAY(s, function);
+    PITHP_IN_FLIGHT(s, function);
     if (view)
         *view = (pith_view){0};
     if (!pithp_enter(s))
@@ -36,7 +36,7 @@ bool pith_array_view(pith_scope *s, const pith_array *a, pith_view *view) {
 const pith_array *
 pith_array_unwritten(pith_scope *s, pith_dtype dtype, pith_shape shape, void **data) {
     static const char function[] = "pith_array_unwritten";
-    PITHP_UNDER_WAY(s, function);
+    PITHP_IN_FLIGHT(s, function);
     if (data)
         *data = NULL;
     if (!pithp_enter_untraced(s, function))

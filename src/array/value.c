@@ -373,7 +373,7 @@ pith_status pithp_array_read(pith_scope *s, const pith_array *a, void *host) {
 }
 
 bool pith_read(pith_scope *s, const pith_array *a, void *host, size_t bytes) {
-    PITHP_UNDER_WAY(s, "pith_read");
+    PITHP_IN_FLIGHT(s, "pith_read");
     if (!pithp_enter(s) || pithp_array_check(s, a, "pith_read", "array") != PITH_OK)
         return false;
     const pith_spec *spec = pithp_array_spec(a);
@@ -394,7 +394,7 @@ static bool read_element(pith_scope *s,
                          const char *function,
                          pith_dtype *dtype,
                          uint64_t *element) {
-    PITHP_UNDER_WAY(s, function);
+    PITHP_IN_FLIGHT(s, function);
     if (!pithp_enter_as(s, function) ||
         pithp_array_check(s, a, function, "array") != PITH_OK)
         return false;

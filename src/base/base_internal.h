@@ -26,18 +26,18 @@
             goto out;                                                                    \
     } while (0)
 
-/* ---- Brief locks ---- */
+/* ---- Biased locks ---- */
 
 /* Held for a few instructions: no other lock is taken under it, and nothing of a user's
  * is called. The thread that takes it first owns it and takes it by plain stores, until
  * another one wants it; from then on all take it by an exchange. Zero is a free one. */
-typedef struct pithp_brief {
-    atomic_uintptr_t owner; /* a thread, or PITHP_BRIEF_... */
+typedef struct pithp_biased_lock {
+    atomic_uintptr_t owner; /* a thread, or PITHP_LOCK_... */
     atomic_bool held;       /* by the owner, which alone writes it */
     atomic_bool locked;     /* by any thread, once it is shared */
-} pithp_brief;
+} pithp_biased_lock;
 
-enum { PITHP_BRIEF_NEW, PITHP_BRIEF_CHANGING, PITHP_BRIEF_SHARED }; /* no threads */
+enum { PITHP_LOCK_NEW, PITHP_LOCK_CHANGING, PITHP_LOCK_SHARED }; /* no threads */
 
 /* What no other thread has: its thread pointer. A variable of each thread would be found
  * by a call in a shared library, or lie where a running program that opens the library
@@ -61,24 +61,25 @@ static inline void pithp_pause(void) {
 #endif
 }
 
-void pithp_brief_wait(pithp_brief *b); /* until it was free, and has been taken */
-static inline bool pithp_brief_is_own(const pithp_brief *b) {
+void pithp_biased_lock_wait(
+    pithp_biased_lock *b); /* until it was free, and has been taken */
+static inline bool pithp_biased_lock_is_own(const pithp_biased_lock *b) {
     return PITHP_LIKELY(atomic_load_explicit(&b->owner, memory_order_acquire) ==
                         pithp_thread_self());
 }
-static inline void pithp_brief_lock(pithp_brief *b) {
-    if (pithp_brief_is_own(b)) {
+static inline void pithp_biased_lock_take(pithp_biased_lock *b) {
+    if (pithp_biased_lock_is_own(b)) {
         atomic_store_explicit(&b->held, true, memory_order_relaxed);
         atomic_signal_fence(memory_order_seq_cst);
-        if (pithp_brief_is_own(b)) /* who takes that away waits while it is held */
+        if (pithp_biased_lock_is_own(b)) /* who takes that away waits while it is held */
             return;
         atomic_store_explicit(&b->held, false, memory_order_release);
     }
-    pithp_brief_wait(b);
+    pithp_biased_lock_wait(b);
 }
-static inline void pithp_brief_unlock(pithp_brief *b) {
+static inline void pithp_biased_lock_release(pithp_biased_lock *b) {
     const bool shared =
-        atomic_load_explicit(&b->owner, memory_order_relaxed) == PITHP_BRIEF_SHARED;
+        atomic_load_explicit(&b->owner, memory_order_relaxed) == PITHP_LOCK_SHARED;
     atomic_store_explicit(PITHP_UNLIKELY(shared) ? &b->locked : &b->held, false,
                           memory_order_release);
 }
@@ -373,7 +374,7 @@ struct pith_runtime {
     bool open;
     pith_allocator allocator;
     atomic_size_t bytes_allocated;
-    pithp_brief blocks; /* guards free single blocks, reused first in, first out: */
+    pithp_biased_lock blocks; /* guards free single blocks, reused first in, first out: */
     pithp_block *cached_first; /* linked by next */
     pithp_block *cached_last;
     int cached_count;

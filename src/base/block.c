@@ -99,13 +99,13 @@ static inline void mark(const pithp_block *block, pithp_block_state state) {
 
 static pithp_block *take_cached(pith_runtime *rt) {
     pithp_block *block = NULL;
-    pithp_brief_lock(&rt->blocks);
+    pithp_biased_lock_take(&rt->blocks);
     if (rt->cached_count > CACHE_LEAST) {
         block = rt->cached_first;
         rt->cached_first = block->next; /* others are left */
         rt->cached_count--;
     }
-    pithp_brief_unlock(&rt->blocks);
+    pithp_biased_lock_release(&rt->blocks);
     return block;
 }
 
@@ -196,7 +196,7 @@ void pithp_block_free(pith_runtime *rt, pithp_block *block) {
     mark(block, PITHP_BLOCK_FREED);
     block->next = NULL;
     pithp_block *surplus = NULL;
-    pithp_brief_lock(&rt->blocks);
+    pithp_biased_lock_take(&rt->blocks);
     *(rt->cached_count++ ? &rt->cached_last->next : &rt->cached_first) = block;
     rt->cached_last = block;
     if (PITHP_UNLIKELY(rt->cached_count > CACHE_MOST)) {
@@ -204,7 +204,7 @@ void pithp_block_free(pith_runtime *rt, pithp_block *block) {
         rt->cached_first = surplus->next;
         rt->cached_count--;
     }
-    pithp_brief_unlock(&rt->blocks);
+    pithp_biased_lock_release(&rt->blocks);
     if (surplus)
         release(rt, surplus);
 }

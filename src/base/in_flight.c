@@ -1,4 +1,4 @@
-/* Calls under way, and closing a runtime beside them. A thread notes the scope of a call
+/* Calls in flight, and closing a runtime beside them. A thread notes the scope of a call
  * where it can be seen by others, and then looks whether some runtime is being closed;
  * who closes one says so, and then looks at the notes. Between the two of the first there
  * is no fence: the second makes all threads pass one, so that a call costs a few plain
@@ -78,7 +78,7 @@ static void forget_others(void) {
 static void prepare(void) {
     has_key = pthread_key_create(&at_exit, unlist) == 0;
     pthread_atfork(NULL, NULL, forget_others);
-    if (!pithp_fence_possible())
+    if (!pithp_membarrier_possible())
         atomic_store(&fences, true);
 }
 
@@ -123,11 +123,11 @@ void pithp_wait_for_close(const pith_scope *s) {
     pthread_mutex_unlock(&lock);
 }
 
-pithp_under_way pithp_under_way_begin(const pith_scope *s, const char *name) {
+pithp_in_flight pithp_in_flight_begin(const pith_scope *s, const char *name) {
     thread_calls *t = PITHP_LIKELY(listed) ? listed : list();
     const int at = t->depth++;
     if (PITHP_UNLIKELY(at >= DEPTH))
-        return (pithp_under_way){t};
+        return (pithp_in_flight){t};
     atomic_store_explicit(&t->runtimes[at], NULL, memory_order_relaxed);
     atomic_store_explicit(&t->names[at], name, memory_order_relaxed);
     atomic_store_explicit(&t->scopes[at], s, memory_order_release);
@@ -138,17 +138,17 @@ pithp_under_way pithp_under_way_begin(const pith_scope *s, const char *name) {
         pithp_wait_for_close(s);
     atomic_store_explicit(&t->runtimes[at], pithp_scope_writable(s) ? s->runtime : &none,
                           memory_order_release);
-    return (pithp_under_way){t};
+    return (pithp_in_flight){t};
 }
 
-void pithp_under_way_end(const pithp_under_way *call) {
+void pithp_in_flight_end(const pithp_in_flight *call) {
     thread_calls *t = call->thread;
     const int at = --t->depth;
     if (PITHP_LIKELY(at < DEPTH))
         atomic_store_explicit(&t->scopes[at], NULL, memory_order_release);
 }
 
-pith_scope *pithp_scope_under_way(const pith_runtime *rt) {
+pith_scope *pithp_scope_in_flight(const pith_runtime *rt) {
     const pith_scope *s = NULL;
     for (int i = mine.depth < DEPTH ? mine.depth : DEPTH; i > 0 && !s; i--)
         if (atomic_load_explicit(&mine.runtimes[i - 1], memory_order_relaxed) == rt)
@@ -192,7 +192,7 @@ bool pithp_closing_begin(pithp_closing *c, pith_runtime *rt, const char **name) 
     pthread_once(&once, prepare);
     take_lock();
     atomic_fetch_add(&pithp_closing_count, 1);
-    pithp_fence_all();
+    pithp_membarrier_all();
     for (int i = 0; i < PATIENCE && seen == UNKNOWN && !is_closing(rt); i++) {
         if (i > 0) { /* who is about to say it may wait for the lock */
             give_lock();

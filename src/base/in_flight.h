@@ -1,28 +1,28 @@
-/* Calls under way: a runtime is not closed under a thread that is in one of them. */
-#ifndef PITH_BASE_UNDER_WAY_H
-#define PITH_BASE_UNDER_WAY_H
+/* Calls in flight: a runtime is not closed under a thread that is in one of them. */
+#ifndef PITH_BASE_IN_FLIGHT_H
+#define PITH_BASE_IN_FLIGHT_H
 
 #include "base/base_internal.h"
 
 /* A call that was begun: the notes of its thread, which its end need not look up again.
  */
-typedef struct pithp_under_way {
+typedef struct pithp_in_flight {
     struct pithp_thread_calls *thread;
-} pithp_under_way;
+} pithp_in_flight;
 
 /* First in a public function that may take long, as it runs a function, waits, or moves
  * many bytes: its runtime stays open until it returns. Where the runtime is being closed
  * it waits, and then pithp_enter finds the scope closed. */
-#define PITHP_UNDER_WAY(s, name)                                                         \
-    const pithp_under_way under_way_                                                     \
-        __attribute__((cleanup(pithp_under_way_end), unused)) =                          \
-            pithp_under_way_begin(s, name)
+#define PITHP_IN_FLIGHT(s, name)                                                         \
+    const pithp_in_flight in_flight_                                                     \
+        __attribute__((cleanup(pithp_in_flight_end), unused)) =                          \
+            pithp_in_flight_begin(s, name)
 
-pithp_under_way pithp_under_way_begin(const pith_scope *s, const char *name);
-void pithp_under_way_end(const pithp_under_way *call);
+pithp_in_flight pithp_in_flight_begin(const pith_scope *s, const char *name);
+void pithp_in_flight_end(const pithp_in_flight *call);
 
 /* The scope of the call of rt that this thread is in, the innermost one; NULL: none. */
-pith_scope *pithp_scope_under_way(const pith_runtime *rt);
+pith_scope *pithp_scope_in_flight(const pith_runtime *rt);
 
 /* How many runtimes are being closed. */
 extern atomic_int pithp_closing_count;

@@ -15,13 +15,13 @@ static void prepare(void) {
         syscall(__NR_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
 }
 
-bool pithp_fence_possible(void) {
+bool pithp_membarrier_possible(void) {
     pthread_once(&once, prepare);
     return possible;
 }
 
-void pithp_fence_all(void) {
-    if (pithp_fence_possible())
+void pithp_membarrier_all(void) {
+    if (pithp_membarrier_possible())
         syscall(__NR_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
     atomic_thread_fence(memory_order_seq_cst);
 }

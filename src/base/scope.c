@@ -89,7 +89,7 @@ bool pithp_enter_untraced(pith_scope *s, const char *function) {
 }
 
 bool pithp_may_change(const pith_runtime *rt, const char *function) {
-    pith_scope *s = pithp_scope_under_way(rt);
+    pith_scope *s = pithp_scope_in_flight(rt);
     return !s || is_untraced(s, function);
 }
 

@@ -175,7 +175,7 @@ extern const pithp_backend *const pithp_backend_cuda;
  * of its instances and the buffers that are kept for reuse (memory/ledger.h): a buffer
  * that is kept is taken, or kept again, and counted under one locked instruction. */
 typedef struct pithp_ledger {
-    pithp_brief lock;
+    pithp_biased_lock lock;
     size_t owned, lent; /* bytes in memory of the device's, and of the user's */
     size_t reserved;    /* bytes that libraries hold beside buffers */
     size_t peak;        /* the most that both ever were */

@@ -41,7 +41,7 @@ const void *pith_advance_as(pith_scope *s,
                             const pith_type *type,
                             const pith_function *step,
                             const void *state) {
-    PITHP_UNDER_WAY(s, "pith_advance");
+    PITHP_IN_FLIGHT(s, "pith_advance");
     const void *nil = type ? pithp_nil(type) : NULL;
     if (!pithp_enter_untraced(s, "pith_advance") ||
         !pithp_step_fits(s, type, step, state, "pith_advance"))

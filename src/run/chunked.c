@@ -248,7 +248,7 @@ const void *pith_run_chunked_as(pith_scope *s,
                                 const void *state,
                                 int axis,
                                 const pith_chunked_options *options) {
-    PITHP_UNDER_WAY(s, "pith_run_chunked");
+    PITHP_IN_FLIGHT(s, "pith_run_chunked");
     static const pith_chunked_options defaults;
     const pith_chunked_options *o = options ? options : &defaults;
     if (!pithp_enter_as(s, "pith_run_chunked") || !pithp_chunk_options_fit(s, o) ||

@@ -214,7 +214,7 @@ const void *pith_propagate_as(pith_scope *s,
                               const pith_function *step,
                               const void *state,
                               const pith_propagate_options *options) {
-    PITHP_UNDER_WAY(s, "pith_propagate");
+    PITHP_IN_FLIGHT(s, "pith_propagate");
     static const pith_propagate_options defaults;
     const pith_propagate_options *o = options ? options : &defaults;
     if (!pithp_enter_untraced(s, "pith_propagate") || !options_fit(s, o) ||

@@ -418,7 +418,7 @@ const void *pith_run_as(pith_scope *s,
                         const pith_function *step,
                         const void *state,
                         const pith_run_options *options) {
-    PITHP_UNDER_WAY(s, "pith_run");
+    PITHP_IN_FLIGHT(s, "pith_run");
     static const pith_run_options defaults;
     const pith_run_options *o = options ? options : &defaults;
     run r = {.s = s, .options = o};

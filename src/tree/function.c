@@ -102,7 +102,7 @@ const void *pith_call(pith_scope *s,
                       const pith_function *function,
                       int count,
                       const void *const *arguments) {
-    PITHP_UNDER_WAY(s, "pith_call");
+    PITHP_IN_FLIGHT(s, "pith_call");
     if (!pithp_enter(s) || pithp_function_check(s, function, "pith_call") != PITH_OK ||
         check_count(s, function, count, arguments) != PITH_OK)
         return pithp_function_nil(function);

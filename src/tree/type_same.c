@@ -21,7 +21,7 @@ static pair *pairs; /* under comparison: taken for the same */
 static size_t pair_count, pair_room;
 static bool short_of_memory;
 
-static bool is_under_way(const pith_type *t, const pith_type_spec *spec) {
+static bool is_in_flight(const pith_type *t, const pith_type_spec *spec) {
     for (size_t i = 0; i < pair_count; i++)
         if (pairs[i].type == t && pairs[i].fields == spec->fields)
             return true;
@@ -59,7 +59,7 @@ static bool is_same(const pith_type *t, const pith_type_spec *spec) {
     if (strcmp(t->name, pithp_type_spec_name(spec)) != 0 ||
         pithp_type_difference(t, spec) != -1)
         return false;
-    if (!t->ready || is_under_way(t, spec)) /* its children are still being resolved */
+    if (!t->ready || is_in_flight(t, spec)) /* its children are still being resolved */
         return true;
     bool same = begin(t, spec);
     for (int32_t i = 0; same && i < t->field_count; i++)

@@ -407,7 +407,7 @@ const void *pith_load_as(pith_scope *s,
                          const pith_type *type,
                          const char *path,
                          const pith_load_options *options) {
-    PITHP_UNDER_WAY(s, "pith_load");
+    PITHP_IN_FLIGHT(s, "pith_load");
     static const pith_load_options defaults;
     const bool record = type && type != pith_array_pith_type();
     request r = {.type = type,

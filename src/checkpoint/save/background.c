@@ -167,6 +167,6 @@ pith_status pithp_background_settle(pith_scope *s) {
 }
 
 bool pith_save_wait(pith_scope *s) {
-    PITHP_UNDER_WAY(s, "pith_save_wait");
+    PITHP_IN_FLIGHT(s, "pith_save_wait");
     return pithp_enter(s) && pithp_background_settle(s) == PITH_OK;
 }

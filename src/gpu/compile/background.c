@@ -19,7 +19,7 @@ typedef struct pithp_background {
     bool running, stop;
     pid_t process; /* whose thread it is */
     pithp_background_work *first, **end;
-    pithp_background_work *under_way; /* taken by the thread; or NULL */
+    pithp_background_work *compiling; /* taken by the thread; or NULL */
     pithp_cc_job job;                 /* of the thread */
 } pithp_background;
 
@@ -154,12 +154,12 @@ static bool begin_line(pithp_background *l) {
 static void renew(pithp_background *l) {
     if (l->process == getpid())
         return;
-    if (l->under_way) {
-        l->under_way->next = l->first;
+    if (l->compiling) {
+        l->compiling->next = l->first;
         if (!l->first)
-            l->end = &l->under_way->next;
-        l->first = l->under_way;
-        l->under_way = NULL;
+            l->end = &l->compiling->next;
+        l->first = l->compiling;
+        l->compiling = NULL;
     }
     (void)begin_line(l);
 }
@@ -182,12 +182,12 @@ static void *work(void *closure) {
             pthread_cond_wait(&l->wake, &lock);
         if (l->stop)
             break;
-        pithp_background_work *next = l->under_way = take_first(l);
+        pithp_background_work *next = l->compiling = take_first(l);
         begin_work();
         pthread_mutex_unlock(&lock);
         next->run(next, false);
         pthread_mutex_lock(&lock);
-        l->under_way = NULL;
+        l->compiling = NULL;
         end_work();
     }
     pthread_mutex_unlock(&lock);

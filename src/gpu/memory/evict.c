@@ -3,7 +3,6 @@
 #include "base/in_flight.h"
 #include "gpu/memory/allocation.h"
 
-
 uint64_t pithp_clearing_begin(pithp_device *d) {
     pthread_mutex_lock(&d->memory->lock);
     const uint64_t clearing = ++d->memory->clock;
@@ -49,7 +48,7 @@ static void mark(pith_instance *i, uint64_t clearing) {
 static void tell(pith_instance *i) {
     if (!i->invalidate)
         return;
-    pith_scope *s = pithp_scope_under_way(i->device->runtime);
+    pith_scope *s = pithp_scope_in_flight(i->device->runtime);
     void *trace = s ? s->room[PITHP_ROOM_TRACE] : NULL;
     if (s)
         s->room[PITHP_ROOM_TRACE] = NULL;

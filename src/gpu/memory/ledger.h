@@ -27,10 +27,10 @@ typedef enum pithp_charge {
 /* ---- The lock: no other is taken under it, and nothing of a user's is called ---- */
 
 static inline void pithp_ledger_lock(pithp_device *d) {
-    pithp_brief_lock(&d->ledger.lock);
+    pithp_biased_lock_take(&d->ledger.lock);
 }
 static inline void pithp_ledger_unlock(pithp_device *d) {
-    pithp_brief_unlock(&d->ledger.lock);
+    pithp_biased_lock_release(&d->ledger.lock);
 }
 
 /* ---- Counting; the lock is held ---- */

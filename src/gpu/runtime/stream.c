@@ -142,7 +142,7 @@ pith_status pithp_synchronise(pith_scope *s) {
 /* Waits also where the scope has failed before: the caller may be about to free what
  * enqueued work reads. */
 void pith_wait(pith_scope *s) {
-    PITHP_UNDER_WAY(s, "pith_wait");
+    PITHP_IN_FLIGHT(s, "pith_wait");
     if (!pithp_enter(s) && (!pithp_scope_writable(s) || !pithp_scope_stream(s)))
         return;
     pithp_synchronise(s);

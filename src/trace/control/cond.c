@@ -181,7 +181,7 @@ const void *pith_cond(pith_scope *s,
                       const pith_function *on_true,
                       const pith_function *on_false,
                       const void *operand) {
-    PITHP_UNDER_WAY(s, "pith_cond");
+    PITHP_IN_FLIGHT(s, "pith_cond");
     static const char *const name = "pith_cond";
     const pith_function *const branches[2] = {on_false, on_true};
     const choice c = {name, predicate, 2, branches, operand, true};
@@ -198,7 +198,7 @@ const void *pith_switch(pith_scope *s,
                         int count,
                         const pith_function *const *branches,
                         const void *operand) {
-    PITHP_UNDER_WAY(s, "pith_switch");
+    PITHP_IN_FLIGHT(s, "pith_switch");
     static const char *const name = "pith_switch";
     const choice c = {name, index, count, branches, operand, false};
     bool fits = pithp_enter(s);

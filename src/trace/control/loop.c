@@ -321,7 +321,7 @@ const void *pith_while(pith_scope *s,
                        const pith_function *cond,
                        const pith_function *body,
                        const void *init) {
-    PITHP_UNDER_WAY(s, "pith_while");
+    PITHP_IN_FLIGHT(s, "pith_while");
     return repeat(
         s, &(loop){.function = "pith_while", .cond = cond, .body = body, .init = init});
 }
@@ -330,7 +330,7 @@ const void *pith_while_passing(pith_scope *s,
                                const pith_function *cond,
                                const pith_function *body,
                                const void *init) {
-    PITHP_UNDER_WAY(s, "pith_while_passing");
+    PITHP_IN_FLIGHT(s, "pith_while_passing");
     return repeat(s, &(loop){.function = "pith_while_passing",
                              .cond = cond,
                              .body = body,
@@ -357,7 +357,7 @@ const void *pith_fori(pith_scope *s,
                       int64_t upper,
                       const pith_function *body,
                       const void *init) {
-    PITHP_UNDER_WAY(s, "pith_fori");
+    PITHP_IN_FLIGHT(s, "pith_fori");
     loop l = {.function = "pith_fori", .body = body, .init = init};
     return repeat_known(s, &l, lower, upper);
 }
@@ -367,7 +367,7 @@ const void *pith_fori_passing(pith_scope *s,
                               int64_t upper,
                               const pith_function *body,
                               const void *init) {
-    PITHP_UNDER_WAY(s, "pith_fori_passing");
+    PITHP_IN_FLIGHT(s, "pith_fori_passing");
     loop l = {.function = "pith_fori_passing", .body = body, .init = init, .stops = true};
     return repeat_known(s, &l, lower, upper);
 }
@@ -403,7 +403,7 @@ const void *pith_fori_between(pith_scope *s,
                               const pith_array *upper,
                               const pith_function *body,
                               const void *init) {
-    PITHP_UNDER_WAY(s, "pith_fori_between");
+    PITHP_IN_FLIGHT(s, "pith_fori_between");
     return repeat_between(s, &(loop){.function = "pith_fori_between",
                                      .body = body,
                                      .lower = lower,
@@ -416,7 +416,7 @@ const void *pith_fori_between_passing(pith_scope *s,
                                       const pith_array *upper,
                                       const pith_function *body,
                                       const void *init) {
-    PITHP_UNDER_WAY(s, "pith_fori_between_passing");
+    PITHP_IN_FLIGHT(s, "pith_fori_between_passing");
     return repeat_between(s, &(loop){.function = "pith_fori_between_passing",
                                      .body = body,
                                      .lower = lower,

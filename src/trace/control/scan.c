@@ -328,7 +328,7 @@ const void *pith_scan(pith_scope *s,
                       const void *xs,
                       const pith_loop_options *options,
                       const void **outs) {
-    PITHP_UNDER_WAY(s, "pith_scan");
+    PITHP_IN_FLIGHT(s, "pith_scan");
     scan c = {.s = s, .function = "pith_scan", .body = body, .init = init, .xs = xs};
     return repeat(&c, options, outs);
 }
@@ -339,7 +339,7 @@ const void *pith_scan_passing(pith_scope *s,
                               const void *xs,
                               const pith_loop_options *options,
                               const void **outs) {
-    PITHP_UNDER_WAY(s, "pith_scan_passing");
+    PITHP_IN_FLIGHT(s, "pith_scan_passing");
     scan c = {.s = s,
               .function = "pith_scan_passing",
               .body = body,

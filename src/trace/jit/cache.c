@@ -122,19 +122,19 @@ static pithp_jit_program **bucket_of(jit_cache *cache, uint64_t hash) {
 
 /* What is seated, with its reference; NULL: nothing. */
 static pithp_jit_program *take_seated(pithp_jit *jit) {
-    pithp_brief_lock(&jit->seat_lock);
+    pithp_biased_lock_take(&jit->seat_lock);
     pithp_jit_program *p = jit->seat;
     jit->seat = NULL;
-    pithp_brief_unlock(&jit->seat_lock);
+    pithp_biased_lock_release(&jit->seat_lock);
     return p;
 }
 
 /* A program of a function, if it is seated, is not there any more. */
 static void unseat(pithp_jit *jit, pithp_jit_program *p) {
-    pithp_brief_lock(&jit->seat_lock);
+    pithp_biased_lock_take(&jit->seat_lock);
     const bool seated = jit->seat == p;
     jit->seat = seated ? NULL : jit->seat;
-    pithp_brief_unlock(&jit->seat_lock);
+    pithp_biased_lock_release(&jit->seat_lock);
     if (seated)
         pithp_jit_program_release(p);
 }
@@ -414,12 +414,12 @@ void pithp_jit_note_hit(pithp_jit *jit, const pithp_jit_turn *turn) {
  * sees it in the seat. */
 void pithp_jit_seat(pithp_jit *jit, pithp_jit_program *p, const pithp_jit_turn *turn) {
     jit_cache *cache = find_cache(jit->runtime);
-    pithp_brief_lock(&jit->seat_lock);
+    pithp_biased_lock_take(&jit->seat_lock);
     const bool seated =
         !jit->seat && atomic_load_explicit(&cache->thrown_out, memory_order_relaxed) ==
                           turn->thrown_out;
     jit->seat = seated ? p : jit->seat;
-    pithp_brief_unlock(&jit->seat_lock);
+    pithp_biased_lock_release(&jit->seat_lock);
     if (!seated)
         pithp_jit_program_release(p);
 }

@@ -103,7 +103,7 @@ const pith_treedef *pith_eval_shape(pith_scope *s,
                                     const pith_function *function,
                                     int count,
                                     const void *const *arguments) {
-    PITHP_UNDER_WAY(s, "pith_eval_shape");
+    PITHP_IN_FLIGHT(s, "pith_eval_shape");
     if (!pithp_enter(s) ||
         pithp_jit_check_count(s, function, count, arguments, name) != PITH_OK ||
         pithp_trace_check_depth(s, name) != PITH_OK)

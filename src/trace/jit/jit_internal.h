@@ -22,7 +22,7 @@ typedef struct pithp_jit {
     const char *identity; /* equal bytes: the same function and options */
     size_t identity_bytes;
     uint64_t identity_hash;
-    pithp_brief seat_lock;
+    pithp_biased_lock seat_lock;
     /* The program of the last call, with a reference, where the next one finds it without
      * the lock of the cache; NULL: it is in use, or gone. */
     struct pithp_jit_program *seat; /* guarded by seat_lock */

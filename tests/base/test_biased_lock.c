@@ -7,16 +7,16 @@
 enum { THREADS = 4, TURNS = 20000 };
 
 typedef struct {
-    pithp_brief lock;
+    pithp_biased_lock lock;
     int64_t count; /* guarded by it */
     atomic_bool go;
 } shared;
 
 static void add(shared *x, int turns) {
     for (int i = 0; i < turns; i++) {
-        pithp_brief_lock(&x->lock);
+        pithp_biased_lock_take(&x->lock);
         x->count++;
-        pithp_brief_unlock(&x->lock);
+        pithp_biased_lock_release(&x->lock);
     }
 }
 
@@ -37,7 +37,7 @@ static bool is_own(const shared *x) {
     return atomic_load(&x->lock.owner) == pithp_thread_self();
 }
 
-Test(brief, is_the_first_threads_own_until_another_wants_it) {
+Test(biased_lock, is_the_first_threads_own_until_another_wants_it) {
     shared x = {0};
     pthread_t other;
     add(&x, 1);
@@ -52,7 +52,7 @@ Test(brief, is_the_first_threads_own_until_another_wants_it) {
 }
 
 /* Taken from an owner that goes on taking it, at many moments of its turns. */
-Test(brief, holds_while_its_owner_loses_it) {
+Test(biased_lock, holds_while_its_owner_loses_it) {
     for (int round = 0; round < 100; round++) {
         shared x = {.go = true};
         pthread_t other;
@@ -60,16 +60,16 @@ Test(brief, holds_while_its_owner_loses_it) {
         add(&x, 1);
         cr_assert_eq(pthread_create(&other, NULL, wait_and_add, &x), 0);
         for (bool done = false; !done; mine++) {
-            pithp_brief_lock(&x.lock);
+            pithp_biased_lock_take(&x.lock);
             done = ++x.count >= TURNS + mine + 2;
-            pithp_brief_unlock(&x.lock);
+            pithp_biased_lock_release(&x.lock);
         }
         pthread_join(other, NULL);
         cr_assert_eq(x.count, 1 + TURNS + mine);
     }
 }
 
-Test(brief, holds_where_many_threads_want_a_new_one) {
+Test(biased_lock, holds_where_many_threads_want_a_new_one) {
     for (int round = 0; round < 20; round++) {
         shared x = {0};
         pthread_t threads[THREADS];
