@@ -2,7 +2,7 @@
  * for any address which region of ours holds it. Freed single blocks are kept and reused
  * first in, first out, so that a stale pointer is recognised for as long as possible. */
 #include "base/base_internal.h"
-#include "base/scope.h"
+#include "base/private.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * call site. Errors in a text that the user wrote add an excerpt of it with a caret. */
 #include "base/base_internal.h"
 #include "base/format.h"
-#include "base/scope.h"
+#include "base/private.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * default hook, whose level the environment sets. */
 #include "base/base_internal.h"
 #include "base/environment.h"
-#include "base/scope.h"
+#include "base/private.h"
 
 #include <stdio.h>
 #include <string.h>

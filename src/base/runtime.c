@@ -3,7 +3,7 @@
 #include "base/base_internal.h"
 #include "base/format.h"
 #include "base/in_flight.h"
-#include "base/scope.h"
+#include "base/private.h"
 
 #include <string.h>
 

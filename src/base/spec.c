@@ -1,7 +1,7 @@
 /* Specs: dtype and shape, interned per runtime. Look-ups take no lock; a spec once made
  * lives as long as its runtime. */
 #include "base/base_internal.h"
-#include "base/scope.h"
+#include "base/private.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* The profile of a whole run, for PITH_PROFILE: of every program that a process compiled,
  * in one list that lasts as long as the process. It is written when a runtime closes, and
  * when the process ends, if programs ran since. */
-#include "base/scope.h"
 #include "gpu/inspect.h"
 #include "program/profile/profile.h"
 

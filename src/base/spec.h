@@ -1,0 +1,17 @@
+/* Specs: dtype and extents of arrays, interned per runtime. */
+#ifndef PITH_BASE_SPEC_H
+#define PITH_BASE_SPEC_H
+
+#include "pith/base.h"
+
+/* The one spec of that dtype and shape, or NULL with the scope's error set
+ * (rank beyond 8, negative extent, bytes that overflow, no memory). */
+const pith_spec *
+pithp_spec(pith_scope *s, pith_dtype dtype, int rank, const int64_t *shape);
+/* "f64[256,3]" */
+enum { PITHP_SPEC_TEXT_BYTES = 192 };
+const char *pithp_spec_print(const pith_spec *spec, char text[PITHP_SPEC_TEXT_BYTES]);
+const char *
+pithp_shape_print(int rank, const int64_t *shape, char text[PITHP_SPEC_TEXT_BYTES]);
+
+#endif
