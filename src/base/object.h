@@ -34,7 +34,7 @@ typedef struct pithp_header {
     uint8_t kind;
     uint8_t flags;
     uint16_t extra;    /* free for the room that owns the kind */
-    const void *shape; /* interned: spec of an array, shape of a node */
+    const void *shape; /* interned: spec of an array, definition of a node */
 } pithp_header;
 
 _Static_assert(sizeof(pithp_header) == 16, "objects follow a 16-byte header");

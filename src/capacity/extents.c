@@ -20,19 +20,19 @@ static const pithp_field *provider(const pith_type *type, const char *name, bool
 static bool
 find_static(const pithp_walk *w, const pithp_extent *e, pithp_extent_static *found) {
     int64_t i = w->depth - 1;
-    const pithp_frame *f = &w->frames[i];
+    const pithp_walk_frame *f = &w->frames[i];
     if (e->kind == PITHP_EXTENT_STATIC) {
         found->record = f->node;
-        found->field = &f->shape->type->fields[e->name];
+        found->field = &f->node_def->type->fields[e->name];
         return true;
     }
     if (e->kind != PITHP_EXTENT_OUTER)
         return false;
-    const char *name = f->shape->type->names[e->name];
+    const char *name = f->node_def->type->names[e->name];
     while (i-- > 0) {
         bool has = false;
         f = &w->frames[i];
-        found->field = f->shape->type ? provider(f->shape->type, name, &has) : NULL;
+        found->field = f->node_def->type ? provider(f->node_def->type, name, &has) : NULL;
         found->record = f->node;
         if (has)
             return found->field != NULL;
@@ -80,11 +80,12 @@ static const char *path_of(pith_scope *s, const pithp_walk *w, const char *field
 
 /* The statics that a leaf's declaration names. */
 static pith_status look_at_leaf(pithp_extent_list *l, const pithp_walk *w) {
-    const pithp_shape *shape = w->depth ? w->frames[w->depth - 1].shape : NULL;
-    if (!shape || !shape->type || shape->type->slots[w->slot].kind != PITHP_SLOT_LEAF)
+    const pithp_node_def *node_def = w->depth ? w->frames[w->depth - 1].node_def : NULL;
+    if (!node_def || !node_def->type ||
+        node_def->type->slots[w->slot].kind != PITHP_SLOT_LEAF)
         return PITH_OK;
     const pithp_leaf_spec *spec =
-        &shape->type->fields[shape->type->slot_fields[w->slot]].leaf;
+        &node_def->type->fields[node_def->type->slot_fields[w->slot]].leaf;
     pith_status rc = PITH_OK;
     for (int32_t k = 0; k < spec->rank && !spec->any_shape && rc == PITH_OK; k++) {
         pithp_extent_static found = {0};
@@ -110,7 +111,7 @@ static pith_status find_paths(pithp_extent_list *l, const void *state) {
     }
     const bool failed = w.failed;
     pithp_walk_end(&w);
-    return failed ? pithp_fail_memory(l->s, sizeof(pithp_frame)) : l->s->error.code;
+    return failed ? pithp_fail_memory(l->s, sizeof(pithp_walk_frame)) : l->s->error.code;
 }
 
 pith_status pithp_extents_find(pithp_extent_list *l, const void *state) {
@@ -122,7 +123,7 @@ pith_status pithp_extents_find(pithp_extent_list *l, const void *state) {
         if (visit == PITHP_VISIT_LEAF)
             rc = look_at_leaf(l, &w);
     if (rc == PITH_OK && w.failed)
-        rc = pithp_fail_memory(l->s, sizeof(pithp_frame));
+        rc = pithp_fail_memory(l->s, sizeof(pithp_walk_frame));
     pithp_walk_end(&w);
     return rc == PITH_OK ? find_paths(l, state) : rc;
 }

@@ -13,7 +13,7 @@ bool pithp_size_next(pithp_size_walk *w) {
     pithp_visit visit;
     for (;;) {
         while (w->record) {
-            const pith_type *type = pithp_shape_of(w->record)->type;
+            const pith_type *type = pithp_node_def_of(w->record)->type;
             if (w->next_static == type->static_count) {
                 w->record = NULL;
                 break;
@@ -32,7 +32,7 @@ bool pithp_size_next(pithp_size_walk *w) {
             w->field = NULL;
             return true;
         }
-        if (visit == PITHP_VISIT_ENTER && pithp_shape_of(w->walk.node)->type) {
+        if (visit == PITHP_VISIT_ENTER && pithp_node_def_of(w->walk.node)->type) {
             w->record = w->walk.node;
             w->next_static = 0;
         }
@@ -75,7 +75,7 @@ int64_t pithp_sizes_count(pith_scope *s, const void *tree, const char *function)
         if (!w.field)
             rc = check_leaf(s, &w, function);
     if (rc == PITH_OK && w.walk.failed)
-        rc = pithp_fail_memory(s, sizeof(pithp_frame));
+        rc = pithp_fail_memory(s, sizeof(pithp_walk_frame));
     else if (rc == PITH_OK && count == 0)
         rc = pithp_fail(s, PITH_E_ARG, NULL, "%s: sizes: the tree has none", function);
     pithp_size_end(&w);
@@ -119,7 +119,7 @@ pithp_sizes_read(pith_scope *s, const void *tree, const char *function, int64_t 
         else if ((rc = read_leaf(s, w.node, function, &sizes[i])) != PITH_OK)
             add_path(s, &w);
     if (rc == PITH_OK && w.walk.failed)
-        rc = pithp_fail_memory(s, sizeof(pithp_frame));
+        rc = pithp_fail_memory(s, sizeof(pithp_walk_frame));
     pithp_size_end(&w);
     return rc;
 }

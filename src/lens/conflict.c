@@ -128,7 +128,7 @@ static bool same_static(const pithp_static_info *info, const void *a, const void
 }
 
 static pith_status compare_statics(differing *d, const void *before, const void *after) {
-    const pithp_shape *a = pithp_shape_of(before), *b = pithp_shape_of(after);
+    const pithp_node_def *a = pithp_node_def_of(before), *b = pithp_node_def_of(after);
     pith_status rc = PITH_OK;
     for (int32_t i = 0; a != b && i < a->type->static_count && rc == PITH_OK; i++) {
         const pithp_static_info *info = &a->type->statics[i];
@@ -143,13 +143,13 @@ static pith_status compare_statics(differing *d, const void *before, const void 
 }
 
 /* The shape of a node that has places; NULL: a leaf, or absent. */
-static const pithp_shape *inner_shape(const void *node) {
-    return node && !pithp_kind_is_array(node) ? pithp_shape_of(node) : NULL;
+static const pithp_node_def *inner_shape(const void *node) {
+    return node && !pithp_kind_is_array(node) ? pithp_node_def_of(node) : NULL;
 }
 
 /* Whether both are nodes with the same places. */
 static bool alike(const void *x, const void *y) {
-    const pithp_shape *a = inner_shape(x), *b = inner_shape(y);
+    const pithp_node_def *a = inner_shape(x), *b = inner_shape(y);
     if (!a || !b || a->kind != b->kind || a->type != b->type ||
         a->slot_count != b->slot_count)
         return false;
@@ -162,7 +162,7 @@ static pith_status compare(differing *d, const void *before, const void *after) 
         return PITH_OK;
     if (!alike(before, after) || d->trail.depth > MOST_DEPTH)
         return differs(d);
-    const pithp_shape *a = pithp_shape_of(before), *b = pithp_shape_of(after);
+    const pithp_node_def *a = pithp_node_def_of(before), *b = pithp_node_def_of(after);
     pith_status rc = a->type ? compare_statics(d, before, after) : PITH_OK;
     for (int64_t i = 0; i < a->slot_count && rc == PITH_OK; i++)
         rc = compare_at(d, i, *pithp_slot(before, a, i), *pithp_slot(after, b, i));
@@ -194,7 +194,7 @@ node_at(const void *model, const void *node, const int64_t *places, int64_t coun
     for (int64_t i = 0; i < count; i++) {
         if (!alike(model, node))
             return NULL;
-        const pithp_shape *a = pithp_shape_of(model), *b = pithp_shape_of(node);
+        const pithp_node_def *a = pithp_node_def_of(model), *b = pithp_node_def_of(node);
         const int64_t place = places[i];
         const size_t offset =
             place < 0 ? a->type->fields[~place].declared.offset : 0; /* static record */
@@ -212,7 +212,7 @@ static bool has_traced(pith_scope *s, const void *tree) {
     while (!found && pithp_walk_next(&w, &visit))
         found = visit == PITHP_VISIT_LEAF && pithp_array_is_traced(w.node);
     if (w.failed)
-        pithp_fail_memory(s, sizeof(pithp_frame));
+        pithp_fail_memory(s, sizeof(pithp_walk_frame));
     pithp_walk_end(&w);
     return found;
 }

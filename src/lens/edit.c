@@ -98,7 +98,7 @@ static pith_status order_edits(const pithp_lens_edits *e, const void *root) {
 
 typedef struct open_node {
     const void *node;
-    const pithp_shape *shape;
+    const pithp_node_def *node_def;
     size_t payload;   /* where a copy of it is on the stack */
     int64_t place;    /* in the node around it */
     bool new_statics; /* of a record */
@@ -169,14 +169,14 @@ static bool reserve(remaking *r, size_t payload) {
 }
 
 static pith_status open_child(remaking *r, const void *node, int64_t place) {
-    const pithp_shape *shape = pithp_shape_of(node);
-    const size_t payload = (shape->payload_bytes + 15) & ~(size_t)15;
+    const pithp_node_def *node_def = pithp_node_def_of(node);
+    const size_t payload = (node_def->payload_bytes + 15) & ~(size_t)15;
     if (!reserve(r, payload))
         return pithp_fail_memory(r->s, r->stack_room);
-    r->open[r->depth++] =
-        (open_node){.node = node, .shape = shape, .payload = r->used, .place = place};
-    if (shape->payload_bytes)
-        memcpy(r->stack + r->used, node, shape->payload_bytes);
+    r->open[r->depth++] = (open_node){
+        .node = node, .node_def = node_def, .payload = r->used, .place = place};
+    if (node_def->payload_bytes)
+        memcpy(r->stack + r->used, node, node_def->payload_bytes);
     r->used += payload;
     return PITH_OK;
 }
@@ -188,9 +188,10 @@ static const void **child_at(remaking *r, int64_t place) {
         return &r->root;
     const open_node *top = &r->open[r->depth - 1];
     char *payload = r->stack + top->payload;
-    return place >= 0 ? pithp_slot(payload, top->shape, place)
-                      : (const void **)(void *)(payload + top->shape->type->fields[~place]
-                                                              .declared.offset);
+    return place >= 0
+               ? pithp_slot(payload, top->node_def, place)
+               : (const void **)(void *)(payload + top->node_def->type->fields[~place]
+                                                       .declared.offset);
 }
 
 /* Put the path of the innermost open node, or of places from it, before the error's. */
@@ -221,7 +222,7 @@ static pith_status put_static(remaking *r,
                               const pithp_lens_scalar *scalar,
                               const void *value) {
     open_node *top = &r->open[r->depth - 1];
-    const pithp_field *field = &top->shape->type->fields[~place];
+    const pithp_field *field = &top->node_def->type->fields[~place];
     char *payload = r->stack + top->payload;
     top->new_statics = true;
     return scalar ? pithp_lens_static_put_scalar(r->s, payload, field, scalar)
@@ -253,16 +254,16 @@ put(remaking *r, const pithp_lens_edits *e, int64_t i, pithp_lens_changes *chang
 
 static const void *remake(remaking *r, const open_node *n) {
     const void *payload = r->stack + n->payload;
-    const pith_type *type = n->shape->type;
+    const pith_type *type = n->node_def->type;
     if (!type) {
-        const int64_t count = n->shape->slot_count;
+        const int64_t count = n->node_def->slot_count;
         const void *const *items = payload;
         for (int64_t i = 0; i < count; i++)
             if (!items[i]) {
                 pithp_fail(r->s, PITH_E_ARG, NULL, "an item cannot be absent");
                 return NULL;
             }
-        return pithp_node_make(r->s, n->shape, items);
+        return pithp_node_make(r->s, n->node_def, items);
     }
     if (n->new_statics && r->options && r->options->resize) {
         const pith_resize_options options = {.shrink = r->options->shrink};

@@ -66,7 +66,7 @@ void pithp_lens_embedded_fail(pith_scope *s,
                               int32_t field) {
     pithp_text path;
     pithp_text_begin(&path, s->runtime);
-    pithp_lens_embedded_text(&path, pithp_shape_of(node)->type, type, field);
+    pithp_lens_embedded_text(&path, pithp_node_def_of(node)->type, type, field);
     pithp_error_prefix(s, path.bytes);
     pithp_text_end(&path);
 }
@@ -109,7 +109,7 @@ const void *pithp_lens_embedded_get(pith_scope *s,
                                     const void *node,
                                     const pith_type *type,
                                     int32_t field) {
-    const size_t offset = offset_of(pithp_shape_of(node)->type, type, field);
+    const size_t offset = offset_of(pithp_node_def_of(node)->type, type, field);
     const void *made = pithp_freeze(s, type, (const char *)node + offset);
     if (s->error.code == PITH_OK)
         return made;
@@ -123,7 +123,7 @@ const void *pithp_lens_embedded_set(pith_scope *s,
                                     int32_t field,
                                     const void *value,
                                     const pith_lens_options *options) {
-    const pith_type *in = pithp_shape_of(node)->type;
+    const pith_type *in = pithp_node_def_of(node)->type;
     const size_t offset = offset_of(in, type, field);
     if (pithp_lens_check_type(s, value, type) != PITH_OK) {
         pithp_lens_embedded_fail(s, node, type, field);

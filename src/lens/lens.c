@@ -229,7 +229,7 @@ pith_status pithp_lens_check(pith_scope *s,
 pith_status
 pithp_lens_check_type(pith_scope *s, const void *node, const pith_type *type) {
     if (node && pithp_kind_of(node) == PITHP_KIND_RECORD &&
-        pithp_shape_of(node)->type == type)
+        pithp_node_def_of(node)->type == type)
         return PITH_OK;
     pithp_text got;
     pithp_text_begin(&got, s->runtime);

@@ -150,7 +150,7 @@ pithp_lens_is_direct(const pith_scope *s, const pith_lens *lens, const void *roo
         return false;
     const pithp_header *h = pithp_header_of(root);
     return h->kind == PITHP_KIND_RECORD && !(h->flags & PITHP_FLAG_NIL) &&
-           ((const pithp_shape *)h->shape)->type == lens->type;
+           ((const pithp_node_def *)h->shape)->type == lens->type;
 }
 /* Root and lens of a call: a tree, of the type of the lens. */
 pith_status pithp_lens_check_root(pith_scope *s,

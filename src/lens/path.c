@@ -406,18 +406,18 @@ static void enter_field(following *f, const pithp_field *field) {
     const pith_field *d = &field->declared;
     if (d->kind == PITH_FIELD_STATIC && d->static_kind != PITH_STATIC_RECORD_) {
         f->field = field;
-        f->place = ~(int64_t)(field - pithp_shape_of(f->node)->type->fields);
+        f->place = ~(int64_t)(field - pithp_node_def_of(f->node)->type->fields);
         return;
     }
     f->place = d->kind == PITH_FIELD_STATIC
-                   ? ~(int64_t)(field - pithp_shape_of(f->node)->type->fields)
+                   ? ~(int64_t)(field - pithp_node_def_of(f->node)->type->fields)
                    : field->slot;
     f->node = pointer_at(f->node, d->offset);
 }
 
 /* A field by its name, which may be that of several steps. */
 static bool enter_name(following *f, pithp_text *why) {
-    const pithp_shape *shape = pithp_shape_of(f->node);
+    const pithp_node_def *shape = pithp_node_def_of(f->node);
     if (shape->kind != PITHP_KIND_RECORD)
         return false;
     const pithp_lens_part *p = f->path;
@@ -443,7 +443,7 @@ static bool enter_name(following *f, pithp_text *why) {
 }
 
 static bool enter_index(following *f, int64_t index, pithp_text *why) {
-    const pithp_shape *shape = pithp_shape_of(f->node);
+    const pithp_node_def *shape = pithp_node_def_of(f->node);
     if (shape->kind != PITHP_KIND_LIST && shape->kind != PITHP_KIND_TUPLE)
         return false;
     f->place = index < 0 ? index + shape->slot_count : index;
@@ -456,10 +456,10 @@ static bool enter_index(following *f, int64_t index, pithp_text *why) {
 }
 
 static bool enter_key(following *f, const char *key, pithp_text *why) {
-    const pithp_shape *shape = pithp_shape_of(f->node);
+    const pithp_node_def *shape = pithp_node_def_of(f->node);
     if (shape->kind != PITHP_KIND_DICT)
         return false;
-    f->place = pithp_shape_find_key(shape, key);
+    f->place = pithp_node_def_find_key(shape, key);
     if (f->place < 0) {
         pithp_path_explain_key(why, f->node, key);
         return false;

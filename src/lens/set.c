@@ -112,7 +112,7 @@ static pith_status
 check_items(pith_scope *s, const void *value, bool list, int64_t count, const char *of) {
     const pithp_kind kind = value ? pithp_kind_of(value) : PITHP_KIND_FREE;
     const bool fits = (kind == PITHP_KIND_LIST && list) || kind == PITHP_KIND_TUPLE;
-    if (fits && pithp_shape_of(value)->slot_count == count)
+    if (fits && pithp_node_def_of(value)->slot_count == count)
         return PITH_OK;
     pithp_text got;
     pithp_text_begin(&got, s->runtime);
@@ -125,7 +125,7 @@ check_items(pith_scope *s, const void *value, bool list, int64_t count, const ch
 }
 
 static const void *item_of(const void *value, int64_t i) {
-    return *pithp_slot(value, pithp_shape_of(value), i);
+    return *pithp_slot(value, pithp_node_def_of(value), i);
 }
 
 static pith_status expand_merged(pithp_lens_edits *e,

@@ -18,7 +18,7 @@ const pith_text *pith_text_make(pith_scope *s, const char *text) {
 
 const pith_text *pithp_lens_text_of(const void *tree) {
     return tree && pithp_kind_of(tree) == PITHP_KIND_RECORD &&
-                   pithp_shape_of(tree)->type == pith_text_pith_type()
+                   pithp_node_def_of(tree)->type == pith_text_pith_type()
                ? tree
                : NULL;
 }

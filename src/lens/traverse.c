@@ -59,11 +59,11 @@ find_items(pith_scope *s, const pith_slice *each, const void *node, pithp_lens_f
         pithp_text_end(&got);
         return PITH_E_PATH;
     }
-    const pithp_shape *shape = pithp_shape_of(node);
-    const pithp_picked p = pithp_slice_pick(*each, shape->slot_count);
+    const pithp_node_def *node_def = pithp_node_def_of(node);
+    const pithp_picked p = pithp_slice_pick(*each, node_def->slot_count);
     for (int64_t i = 0; i < p.count; i++) {
         const int64_t place = p.start + i * p.step;
-        if (!add_place(f, place) || !add_find(f, *pithp_slot(node, shape, place), -1))
+        if (!add_place(f, place) || !add_find(f, *pithp_slot(node, node_def, place), -1))
             return pithp_fail_memory(s, (size_t)f->node_room * sizeof *f->nodes);
     }
     return PITH_OK;
@@ -74,7 +74,7 @@ static bool takes(const pithp_lens_part *part, pithp_visit visit, const void *no
     switch (part->where.asked) {
         case PITHP_LENS_ASK_TYPE:
             return visit == PITHP_VISIT_ENTER &&
-                   pithp_shape_of(node)->type == part->where.type;
+                   pithp_node_def_of(node)->type == part->where.type;
         case PITHP_LENS_ASK_LEAVES:
             if (visit != PITHP_VISIT_LEAF)
                 return false;
@@ -99,7 +99,7 @@ add_visited(pithp_lens_finds *f, const pithp_walk *w, int64_t depth, int32_t fie
 static bool within_embedded(const pithp_walk *w, const pith_type *type) {
     if (w->depth < 2)
         return false;
-    const pithp_shape *around = w->frames[w->depth - 2].shape;
+    const pithp_node_def *around = w->frames[w->depth - 2].node_def;
     return around->type && around->type->size > type->size &&
            pithp_lens_embedded_holds(around->type, type, around->slot_offsets[w->slot]);
 }
@@ -109,7 +109,7 @@ static bool find_embedded(const pithp_lens_part *part,
                           const pithp_walk *w,
                           pithp_lens_finds *f,
                           bool *skip) {
-    const pith_type *type = part->where.type, *in = pithp_shape_of(w->node)->type;
+    const pith_type *type = part->where.type, *in = pithp_node_def_of(w->node)->type;
     bool good = true;
     *skip = within_embedded(w, type);
     for (int32_t i = -1;
@@ -179,13 +179,13 @@ void pithp_lens_places_text(pithp_text *t,
             pithp_path_add_index(t, places[i]);
             continue;
         }
-        const pithp_shape *shape = pithp_shape_of(node);
+        const pithp_node_def *node_def = pithp_node_def_of(node);
         if (places[i] >= 0) {
-            pithp_path_add_slot(t, shape, places[i]);
-            node = *pithp_slot(node, shape, places[i]);
+            pithp_path_add_slot(t, node_def, places[i]);
+            node = *pithp_slot(node, node_def, places[i]);
             continue;
         }
-        const pith_field *d = &shape->type->fields[~places[i]].declared;
+        const pith_field *d = &node_def->type->fields[~places[i]].declared;
         pithp_path_add_field(t, d->name);
         if (d->static_kind == PITH_STATIC_RECORD_)
             memcpy(&node, (const char *)node + d->offset, sizeof node);

@@ -15,11 +15,11 @@ pith_status pithp_row_check(pith_scope *s, const void *row) {
     if (!type)
         return pithp_fail(s, PITH_E_ARG, NULL,
                           "log_row: expected a record of scalars, got another tree");
-    const pithp_shape *shape = pithp_shape_of(row);
-    for (int64_t i = 0; i < shape->slot_count; i++) {
-        const void *leaf = *pithp_slot(row, shape, i);
+    const pithp_node_def *node_def = pithp_node_def_of(row);
+    for (int64_t i = 0; i < node_def->slot_count; i++) {
+        const void *leaf = *pithp_slot(row, node_def, i);
         char path[300], got[PITHP_SPEC_TEXT_BYTES];
-        snprintf(path, sizeof path, ".%.290s", pithp_slot_name(shape, i));
+        snprintf(path, sizeof path, ".%.290s", pithp_slot_name(node_def, i));
         if (!leaf)
             continue;
         if (pith_kind(leaf) != PITH_NODE_LEAF)
@@ -100,11 +100,12 @@ add_static(table *t, int64_t column, const pith_type *type, int32_t i, const voi
 /* Leaves, then statics. */
 static pith_status fill(pith_scope *s, table *t, const void *row) {
     const pith_type *type = pith_type_of(row);
-    const pithp_shape *shape = pithp_shape_of(row);
+    const pithp_node_def *node_def = pithp_node_def_of(row);
     int64_t column = 0;
-    for (int64_t i = 0; i < shape->slot_count; i++) {
-        const pith_array *leaf = *pithp_slot(row, shape, i);
-        if (leaf && add_leaf(s, t, column++, pithp_slot_name(shape, i), leaf) != PITH_OK)
+    for (int64_t i = 0; i < node_def->slot_count; i++) {
+        const pith_array *leaf = *pithp_slot(row, node_def, i);
+        if (leaf &&
+            add_leaf(s, t, column++, pithp_slot_name(node_def, i), leaf) != PITH_OK)
             return s->error.code;
     }
     for (int32_t i = 0; i < type->static_count; i++)

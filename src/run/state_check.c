@@ -12,15 +12,18 @@ typedef struct {
 static bool same_place(comparison *c, const pithp_cursor *a, const pithp_cursor *b) {
     if (a->kind != b->kind)
         return false;
-    if (a->kind != PITHP_TOKEN_NODE || a->shape == b->shape)
+    if (a->kind != PITHP_TOKEN_NODE || a->node_def == b->node_def)
         return true;
-    if (a->shape->kind == PITHP_KIND_RECORD && a->shape->type == b->shape->type) {
+    if (a->node_def->kind == PITHP_KIND_RECORD &&
+        a->node_def->type == b->node_def->type) {
         c->statics = true;
         return true;
     }
-    if (a->shape->kind != b->shape->kind || a->shape->slot_count != b->shape->slot_count)
+    if (a->node_def->kind != b->node_def->kind ||
+        a->node_def->slot_count != b->node_def->slot_count)
         return false;
-    return a->shape->kind != PITHP_KIND_DICT || pithp_shape_same_node(a->shape, b->shape);
+    return a->node_def->kind != PITHP_KIND_DICT ||
+           pithp_node_def_same_node(a->node_def, b->node_def);
 }
 
 /* Whether nodes and absences are the same. */

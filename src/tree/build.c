@@ -18,11 +18,11 @@ void pithp_structure_count(pithp_structure *t) {
         const uintptr_t token = t->tokens[i];
         const int kind = pithp_token_kind(token);
         if (kind == PITHP_TOKEN_NODE) {
-            const pithp_shape *shape = pithp_token_shape(token);
+            const pithp_node_def *node_def = pithp_token_shape(token);
             t->node_count++;
-            t->slab_bytes += pithp_node_bytes(shape);
-            t->hooks |= shape->type && shape->type->check;
-            t->matches |= shape->type && shape->type->match;
+            t->slab_bytes += pithp_node_bytes(node_def);
+            t->hooks |= node_def->type && node_def->type->check;
+            t->matches |= node_def->type && node_def->type->match;
             continue;
         }
         t->node_count += pithp_token_run(token);
@@ -38,7 +38,7 @@ pith_status pithp_structure_hold(pith_scope *s, const pithp_structure *t) {
         if (pithp_token_kind(token) != PITHP_TOKEN_NODE || token == last)
             continue;
         last = token;
-        const pith_status rc = pithp_shape_hold(s, pithp_token_shape(token));
+        const pith_status rc = pithp_node_def_hold(s, pithp_token_shape(token));
         if (rc != PITH_OK)
             return rc;
     }
@@ -50,7 +50,7 @@ const void *pithp_nil_for(const void *tree) {
     if (pithp_pointer_check(tree, &block) != PITHP_POINTER_OK ||
         pithp_kind_of(tree) != PITHP_KIND_RECORD)
         return NULL;
-    return pithp_nil(pithp_shape_of(tree)->type);
+    return pithp_nil(pithp_node_def_of(tree)->type);
 }
 
 const void *pithp_nil_of(const pithp_structure *t) {
@@ -65,10 +65,10 @@ const void *pithp_nil_of(const pithp_structure *t) {
 /* One or more slots of the innermost node were passed; nodes without further slots end.
  */
 static void pass(pithp_walk *w, int64_t slots) {
-    pithp_frame *top = &w->frames[w->depth - 1];
+    pithp_walk_frame *top = &w->frames[w->depth - 1];
     top->next += slots;
     while (w->depth &&
-           w->frames[w->depth - 1].next == w->frames[w->depth - 1].shape->slot_count) {
+           w->frames[w->depth - 1].next == w->frames[w->depth - 1].node_def->slot_count) {
         if (--w->depth)
             w->frames[w->depth - 1].next++;
     }
@@ -76,7 +76,7 @@ static void pass(pithp_walk *w, int64_t slots) {
 
 static void add_frames(const pithp_walk *w, pithp_text *path) {
     for (int64_t i = 0; i < w->depth; i++)
-        pithp_path_add_slot(path, w->frames[i].shape, w->frames[i].next);
+        pithp_path_add_slot(path, w->frames[i].node_def, w->frames[i].next);
 }
 
 bool pithp_structure_path(pith_runtime *rt,
@@ -90,16 +90,16 @@ bool pithp_structure_path(pith_runtime *rt,
         const uintptr_t token = t->tokens[i];
         const int kind = pithp_token_kind(token);
         if (kind == PITHP_TOKEN_NODE) {
-            const pithp_shape *shape = pithp_token_shape(token);
-            if (shape->slot_count)
-                pithp_walk_enter(&w, shape, shape);
+            const pithp_node_def *node_def = pithp_token_shape(token);
+            if (node_def->slot_count)
+                pithp_walk_enter(&w, node_def, node_def);
             else if (w.depth)
                 pass(&w, 1);
             continue;
         }
         for (int64_t run = pithp_token_run(token); run && !found;) {
-            const pithp_frame *top = w.depth ? &w.frames[w.depth - 1] : NULL;
-            const int64_t left = top ? top->shape->slot_count - top->next : 1;
+            const pithp_walk_frame *top = w.depth ? &w.frames[w.depth - 1] : NULL;
+            const int64_t left = top ? top->node_def->slot_count - top->next : 1;
             const int64_t n = run < left ? run : left;
             if (kind != PITHP_TOKEN_ABSENT && item < n) {
                 if (top)
@@ -203,16 +203,16 @@ static pith_status admit(pith_scope *s,
 /* ---- One slab ---- */
 
 static void fill(char *node,
-                 const pithp_shape *shape,
+                 const pithp_node_def *node_def,
                  int64_t slot,
                  int64_t count,
                  const pith_array *const *items) {
-    if (!shape->slot_offsets) {
+    if (!node_def->slot_offsets) {
         memcpy(node + (size_t)slot * sizeof *items, items, (size_t)count * sizeof *items);
         return;
     }
     for (int64_t i = 0; i < count; i++)
-        memcpy(node + shape->slot_offsets[slot + i], &items[i], sizeof *items);
+        memcpy(node + node_def->slot_offsets[slot + i], &items[i], sizeof *items);
 }
 
 /* The nodes of a structure at `cursor`, in walk order; false where memory is short. */
@@ -225,33 +225,33 @@ static bool lay_out(pith_runtime *rt,
     for (int64_t i = 0; i < t->token_count && !w.failed; i++) {
         const uintptr_t token = t->tokens[i];
         if (pithp_token_kind(token) == PITHP_TOKEN_NODE) {
-            const pithp_shape *shape = pithp_token_shape(token);
+            const pithp_node_def *node_def = pithp_token_shape(token);
             *(pithp_header *)(void *)cursor =
                 (pithp_header){.magic = PITHP_OBJECT_MAGIC,
-                               .kind = (uint8_t)shape->kind,
+                               .kind = (uint8_t)node_def->kind,
                                .flags = (uint8_t)t->heads[i],
                                .extra = (uint16_t)(t->heads[i] >> 16),
-                               .shape = shape};
+                               .shape = node_def};
             char *node = cursor + sizeof(pithp_header);
-            cursor += pithp_node_bytes(shape);
-            if (shape->statics)
-                memcpy(node, shape->statics, shape->payload_bytes);
+            cursor += pithp_node_bytes(node_def);
+            if (node_def->statics)
+                memcpy(node, node_def->statics, node_def->payload_bytes);
             if (w.depth) {
-                pithp_frame *top = &w.frames[w.depth - 1];
-                *pithp_slot(top->node, top->shape, top->next++) = node;
-                if (top->next == top->shape->slot_count)
+                pithp_walk_frame *top = &w.frames[w.depth - 1];
+                *pithp_slot(top->node, top->node_def, top->next++) = node;
+                if (top->next == top->node_def->slot_count)
                     w.depth--;
             }
-            if (shape->slot_count)
-                pithp_walk_enter(&w, node, shape);
+            if (node_def->slot_count)
+                pithp_walk_enter(&w, node, node_def);
             continue;
         }
         for (int64_t run = pithp_token_run(token); run;) {
-            pithp_frame *top = &w.frames[w.depth - 1];
-            const int64_t left = top->shape->slot_count - top->next;
+            pithp_walk_frame *top = &w.frames[w.depth - 1];
+            const int64_t left = top->node_def->slot_count - top->next;
             const int64_t n = run < left ? run : left;
             if (pithp_token_kind(token) != PITHP_TOKEN_ABSENT) {
-                fill((char *)(uintptr_t)top->node, top->shape, top->next, n, items);
+                fill((char *)(uintptr_t)top->node, top->node_def, top->next, n, items);
                 items += n;
             }
             top->next += n;
@@ -284,31 +284,32 @@ static const void *build_slab(pith_scope *s,
 /* ---- Node by node ---- */
 
 typedef struct builder {
-    pithp_walk w;        /* frames: shapes of the nodes being filled */
+    pithp_walk w;        /* frames: node definitions of the nodes being filled */
     const void **values; /* slots given so far to those nodes */
     int64_t count;
 } builder;
 
 const void *
-pithp_node_make(pith_scope *s, const pithp_shape *shape, const void *const *slots) {
-    if (shape->kind == PITHP_KIND_RECORD)
-        return pithp_shape_hold(s, shape) == PITH_OK ? pithp_record_make(s, shape, slots)
-                                                     : NULL;
+pithp_node_make(pith_scope *s, const pithp_node_def *node_def, const void *const *slots) {
+    if (node_def->kind == PITHP_KIND_RECORD)
+        return pithp_node_def_hold(s, node_def) == PITH_OK
+                   ? pithp_record_make(s, node_def, slots)
+                   : NULL;
     bool leaves = true;
-    for (int64_t i = 0; i < shape->slot_count && leaves; i++)
+    for (int64_t i = 0; i < node_def->slot_count && leaves; i++)
         leaves = pithp_kind_of(slots[i]) == PITHP_KIND_ARRAY;
-    if (leaves != shape->all_leaves)
-        shape =
-            pithp_shape_container(s, shape->kind, shape->slot_count, shape->keys, leaves);
-    else if (pithp_shape_hold(s, shape) != PITH_OK)
-        shape = NULL;
-    return shape ? pithp_container_make(s, shape, slots) : NULL;
+    if (leaves != node_def->all_leaves)
+        node_def = pithp_node_def_container(s, node_def->kind, node_def->slot_count,
+                                            node_def->keys, leaves);
+    else if (pithp_node_def_hold(s, node_def) != PITH_OK)
+        node_def = NULL;
+    return node_def ? pithp_container_make(s, node_def, slots) : NULL;
 }
 
 /* The node of the slots given last, in the place that the frames say; NULL: error set. */
 static const void *
-finish_node(pith_scope *s, const builder *b, const pithp_shape *shape) {
-    const void *made = pithp_node_make(s, shape, b->values + b->count);
+finish_node(pith_scope *s, const builder *b, const pithp_node_def *node_def) {
+    const void *made = pithp_node_make(s, node_def, b->values + b->count);
     if (PITHP_LIKELY(!pith_failed(s)))
         return made;
     pithp_text path;
@@ -324,12 +325,12 @@ static bool add_value(pith_scope *s, builder *b, const void *value) {
         b->values[b->count++] = value;
         if (b->w.depth == 0)
             return true;
-        pithp_frame *top = &b->w.frames[b->w.depth - 1];
-        if (++top->next < top->shape->slot_count)
+        pithp_walk_frame *top = &b->w.frames[b->w.depth - 1];
+        if (++top->next < top->node_def->slot_count)
             return true;
-        b->count -= top->shape->slot_count;
+        b->count -= top->node_def->slot_count;
         b->w.depth--;
-        value = finish_node(s, b, top->shape);
+        value = finish_node(s, b, top->node_def);
         if (!value)
             return false;
     }
@@ -349,11 +350,11 @@ build_nodes(pith_scope *s, const pithp_structure *t, const pith_array *const *it
     for (int64_t i = 0; i < t->token_count && good; i++) {
         const uintptr_t token = t->tokens[i];
         if (pithp_token_kind(token) == PITHP_TOKEN_NODE) {
-            const pithp_shape *shape = pithp_token_shape(token);
-            if (shape->slot_count == 0) {
-                const void *made = finish_node(s, &b, shape);
+            const pithp_node_def *node_def = pithp_token_shape(token);
+            if (node_def->slot_count == 0) {
+                const void *made = finish_node(s, &b, node_def);
                 good = made && add_value(s, &b, made);
-            } else if (!pithp_walk_enter(&b.w, shape, shape)) {
+            } else if (!pithp_walk_enter(&b.w, node_def, node_def)) {
                 pithp_fail_memory(s, (size_t)b.w.room * sizeof *b.w.frames);
                 good = false;
             }

@@ -63,34 +63,35 @@ static pith_status look_at_items(pith_scope *s,
 }
 
 static const void *make_container(pith_scope *s,
-                                  const pithp_shape *shape,
+                                  const pithp_node_def *node_def,
                                   const void *const *items,
                                   const items_seen *seen) {
-    pithp_header *h = pithp_slab_make(s, sizeof *h + shape->payload_bytes);
+    pithp_header *h = pithp_slab_make(s, sizeof *h + node_def->payload_bytes);
     if (!h)
         return NULL;
     *h = (pithp_header){.magic = PITHP_OBJECT_MAGIC,
-                        .kind = (uint8_t)shape->kind,
+                        .kind = (uint8_t)node_def->kind,
                         .flags = seen->real,
                         .extra = seen->open,
-                        .shape = shape};
-    if (shape->payload_bytes)
-        memcpy(h + 1, items, shape->payload_bytes);
+                        .shape = node_def};
+    if (node_def->payload_bytes)
+        memcpy(h + 1, items, node_def->payload_bytes);
     if (seen->mixed >= 0)
-        pithp_fail_reals(s, h + 1, shape, seen->mixed);
-    else if (!seen->keep || pithp_keep_children(s, h + 1, shape) == PITH_OK)
+        pithp_fail_reals(s, h + 1, node_def, seen->mixed);
+    else if (!seen->keep || pithp_keep_children(s, h + 1, node_def) == PITH_OK)
         return h + 1;
     h->kind = PITHP_KIND_FREE;
     return NULL;
 }
 
-const void *
-pithp_container_make(pith_scope *s, const pithp_shape *shape, const void *const *slots) {
+const void *pithp_container_make(pith_scope *s,
+                                 const pithp_node_def *node_def,
+                                 const void *const *slots) {
     items_seen seen;
-    if (look_at_items(s, shape->keys, shape->slot_count, slots, &seen) != PITH_OK)
+    if (look_at_items(s, node_def->keys, node_def->slot_count, slots, &seen) != PITH_OK)
         return NULL;
-    PITH_ASSERT(seen.all_leaves == shape->all_leaves);
-    return make_container(s, shape, slots, &seen);
+    PITH_ASSERT(seen.all_leaves == node_def->all_leaves);
+    return make_container(s, node_def, slots, &seen);
 }
 
 static const void *make(pith_scope *s,
@@ -101,9 +102,9 @@ static const void *make(pith_scope *s,
     items_seen seen;
     if (look_at_items(s, keys, count, items, &seen) != PITH_OK)
         return NULL;
-    const pithp_shape *shape =
-        pithp_shape_container(s, kind, count, keys, seen.all_leaves);
-    return shape ? make_container(s, shape, items, &seen) : NULL;
+    const pithp_node_def *node_def =
+        pithp_node_def_container(s, kind, count, keys, seen.all_leaves);
+    return node_def ? make_container(s, node_def, items, &seen) : NULL;
 }
 
 /* Begins a maker: its arguments are as many as it says. */
@@ -246,11 +247,11 @@ const pith_dict *pith_dict_make(pith_scope *s,
     return dict;
 }
 
-int64_t pithp_shape_find_key(const pithp_shape *shape, const char *key) {
-    int64_t low = 0, high = shape->slot_count;
+int64_t pithp_node_def_find_key(const pithp_node_def *node_def, const char *key) {
+    int64_t low = 0, high = node_def->slot_count;
     while (low < high) {
         const int64_t middle = low + (high - low) / 2;
-        const int order = strcmp(key, shape->keys[middle]);
+        const int order = strcmp(key, node_def->keys[middle]);
         if (order == 0)
             return middle;
         if (order < 0)
@@ -264,9 +265,9 @@ int64_t pithp_shape_find_key(const pithp_shape *shape, const char *key) {
 const void *pith_dict_get(const pith_dict *dict, const char *key) {
     if (pith_kind(dict) != PITH_NODE_DICT || !key)
         return NULL;
-    const pithp_shape *shape = pithp_shape_of(dict);
-    const int64_t place = pithp_shape_find_key(shape, key);
-    return place < 0 ? NULL : *pithp_slot(dict, shape, place);
+    const pithp_node_def *node_def = pithp_node_def_of(dict);
+    const int64_t place = pithp_node_def_find_key(node_def, key);
+    return place < 0 ? NULL : *pithp_slot(dict, node_def, place);
 }
 
 /* ---- Looking at nodes ---- */
@@ -298,29 +299,29 @@ pith_node_kind pith_kind(const void *tree) {
 }
 
 /* The shape of what is a node with slots; NULL for anything else. */
-static const pithp_shape *shape_with_slots(const void *tree) {
+static const pithp_node_def *shape_with_slots(const void *tree) {
     const pith_node_kind kind = pith_kind(tree);
     return kind == PITH_NODE_ABSENT || kind == PITH_NODE_LEAF ? NULL
-                                                              : pithp_shape_of(tree);
+                                                              : pithp_node_def_of(tree);
 }
 
 int64_t pith_child_count(const void *tree) {
-    const pithp_shape *shape = shape_with_slots(tree);
-    return shape ? shape->slot_count : 0;
+    const pithp_node_def *node_def = shape_with_slots(tree);
+    return node_def ? node_def->slot_count : 0;
 }
 
 const void *pith_child(const void *tree, int64_t index) {
-    const pithp_shape *shape = shape_with_slots(tree);
-    return shape && index >= 0 && index < shape->slot_count
-               ? *pithp_slot(tree, shape, index)
+    const pithp_node_def *node_def = shape_with_slots(tree);
+    return node_def && index >= 0 && index < node_def->slot_count
+               ? *pithp_slot(tree, node_def, index)
                : NULL;
 }
 
 const char *pith_child_name(const void *tree, int64_t index) {
-    const pithp_shape *shape = shape_with_slots(tree);
-    if (!shape || index < 0 || index >= shape->slot_count)
+    const pithp_node_def *node_def = shape_with_slots(tree);
+    if (!node_def || index < 0 || index >= node_def->slot_count)
         return NULL;
-    if (shape->type)
-        return shape->type->fields[shape->type->slot_fields[index]].declared.name;
-    return shape->keys ? shape->keys[index] : NULL;
+    if (node_def->type)
+        return node_def->type->fields[node_def->type->slot_fields[index]].declared.name;
+    return node_def->keys ? node_def->keys[index] : NULL;
 }

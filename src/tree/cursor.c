@@ -7,7 +7,7 @@ void pithp_cursor_begin(pithp_cursor *c, pith_runtime *rt, const pithp_structure
     c->t = t;
     c->token = c->left = c->item = 0;
     c->place = -1;
-    c->shape = NULL;
+    c->node_def = NULL;
 }
 
 void pithp_cursor_end(pithp_cursor *c) {
@@ -17,7 +17,7 @@ void pithp_cursor_end(pithp_cursor *c) {
 /* Nodes whose slots are all read end. */
 static void pop(pithp_walk *w) {
     while (w->depth &&
-           w->frames[w->depth - 1].next == w->frames[w->depth - 1].shape->slot_count)
+           w->frames[w->depth - 1].next == w->frames[w->depth - 1].node_def->slot_count)
         w->depth--;
 }
 
@@ -30,17 +30,17 @@ bool pithp_cursor_next(pithp_cursor *c) {
         const uintptr_t token = c->t->tokens[c->token];
         c->kind = pithp_token_kind(token);
         c->left = c->kind == PITHP_TOKEN_NODE ? 1 : pithp_token_run(token);
-        c->shape = c->kind == PITHP_TOKEN_NODE ? pithp_token_shape(token) : NULL;
+        c->node_def = c->kind == PITHP_TOKEN_NODE ? pithp_token_shape(token) : NULL;
         c->place = c->token++;
     }
     c->left--;
     if (w->depth)
         w->frames[w->depth - 1].next++;
-    w->node = c->shape; /* of an entered node: its path is its parent's */
+    w->node = c->node_def; /* of an entered node: its path is its parent's */
     if (c->kind == PITHP_TOKEN_LEAVES || c->kind == PITHP_TOKEN_PICKED)
         c->item++;
-    return !c->shape || c->shape->slot_count == 0 ||
-           pithp_walk_enter(w, c->shape, c->shape);
+    return !c->node_def || c->node_def->slot_count == 0 ||
+           pithp_walk_enter(w, c->node_def, c->node_def);
 }
 
 bool pithp_cursor_inside(pithp_cursor *c, int64_t depth) {
@@ -49,7 +49,7 @@ bool pithp_cursor_inside(pithp_cursor *c, int64_t depth) {
 }
 
 void pithp_cursor_skip(pithp_cursor *c) {
-    if (c->kind != PITHP_TOKEN_NODE || c->shape->slot_count == 0)
+    if (c->kind != PITHP_TOKEN_NODE || c->node_def->slot_count == 0)
         return;
     const int64_t outside = c->frames.depth - 1;
     while (pithp_cursor_inside(c, outside) && pithp_cursor_next(c))

@@ -95,7 +95,7 @@ static void add_static(pithp_text *t,
 
 /* The statics of a record without leaves: Box{x=1, y=2}. */
 static void add_record(pithp_text *t, const void *record, const void *other, int nested) {
-    const pith_type *type = pithp_shape_of(record)->type;
+    const pith_type *type = pithp_node_def_of(record)->type;
     pithp_text_print(t, "%s{", type->name);
     if (nested == MOST_NESTED)
         pithp_text_add(t, "...");

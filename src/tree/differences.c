@@ -7,17 +7,17 @@
 
 enum { SHOWN = 3, MOST_PATH = 120 };
 
-void pithp_shape_describe(pithp_text *t, const pithp_shape *shape) {
+void pithp_node_def_describe(pithp_text *t, const pithp_node_def *node_def) {
     static const char *const names[] = {[PITHP_KIND_LIST] = "list",
                                         [PITHP_KIND_TUPLE] = "tuple",
                                         [PITHP_KIND_DICT] = "dict"};
-    if (shape->type)
-        pithp_text_add(t, shape->type->name);
-    else if (shape->kind == PITHP_KIND_NONE)
+    if (node_def->type)
+        pithp_text_add(t, node_def->type->name);
+    else if (node_def->kind == PITHP_KIND_NONE)
         pithp_text_add(t, "none");
     else
-        pithp_text_print(t, "a %s of %lld", names[shape->kind],
-                         (long long)shape->slot_count);
+        pithp_text_print(t, "a %s of %lld", names[node_def->kind],
+                         (long long)node_def->slot_count);
 }
 
 void pithp_node_describe(pithp_text *t, const void *node) {
@@ -35,7 +35,7 @@ void pithp_node_describe(pithp_text *t, const void *node) {
         case PITHP_KIND_TUPLE:
         case PITHP_KIND_DICT:
         case PITHP_KIND_NONE:
-            pithp_shape_describe(t, pithp_shape_of(node));
+            pithp_node_def_describe(t, pithp_node_def_of(node));
             return;
         case PITHP_KIND_FREE:
             pithp_text_add(t, "a dropped leaf");
@@ -123,8 +123,10 @@ bool pithp_static_same(const pithp_static_info *info, const void *a, const void 
 
 /* Static records are one object for one value: that of two runtimes' is never compared.
  */
-static void
-add_statics(report *r, const pithp_walk *w, const pithp_shape *a, const pithp_shape *b) {
+static void add_statics(report *r,
+                        const pithp_walk *w,
+                        const pithp_node_def *a,
+                        const pithp_node_def *b) {
     for (int32_t i = 0; i < a->type->static_count; i++) {
         const pithp_static_info *info = &a->type->statics[i];
         if (pithp_static_same(info, a->statics, b->statics))
@@ -146,7 +148,8 @@ add_statics(report *r, const pithp_walk *w, const pithp_shape *a, const pithp_sh
 /* ---- Keys ---- */
 
 /* The first key of a that b lacks, or NULL. */
-static const char *lacking(const pithp_shape *a, const pithp_shape *b, int64_t *count) {
+static const char *
+lacking(const pithp_node_def *a, const pithp_node_def *b, int64_t *count) {
     const char *first = NULL;
     *count = 0;
     for (int64_t i = 0, j = 0; i < a->slot_count; i++) {
@@ -173,7 +176,7 @@ static void add_keys_of(pithp_text *t, const char *what, const char *key, int64_
 }
 
 /* Say which keys differ, where some do. */
-static void add_keys(pithp_text *t, const pithp_shape *a, const pithp_shape *b) {
+static void add_keys(pithp_text *t, const pithp_node_def *a, const pithp_node_def *b) {
     int64_t missing, extra;
     const char *first_missing = lacking(a, b, &missing);
     const char *first_extra = lacking(b, a, &extra);
@@ -184,9 +187,11 @@ static void add_keys(pithp_text *t, const pithp_shape *a, const pithp_shape *b) 
 }
 
 /* Whether the keys are the same; says else which are not. */
-static bool
-same_keys(report *r, const pithp_walk *w, const pithp_shape *a, const pithp_shape *b) {
-    if (pithp_shape_same_node(a, b))
+static bool same_keys(report *r,
+                      const pithp_walk *w,
+                      const pithp_node_def *a,
+                      const pithp_node_def *b) {
+    if (pithp_node_def_same_node(a, b))
         return true;
     if (begin_entry(r, w, ""))
         add_keys(&r->text, a, b);
@@ -195,7 +200,7 @@ same_keys(report *r, const pithp_walk *w, const pithp_shape *a, const pithp_shap
 
 /* ---- Shapes alone ---- */
 
-bool pithp_shape_same_node(const pithp_shape *a, const pithp_shape *b) {
+bool pithp_node_def_same_node(const pithp_node_def *a, const pithp_node_def *b) {
     if (a == b || a->kind != b->kind || a->type || b->type ||
         a->slot_count != b->slot_count)
         return a == b;
@@ -205,9 +210,9 @@ bool pithp_shape_same_node(const pithp_shape *a, const pithp_shape *b) {
     return same;
 }
 
-void pithp_shapes_differ(pithp_text *t,
-                         const pithp_shape *expected,
-                         const pithp_shape *got) {
+void pithp_node_defs_differ(pithp_text *t,
+                            const pithp_node_def *expected,
+                            const pithp_node_def *got) {
     if (expected->kind == PITHP_KIND_DICT && got->kind == PITHP_KIND_DICT) {
         add_keys(t, expected, got);
         return;
@@ -225,16 +230,16 @@ void pithp_shapes_differ(pithp_text *t,
         return;
     }
     pithp_text_add(t, "expected ");
-    pithp_shape_describe(t, expected);
+    pithp_node_def_describe(t, expected);
     pithp_text_add(t, ", got ");
-    pithp_shape_describe(t, got);
+    pithp_node_def_describe(t, got);
 }
 
 /* ---- Both trees ---- */
 
 /* Compare two entered nodes; whether their slots correspond. */
 static bool compare_nodes(report *r, const pithp_walk *w, const void *a, const void *b) {
-    const pithp_shape *x = pithp_shape_of(a), *y = pithp_shape_of(b);
+    const pithp_node_def *x = pithp_node_def_of(a), *y = pithp_node_def_of(b);
     if (x == y)
         return true;
     if (x->kind != y->kind || x->type != y->type) {

@@ -59,11 +59,11 @@ void pithp_static_describe_beside(pithp_text *t,
 /* Whether two records (or structs of their statics) have the same value there. */
 bool pithp_static_same(const pithp_static_info *info, const void *a, const void *b);
 /* "a list of 4", "Atoms": a node of that shape. */
-void pithp_shape_describe(pithp_text *t, const pithp_shape *shape);
+void pithp_node_def_describe(pithp_text *t, const pithp_node_def *node_def);
 /* How nodes of two shapes differ: "expected a list of 2, got none". */
-void pithp_shapes_differ(pithp_text *t,
-                         const pithp_shape *expected,
-                         const pithp_shape *got);
+void pithp_node_defs_differ(pithp_text *t,
+                            const pithp_node_def *expected,
+                            const pithp_node_def *got);
 /* Append a path; a long one loses its middle. */
 void pithp_path_shorten(pithp_text *to, const pithp_text *path);
 /* Set PITH_E_STRUCTURE with the first places where `got` differs from `expected`, in one

@@ -15,7 +15,7 @@ static inline bool is_of_type(const pith_type *type, const void *tree) {
     return pithp_kind_of(tree) == PITHP_KIND_ARRAY
                ? type == pith_array_pith_type()
                : pithp_kind_of(tree) == PITHP_KIND_RECORD &&
-                     pithp_shape_of(tree)->type == type;
+                     pithp_node_def_of(tree)->type == type;
 }
 
 bool pithp_result_fits(const pith_function *f, const void *tree) {
@@ -36,7 +36,8 @@ static pith_status check_type(pith_scope *s,
                                         [PITHP_KIND_DICT] = "a dict",
                                         [PITHP_KIND_NONE] = "none"};
     const pithp_kind kind = pithp_kind_of(tree);
-    const pith_type *got = kind == PITHP_KIND_RECORD ? pithp_shape_of(tree)->type : NULL;
+    const pith_type *got =
+        kind == PITHP_KIND_RECORD ? pithp_node_def_of(tree)->type : NULL;
     const bool array = type == pith_array_pith_type();
     if (is_of_type(type, tree))
         return PITH_OK;

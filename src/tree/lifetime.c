@@ -270,9 +270,9 @@ static void patch_nodes(moving *m) {
     for (int64_t i = 0; i < m->count; i++) {
         if (m->list[i].array)
             continue;
-        const pithp_shape *shape = pithp_shape_of(m->list[i].to);
-        for (int64_t k = 0; k < shape->slot_count; k++) {
-            const void **slot = pithp_slot(m->list[i].to, shape, k);
+        const pithp_node_def *node_def = pithp_node_def_of(m->list[i].to);
+        for (int64_t k = 0; k < node_def->slot_count; k++) {
+            const void **slot = pithp_slot(m->list[i].to, node_def, k);
             *slot = moved_to(m, *slot);
         }
     }
@@ -324,24 +324,24 @@ pith_status pithp_keep_slots(pith_scope *outer, int64_t count, const void **slot
 }
 
 pith_status
-pithp_keep_children(pith_scope *s, const void *node, const pithp_shape *shape) {
+pithp_keep_children(pith_scope *s, const void *node, const pithp_node_def *node_def) {
     moving m = {.outer = s, .rt = s->runtime};
     pith_status rc = PITH_OK;
-    for (int64_t i = 0; i < shape->slot_count && rc == PITH_OK; i++) {
-        const void *child = *pithp_slot(node, shape, i);
+    for (int64_t i = 0; i < node_def->slot_count && rc == PITH_OK; i++) {
+        const void *child = *pithp_slot(node, node_def, i);
         rc = child ? gather(&m, child) : PITH_OK;
         if (rc != PITH_OK) {
             pithp_text path;
             pithp_text_begin(&path, s->runtime);
-            pithp_path_add_slot(&path, shape, i);
+            pithp_path_add_slot(&path, node_def, i);
             pithp_error_prefix(s, path.bytes);
             pithp_text_end(&path);
         }
     }
     if (rc == PITH_OK)
         rc = move(&m);
-    for (int64_t i = 0; i < shape->slot_count && rc == PITH_OK; i++) {
-        const void **slot = pithp_slot(node, shape, i);
+    for (int64_t i = 0; i < node_def->slot_count && rc == PITH_OK; i++) {
+        const void **slot = pithp_slot(node, node_def, i);
         *slot = moved_to(&m, *slot);
     }
     end(&m);

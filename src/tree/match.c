@@ -11,7 +11,8 @@ typedef struct picking {
 } picking;
 
 static bool is_matched(const void *node) {
-    return pithp_kind_of(node) == PITHP_KIND_RECORD && pithp_shape_of(node)->type->match;
+    return pithp_kind_of(node) == PITHP_KIND_RECORD &&
+           pithp_node_def_of(node)->type->match;
 }
 
 static bool is_users(const picking *p, const void *node) {
@@ -31,7 +32,7 @@ static pith_status match_nodes(pith_scope *s,
                                const void **nodes,
                                bool *changed) {
     const pithp_structure *t = &forest->first.structure;
-    const pith_type *type = pithp_shape_of(nodes[0])->type;
+    const pith_type *type = pithp_node_def_of(nodes[0])->type;
     for (int64_t k = 1; k < forest->count; k++)
         if (pith_type_of(nodes[k]) != type) {
             pithp_text what;

@@ -1,30 +1,30 @@
-/* Shapes: what nodes of one structure share. They are interned per runtime under a lock,
- * counted by the scopes that hold them, and freed with the last. */
+/* Node definitions: what nodes of one structure share. They are interned per runtime
+ * under a lock, counted by the scopes that hold them, and freed with the last. */
 #include "tree/node_def_internal.h"
 
 #include <string.h>
 
 enum { FIRST_BUCKETS = 64 };
 
-typedef struct pithp_shape_table {
+typedef struct pithp_node_def_table {
     pthread_mutex_t lock;
-    pithp_shape **buckets;
+    pithp_node_def **buckets;
     size_t mask;
     int64_t count;
 } shape_table;
 
-/* The owner of static records: they live as long as the shapes they are part of, and no
- * scope reaches this one, so that what uses them otherwise takes a copy. */
+/* The owner of static records: they live as long as the node definitions they are part
+ * of, and no scope reaches this one, so that what uses them otherwise takes a copy. */
 static pith_scope static_records;
 
-uint64_t pithp_shape_hash_mask = UINT64_MAX;
+uint64_t pithp_node_def_hash_mask = UINT64_MAX;
 
 /* ---- The table ---- */
 
-shape_table *pithp_shape_table_make(pith_runtime *rt) {
-    const size_t bytes = FIRST_BUCKETS * sizeof(pithp_shape *);
+shape_table *pithp_node_def_table_make(pith_runtime *rt) {
+    const size_t bytes = FIRST_BUCKETS * sizeof(pithp_node_def *);
     shape_table *table = pithp_allocate(rt, sizeof *table);
-    pithp_shape **buckets = pithp_allocate(rt, bytes);
+    pithp_node_def **buckets = pithp_allocate(rt, bytes);
     if (!table || !buckets || pthread_mutex_init(&table->lock, NULL) != 0) {
         pithp_release(rt, table, sizeof *table);
         pithp_release(rt, buckets, bytes);
@@ -37,77 +37,78 @@ shape_table *pithp_shape_table_make(pith_runtime *rt) {
     return table;
 }
 
-void pithp_shape_table_free(pith_runtime *rt, shape_table *table) {
+void pithp_node_def_table_free(pith_runtime *rt, shape_table *table) {
     PITH_ASSERT(table->count == 0);
     pithp_release(rt, table->buckets, (table->mask + 1) * sizeof *table->buckets);
     pthread_mutex_destroy(&table->lock);
     pithp_release(rt, table, sizeof *table);
 }
 
-static void unlink_shape(shape_table *table, const pithp_shape *shape) {
-    pithp_shape **link = &table->buckets[shape->hash & table->mask];
-    while (*link != shape)
+static void unlink_shape(shape_table *table, const pithp_node_def *node_def) {
+    pithp_node_def **link = &table->buckets[node_def->hash & table->mask];
+    while (*link != node_def)
         link = &(*link)->next;
-    *link = shape->next;
+    *link = node_def->next;
     table->count--;
 }
 
-static void free_shape(pith_runtime *rt, pithp_shape *shape) {
-    if (shape->instance)
-        pithp_block_free(rt, shape->instance);
-    pithp_release(rt, shape, shape->bytes);
+static void free_shape(pith_runtime *rt, pithp_node_def *node_def) {
+    if (node_def->instance)
+        pithp_block_free(rt, node_def->instance);
+    pithp_release(rt, node_def, node_def->bytes);
 }
 
-/* The shapes of the static records of a record's shape. */
-static pithp_shape *static_record_shape(const pithp_shape *shape, int32_t i) {
-    const pithp_static_info *info = &shape->type->statics[i];
+/* The node definitions of the static records of a record's node definition. */
+static pithp_node_def *static_record_shape(const pithp_node_def *node_def, int32_t i) {
+    const pithp_static_info *info = &node_def->type->statics[i];
     const void *record;
     if (info->kind != PITH_STATIC_RECORD_)
         return NULL;
-    memcpy(&record, (const char *)shape->statics + info->offset, sizeof record);
-    return record ? (pithp_shape *)(uintptr_t)pithp_shape_of(record) : NULL;
+    memcpy(&record, (const char *)node_def->statics + info->offset, sizeof record);
+    return record ? (pithp_node_def *)(uintptr_t)pithp_node_def_of(record) : NULL;
 }
 
-void pithp_shape_release(pith_runtime *rt, pithp_shape *shape) {
-    int refs = atomic_load_explicit(&shape->refs, memory_order_relaxed);
+void pithp_node_def_release(pith_runtime *rt, pithp_node_def *node_def) {
+    int refs = atomic_load_explicit(&node_def->refs, memory_order_relaxed);
     while (refs > 1)
-        if (atomic_compare_exchange_weak_explicit(&shape->refs, &refs, refs - 1,
+        if (atomic_compare_exchange_weak_explicit(&node_def->refs, &refs, refs - 1,
                                                   memory_order_release,
                                                   memory_order_relaxed))
             return;
-    /* The last one leaves under the lock, so that nobody finds a shape that is going. */
+    /* The last one leaves under the lock, so that nobody finds a node definition that is
+     * going. */
     shape_table *table = ((pithp_tree_room *)rt->room[PITHP_ROOM_TREE])->shapes;
     pthread_mutex_lock(&table->lock);
     const bool last =
-        atomic_fetch_sub_explicit(&shape->refs, 1, memory_order_acq_rel) == 1;
+        atomic_fetch_sub_explicit(&node_def->refs, 1, memory_order_acq_rel) == 1;
     if (last)
-        unlink_shape(table, shape);
+        unlink_shape(table, node_def);
     pthread_mutex_unlock(&table->lock);
     if (!last)
         return;
     /* Static records nest as deep as types do. */
-    for (int32_t i = 0; shape->type && i < shape->type->static_count; i++) {
-        pithp_shape *inner = static_record_shape(shape, i);
+    for (int32_t i = 0; node_def->type && i < node_def->type->static_count; i++) {
+        pithp_node_def *inner = static_record_shape(node_def, i);
         if (inner)
-            pithp_shape_release(rt, inner);
+            pithp_node_def_release(rt, inner);
     }
-    free_shape(rt, shape);
+    free_shape(rt, node_def);
 }
 
 static void grow_table(pith_runtime *rt, shape_table *table) {
     if ((size_t)table->count <= table->mask)
         return;
     const size_t old_mask = table->mask, mask = 2 * (old_mask + 1) - 1;
-    pithp_shape **old = table->buckets;
-    pithp_shape **buckets = pithp_allocate(rt, (mask + 1) * sizeof *buckets);
+    pithp_node_def **old = table->buckets;
+    pithp_node_def **buckets = pithp_allocate(rt, (mask + 1) * sizeof *buckets);
     if (!buckets)
         return; /* longer chains serve too */
     memset(buckets, 0, (mask + 1) * sizeof *buckets);
     for (size_t i = 0; i <= old_mask; i++)
-        for (pithp_shape *shape = old[i], *next; shape; shape = next) {
-            next = shape->next;
-            shape->next = buckets[shape->hash & mask];
-            buckets[shape->hash & mask] = shape;
+        for (pithp_node_def *node_def = old[i], *next; node_def; node_def = next) {
+            next = node_def->next;
+            node_def->next = buckets[node_def->hash & mask];
+            buckets[node_def->hash & mask] = node_def;
         }
     pithp_release(rt, old, (old_mask + 1) * sizeof *old);
     table->buckets = buckets;
@@ -125,17 +126,17 @@ static bool same_string(const char *a, const char *b) {
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-static bool same_statics(const pithp_shape *shape, const char *statics) {
-    for (int32_t i = 0; i < shape->type->static_count; i++) {
-        const pithp_static_info *info = &shape->type->statics[i];
-        const char *a = (const char *)shape->statics + info->offset;
+static bool same_statics(const pithp_node_def *node_def, const char *statics) {
+    for (int32_t i = 0; i < node_def->type->static_count; i++) {
+        const pithp_static_info *info = &node_def->type->statics[i];
+        const char *a = (const char *)node_def->statics + info->offset;
         const char *b = statics + info->offset;
         if (info->kind == PITH_STATIC_TEXT || info->kind == PITH_STATIC_RECORD_) {
             const void *x, *y;
             memcpy(&x, a, sizeof x);
             memcpy(&y, b, sizeof y);
             if (info->kind == PITH_STATIC_TEXT ? !same_string(x, y)
-                                               : static_record_shape(shape, i) != y)
+                                               : static_record_shape(node_def, i) != y)
                 return false;
         } else if (memcmp(a, b, info->size) != 0) {
             return false;
@@ -144,23 +145,25 @@ static bool same_statics(const pithp_shape *shape, const char *statics) {
     return true;
 }
 
-static bool same_shape(const pithp_shape *shape, const pithp_shape_key *key) {
-    if (shape->hash != key->hash || shape->kind != key->kind || shape->type != key->type)
+static bool same_shape(const pithp_node_def *node_def, const pithp_node_def_key *key) {
+    if (node_def->hash != key->hash || node_def->kind != key->kind ||
+        node_def->type != key->type)
         return false;
     if (key->type)
-        return same_statics(shape, key->statics);
-    return shape->slot_count == key->count && shape->all_leaves == key->all_leaves &&
+        return same_statics(node_def, key->statics);
+    return node_def->slot_count == key->count &&
+           node_def->all_leaves == key->all_leaves &&
            (key->kind != PITHP_KIND_DICT ||
-            pithp_keys_same(shape->keys, key->keys, key->count));
+            pithp_keys_same(node_def->keys, key->keys, key->count));
 }
 
-/* ---- Making shapes ---- */
+/* ---- Making node definitions ---- */
 
 static size_t padded(size_t bytes) {
     return (bytes + 15) & ~(size_t)15;
 }
 
-/* Bytes of strings that a record's shape copies. */
+/* Bytes of strings that a record's node definition copies. */
 static size_t text_bytes(const pith_type *type, const char *statics) {
     size_t bytes = 0;
     for (int32_t i = 0; i < type->static_count; i++) {
@@ -173,25 +176,26 @@ static size_t text_bytes(const pith_type *type, const char *statics) {
     return bytes;
 }
 
-/* The record of a leafless shape that serves as a static of others. NULL: memory was
- * short. */
-static const void *instance_of(pith_runtime *rt, pithp_shape *shape) {
-    if (!shape->instance) {
+/* The record of a leafless node definition that serves as a static of others. NULL:
+ * memory was short. */
+static const void *instance_of(pith_runtime *rt, pithp_node_def *node_def) {
+    if (!node_def->instance) {
         const size_t bytes =
-            sizeof(pithp_block) + sizeof(pithp_header) + shape->payload_bytes;
-        shape->instance = pithp_block_acquire(rt, bytes);
-        if (!shape->instance)
+            sizeof(pithp_block) + sizeof(pithp_header) + node_def->payload_bytes;
+        node_def->instance = pithp_block_acquire(rt, bytes);
+        if (!node_def->instance)
             return NULL;
-        shape->instance->owner = &static_records;
-        pithp_header *h = (pithp_header *)(shape->instance + 1);
+        node_def->instance->owner = &static_records;
+        pithp_header *h = (pithp_header *)(node_def->instance + 1);
         *h = (pithp_header){
-            .magic = PITHP_OBJECT_MAGIC, .kind = PITHP_KIND_RECORD, .shape = shape};
-        memcpy(h + 1, shape->statics, shape->payload_bytes);
+            .magic = PITHP_OBJECT_MAGIC, .kind = PITHP_KIND_RECORD, .shape = node_def};
+        memcpy(h + 1, node_def->statics, node_def->payload_bytes);
     }
-    return (const pithp_header *)(shape->instance + 1) + 1;
+    return (const pithp_header *)(node_def->instance + 1) + 1;
 }
 
-/* Copy strings behind the statics and put static records in place of their shapes. */
+/* Copy strings behind the statics and put static records in place of their node
+ * definitions. */
 static bool
 finish_statics(pith_runtime *rt, const pith_type *type, char *statics, char *text) {
     for (int32_t i = 0; i < type->static_count; i++) {
@@ -207,7 +211,7 @@ finish_statics(pith_runtime *rt, const pith_type *type, char *statics, char *tex
             text += bytes;
         } else if (type->statics[i].kind == PITH_STATIC_RECORD_) {
             memcpy(&pointer, at, sizeof pointer);
-            const void *record = instance_of(rt, (pithp_shape *)(uintptr_t)pointer);
+            const void *record = instance_of(rt, (pithp_node_def *)(uintptr_t)pointer);
             if (!record)
                 return false;
             memcpy(at, &record, sizeof record);
@@ -216,9 +220,10 @@ finish_statics(pith_runtime *rt, const pith_type *type, char *statics, char *tex
     return true;
 }
 
-static pithp_shape *make_record_shape(pith_runtime *rt, const pithp_shape_key *key) {
+static pithp_node_def *make_record_shape(pith_runtime *rt,
+                                         const pithp_node_def_key *key) {
     const pith_type *type = key->type;
-    const size_t head = padded(sizeof(pithp_shape)), body = padded(type->size);
+    const size_t head = padded(sizeof(pithp_node_def)), body = padded(type->size);
     const size_t bytes = head + body + text_bytes(type, key->statics);
     char *memory = pithp_allocate(rt, bytes);
     if (!memory)
@@ -228,8 +233,8 @@ static pithp_shape *make_record_shape(pith_runtime *rt, const pithp_shape_key *k
         pithp_release(rt, memory, bytes);
         return NULL;
     }
-    pithp_shape *shape = (pithp_shape *)(void *)memory;
-    *shape = (pithp_shape){
+    pithp_node_def *node_def = (pithp_node_def *)(void *)memory;
+    *node_def = (pithp_node_def){
         .kind = PITHP_KIND_RECORD,
         .all_leaves = type->all_leaves,
         .type = type,
@@ -240,11 +245,12 @@ static pithp_shape *make_record_shape(pith_runtime *rt, const pithp_shape_key *k
         .hash = key->hash,
         .bytes = bytes,
     };
-    return shape;
+    return node_def;
 }
 
-static pithp_shape *make_container_shape(pith_runtime *rt, const pithp_shape_key *key) {
-    size_t bytes = padded(sizeof(pithp_shape));
+static pithp_node_def *make_container_shape(pith_runtime *rt,
+                                            const pithp_node_def_key *key) {
+    size_t bytes = padded(sizeof(pithp_node_def));
     const size_t head = bytes;
     const bool dict = key->kind == PITHP_KIND_DICT;
     for (int64_t i = 0; dict && i < key->count; i++)
@@ -258,8 +264,8 @@ static pithp_shape *make_container_shape(pith_runtime *rt, const pithp_shape_key
         keys[i] = text;
         text = stpcpy(text, key->keys[i]) + 1;
     }
-    pithp_shape *shape = (pithp_shape *)(void *)memory;
-    *shape = (pithp_shape){
+    pithp_node_def *node_def = (pithp_node_def *)(void *)memory;
+    *node_def = (pithp_node_def){
         .kind = key->kind,
         .all_leaves = key->all_leaves,
         .slot_count = key->count,
@@ -268,43 +274,43 @@ static pithp_shape *make_container_shape(pith_runtime *rt, const pithp_shape_key
         .hash = key->hash,
         .bytes = bytes,
     };
-    return shape;
+    return node_def;
 }
 
-pithp_shape *pithp_shape_find(pith_scope *s, pithp_shape_key *key) {
+pithp_node_def *pithp_node_def_find(pith_scope *s, pithp_node_def_key *key) {
     pithp_tree_room *room = pithp_tree_room_of(s);
     if (!room)
         return NULL;
     pith_runtime *rt = s->runtime;
     shape_table *table = room->shapes;
-    key->hash &= pithp_shape_hash_mask;
+    key->hash &= pithp_node_def_hash_mask;
     pthread_mutex_lock(&table->lock);
-    pithp_shape *shape = table->buckets[key->hash & table->mask];
-    while (shape && !same_shape(shape, key))
-        shape = shape->next;
-    if (!shape) {
-        shape = key->type ? make_record_shape(rt, key) : make_container_shape(rt, key);
-        if (shape) {
+    pithp_node_def *node_def = table->buckets[key->hash & table->mask];
+    while (node_def && !same_shape(node_def, key))
+        node_def = node_def->next;
+    if (!node_def) {
+        node_def = key->type ? make_record_shape(rt, key) : make_container_shape(rt, key);
+        if (node_def) {
             grow_table(rt, table);
-            shape->next = table->buckets[key->hash & table->mask];
-            table->buckets[key->hash & table->mask] = shape;
+            node_def->next = table->buckets[key->hash & table->mask];
+            table->buckets[key->hash & table->mask] = node_def;
             table->count++;
             for (int32_t i = 0; key->type && i < key->type->static_count; i++) {
-                pithp_shape *inner = static_record_shape(shape, i);
+                pithp_node_def *inner = static_record_shape(node_def, i);
                 if (inner)
                     atomic_fetch_add_explicit(&inner->refs, 1, memory_order_relaxed);
             }
         }
     }
-    if (shape)
-        atomic_fetch_add_explicit(&shape->refs, 1, memory_order_relaxed);
+    if (node_def)
+        atomic_fetch_add_explicit(&node_def->refs, 1, memory_order_relaxed);
     pthread_mutex_unlock(&table->lock);
-    if (!shape)
-        pithp_fail_memory(s, sizeof *shape);
-    return shape;
+    if (!node_def)
+        pithp_fail_memory(s, sizeof *node_def);
+    return node_def;
 }
 
-int64_t pithp_shape_count(pith_runtime *rt) {
+int64_t pithp_node_def_count(pith_runtime *rt) {
     pithp_tree_room *room =
         __atomic_load_n((pithp_tree_room **)&rt->room[PITHP_ROOM_TREE], __ATOMIC_ACQUIRE);
     if (!room)

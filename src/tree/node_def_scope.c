@@ -1,6 +1,6 @@
-/* What the room keeps for runtimes and scopes: which shapes a scope
+/* What the room keeps for runtimes and scopes: which node definitions a scope
  * holds, and what it made last, so that a node like an earlier one of its own or of a
- * scope around it finds its shape without a lock. */
+ * scope around it finds its node definition without a lock. */
 #include "tree/node_def_internal.h"
 
 #include <string.h>
@@ -9,11 +9,11 @@ enum { RECENTS = 16, FIRST_HELD = 16 };
 
 /* What the room keeps for a scope. */
 typedef struct {
-    const pithp_shape *last;           /* held by this scope or one around it */
-    const pithp_shape *last_container; /* alike */
-    const pithp_shape **held;          /* by this scope: open addressing, NULL is free */
+    const pithp_node_def *last;           /* held by this scope or one around it */
+    const pithp_node_def *last_container; /* alike */
+    const pithp_node_def **held; /* by this scope: open addressing, NULL is free */
     size_t held_count, held_room;
-    const pithp_shape *first_held[FIRST_HELD];
+    const pithp_node_def *first_held[FIRST_HELD];
     pithp_recent recent[RECENTS];
 } scope_shapes;
 
@@ -23,7 +23,7 @@ static void scope_closing(pith_scope *s);
 
 static void runtime_closing(pith_runtime *rt) {
     pithp_tree_room *room = rt->room[PITHP_ROOM_TREE];
-    pithp_shape_table_free(rt, room->shapes);
+    pithp_node_def_table_free(rt, room->shapes);
     pithp_leaf_names_free(rt, room->leaf_names);
     pithp_release(rt, room, sizeof *room);
     rt->room[PITHP_ROOM_TREE] = NULL;
@@ -34,7 +34,7 @@ static const pithp_room_hooks hooks = {.scope_closing = scope_closing,
 
 static pithp_tree_room *make_room(pith_runtime *rt) {
     pithp_tree_room *room = pithp_allocate(rt, sizeof *room);
-    struct pithp_shape_table *shapes = room ? pithp_shape_table_make(rt) : NULL;
+    struct pithp_node_def_table *shapes = room ? pithp_node_def_table_make(rt) : NULL;
     if (!shapes) {
         pithp_release(rt, room, sizeof *room);
         return NULL;
@@ -88,18 +88,18 @@ void pith_no_check(pith_scope *s, bool suspend) {
 
 /* ---- Holding ---- */
 
-static size_t place_of(const scope_shapes *own, const pithp_shape *shape) {
+static size_t place_of(const scope_shapes *own, const pithp_node_def *node_def) {
     const size_t mask = own->held_room - 1;
-    size_t i = ((uintptr_t)shape >> 4) * 0x9e3779b97f4a7c15u >> 32 & mask;
-    while (own->held[i] && own->held[i] != shape)
+    size_t i = ((uintptr_t)node_def >> 4) * 0x9e3779b97f4a7c15u >> 32 & mask;
+    while (own->held[i] && own->held[i] != node_def)
         i = (i + 1) & mask;
     return i;
 }
 
-static bool is_held(const pith_scope *s, const pithp_shape *shape) {
+static bool is_held(const pith_scope *s, const pithp_node_def *node_def) {
     for (; s; s = s->parent) {
         const scope_shapes *own = s->room[PITHP_ROOM_TREE];
-        if (own && (own->last == shape || own->held[place_of(own, shape)]))
+        if (own && (own->last == node_def || own->held[place_of(own, node_def)]))
             return true;
     }
     return false;
@@ -109,7 +109,7 @@ static bool has_room(const scope_shapes *own) {
     return 4 * (own->held_count + 1) <= 3 * own->held_room;
 }
 
-static void release_held(pith_scope *s, const pithp_shape **held, size_t room) {
+static void release_held(pith_scope *s, const pithp_node_def **held, size_t room) {
     if (held != ((scope_shapes *)s->room[PITHP_ROOM_TREE])->first_held)
         pithp_release(s->runtime, held, room * sizeof *held);
 }
@@ -118,8 +118,8 @@ static bool grow_held(pith_scope *s, scope_shapes *own) {
     if (has_room(own))
         return true;
     const size_t old_room = own->held_room, room = 2 * old_room;
-    const pithp_shape **old = own->held;
-    const pithp_shape **held = pithp_allocate(s->runtime, room * sizeof *held);
+    const pithp_node_def **old = own->held;
+    const pithp_node_def **held = pithp_allocate(s->runtime, room * sizeof *held);
     if (!held) {
         pithp_fail_memory(s, room * sizeof *held);
         return false;
@@ -134,44 +134,44 @@ static bool grow_held(pith_scope *s, scope_shapes *own) {
 }
 
 /* Give s a reference that the caller has, or give it back where s needs none. */
-static pith_status adopt_reference(pith_scope *s, pithp_shape *shape) {
+static pith_status adopt_reference(pith_scope *s, pithp_node_def *node_def) {
     scope_shapes *own = shapes_of(s);
-    const bool held = own && is_held(s, shape);
+    const bool held = own && is_held(s, node_def);
     if (!own || held || !grow_held(s, own)) {
-        pithp_shape_release(s->runtime, shape);
+        pithp_node_def_release(s->runtime, node_def);
         if (held)
-            own->last = shape;
+            own->last = node_def;
         return held ? PITH_OK : s->error.code;
     }
-    own->held[place_of(own, shape)] = shape;
+    own->held[place_of(own, node_def)] = node_def;
     own->held_count++;
-    own->last = shape;
+    own->last = node_def;
     return PITH_OK;
 }
 
-pith_status pithp_shape_hold(pith_scope *s, const pithp_shape *shape) {
+pith_status pithp_node_def_hold(pith_scope *s, const pithp_node_def *node_def) {
     scope_shapes *own = s->room[PITHP_ROOM_TREE];
-    if (PITHP_LIKELY(own && own->last == shape))
+    if (PITHP_LIKELY(own && own->last == node_def))
         return PITH_OK;
-    if (is_held(s, shape)) {
+    if (is_held(s, node_def)) {
         if (own)
-            own->last = shape;
+            own->last = node_def;
         return PITH_OK;
     }
-    pithp_shape *counted = (pithp_shape *)(uintptr_t)shape;
+    pithp_node_def *counted = (pithp_node_def *)(uintptr_t)node_def;
     atomic_fetch_add_explicit(&counted->refs, 1, memory_order_relaxed);
     return adopt_reference(s, counted);
 }
 
-/* ---- Finding shapes ---- */
+/* ---- Finding node definitions ---- */
 
-/* Statics of the same bytes as those of a shape. Strings and static records have the same
- * pointers only if they are that shape's own. */
-static bool same_bits(const pithp_shape *shape, const void *value) {
-    const pith_type *type = shape->type;
+/* Statics of the same bytes as those of a node definition. Strings and static records
+ * have the same pointers only if they are that node definition's own. */
+static bool same_bits(const pithp_node_def *node_def, const void *value) {
+    const pith_type *type = node_def->type;
     for (int32_t i = 0; i < type->static_count; i++) {
         const pithp_static_info *info = &type->statics[i];
-        const char *a = (const char *)shape->statics + info->offset;
+        const char *a = (const char *)node_def->statics + info->offset;
         const char *b = (const char *)value + info->offset;
         uint64_t x = 0, y = 0;
         if (info->size == 8)
@@ -192,40 +192,41 @@ static pithp_recent *place_of_type(scope_shapes *own, const pith_type *type) {
 _Static_assert(RECENTS == 16, "four bits of the hash choose the place");
 
 static pithp_recent *
-remember(pith_scope *s, scope_shapes *own, const pithp_shape *shape) {
-    pithp_recent *r = place_of_type(own, shape->type);
+remember(pith_scope *s, scope_shapes *own, const pithp_node_def *node_def) {
+    pithp_recent *r = place_of_type(own, node_def->type);
     const pith_spec **specs = r->specs;
     int64_t room = r->room;
-    if (room < shape->slot_count) {
-        room = shape->slot_count < 16 ? 16 : shape->slot_count;
+    if (room < node_def->slot_count) {
+        room = node_def->slot_count < 16 ? 16 : node_def->slot_count;
         specs = pithp_scope_allocate(s, (size_t)room * sizeof *specs);
         if (!specs)
             return NULL;
     }
-    *r =
-        (pithp_recent){.type = shape->type, .shape = shape, .specs = specs, .room = room};
+    *r = (pithp_recent){
+        .type = node_def->type, .node_def = node_def, .specs = specs, .room = room};
     return r;
 }
 
 /* What a scope around this one remembers: its leaves' specs were checked there. */
 static pithp_recent *
 remember_as(pith_scope *s, scope_shapes *own, const pithp_recent *other) {
-    pithp_recent *r = remember(s, own, other->shape);
+    pithp_recent *r = remember(s, own, other->node_def);
     if (!r || !other->checked)
         return r;
-    if (r->shape->slot_count)
-        memcpy(r->specs, other->specs, (size_t)r->shape->slot_count * sizeof *r->specs);
+    if (r->node_def->slot_count)
+        memcpy(r->specs, other->specs,
+               (size_t)r->node_def->slot_count * sizeof *r->specs);
     r->checked = true;
     r->flags = other->flags;
     return r;
 }
 
-pithp_recent *pithp_recent_of_shape(pith_scope *s, const pithp_shape *shape) {
+pithp_recent *pithp_recent_of_shape(pith_scope *s, const pithp_node_def *node_def) {
     scope_shapes *own = shapes_of(s);
     if (PITHP_UNLIKELY(!own))
         return NULL;
-    pithp_recent *r = place_of_type(own, shape->type);
-    return PITHP_LIKELY(r->shape == shape) ? r : remember(s, own, shape);
+    pithp_recent *r = place_of_type(own, node_def->type);
+    return PITHP_LIKELY(r->node_def == node_def) ? r : remember(s, own, node_def);
 }
 
 pithp_recent *pithp_recent_find(pith_scope *s, const pith_type *type, const void *value) {
@@ -233,38 +234,40 @@ pithp_recent *pithp_recent_find(pith_scope *s, const pith_type *type, const void
     if (PITHP_UNLIKELY(!own))
         return NULL;
     pithp_recent *r = place_of_type(own, type);
-    if (PITHP_LIKELY(r->type == type && same_bits(r->shape, value)))
+    if (PITHP_LIKELY(r->type == type && same_bits(r->node_def, value)))
         return r;
     for (pith_scope *p = s->parent; p; p = p->parent) {
         scope_shapes *others = p->room[PITHP_ROOM_TREE];
         const pithp_recent *found = others ? place_of_type(others, type) : NULL;
-        if (found && found->type == type && same_bits(found->shape, value))
+        if (found && found->type == type && same_bits(found->node_def, value))
             return remember_as(s, own, found);
     }
-    pithp_shape *shape = pithp_shape_of_statics(s, type, value);
-    return shape && adopt_reference(s, shape) == PITH_OK ? remember(s, own, shape) : NULL;
+    pithp_node_def *node_def = pithp_node_def_of_statics(s, type, value);
+    return node_def && adopt_reference(s, node_def) == PITH_OK
+               ? remember(s, own, node_def)
+               : NULL;
 }
 
-const pithp_shape *
-pithp_shape_record(pith_scope *s, const pith_type *type, const void *value) {
+const pithp_node_def *
+pithp_node_def_record(pith_scope *s, const pith_type *type, const void *value) {
     const pithp_recent *r = pithp_recent_find(s, type, value);
-    return r ? r->shape : NULL;
+    return r ? r->node_def : NULL;
 }
 
-const pithp_shape *pithp_shape_container(pith_scope *s,
-                                         pithp_kind kind,
-                                         int64_t count,
-                                         const char *const *keys,
-                                         bool all_leaves) {
+const pithp_node_def *pithp_node_def_container(pith_scope *s,
+                                               pithp_kind kind,
+                                               int64_t count,
+                                               const char *const *keys,
+                                               bool all_leaves) {
     scope_shapes *own = shapes_of(s);
     if (!own)
         return NULL;
-    const pithp_shape *last = own->last_container;
+    const pithp_node_def *last = own->last_container;
     if (last && last->kind == kind && last->slot_count == count &&
         last->all_leaves == all_leaves &&
         (kind != PITHP_KIND_DICT || pithp_keys_same(last->keys, keys, count)))
         return last;
-    pithp_shape_key key = {
+    pithp_node_def_key key = {
         .kind = kind,
         .count = count,
         .keys = keys,
@@ -272,19 +275,19 @@ const pithp_shape *pithp_shape_container(pith_scope *s,
         .hash = pithp_hash((uint64_t)kind * 2 + all_leaves, &count, sizeof count)};
     for (int64_t i = 0; kind == PITHP_KIND_DICT && i < count; i++)
         key.hash = pithp_hash(key.hash, keys[i], strlen(keys[i]) + 1);
-    pithp_shape *shape = pithp_shape_find(s, &key);
-    if (!shape || adopt_reference(s, shape) != PITH_OK)
+    pithp_node_def *node_def = pithp_node_def_find(s, &key);
+    if (!node_def || adopt_reference(s, node_def) != PITH_OK)
         return NULL;
-    own->last_container = shape;
-    return shape;
+    own->last_container = node_def;
+    return node_def;
 }
 
 /* ---- Closing ---- */
 
 /* What a scope remembers goes to its parent where that has a free place: of the scopes of
- * a loop, one a step, only the first one must find the shape and check the leaves. No
- * more than the places are taken, so what a scope holds stays bounded. Nothing is
- * allocated, and nothing fails. */
+ * a loop, one a step, only the first one must find the node definition and check the
+ * leaves. No more than the places are taken, so what a scope holds stays bounded. Nothing
+ * is allocated, and nothing fails. */
 static void bequeath(pith_scope *s, const scope_shapes *own) {
     pith_scope *parent = s->parent;
     for (int i = 0; parent && i < RECENTS; i++) {
@@ -292,11 +295,12 @@ static void bequeath(pith_scope *s, const scope_shapes *own) {
         const scope_shapes *others = parent->room[PITHP_ROOM_TREE];
         if (!r->type || (others && (others->recent[i].type || !has_room(others))))
             continue;
-        const size_t specs = (size_t)(r->shape->slot_count + RECENTS) * sizeof *r->specs;
+        const size_t specs =
+            (size_t)(r->node_def->slot_count + RECENTS) * sizeof *r->specs;
         if ((size_t)(parent->limit - parent->cursor) < sizeof *others + specs)
             continue;
         scope_shapes *heir = shapes_of(parent);
-        if (heir && pithp_shape_hold(parent, r->shape) == PITH_OK)
+        if (heir && pithp_node_def_hold(parent, r->node_def) == PITH_OK)
             remember_as(parent, heir, r);
     }
 }
@@ -308,7 +312,7 @@ static void scope_closing(pith_scope *s) {
     bequeath(s, own);
     for (size_t i = 0; i < own->held_room; i++)
         if (own->held[i])
-            pithp_shape_release(s->runtime, (pithp_shape *)(uintptr_t)own->held[i]);
+            pithp_node_def_release(s->runtime, (pithp_node_def *)(uintptr_t)own->held[i]);
     release_held(s, own->held, own->held_room);
     s->room[PITHP_ROOM_TREE] = NULL;
 }

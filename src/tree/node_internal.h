@@ -62,7 +62,8 @@ pith_status pithp_binding_check(pith_scope *s, const pithp_binding *b);
 pith_status pithp_binding_check_below(pith_scope *s, pithp_binding *b, uint16_t *mask);
 /* The value of a name of a type, as ^name of nodes below; -1: not bound. */
 int64_t pithp_binding_provided(const pithp_binding *b, int32_t provided);
-/* The dtype and shape that a leaf must have. False with the error set, at path. */
+/* The dtype and shape that a leaf must have. False with the error set, at path.
+ */
 bool pithp_binding_spec(pith_scope *s,
                         const pithp_binding *b,
                         const pithp_field *field,
@@ -70,8 +71,10 @@ bool pithp_binding_spec(pith_scope *s,
 
 /* Set PITH_E_DTYPE where two float dtypes meet below a node: slot is where the second is.
  */
-pith_status
-pithp_fail_reals(pith_scope *s, const void *node, const pithp_shape *shape, int64_t slot);
+pith_status pithp_fail_reals(pith_scope *s,
+                             const void *node,
+                             const pithp_node_def *node_def,
+                             int64_t slot);
 
 static inline pith_dtype pithp_real_of_flags(uint8_t flags) {
     const int real = (flags & PITHP_FLAG_REAL) >> PITHP_FLAG_REAL_SHIFT;
@@ -81,24 +84,24 @@ static inline uint8_t pithp_real_flags(pith_dtype real) {
     return (uint8_t)(real ? (real - PITH_F16 + 1) << PITHP_FLAG_REAL_SHIFT : 0);
 }
 
-/* ---- Shapes (node_def_scope.c) ---- */
+/* ---- Node definitions (node_def_scope.c) ---- */
 
 /* What a scope remembers of the record type it made last in that place of its table:
  * nodes of the same statics and leaf specs need no further check. */
 typedef struct pithp_recent {
     const pith_type *type;
-    const pithp_shape *shape;
+    const pithp_node_def *node_def;
     const pith_spec **specs; /* of the slots; NULL: absent, or no leaf */
     int64_t room;            /* of specs */
     bool checked;            /* leaves of these specs fit */
     uint8_t flags;           /* PITHP_FLAG_REAL of those leaves */
 } pithp_recent;
 
-/* The entry for a type whose statics are those of value, its shape held by s or a scope
- * around it. NULL: error set. */
+/* The entry for a type whose statics are those of value, its node definition held by s or
+ * a scope around it. NULL: error set. */
 pithp_recent *pithp_recent_find(pith_scope *s, const pith_type *type, const void *value);
-/* The entry for a held shape of a record. NULL: error set. */
-pithp_recent *pithp_recent_of_shape(pith_scope *s, const pithp_shape *shape);
+/* The entry for a held node definition of a record. NULL: error set. */
+pithp_recent *pithp_recent_of_shape(pith_scope *s, const pithp_node_def *node_def);
 
 /* ---- Records (record.c) ---- */
 
@@ -138,6 +141,6 @@ pith_status pithp_type_check(pith_scope *s, const pith_type *type, const char *f
 
 /* Replace the children of a node being made in s that do not outlive s by kept ones. */
 pith_status
-pithp_keep_children(pith_scope *s, const void *node, const pithp_shape *shape);
+pithp_keep_children(pith_scope *s, const void *node, const pithp_node_def *node_def);
 
 #endif

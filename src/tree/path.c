@@ -110,13 +110,13 @@ void pithp_path_add_key(pithp_text *t, const char *key) {
     pithp_text_add_n(t, "']", 2);
 }
 
-void pithp_path_add_slot(pithp_text *t, const pithp_shape *shape, int64_t slot) {
-    switch (shape->kind) {
+void pithp_path_add_slot(pithp_text *t, const pithp_node_def *node_def, int64_t slot) {
+    switch (node_def->kind) {
         case PITHP_KIND_RECORD:
-            pithp_path_add_field(t, pithp_slot_name(shape, slot));
+            pithp_path_add_field(t, pithp_slot_name(node_def, slot));
             return;
         case PITHP_KIND_DICT:
-            pithp_path_add_key(t, shape->keys[slot]);
+            pithp_path_add_key(t, node_def->keys[slot]);
             return;
         case PITHP_KIND_LIST:
         case PITHP_KIND_TUPLE:
@@ -445,19 +445,20 @@ void pithp_path_explain_item(pithp_text *why, const void *node, int64_t index) {
 }
 
 void pithp_path_explain_key(pithp_text *why, const void *node, const char *key) {
-    const pithp_shape *shape = pithp_shape_of(node);
+    const pithp_node_def *node_def = pithp_node_def_of(node);
     pithp_node_describe(why, node);
     pithp_text_print(why, " has no key '%.80s'", key);
-    add_names(why, shape->slot_count, shape->keys, true);
+    add_names(why, node_def->slot_count, node_def->keys, true);
 }
 
 /* The slot of that name; -1 where there is none. *begins: a member of a struct by value
  * has it as its first steps. */
-static int64_t slot_named(const pithp_shape *shape, const char *name, bool *begins) {
+static int64_t
+slot_named(const pithp_node_def *node_def, const char *name, bool *begins) {
     const size_t n = strlen(name);
     *begins = false;
-    for (int64_t i = 0; i < shape->slot_count; i++) {
-        const char *slot = pithp_slot_name(shape, i);
+    for (int64_t i = 0; i < node_def->slot_count; i++) {
+        const char *slot = pithp_slot_name(node_def, i);
         if (strncmp(slot, name, n) != 0)
             continue;
         if (slot[n] == 0)
@@ -469,7 +470,7 @@ static int64_t slot_named(const pithp_shape *shape, const char *name, bool *begi
 
 /* The slot of a field; the name of one in a struct by value is several steps. */
 static const void **find_field(const void *node,
-                               const pithp_shape *shape,
+                               const pithp_node_def *node_def,
                                pithp_path_reader *r,
                                pithp_path_part *step,
                                pithp_text *why) {
@@ -477,36 +478,37 @@ static const void **find_field(const void *node,
     bool begins;
     pithp_text_begin(&name, r->name.rt);
     pithp_text_add(&name, step->name);
-    int64_t slot = slot_named(shape, name.bytes, &begins);
+    int64_t slot = slot_named(node_def, name.bytes, &begins);
     while (slot < 0 && begins && pithp_path_step(r, step) &&
            step->kind == PITHP_STEP_FIELD) {
         pithp_text_print(&name, ".%s", step->name);
-        slot = slot_named(shape, name.bytes, &begins);
+        slot = slot_named(node_def, name.bytes, &begins);
     }
     if (slot < 0)
-        pithp_path_explain_field(why, shape->type, name.bytes);
+        pithp_path_explain_field(why, node_def->type, name.bytes);
     pithp_text_end(&name);
-    return slot < 0 ? NULL : pithp_slot(node, shape, slot);
+    return slot < 0 ? NULL : pithp_slot(node, node_def, slot);
 }
 
 static const void **find_slot(const void *node,
-                              const pithp_shape *shape,
+                              const pithp_node_def *node_def,
                               pithp_path_reader *r,
                               pithp_path_part *step,
                               pithp_text *why) {
-    const bool items = shape->kind == PITHP_KIND_LIST || shape->kind == PITHP_KIND_TUPLE;
-    if (step->kind == PITHP_STEP_FIELD && shape->kind == PITHP_KIND_RECORD)
-        return find_field(node, shape, r, step, why);
+    const bool items =
+        node_def->kind == PITHP_KIND_LIST || node_def->kind == PITHP_KIND_TUPLE;
+    if (step->kind == PITHP_STEP_FIELD && node_def->kind == PITHP_KIND_RECORD)
+        return find_field(node, node_def, r, step, why);
     if (step->kind == PITHP_STEP_INDEX && items) {
-        if (step->index < shape->slot_count)
-            return pithp_slot(node, shape, step->index);
+        if (step->index < node_def->slot_count)
+            return pithp_slot(node, node_def, step->index);
         pithp_path_explain_item(why, node, step->index);
         return NULL;
     }
-    if (step->kind == PITHP_STEP_KEY && shape->kind == PITHP_KIND_DICT) {
-        const int64_t i = pithp_shape_find_key(shape, step->name);
+    if (step->kind == PITHP_STEP_KEY && node_def->kind == PITHP_KIND_DICT) {
+        const int64_t i = pithp_node_def_find_key(node_def, step->name);
         if (i >= 0)
-            return pithp_slot(node, shape, i);
+            return pithp_slot(node, node_def, i);
         pithp_path_explain_key(why, node, step->name);
         return NULL;
     }
@@ -539,7 +541,7 @@ const void *pith_tree_at(pith_scope *s, const void *tree, const char *path) {
             pithp_node_describe(&why, node);
             pithp_text_add(&why, " has no children");
         } else {
-            slot = find_slot(node, pithp_shape_of(node), &r, &step, &why);
+            slot = find_slot(node, pithp_node_def_of(node), &r, &step, &why);
         }
         if (!slot) {
             pithp_text_add_n(&to, path, step.end);

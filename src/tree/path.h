@@ -11,7 +11,7 @@ void pithp_path_add_key(pithp_text *t, const char *key);
 /* A text as a string of s, ended; NULL: error set. */
 const char *pithp_text_finish(pith_scope *s, pithp_text *t);
 /* The step to a slot of a node of that shape. */
-void pithp_path_add_slot(pithp_text *t, const pithp_shape *shape, int64_t slot);
+void pithp_path_add_slot(pithp_text *t, const pithp_node_def *node_def, int64_t slot);
 
 typedef enum pithp_step_kind {
     PITHP_STEP_FIELD,

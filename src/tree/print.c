@@ -32,8 +32,8 @@ typedef struct drawing {
 
 /* ---- What is shown ---- */
 
-static bool is_cut(const pithp_shape *shape, const limits *l) {
-    return !shape->type && shape->slot_count - 1 > l->items;
+static bool is_cut(const pithp_node_def *node_def, const limits *l) {
+    return !node_def->type && node_def->slot_count - 1 > l->items;
 }
 
 /* Before a step of the walk: where a container's middle begins, pass it. Returns how many
@@ -41,16 +41,16 @@ static bool is_cut(const pithp_shape *shape, const limits *l) {
 static int64_t pass_middle(pithp_walk *w, const limits *l) {
     if (w->depth == 0)
         return 0;
-    const pithp_frame *top = &w->frames[w->depth - 1];
+    const pithp_walk_frame *top = &w->frames[w->depth - 1];
     const int64_t first = l->items - l->items / 2, last = l->items / 2;
-    if (!is_cut(top->shape, l) || top->next != first)
+    if (!is_cut(top->node_def, l) || top->next != first)
         return 0;
-    pithp_walk_jump(w, top->shape->slot_count - last);
-    return top->shape->slot_count - last - first;
+    pithp_walk_jump(w, top->node_def->slot_count - last);
+    return top->node_def->slot_count - last - first;
 }
 
-static int64_t statics_of(const pithp_shape *shape) {
-    return shape->type ? shape->type->static_count : 0;
+static int64_t statics_of(const pithp_node_def *node_def) {
+    return node_def->type ? node_def->type->static_count : 0;
 }
 
 /* How many lines a tree takes, or more than l->lines. */
@@ -68,7 +68,7 @@ static int64_t count_lines(drawing *d, const void *tree, const limits *l) {
             if (w.depth > l->depth)
                 pithp_walk_skip(&w);
             else
-                count += statics_of(pithp_shape_of(w.node));
+                count += statics_of(pithp_node_def_of(w.node));
         }
     } while (count <= l->lines);
     d->text.failed |= w.failed;
@@ -110,7 +110,7 @@ static uint32_t length_since(const drawing *d, size_t *mark) {
 /* The frame of a line whose node is in the innermost entered node. */
 static void add_frame(drawing *d, const pithp_walk *w, int64_t depth, bool last) {
     for (int64_t i = 0; i + 1 < depth; i++)
-        pithp_text_add(&d->text, w->frames[i].next < w->frames[i].shape->slot_count
+        pithp_text_add(&d->text, w->frames[i].next < w->frames[i].node_def->slot_count
                                      ? "\u2502  "
                                      : "   ");
     if (depth > 0)
@@ -129,8 +129,8 @@ static void add_field_notes(drawing *d, const pithp_field *field, size_t column)
 static const pithp_field *field_of(const pithp_walk *w, int64_t depth) {
     if (depth == 0)
         return NULL;
-    const pithp_frame *parent = &w->frames[depth - 1];
-    const pith_type *type = parent->shape->type;
+    const pithp_walk_frame *parent = &w->frames[depth - 1];
+    const pith_type *type = parent->node_def->type;
     return type ? &type->fields[type->slot_fields[parent->next - 1]] : NULL;
 }
 
@@ -151,18 +151,18 @@ static void add_what(drawing *d, const void *node, pithp_visit visit) {
 /* The line of a leaf, of an absent place, or of a node whose children follow. */
 static pith_status draw_visit(drawing *d, const pithp_walk *w, pithp_visit visit) {
     const int64_t depth = w->depth - (visit == PITHP_VISIT_ENTER);
-    const pithp_frame *parent = depth ? &w->frames[depth - 1] : NULL;
+    const pithp_walk_frame *parent = depth ? &w->frames[depth - 1] : NULL;
     size_t mark = d->text.length;
     line l = {0};
     pith_status rc = PITH_OK;
     if (parent) {
-        add_frame(d, w, depth, parent->next == parent->shape->slot_count);
-        pithp_path_add_slot(&d->text, parent->shape, parent->next - 1);
+        add_frame(d, w, depth, parent->next == parent->node_def->slot_count);
+        pithp_path_add_slot(&d->text, parent->node_def, parent->next - 1);
         l.name = length_since(d, &mark);
     }
     add_what(d, w->node, visit);
     if (visit == PITHP_VISIT_ENTER && depth >= d->limits.depth &&
-        pithp_shape_of(w->node)->slot_count)
+        pithp_node_def_of(w->node)->slot_count)
         pithp_text_add(&d->text, " ...");
     l.what = length_since(d, &mark);
     const bool concrete = visit == PITHP_VISIT_LEAF && !pithp_array_is_traced(w->node);
@@ -191,12 +191,14 @@ static pith_status draw_visit(drawing *d, const pithp_walk *w, pithp_visit visit
 
 /* The statics of the record that was just entered. */
 static void draw_statics(drawing *d, const pithp_walk *w) {
-    const pithp_shape *shape = pithp_shape_of(w->node);
-    for (int64_t i = 0; i < statics_of(shape) && d->count < d->limits.lines; i++) {
-        const pithp_field *field = &shape->type->fields[shape->type->statics[i].field];
+    const pithp_node_def *node_def = pithp_node_def_of(w->node);
+    for (int64_t i = 0; i < statics_of(node_def) && d->count < d->limits.lines; i++) {
+        const pithp_field *field =
+            &node_def->type->fields[node_def->type->statics[i].field];
         size_t mark = d->text.length;
         line l = {0};
-        add_frame(d, w, w->depth, i + 1 == statics_of(shape) && shape->slot_count == 0);
+        add_frame(d, w, w->depth,
+                  i + 1 == statics_of(node_def) && node_def->slot_count == 0);
         pithp_path_add_field(&d->text, field->declared.name);
         l.name = length_since(d, &mark);
         pithp_text_add(&d->text, "= ");

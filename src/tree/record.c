@@ -1,6 +1,6 @@
-/* Records: a struct whose statics are interned in a shape and whose leaves and children
- * are checked once, when it is frozen. Freezing the same type with leaves of the same
- * specs again compares pointers only. */
+/* Records: a struct whose statics are interned in a node definition and whose leaves and
+ * children are checked once, when it is frozen. Freezing the same type with leaves of the
+ * same specs again compares pointers only. */
 #include "tree/node_internal.h"
 
 #include <stdio.h>
@@ -25,14 +25,14 @@ reason_against(pith_scope *s, const void *tree, char reason[PITHP_REASON_BYTES])
     } else if (!array && (h->flags & PITHP_FLAG_INITIAL)) {
         snprintf(reason, PITHP_REASON_BYTES,
                  "expected a frozen record, got the initial values of %s",
-                 pithp_shape_of(tree)->type->name);
+                 pithp_node_def_of(tree)->type->name);
     } else if (!array && (h->flags & PITHP_FLAG_NIL)) {
         const char *site = s->cleared_site;
         snprintf(
             reason, PITHP_REASON_BYTES,
             "expected a frozen record, got the nil record of %s, which a failed call "
             "returned%s%s%s",
-            pithp_shape_of(tree)->type->name, site[0] ? " (" : "", site,
+            pithp_node_def_of(tree)->type->name, site[0] ? " (" : "", site,
             site[0] ? ")" : "");
     } else if (block->runtime != s->runtime) {
         snprintf(reason, PITHP_REASON_BYTES, "it belongs to another runtime");
@@ -72,14 +72,15 @@ pith_status pithp_tree_check(pith_scope *s,
 
 /* ---- Making records ---- */
 
-/* A node of a held shape whose statics are set and whose slots the caller sets. */
-static void *make_node(pith_scope *s, const pithp_shape *shape) {
-    pithp_header *h = pithp_slab_make(s, sizeof *h + shape->payload_bytes);
+/* A node of a held node definition whose statics are set and whose slots the caller sets.
+ */
+static void *make_node(pith_scope *s, const pithp_node_def *node_def) {
+    pithp_header *h = pithp_slab_make(s, sizeof *h + node_def->payload_bytes);
     if (PITHP_UNLIKELY(!h))
         return NULL;
     *h = (pithp_header){
-        .magic = PITHP_OBJECT_MAGIC, .kind = (uint8_t)shape->kind, .shape = shape};
-    return memcpy(h + 1, shape->statics, shape->payload_bytes);
+        .magic = PITHP_OBJECT_MAGIC, .kind = (uint8_t)node_def->kind, .shape = node_def};
+    return memcpy(h + 1, node_def->statics, node_def->payload_bytes);
 }
 
 static void unmake_node(void *node) {
@@ -115,7 +116,7 @@ refuse_slot(pith_scope *s, const pith_type *type, int32_t slot, const void *chil
     const pithp_kind kind = pithp_kind_of(child);
     if (kind == PITHP_KIND_RECORD)
         return pithp_fail(s, PITH_E_TYPE, path, "expected %s, got a record of %s",
-                          expected, pithp_shape_of(child)->type->name);
+                          expected, pithp_node_def_of(child)->type->name);
     return pithp_fail(s, PITH_E_TYPE, path, "expected %s, got %s", expected, kinds[kind]);
 }
 
@@ -182,11 +183,12 @@ look_at_slots(pith_scope *s, const pithp_recent *r, const void *node, slots_seen
             continue;
         }
         const bool is_node = h->kind >= PITHP_KIND_RECORD && h->kind <= PITHP_KIND_NONE;
-        const bool fits = info->kind == PITHP_SLOT_CHILD
-                              ? h->kind == PITHP_KIND_RECORD &&
-                                    ((const pithp_shape *)h->shape)->type == info->child
-                              : is_node || (h->kind == PITHP_KIND_ARRAY &&
-                                            !(h->extra & PITHP_ARRAY_DONATED));
+        const bool fits =
+            info->kind == PITHP_SLOT_CHILD
+                ? h->kind == PITHP_KIND_RECORD &&
+                      ((const pithp_node_def *)h->shape)->type == info->child
+                : is_node ||
+                      (h->kind == PITHP_KIND_ARRAY && !(h->extra & PITHP_ARRAY_DONATED));
         if (PITHP_UNLIKELY(!fits || (is_node && (h->flags & PITHP_FLAG_NIL))))
             return refuse_slot(s, type, i, child);
         if (is_node)
@@ -204,7 +206,7 @@ static pith_status check_leaves(pith_scope *s, pithp_recent *r, const void *node
     if (pithp_binding_check(s, &b) != PITH_OK)
         return s->error.code;
     for (int32_t i = 0; i < r->type->slot_count; i++) {
-        const void *child = *pithp_slot(node, r->shape, i);
+        const void *child = *pithp_slot(node, r->node_def, i);
         r->specs[i] = child && r->type->slots[i].kind == PITHP_SLOT_LEAF
                           ? pithp_array_spec(child)
                           : NULL;
@@ -218,7 +220,7 @@ static pith_status check_leaves(pith_scope *s, pithp_recent *r, const void *node
 static int32_t mixed_slot(const void *node, const pithp_recent *r) {
     uint8_t real = r->flags;
     for (int32_t i = 0; i < r->type->slot_count; i++) {
-        const void *child = *pithp_slot(node, r->shape, i);
+        const void *child = *pithp_slot(node, r->node_def, i);
         if (!child || r->type->slots[i].kind == PITHP_SLOT_LEAF ||
             pithp_kind_is_array(child))
             continue;
@@ -240,7 +242,7 @@ static pith_status run_check(pith_scope *s, const pith_type *type, const void *n
 }
 
 pith_status pithp_record_check(pith_scope *s, const void *record) {
-    const pith_type *type = pithp_shape_of(record)->type;
+    const pith_type *type = pithp_node_def_of(record)->type;
     if (!type || !type->check || !pithp_hooks_run(s) ||
         run_check(s, type, record) == PITH_OK)
         return PITH_OK;
@@ -251,7 +253,7 @@ pith_status pithp_record_check(pith_scope *s, const void *record) {
 /* Check a record whose slots are set, and let it begin its life. */
 static pith_status finish_record(pith_scope *s, pithp_recent *r, void *node) {
     const pith_type *type = r->type;
-    const pithp_shape *shape = r->shape;
+    const pithp_node_def *node_def = r->node_def;
     pithp_header *h = pithp_header_of(node);
     slots_seen seen;
     if (look_at_slots(s, r, node, &seen) != PITH_OK)
@@ -260,7 +262,7 @@ static pith_status finish_record(pith_scope *s, pithp_recent *r, void *node) {
         return s->error.code;
     if (PITHP_UNLIKELY(seen.mixed >= 0 ||
                        (r->flags && seen.real && r->flags != seen.real)))
-        return pithp_fail_reals(s, node, shape, mixed_slot(node, r));
+        return pithp_fail_reals(s, node, node_def, mixed_slot(node, r));
     h->flags = r->flags | seen.real;
     h->extra = type->outer_mask | seen.below;
     if (PITHP_UNLIKELY(seen.below & type->provided_mask)) {
@@ -272,17 +274,18 @@ static pith_status finish_record(pith_scope *s, pithp_recent *r, void *node) {
     }
     if (type->check && pithp_hooks_run(s) && run_check(s, type, node) != PITH_OK)
         return s->error.code;
-    return PITHP_UNLIKELY(seen.keep) ? pithp_keep_children(s, node, shape) : PITH_OK;
+    return PITHP_UNLIKELY(seen.keep) ? pithp_keep_children(s, node, node_def) : PITH_OK;
 }
 
-const void *
-pithp_record_make(pith_scope *s, const pithp_shape *shape, const void *const *slots) {
-    pithp_recent *r = pithp_recent_of_shape(s, shape);
-    void *node = r ? make_node(s, shape) : NULL;
+const void *pithp_record_make(pith_scope *s,
+                              const pithp_node_def *node_def,
+                              const void *const *slots) {
+    pithp_recent *r = pithp_recent_of_shape(s, node_def);
+    void *node = r ? make_node(s, node_def) : NULL;
     if (!node)
         return NULL;
-    for (int64_t i = 0; i < shape->slot_count; i++)
-        *pithp_slot(node, shape, i) = slots[i];
+    for (int64_t i = 0; i < node_def->slot_count; i++)
+        *pithp_slot(node, node_def, i) = slots[i];
     if (finish_record(s, r, node) == PITH_OK)
         return node;
     unmake_node(node);
@@ -291,7 +294,7 @@ pithp_record_make(pith_scope *s, const pithp_shape *shape, const void *const *sl
 
 const void *pithp_freeze(pith_scope *s, const pith_type *type, const void *value) {
     pithp_recent *r = pithp_recent_find(s, type, value);
-    void *node = PITHP_LIKELY(r != NULL) ? make_node(s, r->shape) : NULL;
+    void *node = PITHP_LIKELY(r != NULL) ? make_node(s, r->node_def) : NULL;
     if (PITHP_UNLIKELY(!node))
         return NULL;
     for (int32_t i = 0; i < type->slot_count; i++) {
@@ -326,10 +329,10 @@ const void *pith_freeze_as(pith_scope *s, const pith_type *type, const void *val
 }
 
 void *pithp_node_copy(pith_scope *s, const void *model) {
-    const pithp_shape *shape = pithp_shape_of(model);
-    if (pithp_shape_hold(s, shape) != PITH_OK)
+    const pithp_node_def *node_def = pithp_node_def_of(model);
+    if (pithp_node_def_hold(s, node_def) != PITH_OK)
         return NULL;
-    const size_t bytes = sizeof(pithp_header) + shape->payload_bytes;
+    const size_t bytes = sizeof(pithp_header) + node_def->payload_bytes;
     pithp_header *h = pithp_slab_make(s, bytes);
     return h ? (pithp_header *)memcpy(h, pithp_header_of(model), bytes) + 1 : NULL;
 }
@@ -339,5 +342,5 @@ const pith_type *pith_type_of(const void *tree) {
     if (pithp_pointer_check(tree, &block) != PITHP_POINTER_OK ||
         pithp_kind_of(tree) != PITHP_KIND_RECORD || pithp_is_nil(tree))
         return NULL;
-    return pithp_shape_of(tree)->type;
+    return pithp_node_def_of(tree)->type;
 }

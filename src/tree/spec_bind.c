@@ -400,7 +400,7 @@ static bool row_room(descent *d) {
 /* Note what the node just entered covers; whether anything below it is still of interest.
  */
 static bool enter_row(descent *d) {
-    const pith_type *type = pithp_shape_of(d->walk.node)->type, *own = d->b->type;
+    const pith_type *type = pithp_node_def_of(d->walk.node)->type, *own = d->b->type;
     uint64_t *row = d->rows + (size_t)d->walk.depth * (size_t)d->words;
     memcpy(row, row - d->words, (size_t)d->words * sizeof *row);
     bool some = false;
@@ -453,7 +453,7 @@ outer_fits(descent *d, const char *name, const pithp_extent *e, int64_t extent) 
 }
 
 static pith_status check_record_below(pith_scope *s, descent *d) {
-    const pithp_shape *shape = pithp_shape_of(d->walk.node);
+    const pithp_node_def *shape = pithp_node_def_of(d->walk.node);
     if (!shape->type || !shape->type->needs_outer)
         return PITH_OK;
     pithp_binding inner;
@@ -495,7 +495,7 @@ static pith_status check_subtree(pith_scope *s, descent *d, const void *tree) {
         }
     }
     if (d->walk.failed)
-        rc = pithp_fail_memory(s, (size_t)d->walk.depth * sizeof(pithp_frame));
+        rc = pithp_fail_memory(s, (size_t)d->walk.depth * sizeof(pithp_walk_frame));
     pithp_walk_end(&d->walk);
     return rc;
 }
@@ -563,8 +563,8 @@ static pith_dtype first_real(pith_scope *s, const void *tree, pithp_text *path) 
     pith_dtype found = PITH_DTYPE_NONE;
     pithp_walk_begin(&w, s->runtime, tree);
     while (!found && pithp_walk_next(&w, &visit)) {
-        const pithp_shape *parent =
-            visit == PITHP_VISIT_LEAF && w.depth ? w.frames[w.depth - 1].shape : NULL;
+        const pithp_node_def *parent =
+            visit == PITHP_VISIT_LEAF && w.depth ? w.frames[w.depth - 1].node_def : NULL;
         if (!parent || !parent->type || !pithp_kind_is_array(w.node))
             continue;
         const pithp_field *f = &parent->type->fields[parent->type->slot_fields[w.slot]];
@@ -579,7 +579,7 @@ static pith_dtype first_real(pith_scope *s, const void *tree, pithp_text *path) 
 
 pith_status pithp_fail_reals(pith_scope *s,
                              const void *node,
-                             const pithp_shape *shape,
+                             const pithp_node_def *shape,
                              int64_t slot) {
     pithp_text first, second;
     pithp_text_begin(&first, s->runtime);

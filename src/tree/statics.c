@@ -1,6 +1,6 @@
-/* Statics of records in one form, by which their shapes are told apart: every NaN is one,
- * bools are 0 or 1, enums and dtypes are known ones, static records stand for their
- * shapes. */
+/* Statics of records in one form, by which their node definitions are told apart: every
+ * NaN is one, bools are 0 or 1, enums and dtypes are known ones, static records stand for
+ * their node definitions. */
 #include "tree/node_def_internal.h"
 
 #include <math.h>
@@ -23,7 +23,7 @@ refuse_static(pith_scope *s, const pith_field *d, const char *format, ...) {
 
 /* The record that a static field points to: frozen, or a type's initial one. NULL: error
  * set. */
-static const pithp_shape *
+static const pithp_node_def *
 static_record(pith_scope *s, const pithp_field *f, const void *record) {
     pithp_block *block = NULL;
     const pithp_pointer verdict = pithp_pointer_check(record, &block);
@@ -33,19 +33,20 @@ static_record(pith_scope *s, const pithp_field *f, const void *record) {
         return NULL;
     }
     const pithp_header *h = pithp_header_of(record);
-    const pithp_shape *shape = h->kind == PITHP_KIND_RECORD ? h->shape : NULL;
-    if (!shape || shape->type != f->child ||
+    const pithp_node_def *node_def = h->kind == PITHP_KIND_RECORD ? h->shape : NULL;
+    if (!node_def || node_def->type != f->child ||
         ((h->flags & PITHP_FLAG_NIL) && !(h->flags & PITHP_FLAG_INITIAL))) {
         refuse_static(s, &f->declared, "expected %s, got %s%s", f->child->name,
-                      shape && shape->type == f->child
+                      node_def && node_def->type == f->child
                           ? "the nil record of a failed call: "
-                      : shape ? "another record: "
-                              : "an object that is no record",
-                      shape ? shape->type->name : "");
+                      : node_def ? "another record: "
+                                 : "an object that is no record",
+                      node_def ? node_def->type->name : "");
         return NULL;
     }
-    /* By value: the same statics give the same shape, wherever the record lives. */
-    return pithp_shape_record(s, f->child, record);
+    /* By value: the same statics give the same node definition, wherever the record
+     * lives. */
+    return pithp_node_def_record(s, f->child, record);
 }
 
 static pith_status
@@ -91,10 +92,10 @@ canonical_static(pith_scope *s, const pithp_field *f, const char *value, char *t
         case PITH_STATIC_RECORD_: {
             const void *record;
             memcpy(&record, from, sizeof record);
-            const pithp_shape *shape = static_record(s, f, record);
-            if (!shape)
+            const pithp_node_def *node_def = static_record(s, f, record);
+            if (!node_def)
                 return s->error.code;
-            memcpy(to, &shape, sizeof shape);
+            memcpy(to, &node_def, sizeof node_def);
             break;
         }
         case PITH_STATIC_NONE:
@@ -118,8 +119,8 @@ static uint64_t hash_statics(const pith_type *type, const char *statics) {
     return hash;
 }
 
-pithp_shape *
-pithp_shape_of_statics(pith_scope *s, const pith_type *type, const void *value) {
+pithp_node_def *
+pithp_node_def_of_statics(pith_scope *s, const pith_type *type, const void *value) {
     enum { ROOM = 1024 };
     char few[ROOM];
     char *statics = type->size <= ROOM ? few : pithp_allocate(s->runtime, type->size);
@@ -131,15 +132,15 @@ pithp_shape_of_statics(pith_scope *s, const pith_type *type, const void *value) 
     pith_status rc = PITH_OK;
     for (int32_t i = 0; i < type->static_count && rc == PITH_OK; i++)
         rc = canonical_static(s, &type->fields[type->statics[i].field], value, statics);
-    pithp_shape *shape = NULL;
+    pithp_node_def *node_def = NULL;
     if (rc == PITH_OK) {
-        pithp_shape_key key = {.kind = PITHP_KIND_RECORD,
-                               .type = type,
-                               .statics = statics,
-                               .hash = hash_statics(type, statics)};
-        shape = pithp_shape_find(s, &key);
+        pithp_node_def_key key = {.kind = PITHP_KIND_RECORD,
+                                  .type = type,
+                                  .statics = statics,
+                                  .hash = hash_statics(type, statics)};
+        node_def = pithp_node_def_find(s, &key);
     }
     if (statics != few)
         pithp_release(s->runtime, statics, type->size);
-    return shape;
+    return node_def;
 }

@@ -30,8 +30,8 @@ pithp_structure_copy(pith_scope *s, pithp_structure *to, const pithp_structure *
     memcpy(to->heads, from->heads, tokens * sizeof *to->heads);
     for (size_t i = 0; i < tokens; i++)
         if (pithp_token_kind(to->tokens[i]) == PITHP_TOKEN_NODE) {
-            pithp_shape *shape = (pithp_shape *)to->tokens[i];
-            atomic_fetch_add_explicit(&shape->refs, 1, memory_order_relaxed);
+            pithp_node_def *node_def = (pithp_node_def *)to->tokens[i];
+            atomic_fetch_add_explicit(&node_def->refs, 1, memory_order_relaxed);
         }
     return PITH_OK;
 }
@@ -41,7 +41,7 @@ void pithp_structure_release(pith_runtime *rt, pithp_structure *t) {
         return;
     for (int64_t i = 0; i < t->token_count; i++)
         if (pithp_token_kind(t->tokens[i]) == PITHP_TOKEN_NODE)
-            pithp_shape_release(rt, (pithp_shape *)t->tokens[i]);
+            pithp_node_def_release(rt, (pithp_node_def *)t->tokens[i]);
     pithp_release(rt, t->tokens, bytes_of(t));
     t->tokens = NULL;
 }
@@ -100,13 +100,13 @@ change_hold(const reading *r, const pith_array *a, int64_t i) {
  * done with it before it has been looked at. */
 static inline bool read_run(reading *r,
                             const void *node,
-                            const pithp_shape *shape,
+                            const pithp_node_def *node_def,
                             int64_t first,
                             int64_t n) {
     static const pithp_header plain = {.magic = PITHP_OBJECT_MAGIC,
                                        .kind = PITHP_KIND_ARRAY};
     const char *payload = node;
-    const uint32_t *offsets = shape->slot_offsets;
+    const uint32_t *offsets = node_def->slot_offsets;
     const pith_spec *const *specs = r->specs;
     const pith_array **items = r->items;
     const void **addresses = r->addresses;
@@ -141,15 +141,15 @@ static inline bool read_run(reading *r,
 /* A run of leaves or absences in the innermost nodes. */
 static bool read_token(reading *r, pithp_walk *w, uintptr_t token) {
     for (int64_t run = pithp_token_run(token); run;) {
-        pithp_frame *top = &w->frames[w->depth - 1];
-        const int64_t left = top->shape->slot_count - top->next;
+        pithp_walk_frame *top = &w->frames[w->depth - 1];
+        const int64_t left = top->node_def->slot_count - top->next;
         const int64_t n = run < left ? run : left;
         if (pithp_token_kind(token) == PITHP_TOKEN_LEAVES) {
-            if (!read_run(r, top->node, top->shape, top->next, n))
+            if (!read_run(r, top->node, top->node_def, top->next, n))
                 return false;
         } else {
             for (int64_t i = 0; i < n; i++)
-                if (*pithp_slot(top->node, top->shape, top->next + i))
+                if (*pithp_slot(top->node, top->node_def, top->next + i))
                     return false;
         }
         top->next += n;
@@ -159,17 +159,18 @@ static bool read_token(reading *r, pithp_walk *w, uintptr_t token) {
     return true;
 }
 
-static bool read_node(pithp_walk *w, const void *node, const pithp_shape *shape) {
-    if (!node || pithp_kind_of(node) != shape->kind || pithp_shape_of(node) != shape)
+static bool read_node(pithp_walk *w, const void *node, const pithp_node_def *node_def) {
+    if (!node || pithp_kind_of(node) != node_def->kind ||
+        pithp_node_def_of(node) != node_def)
         return false;
     if (w->depth) {
-        pithp_frame *top = &w->frames[w->depth - 1];
-        w->depth -= ++top->next == top->shape->slot_count;
+        pithp_walk_frame *top = &w->frames[w->depth - 1];
+        w->depth -= ++top->next == top->node_def->slot_count;
     }
-    return shape->slot_count == 0 || pithp_walk_enter(w, node, shape);
+    return node_def->slot_count == 0 || pithp_walk_enter(w, node, node_def);
 }
 
-static const pithp_shape alone = {.slot_count = 1}; /* around a tree of one leaf */
+static const pithp_node_def alone = {.slot_count = 1}; /* around a tree of one leaf */
 
 /* A tree with nodes. */
 static bool
@@ -184,8 +185,8 @@ read_nodes(reading *r, pith_runtime *rt, const pithp_structure *t, const void *t
             same = read_token(r, &w, token);
             continue;
         }
-        const pithp_frame *top = &w.frames[w.depth - 1];
-        same = read_node(&w, *pithp_slot(top->node, top->shape, top->next),
+        const pithp_walk_frame *top = &w.frames[w.depth - 1];
+        same = read_node(&w, *pithp_slot(top->node, top->node_def, top->next),
                          pithp_token_shape(token));
     }
     pithp_walk_end(&w);

@@ -17,8 +17,8 @@ static inline int pithp_token_kind(uintptr_t token) {
 static inline int64_t pithp_token_run(uintptr_t token) {
     return (int64_t)(token >> 2);
 }
-static inline const pithp_shape *pithp_token_shape(uintptr_t token) {
-    return (const pithp_shape *)token;
+static inline const pithp_node_def *pithp_token_shape(uintptr_t token) {
+    return (const pithp_node_def *)token;
 }
 
 /* The structure of a tree, as a treedef and a flat form have it. */
@@ -130,12 +130,12 @@ const pith_treedef *pithp_treedef_make(pith_scope *s, const pithp_structure *t);
 
 typedef struct pithp_cursor {
     const pithp_structure *t;
-    pithp_walk frames;        /* nodes under way: their shapes are their nodes */
-    int64_t token, left;      /* the next token; what is left of a run */
-    int64_t place;            /* token of the last place */
-    int64_t item;             /* items up to the last place, it included */
-    int kind;                 /* PITHP_TOKEN_... of the last place */
-    const pithp_shape *shape; /* of a node */
+    pithp_walk frames;              /* nodes under way: their shapes are their nodes */
+    int64_t token, left;            /* the next token; what is left of a run */
+    int64_t place;                  /* token of the last place */
+    int64_t item;                   /* items up to the last place, it included */
+    int kind;                       /* PITHP_TOKEN_... of the last place */
+    const pithp_node_def *node_def; /* of a node */
 } pithp_cursor;
 
 void pithp_cursor_begin(pithp_cursor *c, pith_runtime *rt, const pithp_structure *t);
@@ -153,6 +153,6 @@ static inline void pithp_cursor_path(const pithp_cursor *c, pithp_text *path) {
 }
 void pithp_cursor_end(pithp_cursor *c);
 /* Whether nodes of two shapes are the same but for what is below them. */
-bool pithp_shape_same_node(const pithp_shape *a, const pithp_shape *b);
+bool pithp_node_def_same_node(const pithp_node_def *a, const pithp_node_def *b);
 
 #endif

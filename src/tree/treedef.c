@@ -249,7 +249,8 @@ bool pith_treedef_is_prefix(const pith_treedef *prefix, const pith_treedef *def)
     while (fits && pithp_cursor_next(&a)) {
         fits = pithp_cursor_next(&b);
         if (fits && a.kind == PITHP_TOKEN_NODE)
-            fits = b.kind == PITHP_TOKEN_NODE && pithp_shape_same_node(a.shape, b.shape);
+            fits = b.kind == PITHP_TOKEN_NODE &&
+                   pithp_node_def_same_node(a.node_def, b.node_def);
         else if (fits && a.kind == PITHP_TOKEN_ABSENT)
             fits = b.kind == PITHP_TOKEN_ABSENT;
         else if (fits)

@@ -192,7 +192,7 @@ static bool make_permanent_records(pith_type *t) {
         return false;
     t->nil = permanent_record(t, PITHP_FLAG_NIL);
     t->initial = permanent_record(t, PITHP_FLAG_NIL | PITHP_FLAG_INITIAL);
-    *t->permanent_shape = (pithp_shape){
+    *t->permanent_shape = (pithp_node_def){
         .kind = PITHP_KIND_RECORD,
         .all_leaves = t->all_leaves,
         .type = t,

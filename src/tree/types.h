@@ -67,7 +67,7 @@ typedef struct pithp_static_info {
 
 enum { PITHP_MOST_NAMES = 256, PITHP_LARGEST_RECORD = 65536 };
 
-struct pithp_shape;
+struct pithp_node_def;
 
 /* A registered type; never freed. */
 struct pith_type {
@@ -93,7 +93,7 @@ struct pith_type {
     /* Frozen in memory of the process. nil: zeros, required children nil. initial:
      * statics have their initial values, leaves and children are NULL. */
     const void *nil, *initial;
-    struct pithp_shape *permanent_shape; /* of those two; held by nobody */
+    struct pithp_node_def *permanent_shape; /* of those two; held by nobody */
     /* What ^names of the nodes below may mean: bound names and integer statics. */
     int32_t provided_count;
     const char **provided;      /* interned */

@@ -5,10 +5,10 @@
 
 #include <string.h>
 
-bool pithp_walk_enter(pithp_walk *w, const void *node, const pithp_shape *shape) {
+bool pithp_walk_enter(pithp_walk *w, const void *node, const pithp_node_def *node_def) {
     if (PITHP_UNLIKELY(w->depth == w->room)) {
         const size_t bytes = (size_t)w->room * sizeof *w->frames;
-        pithp_frame *grown = pithp_scratch_allocate(w->rt, 2 * bytes);
+        pithp_walk_frame *grown = pithp_scratch_allocate(w->rt, 2 * bytes);
         if (!grown) {
             w->failed = true;
             return false;
@@ -19,7 +19,7 @@ bool pithp_walk_enter(pithp_walk *w, const void *node, const pithp_shape *shape)
         w->frames = grown;
         w->room *= 2;
     }
-    w->frames[w->depth++] = (pithp_frame){.node = node, .shape = shape};
+    w->frames[w->depth++] = (pithp_walk_frame){.node = node, .node_def = node_def};
     return true;
 }
 
@@ -48,8 +48,8 @@ bool pithp_walk_next(pithp_walk *w, pithp_visit *visit) {
     } else {
         if (w->depth == 0)
             return false;
-        pithp_frame *top = &w->frames[w->depth - 1];
-        if (top->next == top->shape->slot_count) {
+        pithp_walk_frame *top = &w->frames[w->depth - 1];
+        if (top->next == top->node_def->slot_count) {
             w->depth--;
             w->node = top->node;
             w->slot = w->depth ? w->frames[w->depth - 1].next - 1 : -1;
@@ -57,7 +57,7 @@ bool pithp_walk_next(pithp_walk *w, pithp_visit *visit) {
             return true;
         }
         w->slot = top->next++;
-        w->node = *pithp_slot(top->node, top->shape, w->slot);
+        w->node = *pithp_slot(top->node, top->node_def, w->slot);
     }
     if (!w->node) {
         *visit = PITHP_VISIT_ABSENT;
@@ -69,7 +69,7 @@ bool pithp_walk_next(pithp_walk *w, pithp_visit *visit) {
         return true;
     }
     *visit = PITHP_VISIT_ENTER;
-    return pithp_walk_enter(w, w->node, pithp_shape_of(w->node));
+    return pithp_walk_enter(w, w->node, pithp_node_def_of(w->node));
 }
 
 void pithp_walk_skip(pithp_walk *w) {
@@ -77,8 +77,8 @@ void pithp_walk_skip(pithp_walk *w) {
 }
 
 void pithp_walk_jump(pithp_walk *w, int64_t slot) {
-    pithp_frame *top = &w->frames[w->depth - 1];
-    top->next = slot < top->shape->slot_count ? slot : top->shape->slot_count;
+    pithp_walk_frame *top = &w->frames[w->depth - 1];
+    top->next = slot < top->node_def->slot_count ? slot : top->node_def->slot_count;
 }
 
 void pithp_walk_path(const pithp_walk *w, pithp_text *path) {
@@ -86,7 +86,7 @@ void pithp_walk_path(const pithp_walk *w, pithp_text *path) {
     if (steps && w->frames[steps - 1].node == w->node)
         steps--; /* it was entered: the step to it is its parent's */
     for (int64_t i = 0; i < steps; i++)
-        pithp_path_add_slot(path, w->frames[i].shape, w->frames[i].next - 1);
+        pithp_path_add_slot(path, w->frames[i].node_def, w->frames[i].next - 1);
 }
 
 /* ---- Gathering ---- */
@@ -185,12 +185,12 @@ gather_run(pithp_flat *f, const char *node, const uint32_t *offsets, int64_t cou
 
 /* The leaves of a node that has nothing but leaves and absences. */
 static pith_status
-gather_leaves(pithp_flat *f, const void *node, const pithp_shape *shape) {
-    const int64_t count = shape->slot_count;
+gather_leaves(pithp_flat *f, const void *node, const pithp_node_def *node_def) {
+    const int64_t count = node_def->slot_count;
     if (!reserve_items(f, count))
         return PITH_E_MEMORY;
     for (int64_t i = 0;;) {
-        const uint32_t *offsets = shape->slot_offsets;
+        const uint32_t *offsets = node_def->slot_offsets;
         const int64_t run =
             offsets ? gather_run(f, node, offsets + i, count - i)
                     : gather_run(f, (const char *)node + (size_t)i * sizeof(void *), NULL,
@@ -201,7 +201,7 @@ gather_leaves(pithp_flat *f, const void *node, const pithp_shape *shape) {
         i += run;
         if (i == count)
             return PITH_OK;
-        if (*pithp_slot(node, shape, i))
+        if (*pithp_slot(node, node_def, i))
             return PITH_E_ARG;
         if (!add_run(f, PITHP_TOKEN_ABSENT, 1))
             return PITH_E_MEMORY;
@@ -213,20 +213,20 @@ gather_leaves(pithp_flat *f, const void *node, const pithp_shape *shape) {
 /* Enter a node: its token, and its leaves at once where there is nothing else. */
 static pith_status enter(pithp_flat *f, pithp_walk *w, const void *node) {
     const pithp_header *h = pithp_header_of(node);
-    const pithp_shape *shape = h->shape;
+    const pithp_node_def *node_def = h->shape;
     f->structure.node_count++;
-    f->structure.slab_bytes += pithp_node_bytes(shape);
-    if (shape->type) {
-        f->structure.hooks |= shape->type->check != NULL;
-        f->structure.matches |= shape->type->match != NULL;
+    f->structure.slab_bytes += pithp_node_bytes(node_def);
+    if (node_def->type) {
+        f->structure.hooks |= node_def->type->check != NULL;
+        f->structure.matches |= node_def->type->match != NULL;
     }
-    if (!add_token(f, (uintptr_t)shape, h->flags | (uint32_t)h->extra << 16))
+    if (!add_token(f, (uintptr_t)node_def, h->flags | (uint32_t)h->extra << 16))
         return PITH_E_MEMORY;
-    if (shape->slot_count == 0)
+    if (node_def->slot_count == 0)
         return PITH_OK;
-    if (shape->all_leaves)
-        return gather_leaves(f, node, shape);
-    return pithp_walk_enter(w, node, shape) ? PITH_OK : PITH_E_MEMORY;
+    if (node_def->all_leaves)
+        return gather_leaves(f, node, node_def);
+    return pithp_walk_enter(w, node, node_def) ? PITH_OK : PITH_E_MEMORY;
 }
 
 static pith_status pick(pithp_flat *f, const void *node) {
@@ -261,12 +261,12 @@ gather(pithp_flat *f, pithp_walk *w, pithp_is_leaf is_leaf, void *closure) {
         if (w->depth == 0)
             return PITH_OK;
         /* A node leaves the stack with its last slot, so that chains stay flat. */
-        pithp_frame *top = &w->frames[w->depth - 1];
-        node = *pithp_slot(top->node, top->shape, top->next++);
-        if (top->next == top->shape->slot_count) {
+        pithp_walk_frame *top = &w->frames[w->depth - 1];
+        node = *pithp_slot(top->node, top->node_def, top->next++);
+        if (top->next == top->node_def->slot_count) {
             w->depth--;
         } else { /* its header and slots are in memory by the time they are needed */
-            const void *sibling = *pithp_slot(top->node, top->shape, top->next);
+            const void *sibling = *pithp_slot(top->node, top->node_def, top->next);
             if (sibling)
                 __builtin_prefetch(pithp_header_of(sibling));
         }

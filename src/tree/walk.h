@@ -12,17 +12,17 @@ typedef enum pithp_visit {
     PITHP_VISIT_ABSENT
 } pithp_visit;
 
-typedef struct pithp_frame {
+typedef struct pithp_walk_frame {
     const void *node;
-    const pithp_shape *shape;
+    const pithp_node_def *node_def;
     int64_t next; /* slot to visit next */
-} pithp_frame;
+} pithp_walk_frame;
 
 typedef struct pithp_walk {
     pith_runtime *rt;
-    pithp_frame *frames;
+    pithp_walk_frame *frames;
     int64_t depth, room;
-    pithp_frame first[24]; /* enough for most trees, without allocation */
+    pithp_walk_frame first[24]; /* enough for most trees, without allocation */
     const void *root;
     bool started, failed; /* failed: memory was short */
     const void *node; /* what was visited last: leaf, record or container; NULL: absent */
@@ -33,7 +33,7 @@ void pithp_walk_begin(pithp_walk *w, pith_runtime *rt, const void *tree);
 /* The next visit in order; false at the end. */
 bool pithp_walk_next(pithp_walk *w, pithp_visit *visit);
 /* Enter a node that is not reached through its parent's slot; false: memory was short. */
-bool pithp_walk_enter(pithp_walk *w, const void *node, const pithp_shape *shape);
+bool pithp_walk_enter(pithp_walk *w, const void *node, const pithp_node_def *node_def);
 /* Do not descend into the node that was just entered. */
 void pithp_walk_skip(pithp_walk *w);
 /* Go on at a later slot of the innermost entered node. */

@@ -22,8 +22,8 @@ static pith_status gather_along(pith_scope *s,
         const int kind = token < t->token_count ? pithp_token_kind(t->tokens[token]) : -1;
         if (kind == PITHP_TOKEN_NODE) {
             *same = visit == PITHP_VISIT_ENTER &&
-                    pithp_shape_same_node(pithp_shape_of(w.node),
-                                          pithp_token_shape(t->tokens[token]));
+                    pithp_node_def_same_node(pithp_node_def_of(w.node),
+                                             pithp_token_shape(t->tokens[token]));
             token++;
             continue;
         }

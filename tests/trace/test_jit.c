@@ -79,7 +79,7 @@ Test(jit, equal_statics_hit_and_unequal_ones_never_share, .init = open_scope) {
 
 Test(jit, unequal_statics_never_share_where_all_hashes_collide, .init = open_scope) {
     pithp_jit_hash_mask = 0;
-    pithp_shape_hash_mask = 0;
+    pithp_node_def_hash_mask = 0;
     statics_are_told_apart();
     const pith_function *step = pith_jit(s, &drift_step, NULL);
     for (int64_t n = 1; n < 6; n++)

@@ -161,7 +161,7 @@ Test(programs, threads_share_programs, .init = open_scope) {
 
 Test(programs, shapes_are_held_and_let_go, .init = open_scope) {
     const pith_function *f = pith_jit(s, &drift_step, NULL);
-    const int64_t before = pithp_shape_count(rt);
+    const int64_t before = pithp_node_def_count(rt);
     for (int64_t w = 100; w < 120; w++) {
         pith_scope *inner = pith_scope_open_in(s);
         Sim sim = pith_initial(Sim);
@@ -172,9 +172,9 @@ Test(programs, shapes_are_held_and_let_go, .init = open_scope) {
         pt_ok(inner);
         pith_scope_close(inner);
     }
-    cr_assert(pithp_shape_count(rt) >= before + 20);
+    cr_assert(pithp_node_def_count(rt) >= before + 20);
     pith_jit_clear(rt);
-    cr_assert(pithp_shape_count(rt) <= before + 3);
+    cr_assert(pithp_node_def_count(rt) <= before + 3);
     close_scope();
 }
 

@@ -32,7 +32,8 @@ Test(container, holds_items_in_order, .init = open_scope) {
     cr_assert_null(pith_child(list, -1));
     cr_assert_null(pith_child(a, 0));
     cr_assert_null(pith_child_name(list, 0));
-    cr_assert(pithp_shape_of(list)->all_leaves && !pithp_shape_of(tuple)->all_leaves);
+    cr_assert(pithp_node_def_of(list)->all_leaves &&
+              !pithp_node_def_of(tuple)->all_leaves);
     const pith_list *empty = pith_list_make(s, 0, NULL);
     pt_ok(s, empty);
     cr_assert_eq(pith_child_count(empty), 0);

@@ -15,7 +15,7 @@ static void open_scope(void) {
 }
 static void close_scope(void) {
     pith_scope_close(s);
-    cr_assert_eq(pithp_shape_count(rt), 0);
+    cr_assert_eq(pithp_node_def_count(rt), 0);
     cr_assert_eq(pith_memory(rt).live, 0);
     pt_close(rt);
 }

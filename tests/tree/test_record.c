@@ -14,7 +14,7 @@ static void open_scope(void) {
 }
 static void close_scope(void) {
     pith_scope_close(s);
-    cr_assert_eq(pithp_shape_count(rt), 0, "shapes outlive their scopes");
+    cr_assert_eq(pithp_node_def_count(rt), 0, "shapes outlive their scopes");
     pt_close(rt);
 }
 
@@ -51,7 +51,7 @@ Test(record, padding_and_ignored_members_are_zero, .init = open_scope) {
     pt_ok(s, x && y);
     cr_assert_eq(x->scratch, 0);
     cr_assert(memcmp(x, y, sizeof *x) == 0);
-    cr_assert(pithp_shape_of(x) == pithp_shape_of(y));
+    cr_assert(pithp_node_def_of(x) == pithp_node_def_of(y));
     close_scope();
 }
 
@@ -125,22 +125,22 @@ Test(record, nil_records_carry_an_error_on, .init = open_scope) {
 
 /* ---- Statics and shapes ---- */
 
-static const pithp_shape *shape_with(Everything v) {
+static const pithp_node_def *shape_with(Everything v) {
     const Everything *e = pith_freeze(s, Everything, &v);
     pt_ok(s, e);
-    return pithp_shape_of(e);
+    return pithp_node_def_of(e);
 }
 
 static void compare_statics(void) {
     const Everything base = *everything();
-    const pithp_shape *shape = shape_with(base);
+    const pithp_node_def *shape = shape_with(base);
     Everything v = base;
     cr_assert(shape_with(v) == shape);
 #define DIFFERS(change)                                                                  \
     do {                                                                                 \
         v = base;                                                                        \
         change;                                                                          \
-        const pithp_shape *other = shape_with(v);                                        \
+        const pithp_node_def *other = shape_with(v);                                     \
         cr_assert(other != shape, #change);                                              \
         cr_assert(shape_with(base) == shape && shape_with(v) == other, #change);         \
     } while (0)
@@ -158,7 +158,7 @@ static void compare_statics(void) {
     v.label = melt;
     cr_assert(shape_with(v) == shape);
     v.box.x = (double)NAN;
-    const pithp_shape *nan = shape_with(v);
+    const pithp_node_def *nan = shape_with(v);
     uint64_t bits = UINT64_C(0xfff8000000000123);
     memcpy(&v.box.x, &bits, sizeof bits);
     cr_assert(shape_with(v) == nan, "all NaN are one");
@@ -170,7 +170,7 @@ Test(record, statics_are_compared_by_value, .init = open_scope) {
 }
 
 Test(record, shapes_that_collide_stay_apart, .init = open_scope) {
-    pithp_shape_hash_mask = 0;
+    pithp_node_def_hash_mask = 0;
     compare_statics();
     const void *items[3] = {pith_f64(s, 1), pith_f64(s, 2), pith_f64(s, 3)};
     const void *a = pith_list_make(s, 2, items), *b = pith_tuple_make(s, 2, items);
@@ -180,12 +180,12 @@ Test(record, shapes_that_collide_stay_apart, .init = open_scope) {
     const void *all[] = {a, b, c, d, e};
     for (int i = 0; i < 5; i++)
         for (int k = 0; k < i; k++)
-            cr_assert(pithp_shape_of(all[i]) != pithp_shape_of(all[k]));
-    cr_assert(pithp_shape_of(pith_list_make(s, 2, items)) == pithp_shape_of(a));
-    cr_assert(pithp_shape_of(pith_dict_make(s, 2, (const char *[]){"b", "a"}, items)) ==
-              pithp_shape_of(d));
+            cr_assert(pithp_node_def_of(all[i]) != pithp_node_def_of(all[k]));
+    cr_assert(pithp_node_def_of(pith_list_make(s, 2, items)) == pithp_node_def_of(a));
+    cr_assert(pithp_node_def_of(pith_dict_make(s, 2, (const char *[]){"b", "a"},
+                                               items)) == pithp_node_def_of(d));
     close_scope();
-    pithp_shape_hash_mask = UINT64_MAX;
+    pithp_node_def_hash_mask = UINT64_MAX;
 }
 
 Test(record, static_records_are_compared_by_value, .init = open_scope) {
@@ -194,7 +194,7 @@ Test(record, static_records_are_compared_by_value, .init = open_scope) {
     pith_scope *inner = pith_scope_open_in(s);
     v.config = pith_freeze(inner, Config, &config);
     pt_ok(inner, v.config);
-    const pithp_shape *shape = shape_with(v);
+    const pithp_node_def *shape = shape_with(v);
     pith_scope_close(inner);
     char method[] = "cg";
     config.method = method;
@@ -230,7 +230,7 @@ Test(record, an_enum_outside_its_names_is_refused, .init = open_scope) {
 
 Test(record, a_static_that_changes_every_step_does_not_leak, .init = open_scope) {
     const Everything *e = everything();
-    const int64_t shapes = pithp_shape_count(rt);
+    const int64_t shapes = pithp_node_def_count(rt);
     for (int i = 0; i < 1000; i++) {
         pith_scope *step = pith_scope_open_in(s);
         Everything next = *e;
@@ -239,9 +239,9 @@ Test(record, a_static_that_changes_every_step_does_not_leak, .init = open_scope)
         Config config = {.iterations = i + 1};
         next.config = pith_freeze(step, Config, &config);
         pt_ok(step, pith_freeze(step, Everything, &next));
-        cr_assert_geq(pithp_shape_count(rt), shapes + 2);
+        cr_assert_geq(pithp_node_def_count(rt), shapes + 2);
         pith_scope_close(step);
-        cr_assert_eq(pithp_shape_count(rt), shapes);
+        cr_assert_eq(pithp_node_def_count(rt), shapes);
     }
     close_scope();
 }
@@ -250,7 +250,7 @@ Test(record, a_static_that_changes_every_step_does_not_leak, .init = open_scope)
  * knows already stays. */
 Test(record, scopes_side_by_side_learn_once, .init = open_scope) {
     const Atoms *a = everything()->atoms;
-    const int64_t shapes = pithp_shape_count(rt);
+    const int64_t shapes = pithp_node_def_count(rt);
     Config config = {.iterations = 1};
     for (int i = 0; i < 100; i++) {
         pith_scope *step = pith_scope_open_in(s);
@@ -258,11 +258,11 @@ Test(record, scopes_side_by_side_learn_once, .init = open_scope) {
         pt_ok(step, pith_freeze(step, Config, &config));
         pt_ok(step, pith_freeze(step, Atoms, a));
         pith_scope_close(step);
-        cr_assert_leq(pithp_shape_count(rt), shapes + 1);
+        cr_assert_leq(pithp_node_def_count(rt), shapes + 1);
     }
     pith_scope *step = pith_scope_open_in(s);
     const pithp_recent *r = pithp_recent_find(step, pith_type_of(a), a);
-    cr_assert(r && r->checked && r->shape == pithp_shape_of(a));
+    cr_assert(r && r->checked && r->node_def == pithp_node_def_of(a));
     Atoms wrong = *a;
     wrong.position = pith_f64(step, 1);
     pt_fails(PITH_E_SHAPE, step, pith_freeze(step, Atoms, &wrong));
@@ -300,7 +300,7 @@ Test(record, a_check_runs_when_a_node_is_made, .init = open_scope) {
     pt_says(".number: expected 0 or more, got -1");
     cr_assert_eq(pith_kind(nil), PITH_NODE_ABSENT);
     pt_fails(PITH_E_CHECK, s, pith_make(s, Checked, &v, NULL));
-    const pithp_shape *shape = pithp_shape_record(s, Checked_pith_type(), &v);
+    const pithp_node_def *shape = pithp_node_def_record(s, Checked_pith_type(), &v);
     pt_fails(PITH_E_CHECK, s, pithp_record_make(s, shape, (const void *[]){v.x}));
     close_scope();
 }

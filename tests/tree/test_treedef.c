@@ -138,10 +138,10 @@ Test(treedef, compares_numbers_by_value_and_no_padding) {
 /* The same where all hashes of nodes are one. */
 Test(treedef, that_collide_stay_apart) {
     open_all();
-    pithp_shape_hash_mask = 0;
+    pithp_node_def_hash_mask = 0;
     compare_numbers();
     close_all();
-    pithp_shape_hash_mask = UINT64_MAX;
+    pithp_node_def_hash_mask = UINT64_MAX;
 }
 
 /* Counts and emptiness; nothing is asked of what is no structure. */

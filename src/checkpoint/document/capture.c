@@ -41,7 +41,7 @@ static void check_type(const capture *c, int64_t row, const pith_type *type) {
     const void *root = c->d->nodes.rows[0].object;
     char path[PITHP_PATH_BYTES];
     if (c->d->nodes.rows[0].kind != PITH_NODE_RECORD ||
-        pithp_type_leads_to(pithp_shape_of(root)->type, type) ||
+        pithp_type_leads_to(pithp_node_def_of(root)->type, type) ||
         __atomic_exchange_n((bool *)(uintptr_t)&type->reported, true, __ATOMIC_RELAXED))
         return;
     pithp_log(c->s->runtime, PITH_LOG_WARNING,
@@ -49,8 +49,8 @@ static void check_type(const capture *c, int64_t row, const pith_type *type) {
               "this has to call its T_pith_type() first, or has PITH_USES(T) in the "
               "PITH_NODE of %s",
               pithp_document_error_path(c->d, row, path),
-              pithp_shape_of(root)->type->name, type->name,
-              pithp_shape_of(root)->type->name);
+              pithp_node_def_of(root)->type->name, type->name,
+              pithp_node_def_of(root)->type->name);
 }
 
 static int32_t type_row(capture *c, int64_t node, const pith_type *type) {
@@ -147,14 +147,14 @@ name_row(const pithp_document *d, pithp_doc_node *n, const pith_field_options **
     if (n->parent < 0 || n->is_static)
         return;
     const pithp_doc_node *parent = &d->nodes.rows[n->parent];
-    const pithp_shape *shape = pithp_shape_of(parent->object);
+    const pithp_node_def *node_def = pithp_node_def_of(parent->object);
     if (parent->kind == PITH_NODE_RECORD) {
-        const pith_type *type = shape->type;
+        const pith_type *type = node_def->type;
         const pith_field *field = &type->fields[type->slot_fields[n->index]].declared;
         n->name = field->name;
         *options = &field->options;
     } else if (parent->kind == PITH_NODE_DICT) {
-        n->name = shape->keys[n->index];
+        n->name = node_def->keys[n->index];
     }
 }
 
@@ -221,7 +221,7 @@ add_node(capture *c, const pithp_walk *w, pithp_visit visit, const char *static_
     }
     if (n->kind != PITH_NODE_RECORD)
         return PITH_OK;
-    const pith_type *type = pithp_shape_of(w->node)->type;
+    const pith_type *type = pithp_node_def_of(w->node)->type;
     n->type = type_row(c, row, type);
     return n->type < 0 ? pithp_fail_memory(c->s, sizeof(pithp_doc_type))
                        : add_statics(c, row, type, w->node);
@@ -246,7 +246,7 @@ walk_tree(capture *c, const void *tree, int64_t parent, const char *static_name)
             c->current = row;
     }
     if (rc == PITH_OK && w.failed)
-        rc = pithp_fail_memory(c->s, sizeof(pithp_frame));
+        rc = pithp_fail_memory(c->s, sizeof(pithp_walk_frame));
     pithp_walk_end(&w);
     return rc;
 }
@@ -256,7 +256,7 @@ static pith_status walk_statics(capture *c) {
     for (int64_t row = 0; row < c->d->nodes.count; row++) {
         const pithp_doc_node n = c->d->nodes.rows[row];
         const pith_type *type =
-            n.kind == PITH_NODE_RECORD ? pithp_shape_of(n.object)->type : NULL;
+            n.kind == PITH_NODE_RECORD ? pithp_node_def_of(n.object)->type : NULL;
         for (int32_t i = 0, k = 0; type && i < type->field_count; i++) {
             const pith_field *field = &type->fields[i].declared;
             const void *record = NULL;

@@ -223,8 +223,8 @@ static const void *make_record(loader *v, int64_t row) {
             v->slots[field->slot] = v->objects[child];
         }
     }
-    const pithp_shape *shape = pithp_shape_record(v->s, type, v->value);
-    return shape ? pithp_record_make(v->s, shape, v->slots) : NULL;
+    const pithp_node_def *node_def = pithp_node_def_record(v->s, type, v->value);
+    return node_def ? pithp_record_make(v->s, node_def, v->slots) : NULL;
 }
 
 static const void *make_container(loader *v, int64_t row) {
@@ -245,11 +245,11 @@ static const void *make_container(loader *v, int64_t row) {
         if (keys)
             keys[i] = child->name;
     }
-    const pithp_shape *shape =
-        pithp_shape_container(v->s, kinds[n->kind], n->child_count, keys, all_leaves);
+    const pithp_node_def *node_def =
+        pithp_node_def_container(v->s, kinds[n->kind], n->child_count, keys, all_leaves);
     if (keys)
         drop_table(v, keys, n->child_count, sizeof *keys);
-    return shape ? pithp_container_make(v->s, shape, v->slots) : NULL;
+    return node_def ? pithp_container_make(v->s, node_def, v->slots) : NULL;
 }
 
 static bool parts_refused(const loader *v, int64_t row) {

@@ -51,7 +51,7 @@ static void leave_out(subset *v, const pith_type *type, int64_t row) {
 /* ---- What the file lacks ---- */
 
 static const void *slot_of(const void *record, int32_t slot) {
-    return *pithp_slot(record, pithp_shape_of(record), slot);
+    return *pithp_slot(record, pithp_node_def_of(record), slot);
 }
 
 static pith_status fill_in(subset *v, const pith_type *type, int64_t row) {
@@ -133,9 +133,9 @@ model_below(const subset *v, const void *model, int64_t row, int64_t i) {
         return pith_dict_get(model, n->name);
     if (kind != PITH_NODE_RECORD)
         return pith_child(model, i);
-    const pith_type *type = pithp_shape_of(model)->type;
+    const pith_type *type = pithp_node_def_of(model)->type;
     for (int32_t k = 0; k < type->slot_count; k++)
-        if (strcmp(pithp_slot_name(pithp_shape_of(model), k), n->name) == 0)
+        if (strcmp(pithp_slot_name(pithp_node_def_of(model), k), n->name) == 0)
             return slot_of(model, k);
     return NULL;
 }

@@ -66,11 +66,11 @@ pith_status pithp_carry_check(pith_scope *s,
 
 /* The tree in a record's member; NULL: it has none, or it is absent. */
 static const void *member(const void *record, const char *name) {
-    const pithp_shape *shape = pithp_shape_of(record);
+    const pithp_node_def *node_def = pithp_node_def_of(record);
     const int64_t count = pith_child_count(record);
     for (int64_t i = 0; i < count; i++)
-        if (!strcmp(pithp_slot_name(shape, i), name))
-            return *pithp_slot(record, shape, i);
+        if (!strcmp(pithp_slot_name(node_def, i), name))
+            return *pithp_slot(record, node_def, i);
     return NULL;
 }
 
@@ -89,7 +89,7 @@ pith_status pithp_scan_parts(pith_scope *s,
                 "%s: body %s's result: expected a record with the members carry and "
                 "out, got %s%s",
                 function, body->name,
-                record ? pithp_shape_of(result)->type->name : "another tree",
+                record ? pithp_node_def_of(result)->type->name : "another tree",
                 record ? k ? " without out" : " without carry" : "");
     memcpy(parts, found, sizeof found);
     return PITH_OK;

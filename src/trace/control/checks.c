@@ -7,7 +7,8 @@
 /* ---- Which checks depend on the carry ---- */
 
 /* Marks of the carries that the body changes; what it hands on is a constant. */
-static void mark_changed(bool *marks, const pithp_part *body, const pithp_carried *c) {
+static void
+mark_changed(bool *marks, const pithp_part *body, const pithp_loop_carries *c) {
     const pithp_program *p = body->program;
     for (int64_t k = c->counts; k < c->count; k++)
         marks[k] = p->outputs[k] != p->inputs[c->fixed + k];
@@ -17,7 +18,7 @@ pith_status pithp_part_carried_needs(pith_scope *s,
                                      const pithp_part *part,
                                      int64_t fixed,
                                      const pithp_part *body,
-                                     const pithp_carried *carried,
+                                     const pithp_loop_carries *carried,
                                      const bool **needs) {
     const pithp_program *p = part->program;
     const int64_t values = pithp_checks_values(part->checks);
@@ -244,7 +245,7 @@ static pith_status replace(pith_scope *s, pithp_program **program, const wrappin
 
 pith_status pithp_part_carry_checks(pith_scope *s,
                                     pithp_part *part,
-                                    const pithp_carried *carried,
+                                    const pithp_loop_carries *carried,
                                     pithp_program **cond,
                                     int64_t cond_fixed) {
     wrapping w = {.checks = part->checks,

@@ -86,12 +86,12 @@ void pithp_part_end(pithp_part *part);
 
 /* What the body of a loop carries. Inputs of the body: `fixed` constants, `count`
  * carries, then others. Outputs: the carries, then others. */
-typedef struct pithp_carried {
+typedef struct pithp_loop_carries {
     int64_t fixed, count;
     bool counts;  /* the first one is an index, which counts as a row */
     bool ends;    /* no iteration runs after one in which a check failed */
     bool repairs; /* some check of the loop has a fix */
-} pithp_carried;
+} pithp_loop_carries;
 /* Which values of checks of `part`, the body of a loop or its condition, depend on what
  * the body changes of its carry; in memory of s. Inputs of the part: the constants, then
  * the carries. *needs: NULL where none does, or it does not matter. */
@@ -99,7 +99,7 @@ pith_status pithp_part_carried_needs(pith_scope *s,
                                      const pithp_part *part,
                                      int64_t fixed,
                                      const pithp_part *body,
-                                     const pithp_carried *carried,
+                                     const pithp_loop_carries *carried,
                                      const bool **needs);
 /* A program that runs only if checks passed. Otherwise its first outputs are inputs that
  * it hands on, those of its own checks pass, and the others are zeros. */
@@ -120,7 +120,7 @@ bool pithp_control_call_if(pith_scope *s,
  * failed, the condition does not hold then; without a condition the body does not run. */
 pith_status pithp_part_carry_checks(pith_scope *s,
                                     pithp_part *part,
-                                    const pithp_carried *carried,
+                                    const pithp_loop_carries *carried,
                                     pithp_program **cond,
                                     int64_t cond_fixed);
 

@@ -209,11 +209,11 @@ add_loop(recorded *r, pithp_program **cond, const pith_array *index, int64_t len
     const int carries = o.count - fixed;
     if (rc == PITH_OK)
         rc = pithp_operands_add_neutral(s, &o, r->body.checks, l->function);
-    const pithp_carried carried = {.fixed = fixed - cond_operands,
-                                   .count = carries,
-                                   .counts = index,
-                                   .ends = l->stops,
-                                   .repairs = pithp_checks_repair(r->body.checks)};
+    const pithp_loop_carries carried = {.fixed = fixed - cond_operands,
+                                        .count = carries,
+                                        .counts = index,
+                                        .ends = l->stops,
+                                        .repairs = pithp_checks_repair(r->body.checks)};
     if (rc == PITH_OK)
         rc = pithp_part_carry_checks(s, &r->body, &carried, cond, cond_operands);
     if (rc != PITH_OK)

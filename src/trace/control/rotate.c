@@ -219,11 +219,11 @@ static bool add_body(const rotation *r, const pithp_value *in) {
 /* Which needs depend on the carry. */
 static pith_status find_needs(rotation *r) {
     const pithp_checked_while *w = r->w;
-    const pithp_carried carried = {.fixed = w->of_body->count,
-                                   .count = r->carries,
-                                   .ends = w->stops,
-                                   .repairs = pithp_checks_repair(w->body->checks) ||
-                                              pithp_checks_repair(w->cond->checks)};
+    const pithp_loop_carries carried = {.fixed = w->of_body->count,
+                                        .count = r->carries,
+                                        .ends = w->stops,
+                                        .repairs = pithp_checks_repair(w->body->checks) ||
+                                                   pithp_checks_repair(w->cond->checks)};
     const pith_status rc = pithp_part_carried_needs(r->s, w->body, carried.fixed, w->body,
                                                     &carried, &r->body_needs);
     return rc == PITH_OK ? pithp_part_carried_needs(r->s, w->cond, w->of_cond->count,

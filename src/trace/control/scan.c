@@ -222,10 +222,10 @@ static const void *add_scan(scan *c, const pithp_captured *captured, pithp_part 
     pithp_operand_list o;
     const int64_t carries = c->carry.structure.item_count;
     const int64_t checked = pithp_checks_values(part->checks);
-    const pithp_carried carried = {.fixed = captured->count,
-                                   .count = carries,
-                                   .ends = c->stops,
-                                   .repairs = pithp_checks_repair(part->checks)};
+    const pithp_loop_carries carried = {.fixed = captured->count,
+                                        .count = carries,
+                                        .ends = c->stops,
+                                        .repairs = pithp_checks_repair(part->checks)};
     if (pithp_operands_begin(
             s, &o, captured->count + carries + checked + c->rows.structure.item_count) !=
         PITH_OK)

@@ -36,9 +36,9 @@ static void explain_statics(explanation *e,
                             const pithp_jit_call *c,
                             int64_t tree,
                             const pithp_cursor *at,
-                            const pithp_shape *old) {
+                            const pithp_node_def *old) {
     const pith_type *type = old->type;
-    const void *is = at->shape->statics, *was = old->statics;
+    const void *is = at->node_def->statics, *was = old->statics;
     for (int32_t i = 0; i < type->static_count; i++) {
         const pithp_field *field = &type->fields[type->statics[i].field];
         if (pithp_static_same(&type->statics[i], was, is))
@@ -60,19 +60,19 @@ static void explain_statics(explanation *e,
 /* "a list of 2", "an array", "nothing": what a place holds. */
 static void describe_place(pithp_text *t, const pithp_cursor *at) {
     if (at->kind == PITHP_TOKEN_NODE)
-        pithp_shape_describe(t, at->shape);
+        pithp_node_def_describe(t, at->node_def);
     else
         pithp_text_add(t, at->kind == PITHP_TOKEN_ABSENT ? "nothing" : "an array");
 }
 
 static bool is_dict(const pithp_cursor *at) {
-    return at->kind == PITHP_TOKEN_NODE && at->shape->kind == PITHP_KIND_DICT;
+    return at->kind == PITHP_TOKEN_NODE && at->node_def->kind == PITHP_KIND_DICT;
 }
 
 /* "was a list of 2, is none"; of two dicts the keys that differ. */
 static void add_places(explanation *e, const pithp_cursor *old, const pithp_cursor *at) {
     if (is_dict(old) && is_dict(at)) {
-        pithp_shapes_differ(e->text, old->shape, at->shape);
+        pithp_node_defs_differ(e->text, old->node_def, at->node_def);
         return;
     }
     pithp_text was, is;
@@ -108,11 +108,13 @@ static bool explain_nodes(explanation *e,
     pithp_cursor_begin(&b, e->rt, old);
     bool same = true;
     while (same && pithp_cursor_next(&a) && pithp_cursor_next(&b)) {
-        if (a.kind == b.kind && a.shape == b.shape)
+        if (a.kind == b.kind && a.node_def == b.node_def)
             continue;
-        if (a.kind == b.kind && a.shape->type && a.shape->type == b.shape->type) {
-            explain_statics(e, c, tree, &a, b.shape);
-        } else if (a.kind != b.kind || !pithp_shape_same_node(a.shape, b.shape)) {
+        if (a.kind == b.kind && a.node_def->type &&
+            a.node_def->type == b.node_def->type) {
+            explain_statics(e, c, tree, &a, b.node_def);
+        } else if (a.kind != b.kind ||
+                   !pithp_node_def_same_node(a.node_def, b.node_def)) {
             explain_place(e, c, tree, &a, &b);
             same = false;
         }

@@ -94,7 +94,7 @@ static pith_status mark_path(const pithp_jit_call *c, const char *path, bool *ma
         snprintf(argument, sizeof argument, "[%d]", i);
         pithp_error_prefix(s, argument);
     } else if (!mark_below(c->s->runtime, c->trees[i], node, normal, marks)) {
-        pithp_fail_memory(c->s, sizeof(pithp_frame));
+        pithp_fail_memory(c->s, sizeof(pithp_walk_frame));
     }
     return c->s->error.code;
 }

@@ -28,9 +28,9 @@ void pithp_composed_end(pithp_composed *c) {
     pithp_scratch_release(c->rt, c->structure.specs, c->spec_bytes);
 }
 
-static void add_node(pithp_structure *t, const pithp_shape *shape, uint32_t head) {
+static void add_node(pithp_structure *t, const pithp_node_def *node_def, uint32_t head) {
     t->heads[t->token_count] = head;
-    t->tokens[t->token_count++] = (uintptr_t)shape;
+    t->tokens[t->token_count++] = (uintptr_t)node_def;
 }
 
 static void add_run(pithp_structure *t, int kind, int64_t run) {
@@ -45,7 +45,7 @@ static void add_run(pithp_structure *t, int kind, int64_t run) {
 /* The place that the cursor read last. */
 static void add_place(pithp_structure *t, const pithp_cursor *c) {
     if (c->kind == PITHP_TOKEN_NODE) {
-        add_node(t, c->shape, c->t->heads[c->place]);
+        add_node(t, c->node_def, c->t->heads[c->place]);
         return;
     }
     add_run(t, c->kind, 1);
@@ -74,11 +74,12 @@ static void add_inner(pithp_structure *t, const pithp_structure *inner, bool any
 }
 
 /* A node of outer: a container that held leaves only now holds other trees. */
-static const pithp_shape *
-outer_shape(pith_scope *s, const pithp_shape *shape, bool leaves) {
-    if (leaves || shape->type || !shape->all_leaves || shape->slot_count == 0)
-        return shape;
-    return pithp_shape_container(s, shape->kind, shape->slot_count, shape->keys, false);
+static const pithp_node_def *
+outer_shape(pith_scope *s, const pithp_node_def *node_def, bool leaves) {
+    if (leaves || node_def->type || !node_def->all_leaves || node_def->slot_count == 0)
+        return node_def;
+    return pithp_node_def_container(s, node_def->kind, node_def->slot_count,
+                                    node_def->keys, false);
 }
 
 pith_status pithp_compose(pith_scope *s,
@@ -100,13 +101,13 @@ pith_status pithp_compose(pith_scope *s,
         const uintptr_t token = outer->tokens[i];
         const int kind = pithp_token_kind(token);
         if (kind == PITHP_TOKEN_NODE) {
-            const pithp_shape *shape =
+            const pithp_node_def *node_def =
                 outer_shape(s, pithp_token_shape(token), any || is_item(inner));
-            if (!shape) {
+            if (!node_def) {
                 pithp_composed_end(made);
                 return s->error.code;
             }
-            add_node(t, shape, 0);
+            add_node(t, node_def, 0);
         } else if (kind == PITHP_TOKEN_ABSENT) {
             add_run(t, kind, pithp_token_run(token));
         } else {
@@ -142,7 +143,8 @@ static const pith_treedef *
 child_of(pith_scope *s, pithp_cursor *c, pithp_structure *scratch) {
     scratch->token_count = scratch->item_count = 0;
     scratch->loose = c->t->loose;
-    const int64_t outside = c->frames.depth - (c->shape && c->shape->slot_count > 0);
+    const int64_t outside =
+        c->frames.depth - (c->node_def && c->node_def->slot_count > 0);
     add_place(scratch, c);
     while (pithp_cursor_inside(c, outside) && pithp_cursor_next(c))
         add_place(scratch, c);
@@ -167,7 +169,7 @@ pith_treedef_children(pith_scope *s, const pith_treedef *def, int64_t *count) {
     pithp_cursor c;
     pithp_cursor_begin(&c, s->runtime, t);
     const bool node = pithp_cursor_next(&c) && c.kind == PITHP_TOKEN_NODE;
-    const int64_t children = node ? c.shape->slot_count : 0;
+    const int64_t children = node ? c.node_def->slot_count : 0;
     const pith_treedef **made =
         pithp_scope_allocate(s, ((size_t)children + 1) * sizeof *made);
     bool good = made;

@@ -35,10 +35,10 @@ int64_t pith_tree_num_leaves(const void *tree) {
     pithp_walk_begin(&w, rt, tree);
     while (pithp_walk_next(&w, &visit)) {
         count += visit == PITHP_VISIT_LEAF;
-        if (visit != PITHP_VISIT_ENTER || pithp_shape_of(w.node)->type ||
-            !pithp_shape_of(w.node)->all_leaves)
+        if (visit != PITHP_VISIT_ENTER || pithp_node_def_of(w.node)->type ||
+            !pithp_node_def_of(w.node)->all_leaves)
             continue;
-        count += pithp_shape_of(w.node)->slot_count; /* items are never absent */
+        count += pithp_node_def_of(w.node)->slot_count; /* items are never absent */
         pithp_walk_skip(&w);
     }
     const bool failed = w.failed;

@@ -9,7 +9,7 @@ static bool fits(const pithp_cursor *c, pithp_visit visit, const void *node) {
     switch (c->kind) {
         case PITHP_TOKEN_NODE:
             return visit == PITHP_VISIT_ENTER &&
-                   pithp_shape_same_node(c->shape, pithp_shape_of(node));
+                   pithp_node_def_same_node(c->node_def, pithp_node_def_of(node));
         case PITHP_TOKEN_ABSENT:
             return visit == PITHP_VISIT_ABSENT;
         default:
@@ -63,14 +63,14 @@ static pith_difference *more(pithp_difference_list *l) {
 /* What is wrong with a node in the place that was read. */
 static void describe(pithp_text *text, const pithp_cursor *c, const void *got) {
     const pithp_kind kind = got ? pithp_kind_of(got) : PITHP_KIND_FREE;
-    if (c->shape && kind >= PITHP_KIND_RECORD && kind <= PITHP_KIND_NONE) {
-        pithp_shapes_differ(text, c->shape, pithp_shape_of(got));
+    if (c->node_def && kind >= PITHP_KIND_RECORD && kind <= PITHP_KIND_NONE) {
+        pithp_node_defs_differ(text, c->node_def, pithp_node_def_of(got));
         return;
     }
     char spec[PITHP_SPEC_TEXT_BYTES];
     pithp_text_add(text, "expected ");
-    if (c->shape)
-        pithp_shape_describe(text, c->shape);
+    if (c->node_def)
+        pithp_node_def_describe(text, c->node_def);
     else if (c->kind == PITHP_TOKEN_LEAVES)
         pithp_text_add(text, pithp_spec_print(c->t->specs[c->item - 1], spec));
     else

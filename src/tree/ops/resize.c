@@ -108,12 +108,12 @@ static bool find_static(const resizing *r,
         return false;
     const char *name = type->names[e->name];
     for (int64_t i = w->depth - 1; i-- > 0;) {
-        const pithp_frame *f = &w->frames[i];
-        const int32_t by = f->shape->type ? provider(f->shape->type, name) : -2;
+        const pithp_walk_frame *f = &w->frames[i];
+        const int32_t by = f->node_def->type ? provider(f->node_def->type, name) : -2;
         if (by == -2)
             continue;
         if (by >= 0)
-            *value = static_i64(f->shape->type, f->node, by);
+            *value = static_i64(f->node_def->type, f->node, by);
         return by >= 0;
     }
     const int32_t by = provider(r->type, name);
@@ -192,8 +192,8 @@ static pith_status collect_child(resizing *r, int32_t slot, const void *child) {
     while (rc == PITH_OK && pithp_walk_next(&w, &visit)) {
         if (visit != PITHP_VISIT_LEAF)
             continue;
-        const pithp_frame *parent = &w.frames[w.depth - 1];
-        rc = add_place(r, &w, parent->shape->type, parent->node, w.slot, w.node);
+        const pithp_walk_frame *parent = &w.frames[w.depth - 1];
+        rc = add_place(r, &w, parent->node_def->type, parent->node, w.slot, w.node);
     }
     if (w.failed)
         rc = pithp_fail_memory(r->s, (size_t)w.room * sizeof *w.frames);
@@ -460,7 +460,8 @@ static const void *rebuild(const resizing *r) {
             pithp_text_end(&step);
         }
     }
-    const pithp_shape *shape = good ? pithp_shape_record(r->s, r->type, r->value) : NULL;
+    const pithp_node_def *shape =
+        good ? pithp_node_def_record(r->s, r->type, r->value) : NULL;
     const void *made = shape ? pithp_record_make(r->s, shape, slots) : NULL;
     pithp_release(r->s->runtime, slots, bytes);
     return made;

@@ -65,7 +65,7 @@ static pith_scatter_options options_at(const pithp_walk *w,
                                        const pith_scatter_options *call) {
     pith_scatter_options o = *call;
     for (int64_t i = 0; i < w->depth; i++) {
-        const pith_type *type = w->frames[i].shape->type;
+        const pith_type *type = w->frames[i].node_def->type;
         if (!type || !type->scatter_args)
             continue;
         /* Every pointer to a struct has one representation. */
