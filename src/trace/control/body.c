@@ -1,5 +1,5 @@
 /* What branches and bodies of loops must be, and the state of loops that run. */
-#include "program/host/predicate_all.h"
+#include "program/exec/predicate_all.h"
 #include "trace/control/control_internal.h"
 
 #include <stdio.h>
