@@ -310,12 +310,12 @@ static inline bool pithp_trace_has(const pith_scope *s, const pith_array *a) {
  * public functions may be called, and what they refuse is said of the function that was
  * entered in s: in s they would take the sites of calls whose arguments are being
  * evaluated. NULL: the error of s is set. */
-pith_scope *pithp_work_open(pith_scope *s);
+pith_scope *pithp_temporaries_open(pith_scope *s);
 /* A result of the work in s. NULL stays NULL. */
-const pith_array *pithp_work_keep(pith_scope *s, const pith_array *result);
+const pith_array *pithp_temporaries_keep(pith_scope *s, const pith_array *result);
 /* The result in s, and the work closed; its error becomes that of s. */
 const pith_array *
-pithp_work_close(pith_scope *s, pith_scope *work, const pith_array *result);
+pithp_temporaries_close(pith_scope *s, pith_scope *work, const pith_array *result);
 
 /* ---- Indices ---- */
 

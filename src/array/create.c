@@ -88,7 +88,7 @@ const pith_array *pith_arange(pith_scope *s, pith_dtype dtype, int64_t count) {
 /* start + i * step in a dtype; integers are exact in it. */
 static const pith_array *
 ramp(pith_scope *s, pith_dtype dtype, int64_t count, double start, double step) {
-    pith_scope *w = pithp_work_open(s);
+    pith_scope *w = pithp_temporaries_open(s);
     if (!w)
         return NULL;
     const pith_dtype inner = pith_dtype_is_float(dtype) ? PITH_F64 : dtype;
@@ -97,7 +97,7 @@ ramp(pith_scope *s, pith_dtype dtype, int64_t count, double start, double step) 
                      *first = pith_full(w, inner, PITH_SCALAR, start);
     const pith_array *steps = pith_mul(w, place, width);
     const pith_array *row = pith_add(w, steps, first);
-    return pithp_work_close(s, w, pith_cast(w, row, dtype));
+    return pithp_temporaries_close(s, w, pith_cast(w, row, dtype));
 }
 
 const pith_array *
@@ -125,7 +125,7 @@ pith_range(pith_scope *s, pith_dtype dtype, double start, double stop, double st
 /* From start to stop where stop - start overflows: weights of both ends. */
 static const pith_array *
 weighted(pith_scope *s, int64_t count, double start, double stop, double parts) {
-    pith_scope *w = pithp_work_open(s);
+    pith_scope *w = pithp_temporaries_open(s);
     if (!w)
         return NULL;
     const pith_array *place = pith_arange(w, PITH_F64, count);
@@ -133,7 +133,7 @@ weighted(pith_scope *s, int64_t count, double start, double stop, double parts) 
     const pith_array *of_start = pith_sub(w, pith_f64(w, 1), of_stop);
     const pith_array *low = pith_mul(w, of_start, pith_f64(w, start));
     const pith_array *high = pith_mul(w, of_stop, pith_f64(w, stop));
-    return pithp_work_close(s, w, pith_add(w, low, high));
+    return pithp_temporaries_close(s, w, pith_add(w, low, high));
 }
 
 const pith_array *pith_linspace(pith_scope *s,
@@ -151,7 +151,7 @@ const pith_array *pith_linspace(pith_scope *s,
         return NULL;
     }
     const double parts = (double)(endpoint && count > 1 ? count - 1 : count ? count : 1);
-    pith_scope *w = pithp_work_open(s);
+    pith_scope *w = pithp_temporaries_open(s);
     if (!w)
         return NULL;
     const pith_array *row = isfinite(stop - start)
@@ -162,7 +162,7 @@ const pith_array *pith_linspace(pith_scope *s,
         const pith_array *last = pith_equal(w, place, pith_i64(w, count - 1));
         row = pith_where(w, last, pith_f64(w, stop), row);
     }
-    return pithp_work_close(s, w, pith_cast(w, row, dtype));
+    return pithp_temporaries_close(s, w, pith_cast(w, row, dtype));
 }
 
 const pith_array *pith_eye(pith_scope *s,
@@ -175,12 +175,12 @@ const pith_array *pith_eye(pith_scope *s,
     const int64_t offset = diagonal < -rows     ? -rows
                            : diagonal > columns ? columns
                                                 : diagonal;
-    pith_scope *w = pithp_work_open(s);
+    pith_scope *w = pithp_temporaries_open(s);
     if (!w)
         return NULL;
     const pith_array *row = pith_iota(w, PITH_I64, PITH_SHAPE(rows, 1), 0);
     const pith_array *column = pith_arange(w, PITH_I64, columns);
     const pith_array *there = pith_add(w, row, pith_i64(w, offset));
     const pith_array *on = pith_equal(w, there, column);
-    return pithp_work_close(s, w, pith_cast(w, on, dtype));
+    return pithp_temporaries_close(s, w, pith_cast(w, on, dtype));
 }

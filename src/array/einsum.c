@@ -476,7 +476,7 @@ const pith_array *pith_einsum(pith_scope *s,
             return NULL;
         cast[k] = operands[k];
     }
-    pith_scope *work = pithp_work_open(s);
+    pith_scope *work = pithp_temporaries_open(s);
     if (!work)
         return NULL;
     sum e = {.s = work, .text = subscripts, .count = count};
@@ -485,5 +485,5 @@ const pith_array *pith_einsum(pith_scope *s,
             e.terms[k].array = cast[k];
         result = parse(&e) ? evaluate(&e) : NULL;
     }
-    return pithp_work_close(s, work, result);
+    return pithp_temporaries_close(s, work, result);
 }

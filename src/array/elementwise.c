@@ -229,14 +229,14 @@ const pith_array *pith_ldexp(pith_scope *s, const pith_array *a, const pith_arra
                    pith_dtype_name(pithp_array_spec(b)->dtype));
         return NULL;
     }
-    pith_scope *w = pithp_work_open(s);
+    pith_scope *w = pithp_temporaries_open(s);
     if (!w)
         return NULL;
     const pith_dtype wide = dtype == PITH_F64 ? PITH_F64 : PITH_F32;
     const pith_array *pair[] = {pith_cast(w, a, wide), pith_cast(w, b, wide)};
     const pith_array *scaled =
         pair[0] && pair[1] ? pithp_bind(w, PITHP_OP_LDEXP, 2, pair, NULL) : NULL;
-    return pithp_work_close(s, w, pith_cast(w, scaled, dtype));
+    return pithp_temporaries_close(s, w, pith_cast(w, scaled, dtype));
 }
 
 const pith_array *pith_nan_to_num(pith_scope *s, const pith_array *a) {
@@ -249,12 +249,12 @@ const pith_array *pith_nan_to_num(pith_scope *s, const pith_array *a) {
                         : dtype == PITH_BF16 ? 0x1.fep127
                         : dtype == PITH_F32  ? 0x1.fffffep127
                                              : 0x1.fffffffffffffp1023;
-    pith_scope *w = pithp_work_open(s);
+    pith_scope *w = pithp_temporaries_open(s);
     if (!w)
         return NULL;
     const pith_array *clipped =
         pith_clip(w, a, pith_like(w, a, -most), pith_like(w, a, most));
-    return pithp_work_close(
+    return pithp_temporaries_close(
         s, w, pith_where(w, pith_is_nan(w, a), pith_like(w, a, 0), clipped));
 }
 
@@ -277,7 +277,7 @@ const pith_array *pith_is_close(pith_scope *s,
     if (pithp_promote_all(s, "pith_is_close", 2, operands) != PITH_OK)
         return NULL;
     const bool floats = pith_dtype_is_float(pithp_array_spec(operands[0])->dtype);
-    pith_scope *w = pithp_work_open(s);
+    pith_scope *w = pithp_temporaries_open(s);
     if (!w)
         return NULL;
     const pith_array *x = pith_cast(w, operands[0], PITH_F64),
@@ -297,7 +297,7 @@ const pith_array *pith_is_close(pith_scope *s,
             pith_logical_and(w, pith_is_nan(w, x), pith_is_nan(w, y));
         result = pith_logical_or(w, result, nans);
     }
-    return pithp_work_close(s, w, result);
+    return pithp_temporaries_close(s, w, result);
 }
 
 const pith_array *pith_where(pith_scope *s,

@@ -103,11 +103,11 @@ static const pith_array *evaluate(pith_scope *s,
     const pith_array *result = evaluate_fused(s, e, operands, count, &made);
     if (made)
         return result;
-    pith_scope *w = pithp_work_open(s);
+    pith_scope *w = pithp_temporaries_open(s);
     if (!w)
         return NULL;
     result = pithp_expression_record(w, e, operands, PITH_DTYPE_NONE);
-    return pithp_work_close(s, w, result);
+    return pithp_temporaries_close(s, w, result);
 }
 
 const pith_array *

@@ -81,10 +81,10 @@ make_code(pith_scope *s, const pithp_expression *e, const pithp_fused_key *key) 
     }
     *code = (pithp_fused_code){.runtime = s->runtime};
     atomic_init(&code->refs, 1);
-    pith_scope *work = pithp_work_open(s);
+    pith_scope *work = pithp_temporaries_open(s);
     const bool made = work && (pithp_code_when_set() == PITHP_CODE_EAGER || /* no plan */
                                make(work, e, key, code) == PITH_OK);
-    pithp_work_close(s, work, NULL);
+    pithp_temporaries_close(s, work, NULL);
     if (made)
         return code;
     pithp_fused_code_release(code);

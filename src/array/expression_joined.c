@@ -211,9 +211,9 @@ make_code(pith_scope *s, const pithp_expression *e, const pithp_places *x, bool 
     code->was_asked = !again;
     if (!again)
         return code;
-    pith_scope *work = pithp_work_open(s);
+    pith_scope *work = pithp_temporaries_open(s);
     const bool made = work && make(work, e, x, code) == PITH_OK;
-    pithp_work_close(s, work, NULL);
+    pithp_temporaries_close(s, work, NULL);
     if (made)
         return code;
     pithp_fused_code_release(code);

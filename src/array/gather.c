@@ -225,8 +225,9 @@ const pith_array *pith_gather(pith_scope *s,
         !pithp_take_params(s, p.function, pithp_array_spec(a)->dtype, options, &params) ||
         (options && !no_axis(s, p.function, options->axis)))
         return NULL;
-    pith_scope *work = pithp_work_open(s);
-    return work ? pithp_work_close(s, work, gather(work, &p, a, count, entries, &params))
+    pith_scope *work = pithp_temporaries_open(s);
+    return work ? pithp_temporaries_close(s, work,
+                                          gather(work, &p, a, count, entries, &params))
                 : NULL;
 }
 
@@ -421,10 +422,11 @@ const pith_array *pith_scatter(pith_scope *s,
         (options && !no_axis(s, p.function, options->axis)))
         return NULL;
     const pithp_primitive primitive = pithp_scatter_row(s, p.function, operation);
-    pith_scope *work = primitive == PITHP_PRIMITIVE_COUNT ? NULL : pithp_work_open(s);
-    return work ? pithp_work_close(s, work,
-                                   scatter_entries(work, primitive, &p, into, count,
-                                                   entries, value, &params))
+    pith_scope *work =
+        primitive == PITHP_PRIMITIVE_COUNT ? NULL : pithp_temporaries_open(s);
+    return work ? pithp_temporaries_close(s, work,
+                                          scatter_entries(work, primitive, &p, into,
+                                                          count, entries, value, &params))
                 : NULL;
 }
 
@@ -555,7 +557,7 @@ const pith_array *pith_put_along_axis(pith_scope *s,
         !along_shapes(s, function, x, pithp_array_spec(index), axis, x_shape, shape) ||
         !into_is_whole(s, function, x, x_shape))
         return NULL;
-    pith_scope *work = pithp_work_open(s);
+    pith_scope *work = pithp_temporaries_open(s);
     if (!work)
         return NULL;
     bool fits;
@@ -564,5 +566,5 @@ const pith_array *pith_put_along_axis(pith_scope *s,
     const pith_array *result = NULL;
     if (updates && (index = pithp_broadcast(work, index, x->rank, shape, &fits)))
         result = put_along(work, primitive, into, index, updates, axis, &params);
-    return pithp_work_close(s, work, result ? pithp_alias(work, result, x) : NULL);
+    return pithp_temporaries_close(s, work, result ? pithp_alias(work, result, x) : NULL);
 }

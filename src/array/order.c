@@ -65,14 +65,14 @@ const pith_array *pith_diff(pith_scope *s, const pith_array *a, int n, int axis)
         pithp_fail(s, PITH_E_ARG, NULL, "pith_diff: n is %d", n);
         return NULL;
     }
-    pith_scope *work = pithp_work_open(s);
+    pith_scope *work = pithp_temporaries_open(s);
     for (int k = 0; work && a && k < n && pithp_array_spec(a)->shape[counted] > 0; k++) {
         const pith_array *after = along(work, a, counted, 1, INT64_MAX),
                          *before = along(work, a, counted, 0, -1);
         a = pithp_array_spec(a)->dtype == PITH_BOOL ? pith_not_equal(work, after, before)
                                                     : pith_sub(work, after, before);
     }
-    return work ? pithp_work_close(s, work, a) : NULL;
+    return work ? pithp_temporaries_close(s, work, a) : NULL;
 }
 
 /* ---- Sorts ---- */
@@ -163,8 +163,9 @@ static const pith_array *order_of(pith_scope *s,
 const pith_array *
 pith_lexsort(pith_scope *s, int count, const pith_array *const *keys, int axis) {
     const int counted = enter_all(s, "pith_lexsort", count, keys, axis);
-    pith_scope *work = counted < 0 ? NULL : pithp_work_open(s);
-    return work ? pithp_work_close(s, work, order_of(work, count, keys, 0, 1, counted))
+    pith_scope *work = counted < 0 ? NULL : pithp_temporaries_open(s);
+    return work ? pithp_temporaries_close(s, work,
+                                          order_of(work, count, keys, 0, 1, counted))
                 : NULL;
 }
 
@@ -182,7 +183,7 @@ bool pith_sort_by_keys(pith_scope *s,
                    count, sorted ? "" : " to NULL");
         return false;
     }
-    pith_scope *work = pithp_work_open(s);
+    pith_scope *work = pithp_temporaries_open(s);
     const pith_array *order =
         work ? order_of(work, keys, arrays, keys - 1, -1, counted) : NULL;
     bool done = order;
@@ -267,15 +268,15 @@ pith_top pith_top_k(pith_scope *s, const pith_array *a, int64_t k) {
                    (long long)k, (long long)extent);
         return none;
     }
-    pith_scope *work = pithp_work_open(s);
+    pith_scope *work = pithp_temporaries_open(s);
     if (!work)
         return none;
     const pith_array *places = greatest(work, a, axis, k);
     const pith_array *narrow =
         places ? pithp_cast(work, places, extent <= INT32_MAX ? PITH_I32 : PITH_I64)
                : NULL;
-    const pith_top top = {pithp_work_keep(s, take_along(work, a, places, axis)),
-                          pithp_work_keep(s, narrow)};
+    const pith_top top = {pithp_temporaries_keep(s, take_along(work, a, places, axis)),
+                          pithp_temporaries_keep(s, narrow)};
     pith_scope_close(work);
     return s->error.code == PITH_OK ? top : none;
 }
@@ -308,13 +309,14 @@ const pith_array *pith_median(pith_scope *s, const pith_array *a, int axis) {
                    pith_dtype_name(spec->dtype));
         return NULL;
     }
-    pith_scope *work = pithp_work_open(s);
+    pith_scope *work = pithp_temporaries_open(s);
     if (!work)
         return NULL;
     if (spec->shape[counted] > 0)
-        return pithp_work_close(s, work, median_of(work, a, counted));
+        return pithp_temporaries_close(s, work, median_of(work, a, counted));
     pith_shape shape = {.rank = spec->rank - 1};
     for (int d = 0; d < shape.rank; d++)
         shape.extents[d] = spec->shape[d < counted ? d : d + 1];
-    return pithp_work_close(s, work, pith_full(work, spec->dtype, shape, (double)NAN));
+    return pithp_temporaries_close(s, work,
+                                   pith_full(work, spec->dtype, shape, (double)NAN));
 }

@@ -20,8 +20,8 @@ enter_axis(pith_scope *s, const char *function, const pith_array *a, int axis) {
 /* pith_transpose for another operation. */
 static const pith_array *
 transposed(pith_scope *s, const pith_array *a, const int *order) {
-    pith_scope *w = pithp_work_open(s);
-    return w ? pithp_work_close(s, w, pith_transpose(w, a, order)) : NULL;
+    pith_scope *w = pithp_temporaries_open(s);
+    return w ? pithp_temporaries_close(s, w, pith_transpose(w, a, order)) : NULL;
 }
 
 static pith_shape shape_of(const pith_array *a) {
@@ -86,11 +86,11 @@ pith_split(pith_scope *s, const pith_array *a, int count, const int64_t *at, int
     }
     const pith_array **parts =
         pithp_scope_allocate(s, ((size_t)count + 1) * sizeof *parts);
-    pith_scope *w = parts ? pithp_work_open(s) : NULL;
+    pith_scope *w = parts ? pithp_temporaries_open(s) : NULL;
     if (!w)
         return NULL;
     for (int i = 0; i <= count; i++)
-        parts[i] = pithp_work_keep(
+        parts[i] = pithp_temporaries_keep(
             s, part_of(w, a, counted, i ? at[i - 1] : 0, i < count ? at[i] : INT64_MAX));
     pith_scope_close(w);
     return s->error.code == PITH_OK ? parts : NULL;
@@ -105,14 +105,14 @@ const pith_array *pith_roll(pith_scope *s, const pith_array *a, int64_t shift, i
     const int64_t places = rest < 0 ? rest + extent : rest;
     if (places == 0)
         return pithp_alias(s, a, pithp_array_spec(a));
-    pith_scope *w = pithp_work_open(s);
+    pith_scope *w = pithp_temporaries_open(s);
     if (!w)
         return NULL;
     const pith_array *const halves[] = {
         part_of(w, a, counted, extent - places, extent),
         part_of(w, a, counted, 0, extent - places),
     };
-    return pithp_work_close(s, w, pith_concatenate(w, 2, halves, counted));
+    return pithp_temporaries_close(s, w, pith_concatenate(w, 2, halves, counted));
 }
 
 /* ---- Repetition ---- */
@@ -125,13 +125,13 @@ static const pith_array *repeated(pith_scope *s,
                                   int64_t inner,
                                   int64_t repeats,
                                   pith_shape to) {
-    pith_scope *w = pithp_work_open(s);
+    pith_scope *w = pithp_temporaries_open(s);
     if (!w)
         return NULL;
     const pith_array *apart = pith_reshape(w, a, PITH_SHAPE(outer, n, 1, inner));
     const pith_array *many =
         pith_broadcast_to(w, apart, PITH_SHAPE(outer, n, repeats, inner));
-    return pithp_work_close(s, w, pith_reshape(w, many, to));
+    return pithp_temporaries_close(s, w, pith_reshape(w, many, to));
 }
 
 /* An extent times a count that must not be negative; false: error set. */
@@ -167,12 +167,12 @@ static const pith_array *taken(pith_scope *s,
                                int axis,
                                int64_t count,
                                const int64_t *places) {
-    pith_scope *w = pithp_work_open(s);
+    pith_scope *w = pithp_temporaries_open(s);
     if (!w)
         return NULL;
     const pith_array *index = pith_array_copy(w, PITH_I64, PITH_SHAPE(count), places);
     const pith_take_options options = {.axis = axis, .mode = PITH_INDEX_PROMISE};
-    return pithp_work_close(s, w, pith_take(w, a, index, &options));
+    return pithp_temporaries_close(s, w, pith_take(w, a, index, &options));
 }
 
 const pith_array *pith_repeat_each(pith_scope *s,
@@ -231,7 +231,7 @@ pith_tile(pith_scope *s, const pith_array *a, int count, const int64_t *repeats)
     for (int d = 0; d < shape.rank; d++)
         shape.extents[d] =
             d < shape.rank - from->rank ? 1 : from->shape[d - shape.rank + from->rank];
-    pith_scope *w = pithp_work_open(s);
+    pith_scope *w = pithp_temporaries_open(s);
     if (!w)
         return NULL;
     const pith_array *result = pith_reshape(w, a, shape);
@@ -244,7 +244,7 @@ pith_tile(pith_scope *s, const pith_array *a, int count, const int64_t *repeats)
                      ? repeated(w, result, outer, 1, rest, times, shape)
                      : NULL;
     }
-    return pithp_work_close(s, w, result);
+    return pithp_temporaries_close(s, w, result);
 }
 
 /* ---- Padding ---- */
@@ -278,13 +278,13 @@ const pith_array *pith_pad(pith_scope *s,
         params.high[d] = padding[d].high;
         params.interior[d] = padding[d].interior;
     }
-    pith_scope *w = pithp_work_open(s);
+    pith_scope *w = pithp_temporaries_open(s);
     if (!w)
         return NULL;
     const pith_array *element =
         value ? pith_cast(w, value, dtype) : pith_zeros(w, dtype, PITH_SCALAR);
     const pith_array *operands[] = {a, element};
-    return pithp_work_close(
+    return pithp_temporaries_close(
         s, w, element ? pithp_bind(w, PITHP_OP_PAD, 2, operands, &params) : NULL);
 }
 
@@ -397,14 +397,14 @@ const pith_array *pith_extend(pith_scope *s,
                    (int)extension);
         return NULL;
     }
-    pith_scope *w = pithp_work_open(s);
+    pith_scope *w = pithp_temporaries_open(s);
     if (!w)
         return NULL;
     const pith_array *result = pithp_alias(w, a, pithp_array_spec(a));
     for (int d = 0; result && d < count; d++)
         if (padding[d].low || padding[d].high || padding[d].interior)
             result = extended(w, result, extension, d, padding[d]);
-    return pithp_work_close(s, w, result);
+    return pithp_temporaries_close(s, w, result);
 }
 
 /* ---- Diagonals of the last two axes ---- */
@@ -444,11 +444,11 @@ const pith_array *pith_diagonal(pith_scope *s, const pith_array *a, int64_t offs
         count > 0
             ? PITH_SLICE(start, start + (count - 1) * (columns + 1) + 1, columns + 1)
             : PITH_SLICE(0, 0, 1);
-    pith_scope *w = pithp_work_open(s);
+    pith_scope *w = pithp_temporaries_open(s);
     if (!w)
         return NULL;
     const pith_array *flat = pith_reshape(w, a, shape);
-    return pithp_work_close(s, w, pith_slice_array(w, flat, shape.rank, slices));
+    return pithp_temporaries_close(s, w, pith_slice_array(w, flat, shape.rank, slices));
 }
 
 /* a where the column less the row is at most (else: at least) the diagonal; 0 else. */
@@ -457,7 +457,7 @@ triangle(pith_scope *s, const pith_array *a, int64_t diagonal, bool lower) {
     const pith_spec *spec = pithp_array_spec(a);
     const int64_t rows = spec->shape[spec->rank - 2],
                   columns = spec->shape[spec->rank - 1];
-    pith_scope *w = pithp_work_open(s);
+    pith_scope *w = pithp_temporaries_open(s);
     if (!w)
         return NULL;
     const pith_array *row = pith_iota(w, PITH_I64, PITH_SHAPE(rows, 1), 0);
@@ -467,7 +467,7 @@ triangle(pith_scope *s, const pith_array *a, int64_t diagonal, bool lower) {
     const pith_array *kept =
         lower ? pith_less_equal(w, column, edge) : pith_greater_equal(w, column, edge);
     const pith_array *zero = pith_zeros(w, spec->dtype, PITH_SCALAR);
-    return pithp_work_close(s, w, pith_where(w, kept, a, zero));
+    return pithp_temporaries_close(s, w, pith_where(w, kept, a, zero));
 }
 
 const pith_array *pith_tril(pith_scope *s, const pith_array *a, int64_t diagonal) {

@@ -119,7 +119,7 @@ static const pith_array *reduce_some(pith_scope *s,
                      dtype = truth                        ? PITH_BOOL
                              : counts && own == PITH_BOOL ? PITH_I64
                                                           : own;
-    pith_scope *w = pithp_work_open(s);
+    pith_scope *w = pithp_temporaries_open(s);
     if (!w)
         return NULL;
     const pith_array *first = o->initial ? pith_cast(w, o->initial, dtype) : NULL;
@@ -137,7 +137,7 @@ static const pith_array *reduce_some(pith_scope *s,
         result = r->combine(w, r->reduce(w, some, axes), first);
     else
         result = r->reduce(w, some, axes);
-    return pithp_work_close(s, w, result);
+    return pithp_temporaries_close(s, w, result);
 }
 
 #define SOME(name, combine, identity)                                                    \
@@ -172,15 +172,16 @@ const pith_array *pith_mean_with(pith_scope *s,
     pith_shape shape = {.rank = spec->rank};
     memcpy(shape.extents, spec->shape, sizeof shape.extents);
     const pith_dtype inner = inner_dtype(a);
-    pith_scope *w = pithp_work_open(s);
+    pith_scope *w = pithp_temporaries_open(s);
     if (!w)
         return NULL;
     if (!where)
-        return pithp_work_close(s, w, pith_mean(w, a, axes));
+        return pithp_temporaries_close(s, w, pith_mean(w, a, axes));
     const pith_array *sum = pith_sum_with(w, pith_cast(w, a, inner), axes, options);
     const pith_array *mask = pith_broadcast_to(w, where, shape);
     const pith_array *count = pith_cast(w, pith_sum(w, mask, axes), inner);
-    return pithp_work_close(s, w, pith_cast(w, pith_div(w, sum, count), spec->dtype));
+    return pithp_temporaries_close(s, w,
+                                   pith_cast(w, pith_div(w, sum, count), spec->dtype));
 }
 
 /* ---- Moments ---- */
@@ -202,7 +203,7 @@ static const pith_array *variance(pith_scope *s,
     }
     pith_axes kept = axes;
     kept.keep = true;
-    pith_scope *w = pithp_work_open(s);
+    pith_scope *w = pithp_temporaries_open(s);
     if (!w)
         return NULL;
     const pith_array *x = pith_cast(w, a, inner_dtype(a));
@@ -214,7 +215,8 @@ static const pith_array *variance(pith_scope *s,
     const pith_array *freedom = pith_like(w, x, free > 0 ? free : 0);
     const pith_array *mean = pith_div(w, sum, freedom);
     const pith_array *result = root ? pith_sqrt(w, mean) : mean;
-    return pithp_work_close(s, w, pith_cast(w, result, pithp_array_spec(a)->dtype));
+    return pithp_temporaries_close(s, w,
+                                   pith_cast(w, result, pithp_array_spec(a)->dtype));
 }
 
 const pith_array *
@@ -237,7 +239,7 @@ const pith_array *pith_logsumexp(pith_scope *s, const pith_array *a, pith_axes a
         return NULL;
     pith_axes kept = axes;
     kept.keep = true;
-    pith_scope *w = pithp_work_open(s);
+    pith_scope *w = pithp_temporaries_open(s);
     if (!w)
         return NULL;
     const pith_array *x = pith_cast(w, a, inner_dtype(a));
@@ -250,17 +252,18 @@ const pith_array *pith_logsumexp(pith_scope *s, const pith_array *a, pith_axes a
     const pith_array *log = pith_log(w, sum);
     const pith_array *whole = pith_add(w, log, base);
     const pith_array *shaped = pith_reshape(w, whole, shape);
-    return pithp_work_close(s, w, pith_cast(w, shaped, pithp_array_spec(a)->dtype));
+    return pithp_temporaries_close(s, w,
+                                   pith_cast(w, shaped, pithp_array_spec(a)->dtype));
 }
 
 const pith_array *pith_count_nonzero(pith_scope *s, const pith_array *a, pith_axes axes) {
     if (!enter(s, "pith_count_nonzero", a))
         return NULL;
-    pith_scope *w = pithp_work_open(s);
+    pith_scope *w = pithp_temporaries_open(s);
     if (!w)
         return NULL;
     const pith_array *not_zero = pith_cast(w, a, PITH_BOOL);
-    return pithp_work_close(s, w, pith_sum(w, not_zero, axes));
+    return pithp_temporaries_close(s, w, pith_sum(w, not_zero, axes));
 }
 
 /* sum(|x|^order)^(1/order) in the dtype of x. */
@@ -286,7 +289,7 @@ pith_norm(pith_scope *s, const pith_array *a, double order, pith_axes axes) {
         pithp_fail(s, PITH_E_ARG, NULL, "pith_norm: the order is NaN");
         return NULL;
     }
-    pith_scope *w = pithp_work_open(s);
+    pith_scope *w = pithp_temporaries_open(s);
     if (!w)
         return NULL;
     const pith_dtype dtype = pithp_array_spec(a)->dtype;
@@ -300,7 +303,7 @@ pith_norm(pith_scope *s, const pith_array *a, double order, pith_axes axes) {
         const pith_array *x = pith_cast(w, a, PITH_F64);
         result = power_norm(w, x, order, axes);
     }
-    return pithp_work_close(s, w, pith_cast(w, result, dtype));
+    return pithp_temporaries_close(s, w, pith_cast(w, result, dtype));
 }
 
 const pith_array *pith_all_close(pith_scope *s,
@@ -312,9 +315,9 @@ const pith_array *pith_all_close(pith_scope *s,
     if (!enter(s, "pith_all_close", a) ||
         pithp_operand_check(s, b, "pith_all_close", "b") != PITH_OK)
         return NULL;
-    pith_scope *w = pithp_work_open(s);
+    pith_scope *w = pithp_temporaries_open(s);
     if (!w)
         return NULL;
     const pith_array *close = pith_is_close(w, a, b, rtol, atol, equal_nan);
-    return pithp_work_close(s, w, pith_all(w, close, PITH_ALL_AXES));
+    return pithp_temporaries_close(s, w, pith_all(w, close, PITH_ALL_AXES));
 }

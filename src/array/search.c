@@ -52,13 +52,13 @@ const pith_array *pith_search_sorted(pith_scope *s,
         pithp_operand_check(s, values, function, "values") != PITH_OK)
         return NULL;
     const pith_dtype dtype = common(s, function, sorted, values);
-    pith_scope *work = dtype == PITH_DTYPE_NONE ? NULL : pithp_work_open(s);
+    pith_scope *work = dtype == PITH_DTYPE_NONE ? NULL : pithp_temporaries_open(s);
     if (!work)
         return NULL;
     const pith_array *places =
         search(work, sorted, values, dtype, options && options->right);
     const bool narrow = pithp_array_spec(sorted)->count <= INT32_MAX;
-    return pithp_work_close(
+    return pithp_temporaries_close(
         s, work, places ? pithp_cast(work, places, narrow ? PITH_I32 : PITH_I64) : NULL);
 }
 
@@ -71,8 +71,9 @@ const pith_array *pith_digitize(pith_scope *s,
         pithp_operand_check(s, values, function, "values") != PITH_OK)
         return NULL;
     const pith_dtype dtype = common(s, function, edges, values);
-    pith_scope *work = dtype == PITH_DTYPE_NONE ? NULL : pithp_work_open(s);
-    return work ? pithp_work_close(s, work, search(work, edges, values, dtype, !right))
+    pith_scope *work = dtype == PITH_DTYPE_NONE ? NULL : pithp_temporaries_open(s);
+    return work ? pithp_temporaries_close(s, work,
+                                          search(work, edges, values, dtype, !right))
                 : NULL;
 }
 
@@ -85,8 +86,8 @@ const pith_array *pith_partition_point(pith_scope *s, const pith_array *mask) {
                    pith_dtype_name(pithp_array_spec(mask)->dtype));
         return NULL;
     }
-    pith_scope *work = pithp_work_open(s);
-    return work ? pithp_work_close(
+    pith_scope *work = pithp_temporaries_open(s);
+    return work ? pithp_temporaries_close(
                       s, work,
                       pith_sum(work, pith_cummin(work, mask, 0, NULL), PITH_ALL_AXES))
                 : NULL;
@@ -193,7 +194,7 @@ pith_unique_result pith_unique(pith_scope *s,
                    *fill, pith_dtype_name(dtype));
         return none;
     }
-    pith_scope *work = pithp_work_open(s);
+    pith_scope *work = pithp_temporaries_open(s);
     if (!work)
         return none;
     const pith_array *element =
@@ -201,10 +202,10 @@ pith_unique_result pith_unique(pith_scope *s,
                           &(pithp_full_params){.dtype = dtype, .value = bits})
              : NULL;
     const pith_unique_result found = unique(work, a, size, element),
-                             kept = {pithp_work_keep(s, found.values),
-                                     pithp_work_keep(s, found.index),
-                                     pithp_work_keep(s, found.inverse),
-                                     pithp_work_keep(s, found.counts)};
+                             kept = {pithp_temporaries_keep(s, found.values),
+                                     pithp_temporaries_keep(s, found.index),
+                                     pithp_temporaries_keep(s, found.inverse),
+                                     pithp_temporaries_keep(s, found.counts)};
     pith_scope_close(work);
     return s->error.code == PITH_OK ? kept : none;
 }
@@ -226,7 +227,7 @@ pith_places pith_nonzero(pith_scope *s,
                    function);
         return places;
     }
-    pith_scope *work = pithp_work_open(s);
+    pith_scope *work = pithp_temporaries_open(s);
     if (!work)
         return places;
     const pith_shape all = PITH_SHAPE(spec->count);
@@ -238,7 +239,7 @@ pith_places pith_nonzero(pith_scope *s,
     for (int d = 0; d < spec->rank; d++) {
         const pith_array *along =
             pith_reshape(work, pith_iota(work, PITH_I64, shape, d), all);
-        places.axes[d] = pithp_work_keep(
+        places.axes[d] = pithp_temporaries_keep(
             s, put(work, numbers(work, size, NULL, options ? options->fill : 0), marked,
                    along));
     }
@@ -304,7 +305,7 @@ const pith_array *pith_isin(pith_scope *s,
     if (dtype == PITH_DTYPE_NONE)
         return NULL;
     const pith_spec *spec = pithp_array_spec(a);
-    pith_scope *work = pithp_work_open(s);
+    pith_scope *work = pithp_temporaries_open(s);
     if (!work)
         return NULL;
     pith_shape shape = {.rank = spec->rank};
@@ -313,6 +314,6 @@ const pith_array *pith_isin(pith_scope *s,
                                ? pith_zeros(work, PITH_BOOL, shape)
                            : max_item ? isin_table(work, a, set, max_item)
                                       : isin_sorted(work, a, set, dtype);
-    return pithp_work_close(
+    return pithp_temporaries_close(
         s, work, in && options && options->invert ? pith_logical_not(work, in) : in);
 }

@@ -59,7 +59,7 @@ static const pith_array *segment(pith_scope *s,
         !ids_fit(s, function, pithp_array_spec(data), pithp_array_spec(ids), segments))
         return NULL;
     const pith_spec *spec = pithp_array_spec(data);
-    pith_scope *work = pithp_work_open(s);
+    pith_scope *work = pithp_temporaries_open(s);
     if (!work)
         return NULL;
     const bool counts = spec->dtype == PITH_BOOL && (primitive == PITHP_OP_SCATTER_ADD ||
@@ -76,7 +76,7 @@ static const pith_array *segment(pith_scope *s,
                                        .sorted = options && options->sorted,
                                        .unordered = options && options->unordered};
     const pith_array *operands[] = {into, ids, rows};
-    return pithp_work_close(
+    return pithp_temporaries_close(
         s, work,
         into ? pithp_bind_in_place(work, primitive, 3, operands, &params) : NULL);
 }
@@ -117,12 +117,12 @@ const pith_array *pith_bincount(pith_scope *s,
         !ids_fit(s, "pith_bincount", pithp_array_spec(weights ? weights : ids),
                  pithp_array_spec(ids), length))
         return NULL;
-    pith_scope *work = pithp_work_open(s);
+    pith_scope *work = pithp_temporaries_open(s);
     if (!work)
         return NULL;
     const pith_array *least = pith_like(work, ids, 0);
     const pith_array *from_zero = least ? pith_maximum(work, ids, least) : NULL;
-    return pithp_work_close(
+    return pithp_temporaries_close(
         s, work, from_zero ? count_by(work, from_zero, weights, length) : NULL);
 }
 
@@ -168,7 +168,7 @@ const pith_array *pith_histogram_edges(pith_scope *s, const pith_array *a, int64
         return NULL;
     }
     const pith_spec *spec = pithp_array_spec(a);
-    pith_scope *work = pithp_work_open(s);
+    pith_scope *work = pithp_temporaries_open(s);
     if (!work)
         return NULL;
     const bool none = spec->count == 0;
@@ -176,7 +176,7 @@ const pith_array *pith_histogram_edges(pith_scope *s, const pith_array *a, int64
                                    : pith_min(work, a, PITH_ALL_AXES),
                      *greatest = none ? pith_full(work, spec->dtype, PITH_SCALAR, 1)
                                       : pith_max(work, a, PITH_ALL_AXES);
-    return pithp_work_close(s, work, edges_between(work, least, greatest, bins));
+    return pithp_temporaries_close(s, work, edges_between(work, least, greatest, bins));
 }
 
 /* The number of each element's bin: -1 or beyond the last where it is in none. */
@@ -213,14 +213,14 @@ const pith_array *pith_histogram(pith_scope *s,
                    pithp_spec_print(w, texts[1]));
         return NULL;
     }
-    pith_scope *work = pithp_work_open(s);
+    pith_scope *work = pithp_temporaries_open(s);
     if (!work)
         return NULL;
     const pith_array *flat = pith_reshape(work, a, PITH_SHAPE(x->count));
     const pith_array *bin = flat ? bins_of(work, flat, edges, e->count - 1) : NULL;
     const pith_array *rows =
         weights ? pith_reshape(work, weights, PITH_SHAPE(x->count)) : NULL;
-    return pithp_work_close(
+    return pithp_temporaries_close(
         s, work,
         bin && (rows || !weights) ? count_by(work, bin, rows, e->count - 1) : NULL);
 }
@@ -243,7 +243,7 @@ pith_one_hot(pith_scope *s, const pith_array *index, int64_t classes, pith_dtype
     memcpy(shape, spec->shape, sizeof shape);
     shape[spec->rank] = 1;
     const pith_spec *column = pithp_spec(s, spec->dtype, spec->rank + 1, shape);
-    pith_scope *work = column ? pithp_work_open(s) : NULL;
+    pith_scope *work = column ? pithp_temporaries_open(s) : NULL;
     if (!work)
         return NULL;
     /* in i64, or classes beyond a narrow dtype would wrap round to valid ones */
@@ -251,5 +251,5 @@ pith_one_hot(pith_scope *s, const pith_array *index, int64_t classes, pith_dtype
     const pith_array *numbers = pithp_cast(work, pithp_alias(work, index, column), wide);
     const pith_array *hot =
         numbers ? pith_equal(work, numbers, pith_arange(work, wide, classes)) : NULL;
-    return pithp_work_close(s, work, hot ? pith_cast(work, hot, dtype) : NULL);
+    return pithp_temporaries_close(s, work, hot ? pith_cast(work, hot, dtype) : NULL);
 }

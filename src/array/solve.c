@@ -134,8 +134,8 @@ const pith_array *pith_solve_triangular(pith_scope *s,
     if (!pithp_enter(s) || !is_square(s, function, a) ||
         pithp_operand_check(s, b, function, "b") != PITH_OK)
         return NULL;
-    pith_scope *w = pithp_work_open(s);
-    return w ? pithp_work_close(s, w, solve(w, a, b, &o)) : NULL;
+    pith_scope *w = pithp_temporaries_open(s);
+    return w ? pithp_temporaries_close(s, w, solve(w, a, b, &o)) : NULL;
 }
 
 const pith_array *pith_cholesky_solve(pith_scope *s,
@@ -146,7 +146,7 @@ const pith_array *pith_cholesky_solve(pith_scope *s,
     if (!pithp_enter(s) || !is_square(s, function, factor) ||
         pithp_operand_check(s, b, function, "b") != PITH_OK)
         return NULL;
-    pith_scope *w = pithp_work_open(s);
+    pith_scope *w = pithp_temporaries_open(s);
     if (!w)
         return NULL;
     const pith_array *x = solve(
@@ -154,7 +154,7 @@ const pith_array *pith_cholesky_solve(pith_scope *s,
     if (x)
         x = solve(w, factor, x,
                   &(pith_triangular_options){.upper = upper, .transpose = !upper});
-    return pithp_work_close(s, w, x);
+    return pithp_temporaries_close(s, w, x);
 }
 
 /* ---- Factors ---- */
@@ -212,6 +212,6 @@ static const pith_array *factorise(pith_scope *w, const pith_array *a, bool uppe
 const pith_array *pith_cholesky(pith_scope *s, const pith_array *a, bool upper) {
     if (!pithp_enter(s) || !is_square(s, "pith_cholesky", a))
         return NULL;
-    pith_scope *w = pithp_work_open(s);
-    return w ? pithp_work_close(s, w, factorise(w, a, upper)) : NULL;
+    pith_scope *w = pithp_temporaries_open(s);
+    return w ? pithp_temporaries_close(s, w, factorise(w, a, upper)) : NULL;
 }

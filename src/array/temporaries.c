@@ -3,7 +3,7 @@
 
 enum { SMALL_BYTES = 4096 };
 
-pith_scope *pithp_work_open(pith_scope *s) {
+pith_scope *pithp_temporaries_open(pith_scope *s) {
     pith_scope *work = pith_scope_open_in(s);
     if (pithp_scope_writable(work)) {
         work->caller = s->caller ? s->caller : s->function;
@@ -13,7 +13,7 @@ pith_scope *pithp_work_open(pith_scope *s) {
     return NULL;
 }
 
-const pith_array *pithp_work_keep(pith_scope *s, const pith_array *result) {
+const pith_array *pithp_temporaries_keep(pith_scope *s, const pith_array *result) {
     if (!result || s->error.code != PITH_OK)
         return NULL;
     if (pithp_array_is_traced(result)) /* it is the trace's, and not the work's */
@@ -32,8 +32,8 @@ const pith_array *pithp_work_keep(pith_scope *s, const pith_array *result) {
 }
 
 const pith_array *
-pithp_work_close(pith_scope *s, pith_scope *work, const pith_array *result) {
-    const pith_array *kept = pithp_work_keep(s, result);
+pithp_temporaries_close(pith_scope *s, pith_scope *work, const pith_array *result) {
+    const pith_array *kept = pithp_temporaries_keep(s, result);
     pith_scope_close(work);
     return kept;
 }

@@ -194,7 +194,7 @@ const pith_capacity_gap *pith_capacity_audit(pith_scope *s,
         return NULL;
     const size_t flags = (size_t)a.statics.count * sizeof *a.guarded;
     a.guarded = pithp_scope_allocate(s, flags + 1);
-    pith_scope *work = a.guarded ? pithp_work_open(s) : NULL;
+    pith_scope *work = a.guarded ? pithp_temporaries_open(s) : NULL;
     if (!work)
         return NULL;
     memset(a.guarded, 0, flags + 1);

@@ -391,7 +391,7 @@ const void *pith_capacity_sizes(pith_scope *s, const pith_capacity *capacity) {
     if (!pithp_enter(s) ||
         pithp_capacity_check(s, capacity, "pith_capacity_sizes", "capacity") != PITH_OK)
         return NULL;
-    pith_scope *work = pithp_work_open(s);
+    pith_scope *work = pithp_temporaries_open(s);
     const size_t n = (size_t)capacity->count;
     int64_t *sizes = work ? pithp_scope_allocate(work, n * sizeof *sizes) : NULL;
     const void **items = sizes ? pithp_scope_allocate(work, n * sizeof *items) : NULL;

@@ -69,7 +69,7 @@ const void *pithp_capacity_repair(pith_scope *s,
                                   const void *root,
                                   const pith_array *required,
                                   bool grow) {
-    pith_scope *work = pithp_work_open(s);
+    pith_scope *work = pithp_temporaries_open(s);
     if (!work)
         return NULL;
     const void *fixed = NULL;
@@ -121,7 +121,8 @@ static const pithp_need *needs_of(pith_scope *s,
                                   const pith_array *required,
                                   const char *function,
                                   pith_scope **work) {
-    *work = arguments_fit(s, capacity, required, function) ? pithp_work_open(s) : NULL;
+    *work =
+        arguments_fit(s, capacity, required, function) ? pithp_temporaries_open(s) : NULL;
     const pithp_need *needs = *work ? pithp_needs_read(*work, capacity, required) : NULL;
     if (!needs && *work) {
         pith_scope_close(*work);

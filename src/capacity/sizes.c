@@ -184,7 +184,7 @@ static const void *replace_statics(pith_scope *work,
 }
 
 const void *pithp_sizes_replace(pith_scope *s, const void *tree, const int64_t *sizes) {
-    pith_scope *work = pithp_work_open(s);
+    pith_scope *work = pithp_temporaries_open(s);
     if (!work)
         return NULL;
     const void *made = replace_leaves(work, tree, sizes);

@@ -78,23 +78,23 @@ static const void *set_slices(pith_scope *s,
     const bool one = pithp_kind_is_array(value) && !pithp_kind_is_array(node);
     const pithp_trees of = {
         .function = "pith_lens_set", .count = one ? 1 : 2, .at = trees};
-    pithp_forest forest;
-    if (pithp_forest_make(s, &forest, &of) != PITH_OK)
+    pithp_zip zip;
+    if (pithp_zip_make(s, &zip, &of) != PITH_OK)
         return NULL;
-    const pithp_structure *t = &forest.first.structure;
+    const pithp_structure *t = &zip.first.structure;
     const void *made = NULL;
     int64_t i = 0;
     for (; i < t->item_count; i++) {
-        const pith_array *update = one ? value : pithp_forest_items(&forest, 1)[i];
-        forest.first.items[i] = set_slice(s, part, forest.first.items[i], update);
-        if (!forest.first.items[i]) {
+        const pith_array *update = one ? value : pithp_zip_items(&zip, 1)[i];
+        zip.first.items[i] = set_slice(s, part, zip.first.items[i], update);
+        if (!zip.first.items[i]) {
             pithp_item_prefix(s, t, i);
             break;
         }
     }
     if (i == t->item_count)
-        made = pithp_build(s, t, pithp_owner_of(node), forest.first.items);
-    pithp_forest_end(&forest);
+        made = pithp_build(s, t, pithp_owner_of(node), zip.first.items);
+    pithp_zip_end(&zip);
     return made;
 }
 

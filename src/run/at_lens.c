@@ -56,7 +56,7 @@ const void *pith_at_lens_any(pith_scope *s,
         return pithp_nil_for(state);
     if (pithp_step_check(s, function, "pith_at_lens") != PITH_OK)
         return pithp_nil_for(state);
-    pith_scope *work = pithp_work_open(s);
+    pith_scope *work = pithp_temporaries_open(s);
     if (!work)
         return pithp_nil_for(state);
     pithp_collector *c = pithp_collector_of(s);

@@ -95,7 +95,7 @@ slice(const split *p, pith_scope *work, int64_t begin, int64_t length) {
  * p->s has the error. */
 static const void *
 call_chunk(const split *p, pith_scope *holder, int64_t begin, int64_t length) {
-    pith_scope *work = pithp_work_open(p->s);
+    pith_scope *work = pithp_temporaries_open(p->s);
     if (!work)
         return NULL;
     const void *part = slice(p, work, begin, length);
@@ -109,7 +109,7 @@ call_chunk(const split *p, pith_scope *holder, int64_t begin, int64_t length) {
 /* false: p->s has the error. */
 static bool
 run_chunk(const split *p, pithp_chunk_results *results, int64_t begin, int64_t length) {
-    pith_scope *holder = pithp_work_open(p->s);
+    pith_scope *holder = pithp_temporaries_open(p->s);
     if (!holder)
         return false;
     const void *result = call_chunk(p, holder, begin, length);
@@ -147,7 +147,7 @@ static const void *run_all(const split *p, chunked *c, int64_t length) {
 
 /* The plain call; NULL without an error where memory does not do for it. */
 static const void *run_whole(const split *p, chunked *c, const void *state) {
-    pith_scope *work = pithp_work_open(p->s);
+    pith_scope *work = pithp_temporaries_open(p->s);
     if (!work)
         return NULL;
     const void *result = pith_call(work, p->c->step, 1, &state);

@@ -341,7 +341,7 @@ static void store_chunk(stream *t,
 
 /* false: t->s has the error. */
 static bool run_chunk(stream *t, int64_t begin, int64_t length) {
-    pith_scope *work = pithp_work_open(t->s);
+    pith_scope *work = pithp_temporaries_open(t->s);
     pithp_flat flat;
     if (!work)
         return false;

@@ -31,28 +31,28 @@ static const void *apply(pith_scope *s,
 }
 
 /* Whether every tree has a leaf in a place where the first one does. */
-static bool all_leaves(const pithp_forest *forest, const pith_array *const *leaf) {
+static bool all_leaves(const pithp_zip *zip, const pith_array *const *leaf) {
     bool leaves = true;
-    for (int64_t k = 1; k < forest->count && leaves; k++)
+    for (int64_t k = 1; k < zip->count && leaves; k++)
         leaves = leaf[k] && pithp_kind_is_array(leaf[k]);
     return leaves;
 }
 
 static pith_status map_items(pith_scope *s,
                              const mapping *m,
-                             const pithp_forest *forest,
+                             const pithp_zip *zip,
                              const pith_array **leaf,
                              const pith_array **results) {
-    const pithp_structure *t = &forest->first.structure;
+    const pithp_structure *t = &zip->first.structure;
     for (int64_t i = 0; i < t->item_count; i++) {
-        const pith_array *const *leaves = &forest->first.items[i];
-        if (forest->count > 1) {
-            leaf[0] = forest->first.items[i];
-            for (int64_t k = 1; k < forest->count; k++)
-                leaf[k] = pithp_forest_items(forest, k)[i];
+        const pith_array *const *leaves = &zip->first.items[i];
+        if (zip->count > 1) {
+            leaf[0] = zip->first.items[i];
+            for (int64_t k = 1; k < zip->count; k++)
+                leaf[k] = pithp_zip_items(zip, k)[i];
             leaves = leaf;
         }
-        const bool picked = !t->specs[i] || (t->picked && !all_leaves(forest, leaves));
+        const bool picked = !t->specs[i] || (t->picked && !all_leaves(zip, leaves));
         results[i] = apply(s, m, picked, t->picked, leaves);
         if (PITHP_UNLIKELY(!results[i])) {
             pithp_item_prefix(s, t, i);
@@ -81,25 +81,25 @@ const void *pith_tree_map(pith_scope *s,
                              : "up_to is given without whole");
         return nil;
     }
-    pithp_forest forest;
-    if (pithp_forest_make(s, &forest,
-                          &(pithp_trees){.function = "pith_tree_map",
-                                         .count = count,
-                                         .at = trees,
-                                         .is_leaf = is_leaf,
-                                         .closure = closure,
-                                         .up_to = up_to}) != PITH_OK)
+    pithp_zip zip;
+    if (pithp_zip_make(s, &zip,
+                       &(pithp_trees){.function = "pith_tree_map",
+                                      .count = count,
+                                      .at = trees,
+                                      .is_leaf = is_leaf,
+                                      .closure = closure,
+                                      .up_to = up_to}) != PITH_OK)
         return nil;
-    pithp_structure *t = &forest.first.structure;
+    pithp_structure *t = &zip.first.structure;
     t->picked |= up_to; /* results are any trees */
     const size_t bytes = (size_t)(t->item_count + count) * sizeof(void *);
     const pith_array **results = pithp_scratch_allocate(s->runtime, bytes);
     const void *made = NULL;
     if (!results)
         pithp_fail_memory(s, bytes);
-    else if (map_items(s, &m, &forest, results + t->item_count, results) == PITH_OK)
+    else if (map_items(s, &m, &zip, results + t->item_count, results) == PITH_OK)
         made = pithp_build(s, t, pithp_owner_of(trees[0]), results);
     pithp_scratch_release(s->runtime, results, bytes);
-    pithp_forest_end(&forest);
+    pithp_zip_end(&zip);
     return made ? made : nil;
 }

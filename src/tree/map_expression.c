@@ -18,11 +18,11 @@ typedef struct call {
     pithp_expression expression;
     int trees, parameters;
     const pith_array *scalars[PITHP_MAP_TREES]; /* a tree that is one element for all
-                                                   leaves; NULL: it is in the forest */
+                                                   leaves; NULL: it is in the zip */
     int number[PITHP_MAP_TREES];                /* of such a one there */
     const double *values;                       /* of the parameters */
     const pith_array *singles[PARAMETERS], *doubles[PARAMETERS]; /* NULL until used */
-    pithp_forest forest;
+    pithp_zip zip;
 } call;
 
 /* ---- Operands ---- */
@@ -39,7 +39,7 @@ static const pith_array *parameter(call *c, pith_dtype first, int i) {
 
 static const pith_array *leaf_of(const call *c, int tree, int64_t i) {
     return c->scalars[tree] ? c->scalars[tree]
-                            : pithp_forest_items(&c->forest, c->number[tree])[i];
+                            : pithp_zip_items(&c->zip, c->number[tree])[i];
 }
 
 /* ---- Runs of leaves ---- */
@@ -87,7 +87,7 @@ static pith_status run_all(call *c, const pithp_map_runs *runs, bool *done) {
         rc = find_code(c, &runs->loops[k], &codes[k]);
         *done = codes[k] != NULL;
         if (rc != PITH_OK)
-            pithp_item_prefix(c->s, &c->forest.first.structure, runs->items[k]);
+            pithp_item_prefix(c->s, &c->zip.first.structure, runs->items[k]);
     }
     for (int64_t k = 0; *done && rc == PITH_OK && k < runs->count; k++) {
         const pithp_map_run *run = &runs->list[k];
@@ -101,13 +101,13 @@ static pith_status run_all(call *c, const pithp_map_runs *runs, bool *done) {
 
 /* Results of every place, made and written. */
 static pith_status map_runs(call *c, const pith_array **results, bool *done) {
-    const pithp_structure *t = &c->forest.first.structure;
+    const pithp_structure *t = &c->zip.first.structure;
     pithp_map_runs runs;
     pith_status rc = pithp_arrays_make(c->s, t->item_count, t->specs, results);
     *done = true;
     if (rc != PITH_OK)
         return rc;
-    rc = pithp_map_runs_make(c->s, &c->forest, results, &runs);
+    rc = pithp_map_runs_make(c->s, &c->zip, results, &runs);
     if (rc == PITH_OK) {
         rc = run_all(c, &runs, done);
         pithp_map_runs_end(c->s, &runs);
@@ -120,7 +120,7 @@ static pith_status map_runs(call *c, const pith_array **results, bool *done) {
 /* ---- Leaf by leaf ---- */
 
 static pith_status operands_at(call *c, int64_t i, const pith_array **operands) {
-    const pithp_structure *t = &c->forest.first.structure;
+    const pithp_structure *t = &c->zip.first.structure;
     for (int k = 0; k < c->trees; k++) {
         operands[k] = leaf_of(c, k, i);
         pith_status rc = pithp_operand_check(c->s, operands[k], function, "leaf");
@@ -145,7 +145,7 @@ static const pith_array *map_one(call *c, int64_t i) {
     if (operands_at(c, i, operands) != PITH_OK)
         return NULL;
     const pith_spec *like = pithp_array_spec(operands[0]);
-    pith_scope *w = pithp_work_open(c->s);
+    pith_scope *w = pithp_temporaries_open(c->s);
     if (!w)
         return NULL;
     bool fits;
@@ -153,9 +153,9 @@ static const pith_array *map_one(call *c, int64_t i) {
         pithp_expression_record(w, &c->expression, operands, like->dtype);
     if (made)
         made = pithp_broadcast(w, made, like->rank, like->shape, &fits);
-    made = pithp_work_close(c->s, w, made);
+    made = pithp_temporaries_close(c->s, w, made);
     if (!made)
-        pithp_item_prefix(c->s, &c->forest.first.structure, i);
+        pithp_item_prefix(c->s, &c->zip.first.structure, i);
     return made;
 }
 
@@ -163,7 +163,7 @@ static const pith_array *map_one(call *c, int64_t i) {
 
 static pith_status
 run_joined(call *c, const pithp_places *places, const pith_array **results, bool *done) {
-    const pithp_structure *t = &c->forest.first.structure;
+    const pithp_structure *t = &c->zip.first.structure;
     pithp_fused_code *code;
     pith_status rc = pithp_expression_join(c->s, &c->expression, places, &code);
     *done = code || rc != PITH_OK;
@@ -180,7 +180,7 @@ run_joined(call *c, const pithp_places *places, const pith_array **results, bool
 }
 
 static pith_status map_joined(call *c, const pith_array **results, bool *done) {
-    const int64_t count = c->forest.first.structure.item_count;
+    const int64_t count = c->zip.first.structure.item_count;
     const int width = c->trees + c->parameters;
     const size_t of_operands = (size_t)count * (size_t)width * sizeof(void *),
                  bytes = of_operands + (size_t)count * sizeof(int64_t);
@@ -211,14 +211,14 @@ static pith_status map_items(call *c, const pith_array **results) {
         rc = pithp_scope_device(c->s)->backend->addressable
                  ? map_runs(c, results, &done)
                  : map_joined(c, results, &done);
-    for (int64_t i = 0; !done && i < c->forest.first.structure.item_count; i++)
+    for (int64_t i = 0; !done && i < c->zip.first.structure.item_count; i++)
         if (!(results[i] = map_one(c, i)))
             return c->s->error.code;
     return rc;
 }
 
-static const void *map_forest(call *c, const void *like) {
-    const pithp_structure *t = &c->forest.first.structure;
+static const void *map_zip(call *c, const void *like) {
+    const pithp_structure *t = &c->zip.first.structure;
     const size_t bytes = (size_t)t->item_count * sizeof(void *);
     const pith_array **results = pithp_scratch_allocate(c->s->runtime, bytes);
     if (!results) {
@@ -250,15 +250,15 @@ static const void *map_trees(call *c, const void *const *trees) {
         else if (pithp_operand_check(c->s, trees[k], function, "tree") != PITH_OK)
             return NULL;
     }
-    if (pithp_forest_make(c->s, &c->forest, &all) != PITH_OK)
+    if (pithp_zip_make(c->s, &c->zip, &all) != PITH_OK)
         return NULL;
     const void *made = NULL;
-    c->work = pithp_work_open(c->s);
+    c->work = pithp_temporaries_open(c->s);
     if (c->work)
-        made = map_forest(c, trees[0]);
+        made = map_zip(c, trees[0]);
     if (c->work)
-        pithp_work_close(c->s, c->work, NULL);
-    pithp_forest_end(&c->forest);
+        pithp_temporaries_close(c->s, c->work, NULL);
+    pithp_zip_end(&c->zip);
     return made;
 }
 

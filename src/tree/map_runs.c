@@ -222,16 +222,16 @@ static pith_status find_all_runs(finding *c) {
 }
 
 pith_status pithp_map_runs_make(pith_scope *s,
-                                const pithp_forest *forest,
+                                const pithp_zip *zip,
                                 const pith_array *const *results,
                                 pithp_map_runs *runs) {
     finding c = {.s = s,
-                 .structure = &forest->first.structure,
+                 .structure = &zip->first.structure,
                  .runs = runs,
-                 .trees = (int)forest->count,
+                 .trees = (int)zip->count,
                  .results = results};
     for (int k = 0; k < c.trees; k++)
-        c.leaves[k] = pithp_forest_items(forest, k);
+        c.leaves[k] = pithp_zip_items(zip, k);
     runs->count = runs->loop_count = 0;
     runs->too_many = false;
     runs->bytes = (size_t)c.structure->item_count * sizeof *runs->list;

@@ -28,11 +28,11 @@ typedef struct pithp_map_runs {
     int64_t items[PITHP_MAP_LOOPS]; /* a place with such leaves */
 } pithp_map_runs;
 
-/* Check that all leaves of a forest are concrete, ordered after what wrote them, and of
+/* Check that all leaves of a zip are concrete, ordered after what wrote them, and of
  * one shape in each place; list where they and the results lie. On failure the error is
  * set and there is nothing to end. */
 pith_status pithp_map_runs_make(pith_scope *s,
-                                const pithp_forest *forest,
+                                const pithp_zip *zip,
                                 const pith_array *const *results,
                                 pithp_map_runs *runs);
 void pithp_map_runs_end(pith_scope *s, pithp_map_runs *runs);

@@ -26,14 +26,14 @@ static bool is_picked(const void *node, void *closure) {
 /* Give the records in one place to their hook. Other trees must have such records there.
  */
 static pith_status match_nodes(pith_scope *s,
-                               const pithp_forest *forest,
+                               const pithp_zip *zip,
                                int64_t item,
                                const char *function,
                                const void **nodes,
                                bool *changed) {
-    const pithp_structure *t = &forest->first.structure;
+    const pithp_structure *t = &zip->first.structure;
     const pith_type *type = pithp_node_def_of(nodes[0])->type;
-    for (int64_t k = 1; k < forest->count; k++)
+    for (int64_t k = 1; k < zip->count; k++)
         if (pith_type_of(nodes[k]) != type) {
             pithp_text what;
             pithp_text_begin(&what, s->runtime);
@@ -46,15 +46,14 @@ static pith_status match_nodes(pith_scope *s,
         }
     /* Every pointer to a struct has one representation: the hook was declared with T. */
     const pithp_call_site call = pithp_user_begins(s);
-    ((void (*)(pith_scope *, int64_t, const void **))type->match)(s, forest->count,
-                                                                  nodes);
+    ((void (*)(pith_scope *, int64_t, const void **))type->match)(s, zip->count, nodes);
     pithp_user_ends(s, call);
-    for (int64_t k = 0; k < forest->count && !pith_failed(s); k++) {
+    for (int64_t k = 0; k < zip->count && !pith_failed(s); k++) {
         if (pith_type_of(nodes[k]) != type)
             pithp_fail(s, PITH_E_CALLBACK, NULL,
                        "the match of %s gave no record of it for tree %lld", type->name,
                        (long long)k);
-        *changed |= nodes[k] != pithp_forest_items(forest, k)[item];
+        *changed |= nodes[k] != pithp_zip_items(zip, k)[item];
     }
     if (pith_failed(s))
         pithp_item_prefix(s, t, item);
@@ -62,23 +61,23 @@ static pith_status match_nodes(pith_scope *s,
 }
 
 static pith_status match_items(pith_scope *s,
-                               pithp_forest *forest,
+                               pithp_zip *zip,
                                const picking *p,
                                const char *function,
                                const void **nodes,
                                bool *changed) {
-    const pithp_structure *t = &forest->first.structure;
+    const pithp_structure *t = &zip->first.structure;
     for (int64_t i = 0; i < t->item_count; i++) {
-        const void *node = forest->first.items[i];
+        const void *node = zip->first.items[i];
         if (t->specs[i] || is_users(p, node))
             continue;
-        for (int64_t k = 0; k < forest->count; k++)
-            nodes[k] = pithp_forest_items(forest, k)[i];
-        const pith_status rc = match_nodes(s, forest, i, function, nodes, changed);
+        for (int64_t k = 0; k < zip->count; k++)
+            nodes[k] = pithp_zip_items(zip, k)[i];
+        const pith_status rc = match_nodes(s, zip, i, function, nodes, changed);
         if (rc != PITH_OK)
             return rc;
-        for (int64_t k = 0; k < forest->count; k++)
-            pithp_forest_items(forest, k)[i] = nodes[k];
+        for (int64_t k = 0; k < zip->count; k++)
+            pithp_zip_items(zip, k)[i] = nodes[k];
     }
     return PITH_OK;
 }
@@ -89,20 +88,19 @@ pithp_match_trees(pith_scope *s, const pithp_trees *trees, const void **aligned)
     pithp_trees picked = *trees;
     picked.is_leaf = is_picked;
     picked.closure = &p;
-    pithp_forest forest;
-    pith_status rc = pithp_forest_gather(s, &forest, &picked);
+    pithp_zip zip;
+    pith_status rc = pithp_zip_gather(s, &zip, &picked);
     if (rc != PITH_OK)
         return rc;
     bool changed = false;
-    rc = match_items(s, &forest, &p, trees->function, aligned, &changed);
+    rc = match_items(s, &zip, &p, trees->function, aligned, &changed);
     for (int64_t k = 0; k < trees->count && rc == PITH_OK; k++) {
         aligned[k] = trees->at[k];
         if (!changed)
             continue;
-        aligned[k] =
-            pithp_build(s, &forest.first.structure, s, pithp_forest_items(&forest, k));
+        aligned[k] = pithp_build(s, &zip.first.structure, s, pithp_zip_items(&zip, k));
         rc = s->error.code;
     }
-    pithp_forest_end(&forest);
+    pithp_zip_end(&zip);
     return rc;
 }

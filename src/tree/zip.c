@@ -1,4 +1,4 @@
-/* Forests: several trees of one structure. The first one is gathered with what a
+/* Zip: several trees of one structure. The first one is gathered with what a
  * predicate picks; the others are read along it. */
 #include "tree/tree_internal.h"
 
@@ -95,25 +95,25 @@ static pith_status check_trees(pith_scope *s, const pithp_trees *trees) {
     return PITH_OK;
 }
 
-static pith_status allocate_others(pith_scope *s, pithp_forest *forest, int64_t count) {
-    forest->count = count;
-    forest->others = NULL;
-    forest->bytes = (size_t)forest->first.structure.item_count * sizeof *forest->others;
-    if (pithp_mul_overflows(forest->bytes, (size_t)count - 1, &forest->bytes))
-        forest->bytes = SIZE_MAX;
+static pith_status allocate_others(pith_scope *s, pithp_zip *zip, int64_t count) {
+    zip->count = count;
+    zip->others = NULL;
+    zip->bytes = (size_t)zip->first.structure.item_count * sizeof *zip->others;
+    if (pithp_mul_overflows(zip->bytes, (size_t)count - 1, &zip->bytes))
+        zip->bytes = SIZE_MAX;
     if (count == 1)
         return PITH_OK;
-    forest->others = pithp_scratch_allocate(s->runtime, forest->bytes);
-    return forest->others ? PITH_OK : pithp_fail_memory(s, forest->bytes);
+    zip->others = pithp_scratch_allocate(s->runtime, zip->bytes);
+    return zip->others ? PITH_OK : pithp_fail_memory(s, zip->bytes);
 }
 
 /* Read the k-th tree into its items. */
 static pith_status
-read_other(pith_scope *s, pithp_forest *forest, const pithp_trees *trees, int64_t k) {
-    const pithp_structure *t = &forest->first.structure;
-    const pith_array **items = pithp_forest_items(forest, k);
+read_other(pith_scope *s, pithp_zip *zip, const pithp_trees *trees, int64_t k) {
+    const pithp_structure *t = &zip->first.structure;
+    const pith_array **items = pithp_zip_items(zip, k);
     if (trees->at[k] == trees->at[0]) {
-        memcpy(items, forest->first.items, (size_t)t->item_count * sizeof *items);
+        memcpy(items, zip->first.items, (size_t)t->item_count * sizeof *items);
         return PITH_OK;
     }
     const against of = against_first(trees, k);
@@ -129,25 +129,24 @@ read_other(pith_scope *s, pithp_forest *forest, const pithp_trees *trees, int64_
 
 /* Gather the others beside the first one. */
 static pith_status
-gather_others(pith_scope *s, pithp_forest *forest, const pithp_trees *trees) {
-    forest->root = trees->at[0];
-    pith_status rc = allocate_others(s, forest, trees->count);
+gather_others(pith_scope *s, pithp_zip *zip, const pithp_trees *trees) {
+    zip->root = trees->at[0];
+    pith_status rc = allocate_others(s, zip, trees->count);
     for (int64_t k = 1; k < trees->count && rc == PITH_OK; k++)
-        rc = read_other(s, forest, trees, k);
+        rc = read_other(s, zip, trees, k);
     if (rc != PITH_OK)
-        pithp_forest_end(forest);
+        pithp_zip_end(zip);
     return rc;
 }
 
-pith_status
-pithp_forest_gather(pith_scope *s, pithp_forest *forest, const pithp_trees *trees) {
+pith_status pithp_zip_gather(pith_scope *s, pithp_zip *zip, const pithp_trees *trees) {
     const pith_status rc =
-        pithp_flat_make(s, &forest->first, trees->at[0], trees->is_leaf, trees->closure);
-    return rc == PITH_OK ? gather_others(s, forest, trees) : rc;
+        pithp_flat_make(s, &zip->first, trees->at[0], trees->is_leaf, trees->closure);
+    return rc == PITH_OK ? gather_others(s, zip, trees) : rc;
 }
 
 static pith_status
-gather_matched(pith_scope *s, pithp_forest *forest, const pithp_trees *trees) {
+gather_matched(pith_scope *s, pithp_zip *zip, const pithp_trees *trees) {
     const size_t bytes = (size_t)trees->count * sizeof(void *);
     const void **aligned = pithp_scratch_allocate(s->runtime, bytes);
     if (!aligned)
@@ -156,27 +155,26 @@ gather_matched(pith_scope *s, pithp_forest *forest, const pithp_trees *trees) {
     matched.at = aligned;
     pith_status rc = pithp_match_trees(s, trees, aligned);
     if (rc == PITH_OK)
-        rc = pithp_forest_gather(s, forest, &matched);
+        rc = pithp_zip_gather(s, zip, &matched);
     pithp_scratch_release(s->runtime, aligned, bytes);
     return rc;
 }
 
-pith_status
-pithp_forest_make(pith_scope *s, pithp_forest *forest, const pithp_trees *trees) {
+pith_status pithp_zip_make(pith_scope *s, pithp_zip *zip, const pithp_trees *trees) {
     pith_status rc = check_trees(s, trees);
     if (rc == PITH_OK)
-        rc = pithp_flat_make(s, &forest->first, trees->at[0], trees->is_leaf,
-                             trees->closure);
+        rc =
+            pithp_flat_make(s, &zip->first, trees->at[0], trees->is_leaf, trees->closure);
     if (rc != PITH_OK)
         return rc;
-    if (trees->count == 1 || !forest->first.structure.matches)
-        return gather_others(s, forest, trees);
-    pithp_flat_end(&forest->first);
-    return gather_matched(s, forest, trees);
+    if (trees->count == 1 || !zip->first.structure.matches)
+        return gather_others(s, zip, trees);
+    pithp_flat_end(&zip->first);
+    return gather_matched(s, zip, trees);
 }
 
-void pithp_forest_end(pithp_forest *forest) {
-    if (forest->others)
-        pithp_scratch_release(forest->first.rt, forest->others, forest->bytes);
-    pithp_flat_end(&forest->first);
+void pithp_zip_end(pithp_zip *zip) {
+    if (zip->others)
+        pithp_scratch_release(zip->first.rt, zip->others, zip->bytes);
+    pithp_flat_end(&zip->first);
 }

@@ -16,25 +16,23 @@ typedef struct pithp_trees {
     bool up_to;            /* the others may have any tree at the first one's leaves */
 } pithp_trees;
 
-typedef struct pithp_forest {
+typedef struct pithp_zip {
     pithp_flat first;
     int64_t count;             /* trees */
     const pith_array **others; /* items of the second, third, ... tree */
     size_t bytes;              /* of others */
     const void *root;          /* the first tree: what was passed, or aligned to others */
-} pithp_forest;
+} pithp_zip;
 
-static inline const pith_array **pithp_forest_items(const pithp_forest *f, int64_t tree) {
+static inline const pith_array **pithp_zip_items(const pithp_zip *f, int64_t tree) {
     return tree ? f->others + (tree - 1) * f->first.structure.item_count : f->first.items;
 }
 /* Check trees, match them and gather them. On failure the error is set and there is
  * nothing to end. */
-pith_status
-pithp_forest_make(pith_scope *s, pithp_forest *forest, const pithp_trees *trees);
-/* As pithp_forest_make, of trees that are checked and not matched. */
-pith_status
-pithp_forest_gather(pith_scope *s, pithp_forest *forest, const pithp_trees *trees);
-void pithp_forest_end(pithp_forest *forest);
+pith_status pithp_zip_make(pith_scope *s, pithp_zip *zip, const pithp_trees *trees);
+/* As pithp_zip_make, of trees that are checked and not matched. */
+pith_status pithp_zip_gather(pith_scope *s, pithp_zip *zip, const pithp_trees *trees);
+void pithp_zip_end(pithp_zip *zip);
 
 /* The trees with records that have a match hook brought into line: in `aligned`, which
  * holds as many (match.c). */

@@ -23,29 +23,29 @@ static int64_t take(pithp_jit_program *p, int64_t k) {
     const pithp_program *program = p->plan->program;
     const pith_spec *spec = pithp_value_spec(program, program->outputs[k]);
     const size_t alignment = spec->count == 1 ? spec->bytes : PITHP_ALIGNMENT;
-    const size_t at = (p->held_bytes + alignment - 1) & ~(alignment - 1);
-    p->held_bytes = at + spec->bytes;
+    const size_t at = (p->check_bytes + alignment - 1) & ~(alignment - 1);
+    p->check_bytes = at + spec->bytes;
     return (int64_t)at;
 }
 
-pith_status pithp_jit_place_held(pith_scope *s, pithp_jit_program *p) {
+pith_status pithp_jit_place_check_outputs(pith_scope *s, pithp_jit_program *p) {
     const int64_t first = p->result_count, count = p->leaf_count - first;
-    const size_t bytes = (size_t)count * sizeof *p->held_at;
+    const size_t bytes = (size_t)count * sizeof *p->check_output_at;
     if (!count)
         return PITH_OK;
-    if (!(p->held_at = pithp_allocate(s->runtime, bytes)))
+    if (!(p->check_output_at = pithp_allocate(s->runtime, bytes)))
         return pithp_fail_memory(s, bytes);
     for (int64_t k = 0; k < count; k++)
-        p->held_at[k] = is_flag(p, first + k) ? take(p, first + k) : 0;
-    p->flag_count = (int64_t)p->held_bytes;
+        p->check_output_at[k] = is_flag(p, first + k) ? take(p, first + k) : 0;
+    p->flag_count = (int64_t)p->check_bytes;
     bool any = p->flag_count > 0;
     for (int64_t k = 0; k < count; k++)
         if (is_written(p, first + k) && !is_flag(p, first + k)) {
-            p->held_at[k] = take(p, first + k);
+            p->check_output_at[k] = take(p, first + k);
             any = true;
         }
-    if (any && !p->held_bytes) /* all are without elements, but have an address */
-        p->held_bytes = 1;
+    if (any && !p->check_bytes) /* all are without elements, but have an address */
+        p->check_bytes = 1;
     return PITH_OK;
 }
 
@@ -67,7 +67,7 @@ pith_status pithp_jit_lay_out(pith_scope *s, pithp_jit_program *p) {
     if (places && p->apart) {
         for (int64_t k = first; k < p->leaf_count; k++) {
             const int64_t held = held_as(p, k);
-            places[k - first] = held < 0 ? -1 : p->held_at[held - first];
+            places[k - first] = held < 0 ? -1 : p->check_output_at[held - first];
             if (held < 0)
                 p->apart[p->apart_count++] = k;
         }
@@ -79,9 +79,9 @@ pith_status pithp_jit_lay_out(pith_scope *s, pithp_jit_program *p) {
     return s->error.code;
 }
 
-void pithp_jit_release_held(pithp_jit_program *p) {
+void pithp_jit_release_check_outputs(pithp_jit_program *p) {
     const size_t bytes = (size_t)(p->leaf_count - p->result_count) * sizeof(int64_t);
-    pithp_release(p->runtime, p->held_at, bytes);
+    pithp_release(p->runtime, p->check_output_at, bytes);
     pithp_release(p->runtime, p->apart, bytes);
 }
 
@@ -89,13 +89,13 @@ void pithp_jit_release_held(pithp_jit_program *p) {
 
 pith_status pithp_jit_hold(pithp_jit_running *r) {
     const pithp_jit_program *p = r->p;
-    if (!p->held_bytes)
+    if (!p->check_bytes)
         return PITH_OK;
-    if (!(r->held = pithp_buffer_make(r->s, p->held_bytes)))
+    if (!(r->held = pithp_buffer_make(r->s, p->check_bytes)))
         return r->s->error.code;
     char **const outputs = (char **)r->outputs + p->result_count;
     char *const data = r->held->data;
-    const int64_t *const at = p->held_at, count = p->leaf_count - p->result_count;
+    const int64_t *const at = p->check_output_at, count = p->leaf_count - p->result_count;
     for (int64_t k = 0; k < count; k++)
         outputs[k] = data + at[k];
     return PITH_OK;

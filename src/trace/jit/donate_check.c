@@ -241,7 +241,7 @@ static bool grant_apart(pithp_jit_running *r) {
     return true;
 }
 
-void pithp_jit_grant(pithp_jit_running *r) {
+void pithp_jit_check_donations(pithp_jit_running *r) {
     const pithp_jit_program *p = r->p;
     /* Where a check may fail the step may be repeated from the state before it. */
     if (p->checks || p->modes & PITHP_JIT_COLLECTED) {

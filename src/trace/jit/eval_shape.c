@@ -108,7 +108,7 @@ const pith_treedef *pith_eval_shape(pith_scope *s,
         pithp_jit_check_count(s, function, count, arguments, name) != PITH_OK ||
         pithp_trace_check_depth(s, name) != PITH_OK)
         return NULL;
-    pith_scope *work = pithp_work_open(s);
+    pith_scope *work = pithp_temporaries_open(s);
     if (!work)
         return NULL;
     const pith_treedef *def = evaluate(s, work, function, arguments);

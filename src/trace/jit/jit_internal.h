@@ -202,11 +202,11 @@ typedef struct pithp_jit_program {
     pithp_layout made;      /* of leaves that a run makes */
     pithp_jit_rest *rest;   /* leaves of the result that may be others, in order */
     int64_t rest_runs, rest_count;
-    size_t held_bytes;  /* for what only checks need, in one buffer: */
-    int64_t flag_count; /* its first bytes: predicates of one bool each */
-    int64_t
-        *held_at;   /* of each output for checks: its first byte there; 0: it has none */
-    int64_t *apart; /* outputs for checks that are not, or not always, in it */
+    size_t check_bytes;       /* for what only checks need, in one buffer: */
+    int64_t flag_count;       /* its first bytes: predicates of one bool each */
+    int64_t *check_output_at; /* of each output for checks: its first byte there; 0: it
+                                 has none */
+    int64_t *apart;           /* outputs for checks that are not, or not always, in it */
     int64_t apart_count;
     int64_t *donated; /* inputs; of the room of all items and one */
     int64_t donated_count;
@@ -284,10 +284,10 @@ const void *pithp_jit_call_inside(const pithp_jit_closure *closure,
 /* ---- What checks need (check_outputs.c) ---- */
 
 /* Of a program that has a plan: where in the buffer each output lies that is written. */
-pith_status pithp_jit_place_held(pith_scope *s, pithp_jit_program *p);
+pith_status pithp_jit_place_check_outputs(pith_scope *s, pithp_jit_program *p);
 /* Once its leaves are known: tell the checks where their values lie. */
 pith_status pithp_jit_lay_out(pith_scope *s, pithp_jit_program *p);
-void pithp_jit_release_held(pithp_jit_program *p);
+void pithp_jit_release_check_outputs(pithp_jit_program *p);
 /* Before a run: memory for what only checks need; where it is written. */
 pith_status pithp_jit_hold(pithp_jit_running *r);
 /* After a run that has its items: make its checks. */
@@ -304,7 +304,7 @@ pith_status pithp_jit_list_donated(const pithp_jit_call *c, pithp_jit_program *p
 pith_status pithp_jit_list_written(pith_scope *s, pithp_jit_program *p);
 void pithp_jit_gifts_release(pithp_jit_program *p);
 /* Before a run: which donations are granted, into r->granted. */
-void pithp_jit_grant(pithp_jit_running *r);
+void pithp_jit_check_donations(pithp_jit_running *r);
 enum { PITHP_JIT_REFUSED, PITHP_JIT_GRANTED, PITHP_JIT_WRITTEN };
 /* The arrays that a run makes, in the memory of granted inputs where they can be, and
  * where they are written. */

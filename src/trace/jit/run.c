@@ -237,7 +237,7 @@ const void *pithp_jit_run(pithp_jit_running *r) {
     if (PITHP_LIKELY(p->plain))
         return run_plain(r);
     if (PITHP_UNLIKELY(p->donated_count > 0))
-        pithp_jit_grant(r);
+        pithp_jit_check_donations(r);
     if (pithp_jit_make(r) != PITH_OK)
         return NULL;
     for (const pithp_jit_rest *x = p->rest; x < p->rest + p->rest_runs; x++)

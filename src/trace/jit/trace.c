@@ -84,7 +84,7 @@ static pithp_jit_leaf leaf_of(const pithp_jit_program *p, int64_t k) {
                 leaf.source = PITHP_LEAF_MADE;
             } else {
                 leaf.source = PITHP_LEAF_HELD;
-                leaf.at = p->held_at[k - p->result_count];
+                leaf.at = p->check_output_at[k - p->result_count];
             }
             break;
         case PITHP_IN_WORKSPACE:
@@ -267,7 +267,7 @@ static pith_status plan_program(pith_scope *s,
     pithp_executable_profile(p->executable);
     p->bytes += pithp_executable_bytes(p->executable);
     pith_status rc;
-    PITH_TRY(pithp_jit_place_held(s, p));
+    PITH_TRY(pithp_jit_place_check_outputs(s, p));
     PITH_TRY(list_leaves(s, p));
     PITH_TRY(pithp_jit_lay_out(s, p));
     PITH_TRY(lay_out_made(s, p));
@@ -359,7 +359,7 @@ void pithp_jit_program_release(pithp_jit_program *p) {
     pithp_scratch_release(rt, p->spare, p->run_bytes);
     pithp_release(rt, p->rest, (size_t)p->rest_runs * sizeof *p->rest);
     pithp_layout_release(rt, &p->made);
-    pithp_jit_release_held(p);
+    pithp_jit_release_check_outputs(p);
     pithp_checks_release(p->checks);
     pithp_structure_release(rt, &p->result);
     pithp_program_release(p->part);

@@ -10,7 +10,7 @@
 typedef struct joining {
     pith_scope *s;
     const char *function;
-    pithp_forest forest;
+    pithp_zip zip;
     int axis;    /* concat: as given */
     bool stack;  /* along a new first axis */
     bool traced; /* some leaf is: places are joined one by one */
@@ -18,7 +18,7 @@ typedef struct joining {
 } joining;
 
 static const pith_array *leaf_of(const joining *j, int64_t tree, int64_t i) {
-    return pithp_forest_items(&j->forest, tree)[i];
+    return pithp_zip_items(&j->zip, tree)[i];
 }
 
 static pith_status
@@ -33,8 +33,8 @@ fail_spec(const joining *j, const pith_spec *first, const pith_spec *spec, int64
 }
 
 static pith_status plan_stack(joining *j, int64_t i) {
-    const pith_spec *first = j->forest.first.structure.specs[i];
-    for (int64_t k = 1; k < j->forest.count; k++) {
+    const pith_spec *first = j->zip.first.structure.specs[i];
+    for (int64_t k = 1; k < j->zip.count; k++) {
         const pith_spec *spec = pithp_array_spec(leaf_of(j, k, i));
         if (spec != first)
             return fail_spec(j, first, spec, k);
@@ -44,7 +44,7 @@ static pith_status plan_stack(joining *j, int64_t i) {
         memcmp(j->result->shape + 1, first->shape,
                (size_t)first->rank * sizeof *first->shape) == 0)
         return PITH_OK; /* as the place before */
-    int64_t shape[PITH_MAX_RANK + 1] = {j->forest.count};
+    int64_t shape[PITH_MAX_RANK + 1] = {j->zip.count};
     memcpy(shape + 1, first->shape, (size_t)first->rank * sizeof *shape);
     j->result = pithp_spec(j->s, first->dtype, first->rank + 1, shape);
     return j->result ? PITH_OK : j->s->error.code;
@@ -52,13 +52,13 @@ static pith_status plan_stack(joining *j, int64_t i) {
 
 /* The array operation promotes; trees have one dtype in one place. */
 static pith_status plan_concat(joining *j, int64_t i) {
-    const pith_spec *first = j->forest.first.structure.specs[i];
+    const pith_spec *first = j->zip.first.structure.specs[i];
     const int along = pithp_axis(j->s, j->function, j->axis, first->rank);
     if (along < 0)
         return PITH_E_SHAPE;
     int64_t shape[PITH_MAX_RANK];
     memcpy(shape, first->shape, sizeof shape);
-    for (int64_t k = 1; k < j->forest.count; k++) {
+    for (int64_t k = 1; k < j->zip.count; k++) {
         const pith_spec *spec = pithp_array_spec(leaf_of(j, k, i));
         bool fits = spec->rank == first->rank && spec->dtype == first->dtype;
         for (int d = 0; d < first->rank && fits; d++)
@@ -75,10 +75,10 @@ static pith_status plan_concat(joining *j, int64_t i) {
 
 /* The specs of the results. */
 static pith_status plan(joining *j, const pith_spec **specs) {
-    const pithp_structure *t = &j->forest.first.structure;
+    const pithp_structure *t = &j->zip.first.structure;
     pith_status rc = PITH_OK;
     for (int64_t i = 0; i < t->item_count; i++) {
-        for (int64_t k = 0; k < j->forest.count && rc == PITH_OK; k++) {
+        for (int64_t k = 0; k < j->zip.count && rc == PITH_OK; k++) {
             const pith_array *leaf = leaf_of(j, k, i);
             rc = pithp_operand_check(j->s, leaf, j->function, "leaf");
             j->traced |= rc == PITH_OK && pithp_array_is_traced(leaf);
@@ -109,7 +109,7 @@ add_place(const joining *j, pithp_pieces *pieces, int64_t i, const pith_array *r
     const int64_t pitch = (int64_t)spec->bytes / rows;
     char *to = result->data;
     pith_status rc = PITH_OK;
-    for (int64_t k = 0; k < j->forest.count && rc == PITH_OK; k++) {
+    for (int64_t k = 0; k < j->zip.count && rc == PITH_OK; k++) {
         const pith_array *leaf = leaf_of(j, k, i);
         const int64_t bytes = (int64_t)pithp_array_spec(leaf)->bytes / rows;
         rc = pithp_pieces_add(pieces, to, leaf->data, rows, bytes, pitch, bytes);
@@ -119,12 +119,12 @@ add_place(const joining *j, pithp_pieces *pieces, int64_t i, const pith_array *r
 }
 
 static pith_status move_all(const joining *j, const pith_array *const *results) {
-    const int64_t count = j->forest.first.structure.item_count;
+    const int64_t count = j->zip.first.structure.item_count;
     pithp_pieces pieces;
     int64_t room;
-    if (__builtin_mul_overflow(count, j->forest.count, &room))
+    if (__builtin_mul_overflow(count, j->zip.count, &room))
         return pithp_fail(j->s, PITH_E_OVERFLOW, NULL, "%s: %lld trees", j->function,
-                          (long long)j->forest.count);
+                          (long long)j->zip.count);
     pith_status rc = pithp_pieces_begin(j->s, &pieces, room);
     if (rc != PITH_OK)
         return rc;
@@ -139,13 +139,13 @@ static pith_status move_all(const joining *j, const pith_array *const *results) 
 /* The leaves in one place as one array, by a primitive. */
 static const pith_array *
 join_place(const joining *j, int64_t i, const pith_array **leaves) {
-    const pith_spec *spec = j->forest.first.structure.specs[i];
+    const pith_spec *spec = j->zip.first.structure.specs[i];
     int64_t shape[PITH_MAX_RANK] = {1};
     const int rank = spec->rank + j->stack;
     memcpy(shape + j->stack, spec->shape,
            (size_t)(rank - j->stack) * sizeof *shape); /* the result's rank is allowed */
     const int along = j->stack || j->axis >= 0 ? j->axis : j->axis + rank;
-    for (int64_t k = 0; k < j->forest.count; k++) {
+    for (int64_t k = 0; k < j->zip.count; k++) {
         leaves[k] = leaf_of(j, k, i);
         if (!j->stack)
             continue;
@@ -154,14 +154,14 @@ join_place(const joining *j, int64_t i, const pith_array **leaves) {
         if (!leaves[k])
             return NULL;
     }
-    return pithp_bind(j->s, PITHP_OP_CONCATENATE, (int)j->forest.count, leaves,
+    return pithp_bind(j->s, PITHP_OP_CONCATENATE, (int)j->zip.count, leaves,
                       &(pithp_concatenate_params){along});
 }
 
 static const void *
 join_places(const joining *j, const void *like, const pith_array **results) {
-    const pithp_structure *t = &j->forest.first.structure;
-    const size_t bytes = (size_t)j->forest.count * sizeof(void *);
+    const pithp_structure *t = &j->zip.first.structure;
+    const size_t bytes = (size_t)j->zip.count * sizeof(void *);
     const pith_array **leaves = pithp_scratch_allocate(j->s->runtime, bytes);
     if (!leaves) {
         pithp_fail_memory(j->s, bytes);
@@ -177,7 +177,7 @@ join_places(const joining *j, const void *like, const pith_array **results) {
 }
 
 static const void *join_forest(joining *j, const void *like) {
-    const pithp_structure *t = &j->forest.first.structure;
+    const pithp_structure *t = &j->zip.first.structure;
     const size_t bytes = (size_t)t->item_count * 2 * sizeof(void *);
     const pith_array **results = pithp_scratch_allocate(j->s->runtime, bytes);
     if (!results) {
@@ -212,12 +212,12 @@ static const void *join_trees(pith_scope *s,
         return NULL;
     }
     joining j = {.s = s, .function = function, .axis = axis, .stack = stack};
-    if (pithp_forest_make(
-            s, &j.forest,
+    if (pithp_zip_make(
+            s, &j.zip,
             &(pithp_trees){.function = function, .count = count, .at = trees}) != PITH_OK)
         return NULL;
     const void *made = join_forest(&j, trees[0]);
-    pithp_forest_end(&j.forest);
+    pithp_zip_end(&j.zip);
     return made;
 }
 

@@ -39,7 +39,7 @@ static const pith_array *sum_leaf(pith_scope *s,
                    k < count ? "tree" : "what compensates: tree", k);
         return NULL;
     }
-    pith_scope *w = pithp_work_open(s);
+    pith_scope *w = pithp_temporaries_open(s);
     if (!w)
         return NULL;
     const pith_array *sum = leaves[0], *loss = carried ? leaves[count] : NULL;
@@ -50,18 +50,18 @@ static const pith_array *sum_leaf(pith_scope *s,
         memcpy(shape.extents, first->shape, sizeof shape.extents);
         loss = pith_zeros(w, first->dtype, shape);
     }
-    *lost = pithp_work_keep(s, loss);
-    return pithp_work_close(s, w, sum);
+    *lost = pithp_temporaries_keep(s, loss);
+    return pithp_temporaries_close(s, w, sum);
 }
 
-/* Both trees from the forest of summands and, last where `carried`, the loss so far. */
+/* Both trees from the zip of summands and, last where `carried`, the loss so far. */
 static const void *sum_forest(pith_scope *s,
-                              pithp_forest *forest,
+                              pithp_zip *zip,
                               const void *like,
                               bool carried,
                               const void **compensation) {
-    const pithp_structure *t = &forest->first.structure;
-    const int64_t count = forest->count;
+    const pithp_structure *t = &zip->first.structure;
+    const int64_t count = zip->count;
     const size_t bytes = (size_t)(t->item_count + count) * sizeof(void *);
     const pith_array **lost = pithp_scratch_allocate(s->runtime, bytes);
     if (!lost) {
@@ -73,17 +73,17 @@ static const void *sum_forest(pith_scope *s,
     int64_t i = 0;
     for (; i < t->item_count; i++) {
         for (int64_t k = 0; k < count; k++)
-            leaves[k] = pithp_forest_items(forest, k)[i];
+            leaves[k] = pithp_zip_items(zip, k)[i];
         /* The sum takes the place of the first summand. */
-        forest->first.items[i] =
+        zip->first.items[i] =
             sum_leaf(s, (int)count - carried, leaves, carried, &lost[i]);
-        if (!forest->first.items[i] || !lost[i]) {
+        if (!zip->first.items[i] || !lost[i]) {
             pithp_item_prefix(s, t, i);
             break;
         }
     }
     if (i == t->item_count)
-        sum = pithp_build(s, t, pithp_owner_of(like), forest->first.items);
+        sum = pithp_build(s, t, pithp_owner_of(like), zip->first.items);
     if (sum && compensation)
         *compensation = pithp_build(s, t, pithp_owner_of(like), lost);
     pithp_scratch_release(s->runtime, lost, bytes);
@@ -114,14 +114,14 @@ const void *pith_tree_kahan_sum(pith_scope *s,
     }
     memcpy(all, trees, (size_t)count * sizeof *trees);
     all[count] = compensate;
-    pithp_forest forest;
+    pithp_zip zip;
     const void *sum = NULL;
-    if (pithp_forest_make(
-            s, &forest,
+    if (pithp_zip_make(
+            s, &zip,
             &(pithp_trees){.function = name, .count = count + carried, .at = all}) ==
         PITH_OK) {
-        sum = sum_forest(s, &forest, trees[0], carried, compensation);
-        pithp_forest_end(&forest);
+        sum = sum_forest(s, &zip, trees[0], carried, compensation);
+        pithp_zip_end(&zip);
     }
     pithp_scratch_release(s->runtime, all, bytes);
     return sum ? sum : nil;

@@ -289,12 +289,12 @@ const void *pithp_tree_take_back(pith_scope *s,
 
 /* ---- Scatters ---- */
 
-static const void *set_rows(rowing *r, const pithp_forest *forest, const void *into) {
-    r->t = &forest->first.structure;
-    r->root = forest->root;
-    r->leaves = forest->first.items;
-    if (forest->count > 1)
-        r->updates = pithp_forest_items(forest, 1);
+static const void *set_rows(rowing *r, const pithp_zip *zip, const void *into) {
+    r->t = &zip->first.structure;
+    r->root = zip->root;
+    r->leaves = zip->first.items;
+    if (zip->count > 1)
+        r->updates = pithp_zip_items(zip, 1);
     return do_rows(r) == PITH_OK
                ? pithp_build(r->s, r->t, pithp_owner_of(into), r->leaves)
                : NULL;
@@ -318,15 +318,15 @@ const void *pithp_tree_scatter_set(pith_scope *s,
     one = one && pithp_kind_is_array(rows) && !pithp_kind_is_array(into);
     if (one)
         r.update = rows;
-    pithp_forest forest;
-    if (pithp_forest_make(s, &forest, one ? &alone : &of) != PITH_OK)
+    pithp_zip zip;
+    if (pithp_zip_make(s, &zip, one ? &alone : &of) != PITH_OK)
         return NULL;
     const void *made = into;
     if (pithp_array_spec(index)->count)
-        made = set_rows(&r, &forest, into);
+        made = set_rows(&r, &zip, into);
     else if (pithp_keep_slots(s, 1, &made) != PITH_OK)
         made = NULL;
-    pithp_forest_end(&forest);
+    pithp_zip_end(&zip);
     return made;
 }
 

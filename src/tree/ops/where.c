@@ -47,30 +47,29 @@ where(pith_scope *s, const pith_array *condition, const void *a, const void *b) 
         return NULL;
     }
     const void *trees[] = {a, b};
-    pithp_forest forest;
-    if (pithp_forest_make(s, &forest,
-                          &(pithp_trees){.function = name, .count = 2, .at = trees}) !=
+    pithp_zip zip;
+    if (pithp_zip_make(s, &zip,
+                       &(pithp_trees){.function = name, .count = 2, .at = trees}) !=
         PITH_OK)
         return NULL;
-    const pithp_structure *t = &forest.first.structure;
+    const pithp_structure *t = &zip.first.structure;
     const void *made = NULL;
-    bool changed = forest.root != a;
+    bool changed = zip.root != a;
     int64_t i = 0;
     for (; i < t->item_count; i++) {
-        const pith_array *leaf = forest.first.items[i];
-        forest.first.items[i] =
-            choose(s, condition, leaf, pithp_forest_items(&forest, 1)[i]);
-        changed |= forest.first.items[i] != leaf;
-        if (!forest.first.items[i]) {
+        const pith_array *leaf = zip.first.items[i];
+        zip.first.items[i] = choose(s, condition, leaf, pithp_zip_items(&zip, 1)[i]);
+        changed |= zip.first.items[i] != leaf;
+        if (!zip.first.items[i]) {
             pithp_item_prefix(s, t, i);
             break;
         }
     }
     if (i == t->item_count && changed)
-        made = pithp_build(s, t, pithp_owner_of(a), forest.first.items);
+        made = pithp_build(s, t, pithp_owner_of(a), zip.first.items);
     else if (i == t->item_count)
         made = pithp_keep_slots(s, 1, &a) == PITH_OK ? a : NULL;
-    pithp_forest_end(&forest);
+    pithp_zip_end(&zip);
     return made;
 }
 
