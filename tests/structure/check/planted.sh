@@ -154,5 +154,16 @@ objects; must fail layers "a symbol of a peer" "$nm" "$work/tree/list"
 fresh; printf '\n' >list
 must fail layers "no objects" "$nm" "$work/tree/list"
 
+fresh; printf 'typedef struct pithp_a pithp_a;\ntypedef struct {\n    int pithp_b;\n} pithp_b;\n' >src/tree/a.h
+printf 'struct pithp_a {\n    int x;\n};\ntypedef int local;\n' >src/tree/a.c
+printf 'typedef struct { char x; } local;\n' >src/tree/b.c
+must pass types "types that are defined once, and names of one file"
+printf '#include "pith/base.h"\ntypedef struct {\n    struct { int x; } inner;\n} pithp_b;\n' >src/lens/a.h
+must fail types "a struct without a tag in two headers"
+printf 'typedef void (*pithp_a)(int x);\n' >src/lens/a.h
+must fail types "a pointer to a function with the name of a struct"
+printf 'struct pithp_a { int x; };\n' >src/lens/a.h
+must fail types "a tag in two files"
+
 [ $bad -eq 0 ] || exit 1
 echo "planted: $count trees judged rightly"
