@@ -1,6 +1,7 @@
 /* Calls to launches for CUDA. Shape primitives share the host's reckoning of strides;
  * what differs is how the work is cut: into single elements, not ranges. */
 #include "program/cuda/cuda.h"
+#include "program/host/pack.h"
 #include "program/source/args/library.h"
 #include "program/source/shell.h"
 
@@ -11,10 +12,6 @@ typedef int64_t i64;
 #include "program/source/args/elementwise.h"
 
 _Static_assert(PITHP_CUDA_RANK == PITH_MAX_RANK, "kernels hold every rank");
-_Static_assert(PITH_BOOL == 1 && PITH_I8 == 2 && PITH_U8 == 6 && PITH_F16 == 10 &&
-                   PITH_F64 == 13,
-               "kernels know the dtypes by number");
-
 /* ---- Launches ---- */
 
 pith_status pithp_cuda_emit(const pithp_sink *sink,
@@ -195,30 +192,16 @@ static pith_status lower_iota(const pithp_call *call,
 /* ---- Elementwise ---- */
 
 /* The result's index space with strides of every operand, in as few dimensions as they
- * allow: neighbours that all operands walk as one are merged. */
-static void fill_places(m_one_args *a, const pithp_call *call, const pith_spec *result) {
-    const int n = call->operand_count;
-    int64_t stride[3][PITH_MAX_RANK] = {{0}};
-    for (int k = 0; k < n; k++) {
+ * allow. */
+static void fill_space(m_one_args *a, const pithp_call *call, const pith_spec *result) {
+    int64_t *const stride[] = {a->stride[0], a->stride[1], a->stride[2]};
+    memcpy(a->shape, result->shape, sizeof a->shape);
+    for (int k = 0; k < call->operand_count; k++) {
         const pith_spec *x = call->operands[k];
-        int64_t step = 1;
-        for (int d = x->rank - 1, at = result->rank - 1; d >= 0; d--, at--) {
-            stride[k][at] = x->shape[d] == 1 ? 0 : step;
-            step *= x->shape[d];
-        }
+        pithp_broadcast_strides(result->rank, stride[k], x->rank, x->shape);
     }
-    for (int d = 0; d < result->rank; d++) {
-        const int64_t extent = result->shape[d];
-        if (extent == 1)
-            continue;
-        bool joins = a->rank > 0;
-        for (int k = 0; k < n && joins; k++)
-            joins = a->stride[k][a->rank - 1] == stride[k][d] * extent;
-        const int at = joins ? a->rank - 1 : a->rank++;
-        a->shape[at] = joins ? a->shape[at] * extent : extent;
-        for (int k = 0; k < n; k++)
-            a->stride[k][at] = stride[k][d];
-    }
+    a->rank =
+        pithp_coalesce(result->rank, a->shape, call->operand_count, stride, 0, NULL);
 }
 
 static pith_status lower_elementwise(const pithp_call *call,
@@ -234,7 +217,7 @@ static pith_status lower_elementwise(const pithp_call *call,
     if (result->count == 0)
         return PITH_OK;
     if (!whole)
-        fill_places(&a, call, result);
+        fill_space(&a, call, result);
     pithp_launch launch = {.name = pithp_rows[call->primitive].name,
                            .args = &a,
                            .args_bytes = sizeof a,

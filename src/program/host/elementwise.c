@@ -208,38 +208,20 @@ static void fill_flat(flat_args *a,
     }
 }
 
-/* Strides of the operands over the result's index space. */
+/* The result's index space with strides of every operand, in as few dimensions as they
+ * allow. */
 static void
-fill_strides(broadcast_args *a, const pithp_call *call, const pith_spec *result) {
+fill_space(broadcast_args *a, const pithp_call *call, const pith_spec *result) {
+    int64_t *stride[OPERANDS];
     memset(a->operand, 0, sizeof a->operand);
+    memcpy(a->shape, result->shape, sizeof a->shape);
     for (int k = 0; k < call->operand_count; k++) {
         const pith_spec *x = call->operands[k];
-        int64_t step = 1;
-        for (int d = x->rank - 1, at = result->rank - 1; d >= 0; d--, at--) {
-            a->operand[k].stride[at] = x->shape[d] == 1 ? 0 : step;
-            step *= x->shape[d];
-        }
+        stride[k] = a->operand[k].stride;
+        pithp_broadcast_strides(result->rank, stride[k], x->rank, x->shape);
     }
-}
-
-/* Drop extents of 1 and merge neighbours that every operand walks as one. */
-static void merge_dimensions(broadcast_args *a, int operands, const pith_spec *result) {
-    int rank = 0;
-    for (int d = 0; d < result->rank; d++) {
-        const int64_t extent = result->shape[d];
-        if (extent == 1)
-            continue;
-        bool joins = rank > 0;
-        for (int k = 0; k < operands && joins; k++)
-            joins = a->operand[k].stride[rank - 1] == a->operand[k].stride[d] * extent;
-        const int at = joins ? rank - 1 : rank++;
-        a->shape[at] = joins ? a->shape[at] * extent : extent;
-        for (int k = 0; k < operands; k++)
-            a->operand[k].stride[at] = a->operand[k].stride[d];
-    }
-    if (rank == 0)
-        a->shape[rank++] = 1;
-    a->rank = rank;
+    a->rank =
+        pithp_coalesce(result->rank, a->shape, call->operand_count, stride, 0, NULL);
 }
 
 pith_status pithp_lower_elementwise(const pithp_call *call,
@@ -256,8 +238,7 @@ pith_status pithp_lower_elementwise(const pithp_call *call,
     if (PITHP_LIKELY(whole))
         return pithp_emit(sink, name, flat_loops, &a.flat, sizeof a.flat, result->count,
                           0);
-    fill_strides(&a, call, result);
-    merge_dimensions(&a, n, result);
+    fill_space(&a, call, result);
     a.period = 1;
     for (int k = 0; k < n; k++) {
         const int64_t period = pithp_period(a.rank, a.shape, a.operand[k].stride);

@@ -5,6 +5,7 @@
 
 #include "program/host/device_target.h"
 #include "program/host/move_row.h"
+#include "program/host/pack.h"
 
 #include <string.h>
 
@@ -187,28 +188,11 @@ static const pithp_host_loop tiles_loops[PITHP_ISA_COUNT] = {move_tiles};
 static const pithp_host_loop fill_loops[PITHP_ISA_COUNT] = {fill};
 
 void pithp_move_simplify(pithp_move *to, const pithp_move *m) {
-    int rank = 0;
-    *to = (pithp_move){.to = m->to, .from = m->from, .size = m->size};
-    for (int d = 0; d < m->rank; d++) {
-        const int64_t extent = m->shape[d];
-        if (extent == 1)
-            continue;
-        if (rank > 0 && to->to_stride[rank - 1] == m->to_stride[d] * extent &&
-            to->from_stride[rank - 1] == m->from_stride[d] * extent) {
-            rank--;
-            to->shape[rank] *= extent;
-        } else {
-            to->shape[rank] = extent;
-        }
-        to->to_stride[rank] = m->to_stride[d];
-        to->from_stride[rank++] = m->from_stride[d];
-    }
-    if (rank == 0) {
-        to->shape[0] = 1;
-        to->to_stride[0] = to->from_stride[0] = m->size;
-        rank = 1;
-    }
-    to->rank = rank;
+    int64_t *const stride[] = {to->to_stride, to->from_stride};
+    *to = *m;
+    to->rank = pithp_coalesce(to->rank, to->shape, 2, stride, 0, NULL);
+    if (to->shape[0] == 1) /* a single element */
+        to->to_stride[0] = to->from_stride[0] = to->size;
 }
 
 /* Whether tiles pay, and if so the dimension that lies side by side in `from` moved to

@@ -5,6 +5,27 @@
 
 #include <stdint.h>
 
+/* Coalesce dimensions: drop extents of 1 and merge neighbours that every one of `walks`
+ * strided walks takes as one. Changes shape and stride[0..walks - 1] in place; what is
+ * beyond the new rank becomes 0. Bit d of
+ * `cut` keeps dimension d apart from the one before it. to: the new place of each
+ * dimension, -1 if it is dropped; may be NULL.
+ *
+ * Returns the new rank, at least 1. */
+int pithp_coalesce(int rank,
+                   int64_t *shape,
+                   int walks,
+                   int64_t *const *stride,
+                   unsigned cut,
+                   int *to);
+
+/* Strides in elements of a C-ordered operand that is broadcast to `rank` dimensions; the
+ * first rank - operand_rank are not written. */
+void pithp_broadcast_strides(int rank,
+                             int64_t *stride,
+                             int operand_rank,
+                             const int64_t *operand_shape);
+
 /* n / run elements, `stride` elements apart, each written `run` times. */
 void pithp_repeat(void *to,
                   const void *from,

@@ -1,5 +1,6 @@
 /* The code of fused steps: slots for what instructions read and write, and how memory
  * outside the step is walked. */
+#include "program/host/pack.h"
 #include "program/plan/plan.h"
 
 #include <string.h>
@@ -222,40 +223,36 @@ static void order_axes(fusing *f) {
     }
 }
 
-/* Axis d of the boxes becomes axis `at`, or, by its extent, a part of it. */
-static void move_boxes(const fusing *f, int d, int at, int64_t extent) {
+/* Boxes follow the dimensions, of which d becomes to[d], or a part of it. */
+static void move_boxes(const fusing *f, const int *to) {
     for (int k = 0; k < f->pieces->count; k++) {
         pithp_box *box = &f->pieces->box[k];
-        box->begin[at] = extent ? box->begin[at] * extent : box->begin[d];
-        box->end[at] = extent ? box->end[at] * extent : box->end[d];
+        int last = -1;
+        for (int d = 0; d < f->step->spec->rank; d++) {
+            const int at = to[d];
+            if (at < 0)
+                continue;
+            const bool joins = at == last;
+            box->begin[at] = joins ? box->begin[at] * f->shape[d] : box->begin[d];
+            box->end[at] = joins ? box->end[at] * f->shape[d] : box->end[d];
+            last = at;
+        }
     }
 }
 
-/* Drop extents of 1 and merge neighbours that every external walks as one. */
-static void merge_dimensions(const fusing *f) {
+static void coalesce(const fusing *f) {
     pithp_fused_args *a = f->args;
-    const int externals = a->external_count + a->piece_count;
-    int rank = 0;
-    for (int d = 0; d < f->step->spec->rank; d++) {
-        const int64_t extent = f->shape[d];
-        if (extent == 1)
-            continue;
-        bool joins = rank > 0 && is_uncut(f, d);
-        for (int e = 0; e < externals && joins; e++)
-            joins =
-                a->externals[e].stride[rank - 1] == a->externals[e].stride[d] * extent;
-        const int at = joins ? rank - 1 : rank++;
-        a->shape[at] = joins ? a->shape[at] * extent : extent;
-        for (int e = 0; e < externals; e++)
-            a->externals[e].stride[at] = a->externals[e].stride[d];
-        move_boxes(f, d, at, joins ? extent : 0);
-    }
-    if (rank == 0) {
-        a->shape[rank++] = 1;
-        for (int e = 0; e < externals; e++)
-            a->externals[e].stride[0] = 0;
-    }
-    a->rank = rank;
+    const int externals = a->external_count + a->piece_count, rank = f->step->spec->rank;
+    int64_t *stride[PITHP_FUSED_EXTERNALS];
+    int to[PITH_MAX_RANK];
+    unsigned cut = 0;
+    for (int e = 0; e < externals; e++)
+        stride[e] = a->externals[e].stride;
+    for (int d = 0; d < rank; d++)
+        cut |= (unsigned)!is_uncut(f, d) << d;
+    memcpy(a->shape, f->shape, sizeof a->shape);
+    a->rank = pithp_coalesce(rank, a->shape, externals, stride, cut, to);
+    move_boxes(f, to);
 }
 
 static bool is_flat(const pithp_fused_args *a, const pithp_external *e) {
@@ -332,7 +329,7 @@ static bool add_pieces(fusing *f) {
         a->externals[e] = f->pieces->external[k];
     }
     order_axes(f);
-    merge_dimensions(f);
+    coalesce(f);
     const size_t bytes = a->piece_count * sizeof *f->step->boxes;
     f->step->boxes = bytes ? pithp_allocate(f->g->plan->runtime, bytes) : NULL;
     if (bytes && !f->step->boxes) {
