@@ -1,8 +1,10 @@
-# Run by pith_embed: files to a C source that holds their bytes.
+# Run by pith_embed: files to a C source that holds their bytes. The blanks before the backslash of a
+# continued line are left out.
 string(REPLACE "," ";" FILES "${FILES}")
 set(bytes)
 foreach(file IN LISTS FILES)
     file(READ ${file} hex HEX)
+    string(REGEX REPLACE "(20)+205c0a" "205c0a" hex "${hex}")
     string(APPEND bytes ${hex})
 endforeach()
 string(REGEX REPLACE "(................................)" "\\1\n    " bytes "${bytes}")
