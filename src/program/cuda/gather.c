@@ -17,9 +17,6 @@ _Static_assert(sizeof(pithp_cuda_report) == sizeof(pith_report) &&
                    offsetof(pithp_cuda_report, have) == offsetof(pith_report, have) &&
                    offsetof(pithp_cuda_report, what) == offsetof(pith_report, what),
                "kernels write reports");
-_Static_assert(PITHP_INDEX_DROP == 0 && PITHP_INDEX_CLIP == 1 && PITHP_INDEX_WRAP == 2 &&
-                   PITHP_INDEX_PROMISE == 3 && PITHP_INDEX_ERROR == 4,
-               "kernels know the modes by number");
 _Static_assert(PITHP_OP_SCATTER_ADD - PITHP_OP_SCATTER_SET == 1 &&
                    PITHP_OP_SCATTER_MUL - PITHP_OP_SCATTER_SET == 2 &&
                    PITHP_OP_SCATTER_MIN - PITHP_OP_SCATTER_SET == 3 &&

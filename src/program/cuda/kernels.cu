@@ -1,6 +1,6 @@
 /* The kernels built with the library, and their handles. */
 /* clang-format off */
-#define M_BOTH /* by value for eager calls, by address for graphs */
+#define M_BY_BOTH /* by value for eager calls, by address for graphs */
 #include "program/source/prologue_cuda.h"
 #include "program/source/scalar.h"
 #include "program/source/shell.h"

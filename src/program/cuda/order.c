@@ -3,12 +3,11 @@
  * as wide as elements, and places, so that results are elements as they were given. */
 #include "program/cuda/cuda.h"
 #include "program/source/args/library.h"
+#include "program/source/scan_order.h"
 #include "program/source/shell.h"
 
 enum {
-    SCANNED = 480, /* elements of a block */
-    GROUPED = 512, /* blocks of a group */
-    CHAINS = 32,   /* blocks, or groups, that a block of threads scans */
+    CHAINS = 32, /* blocks, or groups, that a block of threads scans */
     TILE = 2048,
     LEAST_RUN = TILE / M_BLOCK /* slots of a line in a tile: a thread's */
 };
@@ -32,10 +31,10 @@ static int64_t parts(int64_t count, int64_t most) {
 size_t pithp_cuda_temporary_scan(const pithp_call *call, const pith_spec *result) {
     const pithp_scan_params *p = call->params;
     const int64_t length = call->operands[0]->shape[p->axis];
-    if (length <= SCANNED)
+    if (length <= M_SCANNED)
         return 0;
-    const int64_t blocks = parts(length, SCANNED);
-    return (size_t)(result->count / length * (blocks + parts(blocks, GROUPED))) *
+    const int64_t blocks = parts(length, M_SCANNED);
+    return (size_t)(result->count / length * (blocks + parts(blocks, M_GROUPED))) *
            sizeof(uint64_t);
 }
 
@@ -60,8 +59,8 @@ pith_status pithp_cuda_lower_scan(const pithp_call *call,
     view(call->operands[0], p->axis, &a.outer, &a.length, &a.inner);
     const char *name = pithp_rows[call->primitive].name;
     const int64_t lines = a.outer * a.inner;
-    a.blocks = parts(a.length, SCANNED);
-    a.groups = parts(a.blocks, GROUPED);
+    a.blocks = parts(a.length, M_SCANNED);
+    a.groups = parts(a.blocks, M_GROUPED);
     a.partial = memory->temporary;
     a.sums = a.blocks > 1 ? a.partial + lines * a.blocks : NULL;
     const int64_t by_block = parts(lines * a.blocks, CHAINS) * M_BLOCK,

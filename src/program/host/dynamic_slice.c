@@ -1,5 +1,9 @@
 /* dynamic_slice and dynamic_update_slice: a box of an array from a place that is known
  * when the work runs. */
+/* clang-format off */
+#include "program/host/vector/vector.h"
+#include "program/source/index_rule.h"
+/* clang-format on */
 #include "program/host/device_target.h"
 #include "program/host/move.h"
 
@@ -53,16 +57,11 @@ pithp_infer_dynamic(const pithp_call *call, pith_spec *result, pithp_refusal *re
 }
 PITHP_NO_TEMPORARY(dynamic)
 
-/* The start of one axis: negative ones count from the end, and the box fits. */
-static int64_t place_of(const dynamic_args *a, int d) {
-    int64_t start;
-    const int64_t most = a->whole[d] - a->shape[d];
+static int64_t start_of(const dynamic_args *a, int d) {
+    int64_t given;
     pithp_cast_block(PITHP_ISA_BASE, a->dtype, PITH_I64)(
-        &start, a->starts + d * (int64_t)pith_dtype_size(a->dtype), NULL, NULL, 1);
-    if (start < 0 && a->dtype == PITH_U64)
-        return most;
-    start += start < 0 ? a->whole[d] : 0;
-    return start < 0 ? 0 : start > most ? most : start;
+        &given, a->starts + d * (int64_t)pith_dtype_size(a->dtype), NULL, NULL, 1);
+    return m_start(given, a->whole[d], a->shape[d], a->dtype == PITH_U64);
 }
 
 /* Indices are rows of the box along its last axis. */
@@ -72,7 +71,7 @@ static void move_box(const void *args, int64_t begin, int64_t end) {
     const int64_t bytes = a->shape[last] * a->size;
     int64_t start[PITH_MAX_RANK];
     for (int d = 0; d < a->rank; d++)
-        start[d] = place_of(a, d);
+        start[d] = start_of(a, d);
     for (int64_t row = begin; row < end; row++) {
         int64_t rest = row, offset = start[last], step = a->whole[last];
         for (int d = last - 1; d >= 0; d--) {

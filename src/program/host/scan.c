@@ -1,17 +1,17 @@
-/* cumsum, cumprod, cummin, cummax, cumlogsumexp along one axis. Elements of a block of
- * 480 are combined one after the other; what is stored is that combined with the blocks
- * before. Those are combined in order within groups of 512 blocks, and so are groups.
- * Sums and products of f16, bf16 and f32 run in f64 and are rounded where they are
- * stored; integers wrap. */
+/* cumsum, cumprod, cummin, cummax, cumlogsumexp along one axis. Elements of a block
+ * are combined one after the other; what is stored is that combined with the blocks
+ * before. Those are combined in order within groups of blocks (source/scan_order.h), and
+ * so are groups. Sums and products of f16, bf16 and f32 run in f64 and are rounded where
+ * they are stored; integers wrap. */
 #include "program/host/vector/vector.h"
 #include "program/op/rules.h"
+#include "program/source/scan_order.h"
 
 enum {
     LINES = 64, /* that run side by side where they are neighbours in memory */
-    BLOCK =
-        480, /* elements; of f64, not a multiple of the distance at which caches meet */
-    ABREAST = 4,   /* blocks that go side by side */
-    GROUPED = 512, /* blocks of a group */
+    BLOCK = M_SCANNED,
+    GROUPED = M_GROUPED,
+    ABREAST = 4 /* blocks that go side by side */
 };
 
 typedef struct {

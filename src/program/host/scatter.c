@@ -60,47 +60,35 @@ PITHP_NO_TEMPORARY(scatter)
     POINTS_OF(name, dt, i32, expression)                                                 \
     POINTS_OF(name, dt, i64, expression)
 
-POINTS(set, u8, b)
-POINTS(set, u16, b)
-POINTS(set, u32, b)
-POINTS(set, u64, b)
-
-#define ARITHMETIC(name, op)                                                             \
-    POINTS(name, u8, (u32)a op b)                                                        \
-    POINTS(name, u16, (u32)a op b)                                                       \
-    POINTS(name, u32, a op b)                                                            \
-    POINTS(name, u64, a op b)                                                            \
-    POINTS(name, f16, a op b)                                                            \
-    POINTS(name, bf16, a op b)                                                           \
-    POINTS(name, f32, a op b)                                                            \
-    POINTS(name, f64, a op b)
-ARITHMETIC(add, +)
-ARITHMETIC(mul, *)
-
-#define LOGIC(name, op)                                                                  \
-    POINTS(name, u8, (u32)a op b)                                                        \
-    POINTS(name, u16, (u32)a op b)                                                       \
-    POINTS(name, u32, a op b)                                                            \
-    POINTS(name, u64, a op b)
-LOGIC(and, &)
-LOGIC(or, |)
-
-#define EXTREMES(name, op)                                                               \
-    POINTS(name, b8, a op b ? a : b)                                                     \
-    POINTS(name, i8, a op b ? a : b)                                                     \
-    POINTS(name, i16, a op b ? a : b)                                                    \
-    POINTS(name, i32, a op b ? a : b)                                                    \
-    POINTS(name, i64, a op b ? a : b)                                                    \
-    POINTS(name, u8, a op b ? a : b)                                                     \
-    POINTS(name, u16, a op b ? a : b)                                                    \
-    POINTS(name, u32, a op b ? a : b)                                                    \
-    POINTS(name, u64, a op b ? a : b)                                                    \
-    POINTS(name, f16, (a op b) | (a != a) ? a : b)                                       \
-    POINTS(name, bf16, (a op b) | (a != a) ? a : b)                                      \
-    POINTS(name, f32, (a op b) | (a != a) ? a : b)                                       \
-    POINTS(name, f64, (a op b) | (a != a) ? a : b)
-EXTREMES(min, <)
-EXTREMES(max, >)
+#define WORDS(name, COMBINE)                                                             \
+    POINTS(name, u8, COMBINE((U_u8)a, (U_u8)b))                                          \
+    POINTS(name, u16, COMBINE((U_u16)a, (U_u16)b))                                       \
+    POINTS(name, u32, COMBINE(a, b))                                                     \
+    POINTS(name, u64, COMBINE(a, b))
+#define INTEGERS(name, COMBINE)                                                          \
+    WORDS(name, COMBINE)                                                                 \
+    POINTS(name, b8, COMBINE(a, b))                                                      \
+    POINTS(name, i8, COMBINE(a, b))                                                      \
+    POINTS(name, i16, COMBINE(a, b))                                                     \
+    POINTS(name, i32, COMBINE(a, b))                                                     \
+    POINTS(name, i64, COMBINE(a, b))
+#define FLOATS(name, COMBINE)                                                            \
+    POINTS(name, f16, COMBINE(a, b))                                                     \
+    POINTS(name, bf16, COMBINE(a, b))                                                    \
+    POINTS(name, f32, COMBINE(a, b))                                                     \
+    POINTS(name, f64, COMBINE(a, b))
+#define UPDATE(a, b) (b)
+WORDS(set, UPDATE)
+WORDS(add, M_SUM)
+FLOATS(add, M_SUM)
+WORDS(mul, M_PROD)
+FLOATS(mul, M_PROD)
+WORDS(and, M_BOTH)
+WORDS(or, M_EITHER)
+INTEGERS(min, M_MIN)
+FLOATS(min, M_MIN_REAL)
+INTEGERS(max, M_MAX)
+FLOATS(max, M_MAX_REAL)
 
 /* The same where indices ascend: neighbours with one place are added up in a register,
  * which saves the way through memory. */

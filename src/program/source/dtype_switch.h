@@ -3,26 +3,27 @@
 #ifndef PITH_PROGRAM_SOURCE_DTYPE_SWITCH_H
 #define PITH_PROGRAM_SOURCE_DTYPE_SWITCH_H
 
+/* X(NAME, storage type) of every dtype in the order of PITH_DTYPE_LIST. */
+#define M_SIGNED(X)   X(I8, i8) X(I16, i16) X(I32, i32) X(I64, i64)
+#define M_UNSIGNED(X) X(U8, u8) X(U16, u16) X(U32, u32) X(U64, u64)
+#define M_SINGLES(X)  X(F16, f16) X(BF16, bf16) X(F32, f32)
+#define M_BUT_F64(X)  X(BOOL, b8) M_SIGNED(X) M_UNSIGNED(X) M_SINGLES(X)
+#define M_DTYPES(X)   M_BUT_F64(X) X(F64, f64)
+
+#define M_DTYPE_NUMBER(NAME, type) M_DTYPE_##NAME,
+enum { M_DTYPE_NONE, M_DTYPES(M_DTYPE_NUMBER) }; /* as pith_dtype */
+#define M_IS_SIGNED(dtype) ((dtype) >= M_DTYPE_I8 && (dtype) <= M_DTYPE_I64)
+#define M_IS_FLOAT(dtype)  ((dtype) >= M_DTYPE_F16)
+
 /* Store x, of a type that holds it exactly, as element i of the dtype. */
-#define M_STORE_AS(dtype, type)                                                          \
-    case dtype:                                                                          \
+#define M_STORE_AS(NAME, type)                                                           \
+    case M_DTYPE_##NAME:                                                                 \
         ((type *)to)[i] = m_to_##type(x);                                                \
         break;
 #define M_STORE_ANY(name, from)                                                          \
     M_FN void m_store_any_##name(void *to, i64 i, i32 dtype, from x) {                   \
         switch (dtype) {                                                                 \
-            M_STORE_AS(1, b8)                                                            \
-            M_STORE_AS(2, i8)                                                            \
-            M_STORE_AS(3, i16)                                                           \
-            M_STORE_AS(4, i32)                                                           \
-            M_STORE_AS(5, i64)                                                           \
-            M_STORE_AS(6, u8)                                                            \
-            M_STORE_AS(7, u16)                                                           \
-            M_STORE_AS(8, u32)                                                           \
-            M_STORE_AS(9, u64)                                                           \
-            M_STORE_AS(10, f16)                                                          \
-            M_STORE_AS(11, bf16)                                                         \
-            M_STORE_AS(12, f32)                                                          \
+            M_BUT_F64(M_STORE_AS)                                                        \
             default:                                                                     \
                 ((f64 *)to)[i] = m_to_f64(x);                                            \
         }                                                                                \
@@ -36,27 +37,27 @@ M_STORE_ANY(single, f32)
  * f64. */
 M_FN u64 m_load_number(const void *from, i32 dtype, i64 i) {
     switch (dtype) {
-        case 2:
+        case M_DTYPE_I8:
             return (u64)(i64)((const i8 *)from)[i];
-        case 3:
+        case M_DTYPE_I16:
             return (u64)(i64)((const i16 *)from)[i];
-        case 4:
+        case M_DTYPE_I32:
             return (u64)(i64)((const i32 *)from)[i];
-        case 1:
-        case 6:
+        case M_DTYPE_BOOL:
+        case M_DTYPE_U8:
             return ((const u8 *)from)[i];
-        case 7:
+        case M_DTYPE_U16:
             return ((const u16 *)from)[i];
-        case 8:
+        case M_DTYPE_U32:
             return ((const u32 *)from)[i];
-        case 5:
-        case 9:
+        case M_DTYPE_I64:
+        case M_DTYPE_U64:
             return ((const u64 *)from)[i];
-        case 10:
+        case M_DTYPE_F16:
             return m_bits_f64((f64)m_load_f16(((const f16 *)from)[i]));
-        case 11:
+        case M_DTYPE_BF16:
             return m_bits_f64((f64)m_load_bf16(((const bf16 *)from)[i]));
-        case 12:
+        case M_DTYPE_F32:
             return m_bits_f64((f64)((const f32 *)from)[i]);
         default:
             return m_bits_f64(((const f64 *)from)[i]);

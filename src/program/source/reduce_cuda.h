@@ -17,51 +17,58 @@
 #define M_DEPTH   7 /* of the tree over 64, and one */
 #define M_REDUCED 4096
 
-enum { M_SUM, M_PROD, M_MIN, M_MAX, M_ANY, M_ALL }; /* as pithp_reduction */
+enum {
+    M_OP_SUM,
+    M_OP_PROD,
+    M_OP_MIN,
+    M_OP_MAX,
+    M_OP_ANY,
+    M_OP_ALL
+}; /* as pithp_reduction */
 enum { M_OF_U64, M_OF_I64, M_OF_F64 };
 
 /* How elements of a dtype are accumulated. */
 M_FN i32 m_accumulator(i32 operation, i32 dtype) {
-    if (operation == M_ANY || operation == M_ALL)
+    if (operation == M_OP_ANY || operation == M_OP_ALL)
         return M_OF_U64;
-    if (dtype >= 10)
+    if (M_IS_FLOAT(dtype))
         return M_OF_F64;
-    return (operation == M_MIN || operation == M_MAX) && dtype >= 2 && dtype <= 5
+    return (operation == M_OP_MIN || operation == M_OP_MAX) && M_IS_SIGNED(dtype)
                ? M_OF_I64
                : M_OF_U64;
 }
 
 M_FN f64 m_combine_f64(i32 operation, f64 a, f64 b) {
     switch (operation) {
-        case M_SUM:
-            return a + b;
-        case M_PROD:
-            return a * b;
-        case M_MIN:
-            return (a < b) | (a != a) ? a : b;
+        case M_OP_SUM:
+            return M_SUM(a, b);
+        case M_OP_PROD:
+            return M_PROD(a, b);
+        case M_OP_MIN:
+            return M_MIN_REAL(a, b);
         default:
-            return (a > b) | (a != a) ? a : b;
+            return M_MAX_REAL(a, b);
     }
 }
 M_FN u64 m_combine_u64(i32 operation, u64 a, u64 b) {
     switch (operation) {
-        case M_SUM:
-            return a + b;
-        case M_PROD:
-            return a * b;
-        case M_MIN:
-            return a < b ? a : b;
-        case M_MAX:
-            return a > b ? a : b;
-        case M_ANY:
-            return a | b;
+        case M_OP_SUM:
+            return M_SUM(a, b);
+        case M_OP_PROD:
+            return M_PROD(a, b);
+        case M_OP_MIN:
+            return M_MIN(a, b);
+        case M_OP_MAX:
+            return M_MAX(a, b);
+        case M_OP_ANY:
+            return M_EITHER(a, b);
         default:
-            return a & b;
+            return M_BOTH(a, b);
     }
 }
 M_FN u64 m_combine_i64(i32 operation, u64 a, u64 b) {
     const i64 x = (i64)a, y = (i64)b;
-    return operation == M_MIN ? (x < y ? a : b) : (x > y ? a : b);
+    return (u64)(operation == M_OP_MIN ? M_MIN(x, y) : M_MAX(x, y));
 }
 M_FN u64 m_combine(i32 operation, i32 accumulator, u64 a, u64 b) {
     if (accumulator == M_OF_F64)
@@ -75,17 +82,17 @@ M_FN u64 m_identity(i32 operation, i32 accumulator) {
     const f64 infinity = m_from_bits_u64((u64)0x7FF << 52);
     const u64 top = (u64)1 << 63;
     switch (operation) {
-        case M_PROD:
+        case M_OP_PROD:
             return accumulator == M_OF_F64 ? m_bits_f64(1.0) : 1;
-        case M_MIN:
+        case M_OP_MIN:
             return accumulator == M_OF_F64   ? m_bits_f64(infinity)
                    : accumulator == M_OF_I64 ? top - 1
                                              : ~(u64)0;
-        case M_MAX:
+        case M_OP_MAX:
             return accumulator == M_OF_F64   ? m_bits_f64(-infinity)
                    : accumulator == M_OF_I64 ? top
                                              : 0;
-        case M_ALL:
+        case M_OP_ALL:
             return 1;
         default:
             return 0;
@@ -96,9 +103,9 @@ M_FN u64 m_identity(i32 operation, i32 accumulator) {
 
 M_FN u64 m_load_operand(const void *from, i32 dtype, i64 i, i32 operation) {
     const u64 x = m_load_number(from, dtype, i);
-    if (operation != M_ANY && operation != M_ALL)
+    if (operation != M_OP_ANY && operation != M_OP_ALL)
         return x;
-    return dtype >= 10 ? m_from_bits_u64(x) != 0 : x != 0;
+    return M_IS_FLOAT(dtype) ? m_from_bits_u64(x) != 0 : x != 0;
 }
 
 /* ---- Lanes ---- */
@@ -360,7 +367,7 @@ M_FN void m_found(const m_reduce_args *a, const m_search *s, i64 t) {
 #define M_REDUCE_SEARCH(name, args, element, operation, dtype, to_dtype)                 \
     M_KERNEL(name, args) {                                                               \
         const m_reduce_args *const r = (const m_reduce_args *)a;                         \
-        const i32 accumulator = m_accumulator(M_MIN, dtype);                             \
+        const i32 accumulator = m_accumulator(M_OP_MIN, dtype);                          \
         m_search s = m_search_of(r, t);                                                  \
         if (s.outer >= r->outer)                                                         \
             return;                                                                      \

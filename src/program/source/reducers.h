@@ -3,28 +3,16 @@
 #ifndef PITH_PROGRAM_SOURCE_REDUCERS_H
 #define PITH_PROGRAM_SOURCE_REDUCERS_H
 
-#define M_SUM(a, b)  ((a) + (b))
-#define M_PROD(a, b) ((a) * (b))
-/* narrow integers wrap in an unsigned type that does not promote to a signed one */
-#define M_SUM_8(a, b)    ((u8)((u32)(a) + (b)))
-#define M_SUM_16(a, b)   ((u16)((u32)(a) + (b)))
-#define M_PROD_8(a, b)   ((u8)((u32)(a) * (b)))
-#define M_PROD_16(a, b)  ((u16)((u32)(a) * (b)))
-#define M_MIN(a, b)      ((a) < (b) ? (a) : (b))
-#define M_MAX(a, b)      ((a) > (b) ? (a) : (b))
-#define M_MIN_REAL(a, b) (((a) < (b)) | ((a) != (a)) ? (a) : (b))
-#define M_MAX_REAL(a, b) (((a) > (b)) | ((a) != (a)) ? (a) : (b))
-#define M_EITHER(a, b)   ((a) | (b))
-#define M_BOTH(a, b)     ((a) & (b))
-#define M_SAME(x)        (x)
-#define M_AS_F64(x)      ((f64)(x))
-#define M_F16_F64(x)     ((f64)m_load_f16(x))
-#define M_BF_F64(x)      ((f64)m_load_bf16(x))
-#define M_TRUE_8(x)      ((u8)((x) != 0))
-#define M_TRUE_16(x)     ((u16)((x) != 0))
-#define M_TRUE_32(x)     ((u32)((x) != 0))
-#define M_TRUE_64(x)     ((u64)((x) != 0))
-#define M_TRUE_HALF(x)   ((u16)(((x)&0x7FFF) != 0))
+/* Narrow integers wrap in an unsigned type that does not promote to a signed one. */
+#define M_SUM_8(a, b)   ((u8)((u32)(a) + (b)))
+#define M_SUM_16(a, b)  ((u16)((u32)(a) + (b)))
+#define M_PROD_8(a, b)  ((u8)((u32)(a) * (b)))
+#define M_PROD_16(a, b) ((u16)((u32)(a) * (b)))
+#define M_TRUE_8(x)     ((u8)((x) != 0))
+#define M_TRUE_16(x)    ((u16)((x) != 0))
+#define M_TRUE_32(x)    ((u32)((x) != 0))
+#define M_TRUE_64(x)    ((u64)((x) != 0))
+#define M_TRUE_HALF(x)  ((u16)(((x)&0x7FFF) != 0))
 
 /* X(name, element type, type of accumulators, what is accumulated of an element, the
  *   identity, the function of two): name is operation_dtype, where signed and unsigned

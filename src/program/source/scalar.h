@@ -8,6 +8,24 @@
 /* Storage formats of floats whose arithmetic is done in T: what HALF says. */
 enum { M_HALF_NONE, M_HALF_F16, M_HALF_BF16 };
 
+/* ---- Two elements combined, by elementwise operations, reductions and scatters ---- */
+
+#define M_SUM(a, b)  ((a) + (b))
+#define M_PROD(a, b) ((a) * (b))
+#define M_MIN(a, b)  ((a) < (b) ? (a) : (b))
+#define M_MAX(a, b)  ((a) > (b) ? (a) : (b))
+/* Any NaN wins, the first of two, and of equals the second. */
+#define M_MIN_REAL(a, b) (((a) < (b)) | ((a) != (a)) ? (a) : (b))
+#define M_MAX_REAL(a, b) (((a) > (b)) | ((a) != (a)) ? (a) : (b))
+#define M_EITHER(a, b)   ((a) | (b))
+#define M_BOTH(a, b)     ((a) & (b))
+
+/* What is combined of an element. */
+#define M_SAME(x)    (x)
+#define M_AS_F64(x)  ((f64)(x))
+#define M_F16_F64(x) ((f64)m_load_f16(x))
+#define M_BF_F64(x)  ((f64)m_load_bf16(x))
+
 /* ---- f16 and bf16 as bits ---- */
 
 M_FN f32 m_load_f16(f16 h) {
@@ -247,7 +265,7 @@ M_FN i32 M_NAME(m_signbit, f64)(f64 a) {
         return b == 0 ? a / b : below == 0 ? m_copysign((F)0, a / b) : snapped;          \
     }                                                                                    \
     M_FN F M_NAME(m_clip, F)(F a, F b, F c) {                                            \
-        const F low = (a > b) | (a != a) ? a : b;                                        \
+        const F low = M_MAX_REAL(a, b);                                                  \
         return (low < c) | (low != low) ? low : c;                                       \
     }                                                                                    \
     M_FN F M_NAME(m_nextafter, F)(F a, F b, i32 half) {                                  \

@@ -29,7 +29,7 @@
         }
 #    if defined(M_INDIRECT) /* arguments lie in memory of the device */
 #        define M_SHELL_(name, at, thread, args) M_BY_ADDRESS_(name, thread, args)
-#    elif defined(M_BOTH) /* name by value, name_at by address */
+#    elif defined(M_BY_BOTH) /* name by value, name_at by address */
 #        define M_SHELL_(name, at, thread, args)                                         \
             M_BY_VALUE_(name, thread, args)                                              \
             M_BY_ADDRESS_(at, thread, args)

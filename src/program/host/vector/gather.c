@@ -2,125 +2,87 @@
  * what the mode says. */
 #include "program/host/vector/gather.h"
 
+/* clang-format off */
 #include "program/host/vector/vector.h"
+#include "program/source/index_rule.h"
+/* clang-format on */
 
-static inline i64 clamp(i64 x, i64 most) {
-    const i64 low = x < 0 ? 0 : x;
-    return low > most ? most : low;
-}
+_Static_assert((int)M_DROP == PITHP_INDEX_DROP && (int)M_CLIP == PITHP_INDEX_CLIP &&
+                   (int)M_WRAP == PITHP_INDEX_WRAP &&
+                   (int)M_PROMISE == PITHP_INDEX_PROMISE &&
+                   (int)M_ERROR == PITHP_INDEX_ERROR,
+               "modes are the same numbers in texts");
 
-static inline i64 modulo(i64 x, i64 extent) {
-    if (0 <= x && x < extent)
-        return x;
-    const i64 rest = x % extent;
-    return rest < 0 ? rest + extent : rest;
+/* `mode` is a constant wherever it is inlined. */
+static inline __attribute__((always_inline)) void resolve_by(int64_t *where,
+                                                             const int64_t *index,
+                                                             int64_t n,
+                                                             const pithp_indexing *rule,
+                                                             const i32 mode) {
+    const i64 extent = rule->extent;
+    const bool from_end = !rule->no_negative, wide = rule->unsigned64;
+    PITHP_SIMD
+    for (int64_t i = 0; i < n; i++) {
+        const i64 x = m_place(index[i], extent, mode, from_end, wide);
+        const bool fails = mode == M_DROP && (x | where[i]) < 0; /* else by the sum */
+        where[i] = fails ? -1 : where[i] * extent + x;
+    }
 }
 
 static void
 resolve(int64_t *where, const int64_t *index, int64_t n, const pithp_indexing *rule) {
-    const i64 extent = rule->extent, back = rule->no_negative ? 0 : extent;
-    const i64 beyond = INT64_MAX;
-    if (extent == 0) {
-        for (int64_t i = 0; i < n; i++)
-            where[i] = -1;
-        return;
-    }
     switch (rule->mode) {
         case PITHP_INDEX_DROP:
         case PITHP_INDEX_ERROR:
-            PITHP_SIMD
-            for (int64_t i = 0; i < n; i++) {
-                const i64 given = index[i];
-                const i64 x = rule->unsigned64 ? given : given + (given < 0 ? back : 0);
-                const bool fails = (x < 0) | (x >= extent) | (where[i] < 0);
-                where[i] = fails ? -1 : where[i] * extent + x;
-            }
+            resolve_by(where, index, n, rule, M_DROP);
             break;
         case PITHP_INDEX_CLIP:
         case PITHP_INDEX_PROMISE:
-            PITHP_SIMD
-            for (int64_t i = 0; i < n; i++) {
-                const i64 given = index[i];
-                const i64 wide =
-                    rule->unsigned64 ? beyond : (i64)((u64)given + (u64)back);
-                where[i] =
-                    where[i] * extent + clamp(given < 0 ? wide : given, extent - 1);
-            }
+            resolve_by(where, index, n, rule, M_CLIP);
             break;
         case PITHP_INDEX_WRAP:
-            for (int64_t i = 0; i < n; i++) {
-                const u64 given = (u64)index[i];
-                where[i] =
-                    where[i] * extent + (rule->unsigned64 ? (i64)(given % (u64)extent)
-                                                          : modulo((i64)given, extent));
-            }
+            resolve_by(where, index, n, rule, M_WRAP);
             break;
     }
 }
 
 /* ---- One array of indices ---- */
 
-/* The place of an index, its type as wide as the extent asks for; `fails` where it is out
- * of range and not clamped. */
-#define PLACE(I)                                                                         \
-    static inline __attribute__((always_inline))                                         \
-    I place_##I(I given, I extent, I back, bool clamps, bool *fails) {                   \
-        const I x = given < 0 ? given + back : given;                                    \
-        if (clamps) {                                                                    \
-            const I low = x < 0 ? 0 : x;                                                 \
-            *fails = false;                                                              \
-            return low >= extent ? extent - 1 : low;                                     \
-        }                                                                                \
-        *fails = (x < 0) | (x >= extent);                                                \
-        return x;                                                                        \
-    }
-PLACE(i32)
-PLACE(i64)
-
-static bool clamps_of(const pithp_indexing *rule) {
-    return rule->mode == PITHP_INDEX_CLIP || rule->mode == PITHP_INDEX_PROMISE;
-}
-
-/* Extents beyond i32 hold every i32: those that count from the end are widened first. */
-static bool is_narrow(const pithp_indexing *rule) {
-    return rule->extent <= INT32_MAX;
-}
-
-#define RESOLVE(name, I, W)                                                              \
+/* Indices I in arithmetic W, which is as wide as the extent asks for. */
+#define RESOLVE(name, I, W, PLACE)                                                       \
     static inline __attribute__((always_inline)) bool resolve_##name(                    \
         int64_t *where, const I *index, int64_t n, const pithp_indexing *rule,           \
-        const bool clamps) {                                                             \
-        const W extent = (W)rule->extent, back = rule->no_negative ? 0 : extent;         \
+        const i32 mode) {                                                                \
+        const W extent = (W)rule->extent;                                                \
+        const bool from_end = !rule->no_negative;                                        \
         W any = 0;                                                                       \
         _Pragma("omp simd reduction(| : any)") for (int64_t i = 0; i < n; i++) {         \
-            bool fails;                                                                  \
-            const W x = place_##W((W)index[i], extent, back, clamps, &fails);            \
-            where[i] = fails ? -1 : x;                                                   \
-            any |= fails;                                                                \
+            const W x = PLACE(index[i], extent, mode, from_end, false);                  \
+            where[i] = x;                                                                \
+            any |= x;                                                                    \
         }                                                                                \
-        return any;                                                                      \
+        return any < 0;                                                                  \
     }
-RESOLVE(narrow, i32, i32)
-RESOLVE(mixed, i32, i64)
-RESOLVE(wide, i64, i64)
-
-#define EITHER(function, ...)                                                            \
-    (clamps_of(rule) ? function(__VA_ARGS__, true) : function(__VA_ARGS__, false))
+RESOLVE(narrow, i32, i32, m_place_narrow)
+RESOLVE(mixed, i32, i64, m_place)
+RESOLVE(wide, i64, i64, m_place)
 
 static bool resolve_one(int64_t *where,
                         const void *index,
                         bool wide,
                         int64_t n,
                         const pithp_indexing *rule) {
-    if (rule->extent == 0) {
-        for (int64_t i = 0; i < n; i++)
-            where[i] = -1;
-        return true;
-    }
+    const bool clips =
+        rule->mode == PITHP_INDEX_CLIP || rule->mode == PITHP_INDEX_PROMISE;
     if (wide)
-        return EITHER(resolve_wide, where, index, n, rule);
-    return is_narrow(rule) ? EITHER(resolve_narrow, where, index, n, rule)
-                           : EITHER(resolve_mixed, where, index, n, rule);
+        return clips ? resolve_wide(where, index, n, rule, M_CLIP)
+                     : resolve_wide(where, index, n, rule, M_DROP);
+    /* extents beyond i32 hold every i32: those that count from the end are widened */
+    if (rule->extent > INT32_MAX)
+        return clips ? resolve_mixed(where, index, n, rule, M_CLIP)
+                     : resolve_mixed(where, index, n, rule, M_DROP);
+    return clips ? resolve_narrow(where, index, n, rule, M_CLIP)
+                 : resolve_narrow(where, index, n, rule, M_DROP);
 }
 
 /* ---- Elements ---- */

@@ -8,6 +8,10 @@
 
 #include <string.h>
 
+#define SAME_NUMBER(name, NAME, ...)                                                     \
+    _Static_assert((int)M_DTYPE_##NAME == PITH_##NAME, "number of " #name " in texts");
+PITH_DTYPE_LIST(SAME_NUMBER)
+
 enum { BLOCK = 512 }; /* pairs */
 
 /* The words of a block of pairs, and 64-bit draws made of them. */

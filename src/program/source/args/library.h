@@ -64,7 +64,7 @@ typedef struct pithp_cuda_scan_args {
     const void *from;
     void *to;
     int64_t outer, length, inner;
-    int64_t blocks, groups; /* of 480 elements of the length, and of 512 blocks */
+    int64_t blocks, groups; /* as source/scan_order.h cuts the length */
     uint64_t *partial; /* [outer, blocks, inner]; not used where there is one block */
     uint64_t *sums;    /* [outer, groups, inner]; likewise */
     int32_t dtype;

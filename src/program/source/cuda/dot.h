@@ -19,10 +19,7 @@ enum { M_SPAN = 256 };
         ((type *)a->c)[t] = (type)store(all);                                            \
         break;                                                                           \
     }
-#define M_SAME(x)          (x)
-#define M_PLUS(x, y)       ((x) + (y))
 #define M_WRAPPED(x, y, z) ((x) * (y) + (z))
-#define M_OR(x, y)         ((x) | (y))
 #define M_AND_OR(x, y, z)  (((x) & (y)) | (z))
 
 M_KERNEL(pithp_k_product, pithp_cuda_product_args) {
@@ -36,28 +33,28 @@ M_KERNEL(pithp_k_product, pithp_cuda_product_args) {
         batch /= a->batch[d];
     }
     switch (a->dtype) {
-        case 1:
-            M_PRODUCT(u8, u32, M_SAME, M_AND_OR, M_OR, M_SAME)
-        case 2:
-        case 6:
-            M_PRODUCT(u8, u32, M_SAME, M_WRAPPED, M_PLUS, M_SAME)
-        case 3:
-        case 7:
-            M_PRODUCT(u16, u32, M_SAME, M_WRAPPED, M_PLUS, M_SAME)
-        case 4:
-        case 8:
-            M_PRODUCT(u32, u32, M_SAME, M_WRAPPED, M_PLUS, M_SAME)
-        case 5:
-        case 9:
-            M_PRODUCT(u64, u64, M_SAME, M_WRAPPED, M_PLUS, M_SAME)
-        case 10:
-            M_PRODUCT(f16, f32, m_load_f16, m_fused_f32, M_PLUS, m_store_f16)
-        case 11:
-            M_PRODUCT(bf16, f32, m_load_bf16, m_fused_f32, M_PLUS, m_store_bf16)
-        case 12:
-            M_PRODUCT(f32, f32, M_SAME, m_fused_f32, M_PLUS, M_SAME)
+        case M_DTYPE_BOOL:
+            M_PRODUCT(u8, u32, M_SAME, M_AND_OR, M_EITHER, M_SAME)
+        case M_DTYPE_I8:
+        case M_DTYPE_U8:
+            M_PRODUCT(u8, u32, M_SAME, M_WRAPPED, M_SUM, M_SAME)
+        case M_DTYPE_I16:
+        case M_DTYPE_U16:
+            M_PRODUCT(u16, u32, M_SAME, M_WRAPPED, M_SUM, M_SAME)
+        case M_DTYPE_I32:
+        case M_DTYPE_U32:
+            M_PRODUCT(u32, u32, M_SAME, M_WRAPPED, M_SUM, M_SAME)
+        case M_DTYPE_I64:
+        case M_DTYPE_U64:
+            M_PRODUCT(u64, u64, M_SAME, M_WRAPPED, M_SUM, M_SAME)
+        case M_DTYPE_F16:
+            M_PRODUCT(f16, f32, m_load_f16, m_fused_f32, M_SUM, m_store_f16)
+        case M_DTYPE_BF16:
+            M_PRODUCT(bf16, f32, m_load_bf16, m_fused_f32, M_SUM, m_store_bf16)
+        case M_DTYPE_F32:
+            M_PRODUCT(f32, f32, M_SAME, m_fused_f32, M_SUM, M_SAME)
         default:
-            M_PRODUCT(f64, f64, M_SAME, m_fused_f64, M_PLUS, M_SAME)
+            M_PRODUCT(f64, f64, M_SAME, m_fused_f64, M_SUM, M_SAME)
     }
 }
 
@@ -91,11 +88,11 @@ M_KERNEL(pithp_k_spans, pithp_cuda_spans_args) {
     if (t >= a->count)
         return;
     switch (a->to_dtype) {
-        case 10:
+        case M_DTYPE_F16:
             M_SPANS(f32, f16, m_store_f16)
-        case 11:
+        case M_DTYPE_BF16:
             M_SPANS(f32, bf16, m_store_bf16)
-        case 12:
+        case M_DTYPE_F32:
             M_SPANS(f32, f32, M_SAME)
         default:
             M_SPANS(f64, f64, M_SAME)

@@ -2,8 +2,15 @@
 #ifndef PITH_PROGRAM_SOURCE_CUDA_GATHER_H
 #define PITH_PROGRAM_SOURCE_CUDA_GATHER_H
 
-enum { M_DROP, M_CLIP, M_WRAP, M_PROMISE, M_ERROR }; /* as pithp_index_mode */
-enum { M_SET, M_ADD, M_MUL, M_LEAST, M_GREATEST, M_AND, M_OR };
+enum {
+    M_SCATTER_SET,
+    M_SCATTER_ADD,
+    M_SCATTER_MUL,
+    M_SCATTER_MIN,
+    M_SCATTER_MAX,
+    M_SCATTER_AND,
+    M_SCATTER_OR
+};
 
 #ifdef __CUDACC__
 M_FN void m_raise(uint64_t *word, u64 value) {
@@ -15,27 +22,10 @@ M_FN void m_raise(uint64_t *word, u64 value) { /* the host runs it on one thread
 }
 #endif
 
-/* The index in range, by the mode; -1: it is not. */
-M_FN i64 m_choose(i32 mode, i32 index_dtype, i32 no_negative, i64 given, i64 extent) {
-    const i32 beyond = given < 0 && index_dtype == 9; /* a u64 */
-    const i64 x = given < 0 && !no_negative && !beyond ? given + extent : given;
-    if (extent == 0)
-        return -1;
-    switch (mode) {
-        case M_DROP:
-        case M_ERROR:
-            return x < 0 || x >= extent ? -1 : x;
-        case M_WRAP: {
-            const i64 rest = beyond ? (i64)((u64)given % (u64)extent) : given % extent;
-            return rest < 0 ? rest + extent : rest;
-        }
-        default:
-            return beyond || x >= extent ? extent - 1 : x < 0 ? 0 : x;
-    }
-}
-
+/* The index in range, or -1. */
 M_FN i64 m_in_range(const pithp_cuda_index_args *a, i64 given, i64 extent) {
-    return m_choose(a->mode, a->index_dtype, a->no_negative, given, extent);
+    return m_place(given, extent, a->mode, !a->no_negative,
+                   a->index_dtype == M_DTYPE_U64);
 }
 
 M_FN i64 m_index(const pithp_cuda_index_args *a, i32 k, i64 position) {
@@ -74,6 +64,11 @@ typedef struct m_rows {
     i64 index[PITHP_ROWS_MOST];
 } m_rows;
 
+M_FN i64 m_row_place(const pithp_cuda_rows_args *a, const pithp_row_leaf *p, i64 given) {
+    return m_place(given, p->extent, p->mode, !a->no_negative,
+                   a->index_dtype == M_DTYPE_U64);
+}
+
 /* Where element i of a leaf's result comes from. Of updates that set it the last one
  * counts. */
 M_FN const char *m_row_source(const pithp_cuda_rows_args *a,
@@ -84,14 +79,12 @@ M_FN const char *m_row_source(const pithp_cuda_rows_args *a,
     if (p->updates) {
         const i64 outer = row / p->extent, wanted = row % p->extent;
         for (i64 k = a->positions - 1; k >= 0; k--)
-            if (m_choose(p->mode, a->index_dtype, a->no_negative, shared->index[k],
-                         p->extent) == wanted)
+            if (m_row_place(a, p, shared->index[k]) == wanted)
                 return p->updates +
                        ((outer * a->positions + k) * p->inner + column) * p->size;
         return p->from + i * p->size;
     }
-    const i64 x = m_choose(p->mode, a->index_dtype, a->no_negative,
-                           shared->index[row % a->positions], p->extent);
+    const i64 x = m_row_place(a, p, shared->index[row % a->positions]);
     return x < 0 ? (const char *)&p->fill
                  : p->from + ((row / a->positions * p->extent + x) * p->inner + column) *
                                  p->size;
@@ -131,29 +124,31 @@ M_KERNEL(pithp_k_offsets, pithp_cuda_index_args) {
 
 /* ---- Scatters ---- */
 
-/* What elements x and y of a storage type become. */
-#define M_JOIN(type, load, store, T, W, least, greatest, both, either)                   \
+/* What elements of a storage type become: sums, products and bits in W, which wraps. */
+#define M_JOIN(type, load, store, T, W, LEAST, GREATEST, BOTH, EITHER)                   \
     M_FN type m_join_##type(i32 operation, type at, type update) {                       \
         const T x = load(at), y = load(update);                                          \
         switch (operation) {                                                             \
-            case M_ADD:                                                                  \
-                return store((W)x + (W)y);                                               \
-            case M_MUL:                                                                  \
-                return store((W)x * (W)y);                                               \
-            case M_LEAST:                                                                \
-                return store(least ? x : y);                                             \
-            case M_AND:                                                                  \
-                return store(both);                                                      \
-            case M_OR:                                                                   \
-                return store(either);                                                    \
+            case M_SCATTER_ADD:                                                          \
+                return store(M_SUM((W)x, (W)y));                                         \
+            case M_SCATTER_MUL:                                                          \
+                return store(M_PROD((W)x, (W)y));                                        \
+            case M_SCATTER_MIN:                                                          \
+                return store(LEAST(x, y));                                               \
+            case M_SCATTER_AND:                                                          \
+                return store(BOTH((W)x, (W)y));                                          \
+            case M_SCATTER_OR:                                                           \
+                return store(EITHER((W)x, (W)y));                                        \
             default:                                                                     \
-                return store(greatest ? x : y);                                          \
+                return store(GREATEST(x, y));                                            \
         }                                                                                \
     }
 #define M_JOIN_INTEGER(type, W)                                                          \
-    M_JOIN(type, (type), (type), type, W, x<y, x> y, (W)x &(W)y, (W)x | (W)y)
+    M_JOIN(type, (type), (type), type, W, M_MIN, M_MAX, M_BOTH, M_EITHER)
+#define M_NO_BITS(x, y) (x)
 #define M_JOIN_REAL(type, load, store, T)                                                \
-    M_JOIN(type, load, store, T, T, (x < y) | (x != x), (x > y) | (x != x), x, x)
+    M_JOIN(type, load, store, T, T, M_MIN_REAL, M_MAX_REAL, M_NO_BITS, M_NO_BITS)
+#define m_join_b8 m_join_u8
 M_JOIN_INTEGER(i8, u32)
 M_JOIN_INTEGER(i16, u32)
 M_JOIN_INTEGER(i32, u32)
@@ -167,34 +162,19 @@ M_JOIN_REAL(bf16, m_load_bf16, m_store_bf16, f32)
 M_JOIN_REAL(f32, (f32), (f32), f32)
 M_JOIN_REAL(f64, (f64), (f64), f64)
 
-/* X(dtype, storage type) */
-#define M_EACH_STORED(X)                                                                 \
-    X(1, u8)                                                                             \
-    X(2, i8)                                                                             \
-    X(3, i16)                                                                            \
-    X(4, i32)                                                                            \
-    X(5, i64)                                                                            \
-    X(6, u8)                                                                             \
-    X(7, u16)                                                                            \
-    X(8, u32)                                                                            \
-    X(9, u64)                                                                            \
-    X(10, f16)                                                                           \
-    X(11, bf16)                                                                          \
-    X(12, f32)                                                                           \
-    X(13, f64)
-
 /* Element i of `to` and element j of the updates become one. */
-#define M_JOIN_ONE(number, type)                                                         \
-    case number: {                                                                       \
+#define M_JOIN_ONE(NAME, type)                                                           \
+    case M_DTYPE_##NAME: {                                                               \
         type *const d = (type *)(void *)a->to + i;                                       \
         *d = m_join_##type(a->operation, *d, ((const type *)(const void *)a->from)[j]);  \
         break;                                                                           \
     }
 M_FN void m_join(const pithp_cuda_index_args *a, i64 i, i64 j) {
-    switch (a->dtype) { M_EACH_STORED(M_JOIN_ONE) }
+    switch (a->dtype) { M_DTYPES(M_JOIN_ONE) }
 }
 
-M_FN i64 m_place(const pithp_cuda_index_args *a, i64 k) {
+/* Which update key k belongs to. */
+M_FN i64 m_update_of(const pithp_cuda_index_args *a, i64 k) {
     return a->places ? a->places[k] : k;
 }
 
@@ -211,15 +191,15 @@ M_FN i32 m_run_goes_on(const pithp_cuda_index_args *a, i64 j, u64 key) {
 
 /* Element i of `to` and the updates of the run of equal keys that begins at k, in order.
  * Several are loaded at a time, and what they come to stays with the thread. */
-#define M_JOIN_RUN(number, type)                                                         \
-    case number: {                                                                       \
+#define M_JOIN_RUN(NAME, type)                                                           \
+    case M_DTYPE_##NAME: {                                                               \
         const type *const updates = (const type *)(const void *)a->from;                 \
         type x = ((const type *)(const void *)a->to)[i];                                 \
         i32 n = m_run_goes_on(a, k, key);                                                \
         for (i64 j = k; n > 0; j += M_JOIN_AHEAD) {                                      \
             type y[M_JOIN_AHEAD];                                                        \
             M_UNROLL for (i32 e = 0; e < M_JOIN_AHEAD; e++) {                            \
-                const i64 row = from + m_place(a, e < n ? j + e : j);                    \
+                const i64 row = from + m_update_of(a, e < n ? j + e : j);                \
                 y[e] = updates[row * a->inner + column];                                 \
             }                                                                            \
             M_UNROLL for (i32 e = 0; e < M_JOIN_AHEAD; e++) {                            \
@@ -233,14 +213,15 @@ M_FN i32 m_run_goes_on(const pithp_cuda_index_args *a, i64 j, u64 key) {
     }
 M_FN void m_join_run(const pithp_cuda_index_args *a, i64 i, i64 k, i64 from, i64 column) {
     const u64 key = a->keys[k];
-    switch (a->dtype) { M_EACH_STORED(M_JOIN_RUN) }
+    switch (a->dtype) { M_DTYPES(M_JOIN_RUN) }
 }
 
 /* Indices that ascend may begin with some that count from the end: how many. Their places
  * ascend, and so do those of the rest, which may be the same ones. */
 M_FN i64 m_turn(const pithp_cuda_index_args *a) {
     i64 low = 0, high = a->count;
-    if (a->places || a->no_negative || a->index_dtype == 9 || m_index(a, 0, 0) >= 0)
+    if (a->places || a->no_negative || a->index_dtype == M_DTYPE_U64 ||
+        m_index(a, 0, 0) >= 0)
         return 0;
     while (low < high) {
         const i64 middle = low + (high - low) / 2;
@@ -278,11 +259,11 @@ M_KERNEL(pithp_k_scatter, pithp_cuda_index_args) {
     const u64 key = a->keys[k];
     const i64 to = outer * a->pitch + (i64)key * a->inner + column;
     const i64 from = outer * a->count;
-    if (a->operation == M_SET) {
+    if (a->operation == M_SCATTER_SET) {
         if ((k + 1 == a->count || a->keys[k + 1] != key) &&
             (k >= turn || m_find_key(a, turn, a->count, key, 0) < 0))
             m_move(a->to + to * a->size,
-                   a->from + ((from + m_place(a, k)) * a->inner + column) * a->size,
+                   a->from + ((from + m_update_of(a, k)) * a->inner + column) * a->size,
                    a->size);
         return;
     }
@@ -298,21 +279,21 @@ M_KERNEL(pithp_k_scatter, pithp_cuda_index_args) {
 /* As m_join where other threads may be at element i too: what does not depend on their
  * order, or was left to it. */
 #ifdef __CUDACC__
-#    define M_MEET(number, type, word)                                                   \
-        case number: {                                                                   \
+#    define M_MEET(NAME, type, word)                                                     \
+        case M_DTYPE_##NAME: {                                                           \
             word *d = (word *)(void *)((type *)(void *)a->to + i);                       \
             const type y = ((const type *)(const void *)a->from)[j];                     \
             switch (a->operation) {                                                      \
-                case M_LEAST:                                                            \
+                case M_SCATTER_MIN:                                                      \
                     atomicMin((type##_atomic *)(void *)d, (type##_atomic)y);             \
                     break;                                                               \
-                case M_GREATEST:                                                         \
+                case M_SCATTER_MAX:                                                      \
                     atomicMax((type##_atomic *)(void *)d, (type##_atomic)y);             \
                     break;                                                               \
-                case M_AND:                                                              \
+                case M_SCATTER_AND:                                                      \
                     atomicAnd(d, (word)y);                                               \
                     break;                                                               \
-                case M_OR:                                                               \
+                case M_SCATTER_OR:                                                       \
                     atomicOr(d, (word)y);                                                \
                     break;                                                               \
                 default:                                                                 \
@@ -326,11 +307,11 @@ typedef long long i64_atomic;
 typedef unsigned long long u64_atomic;
 M_FN void m_meet(const pithp_cuda_index_args *a, i64 i, i64 j) {
     switch (a->dtype) {
-        M_MEET(4, i32, u32_atomic)
-        M_MEET(5, i64, u64_atomic)
-        M_MEET(8, u32, u32_atomic)
-        M_MEET(9, u64, u64_atomic)
-        case 12:
+        M_MEET(I32, i32, u32_atomic)
+        M_MEET(I64, i64, u64_atomic)
+        M_MEET(U32, u32, u32_atomic)
+        M_MEET(U64, u64, u64_atomic)
+        case M_DTYPE_F32:
             atomicAdd((f32 *)(void *)a->to + i, ((const f32 *)(const void *)a->from)[j]);
             break;
         default:
@@ -352,7 +333,7 @@ M_KERNEL(pithp_k_scatter_free, pithp_cuda_index_args) {
     const i64 to = outer * a->pitch + offset * a->inner + column;
     if (offset < 0)
         return;
-    if (a->operation == M_SET)
+    if (a->operation == M_SCATTER_SET)
         m_move(a->to + to * a->size, a->from + t * a->size, a->size);
     else if (a->meet)
         m_meet(a, to, t);
@@ -362,22 +343,15 @@ M_KERNEL(pithp_k_scatter_free, pithp_cuda_index_args) {
 
 /* ---- Boxes at places known when the work runs ---- */
 
-/* The start of one axis: negative ones count from the end, and the box fits. */
-M_FN i64 m_box_start(const pithp_cuda_box_args *a, i32 d) {
-    const i64 most = a->whole[d] - a->shape[d];
-    i64 start = (i64)m_load_number(a->starts, a->index_dtype, d);
-    if (start < 0 && a->index_dtype == 9) /* a u64 */
-        return most;
-    start += start < 0 ? a->whole[d] : 0;
-    return start < 0 ? 0 : start > most ? most : start;
-}
-
 M_KERNEL(pithp_k_box, pithp_cuda_box_args) {
     if (t >= a->count)
         return;
     i64 rest = t, offset = 0, step = 1;
     for (i32 d = a->rank - 1; d >= 0; d--) {
-        offset += (m_box_start(a, d) + rest % a->shape[d]) * step;
+        const i64 given = (i64)m_load_number(a->starts, a->index_dtype, d),
+                  start = m_start(given, a->whole[d], a->shape[d],
+                                  a->index_dtype == M_DTYPE_U64);
+        offset += (start + rest % a->shape[d]) * step;
         rest /= a->shape[d];
         step *= a->whole[d];
     }

@@ -14,6 +14,7 @@
 /* clang-format off */
 #include "program/source/args/grouped.h"
 #include "program/source/dtype_switch.h"
+#include "program/source/index_rule.h"
 #include "program/source/reduce_cuda.h"
 #include "program/source/cuda/move.h"
 #include "program/source/cuda/cast.h"

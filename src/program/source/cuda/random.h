@@ -15,20 +15,20 @@ M_FN void m_store_draw(const pithp_cuda_random_args *a, i64 i, u64 draw, u64 sec
                 ? m_within_u64(draw, second, a->multiplier, a->span)
                 : m_within_u32((u32)draw, (u32)second, (u32)a->multiplier, (u32)a->span);
         m_store_any_unsigned(a->to, i, a->dtype, x + a->least);
-    } else if (a->dtype == 13) {
+    } else if (a->dtype == M_DTYPE_F64) {
         const f64 x = m_unit_f64(draw) * a->scale + a->low, u = x > a->low ? x : a->low;
         ((f64 *)a->to)[i] =
             a->kind == PITHP_DRAW_UNIFORM ? u : m_erf_inv(u) * 0x1.6a09e667f3bcdp+0;
     } else {
-        const f32 unit = a->dtype == 12   ? m_unit_f32((u32)draw)
-                         : a->dtype == 10 ? m_unit_f16((u16)draw)
-                                          : m_unit_bf16((u8)draw);
+        const f32 unit = a->dtype == M_DTYPE_F32   ? m_unit_f32((u32)draw)
+                         : a->dtype == M_DTYPE_F16 ? m_unit_f16((u16)draw)
+                                                   : m_unit_bf16((u8)draw);
         const f32 low = (f32)a->low, x = unit * (f32)a->scale + low;
         f32 u = x > low ? x : low;
         if (a->kind == PITHP_DRAW_NORMAL) {
-            u = a->dtype == 10   ? m_load_f16(m_store_f16(u))
-                : a->dtype == 11 ? m_load_bf16(m_store_bf16(u))
-                                 : u;
+            u = a->dtype == M_DTYPE_F16    ? m_load_f16(m_store_f16(u))
+                : a->dtype == M_DTYPE_BF16 ? m_load_bf16(m_store_bf16(u))
+                                           : u;
             u = m_erf_inv(u) * (f32)0x1.6a09e667f3bcdp+0;
         }
         m_store_any_single(a->to, i, a->dtype, u);

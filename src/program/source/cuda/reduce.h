@@ -13,18 +13,15 @@
         }                                                                                \
         return m_bits_f64(lane);                                                         \
     }
-#define M_AS_F64(x)      ((f64)(x))
-#define M_F16_AS_F64(x)  ((f64)m_load_f16(x))
-#define M_BF16_AS_F64(x) ((f64)m_load_bf16(x))
 M_FN u64 m_lane(const void *from, i32 dtype, i32 operation, const m_elements *at) {
-    if (operation == M_SUM && dtype == 12)
+    if (operation == M_OP_SUM && dtype == M_DTYPE_F32)
         M_LANE(f32, M_AS_F64, lane + next)
-    if (operation == M_SUM && dtype == 13)
+    if (operation == M_OP_SUM && dtype == M_DTYPE_F64)
         M_LANE(f64, M_AS_F64, lane + next)
-    if (operation == M_SUM && dtype == 10)
-        M_LANE(f16, M_F16_AS_F64, lane + next)
-    if (operation == M_SUM && dtype == 11)
-        M_LANE(bf16, M_BF16_AS_F64, lane + next)
+    if (operation == M_OP_SUM && dtype == M_DTYPE_F16)
+        M_LANE(f16, M_F16_F64, lane + next)
+    if (operation == M_OP_SUM && dtype == M_DTYPE_BF16)
+        M_LANE(bf16, M_BF_F64, lane + next)
     const i32 accumulator = m_accumulator(operation, dtype);
     u64 lane = m_load_operand(from, dtype, at->first, operation);
     for (i64 i = 1; i < at->count; i++)

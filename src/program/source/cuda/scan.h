@@ -1,5 +1,5 @@
 /* Kernels that make running sums, products, extremes and logarithms of sums along lines,
- * in the order of scan.c: blocks of 480 elements, groups of 512 blocks.
+ * in the order of source/scan_order.h.
  *
  * What is combined in order is a chain, and one thread goes along it. 32 chains belong to
  * a block of threads, which brings 32 elements of each to shared memory at a time: so
@@ -8,19 +8,18 @@
 #ifndef PITH_PROGRAM_SOURCE_CUDA_SCAN_H
 #define PITH_PROGRAM_SOURCE_CUDA_SCAN_H
 
-enum { M_LOG_SUM = M_ALL + 1 }; /* a scan's, besides those of reductions */
+#include "program/source/scan_order.h"
 
-#define M_SCANNED 480 /* elements of a block */
-#define M_GROUPED 512 /* blocks of a group */
+enum { M_OP_LOG_SUM = M_OP_ALL + 1 }; /* a scan's, besides those of reductions */
 
 M_FN u64 m_scan_step(i32 operation, i32 accumulator, u64 sofar, u64 next) {
-    if (operation == M_SUM || operation == M_PROD)
+    if (operation == M_OP_SUM || operation == M_OP_PROD)
         return m_combine(operation, accumulator, sofar, next);
-    if (operation == M_LOG_SUM)
+    if (operation == M_OP_LOG_SUM)
         return m_bits_f64(m_log_add(m_from_bits_u64(sofar), m_from_bits_u64(next)));
     if (accumulator == M_OF_F64) { /* of equals the first stays */
         const f64 x = m_from_bits_u64(sofar), y = m_from_bits_u64(next);
-        return ((operation == M_MIN ? x <= y : x >= y) | (x != x)) ? sofar : next;
+        return ((operation == M_OP_MIN ? x <= y : x >= y) | (x != x)) ? sofar : next;
     }
     return m_combine(operation, accumulator, sofar, next);
 }
@@ -198,7 +197,7 @@ M_FN u64 m_scan_before(const pithp_cuda_scan_args *a, i64 c) {
 
 M_FN void m_scan_store(const pithp_cuda_scan_args *a, i64 at, u64 x) {
     const i32 accumulator = m_accumulator(a->operation, a->dtype);
-    if (a->dtype == 13)
+    if (a->dtype == M_DTYPE_F64)
         ((f64 *)a->to)[at] = m_from_bits_u64(x);
     else if (accumulator == M_OF_F64)
         m_store_any_single(a->to, at, a->dtype, (f32)m_from_bits_u64(x));

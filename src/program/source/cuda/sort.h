@@ -6,10 +6,10 @@
 
 /* Bits of a float's magnitude above which only NaN lies. */
 M_FN u64 m_infinity(i32 dtype) {
-    return dtype == 10   ? 0x7C00
-           : dtype == 11 ? 0x7F80
-           : dtype == 12 ? 0x7F800000
-                         : (u64)0x7FF << 52;
+    return dtype == M_DTYPE_F16    ? 0x7C00
+           : dtype == M_DTYPE_BF16 ? 0x7F80
+           : dtype == M_DTYPE_F32  ? 0x7F800000
+                                   : (u64)0x7FF << 52;
 }
 
 M_FN i64 m_line_element(const pithp_cuda_sort_args *a, i64 line, i64 i) {
@@ -81,18 +81,18 @@ M_KERNEL(pithp_k_sort_end, pithp_cuda_sort_args) {
 /* As m_sort_key, for keys of any width. */
 M_FN u64 m_search_key(const void *from, i32 dtype, i64 i) {
     switch (dtype) {
-        case 1:
-        case 2:
-        case 6:
+        case M_DTYPE_BOOL:
+        case M_DTYPE_I8:
+        case M_DTYPE_U8:
             return m_sort_key_u8(from, dtype, i, 0);
-        case 3:
-        case 7:
-        case 10:
-        case 11:
+        case M_DTYPE_I16:
+        case M_DTYPE_U16:
+        case M_DTYPE_F16:
+        case M_DTYPE_BF16:
             return m_sort_key_u16(from, dtype, i, 0);
-        case 4:
-        case 8:
-        case 12:
+        case M_DTYPE_I32:
+        case M_DTYPE_U32:
+        case M_DTYPE_F32:
             return m_sort_key_u32(from, dtype, i, 0);
         default:
             return m_sort_key_u64(from, dtype, i, 0);

@@ -18,13 +18,13 @@
 M_FN M_KEY M_BY(m_sort_key)(const void *from, i32 dtype, i64 i, i32 descending) {
     const M_KEY sign = (M_KEY)((M_KEY)1 << (8 * sizeof(M_KEY) - 1));
     M_KEY key = ((const M_KEY *)from)[i];
-    if (dtype >= 10) {
+    if (M_IS_FLOAT(dtype)) {
         const M_KEY magnitude = (M_KEY)(key & ~sign), infinity = (M_KEY)m_infinity(dtype);
         key = magnitude > infinity ? (M_KEY) ~(M_KEY)0
               : magnitude == 0     ? sign
               : key & sign         ? (M_KEY)~key
                                    : (M_KEY)(key | sign);
-    } else if (dtype >= 2 && dtype <= 5) {
+    } else if (M_IS_SIGNED(dtype)) {
         key = (M_KEY)(key ^ sign);
     }
     return descending ? (M_KEY)~key : key;
