@@ -118,21 +118,12 @@ static const void *pointer_at(const void *node, size_t offset) {
     return pointer;
 }
 
-/* Statics in their one form, as shapes keep them. */
-static bool same_static(const pithp_static_info *info, const void *a, const void *b) {
-    const char *x = (const char *)a + info->offset, *y = (const char *)b + info->offset;
-    if (info->kind != PITH_STATIC_TEXT)
-        return memcmp(x, y, info->size) == 0;
-    const char *left = pointer_at(x, 0), *right = pointer_at(y, 0);
-    return left == right || (left && right && strcmp(left, right) == 0);
-}
-
 static pith_status compare_statics(differing *d, const void *before, const void *after) {
     const pithp_node_def *a = pithp_node_def_of(before), *b = pithp_node_def_of(after);
     pith_status rc = PITH_OK;
     for (int32_t i = 0; a != b && i < a->type->static_count && rc == PITH_OK; i++) {
         const pithp_static_info *info = &a->type->statics[i];
-        if (same_static(info, a->statics, b->statics))
+        if (pithp_static_same(info, a->statics, b->statics))
             continue;
         const bool record = info->kind == PITH_STATIC_RECORD_; /* else it has no places */
         rc = compare_at(d, ~(int64_t)info->field,

@@ -219,7 +219,7 @@ new_value(const pithp_lens_edits *e, pithp_lens_edit *edit, const void *there) {
 
 static pith_status put_static(remaking *r,
                               int64_t place,
-                              const pithp_lens_scalar *scalar,
+                              const pithp_static_value *scalar,
                               const void *value) {
     open_node *top = &r->open[r->depth - 1];
     const pithp_field *field = &top->node_def->type->fields[~place];

@@ -291,17 +291,6 @@ const void *pithp_lens_embedded_set(pith_scope *s,
 
 /* ---- Statics (static.c, static_text.c) ---- */
 
-/* A number, bool or text that is set without an array. */
-typedef struct pithp_lens_scalar {
-    pith_static_kind kind; /* I64, F64, BOOL, TEXT */
-    union {
-        int64_t i64;
-        double f64;
-        bool boolean;
-        const char *text;
-    };
-} pithp_lens_scalar;
-
 /* A static of a record (or of a struct of its type) as a tree. NULL: error set. */
 const void *
 pithp_lens_static_get(pith_scope *s, const void *record, const pithp_field *field);
@@ -313,9 +302,9 @@ pith_status pithp_lens_static_put(pith_scope *s,
 pith_status pithp_lens_static_put_scalar(pith_scope *s,
                                          void *record,
                                          const pithp_field *field,
-                                         const pithp_lens_scalar *scalar);
+                                         const pithp_static_value *scalar);
 /* A scalar as a tree: an array of rank 0, or a pith_text. NULL: error set. */
-const void *pithp_lens_scalar_tree(pith_scope *s, const pithp_lens_scalar *scalar);
+const void *pithp_lens_scalar_tree(pith_scope *s, const pithp_static_value *scalar);
 /* A live tree as a pith_text; NULL: it is none. */
 const pith_text *pithp_lens_text_of(const void *tree);
 
@@ -327,10 +316,10 @@ typedef struct pithp_lens_edit {
     int64_t *places; /* from the root; of a row: its indices along the leaf's axes too */
     int64_t depth;   /* of them */
     int32_t rows;    /* how many of them are indices of a row */
-    const void *value;               /* checked; NULL: absent */
-    const pithp_lens_scalar *scalar; /* of a static, in place of a value */
-    const pithp_lens_part *parts;    /* set the value in the node there; NULL: it replaces
-                                        the node */
+    const void *value;                /* checked; NULL: absent */
+    const pithp_static_value *scalar; /* of a static, in place of a value */
+    const pithp_lens_part *parts; /* set the value in the node there; NULL: it replaces
+                                     the node */
     int32_t part_count;
     int32_t field;         /* with parts that find records: as in pithp_lens_finds */
     const pith_lens *lens; /* of a merge, to which the change belongs; NULL: no merge */

@@ -6,10 +6,6 @@
 
 #include <string.h>
 
-static bool static_is_number(pith_static_kind kind) {
-    return kind == PITH_STATIC_I64 || kind == PITH_STATIC_F64 || kind == PITH_STATIC_BOOL;
-}
-
 pith_status pithp_row_check(pith_scope *s, const void *row) {
     const pith_type *type = pith_type_of(row);
     if (!type)
@@ -30,7 +26,7 @@ pith_status pithp_row_check(pith_scope *s, const void *row) {
                               pithp_spec_print(pith_array_spec(leaf), got));
     }
     for (int32_t i = 0; i < type->static_count; i++)
-        if (!static_is_number(type->statics[i].kind)) {
+        if (!pithp_static_kinds[type->statics[i].kind].is_number) {
             char path[300];
             snprintf(path, sizeof path, ".%.290s",
                      type->fields[type->statics[i].field].declared.name);
@@ -80,19 +76,13 @@ static pith_status add_leaf(pith_scope *s,
 
 static void
 add_static(table *t, int64_t column, const pith_type *type, int32_t i, const void *row) {
-    const pithp_static_info *info = &type->statics[i];
-    const char *at = (const char *)row + info->offset;
-    pith_run_log_value v = {.name = type->fields[info->field].declared.name,
-                            .is_integer = info->kind != PITH_STATIC_F64};
-    bool truth = false;
-    if (info->kind == PITH_STATIC_F64)
-        memcpy(&v.f64, at, sizeof v.f64);
-    else if (info->kind == PITH_STATIC_I64)
-        memcpy(&v.i64, at, sizeof v.i64);
-    else {
-        memcpy(&truth, at, sizeof truth);
-        v.i64 = truth;
-    }
+    const pithp_static_value value =
+        pithp_static_read(&type->fields[type->statics[i].field].declared, row);
+    const pith_run_log_value v = {.name =
+                                      type->fields[type->statics[i].field].declared.name,
+                                  .is_integer = value.kind != PITH_STATIC_F64,
+                                  .i64 = value.i64,
+                                  .f64 = value.f64};
     for (int64_t k = 0; k < t->steps; k++)
         t->values[k * (t->count + 1) + column] = v;
 }

@@ -2,6 +2,8 @@
  * error messages show them alike. */
 #include "tree/describe.h"
 
+#include "tree/static_kind.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,25 +70,6 @@ static void add_quoted(pithp_text *t, const char *text, const char *other) {
     pithp_text_end(&key);
 }
 
-typedef union static_value {
-    int64_t i64;
-    double f64;
-    bool yes;
-    int choice;
-    pith_dtype dtype;
-    const char *text;
-    const void *record;
-} static_value;
-
-/* Zeros where there is no record. */
-static static_value value_of(const pithp_field *field, const void *record) {
-    static_value v = {0};
-    const size_t size = field->declared.size < sizeof v ? field->declared.size : sizeof v;
-    if (record)
-        memcpy(&v, (const char *)record + field->declared.offset, size);
-    return v;
-}
-
 static void add_static(pithp_text *t,
                        const pithp_field *field,
                        const void *record,
@@ -107,53 +90,24 @@ static void add_record(pithp_text *t, const void *record, const void *other, int
     pithp_text_add(t, "}");
 }
 
-static int64_t names_of(const pith_field *field) {
-    int64_t count = 0;
-    while (field->names && field->names[count])
-        count++;
-    return count;
-}
-
+/* other: a record to compare with; NULL: none. */
 static void add_static(pithp_text *t,
                        const pithp_field *field,
                        const void *record,
                        const void *other,
                        int nested) {
-    const static_value v = value_of(field, record), w = value_of(field, other);
-    switch (field->declared.static_kind) {
-        case PITH_STATIC_I64:
-            pithp_text_print(t, "%lld", (long long)v.i64);
-            return;
-        case PITH_STATIC_F64:
-            pithp_describe_f64(t, v.f64);
-            return;
-        case PITH_STATIC_BOOL:
-            pithp_text_add(t, v.yes ? "true" : "false");
-            return;
-        case PITH_STATIC_TEXT:
-            if (v.text)
-                add_quoted(t, v.text, w.text);
-            else
-                pithp_text_add(t, "NULL");
-            return;
-        case PITH_STATIC_CHOICE:
-            if (v.choice >= 0 && v.choice < names_of(&field->declared))
-                pithp_text_add(t, field->declared.names[v.choice]);
-            else
-                pithp_text_print(t, "%d", v.choice);
-            return;
-        case PITH_STATIC_DTYPE_:
-            pithp_text_add(t, pith_dtype_name(v.dtype));
-            return;
-        case PITH_STATIC_RECORD_:
-            if (v.record)
-                add_record(t, v.record, w.record, nested);
-            else
-                pithp_text_add(t, "NULL");
-            return;
-        case PITH_STATIC_NONE:
-            return;
-    }
+    const pith_field *d = &field->declared;
+    const pithp_static_value v = pithp_static_read(d, record);
+    const pithp_static_value w =
+        other ? pithp_static_read(d, other) : (pithp_static_value){0};
+    if (pithp_static_of(d)->print)
+        pithp_static_of(d)->print(t, &v);
+    else if (v.text)
+        add_quoted(t, v.text, w.text);
+    else if (v.record)
+        add_record(t, v.record, w.record, nested);
+    else
+        pithp_text_add(t, "NULL");
 }
 
 void pithp_static_describe(pithp_text *t, const pithp_field *field, const void *record) {

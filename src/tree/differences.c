@@ -1,6 +1,7 @@
 /* Where the structures of two trees differ: both are walked side by side, and the first
  * few places become one line. What differs in kind, type or keys is not looked into
  * further. */
+#include "tree/static_kind.h"
 #include "tree/tree_internal.h"
 
 #include <string.h>
@@ -105,20 +106,7 @@ static void add_nodes(report *r, const pithp_walk *w, const void *a, const void 
 
 bool pithp_static_same(const pithp_static_info *info, const void *a, const void *b) {
     const char *x = (const char *)a + info->offset, *y = (const char *)b + info->offset;
-    if (info->kind == PITH_STATIC_TEXT) {
-        const char *s, *t;
-        memcpy(&s, x, sizeof s);
-        memcpy(&t, y, sizeof t);
-        return s == t || (s && t && strcmp(s, t) == 0);
-    }
-    if (info->kind == PITH_STATIC_F64) {
-        double s, t;
-        memcpy(&s, x, sizeof s);
-        memcpy(&t, y, sizeof t);
-        if (s != s && t != t)
-            return true;
-    }
-    return memcmp(x, y, info->size) == 0;
+    return pithp_static_equal(info->kind, x, y);
 }
 
 /* Static records are one object for one value: that of two runtimes' is never compared.

@@ -1,6 +1,7 @@
 /* Node definitions: what nodes of one structure share. They are interned per runtime
  * under a lock, counted by the scopes that hold them, and freed with the last. */
 #include "tree/node_def_internal.h"
+#include "tree/static_kind.h"
 
 #include <string.h>
 
@@ -122,23 +123,17 @@ bool pithp_keys_same(const char *const *a, const char *const *b, int64_t count) 
     return true;
 }
 
-static bool same_string(const char *a, const char *b) {
-    return a == b || (a && b && strcmp(a, b) == 0);
-}
-
 static bool same_statics(const pithp_node_def *node_def, const char *statics) {
     for (int32_t i = 0; i < node_def->type->static_count; i++) {
         const pithp_static_info *info = &node_def->type->statics[i];
         const char *a = (const char *)node_def->statics + info->offset;
         const char *b = statics + info->offset;
-        if (info->kind == PITH_STATIC_TEXT || info->kind == PITH_STATIC_RECORD_) {
-            const void *x, *y;
-            memcpy(&x, a, sizeof x);
-            memcpy(&y, b, sizeof y);
-            if (info->kind == PITH_STATIC_TEXT ? !same_string(x, y)
-                                               : static_record_shape(node_def, i) != y)
+        const pithp_node_def *record;
+        if (info->kind == PITH_STATIC_RECORD_) {
+            memcpy(&record, b, sizeof record);
+            if (static_record_shape(node_def, i) != record)
                 return false;
-        } else if (memcmp(a, b, info->size) != 0) {
+        } else if (!pithp_static_equal(info->kind, a, b)) {
             return false;
         }
     }

@@ -7,6 +7,8 @@
 #include "tree/function.h"    /* typed functions */
 #include "tree/node_def.h"    /* nodes, slots, interned shapes */
 #include "tree/path.h"        /* paths as text */
+#include "tree/node_def.h"       /* nodes, slots, interned shapes */
+#include "tree/static_kind.h" /* kinds of static fields */
 #include "tree/structure.h"   /* the flat form, treedefs */
 #include "tree/types.h"       /* types and their fields */
 #include "tree/walk.h"        /* the one walker */

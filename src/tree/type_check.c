@@ -1,5 +1,6 @@
 /* What can be wrong with the description of a record type. Every mistake is named by
  * field, with what was expected. */
+#include "tree/static_kind.h"
 #include "tree/type_internal.h"
 
 #include <math.h>
@@ -19,72 +20,12 @@ static void check_leaf(pith_type *t, const pithp_field *f) {
                           pith_dtype_name(f->leaf.dtype));
 }
 
-static size_t static_size(pith_static_kind kind) {
-    switch (kind) {
-        case PITH_STATIC_NONE:
-            return 0;
-        case PITH_STATIC_I64:
-            return sizeof(int64_t);
-        case PITH_STATIC_F64:
-            return sizeof(double);
-        case PITH_STATIC_BOOL:
-            return sizeof(bool);
-        case PITH_STATIC_CHOICE:
-            return sizeof(int);
-        case PITH_STATIC_DTYPE_:
-            return sizeof(pith_dtype);
-        case PITH_STATIC_TEXT:
-        case PITH_STATIC_RECORD_:
-            return sizeof(void *);
-    }
-    return 0;
-}
-
 static bool is_whole(double value, double least, double beyond) {
     return value >= least && value < beyond && value == floor(value);
 }
 
-static void check_initial(pith_type *t, const pith_field *d) {
-    const double value = d->options.initial;
-    double choices = 0;
-    switch (d->static_kind) {
-        case PITH_STATIC_I64:
-            if (!is_whole(value, -0x1p63, 0x1p63))
-                pithp_type_refuse(t, d->name, "the initial value %g is no int64_t",
-                                  value);
-            break;
-        case PITH_STATIC_BOOL:
-            if (!is_whole(value, 0, 2))
-                pithp_type_refuse(t, d->name, "the initial value %g is no bool", value);
-            break;
-        case PITH_STATIC_CHOICE:
-            while (d->names[(size_t)choices])
-                choices++;
-            if (choices < 1)
-                pithp_type_refuse(t, d->name, "an enum needs names of its values");
-            else if (!is_whole(value, 0, choices))
-                pithp_type_refuse(t, d->name,
-                                  "the initial value %g is none of the %g names", value,
-                                  choices);
-            break;
-        case PITH_STATIC_DTYPE_:
-            if (!is_whole(value, 0, PITH_DTYPE_COUNT))
-                pithp_type_refuse(t, d->name, "the initial value %g is no dtype", value);
-            break;
-        case PITH_STATIC_TEXT:
-            if (value < 0 || value > 0)
-                pithp_type_refuse(t, d->name,
-                                  "a string takes .initial_text, not .initial");
-            break;
-        case PITH_STATIC_RECORD_:
-        case PITH_STATIC_F64:
-        case PITH_STATIC_NONE:
-            break;
-    }
-}
-
 static void check_static(pith_type *t, const pith_field *d) {
-    if (d->static_kind == PITH_STATIC_NONE || d->size != static_size(d->static_kind))
+    if (d->static_kind == PITH_STATIC_NONE || d->size != pithp_static_of(d)->size)
         pithp_type_refuse(t, d->name, "a static of %zu bytes is of no kind that is known",
                           d->size);
     else if (d->static_kind == PITH_STATIC_CHOICE && !d->names)
@@ -93,8 +34,8 @@ static void check_static(pith_type *t, const pith_field *d) {
         pithp_type_refuse(t, d->name, ".initial_text is for strings");
     else if (d->options.optional)
         pithp_type_refuse(t, d->name, ".optional is for leaves and children");
-    else
-        check_initial(t, d);
+    else if (pithp_static_of(d)->check_initial)
+        pithp_static_of(d)->check_initial(t, d);
 }
 
 static void

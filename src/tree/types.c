@@ -1,6 +1,7 @@
 /* Record types: descriptions, copied and checked once and found again by name. Types live
  * as long as the process; so do the nil and the initial record of each. */
 #include "base/format.h"
+#include "tree/static_kind.h"
 #include "tree/type_internal.h"
 
 #include <stdio.h>
@@ -281,7 +282,7 @@ static void fill_permanent_records(const pith_type *t) {
     for (int32_t i = 0; i < t->field_count; i++) {
         const pithp_field *f = &t->fields[i];
         const pith_field *d = &f->declared;
-        const double value = d->options.initial;
+        pithp_static_value v;
         if (d->offset > t->size || d->size > t->size - d->offset)
             continue;
         switch (d->kind) {
@@ -290,19 +291,12 @@ static void fill_permanent_records(const pith_type *t) {
                     memcpy(nil + d->offset, &f->child->nil, sizeof f->child->nil);
                 break;
             case PITH_FIELD_STATIC:
-                if (d->static_kind == PITH_STATIC_I64)
-                    memcpy(initial + d->offset, &(int64_t){(int64_t)value}, d->size);
-                else if (d->static_kind == PITH_STATIC_F64)
-                    memcpy(initial + d->offset, &value, d->size);
-                else if (d->static_kind == PITH_STATIC_BOOL)
-                    memcpy(initial + d->offset, &(bool){value != 0}, d->size);
-                else if (d->static_kind == PITH_STATIC_TEXT)
-                    memcpy(initial + d->offset, &d->options.initial_text, d->size);
-                else if (d->static_kind == PITH_STATIC_RECORD_ && f->child) {
+                if (pithp_static_of(d)->size != d->size || !d->size)
+                    break; /* the type is refused */
+                v = pithp_static_initial(f);
+                pithp_static_write(d, &v, initial);
+                if (d->static_kind == PITH_STATIC_RECORD_ && f->child)
                     memcpy(nil + d->offset, &f->child->nil, d->size);
-                    memcpy(initial + d->offset, &f->child->initial, d->size);
-                } else
-                    memcpy(initial + d->offset, &(int){(int)value}, d->size);
                 break;
             case PITH_FIELD_LEAF:
             case PITH_FIELD_TREE:

@@ -67,52 +67,21 @@ static int32_t type_row(capture *c, int64_t node, const pith_type *type) {
 
 /* ---- Statics ---- */
 
-static const char *choice_name(const pith_field *field, int value) {
-    for (int i = 0; field->names[i]; i++)
-        if (i == value)
-            return field->names[i];
-    return NULL;
-}
-
 pith_status pithp_capture_static(pith_scope *s,
                                  const pith_field *field,
                                  const char *record,
                                  pith_checkpoint_static *value) {
-    const char *at = record + field->offset;
-    bool truth;
-    int choice;
-    pith_dtype dtype;
-    *value = (pith_checkpoint_static){
-        .name = field->name, .kind = field->static_kind, .node = -1};
-    switch (field->static_kind) {
-        case PITH_STATIC_I64:
-            memcpy(&value->i64, at, sizeof value->i64);
-            break;
-        case PITH_STATIC_F64:
-            memcpy(&value->f64, at, sizeof value->f64);
-            break;
-        case PITH_STATIC_BOOL:
-            memcpy(&truth, at, sizeof truth);
-            value->i64 = truth;
-            break;
-        case PITH_STATIC_TEXT:
-            memcpy(&value->text, at, sizeof value->text);
-            break;
-        case PITH_STATIC_CHOICE:
-            memcpy(&choice, at, sizeof choice);
-            value->text = choice_name(field, choice);
-            if (!value->text)
-                return pithp_fail(s, PITH_E_TYPE, NULL, "the enum has no name for %d",
-                                  choice);
-            break;
-        case PITH_STATIC_DTYPE_:
-            memcpy(&dtype, at, sizeof dtype);
-            value->text = pith_dtype_name(dtype);
-            break;
-        case PITH_STATIC_RECORD_: /* its row is not known yet */
-        case PITH_STATIC_NONE:
-            break;
-    }
+    const pithp_static_value v = pithp_static_read(field, record);
+    *value = (pith_checkpoint_static){.name = field->name,
+                                      .kind = v.kind,
+                                      .f64 = v.f64,
+                                      .text = v.text,
+                                      .node = -1}; /* the row is not known yet */
+    if (pithp_static_of(field)->is_number)
+        value->i64 = v.i64;
+    if (v.kind == PITH_STATIC_CHOICE && !v.text)
+        return pithp_fail(s, PITH_E_TYPE, NULL, "the enum has no name for %d",
+                          (int)v.i64);
     return PITH_OK;
 }
 

@@ -253,12 +253,6 @@ const pith_type *pithp_program_type(const pith_type *root, const char *name) {
                : pithp_type_find(name);
 }
 
-const char *pithp_static_kind_name(pith_static_kind kind) {
-    static const char *const names[] = {"none", "i64",  "f64",   "bool",
-                                        "text", "enum", "dtype", "record"};
-    return names[kind];
-}
-
 static bool has_choice(const pith_field *field, const char *name) {
     for (int i = 0; field->names[i]; i++)
         if (strcmp(field->names[i], name) == 0)
@@ -274,10 +268,9 @@ static void compare_static(pithp_mismatches *r, const pithp_field *field, int64_
         pithp_mismatches_add(r, PITH_E_STRUCTURE, row, declared->name,
                              "missing: the file has no such static");
     } else if (value->kind != declared->static_kind) {
-        pithp_mismatches_add(r, PITH_E_STRUCTURE, row, declared->name,
-                             "expected a static %s, got %s",
-                             pithp_static_kind_name(declared->static_kind),
-                             pithp_static_kind_name(value->kind));
+        pithp_mismatches_add(
+            r, PITH_E_STRUCTURE, row, declared->name, "expected a static %s, got %s",
+            pithp_static_of(declared)->name, pithp_static_kinds[value->kind].name);
     } else if (value->kind == PITH_STATIC_CHOICE && !has_choice(declared, value->text)) {
         pithp_mismatches_add(r, PITH_E_STRUCTURE, row, declared->name,
                              "the enum has no value \"%.80s\"", value->text);

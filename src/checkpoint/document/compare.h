@@ -51,8 +51,6 @@ int64_t pithp_child_named(const pithp_document *d,
                           int64_t node,
                           const char *name,
                           int64_t at);
-/* "i64", "text", ...: for messages. */
-const char *pithp_static_kind_name(pith_static_kind kind);
 /* The program's type of that name: the loaded root's first; NULL if there is none. */
 const pith_type *pithp_program_type(const pith_type *root, const char *name);
 /* The hook that takes records of a type from a version to the next, NULL. */

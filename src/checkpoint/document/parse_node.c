@@ -36,13 +36,6 @@ read_static_text(pithp_parser *p, json_t *value, pith_checkpoint_static *field) 
 }
 
 static pith_status read_static(pithp_parser *p, const char *name, json_t *value) {
-    static const struct {
-        const char *name;
-        pith_static_kind kind;
-    } kinds[] = {{"i64", PITH_STATIC_I64},       {"f64", PITH_STATIC_F64},
-                 {"bool", PITH_STATIC_BOOL},     {"text", PITH_STATIC_TEXT},
-                 {"enum", PITH_STATIC_CHOICE},   {"dtype", PITH_STATIC_DTYPE_},
-                 {"record", PITH_STATIC_RECORD_}};
     const char *kind = json_string_value(json_array_get(value, 0));
     json_t *content = json_array_get(value, 1);
     pith_checkpoint_static *field = pithp_document_add(p->d, statics);
@@ -53,9 +46,7 @@ static pith_status read_static(pithp_parser *p, const char *name, json_t *value)
     if (!field->name)
         return pithp_parse_memory(p);
     if (json_array_size(value) == 2 && kind)
-        for (int i = 0; i < PITHP_COUNT(kinds); i++)
-            if (strcmp(kind, kinds[i].name) == 0)
-                field->kind = kinds[i].kind;
+        field->kind = pithp_static_kind_named(kind);
     switch (field->kind) {
         case PITH_STATIC_I64:
             return pithp_parse_integer(p, content, &field->i64);

@@ -75,37 +75,34 @@ static void member_digest(pithp_text *t, const char *name, pithp_digest digest) 
 static void print_static(pithp_text *t, const pith_checkpoint_static *value) {
     char number[PITHP_ELEMENT_TEXT];
     pithp_json_string(t, value->name);
+    pithp_text_print(t, ":[\"%s\",", pithp_static_kinds[value->kind].name);
     switch (value->kind) {
         case PITH_STATIC_I64:
-            pithp_text_print(t, ":[\"i64\",%" PRId64 "]", value->i64);
-            return;
+            pithp_text_print(t, "%" PRId64, value->i64);
+            break;
         case PITH_STATIC_F64:
             pithp_element_to_json(PITH_F64, &value->f64, number);
-            pithp_text_print(t, ":[\"f64\",%s]", number);
-            return;
+            pithp_text_add(t, number);
+            break;
         case PITH_STATIC_BOOL:
-            pithp_text_print(t, ":[\"bool\",%s]", value->i64 ? "true" : "false");
-            return;
+            pithp_text_add(t, value->i64 ? "true" : "false");
+            break;
         case PITH_STATIC_RECORD_:
             if (value->node >= 0)
-                pithp_text_print(t, ":[\"record\",%" PRId64 "]", value->node);
+                pithp_text_print(t, "%" PRId64, value->node);
             else
-                pithp_text_add(t, ":[\"record\",null]");
-            return;
+                pithp_text_add(t, "null");
+            break;
         case PITH_STATIC_TEXT:
         case PITH_STATIC_CHOICE:
         case PITH_STATIC_DTYPE_:
         case PITH_STATIC_NONE:
+            if (value->text)
+                pithp_json_string(t, value->text);
+            else
+                pithp_text_add(t, "null");
             break;
     }
-    pithp_text_print(t, ":[\"%s\",",
-                     value->kind == PITH_STATIC_TEXT     ? "text"
-                     : value->kind == PITH_STATIC_CHOICE ? "enum"
-                                                         : "dtype");
-    if (value->text)
-        pithp_json_string(t, value->text);
-    else
-        pithp_text_add(t, "null");
     pithp_text_add(t, "]");
 }
 

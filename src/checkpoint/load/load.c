@@ -170,41 +170,17 @@ static void set_static(loader *v,
                        const pith_field *field,
                        const pith_checkpoint_static *value,
                        char *record) {
-    char *at = record + field->offset;
-    const bool truth = value->i64 != 0;
-    const void *child = NULL;
-    int choice = 0;
-    pith_dtype dtype;
-    switch (field->static_kind) {
-        case PITH_STATIC_I64:
-            memcpy(at, &value->i64, sizeof value->i64);
-            break;
-        case PITH_STATIC_F64:
-            memcpy(at, &value->f64, sizeof value->f64);
-            break;
-        case PITH_STATIC_BOOL:
-            memcpy(at, &truth, sizeof truth);
-            break;
-        case PITH_STATIC_TEXT:
-            memcpy(at, &value->text, sizeof value->text);
-            break;
-        case PITH_STATIC_CHOICE:
-            while (strcmp(field->names[choice], value->text) != 0)
-                choice++;
-            memcpy(at, &choice, sizeof choice);
-            break;
-        case PITH_STATIC_DTYPE_:
-            dtype = pith_dtype_parse(value->text);
-            memcpy(at, &dtype, sizeof dtype);
-            break;
-        case PITH_STATIC_RECORD_:
-            if (value->node >= 0)
-                child = v->objects[value->node];
-            memcpy(at, &child, sizeof child);
-            break;
-        case PITH_STATIC_NONE:
-            break;
+    pithp_static_value stored = {.kind = value->kind,
+                                 .i64 = value->i64,
+                                 .f64 = value->f64,
+                                 .text = value->text,
+                                 .record =
+                                     value->node >= 0 ? v->objects[value->node] : NULL};
+    if (pithp_static_of(field)->is_named) { /* the file holds the name */
+        stored.kind = PITH_STATIC_TEXT;
+        pithp_static_convert(field, &stored, &stored);
     }
+    pithp_static_write(field, &stored, record);
 }
 
 /* Fields of the file go to the slots of the same name, whatever their order. */

@@ -109,8 +109,8 @@ static const pith_checkpoint_static *find_static(pith_scope *s,
         return value;
     if (pithp_edit_target_found(&target))
         pithp_fail(s, PITH_E_STRUCTURE, path, "expected a static %s, got %s",
-                   pithp_static_kind_name(kind),
-                   value ? pithp_static_kind_name(value->kind) : "a node");
+                   pithp_static_kinds[kind].name,
+                   value ? pithp_static_kinds[value->kind].name : "a node");
     else
         missing(s, path);
     return NULL;
