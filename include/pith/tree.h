@@ -161,6 +161,9 @@ PITH_API const pith_none *pith_none_make(pith_scope *s);
 /** Kind of a tree's root; PITH_NODE_ABSENT for NULL, nil records and what is no object.
  */
 PITH_API pith_node_kind pith_kind(const void *tree);
+/** Name of a kind: "absent", "leaf", "record", "list", "tuple", "dict" or "none"; NULL
+ * for any other value. Checkpoints and `pith show --json` use these names. */
+PITH_API const char *pith_node_kind_name(pith_node_kind kind);
 /** Children of a node: items of a container, leaves and children of a record; 0 for a
  * leaf. */
 PITH_API int64_t pith_child_count(const void *tree);

@@ -272,6 +272,15 @@ const void *pith_dict_get(const pith_dict *dict, const char *key) {
 
 /* ---- Looking at nodes ---- */
 
+const char *pith_node_kind_name(pith_node_kind kind) {
+    static const char *const names[] = {
+        [PITH_NODE_ABSENT] = "absent", [PITH_NODE_LEAF] = "leaf",
+        [PITH_NODE_RECORD] = "record", [PITH_NODE_LIST] = "list",
+        [PITH_NODE_TUPLE] = "tuple",   [PITH_NODE_DICT] = "dict",
+        [PITH_NODE_NONE] = "none"};
+    return (unsigned)kind < (unsigned)PITHP_COUNT(names) ? names[kind] : NULL;
+}
+
 pith_node_kind pith_kind(const void *tree) {
     pithp_block *block = NULL;
     if (pithp_pointer_check(tree, &block) != PITHP_POINTER_OK)

@@ -117,6 +117,10 @@ Test(container, records_are_looked_at_alike, .init = open_scope) {
 Test(container, what_is_no_tree_is_absent, .init = open_scope) {
     double number = 1;
     cr_assert_eq(pith_kind(NULL), PITH_NODE_ABSENT);
+    cr_assert_str_eq(pith_node_kind_name(PITH_NODE_ABSENT), "absent");
+    cr_assert_str_eq(pith_node_kind_name(PITH_NODE_RECORD), "record");
+    cr_assert_str_eq(pith_node_kind_name(PITH_NODE_NONE), "none");
+    cr_assert(!pith_node_kind_name((pith_node_kind)(PITH_NODE_NONE + 1)));
     cr_assert_eq(pith_kind(&number), PITH_NODE_ABSENT);
     cr_assert_eq(pith_kind(s), PITH_NODE_ABSENT);
     cr_assert_eq(pith_child_count(&number), 0);

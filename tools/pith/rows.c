@@ -77,22 +77,19 @@ char *node_text(const rows *r, int64_t node) {
     pith_checkpoint_leaf leaf;
     switch (n->kind) {
         case PITH_NODE_ABSENT:
-            return text_of("absent");
+        case PITH_NODE_NONE:
+            break;
         case PITH_NODE_LEAF:
             pith_checkpoint_get_leaf(r->c, n->leaf, &leaf);
             return shape_text(leaf.dtype, &leaf.shape);
         case PITH_NODE_RECORD:
             return clean(n->type);
         case PITH_NODE_LIST:
-            return count_text("list", n->child_count);
         case PITH_NODE_TUPLE:
-            return count_text("tuple", n->child_count);
         case PITH_NODE_DICT:
-            return count_text("dict", n->child_count);
-        case PITH_NODE_NONE:
-            break;
+            return count_text(pith_node_kind_name(n->kind), n->child_count);
     }
-    return text_of("none");
+    return text_of("%s", pith_node_kind_name(n->kind));
 }
 
 char *static_text(const rows *r, const pith_checkpoint_static *value) {

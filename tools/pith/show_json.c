@@ -4,12 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const kinds[] = {
-    [PITH_NODE_ABSENT] = "absent", [PITH_NODE_LEAF] = "leaf",
-    [PITH_NODE_RECORD] = "record", [PITH_NODE_LIST] = "list",
-    [PITH_NODE_TUPLE] = "tuple",   [PITH_NODE_DICT] = "dict",
-    [PITH_NODE_NONE] = "none"};
-
 static void put_static(const pith_checkpoint_static *v) {
     json_name(v->name);
     switch (v->kind) {
@@ -103,7 +97,7 @@ static int put_node(pith_scope *s, const rows *r, int64_t node, bool statistics)
     int code = SAME;
     json_open('{');
     json_name("path"), json_text(pith_checkpoint_path(s, r->c, node));
-    json_name("kind"), json_text(kinds[n->kind]);
+    json_name("kind"), json_text(pith_node_kind_name(n->kind));
     if (n->parent >= 0)
         json_name("parent"), json_i64(n->parent);
     if (n->is_static)

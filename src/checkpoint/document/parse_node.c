@@ -151,9 +151,16 @@ static pith_status add_leaf(pithp_parser *p, pithp_doc_node *n, int64_t row) {
     return PITH_OK;
 }
 
+static bool read_kind(const char *name, pith_node_kind *kind) {
+    for (int i = 0; pith_node_kind_name((pith_node_kind)i); i++)
+        if (strcmp(name, pith_node_kind_name((pith_node_kind)i)) == 0) {
+            *kind = (pith_node_kind)i;
+            return true;
+        }
+    return false;
+}
+
 pith_status pithp_parse_node(pithp_parser *p, json_t *row) {
-    static const char *const kinds[] = {"absent", "leaf", "record", "list",
-                                        "tuple",  "dict", "none"};
     const char *kind, *name;
     json_int_t type = -1, parent = -1, leaf = -1;
     json_t *at = NULL, *is_static = NULL, *statics = NULL, *value;
@@ -164,13 +171,10 @@ pith_status pithp_parse_node(pithp_parser *p, json_t *row) {
                        &is_static, "leaf", &leaf, "statics", &statics);
     if (result != 0)
         return pithp_parse_unpacked(p, result, &e);
-    pithp_doc_node n = {.kind = PITH_NODE_NONE + 1, .parent = parent, .leaf = leaf};
-    for (int i = 0; i < PITHP_COUNT(kinds); i++)
-        if (strcmp(kind, kinds[i]) == 0)
-            n.kind = (pith_node_kind)i;
-    const bool record = n.kind == PITH_NODE_RECORD;
-    if ((int)n.kind > PITH_NODE_NONE)
+    pithp_doc_node n = {.parent = parent, .leaf = leaf};
+    if (!read_kind(kind, &n.kind))
         return pithp_parse_refuse(p, "\"%.80s\" is no kind of node", kind);
+    const bool record = n.kind == PITH_NODE_RECORD;
     if (record != (type >= 0 && type < p->d->types.count) ||
         (!record && (type != -1 || statics)))
         return pithp_parse_refuse(

@@ -107,9 +107,7 @@ static void print_static(pithp_text *t, const pith_checkpoint_static *value) {
 }
 
 static void print_node(pithp_text *t, const pithp_document *d, const pithp_doc_node *n) {
-    static const char *const kinds[] = {"absent", "leaf", "record", "list",
-                                        "tuple",  "dict", "none"};
-    pithp_text_print(t, "{\"kind\":\"%s\"", kinds[n->kind]);
+    pithp_text_print(t, "{\"kind\":\"%s\"", pith_node_kind_name(n->kind));
     if (n->kind == PITH_NODE_RECORD)
         pithp_text_print(t, ",\"type\":%" PRId32, n->type);
     if (n->parent >= 0) {
