@@ -6,31 +6,32 @@
 #include <inttypes.h>
 #include <string.h>
 
+PITHP_ROW(sidecar, PITHP_SIDECAR_MEMBERS)
+
 /* ---- Members of the head ---- */
 
 static pith_status read_sidecar(pithp_parser *p, json_t *value) {
-    const char *file, *digest;
-    json_int_t bytes, data;
+    sidecar_row got;
     json_error_t e;
-    const int result =
-        json_unpack_ex(value, &e, JSON_STRICT, "{s:s,s:I,s:I,s:s}", "file", &file,
-                       "bytes", &bytes, "data", &data, "checksum", &digest);
+    const int result = unpack_sidecar(value, &e, &got);
     if (result != 0)
         return pithp_parse_unpacked(p, result, &e);
     pithp_doc_sidecar *row = pithp_document_add(p->d, sidecars);
     if (!row)
         return pithp_parse_memory(p);
-    if (!pithp_is_file_name(file))
+    if (!pithp_is_file_name(got.file))
         return pithp_parse_refuse(p, "the sidecar's name \"%.80s\" is no plain file name",
-                                  file);
-    if (data < 8 || bytes < data || !pithp_digest_parse(digest, &row->digest))
+                                  got.file);
+    if (got.data < 8 || got.bytes < got.data ||
+        !pithp_digest_parse(got.checksum, &row->digest))
         return pithp_parse_refuse(p, "the sidecar's sizes or checksum make no sense");
     for (int64_t i = 0; i + 1 < p->d->sidecars.count; i++)
-        if (strcmp(p->d->sidecars.rows[i].file, file) == 0)
-            return pithp_parse_refuse(p, "the sidecar \"%.80s\" is named twice", file);
-    row->bytes = (size_t)bytes;
-    row->data = (size_t)data;
-    row->file = pithp_document_text(p->d, file, strlen(file));
+        if (strcmp(p->d->sidecars.rows[i].file, got.file) == 0)
+            return pithp_parse_refuse(p, "the sidecar \"%.80s\" is named twice",
+                                      got.file);
+    row->bytes = (size_t)got.bytes;
+    row->data = (size_t)got.data;
+    row->file = pithp_document_text(p->d, got.file, strlen(got.file));
     return row->file ? PITH_OK : pithp_parse_memory(p);
 }
 
@@ -92,24 +93,24 @@ static pith_status read_table(pithp_parser *p,
     return rc;
 }
 
-static const char *const members[] = {"pith",   "format",   "sidecars", "library",
-                                      "step",   "metadata", "types",    "nodes",
-                                      "leaves", "checksum"};
-enum { FORMAT = 1, SIDECARS, LIBRARY, STEP, METADATA, TYPES, NODES, LEAVES, CHECKSUM };
+#define NAME(member, name, mark, type) name,
+static const char *const members[] = {PITHP_HEAD_MEMBERS(NAME)};
+#define NUMBER(member, name, mark, type) HEAD_##member,
+enum { PITHP_HEAD_MEMBERS(NUMBER) };
 
 static const char *member_name(const pithp_parser *p, int member) {
-    return member == SIDECARS && p->d->format == 1 ? "sidecar" : members[member];
+    return member == HEAD_sidecars && p->d->format == 1 ? "sidecar" : members[member];
 }
 
 static pith_status read_member(pithp_parser *p, int member) {
     json_t *value = NULL;
     pith_status rc;
     switch (member) {
-        case TYPES:
+        case HEAD_types:
             return read_table(p, pithp_parse_type);
-        case NODES:
+        case HEAD_nodes:
             return read_table(p, pithp_parse_node);
-        case LEAVES:
+        case HEAD_leaves:
             return read_table(p, pithp_parse_leaf);
         default:
             break;
@@ -118,16 +119,16 @@ static pith_status read_member(pithp_parser *p, int member) {
     if (rc != PITH_OK)
         return rc;
     switch (member) {
-        case SIDECARS:
+        case HEAD_sidecars:
             rc = read_sidecars(p, value);
             break;
-        case LIBRARY:
+        case HEAD_library:
             rc = pithp_parse_text(p, value, &p->d->library);
             break;
-        case STEP:
+        case HEAD_step:
             rc = pithp_parse_integer(p, value, &p->d->step);
             break;
-        case METADATA:
+        case HEAD_metadata:
             rc = read_metadata(p, value);
             break;
         default: /* pith, format and checksum were looked at before */
@@ -153,7 +154,9 @@ static pith_status read_members(pithp_parser *p) {
                 strcmp(json_string_value(key), member_name(p, i)) == 0)
                 member = i;
         json_decref(key);
-        const int next = last + 1 == SIDECARS && member != SIDECARS ? LIBRARY : last + 1;
+        const int next = last + 1 == HEAD_sidecars && member != HEAD_sidecars
+                             ? HEAD_library
+                             : last + 1;
         if (member != next || next == PITHP_COUNT(members))
             return pithp_parse_refuse(p, "expected the member \"%s\"",
                                       next < PITHP_COUNT(members) ? members[next]
@@ -166,7 +169,7 @@ static pith_status read_members(pithp_parser *p) {
         if (rc == PITH_OK)
             rc = pithp_parse_more(p, '}', &again);
     }
-    if (rc == PITH_OK && last != CHECKSUM)
+    if (rc == PITH_OK && last != HEAD_checksum)
         return pithp_parse_refuse(p, "the document ends early");
     return rc;
 }

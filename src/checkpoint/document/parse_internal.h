@@ -4,6 +4,7 @@
 #define PITH_PARSE_INTERNAL_H
 
 #include "checkpoint/document/document.h"
+#include "checkpoint/document/format.h"
 
 #include <jansson.h>
 
@@ -39,6 +40,23 @@ pith_status pithp_parse_text(pithp_parser *p, json_t *value, const char **text);
 pith_status pithp_parse_integer(pithp_parser *p, json_t *value, int64_t *number);
 
 /* ---- Rows (parse_node.c, parse_leaf.c) ---- */
+
+/* Unpack a JSON object into a struct with a member for each of a list of format.h; absent
+ * optional members stay as they were. `result` is that of json_unpack_ex. */
+typedef const char *pithp_json_s;
+typedef json_int_t pithp_json_I;
+typedef json_t *pithp_json_o;
+#define PITHP_ROW_FIELD(member, name, mark, type)    pithp_json_##type member;
+#define PITHP_ROW_FORMAT(member, name, mark, type)   "s" mark #type
+#define PITHP_ROW_ARGUMENT(member, name, mark, type) , name, &row->member
+#define PITHP_ROW(table, LIST)                                                           \
+    typedef struct table##_row {                                                         \
+        LIST(PITHP_ROW_FIELD)                                                            \
+    } table##_row;                                                                       \
+    static int unpack_##table(json_t *value, json_error_t *e, table##_row *row) {        \
+        return json_unpack_ex(value, e, JSON_STRICT,                                     \
+                              "{" LIST(PITHP_ROW_FORMAT) "}" LIST(PITHP_ROW_ARGUMENT));  \
+    }
 
 pith_status pithp_parse_type(pithp_parser *p, json_t *row);
 pith_status pithp_parse_node(pithp_parser *p, json_t *row);

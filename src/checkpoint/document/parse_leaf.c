@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+PITHP_ROW(leaf, PITHP_LEAF_MEMBERS)
+
 static pith_status read_shape(pithp_parser *p, json_t *shape, pithp_doc_leaf *leaf) {
     const size_t rank = json_array_size(shape);
     if (!json_is_array(shape) || rank > PITH_MAX_RANK)
@@ -93,14 +95,11 @@ static bool frames_fit(const pithp_doc_leaf *leaf) {
                    strlen(PITHP_COMPRESSED_PREFIX)) == 0;
 }
 
-static pith_status read_tensor(pithp_parser *p,
-                               json_int_t sidecar,
-                               const char *tensor,
-                               json_int_t begin,
-                               json_int_t end,
-                               pithp_doc_leaf *leaf) {
-    if (p->d->format == 1 && sidecar == -1)
-        sidecar = 0;
+static pith_status
+read_tensor(pithp_parser *p, const leaf_row *got, pithp_doc_leaf *leaf) {
+    const bool only = p->d->format == 1 && got->sidecar == -1;
+    const json_int_t sidecar = only ? 0 : got->sidecar, begin = got->begin,
+                     end = got->end;
     if (sidecar < 0 || sidecar >= p->d->sidecars.count)
         return pithp_parse_refuse(p, "a leaf in a sidecar, and no such sidecar");
     const pithp_doc_sidecar *file = &p->d->sidecars.rows[sidecar];
@@ -113,7 +112,7 @@ static pith_status read_tensor(pithp_parser *p,
     leaf->sidecar = (int32_t)sidecar;
     leaf->begin = (size_t)begin;
     leaf->end = (size_t)end;
-    leaf->tensor = pithp_document_text(p->d, tensor, strlen(tensor));
+    leaf->tensor = pithp_document_text(p->d, got->tensor, strlen(got->tensor));
     if (!leaf->tensor)
         return pithp_parse_memory(p);
     return frames_fit(leaf)
@@ -136,42 +135,35 @@ static pith_status check_path(pithp_parser *p, const char *path, int64_t node) {
 }
 
 pith_status pithp_parse_leaf(pithp_parser *p, json_t *row) {
-    const char *path = NULL, *dtype, *unit = NULL, *digest, *tensor = NULL;
-    json_t *shape, *data = NULL, *frames = NULL;
-    json_int_t sidecar = -1, begin = -1, end = -1;
+    leaf_row got = {.sidecar = -1, .begin = -1, .end = -1};
     json_error_t e;
     if (p->leaves_read == p->d->leaves.count)
         return pithp_parse_refuse(p, "more leaves than the node table has");
     pithp_doc_leaf *leaf = &p->d->leaves.rows[p->leaves_read++];
     p->leaf_node = leaf->node;
-    const int result = json_unpack_ex(
-        row, &e, JSON_STRICT, "{s?s,s:s,s:o,s?s,s:s,s?o,s?I,s?s,s?I,s?I,s?o}", "path",
-        &path, "dtype", &dtype, "shape", &shape, "unit", &unit, "checksum", &digest,
-        "data", &data, "sidecar", &sidecar, "tensor", &tensor, "begin", &begin, "end",
-        &end, "zstd", &frames);
+    const int result = unpack_leaf(row, &e, &got);
     if (result != 0)
         return pithp_parse_unpacked(p, result, &e);
-    leaf->dtype = pith_dtype_parse(dtype);
+    leaf->dtype = pith_dtype_parse(got.dtype);
     if (leaf->dtype == PITH_DTYPE_NONE)
-        return pithp_parse_refuse(p, "\"%.80s\" is no dtype", dtype);
-    if (!pithp_digest_parse(digest, &leaf->digest))
+        return pithp_parse_refuse(p, "\"%.80s\" is no dtype", got.dtype);
+    if (!pithp_digest_parse(got.checksum, &leaf->digest))
         return pithp_parse_refuse(p, "the checksum is none");
-    pith_status rc = check_path(p, path, leaf->node);
+    pith_status rc = check_path(p, got.path, leaf->node);
     if (rc == PITH_OK)
-        rc = read_shape(p, shape, leaf);
+        rc = read_shape(p, got.shape, leaf);
     if (rc != PITH_OK)
         return rc;
-    if (unit && !(leaf->unit = pithp_document_text(p->d, unit, strlen(unit))))
+    if (got.unit && !(leaf->unit = pithp_document_text(p->d, got.unit, strlen(got.unit))))
         return pithp_parse_memory(p);
-    if (!data == !tensor ||
-        (data && (sidecar != -1 || begin != -1 || end != -1 || frames)))
+    if (!got.data == !got.tensor ||
+        (got.data && (got.sidecar != -1 || got.begin != -1 || got.end != -1 || got.zstd)))
         return pithp_parse_refuse(p, "a leaf has either data or a place in the sidecar");
-    if (frames)
-        rc = read_frames(p, frames, leaf);
+    if (got.zstd)
+        rc = read_frames(p, got.zstd, leaf);
     if (rc != PITH_OK)
         return rc;
-    rc = data ? read_data(p, data, leaf)
-              : read_tensor(p, sidecar, tensor, begin, end, leaf);
+    rc = got.data ? read_data(p, got.data, leaf) : read_tensor(p, &got, leaf);
     if (rc == PITH_OK)
         p->leaf_node = -1;
     return rc;

@@ -5,21 +5,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+PITHP_ROW(type, PITHP_TYPE_MEMBERS)
+PITHP_ROW(node, PITHP_NODE_MEMBERS)
+
 pith_status pithp_parse_type(pithp_parser *p, json_t *row) {
-    const char *name;
-    json_int_t version;
+    type_row got;
     json_error_t e;
-    const int result = json_unpack_ex(row, &e, JSON_STRICT, "{s:s,s:I}", "name", &name,
-                                      "version", &version);
+    const int result = unpack_type(row, &e, &got);
     if (result != 0)
         return pithp_parse_unpacked(p, result, &e);
-    if (!*name || version < 0 || version > INT32_MAX)
+    if (!*got.name || got.version < 0 || got.version > INT32_MAX)
         return pithp_parse_refuse(p, "a type needs a name and a version");
     pithp_doc_type *type = pithp_document_add(p->d, types);
     if (!type)
         return pithp_parse_memory(p);
-    type->version = (int32_t)version;
-    type->name = pithp_document_text(p->d, name, strlen(name));
+    type->version = (int32_t)got.version;
+    type->name = pithp_document_text(p->d, got.name, strlen(got.name));
     return type->name ? PITH_OK : pithp_parse_memory(p);
 }
 
@@ -161,38 +162,35 @@ static bool read_kind(const char *name, pith_node_kind *kind) {
 }
 
 pith_status pithp_parse_node(pithp_parser *p, json_t *row) {
-    const char *kind, *name;
-    json_int_t type = -1, parent = -1, leaf = -1;
-    json_t *at = NULL, *is_static = NULL, *statics = NULL, *value;
+    node_row got = {.type = -1, .parent = -1, .leaf = -1};
+    const char *name;
+    json_t *value;
     json_error_t e;
-    const int result =
-        json_unpack_ex(row, &e, JSON_STRICT, "{s:s,s?I,s?I,s?o,s?o,s?I,s?o}", "kind",
-                       &kind, "type", &type, "parent", &parent, "at", &at, "static",
-                       &is_static, "leaf", &leaf, "statics", &statics);
+    const int result = unpack_node(row, &e, &got);
     if (result != 0)
         return pithp_parse_unpacked(p, result, &e);
-    pithp_doc_node n = {.parent = parent, .leaf = leaf};
-    if (!read_kind(kind, &n.kind))
-        return pithp_parse_refuse(p, "\"%.80s\" is no kind of node", kind);
+    pithp_doc_node n = {.parent = got.parent, .leaf = got.leaf};
+    if (!read_kind(got.kind, &n.kind))
+        return pithp_parse_refuse(p, "\"%.80s\" is no kind of node", got.kind);
     const bool record = n.kind == PITH_NODE_RECORD;
-    if (record != (type >= 0 && type < p->d->types.count) ||
-        (!record && (type != -1 || statics)))
+    if (record != (got.type >= 0 && got.type < p->d->types.count) ||
+        (!record && (got.type != -1 || got.statics)))
         return pithp_parse_refuse(
             p, "a record has a type of the type table, other nodes have none");
-    if ((n.kind == PITH_NODE_LEAF) != (leaf >= 0))
+    if ((n.kind == PITH_NODE_LEAF) != (got.leaf >= 0))
         return pithp_parse_refuse(p, "a leaf has a number, other nodes have none");
-    n.type = (int32_t)type;
+    n.type = (int32_t)got.type;
     n.first_static = p->d->statics.count;
-    n.static_count = (int64_t)json_object_size(statics);
+    n.static_count = (int64_t)json_object_size(got.statics);
     const int64_t number = p->d->nodes.count;
-    pith_status rc = attach(p, &n, at, is_static, number);
+    pith_status rc = attach(p, &n, got.at, got.static_of, number);
     if (rc == PITH_OK && n.kind == PITH_NODE_LEAF)
         rc = add_leaf(p, &n, number);
-    if (rc == PITH_OK && statics && !json_is_object(statics))
+    if (rc == PITH_OK && got.statics && !json_is_object(got.statics))
         rc = pithp_parse_refuse(p, "statics are no object");
     if (rc != PITH_OK)
         return rc;
-    json_object_foreach(statics, name, value) {
+    json_object_foreach(got.statics, name, value) {
         rc = read_static(p, name, value);
         if (rc != PITH_OK)
             return rc;

@@ -11,6 +11,7 @@
  *     {"path":".position","dtype":"f64","shape":[2],"checksum":"...","data":[0.5,1.0]}],
  *     "checksum":"..."} */
 #include "checkpoint/document/document.h"
+#include "checkpoint/document/format.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -55,22 +56,45 @@ bool pithp_is_file_name(const char *name) {
     return *name && *name != '.' && !strchr(name, '/') && strlen(name) <= 255;
 }
 
-/* ---- Rows ---- */
+/* ---- Members ---- */
+
+PITHP_FORMAT_NAMES(head, PITHP_HEAD_MEMBERS)
+PITHP_FORMAT_NAMES(sidecar, PITHP_SIDECAR_MEMBERS)
+PITHP_FORMAT_NAMES(type, PITHP_TYPE_MEMBERS)
+PITHP_FORMAT_NAMES(node, PITHP_NODE_MEMBERS)
+PITHP_FORMAT_NAMES(leaf, PITHP_LEAF_MEMBERS)
+
+/* Begin a member: a comma goes before all but the first of an object. */
+static void member(pithp_text *t, const char *name) {
+    const bool first = t->length && t->bytes[t->length - 1] == '{';
+    pithp_text_add(t, first ? "\"" : ",\"");
+    pithp_text_add(t, name);
+    pithp_text_add(t, "\":");
+}
 
 static void member_i64(pithp_text *t, const char *name, int64_t value) {
-    pithp_text_print(t, "\"%s\":%" PRId64, name, value);
+    member(t, name);
+    pithp_text_print(t, "%" PRId64, value);
+}
+
+static void member_size(pithp_text *t, const char *name, size_t value) {
+    member(t, name);
+    pithp_text_print(t, "%zu", value);
 }
 
 static void member_text(pithp_text *t, const char *name, const char *value) {
-    pithp_text_print(t, "\"%s\":", name);
+    member(t, name);
     pithp_json_string(t, value);
 }
 
 static void member_digest(pithp_text *t, const char *name, pithp_digest digest) {
     char text[PITHP_DIGEST_TEXT];
     pithp_digest_print(digest, text);
-    pithp_text_print(t, "\"%s\":\"%s\"", name, text);
+    member(t, name);
+    pithp_text_print(t, "\"%s\"", text);
 }
+
+/* ---- Rows ---- */
 
 static void print_static(pithp_text *t, const pith_checkpoint_static *value) {
     char number[PITHP_ELEMENT_TEXT];
@@ -107,26 +131,23 @@ static void print_static(pithp_text *t, const pith_checkpoint_static *value) {
 }
 
 static void print_node(pithp_text *t, const pithp_document *d, const pithp_doc_node *n) {
-    pithp_text_print(t, "{\"kind\":\"%s\"", pith_node_kind_name(n->kind));
+    member_text(t, pithp_node_member.kind, pith_node_kind_name(n->kind));
     if (n->kind == PITH_NODE_RECORD)
-        pithp_text_print(t, ",\"type\":%" PRId32, n->type);
+        member_i64(t, pithp_node_member.type, n->type);
     if (n->parent >= 0) {
-        pithp_text_add(t, ",");
-        member_i64(t, "parent", n->parent);
-        pithp_text_add(t, n->is_static ? ",\"static\":" : ",\"at\":");
+        member_i64(t, pithp_node_member.parent, n->parent);
+        member(t, n->is_static ? pithp_node_member.static_of : pithp_node_member.at);
         if (n->name)
             pithp_json_string(t, n->name);
         else
             pithp_text_print(t, "%" PRId64, n->index);
     }
-    if (n->kind == PITH_NODE_LEAF) {
-        pithp_text_add(t, ",");
-        member_i64(t, "leaf", n->leaf);
-    }
+    if (n->kind == PITH_NODE_LEAF)
+        member_i64(t, pithp_node_member.leaf, n->leaf);
     if (n->static_count) {
-        pithp_text_add(t, ",\"statics\":{");
+        member(t, pithp_node_member.statics);
         for (int64_t i = 0; i < n->static_count; i++) {
-            pithp_text_add(t, i ? "," : "");
+            pithp_text_add(t, i ? "," : "{");
             print_static(t, &d->statics.rows[n->first_static + i]);
         }
         pithp_text_add(t, "}");
@@ -137,7 +158,8 @@ static void print_node(pithp_text *t, const pithp_document *d, const pithp_doc_n
 static void print_data(pithp_text *t, const pithp_doc_leaf *leaf) {
     const size_t bytes = pith_dtype_size(leaf->dtype);
     char number[1 + PITHP_ELEMENT_TEXT];
-    pithp_text_add(t, ",\"data\":[");
+    member(t, pithp_leaf_member.data);
+    pithp_text_add(t, "[");
     for (int64_t i = 0; i < leaf->count; i++) {
         const char *element = (const char *)leaf->data + (size_t)i * bytes;
         const size_t n = pithp_element_to_json(leaf->dtype, element, number + 1);
@@ -149,10 +171,12 @@ static void print_data(pithp_text *t, const pithp_doc_leaf *leaf) {
 
 static void print_frames(pithp_text *t, const pithp_doc_leaf *leaf) {
     char digest[PITHP_DIGEST_TEXT];
+    if (leaf->frame_count)
+        member(t, pithp_leaf_member.zstd);
     for (int64_t i = 0; i < leaf->frame_count; i++) {
         pithp_digest_print(leaf->frames[i].digest, digest);
-        pithp_text_print(t, "%s[%zu,\"%s\"]", i ? "," : ",\"zstd\":[",
-                         leaf->frames[i].bytes, digest);
+        pithp_text_print(t, "%s[%zu,\"%s\"]", i ? "," : "[", leaf->frames[i].bytes,
+                         digest);
     }
     pithp_text_add(t, leaf->frame_count ? "]" : "");
 }
@@ -161,30 +185,25 @@ static void
 print_leaf(pithp_text *t, const pithp_document *d, const pithp_doc_leaf *leaf) {
     pithp_text path;
     pithp_text_begin(&path, d->rt);
-    pithp_text_add(t, "{");
     /* A longer path follows from the node table. */
-    if (pithp_document_path(d, leaf->node, PITHP_TENSOR_NAME, &path)) {
-        member_text(t, "path", path.bytes);
-        pithp_text_add(t, ",");
-    }
+    if (pithp_document_path(d, leaf->node, PITHP_TENSOR_NAME, &path))
+        member_text(t, pithp_leaf_member.path, path.bytes);
     t->failed |= path.failed;
     pithp_text_end(&path);
-    member_text(t, "dtype", pith_dtype_name(leaf->dtype));
-    pithp_text_add(t, ",\"shape\":[");
+    member_text(t, pithp_leaf_member.dtype, pith_dtype_name(leaf->dtype));
+    member(t, pithp_leaf_member.shape);
+    pithp_text_add(t, "[");
     for (int32_t i = 0; i < leaf->shape.rank; i++)
         pithp_text_print(t, "%s%" PRId64, i ? "," : "", leaf->shape.extents[i]);
-    pithp_text_add(t, "],");
-    if (leaf->unit) {
-        member_text(t, "unit", leaf->unit);
-        pithp_text_add(t, ",");
-    }
-    member_digest(t, "checksum", leaf->digest);
+    pithp_text_add(t, "]");
+    if (leaf->unit)
+        member_text(t, pithp_leaf_member.unit, leaf->unit);
+    member_digest(t, pithp_leaf_member.checksum, leaf->digest);
     if (leaf->in_sidecar) {
-        pithp_text_add(t, ",");
-        member_i64(t, "sidecar", leaf->sidecar);
-        pithp_text_add(t, ",");
-        member_text(t, "tensor", leaf->tensor);
-        pithp_text_print(t, ",\"begin\":%zu,\"end\":%zu", leaf->begin, leaf->end);
+        member_i64(t, pithp_leaf_member.sidecar, leaf->sidecar);
+        member_text(t, pithp_leaf_member.tensor, leaf->tensor);
+        member_size(t, pithp_leaf_member.begin, leaf->begin);
+        member_size(t, pithp_leaf_member.end, leaf->end);
         print_frames(t, leaf);
     } else {
         print_data(t, leaf);
@@ -194,31 +213,47 @@ print_leaf(pithp_text *t, const pithp_document *d, const pithp_doc_leaf *leaf) {
 
 /* ---- The document ---- */
 
-static void begin_table(pithp_text *t, const char *name) {
-    pithp_text_print(t, ",\n\"%s\":[", name);
-}
-static void begin_row(pithp_text *t, int64_t i) {
-    pithp_text_add(t, i ? ",\n" : "\n");
+/* Members of the document have lines of their own. */
+static void head_member(pithp_text *t, const char *name) {
+    pithp_text_print(t, ",\n\"%s\":", name);
 }
 
-/* The sidecars stand near the start: who cleans a folder reads no more. */
+static void begin_table(pithp_text *t, const char *name) {
+    head_member(t, name);
+    pithp_text_add(t, "[");
+}
+
+static void begin_row(pithp_text *t, int64_t i) {
+    pithp_text_add(t, i ? ",\n{" : "\n{");
+}
+
+static void print_sidecar(pithp_text *t, const pithp_doc_sidecar *file) {
+    member_text(t, pithp_sidecar_member.file, file->file);
+    member_size(t, pithp_sidecar_member.bytes, file->bytes);
+    member_size(t, pithp_sidecar_member.data, file->data);
+    member_digest(t, pithp_sidecar_member.checksum, file->digest);
+    pithp_text_add(t, "}");
+}
+
+/* The sidecars stand near the start: a sweep of the folder reads no more. */
 static void print_head(pithp_text *t, const pithp_document *d) {
-    pithp_text_add(t, "{\"pith\":\"checkpoint\",\n");
-    member_i64(t, "format", d->format);
+    pithp_text_add(t, "{");
+    member_text(t, pithp_head_member.pith, "checkpoint");
+    head_member(t, pithp_head_member.format);
+    pithp_text_print(t, "%" PRId32, d->format);
+    if (d->sidecars.count)
+        begin_table(t, pithp_head_member.sidecars);
     for (int64_t i = 0; i < d->sidecars.count; i++) {
-        const pithp_doc_sidecar *file = &d->sidecars.rows[i];
-        pithp_text_add(t, i ? ",\n{" : ",\n\"sidecars\":[\n{");
-        member_text(t, "file", file->file);
-        pithp_text_print(t, ",\"bytes\":%zu,\"data\":%zu,", file->bytes, file->data);
-        member_digest(t, "checksum", file->digest);
-        pithp_text_add(t, "}");
+        begin_row(t, i);
+        print_sidecar(t, &d->sidecars.rows[i]);
     }
     pithp_text_add(t, d->sidecars.count ? "]" : "");
-    pithp_text_add(t, ",\n");
-    member_text(t, "library", d->library);
-    pithp_text_add(t, ",\n");
-    member_i64(t, "step", d->step);
-    pithp_text_add(t, ",\n\"metadata\":{");
+    head_member(t, pithp_head_member.library);
+    pithp_json_string(t, d->library);
+    head_member(t, pithp_head_member.step);
+    pithp_text_print(t, "%" PRId64, d->step);
+    head_member(t, pithp_head_member.metadata);
+    pithp_text_add(t, "{");
     for (int64_t i = 0; i < d->metadata.count; i++) {
         pithp_text_add(t, i ? "," : "");
         pithp_json_string(t, d->metadata.rows[i].key);
@@ -231,21 +266,21 @@ static void print_head(pithp_text *t, const pithp_document *d) {
 void pithp_document_print(const pithp_document *d, pithp_text *t) {
     const size_t start = t->length;
     print_head(t, d);
-    begin_table(t, "types");
+    begin_table(t, pithp_head_member.types);
     for (int64_t i = 0; i < d->types.count; i++) {
         begin_row(t, i);
-        pithp_text_add(t, "{");
-        member_text(t, "name", d->types.rows[i].name);
-        pithp_text_print(t, ",\"version\":%" PRId32 "}", d->types.rows[i].version);
+        member_text(t, pithp_type_member.name, d->types.rows[i].name);
+        member_i64(t, pithp_type_member.version, d->types.rows[i].version);
+        pithp_text_add(t, "}");
     }
     pithp_text_add(t, "]");
-    begin_table(t, "nodes");
+    begin_table(t, pithp_head_member.nodes);
     for (int64_t i = 0; i < d->nodes.count; i++) {
         begin_row(t, i);
         print_node(t, d, &d->nodes.rows[i]);
     }
     pithp_text_add(t, "]");
-    begin_table(t, "leaves");
+    begin_table(t, pithp_head_member.leaves);
     for (int64_t i = 0; i < d->leaves.count; i++) {
         begin_row(t, i);
         print_leaf(t, d, &d->leaves.rows[i]);
@@ -253,6 +288,9 @@ void pithp_document_print(const pithp_document *d, pithp_text *t) {
     pithp_text_add(t, "],\n");
     if (t->failed)
         return;
-    member_digest(t, "checksum", pithp_digest_of(t->bytes + start, t->length - start));
-    pithp_text_add(t, "}\n");
+    const pithp_digest digest =
+        pithp_digest_of(t->bytes + start, t->length - start); /* of all before */
+    char text[PITHP_DIGEST_TEXT];
+    pithp_digest_print(digest, text);
+    pithp_text_print(t, "\"%s\":\"%s\"}\n", pithp_head_member.checksum, text);
 }
