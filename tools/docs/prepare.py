@@ -36,10 +36,12 @@ headers = sorted(
 for name in headers:
     pages["include/pith/" + name] = f"reference/api/{name[:-2]}.md"
 sources = []
-for folder, _, names in os.walk(os.path.join(root, "examples")):
-    for name in sorted(names):
+with open(os.path.join(root, "examples/README.md"), encoding="utf-8") as file:
+    folders = re.findall(r"^\| \[`([a-z_]+)/`\]", file.read(), flags=re.M)
+for folder in folders:
+    for name in sorted(os.listdir(os.path.join(root, "examples", folder))):
         if name.endswith((".c", ".h")):
-            path = os.path.relpath(os.path.join(folder, name), root)
+            path = f"examples/{folder}/{name}"
             pages[path] = path[:-2] + ("_h.md" if name.endswith(".h") else ".md")
             sources.append(path)
 
@@ -122,4 +124,4 @@ for name in headers:
         f"```{{eval-rst}}\n.. doxygenfile:: {name}\n   :project: pith\n```\n",
     )
 for path in sources:
-    write(pages[path], f"# {path}\n\n```c\n{read(path)}```\n")
+    write(pages[path], f"# {path.split('/', 1)[1]}\n\n```c\n{read(path)}```\n")
