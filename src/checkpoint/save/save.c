@@ -7,7 +7,7 @@ bool pith_save(pith_scope *s,
                const void *tree,
                const char *path,
                const pith_save_options *options) {
-    PITHP_UNDER_WAY(s, "pith_save");
+    PITHP_IN_FLIGHT(s, "pith_save");
     static const pith_save_options defaults;
     const pith_save_options *o = options ? options : &defaults;
     if (!pithp_enter_untraced(s, "pith_save") ||
