@@ -9,12 +9,16 @@
  * A result depends on the operands alone, not on its place in the array. Subnormal
  * numbers are not flushed.
  *
+ * Functions of two and three operands take C numbers too: pith_mul(s, x, 2.0); see
+ * array_number.h.
+ *
  * Results, scopes and errors: see array.h.
  */
 #ifndef PITH_ARRAY_ELEMENTWISE_H
 #define PITH_ARRAY_ELEMENTWISE_H
 
 #include <pith/array.h>
+#include <pith/array_number.h>
 
 PITH_BEGIN
 
@@ -301,36 +305,6 @@ PITH_END
 #    define pith_is_finite(s, ...)        pith_is_finite(PITH_AT(s), __VA_ARGS__)
 #    define pith_logical_not(s, ...)      pith_logical_not(PITH_AT(s), __VA_ARGS__)
 #    define pith_bitwise_not(s, ...)      pith_bitwise_not(PITH_AT(s), __VA_ARGS__)
-#    define pith_add(s, ...)              pith_add(PITH_AT(s), __VA_ARGS__)
-#    define pith_sub(s, ...)              pith_sub(PITH_AT(s), __VA_ARGS__)
-#    define pith_mul(s, ...)              pith_mul(PITH_AT(s), __VA_ARGS__)
-#    define pith_div(s, ...)              pith_div(PITH_AT(s), __VA_ARGS__)
-#    define pith_floor_divide(s, ...)     pith_floor_divide(PITH_AT(s), __VA_ARGS__)
-#    define pith_remainder(s, ...)        pith_remainder(PITH_AT(s), __VA_ARGS__)
-#    define pith_fmod(s, ...)             pith_fmod(PITH_AT(s), __VA_ARGS__)
-#    define pith_pow(s, ...)              pith_pow(PITH_AT(s), __VA_ARGS__)
-#    define pith_atan2(s, ...)            pith_atan2(PITH_AT(s), __VA_ARGS__)
-#    define pith_hypot(s, ...)            pith_hypot(PITH_AT(s), __VA_ARGS__)
-#    define pith_copysign(s, ...)         pith_copysign(PITH_AT(s), __VA_ARGS__)
-#    define pith_nextafter(s, ...)        pith_nextafter(PITH_AT(s), __VA_ARGS__)
-#    define pith_minimum(s, ...)          pith_minimum(PITH_AT(s), __VA_ARGS__)
-#    define pith_maximum(s, ...)          pith_maximum(PITH_AT(s), __VA_ARGS__)
-#    define pith_fmin(s, ...)             pith_fmin(PITH_AT(s), __VA_ARGS__)
-#    define pith_fmax(s, ...)             pith_fmax(PITH_AT(s), __VA_ARGS__)
-#    define pith_equal(s, ...)            pith_equal(PITH_AT(s), __VA_ARGS__)
-#    define pith_not_equal(s, ...)        pith_not_equal(PITH_AT(s), __VA_ARGS__)
-#    define pith_less(s, ...)             pith_less(PITH_AT(s), __VA_ARGS__)
-#    define pith_less_equal(s, ...)       pith_less_equal(PITH_AT(s), __VA_ARGS__)
-#    define pith_greater(s, ...)          pith_greater(PITH_AT(s), __VA_ARGS__)
-#    define pith_greater_equal(s, ...)    pith_greater_equal(PITH_AT(s), __VA_ARGS__)
-#    define pith_logical_and(s, ...)      pith_logical_and(PITH_AT(s), __VA_ARGS__)
-#    define pith_logical_or(s, ...)       pith_logical_or(PITH_AT(s), __VA_ARGS__)
-#    define pith_logical_xor(s, ...)      pith_logical_xor(PITH_AT(s), __VA_ARGS__)
-#    define pith_bitwise_and(s, ...)      pith_bitwise_and(PITH_AT(s), __VA_ARGS__)
-#    define pith_bitwise_or(s, ...)       pith_bitwise_or(PITH_AT(s), __VA_ARGS__)
-#    define pith_bitwise_xor(s, ...)      pith_bitwise_xor(PITH_AT(s), __VA_ARGS__)
-#    define pith_shift_left(s, ...)       pith_shift_left(PITH_AT(s), __VA_ARGS__)
-#    define pith_shift_right(s, ...)      pith_shift_right(PITH_AT(s), __VA_ARGS__)
 #    define pith_erf_inv(s, ...)          pith_erf_inv(PITH_AT(s), __VA_ARGS__)
 #    define pith_digamma(s, ...)          pith_digamma(PITH_AT(s), __VA_ARGS__)
 #    define pith_signbit(s, ...)          pith_signbit(PITH_AT(s), __VA_ARGS__)
@@ -339,15 +313,47 @@ PITH_END
 #    define pith_population_count(s, ...) pith_population_count(PITH_AT(s), __VA_ARGS__)
 #    define pith_count_leading_zeros(s, ...)                                             \
         pith_count_leading_zeros(PITH_AT(s), __VA_ARGS__)
-#    define pith_trunc_divide(s, ...) pith_trunc_divide(PITH_AT(s), __VA_ARGS__)
-#    define pith_ldexp(s, ...)        pith_ldexp(PITH_AT(s), __VA_ARGS__)
-#    define pith_logaddexp(s, ...)    pith_logaddexp(PITH_AT(s), __VA_ARGS__)
-#    define pith_shift_right_logical(s, ...)                                             \
-        pith_shift_right_logical(PITH_AT(s), __VA_ARGS__)
-#    define pith_is_close(s, ...) pith_is_close(PITH_AT(s), __VA_ARGS__)
-#    define pith_where(s, ...)    pith_where(PITH_AT(s), __VA_ARGS__)
-#    define pith_clip(s, ...)     pith_clip(PITH_AT(s), __VA_ARGS__)
-#    define pith_cast(s, ...)     pith_cast(PITH_AT(s), __VA_ARGS__)
+#    define pith_cast(s, ...) pith_cast(PITH_AT(s), __VA_ARGS__)
 #endif
+
+/* Functions that take numbers too (array_number.h), with call sites. */
+#define pith_add(s, a, b)                 PITH_BINARY_(pith_add, s, a, b)
+#define pith_sub(s, a, b)                 PITH_BINARY_(pith_sub, s, a, b)
+#define pith_mul(s, a, b)                 PITH_BINARY_(pith_mul, s, a, b)
+#define pith_div(s, a, b)                 PITH_BINARY_(pith_div, s, a, b)
+#define pith_floor_divide(s, a, b)        PITH_BINARY_(pith_floor_divide, s, a, b)
+#define pith_remainder(s, a, b)           PITH_BINARY_(pith_remainder, s, a, b)
+#define pith_fmod(s, a, b)                PITH_BINARY_(pith_fmod, s, a, b)
+#define pith_pow(s, a, b)                 PITH_BINARY_(pith_pow, s, a, b)
+#define pith_atan2(s, a, b)               PITH_BINARY_(pith_atan2, s, a, b)
+#define pith_hypot(s, a, b)               PITH_BINARY_(pith_hypot, s, a, b)
+#define pith_copysign(s, a, b)            PITH_BINARY_(pith_copysign, s, a, b)
+#define pith_nextafter(s, a, b)           PITH_BINARY_(pith_nextafter, s, a, b)
+#define pith_minimum(s, a, b)             PITH_BINARY_(pith_minimum, s, a, b)
+#define pith_maximum(s, a, b)             PITH_BINARY_(pith_maximum, s, a, b)
+#define pith_fmin(s, a, b)                PITH_BINARY_(pith_fmin, s, a, b)
+#define pith_fmax(s, a, b)                PITH_BINARY_(pith_fmax, s, a, b)
+#define pith_equal(s, a, b)               PITH_BINARY_(pith_equal, s, a, b)
+#define pith_not_equal(s, a, b)           PITH_BINARY_(pith_not_equal, s, a, b)
+#define pith_less(s, a, b)                PITH_BINARY_(pith_less, s, a, b)
+#define pith_less_equal(s, a, b)          PITH_BINARY_(pith_less_equal, s, a, b)
+#define pith_greater(s, a, b)             PITH_BINARY_(pith_greater, s, a, b)
+#define pith_greater_equal(s, a, b)       PITH_BINARY_(pith_greater_equal, s, a, b)
+#define pith_logical_and(s, a, b)         PITH_BINARY_(pith_logical_and, s, a, b)
+#define pith_logical_or(s, a, b)          PITH_BINARY_(pith_logical_or, s, a, b)
+#define pith_logical_xor(s, a, b)         PITH_BINARY_(pith_logical_xor, s, a, b)
+#define pith_bitwise_and(s, a, b)         PITH_BINARY_(pith_bitwise_and, s, a, b)
+#define pith_bitwise_or(s, a, b)          PITH_BINARY_(pith_bitwise_or, s, a, b)
+#define pith_bitwise_xor(s, a, b)         PITH_BINARY_(pith_bitwise_xor, s, a, b)
+#define pith_shift_left(s, a, b)          PITH_BINARY_(pith_shift_left, s, a, b)
+#define pith_shift_right(s, a, b)         PITH_BINARY_(pith_shift_right, s, a, b)
+#define pith_trunc_divide(s, a, b)        PITH_BINARY_(pith_trunc_divide, s, a, b)
+#define pith_ldexp(s, a, b)               PITH_SCALED_(pith_ldexp, s, a, b)
+#define pith_logaddexp(s, a, b)           PITH_BINARY_(pith_logaddexp, s, a, b)
+#define pith_shift_right_logical(s, a, b) PITH_BINARY_(pith_shift_right_logical, s, a, b)
+#define pith_is_close(s, a, b, rtol, atol, equal_nan)                                    \
+    PITH_NEAR_(pith_is_close, s, a, b, rtol, atol, equal_nan)
+#define pith_where(s, condition, a, b) PITH_SELECT_(pith_where, s, condition, a, b)
+#define pith_clip(s, a, low, high)     PITH_BOUNDED_(pith_clip, s, a, low, high)
 
 #endif

@@ -280,7 +280,10 @@ PITH_END
 /* Calls that can fail tell the library where they stand. A function called through a
  * pointer or inside parentheses, (pith_fail)(s, ...), only loses that. */
 #ifndef PITH_NO_SITES
+#    define PITH_SITE_(s)     PITH_AT(s)
 #    define pith_fail(s, ...) pith_fail(PITH_AT(s), __VA_ARGS__)
+#else
+#    define PITH_SITE_(s) (s)
 #endif
 
 #endif

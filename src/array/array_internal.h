@@ -189,6 +189,11 @@ bool pithp_draws_watched(void);
 
 /* a as dtype: itself where it has it. */
 const pith_array *pithp_cast(pith_scope *s, const pith_array *a, pith_dtype dtype);
+/* What operands of two dtypes promote to; PITH_DTYPE_NONE with the error set. */
+pith_dtype
+pithp_promote_dtypes(pith_scope *s, const char *function, pith_dtype a, pith_dtype b);
+/* A rank-0 array of one element; NULL with the error set. */
+const pith_array *pithp_scalar(pith_scope *s, pith_dtype dtype, const void *element);
 /* Cast operands to the dtype that all promote to. */
 pith_status pithp_promote_all(pith_scope *s,
                               const char *function,

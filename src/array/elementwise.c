@@ -11,6 +11,17 @@ static const pith_array *unary(pith_scope *s,
     return pithp_bind(s, primitive, 1, &a, NULL);
 }
 
+pith_dtype
+pithp_promote_dtypes(pith_scope *s, const char *function, pith_dtype a, pith_dtype b) {
+    const pith_dtype both = pithp_promote(a, b);
+    if (both == PITH_DTYPE_NONE)
+        pithp_fail(s, PITH_E_DTYPE, NULL,
+                   "%s: %s and %s have no common dtype; cast one with pith_cast",
+                   s->caller ? s->caller : function, pith_dtype_name(a),
+                   pith_dtype_name(b));
+    return both;
+}
+
 pith_status pithp_promote_all(pith_scope *s,
                               const char *function,
                               int count,
@@ -22,14 +33,9 @@ pith_status pithp_promote_all(pith_scope *s,
         if (PITHP_LIKELY(other == dtype))
             continue;
         same = false;
-        const pith_dtype both = pithp_promote(dtype, other);
-        if (both == PITH_DTYPE_NONE)
-            return pithp_fail(
-                s, PITH_E_DTYPE, NULL,
-                "%s: %s and %s have no common dtype; cast one with pith_cast",
-                s->caller ? s->caller : function, pith_dtype_name(dtype),
-                pith_dtype_name(other));
-        dtype = both;
+        dtype = pithp_promote_dtypes(s, function, dtype, other);
+        if (dtype == PITH_DTYPE_NONE)
+            return s->error.code;
     }
     for (int i = 0; !same && i < count; i++) {
         operands[i] = pithp_cast(s, operands[i], dtype);
@@ -59,8 +65,8 @@ static const pith_array *binary(pith_scope *s,
         return unary(s, PITHP_OP_##PRIMITIVE, "pith_" #name, a);                         \
     }
 #define BINARY(name, PRIMITIVE)                                                          \
-    const pith_array *pith_##name(pith_scope *s, const pith_array *a,                    \
-                                  const pith_array *b) {                                 \
+    const pith_array *(pith_##name)(pith_scope * s, const pith_array *a,                 \
+                                    const pith_array *b) {                               \
         return binary(s, PITHP_OP_##PRIMITIVE, "pith_" #name, a, b);                     \
     }
 
@@ -161,7 +167,7 @@ static bool both_are(const pith_array *a, const pith_array *b, bool floats) {
     return true;
 }
 
-const pith_array *pith_div(pith_scope *s, const pith_array *a, const pith_array *b) {
+const pith_array *(pith_div)(pith_scope *s, const pith_array *a, const pith_array *b) {
     if (pithp_scope_writable(s) && s->error.code == PITH_OK && both_are(a, b, false)) {
         pithp_enter(s);
         pithp_fail(
@@ -174,8 +180,9 @@ const pith_array *pith_div(pith_scope *s, const pith_array *a, const pith_array 
     return binary(s, PITHP_OP_DIV, "pith_div", a, b);
 }
 
-const pith_array *
-pith_trunc_divide(pith_scope *s, const pith_array *a, const pith_array *b) {
+const pith_array *(pith_trunc_divide)(pith_scope *s,
+                                      const pith_array *a,
+                                      const pith_array *b) {
     if (pithp_scope_writable(s) && s->error.code == PITH_OK && both_are(a, b, true)) {
         pithp_enter(s);
         pithp_fail(s, PITH_E_DTYPE, NULL, "pith_trunc_divide: expected integers, got %s",
@@ -218,7 +225,7 @@ pith_frexp(pith_scope *s, const pith_array *a, const pith_array **exponent) {
 
 /* The exponents take the mantissas' dtype, of at least 32 bits: no exponent that matters
  * is rounded there, and what bf16 and f16 lose is lost in one rounding at the end. */
-const pith_array *pith_ldexp(pith_scope *s, const pith_array *a, const pith_array *b) {
+const pith_array *(pith_ldexp)(pith_scope *s, const pith_array *a, const pith_array *b) {
     if (!pithp_enter(s) || pithp_operand_check(s, a, "pith_ldexp", "a") != PITH_OK ||
         pithp_operand_check(s, b, "pith_ldexp", "b") != PITH_OK ||
         !is_float(s, "pith_ldexp", "a", a))
@@ -252,10 +259,8 @@ const pith_array *pith_nan_to_num(pith_scope *s, const pith_array *a) {
     pith_scope *w = pithp_temporaries_open(s);
     if (!w)
         return NULL;
-    const pith_array *clipped =
-        pith_clip(w, a, pith_like(w, a, -most), pith_like(w, a, most));
-    return pithp_temporaries_close(
-        s, w, pith_where(w, pith_is_nan(w, a), pith_like(w, a, 0), clipped));
+    const pith_array *clipped = pith_clip(w, a, -most, most);
+    return pithp_temporaries_close(s, w, pith_where(w, pith_is_nan(w, a), 0, clipped));
 }
 
 /* |a - b| of integers, exact: the difference as an unsigned number. */
@@ -264,12 +269,12 @@ static const pith_array *apart(pith_scope *s, const pith_array *a, const pith_ar
     return pith_sub(s, pith_cast(s, high, PITH_U64), pith_cast(s, low, PITH_U64));
 }
 
-const pith_array *pith_is_close(pith_scope *s,
-                                const pith_array *a,
-                                const pith_array *b,
-                                double rtol,
-                                double atol,
-                                bool equal_nan) {
+const pith_array *(pith_is_close)(pith_scope *s,
+                                  const pith_array *a,
+                                  const pith_array *b,
+                                  double rtol,
+                                  double atol,
+                                  bool equal_nan) {
     if (!pithp_enter(s) || pithp_operand_check(s, a, "pith_is_close", "a") != PITH_OK ||
         pithp_operand_check(s, b, "pith_is_close", "b") != PITH_OK)
         return NULL;
@@ -286,8 +291,7 @@ const pith_array *pith_is_close(pith_scope *s,
         floats ? pith_abs(w, pith_sub(w, x, y))
                : pith_cast(w, apart(w, operands[0], operands[1]), PITH_F64);
     const pith_array *size = pith_abs(w, y);
-    const pith_array *part = pith_mul(w, size, pith_f64(w, rtol));
-    const pith_array *most = pith_add(w, part, pith_f64(w, atol));
+    const pith_array *most = pith_add(w, pith_mul(w, size, rtol), atol);
     const pith_array *within =
         pith_logical_and(w, pith_less_equal(w, distance, most), pith_is_finite(w, y));
     const pith_array *same = pith_equal(w, operands[0], operands[1]);
@@ -300,10 +304,10 @@ const pith_array *pith_is_close(pith_scope *s,
     return pithp_temporaries_close(s, w, result);
 }
 
-const pith_array *pith_where(pith_scope *s,
-                             const pith_array *condition,
-                             const pith_array *a,
-                             const pith_array *b) {
+const pith_array *(pith_where)(pith_scope *s,
+                               const pith_array *condition,
+                               const pith_array *a,
+                               const pith_array *b) {
     if (!pithp_enter(s) ||
         pithp_operand_check(s, condition, "pith_where", "condition") != PITH_OK ||
         pithp_operand_check(s, a, "pith_where", "a") != PITH_OK ||
@@ -315,10 +319,10 @@ const pith_array *pith_where(pith_scope *s,
     return pithp_bind(s, PITHP_OP_WHERE, 3, operands, NULL);
 }
 
-const pith_array *pith_clip(pith_scope *s,
-                            const pith_array *a,
-                            const pith_array *low,
-                            const pith_array *high) {
+const pith_array *(pith_clip)(pith_scope *s,
+                              const pith_array *a,
+                              const pith_array *low,
+                              const pith_array *high) {
     if (!pithp_enter(s) || pithp_operand_check(s, a, "pith_clip", "a") != PITH_OK ||
         (low && pithp_operand_check(s, low, "pith_clip", "low") != PITH_OK) ||
         (high && pithp_operand_check(s, high, "pith_clip", "high") != PITH_OK))

@@ -306,12 +306,14 @@ release_now:
     return a;
 }
 
-static const pith_array *
-scalar_of(pith_scope *s, const char *function, pith_dtype dtype, const void *element) {
-    if (!pithp_enter_as(s, function))
-        return NULL;
+const pith_array *pithp_scalar(pith_scope *s, pith_dtype dtype, const void *element) {
     const pith_spec *spec = spec_of(s, dtype, PITH_SCALAR);
     return spec ? copy_of(s, spec, element) : NULL;
+}
+
+static const pith_array *
+scalar_of(pith_scope *s, const char *function, pith_dtype dtype, const void *element) {
+    return pithp_enter_as(s, function) ? pithp_scalar(s, dtype, element) : NULL;
 }
 
 const pith_array *pith_f64(pith_scope *s, double value) {
@@ -345,8 +347,7 @@ const pith_array *pith_like(pith_scope *s, const pith_array *like, double value)
                    pith_dtype_name(dtype));
         return NULL;
     }
-    const pith_spec *spec = spec_of(s, dtype, PITH_SCALAR);
-    return spec ? copy_of(s, spec, &element) : NULL;
+    return pithp_scalar(s, dtype, &element);
 }
 
 /* ---- Looking at arrays ---- */

@@ -2,13 +2,14 @@
 # sites.sh ROOT: every exported function that takes a scope first can name its call site.
 #
 # Such a function needs a line `#define pith_x(s, ...) pith_x(PITH_AT(s), __VA_ARGS__)` in its
-# header, under PITH_NO_SITES. Those that cannot fail, or that are the mechanism, are listed here.
+# header, under PITH_NO_SITES, or `#define pith_x(s, ...) PITH_FORM_(pith_x, s, ...)`, whose form
+# gives the site. Those that cannot fail, or that are the mechanism, are listed here.
 set -eu
 cd "$1"
 
 awk '
 BEGIN {
-    split("pith_at pith_clear pith_kernel_launch pith_no_check pith_scope_close pith_scope_open_in", a, " ")
+    split("pith_at pith_clear pith_kernel_launch pith_no_check pith_numbers_begin pith_numbers_end pith_scope_close pith_scope_open_in", a, " ")
     for (i in a) exempt[a[i]] = 1
 }
 /^PITH_API / { declaration = ""; reading = 1 }
@@ -27,7 +28,8 @@ reading {
     macro = $0; sub(/^#[ ]*define[ ]+/, "", macro); sub(/\(.*$/, "", macro)
     text = $0
     while (text ~ /\\$/ && (getline more) > 0) { sub(/\\$/, "", text); text = text " " more }
-    if (text ~ ("[^a-z0-9_]" macro "[ ]*\\([ ]*PITH_AT\\(") ) sited[macro] = 1
+    if (text ~ ("[^a-z0-9_]" macro "[ ]*\\([ ]*PITH_AT\\(") || text ~ ("PITH_[A-Z]+_\\(" macro ", s,"))
+        sited[macro] = 1
 }
 END {
     for (name in where) {
