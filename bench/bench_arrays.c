@@ -30,7 +30,7 @@ static volatile intptr_t sink;
 static void run_pith(void *closure) {
     const Work *w = closure;
     pith_scope *s = pith_scope_open_in(w->s);
-    sink = (intptr_t)pith_call(s, w->work, 1, (const void *[]){w->arrays});
+    sink = (intptr_t)pith_apply(s, w->work, w->arrays);
     pith_wait(s);
     pith_scope_close(s);
 }

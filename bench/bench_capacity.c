@@ -47,7 +47,7 @@ typedef struct {
 static void run_bare(void *closure) {
     const work *w = closure;
     pith_scope *s = pith_scope_open_in(w->s);
-    pith_call(s, &bare_step, 1, (const void *[]){w->large});
+    pith_apply(s, &bare_step, w->large);
     pith_wait(s);
     bench_check(s);
     pith_scope_close(s);
@@ -55,8 +55,7 @@ static void run_bare(void *closure) {
 static void run_checked(void *closure) {
     const work *w = closure;
     pith_scope *s = pith_scope_open_in(w->s);
-    const pith_result *r =
-        pith_as_result(s, &checked_step, 1, (const void *[]){w->large});
+    const pith_result *r = pith_as_result(s, &checked_step, PITH_ITEMS(w->large));
     if (!pith_result_all_pass(s, r))
         abort();
     bench_check(s);
@@ -66,12 +65,11 @@ static void run_checked(void *closure) {
 static void run_overflow(void *closure) {
     const work *w = closure;
     pith_scope *s = pith_scope_open_in(w->s);
-    const pith_result *r =
-        pith_as_result(s, &checked_step, 1, (const void *[]){w->small});
+    const pith_result *r = pith_as_result(s, &checked_step, PITH_ITEMS(w->small));
     if (pith_result_all_pass(s, r))
         abort();
     const Compact *grown = pith_result_fix_or_raise(s, r, w->small);
-    r = pith_as_result(s, &checked_step, 1, (const void *[]){grown});
+    r = pith_as_result(s, &checked_step, PITH_ITEMS(grown));
     if (!pith_result_all_pass(s, r))
         abort();
     bench_check(s);

@@ -55,7 +55,7 @@ static const Pair *hundred(pith_scope *s, const Pair *in) {
     Pair next = {.x = in->x, .y = in->y};
     const Pair *state = pith_freeze(s, Pair, &next);
     for (int i = 0; i < 100; i++)
-        state = pith_call(s, called, 1, (const void *[]){state});
+        state = pith_apply(s, called, state);
     next = *state;
     next.tag = in->tag;
     return pith_freeze(s, Pair, &next);
@@ -88,12 +88,11 @@ static const Adam *adam(pith_scope *s, const Adam *in) {
     const pith_array *bias[] = {
         pith_sub(s, one, pith_pow(s, pith_f32(s, 0.9f), next.step)),
         pith_sub(s, one, pith_pow(s, pith_f32(s, 0.999f), next.step))};
-    next.mean = pith_tree_map(s, mean_of, NULL, 2,
-                              (const void *[]){in->mean, in->gradient}, NULL);
-    next.variance = pith_tree_map(s, variance_of, NULL, 2,
-                                  (const void *[]){in->variance, in->gradient}, NULL);
-    next.params = pith_tree_map(
-        s, moved, bias, 3, (const void *[]){in->params, next.mean, next.variance}, NULL);
+    next.mean = pith_tree_map(s, mean_of, NULL, PITH_ITEMS(in->mean, in->gradient), NULL);
+    next.variance =
+        pith_tree_map(s, variance_of, NULL, PITH_ITEMS(in->variance, in->gradient), NULL);
+    next.params = pith_tree_map(s, moved, bias,
+                                PITH_ITEMS(in->params, next.mean, next.variance), NULL);
     return pith_freeze(s, Adam, &next);
 }
 PITH_FUNCTION1(adam_step, adam, Adam, Adam)
@@ -124,7 +123,7 @@ typedef struct {
 static void call(void *closure) {
     const work *w = closure;
     pith_scope *s = pith_scope_open_in(w->s);
-    pith_call(s, w->step, 1, (const void *[]){w->tree});
+    pith_apply(s, w->step, w->tree);
     bench_check(s);
     pith_scope_close(s);
 }
@@ -132,7 +131,7 @@ static void call(void *closure) {
 static void replace(void *closure) {
     work *w = closure;
     pith_scope *s = pith_scope_open_in(w->s);
-    w->tree = pith_call(s, w->step, 1, (const void *[]){w->tree});
+    w->tree = pith_apply(s, w->step, w->tree);
     bench_check(s);
     if (w->state)
         pith_scope_close(w->state);
@@ -180,7 +179,7 @@ static void retrace_ten(void *closure) {
     pith_scope *s = pith_scope_open_in(w->s);
     Pair next = *(const Pair *)w->tree;
     next.tag = ++w->tag;
-    pith_call(s, w->step, 1, (const void *[]){pith_freeze(s, Pair, &next)});
+    pith_apply(s, w->step, pith_freeze(s, Pair, &next));
     bench_check(s);
     pith_scope_close(s);
 }
@@ -189,7 +188,7 @@ static void retrace_adam(void *closure) {
     pith_scope *s = pith_scope_open_in(w->s);
     Adam next = *(const Adam *)w->tree;
     next.tag = ++w->tag;
-    pith_call(s, w->step, 1, (const void *[]){pith_freeze(s, Adam, &next)});
+    pith_apply(s, w->step, pith_freeze(s, Adam, &next));
     bench_check(s);
     pith_scope_close(s);
 }

@@ -100,8 +100,8 @@ static void expression(void *closure) {
 static void tree(void *closure) {
     const Line *l = closure;
     pith_scope *s = pith_scope_open_in(l->s);
-    sink = (intptr_t)pith_tree_map_expression(s, "a * 0.999 + 0.001", 1,
-                                              (const void *[]){l->x}, 0, NULL);
+    sink = (intptr_t)pith_tree_map_expression(s, "a * 0.999 + 0.001", PITH_ITEMS(l->x), 0,
+                                              NULL);
     pith_wait(s);
     pith_scope_close(s);
 }

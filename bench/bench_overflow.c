@@ -27,7 +27,7 @@ static void run(void *closure) {
     pith_scope *s = pith_scope_open_in(w->s);
     w->repairs = 0;
     pith_propagate(s, Sim, &begin_step, w->sim,
-                   &((pith_propagate_options){.repaired = count, .closure = w}));
+                   &(pith_propagate_options){.repaired = count, .closure = w});
     bench_check(s);
     pith_scope_close(s);
 }

@@ -55,7 +55,7 @@ typedef struct {
 static void run_pith(void *closure) {
     const Work *w = closure;
     pith_scope *s = pith_scope_open_in(w->s);
-    pith_call(s, w->compiled, 1, (const void *[]){w->x});
+    pith_apply(s, w->compiled, w->x);
     pith_wait(s);
     pith_scope_close(s);
 }

@@ -146,7 +146,7 @@ static void old_to_new(pith_scope *s, pith_upgrade *u) {
     pith_upgrade_set(s, u, ".y", pith_upgrade_array(s, u, ".x"));
 }
 PITH_NODE(New,
-          PITH_VERSION(2),
+          PITH_TYPE_VERSION(2),
           PITH_UPGRADE(1, old_to_new),
           PITH_LEAF(x, "f64"),
           PITH_LEAF(y, "f64"),
@@ -167,8 +167,8 @@ static void make_records(Work *w, int64_t count) {
     if (!olds || !wides)
         fail("malloc");
     for (int64_t i = 0; i < count; i++) {
-        olds[i] = pith_freeze(w->s, Old, &((const Old){one, i}));
-        wides[i] = pith_freeze(w->s, Wide, &((const Wide){one, one, i}));
+        olds[i] = pith_freeze(w->s, Old, &(const Old){one, i});
+        wides[i] = pith_freeze(w->s, Wide, &(const Wide){one, one, i});
     }
     pith_save(w->s, pith_list_make(w->s, count, olds), w->path, NULL);
     wide = pith_list_make(w->s, count, wides);

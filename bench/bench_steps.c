@@ -136,7 +136,7 @@ PITH_NODE(State, PITH_TREE(x), PITH_TREE(b), PITH_TREE(index))
 
 static const Row *scan_body(pith_scope *s, const pith_array *c, const pith_array *x) {
     const pith_array *next = pith_add(s, pith_mul(s, c, number(s, 0.999)), x);
-    return pith_freeze(s, Row, (&(Row){next, next}));
+    return pith_freeze(s, Row, &(Row){next, next});
 }
 PITH_FUNCTION2(scan_body_step, scan_body, Row, pith_array, pith_array)
 static const pith_array *loop_scan(pith_scope *s, const Data *d) {
@@ -415,7 +415,7 @@ typedef struct {
 static void run_pith(void *closure) {
     const Work *w = closure;
     pith_scope *s = pith_scope_open_in(w->s);
-    pith_call(s, w->compiled, 1, (const void *[]){w->data});
+    pith_apply(s, w->compiled, w->data);
     pith_wait(s);
     bench_check(s);
     pith_scope_close(s);
@@ -509,8 +509,7 @@ static int first(void) {
     const pith_array *a = pith_arange(s, PITH_F64, STEPS_TIMES * STEPS_SMALL);
     const Data data = {a, pith_sqrt(s, a), pith_cast(s, a, PITH_I32)};
     const pith_function *compiled = pith_jit(s, &norms_function, NULL);
-    const pith_array *norm =
-        pith_call(s, compiled, 1, (const void *[]){pith_freeze(s, Data, &data)});
+    const pith_array *norm = pith_apply(s, compiled, pith_freeze(s, Data, &data));
     const double sum = pith_read_f64(s, pith_sum(s, norm, PITH_ALL_AXES));
     bench_check(s);
     pith_scope_close(s);

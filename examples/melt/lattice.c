@@ -73,7 +73,7 @@ draw_with_key(pith_scope *s, int64_t seed, int64_t count, double temperature) {
     const pith_array *square = pith_sum(s, pith_square(s, v), PITH_ALL_AXES);
     const double freedom = count > 1 ? 3 * (double)count - 3 : 1;
     const pith_array *wanted = pith_f64(s, temperature * freedom);
-    const pith_array *at_rest = pith_equal(s, square, pith_f64(s, 0)); /* one atom */
+    const pith_array *at_rest = pith_equal(s, square, 0); /* one atom */
     square = pith_where(s, at_rest, wanted, square);
     return pith_mul(s, v, pith_sqrt(s, pith_div(s, wanted, square)));
 }

@@ -86,7 +86,7 @@ const Sim *melt_verlet(pith_scope *s, const Sim *in) {
     moved.position = drift.moved;
     moved.velocity = drift.kicked;
     next.atoms = pith_freeze(s, Atoms, &moved);
-    next.step = pith_add(s, in->step, pith_i64(s, 1));
+    next.step = pith_add(s, in->step, 1);
     const Sim *listed =
         pith_cond(s, pith_cast(s, drift.stale, PITH_BOOL), &list_anew_step, &leave_step,
                   pith_freeze(s, Sim, &next));
@@ -130,5 +130,5 @@ melt_start(pith_scope *s, const Atoms *atoms, const pith_array *box, const Optio
     sim.fixed_capacity = o->fixed_capacity;
     return pith_propagate(
         s, Sim, &begin_step, pith_freeze(s, Sim, &sim),
-        &((pith_propagate_options){.first_step = -1, .repaired = melt_repaired}));
+        &(pith_propagate_options){.first_step = -1, .repaired = melt_repaired});
 }

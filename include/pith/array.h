@@ -123,6 +123,33 @@ typedef struct pith_index_entry {
 #define PITH_ENTRY_WHOLE                                                                 \
     (PITH_LITERAL_(pith_index_entry){PITH_ENTRY_IS_WHOLE, NULL, {0, 0, 0}})
 
+/** Count and entries of pith_gather and pith_scatter: PITH_ENTRIES(PITH_ENTRY_WHOLE,
+ * PITH_ENTRY_AT(-1)). */
+#define PITH_ENTRIES(...)                                                                \
+    (int)PITH_COUNT_OF_(pith_index_entry, __VA_ARGS__),                                  \
+        PITH_ARRAY_(pith_index_entry, __VA_ARGS__)
+
+/** An array of rank 1 from its elements, with the name of any dtype but f16 and bf16:
+ * PITH_VECTOR(s, f64, 0.5, 1, 2). */
+#define PITH_VECTOR(s, dtype, ...)                                                       \
+    PITH_VECTOR_OF_(s, PITH_ELEMENTS_##dtype##_, __VA_ARGS__)
+#define PITH_VECTOR_OF_(s, ...) PITH_VECTOR_AS_(s, __VA_ARGS__)
+#define PITH_VECTOR_AS_(s, T, dtype, ...)                                                \
+    pith_array_copy((s), dtype, PITH_SHAPE((int64_t)PITH_COUNT_OF_(T, __VA_ARGS__)),     \
+                    PITH_ARRAY_(T, __VA_ARGS__))
+#define PITH_ELEMENTS_bool_  bool, PITH_BOOL
+#define PITH_ELEMENTS__Bool_ bool, PITH_BOOL
+#define PITH_ELEMENTS_i8_    int8_t, PITH_I8
+#define PITH_ELEMENTS_i16_   int16_t, PITH_I16
+#define PITH_ELEMENTS_i32_   int32_t, PITH_I32
+#define PITH_ELEMENTS_i64_   int64_t, PITH_I64
+#define PITH_ELEMENTS_u8_    uint8_t, PITH_U8
+#define PITH_ELEMENTS_u16_   uint16_t, PITH_U16
+#define PITH_ELEMENTS_u32_   uint32_t, PITH_U32
+#define PITH_ELEMENTS_u64_   uint64_t, PITH_U64
+#define PITH_ELEMENTS_f32_   float, PITH_F32
+#define PITH_ELEMENTS_f64_   double, PITH_F64
+
 PITH_BEGIN
 
 /* ---- Making arrays from host data, and reading them ---- */

@@ -43,8 +43,8 @@ PITH_API const pith_array *pith_take_along_axis(pith_scope *s,
  * lies outside follows options->mode. Errors: PITH_E_SHAPE (more entries than axes, index
  * arrays that do not broadcast), PITH_E_INDEX.
  *
- *     pith_gather(s, x, 3, (pith_index_entry[]){PITH_ENTRY_ARRAY(i), PITH_ENTRY_WHOLE,
- *                                               PITH_ENTRY_AT(-1)}, NULL)  // x[i, :, -1]
+ *     pith_gather(s, x, PITH_ENTRIES(PITH_ENTRY_ARRAY(i), PITH_ENTRY_WHOLE,
+ *                                    PITH_ENTRY_AT(-1)), NULL)  // x[i, :, -1]
  */
 PITH_API const pith_array *pith_gather(pith_scope *s,
                                        const pith_array *a,

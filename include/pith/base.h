@@ -41,6 +41,10 @@
 #define PITH_VERSION_MAJOR 0
 #define PITH_VERSION_MINOR 1
 #define PITH_VERSION_PATCH 0
+/** The version of these headers, such as "0.1.0". */
+#define PITH_VERSION_TEXT                                                                \
+    PITH_STRINGIZE(PITH_VERSION_MAJOR)                                                   \
+    "." PITH_STRINGIZE(PITH_VERSION_MINOR) "." PITH_STRINGIZE(PITH_VERSION_PATCH)
 
 /* ---- Status codes: X(NAME, value, text) ---- */
 #define PITH_STATUS_LIST(X)                                                              \
@@ -130,13 +134,16 @@ typedef struct pith_shape {
 
 #define PITH_COUNT_ARGS_(...)                             PITH_COUNT_ARGS2_(__VA_ARGS__, 8, 7, 6, 5, 4, 3, 2, 1, 0)
 #define PITH_COUNT_ARGS2_(a, b, c, d, e, f, g, h, n, ...) n
-/* A struct, and an array that lives as long as the call it is an argument of. */
+/* A struct, and an array that lives as long as the call it is an argument of, with the
+ * number of its elements. */
 #ifdef __cplusplus
-#    define PITH_LITERAL_(T)    T
-#    define PITH_ARRAY_(T, ...) (std::initializer_list<T>{__VA_ARGS__}.begin())
+#    define PITH_LITERAL_(T)       T
+#    define PITH_ARRAY_(T, ...)    (std::initializer_list<T>{__VA_ARGS__}.begin())
+#    define PITH_COUNT_OF_(T, ...) (std::initializer_list<T>{__VA_ARGS__}.size())
 #else
-#    define PITH_LITERAL_(T)    (T)
-#    define PITH_ARRAY_(T, ...) ((T const[]){__VA_ARGS__})
+#    define PITH_LITERAL_(T)       (T)
+#    define PITH_ARRAY_(T, ...)    ((T const[]){__VA_ARGS__})
+#    define PITH_COUNT_OF_(T, ...) (sizeof((T const[]){__VA_ARGS__}) / sizeof(T))
 #endif
 /** A shape of rank 1 to 8: PITH_SHAPE(256, 3). */
 #define PITH_SHAPE(...)                                                                  \
@@ -149,6 +156,9 @@ typedef struct pith_scope pith_scope;     /**< owner of results, one thread at a
 typedef struct pith_array pith_array;     /**< a leaf: concrete or traced, immutable */
 
 PITH_BEGIN
+
+/** The version of the library that runs, as PITH_VERSION_TEXT; never NULL. */
+PITH_API const char *pith_version(void);
 
 /** Name of a status code, such as "PITH_E_SHAPE"; never NULL. */
 PITH_API const char *pith_status_name(pith_status status);

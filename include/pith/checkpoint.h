@@ -262,7 +262,7 @@ PITH_API const void *pith_load_as(pith_scope *s,
  *         pith_upgrade_set_f64(s, u, ".timestep", 1e-3 * pith_upgrade_f64(s, u, ".dt"));
  *         pith_upgrade_remove(s, u, ".dt");
  *     }
- *     PITH_NODE(Sim, PITH_VERSION(2), PITH_UPGRADE(1, sim_1_to_2), ...)
+ *     PITH_NODE(Sim, PITH_TYPE_VERSION(2), PITH_UPGRADE(1, sim_1_to_2), ...)
  *
  * What it does not mention stays as it is. After the hooks of all versions in between the
  * record is loaded as strictly as any other. A record comes before what is below it, so a

@@ -128,7 +128,8 @@ PITH_API const void *pith_fori_between_passing(pith_scope *s,
                                                const void *init);
 /**
  * Carry a tree over the rows of another and stack what comes out:
- * body(carry, xs[i]) returns a record with members `carry`, the next one, and `out`.
+ * body(carry, xs[i]) returns a record with members `carry`, the next one, and `out`. If
+ * @p outs is NULL, it may return the next carry alone.
  *
  * @param body Takes the carry and a row of xs: its tree, each leaf without its first
  * axis.
@@ -140,7 +141,8 @@ PITH_API const void *pith_fori_between_passing(pith_scope *s,
  *
  * Errors: PITH_E_SHAPE (leaves of xs with another first extent, or a rank of 0),
  * PITH_E_ARG (neither leaves in xs nor options),
- * PITH_E_TYPE (the body returns no record with carry and out), and those of loops.
+ * PITH_E_TYPE (the body returns neither a record with carry and out nor, where that is
+ * allowed, a carry), and those of loops.
  * @return The last carry, owned by @p s; after an error the nil of init's type.
  */
 PITH_API const void *pith_scan(pith_scope *s,

@@ -265,8 +265,8 @@ pith_lens_get(pith_scope *s, const pith_lens *lens, const void *root);
  * @return A tree like @p root, of its type: pith_lens_set keeps the type of the argument.
  * The nil record of root's type, or NULL, on failure.
  */
-#define pith_lens_set(s, lens, root, value)                                              \
-    ((__typeof__(root))pith_lens_set_with((s), (lens), (root), (value), NULL))
+#define pith_lens_set(s, lens, root, ...)                                                \
+    ((__typeof__(root))pith_lens_set_with((s), (lens), (root), __VA_ARGS__, NULL))
 PITH_API const void *pith_lens_set_with(pith_scope *s,
                                         const pith_lens *lens,
                                         const void *root,
@@ -274,9 +274,9 @@ PITH_API const void *pith_lens_set_with(pith_scope *s,
                                         const pith_lens_options *options);
 /** Set what @p function makes of what is got: pith_lens_apply(s, lens, root, f, closure).
  */
-#define pith_lens_apply(s, lens, root, function, closure)                                \
-    ((__typeof__(root))pith_lens_apply_with((s), (lens), (root), (function), (closure),  \
-                                            NULL))
+#define pith_lens_apply(s, lens, root, function, ...)                                    \
+    ((__typeof__(root))pith_lens_apply_with((s), (lens), (root), (function),             \
+                                            __VA_ARGS__, NULL))
 PITH_API const void *pith_lens_apply_with(pith_scope *s,
                                           const pith_lens *lens,
                                           const void *root,

@@ -412,7 +412,7 @@ template <class T> constexpr pith_static_kind pith_static_of_() {
             PITH_HOOK_USES, NULL, PITH_FIELD_OPTIONS_(.unit = NULL)                      \
     }
 /** The version of the type, written into checkpoints; 1 unless given. */
-#define PITH_VERSION(number)                                                             \
+#define PITH_TYPE_VERSION(number)                                                        \
     PITH_HOOK_ENTRY_("version", 0, PITH_HOOK_VERSION, NULL, .initial = (number))
 
 #endif

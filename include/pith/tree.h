@@ -52,12 +52,22 @@ typedef struct pith_extent {
 /** PITH_EXTENTS({"n", 4000}, {"m", 3}) */
 #define PITH_EXTENTS(...) PITH_ARRAY_(pith_extent, __VA_ARGS__, {NULL, 0})
 
+/* The struct of a record that is to be frozen, which may be a compound literal with
+ * commas; another struct's does not compile. */
 #ifdef __cplusplus
-/* The struct of a record that is to be made; another struct's does not compile. */
-#    define PITH_VALUE_(T, value) (1 ? (value) : static_cast<const T *>(NULL))
+#    define PITH_VALUE_(T, ...) (1 ? (__VA_ARGS__) : static_cast<const T *>(NULL))
 #else
-#    define PITH_VALUE_(T, value)                                                        \
-        _Generic((value), T * : (value), const T * : (value), void * : (value))
+static inline const void *pith_struct_(const void *value) {
+    return value;
+}
+struct pith_value_must_point_to_the_struct_of_the_record {
+    int other;
+};
+const void *
+pith_other_struct_(struct pith_value_must_point_to_the_struct_of_the_record other);
+#    define PITH_VALUE_(T, ...)                                                          \
+        _Generic(__VA_ARGS__, T * : pith_struct_, const T * : pith_struct_,              \
+                 void * : pith_struct_, default : pith_other_struct_)(__VA_ARGS__)
 #endif
 
 typedef struct pith_function pith_function;
@@ -84,8 +94,18 @@ PITH_BEGIN
 
 /** Freeze a struct into a record of T: pith_freeze(s, Sim, &next). Extents are checked,
  * hooks run. */
-#define pith_freeze(s, T, value)                                                         \
-    ((const T *)pith_freeze_as((s), T##_pith_type(), PITH_VALUE_(T, value)))
+#define pith_freeze(s, T, ...)                                                           \
+    ((const T *)pith_freeze_as((s), T##_pith_type(), PITH_VALUE_(T, __VA_ARGS__)))
+/** Freeze a record of T from its members: pith_record(s, Sim, .atoms = atoms, .step = 3).
+ * Members that are not named are 0 or NULL (pith_make fills them instead). In C++ from
+ * C++20. */
+#ifdef __cplusplus
+#    define pith_record(s, T, ...)                                                       \
+        pith_record_<T>(PITH_SITE_(s), T##_pith_type(), T{__VA_ARGS__})
+#else
+#    define pith_record(s, T, ...)                                                       \
+        ((const T *)pith_freeze_as((s), T##_pith_type(), &(const T){__VA_ARGS__}))
+#endif
 /**
  * Freeze a struct: statics are interned, leaves and children must be frozen, fit their
  * specs and outlive
@@ -120,8 +140,14 @@ PITH_API const void *pith_initial_as(const pith_type *type);
  * for the children that are made, too. One that names nothing is PITH_E_ARG; one that is
  * missing is PITH_E_SHAPE.
  */
-#define pith_make(s, T, value, extents)                                                  \
-    ((const T *)pith_make_as((s), T##_pith_type(), PITH_VALUE_(T, value), (extents)))
+#ifdef __cplusplus
+#    define pith_make(s, T, ...)                                                         \
+        pith_make_<T>(PITH_SITE_(s), T##_pith_type(), __VA_ARGS__)
+#else
+#    define pith_make(s, T, ...)                                                         \
+        ((const T *)pith_make_(PITH_SITE_(s), T##_pith_type(),                           \
+                               PITH_VALUE_AND_(T, pith_extent, __VA_ARGS__)))
+#endif
 PITH_API const void *pith_make_as(pith_scope *s,
                                   const pith_type *type,
                                   const void *value,
@@ -149,14 +175,8 @@ PITH_API const pith_dict *pith_dict_make(pith_scope *s,
 PITH_API const pith_none *pith_none_make(pith_scope *s);
 /** PITH_ITEMS(a, b, c): count and items for the makers above. */
 #define PITH_ITEMS(...)                                                                  \
-    PITH_COUNT_ITEMS_(__VA_ARGS__), PITH_ARRAY_(const void *, __VA_ARGS__)
-#ifdef __cplusplus
-#    define PITH_COUNT_ITEMS_(...)                                                       \
-        (int64_t)(std::initializer_list<const void *>{__VA_ARGS__}.size())
-#else
-#    define PITH_COUNT_ITEMS_(...)                                                       \
-        (int64_t)(sizeof((const void *const[]){__VA_ARGS__}) / sizeof(const void *))
-#endif
+    (int64_t) PITH_COUNT_OF_(const void *, __VA_ARGS__),                                 \
+        PITH_ARRAY_(const void *, __VA_ARGS__)
 
 /** Kind of a tree's root; PITH_NODE_ABSENT for NULL, nil records and what is no object.
  */
@@ -393,9 +413,15 @@ typedef struct pith_resize_options {
  * leaves keep their contents, new elements are the field's fill. pith_tree_resize(s, Sim,
  * &next, NULL).
  */
-#define pith_tree_resize(s, T, value, options)                                           \
-    ((const T *)pith_tree_resize_as((s), T##_pith_type(), (1 ? (value) : (T *)0),        \
-                                    (options)))
+#ifdef __cplusplus
+#    define pith_tree_resize(s, T, ...)                                                  \
+        pith_tree_resize_<T>(PITH_SITE_(s), T##_pith_type(), __VA_ARGS__)
+#else
+#    define pith_tree_resize(s, T, ...)                                                  \
+        ((const T *)pith_tree_resize_(                                                   \
+            PITH_SITE_(s), T##_pith_type(),                                              \
+            PITH_VALUE_AND_(T, pith_resize_options, __VA_ARGS__)))
+#endif
 PITH_API const void *pith_tree_resize_as(pith_scope *s,
                                          const pith_type *type,
                                          const void *value,
@@ -430,6 +456,17 @@ PITH_API const void *pith_call(pith_scope *s,
                                const pith_function *function,
                                int count,
                                const void *const *arguments);
+/** pith_call with the arguments in a row: pith_apply(s, &step, state, key). The result
+ * converts to a pointer to any record, in C++ too. */
+#ifdef __cplusplus
+#    define pith_apply(s, function, ...)                                                 \
+        pith_tree_(pith_call((s), (function), PITH_COUNT_ARGS_(__VA_ARGS__),             \
+                             PITH_ARRAY_(const void *, __VA_ARGS__)))
+#else
+#    define pith_apply(s, function, ...)                                                 \
+        pith_call((s), (function), PITH_COUNT_ARGS_(__VA_ARGS__),                        \
+                  PITH_ARRAY_(const void *, __VA_ARGS__))
+#endif
 /**
  * Bind the last parameter of a function to a tree: a function of the parameters before
  * it, with the same name.
@@ -515,6 +552,63 @@ PITH_END
 
 /* What stands for any tree in PITH_FUNCTION; pith_array is for arrays. */
 #define void_pith_type NULL
+
+/* ---- Calls by the macros above: a struct and what comes after it ---- */
+
+#ifdef __cplusplus
+extern "C++" {
+class pith_tree_ {
+  public:
+    explicit pith_tree_(const void *tree) : tree_(tree) {}
+    template <class T> operator const T *() const {
+        return static_cast<const T *>(tree_);
+    }
+
+  private:
+    const void *tree_;
+};
+template <class T>
+inline const T *pith_record_(pith_scope *s, const pith_type *type, const T &value) {
+    return static_cast<const T *>((pith_freeze_as)(s, type, &value));
+}
+template <class T>
+inline const T *pith_make_(pith_scope *s,
+                           const pith_type *type,
+                           const T *value,
+                           const pith_extent *extents) {
+    return static_cast<const T *>((pith_make_as)(s, type, value, extents));
+}
+template <class T>
+inline const T *pith_tree_resize_(pith_scope *s,
+                                  const pith_type *type,
+                                  const T *value,
+                                  const pith_resize_options *options) {
+    return static_cast<const T *>((pith_tree_resize_as)(s, type, value, options));
+}
+}
+#else
+/* Two pointers as the initialiser of a struct: so commas in literals part nothing. */
+#    define PITH_VALUE_AND_(T, Other, ...)                                               \
+        (&(const struct {                                                                \
+            const T *value;                                                              \
+            const Other *other;                                                          \
+        }){__VA_ARGS__})
+typedef struct pith_value_and_ {
+    const void *value, *other;
+} pith_value_and_;
+static inline const void *
+pith_make_(pith_scope *s, const pith_type *type, const void *arguments) {
+    pith_value_and_ a;
+    __builtin_memcpy(&a, arguments, sizeof a);
+    return (pith_make_as)(s, type, a.value, (const pith_extent *)a.other);
+}
+static inline const void *
+pith_tree_resize_(pith_scope *s, const pith_type *type, const void *arguments) {
+    pith_value_and_ a;
+    __builtin_memcpy(&a, arguments, sizeof a);
+    return (pith_tree_resize_as)(s, type, a.value, (const pith_resize_options *)a.other);
+}
+#endif
 
 #ifndef PITH_NO_SITES
 #    define pith_freeze_as(s, ...)      pith_freeze_as(PITH_AT(s), __VA_ARGS__)

@@ -1,4 +1,4 @@
-/* Names and texts of status codes, from the one list in base.h. */
+/* Names and texts of status codes, from the one list in base.h, and the version. */
 #include "base/base_internal.h"
 
 static const struct {
@@ -17,4 +17,8 @@ const char *pith_status_name(pith_status status) {
 const char *pith_status_text(pith_status status) {
     const size_t i = (size_t)status;
     return i < PITHP_COUNT(statuses) ? statuses[i].text : "unknown status";
+}
+
+const char *pith_version(void) {
+    return PITH_VERSION_TEXT;
 }

@@ -465,7 +465,7 @@ Test(expression, knows_texts_by_what_they_say) {
         /* numbers have C's types in trees, where 1 / 2 is 0 */
         const pith_array *halves[] = {
             pith_expression(s, "a + 1 / 2", PITH_BIND({"a", two})),
-            pith_tree_map_expression(s, "a + 1 / 2", 1, (const void *[]){two}, 0, NULL)};
+            pith_tree_map_expression(s, "a + 1 / 2", PITH_ITEMS(two), 0, NULL)};
         cr_assert_eq(pith_read_f64(s, halves[0]), 2.5);
         cr_assert_eq(pith_read_f64(s, halves[1]), 2);
         pt_fails(
@@ -479,9 +479,9 @@ Test(expression, knows_texts_by_what_they_say) {
             2.5);
     }
     const double one = 1;
-    pt_ok(s, pith_tree_map_expression(s, "a + p[0]", 1, (const void *[]){two}, 1, &one));
+    pt_ok(s, pith_tree_map_expression(s, "a + p[0]", PITH_ITEMS(two), 1, &one));
     pt_fails(PITH_E_ARG, s,
-             pith_tree_map_expression(s, "a + p[0]", 1, (const void *[]){two}, 0, NULL));
+             pith_tree_map_expression(s, "a + p[0]", PITH_ITEMS(two), 0, NULL));
     close_scope();
 }
 

@@ -125,15 +125,13 @@ PITH_FUNCTION1(twice_function, twice, pith_array, pith_array)
 Test(native, refuses_traced_and_donated_arrays) {
     open_all();
     const pith_array *x = pith_arange(s, PITH_F64, N);
-    pt_fails(PITH_E_TRACED, s,
-             pith_call(s, pith_jit(s, &show_function, NULL), 1, (const void *[]){x}));
-    pt_fails(PITH_E_TRACED, s,
-             pith_call(s, pith_jit(s, &make_function, NULL), 1, (const void *[]){x}));
+    pt_fails(PITH_E_TRACED, s, pith_apply(s, pith_jit(s, &show_function, NULL), x));
+    pt_fails(PITH_E_TRACED, s, pith_apply(s, pith_jit(s, &make_function, NULL), x));
     cr_assert(!viewed && !made);
     const pith_function *f = pith_jit(
         s, &twice_function, &(pith_jit_options){.donate_arguments = PITH_ARGUMENT(0)});
     pith_view view;
-    pt_ok(s, pith_call(s, f, 1, (const void *[]){x}));
+    pt_ok(s, pith_apply(s, f, x));
     pt_fails(PITH_E_DONATED, s, pith_array_view(s, x, &view));
     close_all();
 }

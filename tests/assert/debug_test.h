@@ -47,7 +47,7 @@ static PT_UNUSED void dbg_all_ways(const pith_function *f, const char *expected)
         const pith_array *x = pith_arange(s, PITH_F64, 3);
         const pith_function *jitted = pith_jit(s, f, NULL);
         for (int time = 0; time < 3; time++) {
-            const pith_array *y = pith_call(s, jitted, 1, (const void *[]){x});
+            const pith_array *y = pith_apply(s, jitted, x);
             pt_ok(s, y);
             pith_wait(s);
             cr_assert(strcmp(dbg_lines, expected) == 0,

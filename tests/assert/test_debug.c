@@ -95,9 +95,9 @@ BOTH(debug, compiled_functions_print_in_order) {
 /* A part that is a program of its own, called twice. */
 static const pith_array *twice(pith_scope *s, const pith_array *x) {
     const pith_function *inner = pith_jit(s, &straight_step, NULL);
-    const pith_array *a = pith_call(s, inner, 1, (const void *[]){x});
+    const pith_array *a = pith_apply(s, inner, x);
     pith_debug(s, "> a {a}", {"a", a});
-    return pith_call(s, inner, 1, (const void *[]){pith_mul(s, x, a)});
+    return pith_apply(s, inner, pith_mul(s, x, a));
 }
 PITH_FUNCTION1(twice_step, twice, pith_array, pith_array)
 
@@ -236,9 +236,9 @@ Test(debug, every_counts_on_from_call_to_call) {
         const pith_array *x = pith_f64(s, 0);
         const pith_function *f = pith_jit(s, &rare_loop, NULL);
         for (int time = 0; time < 2; time++)
-            pith_call(s, f, 1, (const void *[]){x});
+            pith_apply(s, f, x);
         /* another shape is another program of the same call site */
-        pith_call(s, f, 1, (const void *[]){pith_zeros(s, PITH_F64, PITH_SHAPE(2))});
+        pith_apply(s, f, pith_zeros(s, PITH_F64, PITH_SHAPE(2)));
         pt_ok(s);
         dbg_heard("at 0\nat 4\nat 8\nat 2\nat 6\nat 0\nat 4\nat 8\n");
         CLOSE;
@@ -264,8 +264,8 @@ BOTH(debug, results_keep_their_bits) {
     const pith_function *a = pith_jit(s, &plain_step, NULL);
     const pith_function *b = pith_jit(s, &chatty_step, NULL);
     for (int k = 0; k < 4; k++) {
-        const pith_array *u = pith_call(s, a, 1, (const void *[]){x});
-        const pith_array *v = pith_call(s, b, 1, (const void *[]){x});
+        const pith_array *u = pith_apply(s, a, x);
+        const pith_array *v = pith_apply(s, b, x);
         double one[5000], other[5000];
         cr_assert(pith_read(s, u, one, sizeof one) &&
                   pith_read(s, v, other, sizeof other));
@@ -330,7 +330,7 @@ static pith_status scenario(const pith_open_options *options) {
     if (x && !pith_failed(s))
         pt_again(s, f = pith_jit(s, &twice_step, NULL));
     if (f)
-        pt_again(s, y = pith_call(s, f, 1, (const void *[]){x}));
+        pt_again(s, y = pith_apply(s, f, x));
     const pith_status code = pith_code(s);
     pith_scope_close(s);
     pith_close(rt);
@@ -355,7 +355,7 @@ static void *call_often(void *closure) {
     const pith_array *x = pith_f64(s, 0);
     const pith_function *f = pith_jit(s, &rare_loop, NULL);
     for (int k = 0; k < ROUNDS; k++)
-        pith_call(s, f, 1, (const void *[]){x});
+        pith_apply(s, f, x);
     const bool fine = !pith_failed(s);
     pith_scope_close(s);
     return fine ? closure : NULL;

@@ -57,9 +57,8 @@ static const Box *box(pith_scope *s, double a, double b, double c) {
 BOTH(passed, values_are_those_of_their_run) {
     RUNTIME;
     const pith_function *f = pith_jit(s, &box_function, NULL);
-    const pith_result *first = pith_as_result(s, f, 1, (const void *[]){box(s, 1, 2, 3)});
-    const pith_result *second =
-        pith_as_result(s, f, 1, (const void *[]){box(s, 7, 5, 6)});
+    const pith_result *first = pith_as_result(s, f, PITH_ITEMS(box(s, 1, 2, 3)));
+    const pith_result *second = pith_as_result(s, f, PITH_ITEMS(box(s, 7, 5, 6)));
     pith_jit_clear(rt); /* assertions outlive the program */
     pt_ok(s, first && second);
     cr_assert(pith_result_all_pass(s, first) && pith_result_count(s, first) == 3);
@@ -86,7 +85,7 @@ BOTH(passed, collectors_around_see_the_same_ones) {
     const pith_function *f = pith_jit(s, &box_function, NULL);
     pith_collect_begin(s);
     pith_check(s, pith_bool(s, true), "before");
-    const pith_result *inner = pith_as_result(s, f, 1, (const void *[]){box(s, 1, 2, 3)});
+    const pith_result *inner = pith_as_result(s, f, PITH_ITEMS(box(s, 1, 2, 3)));
     pith_check(s, pith_bool(s, false), "after");
     const pith_result *outer = pith_collect_end(s, NULL);
     pt_ok(s, inner && outer);
@@ -121,14 +120,14 @@ Test(passed, every_failure_of_memory_is_survived) {
     RUNTIME;
     const pith_function *f = pith_jit(s, &box_function, NULL);
     const Box *x = box(s, 1, 2, 3);
-    pith_as_result(s, f, 1, (const void *[]){x});
+    pith_as_result(s, f, PITH_ITEMS(x));
     pt_ok(s);
     bool failed = true;
     for (long long at = 1; failed && at < 200; at++) {
         pith_scope *inner = pith_scope_open_in(s);
         atomic_store(&pt_default_heap.fail_at,
                      atomic_load(&pt_default_heap.allocations) + at);
-        const pith_result *r = pith_as_result(inner, f, 1, (const void *[]){x});
+        const pith_result *r = pith_as_result(inner, f, PITH_ITEMS(x));
         const int64_t count = r ? pith_result_count(inner, r) : -1;
         failed = pith_failed(inner);
         cr_assert(failed ? pith_code(inner) == PITH_E_MEMORY : count == 3, "%s",

@@ -12,6 +12,14 @@ Test(names, every_status_has_a_name_and_a_text) {
     cr_assert_eq((int)PITH_OK, 0);
 }
 
+Test(names, the_version_is_the_one_of_the_headers) {
+    char text[32];
+    snprintf(text, sizeof text, "%d.%d.%d", PITH_VERSION_MAJOR, PITH_VERSION_MINOR,
+             PITH_VERSION_PATCH);
+    cr_assert_str_eq(pith_version(), text);
+    cr_assert_str_eq(PITH_VERSION_TEXT, text);
+}
+
 Test(names, what_is_no_status_is_called_unknown) {
     cr_assert_str_eq(pith_status_name((pith_status)999), "unknown status");
     cr_assert_str_eq(pith_status_text((pith_status)-1), "unknown status");

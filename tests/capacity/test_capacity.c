@@ -99,7 +99,7 @@ Test(capacity, sizes_may_be_any_tree_of_integers) {
     const char *const keys[] = {"b", "a"};
     const pith_array *one = pith_i32(s, 10), *two = pith_i64(s, 20);
     const void *pair = pith_tuple_make(s, PITH_ITEMS(one, two));
-    const void *record = pith_freeze(s, Sizes, &((Sizes){30, 40, 0.5}));
+    const void *record = pith_freeze(s, Sizes, &(Sizes){30, 40, 0.5});
     const void *tree = pith_dict_make(s, 2, keys, (const void *[]){pair, record});
     const pith_capacity *c = pith_fixed_capacity_tree(s, tree, NULL);
     pt_ok(s, c);

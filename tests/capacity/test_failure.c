@@ -49,7 +49,7 @@ static pith_status scenario(const pith_open_options *options) {
     const pith_capacity *c = NULL;
     pt_again(s, (in = make(s)) && pith_is(Table, in));
     if (!pith_failed(s))
-        pt_again(s, r = pith_as_result(s, &table_step, 1, (const void *[]){in}));
+        pt_again(s, r = pith_as_result(s, &table_step, PITH_ITEMS(in)));
     if (!pith_failed(s))
         pt_again(s, pith_result_failed(s, r) == 2);
     if (!pith_failed(s))

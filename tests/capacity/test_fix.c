@@ -89,8 +89,8 @@ Test(fix, trees_of_sizes_keep_their_form) {
     const char *const keys[] = {"a{}", "b"};
     const void *dict =
         pith_dict_make(s, 2, keys, (const void *[]){pith_i32(s, 4), pith_i64(s, 8)});
-    const Holder *in = pith_freeze(
-        s, Holder, &((Holder){pith_freeze(s, Caps, &((Caps){10, 20})), dict}));
+    const Holder *in =
+        pith_freeze(s, Holder, &(Holder){pith_freeze(s, Caps, &(Caps){10, 20}), dict});
     const pith_capacity *c =
         pith_lens_capacity_tree(s, PITH_LENS(Holder, sizes), dict, 2);
     pt_ok(s, c);

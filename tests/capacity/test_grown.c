@@ -38,7 +38,7 @@ static const Table *table_of(int64_t need) {
     return pith_make(s, Table, &t, NULL);
 }
 static const pith_array *sum(const pith_function *f, const Table *t) {
-    return pith_call(s, f, 1, (const void *[]){t->need});
+    return pith_apply(s, f, t->need);
 }
 
 Test(grown, only_what_has_another_size_is_traced_again) {

@@ -34,7 +34,7 @@ PITH_FUNCTION1(guarded_step, fill_rows, Table, Table)
 PITH_FUNCTION1(bare_step, launch, Table, Table)
 
 static const pith_result *collect(const pith_function *f, const void *state) {
-    const pith_result *r = pith_as_result(s, f, 1, (const void *[]){state});
+    const pith_result *r = pith_as_result(s, f, PITH_ITEMS(state));
     pt_ok(s, r);
     return r;
 }
@@ -84,8 +84,7 @@ Test(guard, repairs_compiled_functions_too) {
     const Table *same = pith_propagate(s, Table, &guarded_step, in, NULL);
     pt_ok(s, done);
     cr_assert(done->room == 8 && pith_tree_equal(s, done, same));
-    pt_fails(PITH_E_CAPACITY, s,
-             (pith_call(s, f, 1, (const void *[]){in}), pith_wait(s)));
+    pt_fails(PITH_E_CAPACITY, s, (pith_apply(s, f, in), pith_wait(s)));
     close_all();
 }
 

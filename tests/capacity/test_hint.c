@@ -448,14 +448,14 @@ Test(hint, the_peak_of_a_call_is_measured) {
         pith_scope_close(inner);
     }
     const pith_memory_info before = pith_memory(rt);
-    const size_t peak = pith_measure_peak(s, &triple, 1, (const void *[]){x});
+    const size_t peak = pith_measure_peak(s, &triple, PITH_ITEMS(x));
     pt_ok(s);
     cr_assert(peak == 2 * 800000, "%zu", peak);
     cr_assert(pith_memory(rt).peak == before.peak && pith_memory(rt).live == before.live);
     const pith_memory_hint hint =
         pith_hint_measured(s, (pith_memory_hint){0, 0}, 100000, peak);
     cr_assert(hint.per_sample == 16);
-    pt_fails(PITH_E_CALLBACK, s, pith_measure_peak(s, &refusal, 1, (const void *[]){x}));
+    pt_fails(PITH_E_CALLBACK, s, pith_measure_peak(s, &refusal, PITH_ITEMS(x)));
     cr_assert(pith_memory(rt).live == before.live);
     close_all();
 }

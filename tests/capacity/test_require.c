@@ -32,7 +32,7 @@ static const Work *need_it(pith_scope *in, const Work *w) {
 PITH_FUNCTION1(need_step, need_it, Work, Work)
 
 static const pith_result *collect(const pith_function *f, const void *state) {
-    const pith_result *r = pith_as_result(s, f, 1, (const void *[]){state});
+    const pith_result *r = pith_as_result(s, f, PITH_ITEMS(state));
     pt_ok(s, r);
     return r;
 }
@@ -257,7 +257,7 @@ Test(require, dicts_of_sizes_are_repaired) {
     const char *const keys[] = {"{a}", "b"};
     const void *dict =
         pith_dict_make(s, 2, keys, (const void *[]){pith_i64(s, 4), pith_i64(s, 64)});
-    const Dict *in = pith_freeze(s, Dict, &((Dict){dict}));
+    const Dict *in = pith_freeze(s, Dict, &(Dict){dict});
     const pith_result *r = collect(&dict_step, in);
     const char *text = pith_assertion_message(s, pith_result_get_failed(s, r, 0));
     pt_ok(s, text);
@@ -277,13 +277,13 @@ Test(require, traced_sizes_are_named) {
     open_all();
     const char *const keys[] = {"a", "b"};
     const void *sizes[] = {pith_i64(s, 4), pith_i64(s, 64)};
-    const Dict *in = pith_freeze(s, Dict, &((Dict){pith_dict_make(s, 2, keys, sizes)}));
+    const Dict *in = pith_freeze(s, Dict, &(Dict){pith_dict_make(s, 2, keys, sizes)});
     const pith_function *f = pith_jit(s, &dict_step, NULL);
     pt_fails(PITH_E_TRACED, s, pith_call(s, f, PITH_ITEMS(in)));
     pt_says(".sizes['a']: pith_lens_capacity_tree: sizes: the array traced");
     pt_says("has no value yet");
     sizes[1] = pith_f64(s, 1);
-    const Dict *bad = pith_freeze(s, Dict, &((Dict){pith_dict_make(s, 2, keys, sizes)}));
+    const Dict *bad = pith_freeze(s, Dict, &(Dict){pith_dict_make(s, 2, keys, sizes)});
     pt_fails(PITH_E_DTYPE, s, pith_call(s, &dict_step, PITH_ITEMS(bad)));
     pt_says(".sizes['b']: pith_lens_capacity_tree: sizes: expected an integer of rank 0");
     close_all();

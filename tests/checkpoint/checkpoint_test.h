@@ -51,7 +51,7 @@ typedef struct Sim {
     const Force *force;
 } Sim;
 PITH_NODE(Sim,
-          PITH_VERSION(3),
+          PITH_TYPE_VERSION(3),
           PITH_CHILD(atoms, Atoms),
           PITH_CHILD(spare, Atoms, .optional = true),
           PITH_LEAF(neighbour, "i32[n,width]", .fill = -1),

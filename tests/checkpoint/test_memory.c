@@ -20,7 +20,7 @@ static void late_1_to_2(pith_scope *s, pith_upgrade *u) {
     pith_upgrade_set_record(s, u, ".units", pith_freeze(s, Units, &units));
 }
 PITH_NODE(Late,
-          PITH_VERSION(2),
+          PITH_TYPE_VERSION(2),
           PITH_UPGRADE(1, late_1_to_2),
           PITH_LEAF(x, "f64[n]"),
           PITH_TREE(tree),

@@ -68,7 +68,7 @@ typedef struct Versed {
     double f;
 } Versed;
 PITH_NODE(Versed,
-          PITH_VERSION(2),
+          PITH_TYPE_VERSION(2),
           PITH_LEAF(x, "f64[n]", .unit = "m"),
           PITH_STATIC(n),
           PITH_STATIC(f))

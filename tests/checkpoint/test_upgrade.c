@@ -43,7 +43,7 @@ static void rule_1_to_2(pith_scope *s, pith_upgrade *u) {
     pith_upgrade_set_f64(s, u, ".decay", pith_upgrade_f64(s, u, ".rate") / 4);
 }
 PITH_NODE(Rule,
-          PITH_VERSION(2),
+          PITH_TYPE_VERSION(2),
           PITH_UPGRADE(1, rule_1_to_2),
           PITH_STATIC(rate),
           PITH_STATIC(decay))
@@ -58,7 +58,7 @@ static void grain_1_to_2(pith_scope *s, pith_upgrade *u) {
 }
 PITH_NODE(Grain,
           PITH_UPGRADE(1, grain_1_to_2),
-          PITH_VERSION(2),
+          PITH_TYPE_VERSION(2),
           PITH_LEAF(size, "f64[m]"),
           PITH_LEAF(mass, "f64[n]", .optional = true),
           PITH_STATIC(count))
@@ -114,7 +114,7 @@ static void world_2_to_3(pith_scope *s, pith_upgrade *u) {
 }
 
 PITH_NODE(World,
-          PITH_VERSION(3),
+          PITH_TYPE_VERSION(3),
           PITH_UPGRADE(2, world_2_to_3),
           PITH_UPGRADE(1, world_1_to_2),
           PITH_CHILD(grain, Grain),
@@ -306,7 +306,7 @@ static void odd_1_to_2(pith_scope *s, pith_upgrade *u) {
     odd_hook(s, u);
 }
 PITH_NODE(Odd,
-          PITH_VERSION(2),
+          PITH_TYPE_VERSION(2),
           PITH_UPGRADE(1, odd_1_to_2),
           PITH_LEAF(x, "f64"),
           PITH_TREE(list),
@@ -415,7 +415,7 @@ static void rod_1_to_2(pith_scope *s, pith_upgrade *u) {
     pith_upgrade_set(s, u, ".x", pith_neg(s, pith_upgrade_array(s, u, ".x")));
 }
 PITH_NODE(Rod,
-          PITH_VERSION(2),
+          PITH_TYPE_VERSION(2),
           PITH_FORMERLY("Stick"),
           PITH_FORMERLY("Pole"),
           PITH_UPGRADE(1, rod_1_to_2),
@@ -473,7 +473,7 @@ typedef struct Twice {
     double f;
 } Twice;
 PITH_NODE(Twice,
-          PITH_VERSION(2),
+          PITH_TYPE_VERSION(2),
           PITH_UPGRADE(1, odd_1_to_2),
           PITH_UPGRADE(1, rule_1_to_2),
           PITH_STATIC(f))
@@ -484,7 +484,7 @@ PITH_NODE(Beyond, PITH_UPGRADE(1, odd_1_to_2), PITH_STATIC(f))
 typedef struct Half {
     double f;
 } Half;
-PITH_NODE(Half, PITH_VERSION(2), PITH_UPGRADE(0.5, odd_1_to_2), PITH_STATIC(f))
+PITH_NODE(Half, PITH_TYPE_VERSION(2), PITH_UPGRADE(0.5, odd_1_to_2), PITH_STATIC(f))
 
 Test(upgrade, hooks_of_a_description_have_to_make_sense) {
     cr_assert_str_eq(pith_type_error(Twice_pith_type()),

@@ -50,10 +50,10 @@ static const void *adam(void) {
     return pith_freeze(s, Adam, &made);
 }
 static bool save_declared(const char *path) {
-    return pith_save(s, pith_freeze(s, Declared, (&(Declared){adam()})), path, NULL);
+    return pith_save(s, pith_freeze(s, Declared, &(Declared){adam()}), path, NULL);
 }
 static bool save_bare(const char *path) {
-    return pith_save(s, pith_freeze(s, Bare, (&(Bare){adam()})), path, NULL);
+    return pith_save(s, pith_freeze(s, Bare, &(Bare){adam()}), path, NULL);
 }
 
 /* Saved by another process, so that this one has used no type yet. */

@@ -44,7 +44,7 @@ static void sim_1_to_2(pith_scope *s, pith_upgrade *u) {
     pith_upgrade_set_record(s, u, ".units", pith_freeze(s, Units, &units));
 }
 PITH_NODE(Sim,
-          PITH_VERSION(2),
+          PITH_TYPE_VERSION(2),
           PITH_UPGRADE(1, sim_1_to_2),
           PITH_CHILD(atoms, Atoms),
           PITH_CHILD(spare, Atoms, .optional = true),

@@ -28,7 +28,7 @@ int main(void) {
     const pith_array *x = pith_arange(s, PITH_F64, 5), *y = NULL;
     const pith_function *compiled = pith_jit(s, &wave_step, NULL);
     for (int i = 0; i < 4; i++)
-        y = pith_call(s, compiled, 1, (const void *[]){x});
+        y = pith_apply(s, compiled, x);
     const double value = pith_read_f64(s, y);
     printf("secure: %d\n", getauxval(AT_SECURE) != 0);
     printf("device: %s\n", pith_device_kind(rt));

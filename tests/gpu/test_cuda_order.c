@@ -175,8 +175,7 @@ static double exchange(const char *name) {
         const int what = draw(4);
         if (what == 0) {
             Pair pair = {.x = x, .y = y};
-            const Pair *next = pith_call(
-                s[k], fast[k], 1, (const void *[]){pith_freeze(s[k], Pair, &pair)});
+            const Pair *next = pith_apply(s[k], fast[k], pith_freeze(s[k], Pair, &pair));
             pt_ok(s[k], next);
             made = next->y;
         } else if (what == 1) {

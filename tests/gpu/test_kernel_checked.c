@@ -204,9 +204,9 @@ Test(kernel_checked, compiled_functions_find_the_same) {
         const pith_array *good = pith_ones(s, PITH_F64, PITH_SHAPE(6));
         const pith_array *bad = pith_neg(s, good);
         for (int turn = 0; turn < 3; turn++) {
-            const pith_array *sum = pith_call(s, f, 1, (const void *[]){good});
+            const pith_array *sum = pith_apply(s, f, good);
             pt_ok(s, pith_read_f64(s, sum) > 5.5);
-            sum = pith_call(s, f, 1, (const void *[]){bad});
+            sum = pith_apply(s, f, bad);
             pt_fails(PITH_E_CHECK, s, pith_read_f64(s, sum));
             pt_says("set_positive: y[n]: element 0 of 6 was not written by any index");
         }

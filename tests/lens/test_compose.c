@@ -293,9 +293,9 @@ Test(lens_set, blames_the_leaf_that_was_set) {
                      *three = pith_zeros(s, PITH_F64, PITH_SHAPE(3)),
                      *nine = pith_zeros(s, PITH_F64, PITH_SHAPE(9)),
                      *half = pith_zeros(s, PITH_F32, PITH_SHAPE(2));
-    const Inner *inner = pith_freeze(s, Inner, &((Inner){two}));
-    const Outer *outer = pith_freeze(s, Outer, &((Outer){two, two, three, NULL}));
-    const Outer *only = pith_freeze(s, Outer, &((Outer){two, NULL, NULL, inner}));
+    const Inner *inner = pith_freeze(s, Inner, &(Inner){two});
+    const Outer *outer = pith_freeze(s, Outer, &(Outer){two, two, three, NULL});
+    const Outer *only = pith_freeze(s, Outer, &(Outer){two, NULL, NULL, inner});
     pt_fails(PITH_E_SHAPE, s, pith_lens_set(s, PITH_LENS(Outer, x), outer, nine));
     pt_says(".x: expected f64[n=2], got f64[9]; n is 2 in .y");
     pt_fails(PITH_E_SHAPE, s, pith_lens_set(s, PITH_LENS(Outer, y), outer, nine));
@@ -322,7 +322,7 @@ Test(lens_set, blames_the_leaf_that_was_set) {
             s, PITH_ITEMS(three, three, pith_zeros(s, PITH_F64, PITH_SHAPE(4)))));
     pt_ok(s, longer->x == three);
     /* A struct says nothing of what was changed: the error has both. */
-    pt_fails(PITH_E_SHAPE, s, pith_freeze(s, Outer, &((Outer){nine, two, NULL, NULL})));
+    pt_fails(PITH_E_SHAPE, s, pith_freeze(s, Outer, &(Outer){nine, two, NULL, NULL}));
     pt_says(".y: expected f64[n=9], got f64[2]; n is 9 in .x");
     pith_scope_close(s);
     pt_close(rt);

@@ -90,14 +90,12 @@ static const void *merged_got_again(pith_scope *s, const pith_array *const *x) {
     const High *high = pith_lens_set(s, merged(s), root(s, x), values(s, x, 3));
     const void *got = pith_lens_get(s, merged(s), high);
     return pith_list_make(
-        s, 3,
-        (const void *[]){pith_child(got, 0), pith_child(got, 1), pith_child(got, 2)});
+        s, PITH_ITEMS(pith_child(got, 0), pith_child(got, 1), pith_child(got, 2)));
 }
 static const void *merged_values(pith_scope *s, const pith_array *const *x) {
     const void *set = values(s, x, 3);
     return pith_list_make(
-        s, 3,
-        (const void *[]){pith_child(set, 0), pith_child(set, 1), pith_child(set, 2)});
+        s, PITH_ITEMS(pith_child(set, 0), pith_child(set, 1), pith_child(set, 2)));
 }
 static const pith_lens *last_rows(pith_scope *s) {
     const pith_array *index =

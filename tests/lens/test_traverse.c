@@ -259,11 +259,11 @@ Test(lens_where, finds_embedded_records) {
                 *zero = pith_tree_zeros_like(s, atoms);
     const Sim *sim = lens_sim(s, 2, 3);
     const pith_array *charge = pt_array(s, PITH_SHAPE(2), 3);
-    const Ions *ions = pith_freeze(s, Ions, &((Ions){*atoms, charge, sim}));
-    const Two *two = pith_freeze(s, Two, &((Two){7, *atoms, *more}));
+    const Ions *ions = pith_freeze(s, Ions, &(Ions){*atoms, charge, sim});
+    const Two *two = pith_freeze(s, Two, &(Two){7, *atoms, *more});
     const Unlike *unlike = pith_freeze(
         s, Unlike,
-        &((Unlike){{atoms->position, pt_array(s, PITH_SHAPE(2, 2), 0), atoms->force}}));
+        &(Unlike){{atoms->position, pt_array(s, PITH_SHAPE(2, 2), 0), atoms->force}});
     const void *tree =
         pith_list_make(s, PITH_ITEMS((const void *)ions, two, atoms, unlike));
     const pith_lens *all = pith_lens_all_of(s, pith_lens_identity(), Atoms);
@@ -323,7 +323,7 @@ Test(lens_where, looks_beside_embedded_records) {
     pith_runtime *rt = pt_open();
     pith_scope *s = pith_scope_open(rt);
     const Sim *a = lens_sim(s, 2, 3), *b = lens_sim(s, 3, 3);
-    const Batch *batch = pith_freeze(s, Batch, &((Batch){0.5, {a, 3, "first"}, b}));
+    const Batch *batch = pith_freeze(s, Batch, &(Batch){0.5, {a, 3, "first"}, b});
     const pith_lens *runs = pith_lens_all_of(s, pith_lens_identity(), Run);
     const void *got = pith_lens_get(s, runs, batch);
     pt_ok(s, pith_child_count(got) == 1);

@@ -63,9 +63,8 @@ BOTH(chunked, fits_budgets_at_random) {
             .memory = bytes * (3 + seed % 5) + 131072 * (1 + seed % 5)});
         pith_memory_set_warning_hook(rt, count_warning, &seen);
         pith_scope *s = pith_scope_open(rt);
-        const void *whole =
-            pith_call(t, &advance_step, 1,
-                      (const void *[]){random_state(t, seed, axis, 2000, &runs, &bytes)});
+        const void *whole = pith_apply(t, &advance_step,
+                                       random_state(t, seed, axis, 2000, &runs, &bytes));
         const void *state = random_state(s, seed, axis, 2000, &runs, &bytes);
         const size_t live = pith_memory(rt).live;
         pith_chunks chunks;
@@ -169,8 +168,8 @@ static const Sweep *start(pith_scope *s, int64_t room, int64_t trouble) {
 BOTH(chunked, a_fix_gets_the_whole_state_and_all_is_done_again) {
     RUNTIME;
     const Sweep *in = start(s, 2, 0);
-    const Sweep *whole = pith_propagate(s, Sweep, &sweep_step, in,
-                                        &((pith_propagate_options){.steps = 3}));
+    const Sweep *whole =
+        pith_propagate(s, Sweep, &sweep_step, in, &(pith_propagate_options){.steps = 3});
     pt_ok(s, whole->room == 9);
     for (int64_t length = 1; length <= RUNS; length++) {
         int asked = 0;
@@ -187,10 +186,10 @@ BOTH(chunked, a_fix_gets_the_whole_state_and_all_is_done_again) {
         cr_assert(in->room == 2, "the state before stays as it was");
     }
     const Sweep *lost = start(s, 2, NO_FIX);
-    pt_fails(PITH_E_CAPACITY, s,
-             pith_run_chunked(
-                 s, Sweep, &sweep_step, lost, 0,
-                 &((pith_chunked_options){.length = 3, .whole = is_sweep_table})));
+    pt_fails(
+        PITH_E_CAPACITY, s,
+        pith_run_chunked(s, Sweep, &sweep_step, lost, 0,
+                         &(pith_chunked_options){.length = 3, .whole = is_sweep_table}));
     pt_says("step 1");
     CLOSE;
 }
@@ -217,7 +216,7 @@ BOTH(chunked, states_that_have_no_common_runs_are_refused) {
     const Sweep *in = start(s, 9, 0);
     pt_fails(PITH_E_SHAPE, s,
              pith_run_chunked(s, Sweep, &sweep_step, in, 1,
-                              &((pith_chunked_options){.length = 3})));
+                              &(pith_chunked_options){.length = 3}));
     pt_says("room");
     pt_fails(PITH_E_SHAPE, s, pith_run_chunked(s, Sweep, &sweep_step, in, 5, NULL));
     pt_says("no leaf");
@@ -229,10 +228,10 @@ BOTH(chunked, states_that_have_no_common_runs_are_refused) {
     cr_assert_str_eq(pt_error.path, "[1]");
     pt_fails(PITH_E_ARG, s,
              pith_run_chunked(s, Sweep, &sweep_step, in, 0,
-                              &((pith_chunked_options){.steps = -1})));
+                              &(pith_chunked_options){.steps = -1}));
     pt_fails(PITH_E_ARG, s,
              pith_run_chunked(s, Sweep, &sweep_step, in, 0,
-                              &((pith_chunked_options){.length = -1})));
+                              &(pith_chunked_options){.length = -1}));
     pt_fails(PITH_E_ARG, s, pith_run_chunked(s, Sweep, NULL, in, 0, NULL));
     pt_fails(PITH_E_ARG, s, pith_run_chunked(s, Sweep, &sweep_step, NULL, 0, NULL));
     cr_assert(pith_run_chunked(s, Sweep, NULL, in, 0, NULL)->x == NULL, "the nil record");
@@ -366,7 +365,7 @@ static pith_status scenario(const pith_open_options *options) {
     const Sweep *in = start(s, 2, 0);
     const Sweep *out = pith_run_chunked(
         s, Sweep, &sweep_step, in, 0,
-        &((pith_chunked_options){.steps = 2, .length = 4, .whole = is_sweep_table}));
+        &(pith_chunked_options){.steps = 2, .length = 4, .whole = is_sweep_table});
     const pith_status code = pith_code(s);
     if (code == PITH_OK)
         cr_assert(out->room == 9 && pith_read_i64(s, out->count) == 2);

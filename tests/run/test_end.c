@@ -74,7 +74,7 @@ static const Walk *start(pith_scope *s) {
 
 static const Walk *plain(pith_scope *s, int64_t steps) {
     return pith_run(s, Walk, &advance_step, start(s),
-                    &((pith_run_options){.steps = steps}));
+                    &(pith_run_options){.steps = steps});
 }
 
 static pith_runtime *rt;
@@ -112,30 +112,30 @@ Test(end, until_is_the_first_step_whatever_the_window) {
     for (int i = 0; i < 6; i++)
         for (int k = 0; k < 5; k++) {
             const Walk *out = pith_run(s, Walk, &advance_step, start(s),
-                                       &((pith_run_options){.steps = 200,
-                                                            .check_every = every[i],
-                                                            .steps_per_launch = launch[k],
-                                                            .until = &at_37_function}));
+                                       &(pith_run_options){.steps = 200,
+                                                           .check_every = every[i],
+                                                           .steps_per_launch = launch[k],
+                                                           .until = &at_37_function});
             pt_ok(s, out);
             cr_assert(pith_tree_equal(s, out, expected), "%d %d", i, k);
             ended(PITH_RUN_UNTIL, 37);
         }
     /* the state of step 37 counts where the run begins with it */
     pt_ok(s, pith_run(s, Walk, &advance_step, expected,
-                      &((pith_run_options){
-                          .steps = 9, .first_step = 37, .until = &at_37_function})));
+                      &(pith_run_options){
+                          .steps = 9, .first_step = 37, .until = &at_37_function}));
     ended(PITH_RUN_UNTIL, 37);
     for (int64_t bound = 5; bound < 8; bound++) { /* bound trees are no constants */
         const pith_function *until =
             pith_partial(s, &beyond_function, pith_i64(s, bound));
         pt_ok(s, pith_run(s, Walk, &advance_step, start(s),
-                          &((pith_run_options){
-                              .steps = 50, .steps_per_launch = 16, .until = until})));
+                          &(pith_run_options){
+                              .steps = 50, .steps_per_launch = 16, .until = until}));
         ended(PITH_RUN_UNTIL, bound);
     }
     pt_fails(PITH_E_ARG, s,
              pith_run(s, Walk, &advance_step, start(s),
-                      &((pith_run_options){.steps = 9, .until = &no_bool_function})));
+                      &(pith_run_options){.steps = 9, .until = &no_bool_function}));
     pt_says("until: expected a bool of rank 0, got f64[3]");
     end();
 }
@@ -146,14 +146,14 @@ Test(end, loops_of_any_length_give_the_same_bits) {
     for (int64_t n = 1; n < 140; n += 23) {
         const Walk *out =
             pith_run(s, Walk, &advance_step, start(s),
-                     &((pith_run_options){.steps = 103, .steps_per_launch = n}));
+                     &(pith_run_options){.steps = 103, .steps_per_launch = n});
         pt_ok(s, out);
         cr_assert(pith_tree_equal(s, out, expected));
     }
     pt_fails(PITH_E_ARG, s,
              pith_run(s, Walk, &advance_step, start(s),
-                      &((pith_run_options){
-                          .steps = 8, .steps_per_launch = 2, .steps_per_call = 2})));
+                      &(pith_run_options){
+                          .steps = 8, .steps_per_launch = 2, .steps_per_call = 2}));
     end();
 }
 
@@ -165,11 +165,11 @@ Test(end, a_value_that_is_not_finite_is_named) {
         const void *last = NULL;
         pt_fails(PITH_E_CHECK, s,
                  pith_run(s, Walk, &spoil_step, start(s),
-                          &((pith_run_options){.steps = 50,
-                                               .finite = true,
-                                               .check_every = every[i / 3],
-                                               .steps_per_launch = launch[i % 3],
-                                               .last = &last})));
+                          &(pith_run_options){.steps = 50,
+                                              .finite = true,
+                                              .check_every = every[i / 3],
+                                              .steps_per_launch = launch[i % 3],
+                                              .last = &last}));
         pt_says(".x: step 13: the element [1] is -Infinity, expected a finite number");
         cr_assert(pith_tree_equal(s, last, expected));
         ended(PITH_RUN_FAILED, 12);
@@ -178,7 +178,7 @@ Test(end, a_value_that_is_not_finite_is_named) {
     bad.x = pith_array_copy(s, PITH_F64, PITH_SHAPE(2), (double[]){1, (double)NAN});
     pt_fails(PITH_E_CHECK, s,
              pith_run(s, Walk, &advance_step, pith_freeze(s, Walk, &bad),
-                      &((pith_run_options){.steps = 5, .finite = true})));
+                      &(pith_run_options){.steps = 5, .finite = true}));
     pt_says(".x: the element [1] is NaN");
     end();
 }
@@ -194,25 +194,25 @@ Test(end, requests_and_time_stop_it_without_an_error) {
     begin();
     const Walk *expected = plain(s, 100);
     pt_ok(s, pith_run(s, Walk, &advance_step, start(s),
-                      &((pith_run_options){
-                          .steps = 100, .save = save, .each = ask, .each_every = 10})));
+                      &(pith_run_options){
+                          .steps = 100, .save = save, .each = ask, .each_every = 10}));
     ended(PITH_RUN_REQUEST, 20);
     const Walk *out =
         pith_run(s, Walk, &advance_step, start(s),
-                 &((pith_run_options){.steps = 100, .save = save, .resume = true}));
+                 &(pith_run_options){.steps = 100, .save = save, .resume = true});
     pt_ok(s, out);
     ended(PITH_RUN_FINISHED, 100);
     cr_assert(pith_tree_equal(s, out, expected));
     pt_ok(s, pith_run(s, Walk, &advance_step, start(s),
-                      &((pith_run_options){.steps = 100, .save = save, .resume = true})));
+                      &(pith_run_options){.steps = 100, .save = save, .resume = true}));
     ended(PITH_RUN_FINISHED, 100);
     pt_ok(s, pith_run(s, Walk, &advance_step, start(s),
-                      &((pith_run_options){.steps = INT64_MAX - 1,
-                                           .check_every = INT64_MAX - 1,
-                                           .until_seconds = 0.01})));
+                      &(pith_run_options){.steps = INT64_MAX - 1,
+                                          .check_every = INT64_MAX - 1,
+                                          .until_seconds = 0.01}));
     cr_assert(pith_run_outcome(s).reason == PITH_RUN_TIME);
     pt_ok(s, pith_run(s, Walk, &advance_step, start(s),
-                      &((pith_run_options){.steps = 100, .until_seconds = 1e-9})));
+                      &(pith_run_options){.steps = 100, .until_seconds = 1e-9}));
     ended(PITH_RUN_TIME, 1);             /* a step is done in any case */
     pith_run_request(rt, PITH_RUN_STOP); /* no run is there: the next one obeys */
     pt_ok(s, plain(s, 5));
@@ -226,7 +226,7 @@ Test(end, requests_and_time_stop_it_without_an_error) {
 /* The rows of a whole run; in parts, of any windows and loops, they are the same. */
 static void run_logged(const char *path, pith_run_options o) {
     pith_scope *inner = pith_scope_open_in(s);
-    o.log = pith_run_log_open(inner, path, &((pith_run_log_options){.resume = true}));
+    o.log = pith_run_log_open(inner, path, &(pith_run_log_options){.resume = true});
     o.log_row = &row_function;
     pt_ok(inner, pith_run(inner, Walk, &advance_step, start(inner), &o));
     pith_scope_close(inner);
@@ -242,7 +242,7 @@ static void same_file(const char *a, const char *b) {
 static void add_lost_row(void) {
     pith_scope *inner = pith_scope_open_in(s);
     pith_run_log *log =
-        pith_run_log_open(inner, other, &((pith_run_log_options){true, 20}));
+        pith_run_log_open(inner, other, &(pith_run_log_options){true, 20});
     pt_ok(inner, pith_run_log_add(inner, log, 21, PITH_LOG_ROW(PITH_LOG_I64("lost", 1))));
     pith_scope_close(inner);
 }
@@ -294,12 +294,12 @@ Test(end, each_step_has_a_row) {
     pith_run_log *log = pith_run_log_open(s, other, NULL);
     pt_fails(PITH_E_ARG, s,
              pith_run(s, Walk, &advance_step, start(s),
-                      &((pith_run_options){
-                          .steps = 3, .log = log, .log_row = &no_row_function})));
+                      &(pith_run_options){
+                          .steps = 3, .log = log, .log_row = &no_row_function}));
     pt_says(".x: step 1: log_row: expected a scalar, got f64[3]");
     pt_fails(PITH_E_ARG, s,
              pith_run(s, Walk, &advance_step, start(s),
-                      &((pith_run_options){.steps = 3, .log_row = &row_function})));
+                      &(pith_run_options){.steps = 3, .log_row = &row_function}));
     pt_says("log_row needs log");
     end();
 }
@@ -327,18 +327,18 @@ Test(end, resumes_from_a_series_or_one_document) {
     cr_assert(f && fputs("{\"not\": \"one\"}", f) >= 0 && fclose(f) == 0);
     pt_fails(PITH_E_FORMAT, s,
              pith_run(s, Walk, &advance_step, start(s),
-                      &((pith_run_options){.steps = 3, .save = save, .resume = true})));
+                      &(pith_run_options){.steps = 3, .save = save, .resume = true}));
     pt_says("resume: ");
     pt_fails(PITH_E_ARG, s,
              pith_run(s, Walk, &advance_step, start(s),
-                      &((pith_run_options){.steps = 3, .resume = true})));
+                      &(pith_run_options){.steps = 3, .resume = true}));
     pt_says("resume needs save");
     unlink(save);
-    pt_ok(s, pith_save(s, plain(s, 3), save, &((pith_save_options){.step = 3})));
+    pt_ok(s, pith_save(s, plain(s, 3), save, &(pith_save_options){.step = 3}));
     pt_fails(PITH_E_ARG, s,
              pith_run(s, Walk, &advance_step, start(s),
-                      &((pith_run_options){
-                          .steps = 3, .first_step = 4, .save = save, .resume = true})));
+                      &(pith_run_options){
+                          .steps = 3, .first_step = 4, .save = save, .resume = true}));
     pt_says("is of step 3, before first_step, 4");
     end();
 }
@@ -349,11 +349,11 @@ Test(end, a_status_file_and_lines_tell_of_it) {
     snprintf(other, sizeof other, "%s/lines.txt", folder);
     FILE *lines = fopen(other, "w+");
     pt_ok(s, pith_run(s, Walk, &advance_step, start(s),
-                      &((pith_run_options){.steps = 2000,
-                                           .status_file = log_path,
-                                           .save = save,
-                                           .progress = lines,
-                                           .progress_seconds = 1e-4})));
+                      &(pith_run_options){.steps = 2000,
+                                          .status_file = log_path,
+                                          .save = save,
+                                          .progress = lines,
+                                          .progress_seconds = 1e-4}));
     rewind(lines);
     cr_assert(fgets(text, sizeof text, lines) && strstr(text, "/2000  ") &&
               strstr(text, " steps/s  ") && !strchr(text, '\r'));
@@ -367,20 +367,19 @@ Test(end, a_status_file_and_lines_tell_of_it) {
               "%s", text);
     pt_fails(PITH_E_CHECK, s,
              pith_run(s, Walk, &spoil_step, start(s),
-                      &((pith_run_options){
-                          .steps = 50, .finite = true, .status_file = log_path})));
+                      &(pith_run_options){
+                          .steps = 50, .finite = true, .status_file = log_path}));
     f = fopen(log_path, "r");
     cr_assert(f && fgets(text, sizeof text, f));
     fclose(f);
     cr_assert(strstr(text, "\"outcome\":\"failed\"") && strstr(text, "step 13"), "%s",
               text);
-    pt_fails(
-        PITH_E_IO, s,
-        pith_run(s, Walk, &advance_step, start(s),
-                 &((pith_run_options){.steps = 5, .status_file = "/no/where.json"})));
+    pt_fails(PITH_E_IO, s,
+             pith_run(s, Walk, &advance_step, start(s),
+                      &(pith_run_options){.steps = 5, .status_file = "/no/where.json"}));
     pt_fails(PITH_E_ARG, s,
              pith_run(s, Walk, &advance_step, start(s),
-                      &((pith_run_options){.steps = 5, .until_seconds = -1})));
+                      &(pith_run_options){.steps = 5, .until_seconds = -1}));
     pt_says("until_seconds must not be negative");
     end();
 }

@@ -50,7 +50,7 @@ static bool add(pith_run_log *log, int64_t step, double x) {
 static void resume_with(int64_t resume_step, int64_t step, double x) {
     pith_scope *inner = pith_scope_open_in(s);
     pith_run_log *log =
-        pith_run_log_open(inner, path, &((pith_run_log_options){true, resume_step}));
+        pith_run_log_open(inner, path, &(pith_run_log_options){true, resume_step});
     pt_ok(inner, log);
     pt_ok(inner, add(log, step, x));
     pith_scope_close(inner);
@@ -58,9 +58,8 @@ static void resume_with(int64_t resume_step, int64_t step, double x) {
 
 static void refused(pith_status code, bool resume, const char *text) {
     pith_scope *inner = pith_scope_open_in(s);
-    pt_fails(
-        code, inner,
-        pith_run_log_open(inner, path, &((pith_run_log_options){resume, INT64_MAX})));
+    pt_fails(code, inner,
+             pith_run_log_open(inner, path, &(pith_run_log_options){resume, INT64_MAX}));
     pt_says(text);
     pith_scope_close(inner);
 }
@@ -173,7 +172,7 @@ Test(log, refuses_rows_that_no_reader_could_trust) {
     pt_says("two values have this name: \"a\"");
     pt_fails(PITH_E_ARG, s, pith_run_log_add(s, log, 6, NULL));
     pt_fails(PITH_E_ARG, s,
-             pith_run_log_open(s, path, &((pith_run_log_options){true, -1})));
+             pith_run_log_open(s, path, &(pith_run_log_options){true, -1}));
     file_is("{\"step\":5,\"x\":1.0}\n");
     cr_assert(pith_run_log_last_step(log) == 5 && pith_run_log_last_step(NULL) == -1);
     end();

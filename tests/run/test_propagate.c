@@ -117,7 +117,7 @@ BOTH(propagate, a_failed_step_is_repaired_and_repeated) {
     const State *roomy = start(s, 1000, 0);
     const State *out = pith_propagate(
         s, State, &advance_step, in,
-        &((pith_propagate_options){.steps = STEPS, .repaired = see, .closure = &seen}));
+        &(pith_propagate_options){.steps = STEPS, .repaired = see, .closure = &seen});
     pt_ok(s, out);
     cr_assert(out->room == 100 && pith_read_i64(s, out->count) == STEPS);
     cr_assert(calls == STEPS + 4 && fixes == 4, "%d, %d", calls, fixes);
@@ -125,7 +125,7 @@ BOTH(propagate, a_failed_step_is_repaired_and_repeated) {
     cr_assert(seen.count == 4 && memcmp(seen.step, steps, sizeof steps) == 0);
     cr_assert(memcmp(seen.after, after, sizeof after) == 0 && seen.before[0] == 4);
     const State *whole =
-        pith_run(s, State, &advance_step, roomy, &((pith_run_options){.steps = STEPS}));
+        pith_run(s, State, &advance_step, roomy, &(pith_run_options){.steps = STEPS});
     same(s, out, whole);
     cr_assert(in->room == 4 && pith_read_i64(s, in->count) == 0);
     out = pith_propagate(s, State, &advance_step, in, NULL);
@@ -138,11 +138,10 @@ BOTH(propagate, checks_of_many_steps_are_looked_at_at_once) {
     const State *in = start(s, 4, 0), *each = NULL;
     for (int64_t every = 1; every <= 16; every++) {
         Seen seen = {0};
-        const State *out = pith_run(s, State, &advance_step, in,
-                                    &((pith_run_options){.steps = STEPS,
-                                                         .check_every = every,
-                                                         .repaired = see,
-                                                         .closure = &seen}));
+        const State *out = pith_run(
+            s, State, &advance_step, in,
+            &(pith_run_options){
+                .steps = STEPS, .check_every = every, .repaired = see, .closure = &seen});
         pt_ok(s, out);
         if (!each)
             each = out;
@@ -170,8 +169,8 @@ fails(int64_t trouble, pith_status code, const char *text, int expected_fixes) {
         pt_fails(code, s,
                  out =
                      pith_run(s, State, &advance_step, in,
-                              &((pith_run_options){
-                                  .steps = STEPS, .check_every = every, .last = &last})));
+                              &(pith_run_options){
+                                  .steps = STEPS, .check_every = every, .last = &last}));
         pt_says("step 3: ");
         pt_says(text);
         cr_assert(fixes == expected_fixes, "%d", fixes);
@@ -179,7 +178,7 @@ fails(int64_t trouble, pith_status code, const char *text, int expected_fixes) {
         cr_assert(((const State *)last)->room == 4 && out && !out->count);
         pt_fails(code, s,
                  out = pith_propagate(s, State, &advance_step, last,
-                                      &((pith_propagate_options){.first_step = 2})));
+                                      &(pith_propagate_options){.first_step = 2}));
         pt_says("step 3: ");
         cr_assert(digest(s, in) <= before && digest(s, in) >= before && in->room == 4);
     }
@@ -221,10 +220,10 @@ BOTH(propagate, max_tries_counts_repeats) {
     cr_assert(fixes == 2 && calls == 5);
     pt_fails(PITH_E_ARG, s,
              pith_propagate(s, State, &advance_step, in,
-                            &((pith_propagate_options){.steps = -1})));
+                            &(pith_propagate_options){.steps = -1}));
     pt_fails(PITH_E_OVERFLOW, s,
              pith_propagate(s, State, &advance_step, in,
-                            &((pith_propagate_options){.first_step = INT64_MAX})));
+                            &(pith_propagate_options){.first_step = INT64_MAX}));
     pt_says("first_step: 9223372036854775807 plus 1 steps overflows");
     CLOSE;
 }
@@ -248,7 +247,7 @@ BOTH(propagate, rows_of_a_log_are_written_once) {
         pith_scope *child = pith_scope_open_in(s);
         step_log = pith_run_log_open(child, path, NULL);
         pt_ok(s, pith_run(s, State, &advance_step, in,
-                          &((pith_run_options){.steps = STEPS, .check_every = every})));
+                          &(pith_run_options){.steps = STEPS, .check_every = every}));
         pith_scope_close(child);
         step_log = NULL;
         const pith_dict *rows = pith_run_log_read(s, path);
@@ -262,7 +261,7 @@ BOTH(propagate, rows_of_a_log_are_written_once) {
     step_log = pith_run_log_open(s, path, NULL);
     pt_fails(PITH_E_CHECK, s,
              pith_propagate(s, State, &advance_step, in,
-                            &((pith_propagate_options){.steps = 5, .check_every = 5})));
+                            &(pith_propagate_options){.steps = 5, .check_every = 5}));
     cr_assert(pith_run_log_last_step(step_log) == 2, "rows of the failed step are not");
     pt_ok(s, pith_run_log_add(s, step_log, 3, PITH_LOG_ROW(PITH_LOG_F64("draw", 1))));
     (void)text;
@@ -326,7 +325,7 @@ static pith_status scenario(const pith_open_options *options) {
     if (in && in->count)
         pt_again(s, (out = pith_propagate(
                          s, State, &advance_step, in,
-                         &((pith_propagate_options){.steps = 7, .check_every = 4})))
+                         &(pith_propagate_options){.steps = 7, .check_every = 4}))
                         ->count);
     if (out && out->count && !pith_failed(s)) {
         cr_assert(out->room == 30);
@@ -375,7 +374,7 @@ BOTH(propagate, fixes_of_a_part_are_fixes_of_the_whole) {
     const pith_assertion *a = pith_result_get_failed(s, r, 0);
     cr_assert_str_eq(pith_assertion_path(a), ".whole.part.room");
     const Outer *out = pith_propagate(s, Outer, &outer_step, in,
-                                      &((pith_propagate_options){.steps = STEPS}));
+                                      &(pith_propagate_options){.steps = STEPS});
     pt_ok(s, out);
     cr_assert(out->whole->part->room == 100);
     cr_assert(pith_read_i64(s, out->whole->part->count) == STEPS);

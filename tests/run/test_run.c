@@ -42,7 +42,7 @@ Test(run, takes_as_many_steps_as_asked) {
     const State *in = start(s, -1);
     double seconds = -1;
     const State *out = pith_run(s, State, &advance_step, in,
-                                &((pith_run_options){.steps = 20, .seconds = &seconds}));
+                                &(pith_run_options){.steps = 20, .seconds = &seconds});
     pt_ok(s, out);
     cr_assert(pith_read_i64(s, out->count) == 20 && pith_read_i64(s, in->count) == 0);
     double expected = 1;
@@ -61,7 +61,7 @@ Test(run, needs_no_more_memory_for_more_steps) {
     for (int i = 0; i < 2; i++) {
         pith_scope *s = pith_scope_open(rt);
         pt_ok(s, pith_run(s, State, &advance_step, start(s, -1),
-                          &((pith_run_options){.steps = i ? 2000 : 50})));
+                          &(pith_run_options){.steps = i ? 2000 : 50}));
         peaks[i] = pith_memory(rt).peak;
         pith_scope_close(s);
     }
@@ -97,11 +97,11 @@ Test(run, shows_the_first_the_last_and_every_so_many_steps) {
     pith_scope *s = pith_scope_open(rt);
     Seen seen = {.fail_at = -1};
     pt_ok(s, pith_run(s, State, &advance_step, start(s, -1),
-                      &((pith_run_options){.steps = 10,
-                                           .first_step = 100,
-                                           .each = see,
-                                           .each_every = 4,
-                                           .closure = &seen})));
+                      &(pith_run_options){.steps = 10,
+                                          .first_step = 100,
+                                          .each = see,
+                                          .each_every = 4,
+                                          .closure = &seen}));
     const int64_t expected[] = {100, 104, 108, 110};
     cr_assert(seen.count == 4 && memcmp(seen.steps, expected, sizeof expected) == 0);
     pith_scope_close(s);
@@ -113,11 +113,11 @@ Test(run, shows_the_same_steps_when_it_goes_on) {
     pith_scope *s = pith_scope_open(rt);
     Seen seen = {0};
     pt_ok(s, pith_run(s, State, &advance_step, start(s, -1),
-                      &((pith_run_options){.steps = 10,
-                                           .first_step = 3,
-                                           .each = note,
-                                           .each_every = 4,
-                                           .closure = &seen})));
+                      &(pith_run_options){.steps = 10,
+                                          .first_step = 3,
+                                          .each = note,
+                                          .each_every = 4,
+                                          .closure = &seen}));
     const int64_t expected[] = {3, 4, 8, 12, 13};
     cr_assert(seen.count == 5 && memcmp(seen.steps, expected, sizeof expected) == 0);
     pith_scope_close(s);
@@ -134,15 +134,15 @@ Test(run, calls_of_several_steps_count_as_so_many) {
     for (int64_t every = 0; every < 3; every += 2) {
         Seen seen = {.fail_at = -1};
         const State *end = pith_run(s, State, &advance_step, start(s, -1),
-                                    &((pith_run_options){.steps = 8,
-                                                         .steps_per_call = 2,
-                                                         .first_step = 100,
-                                                         .each = note,
-                                                         .each_every = 4,
-                                                         .check_every = every,
-                                                         .save = path,
-                                                         .save_every = 6,
-                                                         .closure = &seen}));
+                                    &(pith_run_options){.steps = 8,
+                                                        .steps_per_call = 2,
+                                                        .first_step = 100,
+                                                        .each = note,
+                                                        .each_every = 4,
+                                                        .check_every = every,
+                                                        .save = path,
+                                                        .save_every = 6,
+                                                        .closure = &seen});
         pt_ok(s, end);
         cr_assert(pith_read_i64(s, end->count) == 4, "calls");
         const int64_t expected[] = {100, 104, 108};
@@ -153,7 +153,7 @@ Test(run, calls_of_several_steps_count_as_so_many) {
     }
     pt_fails(PITH_E_CALLBACK, s,
              pith_run(s, State, &advance_step, start(s, 2),
-                      &((pith_run_options){.steps = 8, .steps_per_call = 2})));
+                      &(pith_run_options){.steps = 8, .steps_per_call = 2}));
     pt_says("step 3: ");
     const pith_run_options wrong[] = {
         {.steps = 7, .steps_per_call = 2},
@@ -185,7 +185,7 @@ Test(run, a_failing_step_leaves_the_state_before_it) {
     pt_fails(PITH_E_CALLBACK, s,
              none = pith_run(
                  s, State, &advance_step, start(s, 6),
-                 &((pith_run_options){.steps = 10, .first_step = 40, .last = &last})));
+                 &(pith_run_options){.steps = 10, .first_step = 40, .last = &last}));
     cr_assert(!pith_is(State, none) && !none->x, "the nil record");
     pt_says(".x: step 46: asked to fail");
     const State *state = last;
@@ -203,8 +203,8 @@ Test(run, a_failing_callback_stops_the_run) {
     pt_fails(
         PITH_E_CALLBACK, s,
         pith_run(s, State, &advance_step, start(s, -1),
-                 &((pith_run_options){
-                     .steps = 10, .first_step = 100, .each = see, .closure = &seen})));
+                 &(pith_run_options){
+                     .steps = 10, .first_step = 100, .each = see, .closure = &seen}));
     pt_says("seen enough");
     cr_assert(seen.count == 4);
     pith_scope_close(s);
@@ -217,12 +217,12 @@ Test(run, saves_committed_states_and_goes_on_from_them) {
     char folder[256], path[300], command[300];
     pt_folder(folder);
     snprintf(path, sizeof path, "%s/state.json", folder);
-    const State *straight = pith_run(s, State, &advance_step, start(s, -1),
-                                     &((pith_run_options){.steps = 12}));
+    const State *straight =
+        pith_run(s, State, &advance_step, start(s, -1), &(pith_run_options){.steps = 12});
     /* fails at step 11: the checkpoint is that of step 9 */
     pt_fails(PITH_E_CALLBACK, s,
              pith_run(s, State, &advance_step, start(s, 11),
-                      &((pith_run_options){.steps = 12, .save = path, .save_every = 3})));
+                      &(pith_run_options){.steps = 12, .save = path, .save_every = 3}));
     const State *saved = pith_load(s, State, path);
     pt_ok(s, saved);
     cr_assert(pith_read_i64(s, saved->count) == 9);
@@ -230,21 +230,21 @@ Test(run, saves_committed_states_and_goes_on_from_them) {
     next.fail_at = -1;
     const State *whole =
         pith_run(s, State, &advance_step, pith_freeze(s, State, &next),
-                 &((pith_run_options){.steps = 3, .first_step = 9, .save = path}));
+                 &(pith_run_options){.steps = 3, .first_step = 9, .save = path});
     cr_assert(pith_tree_equal(s, straight, whole));
     cr_assert(pith_tree_equal(s, straight, pith_load(s, State, path)),
               "the last state is saved");
     pt_ok(s);
     pt_fails(PITH_E_IO, s,
              pith_run(s, State, &advance_step, start(s, -1),
-                      &((pith_run_options){.steps = 2, .save = "/nowhere/at/all.json"})));
+                      &(pith_run_options){.steps = 2, .save = "/nowhere/at/all.json"}));
     Seen seen = {0};
     pt_fails(PITH_E_IO, s,
              pith_run(s, State, &advance_step, start(s, -1),
-                      &((pith_run_options){.steps = 2,
-                                           .save = "/nowhere/at/all.json",
-                                           .each = note,
-                                           .closure = &seen})));
+                      &(pith_run_options){.steps = 2,
+                                          .save = "/nowhere/at/all.json",
+                                          .each = note,
+                                          .closure = &seen}));
     cr_assert(seen.count == 0, "it is told before the first step");
     snprintf(command, sizeof command, "rm -rf %s", folder);
     cr_assert(system(command) == 0);
@@ -396,7 +396,7 @@ Test(run, refuses_what_is_no_step_or_state) {
     pt_fails(PITH_E_ARG, s, pith_run(s, State, &advance_step, &loose, NULL));
     pt_fails(PITH_E_ARG, s, pith_run(s, State, &advance_step, NULL, NULL));
     pt_fails(PITH_E_ARG, s,
-             pith_run(s, State, &advance_step, in, &((pith_run_options){.steps = -1})));
+             pith_run(s, State, &advance_step, in, &(pith_run_options){.steps = -1}));
     pith_scope_close(s);
     pt_close(rt);
 }
@@ -428,7 +428,7 @@ Test(bench, times_a_function) {
     const State *in = start(s, -1);
     const pith_bench_result r =
         pith_bench(s, &advance_step, 1, (const void *const[]){in},
-                   &((pith_bench_options){.repeats = 5, .sample_seconds = 1e-4}));
+                   &(pith_bench_options){.repeats = 5, .sample_seconds = 1e-4});
     pt_ok(s);
     cr_assert(r.repeats == 5 && r.calls >= 1 && r.median > 0 && r.least <= r.median &&
               r.median <= r.greatest && r.spread >= 0);
@@ -437,20 +437,20 @@ Test(bench, times_a_function) {
     const void *both[] = {in, in};
     const pith_bench_result stated = pith_bench(
         s, &two_step, 2, both,
-        &((pith_bench_options){.repeats = 3, .sample_seconds = 1e-4, .bytes = 77}));
+        &(pith_bench_options){.repeats = 3, .sample_seconds = 1e-4, .bytes = 77});
     cr_assert(fabs(stated.bytes_per_second * stated.median - 77) < 1e-6);
     pt_fails(PITH_E_CALLBACK, s,
              pith_bench(s, &advance_step, 1, (const void *const[]){start(s, 1)}, NULL));
     pt_fails(PITH_E_ARG, s, pith_bench(s, NULL, 1, (const void *const[]){in}, NULL));
     pt_fails(PITH_E_ARG, s,
              pith_bench(s, &advance_step, 1, (const void *const[]){in},
-                        &((pith_bench_options){.repeats = -1})));
+                        &(pith_bench_options){.repeats = -1}));
     const double wrong[] = {-1, NAN, INFINITY};
     for (int k = 0; k < 3; k++) {
-        pt_fails(PITH_E_ARG, s,
-                 pith_bench(
-                     s, &advance_step, 1, (const void *const[]){in},
-                     &((pith_bench_options){.repeats = 1, .sample_seconds = wrong[k]})));
+        pt_fails(
+            PITH_E_ARG, s,
+            pith_bench(s, &advance_step, 1, (const void *const[]){in},
+                       &(pith_bench_options){.repeats = 1, .sample_seconds = wrong[k]}));
         pt_says("sample_seconds");
     }
     pith_scope_close(s);

@@ -192,10 +192,10 @@ Test(signals, leave_the_handlers_of_the_program_as_they_were) {
     for (int times = 1; times < 4; times++) {
         atomic_store(&seen, 0);
         pt_ok(s, pith_run(s, Walk, &advance_step, start(s),
-                          &((pith_run_options){.steps = 50,
-                                               .signals = true,
-                                               .each = raise_at_5,
-                                               .closure = &times})));
+                          &(pith_run_options){.steps = 50,
+                                              .signals = true,
+                                              .each = raise_at_5,
+                                              .closure = &times}));
         const pith_run_end e = pith_run_outcome(s);
         cr_assert(e.reason == PITH_RUN_SIGNAL && e.signal == SIGTERM && e.step == 5,
                   "step %lld", (long long)e.step);
@@ -286,8 +286,8 @@ Test(signals, stop_a_run_within_a_callback_of_another_and_both_say_so) {
     nest n = {.runs = 0};
     pt_ok(s,
           pith_run(s, Walk, &advance_step, start(s),
-                   &((pith_run_options){
-                       .steps = 50, .signals = true, .each = run_inner, .closure = &n})));
+                   &(pith_run_options){
+                       .steps = 50, .signals = true, .each = run_inner, .closure = &n}));
     const pith_run_end outer = pith_run_outcome(s);
     cr_assert(outer.reason == PITH_RUN_SIGNAL && outer.step == 3, "step %lld",
               (long long)outer.step);

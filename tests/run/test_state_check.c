@@ -71,15 +71,15 @@ Test(state, whose_dtype_a_step_promotes_is_refused) {
             const void *last = NULL;
             pt_fails(PITH_E_DTYPE, s,
                      pith_run(s, Pair, steps[i], start(s),
-                              &((pith_run_options){
-                                  .steps = 3, .check_every = every, .last = &last})));
+                              &(pith_run_options){
+                                  .steps = 3, .check_every = every, .last = &last}));
             pt_says(".x: step 1: the result of promote: expected f32[4] as the state "
                     "has, got f64[4]; make constants with pith_like(s, in->x, 0.1), or "
                     "convert the result with pith_cast");
             pt_fails(PITH_E_DTYPE, s, pith_propagate(s, Pair, steps[i], start(s), NULL));
         }
     const Pair *fine =
-        pith_run(s, Pair, &follow_step, start(s), &((pith_run_options){.steps = 3}));
+        pith_run(s, Pair, &follow_step, start(s), &(pith_run_options){.steps = 3});
     pt_ok(s, fine);
     cr_assert(pith_array_spec(fine->x)->dtype == PITH_F32);
     pith_scope_close(s);
@@ -90,19 +90,18 @@ Test(state, whose_extents_or_structure_change_is_refused) {
     pith_runtime *rt = pt_open();
     pith_scope *s = pith_scope_open(rt);
     pt_fails(PITH_E_SHAPE, s,
-             pith_run(s, Pair, &widen_step, start(s), &((pith_run_options){.steps = 3})));
+             pith_run(s, Pair, &widen_step, start(s), &(pith_run_options){.steps = 3}));
     pt_says(".x: step 1: the result of widen: expected f32[4] as the state has, got "
             "f32[5]; the leaves of a state keep their extents");
     const void *item = pith_f64(s, 1);
     const void *list = pith_list_make(s, 1, &item);
-    pt_fails(
-        PITH_E_STRUCTURE, s,
-        pith_run_as(s, NULL, &lengthen_step, list, &((pith_run_options){.steps = 3})));
+    pt_fails(PITH_E_STRUCTURE, s,
+             pith_run_as(s, NULL, &lengthen_step, list, &(pith_run_options){.steps = 3}));
     pt_says("expected a list of 1, got a list of 3 (the result of lengthen)");
     const Growing growing = {.x = pith_zeros(s, PITH_F64, PITH_SHAPE(1)), .room = 1};
     const Growing *grown =
         pith_run(s, Growing, &grow_step, pith_freeze(s, Growing, &growing),
-                 &((pith_run_options){.steps = 3}));
+                 &(pith_run_options){.steps = 3});
     pt_ok(s, grown);
     cr_assert(grown->room == 4 && pith_array_spec(grown->x)->shape[0] == 4);
     pith_scope_close(s);

@@ -13,7 +13,7 @@ double plugin_compute(void) {
     pith_scope *s = pith_scope_open(rt);
     const pith_function *f = pith_jit(s, &sum_squares_function, NULL);
     const pith_array *x = pith_arange(s, PITH_F64, 100);
-    const double sum = pith_read_f64(s, pith_call(s, f, 1, (const void *[]){x}));
+    const double sum = pith_read_f64(s, pith_apply(s, f, x));
     pith_scope_close(s);
     pith_close(rt);
     return sum;

@@ -40,9 +40,6 @@ static PT_UNUSED void close_scope(void) {
     pith_scope_close(s);
     pt_close(rt);
 }
-#define CALL(f, ...)                                                                     \
-    pith_call(s, f, (int)PITH_COUNT_ITEMS_(__VA_ARGS__), (const void *[]){__VA_ARGS__})
-
 static PT_UNUSED const Sim *some_sim(int64_t n) {
     Atoms atoms = {.position = pith_arange(s, PITH_F64, 3 * n)};
     atoms.position = pith_reshape(s, atoms.position, PITH_SHAPE(n, 3));

@@ -11,7 +11,7 @@ enum { CALLS = 5 };
 #define NOTED(line, call) (line = __LINE__, call)
 
 static const pith_profile *profile_of(const pith_function *f, const pith_array *x) {
-    const pith_profile *p = pith_program_profile(s, f, 1, (const void *[]){x}, CALLS);
+    const pith_profile *p = pith_program_profile(s, f, PITH_ITEMS(x), CALLS);
     pt_ok(s, p);
     cr_assert(p->calls == CALLS && strcmp(p->name, f->name) == 0, "%s", p->name);
     double sum = 0;

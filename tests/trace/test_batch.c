@@ -130,12 +130,12 @@ static int64_t compare(const pith_function *f, int64_t most, bool mixed) {
     const pith_function *donating =
         pith_jit(s, f, &(pith_jit_options){.donate_paths = PITH_PATHS("[0].x")});
     const Leaves *l = make(most, mixed), *last = make(most, mixed);
-    const Leaves *expected = pith_call(s, f, 1, (const void *[]){l});
+    const Leaves *expected = pith_apply(s, f, l);
     pt_ok(s, expected);
-    same(expected->x, ((const Leaves *)pith_call(s, plain, 1, (const void *[]){l}))->x);
-    expected = pith_call(s, f, 1, (const void *[]){expected});
-    last = pith_call(s, donating, 1, (const void *[]){last});
-    last = pith_call(s, donating, 1, (const void *[]){last}); /* in place */
+    same(expected->x, ((const Leaves *)pith_apply(s, plain, l))->x);
+    expected = pith_apply(s, f, expected);
+    last = pith_apply(s, donating, last);
+    last = pith_apply(s, donating, last); /* in place */
     same(expected->x, last->x);
     return batched(plain, l);
 }
@@ -170,7 +170,7 @@ Test(batch, leaves_that_are_read_by_others_are_not_written_at_the_same_time) {
     const pith_function *donating = pith_jit(
         s, &rolled_step, &(pith_jit_options){.donate_paths = PITH_PATHS("[0].x")});
     const Leaves *l = make(64, false);
-    pt_ok(s, pith_call(s, donating, 1, (const void *[]){l}));
+    pt_ok(s, pith_apply(s, donating, l));
     cr_assert(batched(donating, make(64, false)) == 0);
     end();
 }

@@ -42,7 +42,7 @@ PITH_FUNCTION1(linger_function, linger, pith_array, pith_array)
 static void *call_linger(void *closure) {
     pith_scope *s = pith_scope_open(rt);
     const pith_array *x = pith_f64(s, 3);
-    const pith_array *y = pith_call(s, &linger_function, 1, (const void *[]){x});
+    const pith_array *y = pith_apply(s, &linger_function, x);
     *(double *)closure = pith_read_f64(s, y);
     pith_scope_close(s);
     return NULL;
@@ -78,7 +78,7 @@ Test(close, a_function_cannot_close_its_own_runtime) {
     open_runtime();
     pith_scope *s = pith_scope_open(rt);
     const pith_array *x = pith_f64(s, 2);
-    const pith_array *y = pith_call(s, &close_own_function, 1, (const void *[]){x});
+    const pith_array *y = pith_apply(s, &close_own_function, x);
     cr_assert(pith_read_f64(s, y) == 4 && atomic_load(&times_said) == 1);
     pt_ok(s);
     pith_scope_close(s);
@@ -98,7 +98,7 @@ Test(close, a_function_may_close_another_one) {
     open_runtime();
     pith_scope *s = pith_scope_open(rt);
     const pith_array *x = pith_f64(s, 2);
-    const pith_array *y = pith_call(s, &close_other_function, 1, (const void *[]){x});
+    const pith_array *y = pith_apply(s, &close_other_function, x);
     cr_assert(pith_read_f64(s, y) == 5 && atomic_load(&times_said) == 0);
     pith_scope_close(s);
     pt_close(rt);
@@ -120,7 +120,7 @@ static void *call_on(void *closure) {
     caller *c = closure;
     const pith_array *y = c->x;
     for (; c->calls < MOST_CALLS && y; c->calls++) {
-        y = (pith_call)(c->s, c->f, 1, (const void *[]){c->x});
+        y = (pith_call)(c->s, c->f, PITH_ITEMS(c->x));
         usleep(100); /* at times none is in a call */
     }
     c->wrong = c->calls < MOST_CALLS && y;

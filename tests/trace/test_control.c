@@ -23,9 +23,6 @@ typedef struct {
 } Total;
 PITH_NODE(Total, PITH_CHILD(carry, State), PITH_LEAF(out, "f64[]"))
 
-#define CALL(f, ...)                                                                     \
-    pith_call(s, f, (int)PITH_COUNT_ITEMS_(__VA_ARGS__), (const void *[]){__VA_ARGS__})
-
 static const State *state_of(pith_scope *in, const pith_array *x, const pith_array *n) {
     State next = pith_initial(State);
     next.x = x;
@@ -49,8 +46,7 @@ both_ways(const pith_function *f, int count, const void *const *arguments) {
     }
     return got;
 }
-#define BOTH(f, ...)                                                                     \
-    both_ways(f, (int)PITH_COUNT_ITEMS_(__VA_ARGS__), (const void *[]){__VA_ARGS__})
+#define BOTH(f, ...) both_ways(f, PITH_ITEMS(__VA_ARGS__))
 
 /* ---- Branches ---- */
 
@@ -291,7 +287,7 @@ Test(control, scan_without_rows_counts, .init = open_scope) {
  * that is asked for. */
 static const Total *read_row(pith_scope *in, const State *a, const pith_array *row) {
     const pith_array *sum = pith_f64(in, pith_read_f64(in, row));
-    return pith_freeze(in, Total, (&(Total){.carry = a, .out = sum}));
+    return pith_freeze(in, Total, &(Total){.carry = a, .out = sum});
 }
 PITH_FUNCTION2(read_row_step, read_row, Total, State, pith_array)
 
@@ -373,11 +369,11 @@ Test(control, what_is_carried_keeps_its_structure, .init = open_scope) {
         const State *a = some_state(3);
         body = rows[k].body;
         pith_jit_clear(rt);
-        pt_fails(rows[k].code, s, CALL(&repeat_function, a));
+        pt_fails(rows[k].code, s, pith_apply(s, &repeat_function, a));
         pt_says(rows[k].says);
-        pt_fails(rows[k].code, s, CALL(pith_jit(s, &repeat_function, NULL), a));
+        pt_fails(rows[k].code, s, pith_apply(s, pith_jit(s, &repeat_function, NULL), a));
         pt_says(rows[k].says);
-        pt_fails(rows[k].code, s, CALL(pith_jit(s, &either_function, NULL), a));
+        pt_fails(rows[k].code, s, pith_apply(s, pith_jit(s, &either_function, NULL), a));
         pt_says(rows[k].says);
         pt_says("pith_cond: on_true ");
         pt_says("'s result, beside on_false's");
@@ -436,6 +432,27 @@ Test(control, bad_arguments_are_refused, .init = open_scope) {
     close_scope();
 }
 
+static const pith_array *stay_array(pith_scope *in, const State *a, const void *row) {
+    (void)in, (void)row;
+    return a->x;
+}
+PITH_FUNCTION2(stay_array_step, stay_array, pith_array, State, void)
+static const pith_array *
+count_rows(pith_scope *in, const pith_array *x, const pith_array *row) {
+    (void)row;
+    return pith_cast(in, x, PITH_I64);
+}
+PITH_FUNCTION2(count_rows_step, count_rows, pith_array, pith_array, pith_array)
+static const State *sum_row(pith_scope *in, const State *a, const pith_array *row) {
+    return state_of(in, pith_add(in, a->x, row), pith_add(in, a->count, 1));
+}
+PITH_FUNCTION2(sum_row_step, sum_row, State, State, pith_array)
+static const pith_array *
+times_row(pith_scope *in, const pith_array *x, const pith_array *row) {
+    return pith_mul(in, x, row);
+}
+PITH_FUNCTION2(times_row_step, times_row, pith_array, pith_array, pith_array)
+
 static const void *no_step(pith_scope *in, const State *a, const void *row) {
     (void)in, (void)row;
     return a;
@@ -444,10 +461,40 @@ PITH_FUNCTION2(no_step_function, no_step, void, State, void)
 
 Test(control, a_scan_needs_carry_and_out, .init = open_scope) {
     const State *a = some_state(3);
-    pt_fails(PITH_E_TYPE, s,
-             pith_scan(s, &no_step_function, a, NULL, &(pith_loop_options){.length = 2},
-                       NULL));
+    const pith_array *x = pith_f64(s, 1);
+    const pith_loop_options twice = {.length = 2};
+    const void *outs;
+    pt_fails(PITH_E_TYPE, s, pith_scan(s, &no_step_function, a, NULL, &twice, &outs));
     pt_says("expected a record with the members carry and out, got State without carry");
+    pt_fails(PITH_E_TYPE, s, pith_scan(s, &stay_array_step, a, NULL, &twice, NULL));
+    pt_says("expected a record with the members carry and out, got another tree");
+    const pith_array *rows = pith_arange(s, PITH_F64, 2);
+    pt_fails(PITH_E_DTYPE, s, pith_scan(s, &count_rows_step, x, rows, NULL, NULL));
+    close_scope();
+}
+
+/* Where nothing is to come out, the body may return the carry alone. */
+static const State *sum_rows(pith_scope *in, const State *a, const pith_array *xs) {
+    return pith_scan(in, &sum_row_step, a, xs, NULL, NULL);
+}
+PITH_FUNCTION2(sum_rows_function, sum_rows, State, State, pith_array)
+static const pith_array *product_of(pith_scope *in, const pith_array *xs) {
+    const pith_loop_options turned = {.reverse = true, .unroll = 2};
+    return pith_scan(in, &times_row_step, pith_f64(in, 1), xs, &turned, NULL);
+}
+PITH_FUNCTION1(product_function, product_of, pith_array, pith_array)
+
+Test(control, a_scan_of_which_nothing_comes_out_takes_a_carry, .init = open_scope) {
+    static const double products[] = {1, 1, 2, 6};
+    for (int64_t n = 0; n < 4; n++) {
+        pith_jit_clear(rt);
+        const pith_array *xs = pith_add(s, pith_arange(s, PITH_F64, n), 1);
+        const State *last = BOTH(&sum_rows_function, some_state(1), xs);
+        cr_assert(pith_read_i64(s, last->count) == n);
+        cr_assert(pith_read_f64(s, last->x) == (double)(n * (n + 1)) / 2);
+        const pith_array *product = BOTH(&product_function, xs);
+        cr_assert(pith_read_f64(s, product) == products[n]);
+    }
     close_scope();
 }
 
@@ -476,7 +523,7 @@ PITH_FUNCTION1(reads_step, reads, State, State)
 Test(control, a_body_that_reads_is_refused_in_a_trace, .init = open_scope) {
     body = &reads_step;
     const State *a = some_state(3);
-    pt_fails(PITH_E_TRACED, s, CALL(pith_jit(s, &either_function, NULL), a));
+    pt_fails(PITH_E_TRACED, s, pith_apply(s, pith_jit(s, &either_function, NULL), a));
     close_scope();
 }
 
@@ -495,7 +542,7 @@ Test(control, a_branch_makes_its_checks_where_it_is_taken, .init = open_scope) {
     const int64_t counts[] = {7, 12};
     for (int k = 0; k < 2; k++) {
         const State *a = state_of(s, pith_arange(s, PITH_F64, 2), pith_i64(s, counts[k]));
-        const pith_result *r = pith_as_result(s, f, 1, (const void *[]){a});
+        const pith_result *r = pith_as_result(s, f, PITH_ITEMS(a));
         pt_ok(s, r);
         cr_assert(pith_result_all_pass(s, r) == (k == 0), "%d", k);
     }
@@ -539,8 +586,8 @@ PITH_FUNCTION1(take_five_function, take_five, void, State)
 
 Test(control, reports_of_iterations_are_errors, .init = open_scope) {
     const pith_function *f = pith_jit(s, &take_five_function, NULL);
-    pt_fails(PITH_E_INDEX, s, (CALL(f, some_state(4)), pith_wait(s)));
-    pt_ok(s, CALL(f, some_state(5)));
+    pt_fails(PITH_E_INDEX, s, (pith_apply(s, f, some_state(4)), pith_wait(s)));
+    pt_ok(s, pith_apply(s, f, some_state(5)));
     pith_wait(s);
     close_scope();
 }
@@ -567,7 +614,7 @@ PITH_FUNCTION1(take_later_function, take_later_three, void, State)
 Test(control, a_report_is_that_of_the_first_failing_iteration, .init = open_scope) {
     const pith_function *f = pith_jit(s, &take_later_function, NULL);
     for (int again = 0; again < 4; again++) {
-        pt_fails(PITH_E_INDEX, s, (CALL(f, some_state(3)), pith_wait(s)));
+        pt_fails(PITH_E_INDEX, s, (pith_apply(s, f, some_state(3)), pith_wait(s)));
         pt_says("index 3 at position 2 is out of range");
     }
     close_scope();
@@ -581,8 +628,8 @@ static pith_status scenario(const pith_open_options *options) {
     pith_status code = pith_code(s);
     if (code == PITH_OK) {
         const State *a = some_state(3);
-        const State *slow = CALL(&nest_step, a);
-        const State *fast = CALL(pith_jit(s, &nest_step, NULL), a);
+        const State *slow = pith_apply(s, &nest_step, a);
+        const State *fast = pith_apply(s, pith_jit(s, &nest_step, NULL), a);
         code = pith_code(s);
         if (code == PITH_OK && !pith_tree_equal(s, slow, fast))
             code = pith_failed(s) ? pith_code(s) : PITH_E_INTERNAL;

@@ -35,7 +35,7 @@ static const pith_array *up_to(pith_scope *s, const pith_array *x) {
 PITH_FUNCTION1(up_to_function, up_to, pith_array, pith_array)
 
 static const pith_result *run(pith_scope *s, const pith_function *f, int64_t x) {
-    const pith_result *r = pith_as_result(s, f, 1, (const void *[]){pith_i64(s, x)});
+    const pith_result *r = pith_as_result(s, f, PITH_ITEMS(pith_i64(s, x)));
     pt_ok(s, r);
     return r;
 }
@@ -115,7 +115,7 @@ BOTH(control_checks, of_branches_in_scans_are_those_of_what_was_taken) {
     const pith_function *f = pith_jit(s, &scan_function, NULL);
     const int64_t rows[] = {1, 2, 7, 200, 9, 4};
     const pith_array *x = pith_array_copy(s, PITH_I64, PITH_SHAPE(6), rows);
-    const pith_result *r = pith_as_result(s, f, 1, (const void *[]){x});
+    const pith_result *r = pith_as_result(s, f, PITH_ITEMS(x));
     pt_ok(s, r);
     cr_assert(pith_result_count(s, r) == 3 && pith_result_failed(s, r) == 3);
     const char *texts[3];
@@ -199,12 +199,12 @@ BOTH(control_checks, needs_of_all_iterations_are_repaired_at_once) {
     const Table *t = pith_make(s, Table, NULL, NULL);
     repairs = 0;
     const Table *done = pith_propagate(
-        s, Table, f, t, &((pith_propagate_options){.repaired = count_repairs}));
+        s, Table, f, t, &(pith_propagate_options){.repaired = count_repairs});
     pt_ok(s, done);
     cr_assert(done->room == 1024 && repairs == 1, "%lld after %d repairs",
               (long long)done->room, repairs);
     cr_assert(pith_read_i64(s, done->sum) == 1110);
-    pt_fails(PITH_E_CAPACITY, s, (pith_call(s, f, 1, (const void *[]){t}), pith_wait(s)));
+    pt_fails(PITH_E_CAPACITY, s, (pith_apply(s, f, t), pith_wait(s)));
     pt_says(".room: capacity is too small: have 10, need 50, new 64");
     CLOSE;
 }
@@ -220,8 +220,7 @@ Test(control_checks, every_failure_of_memory_is_survived) {
         const long long now = atomic_load(&pt_default_heap.allocations);
         atomic_store(&pt_default_heap.fail_at, now + at);
         const pith_function *f = pith_jit(inner, &over_ten_function, NULL);
-        const pith_result *r =
-            f ? pith_as_result(inner, f, 1, (const void *[]){x}) : NULL;
+        const pith_result *r = f ? pith_as_result(inner, f, PITH_ITEMS(x)) : NULL;
         const int64_t count = r ? pith_result_count(inner, r) : -1;
         failed = pith_failed(inner);
         cr_assert(failed || (count == 3 && !pith_result_all_pass(inner, r)));

@@ -8,7 +8,7 @@ typedef struct {
 PITH_NODE(Step, PITH_LEAF(carry, "f64[n]"), PITH_LEAF(out, "f64[n]"))
 
 static pith_program_costs cost(const pith_function *f, const pith_array *x) {
-    const pith_program_costs c = pith_program_cost(s, f, 1, (const void *[]){x});
+    const pith_program_costs c = pith_program_cost(s, f, PITH_ITEMS(x));
     pt_ok(s);
     return c;
 }

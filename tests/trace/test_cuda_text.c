@@ -151,8 +151,7 @@ static const char *text_of(const pith_function *f) {
                          .m = pith_zeros(s, PITH_F32, PITH_SHAPE(40, 3)),
                          .v = pith_zeros(s, PITH_F32, PITH_SHAPE(40, 3)),
                          .count = pith_i32(s, 0)};
-    return pith_program_cuda_text(s, f, 1,
-                                  (const void *[]){pith_freeze(s, State, &state)});
+    return pith_program_cuda_text(s, f, PITH_ITEMS(pith_freeze(s, State, &state)));
 }
 
 static const char *text_of_leaves(const pith_function *f) {
@@ -160,8 +159,7 @@ static const char *text_of_leaves(const pith_function *f) {
     for (int k = 0; k < LEAVES; k++)
         x[k] = pith_ones(s, PITH_F64, PITH_SHAPE(5 * k + 3));
     const Leaves leaves = {.x = pith_list_make(s, LEAVES, x)};
-    return pith_program_cuda_text(s, f, 1,
-                                  (const void *[]){pith_freeze(s, Leaves, &leaves)});
+    return pith_program_cuda_text(s, f, PITH_ITEMS(pith_freeze(s, Leaves, &leaves)));
 }
 
 /* "program_adam_step_2" */

@@ -46,7 +46,7 @@ static const State *make(pith_scope *in, int64_t n) {
     return pith_freeze(in, State, &state);
 }
 static const State *call(const State *state) {
-    return pith_call(s, step, 1, (const void *[]){state});
+    return pith_apply(s, step, state);
 }
 static size_t owned(void) {
     return pithp_ledger_read(pithp_runtime_device(rt)).owned;
@@ -185,12 +185,12 @@ Test(donate, a_call_that_fails_donates_nothing, .init = begin) {
     const State *state = call(make(s, LARGE));
     pith_scope *inner = pith_scope_open_in(s);
     pith_fail(inner, PITH_E_ARG, NULL, "before");
-    pith_call(inner, step, 1, (const void *[]){state});
+    pith_apply(inner, step, state);
     pith_clear(inner);
     for (long long at = 1; at < 12; at++) {
         atomic_store(&pt_default_heap.fail_at,
                      atomic_load(&pt_default_heap.allocations) + at);
-        pith_call(inner, step, 1, (const void *[]){state});
+        pith_apply(inner, step, state);
         atomic_store(&pt_default_heap.fail_at, 0);
         if (!pith_failed(inner))
             break;
@@ -212,7 +212,7 @@ Test(donate, parts_are_named_by_paths, .init = begin) {
                  &(pith_jit_options){.donate_paths = PITH_PATHS("[0].x", "[1]")});
     const State *state = call(make(s, LARGE));
     const pith_array *b = pith_full(s, PITH_F64, PITH_SHAPE(LARGE), 2);
-    const pith_array *sum = pith_call(s, f, 2, (const void *[]){state, b});
+    const pith_array *sum = pith_apply(s, f, state, b);
     pt_ok(s, sum);
     cr_assert(pith_read_f64(s, pith_max(s, sum, PITH_ALL_AXES)) == 3);
     pt_fails(PITH_E_DONATED, s, pith_neg(s, state->x));
@@ -273,7 +273,7 @@ Test(donate, small_leaves_of_one_block_go_together, .init = begin) {
 }
 
 static const State *bounded(pith_scope *in, const State *state) {
-    const State *next = pith_call(in, step, 1, (const void *[]){state});
+    const State *next = pith_apply(in, step, state);
     pith_check(in, pith_less(in, next->count, pith_i64(in, 5)), "too far");
     return next;
 }
@@ -295,7 +295,7 @@ Test(donate, states_that_a_step_may_be_repeated_from_stay, .init = begin) {
     cr_assert(pith_jit_get_info(rt).donated == 0);
     const pith_function *f = pith_jit(
         s, &strict_step, &(pith_jit_options){.donate_arguments = PITH_ARGUMENT(0)});
-    pt_ok(s, pith_call(s, f, 1, (const void *[]){last}));
+    pt_ok(s, pith_apply(s, f, last));
     pt_ok(s, pith_neg(s, last->x));
     end();
 }
@@ -334,7 +334,7 @@ static int64_t shifted(int64_t elements, int64_t stride) {
         }
         const void *list = pith_list_make(s, LEAVES, given);
         last = pith_jit_get_info(rt);
-        const void *next = pith_call(s, f, 2, (const void *[]){list, by});
+        const void *next = pith_apply(s, f, list, by);
         info = pith_jit_get_info(rt);
         pt_ok(s, next);
         for (int64_t k = 0; k < LEAVES; k++) {
@@ -369,8 +369,7 @@ Test(donate, a_block_that_is_also_given_elsewhere_is_not_written, .init = begin)
     for (int round = 0; round < 2; round++) { /* recorded, and replayed */
         const void *items[] = {pith_f64(s, 1), pith_f64(s, 2)}; /* in one block */
         const pith_jit_info before = pith_jit_get_info(rt);
-        const void *next =
-            pith_call(s, f, 2, (const void *[]){pith_list_make(s, 2, items), items[1]});
+        const void *next = pith_apply(s, f, pith_list_make(s, 2, items), items[1]);
         pt_ok(s, next);
         cr_assert_eq(pith_jit_get_info(rt).donated, before.donated);
         cr_assert(pith_read_f64(s, pith_child(next, 0)) == 3 &&

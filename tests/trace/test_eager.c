@@ -21,7 +21,7 @@ Test(eager, functions_see_values_each_time, .init = open_eager) {
     const pith_function *f = pith_jit(s, &reads_function, NULL);
     const pith_array *x = pith_arange(s, PITH_F64, 4);
     for (int call = 1; call <= 3; call++) {
-        const pith_array *y = CALL(f, x);
+        const pith_array *y = pith_apply(s, f, x);
         pt_ok(s, y);
         cr_assert(seen == 3 && runs == call && element(y, 3) == 4);
     }
@@ -56,7 +56,8 @@ static const pith_array *whole(pith_scope *in, const pith_array *x) {
 PITH_FUNCTION1(whole_function, whole, pith_array, pith_array)
 
 Test(eager, bodies_and_functions_inside_do_too, .init = open_eager) {
-    const pith_array *y = CALL(pith_jit(s, &whole_function, NULL), pith_f64(s, 1));
+    const pith_array *y =
+        pith_apply(s, pith_jit(s, &whole_function, NULL), pith_f64(s, 1));
     pt_ok(s, y);
     cr_assert(pith_read_f64(s, y) == 11 && seen == 10 && runs == 4);
     close_scope();
@@ -72,7 +73,7 @@ Test(eager, results_have_the_bits_of_compiled_ones) {
         const pith_function *f = pith_jit(s, &drift_step, NULL);
         const Sim *sim = some_sim(7);
         for (int step = 0; step < 5; step++)
-            sim = CALL(f, sim);
+            sim = pith_apply(s, f, sim);
         pt_ok(s, pith_read(s, sim->atoms->position, bytes[way], sizeof bytes[way]));
         cr_assert(pith_read_i64(s, pith_cast(s, sim->count, PITH_I64)) == 5);
         cr_assert(runs == (way ? 5 : 1));
@@ -91,7 +92,7 @@ Test(eager, what_is_made_beside_the_result_goes, .init = open_eager) {
     const pith_array *x = pith_ones(s, PITH_F64, PITH_SHAPE(1 << 16));
     const pith_function *f = pith_jit(s, &add_two_function, NULL);
     const size_t before = pith_scope_statistics(s).current;
-    pt_ok(s, CALL(f, x));
+    pt_ok(s, pith_apply(s, f, x));
     cr_assert(pith_scope_statistics(s).current - before < 2 * sizeof(double) << 16);
     close_scope();
 }
@@ -100,7 +101,7 @@ Test(eager, what_is_donated_stays, .init = open_eager) {
     const pith_function *f = pith_jit(
         s, &reads_function, &(pith_jit_options){.donate_arguments = PITH_ARGUMENT(0)});
     const pith_array *x = pith_arange(s, PITH_F64, 4);
-    pt_ok(s, CALL(f, x));
+    pt_ok(s, pith_apply(s, f, x));
     cr_assert(element(x, 3) == 3);
     cr_assert(pith_jit_get_info(rt).donated == 0);
     close_scope();
@@ -109,10 +110,10 @@ Test(eager, what_is_donated_stays, .init = open_eager) {
 Test(eager, what_is_static_has_to_be_there, .init = open_eager) {
     const pith_function *f = pith_jit(
         s, &power_function, &(pith_jit_options){.static_arguments = PITH_ARGUMENT(1)});
-    cr_assert(pith_read_f64(s, CALL(f, pith_f64(s, 3), pith_i64(s, 4))) == 81);
+    cr_assert(pith_read_f64(s, pith_apply(s, f, pith_f64(s, 3), pith_i64(s, 4))) == 81);
     const pith_function *named = pith_jit(
         s, &drift_step, &(pith_jit_options){.static_paths = PITH_PATHS("[0].nothing")});
-    pt_fails(PITH_E_PATH, s, CALL(named, some_sim(2)));
+    pt_fails(PITH_E_PATH, s, pith_apply(s, named, some_sim(2)));
     close_scope();
 }
 
@@ -126,12 +127,12 @@ PITH_FUNCTION1(positive_function, positive, pith_array, pith_array)
 Test(eager, checks_and_errors_are_those_of_the_function, .init = open_eager) {
     const pith_function *f = pith_jit(s, &positive_function, NULL);
     const pith_array *bad = pith_f64(s, -2);
-    const pith_result *r = pith_as_result(s, f, 1, (const void *[]){bad});
+    const pith_result *r = pith_as_result(s, f, PITH_ITEMS(bad));
     pt_ok(s, r);
     cr_assert(pith_result_count(s, r) == 1 && !pith_result_all_pass(s, r));
-    pt_fails(PITH_E_CHECK, s, (CALL(f, bad), pith_wait(s)));
+    pt_fails(PITH_E_CHECK, s, (pith_apply(s, f, bad), pith_wait(s)));
     pt_says("-2.0 is not positive (test_eager.c:");
-    pt_fails(PITH_E_TYPE, s, CALL(pith_jit(s, &drift_step, NULL), bad));
+    pt_fails(PITH_E_TYPE, s, pith_apply(s, pith_jit(s, &drift_step, NULL), bad));
     pt_says("drift: argument 1: expected Sim, got an array");
     close_scope();
 }

@@ -26,7 +26,7 @@ typedef struct {
 PITH_NODE(Empty, PITH_TREE(carry), PITH_TREE(out))
 static const Empty *empty_row(pith_scope *s, const void *carry, const void *x) {
     (void)x;
-    return pith_freeze(s, Empty, (&(Empty){carry, carry}));
+    return pith_freeze(s, Empty, &(Empty){carry, carry});
 }
 PITH_FUNCTION2(empty_row_step, empty_row, Empty, void, void)
 

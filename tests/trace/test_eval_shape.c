@@ -84,7 +84,7 @@ PITH_FUNCTION1(pads_function, pads, pith_array, pith_array)
 
 Test(eval_shape, may_be_asked_in_a_trace, .init = open_scope) {
     const pith_array *x = pith_zeros(s, PITH_F64, PITH_SHAPE(2, 7));
-    const pith_array *y = CALL(pith_jit(s, &pads_function, NULL), x);
+    const pith_array *y = pith_apply(s, pith_jit(s, &pads_function, NULL), x);
     pt_ok(s, y);
     cr_assert(element(y, 13) == 7);
     const pith_treedef *def = EVAL(&pads_function, x);

@@ -83,7 +83,7 @@ static numbers run(const char *device,
     const pith_function *fast = pith_jit(s, f, options);
     const State *state = begin_state(s);
     for (int k = 0; k < calls; k++)
-        state = pith_call(s, fast, 1, (const void *[]){state});
+        state = pith_apply(s, fast, state);
     pt_ok(s, state);
     const numbers n = read_state(s, state);
     *info = pith_jit_get_info(rt);
@@ -191,7 +191,7 @@ static double sum_leaves(const char *device) {
     for (int k = 0; k < 5; k++) {
         pith_wait(s);
         const long long before = fake_cuda.launches;
-        state = pith_call(s, fast, 1, (const void *[]){state});
+        state = pith_apply(s, fast, state);
         pith_wait(s);
         if (strcmp(device, "cuda") == 0)
             cr_assert_leq(fake_cuda.launches - before, 3, "%lld launches",
@@ -240,21 +240,20 @@ static pith_program_costs count_launches(const pith_function *f, long long *coun
     pith_scope *s = pith_scope_open(rt);
     const pith_function *fast = pith_jit(s, f, NULL);
     const State *state = begin_state(s);
-    const pith_program_costs before =
-        pith_program_cost(s, fast, 1, (const void *[]){state});
+    const pith_program_costs before = pith_program_cost(s, fast, PITH_ITEMS(state));
     const size_t bytes = pith_jit_get_info(rt).bytes;
-    pt_ok(s, pith_call(s, fast, 1, (const void *[]){state}));
-    const pith_program_costs c = pith_program_cost(s, fast, 1, (const void *[]){state});
+    pt_ok(s, pith_apply(s, fast, state));
+    const pith_program_costs c = pith_program_cost(s, fast, PITH_ITEMS(state));
     cr_assert(memcmp(&c, &before, sizeof c) == 0, "what was not made yet costs the same");
     cr_assert_gt(pith_jit_get_info(rt).bytes, bytes,
                  "the cache counts it when it is made");
     pith_wait(s);
     *counted = -fake_cuda.launches;
-    pt_ok(s, pith_call(s, fast, 1, (const void *[]){state}));
+    pt_ok(s, pith_apply(s, fast, state));
     pith_wait(s);
     *counted += fake_cuda.launches;
     pith_jit_set_limits(rt, 0, pith_jit_get_info(rt).bytes - 1);
-    pt_ok(s, pith_call(s, pith_jit(s, &turn_function, NULL), 1, (const void *[]){state}));
+    pt_ok(s, pith_apply(s, pith_jit(s, &turn_function, NULL), state));
     cr_assert_eq(pith_jit_get_info(rt).evictions, 1);
     cr_assert_eq(pith_jit_get_info(rt).programs, 1);
     pith_scope_close(s);
@@ -337,8 +336,8 @@ Test(graph, scopes_take_turns) {
     pith_scope *s[2] = {pith_scope_open(rt), pith_scope_open(rt)};
     const State *state[2] = {begin_state(s[0]), begin_state(s[1])};
     for (int k = 0; k < 6; k++)
-        state[k % 2] = pith_call(s[k % 2], pith_jit(s[k % 2], &many_function, NULL), 1,
-                                 (const void *[]){state[k % 2]});
+        state[k % 2] =
+            pith_apply(s[k % 2], pith_jit(s[k % 2], &many_function, NULL), state[k % 2]);
     for (int k = 0; k < 2; k++) {
         const numbers got = read_state(s[k], state[k]);
         cr_assert(!memcmp(&want, &got, sizeof want));
@@ -356,9 +355,9 @@ Test(graph, what_fails_task_by_task_says_which) {
     pith_scope *s = pith_scope_open(rt);
     const pith_function *fast = pith_jit(s, &move_function, NULL);
     const State *state = begin_state(s);
-    pt_ok(s, pith_call(s, fast, 1, (const void *[]){state}));
+    pt_ok(s, pith_apply(s, fast, state));
     fake_cuda.fail_launch = 3;
-    pt_fails(PITH_E_UNSUPPORTED, s, pith_call(s, fast, 1, (const void *[]){state}));
+    pt_fails(PITH_E_UNSUPPORTED, s, pith_apply(s, fast, state));
     pt_says("task ");
     pith_scope_close(s);
     pt_close(rt);

@@ -118,7 +118,7 @@ static void message_of(pith_scope *s,
     const pith_function *f = pith_jit(s, loop, NULL);
     text[0] = 0;
     for (int again = 0; again < 3; again++) {
-        const pith_result *r = pith_as_result(s, f, 1, (const void *[]){x});
+        const pith_result *r = pith_as_result(s, f, PITH_ITEMS(x));
         pt_ok(s, r);
         if (pith_result_failed(s, r))
             snprintf(text, 256, "%s",

@@ -8,10 +8,10 @@ Test(jit, runs_once_and_is_replayed, .init = open_scope) {
     pt_ok(s, step && step->arity == 1 && !strcmp(step->name, "drift"));
     const Sim *fast = sim, *slow = sim;
     for (int k = 0; k < 5; k++) {
-        fast = CALL(step, fast);
+        fast = pith_apply(s, step, fast);
         pt_ok(s, fast);
         cr_assert(runs == 1 + k);
-        slow = CALL(&drift_step, slow);
+        slow = pith_apply(s, &drift_step, slow);
         pt_ok(s, pith_tree_equal(s, fast, slow));
     }
     cr_assert(pith_read_i64(s, fast->count) == 5);
@@ -25,14 +25,14 @@ Test(jit, runs_once_and_is_replayed, .init = open_scope) {
 Test(jit, traces_again_where_the_structure_differs, .init = open_scope) {
     const Sim *sim = some_sim(4);
     const pith_function *step = pith_jit(s, &drift_step, NULL);
-    CALL(step, sim);
-    CALL(step, with_width(sim, 4));
+    pith_apply(s, step, sim);
+    pith_apply(s, step, with_width(sim, 4));
     cr_assert(runs == 1, "equal statics");
-    const Sim *wide = CALL(step, with_width(sim, 8));
+    const Sim *wide = pith_apply(s, step, with_width(sim, 8));
     cr_assert(runs == 2 && wide->width == 8 && element(wide->atoms->position, 0) == 4);
-    const Sim *large = CALL(step, some_sim(5));
+    const Sim *large = pith_apply(s, step, some_sim(5));
     cr_assert(runs == 3 && pith_array_spec(large->atoms->position)->shape[0] == 5);
-    const Sim *again = CALL(step, sim);
+    const Sim *again = pith_apply(s, step, sim);
     cr_assert(runs == 3 && element(again->atoms->position, 0) == 2);
     const pith_jit_info info = pith_jit_get_info(rt);
     cr_assert(info.programs == 3 && info.misses == 3 && info.hits == 2);
@@ -59,15 +59,18 @@ static void statics_are_told_apart(void) {
     const double values[] = {1, -1, 0.0, -0.0, 1e300};
     for (int round = 0; round < 2; round++) {
         for (int k = 0; k < 5; k++) {
-            const pith_array *y = CALL(f, with_cutoff(sim, values[k], NULL));
+            const pith_array *y = pith_apply(s, f, with_cutoff(sim, values[k], NULL));
             cr_assert(pith_read_f64(s, y) == 3 * values[k]);
             cr_assert(signbit(pith_read_f64(s, y)) == signbit(values[k]));
         }
-        cr_assert(isnan(pith_read_f64(s, CALL(f, with_cutoff(sim, (double)NAN, NULL)))));
-        cr_assert(isnan(pith_read_f64(s, CALL(f, with_cutoff(sim, -(double)NAN, NULL)))));
-        cr_assert(pith_read_f64(s, CALL(f, with_cutoff(sim, 1, "four"))) == 12);
-        cr_assert(pith_read_f64(s, CALL(f, with_cutoff(sim, 1, name))) == 12);
-        cr_assert(pith_read_f64(s, CALL(f, with_cutoff(sim, 1, "seventh"))) == 21);
+        cr_assert(isnan(
+            pith_read_f64(s, pith_apply(s, f, with_cutoff(sim, (double)NAN, NULL)))));
+        cr_assert(isnan(
+            pith_read_f64(s, pith_apply(s, f, with_cutoff(sim, -(double)NAN, NULL)))));
+        cr_assert(pith_read_f64(s, pith_apply(s, f, with_cutoff(sim, 1, "four"))) == 12);
+        cr_assert(pith_read_f64(s, pith_apply(s, f, with_cutoff(sim, 1, name))) == 12);
+        cr_assert(pith_read_f64(s, pith_apply(s, f, with_cutoff(sim, 1, "seventh"))) ==
+                  21);
         cr_assert(runs == 8, "%d", runs);
     }
 }
@@ -84,7 +87,7 @@ Test(jit, unequal_statics_never_share_where_all_hashes_collide, .init = open_sco
     const pith_function *step = pith_jit(s, &drift_step, NULL);
     for (int64_t n = 1; n < 6; n++)
         for (int64_t width = 1; width < 4; width++) {
-            const Sim *next = CALL(step, with_width(some_sim(n), width));
+            const Sim *next = pith_apply(s, step, with_width(some_sim(n), width));
             cr_assert(element(next->atoms->position, 0) == 0.5 * (double)width);
         }
     close_scope();
@@ -109,7 +112,8 @@ Test(jit, results_share_inputs_and_constants, .init = open_scope) {
     const pith_array *x = pith_arange(s, PITH_F64, 4), *y = pith_f64(s, 10);
     const pith_function *f = pith_jit(s, &mixed_function, NULL);
     for (int k = 0; k < 3; k++) {
-        const pith_list *got = CALL(f, x, y), *want = CALL(&mixed_function, x, y);
+        const pith_list *got = pith_apply(s, f, x, y),
+                        *want = pith_apply(s, &mixed_function, x, y);
         pt_ok(s, got);
         pt_ok(s, pith_tree_equal(s, got, want));
         cr_assert(pith_child(got, 0) == x && pith_child(got, 8) == y);
@@ -126,7 +130,7 @@ Test(jit, results_outlive_their_program, .init = open_scope) {
     const pith_array *x = pith_arange(s, PITH_F64, 4), *y = pith_f64(s, 10);
     pith_scope *inner = pith_scope_open_in(s);
     const pith_function *f = pith_jit(inner, &mixed_function, NULL);
-    const pith_list *got = pith_call(inner, f, 2, (const void *[]){x, y});
+    const pith_list *got = pith_apply(inner, f, x, y);
     pt_ok(inner, got);
     got = pith_keep(s, got);
     pith_scope_close(inner);
@@ -149,13 +153,14 @@ Test(jit, trees_without_work_pass_through, .init = open_scope) {
     const Sim *sim = some_sim(3);
     const pith_function *f = pith_jit(s, &same_step, NULL);
     for (int k = 0; k < 2; k++) {
-        const Sim *got = CALL(f, sim);
+        const Sim *got = pith_apply(s, f, sim);
         pt_ok(s, got);
         cr_assert(got->atoms->position == sim->atoms->position && runs == 1);
     }
     const pith_function *none = pith_jit(s, &none_function, NULL);
-    cr_assert(pith_kind(CALL(none, sim)) == PITH_NODE_TUPLE);
-    cr_assert(pith_kind(CALL(none, CALL(none, sim))) == PITH_NODE_TUPLE);
+    cr_assert(pith_kind(pith_apply(s, none, sim)) == PITH_NODE_TUPLE);
+    cr_assert(pith_kind(pith_apply(s, none, pith_apply(s, none, sim))) ==
+              PITH_NODE_TUPLE);
     close_scope();
 }
 
@@ -174,15 +179,16 @@ Test(jit, bound_trees_are_inputs_and_structure, .init = open_scope) {
     for (int k = 1; k < 4; k++) {
         const pith_function *by = pith_partial(s, &scaled_function, with_width(sim, 2));
         const pith_function *f = pith_jit(s, pith_partial(s, by, pith_f64(s, k)), NULL);
-        cr_assert(element(CALL(f, sim), 1) == 2 * k);
+        cr_assert(element(pith_apply(s, f, sim), 1) == 2 * k);
     }
     cr_assert(runs == 1, "other leaves are the same program");
     const pith_function *by = pith_partial(s, &scaled_function, with_width(sim, 3));
     const pith_function *f = pith_jit(s, pith_partial(s, by, pith_f64(s, 1)), NULL);
-    cr_assert(element(CALL(f, sim), 1) == 3 && runs == 2);
+    cr_assert(element(pith_apply(s, f, sim), 1) == 3 && runs == 2);
     const pith_function *two = pith_jit(s, by, NULL);
-    cr_assert(element(CALL(two, sim, pith_f64(s, 5)), 1) == 15 && runs == 3);
-    cr_assert(element(CALL(pith_partial(s, two, pith_f64(s, 6)), sim), 1) == 18 &&
+    cr_assert(element(pith_apply(s, two, sim, pith_f64(s, 5)), 1) == 15 && runs == 3);
+    cr_assert(element(pith_apply(s, pith_partial(s, two, pith_f64(s, 6)), sim), 1) ==
+                  18 &&
               runs == 3);
     close_scope();
 }
@@ -190,8 +196,8 @@ Test(jit, bound_trees_are_inputs_and_structure, .init = open_scope) {
 static const pith_function *inner_step;
 static const Sim *twice(pith_scope *in, const Sim *sim) {
     runs += 100;
-    const Sim *once = pith_call(in, inner_step, 1, (const void *[]){sim});
-    return pith_call(in, inner_step, 1, (const void *[]){once});
+    const Sim *once = pith_apply(in, inner_step, sim);
+    return pith_apply(in, inner_step, once);
 }
 PITH_FUNCTION1(twice_step, twice, Sim, Sim)
 
@@ -200,7 +206,7 @@ Test(jit, compiled_functions_inside_become_a_part, .init = open_scope) {
     inner_step = pith_jit(s, &drift_step, NULL);
     const pith_function *f = pith_jit(s, &twice_step, NULL);
     for (int k = 0; k < 3; k++) {
-        const Sim *got = CALL(f, sim);
+        const Sim *got = pith_apply(s, f, sim);
         pt_ok(s, got);
         cr_assert(element(got->atoms->position, 0) == 4 &&
                   pith_read_i64(s, got->count) == 2);
@@ -208,7 +214,7 @@ Test(jit, compiled_functions_inside_become_a_part, .init = open_scope) {
     cr_assert(runs == 101, "the inner one once: both of its calls are alike");
     cr_assert(pith_jit_get_info(rt).programs == 1 && pith_jit_get_info(rt).parts == 1);
     const pith_function *again = pith_jit(s, pith_jit(s, &drift_step, NULL), NULL);
-    cr_assert(element(((const Sim *)CALL(again, sim))->atoms->position, 0) == 2);
+    cr_assert(element(((const Sim *)pith_apply(s, again, sim))->atoms->position, 0) == 2);
     close_scope();
 }
 
@@ -217,13 +223,13 @@ Test(jit, the_same_function_shares_its_programs, .init = open_scope) {
     for (int k = 0; k < 4; k++) {
         pith_scope *inner = pith_scope_open_in(s);
         const pith_function *f = pith_jit(inner, &drift_step, NULL);
-        pith_call(inner, f, 1, (const void *[]){sim});
+        pith_apply(inner, f, sim);
         pt_ok(inner);
         pith_scope_close(inner);
     }
     cr_assert(runs == 1);
     const pith_function *other = pith_jit(s, &same_step, NULL);
-    CALL(other, sim);
+    pith_apply(s, other, sim);
     cr_assert(runs == 2 && pith_jit_get_info(rt).programs == 2);
     close_scope();
 }
@@ -234,19 +240,19 @@ Test(jit, static_arguments_may_be_read, .init = open_scope) {
     const pith_function *f = pith_jit(
         s, &power_function, &(pith_jit_options){.static_arguments = PITH_ARGUMENT(1)});
     const pith_array *x = pith_f64(s, 3);
-    cr_assert(pith_read_f64(s, CALL(f, x, pith_i64(s, 2))) == 9 && runs == 1);
-    cr_assert(pith_read_f64(s, CALL(f, x, pith_i64(s, 2))) == 9 && runs == 1);
-    cr_assert(pith_read_f64(s, CALL(f, x, pith_i64(s, 3))) == 27 && runs == 2);
-    cr_assert(pith_read_f64(s, CALL(f, pith_f64(s, 2), pith_i64(s, 3))) == 8 &&
+    cr_assert(pith_read_f64(s, pith_apply(s, f, x, pith_i64(s, 2))) == 9 && runs == 1);
+    cr_assert(pith_read_f64(s, pith_apply(s, f, x, pith_i64(s, 2))) == 9 && runs == 1);
+    cr_assert(pith_read_f64(s, pith_apply(s, f, x, pith_i64(s, 3))) == 27 && runs == 2);
+    cr_assert(pith_read_f64(s, pith_apply(s, f, pith_f64(s, 2), pith_i64(s, 3))) == 8 &&
               runs == 2);
     const pith_function *plain = pith_jit(s, &power_function, NULL);
-    pt_fails(PITH_E_TRACED, s, CALL(plain, x, pith_i64(s, 2)));
+    pt_fails(PITH_E_TRACED, s, pith_apply(s, plain, x, pith_i64(s, 2)));
     pt_says("test_jit.c:");
     pt_says("has no value yet");
     const pith_function *named = pith_jit(
         s, &power_function, &(pith_jit_options){.static_paths = PITH_PATHS("[1]")});
-    cr_assert(pith_read_f64(s, CALL(named, x, pith_i64(s, 2))) == 9);
-    cr_assert(pith_read_f64(s, CALL(named, x, pith_i64(s, 4))) == 81);
+    cr_assert(pith_read_f64(s, pith_apply(s, named, x, pith_i64(s, 2))) == 9);
+    cr_assert(pith_read_f64(s, pith_apply(s, named, x, pith_i64(s, 4))) == 81);
     close_scope();
 }
 
@@ -264,12 +270,12 @@ Test(jit, static_parts_are_named_by_paths, .init = open_scope) {
     const Sim *sim = some_sim(2);
     Sim next = *sim;
     next.count = pith_i32(s, 5);
-    cr_assert(element(CALL(f, sim), 1) == 0);
-    cr_assert(element(CALL(f, pith_freeze(s, Sim, &next)), 1) == 5 && runs == 2);
-    cr_assert(element(CALL(f, sim), 1) == 0 && runs == 2);
+    cr_assert(element(pith_apply(s, f, sim), 1) == 0);
+    cr_assert(element(pith_apply(s, f, pith_freeze(s, Sim, &next)), 1) == 5 && runs == 2);
+    cr_assert(element(pith_apply(s, f, sim), 1) == 0 && runs == 2);
     const pith_function *bad = pith_jit(
         s, &counted_function, &(pith_jit_options){.static_paths = PITH_PATHS("[0].no")});
-    pt_fails(PITH_E_PATH, s, CALL(bad, sim));
+    pt_fails(PITH_E_PATH, s, pith_apply(s, bad, sim));
     pt_says("[0].no: Sim has no field 'no'");
     pt_fails(PITH_E_PATH, s,
              pith_jit(s, &counted_function,
@@ -310,7 +316,7 @@ Test(jit, what_cannot_be_compiled_is_refused, .init = open_scope) {
     pt_fails(PITH_E_UNSUPPORTED, s,
              pith_jit(s, &drift_step, &(pith_jit_options){.device = "abacus"}));
     const pith_array *x = pith_f64(s, 2);
-    pt_fails(PITH_E_TYPE, s, CALL(pith_jit(s, &drift_step, NULL), x));
+    pt_fails(PITH_E_TYPE, s, pith_apply(s, pith_jit(s, &drift_step, NULL), x));
     pt_says("drift: argument 1: expected Sim");
     close_scope();
 }
@@ -340,14 +346,16 @@ PITH_FUNCTION1(wrong_shape_step, wrong_shape, Sim, Sim)
 Test(jit, errors_of_the_function_are_those_of_the_call, .init = open_scope) {
     const pith_array *x = pith_f64(s, 2);
     const pith_function *f = pith_jit(s, &leaks_function, NULL);
-    cr_assert(CALL(f, x) == x);
+    cr_assert(pith_apply(s, f, x) == x);
     pt_fails(PITH_E_TRACED, s, pith_add(s, kept_outside, x));
     pt_says("its trace has ended");
-    pt_fails(PITH_E_TRACED, s, CALL(pith_jit(s, &returns_leak_function, NULL), x));
+    pt_fails(PITH_E_TRACED, s,
+             pith_apply(s, pith_jit(s, &returns_leak_function, NULL), x));
     pt_says("test_jit.c:");
-    pt_fails(PITH_E_TRACED, s, CALL(f, kept_outside));
+    pt_fails(PITH_E_TRACED, s, pith_apply(s, f, kept_outside));
     pt_says("leaks: argument 1");
-    pt_fails(PITH_E_SHAPE, s, CALL(pith_jit(s, &wrong_shape_step, NULL), some_sim(2)));
+    pt_fails(PITH_E_SHAPE, s,
+             pith_apply(s, pith_jit(s, &wrong_shape_step, NULL), some_sim(2)));
     pt_says(".position: expected f64[n=1,3], got f64[1,2] (test_jit.c:");
     cr_assert(pith_jit_get_info(rt).programs == 1, "nothing is kept of what failed");
     close_scope();
@@ -366,9 +374,9 @@ Test(jit, leaves_that_are_not_read_are_not_awaited, .init = open_scope) {
                                           &(pith_jit_options){.keep_unused = true});
     pith_scope *other = pith_scope_open(rt); /* with a stream of its own */
     const pith_array *x = pith_f64(s, 2), *y = pith_f64(other, 3);
-    cr_assert(pith_read_f64(s, CALL(lazy, x, y)) == -2);
-    cr_assert(pith_read_f64(s, CALL(lazy, y, x)) == -3);
-    cr_assert(pith_read_f64(s, CALL(eager, x, y)) == -2);
+    cr_assert(pith_read_f64(s, pith_apply(s, lazy, x, y)) == -2);
+    cr_assert(pith_read_f64(s, pith_apply(s, lazy, y, x)) == -3);
+    cr_assert(pith_read_f64(s, pith_apply(s, eager, x, y)) == -2);
     cr_assert(pith_jit_get_info(rt).programs == 2, "two options, two programs");
     pith_scope_close(other);
     close_scope();
@@ -387,9 +395,9 @@ PITH_FUNCTION1(gives_back_function, gives_back, pith_array, pith_array)
 
 Test(jit, what_is_given_back_stays_in_its_trace, .init = open_scope) {
     const pith_array *x = pith_f64(s, 3);
-    pt_fails(PITH_E_ARG, s, CALL(&gives_back_function, x));
+    pt_fails(PITH_E_ARG, s, pith_apply(s, &gives_back_function, x));
     const pith_function *f = pith_jit(s, &gives_back_function, NULL);
     for (int call = 0; call < 2; call++)
-        cr_assert(pith_read_f64(s, CALL(f, x)) == 12);
+        cr_assert(pith_read_f64(s, pith_apply(s, f, x)) == 12);
     close_scope();
 }

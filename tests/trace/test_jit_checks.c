@@ -30,8 +30,8 @@ static const pith_array *three(pith_scope *s, double a, double b, double c) {
 }
 
 static void same_checks(pith_scope *s, const pith_function *f, const pith_array *x) {
-    const pith_result *got = pith_as_result(s, f, 1, (const void *[]){x}),
-                      *want = pith_as_result(s, &root_function, 1, (const void *[]){x});
+    const pith_result *got = pith_as_result(s, f, PITH_ITEMS(x)),
+                      *want = pith_as_result(s, &root_function, PITH_ITEMS(x));
     pt_ok(s, got && want);
     cr_assert(pith_result_count(s, got) == pith_result_count(s, want));
     cr_assert(pith_result_failed(s, got) == pith_result_failed(s, want));
@@ -61,7 +61,7 @@ BOTH(jit_checks, are_those_of_the_function) {
     same_checks(s, f, three(s, -1, 4, 900));
     same_checks(s, f, three(s, 1, 4, 16));
     cr_assert(runs == 5, "one trace: %d", runs);
-    const pith_array *y = pith_call(s, f, 1, (const void *[]){three(s, -1, 4, 900)});
+    const pith_array *y = pith_apply(s, f, three(s, -1, 4, 900));
     pith_wait(s);
     pt_ok(s, y); /* nobody collects, and the level is debug */
     cr_assert(runs == 6, "another program, without checks");
@@ -74,7 +74,7 @@ BOTH(jit_checks, of_nothing_pass) {
     const pith_function *f = pith_jit(s, &nothing_function, NULL);
     const pith_array *none = pith_zeros(s, PITH_F64, PITH_SHAPE(3, 0));
     for (int again = 0; again < 2; again++) {
-        const pith_result *got = pith_as_result(s, f, 1, (const void *[]){none});
+        const pith_result *got = pith_as_result(s, f, PITH_ITEMS(none));
         pt_ok(s, got);
         cr_assert(pith_result_count(s, got) == 1 && pith_result_all_pass(s, got));
     }
@@ -92,10 +92,10 @@ PITH_FUNCTION1(strict_function, strict, pith_array, pith_array)
 BOTH(jit_checks, of_level_always_are_errors_at_the_next_wait) {
     RUNTIME;
     const pith_function *f = pith_jit(s, &strict_function, NULL);
-    pith_call(s, f, 1, (const void *[]){pith_f64(s, 1)});
+    pith_apply(s, f, pith_f64(s, 1));
     pith_wait(s);
     pt_ok(s);
-    pith_call(s, f, 1, (const void *[]){pith_f64(s, 4)});
+    pith_apply(s, f, pith_f64(s, 4));
     cr_assert(!pith_failed(s) && runs == 1);
     pt_fails(PITH_E_CHECK, s, pith_wait(s));
     pt_says(".x: 4.0 is too much (test_jit_checks.c:");
@@ -115,13 +115,13 @@ BOTH(jit_checks, show_values_to_those_who_collect) {
     const pith_function *f = pith_jit(s, &shows_function, NULL);
     const pith_array *x = pith_f64(s, 3);
     for (int call = 0; call < 2; call++) {
-        const pith_result *r = pith_as_result(s, f, 1, (const void *[]){x});
+        const pith_result *r = pith_as_result(s, f, PITH_ITEMS(x));
         pt_ok(s, r);
         cr_assert_str_eq(pith_assertion_message(s, pith_result_get_failed(s, r, 0)),
                          "the force is 1.500");
         cr_assert(pith_read_f64(s, pith_result_value(r)) == 4.5);
     }
-    cr_assert(pith_read_f64(s, pith_call(s, f, 1, (const void *[]){x})) == 4.5);
+    cr_assert(pith_read_f64(s, pith_apply(s, f, x)) == 4.5);
     CLOSE;
 }
 
@@ -185,7 +185,7 @@ BOTH(jit_checks, an_audit_runs_the_step_itself) {
     pith_capacity_audit(s, step, empty, &count);
     pt_ok(s);
     cr_assert(count == 0 && runs >= 1);
-    pith_call(s, step, 1, (const void *[]){empty});
+    pith_apply(s, step, empty);
     pith_capacity_audit(s, step, empty, &count);
     cr_assert(count == 0);
     CLOSE;

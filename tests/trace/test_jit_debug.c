@@ -100,8 +100,7 @@ static void compute(double results[FUNCTIONS][N]) {
     open_scope();
     const pith_array *x = pith_mul(s, pith_arange(s, PITH_F64, N), pith_f64(s, 0.0137));
     for (int k = 0; k < FUNCTIONS; k++) {
-        const pith_array *y =
-            pith_call(s, pith_jit(s, functions[k], NULL), 1, (const void *[]){x});
+        const pith_array *y = pith_apply(s, pith_jit(s, functions[k], NULL), x);
         pt_ok(s, y && pith_read(s, y, results[k], pith_array_spec(y)->bytes));
     }
     close_scope();
@@ -210,7 +209,7 @@ Test(jit_debug, text_for_a_device_has_lines_and_names_too) {
     use_folder();
     open_scope();
     const pith_array *x = pith_ones(s, PITH_F64, PITH_SHAPE(N));
-    const char *text = pith_program_cuda_text(s, &fused_function, 1, (const void *[]){x});
+    const char *text = pith_program_cuda_text(s, &fused_function, PITH_ITEMS(x));
     pt_ok(s, text);
     const char *name = strstr(text, "M_KERNEL(fused_");
     cr_assert(name && has_line(text, add_line), "%s", name ? name : text);
@@ -220,7 +219,7 @@ Test(jit_debug, text_for_a_device_has_lines_and_names_too) {
     unsetenv("PITH_JIT_DEBUG");
     open_scope();
     x = pith_ones(s, PITH_F64, PITH_SHAPE(N));
-    text = pith_program_cuda_text(s, &fused_function, 1, (const void *[]){x});
+    text = pith_program_cuda_text(s, &fused_function, PITH_ITEMS(x));
     pt_ok(s, text && !strstr(text, "#line") && strstr(text, "M_KERNEL(pith_step_0"));
     close_scope();
 }
@@ -256,8 +255,7 @@ Test(jit_debug, a_folder_that_is_gone_ends_nothing) {
     open_scope();
     const pith_array *x = pith_mul(s, pith_arange(s, PITH_F64, N), pith_f64(s, 0.0137));
     remove_folder();
-    const pith_array *y =
-        pith_call(s, pith_jit(s, &fused_function, NULL), 1, (const void *[]){x});
+    const pith_array *y = pith_apply(s, pith_jit(s, &fused_function, NULL), x);
     pt_ok(s, y && pith_read(s, y, kept[0], sizeof kept[0]));
     cr_assert(memcmp(plain[0], kept[0], sizeof plain[0]) == 0);
     close_scope();

@@ -179,8 +179,8 @@ propagate(pith_scope *s, const pith_function *f, const Set *from, repairs *got) 
     *got = (repairs){0};
     const Set *done =
         pith_propagate(s, Set, f, from,
-                       &((pith_propagate_options){
-                           .repaired = note, .closure = got, .max_tries = MOST_REPAIRS}));
+                       &(pith_propagate_options){
+                           .repaired = note, .closure = got, .max_tries = MOST_REPAIRS});
     pt_ok(s, done);
     return done;
 }
@@ -432,8 +432,7 @@ Test(needs, every_failure_of_memory_is_survived) {
             atomic_store(&pt_default_heap.fail_at,
                          atomic_load(&pt_default_heap.allocations) + at);
             const pith_function *f = way & 1 ? pith_jit(inner, step, NULL) : step;
-            const pith_result *r =
-                f ? pith_as_result(inner, f, 1, (const void *[]){in}) : NULL;
+            const pith_result *r = f ? pith_as_result(inner, f, PITH_ITEMS(in)) : NULL;
             if (r)
                 out = pith_result_fix_or_raise(inner, r, in);
             failed = pith_failed(inner);

@@ -143,7 +143,7 @@ static const Set *propagate(pith_scope *s, const pith_function *f, repairs *got)
     *got = (repairs){""};
     const Set *done =
         pith_propagate(s, Set, f, pith_make(s, Set, NULL, NULL),
-                       &((pith_propagate_options){.repaired = note, .closure = got}));
+                       &(pith_propagate_options){.repaired = note, .closure = got});
     pt_ok(s, done);
     return done;
 }
@@ -265,8 +265,7 @@ Test(needs_after, every_failure_of_memory_is_survived) {
         atomic_store(&pt_default_heap.fail_at,
                      atomic_load(&pt_default_heap.allocations) + at);
         const pith_function *f = pith_jit(inner, &nested_step, NULL);
-        const pith_result *r =
-            f ? pith_as_result(inner, f, 1, (const void *[]){in}) : NULL;
+        const pith_result *r = f ? pith_as_result(inner, f, PITH_ITEMS(in)) : NULL;
         if (r)
             out = pith_result_fix_or_raise(inner, r, in);
         failed = pith_failed(inner);

@@ -12,9 +12,6 @@
     pt_ok(s);                                                                            \
     pith_scope_close(s);                                                                 \
     pt_close(rt)
-#define CALL(in, f, ...)                                                                 \
-    pith_call(in, f, (int)PITH_COUNT_ITEMS_(__VA_ARGS__), (const void *[]){__VA_ARGS__})
-
 static int runs;
 static const pith_function *inner;
 
@@ -64,11 +61,11 @@ static const pith_array *checked(pith_scope *s, const pith_array *x) {
 PITH_FUNCTION1(checked_function, checked, pith_array, pith_array)
 
 static const pith_array *turn(pith_scope *s, const pith_array *i, const pith_array *x) {
-    return pith_add(s, CALL(s, inner, x), i);
+    return pith_add(s, pith_apply(s, inner, x), i);
 }
 PITH_FUNCTION2(turn_body, turn, pith_array, pith_array, pith_array)
 static const pith_array *below(pith_scope *s, const pith_array *x) {
-    return pith_less(s, CALL(s, inner, x), pith_i64(s, 200));
+    return pith_less(s, pith_apply(s, inner, x), pith_i64(s, 200));
 }
 PITH_FUNCTION1(below_function, below, pith_array, pith_array)
 
@@ -93,9 +90,9 @@ BOTH(part_checks, one_part_is_for_bodies_and_what_is_around) {
     inner = pith_jit(s, &checked_function, NULL);
     const pith_array *x = pith_i64(s, 1), *y = pith_ones(s, PITH_I64, PITH_SHAPE(2));
     const pith_function *f = pith_jit(s, &controls_function, NULL);
-    pt_ok(s, CALL(s, f, x, y));
+    pt_ok(s, pith_apply(s, f, x, y));
     cr_assert(runs == 2, "once, and once as the branch that is not compiled: %d", runs);
-    pith_as_result(s, f, 2, (const void *[]){x, y});
+    pith_as_result(s, f, PITH_ITEMS(x, y));
     cr_assert(runs == 4, "others for who collects: %d", runs);
     cr_assert(pith_jit_get_info(rt).parts == 2);
     CLOSE;
@@ -112,9 +109,9 @@ PITH_FUNCTION1(asks_function, asks, pith_array, pith_array)
 
 static const pith_array *
 asks_twice(pith_scope *s, const pith_array *x, const pith_array *y) {
-    const pith_array *first = CALL(s, inner, x);
+    const pith_array *first = pith_apply(s, inner, x);
     pith_check(s, pith_less(s, x, pith_i64(s, 5)), "{x} out", .args = {{"x", x}});
-    const pith_array *second = CALL(s, inner, x);
+    const pith_array *second = pith_apply(s, inner, x);
     return pith_add(
         s, pith_add(s, pith_cast(s, first, PITH_I64), pith_cast(s, second, PITH_I64)), y);
 }
@@ -200,8 +197,10 @@ PITH_FUNCTION1(drawn_function, drawn, pith_array, pith_array)
 
 static const pith_array *
 draws(pith_scope *s, const pith_array *key, const pith_array *y) {
-    const pith_array *a = CALL(s, inner, pith_random_fold_in(s, key, pith_i64(s, 1)));
-    const pith_array *b = CALL(s, inner, pith_random_fold_in(s, key, pith_i64(s, 2)));
+    const pith_array *a =
+        pith_apply(s, inner, pith_random_fold_in(s, key, pith_i64(s, 1)));
+    const pith_array *b =
+        pith_apply(s, inner, pith_random_fold_in(s, key, pith_i64(s, 2)));
     return pith_add(s, pith_mul(s, a, b),
                     pith_cast(s, pith_sum(s, y, PITH_ALL_AXES), PITH_F64));
 }

@@ -180,7 +180,7 @@ static void expect(pith_scope *s, size_t loop, const pith_function *f, int64_t b
     const outcome o = expected(loop, bound);
     const Sum *in = start(s, bound);
     runs = 0;
-    const pith_result *r = pith_as_result(s, f, 1, (const void *[]){in});
+    const pith_result *r = pith_as_result(s, f, PITH_ITEMS(in));
     pt_ok(s, r);
     cr_assert(f != loops[loop].f || runs == o.steps, "loop %zu ran %d times", loop, runs);
     expect_values(s, pith_result_value(r), &o);
@@ -326,7 +326,7 @@ Test(passing, every_failure_of_memory_is_survived) {
                 const pith_function *f =
                     way ? pith_jit(inner, loops[loop].f, NULL) : loops[loop].f;
                 const pith_result *r =
-                    f ? pith_as_result(inner, f, 1, (const void *[]){in}) : NULL;
+                    f ? pith_as_result(inner, f, PITH_ITEMS(in)) : NULL;
                 const Result *value = r ? pith_result_value(r) : NULL;
                 const int64_t sum = value ? pith_read_i64(inner, value->last->sum) : -1;
                 failed = pith_failed(inner);

@@ -100,7 +100,7 @@ static void check_alike(pith_scope *s,
                         const double *want,
                         int calls) {
     for (int k = 0; k < calls; k++) {
-        const Factors *y = pith_call(s, f, 1, (const void *[]){x});
+        const Factors *y = pith_apply(s, f, x);
         pt_ok(s, y);
         double *c = read_all(s, y->c);
         cr_assert(memcmp(c, want, (size_t)pith_array_spec(y->c)->count * sizeof *c) == 0);

@@ -228,7 +228,7 @@ Test(profile, equal_work_on_many_leaves_is_one_row, .init = open_scope) {
         leaves[k] = pith_ones(s, PITH_F32, PITH_SHAPE(100 + k % 2));
     const void *tree = pith_list_make(s, LEAVES, leaves);
     const pith_profile *p =
-        pith_program_profile(s, &negated_function, 1, (const void *[]){tree}, CALLS);
+        pith_program_profile(s, &negated_function, PITH_ITEMS(tree), CALLS);
     pt_ok(s, p);
     cr_assert(p->row_count == 1 && p->rows->calls % CALLS == 0, "%s", p->text);
     cr_assert(p->rows->read == CALLS * 4 * (10 * 100 + 10 * 101));
@@ -241,7 +241,7 @@ Test(profile, arguments_stay, .init = open_scope) {
     const pith_function *f = pith_jit(
         s, &fused_function, &(pith_jit_options){.donate_arguments = PITH_ARGUMENT(0)});
     const pith_array *x = pith_full(s, PITH_F64, PITH_SHAPE(N), 4);
-    const pith_profile *p = pith_program_profile(s, f, 1, (const void *[]){x}, 3);
+    const pith_profile *p = pith_program_profile(s, f, PITH_ITEMS(x), 3);
     double values[N];
     pt_ok(s, p && pith_read(s, x, values, sizeof values));
     for (int k = 0; k < N; k++)
@@ -271,7 +271,7 @@ static pith_status profiles(const pith_open_options *options) {
     pith_scope *in = pith_scope_open(own);
     const pith_array *x = pith_ones(in, PITH_F64, PITH_SHAPE(4));
     pt_again(in, x || (x = pith_ones(in, PITH_F64, PITH_SHAPE(4))));
-    pt_again(in, pith_program_profile(in, &scan_function, 1, (const void *[]){x}, 2));
+    pt_again(in, pith_program_profile(in, &scan_function, PITH_ITEMS(x), 2));
     const pith_status code = pith_code(in);
     pith_scope_close(in);
     pith_close(own);
@@ -297,8 +297,8 @@ static void run_twice(void) {
     const pith_function *f = pith_jit(s, &fused_function, NULL),
                         *scan = pith_jit(s, &scan_function, NULL);
     for (int k = 0; k < CALLS; k++) {
-        pt_ok(s, pith_call(s, f, 1, (const void *[]){x}));
-        pt_ok(s, pith_call(s, scan, 1, (const void *[]){x}));
+        pt_ok(s, pith_apply(s, f, x));
+        pt_ok(s, pith_apply(s, scan, x));
     }
 }
 
@@ -388,7 +388,7 @@ static void *call_often(void *f) {
     const pith_array *x = pith_ones(own, PITH_F64, PITH_SHAPE(N));
     bool all = true;
     for (int k = 0; k < 20; k++)
-        all &= pith_call(own, f, 1, (const void *[]){x}) != NULL;
+        all &= pith_apply(own, f, x) != NULL;
     pith_scope_close(own);
     return all ? f : NULL;
 }
@@ -457,7 +457,7 @@ Test(profile, changes_no_bits) {
         const pith_array *x = pith_div(s, pith_arange(s, PITH_F64, N), pith_f64(s, 77));
         const pith_function *f = pith_jit(s, &scan_function, NULL);
         for (int k = 0; k < 4; k++) {
-            const pith_array *y = pith_call(s, f, 1, (const void *[]){x});
+            const pith_array *y = pith_apply(s, f, x);
             pt_ok(s, pith_read(s, y, results[timed], sizeof results[timed]));
         }
         close_scope();

@@ -108,7 +108,7 @@ Test(profile_device, of_a_whole_run_changes_no_bits) {
         const pith_array *x = pith_div(s, pith_arange(s, PITH_F64, N), pith_f64(s, 77));
         const pith_function *f = pith_jit(s, &scan_function, NULL);
         for (int k = 0; k < CALLS; k++) {
-            const pith_array *y = pith_call(s, f, 1, (const void *[]){x});
+            const pith_array *y = pith_apply(s, f, x);
             pt_ok(s, pith_read(s, y, results[timed], sizeof results[timed]));
         }
         close_scope();

@@ -10,26 +10,27 @@ Test(programs, the_programs_used_longest_ago_go_first, .init = open_scope) {
     const pith_function *f = pith_jit(s, &drift_step, NULL);
     pith_jit_set_limits(rt, 3, 0);
     for (int64_t w = 1; w <= 3; w++)
-        CALL(f, with_width(sim, w));
-    CALL(f, with_width(sim, 1)); /* 2 is the oldest now */
-    CALL(f, with_width(sim, 4));
+        pith_apply(s, f, with_width(sim, w));
+    pith_apply(s, f, with_width(sim, 1)); /* 2 is the oldest now */
+    pith_apply(s, f, with_width(sim, 4));
     pith_jit_info info = pith_jit_get_info(rt);
     cr_assert(runs == 4 && info.programs == 3 && info.evictions == 1);
-    CALL(f, with_width(sim, 1));
-    CALL(f, with_width(sim, 3));
-    CALL(f, with_width(sim, 4));
+    pith_apply(s, f, with_width(sim, 1));
+    pith_apply(s, f, with_width(sim, 3));
+    pith_apply(s, f, with_width(sim, 4));
     cr_assert(runs == 4);
-    CALL(f, with_width(sim, 2));
+    pith_apply(s, f, with_width(sim, 2));
     cr_assert(runs == 5);
     pith_jit_set_limits(rt, 0, 1);
     info = pith_jit_get_info(rt);
     cr_assert(info.programs == 1, "the newest one stays");
-    cr_assert(element(((const Sim *)CALL(f, with_width(sim, 2)))->atoms->position, 0) ==
-              1);
+    cr_assert(
+        element(((const Sim *)pith_apply(s, f, with_width(sim, 2)))->atoms->position,
+                0) == 1);
     cr_assert(runs == 5);
     pith_jit_set_limits(rt, 0, 0);
     for (int64_t w = 1; w <= 20; w++)
-        CALL(f, with_width(sim, w));
+        pith_apply(s, f, with_width(sim, w));
     cr_assert(pith_jit_get_info(rt).programs == 20);
     close_scope();
 }
@@ -38,7 +39,7 @@ Test(programs, code_goes_with_what_is_cleared) {
     setenv("PITH_JIT", "wait", 1);
     open_scope();
     const Sim *sim = some_sim(2);
-    CALL(pith_jit(s, &drift_step, NULL), sim);
+    pith_apply(s, pith_jit(s, &drift_step, NULL), sim);
     cr_assert(pithp_compile_counted(rt).evicted == 0);
     pith_jit_clear(rt);
     cr_assert(pithp_compile_counted(rt).evicted == 1);
@@ -54,14 +55,15 @@ Test(programs, code_goes_with_what_is_thrown_out) {
     size_t bytes[2];
     pith_jit_set_limits(rt, 2, 0);
     for (int k = 1; k <= 6; k++) { /* each of another text */
-        cr_assert(element(CALL(f, x, pith_i64(s, k)), 0) == 1 << k);
+        cr_assert(element(pith_apply(s, f, x, pith_i64(s, k)), 0) == 1 << k);
         bytes[k > 1] = pith_jit_get_info(rt).bytes;
         cr_assert_eq(pithp_compile_counted(rt).evicted, k > 2 ? k - 2 : 0);
     }
     cr_assert_gt(bytes[1], bytes[0] + 4096, "that of two modules");
     pith_jit_set_limits(rt, 1, 0);
     cr_assert_eq(pithp_compile_counted(rt).evicted, 5);
-    cr_assert(element(CALL(f, x, pith_i64(s, 1)), 0) == 2, "it is found on the disk");
+    cr_assert(element(pith_apply(s, f, x, pith_i64(s, 1)), 0) == 2,
+              "it is found on the disk");
     close_scope();
 }
 
@@ -74,10 +76,10 @@ Test(programs, a_compiled_function_can_be_kept, .init = open_scope) {
     const pith_function *g = pith_keep(s, pith_jit(inner, &drift_step, NULL));
     pt_ok(s, f && g);
     pith_scope_close(inner);
-    CALL(g, sim);
-    CALL(g, sim);
+    pith_apply(s, g, sim);
+    pith_apply(s, g, sim);
     cr_assert(runs == 1);
-    pt_fails(PITH_E_TRACED, s, CALL(f, pith_f64(s, 2)));
+    pt_fails(PITH_E_TRACED, s, pith_apply(s, f, pith_f64(s, 2)));
     close_scope();
 }
 
@@ -92,9 +94,9 @@ Test(programs, every_failure_of_memory_is_survived, .init = open_scope) {
         atomic_store(&pt_default_heap.fail_at,
                      atomic_load(&pt_default_heap.allocations) + at);
         const pith_function *f = pith_jit(inner, &drift_step, NULL);
-        const Sim *next = f ? pith_call(inner, f, 1, (const void *[]){sim}) : NULL;
+        const Sim *next = f ? pith_apply(inner, f, sim) : NULL;
         if (f && next && next->atoms)
-            next = pith_call(inner, f, 1, (const void *[]){next});
+            next = pith_apply(inner, f, next);
         failed = pith_failed(inner);
         cr_assert(!failed || pith_code(inner) == PITH_E_MEMORY, "%s",
                   pith_message(inner));
@@ -168,7 +170,7 @@ Test(programs, shapes_are_held_and_let_go, .init = open_scope) {
         sim.width = w;
         sim.count = pith_i32(inner, 0);
         sim.atoms = pith_make(inner, Atoms, NULL, PITH_EXTENTS({"n", 1}));
-        pith_call(inner, f, 1, (const void *[]){pith_freeze(inner, Sim, &sim)});
+        pith_apply(inner, f, pith_freeze(inner, Sim, &sim));
         pt_ok(inner);
         pith_scope_close(inner);
     }
@@ -200,11 +202,11 @@ static void hear_traces(pith_log_level level, const char *line, void *closure) {
 Test(programs, the_log_hook_is_told_of_traces, .init = open_scope) {
     const Sim *sim = some_sim(4);
     const pith_function *f = pith_jit(s, &drift_step, NULL);
-    CALL(f, sim);
+    pith_apply(s, f, sim);
     pith_set_log_hook(rt, hear_traces, NULL);
-    CALL(f, sim);
+    pith_apply(s, f, sim);
     cr_assert(traces_heard == 0);
-    CALL(f, with_width(sim, 8));
+    pith_apply(s, f, with_width(sim, 8));
     cr_assert(traces_heard == 1 && !strncmp(heard, "drift was traced in ", 20), "%s",
               heard);
     cr_assert(strstr(heard, " ms: [0].width: was 4, is 8"), "%s", heard);
@@ -216,26 +218,26 @@ Test(programs, misses_are_explained, .init = open_scope) {
     const Sim *sim = some_sim(4);
     const pith_function *f = pith_jit(s, &drift_step, NULL);
     EXPLAINS(f, "");
-    CALL(f, sim);
+    pith_apply(s, f, sim);
     EXPLAINS(f, "drift: there was no program of it");
-    CALL(f, with_width(sim, 8));
+    pith_apply(s, f, with_width(sim, 8));
     EXPLAINS(f, "[0].width: was 4, is 8");
-    CALL(f, sim);
+    pith_apply(s, f, sim);
     EXPLAINS(f, "[0].width: was 4, is 8");
-    CALL(f, some_sim(5));
+    pith_apply(s, f, some_sim(5));
     EXPLAINS(f, "[0].atoms.position: was f64[4,3], is f64[5,3]\n"
                 "[0].atoms.velocity: was f64[4,3], is f64[5,3]");
     pith_no_check(s, true);
-    CALL(f, some_sim(5));
+    pith_apply(s, f, some_sim(5));
     pith_no_check(s, false);
     EXPLAINS(f, "hooks of records are suspended");
-    CALL(f, some_sim(5));
-    pith_as_result(s, f, 1, (const void *[]){some_sim(5)});
+    pith_apply(s, f, some_sim(5));
+    pith_as_result(s, f, PITH_ITEMS(some_sim(5)));
     EXPLAINS(f, "checks are collected");
-    pith_as_result(s, f, 1, (const void *[]){sim}); /* was called uncollected, long ago */
+    pith_as_result(s, f, PITH_ITEMS(sim)); /* was called uncollected, long ago */
     EXPLAINS(f, "checks are collected");
     pith_jit_clear(rt);
-    CALL(f, sim);
+    pith_apply(s, f, sim);
     EXPLAINS(f, "drift: there was no program of it");
     pt_fails(PITH_E_ARG, s, pith_explain_miss(s, &drift_step));
     pt_says("drift was not made by pith_jit");
@@ -250,7 +252,7 @@ Test(programs, misses_of_long_texts_are_explained, .init = open_scope) {
         memset(text[k], '0', 99);
         strcpy(text[k] + 99, k ? "2.json" : "1.json");
         sim.name = text[k];
-        CALL(f, pith_freeze(s, Sim, &sim));
+        pith_apply(s, f, pith_freeze(s, Sim, &sim));
     }
     EXPLAINS(f, "[0].name: was '...0000000000000001.json', is "
                 "'...0000000000000002.json'");
@@ -267,23 +269,23 @@ PITH_FUNCTION1(last_function, last_of, pith_array, void)
 Test(programs, misses_of_containers_and_static_leaves_are_explained, .init = open_scope) {
     const pith_array *x = pith_f64(s, 2);
     const pith_function *f = pith_jit(s, &none_function, NULL);
-    CALL(f, pith_list_make(s, PITH_ITEMS(x, x)));
-    CALL(f, pith_list_make(s, PITH_ITEMS(x, x, x)));
+    pith_apply(s, f, pith_list_make(s, PITH_ITEMS(x, x)));
+    pith_apply(s, f, pith_list_make(s, PITH_ITEMS(x, x, x)));
     EXPLAINS(f, "[0]: was a list of 2, is a list of 3");
-    CALL(f, x);
+    pith_apply(s, f, x);
     EXPLAINS(f, "[0]: was a list of 3, is an array");
     const void *values[] = {x, x};
-    CALL(f, pith_dict_make(s, 2, (const char *[]){"a", "b"}, values));
-    CALL(f, pith_dict_make(s, 2, (const char *[]){"a", "c"}, values));
+    pith_apply(s, f, pith_dict_make(s, 2, (const char *[]){"a", "b"}, values));
+    pith_apply(s, f, pith_dict_make(s, 2, (const char *[]){"a", "c"}, values));
     EXPLAINS(f, "[0]: missing key 'b', unexpected key 'c'");
     const pith_function *g = pith_jit(
         s, &power_function, &(pith_jit_options){.static_arguments = PITH_ARGUMENT(1)});
-    CALL(g, x, pith_i64(s, 2));
-    CALL(g, x, pith_i64(s, 3));
+    pith_apply(s, g, x, pith_i64(s, 2));
+    pith_apply(s, g, x, pith_i64(s, 3));
     EXPLAINS(g, "[1]: the static leaf was 2, is 3");
     const int64_t large = (int64_t)1 << 53;
-    CALL(g, x, pith_i64(s, -large));
-    CALL(g, x, pith_i64(s, -large - 1));
+    pith_apply(s, g, x, pith_i64(s, -large));
+    pith_apply(s, g, x, pith_i64(s, -large - 1));
     EXPLAINS(g, "[1]: the static leaf was -9007199254740992, is -9007199254740993");
     const pith_function *last = pith_jit(
         s, &last_function, &(pith_jit_options){.static_paths = PITH_PATHS("[0][1]")});
@@ -292,18 +294,18 @@ Test(programs, misses_of_containers_and_static_leaves_are_explained, .init = ope
     for (int i = 0; i < 2; i++)
         v[i] = pith_array_copy(s, PITH_F64, PITH_SHAPE(3), zeros[i]);
     runs = 0;
-    CALL(last, pith_list_make(s, PITH_ITEMS(v[0], v[0])));
-    CALL(last, pith_list_make(s, PITH_ITEMS(v[1], v[0])));
+    pith_apply(s, last, pith_list_make(s, PITH_ITEMS(v[0], v[0])));
+    pith_apply(s, last, pith_list_make(s, PITH_ITEMS(v[1], v[0])));
     cr_assert(runs == 1, "the array at [0][0] is not static where it is that at [0][1]");
-    CALL(last, pith_list_make(s, PITH_ITEMS(v[1], v[1])));
+    pith_apply(s, last, pith_list_make(s, PITH_ITEMS(v[1], v[1])));
     EXPLAINS(last, "[0][1]: the static leaf's element 1 was 0, is -0");
     const pith_array *many[40];
     for (int i = 0; i < 40; i++)
         many[i] = x;
-    CALL(f, pith_list_make(s, 40, (const void *const *)many));
+    pith_apply(s, f, pith_list_make(s, 40, (const void *const *)many));
     for (int i = 0; i < 40; i++)
         many[i] = pith_i32(s, 1);
-    CALL(f, pith_list_make(s, 40, (const void *const *)many));
+    pith_apply(s, f, pith_list_make(s, 40, (const void *const *)many));
     const char *why = pith_explain_miss(s, f);
     cr_assert(strstr(why, "[0][7]: was f64[], is i32[]\nand 32 more"), "%s", why);
     close_scope();
@@ -326,7 +328,7 @@ PITH_FUNCTION1(add_large_function, add_large, pith_array, pith_array)
 
 Test(programs, integers_are_shown_exactly, .init = open_scope) {
     const pith_array *x = pith_i64(s, 0);
-    const char *text = pith_program_text(s, &add_large_function, 1, (const void *[]){x});
+    const char *text = pith_program_text(s, &add_large_function, PITH_ITEMS(x));
     pt_ok(s, text);
     cr_assert(strstr(text, "constant i64[] 9007199254740993\n"), "%s", text);
     close_scope();

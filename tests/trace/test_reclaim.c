@@ -36,7 +36,7 @@ PITH_FUNCTION1(second_step, with_constant, pith_array, pith_array)
 static double call(const pith_function *f, double value) {
     pith_scope *in = pith_scope_open_in(s);
     addend = value;
-    const pith_array *y = pith_call(in, f, 1, (const void *[]){pith_f64(in, 1)});
+    const pith_array *y = pith_apply(in, f, pith_f64(in, 1));
     const double got = pith_read_f64(in, y);
     pt_ok(in);
     pith_scope_close(in);
@@ -70,7 +70,7 @@ Test(reclaim, the_program_that_runs_stays, .init = begin) {
     for (int k = 0; k < 2; k++) {
         pith_scope *in = pith_scope_open_in(s);
         addend = 10;
-        const pith_array *y = pith_call(in, large, 1, (const void *[]){pith_f64(in, 1)});
+        const pith_array *y = pith_apply(in, large, pith_f64(in, 1));
         pt_ok(in, y);
         cr_assert(pith_read_f64(in, pith_min(in, y, PITH_ALL_AXES)) == 17);
         cr_assert(pith_jit_get_info(rt).programs == 1, "its own");

@@ -175,7 +175,7 @@ static const void *by_keeping(pith_scope *outside, const pith_array *x) {
 }
 static const void *by_calling(pith_scope *outside, const pith_array *x) {
     const pith_function *f = pith_no_tracing(outside, &echo_step);
-    return pith_call(outside, f, 1, (const void *[]){x});
+    return pith_apply(outside, f, x);
 }
 static const void *by_running(pith_scope *outside, const pith_array *x) {
     return pith_run_chunked_as(outside, NULL, &echo_step, x, 0, NULL);
@@ -300,10 +300,10 @@ Test(refused, settings_that_are_undone_or_of_scopes_of_their_own) {
     for (how = FOR_A_WHILE; how <= IN_A_CHILD; how++)
         for (sets = LEVEL; sets <= BOTH; sets++) {
             const pith_function *f = pith_jit(s, &set_and_check_function, NULL);
-            const pith_array *y = pith_call(s, f, 1, (const void *[]){pith_f64(s, 5)});
+            const pith_array *y = pith_apply(s, f, pith_f64(s, 5));
             cr_assert(pith_read_f64(s, y) == -5);
             pt_ok(s);
-            pith_call(s, f, 1, (const void *[]){pith_f64(s, -5)});
+            pith_apply(s, f, pith_f64(s, -5));
             pt_fails(PITH_E_CHECK, s, pith_wait(s));
             pt_says("x is positive");
         }

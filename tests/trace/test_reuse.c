@@ -67,12 +67,10 @@ static int64_t compare(const pith_function *f, int64_t rows, int64_t columns) {
     const pith_function *plain = pith_jit(s, f, NULL);
     const pith_function *donating =
         pith_jit(s, f, &(pith_jit_options){.donate_arguments = PITH_ARGUMENT(0)});
-    const Three *kept =
-        pith_call(in, plain, 1, (const void *[]){three(in, rows, columns)});
+    const Three *kept = pith_apply(in, plain, three(in, rows, columns));
     pt_ok(in, kept);
     const int64_t before = written();
-    const Three *given =
-        pith_call(s, donating, 1, (const void *[]){three(in, rows, columns)});
+    const Three *given = pith_apply(s, donating, three(in, rows, columns));
     pt_ok(s, given);
     kept = pith_keep(s, kept);
     same(kept->x, given->x);
@@ -108,7 +106,7 @@ Test(reuse, results_lie_where_arguments_did) {
                      &(pith_jit_options){.donate_arguments = PITH_ARGUMENT(0)});
         const Three *t = three(s, ROWS, COLUMNS);
         const void *z = t->z->data;
-        const Three *next = pith_call(s, f, 1, (const void *[]){t});
+        const Three *next = pith_apply(s, f, t);
         pt_ok(s, next);
         cr_assert(next->z->data == z, "the only one of its step");
         pt_fails(PITH_E_DONATED, s, pith_neg(s, t->z));
@@ -124,10 +122,10 @@ Test(reuse, small_leaves_of_one_block_are_written) {
         const pith_function *f =
             pith_jit(s, &each_alone_step,
                      &(pith_jit_options){.donate_arguments = PITH_ARGUMENT(0)});
-        const Three *t = pith_call(s, f, 1, (const void *[]){three(s, 3, 2)});
+        const Three *t = pith_apply(s, f, three(s, 3, 2));
         const int64_t before = written();
         for (int k = 0; k < 3; k++)
-            t = pith_call(s, f, 1, (const void *[]){t});
+            t = pith_apply(s, f, t);
         pt_ok(s, t);
         cr_assert(written() == before + 9, "made by one call, they share a block");
         cr_assert(pith_read_f64(s, pith_min(s, t->x, PITH_ALL_AXES)) == 5);
@@ -197,8 +195,7 @@ Test(reuse, arrays_that_are_given_twice_are_not_written) {
         Three twice = *t;
         twice.y = twice.x;
         const int64_t before = written();
-        const Three *next =
-            pith_call(s, f, 1, (const void *[]){pith_freeze(s, Three, &twice)});
+        const Three *next = pith_apply(s, f, pith_freeze(s, Three, &twice));
         pt_ok(s, next);
         cr_assert(written() == before + 1, "z alone");
         same(next->x, matrix(s, ROWS, COLUMNS, 2));
@@ -221,7 +218,7 @@ Test(reuse, arrays_that_are_also_given_to_keep_stay) {
             pith_jit(s, &with_second_step,
                      &(pith_jit_options){.donate_arguments = PITH_ARGUMENT(0)});
         const Three *t = three(s, ROWS, COLUMNS);
-        const Three *next = pith_call(s, f, 2, (const void *[]){t, t});
+        const Three *next = pith_apply(s, f, t, t);
         pt_ok(s, next);
         same(t->x, matrix(s, ROWS, COLUMNS, 1));
         same(t->z, matrix(s, ROWS, COLUMNS, 3));
@@ -231,7 +228,7 @@ Test(reuse, arrays_that_are_also_given_to_keep_stay) {
                    "3 of 3 donated leaves are kept: [0].x and others lie in memory"),
             "%s", logged);
         logged[0] = 0;
-        pt_ok(s, pith_call(s, f, 2, (const void *[]){t, t}));
+        pt_ok(s, pith_apply(s, f, t, t));
         cr_assert(!logged[0], "once is enough");
     });
 }
@@ -250,7 +247,7 @@ Test(reuse, views_of_one_array_are_not_written) {
         const Three *t = pith_freeze(s, Three, &parts);
         if (parts.x != whole)
             pith_drop(s, whole);
-        const Three *next = pith_call(s, f, 1, (const void *[]){t});
+        const Three *next = pith_apply(s, f, t);
         pt_ok(s, next);
         same(next->x, matrix(s, ROWS, COLUMNS, 2));
         same(next->y, matrix(s, ROWS, COLUMNS, 3));
@@ -266,7 +263,7 @@ Test(reuse, what_others_hold_is_not_written) {
         const Three *t = three(s, ROWS, COLUMNS);
         pith_scope *other = pith_scope_open(rt);
         const Three *kept = pith_keep(other, t);
-        pt_ok(s, pith_call(s, f, 1, (const void *[]){t}));
+        pt_ok(s, pith_apply(s, f, t));
         cr_assert(written() == 0);
         const pith_array *equal =
             pith_all(other, pith_equal(other, kept->x, matrix(other, ROWS, COLUMNS, 1)),
@@ -276,7 +273,7 @@ Test(reuse, what_others_hold_is_not_written) {
         double *mine = calloc(ROWS * COLUMNS, sizeof *mine);
         Three borrowed = *three(s, ROWS, COLUMNS);
         borrowed.x = pith_array_borrow(s, PITH_F64, PITH_SHAPE(ROWS, COLUMNS), mine);
-        pt_ok(s, pith_call(s, f, 1, (const void *[]){pith_freeze(s, Three, &borrowed)}));
+        pt_ok(s, pith_apply(s, f, pith_freeze(s, Three, &borrowed)));
         pt_ok(s, pith_neg(s, borrowed.x));
         cr_assert(written() == 2 && mine[0] == 0 && mine[1] == 0);
         free(mine);
@@ -297,7 +294,7 @@ Test(reuse, programs_with_checks_write_to_no_argument) {
             s, &checked_step, &(pith_jit_options){.donate_arguments = PITH_ARGUMENT(0)});
         const Three *t = three(s, ROWS, COLUMNS);
         pith_scope *in = pith_scope_open_in(s);
-        pith_call(in, f, 1, (const void *[]){t});
+        pith_apply(in, f, t);
         pith_wait(in);
         cr_assert(pith_failed(in));
         pith_clear(in);
@@ -316,7 +313,7 @@ Test(reuse, a_hash_of_the_old_elements_is_forgotten) {
         const Three *t = three(s, ROWS, COLUMNS);
         uint64_t hash[2] = {1, 2};
         pithp_buffer_set_content(pithp_array_buffer(t->z), hash);
-        const Three *next = pith_call(s, f, 1, (const void *[]){t});
+        const Three *next = pith_apply(s, f, t);
         pt_ok(s, next);
         cr_assert(!pithp_buffer_content(pithp_array_buffer(next->z), hash));
     });
@@ -354,7 +351,7 @@ Test(reuse, many_leaves_are_written_and_their_neighbours_are_not) {
                             .right = pith_list_make(s, LEAVES, (const void **)right)};
         const Pair *p = pith_freeze(s, Pair, &start);
         for (int k = 0; k < 4; k++)
-            p = pith_call(s, f, 1, (const void *[]){p});
+            p = pith_apply(s, f, p);
         pt_ok(s, p);
         cr_assert(written() >= 3 * LEAVES, "all but the first time");
         const pith_array *const *made = p->left, *const *kept = p->right;

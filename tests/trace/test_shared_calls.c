@@ -44,7 +44,7 @@ static void *work(void *closure) {
         pith_scope *in = pith_scope_open_in(own);
         const int64_t n = i % 10 == w->k ? 1 + i % 3 : 4;
         const pith_array *x = pith_full(in, PITH_F64, PITH_SHAPE(n), (double)i);
-        const pith_array *y = pith_call(in, w->f, 1, (const void *[]){x});
+        const pith_array *y = pith_apply(in, w->f, x);
         double values[4] = {0};
         w->good = y && pith_read(in, y, values, (size_t)n * sizeof *values) &&
                   values[n - 1] == 2.0 * i;
@@ -84,8 +84,7 @@ Test(shared_calls, threads_call_one_function, .init = begin) {
 
 static double call(const pith_function *f, double x) {
     pith_scope *in = pith_scope_open_in(s);
-    const double y =
-        pith_read_f64(in, pith_call(in, f, 1, (const void *[]){pith_f64(in, x)}));
+    const double y = pith_read_f64(in, pith_apply(in, f, pith_f64(in, x)));
     pith_scope_close(in);
     return y;
 }
@@ -120,7 +119,7 @@ Test(shared_calls, functions_that_take_turns_are_used_in_that_order, .init = beg
     call(f, 1); /* that of g is the one that was used longest ago */
     call(f, 1);
     const pith_array *x = pith_ones(s, PITH_F64, PITH_SHAPE(3));
-    pt_ok(s, pith_call(s, f, 1, (const void *[]){x}));
+    pt_ok(s, pith_apply(s, f, x));
     call(f, 1);
     info = pith_jit_get_info(rt);
     cr_assert(info.misses == 3 && info.evictions == 1);

@@ -24,7 +24,7 @@ sum(pith_scope *in, const pith_array *const *leaves, void *closure) {
 }
 static const Bodies *move(pith_scope *in, const Bodies *b) {
     Bodies next = *b;
-    next.x = pith_tree_map(in, sum, NULL, 2, (const void *[]){b->x, b->v}, NULL);
+    next.x = pith_tree_map(in, sum, NULL, PITH_ITEMS(b->x, b->v), NULL);
     next.count = pith_add(in, b->count, pith_i64(in, 1));
     return pith_freeze(in, Bodies, &next);
 }
@@ -83,7 +83,7 @@ static const Bodies *
 run(const pith_function *f, const Bodies *b, pith_scope **state, int64_t steps) {
     for (int64_t k = 0; k < steps; k++) {
         pith_scope *next = pith_scope_open_in(s);
-        b = pith_call(next, f, 1, (const void *[]){b});
+        b = pith_apply(next, f, b);
         pt_ok(next, b);
         pith_scope_close(*state);
         *state = next;
@@ -143,7 +143,7 @@ static void check_donated(const pith_function *f, int64_t leaves, int64_t n, boo
         const Bodies *given = b;
         const pith_jit_info before = pith_jit_get_info(rt);
         pith_scope *next = pith_scope_open_in(s);
-        b = pith_call(next, f, 1, (const void *[]){b});
+        b = pith_apply(next, f, b);
         pt_ok(next, b);
         pith_scope *tried = pith_scope_open_in(next);
         const pith_array *x = pith_child(given->x, leaves - 1);
@@ -183,7 +183,7 @@ Test(states, what_another_scope_keeps_is_not_written, .init = begin) {
     const pith_array *kept = pith_keep(s, (const pith_array *)pith_child(b->x, 3));
     const pith_jit_info before = pith_jit_get_info(rt);
     const Bodies *given = b;
-    b = pith_call(state, f, 1, (const void *[]){b});
+    b = pith_apply(state, f, b);
     pt_ok(state, b);
     const pith_jit_info info = pith_jit_get_info(rt);
     cr_assert(info.written - before.written == 6); /* five of x, and the count */
@@ -214,7 +214,7 @@ static pith_status some_steps(const pith_open_options *options, bool donate, int
     pt_again(in, (b = bodies_of(in, 6, n, !donate))->count != NULL);
     for (int k = 0; k < 3 && !pith_failed(in); k++) {
         const Bodies *given = b;
-        pt_again(in, (b = pith_call(in, f, 1, (const void *[]){given}))->count != NULL);
+        pt_again(in, (b = pith_apply(in, f, given))->count != NULL);
         bool right = false;
         if (!pith_failed(in))
             pt_again(in, (right = is_step_right(in, b, k + 1)));

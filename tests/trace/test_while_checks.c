@@ -63,10 +63,10 @@ PITH_FUNCTION1(within_function, within, Count, Count)
 static const Count *
 start(pith_scope *s, int64_t x, int64_t cond, int64_t body, bool ends) {
     return pith_freeze(s, Count,
-                       (&(Count){.x = pith_i64(s, x),
-                                 .in_cond = pith_i64(s, cond),
-                                 .in_body = pith_i64(s, body),
-                                 .ends = ends}));
+                       &(Count){.x = pith_i64(s, x),
+                                .in_cond = pith_i64(s, cond),
+                                .in_body = pith_i64(s, body),
+                                .ends = ends});
 }
 
 typedef struct {
@@ -106,7 +106,7 @@ static void expect(pith_scope *s, const pith_function *f, const char *how) {
         for (int ends = 0; ends < 2; ends++) {
             const row *w = &rows[k];
             const Count *c = start(s, w->x, w->cond, w->body, ends);
-            const pith_result *r = pith_as_result(s, f, 1, (const void *[]){c});
+            const pith_result *r = pith_as_result(s, f, PITH_ITEMS(c));
             pt_ok(s, r);
             const Count *last = pith_result_value(r);
             const int64_t x = pith_read_i64(s, last->x);
@@ -217,8 +217,7 @@ Test(while_checks, every_failure_of_memory_is_survived) {
                          atomic_load(&pt_default_heap.allocations) + at);
             const pith_function *f =
                 way ? pith_jit(inner, &count_function, NULL) : &count_function;
-            const pith_result *r =
-                f ? pith_as_result(inner, f, 1, (const void *[]){c}) : NULL;
+            const pith_result *r = f ? pith_as_result(inner, f, PITH_ITEMS(c)) : NULL;
             const int64_t x =
                 r && !pith_failed(inner)
                     ? pith_read_i64(inner, ((const Count *)pith_result_value(r))->x)

@@ -32,7 +32,7 @@ static const Ball *make(pith_scope *in) {
     return pith_freeze(in, Ball, &b);
 }
 static const void *call(pith_scope *in, const void *first, const void *second) {
-    return pith_call(in, f, 2, (const void *[]){first, second});
+    return pith_apply(in, f, first, second);
 }
 static void begin(void) {
     rt = pt_open();
@@ -60,8 +60,7 @@ static void end(void) {
     } while (0)
 
 Test(wrong_calls, wrong_arguments_are_named, .init = begin) {
-    SAYS(PITH_E_ARG, pith_call(s, f, 1, (const void *[]){ball}),
-         "throw: expected 2 arguments, got 1");
+    SAYS(PITH_E_ARG, pith_apply(s, f, ball), "throw: expected 2 arguments, got 1");
     SAYS(PITH_E_ARG, pith_call(s, f, 0, NULL), "expected 2 arguments, got 0");
     SAYS(PITH_E_ARG, pith_call(s, f, 2, NULL), "throw: the arguments are NULL");
     SAYS(PITH_E_ARG, call(s, ball, NULL), "throw: argument 2: expected a tree, got ");
@@ -87,7 +86,7 @@ PITH_FUNCTION1(swap_step, swap, Ball, Ball)
 Test(wrong_calls, a_result_of_another_type_is_refused_each_time, .init = begin) {
     const pith_function *wrong = pith_jit(s, &swap_step, NULL);
     for (int round = 0; round < 3; round++)
-        SAYS(PITH_E_TYPE, pith_call(s, wrong, 1, (const void *[]){ball}),
+        SAYS(PITH_E_TYPE, pith_apply(s, wrong, ball),
              "swap: result: expected Ball, got a record of Bat");
     end();
 }
@@ -96,17 +95,17 @@ Test(wrong_calls, what_is_gone_is_noticed, .init = begin) {
     pith_scope *in = pith_scope_open_in(s);
     const Ball *gone = make(in);
     const pith_function *g = pith_jit(in, &throw_step, NULL);
-    pt_ok(in, pith_call(in, g, 2, (const void *[]){gone, dt}));
+    pt_ok(in, pith_apply(in, g, gone, dt));
     pith_scope_close(in);
     SAYS(PITH_E_ARG, call(s, gone, dt), "freed: its scope is closed");
-    SAYS(PITH_E_SCOPE, pith_call(s, g, 2, (const void *[]){ball, dt}),
+    SAYS(PITH_E_SCOPE, pith_apply(s, g, ball, dt),
          "pith_call: the scope of the function is closed");
     SAYS(PITH_E_SCOPE, pith_explain_miss(s, g), "the scope of the function is closed");
     const pith_array *dropped = pith_f64(s, 2);
     pith_drop(s, dropped);
     SAYS(PITH_E_ARG, call(s, ball, dropped),
          "argument 2: expected a tree, got a pointer");
-    const Ball *nil = pith_call(in, f, 2, (const void *[]){ball, dt});
+    const Ball *nil = pith_apply(in, f, ball, dt);
     cr_assert(nil && !nil->x && pith_code(in) == PITH_E_SCOPE);
     SAYS(PITH_E_ARG, call(s, nil, dt), "argument 1: ");
     end();
@@ -118,10 +117,9 @@ Test(wrong_calls, a_leaf_that_was_donated_is_found_in_its_tree, .init = begin) {
     const Ball large = {pith_ones(s, PITH_F64, PITH_SHAPE(10000)),
                         pith_ones(s, PITH_F64, PITH_SHAPE(10000))};
     const Ball *given = pith_freeze(s, Ball, &large);
-    pt_ok(s, pith_call(s, g, 2, (const void *[]){given, dt}));
+    pt_ok(s, pith_apply(s, g, given, dt));
     SAYS(PITH_E_DONATED, call(s, given, dt), ".x: ");
-    SAYS(PITH_E_DONATED, pith_call(s, g, 2, (const void *[]){given, dt}),
-         "donated at test_wrong_calls.c:");
+    SAYS(PITH_E_DONATED, pith_apply(s, g, given, dt), "donated at test_wrong_calls.c:");
     end();
 }
 
@@ -151,7 +149,7 @@ Test(wrong_calls, a_runtime_that_could_not_be_opened_has_no_programs) {
 Test(wrong_calls, a_runtime_closes_with_functions_that_were_kept, .init = begin) {
     pith_scope *in = pith_scope_open(rt);
     const pith_function *kept = pith_keep(in, f);
-    pt_ok(in, pith_call(in, kept, 2, (const void *[]){ball, dt}));
+    pt_ok(in, pith_apply(in, kept, ball, dt));
     pith_scope_close(s);
     s = in;
     ball = make(s);

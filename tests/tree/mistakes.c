@@ -19,7 +19,7 @@ static void upgrade(pith_scope *s, pith_upgrade *u) {
     (void)s, (void)u;
 }
 PITH_NODE(Small,
-          PITH_VERSION(2),
+          PITH_TYPE_VERSION(2),
           PITH_UPGRADE(1, upgrade),
           PITH_FORMERLY("Tiny"),
           PITH_NAMED("own.Small"),
@@ -123,5 +123,5 @@ PITH_NODE(Small, PITH_STATIC(width), PITH_CHECK(check))
 static void upgrade(pith_scope *s, const Small *in) {
     (void)s, (void)in;
 }
-PITH_NODE(Small, PITH_VERSION(2), PITH_UPGRADE(1, upgrade), PITH_STATIC(width))
+PITH_NODE(Small, PITH_TYPE_VERSION(2), PITH_UPGRADE(1, upgrade), PITH_STATIC(width))
 #endif

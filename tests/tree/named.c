@@ -3,7 +3,7 @@
 #include "named.h"
 
 #ifdef UNNAMED
-#    define NAME(name) PITH_VERSION(1)
+#    define NAME(name) PITH_TYPE_VERSION(1)
 #elif defined FLUID
 #    define NAME(name) PITH_NAMED("fluid." name), PITH_FORMERLY(name)
 #else

@@ -63,7 +63,7 @@ PITH_NODE(Everything,
           PITH_STATIC_STRUCT(box, x, y, z),
           PITH_IGNORE(scratch),
           PITH_CHECK(everything_check),
-          PITH_VERSION(3))
+          PITH_TYPE_VERSION(3))
 
 /* A negative cutoff is no Everything. */
 __attribute__((unused)) static void everything_check(pith_scope *s, const Everything *e) {

@@ -95,7 +95,7 @@ Test(container, items_that_are_none_are_refused, .init = open_scope) {
              pith_dict_make(s, 2, (const char *[]){"k", "it's"}, (const void *[]){a, s}));
     pt_says("['it\\'s']: expected a tree");
     pt_fails(PITH_E_ARG, s, pith_list_make(s, 1, NULL));
-    pt_fails(PITH_E_ARG, s, pith_list_make(s, -1, (const void *[]){a}));
+    pt_fails(PITH_E_ARG, s, pith_list_make(s, -PITH_ITEMS(a)));
     pt_fails(PITH_E_ARG, s, pith_list_make(s, INT64_MAX, (const void *[]){a}));
     pt_fails(PITH_E_ARG, s,
              pith_list_make(s, PITH_ITEMS(pith_initial_as(Atoms_pith_type()))));

@@ -59,7 +59,7 @@ Test(embedded, records_are_made_from_their_declaration) {
     pt_says(".base.position");
     pt_fails(PITH_E_SHAPE, s, pith_make(s, Ions, &start, PITH_EXTENTS({"n", 4})));
     /* An optional child and leaf that are given. */
-    start.note = pith_freeze(s, Part, &((Part){.number = 3}));
+    start.note = pith_freeze(s, Part, &(Part){.number = 3});
     start.field = pith_zeros(s, PITH_F64, PITH_SHAPE(4));
     ions = pith_make(s, Ions, &start, NULL);
     pt_ok(s, ions);

@@ -86,7 +86,7 @@ Test(expression_types, are_those_of_c) {
 /* ---- Where C leaves it open ---- */
 
 static const pith_array *map_one(const char *text, const pith_array *a) {
-    return pith_tree_map_expression(s, text, 1, (const void *[]){a}, 0, NULL);
+    return pith_tree_map_expression(s, text, PITH_ITEMS(a), 0, NULL);
 }
 
 /* The arithmetic of the table, also where C leaves it open. */

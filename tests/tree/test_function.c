@@ -76,20 +76,16 @@ static const Atoms *some_atoms(void) {
     v.velocity = pith_ones(s, PITH_F64, PITH_SHAPE(4, 3));
     return pith_freeze(s, Atoms, &v);
 }
-#define CALL(function, ...)                                                              \
-    pith_call(s, &function, (int)PITH_COUNT_ITEMS_(__VA_ARGS__),                         \
-              (const void *[]){__VA_ARGS__})
-
 Test(function, calls_are_typed, .init = open_scope) {
-    const Atoms *atoms = some_atoms(), *next = CALL(drift_step, atoms);
+    const Atoms *atoms = some_atoms(), *next = pith_apply(s, &drift_step, atoms);
     pt_ok(s, next && next != atoms && next->velocity == atoms->velocity);
     double x[12];
     pt_ok(s, pith_read(s, next->position, x, sizeof x) && x[11] > 0.5);
-    const pith_array *twice = CALL(scaled_step, next, pith_f64(s, 2));
+    const pith_array *twice = pith_apply(s, &scaled_step, next, pith_f64(s, 2));
     pt_ok(s, pith_read(s, twice, x, sizeof x) && x[0] > 1.5);
-    cr_assert(CALL(chosen_step, pith_bool(s, true), atoms, twice) == atoms);
-    cr_assert(CALL(chosen_step, pith_bool(s, false), atoms, twice) == twice);
-    const pith_list *list = CALL(gathered_step, atoms, twice, next, atoms);
+    cr_assert(pith_apply(s, &chosen_step, pith_bool(s, true), atoms, twice) == atoms);
+    cr_assert(pith_apply(s, &chosen_step, pith_bool(s, false), atoms, twice) == twice);
+    const pith_list *list = pith_apply(s, &gathered_step, atoms, twice, next, atoms);
     pt_ok(s, list && pith_child(list, 2) == next);
     cr_assert_str_eq(drift_step.name, "drift");
     close_scope();
@@ -97,32 +93,33 @@ Test(function, calls_are_typed, .init = open_scope) {
 
 Test(function, what_does_not_fit_is_named, .init = open_scope) {
     const Atoms *atoms = some_atoms(), *nil = NULL;
-    pt_fails(PITH_E_TYPE, s, nil = CALL(drift_step, atoms->position));
+    pt_fails(PITH_E_TYPE, s, nil = pith_apply(s, &drift_step, atoms->position));
     pt_says("drift: argument 1: expected Atoms, got an array");
     cr_assert(nil && !nil->position, "the nil record of the result");
-    pt_fails(PITH_E_TYPE, s, CALL(scaled_step, atoms, atoms));
+    pt_fails(PITH_E_TYPE, s, pith_apply(s, &scaled_step, atoms, atoms));
     pt_says("scaled: argument 2: expected an array, got a record of Atoms");
     pt_fails(PITH_E_TYPE, s,
-             CALL(scaled_step, pith_freeze(s, Config, (&(Config){.tolerance = 1})),
-                  atoms->position));
+             pith_apply(s, &scaled_step,
+                        pith_freeze(s, Config, &(Config){.tolerance = 1}),
+                        atoms->position));
     pt_says("scaled: argument 1: expected Atoms, got a record of Config");
-    pt_fails(PITH_E_ARG, s, CALL(drift_step, atoms, atoms));
+    pt_fails(PITH_E_ARG, s, pith_apply(s, &drift_step, atoms, atoms));
     pt_says("drift: expected 1 argument, got 2");
-    pt_fails(PITH_E_ARG, s, CALL(drift_step, &nil));
+    pt_fails(PITH_E_ARG, s, pith_apply(s, &drift_step, &nil));
     pt_says("drift: argument 1: expected a tree");
-    pt_fails(PITH_E_TYPE, s, CALL(liar_step, atoms));
+    pt_fails(PITH_E_TYPE, s, pith_apply(s, &liar_step, atoms));
     pt_says("liar: result: expected Atoms, got an array");
-    pt_fails(PITH_E_ARG, s, CALL(mute_step, atoms));
+    pt_fails(PITH_E_ARG, s, pith_apply(s, &mute_step, atoms));
     pt_says("mute: result: expected a tree, got NULL");
-    pt_fails(PITH_E_ARG, s, pith_call(s, NULL, 1, (const void *[]){atoms}));
+    pt_fails(PITH_E_ARG, s, pith_apply(s, NULL, atoms));
     pt_fails(PITH_E_ARG, s, pith_call(s, &drift_step, 1, NULL));
     const pith_function empty = {"empty", NULL, 1, NULL, {NULL, NULL, NULL, NULL}, NULL};
-    pt_fails(PITH_E_ARG, s, pith_call(s, &empty, 1, (const void *[]){atoms}));
+    pt_fails(PITH_E_ARG, s, pith_apply(s, &empty, atoms));
     close_scope();
 }
 
 Test(function, a_result_of_an_inner_scope_is_kept, .init = open_scope) {
-    const Atoms *next = CALL(inward_step, some_atoms());
+    const Atoms *next = pith_apply(s, &inward_step, some_atoms());
     pt_ok(s, next);
     pith_scope_close(elsewhere);
     double x[12];
@@ -150,24 +147,24 @@ static double first_velocity(const Atoms *atoms) {
 Test(function, last_parameters_are_bound, .init = open_scope) {
     const Atoms *atoms = some_atoms();
     pith_scope *inner = pith_scope_open_in(s);
-    const Config *config = pith_freeze(inner, Config, (&(Config){.tolerance = 3}));
+    const Config *config = pith_freeze(inner, Config, &(Config){.tolerance = 3});
     const pith_function *by = pith_partial(inner, &kicked_step, pith_f64(inner, 2));
     pt_ok(inner, by && by->arity == 2 && !strcmp(by->name, "kicked"));
     const pith_function *step = pith_partial(inner, by, config);
     pt_ok(inner, step && step->arity == 1);
-    cr_assert(first_velocity(pith_call(inner, step, 1, (const void *[]){atoms})) == 6);
+    cr_assert(first_velocity(pith_apply(inner, step, atoms)) == 6);
     const pith_function *kept = pith_keep(s, step);
     pt_ok(s, kept && kept != step && pith_keep(s, kept) == kept);
     pith_scope_close(inner);
-    cr_assert(first_velocity(pith_call(s, kept, 1, (const void *[]){atoms})) == 6);
-    pt_fails(PITH_E_SCOPE, s, pith_call(s, step, 1, (const void *[]){atoms}));
+    cr_assert(first_velocity(pith_apply(s, kept, atoms)) == 6);
+    pt_fails(PITH_E_SCOPE, s, pith_apply(s, step, atoms));
     pt_says("the scope of the function is closed");
     close_scope();
 }
 
 Test(function, bound_trees_can_be_exchanged, .init = open_scope) {
     const Atoms *atoms = some_atoms();
-    const Config *config = pith_freeze(s, Config, (&(Config){.tolerance = 3}));
+    const Config *config = pith_freeze(s, Config, &(Config){.tolerance = 3});
     const pith_array *two = pith_f64(s, 2);
     const pith_function *step =
         pith_partial(s, pith_partial(s, &kicked_step, two), config);
@@ -177,8 +174,8 @@ Test(function, bound_trees_can_be_exchanged, .init = open_scope) {
     cr_assert(pithp_function_bound(&kicked_step, 3, bound) == 0);
     bound[1] = pith_f64(s, 5);
     const pith_function *other = pithp_function_rebind(s, step, bound);
-    cr_assert(first_velocity(pith_call(s, other, 1, (const void *[]){atoms})) == 15);
-    cr_assert(first_velocity(pith_call(s, step, 1, (const void *[]){atoms})) == 6);
+    cr_assert(first_velocity(pith_apply(s, other, atoms)) == 15);
+    cr_assert(first_velocity(pith_apply(s, step, atoms)) == 6);
     cr_assert(pithp_function_rebind(s, &kicked_step, NULL) == &kicked_step);
     close_scope();
 }
@@ -195,7 +192,7 @@ Test(function, what_cannot_be_bound_is_refused, .init = open_scope) {
     pith_scope *there = pith_scope_open(others);
     const pith_function *theirs = pith_partial(there, &scaled_step, pith_f64(there, 2));
     pt_ok(there, theirs);
-    pt_fails(PITH_E_ARG, s, pith_call(s, theirs, 1, (const void *[]){atoms}));
+    pt_fails(PITH_E_ARG, s, pith_apply(s, theirs, atoms));
     pt_says("belongs to another runtime");
     pith_scope_close(there);
     pt_close(others);
@@ -203,7 +200,7 @@ Test(function, what_cannot_be_bound_is_refused, .init = open_scope) {
 }
 
 Test(function, every_failure_of_memory_leaves_no_function, .init = open_scope) {
-    const Config *config = pith_freeze(s, Config, (&(Config){.tolerance = 3}));
+    const Config *config = pith_freeze(s, Config, &(Config){.tolerance = 3});
     bool failed = true;
     for (long long at = 1; failed; at++) {
         pith_scope *inner = pith_scope_open_in(s);

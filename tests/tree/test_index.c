@@ -118,7 +118,7 @@ Test(index, refuses_what_is_no_index) {
 
 static const Group *group(const pith_index *index, double first) {
     const int64_t n = pith_array_spec(index->at)->shape[0];
-    return pith_freeze(s, Group, &((Group){pt_array(s, PITH_SHAPE(n), first), index}));
+    return pith_freeze(s, Group, &(Group){pt_array(s, PITH_SHAPE(n), first), index});
 }
 
 static const pith_array *

@@ -18,7 +18,7 @@ Test(kahan, beats_a_plain_sum) {
     const void *step = pith_f32(s, 0.1f), *sum = pith_f32(s, 0), *lost = NULL;
     float plain = 0;
     for (int i = 0; i < 10000; i++) {
-        sum = pith_tree_kahan_sum(s, 2, (const void *[]){sum, step}, lost, &lost);
+        sum = pith_tree_kahan_sum(s, PITH_ITEMS(sum, step), lost, &lost);
         plain += 0.1f;
     }
     pt_ok(s, sum);
@@ -34,20 +34,18 @@ Test(kahan, carries_what_was_lost) {
     const void *lost;
     const void *large = pair(s, pith_f32(s, 1e8f), pith_i32(s, 7)),
                *small = pair(s, pith_f32(s, 1), pith_i32(s, -9));
-    const void *sum =
-        pith_tree_kahan_sum(s, 2, (const void *[]){large, small}, NULL, &lost);
+    const void *sum = pith_tree_kahan_sum(s, PITH_ITEMS(large, small), NULL, &lost);
     cr_assert(first_of(s, sum) == 1e8 && first_of(s, lost) == -1);
     cr_assert(pith_read_i64(s, pith_tree_at(s, sum, "[1]")) == -2);
     cr_assert(pith_read_i64(s, pith_tree_at(s, lost, "[1]")) == 0);
     /* the next three ones and the one that was lost make a unit in the last place, twice
      */
-    sum = pith_tree_kahan_sum(s, 4, (const void *[]){sum, small, small, small}, lost,
-                              &lost);
+    sum = pith_tree_kahan_sum(s, PITH_ITEMS(sum, small, small, small), lost, &lost);
     cr_assert(first_of(s, sum) - first_of(s, lost) == 1e8 + 4);
     /* alone a tree is its own sum */
     cr_assert(first_of(s, pith_tree_kahan_sum(s, 1, &small, NULL, &lost)) == 1);
     cr_assert(first_of(s, lost) == 0);
-    pt_ok(s, pith_tree_kahan_sum(s, 2, (const void *[]){sum, small}, NULL, NULL));
+    pt_ok(s, pith_tree_kahan_sum(s, PITH_ITEMS(sum, small), NULL, NULL));
     pith_scope_close(s);
     pt_close(rt);
 }
@@ -56,12 +54,11 @@ Test(kahan, infinities_leave_nothing_behind) {
     pith_runtime *rt = pt_open();
     pith_scope *s = pith_scope_open(rt);
     const void *lost, *infinite = pith_f64(s, (double)INFINITY), *one = pith_f64(s, 1);
-    const void *sum =
-        pith_tree_kahan_sum(s, 3, (const void *[]){one, infinite, one}, NULL, &lost);
+    const void *sum = pith_tree_kahan_sum(s, PITH_ITEMS(one, infinite, one), NULL, &lost);
     pt_ok(s, sum);
     cr_assert(pith_read_f64(s, sum) == (double)INFINITY && pith_read_f64(s, lost) == 0);
     const void *most = pith_f64(s, 0x1.fffffffffffffp1023);
-    sum = pith_tree_kahan_sum(s, 2, (const void *[]){most, most}, NULL, &lost);
+    sum = pith_tree_kahan_sum(s, PITH_ITEMS(most, most), NULL, &lost);
     cr_assert(pith_read_f64(s, sum) == (double)INFINITY && pith_read_f64(s, lost) == 0);
     pith_scope_close(s);
     pt_close(rt);
@@ -75,16 +72,14 @@ Test(kahan, refuses_what_does_not_fit) {
                *b = pair(s, pith_zeros(s, PITH_F32, PITH_SHAPE(1)), pith_i32(s, 1)),
                *c = pair(s, pith_zeros(s, PITH_F64, PITH_SHAPE(3)), pith_i32(s, 1)),
                *flag = pith_bool(s, true);
-    pt_fails(PITH_E_SHAPE, s,
-             pith_tree_kahan_sum(s, 2, (const void *[]){a, b}, NULL, &lost));
+    pt_fails(PITH_E_SHAPE, s, pith_tree_kahan_sum(s, PITH_ITEMS(a, b), NULL, &lost));
     pt_says("expected f32[3], got f32[1] in tree 1");
     cr_assert(strcmp(pt_error.path, "[0]") == 0, "%s", pt_error.path);
-    pt_fails(PITH_E_DTYPE, s,
-             pith_tree_kahan_sum(s, 2, (const void *[]){a, a}, c, &lost));
+    pt_fails(PITH_E_DTYPE, s, pith_tree_kahan_sum(s, PITH_ITEMS(a, a), c, &lost));
     pt_fails(PITH_E_STRUCTURE, s,
-             pith_tree_kahan_sum(s, 2, (const void *[]){a, flag}, NULL, &lost));
+             pith_tree_kahan_sum(s, PITH_ITEMS(a, flag), NULL, &lost));
     pt_fails(PITH_E_DTYPE, s,
-             pith_tree_kahan_sum(s, 2, (const void *[]){flag, flag}, NULL, &lost));
+             pith_tree_kahan_sum(s, PITH_ITEMS(flag, flag), NULL, &lost));
     pt_fails(PITH_E_ARG, s, pith_tree_kahan_sum(s, 0, &a, NULL, NULL));
     pt_fails(PITH_E_ARG, s, pith_tree_kahan_sum(s, 1, NULL, NULL, NULL));
     pith_scope_close(s);

@@ -152,7 +152,7 @@ Test(keep, a_chain_of_any_depth, .init = open_scope) {
     const pith_array *x = numbers(inner, 3, 0), *last = numbers(inner, 3, 50);
     const Chain *chain = NULL;
     for (int i = 0; i < DEPTH; i++)
-        chain = pith_freeze(inner, Chain, (&(Chain){i ? x : last, chain}));
+        chain = pith_freeze(inner, Chain, &(Chain){i ? x : last, chain});
     const Chain *kept = pith_keep(s, chain);
     pt_ok(s, kept);
     pith_scope_close(inner);

@@ -16,8 +16,7 @@ static void go_through(pith_scope *s, const void *tree, int64_t leaves) {
     cr_assert(pith_tree_bytes(tree) == (size_t)leaves * 8);
     const void *again = pith_tree_unflatten(s, def, leaves, flat);
     pt_ok(s, again);
-    const void *mapped =
-        pith_tree_map(s, same_leaf, NULL, 1, (const void *[]){again}, NULL);
+    const void *mapped = pith_tree_map(s, same_leaf, NULL, PITH_ITEMS(again), NULL);
     pt_ok(s, mapped);
     const pith_treedef *other = pith_tree_structure(s, mapped);
     cr_assert(pith_treedef_equal(def, other));
@@ -68,7 +67,7 @@ Test(large, differences) {
         b = pith_tuple_make(s, PITH_ITEMS(b));
     }
     pt_fails(PITH_E_STRUCTURE, s,
-             pith_tree_map(s, same_leaf, NULL, 2, (const void *[]){a, b}, NULL));
+             pith_tree_map(s, same_leaf, NULL, PITH_ITEMS(a, b), NULL));
     cr_assert(strlen(pt_error.message) < 1024);
     pt_says("expected f64[], got none");
     pith_scope_close(s);

@@ -257,8 +257,8 @@ typedef struct {
 PITH_NODE(OuterStatic, PITH_TREE(parts), PITH_STATIC(n))
 
 Test(leaf_spec, an_outer_name_is_that_of_the_nearest_node_around, .init = open_scope) {
-    const Inner *ten = pith_freeze(s, Inner, (&(Inner){ZEROS(PITH_F64, 10, 3)}));
-    const Inner *twelve = pith_freeze(s, Inner, (&(Inner){ZEROS(PITH_F64, 12, 3)}));
+    const Inner *ten = pith_freeze(s, Inner, &(Inner){ZEROS(PITH_F64, 10, 3)});
+    const Inner *twelve = pith_freeze(s, Inner, &(Inner){ZEROS(PITH_F64, 12, 3)});
     pt_ok(s); /* nothing is known of n yet */
     Outer o = {.y = ZEROS(PITH_F64, 5), .inner = ten};
     pt_ok(s, pith_freeze(s, Outer, &o));
@@ -267,17 +267,17 @@ Test(leaf_spec, an_outer_name_is_that_of_the_nearest_node_around, .init = open_s
     pt_says(".inner.x: expected f64[2*^n=10,k=3], got f64[12,3]");
     /* through containers and nodes that have no n */
     const Holder *holder =
-        pith_freeze(s, Holder, (&(Holder){pith_list_make(s, PITH_ITEMS(ten, ten))}));
+        pith_freeze(s, Holder, &(Holder){pith_list_make(s, PITH_ITEMS(ten, ten))});
     o.inner = NULL, o.parts = pith_tuple_make(s, PITH_ITEMS(holder, twelve));
     pt_fails(PITH_E_SHAPE, s, pith_freeze(s, Outer, &o));
     pt_says(".parts[1].x: expected f64[2*^n=10,k=3], got f64[12,3]");
     /* a node between that has n is nearer */
-    const OuterStatic *six = pith_freeze(s, OuterStatic, (&(OuterStatic){twelve, 6}));
+    const OuterStatic *six = pith_freeze(s, OuterStatic, &(OuterStatic){twelve, 6});
     pt_ok(s, six);
     o.parts = pith_tuple_make(s, PITH_ITEMS(holder, six));
     const Outer *good = pith_freeze(s, Outer, &o);
     pt_ok(s, good);
-    pt_fails(PITH_E_SHAPE, s, pith_freeze(s, OuterStatic, (&(OuterStatic){twelve, 5})));
+    pt_fails(PITH_E_SHAPE, s, pith_freeze(s, OuterStatic, &(OuterStatic){twelve, 5}));
     pt_says(".parts.x: expected f64[2*^n=10,k=3], got f64[12,3]");
     /* where no leaf of the node has n, the nodes below bind it and must agree */
     o = (Outer){.parts = ten, .inner = twelve};
@@ -306,12 +306,12 @@ Test(leaf_spec, outer_names_are_found_at_any_depth, .init = open_scope) {
     const pith_array *two = ZEROS(PITH_F64, 2), *three = ZEROS(PITH_F64, 3);
     const Chain *chain = NULL, *wrong = NULL;
     for (int i = 0; i < DEPTH; i++) {
-        chain = pith_freeze(s, Chain, (&(Chain){two, three, chain}));
-        wrong = pith_freeze(s, Chain, (&(Chain){i == 0 ? three : two, three, wrong}));
+        chain = pith_freeze(s, Chain, &(Chain){two, three, chain});
+        wrong = pith_freeze(s, Chain, &(Chain){i == 0 ? three : two, three, wrong});
     }
     pt_ok(s, chain && wrong);
-    pt_ok(s, pith_freeze(s, Top, (&(Top){two, chain})));
-    pt_fails(PITH_E_SHAPE, s, pith_freeze(s, Top, (&(Top){two, wrong})));
+    pt_ok(s, pith_freeze(s, Top, &(Top){two, chain}));
+    pt_fails(PITH_E_SHAPE, s, pith_freeze(s, Top, &(Top){two, wrong}));
     pt_says("expected f64[^n=2], got f64[3]");
     close_scope();
 }

@@ -40,7 +40,7 @@ null_on_i32(pith_scope *in, const pith_array *const *a, void *c) {
 Test(tree_map, keeps_structure_and_order) {
     open_all();
     const Sim *sim = pt_sim(s, 4, 8, 1);
-    const Sim *same = pith_tree_map(s, same_leaf, NULL, 1, (const void *[]){sim}, NULL);
+    const Sim *same = pith_tree_map(s, same_leaf, NULL, PITH_ITEMS(sim), NULL);
     pt_ok(s, same);
     cr_assert(pith_is(Sim, same) && same != sim && same->max_neighbour == 8);
     cr_assert(same->atoms->velocity == sim->atoms->velocity);
@@ -104,8 +104,7 @@ Test(tree_map, checks_what_records_declare) {
 
 static void differ(const void *a, const void *b) {
     int count = 2;
-    pt_fails(PITH_E_STRUCTURE, s,
-             pith_tree_map(s, sum, &count, 2, (const void *[]){a, b}, NULL));
+    pt_fails(PITH_E_STRUCTURE, s, pith_tree_map(s, sum, &count, PITH_ITEMS(a, b), NULL));
     cr_assert(strlen(pt_error.message) < 1024 && !strchr(pt_error.message, '\n'));
 }
 
@@ -123,8 +122,8 @@ Test(tree_map, names_each_kind_of_difference) {
     differ(sim, pt_sim(s, 4, 9, 1));
     cr_assert_str_eq(pt_error.path, ".max_neighbour");
     pt_says(".max_neighbour: expected 8, got 9");
-    differ(pith_freeze(s, Part, &((Part){.any = x})),
-           pith_freeze(s, Part, &((Part){.leaf = x})));
+    differ(pith_freeze(s, Part, &(Part){.any = x}),
+           pith_freeze(s, Part, &(Part){.leaf = x}));
     pt_says(".leaf: expected nothing, got f64[]; .any: expected f64[], got nothing");
     static const char *const ab[] = {"a", "b"}, *const bc[] = {"b", "c"};
     const void *items[] = {x, x};
@@ -141,7 +140,7 @@ typedef struct {
 } Label;
 PITH_NODE(Label, PITH_STATIC(text))
 static const Label *label(const char *text) {
-    return pith_freeze(s, Label, &((Label){.text = text}));
+    return pith_freeze(s, Label, &(Label){.text = text});
 }
 
 /* Of texts too long to be shown whole, what is around the first difference. */
@@ -284,16 +283,15 @@ Test(tree_map, picks_by_the_first_tree) {
     const void *pair = pith_tuple_make(s, PITH_ITEMS(x, y));
     const void *other = pith_list_make(s, PITH_ITEMS(x, x, pair));
     const pith_map_options options = {.is_leaf = is_pair, .whole = count_leaves};
-    const Part *a = pith_freeze(s, Part, &((Part){.leaf = x, .any = pair}));
-    const Part *b = pith_freeze(s, Part, &((Part){.leaf = y, .any = other}));
-    const Part *made =
-        pith_tree_map(s, second, NULL, 2, (const void *[]){a, b}, &options);
+    const Part *a = pith_freeze(s, Part, &(Part){.leaf = x, .any = pair});
+    const Part *b = pith_freeze(s, Part, &(Part){.leaf = y, .any = other});
+    const Part *made = pith_tree_map(s, second, NULL, PITH_ITEMS(a, b), &options);
     pt_ok(s, made);
     cr_assert(made->leaf == y);
     cr_assert(pith_read_i64(s, made->any) == 204);
-    b = pith_freeze(s, Part, &((Part){.any = other}));
+    b = pith_freeze(s, Part, &(Part){.any = other});
     pt_fails(PITH_E_STRUCTURE, s,
-             pith_tree_map(s, second, NULL, 2, (const void *[]){a, b}, &options));
+             pith_tree_map(s, second, NULL, PITH_ITEMS(a, b), &options));
     pt_says(".leaf: expected f64[], got nothing (");
     close_all();
 }

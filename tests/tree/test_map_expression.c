@@ -25,10 +25,10 @@ static void close_all(void) {
 }
 
 static const void *map1(const char *expression, const void *tree) {
-    return pith_tree_map_expression(s, expression, 1, (const void *[]){tree}, 0, NULL);
+    return pith_tree_map_expression(s, expression, PITH_ITEMS(tree), 0, NULL);
 }
 static const void *map2(const char *expression, const void *a, const void *b) {
-    return pith_tree_map_expression(s, expression, 2, (const void *[]){a, b}, 0, NULL);
+    return pith_tree_map_expression(s, expression, PITH_ITEMS(a, b), 0, NULL);
 }
 
 static void holds(const pith_array *a, int64_t count, const double *values) {
@@ -47,8 +47,8 @@ Test(map_expression, over_records) {
     open_all();
     const Atoms *a = pt_atoms(s, 2, 1), *b = pt_atoms(s, 2, 10);
     const double p[] = {0.5, 100};
-    const Atoms *made = pith_tree_map_expression(s, "a + p[0] * b - p[1]", 2,
-                                                 (const void *[]){a, b}, 2, p);
+    const Atoms *made =
+        pith_tree_map_expression(s, "a + p[0] * b - p[1]", PITH_ITEMS(a, b), 2, p);
     pt_ok(s, made);
     cr_assert(pith_is(Atoms, made));
     HOLDS(made->position, -94, -92.5, -91, -89.5, -88, -86.5);
@@ -175,8 +175,8 @@ static void check_two_dtypes(void) {
     const pith_list *a = pith_list_make(s, LEAVES, singles);
     const pith_list *b = pith_list_make(s, LEAVES, doubles);
     const pith_list *c = pith_tree_full_like(s, a, 3);
-    const pith_list *made = pith_tree_map_expression(s, "a + b * c - 1", 3,
-                                                     (const void *[]){a, b, c}, 0, NULL);
+    const pith_list *made =
+        pith_tree_map_expression(s, "a + b * c - 1", PITH_ITEMS(a, b, c), 0, NULL);
     pt_ok(s, made);
     for (int i = 0; i < LEAVES; i++) {
         const pith_array *want =
@@ -263,7 +263,7 @@ Test(map_expression, keeps_plans) {
     for (int i = 1; i < 100; i++) { /* and the parameters */
         const double p = i;
         const void *made =
-            pith_tree_map_expression(s, "a * p[0]", 1, (const void *[]){list}, 1, &p);
+            pith_tree_map_expression(s, "a * p[0]", PITH_ITEMS(list), 1, &p);
         pt_ok(s, made);
         HOLDS(pith_child(made, 1), 2.0 * i);
     }
@@ -353,7 +353,7 @@ Test(map_expression, broadcasts_scalars) {
     const Sim *sim = pt_sim(s, 4, 8, 0);
     const pith_array *rate = pith_f64(s, 0.25);
     const Sim *made =
-        pith_tree_map_expression(s, "a - b * a", 2, (const void *[]){sim, rate}, 0, NULL);
+        pith_tree_map_expression(s, "a - b * a", PITH_ITEMS(sim, rate), 0, NULL);
     pt_ok(s, made);
     const pith_array *x = sim->atoms->position;
     cr_assert(
@@ -364,8 +364,8 @@ Test(map_expression, broadcasts_scalars) {
     const void *beside[] = {pith_f32(s, 2), pith_f32(s, 5), pith_f64(s, 7),
                             pith_f32(s, 9)};
     const pith_list *a = pith_list_make(s, 4, flat), *b = pith_list_make(s, 4, beside);
-    const pith_list *sums = pith_tree_map_expression(
-        s, "a * b + c", 3, (const void *[]){a, b, rate}, 0, NULL);
+    const pith_list *sums =
+        pith_tree_map_expression(s, "a * b + c", PITH_ITEMS(a, b, rate), 0, NULL);
     pt_ok(s, sums);
     HOLDS(pith_child(sums, 0), 0.25, 2.25, 4.25, 0.25, 2.25, 4.25);
     HOLDS(pith_child(sums, 1), 0.25, 0.25, 0.25, 5.25, 5.25, 5.25);

@@ -43,7 +43,7 @@ static void match_lengths(pith_scope *in, int64_t count, const Length **nodes) {
             continue;
         const pith_array *ratio = pith_f64(in, nodes[i]->unit / least);
         nodes[i] = pith_freeze(in, Length,
-                               &((Length){pith_mul(in, nodes[i]->value, ratio), least}));
+                               &(Length){pith_mul(in, nodes[i]->value, ratio), least});
     }
     if (does == NOTHING)
         nodes[0] = NULL;
@@ -66,7 +66,7 @@ static const Rod *rod(double first, double unit) {
     const Length length = {pt_array(s, PITH_SHAPE(2), first), unit};
     return pith_freeze(
         s, Rod,
-        &((Rod){pith_freeze(s, Length, &length), pt_array(s, PITH_SHAPE(2), first)}));
+        &(Rod){pith_freeze(s, Length, &length), pt_array(s, PITH_SHAPE(2), first)});
 }
 
 static const pith_array *

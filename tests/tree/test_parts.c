@@ -196,8 +196,8 @@ PITH_NODE(Outer,
 
 static const Outer *outer_of(double first, int64_t n, bool clips, pith_index_mode mode) {
     const pith_array *x = pt_array(s, PITH_SHAPE(n), first);
-    const Inner *inner = pith_freeze(s, Inner, &((Inner){x, (int64_t)mode}));
-    return pith_freeze(s, Outer, &((Outer){x, inner, clips}));
+    const Inner *inner = pith_freeze(s, Inner, &(Inner){x, (int64_t)mode});
+    return pith_freeze(s, Outer, &(Outer){x, inner, clips});
 }
 
 Test(tree_scatter_set, merges_what_records_ask_for) {
@@ -242,8 +242,8 @@ Test(tree_scatter_set, takes_promises_of_records) {
     for (int d = 0; d < 4; d++) {
         const pith_array *x = pith_cast(s, pt_array(s, PITH_SHAPE(5, 2), 0), dtypes[d]);
         const pith_array *y = pith_cast(s, pt_array(s, PITH_SHAPE(3, 2), 50), dtypes[d]);
-        const Ordered *into = pith_freeze(s, Ordered, &((Ordered){x}));
-        const Ordered *rows = pith_freeze(s, Ordered, &((Ordered){y}));
+        const Ordered *into = pith_freeze(s, Ordered, &(Ordered){x});
+        const Ordered *rows = pith_freeze(s, Ordered, &(Ordered){y});
         const Ordered *made =
             pith_tree_scatter_set(s, into, PLACES(0, 3, 99), rows, NULL);
         pt_ok(s, pith_is(Ordered, made));

@@ -124,7 +124,7 @@ Test(path, finds_nodes) {
     open_all();
     const Sim *sim = pt_sim(s, 4, 8, 0);
     const pith_list *list = pith_list_make(s, PITH_ITEMS(sim, sim->atoms));
-    const Part *part = pith_freeze(s, Part, &((Part){.any = list}));
+    const Part *part = pith_freeze(s, Part, &(Part){.any = list});
     cr_assert(pith_tree_at(s, part, "") == part);
     cr_assert(pith_tree_at(s, part, ".any") == list);
     cr_assert(pith_tree_at(s, part, ".any[0]") == sim);
@@ -163,7 +163,7 @@ Test(path, names_the_step_that_fails) {
     pt_fails(PITH_E_PATH, s, pith_tree_at(s, dict, "['c']"));
     pt_says("a dict of 2 has no key 'c' (has 'a', 'b')");
 
-    const Part *part = pith_freeze(s, Part, &((Part){.number = 1}));
+    const Part *part = pith_freeze(s, Part, &(Part){.number = 1});
     pt_fails(PITH_E_PATH, s, pith_tree_at(s, part, ".any.x"));
     pt_says(".any.x: nothing has no children");
     pt_fails(PITH_E_PATH, s, pith_tree_at(s, part, ".any."));

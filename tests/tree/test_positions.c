@@ -59,7 +59,7 @@ static void make_kinds(const void *kinds[KINDS], double value) {
                                      pith_tuple_make(s, 0, NULL),
                                      pith_dict_make(s, 0, NULL, NULL),
                                      pith_list_make(s, PITH_ITEMS(x)),
-                                     pith_freeze(s, Part, &((Part){.leaf = x}))};
+                                     pith_freeze(s, Part, &(Part){.leaf = x})};
     memcpy(kinds, made, sizeof made);
     pt_ok(s);
 }
@@ -76,8 +76,8 @@ Test(positions, every_kind_meets_only_its_own) {
                 const pith_array *x = pt_array(s, PITH_SHAPE(1), 5);
                 const void *in_list[2][2] = {{x, left[i]}, {x, right[k]}};
                 const void *trees[3][2] = {
-                    {pith_freeze(s, Part, &((Part){.leaf = x, .any = left[i]})),
-                     pith_freeze(s, Part, &((Part){.leaf = x, .any = right[k]}))},
+                    {pith_freeze(s, Part, &(Part){.leaf = x, .any = left[i]}),
+                     pith_freeze(s, Part, &(Part){.leaf = x, .any = right[k]})},
                     {left[i], right[k]},
                     {left[i] ? pith_list_make(s, 2, in_list[0]) : NULL,
                      right[k] ? pith_list_make(s, 2, in_list[1]) : NULL}};

@@ -63,10 +63,10 @@ Test(print, a_record) {
 
 Test(print, statics_of_every_kind) {
     open_all();
-    const Rule *rule = pith_freeze(s, Rule, &((Rule){4, 0.1}));
+    const Rule *rule = pith_freeze(s, Rule, &(Rule){4, 0.1});
     const Setup *setup = pith_freeze(
         s, Setup,
-        &((Setup){{10, 1.0 / 3}, "it's\na melt", NULL, true, BCC, PITH_F32, rule}));
+        &(Setup){{10, 1.0 / 3}, "it's\na melt", NULL, true, BCC, PITH_F32, rule});
     draws(setup, &(pith_print_options){.docs = true},
           "Setup  0 leaves, 0 B\n"
           "├─ .box.x     = 10\n"
@@ -88,7 +88,7 @@ Test(print, containers_and_what_is_not_there) {
     const pith_dict *dict = pith_dict_make(s, 2, keys, items);
     const Part *part = pith_freeze(
         s, Part,
-        &((Part){.any = pith_list_make(s, PITH_ITEMS(dict, pith_none_make(s), x))}));
+        &(Part){.any = pith_list_make(s, PITH_ITEMS(dict, pith_none_make(s), x))});
     draws(part, NULL,
           "Part  2 leaves, 32 B\n"
           "├─ .number          = 0\n"
@@ -189,7 +189,7 @@ Test(print, does_not_depend_on_the_decimal_point_of_the_locale) {
     draws(pith_array_copy(s, PITH_F64, PITH_SHAPE(192), x),
           &(pith_print_options){.values = true},
           "f64[192]  1.5 KiB  0.5 -2.25 0 0 0 0 ...\n");
-    draws(pith_freeze(s, Rule, (&(Rule){.weight = 0.1})), NULL,
+    draws(pith_freeze(s, Rule, &(Rule){.weight = 0.1}), NULL,
           "Rule  0 leaves, 0 B\n├─ .order   = 0\n└─ .weight  = 0.1\n");
     close_all();
 }

@@ -444,9 +444,9 @@ typedef struct {
 PITH_NODE(A2, PITH_LEAF(x, "f64[k]"), PITH_LEAF(y, "any[...]"), PITH_STATIC(k))
 
 Test(record, make_refuses_sizes_that_are_none, .init = open_scope) {
-    pt_fails(PITH_E_SHAPE, s, pith_make(s, A0, (&(A0){NULL, -1}), NULL));
+    pt_fails(PITH_E_SHAPE, s, pith_make(s, A0, &(A0){NULL, -1}, NULL));
     pt_says(".x: f64[k]: axis 0 is negative");
-    pt_fails(PITH_E_OVERFLOW, s, pith_make(s, A1, (&(A1){NULL, INT64_MAX / 8}), NULL));
+    pt_fails(PITH_E_OVERFLOW, s, pith_make(s, A1, &(A1){NULL, INT64_MAX / 8}, NULL));
     pt_says(".x: the size of f64[");
     close_scope();
 }
@@ -455,15 +455,15 @@ Test(record, what_was_checked_once_is_checked_again_when_it_differs, .init = ope
     const pith_array *one = pith_zeros(s, PITH_F64, PITH_SHAPE(4));
     const pith_array *two = pith_zeros(s, PITH_F64, PITH_SHAPE(4, 4));
     for (int i = 0; i < 100; i++) {
-        pt_ok(s, pith_freeze(s, A0, (&(A0){one, 4})));
-        pt_ok(s, pith_freeze(s, A1, (&(A1){two, 4})));
-        pt_ok(s, pith_freeze(s, A2, (&(A2){one, two, 4})));
-        pt_fails(PITH_E_SHAPE, s, pith_freeze(s, A0, (&(A0){one, 5})));
-        pt_fails(PITH_E_SHAPE, s, pith_freeze(s, A1, (&(A1){one, 4})));
+        pt_ok(s, pith_freeze(s, A0, &(A0){one, 4}));
+        pt_ok(s, pith_freeze(s, A1, &(A1){two, 4}));
+        pt_ok(s, pith_freeze(s, A2, &(A2){one, two, 4}));
+        pt_fails(PITH_E_SHAPE, s, pith_freeze(s, A0, &(A0){one, 5}));
+        pt_fails(PITH_E_SHAPE, s, pith_freeze(s, A1, &(A1){one, 4}));
         pt_fails(
             PITH_E_SHAPE, s,
-            pith_freeze(s, A2, (&(A2){pith_zeros(s, PITH_F64, PITH_SHAPE(3)), two, 4})));
-        pt_fails(PITH_E_SHAPE, s, pith_freeze(s, A0, (&(A0){one, 5})));
+            pith_freeze(s, A2, &(A2){pith_zeros(s, PITH_F64, PITH_SHAPE(3)), two, 4}));
+        pt_fails(PITH_E_SHAPE, s, pith_freeze(s, A0, &(A0){one, 5}));
     }
     close_scope();
 }

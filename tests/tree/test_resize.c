@@ -95,7 +95,7 @@ PITH_NODE(Outer,
           PITH_STATIC(rows))
 
 static const Inner *inner(int64_t rows, int64_t width) {
-    return pith_freeze(s, Inner, &((Inner){ints(PITH_SHAPE(rows, 2 * width + 1))}));
+    return pith_freeze(s, Inner, &(Inner){ints(PITH_SHAPE(rows, 2 * width + 1))});
 }
 
 Test(resize, follows_names_of_enclosing_nodes) {
@@ -103,12 +103,12 @@ Test(resize, follows_names_of_enclosing_nodes) {
     const Inner *deep = inner(1, 1);
     const Outer *o =
         pith_freeze(s, Outer,
-                    &((Outer){.one = inner(1, 1),
-                              .any = pith_list_make(s, PITH_ITEMS(deep, pith_f64(s, 1))),
-                              .own = ints(PITH_SHAPE(1)),
-                              .both = ints(PITH_SHAPE(1, 1)),
-                              .width = 1,
-                              .rows = 1}));
+                    &(Outer){.one = inner(1, 1),
+                             .any = pith_list_make(s, PITH_ITEMS(deep, pith_f64(s, 1))),
+                             .own = ints(PITH_SHAPE(1)),
+                             .both = ints(PITH_SHAPE(1, 1)),
+                             .width = 1,
+                             .rows = 1});
     pt_ok(s, o);
     Outer next = *o;
     next.width = 2;
@@ -132,10 +132,10 @@ Test(resize, says_one_line_of_a_thousand_leaves) {
     for (int i = 0; i < LEAVES; i++)
         items[i] = inner(2, 3);
     const Outer *o = pith_freeze(s, Outer,
-                                 &((Outer){.one = inner(2, 3),
-                                           .any = pith_list_make(s, LEAVES, items),
-                                           .width = 3,
-                                           .rows = 2}));
+                                 &(Outer){.one = inner(2, 3),
+                                          .any = pith_list_make(s, LEAVES, items),
+                                          .width = 3,
+                                          .rows = 2});
     pt_ok(s, o);
     Outer next = *o;
     next.width = 1;
@@ -159,9 +159,9 @@ Test(resize, says_one_line_of_a_thousand_leaves) {
 Test(resize, stops_at_nearer_names) {
     open_all();
     const Outer *near =
-        pith_freeze(s, Outer, &((Outer){.one = inner(1, 1), .width = 1, .rows = 1}));
+        pith_freeze(s, Outer, &(Outer){.one = inner(1, 1), .width = 1, .rows = 1});
     const Outer *far = pith_freeze(
-        s, Outer, &((Outer){.one = inner(1, 1), .any = near, .width = 1, .rows = 1}));
+        s, Outer, &(Outer){.one = inner(1, 1), .any = near, .width = 1, .rows = 1});
     Outer next = *far;
     next.width = 3;
     const Outer *made = pith_tree_resize(s, Outer, &next, NULL);
@@ -199,8 +199,8 @@ Test(resize, resizes_a_shared_leaf_once) {
     const pith_array *x = ints(PITH_SHAPE(2));
     const Shared *old = pith_freeze(
         s, Shared,
-        &((Shared){
-            .a = x, .b = x, .any = pith_list_make(s, PITH_ITEMS(x)), .m = 2, .n = 2}));
+        &(Shared){
+            .a = x, .b = x, .any = pith_list_make(s, PITH_ITEMS(x)), .m = 2, .n = 2});
     Shared next = *old;
     next.m = next.n = 4;
     const Shared *made = pith_tree_resize(s, Shared, &next, NULL);
@@ -213,8 +213,7 @@ Test(resize, resizes_a_shared_leaf_once) {
 Test(resize, names_both_places_of_a_conflict) {
     open_all();
     const pith_array *x = ints(PITH_SHAPE(2));
-    const Shared *old =
-        pith_freeze(s, Shared, &((Shared){.a = x, .b = x, .m = 2, .n = 2}));
+    const Shared *old = pith_freeze(s, Shared, &(Shared){.a = x, .b = x, .m = 2, .n = 2});
     Shared next = *old;
     next.m = 4;
     pt_fails(PITH_E_SHAPE, s, pith_tree_resize(s, Shared, &next, NULL));
@@ -222,14 +221,14 @@ Test(resize, names_both_places_of_a_conflict) {
     pt_says("resizes to i32[2], but the same leaf at .a to i32[4]");
 
     /* a place that a name binds keeps its size */
-    old = pith_freeze(s, Shared, &((Shared){.a = x, .free = x, .m = 2}));
+    old = pith_freeze(s, Shared, &(Shared){.a = x, .free = x, .m = 2});
     next = *old;
     next.m = 4;
     pt_fails(PITH_E_SHAPE, s, pith_tree_resize(s, Shared, &next, NULL));
     cr_assert_str_eq(pt_error.path, ".free");
 
     /* fills differ */
-    const Fills *fills = pith_freeze(s, Fills, &((Fills){x, x, 2}));
+    const Fills *fills = pith_freeze(s, Fills, &(Fills){x, x, 2});
     Fills more = *fills;
     more.m = 3;
     pt_fails(PITH_E_SHAPE, s, pith_tree_resize(s, Fills, &more, NULL));

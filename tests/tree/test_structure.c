@@ -80,8 +80,8 @@ Test(flatten_where, refuses_what_does_not_fit) {
 Test(flatten_up_to, takes_what_lies_at_the_leaves) {
     open_all();
     const pith_array *x = pith_f64(s, 1);
-    const Part *empty = pith_freeze(s, Part, &((Part){.number = 1}));
-    const Part *full = pith_freeze(s, Part, &((Part){.leaf = x, .any = x, .number = 1}));
+    const Part *empty = pith_freeze(s, Part, &(Part){.number = 1});
+    const Part *full = pith_freeze(s, Part, &(Part){.leaf = x, .any = x, .number = 1});
     const pith_treedef *def = pith_tree_structure(s, full);
     const void *const *items = pith_tree_flatten_up_to(s, def, empty);
     pt_ok(s, items);
@@ -89,7 +89,7 @@ Test(flatten_up_to, takes_what_lies_at_the_leaves) {
     items = pith_tree_flatten_up_to(s, pith_tree_structure(s, x), full);
     cr_assert(items[0] == full);
 
-    const Part *other = pith_freeze(s, Part, &((Part){.number = 2}));
+    const Part *other = pith_freeze(s, Part, &(Part){.number = 2});
     pt_fails(PITH_E_STRUCTURE, s, pith_tree_flatten_up_to(s, def, other));
     pt_says("number: expected 1, got 2 (pith_tree_flatten_up_to)");
     pt_fails(PITH_E_STRUCTURE, s,
@@ -313,7 +313,7 @@ Test(transpose, checks_records_and_names_where_rows_differ) {
     pt_fails(PITH_E_TYPE, s,
              pith_tree_transpose(s, pair, pith_tree_structure(s, trees[0]), list));
     pt_says(".position: expected float[n,3], got a list");
-    const Part *part = pith_freeze(s, Part, &((Part){.any = x, .number = 4}));
+    const Part *part = pith_freeze(s, Part, &(Part){.any = x, .number = 4});
     const Part *turned =
         pith_tree_transpose(s, pair, NULL, pith_list_make(s, PITH_ITEMS(part, part)));
     pt_ok(s, pith_is(Part, turned));
@@ -425,8 +425,8 @@ Test(tree_map, goes_up_to_the_first_trees_leaves) {
     pt_says(
         "[0]: expected a tuple of 2, got f64[] (pith_tree_map: tree 1 against tree 0)");
     /* What is absent in a record's place of a leaf. */
-    const void *parts[] = {pith_freeze(s, Part, &((Part){.any = x})),
-                           pith_freeze(s, Part, &((Part){.number = 0}))};
+    const void *parts[] = {pith_freeze(s, Part, &(Part){.any = x}),
+                           pith_freeze(s, Part, &(Part){.number = 0})};
     made = pith_tree_map(s, first, NULL, 2, parts, &up_to);
     pt_ok(s, made);
     cr_assert(pith_kind(((const Part *)made)->any) == PITH_NODE_NONE);

@@ -36,7 +36,7 @@ PITH_NODE(Rows,
           PITH_STATIC(n))
 
 static const void *resized(pith_scope *s, const pith_array *const *x, int64_t n) {
-    const Rows *rows = pith_freeze(s, Rows, &((Rows){x[0], x[1], 2}));
+    const Rows *rows = pith_freeze(s, Rows, &(Rows){x[0], x[1], 2});
     Rows next = *rows;
     next.n = n;
     return pith_tree_resize(s, Rows, &next, &(pith_resize_options){.shrink = true});

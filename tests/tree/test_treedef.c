@@ -39,15 +39,15 @@ Test(treedef, tells_absent_none_empty_and_leaf_apart) {
         pith_dict_make(s, 0, NULL, NULL),
         pith_list_make(s, PITH_ITEMS(x)),
         pith_tuple_make(s, PITH_ITEMS(x)),
-        pith_freeze(s, Part, &((Part){.number = 1})),
-        pith_freeze(s, Part, &((Part){.leaf = x})),
+        pith_freeze(s, Part, &(Part){.number = 1}),
+        pith_freeze(s, Part, &(Part){.leaf = x}),
     };
     enum { KINDS = sizeof inner / sizeof inner[0] };
     pt_ok(s);
     for (int i = 0; i < KINDS; i++)
         for (int j = 0; j < KINDS; j++) {
-            const Part *a = pith_freeze(s, Part, &((Part){.any = inner[i]}));
-            const Part *b = pith_freeze(s, Part, &((Part){.any = inner[j]}));
+            const Part *a = pith_freeze(s, Part, &(Part){.any = inner[i]});
+            const Part *b = pith_freeze(s, Part, &(Part){.any = inner[j]});
             cr_assert(same(a, b) == (i == j), "%d %d", i, j);
             if (!inner[i] || !inner[j])
                 continue;
@@ -75,10 +75,10 @@ Test(treedef, compares_statics_specs_and_keys) {
     open_all();
     const pith_array *x = pith_f64(s, 1), *y = pith_f32(s, 1);
     const pith_array *v = pt_array(s, PITH_SHAPE(1), 1);
-    cr_assert(same(pith_freeze(s, Part, &((Part){.leaf = x, .number = 3})),
-                   pith_freeze(s, Part, &((Part){.leaf = pith_f64(s, 9), .number = 3}))));
-    cr_assert(!same(pith_freeze(s, Part, &((Part){.leaf = x, .number = 3})),
-                    pith_freeze(s, Part, &((Part){.leaf = x, .number = 4}))));
+    cr_assert(same(pith_freeze(s, Part, &(Part){.leaf = x, .number = 3}),
+                   pith_freeze(s, Part, &(Part){.leaf = pith_f64(s, 9), .number = 3})));
+    cr_assert(!same(pith_freeze(s, Part, &(Part){.leaf = x, .number = 3}),
+                    pith_freeze(s, Part, &(Part){.leaf = x, .number = 4})));
     cr_assert(!same(x, y));
     cr_assert(!same(x, v), "rank 0 is not [1]");
     cr_assert(!same(pith_list_make(s, PITH_ITEMS(x)), pith_list_make(s, PITH_ITEMS(y))));
@@ -296,7 +296,7 @@ Test(treedef, finds_a_dropped_leaf) {
     open_all();
     const pith_array *x = pith_f64(s, 1), *y = pith_f64(s, 2);
     const pith_list *list = pith_list_make(s, PITH_ITEMS(x, y, x));
-    const Part *part = pith_freeze(s, Part, &((Part){.leaf = x, .any = list}));
+    const Part *part = pith_freeze(s, Part, &(Part){.leaf = x, .any = list});
     pt_ok(s, part);
     pith_drop(s, y);
     pt_fails(PITH_E_ARG, s, pith_tree_structure(s, part));
@@ -325,7 +325,7 @@ PITH_NODE(Checked,
 Test(treedef, runs_hooks) {
     open_all();
     const pith_array *v = pt_array(s, PITH_SHAPE(3), 0);
-    const Checked *c = pith_freeze(s, Checked, &((Checked){v, 3}));
+    const Checked *c = pith_freeze(s, Checked, &(Checked){v, 3});
     const pith_list *list = pith_list_make(s, PITH_ITEMS(c, c));
     const pith_array *const *leaves;
     const pith_treedef *def = pith_tree_flatten(s, list, &leaves);

@@ -99,7 +99,7 @@ PITH_NODE(BadDtypeInitial, PITH_STATIC_DTYPE(d, .initial = 99))
 typedef struct {
     double a;
 } BadVersion;
-PITH_NODE(BadVersion, PITH_STATIC(a), PITH_VERSION(0.5))
+PITH_NODE(BadVersion, PITH_STATIC(a), PITH_TYPE_VERSION(0.5))
 typedef struct {
     const Atoms *atoms;
 } BadStaticRecord;

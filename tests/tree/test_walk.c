@@ -44,7 +44,7 @@ Test(walk, visits_in_order) {
     open_all();
     const pith_array *x = pith_f64(s, 1);
     const pith_tuple *pair = pith_tuple_make(s, PITH_ITEMS(x, pith_none_make(s)));
-    const Part *part = pith_freeze(s, Part, &((Part){.any = pair}));
+    const Part *part = pith_freeze(s, Part, &(Part){.any = pair});
     const pith_list *list = pith_list_make(s, PITH_ITEMS(part, x));
     visits(list, NULL,
            "< <[0] -[0].leaf <[0].any =[0].any[0] <[0].any[1] >[0].any[1] >[0].any >[0] "

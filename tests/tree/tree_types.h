@@ -56,9 +56,9 @@ static inline const pith_array *pt_array(pith_scope *in, pith_shape shape, doubl
 
 static inline const Atoms *pt_atoms(pith_scope *in, int64_t n, double first) {
     return pith_freeze(in, Atoms,
-                       &((Atoms){pt_array(in, PITH_SHAPE(n, 3), first),
-                                 pt_array(in, PITH_SHAPE(n, 3), first + 100),
-                                 pt_array(in, PITH_SHAPE(n, 3), first + 200)}));
+                       &(Atoms){pt_array(in, PITH_SHAPE(n, 3), first),
+                                pt_array(in, PITH_SHAPE(n, 3), first + 100),
+                                pt_array(in, PITH_SHAPE(n, 3), first + 200)});
 }
 
 static inline const Sim *pt_sim(pith_scope *in, int64_t n, int64_t width, double first) {
@@ -67,7 +67,7 @@ static inline const Sim *pt_sim(pith_scope *in, int64_t n, int64_t width, double
         values[i] = i;
     const pith_array *neighbour =
         pith_array_copy(in, PITH_I32, PITH_SHAPE(n, width), values);
-    return pith_freeze(in, Sim, &((Sim){pt_atoms(in, n, first), neighbour, width, 2.5}));
+    return pith_freeze(in, Sim, &(Sim){pt_atoms(in, n, first), neighbour, width, 2.5});
 }
 
 /* A chain of that many levels, made from its end. */
@@ -75,7 +75,7 @@ static inline const Chain *pt_chain(pith_scope *in, int64_t levels) {
     const pith_array *leaf = pith_f64(in, 1);
     const Chain *chain = NULL;
     for (int64_t i = 0; i < levels && !pith_failed(in); i++)
-        chain = pith_freeze(in, Chain, &((Chain){leaf, chain}));
+        chain = pith_freeze(in, Chain, &(Chain){leaf, chain});
     return chain;
 }
 

@@ -111,9 +111,7 @@ static int choose(char **arguments) {
         return TROUBLE;
     }
     if (asks(arguments, "--version", NULL))
-        return printf("pith %d.%d.%d\n", PITH_VERSION_MAJOR, PITH_VERSION_MINOR,
-                      PITH_VERSION_PATCH),
-               SAME;
+        return printf("pith %s\n", pith_version()), SAME;
     if (v)
         return run(v, arguments + 1);
     if (strcmp(arguments[0], "--man") == 0 || strcmp(arguments[0], "--completion") == 0)

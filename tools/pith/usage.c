@@ -109,8 +109,7 @@ static void roff_verb(const verb *v) {
 }
 
 void print_manual(void) {
-    printf(".TH PITH 1 \"\" \"pith %d.%d.%d\"\n", PITH_VERSION_MAJOR, PITH_VERSION_MINOR,
-           PITH_VERSION_PATCH);
+    printf(".TH PITH 1 \"\" \"pith %s\"\n", pith_version());
     printf(".SH NAME\npith \\- %s\n.SH SYNOPSIS\n", purpose);
     for (const verb *const *v = verbs; *v; v++) {
         printf("%s.B pith %s\n", v == verbs ? "" : ".br\n", (*v)->name);

@@ -191,9 +191,8 @@ static pith_status check_frame(pithp_parser *p) {
     if (format < 1 || format > PITHP_CHECKPOINT_FORMAT)
         return pithp_fail(p->s, PITH_E_FORMAT, NULL,
                           "\"%s\" has format %" PRId64
-                          ", this library (%d.%d.%d) reads formats 1 to %d",
-                          p->file, format, PITH_VERSION_MAJOR, PITH_VERSION_MINOR,
-                          PITH_VERSION_PATCH, PITHP_CHECKPOINT_FORMAT);
+                          ", this library (%s) reads formats 1 to %d",
+                          p->file, format, PITH_VERSION_TEXT, PITHP_CHECKPOINT_FORMAT);
     const char *end = p->text + p->n - (p->n < TAIL ? p->n : TAIL);
     if (p->n < TAIL || memcmp(end, tail, sizeof tail - 1) != 0 ||
         memcmp(p->text + p->n - 3, "\"}\n", 3) != 0)

@@ -236,8 +236,7 @@ static pith_status add_metadata(saver *v) {
 static pith_status
 prepare(saver *v, pithp_capture_function *capture, const void *source, const char *path) {
     pith_status rc;
-    v->d.library = PITH_STRINGIZE(PITH_VERSION_MAJOR) "." PITH_STRINGIZE(
-        PITH_VERSION_MINOR) "." PITH_STRINGIZE(PITH_VERSION_PATCH);
+    v->d.library = PITH_VERSION_TEXT;
     v->d.step = v->options.step;
     PITH_TRY(add_metadata(v));
     PITH_TRY(capture(v->s, source, &v->d, &v->arrays));

@@ -74,14 +74,28 @@ static const void *member(const void *record, const char *name) {
     return NULL;
 }
 
+/* Both are no records, or records of one type. */
+static bool are_alike(const void *a, const void *b) {
+    const bool record = pithp_kind_of(a) == PITHP_KIND_RECORD;
+    return pithp_kind_of(b) == PITHP_KIND_RECORD
+               ? record && pithp_shape_of(a)->type == pithp_shape_of(b)->type
+               : !record;
+}
+
 pith_status pithp_scan_parts(pith_scope *s,
                              const char *function,
                              const pith_function *body,
                              const void *result,
+                             const void *alone,
                              const void *parts[2]) {
     static const char *const names[2] = {"carry", "out"};
     const bool record = pithp_kind_of(result) == PITHP_KIND_RECORD;
     const void *found[2] = {NULL, NULL};
+    if (alone && are_alike(result, alone)) {
+        parts[0] = result;
+        parts[1] = pith_none_make(pithp_on_behalf(s));
+        return s->error.code;
+    }
     for (int k = 0; k < 2; k++)
         if (!record || !(found[k] = member(result, names[k])))
             return pithp_fail(

@@ -166,7 +166,7 @@ static pith_status take_results(recording *r, pithp_part *part, const void *resu
     part->results[0] = result;
     if (rc == PITH_OK && r->call->scans)
         rc = pithp_scan_parts(r->s, r->call->function, r->call->body, result,
-                              part->results);
+                              r->call->alone, part->results);
     for (int k = 0; k < count && rc == PITH_OK; k++) {
         rc = pithp_flat_make(r->s, &part->flats[k], part->results[k], NULL, NULL);
         if (rc == PITH_OK) {

@@ -27,11 +27,14 @@ typedef struct pithp_returned {
 } pithp_returned;
 enum { PITHP_RETURNED_BYTES = 200 };
 void pithp_returned_print(char text[PITHP_RETURNED_BYTES], const pithp_returned *r);
-/* The trees `carry` and `out` of what a scan's body returned. */
+/* The trees `carry` and `out` of what a scan's body returned. `alone` is NULL, or a
+ * carry: a tree of its kind, and of its type if it is a record, is a carry without out.
+ */
 pith_status pithp_scan_parts(pith_scope *s,
                              const char *function,
                              const pith_function *body,
                              const void *result,
+                             const void *alone,
                              const void *parts[2]);
 /* It is like the carry that the body got: structure, statics, leaf specs. */
 pith_status pithp_carry_check(pith_scope *s,
@@ -65,6 +68,7 @@ typedef struct pithp_part_call {
     const pith_spec **rows; /* specs of the second argument's leaves; NULL: its own */
     bool counts; /* the first argument is an index: the first output is the next one */
     bool scans;  /* the result is a record of carry and out */
+    const void *alone; /* of pithp_scan_parts */
 } pithp_part_call;
 
 /* A function recorded into a program: inputs are what was captured and the leaves of the

@@ -109,7 +109,8 @@ iterate(pithp_holder *h, scan *c, int64_t i, pith_scope *held, const void **out)
     if (arguments[1])
         result = pith_call(pithp_on_behalf(next), c->body, 2, arguments);
     if (result && !pith_failed(next) &&
-        pithp_scan_parts(next, c->function, c->body, result, parts) == PITH_OK &&
+        pithp_scan_parts(next, c->function, c->body, result, c->stacks ? NULL : c->init,
+                         parts) == PITH_OK &&
         check_carry(next, c, parts[0]) == PITH_OK)
         hold_out(next, c, parts[1], held, out);
     return pithp_holder_step(h, next, pith_failed(next) ? NULL : parts[0]);
@@ -123,7 +124,8 @@ static pithp_part_call call_of(const scan *c, const pithp_captured *captured) {
                              .argument_count = 2,
                              .arguments = {&c->carry, &c->rows},
                              .rows = c->row_specs,
-                             .scans = true};
+                             .scans = true,
+                             .alone = c->stacks ? NULL : c->init};
 }
 
 /* Outputs of no iteration: their specs are those of the body that is recorded. */

@@ -25,7 +25,7 @@ typedef struct Golden {
     pith_dtype real;
 } Golden;
 PITH_NODE(Golden,
-          PITH_VERSION(2),
+          PITH_TYPE_VERSION(2),
           PITH_CHILD(part, GoldenPart),
           PITH_CHILD(none, GoldenPart, .optional = true),
           PITH_LEAF(x, "real[n,width]"),
