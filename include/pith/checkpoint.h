@@ -9,7 +9,7 @@
  * format for large ones (melt.<hash>.safetensors in the same folder). Saving is atomic: a
  * kill at any moment leaves the old or the new checkpoint. Loading is strict: whatever
  * differs between file and program is an error with its path, and every byte that is read
- * is covered by a checksum. docs/checkpoints.md describes the format.
+ * is covered by a checksum. docs/reference/checkpoint-format.md describes the format.
  */
 #ifndef PITH_CHECKPOINT_H
 #define PITH_CHECKPOINT_H

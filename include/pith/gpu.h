@@ -47,7 +47,7 @@ typedef struct pith_open_options {
  * call that waits, as a device does, so that tests without one find mistakes of order.
  * In a program with rights that its caller lacks (setuid, setgid, file capabilities) no
  * variable is read, nothing is compiled at run time, and the host computes:
- * see docs/environment.md.
+ * see docs/reference/environment.md.
  *
  * After fork() a child may go on using a runtime on the host, on the thread that forked
  * alone, where no other thread was in a call of it; code that was being compiled is
@@ -62,7 +62,7 @@ typedef struct pith_open_options {
 PITH_API pith_runtime *pith_open(const pith_open_options *options);
 
 /** Close a runtime and its scopes; NULL does nothing. While a thread is in a call of it
- * the runtime stays open, and the call is reported to the log hook: see docs/jit.md. */
+ * the runtime stays open, and the call is reported to the log hook: see docs/concepts/threads.md. */
 PITH_API void pith_close(pith_runtime *rt);
 
 /** Why a runtime cannot be used; PITH_OK for one that can. PITH_E_ARG for NULL, and for

@@ -110,7 +110,7 @@
  * Only directly in a body, not in a function it calls.
  *
  * Speed: the loop over indices is not vectorised. In a kernel of one line it costs a
- * factor of 1.65, with a safe store before it 2.2 (docs/kernels.md).
+ * factor of 1.65, with a safe store before it 2.2 (docs/howto/write-a-kernel.md).
  */
 #define pith_require(condition, need)                                                    \
     do {                                                                                 \

@@ -78,7 +78,7 @@ static const void *member(const void *record, const char *name) {
 static bool are_alike(const void *a, const void *b) {
     const bool record = pithp_kind_of(a) == PITHP_KIND_RECORD;
     return pithp_kind_of(b) == PITHP_KIND_RECORD
-               ? record && pithp_shape_of(a)->type == pithp_shape_of(b)->type
+               ? record && pithp_node_def_of(a)->type == pithp_node_def_of(b)->type
                : !record;
 }
 
