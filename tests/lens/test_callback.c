@@ -71,8 +71,8 @@ Test(callback, errors_after_it_have_the_site_of_the_call) {
     pith_scope *s = pith_scope_open(rt);
     const pith_array *two = pith_zeros(s, PITH_F64, PITH_SHAPE(2));
     const pith_array *other = pith_ones(s, PITH_F64, PITH_SHAPE(2));
-    const Pair *p = pith_freeze(s, Pair, &(Pair){two, other}),
-               *q = pith_freeze(s, Pair, &(Pair){two, NULL});
+    const Pair *p = pith_freeze(s, Pair, &((Pair){two, other})),
+               *q = pith_freeze(s, Pair, &((Pair){two, NULL}));
     pt_ok(s, p && q);
     const pith_lens *x = PITH_LENS(Pair, x);
     const pith_lens *own = pith_lens_function(s, "own", longer, set_nothing, NULL);
@@ -82,15 +82,15 @@ Test(callback, errors_after_it_have_the_site_of_the_call) {
     fails_here(s, pith_lens_set(s, own, p, two));
     fails_here(s, pith_lens_get(s, behind, p));
     fails_here(s, pith_bound_apply(s, pith_lens_bind(s, x, p), longer, NULL, NULL));
-    fails_here(
-        s, pith_tree_map(s, map_longer, (void *)(uintptr_t)p->x, PITH_ITEMS(p), NULL));
-    fails_here(s, pith_tree_map(s, map_nothing, NULL, PITH_ITEMS(p), NULL));
+    fails_here(s, pith_tree_map(s, map_longer, (void *)(uintptr_t)p->x, 1,
+                                (const void *[]){p}, NULL));
+    fails_here(s, pith_tree_map(s, map_nothing, NULL, 1, (const void *[]){p}, NULL));
     fails_here(s, pith_tree_reduce(s, p, fold_nothing, NULL, two));
     fails_here(s, pith_tree_stack(s, 2, pairs));
     /* Check hooks of other records run before the one that fails. */
     const void *list = pith_list_make(s, PITH_ITEMS(q, p));
-    fails_here(
-        s, pith_tree_map(s, map_longer, (void *)(uintptr_t)two, PITH_ITEMS(list), NULL));
+    fails_here(s, pith_tree_map(s, map_longer, (void *)(uintptr_t)two, 1,
+                                (const void *[]){list}, NULL));
     pith_scope_close(s);
     pt_close(rt);
 }

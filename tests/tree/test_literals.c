@@ -62,21 +62,22 @@ Test(literals, in_cxx) {
 Test(literals, need_no_second_parentheses) {
     pith_runtime *rt = pt_open();
     pith_scope *s = pith_scope_open(rt);
-    const pith_array *x = PITH_VECTOR(s, f64, 1, 2, 3);
+    const pith_array *x = PITH_VECTOR(s, f64, 1, 2, 3), *y = PITH_VECTOR(s, f64, 1, 2, 3);
     const Grid *grid = pith_freeze(s, Grid, &(Grid){.x = x, .y = x, .n = 3});
     const Grid *same = pith_freeze(s, Grid, &(const Grid){x, x, 3});
     pt_ok(s, grid && same);
     const Grid *filled = pith_make(s, Grid, &(Grid){.x = x, .n = 3}, NULL);
     expect(s, filled->y, 3, (double[]){5, 5, 5});
-    const Grid *larger = pith_tree_resize(s, Grid, &(Grid){.x = x, .y = x, .n = 4}, NULL);
+    const Grid *larger = pith_tree_resize(s, Grid, &(Grid){.x = x, .y = y, .n = 4}, NULL);
     expect(s, larger->x, 4, (double[]){1, 2, 3, 7});
-    const Grid *smaller = pith_tree_resize(s, Grid, &(Grid){.x = x, .y = x, .n = 1},
+    const Grid *smaller = pith_tree_resize(s, Grid, &(Grid){.x = x, .y = y, .n = 1},
                                            &(pith_resize_options){.shrink = true});
     expect(s, smaller->y, 1, (double[]){1});
     const Cell *cell = pith_record(s, Cell, .grid = grid);
-    cell = pith_lens_set(s, PITH_LENS(Cell, grid), cell,
-                         pith_freeze(s, Grid, &(Grid){.x = x, .y = larger->x, .n = 3}));
-    pt_fails(PITH_E_SHAPE, s, cell);
+    pt_fails(
+        PITH_E_SHAPE, s,
+        pith_lens_set(s, PITH_LENS(Cell, grid), cell,
+                      pith_freeze(s, Grid, &(Grid){.x = x, .y = larger->x, .n = 3})));
     cell = pith_lens_set(s, PITH_LENS(Cell, grid), pith_record(s, Cell, .grid = grid),
                          pith_record(s, Grid, .x = x, .y = grid->x, .n = 3));
     pt_ok(s, cell->grid->x == x);
@@ -88,7 +89,7 @@ Test(literals, need_no_second_parentheses) {
              pith_make(s, Grid, NULL, PITH_EXTENTS({"n", 5}, {"other", 6})));
     pt_says("test_literals.c");
     pt_fails(PITH_E_SHAPE, s,
-             pith_tree_resize(s, Grid, &(Grid){.x = x, .y = x, .n = 1}, NULL));
+             pith_tree_resize(s, Grid, &(Grid){.x = x, .y = y, .n = 1}, NULL));
     pt_says("test_literals.c");
     pith_scope_close(s);
     pt_close(rt);
