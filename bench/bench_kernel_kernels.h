@@ -1,4 +1,5 @@
-/* Kernels that do the same with and without checks: docs/howto/write-a-kernel.md, "What costs speed".
+/* Kernels that do the same with and without checks: docs/howto/write-a-kernel.md, "What
+ * costs speed".
  */
 #ifndef PITH_BENCH_KERNEL_KERNELS_H
 #define PITH_BENCH_KERNEL_KERNELS_H

@@ -5,9 +5,9 @@
  * integers with floats) are PITH_E_DTYPE.
  *
  * Floats: what IEEE 754 fixes is rounded correctly. Other functions state how far from
- * the true value they may be on the host, in units in the last place (docs/reference/accuracy.md).
- * A result depends on the operands alone, not on its place in the array. Subnormal
- * numbers are not flushed.
+ * the true value they may be on the host, in units in the last place
+ * (docs/reference/accuracy.md). A result depends on the operands alone, not on its place
+ * in the array. Subnormal numbers are not flushed.
  *
  * Functions of two and three operands take C numbers too: pith_mul(s, x, 2.0); see
  * array_number.h.

@@ -62,7 +62,8 @@ typedef struct pith_open_options {
 PITH_API pith_runtime *pith_open(const pith_open_options *options);
 
 /** Close a runtime and its scopes; NULL does nothing. While a thread is in a call of it
- * the runtime stays open, and the call is reported to the log hook: see docs/concepts/threads.md. */
+ * the runtime stays open, and the call is reported to the log hook: see
+ * docs/concepts/threads.md. */
 PITH_API void pith_close(pith_runtime *rt);
 
 /** Why a runtime cannot be used; PITH_OK for one that can. PITH_E_ARG for NULL, and for

@@ -15,7 +15,8 @@
  * pith_jit_clear before a library that defines some is unloaded.
  *
  * PITH_JIT_DEBUG=DIR in the environment keeps the compiled text and its code in a folder,
- * with debug information that leads to the lines of the calls (docs/howto/profile-a-step.md).
+ * with debug information that leads to the lines of the calls
+ * (docs/howto/profile-a-step.md).
  *
  * For debugging, PITH_JIT=eager in the environment has compiled functions run as others
  * do: call by call, with values that can be printed, and without donation.
@@ -53,10 +54,10 @@ typedef struct pith_jit_options {
     bool keep_unused PITH_DEFAULT;
     /** Faster arithmetic with other last bits than calls one by one: a product of f32 or
      * f64 and the sum it is added to are rounded once (an FMA, on processors that have
-     * it), and functions are within 4 ulp (docs/reference/accuracy.md lists them). On CUDA they
-     * are the ordinary ones. A result still does not depend on whether code is compiled,
-     * on its place in an array or on the number of threads. Sums keep their order, NaN
-     * and infinities their meaning. */
+     * it), and functions are within 4 ulp (docs/reference/accuracy.md lists them). On
+     * CUDA they are the ordinary ones. A result still does not depend on whether code is
+     * compiled, on its place in an array or on the number of threads. Sums keep their
+     * order, NaN and infinities their meaning. */
     bool fast_maths PITH_DEFAULT;
     const char *device PITH_DEFAULT; /**< what the runtime must run on; NULL: anything */
 } pith_jit_options;
@@ -210,7 +211,8 @@ PITH_API pith_program_costs pith_program_cost(pith_scope *s,
  * Loops that are compiled as a whole are one piece of code here too, which counts the
  * ticks of the instructions inside it.
  *
- * PITH_PROFILE=FILE in the environment profiles a whole run, see docs/howto/profile-a-step.md.
+ * PITH_PROFILE=FILE in the environment profiles a whole run, see
+ * docs/howto/profile-a-step.md.
  *
  * @param function Compiled or not.
  * @param calls At least 1.

@@ -1,9 +1,8 @@
 /* Scopes: owners of results. A scope lives at the start of its own first block; objects
  * are bumped off its blocks, and everything goes at once when it closes. */
-#include "base/private.h"
-
 #include "base/base_internal.h"
 #include "base/in_flight.h"
+#include "base/private.h"
 
 #include <string.h>
 

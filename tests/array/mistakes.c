@@ -1,9 +1,11 @@
-/* Operands that do not compile, one a case; C and C++ read this. tests/tree/compile_fail.sh
- * compiles each, without warnings as errors. */
+/* Operands that do not compile, one a case; C and C++ read this.
+ * tests/tree/compile_fail.sh compiles each, without warnings as errors. */
 #include <pith/array.h>
 
-const pith_array *use(pith_scope *s, const pith_array *x, const pith_array *c, char *text);
-const pith_array *use(pith_scope *s, const pith_array *x, const pith_array *c, char *text) {
+const pith_array *
+use(pith_scope *s, const pith_array *x, const pith_array *c, char *text);
+const pith_array *
+use(pith_scope *s, const pith_array *x, const pith_array *c, char *text) {
     (void)c, (void)text;
 #if CASE == 0
     x = pith_mul(s, pith_where(s, c, x, 0), 2.0f);

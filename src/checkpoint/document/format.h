@@ -2,7 +2,8 @@
  * which they are written. Printer and parser both take names from here.
  *
  * X(member, name, mark, type): C name; name in the file; ":" required or "?" optional;
- * JSON type: s text, I integer, o any. docs/reference/checkpoint-format.md describes each. */
+ * JSON type: s text, I integer, o any. docs/reference/checkpoint-format.md describes
+ * each. */
 #ifndef PITHP_CHECKPOINT_FORMAT_H
 #define PITHP_CHECKPOINT_FORMAT_H
 
