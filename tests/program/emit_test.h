@@ -168,7 +168,7 @@ static inline void expect_compiled_loop(const bench *b) {
     bool loop = false;
     const pithp_compiled *code = exe->code;
     for (int64_t k = 0; code && k < code->count; k++)
-        loop |= exe->plan->steps[k].plans && code->steps[k].loops[0];
+        loop |= exe->plan->steps[k].kind == PITHP_STEP_CONTROL && code->steps[k].loops[0];
     cr_assert(loop, "the loop is not compiled: %s", said);
     pithp_executable_free(exe);
     for (int64_t k = 0; k < b->p->output_count; k++)

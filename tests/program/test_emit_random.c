@@ -36,8 +36,8 @@ static bool run_differs(const recipe *r, pithp_executable *exe) {
     pt_ok(r->s);
     pith_wait(r->s);
     for (int64_t k = 0; k < exe->plan->step_count; k++)
-        fused |=
-            exe->plan->steps[k].fused || pithp_loop_fits(exe->plan, &exe->plan->steps[k]);
+        fused |= exe->plan->steps[k].kind == PITHP_STEP_FUSED ||
+                 pithp_loop_fits(exe->plan, &exe->plan->steps[k]);
     wrong |= fused != (exe->code != NULL);
     for (int k = 0; k < r->output_count; k++) {
         const pithp_place place = pithp_plan_output(exe->plan, k);

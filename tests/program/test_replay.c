@@ -46,7 +46,7 @@ static bool replay_differs(const recipe *r, void *closure) {
     cr_assert_eq((uint64_t)(fake_cuda.graph_launches - launched), graph ? runs : 0);
     bool any = false;
     for (int64_t k = 0; k < exe->plan->step_count; k++)
-        any |= exe->plan->steps[k].plans != NULL;
+        any |= exe->plan->steps[k].kind == PITHP_STEP_CONTROL;
     w->control += any;
     pithp_executable_free(exe);
     pithp_program_release(p);

@@ -183,7 +183,7 @@ static int count_folds(const bench *b) {
     pithp_executable *exe = plan_of(b, "off");
     int count = 0;
     for (int64_t k = 0; k < exe->plan->step_count; k++)
-        count += exe->plan->steps[k].fused &&
+        count += exe->plan->steps[k].kind == PITHP_STEP_FUSED &&
                  pithp_folding_of(exe->plan, &exe->plan->steps[k]).reducer >= 0;
     pithp_executable_free(exe);
     return count;

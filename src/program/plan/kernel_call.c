@@ -1,4 +1,4 @@
-/* Steps that are kernel calls: bound once, when the plan is made. */
+/* Planning kernel calls: each is bound once, when the plan is made. */
 #include "program/op/kernel_call.h"
 
 #include "program/plan/plan.h"
@@ -36,7 +36,7 @@ static bool bind(pithp_planning *g, pithp_step *step) {
 
 bool pithp_plan_kernel(pithp_planning *g, pithp_step *step) {
     step->kernel = pithp_allocate(g->plan->runtime, sizeof *step->kernel);
-    if (step->kind == PITHP_STEP_KERNEL)
+    if (step->kernel)
         return bind(g, step);
     pithp_fail_memory(g->s, sizeof *step->kernel);
     return false;
