@@ -1,4 +1,4 @@
-/* Making schedules: the steps of a plan as tasks. */
+/* Command buffer construction: the steps of a plan as tasks. */
 #include "base/format.h"
 #include "program/command/builder.h"
 #include "program/emit/emit.h"

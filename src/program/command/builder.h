@@ -1,4 +1,4 @@
-/* Within schedule only: a schedule that is being made.
+/* Within command: a command buffer that is being built.
  *
  * What lowers a call wants addresses, and there are none yet. It gets false ones: every
  * memory that a word of the table stands for has a region of its own in a space of false

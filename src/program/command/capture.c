@@ -1,4 +1,5 @@
-/* Making schedules of plans ready to run: text, kernels, memory and graph. */
+/* Capture: a command buffer made ready to run, with its text, kernels, memory and graph.
+ */
 #include "gpu/kernel/kernel_internal.h"
 #include "program/command/replay_internal.h"
 #include "program/emit/emit.h"

@@ -1,5 +1,6 @@
-/* Schedules: a plan as kernels in an order, for a device that runs all of them as one
- * graph. Made once; a run only says where inputs, outputs and workspace are.
+/* Command buffers (schedules): a plan as kernels in an order, for a device that runs all
+ * of them as one graph. Made once; a run only says where inputs, outputs and workspace
+ * are.
  *
  * Every kernel reads its arguments from memory of the schedule, of 64-bit words. A run
  * fills in the first of them, the table of addresses; a kernel `bind` then writes the

@@ -1,6 +1,6 @@
-/* Control flow in schedules. The programs of a step have lists of their own, whose bind
- * tells them where their inputs and outputs are: what the interpreter passes to them in
- * each iteration, the words of a loop know.
+/* Control flow in command buffers. The programs of a step have lists of their own, whose
+ * bind tells them where their inputs and outputs are: what the interpreter passes to them
+ * in each iteration, the words of a loop know.
  *
  *     loop:  current[k]          where carry k is
  *            result[k] spare[k]  the two buffers that it is written to in turn: where the

@@ -1,4 +1,4 @@
-/* Kernels of the program's own: fused steps, and reductions of what they make. */
+/* Commands of generated kernels: fused steps, and reductions of what they make. */
 #include "program/command/builder.h"
 #include "program/emit/emit.h"
 

@@ -1,4 +1,5 @@
-/* Which tasks wait for which: those that touch the same memory, one of them writing. */
+/* Hazards between tasks (RAW, WAR, WAW): a task waits for those that touch the same
+ * memory if one of the two writes. */
 #include "program/command/builder.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Equal work on many leaves as one task: its arguments name those of each, and a table
- * which block of threads works for which. */
+/* Horizontal fusion: equal work on many leaves as one task. Its arguments name those of
+ * each leaf, and a table says which block of threads works on which. */
 #include "program/command/builder.h"
 #include "program/plan/hazard.h"
 

@@ -1,4 +1,4 @@
-/* The text of a schedule's fused steps. */
+/* Translation unit of a command buffer: the text of its fused steps. */
 #include "program/command/command.h"
 #include "program/emit/emit.h"
 #include "program/host/math/link.h"

@@ -1,4 +1,5 @@
-/* Recording: launches as tasks whose arguments say which word each address comes from. */
+/* Relocation: launches are recorded as tasks whose arguments say which word each address
+ * comes from. */
 #include "program/command/builder.h"
 
 #include <string.h>

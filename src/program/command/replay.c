@@ -1,4 +1,4 @@
-/* Running plans by their schedules: which plans, when they are made, and each run. */
+/* Replay: which plans run by command buffers, when these are made, and each run. */
 #include "base/environment.h"
 #include "program/command/replay_internal.h"
 #include "program/op/debug.h"

@@ -1,4 +1,4 @@
-/* Within program/schedule: a replay, and how it is made. */
+/* Within command: a replay, and how it is captured. */
 #ifndef PITH_PROGRAM_COMMAND_REPLAY_INTERNAL_H
 #define PITH_PROGRAM_COMMAND_REPLAY_INTERNAL_H
 

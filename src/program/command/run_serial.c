@@ -1,4 +1,4 @@
-/* Running a schedule task by task, decisions read by the host. */
+/* Serial execution of a command buffer: task by task, decisions are read by the host. */
 #include "program/command/command.h"
 
 typedef struct driving {

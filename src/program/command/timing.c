@@ -1,4 +1,4 @@
-/* Timing the tasks of a schedule. */
+/* Timing of the tasks of a command buffer. */
 #include "program/command/timing.h"
 
 #include <string.h>

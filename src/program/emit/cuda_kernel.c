@@ -1,4 +1,4 @@
-/* Fused steps as kernels of a device: a thread finds where its elements lie. */
+/* Emission of fused steps as device kernels: each thread finds where its elements lie. */
 #include "program/emit/fused.h"
 #include "program/source/shell.h"
 

@@ -1,5 +1,5 @@
-/* Reductions whose first kernel makes the elements that it reduces, by the bodies that
- * read them from memory (emit/reduce.h). */
+/* Emission of fused map-reduce for devices: the first kernel makes the elements that it
+ * reduces, by the bodies that read them from memory (source/reduce_cuda.h). */
 #include "program/emit/fused.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* Which fused steps have the same text, and so share a function. */
+/* Fingerprints of fused steps: steps of the same text share a function. */
 #include "program/emit/fused.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Frames: where values are, and the order of all steps. */
+/* Unrolled plans: frames, which say where values are, and the order of all steps. */
 #include "program/emit/inline.h"
 
 #include "program/emit/loop.h"

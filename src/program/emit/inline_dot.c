@@ -1,4 +1,5 @@
-/* Products of small matrices, laid out. What they compute is fixed by block/product.h. */
+/* Products of small matrices, laid out. What they compute is fixed by host/vector/dot.h.
+ */
 #include "program/emit/inline.h"
 #include "program/host/dot.h"
 #include "program/host/vector/dot.h"

@@ -1,5 +1,5 @@
-/* Text of loops of small steps. Extents are in it: the loops are short, and the compiler
- * does best where it knows how short. */
+/* Emission of loops of small steps. The text contains the extents: the loops are short,
+ * and the compiler does best if it knows how short. */
 #include "program/emit/loop.h"
 
 #include "program/emit/inline.h"

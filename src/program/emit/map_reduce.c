@@ -1,4 +1,4 @@
-/* Fused steps whose elements are reduced as they are made (emit/fold.h). */
+/* Emission of fused map-reduce for the host (source/map_reduce.h). */
 #include "program/emit/fused.h"
 #include "program/emit/reducers.h"
 

@@ -1,4 +1,4 @@
-/* The text of a plan: all that is compiled of it, as one translation unit. */
+/* Translation unit of a plan: all of its compiled text. */
 #include "program/cuda/cuda.h"
 #include "program/emit/emit.h"
 #include "program/emit/loop.h"

@@ -1,4 +1,4 @@
-/* The reducers of combine.h as spellings for texts. */
+/* Names of the reducers of source/reducers.h in generated text. */
 #include "program/emit/reducers.h"
 
 #include "program/source/reducers.h"

@@ -1,4 +1,4 @@
-/* Within emit only: the reducers of combine.h by name. */
+/* Names of the reducers of source/reducers.h (within emit). */
 #ifndef PITH_PROGRAM_EMIT_REDUCERS_H
 #define PITH_PROGRAM_EMIT_REDUCERS_H
 

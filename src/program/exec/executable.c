@@ -1,4 +1,4 @@
-/* Executables. */
+/* Executables: a plan with its compiled code and its replay. */
 #include "program/exec/executable.h"
 
 #include "program/emit/loop.h"

@@ -1,5 +1,5 @@
-/* Running fused steps: a block of elements goes through all instructions before the next
- * one is looked at. */
+/* Interpreter of fused steps: a block of elements goes through all instructions before
+ * the next block. */
 #include "program/emit/emit.h"
 #include "program/exec/segment.h"
 #include "program/op/rules.h"

@@ -1,5 +1,5 @@
-/* Batches: equal work on many leaves as one launch over all of their elements. What lies
- * side by side in memory is done in one loop, as if it were one array. */
+/* Horizontal fusion on the host: equal work on many leaves as one launch over all of
+ * their elements. Leaves that are adjacent in memory are done in one loop. */
 #include "program/exec/horizontal.h"
 
 #include "program/plan/hazard.h"

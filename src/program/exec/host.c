@@ -1,4 +1,4 @@
-/* Running executables: on the host, and on a device call by call. */
+/* Execution of plans: on the host, and on a device call by call. */
 #include "program/exec/call.h"
 #include "program/exec/exec.h"
 #include "program/exec/horizontal.h"

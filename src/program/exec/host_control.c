@@ -1,4 +1,4 @@
-/* Running control flow: branches and loops run the plans of their programs. */
+/* Execution of control flow: branches and loops run the plans of their programs. */
 #include "program/emit/loop.h"
 #include "program/exec/exec.h"
 #include "program/exec/watch.h"

@@ -1,5 +1,5 @@
-/* Running fused inputs: a reduction whose operand a fused step makes block by block, and
- * a fused step that gathers what it reads. */
+/* Execution of fused inputs: a reduction whose operand a fused step makes block by block,
+ * and a fused step that gathers its operands. */
 #include "program/exec/call.h"
 #include "program/exec/exec.h"
 #include "program/host/gather.h"

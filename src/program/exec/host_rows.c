@@ -1,4 +1,4 @@
-/* Running bands: the members of a row-wise fusion, a few rows at a time. */
+/* Execution of row-wise fusion: the members of a band, a few rows at a time. */
 #include "program/exec/exec.h"
 #include "program/plan/fuse_rows.h"
 

@@ -1,4 +1,4 @@
-/* Running kernel calls. */
+/* Execution of kernel calls. */
 #include "program/op/kernel_call.h"
 
 #include "program/exec/exec.h"

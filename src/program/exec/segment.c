@@ -1,4 +1,4 @@
-/* Finding and staging pieces. */
+/* Piecewise views at run time: finding and staging the pieces. */
 #include "program/exec/segment.h"
 
 static inline const pithp_box *box_of(const pithp_fused_args *a,

@@ -1,4 +1,4 @@
-/* Getting a plan compiled, and swapping the code in. */
+/* Tier-up: an executable is compiled after some runs, and its code swapped in. */
 #include "program/exec/tier.h"
 
 #include "gpu/compile/background.h"

@@ -1,4 +1,4 @@
-/* Timing the steps of a run. */
+/* Timing of the steps of a run. */
 #include "program/exec/watch.h"
 
 #include <string.h>

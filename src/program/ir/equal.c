@@ -1,4 +1,4 @@
-/* Equality of programs, and the hash that goes with it. */
+/* Structural equality and hashing of programs. */
 #include "program/ir/program.h"
 
 #include <string.h>

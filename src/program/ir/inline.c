@@ -1,4 +1,4 @@
-/* A program as a part of another, and a part of one as a program. */
+/* Inlining of one program into another, and outlining of a part as a program. */
 #include "program/ir/program.h"
 
 #include <string.h>

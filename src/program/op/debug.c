@@ -1,4 +1,4 @@
-/* The rule of messages: any operands, and no result. */
+/* Inference of pith_debug messages: any operands, no result. */
 #include "program/op/debug.h"
 
 #include "program/op/rules.h"

@@ -1,5 +1,5 @@
-/* The rules of instructions that report what failed in them: kernel calls, and calls with
- * an index that may be out of range. A report is their last result. */
+/* Inference of instructions that report failures: kernel calls, and calls with an index
+ * that may be out of range. The report is their last result. */
 #include "program/op/kernel_call.h"
 
 #include "program/op/rules.h"

@@ -1,4 +1,4 @@
-/* The primitive table as data, and the doors to the rules of each row. */
+/* Operation table: the rows as data, and dispatch to the rules of each row. */
 #include "base/format.h"
 #include "program/op/rules.h"
 

@@ -111,9 +111,10 @@ typedef struct pithp_dynamic_params {
 } pithp_dynamic_params;
 
 /* sum(x), prod, min, max, any, all, argmin, argmax: over a set of axes, which the result
- * lacks. The order of combination depends on indices alone: see block/reduce.c. f16, bf16
- * and f32 are summed and multiplied in f64. argmin and argmax give the C-order index
- * within the reduced axes as i64: the first of equals, the first nan if there is one. */
+ * lacks. The order of combination depends on indices alone: see host/vector/reduce.c.
+ * f16, bf16 and f32 are summed and multiplied in f64. argmin and argmax give the C-order
+ * index within the reduced axes as i64: the first of equals, the first nan if there is
+ * one. */
 typedef struct pithp_reduce_params {
     uint32_t axes; /* bit d: dimension d is reduced */
 } pithp_reduce_params;
@@ -142,7 +143,7 @@ typedef struct pithp_search_params {
  * batch dimensions, then the rest of x's, then the rest of y's. Extents of a pair are
  * equal; of a batch pair one may be 1, and is repeated. bool is multiplied by and, added
  * by or; f16 and bf16 are multiplied and added in f32 and rounded once. The order:
- * block/product.h. */
+ * host/vector/dot.h. */
 typedef struct pithp_dot_params {
     int32_t contracts, batches;
     int8_t contract[2][PITH_MAX_RANK], batch[2][PITH_MAX_RANK];

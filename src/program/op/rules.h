@@ -1,5 +1,5 @@
-/* What the files of this room share: the rules behind the structural rows, and how a rule
- * refuses a call, fills a spec and hands on a launch. */
+/* Operation rules: inference, scratch size and lowering of each structural row, with the
+ * helpers that refuse a call, fill in a spec and hand a launch to a sink. */
 #ifndef PITH_PROGRAM_OP_RULES_H
 #define PITH_PROGRAM_OP_RULES_H
 

@@ -1,5 +1,5 @@
-/* Control flow under the passes: they go through its programs, and then what its programs
- * take and give is narrowed.
+/* Simplification of control flow: the passes go through its programs, and then what its
+ * programs take and give is narrowed.
  *
  *   1. Results that nobody reads, and carries that serve no result, are left out.
  *   2. A result of a cond that is one operand in all branches is that operand; a carry

@@ -1,4 +1,4 @@
-/* What fast_maths gives up: a product and the sum it is added to are rounded once (FMA
+/* Fast math: a product and the sum it is added to are rounded once (FMA
  * contraction), and functions take forms within 4 ulp. As this is a pass, the
  * interpreter, compiled code and CUDA compute the same. f16 and bf16 keep their products,
  * which are rounded to them. */

@@ -1,5 +1,5 @@
-/* What a loop would compute in each iteration anew is computed before it: calls of the
- * body whose operands do not change, where a result is no larger than what it is made
+/* Loop-invariant code motion: calls that a loop would repeat are made before it: those of
+ * the body whose operands do not change, where a result is no larger than what it is made
  * of, or is not found by looking at one element of each. Moves of elements stay: steps
  * of the body read through them. A call that may report stays too. */
 #include "program/pass/rewrite.h"

@@ -1,6 +1,6 @@
-/* The passes in one walk: each live instruction is taken over into a new program, with
- * its operands renamed, simplified, folded, or found to be there already. Control flow is
- * in control.c. */
+/* Rewriter, with CSE and DCE: all passes in one walk: each live instruction is taken over
+ * into a new program, with its operands renamed, simplified, folded, or found to be there
+ * already. Control flow is in control_simplify.c. */
 #include "program/pass/rewrite.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Within src/program/pass: a program that is made anew of another, instruction by
- * instruction. */
+/* Rewriter: a new program built from an old one, instruction by instruction (within
+ * src/program/pass). */
 #ifndef PITH_PROGRAM_PASS_REWRITE_H
 #define PITH_PROGRAM_PASS_REWRITE_H
 

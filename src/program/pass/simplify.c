@@ -1,4 +1,5 @@
-/* Algebraic rules. Each gives the same bits as what it replaces, for every operand:
+/* Algebraic simplification. Each gives the same bits as what it replaces, for every
+ * operand:
  *
  *   1. x + 0, 0 + x, x - 0, x * 1, 1 * x, x / 1, x | 0, x ^ 0, x & ~0, x << 0, x >> 0 are
  *      x, for integers and bool.

@@ -1,7 +1,7 @@
-/* Scans that ask for it get several iterations in one body: what an iteration hands to
- * the next one stays in the steps that make it, and less is done around them. Outputs
- * would have to be put together, so only scans without are unrolled, by the greatest
- * number up to what is asked that divides the length. */
+/* Loop unrolling: scans that ask for it get several iterations in one body: what an
+ * iteration hands to the next one stays in the steps that make it, and less is done
+ * around them. Outputs would have to be put together, so only scans without are unrolled,
+ * by the greatest number up to what is asked that divides the length. */
 #include "program/pass/rewrite.h"
 
 enum { MOST_INSTRUCTIONS = 512 }; /* of the body */

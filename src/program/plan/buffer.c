@@ -1,5 +1,5 @@
-/* Places: where values that outlive their step have memory. The workspace is laid out so
- * that values which do not live at the same time share it. */
+/* Buffer assignment: where values that outlive their step have memory. The workspace is
+ * laid out by liveness: values that are not live at the same time share memory. */
 #include "program/plan/plan.h"
 
 #include <string.h>

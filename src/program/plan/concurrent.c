@@ -1,5 +1,5 @@
-/* Reductions that a schedule may run at the same time: they follow one another, and none
- * needs what another one makes. Each then has memory of its own. */
+/* Concurrency: consecutive reductions of a command buffer that may run at the same time,
+ * because none needs the result of another. Each has memory of its own. */
 #include "program/host/reduce.h"
 #include "program/plan/plan.h"
 

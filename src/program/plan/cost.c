@@ -1,4 +1,4 @@
-/* What a plan takes. */
+/* Cost analysis: memory of a plan, launches and operations of a run. */
 #include "program/plan/plan.h"
 
 size_t pithp_plan_own_bytes(const pithp_plan *plan) {

@@ -1,5 +1,5 @@
-/* Which outputs of a plan can be made in the memory of inputs that nobody reads
- * afterwards. */
+/* Donation: outputs of a plan that can be made in the memory of inputs which nothing
+ * reads afterwards. */
 #include "program/plan/plan.h"
 
 #include <string.h>

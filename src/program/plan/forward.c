@@ -1,5 +1,6 @@
-/* What control flow hands on: results that may be operands are not copied, so the
- * operands live as long, and a run notes where the results are. */
+/* Forwarding (copy elision) through control flow: a result that may be an operand is not
+ * copied. The operand lives as long as the result, and a run notes where the result is.
+ */
 #include "program/ir/region.h"
 #include "program/plan/plan.h"
 

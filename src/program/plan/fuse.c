@@ -1,4 +1,4 @@
-/* Sorting instructions into steps: which run fused, and with whom. */
+/* Fusion clustering: which instructions run in one fused step, and liveness of values. */
 #include "program/plan/plan.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Steps that run block by block where another one needs their elements, which then are in
- * the first cache, and in no other memory unless somebody else reads them too: fused
+/* Input fusion: producers that run block by block in their consumer, whose elements are
+ * in the first cache, and in no other memory unless somebody else reads them too: fused
  * steps whose result is reduced, and takes that a fused step reads. */
 #include "program/plan/fuse_input.h"
 

@@ -1,5 +1,5 @@
-/* The code of fused steps: slots for what instructions read and write, and how memory
- * outside the step is walked. */
+/* Lowering of fused steps: slots for the values that instructions read and write, and
+ * access to memory outside the step. */
 #include "program/host/pack.h"
 #include "program/plan/plan.h"
 

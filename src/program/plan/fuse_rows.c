@@ -1,6 +1,7 @@
-/* Bands: neighbouring steps that work row by row, some of them reductions of rows, run a
- * few rows at a time: a softmax reads its operand once, and what lies between its steps
- * stays in cache. The order within a row is that of the steps, so bits are theirs.
+/* Row-wise fusion (bands): neighbouring steps that work row by row, some of them
+ * reductions of rows, run a few rows at a time: a softmax reads its operand once, and
+ * what lies between its steps stays in cache. The order within a row is that of the
+ * steps, so bits are theirs.
  *
  * A band has `rows` rows of `length` elements. Its steps have so many elements or one a
  * row, and read what is made in the band where the row at hand lies. */

@@ -1,4 +1,4 @@
-/* What runs add to a profile; any thread. */
+/* Counters of a profile, which runs on any thread add to. */
 #include "program/profile/profile.h"
 
 static void add(atomic_llong *total, int64_t more) {

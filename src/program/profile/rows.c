@@ -1,4 +1,4 @@
-/* What a profile says, read while others may add to it. */
+/* Rows of a profile, read while runs may add to it. */
 #include "program/profile/profile.h"
 
 #include <stdlib.h>

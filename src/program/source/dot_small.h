@@ -1,5 +1,5 @@
-/* Products of small matrices in emitted text: the order of block/product.h for sums of at
- * most one span. After a prologue. */
+/* Products of small matrices in emitted text: the order of host/vector/dot.h for sums of
+ * at most one span. After a prologue. */
 #ifndef PITH_PROGRAM_SOURCE_DOT_SMALL_H
 #define PITH_PROGRAM_SOURCE_DOT_SMALL_H
 

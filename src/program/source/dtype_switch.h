@@ -1,5 +1,5 @@
 /* Elements whose dtype is a number, that of pith_dtype: what a thread switches by, or, in
- * emitted text, a constant. Part of texts, after a prologue and emit/helpers.h. */
+ * emitted text, a constant. Part of texts, after a prologue and source/scalar.h. */
 #ifndef PITH_PROGRAM_SOURCE_DTYPE_SWITCH_H
 #define PITH_PROGRAM_SOURCE_DTYPE_SWITCH_H
 

@@ -1,5 +1,5 @@
 /* How an element of each dtype is computed with: part of every text and of the host
- * loops, after a prologue and emit/helpers.h. */
+ * loops, after a prologue and source/scalar.h. */
 #ifndef PITH_PROGRAM_SOURCE_DTYPES_H
 #define PITH_PROGRAM_SOURCE_DTYPES_H
 

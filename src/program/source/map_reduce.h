@@ -1,5 +1,5 @@
 /* Loops that make elements and reduce them at once, in emitted text: elements stay in
- * registers, and so do the lanes of a row. They keep the order of block/reduce.c.
+ * registers, and so do the lanes of a row. They keep the order of host/vector/reduce.c.
  *
  * The text defines NAME_from, which says where a step's externals are; NAME_open(at),
  * which makes one; and NAME_element(from, i), which is element i as it is accumulated.

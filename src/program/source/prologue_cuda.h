@@ -1,6 +1,6 @@
-/* What a row's expression stands on, on CUDA: the names of emit/prologue_host.h for nvcc
- * and NVRTC. Put in front of emitted text, so it includes nothing itself. C++ overloads
- * take the place of the host's _Generic. */
+/* What a row's expression stands on, on CUDA: the names of source/prologue_host.h for
+ * nvcc and NVRTC. Put in front of emitted text, so it includes nothing itself. C++
+ * overloads take the place of the host's _Generic. */
 #ifndef PITHP_PROLOGUE_H
 #define PITHP_PROLOGUE_H
 

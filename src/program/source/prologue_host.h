@@ -1,6 +1,6 @@
 /* What a row's expression stands on, on the host: types and functions of C17 by the names
  * the primitive table uses. Included by the host loops and put in front of emitted text,
- * so it includes nothing itself. emit/prologue_cuda.h is its twin. */
+ * so it includes nothing itself. source/prologue_cuda.h is its twin. */
 #ifndef PITHP_PROLOGUE_H
 #define PITHP_PROLOGUE_H
 
@@ -228,7 +228,7 @@ M_MATH2(fast_pow)
 #define m_fast_pow(x, y) M_REAL(pithp_math_fast_pow, x)(x, y)
 #define m_fused(x, y, z) M_REAL(m_fused, x)(x, y, z)
 
-/* Helpers of emit/helpers.h. */
+/* Helpers of source/scalar.h. */
 #define m_quotient(a, b)           M_INTEGER(m_quotient, a)(a, b)
 #define m_rest(a, b)               M_INTEGER(m_rest, a)(a, b)
 #define m_floor_quotient(a, b)     M_INTEGER(m_floor_quotient, a)(a, b)

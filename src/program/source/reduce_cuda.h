@@ -2,9 +2,9 @@
  * and those of texts, which make the elements that they reduce. After any.h and
  * reduce_args.h.
  *
- * Elements go to lanes and lanes to blocks as block/reduce.c says: element i of a block
- * of 4,096 to lane i % 64, lanes and blocks by a tree over neighbours. One block is the
- * work of a team of threads. Of several, lanes go to memory, and a tree of 64 is one
+ * Elements go to lanes and lanes to blocks as host/vector/reduce.c says: element i of a
+ * block of 4,096 to lane i % 64, lanes and blocks by a tree over neighbours. One block is
+ * the work of a team of threads. Of several, lanes go to memory, and a tree of 64 is one
  * thread's work; three trees reach a billion elements.
  *
  * Accumulators are 8 bytes: u64 for unsigned and wrapping integers and truth, i64 for the

@@ -1,5 +1,6 @@
 /* How elements are combined by reductions: one list for the loops over blocks, which fix
- * the order of block/reduce.c, and for emitted text, which keeps it. After a prologue. */
+ * the order of host/vector/reduce.c, and for emitted text, which keeps it. After a
+ * prologue. */
 #ifndef PITH_PROGRAM_SOURCE_REDUCERS_H
 #define PITH_PROGRAM_SOURCE_REDUCERS_H
 
@@ -88,7 +89,7 @@
     }
 #define M_STRIDED(LOADED, i) LOADED(x[(i)*stride])
 
-/* Returns what n elements, AT(HOW, i) each, come to in the order of block/reduce.c,
+/* Returns what n elements, AT(HOW, i) each, come to in the order of host/vector/reduce.c,
  * all lanes side by side. With constant extents each level of the tree is a loop that the
  * compiler lays out in registers. */
 #define M_IN_ORDER(A, AT, HOW, IDENTITY, COMBINE)                                        \

@@ -1,6 +1,6 @@
 /* Threefry-2x32 with 20 rounds (Salmon et al., "Parallel random numbers: as easy as 1, 2,
  * 3", 2011), how JAX counts with it, and what becomes of its words: one source for the
- * host loops and for CUDA, after a prologue and emit/helpers.h. */
+ * host loops and for CUDA, after a prologue and source/scalar.h. */
 #ifndef PITH_PROGRAM_SOURCE_THREEFRY_H
 #define PITH_PROGRAM_SOURCE_THREEFRY_H
 

@@ -1,4 +1,4 @@
-/* Products of one kind of element. Included by block/product.c for each of them with
+/* Products of one kind of element. Included by host/vector/dot.c for each of them with
  *
  *     T            the type of an element
  *     NAME(x)      x for this kind

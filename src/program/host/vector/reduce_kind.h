@@ -1,6 +1,7 @@
-/* The functions of one reducer. block/reduce.c includes this header once per reducer with
+/* The functions of one reducer. host/vector/reduce.c includes this header once per
+ * reducer with
  *
- *     REDUCER   its name in emit/combine.h; reduce.c defines from that list
+ *     REDUCER   its name in source/reducers.h; reduce.c defines from that list
  *               REDUCER_element, REDUCER_accumulator   the types
  *               REDUCER_load(x)      an element as an accumulator
  *               REDUCER_join(a, b)   two accumulators combined

@@ -1,5 +1,5 @@
 /* Kernels that multiply matrices: a thread an element, in spans of terms as the host's
- * loops add them (block/product.h). */
+ * loops add them (host/vector/dot.h). */
 #ifndef PITH_PROGRAM_SOURCE_CUDA_DOT_H
 #define PITH_PROGRAM_SOURCE_CUDA_DOT_H
 

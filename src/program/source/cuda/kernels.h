@@ -1,9 +1,10 @@
 /* Bodies of the kernels built with the library, for what emitted text does not do. Plain
- * C for one thread, or for the threads of a block step by step (emit/shell.h), so that
+ * C for one thread, or for the threads of a block step by step (source/shell.h), so that
  * the host can run the same text: the tests do, and compare the bits with those of the
  * host's own loops.
  *
- * After a prologue, emit/helpers.h and emit/shell.h. dtypes are those of pith_dtype. */
+ * After a prologue, source/scalar.h and source/shell.h. dtypes are those of pith_dtype.
+ */
 #ifndef PITH_PROGRAM_SOURCE_CUDA_KERNELS_H
 #define PITH_PROGRAM_SOURCE_CUDA_KERNELS_H
 

@@ -1,4 +1,4 @@
-/* Kernels that reduce what lies in memory: see emit/reduce.h. */
+/* Kernels that reduce what lies in memory: see source/reduce_cuda.h. */
 #ifndef PITH_PROGRAM_SOURCE_CUDA_REDUCE_H
 #define PITH_PROGRAM_SOURCE_CUDA_REDUCE_H
 
