@@ -106,12 +106,13 @@ FAST_TANH(f64, 20, fast_exp_terms_f64, own_power_of_two_f64)
  *
  * One text for numbers and vectors of them, as the operators of C and of gcc's vectors
  * are alike. V: their type; I: that of their bits; NUMBER and BITS: from one to the
- * other; FUSED: x y + z; FILL: all lanes a number; LOOK: lanes of a table. They declare
- * `power`, and `within`: whether x is a normal number above 0, and the result far from
- * overflow. */
-#define FAST_POW_f32(V, I, NUMBER, BITS, FUSED, FILL, LOOK)                              \
-    const I bits = BITS(x), apart = bits - 0x3f360000u, at = apart >> 18 & 31u;          \
-    const V k = NUMBER((apart + 0x3f800000u) >> 23 | 0x4b000000u) - 0x1.0000fep23f;      \
+ * other; FUSED: x y + z; FILL: all lanes a number; LOOK: lanes of a table, by the low
+ * bits of an index; SHIFT: signed bits, shifted right, as a number. They declare `power`,
+ * and `within`: whether x is a normal number above 0, and the result far from overflow.
+ */
+#define FAST_POW_f32(V, I, NUMBER, BITS, FUSED, FILL, LOOK, SHIFT)                       \
+    const I bits = BITS(x), apart = bits - 0x3f360000u, at = apart >> 18;                \
+    const V k = SHIFT(apart, 23);                                                        \
     const V z = NUMBER((apart & 0x007fffffu) + 0x3f360000u);                             \
     const V r = FUSED(z, LOOK(fast_inverse_f32, at), FILL(-1.0f));                       \
     const V c_high = k + LOOK(fast_log_high_f32, at);                                    \
@@ -125,7 +126,7 @@ FAST_TANH(f64, 20, fast_exp_terms_f64, own_power_of_two_f64)
     const V rest = lost + (FUSED(u, FILL(0x1.4ae0cp-26f), v_rest) + c_low);              \
     const V low = FUSED(r2 * r, FUSED(r2, p2, p0), rest);                                \
     const V t = y * high, t_low = FUSED(y, low, FUSED(y, high, -t));                     \
-    const V sum = (t + t_low) + 0x1.8p23f, f = (t - (sum - 0x1.8p23f)) + t_low;          \
+    const V sum = t + 0x1.8p23f, f = (t - (sum - 0x1.8p23f)) + t_low;                    \
     const V f2 = f * f, f4 = f2 * f2;                                                    \
     const V e0 = FUSED(f, FILL(0x1.62e43p-1f), FILL(1.0f));                              \
     const V e2 = FUSED(f, FILL(0x1.c6aec6p-5f), FILL(0x1.ebfbep-3f));                    \
@@ -135,10 +136,9 @@ FAST_TANH(f64, 20, fast_exp_terms_f64, own_power_of_two_f64)
     const I within = (I)((bits - 0x00800000u < 0x7f000000u) &                            \
                          ((BITS(t) & 0x7fffffffu) < 0x42f80000u)) /* 124 */
 
-#define FAST_POW_f64(V, I, NUMBER, BITS, FUSED, FILL, LOOK)                              \
-    const I bits = BITS(x), apart = bits - 0x3fe6800000000000u, at = apart >> 48 & 15u;  \
-    const V k = NUMBER((apart + 0x3ff0000000000000u) >> 52 | 0x4330000000000000u) -      \
-                0x1.00000000003ffp52;                                                    \
+#define FAST_POW_f64(V, I, NUMBER, BITS, FUSED, FILL, LOOK, SHIFT)                       \
+    const I bits = BITS(x), apart = bits - 0x3fe6800000000000u, at = apart >> 48;        \
+    const V k = SHIFT(apart, 52);                                                        \
     const V z = NUMBER((apart & 0x000fffffffffffffu) + 0x3fe6800000000000u);             \
     const V c = LOOK(fast_inverse_f64, at), zc = z * c, zc_low = FUSED(z, c, -zc);       \
     const V r = (zc - 1) + zc_low, r_low = ((zc - 1) - r) + zc_low;                      \
@@ -159,7 +159,7 @@ FAST_TANH(f64, 20, fast_exp_terms_f64, own_power_of_two_f64)
     const V rest = lost + (FUSED(u, FILL(0x1.777d0ffda0d24p-56), v_rest) + c_low);       \
     const V low = FUSED(r2 * r, p, rest);                                                \
     const V t = y * high, t_low = FUSED(y, low, FUSED(y, high, -t));                     \
-    const V sum = (t + t_low) + 0x1.8p52, f = (t - (sum - 0x1.8p52)) + t_low;            \
+    const V sum = t + 0x1.8p52, f = (t - (sum - 0x1.8p52)) + t_low;                      \
     const V f2 = f * f, f4 = f2 * f2;                                                    \
     const V e0 = FUSED(f, FILL(0x1.62e42fefa39efp-1), FILL(1.0));                        \
     const V e2 = FUSED(f, FILL(0x1.c6b08d704a0c6p-5), FILL(0x1.ebfbdff82c5aep-3));       \

@@ -209,10 +209,13 @@ static f64 mend_pow(f64 x, f64 y, f64 infinite) { /* y / 2 may be 0 */
                                               : pithp_math_##exact##_f64(x);             \
     }
 #define ITSELF(x)         (x)
-#define ELEMENT(table, i) (table)[i]
+#define ELEMENT(table, i) (table)[(i) & (sizeof(table) / sizeof *(table)-1)]
+#define SHIFT_f32(i, by)  ((f32)((i32)(i) >> (by)))
+#define SHIFT_f64(i, by)  ((f64)((i64)(i) >> (by)))
 #define FAST2(name, exact, F, I, TEXT)                                                   \
     FUSED F fused_##name##_##F(F x, F y) {                                               \
-        TEXT(F, I, m_from_bits_##I, m_bits_##F, m_fused_##F, ITSELF, ELEMENT);           \
+        TEXT(F, I, m_from_bits_##I, m_bits_##F, m_fused_##F, ITSELF, ELEMENT,            \
+             SHIFT_##F);                                                                 \
         return within ? power : pithp_math_##exact##_##F(x, y);                          \
     }                                                                                    \
     F pithp_math_##name##_##F(F x, F y) {                                                \

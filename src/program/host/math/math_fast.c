@@ -56,7 +56,7 @@
         typedef B I __attribute__((vector_size(sizeof(vector))));                        \
         const V x = (V)x_, y = (V)y_;                                                    \
         TEXT(V, I, NUMBER_OF, BITS_OF, FUSED_##F##lanes, FILL_##F##lanes,                \
-             LOOK_##F##lanes);                                                           \
+             LOOK_##F##lanes, SHIFT_##F##lanes);                                         \
         return __builtin_expect(ALL_##F##lanes((vector)within), 1)                       \
                    ? (vector)power                                                       \
                    : beyond_##isa##_##name##_##F(x_, y_, (vector)power, (vector)within); \
@@ -80,8 +80,11 @@
 #    define LOOK_f648(table, i)                                                          \
         ((V)_mm512_permutex2var_pd(_mm512_loadu_pd(table), (__m512i)(i),                 \
                                    _mm512_loadu_pd((table) + 8)))
-#    define ALL_f3216(x) (_mm512_movepi32_mask((__m512i)(x)) == 0xFFFF)
-#    define ALL_f648(x)  (_mm512_movepi64_mask((__m512i)(x)) == 0xFF)
+#    define SHIFT_f3216(i, by)                                                           \
+        ((V)_mm512_cvtepi32_ps(_mm512_srai_epi32((__m512i)(i), by)))
+#    define SHIFT_f648(i, by) ((V)_mm512_cvtepi64_pd(_mm512_srai_epi64((__m512i)(i), by)))
+#    define ALL_f3216(x)      (_mm512_movepi32_mask((__m512i)(x)) == 0xFFFF)
+#    define ALL_f648(x)       (_mm512_movepi64_mask((__m512i)(x)) == 0xFF)
 
 #    define FORMS1(name, exact, limit32, limit64)                                        \
         FAST1(__m512, e, 16, name, exact, f32, limit32)                                  \
@@ -111,14 +114,23 @@
 #    define FUSED_f324(x, y, z) ((V)_mm_fmadd_ps((__m128)(x), (__m128)(y), (__m128)(z)))
 #    define FUSED_f642(x, y, z)                                                          \
         ((V)_mm_fmadd_pd((__m128d)(x), (__m128d)(y), (__m128d)(z)))
-#    define FILL_f328(x)        ((V)_mm256_set1_ps(x))
-#    define FILL_f644(x)        ((V)_mm256_set1_pd(x))
-#    define FILL_f324(x)        ((V)_mm_set1_ps(x))
-#    define FILL_f642(x)        ((V)_mm_set1_pd(x))
-#    define LOOK_f328(table, i) ((V)_mm256_i32gather_ps(table, (__m256i)(i), 4))
-#    define LOOK_f644(table, i) ((V)_mm256_i64gather_pd(table, (__m256i)(i), 8))
-#    define LOOK_f324(table, i) ((V)_mm_i32gather_ps(table, (__m128i)(i), 4))
-#    define LOOK_f642(table, i) ((V)_mm_i64gather_pd(table, (__m128i)(i), 8))
+#    define FILL_f328(x)      ((V)_mm256_set1_ps(x))
+#    define FILL_f644(x)      ((V)_mm256_set1_pd(x))
+#    define FILL_f324(x)      ((V)_mm_set1_ps(x))
+#    define FILL_f642(x)      ((V)_mm_set1_pd(x))
+/* Indices beyond a table wrap, as vpermt2ps has them wrap. No instruction of AVX2
+ * converts 64-bit integers: the exponent, 1024 more, is made the low bits of 2^52 + it.
+ */
+#    define AT(table, i)      ((i) & (sizeof(table) / sizeof *(table)-1))
+#    define SHIFT_f328(i, by) ((V)_mm256_cvtepi32_ps(_mm256_srai_epi32((__m256i)(i), by)))
+#    define SHIFT_f324(i, by) ((V)_mm_cvtepi32_ps(_mm_srai_epi32((__m128i)(i), by)))
+#    define SHIFT_f644(i, by)                                                            \
+        ((V)(((i) + (1024ull << (by))) >> (by) | 0x4330000000000000u) - (0x1p52 + 1024))
+#    define SHIFT_f642(i, by)   SHIFT_f644(i, by)
+#    define LOOK_f328(table, i) ((V)_mm256_i32gather_ps(table, (__m256i)AT(table, i), 4))
+#    define LOOK_f644(table, i) ((V)_mm256_i64gather_pd(table, (__m256i)AT(table, i), 8))
+#    define LOOK_f324(table, i) ((V)_mm_i32gather_ps(table, (__m128i)AT(table, i), 4))
+#    define LOOK_f642(table, i) ((V)_mm_i64gather_pd(table, (__m128i)AT(table, i), 8))
 #    define ALL_f328(x)         (_mm256_movemask_ps((__m256)(x)) == 0xFF)
 #    define ALL_f644(x)         (_mm256_movemask_pd((__m256d)(x)) == 0xF)
 #    define ALL_f324(x)         (_mm_movemask_ps((__m128)(x)) == 0xF)
