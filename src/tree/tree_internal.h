@@ -6,7 +6,6 @@
 #include "tree/differences.h" /* how trees differ, and messages */
 #include "tree/function.h"    /* typed functions */
 #include "tree/node_def.h"    /* nodes, slots, interned shapes */
-#include "tree/node_def.h"    /* nodes, slots, interned shapes */
 #include "tree/path.h"        /* paths as text */
 #include "tree/static_kind.h" /* kinds of static fields */
 #include "tree/structure.h"   /* the flat form, treedefs */
