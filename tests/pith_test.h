@@ -47,15 +47,16 @@ static inline void pt_remember(const pith_scope *s) {
 #define pt_ok(...)                                                                       \
     PT_OK_PICK_(__VA_ARGS__, PT_OK_N_, PT_OK_N_, PT_OK_N_, PT_OK_N_, PT_OK_N_, PT_OK_N_, \
                 PT_OK_N_, PT_OK_1_, 0)                                                   \
-    (__VA_ARGS__)
+    (#__VA_ARGS__,                                                                       \
+     __VA_ARGS__) /* the text as written: expanded it exceeds what C allows */
 #define PT_OK_PICK_(a, b, c, d, e, f, g, h, chosen, ...) chosen
-#define PT_OK_1_(s)                                                                      \
+#define PT_OK_1_(text, s)                                                                \
     cr_assert(!pith_failed(s), "%s: %s", pith_status_name(pith_code(s)), pith_message(s))
-#define PT_OK_N_(s, ...)                                                                 \
+#define PT_OK_N_(text, s, ...)                                                           \
     do {                                                                                 \
         const bool pt_true_ = (__VA_ARGS__) ? true : false;                              \
-        PT_OK_1_(s);                                                                     \
-        cr_assert(pt_true_, "no error, but false: %s", #__VA_ARGS__);                    \
+        PT_OK_1_(text, s);                                                               \
+        cr_assert(pt_true_, "no error, but false: pt_ok(%s)", text);                     \
     } while (0)
 
 /* pt_fails(code, s, expr): s has no error before, and this one after. The error moves to
